@@ -1,0 +1,51 @@
+package ident
+
+import "strings"
+
+// ReservedFile reports whether name, in any case, is a device on Windows and so cannot be a file's or a folder's
+// name there, whatever extension follows.
+func ReservedFile(name string) bool {
+	switch strings.ToLower(name) {
+	case "con", "prn", "aux", "nul", "conin$", "conout$":
+		return true
+	}
+	if len(name) == 4 && name[3] >= '0' && name[3] <= '9' {
+		prefix := strings.ToLower(name[:3])
+		return prefix == "com" || prefix == "lpt"
+	}
+	return false
+}
+
+// ReservedDir reports whether name cannot be the folder of a server: it is a device name, a word that Python could
+// not import, or stands for something else at the root of a tree.
+func ReservedDir(name string) bool {
+	switch strings.ToLower(name) {
+	case "client", "index", "init", "readme", "skills", "node_modules", "pycache":
+		return true
+	}
+	return ReservedFile(name) || PythonKeyword(name)
+}
+
+// PythonKeyword reports whether name is a keyword of Python 3.11 or newer. Soft keywords are not.
+func PythonKeyword(name string) bool {
+	switch name {
+	case "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
+		"elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
+		"not", "or", "pass", "raise", "return", "try", "while", "with", "yield":
+		return true
+	}
+	return false
+}
+
+// TypeScriptReserved reports whether name cannot name a function in a TypeScript module in strict mode.
+func TypeScriptReserved(name string) bool {
+	switch name {
+	case "arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete",
+		"do", "else", "enum", "eval", "export", "extends", "false", "finally", "for", "function", "if", "implements",
+		"import", "in", "instanceof", "interface", "let", "new", "null", "package", "private", "protected", "public",
+		"return", "static", "super", "switch", "this", "throw", "true", "try", "typeof", "undefined", "var", "void",
+		"while", "with", "yield":
+		return true
+	}
+	return false
+}

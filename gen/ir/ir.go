@@ -1,0 +1,138 @@
+// Package ir is the language-neutral form of a JSON Schema: what the type printers print. The set of types is sealed.
+// Start with [Schema]. [Union] values are built with [NewUnion] and conjunctions with [Meet], which keep types small.
+//
+// A type stands for a set of JSON values that holds at least every value the schema accepts; it may hold more.
+package ir
+
+// Type is one of Unknown, Never, Null, Bool, String, Number, Literal, Array, Tuple, Map, Object, Union, Intersection
+// and Ref. All are values; a printer switches over them.
+type Type interface{ isType() }
+
+type (
+	// Unknown is any JSON value.
+	Unknown struct{}
+	// Never is no value at all: a schema of false.
+	Never struct{}
+	// Null is null.
+	Null struct{}
+	// Bool is true or false.
+	Bool struct{}
+	// String is any string.
+	String struct{}
+	// Number is any number, or any integer.
+	Number struct{ Integer bool }
+	// Literal is exactly one scalar.
+	Literal struct {
+		// Kind says which of the following fields holds the value.
+		Kind LiteralKind
+		// Text is the value of a string, decoded, or the digits of a number as the schema wrote them.
+		Text string
+		Bool bool
+	}
+	// Array is a list of any length.
+	Array struct{ Elem Type }
+	// Tuple is a list whose first elements have types of their own.
+	Tuple struct {
+		Items []Type
+		// Required is how many of Items are always there.
+		Required int
+		// Rest is the type of elements after Items; Never where there are none.
+		Rest Type
+	}
+	// Map is an object whose keys are data.
+	Map struct{ Value Type }
+	// Object is an object with declared properties, in the schema's order.
+	Object struct {
+		Fields []Field
+		// Extra is the type of properties that are not declared, nil where the schema says nothing about them, and
+		// Never where it forbids them.
+		Extra Type
+	}
+	// Union is any of at least two members.
+	Union struct{ Members []Type }
+	// Intersection is all of at least two members. Each member alone is a wider type.
+	Intersection struct{ Members []Type }
+	// Ref stands for the definition of that name, or with an empty name for the schema's root.
+	Ref struct{ Name string }
+)
+
+func (Unknown) isType()      {}
+func (Never) isType()        {}
+func (Null) isType()         {}
+func (Bool) isType()         {}
+func (String) isType()       {}
+func (Number) isType()       {}
+func (Literal) isType()      {}
+func (Array) isType()        {}
+func (Tuple) isType()        {}
+func (Map) isType()          {}
+func (Object) isType()       {}
+func (Union) isType()        {}
+func (Intersection) isType() {}
+func (Ref) isType()          {}
+
+// LiteralKind is the JSON kind of a Literal. Null has a type of its own.
+type LiteralKind int
+
+const (
+	LiteralString LiteralKind = iota
+	LiteralNumber
+	LiteralBool
+)
+
+// Field is one declared property.
+type Field struct {
+	// Name is the wire name, hostile.
+	Name     string
+	Type     Type
+	Required bool
+	Doc      Doc
+}
+
+// Doc is what a schema says about a value beside its type. All of it is hostile text.
+type Doc struct {
+	Title, Description string
+	// Limits are short phrases in the order of the JSON Schema specification: "1..100", "format date".
+	Limits     []string
+	Deprecated bool
+}
+
+// Def is a named type that a schema refers to.
+type Def struct {
+	// Name is the definition's own name, hostile, unique in its schema, never empty.
+	Name string
+	Type Type
+	Doc  Doc
+}
+
+// Schema is one converted root schema.
+type Schema struct {
+	Root Type
+	Doc  Doc
+	// Defs are the definitions that are referred to, in the order of their first use.
+	Defs []Def
+}
+
+// Resolve follows references at the top of t and returns what they stand for. A reference to nothing is Unknown.
+func (s *Schema) Resolve(t Type) Type {
+	for range len(s.Defs) + 2 {
+		ref, ok := t.(Ref)
+		if !ok {
+			return t
+		}
+		t = s.lookup(ref.Name)
+	}
+	return Unknown{}
+}
+
+func (s *Schema) lookup(name string) Type {
+	if name == "" {
+		return s.Root
+	}
+	for _, def := range s.Defs {
+		if def.Name == name {
+			return def.Type
+		}
+	}
+	return Unknown{}
+}

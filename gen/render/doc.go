@@ -1,0 +1,122 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/ir"
+)
+
+// fieldText is what is said of a property: its description, or a title that says more than its name, and its limits.
+func fieldText(name string, d ir.Doc, t ir.Type, lang language) string {
+	text := strings.TrimSpace(cut(d.Description, maxDoc))
+	if text == "" && !sameWords(d.Title, name) {
+		text = strings.TrimSpace(cut(d.Title, maxDoc))
+	}
+	limits := slices.DeleteFunc(slices.Clone(d.Limits), func(l string) bool { return repeats(text, l) })
+	if lang == typeScript && isInteger(t) && !bounded(limits) {
+		limits = append([]string{"integer"}, limits...)
+	}
+	if d.Deprecated {
+		limits = append([]string{"deprecated"}, limits...)
+	}
+	switch list := strings.Join(limits, ", "); {
+	case list == "":
+		return text
+	case text == "":
+		return list
+	default:
+		return text + " (" + list + ")"
+	}
+}
+
+// repeats reports whether text has said what limit says: a default that its description mentions.
+func repeats(text, limit string) bool {
+	value, ok := strings.CutPrefix(limit, "default ")
+	if !ok {
+		return false
+	}
+	lower := strings.ToLower(text)
+	return strings.Contains(lower, "default") && strings.Contains(lower, strings.ToLower(strings.Trim(value, `"`)))
+}
+
+// bounded reports whether limits begin with an interval, whose ends show what kind of number is meant.
+func bounded(limits []string) bool { return len(limits) > 0 && strings.Contains(limits[0], "..") }
+
+func isInteger(t ir.Type) bool {
+	switch t := t.(type) {
+	case ir.Number:
+		return t.Integer
+	case ir.Union:
+		return slices.ContainsFunc(t.Members, isInteger)
+	}
+	return false
+}
+
+// sameWords reports whether two names differ in nothing but case and punctuation.
+func sameWords(a, b string) bool {
+	squash := func(s string) string { return strings.ReplaceAll(ident.Snake(s), "_", "") }
+	return a == "" || squash(a) == squash(b)
+}
+
+// toolText is what is said of a tool: title, description, hints, and its own name where the function's hides it.
+func toolText(t Tool, function string) string {
+	var parts []string
+	description := strings.TrimSpace(t.Description)
+	if title := strings.TrimSpace(t.Title); !sameWords(title, t.Name) && !strings.Contains(description, title) {
+		parts = append(parts, cut(title, maxDoc))
+	}
+	if description != "" {
+		parts = append(parts, cut(description, maxDoc))
+	}
+	if !sameWords(t.Name, function) {
+		parts = append(parts, "Tool name: "+quote(typeScript, cut(t.Name, 200)))
+	}
+	text := strings.Join(parts, "\n")
+	if hints := hintText(t.Hints); hints != "" {
+		text = strings.TrimSpace(text + " (" + hints + ")")
+	}
+	return text
+}
+
+func hintText(h Hints) string {
+	var words []string
+	said := func(b *bool) bool { return b != nil && *b }
+	switch {
+	case said(h.ReadOnly):
+		words = append(words, "read-only")
+	case said(h.Destructive):
+		words = append(words, "destructive")
+	case h.Destructive != nil:
+		words = append(words, "not destructive")
+	}
+	if said(h.Idempotent) && !said(h.ReadOnly) {
+		words = append(words, "idempotent")
+	}
+	return strings.Join(words, ", ")
+}
+
+// shortText is the line that stands for a tool in lists.
+func shortText(t Tool) string {
+	if strings.TrimSpace(t.Description) != "" {
+		return t.Description
+	}
+	if !sameWords(t.Title, t.Name) {
+		return t.Title
+	}
+	return ""
+}
+
+// serverText heads a server's index.
+func serverText(s Server) string {
+	const limit = 800 // instructions are read each time the index is
+	var parts []string
+	if title := strings.TrimSpace(s.Title); !sameWords(title, s.Key) {
+		parts = append(parts, cut(title, limit))
+	}
+	if text := strings.TrimSpace(s.Instructions); text != "" {
+		parts = append(parts, cut(text, limit))
+	}
+	return strings.Join(parts, "\n")
+}

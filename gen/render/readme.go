@@ -1,0 +1,83 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ir"
+)
+
+// maxRows bounds the table of servers, so that the file stays within forty lines.
+const maxRows = 10
+
+type readmeData struct {
+	TypeScript, Python          bool
+	Index, Run, Raises, Clients string
+	Dir                         string
+	TSFunction, TSArgument      string
+	PyFunction, PyArgument      string
+	Servers                     []readmeServer
+	More                        int
+}
+
+type readmeServer struct {
+	Dir   string
+	Count int
+	Title string
+}
+
+// readme tells an agent how to use the tree.
+func readme(servers []Server, targets []Target, names map[string]map[string]Names) ([]byte, error) {
+	d := readmeData{Dir: "SERVER", TSFunction: "tool", PyFunction: "tool", TSArgument: "{ … }", PyArgument: "…"}
+	var index, run, raises, clients []string
+	if d.TypeScript = hasTarget(targets, "typescript"); d.TypeScript {
+		index, run = append(index, "`index.ts`"), append(run, "`mcprun script.ts`")
+		raises, clients = append(raises, "throws"), append(clients, "`client.ts`")
+	}
+	if d.Python = hasTarget(targets, "python"); d.Python {
+		index, run = append(index, "`__init__.py`"), append(run, "`mcprun script.py`")
+		raises, clients = append(raises, "raises"), append(clients, "`client.py`")
+	}
+	d.Index, d.Run = strings.Join(index, " or "), strings.Join(run, " or ")
+	d.Raises, d.Clients = strings.Join(raises, " or "), strings.Join(clients, " or ")
+	for _, s := range servers {
+		if d.Dir == "SERVER" && len(s.Tools) > 0 {
+			d.example(s, names)
+		}
+		if len(d.Servers) == maxRows {
+			d.More = len(servers) - maxRows
+			break
+		}
+		title := strings.ReplaceAll(summary(python, s.Title, 60), "|", "/")
+		d.Servers = append(d.Servers, readmeServer{Dir: s.Dir, Count: len(s.Tools), Title: markdown(title)})
+	}
+	return layout("tree/README.md.tmpl", d)
+}
+
+// example shows a call of the server's tool that needs least.
+func (d *readmeData) example(s Server, names map[string]map[string]Names) {
+	d.Dir = s.Dir
+	best := slices.MinFunc(s.Tools, func(a, b Tool) int { return len(required(a)) - len(required(b)) })
+	d.TSFunction = names["typescript"][best.ID].Function
+	d.PyFunction = names["python"][best.ID].Function
+	if len(required(best)) == 0 {
+		d.TSArgument, d.PyArgument = "", ""
+	}
+}
+
+func required(t Tool) []ir.Field {
+	object, ok := t.Input.Root.(ir.Object)
+	if !ok {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(object.Fields), func(f ir.Field) bool { return !f.Required })
+}
+
+// markdown takes the meaning from what a title may hold: links, code, HTML.
+func markdown(s string) string {
+	return strings.NewReplacer("`", "'", "<", "‹", ">", "›", "[", "(", "]", ")", "\\", "/").Replace(s)
+}
+
+func hasTarget(targets []Target, name string) bool {
+	return slices.ContainsFunc(targets, func(t Target) bool { return t.Name() == name })
+}

@@ -1,0 +1,136 @@
+// Package render turns tools into source files, one [Target] per language. Types are printed by Go; templates only
+// lay out. Every text that came from a server reaches the output through exactly three functions: one for
+// documentation, one for string literals, one for identifiers. Start with [Render].
+//
+// The output depends on the input alone: no time, no host, no path, no version, no order of a map.
+package render
+
+import (
+	"fmt"
+	"strings"
+	"text/template"
+
+	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/tree"
+	"github.com/mcpgen/mcpgen/templates"
+)
+
+// Server is one folder of the tree.
+type Server struct {
+	Key                 string // the name in the configuration
+	Dir                 string // the folder, a safe snake-case identifier
+	Title, Instructions string // hostile, may be empty
+	Tools               []Tool // sorted by Name
+}
+
+// Tool is one wrapper in each language.
+type Tool struct {
+	ID                 string // server__tool
+	Name               string // the server's own, hostile
+	Title, Description string // hostile, may be empty
+	Hints              Hints
+	Input              ir.Schema
+	Output             *ir.Schema // nil: the server gave none
+}
+
+// Hints mirror the catalog's; nil means "not said".
+type Hints struct {
+	ReadOnly, Destructive, Idempotent, OpenWorld *bool
+}
+
+// Names says what a tool became in one language.
+type Names struct {
+	File     string `json:"file"`     // path below the tree
+	Function string `json:"function"` // the exported name
+}
+
+// Result is a rendered tree.
+type Result struct {
+	// Tree holds every generated file but those below .mcpgen.
+	Tree tree.Tree
+	// Names maps target name ("typescript", "python") → tool id → names.
+	Names map[string]map[string]Names
+}
+
+// Target is one language.
+type Target interface {
+	// Name is the word for it in configurations and results: "typescript".
+	Name() string
+	// root adds the files at the root of the tree that belong to this language alone.
+	root(t tree.Tree)
+	// server adds a server's folder and returns what its tools became, by tool id.
+	server(t tree.Tree, s Server) (map[string]Names, error)
+}
+
+// Render makes the tree for servers in the given languages. Two tools that claim one file are an error: servers must
+// differ in Dir, and the tools of one server in Name.
+func Render(servers []Server, targets []Target) (*Result, error) {
+	out := &Result{Tree: tree.Tree{}, Names: map[string]map[string]Names{}}
+	for _, target := range targets {
+		names := map[string]Names{}
+		target.root(out.Tree)
+		for _, s := range servers {
+			made, err := target.server(out.Tree, s)
+			if err != nil {
+				return nil, fmt.Errorf("render %q as %s: %w", s.Key, target.Name(), err)
+			}
+			for id, n := range made {
+				if other, dup := names[id]; dup {
+					return nil, fmt.Errorf("render %q as %s: the id %q stands for %s already", s.Key, target.Name(), id, other.File)
+				}
+				names[id] = n
+			}
+		}
+		out.Names[target.Name()] = names
+	}
+	readme, err := readme(servers, targets, out.Names)
+	if err != nil {
+		return nil, err
+	}
+	out.Tree["README.md"] = readme
+	out.Tree[".gitattributes"] = []byte(templates.Text("tree/gitattributes"))
+	return out, nil
+}
+
+// put adds a file; a path that is taken is an error.
+func put(t tree.Tree, path string, content []byte) error {
+	if _, taken := t[path]; taken {
+		return fmt.Errorf("two tools or servers claim the file %q", path)
+	}
+	t[path] = content
+	return nil
+}
+
+// layout fills the template of that name.
+func layout(name string, data any) ([]byte, error) {
+	tmpl, err := template.New(name).Option("missingkey=error").Parse(templates.Text(name))
+	if err != nil {
+		return nil, fmt.Errorf("parse template %s: %w", name, err)
+	}
+	var b strings.Builder
+	if err := tmpl.Execute(&b, data); err != nil {
+		return nil, fmt.Errorf("fill template %s: %w", name, err)
+	}
+	return []byte(b.String()), nil
+}
+
+// allocator gives out names that differ, in the order they are asked for.
+type allocator struct{ taken map[string]bool }
+
+func newAllocator(reserved ...string) *allocator {
+	a := &allocator{taken: map[string]bool{}}
+	for _, name := range reserved {
+		a.taken[name] = true
+	}
+	return a
+}
+
+// name returns want, or want with the first number that makes it new.
+func (a *allocator) name(want string) string {
+	name := want
+	for n := 2; a.taken[name]; n++ {
+		name = fmt.Sprintf("%s%d", want, n)
+	}
+	a.taken[name] = true
+	return name
+}

@@ -1,0 +1,193 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text from servers reaches the output through three functions and no other: [comment] for documentation, [quote] for
+// string literals, and package ident for identifiers.
+
+// language is what the two escaping functions differ by.
+type language int
+
+const (
+	typeScript language = iota
+	python
+)
+
+// maxDoc bounds one documentation text, in characters. The raw text is in the catalog beside the tree.
+const maxDoc = 2000
+
+// comment makes text safe to stand inside a comment, or inside a docstring in Python, and returns its lines. There are
+// none where the text is blank. No line holds a line end, a control or a bidirectional character; the caller puts the
+// comment's own marks around.
+func comment(lang language, text string) []string {
+	lines := tidy(cut(text, 2*maxDoc)) // callers cut at maxDoc; this holds whatever they add
+	for i, line := range lines {
+		if lang == typeScript {
+			line = strings.ReplaceAll(line, "*/", "*\\/")
+			line = defuseTS(line)
+		} else {
+			line = defusePython(line)
+		}
+		lines[i] = line
+	}
+	return lines
+}
+
+// defuseTS breaks what tools read inside comments: @ts-ignore and its kin, and the marks by which a bundler may drop
+// calls.
+func defuseTS(line string) string {
+	var b strings.Builder
+	for i := 0; i < len(line); i++ {
+		b.WriteByte(line[i])
+		rest := strings.ToLower(line[i+1 : min(len(line), i+20)])
+		if (line[i] == '@' || line[i] == '#') && (strings.HasPrefix(rest, "ts-") || strings.HasPrefix(rest, "__") ||
+			strings.HasPrefix(strings.TrimLeft(rest, " "), "sourcemapp")) {
+			b.WriteByte('\\')
+		}
+	}
+	return b.String()
+}
+
+// defusePython breaks what type checkers and linters read inside comments: "type: ignore", "pyright: basic". They
+// count at the beginning of a comment and after each # in it.
+func defusePython(line string) string {
+	parts := strings.Split(line, "#")
+	for i, part := range parts {
+		word := strings.ToLower(strings.TrimLeft(part, " "))
+		for _, tool := range []string{"type", "pyright", "mypy", "pylint", "pyre", "ruff", "flake8", "fmt", "isort", "pragma", "noqa", "nosec"} {
+			rest, ok := strings.CutPrefix(word, tool)
+			if ok && (strings.HasPrefix(strings.TrimLeft(rest, " "), ":") || tool == "noqa" || tool == "nosec") {
+				parts[i] = "\\" + strings.TrimLeft(part, " ")
+				break
+			}
+		}
+	}
+	return strings.Join(parts, "#")
+}
+
+// docstring escapes lines of comment for a Python string between three quotation marks.
+func docstring(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		line = strings.ReplaceAll(line, `\`, `\\`)
+		line = strings.ReplaceAll(line, `"""`, `\"\"\"`)
+		if strings.HasSuffix(line, `"`) {
+			line = line[:len(line)-1] + `\"`
+		}
+		out[i] = line
+	}
+	return out
+}
+
+// quote returns s as a string literal between quotation marks. Whatever does not print is escaped.
+func quote(lang language, s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case printable(r):
+			b.WriteRune(r)
+		case r <= 0xFFFF:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		case lang == python:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// printable reports whether r can be seen and does nothing to what stands around it.
+func printable(r rune) bool {
+	return r == ' ' || (unicode.IsPrint(r) && r != utf8.RuneError && r != '\u115f' && r != '\u1160' && r != '\u3164' && r != '\uffa0' &&
+		!unicode.Is(unicode.Variation_Selector, r))
+}
+
+// tidy drops what does not print, common indentation, and blank lines at the ends and in a row.
+func tidy(text string) []string {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n", "\t", "  ").Replace(text)
+	var lines []string
+	for _, line := range strings.Split(text, "\n") {
+		line = strings.Map(func(r rune) rune {
+			switch {
+			case printable(r):
+				return r
+			case unicode.Is(unicode.Zs, r):
+				return ' '
+			}
+			return -1
+		}, line)
+		lines = append(lines, strings.TrimRight(line, " "))
+	}
+	return squeeze(dedent(lines))
+}
+
+// dedent removes the indentation that all lines after the first have in common.
+func dedent(lines []string) []string {
+	common := -1
+	for _, line := range lines[1:] {
+		if line == "" {
+			continue
+		}
+		if n := len(line) - len(strings.TrimLeft(line, " ")); common < 0 || n < common {
+			common = n
+		}
+	}
+	out := []string{strings.TrimLeft(lines[0], " ")}
+	for _, line := range lines[1:] {
+		out = append(out, line[min(max(common, 0), len(line)):])
+	}
+	return out
+}
+
+func squeeze(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		if line == "" && (len(out) == 0 || out[len(out)-1] == "") {
+			continue
+		}
+		out = append(out, line)
+	}
+	for len(out) > 0 && out[len(out)-1] == "" {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// cut shortens text to limit characters and says so.
+func cut(text string, limit int) string {
+	if len(text) <= limit || utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit]) + "\n… (cut; the whole text is in .mcpgen)"
+}
+
+// summary returns the beginning of text as one short line: its first sentence, or as much as fits.
+func summary(lang language, text string, limit int) string {
+	lines := comment(lang, text)
+	if len(lines) == 0 {
+		return ""
+	}
+	line := strings.TrimSpace(lines[0])
+	if i := strings.Index(line, ". "); i > 0 && i < limit {
+		line = line[:i+1]
+	}
+	if runes := []rune(line); len(runes) > limit {
+		line = strings.TrimRight(string(runes[:limit-1]), " ") + "…"
+	}
+	return line
+}

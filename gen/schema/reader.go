@@ -1,0 +1,221 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds on what is read from a server. A schema beyond them is not understood, rather than worked on.
+const (
+	maxBytes  = 4 << 20
+	maxDepth  = 64
+	maxNodes  = 10_000
+	maxDigits = 1_000 // of one number
+)
+
+type kind byte
+
+const (
+	kindNull kind = iota
+	kindBool
+	kindNumber
+	kindString
+	kindArray
+	kindObject
+)
+
+func (k kind) String() string {
+	return [...]string{"null", "boolean", "number", "string", "array", "object"}[k]
+}
+
+// value is one JSON value with everything that encoding/json would lose: the order of keys, the digits of numbers,
+// and whether a string could be kept as it was sent.
+type value struct {
+	kind    kind
+	text    string // of a string, decoded; of a number, as written
+	bool    bool
+	lossy   bool // text is a string that UTF-8 cannot hold
+	items   []*value
+	members []member // keys are unique; of a repeated key the last value counts, as in every parser
+}
+
+type member struct {
+	key   string
+	lossy bool // key could not be kept as it was sent
+	value *value
+}
+
+// get returns the value of a key, nil where v is not an object or has no such key.
+func (v *value) get(key string) *value {
+	if v == nil || v.kind != kindObject {
+		return nil
+	}
+	for i := range v.members {
+		if v.members[i].key == key {
+			return v.members[i].value
+		}
+	}
+	return nil
+}
+
+// str returns the string at key, "" where there is none.
+func (v *value) str(key string) string {
+	if s := v.get(key); s != nil && s.kind == kindString {
+		return s.text
+	}
+	return ""
+}
+
+// is reports whether the value at key is the boolean want.
+func (v *value) is(key string, want bool) bool {
+	b := v.get(key)
+	return b != nil && b.kind == kindBool && b.bool == want
+}
+
+// size is how large a document may be; the zero value of a field is the bound for schemas.
+type size struct{ depth, nodes int }
+
+// parse reads one JSON document, keeping order and digits.
+func parse(raw []byte, limit size) (*value, error) {
+	if len(raw) > maxBytes {
+		return nil, fmt.Errorf("is %d bytes long, more than %d", len(raw), maxBytes)
+	}
+	if !json.Valid(raw) {
+		return nil, errors.New("is not valid JSON")
+	}
+	if limit.depth == 0 {
+		limit.depth = maxDepth
+	}
+	if limit.nodes == 0 {
+		limit.nodes = maxNodes
+	}
+	r := &reader{dec: json.NewDecoder(bytes.NewReader(raw)), limit: limit}
+	r.dec.UseNumber()
+	v, err := r.value(0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("is followed by more text")
+	}
+	return v, nil
+}
+
+type reader struct {
+	dec   *json.Decoder
+	limit size
+	nodes int
+}
+
+func (r *reader) value(depth int) (*value, error) {
+	tok, err := r.dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	if r.nodes++; r.nodes > r.limit.nodes {
+		return nil, fmt.Errorf("holds more than %d values", r.limit.nodes)
+	}
+	switch tok := tok.(type) {
+	case nil:
+		return &value{kind: kindNull}, nil
+	case bool:
+		return &value{kind: kindBool, bool: tok}, nil
+	case json.Number:
+		return &value{kind: kindNumber, text: tok.String()}, nil
+	case string:
+		return &value{kind: kindString, text: tok, lossy: lossy(tok)}, nil
+	}
+	if depth >= r.limit.depth {
+		return nil, fmt.Errorf("is nested deeper than %d levels", r.limit.depth)
+	}
+	if tok == json.Delim('[') {
+		return r.array(depth)
+	}
+	return r.object(depth)
+}
+
+func (r *reader) array(depth int) (*value, error) {
+	v := &value{kind: kindArray}
+	for r.dec.More() {
+		item, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		v.items = append(v.items, item)
+	}
+	_, err := r.dec.Token()
+	return v, err
+}
+
+func (r *reader) object(depth int) (*value, error) {
+	v := &value{kind: kindObject}
+	at := map[string]int{}
+	for r.dec.More() {
+		tok, err := r.dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		key, _ := tok.(string)
+		val, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		if i, dup := at[key]; dup {
+			v.members[i].value = val
+			continue
+		}
+		at[key] = len(v.members)
+		v.members = append(v.members, member{key: key, lossy: lossy(key), value: val})
+	}
+	_, err := r.dec.Token()
+	return v, err
+}
+
+// lossy reports whether a decoded string may stand for another one: the decoder puts U+FFFD where it found invalid
+// UTF-8 or half of a surrogate pair.
+func lossy(s string) bool { return strings.ContainsRune(s, utf8.RuneError) }
+
+// appendJSON appends v as compact JSON.
+func (v *value) appendJSON(b []byte) []byte {
+	switch v.kind {
+	case kindNull:
+		return append(b, "null"...)
+	case kindBool:
+		return fmt.Appendf(b, "%t", v.bool)
+	case kindNumber:
+		return append(b, v.text...)
+	case kindString:
+		return appendString(b, v.text)
+	case kindArray:
+		b = append(b, '[')
+		for i, item := range v.items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = item.appendJSON(b)
+		}
+		return append(b, ']')
+	}
+	b = append(b, '{')
+	for i, m := range v.members {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, m.key), ':')
+		b = m.value.appendJSON(b)
+	}
+	return append(b, '}')
+}
+
+func appendString(b []byte, s string) []byte {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string in memory always encodes
+	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+}

@@ -1,0 +1,146 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+const (
+	// timeBudget bounds one compilation or validation. It is the last guard: the work is bounded before by cost, and
+	// a goroutine that overruns cannot be stopped, only left behind.
+	timeBudget = 2 * time.Second
+	// maxInstanceNodes bounds an instance; arguments and results may be data, which is larger than a schema.
+	maxInstanceNodes = 1_000_000
+	schemaURL        = "mcpgen:///schema.json"
+)
+
+// ErrTooCostly says that checking an instance could take more work than is allowed; nothing is known of the instance.
+var ErrTooCostly = errors.New("the schema takes too much work to check")
+
+// Validator checks instances against one schema. It is safe for concurrent use.
+type Validator struct {
+	compiled *jsonschema.Schema
+	source   *value // what was compiled, after repair
+	warnings []Note
+}
+
+// Warnings lists what had to be dropped from the schema, so that it is checked more loosely than its author meant.
+func (v *Validator) Warnings() []Note { return v.warnings }
+
+// Compile makes a validator of a schema. It reads nothing but raw. A schema without a dialect is taken as draft 2020-12
+// and, where it does not fit that, as draft 7 and draft 4.
+func Compile(raw json.RawMessage) (*Validator, error) {
+	root, err := parse(raw, size{})
+	if err != nil {
+		return nil, fmt.Errorf("compile schema: it %w", err)
+	}
+	if err := checkNumbers(root); err != nil {
+		return nil, fmt.Errorf("compile schema: %w", err)
+	}
+	source, warnings := repair(root)
+	var first error
+	for _, dialect := range dialects(source) {
+		attempt := withDialect(source, dialect)
+		compiled, err := guard(func() (*jsonschema.Schema, error) { return compile(attempt) })
+		if err == nil {
+			return &Validator{compiled: compiled, source: attempt, warnings: warnings}, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, fmt.Errorf("compile schema: %w", first)
+}
+
+func compile(source *value) (*jsonschema.Schema, error) {
+	c := jsonschema.NewCompiler()
+	c.LoadURL = func(url string) (io.ReadCloser, error) {
+		return nil, fmt.Errorf("reference to %q leaves the schema", url)
+	}
+	if source.kind != kindObject { // true or false: the compiler wants a resource either way
+		source = &value{kind: kindObject, members: []member{{key: "allOf", value: &value{kind: kindArray, items: []*value{source}}}}}
+	}
+	if err := c.AddResource(schemaURL, newReader(source)); err != nil {
+		return nil, err
+	}
+	return c.Compile(schemaURL)
+}
+
+// Validate checks one instance. The error is a *ValidationError where the instance does not fit, wraps ErrTooCostly
+// where finding out would take too long, and is another error where the instance cannot be read.
+func (v *Validator) Validate(instance json.RawMessage) error {
+	parsed, err := parse(instance, size{nodes: maxInstanceNodes})
+	if err != nil {
+		return fmt.Errorf("the value %w", err)
+	}
+	if err := checkNumbers(parsed); err != nil {
+		return fmt.Errorf("the value: %w", err)
+	}
+	if err := checkCost(v.source, parsed); err != nil {
+		return err
+	}
+	_, err = guard(func() (struct{}, error) { return struct{}{}, v.compiled.Validate(plain(parsed)) })
+	var invalid *jsonschema.ValidationError
+	if errors.As(err, &invalid) {
+		return v.explain(invalid, parsed)
+	}
+	return err
+}
+
+// guard runs f where a panic or an endless loop of the library hurts nobody.
+func guard[T any](f func() (T, error)) (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var out outcome
+		defer func() {
+			if p := recover(); p != nil {
+				out.err = fmt.Errorf("the schema library gave up: %v", p)
+			}
+			done <- out
+		}()
+		out.value, out.err = f()
+	}()
+	timer := time.NewTimer(timeBudget)
+	defer timer.Stop()
+	select {
+	case out := <-done:
+		return out.value, out.err
+	case <-timer.C:
+		var zero T
+		return zero, fmt.Errorf("%w: not done after %s", ErrTooCostly, timeBudget)
+	}
+}
+
+// plain returns v in the form that the library takes, numbers as json.Number.
+func plain(v *value) any {
+	switch v.kind {
+	case kindBool:
+		return v.bool
+	case kindNumber:
+		return json.Number(v.text)
+	case kindString:
+		return v.text
+	case kindArray:
+		out := make([]any, len(v.items))
+		for i, item := range v.items {
+			out[i] = plain(item)
+		}
+		return out
+	case kindObject:
+		out := make(map[string]any, len(v.members))
+		for _, m := range v.members {
+			out[m.key] = plain(m.value)
+		}
+		return out
+	}
+	return nil
+}
