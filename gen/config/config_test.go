@@ -1,0 +1,192 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// write puts files into a new folder and returns it.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestFind(t *testing.T) {
+	dir := write(t, map[string]string{
+		".mcp.json":           "{}",
+		"repo/.git/HEAD":      "",
+		"repo/a/b/x":          "",
+		"repo2/.git":          "gitdir: elsewhere",
+		"repo2/.mcp.json":     "{}",
+		"repo2/a/b/x":         "",
+		"repo2/c/.mcp.json":   "{}",
+		"repo2/c/d/x":         "",
+		"repo2/e/.mcp.json/x": "a folder of that name is no configuration",
+		"plain/x":             "",
+	})
+	cases := map[string]string{ // where from → what is found, "" for nothing
+		".":         ".mcp.json",
+		"plain":     "", // outside of a repository nothing above counts
+		"repo":      "", // the root of the repository ends the search
+		"repo/a/b":  "",
+		"repo2/a/b": "repo2/.mcp.json",
+		"repo2/c/d": "repo2/c/.mcp.json",
+		"repo2/e":   "repo2/.mcp.json",
+	}
+	for from, want := range cases {
+		got, err := Find(filepath.Join(dir, from))
+		if want == "" {
+			var missing *NotFoundError
+			if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &missing) || missing.Hint() == "" {
+				t.Errorf("Find(%s) = %q, %v", from, got, err)
+			}
+			continue
+		}
+		if err != nil || got != filepath.Join(dir, want) {
+			t.Errorf("Find(%s) = %q, %v; want %s", from, got, err, want)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := write(t, map[string]string{".mcp.json": "\ufeff" + `{
+  // JSONC, as editors write it
+  "$schema": "x",
+  "mcpServers": {
+    "zeta": {"command": "npx", "args": ["-y", "pkg", 3000, true], "env": {"KEY": "${KEY}", "PORT": 8080}, "cwd": "sub",
+      "disabledTools": [1], /* other programs' keys */ },
+    "Ä b/c": {"type": "STDIO", "command": "./run.sh"},
+    "plain": {"url": "https://h/mcp", "headers": {"Authorization": "Bearer ${T}"}},
+    "a": {"type": "http", "url": "u"}, "b": {"type": "streamable-http", "url": "u"}, "c": {"type": "streamableHttp", "url": "u"},
+    "d": {"type": "streamable_http", "url": "u"}, "e": {"type": "SSE", "url": "u"}, "f": {"type": "StreamableHTTP", "url": "u"},
+  },
+}`})
+	path := filepath.Join(dir, ".mcp.json")
+	cfg, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	remote := func(key string, kind Transport) Server {
+		return Server{Key: key, Transport: kind, URL: "u", Dir: dir, Source: path}
+	}
+	want := []Server{
+		{Key: "zeta", Transport: TransportStdio, Command: "npx", Args: []string{"-y", "pkg", "3000", "true"},
+			Env: map[string]string{"KEY": "${KEY}", "PORT": "8080"}, Cwd: "sub", Dir: dir, Source: path},
+		{Key: "Ä b/c", Transport: TransportStdio, Command: "./run.sh", Dir: dir, Source: path},
+		{Key: "plain", Transport: TransportHTTP, Inferred: true, URL: "https://h/mcp", Headers: map[string]string{"Authorization": "Bearer ${T}"}, Dir: dir, Source: path},
+		remote("a", TransportHTTP), remote("b", TransportHTTP), remote("c", TransportHTTP), remote("d", TransportHTTP),
+		remote("e", TransportSSE), remote("f", TransportHTTP),
+	}
+	if diff := cmp.Diff(want, cfg.Servers); diff != "" {
+		t.Errorf("servers (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(defaultSettings(), cfg.Settings); diff != "" || cfg.Path != path {
+		t.Errorf("path %q, settings (-want +got):\n%s", cfg.Path, diff)
+	}
+	if s, ok := cfg.Server("plain"); !ok || s.Key != "plain" {
+		t.Errorf("Server: %v, %t", s, ok)
+	}
+	if _, ok := cfg.Server("nobody"); ok {
+		t.Error("Server found nobody")
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	server := func(body string) string { return "{\"mcpServers\": {\n\"x\": " + body + "\n}}" }
+	cases := map[string]struct{ text, want string }{
+		"no JSON":           {"{\n\"mcpServers\": {,}}", ".mcp.json:2: the JSON cannot be read at column 16; look for"},
+		"not UTF-8":         {"{\"\xff\": 1}", "the file is not UTF-8"},
+		"a list":            {"[]", ".mcp.json:1: the file holds a list, not an object"},
+		"no servers":        {"{\n\n\"servers\": {}}", `there is no "mcpServers"; write {"mcpServers": {"name": {"command": …}}}; this file has "servers"`},
+		"servers as list":   {"{\"mcpServers\":\n[]}", ".mcp.json:2: mcpServers: it is a list, not an object"},
+		"twice":             {"{\"mcpServers\": {\n\"a\": {\"command\":\"c\"},\n\n\"a\": {\"command\":\"c\"}}}", ".mcp.json:4: mcpServers.a: the key is already on line 2; remove or rename"},
+		"twice, escaped":    {`{"mcpServers": {"a": {"command":"c"}, "\u0061": {"command":"c"}}}`, "mcpServers.a: the key is already on line 1"},
+		"blank name":        {`{"mcpServers": {" ": {"command":"c"}}}`, "a server has a blank name; give it a name"},
+		"not an object":     {server(`"npx"`), ".mcp.json:2: mcpServers.x: it is a string, not an object"},
+		"both":              {server(`{"command":"c","url":"u"}`), `mcpServers.x: it has both "command" and "url"; keep one`},
+		"neither":           {server(`{"args":[]}`), `.mcp.json:2: mcpServers.x: it has neither "command" nor "url"; give it one`},
+		"empty command":     {server(`{"command":" "}`), "mcpServers.x.command: it is empty"},
+		"empty url":         {server(`{"url":""}`), "mcpServers.x.url: it is empty"},
+		"unknown type":      {server(`{"type":"ws","url":"u"}`), "mcpServers.x.type: the transport is not known; use stdio, http"},
+		"type and command":  {server(`{"type":"http","command":"c"}`), `mcpServers.x.type: it is http, but the server has "command"`},
+		"type and url":      {server(`{"type":"stdio","url":"u"}`), `mcpServers.x.type: it is stdio, but the server has "url"`},
+		"command as list":   {server(`{"command":["npx","-y"]}`), "mcpServers.x.command: it is a list, not a string; write it as one string, and put arguments into args"},
+		"args as string":    {server(`{"command":"c","args":"s3cret"}`), "mcpServers.x.args: it is a string, not a list"},
+		"null in args":      {server(`{"command":"c","args":["a",null]}`), "mcpServers.x.args[1]: it is null, not a string"},
+		"env of objects":    {server(`{"command":"c","env":{"A":{}}}`), "mcpServers.x.env.A: it is an object, not a string"},
+		"env twice":         {server(`{"command":"c","env":{"A":"1","A":"2"}}`), "mcpServers.x.env.A: the key is already on line 2"},
+		"env name":          {server(`{"command":"c","env":{"A=B":"1"}}`), `"A=B" cannot name a variable`},
+		"header name":       {server(`{"url":"u","headers":{"A B":"s3cret"}}`), `mcpServers.x.headers: "A B" cannot name a header`},
+		"header with break": {server(`{"url":"u","headers":{"A\n":"s3cret"}}`), `cannot name a header`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := write(t, map[string]string{".mcp.json": c.text})
+			_, err := Load(filepath.Join(dir, ".mcp.json"))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %q, want %q", err, c.want)
+			}
+			if strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("error %q holds a value", err)
+			}
+			var e *FileError
+			if !errors.As(err, &e) || e.Remedy == "" {
+				t.Errorf("error %T without a remedy", err)
+			}
+		})
+	}
+}
+
+func TestLoadCollectsTheErrorsOfAllServers(t *testing.T) {
+	dir := write(t, map[string]string{".mcp.json": `{"mcpServers": {"a": {}, "b": {"command": "c"}, "d": {"url": 1}}}`})
+	_, err := Load(filepath.Join(dir, ".mcp.json"))
+	if err == nil || !strings.Contains(err.Error(), "mcpServers.a") || !strings.Contains(err.Error(), "mcpServers.d") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestLoadBoundsTheFile(t *testing.T) {
+	dir := write(t, map[string]string{".mcp.json": strings.Repeat(" ", maxFileSize+1)})
+	if _, err := Load(filepath.Join(dir, ".mcp.json")); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := Load(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func FuzzParseServers(f *testing.F) {
+	f.Add(`{"mcpServers": {"a": {"command": "c", "args": ["x"], "env": {"A": "1"}}}}`)
+	f.Add(`{"mcpServers": {"a": {"type": "sse", "url": "u", "headers": {"A": "1"}}}} // end`)
+	f.Add(`{"mcpServers": {"": null, "b": [], "c": {"url": {}}}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		servers, err := parseServers("f", "/d", []byte(text))
+		if err != nil {
+			return
+		}
+		for _, s := range servers {
+			if strings.TrimSpace(s.Key) == "" || (s.Command == "") == (s.URL == "") {
+				t.Errorf("accepted %#v from %q", s, text)
+			}
+		}
+	})
+}

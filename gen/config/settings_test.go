@@ -1,0 +1,90 @@
+package config
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func loadWith(t *testing.T, yaml string) (*Config, error) {
+	t.Helper()
+	dir := write(t, map[string]string{".mcp.json": `{"mcpServers": {"git hub": {"command": "c"}, "crm": {"command": "c"}}}`, "mcpgen.yaml": yaml})
+	return Load(filepath.Join(dir, ".mcp.json"))
+}
+
+func TestSettings(t *testing.T) {
+	cfg, err := loadWith(t, "# ours\nversion: 1\nlanguages: [python]\nout: gen/tree\nservers:\n  git hub:\n    include: [\"get_*\", list]\n    exclude: ['*_secret']\n    timeout: 1m30s\n  crm:\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Settings{Languages: []Language{Python}, Out: "gen/tree", Servers: map[string]ServerSettings{
+		"git hub": {Include: []string{"get_*", "list"}, Exclude: []string{"*_secret"}, Timeout: 90 * time.Second},
+		"crm":     {},
+	}}
+	if diff := cmp.Diff(want, cfg.Settings); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if cfg, err = loadWith(t, "version: 1\n"); err != nil || cmp.Diff(defaultSettings(), cfg.Settings) != "" {
+		t.Errorf("defaults: %+v, %v", cfg, err)
+	}
+}
+
+func TestSettingsErrors(t *testing.T) {
+	cases := map[string]string{
+		"":                                                "mcpgen.yaml:1: version: it is missing; write version: 1",
+		"languages: [python]":                             "version: it is missing",
+		"version: 2":                                      "mcpgen.yaml:1: version: only version 1 is known",
+		"version: \"1\"":                                  "only version 1 is known",
+		"version: 1\noutput: x":                           `mcpgen.yaml:2: the key "output" is not known; known here: version, languages, out, servers`,
+		"version: 1\nversion: 1":                          "mcpgen.yaml:2: ",
+		"version: 1\n\tout: x":                            "mcpgen.yaml:2: ",
+		"- a":                                             "mcpgen.yaml:1: ",
+		"version: 1\n---\nversion: 1":                     "more than one document",
+		"version: 1\nlanguages: [go]":                     `mcpgen.yaml:2: languages: "go" is not known; write languages: [typescript, python]`,
+		"version: 1\nlanguages: []":                       "not a list of languages",
+		"version: 1\nlanguages: python":                   "not a list of languages",
+		"version: 1\nlanguages: [python,python]":          "is there twice",
+		"version: 1\nout: [a]":                            "out: it is not the name of a folder",
+		"version: 1\nout: ''":                             "out: it is not the name of a folder",
+		"version: 1\nservers: [a]":                        "servers: it is not a mapping",
+		"version: 1\nservers:\n  nobody: {}":              "mcpgen.yaml:3: servers.nobody: no such server is in .mcp.json",
+		"version: 1\nservers:\n  crm: {}\n  crm: {}":      "mcpgen.yaml:4: ",
+		"version: 1\nservers:\n  crm:\n    inclde: [a]":   `mcpgen.yaml:4: the key "inclde" is not known; known here: include, exclude, timeout`,
+		"version: 1\nservers:\n  crm:\n    timeout: soon": "mcpgen.yaml:4: servers.crm.timeout: it is not a time above zero; write it as 30s",
+		"version: 1\nservers:\n  crm:\n    timeout: -3s":  "not a time above zero",
+		"version: 1\nservers:\n  crm:\n    timeout: 30":   "not a time above zero",
+		"version: 1\nservers:\n  crm:\n    include: x":    "mcpgen.yaml:4: ",
+		"version: 1\nservers:\n  crm:\n    include: ['']": "a glob is empty",
+		"version: 1\nservers:\n  crm: 3":                  "mcpgen.yaml:3: ",
+	}
+	for yaml, want := range cases {
+		_, err := loadWith(t, yaml)
+		var e *FileError
+		if !errors.As(err, &e) || e.Remedy == "" || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", yaml, err, want)
+		}
+	}
+}
+
+func TestAllows(t *testing.T) {
+	s := ServerSettings{Include: []string{"get_*", "a?c", "x*y*z"}, Exclude: []string{"*secret*"}}
+	for tool, want := range map[string]bool{
+		"get_": true, "get_a/b": true, "GET_a": false, "abc": true, "aéc": true, "ac": false, "xyz": true, "x1y2y3z": true, "x1z": false,
+		"get_secret": false, "get_/secret/x": false, "other": false, "": false,
+	} {
+		if got := s.Allows(tool); got != want {
+			t.Errorf("Allows(%q) = %t", tool, got)
+		}
+	}
+	if !(ServerSettings{}).Allows("anything") || (ServerSettings{Exclude: []string{"*"}}).Allows("a") {
+		t.Error("the zero value, or an exclude alone")
+	}
+	// A pattern that would take for ever by backtracking.
+	if (ServerSettings{Include: []string{strings.Repeat("*a", 50) + "b"}}).Allows(strings.Repeat("a", 5000)) {
+		t.Error("it matches")
+	}
+}

@@ -1,0 +1,228 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+)
+
+// legacyVersion is the newest protocol revision with an initialize handshake. Asking for it skips the probe.
+const legacyVersion = "2025-11-25"
+
+// era is what is known of the protocol a server speaks.
+type era int
+
+const (
+	eraUnknown era = iota
+	eraModern      // answers server/discover, by a result or by an error
+	eraLegacy      // hangs or ends on it
+)
+
+var (
+	errProbeTimeout   = errors.New("the server did not answer the probe in time")
+	errConnectTimeout = errors.New("the server did not get ready in time")
+)
+
+// Connect starts or dials a server and agrees on a protocol version. The server is given as configured, variables
+// unexpanded; their values live no longer than this call and the session's process.
+//
+// A server that hangs or ends on the probe of the newer protocol era is started a second time and spoken to in the
+// older one. ctx bounds connecting only. The caller must Close the session.
+//
+// Errors: a *config.ExpandError for a variable without a value, a *ConnectionError, a *ProtocolError when the server
+// refuses the handshake, or the context's error.
+func Connect(ctx context.Context, srv config.Server, opts *Options) (*Session, error) {
+	s, _, err := connect(ctx, srv, opts.withDefaults(), eraUnknown)
+	return s, err
+}
+
+// connect tries the ways to speak to a server, the likeliest first, and returns which era it was.
+func connect(ctx context.Context, srv config.Server, opts *Options, known era) (*Session, era, error) {
+	expanded, secret, err := expand(srv, opts.Lookup)
+	if err != nil {
+		return nil, known, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, opts.ConnectTimeout, errConnectTimeout)
+	defer cancel()
+	d := &dialer{
+		srv: expanded, opts: opts, why: reasons{server: srv.Key, secret: secret},
+		log: opts.Logger.With("server", srv.Key),
+	}
+	if known != eraUnknown {
+		s, err := d.dial(ctx, known, 0)
+		return s, known, err
+	}
+	s, err := d.dial(ctx, eraModern, opts.ProbeTimeout)
+	if err == nil || ctx.Err() != nil || !d.probeFailed.Load() {
+		return s, eraModern, err
+	}
+	d.log.Info("the server hangs or ends on the probe of the newer protocol; starting it again for the older one")
+	s, legacyErr := d.dial(ctx, eraLegacy, 0)
+	var refused *ProtocolError
+	if !errors.As(legacyErr, &refused) || ctx.Err() != nil {
+		return s, eraLegacy, legacyErr
+	}
+	// It is alive and refuses the older era: it knows the newer one only, and was slow to start.
+	s, err = d.dial(ctx, eraModern, 0)
+	return s, eraModern, err
+}
+
+// dialer makes the attempts to connect to one server.
+type dialer struct {
+	srv         config.Server
+	opts        *Options
+	why         reasons
+	log         *slog.Logger
+	probeFailed atomic.Bool
+}
+
+// dial makes one attempt. probe bounds the wait for the answer to server/discover, 0 for no such bound.
+func (d *dialer) dial(ctx context.Context, e era, probe time.Duration) (*Session, error) {
+	s, err := d.attempt(ctx, e, probe, d.srv.Transport)
+	if err == nil {
+		return s, nil
+	}
+	if d.srv.Transport != config.TransportHTTP || !d.srv.Inferred || !fallsBack(s.status()) {
+		return nil, err
+	}
+	d.log.Info("the server refuses streamable HTTP; trying the older SSE transport", "status", s.status())
+	if old, oldErr := d.attempt(ctx, eraLegacy, 0, config.TransportSSE); oldErr == nil {
+		return old, nil
+	}
+	return nil, err // streamable HTTP is what was meant
+}
+
+// fallsBack reports whether a status at connect may mean that the server speaks HTTP+SSE only. It does not where the
+// server asks for credentials.
+func fallsBack(status int) bool {
+	return status >= 400 && status < 500 && status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusTooManyRequests
+}
+
+// attempt makes one session. On error the session is returned too, for its status only; it is closed already.
+func (d *dialer) attempt(ctx context.Context, e era, probe time.Duration, transport config.Transport) (_ *Session, err error) {
+	// What a session is made of must outlive ctx, which bounds connecting only.
+	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
+	defer stop()
+
+	s := &Session{end: end, why: d.why, log: d.log, opts: d.opts, closed: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			s.abandon()
+		}
+	}()
+	hooks, stopProbe := d.probeHooks(e, probe, func() {
+		end(errProbeTimeout)
+		s.kill() // it hangs: no use in asking it to end
+	})
+	defer stopProbe()
+	s.tap = newTap(d.log, hooks)
+	inner, err := d.transport(s, transport)
+	if err != nil {
+		return s, d.why.connection(err)
+	}
+	client := mcp.NewClient(
+		&mcp.Implementation{Name: d.opts.ClientName, Version: d.opts.ClientVersion},
+		&mcp.ClientOptions{
+			Capabilities:   &mcp.ClientCapabilities{}, // nil would offer roots
+			MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+		})
+	var so *mcp.ClientSessionOptions
+	if e == eraLegacy {
+		so = &mcp.ClientSessionOptions{ProtocolVersion: legacyVersion}
+	}
+	s.sdk, err = client.Connect(life, &tapped{inner: inner, tap: s.tap}, so)
+	if err != nil {
+		return s, d.failure(ctx, s, err)
+	}
+	if !stop() { // ctx ended at the last moment and took the session with it
+		return s, d.failure(ctx, s, context.Cause(ctx))
+	}
+	s.established()
+	return s, nil
+}
+
+// probeHooks times the answer to server/discover, and notes when it never came.
+func (d *dialer) probeHooks(e era, limit time.Duration, expired func()) (tapHooks, func()) {
+	if e == eraLegacy || limit <= 0 {
+		return tapHooks{}, func() {}
+	}
+	timer := time.AfterFunc(limit, expired)
+	timer.Stop()
+	return tapHooks{
+		probeSent: func() {
+			d.probeFailed.Store(true) // until there is an answer
+			timer.Reset(limit)
+		},
+		probeAnswered: func() {
+			timer.Stop()
+			d.probeFailed.Store(false)
+		},
+	}, func() { timer.Stop() }
+}
+
+// transport makes the SDK's transport, and starts the process of a stdio server.
+func (d *dialer) transport(s *Session, kind config.Transport) (mcp.Transport, error) {
+	if kind == config.TransportStdio {
+		p, err := startProcess(d.srv, d.opts.Lookup, d.opts.Stderr(d.srv.Key), d.why.secret, d.log)
+		if err != nil {
+			return nil, err
+		}
+		s.setProcess(p)
+		return &pipeTransport{lines: newLines(p, d.why.secret, d.log)}, nil
+	}
+	g, err := newGuard(d.srv, s.tap)
+	if err != nil {
+		return nil, err
+	}
+	s.guard = g
+	if kind == config.TransportSSE {
+		return &mcp.SSEClientTransport{Endpoint: d.srv.URL, HTTPClient: g.client(), MaxEventSize: MaxMessage}, nil
+	}
+	return &mcp.StreamableClientTransport{
+		Endpoint: d.srv.URL, HTTPClient: g.client(), MaxEventSize: MaxMessage,
+		// Nothing here listens to it, and a server that never answers the request for it would hang Connect.
+		DisableStandaloneSSE: true,
+		MaxRetries:           2,
+	}, nil
+}
+
+// pipeTransport is a transport over a process that runs already.
+type pipeTransport struct{ lines *lines }
+
+// Connect returns the connection.
+func (t *pipeTransport) Connect(context.Context) (mcp.Connection, error) { return t.lines, nil }
+
+// failure turns the error of a failed attempt into one of ours. The session is closed first: only then is it known how
+// a process ended.
+func (d *dialer) failure(ctx context.Context, s *Session, err error) error {
+	s.abandon()
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errConnectTimeout):
+		return d.why.connection(fmt.Errorf("%w (%s)", errConnectTimeout, d.opts.ConnectTimeout))
+	case ctx.Err() != nil:
+		return interrupted(ctx, fmt.Sprintf("connect to %q", d.why.server))
+	}
+	status := s.status()
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		return d.why.connection(fmt.Errorf("the server answered %d %s; check the headers in its configuration", status, http.StatusText(status)))
+	}
+	if refused := s.tap.handshake.Load(); refused != nil {
+		return d.why.protocol(refused.Code, refused.Message, refused.Data)
+	}
+	if status != 0 {
+		return d.why.connection(fmt.Errorf("the server answered %d %s; check its url", status, http.StatusText(status)))
+	}
+	if lost := s.lossReason(); lost != nil {
+		err = lost
+	}
+	return d.why.connection(err)
+}

@@ -1,0 +1,70 @@
+package upstream
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+)
+
+// inheritedNames are the variables a started server inherits. Everything else, tokens of the person above all, it gets
+// only through the env block of its configuration.
+func inheritedNames() []string {
+	return []string{
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "TMPDIR", "TMP", "TEMP",
+		"LANG", "LANGUAGE", "LC_ALL", "LC_ADDRESS", "LC_COLLATE", "LC_CTYPE", "LC_IDENTIFICATION", "LC_MEASUREMENT",
+		"LC_MESSAGES", "LC_MONETARY", "LC_NAME", "LC_NUMERIC", "LC_PAPER", "LC_TELEPHONE", "LC_TIME",
+		"XDG_CACHE_HOME", "XDG_CONFIG_DIRS", "XDG_CONFIG_HOME", "XDG_DATA_DIRS", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
+		// What programs on Windows cannot start without.
+		"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA",
+		"PROGRAMFILES", "USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH",
+	}
+}
+
+// environment returns what a server's process sees, sorted: the inherited variables, and over them its env block.
+func environment(srv config.Server, lookup config.Lookup) map[string]string {
+	env := make(map[string]string)
+	for _, name := range inheritedNames() {
+		if value, ok := lookup(name); ok {
+			env[name] = value
+		}
+	}
+	maps.Copy(env, srv.Env)
+	return env
+}
+
+func environmentList(env map[string]string) []string {
+	list := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, name+"="+env[name])
+	}
+	return list
+}
+
+// findProgram finds a command on the PATH that the child will see, not on ours.
+func findProgram(command, path string) (string, error) {
+	if filepath.IsAbs(command) {
+		return command, nil
+	}
+	if runtime.GOOS == "windows" { // its rules of extensions are exec's own business
+		return exec.LookPath(command)
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) { // "" and "." would run whatever lies in the working directory
+			continue
+		}
+		file := filepath.Join(dir, command)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("the program %q is not on the PATH; install it, or write its full path", cut(strings.ToValidUTF8(command, "?"), 200))
+}

@@ -1,0 +1,121 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// ErrConnection is what every [*ConnectionError] is: the server could not be reached, or went away.
+var ErrConnection = errors.New("no connection to the server")
+
+// ConnectionError says why a server could not be reached, or how it was lost. A call that ends with it may or may not
+// have been carried out, unless NotSent is set.
+type ConnectionError struct {
+	// Server is the configured name.
+	Server string
+	// Reason is readable text without secrets.
+	Reason string
+	// NotSent says that the server cannot have acted on the request.
+	NotSent bool
+}
+
+func (e *ConnectionError) Error() string { return fmt.Sprintf("server %q: %s", e.Server, e.Reason) }
+
+// Is makes the error an [ErrConnection].
+func (e *ConnectionError) Is(target error) bool { return target == ErrConnection }
+
+// ProtocolError is a JSON-RPC error that the server answered, or an answer that is not what MCP says.
+type ProtocolError struct {
+	// Server is the configured name.
+	Server string
+	// Code is that of the JSON-RPC error; CodeBadAnswer for an answer that MCP does not allow.
+	Code int
+	// Message is the server's own text, bounded, with configured secrets removed. It is hostile text all the same.
+	Message string
+	// Data is the server's own, byte for byte; it may be nil.
+	Data json.RawMessage
+}
+
+// CodeBadAnswer is the code of a [ProtocolError] that was found on this side. JSON-RPC calls it an internal error.
+const CodeBadAnswer = jsonrpc.CodeInternalError
+
+func (e *ProtocolError) Error() string {
+	return fmt.Sprintf("server %q answered with error %d: %s", e.Server, e.Code, printable(e.Message, 1024))
+}
+
+// reasons turns errors of the SDK and the system into ours.
+type reasons struct {
+	server string
+	secret *redactor
+}
+
+// protocol makes the error for what a server answered.
+func (r *reasons) protocol(code int64, message string, data json.RawMessage) *ProtocolError {
+	return &ProtocolError{Server: r.server, Code: int(code), Message: r.secret.clean(cut(message, 64<<10)), Data: data}
+}
+
+// badAnswer makes the error for an answer that is not what MCP says.
+func (r *reasons) badAnswer(format string, args ...any) *ProtocolError {
+	return r.protocol(CodeBadAnswer, fmt.Sprintf(format, args...), nil)
+}
+
+// connection makes the error for a server that is not there.
+func (r *reasons) connection(err error) *ConnectionError {
+	return &ConnectionError{Server: r.server, Reason: r.secret.clean(printable(plain(err), 1024))}
+}
+
+// plain shortens what net/http says: its errors carry the whole address, which may hold a secret.
+func plain(err error) string {
+	var refused *refusal
+	if errors.As(err, &refused) {
+		return refused.Error()
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err.Error()
+	}
+	return err.Error()
+}
+
+// interrupted returns the context's own error, with its cause, when that is why something failed.
+func interrupted(ctx context.Context, doing string) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, ctx.Err()) {
+		return fmt.Errorf("%s: %w: %w", doing, ctx.Err(), cause)
+	}
+	return fmt.Errorf("%s: %w", doing, ctx.Err())
+}
+
+// printable removes control characters, terminal escapes with them, and cuts the text to a number of bytes.
+func printable(s string, limit int) string {
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029:
+			return -1
+		}
+		return r
+	}, s)
+	return cut(clean, limit)
+}
+
+// cut shortens s to at most limit bytes of whole characters and says so.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "…"
+}

@@ -1,0 +1,147 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+)
+
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "Mcp-Protocol-Version"
+)
+
+// maxRedirects bounds redirects within the origin.
+const maxRedirects = 5
+
+// refusal is an error of the guard; its text holds no address.
+type refusal struct{ text string }
+
+func (e *refusal) Error() string { return e.text }
+
+// guard is the HTTP client of one session. Whatever the SDK, a redirect or an SSE endpoint event names, a request
+// leaves only for the configured origin, and only there go the configured headers.
+type guard struct {
+	origin  string
+	headers http.Header
+	next    *http.Transport
+	tap     *tap
+
+	// connecting is true until the session stands; status is then that of the last refused POST, 0 for none.
+	connecting atomic.Bool
+	status     atomic.Int32
+	// forgotten is set when the server no longer knows our session: the next call needs a new one.
+	forgotten atomic.Bool
+}
+
+func newGuard(srv config.Server, t *tap) (*guard, error) {
+	u, err := url.Parse(srv.URL)
+	if err != nil {
+		return nil, errors.New("its url cannot be read")
+	}
+	g := &guard{origin: originOf(u), headers: make(http.Header, len(srv.Headers)), tap: t, next: &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:    15 * time.Second,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    16,
+		IdleConnTimeout:        60 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: 1 << 20,
+	}}
+	for name, value := range srv.Headers {
+		g.headers.Set(name, value)
+	}
+	g.connecting.Store(true)
+	return g, nil
+}
+
+func (g *guard) client() *http.Client {
+	return &http.Client{Transport: g, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+		if originOf(req.URL) != g.origin {
+			return &refusal{"the server redirects to another origin, which is refused: credentials would follow; configure the final address"}
+		}
+		if len(via) >= maxRedirects {
+			return &refusal{fmt.Sprintf("the server redirects more than %d times", maxRedirects)}
+		}
+		return nil
+	}}
+}
+
+// originOf returns scheme, host and port, the default port written out.
+func originOf(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return u.Scheme + "://" + u.Hostname() + ":" + port
+}
+
+// RoundTrip sends a request to the configured origin, and bounds the answer.
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	if originOf(req.URL) != g.origin {
+		return nil, &refusal{"the server names an address of another origin, which is refused: credentials would follow"}
+	}
+	out := req.Clone(req.Context())
+	for name, values := range g.headers {
+		out.Header[name] = values
+	}
+	// The SDK sets this header by a private channel that the tap hides.
+	if v := g.tap.version.Load(); v != nil && out.Header.Get(versionHeader) == "" {
+		out.Header.Set(versionHeader, *v)
+	}
+	resp, err := g.next.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	if req.Method == http.MethodPost && resp.StatusCode >= 400 {
+		g.refused(out, resp.StatusCode)
+	}
+	resp.Body = &boundedBody{ReadCloser: resp.Body, left: MaxMessage, stream: isStream(resp)}
+	return resp, nil
+}
+
+// refused notes what an error status means for the session.
+func (g *guard) refused(req *http.Request, status int) {
+	if g.connecting.Load() {
+		g.status.Store(int32(status))
+		return
+	}
+	// 404 is what the specification says for a session the server does not know; many servers answer 400.
+	if req.Header.Get(sessionHeader) != "" && (status == http.StatusNotFound || status == http.StatusBadRequest) {
+		g.forgotten.Store(true)
+	}
+}
+
+func isStream(resp *http.Response) bool {
+	const media = "text/event-stream"
+	kind := resp.Header.Get("Content-Type")
+	return len(kind) >= len(media) && kind[:len(media)] == media
+}
+
+// boundedBody ends a body that is too large with an error. A stream has no end of its own; its events are bounded by
+// the SDK.
+type boundedBody struct {
+	io.ReadCloser
+	left   int
+	stream bool
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if b.stream {
+		return b.ReadCloser.Read(p)
+	}
+	if b.left <= 0 {
+		return 0, &refusal{fmt.Sprintf("the server sent a message of more than %d MiB", MaxMessage>>20)}
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}

@@ -1,0 +1,275 @@
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// maxNoise is how many lines that are no messages a server may write before it is given up; maxNoiseLogged how
+	// many of them are logged, each cut to maxNoiseShown bytes.
+	maxNoise       = 10_000
+	maxNoiseLogged = 20
+	maxNoiseShown  = 200
+)
+
+// lines is a connection of newline-delimited JSON-RPC over the pipes of a process. Unlike the SDK's own it survives
+// what servers print to standard output by mistake, and it honours the context of a write.
+type lines struct {
+	proc   *process
+	log    *slog.Logger
+	secret *redactor
+
+	incoming chan jsonrpc.Message
+	closed   chan struct{} // Close was called
+	ended    chan struct{} // reading has ended, because of endErr
+	endErr   error
+
+	writeMu   sync.Mutex
+	closeOnce sync.Once
+	noise     int
+}
+
+var _ mcp.Connection = (*lines)(nil)
+
+// newLines takes ownership of the process.
+func newLines(proc *process, secret *redactor, log *slog.Logger) *lines {
+	c := &lines{proc: proc, log: log, secret: secret, incoming: make(chan jsonrpc.Message), closed: make(chan struct{}), ended: make(chan struct{})}
+	go c.readAll()
+	go func() {
+		// A process that the server started may hold on to standard output; with the server gone it is no server.
+		<-proc.exited
+		if !waitFor(proc.outputDone, strayGrace) {
+			proc.stop()
+		}
+	}()
+	return c
+}
+
+func (c *lines) SessionID() string { return "" }
+
+// Read returns the next message; after the last one, why there is none.
+func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case msg := <-c.incoming:
+		return msg, nil
+	case <-c.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-c.ended:
+		return nil, c.endErr
+	}
+}
+
+// Write sends one message. When the context ends halfway the connection is broken: half a message cannot be taken back.
+func (c *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
+	data, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return fmt.Errorf("encode the message: %w", err)
+	}
+	data = append(data, '\n')
+
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w := c.proc.stdin
+	_ = w.SetWriteDeadline(time.Time{})
+	// A deadline in the past wakes a write that a server which does not read would block for ever.
+	interrupt := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		_ = w.SetWriteDeadline(time.Unix(1, 0))
+		close(interrupt)
+	})
+	n, err := w.Write(data)
+	if !stop() {
+		<-interrupt // or it could set its deadline after the next write has cleared it
+	}
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && n == 0:
+		return ctx.Err()
+	case ctx.Err() != nil:
+		go c.Close()
+		return fmt.Errorf("the server stopped reading: %w", ctx.Err())
+	}
+	return fmt.Errorf("write to the server: %w", plainIO(err))
+}
+
+// plainIO drops the name of a pipe from what os says.
+func plainIO(err error) error {
+	for _, known := range []error{io.EOF, io.ErrClosedPipe} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner
+	}
+	return err
+}
+
+// Close ends the process, whatever it takes, and returns when it is gone.
+func (c *lines) Close() error {
+	c.closeOnce.Do(func() { close(c.closed) })
+	c.proc.stop()
+	return nil
+}
+
+// readAll reads standard output to its end, so that the server is never stuck there, and passes the messages on.
+func (c *lines) readAll() {
+	defer c.proc.outputEnded()
+	in := bufio.NewReaderSize(c.proc.stdout, 64<<10)
+	for {
+		line, err := c.readLine(in)
+		if err == nil {
+			err = c.accept(line)
+		}
+		if err != nil {
+			c.endErr = err
+			close(c.ended)
+			break
+		}
+	}
+	_, _ = io.Copy(io.Discard, in)
+}
+
+// readLine returns the next line that could be a message, and counts away all others. The line is the caller's.
+func (c *lines) readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line) == 0 && !startsJSON(part) { // noise, or the blank end of it: no need to keep it whole
+			if err := c.drop(in, part, err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if len(line)+len(part) > MaxMessage {
+			return nil, fmt.Errorf("the server sent a message of more than %d MiB", MaxMessage>>20)
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil, errors.Is(err, io.EOF) && len(line) > 0:
+			return line, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, endOfOutput(err)
+		}
+	}
+}
+
+func endOfOutput(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) { // closed by stop, after the end of the process
+		return io.EOF
+	}
+	return fmt.Errorf("read from the server: %w", plainIO(err))
+}
+
+// startsJSON reports whether a line could be a message: an object, or a batch of them.
+func startsJSON(line []byte) bool {
+	line = bytes.TrimLeft(line, " \t\r\n")
+	return len(line) > 0 && (line[0] == '{' || line[0] == '[')
+}
+
+// drop reads a line of noise to its end.
+func (c *lines) drop(in *bufio.Reader, part []byte, err error) error {
+	shown := printable(string(part[:min(len(part), maxNoiseShown)]), maxNoiseShown)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		_, err = in.ReadSlice('\n')
+	}
+	if err != nil {
+		return endOfOutput(err)
+	}
+	return c.countNoise(shown)
+}
+
+func (c *lines) countNoise(shown string) error {
+	if shown == "" || shown == " " { // a blank line is nobody's mistake
+		return nil
+	}
+	c.noise++
+	switch {
+	case c.noise <= maxNoiseLogged:
+		c.log.Warn("the server wrote text to standard output, which is for messages only; the line was dropped", "line", c.secret.clean(shown))
+	case c.noise == maxNoiseLogged+1:
+		c.log.Warn("the server goes on writing text to standard output; further lines are dropped without a word")
+	case c.noise > maxNoise:
+		return fmt.Errorf("the server wrote more than %d lines of text to standard output, which is for messages only", maxNoise)
+	}
+	return nil
+}
+
+// accept decodes a line and hands its messages on. What does not decode is noise, unless it answers a call: then the
+// call has to end.
+func (c *lines) accept(line []byte) error {
+	msgs, err := decodeLine(line)
+	if err != nil {
+		return c.countNoise(printable(string(line[:min(len(line), maxNoiseShown)]), maxNoiseShown))
+	}
+	for _, msg := range msgs {
+		select {
+		case c.incoming <- msg:
+		case <-c.closed:
+			return io.EOF
+		}
+	}
+	return nil
+}
+
+// decodeLine decodes one message or, as the 2025-03-26 revision allows, a batch.
+func decodeLine(line []byte) ([]jsonrpc.Message, error) {
+	trimmed := bytes.TrimLeft(line, " \t\r\n")
+	if trimmed[0] != '[' {
+		msg, err := decodeMessage(trimmed)
+		return []jsonrpc.Message{msg}, err
+	}
+	var batch []json.RawMessage
+	if err := json.Unmarshal(trimmed, &batch); err != nil {
+		return nil, err
+	}
+	msgs := make([]jsonrpc.Message, 0, len(batch))
+	for _, raw := range batch {
+		msg, err := decodeMessage(raw)
+		if err != nil {
+			return nil, err
+		}
+		msgs = append(msgs, msg)
+	}
+	return msgs, nil
+}
+
+func decodeMessage(raw []byte) (jsonrpc.Message, error) {
+	msg, err := jsonrpc.DecodeMessage(raw)
+	if err == nil {
+		return msg, nil
+	}
+	// Nested too deeply, an error object of the wrong form, and so on: if it bears an id and no method it answers
+	// something, and whoever waits for that is told.
+	var head struct {
+		ID     any             `json:"id"`
+		Method json.RawMessage `json:"method"`
+	}
+	if json.Unmarshal(raw, &head) != nil || head.ID == nil || head.Method != nil {
+		return nil, err
+	}
+	id, idErr := jsonrpc.MakeID(head.ID)
+	if idErr != nil {
+		return nil, err
+	}
+	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: CodeBadAnswer, Message: "the answer is not a JSON-RPC message"}}, nil
+}

@@ -1,0 +1,128 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+var errListTimeout = errors.New("the server did not list its tools in time")
+
+// ListTools returns the definitions of all tools, byte for byte as the server sent them and in its order. Entries that
+// are null are left out, and so, over HTTP, are tools whose x-mcp-header annotations are not allowed; both are logged.
+// Nothing else is judged: names may repeat and schemas may be missing.
+//
+// Errors: a *ProtocolError for an answer that is not a list, a repeated cursor, or more than [MaxPages], [MaxTools] or
+// [MaxListBytes]; a *ConnectionError; the context's error.
+func (s *Session) ListTools(ctx context.Context) ([]json.RawMessage, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ListTimeout, errListTimeout)
+	defer cancel()
+	var (
+		tools  []json.RawMessage
+		cursor *string
+		size   int
+	)
+	seen := make(map[string]bool)
+	for page := range MaxPages {
+		batch, next, err := s.listPage(ctx, page, cursor)
+		if err != nil {
+			return nil, err
+		}
+		for _, tool := range batch {
+			size += len(tool)
+		}
+		tools = append(tools, batch...)
+		switch {
+		case len(tools) > MaxTools:
+			return nil, s.listError("it has more than %d tools", MaxTools)
+		case size > MaxListBytes:
+			return nil, s.listError("its tools take more than %d MiB", MaxListBytes>>20)
+		case next == nil:
+			return tools, nil
+		case seen[*next]:
+			return nil, s.listError("it gave the cursor %q a second time, which would never end", printable(*next, 100))
+		}
+		seen[*next] = true
+		cursor = next
+	}
+	return nil, s.listError("it has more than %d pages", MaxPages)
+}
+
+func (s *Session) listError(format string, args ...any) error {
+	return fmt.Errorf("list tools: %w", s.why.badAnswer(format, args...))
+}
+
+// listPage asks for one page. The cursor that follows is nil on the last page; an empty one is as good as any other.
+func (s *Session) listPage(ctx context.Context, page int, cursor *string) ([]json.RawMessage, *string, error) {
+	c := &capture{cursor: cursor, headers: s.guard != nil && s.modern()}
+	defer c.release()
+	up, cancel := s.whileUp(ctx)
+	defer cancel()
+	// The SDK keeps the tools with headers by cursor; the tap puts the real cursor in its place.
+	res, err := s.sdk.ListTools(withCapture(up, c), &mcp.ListToolsParams{Cursor: "page " + strconv.Itoa(page)})
+	if err != nil {
+		return nil, nil, s.fail(ctx, c, "list tools", err)
+	}
+	tools, next, err := parsePage(c.raw)
+	if err != nil {
+		return nil, nil, s.listError("%v", err)
+	}
+	kept := tools[:0]
+	for _, tool := range tools {
+		switch {
+		case string(tool) == "null":
+			s.log.Warn("the server lists a tool that is null; it was left out")
+		case c.headers && hasHeaders(tool) && !knows(res.Tools, tool):
+			s.log.Warn("a tool has x-mcp-header annotations that are not allowed; it was left out", "tool", printable(toolName(tool), 200))
+		default:
+			kept = append(kept, tool)
+		}
+	}
+	return kept, next, nil
+}
+
+// parsePage reads a tools/list result.
+func parsePage(raw json.RawMessage) (tools []json.RawMessage, next *string, err error) {
+	var page map[string]json.RawMessage // a map: the names of its keys count exactly
+	if err := json.Unmarshal(raw, &page); err != nil || page == nil {
+		return nil, nil, errors.New("its answer to tools/list is not an object")
+	}
+	if list := page["tools"]; list != nil {
+		if err := json.Unmarshal(list, &tools); err != nil {
+			return nil, nil, errors.New(`"tools" in its answer is not a list`)
+		}
+	}
+	if cursor := page["nextCursor"]; cursor != nil {
+		if err := json.Unmarshal(cursor, &next); err != nil {
+			return nil, nil, errors.New(`"nextCursor" in its answer is not a string`)
+		}
+	}
+	for i := range tools {
+		tools[i] = bytes.TrimSpace(tools[i])
+	}
+	return tools, next, nil
+}
+
+// knows reports whether the SDK kept the tool.
+func knows(kept []*mcp.Tool, tool json.RawMessage) bool {
+	name := toolName(tool)
+	for _, t := range kept {
+		if t.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func toolName(tool json.RawMessage) string {
+	var t struct {
+		Name string `json:"name"`
+	}
+	_ = json.Unmarshal(tool, &t) // no name is a name too
+	return t.Name
+}

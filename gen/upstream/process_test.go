@@ -1,0 +1,137 @@
+//go:build linux
+
+package upstream
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/upstreamtest"
+)
+
+// running reports whether a process exists and is no zombie.
+func running(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+func wantGone(t *testing.T, pids []int) {
+	t.Helper()
+	for _, pid := range pids {
+		// SIGKILL is delivered, but the kernel may need a moment to take the process down.
+		for end := time.Now().Add(5 * time.Second); running(pid) && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+		if running(pid) {
+			t.Errorf("process %d is still there", pid)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// inShell wraps a server into sh -c, in a way that keeps the shell as its parent.
+func inShell(srv config.Server) config.Server {
+	srv.Args = []string{"-c", `"$0"; true`, srv.Command}
+	srv.Command = "sh"
+	return srv
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	for _, mode := range []upstreamtest.Mode{upstreamtest.Normal, upstreamtest.Grandchild, upstreamtest.Stubborn} {
+		for _, shell := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/shell=%t", mode, shell), func(t *testing.T) {
+				t.Parallel()
+				srv := upstreamtest.Server(t, mode)
+				if shell {
+					srv = inShell(srv)
+				}
+				s := open(t, srv, testOptions())
+				pids := field[[]int](t, mustCall(t, s, upstreamtest.ToolPIDs, ""), "pids")
+				pids = append(pids, s.process.cmd.Process.Pid)
+				for _, pid := range pids {
+					if !running(pid) {
+						t.Fatalf("process %d is not there to begin with", pid)
+					}
+				}
+				start := time.Now()
+				s.Close()
+				wantGone(t, pids)
+				if took := time.Since(start); took > eofGrace+termGrace+5*time.Second {
+					t.Errorf("closing took %s", took)
+				}
+				if took := time.Since(start); mode == upstreamtest.Normal && took > eofGrace {
+					t.Errorf("closing a server that ends by itself took %s", took)
+				}
+			})
+		}
+	}
+}
+
+func TestLossLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.Server(t, upstreamtest.Grandchild), testOptions())
+	pids := field[[]int](t, mustCall(t, s, upstreamtest.ToolPIDs, ""), "pids")
+	// The grandchild holds standard output, so that its end does not show; the server's own does.
+	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil)
+	wantConnectionError(t, err, "signal: killed")
+	wantGone(t, pids)
+}
+
+func TestFailedProbeLeavesNothing(t *testing.T) {
+	t.Parallel()
+	opts := testOptions()
+	opts.ProbeTimeout, opts.ConnectTimeout = 100*time.Millisecond, time.Second
+	srv := upstreamtest.Server(t, upstreamtest.HangAlways)
+	_, err := Connect(testContext(t), inShell(srv), opts)
+	wantConnectionError(t, err, "did not get ready")
+	if n := upstreamtest.Starts(t, srv); n != 2 {
+		t.Errorf("%d starts, want 2", n)
+	}
+	if out, _ := exec.Command("pgrep", "-f", srv.Dir).Output(); len(out) > 0 {
+		t.Errorf("left behind: %s", out)
+	}
+}
+
+// TestDeathOfTheParent kills a process that holds a session, as kill -9 of a command would.
+func TestDeathOfTheParent(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("UPSTREAM_TEST_HOLD") != "" { // the process to be killed
+		s := open(t, upstreamtest.Server(t, upstreamtest.Stubborn), testOptions())
+		fmt.Printf("pid %d\n", s.process.cmd.Process.Pid)
+		time.Sleep(testTime)
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestDeathOfTheParent$")
+	cmd.Env = append(os.Environ(), "UPSTREAM_TEST_HOLD=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	_, scanErr := fmt.Fscanf(out, "pid %d\n", &pid)
+	if scanErr == nil && !running(pid) {
+		t.Error("the server is not there to begin with")
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if scanErr != nil {
+		t.Fatalf("the holder said nothing: %v", scanErr)
+	}
+	wantGone(t, []int{pid})
+}

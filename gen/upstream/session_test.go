@@ -1,0 +1,283 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/upstream/upstreamtest"
+)
+
+// everywhere runs a test over every transport and in both eras.
+func everywhere(t *testing.T, test func(t *testing.T, s *Session)) {
+	for _, v := range variants() {
+		for _, mode := range []upstreamtest.Mode{upstreamtest.Normal, upstreamtest.LegacyOnly} {
+			t.Run(v.name+"/"+string(mode), func(t *testing.T) {
+				t.Parallel()
+				test(t, open(t, v.start(t, mode), testOptions()))
+			})
+		}
+	}
+}
+
+func TestBytesAreKept(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Session) {
+		tools, err := s.ListTools(testContext(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := names(t, tools); !slices.Equal(got, upstreamtest.ToolNames()) {
+			t.Errorf("tools %q", got)
+		}
+		const definition = `{"name":"echo","description":"The tool echo.","inputSchema":{"type":"object","properties":{"z":{"type":"integer","maximum":9007199254740993},"a":{"type":"string"}},"additionalProperties":true},"outputSchema":{"type":"object","additionalProperties":true}}`
+		if string(tools[0]) != definition {
+			t.Errorf("definition\n%s, want\n%s", tools[0], definition)
+		}
+		const args = `{"z":9007199254740993,"a":"<&>é","big":123456789012345678901234567890,"f":1.10}`
+		if res := mustCall(t, s, upstreamtest.ToolEcho, args); string(res.Structured) != args {
+			t.Errorf("echo %s, want %s", res.Structured, args)
+		}
+		if res := mustCall(t, s, upstreamtest.ToolBigInt, ""); string(res.Structured) != `{"n":9007199254740993,"x":1e400}` {
+			t.Errorf("structured %s", res.Structured)
+		}
+	})
+}
+
+func TestResults(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Session) {
+		res := mustCall(t, s, upstreamtest.ToolWeird, "{}")
+		if len(res.Content) != 2 || string(res.Content[1]) != `{"type":"hologram","voxels":[1,2,3]}` || res.Structured != nil {
+			t.Errorf("content %s, structured %s", res.Content, res.Structured)
+		}
+		res = mustCall(t, s, upstreamtest.ToolFail, "{}")
+		if !res.IsError || len(res.Content) != 1 || !strings.Contains(string(res.Raw), "out of paper") {
+			t.Errorf("result %s", res.Raw)
+		}
+		_, err := s.Call(testContext(t), upstreamtest.ToolRPCError, nil)
+		p := wantProtocolError(t, err, -32050, "the printer is on fire")
+		if string(p.Data) != `{"retry":9007199254740993}` {
+			t.Errorf("data %s", p.Data)
+		}
+		_, err = s.Call(testContext(t), "no_such_tool", nil)
+		wantProtocolError(t, err, -32602, "unknown tool")
+		if res := mustCall(t, s, upstreamtest.ToolEcho, `{}`); string(res.Structured) != `{}` {
+			t.Errorf("after the errors: %s", res.Structured)
+		}
+	})
+}
+
+func TestNoCapabilitiesAndElicitationIsDeclined(t *testing.T) {
+	for _, mode := range []upstreamtest.Mode{upstreamtest.Normal, upstreamtest.LegacyOnly} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			s := open(t, upstreamtest.Server(t, mode), testOptions())
+			if got := field[map[string]any](t, mustCall(t, s, upstreamtest.ToolSession, ""), "capabilities"); len(got) != 0 {
+				t.Errorf("the client offers %v", got)
+			}
+			if got := field[string](t, mustCall(t, s, upstreamtest.ToolElicit, ""), "action"); got != "decline" {
+				t.Errorf("elicitation: %q", got)
+			}
+		})
+	}
+}
+
+func TestCallsRunInParallel(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Session) {
+		start := time.Now()
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				if _, err := s.Call(testContext(t), upstreamtest.ToolSlow, json.RawMessage(`{"ms":300}`)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if took := time.Since(start); took > 3*time.Second {
+			t.Errorf("20 calls of 300 ms took %s", took)
+		}
+	})
+}
+
+func TestCancelledCall(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Session) {
+		ctx, cancel := context.WithTimeout(testContext(t), 100*time.Millisecond)
+		defer cancel()
+		_, err := s.Call(ctx, upstreamtest.ToolHang, nil)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("error %v, want the deadline", err)
+		}
+		if errors.Is(err, ErrConnection) {
+			t.Errorf("a time-out is no lost connection: %v", err)
+		}
+		// Over HTTP in the newer era the end of the request is the message.
+		if s.guard == nil || !s.modern() {
+			for field[int](t, mustCall(t, s, upstreamtest.ToolCancelled, ""), "count") == 0 {
+				time.Sleep(5 * time.Millisecond) // bounded by mustCall's test time
+			}
+		}
+		if res := mustCall(t, s, upstreamtest.ToolEcho, `{"still":"here"}`); s.Lost() || res.IsError {
+			t.Errorf("the session was lost")
+		}
+		if n := len(s.tap.pending); n != 0 {
+			t.Errorf("%d requests are still remembered", n)
+		}
+	})
+}
+
+func TestLargeResults(t *testing.T) {
+	// 64 MiB once; elsewhere what is more than the SDK takes by default, since decoding is slow under the race detector.
+	sizes := map[string]int{"stdio": 64 << 20, "http json": 20 << 20, "http events": 20 << 20}
+	for _, v := range variants() {
+		size, ok := sizes[v.name]
+		if !ok {
+			continue
+		}
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, v.start(t, upstreamtest.Normal), testOptions())
+			res := mustCall(t, s, upstreamtest.ToolLarge, fmt.Sprintf(`{"bytes":%d}`, size))
+			if len(res.Raw) < size {
+				t.Errorf("%d bytes", len(res.Raw))
+			}
+			_, err := s.Call(testContext(t), upstreamtest.ToolLarge, json.RawMessage(fmt.Sprintf(`{"bytes":%d}`, MaxMessage)))
+			wantConnectionError(t, err, "")
+			if v.name != "http events" && !strings.Contains(err.Error(), "more than 96 MiB") {
+				t.Errorf("error %v", err)
+			}
+			if !s.Lost() {
+				t.Error("the session goes on")
+			}
+		})
+	}
+}
+
+func TestServerThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.Server(t, upstreamtest.Deaf), testOptions())
+	// On a busy machine the context may end before anything is written; then nothing is lost, and it is tried again.
+	for try := 0; !s.Lost() && try < 20; try++ {
+		ctx, cancel := context.WithTimeout(testContext(t), 200*time.Millisecond)
+		start := time.Now()
+		_, err := s.Call(ctx, upstreamtest.ToolEcho, json.RawMessage(`{"a":"`+strings.Repeat("x", 1<<20)+`"}`))
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrConnection) {
+			t.Errorf("error %v, want the deadline", err)
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("the call took %s", took)
+		}
+	}
+	if !s.Lost() {
+		t.Error("half a message was written, and the session goes on")
+	}
+}
+
+func TestServerThatFloodsWithRequests(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.Server(t, upstreamtest.PingFlood), testOptions())
+	_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil)
+	wantConnectionError(t, err, "floods the client with requests")
+}
+
+func TestTooDeepResultEndsTheCall(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.Server(t, upstreamtest.Normal), testOptions())
+	_, err := s.Call(testContext(t), upstreamtest.ToolDeep, nil)
+	wantProtocolError(t, err, CodeBadAnswer, "not a JSON-RPC message")
+	mustCall(t, s, upstreamtest.ToolEcho, `{}`)
+}
+
+func TestCrashInACall(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.Server(t, upstreamtest.Normal), testOptions())
+	other := make(chan error, 1)
+	go func() {
+		_, err := s.Call(testContext(t), upstreamtest.ToolHang, nil)
+		other <- err
+	}()
+	_, err := s.Call(testContext(t), upstreamtest.ToolCrash, nil)
+	wantConnectionError(t, err, "exit status 3")
+	if err := <-other; !errors.Is(err, ErrConnection) {
+		t.Errorf("the other call: %v", err)
+	}
+	if !s.Lost() {
+		t.Error("the session is not lost")
+	}
+	_, err = s.Call(testContext(t), upstreamtest.ToolEcho, nil)
+	wantConnectionError(t, err, "")
+
+	web := open(t, upstreamtest.HTTPServer(t, upstreamtest.Normal, nil), testOptions())
+	_, err = web.Call(testContext(t), upstreamtest.ToolCrash, nil)
+	wantConnectionError(t, err, "")
+	mustCall(t, web, upstreamtest.ToolEcho, `{}`) // a broken request is not a broken server
+}
+
+func TestCloseEndsCallsInFlight(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Session) {
+		failed := make(chan error, 1)
+		started := make(chan struct{})
+		go func() {
+			close(started)
+			_, err := s.Call(testContext(t), upstreamtest.ToolHang, nil)
+			failed <- err
+		}()
+		<-started
+		s.Close()
+		wantConnectionError(t, <-failed, "closed")
+		s.Close()
+	})
+}
+
+func TestStdoutNoise(t *testing.T) {
+	t.Parallel()
+	log := &record{}
+	opts := testOptions()
+	opts.Logger = log.logger()
+	s := open(t, upstreamtest.Server(t, upstreamtest.Banner), opts)
+	for range 30 {
+		mustCall(t, s, upstreamtest.ToolEcho, `{}`)
+	}
+	text := log.String()
+	if !strings.Contains(text, "Server 1.0 starting …") || !strings.Contains(text, "[info] reading") {
+		t.Errorf("the banner is not in the log:\n%s", text)
+	}
+	if n := strings.Count(text, "handled one more"); n < 10 || n > maxNoiseLogged {
+		t.Errorf("%d lines of noise are in the log", n)
+	}
+
+	flooded := open(t, upstreamtest.Server(t, upstreamtest.Flood), testOptions())
+	_, err := flooded.Call(testContext(t), upstreamtest.ToolEcho, nil)
+	wantConnectionError(t, err, "more than 10000 lines")
+}
+
+func TestStderr(t *testing.T) {
+	t.Parallel()
+	out := &record{}
+	opts := testOptions()
+	vars := map[string]string{"SECRET": "hunter2-hunter2"}
+	opts.Lookup = func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
+	opts.Stderr = func(server string) io.Writer {
+		if server != "fake" {
+			t.Errorf("server %q", server)
+		}
+		return out
+	}
+	srv := upstreamtest.Server(t, upstreamtest.Normal)
+	srv.Env["TOKEN"] = "${SECRET}"
+	s := open(t, srv, opts)
+	mustCall(t, s, upstreamtest.ToolStderr, `{"text":"one\n\u001b[31mred\u001b[0m\u0007\r\nkey hunter2-hunter2\n"}`)
+	mustCall(t, s, upstreamtest.ToolStderr, `{"text":"`+strings.Repeat("y", 3*maxStderrLine)+`\nlast"}`)
+	s.Close()
+	want := "one\n[31mred[0m\nkey [TOKEN]\n" + strings.Repeat("y", maxStderrLine) + "\nlast\n"
+	if got := out.String(); got != want && got != strings.Replace(want, "[TOKEN]", "[SECRET]", 1) {
+		t.Errorf("stderr %.200q, want %.200q", got, want)
+	}
+}

@@ -1,0 +1,80 @@
+// Package upstream holds sessions to MCP servers: launching or dialling one, finding the protocol era it speaks,
+// paging through its tools, calling them, and ending all of it. Servers are assumed clumsy or hostile; every step is
+// bounded. Start with [Connect]; [Pool] connects on first use and shares sessions.
+//
+// What a server sends keeps its bytes: tool definitions and results are handed on as raw JSON, digits and key order
+// included, and a kind of content nobody knows yet is no error. A server may ask the client for nothing: no roots, no
+// sampling, and elicitation is declined.
+//
+// The pieces, from the outside in: [Pool] and [Session] · tap, which stands between the SDK and every transport and
+// keeps the raw bytes · lines, newline-delimited JSON over pipes · process, the launcher · guard, the HTTP round
+// tripper that keeps credentials to their origin.
+package upstream
+
+import (
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+)
+
+const (
+	// MaxMessage bounds one message from a server, in bytes. A larger one ends the session with an error.
+	MaxMessage = 96 << 20
+	// MaxPages, MaxTools and MaxListBytes bound what one server may list.
+	MaxPages     = 1000
+	MaxTools     = 10_000
+	MaxListBytes = 64 << 20
+)
+
+// Options are the settings of [Connect] and [NewPool]. Nil, and every zero value, is valid.
+type Options struct {
+	// Lookup finds the variables of the configuration, and those few that a started server inherits (see
+	// inheritedNames). Nil knows none, not even PATH.
+	Lookup config.Lookup
+	// Logger gets what a server did wrong and was forgiven. Nil logs nothing.
+	Logger *slog.Logger
+	// Stderr returns where the standard error of a server goes, one Write per line, control characters removed. Nil,
+	// or a nil writer, drops it. The writer must allow concurrent use if it is shared between servers.
+	Stderr func(server string) io.Writer
+	// ConnectTimeout bounds Connect as a whole; zero means 60 s, since a first start may download the server.
+	ConnectTimeout time.Duration
+	// ProbeTimeout bounds the wait for an answer to server/discover; zero means 5 s. A server that does not answer
+	// in time is started anew and spoken to in the older protocol era.
+	ProbeTimeout time.Duration
+	// ListTimeout bounds ListTools as a whole; zero means 2 min.
+	ListTimeout time.Duration
+	// ClientName and ClientVersion are what servers are told; empty means "mcpgen" and "dev".
+	ClientName, ClientVersion string
+}
+
+// withDefaults returns a copy with every zero value replaced.
+func (o *Options) withDefaults() *Options {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	if out.Lookup == nil {
+		out.Lookup = func(string) (string, bool) { return "", false }
+	}
+	if out.Logger == nil {
+		out.Logger = slog.New(slog.DiscardHandler)
+	}
+	if out.Stderr == nil {
+		out.Stderr = func(string) io.Writer { return nil }
+	}
+	setDefault(&out.ConnectTimeout, 60*time.Second)
+	setDefault(&out.ProbeTimeout, 5*time.Second)
+	setDefault(&out.ListTimeout, 2*time.Minute)
+	setDefault(&out.ClientName, "mcpgen")
+	setDefault(&out.ClientVersion, "dev")
+	return &out
+}
+
+func setDefault[T comparable](p *T, value T) {
+	var zero T
+	if *p == zero {
+		*p = value
+	}
+}

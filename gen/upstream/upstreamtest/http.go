@@ -1,0 +1,195 @@
+package upstreamtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+)
+
+// HTTPOptions are the settings of [NewHTTP]; nil is valid.
+type HTTPOptions struct {
+	// EventStream answers with text/event-stream instead of application/json.
+	EventStream bool
+	// Sessions gives out session ids in the older era, and demands them; see [HTTP.Forget].
+	Sessions bool
+	// Token is the bearer token that every request must carry, empty for none.
+	Token string
+}
+
+// HTTP is a streamable HTTP server in the test.
+type HTTP struct {
+	// URL is its endpoint.
+	URL string
+
+	fake     *fake
+	opts     HTTPOptions
+	session  atomic.Pointer[string]
+	count    atomic.Int64
+	mu       sync.Mutex
+	versions []string
+	closing  chan struct{}
+}
+
+// NewHTTP starts a server that ends with the test.
+func NewHTTP(t testing.TB, mode Mode, opts *HTTPOptions) *HTTP {
+	t.Helper()
+	h := &HTTP{fake: newFake(mode), closing: make(chan struct{})}
+	if opts != nil {
+		h.opts = *opts
+	}
+	srv := httptest.NewServer(h)
+	h.URL = srv.URL + "/mcp"
+	t.Cleanup(func() {
+		close(h.closing)
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	return h
+}
+
+// HTTPServer starts a server that ends with the test and returns its configuration, key "fake".
+func HTTPServer(t testing.TB, mode Mode, opts *HTTPOptions) config.Server {
+	t.Helper()
+	return NewHTTP(t, mode, opts).Config()
+}
+
+// Config is the configuration that reaches the server.
+func (h *HTTP) Config() config.Server {
+	srv := config.Server{Key: "fake", Transport: config.TransportHTTP, URL: h.URL}
+	if h.opts.Token != "" {
+		srv.Headers = map[string]string{"Authorization": "Bearer " + h.opts.Token}
+	}
+	return srv
+}
+
+// Forget drops the session, as a server does that was restarted.
+func (h *HTTP) Forget() { h.session.Store(nil) }
+
+// Versions returns the Mcp-Protocol-Version headers of all tool calls so far.
+func (h *HTTP) Versions() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]string(nil), h.versions...)
+}
+
+// ServeHTTP answers one request.
+func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.opts.Token != "" && r.Header.Get("Authorization") != "Bearer "+h.opts.Token {
+		http.Error(w, "who are you?", http.StatusUnauthorized)
+		return
+	}
+	if r.Method != http.MethodPost {
+		http.Error(w, "post here", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	var m message
+	if err != nil || json.Unmarshal(body, &m) != nil {
+		http.Error(w, "not a message", http.StatusBadRequest)
+		return
+	}
+	if m.Method == "notifications/cancelled" {
+		h.fake.mu.Lock()
+		h.fake.cancelled++
+		h.fake.mu.Unlock()
+	}
+	if !h.inSession(w, r, m) {
+		return
+	}
+	if m.ID == nil || m.Method == "" {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	h.answer(w, r, m)
+}
+
+// inSession keeps the rules of sessions, and answers the request itself when it breaks them.
+func (h *HTTP) inSession(w http.ResponseWriter, r *http.Request, m message) bool {
+	if !h.opts.Sessions || r.Header.Get("Mcp-Protocol-Version") == modernVersion {
+		return true // the newer era has no sessions
+	}
+	if m.Method == "initialize" {
+		id := fmt.Sprintf("session-%d", h.count.Add(1))
+		h.session.Store(&id)
+		w.Header().Set("Mcp-Session-Id", id)
+		return true
+	}
+	if id := h.session.Load(); id == nil || *id != r.Header.Get("Mcp-Session-Id") {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`)
+		return false
+	}
+	return true
+}
+
+func (h *HTTP) answer(w http.ResponseWriter, r *http.Request, m message) {
+	if m.Method == "tools/call" {
+		h.mu.Lock()
+		h.versions = append(h.versions, r.Header.Get("Mcp-Protocol-Version"))
+		h.mu.Unlock()
+	}
+	if h.fake.mode == LegacyOnly && m.Method == "server/discover" {
+		http.Error(w, "Bad Request", http.StatusBadRequest) // as servers do that check the version header first
+		return
+	}
+	gone := make(chan struct{})
+	go func() {
+		select {
+		case <-r.Context().Done():
+		case <-h.closing:
+		}
+		close(gone)
+	}()
+	reply := h.fake.answer(m, peer{
+		ask:   func(string, string) json.RawMessage { return nil },
+		crash: func() { panic(http.ErrAbortHandler) },
+		gone:  gone, region: r.Header.Get("Mcp-Param-Region"), overHTTP: true,
+	})
+	text := reply.message(m.ID)
+	if text == "" {
+		<-gone
+		return
+	}
+	if h.opts.EventStream {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "event: message\ndata: %s\n\n", text)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, text)
+}
+
+// SSEServer starts a server that speaks only the HTTP+SSE transport of the first revision, with the tool [ToolEcho],
+// and returns its configuration, key "fake". It ends with the test.
+func SSEServer(t testing.TB) config.Server {
+	t.Helper()
+	server := mcp.NewServer(&mcp.Implementation{Name: "fake", Version: "1.2.3"}, nil)
+	server.AddTool(&mcp.Tool{Name: ToolEcho, InputSchema: map[string]any{"type": "object"}},
+		func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: req.Params.Arguments}, nil
+		})
+	handler := mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.URL.Query().Get("sessionid") == "" {
+			http.Error(w, "no such page", http.StatusNotFound)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	return config.Server{Key: "fake", Transport: config.TransportSSE, URL: srv.URL + "/sse"}
+}

@@ -1,0 +1,137 @@
+package upstreamtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// arguments are those any of the tools takes.
+type arguments struct {
+	MS    *int    `json:"ms"`
+	Bytes int     `json:"bytes"`
+	Text  string  `json:"text"`
+	Where *string `json:"where"`
+}
+
+// structured makes a result with structuredContent and the same as text.
+func structured(value string) reply {
+	text, _ := json.Marshal(value) // a string always marshals
+	return reply{result: `{"resultType":"complete","content":[{"type":"text","text":` + string(text) + `}],"structuredContent":` + value + `}`}
+}
+
+func content(blocks string) reply {
+	return reply{result: `{"resultType":"complete","content":[` + blocks + `]}`}
+}
+
+// call answers tools/call.
+func (f *fake) call(m message, p peer) reply {
+	var params struct {
+		Name           string                     `json:"name"`
+		Arguments      json.RawMessage            `json:"arguments"`
+		InputResponses map[string]json.RawMessage `json:"inputResponses"`
+	}
+	if err := json.Unmarshal(m.Params, &params); err != nil {
+		return failure(-32602, "the parameters are not an object")
+	}
+	var args arguments
+	_ = json.Unmarshal(params.Arguments, &args)
+	switch params.Name {
+	case ToolEcho:
+		return structured(string(params.Arguments))
+	case ToolSlow:
+		wait := 100
+		if args.MS != nil {
+			wait = *args.MS
+		}
+		time.Sleep(time.Duration(wait) * time.Millisecond)
+		return content(`{"type":"text","text":"done"}`)
+	case ToolFail:
+		return reply{result: `{"resultType":"complete","isError":true,"content":[{"type":"text","text":"out of paper"}]}`}
+	case ToolRPCError:
+		return reply{err: `{"code":-32050,"message":"the printer is on fire","data":{"retry":9007199254740993}}`}
+	case ToolBigInt:
+		return reply{result: `{"resultType":"complete","content":[],"structuredContent":{"n":9007199254740993,"x":1e400}}`}
+	case ToolWeird:
+		return content(`{"type":"text","text":"look"},{"type":"hologram","voxels":[1,2,3]}`)
+	case ToolCrash:
+		p.crash()
+		return reply{}
+	case ToolHang:
+		<-p.gone
+		return reply{}
+	case ToolCancelled:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return structured(fmt.Sprintf(`{"count":%d}`, f.cancelled))
+	case ToolLarge:
+		return content(`{"type":"text","text":"` + strings.Repeat("x", args.Bytes) + `"}`)
+	case ToolDeep:
+		return reply{result: `{"content":[],"structuredContent":` + strings.Repeat(`{"a":`, 5000) + `1` + strings.Repeat(`}`, 5000) + `}`}
+	case ToolElicit:
+		return f.elicit(p, params.InputResponses)
+	case ToolRegion:
+		return f.region(p, args)
+	}
+	return f.inspect(params.Name, args)
+}
+
+// inspect answers the tools that tell of the server itself.
+func (f *fake) inspect(name string, args arguments) reply {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch name {
+	case ToolEnv:
+		env := make(map[string]string)
+		for _, entry := range os.Environ() {
+			key, value, _ := strings.Cut(entry, "=")
+			env[key] = value
+		}
+		cwd, _ := os.Getwd() // an empty one fails the test that asks
+		text, _ := json.Marshal(map[string]any{"env": env, "cwd": cwd, "args": os.Args[1:]})
+		return structured(string(text))
+	case ToolPIDs:
+		text, _ := json.Marshal(map[string]any{"pids": f.pids})
+		return structured(string(text))
+	case ToolSession:
+		return structured(fmt.Sprintf(`{"protocol":%q,"capabilities":%s}`, f.protocol, f.capabilities))
+	case ToolStderr:
+		fmt.Fprint(os.Stderr, args.Text)
+		return content(`{"type":"text","text":"written"}`)
+	}
+	return failure(-32602, "unknown tool: "+name)
+}
+
+// elicitParams asks for input with a schema that drives a careless validator round in circles.
+const elicitParams = `{"mode":"form","message":"your name?","requestedSchema":{"$ref":"#"}}`
+
+// elicit asks by a request of its own in the older era, and by its result in the newer one.
+func (f *fake) elicit(p peer, responses map[string]json.RawMessage) reply {
+	f.mu.Lock()
+	modern := f.protocol == modernVersion
+	f.mu.Unlock()
+	var answer json.RawMessage
+	switch {
+	case !modern:
+		answer = p.ask("elicitation/create", elicitParams)
+	case responses == nil:
+		return reply{result: `{"resultType":"input_required","requestState":"s1","inputRequests":{"q":{"method":"elicitation/create","params":` + elicitParams + `}}}`}
+	default:
+		answer = responses["q"]
+	}
+	var got struct {
+		Action string `json:"action"`
+	}
+	_ = json.Unmarshal(answer, &got)
+	return structured(fmt.Sprintf(`{"action":%q}`, got.Action))
+}
+
+// region demands that an argument is repeated in a header.
+func (f *fake) region(p peer, args arguments) reply {
+	if p.overHTTP && args.Where != nil && p.region != *args.Where {
+		return failure(-32020, "header mismatch: Mcp-Param-Region")
+	}
+	return structured(fmt.Sprintf(`{"region":%q}`, p.region))
+}

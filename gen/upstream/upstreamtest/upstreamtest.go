@@ -1,0 +1,166 @@
+// Package upstreamtest is an MCP server that misbehaves on request, for tests of whatever talks to servers. It runs as
+// a process of its own, by starting the test binary a second time, or as an HTTP handler in the test:
+//
+//	func TestMain(m *testing.M) {
+//		upstreamtest.Main() // does not return in the second process
+//		os.Exit(m.Run())
+//	}
+//
+//	srv := upstreamtest.Server(t, upstreamtest.Banner) // a config.Server, key "fake"
+//
+// A [Mode] changes how the server speaks the protocol, or what it lists. The tools are the same in every mode that
+// does not say otherwise; [ToolNames] has them, and each is described at its constant. The package knows nothing of
+// this module's client: it is written against the specification, by hand, so that it can break it.
+package upstreamtest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+)
+
+// Mode is a way to behave.
+type Mode string
+
+const (
+	// Normal speaks both protocol eras, 2026-07-28 and 2025-11-25, and lists its tools on one page.
+	Normal Mode = "normal"
+	// LegacyOnly does not know server/discover and says so.
+	LegacyOnly Mode = "legacy-only"
+	// ModernOnly refuses initialize with an error.
+	ModernOnly Mode = "modern-only"
+	// SlowModern is ModernOnly, and answers server/discover after 400 ms only.
+	SlowModern Mode = "slow-modern"
+	// HangOnProbe reads server/discover and never answers anything after it; begun with initialize it works.
+	HangOnProbe Mode = "hang-on-probe"
+	// ExitOnProbe ends with status 1 on server/discover; begun with initialize it works.
+	ExitOnProbe Mode = "exit-on-probe"
+	// HangAlways never answers.
+	HangAlways Mode = "hang-always"
+	// ExitAtOnce ends with status 7 before it reads anything, with "no licence found" on standard error.
+	ExitAtOnce Mode = "exit-at-once"
+	// Banner writes text to standard output before and between its messages.
+	Banner Mode = "banner"
+	// Flood writes text to standard output for ever once a tool is called.
+	Flood Mode = "flood"
+	// PingFlood pings the client for ever once a tool is called, and reads no answer.
+	PingFlood Mode = "ping-flood"
+	// Deaf reads the handshake and nothing after it.
+	Deaf Mode = "deaf"
+	// Grandchild starts a process that ignores SIGTERM and outlives it; see [ToolPIDs].
+	Grandchild Mode = "grandchild"
+	// Stubborn ignores the end of its input and SIGTERM.
+	Stubborn Mode = "stubborn"
+
+	// Pages lists its tools one per page, the cursor of the second page being the empty string.
+	Pages Mode = "pages"
+	// RepeatedCursor gives the same cursor for ever.
+	RepeatedCursor Mode = "repeated-cursor"
+	// EndlessPages gives a new cursor for ever, with an empty page each.
+	EndlessPages Mode = "endless-pages"
+	// NullTools lists null, a tool with a null schema, and one that is fine.
+	NullTools Mode = "null-tools"
+	// DuplicateNames lists the same name three times, once in capitals.
+	DuplicateNames Mode = "duplicate-names"
+	// ManyTools lists 10,000 tools, TooManyTools one more.
+	ManyTools    Mode = "many-tools"
+	TooManyTools Mode = "too-many-tools"
+	// HugeDescription lists a tool with a description of 5 MB.
+	HugeDescription Mode = "huge-description"
+	// HeaderTools lists one tool with a good x-mcp-header annotation and one with a bad one. Over HTTP it demands the
+	// header Mcp-Param-Region.
+	HeaderTools Mode = "header-tools"
+	// BadList answers tools/list with a list that is a string.
+	BadList Mode = "bad-list"
+)
+
+// The tools. All take an object; unless said otherwise it may be empty.
+const (
+	// ToolEcho answers with its arguments as structuredContent, digit for digit, and as text. It has an output schema.
+	ToolEcho = "echo"
+	// ToolSlow answers after "ms" milliseconds, 100 without. Calls run side by side.
+	ToolSlow = "slow"
+	// ToolFail answers with isError and the text "out of paper".
+	ToolFail = "fail"
+	// ToolRPCError answers with the JSON-RPC error -32050, a message, and data {"retry":9007199254740993}.
+	ToolRPCError = "rpc_error"
+	// ToolBigInt answers with {"n":9007199254740993,"x":1e400} as structuredContent.
+	ToolBigInt = "big_int"
+	// ToolWeird answers with a text and a block of the unknown type "hologram".
+	ToolWeird = "weird"
+	// ToolCrash ends the server, or over HTTP the connection, in the middle of the call. Status 3.
+	ToolCrash = "crash"
+	// ToolHang never answers; ToolCancelled says how many calls the client has cancelled.
+	ToolHang      = "hang"
+	ToolCancelled = "cancelled"
+	// ToolEnv answers with {"env":{…},"cwd":"…","args":[…]} of the server's process.
+	ToolEnv = "env"
+	// ToolPIDs answers with {"pids":[…]}: the server's, and in the mode Grandchild the grandchild's.
+	ToolPIDs = "pids"
+	// ToolLarge answers with a text of "bytes" bytes.
+	ToolLarge = "large"
+	// ToolDeep answers with structuredContent nested 5,000 deep.
+	ToolDeep = "deep"
+	// ToolElicit asks the client for input, with a schema that refers to itself, and answers with {"action":"…"}.
+	ToolElicit = "elicit"
+	// ToolSession answers with {"protocol":"…","capabilities":{…}} as the client gave them.
+	ToolSession = "session"
+	// ToolStderr writes "text" to standard error before it answers.
+	ToolStderr = "stderr"
+	// ToolRegion answers with {"region":"…"}: the Mcp-Param-Region header it came with. Mode HeaderTools only.
+	ToolRegion = "region"
+)
+
+// ToolNames are the names of the tools every ordinary mode lists, in its order.
+func ToolNames() []string {
+	return []string{
+		ToolEcho, ToolSlow, ToolFail, ToolRPCError, ToolBigInt, ToolWeird, ToolCrash, ToolHang, ToolCancelled,
+		ToolEnv, ToolPIDs, ToolLarge, ToolDeep, ToolElicit, ToolSession, ToolStderr,
+	}
+}
+
+const (
+	modeVariable = "MCPGEN_UPSTREAMTEST_MODE"
+	// StartsVariable names a file that gets a line for each start of the server, if it is set in the env block.
+	StartsVariable = "MCPGEN_UPSTREAMTEST_STARTS"
+)
+
+// Main is the server's main function. It returns at once unless the process was started by [Server]'s configuration.
+// Call it first in TestMain.
+func Main() {
+	mode := Mode(os.Getenv(modeVariable))
+	if mode == "" {
+		return
+	}
+	os.Exit(serveStdio(mode))
+}
+
+// Server is the configuration that starts the running test binary as a server. The caller may change what it likes.
+func Server(t testing.TB, mode Mode) config.Server {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatalf("find the test binary: %v", err)
+	}
+	dir := t.TempDir()
+	return config.Server{
+		Key: "fake", Transport: config.TransportStdio, Command: self, Dir: dir,
+		Env: map[string]string{
+			modeVariable: string(mode), StartsVariable: filepath.Join(dir, "starts"),
+			"GORACE": "atexit_sleep_ms=0", // a binary built with -race sleeps for a second before it ends
+		},
+		Source: filepath.Join(dir, config.FileName),
+	}
+}
+
+// Starts returns how often the server of that configuration was started.
+func Starts(t testing.TB, srv config.Server) int {
+	t.Helper()
+	text, err := os.ReadFile(srv.Env[StartsVariable])
+	if err != nil {
+		return 0
+	}
+	return len(text)
+}
