@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// App is the process as commands see it. Tests build one from buffers; programs get theirs from [Main].
+type App struct {
+	// Name is the program's name; it starts every error message.
+	Name string
+	// Stdin, Stdout and Stderr are never nil.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// LookupEnv reads one environment variable. Nil is an empty environment; use [App.Env].
+	LookupEnv func(name string) (string, bool)
+	// Dir is the absolute working directory.
+	Dir string
+	// FailCode is the exit code of an error that says nothing else. Zero means 2.
+	FailCode int
+	// Terminal says whether Stdout and Stderr are terminals.
+	Terminal struct{ Stdout, Stderr bool }
+}
+
+// Program is what [Main] needs to know of a program.
+type Program struct {
+	Name string
+	// FailCode is [App.FailCode].
+	FailCode int
+	// Command builds the root command. It must not run anything.
+	Command func(app *App) *cobra.Command
+}
+
+// Main runs a program on the real process and ends the process with its exit code. The context that commands get ends
+// with the first SIGINT or SIGTERM, its cause being a *[SignalError]; a second signal ends the process at once.
+func Main(p Program) {
+	app, err := processApp(p)
+	if err != nil {
+		_, _ = fmt.Fprintf(os.Stderr, "%s: %v\n", p.Name, err)
+		os.Exit(2)
+	}
+	ctx, stop := signalContext(context.Background())
+	code := app.Run(ctx, p.Command(app), os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+func processApp(p Program) (*App, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("find the working directory: %w", err)
+	}
+	app := &App{
+		Name: p.Name, FailCode: p.FailCode, Dir: dir,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv,
+	}
+	app.Terminal.Stdout = term.IsTerminal(int(os.Stdout.Fd()))
+	app.Terminal.Stderr = term.IsTerminal(int(os.Stderr.Fd()))
+	return app, nil
+}
+
+// Run executes a root command with args and returns the exit code; a returned error has been printed.
+func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {
+	root.SetArgs(args)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	root.SilenceErrors = true
+	root.SilenceUsage = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &UsageError{Err: err, Command: cmd.CommandPath()}
+	})
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	// What was interrupted reports whatever broke first; what the person did is the better explanation.
+	_, quiet := errors.AsType[Quiet](err)
+	if sig := signalOf(ctx); sig != nil && !quiet {
+		err = sig
+	}
+	return a.Fail(err)
+}
+
+// Env returns an environment variable, or "".
+func (a *App) Env(name string) string {
+	if a.LookupEnv == nil {
+		return ""
+	}
+	value, _ := a.LookupEnv(name)
+	return value
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// An error anywhere in a chain may have either method. Hint is one or two sentences that say what to do about it;
+// ExitCode is the process's exit code. The outermost code wins; all hints are printed.
+type (
+	hinter interface{ Hint() string }
+	coder  interface{ ExitCode() int }
+)
+
+// UsageError is a command line that makes no sense. Its exit code is [App.FailCode].
+type UsageError struct {
+	Err error
+	// Command is the command as typed, for the hint. May be empty.
+	Command string
+}
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what was wrong.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// Hint points to the command's help.
+func (e *UsageError) Hint() string {
+	if e.Command == "" {
+		return ""
+	}
+	return fmt.Sprintf("run %q", e.Command+" --help")
+}
+
+// Usage makes a *UsageError for cmd.
+func Usage(cmd *cobra.Command, format string, args ...any) error {
+	return &UsageError{Err: fmt.Errorf(format, args...), Command: cmd.CommandPath()}
+}
+
+// Args turns the errors of cobra's argument checks into usage errors.
+func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return &UsageError{Err: err, Command: cmd.CommandPath()}
+		}
+		return nil
+	}
+}
+
+// Quiet ends the program with a code and prints nothing: the command has said all there is to say.
+type Quiet int
+
+func (q Quiet) Error() string { return fmt.Sprintf("exit code %d", int(q)) }
+
+// ExitCode is the code itself.
+func (q Quiet) ExitCode() int { return int(q) }
+
+// Fail prints an error with its hints and returns the exit code. It is the only place where errors become output.
+func (a *App) Fail(err error) int {
+	fallback := a.FailCode
+	if fallback == 0 {
+		fallback = 2
+	}
+	code := ExitCode(err, fallback)
+	if _, quiet := errors.AsType[Quiet](err); quiet {
+		return code
+	}
+	style := a.ErrStyle()
+	text := strings.TrimRight(Clean(err.Error()), "\n")
+	_, _ = fmt.Fprintf(a.Stderr, "%s %s\n", style.Red(a.Name+":"), strings.ReplaceAll(text, "\n", "\n  "))
+	for _, hint := range Hints(err) {
+		_, _ = fmt.Fprintf(a.Stderr, "%s %s\n", style.Bold("hint:"), strings.ReplaceAll(Clean(hint), "\n", "\n  "))
+	}
+	return code
+}
+
+// ExitCode returns the code of the outermost error that has one, else fallback.
+func ExitCode(err error, fallback int) int {
+	if c, ok := errors.AsType[interface {
+		error
+		coder
+	}](err); ok {
+		return c.ExitCode()
+	}
+	return fallback
+}
+
+// Hints returns the different hints of an error and all that it wraps, outermost first.
+func Hints(err error) []string {
+	var hints []string
+	seen := map[string]bool{"": true}
+	var walk func(error)
+	walk = func(err error) {
+		if h, ok := err.(hinter); ok && !seen[h.Hint()] {
+			seen[h.Hint()] = true
+			hints = append(hints, h.Hint())
+		}
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			if inner := e.Unwrap(); inner != nil {
+				walk(inner)
+			}
+		case interface{ Unwrap() []error }:
+			for _, inner := range e.Unwrap() {
+				walk(inner)
+			}
+		}
+	}
+	walk(err)
+	return hints
+}

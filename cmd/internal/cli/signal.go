@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// SignalError says that a signal ended the work. Exit code 128 + the signal's number.
+type SignalError struct{ Signal syscall.Signal }
+
+func (e *SignalError) Error() string { return "ended by " + e.Signal.String() }
+
+// ExitCode is 130 for SIGINT and 143 for SIGTERM.
+func (e *SignalError) ExitCode() int { return 128 + int(e.Signal) }
+
+// signalContext ends with the first SIGINT or SIGTERM. From then on signals have their usual effect again, so that a
+// second Ctrl-C ends a process that hangs. stop must be called.
+func signalContext(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			if sig, ok := s.(syscall.Signal); ok {
+				cancel(&SignalError{Signal: sig})
+			}
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(context.Canceled)
+	}
+}
+
+// signalOf returns the signal that ended ctx, or nil.
+func signalOf(ctx context.Context) error {
+	if sig, ok := errors.AsType[*SignalError](context.Cause(ctx)); ok {
+		return sig
+	}
+	return nil
+}

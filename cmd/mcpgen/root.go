@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen"
+)
+
+func newRootCmd(app *cli.App) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mcpgen",
+		Short: "Generate typed TypeScript and Python wrappers for MCP servers",
+		Long: `mcpgen asks the MCP servers of a project for their tools and writes one typed wrapper per tool, in TypeScript and
+Python, to a folder that an agent can browse and scripts can import. The folder is meant to be checked in: its diff
+shows what a server claims now and did not before.
+
+Servers are read from .mcp.json, in the working directory or above it up to the root of the git repository. Settings
+are read from mcpgen.yaml beside it, if it is there. Scripts that use the wrappers are run with mcprun.
+
+Exit codes: 0 all is well, 1 the tree is out of date (sync --check, sync --diff), 2 usage, configuration or files,
+3 a server could not be asked for its tools, 4 a tool could not be generated (sync --strict), 130 interrupted.`,
+		Example: `  mcpgen init             # once, in a new project
+  mcpgen sync             # write or refresh servers/
+  mcpgen sync --check     # in CI: fail when a server has changed
+  mcpgen list             # what is there
+  mcpgen show get_sheet   # one tool`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.AddCommand(newInitCmd(app), newSyncCmd(app), newListCmd(app), newShowCmd(app), newVersionCmd(app))
+	return root
+}
+
+func newVersionCmd(app *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  mcpgen version",
+		Args:    cli.Args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(app.Stdout, "mcpgen", cli.Version())
+			return err
+		},
+	}
+}
+
+// placeFlags say where configuration and tree are; all commands but init and version have them.
+type placeFlags struct {
+	config string
+	out    string
+}
+
+func (f *placeFlags) bind(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.config, "config", "", "read the servers from this `file` (default: the nearest .mcp.json)")
+	cmd.Flags().StringVar(&f.out, "out", "", "the `folder` of the tree (default: out in mcpgen.yaml, or servers)")
+	_ = cmd.MarkFlagFilename("config", "json", "jsonc") // fails only for a flag that isn't there
+	_ = cmd.MarkFlagDirname("out")
+}
+
+func (f *placeFlags) options(app *cli.App) gen.Options {
+	return gen.Options{Config: f.config, Out: f.out, Dir: app.Dir}
+}

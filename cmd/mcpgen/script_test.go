@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"mcpgen": main, "fakemcp": fakeServer})
+}
+
+func TestScripts(t *testing.T) {
+	bin := buildDemo(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("..", "..", "testdata", "script", "mcpgen"),
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"status": status, "snapshot": snapshot, "same": same, "waitfile": waitFile,
+		},
+	})
+}
+
+// buildDemo builds the demo servers and returns the folder they are in.
+func buildDemo(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "mcpdemo"), "../mcpdemo").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build the demo servers: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// status CODE COMMAND...: the command must end with that exit code.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status CODE COMMAND...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	if exit, ok := err.(*exec.ExitError); ok {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if fmt.Sprint(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// snapshot DIR FILE writes names, contents and modification times of everything in DIR to FILE; same DIR FILE compares.
+func snapshot(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(describe(ts, ts.MkAbs(args[0]))), 0o644))
+}
+
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	before := ts.ReadFile(args[1])
+	if now := describe(ts, ts.MkAbs(args[0])); (now == before) == neg {
+		ts.Fatalf("before:\n%s\nnow:\n%s", before, now)
+	}
+}
+
+func describe(ts *testscript.TestScript, dir string) string {
+	var lines []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		ts.Check(err)
+		info, err := d.Info()
+		lines = append(lines, fmt.Sprintf("%s %d %q", path, info.ModTime().UnixNano(), b))
+		return err
+	})
+	ts.Check(err)
+	sort.Strings(lines)
+	return strings.Join(lines, "\n")
+}
+
+// waitFile NAME waits until a file is there.
+func waitFile(ts *testscript.TestScript, _ bool, args []string) {
+	for range 2000 {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	ts.Fatalf("%s never came", args[0])
+}
+
+// fakeServer is an MCP server of the older era over stdio: fakemcp FILE lists the tools in the JSON file. With a
+// second argument it creates a file of that name and then hangs.
+func fakeServer() {
+	if len(os.Args) > 2 {
+		if err := os.WriteFile(os.Args[2], nil, 0o644); err != nil {
+			panic(err)
+		}
+		select {}
+	}
+	tools, err := os.ReadFile(os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		if json.Unmarshal(in.Bytes(), &m) != nil || m.ID == nil {
+			continue
+		}
+		answer := `"error":{"code":-32601,"message":"no such method"}`
+		switch m.Method {
+		case "initialize":
+			answer = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1"}}`
+		case "tools/list":
+			answer = `"result":{"tools":` + strings.Join(strings.Fields(string(tools)), " ") + `}`
+		}
+		fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":%s,%s}\n", m.ID, answer)
+	}
+}

@@ -1,0 +1,172 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// maxStoredFile bounds a file below [MetaDir]. Indenting can make a definition several times larger than it was sent.
+const maxStoredFile = 1 << 30
+
+// stored is the form of .mcpgen/<folder>.json.
+type stored struct {
+	Server       string            `json:"server"`
+	Title        string            `json:"title,omitempty"`
+	Instructions string            `json:"instructions,omitempty"`
+	Tools        []json.RawMessage `json:"tools"`
+}
+
+// StoredPath is the file that keeps what the server of a folder listed.
+func StoredPath(dir string) string { return MetaDir + "/" + dir + ".json" }
+
+// MarshalServer writes a server's tools as it listed them: every value as it was sent, down to the digits of numbers
+// and the order of keys; only white space is ours.
+func MarshalServer(s *Server) ([]byte, error) {
+	file := stored{Server: s.Key, Title: s.Title, Instructions: s.Instructions, Tools: make([]json.RawMessage, len(s.Tools))}
+	for i, t := range s.Tools {
+		file.Tools[i] = t.Raw
+	}
+	var compact, out bytes.Buffer
+	enc := json.NewEncoder(&compact)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(file); err != nil {
+		return nil, fmt.Errorf("write the tools of %q: %w", s.Key, err)
+	}
+	if err := json.Indent(&out, bytes.TrimSpace(compact.Bytes()), "", "  "); err != nil {
+		return nil, fmt.Errorf("write the tools of %q: %w", s.Key, err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// UnmarshalServer is the inverse of [MarshalServer]. The server has no folder and its tools have no ids.
+func UnmarshalServer(b []byte) (Server, []Warning, error) {
+	var file stored
+	if err := json.Unmarshal(b, &file); err != nil {
+		return Server{}, nil, err
+	}
+	if file.Server == "" {
+		return Server{}, nil, errors.New("it does not name its server")
+	}
+	for i, raw := range file.Tools {
+		// Back to the size it had on the wire: the limits count those bytes.
+		var compact bytes.Buffer
+		if json.Compact(&compact, raw) == nil {
+			file.Tools[i] = compact.Bytes()
+		}
+	}
+	s, warnings := NewServer(file.Server, file.Title, file.Instructions, file.Tools)
+	return s, warnings, nil
+}
+
+// Stored is what a tree says about itself, as far as it can be read.
+type Stored struct {
+	// Lock is nil when there is none, or none that can be read.
+	Lock *Lock
+	// Pending is the lock that an interrupted sync left, or nil.
+	Pending *Lock
+	// Servers are the stored tool lists by server key, with Dir set.
+	Servers map[string]Server
+	// Problems are files that could not be read, each with its reason. A sync repairs them.
+	Problems []string
+}
+
+// ReadStored reads a tree that a sync is about to write, or write anew: what is damaged or missing is passed over and
+// named in Problems. Only a lock of another version is an error. A root that isn't there is an empty tree.
+func ReadStored(dir string) (*Stored, error) {
+	out := &Stored{Servers: map[string]Server{}}
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the tree: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	if out.Lock, err = out.readLock(root, LockPath); err != nil {
+		return nil, err
+	}
+	if out.Pending, err = out.readLock(root, PendingPath); err != nil {
+		return nil, err
+	}
+	entries, err := fs.ReadDir(root.FS(), MetaDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the tree: %w", err)
+	}
+	for _, entry := range entries {
+		name := MetaDir + "/" + entry.Name()
+		dir, isJSON := strings.CutSuffix(entry.Name(), ".json")
+		if !isJSON || name == LockPath || name == PendingPath {
+			continue
+		}
+		if err := out.readServer(root, dir); err != nil {
+			out.Problems = append(out.Problems, fmt.Sprintf("%s: %v", name, err))
+		}
+	}
+	return out, nil
+}
+
+func (s *Stored) readLock(root *os.Root, name string) (*Lock, error) {
+	b, err := readFile(root, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var lock *Lock
+	if err == nil {
+		lock, err = ParseLock(b)
+	}
+	if _, other := errors.AsType[*VersionError](err); other {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if err != nil {
+		s.Problems = append(s.Problems, fmt.Sprintf("%s: %v", name, err))
+		return nil, nil
+	}
+	return lock, nil
+}
+
+func (s *Stored) readServer(root *os.Root, dir string) error {
+	b, err := readFile(root, StoredPath(dir))
+	if err != nil {
+		return err
+	}
+	server, _, err := UnmarshalServer(b)
+	if err != nil {
+		return err
+	}
+	if other, twice := s.Servers[server.Key]; twice {
+		return fmt.Errorf("it is a second list of server %q beside %s", server.Key, StoredPath(other.Dir))
+	}
+	server.Dir = dir
+	s.Servers[server.Key] = server
+	return nil
+}
+
+// readFile reads a regular file below root; a symbolic link is refused, wherever it leads.
+func readFile(root *os.Root, name string) ([]byte, error) {
+	for p := name; p != "."; p = path.Dir(p) {
+		info, err := root.Lstat(p)
+		if err != nil {
+			return nil, err
+		}
+		if (p == name) != info.Mode().IsRegular() || (p != name && !info.IsDir()) {
+			return nil, fmt.Errorf("%s is not a plain file in a plain folder", p)
+		}
+		if info.Size() > maxStoredFile && p == name {
+			return nil, fmt.Errorf("it has %d bytes; the limit is %d", info.Size(), maxStoredFile)
+		}
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(f)
+}

@@ -1,0 +1,170 @@
+package catalog
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// writeTree puts the stored part of a tree into a folder.
+func writeTree(t testing.TB, c *Catalog) string {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string][]byte{}
+	for i := range c.Servers {
+		b, err := MarshalServer(&c.Servers[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[StoredPath(c.Servers[i].Dir)] = b
+	}
+	lock, err := NewLock(c, nil, files).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files[LockPath] = lock
+	for name, b := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const exact = `{"name":"t","z":1.50,"inputSchema":{"type":"object","properties":{"b":{"maximum":9007199254740993},"a":{}}},"description":"<b>&\u2028"}`
+
+func TestStoredListsKeepEveryValue(t *testing.T) {
+	c := catalogOf(t, "s", exact)
+	b, err := MarshalServer(&c.Servers[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`"z": 1.50`, `9007199254740993`, `"<b>&\u2028"`} {
+		if !strings.Contains(string(b), part) {
+			t.Errorf("no %s in\n%s", part, b)
+		}
+	}
+	if strings.Index(string(b), `"b": {`) > strings.Index(string(b), `"a": {`) {
+		t.Error("the order of keys changed")
+	}
+	again, warnings, err := UnmarshalServer(b)
+	if err != nil || len(warnings) > 0 || string(again.Tools[0].Raw) != exact || again.Tools[0].Digest != c.Servers[0].Tools[0].Digest {
+		t.Errorf("%v %v %s", err, warnings, again.Tools[0].Raw)
+	}
+}
+
+func TestLoadTree(t *testing.T) {
+	c := catalogOf(t, "My Server", exact, `{"name":"u","inputSchema":{},"annotations":{"readOnlyHint":true}}`)
+	dir := writeTree(t, c)
+	got, lock, err := LoadTree(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tool, ok := got.Lookup("my_server__u")
+	if !ok || tool.Name != "u" || tool.Hints.ReadOnly == nil || tool.Digest != c.Servers[0].Tools[1].Digest {
+		t.Errorf("%+v %v", tool, ok)
+	}
+	if lock.Servers["My Server"].Tools["u"].Digest != tool.Digest || len(Diff(c, got)) > 0 {
+		t.Errorf("lock %+v", lock)
+	}
+}
+
+func TestLoadTreeRefusesDamage(t *testing.T) {
+	stored := filepath.Join(".mcpgen", "s.json")
+	lock := filepath.Join(".mcpgen", "lock.json")
+	edit := func(name string, f func(string) string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			b, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed := f(string(b))
+			if changed == string(b) {
+				t.Fatal("nothing was changed")
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(changed), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	replace := func(old, new string) func(string) string {
+		return func(s string) string { return strings.Replace(s, old, new, 1) }
+	}
+	tests := []struct {
+		name   string
+		damage func(t *testing.T, dir string)
+		want   string
+	}{
+		{"another schema", edit(stored, replace("9007199254740993", "1")), "was changed after the lock was written"},
+		{"no stored list", func(t *testing.T, dir string) { _ = os.Remove(filepath.Join(dir, stored)) }, "no such file"},
+		{"a link", func(t *testing.T, dir string) {
+			path := filepath.Join(dir, stored)
+			if err := errors.Join(os.Rename(path, path+".real"), os.Symlink("s.json.real", path)); err != nil {
+				t.Fatal(err)
+			}
+		}, "not a plain file"},
+		{"merge conflict", edit(lock, replace("\n", "\n<<<<<<< HEAD\n")), "merge conflict"},
+		{"newer version", edit(lock, replace(`"version": 1`, `"version": 2`)), "version 2"},
+		{"escaping folder", edit(lock, replace(`"directory": "s"`, `"directory": ".."`)), "not a folder's name"},
+		{"escaping file", edit(lock, replace(`".mcpgen/s.json"`, `"../s.json"`)), "not a path inside the tree"},
+		{"tool renamed in the lock", edit(lock, replace(`"t": {`, `"x": {`)), "the lock does not name it"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := writeTree(t, catalogOf(t, "s", exact))
+			tt.damage(t, dir)
+			_, _, err := LoadTree(dir)
+			var tree *TreeError
+			if !errors.As(err, &tree) || !strings.Contains(err.Error(), tt.want) || tree.Hint() == "" {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+	if _, _, err := LoadTree(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an empty folder: %v", err)
+	}
+}
+
+func TestReadStoredIsLenient(t *testing.T) {
+	dir := writeTree(t, catalogOf(t, "s", exact))
+	lock := filepath.Join(dir, ".mcpgen", "lock.json")
+	if err := os.WriteFile(lock, []byte("<<<<<<< HEAD\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadStored(dir)
+	if err != nil || got.Lock != nil || len(got.Problems) != 1 || len(got.Servers["s"].Tools) != 1 || got.Servers["s"].Dir != "s" {
+		t.Errorf("%+v %v", got, err)
+	}
+	if err := os.WriteFile(lock, []byte(`{"version": 99}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var version *VersionError
+	if _, err := ReadStored(dir); !errors.As(err, &version) {
+		t.Errorf("a lock of a newer version: %v", err)
+	}
+	if got, err := ReadStored(filepath.Join(dir, "none")); err != nil || len(got.Servers) != 0 {
+		t.Errorf("no tree: %+v %v", got, err)
+	}
+}
+
+func BenchmarkLoadTree(b *testing.B) {
+	var tools []string
+	for i := range 1000 {
+		tools = append(tools, `{"name":"tool_`+itoa(i)+`","description":"`+strings.Repeat("words ", 100)+`","inputSchema":{"type":"object","properties":{"a":{"type":"string","description":"`+strings.Repeat("words ", 50)+`"}}}}`)
+	}
+	s, _ := NewServer("s", "", "", raws(tools...))
+	c, _ := New([]Server{s})
+	dir := writeTree(b, c)
+	for b.Loop() {
+		if _, _, err := LoadTree(dir); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

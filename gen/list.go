@@ -1,0 +1,147 @@
+package gen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
+)
+
+// maxParallel is how many servers are asked at once.
+const maxParallel = 64
+
+// listed is the outcome of one server.
+type listed struct {
+	server   *catalog.Server // nil: the tree will have nothing of it
+	report   ServerReport
+	warnings []catalog.Warning
+}
+
+// list brings every configured server's tools together, from the server or from the tree.
+func (s *job) list(ctx context.Context) ([]catalog.Server, error) {
+	results := make([]listed, len(s.config.Servers))
+	var group errgroup.Group
+	group.SetLimit(maxParallel)
+	for i, srv := range s.config.Servers {
+		if s.opts.Offline || len(s.opts.Servers) > 0 && !slices.Contains(s.opts.Servers, srv.Key) {
+			results[i] = s.fromTree(srv)
+			continue
+		}
+		group.Go(func() error {
+			results[i] = s.fromServer(ctx, srv)
+			return nil // a server's failure is its own
+		})
+	}
+	_ = group.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	slices.SortFunc(results, func(a, b listed) int { return strings.Compare(a.report.Key, b.report.Key) })
+	var servers []catalog.Server
+	for _, r := range results {
+		for _, w := range r.warnings {
+			s.report.Warnings = append(s.report.Warnings, Warning(w))
+		}
+		if r.server != nil {
+			s.filter(r.server)
+			r.server.Dir = s.dirs[r.server.Key]
+			r.report.Tools = len(r.server.Tools)
+			servers = append(servers, *r.server)
+		} else if err := s.lost(r.report); err != nil {
+			return nil, err
+		}
+		r.report.Dir = s.dirs[r.report.Key]
+		s.report.Servers = append(s.report.Servers, r.report)
+	}
+	return servers, nil
+}
+
+// fromServer asks a server, and falls back on the tree.
+func (s *job) fromServer(ctx context.Context, srv config.Server) listed {
+	start := time.Now()
+	s.progress(Event{Server: srv.Key})
+	listing, err := s.opts.Lister(ctx, srv)
+	took := time.Since(start)
+	if err != nil {
+		s.progress(Event{Server: srv.Key, Done: true, Err: err, Duration: took})
+		out := s.fromTree(srv)
+		out.report.Status, out.report.Err, out.report.Duration = Failed, err, took
+		return out
+	}
+	server, warnings := catalog.NewServer(srv.Key, listing.Title, listing.Instructions, listing.Tools)
+	s.keepSpelling(&server)
+	s.progress(Event{Server: srv.Key, Done: true, Tools: len(server.Tools), Duration: took})
+	return listed{
+		server: &server, warnings: warnings,
+		report: ServerReport{Key: srv.Key, Status: Listed, Duration: took},
+	}
+}
+
+// fromTree takes what the tree has stored of a server.
+func (s *job) fromTree(srv config.Server) listed {
+	report := ServerReport{Key: srv.Key, Status: Stored}
+	stored, ok := s.stored.Servers[srv.Key]
+	if !ok {
+		if s.opts.Offline {
+			report.Status, report.Err = Failed, errNotStored
+		}
+		return listed{report: report}
+	}
+	stored.Tools = slices.Clone(stored.Tools) // the catalog of before keeps its own
+	return listed{server: &stored, report: report}
+}
+
+var errNotStored = errors.New("the tree has no tools stored for it; it must be asked once, without --offline")
+
+// lost refuses to go on without a server that the tree has wrappers of: they would be removed as stale.
+func (s *job) lost(r ServerReport) error {
+	for _, lock := range []*catalog.Lock{s.stored.Lock, s.stored.Pending} {
+		if lock == nil {
+			continue
+		}
+		if locked, ok := lock.Servers[r.Key]; ok {
+			return &LostError{Server: r.Key, File: catalog.StoredPath(locked.Directory), Err: r.Err}
+		}
+	}
+	return nil
+}
+
+// keepSpelling replaces each definition by the stored one where they differ in nothing but white space and the order
+// of keys. Some servers list keys in another order each time, and that is no change that a person should review.
+func (s *job) keepSpelling(server *catalog.Server) {
+	old := map[string]catalog.Tool{}
+	for _, t := range s.stored.Servers[server.Key].Tools {
+		old[t.Name] = t
+	}
+	for i, t := range server.Tools {
+		if o, ok := old[t.Name]; ok && o.Digest == t.Digest {
+			server.Tools[i] = o
+		}
+	}
+}
+
+// filter applies the include and exclude globs of the settings.
+func (s *job) filter(server *catalog.Server) {
+	settings := s.config.Settings.Servers[server.Key]
+	all := len(server.Tools)
+	server.Tools = slices.DeleteFunc(server.Tools, func(t catalog.Tool) bool { return !settings.Allows(t.Name) })
+	if all > 0 && len(server.Tools) == 0 {
+		s.report.Warnings = append(s.report.Warnings, Warning{
+			Place:   server.Key,
+			Message: fmt.Sprintf("include and exclude in %s leave none of its %d tools", config.SettingsName, all),
+		})
+	}
+}
+
+func (s *job) progress(e Event) {
+	if s.opts.Progress != nil {
+		s.opts.Progress(e)
+	}
+}

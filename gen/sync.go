@@ -1,0 +1,182 @@
+package gen
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/tree"
+)
+
+// Sync brings the tree in line with what the servers say, or, with Check, says how far it is from that. The report is
+// complete also when servers failed or tools were odd; an error means that there is nothing to report, and that
+// nothing was written unless writing itself failed.
+func Sync(ctx context.Context, opts Options) (*Report, error) {
+	start := time.Now()
+	s, err := open(opts)
+	if err != nil {
+		return nil, err
+	}
+	servers, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.generate(servers); err != nil {
+		return nil, err
+	}
+	if err := s.write(ctx); err != nil {
+		return nil, err
+	}
+	s.report.Duration = time.Since(start)
+	return s.report, nil
+}
+
+// job is one Sync under way.
+type job struct {
+	opts   Options
+	config *config.Config
+	// stored is what the tree had when the job began.
+	stored *catalog.Stored
+	// dirs are the folders of all configured servers.
+	dirs   map[string]string
+	plan   *tree.Plan
+	report *Report
+}
+
+func open(opts Options) (*job, error) {
+	path, err := locate(opts)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.Load(path)
+	if err != nil {
+		return nil, &ConfigError{err}
+	}
+	out := resolve(opts.Dir, opts.Out)
+	if opts.Out == "" {
+		out = resolve(filepath.Dir(path), cfg.Settings.Out)
+	}
+	keys := make([]string, len(cfg.Servers))
+	for i, srv := range cfg.Servers {
+		keys[i] = srv.Key
+	}
+	for _, key := range opts.Servers {
+		if !slices.Contains(keys, key) {
+			return nil, &UnknownServerError{Key: key, Known: slices.Sorted(slices.Values(keys))}
+		}
+	}
+	stored, err := catalog.ReadStored(out)
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{Config: path, Out: out}
+	for _, problem := range stored.Problems {
+		place, message, _ := strings.Cut(problem, ": ")
+		report.Warnings = append(report.Warnings, Warning{Place: place, Message: message + "; it is written anew"})
+	}
+	return &job{opts: opts, config: cfg, stored: stored, dirs: catalog.Dirs(keys), report: report}, nil
+}
+
+// locate returns the absolute path of the configuration.
+func locate(opts Options) (string, error) {
+	if opts.Config != "" {
+		return resolve(opts.Dir, opts.Config), nil
+	}
+	path, err := config.Find(opts.Dir)
+	if err != nil {
+		return "", &ConfigError{err}
+	}
+	return path, nil
+}
+
+func resolve(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// generate makes the tree in memory and compares it with the one on the disk.
+func (s *job) generate(servers []catalog.Server) error {
+	want, now, err := s.render(servers)
+	if err != nil {
+		return err
+	}
+	before, err := s.before()
+	if err != nil {
+		return err
+	}
+	s.report.Changes = catalog.Diff(before, now)
+	s.sortWarnings()
+	if len(now.Servers) == 0 && len(s.report.Failures()) > 0 {
+		return nil // a tree of nothing helps nobody, and may be the work of a network that is down
+	}
+	s.plan, err = tree.MakePlan(s.report.Out, want, tree.Options{
+		Written:   s.written(),
+		Generated: isGenerated,
+		Commit:    catalog.LockPath,
+		Pending:   catalog.PendingPath,
+	})
+	if err != nil {
+		return err
+	}
+	s.report.Files, s.report.Unchanged, s.report.Kept = s.plan.Steps, s.plan.Unchanged, s.plan.Kept
+	if s.opts.Diff {
+		s.report.Diff = s.plan.Diff()
+	}
+	return nil
+}
+
+// before is the catalog that the tree was made from, as far as it can be read.
+func (s *job) before() (*catalog.Catalog, error) {
+	var servers []catalog.Server
+	for _, server := range s.stored.Servers {
+		server.Tools = slices.Clone(server.Tools)
+		servers = append(servers, server)
+	}
+	c, err := catalog.New(servers)
+	if err != nil {
+		return nil, fmt.Errorf("read what the tree was made from: %w", err)
+	}
+	return c, nil
+}
+
+// written are the files that earlier syncs wrote, also one that was killed before it could finish.
+func (s *job) written() map[string][]string {
+	files := map[string][]string{}
+	for _, lock := range []*catalog.Lock{s.stored.Lock, s.stored.Pending} {
+		if lock == nil {
+			continue
+		}
+		for path, digest := range lock.Files {
+			files[path] = append(files[path], digest)
+		}
+	}
+	return files
+}
+
+func (s *job) sortWarnings() {
+	slices.SortStableFunc(s.report.Warnings, func(a, b Warning) int {
+		return cmp.Or(strings.Compare(a.Place, b.Place), strings.Compare(a.Message, b.Message))
+	})
+}
+
+func (s *job) write(ctx context.Context) error {
+	switch {
+	case s.plan == nil || s.opts.Check || s.opts.Strict && s.report.Dropped():
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	if err := s.plan.Apply(); err != nil {
+		return err
+	}
+	s.report.Written = true
+	return nil
+}

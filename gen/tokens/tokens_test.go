@@ -1,0 +1,52 @@
+package tokens
+
+import (
+	"strings"
+	"testing"
+)
+
+// The expected counts are those of OpenAI's tiktoken 0.9 for o200k_base.
+func TestCount(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want int
+	}{
+		{"", 0},
+		{"hello world", 2},
+		{"tiktoken is great!", 6},
+		{"\xff\xfe", 1},
+	} {
+		if got := Count(c.text); got != c.want {
+			t.Errorf("Count(%q) = %d, want %d", c.text, got, c.want)
+		}
+	}
+}
+
+func TestLongTextCountsLikeItsLines(t *testing.T) {
+	line := "The quick brown fox jumps over the lazy dog.\n"
+	n := 3 * chunk / len(line)
+	whole, one := Count(strings.Repeat(line, n)), Count(line)
+	if low, high := n*one-10, n*one+10; whole < low || whole > high {
+		t.Errorf("Count of %d lines = %d, want about %d", n, whole, n*one)
+	}
+}
+
+func TestCutKeepsCharactersWhole(t *testing.T) {
+	text := strings.Repeat("€", chunk) // three bytes each, no line ends
+	for len(text) > 0 {
+		n := cut(text)
+		if n%3 != 0 {
+			t.Fatalf("a piece of %d bytes cuts a character", n)
+		}
+		text = text[n:]
+	}
+}
+
+func BenchmarkCount(b *testing.B) {
+	text := strings.Repeat("The quick brown fox jumps over the lazy dog, 42 times.\n", 4000)
+	Count("warm")
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Count(text)
+	}
+}
