@@ -1,0 +1,59 @@
+package seed
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/fstest"
+)
+
+func TestDirConcurrently(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "data")
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			err := Dir(dir, func(tmp string) error {
+				return Write(tmp, fstest.MapFS{"x/y.txt": {Data: []byte("hello")}})
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			// Whoever returns sees the whole folder.
+			if got, err := os.ReadFile(filepath.Join(dir, "x", "y.txt")); err != nil || string(got) != "hello" {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+	wg.Wait()
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestDirKeepsWhatIsThere(t *testing.T) {
+	dir := t.TempDir()
+	if err := Dir(dir, func(string) error { t.Error("filled twice"); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDirFailure(t *testing.T) {
+	parent := t.TempDir()
+	broken := errors.New("broken")
+	if err := Dir(filepath.Join(parent, "data"), func(string) error { return broken }); !errors.Is(err, broken) {
+		t.Fatalf("got %v", err)
+	}
+	if entries, _ := os.ReadDir(parent); len(entries) != 0 {
+		t.Fatalf("left behind: %v", entries)
+	}
+	file := filepath.Join(parent, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Dir(file, func(string) error { return nil }); err == nil {
+		t.Fatal("a file was accepted as the data folder")
+	}
+}
