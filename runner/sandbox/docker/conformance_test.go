@@ -1,0 +1,23 @@
+package docker_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/docker"
+	"github.com/mcpgen/mcpgen/runner/sandbox/sandboxtest"
+)
+
+func TestConformance(t *testing.T) {
+	dir := shortDir(t)
+	b := newBackend(t, func(o *docker.Options) { o.RuntimeDir = dir })
+	sandboxtest.Run(t, b, sandboxtest.Options{
+		Leftovers: func(id string) []string {
+			var left []string
+			for _, c := range containers(t, id) {
+				left = append(left, fmt.Sprintf("container %v: %s", c.Names, c.Status))
+			}
+			return left
+		},
+	})
+}

@@ -1,0 +1,141 @@
+// Package docker runs guests in hardened containers of a local Docker Engine: no network, a read-only root, no
+// capabilities, no new privileges, an unprivileged user, a system call allow list of its own (seccomp.json), and limits
+// on memory, processors, processes, descriptors and file sizes. What is writable is the workspace and a /tmp of bounded
+// size. A guest reaches its host through one unix socket, which accepts one connection and is then gone.
+//
+// Start with [New]. The image is the one that image.lock.json pins and nothing else, unless the caller names another:
+// an image that merely has the same name is not run. Engines that cannot bound memory and processes are refused, and
+// so are engines on other machines, with which neither folders nor sockets can be shared.
+//
+// A container removes itself when it ends, also when mcprun is not there any more: its guest ends when the connection
+// is lost. [Backend.Sweep] removes the rest.
+package docker
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/moby/moby/client"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// DefaultHost is where an engine listens that was installed for the whole machine.
+const DefaultHost = "unix:///var/run/docker.sock"
+
+// nobody is the user and group of guests that root starts.
+const nobody = 65534
+
+//go:embed seccomp.json
+var seccompProfile string
+
+// Options say which engine and image to use, and as whom guests run.
+type Options struct {
+	// Host is the engine's address, as in DOCKER_HOST: unix:///path/to/socket. Empty: DefaultHost.
+	Host string
+	// Image is the reference or ID of an image to use in place of the pinned one. It needs node and python3 on
+	// /usr/local/bin:/usr/bin:/bin. What it says about environment, user, program and health is ignored; one that
+	// declares volumes is refused.
+	Image string
+	// RuntimeDir is the folder for the sockets and guest programs of running guests, which other sandboxes may use as
+	// well. It is created if missing, and
+	// refused when another user could enter it. The engine must see it under the same path. Empty: mcprun-<uid>
+	// in the folder for temporary files.
+	RuntimeDir string
+	// UID and GID are the guest's. Zero: those of this process, or 65534 when it runs as root.
+	UID, GID int
+	// CPUs is how many processors a guest may use. Zero: 2.
+	CPUs float64
+	// Logger is told about what could not be cleaned up, and about starts in detail. Nil: nobody is.
+	Logger *slog.Logger
+}
+
+// Backend starts containers. It is safe for concurrent use.
+type Backend struct {
+	opt    Options
+	log    *slog.Logger
+	client *client.Client
+	broken error // why the engine's address is of no use, found by New
+
+	mu     sync.Mutex
+	engine *engine // what is known about the engine; nil until it has answered once
+}
+
+// New returns a backend. It does not talk to the engine; what is wrong with its address is said by Probe and Start.
+func New(opt Options) *Backend {
+	if opt.Host == "" {
+		opt.Host = DefaultHost
+	}
+	if opt.RuntimeDir == "" {
+		opt.RuntimeDir = filepath.Join(os.TempDir(), fmt.Sprintf("mcprun-%d", os.Geteuid()))
+	}
+	if opt.UID == 0 {
+		opt.UID = os.Geteuid()
+	}
+	if opt.GID == 0 {
+		opt.GID = os.Getegid()
+	}
+	if os.Geteuid() == 0 && opt.UID == 0 {
+		opt.UID, opt.GID = nobody, nobody
+	}
+	if opt.CPUs == 0 {
+		opt.CPUs = 2
+	}
+	if opt.Logger == nil {
+		opt.Logger = slog.New(slog.DiscardHandler)
+	}
+	b := &Backend{opt: opt, log: opt.Logger}
+	if b.broken = checkHost(opt.Host); b.broken != nil {
+		return b
+	}
+	b.client, b.broken = client.New(client.WithHost(opt.Host), client.WithUserAgent("mcprun"))
+	return b
+}
+
+// checkHost accepts sockets of this machine only.
+func checkHost(host string) error {
+	scheme, rest, ok := strings.Cut(host, "://")
+	if !ok || rest == "" {
+		return &EngineError{Host: host, Err: errors.New("not an address of the form unix:///path"), hint: "set DOCKER_HOST to unix:///var/run/docker.sock"}
+	}
+	if scheme != "unix" {
+		return &EngineError{Host: host, Err: fmt.Errorf("an engine behind %s cannot share folders and sockets with this machine", scheme),
+			hint: "use an engine on this machine (unset DOCKER_HOST), or another sandbox"}
+	}
+	return nil
+}
+
+// Name is "docker".
+func (b *Backend) Name() string { return "docker" }
+
+// Runtime is node for TypeScript and python for Python.
+func (b *Backend) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
+	switch lang {
+	case sandbox.LangTypeScript:
+		return sandbox.Node, true
+	case sandbox.LangPython:
+		return sandbox.Python, true
+	}
+	return "", false
+}
+
+// Close releases the connections to the engine. Running guests go on.
+func (b *Backend) Close() error {
+	if b.client == nil {
+		return nil
+	}
+	return b.client.Close()
+}
+
+var _ sandbox.Backend = (*Backend)(nil)
+
+// detach returns a context that outlives ctx: what cleans up, or must not be left half done, goes on when the run is
+// over.
+func detach(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }

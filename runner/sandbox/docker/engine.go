@@ -1,0 +1,149 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/system"
+	"github.com/moby/moby/client"
+)
+
+// answerTime is how long an engine may take for a simple question before it counts as dead.
+const answerTime = 2 * time.Second
+
+// engine is what matters about an engine and does not change while it lives.
+type engine struct {
+	version  string
+	cgroup   string
+	rootless bool // the engine runs as the caller: its root is the caller, and nobody more
+	remapped bool // the engine maps the users of its containers to others
+	missing  []string
+}
+
+// EngineError says that there is no engine that can be used.
+type EngineError struct {
+	Host string
+	Err  error
+	hint string
+}
+
+func (e *EngineError) Error() string {
+	if e.hint == "" {
+		return fmt.Sprintf("docker engine does not answer at %s: %v", e.Host, e.Err)
+	}
+	return fmt.Sprintf("docker engine at %s cannot be used: %v", e.Host, e.Err)
+}
+
+func (e *EngineError) Unwrap() error { return e.Err }
+
+// Hint is what a person can do about it.
+func (e *EngineError) Hint() string {
+	if e.hint != "" {
+		return e.hint
+	}
+	return "start it (sudo systemctl start docker), see that you may use it (docker version), or choose another sandbox"
+}
+
+// ExitCode is mcprun's for a sandbox that is not there.
+func (e *EngineError) ExitCode() int { return 127 }
+
+// asked names the engine in the errors of requests that it did not answer, and leaves its answers alone.
+func (b *Backend) asked(err error) error {
+	var already *EngineError
+	switch {
+	case err == nil, errors.As(err, &already):
+		return err
+	case errors.Is(err, context.DeadlineExceeded):
+		return &EngineError{Host: b.opt.Host, Err: errors.New("no answer in time")}
+	case client.IsErrConnectionFailed(err):
+		return &EngineError{Host: b.opt.Host, Err: err}
+	}
+	return err
+}
+
+// facts asks the engine what it is, once. An engine that would not enforce what this package promises is an error.
+func (b *Backend) facts(ctx context.Context) (*engine, error) {
+	if b.broken != nil {
+		return nil, b.broken
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.engine != nil {
+		return b.engine, nil
+	}
+	e, err := b.askFacts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.engine = e
+	return e, nil
+}
+
+func (b *Backend) askFacts(ctx context.Context) (*engine, error) {
+	asking, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	res, err := b.client.Info(asking, client.InfoOptions{})
+	if ctx.Err() != nil { // it is the caller who ended this, not the engine
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, b.asked(err)
+	}
+	e, refused := judge(res.Info)
+	if refused != nil {
+		refused.Host = b.opt.Host
+		return nil, refused
+	}
+	return e, nil
+}
+
+// judge refuses engines that cannot hold the limits or not share folders.
+func judge(info system.Info) (*engine, *EngineError) {
+	e := &engine{
+		version:  info.ServerVersion,
+		cgroup:   info.CgroupVersion,
+		rootless: hasOption(info.SecurityOptions, "rootless"),
+		remapped: hasOption(info.SecurityOptions, "userns"),
+	}
+	refuse := func(hint, format string, args ...any) (*engine, *EngineError) {
+		return nil, &EngineError{Err: fmt.Errorf(format, args...), hint: hint}
+	}
+	switch {
+	case info.OSType != "" && info.OSType != "linux":
+		return refuse("switch it to Linux containers, or use another sandbox", "it runs %s containers", info.OSType)
+	case strings.Contains(info.OperatingSystem, "Docker Desktop"):
+		return refuse("use another sandbox, or Docker Engine", "Docker Desktop keeps containers in a virtual machine, which sockets do not reach")
+	case !hasOption(info.SecurityOptions, "seccomp"):
+		return refuse("use an engine and a kernel with seccomp", "it does not filter system calls (seccomp)")
+	case !info.MemoryLimit:
+		return refuse("enable the memory cgroup; for a rootless engine, delegate it to your user", "it does not limit memory")
+	case !info.PidsLimit:
+		return refuse("enable the pids cgroup; for a rootless engine, delegate it to your user", "it does not limit processes")
+	}
+	if !info.CPUCfsQuota {
+		e.missing = append(e.missing, "cpu quota: the engine has none; a run can use every processor")
+	}
+	if !info.SwapLimit {
+		e.missing = append(e.missing, "swap limit: the engine has none; a run can use its memory limit again in swap")
+	}
+	if e.remapped {
+		e.missing = append(e.missing, "user namespace: the engine's own mapping is off for runs, which have to write to the workspace")
+	}
+	return e, nil
+}
+
+// hasOption looks for name in a list like "name=seccomp,profile=default".
+func hasOption(options []string, name string) bool {
+	return slices.ContainsFunc(options, func(o string) bool {
+		first, _, _ := strings.Cut(o, ",")
+		return strings.TrimPrefix(first, "name=") == name
+	})
+}
+
+// gone tells whether an answer means that the thing asked about does not exist.
+func gone(err error) bool { return errdefs.IsNotFound(err) }

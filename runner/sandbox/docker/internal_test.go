@@ -1,0 +1,246 @@
+package docker
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/system"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/docker/internal/imagelock"
+)
+
+func TestOwnerIsJudged(t *testing.T) {
+	me, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, ok := parseOwner(me.String()); !ok || back != me {
+		t.Errorf("%v reads back as %v", me, back)
+	}
+	user := me
+	user.uid = 1000
+	for name, c := range map[string]struct {
+		change func(*owner)
+		by     owner
+		want   state
+	}{
+		"myself":             {func(*owner) {}, me, alive},
+		"number used again":  {func(o *owner) { o.start = "1" }, me, dead},
+		"no such process":    {func(o *owner) { o.pid = 1 << 30 }, me, dead},
+		"another boot":       {func(o *owner) { o.boot = "x" }, me, unknown},
+		"another namespace":  {func(o *owner) { o.space = "1" }, me, unknown},
+		"another user's":     {func(o *owner) { o.uid, o.pid = 1001, 1<<30 }, user, unknown},
+		"a dead one of mine": {func(o *owner) { o.uid, o.pid = 1000, 1<<30 }, user, dead},
+	} {
+		o := me
+		c.change(&o)
+		if got := o.judge(c.by); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	for _, s := range []string{"", "a/b", "a/b/c/d/e", "a/b/1/2"} {
+		if _, ok := parseOwner(s); ok {
+			t.Errorf("%q was read as an owner", s)
+		}
+	}
+}
+
+func TestAbandoned(t *testing.T) {
+	me, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, gone := me, me
+	foreign.boot, gone.pid = "x", 1<<30
+	now := time.Now()
+	for name, c := range map[string]struct {
+		owner string
+		state container.ContainerState
+		age   time.Duration
+		want  bool
+	}{
+		"of a living host":        {me.String(), container.StateExited, time.Hour, false},
+		"of a dead host":          {gone.String(), container.StateRunning, 0, true},
+		"running, of a stranger":  {foreign.String(), container.StateRunning, time.Hour, false},
+		"new, of a stranger":      {foreign.String(), container.StateCreated, time.Second, false},
+		"old, of a stranger":      {foreign.String(), container.StateCreated, time.Hour, true},
+		"old, without a readable": {"?", container.StateExited, time.Hour, true},
+	} {
+		s := container.Summary{Labels: map[string]string{labelOwner: c.owner}, State: c.state, Created: now.Add(-c.age).Unix()}
+		if got := abandoned(s, me, now); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestEnginesAreJudged(t *testing.T) {
+	good := func() system.Info {
+		return system.Info{OSType: "linux", OperatingSystem: "Debian", MemoryLimit: true, PidsLimit: true, SwapLimit: true, CPUCfsQuota: true,
+			SecurityOptions: []string{"name=apparmor", "name=seccomp,profile=default"}}
+	}
+	if e, err := judge(good()); err != nil || len(e.missing) != 0 || e.rootless || e.remapped {
+		t.Errorf("a good engine: %+v, %v", e, err)
+	}
+	for name, change := range map[string]func(*system.Info){
+		"windows":    func(i *system.Info) { i.OSType = "windows" },
+		"desktop":    func(i *system.Info) { i.OperatingSystem = "Docker Desktop" },
+		"no seccomp": func(i *system.Info) { i.SecurityOptions = nil },
+		"no memory":  func(i *system.Info) { i.MemoryLimit = false },
+		"no pids":    func(i *system.Info) { i.PidsLimit = false },
+	} {
+		info := good()
+		change(&info)
+		if _, err := judge(info); err == nil || err.Hint() == "" {
+			t.Errorf("%s: accepted, or no hint: %v", name, err)
+		}
+	}
+	info := good()
+	info.SecurityOptions = append(info.SecurityOptions, "name=rootless", "name=userns")
+	info.SwapLimit = false
+	if e, err := judge(info); err != nil || !e.rootless || !e.remapped || len(e.missing) != 2 {
+		t.Errorf("a rootless engine: %+v, %v", e, err)
+	}
+}
+
+func TestUserOfARootlessEngine(t *testing.T) {
+	b := New(Options{UID: 1000, GID: 100})
+	if got := b.user(&engine{}); got != "1000:100" {
+		t.Errorf("user %s", got)
+	}
+	if got := b.user(&engine{rootless: true}); got != "0:0" {
+		t.Errorf("user %s of a rootless engine", got)
+	}
+}
+
+func TestProcessorTimeBoundsAGuestWithoutHost(t *testing.T) {
+	ctx := t.Context()
+	if got := cpuSeconds(ctx, sandbox.Limits{}, 2); got != 0 {
+		t.Errorf("no limit gives %d", got)
+	}
+	if got := cpuSeconds(ctx, sandbox.Limits{CPU: 1500 * time.Millisecond}, 2); got != 2 {
+		t.Errorf("1.5 s give %d", got)
+	}
+}
+
+func TestImageVariablesAreUnset(t *testing.T) {
+	got := strings.Join(unset(image{unset: []string{"PATH", "NODE_OPTIONS", "MCPRUN_SECRET", "PYTHONPATH"}}), " ")
+	if got != "NODE_OPTIONS PYTHONPATH" {
+		t.Errorf("unset: %s", got)
+	}
+}
+
+func TestSpoolStopsAtItsBoundAndIsLifted(t *testing.T) {
+	gate := make(chan struct{})
+	var got bytes.Buffer
+	s := newSpool(writerFunc(func(p []byte) (int, error) { <-gate; return got.Write(p) }))
+	written := make(chan struct{})
+	go func() {
+		for range 40 {
+			s.Write(make([]byte, 1<<20))
+		}
+		close(written)
+	}()
+	select {
+	case <-written:
+		t.Fatal("40 MiB were taken while the writer stood still")
+	case <-time.After(100 * time.Millisecond):
+	}
+	s.unbound()
+	<-written
+	close(gate)
+	s.close()
+	s.wait()
+	if got.Len() != 40<<20 {
+		t.Errorf("%d bytes were handed over", got.Len())
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestHeapWatch(t *testing.T) {
+	for text, want := range map[string]bool{
+		"FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n": true,
+		"JavaScript heap out of memory\n":                                               false,
+		"FATAL ERROR: something else\n":                                                 false,
+		"FATAL ERROR: x\n" + strings.Repeat("y", 400) + "JavaScript heap out of memory": false,
+	} {
+		for _, step := range []int{1, 7, len(text)} {
+			var out bytes.Buffer
+			w := &heapWatch{next: &out}
+			for rest := text; rest != ""; rest = rest[min(step, len(rest)):] {
+				w.Write([]byte(rest[:min(step, len(rest))]))
+			}
+			if w.full != want || out.String() != text {
+				t.Errorf("%.30q by %d: %v, passed on %v", text, step, w.full, out.String() == text)
+			}
+		}
+	}
+}
+
+// What is pinned in three places has to agree.
+func TestPinsAgree(t *testing.T) {
+	lock, err := imagelock.Parse(imageLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "npm", "package-lock.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var npm struct {
+		Packages map[string]struct{ Version, Integrity string }
+	}
+	if err := json.Unmarshal(data, &npm); err != nil {
+		t.Fatal(err)
+	}
+	dockerfile, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(lock.Images) == 0 {
+		t.Error("no image is pinned")
+	}
+	for arch, img := range lock.Images {
+		p := npm.Packages["node_modules/"+img.Node.Package]
+		if p.Version != img.Node.Version || p.Integrity != img.Node.Integrity {
+			t.Errorf("%s: the image has node %s, npm's lock %s", arch, img.Node.Version, p.Version)
+		}
+		if !bytes.Contains(dockerfile, []byte("FROM node:"+img.Node.Version+"-")) {
+			t.Errorf("%s: the Dockerfile does not build from node %s", arch, img.Node.Version)
+		}
+	}
+}
+
+func TestSeccompProfileIsWhole(t *testing.T) {
+	var p struct {
+		DefaultAction string
+		Syscalls      []struct {
+			Names  []string
+			Action string
+		}
+	}
+	if err := json.Unmarshal([]byte(seccompProfile), &p); err != nil {
+		t.Fatal(err)
+	}
+	if p.DefaultAction != "SCMP_ACT_ERRNO" {
+		t.Errorf("what is not named is answered with %s", p.DefaultAction)
+	}
+	never := "ptrace bpf keyctl add_key request_key io_uring_setup io_uring_enter io_uring_register mount umount2 unshare setns " +
+		"userfaultfd perf_event_open process_vm_readv process_vm_writev kexec_load init_module finit_module open_by_handle_at pivot_root chroot memfd_create"
+	for _, rule := range p.Syscalls {
+		for _, name := range rule.Names {
+			if rule.Action == "SCMP_ACT_ALLOW" && strings.Contains(" "+never+" ", " "+name+" ") {
+				t.Errorf("%s is allowed", name)
+			}
+		}
+	}
+}

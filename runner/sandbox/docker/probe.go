@@ -1,0 +1,54 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// Probe asks the engine and looks for the image.
+func (b *Backend) Probe(ctx context.Context) sandbox.Status {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	e, img, err := b.probe(ctx)
+	if err != nil {
+		err = b.asked(err) // whosever patience has ended
+		st := sandbox.Status{Detail: err.Error()}
+		var hinter interface{ Hint() string }
+		if errors.As(err, &hinter) {
+			st.Remedy = hinter.Hint()
+		}
+		return st
+	}
+	st := sandbox.Status{
+		Usable:    true,
+		Detail:    fmt.Sprintf("Docker Engine %s, image %s", e.version, img.name),
+		Languages: []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython},
+		Missing:   e.missing,
+	}
+	if e.cgroup != "" {
+		st.Detail += ", cgroup v" + e.cgroup
+	}
+	if e.rootless {
+		st.Detail += ", rootless"
+	}
+	return st
+}
+
+// probe asks anew each time: a person may have put right what was wrong.
+func (b *Backend) probe(ctx context.Context) (*engine, image, error) {
+	if b.broken != nil {
+		return nil, image{}, b.broken
+	}
+	e, err := b.askFacts(ctx)
+	if err != nil {
+		return nil, image{}, err
+	}
+	if err := b.checkRuntimeDir(); err != nil {
+		return nil, image{}, err
+	}
+	img, err := b.image(ctx)
+	return e, img, err
+}

@@ -1,0 +1,135 @@
+package docker
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// runDirPrefix tells this package's folders from those of other sandboxes in the same place.
+const runDirPrefix = "docker-"
+
+// maxSocketPath is what fits into a socket address on Linux.
+const maxSocketPath = 107
+
+// runDir is the folder of one run. No other user can enter it; the container sees the folders in it that are mounted.
+//
+//	owner         who it belongs to, for Sweep
+//	g/            the guest program
+//	b/s           the bridge's socket
+//	resolv.conf   empty
+type runDir struct {
+	path      string
+	container string // the container's name
+}
+
+func (d *runDir) guest() string  { return filepath.Join(d.path, "g") }
+func (d *runDir) bridge() string { return filepath.Join(d.path, "b") }
+func (d *runDir) socket() string { return filepath.Join(d.path, "b", socketName) }
+func (d *runDir) resolv() string { return filepath.Join(d.path, "resolv.conf") }
+
+func (d *runDir) remove() error { return os.RemoveAll(d.path) }
+
+// checkRuntimeDir makes the folder for run folders, or makes sure that nobody else can have put anything there.
+func (b *Backend) checkRuntimeDir() error {
+	dir := b.opt.RuntimeDir
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the folder for running sandboxes: %w", err)
+	}
+	st, err := os.Lstat(dir)
+	if err != nil {
+		return fmt.Errorf("look at the folder for running sandboxes: %w", err)
+	}
+	if !st.IsDir() || st.Mode().Perm()&0o077 != 0 || !ownedBy(st, os.Geteuid()) {
+		return &RuntimeDirError{Dir: dir}
+	}
+	return nil
+}
+
+// RuntimeDirError says that the folder for running sandboxes is not private.
+type RuntimeDirError struct{ Dir string }
+
+func (e *RuntimeDirError) Error() string {
+	return fmt.Sprintf("folder for running sandboxes %q: not a folder that belongs to you alone", e.Dir)
+}
+
+// Hint is what a person can do about it.
+func (e *RuntimeDirError) Hint() string {
+	return fmt.Sprintf("remove it, or, if it is yours: chmod 700 %q", e.Dir)
+}
+
+// newRunDir makes the folder of one run. On an error nothing is left.
+func (b *Backend) newRunDir(spec sandbox.Spec, owner string) (_ *runDir, err error) {
+	if err := b.checkRuntimeDir(); err != nil {
+		return nil, err
+	}
+	id := make([]byte, 6)
+	rand.Read(id)
+	name := hex.EncodeToString(id)
+	d := &runDir{path: filepath.Join(b.opt.RuntimeDir, runDirPrefix+name), container: "mcprun-" + spec.ID + "-" + name}
+	if len(d.socket()) > maxSocketPath {
+		return nil, fmt.Errorf("folder for running sandboxes %q: its name is too long by %d bytes for a socket in it", b.opt.RuntimeDir, len(d.socket())-maxSocketPath)
+	}
+	if err := os.Mkdir(d.path, 0o700); err != nil {
+		return nil, fmt.Errorf("make the run's folder: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("fill the run's folder: %w", err), d.remove())
+		}
+	}()
+	return d, d.fill(spec, owner)
+}
+
+func (d *runDir) fill(spec sandbox.Spec, owner string) error {
+	if err := os.WriteFile(filepath.Join(d.path, ownerFile), []byte(owner), 0o600); err != nil {
+		return err
+	}
+	// The container's user reads these; above them is a folder that only the caller can enter.
+	for _, dir := range []string{d.guest(), d.bridge()} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+		if err := os.Chmod(dir, 0o755); err != nil { // whatever the umask is
+			return err
+		}
+	}
+	if err := writeReadable(d.resolv(), nil); err != nil {
+		return err
+	}
+	for name, data := range spec.Guest {
+		if name == "" || filepath.Base(name) != name || !filepath.IsLocal(name) {
+			return fmt.Errorf("guest file %q: not a plain file name", name)
+		}
+		if err := writeReadable(filepath.Join(d.guest(), name), data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeReadable(file string, data []byte) error {
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		return err
+	}
+	return os.Chmod(file, 0o644)
+}
+
+// listen opens the bridge's socket to whoever can reach it, which is the container.
+func (d *runDir) listen() (*net.UnixListener, error) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: d.socket(), Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("listen for the guest: %w", err)
+	}
+	if err := os.Chmod(d.socket(), 0o666); err != nil {
+		return nil, errors.Join(fmt.Errorf("listen for the guest: %w", err), l.Close())
+	}
+	return l, nil
+}

@@ -1,0 +1,183 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// Places inside a container, beside those in package sandbox.
+const (
+	bridgeDir  = "/run/mcprun"
+	socketName = "s"
+	searchPath = "/usr/local/bin:/usr/bin:/bin"
+)
+
+// maskedPaths are hidden from guests: what engines hide by default (this list replaces the engine's own, and
+// older engines know fewer), and the message queues, which would be one more writable folder.
+func maskedPaths() []string {
+	return []string{
+		"/dev/mqueue", "/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
+		"/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats", "/sys/devices/virtual/powercap",
+		"/sys/firmware",
+	}
+}
+
+// created is everything that the engine is told about a container.
+func (b *Backend) created(ctx context.Context, spec sandbox.Spec, e *engine, img image, dir *runDir, owner string) client.ContainerCreateOptions {
+	lim := spec.Limits.WithDefaults()
+	cmd := command(spec, lim)
+	env := append([]string{
+		"PATH=" + searchPath, "HOME=/tmp", "LANG=C.UTF-8",
+		sandbox.EnvBridge + "=unix:" + path.Join(bridgeDir, socketName), sandbox.EnvSecret + "=" + spec.Secret,
+	}, unset(img)...)
+	return client.ContainerCreateOptions{
+		Name: dir.container,
+		Config: &container.Config{
+			Image: img.id, User: b.user(e), Hostname: "sandbox", WorkingDir: sandbox.WorkspaceDir,
+			Entrypoint: cmd[:1], Cmd: cmd[1:], Env: env,
+			AttachStdin: spec.Stdin != nil, OpenStdin: spec.Stdin != nil, StdinOnce: spec.Stdin != nil,
+			AttachStdout: true, AttachStderr: true,
+			NetworkDisabled: true,
+			Healthcheck:     &container.HealthConfig{Test: []string{"NONE"}},
+			Labels:          map[string]string{labelRun: spec.ID, labelOwner: owner},
+		},
+		HostConfig: b.host(ctx, spec, lim, e, dir),
+	}
+}
+
+func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limits, e *engine, dir *runDir) *container.HostConfig {
+	yes, pids := true, int64(lim.Processes)
+	h := &container.HostConfig{
+		AutoRemove:     true,
+		NetworkMode:    "none",
+		ReadonlyRootfs: true,
+		CapDrop:        []string{"ALL"},
+		SecurityOpt:    []string{"no-new-privileges", "seccomp=" + seccompProfile},
+		// Without a namespace to share there is no /dev/shm either, which would be a writable folder.
+		IpcMode:      container.IPCModeNone,
+		CgroupnsMode: container.CgroupnsModePrivate,
+		MaskedPaths:  maskedPaths(),
+		LogConfig:    container.LogConfig{Type: "none"},
+		Init:         &yes,
+		Mounts:       mounts(spec, dir),
+		Tmpfs:        map[string]string{"/tmp": tmpfs(lim.Tmp)},
+		Resources: container.Resources{
+			Memory: lim.Memory, MemorySwap: lim.Memory, PidsLimit: &pids,
+			Ulimits: ulimits(ctx, lim, b.opt.CPUs),
+		},
+	}
+	if spec.Workspace == "" {
+		h.Tmpfs[sandbox.WorkspaceDir] = tmpfs(lim.Tmp)
+	}
+	if !hasMissing(e, "cpu quota") {
+		const period = 100_000
+		h.Resources.CPUPeriod, h.Resources.CPUQuota = period, int64(b.opt.CPUs*period)
+	}
+	if e.remapped && !e.rootless {
+		h.UsernsMode = "host"
+	}
+	return h
+}
+
+// user is who the guest runs as. The root of a rootless engine is the caller, who owns the workspace; without
+// capabilities that is all it is.
+func (b *Backend) user(e *engine) string {
+	if e.rootless {
+		return "0:0"
+	}
+	return fmt.Sprintf("%d:%d", b.opt.UID, b.opt.GID)
+}
+
+// command starts the guest program.
+func command(spec sandbox.Spec, lim sandbox.Limits) []string {
+	cmd := []string{"python3"}
+	if spec.Runtime == sandbox.Node {
+		// Left alone, V8 gives up at half of the container's memory.
+		heap := max(lim.Memory/4*3>>20, 16)
+		cmd = []string{"node", "--max-old-space-size=" + strconv.FormatInt(heap, 10)}
+	}
+	return append(append(cmd, spec.Args...), path.Join(sandbox.GuestDir, sandbox.GuestMain(spec.Runtime)))
+}
+
+// mounts never include what is mounted below the folders: a read-only bind is not read-only further down.
+func mounts(spec sandbox.Spec, dir *runDir) []mount.Mount {
+	bind := func(source, target string, readOnly bool) mount.Mount {
+		return mount.Mount{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: readOnly,
+			BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate, NonRecursive: true}}
+	}
+	all := []mount.Mount{
+		bind(dir.guest(), sandbox.GuestDir, true),
+		bind(dir.bridge(), bridgeDir, true),
+		// The engine would tell where this machine finds its name servers.
+		bind(dir.resolv(), "/etc/resolv.conf", true),
+	}
+	if spec.Workspace != "" {
+		all = append(all, bind(spec.Workspace, sandbox.WorkspaceDir, false))
+	}
+	if spec.Tree != "" {
+		all = append(all, bind(spec.Tree, sandbox.TreeDir, true), bind(spec.Tree, path.Join(sandbox.WorkspaceDir, "servers"), true))
+	}
+	return all
+}
+
+// tmpfs bounds files by number too: an empty one costs memory as well.
+func tmpfs(size int64) string {
+	return fmt.Sprintf("rw,nosuid,nodev,noexec,mode=1777,size=%d,nr_inodes=%d", size, max(size>>10, 1024))
+}
+
+func ulimits(ctx context.Context, lim sandbox.Limits, cpus float64) []*container.Ulimit {
+	all := []*container.Ulimit{
+		limit("core", 0),
+		limit("fsize", lim.FileSize),
+		limit("nofile", int64(lim.Files)),
+	}
+	if s := cpuSeconds(ctx, lim, cpus); s > 0 {
+		all = append(all, &container.Ulimit{Name: "cpu", Soft: s, Hard: s + 1})
+	}
+	return all
+}
+
+func limit(name string, n int64) *container.Ulimit {
+	return &container.Ulimit{Name: name, Soft: n, Hard: n}
+}
+
+// cpuSeconds is the processor time of one process. Where the run has no such limit but a time to end, it is what the
+// process can use until then and some: it ends a busy guest whose host was killed and could not.
+func cpuSeconds(ctx context.Context, lim sandbox.Limits, cpus float64) int64 {
+	if lim.CPU > 0 {
+		return int64(math.Ceil(lim.CPU.Seconds()))
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		return int64(math.Ceil(max(time.Until(deadline).Seconds(), 0)*cpus)) + 10
+	}
+	return 0
+}
+
+// unset drops what an image would set: a name without a value removes it.
+func unset(img image) []string {
+	var out []string
+	for _, key := range img.unset {
+		switch key {
+		case "PATH", "HOME", "LANG", sandbox.EnvBridge, sandbox.EnvSecret:
+		default:
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+func hasMissing(e *engine, what string) bool {
+	return slices.ContainsFunc(e.missing, func(s string) bool { return strings.HasPrefix(s, what) })
+}

@@ -1,0 +1,133 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+)
+
+// What is written on whatever a run creates.
+const (
+	labelRun   = "mcprun.run"
+	labelOwner = "mcprun.owner"
+	ownerFile  = "owner"
+)
+
+const (
+	// strangerAge is how old a container that does not run must be to be removed when its owner cannot be judged.
+	strangerAge = 10 * time.Minute
+	// unnamedAge is how old a folder without an owner must be: a new one has none for a moment.
+	unnamedAge = time.Minute
+)
+
+// Sweep removes the containers and folders of hosts that are dead. Those of living hosts stay, and so do running
+// containers whose host cannot be judged from here.
+func (b *Backend) Sweep(ctx context.Context) error {
+	if b.broken != nil {
+		return b.broken
+	}
+	me, err := self()
+	if err != nil {
+		return err
+	}
+	return errors.Join(b.sweepContainers(ctx, me), b.sweepFolders(me))
+}
+
+func (b *Backend) sweepContainers(ctx context.Context, me owner) error {
+	list, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	found, err := b.client.ContainerList(list, client.ContainerListOptions{
+		All: true, Filters: make(client.Filters).Add("label", labelOwner),
+	})
+	if err != nil {
+		return fmt.Errorf("list what runs have left behind: %w", b.asked(err))
+	}
+	var errs []error
+	for _, c := range found.Items {
+		if !abandoned(c, me, time.Now()) {
+			continue
+		}
+		b.log.Info("remove a container whose host is dead", "container", c.ID, "run", c.Labels[labelRun])
+		errs = append(errs, b.removeContainer(ctx, c.ID))
+	}
+	return errors.Join(errs...)
+}
+
+func abandoned(c container.Summary, me owner, now time.Time) bool {
+	o, ok := parseOwner(c.Labels[labelOwner])
+	if ok {
+		switch o.judge(me) {
+		case alive:
+			return false
+		case dead:
+			return true
+		}
+	}
+	return c.State != container.StateRunning && now.Sub(time.Unix(c.Created, 0)) > strangerAge
+}
+
+func (b *Backend) sweepFolders(me owner) error {
+	entries, err := os.ReadDir(b.opt.RuntimeDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list the folders of runs: %w", err)
+	}
+	if err := b.checkRuntimeDir(); err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		dir := &runDir{path: filepath.Join(b.opt.RuntimeDir, e.Name())}
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), runDirPrefix) || !dir.abandoned(me, time.Now()) {
+			continue
+		}
+		if err := dir.remove(); err != nil {
+			errs = append(errs, fmt.Errorf("remove the folder of a dead run: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (d *runDir) abandoned(me owner, now time.Time) bool {
+	data, err := os.ReadFile(filepath.Join(d.path, ownerFile))
+	if o, ok := parseOwner(string(data)); err == nil && ok {
+		// A folder of another boot is left over from before; one of another namespace may be in use.
+		return o.judge(me) == dead || o.boot != me.boot
+	}
+	st, err := os.Stat(d.path)
+	return err == nil && now.Sub(st.ModTime()) > unnamedAge
+}
+
+// removeContainer kills and removes a container and returns when it is gone, which may be another's doing.
+func (b *Backend) removeContainer(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(detach(ctx), removeTime)
+	defer cancel()
+	for {
+		_, err := b.client.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+		if gone(err) {
+			return nil
+		}
+		if err == nil {
+			_, err = b.client.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+			if gone(err) {
+				return nil
+			}
+		}
+		// Another removal may be under way; it has to be waited for.
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("remove container %s: %w", id, errors.Join(b.asked(ctx.Err()), err))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

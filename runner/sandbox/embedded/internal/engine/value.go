@@ -1,0 +1,251 @@
+//go:build !386 && !arm
+
+package engine
+
+import (
+	"unsafe"
+
+	"modernc.org/libc"
+	lib "modernc.org/libquickjs"
+)
+
+// Value is a JavaScript value. The zero Value is not one; see [Undefined].
+type Value lib.TJSValue
+
+// payload reads the union of a value; its address is the first field's, whatever the engine calls it.
+func payload(v Value) uintptr { return *(*uintptr)(unsafe.Pointer(&v)) }
+
+// Undefined, Null, Bool, Int and Float make values that need no Free.
+func Undefined() Value { return Value{Ftag: lib.EJS_TAG_UNDEFINED} }
+
+// Null is null.
+func Null() Value { return Value{Ftag: lib.EJS_TAG_NULL} }
+
+// Bool makes a boolean.
+func Bool(b bool) Value {
+	v := Value{Ftag: lib.EJS_TAG_BOOL}
+	if b {
+		*(*uint64)(unsafe.Pointer(&v)) = 1
+	}
+	return v
+}
+
+// Int makes a number.
+func Int(n int) Value {
+	if int(int32(n)) != n {
+		return Float(float64(n))
+	}
+	v := Value{Ftag: lib.EJS_TAG_INT}
+	*(*uint64)(unsafe.Pointer(&v)) = uint64(uint32(n))
+	return v
+}
+
+// Float makes a number.
+func Float(f float64) Value {
+	v := Value{Ftag: lib.EJS_TAG_FLOAT64}
+	*(*float64)(unsafe.Pointer(&v)) = f
+	return v
+}
+
+// Predicates on the tag; none of them runs JavaScript.
+
+func (v Value) tag() int32        { return int32(v.Ftag) }
+func (v Value) IsUndefined() bool { return v.tag() == lib.EJS_TAG_UNDEFINED }
+func (v Value) IsNull() bool      { return v.tag() == lib.EJS_TAG_NULL }
+func (v Value) IsObject() bool    { return v.tag() == lib.EJS_TAG_OBJECT }
+func (v Value) IsString() bool {
+	return v.tag() == lib.EJS_TAG_STRING || v.tag() == lib.EJS_TAG_STRING_ROPE
+}
+func (v Value) IsNumber() bool { return v.tag() == lib.EJS_TAG_INT || v.tag() == lib.EJS_TAG_FLOAT64 }
+
+// Identity tells objects apart while they live.
+func (v Value) Identity() uintptr { return payload(v) }
+
+// Bool tells whether v is the boolean true.
+func (v Value) Bool() bool { return v.tag() == lib.EJS_TAG_BOOL && payload(v)&1 != 0 }
+
+// Number returns a number's value and whether v is one; it converts nothing.
+func (v Value) Number() (float64, bool) {
+	switch v.tag() {
+	case lib.EJS_TAG_INT:
+		return float64(int32(payload(v))), true
+	case lib.EJS_TAG_FLOAT64:
+		return *(*float64)(unsafe.Pointer(&v)), true
+	}
+	return 0, false
+}
+
+// Dup adds a reference.
+func (vm *VM) Dup(v Value) Value { return Value(lib.XDupValue(vm.tls, vm.ctx, lib.TJSValue(v))) }
+
+// Free gives a reference back.
+func (vm *VM) Free(v Value) { lib.XFreeValue(vm.tls, vm.ctx, lib.TJSValue(v)) }
+
+// Global returns the global object.
+func (vm *VM) Global() Value { return Value(lib.XJS_GetGlobalObject(vm.tls, vm.ctx)) }
+
+// Object makes {}.
+func (vm *VM) Object() Value { return Value(lib.XJS_NewObject(vm.tls, vm.ctx)) }
+
+// Array makes an array of items, taking them over.
+func (vm *VM) Array(items ...Value) Value {
+	a := Value(lib.XJS_NewArray(vm.tls, vm.ctx))
+	for i, v := range items {
+		lib.XJS_SetPropertyUint32(vm.tls, vm.ctx, lib.TJSValue(a), uint32(i), lib.TJSValue(v))
+	}
+	return a
+}
+
+// String makes a string of UTF-8 text; what is not UTF-8 becomes U+FFFD.
+func (vm *VM) String(s string) Value {
+	s = toJS(s)
+	p := vm.cString(s)
+	defer libc.Xfree(vm.tls, p)
+	return Value(lib.XJS_NewStringLen(vm.tls, vm.ctx, p, lib.Tsize_t(len(s))))
+}
+
+// Bytes makes an ArrayBuffer with a copy of b.
+func (vm *VM) Bytes(b []byte) (Value, error) {
+	p := vm.cString(unsafe.String(unsafe.SliceData(b), len(b)))
+	defer libc.Xfree(vm.tls, p)
+	return vm.result(lib.XJS_NewArrayBufferCopy(vm.tls, vm.ctx, p, lib.Tsize_t(len(b))))
+}
+
+// Text converts any value as String(v) does; it can run JavaScript and fail.
+func (vm *VM) Text(v Value) (string, error) {
+	size := vm.tls.Alloc(8)
+	defer vm.tls.Free(8)
+	p := lib.XJS_ToCStringLen2(vm.tls, vm.ctx, size, lib.TJSValue(v), 0)
+	if p == 0 {
+		return "", vm.exception()
+	}
+	defer lib.XJS_FreeCString(vm.tls, vm.ctx, p)
+	return fromJS(unsafe.Slice((*byte)(pointer(p)), *(*lib.Tsize_t)(pointer(size)))), nil
+}
+
+// Data returns a copy of the bytes of an ArrayBuffer or a view on one.
+func (vm *VM) Data(v Value) ([]byte, error) {
+	const words = 3 * 8
+	out := vm.tls.Alloc(words)
+	defer vm.tls.Free(words)
+	off, size := uintptr(0), ^uintptr(0)
+	if class := lib.XJS_GetClassID(vm.tls, lib.TJSValue(v)); class >= lib.EJS_CLASS_UINT8C_ARRAY && class <= lib.EJS_CLASS_FLOAT64_ARRAY {
+		buf, err := vm.result(lib.XJS_GetTypedArrayBuffer(vm.tls, vm.ctx, lib.TJSValue(v), out, out+8, out+16))
+		if err != nil {
+			return nil, err
+		}
+		defer vm.Free(buf)
+		off, size, v = *(*uintptr)(pointer(out)), *(*uintptr)(pointer(out + 8)), buf
+	}
+	p := lib.XJS_GetArrayBuffer(vm.tls, vm.ctx, out, lib.TJSValue(v))
+	if p == 0 {
+		if lib.XJS_HasException(vm.tls, vm.ctx) != 0 {
+			return nil, vm.exception()
+		}
+		return nil, nil // an empty buffer has no address
+	}
+	all := unsafe.Slice((*byte)(pointer(p)), *(*uintptr)(pointer(out)))
+	if size == ^uintptr(0) {
+		size = uintptr(len(all))
+	}
+	if off > uintptr(len(all)) || size > uintptr(len(all))-off {
+		return nil, Throwf("RangeError", "view is out of its buffer's bounds")
+	}
+	return append([]byte(nil), all[off:off+size]...), nil
+}
+
+// Get reads a property; one that cannot be read is undefined.
+func (vm *VM) Get(obj Value, name string) Value {
+	p := vm.cString(name)
+	defer libc.Xfree(vm.tls, p)
+	v, err := vm.result(lib.XJS_GetPropertyStr(vm.tls, vm.ctx, lib.TJSValue(obj), p))
+	if err != nil {
+		vm.drop(err)
+		return Undefined()
+	}
+	return v
+}
+
+// GetString reads a property that is a string; ok is false for anything else, a throwing getter included.
+func (vm *VM) GetString(obj Value, name string) (s string, ok bool) {
+	if !obj.IsObject() {
+		return "", false
+	}
+	v := vm.Get(obj, name)
+	defer vm.Free(v)
+	if !v.IsString() {
+		return "", false
+	}
+	s, err := vm.Text(v)
+	if err != nil {
+		vm.drop(err)
+	}
+	return s, err == nil
+}
+
+// Set defines a plain own property, taking over v.
+func (vm *VM) Set(obj Value, name string, v Value) {
+	vm.define(obj, name, v, lib.MJS_PROP_C_W_E)
+}
+
+// Seal defines an own property that can be neither changed nor removed nor is listed, taking over v.
+func (vm *VM) Seal(obj Value, name Value, v Value) {
+	atom := lib.XJS_ValueToAtom(vm.tls, vm.ctx, lib.TJSValue(name))
+	lib.XJS_DefinePropertyValue(vm.tls, vm.ctx, lib.TJSValue(obj), atom, lib.TJSValue(v), 0)
+	lib.XJS_FreeAtom(vm.tls, vm.ctx, atom)
+}
+
+func (vm *VM) define(obj Value, name string, v Value, flags int32) {
+	p := vm.cString(name)
+	defer libc.Xfree(vm.tls, p)
+	if lib.XJS_DefinePropertyValueStr(vm.tls, vm.ctx, lib.TJSValue(obj), p, lib.TJSValue(v), flags) < 0 {
+		vm.drop(vm.exception())
+	}
+}
+
+// ParseJSON makes the value that text stands for, without going through anything a script can replace.
+func (vm *VM) ParseJSON(text []byte) (Value, error) {
+	p := vm.cString(unsafe.String(unsafe.SliceData(text), len(text)))
+	defer libc.Xfree(vm.tls, p)
+	name := vm.cString("<json>")
+	defer libc.Xfree(vm.tls, name)
+	return vm.result(lib.XJS_ParseJSON(vm.tls, vm.ctx, p, lib.Tsize_t(len(text)), name))
+}
+
+// JSON returns v as JSON text, with JavaScript's own rules (toJSON runs); ok is false where it has none
+// (undefined, a function).
+func (vm *VM) JSON(v Value) (text string, ok bool, err error) {
+	undef := lib.TJSValue(Undefined())
+	s, err := vm.result(lib.XJS_JSONStringify(vm.tls, vm.ctx, lib.TJSValue(v), undef, undef))
+	if err != nil {
+		return "", false, err
+	}
+	defer vm.Free(s)
+	if !s.IsString() {
+		return "", false, nil
+	}
+	text, err = vm.Text(s)
+	return text, err == nil, err
+}
+
+// Drop gives back what an error of this package holds.
+func (vm *VM) drop(err error) {
+	if ex, ok := err.(*Exception); ok {
+		vm.Free(ex.Value)
+	}
+}
+
+// cString copies s to C memory with a NUL behind it, which the engine's parsers rely on.
+func (vm *VM) cString(s string) uintptr {
+	p := libc.Xmalloc(vm.tls, lib.Tsize_t(len(s)+1))
+	if p == 0 {
+		panic("out of memory") // the child ends with this; the host says so
+	}
+	b := unsafe.Slice((*byte)(pointer(p)), len(s)+1)
+	copy(b, s)
+	b[len(s)] = 0
+	return p
+}
+
+// Freeze makes an object refuse new properties; those it has keep what they were defined with.
+func (vm *VM) Freeze(obj Value) { lib.XJS_PreventExtensions(vm.tls, vm.ctx, lib.TJSValue(obj)) }

@@ -1,0 +1,162 @@
+//go:build !386 && !arm
+
+package guest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// Where scripts find what, as in every sandbox.
+const (
+	workspaceDir = "/workspace"
+	treeDir      = "/mcp/servers"
+	tmpDir       = "/tmp"
+)
+
+// Files is the file system that a script sees: a few folders of the real one at fixed places, each confined by os.Root,
+// which no link leads out of.
+type Files struct {
+	mounts []mount // longest path first
+}
+
+type mount struct {
+	at       string
+	root     *os.Root
+	writable bool
+}
+
+// OpenFiles opens real folders: the workspace and tmp read-write, the tree read-only below /mcp and below the workspace.
+// An empty path is left out.
+func OpenFiles(workspace, tree, tmp string) (*Files, error) {
+	f := &Files{}
+	add := func(real string, writable bool, at ...string) error {
+		if real == "" {
+			return nil
+		}
+		root, err := os.OpenRoot(real)
+		if err != nil {
+			return err
+		}
+		for _, a := range at {
+			f.mounts = append(f.mounts, mount{a, root, writable})
+		}
+		return nil
+	}
+	err := errors.Join(
+		add(tree, false, workspaceDir+"/servers", treeDir),
+		add(workspace, true, workspaceDir),
+		add(tmp, true, tmpDir))
+	return f, err
+}
+
+// file is a place in the file system: a path below a root, or, where root is nil, one of the folders that only
+// lead to mounts.
+type file struct {
+	root     *os.Root
+	rel      string
+	abs      string
+	writable bool
+}
+
+// find resolves a script's path. Scripts start, and stay, in the workspace.
+func (f *Files) find(name string) file {
+	abs := name
+	if !strings.HasPrefix(abs, "/") {
+		abs = workspaceDir + "/" + abs
+	}
+	abs = path.Clean(abs)
+	for _, m := range f.mounts {
+		if abs == m.at {
+			return file{m.root, ".", abs, m.writable}
+		}
+		if rest, ok := strings.CutPrefix(abs, m.at+"/"); ok {
+			return file{m.root, rest, abs, m.writable}
+		}
+	}
+	return file{abs: abs}
+}
+
+// below lists the names of mounts that lie directly below a folder.
+func (f *Files) below(abs string) []string {
+	if abs != "/" {
+		abs += "/"
+	}
+	var names []string
+	seen := map[string]bool{}
+	for _, m := range f.mounts {
+		if rest, ok := strings.CutPrefix(m.at, abs); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			if name != "" && !seen[name] {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// isMount tells whether a folder is a mount or leads to one: such a folder can be neither removed nor replaced.
+func (f *Files) isMount(abs string) bool {
+	for _, m := range f.mounts {
+		if m.at == abs || strings.HasPrefix(m.at, strings.TrimSuffix(abs, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// fileError is an error as node reports it.
+type fileError struct {
+	code    string
+	errno   int
+	text    string
+	syscall string
+	path    string
+}
+
+func (e *fileError) Error() string {
+	return fmt.Sprintf("%s: %s, %s '%s'", e.code, e.text, e.syscall, e.path)
+}
+
+// asFileError finds node's words for what a file operation failed with.
+func asFileError(err error, call, name string) *fileError {
+	e := &fileError{code: "EIO", errno: -5, text: "i/o error", syscall: call, path: name}
+	set := func(code string, errno int, text string) { e.code, e.errno, e.text = code, errno, text }
+	var no syscall.Errno
+	errors.As(err, &no)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		set("ENOENT", -2, "no such file or directory")
+	case errors.Is(err, fs.ErrExist) && no != syscall.ENOTEMPTY:
+		set("EEXIST", -17, "file already exists")
+	case no == syscall.EISDIR:
+		set("EISDIR", -21, "illegal operation on a directory")
+	case no == syscall.ENOTDIR:
+		set("ENOTDIR", -20, "not a directory")
+	case no == syscall.ENOTEMPTY:
+		set("ENOTEMPTY", -39, "directory not empty")
+	case no == syscall.EROFS:
+		set("EROFS", -30, "read-only file system")
+	case no == syscall.ENOSPC || no == syscall.EDQUOT:
+		set("ENOSPC", -28, "no space left on device")
+	case no == syscall.EFBIG:
+		set("EFBIG", -27, "file too large")
+	case no == syscall.EINVAL:
+		set("EINVAL", -22, "invalid argument")
+	case no == syscall.ENAMETOOLONG:
+		set("ENAMETOOLONG", -36, "name too long")
+	case no == syscall.ELOOP:
+		set("ELOOP", -40, "too many symbolic links encountered")
+	case errors.Is(err, fs.ErrPermission), strings.Contains(fmt.Sprint(err), "path escapes"):
+		set("EACCES", -13, "permission denied")
+	case no != 0:
+		e.text = no.Error()
+	}
+	return e
+}

@@ -1,0 +1,206 @@
+//go:build !386 && !arm
+
+// Package guest is the guest program of the embedded backend: it runs one job on the engine, in a process of its
+// own, and speaks the guest's side of the bridge protocol. Start with [Run].
+//
+// What a script can touch is what this package gives it: its two streams, files below three folders, timers,
+// hashes, and calls over the bridge. There is no network, no process, no environment. The engine itself is not
+// a wall (see package engine); the process around it is.
+//
+// The JavaScript in prelude/ lays node's names over the host functions of natives.go. Files of it are loaded when
+// a script first uses them, because a small start is the point of this backend.
+package guest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
+)
+
+// Options is what a guest runs with.
+type Options struct {
+	// Conn is the bridge. Run closes it.
+	Conn io.ReadWriteCloser
+	// Secret goes into the hello.
+	Secret string
+	// Files is where scripts find what; see [OpenFiles].
+	Files *Files
+	// Stdin, Stdout and Stderr are the script's.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Memory bounds the engine's heap, in bytes.
+	Memory int64
+	// Lost is called, from another goroutine, when the bridge ends while the script runs. It should end the process:
+	// nothing else can stop a script that never yields. Nil: the script ends at its next turn.
+	Lost func()
+}
+
+// Outcome is how a job ended.
+type Outcome struct {
+	// Code is the exit code of the process.
+	Code int
+	// OutOfMemory tells that the script ended because the engine's memory limit was reached.
+	OutOfMemory bool
+}
+
+// Exit codes that node uses too.
+const (
+	codeUncaught  = 1
+	codeUnsettled = 13 // the module awaits what will never settle
+	codeMemory    = 137
+)
+
+// job is the host's first frame.
+type job struct {
+	Type     string   `json:"type"`
+	Language string   `json:"language"`
+	Name     string   `json:"name"`
+	Code     string   `json:"code"`
+	Args     []string `json:"args"`
+}
+
+// Run shakes hands, runs the job and reports how it ended. An error means that no script ran.
+func Run(o Options) (Outcome, error) {
+	w := newWire(o.Conn)
+	defer o.Conn.Close()
+	if err := w.send(map[string]any{
+		"type": "hello", "protocol": 1, "secret": o.Secret, "runtime": "quickjs " + engine.Version(),
+	}); err != nil {
+		return Outcome{}, fmt.Errorf("greet the host: %w", err)
+	}
+	// The engine starts while the host reads the greeting.
+	vm, err := engine.New(o.Memory)
+	if err != nil {
+		return Outcome{}, err
+	}
+	g := &guest{o: o, vm: vm, wire: w, loop: newLoop(), start: time.Now(), calls: map[int64]pendingCall{}}
+	if err := g.install(); err != nil {
+		return Outcome{}, fmt.Errorf("prepare the engine: %s", g.describe(err))
+	}
+	var j job
+	frame, err := w.read()
+	if err != nil {
+		return Outcome{}, fmt.Errorf("wait for the job: %w", err)
+	}
+	if err := json.Unmarshal(frame, &j); err != nil || j.Type != "job" {
+		return Outcome{}, fmt.Errorf("the host's first frame is no job")
+	}
+	g.job = j
+	go g.receive()
+	out := g.run()
+	g.finish()
+	return out, nil
+}
+
+// guest is one run. Everything but the loop's queue belongs to the goroutine that called Run.
+type guest struct {
+	o     Options
+	vm    *engine.VM
+	wire  *wire
+	loop  *loop
+	start time.Time
+	job   job
+	maps  *sourceMap // of the job's code; decoded on first use, see stack.go
+
+	calls    map[int64]pendingCall
+	held     []heldCall // not sent yet
+	lastCall int64
+	inFlight int
+	pending  int // bytes of arguments in flight
+
+	rejected []rejection             // without handler, in order
+	native   engine.Value            // the host functions, for the prelude only
+	hooks    engine.Value            // functions of the prelude that the loop calls
+	loaded   map[string]engine.Value // prelude files by name
+
+	now *timer // whose callback is running
+
+	exited   bool // process.exit was called
+	exitCode int
+	failure  *failure
+	result   json.RawMessage
+}
+
+// failure is an uncaught error, as done reports it.
+type failure struct {
+	Name    string `json:"name"`
+	Message string `json:"message"`
+	Stack   string `json:"stack"`
+
+	memory bool
+}
+
+// run evaluates the job and turns the loop until nothing is left to do.
+func (g *guest) run() Outcome {
+	code, mapText := splitSourceMap(g.job.Code)
+	g.maps = &sourceMap{text: mapText}
+	g.vm.OnStack(g.stackText)
+	name := scriptModule(g.job.Name)
+	module, compiled, err := g.vm.Module(code, name, map[string]string{
+		"url": "file://" + workspaceDir + "/" + g.job.Name, "filename": workspaceDir + "/" + g.job.Name, "dirname": workspaceDir,
+	})
+	if err != nil {
+		g.uncaught(err)
+		return g.outcome()
+	}
+	promise, err := g.vm.RunModule(compiled)
+	if err != nil {
+		g.uncaught(err)
+		return g.outcome()
+	}
+	result := g.turn(promise, func() engine.Value { return g.exported(module) })
+	if g.failure == nil {
+		g.keepResult(result)
+	}
+	return g.outcome()
+}
+
+// exported returns what the module exports as its result: the export of that name, else the default one.
+func (g *guest) exported(m engine.Module) engine.Value {
+	ns, err := g.vm.Namespace(m)
+	if err != nil {
+		return engine.Undefined()
+	}
+	defer g.vm.Free(ns)
+	for _, name := range []string{"result", "default"} {
+		if v := g.vm.Get(ns, name); !v.IsUndefined() {
+			return v
+		}
+	}
+	return engine.Undefined()
+}
+
+// outcome asks the script's exit listeners and settles the exit code.
+func (g *guest) outcome() Outcome {
+	code := g.exitCode
+	if g.failure != nil && code == 0 {
+		code = codeUncaught
+	}
+	if g.failure != nil && g.failure.memory {
+		return Outcome{Code: codeMemory, OutOfMemory: true}
+	}
+	if !g.exited {
+		code = g.endHooks(code)
+	}
+	return Outcome{Code: code}
+}
+
+// finish tells the host and waits for its word that the guest may go.
+func (g *guest) finish() {
+	done := map[string]any{"type": "done"}
+	switch {
+	case g.failure != nil:
+		done["error"] = g.failure
+	case g.result != nil:
+		done["result"] = g.result
+	}
+	if g.wire.send(done) == nil {
+		g.loop.waitBye(byeTime)
+	}
+}
+
+// byeTime bounds the wait for the host's bye. The host answers at once; a host that does not is gone.
+const byeTime = 5 * time.Second

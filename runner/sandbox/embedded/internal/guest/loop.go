@@ -1,0 +1,276 @@
+//go:build !386 && !arm
+
+package guest
+
+import (
+	"container/heap"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
+)
+
+// loop holds what the guest waits for: timers, and replies that other goroutines put in. Only post and close are for
+// other goroutines.
+type loop struct {
+	mu     sync.Mutex
+	queue  []func()
+	wake   chan struct{}
+	lost   bool
+	bye    chan struct{}
+	byeOne sync.Once
+
+	timers    timerHeap
+	byID      map[int64]*timer
+	lastTimer int64
+	immediate []*timer
+	// waiting counts what keeps the loop alive beside timers: calls without a reply, a read of stdin.
+	waiting int
+}
+
+func newLoop() *loop {
+	return &loop{wake: make(chan struct{}, 1), bye: make(chan struct{}), byID: map[int64]*timer{}}
+}
+
+// post queues f for the loop's goroutine.
+func (l *loop) post(f func()) {
+	l.mu.Lock()
+	l.queue = append(l.queue, f)
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take empties the queue.
+func (l *loop) take() []func() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	q := l.queue
+	l.queue = nil
+	return q
+}
+
+// saidBye notes that the host has nothing more to say, or is gone.
+func (l *loop) saidBye() { l.byeOne.Do(func() { close(l.bye) }) }
+
+func (l *loop) waitBye(limit time.Duration) {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-l.bye:
+	case <-t.C:
+	}
+}
+
+// timer is a callback of the script with its arguments, owned values.
+type timer struct {
+	id     int64
+	at     time.Time
+	every  time.Duration // of an interval; else zero
+	repeat bool
+	ref    bool // keeps the loop alive
+	fn     engine.Value
+	args   []engine.Value
+	index  int
+}
+
+type timerHeap []*timer
+
+func (h timerHeap) Len() int { return len(h) }
+func (h timerHeap) Less(i, j int) bool {
+	if h[i].at.Equal(h[j].at) {
+		return h[i].id < h[j].id
+	}
+	return h[i].at.Before(h[j].at)
+}
+func (h timerHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i]; h[i].index, h[j].index = i, j }
+
+// Push is container/heap's.
+func (h *timerHeap) Push(x any) { t := x.(*timer); t.index = len(*h); *h = append(*h, t) }
+
+// Pop is container/heap's.
+func (h *timerHeap) Pop() any {
+	old := *h
+	t := old[len(old)-1]
+	*h = old[:len(old)-1]
+	t.index = -1
+	return t
+}
+
+// add starts a timer; ms counts as node counts it: from 1 to 2^31-1, anything else is 1.
+func (l *loop) add(fn engine.Value, args []engine.Value, ms float64, repeat bool) int64 {
+	if !(ms >= 1 && ms <= 1<<31-1) {
+		ms = 1
+	}
+	l.lastTimer++
+	every := time.Duration(ms * float64(time.Millisecond))
+	t := &timer{id: l.lastTimer, at: time.Now().Add(every), every: every, repeat: repeat, ref: true, fn: fn, args: args}
+	l.byID[t.id] = t
+	heap.Push(&l.timers, t)
+	return t.id
+}
+
+func (l *loop) addImmediate(fn engine.Value, args []engine.Value) int64 {
+	l.lastTimer++
+	t := &timer{id: l.lastTimer, ref: true, fn: fn, args: args, index: -1}
+	l.byID[t.id] = t
+	l.immediate = append(l.immediate, t)
+	return t.id
+}
+
+// remove forgets a timer and returns it; nil when it is not running.
+func (l *loop) remove(id int64) *timer {
+	t := l.byID[id]
+	if t == nil {
+		return nil
+	}
+	delete(l.byID, id)
+	if t.index >= 0 {
+		heap.Remove(&l.timers, t.index)
+	}
+	return t
+}
+
+// alive tells whether something is left that may still call the script.
+func (l *loop) alive() bool {
+	if l.waiting > 0 {
+		return true
+	}
+	for _, t := range l.byID {
+		if t.ref {
+			return true
+		}
+	}
+	return false
+}
+
+// wait blocks until something was posted or the next timer is due.
+func (l *loop) wait() {
+	if len(l.immediate) > 0 {
+		return
+	}
+	if len(l.timers) == 0 {
+		<-l.wake
+		return
+	}
+	d := time.Until(l.timers[0].at)
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-l.wake:
+	case <-t.C:
+	}
+}
+
+// turn runs the loop until the script is over, and returns the exported result when it ended well: an owned value,
+// undefined when there is none.
+func (g *guest) turn(module engine.Value, ns func() engine.Value) engine.Value {
+	result := engine.Undefined()
+	exported := false
+	for {
+		if !g.settle() {
+			return engine.Undefined()
+		}
+		if !exported && g.vm.State(module) == engine.Fulfilled {
+			exported, result = true, ns()
+		}
+		if !g.loop.alive() {
+			break
+		}
+		g.loop.wait()
+		if g.lostHost() || !g.runQueue() || !g.runTimers() || !g.runImmediates() {
+			return engine.Undefined()
+		}
+	}
+	switch {
+	case g.vm.State(module) == engine.Pending:
+		g.unsettled()
+		return engine.Undefined()
+	case g.vm.State(result) == engine.Fulfilled:
+		return g.vm.Settled(result)
+	case g.vm.State(result) != engine.NotPromise:
+		return engine.Undefined() // never settled: nothing to show
+	}
+	return result
+}
+
+// settle runs promise jobs until none is left, and tells whether the script goes on.
+func (g *guest) settle() bool {
+	g.vm.RunJobs()
+	return !g.exited && g.failure == nil && !g.vm.Halted() && g.judgeRejections()
+}
+
+func (g *guest) runQueue() bool {
+	for _, f := range g.loop.take() {
+		f()
+		if !g.settle() {
+			return false
+		}
+	}
+	return true
+}
+
+// runTimers calls the timers that were due when it began.
+func (g *guest) runTimers() bool {
+	now := time.Now()
+	last := g.loop.lastTimer
+	for len(g.loop.timers) > 0 {
+		t := g.loop.timers[0]
+		if t.at.After(now) || t.id > last {
+			break
+		}
+		if t.repeat {
+			t.at = now.Add(t.every)
+			heap.Fix(&g.loop.timers, t.index)
+		} else {
+			g.loop.remove(t.id)
+		}
+		if !g.fire(t) {
+			return false
+		}
+	}
+	return true
+}
+
+func (g *guest) runImmediates() bool {
+	batch := g.loop.immediate
+	g.loop.immediate = nil
+	for _, t := range batch {
+		if g.loop.remove(t.id) == nil {
+			continue // cleared
+		}
+		if !g.fire(t) {
+			return false
+		}
+	}
+	return true
+}
+
+func (g *guest) fire(t *timer) bool {
+	g.now = t
+	v, err := g.vm.Call(t.fn, engine.Undefined(), t.args...)
+	g.now = nil
+	if err != nil && !g.vm.Halted() {
+		g.uncaught(err)
+	} else if err == nil {
+		g.vm.Free(v)
+	}
+	if g.loop.byID[t.id] != t { // one-shot, or cleared by its own callback
+		g.freeTimer(t)
+	}
+	return g.settle()
+}
+
+func (g *guest) freeTimer(t *timer) {
+	g.vm.Free(t.fn)
+	for _, a := range t.args {
+		g.vm.Free(a)
+	}
+	t.args = nil
+	t.fn = engine.Undefined()
+}

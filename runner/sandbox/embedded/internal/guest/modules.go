@@ -1,0 +1,85 @@
+//go:build !386 && !arm
+
+package guest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
+)
+
+// modulesByFile says which prelude file gives which of node's modules, and what they export beside default.
+func modulesByFile() map[string]struct {
+	file  string
+	names []string
+} {
+	type m = struct {
+		file  string
+		names []string
+	}
+	return map[string]m{
+		"fs": {"fs", strings.Fields(`readFileSync writeFileSync appendFileSync mkdirSync mkdtempSync readdirSync statSync
+			lstatSync existsSync accessSync unlinkSync rmSync rmdirSync renameSync copyFileSync realpathSync truncateSync
+			promises constants readFile writeFile appendFile mkdir readdir stat lstat access unlink rm rmdir rename copyFile`)},
+		"fs/promises": {"fs", strings.Fields(`readFile writeFile appendFile mkdir mkdtemp readdir stat lstat access unlink rm
+			rmdir rename copyFile realpath truncate constants`)},
+		"path": {"path", strings.Fields(`basename dirname extname format isAbsolute join normalize parse relative resolve
+			sep delimiter posix`)},
+		"path/posix": {"path", strings.Fields(`basename dirname extname format isAbsolute join normalize parse relative resolve
+			sep delimiter posix`)},
+		"process": {"process", strings.Fields(`argv argv0 env cwd exit exitCode stdin stdout stderr nextTick hrtime uptime
+			memoryUsage platform arch version versions pid on once off emit`)},
+		"crypto": {"crypto", strings.Fields(`randomUUID randomBytes randomInt createHash createHmac getRandomValues
+			timingSafeEqual webcrypto subtle hash`)},
+		"util": {"util", strings.Fields(`inspect format promisify callbackify inherits deprecate isDeepStrictEqual types
+			TextEncoder TextDecoder stripVTControlCharacters`)},
+		"timers":          {"timers", strings.Fields("setTimeout setInterval setImmediate clearTimeout clearInterval clearImmediate promises")},
+		"timers/promises": {"timers", strings.Fields("setTimeout setInterval setImmediate scheduler")},
+		"os": {"os", strings.Fields(`EOL platform type arch release hostname tmpdir homedir cpus totalmem freemem uptime
+			loadavg userInfo endianness availableParallelism networkInterfaces`)},
+		"url":        {"url", strings.Fields("URL URLSearchParams fileURLToPath pathToFileURL")},
+		"buffer":     {"buffer", strings.Fields("Buffer atob btoa")},
+		"events":     {"events", strings.Fields("EventEmitter once")},
+		"perf_hooks": {"process", strings.Fields("performance")},
+		"assert": {"assert", strings.Fields(`ok equal notEqual strictEqual notStrictEqual deepEqual deepStrictEqual
+			notDeepStrictEqual throws rejects match fail AssertionError strict`)},
+	}
+}
+
+// normalizeModule turns a specifier into a module's name; only node's own modules exist here, everything else has been
+// bundled into the script.
+func (g *guest) normalizeModule(_, name string) (string, error) {
+	short := strings.TrimPrefix(name, "node:")
+	if short == "assert/strict" {
+		short = "assert"
+	}
+	if _, ok := modulesByFile()[short]; ok {
+		return preludePrefix + "node/" + short, nil
+	}
+	if short != name {
+		return "", &engine.ThrowError{
+			Message: fmt.Sprintf("the embedded sandbox has no module %q; run the script with --sandbox process or docker", name),
+			Props:   map[string]string{"code": "ERR_UNKNOWN_BUILTIN_MODULE"}}
+	}
+	return "", &engine.ThrowError{
+		Message: fmt.Sprintf("Cannot find module %q: what a script imports must be known when it is bundled", name),
+		Props:   map[string]string{"code": "ERR_MODULE_NOT_FOUND"}}
+}
+
+// loadModule writes the source of a module: its exports are the members of what the prelude file gives.
+func (g *guest) loadModule(name string) (string, error) {
+	short := strings.TrimPrefix(name, preludePrefix+"node/")
+	m := modulesByFile()[short]
+	var b strings.Builder
+	// The hand-over is one call deep in the prelude, under a symbol that only the prelude and this line know.
+	fmt.Fprintf(&b, "const m = globalThis[Symbol.for(%q)](%q);\nexport default m;\n", moduleSymbol, short)
+	for _, n := range slices.Compact(slices.Sorted(slices.Values(m.names))) {
+		fmt.Fprintf(&b, "export const %s = m.%s;\n", n, n)
+	}
+	return b.String(), nil
+}
+
+// moduleSymbol names the function that gives modules their exports. A script that finds it gets what import gives it.
+const moduleSymbol = "mcprun.module"

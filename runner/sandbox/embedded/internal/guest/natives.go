@@ -1,0 +1,303 @@
+//go:build !386 && !arm
+
+package guest
+
+import (
+	"crypto/rand"
+	"embed"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
+)
+
+//go:embed prelude/*.js
+var prelude embed.FS
+
+// native is one host function of the prelude. The prelude checks and converts arguments before it calls, so these
+// take what they are given at face value, or fail.
+type native func(a args) (engine.Value, error)
+
+// args are a native's arguments.
+type args struct {
+	g *guest
+	v []engine.Value
+}
+
+func (a args) value(i int) engine.Value {
+	if i >= len(a.v) {
+		return engine.Undefined()
+	}
+	return a.v[i]
+}
+
+func (a args) text(i int) string {
+	s, err := a.g.vm.Text(a.value(i))
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+func (a args) number(i int) float64 { n, _ := a.value(i).Number(); return n }
+func (a args) bool(i int) bool      { return a.value(i).Bool() }
+
+// bytes takes text as UTF-8, else the bytes of a buffer.
+func (a args) bytes(i int) ([]byte, error) {
+	if v := a.value(i); v.IsString() {
+		s, err := a.g.vm.Text(v)
+		return []byte(s), err
+	}
+	return a.g.vm.Data(a.value(i))
+}
+
+// install builds the script's world: the host functions, the core of the prelude over them, and the transport.
+func (g *guest) install() error {
+	vm := g.vm
+	g.loaded = map[string]engine.Value{}
+	vm.OnRejection(g.onRejection)
+	vm.SetModules(g.normalizeModule, g.loadModule)
+	g.native = vm.Object()
+	for name, f := range g.natives() {
+		vm.Set(g.native, name, vm.Func(name, 0, func(_ engine.Value, v []engine.Value) (engine.Value, error) {
+			return f(args{g, v})
+		}))
+	}
+	hooks, err := g.loadPrelude("core")
+	if err != nil {
+		return err
+	}
+	g.hooks = hooks
+	symbol, err := vm.Eval(`Symbol.for("mcprun.transport")`, preludePrefix+"symbol")
+	if err != nil {
+		return err
+	}
+	defer vm.Free(symbol)
+	global := vm.Global()
+	defer vm.Free(global)
+	vm.Seal(global, symbol, g.transport())
+	return nil
+}
+
+// loadPrelude runs a prelude file, a function of the host functions, and returns what that returned. Once per file.
+func (g *guest) loadPrelude(name string) (engine.Value, error) {
+	if v, ok := g.loaded[name]; ok {
+		return v, nil
+	}
+	source, err := prelude.ReadFile("prelude/" + name + ".js")
+	if err != nil {
+		return engine.Value{}, err
+	}
+	fn, err := g.vm.Eval(string(source), preludePrefix+name+".js")
+	if err != nil {
+		return fn, err
+	}
+	defer g.vm.Free(fn)
+	v, err := g.vm.Call(fn, engine.Undefined(), g.native)
+	if err == nil {
+		g.loaded[name] = v
+	}
+	return v, err
+}
+
+func (g *guest) natives() map[string]native {
+	m := map[string]native{
+		"write": g.write, "exit": g.exit, "load": g.load, "stdin": g.readStdin, "job": g.jobInfo,
+		"timer": g.timerNative, "immediate": g.immediateNative, "clear": g.clearTimer, "ref": g.refTimer,
+		"now": func(args) (engine.Value, error) {
+			return engine.Float(float64(time.Since(g.start)) / float64(time.Millisecond)), nil
+		},
+		"random":  g.random,
+		"promise": g.promiseState,
+		"memory": func(args) (engine.Value, error) {
+			used, _ := g.vm.Memory()
+			return engine.Int(int(used)), nil
+		},
+	}
+	for name, f := range g.encodings() {
+		m[name] = f
+	}
+	for name, f := range g.fileNatives() {
+		m[name] = f
+	}
+	return m
+}
+
+// write(fd, text|bytes) writes all of it to the script's stdout (1) or stderr (2).
+func (g *guest) write(a args) (engine.Value, error) {
+	b, err := a.bytes(1)
+	if err != nil {
+		return engine.Undefined(), err
+	}
+	w := g.o.Stdout
+	if a.number(0) == 2 {
+		w = g.o.Stderr
+	}
+	if _, err := w.Write(b); err != nil {
+		return engine.Undefined(), &engine.ThrowError{
+			Message: "EPIPE: broken pipe, write", Props: map[string]string{"code": "EPIPE", "syscall": "write"}}
+	}
+	return engine.Undefined(), nil
+}
+
+// exit(code) ends the script here and now.
+func (g *guest) exit(a args) (engine.Value, error) {
+	g.exited = true
+	g.exitCode = int(int64(a.number(0))) & 0xff
+	return engine.Undefined(), g.vm.Halt()
+}
+
+// load(file) returns what a prelude file gives.
+func (g *guest) load(a args) (engine.Value, error) {
+	v, err := g.loadPrelude(a.text(0))
+	if err != nil {
+		return v, err
+	}
+	return g.vm.Dup(v), nil
+}
+
+// job() returns [name, …arguments].
+func (g *guest) jobInfo(args) (engine.Value, error) {
+	items := []engine.Value{g.vm.String(g.job.Name)}
+	for _, s := range g.job.Args {
+		items = append(items, g.vm.String(s))
+	}
+	return g.vm.Array(items...), nil
+}
+
+// timer(callback, ms, repeat, arguments) starts a timer and returns its id.
+func (g *guest) timerNative(a args) (engine.Value, error) {
+	return engine.Float(float64(g.loop.add(g.vm.Dup(a.value(0)), g.list(a.value(3)), a.number(1), a.bool(2)))), nil
+}
+
+// immediate(callback, arguments) runs callback at the end of this turn.
+func (g *guest) immediateNative(a args) (engine.Value, error) {
+	return engine.Float(float64(g.loop.addImmediate(g.vm.Dup(a.value(0)), g.list(a.value(1))))), nil
+}
+
+// list returns the items of an array, owned.
+func (g *guest) list(v engine.Value) []engine.Value {
+	if !v.IsObject() {
+		return nil
+	}
+	n, _ := g.vm.Get(v, "length").Number()
+	items := make([]engine.Value, int(n))
+	for i := range items {
+		items[i] = g.vm.Get(v, fmt.Sprint(i))
+	}
+	return items
+}
+
+// clear(id) stops a timer.
+func (g *guest) clearTimer(a args) (engine.Value, error) {
+	id := int64(a.number(0))
+	t := g.loop.byID[id]
+	if t == nil {
+		return engine.Undefined(), nil
+	}
+	g.loop.remove(id)
+	if !g.firing(t) {
+		g.freeTimer(t)
+	}
+	return engine.Undefined(), nil
+}
+
+// firing tells whether t's callback is running; fire frees it then.
+func (g *guest) firing(t *timer) bool { return g.now == t }
+
+// ref(id, on?) says whether a timer keeps the script alive, after setting it when on is given.
+func (g *guest) refTimer(a args) (engine.Value, error) {
+	t := g.loop.byID[int64(a.number(0))]
+	if t == nil {
+		return engine.Bool(false), nil
+	}
+	if v := a.value(1); !v.IsUndefined() {
+		t.ref = v.Bool()
+	}
+	return engine.Bool(t.ref), nil
+}
+
+// random(n) returns n random bytes.
+func (g *guest) random(a args) (engine.Value, error) {
+	n := a.number(0)
+	if !(n >= 0 && n <= 1<<26) {
+		return engine.Undefined(), engine.Throwf("RangeError", "cannot make %v random bytes", n)
+	}
+	b := make([]byte, int(n))
+	rand.Read(b)
+	return g.vm.Bytes(b)
+}
+
+// promise(v) returns [state, value] of a promise, undefined for anything else.
+func (g *guest) promiseState(a args) (engine.Value, error) {
+	v := a.value(0)
+	switch g.vm.State(v) {
+	case engine.Pending:
+		return g.vm.Array(g.vm.String("pending")), nil
+	case engine.Fulfilled:
+		return g.vm.Array(g.vm.String("fulfilled"), g.vm.Settled(v)), nil
+	case engine.Rejected:
+		return g.vm.Array(g.vm.String("rejected"), g.vm.Settled(v)), nil
+	}
+	return engine.Undefined(), nil
+}
+
+// stdinChunk is how much one read of stdin asks for.
+const stdinChunk = 64 << 10
+
+// stdin(sync) reads: all that is left at once when sync, else a promise of the next piece, null at the end.
+func (g *guest) readStdin(a args) (engine.Value, error) {
+	in := g.o.Stdin
+	if in == nil {
+		in = strings.NewReader("")
+	}
+	if a.bool(0) {
+		b, err := io.ReadAll(io.LimitReader(in, g.maxRead()))
+		if err != nil {
+			return engine.Undefined(), err
+		}
+		return g.vm.Bytes(b)
+	}
+	promise, resolve, reject, err := g.vm.Promise()
+	if err != nil {
+		return promise, err
+	}
+	g.loop.waiting++
+	go func() {
+		b := make([]byte, stdinChunk)
+		n, err := in.Read(b)
+		for n == 0 && err == nil {
+			n, err = in.Read(b)
+		}
+		g.loop.post(func() { g.settleRead(resolve, reject, b[:n]) })
+	}()
+	return promise, nil
+}
+
+func (g *guest) settleRead(resolve, reject engine.Value, b []byte) {
+	g.loop.waiting--
+	v := engine.Null()
+	settle := resolve
+	if len(b) > 0 {
+		var err error
+		if v, err = g.vm.Bytes(b); err != nil {
+			settle, v = reject, engine.Undefined()
+		}
+	}
+	if done, err := g.vm.Call(settle, engine.Undefined(), v); err == nil {
+		g.vm.Free(done)
+	}
+	g.vm.Free(v)
+	g.vm.Free(resolve)
+	g.vm.Free(reject)
+}
+
+// maxRead bounds what is read into memory at once: half of the engine's limit, because a copy of it is made.
+func (g *guest) maxRead() int64 {
+	if g.o.Memory <= 0 {
+		return 256 << 20
+	}
+	return g.o.Memory / 2
+}

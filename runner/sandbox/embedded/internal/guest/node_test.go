@@ -1,0 +1,56 @@
+//go:build !386 && !arm
+
+package guest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The .out files are what node 20 wrote for the same script; see testdata/README.
+func TestLikeNode(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/*.mjs")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, name := range scripts {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			code, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := os.ReadFile(strings.TrimSuffix(name, ".mjs") + ".out")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := script(t, string(code))
+			if r.Code != 0 || r.stderr != "" {
+				t.Errorf("code %d, stderr %s", r.Code, r.stderr)
+			}
+			diff(t, strings.Split(r.stdout, "\n"), strings.Split(string(want), "\n"))
+		})
+	}
+}
+
+// diff reports the first lines that differ.
+func diff(t *testing.T, got, want []string) {
+	t.Helper()
+	shown := 0
+	for i := range max(len(got), len(want)) {
+		var g, w string
+		if i < len(got) {
+			g = got[i]
+		}
+		if i < len(want) {
+			w = want[i]
+		}
+		if g != w {
+			t.Errorf("line %d\ngot  %q\nwant %q", i+1, g, w)
+			if shown++; shown == 10 {
+				return
+			}
+		}
+	}
+}

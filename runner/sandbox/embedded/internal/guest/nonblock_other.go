@@ -1,0 +1,5 @@
+//go:build !unix
+
+package guest
+
+const nonblock = 0

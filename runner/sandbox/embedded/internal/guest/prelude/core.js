@@ -1,0 +1,177 @@
+// The part of the script's world that is there from the start. Everything bigger is loaded when it is first used.
+// Like every file here it is a function of the host functions (see natives.go). Scripts can change the language's own
+// objects at any time, so what later code relies on is taken now.
+(function (host) {
+  "use strict";
+  const { defineProperty, freeze } = Object;
+  const { then } = Promise.prototype;
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+  const promiseThen = uncurry(then);
+  const resolved = Promise.resolve();
+  const G = globalThis;
+
+  const define = (name, value) =>
+    defineProperty(G, name, { __proto__: null, value, writable: true, configurable: true, enumerable: false });
+  const lazy = (file, names) => {
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i];
+      defineProperty(G, name, {
+        __proto__: null, configurable: true, enumerable: false,
+        get() { const v = host.load(file)[name]; define(name, v); return v; },
+        set(v) { define(name, v); },
+      });
+    }
+  };
+
+  // --- console ---
+  let indent = "";
+  const counts = { __proto__: null }, times = { __proto__: null };
+  const replaceAll = uncurry(String.prototype.replaceAll);
+  const slice = uncurry(String.prototype.slice);
+  const print = (fd, args) => {
+    let text = args.length === 1 && typeof args[0] === "string" ? args[0] : inspect().formatArgs(args);
+    if (indent !== "") text = indent + replaceAll(text, "\n", "\n" + indent);
+    host.write(fd, text + "\n");
+  };
+  let inspector;
+  const inspect = () => inspector ??= host.load("inspect");
+  const out = (...args) => print(1, args), err = (...args) => print(2, args);
+  const elapsed = (label) => {
+    const ms = host.now() - times[label];
+    return `${label}: ${ms < 1000 ? ms.toFixed(3) + "ms" : (ms / 1000).toFixed(3) + "s"}`;
+  };
+  define("console", {
+    log: out, info: out, debug: out, error: err, warn: err,
+    trace: (...args) => { const e = new Error(); e.name = "Trace"; print(2, ["Trace" + (args.length ? ": " : "") + inspect().formatArgs(args) + slice(e.stack, 5)]); },
+    dir: (v, options) => print(1, [inspect().inspect(v, options)]),
+    dirxml: out,
+    table: (data, columns) => print(1, [inspect().table(data, columns)]),
+    assert: (ok, ...args) => { if (!ok) print(2, args.length && typeof args[0] === "string" ? ["Assertion failed: " + args[0], ...args.slice(1)] : ["Assertion failed", ...args]); },
+    group: (...args) => { if (args.length) print(1, args); indent += "  "; },
+    groupCollapsed: (...args) => { if (args.length) print(1, args); indent += "  "; },
+    groupEnd: () => { indent = slice(indent, 2); },
+    count: (label = "default") => print(1, [`${label}: ${counts[label] = (counts[label] ?? 0) + 1}`]),
+    countReset: (label = "default") => { counts[label] = 0; },
+    time: (label = "default") => { times[label] = host.now(); },
+    timeLog: (label = "default", ...args) => { if (label in times) print(1, [elapsed(label), ...args]); },
+    timeEnd: (label = "default") => { if (label in times) { print(1, [elapsed(label)]); delete times[label]; } },
+  });
+
+  // --- timers ---
+  const callable = (f) => {
+    if (typeof f !== "function") {
+      const e = new TypeError(`The "callback" argument must be of type function. Received ${inspect().inspect(f)}`);
+      e.code = "ERR_INVALID_ARG_TYPE";
+      throw e;
+    }
+  };
+  class Timeout {
+    #id; #f; #ms; #repeat; #args;
+    constructor(f, ms, repeat, args) {
+      callable(f);
+      this.#f = f; this.#ms = +ms; this.#repeat = repeat; this.#args = args;
+      this.#id = host.timer(f, this.#ms, repeat, args);
+    }
+    ref() { host.ref(this.#id, true); return this; }
+    unref() { host.ref(this.#id, false); return this; }
+    hasRef() { return host.ref(this.#id); }
+    refresh() { host.clear(this.#id); this.#id = host.timer(this.#f, this.#ms, this.#repeat, this.#args); return this; }
+    close() { host.clear(this.#id); return this; }
+    [Symbol.toPrimitive]() { return this.#id; }
+    [Symbol.dispose ?? Symbol.for("dispose")]() { host.clear(this.#id); }
+    static id(t) { return typeof t === "object" && t !== null && #id in t ? t.#id : +t; }
+  }
+  const idOf = Timeout.id;
+  delete Timeout.id;
+  const clear = (t) => { if (t != null) host.clear(idOf(t)); };
+  class Immediate {
+    #id;
+    constructor(f, args) { callable(f); this.#id = host.immediate(f, args); }
+    ref() { return this; }
+    unref() { return this; }
+    [Symbol.toPrimitive]() { return this.#id; }
+    static id(t) { return typeof t === "object" && t !== null && #id in t ? t.#id : NaN; }
+  }
+  const immediateID = Immediate.id;
+  delete Immediate.id;
+  define("setTimeout", function setTimeout(f, ms, ...args) { return new Timeout(f, ms, false, args); });
+  define("setInterval", function setInterval(f, ms, ...args) { return new Timeout(f, ms, true, args); });
+  define("setImmediate", function setImmediate(f, ...args) { return new Immediate(f, args); });
+  define("clearTimeout", function clearTimeout(t) { clear(t); });
+  define("clearInterval", function clearInterval(t) { clear(t); });
+  define("clearImmediate", function clearImmediate(t) { if (t != null) host.clear(immediateID(t)); });
+  const microtask = (f) => { promiseThen(resolved, () => { f(); }); };
+  define("queueMicrotask", function queueMicrotask(f) { callable(f); microtask(f); });
+
+  // --- the rest, on first use ---
+  lazy("process", ["process", "performance"]);
+  lazy("buffer", ["Buffer", "atob", "btoa"]);
+  lazy("url", ["URL", "URLSearchParams"]);
+  lazy("crypto", ["crypto"]);
+  lazy("web", ["TextEncoder", "TextDecoder", "structuredClone", "Event", "EventTarget", "CustomEvent", "AbortController",
+    "AbortSignal", "DOMException"]);
+  const offline = (what) => function () {
+    const e = new TypeError(`${what}: there is no network in this sandbox (egress is off); reach the outside through the tools in ./servers`);
+    e.code = "ERR_NETWORK_DISABLED";
+    return e;
+  };
+  define("fetch", async function fetch() { throw offline("fetch failed")(); });
+  for (const name of ["WebSocket", "XMLHttpRequest", "EventSource"]) {
+    define(name, class { constructor() { throw offline(name)(); } });
+  }
+  define("global", G);
+  if (!Error.captureStackTrace) {
+    defineProperty(Error, "captureStackTrace", {
+      __proto__: null, writable: true, configurable: true, enumerable: false,
+      value: function captureStackTrace(target) {
+        const e = new Error();
+        const header = `${target.name ?? "Error"}${target.message ? ": " + target.message : ""}`;
+        defineProperty(target, "stack", { __proto__: null, writable: true, configurable: true, value: header + slice(e.stack, 5) });
+      },
+    });
+  }
+  if (!Array.fromAsync) {
+    defineProperty(Array, "fromAsync", {
+      __proto__: null, writable: true, configurable: true, enumerable: false,
+      value: async function fromAsync(items, map) {
+        const list = [];
+        let i = 0;
+        if (items[Symbol.asyncIterator] || items[Symbol.iterator]) {
+          for await (const v of items) list.push(map ? await map(v, i++) : v);
+        } else {
+          for (; i < items.length; i++) { const v = await items[i]; list.push(map ? await map(v, i) : v); }
+        }
+        return list;
+      },
+    });
+  }
+  for (const name of ["dispose", "asyncDispose"]) {
+    if (!Symbol[name]) defineProperty(Symbol, name, { __proto__: null, value: Symbol.for("Symbol." + name) });
+  }
+
+  // --- node's modules ---
+  const views = {
+    __proto__: null,
+    "fs/promises": (m) => m.promises, "path/posix": (m) => m.posix, "timers/promises": (m) => m.promises,
+    perf_hooks: () => ({ performance: G.performance }), process: (m) => m.process,
+  };
+  const files = { __proto__: null, "fs/promises": "fs", "path/posix": "path", "timers/promises": "timers", perf_hooks: "process" };
+  const modules = { __proto__: null };
+  const module = (name) => {
+    const m = host.load(files[name] ?? name);
+    return modules[name] ??= views[name] ? views[name](m) : m;
+  };
+  defineProperty(G, Symbol.for("mcprun.module"), { __proto__: null, value: freeze((name) => module(name)) });
+
+  // --- what the loop calls ---
+  const ended = { __proto__: null };
+  return {
+    __proto__: null,
+    inspect: (v) => inspect().inspect(v),
+    // A script that never touched process has no listeners.
+    uncaught: (event, value) => ended.uncaught ? ended.uncaught(event, value) : false,
+    end: (code) => ended.end ? ended.end(code) : code,
+    listen: host.listen = (hooks) => { ended.uncaught = hooks.uncaught; ended.end = hooks.end; },
+    microtask: host.microtask = microtask,
+  };
+})

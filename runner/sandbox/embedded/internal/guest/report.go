@@ -1,0 +1,260 @@
+//go:build !386 && !arm
+
+package guest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
+)
+
+// rejection is a promise that was rejected while nothing handled it; both values are owned.
+type rejection struct{ promise, reason engine.Value }
+
+// onRejection keeps the list of promises whose rejection nobody has taken up yet.
+func (g *guest) onRejection(promise, reason engine.Value, handled bool) {
+	if !handled {
+		g.rejected = append(g.rejected, rejection{g.vm.Dup(promise), g.vm.Dup(reason)})
+		return
+	}
+	for i, r := range g.rejected {
+		if r.promise.Identity() == promise.Identity() {
+			g.rejected = append(g.rejected[:i], g.rejected[i+1:]...)
+			g.vm.Free(r.promise)
+			g.vm.Free(r.reason)
+			return
+		}
+	}
+}
+
+// judgeRejections ends the script when a rejection is left without a handler after all promise jobs have run, as node
+// does. It tells whether the script goes on.
+func (g *guest) judgeRejections() bool {
+	for len(g.rejected) > 0 {
+		r := g.rejected[0]
+		g.rejected = g.rejected[1:]
+		g.fail(r.reason, "unhandledRejection")
+		g.vm.Free(r.promise)
+		if g.failure != nil || g.exited {
+			return false
+		}
+		g.vm.RunJobs()
+	}
+	return !g.exited
+}
+
+// uncaught ends the script with the value that err carries.
+func (g *guest) uncaught(err error) {
+	if g.vm.Halted() {
+		return
+	}
+	var ex *engine.Exception
+	if !errors.As(err, &ex) {
+		g.failure = &failure{Name: "Error", Message: err.Error()}
+		fmt.Fprintf(g.o.Stderr, "mcprun: %v\n", err)
+		return
+	}
+	g.fail(ex.Value, "uncaughtException")
+}
+
+// fail makes value the script's uncaught error, unless a listener of the script's takes it, and prints it.
+func (g *guest) fail(value engine.Value, event string) {
+	if g.outOfMemory(value) {
+		g.failure = &failure{Name: "InternalError", Message: "out of memory", memory: true}
+		_, limit := g.vm.Memory()
+		fmt.Fprintf(g.o.Stderr, "mcprun: the script needs more than the %d MB of memory it may use\n", limit/1e6)
+		return
+	}
+	if g.hook("uncaught", g.vm.String(event), g.vm.Dup(value)) {
+		return
+	}
+	if g.exited {
+		return
+	}
+	f := &failure{}
+	if value.IsObject() {
+		f.Name, _ = g.vm.GetString(value, "name")
+		f.Message, _ = g.vm.GetString(value, "message")
+		f.Stack, _ = g.vm.GetString(value, "stack")
+	} else {
+		f.Message = g.show(value)
+	}
+	if f.Name == "" {
+		f.Name = "Error"
+	}
+	f.Message, f.Stack = clip(f.Message), clip(f.Stack)
+	g.failure = f
+	g.print(value, f)
+}
+
+// outOfMemory recognises the engine's own error, and the null it throws when there is no memory even for that.
+func (g *guest) outOfMemory(value engine.Value) bool {
+	if value.IsNull() {
+		used, limit := g.vm.Memory()
+		return limit-used < 1<<20
+	}
+	if !g.vm.IsError(value) {
+		return false
+	}
+	name, _ := g.vm.GetString(value, "name")
+	message, _ := g.vm.GetString(value, "message")
+	return name == "InternalError" && message == "out of memory"
+}
+
+// print writes an uncaught value as node does: where, the line, and the value.
+func (g *guest) print(value engine.Value, f *failure) {
+	var b strings.Builder
+	if at, ok := firstFrame(f.Stack); ok {
+		fmt.Fprintf(&b, "%s:%d\n", at.file, at.line)
+		if src := g.maps.line(at.file, at.line); src != "" && len(src) < 500 {
+			b.WriteString(src)
+			b.WriteByte('\n')
+			b.WriteString(caret(src, at.column))
+		}
+		b.WriteByte('\n')
+	}
+	if !value.IsObject() || !g.vm.IsError(value) {
+		b.WriteString("Uncaught ")
+	}
+	b.WriteString(strings.TrimRight(g.show(value), "\n"))
+	fmt.Fprintln(g.o.Stderr, b.String())
+}
+
+// caret makes the line below a source line that points at its column; tabs stay tabs.
+func caret(src string, column int) string {
+	var b strings.Builder
+	for i := 0; i < column-1 && i < len(src); i++ {
+		if src[i] == '\t' {
+			b.WriteByte('\t')
+		} else if src[i] < 0x80 || src[i] >= 0xc0 { // one blank per character, not per byte
+			b.WriteByte(' ')
+		}
+	}
+	return b.String() + "^\n"
+}
+
+// show is util.inspect with a way out: the script may have broken what that stands on.
+func (g *guest) show(value engine.Value) string {
+	if g.hooks.IsObject() {
+		fn := g.vm.Get(g.hooks, "inspect")
+		defer g.vm.Free(fn)
+		if v, err := g.vm.Call(fn, engine.Undefined(), value); err == nil {
+			defer g.vm.Free(v)
+			if s, err := g.vm.Text(v); err == nil {
+				return s
+			}
+		}
+	}
+	if value.IsObject() {
+		if stack, ok := g.vm.GetString(value, "stack"); ok && stack != "" {
+			return stack
+		}
+		return g.vm.Header(value)
+	}
+	s, err := g.vm.Text(value)
+	if err != nil {
+		return "a value that cannot be shown"
+	}
+	return s
+}
+
+// describe is one line about an error of the engine.
+func (g *guest) describe(err error) string {
+	var ex *engine.Exception
+	if errors.As(err, &ex) {
+		if ex.Value.IsObject() {
+			return g.vm.Header(ex.Value)
+		}
+		return g.show(ex.Value)
+	}
+	return err.Error()
+}
+
+// unsettled says what node says when the module waits for something that will never come.
+func (g *guest) unsettled() {
+	fmt.Fprintf(g.o.Stderr, "Warning: Detected unsettled top-level await at %s\n", g.job.Name)
+	g.exitCode = codeUnsettled
+}
+
+// keepResult turns the exported value into the run's result.
+func (g *guest) keepResult(v engine.Value) {
+	if v.IsUndefined() || g.vm.IsFunction(v) {
+		return
+	}
+	text, ok, err := g.vm.JSON(v)
+	if err == nil && ok {
+		text, err = tidyJSON(text)
+	}
+	if err == nil && len(text)+64 > maxFrame {
+		err = fmt.Errorf("%d bytes; at most %d can be returned", len(text), maxFrame-64)
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintf(g.o.Stderr, "mcprun: the exported result is left out: %s\n", g.describe(err))
+	case ok:
+		g.result = json.RawMessage(text)
+	}
+}
+
+// hook calls a function of the prelude, taking args over; it tells whether that returned true.
+func (g *guest) hook(name string, args ...engine.Value) bool {
+	defer func() {
+		for _, a := range args {
+			g.vm.Free(a)
+		}
+	}()
+	if !g.hooks.IsObject() {
+		return false
+	}
+	fn := g.vm.Get(g.hooks, name)
+	defer g.vm.Free(fn)
+	v, err := g.vm.Call(fn, engine.Undefined(), args...)
+	if err != nil {
+		return false
+	}
+	defer g.vm.Free(v)
+	return v.Bool()
+}
+
+// endHooks runs the script's exit listeners and returns the exit code they leave.
+func (g *guest) endHooks(code int) int {
+	if !g.hooks.IsObject() {
+		return code
+	}
+	fn := g.vm.Get(g.hooks, "end")
+	defer g.vm.Free(fn)
+	v, err := g.vm.Call(fn, engine.Undefined(), engine.Int(code))
+	if g.exited {
+		return g.exitCode
+	}
+	if err != nil {
+		if g.failure == nil {
+			g.uncaught(err)
+		}
+		return codeUncaught
+	}
+	if n, ok := v.Number(); ok {
+		return int(n) & 0xff
+	}
+	return code
+}
+
+// lostHost tells whether the bridge is gone.
+func (g *guest) lostHost() bool {
+	g.loop.mu.Lock()
+	defer g.loop.mu.Unlock()
+	return g.loop.lost
+}
+
+// maxText bounds the texts of a reported error.
+const maxText = 64 << 10
+
+func clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxText], "") + "…"
+}

@@ -1,0 +1,115 @@
+//go:build !386 && !arm
+
+package guest
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Module names inside the engine. Prelude files and the job carry prefixes by which their frames are told apart.
+const (
+	preludePrefix = "mcprun:"
+	scriptPrefix  = "script:"
+)
+
+func scriptModule(name string) string { return scriptPrefix + name }
+
+// maxFrames is how many frames a stack shows, as in V8.
+const maxFrames = 10
+
+// stackText turns the engine's frames into what V8 would have made of them: a header, places in the sources that were
+// written, nothing of ours.
+func (g *guest) stackText(header, frames string) string {
+	var shown []string
+	ours := false
+	for line := range strings.SplitSeq(strings.TrimRight(frames, "\n"), "\n") {
+		name, place := splitFrame(line)
+		switch {
+		case strings.HasPrefix(place, preludePrefix):
+			// What is above was called by the prelude: native functions, which are no business of the script's.
+			for len(shown) > 0 && strings.HasSuffix(shown[len(shown)-1], "(native)") {
+				shown = shown[:len(shown)-1]
+			}
+			ours = true
+			continue
+		case place == "":
+			continue
+		}
+		if ours && place == "native" && len(shown) == 0 {
+			continue
+		}
+		if text := g.frame(name, place); text != "" {
+			shown = append(shown, text)
+		}
+	}
+	if len(shown) > maxFrames {
+		shown = shown[:maxFrames]
+	}
+	if len(shown) == 0 {
+		return header
+	}
+	return header + "\n    at " + strings.Join(shown, "\n    at ")
+}
+
+// splitFrame takes a line "    at f (place)" apart.
+func splitFrame(line string) (name, place string) {
+	line = strings.TrimPrefix(line, "    at ")
+	open := strings.LastIndex(line, " (")
+	if open < 0 || !strings.HasSuffix(line, ")") {
+		return "", line
+	}
+	return line[:open], line[open+2 : len(line)-1]
+}
+
+func (g *guest) frame(name, place string) string {
+	if rest, ok := strings.CutPrefix(place, scriptPrefix); ok {
+		place = g.maps.place(rest)
+	}
+	switch name {
+	case "<anonymous>", "<eval>", "":
+		return place
+	}
+	return name + " (" + place + ")"
+}
+
+// position is a place in a source.
+type position struct {
+	file         string
+	line, column int
+}
+
+var framePattern = regexp.MustCompile(`(?m)^    at (?:.* \()?([^()\n]+):(\d+):(\d+)\)?$`)
+
+// firstFrame finds the place a stack was made at.
+func firstFrame(stack string) (position, bool) {
+	m := framePattern.FindStringSubmatch(stack)
+	if m == nil {
+		return position{}, false
+	}
+	line, _ := strconv.Atoi(m[2])
+	column, _ := strconv.Atoi(m[3])
+	return position{m[1], line, column}, true
+}
+
+// splitPlace takes "file:line:column" apart.
+func splitPlace(s string) (position, bool) {
+	rest, col, ok := cutLast(s)
+	if !ok {
+		return position{}, false
+	}
+	if file, line, ok := cutLast(rest); ok {
+		return position{file, line, col}, true
+	}
+	return position{rest, col, 1}, true // a syntax error may have no column
+}
+
+func cutLast(s string) (string, int, bool) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 {
+		return s, 0, false
+	}
+	n, err := strconv.Atoi(s[i+1:])
+	return s[:i], n, err == nil
+}

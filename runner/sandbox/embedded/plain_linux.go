@@ -1,0 +1,64 @@
+package embedded
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// plainAttributes: a process group of its own, so that a Ctrl-C in the terminal is the host's to handle. The
+// parent-death signal is left out: it would fire when the thread that forked ends. The bridge's end serves instead.
+func plainAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+const watchInterval = 50 * time.Millisecond
+
+// watchMemory calls over when the process uses more than limit. The returned function ends the watch and returns the
+// most it saw.
+func watchMemory(pid int, limit int64, over func()) (stop func() int64) {
+	var (
+		most int64
+		end  = make(chan struct{})
+		wg   sync.WaitGroup
+		once sync.Once
+	)
+	wg.Go(func() {
+		tick := time.NewTicker(watchInterval)
+		defer tick.Stop()
+		for {
+			used := residentMemory(pid)
+			if most = max(most, used); used > limit {
+				over()
+				return
+			}
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	return func() int64 {
+		once.Do(func() { close(end) })
+		wg.Wait()
+		return most
+	}
+}
+
+// residentMemory is the process's anonymous memory; pages of its binary don't count.
+func residentMemory(pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0
+	}
+	f := bytes.Fields(text)
+	if len(f) < 3 {
+		return 0
+	}
+	resident, _ := strconv.ParseInt(string(f[1]), 10, 64)
+	shared, _ := strconv.ParseInt(string(f[2]), 10, 64)
+	return (resident - shared) * int64(os.Getpagesize())
+}

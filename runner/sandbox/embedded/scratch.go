@@ -1,0 +1,58 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// scratch is a folder of one run, with the script's /tmp and, where it was given none, its workspace. Empty: none.
+type scratch string
+
+const scratchPrefix = "mcprun-embedded-"
+
+// makeScratch makes the folder; its name holds the host's process id, so that Sweep knows whose it is.
+func makeScratch(dir, id string) (scratch, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the run's folder: %w", err)
+	}
+	name, err := os.MkdirTemp(dir, fmt.Sprintf("%s%d-%s-", scratchPrefix, os.Getpid(), id))
+	if err != nil {
+		return "", fmt.Errorf("make the run's folder: %w", err)
+	}
+	s := scratch(name)
+	// The jail's user passes through it to the folders inside that it is granted.
+	err = errors.Join(os.Chmod(name, 0o711), os.Mkdir(s.tmp(), 0o700), os.Mkdir(filepath.Join(name, "workspace"), 0o700))
+	return s, err
+}
+
+func (s scratch) tmp() string { return filepath.Join(string(s), "tmp") }
+
+func (s scratch) remove() error {
+	if s == "" {
+		return nil
+	}
+	if err := os.RemoveAll(string(s)); err != nil {
+		return fmt.Errorf("remove the run's folder: %w", err)
+	}
+	return nil
+}
+
+// sweepScratch removes the folders of hosts that are no more.
+func sweepScratch(dir string) error {
+	found, err := filepath.Glob(filepath.Join(dir, scratchPrefix+"*"))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range found {
+		text, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(name), scratchPrefix), "-")
+		if pid, err := strconv.Atoi(text); err == nil && !alive(pid) {
+			errs = append(errs, os.RemoveAll(name))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,111 @@
+// Package acl lets one more user write to a folder without changing who owns it. A backend that was started by root
+// runs its guests as an unprivileged user, which has to write to a workspace that root made. Start with [Grant]. It
+// changes the one folder it is given, follows nothing inside it and never takes a permission away.
+package acl
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"slices"
+)
+
+// The kernel's form of an access control list, as in the extended attributes system.posix_acl_access and
+// system.posix_acl_default (linux/posix_acl_xattr.h): a version, then entries of 8 bytes, little endian.
+const (
+	version   = 2
+	entrySize = 8
+
+	tagUserObj  = 0x01
+	tagUser     = 0x02
+	tagGroupObj = 0x04
+	tagGroup    = 0x08
+	tagMask     = 0x10
+	tagOther    = 0x20
+
+	noID = 0xffffffff
+	rwx  = 7
+)
+
+type entry struct {
+	tag, perm uint16
+	id        uint32
+}
+
+// list is an access control list; the kernel wants it sorted by tag and id.
+type list []entry
+
+// fromMode is the list that the permission bits of mode stand for.
+func fromMode(mode uint32) list {
+	return list{
+		{tagUserObj, uint16(mode >> 6 & rwx), noID},
+		{tagGroupObj, uint16(mode >> 3 & rwx), noID},
+		{tagOther, uint16(mode & rwx), noID},
+	}
+}
+
+func parse(b []byte) (list, error) {
+	if len(b) < 4 || (len(b)-4)%entrySize != 0 || binary.LittleEndian.Uint32(b) != version {
+		return nil, errors.New("access control list of an unknown form")
+	}
+	var l list
+	for b = b[4:]; len(b) > 0; b = b[entrySize:] {
+		l = append(l, entry{
+			tag:  binary.LittleEndian.Uint16(b),
+			perm: binary.LittleEndian.Uint16(b[2:]),
+			id:   binary.LittleEndian.Uint32(b[4:]),
+		})
+	}
+	return l, nil
+}
+
+func (l list) bytes() []byte {
+	b := binary.LittleEndian.AppendUint32(nil, version)
+	for _, e := range l {
+		b = binary.LittleEndian.AppendUint16(b, e.tag)
+		b = binary.LittleEndian.AppendUint16(b, e.perm)
+		b = binary.LittleEndian.AppendUint32(b, e.id)
+	}
+	return b
+}
+
+// allows tells whether l itself gives the user id everything.
+func (l list) allows(id uint32) bool {
+	mask, named := uint16(rwx), uint16(0)
+	for _, e := range l {
+		switch {
+		case e.tag == tagMask:
+			mask = e.perm
+		case e.tag == tagUser && e.id == id:
+			named = e.perm
+		}
+	}
+	return named&mask == rwx
+}
+
+// with returns l with every permission for the user id. The mask, which bounds all but the owner and the others,
+// becomes what every entry that it bounds asks for: a list without a mask had none of them bounded, and in one with a
+// mask nothing but the new entry may win by the change, so the others are first cut to what they had.
+func (l list) with(id uint32) list {
+	mask := uint16(rwx)
+	for _, e := range l {
+		if e.tag == tagMask {
+			mask = e.perm
+		}
+	}
+	var out list
+	for _, e := range l {
+		switch {
+		case e.tag == tagMask, e.tag == tagUser && e.id == id:
+			continue
+		case e.tag == tagUser, e.tag == tagGroup, e.tag == tagGroupObj:
+			e.perm &= mask
+		}
+		out = append(out, e)
+	}
+	out = append(out, entry{tagUser, rwx, id}, entry{tagMask, rwx, noID})
+	slices.SortFunc(out, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(a.id, b.id))
+	})
+	return out
+}

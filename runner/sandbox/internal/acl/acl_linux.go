@@ -1,0 +1,85 @@
+package acl
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// NotSupportedError says that the folder's file system keeps no access control lists.
+type NotSupportedError struct {
+	Dir string
+	UID int
+}
+
+func (e *NotSupportedError) Error() string {
+	return fmt.Sprintf("make %q writable for user %d: its file system keeps no access control lists", e.Dir, e.UID)
+}
+
+// Hint is what a person can do about it.
+func (e *NotSupportedError) Hint() string {
+	return fmt.Sprintf("run mcprun as an ordinary user, or give the folder away: chown %d %q", e.UID, e.Dir)
+}
+
+// Grant makes sure that the user uid can read, write and enter the folder dir, and whatever is created in it from now
+// on as far as the creating program's own mode bits allow. What is in the folder already keeps its permissions. It
+// needs to run as the folder's owner or root, and does nothing when the user has these permissions already.
+// The error is a *NotSupportedError where the file system keeps no lists.
+func Grant(dir string, uid int) error {
+	if err := grant(dir, uid); err != nil {
+		if errors.Is(err, unix.ENOTSUP) {
+			return &NotSupportedError{Dir: dir, UID: uid}
+		}
+		return fmt.Errorf("make %q writable for user %d: %w", dir, uid, err)
+	}
+	return nil
+}
+
+func grant(dir string, uid int) error {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if int(st.Uid) == uid && st.Mode>>6&rwx == rwx {
+		return nil
+	}
+	mode := fromMode(st.Mode)
+	if err := extend(fd, "system.posix_acl_access", mode, uint32(uid)); err != nil {
+		return err
+	}
+	return extend(fd, "system.posix_acl_default", mode, uint32(uid))
+}
+
+// extend adds the user id to the list in the attribute name; where there is none it starts from initial.
+func extend(fd int, name string, initial list, id uint32) error {
+	l, err := read(fd, name)
+	if err != nil {
+		return err
+	}
+	if l == nil {
+		l = initial
+	}
+	if l.allows(id) {
+		return nil
+	}
+	return unix.Fsetxattr(fd, name, l.with(id).bytes(), 0)
+}
+
+// read returns nil where there is no list.
+func read(fd int, name string) (list, error) {
+	buf := make([]byte, 64<<10) // the largest value an attribute can have
+	n, err := unix.Fgetxattr(fd, name, buf)
+	if errors.Is(err, unix.ENODATA) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parse(buf[:n])
+}

@@ -1,0 +1,10 @@
+//go:build !linux
+
+package acl
+
+import "errors"
+
+// Grant is for Linux only.
+func Grant(dir string, uid int) error {
+	return errors.New("access control lists are supported on Linux only")
+}

@@ -1,0 +1,100 @@
+package jail
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// Name is argv[0] of every process that Start starts, and how Init recognises one.
+const Name = "mcprun-jail"
+
+// UID is the user and group a jail runs as when the host is root. A writable mount must be writable to it.
+const UID = 65534
+
+// BridgeFD is the descriptor under which the jailed program finds its end of the bridge.
+const BridgeFD = 3
+
+// ErrUnsupported is what Start and Probe wrap where this machine cannot give the isolation that a jail needs.
+var ErrUnsupported = errors.New("this machine does not allow sandboxed processes")
+
+// Config describes one jail. Every path outside is absolute on the host, every path inside absolute in the jail.
+type Config struct {
+	// ID names the run, for what is created on the host. Letters, digits and '-'.
+	ID string
+	// Exe is the program whose main calls Init; empty: the running binary.
+	Exe string
+	// Entry selects the Init call that takes the child.
+	Entry string
+
+	// Program is the path inside of what init starts. Empty: the function given to Init runs, in init itself, and can
+	// start no process.
+	Program string
+	// Args follow the program's name: Args[0] is the first argument.
+	// A function gets them in Inside.
+	Args []string
+	// Env is the whole environment of Program, NAME=value. Unused with a function.
+	Env []string
+	// Dir is the working directory inside; empty: "/".
+	Dir string
+
+	// Mounts show host files and folders inside. A later mount may lie inside an earlier one or in one of Tmpfs.
+	// Writable ones are folders.
+	Mounts []Mount
+	// Files are written, read-only, into the jail's own root: path inside → content.
+	Files map[string][]byte
+	// Tmpfs lists folders inside that are empty, private, writable and vanish with the jail; each holds Limits.Tmp bytes.
+	Tmpfs []string
+	// Hidden lists folders inside, below a mount, that are shown empty and read-only.
+	Hidden []string
+
+	Limits sandbox.Limits
+	// Data bounds the writable private memory of one process by RLIMIT_DATA; zero: Limits.Memory plus 512 MiB.
+	// It catches what grows faster than the watchdog looks.
+	Data int64
+
+	// AllowNoNamespaces lets a Go function run where namespaces cannot be had, with everything else applied.
+	// Missing then says so. Ignored with a Program.
+	AllowNoNamespaces bool
+
+	// Stdin, Stdout and Stderr as in sandbox.Spec.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+}
+
+// Mount shows Source (a file or folder of the host; links are followed) at Target inside.
+type Mount struct {
+	Source, Target string
+	Writable       bool
+}
+
+// Inside is what a function learns about the jail it runs in.
+type Inside struct {
+	// Args are those of Config.
+	Args []string
+	// Namespaces is false where Config.AllowNoNamespaces was needed: paths are then those of the host.
+	Namespaces bool
+	mounts     []Mount
+}
+
+// Path is where a function finds what a mount shows at target; empty where no mount has that target and there are
+// no namespaces.
+func (i Inside) Path(target string) string {
+	if i.Namespaces {
+		return target
+	}
+	for _, m := range i.mounts {
+		if m.Target == target {
+			return m.Source
+		}
+	}
+	return ""
+}
+
+const (
+	setupTimeout  = 10 * time.Second
+	watchInterval = 50 * time.Millisecond
+	dataSlack     = 512 << 20
+)

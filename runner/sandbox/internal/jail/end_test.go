@@ -1,0 +1,181 @@
+//go:build linux && (amd64 || arm64)
+
+package jail_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
+)
+
+// stubborn starts busy loops that never yield, ignore every signal, and hide from their parent, all bearing marker.
+func stubborn(marker string) string {
+	return fmt.Sprintf(`
+		busy() { trap '' HUP INT TERM QUIT USR1; while :; do :; done; }
+		export marker=%[1]s
+		(setsid sh -c 'trap "" HUP TERM INT; (while :; do :; done) & (while :; do :; done) &' %[1]s &)
+		sh -c 'trap "" HUP TERM INT; echo started; while :; do :; done' %[1]s`, marker)
+}
+
+// alive lists processes with marker among their arguments, other than this one.
+func alive(marker string) []string {
+	var found []string
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err == nil && strings.Contains(string(text), marker) && f != fmt.Sprintf("/proc/%d/cmdline", os.Getpid()) {
+			found = append(found, f+": "+strings.ReplaceAll(string(text), "\x00", " "))
+		}
+	}
+	return found
+}
+
+func waitGone(t *testing.T, marker string) {
+	t.Helper()
+	var left []string
+	for range 200 {
+		if left = alive(marker); len(left) == 0 {
+			return
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	t.Errorf("still alive:\n%s", strings.Join(left, "\n"))
+}
+
+// startStubborn returns when the busy processes run.
+func startStubborn(t *testing.T, ctx context.Context, marker string) *jail.Child {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cfg := shell(stubborn(marker))
+	cfg.Stdout, cfg.Stderr = w, os.Stderr
+	c, err := jail.Start(ctx, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(r).ReadString('\n'); line != "started\n" {
+		t.Fatalf("%q %v", line, err)
+	}
+	if len(alive(marker)) < 2 {
+		t.Error("the busy processes are not seen, so their end will not be either")
+	}
+	return c
+}
+
+func TestKillEndsEverything(t *testing.T) {
+	marker := fmt.Sprintf("kill-marker-%d", os.Getpid())
+	c := startStubborn(t, t.Context(), marker)
+	c.Kill()
+	c.Kill()
+	exit, err := c.Wait()
+	if err != nil || exit.Code != 137 || exit.Killed != "" {
+		t.Errorf("%+v %v", exit, err)
+	}
+	if left := alive(marker); len(left) != 0 {
+		t.Errorf("alive after Wait: %q", left)
+	}
+}
+
+func TestEndOfContextEndsEverything(t *testing.T) {
+	marker := fmt.Sprintf("ctx-marker-%d", os.Getpid())
+	ctx, cancel := context.WithCancel(t.Context())
+	c := startStubborn(t, ctx, marker)
+	cancel()
+	if exit, err := c.Wait(); err != nil || exit.Code != 137 {
+		t.Errorf("%+v %v", exit, err)
+	}
+	if left := alive(marker); len(left) != 0 {
+		t.Errorf("alive after Wait: %q", left)
+	}
+	if _, err := jail.Start(ctx, shell("true")); !errors.Is(err, context.Canceled) {
+		t.Errorf("start after the end: %v", err)
+	}
+}
+
+func TestProgramsEndTakesDaemonsAlong(t *testing.T) {
+	marker := fmt.Sprintf("daemon-marker-%d", os.Getpid())
+	got := run(t, shell("(setsid sh -c 'while :; do :; done' "+marker+" &); exit 4"))
+	if got.Code != 4 {
+		t.Errorf("%+v", got)
+	}
+	if left := alive(marker); len(left) != 0 {
+		t.Errorf("alive after Wait: %q", left)
+	}
+}
+
+const hostVariable = "JAIL_TEST_HOST"
+
+// TestHostForKilling is the host that TestKilledHost kills.
+func TestHostForKilling(t *testing.T) {
+	marker := os.Getenv(hostVariable)
+	if marker == "" {
+		return
+	}
+	c := startStubborn(t, t.Context(), marker)
+	fmt.Println("jail", marker)
+	_, _ = c.Wait()
+}
+
+func TestKilledHost(t *testing.T) {
+	for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGQUIT} {
+		marker := fmt.Sprintf("host-marker-%d-%d", os.Getpid(), how)
+		host := exec.Command("/proc/self/exe", "-test.run=^TestHostForKilling$")
+		host.Env = append(os.Environ(), hostVariable+"="+marker)
+		out, err := host.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := host.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "jail "+marker; {
+		}
+		if len(alive(marker)) == 0 {
+			t.Error("the jail is not there")
+		}
+		_ = host.Process.Signal(how)
+		_ = host.Wait()
+		waitGone(t, marker)
+	}
+	if err := jail.Sweep(); err != nil {
+		t.Errorf("sweep: %v", err)
+	}
+	if left, _ := filepath.Glob("/sys/fs/cgroup/*/mcprun-*-test"); len(left) > 0 {
+		t.Errorf("cgroups left: %q", left)
+	}
+}
+
+func TestMainThatForgotInit(t *testing.T) {
+	cfg := shell("true")
+	cfg.Exe = "/bin/true"
+	if _, err := jail.Start(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "Init") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestInheritedDescriptorsAreClosed(t *testing.T) {
+	fd, err := unix.Open("/etc/passwd", unix.O_RDONLY, 0) // no close-on-exec, as a careless parent leaves it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	got := run(t, shell("ls -l /proc/self/fd; ls -l /proc/*/fd"))
+	if strings.Contains(got.stdout, "passwd") {
+		t.Errorf("inherited: %s", got.stdout)
+	}
+}

@@ -1,0 +1,108 @@
+//go:build linux && (amd64 || arm64)
+
+package jail
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// identity says whom a jail runs as and which right makes its namespaces.
+type identity struct {
+	uid, gid int
+	// dropTo is the user a jail becomes; 0: it stays the caller, inside a user namespace of its own.
+	dropTo int
+	// ownCount: the kernel counts a user's processes per user namespace, so RLIMIT_NPROC bounds one jail only.
+	ownCount bool
+}
+
+// User is the user a jail's processes have on the host: UID when the host is root with root's rights, else the caller.
+func User() int {
+	if who := caller(); who.dropTo != 0 {
+		return who.dropTo
+	}
+	return os.Geteuid()
+}
+
+func caller() identity {
+	who := identity{uid: os.Geteuid(), gid: os.Getegid()}
+	if who.uid == 0 && privileged() && maps("/proc/self/uid_map", UID) && maps("/proc/self/gid_map", UID) {
+		who.dropTo = UID
+		return who
+	}
+	who.ownCount = kernelAtLeast(5, 14)
+	return who
+}
+
+// privileged tells whether root has the rights of root, which it lacks in most containers.
+func privileged() bool {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if unix.Capget(&header, &data[0]) != nil {
+		return false
+	}
+	for _, c := range []uint{unix.CAP_SYS_ADMIN, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETPCAP} {
+		if data[0].Effective&(1<<c) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// maps tells whether id exists in the user namespace that file describes.
+func maps(file string, id int64) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return true // no user namespaces in this kernel: every id exists
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var inside, outside, size int64
+		if _, err := fmt.Sscan(lines.Text(), &inside, &outside, &size); err == nil && id >= inside && id < inside+size {
+			return true
+		}
+	}
+	return false
+}
+
+func (who identity) attributes(withNamespaces bool) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if !withNamespaces {
+		return attr
+	}
+	attr.Cloneflags = namespaces
+	if who.dropTo != 0 {
+		return attr
+	}
+	attr.Cloneflags |= unix.CLONE_NEWUSER
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: inside(who.uid), HostID: who.uid, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: inside(who.gid), HostID: who.gid, Size: 1}}
+	// Not being user 0 inside, init would lose these at its exec.
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
+	return attr
+}
+
+// inside is the id a caller has in its own user namespace: the same, but never root's.
+func inside(id int) int {
+	if id == 0 {
+		return UID
+	}
+	return id
+}
+
+func kernelAtLeast(major, minor int) bool {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return false
+	}
+	var a, b int
+	if _, err := fmt.Sscanf(strings.TrimRight(string(u.Release[:]), "\x00"), "%d.%d", &a, &b); err != nil {
+		return false
+	}
+	return a > major || a == major && b >= minor
+}

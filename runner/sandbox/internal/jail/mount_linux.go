@@ -1,0 +1,255 @@
+//go:build linux && (amd64 || arm64)
+
+package jail
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// buildRoot makes a new root from the plan and leaves the old one behind, unreachable. It returns what could not be
+// had. It runs in the jail's own mount namespace.
+//
+// Everything from the host is cloned first, while its paths still mean what the host meant; the clones are then put
+// at their places in a fresh tmpfs, walking each place without following a link.
+func buildRoot(p *plan) (missing []string, err error) {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return nil, fmt.Errorf("make mounts private: %w", err)
+	}
+	clones, err := cloneAll(append(devices(), p.Mounts...))
+	if err != nil {
+		return nil, err
+	}
+	root, err := newRoot()
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range append([]string{"/tmp"}, p.Tmpfs...) {
+		if err := tmpfs(root, dir, unix.MS_NOEXEC, fmt.Sprintf("mode=1777,size=%d,nr_inodes=32768", p.TmpSize)); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range clones {
+		if err := c.attach(root); err != nil {
+			return nil, err
+		}
+	}
+	for _, dir := range p.Hidden {
+		if err := tmpfs(root, dir, unix.MS_RDONLY, "mode=0755,size=4096,nr_inodes=2"); err != nil {
+			return nil, err
+		}
+	}
+	if err := writeFiles(root, p.Files); err != nil {
+		return nil, err
+	}
+	if missing, err = mountProc(root); err != nil {
+		return nil, err
+	}
+	return missing, enterRoot(root)
+}
+
+// clone is a copy of a host mount that is attached nowhere yet.
+type clone struct {
+	Mount
+	fd    int
+	isDir bool
+}
+
+func cloneAll(mounts []Mount) ([]clone, error) {
+	var clones []clone
+	for _, m := range mounts {
+		fd, err := unix.OpenTree(unix.AT_FDCWD, m.Source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+		if err != nil {
+			return nil, fmt.Errorf("mount %q: %w", m.Source, kernelTooOld(err))
+		}
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			return nil, fmt.Errorf("mount %q: %w", m.Source, err)
+		}
+		attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID}
+		kind := st.Mode & unix.S_IFMT
+		if kind != unix.S_IFCHR {
+			attr.Attr_set |= unix.MOUNT_ATTR_NODEV
+		}
+		if !m.Writable {
+			attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
+		}
+		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
+			return nil, fmt.Errorf("protect the mount of %q: %w", m.Source, kernelTooOld(err))
+		}
+		clones = append(clones, clone{Mount: m, fd: fd, isDir: kind == unix.S_IFDIR})
+	}
+	return clones, nil
+}
+
+func kernelTooOld(err error) error {
+	if errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("%w (the kernel is too old, Linux 5.12 or newer is needed)", err)
+	}
+	return err
+}
+
+func (c clone) attach(root int) error {
+	defer unix.Close(c.fd)
+	place, err := descend(root, c.Target, c.isDir)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(place)
+	if err := unix.MoveMount(c.fd, "", place, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+		return fmt.Errorf("mount %q at %q: %w", c.Source, c.Target, err)
+	}
+	return nil
+}
+
+// newRoot mounts the tmpfs that becomes the root and returns a descriptor of it. Any folder will do to hold it: the
+// mount is seen in this namespace only, and the folder is gone from view in the end.
+func newRoot() (int, error) {
+	if err := unix.Mount("jail", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=16m,nr_inodes=8192"); err != nil {
+		return -1, fmt.Errorf("mount the root: %w", err)
+	}
+	fd, err := unix.Open("/tmp", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("open the root: %w", err)
+	}
+	return fd, nil
+}
+
+// descend opens the place name below root, making what is not there yet: folders, and at the end a folder or an
+// empty file. It follows no link, so what a guest left in a workspace can't redirect a mount.
+func descend(root int, name string, dir bool) (int, error) {
+	at, err := unix.Dup(root)
+	if err != nil {
+		return -1, err
+	}
+	parts := strings.Split(strings.Trim(path.Clean("/"+name), "/"), "/")
+	for i, part := range parts {
+		last := i == len(parts)-1
+		next, err := step(at, part, dir || !last)
+		unix.Close(at)
+		if err != nil {
+			return -1, fmt.Errorf("make place for %q: %q: %w", name, "/"+path.Join(parts[:i+1]...), err)
+		}
+		at = next
+	}
+	return at, nil
+}
+
+func step(at int, name string, dir bool) (int, error) {
+	var err error
+	flags := unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	if dir {
+		flags |= unix.O_DIRECTORY
+		err = unix.Mkdirat(at, name, 0o755)
+	} else {
+		err = unix.Mknodat(at, name, unix.S_IFREG|0o444, 0)
+	}
+	fd, openErr := unix.Openat(at, name, flags, 0)
+	if openErr != nil && err != nil && !errors.Is(err, unix.EEXIST) {
+		return -1, err
+	}
+	return fd, openErr
+}
+
+func tmpfs(root int, dir string, flags uintptr, data string) error {
+	place, err := descend(root, dir, true)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(place)
+	// The place is reached by its descriptor, not by its name.
+	if err := unix.Fchdir(place); err != nil {
+		return fmt.Errorf("enter %q: %w", dir, err)
+	}
+	if err := unix.Mount("jail", ".", "tmpfs", flags|unix.MS_NOSUID|unix.MS_NODEV, data); err != nil {
+		return fmt.Errorf("mount an empty folder at %q: %w", dir, err)
+	}
+	return nil
+}
+
+// writeFiles writes through os.Root, below the tmpfs root only.
+func writeFiles(root int, files map[string][]byte) error {
+	if err := unix.Fchdir(root); err != nil {
+		return err
+	}
+	dir, err := os.OpenRoot(".")
+	if err != nil {
+		return fmt.Errorf("open the root: %w", err)
+	}
+	defer dir.Close()
+	for name, content := range files {
+		rel := strings.TrimPrefix(path.Clean("/"+name), "/")
+		if err := dir.MkdirAll(filepath.Dir(rel), 0o755); err != nil {
+			return fmt.Errorf("write %q: %w", name, err)
+		}
+		if err := dir.WriteFile(rel, content, 0o444); err != nil {
+			return fmt.Errorf("write %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// devices are the only nodes in /dev.
+func devices() []Mount {
+	var list []Mount
+	for _, name := range []string{"null", "zero", "full", "random", "urandom"} {
+		list = append(list, Mount{Source: "/dev/" + name, Target: "/dev/" + name, Writable: true})
+	}
+	return list
+}
+
+// mountProc mounts a fresh, read-only /proc of this PID namespace: only processes where the kernel can do that, else
+// with the kernel's own files masked. A container that masks its own /proc refuses a fresh one; then there is none.
+func mountProc(root int) (missing []string, err error) {
+	place, err := descend(root, "/proc", true)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(place)
+	if err := unix.Fchdir(place); err != nil {
+		return nil, err
+	}
+	const flags = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	err = unix.Mount("proc", ".", "proc", flags, "hidepid=invisible,subset=pid")
+	if errors.Is(err, unix.EPERM) {
+		return []string{"/proc: a fresh one may not be mounted here, scripts have none"}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mount /proc: %w", err)
+	}
+	return nil, nil
+}
+
+// enterRoot makes root the root of this process and drops everything else.
+func enterRoot(root int) error {
+	if err := unix.Fchdir(root); err != nil {
+		return err
+	}
+	for name, target := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0",
+		"stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
+		if err := unix.Symlink(target, "dev/"+name); err != nil {
+			return fmt.Errorf("link /dev/%s: %w", name, err)
+		}
+	}
+	// pivot_root onto itself stacks the old root above the new one, where it can be detached without a folder for it.
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("change the root: %w", err)
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("detach the old root: %w", err)
+	}
+	if err := unix.Chdir("/"); err != nil {
+		return err
+	}
+	err := unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV, "")
+	if err != nil {
+		return fmt.Errorf("make the root read-only: %w", err)
+	}
+	return unix.Close(root)
+}

@@ -1,0 +1,45 @@
+//go:build linux && (amd64 || arm64)
+
+package jail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Probe starts an empty jail in which nothing runs, and tells what the machine does not give. The error, which wraps
+// ErrUnsupported where the machine refuses, says why none can be had. It takes some ten milliseconds. Of cfg it uses
+// Exe and AllowNoNamespaces.
+func Probe(ctx context.Context, cfg Config) (missing []string, err error) {
+	c, err := Start(ctx, Config{ID: "probe", Exe: cfg.Exe, Entry: probeEntry, AllowNoNamespaces: cfg.AllowNoNamespaces})
+	if err != nil {
+		return nil, err
+	}
+	exit, err := c.Wait()
+	if err == nil && exit.Code != 0 {
+		err = fmt.Errorf("an empty sandbox ended with code %d", exit.Code)
+	}
+	return c.Missing(), err
+}
+
+// Remedy is what a person can do about an error of Probe or Start that wraps ErrUnsupported: one line.
+func Remedy(err error) string {
+	if !errors.Is(err, ErrUnsupported) {
+		return ""
+	}
+	for _, s := range []struct{ file, bad, remedy string }{
+		{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
+			"allow user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 (or an AppArmor profile for mcprun)"},
+		{"/proc/sys/kernel/unprivileged_userns_clone", "0", "allow user namespaces: sudo sysctl kernel.unprivileged_userns_clone=1"},
+		{"/proc/sys/user/max_user_namespaces", "0", "allow user namespaces: sudo sysctl user.max_user_namespaces=10000"},
+	} {
+		if text, err := os.ReadFile(s.file); err == nil && strings.TrimSpace(string(text)) == s.bad {
+			return s.remedy
+		}
+	}
+	return "run where user namespaces are allowed (inside a container: docker run --security-opt seccomp=unconfined " +
+		"--security-opt systempaths=unconfined), or use --sandbox docker"
+}

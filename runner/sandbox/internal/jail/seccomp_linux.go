@@ -1,0 +1,161 @@
+//go:build linux && (amd64 || arm64)
+
+package jail
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// allowed is what node, CPython and the Go runtime use, and nothing that reaches another process's memory, a
+// namespace, a mount, a key ring, a socket address, or a part of the kernel that scripts have no business with.
+// memfd_create is left out on purpose: memory behind it is in no process's resident set, so no watchdog sees it.
+func allowed() []uintptr {
+	return append([]uintptr{
+		// bytes and descriptors
+		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_PWRITE64,
+		unix.SYS_PREADV, unix.SYS_PWRITEV, unix.SYS_PREADV2, unix.SYS_PWRITEV2, unix.SYS_LSEEK, unix.SYS_CLOSE,
+		unix.SYS_CLOSE_RANGE, unix.SYS_DUP, unix.SYS_DUP3, unix.SYS_FCNTL, unix.SYS_PIPE2, unix.SYS_SENDFILE,
+		unix.SYS_COPY_FILE_RANGE, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_SYNC_FILE_RANGE, unix.SYS_FADVISE64,
+		unix.SYS_READAHEAD, unix.SYS_FLOCK, unix.SYS_FTRUNCATE, unix.SYS_TRUNCATE, unix.SYS_FALLOCATE,
+		// waiting
+		unix.SYS_PPOLL, unix.SYS_PSELECT6, unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT,
+		unix.SYS_EPOLL_PWAIT2, unix.SYS_EVENTFD2, unix.SYS_SIGNALFD4, unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH,
+		unix.SYS_INOTIFY_RM_WATCH, unix.SYS_TIMERFD_CREATE, unix.SYS_TIMERFD_SETTIME, unix.SYS_TIMERFD_GETTIME,
+		// files by name
+		unix.SYS_OPENAT, unix.SYS_FSTAT, unix.SYS_NEWFSTATAT, unix.SYS_STATX, unix.SYS_STATFS, unix.SYS_FSTATFS,
+		unix.SYS_FACCESSAT, unix.SYS_FACCESSAT2, unix.SYS_READLINKAT, unix.SYS_GETDENTS64, unix.SYS_GETCWD, unix.SYS_CHDIR,
+		unix.SYS_FCHDIR, unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_UNLINKAT, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2,
+		unix.SYS_LINKAT, unix.SYS_SYMLINKAT, unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN,
+		unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT, unix.SYS_UMASK, unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_FGETXATTR,
+		unix.SYS_LISTXATTR, unix.SYS_LLISTXATTR, unix.SYS_FLISTXATTR, unix.SYS_SETXATTR, unix.SYS_LSETXATTR,
+		unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
+		// memory
+		unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_MSYNC,
+		unix.SYS_MINCORE, unix.SYS_MLOCK, unix.SYS_MUNLOCK, unix.SYS_MLOCK2, unix.SYS_BRK, unix.SYS_PKEY_ALLOC,
+		unix.SYS_PKEY_FREE, unix.SYS_PKEY_MPROTECT, unix.SYS_MEMBARRIER, unix.SYS_MAP_SHADOW_STACK, unix.SYS_MSEAL,
+		// processes, threads, signals
+		unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_WAIT4, unix.SYS_WAITID, unix.SYS_KILL, unix.SYS_TKILL,
+		unix.SYS_TGKILL, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK,
+		unix.SYS_RT_SIGRETURN, unix.SYS_RT_SIGPENDING, unix.SYS_RT_SIGSUSPEND, unix.SYS_RT_SIGTIMEDWAIT,
+		unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_SIGALTSTACK, unix.SYS_RESTART_SYSCALL,
+		unix.SYS_FUTEX, unix.SYS_FUTEX_WAITV, unix.SYS_FUTEX_WAKE, unix.SYS_FUTEX_WAIT, unix.SYS_FUTEX_REQUEUE,
+		unix.SYS_SET_ROBUST_LIST, unix.SYS_GET_ROBUST_LIST, unix.SYS_RSEQ, unix.SYS_SET_TID_ADDRESS, unix.SYS_PRCTL,
+		unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_GETPARAM,
+		unix.SYS_SCHED_GETSCHEDULER, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_GETATTR, unix.SYS_SCHED_GET_PRIORITY_MAX,
+		unix.SYS_SCHED_GET_PRIORITY_MIN, unix.SYS_SCHED_RR_GET_INTERVAL, unix.SYS_GETPRIORITY, unix.SYS_SETPRIORITY,
+		unix.SYS_SETPGID, unix.SYS_GETPGID, unix.SYS_SETSID, unix.SYS_GETSID, unix.SYS_GETCPU,
+		// who am I
+		unix.SYS_GETPID, unix.SYS_GETPPID, unix.SYS_GETTID, unix.SYS_GETUID, unix.SYS_GETEUID, unix.SYS_GETGID,
+		unix.SYS_GETEGID, unix.SYS_GETRESUID, unix.SYS_GETRESGID, unix.SYS_GETGROUPS, unix.SYS_CAPGET, unix.SYS_UNAME,
+		unix.SYS_SYSINFO, unix.SYS_GETRLIMIT, unix.SYS_SETRLIMIT, unix.SYS_PRLIMIT64, unix.SYS_GETRUSAGE, unix.SYS_TIMES,
+		unix.SYS_GETRANDOM,
+		// time
+		unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_GETRES, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_NANOSLEEP, unix.SYS_GETTIMEOFDAY,
+		unix.SYS_GETITIMER, unix.SYS_SETITIMER, unix.SYS_TIMER_CREATE, unix.SYS_TIMER_SETTIME, unix.SYS_TIMER_GETTIME,
+		unix.SYS_TIMER_GETOVERRUN, unix.SYS_TIMER_DELETE,
+		// sockets that are already connected: the bridge and the pipes of child processes; no bind, no connect, no accept
+		unix.SYS_SENDTO, unix.SYS_RECVFROM, unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_SENDMMSG, unix.SYS_RECVMMSG,
+		unix.SYS_SHUTDOWN, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT, unix.SYS_SETSOCKOPT,
+	}, archAllowed()...)
+}
+
+// absent are calls that programs try first and do without when the kernel says it has none: refusing them with
+// EPERM would break the program instead. clone3 and openat2 take their arguments in memory, where no filter can look.
+func absent() []uintptr { return []uintptr{unix.SYS_CLONE3, unix.SYS_OPENAT2} }
+
+const (
+	newestKnown   = unix.SYS_RSEQ_SLICE_YIELD // anything newer is answered "no such call"
+	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+		unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+	retAllow = uint32(unix.SECCOMP_RET_ALLOW)
+	retPerm  = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EPERM)
+	retNosys = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.ENOSYS)
+	retKill  = uint32(unix.SECCOMP_RET_KILL_PROCESS)
+
+	// offsets in struct seccomp_data; arguments are 64 bits, low half first on both architectures
+	offNr, offArch, offArgs = 0, 4, 16
+)
+
+// filter builds the system-call filter. noProcesses also refuses to start processes and programs; threads stay.
+func filter(noProcesses bool) []bpf.Instruction {
+	ret := func(v uint32) bpf.Instruction { return bpf.RetConstant{Val: v} }
+	arg := func(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: offArgs + 8*n, Size: 4} }
+	prog := []bpf.Instruction{
+		bpf.LoadAbsolute{Off: offArch, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
+		ret(retKill),
+		bpf.LoadAbsolute{Off: offNr, Size: 4},
+	}
+	// on adds a block that runs for one call; the block must end in a return.
+	on := func(nr uintptr, block ...bpf.Instruction) {
+		prog = append(prog, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(nr), SkipFalse: uint8(len(block))})
+		prog = append(prog, block...)
+	}
+	for _, nr := range allowed() {
+		on(nr, ret(retAllow))
+	}
+	if noProcesses {
+		on(unix.SYS_CLONE, arg(0),
+			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipTrue: 2},
+			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.CLONE_THREAD, SkipFalse: 1},
+			ret(retAllow), ret(retPerm))
+	} else {
+		on(unix.SYS_CLONE, arg(0),
+			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipFalse: 1},
+			ret(retPerm), ret(retAllow))
+		for _, nr := range append(archForks(), unix.SYS_EXECVE, unix.SYS_EXECVEAT) {
+			on(nr, ret(retAllow))
+		}
+	}
+	// Only connected stream pairs: a datagram socket could be sent from it to any socket file in the workspace.
+	for _, nr := range []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
+		on(nr, arg(0),
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.AF_UNIX, SkipTrue: 4},
+			arg(1),
+			bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf},
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SOCK_STREAM, SkipTrue: 1},
+			ret(retAllow), ret(retPerm))
+	}
+	on(unix.SYS_IOCTL, arg(1),
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSTI, SkipTrue: 2},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: tiocLinux, SkipTrue: 1},
+		ret(retAllow), ret(retPerm))
+	for _, nr := range absent() {
+		on(nr, ret(retNosys))
+	}
+	return append(prog,
+		bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: newestKnown, SkipTrue: 1},
+		ret(retPerm),
+		// x32 calls carry this bit; they are known and refused.
+		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: 0x40000000, SkipTrue: 1},
+		ret(retNosys), ret(retPerm))
+}
+
+const tiocLinux = 0x541c
+
+// applySeccomp puts the filter on every thread of this process. no_new_privs must be set.
+func applySeccomp(noProcesses bool) error {
+	raw, err := bpf.Assemble(filter(noProcesses))
+	if err != nil {
+		return fmt.Errorf("assemble the system-call filter: %w", err)
+	}
+	prog := make([]unix.SockFilter, len(raw))
+	for i, r := range raw {
+		prog[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
+	}
+	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	tid, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+		uintptr(unsafe.Pointer(&fprog)))
+	if errno != 0 {
+		return fmt.Errorf("install the system-call filter: %w", errno)
+	}
+	if tid != 0 {
+		return fmt.Errorf("install the system-call filter: thread %d could not be synchronised", tid)
+	}
+	return nil
+}

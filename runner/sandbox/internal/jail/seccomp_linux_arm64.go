@@ -1,0 +1,11 @@
+package jail
+
+import "golang.org/x/sys/unix"
+
+const auditArch = unix.AUDIT_ARCH_AARCH64
+
+// archAllowed are the calls that only this architecture has: none.
+func archAllowed() []uintptr { return nil }
+
+// archForks start processes without flags: none here.
+func archForks() []uintptr { return nil }

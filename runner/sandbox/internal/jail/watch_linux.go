@@ -1,0 +1,162 @@
+//go:build linux && (amd64 || arm64)
+
+package jail
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// watch adds up, every watchInterval, what the jail's processes use, and kills the jail when that passes a limit. It
+// is all there is where no cgroup can be had, and counts processor time everywhere.
+func (c *Child) watch() {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.done:
+			return
+		case <-tick.C:
+		}
+		maxTasks := c.cfg.Limits.Processes + 2*ownTasks
+		used := measure(c.proc.Pid, c.cfg.Program == "", maxTasks)
+		if used.memory > c.most.Load() {
+			c.most.Store(used.memory)
+		}
+		switch l := c.cfg.Limits; {
+		case used.memory > l.Memory:
+			c.kill("memory")
+		case l.CPU > 0 && used.cpu > l.CPU:
+			c.kill("cpu")
+		case used.tasks > maxTasks: // only where nothing else bounds them
+			c.kill("processes")
+		}
+	}
+}
+
+// usage is what a jail's processes use together.
+type usage struct {
+	memory int64 // anonymous and shared memory that is resident; files of libraries can be dropped and don't count
+	cpu    time.Duration
+	tasks  int
+}
+
+// measure walks the tree of processes from init down: in a PID namespace every orphan becomes init's child, so none
+// is outside of it. withInit counts init's own memory too. With more than maxTasks it stops: a fork bomb grows while it
+// counts.
+func measure(init int, withInit bool, maxTasks int) usage {
+	var total usage
+	kidsOf := childLister(init)
+	for todo := []int{init}; len(todo) > 0 && total.tasks <= maxTasks; {
+		pid := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		kids, tasks := kidsOf(pid)
+		todo = append(todo, kids...)
+		total.tasks += tasks
+		total.cpu += cpuTime(pid)
+		if pid != init || withInit {
+			total.memory += residentMemory(pid)
+		}
+	}
+	return total
+}
+
+func procFile(pid int, name string) string { return filepath.Join("/proc", strconv.Itoa(pid), name) }
+
+// childLister returns how to find a process's children: as the kernel lists them, or, where it was built without that
+// (CONFIG_PROC_CHILDREN), from every process's parent.
+func childLister(init int) func(pid int) (kids []int, tasks int) {
+	if _, err := os.Stat(procFile(init, "task/"+strconv.Itoa(init)+"/children")); err == nil {
+		return children
+	}
+	kids := make(map[int][]int)
+	names, _ := filepath.Glob("/proc/[0-9]*")
+	for _, name := range names {
+		pid, err := strconv.Atoi(filepath.Base(name))
+		if err != nil {
+			continue
+		}
+		if fields := statFields(pid); len(fields) > 1 {
+			parent, _ := strconv.Atoi(fields[1])
+			kids[parent] = append(kids[parent], pid)
+		}
+	}
+	return func(pid int) ([]int, int) {
+		fields := statFields(pid)
+		if len(fields) < 18 {
+			return kids[pid], 0
+		}
+		threads, _ := strconv.Atoi(fields[17])
+		return kids[pid], threads
+	}
+}
+
+// children returns the child processes of pid's threads, and how many threads it has.
+func children(pid int) (kids []int, tasks int) {
+	dir, err := os.Open(procFile(pid, "task"))
+	if err != nil {
+		return nil, 0
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, tid := range names {
+		text, err := os.ReadFile(procFile(pid, "task/"+tid+"/children"))
+		if err != nil {
+			continue
+		}
+		for f := range strings.FieldsSeq(string(text)) {
+			if kid, err := strconv.Atoi(f); err == nil {
+				kids = append(kids, kid)
+			}
+		}
+	}
+	return kids, len(names)
+}
+
+func residentMemory(pid int) int64 {
+	text, err := os.ReadFile(procFile(pid, "status"))
+	if err != nil {
+		return 0
+	}
+	var sum int64
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		if name != "RssAnon" && name != "RssShmem" {
+			continue
+		}
+		var kb int64
+		if _, err := fmt.Sscan(value, &kb); err == nil {
+			sum += kb << 10
+		}
+	}
+	return sum
+}
+
+// cpuTime is what pid and the children it has waited for have used.
+func cpuTime(pid int) time.Duration {
+	fields := statFields(pid)
+	if len(fields) < 15 {
+		return 0
+	}
+	var ticks uint64
+	for _, f := range fields[11:15] { // utime, stime, cutime, cstime
+		n, _ := strconv.ParseUint(f, 10, 64)
+		ticks += n
+	}
+	const perSecond = 100 // USER_HZ, the same on every Linux
+	return time.Duration(ticks) * time.Second / perSecond
+}
+
+// statFields are the fields of /proc/<pid>/stat from the third on: the second is a name in brackets that may hold
+// anything.
+func statFields(pid int) []string {
+	text, err := os.ReadFile(procFile(pid, "stat"))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+}

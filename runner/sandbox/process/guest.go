@@ -1,0 +1,27 @@
+package process
+
+import (
+	"context"
+	"net"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
+)
+
+// guest is one jail as a sandbox.Process.
+type guest struct{ child *jail.Child }
+
+// Bridge implements sandbox.Process. The connection exists before the guest does; one that never speaks is found by
+// the handshake's own time limit.
+func (g *guest) Bridge(ctx context.Context) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return g.child.Bridge(), nil
+}
+
+// Kill implements sandbox.Process.
+func (g *guest) Kill() { g.child.Kill() }
+
+// Wait implements sandbox.Process.
+func (g *guest) Wait() (sandbox.Exit, error) { return g.child.Wait() }

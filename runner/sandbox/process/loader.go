@@ -1,0 +1,159 @@
+package process
+
+import (
+	"debug/elf"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
+)
+
+// loader finds shared libraries the way the machine's dynamic loader does, without running it: a program's run path,
+// then the loader's cache, then the standard folders.
+type loader struct {
+	cache  map[string]string // library name → file, from /etc/ld.so.cache
+	dirs   []string          // standard folders
+	files  map[string]string // library name → file, found so far
+	interp string            // the dynamic loader itself
+	seen   map[string]bool   // files looked into
+}
+
+func newLoader() *loader {
+	triple := map[string]string{"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}[runtime.GOARCH]
+	return &loader{
+		cache: readLoaderCache("/etc/ld.so.cache"),
+		dirs:  []string{"/lib/" + triple, "/usr/lib/" + triple, "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"},
+		files: make(map[string]string),
+		seen:  make(map[string]bool),
+	}
+}
+
+// add finds the libraries of file and, in turn, of each of them.
+func (l *loader) add(file string) error {
+	if l.seen[file] {
+		return nil
+	}
+	l.seen[file] = true
+	f, err := elf.Open(file)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	defer f.Close()
+	if s := f.Section(".interp"); s != nil && l.interp == "" {
+		text, err := s.Data()
+		if err != nil {
+			return fmt.Errorf("read %s: %w", file, err)
+		}
+		l.interp = strings.TrimRight(string(text), "\x00")
+	}
+	needed, err := f.ImportedLibraries()
+	if err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	if l.interp != "" && len(needed) > 0 {
+		needed = append(needed, optional)
+	}
+	for _, name := range needed {
+		if l.files[name] != "" || name == filepath.Base(l.interp) {
+			continue
+		}
+		found := l.find(name, runPath(f, file))
+		if found == "" {
+			if name == optional {
+				continue
+			}
+			return fmt.Errorf("%s needs the library %s, which is not on this machine", file, name)
+		}
+		l.files[name] = found
+		if err := l.add(found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// optional is loaded by name when a thread is cancelled.
+const optional = "libgcc_s.so.1"
+
+func (l *loader) find(name string, dirs []string) string {
+	if filepath.IsAbs(name) {
+		return existing(name)
+	}
+	for _, dir := range dirs {
+		if f := existing(filepath.Join(dir, name)); f != "" {
+			return f
+		}
+	}
+	if f := existing(l.cache[name]); f != "" {
+		return f
+	}
+	for _, dir := range l.dirs {
+		if f := existing(filepath.Join(dir, name)); f != "" {
+			return f
+		}
+	}
+	return ""
+}
+
+func existing(file string) string {
+	if file == "" {
+		return ""
+	}
+	if _, err := os.Stat(file); err != nil {
+		return ""
+	}
+	return file
+}
+
+// runPath is where file itself says its libraries are.
+func runPath(f *elf.File, file string) []string {
+	var dirs []string
+	for _, tag := range []elf.DynTag{elf.DT_RUNPATH, elf.DT_RPATH} {
+		values, err := f.DynString(tag)
+		if err != nil {
+			continue
+		}
+		for _, v := range values {
+			for dir := range strings.SplitSeq(v, ":") {
+				real, err := filepath.EvalSymlinks(file)
+				if err != nil {
+					real = file
+				}
+				origin := filepath.Dir(real)
+				dir = strings.NewReplacer("$ORIGIN", origin, "${ORIGIN}", origin).Replace(dir)
+				if filepath.IsAbs(dir) {
+					dirs = append(dirs, dir)
+				}
+			}
+		}
+	}
+	return dirs
+}
+
+// mounts shows every library found, by its name, in the one folder where this machine keeps its C library: there the
+// loader inside looks for all of them, with no cache and no variable.
+func (l *loader) mounts() []jail.Mount {
+	dir := "/lib"
+	if libc := l.files["libc.so.6"]; libc != "" {
+		dir = filepath.Dir(libc)
+	}
+	var list []jail.Mount
+	if l.interp != "" {
+		list = append(list, jail.Mount{Source: l.interp, Target: l.interp})
+	}
+	for name, file := range l.files {
+		target := name
+		if !filepath.IsAbs(name) {
+			target = filepath.Join(dir, name)
+		}
+		if target != l.interp {
+			list = append(list, jail.Mount{Source: file, Target: target})
+		}
+	}
+	slices.SortFunc(list, func(a, b jail.Mount) int { return strings.Compare(a.Target, b.Target) })
+	return list
+}

@@ -1,0 +1,212 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/acl"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
+)
+
+const entry = "process"
+
+// Init must be called first in main of every program that uses this backend. In the sandbox's own first process it
+// does not return; in any other it does nothing.
+func Init() { jail.Init(entry, nil) }
+
+// Options configure a Backend.
+type Options struct {
+	// Exe is the program whose main calls Init; empty: the running binary.
+	Exe string
+	// Node and Python name the interpreters: a path, or a name for LookPath. Empty: "node" and "python3".
+	Node, Python string
+	// LookPath finds a program by name, like exec.LookPath. Nil: only paths work, names are not found.
+	LookPath func(name string) (string, error)
+	// Logger gets what a person may want to know about a run's isolation. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Backend runs each guest in a jail of its own. It keeps what it learned about the interpreters, nothing else.
+type Backend struct {
+	opts Options
+
+	mu    sync.Mutex
+	known map[sandbox.Runtime]*interpreter
+}
+
+var _ sandbox.Backend = (*Backend)(nil)
+
+// New returns a backend; opts may be nil. It touches nothing: Probe tells whether the machine can run it.
+func New(opts *Options) *Backend {
+	b := &Backend{known: make(map[sandbox.Runtime]*interpreter)}
+	if opts != nil {
+		b.opts = *opts
+	}
+	if b.opts.Node == "" {
+		b.opts.Node = "node"
+	}
+	if b.opts.Python == "" {
+		b.opts.Python = "python3"
+	}
+	if b.opts.LookPath == nil {
+		b.opts.LookPath = func(name string) (string, error) {
+			if filepath.IsAbs(name) {
+				return name, nil
+			}
+			return "", fmt.Errorf("%q: %w", name, fs.ErrNotExist)
+		}
+	}
+	if b.opts.Logger == nil {
+		b.opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return b
+}
+
+// Name implements sandbox.Backend.
+func (b *Backend) Name() string { return "process" }
+
+// Runtime implements sandbox.Backend.
+func (b *Backend) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
+	switch lang {
+	case sandbox.LangTypeScript:
+		return sandbox.Node, true
+	case sandbox.LangPython:
+		return sandbox.Python, true
+	}
+	return "", false
+}
+
+// Probe implements sandbox.Backend. It makes one empty jail, which takes some milliseconds: nothing else tells for
+// sure what the machine allows.
+func (b *Backend) Probe(ctx context.Context) sandbox.Status {
+	missing, err := jail.Probe(ctx, jail.Config{Exe: b.opts.Exe})
+	if err != nil {
+		return sandbox.Status{Detail: err.Error(), Remedy: jail.Remedy(err)}
+	}
+	st := sandbox.Status{Missing: missing}
+	found := []string{"Linux namespaces"}
+	var absent []string
+	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
+		rt, _ := b.Runtime(lang)
+		in, err := b.interpreter(ctx, rt)
+		if err != nil {
+			absent = append(absent, err.Error())
+			continue
+		}
+		st.Languages = append(st.Languages, lang)
+		found = append(found, fmt.Sprintf("%s %s", rt, in.host))
+	}
+	if st.Usable = len(st.Languages) > 0; !st.Usable {
+		st.Detail = strings.Join(absent, "; ")
+		st.Remedy = "install node 20 or newer, or python 3.11 or newer, or use --sandbox embedded"
+		return st
+	}
+	st.Detail = strings.Join(append(found, absent...), ", ")
+	return st
+}
+
+// Start implements sandbox.Backend.
+func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
+	in, err := b.interpreter(ctx, spec.Runtime)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepareWorkspace(spec); err != nil {
+		return nil, err
+	}
+	child, err := jail.Start(ctx, b.config(in, spec))
+	if err != nil {
+		return nil, fmt.Errorf("start the process sandbox: %w", err)
+	}
+	for _, m := range child.Missing() {
+		b.opts.Logger.Info("the process sandbox runs with less than it could", "missing", m)
+	}
+	return &guest{child}, nil
+}
+
+// config maps the run to a jail.
+func (b *Backend) config(in *interpreter, spec sandbox.Spec) jail.Config {
+	cfg := jail.Config{
+		ID: spec.ID, Exe: b.opts.Exe, Entry: entry,
+		Program: in.inside,
+		Args:    append(append([]string{}, spec.Args...), sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime)),
+		Env: []string{"PATH=/usr/bin", "HOME=/tmp", "LANG=C.UTF-8",
+			sandbox.EnvBridge + "=fd:3", sandbox.EnvSecret + "=" + spec.Secret},
+		Dir:    sandbox.WorkspaceDir,
+		Mounts: append([]jail.Mount{}, in.mounts...),
+		Hidden: in.hidden,
+		Files:  accountFiles(),
+		Limits: spec.Limits,
+		Stdin:  spec.Stdin, Stdout: spec.Stdout, Stderr: spec.Stderr,
+	}
+	for name, content := range spec.Guest {
+		cfg.Files[sandbox.GuestDir+"/"+name] = content
+	}
+	if spec.Workspace == "" {
+		cfg.Tmpfs = []string{sandbox.WorkspaceDir}
+	} else {
+		cfg.Mounts = append(cfg.Mounts, jail.Mount{Source: spec.Workspace, Target: sandbox.WorkspaceDir, Writable: true})
+	}
+	if spec.Tree != "" {
+		cfg.Mounts = append(cfg.Mounts, jail.Mount{Source: spec.Tree, Target: sandbox.TreeDir},
+			jail.Mount{Source: spec.Tree, Target: treeInWorkspace})
+	}
+	return cfg
+}
+
+const treeInWorkspace = sandbox.WorkspaceDir + "/servers"
+
+// prepareWorkspace makes the workspace writable to the jail's user, and sees to it that the tree can be shown in it.
+// The empty folder that the tree is mounted on stays: another run may be using it.
+func prepareWorkspace(spec sandbox.Spec) error {
+	if spec.Workspace == "" {
+		return nil
+	}
+	if uid := jail.User(); uid != os.Geteuid() {
+		if err := acl.Grant(spec.Workspace, uid); err != nil {
+			return fmt.Errorf("make the workspace %q writable to the sandbox: %w", spec.Workspace, err)
+		}
+	}
+	if spec.Tree == "" {
+		return nil
+	}
+	place := filepath.Join(spec.Workspace, "servers")
+	switch st, err := os.Lstat(place); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("look at %q: %w", place, err)
+	case !st.IsDir():
+		return fmt.Errorf("%q is not a folder: the generated tree is shown in its place, so move it away", place)
+	}
+	return nil
+}
+
+// accountFiles let programs find the name and home of the user they run as.
+func accountFiles() map[string][]byte {
+	uid := jail.User()
+	if uid == 0 {
+		uid = jail.UID
+	}
+	gid := os.Getegid()
+	if gid == 0 || uid == jail.UID {
+		gid = jail.UID
+	}
+	return map[string][]byte{
+		"/etc/passwd": fmt.Appendf(nil, "sandbox:x:%d:%d::/tmp:/bin/false\n", uid, gid),
+		"/etc/group":  fmt.Appendf(nil, "sandbox:x:%d:\n", gid),
+	}
+}
+
+// Sweep implements sandbox.Backend.
+func (b *Backend) Sweep(context.Context) error { return jail.Sweep() }
+
+// Close implements sandbox.Backend; there is nothing to release.
+func (b *Backend) Close() error { return nil }

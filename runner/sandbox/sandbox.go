@@ -1,0 +1,171 @@
+// Package sandbox is the vocabulary between the runner and the places a script can run in.
+//
+// A [Backend] starts one [Process] per run from a [Spec]. The process is a guest: an interpreter with our
+// guest program loaded, which connects back to the host over one channel ([Process.Bridge]), proves itself
+// with [Spec.Secret], receives its job there and runs it. The script's output travels on the guest's own
+// stdout and stderr. What the guest's channel says is package bridge's matter; this package moves bytes.
+//
+// This package holds interfaces and values only. Start with [Backend]. Every backend passes the suite in
+// sandboxtest.
+package sandbox
+
+import (
+	"context"
+	"io"
+	"net"
+	"time"
+)
+
+// Runtime names what executes the guest program.
+type Runtime string
+
+const (
+	Node    Runtime = "node"    // Node.js 20 or newer
+	Python  Runtime = "python"  // CPython 3.11 or newer
+	QuickJS Runtime = "quickjs" // the engine inside the mcprun binary
+)
+
+// Language names what a script is written in.
+type Language string
+
+const (
+	LangTypeScript Language = "typescript" // and JavaScript
+	LangPython     Language = "python"
+)
+
+// Backend is one kind of sandbox. Implementations are safe for concurrent use and hold no state between runs
+// beyond connections that Close releases.
+type Backend interface {
+	// Name is the word a person selects the backend by: "embedded", "process", "docker".
+	Name() string
+	// Runtime tells which runtime executes scripts of lang here; ok is false where the backend has none.
+	Runtime(lang Language) (r Runtime, ok bool)
+	// Probe finds out whether the backend can run scripts here and now. It takes at most two seconds,
+	// starts no sandbox, and reports trouble in the Status, never as a panic or a hang.
+	Probe(ctx context.Context) Status
+	// Start starts a guest. When ctx ends the guest is killed, whatever it is doing. Start undoes everything
+	// it did when it returns an error.
+	Start(ctx context.Context, spec Spec) (Process, error)
+	// Sweep removes what runs whose host died have left behind: containers, folders, sockets. It never
+	// touches what belongs to a host that is alive.
+	Sweep(ctx context.Context) error
+	// Close releases the backend's own connections.
+	Close() error
+}
+
+// Status is what Probe found.
+type Status struct {
+	Usable bool
+	// Detail is one line: what was found ("Docker Engine 28.2, image sha256:…"), or why it is not usable.
+	Detail string
+	// Remedy is what a person can do about it, a command where possible. Empty when usable.
+	Remedy string
+	// Languages lists what can run here now; a usable backend may lack one (no python3 on the machine).
+	Languages []Language
+	// Missing lists isolation that this machine does not give, one line each ("landlock: kernel too old").
+	Missing []string
+}
+
+// Spec says what one run needs. All paths are absolute host paths.
+type Spec struct {
+	// ID names the run; it labels whatever the backend creates. Letters, digits and '-', at most 64 bytes.
+	ID string
+	// Runtime executes the guest program.
+	Runtime Runtime
+	// Args are the interpreter's own flags, before the guest program's name: what isolates and tunes it. Unused by QuickJS.
+	Args []string
+	// Guest holds the guest program's files by name (no folders). The one named GuestMain(Runtime) is started.
+	// They are readable to the guest below GuestDir and nothing there is writable. Unused by QuickJS.
+	Guest map[string][]byte
+	// Secret is sent by the guest when it connects. Handed over in the environment variable EnvSecret, which
+	// the guest program removes before the script starts.
+	Secret string
+	// Tree is the generated servers folder, shown read-only at TreeDir and at WorkspaceDir/servers.
+	// Empty: none.
+	Tree string
+	// Workspace is the folder the script may write to, shown at WorkspaceDir, where the script starts. It exists.
+	// Empty: the script starts in an empty folder that vanishes with the run.
+	Workspace string
+	// Limits bound the run. Zero fields mean the backend's default.
+	Limits Limits
+	// Stdin, Stdout and Stderr are the script's. Nil Stdin reads as empty; nil writers discard.
+	// Writers are called from one goroutine each and never after Wait returned.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+}
+
+// Paths and variables inside every sandbox that has a file system of its own. The embedded backend maps the same
+// names.
+const (
+	WorkspaceDir = "/workspace"   // read-write, the working directory
+	Root         = "/mcp"         // read-only; on Python's module path
+	TreeDir      = "/mcp/servers" // read-only
+	GuestDir     = "/mcp/guest"   // read-only
+	EnvBridge    = "MCPRUN_BRIDGE"
+	EnvSecret    = "MCPRUN_SECRET"
+)
+
+// GuestMain is the name of the guest file that is started for r; empty for QuickJS.
+func GuestMain(r Runtime) string {
+	switch r {
+	case Node:
+		return "guest.mjs"
+	case Python:
+		return "guest.py"
+	}
+	return ""
+}
+
+// Limits bound one run. The wall clock is the runner's: it ends ctx.
+type Limits struct {
+	Memory    int64         // bytes of memory; zero: 500 MB
+	CPU       time.Duration // processor time; zero: none beside the wall clock
+	Processes int           // processes and threads; zero: 128
+	Files     int           // open descriptors per process; zero: 1024
+	FileSize  int64         // bytes of one file; zero: 256 MiB
+	Tmp       int64         // bytes of /tmp; zero: 64 MiB
+}
+
+// WithDefaults fills the zero fields.
+func (l Limits) WithDefaults() Limits {
+	if l.Memory == 0 {
+		l.Memory = 500_000_000
+	}
+	if l.Processes == 0 {
+		l.Processes = 128
+	}
+	if l.Files == 0 {
+		l.Files = 1024
+	}
+	if l.FileSize == 0 {
+		l.FileSize = 256 << 20
+	}
+	if l.Tmp == 0 {
+		l.Tmp = 64 << 20
+	}
+	return l
+}
+
+// Process is one running guest. The caller owns it and must call Wait once, which releases everything.
+type Process interface {
+	// Bridge waits for the guest to connect and returns the host's end; it is called once. It fails when the
+	// guest ends first or ctx is done. The caller closes the connection.
+	Bridge(ctx context.Context) (net.Conn, error)
+	// Kill ends the guest and everything it started, at once. Safe to call at any time, any number of times.
+	Kill()
+	// Wait returns after the guest has ended, its output was written out, and nothing of it is left on the machine.
+	// The error says that the backend itself broke (the daemon went away, a mount could not be removed), not that
+	// the script failed.
+	Wait() (Exit, error)
+}
+
+// Exit is how a guest ended.
+type Exit struct {
+	// Code is the guest's exit code, 128+n when signal n ended it.
+	Code int
+	// Killed names the limit that ended the guest: "memory", "cpu", "processes"; empty when none is known to.
+	// A guest ended by Kill or its ctx has no Killed.
+	Killed string
+	// MaxMemory is the most memory seen, in bytes; zero where the backend can't tell.
+	MaxMemory int64
+}

@@ -1,0 +1,82 @@
+package sandboxtest
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func basicCases() []testCase {
+	return []testCase{
+		{name: "hello", code: both(`console.log("hello")`, `print("hello")`), check: prints("hello\n")},
+		{name: "both streams", code: both(
+			`console.log("out"); console.error("err")`,
+			`import sys; print("out"); print("err", file=sys.stderr)`),
+			check: func(t *testing.T, w *world, r *result) {
+				prints("out\n")(t, w, r)
+				if r.stderr != "err\n" {
+					t.Errorf("stderr is %q", r.stderr)
+				}
+			}},
+		{name: "exit code", code: both(`process.exit(7)`, `import sys; sys.exit(7)`),
+			check: func(t *testing.T, _ *world, r *result) {
+				if r.exit.Code != 7 || r.exit.Killed != "" {
+					t.Errorf("exit %+v, want code 7", r.exit)
+				}
+			}},
+		{name: "arguments", args: []string{"a b", "--x", "é"}, code: both(
+			`console.log(JSON.stringify(process.argv.slice(2)))`,
+			`import sys, json; print(json.dumps(sys.argv[1:], ensure_ascii=False, separators=(",", ":")))`),
+			check: prints("[\"a b\",\"--x\",\"é\"]\n")},
+		{name: "no workspace", noWorkspace: true, code: both(
+			`import fs from "node:fs"; fs.writeFileSync("x", "1"); console.log(process.cwd(), fs.readFileSync("x", "utf8"))`,
+			`import os; open("x", "w").write("1"); print(os.getcwd(), open("x").read())`),
+			check: prints("/workspace 1\n")},
+		{name: "stdin", stdin: "first\nsecond\n", code: python(`import sys; print(sys.stdin.read().upper(), end="")`),
+			check: prints("FIRST\nSECOND\n")},
+		{name: "output streams", code: both(
+			`console.log("early"); await new Promise((ok) => setTimeout(ok, 400)); console.log("late")`,
+			`import time; print("early"); time.sleep(0.4); print("late")`),
+			check: func(t *testing.T, w *world, r *result) {
+				prints("early\nlate\n")(t, w, r)
+				if gap := w.watch.when("late").Sub(w.watch.when("early")); gap < 200*time.Millisecond {
+					t.Errorf("the first line came only %v before the second: output is held back", gap)
+				}
+			}},
+		{name: "uncaught error", code: both(
+			"const x: number = 1;\nthrow new TypeError('bad thing ' + x);\n",
+			"x = 1\nraise TypeError(f'bad thing {x}')\n"),
+			check: func(t *testing.T, _ *world, r *result) {
+				if r.exit.Code != 1 || r.outcome.Error == nil {
+					t.Fatalf("an uncaught error was not reported")
+				}
+				e := r.outcome.Error
+				if e.Name != "TypeError" || e.Message != "bad thing 1" {
+					t.Errorf("error is %q %q", e.Name, e.Message)
+				}
+				if !strings.Contains(e.Stack, "script.ts:2") && !strings.Contains(e.Stack, `script.py", line 2`) {
+					t.Errorf("the stack does not point to line 2 of the script:\n%s", e.Stack)
+				}
+			}},
+		{name: "result", code: both(
+			`export const result = { n: 42, list: ["é", null, true] };`,
+			`result = {"n": 42, "list": ["é", None, True]}`),
+			check: func(t *testing.T, w *world, r *result) {
+				ok(t, w, r)
+				if got := strings.ReplaceAll(string(r.outcome.Result), " ", ""); got != `{"n":42,"list":["é",null,true]}` {
+					t.Errorf("result is %s", got)
+				}
+			}},
+		{name: "much output", code: both(
+			`const line = "x".repeat(1023) + "\n"; for (let i = 0; i < 100 * 1024; i++) process.stdout.write(line);`,
+			`import sys
+for _ in range(100 * 1024): sys.stdout.write("x" * 1023 + "\n")`),
+			check: func(t *testing.T, w *world, r *result) {
+				ok(t, w, r)
+				if len(r.stdout) != 100<<20 {
+					t.Errorf("%d bytes of output arrived, want %d", len(r.stdout), 100<<20)
+				}
+				r.stdout = "(long)"
+			}},
+	}
+}

@@ -1,0 +1,77 @@
+package sandboxtest
+
+import (
+	"testing"
+	"time"
+)
+
+const (
+	importTS = `import { callMCPTool, MCPError, MCPToolError, MCPArgumentError, MCPDeniedError, MCPTimeoutError, MCPProtocolError, MCPConnectionError } from "./servers/client.ts";
+`
+	importPy = `from servers.client import *
+from servers.client import call_mcp_tool, MCPError, MCPToolError, MCPArgumentError, MCPDeniedError, MCPTimeoutError, MCPProtocolError, MCPConnectionError
+`
+)
+
+func callCases() []testCase {
+	return []testCase{
+		{name: "call", code: both(
+			importTS+`const r = await callMCPTool<any>("test__echo", { a: [1, "é", null], b: { c: true } }); console.log(JSON.stringify(r), await callMCPTool("test__text", {}));`,
+			importPy+`import json
+print(json.dumps(call_mcp_tool("test__echo", {"a": [1, "é", None], "b": {"c": True}}), ensure_ascii=False, separators=(",", ":")), call_mcp_tool("test__text", {}))`),
+			check: prints(`{"a":[1,"é",null],"b":{"c":true}} plain text` + "\n")},
+		{name: "error types", code: both(
+			importTS+`
+for (const [kind, type] of [["tool", MCPToolError], ["argument", MCPArgumentError], ["denied", MCPDeniedError], ["timeout", MCPTimeoutError], ["protocol", MCPProtocolError], ["connection", MCPConnectionError]] as const) {
+  try { await callMCPTool("test__fail_" + kind, {}); console.log("no error"); }
+  catch (e: any) { console.log(kind, e instanceof type, e instanceof MCPError, e.message.includes("no luck"), e.server, e.tool, e.code, e.data.why, e.content[0].text); }
+}`,
+			importPy+`
+for kind, type in [("tool", MCPToolError), ("argument", MCPArgumentError), ("denied", MCPDeniedError), ("timeout", MCPTimeoutError), ("protocol", MCPProtocolError), ("connection", MCPConnectionError)]:
+    try: call_mcp_tool("test__fail_" + kind, {}); print("no error")
+    except MCPError as e: print(kind, str(isinstance(e, type)).lower(), "true", str("no luck" in str(e)).lower(), e.server, e.tool, e.code, e.data["why"], e.content[0]["text"])
+`), check: prints(errorLines())},
+		{name: "parallel calls", code: both(
+			importTS+`await Promise.all(Array.from({ length: 20 }, () => callMCPTool("test__sleep", {}))); console.log("done");`,
+			importPy+`from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(20) as pool: list(pool.map(lambda _: call_mcp_tool("test__sleep", {}), range(20)))
+print("done")`),
+			check: func(t *testing.T, w *world, r *result) {
+				prints("done\n")(t, w, r)
+				if took := w.watch.when("done").Sub(r.began); took > 300*time.Millisecond {
+					t.Errorf("20 calls of 100 ms took %v together", took)
+				}
+			}},
+		{name: "uncaught tool error", code: both(
+			importTS+`await callMCPTool("test__fail_denied", {});`, importPy+`call_mcp_tool("test__fail_denied", {})`),
+			check: func(t *testing.T, _ *world, r *result) {
+				if r.exit.Code != 1 || r.outcome.Error == nil || r.outcome.Error.Name != "MCPDeniedError" {
+					t.Errorf("exit %+v, error %+v, want an MCPDeniedError", r.exit, r.outcome.Error)
+				}
+			}},
+		{name: "calls end with the script", code: both(
+			importTS+`callMCPTool("test__hang", {}).catch(() => {}); await callMCPTool("test__text", {}); process.exit(0);`,
+			importPy+`import threading, os, time
+threading.Thread(target=lambda: call_mcp_tool("test__hang", {}), daemon=True).start()
+time.sleep(0.1)
+call_mcp_tool("test__text", {})`),
+			check: func(t *testing.T, w *world, r *result) {
+				if r.exit.Code != 0 {
+					t.Errorf("exit %+v", r.exit)
+				}
+				select {
+				case <-w.canceled:
+				default:
+					t.Error("the call that was under way was not cancelled")
+				}
+			}},
+	}
+}
+
+func errorLines() string {
+	var text string
+	for _, kind := range []string{"tool", "argument", "denied", "timeout", "protocol", "connection"} {
+		text += kind + " true true true test test__fail_" + kind + " -32000 x detail\n"
+	}
+	return text
+}
