@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/backends"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// bench is what the steps share.
+type bench struct {
+	table    table
+	skipped  []string // what could not be measured here, and why
+	root     string   // the repository
+	backends []sandbox.Backend
+	usable   map[string]sandbox.Status
+	pool     *upstream.Pool
+	runner   *runner.Runner
+}
+
+// latency is what the slow weather server adds to each call.
+const latency = 100 * time.Millisecond
+
+func newBench(ctx context.Context) (*bench, error) {
+	root, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	list, err := backends.List(backends.Options{LookupEnv: os.LookupEnv})
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{root: root, backends: list, usable: map[string]sandbox.Status{}}
+	for _, be := range list {
+		st := be.Probe(ctx)
+		if st.Usable {
+			b.usable[be.Name()] = st
+			continue
+		}
+		b.skipped = append(b.skipped, fmt.Sprintf("sandbox %s: %s", be.Name(), st.Detail))
+	}
+	cfg, err := config.Load(filepath.Join(root, ".mcp.json"))
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range cfg.Servers {
+		if s.Key == "weather" {
+			cfg.Servers[i].Args = append(append([]string{}, s.Args...), "--latency", latency.String())
+		}
+	}
+	b.pool = upstream.NewPool(cfg.Servers, &upstream.Options{Lookup: os.LookupEnv, ClientName: "bench"})
+	b.runner, err = runner.New(&runner.Options{Tree: filepath.Join(root, "servers"), Upstreams: b.pool})
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Close ends servers and connections.
+func (b *bench) Close() {
+	_ = b.pool.Close()
+	for _, be := range b.backends {
+		_ = be.Close()
+	}
+}
+
+// each calls f for every usable sandbox and every language it runs here.
+func (b *bench) each(f func(be sandbox.Backend, lang sandbox.Language) error) error {
+	for _, be := range b.backends {
+		for _, lang := range b.usable[be.Name()].Languages {
+			if err := f(be, lang); err != nil {
+				return fmt.Errorf("%s, %s: %w", be.Name(), lang, err)
+			}
+		}
+	}
+	return nil
+}
+
+// run runs a script that must succeed and decodes its result into result, unless that is nil.
+func (b *bench) run(ctx context.Context, be sandbox.Backend, lang sandbox.Language, code string, stdout io.Writer, result any) error {
+	name := "bench.ts"
+	if lang == sandbox.LangPython {
+		name = "bench.py"
+	}
+	res, err := b.runner.Run(ctx, runner.Script{Name: name, Code: code, Language: lang, Backend: be, Timeout: 2 * time.Minute, Stdout: stdout, Stderr: os.Stderr})
+	if err != nil {
+		return err
+	}
+	if res.ExitCode != 0 {
+		return fmt.Errorf("exit code %d (%s): %s", res.ExitCode, res.Cause, res.Message)
+	}
+	if result == nil {
+		return nil
+	}
+	return json.Unmarshal(res.Value, result)
+}
+
+// firstByte notes when the first byte arrived.
+type firstByte struct{ at time.Time }
+
+func (f *firstByte) Write(p []byte) (int, error) {
+	if f.at.IsZero() && len(p) > 0 {
+		f.at = time.Now()
+	}
+	return len(p), nil
+}
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+
+// runtimeOf names the interpreter that a language compares with outside of a sandbox.
+func runtimeOf(lang sandbox.Language) string {
+	if lang == sandbox.LangPython {
+		return "python3"
+	}
+	return "node"
+}

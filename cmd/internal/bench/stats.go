@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"text/tabwriter"
+)
+
+// Row is one measurement beside its baseline.
+type Row struct {
+	Name string  `json:"name"`
+	P50  float64 `json:"p50"`
+	P95  float64 `json:"p95"`
+	Unit string  `json:"unit"`
+	// Baseline names what the ratio compares with; Ratio is P50 divided by the baseline's P50. Both are empty for a
+	// baseline itself.
+	Baseline string  `json:"baseline"`
+	Ratio    float64 `json:"ratio"`
+}
+
+// table collects rows.
+type table struct {
+	rows []Row
+}
+
+// add records samples under name. baseline names an earlier row; empty makes this row a baseline.
+func (t *table) add(name, unit, baseline string, samples []float64) {
+	row := Row{Name: name, P50: round(quantile(samples, 0.50)), P95: round(quantile(samples, 0.95)), Unit: unit, Baseline: baseline}
+	for _, r := range t.rows {
+		if r.Name == baseline && r.P50 > 0 {
+			row.Ratio = round(row.P50 / r.P50)
+		}
+	}
+	t.rows = append(t.rows, row)
+}
+
+// quantile returns the nearest-rank quantile of samples; NaN-free: zero when there are none.
+func quantile(samples []float64, q float64) float64 {
+	if len(samples) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(samples))
+	return s[max(0, int(math.Ceil(q*float64(len(s))))-1)]
+}
+
+// round keeps three significant digits, enough to compare and few enough to read.
+func round(v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	p := math.Pow(10, math.Ceil(math.Log10(math.Abs(v)))-3)
+	return math.Round(math.Round(v/p)*p*1e6) / 1e6
+}
+
+func (t *table) print(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "name\tp50\tp95\tunit\tratio\tto\t")
+	for _, r := range t.rows {
+		ratio, to := "", "(baseline)"
+		if r.Baseline != "" {
+			ratio, to = fmt.Sprintf("%.4g×", r.Ratio), r.Baseline
+		}
+		fmt.Fprintf(tw, "%s\t%.4g\t%.4g\t%s\t%s\t%s\t\n", r.Name, r.P50, r.P95, r.Unit, ratio, to)
+	}
+	return tw.Flush()
+}
+
+// json writes one object a line.
+func (t *table) json(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	for _, r := range t.rows {
+		if err := enc.Encode(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
+)
+
+const (
+	coldRuns      = 15
+	callRuns      = 300
+	parallelRuns  = 7
+	parallelCalls = 20
+)
+
+// hello prints one line in either language.
+func hello(lang sandbox.Language) string {
+	if lang == sandbox.LangPython {
+		return `print("hello", flush=True)`
+	}
+	return `console.log("hello")`
+}
+
+// coldStarts measures from the script's source to its first line of output, beside the bare interpreter.
+func (b *bench) coldStarts(ctx context.Context) error {
+	for lang, args := range map[sandbox.Language][]string{
+		sandbox.LangTypeScript: {"node", "-e", hello(sandbox.LangTypeScript)},
+		sandbox.LangPython:     {"python3", "-c", hello(sandbox.LangPython)},
+	} {
+		var samples []float64
+		for range coldRuns {
+			var first firstByte
+			cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+			cmd.Stdout = &first
+			start := time.Now()
+			if err := cmd.Run(); err != nil {
+				return fmt.Errorf("run %s: %w", args[0], err)
+			}
+			samples = append(samples, millis(first.at.Sub(start)))
+		}
+		b.table.add("start "+runtimeOf(lang)+" without a sandbox", "ms", "", samples)
+	}
+	return b.each(func(be sandbox.Backend, lang sandbox.Language) error {
+		var samples []float64
+		for range coldRuns {
+			var first firstByte
+			start := time.Now()
+			if err := b.run(ctx, be, lang, hello(lang), &first, nil); err != nil {
+				return err
+			}
+			samples = append(samples, millis(first.at.Sub(start)))
+		}
+		b.table.add(fmt.Sprintf("cold start %s %s", be.Name(), lang), "ms", "start "+runtimeOf(lang)+" without a sandbox", samples)
+		return nil
+	})
+}
+
+// sequential makes calls one after the other and returns each one's time in microseconds.
+func sequential(lang sandbox.Language, n int) string {
+	if lang == sandbox.LangPython {
+		return fmt.Sprintf(`
+import time
+from servers.calculator import add
+for _ in range(20):
+    add(a=1, b=2)
+result = []
+for i in range(%d):
+    start = time.perf_counter()
+    add(a=i, b=2)
+    result.append((time.perf_counter() - start) * 1e6)
+`, n)
+	}
+	return fmt.Sprintf(`
+import { add } from "./servers/calculator";
+for (let i = 0; i < 20; i++) await add({ a: 1, b: 2 });
+export const result: number[] = [];
+for (let i = 0; i < %d; i++) {
+  const start = performance.now();
+  await add({ a: i, b: 2 });
+  result.push((performance.now() - start) * 1e3);
+}
+`, n)
+}
+
+const directCall = "call directly with go-sdk"
+
+// bridgeCalls measures a call to the calculator from inside each sandbox beside the same call made from here.
+func (b *bench) bridgeCalls(ctx context.Context) error {
+	direct, err := b.direct(ctx, callRuns)
+	if err != nil {
+		return err
+	}
+	b.table.add(directCall, "µs", "", direct)
+	return b.each(func(be sandbox.Backend, lang sandbox.Language) error {
+		var samples []float64
+		if err := b.run(ctx, be, lang, sequential(lang, callRuns), nil, &samples); err != nil {
+			return err
+		}
+		b.table.add(fmt.Sprintf("call over the bridge %s %s", be.Name(), lang), "µs", directCall, samples)
+		return nil
+	})
+}
+
+// parallel makes calls at once to the slow server and returns the time of all in milliseconds.
+func parallel(lang sandbox.Language, n int) string {
+	if lang == sandbox.LangPython {
+		return fmt.Sprintf(`
+import time
+from concurrent.futures import ThreadPoolExecutor
+from servers.weather import list_cities
+list_cities()
+with ThreadPoolExecutor(max_workers=%[1]d) as pool:
+    start = time.perf_counter()
+    list(pool.map(lambda _: list_cities(), range(%[1]d)))
+    result = (time.perf_counter() - start) * 1e3
+`, n)
+	}
+	return fmt.Sprintf(`
+import { listCities } from "./servers/weather";
+await listCities();
+const start = performance.now();
+await Promise.all(Array.from({ length: %d }, () => listCities()));
+export const result = performance.now() - start;
+`, n)
+}
+
+// parallelCalls measures 20 calls of 100 ms made at once.
+func (b *bench) parallelCalls(ctx context.Context) error {
+	const base = "one call of 100 ms"
+	var samples []float64
+	for range parallelRuns {
+		start := time.Now()
+		if _, err := b.pool.Call(ctx, "weather", "list_cities", json.RawMessage(`{}`)); err != nil {
+			return err
+		}
+		samples = append(samples, millis(time.Since(start)))
+	}
+	b.table.add(base, "ms", "", samples)
+	return b.each(func(be sandbox.Backend, lang sandbox.Language) error {
+		var samples []float64
+		for range parallelRuns {
+			var took float64
+			if err := b.run(ctx, be, lang, parallel(lang, parallelCalls), nil, &took); err != nil {
+				return err
+			}
+			samples = append(samples, took)
+		}
+		b.table.add(fmt.Sprintf("%d such calls at once %s %s", parallelCalls, be.Name(), lang), "ms", base, samples)
+		return nil
+	})
+}
+
+// bundle measures how long a script that imports wrappers takes to become one module.
+func (b *bench) bundle(ctx context.Context) error {
+	code := sequential(sandbox.LangTypeScript, 1)
+	var samples []float64
+	for range coldRuns {
+		start := time.Now()
+		_, err := script.Prepare(ctx, script.Source{Name: "bench.ts", Code: code, Language: sandbox.LangTypeScript},
+			script.Options{Runtime: sandbox.Node, Tree: filepath.Join(b.root, "servers")})
+		if err != nil {
+			return err
+		}
+		samples = append(samples, millis(time.Since(start)))
+	}
+	b.table.add("bundle a script with its wrappers", "ms", "", samples)
+	return nil
+}
+
+// syncs measures a whole sync of the demo servers beside its slowest server.
+func (b *bench) syncs(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "mcpgen-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	var slowest, whole []float64
+	for range parallelRuns {
+		start := time.Now()
+		rep, err := gen.Sync(ctx, gen.Options{Config: filepath.Join(b.root, ".mcp.json"), Out: dir, Lookup: os.LookupEnv})
+		if err != nil {
+			return err
+		}
+		whole = append(whole, millis(time.Since(start)))
+		worst := time.Duration(0)
+		for _, s := range rep.Servers {
+			worst = max(worst, s.Duration)
+		}
+		slowest = append(slowest, millis(worst))
+	}
+	b.table.add("list the slowest server", "ms", "", slowest)
+	b.table.add("sync the six demo servers", "ms", "list the slowest server", whole)
+	return nil
+}
+
+// tokenUse counts what the copy example costs the model, beside direct tool calls.
+func (b *bench) tokenUse(ctx context.Context) error {
+	path := filepath.Join(b.root, "examples", "copy-transcript.ts")
+	code, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return b.each(func(be sandbox.Backend, lang sandbox.Language) error {
+		if be.Name() != "embedded" {
+			return nil
+		}
+		res, err := b.runner.Run(ctx, runner.Script{Name: filepath.Base(path), Code: string(code), Language: lang, Backend: be, Capture: true})
+		if err != nil {
+			return err
+		}
+		if res.ExitCode != 0 {
+			return fmt.Errorf("copy example: exit code %d: %s", res.ExitCode, res.Stderr)
+		}
+		b.table.add("copy a transcript by direct tool calls", "tokens", "", []float64{float64(res.Tokens.Direct)})
+		b.table.add("copy a transcript by a script", "tokens", "copy a transcript by direct tool calls", []float64{float64(res.Tokens.Used)})
+		return nil
+	})
+}

@@ -1,0 +1,106 @@
+package layering
+
+// rule says what the packages that fit a pattern may import of ours. A pattern is a path below the module; a last
+// element * is any one element, ** any number of them. The first rule that fits a package counts.
+type rule struct {
+	pkg   string
+	mayBe []string
+}
+
+func rules() []rule {
+	return []rule{
+		{"templates", nil},
+
+		// Leaves of gen, then what stands on them.
+		{"gen/ident", nil},
+		{"gen/ir", nil},
+		{"gen/tree", nil},
+		{"gen/tokens", nil},
+		{"gen/config", nil},
+		{"gen/catalog", []string{"gen/ident"}},
+		{"gen/schema", []string{"gen/ident", "gen/ir"}},
+		{"gen/render", []string{"gen/ident", "gen/ir", "gen/tree", "templates"}},
+		{"gen/upstream", []string{"gen/config", "gen/catalog"}},
+		{"gen/upstream/upstreamtest", []string{"gen/config"}},
+		{"gen/search", []string{"gen/catalog"}},
+		{"gen", []string{"gen/*"}},
+
+		// Leaves of runner, then what stands on them.
+		{"runner/call", nil},
+		{"runner/egress", nil},
+		{"runner/workspace", nil},
+		{"runner/sandbox", nil},
+		{"runner/bridge", []string{"runner/call"}},
+		{"runner/pii", []string{"runner/call"}},
+		{"runner/audit", []string{"runner/call"}},
+		{"runner/policy", []string{"runner/call"}},
+		{"runner/approve", []string{"runner/call"}},
+		{"runner/script", []string{"gen/ident", "runner/bridge", "runner/sandbox", "templates"}},
+		{"runner/sandbox/sandboxtest", []string{"runner/bridge", "runner/call", "runner/sandbox", "runner/script", "templates"}},
+		{"runner/sandbox/internal/**", []string{"runner/sandbox", "runner/sandbox/internal/*"}},
+		{"runner/sandbox/docker/**", []string{"runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/docker/internal/*"}},
+		{"runner/sandbox/embedded/**", []string{"runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/embedded/internal/*"}},
+		{"runner/sandbox/*", []string{"runner/sandbox", "runner/sandbox/internal/*"}},
+		{"runner/mcpserver", []string{"runner", "runner/skill", "runner/workspace", "runner/workflow", "runner/pii", "gen/catalog", "gen/search", "gen/tokens"}},
+		{"runner", []string{
+			"runner/call", "runner/script", "runner/bridge", "runner/policy", "runner/approve", "runner/pii", "runner/audit", "runner/egress",
+			"runner/workspace", "runner/skill", "runner/sandbox",
+			"gen/config", "gen/catalog", "gen/upstream", "gen/schema", "gen/search", "gen/tokens", "templates",
+		}},
+
+		// Commands, and what they share.
+		{"cmd/internal/cli", nil},
+		{"cmd/internal/layering", nil},
+		{"cmd/internal/backends", []string{"runner/sandbox", "runner/sandbox/*"}},
+		{"cmd/internal/bench", []string{"cmd/internal/*", "gen", "gen/*", "runner", "runner/*"}},
+		{"cmd/mcpdemo/**", []string{"cmd/internal/cli", "cmd/mcpdemo/internal/*"}},
+		{"cmd/mcpgen", []string{"cmd/internal/cli", "gen"}},
+		{"cmd/mcprun", []string{"cmd/internal/cli", "cmd/internal/backends", "gen", "gen/config", "gen/upstream", "runner", "runner/*"}},
+	}
+}
+
+// home says which packages may import a third-party library; tests alone may import one that has none.
+type home struct {
+	library string // an import path, and all below it
+	pkgs    []string
+}
+
+func homes() []home {
+	return []home{
+		{"github.com/modelcontextprotocol/go-sdk", []string{"gen/upstream/**", "runner/mcpserver", "cmd/mcpdemo/**", "cmd/internal/bench"}},
+		{"github.com/google/jsonschema-go", []string{"runner/mcpserver", "cmd/mcpdemo/**"}}, // for tools of our own
+		{"github.com/santhosh-tekuri/jsonschema/v5", []string{"gen/schema"}},
+		{"github.com/spf13/cobra", []string{"cmd/**"}},
+		{"github.com/evanw/esbuild", []string{"runner/script"}},
+		{"github.com/moby/moby", []string{"runner/sandbox/docker/**"}},
+		{"github.com/containerd/errdefs", []string{"runner/sandbox/docker/**"}},
+		{"github.com/docker/go-units", []string{"cmd/mcprun"}},
+		{"modernc.org/sqlite", []string{"runner/audit", "gen/search", "cmd/mcpdemo/**"}},
+		{"modernc.org/libquickjs", []string{"runner/sandbox/embedded/**"}},
+		{"modernc.org/quickjs", []string{"runner/sandbox/embedded/**"}},
+		{"modernc.org/libc", []string{"runner/sandbox/embedded/**"}},
+		{"github.com/google/cel-go", []string{"runner/policy"}},
+		{"github.com/tiktoken-go/tokenizer", []string{"gen/tokens"}},
+		{"github.com/nyaruka/phonenumbers", []string{"runner/pii"}},
+		{"github.com/zricethezav/gitleaks", []string{"runner/pii"}},
+		{"github.com/landlock-lsm/go-landlock", []string{"runner/sandbox/process", "runner/sandbox/internal/jail"}},
+		{"kernel.org/pub/linux/libs/security/libcap/psx", []string{"runner/sandbox/internal/jail"}},
+		{"go.opentelemetry.io", []string{"runner"}},
+		{"github.com/zalando/go-keyring", []string{"gen/upstream"}},
+		{"golang.org/x/oauth2", []string{"gen/upstream"}},
+		{"github.com/tailscale/hujson", []string{"gen/config"}},
+		{"github.com/pelletier/go-toml/v2", []string{"gen/config"}},
+		{"go.yaml.in/yaml/v3", []string{"gen/config"}},
+		{"github.com/rogpeppe/go-internal/diff", []string{"gen/tree"}},
+		{"golang.org/x/term", []string{"cmd/internal/cli"}},
+		// Parts of Go that are released apart from it.
+		{"golang.org/x/sync", []string{"**"}},
+		{"golang.org/x/sys", []string{"**"}},
+		{"golang.org/x/text", []string{"**"}},
+		{"golang.org/x/net", []string{"**"}},
+		// For tests only.
+		{"github.com/google/go-cmp", nil},
+		{"github.com/rogpeppe/go-internal", nil},
+		{"github.com/ory/dockertest/v3", nil},
+	}
+}

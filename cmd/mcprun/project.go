@@ -1,0 +1,148 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner"
+)
+
+// projectOptions say where configuration and tree are.
+type projectOptions struct {
+	config  string
+	servers string
+	debug   bool
+}
+
+func (o *projectOptions) bind(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.config, "config", "", "server configuration (default: .mcp.json here or above, up to the git root)")
+	f.StringVar(&o.servers, "servers", "", "the generated tree (default: the one that belongs to the configuration, servers/)")
+	f.BoolVar(&o.debug, "debug", false, "say on stderr what servers print and what connections do")
+}
+
+// project is what a run needs to know of the folder it is started in.
+type project struct {
+	tree      string // absolute; empty: there is none
+	workspace string // where scripts write unless told otherwise
+	upstreams runner.Upstreams
+	log       *slog.Logger
+	close     func() error
+}
+
+// Close ends the connections to servers.
+func (p *project) Close() error { return p.close() }
+
+// open finds configuration and tree. Either may be missing: a script that calls nothing needs neither.
+func (o *projectOptions) open(app *cli.App, stderr io.Writer) (*project, error) {
+	p := &project{log: slog.New(slog.DiscardHandler), close: func() error { return nil }}
+	if o.debug {
+		p.log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	cfg, err := o.load(app)
+	if err != nil {
+		return nil, err
+	}
+	base, out := app.Dir, config.DefaultOut
+	if cfg != nil {
+		base, out = filepath.Dir(cfg.Path), cfg.Settings.Out
+		if p.upstreams, p.close, err = connect(app, cfg, base, p.log, o.debug); err != nil {
+			return nil, err
+		}
+	}
+	p.tree, err = o.findTree(app, base, out)
+	if err != nil {
+		return nil, err
+	}
+	p.workspace = filepath.Join(base, "workspace")
+	return p, nil
+}
+
+func (o *projectOptions) load(app *cli.App) (*config.Config, error) {
+	path := o.config
+	if path == "" {
+		found, err := config.Find(app.Dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		path = found
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(app.Dir, path)
+	}
+	return config.Load(path)
+}
+
+// connect prepares connections; none is made before the first call.
+func connect(app *cli.App, cfg *config.Config, dir string, log *slog.Logger, debug bool) (runner.Upstreams, func() error, error) {
+	dotenv, err := config.DotEnv(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	opt := &upstream.Options{
+		Lookup: config.WithDotEnv(app.LookupEnv, dotenv),
+		Logger: log, ClientName: "mcprun", ClientVersion: cli.Version(),
+	}
+	if debug {
+		opt.Stderr = func(server string) io.Writer { return &prefixed{w: app.Stderr, prefix: server + ": "} }
+	}
+	pool := upstream.NewPool(cfg.Servers, opt)
+	return pool, pool.Close, nil
+}
+
+// findTree returns the tree's folder. One that was named must be there; the default one may be missing.
+func (o *projectOptions) findTree(app *cli.App, base, out string) (string, error) {
+	named := o.servers != ""
+	dir := o.servers
+	switch {
+	case named && !filepath.IsAbs(dir):
+		dir = filepath.Join(app.Dir, dir)
+	case !named && filepath.IsAbs(out):
+		dir = out
+	case !named:
+		dir = filepath.Join(base, out)
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && info.IsDir():
+		return filepath.EvalSymlinks(dir)
+	case !named && errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err == nil:
+		return "", &cli.UsageError{Err: fmt.Errorf("the tree %q is not a folder", dir)}
+	}
+	return "", &cli.UsageError{Err: fmt.Errorf("find the tree: %w", err)}
+}
+
+// prefixed writes each line of what it is given behind a prefix, cleaned.
+type prefixed struct {
+	w      io.Writer
+	prefix string
+}
+
+func (p *prefixed) Write(b []byte) (int, error) {
+	if _, err := fmt.Fprintf(p.w, "%s%s\n", cli.CleanLine(p.prefix), cli.CleanLine(string(trimNewline(b)))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+func trimNewline(b []byte) []byte {
+	for len(b) > 0 && (b[len(b)-1] == '\n' || b[len(b)-1] == '\r') {
+		b = b[:len(b)-1]
+	}
+	return b
+}

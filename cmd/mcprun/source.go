@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// maxSource is the largest script read, in bytes; the runner's own limit is lower and explains itself.
+const maxSource = 16 << 20
+
+// source is a script as it was given on the command line.
+type source struct {
+	name     string
+	code     string
+	language sandbox.Language
+	dir      string   // where relative imports start; empty for code without a file
+	args     []string // the script's own
+	stdin    bool     // the code came from standard input
+}
+
+func (o *runOptions) readSource() (*source, error) {
+	if o.code != "" {
+		lang, err := languageNamed(o.language)
+		if err != nil {
+			return nil, err
+		}
+		return &source{name: "eval" + extension(lang), code: o.code, language: lang, args: o.args}, nil
+	}
+	if len(o.args) == 0 {
+		return nil, &cli.UsageError{Err: errors.New("no script: name a .ts or .py file, or give code with -e"), Command: "mcprun"}
+	}
+	if o.args[0] == "-" {
+		return o.readStdin()
+	}
+	return o.readFile()
+}
+
+func (o *runOptions) readStdin() (*source, error) {
+	lang, err := languageNamed(o.language)
+	if err != nil {
+		return nil, err
+	}
+	code, err := io.ReadAll(io.LimitReader(o.app.Stdin, maxSource))
+	if err != nil {
+		return nil, fmt.Errorf("read the script from standard input: %w", err)
+	}
+	return &source{name: "stdin" + extension(lang), code: string(code), language: lang, args: o.args[1:], stdin: true}, nil
+}
+
+func (o *runOptions) readFile() (*source, error) {
+	path := o.args[0]
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(o.app.Dir, path)
+	}
+	lang, err := languageOf(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &cli.UsageError{Err: fmt.Errorf("read the script: %w", err)}
+	}
+	defer f.Close()
+	code, err := io.ReadAll(io.LimitReader(f, maxSource))
+	if err != nil {
+		return nil, fmt.Errorf("read the script: %w", err)
+	}
+	return &source{name: filepath.Base(path), code: string(code), language: lang, dir: filepath.Dir(path), args: o.args[1:]}, nil
+}
+
+func languageOf(path string) (sandbox.Language, error) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx":
+		return sandbox.LangTypeScript, nil
+	case ".py":
+		return sandbox.LangPython, nil
+	}
+	return "", &cli.UsageError{Err: fmt.Errorf("%s: a script ends in .ts, .js or .py", filepath.Base(path)), Command: "mcprun"}
+}
+
+func languageNamed(name string) (sandbox.Language, error) {
+	switch strings.ToLower(name) {
+	case "", "typescript", "ts", "javascript", "js":
+		return sandbox.LangTypeScript, nil
+	case "python", "py":
+		return sandbox.LangPython, nil
+	}
+	return "", &cli.UsageError{Err: fmt.Errorf("unknown language %q: typescript or python", name), Command: "mcprun"}
+}
+
+func extension(lang sandbox.Language) string {
+	if lang == sandbox.LangPython {
+		return ".py"
+	}
+	return ".ts"
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/docker/go-units"
+)
+
+// memorySize is a flag value in bytes. A plain number is megabytes (10⁶ bytes); KiB, MiB and GiB are powers of 1024,
+// kB, MB and GB powers of 1000.
+type memorySize int64
+
+// minMemory is the least a runtime can start with.
+const minMemory = 32_000_000
+
+func (m *memorySize) String() string { return fmt.Sprintf("%dMB", int64(*m)/1_000_000) }
+
+func (m *memorySize) Type() string { return "size" }
+
+func (m *memorySize) Set(text string) error {
+	bytes, err := parseSize(text)
+	if err != nil {
+		return err
+	}
+	if bytes < minMemory {
+		return fmt.Errorf("%s is too little: at least 32 MB", text)
+	}
+	*m = memorySize(bytes)
+	return nil
+}
+
+func parseSize(text string) (int64, error) {
+	if n, err := strconv.ParseInt(text, 10, 40); err == nil {
+		return n * 1_000_000, nil
+	}
+	if len(text) > 3 && text[len(text)-2] == 'i' {
+		return units.RAMInBytes(text)
+	}
+	return units.FromHumanSize(text)
+}
+
+// byteCount shows a size for people.
+func byteCount(n int) string { return units.HumanSize(float64(n)) }

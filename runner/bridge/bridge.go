@@ -1,0 +1,149 @@
+// Package bridge is the host's side of the one connection a guest has: framing, handshake, calls in and replies
+// out, limits. Start with [Serve]. It trusts nothing that the guest says: a malformed, oversized, forged or
+// flooding frame ends that connection with an error and touches nothing else. It decides nothing about a call;
+// that is the handler's.
+//
+// # Protocol (version 1)
+//
+// A frame is a 4-byte big-endian length followed by that many bytes of one UTF-8 JSON object. Frames are at most
+// 16 MiB, nested at most 512 deep. The guest's frames have no duplicate member at any depth, no unknown member and
+// no half of a surrogate pair. Each side sends frames in any order after the handshake.
+//
+//	guest → host  {"type":"hello","protocol":1,"secret":"…","runtime":"node 24.21.0"}
+//	host → guest  {"type":"job","language":"typescript","name":"script.ts","code":"…","args":["…"]}
+//	guest → host  {"type":"call","id":1,"tool":"drive__get_document","args":{…}}
+//	host → guest  {"type":"reply","id":1,"value":…}
+//	host → guest  {"type":"reply","id":1,"error":{"kind":"tool","message":"…",…}}
+//	guest → host  {"type":"cancel","id":1}
+//	guest → host  {"type":"done","result":…}            the script ended by itself; result is absent when it has none
+//	guest → host  {"type":"done","error":{"name":"…","message":"…","stack":"…"}}    it ended by an uncaught error
+//	host → guest  {"type":"bye"}                        the answer to done: the guest may exit
+//
+// hello must be the first frame, within the handshake time and at most 4 KiB; a wrong secret or version ends the
+// connection without an answer. Call ids are positive, below 2^53, and each is higher than the one before.
+//
+// Members of a reply come in the order shown, without white space between them, so that a guest may find the id
+// without parsing the value. A call that was cancelled gets no reply, but one may already be under way: guests skip
+// replies to ids they no longer wait for. Nothing follows done.
+//
+// A guest keeps at most 128 calls and 32 MiB of arguments without a reply and holds further ones back itself; the
+// host ends a guest that has twice as many. A guest whose connection is lost ends itself.
+package bridge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+// Job is what a guest is told to run.
+type Job struct {
+	Language string   `json:"language"` // "typescript" (one ES module) or "python"
+	Name     string   `json:"name"`     // the script's file name, for stack traces and as the first argument
+	Code     string   `json:"code"`
+	Args     []string `json:"args"` // the arguments after the name
+}
+
+// Options configure [Serve]. Secret, Job and Handler are required.
+type Options struct {
+	// Secret is what the guest must say in its hello.
+	Secret string
+	Job    Job
+	// Handler answers calls; it is called from many goroutines. Its context ends when the guest cancels the call,
+	// says done or is lost. It must return soon after: Serve waits for it.
+	Handler call.Handler
+	// Logger receives what a script must not see: internal errors of the handler. Nil: discarded.
+	Logger *slog.Logger
+	// Started is called once, when the guest has been sent its job. Nil: not called.
+	Started func()
+	// HandshakeTimeout bounds the time until hello has arrived. Zero: 10 s.
+	HandshakeTimeout time.Duration
+	// MaxFrame is the size of the largest frame in bytes, in both directions. Zero: 16 MiB, which is what guests
+	// reckon with.
+	MaxFrame int
+	// MaxInFlight is how many calls may be without a reply; one more ends the connection. Zero: 256.
+	MaxInFlight int
+	// MaxPending is how many bytes of arguments may be without a reply; more end the connection. Zero: 64 MiB.
+	MaxPending int
+	// MaxParallel is how many calls are handled at once; further ones wait. Zero: 64.
+	MaxParallel int
+}
+
+func (o Options) withDefaults() (Options, error) {
+	switch {
+	case o.Secret == "":
+		return o, errors.New("bridge: no secret")
+	case o.Handler == nil:
+		return o, errors.New("bridge: no handler")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.HandshakeTimeout = orDefault(o.HandshakeTimeout, 10*time.Second)
+	o.MaxFrame = orDefault(o.MaxFrame, 16<<20)
+	o.MaxInFlight = orDefault(o.MaxInFlight, 256)
+	o.MaxPending = orDefault(o.MaxPending, 64<<20)
+	o.MaxParallel = orDefault(o.MaxParallel, 64)
+	return o, nil
+}
+
+func orDefault[T int | time.Duration](v, def T) T {
+	if v == 0 {
+		return def
+	}
+	return v
+}
+
+// Outcome is what the guest said of its script. All of it is the guest's word.
+type Outcome struct {
+	// Runtime is the guest's description of its interpreter; empty when the handshake was not completed.
+	Runtime string
+	// Started tells that the guest was sent its job.
+	Started bool
+	// Done tells that the guest said the script had ended. An interpreter that was killed, or left by a hard exit, says
+	// nothing.
+	Done bool
+	// Result is the script's result as JSON; nil when it has none.
+	Result json.RawMessage
+	// Error is the error nobody caught; nil when there was none.
+	Error *ScriptError
+	// Calls counts the calls that were accepted.
+	Calls int
+}
+
+// ScriptError is an error that ended a script.
+type ScriptError struct {
+	Name    string `json:"name"`
+	Message string `json:"message"`
+	Stack   string `json:"stack"` // as printed by the guest; may be empty
+}
+
+func (e *ScriptError) Error() string {
+	if e.Message == "" {
+		return e.Name
+	}
+	return fmt.Sprintf("%s: %s", e.Name, e.Message)
+}
+
+// ErrClosed is returned by [Serve] when the connection ended before the guest said done. How the script ended is then
+// for the process to say.
+var ErrClosed = errors.New("the guest closed its connection before its script was done")
+
+// ErrHandshake is returned by [Serve], wrapped, when the guest did not prove itself: no hello in time, a wrong secret,
+// another protocol version.
+var ErrHandshake = errors.New("bridge handshake")
+
+// ViolationError is returned by [Serve] when the guest broke the protocol or one of its limits.
+type ViolationError struct {
+	Reason string
+}
+
+func (e *ViolationError) Error() string { return "the guest broke the bridge protocol: " + e.Reason }
+
+func violation(format string, args ...any) error {
+	return &ViolationError{Reason: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,208 @@
+package bridge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestHostileFrames sends what a guest must not send, after a proper handshake unless noted, and expects the connection to end
+// with the reason.
+func TestHostileFrames(t *testing.T) {
+	const callFrame = `{"type":"call","id":%s,"tool":"t","args":{}}`
+	id := func(s string) string { return fmt.Sprintf(callFrame, s) }
+	for name, test := range map[string]struct {
+		before bool // instead of the handshake
+		frames []string
+		want   string
+	}{
+		"call before hello":     {true, []string{id("1")}, "first frame is not hello"},
+		"done before hello":     {true, []string{`{"type":"done"}`}, "first frame is not hello"},
+		"wrong secret":          {true, []string{strings.Replace(helloFrame, "horse", "house", 1)}, "wrong secret"},
+		"empty secret":          {true, []string{strings.Replace(helloFrame, secret, "", 1)}, "wrong secret"},
+		"longer secret":         {true, []string{strings.Replace(helloFrame, secret, secret+"x", 1)}, "wrong secret"},
+		"other version":         {true, []string{strings.Replace(helloFrame, ":1,", ":2,", 1)}, "speaks version 2, this program 1"},
+		"huge hello":            {true, []string{strings.Replace(helloFrame, "test", strings.Repeat("x", 5000), 1)}, "at most 4096"},
+		"second hello":          {false, []string{helloFrame}, "second hello"},
+		"id zero":               {false, []string{id("0")}, "out of range"},
+		"negative id":           {false, []string{id("-1")}, "out of range"},
+		"id of 2^53":            {false, []string{id("9007199254740992")}, "out of range"},
+		"id over int64":         {false, []string{id("99999999999999999999")}, "not an integer"},
+		"fractional id":         {false, []string{id("1.0")}, "not an integer"},
+		"text id":               {false, []string{id(`"1"`)}, "not an integer"},
+		"id again":              {false, []string{id("1"), id("1")}, "call id 1 after 1"},
+		"falling id":            {false, []string{id("2"), id("1")}, "call id 1 after 2"},
+		"cancel of nothing":     {false, []string{`{"type":"cancel","id":1}`}, "cancel of a call that was not made"},
+		"cancel twice":          {false, []string{id("1"), `{"type":"cancel","id":1}`, `{"type":"cancel","id":1}`}, "cancel of a call"},
+		"unknown type":          {false, []string{`{"type":"eval"}`}, `unknown type "eval"`},
+		"type of a number":      {false, []string{`{"type":1}`}, `"type" is not a string`},
+		"no type":               {false, []string{`{}`}, `no member "type"`},
+		"host's type":           {false, []string{`{"type":"bye"}`}, "unknown type"},
+		"unknown member":        {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"approved":true}`}, `unknown member "approved"`},
+		"other case":            {false, []string{`{"Type":"done"}`}, `no member "type"`},
+		"missing member":        {false, []string{`{"type":"call","id":1,"tool":"t"}`}, `no member "args"`},
+		"member twice":          {false, []string{`{"type":"call","id":1,"tool":"t","tool":"u","args":{}}`}, `"tool" twice`},
+		"member twice, escaped": {false, []string{`{"type":"call","id":1,"tool":"t","\u0074ool":"u","args":{}}`}, `"tool" twice`},
+		"argument twice":        {false, []string{`{"type":"call","id":1,"tool":"t","args":{"a":{"b":1,"b":2}}}`}, `"b" twice`},
+		"half a surrogate":      {false, []string{`{"type":"call","id":1,"tool":"t","args":{"a":"\ud83d"}}`}, "surrogate"},
+		"not UTF-8":             {false, []string{"{\"type\":\"call\",\"id\":1,\"tool\":\"\xff\",\"args\":{}}"}, "not UTF-8"},
+		"byte order mark":       {false, []string{"\ufeff{}"}, "not a JSON object"},
+		"two objects":           {false, []string{`{"type":"done"}{"type":"done"}`}, "after the value"},
+		"array":                 {false, []string{`[]`}, "not a JSON object"},
+		"empty frame":           {false, []string{``}, "not a JSON object"},
+		"comment":               {false, []string{`{"type":"done"/**/}`}, "not JSON"},
+		"deep":                  {false, []string{`{"type":"done","result":` + strings.Repeat("[", 1<<20)}, "deeper than 512"},
+		"deep objects":          {false, []string{`{"type":"done","result":` + strings.Repeat(`{"a":`, 1<<18)}, "deeper than 512"},
+		"result and error":      {false, []string{`{"type":"done","result":1,"error":{"name":"","message":"","stack":""}}`}, "result and an error"},
+		"error of null":         {false, []string{`{"type":"done","error":null}`}, "not an object"},
+		"odd error":             {false, []string{`{"type":"done","error":{"name":"","message":"","stack":"","x":1}}`}, `unknown member "x"`},
+		"error without message": {false, []string{`{"type":"done","error":{"name":""}}`}, `no member "message"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, result := start(t, t.Context(), Options{})
+			if !test.before {
+				p.greet()
+				go func() {
+					for {
+						if _, err := readFrame(p.in, 1<<20); err != nil {
+							return
+						}
+					}
+				}()
+			}
+			for _, f := range test.frames {
+				if p.trySend(f) != nil {
+					break // the host has seen enough
+				}
+			}
+			r := <-result
+			v := new(ViolationError)
+			if !errors.As(r.err, &v) && !errors.Is(r.err, ErrHandshake) || !strings.Contains(r.err.Error(), test.want) {
+				t.Errorf("error = %v, want one with %q", r.err, test.want)
+			}
+			if r.out.Done || test.before && r.out.Started {
+				t.Errorf("outcome = %+v", r.out)
+			}
+		})
+	}
+}
+
+func TestOversizedLength(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		p, result := start(t, t.Context(), Options{})
+		if !before {
+			p.greet()
+		}
+		if _, err := p.conn.Write([]byte("\xff\xff\xff\xff")); err != nil {
+			t.Fatal(err)
+		}
+		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "a frame of 4294967295 bytes") {
+			t.Errorf("error = %v", r.err)
+		}
+	}
+}
+
+// TestLengthIsNotMemory checks that a length costs nothing until its bytes arrive.
+func TestLengthIsNotMemory(t *testing.T) {
+	var before, after runtime.MemStats
+	p, result := start(t, t.Context(), Options{})
+	p.greet()
+	runtime.ReadMemStats(&before)
+	if _, err := p.conn.Write([]byte("\x01\x00\x00\x00{")); err != nil {
+		t.Fatal(err)
+	}
+	p.conn.Close()
+	<-result
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 4<<20 {
+		t.Errorf("%d bytes allocated for one byte", got)
+	}
+}
+
+func TestFlood(t *testing.T) {
+	t.Run("calls", func(t *testing.T) {
+		p, result := start(t, t.Context(), Options{Handler: echo, MaxParallel: 1, MaxInFlight: 8})
+		p.greet()
+		for i := range 20 { // nobody reads the replies
+			if p.trySend(fmt.Sprintf(`{"type":"call","id":%d,"tool":"t","args":{}}`, i+1)) != nil {
+				break
+			}
+		}
+		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "more than 8 calls at once") || r.out.Calls != 8 {
+			t.Errorf("%+v, %v", r.out, r.err)
+		}
+	})
+	t.Run("bytes", func(t *testing.T) {
+		p, result := start(t, t.Context(), Options{MaxPending: 1000})
+		p.greet()
+		arg := strings.Repeat("x", 400)
+		for i := range 3 {
+			if p.trySend(fmt.Sprintf(`{"type":"call","id":%d,"tool":"t","args":{"a":"%s"}}`, i+1, arg)) != nil {
+				break
+			}
+		}
+		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "more than 1000 bytes of arguments") {
+			t.Errorf("%+v, %v", r.out, r.err)
+		}
+	})
+	t.Run("members", func(t *testing.T) {
+		var b strings.Builder
+		b.WriteString(`{"type":"done","result":{"":0`)
+		for i := range 400_000 {
+			fmt.Fprintf(&b, `,"%d":0`, i)
+		}
+		b.WriteString(`}}`)
+		begin := time.Now()
+		if _, err := decode([]byte(b.String())); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begin); took > 5*time.Second {
+			t.Errorf("%v for many members", took)
+		}
+	})
+}
+
+// FuzzDecode checks that whatever the decoder lets through means one thing only.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		helloFrame, `{"type":"call","id":1,"tool":"a__b","args":{"a":[1,-0.5e+3,"\ud83d\ude00\n",null,true]}}`,
+		`{"type":"cancel","id":3}`, `{"type":"done","result":{"a":1}}`, `{"type":"done"}`,
+		`{"type":"done","error":{"name":"E","message":"m","stack":"s"}}`, `{"type":"call","type":"done"}`, "\x00", `{"a":"\u12`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		msg, err := decode(frame)
+		if err != nil {
+			return
+		}
+		var std map[string]json.RawMessage
+		if err := json.Unmarshal(frame, &std); err != nil {
+			t.Fatalf("accepted %q, which encoding/json refuses: %v", frame, err)
+		}
+		switch msg := msg.(type) {
+		case *callMsg:
+			if msg.id < 1 || msg.id > maxID || len(std) != 4 || string(std["args"]) != string(msg.args) {
+				t.Fatalf("%q read as %+v", frame, msg)
+			}
+		case *hello, *cancel, *done:
+		default:
+			t.Fatalf("message %T", msg)
+		}
+	})
+}
+
+// FuzzCheckValue checks that what may be put into a frame is what encoding/json calls valid.
+func FuzzCheckValue(f *testing.F) {
+	f.Add([]byte(`{"a":[1,2,{"b":"\ud83d"}]}`))
+	f.Add([]byte(`01`))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		if checkValue(value) == nil && !json.Valid(value) {
+			t.Fatalf("accepted %q", value)
+		}
+	})
+}

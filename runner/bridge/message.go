@@ -1,0 +1,212 @@
+package bridge
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+// maxID is the highest call id: beyond it JavaScript's numbers are no longer exact.
+const maxID = 1<<53 - 1
+
+// protocolVersion is the version spoken here.
+const protocolVersion = 1
+
+// message is one frame from the guest: *hello, *callMsg, *cancel or *done.
+type message any
+
+type hello struct {
+	protocol        int64
+	secret, runtime string
+}
+
+type callMsg struct {
+	id   int64
+	tool string
+	args json.RawMessage
+}
+
+type cancel struct {
+	id int64
+}
+
+type done struct {
+	result json.RawMessage
+	err    *ScriptError
+}
+
+// decode reads a frame from the guest. The returned message refers to the frame's bytes.
+func decode(frame []byte) (message, error) {
+	members, err := scanObject(frame)
+	if err != nil {
+		return nil, err
+	}
+	f := fields{members: members}
+	var msg message
+	switch kind := f.text("type"); kind {
+	case "hello":
+		msg = &hello{protocol: f.integer("protocol"), secret: f.text("secret"), runtime: f.text("runtime")}
+	case "call":
+		msg = &callMsg{id: f.id("id"), tool: f.text("tool"), args: f.value("args")}
+	case "cancel":
+		msg = &cancel{id: f.id("id")}
+	case "done":
+		msg = f.done()
+	default:
+		f.fail("frame of unknown type %.100q", kind)
+	}
+	return msg, f.finish()
+}
+
+// fields takes members out of a frame. The first thing that is wrong is kept, and what is left at the end is wrong.
+type fields struct {
+	members []member
+	err     error
+}
+
+func (f *fields) fail(format string, args ...any) {
+	if f.err == nil {
+		f.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (f *fields) finish() error {
+	if f.err == nil && len(f.members) > 0 {
+		f.fail("unknown member %.100q", f.members[0].name)
+	}
+	return f.err
+}
+
+// optional takes a member out; nil when there is none.
+func (f *fields) optional(name string) json.RawMessage {
+	for i, m := range f.members {
+		if m.name == name {
+			f.members = append(f.members[:i], f.members[i+1:]...)
+			return m.value
+		}
+	}
+	return nil
+}
+
+func (f *fields) value(name string) json.RawMessage {
+	v := f.optional(name)
+	if v == nil {
+		f.fail("no member %q", name)
+	}
+	return v
+}
+
+func (f *fields) text(name string) string {
+	var s string
+	if v := f.value(name); v != nil {
+		if v[0] != '"' || json.Unmarshal(v, &s) != nil {
+			f.fail("member %q is not a string", name)
+		}
+	}
+	return s
+}
+
+func (f *fields) integer(name string) int64 {
+	n, err := strconv.ParseInt(string(f.value(name)), 10, 64)
+	if err != nil {
+		f.fail("member %q is not an integer", name)
+	}
+	return n
+}
+
+func (f *fields) id(name string) int64 {
+	n := f.integer(name)
+	if n < 1 || n > maxID {
+		f.fail("call id %d is out of range", n)
+	}
+	return n
+}
+
+func (f *fields) done() *done {
+	d := &done{result: f.optional("result")}
+	raw := f.optional("error")
+	if raw == nil {
+		return d
+	}
+	if d.result != nil {
+		f.fail("done with a result and an error")
+	}
+	if raw[0] != '{' {
+		f.fail("member \"error\" is not an object")
+		return d
+	}
+	members, err := scanObject(raw)
+	if err != nil {
+		f.fail("member \"error\": %w", err)
+		return d
+	}
+	e := fields{members: members}
+	d.err = &ScriptError{Name: e.text("name"), Message: e.text("message"), Stack: e.text("stack")}
+	if err := e.finish(); err != nil {
+		f.fail("member \"error\": %w", err)
+	}
+	return d
+}
+
+// jobFrame encodes the job.
+func jobFrame(job Job) ([]byte, error) {
+	if job.Args == nil {
+		job.Args = []string{}
+	}
+	return encode(struct {
+		Type string `json:"type"`
+		Job
+	}{"job", job})
+}
+
+// encode is json.Marshal without its escaping for HTML, which makes code longer and nothing safer here.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// replyHead is the beginning of a reply up to where its value or error is put; replyTail is its end.
+func replyHead(id int64, name string) []byte {
+	b := make([]byte, 0, 64)
+	b = append(b, `{"type":"reply","id":`...)
+	b = strconv.AppendInt(b, id, 10)
+	b = append(b, `,"`...)
+	b = append(b, name...)
+	return append(b, `":`...)
+}
+
+const replyTail = "}"
+
+// errorValue encodes an error for a reply of at most max bytes. Content and data that are not JSON, or too large, are
+// left out; the message says so.
+func errorValue(e *call.Error, max int) []byte {
+	raw, err := encode(e)
+	if err == nil && len(raw) <= max && checkValue(raw) == nil {
+		return raw
+	}
+	short := *e
+	short.Content, short.Data = nil, nil
+	short.Message = clip(e.Message, max/8)
+	short.Tool, short.Server = clip(e.Tool, 256), clip(e.Server, 256)
+	if e.Content != nil || e.Data != nil {
+		short.Message += " (the details were left out: they are not valid JSON, or too large)"
+	}
+	raw, _ = encode(&short) // strings and an integer: cannot fail
+	return raw
+}
+
+// clip cuts s after at most n bytes; encoding repairs a rune cut in half.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}

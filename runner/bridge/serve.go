@@ -1,0 +1,189 @@
+package bridge
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+// byeTimeout bounds how long a guest that said done may take to read what is still on its way to it.
+const byeTimeout = 2 * time.Second
+
+// Serve talks to the guest at the other end of conn until its script is done, the connection is lost, the guest breaks
+// the protocol, or ctx ends. It takes ownership of conn and closes it. It returns after every call of the handler has
+// returned.
+//
+// The outcome is never nil. The error is nil when the guest said done; otherwise it is, or wraps, [ErrClosed],
+// [ErrHandshake], a *[ViolationError] or the cause of ctx's end.
+func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
+	out := &Outcome{}
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return out, errors.Join(err, conn.Close())
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	// Closing is the one way to interrupt a read or a write that every kind of connection has.
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	s := &session{
+		opts: opts, conn: conn, end: end, out: out,
+		in:      bufio.NewReaderSize(conn, 64<<10),
+		w:       newWriter(conn, opts.MaxFrame),
+		running: make(map[int64]*running),
+		slots:   make(chan struct{}, opts.MaxParallel),
+	}
+	defer func() {
+		end(ErrClosed)
+		stop()
+		conn.Close()
+		s.handlers.Wait()
+	}()
+	if err := s.handshake(); err != nil {
+		return out, s.cause(ctx, err)
+	}
+	err = s.loop(ctx)
+	return out, s.cause(ctx, err)
+}
+
+// session is the state of one connection.
+type session struct {
+	opts Options
+	conn net.Conn
+	in   *bufio.Reader
+	w    *writer
+	out  *Outcome
+	// end ends the session with a cause, from any goroutine.
+	end context.CancelCauseFunc
+
+	// Only the reading goroutine uses these.
+	lastID  int64
+	cancels int
+
+	slots    chan struct{} // one for each call that is being handled
+	handlers sync.WaitGroup
+
+	mu      sync.Mutex
+	running map[int64]*running // accepted, no reply yet
+	pending int                // bytes of their arguments
+	over    bool               // done was said: no more replies
+}
+
+// cause finds the first reason for the end: closing the connection makes the reader fail with a second one.
+func (s *session) cause(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// lost says of a failed read or write that the connection is gone.
+func lost(err error) error {
+	var v *ViolationError
+	switch {
+	case err == nil, errors.As(err, &v):
+		return err
+	case errors.Is(err, io.EOF):
+		return ErrClosed
+	}
+	return fmt.Errorf("%w: %w", ErrClosed, err)
+}
+
+// handshake waits for hello and sends the job.
+func (s *session) handshake() error {
+	late := fmt.Errorf("%w: no hello within %v", ErrHandshake, s.opts.HandshakeTimeout)
+	timer := time.AfterFunc(s.opts.HandshakeTimeout, func() { s.end(late) })
+	defer timer.Stop()
+	frame, err := readFrame(s.in, min(maxHello, s.opts.MaxFrame))
+	if err != nil {
+		return lost(err)
+	}
+	msg, err := decode(frame)
+	if err != nil {
+		return violation("%v", err)
+	}
+	h, ok := msg.(*hello)
+	switch {
+	case !ok:
+		return violation("the first frame is not hello")
+	case !sameSecret(h.secret, s.opts.Secret):
+		return fmt.Errorf("%w: wrong secret", ErrHandshake)
+	case h.protocol != protocolVersion:
+		return fmt.Errorf("%w: the guest speaks version %d, this program %d", ErrHandshake, h.protocol, protocolVersion)
+	}
+	if !timer.Stop() {
+		return late
+	}
+	s.out.Runtime = strings.ToValidUTF8(clip(h.runtime, 100), "")
+	job, err := jobFrame(s.opts.Job)
+	if err != nil {
+		return fmt.Errorf("encode job: %w", err)
+	}
+	if len(job) > s.opts.MaxFrame {
+		return fmt.Errorf("the script has %d bytes in all; at most %d can be sent", len(job), s.opts.MaxFrame)
+	}
+	s.out.Started = true
+	if err := s.w.write(job); err != nil {
+		return lost(err)
+	}
+	if s.opts.Started != nil {
+		s.opts.Started()
+	}
+	return nil
+}
+
+// sameSecret compares without telling by its time where, or in length, the two differ.
+func sameSecret(got, want string) bool {
+	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// loop reads frames until done, which returns nil.
+func (s *session) loop(ctx context.Context) error {
+	for {
+		frame, err := readFrame(s.in, s.opts.MaxFrame)
+		if err != nil {
+			return lost(err)
+		}
+		msg, err := decode(frame)
+		if err != nil {
+			return violation("%v", err)
+		}
+		switch msg := msg.(type) {
+		case *callMsg:
+			err = s.accept(ctx, msg)
+		case *cancel:
+			err = s.cancel(msg.id)
+		case *done:
+			s.finish(msg)
+			return nil
+		case *hello:
+			err = violation("a second hello")
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// finish ends what is running and says bye. A guest that is already gone does not change what it said before.
+func (s *session) finish(d *done) {
+	s.out.Done, s.out.Result, s.out.Error = true, d.result, d.err
+	s.mu.Lock()
+	s.over = true
+	for _, r := range s.running {
+		r.stop()
+	}
+	s.mu.Unlock()
+	timer := time.AfterFunc(byeTimeout, func() { s.conn.Close() })
+	defer timer.Stop()
+	if err := s.w.write([]byte(`{"type":"bye"}`)); err != nil {
+		s.opts.Logger.Debug("say bye to the guest", "error", err)
+	}
+}

@@ -1,0 +1,69 @@
+// Package call is the vocabulary of one tool call on its way from a script to an upstream: what is asked
+// ([Request]), what comes back ([Result], [Error]), and the shape of every stage in between ([Handler],
+// [Middleware]). It decides nothing.
+package call
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// Request is one call as the script made it. A stage never changes a Request it was given; it passes a copy on.
+type Request struct {
+	// Tool is the tool id as the script sent it: server__tool. Hostile until the lock has confirmed it.
+	Tool string
+	// Server and Name are the configured server and the tool's own name, filled by the stage that looks the id up.
+	Server, Name string
+	// Args is one JSON object, byte for byte as the script sent it.
+	Args json.RawMessage
+}
+
+// Result is what a tool answered.
+type Result struct {
+	// Value is what the script's call returns: structuredContent, else a single text as a JSON string, else the
+	// list of content blocks. Numbers are the upstream's own digits.
+	Value json.RawMessage
+	// Raw is the whole CallToolResult as the upstream sent it.
+	Raw json.RawMessage
+}
+
+// Handler answers a call. Errors that a script may see are *Error; any other is reported to it without detail.
+type Handler func(ctx context.Context, req *Request) (*Result, error)
+
+// Middleware wraps a Handler.
+type Middleware func(Handler) Handler
+
+// Kind sorts errors into the exception types that both client libraries have.
+type Kind string
+
+const (
+	KindTool       Kind = "tool"       // the tool ran and answered isError
+	KindProtocol   Kind = "protocol"   // the upstream answered with a JSON-RPC error, or not as MCP says
+	KindArgument   Kind = "argument"   // refused here: unknown tool, or arguments that do not fit its schema
+	KindDenied     Kind = "denied"     // refused by policy or a person
+	KindTimeout    Kind = "timeout"    // no answer in time
+	KindConnection Kind = "connection" // the upstream could not be reached, or went away
+	KindCancelled  Kind = "cancelled"  // the run ended first
+	KindInternal   Kind = "internal"   // our own fault
+)
+
+// Error is a failed call, in the form that crosses the bridge.
+type Error struct {
+	Kind    Kind   `json:"kind"`
+	Message string `json:"message"`
+	Server  string `json:"server,omitempty"`
+	Tool    string `json:"tool,omitempty"` // the tool id
+	// Content is the content list of a tool error.
+	Content json.RawMessage `json:"content,omitempty"`
+	// Code and Data are those of a JSON-RPC error.
+	Code int             `json:"code,omitempty"`
+	Data json.RawMessage `json:"data,omitempty"`
+}
+
+func (e *Error) Error() string {
+	if e.Tool == "" {
+		return e.Message
+	}
+	return fmt.Sprintf("%s: %s", e.Tool, e.Message)
+}

@@ -1,0 +1,78 @@
+package runner
+
+import (
+	"encoding/json"
+
+	"github.com/mcpgen/mcpgen/runner/bridge"
+)
+
+// Cause says why a run ended.
+type Cause string
+
+const (
+	CauseExit        Cause = "exit"        // the script ended by itself, with whatever exit code
+	CauseError       Cause = "error"       // the script ended by an uncaught error
+	CauseTimeout     Cause = "timeout"     // its time was up
+	CauseMemory      Cause = "memory"      // it used more memory than allowed
+	CauseCPU         Cause = "cpu"         // it used more processor time than allowed
+	CauseProcesses   Cause = "processes"   // it started more processes than allowed
+	CauseInterrupted Cause = "interrupted" // whoever started it ended it
+	CauseBridge      Cause = "bridge"      // what came over its bridge was not the protocol, or the sandbox died
+)
+
+// Exit codes that are not the script's own; those of coreutils timeout(1) and of the shell.
+const (
+	ExitTimeout     = 124
+	ExitRunner      = 125 // mcprun itself could not do its work
+	ExitRefused     = 126 // refused before it ran
+	ExitNoBackend   = 127 // no such sandbox, or no interpreter in it
+	ExitInterrupted = 130
+	ExitKilled      = 137
+)
+
+// Result is what a run came to.
+type Result struct {
+	ExitCode int    `json:"exitCode"`
+	Cause    Cause  `json:"cause"`
+	Message  string `json:"message,omitempty"` // what there is to say about the cause
+	Sandbox  string `json:"sandbox"`
+	Runtime  string `json:"runtime"`
+	// DurationMS is the whole run; StartMS the part until the sandbox was ready for the script.
+	DurationMS float64 `json:"durationMs"`
+	StartMS    float64 `json:"startMs"`
+	// MaxMemoryBytes is the most memory seen; zero where the sandbox can't tell.
+	MaxMemoryBytes int64 `json:"maxMemoryBytes"`
+	// Stdout and Stderr are filled only when Script.Capture is set.
+	Stdout string `json:"stdout"`
+	Stderr string `json:"stderr"`
+	// StdoutCut and StderrCut count the bytes of output beyond the capture limit, which are not in Stdout and Stderr.
+	StdoutCut int64 `json:"stdoutCutBytes,omitempty"`
+	StderrCut int64 `json:"stderrCutBytes,omitempty"`
+	// Value is what the script left as its result; absent when nothing.
+	Value json.RawMessage     `json:"result,omitempty"`
+	Error *bridge.ScriptError `json:"error,omitempty"`
+	// Calls lists the tool calls in the order in which they ended, at most 10,000; CallCount counts all.
+	Calls     []CallRecord `json:"calls"`
+	CallCount int          `json:"callCount"`
+	// Files lists what the script wrote in the workspace.
+	Files  []string `json:"files"`
+	Tokens *Tokens  `json:"tokens,omitempty"`
+}
+
+// Tokens compares what the model reads and writes for this run with what direct tool calls would have cost it: every
+// definition up front, and every argument and result through its context. Counted with the o200k_base encoding.
+type Tokens struct {
+	// Used = Script + Wrappers + Output.
+	Used     int `json:"used"`
+	Script   int `json:"script"`   // the script, written by the model
+	Wrappers int `json:"wrappers"` // the wrapper files of the tools it called, read to write it
+	Output   int `json:"output"`   // stdout and stderr
+	// Direct = Definitions + Arguments + Results.
+	Direct      int `json:"direct"`
+	Definitions int `json:"definitions"` // the definitions of every tool in the tree
+	Arguments   int `json:"arguments"`
+	Results     int `json:"results"`
+	// Saved = Direct − Used; negative when the direct way would have been cheaper.
+	Saved        int     `json:"saved"`
+	SavedPercent float64 `json:"savedPercent"`
+}

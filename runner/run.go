@@ -1,0 +1,173 @@
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/workspace"
+	"github.com/mcpgen/mcpgen/templates"
+)
+
+// DefaultTimeout is a run's time when Script.Timeout is zero.
+const DefaultTimeout = 30 * time.Second
+
+// startTimeout bounds the time from starting a sandbox to its guest's readiness. It is not part of the run's time.
+const startTimeout = 60 * time.Second
+
+var (
+	errTimeout = errors.New("the run's time is up")
+	errStart   = errors.New("the sandbox did not become ready in time")
+)
+
+// Script is one piece of code to run, and how.
+type Script struct {
+	Name     string // shown in errors: a file name without folder
+	Code     string
+	Language sandbox.Language
+	Dir      string   // the folder its relative imports start from; empty: it has none
+	Args     []string // for the script
+
+	Backend   sandbox.Backend
+	Limits    sandbox.Limits // zero fields: defaults
+	Timeout   time.Duration  // zero: DefaultTimeout
+	Workspace string         // created if missing; empty: none, what the script writes vanishes
+
+	Stdin          io.Reader // nil: empty
+	Stdout, Stderr io.Writer // output as it comes; nil: nowhere
+	// Capture keeps output in the Result, up to 8 MiB a stream, and counts tokens.
+	Capture bool
+}
+
+// Run runs one script and returns when nothing of it is left. A script that fails, is killed or runs out of time is
+// a Result; an error says that the run could not be made. When ctx ends, the run ends with CauseInterrupted.
+func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
+	began := time.Now()
+	rt, ok := s.Backend.Runtime(s.Language)
+	if !ok {
+		return nil, &BackendError{Name: s.Backend.Name(), Message: fmt.Sprintf("sandbox %q does not run %s", s.Backend.Name(), s.Language)}
+	}
+	job, err := script.Prepare(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir, Args: s.Args},
+		script.Options{Runtime: rt, Tree: r.opt.Tree})
+	if err != nil {
+		return nil, err
+	}
+	before := workspace.Snapshot{}
+	if s.Workspace != "" {
+		if s.Workspace, err = workspace.Open(s.Workspace); err != nil {
+			return nil, err
+		}
+		if before, err = workspace.Take(s.Workspace); err != nil {
+			return nil, err
+		}
+	}
+	run := &run{script: &s, job: job, runtime: rt, runner: r, usage: &usage{count: s.Capture}, began: began}
+	if s.Capture {
+		run.stdout, run.stderr = &capture{}, &capture{}
+	}
+	if err := run.do(ctx); err != nil {
+		return nil, err
+	}
+	res := run.result(ctx)
+	if s.Workspace != "" {
+		after, err := workspace.Take(s.Workspace)
+		if err != nil {
+			return nil, err
+		}
+		res.Files = workspace.Written(before, after)
+	}
+	return res, nil
+}
+
+// run is the state of one Run.
+type run struct {
+	runner         *Runner
+	script         *Script
+	job            *bridge.Job
+	runtime        sandbox.Runtime
+	usage          *usage
+	stdout, stderr *capture
+	began, ready   time.Time
+
+	cause   error           // why the run's context ended; nil when it did not
+	exit    sandbox.Exit    // how the guest ended
+	outcome *bridge.Outcome // what the script left; never nil after do
+	broken  error           // why the bridge ended early
+}
+
+// do starts the sandbox, serves its bridge and waits for its end.
+func (x *run) do(parent context.Context) error {
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	clock := time.AfterFunc(startTimeout, func() { cancel(errStart) })
+	defer clock.Stop()
+
+	secret := rand.Text()
+	proc, err := x.script.Backend.Start(ctx, sandbox.Spec{
+		ID: "run-" + rand.Text()[:12], Runtime: x.runtime, Args: templates.RuntimeArgs(string(x.runtime)), Guest: templates.Guest(string(x.runtime)), Secret: secret,
+		Tree: x.runner.opt.Tree, Workspace: x.script.Workspace, Limits: x.script.Limits.WithDefaults(),
+		Stdin: x.script.Stdin, Stdout: tee(x.script.Stdout, x.stdout), Stderr: tee(x.script.Stderr, x.stderr),
+	})
+	if err != nil {
+		return fmt.Errorf("start sandbox %q: %w", x.script.Backend.Name(), err)
+	}
+	x.outcome = &bridge.Outcome{}
+	served := x.serve(ctx, proc, secret, func() {
+		x.ready = time.Now()
+		clock.Stop()
+		timeout := x.script.Timeout
+		if timeout == 0 {
+			timeout = DefaultTimeout
+		}
+		clock = time.AfterFunc(timeout, func() { cancel(errTimeout) })
+	})
+	if served != nil && !errors.Is(served, bridge.ErrClosed) {
+		// It broke the protocol, so nothing more is owed to it. A guest that merely closed its end is on its way out,
+		// and its exit code is worth waiting for; the clock still runs.
+		x.broken = served
+		proc.Kill()
+	}
+	exit, err := proc.Wait()
+	x.exit = exit
+	if ctx.Err() != nil {
+		x.cause = context.Cause(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("sandbox %q: %w", x.script.Backend.Name(), err)
+	}
+	if x.ready.IsZero() && x.cause == nil {
+		return x.neverReady(served)
+	}
+	return nil
+}
+
+// serve accepts the guest and answers it until it is gone.
+func (x *run) serve(ctx context.Context, proc sandbox.Process, secret string, ready func()) error {
+	conn, err := proc.Bridge(ctx)
+	if err != nil {
+		return fmt.Errorf("guest did not connect: %w", err)
+	}
+	outcome, err := bridge.Serve(ctx, conn, bridge.Options{
+		Secret: secret, Job: *x.job, Handler: x.runner.handler(x.usage), Logger: x.runner.log, Started: ready,
+	})
+	if outcome != nil {
+		x.outcome = outcome
+	}
+	return err
+}
+
+// neverReady explains a guest that ended before it could take its job, with the end of what it printed.
+func (x *run) neverReady(served error) error {
+	text := ""
+	if x.stderr != nil && len(x.stderr.data) > 0 {
+		text = ": " + string(x.stderr.data[max(0, len(x.stderr.data)-500):])
+	}
+	return &BackendError{Name: x.script.Backend.Name(), Message: fmt.Sprintf("sandbox %q: the %s guest ended with code %d before the script could start (%v)%s",
+		x.script.Backend.Name(), x.runtime, x.exit.Code, served, text)}
+}

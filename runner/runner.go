@@ -1,0 +1,61 @@
+// Package runner runs one script in a sandbox, with a bridge back to the real MCP servers. Start with [New] and
+// [Runner.Run]. [chain.go] says what happens to each call on its way out. The package names no concrete sandbox and
+// no concrete server: both are handed in.
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/schema"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+)
+
+// Upstreams makes calls to configured servers by their key. *upstream.Pool is one.
+type Upstreams interface {
+	Call(ctx context.Context, server, tool string, args json.RawMessage) (*upstream.CallResult, error)
+}
+
+// Options are a Runner's settings. The zero value runs scripts that call no tools.
+type Options struct {
+	// Tree is the absolute path of the generated folder. Empty: there is none, and every call is refused.
+	Tree string
+	// Upstreams makes the calls. Nil: every call is refused.
+	Upstreams Upstreams
+	// Logger receives diagnostics. Nil discards them.
+	Logger *slog.Logger
+}
+
+// Runner runs scripts against one tree. It is safe for concurrent use.
+type Runner struct {
+	opt     Options
+	log     *slog.Logger
+	catalog *catalog.Catalog
+	lock    *catalog.Lock // nil: there is no tree
+
+	mu         sync.Mutex
+	validators map[string]*schema.Validator // by tool id; nil where the schema can't be compiled
+}
+
+// New reads the tree's catalog. A tree without one is an error that says how to make it.
+func New(opt *Options) (*Runner, error) {
+	if opt == nil {
+		opt = &Options{}
+	}
+	r := &Runner{opt: *opt, log: opt.Logger, catalog: &catalog.Catalog{}, validators: map[string]*schema.Validator{}}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	if opt.Tree == "" {
+		return r, nil
+	}
+	cat, lock, err := catalog.LoadTree(opt.Tree)
+	if err != nil {
+		return nil, err
+	}
+	r.catalog, r.lock = cat, lock
+	return r, nil
+}

@@ -1,0 +1,96 @@
+package script
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// Error says that a script cannot be run as it is. Its exit code is 1, that of a script which fails to load.
+type Error struct {
+	Problems []Problem // at least one, at most 20
+}
+
+// Problem is one thing that is wrong, and where.
+type Problem struct {
+	File         string
+	Line, Column int // from 1; zero when the problem has no place
+	Text         string
+	Source       string // the line, when it is known
+	Notes        []string
+}
+
+func (e *Error) Error() string {
+	texts := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		texts[i] = p.String()
+	}
+	return strings.Join(texts, "\n")
+}
+
+// ExitCode is 1.
+func (e *Error) ExitCode() int { return 1 }
+
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d", p.Line)
+		if p.Column > 0 {
+			fmt.Fprintf(&b, ":%d", p.Column)
+		}
+	}
+	fmt.Fprintf(&b, ": %s", p.Text)
+	if p.Source != "" {
+		fmt.Fprintf(&b, "\n    %s", p.Source)
+		if p.Column > 0 && p.Column <= len(p.Source)+1 {
+			fmt.Fprintf(&b, "\n    %s^", blank(p.Source[:p.Column-1]))
+		}
+	}
+	for _, n := range p.Notes {
+		fmt.Fprintf(&b, "\n  %s", n)
+	}
+	return b.String()
+}
+
+// blank replaces everything but tabs by spaces, so that a caret below the line stands in the right place.
+func blank(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return r
+		}
+		return ' '
+	}, s)
+}
+
+// maxProblems bounds how many problems are reported.
+const maxProblems = 20
+
+// fromMessages turns the bundler's messages into problems.
+func fromMessages(name string, messages []api.Message) *Error {
+	e := &Error{}
+	for _, m := range messages[:min(len(messages), maxProblems)] {
+		p := Problem{File: name, Text: m.Text}
+		if l := m.Location; l != nil {
+			p.File, p.Line, p.Column, p.Source = shownName(l.Namespace, l.File), l.Line, l.Column+1, l.LineText
+			if len(p.Source) > 200 {
+				p.Source = ""
+			}
+		}
+		for _, n := range m.Notes {
+			p.Notes = append(p.Notes, n.Text)
+		}
+		e.Problems = append(e.Problems, p)
+	}
+	return e
+}
+
+// shownName is a file as a person knows it: wrappers below servers/, own files by their name.
+func shownName(namespace, file string) string {
+	file = strings.TrimPrefix(file, namespace+":")
+	if namespace == treeNamespace {
+		return "servers/" + file
+	}
+	return file
+}

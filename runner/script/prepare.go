@@ -1,0 +1,80 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// MaxSize is the largest script, in bytes.
+const MaxSize = 1 << 20
+
+// Source is a script as a person or an agent wrote it.
+type Source struct {
+	Name     string // a file name without folder; shown in errors
+	Code     string
+	Language sandbox.Language
+	Dir      string   // absolute folder that relative imports start from; empty: it has none
+	Args     []string // for the script
+}
+
+// Options say what a script is prepared for.
+type Options struct {
+	Runtime sandbox.Runtime
+	Tree    string // absolute folder of the generated tree; empty: there is none
+}
+
+// Prepare makes the job. Errors in the script are an *Error.
+func Prepare(ctx context.Context, src Source, opt Options) (*bridge.Job, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := check(src); err != nil {
+		return nil, err
+	}
+	job := &bridge.Job{Language: string(src.Language), Name: src.Name, Code: src.Code, Args: src.Args}
+	if job.Args == nil {
+		job.Args = []string{}
+	}
+	if src.Language == sandbox.LangPython {
+		job.Code = strings.TrimPrefix(src.Code, "\ufeff")
+		return job, nil
+	}
+	code, err := bundle(src, opt)
+	if err != nil {
+		return nil, err
+	}
+	job.Code = code
+	return job, nil
+}
+
+// check refuses what no interpreter could read.
+func check(src Source) error {
+	switch {
+	case len(src.Code) > MaxSize:
+		return &Error{Problems: []Problem{{File: src.Name, Text: fmt.Sprintf("the script has %d bytes; at most %d are allowed", len(src.Code), MaxSize)}}}
+	case !utf8.ValidString(src.Code):
+		return &Error{Problems: []Problem{{File: src.Name, Line: lineOf(src.Code, invalidAt(src.Code)), Text: "the script is not UTF-8"}}}
+	case strings.ContainsRune(src.Code, 0):
+		return &Error{Problems: []Problem{{File: src.Name, Line: lineOf(src.Code, strings.IndexByte(src.Code, 0)), Text: "the script contains a NUL character"}}}
+	}
+	return nil
+}
+
+// invalidAt is the offset of the first byte that is not UTF-8.
+func invalidAt(s string) int {
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
+				return i
+			}
+		}
+	}
+	return len(s)
+}
+
+func lineOf(s string, offset int) int { return strings.Count(s[:offset], "\n") + 1 }

@@ -1,0 +1,66 @@
+package runner
+
+import (
+	"math"
+	"os"
+
+	"github.com/mcpgen/mcpgen/gen/tokens"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// countTokens fills in what the run cost beside what it would have cost. output is what the script printed.
+func (r *Runner) countTokens(s *Script, u *usage, output ...string) *Tokens {
+	u.counting.Wait()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	t := &Tokens{Script: tokens.Count(s.Code), Wrappers: r.wrapperTokens(s.Language, u.calls), Arguments: u.arguments, Results: u.results}
+	for _, text := range output {
+		t.Output += tokens.Count(text)
+	}
+	for _, server := range r.catalog.Servers {
+		for _, tool := range server.Tools {
+			t.Definitions += tokens.Count(string(tool.Raw))
+		}
+	}
+	t.Used = t.Script + t.Wrappers + t.Output
+	t.Direct = t.Definitions + t.Arguments + t.Results
+	t.Saved = t.Direct - t.Used
+	if t.Direct > 0 {
+		t.SavedPercent = math.Round(1000*float64(t.Saved)/float64(t.Direct)) / 10
+	}
+	return t
+}
+
+// wrapperTokens counts the wrapper files of the tools that were called, each once.
+func (r *Runner) wrapperTokens(lang sandbox.Language, calls []CallRecord) int {
+	if r.lock == nil {
+		return 0
+	}
+	root, err := os.OpenRoot(r.opt.Tree)
+	if err != nil {
+		return 0
+	}
+	defer root.Close()
+	seen := map[string]bool{}
+	sum := 0
+	for _, c := range calls {
+		if seen[c.Tool] {
+			continue
+		}
+		seen[c.Tool] = true
+		text, err := root.ReadFile(r.wrapperFile(c.Tool, lang))
+		if err == nil {
+			sum += tokens.Count(string(text))
+		}
+	}
+	return sum
+}
+
+// wrapperFile is the path, below the tree, of a tool's wrapper in a language; empty when there is none.
+func (r *Runner) wrapperFile(id string, lang sandbox.Language) string {
+	server, tool, ok := r.catalog.Lookup(id)
+	if !ok {
+		return ""
+	}
+	return r.lock.Servers[server.Key].Tools[tool.Name].Names[string(lang)].File
+}

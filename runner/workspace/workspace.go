@@ -1,0 +1,108 @@
+// Package workspace prepares the folder that a script may write to, and tells what a run changed in it.
+// Start with [Open]. It never follows a symbolic link that a script left behind and never reads a file's contents.
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// maxEntries bounds how many entries a Snapshot looks at; a workspace with more reports only those.
+const maxEntries = 20_000
+
+// maxDepth bounds how deep a Snapshot descends.
+const maxDepth = 32
+
+// Open makes sure that dir is a folder, creating it and its parents with mode 0700 where missing, and returns its
+// absolute path with symbolic links resolved.
+func Open(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("workspace %q: %w", dir, err)
+	}
+	if err := os.MkdirAll(abs, 0o700); err != nil {
+		return "", fmt.Errorf("create workspace: %w", err)
+	}
+	abs, err = filepath.EvalSymlinks(abs)
+	if err != nil {
+		return "", fmt.Errorf("workspace %q: %w", dir, err)
+	}
+	return abs, nil
+}
+
+// Snapshot is what a workspace held at one moment.
+type Snapshot map[string]entry
+
+type entry struct {
+	size  int64
+	mtime time.Time
+}
+
+// Take records the regular files below dir, leaving out the top-level folder named servers, where the tree is shown.
+// Folders that cannot be read are passed over: a script may have locked them.
+func Take(dir string) (Snapshot, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read workspace: %w", err)
+	}
+	defer root.Close()
+	snap := Snapshot{}
+	seen := 0
+	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if seen++; seen > maxEntries {
+			return fs.SkipAll
+		}
+		if err != nil {
+			if path == "." {
+				return err
+			}
+			return nil
+		}
+		if d.IsDir() {
+			if path == "servers" || depth(path) > maxDepth {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			return nil
+		}
+		if err != nil {
+			return nil
+		}
+		snap[path] = entry{info.Size(), info.ModTime()}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read workspace: %w", err)
+	}
+	return snap, nil
+}
+
+func depth(path string) int {
+	n := 0
+	for _, c := range path {
+		if c == '/' {
+			n++
+		}
+	}
+	return n
+}
+
+// Written lists the files that are new or changed in after, sorted, with slashes.
+func Written(before, after Snapshot) []string {
+	var out []string
+	for path, e := range after {
+		if old, ok := before[path]; !ok || old.size != e.size || !old.mtime.Equal(e.mtime) {
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
