@@ -1,0 +1,36 @@
+# `make help` lists the targets. Nothing is assumed but Go; `make test` installs what else it needs (Debian, as root).
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+BIN := bin
+GOFLAGS_BUILD := -trimpath
+export CGO_ENABLED ?= 0
+
+.PHONY: help build demo test bench generate lint image clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+
+build: ## build bin/mcpgen, bin/mcprun and bin/mcpdemo
+	go build $(GOFLAGS_BUILD) -o $(BIN)/ ./cmd/mcpgen ./cmd/mcprun ./cmd/mcpdemo
+
+demo: build ## sync the demo servers, run a TypeScript and a Python example, show what that saved (needs Go only)
+	@sh examples/demo.sh
+
+test: ## pass every test, installing and starting what it needs: Docker, node, python3, npm packages, the image
+	bash .ci/test
+
+bench: build ## measure and compare; BENCH_JSON=FILE writes one JSON object a line as well
+	bash .ci/bench
+
+generate: build ## make the checked-in servers/ tree anew from the demo servers
+	$(BIN)/mcpgen sync
+
+lint: ## gofmt, go vet, staticcheck, govulncheck
+	bash .ci/lint
+
+image: ## build the sandbox image from Debian packages, without a registry
+	go run ./runner/sandbox/docker/internal/mkimage
+
+clean: ## remove what was built
+	rm -rf $(BIN) build
