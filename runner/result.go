@@ -69,7 +69,7 @@ type Tokens struct {
 	Output   int `json:"output"`   // stdout and stderr
 	// Direct = Definitions + Arguments + Results.
 	Direct      int `json:"direct"`
-	Definitions int `json:"definitions"` // the definitions of every tool in the tree
+	Definitions int `json:"definitions"` // name, description and input schema of every tool in the tree
 	Arguments   int `json:"arguments"`
 	Results     int `json:"results"`
 	// Saved = Direct − Used; negative when the direct way would have been cheaper.

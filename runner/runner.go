@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/schema"
@@ -25,6 +26,8 @@ type Options struct {
 	Tree string
 	// Upstreams makes the calls. Nil: every call is refused.
 	Upstreams Upstreams
+	// CallTimeouts bound one call to a server, by its key. A server without one is bounded by the run alone.
+	CallTimeouts map[string]time.Duration
 	// Logger receives diagnostics. Nil discards them.
 	Logger *slog.Logger
 }

@@ -15,6 +15,11 @@ func (r *Runner) callUpstream(ctx context.Context, req *call.Request) (*call.Res
 	if r.opt.Upstreams == nil {
 		return nil, &call.Error{Kind: call.KindConnection, Server: req.Server, Tool: req.Tool, Message: "no servers are configured; mcprun reads them from .mcp.json"}
 	}
+	if d := r.opt.CallTimeouts[req.Server]; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
 	res, err := r.opt.Upstreams.Call(ctx, req.Server, req.Name, req.Args)
 	if err != nil {
 		return nil, callError(ctx, req, err)

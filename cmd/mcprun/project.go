@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,7 @@ type project struct {
 	tree      string // absolute; empty: there is none
 	workspace string // where scripts write unless told otherwise
 	upstreams runner.Upstreams
+	timeouts  map[string]time.Duration // of one call, by server
 	log       *slog.Logger
 	close     func() error
 }
@@ -56,6 +58,10 @@ func (o *projectOptions) open(app *cli.App, stderr io.Writer) (*project, error) 
 	base, out := app.Dir, config.DefaultOut
 	if cfg != nil {
 		base, out = filepath.Dir(cfg.Path), cfg.Settings.Out
+		p.timeouts = map[string]time.Duration{}
+		for key, s := range cfg.Settings.Servers {
+			p.timeouts[key] = s.Timeout
+		}
 		if p.upstreams, p.close, err = connect(app, cfg, base, p.log, o.debug); err != nil {
 			return nil, err
 		}
@@ -97,7 +103,7 @@ func connect(app *cli.App, cfg *config.Config, dir string, log *slog.Logger, deb
 		Logger: log, ClientName: "mcprun", ClientVersion: cli.Version(),
 	}
 	if debug {
-		opt.Stderr = func(server string) io.Writer { return &prefixed{w: app.Stderr, prefix: server + ": "} }
+		opt.Stderr = cli.Prefixed(app.Stderr)
 	}
 	pool := upstream.NewPool(cfg.Servers, opt)
 	return pool, pool.Close, nil
@@ -125,24 +131,4 @@ func (o *projectOptions) findTree(app *cli.App, base, out string) (string, error
 		return "", &cli.UsageError{Err: fmt.Errorf("the tree %q is not a folder", dir)}
 	}
 	return "", &cli.UsageError{Err: fmt.Errorf("find the tree: %w", err)}
-}
-
-// prefixed writes each line of what it is given behind a prefix, cleaned.
-type prefixed struct {
-	w      io.Writer
-	prefix string
-}
-
-func (p *prefixed) Write(b []byte) (int, error) {
-	if _, err := fmt.Fprintf(p.w, "%s%s\n", cli.CleanLine(p.prefix), cli.CleanLine(string(trimNewline(b)))); err != nil {
-		return 0, err
-	}
-	return len(b), nil
-}
-
-func trimNewline(b []byte) []byte {
-	for len(b) > 0 && (b[len(b)-1] == '\n' || b[len(b)-1] == '\r') {
-		b = b[:len(b)-1]
-	}
-	return b
 }

@@ -72,7 +72,7 @@ func (o *runOptions) run(ctx context.Context) error {
 	}
 	swept := sweep(ctx, choice.Backend)
 	defer swept()
-	r, err := runner.New(&runner.Options{Tree: project.tree, Upstreams: project.upstreams, Logger: project.log})
+	r, err := runner.New(&runner.Options{Tree: project.tree, Upstreams: project.upstreams, CallTimeouts: project.timeouts, Logger: project.log})
 	if err != nil {
 		return err
 	}

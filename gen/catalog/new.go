@@ -16,13 +16,16 @@ func Dirs(keys []string) map[string]string {
 	sorted := slices.Clone(keys)
 	slices.Sort(sorted)
 	sorted = slices.Compact(sorted)
-	dirs := ident.Unique(sorted, ident.Snake, ident.ReservedDir)
+	dirs := ident.Unique(sorted, ident.Snake, reservedDir)
 	byKey := make(map[string]string, len(sorted))
 	for i, key := range sorted {
 		byKey[key] = dirs[i]
 	}
 	return byKey
 }
+
+// reservedDir adds to the names that no tree can use the one whose stored list would be the lock.
+func reservedDir(name string) bool { return ident.ReservedDir(name) || StoredPath(name) == LockPath }
 
 // New sorts servers and tools and fills in folders and tool ids, each unique. A server whose Dir is set keeps it. It
 // takes ownership of servers. Two servers of one key or one folder are an error.

@@ -174,6 +174,15 @@ func TestDirsDependOnTheWholeConfiguration(t *testing.T) {
 	}
 }
 
+// The stored list of a server must not be the lock.
+func TestServerCalledLock(t *testing.T) {
+	for key, dir := range Dirs([]string{"lock", "Lock", "lock.next"}) {
+		if p := StoredPath(dir); p == LockPath || p == PendingPath {
+			t.Errorf("server %q would be stored in %s", key, p)
+		}
+	}
+}
+
 func FuzzNewServer(f *testing.F) {
 	f.Add([]byte(`{"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`))
 	f.Add([]byte(`null`))

@@ -10,9 +10,9 @@ import (
 
 // fieldText is what is said of a property: its description, or a title that says more than its name, and its limits.
 func fieldText(name string, d ir.Doc, t ir.Type, lang language) string {
-	text := strings.TrimSpace(cut(d.Description, maxDoc))
+	text := body(d.Description)
 	if text == "" && !sameWords(d.Title, name) {
-		text = strings.TrimSpace(cut(d.Title, maxDoc))
+		text = body(d.Title)
 	}
 	limits := slices.DeleteFunc(slices.Clone(d.Limits), func(l string) bool { return repeats(text, l) })
 	if lang == typeScript && isInteger(t) && !bounded(limits) {
@@ -60,15 +60,16 @@ func sameWords(a, b string) bool {
 	return a == "" || squash(a) == squash(b)
 }
 
-// toolText is what is said of a tool: title, description, hints, and its own name where the function's hides it.
+// body is one text as it stands in documentation, without the indentation it had where it was written.
+func body(text string) string { return strings.Join(tidy(cut(text, maxDoc)), "\n") }
+
+// toolText is what is said of a tool: description, else title; hints, and its own name where the function's hides it.
 func toolText(t Tool, function string) string {
 	var parts []string
-	description := strings.TrimSpace(t.Description)
-	if title := strings.TrimSpace(t.Title); !sameWords(title, t.Name) && !strings.Contains(description, title) {
-		parts = append(parts, cut(title, maxDoc))
-	}
-	if description != "" {
-		parts = append(parts, cut(description, maxDoc))
+	if description := body(t.Description); description != "" {
+		parts = append(parts, description)
+	} else if !sameWords(t.Title, t.Name) {
+		parts = append(parts, body(t.Title))
 	}
 	if !sameWords(t.Name, function) {
 		parts = append(parts, "Tool name: "+quote(typeScript, cut(t.Name, 200)))

@@ -24,6 +24,7 @@ type pyPrinter struct {
 	names    map[string]string // of definitions
 	state    map[string]defState
 	forward  bool // a type was used before its declaration
+	depth    int  // of intersections being printed
 	rootUsed bool
 	rootDone bool
 }
@@ -116,15 +117,31 @@ func (p *pyPrinter) expr(t ir.Type, hint string) string {
 	case ir.Union:
 		return p.union(t.Members, hint)
 	case ir.Intersection:
-		flat := flatten(p.schema, t)
-		if _, still := flat.(ir.Intersection); still {
-			return "object"
-		}
-		return p.expr(flat, hint)
+		return p.flattened(t, hint)
 	case ir.Ref:
 		return p.ref(t)
 	}
 	return "object"
+}
+
+const (
+	// maxFlatten is how many intersections may be inside each other; recursive ones have no end.
+	maxFlatten = 4
+	// maxClasses bounds what intersections can multiply a schema to.
+	maxClasses = 400
+)
+
+func (p *pyPrinter) flattened(t ir.Intersection, hint string) string {
+	if p.depth >= maxFlatten || len(p.declarations) >= maxClasses {
+		return "object"
+	}
+	p.depth++
+	defer func() { p.depth-- }()
+	flat := flatten(p.schema, t)
+	if _, still := flat.(ir.Intersection); still {
+		return "object"
+	}
+	return p.expr(flat, hint)
 }
 
 func (p *pyPrinter) list(elem ir.Type, hint string) string {
@@ -231,12 +248,11 @@ func (p *pyPrinter) declare(name string, t ir.Type, doc string) {
 	before := p.forward
 	p.forward = false
 	text := p.expr(t, name+"Item")
-	annotation := ""
 	if p.forward {
-		text, annotation = pyLater(text), ": TypeAlias"
+		text = pyLater(text)
 	}
 	p.forward = p.forward || before
-	line := name + p.place(annotation) + " = " + p.place(text)
+	line := name + p.place(": TypeAlias") + " = " + p.place(text)
 	if comments := comment(python, doc); len(comments) > 0 {
 		line = "# " + strings.Join(comments, "\n# ") + "\n" + line
 	}
@@ -264,8 +280,8 @@ func (p *pyPrinter) object(t ir.Object, hint string) string {
 		return p.mapping("object")
 	}
 	name := hint
-	if hint == p.root && p.rootIsObject() && !p.rootDone {
-		p.rootDone = true // the root's own name is kept for it
+	if hint == p.root && !p.rootDone && (p.rootIsObject() || !refersToRoot(p.schema)) {
+		p.rootDone = true // the root's own name was kept for it
 	} else {
 		name = p.types.name(hint)
 	}
@@ -279,6 +295,17 @@ func (p *pyPrinter) object(t ir.Object, hint string) string {
 func (p *pyPrinter) rootIsObject() bool {
 	_, ok := flatten(p.schema, p.schema.Root).(ir.Object)
 	return ok
+}
+
+// refersToRoot reports whether any type of s names its root.
+func refersToRoot(s *ir.Schema) bool {
+	found := false
+	visit := func(t ir.Type) { found = found || strings.Contains(ir.Key(t), ir.Key(ir.Ref{})) }
+	visit(s.Root)
+	for _, def := range s.Defs {
+		visit(def.Type)
+	}
+	return found
 }
 
 // class declares a TypedDict.

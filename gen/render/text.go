@@ -70,16 +70,19 @@ func defusePython(line string) string {
 	return strings.Join(parts, "#")
 }
 
-// docstring escapes lines of comment for a Python string between three quotation marks.
+// docstring escapes lines of comment for a Python string between three quotation marks. Of quotation marks it escapes
+// those that could help to end it: in a row, or at the end of a line.
 func docstring(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
-		line = strings.ReplaceAll(line, `\`, `\\`)
-		line = strings.ReplaceAll(line, `"""`, `\"\"\"`)
-		if strings.HasSuffix(line, `"`) {
-			line = line[:len(line)-1] + `\"`
+		var b strings.Builder
+		for j := 0; j < len(line); j++ {
+			if line[j] == '\\' || (line[j] == '"' && (j+1 == len(line) || line[j+1] == '"')) {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(line[j])
 		}
-		out[i] = line
+		out[i] = b.String()
 	}
 	return out
 }

@@ -65,7 +65,7 @@ func (target tsTarget) server(t tree.Tree, s Server) (map[string]Names, error) {
 const maxSummary = 120
 
 func (tsTarget) tool(tool Tool, function string) tsTool {
-	base := strings.ToUpper(function[:1]) + function[1:]
+	base := ident.Pascal(function)
 	types := newAllocator(tsGlobals...)
 	types.taken[function] = true
 	inputName, outputName := types.name(base+"Input"), types.name(base+"Output")

@@ -53,6 +53,10 @@ func Compile(raw json.RawMessage) (*Validator, error) {
 		if first == nil {
 			first = err
 		}
+		var loop jsonschema.InfiniteLoopError
+		if errors.As(err, &loop) { // an older dialect may not see it, for not knowing the keyword
+			break
+		}
 	}
 	return nil, fmt.Errorf("compile schema: %w", first)
 }

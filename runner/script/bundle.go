@@ -1,12 +1,20 @@
 package script
 
 import (
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
+
+// tsconfig stands for any tsconfig.json: none is read.
+const tsconfig = `{"compilerOptions":{"verbatimModuleSyntax":false}}`
 
 // bundle turns a script and what it imports into one ES module with an inline source map.
 func bundle(src Source, opt Options) (string, error) {
@@ -14,6 +22,9 @@ func bundle(src Source, opt Options) (string, error) {
 	defer files.close()
 	if err := files.open(src.Dir, opt.Tree); err != nil {
 		return "", err
+	}
+	if found := unsafe(src.Code, loaderOf(src.Name)); len(found) > 0 {
+		return "", fromMessages(src.Name, inModule(found, "", src.Name))
 	}
 	res := api.Build(api.BuildOptions{
 		Stdin:         &api.StdinOptions{Contents: src.Code, Sourcefile: src.Name, Loader: loaderOf(src.Name)},
@@ -25,15 +36,28 @@ func bundle(src Source, opt Options) (string, error) {
 		Platform:      api.PlatformNeutral,
 		Target:        api.ES2023,
 		Sourcemap:     api.SourceMapInline,
-		TsconfigRaw:   `{"compilerOptions":{"verbatimModuleSyntax":false}}`,
+		TsconfigRaw:   tsconfig,
 		Charset:       api.CharsetUTF8,
 		LogLevel:      api.LogLevelSilent,
 		Plugins:       []api.Plugin{files.plugin()},
+		Define:        places(src.Name),
 	})
 	if len(res.Errors) > 0 {
 		return "", fromMessages(src.Name, res.Errors)
 	}
 	return string(res.OutputFiles[0].Contents), nil
+}
+
+// places answers where a script lies and whether it is the one that was started, as if it ran from the workspace:
+// guests run it from somewhere else, and without an answer code below `require.main === module` would silently not run.
+func places(name string) map[string]string {
+	file := strconv.Quote(path.Join(sandbox.WorkspaceDir, name))
+	dir := strconv.Quote(sandbox.WorkspaceDir)
+	address := strconv.Quote((&url.URL{Scheme: "file", Path: path.Join(sandbox.WorkspaceDir, name)}).String())
+	return map[string]string{
+		"import.meta.url": address, "import.meta.filename": file, "import.meta.dirname": dir, "import.meta.main": "true",
+		"__filename": file, "__dirname": dir, "require.main": "module",
+	}
 }
 
 // nowhere is the bundler's working directory. It reads nothing there: the plugin answers for every import.

@@ -53,6 +53,8 @@ func (f *files) plugin() api.Plugin {
 		b.OnResolve(api.OnResolveOptions{Filter: ".*"}, f.resolve)
 		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: treeNamespace}, load(f.tree))
 		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: scriptNamespace}, load(f.script))
+		// Whatever else the bundler finds by itself, it is not to read.
+		b.OnLoad(api.OnLoadOptions{Filter: ".*"}, refuseFiles)
 	}}
 }
 
@@ -71,6 +73,9 @@ func load(root *os.Root) func(api.OnLoadArgs) (api.OnLoadResult, error) {
 			return api.OnLoadResult{}, err
 		}
 		contents := string(text)
+		if found := unsafe(contents, loaderOf(a.Path)); len(found) > 0 {
+			return api.OnLoadResult{Errors: inModule(found, a.Namespace, a.Path)}, nil
+		}
 		return api.OnLoadResult{Contents: &contents, Loader: loaderOf(a.Path)}, nil
 	}
 }

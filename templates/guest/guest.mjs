@@ -318,6 +318,8 @@ class Stacks {
     if (at < 0) return;
     try {
       this.#sources = JSON.parse(Buffer.from(this.#code.slice(at + marker.length), "base64").toString("utf8"));
+      // Modules of the tree and files beside the script are marked as such; shown are paths as a person knows them.
+      this.#sources.sources = this.#sources.sources.map((name) => name.replace(/^servers:/, "servers/").replace(/^script:/, ""));
       this.#map = new SourceMap(this.#sources);
     } catch {
       // Without a map the positions are those of the bundle.

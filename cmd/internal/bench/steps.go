@@ -186,7 +186,9 @@ func (b *bench) syncs(ctx context.Context) error {
 	var slowest, whole []float64
 	for range parallelRuns {
 		start := time.Now()
-		rep, err := gen.Sync(ctx, gen.Options{Config: filepath.Join(b.root, ".mcp.json"), Out: dir, Lookup: os.LookupEnv})
+		rep, err := gen.Sync(ctx, gen.Options{
+			Config: filepath.Join(b.root, ".mcp.json"), Out: dir, Lister: gen.UpstreamLister(gen.UpstreamOptions{LookupEnv: os.LookupEnv}),
+		})
 		if err != nil {
 			return err
 		}

@@ -142,11 +142,21 @@ func TestProcessState(t *testing.T) {
 	}
 }
 
-// programs are the places outside of cmd that are a process of their own: packages by pattern, or single files.
+// programs are the places outside of cmd that are, or begin, a process of their own: packages by pattern, or files.
 func programs() []string {
 	return []string{
 		"runner/sandbox/docker/internal/mkimage",
-		"gen/upstream/upstreamtest", // tests run themselves as servers
+		// The child that a sandbox starts as a second process of the same program: it knows itself by its arguments,
+		// and its standard streams are its channel to the host.
+		"runner/sandbox/internal/jail/init_linux.go",
+		"runner/sandbox/embedded/child.go",
+		"runner/sandbox/embedded/guest.go",
+		"runner/sandbox/embedded/guest_32bit.go",
+		"runner/sandbox/embedded/plain_unix.go",
+		"runner/sandbox/embedded/plain_windows.go",
+		// Helpers of tests, which run the test binary again as a server or look at their own environment.
+		"gen/upstream/upstreamtest",
+		"runner/sandbox/sandboxtest",
 	}
 }
 

@@ -1,7 +1,8 @@
 // Package docker runs guests in hardened containers of a local Docker Engine: no network, a read-only root, no
 // capabilities, no new privileges, an unprivileged user, a system call allow list of its own (seccomp.json), and limits
 // on memory, processors, processes, descriptors and file sizes. What is writable is the workspace and a /tmp of bounded
-// size. A guest reaches its host through one unix socket, which accepts one connection and is then gone.
+// size. A guest reaches its host through one unix socket, which accepts one connection and is then gone; enter.py makes
+// the connection before the guest program starts, and sees to it that no other can be made.
 //
 // Start with [New]. The image is the one that image.lock.json pins and nothing else, unless the caller names another:
 // an image that merely has the same name is not run. Engines that cannot bound memory and processes are refused, and
@@ -35,6 +36,9 @@ const nobody = 65534
 
 //go:embed seccomp.json
 var seccompProfile string
+
+//go:embed enter.py
+var enterProgram []byte
 
 // Options say which engine and image to use, and as whom guests run.
 type Options struct {

@@ -62,6 +62,10 @@ attempt("inet6", lambda: socket.socket(socket.AF_INET6, socket.SOCK_DGRAM))
 attempt("netlink", lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW))
 attempt("packet", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
 attempt("vsock", lambda: socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM))
+attempt("unix datagram", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+attempt("pair of datagrams", lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))
+attempt("bind", lambda: socket.socket(socket.AF_UNIX).bind("/tmp/s"))
+attempt("connect", lambda: socket.socket(socket.AF_UNIX).connect("/workspace/host.sock"))
 attempt("dns", lambda: socket.getaddrinfo("example.com", 80))
 attempt("localhost", lambda: socket.create_connection(("localhost", 80)))
 out["interfaces"] = ",".join(sorted(l.split(":")[0].strip() for l in open("/proc/net/dev") if ":" in l))
@@ -72,6 +76,11 @@ print(json.dumps(out))
 	for _, family := range []string{"inet", "inet6", "netlink", "packet", "vsock"} {
 		if got[family] != "OSError 97" { // EAFNOSUPPORT
 			t.Errorf("a socket of family %s: %s", family, got[family])
+		}
+	}
+	for _, what := range []string{"unix datagram", "pair of datagrams", "bind", "connect"} {
+		if got[what] != "PermissionError 1" {
+			t.Errorf("%s: %s", what, got[what])
 		}
 	}
 	if got["dns"] == "ok" || got["localhost"] == "ok" {
@@ -204,7 +213,7 @@ func TestEnvironmentIsOurs(t *testing.T) {
 	} {
 		got := report[map[string]string](t, newGuest(t, rt, code), b)
 		want := map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "HOSTNAME": "sandbox",
-			"MCPRUN_BRIDGE": "unix:/run/mcprun/s", "MCPRUN_SECRET": "not to be guessed"}
+			"MCPRUN_BRIDGE": "fd:3", "MCPRUN_SECRET": "not to be guessed"}
 		for k, v := range got {
 			if want[k] != v && k != "LC_CTYPE" { // Python's own
 				t.Errorf("%s: %s=%q", rt, k, v)
@@ -218,7 +227,7 @@ func TestNothingOfTheHostIsSeen(t *testing.T) {
 	g := newGuest(t, sandbox.Python, `
 import json, os
 print(json.dumps({
-  "root": sorted(os.listdir("/")), "run": sorted(os.listdir("/run")), "procs": len([p for p in os.listdir("/proc") if p.isdigit()]),
+  "root": sorted(os.listdir("/")), "run": sorted(os.listdir("/run")), "secret": "MCPRUN" in open("/proc/1/environ").read(), "procs": len([p for p in os.listdir("/proc") if p.isdigit()]),
   "dev": sorted(os.listdir("/dev")), "host": os.uname().nodename, "fds": sorted(int(f) for f in os.listdir("/proc/self/fd"))[:-1],
   "bin": sorted(os.listdir("/usr/bin") + os.listdir("/usr/local/bin") + os.listdir("/usr/sbin")),
 }))`)
@@ -227,6 +236,7 @@ print(json.dumps({
 		Procs               int
 		Host                string
 		Fds                 []int
+		Secret              bool
 	}
 	got := report[result](t, g, b)
 	if want := []string{".dockerenv", "bin", "dev", "etc", "lib", "lib64", "mcp", "proc", "run", "sbin", "sys", "tmp", "usr", "workspace"}; !slices.Equal(got.Root, want) {
@@ -241,10 +251,14 @@ print(json.dumps({
 	if got.Procs != 2 { // init and the guest
 		t.Errorf("%d processes are seen", got.Procs)
 	}
+	if got.Secret {
+		t.Error("the secret is in the first process's environment")
+	}
 	if got.Host != "sandbox" {
 		t.Errorf("the host name is %q", got.Host)
 	}
-	if !slices.Equal(got.Fds, []int{0, 1, 2}) {
+	// The last is the bridge.
+	if !slices.Equal(got.Fds, []int{0, 1, 2, 3}) {
 		t.Errorf("open descriptors: %v", got.Fds)
 	}
 	for _, d := range got.Dev {
@@ -321,7 +335,7 @@ print("answer", f())
 // What the engine was told, seen through another client.
 func TestContainerSettings(t *testing.T) {
 	b := newBackend(t)
-	g := newGuest(t, sandbox.Python, `import os, socket; s = socket.socket(socket.AF_UNIX); s.connect(os.environ["MCPRUN_BRIDGE"].removeprefix("unix:")); s.recv(1)`)
+	g := newGuest(t, sandbox.Python, `import os, socket; s = socket.socket(fileno=int(os.environ["MCPRUN_BRIDGE"].removeprefix("fd:"))); s.recv(1)`)
 	g.Workspace, g.Tree = openDir(t), openDir(t)
 	p, err := b.Start(t.Context(), g.Spec)
 	if err != nil {

@@ -131,7 +131,7 @@ func TestProcessorTimeBoundsAGuestWithoutHost(t *testing.T) {
 
 func TestImageVariablesAreUnset(t *testing.T) {
 	got := strings.Join(unset(image{unset: []string{"PATH", "NODE_OPTIONS", "MCPRUN_SECRET", "PYTHONPATH"}}), " ")
-	if got != "NODE_OPTIONS PYTHONPATH" {
+	if got != "NODE_OPTIONS MCPRUN_SECRET PYTHONPATH" {
 		t.Errorf("unset: %s", got)
 	}
 }

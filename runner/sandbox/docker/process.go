@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -20,7 +21,7 @@ const (
 	signalKill = 128 + 9
 	signalCPU  = 128 + 24 // SIGXCPU
 	// oomNews is how long the engine's word of a memory kill may come after that of the end.
-	oomNews = 200 * time.Millisecond
+	oomNews = time.Second
 	// killTime is how long a killed container may take to be gone before it is removed by force.
 	killTime = 10 * time.Second
 	// drainTime is how long the engine may take to deliver the rest of the output of a container that is gone.
@@ -84,11 +85,15 @@ func (p *process) run(ctx context.Context, spec sandbox.Spec) {
 	}()
 }
 
-// accept takes one connection and closes the socket: there is nothing left that another process could connect to.
+// accept takes one connection and closes the socket: there is nothing left that another process could connect to, or
+// prove itself with.
 func (p *process) accept() {
 	defer close(p.accepted)
 	conn, err := p.listener.AcceptUnix()
 	p.listener.Close()
+	if rm := os.Remove(p.dir.secret()); rm != nil && !os.IsNotExist(rm) {
+		p.backend.log.Warn("remove a run's secret", "error", rm)
+	}
 	if err == nil {
 		p.accepted <- conn
 	}
@@ -155,6 +160,10 @@ func (p *process) signal(ctx context.Context) {
 // finish says how the guest ended.
 func (p *process) finish(spec sandbox.Spec, res container.WaitResponse, killed bool) {
 	p.exit.Code = int(res.StatusCode)
+	if killed && p.exit.Code != 0 {
+		// It may have noticed that its host had given it up, and ended by itself a moment before the kill.
+		p.exit.Code = signalKill
+	}
 	if res.Error != nil {
 		p.backend.log.Warn("the engine had trouble to remove a container", "container", p.id, "error", res.Error.Message)
 		p.err = p.backend.removeContainer(context.Background(), p.id)
@@ -170,25 +179,27 @@ func (p *process) finish(spec sandbox.Spec, res container.WaitResponse, killed b
 	}
 }
 
-// ranOutOfMemory tells whether the kernel killed something in the container for want of memory. The word of it comes
-// over another way than that of the end, so a guest that was killed by whomever is worth a moment.
+// ranOutOfMemory tells whether the kernel killed something in the container for want of memory. The engine's word of it
+// comes over another way than that of the end: it may come later, and on a busy machine never, when the control group is
+// gone before the engine has looked. So a guest that was killed by whomever is worth a look at the kernel's log, and a
+// moment.
 func (p *process) ranOutOfMemory() bool {
-	wait := time.Duration(0)
-	if p.exit.Code == signalKill {
-		wait = oomNews
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case <-p.oom.Messages:
 		return true
-	case <-timer.C:
-		select {
-		case <-p.oom.Messages:
-			return true
-		default:
-			return false
-		}
+	default:
+	}
+	if p.exit.Code != signalKill {
+		return false
+	}
+	if oomLogged(p.id) {
+		return true
+	}
+	select {
+	case <-p.oom.Messages:
+		return true
+	case <-time.After(oomNews):
+		return false
 	}
 }
 

@@ -23,7 +23,7 @@ const maxSocketPath = 107
 //
 //	owner         who it belongs to, for Sweep
 //	g/            the guest program
-//	b/s           the bridge's socket
+//	b/            what the guest needs to connect: the socket, the secret, and the program that does it
 //	resolv.conf   empty
 type runDir struct {
 	path      string
@@ -33,6 +33,7 @@ type runDir struct {
 func (d *runDir) guest() string  { return filepath.Join(d.path, "g") }
 func (d *runDir) bridge() string { return filepath.Join(d.path, "b") }
 func (d *runDir) socket() string { return filepath.Join(d.path, "b", socketName) }
+func (d *runDir) secret() string { return filepath.Join(d.path, "b", secretName) }
 func (d *runDir) resolv() string { return filepath.Join(d.path, "resolv.conf") }
 
 func (d *runDir) remove() error { return os.RemoveAll(d.path) }
@@ -101,8 +102,12 @@ func (d *runDir) fill(spec sandbox.Spec, owner string) error {
 			return err
 		}
 	}
-	if err := writeReadable(d.resolv(), nil); err != nil {
-		return err
+	for name, data := range map[string][]byte{
+		d.resolv(): nil, d.secret(): []byte(spec.Secret), filepath.Join(d.bridge(), enterName): enterProgram,
+	} {
+		if err := writeReadable(name, data); err != nil {
+			return err
+		}
 	}
 	for name, data := range spec.Guest {
 		if name == "" || filepath.Base(name) != name || !filepath.IsLocal(name) {

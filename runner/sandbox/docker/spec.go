@@ -21,15 +21,18 @@ import (
 const (
 	bridgeDir  = "/run/mcprun"
 	socketName = "s"
+	secretName = "secret"
+	enterName  = "enter.py"
 	searchPath = "/usr/local/bin:/usr/bin:/bin"
 )
 
 // maskedPaths are hidden from guests: what engines hide by default (this list replaces the engine's own, and
-// older engines know fewer), and the message queues, which would be one more writable folder.
+// older engines know fewer), what tells about the host's kernel, and the message queues, which would be one more
+// writable folder.
 func maskedPaths() []string {
 	return []string{
-		"/dev/mqueue", "/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
-		"/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats", "/sys/devices/virtual/powercap",
+		"/dev/mqueue", "/proc/acpi", "/proc/asound", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts", "/proc/kallsyms",
+		"/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/modules", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats", "/sys/devices/virtual/powercap",
 		"/sys/firmware",
 	}
 }
@@ -38,10 +41,7 @@ func maskedPaths() []string {
 func (b *Backend) created(ctx context.Context, spec sandbox.Spec, e *engine, img image, dir *runDir, owner string) client.ContainerCreateOptions {
 	lim := spec.Limits.WithDefaults()
 	cmd := command(spec, lim)
-	env := append([]string{
-		"PATH=" + searchPath, "HOME=/tmp", "LANG=C.UTF-8",
-		sandbox.EnvBridge + "=unix:" + path.Join(bridgeDir, socketName), sandbox.EnvSecret + "=" + spec.Secret,
-	}, unset(img)...)
+	env := append([]string{"PATH=" + searchPath, "HOME=/tmp", "LANG=C.UTF-8"}, unset(img)...)
 	return client.ContainerCreateOptions{
 		Name: dir.container,
 		Config: &container.Config{
@@ -100,13 +100,16 @@ func (b *Backend) user(e *engine) string {
 	return fmt.Sprintf("%d:%d", b.opt.UID, b.opt.GID)
 }
 
-// command starts the guest program.
+// command starts enter.py, which connects to the bridge and becomes the guest's interpreter. It also sets the variables
+// that the guest expects: set for the container, they could be read from its first process for ever.
 func command(spec sandbox.Spec, lim sandbox.Limits) []string {
-	cmd := []string{"python3"}
+	cmd := []string{"python3", "-I", "-S", "-B", path.Join(bridgeDir, enterName), bridgeDir}
 	if spec.Runtime == sandbox.Node {
 		// Left alone, V8 gives up at half of the container's memory.
 		heap := max(lim.Memory/4*3>>20, 16)
-		cmd = []string{"node", "--max-old-space-size=" + strconv.FormatInt(heap, 10)}
+		cmd = append(cmd, "node", "--max-old-space-size="+strconv.FormatInt(heap, 10))
+	} else {
+		cmd = append(cmd, "python3")
 	}
 	return append(append(cmd, spec.Args...), path.Join(sandbox.GuestDir, sandbox.GuestMain(spec.Runtime)))
 }
@@ -170,7 +173,7 @@ func unset(img image) []string {
 	var out []string
 	for _, key := range img.unset {
 		switch key {
-		case "PATH", "HOME", "LANG", sandbox.EnvBridge, sandbox.EnvSecret:
+		case "PATH", "HOME", "LANG":
 		default:
 			out = append(out, key)
 		}

@@ -20,12 +20,12 @@ import (
 const (
 	polite = `
 import os, socket
-s = socket.socket(socket.AF_UNIX); s.connect(os.environ["MCPRUN_BRIDGE"].removeprefix("unix:")); s.sendall(b"x")
+s = socket.socket(fileno=int(os.environ["MCPRUN_BRIDGE"].removeprefix("fd:"))); s.sendall(b"x")
 s.recv(1)
 `
 	stubborn = `
 import os, socket
-s = socket.socket(socket.AF_UNIX); s.connect(os.environ["MCPRUN_BRIDGE"].removeprefix("unix:")); s.sendall(b"x")
+s = socket.socket(fileno=int(os.environ["MCPRUN_BRIDGE"].removeprefix("fd:"))); s.sendall(b"x")
 while True: pass
 `
 )

@@ -113,7 +113,7 @@ func selfExe() string {
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		return os.Args[0]
+		return "" // starting it says that there is no command
 	}
 	return exe
 }

@@ -19,7 +19,7 @@ var engineName = "QuickJS " + engine.Version() + ", inside mcprun"
 
 // Exit codes of a child that ends without its script's doing, as a shell has them.
 const (
-	codeLost  = 129 // the host is gone
+	codeLost  = 125 // the host is gone
 	codeFault = 139 // the engine broke
 )
 

@@ -90,18 +90,18 @@ print("checked")`), check: nothing},
 			},
 			code: both(`
 const fs = await import("node:fs");
-for (const f of ["@CANARY@", "@HOSTWORKSPACE@/../canary", "/workspace/../canary", "/etc/shadow", "/etc/hostname", "/root/.bashrc", "/var/run/docker.sock", "/run/docker.sock", "/proc/1/root@CANARY@", "/proc/self/root@CANARY@", "/proc/1/environ", "/sys/class/net", "/proc/kcore", "/proc/kallsyms"])
-  try { const text = fs.readFileSync(f, "utf8"); console.log("LEAK", f, text.slice(0, 200)); } catch {}
-for (const d of ["/root", "/home", "/var/run", "/etc/ssl/private", "/proc/1/fd", "/proc/1/cwd", "/proc/1/root/home"])
+for (const f of ["@CANARY@", "@HOSTWORKSPACE@/../canary", "/workspace/../canary", "/etc/shadow", "/root/.bashrc", "/var/run/docker.sock", "/run/docker.sock", "/proc/1/root@CANARY@", "/proc/self/root@CANARY@", "/sys/class/net", "/proc/kcore", "/proc/kallsyms"])
+  try { const text = fs.readFileSync(f, "utf8"); if (text) console.log("LEAK", f, text.slice(0, 200)); } catch {}
+for (const d of ["/root", "/home", "/var/run", "/etc/ssl/private", "/proc/1/root/home"])
   try { const list = fs.readdirSync(d); if (list.length) console.log("LEAK", d, list); } catch {}
 console.log("checked");`, `
 import os
-for f in ["@CANARY@", "@HOSTWORKSPACE@/../canary", "/workspace/../canary", "/etc/shadow", "/etc/hostname", "/root/.bashrc", "/proc/1/root@CANARY@", "/proc/self/root@CANARY@", "/proc/1/environ", "/proc/kcore", "/proc/kallsyms"]:
+for f in ["@CANARY@", "@HOSTWORKSPACE@/../canary", "/workspace/../canary", "/etc/shadow", "/root/.bashrc", "/proc/1/root@CANARY@", "/proc/self/root@CANARY@", "/proc/kcore", "/proc/kallsyms"]:
     try: print("LEAK", f, open(f, "rb").read(200)) if open(f, "rb").read(1) else None
     except OSError: pass
 for f in ["/var/run/docker.sock", "/run/docker.sock", "@HOSTWORKSPACE@"]:
     if os.path.exists(f): print("LEAK", f)
-for d in ["/root", "/home", "/etc/ssl/private", "/proc/1/fd", "/proc/1/root/home"]:
+for d in ["/root", "/home", "/etc/ssl/private", "/proc/1/root/home"]:
     try:
         if os.listdir(d): print("LEAK", d, os.listdir(d))
     except OSError: pass

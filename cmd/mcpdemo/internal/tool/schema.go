@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,7 +41,10 @@ func schemaFor[T any]() (*jsonschema.Schema, error) {
 	if err := decorate(schema, reflect.TypeFor[T]()); err != nil {
 		return nil, err
 	}
-	return schema, nil
+	// A tag that is no JSON would only show when the tools are listed, and the
+	// SDK answers nothing at all to a list that it cannot marshal.
+	_, err = json.Marshal(schema)
+	return schema, err
 }
 
 // decorate walks a type and its inferred schema together.
@@ -126,7 +130,7 @@ func applyTags(s *jsonschema.Schema, tag reflect.StructTag) error {
 
 // asJSON returns a tag's value as JSON; a string needs no quotes in a tag.
 func asJSON(v string, s *jsonschema.Schema) json.RawMessage {
-	if s.Type == "string" {
+	if s.Type == "string" || slices.Contains(s.Types, "string") {
 		quoted, _ := json.Marshal(v) // a string always marshals
 		return quoted
 	}

@@ -3,11 +3,15 @@
 package jail
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -24,6 +28,9 @@ func (c *Child) watch() {
 		}
 		maxTasks := c.cfg.Limits.Processes + 2*ownTasks
 		used := measure(c.proc.Pid, c.cfg.Program == "", maxTasks)
+		if used.memory > c.cfg.Limits.Memory {
+			used.memory = proportional(used)
+		}
 		if used.memory > c.most.Load() {
 			c.most.Store(used.memory)
 		}
@@ -43,6 +50,7 @@ type usage struct {
 	memory int64 // anonymous and shared memory that is resident; files of libraries can be dropped and don't count
 	cpu    time.Duration
 	tasks  int
+	pids   []int // whose memory is counted
 }
 
 // measure walks the tree of processes from init down: in a PID namespace every orphan becomes init's child, so none
@@ -60,6 +68,7 @@ func measure(init int, withInit bool, maxTasks int) usage {
 		total.cpu += cpuTime(pid)
 		if pid != init || withInit {
 			total.memory += residentMemory(pid)
+			total.pids = append(total.pids, pid)
 		}
 	}
 	return total
@@ -122,18 +131,41 @@ func residentMemory(pid int) int64 {
 	if err != nil {
 		return 0
 	}
+	sum, _ := kilobytes(string(text), "RssAnon", "RssShmem")
+	return sum
+}
+
+// proportional is the memory of u's processes with each page that several of them share, as after a fork, counted
+// once. It takes too long to be asked every time. Where the kernel does not tell, u.memory stands.
+func proportional(u usage) int64 {
 	var sum int64
-	for line := range strings.Lines(string(text)) {
+	for _, pid := range u.pids {
+		text, err := os.ReadFile(procFile(pid, "smaps_rollup"))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+			continue // it has just ended
+		}
+		n, ok := kilobytes(string(text), "Pss_Anon", "Pss_Shmem")
+		if err != nil || !ok {
+			return u.memory
+		}
+		sum += n
+	}
+	return sum
+}
+
+// kilobytes adds up lines of the form "name: 123 kB", in bytes; ok is false where none is there.
+func kilobytes(text string, names ...string) (sum int64, ok bool) {
+	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(line, ":")
-		if name != "RssAnon" && name != "RssShmem" {
+		if !slices.Contains(names, name) {
 			continue
 		}
 		var kb int64
 		if _, err := fmt.Sscan(value, &kb); err == nil {
-			sum += kb << 10
+			sum, ok = sum+kb<<10, true
 		}
 	}
-	return sum
+	return sum, ok
 }
 
 // cpuTime is what pid and the children it has waited for have used.

@@ -35,8 +35,10 @@ type VM struct {
 	stack     func(header, frames string) string
 	normalize func(base, name string) (string, error)
 	load      func(name string) (string, error)
-	// inStack guards against stacks made while a stack is made.
-	inStack bool
+	// frames is the key under which an error holds the engine's frames until its stack is read; the two functions are
+	// the accessor that reads them.
+	frames             lib.TJSAtom
+	getStack, setStack Value
 	// halted is set once Halt was called: JavaScript runs no more.
 	halted bool
 }
@@ -164,6 +166,19 @@ var errHalt = errors.New("halted")
 type Exception struct{ Value Value }
 
 func (e *Exception) Error() string { return "javascript exception" }
+
+// Thrown is the JavaScript value of an error, owned: what was thrown, or a new Error.
+func (vm *VM) Thrown(err error) Value {
+	var ex *Exception
+	if errors.As(err, &ex) {
+		return ex.Value
+	}
+	v, err := vm.NewError(err)
+	if err != nil {
+		return Null()
+	}
+	return v
+}
 
 // exception takes the pending exception out of the VM.
 func (vm *VM) exception() error {

@@ -26,56 +26,77 @@ func (vm *VM) hookStacks() {
 	classes := (*lib.TJSRuntime)(pointer(vm.rt)).Fclass_array
 	class := (*lib.TJSClass)(pointer(classes + lib.EJS_CLASS_ERROR*unsafe.Sizeof(lib.TJSClass{})))
 	class.Fexotic = m
-}
-
-func defineOnError(tls *libc.TLS, ctx uintptr, obj lib.TJSValue, prop lib.TJSAtom, v, get, set lib.TJSValue, flags int32) int32 {
-	vm := owner(tls, ctx)
-	if prop == lib.EJS_ATOM_stack && Value(v).IsString() && vm.stack != nil && !vm.inStack {
-		vm.inStack = true
-		text := vm.stackText(Value(obj), Value(v))
-		vm.inStack = false
-		if text.IsString() {
-			defer vm.Free(text)
-			v = lib.TJSValue(text)
-		}
-	}
-	// A class sets its name after the stack was made; V8 writes the header later, so that it has the name.
-	rename := prop == lib.EJS_ATOM_name && Value(v).IsString() && vm.stack != nil && !vm.inStack
-	var old string
-	if rename {
-		old = vm.Header(Value(obj))
-	}
-	r := lib.XJS_DefineProperty(tls, ctx, obj, prop, v, get, set, flags|lib.MJS_PROP_NO_EXOTIC)
-	if rename && r >= 0 {
-		vm.inStack = true
-		vm.renameStack(Value(obj), old)
-		vm.inStack = false
-	}
-	return r
-}
-
-// renameStack replaces the old header at the start of an error's stack by the one it has now.
-func (vm *VM) renameStack(obj Value, old string) {
-	stack, ok := vm.GetString(obj, "stack")
-	if !ok {
+	vm.getStack = vm.Func("stack", 0, vm.readStack)
+	vm.setStack = vm.Func("stack", 1, vm.writeStack)
+	symbol, err := vm.Eval(`Symbol("frames")`, "symbol")
+	if err != nil {
 		return
 	}
-	if rest, ok := strings.CutPrefix(stack, old); ok && (rest == "" || rest[0] == '\n') {
-		vm.define(obj, "stack", vm.String(vm.Header(obj)+rest), lib.MJS_PROP_CONFIGURABLE|lib.MJS_PROP_WRITABLE)
-	}
+	vm.frames = lib.XJS_ValueToAtom(vm.tls, vm.ctx, lib.TJSValue(symbol))
 }
 
-// stackText returns undefined where there is no text to be made; the engine's own stays then.
-func (vm *VM) stackText(obj, frames Value) Value {
-	text, err := vm.Text(frames)
+// defineOnError lets every property through but stack: that becomes an accessor, which makes the text when it is first
+// read. V8 does the same, and only so has it the name that a class gives its errors after their stack was made.
+func defineOnError(tls *libc.TLS, ctx uintptr, obj lib.TJSValue, prop lib.TJSAtom, v, get, set lib.TJSValue, flags int32) int32 {
+	vm := owner(tls, ctx)
+	if prop != lib.EJS_ATOM_stack || !Value(v).IsString() || vm.stack == nil || !vm.isFrames(Value(v)) {
+		return lib.XJS_DefineProperty(tls, ctx, obj, prop, v, get, set, flags|lib.MJS_PROP_NO_EXOTIC)
+	}
+	const hidden = lib.MJS_PROP_CONFIGURABLE | lib.MJS_PROP_WRITABLE | lib.MJS_PROP_HAS_CONFIGURABLE |
+		lib.MJS_PROP_HAS_WRITABLE | lib.MJS_PROP_HAS_ENUMERABLE | lib.MJS_PROP_HAS_VALUE | lib.MJS_PROP_NO_EXOTIC
+	undef := lib.TJSValue(Undefined())
+	if r := lib.XJS_DefineProperty(tls, ctx, obj, vm.frames, v, undef, undef, hidden); r < 0 {
+		return r
+	}
+	const accessor = lib.MJS_PROP_CONFIGURABLE | lib.MJS_PROP_HAS_CONFIGURABLE | lib.MJS_PROP_HAS_ENUMERABLE |
+		lib.MJS_PROP_HAS_GET | lib.MJS_PROP_HAS_SET | lib.MJS_PROP_NO_EXOTIC
+	return lib.XJS_DefineProperty(tls, ctx, obj, prop, undef, lib.TJSValue(vm.getStack), lib.TJSValue(vm.setStack), accessor)
+}
+
+// isFrames tells the engine's own text from one that a script sets.
+func (vm *VM) isFrames(v Value) bool {
+	text, err := vm.Text(v)
 	if err != nil {
 		vm.drop(err)
-		return Undefined()
+		return false
 	}
-	if text != "" && !strings.HasPrefix(text, "    at ") {
-		return Undefined() // the script set it
+	return text == "" || strings.HasPrefix(text, "    at ")
+}
+
+// readStack is the getter: it makes the text and puts it in its own place.
+func (vm *VM) readStack(this Value, _ []Value) (Value, error) {
+	if !this.IsObject() {
+		return Undefined(), nil
 	}
-	return vm.String(vm.stack(vm.Header(obj), text))
+	raw := Value(lib.XGetProperty(vm.tls, vm.ctx, lib.TJSValue(this), vm.frames))
+	defer vm.Free(raw)
+	if !raw.IsString() {
+		return Undefined(), nil
+	}
+	frames, err := vm.Text(raw)
+	if err != nil {
+		return Undefined(), err
+	}
+	text := vm.String(vm.stack(vm.Header(this), frames))
+	return text, vm.keepStack(this, text)
+}
+
+// writeStack is the setter.
+func (vm *VM) writeStack(this Value, args []Value) (Value, error) {
+	if len(args) == 0 || !this.IsObject() {
+		return Undefined(), nil
+	}
+	return Undefined(), vm.keepStack(this, args[0])
+}
+
+// keepStack makes stack a plain property.
+func (vm *VM) keepStack(this, text Value) error {
+	v := lib.TJSValue(vm.Dup(text))
+	flags := int32(lib.MJS_PROP_CONFIGURABLE | lib.MJS_PROP_WRITABLE)
+	if lib.XJS_DefinePropertyValue(vm.tls, vm.ctx, lib.TJSValue(this), lib.EJS_ATOM_stack, v, flags) < 0 {
+		return vm.exception()
+	}
+	return nil
 }
 
 // Header is "Name: message" of an error, as its toString makes it, without calling that.

@@ -212,23 +212,7 @@ func (vm *VM) ParseJSON(text []byte) (Value, error) {
 	return vm.result(lib.XJS_ParseJSON(vm.tls, vm.ctx, p, lib.Tsize_t(len(text)), name))
 }
 
-// JSON returns v as JSON text, with JavaScript's own rules (toJSON runs); ok is false where it has none
-// (undefined, a function).
-func (vm *VM) JSON(v Value) (text string, ok bool, err error) {
-	undef := lib.TJSValue(Undefined())
-	s, err := vm.result(lib.XJS_JSONStringify(vm.tls, vm.ctx, lib.TJSValue(v), undef, undef))
-	if err != nil {
-		return "", false, err
-	}
-	defer vm.Free(s)
-	if !s.IsString() {
-		return "", false, nil
-	}
-	text, err = vm.Text(s)
-	return text, err == nil, err
-}
-
-// Drop gives back what an error of this package holds.
+// drop gives back what an error of this package holds.
 func (vm *VM) drop(err error) {
 	if ex, ok := err.(*Exception); ok {
 		vm.Free(ex.Value)

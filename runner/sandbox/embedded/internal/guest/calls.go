@@ -4,6 +4,7 @@ package guest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -35,6 +36,8 @@ type callFailure struct {
 	Tool    string `json:"tool,omitempty"`
 }
 
+func (f *callFailure) Error() string { return f.Message }
+
 // transport makes the object that the generated client finds at globalThis[Symbol.for("mcprun.transport")]. It is
 // native through and through: nothing a script does to the language's own objects can get between.
 func (g *guest) transport() engine.Value {
@@ -52,10 +55,9 @@ func (g *guest) callTool(_ engine.Value, args []engine.Value) (engine.Value, err
 	if err != nil {
 		return promise, err
 	}
-	tool, text, fail := g.encodeCall(args)
-	if fail != nil {
-		g.settleCall(pendingCall{resolve: resolve, reject: reject}, reply{err: mustJSON(fail)})
-		return promise, nil
+	tool, text, err := g.encodeCall(args)
+	if err != nil {
+		return promise, g.refuseCall(pendingCall{resolve: resolve, reject: reject}, err)
 	}
 	g.lastCall++
 	id := g.lastCall
@@ -68,35 +70,49 @@ func (g *guest) callTool(_ engine.Value, args []engine.Value) (engine.Value, err
 	return promise, nil
 }
 
-// encodeCall makes the arguments' JSON. What is wrong with them rejects the call, as the host's refusal would.
-func (g *guest) encodeCall(args []engine.Value) (tool, text string, fail *callFailure) {
-	refuse := func(format string, a ...any) (string, string, *callFailure) {
+// refuseCall rejects a call that is not made. The error it returns is the one that ends the script.
+func (g *guest) refuseCall(c pendingCall, err error) error {
+	if g.vm.Halted() {
+		return err
+	}
+	var fail *callFailure
+	if errors.As(err, &fail) {
+		g.settleCall(c, reply{err: mustJSON(fail)})
+		return nil
+	}
+	g.settleValue(c, c.reject, g.vm.Thrown(err))
+	return nil
+}
+
+// encodeCall makes the arguments' JSON. What is wrong with them rejects the call, as the host's refusal would; what a
+// getter of the script's throws is passed on.
+func (g *guest) encodeCall(args []engine.Value) (tool, text string, err error) {
+	refuse := func(format string, a ...any) (string, string, error) {
 		return "", "", &callFailure{Kind: "argument", Tool: tool, Message: fmt.Sprintf(format, a...)}
 	}
 	if len(args) == 0 || !args[0].IsString() {
-		return refuse("the tool's id is not a string")
+		return refuse("the tool id is not a string")
 	}
-	tool, err := g.vm.Text(args[0])
-	if err != nil {
-		return refuse("the tool's id: %s", g.describe(err))
+	if tool, err = g.vm.Text(args[0]); err != nil {
+		return "", "", err
 	}
 	if len(args) == 1 || args[1].IsUndefined() {
 		return tool, "{}", nil
 	}
-	text, ok, err := g.vm.JSON(args[1])
-	if err != nil {
-		return refuse("arguments are not JSON: %s", g.describe(err))
+	const most = maxFrame - 8192
+	b, err := g.vm.EncodeJSON(args[1], "input", most)
+	var bad *engine.NotJSONError
+	switch {
+	case errors.As(err, &bad):
+		return refuse("%v", err)
+	case err != nil:
+		return "", "", err
+	case b[0] != '{':
+		return refuse("the input is not an object")
+	case len(b)+len(tool) > most:
+		return refuse("the input has %d bytes; one call can have at most %d", len(b)+len(tool), most)
 	}
-	if !ok || text[0] != '{' {
-		return refuse("arguments are not an object")
-	}
-	if text, err = tidyJSON(text); err != nil {
-		return refuse("arguments are %v", err)
-	}
-	if len(text)+len(tool)+128 > maxFrame {
-		return refuse("arguments have %d bytes; one call can carry at most %d", len(text), maxFrame-128)
-	}
-	return tool, text, nil
+	return tool, string(b), nil
 }
 
 // sendHeld sends what may be sent.
@@ -160,9 +176,14 @@ func (g *guest) settleCall(c pendingCall, r reply) {
 		settle, text = c.reject, r.err
 	}
 	v, err := g.vm.ParseJSON(text)
-	if ex, ok := err.(*engine.Exception); ok {
-		settle, v = c.reject, ex.Value // no memory for it
+	if err != nil {
+		settle, v = c.reject, g.vm.Thrown(err) // no memory for it
 	}
+	g.settleValue(c, settle, v)
+}
+
+// settleValue calls one of the two functions with v, and gives all three back.
+func (g *guest) settleValue(c pendingCall, settle, v engine.Value) {
 	if done, err := g.vm.Call(settle, engine.Undefined(), v); err == nil {
 		g.vm.Free(done)
 	}

@@ -165,12 +165,13 @@ func (g *guest) exported(m engine.Module) engine.Value {
 		return engine.Undefined()
 	}
 	defer g.vm.Free(ns)
-	for _, name := range []string{"result", "default"} {
-		if v := g.vm.Get(ns, name); !v.IsUndefined() {
-			return v
+	v := g.vm.Get(ns, "result")
+	if v.IsUndefined() {
+		if v = g.vm.Get(ns, "default"); g.vm.IsFunction(v) {
+			return engine.Undefined() // a function is exported by default for others to import
 		}
 	}
-	return engine.Undefined()
+	return v
 }
 
 // outcome asks the script's exit listeners and settles the exit code.

@@ -48,14 +48,21 @@ func modulesByFile() map[string]struct {
 	}
 }
 
-// normalizeModule turns a specifier into a module's name; only node's own modules exist here, everything else has been
-// bundled into the script.
-func (g *guest) normalizeModule(_, name string) (string, error) {
-	short := strings.TrimPrefix(name, "node:")
+// shortName is a module's name without its scheme; known tells whether it exists here.
+func shortName(name string) (short string, known bool) {
+	short = strings.TrimPrefix(name, "node:")
 	if short == "assert/strict" {
 		short = "assert"
 	}
-	if _, ok := modulesByFile()[short]; ok {
+	_, known = modulesByFile()[short]
+	return short, known
+}
+
+// normalizeModule turns a specifier into a module's name; only node's own modules exist here, everything else has been
+// bundled into the script.
+func (g *guest) normalizeModule(_, name string) (string, error) {
+	short, known := shortName(name)
+	if known {
 		return preludePrefix + "node/" + short, nil
 	}
 	if short != name {
@@ -66,6 +73,16 @@ func (g *guest) normalizeModule(_, name string) (string, error) {
 	return "", &engine.ThrowError{
 		Message: fmt.Sprintf("Cannot find module %q: what a script imports must be known when it is bundled", name),
 		Props:   map[string]string{"code": "ERR_MODULE_NOT_FOUND"}}
+}
+
+// moduleFile(name) is the native of require: the prelude file of a module, or the error that import would give.
+func (g *guest) moduleFile(a args) (engine.Value, error) {
+	name := a.text(0)
+	if _, err := g.normalizeModule("", name); err != nil {
+		return engine.Undefined(), err
+	}
+	short, _ := shortName(name)
+	return g.vm.Array(g.vm.String(short), g.vm.String(modulesByFile()[short].file)), nil
 }
 
 // loadModule writes the source of a module: its exports are the members of what the prelude file gives.

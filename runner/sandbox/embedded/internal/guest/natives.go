@@ -104,7 +104,7 @@ func (g *guest) loadPrelude(name string) (engine.Value, error) {
 
 func (g *guest) natives() map[string]native {
 	m := map[string]native{
-		"write": g.write, "exit": g.exit, "load": g.load, "stdin": g.readStdin, "job": g.jobInfo,
+		"write": g.write, "exit": g.exit, "load": g.load, "module": g.moduleFile, "stdin": g.readStdin, "job": g.jobInfo,
 		"timer": g.timerNative, "immediate": g.immediateNative, "clear": g.clearTimer, "ref": g.refTimer,
 		"now": func(args) (engine.Value, error) {
 			return engine.Float(float64(time.Since(g.start)) / float64(time.Millisecond)), nil

@@ -3,7 +3,6 @@
 package guest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -77,7 +76,13 @@ func (g *guest) fail(value engine.Value, event string) {
 	f := &failure{}
 	if value.IsObject() {
 		f.Name, _ = g.vm.GetString(value, "name")
-		f.Message, _ = g.vm.GetString(value, "message")
+		if f.Name == "" {
+			f.Name, _ = g.vm.GetString(value, "kind")
+		}
+		message, ok := g.vm.GetString(value, "message")
+		if f.Message = message; !ok {
+			f.Message = g.show(value)
+		}
 		f.Stack, _ = g.vm.GetString(value, "stack")
 	} else {
 		f.Message = g.show(value)
@@ -117,7 +122,7 @@ func (g *guest) print(value engine.Value, f *failure) {
 		b.WriteByte('\n')
 	}
 	if !value.IsObject() || !g.vm.IsError(value) {
-		b.WriteString("Uncaught ")
+		b.WriteString("Uncaught:\n")
 	}
 	b.WriteString(strings.TrimRight(g.show(value), "\n"))
 	fmt.Fprintln(g.o.Stderr, b.String())
@@ -175,28 +180,22 @@ func (g *guest) describe(err error) string {
 
 // unsettled says what node says when the module waits for something that will never come.
 func (g *guest) unsettled() {
-	fmt.Fprintf(g.o.Stderr, "Warning: Detected unsettled top-level await at %s\n", g.job.Name)
+	fmt.Fprintf(g.o.Stderr, "Warning: Detected unsettled top-level await in %s\n", g.job.Name)
+	g.failure = &failure{Name: "Error", Message: "a top-level await never ended"}
 	g.exitCode = codeUnsettled
 }
 
 // keepResult turns the exported value into the run's result.
 func (g *guest) keepResult(v engine.Value) {
-	if v.IsUndefined() || g.vm.IsFunction(v) {
+	if v.IsUndefined() {
 		return
 	}
-	text, ok, err := g.vm.JSON(v)
-	if err == nil && ok {
-		text, err = tidyJSON(text)
+	b, err := g.vm.EncodeJSON(v, "the exported result", maxFrame-64)
+	if err != nil {
+		fmt.Fprintf(g.o.Stderr, "mcprun: no result: %s\n", g.describe(err))
+		return
 	}
-	if err == nil && len(text)+64 > maxFrame {
-		err = fmt.Errorf("%d bytes; at most %d can be returned", len(text), maxFrame-64)
-	}
-	switch {
-	case err != nil:
-		fmt.Fprintf(g.o.Stderr, "mcprun: the exported result is left out: %s\n", g.describe(err))
-	case ok:
-		g.result = json.RawMessage(text)
-	}
+	g.result = b
 }
 
 // hook calls a function of the prelude, taking args over; it tells whether that returned true.

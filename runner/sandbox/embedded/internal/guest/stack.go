@@ -16,8 +16,8 @@ const (
 
 func scriptModule(name string) string { return scriptPrefix + name }
 
-// maxFrames is how many frames a stack shows, as in V8.
-const maxFrames = 10
+// maxFrames is how many frames a stack shows.
+const maxFrames = 15
 
 // stackText turns the engine's frames into what V8 would have made of them: a header, places in the sources that were
 // written, nothing of ours.
@@ -82,15 +82,17 @@ type position struct {
 
 var framePattern = regexp.MustCompile(`(?m)^    at (?:.* \()?([^()\n]+):(\d+):(\d+)\)?$`)
 
-// firstFrame finds the place a stack was made at.
+// firstFrame finds the place in the script itself that a stack leads to: wrappers are not where a mistake is.
 func firstFrame(stack string) (position, bool) {
-	m := framePattern.FindStringSubmatch(stack)
-	if m == nil {
-		return position{}, false
+	for _, m := range framePattern.FindAllStringSubmatch(stack, -1) {
+		if strings.HasPrefix(m[1], "servers/") {
+			continue
+		}
+		line, _ := strconv.Atoi(m[2])
+		column, _ := strconv.Atoi(m[3])
+		return position{m[1], line, column}, true
 	}
-	line, _ := strconv.Atoi(m[2])
-	column, _ := strconv.Atoi(m[3])
-	return position{m[1], line, column}, true
+	return position{}, false
 }
 
 // splitPlace takes "file:line:column" apart.

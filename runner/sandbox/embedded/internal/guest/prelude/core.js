@@ -155,12 +155,12 @@
     "fs/promises": (m) => m.promises, "path/posix": (m) => m.posix, "timers/promises": (m) => m.promises,
     perf_hooks: () => ({ performance: G.performance }), process: (m) => m.process,
   };
-  const files = { __proto__: null, "fs/promises": "fs", "path/posix": "path", "timers/promises": "timers", perf_hooks: "process" };
   const modules = { __proto__: null };
-  const module = (name) => {
-    const m = host.load(files[name] ?? name);
-    return modules[name] ??= views[name] ? views[name](m) : m;
+  const module = (given) => {
+    const found = host.module(given), name = found[0];
+    return modules[name] ??= views[name] ? views[name](host.load(found[1])) : host.load(found[1]);
   };
+  define("require", function require(name) { return module(`${name}`); });
   defineProperty(G, Symbol.for("mcprun.module"), { __proto__: null, value: freeze((name) => module(name)) });
 
   // --- what the loop calls ---

@@ -1,0 +1,116 @@
+package schema
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpgen/mcpgen/gen/ir"
+)
+
+func TestConvertKeepsOrder(t *testing.T) {
+	got, notes := Convert(json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"},"m":{}},"required":["a"]}`))
+	want := ir.Object{Fields: []ir.Field{
+		{Name: "z", Type: ir.String{}}, {Name: "a", Type: ir.Number{Integer: true}, Required: true}, {Name: "m", Type: ir.Unknown{}},
+	}}
+	if diff := cmp.Diff(ir.Type(want), got.Root); diff != "" || len(notes) > 0 {
+		t.Errorf("notes %v, types (-want +got):\n%s", notes, diff)
+	}
+}
+
+func TestNotes(t *testing.T) {
+	deep := strings.Repeat(`{"properties":{"a":`, 40) + `{}` + strings.Repeat(`}}`, 40)
+	tests := []struct{ name, schema, pointer, message string }{
+		{"null", `null`, "", "a schema is an object or a boolean"},
+		{"not JSON", `{"a":`, "", "not valid JSON"},
+		{"deep", deep, "", "nested deeper than 64"},
+		{"wide", `{"enum":[` + strings.Repeat("1,", maxNodes) + `1]}`, "", "more than 10000 values"},
+		{"outside", `{"properties":{"a/b":{"$ref":"https://example.com/x"}}}`, "/properties/a~1b/$ref", "does not lead to a place in the same schema"},
+		{"file", `{"$ref":"file:///etc/passwd"}`, "/$ref", "does not lead"},
+		{"loop", `{"$ref":"#"}`, "/$ref", "leads back to itself"},
+		{"odd type", `{"type":"any"}`, "/type", "none of JSON Schema's"},
+		{"odd anyOf", `{"anyOf":{}}`, "/anyOf", "not a list"},
+		{"no value", `{"type":"string","allOf":[{"type":"integer"}]}`, "", "no value fits"},
+		{"half a surrogate pair", `{"properties":{"\ud800":{}}}`, "/properties", "not valid Unicode"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, notes := Convert(json.RawMessage(tt.schema))
+			for _, n := range notes {
+				if n.Pointer == tt.pointer && strings.Contains(n.Message, tt.message) {
+					return
+				}
+			}
+			t.Errorf("notes are %q, want %q at %q", notes, tt.message, tt.pointer)
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	tests := []struct {
+		schema string
+		want   []string
+	}{
+		{`{"minimum":1,"maximum":10}`, []string{"1..10"}},
+		{`{"exclusiveMinimum":0}`, []string{"> 0"}},
+		{`{"minimum":1,"exclusiveMinimum":true}`, []string{"> 1"}},
+		{`{"minimum":-9007199254740991,"maximum":9007199254740991}`, nil},
+		{`{"minLength":1,"maxLength":5,"pattern":"^a","format":"uri"}`, []string{"1..5 characters", "pattern ^a", "format uri"}},
+		{`{"minItems":2,"maxItems":2,"uniqueItems":true}`, []string{"2 items", "no repeats"}},
+		{`{"default":{"b":1,"a":[2.50]},"examples":["x","y"]}`, []string{`default {"b":1,"a":[2.50]}`, `e.g. "x"`}},
+		{`{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}],"default":null}`, []string{">= 1", "default null"}},
+		{`{"items":{"description":"A name","maxLength":3}}`, []string{"each: A name, at most 3 characters"}},
+		{`{"properties":{"a":{},"b":{}},"anyOf":[{"required":["a"]},{"required":["a","b"]}]}`, []string{"needs a, or a and b"}},
+	}
+	for _, tt := range tests {
+		got, _ := Convert(json.RawMessage(tt.schema))
+		if diff := cmp.Diff(tt.want, got.Doc.Limits); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.schema, diff)
+		}
+	}
+}
+
+// TestConvertIsBounded gives schemas that multiply when their references are followed or their unions multiplied out.
+func TestConvertIsBounded(t *testing.T) {
+	branch := `{"anyOf":[{"properties":{"a":{"type":"string"}}},{"properties":{"b":{"type":"string"}}},{"type":"array","items":{"type":"string"}}]}`
+	for name, raw := range map[string]string{
+		"doubling":      doubling(30, `{"anyOf":[{"$ref":"#/$defs/d%d"},{"type":"object","properties":{"x":{"$ref":"#/$defs/d%d"}}}]}`),
+		"doubling all":  doubling(30, `{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`),
+		"many unions":   `{"allOf":[` + strings.Repeat(branch+",", 300) + branch + `]}`,
+		"nested unions": strings.Repeat(`{"allOf":[`+branch+`,`, 20) + branch + strings.Repeat(`]}`, 20),
+		"large enums":   `{"allOf":[{"enum":[` + strings.Repeat(`"a",`, 400) + `"b"]},{"enum":[` + strings.Repeat(`"b",`, 400) + `"c"]}]}`,
+	} {
+		start := time.Now()
+		got, _ := Convert(json.RawMessage(raw))
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("%s took %s", name, took)
+		}
+		if n := len(ir.Key(got.Root)); n > 1<<20 {
+			t.Errorf("%s gives a type of %d bytes", name, n)
+		}
+	}
+}
+
+func FuzzConvert(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `true`, `null`, `[]`, `{"$ref":"#"}`, `{"type":["object","null"],"properties":{"a":{"enum":[1,"x",null]}},"required":["b"]}`,
+		`{"allOf":[{"$ref":"#/$defs/a"},{"type":"object"}],"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"},{"items":[{},true]}]}}}`,
+		`{"prefixItems":[{"const":1.5}],"items":false,"minItems":3,"maxItems":0}`, `{"patternProperties":{"(":{}},"additionalProperties":{"$ref":"#a%"}}`,
+		`{"$id":"x","$ref":"x","nullable":true}`, `{"type":"string","pattern":"(?!","minimum":1e999}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		a, _ := Convert(raw)
+		b, _ := Convert(raw)
+		if ir.Key(a.Root) != ir.Key(b.Root) || len(a.Defs) != len(b.Defs) {
+			t.Error("the same schema gave two types")
+		}
+		if v, err := Compile(raw); err == nil {
+			_ = v.Validate(json.RawMessage(`{"a":[1,"x",null,{"a":{}}],"b":1.5}`))
+		}
+	})
+}

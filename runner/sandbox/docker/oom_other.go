@@ -1,0 +1,5 @@
+//go:build !linux
+
+package docker
+
+func oomLogged(string) bool { return false }

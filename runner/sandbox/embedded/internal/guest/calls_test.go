@@ -1,0 +1,141 @@
+//go:build !386 && !arm
+
+package guest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/testhost"
+)
+
+const call = `const { call } = globalThis[Symbol.for("mcprun.transport")];` + "\n"
+
+func TestCall(t *testing.T) {
+	h := testhost.Host{Answer: func(tool string, args json.RawMessage) (string, string) {
+		switch tool {
+		case "t__echo":
+			return string(args), ""
+		case "t__null":
+			return "null", ""
+		case "t__text":
+			return `"a text"`, ""
+		}
+		return "", `{"kind":"tool","message":"failed","server":"t","tool":"t__x","content":[{"type":"text","text":"why"}],"data":{"n":1}}`
+	}}
+	r := runWith(t, call+`
+		console.log(await call("t__echo", { a: [1, "é😀\ud800", { __proto__: null, x: 1n }], b: undefined, d: new Date(0) }), await call("t__echo"), await call("t__null", {}), await call("t__text", {}));
+		try { await call("t__x", {}) } catch (e) { console.log(Object.getPrototypeOf(e) === Object.prototype, e instanceof Error, JSON.stringify(e)) }
+		for (const bad of [[], "x", 1, null, new Map(), () => {}, { a: NaN }, { a: () => 1 }, { a: Symbol() }, { a: [undefined] }]) {
+			try { await call("t__echo", bad); console.log("sent", bad) } catch (e) { console.log(e.kind, e.message) }
+		}
+		for (const bad of [undefined, 1, {}]) try { await call(bad, {}); console.log("sent") } catch (e) { console.log(e.kind, e.message) }
+		try { await call("t__echo", { get a() { throw new TypeError("mine") } }) } catch (e) { console.log(e instanceof TypeError, e.message) }
+		try { await call("t__echo", { a: "x".repeat(17 << 20) }) } catch (e) { console.log(e.kind, e.message) }
+	`, h, Options{Memory: 500 << 20})
+	want := `{ a: [ 1, 'é😀` + "\ufffd" + `', { x: 1 } ], d: '1970-01-01T00:00:00.000Z' } {} null a text
+true false {"kind":"tool","message":"failed","server":"t","tool":"t__x","content":[{"type":"text","text":"why"}],"data":{"n":1}}
+argument the input is not an object
+argument the input is not an object
+argument the input is not an object
+argument the input is not an object
+argument input is a Map, which JSON cannot hold; use Object.fromEntries(map)
+argument input is a function, which JSON cannot hold
+argument input.a is NaN, which JSON cannot hold
+argument input.a is a function, which JSON cannot hold
+argument input.a is a symbol, which JSON cannot hold
+argument input.a[0] is undefined, which JSON cannot hold
+argument the tool id is not a string
+argument the tool id is not a string
+argument the tool id is not a string
+true mine
+argument the input has 17825802 bytes; one call can have at most 16769024
+`
+	if r.stdout != want || r.stderr != "" {
+		t.Errorf("got  %s\nwant %s\nstderr %s", r.stdout, want, r.stderr)
+	}
+}
+
+func TestCallsRunInParallel(t *testing.T) {
+	start := time.Now()
+	r := runWith(t, call+`await Promise.all(Array.from({ length: 20 }, () => call("t__x", {}))); console.log("done")`,
+		testhost.Host{Delay: 100 * time.Millisecond}, Options{})
+	if took := time.Since(start); took > 300*time.Millisecond || r.stdout != "done\n" {
+		t.Errorf("20 calls of 100 ms took %v; stdout %q", took, r.stdout)
+	}
+}
+
+func TestCallsAreHeldBack(t *testing.T) {
+	var now, most atomic.Int32
+	h := testhost.Host{Answer: func(string, json.RawMessage) (string, string) {
+		most.Store(max(most.Load(), now.Add(1)))
+		time.Sleep(time.Millisecond)
+		now.Add(-1)
+		return "1", ""
+	}}
+	r := runWith(t, call+`
+		const all = await Promise.all(Array.from({ length: 1000 }, (_, i) => call("t__x", { i })));
+		console.log(all.reduce((a, b) => a + b));
+	`, h, Options{})
+	if r.stdout != "1000\n" || most.Load() > maxInFlight || most.Load() < 20 {
+		t.Errorf("stdout %q, %d at once", r.stdout, most.Load())
+	}
+	for i, c := range r.Calls {
+		if c != fmt.Sprintf(`t__x {"i":%d}`, i) {
+			t.Fatalf("call %d is %s: out of order", i, c)
+		}
+	}
+}
+
+// A script may break the language's own objects; calls do not stand on them.
+func TestTransportSurvivesTampering(t *testing.T) {
+	r := runWith(t, `
+		const key = Symbol.for("mcprun.transport"), t = globalThis[key];
+		for (const f of [() => { globalThis[key] = null }, () => { t.call = null }, () => { delete t.call }, () => { t.x = 1 }, () => { Object.defineProperty(globalThis, key, { value: 1 }) }])
+			try { f(); console.log("changed") } catch (e) { console.log(e.constructor.name) }
+		const boom = () => { throw new Error("tampered") };
+		const { log } = console, { defineProperty, getOwnPropertyNames } = Object;
+		const P = Promise, { then } = Promise.prototype, apply = Reflect.apply;
+		for (const o of [Array.prototype, Object.prototype, String.prototype, Function.prototype, Map.prototype, JSON, Promise, Promise.prototype, Reflect, Object, Math, Number, Symbol, Error])
+			for (const name of getOwnPropertyNames(o)) {
+				if (name === "prototype" || name === "constructor" || name === "length" || name === "name" || name === "__proto__") continue;
+				try { if (typeof o[name] === "function") o[name] = boom } catch {}
+			}
+		globalThis.Promise = globalThis.JSON = globalThis.Array = undefined;
+		const value = await t.call("t__x", { a: [1, { b: "c" }] });
+		log(value.ok);
+		let kind; try { await t.call("t__x", 1) } catch (e) { kind = e.kind } log(kind);
+		export const result = { a: [1] };
+	`, testhost.Host{}, Options{})
+	if want := strings.Repeat("TypeError\n", 5) + "true\nargument\n"; r.stdout != want || r.Code != 0 || r.Result.Result != `{"a":[1]}` {
+		t.Errorf("stdout %q, code %d, result %s, stderr %s", r.stdout, r.Code, r.Result.Result, r.stderr)
+	}
+}
+
+// Printing goes on working, too, when the breakage comes before its first use.
+func TestConsoleSurvivesTampering(t *testing.T) {
+	r := script(t, `
+		Array.prototype.push = Array.prototype.join = Array.prototype.map = String.prototype.split = () => { throw 1 };
+		Array.prototype[Symbol.iterator] = function* () { yield "evil" };
+		Object.prototype.toString = Object.prototype.polluted = 1;
+		Map.prototype.get = Set.prototype.add = JSON.stringify = RegExp.prototype.test = () => { throw 2 };
+		console.log({ a: [1, 2], m: new Map([[1, 2]]) }, "x");
+		throw new Error("end");
+	`)
+	if r.Code != 1 || r.Error == nil || r.Error.Message != "end" || !strings.Contains(r.stderr, "Error: end") {
+		t.Errorf("stdout %q stderr %q error %+v", r.stdout, r.stderr, r.Error)
+	}
+}
+
+func TestReplyDuringBusyLoopIsKept(t *testing.T) {
+	r := runWith(t, call+`
+		const p = call("t__x", {}); const end = Date.now() + 50; while (Date.now() < end); console.log((await p).ok);
+	`, testhost.Host{}, Options{})
+	if r.stdout != "true\n" {
+		t.Errorf("%q %q", r.stdout, r.stderr)
+	}
+}
