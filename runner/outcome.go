@@ -38,11 +38,7 @@ func (x *run) judge(ctx context.Context, res *Result) {
 	switch {
 	case errors.Is(x.cause, errTimeout):
 		res.ExitCode, res.Cause = ExitTimeout, CauseTimeout
-		timeout := x.script.Timeout
-		if timeout == 0 {
-			timeout = DefaultTimeout
-		}
-		res.Message = fmt.Sprintf("the script was stopped after %v (--timeout)", timeout)
+		res.Message = fmt.Sprintf("the script was stopped after %v (--timeout)", x.script.timeout())
 	case ctx.Err() != nil:
 		res.ExitCode, res.Cause, res.Message = ExitInterrupted, CauseInterrupted, "the run was interrupted"
 	case x.cause != nil:

@@ -45,6 +45,13 @@ type Script struct {
 	Capture bool
 }
 
+func (s *Script) timeout() time.Duration {
+	if s.Timeout == 0 {
+		return DefaultTimeout
+	}
+	return s.Timeout
+}
+
 // Run runs one script and returns when nothing of it is left. A script that fails, is killed or runs out of time is
 // a Result; an error says that the run could not be made. When ctx ends, the run ends with CauseInterrupted.
 func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
@@ -108,10 +115,14 @@ func (x *run) do(parent context.Context) error {
 	clock := time.AfterFunc(startTimeout, func() { cancel(errStart) })
 	defer clock.Stop()
 
+	limits := x.script.Limits.WithDefaults()
+	if limits.CPU == 0 {
+		limits.CPU = 4 * x.script.timeout() // ends a guest that spins on when its host was killed
+	}
 	secret := rand.Text()
 	proc, err := x.script.Backend.Start(ctx, sandbox.Spec{
 		ID: "run-" + rand.Text()[:12], Runtime: x.runtime, Args: templates.RuntimeArgs(string(x.runtime)), Guest: templates.Guest(string(x.runtime)), Secret: secret,
-		Tree: x.runner.opt.Tree, Workspace: x.script.Workspace, Limits: x.script.Limits.WithDefaults(),
+		Tree: x.runner.opt.Tree, Workspace: x.script.Workspace, Limits: limits,
 		Stdin: x.script.Stdin, Stdout: tee(x.script.Stdout, x.stdout), Stderr: tee(x.script.Stderr, x.stderr),
 	})
 	if err != nil {
@@ -121,11 +132,7 @@ func (x *run) do(parent context.Context) error {
 	served := x.serve(ctx, proc, secret, func() {
 		x.ready = time.Now()
 		clock.Stop()
-		timeout := x.script.Timeout
-		if timeout == 0 {
-			timeout = DefaultTimeout
-		}
-		clock = time.AfterFunc(timeout, func() { cancel(errTimeout) })
+		clock = time.AfterFunc(x.script.timeout(), func() { cancel(errTimeout) })
 	})
 	if served != nil && !errors.Is(served, bridge.ErrClosed) {
 		// It broke the protocol, so nothing more is owed to it. A guest that merely closed its end is on its way out,

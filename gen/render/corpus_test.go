@@ -128,23 +128,24 @@ func checkTypes(t *testing.T, files tree.Tree) {
 	run(t, dir, "python3", "-m", "compileall", "-q", ".")
 }
 
-// TestTypesOfRealServers renders recorded tool lists of real servers, where they lie beside the repository, and has
-// every wrapper checked.
+// TestTypesOfRealServers has every wrapper checked of the golden servers and, where they lie beside the repository, of
+// recorded tool lists of real ones.
 func TestTypesOfRealServers(t *testing.T) {
 	dir := os.Getenv("MCPGEN_TEST_CORPUS")
 	if dir == "" {
 		dir = "../../../shared/corpus"
 	}
-	paths, _ := filepath.Glob(filepath.Join(dir, "*.json"))
-	if len(paths) == 0 {
-		t.Skip("skipped because there is no corpus beside the repository; the golden trees are checked in any case")
+	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	var servers []Server
-	tools := 0
+	servers := goldenServers(t)
 	for _, path := range paths {
-		s := loadServer(t, path)
+		servers = append(servers, loadServer(t, path))
+	}
+	tools := 0
+	for _, s := range servers {
 		tools += len(s.Tools)
-		servers = append(servers, s)
 	}
 	start := time.Now()
 	result, err := Render(servers, []Target{TypeScript(), Python()})

@@ -20,14 +20,19 @@ var update = flag.Bool("update", false, "rewrite the golden tree")
 
 const goldenDir = "../../testdata/golden"
 
-func renderGolden(t testing.TB) *Result {
+func goldenServers(t testing.TB) []Server {
 	t.Helper()
 	servers := []Server{loadServer(t, goldenDir+"/google-drive.json"), loadServer(t, goldenDir+"/hostile.json")}
 	// The ids of tools with odd names are the catalog's matter; here they only have to differ.
 	for i := range servers[1].Tools {
 		servers[1].Tools[i].ID = "hostile__" + string(rune('a'+i))
 	}
-	result, err := Render(servers, []Target{TypeScript(), Python()})
+	return servers
+}
+
+func renderGolden(t testing.TB) *Result {
+	t.Helper()
+	result, err := Render(goldenServers(t), []Target{TypeScript(), Python()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +81,6 @@ func TestGolden(t *testing.T) {
 		t.Errorf("%s is in the golden tree and not rendered", path)
 	}
 }
-
-func TestTypesOfGolden(t *testing.T) { checkTypes(t, renderGolden(t).Tree) }
 
 func TestOutputIsTheSameEachTime(t *testing.T) {
 	first := renderGolden(t)

@@ -69,10 +69,8 @@ func (pyTarget) tool(tool Tool, function string) pyTool {
 	types := newAllocator(pyGlobals...)
 	types.taken[function] = true
 	base := ident.Pascal(function)
-	inputName, outputName := types.name(base+"Input"), types.name(base+"Output")
-
 	input := inputOf(tool.Input)
-	in := newPyPrinter(&input, inputName, types, true)
+	in := newPyPrinter(&input, base+"Input", base+"Input", types, true)
 	out := pyTool{
 		Doc:      pyDocstring("    ", joinLines(toolText(tool, function), inputText(input.Doc))),
 		Function: function, Module: function, Result: "object", ID: quote(python, tool.ID),
@@ -86,15 +84,15 @@ func (pyTarget) tool(tool Tool, function string) pyTool {
 			imports = "from ..client import UNSET, tool"
 		}
 	} else {
-		out.Parameters = "input: " + in.place(in.expr(input.Root, inputName))
+		out.Parameters = "input: " + in.rootExpr()
 		if acceptsEmpty(&input, input.Root) {
 			out.Parameters += " | None = None"
 		}
 	}
 	var result *pyPrinter
 	if tool.Output != nil {
-		result = newPyPrinter(tool.Output, outputName, types, false)
-		out.Result = result.place(result.expr(tool.Output.Root, outputName))
+		result = newPyPrinter(tool.Output, base+"Output", base+"Item", types, false)
+		out.Result = result.rootExpr()
 		result.finishRoot()
 	}
 	in.finishRoot()

@@ -26,7 +26,9 @@ type pyPrinter struct {
 	forward  bool // a type was used before its declaration
 	depth    int  // of intersections being printed
 	rootUsed bool
-	rootDone bool
+	// rootNamed is set where the root is a class, and so the first one printed under the root's name.
+	rootNamed bool
+	rootDone  bool
 }
 
 type defState int
@@ -37,8 +39,13 @@ const (
 	defDone
 )
 
-func newPyPrinter(s *ir.Schema, root string, types *allocator, input bool) *pyPrinter {
-	p := &pyPrinter{schema: s, root: root, types: types, input: input, used: map[string]bool{}, names: map[string]string{}, state: map[string]defState{}}
+// newPyPrinter prints s, whose root is called root where it is a class or is referred to; an object in any other root
+// gets a name like part.
+func newPyPrinter(s *ir.Schema, root, part string, types *allocator, input bool) *pyPrinter {
+	p := &pyPrinter{schema: s, root: part, types: types, input: input, used: map[string]bool{}, names: map[string]string{}, state: map[string]defState{}}
+	if _, object := flatten(s, s.Root).(ir.Object); object || refersToRoot(s) {
+		p.root, p.rootNamed = types.name(root), object
+	}
 	for _, def := range s.Defs {
 		p.names[def.Name] = types.name(ident.Pascal(def.Name))
 	}
@@ -88,6 +95,9 @@ func pyImports(printers ...*pyPrinter) []string {
 	}
 	return out
 }
+
+// rootExpr prints the schema's root.
+func (p *pyPrinter) rootExpr() string { return p.place(p.expr(p.schema.Root, p.root)) }
 
 // expr prints t. An object in it is declared under a name like hint.
 func (p *pyPrinter) expr(t ir.Type, hint string) string {
@@ -280,7 +290,7 @@ func (p *pyPrinter) object(t ir.Object, hint string) string {
 		return p.mapping("object")
 	}
 	name := hint
-	if hint == p.root && !p.rootDone && (p.rootIsObject() || !refersToRoot(p.schema)) {
+	if hint == p.root && !p.rootDone && p.rootNamed {
 		p.rootDone = true // the root's own name was kept for it
 	} else {
 		name = p.types.name(hint)
@@ -290,11 +300,6 @@ func (p *pyPrinter) object(t ir.Object, hint string) string {
 		return name + " | " + p.mapping("object")
 	}
 	return name
-}
-
-func (p *pyPrinter) rootIsObject() bool {
-	_, ok := flatten(p.schema, p.schema.Root).(ir.Object)
-	return ok
 }
 
 // refersToRoot reports whether any type of s names its root.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,7 +60,6 @@ func TestTypesOfRandomSchemas(t *testing.T) {
 	result.Tree["values.py"] = []byte(py.String())
 	t.Logf("%d schemas, %d values", len(server.Tools), accepted)
 	dir := write(t, result.Tree)
-	os.RemoveAll("/tmp/h3r"); os.CopyFS("/tmp/h3r/servers", os.DirFS(dir)) // SCRATCH
 	run(t, filepath.Dir(dir), checker(t, "tsc"), "-p", "servers", "--exactOptionalPropertyTypes")
 	run(t, dir, checker(t, "pyright"), "-p", ".", "--warnings")
 }

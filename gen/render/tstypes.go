@@ -112,7 +112,21 @@ func (p *tsPrinter) joined(types []ir.Type, operator, indent string) string {
 	for i, t := range types {
 		out[i] = p.operand(t, indent)
 	}
+	if len(types) > 2 && allLiterals(types) {
+		operator = strings.TrimSpace(operator) // long enumerations cost a model less without the blanks
+	}
 	return strings.Join(out, operator)
+}
+
+func allLiterals(types []ir.Type) bool {
+	for _, t := range types {
+		switch t.(type) {
+		case ir.Literal, ir.Null:
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 func (p *tsPrinter) tuple(t ir.Tuple, indent string) string {

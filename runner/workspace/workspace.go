@@ -95,9 +95,9 @@ func depth(path string) int {
 	return n
 }
 
-// Written lists the files that are new or changed in after, sorted, with slashes.
+// Written lists the files that are new or changed in after, sorted, with slashes. The list is never nil.
 func Written(before, after Snapshot) []string {
-	var out []string
+	out := []string{}
 	for path, e := range after {
 		if old, ok := before[path]; !ok || old.size != e.size || !old.mtime.Equal(e.mtime) {
 			out = append(out, path)

@@ -24,7 +24,7 @@ func (b *bench) direct(ctx context.Context, n int) (samples []float64, err error
 	}()
 	for i := range n + 20 {
 		start := time.Now()
-		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "add", Arguments: map[string]any{"a": i, "b": 2}})
+		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "add", Arguments: map[string]any{"numbers": []int{i, 2}}})
 		if err != nil {
 			return nil, err
 		}

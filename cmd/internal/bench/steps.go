@@ -32,18 +32,23 @@ func hello(lang sandbox.Language) string {
 
 // coldStarts measures from the script's source to its first line of output, beside the bare interpreter.
 func (b *bench) coldStarts(ctx context.Context) error {
-	for lang, args := range map[sandbox.Language][]string{
+	python, err := exec.CommandContext(ctx, "python3", "-c", "import sys; print(sys.executable, end='')").Output()
+	if err != nil {
+		return fmt.Errorf("find python3 itself, not what stands for it on PATH: %w", err)
+	}
+	bare := map[sandbox.Language][]string{
 		sandbox.LangTypeScript: {"node", "-e", hello(sandbox.LangTypeScript)},
-		sandbox.LangPython:     {"python3", "-c", hello(sandbox.LangPython)},
-	} {
+		sandbox.LangPython:     {string(python), "-c", hello(sandbox.LangPython)},
+	}
+	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
 		var samples []float64
 		for range coldRuns {
 			var first firstByte
-			cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+			cmd := exec.CommandContext(ctx, bare[lang][0], bare[lang][1:]...)
 			cmd.Stdout = &first
 			start := time.Now()
 			if err := cmd.Run(); err != nil {
-				return fmt.Errorf("run %s: %w", args[0], err)
+				return fmt.Errorf("run %s: %w", bare[lang][0], err)
 			}
 			samples = append(samples, millis(first.at.Sub(start)))
 		}
@@ -71,21 +76,21 @@ func sequential(lang sandbox.Language, n int) string {
 import time
 from servers.calculator import add
 for _ in range(20):
-    add(a=1, b=2)
+    add(numbers=[1, 2])
 result = []
 for i in range(%d):
     start = time.perf_counter()
-    add(a=i, b=2)
+    add(numbers=[i, 2])
     result.append((time.perf_counter() - start) * 1e6)
 `, n)
 	}
 	return fmt.Sprintf(`
 import { add } from "./servers/calculator";
-for (let i = 0; i < 20; i++) await add({ a: 1, b: 2 });
+for (let i = 0; i < 20; i++) await add({ numbers: [1, 2] });
 export const result: number[] = [];
 for (let i = 0; i < %d; i++) {
   const start = performance.now();
-  await add({ a: i, b: 2 });
+  await add({ numbers: [i, 2] });
   result.push((performance.now() - start) * 1e3);
 }
 `, n)
@@ -100,6 +105,17 @@ func (b *bench) bridgeCalls(ctx context.Context) error {
 		return err
 	}
 	b.table.add(directCall, "µs", "", direct)
+	var pooled []float64
+	for i := range callRuns + 20 {
+		start := time.Now()
+		if _, err := b.pool.Call(ctx, "calculator", "add", json.RawMessage(fmt.Sprintf(`{"numbers":[%d,2]}`, i))); err != nil {
+			return err
+		}
+		if i >= 20 {
+			pooled = append(pooled, micros(time.Since(start)))
+		}
+	}
+	b.table.add("call through mcprun's own session", "µs", directCall, pooled)
 	return b.each(func(be sandbox.Backend, lang sandbox.Language) error {
 		var samples []float64
 		if err := b.run(ctx, be, lang, sequential(lang, callRuns), nil, &samples); err != nil {

@@ -118,9 +118,6 @@ func objects() []object {
 	}
 }
 
-// objectNames is the enum in the tools' schemas; a test keeps it in step.
-const objectNames = "Account,Contact,Lead,Opportunity,SalesMeeting"
-
 func (o *object) field(name string) (*field, error) {
 	for i := range o.Fields {
 		if strings.EqualFold(o.Fields[i].Name, name) {

@@ -21,6 +21,7 @@ import (
 type group struct {
 	dirs  []string // to remove
 	mem   string   // the one with the memory controller; empty: none
+	tasks bool     // one bounds the number of processes
 	unify bool     // version 2
 }
 
@@ -75,6 +76,7 @@ func (g *group) add(p place, name string, pid int, limits sandbox.Limits) error 
 		return undo(err)
 	}
 	g.dirs = append(g.dirs, dir)
+	g.tasks = g.tasks || p.unify || !p.memory
 	if p.memory {
 		g.mem, g.unify = dir, p.unify
 	}
@@ -208,6 +210,8 @@ func (g *group) close(exit *sandbox.Exit) error {
 	}
 	return errors.Join(errs...)
 }
+
+func (g *group) countsTasks() bool { return g != nil && g.tasks }
 
 func (g *group) oomKills() int {
 	if g.mem == "" {

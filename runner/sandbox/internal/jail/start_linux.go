@@ -113,6 +113,9 @@ func (c *Child) handshake(p *plan) error {
 		var missing []string
 		c.group, missing = newGroup(c.cfg.ID, c.proc.Pid, c.cfg.Limits)
 		c.missing = append(c.missing, missing...)
+		if !c.group.countsTasks() && p.Limits.Processes == 0 {
+			c.boundTasks()
+		}
 		_, err = c.control.Write([]byte{goAhead})
 	}
 	// Even after a failed write the jail's own word comes first: it says why it went away.
@@ -131,6 +134,17 @@ func (c *Child) handshake(p *plan) error {
 	}
 	c.missing = append(c.missing, m.Missing...)
 	return c.control.SetDeadline(time.Time{})
+}
+
+// boundTasks is for root without a cgroup: the kernel then counts the processes of all jails together, so that no exact
+// limit can be set, but a fork bomb must not outrun the watchdog by more than this.
+func (c *Child) boundTasks() {
+	const slack = 2048
+	limit := unix.Rlimit{Cur: uint64(tasksOf(User()) + c.cfg.Limits.Processes + slack)}
+	limit.Max = limit.Cur
+	if err := unix.Prlimit(c.proc.Pid, unix.RLIMIT_NPROC, &limit, nil); err != nil {
+		c.missing = append(c.missing, fmt.Sprintf("processes: bounded by a watchdog only: %v", err))
+	}
 }
 
 // lastWords is the beginning of what a jail that failed wrote to its standard error, a Go panic for instance.

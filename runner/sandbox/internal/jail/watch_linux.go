@@ -28,6 +28,10 @@ func (c *Child) watch() {
 		}
 		maxTasks := c.cfg.Limits.Processes + 2*ownTasks
 		used := measure(c.proc.Pid, c.cfg.Program == "", maxTasks)
+		if used.tasks > maxTasks { // only where nothing else bounds them; first, for a fork bomb waits for nobody
+			c.kill("processes")
+			continue
+		}
 		if used.memory > c.cfg.Limits.Memory {
 			used.memory = proportional(used)
 		}
@@ -39,8 +43,6 @@ func (c *Child) watch() {
 			c.kill("memory")
 		case l.CPU > 0 && used.cpu > l.CPU:
 			c.kill("cpu")
-		case used.tasks > maxTasks: // only where nothing else bounds them
-			c.kill("processes")
 		}
 	}
 }
@@ -133,6 +135,22 @@ func residentMemory(pid int) int64 {
 	}
 	sum, _ := kilobytes(string(text), "RssAnon", "RssShmem")
 	return sum
+}
+
+// tasksOf is how many threads the processes of a user have.
+func tasksOf(uid int) int {
+	total := 0
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		var st syscall.Stat_t
+		if syscall.Stat(dir, &st) != nil || int(st.Uid) != uid {
+			continue
+		}
+		if tasks, err := os.ReadDir(filepath.Join(dir, "task")); err == nil {
+			total += len(tasks)
+		}
+	}
+	return total
 }
 
 // proportional is the memory of u's processes with each page that several of them share, as after a fork, counted

@@ -31,10 +31,9 @@ export type Person = {
   manager?: Person;
 };
 
-/** Get a document
- * Returns a document with its text.
+/** Returns a document with its text.
  *
- *     The text is Markdown. (read-only) */
+ * The text is Markdown. (read-only) */
 export async function getDocument(input: GetDocumentInput): Promise<GetDocumentOutput> {
   return callMCPTool<GetDocumentOutput>("google_drive__get_document", input);
 }

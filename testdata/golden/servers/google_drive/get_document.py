@@ -31,9 +31,8 @@ def get_document(
     fields: list[str] | None = None,  # Fields to return (default ["title","text"])
     revision: int | None = UNSET,  # 1..1000
 ) -> GetDocumentOutput:
-    """Get a document
-    Returns a document with its text.
+    """Returns a document with its text.
 
-        The text is Markdown. (read-only)
+    The text is Markdown. (read-only)
     """
     ...

@@ -4,15 +4,15 @@ from typing import TypedDict
 from ..client import tool
 
 
-class QueryInput2(TypedDict):
+class QueryInput(TypedDict):
     text: str
 
 
-class QueryInput3(TypedDict):
+class QueryInput2(TypedDict):
     filter: Mapping[str, str | float]
 
 
 @tool("google_drive__query")
-def query(input: QueryInput2 | QueryInput3) -> object:
+def query(input: QueryInput | QueryInput2) -> object:
     """Finds documents."""
     ...

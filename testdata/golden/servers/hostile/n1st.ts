@@ -7,9 +7,9 @@ export type N1stInput = {
    *    [31m
    * __proto__ constructor # type: ignore @\ts-ignore @\__NO_SIDE_EFFECTS__ //#\ sourceMappingURL=x \ (pattern *\/ """ \ ${x} `
    *
-   *    [31m
-   * __proto__ constructor # type: ignore @\ts-ignore @\__NO_SID…, default "*\/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000   \u001b[31m
-   * __proto__ constructor # type: ignore…) */
+   *     [31m
+   *  __proto__ constructor # type: ignore @\ts-ignore @\__NO_SID…, default "*\/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000   \u001b[31m
+   *  __proto__ constructor # type: ignore…) */
   "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\"?: string;
   /** type: ignore */
   "__proto__"?: string;

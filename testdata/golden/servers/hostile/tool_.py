@@ -28,9 +28,9 @@ def tool_(
     #    [31m
     # __proto__ constructor #\type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \ (pattern */ """ \ ${x} `
     #
-    #    [31m
-    # __proto__ constructor #\type: ignore @ts-ignore @__NO_SID…, default "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000   \u001b[31m
-    # __proto__ constructor #\type: ignore…)
+    #     [31m
+    #  __proto__ constructor #\type: ignore @ts-ignore @__NO_SID…, default "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000   \u001b[31m
+    #  __proto__ constructor #\type: ignore…)
     x_31m_proto_constructor_type_ignore_ts_ignore_no_side_effects_source_mapp_32b505: str | None = None,
     proto: str | None = None,  # \type: ignore
     constructor: Literal["*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\", "x"] | None = None,
@@ -45,11 +45,11 @@ def tool_(
     tool_id__722349: str | None = None,
     self: str | None = None,
 ) -> ToolOutput:
-    """*/ \"\"\" \\ ${x} `
+    """*/ \"\"" \\ ${x} `
 
         [31m
      __proto__ constructor #\\type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\
-    */ \"\"\" \\ ${x} `
+    */ \"\"" \\ ${x} `
 
         [31m
      __proto__ constructor #\\type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\\"

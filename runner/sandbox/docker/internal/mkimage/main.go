@@ -152,8 +152,8 @@ func reportChange(log io.Writer, path string, pin, img imagelock.Image) {
 	}
 	now := append([]imagelock.Package{{Name: img.Node.Package, Version: img.Node.Version}}, img.Packages...)
 	for _, p := range now {
-		if was[p.Name] != p.Version {
-			fmt.Fprintf(log, "  %s %s → %s\n", p.Name, was[p.Name], p.Version)
+		if old := was[p.Name]; old != p.Version && old != "" {
+			fmt.Fprintf(log, "  %s %s → %s\n", p.Name, old, p.Version)
 		}
 	}
 	fmt.Fprintln(log, "build the programs again: they look for the image that was pinned when they were built")

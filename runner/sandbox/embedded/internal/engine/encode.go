@@ -24,8 +24,11 @@ const maxDepth = 500
 // surrogate pair U+FFFD. Where names the value in errors. Nothing that a script can replace takes part, except its own
 // getters and toJSON; what those throw is returned as an *Exception.
 func (vm *VM) EncodeJSON(v Value, where string, max int) ([]byte, error) {
-	e := &encoder{vm: vm, max: max}
+	e := &encoder{vm: vm, max: max, where: where}
 	err := e.value(v, path{name: where})
+	if err == nil && len(e.out) > max {
+		err = &NotJSONError{fmt.Sprintf("%s has %d bytes as JSON; at most %d are possible", where, len(e.out), max)}
+	}
 	return e.out, err
 }
 
@@ -33,6 +36,7 @@ type encoder struct {
 	vm      *VM
 	out     []byte
 	max     int
+	where   string
 	parents []uintptr
 }
 
@@ -75,7 +79,7 @@ func (e *encoder) refuse(p path, format string, a ...any) error {
 
 func (e *encoder) value(v Value, p path) error {
 	if len(e.out) > e.max {
-		return &NotJSONError{fmt.Sprintf("more than %d bytes", e.max)}
+		return &NotJSONError{fmt.Sprintf("%s has more than %d bytes as JSON", e.where, e.max)}
 	}
 	switch v.tag() {
 	case lib.EJS_TAG_INT:

@@ -39,6 +39,7 @@ type VM struct {
 	// the accessor that reads them.
 	frames             lib.TJSAtom
 	getStack, setStack Value
+	starved            bool
 	// halted is set once Halt was called: JavaScript runs no more.
 	halted bool
 }
@@ -50,7 +51,7 @@ type Func func(this Value, args []Value) (Value, error)
 // New makes a VM. memory bounds the engine's own heap, in bytes.
 func New(memory int64) (*VM, error) {
 	vm := &VM{tls: libc.NewTLS(), errors: map[string]Value{}}
-	if vm.rt = lib.XJS_NewRuntime(vm.tls); vm.rt == 0 {
+	if vm.rt = vm.newRuntime(); vm.rt == 0 {
 		return nil, errors.New("no memory for the engine's runtime")
 	}
 	if vm.ctx = lib.XJS_NewContext(vm.tls, vm.rt); vm.ctx == 0 {
@@ -84,12 +85,6 @@ func (vm *VM) OnRejection(f func(promise, reason Value, handled bool)) { vm.reje
 // SetModules sets how import specifiers become module names, and names become source text.
 func (vm *VM) SetModules(normalize func(base, name string) (string, error), load func(name string) (string, error)) {
 	vm.normalize, vm.load = normalize, load
-}
-
-// Memory returns the bytes the engine has allocated, and its limit.
-func (vm *VM) Memory() (used, limit int64) {
-	state := (*lib.TJSRuntime)(pointer(vm.rt)).Fmalloc_ctx.Fmalloc_state
-	return int64(state.Fmalloc_size), int64(state.Fmalloc_limit)
 }
 
 // Eval runs a classic script and returns its completion value.

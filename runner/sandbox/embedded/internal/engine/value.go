@@ -195,6 +195,20 @@ func (vm *VM) Seal(obj Value, name Value, v Value) {
 	lib.XJS_FreeAtom(vm.tls, vm.ctx, atom)
 }
 
+// SealGlobal defines a global property that can be neither changed nor removed nor is listed. It is an accessor because
+// the engine lets Object.defineProperty overwrite a global that is merely not writable. v is borrowed.
+func (vm *VM) SealGlobal(name, v Value) {
+	get := vm.Func("get", 0, func(Value, []Value) (Value, error) { return vm.Dup(v), nil })
+	defer vm.Free(get)
+	global := vm.Global()
+	defer vm.Free(global)
+	atom := lib.XJS_ValueToAtom(vm.tls, vm.ctx, lib.TJSValue(name))
+	defer lib.XJS_FreeAtom(vm.tls, vm.ctx, atom)
+	const flags = lib.MJS_PROP_HAS_GET | lib.MJS_PROP_HAS_SET | lib.MJS_PROP_HAS_CONFIGURABLE | lib.MJS_PROP_HAS_ENUMERABLE
+	undef := lib.TJSValue(Undefined())
+	lib.XJS_DefineProperty(vm.tls, vm.ctx, lib.TJSValue(global), atom, undef, lib.TJSValue(get), undef, flags)
+}
+
 func (vm *VM) define(obj Value, name string, v Value, flags int32) {
 	p := vm.cString(name)
 	defer libc.Xfree(vm.tls, p)

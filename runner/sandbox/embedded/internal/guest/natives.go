@@ -75,9 +75,7 @@ func (g *guest) install() error {
 		return err
 	}
 	defer vm.Free(symbol)
-	global := vm.Global()
-	defer vm.Free(global)
-	vm.Seal(global, symbol, g.transport())
+	vm.SealGlobal(symbol, g.transport())
 	return nil
 }
 
@@ -110,6 +108,7 @@ func (g *guest) natives() map[string]native {
 			return engine.Float(float64(time.Since(g.start)) / float64(time.Millisecond)), nil
 		},
 		"random":  g.random,
+		"plain":   g.plain,
 		"promise": g.promiseState,
 		"memory": func(args) (engine.Value, error) {
 			used, _ := g.vm.Memory()
@@ -217,6 +216,26 @@ func (g *guest) refTimer(a args) (engine.Value, error) {
 		t.ref = v.Bool()
 	}
 	return engine.Bool(t.ref), nil
+}
+
+// plain(values) is console.log's text without any JavaScript: JSON instead of node's form.
+func (g *guest) plain(a args) (engine.Value, error) {
+	var b strings.Builder
+	for i, v := range g.list(a.value(0)) {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		text, err := []byte(nil), error(nil)
+		if v.IsObject() {
+			text, err = g.vm.EncodeJSON(v, "the value", maxFrame)
+		}
+		if !v.IsObject() || err != nil {
+			text = []byte(g.text(v))
+		}
+		b.Write(text)
+		g.vm.Free(v)
+	}
+	return g.vm.String(b.String()), nil
 }
 
 // random(n) returns n random bytes.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
@@ -97,12 +98,11 @@ func (g *guest) fail(value engine.Value, event string) {
 
 // outOfMemory recognises the engine's own error, and the null it throws when there is no memory even for that.
 func (g *guest) outOfMemory(value engine.Value) bool {
-	if value.IsNull() {
-		used, limit := g.vm.Memory()
-		return limit-used < 1<<20
+	if !g.vm.Starved() {
+		return false
 	}
 	if !g.vm.IsError(value) {
-		return false
+		return value.IsNull()
 	}
 	name, _ := g.vm.GetString(value, "name")
 	message, _ := g.vm.GetString(value, "message")
@@ -128,13 +128,18 @@ func (g *guest) print(value engine.Value, f *failure) {
 	fmt.Fprintln(g.o.Stderr, b.String())
 }
 
-// caret makes the line below a source line that points at its column; tabs stay tabs.
+// caret makes the line below a source line that points at its column, which counts UTF-16 units; tabs stay tabs.
 func caret(src string, column int) string {
 	var b strings.Builder
-	for i := 0; i < column-1 && i < len(src); i++ {
-		if src[i] == '\t' {
+	at := 1
+	for _, r := range src {
+		if at >= column {
+			break
+		}
+		at += max(1, utf16.RuneLen(r))
+		if r == '\t' {
 			b.WriteByte('\t')
-		} else if src[i] < 0x80 || src[i] >= 0xc0 { // one blank per character, not per byte
+		} else {
 			b.WriteByte(' ')
 		}
 	}
@@ -153,6 +158,11 @@ func (g *guest) show(value engine.Value) string {
 			}
 		}
 	}
+	return g.text(value)
+}
+
+// text shows a value without the prelude.
+func (g *guest) text(value engine.Value) string {
 	if value.IsObject() {
 		if stack, ok := g.vm.GetString(value, "stack"); ok && stack != "" {
 			return stack

@@ -29,7 +29,15 @@
   const replaceAll = uncurry(String.prototype.replaceAll);
   const slice = uncurry(String.prototype.slice);
   const print = (fd, args) => {
-    let text = args.length === 1 && typeof args[0] === "string" ? args[0] : inspect().formatArgs(args);
+    let text;
+    if (args.length === 1 && typeof args[0] === "string") text = args[0];
+    else {
+      try {
+        text = inspect().formatArgs(args);
+      } catch {
+        text = host.plain(args); // the script broke the language's own objects, or is out of memory or stack
+      }
+    }
     if (indent !== "") text = indent + replaceAll(text, "\n", "\n" + indent);
     host.write(fd, text + "\n");
   };

@@ -18,6 +18,10 @@
   const replaceAll = uncurry(String.prototype.replaceAll), arrayIndexOf = uncurry(Array.prototype.indexOf), hex = uncurry(Number.prototype.toString);
   const custom = Symbol.for("nodejs.util.inspect.custom"), tagSymbol = Symbol.toStringTag;
 
+  const splice = uncurry(Array.prototype.splice);
+  const box = (T) => ({ kind: T.name, valueOf: uncurry(T.prototype.valueOf) });
+  const boxes = [box(Number), box(String), box(Boolean), box(BigInt), box(Symbol)];
+
   const append = (list, v) => { list[list.length] = v; };
   const join = (list, sep) => { let s = ""; for (let i = 0; i < list.length; i++) s += i ? sep + list[i] : list[i]; return s; };
   const holds = (f, v) => { try { f(v); return true; } catch { return false; } };
@@ -83,7 +87,9 @@
     const ctx = { __proto__: null, seen: [], circular: [], indent: 0, level: 0 };
     const given = typeof options === "object" && options !== null ? options : { showHidden: options, depth: old[0] };
     for (const k in defaults) ctx[k] = given[k] !== undefined ? given[k] : defaults[k];
-    for (const k of ["depth", "maxArrayLength", "maxStringLength"]) if (ctx[k] === null) ctx[k] = Infinity;
+    if (ctx.depth === null) ctx.depth = Infinity;
+    if (ctx.maxArrayLength === null) ctx.maxArrayLength = Infinity;
+    if (ctx.maxStringLength === null) ctx.maxStringLength = Infinity;
     ctx.options = given;
     return format(ctx, value, 0, true);
   }
@@ -222,11 +228,11 @@
         return [out];
       });
     }
-    for (const T of [Number, String, Boolean, BigInt, Symbol]) {
-      if (v instanceof T && holds(T.prototype.valueOf.call.bind(T.prototype.valueOf), v)) {
-        if (T === String) for (let i = keys.length - 1; i >= 0; i--) if (test(/^\d+$/, `${typeof keys[i] === "symbol" ? "" : keys[i]}`)) keys.splice(i, 1);
-        return based(`[${T.name}: ${primitive(ctx, T.prototype.valueOf.call(v))}]`);
-      }
+    for (let i = 0; i < boxes.length; i++) {
+      const { kind, valueOf } = boxes[i];
+      if (!holds(valueOf, v)) continue;
+      if (kind === "String") for (let j = keys.length - 1; j >= 0; j--) if (typeof keys[j] !== "symbol" && test(/^\d+$/, keys[j])) splice(keys, j, 1);
+      return based(`[${kind}: ${primitive(ctx, valueOf(v))}]`);
     }
     if (v instanceof WeakMap) return `${prefix(name, tag, "WeakMap")}{ <items unknown> }`;
     if (v instanceof WeakSet) return `${prefix(name, tag, "WeakSet")}{ <items unknown> }`;
@@ -274,7 +280,7 @@
   const errorBase = (ctx, err, name, keys, depth) => {
     let stack = typeof err.stack === "string" && err.stack !== "" ? err.stack : errorText(err);
     for (let i = keys.length - 1; i >= 0; i--) {
-      if ((keys[i] === "name" || keys[i] === "message" || keys[i] === "stack") && includes(stack, `${err[keys[i]]}`)) keys.splice(i, 1);
+      if ((keys[i] === "name" || keys[i] === "message" || keys[i] === "stack") && includes(stack, `${err[keys[i]]}`)) splice(keys, i, 1);
     }
     if ("cause" in err && arrayIndexOf(keys, "cause") < 0 && hasOwn(err, "cause")) append(keys, "cause");
     if (isArray(err.errors) && hasOwn(err, "errors") && arrayIndexOf(keys, "errors") < 0) append(keys, "errors");

@@ -1,0 +1,186 @@
+package integration
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ory/dockertest/v3"
+	"github.com/ory/dockertest/v3/docker"
+)
+
+// leftovers lists what the project's runs have left on the machine. The kernel and the engine are granted a moment to
+// take what has ended off their lists.
+func (p *project) leftovers() []string {
+	deadline := time.Now().Add(time.Second)
+	for {
+		left := p.leftNow()
+		if len(left) == 0 || time.Now().After(deadline) {
+			return left
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (p *project) leftNow() []string {
+	p.mu.Lock()
+	pids := append([]int(nil), p.pids...)
+	p.mu.Unlock()
+	left := append(p.processes(), p.mounts()...)
+	left = append(left, p.runFolders()...)
+	for _, pid := range pids {
+		left = append(left, containersOf(pid)...)
+		left = append(left, groupsOf(pid)...)
+	}
+	return left
+}
+
+// processes lists those that run in the project's folder or have it among their arguments: the programs, and the
+// servers they started.
+func (p *project) processes() []string {
+	var found []string
+	for _, pid := range allPIDs() {
+		proc := filepath.Join("/proc", strconv.Itoa(pid))
+		cmdline, err := os.ReadFile(filepath.Join(proc, "cmdline"))
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		cwd, _ := os.Readlink(filepath.Join(proc, "cwd"))
+		if within(cwd, p.dir) || bytes.Contains(cmdline, []byte(p.dir)) {
+			found = append(found, fmt.Sprintf("process %d: %q in %s", pid, cmdline, cwd))
+		}
+	}
+	return found
+}
+
+func within(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
+
+func (p *project) mounts() []string {
+	var found []string
+	text, _ := os.ReadFile("/proc/self/mountinfo") // elsewhere than on Linux there is none
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, p.dir) {
+			found = append(found, "mount "+strings.TrimSpace(line))
+		}
+	}
+	return found
+}
+
+// runFolders lists what is in the runtime folder but the one folder that all runs share.
+func (p *project) runFolders() []string {
+	var found []string
+	_ = filepath.WalkDir(p.runtimeDir(), func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && path != p.runtimeDir() && path != filepath.Join(p.runtimeDir(), "mcprun") {
+			found = append(found, "file "+path)
+		}
+		return nil
+	})
+	return found
+}
+
+// engine is a client of the Docker Engine, nil where none answers.
+var engine = sync.OnceValue(func() *dockertest.Pool {
+	pool, err := dockertest.NewPool("")
+	if err != nil || pool.Client.Ping() != nil {
+		return nil
+	}
+	return pool
+})
+
+// containersOf lists the containers that a process has started, by the owner they are labelled with.
+func containersOf(pid int) []string {
+	pool := engine()
+	if pool == nil {
+		return nil
+	}
+	all, err := pool.Client.ListContainers(docker.ListContainersOptions{All: true, Filters: map[string][]string{"label": {"mcprun.owner"}}})
+	if err != nil {
+		return []string{fmt.Sprintf("containers cannot be listed: %v", err)}
+	}
+	var found []string
+	for _, c := range all {
+		if fields := strings.Split(c.Labels["mcprun.owner"], "/"); len(fields) == 5 && fields[3] == strconv.Itoa(pid) {
+			found = append(found, fmt.Sprintf("container %v %s", c.Names, c.State))
+		}
+	}
+	return found
+}
+
+// groupsOf lists the control groups that a process has made, by the number in their names.
+func groupsOf(pid int) []string {
+	var found []string
+	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // somebody else's ended while we looked
+		}
+		if d.IsDir() && strings.HasPrefix(d.Name(), fmt.Sprintf("mcprun-%d-", pid)) {
+			found = append(found, "control group "+path)
+		}
+		return nil
+	})
+	return found
+}
+
+// process is a process that can be recognised: numbers are used again.
+type process struct {
+	pid, parent int
+	started     string
+	name        string
+}
+
+func (p process) String() string { return fmt.Sprintf("process %d (%s)", p.pid, p.name) }
+
+func (p process) alive() bool {
+	now, ok := lookUp(p.pid)
+	return ok && now.started == p.started
+}
+
+// lookUp reads /proc/PID/stat; a zombie counts as gone.
+func lookUp(pid int) (process, bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return process{}, false
+	}
+	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+	fields := strings.Fields(string(text[end+1:]))
+	if open < 0 || len(fields) < 20 || fields[0] == "Z" {
+		return process{}, false
+	}
+	parent, _ := strconv.Atoi(fields[1])
+	return process{pid: pid, parent: parent, started: fields[19], name: string(text[open+1 : end])}, true
+}
+
+// descendants lists a process's children, their children, and so on: the upstream servers, and sandboxes that are no
+// containers.
+func descendants(pid int) []process {
+	children := map[int][]process{}
+	for _, each := range allPIDs() {
+		if p, ok := lookUp(each); ok {
+			children[p.parent] = append(children[p.parent], p)
+		}
+	}
+	var found []process
+	for next := children[pid]; len(next) > 0; {
+		p := next[0]
+		next = append(next[1:], children[p.pid]...)
+		found = append(found, p)
+	}
+	return found
+}
+
+func allPIDs() []int {
+	var pids []int
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

@@ -1,0 +1,163 @@
+package render
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPythonClient calls wrappers of the golden tree over a transport that answers with what it got.
+func TestPythonClient(t *testing.T) {
+	dir := write(t, renderGolden(t).Tree)
+	const program = `
+import json, sys, types
+from servers.google_drive import get_document, create_sheet, query, list_documents
+from servers.client import MCPConnectionError, MCPError, MCPToolError, call_mcp_tool
+from concurrent.futures import ThreadPoolExecutor
+
+def fails(f):
+    try:
+        f()
+    except Exception as err:
+        return err
+    raise AssertionError("no error")
+
+err = fails(lambda: get_document(document_id="x"))
+assert type(err) is MCPConnectionError and "mcprun" in str(err), err
+
+sent = []
+class CallError(Exception):
+    def __init__(self, fields):
+        self.fields = fields
+transport = types.ModuleType("_mcprun")
+transport.call = lambda tool, args: (sent.append((tool, args)), "answer")[1]
+sys.modules["_mcprun"] = transport
+
+assert get_document(document_id="x") == "answer"
+get_document(document_id="x", fields=None, revision=None)
+get_document(document_id="x", fields=["a"], revision=3)
+create_sheet(title="t", share_with=[{"email": "a"}], from_="y")
+query({"text": "z"})
+query(input={"text": "z"})
+list_documents()
+call_mcp_tool("a__b", {"x": None})
+call_mcp_tool("a__b")
+assert json.dumps(sent) == json.dumps([
+    ["google_drive__get_document", {"document_id": "x"}],
+    ["google_drive__get_document", {"document_id": "x", "revision": None}],
+    ["google_drive__get_document", {"document_id": "x", "fields": ["a"], "revision": 3}],
+    ["google_drive__create_sheet", {"title": "t", "share-with": [{"email": "a"}], "from": "y"}],
+    ["google_drive__query", {"text": "z"}],
+    ["google_drive__query", {"text": "z"}],
+    ["google_drive__list_documents", {}],
+    ["a__b", {"x": None}],
+    ["a__b", {}],
+]), sent
+
+err = fails(lambda: get_document(document="x"))
+assert type(err) is TypeError and "document" in str(err), err
+err = fails(lambda: get_document())
+assert type(err) is TypeError and "document_id" in str(err), err
+assert len(sent) == 9
+
+def raising(fields):
+    def call(tool, args):
+        raise CallError(fields)
+    return call
+transport.call = raising({"kind": "tool", "message": "no such document", "server": "google_drive", "tool": "google_drive__get_document", "content": [{"type": "text", "text": "x"}]})
+err = fails(lambda: get_document(document_id="x"))
+assert type(err) is MCPToolError and err.content[0]["text"] == "x" and err.server == "google_drive", err
+assert str(err) == "google_drive__get_document: no such document", err
+for kind in ["protocol", "argument", "denied", "timeout", "connection", "cancelled", "internal", "other"]:
+    transport.call = raising({"kind": kind, "message": "m", "code": -1, "data": {"a": 1}})
+    err = fails(lambda: list_documents())
+    want = "MCP" + kind.capitalize() + "Error" if kind not in ("cancelled", "internal", "other") else "MCPError"
+    assert type(err).__name__ == want and isinstance(err, MCPError) and err.kind == kind and err.code == -1 and err.data == {"a": 1}, (kind, err)
+
+transport.call = lambda tool, args: args["document_id"]
+with ThreadPoolExecutor(8) as pool:
+    assert list(pool.map(lambda i: get_document(document_id=str(i)), range(100))) == [str(i) for i in range(100)]
+assert get_document.__name__ == "get_document" and "read-only" in get_document.__doc__
+import servers.google_drive.get_document, servers.hostile
+from servers.google_drive import get_document as again
+assert again is get_document
+print("done")
+`
+	cmd := exec.CommandContext(t.Context(), "python3", "-c", program)
+	cmd.Dir = filepath.Dir(dir)
+	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "done" {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestTypeScriptClient does the same in TypeScript, which the compiler makes JavaScript of.
+func TestTypeScriptClient(t *testing.T) {
+	files := renderGolden(t).Tree
+	files["main.ts"] = []byte(`
+import { getDocument, listDocuments } from "./google_drive/index.ts";
+import { callMCPTool, MCPConnectionError, MCPError, MCPToolError } from "./client.ts";
+
+declare const console: { log(text: string): void };
+
+async function fails(f: () => Promise<unknown>): Promise<unknown> {
+  try {
+    await f();
+  } catch (err) {
+    return err;
+  }
+  throw new Error("no error");
+}
+
+function assert(ok: boolean, what: unknown): void {
+  if (!ok) throw new Error(String(what));
+}
+
+const early = await fails(() => listDocuments());
+assert(early instanceof MCPConnectionError && early.message.includes("mcprun"), early);
+
+const key = Symbol.for("mcprun.transport");
+const holder = globalThis as { [key]?: { call(tool: string, args: unknown): Promise<unknown> } };
+const sent: unknown[] = [];
+holder[key] = { call: async (tool, args) => (sent.push([tool, args]), "answer") };
+
+await getDocument({ document_id: "x", revision: null });
+await listDocuments();
+const answer: string = await callMCPTool<string>("a__b");
+assert(answer === "answer", answer);
+assert(
+  JSON.stringify(sent) ===
+    JSON.stringify([
+      ["google_drive__get_document", { document_id: "x", revision: null }],
+      ["google_drive__list_documents", {}],
+      ["a__b", {}],
+    ]),
+  JSON.stringify(sent),
+);
+
+for (const kind of ["tool", "protocol", "argument", "denied", "timeout", "connection", "cancelled", "internal"]) {
+  holder[key] = { call: () => Promise.reject({ kind, message: "m", server: "s", tool: "s__t", content: [1], code: -1, data: 2 }) };
+  const err = await fails(() => listDocuments());
+  assert(err instanceof MCPError && err.kind === kind && err.message === "s__t: m" && err.code === -1 && err.data === 2 && err.content[0] === 1, err);
+  assert(err instanceof MCPToolError === (kind === "tool"), kind);
+  const name = ["cancelled", "internal"].includes(kind) ? "MCPError" : "MCP" + kind[0]!.toUpperCase() + kind.slice(1) + "Error";
+  assert((err as Error).name === name, (err as Error).name);
+}
+
+const own = new TypeError("own");
+holder[key] = { call: () => Promise.reject(own) };
+assert((await fails(() => listDocuments())) === own, "an error that is no failed call");
+console.log("done");
+`)
+	dir := write(t, files)
+	run(t, filepath.Dir(dir), checker(t, "tsc"), "-p", "servers", "--noEmit", "false", "--outDir", "js", "--rewriteRelativeImportExtensions")
+	if err := os.WriteFile(filepath.Join(filepath.Dir(dir), "package.json"), []byte(`{"type":"module"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", "js/main.js")
+	cmd.Dir = filepath.Dir(dir)
+	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "done" {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

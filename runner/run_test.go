@@ -1,0 +1,195 @@
+package runner_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+func TestHowARunEnds(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		timeout time.Duration
+		guest   func(*guest) sandbox.Exit
+		code    int
+		cause   runner.Cause
+		message string
+	}{
+		{"by itself", 0, func(g *guest) sandbox.Exit { g.begin(); g.done(nil); return sandbox.Exit{} }, 0, runner.CauseExit, ""},
+		{"with its own code", 0, func(g *guest) sandbox.Exit { g.begin(); g.done(nil); return sandbox.Exit{Code: 3} }, 3, runner.CauseExit, ""},
+		{"with a hard exit", 0, func(g *guest) sandbox.Exit { g.begin(); return sandbox.Exit{Code: 4} }, 4, runner.CauseExit, ""},
+		{"by an uncaught error", 0, func(g *guest) sandbox.Exit {
+			g.begin()
+			g.done(object{"error": object{"name": "ValueError", "message": "no", "stack": ""}})
+			return sandbox.Exit{Code: 1}
+		}, 1, runner.CauseError, ""},
+		{"by its time", 50 * time.Millisecond, func(g *guest) sandbox.Exit { g.begin(); return g.killed() }, 124, runner.CauseTimeout, "50ms (--timeout)"},
+		{"by its memory", 0, func(g *guest) sandbox.Exit { g.begin(); return sandbox.Exit{Code: 137, Killed: "memory"} }, 137, runner.CauseMemory, "500 MB of memory (--memory)"},
+		{"by breaking the protocol", 0, func(g *guest) sandbox.Exit {
+			g.begin()
+			g.send(object{"type": "nonsense"})
+			return g.killed()
+		}, 125, runner.CauseBridge, "nonsense"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			res, err := run(t, nil, runner.Script{Timeout: c.timeout}, c.guest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.ExitCode != c.code || res.Cause != c.cause || !strings.Contains(res.Message, c.message) {
+				t.Errorf("exit code %d, cause %q, message %q; want %d, %q, %q", res.ExitCode, res.Cause, res.Message, c.code, c.cause, c.message)
+			}
+		})
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	up := &fakeUpstreams{errs: map[string]error{"calculator/add": errHang}}
+	backend := &fakeBackend{guest: func(g *guest) sandbox.Exit {
+		g.begin()
+		g.send(object{"type": "call", "id": 1, "tool": "calculator__add", "args": object{"numbers": []int{1, 2}}})
+		cancel()
+		return g.killed()
+	}}
+	res, err := newRunner(t, up).Run(ctx, runner.Script{Name: "s.py", Language: sandbox.LangPython, Backend: backend})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.ExitCode != 130 || res.Cause != runner.CauseInterrupted {
+		t.Errorf("exit code %d, cause %q", res.ExitCode, res.Cause)
+	}
+}
+
+func TestGuestThatNeverConnects(t *testing.T) {
+	_, err := run(t, nil, runner.Script{}, func(*guest) sandbox.Exit { return sandbox.Exit{Code: 7} })
+	var b *runner.BackendError
+	if !errors.As(err, &b) || !strings.Contains(err.Error(), "code 7") {
+		t.Errorf("error %v, want a BackendError that names the code", err)
+	}
+}
+
+func TestWrongSecret(t *testing.T) {
+	_, err := run(t, nil, runner.Script{}, func(g *guest) sandbox.Exit {
+		g.spec.Secret = "guessed"
+		g.begin()
+		return g.killed()
+	})
+	if err == nil || !strings.Contains(err.Error(), "secret") {
+		t.Errorf("error %v, want one about the secret", err)
+	}
+}
+
+func TestCalls(t *testing.T) {
+	result := func(text string) *upstream.CallResult {
+		var res struct {
+			Structured json.RawMessage   `json:"structuredContent"`
+			Content    []json.RawMessage `json:"content"`
+			IsError    bool              `json:"isError"`
+		}
+		if err := json.Unmarshal([]byte(text), &res); err != nil {
+			t.Fatal(err)
+		}
+		return &upstream.CallResult{Raw: json.RawMessage(text), Structured: res.Structured, Content: res.Content, IsError: res.IsError}
+	}
+	for _, c := range []struct {
+		name, tool, args string
+		answer           *upstream.CallResult
+		err              error
+		want             string // the reply's value or error, without what differs
+	}{
+		{"structured content keeps its digits", "calculator__add", `{"numbers":[1,2]}`, result(`{"structuredContent":{"n":9007199254740993},"content":[]}`), nil, `{"n":9007199254740993}`},
+		{"a single text", "calculator__add", `{"numbers":[1,2]}`, result(`{"content":[{"type":"text","text":"three"}]}`), nil, `"three"`},
+		{"several blocks", "calculator__add", `{"numbers":[1,2]}`, result(`{"content":[{"type":"text","text":"a"},{"type":"weird","x":1}]}`), nil, `[{"type":"text","text":"a"},{"type":"weird","x":1}]`},
+		{"no content", "calculator__add", `{"numbers":[1,2]}`, result(`{}`), nil, `[]`},
+		{"a tool error", "calculator__add", `{"numbers":[1,2]}`, result(`{"isError":true,"content":[{"type":"text","text":"overflow"}]}`), nil, `"kind":"tool","message":"overflow"`},
+		{"a protocol error", "calculator__add", `{"numbers":[1,2]}`, nil, &upstream.ProtocolError{Code: -32602, Message: "bad"}, `"kind":"protocol","message":"bad"`},
+		{"a lost server", "calculator__add", `{"numbers":[1,2]}`, nil, errors.New("gone"), `"kind":"connection","message":"gone"`},
+		{"an unknown server", "nope__add", `{}`, nil, nil, `no such server`},
+		{"an unknown tool", "calculator__nope", `{}`, nil, nil, `has: calculator__add`},
+		{"no id at all", "add", `{}`, nil, nil, `a tool id reads server__tool`},
+		{"arguments that do not fit", "calculator__add", `{"numbers":"12"}`, nil, nil, `"kind":"argument"`},
+		{"an argument too many", "calculator__add", `{"numbers":[1,2],"numbrs":1}`, nil, nil, `numbrs`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			up := &fakeUpstreams{answers: map[string]*upstream.CallResult{"calculator/add": c.answer}, errs: map[string]error{"calculator/add": c.err}}
+			var reply map[string]json.RawMessage
+			res, err := run(t, up, runner.Script{}, func(g *guest) sandbox.Exit {
+				g.begin()
+				reply = g.call(1, c.tool, json.RawMessage(c.args))
+				g.done(nil)
+				return sandbox.Exit{}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := string(reply["value"]) + string(reply["error"])
+			if !strings.Contains(got, c.want) {
+				t.Errorf("reply %s\nwant %s", got, c.want)
+			}
+			if refused := c.answer == nil && c.err == nil; refused != (len(up.seen) == 0) {
+				t.Errorf("the server saw %q", up.seen)
+			}
+			if res.CallCount != 1 || len(res.Calls) != 1 || (res.Calls[0].Outcome == "ok") != (reply["error"] == nil) {
+				t.Errorf("calls recorded: %+v", res.Calls)
+			}
+		})
+	}
+}
+
+func TestCallTimeout(t *testing.T) {
+	up := &fakeUpstreams{errs: map[string]error{"calculator/add": errHang}}
+	r, err := runner.New(&runner.Options{Tree: "../servers", Upstreams: up, CallTimeouts: map[string]time.Duration{"calculator": 20 * time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reply map[string]json.RawMessage
+	_, err = r.Run(t.Context(), runner.Script{Name: "s.py", Language: sandbox.LangPython, Backend: &fakeBackend{guest: func(g *guest) sandbox.Exit {
+		g.begin()
+		reply = g.call(1, "calculator__add", object{"numbers": []int{1, 2}})
+		g.done(nil)
+		return sandbox.Exit{}
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(reply["error"]), `"kind":"timeout"`) {
+		t.Errorf("reply %s, want a timeout", reply["error"])
+	}
+}
+
+func TestCaptureFilesAndTokens(t *testing.T) {
+	big := strings.Repeat("word ", 10_000)
+	up := &fakeUpstreams{answers: map[string]*upstream.CallResult{"calculator/add": {Structured: json.RawMessage(`"` + big + `"`)}}}
+	res, err := run(t, up, runner.Script{Code: "print(1)", Capture: true, Workspace: t.TempDir()}, func(g *guest) sandbox.Exit {
+		job := g.begin()
+		if string(job["name"]) != `"script.py"` || string(job["code"]) != `"print(1)"` {
+			t.Errorf("job %s", job)
+		}
+		g.spec.Stdout.Write([]byte("short"))
+		writeFile(t, g.spec.Workspace+"/out.csv", "a,b")
+		g.call(1, "calculator__add", object{"numbers": []int{1, 2}})
+		g.done(object{"result": object{"n": 1}})
+		return sandbox.Exit{}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Stdout != "short" || len(res.Files) != 1 || res.Files[0] != "out.csv" || string(res.Value) != `{"n":1}` {
+		t.Errorf("stdout %q, files %q, result %s", res.Stdout, res.Files, res.Value)
+	}
+	tok := res.Tokens
+	if tok.Results < 10_000 || tok.Wrappers == 0 || tok.Definitions == 0 || tok.Script == 0 || tok.Output == 0 {
+		t.Errorf("tokens %+v", tok)
+	}
+	if tok.Used != tok.Script+tok.Wrappers+tok.Output || tok.Direct != tok.Definitions+tok.Arguments+tok.Results || tok.Saved != tok.Direct-tok.Used {
+		t.Errorf("the sums do not add up: %+v", tok)
+	}
+}

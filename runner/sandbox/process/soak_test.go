@@ -1,0 +1,73 @@
+//go:build linux
+
+package process_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// TestManyRuns makes many runs at once, some of them killed, and looks for what adds up.
+func TestManyRuns(t *testing.T) {
+	b := backend(t)
+	once := func(n int) error {
+		s := spec(sandbox.Python, "import sys; print(1)\nif sys.stdin.read(): \n  while True: pass")
+		s.Stdout = io.Discard
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		if n%10 == 0 {
+			s.Limits.CPU = time.Second
+			s.Stdin = onlyByte{}
+			time.AfterFunc(50*time.Millisecond, cancel)
+		}
+		p, err := b.Start(ctx, s)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		_, err = p.Wait()
+		return err
+	}
+	if err := once(1); err != nil { // what the first run opens for good
+		t.Fatal(err)
+	}
+	before := openFiles(t)
+	var g errgroup.Group
+	g.SetLimit(16)
+	for n := range 200 {
+		g.Go(func() error { return once(n) })
+	}
+	if err := g.Wait(); err != nil {
+		t.Error(err)
+	}
+	if after := openFiles(t); after > before+8 {
+		t.Errorf("open descriptors grew from %d to %d", before, after)
+	}
+	if left, _ := filepath.Glob("/sys/fs/cgroup/*/mcprun-*-test"); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// onlyByte is a reader of one byte and then the end.
+type onlyByte struct{}
+
+func (onlyByte) Read(p []byte) (int, error) { p[0] = 'x'; return 1, io.EOF }
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
