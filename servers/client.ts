@@ -70,7 +70,7 @@ interface Transport {
   call(tool: string, args: unknown): Promise<unknown>;
 }
 
-const transportKey: unique symbol = Symbol.for("mcprun.transport") as never;
+const transportKey = Symbol.for("mcprun.transport");
 
 function transport(tool: string): Transport {
   const found = (globalThis as { [transportKey]?: Transport })[transportKey];

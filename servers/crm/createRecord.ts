@@ -3,14 +3,14 @@ import { callMCPTool } from "../client.ts";
 
 export type CreateRecordInput = {
   /** The kind of record. */
-  object_type: "Account" | "Contact" | "Lead" | "Opportunity" | "SalesMeeting";
+  object_type: "Account"|"Contact"|"Lead"|"Opportunity"|"SalesMeeting";
   /** The fields of the new record. describe_objects says which are required and what they take. */
   data: Record<string, string | number | boolean | null>;
 };
 
 export type CreateRecordOutput = {
   /** The kind of record. */
-  object_type: "Account" | "Contact" | "Lead" | "Opportunity" | "SalesMeeting";
+  object_type: "Account"|"Contact"|"Lead"|"Opportunity"|"SalesMeeting";
   /** The record's id. */
   id: string;
   /** The fields that were written, sorted. */

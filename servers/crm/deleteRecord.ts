@@ -3,14 +3,14 @@ import { callMCPTool } from "../client.ts";
 
 export type DeleteRecordInput = {
   /** The kind of record. */
-  object_type: "Account" | "Contact" | "Lead" | "Opportunity" | "SalesMeeting";
+  object_type: "Account"|"Contact"|"Lead"|"Opportunity"|"SalesMeeting";
   /** The record's id. (3..18 characters) */
   record_id: string;
 };
 
 export type DeleteRecordOutput = {
   /** The kind of record. */
-  object_type: "Account" | "Contact" | "Lead" | "Opportunity" | "SalesMeeting";
+  object_type: "Account"|"Contact"|"Lead"|"Opportunity"|"SalesMeeting";
   /** The id of the record that was deleted. */
   id: string;
   /** The name it had. */

@@ -3,14 +3,14 @@ import { callMCPTool } from "../client.ts";
 
 export type DescribeObjectsInput = {
   /** Only this kind of record; absent means all. */
-  object_type?: "Account" | "Contact" | "Lead" | "Opportunity" | "SalesMeeting";
+  object_type?: "Account"|"Contact"|"Lead"|"Opportunity"|"SalesMeeting";
 };
 
 export type DescribeObjectsOutput = {
   /** The kinds of records. */
   objects: {
     /** The kind of record. */
-    name: "Account" | "Contact" | "Lead" | "Opportunity" | "SalesMeeting";
+    name: "Account"|"Contact"|"Lead"|"Opportunity"|"SalesMeeting";
     /** What such a record is. */
     label: string;
     /** What the ids of its records start with. */
@@ -22,7 +22,7 @@ export type DescribeObjectsOutput = {
       /** The field's name, as the other tools take it. */
       name: string;
       /** What it holds. string is up to 255 characters, text up to 1,000,000. */
-      type: "id" | "reference" | "string" | "text" | "number" | "integer" | "boolean" | "date" | "datetime" | "picklist";
+      type: "id"|"reference"|"string"|"text"|"number"|"integer"|"boolean"|"date"|"datetime"|"picklist";
       /** What it means. */
       label: string;
       /** Whether a new record must have it. */

@@ -3,7 +3,7 @@ import { callMCPTool } from "../client.ts";
 
 export type GetRecordInput = {
   /** The kind of record. */
-  object_type: "Account" | "Contact" | "Lead" | "Opportunity" | "SalesMeeting";
+  object_type: "Account"|"Contact"|"Lead"|"Opportunity"|"SalesMeeting";
   /** The record's id. (3..18 characters, e.g. "0065f0000000001") */
   record_id: string;
   /** Only these fields; Id always comes along. Absent means all, long texts too. (at most 30 items) */
@@ -12,7 +12,7 @@ export type GetRecordInput = {
 
 export type GetRecordOutput = {
   /** The kind of record. */
-  object_type: "Account" | "Contact" | "Lead" | "Opportunity" | "SalesMeeting";
+  object_type: "Account"|"Contact"|"Lead"|"Opportunity"|"SalesMeeting";
   /** The record's id. */
   id: string;
   /** The fields and their values; absent values are null. */

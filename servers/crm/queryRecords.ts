@@ -3,13 +3,13 @@ import { callMCPTool } from "../client.ts";
 
 export type QueryRecordsInput = {
   /** The kind of records to search. */
-  object_type: "Account" | "Contact" | "Lead" | "Opportunity" | "SalesMeeting";
+  object_type: "Account"|"Contact"|"Lead"|"Opportunity"|"SalesMeeting";
   /** Conditions that must all hold. Absent or empty means all records. (at most 20 items) */
   filters?: {
     /** The field to compare. (1..60 characters, e.g. "StageName") */
     field: string;
     /** How to compare. contains and starts_with ignore case; is_null and not_null take no value. Dates compare in order of time. (default "eq") */
-    operator?: "eq" | "ne" | "lt" | "lte" | "gt" | "gte" | "contains" | "starts_with" | "is_null" | "not_null";
+    operator?: "eq"|"ne"|"lt"|"lte"|"gt"|"gte"|"contains"|"starts_with"|"is_null"|"not_null";
     /** What to compare with. */
     value?: string | number | boolean | null;
   }[];

@@ -3,7 +3,7 @@ import { callMCPTool } from "../client.ts";
 
 export type UpdateRecordInput = {
   /** The kind of record. */
-  object_type: "Account" | "Contact" | "Lead" | "Opportunity" | "SalesMeeting";
+  object_type: "Account"|"Contact"|"Lead"|"Opportunity"|"SalesMeeting";
   /** The record's id. (3..18 characters) */
   record_id: string;
   /** The fields to change, for example {"Notes": "…"}. Others stay as they are; null empties a field. */
@@ -12,7 +12,7 @@ export type UpdateRecordInput = {
 
 export type UpdateRecordOutput = {
   /** The kind of record. */
-  object_type: "Account" | "Contact" | "Lead" | "Opportunity" | "SalesMeeting";
+  object_type: "Account"|"Contact"|"Lead"|"Opportunity"|"SalesMeeting";
   /** The record's id. */
   id: string;
   /** The fields that were written, sorted. */

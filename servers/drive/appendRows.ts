@@ -26,7 +26,7 @@ export type AppendRowsOutput = {
     /** The heading; it is the key of the column in records. (1..100 characters) */
     name: string;
     /** What the cells hold. Dates are texts of the form YYYY-MM-DD. Empty cells are null. */
-    type: "string" | "number" | "boolean" | "date";
+    type: "string"|"number"|"boolean"|"date";
   }[];
   /** How many rows it has, without the heading. (integer, >= 0) */
   row_count: number;

@@ -9,7 +9,7 @@ export type CreateSheetInput = {
     /** The heading; it is the key of the column in records. (1..100 characters) */
     name: string;
     /** What the cells hold. Dates are texts of the form YYYY-MM-DD. Empty cells are null. */
-    type: "string" | "number" | "boolean" | "date";
+    type: "string"|"number"|"boolean"|"date";
   }[];
   /** The rows, each an array with one cell for each column. (at most 50000 items) */
   rows?: (string | number | boolean | null)[][];
@@ -35,7 +35,7 @@ export type CreateSheetOutput = {
     /** The heading; it is the key of the column in records. (1..100 characters) */
     name: string;
     /** What the cells hold. Dates are texts of the form YYYY-MM-DD. Empty cells are null. */
-    type: "string" | "number" | "boolean" | "date";
+    type: "string"|"number"|"boolean"|"date";
   }[];
   /** How many rows it has, without the heading. (integer, >= 0) */
   row_count: number;

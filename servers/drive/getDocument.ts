@@ -5,7 +5,7 @@ export type GetDocumentInput = {
   /** The document's id, as list_documents gives it. (1..100 characters, e.g. "harbor-pine-discovery-transcript") */
   document_id: string;
   /** Return only these fields; document_id always comes along. Absent or empty means all. (at most 10 items) */
-  fields?: ("title" | "content" | "owner" | "labels" | "created_at" | "updated_at" | "word_count")[];
+  fields?: ("title"|"content"|"owner"|"labels"|"created_at"|"updated_at"|"word_count")[];
 };
 
 export type GetDocumentOutput = {

@@ -7,7 +7,7 @@ export type GetSheetInput = {
   /** Only these cells, in A1 notation: "A1:F100", or whole columns "A:C". Row 1 is the heading. Absent or null means the whole sheet. (pattern ^[A-Za-z]{1,2}[0-9]{0,7}(:[A-Za-z]{1,2}[0-9]{0,7})?$, e.g. "A1:F100") */
   range?: string | null;
   /** records: each row an object with the headings as keys; values: each row an array; csv: the rows as one text with a heading line. (default "records") */
-  format?: "records" | "values" | "csv";
+  format?: "records"|"values"|"csv";
 };
 
 export type GetSheetOutput = {
@@ -20,7 +20,7 @@ export type GetSheetOutput = {
     /** The heading; it is the key of the column in records. (1..100 characters) */
     name: string;
     /** What the cells hold. Dates are texts of the form YYYY-MM-DD. Empty cells are null. */
-    type: "string" | "number" | "boolean" | "date";
+    type: "string"|"number"|"boolean"|"date";
   }[];
   /** How many rows are returned. (integer, >= 0) */
   row_count: number;

@@ -12,7 +12,7 @@ export type DeleteFileOutput = {
   /** What was deleted. */
   path: string;
   /** What it was. */
-  type: "file" | "directory" | "symlink" | "other";
+  type: "file"|"directory"|"symlink"|"other";
 };
 
 /** Delete a file, a symbolic link (not what it points to) or an empty directory; with recursive also a directory with everything in it. This cannot be undone. (destructive, idempotent) */

@@ -22,7 +22,7 @@ export type Node = {
   /** The name without directories. */
   name: string;
   /** What it is. */
-  type: "file" | "directory" | "symlink" | "other";
+  type: "file"|"directory"|"symlink"|"other";
   /** The size in bytes; only for files. (integer) */
   size_bytes?: number;
   /** What a directory holds, sorted by name; only for directories. */

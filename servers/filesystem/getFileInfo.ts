@@ -12,7 +12,7 @@ export type GetFileInfoOutput = {
   /** The path relative to the served folder. */
   path: string;
   /** What it is. Links are not followed. */
-  type: "file" | "directory" | "symlink" | "other";
+  type: "file"|"directory"|"symlink"|"other";
   /** The size in bytes; 0 for directories. (integer) */
   size_bytes: number;
   /** When it was last changed (RFC 3339, UTC). (format date-time) */

@@ -5,7 +5,7 @@ export type ListDirectoryInput = {
   /** The directory, relative to the served folder; the folder itself by default. (1..1024 characters) */
   path?: string;
   /** The order of entries: by name ascending, largest first, or newest first. (default "name") */
-  sort_by?: "name" | "size" | "modified";
+  sort_by?: "name"|"size"|"modified";
 };
 
 export type ListDirectoryOutput = {
@@ -18,7 +18,7 @@ export type ListDirectoryOutput = {
     /** The path relative to the served folder. */
     path: string;
     /** What it is. Links are not followed. */
-    type: "file" | "directory" | "symlink" | "other";
+    type: "file"|"directory"|"symlink"|"other";
     /** The size in bytes; 0 for directories. (integer) */
     size_bytes: number;
     /** When it was last changed (RFC 3339, UTC). (format date-time) */

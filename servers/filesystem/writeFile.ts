@@ -7,7 +7,7 @@ export type WriteFileInput = {
   /** What to write, in the given encoding. (at most 14000000 characters) */
   content: string;
   /** create fails if the file exists, overwrite replaces it as a whole, append adds at its end. (default "overwrite") */
-  mode?: "create" | "overwrite" | "append";
+  mode?: "create"|"overwrite"|"append";
   /** How content is given: as text, or bytes in base64. (default "utf-8") */
   encoding?: "utf-8" | "base64";
   /** Create missing directories of the path. (default true) */

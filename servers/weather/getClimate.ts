@@ -20,7 +20,7 @@ export type GetClimateOutput = {
     /** The country's two-letter ISO 3166 code. */
     country_code: string;
     /** The continent. */
-    continent: "Africa" | "Asia" | "Europe" | "North America" | "Oceania" | "South America";
+    continent: "Africa"|"Asia"|"Europe"|"North America"|"Oceania"|"South America";
     /** Where the city is. */
     coordinates: {
       /** Degrees north; negative is south. (-90..90) */

@@ -22,7 +22,7 @@ export type GetForecastOutput = {
     /** The country's two-letter ISO 3166 code. */
     country_code: string;
     /** The continent. */
-    continent: "Africa" | "Asia" | "Europe" | "North America" | "Oceania" | "South America";
+    continent: "Africa"|"Asia"|"Europe"|"North America"|"Oceania"|"South America";
     /** Where the city is. */
     coordinates: {
       /** Degrees north; negative is south. (-90..90) */
@@ -51,9 +51,9 @@ export type GetForecastOutput = {
     /** The day as YYYY-MM-DD. (format date) */
     date: string;
     /** The day of the week. */
-    weekday: "Monday" | "Tuesday" | "Wednesday" | "Thursday" | "Friday" | "Saturday" | "Sunday";
+    weekday: "Monday"|"Tuesday"|"Wednesday"|"Thursday"|"Friday"|"Saturday"|"Sunday";
     /** The weather in a word. */
-    condition: "clear" | "partly_cloudy" | "cloudy" | "fog" | "rain" | "heavy_rain" | "thunderstorm" | "sleet" | "snow";
+    condition: "clear"|"partly_cloudy"|"cloudy"|"fog"|"rain"|"heavy_rain"|"thunderstorm"|"sleet"|"snow";
     /** Maximum temperature. */
     high: number;
     /** Minimum temperature. */

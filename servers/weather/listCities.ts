@@ -3,7 +3,7 @@ import { callMCPTool } from "../client.ts";
 
 export type ListCitiesInput = {
   /** Only cities on this continent. */
-  continent?: "Africa" | "Asia" | "Europe" | "North America" | "Oceania" | "South America";
+  continent?: "Africa"|"Asia"|"Europe"|"North America"|"Oceania"|"South America";
   /** Only cities in this country: its English name or its two-letter ISO 3166 code. (at most 60 characters, e.g. "DE") */
   country?: string;
 };
@@ -20,7 +20,7 @@ export type ListCitiesOutput = {
     /** The country's two-letter ISO 3166 code. */
     country_code: string;
     /** The continent. */
-    continent: "Africa" | "Asia" | "Europe" | "North America" | "Oceania" | "South America";
+    continent: "Africa"|"Asia"|"Europe"|"North America"|"Oceania"|"South America";
     /** Where the city is. */
     coordinates: {
       /** Degrees north; negative is south. (-90..90) */

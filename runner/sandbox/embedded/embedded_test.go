@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -96,4 +95,128 @@ func TestRun(t *testing.T) {
 	})
 }
 
-var _ = strings.Contains
+
+func TestCrashIsTheChildsAlone(t *testing.T) {
+	// What the engine's limit lets through, the process's must end: here the engine is told it may have all.
+	kinds(t, func(t *testing.T, b *Backend) {
+		got := execute(t, b, sandbox.Spec{Limits: sandbox.Limits{Memory: 100_000_000}}, testhost.Host{}, `
+			console.log("running");
+			const keep = []; for (;;) keep.push("x".repeat(1e5) + keep.length);
+		`)
+		if got.Code != 137 || got.Killed != "memory" || got.stdout != "running\n" {
+			t.Errorf("%+v stdout %q stderr %q", got.Exit, got.stdout, got.stderr)
+		}
+		if again := execute(t, b, sandbox.Spec{}, testhost.Host{}, `console.log("fine")`); again.stdout != "fine\n" {
+			t.Errorf("the next run: %+v %q", again.Exit, again.stderr)
+		}
+	})
+}
+
+func TestKillEndsWhatNeverYields(t *testing.T) {
+	for name, code := range map[string]string{
+		"loop":   `console.log("running"); for (;;);`,
+		"native": `console.log("running"); new Array(1e9).join("x")`,
+		"regexp": `console.log("running"); /^(a+)+$/.test("a".repeat(50) + "!")`,
+		"jobs":   `console.log("running"); const f = () => Promise.resolve().then(f); f()`,
+		"timers": `console.log("running"); setInterval(() => {}, 0)`,
+		"sleep":  `console.log("running"); await new Promise((ok) => setTimeout(ok, 1e9))`,
+	} {
+		kinds(t, func(t *testing.T, b *Backend) {
+			ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+			defer cancel()
+			start := time.Now()
+			got := executeCtx(t, ctx, b, sandbox.Spec{}, testhost.Host{}, code)
+			if got.Code != 137 || got.Killed != "" || got.stdout != "running\n" || time.Since(start) > 2*time.Second {
+				t.Errorf("%s: %+v stdout %q stderr %q after %v", name, got.Exit, got.stdout, got.stderr, time.Since(start))
+			}
+		})
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	b := New(&Options{RuntimeDir: t.TempDir()})
+	if _, err := b.Start(t.Context(), sandbox.Spec{ID: "x", Runtime: sandbox.Python}); err == nil {
+		t.Error("python was started")
+	}
+	if _, err := b.Start(t.Context(), sandbox.Spec{ID: "x", Runtime: sandbox.QuickJS, Workspace: "/does/not/exist"}); err == nil {
+		t.Error("a workspace that does not exist was accepted")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.Start(ctx, sandbox.Spec{ID: "x", Runtime: sandbox.QuickJS}); err == nil {
+		t.Error("started with a context that had ended")
+	}
+	bad := New(&Options{Exe: "/bin/true", RuntimeDir: t.TempDir()})
+	if p, err := bad.Start(t.Context(), sandbox.Spec{ID: "x", Runtime: sandbox.QuickJS}); err == nil {
+		p.Kill()
+		_, _ = p.Wait()
+		t.Error("a program that is not ours was taken for a guest")
+	}
+}
+
+func TestWaitWithoutBridge(t *testing.T) {
+	kinds(t, func(t *testing.T, b *Backend) {
+		p, err := b.Start(t.Context(), sandbox.Spec{ID: "x", Runtime: sandbox.QuickJS, Secret: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Kill()
+		p.Kill()
+		if exit, err := p.Wait(); err != nil || exit.Code != 137 || exit.Killed != "" {
+			t.Errorf("%+v %v", exit, err)
+		}
+		left, _ := os.ReadDir(b.opts.RuntimeDir)
+		if len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+}
+
+func TestProbe(t *testing.T) {
+	kinds(t, func(t *testing.T, b *Backend) {
+		start := time.Now()
+		s := b.Probe(t.Context())
+		if !s.Usable || s.Detail == "" || len(s.Languages) != 1 || time.Since(start) > 2*time.Second {
+			t.Errorf("%+v", s)
+		}
+		if b.opts.plain != (len(s.Missing) > 1) {
+			t.Errorf("missing: %q", s.Missing)
+		}
+		if rt, ok := b.Runtime(sandbox.LangTypeScript); rt != sandbox.QuickJS || !ok {
+			t.Error("no TypeScript")
+		}
+		if _, ok := b.Runtime(sandbox.LangPython); ok {
+			t.Error("Python")
+		}
+	})
+}
+
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	b := New(&Options{RuntimeDir: dir})
+	for _, name := range []string{scratchPrefix + "999999999-run-1", fmt.Sprintf("%s%d-run-2", scratchPrefix, os.Getpid()), "other"} {
+		if err := os.MkdirAll(filepath.Join(dir, name, "tmp"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left, _ := os.ReadDir(dir)
+	if len(left) != 2 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestFilesAreBounded(t *testing.T) {
+	kinds(t, func(t *testing.T, b *Backend) {
+		got := execute(t, b, sandbox.Spec{Limits: sandbox.Limits{FileSize: 1 << 20}}, testhost.Host{}, `
+			const fs = require("fs");
+			try { fs.writeFileSync("big", "x".repeat(2 << 20)) } catch (e) { console.log(e.code) }
+			console.log(fs.statSync("big").size <= 1 << 20);
+		`)
+		if got.stdout != "EFBIG\ntrue\n" {
+			t.Errorf("%+v %q %q", got.Exit, got.stdout, got.stderr)
+		}
+	})
+}

@@ -17,11 +17,8 @@ const engineAvailable = true
 
 var engineName = "QuickJS " + engine.Version() + ", inside mcprun"
 
-// Exit codes of a child that ends without its script's doing, as a shell has them.
-const (
-	codeLost  = 125 // the host is gone
-	codeFault = 139 // the engine broke
-)
+// codeFault is the exit code of a child whose engine broke, as a shell has it for SIGSEGV.
+const codeFault = 139
 
 // guestMain is the life of the child, with the bridge as a socket. find tells where a folder of the set-up is.
 func guestMain(bridge *os.File, find func(string) string) int {

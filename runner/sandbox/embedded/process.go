@@ -46,12 +46,21 @@ func (p *process) Wait() (sandbox.Exit, error) {
 		err = errors.Join(err, conn.Close())
 	default:
 	}
+	ended := p.killed.Load() || p.ctx.Err() != nil
+	if ended && exit.Code == codeLost {
+		// Who ends a run also closes its bridge, and the guest may notice that before the signal arrives.
+		exit.Code = codeKilled
+	}
 	// The guest ends with this code when the engine's own limit was reached, and the kernel ends it so when the
 	// machine's memory was. A script that exits with it by itself cannot be told apart; it only fools itself.
-	if exit.Code == codeMemory && exit.Killed == "" && !p.killed.Load() && p.ctx.Err() == nil {
+	if exit.Code == codeKilled && exit.Killed == "" && !ended {
 		exit.Killed = "memory"
 	}
 	return exit, errors.Join(err, p.scratch.remove())
 }
 
-const codeMemory = 137
+// Exit codes of the guest that mean something to the host.
+const (
+	codeKilled = 137 // by SIGKILL, or by the guest itself for want of memory
+	codeLost   = 125 // the bridge was lost
+)

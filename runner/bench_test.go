@@ -1,0 +1,32 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+type instant struct{}
+
+func (instant) Call(context.Context, string, string, json.RawMessage) (*upstream.CallResult, error) {
+	return &upstream.CallResult{Structured: json.RawMessage(`{"result":3}`)}, nil
+}
+
+// BenchmarkChain is what a call costs between the bridge and the server.
+func BenchmarkChain(b *testing.B) {
+	r, err := New(&Options{Tree: "../servers", Upstreams: instant{}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	handler := r.handler(&usage{})
+	req := &call.Request{Tool: "calculator__add", Args: json.RawMessage(`{"numbers":[1,2]}`)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := handler(b.Context(), req); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
