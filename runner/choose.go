@@ -63,13 +63,16 @@ func Choose(ctx context.Context, backends []sandbox.Backend, name string, lang s
 		}
 		st := backends[i].Probe(ctx)
 		if st.Usable && slices.Contains(st.Languages, lang) {
-			return Choice{Backend: backends[i], Reason: strings.Join(append(why, want+" is usable"), "; ")}, nil
+			if why == nil {
+				why = []string{"chosen automatically"}
+			}
+			return Choice{Backend: backends[i], Reason: strings.Join(why, "; ")}, nil
 		}
 		reason := st.Detail
 		if st.Usable {
 			reason = fmt.Sprintf("it has no %s here", lang)
 		}
-		why = append(why, fmt.Sprintf("%s is not: %s", want, reason))
+		why = append(why, fmt.Sprintf("%s is not usable: %s", want, reason))
 		if st.Remedy != "" {
 			remedies = append(remedies, want+": "+st.Remedy)
 		}
