@@ -8,7 +8,8 @@ from servers.weather import get_forecast, list_cities
 cities = list_cities()["cities"][:20]
 start = time.perf_counter()
 with ThreadPoolExecutor(max_workers=20) as pool:
-    forecasts = list(pool.map(lambda city: get_forecast(city=city["name"], days=3, start_date="2026-07-01"), cities))
+    asked = [pool.submit(get_forecast, city=city["name"], days=3, start_date="2026-07-01") for city in cities]
+    forecasts = [answer.result() for answer in asked]
 elapsed = time.perf_counter() - start
 
 warmest = max(forecasts, key=lambda f: max(day["high"] for day in f["days"]))

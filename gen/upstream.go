@@ -42,7 +42,11 @@ func UpstreamLister(opts UpstreamOptions) Lister {
 		if err != nil {
 			return nil, err
 		}
+		// What goes into the tree is checked in: no value of a variable may be in it.
+		for i := range tools {
+			tools[i] = session.ConcealIn(tools[i])
+		}
 		info := session.Info()
-		return &Listing{Title: info.Title, Instructions: info.Instructions, Tools: tools}, nil
+		return &Listing{Title: session.Conceal(info.Title), Instructions: session.Conceal(info.Instructions), Tools: tools}, nil
 	}
 }

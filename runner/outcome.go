@@ -51,6 +51,9 @@ func (x *run) judge(ctx context.Context, res *Result) {
 		}
 	case x.broken != nil:
 		res.ExitCode, res.Cause, res.Message = ExitRunner, CauseBridge, fmt.Sprintf("the run was stopped: %v", x.broken)
+	case x.closed && x.exit.Code == ExitRunner:
+		// The code of a guest that finds its connection gone. Its script may have closed it with all other descriptors.
+		res.Cause, res.Message = CauseBridge, "the connection to the script was lost before it was done; did it close descriptors that it had not opened?"
 	case x.outcome.Error != nil:
 		res.Cause = CauseError
 	}

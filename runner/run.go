@@ -106,6 +106,7 @@ type run struct {
 	exit    sandbox.Exit    // how the guest ended
 	outcome *bridge.Outcome // what the script left; never nil after do
 	broken  error           // why the bridge ended early
+	closed  bool            // the guest closed the bridge without a word of how its script ended
 }
 
 // do starts the sandbox, serves its bridge and waits for its end.
@@ -134,7 +135,8 @@ func (x *run) do(parent context.Context) error {
 		clock.Stop()
 		clock = time.AfterFunc(x.script.timeout(), func() { cancel(errTimeout) })
 	})
-	if served != nil && !errors.Is(served, bridge.ErrClosed) {
+	x.closed = errors.Is(served, bridge.ErrClosed)
+	if served != nil && !x.closed {
 		// It broke the protocol, so nothing more is owed to it. A guest that merely closed its end is on its way out,
 		// and its exit code is worth waiting for; the clock still runs.
 		x.broken = served

@@ -32,6 +32,7 @@ func TestHowARunEnds(t *testing.T) {
 		}, 1, runner.CauseError, ""},
 		{"by its time", 50 * time.Millisecond, func(g *guest) sandbox.Exit { g.begin(); return g.killed() }, 124, runner.CauseTimeout, "50ms (--timeout)"},
 		{"by its memory", 0, func(g *guest) sandbox.Exit { g.begin(); return sandbox.Exit{Code: 137, Killed: "memory"} }, 137, runner.CauseMemory, "500 MB of memory (--memory)"},
+		{"by losing its connection", 0, func(g *guest) sandbox.Exit { g.begin(); return sandbox.Exit{Code: 125} }, 125, runner.CauseBridge, "connection to the script was lost"},
 		{"by breaking the protocol", 0, func(g *guest) sandbox.Exit {
 			g.begin()
 			g.send(object{"type": "nonsense"})

@@ -49,6 +49,9 @@ func (o *runOptions) bind(cmd *cobra.Command) {
 }
 
 func (o *runOptions) run(ctx context.Context) error {
+	if o.timeout <= 0 {
+		return &cli.UsageError{Err: fmt.Errorf("--timeout %v: a run needs some time, for example 90s", o.timeout), Command: "mcprun"}
+	}
 	src, err := o.readSource()
 	if err != nil {
 		return err

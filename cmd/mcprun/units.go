@@ -11,8 +11,10 @@ import (
 // kB, MB and GB powers of 1000.
 type memorySize int64
 
-// minMemory is the least a runtime can start with.
-const minMemory = 32_000_000
+const (
+	minMemory = 32_000_000 // the least a runtime can start with
+	maxMemory = 1 << 50    // more than any machine has; far below where sums would overflow
+)
 
 func (m *memorySize) String() string { return fmt.Sprintf("%dMB", int64(*m)/1_000_000) }
 
@@ -22,6 +24,9 @@ func (m *memorySize) Set(text string) error {
 	bytes, err := parseSize(text)
 	if err != nil {
 		return err
+	}
+	if bytes < 0 || bytes > maxMemory { // the parser of units does not notice an overflow
+		return fmt.Errorf("%s is no size of memory", text)
 	}
 	if bytes < minMemory {
 		return fmt.Errorf("%s is too little: at least 32 MB", text)

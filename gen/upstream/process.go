@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -90,7 +91,7 @@ func (p *process) supervise(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := p.cmd.Start(); err != nil {
-		started <- fmt.Errorf("start the program: %w", startError(err))
+		started <- fmt.Errorf("start the program %q: %w", cut(strings.ToValidUTF8(p.cmd.Path, "?"), 200), startError(err))
 		return
 	}
 	started <- nil

@@ -11,13 +11,22 @@ import (
 // garble every message and tell nothing.
 const minSecret = 6
 
+// minConcealed is the same for what a server lists. Its texts are documentation, where a value as short as a word is
+// most likely just that word.
+const minConcealed = 8
+
 // redactor takes the values of a configuration out of texts that leave this package.
-type redactor struct{ replace *strings.Replacer }
+type redactor struct {
+	replace *strings.Replacer
+	// conceal knows the values of variables only, for what is written to files: what stands in the configuration
+	// itself is no secret there. Nil when there are none.
+	conceal *strings.Replacer
+}
 
 // expand expands a server's variables and returns with it a redactor that knows every value that must not show: those
 // of the variables, and whatever env and headers hold.
 func expand(srv config.Server, lookup config.Lookup) (config.Server, *redactor, error) {
-	secrets := make(map[string]string)
+	secrets, variables := make(map[string]string), make(map[string]string)
 	note := func(value, name string) {
 		if len(value) >= minSecret {
 			secrets[value] = "[" + name + "]"
@@ -27,6 +36,9 @@ func expand(srv config.Server, lookup config.Lookup) (config.Server, *redactor, 
 		value, ok := lookup(name)
 		if ok {
 			note(value, name)
+			if len(value) >= minConcealed {
+				variables[value] = "[" + name + "]"
+			}
 		}
 		return value, ok
 	})
@@ -39,10 +51,14 @@ func expand(srv config.Server, lookup config.Lookup) (config.Server, *redactor, 
 			note(token, name)
 		}
 	}
-	return expanded, newRedactor(secrets), err
+	r := &redactor{replace: newReplacer(secrets)}
+	if len(variables) > 0 {
+		r.conceal = newReplacer(variables)
+	}
+	return expanded, r, err
 }
 
-func newRedactor(secrets map[string]string) *redactor {
+func newReplacer(secrets map[string]string) *strings.Replacer {
 	values := make([]string, 0, len(secrets))
 	for value := range secrets {
 		values = append(values, value)
@@ -58,7 +74,7 @@ func newRedactor(secrets map[string]string) *redactor {
 	for _, value := range values {
 		pairs = append(pairs, value, secrets[value])
 	}
-	return &redactor{replace: strings.NewReplacer(pairs...)}
+	return strings.NewReplacer(pairs...)
 }
 
 func (r *redactor) clean(s string) string { return r.replace.Replace(s) }

@@ -443,6 +443,14 @@ async function leave(bridge, code) {
   exit();
 }
 
+/**
+ * Makes writes to a pipe wait until they are done. Otherwise what is not yet read is lost when the script exits, and a
+ * script that prints faster than it is read fills its memory.
+ */
+function waitForWrites(stream) {
+  stream._handle?.setBlocking?.(true);
+}
+
 async function main() {
   const { MCPRUN_BRIDGE: address, MCPRUN_SECRET: secret } = process.env;
   delete process.env.MCPRUN_BRIDGE;
@@ -452,6 +460,8 @@ async function main() {
     process.exit(EXIT_LOST);
   }
   const bridge = new Bridge(address, secret);
+  waitForWrites(process.stdout);
+  waitForWrites(process.stderr);
   const transport = Object.freeze({ call: (tool, args, options) => bridge.call(tool, args, options) });
   Object.defineProperty(globalThis, Symbol.for("mcprun.transport"), { value: transport });
   // Bundled CommonJS needs it for node's own modules.

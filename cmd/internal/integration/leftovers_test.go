@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,15 +31,9 @@ func (p *project) leftovers() []string {
 
 func (p *project) leftNow() []string {
 	p.mu.Lock()
-	pids := append([]int(nil), p.pids...)
+	pids := slices.Clone(p.pids)
 	p.mu.Unlock()
-	left := append(p.processes(), p.mounts()...)
-	left = append(left, p.runFolders()...)
-	for _, pid := range pids {
-		left = append(left, containersOf(pid)...)
-		left = append(left, groupsOf(pid)...)
-	}
-	return left
+	return slices.Concat(p.processes(), p.mounts(), p.runFolders(), containersOf(pids), groupsOf(pids))
 }
 
 // processes lists those that run in the project's folder or have it among their arguments: the programs, and the
@@ -93,8 +88,8 @@ var engine = sync.OnceValue(func() *dockertest.Pool {
 	return pool
 })
 
-// containersOf lists the containers that a process has started, by the owner they are labelled with.
-func containersOf(pid int) []string {
+// containersOf lists the containers that processes have started, by the owner they are labelled with.
+func containersOf(pids []int) []string {
 	pool := engine()
 	if pool == nil {
 		return nil
@@ -105,21 +100,25 @@ func containersOf(pid int) []string {
 	}
 	var found []string
 	for _, c := range all {
-		if fields := strings.Split(c.Labels["mcprun.owner"], "/"); len(fields) == 5 && fields[3] == strconv.Itoa(pid) {
+		fields := strings.Split(c.Labels["mcprun.owner"], "/")
+		if len(fields) != 5 {
+			found = append(found, fmt.Sprintf("container %v of an unknown owner %q", c.Names, fields))
+		} else if pid, _ := strconv.Atoi(fields[3]); slices.Contains(pids, pid) {
 			found = append(found, fmt.Sprintf("container %v %s", c.Names, c.State))
 		}
 	}
 	return found
 }
 
-// groupsOf lists the control groups that a process has made, by the number in their names.
-func groupsOf(pid int) []string {
+// groupsOf lists the control groups that processes have made, by the number in their names.
+func groupsOf(pids []int) []string {
 	var found []string
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // somebody else's ended while we looked
 		}
-		if d.IsDir() && strings.HasPrefix(d.Name(), fmt.Sprintf("mcprun-%d-", pid)) {
+		var pid int
+		if _, err := fmt.Sscanf(d.Name(), "mcprun-%d-", &pid); err == nil && d.IsDir() && slices.Contains(pids, pid) {
 			found = append(found, "control group "+path)
 		}
 		return nil

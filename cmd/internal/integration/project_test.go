@@ -41,7 +41,7 @@ type server struct {
 func newProject(t testing.TB, servers map[string]server) *project {
 	t.Helper()
 	// Not t.TempDir: the sandboxes' sockets are below it, and their names are bounded.
-	dir, err := os.MkdirTemp("", "mcpgen-it-")
+	dir, err := os.MkdirTemp("", "mcpgen-it-*-x") // no name begins with another
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ type result struct {
 	Files     []string `json:"files"`
 	Tokens    struct {
 		Used, Script, Wrappers, Output, Direct, Definitions, Arguments, Results, Saved int
-		SavedPercent                                                                  float64
+		SavedPercent                                                                   float64
 	} `json:"tokens"`
 }
 

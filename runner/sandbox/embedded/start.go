@@ -88,10 +88,10 @@ func (b *Backend) startJail(ctx context.Context, spec sandbox.Spec, p *process, 
 			return nil
 		}
 		cfg.Mounts = append(cfg.Mounts, jail.Mount{Source: source, Target: target, Writable: writable})
-		if !writable || os.Geteuid() != 0 {
-			return nil
+		if uid := jail.User(); writable && uid != os.Geteuid() {
+			return acl.Grant(source, uid)
 		}
-		return acl.Grant(source, jail.UID)
+		return nil
 	}
 	err := errors.Join(show(spec.Workspace, sandbox.WorkspaceDir, true), show(spec.Tree, sandbox.TreeDir, false))
 	if bare {

@@ -67,6 +67,16 @@ func basicCases() []testCase {
 					t.Errorf("result is %s", got)
 				}
 			}},
+		{name: "output before a hard exit", code: both(
+			`console.log("x".repeat(4 << 20)); process.exit(0)`,
+			`import sys; print("x" * (4 << 20)); sys.exit(0)`),
+			check: func(t *testing.T, w *world, r *result) {
+				ok(t, w, r)
+				if len(r.stdout) != 4<<20+1 {
+					t.Errorf("%d bytes of output arrived, want %d", len(r.stdout), 4<<20+1)
+				}
+				r.stdout = "(long)"
+			}},
 		{name: "much output", code: both(
 			`const line = "x".repeat(1023) + "\n"; for (let i = 0; i < 100 * 1024; i++) process.stdout.write(line);`,
 			`import sys

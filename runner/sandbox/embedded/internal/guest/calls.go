@@ -149,7 +149,7 @@ func (g *guest) receive() {
 			return
 		}
 	}
-	if g.o.Lost != nil {
+	if g.o.Lost != nil && !g.said.Load() {
 		g.o.Lost()
 	}
 	g.loop.post(func() { g.loop.lost = true })

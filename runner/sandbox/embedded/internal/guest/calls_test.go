@@ -139,3 +139,13 @@ func TestReplyDuringBusyLoopIsKept(t *testing.T) {
 		t.Errorf("%q %q", r.stdout, r.stderr)
 	}
 }
+
+func TestManyTimers(t *testing.T) {
+	expect(t, `
+		let n = 0;
+		for (let i = 0; i < 20000; i++) setTimeout(() => { n++ }, i % 7).ref();
+		const kept = Array.from({ length: 1000 }, () => setInterval(() => {}, 1e6)); kept.forEach((t, i) => i % 2 ? clearInterval(t) : t.unref());
+		for (let i = 0; i < 1000; i++) clearImmediate(setImmediate(() => { n = -1 }));
+		process.on("exit", () => console.log(n));
+	`, "20000\n")
+}

@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
@@ -122,6 +123,7 @@ type guest struct {
 	exitCode int
 	failure  *failure
 	result   json.RawMessage
+	said     atomic.Bool // done was said: losing the host changes nothing any more
 }
 
 // failure is an uncaught error, as done reports it.
@@ -198,6 +200,7 @@ func (g *guest) finish() {
 	case g.result != nil:
 		done["result"] = g.result
 	}
+	g.said.Store(true)
 	if g.wire.send(done) == nil {
 		g.loop.waitBye(byeTime)
 	}

@@ -26,6 +26,8 @@ type loop struct {
 	immediate []*timer
 	// waiting counts what keeps the loop alive beside timers: calls without a reply, a read of stdin.
 	waiting int
+	// refs counts the timers that keep it alive.
+	refs int
 }
 
 func newLoop() *loop {
@@ -108,6 +110,7 @@ func (l *loop) add(fn engine.Value, args []engine.Value, ms float64, repeat bool
 	every := time.Duration(ms * float64(time.Millisecond))
 	t := &timer{id: l.lastTimer, at: time.Now().Add(every), every: every, repeat: repeat, ref: true, fn: fn, args: args}
 	l.byID[t.id] = t
+	l.refs++
 	heap.Push(&l.timers, t)
 	return t.id
 }
@@ -116,6 +119,7 @@ func (l *loop) addImmediate(fn engine.Value, args []engine.Value) int64 {
 	l.lastTimer++
 	t := &timer{id: l.lastTimer, ref: true, fn: fn, args: args, index: -1}
 	l.byID[t.id] = t
+	l.refs++
 	l.immediate = append(l.immediate, t)
 	return t.id
 }
@@ -127,24 +131,25 @@ func (l *loop) remove(id int64) *timer {
 		return nil
 	}
 	delete(l.byID, id)
+	l.setRef(t, false)
 	if t.index >= 0 {
 		heap.Remove(&l.timers, t.index)
 	}
 	return t
 }
 
-// alive tells whether something is left that may still call the script.
-func (l *loop) alive() bool {
-	if l.waiting > 0 {
-		return true
+// setRef says whether a timer keeps the loop alive.
+func (l *loop) setRef(t *timer, on bool) {
+	if t.ref && !on {
+		l.refs--
+	} else if on && !t.ref {
+		l.refs++
 	}
-	for _, t := range l.byID {
-		if t.ref {
-			return true
-		}
-	}
-	return false
+	t.ref = on
 }
+
+// alive tells whether something is left that may still call the script.
+func (l *loop) alive() bool { return l.waiting > 0 || l.refs > 0 }
 
 // wait blocks until something was posted or the next timer is due.
 func (l *loop) wait() {

@@ -22,9 +22,10 @@ func modulesByFile() map[string]struct {
 	return map[string]m{
 		"fs": {"fs", strings.Fields(`readFileSync writeFileSync appendFileSync mkdirSync mkdtempSync readdirSync statSync
 			lstatSync existsSync accessSync unlinkSync rmSync rmdirSync renameSync copyFileSync realpathSync truncateSync
-			promises constants readFile writeFile appendFile mkdir readdir stat lstat access unlink rm rmdir rename copyFile`)},
+			promises constants readFile writeFile appendFile mkdir readdir stat lstat access unlink rm rmdir rename copyFile
+			cp cpSync exists createReadStream createWriteStream open openSync watch symlinkSync linkSync chmodSync`)},
 		"fs/promises": {"fs", strings.Fields(`readFile writeFile appendFile mkdir mkdtemp readdir stat lstat access unlink rm
-			rmdir rename copyFile realpath truncate constants`)},
+			rmdir rename copyFile cp realpath truncate constants open symlink chmod`)},
 		"path": {"path", strings.Fields(`basename dirname extname format isAbsolute join normalize parse relative resolve
 			sep delimiter posix`)},
 		"path/posix": {"path", strings.Fields(`basename dirname extname format isAbsolute join normalize parse relative resolve

@@ -213,7 +213,7 @@ func (g *guest) refTimer(a args) (engine.Value, error) {
 		return engine.Bool(false), nil
 	}
 	if v := a.value(1); !v.IsUndefined() {
-		t.ref = v.Bool()
+		g.loop.setRef(t, v.Bool())
 	}
 	return engine.Bool(t.ref), nil
 }

@@ -108,6 +108,15 @@
     copyFile(from, to, mode = 0) {
       host.fileWrite(pathOf(to), host.fileRead(pathOf(from), false), mode & constants.COPYFILE_EXCL ? "wx" : "w");
     },
+    cp(from, to, options) {
+      from = pathOf(from);
+      to = pathOf(to);
+      if (host.fileStat(from, true)[0] !== "d") return sync.copyFile(from, to);
+      if (!options?.recursive) throw new Error(`cp: ${from} is a folder; use { recursive: true }`);
+      host.fileMkdir(to, true);
+      const list = host.fileList(from);
+      for (let i = 0; i < list.length; i += 2) sync.cp(join(from, list[i]), join(to, list[i]), options);
+    },
     realpath(path) { return host.fileRealpath(pathOf(path)); },
     truncate(path, size = 0) {
       const old = new Uint8Array(host.fileRead(pathOf(path), false)), b = new Uint8Array(size);
@@ -141,8 +150,9 @@
     }
   };
   fs.exists = (path, done) => setImmediate(done, fs.existsSync(path));
-  for (const name of ["createReadStream", "createWriteStream", "watch", "openSync", "open", "symlinkSync"]) {
+  for (const name of ["createReadStream", "createWriteStream", "watch", "open", "openSync", "symlink", "symlinkSync", "link", "linkSync", "chmod", "chmodSync"]) {
     fs[name] = () => { throw new Error(`fs.${name}() is not available in the embedded sandbox; use readFile and writeFile, or --sandbox process or docker`); };
+    promises[name] = async () => fs[name]();
   }
   return fs;
 })

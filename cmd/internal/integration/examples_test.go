@@ -1,0 +1,201 @@
+package integration
+
+import (
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// newDemo makes a project with the repository's own .mcp.json and fresh data, and its tree.
+func newDemo(t testing.TB) *project {
+	t.Helper()
+	p := newProject(t, nil)
+	config, err := os.ReadFile(filepath.Join(root, ".mcp.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write(".mcp.json", string(config))
+	p.env = []string{"MCPGEN_DEMO=" + binary("mcpdemo"), "MCPGEN_DEMO_DATA=" + p.path("data")}
+	p.sync()
+	return p
+}
+
+// example is the path of one of the repository's examples.
+func example(name string, where place) string {
+	return filepath.Join(root, "examples", name+where.ext())
+}
+
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	for _, where := range places() {
+		t.Run(where.String(), func(t *testing.T) {
+			t.Parallel()
+			where.need(t)
+			p := newDemo(t)
+			t.Run("copy-transcript", func(t *testing.T) { copyTranscript(t, p, where) })
+			t.Run("filter-sheet", func(t *testing.T) { filterSheet(t, p, where) })
+			t.Run("streaming", func(t *testing.T) { // as a person runs it
+				out := p.runIn(t, "mcprun", "--sandbox", where.sandbox, "-v", example("filter-sheet", where)).want(t, 0)
+				if strings.Count(out.stdout, "\n") != 5 || !strings.Contains(out.stderr, "drive__get_sheet") || !strings.Contains(out.stderr, "% saved") {
+					t.Errorf("stdout:\n%s\nstderr:\n%s", clip(out.stdout), clip(out.stderr))
+				}
+			})
+		})
+	}
+	t.Run("types", func(t *testing.T) {
+		t.Parallel()
+		needCompilers(t)
+		p := newDemo(t)
+		found, err := filepath.Glob(filepath.Join(root, "examples", "*.[tp][sy]"))
+		if err != nil || len(found) < 6 {
+			t.Fatalf("examples: %q, %v", found, err)
+		}
+		for _, path := range found {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.write(strings.ReplaceAll(filepath.Base(path), "-", "_"), string(text))
+		}
+		p.checkTypes(t)
+	})
+}
+
+// copyTranscript: 50,000 tokens go from the drive to the CRM, and the model reads one line.
+func copyTranscript(t *testing.T, p *project, where place) {
+	res := p.runJSON(t, where, 0, example("copy-transcript", where))
+	text, err := os.ReadFile(p.path("data/drive/documents/harbor-pine-discovery-transcript.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool { return len(line) < 20 })
+	if len(lines) < 1000 {
+		t.Fatalf("the transcript has %d lines only", len(lines))
+	}
+	for _, line := range lines {
+		if strings.Contains(res.Stdout+res.Stderr+string(res.Value), line) {
+			t.Fatalf("a line of the transcript came out: %q", line)
+		}
+	}
+	if strings.Count(res.Stdout, "\n") != 1 || res.Stderr != "" || len(res.Calls) != 3 {
+		t.Errorf("%d calls, stdout %q, stderr %q", len(res.Calls), clip(res.Stdout), clip(res.Stderr))
+	}
+	checkTokens(t, res)
+
+	var left struct {
+		Record string `json:"record"`
+		Words  int    `json:"words"`
+	}
+	if err := json.Unmarshal(res.Value, &left); err != nil || left.Words != len(strings.Fields(string(text))) {
+		t.Errorf("the result %s: %v; the transcript has %d words", res.Value, err, len(strings.Fields(string(text))))
+	}
+	p.write("ask.ts", `import { getRecord } from "./servers/crm";
+const [id] = process.argv.slice(2);
+const { record } = await getRecord({ object_type: "SalesMeeting", record_id: id ?? "" });
+export const result = record["Notes"];
+`)
+	asked := p.runJSON(t, place{"embedded", "typescript"}, 0, "ask.ts", "--", left.Record)
+	var notes string
+	if err := json.Unmarshal(asked.Value, &notes); err != nil || notes != string(text) {
+		t.Errorf("the record's notes are not the transcript: %d bytes for %d, %v", len(notes), len(text), err)
+	}
+}
+
+// checkTokens: the parts add up, and the way round the model saves what the transcript costs on its two ways.
+func checkTokens(t *testing.T, res result) {
+	t.Helper()
+	k := res.Tokens
+	if k.Used != k.Script+k.Wrappers+k.Output || k.Direct != k.Definitions+k.Arguments+k.Results || k.Saved != k.Direct-k.Used {
+		t.Errorf("the parts do not add up: %+v", k)
+	}
+	if percent := 100 * float64(k.Saved) / float64(k.Direct); percent-k.SavedPercent > 0.1 || k.SavedPercent-percent > 0.1 {
+		t.Errorf("%.2f %% saved, it says %.2f", percent, k.SavedPercent)
+	}
+	if k.Arguments < 45_000 || k.Results < 45_000 || k.Definitions < 3_000 || k.Script < 50 || k.Wrappers < 100 || k.Output < 5 || k.Output > 100 {
+		t.Errorf("not plausible: %+v", k)
+	}
+	if k.Saved < 90_000 || k.SavedPercent < 95 {
+		t.Errorf("saved %d tokens, %.1f %%", k.Saved, k.SavedPercent)
+	}
+}
+
+// filterSheet: 10,000 rows in, five lines out, and the right ones.
+func filterSheet(t *testing.T, p *project, where place) {
+	res := p.runJSON(t, where, 0, example("filter-sheet", where))
+	want, pending, rows := largestOrders(t, p)
+	if res.Stdout != want {
+		t.Errorf("stdout:\n%swant:\n%s", res.Stdout, want)
+	}
+	var left struct{ Rows, Pending int }
+	if err := json.Unmarshal(res.Value, &left); err != nil || left.Rows != rows || left.Pending != pending || rows != 10_000 {
+		t.Errorf("the result %s: %v; there are %d rows, %d pending", res.Value, err, rows, pending)
+	}
+}
+
+// largestOrders works out the answer from the drive's own file.
+func largestOrders(t *testing.T, p *project) (lines string, pending, rows int) {
+	t.Helper()
+	f, err := os.Open(p.path("data/drive/sheets/orders-2026.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	column := func(name string) int { return slices.Index(all[0], name) }
+	status, amount, id, customer := column("Status"), column("Amount"), column("Order ID"), column("Customer")
+	orders := slices.DeleteFunc(slices.Clone(all[1:]), func(row []string) bool { return row[status] != "pending" })
+	value := func(row []string) float64 {
+		f, err := strconv.ParseFloat(row[amount], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	slices.SortStableFunc(orders, func(a, b []string) int { return cmp.Compare(value(b), value(a)) })
+	for _, row := range orders[:5] {
+		lines += fmt.Sprintf("%s  %s  %.2f\n", row[id], row[customer], value(row))
+	}
+	return lines, len(orders), len(all) - 1
+}
+
+// TestParallelCalls: 20 calls of 100 ms each take less than 300 ms together. It runs beside no other test of this
+// package; other packages may be tested at the same time, so that one good run of a few is asked for.
+func TestParallelCalls(t *testing.T) {
+	p := newProject(t, map[string]server{
+		"weather": {Command: binary("mcpdemo"), Args: []string{"weather", "--latency", "100ms"}},
+	})
+	p.sync()
+	for _, where := range places() {
+		t.Run(where.String(), func(t *testing.T) {
+			where.need(t)
+			const tries, most, least = 5, 300, 100
+			var took []float64
+			for range tries {
+				res := p.runJSON(t, where, 0, example("parallel", where))
+				var left struct{ Calls, Milliseconds float64 }
+				if err := json.Unmarshal(res.Value, &left); err != nil || left.Calls != 20 || res.CallCount != 21 {
+					t.Fatalf("%d calls, the result %s: %v", res.CallCount, res.Value, err)
+				}
+				if left.Milliseconds < least {
+					t.Fatalf("20 calls of %d ms took %v ms: they cannot have been made", least, left.Milliseconds)
+				}
+				took = append(took, left.Milliseconds)
+				if left.Milliseconds < most {
+					t.Logf("%v ms", took)
+					return
+				}
+			}
+			t.Errorf("20 calls of %d ms took %v ms together", least, took)
+		})
+	}
+}

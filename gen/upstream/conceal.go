@@ -1,0 +1,86 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Conceal takes the values of the configuration's variables out of a text of the server's that is to be kept: a server
+// may repeat a token it was given. Each becomes its variable's name in brackets.
+func (s *Session) Conceal(text string) string {
+	if s.why.secret.conceal == nil {
+		return text
+	}
+	return s.why.secret.conceal.Replace(text)
+}
+
+// ConcealIn does the same in the strings of a JSON text, whatever their escapes; every other byte stays. Names, and
+// what a schema compares values with, stay too: they are what a call sends.
+func (s *Session) ConcealIn(raw json.RawMessage) json.RawMessage {
+	if s.why.secret.conceal == nil {
+		return raw
+	}
+	var out bytes.Buffer
+	keys := []string{""} // of the objects around the place, the innermost last
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '{':
+			keys = append(keys, "")
+		case '}':
+			keys = keys[:max(1, len(keys)-1)]
+		case '"':
+			end := stringEnd(raw, i)
+			literal, rest := raw[i:end], bytes.TrimLeft(raw[end:], " \t\r\n")
+			i = end - 1
+			if len(rest) > 0 && rest[0] == ':' {
+				_ = json.Unmarshal(literal, &keys[len(keys)-1]) // what is no string keeps its bytes below
+			} else if !comparing(keys[len(keys)-1]) {
+				literal = s.concealString(literal)
+			}
+			out.Write(literal)
+			continue
+		}
+		out.WriteByte(raw[i])
+	}
+	return out.Bytes()
+}
+
+// stringEnd returns where the string literal that begins at start is over.
+func stringEnd(raw []byte, start int) int {
+	for i := start + 1; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(raw)
+}
+
+// concealString returns the literal itself where there is nothing to conceal: encoding it anew could change it.
+func (s *Session) concealString(literal []byte) []byte {
+	var text string
+	if json.Unmarshal(literal, &text) != nil {
+		return literal
+	}
+	clean := s.Conceal(text)
+	if clean == text {
+		return literal
+	}
+	encoded, err := json.Marshal(clean)
+	if err != nil {
+		return literal
+	}
+	return encoded
+}
+
+// comparing reports whether the strings at a key name or compare something.
+func comparing(key string) bool {
+	switch key {
+	case "name", "type", "enum", "const", "required", "pattern", "format",
+		"$ref", "$dynamicRef", "$schema", "$id", "$anchor", "$dynamicAnchor":
+		return true
+	}
+	return false
+}
