@@ -34,6 +34,8 @@ the tree has of it; the others are written.
 
 With --check or --diff nothing is written, and the exit code is 1 when something would be.
 
+A server has a minute to get ready, since a first start may download it, and two minutes to list its tools.
+
 Exit codes: 0 in sync, 1 out of date (--check, --diff), 2 usage, configuration or files, 3 a server could not be asked
 (whatever else is to be said), 4 a tool could not be generated (--strict), 130 interrupted.`,
 		Example: `  mcpgen sync                      # write or refresh the tree

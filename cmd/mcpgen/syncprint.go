@@ -39,6 +39,9 @@ func (p *syncPrinter) troubles() {
 	say := func(label, place, message string) {
 		_, _ = fmt.Fprintf(p.app.Stderr, "%s %s: %s\n", label, cli.CleanLine(place), cli.CleanLine(message))
 	}
+	if len(p.report.Servers) == 0 {
+		say(style.Yellow("warning:"), filepath.Base(p.report.Config), "it lists no servers")
+	}
 	for _, w := range p.report.Warnings {
 		say(style.Yellow("warning:"), w.Place, w.Message)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
 )
 
 type runOptions struct {
@@ -81,10 +84,24 @@ func (o *runOptions) run(ctx context.Context) error {
 	}
 	s := o.script(src, project, choice.Backend)
 	res, err := r.Run(ctx, s)
+	if bad, ok := errors.AsType[*script.Error](err); ok && o.json {
+		res, err = unloadable(bad, choice.Backend, src.language), nil
+	}
 	if err != nil {
 		return err
 	}
 	return o.report(res)
+}
+
+// unloadable is the result of a script that the bundler refuses. With --json it is an object like that of a Python
+// script which cannot be compiled, so that callers read one kind of answer for both.
+func unloadable(bad *script.Error, b sandbox.Backend, lang sandbox.Language) *runner.Result {
+	rt, _ := b.Runtime(lang)
+	return &runner.Result{
+		ExitCode: bad.ExitCode(), Cause: runner.CauseError, Sandbox: b.Name(), Runtime: string(rt), Stderr: bad.Error() + "\n",
+		Error: &bridge.ScriptError{Name: "LoadError", Message: bad.Error()},
+		Calls: []runner.CallRecord{}, Files: []string{},
+	}
 }
 
 // script puts flags and source together.

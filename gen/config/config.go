@@ -60,7 +60,7 @@ func (e *NotFoundError) Error() string {
 
 // Hint says what to do about it.
 func (e *NotFoundError) Hint() string {
-	return "create " + FileName + " with an \"mcpServers\" object, or name a file with --config"
+	return "create one with \"mcpgen init\", or name a file with --config"
 }
 
 // Is makes the error an [fs.ErrNotExist].

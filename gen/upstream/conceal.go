@@ -33,7 +33,7 @@ func (s *Session) ConcealIn(raw json.RawMessage) json.RawMessage {
 			literal, rest := raw[i:end], bytes.TrimLeft(raw[end:], " \t\r\n")
 			i = end - 1
 			if len(rest) > 0 && rest[0] == ':' {
-				_ = json.Unmarshal(literal, &keys[len(keys)-1]) // what is no string keeps its bytes below
+				_ = json.Unmarshal(literal, &keys[len(keys)-1]) // it is valid: the message was
 			} else if !comparing(keys[len(keys)-1]) {
 				literal = s.concealString(literal)
 			}

@@ -2,6 +2,9 @@ package upstream
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -27,6 +30,16 @@ func TestConcealIn(t *testing.T) {
 	} {
 		if got := string(s.ConcealIn(json.RawMessage(c.in))); got != c.want {
 			t.Errorf("ConcealIn(%s)\n got %s\nwant %s", c.in, got, c.want)
+		}
+	}
+}
+
+func TestRedactorKnowsQuotedForms(t *testing.T) {
+	const value = `s3cret/t+k n&%"\é`
+	r := &redactor{replace: newReplacer(map[string]string{value: "[TOKEN]"})}
+	for _, form := range []string{value, fmt.Sprintf("%q", value), url.QueryEscape(value), url.PathEscape(value)} {
+		if got := strings.Trim(r.clean(form), `"`); got != "[TOKEN]" {
+			t.Errorf("of %s is left %s", form, got)
 		}
 	}
 }

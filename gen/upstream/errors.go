@@ -90,10 +90,19 @@ func interrupted(ctx context.Context, doing string) error {
 		return nil
 	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, ctx.Err()) {
-		return fmt.Errorf("%s: %w: %w", doing, ctx.Err(), cause)
+		return &stopped{doing: doing, err: ctx.Err(), cause: cause}
 	}
 	return fmt.Errorf("%s: %w", doing, ctx.Err())
 }
+
+// stopped is a context's error that reads as its cause.
+type stopped struct {
+	doing      string
+	err, cause error
+}
+
+func (e *stopped) Error() string   { return e.doing + ": " + e.cause.Error() }
+func (e *stopped) Unwrap() []error { return []error{e.err, e.cause} }
 
 // printable removes control characters, terminal escapes with them, and cuts the text to a number of bytes.
 func printable(s string, limit int) string {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -104,7 +105,11 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodPost && resp.StatusCode >= 400 {
 		g.refused(out, resp.StatusCode)
 	}
-	resp.Body = &boundedBody{ReadCloser: resp.Body, left: MaxMessage, stream: isStream(resp)}
+	if g.connecting.Load() && resp.StatusCode < 300 && isMedia(resp, "text/html") {
+		_ = resp.Body.Close()
+		return nil, &refusal{"the server answers with a web page, not with MCP; check its url"}
+	}
+	resp.Body = &boundedBody{ReadCloser: resp.Body, left: MaxMessage, stream: isMedia(resp, "text/event-stream")}
 	return resp, nil
 }
 
@@ -120,10 +125,8 @@ func (g *guard) refused(req *http.Request, status int) {
 	}
 }
 
-func isStream(resp *http.Response) bool {
-	const media = "text/event-stream"
-	kind := resp.Header.Get("Content-Type")
-	return len(kind) >= len(media) && kind[:len(media)] == media
+func isMedia(resp *http.Response, media string) bool {
+	return strings.HasPrefix(resp.Header.Get("Content-Type"), media)
 }
 
 // boundedBody ends a body that is too large with an error. A stream has no end of its own; its events are bounded by

@@ -132,3 +132,13 @@ func TestForgottenSession(t *testing.T) {
 		t.Errorf("NotSent %t, Lost %t", gone.NotSent, s.Lost())
 	}
 }
+
+func TestWebPageIsNamed(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		io.WriteString(w, "<html>"+token)
+	}))
+	t.Cleanup(srv.Close)
+	_, err := Connect(testContext(t), secretive(srv.URL, config.TransportHTTP), secretiveOptions())
+	wantConnectionError(t, err, "answers with a web page")
+}

@@ -20,7 +20,8 @@ var errListTimeout = errors.New("the server did not list its tools in time")
 // Errors: a *ProtocolError for an answer that is not a list, a repeated cursor, or more than [MaxPages], [MaxTools] or
 // [MaxListBytes]; a *ConnectionError; the context's error.
 func (s *Session) ListTools(ctx context.Context) ([]json.RawMessage, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ListTimeout, errListTimeout)
+	limit := s.opts.ListTimeout
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%s)", errListTimeout, limit))
 	defer cancel()
 	var (
 		tools  []json.RawMessage

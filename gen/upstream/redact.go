@@ -1,7 +1,10 @@
 package upstream
 
 import (
+	"maps"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -58,9 +61,19 @@ func expand(srv config.Server, lookup config.Lookup) (config.Server, *redactor, 
 	return expanded, r, err
 }
 
+// newReplacer makes a replacer of secrets by their names: as they are, and as they look quoted or in an address.
 func newReplacer(secrets map[string]string) *strings.Replacer {
-	values := make([]string, 0, len(secrets))
-	for value := range secrets {
+	names := maps.Clone(secrets)
+	for value, name := range secrets {
+		quoted := strconv.Quote(value)
+		for _, form := range []string{quoted[1 : len(quoted)-1], url.QueryEscape(value), url.PathEscape(value)} {
+			if _, known := names[form]; !known {
+				names[form] = name
+			}
+		}
+	}
+	values := make([]string, 0, len(names))
+	for value := range names {
 		values = append(values, value)
 	}
 	// The longest first, so that a value that holds another is taken out whole.
@@ -72,7 +85,7 @@ func newReplacer(secrets map[string]string) *strings.Replacer {
 	})
 	pairs := make([]string, 0, 2*len(values))
 	for _, value := range values {
-		pairs = append(pairs, value, secrets[value])
+		pairs = append(pairs, value, names[value])
 	}
 	return strings.NewReplacer(pairs...)
 }

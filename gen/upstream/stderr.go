@@ -45,7 +45,8 @@ func forwardStderr(r io.Reader, w io.Writer, secret *redactor, tail *stderrTail)
 	}
 }
 
-// stderrTail keeps the last line, which usually says why a server ended.
+// stderrTail keeps the line that most likely says why a server ended: the last one, but for what runtimes and package
+// managers print after the reason.
 type stderrTail struct {
 	mu    sync.Mutex
 	last  string
@@ -55,7 +56,25 @@ type stderrTail struct {
 func (t *stderrTail) add(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.last = line
+	if t.last == "" || telling(line) && !isNpmReason(t.last) {
+		t.last = line
+	}
+}
+
+// telling reports whether a line can be a reason: it is no frame of a stack, bracket or version.
+func telling(line string) bool {
+	switch {
+	case strings.Trim(line, "^~{}[]() ") == "", strings.HasPrefix(line, " "):
+		return false
+	case strings.HasPrefix(line, "Node.js v"), strings.HasPrefix(line, "Require stack:"), strings.HasPrefix(line, "- "):
+		return false
+	}
+	return true
+}
+
+// isNpmReason reports whether a line is the first of npm's that says more than a code. Advice follows it.
+func isNpmReason(line string) bool {
+	return strings.HasPrefix(line, "npm error ") && !strings.HasPrefix(line, "npm error code ")
 }
 
 func (t *stderrTail) quote() string {

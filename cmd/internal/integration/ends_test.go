@@ -78,7 +78,8 @@ func TestEnds(t *testing.T) {
 				t.Parallel()
 				where.need(t)
 				p := newProject(t, map[string]server{
-					"calculator": {Command: binary("mcpdemo"), Args: []string{"calculator"}},
+					// Behind a shell, as launchers of packages have it: the server is a grandchild.
+					"calculator": {Command: "sh", Args: []string{"-c", `"$0" "$@"; true`, binary("mcpdemo"), "calculator"}},
 					"weather":    {Command: binary("mcpdemo"), Args: []string{"weather", "--latency", "60s"}},
 				})
 				p.sync()

@@ -50,6 +50,7 @@ func rules() []rule {
 
 		// Commands, and what they share.
 		{"cmd/internal/cli", nil},
+		{"cmd/internal/integration", nil}, // tests of the binaries; none of our packages
 		{"cmd/internal/layering", nil},
 		{"cmd/internal/backends", []string{"runner/sandbox", "runner/sandbox/*"}},
 		{"cmd/internal/bench", []string{"cmd/internal/*", "gen", "gen/*", "runner", "runner/*"}},

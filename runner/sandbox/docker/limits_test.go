@@ -58,6 +58,7 @@ sys.exit(3 if r.returncode == -9 else 4)
 func TestKillOfItself(t *testing.T) {
 	b := newBackend(t)
 	g := newGuest(t, sandbox.Python, `import os; os.kill(os.getpid(), 9)`)
+	g.Limits.CPU = 10 * time.Minute // and too soon for this one
 	if exit := g.run(t, b); exit != (sandbox.Exit{Code: 137}) {
 		t.Errorf("exit %+v", exit)
 	}
@@ -94,6 +95,16 @@ func TestProcessorTime(t *testing.T) {
 		if exit := g.run(t, b); exit.Killed != "cpu" {
 			t.Errorf("%s: exit %+v %s", rt, exit, &g.err)
 		}
+	}
+}
+
+// The signal of the soft limit can be ignored; the hard one is a kill like any other.
+func TestProcessorTimeIgnored(t *testing.T) {
+	b := newBackend(t)
+	g := newGuest(t, sandbox.Python, "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass")
+	g.Limits.CPU = time.Second
+	if exit := g.run(t, b); exit.Code != 137 || exit.Killed != "cpu" {
+		t.Errorf("exit %+v %s", exit, &g.err)
 	}
 }
 

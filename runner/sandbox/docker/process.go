@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -43,6 +44,7 @@ type process struct {
 
 	killOnce sync.Once
 	kill     chan struct{} // closed by Kill
+	began    time.Time     // just before the guest was started
 	accepted chan net.Conn // the guest's connection; closed without one when none will come
 	done     chan struct{} // closed when nothing of it is left; exit and err are final
 
@@ -174,9 +176,20 @@ func (p *process) finish(spec sandbox.Spec, res container.WaitResponse, killed b
 	switch {
 	case p.exit.Code != 0 && p.ranOutOfMemory():
 		p.exit.Killed = "memory"
-	case spec.Limits.CPU > 0 && (p.exit.Code == signalCPU || p.exit.Code == signalKill):
+	case p.ranOutOfTime(spec.Limits.CPU):
 		p.exit.Killed = "cpu"
 	}
+}
+
+// ranOutOfTime tells whether the kernel ended the guest for its processor time: with a signal of its own at the soft
+// limit, and by a kill at the hard one, a second later, when the guest ignores that. A kill that comes before all
+// processors together can have spent so much has another reason.
+func (p *process) ranOutOfTime(limit time.Duration) bool {
+	if limit <= 0 {
+		return false
+	}
+	spent := time.Since(p.began) * time.Duration(runtime.NumCPU())
+	return p.exit.Code == signalCPU || p.exit.Code == signalKill && spent >= limit
 }
 
 // ranOutOfMemory tells whether the kernel killed something in the container for want of memory. The engine's word of it

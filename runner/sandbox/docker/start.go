@@ -108,6 +108,7 @@ func (p *process) start(ctx context.Context, spec sandbox.Spec, create client.Co
 
 	startCtx, cancelStart := context.WithTimeout(detach(ctx), startTime)
 	defer cancelStart()
+	p.began = time.Now()
 	if _, err := b.client.ContainerStart(startCtx, p.id, client.ContainerStartOptions{}); err != nil {
 		return fmt.Errorf("start container %s: %w", p.id, b.asked(err))
 	}

@@ -26,10 +26,10 @@ func allowed() []uintptr {
 		unix.SYS_EPOLL_PWAIT2, unix.SYS_EVENTFD2, unix.SYS_SIGNALFD4, unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH,
 		unix.SYS_INOTIFY_RM_WATCH, unix.SYS_TIMERFD_CREATE, unix.SYS_TIMERFD_SETTIME, unix.SYS_TIMERFD_GETTIME,
 		// files by name
-		unix.SYS_OPENAT, unix.SYS_FSTAT, unix.SYS_NEWFSTATAT, unix.SYS_STATX, unix.SYS_STATFS, unix.SYS_FSTATFS,
+		unix.SYS_FSTAT, unix.SYS_NEWFSTATAT, unix.SYS_STATX, unix.SYS_STATFS, unix.SYS_FSTATFS,
 		unix.SYS_FACCESSAT, unix.SYS_FACCESSAT2, unix.SYS_READLINKAT, unix.SYS_GETDENTS64, unix.SYS_GETCWD, unix.SYS_CHDIR,
-		unix.SYS_FCHDIR, unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_UNLINKAT, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2,
-		unix.SYS_LINKAT, unix.SYS_SYMLINKAT, unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN,
+		unix.SYS_FCHDIR, unix.SYS_MKDIRAT, unix.SYS_UNLINKAT, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2,
+		unix.SYS_LINKAT, unix.SYS_SYMLINKAT, unix.SYS_FCHOWN,
 		unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT, unix.SYS_UMASK, unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_FGETXATTR,
 		unix.SYS_LISTXATTR, unix.SYS_LLISTXATTR, unix.SYS_FLISTXATTR, unix.SYS_SETXATTR, unix.SYS_LSETXATTR,
 		unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
@@ -63,11 +63,30 @@ func allowed() []uintptr {
 	}, archAllowed()...)
 }
 
+// modeArg is a call that gives a file its permissions: its number, and which of its arguments they are.
+type modeArg struct {
+	nr  uintptr
+	arg uint32
+}
+
+// modes and opens are let through unless they make a file set-user-ID or set-group-ID: it would lie in the workspace on
+// the host, belong to whoever runs mcprun, and do what the script likes for any other user who starts it.
+func modes() []modeArg {
+	return append([]modeArg{
+		{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}, {unix.SYS_MKNODAT, 2},
+	}, archModes()...)
+}
+
+// opens are the calls whose permissions count only when their flags, the argument before, make a file.
+func opens() []modeArg { return append([]modeArg{{unix.SYS_OPENAT, 3}}, archOpens()...) }
+
 // absent are calls that programs try first and do without when the kernel says it has none: refusing them with
 // EPERM would break the program instead. clone3 and openat2 take their arguments in memory, where no filter can look.
 func absent() []uintptr { return []uintptr{unix.SYS_CLONE3, unix.SYS_OPENAT2} }
 
 const (
+	setID         = unix.S_ISUID | unix.S_ISGID
+	makesAFile    = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 	newestKnown   = unix.SYS_RSEQ_SLICE_YIELD // anything newer is answered "no such call"
 	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 		unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
@@ -111,6 +130,18 @@ func filter(noProcesses bool) []bpf.Instruction {
 		for _, nr := range append(archForks(), unix.SYS_EXECVE, unix.SYS_EXECVEAT) {
 			on(nr, ret(retAllow))
 		}
+	}
+	for _, m := range modes() {
+		on(m.nr, arg(m.arg),
+			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: setID, SkipTrue: 1},
+			ret(retAllow), ret(retPerm))
+	}
+	for _, m := range opens() {
+		on(m.nr, arg(m.arg-1),
+			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: makesAFile, SkipFalse: 2},
+			arg(m.arg),
+			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: setID, SkipTrue: 1},
+			ret(retAllow), ret(retPerm))
 	}
 	// Only connected stream pairs: a datagram socket could be sent from it to any socket file in the workspace.
 	for _, nr := range []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {

@@ -9,3 +9,7 @@ func archAllowed() []uintptr { return nil }
 
 // archForks start processes without flags: none here.
 func archForks() []uintptr { return nil }
+
+func archModes() []modeArg { return nil }
+
+func archOpens() []modeArg { return nil }

@@ -46,7 +46,11 @@ func forbidden() map[string][]uintptr {
 		"fsopen": {unix.SYS_FSOPEN, path}, "open_tree": {unix.SYS_OPEN_TREE, 0, path}, "move_mount": {unix.SYS_MOVE_MOUNT},
 		"mount_setattr": {unix.SYS_MOUNT_SETATTR}, "seccomp": {unix.SYS_SECCOMP}, "shmget": {unix.SYS_SHMGET}, "msgget": {unix.SYS_MSGGET},
 		"ioctl TIOCSTI": {unix.SYS_IOCTL, 0, unix.TIOCSTI, path}, "ioctl TIOCSTI with high bits": {unix.SYS_IOCTL, 0, 1<<32 | unix.TIOCSTI, path},
-		"setuid": {unix.SYS_SETUID, 0}, "setgroups": {unix.SYS_SETGROUPS, 0, 0}, "capset": {unix.SYS_CAPSET},
+		"fchmodat set-user-ID": {unix.SYS_FCHMODAT, 0, path, 0o4755}, "fchmod set-group-ID": {unix.SYS_FCHMOD, 0, 0o2755},
+		"openat set-user-ID":  {unix.SYS_OPENAT, 0, path, unix.O_CREAT | unix.O_WRONLY, 0o4755},
+		"openat unnamed":      {unix.SYS_OPENAT, 0, path, unix.O_TMPFILE | unix.O_WRONLY, 0o4755},
+		"mknodat set-user-ID": {unix.SYS_MKNODAT, 0, path, unix.S_IFREG | 0o4755},
+		"setuid":              {unix.SYS_SETUID, 0}, "setgroups": {unix.SYS_SETGROUPS, 0, 0}, "capset": {unix.SYS_CAPSET},
 		"vmsplice": {unix.SYS_VMSPLICE}, "splice": {unix.SYS_SPLICE}, "kcmp": {unix.SYS_KCMP}, "fanotify_init": {unix.SYS_FANOTIFY_INIT},
 	}
 }

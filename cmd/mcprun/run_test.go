@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/runner"
+)
+
+// mcprun runs the command in an empty folder. What it is given here never starts a sandbox.
+func mcprun(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	app := &cli.App{
+		Name: "mcprun", Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Dir: t.TempDir(), FailCode: runner.ExitRunner,
+		LookupEnv: func(string) (string, bool) { return "", false },
+	}
+	code = app.Run(t.Context(), newRoot(app), args)
+	return code, out.String(), errs.String()
+}
+
+func TestScriptThatDoesNotLoad(t *testing.T) {
+	code, stdout, stderr := mcprun(t, "--sandbox", "embedded", "-e", "let x = ;")
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "eval.ts:1:9") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	code, stdout, stderr = mcprun(t, "--sandbox", "embedded", "--json", "-e", "let x = ;")
+	var res runner.Result
+	if err := json.Unmarshal([]byte(stdout), &res); err != nil || stderr != "" {
+		t.Fatalf("%v; stdout %q, stderr %q", err, stdout, stderr)
+	}
+	if code != 1 || res.ExitCode != 1 || res.Cause != runner.CauseError || res.Error == nil || !strings.Contains(res.Stderr, "eval.ts:1:9") {
+		t.Errorf("exit code %d, result %+v", code, res)
+	}
+	if strings.Contains(stdout, "null") {
+		t.Errorf("a list is null: %s", stdout)
+	}
+}
+
+func TestTimeThatIsNone(t *testing.T) {
+	for _, value := range []string{"0", "-1s", "soon"} {
+		code, _, stderr := mcprun(t, "--timeout", value, "-e", "1")
+		if code != runner.ExitRunner || !strings.Contains(stderr, "timeout") {
+			t.Errorf("--timeout %s: exit code %d, %q", value, code, stderr)
+		}
+	}
+}
