@@ -114,7 +114,7 @@ func (x *run) do(parent context.Context) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	clock := time.AfterFunc(startTimeout, func() { cancel(errStart) })
-	defer clock.Stop()
+	defer func() { clock.Stop() }() // the one that runs then
 
 	limits := x.script.Limits.WithDefaults()
 	if limits.CPU == 0 {

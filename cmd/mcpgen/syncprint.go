@@ -141,6 +141,9 @@ func (p *syncPrinter) files(out *strings.Builder) {
 func (p *syncPrinter) verdict() string {
 	r, style := p.report, p.app.OutStyle()
 	of := fmt.Sprintf("%s from %s", cli.Count(r.Tools(), "tool"), cli.Count(r.InTree(), "server"))
+	if failed := len(r.Failures()); failed > 0 {
+		of += fmt.Sprintf(", %d not asked", failed)
+	}
 	took := style.Dim(fmt.Sprintf("(%s)", r.Duration.Round(10*time.Millisecond)))
 	switch {
 	case r.Written && !r.Drift():

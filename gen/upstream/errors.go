@@ -8,8 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // ErrConnection is what every [*ConnectionError] is: the server could not be reached, or went away.
@@ -35,7 +33,7 @@ func (e *ConnectionError) Is(target error) bool { return target == ErrConnection
 type ProtocolError struct {
 	// Server is the configured name.
 	Server string
-	// Code is that of the JSON-RPC error; CodeBadAnswer for an answer that MCP does not allow.
+	// Code is that of the JSON-RPC error; CodeBadAnswer for an answer that MCP does not allow, which this side found.
 	Code int
 	// Message is the server's own text, bounded, with configured secrets removed. It is hostile text all the same.
 	Message string
@@ -43,10 +41,13 @@ type ProtocolError struct {
 	Data json.RawMessage
 }
 
-// CodeBadAnswer is the code of a [ProtocolError] that was found on this side. JSON-RPC calls it an internal error.
-const CodeBadAnswer = jsonrpc.CodeInternalError
+// CodeBadAnswer is the code of a [ProtocolError] that was found on this side: no server sends zero.
+const CodeBadAnswer = 0
 
 func (e *ProtocolError) Error() string {
+	if e.Code == CodeBadAnswer {
+		return fmt.Sprintf("server %q does not answer as MCP says: %s", e.Server, printable(e.Message, 1024))
+	}
 	return fmt.Sprintf("server %q answered with error %d: %s", e.Server, e.Code, printable(e.Message, 1024))
 }
 

@@ -115,7 +115,7 @@ func TestDeathOfTheParent(t *testing.T) {
 		return
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestDeathOfTheParent$")
-	cmd.Env = append(os.Environ(), "UPSTREAM_TEST_HOLD=1")
+	cmd.Env = append(os.Environ(), "UPSTREAM_TEST_HOLD=1", "TMPDIR="+t.TempDir()) // it cannot clean up after itself
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

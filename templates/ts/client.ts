@@ -108,9 +108,14 @@ function toError(reason: unknown): unknown {
  * its list of content blocks. Throws an MCPError.
  */
 export async function callMCPTool<T = unknown>(tool: string, args: unknown = {}): Promise<T> {
+  const site = new Error(); // the caller's lines: not every engine keeps them across an await
   try {
     return (await transport(tool).call(tool, args)) as T;
   } catch (reason) {
-    throw toError(reason);
+    const error = toError(reason);
+    if (error instanceof MCPError && site.stack) {
+      error.stack = `${error.name}: ${error.message}${site.stack.replace(/^[^\n]*/, "")}`;
+    }
+    throw error;
   }
 }

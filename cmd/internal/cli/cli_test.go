@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
@@ -190,4 +192,26 @@ func TestPrefixed(t *testing.T) {
 	if want := "a\\x1b: one\na\\x1b: two\\x1b\n"; out.String() != want {
 		t.Errorf("%q", out.String())
 	}
+}
+
+func TestProgressOffATerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		a := &App{Stderr: &out}
+		p := a.Progress("asking")
+		p.Start("quick")
+		p.Start("slow")
+		p.Done("quick", "note")
+		time.Sleep(9 * time.Second)
+		if out.Len() != 0 {
+			t.Errorf("printed %q before anything took long", out.String())
+		}
+		time.Sleep(32 * time.Second)
+		synctest.Wait()
+		p.Close()
+		time.Sleep(time.Minute)
+		if want := "still asking slow (10s)\nstill asking slow (40s)\n"; out.String() != want {
+			t.Errorf("printed %q, want %q", out.String(), want)
+		}
+	})
 }

@@ -6,24 +6,31 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Progress shows on Stderr what is being done right now, on one line that is rewritten, and leaves a line for each
-// thing that is done. Off a terminal, or in CI, it prints nothing. Its methods may be called from several goroutines.
+// thing that is done. Off a terminal, or in CI, it prints only what takes long: a line when something has not ended
+// after ten seconds, and every thirty seconds from then on. Its methods may be called from several goroutines.
 type Progress struct {
-	mu      sync.Mutex
-	out     io.Writer // nil: print nothing
-	verb    string
-	running []string
+	mu       sync.Mutex
+	out      io.Writer
+	terminal bool
+	verb     string
+	running  []string
+	began    time.Time
+	reminder *time.Timer // off a terminal only; nil until something runs
 }
+
+// When a line off a terminal says what is still running.
+const (
+	firstReminder = 10 * time.Second
+	nextReminder  = 30 * time.Second
+)
 
 // Progress returns one that says "verb a, b, c". [Progress.Close] must be called before anything else is printed.
 func (a *App) Progress(verb string) *Progress {
-	p := &Progress{verb: verb}
-	if a.Terminal.Stderr && a.Env("CI") == "" && a.Env("TERM") != "dumb" {
-		p.out = a.Stderr
-	}
-	return p
+	return &Progress{verb: verb, out: a.Stderr, terminal: a.Terminal.Stderr && a.Env("CI") == "" && a.Env("TERM") != "dumb"}
 }
 
 // Start says that the thing called name has begun.
@@ -31,6 +38,10 @@ func (p *Progress) Start(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running = append(p.running, CleanLine(name))
+	if !p.terminal && p.reminder == nil {
+		p.began = time.Now()
+		p.reminder = time.AfterFunc(firstReminder, p.remind)
+	}
 	p.draw("")
 }
 
@@ -49,11 +60,25 @@ func (p *Progress) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running = nil
+	if p.reminder != nil {
+		p.reminder.Stop()
+	}
 	p.draw("")
 }
 
+// remind says what is still running, and will do so again.
+func (p *Progress) remind() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.running) == 0 {
+		return
+	}
+	_, _ = fmt.Fprintf(p.out, "still %s %s (%v)\n", p.verb, Shorten(strings.Join(p.running, ", "), 200), time.Since(p.began).Round(time.Second))
+	p.reminder.Reset(nextReminder)
+}
+
 func (p *Progress) draw(note string) {
-	if p.out == nil {
+	if !p.terminal {
 		return
 	}
 	const clearLine = "\r\x1b[K"

@@ -2,7 +2,8 @@
 
 In between it gives up connecting, for itself and all that comes after it: a workspace may hold socket files on which
 other programs of the host listen. The container's own filter cannot forbid it, because this one connection has to be
-made from inside.
+made from inside. It gives up openat2 too, whose arguments no filter can see: with it a script could leave set-user-ID
+files in the workspace. Engines use it themselves as they start a container, so their filter has to let it through.
 """
 
 import ctypes
@@ -15,11 +16,12 @@ EXIT_LOST = 125  # what the guest programs use when there is no host
 
 PR_SET_SECCOMP = 22
 SECCOMP_MODE_FILTER = 2
-RET_ALLOW, RET_EPERM = 0x7FFF0000, 0x00050001
+RET_ALLOW, RET_EPERM, RET_ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026
 LOAD, JUMP_EQUAL, RETURN = 0x20, 0x15, 0x06  # BPF: load a word, compare, return
 NR, ARCH = 0, 4  # offsets in struct seccomp_data
 # By machine: its AUDIT_ARCH number and that of connect. Other calling conventions are closed by the container's filter.
 MACHINES = {"x86_64": (0xC000003E, 42), "aarch64": (0xC00000B7, 203)}
+OPENAT2 = 437  # on both
 
 
 class Program(ctypes.Structure):
@@ -28,24 +30,26 @@ class Program(ctypes.Structure):
     _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
 
 
-def forbid_connect():
+def forbid():
     arch, connect = MACHINES[os.uname().machine]
     code = b"".join(
         struct.pack("=HBBI", *instruction)
         for instruction in (
             (LOAD, 0, 0, ARCH),
-            (JUMP_EQUAL, 0, 2, arch),
+            (JUMP_EQUAL, 0, 3, arch),
             (LOAD, 0, 0, NR),
-            (JUMP_EQUAL, 1, 0, connect),
+            (JUMP_EQUAL, 2, 0, connect),
+            (JUMP_EQUAL, 2, 0, OPENAT2),
             (RETURN, 0, 0, RET_ALLOW),
             (RETURN, 0, 0, RET_EPERM),
+            (RETURN, 0, 0, RET_ENOSYS),
         )
     )
     libc = ctypes.CDLL(None, use_errno=True)
     program = Program(len(code) // 8, code)
     zero = ctypes.c_ulong(0)
     if libc.prctl(PR_SET_SECCOMP, ctypes.c_ulong(SECCOMP_MODE_FILTER), ctypes.byref(program), zero, zero) != 0:
-        raise OSError(ctypes.get_errno(), "forbid further connections")
+        raise OSError(ctypes.get_errno(), "forbid connect and openat2")
 
 
 def main(folder, command):
@@ -53,7 +57,7 @@ def main(folder, command):
         secret = file.read()
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.connect(os.path.join(folder, "s"))
-    forbid_connect()
+    forbid()
     sock.set_inheritable(True)
     os.environ["MCPRUN_BRIDGE"] = f"fd:{sock.fileno()}"
     os.environ["MCPRUN_SECRET"] = secret

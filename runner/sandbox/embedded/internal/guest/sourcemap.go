@@ -90,7 +90,11 @@ func (m *sourceMap) decode() {
 	}
 	m.text = ""
 	for i := range doc.Sources {
-		doc.Sources[i] = doc.SourceRoot + doc.Sources[i]
+		name := doc.SourceRoot + doc.Sources[i]
+		if rest, ok := strings.CutPrefix(name, "servers:"); ok {
+			name = "servers/" + rest // the bundler's word for what it found in the tree
+		}
+		doc.Sources[i] = strings.TrimPrefix(name, "script:")
 	}
 	m.sources, m.content = doc.Sources, doc.SourcesContent
 	var seg segment
