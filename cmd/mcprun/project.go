@@ -123,6 +123,8 @@ func (o *projectOptions) findTree(app *cli.App, base, out string) (string, error
 	}
 	info, err := os.Stat(dir)
 	switch {
+	case err == nil && info.IsDir() && !named && !hasLock(dir):
+		return "", nil // a folder that happens to have the name
 	case err == nil && info.IsDir():
 		return filepath.EvalSymlinks(dir)
 	case !named && errors.Is(err, fs.ErrNotExist):
@@ -131,4 +133,9 @@ func (o *projectOptions) findTree(app *cli.App, base, out string) (string, error
 		return "", &cli.UsageError{Err: fmt.Errorf("the tree %q is not a folder", dir)}
 	}
 	return "", &cli.UsageError{Err: fmt.Errorf("find the tree: %w", err)}
+}
+
+func hasLock(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, ".mcpgen", "lock.json"))
+	return err == nil
 }

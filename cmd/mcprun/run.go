@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 )
@@ -24,7 +26,7 @@ type runOptions struct {
 	code      string
 	language  string
 	sandbox   string
-	timeout   time.Duration
+	timeout   runTime
 	memory    memorySize
 	workspace string
 	json      bool
@@ -40,7 +42,8 @@ func (o *runOptions) bind(cmd *cobra.Command) {
 	f.StringVarP(&o.code, "eval", "e", "", "run this code instead of a file")
 	f.StringVar(&o.language, "language", "", "language of -e or of standard input: typescript or python (default typescript)")
 	f.StringVar(&o.sandbox, "sandbox", runner.Auto, "where to run: auto, embedded, process or docker")
-	f.DurationVar(&o.timeout, "timeout", runner.DefaultTimeout, "stop the script after this time")
+	o.timeout = runTime(runner.DefaultTimeout)
+	f.Var(&o.timeout, "timeout", "stop the script after this time: seconds, or a duration such as 2m")
 	o.memory = memorySize(sandbox.Limits{}.WithDefaults().Memory)
 	f.Var(&o.memory, "memory", "memory limit: megabytes, or a size such as 512MiB")
 	f.StringVar(&o.workspace, "workspace", "", "folder the script may write to, created if missing (default: workspace beside the tree)")
@@ -52,9 +55,6 @@ func (o *runOptions) bind(cmd *cobra.Command) {
 }
 
 func (o *runOptions) run(ctx context.Context) error {
-	if o.timeout <= 0 {
-		return &cli.UsageError{Err: fmt.Errorf("--timeout %v: a run needs some time, for example 90s", o.timeout), Command: "mcprun"}
-	}
 	src, err := o.readSource()
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (o *runOptions) run(ctx context.Context) error {
 		return err
 	}
 	defer closeAll(backends)
-	choice, err := runner.Choose(ctx, backends, o.sandbox, src.language)
+	choice, err := runner.Choose(ctx, backends, o.chosen(), src.language)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,18 @@ func (o *runOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if sig, ok := errors.AsType[*cli.SignalError](context.Cause(ctx)); ok && res.Cause == runner.CauseInterrupted {
+		res.ExitCode = sig.ExitCode()
+	}
 	return o.report(res)
+}
+
+// chosen is the sandbox's name. Whoever names an image means the sandbox that has images.
+func (o *runOptions) chosen() string {
+	if o.sandbox == runner.Auto && o.image != "" {
+		return "docker"
+	}
+	return o.sandbox
 }
 
 // unloadable is the result of a script that the bundler refuses. With --json it is an object like that of a Python
@@ -108,7 +119,7 @@ func unloadable(bad *script.Error, b sandbox.Backend, lang sandbox.Language) *ru
 func (o *runOptions) script(src *source, p *project, b sandbox.Backend) runner.Script {
 	s := runner.Script{
 		Name: src.name, Code: src.code, Language: src.language, Dir: src.dir, Args: src.args,
-		Backend: b, Timeout: o.timeout, Limits: sandbox.Limits{Memory: int64(o.memory)},
+		Backend: b, Timeout: time.Duration(o.timeout), Limits: sandbox.Limits{Memory: int64(o.memory)},
 		Workspace: o.workspace, Capture: o.json || o.verbose,
 	}
 	if s.Workspace == "" {
@@ -169,14 +180,17 @@ func (o *runOptions) report(res *runner.Result) error {
 
 // madeCalls tells which calls a run that did not end well had made, so that nobody repeats side effects blindly.
 func (o *runOptions) madeCalls(res *runner.Result) {
-	if res.CallCount == 0 || o.quiet {
+	made := slices.DeleteFunc(slices.Clone(res.Calls), func(c runner.CallRecord) bool {
+		return c.Outcome == string(call.KindArgument) || c.Outcome == string(call.KindDenied) // nothing was sent
+	})
+	if len(made) == 0 || o.quiet {
 		return
 	}
-	fmt.Fprintf(o.app.Stderr, "mcprun: %s had been made before that:\n", cli.Count(res.CallCount, "call"))
+	fmt.Fprintf(o.app.Stderr, "mcprun: %s had been made before that:\n", cli.Count(len(made), "call"))
 	const most = 20
-	for i, c := range res.Calls {
+	for i, c := range made {
 		if i == most {
-			fmt.Fprintf(o.app.Stderr, "  … and %d more\n", res.CallCount-most)
+			fmt.Fprintf(o.app.Stderr, "  … and %d more\n", len(made)-most)
 			break
 		}
 		fmt.Fprintf(o.app.Stderr, "  %s: %s\n", cli.CleanLine(c.Tool), c.Outcome)

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/docker/go-units"
 )
@@ -47,3 +49,25 @@ func parseSize(text string) (int64, error) {
 
 // byteCount shows a size for people.
 func byteCount(n int) string { return units.HumanSize(float64(n)) }
+
+// runTime is a flag value: whole seconds, or a Go duration. It is more than zero.
+type runTime time.Duration
+
+func (d *runTime) String() string { return time.Duration(*d).String() }
+
+func (d *runTime) Type() string { return "time" }
+
+func (d *runTime) Set(text string) error {
+	if _, err := strconv.Atoi(text); err == nil {
+		text += "s"
+	}
+	v, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%q is no time: write seconds, or for example 90s or 2m", text)
+	}
+	if v <= 0 {
+		return errors.New("a run needs some time, for example 90s")
+	}
+	*d = runTime(v)
+	return nil
+}

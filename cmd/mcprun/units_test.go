@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestMemorySize(t *testing.T) {
 	for text, want := range map[string]int64{
@@ -15,6 +18,15 @@ func TestMemorySize(t *testing.T) {
 		var m memorySize
 		if err := m.Set(text); err == nil {
 			t.Errorf("Set(%q) = %d, want an error", text, int64(m))
+		}
+	}
+}
+
+func TestRunTime(t *testing.T) {
+	for text, want := range map[string]time.Duration{"30": 30 * time.Second, "1.5s": 1500 * time.Millisecond, "2m": 2 * time.Minute} {
+		var d runTime
+		if err := d.Set(text); err != nil || time.Duration(d) != want {
+			t.Errorf("Set(%q) = %v, %v; want %v", text, time.Duration(d), err, want)
 		}
 	}
 }

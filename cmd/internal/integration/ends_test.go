@@ -63,7 +63,7 @@ func endings() []ending {
 			python:     "kept = []\nwhile True: kept.append(bytearray(b'x' * 1_000_000))"},
 		{name: "busy and interrupted", typescript: busyTS, python: busyPy, signal: syscall.SIGINT, code: 130, cause: "interrupted", within: soon},
 		{name: "waiting and interrupted", typescript: waitingTS, python: waitingPy, signal: syscall.SIGINT, code: 130, cause: "interrupted", within: soon},
-		{name: "terminated", typescript: waitingTS, python: waitingPy, signal: syscall.SIGTERM, code: 130, cause: "interrupted", within: soon},
+		{name: "terminated", typescript: waitingTS, python: waitingPy, signal: syscall.SIGTERM, code: 143, cause: "interrupted", within: soon},
 		{name: "busy and killed", typescript: busyTS, python: busyPy, signal: syscall.SIGKILL, code: -1},
 		{name: "waiting and killed", typescript: waitingTS, python: waitingPy, signal: syscall.SIGKILL, code: -1},
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -33,7 +34,12 @@ type EngineError struct {
 }
 
 func (e *EngineError) Error() string {
-	if e.hint == "" {
+	var errno syscall.Errno
+	switch {
+	case e.hint == "" && errors.As(e.Err, &errno):
+		// The client wraps what the system says in the address, twice, and advice.
+		return fmt.Sprintf("docker engine does not answer at %s: %v", e.Host, errno)
+	case e.hint == "":
 		return fmt.Sprintf("docker engine does not answer at %s: %v", e.Host, e.Err)
 	}
 	return fmt.Sprintf("docker engine at %s cannot be used: %v", e.Host, e.Err)
