@@ -62,6 +62,9 @@ func open(opts Options) (*job, error) {
 	if opts.Out == "" {
 		out = resolve(filepath.Dir(path), cfg.Settings.Out)
 	}
+	if out == filepath.Dir(out) {
+		return nil, &ConfigError{fmt.Errorf("the tree's folder is %q, the whole machine: name one of its own, such as servers", out)}
+	}
 	keys := make([]string, len(cfg.Servers))
 	for i, srv := range cfg.Servers {
 		keys[i] = srv.Key
