@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"text/tabwriter"
 )
 
@@ -61,12 +62,15 @@ func (t *table) print(w io.Writer) error {
 	for _, r := range t.rows {
 		ratio, to := "", "(baseline)"
 		if r.Baseline != "" {
-			ratio, to = fmt.Sprintf("%.4g×", r.Ratio), r.Baseline
+			ratio, to = figure(r.Ratio)+"×", r.Baseline
 		}
-		fmt.Fprintf(tw, "%s\t%.4g\t%.4g\t%s\t%s\t%s\t\n", r.Name, r.P50, r.P95, r.Unit, ratio, to)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t\n", r.Name, figure(r.P50), figure(r.P95), r.Unit, ratio, to)
 	}
 	return tw.Flush()
 }
+
+// figure writes a number without an exponent.
+func figure(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // json writes one object a line.
 func (t *table) json(w io.Writer) error {
