@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/templates"
 )
 
@@ -34,6 +36,7 @@ type guestRun struct {
 type ended struct {
 	exit           int
 	stdout, stderr string
+	secret         string // the pipe that held it, as Linux names it; empty elsewhere
 	out            *bridge.Outcome
 	err            error
 }
@@ -81,37 +84,31 @@ func (r guestRun) run(t testing.TB) ended {
 	defer listener.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, in.argv[0], in.argv[1:]...)
+	address, guestEnd := "unix:"+listener.Addr().String(), (*os.File)(nil)
+	if !r.byPath {
+		address, guestEnd = sandbox.BridgeAddress, dial(t, listener)
+	}
+	cmd := exec.CommandContext(ctx, in.argv[0], append(in.argv[1:], address)...)
+	secret := secretPipe(t)
+	cmd.ExtraFiles = []*os.File{guestEnd, secret}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Stdin = &stdout, &stderr, strings.NewReader(r.stdin)
 	cmd.Dir = folder
 	cmd.WaitDelay = time.Second
-	cmd.Env = []string{"PATH=/usr/bin:/bin", "MCPRUN_SECRET=s3cret", "MCPRUN_BRIDGE=unix:" + listener.Addr().String(), "TMPDIR=" + folder}
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + folder}
 	if pyenv := os.Getenv("PYENV_ROOT"); pyenv != "" {
 		cmd.Env = append(cmd.Env, "PYENV_ROOT="+pyenv)
 	}
-	var host net.Conn
-	if !r.byPath {
-		guest, err := net.Dial("unix", listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		file, err := guest.(*net.UnixConn).File()
-		if err != nil {
-			t.Fatal(err)
-		}
-		guest.Close()
-		defer file.Close()
-		cmd.ExtraFiles = []*os.File{file}
-		cmd.Env[2] = "MCPRUN_BRIDGE=fd:3"
-	}
+	var e ended
+	e.secret, _ = os.Readlink(fmt.Sprintf("/proc/self/fd/%d", secret.Fd()))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range cmd.ExtraFiles {
 		f.Close() // the guest's copy must be the only one
 	}
-	if host, err = listener.Accept(); err != nil {
+	host, err := listener.Accept()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if r.during != nil {
@@ -122,8 +119,7 @@ func (r guestRun) run(t testing.TB) ended {
 			return &call.Result{Value: req.Args}, nil
 		}
 	}
-	var e ended
-	e.out, e.err = bridge.Serve(ctx, host, bridge.Options{Secret: "s3cret", Handler: r.handler,
+	e.out, e.err = bridge.Serve(ctx, host, bridge.Options{Secret: testSecret, Handler: r.handler,
 		Job: bridge.Job{Language: r.lang, Name: in.name, Code: r.code, Args: r.args}})
 	err = cmd.Wait()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
@@ -137,6 +133,51 @@ func (r guestRun) run(t testing.TB) ended {
 		}
 	}
 	return e
+}
+
+const testSecret = "s3cret"
+
+// dial returns the guest's end of a connection.
+func dial(t testing.TB, listener net.Listener) *os.File {
+	t.Helper()
+	guest, err := net.Dial("unix", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer guest.Close()
+	file, err := guest.(*net.UnixConn).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// secretPipe returns the guest's end of a pipe that holds the secret.
+func secretPipe(t testing.TB) *os.File {
+	t.Helper()
+	out, into, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer into.Close()
+	if _, err := into.WriteString(testSecret); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestGuestStartedByHand: it says what it is for and waits for nothing.
+func TestGuestStartedByHand(t *testing.T) {
+	for _, lang := range []string{"typescript", "python"} {
+		in := install(t, lang)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, in.argv[0], in.argv[1:]...)
+		out, err := cmd.CombinedOutput()
+		if string(out) != "mcprun: this program is started by mcprun\n" || cmd.ProcessState.ExitCode() != 125 {
+			t.Errorf("%s: %v: %s", lang, err, out)
+		}
+	}
 }
 
 // both runs a test for each language.
@@ -154,12 +195,18 @@ func both(t *testing.T, ts, py string, test func(t *testing.T, r guestRun)) {
 func TestGuestResultAndArguments(t *testing.T) {
 	for _, byPath := range []bool{true, false} {
 		both(t, `
-console.log(process.argv.slice(1).join(), process.env.MCPRUN_SECRET, process.env.MCPRUN_BRIDGE);
+import fs from "node:fs";
+const link = (fd) => { try { return fs.readlinkSync("/proc/self/fd/" + fd); } catch {} };
+console.log("open", Array.from({ length: 64 }, (_, fd) => link(fd)).filter(Boolean).join());
+console.log(process.argv.slice(1).join(), JSON.stringify(process.env).includes("MCPRUN"));
 process.stdin.on("data", (d) => console.log("stdin", String(d)));
 export const result = await call("a__b", { n: 12345678901234567890n, f: 1.5, s: "é\u2028\ud83d", o: undefined, l: [null, true, new Date(0)] });`, `
 import sys, os
-print(",".join(sys.argv), os.environ.get("MCPRUN_SECRET"), os.environ.get("MCPRUN_BRIDGE"))
-if os.system('test -z "$MCPRUN_SECRET$MCPRUN_BRIDGE"'): print("a child sees them")
+def link(fd):
+    try: return os.readlink(f"/proc/self/fd/{fd}")
+    except OSError: return ""
+print("open", ",".join(filter(None, map(link, range(64)))))
+print(",".join(sys.argv), "MCPRUN" in str(os.environ))
 print("stdin", sys.stdin.read())
 assert sys.path[0] + "/guest" == os.path.dirname(os.path.abspath(call.__func__.__code__.co_filename)), sys.path
 assert os.getcwd() not in sys.path and "" not in sys.path, sys.path
@@ -172,10 +219,10 @@ result = call("a__b", {"n": 12345678901234567890, "f": 1.5, "s": "é\u2028", "l"
 					return &call.Result{Value: json.RawMessage(`{"big":12345678901234567890,"f":1.50}`)}, nil
 				}
 				e := r.run(t)
-				name, void, want := "script.ts", "undefined", `{"n":12345678901234567890,"f":1.5,"s":"é`+"\u2028\ufffd"+`","l":[null,true,"1970-01-01T00:00:00.000Z"]}`
+				name, no, want := "script.ts", "false", `{"n":12345678901234567890,"f":1.5,"s":"é`+"\u2028\ufffd"+`","l":[null,true,"1970-01-01T00:00:00.000Z"]}`
 				result := `{"big":12345678901234567000,"f":1.5}`
 				if r.lang == "python" {
-					name, void, want = "script.py", "None", `{"n":12345678901234567890,"f":1.5,"s":"é`+"\u2028"+`","l":[null,true,["x"]]}`
+					name, no, want = "script.py", "False", `{"n":12345678901234567890,"f":1.5,"s":"é`+"\u2028"+`","l":[null,true,["x"]]}`
 					result = `{"big":12345678901234567890,"f":1.5}`
 				}
 				if e.err != nil || e.exit != 0 || e.stderr != "" || string(e.out.Result) != result || e.out.Error != nil {
@@ -184,8 +231,12 @@ result = call("a__b", {"n": 12345678901234567890, "f": 1.5, "s": "é\u2028", "l"
 				if got != "a__b"+want {
 					t.Errorf("call = %s, want %s", got, want)
 				}
-				if want := name + ",-x,é " + void + " " + void + "\nstdin typed\n"; e.stdout != want {
-					t.Errorf("stdout = %q, want %q", e.stdout, want)
+				open, rest, _ := strings.Cut(e.stdout, "\n")
+				if want := name + ",-x,é " + no + "\nstdin typed\n"; rest != want {
+					t.Errorf("stdout = %q, want %q", rest, want)
+				}
+				if e.secret != "" && (!strings.Contains(open, "pipe:") || strings.Contains(open, e.secret)) {
+					t.Errorf("%s is to be closed; %s", e.secret, open)
 				}
 			})
 	}

@@ -77,8 +77,8 @@ type Spec struct {
 	// Guest holds the guest program's files by name (no folders). The one named GuestMain(Runtime) is started.
 	// They are readable to the guest below GuestDir and nothing there is writable. Unused by QuickJS.
 	Guest map[string][]byte
-	// Secret is sent by the guest when it connects. Handed over in the environment variable EnvSecret, which
-	// the guest program removes before the script starts.
+	// Secret is sent by the guest when it connects. It reads it from descriptor SecretFD until the end and closes that
+	// before the script starts: in its environment or arguments the script would find it.
 	Secret string
 	// Tree is the generated servers folder, shown read-only at TreeDir and at WorkspaceDir/servers.
 	// Empty: none.
@@ -94,15 +94,20 @@ type Spec struct {
 	Stdout, Stderr io.Writer
 }
 
-// Paths and variables inside every sandbox that has a file system of its own. The embedded backend maps the same
-// names.
+// Paths inside every sandbox that has a file system of its own. The embedded backend maps the same names.
 const (
 	WorkspaceDir = "/workspace"   // read-write, the working directory
 	Root         = "/mcp"         // read-only; on Python's module path
 	TreeDir      = "/mcp/servers" // read-only
 	GuestDir     = "/mcp/guest"   // read-only
-	EnvBridge    = "MCPRUN_BRIDGE"
-	EnvSecret    = "MCPRUN_SECRET"
+)
+
+// What a guest program is started with beside its standard streams, and all it is told: its one argument is
+// BridgeAddress, and it inherits two descriptors. The embedded backend has its guest built in and does without.
+const (
+	BridgeFD      = 3      // its end of the bridge
+	BridgeAddress = "fd:3" // BridgeFD in words
+	SecretFD      = 4      // a pipe that holds Spec.Secret
 )
 
 // GuestMain is the name of the guest file that is started for r; empty for QuickJS.

@@ -15,6 +15,7 @@ const MAX_CALLS = 128;
 const MAX_CALL_BYTES = 32 * 1024 * 1024;
 const MAX_STACK = 64 * 1024;
 const BYE_TIMEOUT = 2000;
+const SECRET_FD = 4;
 const EXIT_LOST = 125;
 const EXIT_UNSETTLED = 13; // what node itself uses for a top-level await that never ends
 
@@ -112,7 +113,7 @@ class Bridge {
   constructor(address, secret) {
     if (address.startsWith("unix:")) this.#socket = net.connect(address.slice("unix:".length));
     else if (/^fd:\d+$/.test(address)) this.#socket = new net.Socket({ fd: Number(address.slice("fd:".length)), readable: true, writable: true });
-    else throw new Error(`MCPRUN_BRIDGE has an unknown form: ${address}`);
+    else throw new Error(`the bridge's address has an unknown form: ${address}`);
     this.#socket.on("data", (chunk) => this.#receive(chunk));
     this.#socket.on("error", () => this.#lost());
     this.#socket.on("close", () => this.#lost());
@@ -451,12 +452,22 @@ function waitForWrites(stream) {
   stream._handle?.setBlocking?.(true);
 }
 
+/** Reads what proves to the host who we are, once, and closes the way to it. Empty: there is none. */
+function readSecret() {
+  try {
+    const secret = fs.readFileSync(SECRET_FD, "latin1");
+    fs.closeSync(SECRET_FD);
+    return secret;
+  } catch {
+    return "";
+  }
+}
+
 async function main() {
-  const { MCPRUN_BRIDGE: address, MCPRUN_SECRET: secret } = process.env;
-  delete process.env.MCPRUN_BRIDGE;
-  delete process.env.MCPRUN_SECRET;
-  if (!address || !secret) {
-    writeError("mcprun: this program is started by mcprun; MCPRUN_BRIDGE or MCPRUN_SECRET is not set\n");
+  const address = process.argv[2];
+  const secret = address && readSecret(); // without an address the descriptor would be one of node's own
+  if (!secret) {
+    writeError("mcprun: this program is started by mcprun\n");
     process.exit(EXIT_LOST);
   }
   const bridge = new Bridge(address, secret);

@@ -27,6 +27,7 @@ MAX_CALLS = 128
 MAX_CALL_BYTES = 32 * 1024 * 1024
 MAX_STACK = 64 * 1024
 BYE_TIMEOUT = 2.0
+SECRET_FD = 4
 EXIT_LOST = 125
 
 # What scripts and wrappers mostly import. Imported while there is no job yet, the most likely first.
@@ -266,7 +267,7 @@ def connect(address):
         sock = socket.socket(fileno=int(rest))
         sock.set_inheritable(False)
     else:
-        raise ValueError(f"MCPRUN_BRIDGE has an unknown form: {address}")
+        raise ValueError(f"the address has an unknown form: {address}")
     sock.setblocking(True)
     return sock
 
@@ -386,11 +387,23 @@ def wait_for_job(bridge):
     return bridge.job.get()
 
 
+def read_secret():
+    """Read what proves to the host who we are, once, and close the way to it. Empty: there is none."""
+    secret = b""
+    try:
+        while part := os.read(SECRET_FD, 4096):
+            secret += part
+        os.close(SECRET_FD)
+    except OSError:
+        return ""
+    return secret.decode("latin-1")
+
+
 def main():
-    address = os.environ.pop("MCPRUN_BRIDGE", "")
-    secret = os.environ.pop("MCPRUN_SECRET", "")
-    if not address or not secret:
-        note("this program is started by mcprun; MCPRUN_BRIDGE or MCPRUN_SECRET is not set")
+    address = sys.argv[1] if len(sys.argv) == 2 else ""
+    secret = address and read_secret()
+    if not secret:
+        note("this program is started by mcprun")
         return EXIT_LOST
     try:
         bridge = Bridge(address, secret)

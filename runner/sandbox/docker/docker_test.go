@@ -190,9 +190,11 @@ func TestBridge(t *testing.T) {
 	b := newBackend(t, func(o *docker.Options) { o.RuntimeDir = dir })
 	g := newGuest(t, sandbox.Python, `
 import os, socket
-fd = os.environ["MCPRUN_BRIDGE"].removeprefix("fd:")
-s = socket.socket(fileno=int(fd))
-s.sendall(os.environ["MCPRUN_SECRET"].encode())
+import sys
+assert sys.argv[1:] == ["fd:3"], sys.argv
+s = socket.socket(fileno=3)
+s.sendall(os.read(4, 100))
+assert os.read(4, 1) == b""
 assert s.recv(100) == b"ping"
 second = socket.socket(socket.AF_UNIX)
 try:
@@ -318,7 +320,7 @@ func TestManyAtOnce(t *testing.T) {
 	dir := shortDir(t)
 	b := newBackend(t, func(o *docker.Options) { o.RuntimeDir = dir })
 	var wg sync.WaitGroup
-	g := newGuest(t, sandbox.Python, `import os; print(os.environ["MCPRUN_SECRET"])`)
+	g := newGuest(t, sandbox.Python, `print(open(4).read())`)
 	for i := range 10 {
 		wg.Go(func() {
 			spec, out := g.Spec, new(bytes.Buffer)
@@ -343,9 +345,9 @@ func TestManyAtOnce(t *testing.T) {
 func BenchmarkColdStart(b *testing.B) {
 	backend := newBackend(b)
 	for rt, code := range map[sandbox.Runtime]string{
-		sandbox.Node: `import net from "node:net"; new net.Socket({ fd: Number(process.env.MCPRUN_BRIDGE.slice(3)) }).end("x");`,
-		sandbox.Python: `import os, socket
-s = socket.socket(fileno=int(os.environ["MCPRUN_BRIDGE"].removeprefix("fd:"))); s.sendall(b"x")`,
+		sandbox.Node: `import net from "node:net"; new net.Socket({ fd: 3 }).end("x");`,
+		sandbox.Python: `import socket
+s = socket.socket(fileno=3); s.sendall(b"x")`,
 	} {
 		b.Run(string(rt), func(b *testing.B) {
 			var first, whole time.Duration

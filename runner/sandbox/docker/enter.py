@@ -1,5 +1,8 @@
 """The first program in a container: connects to the host and becomes the guest's interpreter, with the connection open.
 
+The guest finds the connection and a pipe with the secret as descriptors. Environment and arguments can be read from
+/proc as long as a process lives, by the script too.
+
 In between it gives up connecting, for itself and all that comes after it: a workspace may hold socket files on which
 other programs of the host listen. The container's own filter cannot forbid it, because this one connection has to be
 made from inside. It gives up openat2 too, whose arguments no filter can see: with it a script could leave set-user-ID
@@ -13,6 +16,7 @@ import struct
 import sys
 
 EXIT_LOST = 125  # what the guest programs use when there is no host
+BRIDGE_FD, SECRET_FD = 3, 4  # where they find what they are given
 
 PR_SET_SECCOMP = 22
 SECCOMP_MODE_FILTER = 2
@@ -52,15 +56,27 @@ def forbid():
         raise OSError(ctypes.get_errno(), "forbid connect and openat2")
 
 
+def place(fd, number):
+    """Move a descriptor to a number, to be inherited."""
+    if fd == number:
+        os.set_inheritable(fd, True)
+        return
+    os.dup2(fd, number)
+    os.close(fd)
+
+
 def main(folder, command):
-    with open(os.path.join(folder, "secret"), encoding="ascii") as file:
+    with open(os.path.join(folder, "secret"), "rb") as file:
         secret = file.read()
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.connect(os.path.join(folder, "s"))
     forbid()
-    sock.set_inheritable(True)
-    os.environ["MCPRUN_BRIDGE"] = f"fd:{sock.fileno()}"
-    os.environ["MCPRUN_SECRET"] = secret
+    place(sock.detach(), BRIDGE_FD)
+    # The pipe is made after the socket is in its place, and written before it takes its own: neither ends the other.
+    out, into = os.pipe()
+    with open(into, "wb") as file:
+        file.write(secret)
+    place(out, SECRET_FD)
     os.execvp(command[0], command)
 
 

@@ -130,8 +130,8 @@ func TestProcessorTimeBoundsAGuestWithoutHost(t *testing.T) {
 }
 
 func TestImageVariablesAreUnset(t *testing.T) {
-	got := strings.Join(unset(image{unset: []string{"PATH", "NODE_OPTIONS", "MCPRUN_SECRET", "PYTHONPATH"}}), " ")
-	if got != "NODE_OPTIONS MCPRUN_SECRET PYTHONPATH" {
+	got := strings.Join(unset(image{unset: []string{"PATH", "NODE_OPTIONS", "LD_PRELOAD", "PYTHONPATH"}}), " ")
+	if got != "NODE_OPTIONS LD_PRELOAD PYTHONPATH" {
 		t.Errorf("unset: %s", got)
 	}
 }

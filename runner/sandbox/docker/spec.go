@@ -100,8 +100,8 @@ func (b *Backend) user(e *engine) string {
 	return fmt.Sprintf("%d:%d", b.opt.UID, b.opt.GID)
 }
 
-// command starts enter.py, which connects to the bridge and becomes the guest's interpreter. It also sets the variables
-// that the guest expects: set for the container, they could be read from its first process for ever.
+// command starts enter.py, which connects to the bridge and becomes the guest's interpreter. It also hands the secret over:
+// in what the container is started with, anybody in it could read it for ever.
 func command(spec sandbox.Spec, lim sandbox.Limits) []string {
 	cmd := []string{"python3", "-I", "-S", "-B", path.Join(bridgeDir, enterName), bridgeDir}
 	if spec.Runtime == sandbox.Node {
@@ -111,7 +111,8 @@ func command(spec sandbox.Spec, lim sandbox.Limits) []string {
 	} else {
 		cmd = append(cmd, "python3")
 	}
-	return append(append(cmd, spec.Args...), path.Join(sandbox.GuestDir, sandbox.GuestMain(spec.Runtime)))
+	cmd = append(cmd, spec.Args...)
+	return append(cmd, path.Join(sandbox.GuestDir, sandbox.GuestMain(spec.Runtime)), sandbox.BridgeAddress)
 }
 
 // mounts never include what is mounted below the folders: a read-only bind is not read-only further down.

@@ -19,13 +19,13 @@ import (
 // polite ends when its host does, as the guest programs do; stubborn does not.
 const (
 	polite = `
-import os, socket
-s = socket.socket(fileno=int(os.environ["MCPRUN_BRIDGE"].removeprefix("fd:"))); s.sendall(b"x")
+import socket
+s = socket.socket(fileno=3); s.sendall(b"x")
 s.recv(1)
 `
 	stubborn = `
-import os, socket
-s = socket.socket(fileno=int(os.environ["MCPRUN_BRIDGE"].removeprefix("fd:"))); s.sendall(b"x")
+import socket
+s = socket.socket(fileno=3); s.sendall(b"x")
 while True: pass
 `
 )

@@ -3,7 +3,7 @@
 //
 // What a script sees: the interpreter with its libraries and standard library, at paths that say nothing about the
 // machine, read-only; the generated tree, read-only; its workspace, a private /tmp, five harmless devices and its own
-// processes. No network, no capability, no environment but five names, no package that somebody installed.
+// processes. No network, no capability, no environment but three names, no package that somebody installed.
 //
 // It is a wall of the one shared kernel: right for scripts of one's own agents, not between customers.
 package process

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -137,15 +138,15 @@ func (b *Backend) config(in *interpreter, spec sandbox.Spec) jail.Config {
 	cfg := jail.Config{
 		ID: spec.ID, Exe: b.opts.Exe, Entry: entry,
 		Program: in.inside,
-		Args:    append(append([]string{}, spec.Args...), sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime)),
-		Env: []string{"PATH=/usr/bin", "HOME=/tmp", "LANG=C.UTF-8",
-			sandbox.EnvBridge + "=fd:3", sandbox.EnvSecret + "=" + spec.Secret},
-		Dir:    sandbox.WorkspaceDir,
-		Mounts: append([]jail.Mount{}, in.mounts...),
-		Hidden: in.hidden,
-		Files:  accountFiles(),
-		Limits: spec.Limits,
-		Stdin:  spec.Stdin, Stdout: spec.Stdout, Stderr: spec.Stderr,
+		Args:    append(slices.Clone(spec.Args), sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), sandbox.BridgeAddress),
+		Env:     []string{"PATH=/usr/bin", "HOME=/tmp", "LANG=C.UTF-8"},
+		Secret:  spec.Secret,
+		Dir:     sandbox.WorkspaceDir,
+		Mounts:  append([]jail.Mount{}, in.mounts...),
+		Hidden:  in.hidden,
+		Files:   accountFiles(),
+		Limits:  spec.Limits,
+		Stdin:   spec.Stdin, Stdout: spec.Stdout, Stderr: spec.Stderr,
 	}
 	for name, content := range spec.Guest {
 		cfg.Files[sandbox.GuestDir+"/"+name] = content

@@ -69,7 +69,8 @@ async def main():
 asyncio.run(main())
 conn = socket.socket(fileno=3)
 conn.sendall(b"hello")
-print(sorted(os.environ))
+print(sys.argv[1:], os.read(4, 100), os.read(4, 1))
+print(sorted(pair.split("=")[0] for pair in open("/proc/self/environ").read().split("\0")[:-1]))
 `)
 	s.Args = []string{"-I", "-B", "-u"}
 	exit, stdout, stderr := run(t, backend(t), s)
@@ -77,7 +78,7 @@ print(sorted(os.environ))
 		t.Fatalf("%+v %s", exit, stderr)
 	}
 	want := "sandbox /tmp /workspace /usr/bin/python3 /usr\n42\n285\nb'sub\\n'\n" +
-		"['HOME', 'LANG', 'MCPRUN_BRIDGE', 'MCPRUN_SECRET', 'PATH']\n"
+		"['fd:3'] b's3cret' b''\n['HOME', 'LANG', 'PATH']\n"
 	if strings.ReplaceAll(stdout, "'LC_CTYPE', ", "") != want {
 		t.Errorf("got %q\nwant %q", stdout, want)
 	}

@@ -21,7 +21,7 @@ for (const name of env) if (!["PATH", "HOME", "LANG", "TZ", "HOSTNAME", "TMPDIR"
 try {
   const fs = await import("node:fs");
   for (const pid of ["self", ...fs.readdirSync("/proc").filter((n: string) => /^\d+$/.test(n))])
-    try { const text = fs.readFileSync("/proc/" + pid + "/environ", "utf8"); if (text.includes("@VARIABLE@")) console.log("LEAK", pid, text); } catch {}
+    try { const text = fs.readFileSync("/proc/" + pid + "/environ", "utf8"); if (/@VARIABLE@|MCPRUN_/.test(text)) console.log("LEAK", pid, text); } catch {}
 } catch {}
 console.log("checked");`, `
 import os
@@ -30,7 +30,7 @@ for name in os.environ:
 for pid in ["self"] + [n for n in os.listdir("/proc") if n.isdigit()]:
     try: text = open(f"/proc/{pid}/environ").read()
     except OSError: continue
-    if "@VARIABLE@" in text: print("LEAK", pid, text)
+    if "@VARIABLE@" in text or "MCPRUN_" in text: print("LEAK", pid, text)
 print("checked")`), check: nothing},
 		{name: "no network",
 			setup: func(t *testing.T, w *world) {

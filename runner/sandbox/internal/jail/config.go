@@ -15,7 +15,13 @@ const Name = "mcprun-jail"
 const UID = 65534
 
 // BridgeFD is the descriptor under which the jailed program finds its end of the bridge.
-const BridgeFD = 3
+const BridgeFD = sandbox.BridgeFD
+
+// SecretFD is the descriptor under which Program finds a pipe that holds Config.Secret.
+const SecretFD = sandbox.SecretFD
+
+// maxSecret is what every pipe holds, so that no one has to read it while it is written.
+const maxSecret = 4096
 
 // ErrUnsupported is what Start and Probe wrap where this machine cannot give the isolation that a jail needs.
 var ErrUnsupported = errors.New("this machine does not allow sandboxed processes")
@@ -37,6 +43,9 @@ type Config struct {
 	Args []string
 	// Env is the whole environment of Program, NAME=value. Unused with a function.
 	Env []string
+	// Secret is what Program can read once from SecretFD, and nobody from /proc; at most 4096 bytes. Empty: Program has
+	// no such descriptor. Unused with a function.
+	Secret string
 	// Dir is the working directory inside; empty: "/".
 	Dir string
 

@@ -148,8 +148,8 @@ func closeInherited() {
 	}
 }
 
-// startProgram starts the program with the descriptors 0 to 3 and lets go of them itself, so that the host sees the
-// end of each when the program closes it.
+// startProgram starts the program with the descriptors 0 to 3, and SecretFD if it has a secret, and lets go of them
+// itself, so that the host sees the end of each when the program closes it.
 func startProgram(p *plan) (int, error) {
 	debug.SetGCPercent(-1) // from here on this process allocates next to nothing
 	drain := make(chan os.Signal, 1)
@@ -158,9 +158,18 @@ func startProgram(p *plan) (int, error) {
 		for range drain {
 		}
 	}()
+	files := []uintptr{0, 1, 2, BridgeFD}
+	if p.Secret != "" {
+		secret, err := secretPipe(p.Secret)
+		if err != nil {
+			return 0, err
+		}
+		defer unix.Close(secret)
+		files = append(files, uintptr(secret)) // the control socket has this number here, but not in the program
+	}
 	pid, err := syscall.ForkExec(p.Program, append([]string{p.Program}, p.Args...), &syscall.ProcAttr{
 		Env:   p.Env,
-		Files: []uintptr{0, 1, 2, BridgeFD},
+		Files: files,
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
@@ -178,6 +187,23 @@ func startProgram(p *plan) (int, error) {
 	unix.Close(null)
 	unix.Close(BridgeFD)
 	return pid, nil
+}
+
+// secretPipe returns the reading end of a pipe that holds the secret and then ends.
+func secretPipe(secret string) (int, error) {
+	if len(secret) > maxSecret {
+		return -1, fmt.Errorf("the secret has %d bytes, more than %d", len(secret), maxSecret)
+	}
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return -1, fmt.Errorf("make a pipe: %w", err)
+	}
+	defer unix.Close(ends[1])
+	if _, err := unix.Write(ends[1], []byte(secret)); err != nil {
+		unix.Close(ends[0])
+		return -1, fmt.Errorf("hand the secret over: %w", err)
+	}
+	return ends[0], nil
 }
 
 // reap collects everything that ends until the program does, and returns its exit code.

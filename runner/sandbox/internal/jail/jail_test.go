@@ -100,6 +100,26 @@ func TestBridgeIsDescriptor3(t *testing.T) {
 	}
 }
 
+func TestSecret(t *testing.T) {
+	cfg := shell(`cat <&4; echo " end"; cat /proc/*/environ /proc/*/cmdline | grep -ac "4[ ]to 6"`)
+	cfg.Secret = "4 to 6"
+	if got := run(t, cfg); got.stdout != "4 to 6 end\n0\n" {
+		t.Errorf("got %+v", got)
+	}
+	cfg = shell(`ls /proc/self/fd >fds; echo $(cat fds)`) // the last is ls's own
+	if got := run(t, cfg); got.stdout != "0 1 2 3 4\n" {
+		t.Errorf("without a secret: %+v", got)
+	}
+	cfg.Secret = "x"
+	if got := run(t, cfg); got.stdout != "0 1 2 3 4 5\n" {
+		t.Errorf("with a secret: %+v", got)
+	}
+	cfg.Secret = strings.Repeat("x", 1<<20)
+	if _, err := jail.Start(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "secret") {
+		t.Errorf("a secret that no pipe holds: %v", err)
+	}
+}
+
 func TestSeesNothing(t *testing.T) {
 	t.Setenv("JAIL_CANARY", "leaked")
 	got := run(t, shell(`

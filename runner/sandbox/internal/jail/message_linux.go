@@ -14,6 +14,7 @@ type plan struct {
 	Entry      string
 	Program    string
 	Args, Env  []string
+	Secret     string
 	Dir        string
 	Mounts     []Mount
 	Files      map[string][]byte

@@ -220,7 +220,7 @@ func makePlan(cfg Config, who identity, withNamespaces bool) *plan {
 		data = cfg.Limits.Memory + dataSlack
 	}
 	p := &plan{
-		Entry: cfg.Entry, Program: cfg.Program, Args: cfg.Args, Env: cfg.Env, Dir: cfg.Dir,
+		Entry: cfg.Entry, Program: cfg.Program, Args: cfg.Args, Env: cfg.Env, Secret: cfg.Secret, Dir: cfg.Dir,
 		Mounts: cfg.Mounts, Files: cfg.Files, Tmpfs: cfg.Tmpfs, Hidden: cfg.Hidden, TmpSize: cfg.Limits.Tmp,
 		Namespaces: withNamespaces, DropTo: who.dropTo,
 		Limits: rlimits{
