@@ -151,12 +151,12 @@ func TestKilledHost(t *testing.T) {
 		_ = host.Process.Signal(how)
 		_ = host.Wait()
 		waitGone(t, marker)
-	}
-	if err := jail.Sweep(); err != nil {
-		t.Errorf("sweep: %v", err)
-	}
-	if left, _ := filepath.Glob("/sys/fs/cgroup/*/mcprun-*-test"); len(left) > 0 {
-		t.Errorf("cgroups left: %q", left)
+		if err := jail.Sweep(); err != nil {
+			t.Errorf("sweep: %v", err)
+		}
+		if left, _ := filepath.Glob(fmt.Sprintf("/sys/fs/cgroup/*/mcprun-%d-*", host.Process.Pid)); len(left) > 0 {
+			t.Errorf("cgroups left: %q", left)
+		}
 	}
 }
 
