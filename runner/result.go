@@ -18,6 +18,7 @@ const (
 	CauseProcesses   Cause = "processes"   // it started more processes than allowed
 	CauseInterrupted Cause = "interrupted" // whoever started it ended it
 	CauseBridge      Cause = "bridge"      // what came over its bridge was not the protocol, or the sandbox died
+	CauseFailed      Cause = "failed"      // the run could not be made: configuration, tree, sandbox
 )
 
 // Exit codes that are not the script's own; those of coreutils timeout(1) and of the shell.

@@ -54,7 +54,20 @@ func (o *runOptions) bind(cmd *cobra.Command) {
 	o.backendOptions.bind(cmd)
 }
 
+// run runs the script. With --json there is an object on stdout also when the run could not be made.
 func (o *runOptions) run(ctx context.Context) error {
+	err := o.execute(ctx)
+	if _, said := errors.AsType[cli.Quiet](err); err == nil || said || !o.json {
+		return err
+	}
+	res := &runner.Result{
+		ExitCode: cli.ExitCode(err, runner.ExitRunner), Cause: runner.CauseFailed, Message: err.Error(),
+		Calls: []runner.CallRecord{}, Files: []string{},
+	}
+	return errors.Join(err, o.app.JSON(res))
+}
+
+func (o *runOptions) execute(ctx context.Context) error {
 	src, err := o.readSource()
 	if err != nil {
 		return err

@@ -48,3 +48,17 @@ func TestTimeThatIsNone(t *testing.T) {
 		}
 	}
 }
+
+func TestRunThatCannotBeMade(t *testing.T) {
+	code, stdout, stderr := mcprun(t, "--sandbox", "vm", "--json", "-e", "1")
+	var res runner.Result
+	if err := json.Unmarshal([]byte(stdout), &res); err != nil {
+		t.Fatalf("%v; stdout %q", err, stdout)
+	}
+	if code != runner.ExitNoBackend || res.ExitCode != code || res.Cause != runner.CauseFailed || !strings.Contains(res.Message, `"vm"`) {
+		t.Errorf("exit code %d, result %+v", code, res)
+	}
+	if !strings.Contains(stderr, "choose one of") {
+		t.Errorf("stderr %q", stderr)
+	}
+}
