@@ -224,5 +224,10 @@ func (d *dialer) failure(ctx context.Context, s *Session, err error) error {
 	if lost := s.lossReason(); lost != nil {
 		err = lost
 	}
+	if s.guard != nil {
+		if refused := s.guard.refusal.Load(); refused != nil {
+			err = refused
+		}
+	}
 	return d.why.connection(err)
 }

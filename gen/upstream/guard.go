@@ -35,9 +35,11 @@ type guard struct {
 	next    *http.Transport
 	tap     *tap
 
-	// connecting is true until the session stands; status is then that of the last refused POST, 0 for none.
+	// connecting is true until the session stands; status is then that of the last refused POST, 0 for none, and
+	// refusal what the guard itself refused. The SDK may report the end of the session in place of either.
 	connecting atomic.Bool
 	status     atomic.Int32
+	refusal    atomic.Pointer[refusal]
 	// forgotten is set when the server no longer knows our session: the next call needs a new one.
 	forgotten atomic.Bool
 }
@@ -67,13 +69,22 @@ func newGuard(srv config.Server, t *tap) (*guard, error) {
 func (g *guard) client() *http.Client {
 	return &http.Client{Transport: g, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if originOf(req.URL) != g.origin {
-			return &refusal{"the server redirects to another origin, which is refused: credentials would follow; configure the final address"}
+			return g.refuse("the server redirects to another origin, which is refused: credentials would follow; configure the final address")
 		}
 		if len(via) >= maxRedirects {
-			return &refusal{fmt.Sprintf("the server redirects more than %d times", maxRedirects)}
+			return g.refuse(fmt.Sprintf("the server redirects more than %d times", maxRedirects))
 		}
 		return nil
 	}}
+}
+
+// refuse makes a refusal and keeps it while the session is being made.
+func (g *guard) refuse(text string) error {
+	r := &refusal{text}
+	if g.connecting.Load() {
+		g.refusal.Store(r)
+	}
+	return r
 }
 
 // originOf returns scheme, host and port, the default port written out.
@@ -88,7 +99,7 @@ func originOf(u *url.URL) string {
 // RoundTrip sends a request to the configured origin, and bounds the answer.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if originOf(req.URL) != g.origin {
-		return nil, &refusal{"the server names an address of another origin, which is refused: credentials would follow"}
+		return nil, g.refuse("the server names an address of another origin, which is refused: credentials would follow")
 	}
 	out := req.Clone(req.Context())
 	for name, values := range g.headers {
@@ -107,7 +118,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if g.connecting.Load() && resp.StatusCode < 300 && isMedia(resp, "text/html") {
 		_ = resp.Body.Close()
-		return nil, &refusal{"the server answers with a web page, not with MCP; check its url"}
+		return nil, g.refuse("the server answers with a web page, not with MCP; check its url")
 	}
 	resp.Body = &boundedBody{ReadCloser: resp.Body, left: MaxMessage, stream: isMedia(resp, "text/event-stream")}
 	return resp, nil
