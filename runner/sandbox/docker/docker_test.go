@@ -36,10 +36,7 @@ func newBackend(t testing.TB, change ...func(*docker.Options)) *docker.Backend {
 	b := docker.New(opt)
 	t.Cleanup(func() { b.Close() })
 	if st := b.Probe(t.Context()); !st.Usable {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("docker is not usable: %s\n%s", st.Detail, st.Remedy)
-		}
-		t.Skipf("docker is not usable: %s\n%s", st.Detail, st.Remedy)
+		cannotRun(t, fmt.Sprintf("docker is not usable: %s\n%s", st.Detail, st.Remedy))
 	}
 	return b
 }
@@ -375,4 +372,13 @@ s = socket.socket(fileno=3); s.sendall(b"x")`,
 			b.ReportMetric(float64(whole.Milliseconds())/float64(b.N), "ms/all-gone")
 		})
 	}
+}
+
+// cannotRun ends a test that this machine cannot run: with a failure where CI is set, else skipped.
+func cannotRun(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf("the test cannot run: %s", why)
+	}
+	t.Skip(why)
 }

@@ -148,7 +148,7 @@ func TestStartUndoesWhatItDid(t *testing.T) {
 
 func TestUnreadableTree(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("guests run as the caller, who can read what is theirs")
+		cannotRun(t, "guests run as the caller, who can read what is theirs")
 	}
 	b := newBackend(t)
 	g := newGuest(t, sandbox.Python, "pass")

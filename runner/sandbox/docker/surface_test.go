@@ -10,7 +10,7 @@ import (
 // it would do were it let through.
 func TestSystemCallsAreRefused(t *testing.T) {
 	if goarch() != "amd64" {
-		t.Skip("the numbers are those of x86-64")
+		cannotRun(t, "the numbers are those of x86-64")
 	}
 	b := newBackend(t)
 	got := report[map[string]int](t, newGuest(t, sandbox.Python, `
@@ -53,7 +53,7 @@ print(json.dumps(out))
 // The 32-bit calls of a 64-bit kernel are another table, and would walk past a filter that names only one.
 func TestOtherCallingConventionsAreClosed(t *testing.T) {
 	if goarch() != "amd64" {
-		t.Skip("the machine code is that of x86-64")
+		cannotRun(t, "the machine code is that of x86-64")
 	}
 	b := newBackend(t)
 	g := newGuest(t, sandbox.Python, `
