@@ -3,6 +3,8 @@ package gen
 import (
 	"fmt"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
 )
 
 // ConfigError is a configuration that can't be found or read. Exit code 2.
@@ -36,6 +38,52 @@ func (e *UnknownServerError) Hint() string {
 
 // ExitCode is 2.
 func (e *UnknownServerError) ExitCode() int { return 2 }
+
+// AlteredError says that a server was not asked, and that what the tree has stored of it is not what the lock was made
+// with, so that nothing can be made from it. Exit code 2.
+type AlteredError struct {
+	Server string
+	// File is the stored list, below the tree.
+	File string
+	// Err is why the server could not be asked; nil when it was not to be.
+	Err error
+}
+
+func (e *AlteredError) Error() string {
+	why := "was not asked"
+	if e.Err != nil {
+		why = "could not be asked: " + e.Err.Error()
+	}
+	return fmt.Sprintf("server %q: %s was changed after the lock was written (its digest is not the one in %s), and the server %s; nothing was written",
+		e.Server, e.File, catalog.LockPath, why)
+}
+
+// Unwrap returns why the server could not be asked.
+func (e *AlteredError) Unwrap() error { return e.Err }
+
+// Hint says what to do about it.
+func (e *AlteredError) Hint() string {
+	return "restore " + e.File + " and " + catalog.LockPath + " from version control, or sync while the server can be reached. " +
+		"Should the change be one that you made and trust, such as a merge, remove " + catalog.LockPath + " and run \"mcpgen sync --offline\""
+}
+
+// ExitCode is 2.
+func (e *AlteredError) ExitCode() int { return 2 }
+
+// NoLockError says that a frozen sync has nothing to hold the servers to. Exit code 2.
+type NoLockError struct{ Out string }
+
+func (e *NoLockError) Error() string {
+	return fmt.Sprintf("there is no lock in %s that can be read, and a frozen sync accepts only what one pins", e.Out)
+}
+
+// Hint says what to do about it.
+func (e *NoLockError) Hint() string {
+	return "restore " + catalog.LockPath + " from version control, or run \"mcpgen sync\" and review what it writes"
+}
+
+// ExitCode is 2.
+func (e *NoLockError) ExitCode() int { return 2 }
 
 // LostError says that a server could not be asked, and that what the tree keeps of it is missing or damaged, so that
 // its wrappers could only be removed. Exit code 3.

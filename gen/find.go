@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
-	"github.com/mcpgen/mcpgen/gen/config"
 )
 
 // Tree is a generated tree that is only read.
@@ -25,15 +24,11 @@ type Tree struct {
 func Open(opts Options) (*Tree, error) {
 	dir := resolve(opts.Dir, opts.Out)
 	if opts.Out == "" {
-		path, err := locate(opts)
+		cfg, err := LoadConfig(opts)
 		if err != nil {
 			return nil, err
 		}
-		cfg, err := config.Load(path)
-		if err != nil {
-			return nil, &ConfigError{err}
-		}
-		dir = resolve(filepath.Dir(path), cfg.Settings.Out)
+		dir = resolve(cfg.Dir, cfg.Settings.Out)
 	}
 	c, lock, err := catalog.LoadTree(dir)
 	if err != nil {
@@ -227,10 +222,14 @@ func signature(source, function string) string {
 			continue
 		}
 		head := source[i+1:]
-		end := len(head)
+		end, from := len(head), 0
+		if line, _, _ := strings.Cut(head, "\n"); strings.HasSuffix(line, "(*,") || strings.HasSuffix(line, "(") {
+			// Parameters on lines of their own have comments, which may end as a head does.
+			from = max(0, strings.Index(head, "\n) -> "))
+		}
 		for _, mark := range form.ends {
-			if j := strings.Index(head, mark); j >= 0 {
-				end = min(end, j)
+			if j := strings.Index(head[from:], mark); j >= 0 {
+				end = min(end, from+j)
 			}
 		}
 		return head[:end]

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// Lister asks one configured server for its tools. It opens and closes its own session.
+// Lister asks one configured server for its tools. It opens and closes its own session; see [Listing.Ended].
 type Lister func(ctx context.Context, server config.Server) (*Listing, error)
 
 // Listing is what a server said. All of it is foreign text.
@@ -24,13 +24,20 @@ type Listing struct {
 	Title, Instructions string
 	// Tools are the definitions as sent, in the server's order.
 	Tools []json.RawMessage
+	// Omitted says what was left out of them, and why.
+	Omitted []string
+	// Ended is closed when the server's session is gone: a server may take its time to leave, and nobody waits for that
+	// but the end of a sync. Nil: it is gone.
+	Ended <-chan struct{}
 }
 
 // Options are the settings of [Sync].
 type Options struct {
-	// Config is the path of a .mcp.json. Empty: it is looked for from Dir upwards.
-	Config string
-	// Dir is the absolute working directory; relative paths in Config and Out start there.
+	// Configs are files of servers, in any form that [config.ReadFile] knows; of two servers of one name the later
+	// counts, and settings and tree are those of the first file's project. Empty: a .mcp.json is looked for from Dir
+	// upwards.
+	Configs []string
+	// Dir is the absolute working directory; relative paths in Configs and Out start there.
 	Dir string
 	// Out is the folder of the tree. Empty: the one from the settings.
 	Out string
@@ -42,8 +49,12 @@ type Options struct {
 	Check bool
 	// Diff fills Report.Diff.
 	Diff bool
-	// Strict writes nothing when a tool can't be generated.
+	// Strict writes nothing when a tool can't be generated, or a server's text is suspicious.
 	Strict bool
+	// Frozen writes nothing when what servers say is not what the lock pins. Without a lock it is an error.
+	Frozen bool
+	// relearn changes what is known of tools' replies, by server and tool, before the tree is made.
+	relearn func(map[string]map[string]catalog.Learned)
 	// Lister asks a server. Needed unless Offline; [UpstreamLister] makes the real one.
 	Lister Lister
 	// Progress is told about each server that is asked. It may be called by several goroutines at once. Nil: nobody is.

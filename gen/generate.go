@@ -2,7 +2,6 @@ package gen
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"path"
 	"strings"
@@ -16,13 +15,9 @@ import (
 
 // render makes all files of the tree, the lock included, and the catalog they are made from.
 func (s *job) render(servers []catalog.Server) (tree.Tree, *catalog.Catalog, error) {
-	c, err := catalog.New(servers)
+	c, rendered, err := s.verified(servers, readBack)
 	if err != nil {
 		return nil, nil, err
-	}
-	rendered, err := render.Render(s.renderServers(c), targets(s.config.Settings.Languages))
-	if err != nil {
-		return nil, nil, fmt.Errorf("generate the tree: %w", err)
 	}
 	files := maps.Clone(rendered.Tree)
 	for i := range c.Servers {
@@ -31,6 +26,17 @@ func (s *job) render(servers []catalog.Server) (tree.Tree, *catalog.Catalog, err
 			return nil, nil, err
 		}
 		files[catalog.StoredPath(c.Servers[i].Dir)] = b
+		learned := s.learnedOf(&c.Servers[i])
+		for j, t := range c.Servers[i].Tools {
+			c.Servers[i].Tools[j].JSONText = learned[t.Name].JSON
+		}
+		if len(learned) > 0 {
+			b, err := catalog.MarshalLearned(c.Servers[i].Key, learned)
+			if err != nil {
+				return nil, nil, err
+			}
+			files[catalog.LearnedPath(c.Servers[i].Dir)] = b
+		}
 	}
 	lock, err := catalog.NewLock(c, lockNames(rendered.Names), files).Marshal()
 	if err != nil {
@@ -56,6 +62,7 @@ func targets(languages []config.Language) []render.Target {
 // renderServers converts schemas to types and collects what the conversion did not understand.
 func (s *job) renderServers(c *catalog.Catalog) []render.Server {
 	out := make([]render.Server, len(c.Servers))
+	types := convert(c)
 	for i, server := range c.Servers {
 		out[i] = render.Server{
 			Key: server.Key, Dir: server.Dir, Title: server.Title, Instructions: server.Instructions,
@@ -66,13 +73,12 @@ func (s *job) renderServers(c *catalog.Catalog) []render.Server {
 			rt := render.Tool{
 				ID: t.ID, Name: t.Name, Title: t.Title, Description: t.Description, Hints: render.Hints(t.Hints),
 			}
-			var notes []schema.Note
-			rt.Input, notes = schema.Convert(t.Input)
-			s.warn(place+"#/inputSchema", notes)
-			if t.Output != nil {
-				output, notes := schema.Convert(t.Output)
-				s.warn(place+"#/outputSchema", notes)
-				rt.Output = &output
+			made := types[i][j]
+			rt.Input, rt.Output = made.input, made.output
+			s.warn(place+"#/inputSchema", made.inputNotes)
+			s.warn(place+"#/outputSchema", made.outputNotes)
+			if t.Output == nil {
+				s.useLearned(place, server.Key, &t, &rt)
 			}
 			out[i].Tools[j] = rt
 		}
@@ -82,7 +88,7 @@ func (s *job) renderServers(c *catalog.Catalog) []render.Server {
 
 func (s *job) warn(place string, notes []schema.Note) {
 	for _, n := range notes {
-		s.report.Warnings = append(s.report.Warnings, Warning{Place: place + n.Pointer, Message: n.Message})
+		s.report.Warnings = append(s.report.Warnings, Warning{Place: place + n.Pointer, Message: n.Message, Code: n.Code})
 	}
 }
 
@@ -100,7 +106,7 @@ func lockNames(names map[string]map[string]render.Names) map[string]map[string]c
 // isGenerated recognises our files by their first line, so that one is known for ours even when the lock that named
 // it is lost, as after a merge. Only kinds of files that we write count, and in our own folder all lists.
 func isGenerated(name string, head []byte) bool {
-	if path.Dir(name) == catalog.MetaDir && path.Ext(name) == ".json" {
+	if (path.Dir(name) == catalog.MetaDir || path.Dir(name) == catalog.LearnedDir) && path.Ext(name) == ".json" {
 		return true
 	}
 	switch path.Ext(name) {

@@ -22,6 +22,7 @@ type listed struct {
 	server   *catalog.Server // nil: the tree will have nothing of it
 	report   ServerReport
 	warnings []catalog.Warning
+	ended    <-chan struct{} // see Listing.Ended
 }
 
 // list brings every configured server's tools together, from the server or from the tree.
@@ -40,6 +41,11 @@ func (s *job) list(ctx context.Context) ([]catalog.Server, error) {
 		})
 	}
 	_ = group.Wait()
+	for _, r := range results {
+		if r.ended != nil {
+			s.ending = append(s.ending, r.ended)
+		}
+	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -47,7 +53,10 @@ func (s *job) list(ctx context.Context) ([]catalog.Server, error) {
 	var servers []catalog.Server
 	for _, r := range results {
 		for _, w := range r.warnings {
-			s.report.Warnings = append(s.report.Warnings, Warning(w))
+			s.report.Warnings = append(s.report.Warnings, Warning{Place: w.Place, Message: w.Message, Dropped: w.Dropped})
+		}
+		if err := s.altered(r); err != nil {
+			return nil, err
 		}
 		if r.server != nil {
 			s.filter(r.server)
@@ -58,9 +67,19 @@ func (s *job) list(ctx context.Context) ([]catalog.Server, error) {
 			return nil, err
 		}
 		r.report.Dir = s.dirs[r.report.Key]
+		if configured, ok := s.config.Server(r.report.Key); ok {
+			r.report.Source = configured.Source
+		}
 		s.report.Servers = append(s.report.Servers, r.report)
 	}
 	return servers, nil
+}
+
+// settle waits until every session is gone: nothing outlives a sync.
+func (s *job) settle() {
+	for _, ended := range s.ending {
+		<-ended
+	}
 }
 
 // fromServer asks a server, and falls back on the tree.
@@ -76,10 +95,13 @@ func (s *job) fromServer(ctx context.Context, srv config.Server) listed {
 		return out
 	}
 	server, warnings := catalog.NewServer(srv.Key, listing.Title, listing.Instructions, listing.Tools)
+	for _, text := range listing.Omitted {
+		warnings = append(warnings, catalog.Warning{Place: srv.Key, Message: text})
+	}
 	s.keepSpelling(&server)
 	s.progress(Event{Server: srv.Key, Done: true, Tools: len(server.Tools), Duration: took})
 	return listed{
-		server: &server, warnings: warnings,
+		server: &server, warnings: warnings, ended: listing.Ended,
 		report: ServerReport{Key: srv.Key, Status: Listed, Duration: took},
 	}
 }
@@ -129,13 +151,12 @@ func (s *job) keepSpelling(server *catalog.Server) {
 
 // filter applies the include and exclude globs of the settings.
 func (s *job) filter(server *catalog.Server) {
-	settings := s.config.Settings.Servers[server.Key]
 	all := len(server.Tools)
-	server.Tools = slices.DeleteFunc(server.Tools, func(t catalog.Tool) bool { return !settings.Allows(t.Name) })
+	server.Tools = slices.DeleteFunc(server.Tools, func(t catalog.Tool) bool { return !s.config.Allows(server.Key, t.Name) })
 	if all > 0 && len(server.Tools) == 0 {
 		s.report.Warnings = append(s.report.Warnings, Warning{
 			Place:   server.Key,
-			Message: fmt.Sprintf("include and exclude in %s leave none of its %d tools", config.SettingsName, all),
+			Message: fmt.Sprintf("include and exclude leave none of its %d tools", all),
 		})
 	}
 }

@@ -12,7 +12,7 @@ func TestOutIsTheWholeMachine(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"mcpServers":{}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Sync(t.Context(), Options{Config: path, Out: string(filepath.Separator), Check: true})
+	_, err := Sync(t.Context(), Options{Configs: []string{path}, Out: string(filepath.Separator), Check: true})
 	var bad *ConfigError
 	if !errors.As(err, &bad) {
 		t.Errorf("error %v, want a ConfigError", err)

@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
@@ -15,6 +16,29 @@ const (
 	Listed Status = "listed" // it was asked and answered
 	Stored Status = "stored" // it was not to be asked: what the tree had stored was used
 	Failed Status = "failed" // it could not be asked: what the tree had stored, if anything, was used
+)
+
+// A change of what a server says, as [Report] lists it.
+type (
+	Change = catalog.Change
+	Item   = catalog.Item
+	Edit   = catalog.Edit
+	Impact = catalog.Impact
+)
+
+// What a change means to code that calls the tool, from the worst.
+const (
+	Breaking   = catalog.Breaking
+	Compatible = catalog.Compatible
+	NoImpact   = catalog.NoImpact
+)
+
+// The kinds of changes that are about a whole server or tool.
+const (
+	ServerAdded   = catalog.ServerAdded
+	ServerRemoved = catalog.ServerRemoved
+	ToolAdded     = catalog.ToolAdded
+	ToolRemoved   = catalog.ToolRemoved
 )
 
 // Report is what [Sync] found and did.
@@ -43,8 +67,10 @@ type Report struct {
 
 // ServerReport is one server of a Report.
 type ServerReport struct {
-	Key    string
-	Dir    string
+	Key string
+	Dir string
+	// Source is the configuration file the server comes from.
+	Source string
 	Status Status
 	// Tools is the number of its tools in the tree.
 	Tools int
@@ -60,10 +86,28 @@ type Warning struct {
 	Message string
 	// Dropped says that a tool has no wrapper because of it.
 	Dropped bool
+	// Suspicious says that the server's text looks as if it were meant to steer a model.
+	Suspicious bool
+	// Code names the kind of warning for programs, such as "ref-external"; empty where there is none.
+	Code string
 }
 
 // Drift reports whether the tree is not, or was not, what it should be.
 func (r *Report) Drift() bool { return len(r.Files) > 0 }
+
+// Impact is the worst one of all changes.
+func (r *Report) Impact() Impact {
+	worst := NoImpact
+	for _, c := range r.Changes {
+		worst = worst.Worse(c.Impact)
+	}
+	return worst
+}
+
+// Important reports whether a server took back an assurance about a tool.
+func (r *Report) Important() bool {
+	return slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Important })
+}
 
 // Failures are the servers that could not be asked.
 func (r *Report) Failures() []ServerReport {
@@ -78,12 +122,12 @@ func (r *Report) Failures() []ServerReport {
 
 // Dropped reports whether a tool has no wrapper.
 func (r *Report) Dropped() bool {
-	for _, w := range r.Warnings {
-		if w.Dropped {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Dropped })
+}
+
+// Suspicious reports whether a server's text looks as if it were meant to steer a model.
+func (r *Report) Suspicious() bool {
+	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Suspicious })
 }
 
 // Tools is the number of tools in the tree.

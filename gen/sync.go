@@ -23,6 +23,7 @@ func Sync(ctx context.Context, opts Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer s.settle()
 	servers, err := s.list(ctx)
 	if err != nil {
 		return nil, err
@@ -43,31 +44,31 @@ type job struct {
 	config *config.Config
 	// stored is what the tree had when the job began.
 	stored *catalog.Stored
+	// learned is what is known of the replies of tools that declare no output, by server and tool.
+	learned map[string]map[string]catalog.Learned
 	// dirs are the folders of all configured servers.
 	dirs   map[string]string
 	plan   *tree.Plan
 	report *Report
+	// ending are the sessions that are still being closed.
+	ending []<-chan struct{}
 }
 
 func open(opts Options) (*job, error) {
-	path, err := locate(opts)
+	cfg, err := LoadConfig(opts)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(path)
-	if err != nil {
-		return nil, &ConfigError{err}
-	}
 	out := resolve(opts.Dir, opts.Out)
 	if opts.Out == "" {
-		out = resolve(filepath.Dir(path), cfg.Settings.Out)
+		out = resolve(cfg.Dir, cfg.Settings.Out)
 	}
 	if out == filepath.Dir(out) {
 		return nil, &ConfigError{fmt.Errorf("the tree's folder is %q, the whole machine: name one of its own, such as servers", out)}
 	}
-	keys := make([]string, len(cfg.Servers))
+	keys, names := make([]string, len(cfg.Servers)), make([]string, len(cfg.Servers))
 	for i, srv := range cfg.Servers {
-		keys[i] = srv.Key
+		keys[i], names[i] = srv.Key, srv.Name()
 	}
 	for _, key := range opts.Servers {
 		if !slices.Contains(keys, key) {
@@ -78,24 +79,49 @@ func open(opts Options) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := &Report{Config: path, Out: out}
-	for _, problem := range stored.Problems {
-		place, message, _ := strings.Cut(problem, ": ")
-		report.Warnings = append(report.Warnings, Warning{Place: place, Message: message + "; it is written anew"})
+	learned, problems, err := catalog.ReadLearned(out)
+	if err != nil {
+		return nil, err
 	}
-	return &job{opts: opts, config: cfg, stored: stored, dirs: catalog.Dirs(keys), report: report}, nil
+	stored.Problems = append(stored.Problems, problems...)
+	if opts.relearn != nil {
+		opts.relearn(learned)
+	}
+	report := &Report{Config: cfg.Path, Out: out}
+	for _, n := range cfg.Notes {
+		if !n.Minor {
+			report.Warnings = append(report.Warnings, Warning{Place: n.Place(), Message: n.Message})
+		}
+	}
+	report.Warnings = append(report.Warnings, warnStored(stored)...)
+	if opts.Frozen && stored.Lock == nil {
+		return nil, &NoLockError{Out: out}
+	}
+	dirs, byName := map[string]string{}, catalog.Dirs(names)
+	for i, key := range keys {
+		dirs[key] = byName[names[i]]
+	}
+	return &job{opts: opts, config: cfg, stored: stored, learned: learned, dirs: dirs, report: report}, nil
 }
 
-// locate returns the absolute path of the configuration.
-func locate(opts Options) (string, error) {
-	if opts.Config != "" {
-		return resolve(opts.Dir, opts.Config), nil
+// LoadConfig reads the configuration that opts names, or the nearest. The error is a *[ConfigError].
+func LoadConfig(opts Options) (*config.Config, error) {
+	var paths []string
+	for _, path := range opts.Configs {
+		paths = append(paths, resolve(opts.Dir, path))
 	}
-	path, err := config.Find(opts.Dir)
+	if len(paths) == 0 {
+		path, err := config.Find(opts.Dir)
+		if err != nil {
+			return nil, &ConfigError{err}
+		}
+		paths = []string{path}
+	}
+	cfg, err := config.Load(paths...)
 	if err != nil {
-		return "", &ConfigError{err}
+		return nil, &ConfigError{err}
 	}
-	return path, nil
+	return cfg, nil
 }
 
 func resolve(dir, path string) string {
@@ -116,6 +142,8 @@ func (s *job) generate(servers []catalog.Server) error {
 		return err
 	}
 	s.report.Changes = catalog.Diff(before, now)
+	s.unpinned(now)
+	s.suspect(now)
 	s.sortWarnings()
 	if len(now.Servers) == 0 && len(s.report.Failures()) > 0 {
 		return nil // a tree of nothing helps nobody, and may be the work of a network that is down
@@ -165,6 +193,9 @@ func (s *job) written() map[string][]string {
 }
 
 func (s *job) sortWarnings() {
+	for i, w := range s.report.Warnings {
+		s.report.Warnings[i].Place = clipPlace(w.Place)
+	}
 	slices.SortStableFunc(s.report.Warnings, func(a, b Warning) int {
 		return cmp.Or(strings.Compare(a.Place, b.Place), strings.Compare(a.Message, b.Message))
 	})
@@ -172,7 +203,7 @@ func (s *job) sortWarnings() {
 
 func (s *job) write(ctx context.Context) error {
 	switch {
-	case s.plan == nil || s.opts.Check || s.opts.Strict && s.report.Dropped():
+	case s.plan == nil || s.refused():
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

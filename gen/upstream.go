@@ -17,36 +17,55 @@ type UpstreamOptions struct {
 	Logger *slog.Logger
 	// Stderr returns where a server's standard error goes. Nil drops it.
 	Stderr func(server string) io.Writer
+	// Logins has the tokens of those remote servers that a person has logged in to. Nil: there are none.
+	Logins *upstream.Logins
 	// Version is what servers are told of us.
 	Version string
+}
+
+// options are those for one server.
+func (o UpstreamOptions) options(server config.Server) (*upstream.Options, error) {
+	variables, err := server.DotEnv()
+	if err != nil {
+		return nil, err
+	}
+	return &upstream.Options{
+		Lookup: config.WithDotEnv(o.LookupEnv, variables),
+		Logger: o.Logger, Stderr: o.Stderr, Logins: o.Logins,
+		ClientName: "mcpgen", ClientVersion: o.Version,
+	}, nil
 }
 
 // UpstreamLister asks real servers: it starts or dials each, and ends the session when the server has listed its tools.
 func UpstreamLister(opts UpstreamOptions) Lister {
 	return func(ctx context.Context, server config.Server) (*Listing, error) {
-		variables, err := config.DotEnv(server.Dir)
+		options, err := opts.options(server)
 		if err != nil {
 			return nil, err
 		}
-		session, err := upstream.Connect(ctx, server, &upstream.Options{
-			Lookup: config.WithDotEnv(opts.LookupEnv, variables),
-			Logger: opts.Logger, Stderr: opts.Stderr,
-			ClientName: "mcpgen", ClientVersion: opts.Version,
-		})
+		session, err := upstream.Connect(ctx, server, options)
 		if err != nil {
 			return nil, err
 		}
-		// The server has said what was asked; how it takes its leave changes nothing.
-		defer func() { _ = session.Close() }()
 		tools, err := session.ListTools(ctx)
+		info := session.Info()
+		// The server has said what was asked; how it takes its leave changes nothing, and is not waited for here.
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = session.Close()
+		}()
 		if err != nil {
+			<-ended
 			return nil, err
 		}
 		// What goes into the tree is checked in: no value of a variable may be in it.
 		for i := range tools {
 			tools[i] = session.ConcealIn(tools[i])
 		}
-		info := session.Info()
-		return &Listing{Title: session.Conceal(info.Title), Instructions: session.Conceal(info.Instructions), Tools: tools}, nil
+		return &Listing{
+			Title: session.Conceal(info.Title), Instructions: session.Conceal(info.Instructions), Tools: tools,
+			Omitted: session.Omitted(), Ended: ended,
+		}, nil
 	}
 }

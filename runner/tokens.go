@@ -1,12 +1,9 @@
 package runner
 
 import (
-	"encoding/json"
 	"math"
 	"os"
-	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/tokens"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -22,7 +19,7 @@ func (r *Runner) countTokens(s *Script, u *usage, output ...string) *Tokens {
 	}
 	for _, server := range r.catalog.Servers {
 		for _, tool := range server.Tools {
-			t.Definitions += tokens.Count(definition(&tool))
+			t.Definitions += tokens.Count(tool.Definition())
 		}
 	}
 	t.Used = t.Script + t.Wrappers + t.Output
@@ -32,23 +29,6 @@ func (r *Runner) countTokens(s *Script, u *usage, output ...string) *Tokens {
 		t.SavedPercent = math.Round(1000*float64(t.Saved)/float64(t.Direct)) / 10
 	}
 	return t
-}
-
-// definition is a tool as a model is told of it: name, description and input schema. What a definition holds besides,
-// the output schema above all, does not reach a model and is not counted.
-func definition(tool *catalog.Tool) string {
-	var text strings.Builder
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Input       json.RawMessage `json:"input_schema"`
-	}{tool.ID, tool.Description, tool.Input})
-	if err != nil {
-		return string(tool.Raw)
-	}
-	return text.String()
 }
 
 // wrapperTokens counts the wrapper files of the tools that were called, each once.

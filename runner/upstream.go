@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,7 +28,7 @@ func (r *Runner) callUpstream(ctx context.Context, req *call.Request) (*call.Res
 	if res.IsError {
 		return nil, toolError(req, res)
 	}
-	value, err := unwrap(res)
+	value, err := unwrap(res, r.jsonText(req))
 	if err != nil {
 		return nil, &call.Error{Kind: call.KindProtocol, Server: req.Server, Tool: req.Tool, Message: err.Error()}
 	}
@@ -66,13 +67,26 @@ func toolError(req *call.Request, res *upstream.CallResult) *call.Error {
 	return &call.Error{Kind: call.KindTool, Server: req.Server, Tool: req.Tool, Message: message, Content: content}
 }
 
-// unwrap picks what a call returns: structuredContent, else a single text, else the list of content blocks.
-func unwrap(res *upstream.CallResult) (json.RawMessage, error) {
+// jsonText reports whether the tool is known to answer with JSON in a text.
+func (r *Runner) jsonText(req *call.Request) bool {
+	if r.catalog == nil {
+		return false
+	}
+	_, tool, ok := r.catalog.Lookup(req.Tool)
+	return ok && tool.JSONText
+}
+
+// unwrap picks what a call returns: structuredContent, else a single text, else the list of content blocks. With
+// jsonText, a text that is an object or a list in JSON is that object or list; any other stays a text.
+func unwrap(res *upstream.CallResult, jsonText bool) (json.RawMessage, error) {
 	if res.Structured != nil {
 		return res.Structured, nil
 	}
 	if len(res.Content) == 1 {
 		if text, ok := textOf(res.Content[0]); ok {
+			if raw := bytes.TrimSpace([]byte(text)); jsonText && len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') && json.Valid(raw) {
+				return raw, nil
+			}
 			return json.Marshal(text)
 		}
 	}

@@ -9,12 +9,14 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/config"
 )
 
 type listOptions struct {
-	app   *cli.App
-	place placeFlags
-	json  bool
+	app     *cli.App
+	place   placeFlags
+	json    bool
+	verbose bool
 }
 
 func newListCmd(app *cli.App) *cobra.Command {
@@ -23,7 +25,10 @@ func newListCmd(app *cli.App) *cobra.Command {
 		Use:   "list [SERVER...]",
 		Short: "List the servers and tools of the tree",
 		Long: `list shows what is in the tree: each server with its tools' ids, and the first line of what each says of itself. It
-reads files only; no server is asked.`,
+reads files only; no server is asked.
+
+With -v it also says which file each server comes from, which servers are disabled, and what was not understood in the
+files or has no meaning for mcpgen.`,
 		Example: `  mcpgen list
   mcpgen list drive crm
   mcpgen list --json`,
@@ -31,6 +36,7 @@ reads files only; no server is asked.`,
 	}
 	o.place.bind(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "say also where servers come from, and what was ignored there")
 	return cmd
 }
 
@@ -43,6 +49,7 @@ type listJSON struct {
 type listServerJSON struct {
 	Name         string         `json:"name"`
 	Dir          string         `json:"dir"`
+	Source       string         `json:"source,omitempty"`
 	Title        string         `json:"title,omitempty"`
 	Instructions string         `json:"instructions,omitempty"`
 	Tools        []listToolJSON `json:"tools"`
@@ -62,6 +69,12 @@ func (o *listOptions) run(only []string) error {
 	if err != nil {
 		return err
 	}
+	var cfg *config.Config
+	if o.verbose {
+		if cfg, err = gen.LoadConfig(o.place.options(o.app)); err != nil {
+			return err
+		}
+	}
 	out := listJSON{Out: tree.Dir, Servers: []listServerJSON{}}
 	var known []string
 	for _, s := range tree.Catalog.Servers {
@@ -70,6 +83,10 @@ func (o *listOptions) run(only []string) error {
 			continue
 		}
 		js := listServerJSON{Name: s.Key, Dir: s.Dir, Title: s.Title, Instructions: s.Instructions, Tools: []listToolJSON{}}
+		if cfg != nil {
+			configured, _ := cfg.Server(s.Key)
+			js.Source = configured.Source
+		}
 		for _, t := range s.Tools {
 			files := map[string]string{}
 			for language, names := range tree.Lock.Servers[s.Key].Tools[t.Name].Names {
@@ -86,6 +103,11 @@ func (o *listOptions) run(only []string) error {
 			return &gen.UnknownServerError{Key: name, Known: known}
 		}
 	}
+	if cfg != nil {
+		for _, n := range cfg.Notes {
+			_, _ = fmt.Fprintf(o.app.Stderr, "note: %s\n", cli.CleanLine(n.String()))
+		}
+	}
 	if o.json {
 		return o.app.JSON(out)
 	}
@@ -99,6 +121,9 @@ func (o *listOptions) print(list listJSON) error {
 		heading := fmt.Sprintf("%s  %s", style.Bold(cli.CleanLine(s.Name)), cli.Count(len(s.Tools), "tool"))
 		if s.Title != "" && s.Title != s.Name {
 			heading += "  " + style.Dim(cli.Shorten(cli.CleanLine(s.Title), 60))
+		}
+		if s.Source != "" {
+			heading += "\n  " + style.Dim("from "+cli.CleanLine(s.Source))
 		}
 		if i > 0 {
 			heading = "\n" + heading

@@ -30,7 +30,7 @@ Exit codes: 0 all is well, 1 the tree is out of date (sync --check, sync --diff)
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newInitCmd(app), newSyncCmd(app), newListCmd(app), newShowCmd(app), newVersionCmd(app))
+	root.AddCommand(newInitCmd(app), newSyncCmd(app), newLoginCmd(app), newLogoutCmd(app), newListCmd(app), newShowCmd(app), newTokensCmd(app), newTypesCmd(app), newLearnCmd(app), newVersionCmd(app))
 	return root
 }
 
@@ -49,17 +49,17 @@ func newVersionCmd(app *cli.App) *cobra.Command {
 
 // placeFlags say where configuration and tree are; all commands but init and version have them.
 type placeFlags struct {
-	config string
-	out    string
+	configs []string
+	out     string
 }
 
 func (f *placeFlags) bind(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.config, "config", "", "read the servers from this `file` (default: the nearest .mcp.json)")
+	cmd.Flags().StringArrayVar(&f.configs, "config", nil, "read the servers from this `file`; may be given several times (default: the nearest .mcp.json)")
 	cmd.Flags().StringVar(&f.out, "out", "", "the `folder` of the tree (default: out in mcpgen.yaml, or servers)")
-	_ = cmd.MarkFlagFilename("config", "json", "jsonc") // fails only for a flag that isn't there
+	_ = cmd.MarkFlagFilename("config", "json", "jsonc", "toml") // fails only for a flag that isn't there
 	_ = cmd.MarkFlagDirname("out")
 }
 
 func (f *placeFlags) options(app *cli.App) gen.Options {
-	return gen.Options{Config: f.config, Out: f.out, Dir: app.Dir}
+	return gen.Options{Configs: f.configs, Out: f.out, Dir: app.Dir}
 }

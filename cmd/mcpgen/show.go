@@ -62,14 +62,12 @@ type wrapperJSON struct {
 }
 
 func (o *showOptions) run(cmd *cobra.Command, name string) error {
-	switch o.language {
-	case "", "typescript", "python":
-	case "ts":
-		o.language = "typescript"
-	case "py":
-		o.language = "python"
-	default:
-		return cli.Usage(cmd, "unknown language %q: it is typescript or python", o.language)
+	if o.language != "" {
+		full, ok := languageOf(o.language)
+		if !ok {
+			return cli.Usage(cmd, "unknown language %q: it is typescript or python", o.language)
+		}
+		o.language = full
 	}
 	tree, err := gen.Open(o.place.options(o.app))
 	if err != nil {

@@ -10,10 +10,13 @@ type syncJSON struct {
 	Out       string        `json:"out"`
 	InSync    bool          `json:"inSync"`
 	Written   bool          `json:"written"`
+	Refused   bool          `json:"refused"`
 	ExitCode  int           `json:"exitCode"`
+	Impact    string        `json:"impact"`
+	Important bool          `json:"important"`
 	Repair    string        `json:"repair,omitempty"`
 	Servers   []serverJSON  `json:"servers"`
-	Changes   any           `json:"changes"`
+	Changes   []changeJSON  `json:"changes"`
 	Files     []fileJSON    `json:"files"`
 	Unchanged int           `json:"unchanged"`
 	Kept      []string      `json:"kept,omitempty"`
@@ -22,9 +25,16 @@ type syncJSON struct {
 	Duration  int64         `json:"durationMs"`
 }
 
+// changeJSON is a change with a line in words for each of its items.
+type changeJSON struct {
+	gen.Change
+	Details []string `json:"details"`
+}
+
 type serverJSON struct {
 	Name     string `json:"name"`
 	Dir      string `json:"dir"`
+	Source   string `json:"source,omitempty"`
 	Status   string `json:"status"`
 	Tools    int    `json:"tools"`
 	Error    string `json:"error,omitempty"`
@@ -37,9 +47,11 @@ type fileJSON struct {
 }
 
 type warningJSON struct {
-	Place   string `json:"place"`
-	Message string `json:"message"`
-	Dropped bool   `json:"dropped,omitempty"`
+	Place      string `json:"place"`
+	Message    string `json:"message"`
+	Dropped    bool   `json:"dropped,omitempty"`
+	Suspicious bool   `json:"suspicious,omitempty"`
+	Code       string `json:"code,omitempty"`
 }
 
 func newSyncJSON(p *syncPrinter) *syncJSON {
@@ -47,11 +59,12 @@ func newSyncJSON(p *syncPrinter) *syncJSON {
 	out := &syncJSON{
 		Config: r.Config, Out: r.Out, InSync: !r.Drift() && len(r.Failures()) == 0, Written: r.Written,
 		ExitCode: p.opts.exitCode(r), Unchanged: r.Unchanged, Kept: r.Kept, Diff: string(r.Diff),
-		Changes: []struct{}{}, Files: []fileJSON{}, Warnings: []warningJSON{}, Servers: []serverJSON{},
+		Refused: p.opts.refuses(r), Impact: string(r.Impact()), Important: r.Important(),
+		Changes: []changeJSON{}, Files: []fileJSON{}, Warnings: []warningJSON{}, Servers: []serverJSON{},
 		Duration: r.Duration.Milliseconds(),
 	}
-	if len(r.Changes) > 0 {
-		out.Changes = r.Changes
+	for _, c := range r.Changes {
+		out.Changes = append(out.Changes, changeJSON{c, c.Lines()})
 	}
 	if r.Drift() && !r.Written {
 		out.Repair = p.repair()
@@ -69,7 +82,7 @@ func newSyncJSON(p *syncPrinter) *syncJSON {
 }
 
 func newServerJSON(s gen.ServerReport) serverJSON {
-	j := serverJSON{Name: s.Key, Dir: s.Dir, Status: string(s.Status), Tools: s.Tools, Duration: s.Duration.Milliseconds()}
+	j := serverJSON{Name: s.Key, Dir: s.Dir, Source: s.Source, Status: string(s.Status), Tools: s.Tools, Duration: s.Duration.Milliseconds()}
 	if s.Err != nil {
 		j.Error = s.Err.Error()
 	}

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,19 +21,50 @@ type syncPrinter struct {
 	report *gen.Report
 }
 
-func (p *syncPrinter) print() error {
-	p.troubles()
-	switch {
-	case p.opts.json:
-		return p.app.JSON(newSyncJSON(p))
-	case p.opts.diff:
-		_, err := io.WriteString(p.app.Stdout, cli.Clean(string(p.report.Diff)))
-		if err == nil && p.opts.check {
-			err = p.summary()
-		}
+// all writes the report to every place where it is wanted.
+func (p *syncPrinter) all() error {
+	err := p.print()
+	if p.opts.report != "" {
+		err = errors.Join(err, p.reportFile())
+	}
+	if p.opts.summary != "" {
+		err = errors.Join(err, p.summaryFile())
+	}
+	return err
+}
+
+func (p *syncPrinter) reportFile() error {
+	var out bytes.Buffer
+	to := *p.app
+	to.Stdout = &out
+	if err := to.JSON(newSyncJSON(p)); err != nil {
 		return err
 	}
-	return p.summary()
+	if err := os.WriteFile(p.path(p.opts.report), out.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// path is a file that was named on the command line.
+func (p *syncPrinter) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(p.app.Dir, name)
+}
+
+func (p *syncPrinter) print() error {
+	switch p.opts.format {
+	case formatJSON:
+		p.troubles()
+		return p.app.JSON(newSyncJSON(p))
+	case formatGitHub:
+		return p.github()
+	}
+	p.troubles()
+	_, err := io.WriteString(p.app.Stdout, p.text())
+	return err
 }
 
 // troubles prints warnings and failures. With --json they are in the object too, but a person may be watching.
@@ -61,80 +95,49 @@ func (p *syncPrinter) troubles() {
 	if p.opts.strict && p.report.Dropped() {
 		say(style.Red("error:"), "--strict", "tools could not be generated; nothing was written")
 	}
+	if p.opts.strict && p.report.Suspicious() {
+		say(style.Red("error:"), "--strict", "texts look as if they were meant to steer a model; nothing was written")
+	}
 }
 
-// summary is the report for people.
-func (p *syncPrinter) summary() error {
+// text is the report for people: what servers changed, which files are concerned, the diff if it is wanted, and what
+// to do.
+func (p *syncPrinter) text() string {
 	var out strings.Builder
-	writing := p.report.Written
 	p.changes(&out)
-	if !writing {
+	switch {
+	case p.report.Written:
+	case p.opts.diff:
+		out.WriteString(p.diff())
+	default:
 		p.files(&out)
 	}
 	out.WriteString(p.verdict())
-	_, err := io.WriteString(p.app.Stdout, out.String())
-	return err
+	return out.String()
 }
 
-// changes lists what servers say now, grouped by server.
-func (p *syncPrinter) changes(out *strings.Builder) {
+// diff is the unified diff, coloured on a terminal as git does it.
+func (p *syncPrinter) diff() string {
+	if len(p.report.Diff) == 0 {
+		return ""
+	}
 	style := p.app.OutStyle()
-	server := ""
-	for _, c := range p.report.Changes {
-		if c.Server != server {
-			server = c.Server
-			fmt.Fprintf(out, "%s\n", style.Bold(cli.CleanLine(server)))
-		}
-		sign, paint := "~", style.Yellow
+	var out strings.Builder
+	for line := range strings.Lines(cli.Clean(string(p.report.Diff))) {
+		text := strings.TrimSuffix(line, "\n")
 		switch {
-		case strings.HasSuffix(string(c.Kind), "-added"):
-			sign, paint = "+", style.Green
-		case strings.HasSuffix(string(c.Kind), "-removed"):
-			sign, paint = "-", style.Red
+		case strings.HasPrefix(text, "--- "), strings.HasPrefix(text, "+++ "):
+			text = style.Bold(text)
+		case strings.HasPrefix(text, "@@"):
+			text = style.Cyan(text)
+		case strings.HasPrefix(text, "-"):
+			text = style.Red(text)
+		case strings.HasPrefix(text, "+"):
+			text = style.Green(text)
 		}
-		name := cli.CleanLine(c.Tool)
-		if name == "" {
-			name = "server"
-		}
-		kind := strings.TrimPrefix(strings.TrimPrefix(string(c.Kind), "tool-"), "server-")
-		if c.Kind == "server-added" || c.Kind == "server-removed" {
-			fmt.Fprintf(out, "  %s\n", paint(fmt.Sprintf("%s %s: %s with %s", sign, name, kind, toolList(c.Details))))
-			continue
-		}
-		if len(c.Details) == 1 {
-			fmt.Fprintf(out, "  %s %s\n", paint(sign+" "+name+": "+kind), cli.CleanLine(c.Details[0]))
-			continue
-		}
-		fmt.Fprintf(out, "  %s\n", paint(sign+" "+name+": "+kind))
-		for _, detail := range c.Details {
-			fmt.Fprintf(out, "      %s\n", cli.CleanLine(detail))
-		}
+		out.WriteString(text + "\n")
 	}
-}
-
-// toolList names tools, but not thousands of them.
-func toolList(names []string) string {
-	const most = 20
-	if len(names) == 0 {
-		return "no tools"
-	}
-	list := strings.Join(names[:min(most, len(names))], ", ")
-	if len(names) > most {
-		list += fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return cli.CleanLine(cli.Count(len(names), "tool") + ": " + list)
-}
-
-// files lists what is not as it should be.
-func (p *syncPrinter) files(out *strings.Builder) {
-	if !p.report.Drift() {
-		return
-	}
-	words := map[string]string{"create": "missing", "update": "differs", "delete": "stale"}
-	fmt.Fprintf(out, "%s\n", p.app.OutStyle().Bold("files in "+p.outName()))
-	for _, f := range p.report.Files {
-		fmt.Fprintf(out, "  %s  %s\n", words[string(f.Action)], cli.CleanLine(f.Path))
-	}
+	return out.String()
 }
 
 // verdict is the last line or two.
@@ -155,14 +158,30 @@ func (p *syncPrinter) verdict() string {
 		}
 		return fmt.Sprintf("%s: %s; files: %d created, %d updated, %d deleted, %d unchanged %s\n", p.outName(), of,
 			count["create"], count["update"], count["delete"], r.Unchanged, took)
+	case p.opts.refuses(r):
+		return fmt.Sprintf("%sThe lock pins other definitions than these, so nothing was written. To accept them, run:\n  %s\n", p.legend(), p.repair())
 	case r.Drift() && (p.opts.check || p.opts.diff):
-		return fmt.Sprintf("%s is out of date. To repair it, run:\n  %s\n", p.outName(), p.repair())
+		return fmt.Sprintf("%s%s is out of date. To repair it, run:\n  %s\n", p.legend(), p.outName(), p.repair())
 	case r.Drift():
 		return "nothing was written\n"
 	case len(r.Failures()) > 0 && r.Tools() == 0:
 		return "no server could be asked; nothing was written\n"
 	}
 	return fmt.Sprintf("%s is up to date: %s, %s %s\n", p.outName(), of, cli.Count(r.Unchanged, "file"), took)
+}
+
+// legend says what the mark means, where there is one.
+func (p *syncPrinter) legend() string {
+	red := p.app.OutStyle().Red
+	switch breaking, important := p.report.Impact() == gen.Breaking, p.report.Important(); {
+	case breaking && important:
+		return red("!") + " breaks callers, or takes back an assurance.\n"
+	case breaking:
+		return red("!") + " breaks callers: what was accepted may be refused, or a reply may hold what it could not before.\n"
+	case important:
+		return red("!") + " takes back an assurance.\n"
+	}
+	return ""
 }
 
 // outName is the tree's folder as a person would type it.
@@ -176,8 +195,8 @@ func (p *syncPrinter) outName() string {
 // repair is the command that makes this check pass.
 func (p *syncPrinter) repair() string {
 	args := []string{"mcpgen", "sync"}
-	if p.opts.place.config != "" {
-		args = append(args, "--config", quoteArg(p.opts.place.config))
+	for _, config := range p.opts.place.configs {
+		args = append(args, "--config", quoteArg(config))
 	}
 	if p.opts.place.out != "" {
 		args = append(args, "--out", quoteArg(p.opts.place.out))

@@ -12,7 +12,8 @@ import (
 
 // backendOptions are what a person can say about the sandboxes themselves.
 type backendOptions struct {
-	image string
+	image        string
+	defaultImage string // from the settings
 }
 
 func (o *backendOptions) bind(cmd *cobra.Command) {
@@ -23,6 +24,9 @@ func (o *backendOptions) backends(app *cli.App, log *slog.Logger) ([]sandbox.Bac
 	image := o.image
 	if image == "" {
 		image = app.Env("MCPRUN_IMAGE")
+	}
+	if image == "" {
+		image = o.defaultImage
 	}
 	return backends.List(backends.Options{LookupEnv: app.LookupEnv, Image: image, Logger: log})
 }

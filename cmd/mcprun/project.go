@@ -20,14 +20,14 @@ import (
 
 // projectOptions say where configuration and tree are.
 type projectOptions struct {
-	config  string
+	configs []string
 	servers string
 	debug   bool
 }
 
 func (o *projectOptions) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.config, "config", "", "server configuration (default: .mcp.json here or above, up to the git root)")
+	f.StringArrayVar(&o.configs, "config", nil, "server configuration; may be given several times (default: .mcp.json here or above, up to the git root)")
 	f.StringVar(&o.servers, "servers", "", "the generated tree (default: the one that belongs to the configuration, servers/)")
 	f.BoolVar(&o.debug, "debug", false, "say on stderr what servers print and what connections do")
 }
@@ -38,6 +38,8 @@ type project struct {
 	workspace string // where scripts write unless told otherwise
 	upstreams runner.Upstreams
 	timeouts  map[string]time.Duration // of one call, by server
+	settings  config.Settings
+	dir       string // of the settings; empty without any
 	log       *slog.Logger
 	close     func() error
 }
@@ -57,10 +59,10 @@ func (o *projectOptions) open(app *cli.App, stderr io.Writer) (*project, error) 
 	}
 	base, out := app.Dir, config.DefaultOut
 	if cfg != nil {
-		base, out = filepath.Dir(cfg.Path), cfg.Settings.Out
-		p.timeouts = map[string]time.Duration{}
-		for key, s := range cfg.Settings.Servers {
-			p.timeouts[key] = s.Timeout
+		base, out = cfg.Dir, cfg.Settings.Out
+		p.timeouts, p.settings, p.dir = cfg.Timeouts(), cfg.Settings, cfg.Dir
+		for _, n := range cfg.Notes {
+			p.log.Info(cli.CleanLine(n.String()))
 		}
 		if p.upstreams, p.close, err = connect(app, cfg, base, p.log, o.debug); err != nil {
 			return nil, err
@@ -75,8 +77,14 @@ func (o *projectOptions) open(app *cli.App, stderr io.Writer) (*project, error) 
 }
 
 func (o *projectOptions) load(app *cli.App) (*config.Config, error) {
-	path := o.config
-	if path == "" {
+	var paths []string
+	for _, path := range o.configs {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(app.Dir, path)
+		}
+		paths = append(paths, path)
+	}
+	if len(paths) == 0 {
 		found, err := config.Find(app.Dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
@@ -84,12 +92,9 @@ func (o *projectOptions) load(app *cli.App) (*config.Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		path = found
+		paths = []string{found}
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(app.Dir, path)
-	}
-	return config.Load(path)
+	return config.Load(paths...)
 }
 
 // connect prepares connections; none is made before the first call.
@@ -101,6 +106,9 @@ func connect(app *cli.App, cfg *config.Config, dir string, log *slog.Logger, deb
 	opt := &upstream.Options{
 		Lookup: config.WithDotEnv(app.LookupEnv, dotenv),
 		Logger: log, ClientName: "mcprun", ClientVersion: cli.Version(),
+	}
+	if dir, err := app.StateDir(); err == nil { // without one there are no logins; a server that wants one says so
+		opt.Logins = upstream.NewLogins(filepath.Join(dir, "logins"), app.Keyring())
 	}
 	if debug {
 		opt.Stderr = cli.Prefixed(app.Stderr)

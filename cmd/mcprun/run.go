@@ -33,12 +33,14 @@ type runOptions struct {
 	verbose   bool
 	quiet     bool
 
+	cmd  *cobra.Command
 	args []string // the script's file, unless code is set, and its own arguments
 }
 
 // bind registers the flags of a run on cmd, which is both the root command and `run`.
 func (o *runOptions) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
+	o.cmd = cmd
 	f.StringVarP(&o.code, "eval", "e", "", "run this code instead of a file")
 	f.StringVar(&o.language, "language", "", "language of -e or of standard input: typescript or python (default typescript)")
 	f.StringVar(&o.sandbox, "sandbox", runner.Auto, "where to run: auto, embedded, process or docker")
@@ -77,6 +79,9 @@ func (o *runOptions) execute(ctx context.Context) error {
 		return err
 	}
 	defer project.Close()
+	if err := o.settle(project); err != nil {
+		return err
+	}
 	backends, err := o.backends(o.app, project.log)
 	if err != nil {
 		return err

@@ -43,6 +43,8 @@ type Tool struct {
 	Raw json.RawMessage
 	// Digest is [Digest] of Raw.
 	Digest string
+	// JSONText says that replies are an object or a list as JSON in a single text, as was learned of them.
+	JSONText bool
 }
 
 // Hints are MCP's tool annotations. Nil is "not said", which is not the same as false.

@@ -2,228 +2,379 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
-	// maxDetails bounds the lines about one schema; what is left is counted.
-	maxDetails = 50
-	// maxText bounds one quoted text in characters.
+	// maxItems bounds the items of one change; what is left is counted.
+	maxItems = 200
+	// maxText bounds one quoted value in characters.
 	maxText = 160
+	// maxAlso bounds the further places of one item.
+	maxAlso = 10
+	// maxCompareDepth bounds the nesting of what is compared, references followed.
+	maxCompareDepth = 500
 )
 
-// diffSchema says how one schema differs from another, a line per place. Places are JSON pointers.
-func diffSchema(a, b json.RawMessage) []string {
-	x, errX := decode(a)
-	y, errY := decode(b)
-	if errX != nil || errY != nil {
-		if bytes.Equal(a, b) {
-			return nil
+// role says who makes the values of a schema: callers those of an input, the server those of an output.
+type role bool
+
+const (
+	inputRole  role = false
+	outputRole role = true
+)
+
+// impact says what a difference in the accepted values means to a caller.
+func (r role) impact(op Op) Impact {
+	switch op {
+	case Widened:
+		if r == outputRole {
+			return Breaking
 		}
-		return []string{"changed"}
+		return Compatible
+	case Narrowed:
+		if r == inputRole {
+			return Breaking
+		}
+		return Compatible
+	case Changed:
+		return Breaking
 	}
-	return (&schemaDiff{}).run(x, y)
+	return NoImpact
 }
 
-type schemaDiff struct {
-	lines []string
-	more  int
+// result collects the items of one change.
+type result struct {
+	items     []Item
+	more      int
+	impact    Impact
+	important bool
 }
 
-func (d *schemaDiff) run(a, b any) []string {
-	d.value("#", a, b)
-	if d.more > 0 {
-		d.lines = append(d.lines, fmt.Sprintf("and %d more", d.more))
+func (r *result) add(item Item) {
+	r.impact = cmp.Or(r.impact, NoImpact).Worse(item.Impact)
+	r.important = r.important || item.Important
+	same := func(i Item) bool { return i.Path == item.Path && i.Message == item.Message }
+	if last := r.items[max(0, len(r.items)-2*len(jsonTypes)):]; slices.ContainsFunc(last, same) {
+		return // said of another type that the schema accepts
 	}
-	return d.lines
-}
-
-func (d *schemaDiff) add(path, format string, args ...any) {
-	if len(d.lines) == maxDetails {
-		d.more++
+	if len(r.items) == maxItems {
+		r.more++
 		return
 	}
-	d.lines = append(d.lines, path+": "+fmt.Sprintf(format, args...))
+	r.items = append(r.items, item)
 }
 
-func (d *schemaDiff) value(path string, a, b any) {
-	switch x := a.(type) {
-	case map[string]any:
-		if y, ok := b.(map[string]any); ok {
-			d.object(path, x, y)
+// diffSchema compares two schemas by what they accept. Nothing is said where both mean the same and read the same;
+// otherwise there is at least one item. limits bounds its work.
+func diffSchema(a, b json.RawMessage, who role, limits *budget) result {
+	if bytes.Equal(a, b) {
+		return result{}
+	}
+	x, errX := decode(a)
+	y, errY := decode(b)
+	if errX != nil || errY != nil { // NewServer has read both before
+		return result{items: []Item{{Op: Changed, Impact: Breaking, Message: "changed"}}, impact: Breaking}
+	}
+	limits.start()
+	c := &comparer{
+		who: who, limits: limits, done: map[[2]uintptr]*compared{},
+		old: newViewer(x, limits), new: newViewer(y, limits), plain: !mayRefer(a) && !mayRefer(b),
+	}
+	c.compare(place{}, x, y)
+	if len(c.out.items) > 0 && !limits.exhausted() {
+		return c.out
+	}
+	where := strings.Join(rawChanges(x, y), ", ")
+	var other result
+	switch {
+	case where == "":
+	case limits.exhausted(): // what was found so far may be wrong
+		other.add(Item{Op: Changed, Impact: Breaking, Message: "changed, and too intricate to say how: " + where})
+	default:
+		other.add(Item{Op: Respelled, Impact: NoImpact, Message: "written differently, with the same meaning: " + where})
+	}
+	return other
+}
+
+// place is where the comparison is: as a JSON pointer, and for people.
+type place struct {
+	pointer, name string
+	depth         int
+}
+
+func (p place) at(pointer, name string) place {
+	return place{p.pointer + pointer, p.name + name, p.depth + 1}
+}
+
+func (p place) property(name string) place {
+	shown := displayName(name)
+	if p.name != "" {
+		shown = "." + shown
+	}
+	return p.at("/properties/"+pointerEscape(name), shown)
+}
+
+// displayName quotes a name that could be read as more than one.
+func displayName(name string) string {
+	if name == "" || strings.ContainsAny(name, ".[]<>{}\"") || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return strconv.Quote(name)
+	}
+	return cut(name, maxText)
+}
+
+// compared is a pair of schemas that was met, where, and its items.
+type compared struct {
+	place       place
+	finished    bool
+	first, last int
+}
+
+type comparer struct {
+	who      role
+	old, new viewer
+	limits   *budget
+	done     map[[2]uintptr]*compared
+	// plain says that neither schema refers to another, so that what is written the same means the same.
+	plain bool
+	out   result
+}
+
+// mayRefer reports whether a schema may have a $ref, $dynamicRef or $recursiveRef.
+func mayRefer(raw []byte) bool {
+	return bytes.Contains(raw, []byte(`ef"`)) || bytes.Contains(raw, []byte(`\u`))
+}
+
+func (c *comparer) item(p place, keyword string, op Op, impact Impact, old, new, format string, args ...any) {
+	pointer := "#" + p.pointer
+	c.out.add(Item{
+		Path: pointer, Place: p.name, Keyword: keyword, Op: op, Impact: impact,
+		Old: cut(old, maxText), New: cut(new, maxText), Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// values records that a place accepts other values than it did.
+func (c *comparer) values(p place, keyword string, op Op, old, new string) {
+	c.item(p, keyword, op, c.who.impact(op), old, new, "%s: %s", op, transition(keyword, old, new))
+}
+
+// transition says from what to what a keyword went; an empty side is none.
+func transition(keyword, old, new string) string {
+	switch {
+	case old == "":
+		return keyword + " " + cut(new, maxText)
+	case new == "":
+		return "no " + keyword + " (was " + cut(old, maxText) + ")"
+	}
+	return keyword + " " + cut(old, maxText) + " → " + cut(new, maxText)
+}
+
+func (c *comparer) compare(p place, a, b any) {
+	if acceptsAll(a) && acceptsAll(b) || a == false && b == false {
+		return // the end of every comparison: what is not said is anything, all the way down
+	}
+	if c.plain && equal(a, b) {
+		return
+	}
+	if p.depth > maxCompareDepth {
+		c.limits.overrun()
+		return
+	}
+	if !c.limits.spend(1) {
+		return
+	}
+	a, b = c.old.target(a), c.new.target(b)
+	key := [2]uintptr{identity(a), identity(b)}
+	if key[0] != 0 && key[1] != 0 {
+		if met, ok := c.done[key]; ok {
+			c.again(p, met)
 			return
 		}
-	case []any:
-		if y, ok := b.([]any); ok {
-			d.array(path, x, y)
-			return
-		}
-	case string:
-		if y, ok := b.(string); ok {
-			if x != y {
-				d.add(path, "%s", textChange(x, y))
-			}
-			return
+		met := &compared{place: p, first: len(c.out.items)}
+		c.done[key] = met
+		defer func() { met.finished, met.last = true, len(c.out.items) }()
+	}
+	x, y := c.old.view(a), c.new.view(b)
+	c.notes(p, x.notes, y.notes)
+	c.constraints(p, x.logic, y.logic)
+	c.types(p, x, y)
+	for _, kind := range jsonTypes {
+		before, now := x.shapes[kind], y.shapes[kind]
+		if len(before) > 0 && len(now) > 0 {
+			c.shapes(p, kind, before, now)
 		}
 	}
-	if x, y := text(a), text(b); x != y {
-		d.add(path, "%s → %s", cut(x, maxText), cut(y, maxText))
+	if x.exclusive != y.exclusive && x.several && y.several {
+		c.exclusive(p, x, y)
 	}
 }
 
-func (d *schemaDiff) object(path string, a, b map[string]any) {
+func acceptsAll(schema any) bool {
+	node, ok := schema.(map[string]any)
+	return ok && len(node) == 0 || schema == true
+}
+
+// again notes a further place of a pair that was compared. One that is still under way is a recursion.
+func (c *comparer) again(p place, met *compared) {
+	if !met.finished {
+		return
+	}
+	for i := range c.out.items[met.first:met.last] {
+		item := &c.out.items[met.first+i]
+		if rest, ok := strings.CutPrefix(item.Place, met.place.name); ok && len(item.Also) < maxAlso {
+			item.Also = append(item.Also, p.name+rest)
+		}
+	}
+}
+
+// exclusive reports a union of which one alternative may hold becoming one of which any may, or the other way round.
+func (c *comparer) exclusive(p place, x, y view) {
+	if y.exclusive {
+		c.values(p, "union", Narrowed, "anyOf", "oneOf")
+	} else {
+		c.values(p, "union", Widened, "oneOf", "anyOf")
+	}
+}
+
+// types compares which types are accepted. Integers count as a type here.
+func (c *comparer) types(p place, x, y view) {
+	var gone, come []string
+	for _, kind := range jsonTypes {
+		a, b := len(x.shapes[kind]) > 0, len(y.shapes[kind]) > 0
+		switch {
+		case a && !b:
+			gone = append(gone, kind)
+		case b && !a:
+			come = append(come, kind)
+		}
+	}
+	intA, intB := onlyIntegers(x), onlyIntegers(y)
+	if len(x.shapes["number"]) > 0 && len(y.shapes["number"]) > 0 && intA != intB {
+		if intA {
+			come = append(come, "number")
+		} else {
+			gone = append(gone, "number")
+		}
+	}
+	op := Changed
+	switch {
+	case gone == nil && come == nil:
+		return
+	case gone == nil:
+		op = Widened
+	case come == nil:
+		op = Narrowed
+	}
+	c.values(p, "type", op, typesText(x), typesText(y))
+}
+
+func onlyIntegers(v view) bool {
+	return len(v.shapes["number"]) > 0 && !slices.ContainsFunc(v.shapes["number"], func(s fields) bool {
+		if s[integerOnly] == true {
+			return false
+		}
+		enum, ok := s["enum"].([]any)
+		return !ok || slices.ContainsFunc(enum, func(n any) bool { return strings.ContainsAny(text(n), ".eE") })
+	})
+}
+
+// typesText says what types a view accepts: "string | null".
+func typesText(v view) string {
+	var names []string
+	for _, kind := range jsonTypes[1:] {
+		if len(v.shapes[kind]) == 0 {
+			continue
+		}
+		if kind == "number" && onlyIntegers(v) {
+			kind = "integer"
+		}
+		names = append(names, kind)
+	}
+	if len(v.shapes["null"]) > 0 {
+		names = append(names, "null")
+	}
+	switch {
+	case len(names) == 0:
+		return "nothing"
+	case len(names) == len(jsonTypes) && !onlyIntegers(v):
+		return "anything"
+	}
+	return strings.Join(names, " | ")
+}
+
+// notes compares keywords that refuse no value.
+func (c *comparer) notes(p place, a, b fields) {
 	for _, key := range unionKeys(a, b) {
 		x, inA := a[key]
 		y, inB := b[key]
-		at := path + "/" + pointerEscape(key)
-		if key == "properties" {
-			px, okX := x.(map[string]any)
-			py, okY := y.(map[string]any)
-			if (okX || !inA) && (okY || !inB) {
-				d.properties(at, px, py, required(a), required(b))
-				continue
-			}
+		if !c.limits.spend(textCost(x, y)) {
+			return
 		}
-		// The properties say what became of being required; names that are no property are compared as a list.
-		if key == "required" && onlyProperties(a, b) {
-			continue
-		}
+		old, okOld := x.(string)
+		now, okNew := y.(string)
 		switch {
-		case !inA:
-			d.add(at, "added: %s", cut(text(y), maxText))
-		case !inB:
-			d.add(at, "removed: %s", cut(text(x), maxText))
+		case inA && inB && text(x) == text(y):
+		case isWords(key) && (okOld || !inA) && (okNew || !inB):
+			c.out.add(textItem(key, "#"+p.pointer, p.name, old, now))
+		case key == "default":
+			c.item(p, key, Changed, Compatible, textOf(x, inA), textOf(y, inB), "%s", transition(key, textOf(x, inA), textOf(y, inB)))
 		default:
-			d.value(at, x, y)
+			c.item(p, key, Changed, NoImpact, textOf(x, inA), textOf(y, inB), "%s", transition(key, textOf(x, inA), textOf(y, inB)))
 		}
 	}
 }
 
-func (d *schemaDiff) properties(path string, a, b map[string]any, requiredA, requiredB map[string]bool) {
-	for _, name := range unionKeys(a, b) {
-		x, inA := a[name]
-		y, inB := b[name]
-		at := path + "/" + pointerEscape(name)
-		switch {
-		case !inA:
-			d.add(at, "property added (%s)", propertyBrief(y, requiredB[name]))
-		case !inB:
-			d.add(at, "property removed (%s)", propertyBrief(x, requiredA[name]))
+// textCost is about the work of writing values down.
+func textCost(values ...any) int {
+	n := 1
+	for _, v := range values {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, inner := range v {
+				n += 1 + textCost(inner)
+			}
+		case []any:
+			n += textCost(v...)
+		case string:
+			n += len(v) / 1024
 		default:
-			d.value(at, x, y)
-			if requiredA[name] != requiredB[name] {
-				d.add(at, "%s", map[bool]string{true: "now required", false: "no longer required"}[requiredB[name]])
-			}
+			n++
 		}
+	}
+	return n
+}
+
+// isWords reports whether a keyword holds text for people; in a joined enum it has the value before it.
+func isWords(key string) bool {
+	return slices.Contains([]string{"title", "description", "$comment"}, key[strings.LastIndexByte(key, ' ')+1:])
+}
+
+func textItem(keyword, path, name, old, new string) Item {
+	edits := wordDiff(old, new)
+	message := keyword + ": " + FormatEdits(edits)
+	switch {
+	case old == "":
+		message = keyword + " added: " + cut(new, maxText)
+	case new == "":
+		message = keyword + " removed: " + cut(old, maxText)
+	}
+	return Item{
+		Path: path, Place: name, Keyword: keyword, Op: Text, Impact: NoImpact,
+		Old: cut(old, maxStretch), New: cut(new, maxStretch), Edits: edits, Message: message,
 	}
 }
 
-// array compares lists of plain values as sets, which is what they are in type, enum and required; other lists by
-// position.
-func (d *schemaDiff) array(path string, a, b []any) {
-	if !plain(a) || !plain(b) {
-		for i := range max(len(a), len(b)) {
-			at := fmt.Sprintf("%s/%d", path, i)
-			switch {
-			case i >= len(a):
-				d.add(at, "added: %s", cut(text(b[i]), maxText))
-			case i >= len(b):
-				d.add(at, "removed: %s", cut(text(a[i]), maxText))
-			default:
-				d.value(at, a[i], b[i])
-			}
-		}
-		return
+func textOf(v any, there bool) string {
+	if !there {
+		return ""
 	}
-	x, y := texts(a), texts(b)
-	var parts []string
-	for _, v := range y {
-		if !slices.Contains(x, v) {
-			parts = append(parts, "added "+v)
-		}
-	}
-	for _, v := range x {
-		if !slices.Contains(y, v) {
-			parts = append(parts, "removed "+v)
-		}
-	}
-	if parts == nil && !slices.Equal(x, y) {
-		parts = []string{"order changed"}
-	}
-	if parts != nil {
-		d.add(path, "%s", cut(strings.Join(parts, ", "), 2*maxText))
-	}
-}
-
-func required(schema map[string]any) map[string]bool {
-	names := map[string]bool{}
-	list, _ := schema["required"].([]any)
-	for _, item := range list {
-		if name, ok := item.(string); ok {
-			names[name] = true
-		}
-	}
-	return names
-}
-
-// onlyProperties reports whether everything that either schema requires is one of its properties, and both lists hold
-// names only.
-func onlyProperties(schemas ...map[string]any) bool {
-	for _, schema := range schemas {
-		value, there := schema["required"]
-		list, isList := value.([]any)
-		if there && !isList {
-			return false
-		}
-		properties, _ := schema["properties"].(map[string]any)
-		for _, item := range list {
-			name, isName := item.(string)
-			if _, known := properties[name]; !isName || !known {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func propertyBrief(schema any, required bool) string {
-	kind := "any"
-	if fields, ok := schema.(map[string]any); ok {
-		switch {
-		case fields["type"] != nil:
-			kind = strings.Trim(text(fields["type"]), `"`)
-		case fields["enum"] != nil:
-			kind = "enum " + text(fields["enum"])
-		case fields["$ref"] != nil:
-			kind = strings.Trim(text(fields["$ref"]), `"`)
-		}
-	}
-	if required {
-		return cut(kind, maxText) + ", required"
-	}
-	return cut(kind, maxText)
-}
-
-func brief(schema json.RawMessage) string {
-	var compact bytes.Buffer
-	if json.Compact(&compact, schema) != nil {
-		return "…"
-	}
-	return cut(compact.String(), maxText)
-}
-
-func plain(list []any) bool {
-	return !slices.ContainsFunc(list, func(v any) bool {
-		switch v.(type) {
-		case map[string]any, []any:
-			return true
-		}
-		return false
-	})
+	return text(v)
 }
 
 func text(v any) string { return string(appendCanonical(nil, v)) }
@@ -236,45 +387,19 @@ func texts(list []any) []string {
 	return out
 }
 
+func unionKeys[V any](a, b map[string]V) []string {
+	all := make(map[string]V, len(a)+len(b))
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return sortedKeys(all)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
 // pointerEscape escapes one token of a JSON pointer (RFC 6901).
 func pointerEscape(s string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(s)
-}
-
-// textChange shows two texts, or, where they are long, only what differs with a little of what stands around it.
-func textChange(a, b string) string {
-	if utf8.RuneCountInString(a) <= maxText && utf8.RuneCountInString(b) <= maxText {
-		return fmt.Sprintf("%q → %q", a, b)
-	}
-	x, y := []rune(a), []rune(b)
-	start := 0
-	for start < len(x) && start < len(y) && x[start] == y[start] {
-		start++
-	}
-	end := 0
-	for end < len(x)-start && end < len(y)-start && x[len(x)-1-end] == y[len(y)-1-end] {
-		end++
-	}
-	const around = 40
-	from := max(0, start-around)
-	show := func(r []rune) string {
-		to := min(len(r), len(r)-end+around)
-		middle := cut(string(r[from:to]), maxText+2*around)
-		if from > 0 {
-			middle = "…" + middle
-		}
-		if to < len(r) && !strings.HasSuffix(middle, "…") {
-			middle += "…"
-		}
-		return middle
-	}
-	return fmt.Sprintf("%q → %q", show(x), show(y))
-}
-
-// cut shortens s to max characters.
-func cut(s string, max int) string {
-	if utf8.RuneCountInString(s) <= max {
+	if !strings.ContainsAny(s, "~/") {
 		return s
 	}
-	return string([]rune(s)[:max-1]) + "…"
+	return strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1")
 }

@@ -94,7 +94,7 @@ func loadServer(root *os.Root, key string, lock *Lock) (Server, error) {
 		if !ok {
 			return Server{}, fmt.Errorf("tool %d of %q: %s", i, key, r.warnings[len(r.warnings)-1].Message)
 		}
-		t.ID = locked.Tools[t.Name].ID
+		t.ID, t.JSONText = locked.Tools[t.Name].ID, locked.Tools[t.Name].JSONText
 		s.Tools = append(s.Tools, t)
 	}
 	return s, nil

@@ -13,7 +13,6 @@ const (
 	MaxTools           = 10_000
 	MaxDefinitionBytes = 8 << 20  // one tool
 	MaxServerBytes     = 64 << 20 // all tools of a server
-	MaxNameBytes       = 1024     // the MCP specification asks for at most 128
 	MaxDepth           = 256      // nesting of one definition
 )
 
@@ -83,7 +82,7 @@ func (r *reader) tool(place string, raw json.RawMessage) (Tool, bool) {
 	if !ok {
 		return Tool{}, false
 	}
-	place = r.server + "/" + name
+	place = r.server + "/" + clip(name)
 	digest, err := r.digest(name, raw)
 	if err != nil {
 		r.drop(place, "the definition has no digest: %v; the tool is left out", err)
@@ -112,16 +111,24 @@ func (r *reader) name(place string, raw json.RawMessage) (string, bool) {
 		r.drop(place, "the tool has no name; it is left out")
 	case err != nil:
 		r.drop(place, "the tool's name must be a string, not %s; the tool is left out", jsonType(raw))
-	case name == "":
-		r.drop(place, "the tool's name is empty; it is left out")
-	case len(name) > MaxNameBytes:
-		r.drop(place, "the tool's name has %d bytes; the limit is %d; the tool is left out", len(name), MaxNameBytes)
 	case r.seen[name]:
-		r.drop(place, "a second tool is called %q; the first one is used", name)
+		r.drop(place, "a second tool is called %q; the first one is used", clip(name))
 	default:
+		if name == "" {
+			r.warn(place, "the tool's name is empty")
+		}
 		return name, true
 	}
 	return "", false
+}
+
+// clip shortens a name for a message; any name can be mapped to files, whatever its length.
+func clip(name string) string {
+	const longest = 128 // as the MCP specification advises for names
+	if len(name) <= longest {
+		return name
+	}
+	return strings.ToValidUTF8(name[:longest], "") + "…"
 }
 
 // text reads an optional string.

@@ -74,6 +74,9 @@ type Stored struct {
 	Pending *Lock
 	// Servers are the stored tool lists by server key, with Dir set.
 	Servers map[string]Server
+	// Altered are the keys of servers whose stored lists are not the ones that a lock was made with, though there is a
+	// lock: somebody changed the file, or a merge joined two that don't fit together. White space does not count.
+	Altered map[string]bool
 	// Problems are files that could not be read, each with its reason. A sync repairs them.
 	Problems []string
 }
@@ -81,7 +84,7 @@ type Stored struct {
 // ReadStored reads a tree that a sync is about to write, or write anew: what is damaged or missing is passed over and
 // named in Problems. Only a lock of another version is an error. A root that isn't there is an empty tree.
 func ReadStored(dir string) (*Stored, error) {
-	out := &Stored{Servers: map[string]Server{}}
+	out := &Stored{Servers: map[string]Server{}, Altered: map[string]bool{}}
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return out, nil
@@ -146,7 +149,28 @@ func (s *Stored) readServer(root *os.Root, dir string) error {
 	}
 	server.Dir = dir
 	s.Servers[server.Key] = server
+	if !s.locked(StoredPath(dir), b) {
+		// An editor or a formatter may have laid it out anew, and that changes nothing.
+		plain, err := MarshalServer(&server)
+		if err != nil || !s.locked(StoredPath(dir), plain) {
+			s.Altered[server.Key] = true
+		}
+	}
 	return nil
+}
+
+// locked reports whether a file is as a lock says, or there is no lock to say anything.
+func (s *Stored) locked(name string, content []byte) bool {
+	if s.Lock == nil && s.Pending == nil {
+		return true
+	}
+	digest := FileDigest(content)
+	for _, lock := range []*Lock{s.Lock, s.Pending} {
+		if lock != nil && lock.Files[name] == digest {
+			return true
+		}
+	}
+	return false
 }
 
 // readFile reads a regular file below root; a symbolic link is refused, wherever it leads.

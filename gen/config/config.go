@@ -1,6 +1,9 @@
-// Package config reads what a person configured: .mcp.json (the servers) and mcpgen.yaml (our own settings).
+// Package config reads what a person configured: .mcp.json or the file of another MCP host (the servers) and
+// mcpgen.yaml (our own settings). The files of ten hosts are understood, each with its own keys and variables; what is
+// special about a host is in its dialect, and everything behind [ReadFile] knows one form only, [Server].
+//
 // Variables stay unexpanded until [Server.Expand]. The package reads files it is told to read and nothing else: no
-// environment, no home folder. Start with [Find] and [Load].
+// environment, no home folder. Start with [Find] and [Load]; package hosts knows where other programs keep their files.
 //
 // It refuses what it cannot understand rather than guess: every error names the file, the line, the key and what to
 // do about it. Text that may hold a secret (a value of env, headers, args or url) never appears in an error or in a
@@ -14,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // FileName is the file that lists the servers of a project.
@@ -25,17 +29,25 @@ const SettingsName = "mcpgen.yaml"
 // maxFileSize bounds every file this package reads, in bytes.
 const maxFileSize = 4 << 20
 
-// Config is one .mcp.json together with the settings beside it.
+// Config is what one or several files of servers say, together with the settings beside the first.
 type Config struct {
-	// Path is the .mcp.json as it was given to [Load].
-	Path string
-	// Servers are in the order of the file.
+	// Path is the first file as it was given to [Load], Paths are all of them.
+	Path  string
+	Paths []string
+	// Dir is the absolute folder of the first file's project: where the settings, a .env and, unless they say
+	// otherwise, the tree are.
+	Dir string
+	// Servers are those to use, in the order of the files. What the settings say about one is in it already.
 	Servers []Server
-	// Settings are those of the mcpgen.yaml in the same folder, or the defaults.
+	// Disabled are those that are switched off. They have no place in the tree.
+	Disabled []Server
+	// Settings are those of the mcpgen.yaml in Dir, or the defaults.
 	Settings Settings
+	// Notes are what the files hold that a person should know, or may want to.
+	Notes []Note
 }
 
-// Server returns the server with that name.
+// Server returns the server with that name, unless it is disabled.
 func (c *Config) Server(key string) (Server, bool) {
 	for _, s := range c.Servers {
 		if s.Key == key {
@@ -43,6 +55,24 @@ func (c *Config) Server(key string) (Server, bool) {
 		}
 	}
 	return Server{}, false
+}
+
+// Allows reports whether a server's tool passes the filters of both the server's own file and the settings.
+func (c *Config) Allows(key, tool string) bool {
+	s, _ := c.Server(key)
+	own := ServerSettings{Include: s.Include, Exclude: s.Exclude}
+	return own.Allows(tool) && c.Settings.Servers[key].Allows(tool)
+}
+
+// Timeouts are those of one tool call, by server, as far as they are said.
+func (c *Config) Timeouts() map[string]time.Duration {
+	out := map[string]time.Duration{}
+	for _, s := range c.Servers {
+		if s.Timeout > 0 {
+			out[s.Key] = s.Timeout
+		}
+	}
+	return out
 }
 
 // NotFoundError says that there is no .mcp.json where [Find] looked. It is an [fs.ErrNotExist].
@@ -60,7 +90,7 @@ func (e *NotFoundError) Error() string {
 
 // Hint says what to do about it.
 func (e *NotFoundError) Hint() string {
-	return "create one with \"mcpgen init\", or name a file with --config"
+	return "create one with \"mcpgen init\", take over what an editor has with \"mcpgen init --from cursor\", or name a file with --config"
 }
 
 // Is makes the error an [fs.ErrNotExist].
@@ -101,26 +131,71 @@ func gitRoot(dir string) string {
 	}
 }
 
-// Load reads the .mcp.json at path and the mcpgen.yaml beside it, if there is one.
-func Load(path string) (*Config, error) {
-	text, err := readFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read configuration: %w", err)
+// Load reads files of servers, at least one, each as [ReadFile] does, and the mcpgen.yaml in the first one's project,
+// if there is one. Of two servers of the same name in different files the later counts.
+func Load(paths ...string) (*Config, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("read configuration: no file is named")
 	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil, fmt.Errorf("read configuration: %w", err)
+	c := &Config{Path: paths[0], Paths: paths}
+	var errs []error
+	var all []Server
+	for i, path := range paths {
+		f, err := ReadFile(path, nil)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if i == 0 {
+			c.Dir = f.Dir
+		}
+		c.Notes = append(c.Notes, f.Notes...)
+		for _, s := range f.Servers {
+			all = c.merge(all, s)
+		}
 	}
-	dir := filepath.Dir(abs)
-	servers, err := parseServers(path, dir, text)
-	if err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	settings, err := loadSettings(filepath.Join(filepath.Dir(path), SettingsName), servers)
-	if err != nil {
+	var err error
+	if c.Settings, err = loadSettings(filepath.Join(c.Dir, SettingsName), all); err != nil {
 		return nil, err
 	}
-	return &Config{Path: path, Servers: servers, Settings: settings}, nil
+	for _, s := range all {
+		s = c.Settings.apply(s)
+		s.VarsDir = c.Dir
+		if s.Disabled {
+			c.Disabled = append(c.Disabled, s)
+			c.Notes = append(c.Notes, Note{File: s.Source, Server: s.Key, Message: "it is disabled, and left out of the tree", Minor: true})
+			continue
+		}
+		c.Servers = append(c.Servers, s)
+	}
+	return c, c.checkNames()
+}
+
+func (c *Config) merge(all []Server, s Server) []Server {
+	for i, old := range all {
+		if old.Key == s.Key {
+			c.Notes = append(c.Notes, Note{File: s.Source, Server: s.Key, Message: "it goes before the one of that name in " + old.Source})
+			all[i] = s
+			return all
+		}
+	}
+	return append(all, s)
+}
+
+// checkNames refuses an alias that is another server's name: the two could not be told apart in a script.
+func (c *Config) checkNames() error {
+	owner := map[string]Server{}
+	for _, s := range c.Servers {
+		other, taken := owner[s.Name()]
+		if taken && (s.Alias != "" || other.Alias != "") {
+			return &FileError{File: filepath.Join(c.Dir, SettingsName), Key: "servers", Problem: fmt.Sprintf("the servers %q and %q have the same name %q", other.Key, s.Key, s.Name()), Remedy: "give one of them another alias"}
+		}
+		owner[s.Name()] = s
+	}
+	return nil
 }
 
 // readFile reads a file of at most maxFileSize bytes.

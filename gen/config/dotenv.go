@@ -20,11 +20,15 @@ const DotEnvName = ".env"
 // double quotes knows \n, \t, \r, \" and \\, a bare one ends at " #". Values refer to no other variables and end with
 // their line.
 func DotEnv(dir string) (map[string]string, error) {
-	path := filepath.Join(dir, DotEnvName)
-	text, err := readFile(path)
+	vars, err := readDotEnv(filepath.Join(dir, DotEnvName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]string{}, nil
 	}
+	return vars, err
+}
+
+func readDotEnv(path string) (map[string]string, error) {
+	text, err := readFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read variables: %w", err)
 	}

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/url"
 	"path/filepath"
@@ -13,19 +15,32 @@ import (
 type Lookup = func(name string) (value string, ok bool)
 
 // Expand returns the server with its variables replaced and its paths made absolute: ready to connect to, and not to
-// be kept, written or printed. The forms are ${VAR}, ${VAR:-default} (for an unset or empty VAR) and ${env:VAR},
-// in command, args, env, url, headers and cwd; $VAR and every other text stay as they are. A default is plain text. A
-// nil lookup knows no variable.
+// be kept, written or printed. The forms are
 //
-// A relative cwd, and a relative command that contains a slash, are taken from the folder of the configuration file,
-// which is also the working directory where none is given.
+//   - ${VAR}, ${VAR:-default} (for an unset or empty VAR) and ${env:VAR};
+//   - ${input:ID}, which is the variable [InputVariable] names;
+//   - ${file:PATH}, the text of a file without the line break at its end, a relative PATH from Dir and ~ from HOME;
+//   - ${:-text}, the text itself: ${:-$}{A} is how to write a ${A} that is no variable.
+//
+// They are known in command, args, env, envFile, url, headers, cwd and the OAuth settings; $VAR and every other text
+// stay as they are. A default is plain text. A nil lookup knows no variable.
+//
+// A relative cwd, and a relative command that contains a slash, are taken from Dir, which is also the working
+// directory where none is given. The variables of EnvFile and PassEnv are in the Env of the result.
 //
 // The error is an [*ExpandError]; it names the server and the field and never holds a value.
-func (s Server) Expand(lookup Lookup) (Server, error) {
+func (s Server) Expand(lookup Lookup) (Server, error) { return s.ExpandNoting(lookup, nil) }
+
+// ExpandNoting is Expand; note is told each value that came from a variable or a file, with its name, so that it can
+// be kept out of whatever is written or printed. A nil note is told nothing.
+func (s Server) ExpandNoting(lookup Lookup, note func(name, value string)) (Server, error) {
 	if lookup == nil {
 		lookup = func(string) (string, bool) { return "", false }
 	}
-	e := expander{server: s.Key, lookup: lookup}
+	if note == nil {
+		note = func(string, string) {}
+	}
+	e := expander{server: s.Key, dir: s.Dir, lookup: lookup, note: note}
 	out := s
 	out.Command = e.text("command", s.Command)
 	out.Cwd = e.text("cwd", s.Cwd)
@@ -34,8 +49,10 @@ func (s Server) Expand(lookup Lookup) (Server, error) {
 	for i, arg := range s.Args {
 		out.Args[i] = e.text(fmt.Sprintf("args[%d]", i), arg)
 	}
-	out.Env = e.mapping("env", s.Env)
+	out.Env = e.environment(s)
+	out.EnvFile, out.PassEnv = "", nil
 	out.Headers = e.mapping("headers", s.Headers)
+	out.OAuth = e.oauth(s.OAuth)
 	if e.err != nil {
 		return Server{}, e.err
 	}
@@ -70,17 +87,65 @@ func (s Server) checkURL() error {
 
 // expander replaces variables and keeps the first error.
 type expander struct {
-	server string
-	lookup Lookup
-	err    error
+	server, dir string
+	lookup      Lookup
+	note        func(name, value string)
+	err         error
 }
 
 func (e *expander) mapping(field string, values map[string]string) map[string]string {
 	out := make(map[string]string, len(values))
-	for _, name := range slices.Sorted(maps.Keys(values)) { // sorted: the same error each time
+	for _, name := range sortedKeys(values) { // sorted: the same error each time
 		out[name] = e.text(field+"."+name, values[name])
 	}
 	return out
+}
+
+// environment is what a stdio server gets besides the little that every one inherits: its file, what is passed on, and
+// over both its env.
+func (e *expander) environment(s Server) map[string]string {
+	out := map[string]string{}
+	if path := e.text("envFile", s.EnvFile); path != "" {
+		vars, err := readDotEnv(e.path(path))
+		if err != nil {
+			var bad *FileError
+			problem := "the file cannot be read"
+			if errors.As(err, &bad) {
+				problem = fmt.Sprintf("line %d of the file: %s", bad.Line, bad.Problem)
+			} else if errors.Is(err, fs.ErrNotExist) {
+				problem = "there is no such file"
+			}
+			e.fail("envFile", problem, "correct the file or its name")
+			return nil
+		}
+		for name, value := range vars {
+			if own, ok := e.lookup(name); ok { // the environment comes first, as with .env
+				value = own
+			}
+			e.note(name, value)
+			out[name] = value
+		}
+	}
+	for _, name := range s.PassEnv {
+		if value, ok := e.lookup(name); ok {
+			e.note(name, value)
+			out[name] = value
+		}
+	}
+	maps.Copy(out, e.mapping("env", s.Env))
+	return out
+}
+
+func (e *expander) oauth(o *OAuth) *OAuth {
+	if o == nil {
+		return nil
+	}
+	out := *o
+	out.ClientID = e.text("oauth.clientId", o.ClientID)
+	out.ClientSecret = e.text("oauth.clientSecret", o.ClientSecret)
+	out.ClientMetadataURL = e.text("oauth.clientMetadataUrl", o.ClientMetadataURL)
+	out.Resource = e.text("oauth.resource", o.Resource)
+	return &out
 }
 
 func (e *expander) text(field, s string) string {
@@ -96,24 +161,68 @@ func (e *expander) text(field, s string) string {
 			out.WriteString("${" + rest)
 			return out.String()
 		}
-		name, def, hasDefault := parseReference(body)
-		if !isName(name) {
-			// Another program's form, such as ${input:token}: it would reach the server as it stands.
-			e.fail(field, fmt.Sprintf("${%s…} is not a variable", prefixOf(body)), "use ${VAR}, ${VAR:-default} or ${env:VAR}")
+		value, ok := e.reference(field, body)
+		if !ok {
 			return ""
 		}
-		value, ok := e.lookup(name)
-		switch {
-		case ok && (value != "" || !hasDefault):
-			out.WriteString(value)
-		case hasDefault:
-			out.WriteString(def)
-		default:
-			e.fail(field, fmt.Sprintf("the variable %s is not set", name), fmt.Sprintf("set it in the environment or in .env, or write ${%s:-default}", name))
-			return ""
-		}
+		out.WriteString(value)
 		s = after
 	}
+}
+
+// reference is what the inside of ${…} stands for.
+func (e *expander) reference(field, body string) (string, bool) {
+	if path, ok := strings.CutPrefix(body, "file:"); ok {
+		return e.file(field, path)
+	}
+	name, def, hasDefault := strings.Cut(body, ":-")
+	if name == "" && hasDefault {
+		return def, true
+	}
+	if id, ok := strings.CutPrefix(name, "input:"); ok && variableName(id) != "" {
+		name = InputVariable(id)
+	}
+	name = strings.TrimPrefix(name, "env:")
+	if !isName(name) {
+		// Another program's form: it would reach the server as it stands.
+		e.fail(field, fmt.Sprintf("${%s…} is not a variable", prefixOf(body)), "use ${VAR}, ${VAR:-default}, ${env:VAR}, ${input:ID} or ${file:PATH}")
+		return "", false
+	}
+	value, ok := e.lookup(name)
+	switch {
+	case ok && (value != "" || !hasDefault):
+		e.note(name, value)
+		return value, true
+	case hasDefault:
+		return def, true
+	}
+	e.fail(field, fmt.Sprintf("the variable %s is not set", name), fmt.Sprintf("set it in the environment or in .env, or write ${%s:-default}", name))
+	return "", false
+}
+
+// file is the text of a file, for ${file:PATH}.
+func (e *expander) file(field, path string) (string, bool) {
+	text, err := readFile(e.path(path))
+	if err != nil {
+		e.fail(field, fmt.Sprintf("the file %q cannot be read", path), "create it, or correct its path")
+		return "", false
+	}
+	value := strings.TrimRight(string(text), "\r\n")
+	e.note(filepath.Base(path), value)
+	return value, true
+}
+
+// path makes a file's path absolute.
+func (e *expander) path(path string) string {
+	if rest, ok := strings.CutPrefix(filepath.ToSlash(path), "~/"); ok {
+		if home, known := e.lookup(homeVariable()); known {
+			return filepath.Join(home, filepath.FromSlash(rest))
+		}
+	}
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(e.dir, path)
 }
 
 func (e *expander) fail(field, problem, remedy string) {
@@ -122,11 +231,7 @@ func (e *expander) fail(field, problem, remedy string) {
 	}
 }
 
-// parseReference splits the inside of ${…}.
-func parseReference(body string) (name, def string, hasDefault bool) {
-	name, def, hasDefault = strings.Cut(body, ":-")
-	return strings.TrimPrefix(name, "env:"), def, hasDefault
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func isName(s string) bool {
 	for i, r := range s {

@@ -21,15 +21,20 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Settings{Languages: []Language{Python}, Out: "gen/tree", Servers: map[string]ServerSettings{
+	want := Settings{Path: cfg.Settings.Path, Languages: []Language{Python}, Out: "gen/tree", Servers: map[string]ServerSettings{
 		"git hub": {Include: []string{"get_*", "list"}, Exclude: []string{"*_secret"}, Timeout: 90 * time.Second},
 		"crm":     {},
 	}}
 	if diff := cmp.Diff(want, cfg.Settings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if cfg, err = loadWith(t, "version: 1\n"); err != nil || cmp.Diff(defaultSettings(), cfg.Settings) != "" {
-		t.Errorf("defaults: %+v, %v", cfg, err)
+	if cfg, err = loadWith(t, "version: 1\n"); err != nil {
+		t.Fatal(err)
+	}
+	want = defaultSettings()
+	want.Path = cfg.Settings.Path
+	if diff := cmp.Diff(want, cfg.Settings); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 }
 
@@ -39,7 +44,7 @@ func TestSettingsErrors(t *testing.T) {
 		"languages: [python]":                             "version: it is missing",
 		"version: 2":                                      "mcpgen.yaml:1: version: only version 1 is known",
 		"version: \"1\"":                                  "only version 1 is known",
-		"version: 1\noutput: x":                           `mcpgen.yaml:2: the key "output" is not known; known here: version, languages, out, servers`,
+		"version: 1\noutput: x":                           `mcpgen.yaml:2: the key "output" is not known; known here: defaults, languages, out, run, servers, version`,
 		"version: 1\nversion: 1":                          "mcpgen.yaml:2: ",
 		"version: 1\n\tout: x":                            "mcpgen.yaml:2: ",
 		"- a":                                             "mcpgen.yaml:1: ",
@@ -51,9 +56,9 @@ func TestSettingsErrors(t *testing.T) {
 		"version: 1\nout: [a]":                            "out: it is not the name of a folder",
 		"version: 1\nout: ''":                             "out: it is not the name of a folder",
 		"version: 1\nservers: [a]":                        "servers: it is not a mapping",
-		"version: 1\nservers:\n  nobody: {}":              "mcpgen.yaml:3: servers.nobody: no such server is in .mcp.json",
+		"version: 1\nservers:\n  nobody: {}":              "mcpgen.yaml:3: servers.nobody: no such server is configured",
 		"version: 1\nservers:\n  crm: {}\n  crm: {}":      "mcpgen.yaml:4: ",
-		"version: 1\nservers:\n  crm:\n    inclde: [a]":   `mcpgen.yaml:4: the key "inclde" is not known; known here: include, exclude, timeout`,
+		"version: 1\nservers:\n  crm:\n    inclde: [a]":   `mcpgen.yaml:4: servers.crm: the key "inclde" is not known; known here: alias, disabled, env_file, exclude, include,`,
 		"version: 1\nservers:\n  crm:\n    timeout: soon": "mcpgen.yaml:4: servers.crm.timeout: it is not a time above zero; write it as 30s",
 		"version: 1\nservers:\n  crm:\n    timeout: -3s":  "not a time above zero",
 		"version: 1\nservers:\n  crm:\n    timeout: 30":   "not a time above zero",

@@ -1,361 +1,156 @@
 package ir
 
-import (
-	"fmt"
-	"slices"
-	"strings"
+const (
+	// defaultSteps is the work of an Algebra that was given none.
+	defaultSteps = 20_000
+	// maxDepth bounds how far types inside types are followed.
+	maxDepth = 200
+	// maxDistribute bounds how many branches an intersection may have when its unions are multiplied out.
+	maxDistribute = 64
+	// maxPairs bounds how many pairs of objects two unions are multiplied out to, to find those that exclude each other.
+	maxPairs = 64
 )
 
-// maxDistribute bounds how many members a union may have for Meet to multiply it out.
-const maxDistribute = 64
+// Algebra computes with types. Its results hold every value they should; where they hold more, Widened grows. The zero
+// value follows no references and is ready for use; it is not safe for concurrent use.
+type Algebra struct {
+	// Resolve returns what a reference stands for; ok is false where that is not known. Nil: it never is.
+	Resolve func(Ref) (t Type, ok bool)
+	// Steps bounds the work that is done; 0 means 20,000. Results of what is asked afterwards are wide.
+	Steps int
+	// Widened counts results that hold more values than they should.
+	Widened int
 
-// NewUnion returns a type that holds every value any of types holds: nested unions are flattened, repeated members
-// and those that another member covers are dropped.
-func NewUnion(types ...Type) Type {
-	var members []Type
-	seen := map[string]bool{}
-	var add func(t Type) bool
-	add = func(t Type) bool {
-		switch t := t.(type) {
-		case Unknown:
-			return false
-		case Never:
-			return true
-		case Union:
-			for _, m := range t.Members {
-				if !add(m) {
-					return false
-				}
-			}
-			return true
-		}
-		if key := Key(t); !seen[key] {
-			seen[key] = true
-			members = append(members, t)
-		}
-		return true
-	}
-	for _, t := range types {
-		if !add(t) {
-			return Unknown{}
-		}
-	}
-	members = slices.DeleteFunc(members, func(t Type) bool { return covered(t, seen) })
-	switch len(members) {
-	case 0:
-		return Never{}
-	case 1:
-		return members[0]
-	}
-	if everyKind(seen) {
-		return Unknown{}
-	}
-	return Union{Members: members}
-}
-
-// covered reports whether a union that has the members in seen holds every value of t already.
-func covered(t Type, seen map[string]bool) bool {
-	switch t := t.(type) {
-	case Literal:
-		switch t.Kind {
-		case LiteralString:
-			return seen[Key(String{})]
-		case LiteralBool:
-			return seen[Key(Bool{})]
-		default:
-			return seen[Key(Number{})]
-		}
-	case Number:
-		return t.Integer && seen[Key(Number{})]
-	}
-	return false
-}
-
-func everyKind(seen map[string]bool) bool {
-	for _, t := range []Type{Null{}, Bool{}, String{}, Number{}, Array{Elem: Unknown{}}, Map{Value: Unknown{}}} {
-		if !seen[Key(t)] {
-			return false
-		}
-	}
-	return true
-}
-
-// Nullable reports whether t holds null.
-func (s *Schema) Nullable(t Type) bool {
-	switch t := s.Resolve(t).(type) {
-	case Null, Unknown:
-		return true
-	case Union:
-		return slices.ContainsFunc(t.Members, s.Nullable)
-	case Intersection:
-		return !slices.ContainsFunc(t.Members, func(m Type) bool { return !s.Nullable(m) })
-	}
-	return false
+	spent int
+	depth int
+	open  map[[2]string]bool // pairs with references that are being met
 }
 
 // Meet returns a type that holds every value that both a and b hold, and as few others as it can.
 func Meet(a, b Type) Type {
-	if Key(a) == Key(b) {
-		return a
-	}
-	switch a := a.(type) {
-	case Unknown:
-		return b
+	var x Algebra
+	return x.Meet(a, b)
+}
+
+// kinds is a set of JSON kinds.
+type kinds uint8
+
+const (
+	kNull kinds = 1 << iota
+	kBool
+	kNumber
+	kString
+	kArray
+	kObject
+	kAll = kNull | kBool | kNumber | kString | kArray | kObject
+)
+
+// kinds returns the kinds of the values that t can hold, and perhaps others.
+func (x *Algebra) kinds(t Type) kinds { return x.kindsAt(t, 0) }
+
+func (x *Algebra) kindsAt(t Type, depth int) kinds {
+	switch t := t.(type) {
 	case Never:
-		return a
+		return 0
+	case Null:
+		return kNull
+	case Bool:
+		return kBool
+	case Number:
+		return kNumber
+	case String:
+		return kString
+	case Literal:
+		return [...]kinds{LiteralString: kString, LiteralNumber: kNumber, LiteralBool: kBool}[t.Kind]
+	case Array, Tuple:
+		return kArray
+	case Map, Object:
+		return kObject
+	}
+	if depth > 8 {
+		return kAll
+	}
+	switch t := t.(type) {
 	case Union:
-		return meetUnion(a, b)
-	case Ref, Intersection:
-		if _, ok := b.(Unknown); ok {
-			return a
+		out := kinds(0)
+		for _, m := range t.Members {
+			if out |= x.kindsAt(m, depth+1); out == kAll {
+				break
+			}
 		}
-		return intersect(a, b)
+		return out
+	case Intersection:
+		out := kAll
+		for _, m := range t.Members {
+			out &= x.kindsAt(m, depth+1)
+		}
+		return out
+	case Ref:
+		if r, ok := x.resolve(t); ok {
+			return x.kindsAt(r, depth+1)
+		}
 	}
-	switch b.(type) {
-	case Unknown, Never, Union, Ref, Intersection:
-		return meetSwapped(a, b)
-	}
-	return meetKinds(a, b)
+	return kAll
 }
 
-func meetSwapped(a, b Type) Type {
-	switch b := b.(type) {
-	case Unknown:
-		return a
-	case Union:
-		return meetUnion(b, a)
-	case Ref, Intersection:
-		return intersect(a, b)
+func (x *Algebra) resolve(r Ref) (Type, bool) {
+	if x.Resolve == nil {
+		return nil, false
 	}
-	return Never{}
+	return x.Resolve(r)
 }
 
-// meetUnion multiplies u out, except where that would repeat the fields of an object in every member.
-func meetUnion(u Union, t Type) Type {
-	if o, ok := t.(Object); ok && len(o.Fields) > 0 && countObjects(u) > 1 {
-		return intersect(o, u)
-	}
-	factor := 1
-	if v, ok := t.(Union); ok {
-		factor = len(v.Members)
-		if countObjects(u) > 1 && countObjects(v) > 1 {
-			return intersect(u, v)
+// Restrict drops the members of unions that hold no value of the kinds of like. The result holds every value that t
+// and like both hold.
+func (x *Algebra) Restrict(t, like Type) Type {
+	mask := x.kinds(like)
+	var out []Type
+	for _, m := range expanded(t) {
+		if x.kinds(m)&mask != 0 {
+			out = append(out, m)
 		}
 	}
-	if len(u.Members)*factor > maxDistribute {
-		return u // wider
-	}
-	out := make([]Type, 0, len(u.Members))
-	for _, m := range u.Members {
-		out = append(out, Meet(m, t))
+	if _, unknown := t.(Unknown); unknown && mask == kAll {
+		return t
 	}
 	return NewUnion(out...)
 }
 
-func countObjects(u Union) int {
-	n := 0
-	for _, m := range u.Members {
-		switch m.(type) {
-		case Object, Ref, Intersection:
-			n++
-		}
+// members returns t's members where it is a union, and t alone otherwise.
+func members(t Type) []Type {
+	if u, ok := t.(Union); ok {
+		return u.Members
 	}
-	return n
+	return []Type{t}
 }
 
-// intersect keeps types side by side. What would multiply out to more than maxDistribute members is left out, which is
-// wider: a compiler would refuse the product.
-func intersect(types ...Type) Type {
-	var members []Type
-	product := 1
-	seen := map[string]bool{}
-	add := func(t Type) {
-		factor := 1
-		if u, ok := t.(Union); ok {
-			factor = len(u.Members)
-		}
-		if key := Key(t); product*factor <= maxDistribute && !seen[key] {
-			seen[key] = true
-			product *= factor
-			members = append(members, t)
-		}
+// expanded is like members, and makes a union of Unknown.
+func expanded(t Type) []Type {
+	if _, ok := t.(Unknown); ok {
+		return everyKind
 	}
-	for _, t := range types {
-		if i, ok := t.(Intersection); ok {
-			for _, m := range i.Members {
-				add(m)
-			}
-		} else {
-			add(t)
-		}
-	}
-	switch len(members) {
-	case 0:
-		return Unknown{}
-	case 1:
-		return members[0]
-	}
-	return Intersection{Members: members}
+	return members(t)
 }
 
-// meetKinds meets two types that are each of one JSON kind.
-func meetKinds(a, b Type) Type {
-	switch x := a.(type) {
-	case Literal:
-		return meetLiteral(x, b)
-	case Number:
-		switch y := b.(type) {
-		case Number:
-			return Number{Integer: x.Integer || y.Integer}
-		case Literal:
-			return meetLiteral(y, a)
-		}
-	case String, Bool:
-		if y, ok := b.(Literal); ok {
-			return meetLiteral(y, a)
-		}
-	case Array:
-		switch y := b.(type) {
-		case Array:
-			return Array{Elem: Meet(x.Elem, y.Elem)}
-		case Tuple:
-			return y
-		}
-	case Tuple:
-		switch b.(type) {
-		case Array, Tuple:
-			return x
-		}
-	case Map:
-		switch y := b.(type) {
-		case Map:
-			return Map{Value: Meet(x.Value, y.Value)}
-		case Object:
-			return meetMap(y, x)
-		}
-	case Object:
-		switch y := b.(type) {
-		case Map:
-			return meetMap(x, y)
-		case Object:
-			return meetObjects(x, y)
-		}
+func (x *Algebra) limit() int {
+	if x.Steps == 0 {
+		return defaultSteps
 	}
-	return Never{}
+	return x.Steps
 }
 
-func meetLiteral(l Literal, t Type) Type {
-	ok := false
-	switch t := t.(type) {
-	case String:
-		ok = l.Kind == LiteralString
-	case Bool:
-		ok = l.Kind == LiteralBool
-	case Number:
-		ok = l.Kind == LiteralNumber
-	case Literal:
-		// Numbers may be equal and written differently: 1 and 1.0.
-		ok = l == t || (l.Kind == LiteralNumber && t.Kind == LiteralNumber)
+// begin takes one step of work and one level of depth. It reports false where there is none left.
+func (x *Algebra) begin() bool {
+	if x.Exhausted() || x.depth >= maxDepth {
+		x.Widened++
+		return false
 	}
-	if ok {
-		return l
-	}
-	return Never{}
+	x.spent++
+	x.depth++
+	return true
 }
 
-// meetMap gives an object that must be a map as well: where the map says something about values, it says it about
-// the object's undeclared properties. What it says about declared ones is left out, which is wider.
-func meetMap(o Object, m Map) Type {
-	if _, any := m.Value.(Unknown); !any && o.Extra == nil {
-		o.Extra = m.Value
-	}
-	return o
-}
+func (x *Algebra) end() { x.depth-- }
 
-func meetObjects(a, b Object) Type {
-	out := Object{Fields: slices.Clone(a.Fields), Extra: a.Extra}
-	for _, f := range b.Fields {
-		i := slices.IndexFunc(out.Fields, func(g Field) bool { return g.Name == f.Name })
-		if i < 0 {
-			out.Fields = append(out.Fields, f)
-			continue
-		}
-		g := &out.Fields[i]
-		g.Type = Meet(g.Type, f.Type)
-		if _, never := g.Type.(Never); never && (g.Required || f.Required) {
-			return Never{}
-		}
-		g.Required = g.Required || f.Required
-		if g.Doc.Description == "" {
-			g.Doc = f.Doc
-		}
-	}
-	switch {
-	case out.Extra == nil:
-		out.Extra = b.Extra
-	case b.Extra != nil:
-		out.Extra = Meet(out.Extra, b.Extra)
-	}
-	if _, closed := out.Extra.(Never); closed && len(out.Fields) > len(a.Fields) && len(out.Fields) > len(b.Fields) {
-		out.Extra = nil // each side forbade the other's fields; nobody means that
-	}
-	return out
-}
-
-// Key returns a text that is the same for types that are the same, documentation apart.
-func Key(t Type) string {
-	var b strings.Builder
-	writeKey(&b, t)
-	return b.String()
-}
-
-func writeKey(b *strings.Builder, t Type) {
-	switch t := t.(type) {
-	case Literal:
-		fmt.Fprintf(b, "=%d%q%t", t.Kind, t.Text, t.Bool)
-	case Array:
-		b.WriteByte('[')
-		writeKey(b, t.Elem)
-		b.WriteByte(']')
-	case Tuple:
-		fmt.Fprintf(b, "(%d;", t.Required)
-		writeKeys(b, t.Items)
-		writeKey(b, t.Rest)
-		b.WriteByte(')')
-	case Map:
-		b.WriteString("{*")
-		writeKey(b, t.Value)
-		b.WriteByte('}')
-	case Object:
-		b.WriteByte('{')
-		for _, f := range t.Fields {
-			fmt.Fprintf(b, "%q%t", f.Name, f.Required)
-			writeKey(b, f.Type)
-			b.WriteByte(',')
-		}
-		if t.Extra != nil {
-			b.WriteByte('+')
-			writeKey(b, t.Extra)
-		}
-		b.WriteByte('}')
-	case Union:
-		b.WriteString("|(")
-		writeKeys(b, t.Members)
-		b.WriteByte(')')
-	case Intersection:
-		b.WriteString("&(")
-		writeKeys(b, t.Members)
-		b.WriteByte(')')
-	case Ref:
-		fmt.Fprintf(b, "@%q", t.Name)
-	default:
-		fmt.Fprintf(b, "%T%v", t, t)
-	}
-}
-
-func writeKeys(b *strings.Builder, types []Type) {
-	for _, t := range types {
-		writeKey(b, t)
-		b.WriteByte(',')
-	}
-}
+// Exhausted reports whether all steps are used, so that results are wide.
+func (x *Algebra) Exhausted() bool { return x.spent >= x.limit() }

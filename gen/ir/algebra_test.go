@@ -12,6 +12,54 @@ var (
 	objB = Object{Fields: []Field{{Name: "b", Type: num, Required: true}}}
 )
 
+var wide4 = Object{Fields: []Field{{Name: "a", Type: str}, {Name: "b", Type: str}, {Name: "c", Type: str}, {Name: "d", Type: str}, {Name: "e", Type: str}}}
+
+func needs(name string) Object {
+	return Object{Fields: []Field{{Name: name, Type: Unknown{}, Required: true}}}
+}
+
+func TestSubtract(t *testing.T) {
+	absent := func(name string) Object { return Object{Fields: []Field{{Name: name, Type: Never{}}}} }
+	tests := []struct {
+		name string
+		a, b Type
+		want Type
+		wide bool
+	}{
+		{"a kind", Union{Members: []Type{str, num}}, str, num, false},
+		{"all", str, Unknown{}, Never{}, false},
+		{"literals", Union{Members: []Type{a, b}}, a, b, false},
+		{"an equal number", one, Literal{Kind: LiteralNumber, Text: "1.0"}, Never{}, false},
+		{"a literal of many", str, a, str, true},
+		{"integers of numbers", num, in, num, true},
+		{"true", Bool{}, Literal{Kind: LiteralBool, Bool: true}, Literal{Kind: LiteralBool}, false},
+		{"a required property", Map{Value: Unknown{}}, needs("a"), absent("a"), false},
+		{"what it has", needs("a"), needs("a"), Never{}, false},
+		{"a constant property", Object{Fields: []Field{{Name: "k", Type: Union{Members: []Type{a, b}}, Required: true}}}, Object{Fields: []Field{{Name: "k", Type: a}}},
+			Object{Fields: []Field{{Name: "k", Type: b, Required: true}}}, false},
+		{"lists that are not empty", Array{Elem: str}, Tuple{Items: []Type{Unknown{}}, Required: 1, Rest: Unknown{}}, Array{Elem: Never{}}, false},
+	}
+	for _, tt := range tests {
+		var x Algebra
+		if got := x.Subtract(tt.a, tt.b); Key(got) != Key(tt.want) || (x.Widened > 0) != tt.wide {
+			t.Errorf("%s: got %s (widened %d), want %s", tt.name, Key(got), x.Widened, Key(tt.want))
+		}
+	}
+}
+
+func TestSameAgreesWithKey(t *testing.T) {
+	types := []Type{Unknown{}, Never{}, Null{}, Bool{}, str, num, in, a, b, one, Array{Elem: str}, Array{Elem: num}, Tuple{Items: []Type{str}, Rest: Never{}},
+		Tuple{Items: []Type{str}, Required: 1, Rest: Never{}}, Map{Value: str}, objA, objB, Object{}, Object{Extra: Never{}}, wide4, Ref{}, Ref{Name: "x"},
+		Union{Members: []Type{str, num}}, Union{Members: []Type{num, str}}, Intersection{Members: []Type{objA, objB}}}
+	for _, x := range types {
+		for _, y := range types {
+			if Same(x, y) != (Key(x) == Key(y)) {
+				t.Errorf("Same(%s, %s) = %t", Key(x), Key(y), Same(x, y))
+			}
+		}
+	}
+}
+
 func TestNewUnion(t *testing.T) {
 	tests := []struct {
 		name string
@@ -53,7 +101,17 @@ func TestMeet(t *testing.T) {
 		{"arrays", Array{Elem: str}, Array{Elem: Union{Members: []Type{a, one}}}, Array{Elem: a}},
 		{"object and any map", objA, Map{Value: Unknown{}}, objA},
 		{"object and map", objA, Map{Value: str}, Object{Fields: objA.Fields, Extra: str}},
-		{"object and union of objects", objA, Union{Members: []Type{objA, objB}}, Intersection{Members: []Type{objA, Union{Members: []Type{objA, objB}}}}},
+		{"object and union of small objects", objA, Union{Members: []Type{objA, objB}}, Union{Members: []Type{objA, both}}},
+		{"object and union that needs its fields", wide4, Union{Members: []Type{needs("a"), needs("b")}}, Intersection{Members: []Type{wide4, Union{Members: []Type{needs("a"), needs("b")}}}}},
+		{"object and union, one of which it excludes", Object{Fields: []Field{{Name: "k", Type: a, Required: true}}}, Union{Members: []Type{
+			Object{Fields: []Field{{Name: "k", Type: a}, {Name: "x", Type: str}}}, Object{Fields: []Field{{Name: "k", Type: b}, {Name: "y", Type: str}}}}},
+			Object{Fields: []Field{{Name: "k", Type: a, Required: true}, {Name: "x", Type: str}}}},
+		{"closed objects", Object{Fields: []Field{{Name: "a", Type: str}}, Extra: Never{}}, Object{Fields: []Field{{Name: "b", Type: str}}, Extra: Never{}}, Object{Extra: Never{}}},
+		{"closed object and a needed field", Object{Fields: []Field{{Name: "a", Type: str}}, Extra: Never{}}, needs("z"), Never{}},
+		{"numbers written differently", one, Literal{Kind: LiteralNumber, Text: "1.0"}, one},
+		{"integer and fraction", in, Literal{Kind: LiteralNumber, Text: "1.5"}, Never{}},
+		{"tuple and list", Tuple{Items: []Type{str, num}, Rest: Never{}}, Array{Elem: str}, Tuple{Items: []Type{str}, Rest: Never{}}},
+		{"tuple that must have what it cannot", Tuple{Items: []Type{str, num}, Required: 2, Rest: Never{}}, Array{Elem: str}, Never{}},
 		{"reference", Ref{Name: "x"}, objA, Intersection{Members: []Type{Ref{Name: "x"}, objA}}},
 		{"reference and unknown", Unknown{}, Ref{Name: "x"}, Ref{Name: "x"}},
 	}

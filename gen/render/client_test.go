@@ -41,6 +41,8 @@ get_document(document_id="x", fields=["a"], revision=3)
 create_sheet(title="t", share_with=[{"email": "a"}], from_="y")
 query({"text": "z"})
 query(input={"text": "z"})
+query(...)
+create_sheet(title="t", kind=None, share_with=..., **{"a-b": None, "under_score": 1})
 list_documents()
 call_mcp_tool("a__b", {"x": None})
 call_mcp_tool("a__b")
@@ -51,6 +53,8 @@ assert json.dumps(sent) == json.dumps([
     ["google_drive__create_sheet", {"title": "t", "share-with": [{"email": "a"}], "from": "y"}],
     ["google_drive__query", {"text": "z"}],
     ["google_drive__query", {"text": "z"}],
+    ["google_drive__query", {}],
+    ["google_drive__create_sheet", {"title": "t", "a-b": None, "under_score": 1}],
     ["google_drive__list_documents", {}],
     ["a__b", {"x": None}],
     ["a__b", {}],
@@ -60,7 +64,15 @@ err = fails(lambda: get_document(document="x"))
 assert type(err) is TypeError and "document" in str(err), err
 err = fails(lambda: get_document())
 assert type(err) is TypeError and "document_id" in str(err), err
-assert len(sent) == 9
+assert len(sent) == 11
+err = fails(lambda: create_sheet("t"))
+assert type(err) is TypeError and "positional" in str(err), err
+import warnings
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    create_sheet(title="t", cell=[[1]], colour="red")
+assert [str(w.message) for w in said] == ["create_sheet() has no argument 'cell'; did you mean 'cells'?"], said
+assert said[0].filename == "<string>" and sent[-1][1] == {"title": "t", "cell": [[1]], "colour": "red"}, (said, sent[-1])
 
 def raising(fields):
     def call(tool, args):

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,8 +16,8 @@ func fieldText(name string, d ir.Doc, t ir.Type, lang language) string {
 		text = body(d.Title)
 	}
 	limits := slices.DeleteFunc(slices.Clone(d.Limits), func(l string) bool { return repeats(text, l) })
-	if lang == typeScript && isInteger(t) && !bounded(limits) {
-		limits = append([]string{"integer"}, limits...)
+	if lang == typeScript && text == "" && len(limits) == 0 && isInteger(t) {
+		limits = []string{"integer"} // other texts tell that a number is one that counts or names something
 	}
 	if d.Deprecated {
 		limits = append([]string{"deprecated"}, limits...)
@@ -31,18 +32,25 @@ func fieldText(name string, d ir.Doc, t ir.Type, lang language) string {
 	}
 }
 
-// repeats reports whether text has said what limit says: a default that its description mentions.
+// repeats reports whether text has said what limit says: a default that its description mentions, bounds whose numbers
+// are all in it.
 func repeats(text, limit string) bool {
-	value, ok := strings.CutPrefix(limit, "default ")
-	if !ok {
+	lower := strings.ToLower(text)
+	if value, ok := strings.CutPrefix(limit, "default "); ok {
+		return strings.Contains(lower, "default") && strings.Contains(lower, strings.ToLower(strings.Trim(value, `"`)))
+	}
+	if !boundWords.MatchString(lower) || !boundLimit.MatchString(limit) {
 		return false
 	}
-	lower := strings.ToLower(text)
-	return strings.Contains(lower, "default") && strings.Contains(lower, strings.ToLower(strings.Trim(value, `"`)))
+	said := boundNumbers.FindAllString(text, -1)
+	return !slices.ContainsFunc(boundNumbers.FindAllString(limit, -1), func(n string) bool { return !slices.Contains(said, n) })
 }
 
-// bounded reports whether limits begin with an interval, whose ends show what kind of number is meant.
-func bounded(limits []string) bool { return len(limits) > 0 && strings.Contains(limits[0], "..") }
+var (
+	boundWords   = regexp.MustCompile(`\b(min|max|minimum|maximum|least|most|between|from|up to|range|greater|less|positive|than)\b|[<>≤≥]|\d ?(-|–|to|\.\.) ?\d`)
+	boundLimit   = regexp.MustCompile(`^(at least |at most |[<>]=? |-?[\d.]+\.\.)`)
+	boundNumbers = regexp.MustCompile(`-?\d+`)
+)
 
 func isInteger(t ir.Type) bool {
 	switch t := t.(type) {
@@ -63,13 +71,23 @@ func sameWords(a, b string) bool {
 // body is one text as it stands in documentation, without the indentation it had where it was written.
 func body(text string) string { return strings.Join(tidy(cut(text, maxDoc)), "\n") }
 
+// toolDoc bounds what a wrapper repeats of its tool's description, in characters. A description is much of what a
+// definition costs a model; the whole text is in the catalog beside the tree. Python's wrappers have more room: the rest
+// of them is shorter.
+func toolDoc(lang language) int {
+	if lang == python {
+		return 300
+	}
+	return 120
+}
+
 // toolText is what is said of a tool: description, else title; hints, and its own name where the function's hides it.
-func toolText(t Tool, function string) string {
+func toolText(lang language, t Tool, function string) string {
 	var parts []string
 	if description := body(t.Description); description != "" {
-		parts = append(parts, description)
+		parts = append(parts, beginning(description, toolDoc(lang)))
 	} else if !sameWords(t.Title, t.Name) {
-		parts = append(parts, body(t.Title))
+		parts = append(parts, beginning(body(t.Title), toolDoc(lang)))
 	}
 	if !sameWords(t.Name, function) {
 		parts = append(parts, "Tool name: "+quote(typeScript, cut(t.Name, 200)))
@@ -79,6 +97,24 @@ func toolText(t Tool, function string) string {
 		text = strings.TrimSpace(text + " (" + hints + ")")
 	}
 	return text
+}
+
+// beginning returns text where it has up to limit characters, and else as many of its sentences as fit, or words where
+// the first sentence does not, with a mark.
+func beginning(text string, limit int) string {
+	runes := []rune(text)
+	if len(runes) <= limit {
+		return text
+	}
+	head := string(runes[:limit])
+	end := max(strings.LastIndex(head, ". ")+1, strings.LastIndex(head, ".\n")+1, strings.LastIndex(head, "\n"))
+	if end < len(head)*2/5 {
+		end = max(strings.LastIndex(head, " "), 0)
+	}
+	if end == 0 {
+		end = len(head)
+	}
+	return strings.TrimRight(head[:end], " \n") + " …"
 }
 
 func hintText(h Hints) string {

@@ -17,47 +17,70 @@ func inputOf(s ir.Schema) ir.Schema {
 
 // acceptsEmpty reports whether {} is a value of t.
 func acceptsEmpty(s *ir.Schema, t ir.Type) bool {
-	switch t := s.Resolve(t).(type) {
-	case ir.Unknown, ir.Map:
-		return true
-	case ir.Object:
-		return !slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return f.Required })
-	case ir.Union:
-		return slices.ContainsFunc(t.Members, func(m ir.Type) bool { return acceptsEmpty(s, m) })
-	case ir.Intersection:
-		return !slices.ContainsFunc(t.Members, func(m ir.Type) bool { return !acceptsEmpty(s, m) })
+	known := map[string]bool{} // definitions; true while one is being looked at, which is the wider answer
+	var accepts func(t ir.Type) bool
+	accepts = func(t ir.Type) bool {
+		switch t := t.(type) {
+		case ir.Unknown, ir.Map:
+			return true
+		case ir.Object:
+			return !slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return f.Required })
+		case ir.Union:
+			return slices.ContainsFunc(t.Members, accepts)
+		case ir.Intersection:
+			return !slices.ContainsFunc(t.Members, func(m ir.Type) bool { return !accepts(m) })
+		case ir.Ref:
+			if answer, ok := known[t.Name]; ok {
+				return answer
+			}
+			known[t.Name] = true
+			known[t.Name] = accepts(s.Resolve(t))
+			return known[t.Name]
+		}
+		return false
 	}
-	return false
+	return accepts(t)
 }
 
-// maxBranches bounds what an intersection is multiplied out to.
-const maxBranches = 8
+const (
+	// maxBranches bounds what an intersection is multiplied out to.
+	maxBranches = 8
+	// maxFlattened bounds how many types one intersection is put together from; references can multiply them.
+	maxFlattened = 1000
+)
 
 // flatten turns an intersection into a type without one, for languages that have none. Where that is too much it
 // returns the member that says most: each member alone is a wider type.
 func flatten(s *ir.Schema, t ir.Type) ir.Type {
+	left := maxFlattened
+	return flattened(s, t, &left)
+}
+
+func flattened(s *ir.Schema, t ir.Type, left *int) ir.Type {
 	in, ok := t.(ir.Intersection)
 	if !ok {
 		return t
 	}
 	var object ir.Type = ir.Unknown{}
-	var rest []ir.Type
+	var unions []ir.Union
 	for _, m := range in.Members {
-		switch m := flatten(s, s.Resolve(m)).(type) {
+		if *left--; *left < 0 {
+			break // wider
+		}
+		switch m := flattened(s, s.Resolve(m), left).(type) {
 		case ir.Union:
-			rest = append(rest, m)
+			unions = append(unions, m)
 		default:
 			object = ir.Meet(object, m)
 		}
 	}
-	for _, r := range rest {
-		u := r.(ir.Union)
+	for _, u := range unions {
 		if len(u.Members) > maxBranches {
 			continue
 		}
 		branches := make([]ir.Type, len(u.Members))
 		for i, m := range u.Members {
-			branches[i] = ir.Meet(object, flatten(s, s.Resolve(m)))
+			branches[i] = ir.Meet(object, flattened(s, s.Resolve(m), left))
 		}
 		merged := ir.NewUnion(branches...)
 		if _, never := merged.(ir.Never); never {
@@ -68,8 +91,8 @@ func flatten(s *ir.Schema, t ir.Type) ir.Type {
 		}
 		object = merged
 	}
-	if _, still := object.(ir.Intersection); still {
-		return widest(object.(ir.Intersection))
+	if in, still := object.(ir.Intersection); still {
+		return widest(in)
 	}
 	return object
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
-	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/tree"
 	"github.com/mcpgen/mcpgen/templates"
 )
@@ -66,27 +65,22 @@ func (target pyTarget) server(t tree.Tree, s Server) (map[string]Names, error) {
 }
 
 func (pyTarget) tool(tool Tool, function string) pyTool {
-	types := newAllocator(pyGlobals...)
+	types := newAllocator(append(slices.Clone(pyGlobals), pyBuiltins...)...)
 	types.taken[function] = true
 	base := ident.Pascal(function)
 	input := inputOf(tool.Input)
 	in := newPyPrinter(&input, base+"Input", base+"Input", types, true)
 	out := pyTool{
-		Doc:      pyDocstring("    ", joinLines(toolText(tool, function), inputText(input.Doc))),
+		Doc:      pyDocstring("    ", joinLines(toolText(python, tool, function), inputText(input.Doc))),
 		Function: function, Module: function, Result: "object", ID: quote(python, tool.ID),
 		Summary: summary(python, shortText(tool), maxSummary),
 	}
-	imports := "from ..client import tool"
-	if fields, ok := plainFields(&input); ok {
-		var unset bool
-		out.Parameters, out.Wire, unset = pyParameters(in, fields)
-		if unset {
-			imports = "from ..client import UNSET, tool"
-		}
+	if object, ok := plainObject(&input); ok {
+		out.Parameters, out.Wire = pyParameters(in, object)
 	} else {
 		out.Parameters = "input: " + in.rootExpr()
 		if acceptsEmpty(&input, input.Root) {
-			out.Parameters += " | None = None"
+			out.Parameters += " = ..."
 		}
 	}
 	var result *pyPrinter
@@ -97,167 +91,33 @@ func (pyTarget) tool(tool Tool, function string) pyTool {
 	}
 	in.finishRoot()
 	out.Types = in.declarations
-	out.Imports = pyImports(in, result)
 	if result != nil {
+		if out.Result != "object" {
+			// mypy takes the body of a stub for a function that returns None.
+			out.Imports = append(out.Imports, "# mypy: disable-error-code=empty-body")
+		}
+		if text := joinLines(learnedText(tool.Learned), inputText(tool.Output.Doc)); text != "" {
+			out.Types = append(out.Types, "# "+strings.Join(comment(python, text), "\n# "))
+		}
 		out.Types = append(out.Types, result.declarations...)
 	}
-	out.Imports = append(out.Imports, imports)
+	if in.forward || (result != nil && result.forward) {
+		out.Imports = append(out.Imports, "from __future__ import annotations")
+	}
+	out.Imports = append(out.Imports, "from ..client import *")
 	return out
-}
-
-// plainFields returns the properties of an input that can be keyword arguments: one object, all of whose properties
-// are declared.
-func plainFields(s *ir.Schema) ([]ir.Field, bool) {
-	object, ok := flatten(s, s.Resolve(s.Root)).(ir.Object)
-	if !ok {
-		return nil, false
-	}
-	if _, closed := object.Extra.(ir.Never); object.Extra != nil && !closed {
-		return nil, false
-	}
-	return object.Fields, true
-}
-
-// pyParameters prints keyword-only parameters, and the mapping of those that are named otherwise on the wire.
-func pyParameters(p *pyPrinter, fields []ir.Field) (parameters, wire string, unset bool) {
-	if len(fields) == 0 {
-		return "", "", false
-	}
-	names := pyParameterNames(fields)
-	var lines []string
-	documented := false
-	for i, f := range fields {
-		typ := p.expr(f.Type, ident.Pascal(f.Name))
-		text := names[i] + ": " + p.place(typ)
-		switch {
-		case f.Required:
-		case p.schema.Nullable(f.Type) || typ == "object":
-			text += " = UNSET" // None is a value of its own here
-			unset = true
-		default:
-			text += " | None = None"
-		}
-		line, doc := pyCommented("    ", text+",", fieldText(f.Name, f.Doc, f.Type, python))
-		documented = documented || doc
-		lines = append(lines, line)
-	}
-	wire = pyWire(fields, names)
-	if documented || len(strings.Join(lines, "")) > 100 {
-		return "\n    *,\n" + strings.Join(lines, "\n") + "\n", wire, unset
-	}
-	for i, line := range lines {
-		lines[i] = strings.TrimSuffix(strings.TrimSpace(line), ",")
-	}
-	return "*, " + strings.Join(lines, ", "), wire, unset
-}
-
-// pyWire prints what tells the client how parameters are named on the wire.
-func pyWire(fields []ir.Field, names []string) string {
-	dashed, same := true, true
-	wire := ""
-	for i, f := range fields {
-		dashed = dashed && strings.ReplaceAll(names[i], "_", "-") == f.Name
-		same = same && names[i] == f.Name
-		if names[i] != f.Name {
-			wire += ", " + names[i] + "=" + quote(python, f.Name)
-		}
-	}
-	if dashed && !same {
-		return `, "-"`
-	}
-	return wire
-}
-
-// pyParameterNames maps property names to parameter names. One that is an identifier stays as it is.
-func pyParameterNames(fields []ir.Field) []string {
-	wire := make([]string, len(fields))
-	exact := map[string]bool{}
-	for i, f := range fields {
-		wire[i] = f.Name
-		exact[f.Name] = pyPlainName(f.Name)
-	}
-	// Mapped names must not meet one that stays; names that differ by case alone are different parameters.
-	mapped := ident.Unique(wire, ident.Snake, func(s string) bool { return exact[s] || pyReservedParameter(s) })
-	for i, name := range wire {
-		if exact[name] {
-			mapped[i] = name
-		}
-	}
-	used := newAllocator()
-	for i, name := range mapped {
-		if !exact[wire[i]] {
-			continue
-		}
-		used.taken[name] = true
-	}
-	for i, name := range mapped {
-		if !exact[wire[i]] {
-			mapped[i] = used.name(name)
-		}
-	}
-	return mapped
-}
-
-// pyPlainName reports whether a property can be a parameter, or a field of a class, of that name.
-func pyPlainName(name string) bool {
-	for i, c := range []byte(name) {
-		letter := c == '_' || (c|0x20 >= 'a' && c|0x20 <= 'z')
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return name != "" && name != "_" && !strings.HasPrefix(name, "__") && !pyReservedParameter(name)
-}
-
-func pyReservedParameter(name string) bool {
-	return ident.PythonKeyword(name)
 }
 
 // pyReserved reports whether a tool's function and module cannot have that name.
 func pyReserved(name string) bool {
-	return ident.PythonKeyword(name) || ident.ReservedFile(name) || slices.Contains(pyGlobals, name) || name == "client"
+	return ident.PythonKeyword(name) || ident.ReservedFile(name) || slices.Contains(pyGlobals, name) || slices.Contains(pyBuiltins, name) || name == "client"
 }
 
-// pyGlobals are names that printed types and wrappers rely on.
+// pyGlobals are names that printed types and wrappers rely on, beside pyBuiltins.
 var pyGlobals = []string{
-	"bool", "dict", "float", "int", "list", "object", "str", "tuple", "type", "None", "True", "False",
-	"Literal", "Mapping", "NotRequired", "Sequence", "TypeAlias", "TypedDict", "annotations", "tool", "UNSET",
+	"annotations", "tool", "UNSET", "Any", "Extra", "Literal", "Mapping", "NoValue", "NotRequired", "OneOf", "Open",
+	"Sequence", "TypeAlias", "TypedDict",
 }
 
-func joinLines(texts ...string) string {
-	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n")
-}
-
-// pyDocstring returns a docstring with a line end, or nothing for no text.
-func pyDocstring(indent, text string) string {
-	lines := docstring(comment(python, text))
-	if len(lines) == 0 {
-		return ""
-	}
-	for i, line := range lines {
-		if line != "" {
-			lines[i] = indent + line
-		}
-	}
-	body := strings.TrimPrefix(strings.Join(lines, "\n"), indent)
-	if len(lines) == 1 {
-		return indent + `"""` + body + `"""` + "\n"
-	}
-	return indent + `"""` + body + "\n" + indent + `"""` + "\n"
-}
-
-// pyCommented puts text beside code where it is one line, and above it where it is more.
-func pyCommented(indent, code, text string) (string, bool) {
-	lines := comment(python, text)
-	switch len(lines) {
-	case 0:
-		return indent + code, false
-	case 1:
-		return indent + code + "  # " + lines[0], true
-	}
-	var b strings.Builder
-	for _, line := range lines {
-		b.WriteString(strings.TrimRight(indent+"# "+line, " ") + "\n")
-	}
-	return b.String() + indent + code, true
-}
+// pyBuiltins are names of the language that printed types rely on.
+var pyBuiltins = []string{"bool", "dict", "float", "int", "list", "object", "str", "None", "True", "False"}

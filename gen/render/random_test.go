@@ -62,6 +62,7 @@ func TestTypesOfRandomSchemas(t *testing.T) {
 	dir := write(t, result.Tree)
 	run(t, filepath.Dir(dir), checker(t, "tsc"), "-p", "servers", "--exactOptionalPropertyTypes")
 	run(t, dir, checker(t, "pyright"), "-p", ".", "--warnings")
+	checkMypy(t, dir)
 }
 
 type generator struct{ *rand.Rand }

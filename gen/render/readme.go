@@ -57,20 +57,31 @@ func readme(servers []Server, targets []Target, names map[string]map[string]Name
 // example shows a call of the server's tool that needs least.
 func (d *readmeData) example(s Server, names map[string]map[string]Names) {
 	d.Dir = s.Dir
-	best := slices.MinFunc(s.Tools, func(a, b Tool) int { return len(required(a)) - len(required(b)) })
+	best := slices.MinFunc(s.Tools, func(a, b Tool) int { return needs(a) - needs(b) })
 	d.TSFunction = names["typescript"][best.ID].Function
 	d.PyFunction = names["python"][best.ID].Function
-	if len(required(best)) == 0 {
+	if needs(best) == 0 {
 		d.TSArgument, d.PyArgument = "", ""
 	}
 }
 
-func required(t Tool) []ir.Field {
-	object, ok := t.Input.Root.(ir.Object)
-	if !ok {
-		return nil
+// needs counts what has to be given to a tool: properties, or one for what is not a plain object.
+func needs(t Tool) int {
+	input := inputOf(t.Input)
+	if acceptsEmpty(&input, input.Root) {
+		return 0
 	}
-	return slices.DeleteFunc(slices.Clone(object.Fields), func(f ir.Field) bool { return !f.Required })
+	object, ok := input.Resolve(input.Root).(ir.Object)
+	if !ok {
+		return 1
+	}
+	n := 0
+	for _, f := range object.Fields {
+		if f.Required {
+			n++
+		}
+	}
+	return n
 }
 
 // markdown takes the meaning from what a title may hold: links, code, HTML.

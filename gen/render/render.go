@@ -8,6 +8,7 @@ package render
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
@@ -31,6 +32,8 @@ type Tool struct {
 	Hints              Hints
 	Input              ir.Schema
 	Output             *ir.Schema // nil: the server gave none
+	// Learned is how many replies Output was inferred from; 0 where the server declared it.
+	Learned int
 }
 
 // Hints mirror the catalog's; nil means "not said".
@@ -56,6 +59,9 @@ type Result struct {
 type Target interface {
 	// Name is the word for it in configurations and results: "typescript".
 	Name() string
+	// Types returns a module of its own that exports the type of s under exactly that name, and the definitions it
+	// refers to under others. Every value of s, written as a literal, fits the type.
+	Types(name string, s ir.Schema) ([]byte, error)
 	// root adds the files at the root of the tree that belong to this language alone.
 	root(t tree.Tree)
 	// server adds a server's folder and returns what its tools became, by tool id.
@@ -66,22 +72,22 @@ type Target interface {
 // differ in Dir, and the tools of one server in Name.
 func Render(servers []Server, targets []Target) (*Result, error) {
 	out := &Result{Tree: tree.Tree{}, Names: map[string]map[string]Names{}}
-	for _, target := range targets {
-		names := map[string]Names{}
-		target.root(out.Tree)
-		for _, s := range servers {
-			made, err := target.server(out.Tree, s)
-			if err != nil {
-				return nil, fmt.Errorf("render %q as %s: %w", s.Key, target.Name(), err)
-			}
-			for id, n := range made {
-				if other, dup := names[id]; dup {
-					return nil, fmt.Errorf("render %q as %s: the id %q stands for %s already", s.Key, target.Name(), id, other.File)
-				}
-				names[id] = n
+	parts := make([]part, len(targets))
+	var languages sync.WaitGroup
+	for i, target := range targets {
+		languages.Go(func() { parts[i] = renderPart(servers, target) })
+	}
+	languages.Wait()
+	for i, target := range targets {
+		if parts[i].err != nil {
+			return nil, parts[i].err
+		}
+		out.Names[target.Name()] = parts[i].names
+		for path, content := range parts[i].tree {
+			if err := put(out.Tree, path, content); err != nil {
+				return nil, err
 			}
 		}
-		out.Names[target.Name()] = names
 	}
 	readme, err := readme(servers, targets, out.Names)
 	if err != nil {
@@ -90,6 +96,33 @@ func Render(servers []Server, targets []Target) (*Result, error) {
 	out.Tree["README.md"] = readme
 	out.Tree[".gitattributes"] = []byte(templates.Text("tree/gitattributes"))
 	return out, nil
+}
+
+// part is what one target makes.
+type part struct {
+	tree  tree.Tree
+	names map[string]Names
+	err   error
+}
+
+func renderPart(servers []Server, target Target) part {
+	out := part{tree: tree.Tree{}, names: map[string]Names{}}
+	target.root(out.tree)
+	for _, s := range servers {
+		made, err := target.server(out.tree, s)
+		if err != nil {
+			out.err = fmt.Errorf("render %q as %s: %w", s.Key, target.Name(), err)
+			return out
+		}
+		for id, n := range made {
+			if other, dup := out.names[id]; dup {
+				out.err = fmt.Errorf("render %q as %s: the id %q stands for %s already", s.Key, target.Name(), id, other.File)
+				return out
+			}
+			out.names[id] = n
+		}
+	}
+	return out
 }
 
 // put adds a file; a path that is taken is an error.

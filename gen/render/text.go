@@ -44,9 +44,12 @@ func defuseTS(line string) string {
 	var b strings.Builder
 	for i := 0; i < len(line); i++ {
 		b.WriteByte(line[i])
+		if line[i] != '@' && line[i] != '#' {
+			continue
+		}
 		rest := strings.ToLower(line[i+1 : min(len(line), i+20)])
-		if (line[i] == '@' || line[i] == '#') && (strings.HasPrefix(rest, "ts-") || strings.HasPrefix(rest, "__") ||
-			strings.HasPrefix(strings.TrimLeft(rest, " "), "sourcemapp")) {
+		if strings.HasPrefix(rest, "ts-") || strings.HasPrefix(rest, "__") ||
+			strings.HasPrefix(strings.TrimLeft(rest, " "), "sourcemapp") {
 			b.WriteByte('\\')
 		}
 	}
@@ -116,13 +119,16 @@ func quote(lang language, s string) string {
 
 // printable reports whether r can be seen and does nothing to what stands around it.
 func printable(r rune) bool {
-	return r == ' ' || (unicode.IsPrint(r) && r != utf8.RuneError && r != '\u115f' && r != '\u1160' && r != '\u3164' && r != '\uffa0' &&
+	return r == ' ' || (unicode.IsPrint(r) && r != utf8.RuneError && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) &&
 		!unicode.Is(unicode.Variation_Selector, r))
 }
 
+// lineEnds makes line feeds of all that ends a line, and blanks of tabs. Building it costs more than using it.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n", "\t", "  ")
+
 // tidy drops what does not print, common indentation, and blank lines at the ends and in a row.
 func tidy(text string) []string {
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n", "\t", "  ").Replace(text)
+	text = lineEnds.Replace(text)
 	var lines []string
 	for _, line := range strings.Split(text, "\n") {
 		line = strings.Map(func(r rune) rune {

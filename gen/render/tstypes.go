@@ -1,44 +1,105 @@
 package render
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// tsNoFields is an object without properties; tsAnyObject is one with any.
+// tsMode is what printed types are for. They differ in objects whose schema is silent on undeclared properties.
+type tsMode int
+
 const (
-	tsNoFields  = "Record<string, never>"
-	tsAnyObject = "Record<string, unknown>"
+	// tsAccept is for what a script writes: a silent object takes more properties than it declares.
+	tsAccept tsMode = iota
+	// tsResult is for what a script reads: a silent object is what it declares.
+	tsResult
 )
 
 // tsPrinter prints the types of one schema.
 type tsPrinter struct {
 	schema *ir.Schema
-	root   string
+	mode   tsMode
+	root   string            // the name of the schema's root
 	names  map[string]string // of definitions
+	widths map[string]int    // of definitions, as width has found them
+	// apart is set for types that are read by themselves, by compilers and people: the documentation of properties is
+	// where editors show it, which costs a model more than beside them, and lists of limited length are tuples, which a
+	// script that computes a list can't give.
+	apart bool
+	// bare leaves out documentation, and puts objects on one line whatever their length.
+	bare bool
 	// refersToRoot is set once the root was referred to by name.
 	refersToRoot bool
 }
 
-func newTSPrinter(s *ir.Schema, root string, types *allocator) *tsPrinter {
-	p := &tsPrinter{schema: s, root: root, names: map[string]string{}}
+// newTSPrinter prints s under the name root. Definitions get names of their own from types; other is put behind one
+// that is taken.
+func newTSPrinter(s *ir.Schema, mode tsMode, root, other string, types *allocator) *tsPrinter {
+	p := &tsPrinter{schema: s, mode: mode, root: root, names: map[string]string{}, widths: map[string]int{}}
+	sole, _ := p.soleDef()
 	for _, def := range s.Defs {
-		p.names[def.Name] = types.name(ident.Pascal(def.Name))
+		if def.Name == sole {
+			p.names[sole] = root
+			continue
+		}
+		name := ident.Pascal(def.Name)
+		if types.taken[name] {
+			name += other
+		}
+		p.names[def.Name] = types.name(name)
 	}
 	return p
 }
 
-// definitions prints the schema's named types.
+// soleDef returns the definition that the root is a reference to, and nothing but that. It takes the root's name.
+func (p *tsPrinter) soleDef() (string, ir.Def) {
+	ref, ok := p.schema.Root.(ir.Ref)
+	if !ok || ref.Name == "" {
+		return "", ir.Def{}
+	}
+	for _, def := range p.schema.Defs {
+		if def.Name == ref.Name {
+			return def.Name, def
+		}
+	}
+	return "", ir.Def{}
+}
+
+// rootType prints what the root's name stands for.
+func (p *tsPrinter) rootType() string { return p.typ(p.named(), "") }
+
+// named is what the root's name stands for.
+func (p *tsPrinter) named() ir.Type {
+	if name, def := p.soleDef(); name != "" {
+		return def.Type
+	}
+	return p.schema.Root
+}
+
+// isObject reports whether the root's name stands for one object with properties.
+func (p *tsPrinter) isObject() bool {
+	object, ok := p.named().(ir.Object)
+	return ok && len(object.Fields) > 0
+}
+
+// definitions prints the declarations of the schema's named types.
 func (p *tsPrinter) definitions() []string {
+	sole, _ := p.soleDef()
 	var out []string
 	for _, def := range p.schema.Defs {
-		text := tsDoc("", fieldText(def.Name, def.Doc, def.Type, typeScript))
-		out = append(out, text+"export type "+p.names[def.Name]+" = "+p.typ(def.Type, "")+";")
+		if def.Name == sole {
+			continue
+		}
+		doc := tsDoc("", fieldText(def.Name, def.Doc, def.Type, typeScript))
+		out = append(out, doc+tsAlias(p.names[def.Name], p.typ(def.Type, "")))
 	}
 	return out
 }
+
+func tsAlias(name, text string) string { return "export type " + name + " = " + text + ";\n" }
 
 // typ prints t for a place with that indentation. Objects are anonymous types and not interfaces, because only those
 // can be given where a map is wanted.
@@ -61,13 +122,13 @@ func (p *tsPrinter) typ(t ir.Type, indent string) string {
 	case ir.Tuple:
 		return p.tuple(t, indent)
 	case ir.Map:
-		return p.mapping(t, indent)
+		return p.mapping(t.Value, indent)
 	case ir.Object:
 		return p.object(t, indent)
 	case ir.Union:
-		return p.joined(t.Members, " | ", indent)
+		return p.union(t.Members, indent)
 	case ir.Intersection:
-		return p.joined(t.Members, " & ", indent)
+		return p.intersection(t.Members, indent)
 	case ir.Ref:
 		return p.ref(t)
 	}
@@ -79,10 +140,12 @@ func (p *tsPrinter) ref(t ir.Ref) string {
 		p.refersToRoot = true
 		return p.root
 	}
-	if name, ok := p.names[t.Name]; ok {
-		return name
+	name, ok := p.names[t.Name]
+	if !ok {
+		return "unknown"
 	}
-	return "unknown"
+	p.refersToRoot = p.refersToRoot || name == p.root
+	return name
 }
 
 func tsLiteral(l ir.Literal) string {
@@ -107,36 +170,95 @@ func (p *tsPrinter) operand(t ir.Type, indent string) string {
 	return text
 }
 
-func (p *tsPrinter) joined(types []ir.Type, operator, indent string) string {
-	out := make([]string, len(types))
-	for i, t := range types {
-		out[i] = p.operand(t, indent)
+func (p *tsPrinter) union(members []ir.Type, indent string) string {
+	var out []string
+	for _, t := range members {
+		text := p.typ(t, indent)
+		if _, ok := t.(ir.Intersection); ok {
+			text = "(" + text + ")"
+		}
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
 	}
-	if len(types) > 2 && allLiterals(types) {
-		operator = strings.TrimSpace(operator) // long enumerations cost a model less without the blanks
+	if allLiterals(members) {
+		return strings.Join(out, "|") // long enumerations cost a model less without the blanks
 	}
-	return strings.Join(out, operator)
+	return strings.Join(out, " | ")
 }
 
 func allLiterals(types []ir.Type) bool {
-	for _, t := range types {
+	return !slices.ContainsFunc(types, func(t ir.Type) bool {
 		switch t.(type) {
 		case ir.Literal, ir.Null:
-		default:
 			return false
 		}
+		return true
+	})
+}
+
+// maxProduct bounds how many members the compiler multiplies an intersection of unions out to. It refuses 100,000.
+const maxProduct = 1000
+
+// intersection leaves out members that would multiply the whole to too much, which is wider.
+func (p *tsPrinter) intersection(members []ir.Type, indent string) string {
+	var kept []ir.Type
+	product := 1
+	for _, t := range members {
+		if n := p.width(t); product*n <= maxProduct {
+			product *= n
+			kept = append(kept, t)
+		}
 	}
-	return true
+	switch len(kept) {
+	case 0:
+		return "unknown"
+	case 1:
+		return p.typ(kept[0], indent)
+	}
+	out := make([]string, len(kept))
+	for i, t := range kept {
+		out[i] = p.operand(t, indent)
+	}
+	return strings.Join(out, " & ")
+}
+
+// width is how many members the compiler makes of t as a union, at most maxProduct+1.
+func (p *tsPrinter) width(t ir.Type) int {
+	n := 1
+	switch t := t.(type) {
+	case ir.Union:
+		n = 0
+		for _, m := range t.Members {
+			n += p.width(m)
+		}
+	case ir.Intersection:
+		for _, m := range t.Members {
+			n = min(n*p.width(m), maxProduct+1)
+		}
+	case ir.Ref:
+		known, ok := p.widths[t.Name]
+		if !ok {
+			p.widths[t.Name] = 1 // for a reference that leads back here
+			known = p.width(p.schema.Resolve(t))
+			p.widths[t.Name] = known
+		}
+		return known
+	}
+	return min(n, maxProduct+1)
 }
 
 func (p *tsPrinter) tuple(t ir.Tuple, indent string) string {
+	if elem, ok := listOf(t); ok && !p.apart {
+		return p.operand(elem, indent) + "[]"
+	}
 	var out []string
 	for i, item := range t.Items {
-		text := p.operand(item, indent)
-		if i >= t.Required {
-			text += "?"
+		if i < t.Required {
+			out = append(out, p.typ(item, indent))
+		} else {
+			out = append(out, p.operand(item, indent)+"?")
 		}
-		out = append(out, text)
 	}
 	if _, closed := t.Rest.(ir.Never); !closed {
 		out = append(out, "..."+p.operand(t.Rest, indent)+"[]")
@@ -144,115 +266,47 @@ func (p *tsPrinter) tuple(t ir.Tuple, indent string) string {
 	return "[" + strings.Join(out, ", ") + "]"
 }
 
-// mapping prints a map. Where the value refers to a definition Record would make a recursive one circular.
-func (p *tsPrinter) mapping(t ir.Map, indent string) string {
-	value := p.typ(t.Value, indent)
-	if refers(t.Value) {
-		return "{ [key: string]: " + value + " }"
+// listOf returns the type of the elements where t is a list whose length alone is limited, and may vary.
+func listOf(t ir.Tuple) (ir.Type, bool) {
+	_, closed := t.Rest.(ir.Never)
+	if len(t.Items) == 0 || (closed && t.Required == len(t.Items)) {
+		return nil, false
 	}
-	return "Record<string, " + value + ">"
+	key := ir.Key(t.Items[0])
+	other := func(t ir.Type) bool { return ir.Key(t) != key }
+	if slices.ContainsFunc(t.Items[1:], other) || (!closed && other(t.Rest)) {
+		return nil, false
+	}
+	return t.Items[0], true
+}
+
+// mapping prints a map. Where the value refers to a definition Record would make a recursive one circular, and where the
+// root is called Record it is another type.
+func (p *tsPrinter) mapping(value ir.Type, indent string) string {
+	text := p.typ(value, indent)
+	if p.root == "Record" || refers(value) {
+		return "{ [key: string]: " + text + " }"
+	}
+	return "Record<string, " + text + ">"
 }
 
 // refers reports whether t holds a reference.
 func refers(t ir.Type) bool {
-	any := func(types []ir.Type) bool {
-		for _, m := range types {
-			if refers(m) {
-				return true
-			}
-		}
-		return false
-	}
 	switch t := t.(type) {
 	case ir.Ref:
 		return true
 	case ir.Array:
 		return refers(t.Elem)
 	case ir.Tuple:
-		return any(t.Items) || refers(t.Rest)
+		return slices.ContainsFunc(t.Items, refers) || refers(t.Rest)
 	case ir.Map:
 		return refers(t.Value)
 	case ir.Object:
-		for _, f := range t.Fields {
-			if refers(f.Type) {
-				return true
-			}
-		}
+		return refers(t.Extra) || slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return refers(f.Type) })
 	case ir.Union:
-		return any(t.Members)
+		return slices.ContainsFunc(t.Members, refers)
 	case ir.Intersection:
-		return any(t.Members)
-	}
-	return false
-}
-
-// maxInline is how long an object type may be to stand on one line.
-const maxInline = 80
-
-func (p *tsPrinter) object(t ir.Object, indent string) string {
-	_, closed := t.Extra.(ir.Never)
-	if len(t.Fields) == 0 {
-		if closed {
-			return tsNoFields
-		}
-		return tsAnyObject
-	}
-	inner := indent + "  "
-	var lines []string
-	documented := false
-	for _, f := range t.Fields {
-		doc := tsDoc(inner, fieldText(f.Name, f.Doc, f.Type, typeScript))
-		documented = documented || doc != ""
-		lines = append(lines, doc+inner+p.field(f, inner))
-	}
-	if t.Extra != nil && !closed {
-		// Declared properties must fit an index signature too, so it cannot say more than this.
-		lines = append(lines, inner+"[key: string]: unknown;")
-	}
-	if !documented {
-		short := make([]string, len(lines))
-		for i, line := range lines {
-			short[i] = strings.TrimSpace(line)
-		}
-		text := "{ " + strings.TrimSuffix(strings.Join(short, " "), ";") + " }"
-		if len(text) <= maxInline && !strings.Contains(text, "\n") {
-			return text
-		}
-	}
-	return "{\n" + strings.Join(lines, "\n") + "\n" + indent + "}"
-}
-
-func (p *tsPrinter) field(f ir.Field, indent string) string {
-	typ := p.typ(f.Type, indent)
-	name := f.Name
-	if !plainKey(name) {
-		name = quote(typeScript, name)
-	}
-	if f.Required {
-		return name + ": " + typ + ";"
-	}
-	if inherited(f.Name) {
-		// Every object has it, as a function: a type that forbade that would refuse objects without the property.
-		typ = "unknown"
-	}
-	return name + "?: " + typ + ";"
-}
-
-func plainKey(name string) bool {
-	for i, c := range []byte(name) {
-		letter := c == '_' || c == '$' || (c|0x20 >= 'a' && c|0x20 <= 'z')
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return name != "" && name != "__proto__"
-}
-
-// inherited reports whether TypeScript takes a property to be there on every object.
-func inherited(name string) bool {
-	switch name {
-	case "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf":
-		return true
+		return slices.ContainsFunc(t.Members, refers)
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -24,7 +25,7 @@ func (tsTarget) root(t tree.Tree) {
 }
 
 type tsTool struct {
-	Types               []string
+	Types               []string // with their line ends
 	Doc                 string
 	Function, Parameter string
 	Result, ID          string
@@ -71,35 +72,51 @@ func (tsTarget) tool(tool Tool, function string) tsTool {
 	inputName, outputName := types.name(base+"Input"), types.name(base+"Output")
 
 	input := inputOf(tool.Input)
-	in := newTSPrinter(&input, inputName, types)
+	in := newTSPrinter(&input, tsAccept, inputName, "Input", types)
 	out := tsTool{
-		Doc: tsDoc("", toolText(tool, function)), Function: function, Result: "unknown",
+		Doc: tsDoc("", toolText(typeScript, tool, function)), Function: function,
 		ID:        quote(typeScript, tool.ID),
 		Specifier: quote(typeScript, "./"+function+".ts"), Summary: summary(typeScript, shortText(tool), maxSummary),
 	}
-	root, definitions := in.typ(input.Root, ""), in.definitions()
+	root, definitions := in.rootType(), in.definitions()
 	if strings.HasPrefix(root, "Record<") && !in.refersToRoot && len(input.Doc.Limits) == 0 {
 		out.Parameter = "input: " + root
 	} else {
 		out.Parameter = "input: " + inputName
-		out.Types = append(out.Types, tsDoc("", inputText(input.Doc))+"export type "+inputName+" = "+root+";")
+		declaration := tsAlias(inputName, root)
+		if in.isObject() {
+			declaration = "export interface " + inputName + " " + root + "\n" // a little shorter
+		}
+		out.Types = append(out.Types, tsDoc("", inputText(input.Doc))+declaration)
 	}
 	if acceptsEmpty(&input, input.Root) {
-		out.Parameter += " = {}"
+		out.Parameter = strings.Replace(out.Parameter, ":", "?:", 1) // the client takes undefined for {}
 	}
 	out.Types = append(out.Types, definitions...)
 
 	if tool.Output != nil {
-		printer := newTSPrinter(tool.Output, outputName, types)
-		root := printer.typ(tool.Output.Root, "")
+		printer := newTSPrinter(tool.Output, tsResult, outputName, "Output", types)
+		root := printer.rootType()
 		if root == "unknown" {
 			return out
 		}
 		out.Result = outputName
-		out.Types = append(out.Types, tsDoc("", inputText(tool.Output.Doc))+"export type "+outputName+" = "+root+";")
+		doc := joinLines(learnedText(tool.Learned), inputText(tool.Output.Doc))
+		out.Types = append(out.Types, tsDoc("", doc)+tsAlias(outputName, root))
 		out.Types = append(out.Types, printer.definitions()...)
 	}
 	return out
+}
+
+// learnedText says that an output was inferred from so many replies; nothing where the server declared it.
+func learnedText(replies int) string {
+	switch replies {
+	case 0:
+		return ""
+	case 1:
+		return "Learned from 1 reply; not declared by the server"
+	}
+	return fmt.Sprintf("Learned from %d replies; not declared by the server", replies)
 }
 
 // inputText is what a root schema says that the tool itself does not: its limits.
@@ -129,14 +146,17 @@ func tsReserved(name string) bool {
 // tsGlobals are names that printed types and wrappers rely on.
 var tsGlobals = []string{"Array", "Object", "Promise", "Record", "String", "Number", "Boolean", "Symbol", "Function", "callMCPTool"}
 
-// tsDoc returns a documentation comment with a line end, or nothing for no text.
+// tsDoc returns a documentation comment with a line end, or nothing for no text. No line of the text begins a line of
+// the file, where code begins.
 func tsDoc(indent, text string) string {
 	lines := comment(typeScript, text)
 	if len(lines) == 0 {
 		return ""
 	}
 	for i, line := range lines[1:] {
-		lines[i+1] = strings.TrimRight(indent+" * "+line, " ")
+		if line != "" {
+			lines[i+1] = cmp.Or(indent, tsIndent) + line
+		}
 	}
 	return indent + "/** " + strings.Join(lines, "\n") + " */\n"
 }

@@ -13,173 +13,190 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// Note says what in a schema was not understood, or was left out.
-type Note struct {
-	// Pointer is the place as a JSON pointer, "" for the root. Hostile text.
-	Pointer string
-	Message string
-}
-
 const (
 	// maxSteps bounds the work of one conversion, which references can multiply.
-	maxSteps = 50_000
+	maxSteps = 60_000
+	// maxNesting is how many schemas may stand inside each other before the rest is any value.
+	maxNesting = 64
+	// maxOutput is how many types a schema may become, as printed.
+	maxOutput = 60_000
 	// maxEnum is how many members an enum may have to be listed in a type.
-	maxEnum = 500
+	maxEnum = 2_000
 	// maxTuple is how many elements a tuple may have to be more than a list.
 	maxTuple = 32
 	// maxNotes bounds what a schema full of nonsense can make us say.
 	maxNotes = 50
 )
 
-// kinds is a set of JSON kinds, integers apart from numbers.
-type kinds uint8
-
-const (
-	kNull kinds = 1 << iota
-	kBool
-	kInteger
-	kNumber
-	kString
-	kArray
-	kObject
-	kAll = kNull | kBool | kInteger | kNumber | kString | kArray | kObject
-)
-
-// Convert turns a schema into types. It never fails.
+// Convert turns a schema into types. It never fails: every value that the schema accepts is a value of the type.
 func Convert(raw json.RawMessage) (ir.Schema, []Note) {
-	root, err := parse(raw, size{})
+	root, err := parse(raw, size{depth: maxConvertDepth, nodes: maxConvertNodes})
 	if err != nil {
-		return ir.Schema{Root: ir.Unknown{}}, []Note{{Message: "the schema " + err.Error() + "; any value is accepted"}}
+		return ir.Schema{Root: ir.Unknown{}}, []Note{{Code: codeOf(err), Message: "the schema " + err.Error() + "; any value is accepted"}}
 	}
-	c := &converter{root: root, refSiblings: refSiblings(root), names: map[*value]string{}, taken: map[string]bool{}}
-	out := ir.Schema{Root: c.schema(root, place{base: root, kinds: kAll}), Doc: c.doc(root)}
-	for len(c.queue) > 0 {
-		next := c.queue[0]
-		c.queue = c.queue[1:]
-		c.defs = append(c.defs, ir.Def{Name: c.names[next.target], Type: c.schema(next.target, next.place), Doc: c.doc(next.target)})
+	c := newConverter(root)
+	out := ir.Schema{Doc: c.doc(root)}
+	home := c.source.homes[root]
+	if home.res == nil {
+		home.res = c.source.starts[root]
 	}
-	out.Defs = c.defs
+	if home.res.draft == draftUnknown && root.kind == kindObject {
+		c.note(CodeUnknownDialect, "/$schema", "the dialect is not one of JSON Schema's; only the names of properties are used")
+		out.Root = c.loose(root)
+		return out, c.notes
+	}
+	if c.source.older {
+		c.note(CodeBadKeyword, "/$schema", "the schema uses keywords in an older dialect's way; it is read as of that one")
+		c.wide()
+	}
+	c.root.typ = c.schema(root, place{res: home.res})
+	c.root.state = defDone
+	c.finish(&out)
 	if never(out.Root) && root.kind != kindBool {
-		c.note("", "no value fits the schema; any value is accepted")
-		out.Root = ir.Unknown{}
+		c.note(CodeNoValue, "", "no value fits the schema")
 	}
-	c.breakCycles(&out)
 	return out, c.notes
 }
 
-// refSiblings reports whether keywords beside $ref count. Before 2019-09 they did not.
-func refSiblings(root *value) bool {
-	dialect := root.str("$schema")
-	for _, old := range []string{"draft-03", "draft-04", "draft-06", "draft-07"} {
-		if strings.Contains(dialect, old) {
-			return false
-		}
-	}
-	return true
-}
-
 type converter struct {
-	root        *value
-	refSiblings bool
-	steps       int
-	notes       []Note
+	source *document
+	alg    ir.Algebra
+	steps  int
+	depth  int
+	notes  []Note
 
-	defs  []ir.Def
-	names map[*value]string // of schemas that are referred to
-	taken map[string]bool
-	queue []pendingDef
+	root    *definition
+	defs    map[defKey]*definition
+	byName  map[string]*definition
+	scopes  map[string]*scope
+	nesting int // of definitions that are being converted for another
 }
 
-type pendingDef struct {
-	target *value
-	place  place
+func newConverter(root *value) *converter {
+	c := &converter{source: newDocument(root), defs: map[defKey]*definition{}, byName: map[string]*definition{}, scopes: map[string]*scope{}}
+	c.root = &definition{target: root, state: defOpen}
+	c.defs[defKey{root, nil}] = c.root
+	c.byName[""] = c.root
+	c.alg = ir.Algebra{Resolve: c.resolve, Steps: maxSteps}
+	return c
 }
 
-// place is where in the document a schema stands, and what is known there of the values it describes.
+// place is where in the document a schema stands, and how it was reached.
 type place struct {
 	pointer string
-	// base is the schema that "#" refers to: the root, or the nearest one around with an $id.
-	base  *value
-	kinds kinds
+	res     *resource
+	scope   *scope
 }
 
 func (p place) at(tokens ...string) place {
 	for _, token := range tokens {
-		p.pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
+		if strings.ContainsAny(token, "~/") {
+			token = strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")
+		}
+		p.pointer += "/" + token
 	}
 	return p
 }
 
-// inside is a place for a schema that describes another value than p's does.
-func (p place) inside(tokens ...string) place {
-	p = p.at(tokens...)
-	p.kinds = kAll
-	return p
-}
-
-func (c *converter) note(pointer, message string) {
-	if len(c.notes) < maxNotes {
-		c.notes = append(c.notes, Note{Pointer: pointer, Message: message})
+// keyword returns the value of a keyword that exists since a draft, nil where the schema is of an older one. Some
+// validators know it there all the same, so the type may be wider than what they check.
+func (c *converter) keyword(v *value, p place, name string, since draft) *value {
+	if p.res.draft >= since {
+		return v.get(name)
 	}
+	if v.get(name) != nil {
+		c.wide()
+	}
+	return nil
 }
 
 // schema converts the schema v.
 func (c *converter) schema(v *value, p place) ir.Type {
-	if c.steps++; c.steps > maxSteps {
-		if c.steps == maxSteps+1 {
-			c.note(p.pointer, "the schema takes too much work to expand; any value is accepted from here on")
-		}
+	if !c.begin(p) {
 		return ir.Unknown{}
 	}
+	defer func() { c.depth-- }()
 	switch {
 	case v.kind == kindBool && v.bool:
 		return ir.Unknown{}
 	case v.kind == kindBool:
 		return ir.Never{}
 	case v.kind != kindObject:
-		c.note(p.pointer, "a schema is an object or a boolean, this is "+v.kind.String()+"; any value is accepted")
+		c.note(CodeBadSchema, p.pointer, "a schema is an object or a boolean, this is "+v.kind.String()+"; any value is accepted")
+		c.wide()
 		return ir.Unknown{}
 	}
-	if id := v.str("$id"); id != "" && !strings.HasPrefix(id, "#") {
-		p.base = v
+	if res := c.source.starts[v]; res != nil {
+		p.res = res
 	}
+	if p.res.draft == draftUnknown {
+		c.note(CodeUnknownDialect, p.pointer, "the dialect is not one of JSON Schema's; any value is accepted")
+		c.wide()
+		return ir.Unknown{}
+	}
+	p.scope = c.enter(p.scope, p.res)
 
 	var t ir.Type
-	if ref := v.get("$ref"); ref != nil && !c.refSiblings {
-		t = c.reference(ref, p)
+	if ref := v.get("$ref"); ref != nil && p.res.draft < draft201909 {
+		t = c.reference(ref, p.at("$ref")) // its siblings do not count
 	} else {
 		t = c.conjunction(v, p)
 	}
-	if v.is("nullable", true) { // OpenAPI 3.0
+	if v.is("nullable", true) || v.is("x-nullable", true) { // OpenAPI 3.0, Swagger 2
 		t = ir.NewUnion(t, ir.Null{})
 	}
 	return t
 }
 
+// begin counts one schema. It reports false where there were too many of them, or too many inside each other.
+func (c *converter) begin(p place) bool {
+	c.steps++
+	switch {
+	case c.steps > maxSteps:
+		if c.steps == maxSteps+1 {
+			c.note(CodeTooManySteps, p.pointer, "the schema takes too much work to expand; any value is accepted from here on")
+		}
+		c.wide()
+		return false
+	case c.depth >= maxNesting:
+		c.note(CodeTooDeep, p.pointer, "the schema is nested too deep; any value is accepted here")
+		c.wide()
+		return false
+	}
+	c.depth++
+	return true
+}
+
+// exactly converts v and reports whether the type holds nothing but what v accepts.
+func (c *converter) exactly(v *value, p place) (ir.Type, bool) {
+	before := c.alg.Widened
+	t := c.schema(v, p)
+	return t, c.alg.Widened == before && c.refsExact(t, map[string]bool{})
+}
+
 // conjunction meets everything that v says of one value.
 func (c *converter) conjunction(v *value, p place) ir.Type {
-	p.kinds = c.typesOf(v, p)
 	t := c.own(v, p)
-	for _, keyword := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
-		if ref := v.get(keyword); ref != nil {
-			t = ir.Meet(t, c.reference(ref, p))
-		}
+	if ref := v.get("$ref"); ref != nil {
+		t = c.alg.Meet(t, c.reference(ref, p.at("$ref")))
+	}
+	if ref := c.keyword(v, p, "$dynamicRef", draft202012); ref != nil {
+		t = c.alg.Meet(t, c.reference(ref, p.at("$dynamicRef")))
+	}
+	if ref := v.get("$recursiveRef"); ref != nil && p.res.draft != draft201909 {
+		c.wide()
+	} else if ref != nil {
+		t = c.alg.Meet(t, c.reference(ref, p.at("$recursiveRef")))
 	}
 	for i, sub := range c.list(v, "allOf", p) {
-		t = ir.Meet(t, c.schema(sub, p.at("allOf", itoa(i))))
+		t = c.alg.Meet(t, c.schema(sub, p.at("allOf", itoa(i))))
 	}
-	for _, keyword := range []string{"anyOf", "oneOf"} {
-		branches := c.list(v, keyword, p)
-		if len(branches) == 0 || requiresOnly(t, branches) {
-			continue
-		}
-		types := make([]ir.Type, 0, len(branches))
-		for i, sub := range branches {
-			types = append(types, c.schema(sub, p.at(keyword, itoa(i))))
-		}
-		t = ir.Meet(t, ir.NewUnion(types...))
-	}
-	return t
+	t = c.anyOf(t, v, p)
+	t = c.oneOf(t, v, p)
+	t = c.conditional(t, v, p)
+	t = c.not(t, v, p)
+	t = c.dependent(t, v, p)
+	return c.unevaluated(t, v, p)
 }
 
 // list returns the schemas of an applicator.
@@ -189,91 +206,33 @@ func (c *converter) list(v *value, keyword string, p place) []*value {
 		return nil
 	}
 	if l.kind != kindArray || len(l.items) == 0 {
-		c.note(p.at(keyword).pointer, keyword+" is not a list of schemas; it is ignored")
+		c.ignored(keyword, "is not a list of schemas", p)
 		return nil
 	}
 	return l.items
 }
 
-// requiresOnly reports whether branches say only which properties of the object t are required. That is left to the
-// documentation: a type would have to repeat all properties for each branch.
-func requiresOnly(t ir.Type, branches []*value) bool {
-	object, ok := t.(ir.Object)
-	if !ok || len(object.Fields) == 0 {
-		return false
+// ignored notes that a keyword makes no sense.
+func (c *converter) ignored(keyword, why string, p place) {
+	c.note(CodeBadKeyword, p.at(keyword).pointer, keyword+" "+why+"; it is ignored")
+	c.wide()
+}
+
+// loose is the type of a schema in a dialect that is not known: its properties by name.
+func (c *converter) loose(root *value) ir.Type {
+	if root.str("type") != "object" {
+		return ir.Unknown{}
 	}
-	for _, b := range branches {
-		if b.kind != kindObject {
-			return false
-		}
-		for _, m := range b.members {
-			switch m.key {
-			case "required", "not", "title", "description", "type":
-			default:
-				return false
+	out := ir.Object{}
+	if props := root.get("properties"); props != nil {
+		for _, m := range props.members {
+			if !m.lossy {
+				out.Fields = append(out.Fields, ir.Field{Name: m.key, Type: ir.Unknown{}, Doc: c.doc(m.value)})
 			}
 		}
 	}
-	return true
-}
-
-// breakCycles replaces references that lead back to their own definition without passing a property or an element:
-// a type that is nothing but itself.
-func (c *converter) breakCycles(s *ir.Schema) {
-	const (
-		unseen = iota
-		open
-		done
-	)
-	state := map[string]int{}
-	var visit func(name string, t ir.Type) ir.Type
-	visit = func(name string, t ir.Type) ir.Type {
-		switch t := t.(type) {
-		case ir.Union:
-			return ir.NewUnion(each(t.Members, func(m ir.Type) ir.Type { return visit(name, m) })...)
-		case ir.Intersection:
-			out := ir.Type(ir.Unknown{})
-			for _, m := range t.Members {
-				out = ir.Meet(out, visit(name, m))
-			}
-			return out
-		case ir.Ref:
-			switch state[t.Name] {
-			case open:
-				c.note("", "a reference leads back to itself; any value is accepted there")
-				return ir.Unknown{}
-			case unseen:
-				state[t.Name] = open
-				replace(s, t.Name, visit)
-				state[t.Name] = done
-			}
-		}
-		return t
-	}
-	state[""] = open
-	s.Root = visit("", s.Root)
-	state[""] = done
-	for i := range s.Defs {
-		if name := s.Defs[i].Name; state[name] == unseen {
-			state[name] = open
-			s.Defs[i].Type = visit(name, s.Defs[i].Type)
-			state[name] = done
-		}
-	}
-}
-
-func replace(s *ir.Schema, name string, visit func(string, ir.Type) ir.Type) {
-	for i := range s.Defs {
-		if s.Defs[i].Name == name {
-			s.Defs[i].Type = visit(name, s.Defs[i].Type)
-		}
-	}
-}
-
-func each(types []ir.Type, f func(ir.Type) ir.Type) []ir.Type {
-	out := make([]ir.Type, len(types))
-	for i, t := range types {
-		out[i] = f(t)
+	if len(out.Fields) == 0 {
+		return ir.Map{Value: ir.Unknown{}}
 	}
 	return out
 }

@@ -1,9 +1,6 @@
 package schema
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 const (
 	// maxCost bounds how many pairs of schema and value the library may have to visit, without any short cut.
@@ -14,9 +11,9 @@ const (
 
 // checkCost refuses an instance that could take the library exponential time: references let a schema of a few lines
 // ask for the same check again and again. The cost is reckoned exactly, each pair of schema and value once.
-func checkCost(schema, instance *value) error {
-	m := &meter{root: schema, memo: map[pair]int{}}
-	if cost := m.cost(schema, instance, schema); cost > maxCost || m.over {
+func checkCost(schema *document, instance *value) error {
+	m := &meter{schema: schema, memo: map[pair]int{}}
+	if cost := m.cost(schema.root, instance, schema.starts[schema.root]); cost > maxCost || m.over {
 		return fmt.Errorf("%w: more than %d steps", ErrTooCostly, maxCost)
 	}
 	return nil
@@ -25,18 +22,18 @@ func checkCost(schema, instance *value) error {
 type pair struct{ schema, instance *value }
 
 type meter struct {
-	root *value
-	memo map[pair]int
-	over bool
+	schema *document
+	memo   map[pair]int
+	over   bool
 }
 
-// cost reckons checking v against s, whose references start from base.
-func (m *meter) cost(s, v, base *value) int {
+// cost reckons checking v against s, whose references start from the resource base.
+func (m *meter) cost(s, v *value, base *resource) int {
 	if s == nil || s.kind != kindObject || m.over {
 		return 1
 	}
-	if id := s.str("$id"); id != "" && !strings.HasPrefix(id, "#") {
-		base = s
+	if res := m.schema.starts[s]; res != nil {
+		base = res
 	}
 	key := pair{s, v}
 	if known, ok := m.memo[key]; ok {
@@ -57,12 +54,11 @@ func (m *meter) cost(s, v, base *value) int {
 	for _, k := range s.members {
 		switch k.key {
 		case "$ref", "$dynamicRef", "$recursiveRef":
-			c := converter{root: m.root}
-			target, _, at := c.resolve(k.value.text, base)
-			if target == nil { // the library found it by an $id; what it costs is not known
+			to, failure := m.schema.resolve(k.value.text, base)
+			if failure != "" { // the library knows it, as it does its own schemas of schemas; what it costs is not known
 				m.over = true
 			}
-			add(m.cost(target, v, at))
+			add(m.cost(to.target, v, to.res))
 		case "allOf", "anyOf", "oneOf":
 			for _, sub := range k.value.items {
 				add(m.cost(sub, v, base))
@@ -82,7 +78,7 @@ func (m *meter) cost(s, v, base *value) int {
 }
 
 // children reckons a keyword that describes parts of v.
-func (m *meter) children(k member, v, base *value) int {
+func (m *meter) children(k member, v *value, base *resource) int {
 	total := 0
 	switch k.key {
 	case "properties":

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
@@ -70,6 +71,9 @@ func limits(v *value) []string {
 		}
 	}
 	add(interval(v))
+	if pastSafe(v) {
+		add("may exceed 2^53")
+	}
 	add(prefixed("multiple of ", shown(v.get("multipleOf"))))
 	add(counted(v, "minLength", "maxLength", " characters"))
 	add(prefixed("pattern ", clip(v.str("pattern"))))
@@ -118,6 +122,36 @@ func interval(v *value) string {
 		}
 	}
 	return strings.Join(parts, " and ")
+}
+
+// pastSafe reports whether a schema says that its integers may be larger than a double-precision number holds exactly.
+func pastSafe(v *value) bool {
+	integer := v.str("type") == "integer"
+	if list := v.get("type"); list != nil {
+		for _, t := range list.items {
+			integer = integer || t.text == "integer"
+		}
+	}
+	switch v.str("format") {
+	case "int64", "uint64", "int128", "uint128", "bigint":
+		return integer || v.str("type") == "number"
+	}
+	if !integer {
+		return false
+	}
+	for _, keyword := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "const", "default"} {
+		text := strings.TrimPrefix(number(v, keyword), "-")
+		digits, _, _ := strings.Cut(text, ".")
+		if strings.ContainsAny(text, "eE") {
+			f, err := strconv.ParseFloat(text, 64)
+			if err != nil || f > 1<<53 {
+				return true
+			}
+		} else if len(digits) > len(safeMax) || (len(digits) == len(safeMax) && digits > "9007199254740992") {
+			return true
+		}
+	}
+	return false
 }
 
 func counted(v *value, least, most, unit string) string {

@@ -16,7 +16,32 @@ const (
 	maxDepth  = 64
 	maxNodes  = 10_000
 	maxDigits = 1_000 // of one number
+
+	// Types are made of larger schemas than can be checked: they take time in their size only.
+	maxConvertDepth = 256
+	maxConvertNodes = 100_000
 )
+
+// readError says which bound a document is beyond.
+type readError struct {
+	code    code
+	message string
+}
+
+func (e *readError) Error() string { return e.message }
+
+func refuse(kind code, format string, args ...any) error {
+	return &readError{kind, fmt.Sprintf(format, args...)}
+}
+
+// codeOf returns the code of the note that says why a document could not be read.
+func codeOf(err error) code {
+	var refused *readError
+	if errors.As(err, &refused) {
+		return refused.code
+	}
+	return CodeNotJSON
+}
 
 type kind byte
 
@@ -83,7 +108,7 @@ type size struct{ depth, nodes int }
 // parse reads one JSON document, keeping order and digits.
 func parse(raw []byte, limit size) (*value, error) {
 	if len(raw) > maxBytes {
-		return nil, fmt.Errorf("is %d bytes long, more than %d", len(raw), maxBytes)
+		return nil, refuse(CodeTooLarge, "is %d bytes long, more than %d", len(raw), maxBytes)
 	}
 	if !json.Valid(raw) {
 		return nil, errors.New("is not valid JSON")
@@ -118,7 +143,7 @@ func (r *reader) value(depth int) (*value, error) {
 		return nil, err
 	}
 	if r.nodes++; r.nodes > r.limit.nodes {
-		return nil, fmt.Errorf("holds more than %d values", r.limit.nodes)
+		return nil, refuse(CodeTooLarge, "holds more than %d values", r.limit.nodes)
 	}
 	switch tok := tok.(type) {
 	case nil:
@@ -131,7 +156,7 @@ func (r *reader) value(depth int) (*value, error) {
 		return &value{kind: kindString, text: tok, lossy: lossy(tok)}, nil
 	}
 	if depth >= r.limit.depth {
-		return nil, fmt.Errorf("is nested deeper than %d levels", r.limit.depth)
+		return nil, refuse(CodeTooDeep, "is nested deeper than %d levels", r.limit.depth)
 	}
 	if tok == json.Delim('[') {
 		return r.array(depth)

@@ -1,181 +1,198 @@
 package schema
 
 import (
-	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// reference converts the value of a $ref. Only references within the document are followed; nothing is ever read.
+// maxScopes is how many different dynamic scopes are told apart.
+const maxScopes = 32
+
+// scope says where $dynamicRef and $recursiveRef lead: to the outermost resource on the way that has the anchor.
+type scope struct {
+	key     string
+	anchors map[string]*value // "" is $recursiveAnchor
+	homes   map[string]*resource
+}
+
+// enter adds a resource to a scope. Scopes that lead to the same places are the same pointer. Anchors that a document
+// has only once make no difference.
+func (c *converter) enter(s *scope, res *resource) *scope {
+	var added []string
+	for name := range res.dynamicAnchors {
+		if c.source.dynamic[name] > 1 && (s == nil || s.anchors[name] == nil) {
+			added = append(added, name)
+		}
+	}
+	if res.recursive && c.source.dynamic[""] > 0 && (s == nil || s.anchors[""] == nil) {
+		added = append(added, "")
+	}
+	if len(added) == 0 {
+		return s
+	}
+	slices.Sort(added)
+	next := &scope{anchors: map[string]*value{}, homes: map[string]*resource{}}
+	if s != nil {
+		next.key = s.key
+		for name, v := range s.anchors {
+			next.anchors[name], next.homes[name] = v, s.homes[name]
+		}
+	}
+	var key strings.Builder
+	key.WriteString(next.key)
+	for _, name := range added {
+		next.anchors[name], next.homes[name] = res.root, res
+		if name != "" {
+			next.anchors[name] = res.dynamicAnchors[name]
+		}
+		key.WriteString("\x00" + name + "\x00" + res.uri.String())
+	}
+	next.key = key.String()
+	if known := c.scopes[next.key]; known != nil {
+		return known
+	}
+	if len(c.scopes) < maxScopes {
+		c.scopes[next.key] = next
+		return next
+	}
+	if overflow := c.scopes["overflow"]; overflow != nil {
+		return overflow
+	}
+	c.scopes["overflow"] = &scope{key: "overflow", anchors: map[string]*value{}, homes: map[string]*resource{}}
+	return c.scopes["overflow"]
+}
+
+// target finds what a reference leads to. Only references within the document are followed; nothing is ever read.
+func (c *converter) target(ref *value, p place) (*value, place, bool) {
+	if ref.kind != kindString {
+		c.note(CodeBadKeyword, p.pointer, "the reference is not a string; any value is accepted")
+		return nil, p, false
+	}
+	to, failure := c.source.resolve(ref.text, p.res)
+	switch failure {
+	case CodeExternalRef:
+		c.note(failure, p.pointer, "the reference leads out of the schema, where nothing is read; any value is accepted")
+		return nil, p, false
+	case CodeUnresolvedRef:
+		c.note(failure, p.pointer, "the reference leads to nothing in the schema; any value is accepted")
+		return nil, p, false
+	}
+	if _, known := c.source.homes[to.target]; !known {
+		c.source.homes[to.target] = to.at
+	}
+	if p.scope != nil {
+		name, dynamic := to.name, false
+		switch p.pointer[strings.LastIndexByte(p.pointer, '/')+1:] {
+		case "$dynamicRef":
+			dynamic = name != "" && to.target.str("$dynamicAnchor") == name
+		case "$recursiveRef":
+			name, dynamic = "", to.target == to.res.root && to.res.recursive
+		}
+		if dynamic && p.scope.key == "overflow" {
+			c.note(CodeTooManySteps, p.pointer, "the reference may lead to too many places; any value is accepted")
+			return nil, p, false
+		}
+		if outer := p.scope.anchors[name]; dynamic && outer != nil {
+			to = found{target: outer, res: p.scope.homes[name]}
+		}
+	}
+	at := place{pointer: pointerOf(c.source.pathOf(to.target)), res: to.res, scope: c.enter(p.scope, to.res)}
+	return to.target, at, true
+}
+
+// reference converts the value of a $ref, $dynamicRef or $recursiveRef, which p points at.
 func (c *converter) reference(ref *value, p place) ir.Type {
-	var names []string
-	seen := map[*value]bool{}
-	for ref != nil {
-		if ref.kind != kindString {
-			c.note(p.at("$ref").pointer, "the reference is not a string; any value is accepted")
-			return ir.Unknown{}
-		}
-		target, path, base := c.resolve(ref.text, p.base)
-		if target == nil {
-			c.note(p.at("$ref").pointer, "the reference does not lead to a place in the same schema; any value is accepted")
-			return ir.Unknown{}
-		}
-		if seen[target] {
-			c.note(p.at("$ref").pointer, "the reference leads back to itself; any value is accepted")
-			return ir.Unknown{}
-		}
-		seen[target] = true
-		p = place{base: base, pointer: pointerOf(path), kinds: kAll}
-		names = path
-		if ref = onlyRef(target); ref == nil {
-			return c.named(target, names, p)
-		}
-	}
-	return ir.Unknown{}
-}
-
-// onlyRef returns the $ref of a schema that is nothing else.
-func onlyRef(v *value) *value {
-	ref := v.get("$ref")
-	if ref == nil {
-		return nil
-	}
-	for _, m := range v.members {
-		switch m.key {
-		case "$ref", "title", "description", "$comment", "$defs", "definitions":
-		default:
-			return nil
-		}
-	}
-	return ref
-}
-
-// named returns a reference to target, making it a definition at the first one. Plain scalars are repeated instead.
-func (c *converter) named(target *value, path []string, p place) ir.Type {
-	if target == c.root {
-		return ir.Ref{}
-	}
-	if name, ok := c.names[target]; ok {
-		return ir.Ref{Name: name}
-	}
-	if simple(target) {
-		return c.schema(target, p)
-	}
-	name := defName(path)
-	for n := 2; c.taken[name]; n++ {
-		name = defName(path) + " " + itoa(n)
-	}
-	c.taken[name] = true
-	c.names[target] = name
-	c.queue = append(c.queue, pendingDef{target: target, place: p})
-	return ir.Ref{Name: name}
-}
-
-// simple reports whether a schema converts to a type that is shorter than a name for it.
-func simple(v *value) bool {
-	if v.kind != kindObject {
-		return true
-	}
-	for _, keyword := range []string{"enum", "$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf"} {
-		if v.get(keyword) != nil {
-			return false
-		}
-	}
-	return !hasAny(v, objectKeywords) && !hasAny(v, arrayKeywords)
-}
-
-// defName makes a name of a path into a schema: the words that authors chose, without the keywords between them.
-func defName(path []string) string {
-	var words []string
-	for i := 0; i < len(path); i++ {
-		switch path[i] {
-		case "$defs", "definitions", "components", "schemas":
-			words = nil
-		case "properties", "patternProperties":
-			// the next token is a name, whatever it is
-		case "items", "additionalProperties", "prefixItems":
-			words = append(words, "item")
-			continue
-		default:
-			words = append(words, path[i])
-			continue
-		}
-		if i+1 < len(path) {
-			i++
-			words = append(words, path[i])
-		}
-	}
-	if name := strings.Join(words, " "); name != "" {
-		return name
-	}
-	return "definition"
-}
-
-// resolve follows a reference from the resource base. It returns nil where the reference leads elsewhere.
-func (c *converter) resolve(ref string, base *value) (target *value, path []string, at *value) {
-	if id := base.str("$id"); id != "" {
-		ref = strings.TrimPrefix(ref, strings.TrimSuffix(id, "#"))
-		if ref == "" {
-			ref = "#"
-		}
-	}
-	fragment, ok := strings.CutPrefix(ref, "#")
+	target, at, ok := c.target(ref, p)
 	if !ok {
-		return nil, nil, nil
+		c.wide()
+		return ir.Unknown{}
 	}
-	fragment, err := url.PathUnescape(fragment)
-	if err != nil {
-		return nil, nil, nil
+	if target.kind == kindBool || (target.kind == kindObject && len(target.members) == 0) {
+		return c.schema(target, at)
 	}
-	if fragment == "" {
-		return base, nil, base
-	}
-	if !strings.HasPrefix(fragment, "/") {
-		return findAnchor(base, fragment), []string{fragment}, base
-	}
-	target, at = base, base
-	for _, token := range strings.Split(fragment[1:], "/") {
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		path = append(path, token)
-		if target = child(target, token); target == nil {
-			return nil, nil, nil
-		}
-		if id := target.str("$id"); id != "" && !strings.HasPrefix(id, "#") {
-			at = target
-		}
-	}
-	return target, path, at
+	return ir.Ref{Name: c.define(target, at).name}
 }
 
-func child(v *value, token string) *value {
-	if v.kind != kindArray {
-		return v.get(token)
-	}
-	for i, item := range v.items {
-		if itoa(i) == token {
-			return item
-		}
-	}
-	return nil
+// definition is a schema that is referred to. It becomes a named type, unless it is short or used only once.
+type definition struct {
+	name   string
+	target *value
+	place  place
+	state  defState
+	typ    ir.Type
+	exact  bool // typ holds nothing but what the schema accepts
 }
 
-// findAnchor searches a resource for a plain-name fragment.
-func findAnchor(v *value, name string) *value {
-	if v.str("$anchor") == name || v.str("$dynamicAnchor") == name || v.str("$id") == "#"+name {
-		return v
-	}
-	for _, item := range v.items {
-		if found := findAnchor(item, name); found != nil {
-			return found
-		}
-	}
-	for _, m := range v.members {
-		if found := findAnchor(m.value, name); found != nil {
-			return found
-		}
-	}
-	return nil
+type defState int
+
+const (
+	defUnseen defState = iota
+	defOpen
+	defDone
+)
+
+// defKey tells definitions apart: a schema can mean different things in different dynamic scopes.
+type defKey struct {
+	target *value
+	scope  *scope
 }
 
-func pointerOf(path []string) string { return place{}.at(path...).pointer }
+func (c *converter) define(target *value, at place) *definition {
+	key := defKey{target, at.scope}
+	if target == c.source.root && at.scope == c.enter(nil, at.res) {
+		return c.root
+	}
+	if def := c.defs[key]; def != nil {
+		return def
+	}
+	def := &definition{name: c.defName(target), target: target, place: at}
+	c.defs[key] = def
+	c.byName[def.name] = def
+	return def
+}
+
+// convertDef makes the type of a definition, once.
+func (c *converter) convertDef(def *definition) {
+	if def.state != defUnseen {
+		return
+	}
+	def.state = defOpen
+	depth, before := c.depth, c.alg.Widened
+	c.depth = 0
+	c.nesting++
+	def.typ = c.schema(def.target, def.place)
+	c.nesting--
+	c.depth = depth
+	def.exact = c.alg.Widened == before
+	def.state = defDone
+}
+
+// resolve returns what a reference stands for, unless that is just being made.
+func (c *converter) resolve(r ir.Ref) (ir.Type, bool) {
+	def := c.byName[r.Name]
+	if def == nil {
+		return nil, false
+	}
+	if def.state == defUnseen && c.nesting < maxNesting {
+		c.convertDef(def)
+	}
+	return def.typ, def.state == defDone
+}
+
+// refsExact reports whether no definition that t leads to holds more than its schema.
+func (c *converter) refsExact(t ir.Type, seen map[string]bool) bool {
+	exact := true
+	ir.Walk(t, func(t ir.Type) bool {
+		ref, ok := t.(ir.Ref)
+		if !ok || seen[ref.Name] {
+			return exact
+		}
+		seen[ref.Name] = true
+		typ, ok := c.resolve(ref)
+		exact = exact && ok && c.byName[ref.Name].exact && c.refsExact(typ, seen)
+		return exact
+	})
+	return exact
+}

@@ -81,10 +81,14 @@ func checkNumbers(v *value) error {
 // nullable put as a type.
 func repair(root *value) (*value, []Note) {
 	r := &repairer{}
+	r.draft, _ = dialectOf(root)
 	return r.schema(root, place{}), r.warnings
 }
 
-type repairer struct{ warnings []Note }
+type repairer struct {
+	draft    draft
+	warnings []Note
+}
 
 func (r *repairer) schema(v *value, p place) *value {
 	if v.kind != kindObject {
@@ -120,7 +124,9 @@ func (r *repairer) keep(m member, p place) bool {
 		}
 	case "$schema":
 		return p.pointer == ""
-	case "id", "$vocabulary":
+	case "id": // an identifier in draft 4 only, where a validator may trip over any other
+		return r.draft == draft04 && m.value.kind == kindString
+	case "$vocabulary":
 		return false
 	}
 	return true
@@ -128,7 +134,7 @@ func (r *repairer) keep(m member, p place) bool {
 
 func (r *repairer) warn(p place) {
 	if len(r.warnings) < maxNotes {
-		r.warnings = append(r.warnings, Note{Pointer: p.pointer, Message: "the pattern is not one that Go's regular expressions know; it is not checked"})
+		r.warnings = append(r.warnings, Note{Code: CodeBadPattern, Pointer: p.pointer, Message: "the pattern is not one that Go's regular expressions know; it is not checked"})
 	}
 }
 

@@ -26,6 +26,7 @@ var ErrTooCostly = errors.New("the schema takes too much work to check")
 type Validator struct {
 	compiled *jsonschema.Schema
 	source   *value // what was compiled, after repair
+	document *document
 	warnings []Note
 }
 
@@ -48,7 +49,7 @@ func Compile(raw json.RawMessage) (*Validator, error) {
 		attempt := withDialect(source, dialect)
 		compiled, err := guard(func() (*jsonschema.Schema, error) { return compile(attempt) })
 		if err == nil {
-			return &Validator{compiled: compiled, source: attempt, warnings: warnings}, nil
+			return &Validator{compiled: compiled, source: attempt, document: newDocument(attempt), warnings: warnings}, nil
 		}
 		if first == nil {
 			first = err
@@ -85,7 +86,7 @@ func (v *Validator) Validate(instance json.RawMessage) error {
 	if err := checkNumbers(parsed); err != nil {
 		return fmt.Errorf("the value: %w", err)
 	}
-	if err := checkCost(v.source, parsed); err != nil {
+	if err := checkCost(v.document, parsed); err != nil {
 		return err
 	}
 	_, err = guard(func() (struct{}, error) { return struct{}{}, v.compiled.Validate(plain(parsed)) })

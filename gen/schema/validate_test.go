@@ -29,6 +29,9 @@ func TestValidate(t *testing.T) {
 		{"draft 4", `{"minimum":1,"exclusiveMinimum":true}`, `1`, `the value: expected a number > 1, got number 1`},
 		{"tuple of draft 7", `{"items":[{"type":"string"}]}`, `[1]`, `[0]: expected string, got number 1`},
 		{"exact", `{"const":9007199254740993}`, `9007199254740992`, `the value: expected 9007199254740993, got number 9007199254740992`},
+		{"id of draft 4", `{"$schema":"http://json-schema.org/draft-04/schema#","id":"http://x/root","items":{"$ref":"http://x/root#/definitions/b"},"definitions":{"b":{"type":"string"}}}`, `[1]`, `[0]: expected string, got number 1`},
+		{"a property called id", `{"type":"object","properties":{"id":{"type":"string"}}}`, `{"id":1}`, `id: expected string, got number 1`},
+		{"embedded resource", `{"$defs":{"a":{"$id":"other","type":"string"}},"items":{"$ref":"other"}}`, `[1]`, `[0]: expected string, got number 1`},
 		{"true", `true`, `1`, ""},
 	}
 	for _, tt := range tests {

@@ -17,7 +17,7 @@ const maxRounds = 5
 // codeHeaderMismatch is the error of a server that misses the headers a tool's x-mcp-header annotations ask for.
 const codeHeaderMismatch = -32020
 
-// CallResult is what a tool answered, byte for byte.
+// CallResult is what a tool answered, byte for byte; only bytes that are no UTF-8 have become U+FFFD.
 type CallResult struct {
 	// Raw is the whole CallToolResult.
 	Raw json.RawMessage
@@ -39,11 +39,14 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (
 	if len(bytes.TrimSpace(args)) == 0 {
 		args = json.RawMessage(`{}`)
 	}
+	if err := s.learnHeaders(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
 	params := &mcp.CallToolParams{Name: tool, Arguments: args}
 	raw, err := s.round(ctx, doing, params)
 	if err != nil && s.guard != nil && isHeaderMismatch(err) {
 		// The headers come from the tool's definition, which the SDK knows once it has been listed.
-		if _, err := s.ListTools(ctx); err != nil {
+		if _, err := s.listTools(ctx); err != nil {
 			return nil, fmt.Errorf("%s: %w", doing, err)
 		}
 		raw, err = s.round(ctx, doing, params)
@@ -52,6 +55,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (
 		return nil, err
 	}
 	for range maxRounds {
+		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 		result, more, err := parseResult(raw, s.modern())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", doing, s.why.badAnswer("%v", err))
@@ -81,6 +85,33 @@ func (s *Session) round(ctx context.Context, doing string, params *mcp.CallToolP
 		return nil, s.fail(ctx, c, doing, err)
 	}
 	return c.raw, nil
+}
+
+// learnHeaders makes the definitions of tools known before the first call: over HTTP, in the newer era, some arguments
+// have to be repeated in headers, and the definition says which. A server that does not list its tools is called all
+// the same; it will say so if it misses a header. The error is a *ConnectionError or the context's.
+func (s *Session) learnHeaders(ctx context.Context) error {
+	if s.guard == nil || !s.modern() {
+		return nil
+	}
+	s.listMu.Lock()
+	defer s.listMu.Unlock()
+	if s.listed {
+		return nil
+	}
+	_, err := s.listTools(ctx)
+	var gone *ConnectionError
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case errors.As(err, &gone):
+		gone.NotSent = true // the call itself
+		return gone
+	case err != nil:
+		s.log.Debug("list the tools before the first call", "err", err)
+	}
+	s.listed = true
+	return nil
 }
 
 func isHeaderMismatch(err error) bool {

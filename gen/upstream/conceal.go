@@ -5,19 +5,20 @@ import (
 	"encoding/json"
 )
 
-// Conceal takes the values of the configuration's variables out of a text of the server's that is to be kept: a server
-// may repeat a token it was given. Each becomes its variable's name in brackets.
+// Conceal takes the values of the configuration's variables, and the tokens of a login, out of a text of the server's
+// that is to be kept: a server may repeat a token it was given. Each becomes its name in brackets.
 func (s *Session) Conceal(text string) string {
-	if s.why.secret.conceal == nil {
+	conceal := s.why.secret.concealer()
+	if conceal == nil {
 		return text
 	}
-	return s.why.secret.conceal.Replace(text)
+	return conceal.Replace(text)
 }
 
 // ConcealIn does the same in the strings of a JSON text, whatever their escapes; every other byte stays. Names, and
 // what a schema compares values with, stay too: they are what a call sends.
 func (s *Session) ConcealIn(raw json.RawMessage) json.RawMessage {
-	if s.why.secret.conceal == nil {
+	if s.why.secret.concealer() == nil {
 		return raw
 	}
 	var out bytes.Buffer

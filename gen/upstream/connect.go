@@ -50,11 +50,29 @@ func connect(ctx context.Context, srv config.Server, opts *Options, known era) (
 	if err != nil {
 		return nil, known, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, opts.ConnectTimeout, errConnectTimeout)
+	if expanded.StartupTimeout > 0 {
+		own := *opts
+		own.ConnectTimeout = expanded.StartupTimeout
+		opts = &own
+	}
+	if known == eraUnknown {
+		known = eraOf(expanded.Protocol)
+	}
+	limit := opts.ConnectTimeout
+	if srv.StartupTimeout > 0 {
+		limit = srv.StartupTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%s)", errConnectTimeout, limit))
 	defer cancel()
 	d := &dialer{
 		srv: expanded, opts: opts, why: reasons{server: srv.Key, secret: secret},
 		log: opts.Logger.With("server", srv.Key),
+	}
+	switch srv.Protocol { // what a person configured is beyond doubt
+	case config.ProtocolModern:
+		known = eraModern
+	case config.ProtocolLegacy:
+		known = eraLegacy
 	}
 	if known != eraUnknown {
 		s, err := d.dial(ctx, known, 0)
@@ -73,6 +91,17 @@ func connect(ctx context.Context, srv config.Server, opts *Options, known era) (
 	// It is alive and refuses the older era: it knows the newer one only, and was slow to start.
 	s, err = d.dial(ctx, eraModern, 0)
 	return s, eraModern, err
+}
+
+// eraOf is the era that the configuration names.
+func eraOf(p config.Protocol) era {
+	switch p {
+	case config.ProtocolModern:
+		return eraModern
+	case config.ProtocolLegacy:
+		return eraLegacy
+	}
+	return eraUnknown
 }
 
 // dialer makes the attempts to connect to one server.
@@ -184,6 +213,10 @@ func (d *dialer) transport(s *Session, kind config.Transport) (mcp.Transport, er
 		return nil, err
 	}
 	s.guard = g
+	g.challenged = d.opts.challenged
+	if d.opts.Logins != nil && !hasCredentials(d.srv) {
+		g.logins = d.opts.Logins.Source(oauthServer(d.srv), d.log, d.why.secret.add)
+	}
 	if kind == config.TransportSSE {
 		return &mcp.SSEClientTransport{Endpoint: d.srv.URL, HTTPClient: g.client(), MaxEventSize: MaxMessage}, nil
 	}
@@ -207,9 +240,14 @@ func (d *dialer) failure(ctx context.Context, s *Session, err error) error {
 	s.abandon()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errConnectTimeout):
-		return d.why.connection(fmt.Errorf("%w (%s)", errConnectTimeout, d.opts.ConnectTimeout))
+		return d.why.connection(cause)
 	case ctx.Err() != nil:
 		return interrupted(ctx, fmt.Sprintf("connect to %q", d.why.server))
+	}
+	if needed := s.loginReason(); needed != nil {
+		out := d.why.connection(needed)
+		out.Login = true
+		return out
 	}
 	status := s.status()
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {

@@ -22,6 +22,8 @@ type ConnectionError struct {
 	Reason string
 	// NotSent says that the server cannot have acted on the request.
 	NotSent bool
+	// Login says that a person has to log in first; Reason says how.
+	Login bool
 }
 
 func (e *ConnectionError) Error() string { return fmt.Sprintf("server %q: %s", e.Server, e.Reason) }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/oauth"
 )
 
 const (
@@ -28,12 +29,19 @@ type refusal struct{ text string }
 func (e *refusal) Error() string { return e.text }
 
 // guard is the HTTP client of one session. Whatever the SDK, a redirect or an SSE endpoint event names, a request
-// leaves only for the configured origin, and only there go the configured headers.
+// leaves only for the configured origin, and only there go the configured headers and the token of a login.
 type guard struct {
+	server  string // its configured name
 	origin  string
 	headers http.Header
 	next    *http.Transport
 	tap     *tap
+
+	// logins gives the token; nil where there is no place for logins, or the headers bring credentials of their own.
+	logins *oauth.Source
+	// challenged is told each 401 and 403; nil: nobody is. needed is why a login is wanted, nil as long as it is not.
+	challenged func(status int, c oauth.Challenge)
+	needed     atomic.Pointer[loginNeeded]
 
 	// connecting is true until the session stands; status is then that of the last refused POST, 0 for none, and
 	// refusal what the guard itself refused. The SDK may report the end of the session in place of either.
@@ -49,7 +57,7 @@ func newGuard(srv config.Server, t *tap) (*guard, error) {
 	if err != nil {
 		return nil, errors.New("its url cannot be read")
 	}
-	g := &guard{origin: originOf(u), headers: make(http.Header, len(srv.Headers)), tap: t, next: &http.Transport{
+	g := &guard{server: srv.Key, origin: originOf(u), headers: make(http.Header, len(srv.Headers)), tap: t, next: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    15 * time.Second,
@@ -109,7 +117,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if v := g.tap.version.Load(); v != nil && out.Header.Get(versionHeader) == "" {
 		out.Header.Set(versionHeader, *v)
 	}
-	resp, err := g.next.RoundTrip(out)
+	resp, err := g.send(out)
 	if err != nil {
 		return nil, err
 	}

@@ -258,18 +258,51 @@ func decodeMessage(raw []byte) (jsonrpc.Message, error) {
 	if err == nil {
 		return msg, nil
 	}
-	// Nested too deeply, an error object of the wrong form, and so on: if it bears an id and no method it answers
-	// something, and whoever waits for that is told.
-	var head struct {
-		ID     any             `json:"id"`
-		Method json.RawMessage `json:"method"`
-	}
-	if json.Unmarshal(raw, &head) != nil || head.ID == nil || head.Method != nil {
+	// Nested too deeply, an error object of the wrong form, cut short, and so on: if it bears an id and no method it
+	// answers something, and whoever waits for that is told.
+	value, answers := answeredID(raw)
+	if !answers {
 		return nil, err
 	}
-	id, idErr := jsonrpc.MakeID(head.ID)
+	id, idErr := jsonrpc.MakeID(value)
 	if idErr != nil {
 		return nil, err
 	}
 	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: CodeBadAnswer, Message: "the answer is not a JSON-RPC message"}}, nil
+}
+
+// answeredID finds the id of what may be an answer. It reads token by token, which knows no depth that is too deep, and
+// as far as the text can be read.
+func answeredID(raw []byte) (id any, answers bool) {
+	in := json.NewDecoder(bytes.NewReader(raw))
+	depth, isKey, key := 0, false, ""
+	for {
+		token, err := in.Token()
+		if err != nil {
+			return id, id != nil
+		}
+		if d, ok := token.(json.Delim); ok {
+			if d == '{' || d == '[' {
+				depth++
+			} else {
+				depth--
+			}
+			isKey = depth == 1 // a value or the object's beginning is over: a key follows
+			continue
+		}
+		switch {
+		case depth != 1:
+		case isKey:
+			key, _ = token.(string)
+			if key == "method" {
+				return nil, false
+			}
+			isKey = false
+		default:
+			if key == "id" {
+				id = token
+			}
+			isKey = true
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -13,13 +14,24 @@ import (
 
 var errListTimeout = errors.New("the server did not list its tools in time")
 
-// ListTools returns the definitions of all tools, byte for byte as the server sent them and in its order. Entries that
-// are null are left out, and so, over HTTP, are tools whose x-mcp-header annotations are not allowed; both are logged.
+// ListTools returns the definitions of all tools, byte for byte as the server sent them and in its order; bytes that are
+// no UTF-8 have become U+FFFD. Entries that
+// are null are left out, and so, over HTTP, are tools whose x-mcp-header annotations are not allowed; see [Session.Omitted].
 // Nothing else is judged: names may repeat and schemas may be missing.
 //
 // Errors: a *ProtocolError for an answer that is not a list, a repeated cursor, or more than [MaxPages], [MaxTools] or
 // [MaxListBytes]; a *ConnectionError; the context's error.
 func (s *Session) ListTools(ctx context.Context) ([]json.RawMessage, error) {
+	tools, err := s.listTools(ctx)
+	if err == nil {
+		s.listMu.Lock()
+		s.listed = true
+		s.listMu.Unlock()
+	}
+	return tools, err
+}
+
+func (s *Session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 	limit := s.opts.ListTimeout
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%s)", errListTimeout, limit))
 	defer cancel()
@@ -29,8 +41,9 @@ func (s *Session) ListTools(ctx context.Context) ([]json.RawMessage, error) {
 		size   int
 	)
 	seen := make(map[string]bool)
+	s.omitted.Store(nil)
 	for page := range MaxPages {
-		batch, next, err := s.listPage(ctx, page, cursor)
+		batch, next, err := s.listPage(ctx, page, len(tools), cursor)
 		if err != nil {
 			return nil, err
 		}
@@ -58,8 +71,32 @@ func (s *Session) listError(format string, args ...any) error {
 	return fmt.Errorf("list tools: %w", s.why.badAnswer(format, args...))
 }
 
+// maxOmitted bounds what is said of entries that were left out.
+const maxOmitted = 20
+
+// Omitted says what the last ListTools left out, and why: one text each, without secrets.
+func (s *Session) Omitted() []string {
+	if list := s.omitted.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+func (s *Session) omit(format string, args ...any) {
+	text := s.why.secret.clean(fmt.Sprintf(format, args...))
+	s.log.Warn(text)
+	list := slices.Clone(s.Omitted())
+	switch {
+	case len(list) < maxOmitted:
+		list = append(list, text)
+	case len(list) == maxOmitted:
+		list = append(list, "further entries of its list were left out")
+	}
+	s.omitted.Store(&list)
+}
+
 // listPage asks for one page. The cursor that follows is nil on the last page; an empty one is as good as any other.
-func (s *Session) listPage(ctx context.Context, page int, cursor *string) ([]json.RawMessage, *string, error) {
+func (s *Session) listPage(ctx context.Context, page, before int, cursor *string) ([]json.RawMessage, *string, error) {
 	c := &capture{cursor: cursor, headers: s.guard != nil && s.modern()}
 	defer c.release()
 	up, cancel := s.whileUp(ctx)
@@ -74,12 +111,12 @@ func (s *Session) listPage(ctx context.Context, page int, cursor *string) ([]jso
 		return nil, nil, s.listError("%v", err)
 	}
 	kept := tools[:0]
-	for _, tool := range tools {
+	for i, tool := range tools {
 		switch {
 		case string(tool) == "null":
-			s.log.Warn("the server lists a tool that is null; it was left out")
+			s.omit("entry %d of its list of tools is null; it was left out", before+i+1)
 		case c.headers && hasHeaders(tool) && !knows(res.Tools, tool):
-			s.log.Warn("a tool has x-mcp-header annotations that are not allowed; it was left out", "tool", printable(toolName(tool), 200))
+			s.omit("tool %q has x-mcp-header annotations that are not allowed; it was left out", printable(toolName(tool), 200))
 		default:
 			kept = append(kept, tool)
 		}
@@ -104,7 +141,7 @@ func parsePage(raw json.RawMessage) (tools []json.RawMessage, next *string, err 
 		}
 	}
 	for i := range tools {
-		tools[i] = bytes.TrimSpace(tools[i])
+		tools[i] = bytes.ToValidUTF8(bytes.TrimSpace(tools[i]), []byte("\uFFFD")) // JSON is UTF-8, servers are not always
 	}
 	return tools, next, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/config"
 )
@@ -18,12 +19,32 @@ const minSecret = 6
 // most likely just that word.
 const minConcealed = 8
 
-// redactor takes the values of a configuration out of texts that leave this package.
+// redactor takes the values of a configuration, and the tokens of a login, out of texts that leave this package.
 type redactor struct {
-	replace *strings.Replacer
-	// conceal knows the values of variables only, for what is written to files: what stands in the configuration
-	// itself is no secret there. Nil when there are none.
-	conceal *strings.Replacer
+	mu sync.RWMutex
+	// secrets are names by value; variables those of them that stand in no configuration: the values of variables, and
+	// tokens. The latter are for what is written to files, where what stands in the configuration itself is no secret.
+	secrets, variables map[string]string
+	replace            *strings.Replacer
+	conceal            *strings.Replacer // nil when there are no variables
+}
+
+// add makes a token known, under a name.
+func (r *redactor) add(value, name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(value) < minConcealed || r.variables[value] != "" {
+		return
+	}
+	r.secrets[value], r.variables[value] = "["+name+"]", "["+name+"]"
+	r.replace, r.conceal = newReplacer(r.secrets), newReplacer(r.variables)
+}
+
+// concealer returns what takes variables out of texts for files, nil when there is nothing to take out.
+func (r *redactor) concealer() *strings.Replacer {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.conceal
 }
 
 // expand expands a server's variables and returns with it a redactor that knows every value that must not show: those
@@ -35,15 +56,11 @@ func expand(srv config.Server, lookup config.Lookup) (config.Server, *redactor, 
 			secrets[value] = "[" + name + "]"
 		}
 	}
-	expanded, err := srv.Expand(func(name string) (string, bool) {
-		value, ok := lookup(name)
-		if ok {
-			note(value, name)
-			if len(value) >= minConcealed {
-				variables[value] = "[" + name + "]"
-			}
+	expanded, err := srv.ExpandNoting(lookup, func(name, value string) {
+		note(value, name)
+		if len(value) >= minConcealed {
+			variables[value] = "[" + name + "]"
 		}
-		return value, ok
 	})
 	for name, value := range expanded.Env {
 		note(value, name)
@@ -54,7 +71,10 @@ func expand(srv config.Server, lookup config.Lookup) (config.Server, *redactor, 
 			note(token, name)
 		}
 	}
-	r := &redactor{replace: newReplacer(secrets)}
+	if expanded.OAuth != nil {
+		note(expanded.OAuth.ClientSecret, "client secret")
+	}
+	r := &redactor{secrets: secrets, variables: variables, replace: newReplacer(secrets)}
 	if len(variables) > 0 {
 		r.conceal = newReplacer(variables)
 	}
@@ -90,4 +110,8 @@ func newReplacer(secrets map[string]string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-func (r *redactor) clean(s string) string { return r.replace.Replace(s) }
+func (r *redactor) clean(s string) string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.replace.Replace(s)
+}

@@ -24,6 +24,11 @@ type Session struct {
 
 	guard *guard // nil for stdio
 
+	listMu sync.Mutex
+	listed bool // the SDK knows the headers that calls need
+
+	omitted atomic.Pointer[[]string] // what the last list left out
+
 	mu      sync.Mutex
 	process *process // nil for HTTP
 	killed  bool
@@ -201,7 +206,10 @@ func (s *Session) fail(ctx context.Context, c *capture, doing string, err error)
 		return fmt.Errorf("%s: %w", doing, s.why.protocol(c.answer.Code, c.answer.Message, c.answer.Data))
 	}
 	unsent := forgotten || notSent(err)
-	if forgotten {
+	needed := s.loginReason()
+	if needed != nil {
+		err, unsent = needed, true // it refused the request
+	} else if forgotten {
 		err = errors.New("the server no longer knows the session")
 	} else if lost := s.lossReason(); lost != nil {
 		err = lost
@@ -209,7 +217,7 @@ func (s *Session) fail(ctx context.Context, c *capture, doing string, err error)
 		err = errors.New("the connection is closed")
 	}
 	gone := s.why.connection(err)
-	gone.NotSent = unsent
+	gone.NotSent, gone.Login = unsent, needed != nil
 	return fmt.Errorf("%s: %w", doing, gone)
 }
 

@@ -8,7 +8,8 @@
 //
 // The pieces, from the outside in: [Pool] and [Session] · tap, which stands between the SDK and every transport and
 // keeps the raw bytes · lines, newline-delimited JSON over pipes · process, the launcher · guard, the HTTP round
-// tripper that keeps credentials to their origin.
+// tripper that keeps credentials to their origin · bearer, the token of a login in it; [Login] makes one, and the
+// package oauth below has the rest.
 package upstream
 
 import (
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/oauth"
 )
 
 const (
@@ -45,8 +47,14 @@ type Options struct {
 	ProbeTimeout time.Duration
 	// ListTimeout bounds ListTools as a whole; zero means 2 min.
 	ListTimeout time.Duration
+	// Logins has the tokens of those remote servers that a person has logged in to, and renews them. Nil: there are none,
+	// and a server that asks for a login is one that refuses its headers.
+	Logins *Logins
 	// ClientName and ClientVersion are what servers are told; empty means "mcpgen" and "dev".
 	ClientName, ClientVersion string
+
+	// challenged is told each 401 and 403 of a remote server; nil: nobody is.
+	challenged func(status int, c oauth.Challenge)
 }
 
 // withDefaults returns a copy with every zero value replaced.

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -189,34 +188,6 @@ func (b *bench) bundle(ctx context.Context) error {
 		samples = append(samples, millis(time.Since(start)))
 	}
 	b.table.add("bundle a script with its wrappers", "ms", "", samples)
-	return nil
-}
-
-// syncs measures a whole sync of the demo servers beside its slowest server.
-func (b *bench) syncs(ctx context.Context) error {
-	dir, err := os.MkdirTemp("", "mcpgen-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	var slowest, whole []float64
-	for range parallelRuns {
-		start := time.Now()
-		rep, err := gen.Sync(ctx, gen.Options{
-			Config: filepath.Join(b.root, ".mcp.json"), Out: dir, Lister: gen.UpstreamLister(gen.UpstreamOptions{LookupEnv: os.LookupEnv}),
-		})
-		if err != nil {
-			return err
-		}
-		whole = append(whole, millis(time.Since(start)))
-		worst := time.Duration(0)
-		for _, s := range rep.Servers {
-			worst = max(worst, s.Duration)
-		}
-		slowest = append(slowest, millis(worst))
-	}
-	b.table.add("list the slowest server", "ms", "", slowest)
-	b.table.add("sync the six demo servers", "ms", "list the slowest server", whole)
 	return nil
 }
 

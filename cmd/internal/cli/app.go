@@ -24,8 +24,8 @@ type App struct {
 	Dir string
 	// FailCode is the exit code of an error that says nothing else. Zero means 2.
 	FailCode int
-	// Terminal says whether Stdout and Stderr are terminals.
-	Terminal struct{ Stdout, Stderr bool }
+	// Terminal says which of the streams are terminals.
+	Terminal struct{ Stdin, Stdout, Stderr bool }
 }
 
 // Program is what [Main] needs to know of a program.
@@ -60,6 +60,7 @@ func processApp(p Program) (*App, error) {
 		Name: p.Name, FailCode: p.FailCode, Dir: dir,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv,
 	}
+	app.Terminal.Stdin = term.IsTerminal(int(os.Stdin.Fd()))
 	app.Terminal.Stdout = term.IsTerminal(int(os.Stdout.Fd()))
 	app.Terminal.Stderr = term.IsTerminal(int(os.Stderr.Fd()))
 	return app, nil

@@ -26,7 +26,7 @@ type message struct {
 // peer is what the server can do to its client and itself while it answers.
 type peer struct {
 	// ask sends a request to the client and returns its result.
-	ask func(method, params string) json.RawMessage
+	ask func(method, params string) message
 	// crash ends the server or the connection.
 	crash func()
 	// region is the Mcp-Param-Region header; overHTTP says whether there are headers at all.
@@ -170,6 +170,14 @@ func (f *fake) list(m message) reply {
 		return page([]string{definition(ToolEcho),
 			`{"name":"region","inputSchema":{"type":"object","properties":{"where":{"type":"string","x-mcp-header":"Region"}}}}`,
 			`{"name":"bad_header","inputSchema":{"type":"object","properties":{"where":{"type":"object","x-mcp-header":"No way"}}}}`})
+	case LongPages:
+		return longPage(params.Cursor)
+	case DeepTools:
+		return page([]string{definition(ToolEcho), `{"name":"deep","inputSchema":` + strings.Repeat(`{"not":`, 20_000) + `true` + strings.Repeat(`}`, 20_000) + `}`})
+	case BadUTF8:
+		return page([]string{"{\"name\":\"odd\",\"description\":\"caf\xe9 \xf0\x9f\",\"inputSchema\":{\"type\":\"object\"}}"})
+	case DuplicateKeys:
+		return page([]string{`{"name":"first","description":"one","name":"second","description":"two","inputSchema":{"type":"object","type":"string"}}`})
 	case BadList:
 		return reply{result: `{"tools":"none"}`}
 	}
@@ -193,6 +201,24 @@ func pages(tools []string, cursor *string) reply {
 		return page(tools[i:])
 	}
 	return page(tools[i:i+1], fmt.Sprintf("at %d", i+1))
+}
+
+// longPage is one of the 1,000 pages of LongPages.
+func longPage(cursor *string) reply {
+	at := 0
+	if cursor != nil {
+		if _, err := fmt.Sscan(*cursor, &at); err != nil {
+			return failure(-32602, "no such cursor")
+		}
+	}
+	tools := make([]string, 10)
+	for i := range tools {
+		tools[i] = definition(fmt.Sprintf("tool_%05d", 10*at+i))
+	}
+	if at == 999 {
+		return page(tools)
+	}
+	return page(tools, fmt.Sprint(at+1))
 }
 
 func manyTools(n int) []string {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -21,7 +22,8 @@ const grandchildMode Mode = "the-grandchild"
 type stdio struct {
 	*fake
 	out     sync.Mutex
-	waiters sync.Map // id of a request of ours → chan json.RawMessage
+	asked   atomic.Int64
+	waiters sync.Map // id of a request of ours → chan message
 	gone    chan struct{}
 }
 
@@ -108,7 +110,7 @@ func (s *stdio) receive(m message) {
 	switch {
 	case m.Method == "" && m.ID != nil:
 		if ch, ok := s.waiters.LoadAndDelete(string(m.ID)); ok {
-			ch.(chan json.RawMessage) <- m.Result
+			ch.(chan message) <- m
 		}
 	case m.Method == "notifications/cancelled":
 		s.mu.Lock()
@@ -131,6 +133,15 @@ func (s *stdio) handle(m message) {
 	for i := 0; s.mode == PingFlood && m.Method == "tools/call"; i++ {
 		s.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":"p%d","method":"ping"}`, i))
 	}
+	for s.mode == NoteFlood && m.Method == "tools/call" {
+		s.write(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"la la la"}}`)
+	}
+	if s.mode == Stray {
+		for _, id := range []string{`"nobody"`, `123456`, `-1`, `1.5`, `null`, `true`, `{}`, `"1"`} {
+			s.write(`{"jsonrpc":"2.0","id":` + id + `,"result":{"stray":true}}`)
+		}
+		defer s.write(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"late":true}}`)
+	}
 	r := s.answer(m, peer{ask: s.ask, crash: func() { os.Exit(3) }, gone: s.gone})
 	if s.mode == Banner {
 		s.write("handled one more")
@@ -151,10 +162,11 @@ func (r reply) message(id json.RawMessage) string {
 	return ""
 }
 
-func (s *stdio) ask(method, params string) json.RawMessage {
-	answer := make(chan json.RawMessage, 1)
-	s.waiters.Store(`"q1"`, answer)
-	s.write(`{"jsonrpc":"2.0","id":"q1","method":"` + method + `","params":` + params + `}`)
+func (s *stdio) ask(method, params string) message {
+	answer := make(chan message, 1)
+	id := fmt.Sprintf(`"q%d"`, s.asked.Add(1))
+	s.waiters.Store(id, answer)
+	s.write(`{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":` + params + `}`)
 	return <-answer
 }
 

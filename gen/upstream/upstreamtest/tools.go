@@ -72,6 +72,8 @@ func (f *fake) call(m message, p peer) reply {
 		return reply{result: `{"content":[],"structuredContent":` + strings.Repeat(`{"a":`, 5000) + `1` + strings.Repeat(`}`, 5000) + `}`}
 	case ToolElicit:
 		return f.elicit(p, params.InputResponses)
+	case ToolAsk:
+		return askAll(p)
 	case ToolRegion:
 		return f.region(p, args)
 	}
@@ -115,7 +117,7 @@ func (f *fake) elicit(p peer, responses map[string]json.RawMessage) reply {
 	var answer json.RawMessage
 	switch {
 	case !modern:
-		answer = p.ask("elicitation/create", elicitParams)
+		answer = p.ask("elicitation/create", elicitParams).Result
 	case responses == nil:
 		return reply{result: `{"resultType":"input_required","requestState":"s1","inputRequests":{"q":{"method":"elicitation/create","params":` + elicitParams + `}}}`}
 	default:
@@ -126,6 +128,20 @@ func (f *fake) elicit(p peer, responses map[string]json.RawMessage) reply {
 	}
 	_ = json.Unmarshal(answer, &got)
 	return structured(fmt.Sprintf(`{"action":%q}`, got.Action))
+}
+
+// askAll asks the client for what no client of ours offers.
+func askAll(p peer) reply {
+	codes := []int{}
+	for _, method := range []string{"sampling/createMessage", "roots/list", "whatever/else"} {
+		var failed struct {
+			Code int `json:"code"`
+		}
+		_ = json.Unmarshal(p.ask(method, `{"messages":[],"maxTokens":1}`).Error, &failed) // none is no error
+		codes = append(codes, failed.Code)
+	}
+	text, _ := json.Marshal(map[string]any{"codes": codes})
+	return structured(string(text))
 }
 
 // region demands that an argument is repeated in a header.

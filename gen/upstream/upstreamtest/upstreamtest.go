@@ -74,6 +74,18 @@ const (
 	HeaderTools Mode = "header-tools"
 	// BadList answers tools/list with a list that is a string.
 	BadList Mode = "bad-list"
+	// LongPages lists 10,000 tools, 10 to a page.
+	LongPages Mode = "long-pages"
+	// DeepTools lists a tool whose schema is nested 20,000 deep, BadUTF8 one whose description is no UTF-8,
+	// DuplicateKeys one whose definition says its name and description twice.
+	DeepTools     Mode = "deep-tools"
+	BadUTF8       Mode = "bad-utf8"
+	DuplicateKeys Mode = "duplicate-keys"
+	// Stray sends, over stdio, answers that nobody waits for before each of its own: with unknown ids, null and strings
+	// for ids, and twice the right one.
+	Stray Mode = "stray"
+	// NoteFlood sends notifications for ever once a tool is called, and no answer.
+	NoteFlood Mode = "note-flood"
 )
 
 // The tools. All take an object; unless said otherwise it may be empty.
@@ -109,6 +121,9 @@ const (
 	ToolSession = "session"
 	// ToolStderr writes "text" to standard error before it answers.
 	ToolStderr = "stderr"
+	// ToolAsk asks the client, over stdio, for sampling, for roots and for something nobody knows, and answers with
+	// {"codes":[…]}: the error codes that came back, 0 for a result.
+	ToolAsk = "ask"
 	// ToolRegion answers with {"region":"…"}: the Mcp-Param-Region header it came with. Mode HeaderTools only.
 	ToolRegion = "region"
 )
@@ -117,7 +132,7 @@ const (
 func ToolNames() []string {
 	return []string{
 		ToolEcho, ToolSlow, ToolFail, ToolRPCError, ToolBigInt, ToolWeird, ToolCrash, ToolHang, ToolCancelled,
-		ToolEnv, ToolPIDs, ToolLarge, ToolDeep, ToolElicit, ToolSession, ToolStderr,
+		ToolEnv, ToolPIDs, ToolLarge, ToolDeep, ToolElicit, ToolSession, ToolStderr, ToolAsk,
 	}
 }
 

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"runtime"
+	"testing"
+)
+
+func TestStateDir(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the folders are those of Linux")
+	}
+	for _, c := range []struct{ state, home, want string }{
+		{"/s", "/h", "/s/mcpgen"},
+		{"", "/h", "/h/.local/state/mcpgen"},
+		{"relative", "/h", "/h/.local/state/mcpgen"},
+		{"", "", ""},
+		{"", "relative", ""},
+	} {
+		vars := map[string]string{"XDG_STATE_HOME": c.state, "HOME": c.home}
+		app := &App{LookupEnv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok }}
+		if got, err := app.StateDir(); got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%+v: %q, %v", c, got, err)
+		}
+	}
+}
+
+func TestKeyringVariable(t *testing.T) {
+	app := &App{}
+	if !app.Keyring() {
+		t.Error("the keyring is off by itself")
+	}
+	app.LookupEnv = func(name string) (string, bool) { return "off", name == KeyringVariable }
+	if app.Keyring() {
+		t.Error("the keyring can't be switched off")
+	}
+}

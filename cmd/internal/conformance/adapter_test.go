@@ -1,0 +1,309 @@
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// binVariable names the folder of the built programs; where it is set this process is the suite's client.
+const binVariable = "MCPGEN_CONFORMANCE_BIN"
+
+// adapterTime bounds one scenario.
+const adapterTime = 40 * time.Second
+
+// client is what the suite drives: one scenario's server, and the programs.
+type client struct {
+	ctx      context.Context
+	bin, dir string
+	url      string
+	scenario string
+	given    given
+}
+
+// given is what a scenario lets its client know.
+type given struct {
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	ToolCalls    []struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"toolCalls"`
+}
+
+// serve is the client's main function: the scenario's name is in the environment, its address the last argument.
+func serve() error {
+	ctx, cancel := context.WithTimeout(context.Background(), adapterTime)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "mcpgen-conformance-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	c := &client{ctx: ctx, bin: os.Getenv(binVariable), dir: dir, url: os.Args[len(os.Args)-1], scenario: os.Getenv("MCP_CONFORMANCE_SCENARIO")}
+	if text := os.Getenv("MCP_CONFORMANCE_CONTEXT"); text != "" {
+		if err := json.Unmarshal([]byte(text), &c.given); err != nil {
+			return fmt.Errorf("read the scenario's context: %w", err)
+		}
+	}
+	if err := c.configure(); err != nil {
+		return err
+	}
+	if strings.HasPrefix(c.scenario, "auth/") {
+		return c.authorized()
+	}
+	if err := c.run(nil, "mcpgen", "sync"); err != nil {
+		return err
+	}
+	return c.call()
+}
+
+// configure writes the project's configuration.
+func (c *client) configure() error {
+	server := map[string]any{"type": "http", "url": c.url}
+	switch {
+	case c.given.ClientID != "":
+		server["oauth"] = map[string]any{"clientId": c.given.ClientID, "clientSecret": c.given.ClientSecret}
+	case c.scenario == "auth/basic-cimd":
+		server["oauth"] = map[string]any{"clientMetadataUrl": "https://conformance-test.local/client-metadata.json"}
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"conformance": server}})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(c.dir, ".mcp.json"), text, 0o600)
+}
+
+// authorized logs in, syncs and calls the tool. Where the login turns out to be too narrow, what the program says is
+// done: log in once more, and try again. A person would not do so for ever.
+func (c *client) authorized() error {
+	if err := c.login(); err != nil {
+		return err
+	}
+	if err := c.run(nil, "mcpgen", "sync"); err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		err := c.call()
+		if err == nil || try == 3 || !strings.Contains(err.Error(), "mcpgen login conformance") {
+			return err
+		}
+		if err := c.login(); err != nil {
+			return err
+		}
+	}
+}
+
+// toolCall is one call of the script.
+type toolCall struct {
+	Name string          `json:"-"`
+	ID   string          `json:"id"`
+	Args json.RawMessage `json:"args"`
+}
+
+// identify finds the ids of the tools: what the tree calls them.
+func (c *client) identify(calls []toolCall) error {
+	out, err := c.command("mcpgen", "list", "--json").Output()
+	if err != nil {
+		return fmt.Errorf("mcpgen list: %w", err)
+	}
+	var list struct {
+		Servers []struct {
+			Tools []struct{ ID, Name string }
+		}
+	}
+	if err := json.Unmarshal(out, &list); err != nil {
+		return err
+	}
+	ids := map[string]string{}
+	for _, s := range list.Servers {
+		for _, t := range s.Tools {
+			ids[t.Name] = t.ID
+		}
+	}
+	for i := range calls {
+		if calls[i].ID = ids[calls[i].Name]; calls[i].ID == "" {
+			return fmt.Errorf("the tree has no tool %q", calls[i].Name)
+		}
+	}
+	return nil
+}
+
+// call calls the tools that the scenario is about, all of them in a script.
+func (c *client) call() error {
+	calls := []toolCall{}
+	none := json.RawMessage(`{}`)
+	switch c.scenario {
+	case "initialize", "request-metadata", "json-schema-ref-no-deref":
+		return nil // the list of tools is what they are about
+	case "http-custom-headers":
+		for _, call := range c.given.ToolCalls {
+			args, err := withoutNulls(call.Arguments)
+			if err != nil {
+				return err
+			}
+			calls = append(calls, toolCall{Name: call.Name, Args: args})
+		}
+	case "json-schema-2020-12-preservation":
+		schema, err := c.storedSchema("json_schema_2020_12_tool")
+		if err != nil {
+			return err
+		}
+		calls = []toolCall{{Name: "json_schema_echo", Args: schema}}
+	case "tools_call":
+		calls = []toolCall{{Name: "add_numbers", Args: json.RawMessage(`{"a":5,"b":3}`)}}
+	default:
+		tools, err := c.storedTools()
+		if err != nil {
+			return err
+		}
+		for _, t := range tools {
+			args := none
+			if c.scenario == "http-invalid-tool-headers" {
+				args = json.RawMessage(`{"region":"us-west1"}`)
+			}
+			calls = append(calls, toolCall{Name: t.Name, Args: args})
+		}
+	}
+	if err := c.identify(calls); err != nil {
+		return err
+	}
+	text, err := json.Marshal(calls)
+	if err != nil {
+		return err
+	}
+	// One call's failure is not the next one's; in the end it is the script's.
+	script := `import { callMCPTool } from "./servers/client.ts";
+let failed = "";
+for (const call of ` + string(text) + `) {
+  try {
+    console.log(JSON.stringify(await callMCPTool(call.id, call.args)));
+  } catch (error) {
+    failed = String(error);
+    console.error(failed);
+  }
+}
+if (failed) throw new Error(failed);
+`
+	return c.run(strings.NewReader(script), "mcprun", "--sandbox", "embedded", "--timeout", "15", "-")
+}
+
+// withoutNulls leaves out what is null: the tool's own schema does not allow it, and mcprun refuses to send it. The suite
+// counts a parameter that is absent as one that is null.
+func withoutNulls(arguments json.RawMessage) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(arguments, &fields); err != nil {
+		return nil, err
+	}
+	for name, value := range fields {
+		if string(value) == "null" {
+			delete(fields, name)
+		}
+	}
+	return json.Marshal(fields)
+}
+
+// storedTool is a tool as the tree has it.
+type storedTool struct {
+	Name        string          `json:"name"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+}
+
+func (c *client) storedTools() ([]storedTool, error) {
+	text, err := os.ReadFile(filepath.Join(c.dir, "servers", ".mcpgen", "conformance.json"))
+	if err != nil {
+		return nil, err
+	}
+	var stored struct {
+		Tools []storedTool `json:"tools"`
+	}
+	return stored.Tools, json.Unmarshal(text, &stored)
+}
+
+// storedSchema is the argument of the echoing tool: the schema of another, as the tree has it.
+func (c *client) storedSchema(tool string) (json.RawMessage, error) {
+	tools, err := c.storedTools()
+	for _, t := range tools {
+		if t.Name == tool {
+			return json.RawMessage(`{"schema":` + string(t.InputSchema) + `}`), nil
+		}
+	}
+	return nil, errors.Join(err, fmt.Errorf("the tree has no tool %q", tool))
+}
+
+// command makes a command with an environment of its own: no login of the person's, no keyring.
+func (c *client) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(c.ctx, filepath.Join(c.bin, name), args...)
+	cmd.Dir = c.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir, "XDG_STATE_HOME=" + filepath.Join(c.dir, "state"), "MCPGEN_KEYRING=off"}
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+// run runs a program. Its output goes to ours, and into the error if it fails.
+func (c *client) run(in io.Reader, name string, args ...string) error {
+	cmd := c.command(name, args...)
+	var said bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, io.MultiWriter(os.Stdout, &said), io.MultiWriter(os.Stderr, &said)
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, said.String())
+	}
+	return nil
+}
+
+// login runs mcpgen login and visits the address that it prints. The suite's authorization server asks nobody.
+func (c *client) login() error {
+	cmd := c.command("mcpgen", "login", "conformance", "--no-browser")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return err
+	}
+	cmd.Stdout = os.Stdout
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	var said strings.Builder
+	var visits sync.WaitGroup
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		line := lines.Text()
+		fmt.Fprintln(os.Stderr, line)
+		fmt.Fprintln(&said, line)
+		if strings.HasPrefix(line, "http://") || strings.HasPrefix(line, "https://") {
+			visits.Go(func() { visit(c.ctx, line) })
+		}
+	}
+	err = cmd.Wait()
+	visits.Wait()
+	if err != nil {
+		return fmt.Errorf("mcpgen login: %w: %s", err, said.String())
+	}
+	return nil
+}
+
+// visit opens an address and goes where it is sent, as a browser does. What goes wrong shows in the login.
+func visit(ctx context.Context, address string) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return
+	}
+	resp.Body.Close()
+}

@@ -1,0 +1,83 @@
+package soundness
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/gen/schema"
+)
+
+const (
+	// maxAccepted and maxRefused bound the values of one case.
+	maxAccepted = 40
+	maxRefused  = 80
+	// maxSpoiled is how many accepted values are spoiled.
+	maxSpoiled = 12
+)
+
+// Fill gives a case values: such that its schema accepts, so that each property, literal, alternative and length is
+// there once, and such that differ from one of them in one place so that a type could tell. A validator decides which
+// is which. A schema that no validator takes gets values that a reader would expect, and none that are refused.
+func Fill(c *Case) error {
+	root, err := decode(c.Schema)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.ID(), err)
+	}
+	g := &generator{flattener: newFlattener(root)}
+	if o, ok := root.(object); ok {
+		g.draft, _ = o["$schema"].(string)
+	}
+	validator, err := schema.Compile(c.Schema)
+	if err != nil {
+		c.NoValidate = true
+		return nil
+	}
+	var accepted []any
+	for _, v := range g.values(root, 0) {
+		if fits, known := classify(validator, v); known && fits {
+			accepted = append(accepted, v)
+		}
+	}
+	c.Accept = encodeAll(accepted[:min(len(accepted), maxAccepted)])
+
+	m := &mutator{flattener: g.flattener, seen: map[string]bool{}, ways: map[string]string{}, onlyTS: map[string]bool{}}
+	alternatives := g.flat(root)
+	// The fullest values have the most places.
+	byLength := slices.Clone(accepted)
+	slices.SortStableFunc(byLength, func(a, b any) int { return len(encode(b)) - len(encode(a)) })
+	for _, v := range byLength[:min(len(byLength), maxSpoiled)] {
+		m.spoil(v, alternatives, "", func(x any) any { return x }, 0)
+	}
+	var refused []any
+	for _, v := range distinct(m.out) {
+		if fits, known := classify(validator, v); known && !fits {
+			refused = append(refused, v)
+		}
+	}
+	c.Ways = m.ways
+	for _, value := range encodeAll(refused[:min(len(refused), maxRefused)]) {
+		if m.onlyTS[string(value)] {
+			c.RefuseTS = append(c.RefuseTS, value)
+		} else {
+			c.Refuse = append(c.Refuse, value)
+		}
+	}
+	return nil
+}
+
+func encodeAll(values []any) []json.RawMessage {
+	out := make([]json.RawMessage, len(values))
+	for i, v := range values {
+		out[i] = encode(v)
+	}
+	return out
+}
+
+// classify asks the validator; known is false where it could not tell.
+func classify(validator *schema.Validator, v any) (fits, known bool) {
+	err := validator.Validate(encode(v))
+	var invalid *schema.ValidationError
+	return err == nil, err == nil || errors.As(err, &invalid)
+}

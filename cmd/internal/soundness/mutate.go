@@ -1,0 +1,161 @@
+package soundness
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// mutator spoils a value in one place, in ways that a type can know of: another kind of value, a value that is not
+// listed, a required property that is not there, a property that may not be there, an element too many.
+type mutator struct {
+	*flattener
+	seen map[string]bool
+	out  []any
+	ways map[string]string // by the text of a value
+	// onlyTS are values, by their text, that Python has no type against: its bool is a kind of int.
+	onlyTS map[string]bool
+}
+
+// spoil adds the ways to spoil v, a value of the given alternatives. put makes the whole value from one that takes the
+// place of v; at names the place, elements of a list being one place.
+func (m *mutator) spoil(v any, alternatives []object, at string, put func(any) any, depth int) {
+	if len(alternatives) == 0 || depth > maxDepth {
+		return
+	}
+	add := func(way string, spoiled any) {
+		if key := at + " " + way; !m.seen[key] {
+			m.seen[key] = true
+			whole := put(spoiled)
+			m.out = append(m.out, whole)
+			text := string(encode(whole))
+			m.ways[text] = key
+			if way == "boolean" && permits(alternatives, "number") && !lists(alternatives, "number") {
+				m.onlyTS[text] = true
+			}
+		}
+	}
+	own := kindOf(v)
+	for _, kind := range kinds() {
+		if kind != own && !permits(alternatives, kind) {
+			add(kind, sampleOf(kind))
+		}
+	}
+	if lists(alternatives, own) {
+		switch own {
+		case "string":
+			add("unlisted", "zz-unlisted")
+		case "number":
+			add("unlisted", json.Number("987654"))
+		case "boolean":
+			add("unlisted", !v.(bool))
+		}
+	}
+	switch v := v.(type) {
+	case object:
+		m.spoilObject(v, alternatives, at, add, put, depth)
+	case []any:
+		m.spoilArray(v, alternatives, at, add, put, depth)
+	}
+}
+
+func (m *mutator) spoilObject(v object, alternatives []object, at string, add func(string, any), put func(any) any, depth int) {
+	shape := ""
+	if len(alternatives) > 1 { // the members of a union are different places
+		shape = fmt.Sprintf("{%q}", slices.Sorted(maps.Keys(v)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		if slices.ContainsFunc(alternatives, func(s object) bool { return hasValue(list(s["required"]), name) }) {
+			without := maps.Clone(v)
+			delete(without, name)
+			add(shape+"missing "+name, without)
+		}
+		var sub []object
+		for _, s := range alternatives {
+			sub = append(sub, m.propertyOf(s, name)...)
+		}
+		m.spoil(v[name], sub, at+shape+"/"+name, func(x any) any { return put(with(v, name, x)) }, depth+1)
+	}
+	const extra = "zzUndeclared"
+	for _, kind := range kinds() {
+		var sub []object
+		for _, s := range alternatives {
+			sub = append(sub, m.propertyOf(s, extra)...)
+		}
+		if !permits(sub, kind) {
+			add(shape+"extra "+kind, with(v, extra, sampleOf(kind)))
+			if len(sub) == 0 {
+				break // it may not be there at all: one kind says it
+			}
+		}
+	}
+}
+
+// propertyOf are the alternatives for the value of a property, by all that an alternative of the object says of it.
+func (m *mutator) propertyOf(s object, name string) []object {
+	properties, _ := s["properties"].(object)
+	sub, declared := properties[name]
+	if declared {
+		return m.flat(sub)
+	}
+	for pattern, sub := range sorted(patterns(s)) {
+		if matches(pattern, name) {
+			return m.flat(sub)
+		}
+	}
+	for _, key := range []string{"additionalProperties", "unevaluatedProperties"} {
+		if s[key] != nil {
+			return m.flat(s[key])
+		}
+	}
+	return []object{{}}
+}
+
+func (m *mutator) spoilArray(v []any, alternatives []object, at string, add func(string, any), put func(any) any, depth int) {
+	for i, item := range v {
+		place := "/*"
+		var sub []object
+		for _, s := range alternatives {
+			first, rest := itemsOf(s)
+			switch {
+			case i < len(first):
+				place = fmt.Sprintf("/%d", i)
+				sub = append(sub, m.flat(first[i])...)
+			case rest != nil:
+				sub = append(sub, m.flat(rest)...)
+			default:
+				sub = append(sub, object{})
+			}
+		}
+		m.spoil(item, sub, at+place, func(x any) any {
+			other := slices.Clone(v)
+			other[i] = x
+			return put(other)
+		}, depth+1)
+	}
+	for _, s := range alternatives {
+		first, rest := itemsOf(s)
+		if len(first) == 0 {
+			continue
+		}
+		if rest == false || count(s, "maxItems", 1<<20) == len(first) {
+			more := slices.Clone(v)
+			for len(more) <= len(first) {
+				more = append(more, "some text")
+			}
+			add("longer", more)
+		}
+		if least := count(s, "minItems", 0); least > 0 && least <= len(v) {
+			add("shorter", slices.Clone(v[:least-1]))
+		}
+	}
+}
+
+// itemsOf are the schemas of the first elements of a list and of the rest, nil where nothing is said of it.
+func itemsOf(s object) (first []any, rest any) {
+	if old, ok := s["items"].([]any); ok {
+		return old, s["additionalItems"]
+	}
+	return list(s["prefixItems"]), s["items"]
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/config/guide"
+)
+
+// usualAgentFiles stands for the files that agents usually read.
+const usualAgentFiles = "AGENTS.md and CLAUDE.md"
+
+// tellAgents writes the paragraph for agents where it was asked for, and keeps it current where it is. Elsewhere it is
+// offered.
+func (o *initOptions) tellAgents(dir string) error {
+	tree, err := o.treeName(dir)
+	if err != nil {
+		return err
+	}
+	paragraph := guide.Paragraph(tree)
+	asked := map[string]bool{}
+	var files []string
+	add := func(path string, wanted bool) {
+		if !asked[path] {
+			files = append(files, path)
+		}
+		asked[path] = asked[path] || wanted
+	}
+	for _, name := range o.agents {
+		switch {
+		case name == usualAgentFiles:
+			add(filepath.Join(dir, "AGENTS.md"), true)
+			claude := filepath.Join(dir, "CLAUDE.md")
+			if text, err := readIfThere(claude); err == nil && text != nil && !refersToAgents(text) {
+				add(claude, true)
+			}
+		case filepath.IsAbs(name):
+			add(name, true)
+		default:
+			add(filepath.Join(o.app.Dir, name), true)
+		}
+	}
+	add(filepath.Join(dir, "AGENTS.md"), false)
+	add(filepath.Join(dir, "CLAUDE.md"), false)
+	told := false
+	for _, file := range files {
+		has, err := o.tell(file, paragraph, asked[file])
+		if err != nil {
+			return err
+		}
+		told = told || has
+	}
+	if !told {
+		o.say("\nTo tell agents of the tree in AGENTS.md: mcpgen init --agents-md")
+	}
+	return nil
+}
+
+// tell brings one file up to date and reports whether it has the paragraph.
+func (o *initOptions) tell(file, paragraph string, asked bool) (bool, error) {
+	text, err := readIfThere(file)
+	if err != nil {
+		return false, fmt.Errorf("read the file for agents: %w", err)
+	}
+	state, err := guide.Look(string(text), paragraph)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", o.name(file), err)
+	}
+	if state == guide.Absent && !asked {
+		return false, nil
+	}
+	if state == guide.Current {
+		if asked {
+			o.say("%s tells agents of the tree already", o.name(file))
+		}
+		return true, nil
+	}
+	updated, err := guide.Update(string(text), paragraph)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", o.name(file), err)
+	}
+	return true, o.put(file, []byte(updated), text != nil)
+}
+
+// refersToAgents reports whether a CLAUDE.md takes in AGENTS.md whole, so that it need not be told again.
+func refersToAgents(text []byte) bool {
+	return regexp.MustCompile(`(?m)(^|\s)@(\./)?AGENTS\.md\b`).Match(text)
+}
+
+// treeName is the tree's folder as the project writes it.
+func (o *initOptions) treeName(dir string) (string, error) {
+	cfg, err := config.Load(filepath.Join(dir, config.FileName))
+	if errors.Is(err, fs.ErrNotExist) { // with --dry-run it may not be there yet
+		return config.DefaultOut, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	out := cfg.Settings.Out
+	if filepath.IsAbs(out) {
+		if rel, err := filepath.Rel(dir, out); err == nil {
+			out = rel
+		}
+	}
+	return filepath.ToSlash(filepath.Clean(out)), nil
+}

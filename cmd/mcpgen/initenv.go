@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/config/adopt"
+)
+
+// environment says which variables the adopted servers need, and with --write-env puts the secrets among them into
+// .env.
+func (o *initOptions) environment(plan *adopt.Plan, dir string) error {
+	vars, err := config.DotEnv(dir)
+	if err != nil {
+		return err
+	}
+	known := config.WithDotEnv(o.app.LookupEnv, vars)
+	var missing, secrets []adopt.Variable
+	for _, v := range plan.Variables {
+		_, set := known(v.Name)
+		switch {
+		case v.Value() != "" && o.writeEnv:
+			if _, there := vars[v.Name]; there {
+				o.warn(fmt.Sprintf("%s has %s already; what it says there stays", config.DotEnvName, v.Name))
+				continue
+			}
+			secrets = append(secrets, v)
+		case v.Value() != "" || !set:
+			missing = append(missing, v)
+		}
+	}
+	if err := o.writeSecrets(secrets, dir); err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		o.say("\nSet these variables, in the environment or in a .env that git ignores:")
+		for _, v := range missing {
+			line := fmt.Sprintf("  %s  for %s of %q", v.Name, cli.CleanLine(v.Field), cli.CleanLine(v.Server))
+			if v.Value() != "" {
+				line += "; its value stands in the file it comes from"
+			}
+			o.say("%s", line)
+		}
+		o.say("")
+	}
+	return nil
+}
+
+// writeSecrets adds to .env, which only its owner may read and which git must ignore.
+func (o *initOptions) writeSecrets(secrets []adopt.Variable, dir string) error {
+	if len(secrets) == 0 {
+		return nil
+	}
+	file := filepath.Join(dir, config.DotEnvName)
+	if ignored, inGit := ignoredByGit(dir, config.DotEnvName); inGit && !ignored {
+		return &exposedError{file: o.name(file)}
+	}
+	if o.dryRun {
+		o.say("\n%s would get %s", o.name(file), cli.Count(len(secrets), "variable"))
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the secrets: %w", err)
+	}
+	var out strings.Builder
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' {
+			out.WriteByte('\n')
+		}
+		if info.Mode().Perm()&0o077 != 0 {
+			o.warn(fmt.Sprintf("others could read %s; it is yours alone now", o.name(file)))
+		}
+	}
+	var names []string
+	for _, v := range secrets {
+		fmt.Fprintf(&out, "%s=%s\n", v.Name, quoteEnv(v.Value()))
+		names = append(names, v.Name)
+	}
+	_, err = f.WriteString(out.String())
+	if err = errors.Join(f.Chmod(0o600), err, f.Close()); err != nil {
+		return fmt.Errorf("write the secrets: %w", err)
+	}
+	o.say("\nwrote %s to %s, which only you can read%s", strings.Join(names, ", "), o.name(file), gitWords(dir))
+	return nil
+}
+
+func gitWords(dir string) string {
+	if _, inGit := ignoredByGit(dir, config.DotEnvName); inGit {
+		return " and git ignores"
+	}
+	return "; this is no git repository: do not check it in"
+}
+
+// quoteEnv writes a value as package config reads it.
+func quoteEnv(value string) string {
+	if !strings.ContainsAny(value, "'\n\r") {
+		return "'" + value + "'"
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(value) + `"`
+}
+
+// exposedError is a .env that would be checked in.
+type exposedError struct{ file string }
+
+func (e *exposedError) Error() string {
+	return fmt.Sprintf("git does not ignore %s, so the secrets were not written, nor anything else", e.file)
+}
+
+// Hint says what to do about it.
+func (e *exposedError) Hint() string {
+	return "add a line .env to .gitignore, and run the command again"
+}
+
+// ExitCode is 2.
+func (e *exposedError) ExitCode() int { return 2 }
+
+// ignoredByGit reports whether the .gitignore files from the repository's root down to dir ignore a file of that name,
+// and whether there is a repository. It reads the common patterns; one that it does not understand ignores nothing.
+func ignoredByGit(dir, name string) (ignored, inGit bool) {
+	var dirs []string
+	for d := dir; ; d = filepath.Dir(d) {
+		dirs = append(dirs, d)
+		if _, err := os.Stat(filepath.Join(d, ".git")); err == nil {
+			inGit = true
+			break
+		}
+		if d == filepath.Dir(d) {
+			return false, false
+		}
+	}
+	for i := len(dirs) - 1; i >= 0; i-- { // a file further down has the last word
+		text, err := os.ReadFile(filepath.Join(dirs[i], ".gitignore"))
+		if err != nil {
+			continue
+		}
+		below, err := filepath.Rel(dirs[i], filepath.Join(dir, name))
+		if err != nil {
+			continue
+		}
+		for _, line := range strings.Split(string(text), "\n") {
+			pattern := strings.TrimSpace(line)
+			keep, again := strings.CutPrefix(pattern, "!")
+			if again {
+				pattern = keep
+			}
+			if pattern == "" || strings.HasPrefix(pattern, "#") || strings.HasSuffix(pattern, "/") {
+				continue
+			}
+			pattern = strings.TrimPrefix(pattern, "**/")
+			subject := name
+			if strings.Contains(pattern, "/") {
+				pattern, subject = strings.TrimPrefix(pattern, "/"), filepath.ToSlash(below)
+			}
+			if fits, err := path.Match(pattern, subject); err == nil && fits {
+				ignored = !again
+			}
+		}
+	}
+	return ignored, inGit
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/config/adopt"
+	"github.com/mcpgen/mcpgen/gen/config/hosts"
+)
+
+// person is whose files are looked at.
+func (o *initOptions) person(project string) hosts.Person {
+	home := o.app.Env("HOME")
+	if runtime.GOOS == "windows" {
+		home = o.app.Env("USERPROFILE")
+	}
+	return hosts.Person{OS: runtime.GOOS, Home: home, Env: o.app.LookupEnv, Project: project}
+}
+
+// suggestion names the hosts that have something to take over.
+func (o *initOptions) suggestion(project string) string {
+	var found []string
+	for _, h := range config.Hosts() {
+		places := o.person(project).Find(h)
+		places = slices.DeleteFunc(places, func(p hosts.Place) bool { return filepath.Base(p.Path) == config.FileName })
+		if len(places) > 0 {
+			found = append(found, string(h))
+		}
+	}
+	if len(found) == 0 {
+		return "HOST, such as cursor or claude-desktop"
+	}
+	return strings.Join(found, ",")
+}
+
+// adopt takes over the servers of other hosts into the configuration at path.
+func (o *initOptions) adopt(path string) error {
+	dir := filepath.Dir(path)
+	places, err := o.places(path)
+	if err != nil {
+		return err
+	}
+	files, err := o.read(places, dir)
+	if err != nil {
+		return err
+	}
+	opts := adopt.Options{Dir: dir, Home: o.person(dir).Home, Force: o.force}
+	if opts.Config, err = readIfThere(path); err != nil {
+		return fmt.Errorf("read the configuration: %w", err)
+	}
+	settings := filepath.Join(dir, config.SettingsName)
+	if opts.Settings, err = readIfThere(settings); err != nil {
+		return fmt.Errorf("read the settings: %w", err)
+	}
+	plan, err := adopt.Make(files, opts)
+	if err != nil {
+		return err
+	}
+	o.outcomes(plan)
+	if plan.Config == nil {
+		o.say("\nnothing to add: %s stays as it is", o.name(path))
+		return nil
+	}
+	if err := o.environment(plan, dir); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		path string
+		text []byte
+		was  bool
+	}{{path, plan.Config, opts.Config != nil}, {settings, plan.Settings, opts.Settings != nil}} {
+		if err := o.put(f.path, f.text, f.was); err != nil {
+			return err
+		}
+	}
+	if !o.dryRun {
+		o.say("\nNext: look at %s, then run \"mcpgen sync\". It starts the commands that are listed there.", o.name(path))
+	}
+	return nil
+}
+
+// put writes a file, or says what would be written.
+func (o *initOptions) put(path string, text []byte, was bool) error {
+	verb := "created"
+	if was {
+		verb = "updated"
+	}
+	switch {
+	case text == nil:
+		return nil
+	case o.dryRun:
+		o.say("\n%s would be %s:\n\n%s", o.name(path), verb, cli.Clean(string(text)))
+		return nil
+	}
+	if err := replace(path, text, 0o644); err != nil {
+		return err
+	}
+	o.say("%s %s", verb, o.name(path))
+	return nil
+}
+
+// places are the files that --from names, or that are where the named hosts keep theirs.
+func (o *initOptions) places(target string) ([]hosts.Place, error) {
+	person := o.person(filepath.Dir(target))
+	var places []hosts.Place
+	for _, from := range o.from {
+		name, file, named := strings.Cut(from, ":")
+		host := config.Host(strings.ToLower(strings.TrimSpace(name)))
+		wanted := []config.Host{host}
+		if host == "all" && !named {
+			wanted = config.Hosts()
+		} else if !slices.Contains(config.Hosts(), host) {
+			return nil, &cli.UsageError{Err: fmt.Errorf("--from %q: no such host; there are %s, and all", name, hostList()), Command: "mcpgen init"}
+		}
+		if named {
+			if !filepath.IsAbs(file) {
+				file = filepath.Join(o.app.Dir, file)
+			}
+			places = append(places, hosts.Place{Host: host, Path: file})
+			continue
+		}
+		before := len(places)
+		for _, h := range wanted {
+			for _, place := range person.Find(h) {
+				if place.Path != target {
+					places = append(places, place)
+				}
+			}
+		}
+		if len(places) == before {
+			return nil, o.nothing(from, person, wanted)
+		}
+	}
+	return places, nil
+}
+
+// nothing is the error of a host that has no file here.
+func (o *initOptions) nothing(from string, person hosts.Person, wanted []config.Host) error {
+	var looked []string
+	for _, h := range wanted {
+		for _, place := range person.Places(h) {
+			looked = append(looked, place.Path)
+		}
+	}
+	return &missingError{from: from, looked: looked}
+}
+
+// missingError is a host that has no file where hosts keep theirs.
+type missingError struct {
+	from   string
+	looked []string
+}
+
+func (e *missingError) Error() string {
+	return fmt.Sprintf("--from %s: there is no file of it", e.from)
+}
+
+// Hint lists where files were looked for.
+func (e *missingError) Hint() string {
+	const most = 6
+	list := e.looked
+	if len(list) > most {
+		list = append(slices.Clone(list[:most]), fmt.Sprintf("%d more places", len(e.looked)-most))
+	}
+	return fmt.Sprintf("looked for %s; name another file with --from %s:FILE", strings.Join(list, ", "), e.from)
+}
+
+// ExitCode is 2.
+func (e *missingError) ExitCode() int { return 2 }
+
+// read reads all files. A mistake in one server leaves that one out; a file that can't be read at all is an error.
+func (o *initOptions) read(places []hosts.Place, dir string) ([]*config.File, error) {
+	var files []*config.File
+	for _, place := range places {
+		f, err := config.ReadFile(place.Path, &config.ReadOptions{Host: place.Host, Project: dir})
+		if f == nil {
+			return nil, err
+		}
+		for _, problem := range unjoin(err) {
+			o.warn("left out: " + problem.Error())
+		}
+		for _, n := range f.Notes {
+			switch {
+			case !n.Minor:
+				o.warn(n.String())
+			case o.verbose:
+				_, _ = fmt.Fprintf(o.app.Stderr, "note: %s\n", cli.CleanLine(n.String()))
+			}
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func unjoin(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return many.Unwrap()
+	}
+	return []error{err}
+}
+
+// outcomes says what becomes of each server, by file.
+func (o *initOptions) outcomes(plan *adopt.Plan) {
+	style, source := o.app.OutStyle(), ""
+	if len(plan.Outcomes) == 0 {
+		o.say("there are no servers in these files")
+	}
+	for _, out := range plan.Outcomes {
+		if out.Source != source {
+			source = out.Source
+			o.say("%s", style.Bold(fmt.Sprintf("%s: %s", out.Host, o.name(source))))
+		}
+		line := fmt.Sprintf("  %s: %s", cli.CleanLine(out.Key), out.Action)
+		if out.Why != "" {
+			line += " (" + cli.CleanLine(out.Why) + ")"
+		}
+		o.say("%s", line)
+	}
+}

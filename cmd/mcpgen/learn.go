@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen"
+)
+
+type learnOptions struct {
+	app     *cli.App
+	place   placeFlags
+	args    []string
+	replies []string
+	forget  bool
+	writes  bool
+	dryRun  bool
+	json    bool
+}
+
+func newLearnCmd(app *cli.App) *cobra.Command {
+	o := &learnOptions{app: app}
+	cmd := &cobra.Command{
+		Use:   "learn [TOOL...]",
+		Short: "Learn what a tool returns from replies, where its server doesn't say",
+		Long: `learn gives a type to the output of tools whose servers declare none. It calls a tool with the arguments you give, or
+reads replies that were recorded, and infers a type from what came: a property is required only if every reply had it.
+What is learned joins what was learned before, is kept in .mcpgen/ in the tree, and is marked as learned in the
+wrapper. Only names of properties and kinds of values are kept, no value. Replies that are JSON in a text are then
+parsed for the script.
+
+A tool is called only if its server says that it reads and changes nothing. Several tools, or one without --args, are
+called with no arguments. Without a TOOL, learn lists what there is to learn.
+
+A file of replies holds JSON values, one after the other or in lines: results as MCP has them ({"content": ...}), or
+what a script gets of them.
+
+Exit codes: 0 learned, 2 usage, configuration, or nothing to learn, 3 the server could not be asked, 130 interrupted.`,
+		Example: `  mcpgen learn                                             # what could be learned
+  mcpgen learn weather__get_forecast --args '{"city":"Oslo"}' --args '{"city":"Lima"}'
+  mcpgen learn crm__list_contacts --replies recorded.jsonl
+  mcpgen learn crm__list_contacts --forget`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+	}
+	o.place.bind(cmd)
+	f := cmd.Flags()
+	f.StringArrayVar(&o.args, "args", nil, "call the tool with this `JSON` object; may be given several times")
+	f.StringArrayVar(&o.replies, "replies", nil, "learn from the replies in this `file` (- is standard input); may be given several times")
+	f.BoolVar(&o.forget, "forget", false, "drop what was learned before")
+	f.BoolVar(&o.writes, "allow-writes", false, "also call a tool that doesn't say that it only reads")
+	f.BoolVar(&o.dryRun, "dry-run", false, "write nothing; show what would be learned")
+	f.BoolVar(&o.json, "json", false, "print one JSON object a tool")
+	return cmd
+}
+
+// learnJSON is the output of learn --json, one object a tool.
+type learnJSON struct {
+	Tool    string          `json:"tool"`
+	Replies int             `json:"replies"`
+	Failed  int             `json:"failed,omitempty"`
+	Text    bool            `json:"text,omitempty"`
+	Schema  json.RawMessage `json:"schema,omitempty"`
+	Written bool            `json:"written"`
+}
+
+func (o *learnOptions) run(cmd *cobra.Command, names []string) error {
+	switch {
+	case len(names) == 0 && (len(o.args) > 0 || len(o.replies) > 0 || o.forget):
+		return cli.Usage(cmd, "name the tool")
+	case len(names) == 0:
+		return o.list()
+	case len(names) > 1 && (len(o.args) > 0 || len(o.replies) > 0):
+		return cli.Usage(cmd, "--args and --replies are for one tool")
+	}
+	how := gen.LearnOptions{Forget: o.forget, AllowWrites: o.writes, Check: o.dryRun}
+	for _, text := range o.args {
+		how.Calls = append(how.Calls, json.RawMessage(text))
+	}
+	for _, name := range o.replies {
+		replies, err := o.readReplies(name)
+		if err != nil {
+			return err
+		}
+		how.Replies = append(how.Replies, replies...)
+	}
+	if len(how.Calls) == 0 && len(how.Replies) == 0 && !o.forget {
+		how.Calls = []json.RawMessage{json.RawMessage(`{}`)}
+	}
+	for _, name := range names {
+		if err := o.learn(cmd.Context(), name, how); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *learnOptions) learn(ctx context.Context, name string, how gen.LearnOptions) error {
+	how.Tool = name
+	report, err := gen.Learn(ctx, o.place.options(o.app), upstreamOptions(o.app), how)
+	if err != nil {
+		return err
+	}
+	out := learnJSON{Tool: report.Tool, Failed: report.Failed, Written: report.Sync.Written}
+	if after := report.After; after != nil {
+		out.Replies, out.Text, out.Schema = after.Replies, after.JSON, after.Schema
+	}
+	if o.json {
+		return o.app.JSON(out)
+	}
+	return o.print(report, out)
+}
+
+func (o *learnOptions) print(report *gen.LearnReport, out learnJSON) error {
+	var b bytes.Buffer
+	style := o.app.OutStyle()
+	switch {
+	case report.After == nil && report.Before == nil:
+		fmt.Fprintf(&b, "%s: nothing was learned of it\n", style.Bold(cli.CleanLine(out.Tool)))
+	case report.After == nil:
+		fmt.Fprintf(&b, "%s: forgotten\n", style.Bold(cli.CleanLine(out.Tool)))
+	default:
+		kind := ""
+		if out.Text {
+			kind = ", JSON in a text"
+		}
+		fmt.Fprintf(&b, "%s: learned from %s%s\n", style.Bold(cli.CleanLine(out.Tool)), replyCount(out.Replies), kind)
+		if out.Failed > 0 {
+			fmt.Fprintf(&b, "  %s reported an error and taught nothing\n", replyCount(out.Failed))
+		}
+		var shape bytes.Buffer
+		if json.Indent(&shape, out.Schema, "  ", "  ") == nil {
+			fmt.Fprintf(&b, "\n  %s\n\n", cli.Clean(shape.String()))
+		}
+	}
+	switch {
+	case o.dryRun:
+		fmt.Fprintln(&b, "nothing was written (--dry-run)")
+	case out.Written:
+		for _, step := range report.Sync.Files {
+			fmt.Fprintf(&b, "  %s\n", cli.CleanLine(filepath.Join(filepath.Base(report.Sync.Out), step.Path)))
+		}
+	}
+	_, err := o.app.Stdout.Write(b.Bytes())
+	return err
+}
+
+func replyCount(n int) string {
+	if n == 1 {
+		return "1 reply"
+	}
+	return fmt.Sprintf("%d replies", n)
+}
+
+// list shows the tools that have no declared output, and what is known of theirs.
+func (o *learnOptions) list() error {
+	tree, err := gen.Open(o.place.options(o.app))
+	if err != nil {
+		return err
+	}
+	found, err := tree.Learnable()
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return o.app.JSON(found)
+	}
+	var rows [][]string
+	for _, l := range found {
+		known := "-"
+		if l.Replies > 0 {
+			known = replyCount(l.Replies)
+		}
+		call := "give --args"
+		switch {
+		case !l.ReadOnly:
+			call = "give --replies: it doesn't say that it only reads"
+		case l.NoArguments:
+			call = "needs no arguments"
+		}
+		rows = append(rows, []string{l.Tool, known, call})
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(o.app.Stdout, "the servers declare what all their tools return")
+		return err
+	}
+	return cli.Table(o.app.Stdout, o.app.OutStyle(), []string{"tool", "learned from", "to learn"}, rows)
+}
+
+// readReplies reads JSON values, one after the other, each at most as large as a reply may be.
+func (o *learnOptions) readReplies(name string) ([]json.RawMessage, error) {
+	const most = 256 << 20
+	var in io.Reader = o.app.Stdin
+	if name != "-" {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(o.app.Dir, name)
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, &repliesError{fmt.Errorf("read replies: %w", err), "give a file of JSON values"}
+		}
+		defer func() { _ = f.Close() }()
+		in = f
+	}
+	limited := &io.LimitedReader{R: in, N: most + 1}
+	dec := json.NewDecoder(limited)
+	var out []json.RawMessage
+	for {
+		var reply json.RawMessage
+		err := dec.Decode(&reply)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, &repliesError{fmt.Errorf("read reply %d of %s: %w", len(out)+1, name, err), "give one JSON value after the other"}
+		}
+		out = append(out, reply)
+	}
+	if limited.N <= 0 {
+		return nil, &repliesError{fmt.Errorf("read replies: %s is larger than %d MiB", name, most>>20), "split it, and learn from each part"}
+	}
+	return out, nil
+}
+
+// repliesError is a file of replies that can't be read. Exit code 2.
+type repliesError struct {
+	err  error
+	hint string
+}
+
+func (e *repliesError) Error() string { return e.err.Error() }
+func (e *repliesError) Unwrap() error { return e.err }
+func (e *repliesError) Hint() string  { return e.hint }
+func (e *repliesError) ExitCode() int { return 2 }

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen"
+)
+
+type loginOptions struct {
+	app       *cli.App
+	place     configFlags
+	noBrowser bool
+	paste     bool
+	list      bool
+	localhost bool
+	port      int
+	scopes    []string
+}
+
+func newLoginCmd(app *cli.App) *cobra.Command {
+	o := &loginOptions{app: app}
+	cmd := &cobra.Command{
+		Use:   "login SERVER",
+		Short: "Log in to a remote server that asks for it",
+		Long: `login opens the browser at a remote server's login page and keeps the tokens that come of it; sync and mcprun send them
+from then on, and renew them. They are kept in the system's keyring where there is one, else in a file that only you
+can read. ` + cli.KeyringVariable + `=off keeps the keyring out of it.
+
+The browser is sent back to an address of this machine. Where there is no browser here, open the printed address on any
+other machine, log in, and paste the address that its browser could not load afterwards.
+
+A login that was there before is replaced. When a server has refused a call because the login did not cover it, the
+new one is wider by what was missing.
+
+Exit codes: 0 logged in, 2 usage or configuration, 3 the login failed, 130 interrupted.`,
+		Example: `  mcpgen login linear
+  mcpgen login linear --no-browser    # print the address only
+  mcpgen login linear --scope read --scope write
+  mcpgen login --list                 # what is there`,
+		Args: cli.Args(func(cmd *cobra.Command, args []string) error {
+			if o.list {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.list {
+				return o.printList()
+			}
+			return o.run(cmd.Context(), args[0])
+		},
+	}
+	o.place.bind(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&o.noBrowser, "no-browser", false, "print the address and open no browser")
+	f.BoolVar(&o.paste, "paste", false, "read the address that the browser was sent to from standard input, even if that is no terminal")
+	f.BoolVar(&o.list, "list", false, "list the logins that are kept, and log in to nothing")
+	f.BoolVar(&o.localhost, "localhost", false, "be sent back to localhost, not to 127.0.0.1, for clients that were registered so")
+	f.IntVar(&o.port, "port", 0, "be sent back to this `port` (default: callbackPort of the configuration, else any)")
+	f.StringArrayVar(&o.scopes, "scope", nil, "ask for this `scope`; may be given several times (default: what the server names)")
+	return cmd
+}
+
+func (o *loginOptions) run(ctx context.Context, server string) error {
+	if o.port < 0 || o.port > 65535 {
+		return &cli.UsageError{Err: fmt.Errorf("there is no port %d", o.port), Command: "mcpgen login"}
+	}
+	up := upstreamOptions(o.app)
+	if up.Logins == nil {
+		_, err := o.app.StateDir()
+		return err
+	}
+	how := gen.LoginOptions{Scopes: o.scopes, Port: o.port, Localhost: o.localhost, Person: gen.Person{
+		Visit: func(address, back string) error { return o.visit(ctx, server, address, back) },
+		Note:  func(text string) { o.say("%s\n", cli.CleanLine(text)) },
+	}}
+	if o.paste || o.app.Terminal.Stdin {
+		how.Person.Paste = o.app.Stdin
+	}
+	result, err := gen.Login(ctx, o.place.options(o.app), up, server, how)
+	if err != nil {
+		return err
+	}
+	return o.print(server, result)
+}
+
+// visit brings the person to the address.
+func (o *loginOptions) visit(ctx context.Context, server, address, back string) error {
+	opened := false
+	if !o.noBrowser {
+		opened = openBrowser(ctx, o.app, address)
+	}
+	style := o.app.ErrStyle()
+	switch {
+	case opened:
+		o.say("Log in to %s in the browser. If none has opened, open this address:\n\n%s\n\n", style.Bold(cli.CleanLine(server)), cli.CleanLine(address))
+	case o.noBrowser:
+		o.say("Log in to %s at this address:\n\n%s\n\n", style.Bold(cli.CleanLine(server)), cli.CleanLine(address))
+	default:
+		o.say("There is no browser here. Log in to %s at this address, on any machine:\n\n%s\n\n", style.Bold(cli.CleanLine(server)), cli.CleanLine(address))
+	}
+	if !opened && (o.paste || o.app.Terminal.Stdin) {
+		o.say("On another machine the browser ends at %s, which it can't load there.\n"+
+			"Copy that whole address from its address bar, and paste it here:\n", cli.CleanLine(back))
+	}
+	return nil
+}
+
+func (o *loginOptions) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(o.app.Stderr, format, args...) // a person who can't be told sees the login fail
+}
+
+func (o *loginOptions) print(server string, r *gen.LoginResult) error {
+	where := "the system's keyring"
+	if !r.InKeyring {
+		where = r.Path
+	}
+	text := fmt.Sprintf("logged in to %s at %s: %s", cli.CleanLine(server), cli.CleanLine(r.Issuer), cli.Count(r.Tools, "tool"))
+	if len(r.Scopes) > 0 {
+		text += ", scopes " + cli.CleanLine(strings.Join(r.Scopes, " "))
+	}
+	text += "\nkept in " + cli.CleanLine(where)
+	if !r.Renewable && !r.Expires.IsZero() {
+		text += fmt.Sprintf("; it ends in %s and can't be renewed", time.Until(r.Expires).Round(time.Minute))
+	}
+	_, err := fmt.Fprintln(o.app.Stdout, text)
+	return err
+}
+
+// printList prints what is kept.
+func (o *loginOptions) printList() error {
+	logins := upstreamOptions(o.app).Logins
+	if logins == nil {
+		_, err := o.app.StateDir()
+		return err
+	}
+	kept, err := logins.List()
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, k := range kept {
+		where := "file"
+		if k.InKeyring {
+			where = "keyring"
+		}
+		if k.Err != nil {
+			rows = append(rows, []string{"?", cli.CleanLine(k.Err.Error()), "", "", ""})
+			continue
+		}
+		rows = append(rows, []string{cli.CleanLine(k.Server), cli.CleanLine(k.Origin), cli.CleanLine(k.Issuer), cli.CleanLine(strings.Join(k.Scopes, " ")), where})
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(o.app.Stdout, "there are no logins")
+		return err
+	}
+	return cli.Table(o.app.Stdout, o.app.OutStyle(), []string{"server", "at", "login by", "scopes", "kept in"}, rows)
+}
+
+// configFlags say where the configuration is.
+type configFlags struct{ configs []string }
+
+func (f *configFlags) bind(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.configs, "config", nil, "read the servers from this `file`; may be given several times (default: the nearest .mcp.json)")
+	_ = cmd.MarkFlagFilename("config", "json", "jsonc", "toml") // fails only for a flag that isn't there
+}
+
+func (f *configFlags) options(app *cli.App) gen.Options {
+	return gen.Options{Configs: f.configs, Dir: app.Dir}
+}
+
+// upstreamOptions are those with which this program talks to servers.
+func upstreamOptions(app *cli.App) gen.UpstreamOptions {
+	out := gen.UpstreamOptions{LookupEnv: app.LookupEnv, Version: cli.Version()}
+	if dir, err := app.StateDir(); err == nil { // without one there are no logins; a server that wants one says so
+		out.Logins = gen.NewLogins(filepath.Join(dir, "logins"), app.Keyring())
+	}
+	return out
+}

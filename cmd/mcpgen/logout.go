@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen"
+)
+
+type logoutOptions struct {
+	app   *cli.App
+	place configFlags
+}
+
+func newLogoutCmd(app *cli.App) *cobra.Command {
+	o := &logoutOptions{app: app}
+	cmd := &cobra.Command{
+		Use:   "logout SERVER",
+		Short: "Forget the login of a server",
+		Long: `logout removes the tokens that login kept for a server, after telling its authorization server that they are no longer
+wanted, where it takes that. They are removed also when it can't be reached.`,
+		Example: `  mcpgen logout linear`,
+		Args:    cli.Args(cobra.ExactArgs(1)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
+	}
+	o.place.bind(cmd)
+	return cmd
+}
+
+func (o *logoutOptions) run(ctx context.Context, server string) error {
+	up := upstreamOptions(o.app)
+	if up.Logins == nil {
+		_, err := o.app.StateDir()
+		return err
+	}
+	found, told, err := gen.Logout(ctx, o.place.options(o.app), up, server)
+	if err != nil {
+		return err
+	}
+	text := "logged out of " + cli.CleanLine(server)
+	switch {
+	case !found:
+		text = "there was no login to " + cli.CleanLine(server)
+	case told != nil:
+		text += "; its authorization server could not be told, so the tokens may work until they end: " + cli.CleanLine(told.Error())
+	}
+	_, err = fmt.Fprintln(o.app.Stdout, text)
+	return err
+}

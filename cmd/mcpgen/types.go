@@ -1,0 +1,136 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen"
+)
+
+// maxSchemaFile bounds what types reads. It is above what a schema may have to be understood.
+const maxSchemaFile = 16 << 20
+
+type typesOptions struct {
+	app  *cli.App
+	lang string
+	name string
+}
+
+func newTypesCmd(app *cli.App) *cobra.Command {
+	o := &typesOptions{app: app}
+	cmd := &cobra.Command{
+		Use:   "types SCHEMA.json",
+		Short: "Print the types of one JSON Schema file",
+		Long: `types prints a module with the declarations for one JSON Schema, the same that wrappers have: every value that the
+schema accepts, written as a literal, fits the type. Any dialect from draft 4 to 2020-12 is read. What a language cannot
+say becomes a wider type, what is not understood is any value and a warning. No file or address that the schema refers
+to is read. SCHEMA.json may be - for standard input.`,
+		Example: `  mcpgen types user.schema.json                   # TypeScript; the type is called User
+  mcpgen types user.schema.json --lang py --name Person > person.py
+  curl -s https://example.com/schema.json | mcpgen types - --name Config`,
+		Args: cli.Args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"json"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+	}
+	cmd.Flags().StringVar(&o.lang, "lang", "ts", "the `language`: ts or py")
+	cmd.Flags().StringVar(&o.name, "name", "", "the `name` of the type (default: from the file's name)")
+	_ = cmd.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions([]string{"ts", "py"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (o *typesOptions) run(cmd *cobra.Command, file string) error {
+	language, ok := languageOf(o.lang)
+	if !ok {
+		return cli.Usage(cmd, "unknown language %q: it is ts or py", o.lang)
+	}
+	raw, err := o.read(file)
+	if err != nil {
+		return err
+	}
+	name := o.name
+	switch {
+	case cmd.Flags().Changed("name") && name == "":
+		return cli.Usage(cmd, "the name of the type is empty")
+	case name == "" && file != "-":
+		name = gen.TypeNameFor(language, file)
+	}
+	result, err := gen.Types(raw, gen.TypesOptions{Language: language, Name: name})
+	if err != nil {
+		if _, named := errors.AsType[*gen.TypeNameError](err); named {
+			return err
+		}
+		return fmt.Errorf("%s: %w", o.title(file), err)
+	}
+	style := o.app.ErrStyle()
+	for _, w := range result.Warnings {
+		_, _ = fmt.Fprintf(o.app.Stderr, "%s %s: %s\n", style.Yellow("warning:"), cli.CleanLine(w.Place), cli.CleanLine(w.Message))
+	}
+	_, err = o.app.Stdout.Write(result.Source)
+	return err
+}
+
+// languageOf reads a language's name as people write it.
+func languageOf(name string) (string, bool) {
+	switch name {
+	case "ts", "typescript":
+		return "typescript", true
+	case "py", "python":
+		return "python", true
+	}
+	return "", false
+}
+
+func (o *typesOptions) title(file string) string {
+	if file == "-" {
+		return "standard input"
+	}
+	return cli.CleanLine(file)
+}
+
+// unreadableError is a schema file that cannot be read. Exit code 2.
+type unreadableError struct{ err error }
+
+func (e *unreadableError) Error() string { return "read the schema: " + e.err.Error() }
+func (e *unreadableError) Unwrap() error { return e.err }
+func (e *unreadableError) ExitCode() int { return 2 }
+
+// Hint says what the argument is.
+func (e *unreadableError) Hint() string {
+	if errors.Is(e.err, fs.ErrNotExist) {
+		return "the argument is the path of a JSON Schema file, or - for standard input"
+	}
+	return ""
+}
+
+// read returns the whole file, or standard input.
+func (o *typesOptions) read(file string) ([]byte, error) {
+	from := o.app.Stdin
+	if file != "-" {
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(o.app.Dir, file)
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, &unreadableError{err}
+		}
+		defer f.Close()
+		from = f
+	}
+	raw, err := io.ReadAll(io.LimitReader(from, maxSchemaFile+1))
+	if err != nil {
+		return nil, &unreadableError{err}
+	}
+	if len(raw) > maxSchemaFile {
+		return nil, &unreadableError{fmt.Errorf("%s is larger than %d MiB", o.title(file), maxSchemaFile>>20)}
+	}
+	return raw, nil
+}

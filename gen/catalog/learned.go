@@ -1,0 +1,86 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// LearnedDir holds what was learned of tools' replies, one file per server folder.
+const LearnedDir = MetaDir + "/learned"
+
+// Learned is what is known of a tool's replies where its server declares no output schema. It holds no value of any
+// reply.
+type Learned struct {
+	// Digest is that of the tool's definition when the last reply was learned.
+	Digest string `json:"digest"`
+	// Replies is how many were learned from.
+	Replies int `json:"replies"`
+	// JSON says that the replies were JSON in a text block, and Schema describes the JSON.
+	JSON bool `json:"json,omitempty"`
+	// Schema is a JSON Schema.
+	Schema json.RawMessage `json:"schema"`
+}
+
+// learnedFile is the form of a file below [LearnedDir].
+type learnedFile struct {
+	Server string             `json:"server"`
+	Tools  map[string]Learned `json:"tools"` // by the server's own names for them
+}
+
+// LearnedPath is the file that keeps what was learned of the tools of a server's folder.
+func LearnedPath(dir string) string { return LearnedDir + "/" + dir + ".json" }
+
+// MarshalLearned writes what was learned of a server's tools, sorted by name.
+func MarshalLearned(server string, tools map[string]Learned) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(learnedFile{Server: server, Tools: tools}); err != nil {
+		return nil, fmt.Errorf("write what was learned of %q: %w", server, err)
+	}
+	return b.Bytes(), nil
+}
+
+// ReadLearned reads what a tree keeps of tools' replies, by server and tool. What can't be read is left out and named
+// in problems. A tree that isn't there has learned nothing.
+func ReadLearned(dir string) (learned map[string]map[string]Learned, problems []string, err error) {
+	learned = map[string]map[string]Learned{}
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return learned, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the tree: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	entries, err := fs.ReadDir(root.FS(), LearnedDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("read the tree: %w", err)
+	}
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), ".json") {
+			continue
+		}
+		name := LearnedDir + "/" + entry.Name()
+		var file learnedFile
+		b, err := readFile(root, name)
+		if err == nil {
+			err = json.Unmarshal(b, &file)
+		}
+		if err == nil && file.Server == "" {
+			err = errors.New("it does not name its server")
+		}
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s: %v", name, err))
+			continue
+		}
+		learned[file.Server] = file.Tools
+	}
+	return learned, problems, nil
+}

@@ -1,0 +1,186 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Entry is one server as it is to stand in a .mcp.json.
+type Entry struct {
+	Key string
+	// Value is marshalled to JSON.
+	Value any
+}
+
+// EmptyServers is a .mcp.json without servers.
+const EmptyServers = "{\n  \"mcpServers\": {}\n}\n"
+
+// ServerNames returns the names in a .mcp.json, whatever their entries are. path is for errors.
+func ServerNames(path string, text []byte) ([]string, error) {
+	f := &file{name: path, text: bytes.TrimPrefix(text, []byte("\ufeff"))}
+	root, err := f.parseJSON()
+	if err != nil {
+		return nil, err
+	}
+	list, _ := root.get("mcpServers")
+	return memberNames(list), nil
+}
+
+// SetServers returns the text of a .mcp.json with the entries in it: those whose key is there are replaced, the others
+// come last. Everything else, comments too, stays byte by byte. path is for errors.
+func SetServers(path string, text []byte, entries []Entry) ([]byte, error) {
+	for _, e := range entries {
+		var err error
+		if text, err = setServer(path, text, e); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+func setServer(path string, text []byte, entry Entry) ([]byte, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	f := &file{name: path, text: text}
+	root, err := f.parseJSON()
+	if err != nil {
+		return nil, err
+	}
+	list, ok := root.get("mcpServers")
+	if !ok || list.kind != kindObject {
+		return nil, f.errorAt(root.line, "mcpServers", "it is missing, or not an object", `write {"mcpServers": {}}`)
+	}
+	indent := "    "
+	if n := len(list.members); n > 0 {
+		indent = indentOf(text, list.members[n-1].start)
+	}
+	value, err := marshalIndented(entry.Value, indent)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range list.members {
+		if m.name == entry.Key {
+			return splice(text, m.value.start, m.value.end, value), nil
+		}
+	}
+	key, err := marshalIndented(entry.Key, "")
+	if err != nil {
+		return nil, err
+	}
+	added := "\n" + indent + key + ": " + value
+	if n := len(list.members); n > 0 {
+		at := list.members[n-1].value.end
+		return splice(text, at, at, ","+added), nil
+	}
+	if bytes.IndexByte(text[list.start:list.end], '\n') < 0 { // the brace that closes it follows at once
+		added += "\n" + indentOf(text, list.start)
+	}
+	return splice(text, list.start+1, list.start+1, added), nil
+}
+
+func splice(text []byte, from, to int, by string) []byte {
+	return slices.Concat(text[:from], []byte(by), text[to:])
+}
+
+// indentOf returns the white space that the line of an offset begins with.
+func indentOf(text []byte, offset int) string {
+	line := text[bytes.LastIndexByte(text[:offset], '\n')+1 : offset]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+}
+
+func marshalIndented(v any, indent string) (string, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent(indent, "  ")
+	if err := enc.Encode(v); err != nil {
+		return "", fmt.Errorf("write a server: %w", err)
+	}
+	return strings.TrimRight(out.String(), "\n"), nil
+}
+
+// SettingsEntry is what is to stand in mcpgen.yaml about one server. Each line is "key: value" without indentation.
+type SettingsEntry struct {
+	Key   string
+	Lines []string
+}
+
+// AddSettings returns the text of a mcpgen.yaml with the entries below servers. Entries whose key is there are left
+// out and returned. Everything else, comments too, stays. path is for errors.
+func AddSettings(path string, text []byte, entries []SettingsEntry) (_ []byte, present []string, _ error) {
+	f := &file{name: path, text: text}
+	root, err := f.parseYAML()
+	if err != nil {
+		return nil, nil, err
+	}
+	servers, ok := root.get("servers")
+	lines := strings.SplitAfter(string(text), "\n")
+	indent, at := "  ", len(lines) // before which line to insert, counted from 0
+	switch {
+	case !ok && len(lines[at-1]) > 0:
+		lines[at-1] += "\n"
+	case !ok:
+	case servers.kind == kindNull:
+		at = servers.line
+	case servers.kind == kindObject && len(servers.members) > 0 && servers.members[0].line > memberLine(root, "servers"):
+		first := lines[servers.members[0].line-1]
+		indent, at = first[:len(first)-len(strings.TrimLeft(first, " "))], servers.members[0].line-1
+	default:
+		return nil, nil, f.errorAt(servers.line, "servers", "it is not written one server to a line", "write it so, and run the command again")
+	}
+	var added strings.Builder
+	for _, e := range entries {
+		if _, there := servers.get(e.Key); there {
+			present = append(present, e.Key)
+			continue
+		}
+		fmt.Fprintf(&added, "%s%s:\n", indent, yamlWord(e.Key))
+		for _, line := range e.Lines {
+			fmt.Fprintf(&added, "%s  %s\n", indent, line)
+		}
+	}
+	if added.Len() == 0 {
+		return text, present, nil
+	}
+	block := added.String()
+	if !ok {
+		block = "\nservers:\n" + block
+	}
+	return []byte(strings.Join(lines[:at], "") + block + strings.Join(lines[at:], "")), present, nil
+}
+
+func memberLine(n node, name string) int {
+	for _, m := range n.members {
+		if m.name == name {
+			return m.line
+		}
+	}
+	return 0
+}
+
+// yamlWord writes a key, quoted unless it is surely a plain word.
+func yamlWord(s string) string {
+	plain := s != "" && (s[0] >= 'a' && s[0] <= 'z' || s[0] >= 'A' && s[0] <= 'Z')
+	for _, r := range s {
+		plain = plain && (r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
+	}
+	switch strings.ToLower(s) {
+	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
+		plain = false
+	}
+	if plain {
+		return s
+	}
+	return YAMLText(s)
+}
+
+// YAMLText writes a text in double quotes, as YAML and JSON read them alike.
+func YAMLText(s string) string {
+	quoted, err := marshalIndented(s, "")
+	if err != nil { // a string can always be marshalled
+		return `""`
+	}
+	return quoted
+}

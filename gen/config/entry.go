@@ -1,0 +1,251 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// entry is one server of a file while it is read.
+type entry struct {
+	*file
+	vars *translator
+	s    Server
+	path string
+	kind string // the type, in lower case
+	// lines of keys that the last check speaks of; 0: not given.
+	kindLine, commandLine, urlLine int
+	httpURL                        bool   // the address came under a key that means streamable HTTP
+	sse                            bool   // or under one that means SSE
+	leaveOut                       string // why the server is not for us
+	leaveMinor                     bool   // and that nobody needs to be told
+}
+
+// setter reads one key of a server.
+type setter func(e *entry, n node, key string) error
+
+// commonKeys are the keys that mean the same wherever they occur. Hosts borrow them from each other, so that none is
+// tied to its host.
+func commonKeys() map[string]setter {
+	keys := map[string]setter{
+		"type": (*entry).setType, "transport": (*entry).setType,
+		"command": (*entry).setCommand, "args": (*entry).setArgs, "cwd": text(func(s *Server) *string { return &s.Cwd }),
+		"env": (*entry).setEnv, "environment": (*entry).setEnv, "env_vars": (*entry).setPassEnv,
+		"envFile": text(func(s *Server) *string { return &s.EnvFile }),
+		"url":     (*entry).setURL, "serverUrl": (*entry).setURL, "httpUrl": (*entry).setHTTPURL,
+		"headers": (*entry).setHeaders, "http_headers": (*entry).setHeaders,
+		"env_http_headers": (*entry).setEnvHeaders, "bearer_token_env_var": (*entry).setBearer,
+		"oauth": (*entry).setOAuth, "auth": (*entry).setOAuth, "scopes": (*entry).setScopes, "oauth_resource": (*entry).setResource,
+		"disabled": (*entry).setDisabled, "enabled": (*entry).setEnabled,
+		"disabledTools": (*entry).setExclude, "disabled_tools": (*entry).setExclude, "excludeTools": (*entry).setExclude,
+		"enabledTools": (*entry).setInclude, "enabled_tools": (*entry).setInclude, "includeTools": (*entry).setInclude, "tools": (*entry).setTools,
+		"startup_timeout_sec": (*entry).setStartupSeconds, "startup_timeout_ms": (*entry).setStartupMillis, "tool_timeout_sec": (*entry).setCallSeconds,
+		"trust":         (*entry).setTrust,
+		"headersHelper": (*entry).setHeadersHelper, "tcp": (*entry).setTCP,
+	}
+	for _, key := range []string{
+		"sandbox", "sandboxEnabled", "dev", "required", "default_tools_approval_mode", "supports_parallel_tool_calls",
+		"authProviderType", "source", "settings", "autoApprove", "alwaysAllow", "description", "name", "icon", "gallery", "version",
+	} {
+		keys[key] = (*entry).ignore
+	}
+	return keys
+}
+
+// server reads one entry. The Server is complete only when there is no error and nothing is left out.
+func (f *file) server(m member, d dialect, vars *translator, keys map[string]setter) (*entry, error) {
+	e := &entry{file: f, vars: vars, path: join(d.root, m.name)}
+	e.s = Server{Key: m.name, Dir: f.dir, Source: f.name, Host: f.host}
+	if strings.TrimSpace(m.name) == "" {
+		return e, f.errorAt(m.line, d.root, "a server has a blank name", "give it a name")
+	}
+	if m.value.kind != kindObject {
+		return e, f.errorAt(m.value.line, e.path, "it is "+m.value.kind.String()+", not an object", `write {"command": …} or {"url": …}`)
+	}
+	for _, k := range m.value.members {
+		key := join(e.path, k.name)
+		set, ok := d.keys[k.name]
+		if !ok {
+			set, ok = keys[k.name]
+		}
+		if !ok {
+			f.noteMinor(k.line, m.name, k.name, "the key is not known and is ignored")
+			continue
+		}
+		value := k.value
+		if value.line == 0 {
+			value.line = k.line
+		}
+		if err := set(e, value, key); err != nil {
+			return e, err
+		}
+	}
+	return e, e.finish(m, d)
+}
+
+// finish settles the transport and checks what only the whole entry can tell.
+func (e *entry) finish(m member, d dialect) error {
+	s := &e.s
+	hasCommand, hasURL := e.commandLine > 0, e.urlLine > 0
+	if e.leaveOut == "" && !hasCommand && !hasURL && e.host == OpenCode {
+		e.leaveOut, e.leaveMinor = "it only switches a server of another file", true
+	}
+	switch {
+	case e.leaveOut != "":
+		return nil
+	case hasCommand && hasURL:
+		return e.errorAt(m.line, e.path, `it has both "command" and "url"`, "keep one: command for a program to start, url for a remote server")
+	case !hasCommand && !hasURL:
+		return e.errorAt(m.line, e.path, `it has neither "command" nor "url"`, "give it one: command for a program to start, url for a remote server")
+	case hasCommand && strings.TrimSpace(s.Command) == "":
+		return e.errorAt(e.commandLine, join(e.path, "command"), "it is empty", "name the program to start")
+	case hasURL && strings.TrimSpace(s.URL) == "":
+		return e.errorAt(e.urlLine, join(e.path, "url"), "it is empty", "write the server's http(s) address")
+	}
+	if hasURL {
+		if scheme, _, found := strings.Cut(s.URL, "://"); found && (strings.EqualFold(scheme, "unix") || strings.EqualFold(scheme, "pipe")) {
+			e.leaveOut = "it listens on a socket of this machine, which mcpgen cannot dial"
+			return nil
+		}
+	}
+	if err := e.transport(hasCommand, d); err != nil || e.leaveOut != "" {
+		return err
+	}
+	if hasCommand {
+		e.splitCommand()
+	}
+	if s.OAuth != nil && *oauthText(*s.OAuth) == "" && len(s.OAuth.Scopes) == 0 && s.OAuth.CallbackPort == 0 {
+		s.OAuth = nil
+	}
+	return e.checkNames(m)
+}
+
+func oauthText(o OAuth) *string {
+	all := o.ClientID + o.ClientSecret + o.ClientMetadataURL + o.Resource
+	return &all
+}
+
+func (e *entry) transport(hasCommand bool, d dialect) error {
+	s := &e.s
+	if e.kind == "" {
+		switch {
+		case hasCommand:
+			s.Transport = TransportStdio
+		case e.sse:
+			s.Transport = TransportSSE
+		default:
+			s.Transport, s.Inferred = TransportHTTP, !e.httpURL && e.host != Codex
+		}
+		return nil
+	}
+	switch e.kind {
+	case "stdio", "local":
+		s.Transport = TransportStdio
+	case "http", "streamable-http", "streamablehttp", "streamable_http":
+		s.Transport, s.Inferred = TransportHTTP, d.fallsBack
+	case "remote":
+		s.Transport, s.Inferred = TransportHTTP, true
+	case "sse":
+		s.Transport = TransportSSE
+	case "ws", "websocket":
+		e.leaveOut = "it speaks over a WebSocket, which mcpgen does not"
+		return nil
+	default:
+		return e.errorAt(e.kindLine, join(e.path, "type"), "the transport is not known", "use stdio, http (streamable HTTP) or sse")
+	}
+	if (s.Transport == TransportStdio) != hasCommand {
+		given := "url"
+		if hasCommand {
+			given = "command"
+		}
+		return e.errorAt(e.kindLine, join(e.path, "type"), fmt.Sprintf("it is %s, but the server has %q", s.Transport, given), "change the one or the other")
+	}
+	return nil
+}
+
+// checkNames refuses names of variables and headers that could not be sent.
+func (e *entry) checkNames(m member) error {
+	for name := range e.s.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return e.errorAt(m.line, join(e.path, "env"), fmt.Sprintf("%q cannot name a variable", name), "rename it")
+		}
+	}
+	for name := range e.s.Headers {
+		if !httpguts.ValidHeaderFieldName(name) {
+			return e.errorAt(m.line, join(e.path, "headers"), fmt.Sprintf("%q cannot name a header", name), "rename it")
+		}
+	}
+	return nil
+}
+
+// splitCommand takes a whole command line in "command" apart. A path may hold blanks too, so it is left alone unless
+// it begins with a bare program's name, or options follow.
+func (e *entry) splitCommand() {
+	if len(e.s.Args) > 0 || !strings.ContainsAny(strings.TrimSpace(e.s.Command), " \t") {
+		return
+	}
+	words, ok := shellWords(e.s.Command)
+	if !ok || len(words) < 2 {
+		return
+	}
+	options := false
+	for _, w := range words[1:] {
+		options = options || strings.HasPrefix(w, "-")
+	}
+	if options || !strings.ContainsAny(words[0], `/\`) {
+		e.s.Command, e.s.Args = words[0], words[1:]
+		e.noteMinor(e.commandLine, e.s.Key, "command", "it holds arguments, and was split into words as a shell does")
+	}
+}
+
+// shellWords splits a line at blanks, with quotes and, outside of single quotes, backslashes before quotes and blanks.
+func shellWords(line string) ([]string, bool) {
+	var words []string
+	var word strings.Builder
+	var quote byte
+	started := false
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == '\\' && quote != '\'' && i+1 < len(line) && strings.IndexByte(` "'\`, line[i+1]) >= 0:
+			i++
+			word.WriteByte(line[i])
+			started = true
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			} else {
+				word.WriteByte(c)
+			}
+		case c == '"' || c == '\'':
+			quote, started = c, true
+		case c == ' ' || c == '\t':
+			if started {
+				words = append(words, word.String())
+				word.Reset()
+				started = false
+			}
+		default:
+			word.WriteByte(c)
+			started = true
+		}
+	}
+	if started {
+		words = append(words, word.String())
+	}
+	return words, quote == 0
+}
+
+// text sets one string that may hold variables.
+func text(field func(*Server) *string) setter {
+	return func(e *entry, n node, key string) error {
+		s, err := e.str(n, key)
+		*field(&e.s) = e.vars.text(s)
+		return err
+	}
+}
+
+func (e *entry) millis(n node, key string) (time.Duration, error) {
+	return e.number(n, key, time.Millisecond)
+}

@@ -1,0 +1,142 @@
+// Package hosts knows where MCP hosts keep their lists of servers: in a project, and in a person's home. It computes
+// paths from what it is told about the person and the machine, for Linux, macOS and Windows, and reads only what
+// [Find] is asked to look for. Reading the files themselves is package config's work.
+package hosts
+
+import (
+	"os"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+)
+
+// Person is whose files are looked for, and on what machine.
+type Person struct {
+	// OS is as runtime.GOOS says it; all but "windows" and "darwin" count as Linux.
+	OS string
+	// Home is the person's home folder. Without one there are no files outside the project.
+	Home string
+	// Env looks up the variables that move a host's files: APPDATA, XDG_CONFIG_HOME, CLAUDE_CONFIG_DIR, CODEX_HOME.
+	// Nil knows none.
+	Env config.Lookup
+	// Project is the absolute folder of the project.
+	Project string
+}
+
+// Scope says whose a file is.
+type Scope string
+
+const (
+	InProject Scope = "project"
+	OfPerson  Scope = "user"
+)
+
+// Place is where a host may keep servers.
+type Place struct {
+	Host  config.Host
+	Scope Scope
+	Path  string
+}
+
+// Places lists where a host keeps its servers, the place that counts most first. Whether there is a file is not
+// looked at.
+func (p Person) Places(host config.Host) []Place {
+	var places []Place
+	add := func(scope Scope, parts ...string) {
+		if parts[0] != "" {
+			places = append(places, Place{Host: host, Scope: scope, Path: p.join(parts...)})
+		}
+	}
+	switch host {
+	case config.ClaudeCode:
+		add(InProject, p.Project, config.FileName)
+		add(OfPerson, p.env("CLAUDE_CONFIG_DIR", p.Home), ".claude.json")
+	case config.ClaudeDesktop:
+		add(OfPerson, p.configDir(), "Claude", "claude_desktop_config.json")
+	case config.Cursor:
+		add(InProject, p.Project, ".cursor", "mcp.json")
+		add(OfPerson, p.Home, ".cursor", "mcp.json")
+	case config.VSCode:
+		add(InProject, p.Project, ".vscode", "mcp.json")
+		add(OfPerson, p.configDir(), "Code", "User", "mcp.json")
+		add(OfPerson, p.configDir(), "Code - Insiders", "User", "mcp.json")
+		add(OfPerson, p.Home, ".copilot", "mcp-config.json")
+	case config.Windsurf:
+		add(OfPerson, p.Home, ".codeium", "windsurf", "mcp_config.json")
+	case config.Codex:
+		add(InProject, p.Project, ".codex", "config.toml")
+		add(OfPerson, p.env("CODEX_HOME", p.under(".codex")), "config.toml")
+	case config.Gemini:
+		add(InProject, p.Project, ".gemini", "settings.json")
+		add(OfPerson, p.Home, ".gemini", "settings.json")
+	case config.Zed:
+		add(InProject, p.Project, ".zed", "settings.json")
+		if p.OS == "windows" {
+			add(OfPerson, p.configDir(), "Zed", "settings.json")
+		} else {
+			add(OfPerson, p.xdg(), "zed", "settings.json")
+		}
+	case config.OpenCode:
+		for _, name := range []string{"opencode.json", "opencode.jsonc"} {
+			add(InProject, p.Project, name)
+			add(InProject, p.Project, ".opencode", name)
+		}
+		for _, name := range []string{"opencode.json", "opencode.jsonc"} {
+			add(OfPerson, p.xdg(), "opencode", name)
+		}
+	case config.Registry:
+		add(InProject, p.Project, "server.json")
+	}
+	return places
+}
+
+// Find returns those of a host's places that hold a file.
+func (p Person) Find(host config.Host) []Place {
+	var found []Place
+	for _, place := range p.Places(host) {
+		if info, err := os.Stat(place.Path); err == nil && info.Mode().IsRegular() {
+			found = append(found, place)
+		}
+	}
+	return found
+}
+
+// configDir is where programs keep a person's settings.
+func (p Person) configDir() string {
+	switch p.OS {
+	case "windows":
+		return p.env("APPDATA", p.under("AppData", "Roaming"))
+	case "darwin":
+		return p.under("Library", "Application Support")
+	}
+	return p.xdg()
+}
+
+// xdg is the same for programs that do as on Linux everywhere.
+func (p Person) xdg() string { return p.env("XDG_CONFIG_HOME", p.under(".config")) }
+
+// under is a folder in the home, or nothing without one.
+func (p Person) under(parts ...string) string {
+	if p.Home == "" {
+		return ""
+	}
+	return p.join(append([]string{p.Home}, parts...)...)
+}
+
+func (p Person) env(name, otherwise string) string {
+	if p.Env != nil {
+		if value, ok := p.Env(name); ok && value != "" {
+			return value
+		}
+	}
+	return otherwise
+}
+
+// join joins as the person's machine does, which in tests need not be this one.
+func (p Person) join(parts ...string) string {
+	sep := "/"
+	if p.OS == "windows" {
+		sep = `\`
+	}
+	return strings.TrimRight(parts[0], `/\`) + sep + strings.Join(parts[1:], sep)
+}

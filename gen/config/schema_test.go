@@ -1,0 +1,159 @@
+package config
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v5"
+	"go.yaml.in/yaml/v3"
+)
+
+// TestSchemaHasTheKeysThatAreRead compares the schema for editors with what the reader knows, object by object.
+func TestSchemaHasTheKeysThatAreRead(t *testing.T) {
+	var schema struct {
+		Properties map[string]struct {
+			Properties map[string]json.RawMessage
+		}
+		Defs map[string]struct {
+			Properties map[string]struct {
+				Properties map[string]json.RawMessage
+			}
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal([]byte(SettingsSchema()), &schema); err != nil {
+		t.Fatal(err)
+	}
+	y := &settingsFile{}
+	keys := func(m any) []string {
+		switch m := m.(type) {
+		case map[string]field:
+			return slices.Sorted(maps.Keys(m))
+		case map[string]json.RawMessage:
+			return slices.Sorted(maps.Keys(m))
+		}
+		t.Fatalf("keys of %T", m)
+		return nil
+	}
+	server := schema.Defs["server"].Properties
+	for name, c := range map[string][2][]string{
+		"top":      {keys(y.top()), slices.Sorted(maps.Keys(schema.Properties))},
+		"defaults": {keys(y.defaults(&ServerDefaults{})), keys(schema.Properties["defaults"].Properties)},
+		"run":      {keys(y.run(&RunSettings{})), keys(schema.Properties["run"].Properties)},
+		"server":   {keys(y.server(&ServerSettings{})), slices.Sorted(maps.Keys(server))},
+		"oauth":    {keys(y.oauth(&OAuth{})), keys(server["oauth"].Properties)},
+	} {
+		if diff := cmp.Diff(c[0], c[1]); diff != "" {
+			t.Errorf("%s (-reader +schema):\n%s", name, diff)
+		}
+	}
+}
+
+// TestSchemaAgreesWithTheReader gives both the same files; both must accept or refuse each.
+func TestSchemaAgreesWithTheReader(t *testing.T) {
+	compiled, err := jsonschema.CompileString("mcpgen.schema.json", SettingsSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, valid := range map[string]bool{
+		StarterSettings: true,
+		"version: 1\nservers:\n  crm: {alias: c, include: ['*'], exclude: [a, 1], timeout: 1m30s, startup_timeout: 500ms, trusted: true, disabled: false, protocol: modern, pass_env: [A_1], env_file: x, oauth: {client_id: a, client_secret: '${S}', scopes: a b, client_metadata_url: u, resource: r, callback_port: 80}}\n": true,
+		"version: 1\nservers:\n  crm:\n":                                                       true,
+		"version: 1\nservers:\nrun:\ndefaults:\n":                                              true,
+		"version: 1\nrun: {sandbox: docker, image: i, timeout: 2m, memory: 512, workspace: w}": true,
+		"version: 1\nrun: {memory: 1GiB}":                                                      true,
+		"version: 1\nservers: {crm: {oauth: {scopes: [a]}}}":                                   true,
+		"version: 1\nservers: {crm: {oauth: {client_secret: literal}}}":                        false,
+		"version: 1\nservers: {crm: {oauth: {callback_port: 0}}}":                              false,
+		"version: 1\nservers: {crm: {protocol: old}}":                                          false,
+		"version: 1\nservers: {crm: {pass_env: [a b]}}":                                        false,
+		"version: 1\nservers: {crm: {timeout: 30}}":                                            false,
+		"version: 1\nservers: {crm: {timeout: soon}}":                                          false,
+		"version: 1\nservers: {crm: {trusted: maybe}}":                                         false,
+		"version: 1\nservers: {crm: {include: a}}":                                             false,
+		"version: 1\nservers: {crm: {include: ['']}}":                                          false,
+		"version: 1\nservers: {crm: {alias: ' '}}":                                             false,
+		"version: 1\nrun: {memory: [1]}":                                                       false,
+		"version: 1\nrun: {cpu: 1}":                                                            false,
+		"version: 1\ndefaults: {include: [a]}":                                                 false,
+		"version: 2":                                                                           false,
+		"out: x":                                                                               false,
+		"version: 1\nlanguages: []":                                                            false,
+		"version: 1\nlanguages: [typescript, typescript]":                                      false,
+		"version: 1\nout: ''":                                                                  false,
+		"version: 1\nno: 1":                                                                    false,
+	} {
+		_, readErr := parseSettings("mcpgen.yaml", []byte(text), []Server{{Key: "crm"}})
+		var value any
+		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+			t.Fatal(err)
+		}
+		schemaErr := compiled.Validate(asJSON(t, value))
+		if (readErr == nil) != valid || (schemaErr == nil) != valid {
+			t.Errorf("%q: reader %v, schema %v; valid %t", text, readErr, schemaErr, valid)
+		}
+	}
+}
+
+func asJSON(t *testing.T, v any) any {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out any
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestDocumentedSettings reads every mcpgen.yaml that the documentation shows.
+func TestDocumentedSettings(t *testing.T) {
+	root := filepath.Join("..", "..")
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := jsonschema.CompileString("mcpgen.schema.json", SettingsSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+			if !strings.Contains(m[1], "version: 1\n") {
+				continue // a workflow, say
+			}
+			found++
+			var value map[string]any
+			if err := yaml.Unmarshal([]byte(m[1]), &value); err != nil {
+				t.Fatalf("%s: %v", page, err)
+			}
+			var known []Server
+			servers, _ := value["servers"].(map[string]any)
+			for name := range servers {
+				known = append(known, Server{Key: name})
+			}
+			if _, err := parseSettings("mcpgen.yaml", []byte(m[1]), known); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+			if err := compiled.Validate(asJSON(t, value)); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("the documentation shows no mcpgen.yaml")
+	}
+}

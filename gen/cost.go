@@ -1,0 +1,205 @@
+package gen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/tokens"
+)
+
+// Cost is what a tree costs a model, in tokens of o200k_base, beside the definitions it stands for.
+type Cost struct {
+	// Language is that of the wrappers and indexes that were counted.
+	Language string
+	// List is a listing of the tree's root, the first thing that is read.
+	List int
+	// Servers are sorted by key.
+	Servers []ServerCost
+	// Wrapper is the median wrapper of all tools.
+	Wrapper int
+}
+
+// ServerCost is one server of a Cost.
+type ServerCost struct {
+	Key, Dir string
+	// Definitions are those of all its tools, as hosts send them: name, description and input schema, compact JSON.
+	Definitions int
+	// List is a listing of its folder, Index its index file, Wrapper the median of its wrappers.
+	List, Index, Wrapper int
+	// Tools are in the order of the catalog.
+	Tools []ToolCost
+}
+
+// ToolCost is one tool of a ServerCost.
+type ToolCost struct {
+	ID string
+	// Definition is what hosts send of it, Raw the whole definition as compact JSON, Indented the same with two spaces.
+	Definition, Raw, Indented int
+	// Wrapper is its file.
+	Wrapper int
+}
+
+// Definitions is the sum over all servers.
+func (c *Cost) Definitions() int {
+	n := 0
+	for _, s := range c.Servers {
+		n += s.Definitions
+	}
+	return n
+}
+
+// Read is what a model reads of one server to use one of its tools: the listing, the index and a wrapper.
+func (s *ServerCost) Read() int { return s.List + s.Index + s.Wrapper }
+
+// Read is what a model reads that looks into every server and uses one tool. Most look into one or two.
+func (c *Cost) Read() int {
+	n := c.List + c.Wrapper
+	for _, s := range c.Servers {
+		n += s.List + s.Index
+	}
+	return n
+}
+
+// Cost counts the tokens of the tree in one of its languages, "typescript" or "python". A language that the tree does
+// not have is an error.
+func (t *Tree) Cost(language string) (*Cost, error) {
+	index := map[string]string{"typescript": "index.ts", "python": "__init__.py"}[language]
+	if index == "" {
+		return nil, fmt.Errorf("count tokens: no language %q", language)
+	}
+	root, err := os.OpenRoot(t.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("count tokens: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	m := &meter{tree: t, files: root.FS(), language: language}
+	out := &Cost{Language: language, List: m.list(".")}
+	var all []int
+	for i := range t.Catalog.Servers {
+		s := m.server(&t.Catalog.Servers[i], index)
+		for _, tool := range s.Tools {
+			all = append(all, tool.Wrapper)
+		}
+		out.Servers = append(out.Servers, s)
+	}
+	out.Wrapper = median(all)
+	if m.err != nil {
+		return nil, &catalog.TreeError{Dir: t.Dir, Err: m.err}
+	}
+	return out, nil
+}
+
+// meter counts files and keeps the first error.
+type meter struct {
+	tree     *Tree
+	files    fs.FS
+	language string
+	err      error
+}
+
+func (m *meter) server(s *catalog.Server, index string) ServerCost {
+	out := ServerCost{Key: s.Key, Dir: s.Dir, List: m.list(s.Dir), Index: m.file(path.Join(s.Dir, index))}
+	var wrappers []int
+	for i := range s.Tools {
+		tool := &s.Tools[i]
+		cost := ToolCost{
+			ID: tool.ID, Definition: tokens.Count(tool.Definition()), Raw: tokens.Count(compact(tool.Raw)),
+			Indented: tokens.Count(indented(tool.Raw)),
+			Wrapper:  m.file(m.tree.Lock.Servers[s.Key].Tools[tool.Name].Names[m.language].File),
+		}
+		out.Definitions += cost.Definition
+		out.Tools = append(out.Tools, cost)
+		wrappers = append(wrappers, cost.Wrapper)
+	}
+	out.Wrapper = median(wrappers)
+	return out
+}
+
+// list counts what ls prints of a folder.
+func (m *meter) list(dir string) int {
+	entries, err := fs.ReadDir(m.files, dir)
+	m.keep(err)
+	var b strings.Builder
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") {
+			b.WriteString(e.Name() + "\n")
+		}
+	}
+	return tokens.Count(b.String())
+}
+
+func (m *meter) file(name string) int {
+	if name == "" {
+		m.keep(fmt.Errorf("it has no wrappers in %s", m.language))
+		return 0
+	}
+	b, err := fs.ReadFile(m.files, name)
+	m.keep(err)
+	return tokens.Count(string(b))
+}
+
+func (m *meter) keep(err error) {
+	if m.err == nil {
+		m.err = err
+	}
+}
+
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+func indented(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// median is the middle one, or the lower of the two in the middle; 0 of none.
+func median(of []int) int {
+	if len(of) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[(len(sorted)-1)/2]
+}
+
+// Only keeps those servers, by key or folder, and drops the others from the tree's catalog. None keeps all.
+func (t *Tree) Only(servers []string) error {
+	if len(servers) == 0 {
+		return nil
+	}
+	var kept []catalog.Server
+	var known []string
+	found := map[string]bool{}
+	for _, s := range t.Catalog.Servers {
+		known = append(known, s.Key)
+		if slices.Contains(servers, s.Key) || slices.Contains(servers, s.Dir) {
+			found[s.Key], found[s.Dir] = true, true
+			kept = append(kept, s)
+		}
+	}
+	for _, name := range servers {
+		if !found[name] {
+			return &UnknownServerError{Key: name, Known: known}
+		}
+	}
+	c, err := catalog.New(kept)
+	if err != nil {
+		return err
+	}
+	t.Catalog = c
+	return nil
+}

@@ -1,0 +1,56 @@
+package ir
+
+import (
+	"strconv"
+	"strings"
+)
+
+// canonical returns a text that is the same for equal numbers however they are written: 1, 1.0 and 10e-1. It takes
+// time in the length of the text only, whatever the exponent.
+func canonical(number string) string {
+	digits, exponent, ok := decimal(number)
+	if !ok {
+		return number
+	}
+	if digits == "" {
+		return "0"
+	}
+	sign := ""
+	if number[0] == '-' {
+		sign = "-"
+	}
+	return sign + digits + "e" + strconv.Itoa(exponent)
+}
+
+// canonical returns the one way to write l.
+func (l Literal) canonical() Literal {
+	if l.Kind == LiteralNumber {
+		l.Text = canonical(l.Text)
+	}
+	return l
+}
+
+// isInteger reports whether a number is one without a fraction, as 1.0 is.
+func isInteger(number string) bool {
+	digits, exponent, ok := decimal(number)
+	return ok && (digits == "" || exponent >= 0)
+}
+
+// decimal splits a number into digits without zeros at either end and the power of ten that they are multiplied with;
+// the sign is left out.
+func decimal(number string) (digits string, exponent int, ok bool) {
+	mantissa := strings.TrimPrefix(number, "-")
+	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
+		e, err := strconv.Atoi(mantissa[i+1:])
+		if err != nil || e > 1<<30 || e < -(1<<30) {
+			return "", 0, false
+		}
+		mantissa, exponent = mantissa[:i], e
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits = whole + fraction
+	exponent -= len(fraction)
+	trimmed := strings.TrimRight(digits, "0")
+	exponent += len(digits) - len(trimmed)
+	return strings.TrimLeft(trimmed, "0"), exponent, true
+}

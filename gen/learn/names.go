@@ -1,0 +1,46 @@
+package learn
+
+import (
+	"regexp"
+	"strings"
+)
+
+// dataName matches names that nobody chose for a property: numbers, hashes and UUIDs, dates, addresses, paths, and
+// names with white space.
+var dataName = regexp.MustCompile(`^(?:` + strings.Join([]string{
+	`[+-]?\d[\d.,:_-]*`,                      // 42, 2026-11-21, 10.0.0.1
+	`(?i:[0-9a-f]{8}(?:-?[0-9a-f]{4,}){1,})`, // hashes, UUIDs
+	`\d{4}-\d\d-\d\d.*`,
+	`[^@\s]+@[^@\s]+`, // ada@example.org
+	`.*[/\\].*`,       // paths, URLs
+	`.*\s.*`,          // Ada Lovelace
+	`.{65,}`,
+}, "|") + `)$`)
+
+// codeName matches names that are data when all names of an object are like them: item_0042, INV1001.
+var codeName = regexp.MustCompile(`^[A-Za-z]{1,12}[_-]?\d{2,}$`)
+
+// namesAreData reports whether the names of an object's properties are data: there are too many, one could not be a
+// property's name, all are numbered, or there are many and none is always there.
+func namesAreData(of []property) bool {
+	if len(of) > maxProperties {
+		return true
+	}
+	always, codes := 0, 0
+	for _, p := range of {
+		if dataName.MatchString(p.name) {
+			return true
+		}
+		if p.required {
+			always++
+		}
+		if codeName.MatchString(p.name) {
+			codes++
+		}
+	}
+	const many = 24
+	return always == 0 && len(of) > many || codes > 1 && codes == len(of)
+}
+
+// isInteger reports whether a JSON number is written as an integer.
+func isInteger(digits string) bool { return !strings.ContainsAny(digits, ".eE") }

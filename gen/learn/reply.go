@@ -1,0 +1,81 @@
+package learn
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
+
+// Reply is what a script gets of one tool's answer.
+type Reply struct {
+	// Value is structuredContent, else a single text as a JSON string, else the list of content blocks; where Text is
+	// set it is the JSON that the text holds.
+	Value json.RawMessage
+	// Text says that the value was an object or a list, written as JSON in a single text.
+	Text bool
+}
+
+// ErrFailed is an answer by which a tool reports an error. Nothing is learned from it.
+var ErrFailed = errors.New("the tool reported an error")
+
+// ReadReply reads an answer: a CallToolResult as MCP has it (2025-06-18, "Tool result"), or any other JSON value, which
+// then is the value itself.
+func ReadReply(raw json.RawMessage) (Reply, error) {
+	var result struct {
+		Structured json.RawMessage   `json:"structuredContent"`
+		Content    []json.RawMessage `json:"content"`
+		IsError    bool              `json:"isError"`
+	}
+	if !json.Valid(raw) {
+		return Reply{}, errors.New("it is no JSON")
+	}
+	if json.Unmarshal(raw, &result) != nil || result.Structured == nil && !areBlocks(result.Content) {
+		return Reply{Value: raw}, nil
+	}
+	switch {
+	case result.IsError:
+		return Reply{}, ErrFailed
+	case result.Structured != nil && string(bytes.TrimSpace(result.Structured)) != "null":
+		return Reply{Value: result.Structured}, nil
+	case len(result.Content) == 1:
+		if text, ok := textOf(result.Content[0]); ok {
+			return readText(text)
+		}
+	}
+	value, err := json.Marshal(append([]json.RawMessage{}, result.Content...))
+	return Reply{Value: value}, err
+}
+
+// readText takes a text for JSON where it is an object or a list, and for a text otherwise.
+func readText(text string) (Reply, error) {
+	trimmed := bytes.TrimSpace([]byte(text))
+	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
+		return Reply{Value: trimmed, Text: true}, nil
+	}
+	value, err := json.Marshal(text)
+	return Reply{Value: value}, err
+}
+
+// areBlocks reports whether a list is one of content blocks: objects that say their type. An empty one is.
+func areBlocks(list []json.RawMessage) bool {
+	for _, item := range list {
+		var block struct {
+			Type *string `json:"type"`
+		}
+		if json.Unmarshal(item, &block) != nil || block.Type == nil {
+			return false
+		}
+	}
+	return list != nil
+}
+
+func textOf(block json.RawMessage) (string, bool) {
+	var b struct {
+		Type string  `json:"type"`
+		Text *string `json:"text"`
+	}
+	if json.Unmarshal(block, &b) != nil || b.Type != "text" || b.Text == nil {
+		return "", false
+	}
+	return *b.Text, true
+}

@@ -1,0 +1,242 @@
+package gen
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/learn"
+	"github.com/mcpgen/mcpgen/gen/render"
+	"github.com/mcpgen/mcpgen/gen/schema"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+)
+
+// LearnOptions are the settings of [Learn].
+type LearnOptions struct {
+	// Tool is any name of a tool that [Tree.Find] knows.
+	Tool string
+	// Calls are argument objects: the tool is called with each, one after the other.
+	Calls []json.RawMessage
+	// Replies are recorded answers, in any form that [learn.ReadReply] knows.
+	Replies []json.RawMessage
+	// Forget drops what was learned of the tool before.
+	Forget bool
+	// AllowWrites also calls a tool that doesn't say of itself that it only reads.
+	AllowWrites bool
+	// Check writes nothing.
+	Check bool
+}
+
+// LearnReport is what [Learn] found and did.
+type LearnReport struct {
+	// Tool is the tool's id.
+	Tool string
+	// Before is what was known of its replies, After what is known now. Nil is nothing.
+	Before, After *catalog.Learned
+	// Failed are the answers by which the tool reported an error; nothing was learned of them.
+	Failed int
+	// Sync is the report of writing the tree.
+	Sync *Report
+}
+
+// LearnError says why nothing can be learned of a tool. Exit code 2.
+type LearnError struct {
+	Tool, Problem, Remedy string
+}
+
+func (e *LearnError) Error() string { return fmt.Sprintf("learn %q: %s", e.Tool, e.Problem) }
+
+// Hint says what to do about it.
+func (e *LearnError) Hint() string { return e.Remedy }
+
+// ExitCode is 2.
+func (e *LearnError) ExitCode() int { return 2 }
+
+// Learn infers the output of a tool whose server declares none, from answers: those of calls that it makes, and
+// recorded ones. What it infers joins what was learned before. It is kept in the tree, which is then made anew without
+// asking any server. Only names and kinds are kept, no value of an answer.
+//
+// A tool is called only if it says that it reads and changes nothing, unless AllowWrites; arguments must fit its
+// schema. The first call that can't be made ends it, and nothing is written.
+func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptions) (*LearnReport, error) {
+	tree, err := Open(opts)
+	if err != nil {
+		return nil, err
+	}
+	found, err := tree.Find(how.Tool)
+	if err != nil {
+		return nil, err
+	}
+	server, tool := found.Server, found.Tool
+	if tool.Output != nil && !how.Forget {
+		return nil, &LearnError{tool.ID, "its server declares what it returns", "there is nothing to learn: the wrapper has the declared type"}
+	}
+	if len(how.Calls) > 0 {
+		answers, err := callAll(ctx, opts, up, server.Key, tool, how)
+		if err != nil {
+			return nil, err
+		}
+		how.Replies = append(slices.Clone(how.Replies), answers...)
+	}
+	report := &LearnReport{Tool: tool.ID}
+	known, _, err := catalog.ReadLearned(tree.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if before, ok := known[server.Key][tool.Name]; ok {
+		report.Before, report.After = &before, &before
+	}
+	if how.Forget {
+		report.After = nil
+	}
+	if err := report.learn(tool, how.Replies); err != nil {
+		return nil, err
+	}
+	opts.Offline, opts.Check, opts.Lister = true, how.Check, nil
+	opts.relearn = func(known map[string]map[string]catalog.Learned) {
+		if known[server.Key] == nil {
+			known[server.Key] = map[string]catalog.Learned{}
+		}
+		delete(known[server.Key], tool.Name)
+		if report.After != nil {
+			known[server.Key][tool.Name] = *report.After
+		}
+	}
+	report.Sync, err = Sync(ctx, opts)
+	return report, err
+}
+
+// learn joins what is known with what answers show.
+func (r *LearnReport) learn(tool *catalog.Tool, answers []json.RawMessage) error {
+	var values []json.RawMessage
+	out := catalog.Learned{Digest: tool.Digest}
+	for i, answer := range answers {
+		reply, err := learn.ReadReply(answer)
+		if errors.Is(err, learn.ErrFailed) {
+			r.Failed++
+			continue
+		}
+		if err != nil {
+			return &LearnError{tool.ID, fmt.Sprintf("reply %d: %v", i+1, err), "give each reply as one JSON value: the tool's result, or what a script gets of it"}
+		}
+		values = append(values, reply.Value)
+		out.JSON = out.JSON || reply.Text
+	}
+	if len(values) == 0 {
+		if r.Failed > 0 {
+			return &LearnError{tool.ID, "the tool reported an error each time", "give arguments that it accepts"}
+		}
+		return nil
+	}
+	shape, err := learn.Infer(values)
+	if err != nil {
+		return &LearnError{tool.ID, err.Error(), "give each reply as one JSON value"}
+	}
+	out.Replies, out.Schema = len(values), shape
+	if r.After != nil {
+		out.Replies += r.After.Replies
+		out.JSON = out.JSON || r.After.JSON
+		if out.Schema, err = learn.Merge(r.After.Schema, shape); err != nil {
+			return &LearnError{tool.ID, fmt.Sprintf("what the tree has of it is damaged: %v", err), "drop it with --forget"}
+		}
+	}
+	r.After = &out
+	return nil
+}
+
+// callAll calls a tool with each of the arguments and returns its answers.
+func callAll(ctx context.Context, opts Options, up UpstreamOptions, key string, tool *catalog.Tool, how LearnOptions) ([]json.RawMessage, error) {
+	if reads := tool.Hints.ReadOnly; (reads == nil || !*reads) && !how.AllowWrites {
+		return nil, &LearnError{tool.ID, "it doesn't say of itself that it only reads, so it was not called", "give recorded replies with --replies, or call it all the same with --allow-writes"}
+	}
+	validator, err := schema.Compile(tool.Input)
+	if err != nil {
+		return nil, &LearnError{tool.ID, fmt.Sprintf("its input schema can't be checked: %v", err), "give recorded replies with --replies"}
+	}
+	for i, args := range how.Calls {
+		if err := validator.Validate(args); err != nil {
+			return nil, &LearnError{tool.ID, fmt.Sprintf("arguments %d: %v", i+1, err), fmt.Sprintf(`"mcpgen show %s" has its parameters`, tool.ID)}
+		}
+	}
+	srv, options, err := configured(opts, up, key)
+	if err != nil {
+		return nil, err
+	}
+	session, err := upstream.Connect(ctx, srv, options)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = session.Close() }()
+	var answers []json.RawMessage
+	for _, args := range how.Calls {
+		result, err := session.Call(ctx, tool.Name, args)
+		if err != nil {
+			return nil, err
+		}
+		answers = append(answers, result.Raw)
+	}
+	return answers, nil
+}
+
+// learnedOf is what is known of the replies of a server's tools, as far as they declare none.
+func (s *job) learnedOf(server *catalog.Server) map[string]catalog.Learned {
+	out := map[string]catalog.Learned{}
+	for _, t := range server.Tools {
+		if known, ok := s.learned[server.Key][t.Name]; ok && t.Output == nil {
+			out[t.Name] = known
+		}
+	}
+	return out
+}
+
+// useLearned gives a tool the output that was learned of it.
+func (s *job) useLearned(place, server string, t *catalog.Tool, out *render.Tool) {
+	known, ok := s.learned[server][t.Name]
+	if !ok {
+		return
+	}
+	if known.Digest != t.Digest {
+		s.report.Warnings = append(s.report.Warnings, Warning{
+			Place: place, Code: "learned-before", Message: "its output was learned of an earlier definition; learn it anew, or drop it with \"mcpgen learn --forget\"",
+		})
+	}
+	output, notes := schema.Convert(known.Schema)
+	s.warn(place+" as learned", notes)
+	out.Output, out.Learned = &output, known.Replies
+}
+
+// Learnable is a tool whose server declares no output.
+type Learnable struct {
+	Tool string `json:"tool"`
+	// Replies is how many replies its type was learned from.
+	Replies int `json:"replies"`
+	// ReadOnly: it says of itself that it only reads. NoArguments: it can be called without.
+	ReadOnly    bool `json:"readOnly"`
+	NoArguments bool `json:"noArguments"`
+}
+
+// Learnable lists the tools of the tree whose servers declare no output.
+func (t *Tree) Learnable() ([]Learnable, error) {
+	known, _, err := catalog.ReadLearned(t.Dir)
+	if err != nil {
+		return nil, err
+	}
+	out := []Learnable{}
+	for _, s := range t.Catalog.Servers {
+		for _, tool := range s.Tools {
+			if tool.Output != nil {
+				continue
+			}
+			l := Learnable{Tool: tool.ID, Replies: known[s.Key][tool.Name].Replies}
+			l.ReadOnly = tool.Hints.ReadOnly != nil && *tool.Hints.ReadOnly
+			if v, err := schema.Compile(tool.Input); err == nil {
+				l.NoArguments = v.Validate(json.RawMessage(`{}`)) == nil
+			}
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}

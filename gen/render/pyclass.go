@@ -1,0 +1,229 @@
+package render
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/ir"
+)
+
+// closed reports whether an object takes no properties but the declared ones.
+func closed(t ir.Object) bool {
+	_, never := t.Extra.(ir.Never)
+	return never
+}
+
+// isClass reports whether an object is printed as a TypedDict: one that declares properties or forbids all.
+func (p *pyPrinter) isClass(t ir.Object) bool {
+	named := slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return f.Name != "" })
+	return named || (p.input && len(t.Fields) == 0 && closed(t))
+}
+
+// object prints an object, and declares it where it is a class.
+func (p *pyPrinter) object(t ir.Object, hint string) []string {
+	if !p.isClass(t) {
+		return []string{p.mapping(ir.Unknown{}, hint)}
+	}
+	name := hint
+	if hint == p.root && !p.rootDone && p.rootNamed {
+		p.rootDone = true // the root's own name was kept for it
+	} else {
+		name = p.types.name(hint)
+	}
+	p.class(name, t, "")
+	return append([]string{name}, p.openness(t)...)
+}
+
+// openness prints what stands beside a class for the properties that it does not declare.
+//
+// Where anything may be there, the class has the base Open and Extra stands beside it: pyright sees what else Open
+// takes, and an Extra that nothing fits; mypy does not know of it, and takes what the class refuses as Extra.
+func (p *pyPrinter) openness(t ir.Object) []string {
+	switch {
+	case !p.input || p.sealed(t):
+		return nil
+	case p.based(t):
+		return []string{p.word("Extra")}
+	}
+	values := []ir.Type{t.Extra}
+	for _, f := range t.Fields {
+		values = append(values, f.Type)
+	}
+	for _, v := range values {
+		if t.Extra == nil || !scalar(v) {
+			return []string{p.mapping(ir.Unknown{}, "")}
+		}
+	}
+	return []string{p.mapping(ir.NewUnion(values...), "")}
+}
+
+// sealed reports whether a class says all there is of an object.
+func (p *pyPrinter) sealed(t ir.Object) bool {
+	return closed(t) && !slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return f.Name == "" })
+}
+
+// based reports whether a class for t has the base Open.
+func (p *pyPrinter) based(t ir.Object) bool {
+	_, any := t.Extra.(ir.Unknown)
+	if !p.input || (t.Extra != nil && !any) || slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return f.Name == "" }) {
+		return false
+	}
+	odd := func(f ir.Field) bool { // it may have to be made by a call; see classSyntax
+		return !pyPlainName(f.Name) || slices.Contains(pyGlobals, f.Name) || slices.Contains(pyBuiltins, f.Name) || unicode.IsUpper(rune(f.Name[0]))
+	}
+	if !slices.ContainsFunc(t.Fields, odd) {
+		return true
+	}
+	// A class with names of other kinds has a base that is made by a call, which must not be recursive.
+	return !p.recursive(t)
+}
+
+// recursive reports whether a definition that t refers to, or one that those refer to, holds t.
+func (p *pyPrinter) recursive(t ir.Object) bool {
+	key := ir.Key(t)
+	seen := map[string]bool{}
+	var reaches func(text string) bool
+	reaches = func(text string) bool {
+		for _, name := range append([]string{""}, slices.Collect(maps.Keys(p.names))...) {
+			if seen[name] || !strings.Contains(text, ir.Key(ir.Ref{Name: name})) {
+				continue
+			}
+			seen[name] = true
+			// What stands for an intersection has no key of its own, and may be anything.
+			if def := ir.Key(p.schema.Resolve(ir.Ref{Name: name})); strings.Contains(def, key) || strings.Contains(def, "&(") || reaches(def) {
+				return true
+			}
+		}
+		return false
+	}
+	return reaches(key)
+}
+
+// scalar reports whether t is printed without declaring anything.
+func scalar(t ir.Type) bool {
+	switch t := t.(type) {
+	case ir.Null, ir.Bool, ir.String, ir.Number, ir.Literal:
+		return true
+	case ir.Union:
+		return !slices.ContainsFunc(t.Members, func(m ir.Type) bool { return !scalar(m) })
+	}
+	return false
+}
+
+// class declares a TypedDict.
+func (p *pyPrinter) class(name string, t ir.Object, doc string) {
+	total := len(t.Fields) == 0 || slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return f.Required })
+	exprs := make([]string, len(t.Fields))
+	before := p.forward
+	p.forward = false
+	for i, f := range t.Fields {
+		exprs[i] = p.inside(f.Type, ident.Pascal(f.Name))
+		if total && !f.Required {
+			exprs[i] = p.word("NotRequired") + "[" + exprs[i] + "]"
+		}
+	}
+	later := p.forward
+	p.forward = p.forward || before
+	option, base := "", p.word("TypedDict")
+	if !total {
+		option = ", total=False"
+	}
+	if p.based(t) {
+		base = p.word("Open")
+	}
+	var text string
+	if p.classSyntax(t.Fields, exprs) {
+		text = "class " + name + "(" + p.place(base) + option + "):\n" + pyDocstring("    ", doc) + p.members(t.Fields, exprs)
+	} else {
+		text = p.called(name, t, exprs, option, later)
+	}
+	p.declarations = append(p.declarations, strings.TrimSuffix(text, "\n"))
+}
+
+// members prints the fields of a class.
+func (p *pyPrinter) members(fields []ir.Field, exprs []string) string {
+	if len(fields) == 0 {
+		return "    pass\n"
+	}
+	var b strings.Builder
+	for i, f := range fields {
+		line, _ := pyCommented("    ", f.Name+": "+p.place(exprs[i]), fieldText(f.Name, f.Doc, f.Type, python))
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// called prints a TypedDict whose keys are no names, by a call of it.
+func (p *pyPrinter) called(name string, t ir.Object, exprs []string, option string, later bool) string {
+	made, open := name, ""
+	if p.based(t) {
+		made = p.types.name(name + "Keys")
+		open = "\n\nclass " + name + "(" + made + ", " + p.place(p.word("Open")) + "):\n    pass\n"
+	}
+	var b strings.Builder
+	b.WriteString(made + " = " + p.place(p.word("TypedDict")) + "(" + quote(python, made) + ", {\n")
+	for i, f := range t.Fields {
+		if f.Name == "" {
+			continue // a TypedDict cannot have it
+		}
+		expr := exprs[i]
+		if later {
+			expr = p.later(expr, name)
+		}
+		line, _ := pyCommented("    ", quote(python, f.Name)+": "+p.place(expr)+",", fieldText(f.Name, f.Doc, f.Type, python))
+		b.WriteString(line + "\n")
+	}
+	b.WriteString("}" + option + ")\n")
+	return b.String() + open
+}
+
+// classSyntax reports whether all fields can be written as members of a class: their names are identifiers, and none
+// hides a name that the types of the others use.
+func (p *pyPrinter) classSyntax(fields []ir.Field, exprs []string) bool {
+	used := map[string]bool{}
+	for _, expr := range exprs {
+		for _, word := range pyWords(expr) {
+			used[word] = true
+		}
+	}
+	return !slices.ContainsFunc(fields, func(f ir.Field) bool { return !pyPlainName(f.Name) || used[f.Name] })
+}
+
+var (
+	// pyStrings finds string literals in a type, which may hold words that look like names.
+	pyStrings = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	// pyLiterals finds the Literal types in a type.
+	pyLiterals = regexp.MustCompile(`Literal_*\[(?:[^"\]]|"(?:[^"\\]|\\.)*")*\]`)
+)
+
+// pyWords returns the names in a type.
+func pyWords(expr string) []string {
+	bare := pyStrings.ReplaceAllString(expr, "")
+	return strings.FieldsFunc(bare, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+}
+
+// place notes what a type that is put into the module needs to import, and returns it.
+func (p *pyPrinter) place(text string) string {
+	for _, word := range pyWords(text) {
+		p.used[word] = true
+	}
+	return text
+}
+
+// later puts a type in quotation marks, so that it may name what is declared later. Types in quotation marks can't
+// hold escapes; literals that have some get a name of their own.
+func (p *pyPrinter) later(text, name string) string {
+	text = pyLiterals.ReplaceAllStringFunc(text, func(literal string) string {
+		if !strings.ContainsAny(literal, `'\`) {
+			return literal
+		}
+		alias := p.types.name(name + "Literal")
+		p.declarations = append(p.declarations, alias+": "+p.place(p.word("TypeAlias"))+" = "+p.place(literal))
+		return alias
+	})
+	return "'" + text + "'"
+}

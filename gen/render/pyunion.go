@@ -1,0 +1,231 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ir"
+)
+
+// union prints the members of a union: literals in one, and what is said of undeclared properties once, at the end.
+// Lists and objects that mypy cannot tell apart stand in OneOf, which is their union to pyright, and any list or object to mypy.
+func (p *pyPrinter) union(types []ir.Type, hint string) []string {
+	var out, literals, containers, rest []string
+	at := -1 // where the literals stand
+	confused := p.input && p.confuses(types)
+	if confused {
+		types = append(slices.Clone(types), p.scalars(types)...)
+	}
+	for _, t := range types {
+		if l, ok := t.(ir.Literal); ok {
+			if literal, exact := pyLiteral(l); exact {
+				if at < 0 {
+					at = len(out)
+					out = append(out, "")
+				}
+				literals = appendNew(literals, literal)
+			} else {
+				out = appendNew(out, literal)
+			}
+			continue
+		}
+		parts := p.parts(t, hint)
+		switch {
+		case confused && p.isContainer(t):
+			containers = appendNew(containers, parts...)
+		default:
+			for _, part := range parts {
+				if part == p.word("Extra") {
+					rest = appendNew(rest, part)
+				} else {
+					out = appendNew(out, part)
+				}
+			}
+		}
+	}
+	if at >= 0 {
+		out[at] = p.word("Literal") + "[" + strings.Join(literals, ", ") + "]"
+	}
+	if len(containers) > 0 {
+		containers = slices.DeleteFunc(containers, func(s string) bool { return s == p.word("Extra") })
+		joined := p.join(containers)
+		if joined != p.anything() {
+			joined = p.word("OneOf") + "[" + joined + "]"
+		}
+		out = append([]string{joined}, out...)
+	}
+	return append(out, rest...)
+}
+
+func appendNew(list []string, texts ...string) []string {
+	for _, text := range texts {
+		if !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// join prints the members of a union as one type. None goes last.
+func (p *pyPrinter) join(parts []string) string {
+	switch {
+	case len(parts) == 0:
+		return p.word("NoValue")
+	case slices.Contains(parts, p.anything()):
+		return p.anything()
+	}
+	if i := slices.Index(parts, "None"); i >= 0 && i < len(parts)-1 {
+		parts = append(slices.Delete(slices.Clone(parts), i, i+1), "None")
+	}
+	return strings.Join(parts, " | ")
+}
+
+// shape is what mypy sees of an object: it checks a dict display against the class of a union whose required keys it
+// has and whose keys it does not exceed, and complains where there are two.
+type shape struct {
+	class          bool
+	items, require map[string]bool
+	open           bool // takes keys beside items
+}
+
+// confuses reports whether mypy would, for some value of a union, pick a wrong member or none.
+func (p *pyPrinter) confuses(types []ir.Type) bool {
+	var shapes []shape
+	var lists, maps []ir.Type
+	p.leaves(types, map[string]bool{}, func(t ir.Type) {
+		switch t := t.(type) {
+		case ir.Object:
+			shapes = append(shapes, p.shape(t))
+		case ir.Map:
+			maps = append(maps, t.Value)
+			shapes = append(shapes, shape{open: true})
+		case ir.Array:
+			lists = append(lists, t.Elem)
+		case ir.Tuple:
+			lists = append(lists, ir.Unknown{})
+		}
+	})
+	if !plain(lists) || !plain(maps) {
+		return true
+	}
+	for i, a := range shapes {
+		for j, b := range shapes {
+			if i != j && a.takes(b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// takes reports whether mypy may check a value of b against a, which it need not fit, or cannot choose.
+func (a shape) takes(b shape) bool {
+	if !a.class || !within(b.require, a.items) {
+		return false
+	}
+	if b.open && len(a.items) > 0 {
+		return true
+	}
+	return b.class && within(a.require, b.items)
+}
+
+func within(keys, of map[string]bool) bool {
+	for key := range keys {
+		if !of[key] {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *pyPrinter) shape(t ir.Object) shape {
+	s := shape{class: p.isClass(t), items: map[string]bool{}, require: map[string]bool{}, open: !closed(t)}
+	for _, f := range t.Fields {
+		if f.Name == "" {
+			s.open = true
+			continue
+		}
+		s.items[f.Name] = true
+		if f.Required {
+			s.require[f.Name] = true
+		}
+	}
+	return s
+}
+
+// plain reports whether the elements of several lists, or maps, are told apart without looking for what they are
+// expected to be: there is one such list, or all are of scalars.
+func plain(elems []ir.Type) bool {
+	if len(elems) < 2 {
+		return true
+	}
+	for _, e := range elems {
+		switch e.(type) {
+		case ir.String, ir.Bool, ir.Number, ir.Null:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// leaves calls see for each member of a union, of the unions in it, and of those that they refer to.
+func (p *pyPrinter) leaves(types []ir.Type, seen map[string]bool, see func(ir.Type)) {
+	for _, t := range types {
+		switch t := t.(type) {
+		case ir.Ref:
+			if !seen[t.Name] {
+				seen[t.Name] = true
+				p.leaves([]ir.Type{p.schema.Resolve(t)}, seen, see)
+			}
+		case ir.Union:
+			p.leaves(t.Members, seen, see)
+		case ir.Intersection:
+			if flat := flatten(p.schema, t); ir.Key(flat) != ir.Key(t) {
+				p.leaves([]ir.Type{flat}, seen, see)
+			}
+		default:
+			see(t)
+		}
+	}
+}
+
+// scalars returns what the lists and objects of a union stand beside in definitions of their own.
+func (p *pyPrinter) scalars(types []ir.Type) []ir.Type {
+	var out []ir.Type
+	p.leaves(types, map[string]bool{}, func(t ir.Type) {
+		if scalar(t) {
+			out = append(out, t)
+		}
+	})
+	return out
+}
+
+// isContainer reports whether t has lists or objects among its values.
+func (p *pyPrinter) isContainer(t ir.Type) bool {
+	found := false
+	p.leaves([]ir.Type{t}, map[string]bool{}, func(t ir.Type) {
+		switch t.(type) {
+		case ir.Object, ir.Map, ir.Array, ir.Tuple:
+			found = true
+		}
+	})
+	return found
+}
+
+// pyLiteral prints a literal's value; exact is false where Python has no such literal and text is a type.
+func pyLiteral(l ir.Literal) (text string, exact bool) {
+	switch {
+	case l.Kind == ir.LiteralString:
+		return quote(python, l.Text), true
+	case l.Kind == ir.LiteralBool && l.Bool:
+		return "True", true
+	case l.Kind == ir.LiteralBool:
+		return "False", true
+	case strings.Trim(l.Text, "0123456789-") != "" || l.Text == "-0":
+		return "float", false
+	case len(l.Text) > maxDigits:
+		return "int", false
+	}
+	return l.Text, true
+}

@@ -1,0 +1,106 @@
+package schema
+
+import (
+	"slices"
+
+	"github.com/mcpgen/mcpgen/gen/ir"
+)
+
+// maxCounted is up to how many elements minItems and maxItems are part of a type.
+const maxCounted = 6
+
+// array converts what v says of arrays.
+func (c *converter) array(v *value, p place) ir.Type {
+	items, rest := c.items(v, p)
+	least, _ := count(v, "minItems")
+	if n := c.contained(v, p, rest, items); n < 0 {
+		return ir.Never{}
+	} else {
+		least = max(least, n)
+	}
+	most, limited := count(v, "maxItems")
+	if v.is("uniqueItems", true) {
+		c.wide()
+	}
+	if limited && most < least {
+		return ir.Never{}
+	}
+	if limited {
+		for len(items) < most && most <= maxCounted {
+			items = append(items, rest)
+		}
+		if most <= len(items) {
+			items, rest = items[:most], ir.Never{}
+		} else {
+			c.wide()
+		}
+	}
+	// A tuple too long to be worth its name: a list.
+	if len(items) > maxTuple {
+		c.wide()
+		return ir.Array{Elem: ir.NewUnion(append(slices.Clone(items), rest)...)}
+	}
+	if least > max(len(items), maxCounted) {
+		c.wide()
+		least = max(len(items), maxCounted)
+		if len(items) == 0 {
+			least = 1
+		}
+	}
+	return ir.NewList(items, least, rest)
+}
+
+// items returns the types of the first elements and of those after them.
+func (c *converter) items(v *value, p place) (items []ir.Type, rest ir.Type) {
+	prefix, keyword := c.keyword(v, p, "prefixItems", draft202012), "prefixItems"
+	after, afterKeyword := v.get("items"), "items"
+	if after != nil && after.kind == kindArray {
+		if p.res.draft >= draft202012 {
+			c.ignored("items", "is a list, which this dialect calls prefixItems", p)
+			after = nil
+		} else {
+			prefix, keyword = after, "items"
+			after, afterKeyword = v.get("additionalItems"), "additionalItems"
+		}
+	}
+	rest = ir.Unknown{}
+	if after != nil {
+		rest = c.schema(after, p.at(afterKeyword))
+	}
+	if prefix == nil {
+		return nil, rest
+	}
+	if prefix.kind != kindArray {
+		c.ignored(keyword, "is not a list of schemas", p)
+		return nil, rest
+	}
+	for i, item := range prefix.items {
+		items = append(items, c.schema(item, p.at(keyword, itoa(i))))
+	}
+	return items, rest
+}
+
+// contained returns how many elements an array has at least so that contains can hold, -1 where it never does.
+func (c *converter) contained(v *value, p place, rest ir.Type, items []ir.Type) int {
+	contains := c.keyword(v, p, "contains", draft06)
+	if contains == nil {
+		return 0
+	}
+	least, given := count(v, "minContains")
+	if !given || p.res.draft < draft201909 {
+		least = 1
+	}
+	t := c.schema(contains, p.at("contains"))
+	c.wide()
+	if least == 0 {
+		return 0
+	}
+	possible := !never(c.alg.Meet(rest, t))
+	for _, item := range items {
+		possible = possible || !never(c.alg.Meet(item, t))
+	}
+	if !possible {
+		return -1
+	}
+	return least
+}

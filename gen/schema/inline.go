@@ -1,0 +1,168 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ir"
+)
+
+// inliner puts definitions in the place of references to them: those that are used once, and the short ones.
+type inliner struct {
+	c         *converter
+	uses      map[string]int
+	recursive map[string]bool
+	done      map[string]ir.Type // expanded definitions
+	height    map[string]int     // of those
+}
+
+// count counts how often each definition is referred to.
+func (n *inliner) count() {
+	use := func(t ir.Type) bool {
+		if ref, ok := t.(ir.Ref); ok {
+			n.uses[ref.Name]++
+		}
+		return true
+	}
+	ir.Walk(n.c.root.typ, use)
+	for _, def := range n.c.reachable(n.c.root.typ, func(def *definition) ir.Type { return def.typ }) {
+		ir.Walk(def.typ, use)
+	}
+}
+
+// inlined returns the definition that is to stand in the place of t, nil where t stays what it is.
+func (n *inliner) inlined(t ir.Type) *definition {
+	ref, ok := t.(ir.Ref)
+	if !ok || ref.Name == "" || n.recursive[ref.Name] {
+		return nil
+	}
+	def := n.c.byName[ref.Name]
+	if def == nil {
+		return nil
+	}
+	typ := n.expandDef(def)
+	if tiny(typ) || (n.uses[ref.Name] == 1 && n.height[def.name] <= maxInlined) {
+		return def
+	}
+	return nil
+}
+
+// expandDef returns a definition's type with all that is to be put into it.
+func (n *inliner) expandDef(def *definition) ir.Type {
+	if t, ok := n.done[def.name]; ok {
+		return t
+	}
+	n.c.convertDef(def)
+	n.done[def.name] = def.typ
+	t := n.expand(def.typ)
+	n.done[def.name] = t
+	n.height[def.name] = height(t)
+	return t
+}
+
+func (n *inliner) expand(t ir.Type) ir.Type {
+	switch t := t.(type) {
+	case ir.Ref:
+		if def := n.inlined(t); def != nil {
+			return n.expandDef(def)
+		}
+		return t
+	case ir.Object:
+		fields := slices.Clone(t.Fields)
+		for i := range fields {
+			fields[i].Doc = n.doc(fields[i].Doc, fields[i].Type)
+		}
+		t.Fields = fields
+		return n.c.alg.Replace(t, n.expand)
+	}
+	return n.c.alg.Replace(t, n.expand)
+}
+
+// doc adds to the documentation of a property that of the definition which takes its type's place.
+func (n *inliner) doc(d ir.Doc, t ir.Type) ir.Doc {
+	switch t := t.(type) {
+	case ir.Ref:
+		if def := n.inlined(t); def != nil {
+			return joinDoc(d, n.doc(n.c.doc(def.target), def.typ))
+		}
+	case ir.Union:
+		var refs []ir.Type
+		for _, m := range t.Members {
+			if _, null := m.(ir.Null); !null {
+				refs = append(refs, m)
+			}
+		}
+		if len(refs) == 1 {
+			return n.doc(d, refs[0])
+		}
+	case ir.Array:
+		if def := n.inlined(t.Elem); def != nil {
+			inner := n.c.doc(def.target)
+			each := inner.Limits
+			if inner.Description != "" {
+				each = append([]string{inner.Description}, each...)
+			}
+			if len(each) > 0 {
+				d.Limits = append(slices.Clip(d.Limits), "each: "+strings.Join(each, ", "))
+			}
+		}
+	}
+	return d
+}
+
+// joinDoc adds what b says and a does not.
+func joinDoc(a, b ir.Doc) ir.Doc {
+	if a.Description == "" {
+		a.Description = b.Description
+	}
+	if a.Title == "" {
+		a.Title = b.Title
+	}
+	for _, limit := range b.Limits {
+		if !slices.Contains(a.Limits, limit) {
+			a.Limits = append(slices.Clip(a.Limits), limit)
+		}
+	}
+	a.Deprecated = a.Deprecated || b.Deprecated
+	return a
+}
+
+// tiny reports whether a type is as short as a name for it: a scalar, a short enumeration, a list of those.
+func tiny(t ir.Type) bool {
+	n, length := 0, 0
+	ir.Walk(t, func(t ir.Type) bool {
+		n++
+		switch t := t.(type) {
+		case ir.Object, ir.Ref, ir.Tuple:
+			if o, ok := t.(ir.Object); ok && len(o.Fields) == 0 {
+				break
+			}
+			if _, ok := t.(ir.Ref); ok {
+				break
+			}
+			n = maxTiny + 1
+		case ir.Literal:
+			length += len(t.Text)
+		}
+		return n <= maxTiny
+	})
+	return n <= maxTiny && length <= 40
+}
+
+// height is how many objects and lists are inside each other.
+func height(t ir.Type) int {
+	h, outer := 0, true
+	ir.Walk(t, func(inner ir.Type) bool {
+		if outer {
+			outer = false
+			return true
+		}
+		h = max(h, height(inner))
+		return false
+	})
+	switch t.(type) {
+	case ir.Object, ir.Array, ir.Tuple, ir.Map:
+		h++
+	}
+	return h
+}

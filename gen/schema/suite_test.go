@@ -1,0 +1,108 @@
+package schema
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/ir/irtest"
+)
+
+// TestOfficialSuite holds the types of every schema of the official JSON Schema test suite against its values. Each
+// value that fits must be one of the type. How many schemas have a type that refuses all that do not fit is counted,
+// and must not become fewer: what remains says what no type says, as bounds, patterns and counts do.
+func TestOfficialSuite(t *testing.T) {
+	for _, suite := range []struct {
+		draft, dialect, module, folder string
+		exact                          int
+	}{
+		{"draft2020-12", draft2020, "github.com/google/jsonschema-go", "jsonschema/testdata/draft2020-12", 239},
+		{"draft2019-09", draft2019, "github.com/qri-io/jsonschema", "testdata/draft2019-09", 0},
+		{"draft7", draft7, "github.com/google/jsonschema-go", "jsonschema/testdata/draft7", 190},
+		{"draft6", draft6, "github.com/xeipuuv/gojsonschema", "testdata/draft6", 0},
+		{"draft4", draft4, "github.com/xeipuuv/gojsonschema", "testdata/draft4", 0},
+	} {
+		t.Run(suite.draft, func(t *testing.T) {
+			out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", suite.module).Output()
+			dir := strings.TrimSpace(string(out))
+			if err != nil || dir == "" {
+				t.Fatalf("the module %s holds the suite: %v (run go mod download)", suite.module, err)
+			}
+			paths, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(suite.folder), "*.json"))
+			if err != nil || len(paths) == 0 {
+				t.Fatalf("no suite in %s: %v", suite.module, err)
+			}
+			groups, exact := 0, 0
+			for _, path := range paths {
+				n, e := checkGroups(t, path, suite.dialect)
+				groups += n
+				exact += e
+			}
+			t.Logf("%d schemas, %d exact", groups, exact)
+			if exact < suite.exact {
+				t.Errorf("%d schemas have an exact type; there were %d", exact, suite.exact)
+			}
+		})
+	}
+}
+
+func checkGroups(t *testing.T, path, dialect string) (groups, exact int) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file []struct {
+		Description string
+		Schema      json.RawMessage
+		Tests       []struct {
+			Description string
+			Data        json.RawMessage
+			Valid       bool
+		}
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	for _, group := range file {
+		source := inDialect(t, group.Schema, dialect)
+		s, notes := Convert(source)
+		wide := false
+		for _, test := range group.Tests {
+			held, err := irtest.Accepts(&s, test.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.Valid && !held {
+				t.Errorf("%s: %s: %s: the type refuses %s\nschema %s\ntype %s%s\nnotes %v", filepath.Base(path), group.Description,
+					test.Description, test.Data, source, ir.Key(s.Root), defsText(s), notes)
+			}
+			if !test.Valid && held {
+				wide = true
+				t.Logf("wide: %s: %s: %s", filepath.Base(path), group.Description, test.Description)
+			}
+		}
+		groups++
+		if !wide {
+			exact++
+		}
+	}
+	return groups, exact
+}
+
+// inDialect says which dialect a schema is of, where it does not.
+func inDialect(t *testing.T, raw json.RawMessage, dialect string) json.RawMessage {
+	t.Helper()
+	v, err := parse(raw, size{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.get("$schema") != nil {
+		return raw
+	}
+	return withDialect(v, dialect).appendJSON(nil)
+}

@@ -1,0 +1,303 @@
+package upstream
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/upstreamtest"
+)
+
+// These tests are of what a server may do to whoever listens to it: each ends in bounded time, with a name for what was
+// wrong, or is forgiven.
+
+func TestServerRequestsAreRefused(t *testing.T) {
+	for _, mode := range []upstreamtest.Mode{upstreamtest.Normal, upstreamtest.LegacyOnly} {
+		s := open(t, upstreamtest.Server(t, mode), testOptions())
+		codes := field[[]int](t, mustCall(t, s, upstreamtest.ToolAsk, ""), "codes")
+		if !slices.Equal(codes, []int{-32601, -32601, -32601}) {
+			t.Errorf("%s: codes %v", mode, codes)
+		}
+	}
+}
+
+func TestStrayAnswers(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.Server(t, upstreamtest.Stray), testOptions())
+	if tools, err := s.ListTools(testContext(t)); err != nil || len(tools) != len(upstreamtest.ToolNames()) {
+		t.Errorf("%d tools, %v", len(tools), err)
+	}
+	for i := range 20 {
+		want := fmt.Sprintf(`{"i":%d}`, i)
+		if res := mustCall(t, s, upstreamtest.ToolEcho, want); string(res.Structured) != want {
+			t.Errorf("echo %s, want %s", res.Structured, want)
+		}
+	}
+}
+
+func TestFloodOfNotifications(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.Server(t, upstreamtest.NoteFlood), testOptions())
+	ctx, cancel := context.WithTimeout(testContext(t), 500*time.Millisecond)
+	defer cancel()
+	start, before := time.Now(), allocated()
+	_, err := s.Call(ctx, upstreamtest.ToolEcho, nil)
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 5*time.Second {
+		t.Errorf("after %s: %v", time.Since(start), err)
+	}
+	if grown := int64(allocated()) - int64(before); grown > 64<<20 {
+		t.Errorf("%d MiB were kept", grown>>20)
+	}
+	start = time.Now()
+	s.Close()
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("closing took %s", took)
+	}
+}
+
+func allocated() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func TestOddDefinitions(t *testing.T) {
+	for _, v := range variants() {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, v.start(t, upstreamtest.LongPages), testOptions())
+			if tools, err := s.ListTools(testContext(t)); err != nil || len(tools) != 10_000 {
+				t.Errorf("long pages: %d tools, %v", len(tools), err)
+			}
+			s = open(t, v.start(t, upstreamtest.DuplicateKeys), testOptions())
+			tools, err := s.ListTools(testContext(t))
+			if err != nil || len(tools) != 1 || !strings.HasPrefix(string(tools[0]), `{"name":"first","description":"one","name":"second"`) {
+				t.Errorf("duplicate keys: %s, %v", tools, err)
+			}
+			s = open(t, v.start(t, upstreamtest.BadUTF8), testOptions())
+			tools, err = s.ListTools(testContext(t))
+			if err != nil || len(tools) != 1 || !utf8.Valid(tools[0]) || !json.Valid(tools[0]) {
+				t.Errorf("bad UTF-8: %q, %v", tools, err)
+			}
+			s = open(t, v.start(t, upstreamtest.DeepTools), testOptions())
+			start := time.Now()
+			_, err = s.ListTools(testContext(t))
+			if err == nil || time.Since(start) > 10*time.Second || len(err.Error()) > 500 {
+				t.Errorf("deep schema: %v", err)
+			}
+		})
+	}
+}
+
+func TestNullToolsAreNamed(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.Server(t, upstreamtest.NullTools), testOptions())
+	if _, err := s.ListTools(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Omitted(); len(got) != 1 || !strings.Contains(got[0], "entry 1 of its list of tools is null") {
+		t.Errorf("omitted %q", got)
+	}
+	web := open(t, upstreamtest.HTTPServer(t, upstreamtest.HeaderTools, nil), testOptions())
+	if _, err := web.ListTools(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	if got := web.Omitted(); len(got) != 1 || !strings.Contains(got[0], `tool "bad_header"`) {
+		t.Errorf("omitted %q", got)
+	}
+}
+
+func TestAnsweredID(t *testing.T) {
+	deep := strings.Repeat(`[`, 50_000)
+	for _, c := range []struct {
+		raw  string
+		want any
+	}{
+		{`{"jsonrpc":"2.0","id":3,"result":` + deep, 3.0},
+		{`{"jsonrpc":"2.0","result":{"id":9,"method":"x"},"id":"a"}`, "a"},
+		{`{"id":3,"result":{"a":[1,{"b":2}],"c":"d"},"x"`, 3.0},
+		{`{"id":3,"method":"ping"}`, nil},
+		{`{"result":[{"id":1}]}`, nil},
+		{`{"id":null,"error":{}}`, nil},
+		{`{"id":{"id":4}}`, nil},
+		{`{`, nil}, {``, nil}, {`[1]`, nil},
+	} {
+		if got, ok := answeredID([]byte(c.raw)); got != c.want || ok != (c.want != nil) {
+			t.Errorf("%.60s: %v, %t", c.raw, got, ok)
+		}
+	}
+}
+
+// behind puts a handler before the fake for one method.
+func behind(t *testing.T, method string, answer http.HandlerFunc) config.Server {
+	t.Helper()
+	fake := upstreamtest.NewHTTP(t, upstreamtest.Normal, nil)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil && strings.Contains(string(body), `"method":"`+method+`"`) {
+			answer(w, r)
+			return
+		}
+		again := r.Clone(r.Context())
+		again.Body = io.NopCloser(strings.NewReader(string(body)))
+		fake.ServeHTTP(w, again)
+	}))
+	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
+	return config.Server{Key: "web", Transport: config.TransportHTTP, URL: srv.URL + "/mcp"}
+}
+
+func TestBodiesThatNeverEnd(t *testing.T) {
+	cases := map[string]struct {
+		answer http.HandlerFunc
+		text   string // empty: time is up
+	}{
+		"headers, then nothing": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}, ""},
+		"a byte now and then": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, " ")
+				w.(http.Flusher).Flush()
+				time.Sleep(10 * time.Millisecond)
+			}
+		}, ""},
+		"a stream of comments": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, ": keep alive\n\n")
+				w.(http.Flusher).Flush()
+				time.Sleep(time.Millisecond)
+			}
+		}, ""},
+		"a stream of notifications": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for r.Context().Err() == nil {
+				if _, err := io.WriteString(w, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n\n"); err != nil {
+					return
+				}
+			}
+		}, ""},
+		"one endless event": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "data: ")
+			chunk := strings.Repeat("x", 1<<20)
+			for r.Context().Err() == nil {
+				if _, err := io.WriteString(w, chunk); err != nil {
+					return
+				}
+			}
+		}, "exceeded 100663296 bytes"},
+		"a gzip bomb": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			chunk := make([]byte, 1<<20)
+			for r.Context().Err() == nil {
+				if _, err := z.Write(chunk); err != nil {
+					return
+				}
+			}
+		}, "more than 96 MiB"},
+		"a gzip bomb in a stream": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			_, _ = io.WriteString(z, "data: ")
+			chunk := []byte(strings.Repeat("x", 1<<20))
+			for r.Context().Err() == nil {
+				if _, err := z.Write(chunk); err != nil {
+					return
+				}
+			}
+		}, "exceeded 100663296 bytes"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := testOptions()
+			opts.ListTimeout = 700 * time.Millisecond
+			if c.text != "" {
+				opts.ListTimeout = testTime
+			}
+			s := open(t, behind(t, "tools/list", c.answer), opts)
+			start := time.Now()
+			_, err := s.ListTools(testContext(t))
+			switch {
+			case err == nil:
+				t.Error("there is a list")
+			case c.text == "" && !strings.Contains(err.Error(), "did not list its tools in time"):
+				t.Errorf("error %v", err)
+			case c.text != "" && !strings.Contains(err.Error(), c.text):
+				t.Errorf("error %v, want %q", err, c.text)
+			}
+			if took := time.Since(start); c.text == "" && took > 10*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}
+
+func TestEndlessHeaders(t *testing.T) {
+	t.Parallel()
+	srv := behind(t, "tools/list", func(w http.ResponseWriter, _ *http.Request) {
+		for i := range 3000 {
+			w.Header().Set(fmt.Sprintf("X-%d", i), strings.Repeat("x", 1<<10))
+		}
+		w.WriteHeader(http.StatusOK)
+	})
+	s := open(t, srv, testOptions())
+	_, err := s.ListTools(testContext(t))
+	wantConnectionError(t, err, "")
+}
+
+// TestRedirectsKeepSecretsAtHome goes through the ways of one server to send us to another: by host, port and scheme, at
+// every status that keeps or drops the method.
+func TestRedirectsKeepSecretsAtHome(t *testing.T) {
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		other, visits := thief(t) // of another port
+		plain := strings.Replace(other, "http://127.0.0.1", "http://localhost", 1)
+		for name, from := range map[string]func(http.Handler) *httptest.Server{"http": httptest.NewServer, "https": httptest.NewTLSServer} {
+			for _, to := range []string{other, plain, "//" + strings.TrimPrefix(other, "http://")} {
+				srv := from(http.RedirectHandler(to+"/mcp", status))
+				g, err := newGuard(secretiveServer(srv.URL), newTap(testOptions().withDefaults().Logger, tapHooks{}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.next.TLSClientConfig = srv.Client().Transport.(*http.Transport).TLSClientConfig
+				resp, err := g.client().Post(srv.URL, "application/json", strings.NewReader(`{}`))
+				if err == nil {
+					resp.Body.Close()
+				}
+				if err == nil || !strings.Contains(err.Error(), "another origin, which is refused") {
+					t.Errorf("%d from %s to %s: %v", status, name, to, err)
+				}
+				srv.Close()
+			}
+		}
+		if visits.Load() != 0 {
+			t.Errorf("%d: the other origin was visited", status)
+		}
+	}
+}
+
+func secretiveServer(url string) config.Server {
+	srv := secretive(url, config.TransportHTTP)
+	srv.Headers = map[string]string{"Authorization": "Bearer " + token, "X-Key": token}
+	return srv
+}

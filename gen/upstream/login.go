@@ -1,0 +1,209 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/oauth"
+)
+
+// The parts of the package oauth that its users need to know.
+type (
+	// Logins keeps the tokens of those servers that a person has logged in to.
+	Logins = oauth.Store
+	// Person is whoever logs in.
+	Person = oauth.Person
+	// Kept is a stored login.
+	Kept = oauth.Kept
+)
+
+// NewLogins opens the logins in an absolute folder, which need not be there yet. With keyring, their secrets go to the
+// system's keyring where there is one; else to files that only their owner may read.
+func NewLogins(dir string, keyring bool) *Logins {
+	if !keyring {
+		return oauth.NewStore(dir, nil)
+	}
+	return oauth.NewStore(dir, oauth.System{})
+}
+
+// LoginOptions are the settings of [Login].
+type LoginOptions struct {
+	// Person is whoever logs in.
+	Person Person
+	// Scopes are asked for in place of those that configuration and server name; empty: those.
+	Scopes []string
+	// Port is the port of the redirect address; 0: the configured one, else any.
+	Port int
+	// Localhost names this machine localhost in the redirect address, not 127.0.0.1.
+	Localhost bool
+}
+
+// LoginResult tells of a login that was made.
+type LoginResult struct {
+	oauth.Result
+	// Tools is how many tools the server lists with it.
+	Tools int
+}
+
+// LoginFailure is a login that was not made, or is of no use. Its text names the server and holds no secret.
+type LoginFailure struct {
+	Server string
+	Err    error
+	hint   string
+}
+
+func (e *LoginFailure) Error() string { return fmt.Sprintf("log in to %q: %v", e.Server, e.Err) }
+
+// Unwrap returns what was wrong.
+func (e *LoginFailure) Unwrap() error { return e.Err }
+
+// Hint says what to do about it; it may be empty.
+func (e *LoginFailure) Hint() string { return e.hint }
+
+// ExitCode is 3: the server can't be used.
+func (e *LoginFailure) ExitCode() int { return 3 }
+
+// loginRounds is how often a person is sent to an authorization server: a second time when the server wants more than
+// it said at first, or names another authorization server by then.
+const loginRounds = 2
+
+// Login logs a person in to a server, as it is configured, and lists its tools to see that the login works. opts needs
+// Logins. The error is a *LoginFailure, a *config.ExpandError or the context's.
+func Login(ctx context.Context, srv config.Server, opts *Options, how LoginOptions) (*LoginResult, error) {
+	opts = opts.withDefaults()
+	expanded, secret, err := expand(srv, opts.Lookup)
+	if err != nil {
+		return nil, err
+	}
+	fail := &reasons{server: srv.Key, secret: secret}
+	switch {
+	case opts.Logins == nil:
+		return nil, fail.login(errors.New("there is no place to keep the login"), "")
+	case srv.Transport == config.TransportStdio:
+		return nil, fail.login(errors.New("it is started by a command, and logs in by itself if at all"), "see what the server's own documentation says about credentials")
+	case hasCredentials(expanded):
+		return nil, fail.login(errors.New("the configuration gives it an Authorization header"), "remove the header to log in instead")
+	}
+	server := oauthServer(expanded)
+	if len(how.Scopes) > 0 {
+		server.Scopes = how.Scopes
+	}
+	challenge, guess, err := probe(ctx, srv, opts)
+	if err != nil {
+		return nil, err
+	}
+	options := oauth.LoginOptions{Challenge: challenge, Guess: guess, Port: how.Port}
+	if options.Port == 0 && expanded.OAuth != nil {
+		options.Port = expanded.OAuth.CallbackPort
+	}
+	if how.Localhost {
+		options.Host = "localhost"
+	}
+	for round := 1; ; round++ {
+		made, err := opts.Logins.Login(ctx, server, how.Person, options)
+		if err != nil {
+			return nil, fail.loginError(ctx, err)
+		}
+		tools, missing, err := try(ctx, srv, opts)
+		if err == nil {
+			return &LoginResult{Result: *made, Tools: tools}, nil
+		}
+		if missing == nil || round == loginRounds {
+			return nil, fail.login(fmt.Errorf("there is a token now, and the server refuses it: %w", err), "")
+		}
+		options.Challenge = *missing // which the stored login notes as wanted, so that it is widened
+	}
+}
+
+// probe asks the server for its tools without a token, and returns what it says to that.
+func probe(ctx context.Context, srv config.Server, opts *Options) (c oauth.Challenge, refused bool, err error) {
+	var mu sync.Mutex
+	alone := *opts
+	alone.Logins = nil
+	alone.challenged = func(status int, got oauth.Challenge) {
+		mu.Lock()
+		defer mu.Unlock()
+		if status == http.StatusUnauthorized && !refused {
+			c, refused = got, true
+		}
+	}
+	_, err = list(ctx, srv, &alone)
+	mu.Lock()
+	defer mu.Unlock()
+	if refused && ctx.Err() == nil {
+		return c, true, nil
+	}
+	return c, false, err
+}
+
+// try lists the tools with the new token. missing is what the server asks for instead, nil unless that is what is wrong.
+func try(ctx context.Context, srv config.Server, opts *Options) (tools int, missing *oauth.Challenge, err error) {
+	var mu sync.Mutex
+	with := *opts
+	with.challenged = func(status int, got oauth.Challenge) {
+		mu.Lock()
+		defer mu.Unlock()
+		if status == http.StatusUnauthorized || got.InsufficientScope && len(got.Scopes) > 0 {
+			missing = &got
+		}
+	}
+	tools, err = list(ctx, srv, &with)
+	mu.Lock()
+	defer mu.Unlock()
+	return tools, missing, err
+}
+
+// list counts the tools of a server in a session of its own.
+func list(ctx context.Context, srv config.Server, opts *Options) (int, error) {
+	s, err := Connect(ctx, srv, opts)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	tools, err := s.ListTools(ctx)
+	return len(tools), err
+}
+
+// login makes a LoginFailure without secrets.
+func (r *reasons) login(err error, hint string) *LoginFailure {
+	return &LoginFailure{Server: r.server, Err: &cleaned{text: r.secret.clean(printable(err.Error(), 1024)), err: err}, hint: hint}
+}
+
+// loginError explains the error of an authorization.
+func (r *reasons) loginError(ctx context.Context, err error) error {
+	if stopped := interrupted(ctx, fmt.Sprintf("log in to %q", r.server)); stopped != nil {
+		return stopped
+	}
+	hint := ""
+	switch {
+	case errors.Is(err, oauth.ErrUnknownClient):
+		hint = "register a client with it, with the redirect address http://127.0.0.1:PORT/callback, and configure oauth with its clientId, callbackPort and, if it has one, clientSecret"
+	case errors.Is(err, oauth.ErrNoLogin):
+		hint = "the server can be used as it is"
+	}
+	return r.login(err, hint)
+}
+
+// cleaned is an error that reads as a text without secrets.
+type cleaned struct {
+	text string
+	err  error
+}
+
+func (e *cleaned) Error() string { return e.text }
+func (e *cleaned) Unwrap() error { return e.err }
+
+// Logout forgets the login of a server, as it is configured. found says whether there was one; told is why its
+// authorization server could not be told, nil if it was or takes no notice.
+func Logout(ctx context.Context, srv config.Server, opts *Options) (found bool, told, err error) {
+	opts = opts.withDefaults()
+	expanded, _, err := expand(srv, opts.Lookup)
+	if err != nil {
+		return false, nil, err
+	}
+	return opts.Logins.Logout(ctx, oauthServer(expanded))
+}

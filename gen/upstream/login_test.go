@@ -1,0 +1,379 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/oauth"
+	"github.com/mcpgen/mcpgen/gen/upstream/upstreamtest"
+)
+
+// scene is a server that asks for a login, its authorization server, and a place for logins.
+type scene struct {
+	auth  *upstreamtest.Auth
+	http  *upstreamtest.HTTP
+	srv   config.Server
+	opts  *Options
+	dir   string
+	notes []string
+}
+
+func newScene(t *testing.T, mode upstreamtest.AuthMode, o upstreamtest.HTTPOptions) *scene {
+	t.Helper()
+	c := &scene{auth: upstreamtest.NewAuth(t, mode), dir: filepath.Join(t.TempDir(), "logins"), opts: testOptions()}
+	o.Auth = c.auth
+	c.http = upstreamtest.NewHTTP(t, upstreamtest.Normal, &o)
+	c.srv = c.http.Config()
+	c.opts.Logins = NewLogins(c.dir, false)
+	return c
+}
+
+// login logs in as a person would whose browser needs no word of theirs.
+func (c *scene) login(t *testing.T) (*LoginResult, error) {
+	t.Helper()
+	return Login(testContext(t), c.srv, c.opts, LoginOptions{Person: Person{
+		Visit: func(address, _ string) error {
+			go func() { _, _ = upstreamtest.Visit(address) }() // what goes wrong shows in the login
+			return nil
+		},
+		Note: func(text string) { c.notes = append(c.notes, text) },
+	}})
+}
+
+func (c *scene) mustLogin(t *testing.T) *LoginResult {
+	t.Helper()
+	r, err := c.login(t)
+	if err != nil {
+		t.Fatalf("Login: %v", err)
+	}
+	return r
+}
+
+// wantLogin checks that an error sends the person to mcpgen login.
+func wantLogin(t *testing.T, err error, text string) {
+	t.Helper()
+	wantConnectionError(t, err, text)
+	var gone *ConnectionError
+	if errors.As(err, &gone); !gone.Login || !strings.Contains(err.Error(), `run "mcpgen login fake"`) {
+		t.Errorf("error %q does not say how to log in", err)
+	}
+}
+
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{Scopes: []string{"read"}})
+	_, err := Connect(testContext(t), c.srv, c.opts)
+	wantLogin(t, err, "the server asks for a login (401 Unauthorized)")
+
+	r := c.mustLogin(t)
+	if r.Issuer != c.auth.URL || !slices.Equal(r.Scopes, []string{"read"}) || !r.Renewable || r.InKeyring || r.Tools != len(upstreamtest.ToolNames()) {
+		t.Errorf("result %+v", r)
+	}
+	s := open(t, c.srv, c.opts)
+	mustCall(t, s, upstreamtest.ToolEcho, `{}`)
+	if n := c.auth.Seen("register"); n != 1 {
+		t.Errorf("%d registrations", n)
+	}
+	q := c.auth.Requests()[0]
+	if q.Get("resource") != c.http.URL || len(q.Get("state")) < 32 || q.Get("scope") != "read" {
+		t.Errorf("authorization request %v", q)
+	}
+
+	// A second login uses the registration again.
+	c.mustLogin(t)
+	if n := c.auth.Seen("register"); n != 1 {
+		t.Errorf("%d registrations after the second login", n)
+	}
+	if kept, err := c.opts.Logins.List(); err != nil || len(kept) != 1 || kept[0].Server != "fake" || kept[0].Err != nil {
+		t.Errorf("List %+v, %v", kept, err)
+	}
+
+	found, told, err := Logout(testContext(t), c.srv, c.opts)
+	if !found || told != nil || err != nil || c.auth.Seen("revoke") != 1 {
+		t.Errorf("Logout %t, %v, %v", found, told, err)
+	}
+	_, err = Connect(testContext(t), c.srv, c.opts)
+	wantLogin(t, err, "asks for a login")
+	if found, _, err := Logout(testContext(t), c.srv, c.opts); found || err != nil {
+		t.Errorf("second Logout %t, %v", found, err)
+	}
+}
+
+func TestLoginWithKnownClients(t *testing.T) {
+	t.Run("configured", func(t *testing.T) {
+		t.Parallel()
+		c := newScene(t, upstreamtest.AuthNoClients, upstreamtest.HTTPOptions{})
+		_, err := c.login(t)
+		if err == nil || !strings.Contains(err.Error(), "takes registered clients only") {
+			t.Fatalf("error %v", err)
+		}
+		c.auth.ClientID, c.auth.ClientSecret = "our client", "s3cret&%=client"
+		c.srv.OAuth = &config.OAuth{ClientID: "our client", ClientSecret: "${CLIENT_SECRET}"}
+		c.opts.Lookup = func(name string) (string, bool) { return "s3cret&%=client", name == "CLIENT_SECRET" }
+		c.mustLogin(t)
+		wantNoSecret(t, c.dir, "s3cret")
+		c.auth.Forget(false)
+		mustCall(t, open(t, c.srv, c.opts), upstreamtest.ToolEcho, `{}`) // the refresh proves itself with the secret
+	})
+	t.Run("document", func(t *testing.T) {
+		t.Parallel()
+		c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+		c.auth.Documents = true
+		c.srv.OAuth = &config.OAuth{ClientMetadataURL: "https://example.test/client.json"}
+		c.mustLogin(t)
+		if got := c.auth.Requests()[0].Get("client_id"); got != "https://example.test/client.json" || c.auth.Seen("register") != 0 {
+			t.Errorf("client id %q", got)
+		}
+	})
+	t.Run("another client by now", func(t *testing.T) {
+		t.Parallel()
+		c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+		c.auth.ClientID = "one"
+		c.srv.OAuth = &config.OAuth{ClientID: "one"}
+		c.mustLogin(t)
+		c.srv.OAuth = &config.OAuth{ClientID: "two"}
+		_, err := Connect(testContext(t), c.srv, c.opts)
+		wantLogin(t, err, "asks for a login")
+	})
+}
+
+func wantNoSecret(t *testing.T, dir, secret string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("files %q, %v", files, err)
+	}
+	for _, f := range files {
+		if text, err := os.ReadFile(f); err != nil || strings.Contains(string(text), secret) {
+			t.Errorf("%s holds the secret (%v)", f, err)
+		}
+	}
+}
+
+// TestLoginFailures goes through what authorization servers get wrong. Nothing may be stored, and no error may hold a
+// control character.
+func TestLoginFailures(t *testing.T) {
+	cases := map[upstreamtest.AuthMode]string{
+		upstreamtest.AuthBadIss:           `the answer is from "https://issuer.invalid" and not from`,
+		upstreamtest.AuthNoIss:            "does not say who it is from",
+		upstreamtest.AuthDenies:           "refused: access_denied (not [31mtoday)",
+		upstreamtest.AuthOtherIssuer:      `"https://issuer.invalid" does not match`,
+		upstreamtest.AuthNoPKCE:           "does not implement PKCE",
+		upstreamtest.AuthPrivate:          "non-public address",
+		upstreamtest.AuthPlain:            "does not use HTTPS",
+		upstreamtest.AuthScript:           `is not https`,
+		upstreamtest.AuthToken400:         "invalid_grant (no such code)",
+		upstreamtest.AuthToken500:         "the answer is 500 Internal Server Error",
+		upstreamtest.AuthTokenRedirect:    "redirects a request that carries credentials, which is refused",
+		upstreamtest.AuthMetadataRedirect: "redirects to another origin, which is refused",
+		upstreamtest.AuthHuge:             "larger than 1 MiB",
+		upstreamtest.AuthBadToken:         "no usable access token",
+		upstreamtest.AuthMAC:              `tokens of the type "mac"`,
+		upstreamtest.AuthNoJSON:           "cannot be read",
+		upstreamtest.AuthRegistration400:  "invalid_redirect_uri (no [31mway)",
+	}
+	for mode, text := range cases {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			other, visits := thief(t)
+			c := newScene(t, mode, upstreamtest.HTTPOptions{})
+			c.auth.Elsewhere = other + "/token"
+			_, err := c.login(t)
+			var failed *LoginFailure
+			if !errors.As(err, &failed) || !strings.Contains(err.Error(), text) {
+				t.Fatalf("error %v, want %q", err, text)
+			}
+			if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < 0x20 }) || len(err.Error()) > 1200 {
+				t.Errorf("error %q", err)
+			}
+			if visits.Load() != 0 {
+				t.Error("the other origin was visited")
+			}
+			if kept, err := c.opts.Logins.List(); err != nil || len(kept) != 0 {
+				t.Errorf("kept %+v, %v", kept, err)
+			}
+		})
+	}
+}
+
+func TestLoginIgnoresStrangersAnswers(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, upstreamtest.AuthWrongState, upstreamtest.HTTPOptions{})
+	c.mustLogin(t)
+	if len(c.notes) != 1 || !strings.Contains(c.notes[0], "does not belong to the login that was started here") {
+		t.Errorf("notes %q", c.notes)
+	}
+}
+
+func TestLoginWithoutNeed(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+	open := *c
+	open.srv = upstreamtest.HTTPServer(t, upstreamtest.Normal, nil)
+	_, err := open.login(t)
+	if !errors.Is(err, oauth.ErrNoLogin) {
+		t.Errorf("error %v", err)
+	}
+	c.srv.Headers = map[string]string{"authorization": "Bearer mine"}
+	if _, err := c.login(t); err == nil || !strings.Contains(err.Error(), "gives it an Authorization header") {
+		t.Errorf("error %v", err)
+	}
+	_, err = Connect(testContext(t), c.srv, c.opts)
+	wantConnectionError(t, err, "check the headers in its configuration")
+	c.srv = upstreamtest.Server(t, upstreamtest.Normal)
+	if _, err := c.login(t); err == nil || !strings.Contains(err.Error(), "is started by a command") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestLoginOfAnotherResourceIsRefused(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{Resource: "https://bank.invalid/mcp"})
+	if _, err := c.login(t); err == nil || !strings.Contains(err.Error(), `another resource, "https://bank.invalid/mcp"`) {
+		t.Errorf("error %v", err)
+	}
+	if c.auth.Seen("authorize") != 0 {
+		t.Error("the person was sent to log in")
+	}
+}
+
+func TestLoginByPastedAddress(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	_, err = Login(testContext(t), c.srv, c.opts, LoginOptions{Person: Person{
+		Paste: in,
+		Visit: func(address, _ string) error {
+			// The browser is on another machine: it is told where to go and gets nowhere.
+			client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+			resp, err := client.Get(address)
+			if err != nil {
+				return err
+			}
+			resp.Body.Close()
+			_, err = out.WriteString("\nhttp://127.0.0.1:1/callback?code=x&state=y\n" + resp.Header.Get("Location") + "\n")
+			return errors.Join(err, out.Close())
+		},
+		Note: func(text string) { c.notes = append(c.notes, text) },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.notes) != 1 || !strings.Contains(c.notes[0], "what was pasted was not taken") {
+		t.Errorf("notes %q", c.notes)
+	}
+}
+
+func TestLoginWidensItself(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{Scopes: []string{"read"}, CallScopes: []string{"write"}})
+	c.mustLogin(t)
+	s := open(t, c.srv, c.opts)
+	if _, err := s.ListTools(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil)
+	wantLogin(t, err, "does not cover what was asked for (it takes write)")
+	c.mustLogin(t)
+	requests := c.auth.Requests()
+	if got := requests[len(requests)-1].Get("scope"); got != "read write" {
+		t.Errorf("scope %q", got)
+	}
+	mustCall(t, open(t, c.srv, c.opts), upstreamtest.ToolEcho, `{}`)
+}
+
+func TestRefresh(t *testing.T) {
+	t.Run("before its end", func(t *testing.T) {
+		t.Parallel()
+		c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+		c.auth.Lifetime = time.Second
+		c.mustLogin(t)
+		s := open(t, c.srv, c.opts)
+		for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			mustCall(t, s, upstreamtest.ToolEcho, `{}`)
+		}
+		if n := c.auth.Seen("refresh"); n == 0 || c.auth.Seen("reuse") != 0 {
+			t.Errorf("%d refreshes, %d with a used token", n, c.auth.Seen("reuse"))
+		}
+	})
+	t.Run("after a refusal", func(t *testing.T) {
+		t.Parallel()
+		c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+		c.mustLogin(t)
+		s := open(t, c.srv, c.opts)
+		c.auth.Forget(false)
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				if _, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := c.auth.Seen("refresh"); n != 1 {
+			t.Errorf("%d refreshes, want 1", n)
+		}
+	})
+	t.Run("refused", func(t *testing.T) {
+		t.Parallel()
+		c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+		c.mustLogin(t)
+		s := open(t, c.srv, c.opts)
+		c.auth.Forget(true)
+		_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil)
+		wantLogin(t, err, "the login could not be renewed: invalid_grant (no such refresh token)")
+		_, err = Connect(testContext(t), c.srv, c.opts)
+		wantLogin(t, err, "no longer good")
+		if n := c.auth.Seen("refresh"); n != 1 {
+			t.Errorf("%d refreshes: the dead token was used again", n)
+		}
+		c.mustLogin(t)
+		mustCall(t, open(t, c.srv, c.opts), upstreamtest.ToolEcho, `{}`)
+	})
+	t.Run("authorization server down", func(t *testing.T) {
+		t.Parallel()
+		c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+		c.mustLogin(t)
+		c.auth.Forget(false)
+		c.auth.SetDown(true)
+		_, err := Connect(testContext(t), c.srv, c.opts)
+		wantConnectionError(t, err, "503")
+		c.auth.SetDown(false)
+		mustCall(t, open(t, c.srv, c.opts), upstreamtest.ToolEcho, `{}`) // nothing was thrown away
+	})
+	t.Run("none given", func(t *testing.T) {
+		t.Parallel()
+		c := newScene(t, upstreamtest.AuthNoRefresh, upstreamtest.HTTPOptions{})
+		c.auth.Lifetime = time.Second
+		if r := c.mustLogin(t); r.Renewable {
+			t.Error("it is said to be renewable")
+		}
+		time.Sleep(time.Second)
+		_, err := Connect(testContext(t), c.srv, c.opts)
+		wantLogin(t, err, "does not let it be renewed")
+	})
+}
+
+func TestLoginEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+	ctx, cancel := context.WithCancel(testContext(t))
+	_, err := Login(ctx, c.srv, c.opts, LoginOptions{Person: Person{Visit: func(string, string) error { cancel(); return nil }}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}

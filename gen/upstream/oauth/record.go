@@ -1,0 +1,142 @@
+package oauth
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// How a client is known to an authorization server.
+const (
+	byDocument     = "document"
+	byConfig       = "configured"
+	byRegistration = "dynamic"
+)
+
+// record is what is stored of a login, but for its secrets.
+type record struct {
+	// Name and Origin are for people.
+	Name   string `json:"server"`
+	Origin string `json:"origin"`
+
+	Issuer             string `json:"issuer"`
+	TokenEndpoint      string `json:"tokenEndpoint"`
+	RevocationEndpoint string `json:"revocationEndpoint,omitempty"`
+	Resource           string `json:"resource"`
+	ClientID           string `json:"clientId"`
+	// ClientKnown is byDocument, byConfig or byRegistration; AuthMethod how the client proves itself (RFC 7591).
+	ClientKnown string `json:"clientKnown"`
+	AuthMethod  string `json:"authMethod"`
+
+	// Scopes were granted; Wanted were missing when the server was last used.
+	Scopes []string `json:"scopes,omitempty"`
+	Wanted []string `json:"wanted,omitempty"`
+}
+
+// tokens are the secrets of a login.
+type tokens struct {
+	Access  string `json:"access,omitempty"`
+	Refresh string `json:"refresh,omitempty"`
+	// ClientSecret is that of a client registered dynamically. One from the configuration stays there.
+	ClientSecret string `json:"clientSecret,omitempty"`
+	// Obtained and Expiry say when the access token is good; Expiry is zero when the server did not say.
+	Obtained time.Time `json:"obtained"`
+	Expiry   time.Time `json:"expiry,omitzero"`
+}
+
+// maxLeeway is how long before its end an access token is renewed.
+const maxLeeway = 30 * time.Second
+
+// good reports whether the access token can be expected to work now.
+func (t *tokens) good(now time.Time) bool {
+	if t.Access == "" || t.Expiry.IsZero() {
+		return t.Access != ""
+	}
+	return now.Before(t.Expiry.Add(-min(maxLeeway, t.Expiry.Sub(t.Obtained)/4)))
+}
+
+// login is a whole stored login.
+type login struct {
+	record
+	tokens
+}
+
+// String shows nothing: a login is not for logs.
+func (l *login) String() string { return "login" }
+
+// GoString is [login.String].
+func (l *login) GoString() string { return l.String() }
+
+// load returns the stored login of a server; fs.ErrNotExist when there is none, or one of another client.
+func (s *Store) loadLogin(server Server) (*login, error) {
+	l := &login{}
+	if err := s.load(server.id(), &l.record, &l.tokens); err != nil {
+		return nil, err
+	}
+	if l.ClientKnown == byConfig && l.ClientID != server.ClientID {
+		return nil, fs.ErrNotExist // the configuration names another client by now
+	}
+	if l.ClientKnown == byConfig {
+		l.ClientSecret = server.ClientSecret
+	}
+	return l, nil
+}
+
+// saveLogin stores a login. The caller holds its lock.
+func (s *Store) saveLogin(server Server, l *login) (inKeyring bool, err error) {
+	kept := l.tokens
+	if l.ClientKnown != byRegistration {
+		kept.ClientSecret = ""
+	}
+	return s.save(server.id(), l.record, kept)
+}
+
+// Kept is one stored login, without its secrets.
+type Kept struct {
+	// Server is the name that it was made under, Origin scheme and host of its address, Issuer who gave the tokens.
+	Server, Origin, Issuer string
+	// Scopes were granted.
+	Scopes []string
+	// InKeyring says that the system's keyring has the tokens.
+	InKeyring bool
+	// Err says why the stored login cannot be read; all else is empty then.
+	Err error
+}
+
+// List returns all stored logins, by name. It does not touch the keyring.
+func (s *Store) List() ([]Kept, error) {
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, &StoreError{Path: s.dir, Err: cause(err), remedy: "make it a folder that only you can read"}
+	}
+	var out []Kept
+	for _, e := range entries {
+		id, isRecord := strings.CutSuffix(filepath.Base(e.Name()), ".json")
+		if !isRecord {
+			continue
+		}
+		var r record
+		if err := s.load(id, &r, nil); err != nil {
+			out = append(out, Kept{Err: err})
+			continue
+		}
+		if r.Name == "" && r.Origin == "" {
+			continue // a registration
+		}
+		f, err := s.read(id)
+		if err != nil {
+			continue // removed at this moment
+		}
+		out = append(out, Kept{Server: r.Name, Origin: r.Origin, Issuer: r.Issuer, Scopes: r.Scopes, InKeyring: f.Secret == nil})
+	}
+	slices.SortFunc(out, func(a, b Kept) int {
+		return strings.Compare(a.Server+"\x00"+a.Origin, b.Server+"\x00"+b.Origin)
+	})
+	return out, nil
+}

@@ -1,0 +1,171 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Source gives the access token of one server, and renews it. It may be used from several goroutines at once.
+type Source struct {
+	store  *Store
+	server Server
+	log    *slog.Logger
+	secret func(value, name string)
+
+	mu      sync.Mutex
+	current *login // nil until there is one
+}
+
+// Source returns the source of a server's token. secret is told every token before it is used, so that it can be kept
+// out of texts; it may be nil, as may log.
+func (s *Store) Source(server Server, log *slog.Logger, secret func(value, name string)) *Source {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	if secret == nil {
+		secret = func(string, string) {}
+	}
+	return &Source{store: s, server: server, log: log, secret: secret}
+}
+
+// Token returns a token that can be expected to work, "" when nobody has logged in. It may wait for another process
+// that renews the same login.
+//
+// Errors: a *LoginError when only a new login helps, a *StoreError, the context's error, or one that says why the
+// authorization server could not be asked.
+func (s *Source) Token(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil { // looked for each time: somebody may log in while we run
+		l, err := s.store.loadLogin(s.server)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", nil
+		} else if err != nil {
+			return "", s.unreadable(err)
+		}
+		s.use(l)
+	}
+	if s.current.good(time.Now()) {
+		return s.current.Access, nil
+	}
+	token, err := s.renew(ctx, s.current.Access)
+	if err != nil && s.current != nil && s.current.Access != "" && time.Now().Before(s.current.Expiry) {
+		s.log.Debug("renew the login before its end", "err", err)
+		return s.current.Access, nil // still good for a moment; the next request tries again
+	}
+	return token, err
+}
+
+// Renew returns another token than the one that the server has just refused.
+//
+// Errors as those of Token.
+func (s *Source) Renew(ctx context.Context, refused string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current != nil && s.current.Access != refused && s.current.good(time.Now()) {
+		return s.current.Access, nil // renewed meanwhile, for another request
+	}
+	return s.renew(ctx, refused)
+}
+
+// Want notes the scopes that a request would have needed, for the next login to ask for.
+func (s *Source) Want(ctx context.Context, scopes []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil || len(scopes) == 0 || !slices.ContainsFunc(scopes, func(scope string) bool { return !slices.Contains(s.current.Wanted, scope) }) {
+		return
+	}
+	unlock, err := s.store.lock(ctx, s.server.id())
+	if err != nil {
+		return // a convenience only
+	}
+	defer unlock()
+	l, err := s.store.loadLogin(s.server)
+	if err != nil {
+		return // as above
+	}
+	l.Wanted = union(l.Wanted, scopes)
+	if _, err := s.store.saveLogin(s.server, l); err != nil {
+		s.log.Debug("note the scopes that were missing", "err", err)
+	}
+	s.use(l)
+}
+
+func (s *Source) use(l *login) {
+	s.current = l
+	s.secret(l.Access, "access token")
+	s.secret(l.Refresh, "refresh token")
+	s.secret(l.ClientSecret, "client secret")
+}
+
+// renew renews the login, unless another process has done so. Under the lock there is one request at a time: a refresh
+// token that rotates is good for one, and using an old one again makes servers revoke them all.
+func (s *Source) renew(ctx context.Context, old string) (string, error) {
+	unlock, err := s.store.lock(ctx, s.server.id())
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	l, err := s.store.loadLogin(s.server)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.current = nil
+		return "", s.needed("somebody has logged out")
+	case err != nil:
+		return "", s.unreadable(err)
+	}
+	s.use(l)
+	switch {
+	case l.Access != old && l.good(time.Now()):
+		return l.Access, nil
+	case l.Refresh == "" && l.Access == "":
+		return "", s.needed("the login is no longer good")
+	case l.Refresh == "":
+		return "", s.needed("the login has expired, and its authorization server does not let it be renewed")
+	}
+	// Once the request is out, its answer has to be kept whatever becomes of the caller: it may hold the only refresh
+	// token that still works. The client's own time-out bounds it.
+	ctx = context.WithoutCancel(ctx)
+	n := newNetwork(ctx, s.server.URL)
+	defer n.close()
+	g, err := n.ask(ctx, l.TokenEndpoint, l.identity(), url.Values{
+		"grant_type": {"refresh_token"}, "refresh_token": {l.Refresh}, "resource": {l.Resource},
+	})
+	var refused *grantError
+	if errors.As(err, &refused) && refused.final() {
+		l.Access, l.Refresh = "", "" // s.current too: it is the same
+		if _, err := s.store.saveLogin(s.server, l); err != nil {
+			s.log.Debug("forget a login that is no longer good", "err", err)
+		}
+		return "", s.needed("the login could not be renewed: " + refused.Error())
+	}
+	if err != nil {
+		return "", fmt.Errorf("renew the login at %q: %w", printable(l.Issuer, 200), err)
+	}
+	l.apply(g, time.Now())
+	s.use(l)
+	if _, err := s.store.saveLogin(s.server, l); err != nil {
+		s.log.Warn("the renewed login could not be stored; the next process will ask for a login", "server", s.server.Name, "err", err)
+	}
+	return l.Access, nil
+}
+
+func (s *Source) needed(reason string) error {
+	return &LoginError{Server: s.server.Name, Reason: reason}
+}
+
+// unreadable makes a stored login that can't be read one that has to be made again.
+func (s *Source) unreadable(err error) error {
+	var bad *StoreError
+	if errors.As(err, &bad) && bad.remedy != "" {
+		return &LoginError{Server: s.server.Name, Reason: "the " + bad.Error() + "; " + bad.remedy}
+	}
+	return &LoginError{Server: s.server.Name, Reason: "the " + err.Error()}
+}
