@@ -139,20 +139,23 @@ func count(changes []gen.Change) counts {
 func (t *changeText) tool(changes []gen.Change) {
 	first := changes[0]
 	name := cli.CleanLine(first.Tool)
-	summary := []span{{text: first.Summary, paint: t.style.Dim}}
+	var summary []span
+	if first.Summary != "" {
+		summary = []span{{text: "  " + first.Summary, paint: t.style.Dim}}
+	}
 	switch first.Kind {
 	case gen.ServerAdded, gen.ServerRemoved:
 		what := t.style.Green("+ server: added")
 		if first.Kind == gen.ServerRemoved {
 			what = t.style.Red("- server: removed")
 		}
-		t.out.WriteString(wrapped("  "+what, 4, t.columns, []span{{text: " with " + toolList(first.Tools)}}))
+		t.out.WriteString(wrapped("  "+what, 17, 4, t.columns, []span{{text: " with " + toolList(first.Tools)}}))
 		return
 	case gen.ToolAdded:
-		t.out.WriteString(wrapped("  "+t.style.Green("+ "+name)+"  ", 6+columnsOf(name), t.columns, summary))
+		t.out.WriteString(wrapped("  "+t.style.Green("+ "+name+": added"), 11+columnsOf(name), 8, t.columns, summary))
 		return
 	case gen.ToolRemoved:
-		t.out.WriteString(wrapped("  "+t.style.Red("- "+name)+"  ", 6+columnsOf(name), t.columns, summary))
+		t.out.WriteString(wrapped("  "+t.style.Red("- "+name+": removed"), 13+columnsOf(name), 8, t.columns, summary))
 		return
 	}
 	if name == "" {
@@ -260,7 +263,7 @@ func (t *changeText) rows(rows []row) {
 			t.out.WriteString("  " + mark + t.style.Cyan(r.label) + "\n")
 			mark, r.label = "    ", ""
 		}
-		t.out.WriteString(wrapped("  "+mark+t.style.Cyan(padded(r.label, widest))+"  ", 8+widest, t.columns, r.spans))
+		t.out.WriteString(wrapped("  "+mark+t.style.Cyan(padded(r.label, widest))+"  ", 8+widest, 8+widest, t.columns, r.spans))
 	}
 }
 

@@ -17,13 +17,13 @@ type span struct {
 // leastColumns is the narrowest column that text is wrapped to; in a narrower one the terminal may do it.
 const leastColumns = 20
 
-// wrapped puts spans behind a prefix and, below it, indents what doesn't fit into so many columns. 0 never wraps. The
-// prefix takes as many columns as indent.
-func wrapped(prefix string, indent, columns int, spans []span) string {
+// wrapped puts spans behind a prefix that takes so many columns, and indents what doesn't fit into the columns of the
+// terminal. 0 never wraps.
+func wrapped(prefix string, taken, indent, columns int, spans []span) string {
 	var out strings.Builder
 	out.WriteString(prefix)
 	room := columns - indent
-	at := 0
+	at := taken - indent
 	for _, s := range spans {
 		text := cli.CleanLine(s.text)
 		for text != "" {

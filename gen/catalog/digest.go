@@ -13,9 +13,11 @@ import (
 	"unicode/utf16"
 )
 
-// Digest is "sha256:" and the hex SHA-256 of a JSON value in canonical form: as RFC 8785, but numbers as written, so
-// that 1 and 1.0 differ and no digit is lost. Of a key that stands twice in one object the last value counts, as in
-// every common reader.
+// Digest is "sha256:" and the hex SHA-256 of a JSON value in canonical form: as RFC 8785, but numbers as written. So
+// white space, the order of keys and the way a character is escaped make no difference. The order of a list does, and
+// the way a number is written: 1 and 1.0 differ, and no digit is lost. Of a key that stands twice in one object the last
+// value counts, as in every common reader, and half of a surrogate pair counts as U+FFFD. Changing any of this is a new
+// [LockVersion].
 func Digest(raw json.RawMessage) (string, error) {
 	canonical, err := Canonical(raw)
 	if err != nil {

@@ -38,7 +38,7 @@ type LockServer struct {
 // LockTool is one tool of a lock.
 type LockTool struct {
 	ID string `json:"id"`
-	// Digest is [Tool.Digest].
+	// Digest pins the definition, all of it, as the server sent it: [Digest] of [Tool.Raw].
 	Digest string `json:"digest"`
 	// JSONText is [Tool.JSONText].
 	JSONText bool `json:"jsonText,omitempty"`

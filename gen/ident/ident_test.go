@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestCases(t *testing.T) {
@@ -21,6 +22,22 @@ func TestCases(t *testing.T) {
 		{"../../etc/passwd", "etc_passwd", "etcPasswd", "EtcPasswd"},
 		{"", "n_e3b0c4", "nE3b0c4", "NE3b0c4"},
 		{"🚀", "n_ebbc0b", "nEbbc0b", "NEbbc0b"},
+		{"constructor", "constructor", "constructor", "Constructor"},
+		{"__init__", "init", "init", "Init"},
+		{"CON", "con", "con", "Con"},
+		{"nul.txt", "nul_txt", "nulTxt", "NulTxt"},
+		{"C:\\Windows\\x", "c_windows_x", "cWindowsX", "CWindowsX"},
+		{"a/b", "a_b", "aB", "AB"},
+		{".env", "env", "env", "Env"},
+		{"x. ", "x", "x", "X"},
+		{"a\x00b", "a_b_59b271", "aB59b271", "AB59b271"},
+		{"\u202eevil", "evil_c34b5d", "evilC34b5d", "EvilC34b5d"},
+		{"🚀🚀", "n_6708b2", "n6708b2", "N6708b2"},
+		{"\u00e9", "n_4a9955", "n4a9955", "N4a9955"},
+		{"e\u0301", "e_bf1276", "eBf1276", "EBf1276"}, // the same to the eye
+		{"İ", "n_a65018", "nA65018", "NA65018"},
+		{"-", "n_3973e0", "n3973e0", "N3973e0"},
+		{"שלום", "n_b7ac03", "nB7ac03", "NB7ac03"},
 		{"búsqueda", "b_squeda_836ad9", "bSqueda836ad9", "BSqueda836ad9"},
 	}
 	for _, tt := range tests {
@@ -42,6 +59,34 @@ func TestLongNamesAreCutAndStayApart(t *testing.T) {
 		t.Errorf("Snake of long names = %q and %q", a, b)
 	}
 }
+
+// Whatever a set of names holds, each gets a file of its own on every file system, with any extension.
+func TestFilesOfHostileNames(t *testing.T) {
+	names := []string{
+		"", " ", "-", "_", ".", "..", "/", "con", "CON", "con_", "Con-", "nul", "aux.", "a", "A", "a_", "a-", "class", "Class", "class_", "\u00e9", "e\u0301", "🚀", "🚀🚀",
+		strings.Repeat("x", 5<<20), strings.Repeat("X", 5<<20), strings.Repeat("x_", 1<<20), strings.Repeat("é", 1<<20), strings.Repeat("../", 1000), strings.Repeat("a", 80), strings.Repeat("a", 81), strings.Repeat("A", 81),
+	}
+	reserved := func(s string) bool { return ReservedFile(s) || PythonKeyword(s) || TypeScriptReserved(s) }
+	start := time.Now()
+	for style, f := range map[string]func(string) string{"snake": Snake, "camel": Camel, "pascal": Pascal} {
+		seen := map[string]string{}
+		for i, id := range Unique(names, f, reserved) {
+			shown := names[i][:min(len(names[i]), 20)]
+			if !fileForm.MatchString(id) || len(id) > 160 || reserved(id) {
+				t.Errorf("%s: %q became %q", style, shown, id)
+			}
+			if other, taken := seen[strings.ToLower(id)]; taken {
+				t.Errorf("%s: %q and %q both became %q", style, other, shown, id)
+			}
+			seen[strings.ToLower(id)] = shown
+		}
+	}
+	if took := time.Since(start); took > 20*time.Second { // a second on a free machine
+		t.Errorf("it took %s", took)
+	}
+}
+
+var fileForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
 func TestUnique(t *testing.T) {
 	names := []string{"get_doc", "getDoc", "GETDOC", "list", "other", "get-doc"}

@@ -71,23 +71,17 @@ func sameWords(a, b string) bool {
 // body is one text as it stands in documentation, without the indentation it had where it was written.
 func body(text string) string { return strings.Join(tidy(cut(text, maxDoc)), "\n") }
 
-// toolDoc bounds what a wrapper repeats of its tool's description, in characters. A description is much of what a
-// definition costs a model; the whole text is in the catalog beside the tree. Python's wrappers have more room: the rest
-// of them is shorter.
-func toolDoc(lang language) int {
-	if lang == python {
-		return 300
-	}
-	return 120
-}
+// toolDoc is how much every wrapper may repeat of its tool's description, in characters; [docRoom] gives those more
+// that stand for a large definition. The whole text is in the catalog beside the tree.
+const toolDoc = 100
 
 // toolText is what is said of a tool: description, else title; hints, and its own name where the function's hides it.
-func toolText(lang language, t Tool, function string) string {
+func toolText(t Tool, function string, limit int) string {
 	var parts []string
 	if description := body(t.Description); description != "" {
-		parts = append(parts, beginning(description, toolDoc(lang)))
+		parts = append(parts, beginning(description, limit))
 	} else if !sameWords(t.Title, t.Name) {
-		parts = append(parts, beginning(body(t.Title), toolDoc(lang)))
+		parts = append(parts, beginning(body(t.Title), limit))
 	}
 	if !sameWords(t.Name, function) {
 		parts = append(parts, "Tool name: "+quote(typeScript, cut(t.Name, 200)))

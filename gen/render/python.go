@@ -47,6 +47,12 @@ func (target pyTarget) server(t tree.Tree, s Server) (map[string]Names, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(tool.Description) > toolDoc {
+			made.Doc = target.doc(tool, functions[i], docRoom(tool.Definition, content))
+			if content, err = layout("py/tool.py.tmpl", made); err != nil {
+				return nil, err
+			}
+		}
 		file := s.Dir + "/" + functions[i] + ".py"
 		if err := put(t, file, content); err != nil {
 			return nil, err
@@ -64,14 +70,19 @@ func (target pyTarget) server(t tree.Tree, s Server) (map[string]Names, error) {
 	return names, put(t, s.Dir+"/__init__.py", content)
 }
 
-func (pyTarget) tool(tool Tool, function string) pyTool {
+// doc is the docstring of a wrapper, with up to limit characters of the tool's description.
+func (pyTarget) doc(tool Tool, function string, limit int) string {
+	return pyDocstring("    ", joinLines(toolText(tool, function, limit), inputText(tool.Input.Doc)))
+}
+
+func (target pyTarget) tool(tool Tool, function string) pyTool {
 	types := newAllocator(append(slices.Clone(pyGlobals), pyBuiltins...)...)
 	types.taken[function] = true
 	base := ident.Pascal(function)
 	input := inputOf(tool.Input)
 	in := newPyPrinter(&input, base+"Input", base+"Input", types, true)
 	out := pyTool{
-		Doc:      pyDocstring("    ", joinLines(toolText(python, tool, function), inputText(input.Doc))),
+		Doc:      target.doc(tool, function, toolDoc),
 		Function: function, Module: function, Result: "object", ID: quote(python, tool.ID),
 		Summary: summary(python, shortText(tool), maxSummary),
 	}

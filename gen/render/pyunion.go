@@ -105,7 +105,7 @@ func (p *pyPrinter) confuses(types []ir.Type) bool {
 			lists = append(lists, ir.Unknown{})
 		}
 	})
-	if !plain(lists) || !plain(maps) {
+	if !plain(lists) || len(maps) > 1 { // an empty dict display fits several maps, and mypy wants one
 		return true
 	}
 	for i, a := range shapes {
@@ -153,8 +153,8 @@ func (p *pyPrinter) shape(t ir.Object) shape {
 	return s
 }
 
-// plain reports whether the elements of several lists, or maps, are told apart without looking for what they are
-// expected to be: there is one such list, or all are of scalars.
+// plain reports whether the elements of several lists are told apart without looking for what they are expected to be:
+// there is one such list, or all are of scalars.
 func plain(elems []ir.Type) bool {
 	if len(elems) < 2 {
 		return true

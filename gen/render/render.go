@@ -6,6 +6,7 @@
 package render
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -34,6 +35,9 @@ type Tool struct {
 	Output             *ir.Schema // nil: the server gave none
 	// Learned is how many replies Output was inferred from; 0 where the server declared it.
 	Learned int
+	// Definition is the tool's whole definition as it was sent. What it costs a model says how much of the description
+	// a wrapper may repeat; nil leaves it at the least.
+	Definition json.RawMessage
 }
 
 // Hints mirror the catalog's; nil means "not said".

@@ -188,8 +188,8 @@ func TestSummary(t *testing.T) {
 }
 
 func TestLongDescriptionsAreCut(t *testing.T) {
-	text := toolText(python, Tool{Name: "a", Description: strings.Repeat("é", 5_000_000), Hints: Hints{ReadOnly: new(true)}}, "a")
-	if n := utf8.RuneCountInString(text); n > toolDoc(python)+20 || !strings.HasSuffix(text, "é … (read-only)") {
+	text := toolText(Tool{Name: "a", Description: strings.Repeat("é", 5_000_000), Hints: Hints{ReadOnly: new(true)}}, "a", toolDoc)
+	if n := utf8.RuneCountInString(text); n > toolDoc+20 || !strings.HasSuffix(text, "é … (read-only)") {
 		t.Errorf("the tool's text has %d characters and ends with %q", n, text[len(text)-60:])
 	}
 	text = fieldText("a", ir.Doc{Description: strings.Repeat("é", 5_000_000)}, ir.String{}, typeScript)

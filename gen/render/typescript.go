@@ -45,6 +45,12 @@ func (target tsTarget) server(t tree.Tree, s Server) (map[string]Names, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(tool.Description) > toolDoc {
+			made.Doc = target.doc(tool, functions[i], docRoom(tool.Definition, content))
+			if content, err = layout("ts/tool.ts.tmpl", made); err != nil {
+				return nil, err
+			}
+		}
 		file := s.Dir + "/" + functions[i] + ".ts"
 		if err := put(t, file, content); err != nil {
 			return nil, err
@@ -65,7 +71,12 @@ func (target tsTarget) server(t tree.Tree, s Server) (map[string]Names, error) {
 // maxSummary bounds a tool's line in an index, in characters.
 const maxSummary = 120
 
-func (tsTarget) tool(tool Tool, function string) tsTool {
+// doc is the documentation of a wrapper, with up to limit characters of the tool's description.
+func (tsTarget) doc(tool Tool, function string, limit int) string {
+	return tsDoc("", toolText(tool, function, limit))
+}
+
+func (target tsTarget) tool(tool Tool, function string) tsTool {
 	base := ident.Pascal(function)
 	types := newAllocator(tsGlobals...)
 	types.taken[function] = true
@@ -74,7 +85,7 @@ func (tsTarget) tool(tool Tool, function string) tsTool {
 	input := inputOf(tool.Input)
 	in := newTSPrinter(&input, tsAccept, inputName, "Input", types)
 	out := tsTool{
-		Doc: tsDoc("", toolText(typeScript, tool, function)), Function: function,
+		Doc: target.doc(tool, function, toolDoc), Function: function,
 		ID:        quote(typeScript, tool.ID),
 		Specifier: quote(typeScript, "./"+function+".ts"), Summary: summary(typeScript, shortText(tool), maxSummary),
 	}

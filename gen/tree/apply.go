@@ -18,6 +18,10 @@ const tempPrefix = "tmp-"
 // syncWriters is how many files are flushed to the disk at once; flushes of several files cost little more than one.
 const syncWriters = 16
 
+// manyFiles is from how many files on all of them are flushed with one call, where there is one: that costs as much as
+// some dozens of flushes, and waits for what other programs have written.
+const manyFiles = 200
+
 func (o Options) temporary(p string) bool {
 	return path.Dir(p) == path.Dir(o.Commit) && strings.HasPrefix(path.Base(p), tempPrefix)
 }
@@ -114,16 +118,8 @@ func (w *writer) apply(p *Plan) error {
 // writeAll puts every file on the disk under a temporary name first, so that the renames, which are what a reader
 // could notice, follow each other quickly, and that a full disk changes nothing.
 func (w *writer) writeAll(steps []Step) error {
-	temps := make([]string, len(steps))
-	var group errgroup.Group
-	group.SetLimit(syncWriters)
-	for i, s := range steps {
-		group.Go(func() (err error) {
-			temps[i], err = w.stage(s.New)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	temps, err := w.stageAll(steps)
+	if err != nil {
 		for _, temp := range temps {
 			if temp != "" {
 				_ = w.root.Remove(temp) // the first error is the one to report
@@ -147,15 +143,49 @@ func (w *writer) writeAll(steps []Step) error {
 	return nil
 }
 
-// stage writes a temporary file and returns its name. On an error there is none.
-func (w *writer) stage(content []byte) (name string, err error) {
+// stageAll stages every file, and returns the names also of those that it had staged when it failed.
+func (w *writer) stageAll(steps []Step) ([]string, error) {
+	temps := make([]string, len(steps))
+	inParallel := func(do func(i int) error) error {
+		var group errgroup.Group
+		group.SetLimit(syncWriters)
+		for i := range steps {
+			group.Go(func() error { return do(i) })
+		}
+		return group.Wait()
+	}
+	together := len(steps) >= manyFiles
+	err := inParallel(func(i int) (err error) {
+		temps[i], err = w.stage(steps[i].New, !together)
+		return err
+	})
+	if err != nil || !together {
+		return temps, err
+	}
+	if done, err := flushAll(w.root); done || err != nil {
+		return temps, err
+	}
+	return temps, inParallel(func(i int) error { return w.flush(temps[i]) })
+}
+
+func (w *writer) flush(name string) error {
+	f, err := w.root.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// stage writes a temporary file and returns its name. Unless it is to be flushed, that is the caller's work. On an
+// error there is no file.
+func (w *writer) stage(content []byte, flush bool) (name string, err error) {
 	name = path.Join(w.meta, tempPrefix+rand.Text())
 	f, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return "", err
 	}
 	_, err = f.Write(content)
-	if err == nil {
+	if err == nil && flush {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
@@ -167,7 +197,7 @@ func (w *writer) stage(content []byte) (name string, err error) {
 
 // replace writes one file in one step.
 func (w *writer) replace(s Step) error {
-	temp, err := w.stage(s.New)
+	temp, err := w.stage(s.New, true)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+	"golang.org/x/sync/errgroup"
 )
 
 // Options say which files are ours, and which one completes a tree.
@@ -28,6 +29,12 @@ type Options struct {
 	// lie in the same folder, which is ours.
 	Commit, Pending string
 }
+
+// readers is how many files are read at once, readAtOnce how many of them one after the other.
+const (
+	readers    = 8
+	readAtOnce = 64
+)
 
 // headSize is how much of a file Generated gets to see.
 const headSize = 1024
@@ -137,11 +144,14 @@ type planner struct {
 
 func (m *planner) run() (*Plan, error) {
 	m.folded = make(map[string]string, len(m.want))
-	for _, p := range m.want.paths() {
+	paths := m.want.paths()
+	found, err := m.look(paths)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range paths {
 		m.folded[fold(p)] = p
-		if err := m.wanted(p); err != nil {
-			return nil, fmt.Errorf("compare %q: %w", p, err)
-		}
+		m.wanted(p, found[i])
 	}
 	if len(m.foreign) > 0 {
 		return nil, &ForeignError{Root: m.plan.root, Paths: m.foreign}
@@ -155,38 +165,72 @@ func (m *planner) run() (*Plan, error) {
 	return m.plan, nil
 }
 
+// there is what stands at a wanted path.
+type there struct {
+	found   bool
+	same    bool   // it is as wanted
+	content []byte // unless it is
+	blocker string // what stands in its place
+}
+
+// look finds out what stands at every wanted path.
+func (m *planner) look(paths []string) ([]there, error) {
+	out := make([]there, len(paths))
+	if m.root == nil {
+		return out, nil
+	}
+	rest := out
+	var group errgroup.Group
+	group.SetLimit(readers)
+	for chunk := range slices.Chunk(paths, readAtOnce) {
+		results := rest[:len(chunk)]
+		rest = rest[len(chunk):]
+		group.Go(func() error {
+			for i, p := range chunk {
+				var err error
+				if results[i], err = m.at(p); err != nil {
+					return fmt.Errorf("compare %q: %w", p, err)
+				}
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	return out, err
+}
+
+func (m *planner) at(p string) (there, error) {
+	info, blocker, err := m.find(p)
+	if err != nil || info == nil {
+		return there{blocker: blocker}, err
+	}
+	content, err := m.root.ReadFile(p)
+	if err != nil || bytes.Equal(content, m.want[p]) {
+		return there{found: true, same: true}, err
+	}
+	return there{found: true, content: content}, nil
+}
+
 // wanted plans one wanted file.
-func (m *planner) wanted(p string) error {
+func (m *planner) wanted(p string, t there) {
 	content := m.want[p]
 	if content == nil {
 		content = []byte{}
 	}
-	info, blocker, err := m.find(p)
 	switch {
-	case err != nil:
-		return err
-	case blocker != "":
-		if !slices.Contains(m.foreign, blocker) {
-			m.foreign = append(m.foreign, blocker)
+	case t.blocker != "":
+		if !slices.Contains(m.foreign, t.blocker) {
+			m.foreign = append(m.foreign, t.blocker)
 		}
-		return nil
-	case info == nil:
+	case !t.found:
 		m.plan.Steps = append(m.plan.Steps, Step{Path: p, Action: Create, New: content})
-		return nil
-	}
-	old, err := m.root.ReadFile(p)
-	if err != nil {
-		return err
-	}
-	switch {
-	case bytes.Equal(old, content):
+	case t.same:
 		m.plan.Unchanged++
-	case m.ours(p, old):
-		m.plan.Steps = append(m.plan.Steps, Step{Path: p, Action: Update, Old: old, New: content})
+	case m.ours(p, t.content):
+		m.plan.Steps = append(m.plan.Steps, Step{Path: p, Action: Update, Old: t.content, New: content})
 	default:
 		m.foreign = append(m.foreign, p)
 	}
-	return nil
 }
 
 // find looks for a file. blocker is what stands in its place and can't be ours: a folder, a link, a device, or a

@@ -61,9 +61,10 @@ func (l *pyLexer) indentation() (blank bool, err *Error) {
 		l.i++
 	}
 	if l.i == len(l.src) || l.src[l.i] == '\n' || l.src[l.i] == '#' {
-		if err := l.comment(); err != nil {
-			return false, err
+		if rest, _, _ := strings.Cut(l.src[l.i:], "\n"); l.row <= 2 && encoding(rest) {
+			return false, fail(l.row, rest, "no encoding in a comment")
 		}
+		l.comment()
 		if l.i < len(l.src) {
 			l.i++
 			l.row++
@@ -98,7 +99,7 @@ func (l *pyLexer) token() *Error {
 	case c == ' ':
 		l.i++
 	case c == '#':
-		return l.comment()
+		l.comment()
 	case c == '"' || c == '\'':
 		return l.string(c)
 	case isLetter(c):
@@ -153,22 +154,18 @@ func (l *pyLexer) punctuation(c byte) *Error {
 }
 
 // comment skips a comment up to the end of its line.
-func (l *pyLexer) comment() *Error {
+func (l *pyLexer) comment() {
 	rest, _, _ := strings.Cut(l.src[l.i:], "\n")
 	l.i += len(rest)
 	if rest != "" {
 		l.comments++
 	}
-	if l.row <= 2 && encoding(rest) {
-		return fail(l.row, rest, "no encoding in a comment")
-	}
 	if pyOrder(rest) {
 		l.orders = append(l.orders, token{line: l.row, text: rest})
 	}
-	return nil
 }
 
-// encoding reports whether a comment in the first two lines says how the file is encoded (PEP 263).
+// encoding reports whether a comment, alone on one of the first two lines, says how the file is encoded (PEP 263).
 func encoding(comment string) bool {
 	for at := comment; ; {
 		i := strings.Index(at, "coding")

@@ -11,7 +11,7 @@ export type EvaluateOutput = {
  formatted: string // The value as text, with thousands separators.
  expression: string // The expression that was evaluated.
 };
-/** Evaluate an arithmetic expression, optionally with variables, for example "2 * (3 + 4)^2" or "principal * (1 + r)^n". … (read-only) */
+/** Evaluate an arithmetic expression, optionally with variables, for example "2 * (3 + 4)^2" or "principal * (1 + r)^n". Use this instead of several single operations. … (read-only) */
 export async function evaluate(input: EvaluateInput): Promise<EvaluateOutput> {
  return callMCPTool("calculator__evaluate", input);
 }

@@ -21,7 +21,7 @@ export type StatisticsOutput = {
   value: number // The value at or below which that share of the numbers lies.
  }[]
 };
-/** Describe a list of up to 100,000 numbers: count, sum, mean, median, extremes, variance, standard deviation, modes and … (read-only) */
+/** Describe a list of up to 100,000 numbers: count, sum, mean, median, extremes, variance, standard deviation, modes and any percentiles. (read-only) */
 export async function statistics(input: StatisticsInput): Promise<StatisticsOutput> {
  return callMCPTool("calculator__statistics", input);
 }

@@ -11,7 +11,7 @@ export type QueryOutput = {
  row_count: number // How many rows are returned. (>= 0)
  truncated: boolean // True when there were more rows than max_rows.
 };
-/** Run one reading SQL statement and get its rows as objects. … (read-only) */
+/** Run one reading SQL statement and get its rows as objects. The connection is read-only: statements that change anything fail. At most max_rows rows (default 100), 8 MiB and 15 seconds; aggregate in SQL rather than fetching everything. Every column needs a name of its own, so use AS. (read-only) */
 export async function query(input: QueryInput): Promise<QueryOutput> {
  return callMCPTool("database__query", input);
 }

@@ -14,7 +14,7 @@ export type GetDocumentOutput = {
  updated_at?: string // When it was last changed (RFC 3339, UTC).
  word_count?: number // How many words the content has.
 };
-/** Get a document with its content in Markdown. Documents can be long: a transcript of a whole-day workshop has about … (read-only) */
+/** Get a document with its content in Markdown. Documents can be long: a transcript of a whole-day workshop has about 50,000 tokens. Ask only for the fields you need. (read-only) */
 export async function getDocument(input: GetDocumentInput): Promise<GetDocumentOutput> {
  return callMCPTool("drive__get_document", input);
 }

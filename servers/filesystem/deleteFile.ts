@@ -8,7 +8,7 @@ export type DeleteFileOutput = {
  path: string // What was deleted.
  type: "file"|"directory"|"symlink"|"other" // What it was.
 };
-/** Delete a file, a symbolic link (not what it points to) or an empty directory; with recursive also a directory with … (destructive, idempotent) */
+/** Delete a file, a symbolic link (not what it points to) or an empty directory; with recursive also a directory with everything in it. This cannot be undone. (destructive, idempotent) */
 export async function deleteFile(input: DeleteFileInput): Promise<DeleteFileOutput> {
  return callMCPTool("filesystem__delete_file", input);
 }

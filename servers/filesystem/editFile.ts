@@ -15,7 +15,7 @@ export type EditFileOutput = {
  written: boolean // False for a dry run.
  content: string // The text after the edits.
 };
-/** Replace exact pieces of a text file. Each old_text must occur exactly once, otherwise nothing is written and the error … (destructive) */
+/** Replace exact pieces of a text file. Each old_text must occur exactly once, otherwise nothing is written and the error says which edit failed. Use dry_run to look at the result first. (destructive) */
 export async function editFile(input: EditFileInput): Promise<EditFileOutput> {
  return callMCPTool("filesystem__edit_file", input);
 }

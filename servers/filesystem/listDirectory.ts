@@ -15,7 +15,7 @@ export type ListDirectoryOutput = {
   modified: string // When it was last changed (RFC 3339, UTC). (format date-time)
  }[]
 };
-/** List what a directory holds, with types, sizes and times; not recursive. … (read-only) */
+/** List what a directory holds, with types, sizes and times; not recursive. Use directory_tree for everything below it, search_files to find something. (read-only) */
 export async function listDirectory(input?: ListDirectoryInput): Promise<ListDirectoryOutput> {
  return callMCPTool("filesystem__list_directory", input);
 }

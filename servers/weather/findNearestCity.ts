@@ -25,7 +25,7 @@ export type FindNearestCityOutput = {
   distance_km: number // Great-circle distance from the point in kilometres.
  }[]
 };
-/** Find the cities with data nearest to a point, with great-circle distances in kilometres. … (read-only) */
+/** Find the cities with data nearest to a point, with great-circle distances in kilometres. Use it when a place is not in list_cities and its coordinates are known. (read-only) */
 export async function findNearestCity(input: FindNearestCityInput): Promise<FindNearestCityOutput> {
  return callMCPTool("weather__find_nearest_city", input);
 }

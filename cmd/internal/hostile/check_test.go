@@ -165,24 +165,39 @@ func (t *tree) derived() map[string]bool {
 	return forms
 }
 
-// suffixes are what a name may get to become an identifier of its own.
-var suffixes = []*regexp.Regexp{
-	regexp.MustCompile(`(?:input|output|item|value|root|arg|fields|keys|literal|_)$`),
-	regexp.MustCompile(`[0-9]$`),
-	regexp.MustCompile(`_?[0-9a-f]{6}$`),
-}
+// pieces are what names may get, and be joined with, to become identifiers that differ.
+var pieces = strings.Fields("input output item value root arg fields keys literal definition property properties items then else not anyof oneof allof if contains additional extra _ n 0 1 2 3 4 5 6 7 8 9")
 
-// isDerived reports whether an identifier, in lower case, is what a name became.
+var hash = regexp.MustCompile(`^[0-9a-f]{6}`)
+
+// isDerived reports whether an identifier, in lower case, is what names became: their forms, one or several, with
+// numbers, hashes and words of ours between them.
 func isDerived(form string, derived map[string]bool) bool {
-	if derived[form] || strings.Contains(form, "zqxname") { // names may be joined
+	if derived[form] || strings.Contains(form, "zqxname") {
 		return true
 	}
-	for _, s := range suffixes {
-		if cut := s.FindStringIndex(form); cut != nil && cut[0] > 0 && isDerived(form[:cut[0]], derived) {
-			return true
+	reached := make([]bool, len(form)+1)
+	reached[0] = true
+	for i := range form {
+		if !reached[i] {
+			continue
+		}
+		rest := form[i:]
+		if hash.MatchString(rest) {
+			reached[i+6] = true
+		}
+		for _, p := range pieces {
+			if strings.HasPrefix(rest, p) {
+				reached[i+len(p)] = true
+			}
+		}
+		for f := range derived {
+			if f != "" && strings.HasPrefix(rest, f) {
+				reached[i+len(f)] = true
+			}
 		}
 	}
-	return false
+	return reached[len(form)]
 }
 
 // noTextIsCode looks at what is left of a file without its comments and strings: words of the language, identifiers

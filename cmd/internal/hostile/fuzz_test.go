@@ -63,8 +63,14 @@ func FuzzTexts(f *testing.F) {
 	}
 	python := newPython(f)
 	f.Fuzz(func(t *testing.T, text, name string) {
-		if strings.Contains(strings.ToLower(name), canary) {
-			name = strings.ReplaceAll(strings.ToLower(name), canary, "zqxname")
+		letters := strings.Map(func(r rune) rune {
+			if r < 'a' || r > 'z' {
+				return -1
+			}
+			return r
+		}, strings.ToLower(name))
+		if strings.Contains(letters, canary) {
+			t.Skip("the name is the word that must not become code")
 		}
 		q := func(s string) string { return numbered(0, 1).quoted(s) }
 		d, n := q(text), q(name)

@@ -61,7 +61,7 @@ func rules() []rule {
 		{"cmd/internal/integration", nil}, // tests of the binaries; none of our packages
 		{"cmd/internal/conformance", nil}, // tests of the binaries; none of our packages
 		{"cmd/internal/layering", nil},
-		{"cmd/internal/soundness", []string{"gen/render", "gen/schema"}},
+		{"cmd/internal/soundness", []string{"gen/ident", "gen/render", "gen/schema"}},
 		{"cmd/internal/hostile", nil}, // tests of the whole generator with hostile servers
 		{"cmd/internal/backends", []string{"runner/sandbox", "runner/sandbox/*"}},
 		{"cmd/internal/bench", []string{"cmd/internal/*", "gen", "gen/*", "runner", "runner/*"}},

@@ -40,8 +40,6 @@ type caseFile struct {
 	RejectTS   []json.RawMessage `json:"rejectTS"`
 	Wide       []json.RawMessage `json:"wide"`
 	NoValidate bool              `json:"novalidate"`
-	OnlyTS     bool              `json:"onlyTS"`
-	OpenPy     bool              `json:"openPy"`
 }
 
 // LoadCases reads every .json file of a folder: each a list of objects with name, schema, accept, reject, rejectTS

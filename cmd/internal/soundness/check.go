@@ -17,7 +17,7 @@ type Tools struct{ TSC, Pyright, Mypy string }
 // checkTime bounds one run of a checker.
 const checkTime = 5 * time.Minute
 
-// diagnostic is one complaint of a checker: a file's base name, its line from 1.
+// diagnostic is one complaint of a checker: a file below the checked folder, its line from 1.
 type diagnostic struct {
 	file    string
 	line    int

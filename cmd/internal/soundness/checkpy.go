@@ -35,7 +35,10 @@ func CheckPython(ctx context.Context, tools Tools, dir string, modules []*Module
 		group.Go(func() (err error) { pyright, err = runPyright(ctx, tools.Pyright, dir, modules, sheets); return err })
 	}
 	if tools.Mypy != "" {
-		group.Go(func() (err error) { mypy, err = runMypy(ctx, tools.Mypy, dir, modules, sheets); return err })
+		group.Go(func() (err error) {
+			mypy, err = runMypy(ctx, tools.Mypy, dir, slices.Sorted(maps.Keys(sheets)), modules, sheets)
+			return err
+		})
 	}
 	return pyright, mypy, group.Wait()
 }
@@ -91,15 +94,26 @@ func runPyright(ctx context.Context, program, dir string, modules []*Module, she
 	for _, d := range result.GeneralDiagnostics {
 		if d.Severity == "error" || d.Severity == "warning" {
 			message := strings.Join(strings.Fields(d.Message), " ")
-			found = append(found, diagnostic{filepath.Base(d.File), d.Range.Start.Line + 1, d.Severity + ": " + message + " (" + d.Rule + ")"})
+			found = append(found, diagnostic{baseIn(dir, d.File), d.Range.Start.Line + 1, d.Severity + ": " + message + " (" + d.Rule + ")"})
 		}
 	}
 	return judge(modules, sheets, found)
 }
 
-// runMypy checks the files that it can parse: one that it cannot would end the run.
-func runMypy(ctx context.Context, program, dir string, modules []*Module, sheets map[string]*sheet) ([]*Verdict, error) {
-	files := slices.Sorted(maps.Keys(sheets))
+// baseIn is the path of a file below the folder that was checked.
+func baseIn(dir, file string) string {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return file
+	}
+	if rel, err := filepath.Rel(dir, file); err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return file
+}
+
+// runMypy checks files, or a package, as far as they can be parsed: one that cannot would end the run.
+func runMypy(ctx context.Context, program, dir string, files []string, modules []*Module, sheets map[string]*sheet) ([]*Verdict, error) {
 	var found []diagnostic
 	for range 4 {
 		if err := writeFile(dir, "mypy.files", strings.Join(files, "\n")+"\n"); err != nil {
@@ -136,7 +150,7 @@ func mypyDiagnostics(out []byte) ([]diagnostic, error) {
 	for text := range bytes.Lines(out) {
 		if m := mypyLine.FindStringSubmatch(strings.TrimRight(string(text), "\n")); m != nil {
 			n, _ := strconv.Atoi(m[2])
-			found = append(found, diagnostic{filepath.Base(m[1]), n, m[3]})
+			found = append(found, diagnostic{strings.TrimPrefix(m[1], "servers/"), n, m[3]})
 		} else if !strings.Contains(string(text), ": note: ") && len(found) == 0 { // a message may go on: a key may hold a line end
 			return nil, fmt.Errorf("mypy: %s", clip(string(out), 2000))
 		}
