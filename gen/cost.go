@@ -67,13 +67,40 @@ func (c *Cost) Read() int {
 	return n
 }
 
-// Cost counts the tokens of the tree in one of its languages, "typescript" or "python". A language that the tree does
-// not have is an error.
-func (t *Tree) Cost(language string) (*Cost, error) {
-	index := map[string]string{"typescript": "index.ts", "python": "__init__.py"}[language]
-	if index == "" {
-		return nil, fmt.Errorf("count tokens: no language %q", language)
+// LanguageError is a language that a tree does not have. Exit code 2.
+type LanguageError struct {
+	Language string
+	// Has are those that it has.
+	Has []string
+}
+
+func (e *LanguageError) Error() string {
+	return fmt.Sprintf("the tree has no wrappers in %q, only in %s", e.Language, strings.Join(e.Has, " and "))
+}
+
+// ExitCode is 2.
+func (e *LanguageError) ExitCode() int { return 2 }
+
+// Languages are those that the tree has wrappers in: "typescript", "python", or both in this order.
+func (t *Tree) Languages() []string {
+	var out []string
+	for _, l := range []struct{ name, client string }{{"typescript", "client.ts"}, {"python", "client.py"}} {
+		if _, has := t.Lock.Files[l.client]; has {
+			out = append(out, l.name)
+		}
 	}
+	return out
+}
+
+// Cost counts the tokens of the tree in one of its languages, "typescript" or "python"; empty is the first that it has.
+// A language that the tree does not have is a *[LanguageError].
+func (t *Tree) Cost(language string) (*Cost, error) {
+	if has := t.Languages(); language == "" && len(has) > 0 {
+		language = has[0]
+	} else if !slices.Contains(has, language) {
+		return nil, &LanguageError{Language: language, Has: has}
+	}
+	index := map[string]string{"typescript": "index.ts", "python": "__init__.py"}[language]
 	root, err := os.OpenRoot(t.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("count tokens: %w", err)

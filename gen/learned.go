@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/learn"
 	"github.com/mcpgen/mcpgen/gen/render"
 	"github.com/mcpgen/mcpgen/gen/schema"
@@ -55,6 +57,20 @@ func (e *LearnError) Hint() string { return e.Remedy }
 // ExitCode is 2.
 func (e *LearnError) ExitCode() int { return 2 }
 
+// AskError says that a server could not be asked. Exit code 3.
+type AskError struct{ Err error }
+
+func (e *AskError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *AskError) Unwrap() error { return e.Err }
+
+// ExitCode is 3.
+func (e *AskError) ExitCode() int { return 3 }
+
+// learnTimeout bounds a call made to learn of, where the configuration has no time-out.
+const learnTimeout = 2 * time.Minute
+
 // Learn infers the output of a tool whose server declares none, from answers: those of calls that it makes, and
 // recorded ones. What it infers joins what was learned before. It is kept in the tree, which is then made anew without
 // asking any server. Only names and kinds are kept, no value of an answer.
@@ -74,15 +90,16 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	if tool.Output != nil && !how.Forget {
 		return nil, &LearnError{tool.ID, "its server declares what it returns", "there is nothing to learn: the wrapper has the declared type"}
 	}
+	var secret func(name string) bool
 	if len(how.Calls) > 0 {
-		answers, err := callAll(ctx, opts, up, server.Key, tool, how)
+		answers, isSecret, err := callAll(ctx, opts, up, server.Key, tool, how)
 		if err != nil {
 			return nil, err
 		}
-		how.Replies = append(slices.Clone(how.Replies), answers...)
+		how.Replies, secret = append(slices.Clone(how.Replies), answers...), isSecret
 	}
 	report := &LearnReport{Tool: tool.ID}
-	known, _, err := catalog.ReadLearned(tree.Dir)
+	known, err := catalog.ReadLearned(tree.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +109,7 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	if how.Forget {
 		report.After = nil
 	}
-	if err := report.learn(tool, how.Replies); err != nil {
+	if err := report.learn(tool, how.Replies, secret); err != nil {
 		return nil, err
 	}
 	opts.Offline, opts.Check, opts.Lister = true, how.Check, nil
@@ -109,8 +126,8 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	return report, err
 }
 
-// learn joins what is known with what answers show.
-func (r *LearnReport) learn(tool *catalog.Tool, answers []json.RawMessage) error {
+// learn joins what is known with what answers show. Names that are secret are not kept.
+func (r *LearnReport) learn(tool *catalog.Tool, answers []json.RawMessage, secret func(name string) bool) error {
 	var values []json.RawMessage
 	out := catalog.Learned{Digest: tool.Digest}
 	for i, answer := range answers {
@@ -131,7 +148,7 @@ func (r *LearnReport) learn(tool *catalog.Tool, answers []json.RawMessage) error
 		}
 		return nil
 	}
-	shape, err := learn.Infer(values)
+	shape, err := learn.Infer(values, secret)
 	if err != nil {
 		return &LearnError{tool.ID, err.Error(), "give each reply as one JSON value"}
 	}
@@ -147,38 +164,61 @@ func (r *LearnReport) learn(tool *catalog.Tool, answers []json.RawMessage) error
 	return nil
 }
 
-// callAll calls a tool with each of the arguments and returns its answers.
-func callAll(ctx context.Context, opts Options, up UpstreamOptions, key string, tool *catalog.Tool, how LearnOptions) ([]json.RawMessage, error) {
+// callAll calls a tool with each of the arguments and returns its answers, and what tells names that hold a value of
+// the configuration's variables: a server may repeat what it was given, and names are checked in.
+func callAll(ctx context.Context, opts Options, up UpstreamOptions, key string, tool *catalog.Tool, how LearnOptions) ([]json.RawMessage, func(string) bool, error) {
 	if reads := tool.Hints.ReadOnly; (reads == nil || !*reads) && !how.AllowWrites {
-		return nil, &LearnError{tool.ID, "it doesn't say of itself that it only reads, so it was not called", "give recorded replies with --replies, or call it all the same with --allow-writes"}
+		return nil, nil, &LearnError{tool.ID, "it doesn't say of itself that it only reads, so it was not called", "give recorded replies with --replies, or call it all the same with --allow-writes"}
 	}
 	validator, err := schema.Compile(tool.Input)
 	if err != nil {
-		return nil, &LearnError{tool.ID, fmt.Sprintf("its input schema can't be checked: %v", err), "give recorded replies with --replies"}
+		return nil, nil, &LearnError{tool.ID, fmt.Sprintf("its input schema can't be checked: %v", err), "give recorded replies with --replies"}
 	}
 	for i, args := range how.Calls {
 		if err := validator.Validate(args); err != nil {
-			return nil, &LearnError{tool.ID, fmt.Sprintf("arguments %d: %v", i+1, err), fmt.Sprintf(`"mcpgen show %s" has its parameters`, tool.ID)}
+			return nil, nil, &LearnError{tool.ID, fmt.Sprintf("arguments %d: %v", i+1, err), fmt.Sprintf(`"mcpgen show %s" has its parameters`, tool.ID)}
 		}
 	}
 	srv, options, err := configured(opts, up, key)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	session, err := upstream.Connect(ctx, srv, options)
 	if err != nil {
-		return nil, err
+		return nil, nil, unasked(ctx, err)
 	}
 	defer func() { _ = session.Close() }()
 	var answers []json.RawMessage
 	for _, args := range how.Calls {
-		result, err := session.Call(ctx, tool.Name, args)
+		answer, err := callOnce(ctx, session, srv, tool.Name, args)
 		if err != nil {
-			return nil, err
+			return nil, nil, unasked(ctx, err)
 		}
-		answers = append(answers, result.Raw)
+		answers = append(answers, answer)
 	}
-	return answers, nil
+	return answers, func(name string) bool { return session.Conceal(name) != name }, nil
+}
+
+func callOnce(ctx context.Context, session *upstream.Session, srv config.Server, tool string, args json.RawMessage) (json.RawMessage, error) {
+	limit := srv.Timeout
+	if limit == 0 {
+		limit = learnTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("server %q did not answer within %v", srv.Key, limit))
+	defer cancel()
+	result, err := session.Call(ctx, tool, args)
+	if err != nil {
+		return nil, err
+	}
+	return result.Raw, nil
+}
+
+// unasked is an *AskError, but for an error that is the end of ctx.
+func unasked(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return &AskError{err}
 }
 
 // learnedOf is what is known of the replies of a server's tools, as far as they declare none.
@@ -220,7 +260,7 @@ type Learnable struct {
 
 // Learnable lists the tools of the tree whose servers declare no output.
 func (t *Tree) Learnable() ([]Learnable, error) {
-	known, _, err := catalog.ReadLearned(t.Dir)
+	known, err := catalog.ReadLearned(t.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -7,11 +7,9 @@ import (
 
 // suspect reports what servers say that tries to instruct a model. It changes nothing in the tree.
 func (s *job) suspect(c *catalog.Catalog) {
-	for _, server := range c.Servers {
-		for _, f := range poison.Server(server, c.Servers) {
-			s.report.Warnings = append(s.report.Warnings, Warning{
-				Place: f.Place, Message: f.Message, Suspicious: true, Code: f.Rule,
-			})
-		}
+	for _, f := range poison.Servers(c.Servers) {
+		s.report.Warnings = append(s.report.Warnings, Warning{
+			Place: f.Place, Message: f.Message, Suspicious: true, Code: f.Rule,
+		})
 	}
 }

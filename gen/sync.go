@@ -79,11 +79,10 @@ func open(opts Options) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	learned, problems, err := catalog.ReadLearned(out)
+	learned, err := catalog.ReadLearned(out)
 	if err != nil {
 		return nil, err
 	}
-	stored.Problems = append(stored.Problems, problems...)
 	if opts.relearn != nil {
 		opts.relearn(learned)
 	}

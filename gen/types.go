@@ -141,30 +141,30 @@ func checkTypeName(language, name string) error {
 	case python && ident.PythonKeyword(name), !python && ident.TypeScriptReserved(name):
 		return fail("it is a word of the language")
 	case python && pythonTypeWord(name), !python && typeScriptTypeWord(name):
-		return fail("the declarations use that name themselves")
+		return fail("it has a meaning of its own in the declarations")
 	}
 	return nil
 }
 
-// typeScriptTypeWord reports whether name is a type that TypeScript has already and that declarations refer to, or
-// that nobody may declare.
+// typeScriptTypeWord reports whether name is a type that TypeScript has already and that nobody may declare, or that
+// declarations refer to.
 func typeScriptTypeWord(name string) bool {
 	switch name {
-	case "any", "bigint", "boolean", "never", "number", "object", "string", "symbol", "undefined", "unknown", "type",
-		"Array", "Boolean", "Function", "Number", "Object", "Promise", "ReadonlyArray", "Record", "String", "Symbol",
-		"Omit", "Partial", "Pick", "Readonly", "Required", "Exclude", "Extract", "globalThis", "__proto__":
+	case "any", "bigint", "boolean", "never", "number", "object", "string", "symbol", "undefined", "unknown", "globalThis",
+		"__proto__", "Array", "Boolean", "Function", "Number", "Object", "Record", "String", "Symbol":
+		return true
+	// These stand before types, or begin declarations.
+	case "abstract", "as", "asserts", "async", "declare", "global", "infer", "intrinsic", "is", "keyof", "module", "namespace",
+		"readonly", "type", "unique":
 		return true
 	}
 	return false
 }
 
-// pythonTypeWord is the same for Python: built-in types and what declarations import.
+// pythonTypeWord is the same for Python, whose declarations refer to built-in types. What they import gives way.
 func pythonTypeWord(name string) bool {
 	switch name {
-	case "bool", "bytes", "dict", "float", "frozenset", "int", "list", "object", "set", "str", "tuple", "type",
-		"Annotated", "Any", "Dict", "List", "Literal", "Mapping", "Never", "NoReturn", "NotRequired", "Optional",
-		"ReadOnly", "Required", "Sequence", "Tuple", "Type", "TypeAlias", "TypedDict", "Union", "Iterable", "Protocol",
-		"annotations", "collections", "typing", "typing_extensions", "UNSET", "tool":
+	case "annotations", "bool", "bytes", "dict", "float", "int", "list", "object", "set", "str", "tuple", "type", "TYPE_CHECKING":
 		return true
 	}
 	return false

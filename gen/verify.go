@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/render"
@@ -81,40 +83,69 @@ func (s *job) recount(servers []catalog.Server) {
 	}
 }
 
-// refusals reads the wrappers and indexes of all languages back.
+// refusals reads the wrappers and indexes of all languages back, several at once. They are in the order of languages,
+// servers and tools.
 func refusals(c *catalog.Catalog, rendered *render.Result, check checker) []refusal {
-	languages := slices.Sorted(maps.Keys(rendered.Names))
-	found := make([][]refusal, len(languages))
-	var readers sync.WaitGroup
-	for i, language := range languages {
-		readers.Go(func() { found[i] = refusalsIn(language, c, rendered, check) })
+	const share = 64 // tools whose files one goroutine reads at a time
+	var parts []func() []refusal
+	for _, language := range slices.Sorted(maps.Keys(rendered.Names)) {
+		for i := range c.Servers {
+			r := reading{language, i, &c.Servers[i], rendered, check}
+			for from := 0; from < len(r.from.Tools); from += share {
+				parts = append(parts, func() []refusal { return r.wrappers(from, min(from+share, len(r.from.Tools))) })
+			}
+			parts = append(parts, r.index)
+		}
 	}
-	readers.Wait()
+	found := make([][]refusal, len(parts))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, part := range parts {
+		group.Go(func() error {
+			found[i] = part()
+			return nil
+		})
+	}
+	_ = group.Wait() // none of them fails
 	return slices.Concat(found...)
 }
 
-func refusalsIn(language string, c *catalog.Catalog, rendered *render.Result, check checker) []refusal {
+// reading is the files of one server in one language being read back.
+type reading struct {
+	language string
+	server   int
+	from     *catalog.Server
+	rendered *render.Result
+	check    checker
+}
+
+// wrappers reads those of some tools.
+func (r reading) wrappers(from, to int) []refusal {
 	var out []refusal
-	names, index := rendered.Names[language], "index.ts"
-	if language == "python" {
-		index = "__init__.py"
-	}
-	for i, server := range c.Servers {
-		functions := make([]string, len(server.Tools))
-		for j, tool := range server.Tools {
-			n := names[tool.ID]
-			functions[j] = n.Function
-			want := verify.Wrapper{ID: tool.ID, Function: n.Function}
-			if err := check(language, rendered.Tree[n.File], want, nil); err != nil {
-				out = append(out, refusal{i, j, n.File, err})
-			}
-		}
-		file := server.Dir + "/" + index
-		if err := check(language, rendered.Tree[file], verify.Wrapper{}, functions); err != nil {
-			out = append(out, refusal{i, culprit(rendered.Tree[file], functions, err), file, err})
+	for j := from; j < to; j++ {
+		id := r.from.Tools[j].ID
+		n := r.rendered.Names[r.language][id]
+		want := verify.Wrapper{ID: id, Function: n.Function}
+		if err := r.check(r.language, r.rendered.Tree[n.File], want, nil); err != nil {
+			out = append(out, refusal{r.server, j, n.File, err})
 		}
 	}
 	return out
+}
+
+func (r reading) index() []refusal {
+	file := r.from.Dir + "/index.ts"
+	if r.language == "python" {
+		file = r.from.Dir + "/__init__.py"
+	}
+	functions := make([]string, len(r.from.Tools))
+	for j, tool := range r.from.Tools {
+		functions[j] = r.rendered.Names[r.language][tool.ID].Function
+	}
+	if err := r.check(r.language, r.rendered.Tree[file], verify.Wrapper{}, functions); err != nil {
+		return []refusal{{r.server, culprit(r.rendered.Tree[file], functions, err), file, err}}
+	}
+	return nil
 }
 
 // culprit returns the tool whose line of an index is the bad one, or -1: what the server says of itself is.

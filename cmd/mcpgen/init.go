@@ -159,6 +159,9 @@ func replace(path string, content []byte, mode fs.FileMode) error {
 		mode = info.Mode().Perm()
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".mcpgen-*")
+	if errors.Is(err, fs.ErrNotExist) { // the error names a file that nobody asked for
+		return fmt.Errorf("write %s: there is no folder %s", path, filepath.Dir(path))
+	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

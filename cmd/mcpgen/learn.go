@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,8 +43,8 @@ parsed for the script.
 A tool is called only if its server says that it reads and changes nothing. Several tools, or one without --args, are
 called with no arguments. Without a TOOL, learn lists what there is to learn.
 
-A file of replies holds JSON values, one after the other or in lines: results as MCP has them ({"content": ...}), or
-what a script gets of them.
+A file of replies holds JSON values, one after the other or in lines: results as MCP has them ({"content": ...}), the
+JSON-RPC responses that carry them, or what a script gets of them. No call is made then, unless there are --args too.
 
 Exit codes: 0 learned, 2 usage, configuration, or nothing to learn, 3 the server could not be asked, 130 interrupted.`,
 		Example: `  mcpgen learn                                             # what could be learned
@@ -92,15 +94,20 @@ func (o *learnOptions) run(cmd *cobra.Command, names []string) error {
 		}
 		how.Replies = append(how.Replies, replies...)
 	}
+	if len(o.replies) > 0 && len(how.Replies) == 0 { // no call is made in their place
+		return &repliesError{errors.New("there is no reply in " + strings.Join(o.replies, ", ")), "give a file of JSON values"}
+	}
 	if len(how.Calls) == 0 && len(how.Replies) == 0 && !o.forget {
 		how.Calls = []json.RawMessage{json.RawMessage(`{}`)}
 	}
+	var failed []error // one tool that can't be learned of does not keep the others from it
 	for _, name := range names {
-		if err := o.learn(cmd.Context(), name, how); err != nil {
-			return err
+		failed = append(failed, o.learn(cmd.Context(), name, how))
+		if cmd.Context().Err() != nil {
+			break
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 func (o *learnOptions) learn(ctx context.Context, name string, how gen.LearnOptions) error {
@@ -211,7 +218,11 @@ func (o *learnOptions) readReplies(name string) ([]json.RawMessage, error) {
 		in = f
 	}
 	limited := &io.LimitedReader{R: in, N: most + 1}
-	dec := json.NewDecoder(limited)
+	text := bufio.NewReader(limited)
+	if mark, err := text.Peek(3); err == nil && string(mark) == "\ufeff" {
+		_, _ = text.Discard(3)
+	}
+	dec := json.NewDecoder(text)
 	var out []json.RawMessage
 	for {
 		var reply json.RawMessage

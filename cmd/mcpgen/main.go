@@ -2,8 +2,20 @@
 // with.
 package main
 
-import "github.com/mcpgen/mcpgen/cmd/internal/cli"
+import (
+	"math"
+	"runtime/debug"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+)
+
+// softMemory is what the garbage collector tries to stay below, in bytes: a sync of 10,000 tools fits. GOMEMLIMIT goes
+// before it.
+const softMemory = 400 << 20
 
 func main() {
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		debug.SetMemoryLimit(softMemory)
+	}
 	cli.Main(cli.Program{Name: "mcpgen", Command: newRootCmd})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -123,6 +124,10 @@ func fakeServer() {
 		var m struct {
 			ID     json.RawMessage `json:"id"`
 			Method string          `json:"method"`
+			Params struct {
+				Name      string          `json:"name"`
+				Arguments json.RawMessage `json:"arguments"`
+			} `json:"params"`
 		}
 		if json.Unmarshal(in.Bytes(), &m) != nil || m.ID == nil {
 			continue
@@ -133,7 +138,32 @@ func fakeServer() {
 			answer = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1"}}`
 		case "tools/list":
 			answer = `"result":{"tools":` + strings.Join(strings.Fields(string(tools)), " ") + `}`
+		case "tools/call":
+			answer = fakeCall(os.Args[1]+".replies", m.Params.Name+" "+string(m.Params.Arguments))
 		}
 		fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":%s,%s}\n", m.ID, answer)
 	}
+}
+
+// fakeCall answers a call with the result that a file of results has under "tool {arguments}". The text SECRET in it
+// becomes the variable of that name, the result "exit" ends the server, and every call is noted in calls.log.
+func fakeCall(file, call string) string {
+	log, err := os.OpenFile("calls.log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, _ = fmt.Fprintln(log, call)
+		err = log.Close()
+	}
+	text, readErr := os.ReadFile(file)
+	var replies map[string]json.RawMessage
+	if err = errors.Join(err, readErr, json.Unmarshal(text, &replies)); err != nil {
+		panic(err)
+	}
+	reply, known := replies[call]
+	if string(reply) == `"exit"` {
+		os.Exit(3)
+	}
+	if !known {
+		return `"error":{"code":-32602,"message":"no reply to ` + strings.ReplaceAll(call, `"`, "'") + `"}`
+	}
+	return `"result":` + strings.ReplaceAll(string(reply), "SECRET", os.Getenv("SECRET"))
 }

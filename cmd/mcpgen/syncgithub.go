@@ -35,9 +35,8 @@ type annotation struct {
 // github prints the report for the log of a GitHub Actions step: for people first, with workflow commands switched off,
 // since it quotes what servers say; then as annotations.
 func (p *syncPrinter) github() error {
-	token := rand.Text()
 	var out strings.Builder
-	fmt.Fprintf(&out, "::stop-commands::%s\n%s::%s::\n", token, p.text(), token)
+	out.WriteString(withoutCommands(p.text()))
 	byLevel := map[string]int{}
 	for _, a := range p.annotations() {
 		byLevel[a.level]++
@@ -50,6 +49,12 @@ func (p *syncPrinter) github() error {
 	}
 	_, err := io.WriteString(p.app.Stdout, out.String())
 	return err
+}
+
+// withoutCommands is a text of whole lines, in a log in which GitHub carries out no command.
+func withoutCommands(text string) string {
+	token := rand.Text()
+	return fmt.Sprintf("::stop-commands::%s\n%s::%s::\n", token, text, token)
 }
 
 // annotateError prints an error that left no report.

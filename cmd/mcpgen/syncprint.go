@@ -63,7 +63,11 @@ func (p *syncPrinter) print() error {
 		return p.github()
 	}
 	p.troubles()
-	_, err := io.WriteString(p.app.Stdout, p.text())
+	text := p.text()
+	if p.app.Env("GITHUB_ACTIONS") == "true" {
+		text = withoutCommands(text)
+	}
+	_, err := io.WriteString(p.app.Stdout, text)
 	return err
 }
 
@@ -71,7 +75,9 @@ func (p *syncPrinter) print() error {
 func (p *syncPrinter) troubles() {
 	style := p.app.ErrStyle()
 	say := func(label, place, message string) {
-		_, _ = fmt.Fprintf(p.app.Stderr, "%s %s: %s\n", label, cli.CleanLine(place), cli.CleanLine(message))
+		text := fmt.Sprintf("%s: %s", cli.CleanLine(place), cli.CleanLine(message))
+		// Where a log is read for commands, those of the older form may stand anywhere in a line.
+		_, _ = fmt.Fprintf(p.app.Stderr, "%s %s\n", label, strings.ReplaceAll(text, "##[", `#\x23[`))
 	}
 	if len(p.report.Servers) == 0 {
 		say(style.Yellow("warning:"), filepath.Base(p.report.Config), "it lists no servers")

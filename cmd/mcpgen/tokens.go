@@ -42,7 +42,7 @@ It reads files only; no server is asked.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.place.bind(cmd)
-	cmd.Flags().StringVar(&o.language, "language", "typescript", "count the wrappers in this `language`: typescript or python")
+	cmd.Flags().StringVar(&o.language, "language", "", "count the wrappers in this `language`: typescript or python (default: typescript, if the tree has it)")
 	cmd.Flags().BoolVar(&o.tools, "tools", false, "list each tool")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
@@ -85,7 +85,7 @@ type allTokensJSON struct {
 
 func (o *tokensOptions) run(cmd *cobra.Command, only []string) error {
 	language, ok := languageOf(o.language)
-	if !ok {
+	if !ok && o.language != "" {
 		return cli.Usage(cmd, "unknown language %q: it is typescript or python", o.language)
 	}
 	tree, err := gen.Open(o.place.options(o.app))
@@ -99,7 +99,7 @@ func (o *tokensOptions) run(cmd *cobra.Command, only []string) error {
 	if err != nil {
 		return err
 	}
-	out := tokensJSON{Language: language, Encoding: "o200k_base", Servers: []serverTokensJSON{}}
+	out := tokensJSON{Language: cost.Language, Encoding: "o200k_base", Servers: []serverTokensJSON{}}
 	for _, s := range cost.Servers {
 		js := serverTokensJSON{
 			Name: s.Key, Dir: s.Dir, Definitions: s.Definitions, List: s.List, Index: s.Index, Wrapper: s.Wrapper, Read: s.Read(),

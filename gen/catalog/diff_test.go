@@ -106,6 +106,7 @@ func object(properties string, rest ...string) string {
 }
 
 func TestDiffSchema(t *testing.T) {
+	const k = `,"required":["k"]`
 	const filter = `{"type":"object","properties":{"name":{"type":"string"},"op":{"enum":["eq","ne"]}}}`
 	tests := []struct {
 		name, old, new string
@@ -166,10 +167,12 @@ func TestDiffSchema(t *testing.T) {
 			object(`"a":{"type":"string"},"b":{"type":"string"}`), []string{"b compatible: no longer required"}},
 		{"branch added", object(`"a":{"anyOf":[{"type":"string"},{"type":"integer"}]}`), object(`"a":{"anyOf":[{"type":"string"},{"type":"integer"},{"type":"array","items":{"type":"string"}}]}`),
 			[]string{"a compatible: widened: type integer | string → integer | string | array"}},
-		{"discriminated", `{"oneOf":[` + object(`"k":{"const":"circle"},"r":{"type":"number"}`) + `,` + object(`"k":{"const":"square"},"w":{"type":"number"}`) + `]}`,
-			`{"oneOf":[` + object(`"k":{"const":"square"},"w":{"type":"integer"}`) + `,` + object(`"k":{"const":"circle"},"r":{"type":"number"}`) + `,` + object(`"k":{"const":"line"}`) + `]}`, []string{
+		{"discriminated", `{"oneOf":[` + object(`"k":{"const":"circle"},"r":{"type":"number"}`, k) + `,` + object(`"k":{"const":"square"},"w":{"type":"number"}`, k) + `]}`,
+			`{"oneOf":[` + object(`"k":{"const":"square"},"w":{"type":"integer"}`, k) + `,` + object(`"k":{"const":"circle"},"r":{"type":"number"}`, k) + `,` + object(`"k":{"const":"line"}`, k) + `]}`, []string{
 				"<k=square>.w breaking: narrowed: type number → integer",
-				`<k=line> compatible: widened: alternative {"properties":{"k":{"const":"line"}}}`}},
+				`<k=line> compatible: widened: alternative {"properties":{"k":{"const":"line"}},"required":["k"]}`}},
+		{"overlapping oneOf", `{"oneOf":[` + object(`"a":{"type":"number"}`) + `,` + object(`"b":{"type":"number"}`, `,"title":"B"`) + `]}`,
+			`{"oneOf":[` + object(`"a":{"type":"number"}`) + `,` + object(`"b":{}`, `,"title":"B"`) + `]}`, []string{"<B>.b breaking: changed: type number → anything"}},
 		{"tuple", object(`"t":{"type":"array","items":[{"type":"string"}]}`), object(`"t":{"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}],"items":false}`), []string{
 			"t[1] breaking: narrowed: type anything → integer", "t[…] breaking: narrowed: type anything → nothing"}},
 		{"not", object(`"a":{}`), object(`"a":{"not":{"type":"string"}}`), []string{`a breaking: narrowed: not {"type":"string"}`}},

@@ -57,6 +57,9 @@ func rest(shape fields) any {
 // propertyAdded: callers need not give an optional one, and may ignore one that a server gives.
 func (c *comparer) propertyAdded(p place, schema any, must bool) {
 	impact, what := Compatible, c.kindOf(c.new, schema)+", optional"
+	if c.overlapping > 0 {
+		impact = Breaking
+	}
 	if must {
 		what = c.kindOf(c.new, schema) + ", required"
 		if c.who == inputRole {
@@ -80,10 +83,10 @@ func (c *comparer) propertyRemoved(p place, schema any, must bool) {
 // requirement: callers must give what is required of an input; they may rely on what is required of an output.
 func (c *comparer) requirement(p place, must bool) {
 	if must {
-		c.item(p, "required", Required, c.who.impact(Narrowed), "false", "true", "now required")
+		c.item(p, "required", Required, c.who.impact(c.certain(Narrowed)), "false", "true", "now required")
 		return
 	}
-	c.item(p, "required", Optional, c.who.impact(Widened), "true", "false", "no longer required")
+	c.item(p, "required", Optional, c.who.impact(c.certain(Widened)), "true", "false", "no longer required")
 }
 
 // kindOf is a short word for what a schema accepts.

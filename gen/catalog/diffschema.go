@@ -61,7 +61,7 @@ func (r *result) add(item Item) {
 	r.impact = cmp.Or(r.impact, NoImpact).Worse(item.Impact)
 	r.important = r.important || item.Important
 	same := func(i Item) bool { return i.Path == item.Path && i.Message == item.Message }
-	if last := r.items[max(0, len(r.items)-2*len(jsonTypes)):]; slices.ContainsFunc(last, same) {
+	if last := r.items[max(0, len(r.items)-2*len(jsonTypes())):]; slices.ContainsFunc(last, same) {
 		return // said of another type that the schema accepts
 	}
 	if len(r.items) == maxItems {
@@ -143,7 +143,18 @@ type comparer struct {
 	done     map[[2]uintptr]*compared
 	// plain says that neither schema refers to another, so that what is written the same means the same.
 	plain bool
-	out   result
+	// overlapping counts the unions around that one alternative must hold of, and which more may. There a value may be
+	// refused because an alternative accepts more than it did.
+	overlapping int
+	out         result
+}
+
+// certain is op where it is certain of the schema as a whole.
+func (c *comparer) certain(op Op) Op {
+	if c.overlapping > 0 && (op == Widened || op == Narrowed) {
+		return Changed
+	}
+	return op
 }
 
 // mayRefer reports whether a schema may have a $ref, $dynamicRef or $recursiveRef.
@@ -161,6 +172,7 @@ func (c *comparer) item(p place, keyword string, op Op, impact Impact, old, new,
 
 // values records that a place accepts other values than it did.
 func (c *comparer) values(p place, keyword string, op Op, old, new string) {
+	op = c.certain(op)
 	c.item(p, keyword, op, c.who.impact(op), old, new, "%s: %s", op, transition(keyword, old, new))
 }
 
@@ -204,10 +216,17 @@ func (c *comparer) compare(p place, a, b any) {
 	c.notes(p, x.notes, y.notes)
 	c.constraints(p, x.logic, y.logic)
 	c.types(p, x, y)
-	for _, kind := range jsonTypes {
+	for _, kind := range jsonTypes() {
 		before, now := x.shapes[kind], y.shapes[kind]
 		if len(before) > 0 && len(now) > 0 {
+			overlap := x.exclusive && !c.disjoint(c.old, before) || y.exclusive && !c.disjoint(c.new, now)
+			if overlap {
+				c.overlapping++
+			}
 			c.shapes(p, kind, before, now)
+			if overlap {
+				c.overlapping--
+			}
 		}
 	}
 	if x.exclusive != y.exclusive && x.several && y.several {
@@ -245,7 +264,7 @@ func (c *comparer) exclusive(p place, x, y view) {
 // types compares which types are accepted. Integers count as a type here.
 func (c *comparer) types(p place, x, y view) {
 	var gone, come []string
-	for _, kind := range jsonTypes {
+	for _, kind := range jsonTypes() {
 		a, b := len(x.shapes[kind]) > 0, len(y.shapes[kind]) > 0
 		switch {
 		case a && !b:
@@ -287,7 +306,7 @@ func onlyIntegers(v view) bool {
 // typesText says what types a view accepts: "string | null".
 func typesText(v view) string {
 	var names []string
-	for _, kind := range jsonTypes[1:] {
+	for _, kind := range jsonTypes()[1:] {
 		if len(v.shapes[kind]) == 0 {
 			continue
 		}
@@ -302,79 +321,10 @@ func typesText(v view) string {
 	switch {
 	case len(names) == 0:
 		return "nothing"
-	case len(names) == len(jsonTypes) && !onlyIntegers(v):
+	case len(names) == len(jsonTypes()) && !onlyIntegers(v):
 		return "anything"
 	}
 	return strings.Join(names, " | ")
-}
-
-// notes compares keywords that refuse no value.
-func (c *comparer) notes(p place, a, b fields) {
-	for _, key := range unionKeys(a, b) {
-		x, inA := a[key]
-		y, inB := b[key]
-		if !c.limits.spend(textCost(x, y)) {
-			return
-		}
-		old, okOld := x.(string)
-		now, okNew := y.(string)
-		switch {
-		case inA && inB && text(x) == text(y):
-		case isWords(key) && (okOld || !inA) && (okNew || !inB):
-			c.out.add(textItem(key, "#"+p.pointer, p.name, old, now))
-		case key == "default":
-			c.item(p, key, Changed, Compatible, textOf(x, inA), textOf(y, inB), "%s", transition(key, textOf(x, inA), textOf(y, inB)))
-		default:
-			c.item(p, key, Changed, NoImpact, textOf(x, inA), textOf(y, inB), "%s", transition(key, textOf(x, inA), textOf(y, inB)))
-		}
-	}
-}
-
-// textCost is about the work of writing values down.
-func textCost(values ...any) int {
-	n := 1
-	for _, v := range values {
-		switch v := v.(type) {
-		case map[string]any:
-			for _, inner := range v {
-				n += 1 + textCost(inner)
-			}
-		case []any:
-			n += textCost(v...)
-		case string:
-			n += len(v) / 1024
-		default:
-			n++
-		}
-	}
-	return n
-}
-
-// isWords reports whether a keyword holds text for people; in a joined enum it has the value before it.
-func isWords(key string) bool {
-	return slices.Contains([]string{"title", "description", "$comment"}, key[strings.LastIndexByte(key, ' ')+1:])
-}
-
-func textItem(keyword, path, name, old, new string) Item {
-	edits := wordDiff(old, new)
-	message := keyword + ": " + FormatEdits(edits)
-	switch {
-	case old == "":
-		message = keyword + " added: " + cut(new, maxText)
-	case new == "":
-		message = keyword + " removed: " + cut(old, maxText)
-	}
-	return Item{
-		Path: path, Place: name, Keyword: keyword, Op: Text, Impact: NoImpact,
-		Old: cut(old, maxStretch), New: cut(new, maxStretch), Edits: edits, Message: message,
-	}
-}
-
-func textOf(v any, there bool) string {
-	if !there {
-		return ""
-	}
-	return text(v)
 }
 
 func text(v any) string { return string(appendCanonical(nil, v)) }

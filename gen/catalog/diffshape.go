@@ -65,6 +65,7 @@ func (c *comparer) enum(p place, a, b fields) {
 		default:
 			message = "no longer " + list(gone) + ", now " + list(come)
 		}
+		op = c.certain(op)
 		c.item(p, "enum", op, c.who.impact(op), list(old), list(now), "%s: %s", op, message)
 	}
 }
@@ -280,7 +281,14 @@ func (c *comparer) shapes(p place, kind string, a, b []fields) {
 			c.values(p.at(fmt.Sprintf("/anyOf/%d", i), name), "alternative", Narrowed, brief(a[i]), "")
 			continue
 		}
-		c.shape(p.at(fmt.Sprintf("/anyOf/%d", pair[i]), name), kind, a[i], b[pair[i]])
+		at, other := p.at(fmt.Sprintf("/anyOf/%d", pair[i]), name), b[pair[i]]
+		switch x, y := a[i][integerOnly] == true, other[integerOnly] == true; {
+		case x && !y:
+			c.values(at, "type", Widened, "integer", "number")
+		case y && !x:
+			c.values(at, "type", Narrowed, "number", "integer")
+		}
+		c.shape(at, kind, a[i], other)
 	}
 	for j := range b {
 		if !used[j] {
@@ -332,17 +340,42 @@ func (c *comparer) labels(w viewer, shapes []fields) []string {
 }
 
 func (c *comparer) label(w viewer, shape fields) string {
+	if name, value, ok := c.tag(w, shape); ok {
+		return cut(displayName(name)+"="+strings.Trim(value, `"`), maxText)
+	}
+	title, _ := shape["title"].(string)
+	return cut(title, maxText)
+}
+
+// tag is the property of an alternative that has one value only.
+func (c *comparer) tag(w viewer, shape fields) (name, value string, ok bool) {
 	properties, _ := shape["properties"].(map[string]any)
 	for _, name := range sortedKeys(properties) {
 		if !c.limits.spend(1) {
 			break
 		}
 		if enum, ok := w.flat(properties[name], 0)["enum"].([]any); ok && len(enum) == 1 {
-			return cut(displayName(name)+"="+strings.Trim(text(enum[0]), `"`), maxText)
+			return name, text(enum[0]), true
 		}
 	}
-	title, _ := shape["title"].(string)
-	return cut(title, maxText)
+	return "", "", false
+}
+
+// disjoint reports whether no value can fit two of the alternatives of a type: there is one only, or each requires
+// another value of the same property.
+func (c *comparer) disjoint(w viewer, shapes []fields) bool {
+	if len(shapes) == 1 {
+		return true
+	}
+	property, seen := "", map[string]bool{}
+	for _, shape := range shapes {
+		name, value, ok := c.tag(w, shape)
+		if !ok || seen[value] || property != "" && name != property || !required(shape)[name] {
+			return false
+		}
+		property, seen[value] = name, true
+	}
+	return true
 }
 
 func brief(shape fields) string { return cut(text(shape), maxText) }

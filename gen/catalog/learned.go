@@ -47,21 +47,44 @@ func MarshalLearned(server string, tools map[string]Learned) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ReadLearned reads what a tree keeps of tools' replies, by server and tool. What can't be read is left out and named
-// in problems. A tree that isn't there has learned nothing.
-func ReadLearned(dir string) (learned map[string]map[string]Learned, problems []string, err error) {
-	learned = map[string]map[string]Learned{}
+// DamagedLearnedError is a file of what was learned that can't be read. Unlike other files of a tree no server can give
+// it again, so nothing is written over it.
+type DamagedLearnedError struct {
+	// File is its path below the tree.
+	File string
+	Err  error
+}
+
+func (e *DamagedLearnedError) Error() string {
+	return fmt.Sprintf("%s cannot be read: %v", e.File, e.Err)
+}
+
+// Unwrap returns what is wrong with it.
+func (e *DamagedLearnedError) Unwrap() error { return e.Err }
+
+// Hint says what to do about it.
+func (e *DamagedLearnedError) Hint() string {
+	return `mend it or restore it from version control; or remove it, and learn anew with "mcpgen learn"`
+}
+
+// ExitCode is 2.
+func (e *DamagedLearnedError) ExitCode() int { return 2 }
+
+// ReadLearned reads what a tree keeps of tools' replies, by server and tool. A tree that isn't there has learned
+// nothing. A file that can't be read is a *[DamagedLearnedError].
+func ReadLearned(dir string) (map[string]map[string]Learned, error) {
+	learned := map[string]map[string]Learned{}
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return learned, nil, nil
+		return learned, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("open the tree: %w", err)
+		return nil, fmt.Errorf("open the tree: %w", err)
 	}
 	defer func() { _ = root.Close() }()
 	entries, err := fs.ReadDir(root.FS(), LearnedDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("read the tree: %w", err)
+		return nil, fmt.Errorf("read the tree: %w", err)
 	}
 	for _, entry := range entries {
 		if !strings.HasSuffix(entry.Name(), ".json") {
@@ -77,10 +100,16 @@ func ReadLearned(dir string) (learned map[string]map[string]Learned, problems []
 			err = errors.New("it does not name its server")
 		}
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s: %v", name, err))
-			continue
+			return nil, &DamagedLearnedError{File: name, Err: err}
 		}
-		learned[file.Server] = file.Tools
+		if learned[file.Server] == nil {
+			learned[file.Server] = map[string]Learned{}
+		}
+		for tool, known := range file.Tools {
+			if _, twice := learned[file.Server][tool]; !twice { // a sync that was cut off may leave two files of one server
+				learned[file.Server][tool] = known
+			}
+		}
 	}
-	return learned, problems, nil
+	return learned, nil
 }

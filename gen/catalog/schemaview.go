@@ -1,16 +1,14 @@
 package catalog
 
-import (
-	"encoding/json"
-	"maps"
-	"slices"
-)
+import "slices"
 
 // fields are the keywords of one schema object.
 type fields = map[string]any
 
-// The JSON types as the comparison counts them: an integer is a number with a keyword of its own.
-var jsonTypes = []string{"null", "boolean", "number", "string", "array", "object"}
+// jsonTypes are the JSON types as the comparison counts them: an integer is a number with a keyword of its own.
+func jsonTypes() []string {
+	return []string{"null", "boolean", "number", "string", "array", "object"}
+}
 
 // integerOnly is the keyword that stands for "type": "integer" in a shape.
 const integerOnly = "integer"
@@ -56,7 +54,7 @@ func isTyped(keyword string) bool {
 	case "type", "enum", "const", "nullable":
 		return true
 	}
-	return slices.ContainsFunc(jsonTypes, func(kind string) bool { return slices.Contains(typeKeywords(kind), keyword) })
+	return slices.ContainsFunc(jsonTypes(), func(kind string) bool { return slices.Contains(typeKeywords(kind), keyword) })
 }
 
 // view is what one schema accepts, type by type, whichever way it is spelled: "type": ["string", "null"], anyOf of two
@@ -69,7 +67,7 @@ type view struct {
 	notes fields
 	// logic are the constraints of a schema that is no union, which hold of any type.
 	logic fields
-	// several says that a type has more than one alternative, exclusive that exactly one may hold.
+	// several says that a type has more than one alternative, exclusive that exactly one of some may hold.
 	several, exclusive bool
 }
 
@@ -114,7 +112,7 @@ func (w viewer) view(schema any) view {
 		w.split(v.shapes, branch)
 	}
 	for kind, shapes := range v.shapes {
-		v.shapes[kind] = joinEnums(shapes)
+		v.shapes[kind] = joinEnums(shapes, exclusive)
 		v.several = v.several || len(v.shapes[kind]) > 1
 	}
 	return v
@@ -147,220 +145,6 @@ func (w viewer) target(schema any) any {
 	return schema
 }
 
-// flat is a schema as an object of keywords, its references followed and its allOf merged where they can be. What
-// leads back to itself that way says nothing.
-func (w viewer) flat(schema any, depth int) fields {
-	node, ok := schema.(map[string]any)
-	if !ok {
-		if schema == false {
-			return fields{"type": []any{}}
-		}
-		return fields{}
-	}
-	id := identity(node)
-	if known, ok := w.flats[id]; ok {
-		if known.flat == nil {
-			return fields{}
-		}
-		return known.flat
-	}
-	if depth > maxNesting || !w.limits.spend(1+len(node)) {
-		w.limits.overrun()
-		return node
-	}
-	entry := &flattened{node: node}
-	w.flats[id] = entry
-	entry.flat = w.flatten(node, depth)
-	return entry.flat
-}
-
-func (w viewer) flatten(node fields, depth int) fields {
-	if key, ref := refOf(node); ref != "" {
-		if target, found := w.doc.find(ref); found {
-			rest := maps.Clone(node)
-			delete(rest, key)
-			return w.merge(w.flatAll(rest, depth), w.flat(target, depth+1))
-		}
-	}
-	return w.flatAll(node, depth)
-}
-
-func (w viewer) flatAll(node fields, depth int) fields {
-	out := modern(node)
-	all, ok := node["allOf"].([]any)
-	if !ok || len(all) > maxAlternatives {
-		return out
-	}
-	delete(out, "allOf")
-	for _, part := range all {
-		out = w.merge(out, w.flat(part, depth+1))
-	}
-	return out
-}
-
-// modern rewrites keywords of older drafts and of OpenAPI that say the same as newer ones.
-func modern(node fields) fields {
-	out := maps.Clone(node)
-	for _, bound := range [][2]string{{"exclusiveMinimum", "minimum"}, {"exclusiveMaximum", "maximum"}} {
-		exclusive, isBool := out[bound[0]].(bool)
-		if !isBool {
-			continue
-		}
-		delete(out, bound[0])
-		if limit, there := out[bound[1]]; exclusive && there {
-			out[bound[0]] = limit
-			delete(out, bound[1])
-		}
-	}
-	if list, tuple := out["items"].([]any); tuple {
-		delete(out, "items")
-		out["prefixItems"] = list
-		if rest, ok := out["additionalItems"]; ok {
-			out["items"] = rest
-		}
-	}
-	if _, isList := out["prefixItems"].([]any); isList || out["items"] != nil {
-		delete(out, "additionalItems")
-	}
-	if value, ok := out["const"]; ok {
-		delete(out, "const")
-		if list, both := out["enum"].([]any); !both || slices.Contains(texts(list), text(value)) {
-			out["enum"] = []any{value}
-		} else {
-			out["enum"] = []any{}
-		}
-	}
-	return out
-}
-
-// merge is the conjunction of two flat schemas; the texts of the first win. What has no common form goes to allOf.
-func (w viewer) merge(a, b fields) fields {
-	if !w.limits.spend(size(a) + size(b)) {
-		return a
-	}
-	out := maps.Clone(a)
-	var rest []any
-	for key, y := range b {
-		x, both := a[key]
-		switch {
-		case !both || isStructure(key):
-			if !both {
-				out[key] = y
-			}
-		case equal(x, y):
-		default:
-			if merged, ok := mergeKeyword(key, x, y); ok {
-				out[key] = merged
-			} else if isTyped(key) || isLogic(key) {
-				rest = append(rest, fields{key: y})
-			}
-		}
-	}
-	if rest != nil {
-		slices.SortFunc(rest, func(p, q any) int { return compareUTF16(text(p), text(q)) })
-		old, _ := out["allOf"].([]any)
-		out["allOf"] = slices.Concat(old, rest)
-	}
-	return out
-}
-
-// size is about the work of merging a flat schema.
-func size(node fields) int {
-	n := len(node)
-	for _, value := range node {
-		switch value := value.(type) {
-		case []any:
-			n += len(value)
-		case map[string]any:
-			n += len(value)
-		}
-	}
-	return n
-}
-
-func mergeKeyword(key string, x, y any) (any, bool) {
-	switch key {
-	case "type":
-		return both(typeList(x), typeList(y)), true
-	case "enum":
-		a, okA := x.([]any)
-		b, okB := y.([]any)
-		if okA && okB {
-			return both(a, b), true
-		}
-	case "required":
-		a, okA := x.([]any)
-		b, okB := y.([]any)
-		if okA && okB {
-			return slices.Concat(a, b), true
-		}
-	case "allOf":
-		a, okA := x.([]any)
-		b, okB := y.([]any)
-		if okA && okB {
-			return slices.Concat(a, b), true
-		}
-	case "properties":
-		a, okA := x.(map[string]any)
-		b, okB := y.(map[string]any)
-		if !okA || !okB {
-			return nil, false
-		}
-		out := maps.Clone(a)
-		for name, schema := range b {
-			if old, ok := out[name]; ok && !equal(old, schema) {
-				out[name] = fields{"allOf": []any{old, schema}}
-			} else {
-				out[name] = schema
-			}
-		}
-		return out, true
-	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties":
-		return tighter(x, y, 1)
-	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":
-		return tighter(x, y, -1)
-	}
-	return nil, false
-}
-
-func tighter(x, y any, sign int) (any, bool) {
-	c, ok := compareNumbers(x, y)
-	if !ok {
-		return nil, false
-	}
-	if c*sign >= 0 {
-		return x, true
-	}
-	return y, true
-}
-
-// both are the elements of a that are in b too; a number holds integers.
-func both(a, b []any) []any {
-	out := []any{}
-	inB := map[string]bool{}
-	for _, v := range b {
-		inB[text(v)] = true
-	}
-	for _, v := range a {
-		if t := text(v); inB[t] || t == `"integer"` && inB[`"number"`] {
-			out = append(out, v)
-		} else if t == `"number"` && inB[`"integer"`] {
-			out = append(out, any("integer"))
-		}
-	}
-	return out
-}
-
-func typeList(v any) []any {
-	switch v := v.(type) {
-	case []any:
-		return v
-	case nil:
-		return nil
-	}
-	return []any{v}
-}
-
 // alternatives takes the unions of a flat schema apart. A schema without one is its own only alternative.
 func (w viewer) alternatives(node fields, depth int) (branches []fields, exclusive bool) {
 	key := ""
@@ -382,7 +166,8 @@ func (w viewer) alternatives(node fields, depth int) (branches []fields, exclusi
 	}
 	list, _ := node[key].([]any)
 	for _, part := range list {
-		inner, _ := w.alternatives(w.flat(part, depth+1), depth+1)
+		inner, one := w.alternatives(w.flat(part, depth+1), depth+1)
+		exclusive = exclusive || one
 		for _, alternative := range inner {
 			branches = append(branches, w.merge(alternative, shared))
 		}
@@ -390,7 +175,7 @@ func (w viewer) alternatives(node fields, depth int) (branches []fields, exclusi
 			return []fields{node}, false // compared as it is written
 		}
 	}
-	return branches, key == "oneOf"
+	return branches, exclusive || key == "oneOf"
 }
 
 // split adds one alternative to each type it accepts.
@@ -398,7 +183,7 @@ func (w viewer) split(shapes map[string][]fields, branch fields) {
 	allowed, integer := acceptedTypes(branch)
 	enum, limited := branch["enum"].([]any)
 	noted := false
-	for _, kind := range jsonTypes {
+	for _, kind := range jsonTypes() {
 		if !slices.Contains(allowed, kind) {
 			continue
 		}
@@ -414,7 +199,7 @@ func (w viewer) split(shapes map[string][]fields, branch fields) {
 		if limited {
 			var values []any
 			for _, v := range enum {
-				if typeOf(v) == kind {
+				if typeOf(v) == kind && (kind != "number" || !integer || integral(v)) {
 					values = append(values, v)
 				}
 			}
@@ -439,7 +224,7 @@ func (w viewer) split(shapes map[string][]fields, branch fields) {
 func acceptedTypes(branch fields) (kinds []string, integer bool) {
 	value, said := branch["type"]
 	if !said {
-		return jsonTypes, false
+		return jsonTypes(), false
 	}
 	number := false
 	for _, t := range typeList(value) {
@@ -463,8 +248,8 @@ func acceptedTypes(branch fields) (kinds []string, integer bool) {
 }
 
 // joinEnums makes one list of alternatives that are nothing but lists of values, so that a union of constants and an
-// enum are the same. Their texts are kept by value.
-func joinEnums(shapes []fields) []fields {
+// enum are the same. Their texts are kept by value. A value that stands twice is one that a oneOf refuses.
+func joinEnums(shapes []fields, exclusive bool) []fields {
 	var out []fields
 	var values []any
 	described := fields{}
@@ -484,54 +269,13 @@ func joinEnums(shapes []fields) []fields {
 			}
 		}
 	}
+	if exclusive && len(unique(texts(values))) < len(values) {
+		return shapes
+	}
 	if values != nil {
 		joined := described
 		joined["enum"] = values
 		out = append(out, joined)
 	}
 	return out
-}
-
-// equal compares decoded JSON. Numbers are equal when they are written the same.
-func equal(a, b any) bool {
-	switch x := a.(type) {
-	case map[string]any:
-		y, ok := b.(map[string]any)
-		if !ok || len(x) != len(y) {
-			return false
-		}
-		if identity(x) == identity(y) {
-			return true
-		}
-		for key, v := range x {
-			if w, there := y[key]; !there || !equal(v, w) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		y, ok := b.([]any)
-		return ok && slices.EqualFunc(x, y, equal)
-	}
-	switch b.(type) {
-	case map[string]any, []any:
-		return false
-	}
-	return a == b
-}
-
-func typeOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "boolean"
-	case json.Number:
-		return "number"
-	case string:
-		return "string"
-	case []any:
-		return "array"
-	}
-	return "object"
 }

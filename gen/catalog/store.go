@@ -9,7 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"runtime"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // maxStoredFile bounds a file below [MetaDir]. Indenting can make a definition several times larger than it was sent.
@@ -103,17 +106,49 @@ func ReadStored(dir string) (*Stored, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the tree: %w", err)
 	}
+	var dirs []string
 	for _, entry := range entries {
 		name := MetaDir + "/" + entry.Name()
-		dir, isJSON := strings.CutSuffix(entry.Name(), ".json")
-		if !isJSON || name == LockPath || name == PendingPath {
-			continue
-		}
-		if err := out.readServer(root, dir); err != nil {
-			out.Problems = append(out.Problems, fmt.Sprintf("%s: %v", name, err))
+		if dir, isJSON := strings.CutSuffix(entry.Name(), ".json"); isJSON && name != LockPath && name != PendingPath {
+			dirs = append(dirs, dir)
 		}
 	}
+	out.readServers(root, dirs)
 	return out, nil
+}
+
+// readServers reads the stored lists of some folders, several at once.
+func (s *Stored) readServers(root *os.Root, dirs []string) {
+	type result struct {
+		server  Server
+		altered bool
+		err     error
+	}
+	results := make([]result, len(dirs))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, dir := range dirs {
+		group.Go(func() error {
+			r := &results[i]
+			r.server, r.altered, r.err = s.readServer(root, dir)
+			return nil
+		})
+	}
+	_ = group.Wait() // the errors are in results
+	for i, r := range results {
+		other, twice := s.Servers[r.server.Key]
+		if r.err == nil && twice {
+			r.err = fmt.Errorf("it is a second list of server %q beside %s", r.server.Key, StoredPath(other.Dir))
+		}
+		if r.err != nil {
+			s.Problems = append(s.Problems, fmt.Sprintf("%s: %v", StoredPath(dirs[i]), r.err))
+			continue
+		}
+		s.Servers[r.server.Key] = r.server
+		if r.altered {
+			s.Altered[r.server.Key] = true
+		}
+	}
 }
 
 func (s *Stored) readLock(root *os.Root, name string) (*Lock, error) {
@@ -135,28 +170,23 @@ func (s *Stored) readLock(root *os.Root, name string) (*Lock, error) {
 	return lock, nil
 }
 
-func (s *Stored) readServer(root *os.Root, dir string) error {
+// readServer reads the stored list of a folder, and tells whether it is another than a lock was made with.
+func (s *Stored) readServer(root *os.Root, dir string) (Server, bool, error) {
 	b, err := readFile(root, StoredPath(dir))
 	if err != nil {
-		return err
+		return Server{}, false, err
 	}
 	server, _, err := UnmarshalServer(b)
 	if err != nil {
-		return err
-	}
-	if other, twice := s.Servers[server.Key]; twice {
-		return fmt.Errorf("it is a second list of server %q beside %s", server.Key, StoredPath(other.Dir))
+		return Server{}, false, err
 	}
 	server.Dir = dir
-	s.Servers[server.Key] = server
-	if !s.locked(StoredPath(dir), b) {
-		// An editor or a formatter may have laid it out anew, and that changes nothing.
-		plain, err := MarshalServer(&server)
-		if err != nil || !s.locked(StoredPath(dir), plain) {
-			s.Altered[server.Key] = true
-		}
+	if s.locked(StoredPath(dir), b) {
+		return server, false, nil
 	}
-	return nil
+	// An editor or a formatter may have laid it out anew, and that changes nothing.
+	plain, err := MarshalServer(&server)
+	return server, err != nil || !s.locked(StoredPath(dir), plain), nil
 }
 
 // locked reports whether a file is as a lock says, or there is no lock to say anything.

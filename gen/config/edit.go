@@ -72,12 +72,60 @@ func setServer(path string, text []byte, entry Entry) ([]byte, error) {
 	added := "\n" + indent + key + ": " + value
 	if n := len(list.members); n > 0 {
 		at := list.members[n-1].value.end
+		if line := restOfLine(text, at); line.end > at { // a comment there is about the member before
+			comma := ","
+			if line.comma {
+				comma, added = "", added+","
+			}
+			return slices.Concat(text[:at], []byte(comma), text[at:line.end], []byte(added), text[line.end:]), nil
+		}
 		return splice(text, at, at, ","+added), nil
 	}
 	if bytes.IndexByte(text[list.start:list.end], '\n') < 0 { // the brace that closes it follows at once
 		added += "\n" + indentOf(text, list.start)
 	}
 	return splice(text, list.start+1, list.start+1, added), nil
+}
+
+// lineRest is what follows a value on its line, up to a line break that ends it.
+type lineRest struct {
+	// end is where the line ends; the offset asked for where more than a comma and comments follows.
+	end   int
+	comma bool
+}
+
+func restOfLine(text []byte, offset int) lineRest {
+	none := lineRest{end: offset}
+	out := none
+	for i := offset; i < len(text); i++ {
+		rest := text[i:]
+		switch {
+		case rest[0] == '\n':
+			out.end = i
+			if i > offset && text[i-1] == '\r' {
+				out.end--
+			}
+			return out
+		case rest[0] == ',' && !out.comma:
+			out.comma = true
+		case rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r':
+		case bytes.HasPrefix(rest, []byte("//")):
+			length := bytes.IndexByte(rest, '\n')
+			if length < 0 {
+				return none
+			}
+			i += length - 1
+		case bytes.HasPrefix(rest, []byte("/*")):
+			length := bytes.Index(rest, []byte("*/"))
+			if length < 0 || bytes.IndexByte(rest[:length], '\n') >= 0 {
+				return none
+			}
+			i += length + 1
+		default:
+			return none
+		}
+	}
+	return none
 }
 
 func splice(text []byte, from, to int, by string) []byte {

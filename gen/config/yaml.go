@@ -54,7 +54,7 @@ func (b *yamlBuilder) node(y *yaml.Node, path string) (node, error) {
 	b.depth++
 	defer func() { b.depth-- }()
 	if b.left--; b.left < 0 || b.depth > maxDepth { // an alias may even hold itself
-		return node{}, b.file.errorAt(y.Line, path, "the file is too large once its aliases are followed", "write out what is meant")
+		return node{}, b.file.errorAt(y.Line, "", "the file is too large once its aliases are followed", "write out what is meant")
 	}
 	n := node{line: y.Line}
 	switch y.Kind {

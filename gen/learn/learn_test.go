@@ -14,7 +14,7 @@ func infer(t *testing.T, replies ...string) string {
 	for _, r := range replies {
 		raw = append(raw, json.RawMessage(r))
 	}
-	out, err := Infer(raw)
+	out, err := Infer(raw, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,6 +55,16 @@ func TestInfer(t *testing.T) {
 	}
 }
 
+// What the caller takes for data is in no shape, at any depth, also where it was learned before.
+func TestNamesThatTheCallerTakesForData(t *testing.T) {
+	isData := func(name string) bool { return name == "hush" }
+	reply := json.RawMessage(`{"a":[{"hush":1,"b":"x"}],"c":true}`)
+	want := `{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","additionalProperties":{"type":["string","integer"]}}},"c":{"type":"boolean"}},"required":["a","c"]}`
+	if got, err := Infer([]json.RawMessage{reply}, isData); err != nil || string(got) != want {
+		t.Errorf("%s %v", got, err)
+	}
+}
+
 func TestManyNamesThatComeAndGo(t *testing.T) {
 	var replies []string
 	for i := range 30 {
@@ -74,7 +84,7 @@ func TestMergeIsInferenceOfAll(t *testing.T) {
 		for range 1 + r.IntN(5) {
 			reply := random(r, 0)
 			all = append(all, reply)
-			one, err := Infer([]json.RawMessage{reply})
+			one, err := Infer([]json.RawMessage{reply}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +94,7 @@ func TestMergeIsInferenceOfAll(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		whole, err := Infer(all)
+		whole, err := Infer(all, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,11 +143,11 @@ func random(r *rand.Rand, depth int) json.RawMessage {
 
 func TestRefused(t *testing.T) {
 	for _, reply := range []string{``, `{`, `{"a":}`, `1 2`, strings.Repeat("[", 1_000_000)} {
-		if _, err := Infer([]json.RawMessage{json.RawMessage(reply)}); err == nil {
+		if _, err := Infer([]json.RawMessage{json.RawMessage(reply)}, nil); err == nil {
 			t.Errorf("%.20q is taken for a reply", reply)
 		}
 	}
-	if _, err := Infer(nil); err == nil {
+	if _, err := Infer(nil, nil); err == nil {
 		t.Error("nothing is taken for a reply")
 	}
 	for _, shape := range []string{`{"type":"object","properties":[]}`, `{"type":"x"}`, `{"type":3}`, `x`} {

@@ -18,16 +18,29 @@ type Reply struct {
 // ErrFailed is an answer by which a tool reports an error. Nothing is learned from it.
 var ErrFailed = errors.New("the tool reported an error")
 
-// ReadReply reads an answer: a CallToolResult as MCP has it (2025-06-18, "Tool result"), or any other JSON value, which
-// then is the value itself.
+// ReadReply reads an answer: a CallToolResult as MCP has it (2025-06-18, "Tool result"), the JSON-RPC response that
+// carries one, or any other JSON value, which then is the value itself.
 func ReadReply(raw json.RawMessage) (Reply, error) {
+	if !json.Valid(raw) {
+		return Reply{}, errors.New("it is no JSON")
+	}
+	var response struct {
+		Version string          `json:"jsonrpc"`
+		Result  json.RawMessage `json:"result"`
+		Error   json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(raw, &response) == nil && response.Version == "2.0" {
+		switch {
+		case response.Result != nil:
+			raw = response.Result
+		case response.Error != nil:
+			return Reply{}, ErrFailed
+		}
+	}
 	var result struct {
 		Structured json.RawMessage   `json:"structuredContent"`
 		Content    []json.RawMessage `json:"content"`
 		IsError    bool              `json:"isError"`
-	}
-	if !json.Valid(raw) {
-		return Reply{}, errors.New("it is no JSON")
 	}
 	if json.Unmarshal(raw, &result) != nil || result.Structured == nil && !areBlocks(result.Content) {
 		return Reply{Value: raw}, nil

@@ -23,6 +23,9 @@ func TestReadReply(t *testing.T) {
 		{"a value", `{"a":1}`, `{"a":1}`, false},
 		{"a value with content of its own", `{"content":["x"]}`, `{"content":["x"]}`, false},
 		{"a list", `[1]`, `[1]`, false},
+		{"a response", `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"a\":1}"}]}}`, `{"a":1}`, true},
+		{"a value with a result of its own", `{"result":{"content":[]}}`, `{"result":{"content":[]}}`, false},
+		{"blocks in a list, not in content", `[{"type":"text","text":"x"}]`, `[{"type":"text","text":"x"}]`, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -32,8 +35,10 @@ func TestReadReply(t *testing.T) {
 			}
 		})
 	}
-	if _, err := ReadReply(json.RawMessage(`{"content":[{"type":"text","text":"no"}],"isError":true}`)); !errors.Is(err, ErrFailed) {
-		t.Errorf("an error is learned from: %v", err)
+	for _, failed := range []string{`{"content":[{"type":"text","text":"no"}],"isError":true}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}`} {
+		if _, err := ReadReply(json.RawMessage(failed)); !errors.Is(err, ErrFailed) {
+			t.Errorf("an error is learned from: %v", err)
+		}
 	}
 	if _, err := ReadReply(json.RawMessage(`{`)); err == nil {
 		t.Error("broken JSON is taken for a reply")

@@ -55,8 +55,9 @@ func (s *shape) property(name string) *property {
 	return nil
 }
 
-// Infer returns the JSON Schema of replies, each one JSON value. It needs at least one.
-func Infer(replies []json.RawMessage) (json.RawMessage, error) {
+// Infer returns the JSON Schema of replies, each one JSON value. It needs at least one. isData reports names of
+// properties that must not be in it, beside those that look like data; nil reports none.
+func Infer(replies []json.RawMessage, isData func(name string) bool) (json.RawMessage, error) {
 	if len(replies) == 0 {
 		return nil, errors.New("there is no reply to learn from")
 	}
@@ -65,11 +66,11 @@ func Infer(replies []json.RawMessage) (json.RawMessage, error) {
 		if len(raw) > MaxReply {
 			return nil, fmt.Errorf("reply %d has %d bytes; the limit is %d", i+1, len(raw), MaxReply)
 		}
-		dec := json.NewDecoder(bytes.NewReader(raw))
-		dec.UseNumber()
-		one, err := read(dec, 0)
+		r := &reader{dec: json.NewDecoder(bytes.NewReader(raw)), isData: isData}
+		r.dec.UseNumber()
+		one, err := r.read(0)
 		if err == nil {
-			if _, end := dec.Token(); !errors.Is(end, io.EOF) {
+			if _, end := r.dec.Token(); !errors.Is(end, io.EOF) {
 				err = errors.New("there is more than one JSON value")
 			}
 		}
@@ -95,13 +96,19 @@ func Merge(a, b json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(join(&x, &y))
 }
 
-// read takes one value from dec. Its property order is that of the value.
-func read(dec *json.Decoder, depth int) (*shape, error) {
+// reader reads one reply.
+type reader struct {
+	dec    *json.Decoder
+	isData func(name string) bool
+}
+
+// read takes one value. Its property order is that of the value.
+func (r *reader) read(depth int) (*shape, error) {
 	if depth >= maxDepth {
 		var skipped json.RawMessage // the decoder refuses what is nested without end
-		return &shape{any: true}, dec.Decode(&skipped)
+		return &shape{any: true}, r.dec.Decode(&skipped)
 	}
-	token, err := dec.Token()
+	token, err := r.dec.Token()
 	if err != nil {
 		return nil, err
 	}
@@ -118,40 +125,41 @@ func read(dec *json.Decoder, depth int) (*shape, error) {
 		s.float = !s.integer
 	case json.Delim:
 		if v == '[' {
-			err = s.readList(dec, depth)
+			err = r.list(s, depth)
 		} else {
-			err = s.readObject(dec, depth)
+			err = r.object(s, depth)
 		}
 	}
 	return s, err
 }
 
-func (s *shape) readList(dec *json.Decoder, depth int) error {
+func (r *reader) list(s *shape, depth int) error {
 	s.list = true
-	for dec.More() {
-		item, err := read(dec, depth+1)
+	for r.dec.More() {
+		item, err := r.read(depth + 1)
 		if err != nil {
 			return err
 		}
 		s.items = join(s.items, item)
 	}
-	_, err := dec.Token()
+	_, err := r.dec.Token()
 	return err
 }
 
-func (s *shape) readObject(dec *json.Decoder, depth int) error {
+func (r *reader) object(s *shape, depth int) error {
 	s.object = true
 	seen := map[string]int{}
-	for dec.More() {
-		token, err := dec.Token()
+	for r.dec.More() {
+		token, err := r.dec.Token()
 		if err != nil {
 			return err
 		}
-		value, err := read(dec, depth+1)
+		value, err := r.read(depth + 1)
 		if err != nil {
 			return err
 		}
 		name, _ := token.(string)
+		s.asMap = s.asMap || r.isData != nil && r.isData(name)
 		if at, twice := seen[name]; twice {
 			s.properties[at].shape = join(s.properties[at].shape, value)
 			continue
@@ -160,7 +168,7 @@ func (s *shape) readObject(dec *json.Decoder, depth int) error {
 		s.properties = append(s.properties, property{name: name, required: true, shape: value})
 	}
 	s.settle()
-	_, err := dec.Token()
+	_, err := r.dec.Token()
 	return err
 }
 

@@ -27,11 +27,14 @@ func (s *scan) characters(place, text string) {
 			s.add(place, homoglyph, word)
 		}
 	}
-	if at := s.rules.longBlank.FindString(text); at != "" {
-		s.add(place, blank, strings.TrimSpace(at))
+	blanks, run := runs(text)
+	if blanks >= minBlanks || strings.Count(text, "\n") >= minLines {
+		if at := s.rules.longBlank.FindString(text); at != "" {
+			s.add(place, blank, strings.TrimSpace(at))
+		}
 	}
-	if strings.HasPrefix(text, "data:image/") {
-		return // an icon
+	if run < minRun || strings.HasPrefix(text, "data:image/") { // an icon
+		return
 	}
 	for _, m := range s.rules.longRun.FindAllStringIndex(text, 20) {
 		if run := text[m[0]:m[1]]; encoded(run) {
@@ -39,6 +42,27 @@ func (s *scan) characters(place, text string) {
 			break
 		}
 	}
+}
+
+// runs returns the lengths of the longest runs of bytes that may be blanks, and of those that words and encoded data are
+// made of. Most text has no long one of either, and looking for that first costs a fraction of matching.
+func runs(text string) (blanks, run int) {
+	b, w := 0, 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c|0x20 >= 'a' && c|0x20 <= 'z', c >= '0' && c <= '9', c == '+', c == '/', c == '_', c == '=', c == '-':
+			w++
+			b = 0
+			run = max(run, w)
+		case c == ' ', c == '\t', c >= utf8.RuneSelf:
+			b++
+			w = 0
+			blanks = max(blanks, b)
+		default:
+			b, w = 0, 0
+		}
+	}
+	return blanks, run
 }
 
 func isControl(r rune) bool {

@@ -1,6 +1,7 @@
 package poison
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 )
@@ -73,6 +74,13 @@ type matcher struct {
 	gates              map[string]gates
 }
 
+// What the matcher's longBlank and longRun need at least.
+const (
+	minBlanks = 60
+	minLines  = 15
+	minRun    = 100
+)
+
 // compile builds the matcher. A pattern over words is a sequence of
 //
 //	{name}   one of the alternatives of a set
@@ -83,8 +91,8 @@ type matcher struct {
 func compile(sets map[string]string, patterns []pattern) *matcher {
 	m := &matcher{
 		gates:     map[string]gates{},
-		longBlank: regexp.MustCompile(`(?:[ \t\x{00a0}\x{2000}-\x{200a}\x{2800}\x{3000}]{60}|(?:[ \t]*\r?\n){15})\s*[^\s|│+*/#-][^\n]{0,60}`),
-		longRun:   regexp.MustCompile(`[A-Za-z0-9+/_=-]{100,}`),
+		longBlank: regexp.MustCompile(fmt.Sprintf(`(?:[ \t\x{00a0}\x{2000}-\x{200a}\x{2800}\x{3000}]{%d}|(?:[ \t]*\r?\n){%d})\s*[^\s|│+*/#-][^\n]{0,60}`, minBlanks, minLines)),
+		longRun:   regexp.MustCompile(fmt.Sprintf(`[A-Za-z0-9+/_=-]{%d,}`, minRun)),
 	}
 	bits := map[string]gates{}
 	for _, p := range patterns {

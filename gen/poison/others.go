@@ -6,39 +6,74 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog"
 )
 
-// others are the names of other servers of a configuration and of their tools, lower case.
-type others struct {
-	tools   map[string]string // tool's name or id → server's key
-	servers map[string]string // server's key, folder → key
+// names are those of all servers of a configuration and of their tools, in lower case, with who has them.
+type names struct {
+	tools   map[string]owners // tools' names that are more than one word
+	ids     map[string]owners // tools' ids
+	servers map[string]owners // servers' keys and folders
 }
 
-// newOthers collects the names that s has no reason to know: those of servers beside it. A name that s has as well is
-// its own, and one that is a plain word could mean anything.
-func newOthers(s catalog.Server, all []catalog.Server) *others {
-	o := &others{tools: map[string]string{}, servers: map[string]string{}}
-	own := map[string]bool{}
-	for _, t := range s.Tools {
-		own[strings.ToLower(t.Name)] = true
+// owners are the servers that have a name.
+type owners struct {
+	first string // the key of one of them
+	more  bool   // there is another
+}
+
+func own(m map[string]owners, name, key string) {
+	o, ok := m[name]
+	if !ok {
+		o.first = key
 	}
-	for _, other := range all {
-		if other.Key == s.Key {
-			continue
-		}
-		for _, name := range []string{other.Key, other.Dir} {
+	o.more = o.more || o.first != key
+	m[name] = o
+}
+
+func collect(all []catalog.Server) *names {
+	n := &names{tools: map[string]owners{}, ids: map[string]owners{}, servers: map[string]owners{}}
+	for _, s := range all {
+		for _, name := range []string{s.Key, s.Dir} {
 			if name = strings.ToLower(name); len(name) >= 3 {
-				o.servers[name] = other.Key
+				own(n.servers, name, s.Key)
 			}
 		}
-		for _, t := range other.Tools {
-			if name := strings.ToLower(t.Name); !own[name] && distinct(t.Name) {
-				o.tools[name] = other.Key
+		for _, t := range s.Tools {
+			if distinct(t.Name) {
+				own(n.tools, strings.ToLower(t.Name), s.Key)
 			}
 			if t.ID != "" {
-				o.tools[strings.ToLower(t.ID)] = other.Key
+				own(n.ids, strings.ToLower(t.ID), s.Key)
 			}
 		}
 	}
+	return n
+}
+
+// others are the names that one server has no reason to know: those of servers beside it. A name that it has as well is
+// its own, and one that is a plain word could mean anything.
+type others struct {
+	all *names
+	key string
+	own map[string]bool // its tools' names, lower case
+}
+
+func (n *names) besides(s catalog.Server) *others {
+	o := &others{all: n, key: s.Key, own: make(map[string]bool, len(s.Tools))}
+	for _, t := range s.Tools {
+		o.own[strings.ToLower(t.Name)] = true
+	}
 	return o
+}
+
+// tool and server report whether another server has a tool of that name, or is called so.
+func (o *others) tool(name string) bool {
+	return o.has(o.all.ids, name) || o.has(o.all.tools, name) && !o.own[name]
+}
+
+func (o *others) server(name string) bool { return o.has(o.all.servers, name) }
+
+func (o *others) has(m map[string]owners, name string) bool {
+	found, ok := m[name]
+	return ok && (found.more || found.first != o.key)
 }
 
 // distinct reports whether a name is more than one word, so that nobody writes it by chance.
@@ -51,7 +86,7 @@ func distinct(name string) bool {
 
 // mention returns the part of a text, in lower case, that names another server's tool, or another server as one.
 func (o *others) mention(plain string) string {
-	if o == nil || len(o.tools)+len(o.servers) == 0 {
+	if o == nil {
 		return ""
 	}
 	for i := 0; i < len(plain); {
@@ -64,16 +99,16 @@ func (o *others) mention(plain string) string {
 			j++
 		}
 		word := strings.Trim(plain[i:j], "-._/")
-		if _, ok := o.tools[word]; ok && len(word) > 0 {
+		if word != "" && o.tool(word) {
 			return plain[i:j]
 		}
-		if key, ok := o.servers[word]; ok && asServer(plain[j:]) && key != "" {
+		if o.server(word) && asServer(plain[j:]) {
 			return plain[i:min(len(plain), j+20)]
 		}
 		// mcp__server__tool, as some hosts write it, and server.tool or server/tool.
 		if rest, ok := strings.CutPrefix(word, "mcp__"); ok {
 			server, _, _ := strings.Cut(rest, "__")
-			if _, ok := o.servers[server]; ok {
+			if o.server(server) {
 				return plain[i:j]
 			}
 		}

@@ -4,7 +4,7 @@
 // does. So it is reported, to be judged by a person, and never changed.
 //
 // It is a set of rules over words, and no more: text that says the same in a way nobody thought of passes. [Rules]
-// lists them. Start with [Server].
+// lists them. Start with [Servers].
 //
 // Matching is linear in the text, whatever it holds; what one server can make us read is bounded, and text beyond the
 // bound is itself a finding.
@@ -12,8 +12,11 @@ package poison
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 )
@@ -38,10 +41,29 @@ const (
 	maxServer = 32 << 20
 )
 
+// Servers reads everything that the servers of one configuration said. Findings come in the order of the servers, the
+// tools, and the text in each.
+func Servers(all []catalog.Server) []Finding {
+	names := collect(all)
+	found := make([][]Finding, len(all))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, s := range all {
+		group.Go(func() error {
+			found[i] = read(s, names)
+			return nil
+		})
+	}
+	_ = group.Wait() // none of them fails
+	return slices.Concat(found...)
+}
+
 // Server reads everything that a server said. all are the servers of the same configuration, s among them or not: it
 // should not speak of the tools of the others. Findings come in the order of the tools, and of the text in each.
-func Server(s catalog.Server, all []catalog.Server) []Finding {
-	others := newOthers(s, all)
+func Server(s catalog.Server, all []catalog.Server) []Finding { return read(s, collect(all)) }
+
+func read(s catalog.Server, names *names) []Finding {
+	others := names.besides(s)
 	server := &scan{others: others, rules: rules()}
 	server.text(s.Key+"#/title", s.Title, false)
 	server.text(s.Key+"#/instructions", s.Instructions, false)

@@ -19,7 +19,7 @@ func closed(t ir.Object) bool {
 
 // isClass reports whether an object is printed as a TypedDict: one that declares properties or forbids all.
 func (p *pyPrinter) isClass(t ir.Object) bool {
-	named := slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return f.Name != "" })
+	named := slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return pyKey(f.Name) })
 	return named || (p.input && len(t.Fields) == 0 && closed(t))
 }
 
@@ -63,13 +63,13 @@ func (p *pyPrinter) openness(t ir.Object) []string {
 
 // sealed reports whether a class says all there is of an object.
 func (p *pyPrinter) sealed(t ir.Object) bool {
-	return closed(t) && !slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return f.Name == "" })
+	return closed(t) && !slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return !pyKey(f.Name) })
 }
 
 // based reports whether a class for t has the base Open.
 func (p *pyPrinter) based(t ir.Object) bool {
 	_, any := t.Extra.(ir.Unknown)
-	if !p.input || (t.Extra != nil && !any) || slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return f.Name == "" }) {
+	if !p.input || (t.Extra != nil && !any) || slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return !pyKey(f.Name) }) {
 		return false
 	}
 	odd := func(f ir.Field) bool { // it may have to be made by a call; see classSyntax
@@ -167,7 +167,7 @@ func (p *pyPrinter) called(name string, t ir.Object, exprs []string, option stri
 	var b strings.Builder
 	b.WriteString(made + " = " + p.place(p.word("TypedDict")) + "(" + quote(python, made) + ", {\n")
 	for i, f := range t.Fields {
-		if f.Name == "" {
+		if !pyKey(f.Name) {
 			continue // a TypedDict cannot have it
 		}
 		expr := exprs[i]
@@ -211,6 +211,7 @@ func (p *pyPrinter) place(text string) string {
 	for _, word := range pyWords(text) {
 		p.used[word] = true
 	}
+	p.code = p.code || pyHoldsCode(text)
 	return text
 }
 

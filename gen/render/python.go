@@ -37,28 +37,23 @@ type pyTool struct {
 func (target pyTarget) server(t tree.Tree, s Server) (map[string]Names, error) {
 	functions := ident.Unique(toolNames(s), ident.Snake, pyReserved)
 	names := make(map[string]Names, len(s.Tools))
-	var index []pyTool
+	index, contents := make([]pyTool, len(s.Tools)), make([][]byte, len(s.Tools))
+	err := each(len(s.Tools), toolsInRow, func(i int) (err error) {
+		index[i], contents[i], err = target.wrapper(s.Tools[i], functions[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	for i, tool := range s.Tools {
 		if other, dup := names[tool.ID]; dup {
 			return nil, fmt.Errorf("the id %q stands for %s already", tool.ID, other.File)
 		}
-		made := target.tool(tool, functions[i])
-		content, err := layout("py/tool.py.tmpl", made)
-		if err != nil {
-			return nil, err
-		}
-		if len(tool.Description) > toolDoc {
-			made.Doc = target.doc(tool, functions[i], docRoom(tool.Definition, content))
-			if content, err = layout("py/tool.py.tmpl", made); err != nil {
-				return nil, err
-			}
-		}
 		file := s.Dir + "/" + functions[i] + ".py"
-		if err := put(t, file, content); err != nil {
+		if err := put(t, file, contents[i]); err != nil {
 			return nil, err
 		}
 		names[tool.ID] = Names{File: file, Function: functions[i]}
-		index = append(index, made)
 	}
 	content, err := layout("py/init.py.tmpl", struct {
 		Doc   string
@@ -68,6 +63,17 @@ func (target pyTarget) server(t tree.Tree, s Server) (map[string]Names, error) {
 		return nil, err
 	}
 	return names, put(t, s.Dir+"/__init__.py", content)
+}
+
+// wrapper makes one tool's file.
+func (target pyTarget) wrapper(tool Tool, function string) (pyTool, []byte, error) {
+	made := target.tool(tool, function)
+	content, err := layout("py/tool.py.tmpl", made)
+	if err == nil && len(tool.Description) > toolDoc {
+		made.Doc = target.doc(tool, function, docRoom(tool.Definition, content))
+		content, err = layout("py/tool.py.tmpl", made)
+	}
+	return made, content, err
 }
 
 // doc is the docstring of a wrapper, with up to limit characters of the tool's description.
@@ -116,6 +122,9 @@ func (target pyTarget) tool(tool Tool, function string) pyTool {
 		out.Imports = append(out.Imports, "from __future__ import annotations")
 	}
 	out.Imports = append(out.Imports, "from ..client import *")
+	if in.code || (result != nil && result.code) {
+		out.Imports = append(out.Imports, "from typing import Literal")
+	}
 	return out
 }
 

@@ -28,6 +28,7 @@ type pyPrinter struct {
 	state   map[string]defState
 	bare    map[string]bool // definitions that are being printed and that no list or object is around of
 	forward bool            // a type was used before its declaration
+	code    bool            // a literal was put into the module that looks like an expression
 	depth   int             // of intersections being printed
 	nesting int             // of brackets around what is being printed
 

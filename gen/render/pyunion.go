@@ -141,7 +141,7 @@ func within(keys, of map[string]bool) bool {
 func (p *pyPrinter) shape(t ir.Object) shape {
 	s := shape{class: p.isClass(t), items: map[string]bool{}, require: map[string]bool{}, open: !closed(t)}
 	for _, f := range t.Fields {
-		if f.Name == "" {
+		if !pyKey(f.Name) {
 			s.open = true
 			continue
 		}
@@ -211,21 +211,4 @@ func (p *pyPrinter) isContainer(t ir.Type) bool {
 		}
 	})
 	return found
-}
-
-// pyLiteral prints a literal's value; exact is false where Python has no such literal and text is a type.
-func pyLiteral(l ir.Literal) (text string, exact bool) {
-	switch {
-	case l.Kind == ir.LiteralString:
-		return quote(python, l.Text), true
-	case l.Kind == ir.LiteralBool && l.Bool:
-		return "True", true
-	case l.Kind == ir.LiteralBool:
-		return "False", true
-	case strings.Trim(l.Text, "0123456789-") != "" || l.Text == "-0":
-		return "float", false
-	case len(l.Text) > maxDigits:
-		return "int", false
-	}
-	return l.Text, true
 }

@@ -6,11 +6,15 @@
 package render
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"runtime"
 	"sync"
 	"text/template"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/tree"
@@ -112,21 +116,58 @@ type part struct {
 func renderPart(servers []Server, target Target) part {
 	out := part{tree: tree.Tree{}, names: map[string]Names{}}
 	target.root(out.tree)
-	for _, s := range servers {
-		made, err := target.server(out.tree, s)
-		if err != nil {
-			out.err = fmt.Errorf("render %q as %s: %w", s.Key, target.Name(), err)
-			return out
+	trees, names := make([]tree.Tree, len(servers)), make([]map[string]Names, len(servers))
+	out.err = each(len(servers), 1, func(i int) (err error) {
+		trees[i] = tree.Tree{}
+		if names[i], err = target.server(trees[i], servers[i]); err != nil {
+			return fmt.Errorf("render %q as %s: %w", servers[i].Key, target.Name(), err)
 		}
-		for id, n := range made {
-			if other, dup := out.names[id]; dup {
-				out.err = fmt.Errorf("render %q as %s: the id %q stands for %s already", s.Key, target.Name(), id, other.File)
-				return out
-			}
-			out.names[id] = n
+		return nil
+	})
+	for i := 0; i < len(servers) && out.err == nil; i++ {
+		out.err = out.add(trees[i], names[i])
+		if out.err != nil {
+			out.err = fmt.Errorf("render %q as %s: %w", servers[i].Key, target.Name(), out.err)
 		}
 	}
 	return out
+}
+
+// add takes what one server became.
+func (p *part) add(t tree.Tree, names map[string]Names) error {
+	for path, content := range t {
+		if err := put(p.tree, path, content); err != nil {
+			return err
+		}
+	}
+	for id, n := range names {
+		if other, dup := p.names[id]; dup {
+			return fmt.Errorf("the id %q stands for %s already", id, other.File)
+		}
+		p.names[id] = n
+	}
+	return nil
+}
+
+// toolsInRow is how many tools of a server are rendered one after the other.
+const toolsInRow = 32
+
+// each calls do for every index below n, so many of them in a row and several rows at once. The error is that of the
+// lowest index.
+func each(n, row int, do func(i int) error) error {
+	errs := make([]error, n)
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for from := 0; from < n; from += row {
+		group.Go(func() error {
+			for i := from; i < min(from+row, n); i++ {
+				errs[i] = do(i)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // the errors are in errs
+	return cmp.Or(errs...)
 }
 
 // put adds a file; a path that is taken is an error.
@@ -138,17 +179,22 @@ func put(t tree.Tree, path string, content []byte) error {
 	return nil
 }
 
+// layouts are the parsed templates.
+var layouts = sync.OnceValue(func() *template.Template {
+	all := template.New("").Option("missingkey=error")
+	for _, name := range []string{"ts/tool.ts.tmpl", "ts/index.ts.tmpl", "py/tool.py.tmpl", "py/init.py.tmpl", "tree/README.md.tmpl"} {
+		template.Must(all.New(name).Parse(templates.Text(name))) // embedded, so that any test would find it broken
+	}
+	return all
+})
+
 // layout fills the template of that name.
 func layout(name string, data any) ([]byte, error) {
-	tmpl, err := template.New(name).Option("missingkey=error").Parse(templates.Text(name))
-	if err != nil {
-		return nil, fmt.Errorf("parse template %s: %w", name, err)
-	}
-	var b strings.Builder
-	if err := tmpl.Execute(&b, data); err != nil {
+	var b bytes.Buffer
+	if err := layouts().ExecuteTemplate(&b, name, data); err != nil {
 		return nil, fmt.Errorf("fill template %s: %w", name, err)
 	}
-	return []byte(b.String()), nil
+	return b.Bytes(), nil
 }
 
 // allocator gives out names that differ, in the order they are asked for.

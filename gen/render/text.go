@@ -41,6 +41,9 @@ func comment(lang language, text string) []string {
 // defuseTS breaks what tools read inside comments: @ts-ignore and its kin, and the marks by which a bundler may drop
 // calls.
 func defuseTS(line string) string {
+	if !strings.ContainsAny(line, "@#") {
+		return line
+	}
 	var b strings.Builder
 	for i := 0; i < len(line); i++ {
 		b.WriteByte(line[i])
@@ -78,6 +81,10 @@ func defusePython(line string) string {
 func docstring(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
+		if !strings.ContainsAny(line, `\"`) {
+			out[i] = line
+			continue
+		}
 		var b strings.Builder
 		for j := 0; j < len(line); j++ {
 			if line[j] == '\\' || (line[j] == '"' && (j+1 == len(line) || line[j+1] == '"')) {
@@ -119,8 +126,11 @@ func quote(lang language, s string) string {
 
 // printable reports whether r can be seen and does nothing to what stands around it.
 func printable(r rune) bool {
-	return r == ' ' || (unicode.IsPrint(r) && r != utf8.RuneError && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) &&
-		!unicode.Is(unicode.Variation_Selector, r))
+	if r < utf8.RuneSelf {
+		return r >= ' ' && r <= '~'
+	}
+	return unicode.IsPrint(r) && r != utf8.RuneError && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) &&
+		!unicode.Is(unicode.Variation_Selector, r)
 }
 
 // lineEnds makes line feeds of all that ends a line, and blanks of tabs. Building it costs more than using it.
@@ -128,21 +138,32 @@ var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u
 
 // tidy drops what does not print, common indentation, and blank lines at the ends and in a row.
 func tidy(text string) []string {
-	text = lineEnds.Replace(text)
-	var lines []string
-	for _, line := range strings.Split(text, "\n") {
-		line = strings.Map(func(r rune) rune {
+	if !printableASCII(text) {
+		text = strings.Map(func(r rune) rune {
 			switch {
-			case printable(r):
+			case r == '\n' || printable(r):
 				return r
 			case unicode.Is(unicode.Zs, r):
 				return ' '
 			}
 			return -1
-		}, line)
-		lines = append(lines, strings.TrimRight(line, " "))
+		}, lineEnds.Replace(text))
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
 	}
 	return squeeze(dedent(lines))
+}
+
+// printableASCII reports whether text is printable ASCII and line feeds only, as most is: then there is nothing to drop.
+func printableASCII(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; (c < ' ' || c > '~') && c != '\n' {
+			return false
+		}
+	}
+	return true
 }
 
 // dedent removes the indentation that all lines after the first have in common.

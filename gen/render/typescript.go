@@ -35,28 +35,23 @@ type tsTool struct {
 func (target tsTarget) server(t tree.Tree, s Server) (map[string]Names, error) {
 	functions := ident.Unique(toolNames(s), ident.Camel, tsReserved)
 	names := make(map[string]Names, len(s.Tools))
-	var index []tsTool
+	index, contents := make([]tsTool, len(s.Tools)), make([][]byte, len(s.Tools))
+	err := each(len(s.Tools), toolsInRow, func(i int) (err error) {
+		index[i], contents[i], err = target.wrapper(s.Tools[i], functions[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	for i, tool := range s.Tools {
 		if other, dup := names[tool.ID]; dup {
 			return nil, fmt.Errorf("the id %q stands for %s already", tool.ID, other.File)
 		}
-		made := target.tool(tool, functions[i])
-		content, err := layout("ts/tool.ts.tmpl", made)
-		if err != nil {
-			return nil, err
-		}
-		if len(tool.Description) > toolDoc {
-			made.Doc = target.doc(tool, functions[i], docRoom(tool.Definition, content))
-			if content, err = layout("ts/tool.ts.tmpl", made); err != nil {
-				return nil, err
-			}
-		}
 		file := s.Dir + "/" + functions[i] + ".ts"
-		if err := put(t, file, content); err != nil {
+		if err := put(t, file, contents[i]); err != nil {
 			return nil, err
 		}
 		names[tool.ID] = Names{File: file, Function: functions[i]}
-		index = append(index, made)
 	}
 	content, err := layout("ts/index.ts.tmpl", struct {
 		Doc   string
@@ -66,6 +61,17 @@ func (target tsTarget) server(t tree.Tree, s Server) (map[string]Names, error) {
 		return nil, err
 	}
 	return names, put(t, s.Dir+"/index.ts", content)
+}
+
+// wrapper makes one tool's file.
+func (target tsTarget) wrapper(tool Tool, function string) (tsTool, []byte, error) {
+	made := target.tool(tool, function)
+	content, err := layout("ts/tool.ts.tmpl", made)
+	if err == nil && len(tool.Description) > toolDoc {
+		made.Doc = target.doc(tool, function, docRoom(tool.Definition, content))
+		content, err = layout("ts/tool.ts.tmpl", made)
+	}
+	return made, content, err
 }
 
 // maxSummary bounds a tool's line in an index, in characters.

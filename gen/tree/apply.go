@@ -15,12 +15,15 @@ import (
 // tempPrefix begins the names of files that are being written. They lie beside the commit file.
 const tempPrefix = "tmp-"
 
-// syncWriters is how many files are flushed to the disk at once; flushes of several files cost little more than one.
-const syncWriters = 16
-
-// manyFiles is from how many files on all of them are flushed with one call, where there is one: that costs as much as
-// some dozens of flushes, and waits for what other programs have written.
-const manyFiles = 200
+const (
+	// creators is how many files are made at once. The system makes the names in one folder one after the other anyway,
+	// and whoever waits for that keeps a processor busy.
+	creators = 4
+	// flushers is how many files are flushed to the disk at once; flushes of several files cost little more than one.
+	flushers = 16
+	// maxOpen is how many files are open at once.
+	maxOpen = 192
+)
 
 func (o Options) temporary(p string) bool {
 	return path.Dir(p) == path.Dir(o.Commit) && strings.HasPrefix(path.Base(p), tempPrefix)
@@ -121,9 +124,7 @@ func (w *writer) writeAll(steps []Step) error {
 	temps, err := w.stageAll(steps)
 	if err != nil {
 		for _, temp := range temps {
-			if temp != "" {
-				_ = w.root.Remove(temp) // the first error is the one to report
-			}
+			_ = w.root.Remove(temp) // the first error is the one to report
 		}
 		return err
 	}
@@ -146,62 +147,63 @@ func (w *writer) writeAll(steps []Step) error {
 // stageAll stages every file, and returns the names also of those that it had staged when it failed.
 func (w *writer) stageAll(steps []Step) ([]string, error) {
 	temps := make([]string, len(steps))
-	inParallel := func(do func(i int) error) error {
-		var group errgroup.Group
-		group.SetLimit(syncWriters)
-		for i := range steps {
-			group.Go(func() error { return do(i) })
+	for i := range temps {
+		temps[i] = w.temporary()
+	}
+	for from := 0; from < len(steps); from += maxOpen {
+		to := min(from+maxOpen, len(steps))
+		if err := w.stage(temps[from:to], steps[from:to]); err != nil {
+			return temps[:to], err
 		}
-		return group.Wait()
 	}
-	together := len(steps) >= manyFiles
-	err := inParallel(func(i int) (err error) {
-		temps[i], err = w.stage(steps[i].New, !together)
-		return err
-	})
-	if err != nil || !together {
-		return temps, err
-	}
-	if done, err := flushAll(w.root); done || err != nil {
-		return temps, err
-	}
-	return temps, inParallel(func(i int) error { return w.flush(temps[i]) })
+	return temps, nil
 }
 
-func (w *writer) flush(name string) error {
-	f, err := w.root.OpenFile(name, os.O_WRONLY, 0)
-	if err != nil {
+func (w *writer) temporary() string { return path.Join(w.meta, tempPrefix+rand.Text()) }
+
+// stage writes temporary files. All of them are written before the first is flushed: a flush makes the file system
+// record whatever has been done to it, and so the first one does much of the others' work. On an error some may be
+// there.
+func (w *writer) stage(temps []string, steps []Step) (err error) {
+	files := make([]*os.File, len(steps))
+	defer func() {
+		for _, f := range files {
+			if f != nil {
+				err = errors.Join(err, f.Close())
+			}
+		}
+	}()
+	var writing, flushing errgroup.Group
+	writing.SetLimit(creators)
+	for i := range steps {
+		writing.Go(func() (err error) {
+			if files[i], err = w.root.OpenFile(temps[i], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
+				return err
+			}
+			if _, err = files[i].Write(steps[i].New); err == nil {
+				beginFlush(files[i])
+			}
+			return err
+		})
+	}
+	if err := writing.Wait(); err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-// stage writes a temporary file and returns its name. Unless it is to be flushed, that is the caller's work. On an
-// error there is no file.
-func (w *writer) stage(content []byte, flush bool) (name string, err error) {
-	name = path.Join(w.meta, tempPrefix+rand.Text())
-	f, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return "", err
+	flushing.SetLimit(flushers)
+	for _, f := range files {
+		flushing.Go(f.Sync)
 	}
-	_, err = f.Write(content)
-	if err == nil && flush {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = w.root.Remove(name)
-		return "", err
-	}
-	return name, nil
+	return flushing.Wait()
 }
 
 // replace writes one file in one step.
 func (w *writer) replace(s Step) error {
-	temp, err := w.stage(s.New, true)
-	if err != nil {
-		return err
+	temp := w.temporary()
+	err := w.stage([]string{temp}, []Step{s})
+	if err == nil {
+		err = w.root.Rename(temp, s.Path)
 	}
-	if err := w.root.Rename(temp, s.Path); err != nil {
+	if err != nil {
 		_ = w.root.Remove(temp)
 		return err
 	}
@@ -226,10 +228,10 @@ func (w *writer) prune(dir string) {
 }
 
 func (w *writer) syncDirs() error {
+	var group errgroup.Group
+	group.SetLimit(flushers)
 	for dir := range w.dirs {
-		if err := syncDir(w.root, dir); err != nil {
-			return err
-		}
+		group.Go(func() error { return syncDir(w.root, dir) })
 	}
-	return nil
+	return group.Wait()
 }

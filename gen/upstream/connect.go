@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -257,7 +258,14 @@ func (d *dialer) failure(ctx context.Context, s *Session, err error) error {
 		return d.why.protocol(refused.Code, refused.Message, refused.Data)
 	}
 	if status != 0 {
-		return d.why.connection(fmt.Errorf("the server answered %d %s; check its url", status, http.StatusText(status)))
+		remedy := "check its url"
+		if d.srv.Transport == config.TransportHTTP && !d.srv.Inferred && fallsBack(status) {
+			remedy += `; an older server may need "type": "sse"`
+		}
+		return d.why.connection(fmt.Errorf("the server answered %d %s; %s", status, http.StatusText(status), remedy))
+	}
+	if d.srv.Transport == config.TransportSSE && strings.HasPrefix(err.Error(), "failed to connect: ") { // the SDK's, with the status
+		err = fmt.Errorf(`%w; check its url, and whether it is a server of the older SSE transport: others have "type": "http"`, err)
 	}
 	if lost := s.lossReason(); lost != nil {
 		err = lost

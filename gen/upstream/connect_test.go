@@ -123,7 +123,12 @@ func TestConnectFailures(t *testing.T) {
 			srv := upstreamtest.SSEServer(t)
 			srv.Transport = config.TransportHTTP
 			return srv
-		}, 0, "404 Not Found; check its url"},
+		}, 0, `404 Not Found; check its url; an older server may need "type": "sse"`},
+		"newer than said": {func(t *testing.T) config.Server {
+			srv := upstreamtest.HTTPServer(t, upstreamtest.Normal, nil)
+			srv.Transport = config.TransportSSE
+			return srv
+		}, 0, `others have "type": "http"`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -195,6 +195,10 @@ func isDerived(form string, derived map[string]bool) bool {
 			if f != "" && strings.HasPrefix(rest, f) {
 				reached[i+len(f)] = true
 			}
+			// Long names are cut, and a hash of the whole put in the place of the rest.
+			if cut := max(len(rest)-6, 0); len(form) > 70 && hash.MatchString(rest[cut:]) && strings.HasPrefix(f, rest[:cut]) {
+				return true
+			}
 		}
 	}
 	return reached[len(form)]

@@ -12,9 +12,9 @@ import (
 const (
 	// maxAccepted and maxRefused bound the values of one case.
 	maxAccepted = 40
-	maxRefused  = 80
+	maxRefused  = 100
 	// maxSpoiled is how many accepted values are spoiled.
-	maxSpoiled = 12
+	maxSpoiled = 16
 )
 
 // Fill gives a case values: such that its schema accepts, so that each property, literal, alternative and length is
@@ -40,7 +40,8 @@ func Fill(c *Case) error {
 			accepted = append(accepted, v)
 		}
 	}
-	c.Accept = encodeAll(accepted[:min(len(accepted), maxAccepted)])
+	accepted = covering(accepted, maxAccepted)
+	c.Accept = encodeAll(accepted)
 
 	m := &mutator{flattener: g.flattener, seen: map[string]bool{}, ways: map[string]string{}, onlyTS: map[string]bool{}}
 	alternatives := g.flat(root)
@@ -57,7 +58,7 @@ func Fill(c *Case) error {
 		}
 	}
 	c.Ways = m.ways
-	for _, value := range encodeAll(refused[:min(len(refused), maxRefused)]) {
+	for _, value := range encodeAll(spread(refused, maxRefused)) {
 		if m.onlyTS[string(value)] {
 			c.RefuseTS = append(c.RefuseTS, value)
 		} else {
@@ -65,6 +66,49 @@ func Fill(c *Case) error {
 		}
 	}
 	return nil
+}
+
+// covering picks values until there is nothing in the others that has not been there: no kind in a place, no scalar.
+func covering(values []any, most int) []any {
+	var out []any
+	seen := map[string]bool{}
+	for _, v := range values {
+		before := len(seen)
+		features(v, "", seen)
+		if len(seen) > before && len(out) < most {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func features(v any, at string, seen map[string]bool) {
+	switch v := v.(type) {
+	case object:
+		seen[fmt.Sprintf("%s{%t", at, len(v) == 0)] = true
+		for name, sub := range v {
+			features(sub, at+"/"+name, seen)
+		}
+	case []any:
+		seen[fmt.Sprintf("%s[%d", at, min(len(v), 3))] = true
+		for _, sub := range v {
+			features(sub, at+"/*", seen)
+		}
+	default:
+		seen[at+" "+string(encode(v))] = true
+	}
+}
+
+// spread picks so many values, from the beginning to the end.
+func spread(values []any, most int) []any {
+	if len(values) <= most {
+		return values
+	}
+	out := make([]any, most)
+	for i := range out {
+		out[i] = values[i*len(values)/most]
+	}
+	return out
 }
 
 func encodeAll(values []any) []json.RawMessage {

@@ -12,9 +12,8 @@ import (
 const (
 	// maxDepth is how deep values go where a schema goes on for ever.
 	maxDepth = 7
-	// maxVariants is how many values of one property are tried, and maxWide of one at the top.
-	maxVariants = 6
-	maxWide     = 16
+	// How many values are tried for the root, for its properties, and for what is further down.
+	maxRoot, maxWide, maxVariants = 300, 16, 6
 )
 
 // generator makes values for the schemas of one document.
@@ -29,7 +28,10 @@ func (g *generator) values(schema any, depth int) []any {
 	var out []any
 	alternatives := g.flat(schema)
 	most := maxVariants
-	if depth <= 1 {
+	switch depth {
+	case 0:
+		most = maxRoot
+	case 1:
 		most = maxWide
 	}
 	perAlternative := make([][]any, len(alternatives))
@@ -172,7 +174,7 @@ func (g *generator) objects(s object, depth int) []any {
 			full[name] = values[min(1, len(values)-1)]
 		}
 	}
-	out := []any{plain, full}
+	out := append([]any{plain, full}, rows(plain, variants)...)
 	for _, name := range slices.Sorted(maps.Keys(variants)) {
 		for i, value := range variants[name] {
 			out = append(out, with(full, name, value))
@@ -182,6 +184,25 @@ func (g *generator) objects(s object, depth int) []any {
 		}
 	}
 	return append(out, g.extended(s, plain, full, depth)...)
+}
+
+// rows are objects that, together, have every variant of every property.
+func rows(plain object, variants map[string][]any) []any {
+	var out []any
+	for n := 0; n < maxWide*2; n++ {
+		row, fresh := maps.Clone(plain), false
+		for name, values := range variants {
+			if len(values) > 0 {
+				row[name] = values[n%len(values)]
+				fresh = fresh || n < len(values)
+			}
+		}
+		if !fresh {
+			break
+		}
+		out = append(out, row)
+	}
+	return out
 }
 
 func with(o object, name string, value any) object {

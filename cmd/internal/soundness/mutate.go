@@ -37,8 +37,8 @@ func (m *mutator) spoil(v any, alternatives []object, at string, put func(any) a
 		}
 	}
 	own := kindOf(v)
-	for _, kind := range kinds() {
-		if kind != own && !permits(alternatives, kind) {
+	for _, kind := range mistakes(own) {
+		if !permits(alternatives, kind) {
 			add(kind, sampleOf(kind))
 		}
 	}
@@ -58,6 +58,21 @@ func (m *mutator) spoil(v any, alternatives []object, at string, put func(any) a
 	case []any:
 		m.spoilArray(v, alternatives, at, add, put, depth)
 	}
+}
+
+// mistakes are the kinds that stand for all wrong kinds where a value of one kind is.
+func mistakes(own string) []string {
+	switch own {
+	case "number":
+		return []string{"null", "string", "array", "boolean"}
+	case "string":
+		return []string{"null", "number", "object"}
+	case "array":
+		return []string{"null", "string", "object"}
+	case "object", "boolean":
+		return []string{"null", "string", "array"}
+	}
+	return []string{"string", "number", "object"}
 }
 
 func (m *mutator) spoilObject(v object, alternatives []object, at string, add func(string, any), put func(any) any, depth int) {

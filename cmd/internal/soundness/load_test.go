@@ -1,0 +1,152 @@
+package soundness
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	// The official test suite is not released for Go; these carry it as their test data, one pinned copy a draft.
+	_ "github.com/google/jsonschema-go/jsonschema"
+	_ "github.com/qri-io/jsonschema"
+	_ "github.com/xeipuuv/gojsonschema"
+)
+
+// loaded is the cases with their values: several tests use them.
+var loaded = sync.OnceValues(loadAll)
+
+// allCases returns the cases that the flag asks for.
+func allCases(t *testing.T) []*Case {
+	t.Helper()
+	start := time.Now()
+	cases, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Logf("load and fill %d cases: %s", len(cases), took.Round(10*time.Millisecond))
+	}
+	wanted := regexp.MustCompile(*onlyCase)
+	cases = slices.DeleteFunc(slices.Clone(cases), func(c *Case) bool { return !wanted.MatchString(c.ID()) })
+	if len(cases) == 0 {
+		t.Fatalf("no case matches %q", *onlyCase)
+	}
+	return cases
+}
+
+func loadAll() ([]*Case, error) {
+	cases, err := LoadCases(filepath.Join(root, "testdata", "schemas"))
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range suites() {
+		dir, err := moduleDir(s.module)
+		if err != nil {
+			return nil, err
+		}
+		suite, err := LoadSuite(filepath.Join(dir, filepath.FromSlash(s.path)), s.draft, s.dialect)
+		if err != nil {
+			return nil, err
+		}
+		cases = append(cases, suite...)
+	}
+	tools, err := LoadTools(filepath.Join(root, "testdata", "golden"), "golden")
+	if err != nil {
+		return nil, err
+	}
+	if dir := corpusDir(); dir != "" {
+		recorded, err := LoadTools(dir, "corpus")
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, recorded...)
+	}
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, 4)
+	errs := make([]error, len(tools))
+	for i, c := range tools {
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			errs[i] = Fill(c)
+		})
+	}
+	wait.Wait()
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return nil, errs[i]
+	}
+	return slices.Concat(cases, tools, Random(int(*chances), *seed)), nil
+}
+
+// corpusDir is where recorded tool lists of real servers are: MCPGEN_TEST_CORPUS, or beside the repository. Empty:
+// there are none.
+func corpusDir() string {
+	dir := os.Getenv("MCPGEN_TEST_CORPUS")
+	if dir == "" {
+		dir = filepath.Join(root, "..", "shared", "corpus")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// suite is one draft of the official test suite, as a Go module carries it.
+type suite struct{ draft, dialect, module, path string }
+
+func suites() []suite {
+	return []suite{
+		{"draft2020-12", "https://json-schema.org/draft/2020-12/schema", "github.com/google/jsonschema-go", "jsonschema/testdata/draft2020-12"},
+		{"draft2019-09", "https://json-schema.org/draft/2019-09/schema", "github.com/qri-io/jsonschema", "testdata/draft2019-09"},
+		{"draft7", "http://json-schema.org/draft-07/schema#", "github.com/google/jsonschema-go", "jsonschema/testdata/draft7"},
+		{"draft6", "http://json-schema.org/draft-06/schema#", "github.com/xeipuuv/gojsonschema", "testdata/draft6"},
+		{"draft4", "http://json-schema.org/draft-04/schema#", "github.com/xeipuuv/gojsonschema", "testdata/draft4"},
+	}
+}
+
+// moduleDir is where the go command keeps a module of go.mod.
+func moduleDir(module string) (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	dir := strings.TrimSpace(string(out))
+	if err != nil || dir == "" {
+		return "", fmt.Errorf("find the module %s: %w (run go mod download)", module, err)
+	}
+	return dir, nil
+}
+
+// npmTool returns a checker of testdata/npm. Without it the test fails in CI and is skipped elsewhere.
+func npmTool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(root, "testdata", "npm", "node_modules", ".bin", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		missing(t, name, "npm ci --prefix testdata/npm --ignore-scripts")
+	}
+	return path
+}
+
+// mypy is Debian's, or whichever is on PATH.
+func mypy(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("mypy")
+	if err != nil {
+		missing(t, "mypy", "apt-get install mypy")
+	}
+	return path
+}
+
+func missing(t *testing.T, name, remedy string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf("the test needs %s: run %q", name, remedy)
+	}
+	t.Skipf("skipped because %s is not installed; run %q", name, remedy)
+}

@@ -1,0 +1,35 @@
+package config
+
+import "testing"
+
+// A comment that follows a server on its line stays with that server.
+func TestSetServersKeepsComments(t *testing.T) {
+	const added = `"b": {
+      "command": "y"
+    }`
+	tests := []struct{ name, text, want string }{
+		{"comma, comment", "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }, // keep\n    /* tail */\n  },\n}",
+			"{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }, // keep\n    " + added + ",\n    /* tail */\n  },\n}"},
+		{"comment", "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" } /* one */ // two\n  }\n}",
+			"{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }, /* one */ // two\n    " + added + "\n  }\n}"},
+		{"comma on the next line", "{\n  \"mcpServers\": {\n    \"a\": {} // one\n    ,\n  }\n}",
+			"{\n  \"mcpServers\": {\n    \"a\": {}, // one\n    " + added + "\n    ,\n  }\n}"},
+		{"comment over two lines", "{\n  \"mcpServers\": {\n    \"a\": {} /* one\n two */\n  }\n}",
+			"{\n  \"mcpServers\": {\n    \"a\": {},\n    " + added + " /* one\n two */\n  }\n}"},
+		{"brace on the line", "{\n  \"mcpServers\": {\n    \"a\": {} }}",
+			"{\n  \"mcpServers\": {\n    \"a\": {},\n    " + added + " }}"},
+		{"carriage returns", "{\r\n  \"mcpServers\": {\r\n    \"a\": {} // one\r\n  }\r\n}",
+			"{\r\n  \"mcpServers\": {\r\n    \"a\": {}, // one\n    " + added + "\r\n  }\r\n}"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := SetServers("f", []byte(tt.text), []Entry{{Key: "b", Value: map[string]string{"command": "y"}}})
+			if err != nil || string(got) != tt.want {
+				t.Fatalf("%v\ngot  %s\nwant %s", err, got, tt.want)
+			}
+			if names, err := ServerNames("f", got); err != nil || len(names) != 2 {
+				t.Errorf("it is no longer what it was: %v %v", names, err)
+			}
+		})
+	}
+}

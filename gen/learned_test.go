@@ -1,0 +1,154 @@
+package gen
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/upstream/upstreamtest"
+)
+
+// learned calls Learn on the project's tree.
+func (p *project) learn(how LearnOptions) (*LearnReport, error) {
+	return Learn(p.t.Context(), Options{Dir: p.dir}, UpstreamOptions{}, how)
+}
+
+func replies(texts ...string) []json.RawMessage {
+	var out []json.RawMessage
+	for _, text := range texts {
+		out = append(out, json.RawMessage(text))
+	}
+	return out
+}
+
+func TestLearnJoinsWhatItKnows(t *testing.T) {
+	p := newProject(t, map[string][]string{"s": {tool("get", "Gets.")}})
+	p.mustSync(nil)
+	before := p.files()
+	if r, err := p.learn(LearnOptions{Tool: "get", Replies: replies(`{"a":1}`), Check: true}); err != nil || r.Sync.Written || r.Before != nil || r.After.Replies != 1 {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if after := p.files(); !equalFiles(before, after) {
+		t.Fatal("a check wrote something")
+	}
+	if _, err := p.learn(LearnOptions{Tool: "s__get", Replies: replies(`{"a":1,"b":"x"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.learn(LearnOptions{Tool: "s/get", Replies: replies(`{"a":1.5}`, `{"content":[],"isError":true}`)})
+	if err != nil || r.Failed != 1 || r.Before.Replies != 1 || r.After.Replies != 2 || r.After.JSON {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if want := `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"string"}},"required":["a"]}`; string(r.After.Schema) != want {
+		t.Errorf("got  %s\nwant %s", r.After.Schema, want)
+	}
+	for _, offline := range []bool{false, true} {
+		if r := p.mustSync(func(o *Options) { o.Check, o.Offline = true, offline }); len(r.Files) > 0 || len(r.Warnings) > 0 {
+			t.Errorf("offline %v: %v %v", offline, r.Files, r.Warnings)
+		}
+	}
+	if r, err = p.learn(LearnOptions{Tool: "get", Forget: true}); err != nil || r.Before == nil || r.After != nil {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if after := p.files(); !equalFiles(before, after) {
+		t.Error("forgetting does not bring back what was")
+	}
+}
+
+// equalFiles compares contents; p.files has times too.
+func equalFiles(a, b map[string]string) bool {
+	x, y := contents(a), contents(b)
+	if len(x) != len(y) {
+		return false
+	}
+	for name, text := range x {
+		if y[name] != text {
+			return false
+		}
+	}
+	return true
+}
+
+func TestLearnOfADeclaredOutput(t *testing.T) {
+	p := newProject(t, map[string][]string{"s": {tool("get", "Gets.")}})
+	p.mustSync(nil)
+	if _, err := p.learn(LearnOptions{Tool: "get", Replies: replies(`{"a":1}`)}); err != nil {
+		t.Fatal(err)
+	}
+	p.tools["s"] = []string{strings.TrimSuffix(tool("get", "Gets."), "}") + `,"outputSchema":{"type":"object"}}`}
+	p.mustSync(nil)
+	for name := range p.files() {
+		if strings.Contains(name, "learned") {
+			t.Errorf("%s is kept", name)
+		}
+	}
+	_, err := p.learn(LearnOptions{Tool: "get", Replies: replies(`{"a":1}`)})
+	if bad, ok := errors.AsType[*LearnError](err); !ok || !strings.Contains(bad.Error(), "declares") {
+		t.Errorf("%v", err)
+	}
+	tree, err := Open(Options{Dir: p.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := tree.Learnable(); err != nil || len(list) != 0 {
+		t.Errorf("%v %v", list, err)
+	}
+}
+
+// A call has a time-out, and a server that does not answer is one that could not be asked.
+func TestLearnOfAServerThatDoesNotAnswer(t *testing.T) {
+	p := newProject(t, map[string][]string{"s": {`{"name":"slow","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`}})
+	p.mustSync(nil)
+	srv := upstreamtest.Server(t, upstreamtest.Normal)
+	entry, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"s": map[string]any{"command": srv.Command, "args": srv.Args, "env": srv.Env}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write(".mcp.json", string(entry))
+	p.write("mcpgen.yaml", "version: 1\nservers:\n  s:\n    timeout: 200ms\n")
+	start := time.Now()
+	_, err = p.learn(LearnOptions{Tool: "slow", Calls: replies(`{"seconds":600}`)})
+	if asked, ok := errors.AsType[*AskError](err); !ok || asked.ExitCode() != 3 {
+		t.Fatalf("%v", err)
+	}
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestCostInTheLanguagesOfTheTree(t *testing.T) {
+	p := newProject(t, map[string][]string{"a": {tool("one", "One."), tool("two", "Two.")}, "b": {tool("one", "One.")}})
+	p.mustSync(nil)
+	cost := func(language string) (*Cost, error) {
+		tree, err := Open(Options{Dir: p.dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tree.Cost(language)
+	}
+	c, err := cost("")
+	if err != nil || c.Language != "typescript" || len(c.Servers) != 2 || len(c.Servers[0].Tools) != 2 {
+		t.Fatalf("%+v %v", c, err)
+	}
+	sum := c.List + c.Wrapper
+	for _, s := range c.Servers {
+		if s.List == 0 || s.Index == 0 || s.Wrapper == 0 || s.Definitions == 0 || s.Read() != s.List+s.Index+s.Wrapper {
+			t.Errorf("%+v", s)
+		}
+		sum += s.List + s.Index
+	}
+	if c.Read() != sum || c.Definitions() != c.Servers[0].Definitions+c.Servers[1].Definitions {
+		t.Errorf("%d of %d", c.Read(), c.Definitions())
+	}
+	p.write("mcpgen.yaml", "version: 1\nlanguages: [python]\n")
+	p.mustSync(nil)
+	if c, err = cost(""); err != nil || c.Language != "python" {
+		t.Errorf("%+v %v", c, err)
+	}
+	_, err = cost("typescript")
+	if bad, ok := errors.AsType[*LanguageError](err); !ok || !slices.Equal(bad.Has, []string{"python"}) {
+		t.Errorf("%v", err)
+	}
+}
