@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"maps"
 	"path"
+	"runtime"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -20,12 +23,12 @@ func (s *job) render(servers []catalog.Server) (tree.Tree, *catalog.Catalog, err
 		return nil, nil, err
 	}
 	files := maps.Clone(rendered.Tree)
+	lists, err := marshalServers(c)
+	if err != nil {
+		return nil, nil, err
+	}
 	for i := range c.Servers {
-		b, err := catalog.MarshalServer(&c.Servers[i])
-		if err != nil {
-			return nil, nil, err
-		}
-		files[catalog.StoredPath(c.Servers[i].Dir)] = b
+		files[catalog.StoredPath(c.Servers[i].Dir)] = lists[i]
 		learned := s.learnedOf(&c.Servers[i])
 		for j, t := range c.Servers[i].Tools {
 			c.Servers[i].Tools[j].JSONText = learned[t.Name].JSON
@@ -44,6 +47,20 @@ func (s *job) render(servers []catalog.Server) (tree.Tree, *catalog.Catalog, err
 	}
 	files[catalog.LockPath] = lock
 	return files, c, nil
+}
+
+// marshalServers writes the stored list of every server, several at once.
+func marshalServers(c *catalog.Catalog) ([][]byte, error) {
+	out := make([][]byte, len(c.Servers))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range c.Servers {
+		group.Go(func() (err error) {
+			out[i], err = catalog.MarshalServer(&c.Servers[i])
+			return err
+		})
+	}
+	return out, group.Wait()
 }
 
 func targets(languages []config.Language) []render.Target {

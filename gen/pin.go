@@ -1,6 +1,8 @@
 package gen
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,9 +28,10 @@ func (s *job) altered(r listed) error {
 }
 
 // unpinned adds a change for each tool that is not what the lock pins and of which no change is known. That is so when
-// somebody put the new definition into the stored list beforehand.
+// somebody put the new definition into the stored list beforehand, when that list is missing, and when the lock itself
+// was changed, be it by a merge.
 func (s *job) unpinned(now *catalog.Catalog) {
-	if s.stored.Lock == nil || len(s.stored.Altered) == 0 {
+	if s.stored.Lock == nil {
 		return
 	}
 	known := map[[2]string]bool{}
@@ -36,12 +39,10 @@ func (s *job) unpinned(now *catalog.Catalog) {
 		known[[2]string{c.Server, c.Tool}] = true
 	}
 	for _, server := range now.Servers {
-		locked := s.stored.Lock.Servers[server.Key]
 		for _, t := range server.Tools {
-			if locked.Tools[t.Name].Digest == t.Digest || known[[2]string{server.Key, t.Name}] || known[[2]string{server.Key, ""}] {
-				continue
+			if !s.pinned(server.Key, t) && !known[[2]string{server.Key, t.Name}] && !s.added(server.Key) {
+				s.report.Changes = append(s.report.Changes, s.unpinnedChange(server, t))
 			}
-			s.report.Changes = append(s.report.Changes, unpinnedChange(server, t))
 		}
 	}
 	slices.SortStableFunc(s.report.Changes, func(a, b catalog.Change) int {
@@ -49,12 +50,56 @@ func (s *job) unpinned(now *catalog.Catalog) {
 	})
 }
 
-func unpinnedChange(server catalog.Server, t catalog.Tool) catalog.Change {
-	message := "the definition is not the one that the lock pins; " + catalog.StoredPath(server.Dir) + " was changed beforehand and does not tell how it differs"
+// pinned reports whether a lock pins a definition; that of a sync that was interrupted counts too.
+func (s *job) pinned(server string, t catalog.Tool) bool {
+	for _, lock := range []*catalog.Lock{s.stored.Lock, s.stored.Pending} {
+		if lock != nil && lock.Servers[server].Tools[t.Name].Digest == t.Digest {
+			return true
+		}
+	}
+	return false
+}
+
+// added reports whether a server is reported as new, and so all of its tools.
+func (s *job) added(server string) bool {
+	return slices.ContainsFunc(s.report.Changes, func(c catalog.Change) bool {
+		return c.Server == server && c.Kind == catalog.ServerAdded
+	})
+}
+
+func (s *job) unpinnedChange(server catalog.Server, t catalog.Tool) catalog.Change {
+	file := catalog.StoredPath(server.Dir)
+	why := file + " has the new one already: the lock was changed, or merged"
+	if _, ok := s.stored.Servers[server.Key]; !ok {
+		why = file + ", which would tell how it differs, can't be read"
+	} else if s.stored.Altered[server.Key] {
+		why = file + " was changed beforehand and does not tell how it differs"
+	}
+	message := "the definition is not the one that the lock pins; " + why
 	return catalog.Change{
 		Server: server.Key, Dir: server.Dir, Tool: t.Name, ID: t.ID, Kind: catalog.Definition, Impact: catalog.Breaking, Important: true,
 		Items: []catalog.Item{{Op: catalog.Changed, Impact: catalog.Breaking, Important: true, Message: message}},
 	}
+}
+
+// recalled is what the lock tells of a server whose stored list is missing or damaged: the names of its tools, and
+// which of them are still what they were. The others come with their new definition, and are found by unpinned.
+func recalled(locked catalog.LockServer, lock *catalog.Lock, now catalog.Server) catalog.Server {
+	out := catalog.Server{Key: now.Key, Dir: locked.Directory}
+	if b, err := catalog.MarshalServer(&now); err == nil && lock.Files[catalog.StoredPath(now.Dir)] == catalog.FileDigest(b) {
+		out.Title, out.Instructions = now.Title, now.Instructions // otherwise they may have been anything
+	}
+	for _, t := range now.Tools {
+		if _, ok := locked.Tools[t.Name]; ok {
+			out.Tools = append(out.Tools, t)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(locked.Tools)) {
+		if !slices.ContainsFunc(now.Tools, func(t catalog.Tool) bool { return t.Name == name }) {
+			out.Tools = append(out.Tools, catalog.Tool{Name: name, Digest: locked.Tools[name].Digest, Raw: json.RawMessage(`{}`)})
+		}
+	}
+	return out
 }
 
 // refused reports whether something stands against writing: a check, what strict forbids, or definitions that a frozen

@@ -56,6 +56,17 @@ func TestFrozenAcceptsOnlyWhatTheLockPins(t *testing.T) {
 			p.tools["a"][0] = tool("one", "Changed.")
 			p.edit("servers/.mcpgen/a.json", "One.", "Changed.")
 		}, []string{"a/one definition"}},
+		{"the lock pins another", func(p *project) { p.edit("servers/.mcpgen/lock.json", `"digest": "sha256:`, `"digest": "sha256:0`) }, []string{"a/one definition", "b/one definition"}},
+		{"its stored list is gone", func(p *project) { p.remove("servers/.mcpgen/a.json") }, nil},
+		{"its stored list is broken", func(p *project) { p.write("servers/.mcpgen/a.json", "<<<<<<< HEAD\n") }, nil},
+		{"its stored list is gone, and it changed", func(p *project) {
+			p.remove("servers/.mcpgen/a.json")
+			p.tools["a"][0] = tool("one", "Changed.")
+		}, []string{"a server-text", "a/one definition"}},
+		{"its stored list is gone, and it has others", func(p *project) {
+			p.remove("servers/.mcpgen/a.json")
+			p.tools["a"][0] = tool("two", "Two.")
+		}, []string{"a server-text", "a/one tool-removed", "a/two tool-added"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,15 +1,48 @@
 package gen
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/poison"
 )
 
-// suspect reports what servers say that tries to instruct a model. It changes nothing in the tree.
+// suspect reports what servers say that tries to instruct a model, but for what allow_text says is known. It changes
+// nothing in the tree.
 func (s *job) suspect(c *catalog.Catalog) {
-	for _, f := range poison.Servers(c.Servers) {
+	allowed := map[string][]string{}
+	for key, settings := range s.config.Settings.Servers {
+		for _, a := range settings.AllowText {
+			allowed[key] = append(allowed[key], a.Rule)
+		}
+	}
+	for _, f := range poison.Servers(c.Servers, allowed) {
 		s.report.Warnings = append(s.report.Warnings, Warning{
 			Place: f.Place, Message: f.Message, Suspicious: true, Code: f.Rule,
 		})
 	}
+}
+
+// checkAllowed refuses an allow_text that names no rule: it would be taken for one that works. The reader of the
+// configuration doesn't know the rules.
+func checkAllowed(cfg *config.Config) error {
+	var known []string
+	for _, r := range poison.Rules() {
+		known = append(known, r.ID)
+	}
+	for _, srv := range slices.Sorted(maps.Keys(cfg.Settings.Servers)) {
+		for _, a := range cfg.Settings.Servers[srv].AllowText {
+			if !slices.Contains(known, a.Rule) {
+				return &config.FileError{
+					File: cfg.Settings.Path, Line: a.Line, Key: "servers." + srv + ".allow_text",
+					Problem: fmt.Sprintf("there is no rule %q", a.Rule), Remedy: "the rules are " + strings.Join(known, ", "),
+				}
+			}
+		}
+	}
+	return nil
 }

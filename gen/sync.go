@@ -117,6 +117,9 @@ func LoadConfig(opts Options) (*config.Config, error) {
 		paths = []string{path}
 	}
 	cfg, err := config.Load(paths...)
+	if err == nil {
+		err = checkAllowed(cfg)
+	}
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
@@ -136,7 +139,7 @@ func (s *job) generate(servers []catalog.Server) error {
 	if err != nil {
 		return err
 	}
-	before, err := s.before()
+	before, err := s.before(now)
 	if err != nil {
 		return err
 	}
@@ -164,11 +167,19 @@ func (s *job) generate(servers []catalog.Server) error {
 }
 
 // before is the catalog that the tree was made from, as far as it can be read.
-func (s *job) before() (*catalog.Catalog, error) {
+func (s *job) before(now *catalog.Catalog) (*catalog.Catalog, error) {
 	var servers []catalog.Server
 	for _, server := range s.stored.Servers {
 		server.Tools = slices.Clone(server.Tools)
 		servers = append(servers, server)
+	}
+	for _, server := range now.Servers {
+		if _, ok := s.stored.Servers[server.Key]; ok || s.stored.Lock == nil {
+			continue
+		}
+		if locked, ok := s.stored.Lock.Servers[server.Key]; ok {
+			servers = append(servers, recalled(locked, s.stored.Lock, server))
+		}
 	}
 	c, err := catalog.New(servers)
 	if err != nil {

@@ -20,8 +20,9 @@ shows what a server claims now and did not before.
 Servers are read from .mcp.json, in the working directory or above it up to the root of the git repository. Settings
 are read from mcpgen.yaml beside it, if it is there. Scripts that use the wrappers are run with mcprun.
 
-Exit codes: 0 all is well, 1 the tree is out of date (sync --check, sync --diff), 2 usage, configuration or files,
-3 a server could not be asked for its tools, 4 a tool could not be generated (sync --strict), 130 interrupted.`,
+Exit codes: 0 all is well, 1 the tree is out of date (sync --check, --diff) or a server says what the lock does not pin
+(sync --frozen), 2 usage, configuration or files, 3 a server could not be asked for its tools, 4 a tool could not be
+generated or a text is suspicious (sync --strict), 130 interrupted.`,
 		Example: `  mcpgen init             # once, in a new project
   mcpgen sync             # write or refresh servers/
   mcpgen sync --check     # in CI: fail when a server has changed

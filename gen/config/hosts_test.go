@@ -159,6 +159,7 @@ func TestEveryHostHasAFixture(t *testing.T) {
 
 func TestMistakesInHostsFiles(t *testing.T) {
 	cases := map[string]struct{ name, text, want string }{
+		"YAML":                  {"mcpgen.yaml", "version: 1\nservers:\n  x: {}\n", "mcpgen.yaml:1: servers are read from JSON or TOML, not from YAML"},
 		"TOML":                  {"config.toml", "a = 1\n[mcp_servers.x\ncommand = 's3cret'", "config.toml:2: the TOML cannot be read"},
 		"TOML, a server":        {"config.toml", "[mcp_servers.x]\ncommand = 'c'\n\n[mcp_servers.x.env]\nA = ['s3cret']", "config.toml:5: mcp_servers.x.env.A: it is a list"},
 		"TOML, two kinds":       {"config.toml", "[mcp_servers.x]\ncommand = 'c'\nurl = 's3cret'", `config.toml:1: mcp_servers.x: it has both "command" and "url"`},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // ReadOptions are the settings of [ReadFile]. The zero value is valid.
@@ -56,6 +57,9 @@ func parseFile(path, abs string, text []byte, opts ReadOptions) (*File, error) {
 		parse = f.parseTOML
 	}
 	root, err := parse()
+	if ext := strings.ToLower(filepath.Ext(path)); isToml && err != nil && (ext == ".yaml" || ext == ".yml") {
+		return nil, f.errorAt(1, "", "servers are read from JSON or TOML, not from YAML", "name such a file; "+SettingsName+" holds settings, and is read beside it")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,17 @@ type ServerSettings struct {
 	EnvFile                 string
 	OAuth                   *OAuth
 	Trusted, Disabled       *bool
+	// AllowText are the rules for suspicious text that this server is known to break, and may. Whether there are such
+	// rules is not known here.
+	AllowText []AllowedRule
+}
+
+// AllowedRule is an entry of allow_text.
+type AllowedRule struct {
+	// Rule is the rule's name, as written.
+	Rule string
+	// Line is where it stands in mcpgen.yaml.
+	Line int
 }
 
 // RunSettings are defaults of mcprun's flags, as a person would write them there; empty or 0 means not said.

@@ -131,6 +131,7 @@ func (y *settingsFile) server(s *ServerSettings) map[string]field {
 			return y.oneOf((*string)(&s.Protocol), "auto", string(ProtocolModern), string(ProtocolLegacy))(n, key)
 		},
 		"pass_env": y.names(&s.PassEnv), "env_file": y.word(&s.EnvFile),
+		"allow_text": y.allowed(&s.AllowText),
 		"oauth": func(n node, key string) error {
 			s.OAuth = &OAuth{}
 			return y.object(n, key, y.oauth(s.OAuth))
@@ -284,6 +285,23 @@ func (y *settingsFile) names(p *[]string) field {
 		}
 		*p = list
 		return err
+	}
+}
+
+func (y *settingsFile) allowed(p *[]AllowedRule) field {
+	return func(n node, key string) error {
+		if _, err := y.list(n, key); err != nil {
+			return err
+		}
+		*p = nil
+		for i, item := range n.items {
+			rule := AllowedRule{Line: item.line}
+			if err := y.word(&rule.Rule)(item, fmt.Sprintf("%s[%d]", key, i)); err != nil {
+				return err
+			}
+			*p = append(*p, rule)
+		}
+		return nil
 	}
 }
 

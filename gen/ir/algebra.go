@@ -16,6 +16,8 @@ const (
 type Algebra struct {
 	// Resolve returns what a reference stands for; ok is false where that is not known. Nil: it never is.
 	Resolve func(Ref) (t Type, ok bool)
+	// Within reports whether every value of a is known to be one of b. Nil: nothing is known of references.
+	Within func(a, b Ref) bool
 	// Steps bounds the work that is done; 0 means 20,000. Results of what is asked afterwards are wide.
 	Steps int
 	// Widened counts results that hold more values than they should.

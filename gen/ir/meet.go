@@ -47,6 +47,14 @@ func (x *Algebra) Meet(a, b Type) Type {
 
 // meetRef keeps the name where t takes nothing from what it stands for.
 func (x *Algebra) meetRef(r Ref, t Type) Type {
+	if other, ok := t.(Ref); ok && x.Within != nil {
+		switch {
+		case x.Within(r, other):
+			return r
+		case x.Within(other, r):
+			return other
+		}
+	}
 	resolved, ok := x.resolve(r)
 	pair := [2]string{Key(r), Key(t)}
 	if !ok || x.open[pair] {

@@ -120,6 +120,9 @@ func (p *pyPrinter) confuses(types []ir.Type) bool {
 
 // takes reports whether mypy may check a value of b against a, which it need not fit, or cannot choose.
 func (a shape) takes(b shape) bool {
+	if a.class && b.class && within(a.items, b.items) { // in a list, mypy takes b for a kind of a and forgets it
+		return true
+	}
 	if !a.class || !within(b.require, a.items) {
 		return false
 	}

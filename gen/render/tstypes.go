@@ -216,6 +216,7 @@ func (p *tsPrinter) intersection(members []ir.Type, indent string) string {
 	case 1:
 		return p.typ(kept[0], indent)
 	}
+	kept = p.besideFields(kept)
 	out := make([]string, len(kept))
 	for i, t := range kept {
 		out[i] = p.operand(t, indent)

@@ -49,7 +49,8 @@ func Convert(raw json.RawMessage) (ir.Schema, []Note) {
 		c.note(CodeBadKeyword, "/$schema", "the schema uses keywords in an older dialect's way; it is read as of that one")
 		c.wide()
 	}
-	c.root.typ = c.schema(root, place{res: home.res})
+	c.root.place = place{res: home.res}
+	c.root.typ = c.schema(root, c.root.place)
 	c.root.state = defDone
 	c.finish(&out)
 	if never(out.Root) && root.kind != kindBool {
@@ -77,7 +78,7 @@ func newConverter(root *value) *converter {
 	c.root = &definition{target: root, state: defOpen}
 	c.defs[defKey{root, nil}] = c.root
 	c.byName[""] = c.root
-	c.alg = ir.Algebra{Resolve: c.resolve, Steps: maxSteps}
+	c.alg = ir.Algebra{Resolve: c.resolve, Within: c.extends, Steps: maxSteps}
 	return c
 }
 

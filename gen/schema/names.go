@@ -36,6 +36,11 @@ func words(path []string, short bool) []string {
 			if short {
 				out = nil
 			}
+			if short && i+1 < len(path) && strings.Contains(path[i+1], "://") {
+				i++
+				out = append(out, lastOfAddress(path[i]))
+				continue
+			}
 		case "properties", "patternProperties", "dependentSchemas":
 			// the next token is a name, whatever it is
 		case "items", "additionalProperties", "prefixItems", "unevaluatedItems", "contains":
@@ -64,4 +69,17 @@ func words(path []string, short bool) []string {
 		}
 	}
 	return out
+}
+
+// lastOfAddress is the part of an address that tells what it is about: bundlers name definitions by where they were.
+func lastOfAddress(address string) string {
+	bare := strings.TrimRight(address, "/#")
+	name := bare[strings.LastIndexByte(bare, '/')+1:]
+	for _, ending := range []string{".json", ".schema"} {
+		name = strings.TrimSuffix(name, ending)
+	}
+	if name == "" {
+		return address
+	}
+	return name
 }

@@ -200,8 +200,8 @@ func (c *converter) patterns(v *value, p place) []pattern {
 	for _, m := range list.members {
 		one := pattern{typ: c.schema(m.value, p.at("patternProperties", m.key))}
 		switch m.key {
-		case "", "^", ".*", "^.*", "^.*$", ".*$", `^[\s\S]*$`:
-			one.all = m.key != "^.*$" && m.key != ".*$" // whose dot stops at line ends
+		case "", "^", ".*", "^.*", "^.*$", "^(.*)$", ".*$", `^[\s\S]*$`:
+			one.all = m.key != "^.*$" && m.key != "^(.*)$" && m.key != ".*$" // whose dot stops at line ends
 			if !one.all {
 				one.all = true
 				c.wide()

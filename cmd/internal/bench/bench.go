@@ -21,10 +21,13 @@ type bench struct {
 	table    table
 	skipped  []string // what could not be measured here, and why
 	root     string   // the repository
+	temp     string   // a folder for trees, removed at the end; see [bench.folder]
 	backends []sandbox.Backend
 	usable   map[string]sandbox.Status
 	pool     *upstream.Pool
 	runner   *runner.Runner
+	// peerMemory is the largest resident set of json-schema-to-typescript, in MiB.
+	peerMemory float64
 }
 
 // latency is what the slow weather server adds to each call.
@@ -39,7 +42,11 @@ func newBench(ctx context.Context) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{root: root, backends: list, usable: map[string]sandbox.Status{}}
+	temp, err := os.MkdirTemp("", "mcpgen-bench-")
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{root: root, temp: temp, backends: list, usable: map[string]sandbox.Status{}}
 	for _, be := range list {
 		st := be.Probe(ctx)
 		if st.Usable {
@@ -68,10 +75,15 @@ func newBench(ctx context.Context) (*bench, error) {
 // Close ends servers and connections.
 func (b *bench) Close() {
 	_ = b.pool.Close()
+	_ = os.RemoveAll(b.temp)
 	for _, be := range b.backends {
 		_ = be.Close()
 	}
 }
+
+// folder makes a new folder. It stays to the end: some file systems are slow to make files in the minutes after many
+// were removed, and that is not what is measured.
+func (b *bench) folder() (string, error) { return os.MkdirTemp(b.temp, "") }
 
 // each calls f for every usable sandbox and every language it runs here.
 func (b *bench) each(f func(be sandbox.Backend, lang sandbox.Language) error) error {

@@ -5,10 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/ident"
@@ -54,8 +59,8 @@ func (b *bench) lists() ([]catalog.Server, error) {
 	return c.Servers, nil
 }
 
-// generate measures turning recorded tool lists into wrappers in both languages, verified, beside
-// json-schema-to-typescript on the same input schemas.
+// generate measures turning recorded tool lists into wrappers, verified, beside json-schema-to-typescript on the same
+// input schemas: it makes one type a schema, and uses one processor.
 func (b *bench) generate(ctx context.Context) error {
 	servers, err := b.lists()
 	if err != nil {
@@ -68,55 +73,73 @@ func (b *bench) generate(ctx context.Context) error {
 		}
 	}
 	for _, format := range []string{"", "1"} {
-		samples, failed, err := peer(ctx, b.root, inputs, format)
-		if err != nil {
-			return err
-		}
 		name := peerName
 		if format != "" {
 			name += ", formatted"
 		}
+		samples, err := b.peer(ctx, name, inputs, format)
+		if err != nil {
+			return err
+		}
 		b.table.add(name, "µs/tool", "", samples)
-		if failed > 0 {
-			b.skipped = append(b.skipped, fmt.Sprintf("%s: it threw on %d of %d schemas", name, failed, len(inputs)))
-		}
 	}
-	for _, languages := range [][]render.Target{{render.TypeScript()}, {render.TypeScript(), render.Python()}} {
-		var samples []float64
-		for range generateRuns {
-			start := time.Now()
-			if err := generateOnce(servers, languages); err != nil {
-				return err
-			}
-			samples = append(samples, micros(time.Since(start))/float64(len(inputs)))
+	typeScript, both := []render.Target{render.TypeScript()}, []render.Target{render.TypeScript(), render.Python()}
+	for _, m := range []struct {
+		name       string
+		languages  []render.Target
+		processors int
+	}{
+		{"generate and verify TypeScript, one processor", typeScript, 1},
+		{"generate and verify TypeScript and Python, one processor", both, 1},
+		{fmt.Sprintf("generate and verify TypeScript and Python, %d processors", runtime.GOMAXPROCS(0)), both, runtime.GOMAXPROCS(0)},
+	} {
+		before := runtime.GOMAXPROCS(m.processors)
+		samples, err := generateTimes(servers, m.languages, len(inputs))
+		runtime.GOMAXPROCS(before)
+		if err != nil {
+			return err
 		}
-		name := "generate and verify TypeScript"
-		if len(languages) > 1 {
-			name += " and Python"
-		}
-		b.table.add(fmt.Sprintf("%s, %d tools", name, len(inputs)), "µs/tool", peerName, samples)
+		b.table.add(m.name, "µs/tool", peerName, samples)
 	}
 	return nil
 }
 
+// generateTimes are the times that each tool takes on average, one for each run, after one that warms up.
+func generateTimes(servers []catalog.Server, languages []render.Target, tools int) (samples []float64, err error) {
+	for i := range generateRuns + 1 {
+		start := time.Now()
+		if err := generateOnce(servers, languages); err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			samples = append(samples, micros(time.Since(start))/float64(tools))
+		}
+	}
+	return samples, nil
+}
+
 const peerName = "json-schema-to-typescript"
 
-// peer returns the time of each schema that the peer converts, and how many it does not.
-func peer(ctx context.Context, root string, schemas []json.RawMessage, format string) ([]float64, int, error) {
+// peer returns the time of each schema that the peer converts.
+func (b *bench) peer(ctx context.Context, name string, schemas []json.RawMessage, format string) ([]float64, error) {
 	input, err := json.Marshal(schemas)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "node", filepath.Join(root, "cmd/internal/bench/peer/json-schema-to-typescript.mjs"), filepath.Join(root, "testdata/npm/package.json"))
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
+	cmd := exec.CommandContext(ctx, "node", filepath.Join(b.root, "cmd/internal/bench/peer/json-schema-to-typescript.mjs"), filepath.Join(b.root, "testdata/npm/package.json"))
+	var out bytes.Buffer
+	cmd.Stdin, cmd.Stdout = bytes.NewReader(input), &out
 	cmd.Env = append(os.Environ(), "FORMAT="+format)
-	raw, err := cmd.Output()
+	used, err := measure(cmd)
 	if err != nil {
-		return nil, 0, fmt.Errorf("run %s: %w", peerName, err)
+		return nil, err
+	}
+	if format == "" {
+		b.peerMemory = used.Memory
 	}
 	var results []*struct{ Micros float64 }
-	if err := json.Unmarshal(raw, &results); err != nil {
-		return nil, 0, err
+	if err := json.Unmarshal(out.Bytes(), &results); err != nil {
+		return nil, err
 	}
 	var samples []float64
 	for _, r := range results {
@@ -124,24 +147,24 @@ func peer(ctx context.Context, root string, schemas []json.RawMessage, format st
 			samples = append(samples, r.Micros)
 		}
 	}
-	return samples, len(results) - len(samples), nil
+	if failed := len(results) - len(samples); failed > 0 {
+		b.skipped = append(b.skipped, fmt.Sprintf("%s: it threw on %d of %d schemas", name, failed, len(schemas)))
+	}
+	return samples, nil
 }
 
 // generateOnce is the whole way from raw schemas to verified files, in memory.
 func generateOnce(servers []catalog.Server, targets []render.Target) error {
 	out := make([]render.Server, len(servers))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, s := range servers {
-		out[i] = render.Server{Key: s.Key, Dir: ident.Snake(s.Key)}
-		for _, t := range s.Tools {
-			rt := render.Tool{ID: t.ID, Name: t.Name, Title: t.Title, Description: t.Description, Hints: render.Hints(t.Hints), Definition: t.Raw}
-			rt.Input, _ = schema.Convert(t.Input)
-			if t.Output != nil {
-				output, _ := schema.Convert(t.Output)
-				rt.Output = &output
-			}
-			out[i].Tools = append(out[i].Tools, rt)
-		}
+		group.Go(func() error {
+			out[i] = convert(s)
+			return nil
+		})
 	}
+	_ = group.Wait() // none of them fails
 	result, err := render.Render(out, targets)
 	if err != nil {
 		return err
@@ -149,19 +172,41 @@ func generateOnce(servers []catalog.Server, targets []render.Target) error {
 	return verifyAll(result)
 }
 
+func convert(s catalog.Server) render.Server {
+	out := render.Server{Key: s.Key, Dir: ident.Snake(s.Key)}
+	for _, t := range s.Tools {
+		rt := render.Tool{ID: t.ID, Name: t.Name, Title: t.Title, Description: t.Description, Hints: render.Hints(t.Hints), Definition: t.Raw}
+		rt.Input, _ = schema.Convert(t.Input)
+		if t.Output != nil {
+			output, _ := schema.Convert(t.Output)
+			rt.Output = &output
+		}
+		out.Tools = append(out.Tools, rt)
+	}
+	return out
+}
+
 // verifyAll reads every wrapper back, as a sync does before it writes.
 func verifyAll(result *render.Result) error {
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for language, byID := range result.Names {
-		for id, name := range byID {
-			want := verify.Wrapper{ID: id, Function: name.Function}
-			check := want.TypeScript
-			if language == "python" {
-				check = want.Python
-			}
-			if err := check(result.Tree[name.File]); err != nil {
-				return fmt.Errorf("%s: %w", name.File, err)
-			}
+		for ids := range slices.Chunk(slices.Collect(maps.Keys(byID)), 64) {
+			group.Go(func() error {
+				for _, id := range ids {
+					name := byID[id]
+					want := verify.Wrapper{ID: id, Function: name.Function}
+					check := want.TypeScript
+					if language == "python" {
+						check = want.Python
+					}
+					if err := check(result.Tree[name.File]); err != nil {
+						return fmt.Errorf("%s: %w", name.File, err)
+					}
+				}
+				return nil
+			})
 		}
 	}
-	return nil
+	return group.Wait()
 }

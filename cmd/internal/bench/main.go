@@ -1,6 +1,6 @@
-// Command bench measures the whole path, from a script's source to a server's answer, in every sandbox that works on
-// this machine, each figure beside a named baseline of the same run. It prints a table; with BENCH_JSON=FILE it writes
-// one JSON object a line as well.
+// Command bench measures the whole path, from a server's list of tools to files and from a script's source to a
+// server's answer, in every sandbox that works on this machine, each figure beside a named baseline of the same run. It
+// prints a table; with BENCH_JSON=FILE it writes one JSON object a line as well.
 package main
 
 import (
@@ -15,6 +15,7 @@ import (
 
 func main() {
 	backends.RunChild() // never returns in a child
+	runMeasured()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Stdout, os.Getenv("BENCH_JSON"))
 	stop()
@@ -30,7 +31,7 @@ func run(ctx context.Context, out io.Writer, jsonFile string) error {
 		return err
 	}
 	defer b.Close()
-	for _, step := range []func(context.Context) error{b.coldStarts, b.bridgeCalls, b.parallelCalls, b.bundle, b.syncs, b.tokenUse} {
+	for _, step := range []func(context.Context) error{b.coldStarts, b.bridgeCalls, b.parallelCalls, b.bundle, b.syncs, b.generate, b.trees, b.wrappers, b.tokenUse} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -16,8 +16,8 @@ type Row struct {
 	P50  float64 `json:"p50"`
 	P95  float64 `json:"p95"`
 	Unit string  `json:"unit"`
-	// Baseline names what the ratio compares with; Ratio is P50 divided by the baseline's P50. Both are empty for a
-	// baseline itself.
+	// Baseline names what the ratio compares with; Ratio is P50 divided by the baseline's P50, or for samples that belong
+	// together in pairs the median of their ratios. Both are empty for a baseline itself.
 	Baseline string  `json:"baseline"`
 	Ratio    float64 `json:"ratio"`
 }
@@ -36,6 +36,16 @@ func (t *table) add(name, unit, baseline string, samples []float64) {
 		}
 	}
 	t.rows = append(t.rows, row)
+}
+
+// addPaired records samples of which each belongs to one of base.
+func (t *table) addPaired(name, unit, baseline string, samples, base []float64) {
+	t.add(name, unit, baseline, samples)
+	ratios := make([]float64, len(samples))
+	for i := range samples {
+		ratios[i] = samples[i] / base[i]
+	}
+	t.rows[len(t.rows)-1].Ratio = round(quantile(ratios, 0.50))
 }
 
 // quantile returns the nearest-rank quantile of samples; NaN-free: zero when there are none.

@@ -19,3 +19,11 @@ func TestRatioNamesItsBaseline(t *testing.T) {
 		t.Errorf("ratio = %v, want 1.5", got)
 	}
 }
+
+func TestRatioOfPairs(t *testing.T) {
+	var tab table
+	tab.addPaired("wrapper", "tokens", "definition", []float64{10, 30, 100}, []float64{20, 40, 1000})
+	if got := tab.rows[0].Ratio; got != 0.5 {
+		t.Errorf("ratio = %v, want the median of 0.5, 0.75 and 0.1", got)
+	}
+}

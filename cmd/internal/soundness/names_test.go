@@ -41,7 +41,7 @@ func TestEveryNameIsRefusedOrWorks(t *testing.T) {
 	if len(c.Accept) < 5 || len(c.Refuse) < 20 {
 		t.Fatalf("only %d and %d values", len(c.Accept), len(c.Refuse))
 	}
-	c.Refuse = c.Refuse[:20]
+	c.Accept, c.Refuse = c.Accept[:5], c.Refuse[:5] // times a hundred names
 	modules := func(language string) []*Module {
 		var out []*Module
 		for _, name := range names() {
