@@ -39,8 +39,11 @@ func (s *job) unpinned(now *catalog.Catalog) {
 		known[[2]string{c.Server, c.Tool}] = true
 	}
 	for _, server := range now.Servers {
+		if s.added(server.Key) {
+			continue
+		}
 		for _, t := range server.Tools {
-			if !s.pinned(server.Key, t) && !known[[2]string{server.Key, t.Name}] && !s.added(server.Key) {
+			if !s.pinned(server.Key, t) && !known[[2]string{server.Key, t.Name}] {
 				s.report.Changes = append(s.report.Changes, s.unpinnedChange(server, t))
 			}
 		}
@@ -89,13 +92,14 @@ func recalled(locked catalog.LockServer, lock *catalog.Lock, now catalog.Server)
 	if b, err := catalog.MarshalServer(&now); err == nil && lock.Files[catalog.StoredPath(now.Dir)] == catalog.FileDigest(b) {
 		out.Title, out.Instructions = now.Title, now.Instructions // otherwise they may have been anything
 	}
+	there := map[string]bool{}
 	for _, t := range now.Tools {
 		if _, ok := locked.Tools[t.Name]; ok {
-			out.Tools = append(out.Tools, t)
+			out.Tools, there[t.Name] = append(out.Tools, t), true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(locked.Tools)) {
-		if !slices.ContainsFunc(now.Tools, func(t catalog.Tool) bool { return t.Name == name }) {
+		if !there[name] {
 			out.Tools = append(out.Tools, catalog.Tool{Name: name, Digest: locked.Tools[name].Digest, Raw: json.RawMessage(`{}`)})
 		}
 	}

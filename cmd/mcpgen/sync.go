@@ -119,8 +119,9 @@ func (o *syncOptions) run(ctx context.Context) error {
 	opts.Strict, opts.Frozen = o.strict, o.frozen
 	upstream := upstreamOptions(o.app)
 	if o.debug {
-		upstream.Logger = slog.New(slog.NewTextHandler(o.app.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		upstream.Stderr = cli.Prefixed(o.app.Stderr)
+		stderr := inert{o.app.Stderr}
+		upstream.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		upstream.Stderr = cli.Prefixed(stderr)
 	} else {
 		opts.Progress = func(e gen.Event) { showProgress(progress, o.app.ErrStyle(), e) }
 	}
@@ -130,6 +131,7 @@ func (o *syncOptions) run(ctx context.Context) error {
 	if err != nil {
 		if o.format == formatGitHub {
 			annotateError(o.app, err)
+			return disarmedError{err}
 		}
 		return err
 	}

@@ -77,7 +77,7 @@ func (p *syncPrinter) troubles() {
 	say := func(label, place, message string) {
 		text := fmt.Sprintf("%s: %s", cli.CleanLine(place), cli.CleanLine(message))
 		// Where a log is read for commands, those of the older form may stand anywhere in a line.
-		_, _ = fmt.Fprintf(p.app.Stderr, "%s %s\n", label, strings.ReplaceAll(text, "##[", `#\x23[`))
+		_, _ = fmt.Fprintf(p.app.Stderr, "%s %s\n", label, disarm(text))
 	}
 	if len(p.report.Servers) == 0 {
 		say(style.Yellow("warning:"), filepath.Base(p.report.Config), "it lists no servers")

@@ -132,6 +132,10 @@ func TestDiffSchema(t *testing.T) {
 		{"enum comes", object(`"a":{"type":"string"}`), object(`"a":{"type":"string","enum":["x"]}`), []string{`a breaking: narrowed: enum "x"`}},
 		{"bounds", object(`"a":{"type":"integer","minimum":1,"maximum":10}`), object(`"a":{"type":"integer","minimum":5,"maximum":9007199254740993}`), []string{
 			"a breaking: narrowed: minimum 1 → 5", "a compatible: widened: maximum 10 → 9007199254740993"}},
+		{"multiples", object(`"a":{"type":"integer","multipleOf":2},"b":{"type":"number","multipleOf":0.3},"c":{"type":"number","multipleOf":4},"d":{"type":"number","multipleOf":2},"e":{"type":"number","multipleOf":1e9}`),
+			object(`"a":{"type":"integer","multipleOf":4},"b":{"type":"number","multipleOf":0.1},"c":{"type":"number","multipleOf":6},"d":{"type":"number","multipleOf":2.0},"e":{"type":"number","multipleOf":2e9}`), []string{
+				"a breaking: narrowed: multipleOf 2 → 4", "b compatible: widened: multipleOf 0.3 → 0.1",
+				"c breaking: changed: multipleOf 4 → 6", "e breaking: changed: multipleOf 1e9 → 2e9"}},
 		{"exclusive bounds", object(`"a":{"type":"number","minimum":1}`), object(`"a":{"type":"number","exclusiveMinimum":1}`),
 			[]string{"a breaking: narrowed: minimum 1 → 1 (exclusive)"}},
 		{"draft-04 bounds", object(`"a":{"type":"number","minimum":1,"exclusiveMinimum":true}`), object(`"a":{"type":"number","exclusiveMinimum":1}`),

@@ -17,6 +17,7 @@ func (c *comparer) shape(p place, kind string, a, b fields) {
 	case "number":
 		c.limit(p, a, b, "minimum", "exclusiveMinimum", 1, handled)
 		c.limit(p, a, b, "maximum", "exclusiveMaximum", -1, handled)
+		c.multiple(p, a, b, handled)
 	case "string":
 		c.limit(p, a, b, "minLength", "", 1, handled)
 		c.limit(p, a, b, "maxLength", "", -1, handled)

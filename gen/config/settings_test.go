@@ -64,7 +64,7 @@ func TestSettingsErrors(t *testing.T) {
 		"version: 1\nservers:\n  crm:\n    timeout: 30":       "not a time above zero",
 		"version: 1\nservers:\n  crm:\n    include: x":        "mcpgen.yaml:4: ",
 		"version: 1\nservers:\n  crm:\n    include: ['']":     "a glob is empty",
-		"version: 1\nservers:\n  crm:\n    allow_text: order": "mcpgen.yaml:4: servers.crm.allow_text: it is a text, not a list",
+		"version: 1\nservers:\n  crm:\n    allow_text: order": "mcpgen.yaml:4: servers.crm.allow_text: it is a string, not a list",
 		"version: 1\nservers:\n  crm:\n    allow_text:\n    - a\n    - ['']": "mcpgen.yaml:6: servers.crm.allow_text[1]: it is ",
 		"version: 1\nservers:\n  crm: 3":                                     "mcpgen.yaml:3: ",
 	}

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -72,35 +71,75 @@ func (p *pyPrinter) based(t ir.Object) bool {
 	if !p.input || (t.Extra != nil && !any) || slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return !pyKey(f.Name) }) {
 		return false
 	}
-	odd := func(f ir.Field) bool { // it may have to be made by a call; see classSyntax
-		return !pyPlainName(f.Name) || slices.Contains(pyGlobals, f.Name) || slices.Contains(pyBuiltins, f.Name) || unicode.IsUpper(rune(f.Name[0]))
-	}
-	if !slices.ContainsFunc(t.Fields, odd) {
-		return true
-	}
-	// A class with names of other kinds has a base that is made by a call, which must not be recursive.
-	return !p.recursive(t)
+	// Fields with names of other kinds are in a base that is made by a call, which must not be recursive.
+	odd, _ := p.odd(t.Fields)
+	return len(odd) == 0 || !p.recursive(t, odd)
 }
 
-// recursive reports whether a definition that t refers to, or one that those refer to, holds t.
-func (p *pyPrinter) recursive(t ir.Object) bool {
+// odd separates the fields that may have to be declared by a call, see classSyntax, from the others.
+func (p *pyPrinter) odd(fields []ir.Field) (odd, others []ir.Field) {
+	for _, f := range fields {
+		if !pyPlainName(f.Name) || slices.Contains(pyGlobals, f.Name) || slices.Contains(pyBuiltins, f.Name) ||
+			unicode.IsUpper(rune(f.Name[0])) || f.Name == p.root {
+			odd = append(odd, f)
+		} else {
+			others = append(others, f)
+		}
+	}
+	return odd, others
+}
+
+// recursive reports whether a definition that fields of t refer to, or one that those refer to, holds t.
+func (p *pyPrinter) recursive(t ir.Object, fields []ir.Field) bool {
 	key := ir.Key(t)
 	seen := map[string]bool{}
-	var reaches func(text string) bool
-	reaches = func(text string) bool {
-		for _, name := range append([]string{""}, slices.Collect(maps.Keys(p.names))...) {
-			if seen[name] || !strings.Contains(text, ir.Key(ir.Ref{Name: name})) {
+	var reaches func(refs []string) bool
+	reaches = func(refs []string) bool {
+		for _, name := range refs {
+			if seen[name] {
 				continue
 			}
 			seen[name] = true
+			def := p.made(name)
 			// What stands for an intersection has no key of its own, and may be anything.
-			if def := ir.Key(p.schema.Resolve(ir.Ref{Name: name})); strings.Contains(def, key) || strings.Contains(def, "&(") || reaches(def) {
+			if def.meets || strings.Contains(def.key, key) || reaches(def.refs) {
 				return true
 			}
 		}
 		return false
 	}
-	return reaches(key)
+	return reaches(refsOf(ir.Object{Fields: fields}))
+}
+
+// makeup is what a definition is made of.
+type makeup struct {
+	key   string
+	refs  []string // the definitions that it names
+	meets bool     // it has an intersection in it
+}
+
+// made returns what the definition of that name is made of, and remembers it.
+func (p *pyPrinter) made(name string) *makeup {
+	m := p.makeups[name]
+	if m == nil {
+		t := p.schema.Resolve(ir.Ref{Name: name})
+		m = &makeup{key: ir.Key(t), refs: refsOf(t)}
+		m.meets = strings.Contains(m.key, "&(")
+		p.makeups[name] = m
+	}
+	return m
+}
+
+// refsOf lists the definitions that t names.
+func refsOf(t ir.Type) []string {
+	var out []string
+	ir.Walk(t, func(t ir.Type) bool {
+		if ref, ok := t.(ir.Ref); ok {
+			out = appendNew(out, ref.Name)
+		}
+		return true
+	})
+	return out
 }
 
 // scalar reports whether t is printed without declaring anything.
@@ -139,7 +178,7 @@ func (p *pyPrinter) class(name string, t ir.Object, doc string) {
 	if p.classSyntax(t.Fields, exprs) {
 		text = "class " + name + "(" + p.place(base) + option + "):\n" + pyDocstring("    ", doc) + p.members(t.Fields, exprs)
 	} else {
-		text = p.called(name, t, exprs, option, later)
+		text = p.called(name, t, exprs, option, later, doc)
 	}
 	p.declarations = append(p.declarations, strings.TrimSuffix(text, "\n"))
 }
@@ -157,18 +196,35 @@ func (p *pyPrinter) members(fields []ir.Field, exprs []string) string {
 	return b.String()
 }
 
-// called prints a TypedDict whose keys are no names, by a call of it.
-func (p *pyPrinter) called(name string, t ir.Object, exprs []string, option string, later bool) string {
+// called prints a TypedDict whose keys are no names, by a call of it. Where that is to have the base Open it is a base
+// itself, and what is recursive in it is declared in the class.
+func (p *pyPrinter) called(name string, t ir.Object, exprs []string, option string, later bool, doc string) string {
 	made, open := name, ""
+	inCall := func(ir.Field) bool { return true }
 	if p.based(t) {
 		made = p.types.name(name + "Keys")
-		open = "\n\nclass " + name + "(" + made + ", " + p.place(p.word("Open")) + "):\n    pass\n"
+		var fields []ir.Field
+		var types []string
+		if p.recursive(t, t.Fields) {
+			_, fields = p.odd(t.Fields)
+			inCall = func(f ir.Field) bool { return !slices.ContainsFunc(fields, func(g ir.Field) bool { return f.Name == g.Name }) }
+			for i, f := range t.Fields {
+				if !inCall(f) {
+					types = append(types, exprs[i])
+				}
+			}
+		}
+		own := option
+		if len(fields) == 0 {
+			own = ""
+		}
+		open = "\n\nclass " + name + "(" + made + ", " + p.place(p.word("Open")) + own + "):\n" + pyDocstring("    ", doc) + p.members(fields, types)
 	}
 	var b strings.Builder
 	b.WriteString(made + " = " + p.place(p.word("TypedDict")) + "(" + quote(python, made) + ", {\n")
 	for i, f := range t.Fields {
-		if !pyKey(f.Name) {
-			continue // a TypedDict cannot have it
+		if !pyKey(f.Name) || !inCall(f) {
+			continue // a TypedDict cannot have it, or the class does
 		}
 		expr := exprs[i]
 		if later {

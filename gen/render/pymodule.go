@@ -34,7 +34,7 @@ func (pyTarget) Types(name string, s ir.Schema) ([]byte, error) {
 func (p *pyPrinter) module(name string) {
 	p.root, p.rootNamed, p.rootDone, p.rootWhole = name, false, true, true
 	doc := fieldText(name, p.schema.Doc, p.schema.Root, python)
-	object, ok := flatten(p.schema, p.schema.Root).(ir.Object)
+	object, ok := p.flatten(p.schema.Root).(ir.Object)
 	switch {
 	case !ok || !p.isClass(object):
 		p.bare[""] = true

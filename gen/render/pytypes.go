@@ -24,6 +24,11 @@ type pyPrinter struct {
 	used         map[string]bool   // words of the types that were put into the module
 	vocabulary   map[string]string // what a word of typing is called where its name is taken
 
+	// Intersections and unions that were looked at, by their members: the same ones stand in many places.
+	flat     map[span]ir.Type
+	confused map[span]bool
+	makeups  map[string]*makeup // of definitions
+
 	names   map[string]string // of definitions
 	state   map[string]defState
 	bare    map[string]bool // definitions that are being printed and that no list or object is around of
@@ -37,6 +42,34 @@ type pyPrinter struct {
 	rootNamed bool
 	rootDone  bool
 	rootWhole bool // the root's name stands for all of it, undeclared properties too
+}
+
+// span tells lists of types apart by where they are: types are not changed.
+type span struct {
+	first *ir.Type
+	n     int
+}
+
+func spanOf(types []ir.Type) span {
+	if len(types) == 0 {
+		return span{}
+	}
+	return span{&types[0], len(types)}
+}
+
+// flatten is [flatten] of the printer's schema.
+func (p *pyPrinter) flatten(t ir.Type) ir.Type {
+	in, ok := t.(ir.Intersection)
+	if !ok {
+		return t
+	}
+	key := spanOf(in.Members)
+	out, known := p.flat[key]
+	if !known {
+		out = flatten(p.schema, t)
+		p.flat[key] = out
+	}
+	return out
 }
 
 type defState int
@@ -62,7 +95,8 @@ const (
 // gets a name like part.
 func newPyPrinter(s *ir.Schema, root, part string, types *allocator, input bool) *pyPrinter {
 	p := &pyPrinter{schema: s, root: part, types: types, input: input, used: map[string]bool{}, names: map[string]string{},
-		state: map[string]defState{}, bare: map[string]bool{}}
+		state: map[string]defState{}, bare: map[string]bool{}, flat: map[span]ir.Type{}, confused: map[span]bool{},
+		makeups: map[string]*makeup{}}
 	if _, object := flatten(s, s.Root).(ir.Object); object || refersToRoot(s) {
 		p.root, p.rootNamed = types.name(root), object
 	}
@@ -164,7 +198,7 @@ func (p *pyPrinter) flattened(t ir.Intersection, hint string) []string {
 	}
 	p.depth++
 	defer func() { p.depth-- }()
-	flat := flatten(p.schema, t)
+	flat := p.flatten(t)
 	if _, still := flat.(ir.Intersection); still {
 		return []string{p.anything()}
 	}
@@ -254,7 +288,7 @@ func (p *pyPrinter) ref(t ir.Ref) []string {
 
 // named returns what stands for a type that is declared as name: beside a class, what its undeclared properties are.
 func (p *pyPrinter) named(name string, t ir.Type) []string {
-	if object, ok := flatten(p.schema, t).(ir.Object); ok && p.isClass(object) {
+	if object, ok := p.flatten(t).(ir.Object); ok && p.isClass(object) {
 		return append([]string{name}, p.openness(object)...)
 	}
 	return []string{name}
@@ -262,7 +296,7 @@ func (p *pyPrinter) named(name string, t ir.Type) []string {
 
 // declare declares t under exactly that name.
 func (p *pyPrinter) declare(name string, t ir.Type, doc string) {
-	if object, ok := flatten(p.schema, t).(ir.Object); ok && p.isClass(object) {
+	if object, ok := p.flatten(t).(ir.Object); ok && p.isClass(object) {
 		p.class(name, object, doc)
 		return
 	}

@@ -90,6 +90,16 @@ type shape struct {
 
 // confuses reports whether mypy would, for some value of a union, pick a wrong member or none.
 func (p *pyPrinter) confuses(types []ir.Type) bool {
+	key := spanOf(types)
+	out, known := p.confused[key]
+	if !known {
+		out = p.confusing(types)
+		p.confused[key] = out
+	}
+	return out
+}
+
+func (p *pyPrinter) confusing(types []ir.Type) bool {
 	var shapes []shape
 	var lists, maps []ir.Type
 	p.leaves(types, map[string]bool{}, func(t ir.Type) {
@@ -184,7 +194,7 @@ func (p *pyPrinter) leaves(types []ir.Type, seen map[string]bool, see func(ir.Ty
 		case ir.Union:
 			p.leaves(t.Members, seen, see)
 		case ir.Intersection:
-			if flat := flatten(p.schema, t); ir.Key(flat) != ir.Key(t) {
+			if flat := p.flatten(t); ir.Key(flat) != ir.Key(t) {
 				p.leaves([]ir.Type{flat}, seen, see)
 			}
 		default:

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen"
+)
+
+// TestNoCommandInDebug has a server that talks to GitHub's runner, as --debug passes it on.
+func TestNoCommandInDebug(t *testing.T) {
+	var out strings.Builder
+	w := inert{&out}
+	said := []byte("##[error]a ##[stop-commands]b\n::error::c\n")
+	if n, err := cli.Prefixed(w)("crm").Write(said); n != len(said) || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	slog.New(slog.NewTextHandler(w, nil)).Info("it said", "line", "x ##[add-mask]y")
+	failed := disarmedError{&gen.AlteredError{Server: "crm", File: "f", Err: errors.New("its last words: ##[error]z")}}
+	if cli.ExitCode(failed) != 2 || len(cli.Hints(failed)) == 0 {
+		t.Errorf("exit code %d, hints %q", cli.ExitCode(failed), cli.Hints(failed))
+	}
+	out.WriteString("mcpgen: " + failed.Error() + "\n")
+	for line := range strings.Lines(out.String()) {
+		if strings.Contains(line, "##[") || strings.HasPrefix(strings.TrimSpace(line), "::") {
+			t.Errorf("%q is a command", line)
+		}
+	}
+}
