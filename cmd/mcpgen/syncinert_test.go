@@ -20,8 +20,8 @@ func TestNoCommandInDebug(t *testing.T) {
 	}
 	slog.New(slog.NewTextHandler(w, nil)).Info("it said", "line", "x ##[add-mask]y")
 	failed := disarmedError{&gen.AlteredError{Server: "crm", File: "f", Err: errors.New("its last words: ##[error]z")}}
-	if cli.ExitCode(failed) != 2 || len(cli.Hints(failed)) == 0 {
-		t.Errorf("exit code %d, hints %q", cli.ExitCode(failed), cli.Hints(failed))
+	if cli.ExitCode(failed, 1) != 2 || len(cli.Hints(failed)) == 0 {
+		t.Errorf("exit code %d, hints %q", cli.ExitCode(failed, 1), cli.Hints(failed))
 	}
 	out.WriteString("mcpgen: " + failed.Error() + "\n")
 	for line := range strings.Lines(out.String()) {

@@ -62,11 +62,11 @@ func (r *reader) drop(place, format string, args ...any) {
 // show one name to a person and another to us.
 func (r *reader) tool(place string, raw json.RawMessage) (Tool, bool) {
 	if len(raw) > MaxDefinitionBytes {
-		r.drop(place, "the definition has %d bytes; the limit is %d; the tool is left out", len(raw), MaxDefinitionBytes)
+		r.drop(r.named(place, raw), "the definition has %d bytes; the limit is %d; the tool is left out", len(raw), MaxDefinitionBytes)
 		return Tool{}, false
 	}
 	if depth(raw) > MaxDepth {
-		r.drop(place, "the definition is nested more than %d levels deep; the tool is left out", MaxDepth)
+		r.drop(r.named(place, raw), "the definition is nested more than %d levels deep; the tool is left out", MaxDepth)
 		return Tool{}, false
 	}
 	if !utf8.Valid(raw) {
@@ -120,6 +120,16 @@ func (r *reader) name(place string, raw json.RawMessage) (string, bool) {
 		return name, true
 	}
 	return "", false
+}
+
+// named is the place of a tool that is not read any further: by its name where it has one.
+func (r *reader) named(place string, raw json.RawMessage) string {
+	var fields map[string]json.RawMessage
+	var name string
+	if json.Unmarshal(raw, &fields) != nil || json.Unmarshal(fields["name"], &name) != nil || name == "" {
+		return place
+	}
+	return r.server + "/" + clip(name)
 }
 
 // clip shortens a name for a message; any name can be mapped to files, whatever its length.

@@ -76,19 +76,6 @@ func (p *pyPrinter) based(t ir.Object) bool {
 	return len(odd) == 0 || !p.recursive(t, odd)
 }
 
-// odd separates the fields that may have to be declared by a call, see classSyntax, from the others.
-func (p *pyPrinter) odd(fields []ir.Field) (odd, others []ir.Field) {
-	for _, f := range fields {
-		if !pyPlainName(f.Name) || slices.Contains(pyGlobals, f.Name) || slices.Contains(pyBuiltins, f.Name) ||
-			unicode.IsUpper(rune(f.Name[0])) || f.Name == p.root {
-			odd = append(odd, f)
-		} else {
-			others = append(others, f)
-		}
-	}
-	return odd, others
-}
-
 // recursive reports whether a definition that fields of t refer to, or one that those refer to, holds t.
 func (p *pyPrinter) recursive(t ir.Object, fields []ir.Field) bool {
 	key := ir.Key(t)
@@ -207,7 +194,9 @@ func (p *pyPrinter) called(name string, t ir.Object, exprs []string, option stri
 		var types []string
 		if p.recursive(t, t.Fields) {
 			_, fields = p.odd(t.Fields)
-			inCall = func(f ir.Field) bool { return !slices.ContainsFunc(fields, func(g ir.Field) bool { return f.Name == g.Name }) }
+			inCall = func(f ir.Field) bool {
+				return !slices.ContainsFunc(fields, func(g ir.Field) bool { return f.Name == g.Name })
+			}
 			for i, f := range t.Fields {
 				if !inCall(f) {
 					types = append(types, exprs[i])
@@ -275,7 +264,7 @@ func (p *pyPrinter) place(text string) string {
 // hold escapes; literals that have some get a name of their own.
 func (p *pyPrinter) later(text, name string) string {
 	text = pyLiterals.ReplaceAllStringFunc(text, func(literal string) string {
-		if !strings.ContainsAny(literal, `'\`) {
+		if !strings.ContainsAny(literal, `'\#`) { // mypy looks for orders behind a #
 			return literal
 		}
 		alias := p.types.name(name + "Literal")

@@ -27,6 +27,7 @@ func (pyTarget) root(t tree.Tree) {
 
 type pyTool struct {
 	Imports, Types       []string
+	Decorator            string
 	Doc                  string
 	Function, Parameters string
 	Result, ID           string
@@ -125,6 +126,11 @@ func (target pyTarget) tool(tool Tool, function string) pyTool {
 	if in.code || (result != nil && result.code) {
 		out.Imports = append(out.Imports, "from typing import Literal")
 	}
+	out.Decorator = "tool"
+	if costsMypy(out.Types, out.Parameters+" -> "+out.Result) {
+		out.Decorator = "any_tool"
+		out.Imports = append(out.Imports, "from ..client import any_tool")
+	}
 	return out
 }
 
@@ -135,7 +141,7 @@ func pyReserved(name string) bool {
 
 // pyGlobals are names that printed types and wrappers rely on, beside pyBuiltins.
 var pyGlobals = []string{
-	"annotations", "tool", "UNSET", "Any", "Extra", "Literal", "Mapping", "NoValue", "NotRequired", "OneOf", "Open",
+	"annotations", "tool", "any_tool", "UNSET", "Any", "Extra", "Literal", "Mapping", "NoValue", "NotRequired", "OneOf", "Open",
 	"Sequence", "TypeAlias", "TypedDict",
 }
 

@@ -28,11 +28,13 @@ type pyPrinter struct {
 	flat     map[span]ir.Type
 	confused map[span]bool
 	makeups  map[string]*makeup // of definitions
+	hints    map[string]bool    // see mayNameType; nil until asked for
 
 	names   map[string]string // of definitions
 	state   map[string]defState
 	bare    map[string]bool // definitions that are being printed and that no list or object is around of
-	forward bool            // a type was used before its declaration
+	forward bool            // a type was used before its declaration, or is a text for that reason
+	quoted  map[string]bool // names that stand for such texts, which only a text can put into a union
 	code    bool            // a literal was put into the module that looks like an expression
 	depth   int             // of intersections being printed
 	nesting int             // of brackets around what is being printed
@@ -96,7 +98,7 @@ const (
 func newPyPrinter(s *ir.Schema, root, part string, types *allocator, input bool) *pyPrinter {
 	p := &pyPrinter{schema: s, root: part, types: types, input: input, used: map[string]bool{}, names: map[string]string{},
 		state: map[string]defState{}, bare: map[string]bool{}, flat: map[span]ir.Type{}, confused: map[span]bool{},
-		makeups: map[string]*makeup{}}
+		makeups: map[string]*makeup{}, quoted: map[string]bool{}}
 	if _, object := flatten(s, s.Root).(ir.Object); object || refersToRoot(s) {
 		p.root, p.rootNamed = types.name(root), object
 	}
@@ -282,6 +284,8 @@ func (p *pyPrinter) ref(t ir.Ref) []string {
 		p.declare(name, def.Type, fieldText(def.Name, def.Doc, def.Type, python))
 		p.nesting, p.bare = nesting, bare
 		p.state[t.Name] = defDone
+	case defDone:
+		p.forward = p.forward || p.quoted[name]
 	}
 	return p.named(name, def.Type)
 }
@@ -310,6 +314,7 @@ func (p *pyPrinter) alias(name, doc string, parts func() []string) {
 	text := p.join(parts())
 	if p.forward {
 		text = p.later(text, name)
+		p.quoted[name] = true
 	}
 	p.forward = p.forward || before
 	line := name + ": " + p.place(p.word("TypeAlias")) + " = " + p.place(text)

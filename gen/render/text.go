@@ -97,7 +97,8 @@ func docstring(lines []string) []string {
 	return out
 }
 
-// quote returns s as a string literal between quotation marks. Whatever does not print is escaped.
+// quote returns s as a string literal between quotation marks. Whatever does not print is escaped, and so is what would
+// be an order outside of strings.
 func quote(lang language, s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -121,7 +122,8 @@ func quote(lang language, s string) string {
 		}
 	}
 	b.WriteByte('"')
-	return b.String()
+	// Bundlers, and mcprun itself, look for it without looking whether it stands in a string.
+	return strings.ReplaceAll(b.String(), "sourceMappingURL", `source\u004dappingURL`)
 }
 
 // printable reports whether r can be seen and does nothing to what stands around it.

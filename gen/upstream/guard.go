@@ -129,6 +129,9 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, g.refuse("the server answers with a web page, not with MCP; check its url")
 	}
 	resp.Body = &boundedBody{ReadCloser: resp.Body, left: MaxMessage, stream: isMedia(resp, "text/event-stream")}
+	if asksForTools(req) {
+		resp.Body = &shallowBody{ReadCloser: resp.Body}
+	}
 	return resp, nil
 }
 

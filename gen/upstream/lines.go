@@ -268,6 +268,9 @@ func decodeMessage(raw []byte) (jsonrpc.Message, error) {
 	if idErr != nil {
 		return nil, err
 	}
+	if msg := shallowTools(raw); msg != nil {
+		return msg, nil
+	}
 	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: CodeBadAnswer, Message: "the answer is not a JSON-RPC message"}}, nil
 }
 

@@ -106,7 +106,7 @@ func (p *pyParser) statement() *Error {
 
 // clientNames are what a wrapper gets by importing everything from the client of its tree.
 var clientNames = []string{
-	"UNSET", "Any", "Extra", "Literal", "Mapping", "NoValue", "NotRequired", "OneOf", "Open", "Sequence", "TypeAlias", "TypedDict", "tool",
+	"UNSET", "Any", "Extra", "Literal", "Mapping", "NoValue", "NotRequired", "OneOf", "Open", "Sequence", "TypeAlias", "TypedDict", "tool", "any_tool",
 }
 
 // pyModules are the modules that generated files import from, and what.
@@ -150,7 +150,9 @@ func (p *pyParser) imports() *Error {
 	}
 	if strings.HasSuffix(module, ".client") && p.accept("*") {
 		for _, n := range names {
-			p.known[n] = n
+			if n != "any_tool" { // is imported by name, where it is needed
+				p.known[n] = n
+			}
 		}
 		return p.endOfLine()
 	}

@@ -36,13 +36,18 @@ func (p *pyParser) wrapper() *Error {
 	return p.suite(nil)
 }
 
-// decorator reads @tool(id, …): after the id come strings only, by name, by position or in a mapping.
+// decorator reads @tool(id, …), or @any_tool(id, …): after the id come strings only, by name, by position or in a mapping.
 func (p *pyParser) decorator() *Error {
-	if err := p.all("@", "tool", "("); err != nil {
-		return err
+	p.next()
+	made := p.next()
+	if made.kind != name || (made.text != "tool" && made.text != "any_tool") {
+		return fail(made.line, made.show(), "tool")
 	}
-	if p.known["tool"] == "" {
-		return p.unexpected("an import of tool before it")
+	if p.known[made.text] != made.text {
+		return fail(made.line, made.show(), "an import of it before it")
+	}
+	if err := p.expect("("); err != nil {
+		return err
 	}
 	id, err := p.expectKind(text, "a tool's id")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	treeRuns = 5
+	treeRuns = 3
 	// manyTools is how many tools the largest tree has.
 	manyTools = 10_000
 )

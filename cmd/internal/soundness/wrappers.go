@@ -130,7 +130,7 @@ func callPy(path string, names render.Names, m *Module, s *sheet) error {
 	source := string(m.Source)
 	_, signature, _ := strings.Cut(source, "\ndef "+names.Function+"(")
 	keywords := !strings.HasPrefix(signature, "input:")
-	_, decorator, _ := strings.Cut(source, "\n@tool(")
+	_, decorator, _ := strings.Cut(strings.Replace(source, "\n@any_tool(", "\n@tool(", 1), "\n@tool(")
 	decorator, _, _ = strings.Cut(decorator, "\n")
 	parameters := map[string]string{} // by property
 	for _, match := range pyRenamed.FindAllStringSubmatch(decorator, -1) {
