@@ -46,15 +46,6 @@ type property struct {
 	shape    *shape
 }
 
-func (s *shape) property(name string) *property {
-	for i := range s.properties {
-		if s.properties[i].name == name {
-			return &s.properties[i]
-		}
-	}
-	return nil
-}
-
 // Infer returns the JSON Schema of replies, each one JSON value. It needs at least one. isData reports names of
 // properties that must not be in it, beside those that look like data; nil reports none.
 func Infer(replies []json.RawMessage, isData func(name string) bool) (json.RawMessage, error) {

@@ -29,7 +29,7 @@ func (s *shallow) filter(p []byte) []byte {
 		} else if c != '\r' {
 			s.lineEnds = 0
 		}
-		if s.lineEnds == 2 { // the end of an event in a stream; JSON has no empty lines, or they mean nothing outside of strings
+		if s.lineEnds == 2 { // an event of a stream is over; in JSON there is no line end in a string
 			s.inString, s.escaped = false, false
 		}
 		deep := s.depth > maxNesting

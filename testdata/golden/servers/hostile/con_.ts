@@ -9,19 +9,19 @@ export interface ConInput {
      [31m
   __proto__ constructor # type: ignore @\ts-ignore @\__NO_SID…, default "*\/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000   \u001b[31m
   __proto__ constructor # type: ignore…) */
- "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\"?: string
+ "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"?: string
  "__proto__"?: string // type: ignore
- constructor?: "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\"|"x" | Function
+ constructor?: "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"|"x" | Function
  /** *\/ """ \ ${x} `
 
     [31m
  __proto__ constructor # type: ignore @\ts-ignore @\__NO_SIDE_EFFECTS__ //#\ sourceMappingURL=x \ */
  nested: {
-  "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\"?: "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\"
+  "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"?: "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"
   ok?: number // pyright: basic
   [key: string]: unknown
  }
- class?: "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\"
+ class?: "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"
  UNSET?: string | null
  tool_id?: unknown
  "tool-id"?: string
@@ -29,7 +29,7 @@ export interface ConInput {
  [key: string]: unknown
 }
 export type ConOutput = {
- "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\"?: Evil
+ "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"?: Evil
 };
 /** *\/ """ \ ${x} `
 

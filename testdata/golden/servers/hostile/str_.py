@@ -5,7 +5,7 @@ from ..client import *
 
 
 NestedKeys = TypedDict("NestedKeys", {
-    "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\": Literal["*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\"],
+    "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\": Literal["*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"],
     "ok": int, # \pyright: basic
 }, total=False)
 
@@ -20,11 +20,11 @@ Evil = TypedDict("Evil", {
 
 
 StrOutput = TypedDict("StrOutput", {
-    "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\": 'Evil',
+    "*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\": 'Evil',
 }, total=False)
 
 
-@tool("hostile__r", x_31m_proto_constructor_type_ignore_ts_ignore_no_side_effects_source_mapp_32b505="*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\", proto="__proto__", class_="class", tool_id__722349="tool-id")
+@tool("hostile__r", x_31m_proto_constructor_type_ignore_ts_ignore_no_side_effects_source_mapp_32b505="*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\", proto="__proto__", class_="class", tool_id__722349="tool-id")
 def str_(*,
     # */ """ \ ${x} `
     #
@@ -36,13 +36,13 @@ def str_(*,
     #  __proto__ constructor #\type: ignore…)
     x_31m_proto_constructor_type_ignore_ts_ignore_no_side_effects_source_mapp_32b505: str = ...,
     proto: str = ..., # \type: ignore
-    constructor: Literal["*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\", "x"] = ...,
+    constructor: Literal["*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\", "x"] = ...,
     # */ """ \ ${x} `
     #
     #    [31m
     # __proto__ constructor #\type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \
     nested: Nested | Extra,
-    class_: Literal["*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# sourceMappingURL=x \\"] = ...,
+    class_: Literal["*/ \"\"\" \\ ${x} ` \u2028 \u2029 \u0000 \u202e \u200b \u001b[31m \u0085 __proto__ constructor # type: ignore @ts-ignore @__NO_SIDE_EFFECTS__ //# source\u004dappingURL=x \\"] = ...,
     UNSET: str | None = UNSET,
     tool_id: Any = UNSET,
     tool_id__722349: str = ...,
