@@ -8,7 +8,7 @@ import (
 
 // gates are sets of words, one bit each, that a sentence holds a word of. A rule is only tried on sentences that hold
 // a word of every set that it can't match without: looking words up costs a fraction of matching.
-type gates [4]uint64
+type gates [6]uint64
 
 func (g *gates) add(o gates) {
 	for i := range g {

@@ -12,9 +12,6 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// hostileLimit is how long one conversion may take, several times what it does.
-const hostileLimit = time.Second
-
 // TestHostileConversion converts what is made to take for ever, and wants the note that says which bound it met; no
 // code where it is within all of them.
 func TestHostileConversion(t *testing.T) {

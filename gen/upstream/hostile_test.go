@@ -94,9 +94,9 @@ func TestOddDefinitions(t *testing.T) {
 			}
 			s = open(t, v.start(t, upstreamtest.DeepTools), testOptions())
 			start := time.Now()
-			_, err = s.ListTools(testContext(t))
-			if err == nil || time.Since(start) > 10*time.Second || len(err.Error()) > 500 {
-				t.Errorf("deep schema: %v", err)
+			tools, err = s.ListTools(testContext(t))
+			if err != nil || len(tools) != 2 || time.Since(start) > 10*time.Second {
+				t.Errorf("deep schema: %d tools, %v", len(tools), err) // it is for the catalog to refuse the one
 			}
 		})
 	}

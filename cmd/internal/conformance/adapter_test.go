@@ -254,10 +254,10 @@ func (c *client) command(name string, args ...string) *exec.Cmd {
 // run runs a program. Its output goes to ours, and into the error if it fails.
 func (c *client) run(in io.Reader, name string, args ...string) error {
 	cmd := c.command(name, args...)
-	var said bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, io.MultiWriter(os.Stdout, &said), io.MultiWriter(os.Stderr, &said)
+	var out, said bytes.Buffer // each has a writer of its own
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, io.MultiWriter(os.Stdout, &out), io.MultiWriter(os.Stderr, &said)
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, said.String())
+		return fmt.Errorf("%s %s: %w: %s%s", name, strings.Join(args, " "), err, out.String(), said.String())
 	}
 	return nil
 }
