@@ -76,16 +76,27 @@ func TestEntangledTypes(t *testing.T) {
 	schema := func(defs string) string {
 		return `{"type":"object","properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{` + defs + `"d100":{"type":"object","properties":{"z":{}}}}}`
 	}
-	dir := pyTree(t, map[string]string{"chain": schema(chain.String()), "entangled": schema(entangled.String()), "plain": schema(def(0))})
+	dir := pyTree(t, map[string]string{"chain": schema(chain.String()), "entangled": schema(entangled.String()), "plain": schema(def(0)), "wide": wideUnion(3000)})
 	for name, want := range map[string]bool{"chain": true, "entangled": true, "plain": false} {
 		src, err := os.ReadFile(filepath.Join(dir, "s", name+".py"))
 		if err != nil || strings.Contains(string(src), "@any_tool(") != want {
 			t.Errorf("%s: %v\n%.300s", name, err, src)
 		}
 	}
+	run(t, dir, "python3", "-m", "compileall", "-q", ".")
+	run(t, dir, checker(t, "pyright"), "-p", ".")
 	start := time.Now()
 	checkMypy(t, dir)
 	if took := time.Since(start); took > time.Minute {
 		t.Errorf("mypy took %s", took)
 	}
+}
+
+// wideUnion is a union of that many objects, which must not be too deep for Python's parser and pyright.
+func wideUnion(members int) string {
+	var b strings.Builder
+	for i := range members {
+		fmt.Fprintf(&b, `,{"type":"object","required":["p%d"],"properties":{"p%[1]d":{"const":%[1]d}}}`, i)
+	}
+	return `{"type":"object","properties":{"a":{"anyOf":[` + b.String()[1:] + `]}}}`
 }

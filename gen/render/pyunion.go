@@ -66,12 +66,16 @@ func appendNew(list []string, texts ...string) []string {
 	return list
 }
 
+// maxMembers bounds a union. Python and pyright read it as brackets inside each other, and give up at some depth; a
+// Literal is one member, however many values it has.
+const maxMembers = 200
+
 // join prints the members of a union as one type. None goes last.
 func (p *pyPrinter) join(parts []string) string {
 	switch {
 	case len(parts) == 0:
 		return p.word("NoValue")
-	case slices.Contains(parts, p.anything()):
+	case slices.Contains(parts, p.anything()), len(parts) > maxMembers:
 		return p.anything()
 	}
 	if i := slices.Index(parts, "None"); i >= 0 && i < len(parts)-1 {

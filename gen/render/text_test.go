@@ -237,3 +237,14 @@ func TestFieldText(t *testing.T) {
 		}
 	}
 }
+
+// TestQuotedOrders wants no string to look like an order to those who don't look for strings.
+func TestQuotedOrders(t *testing.T) {
+	const text = "//# sourceMappingURL=x"
+	for _, lang := range []language{typeScript, python} {
+		got := quote(lang, text)
+		if back := unquote(t, got); strings.Contains(got, "sourceMappingURL") || back != text {
+			t.Errorf("quote(%q) = %s, which reads as %q", text, got, back)
+		}
+	}
+}

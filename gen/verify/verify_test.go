@@ -193,6 +193,7 @@ func TestRefused(t *testing.T) {
 		{"relative import upwards", "a.py", py + "from ..evil import tool\n", 2},
 		{"late import", "a.py", py + "A = int\nfrom typing import Literal\n", 3},
 		{"other decorator", "a.py", tool + "@evil(\"a\")\ndef a() -> object: ...\n", 4},
+		{"decorator not imported", "a.py", tool + "@any_tool(\"a\")\ndef a() -> object: ...\n", 4},
 		{"two decorators", "a.py", tool + "@tool(\"a\")\n@tool(\"b\")\ndef a() -> object: ...\n", 5},
 		{"call in a default", "a.py", tool + "@tool(\"a\")\ndef a(*, x: int = evil()) -> object: ...\n", 5},
 		{"call in a type", "a.py", py + "A = list[evil()]\n", 2},
@@ -242,6 +243,7 @@ func TestAccepted(t *testing.T) {
 		{"a.py", py + "from typing import Literal\nA = 'list[Literal[\"# x\"]]'\n"},
 		{"a.py", py + "# mypy: disable-error-code=\"attr-defined,call-arg\"\nfrom typing import TYPE_CHECKING, Any, Never, TypedDict as TypedDict_\n\nif TYPE_CHECKING:\n    from typing_extensions import ReadOnly  # pyright: ignore[reportMissingModuleSource]\n\n    class Open(TypedDict_, extra_items=ReadOnly[object]):  # x\n        pass\nelse:\n    class Open(TypedDict_):\n        pass\n\nif 0:  # for mypy\n    Extra = Any\nelse:\n    Extra = Never  # type: ignore\n\nclass A(Open):\n    a: Extra\n"},
 		{"a.py", py + "# mypy: disable-error-code=empty-body\nfrom ..client import *\n@tool(\"a\")\ndef a(*, b: OneOf[str] = ..., **extra: Any) -> Open: ...\n"},
+		{"a.py", py + "from ..client import *\nfrom ..client import any_tool\n@any_tool(\"a\")\ndef a() -> object: ...\n"},
 		{"a.py", py + "from ..client import UNSET, tool\n@tool(\"a__b\", \"-\", x=\"y z\")\ndef a_b(a: int, /, *, b: int = UNSET, c: int | None = None) -> object: \"\"\"Doc.\"\"\"\n"},
 	}
 	for _, tt := range tests {
