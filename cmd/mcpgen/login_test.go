@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -77,37 +76,5 @@ func TestLoginWithoutAPlaceForIt(t *testing.T) {
 	}
 	if code, out := run("sync", "--server", "web"); code != 3 || !strings.Contains(out, "401 Unauthorized") {
 		t.Errorf("sync: %d\n%s", code, out)
-	}
-}
-
-func TestOpenBrowser(t *testing.T) {
-	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
-		t.Skip("the browser is found by the system there")
-	}
-	bin := t.TempDir()
-	said := filepath.Join(bin, "said")
-	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte("#!/bin/sh\nprintf %s \"$1\" >"+said+".tmp && mv "+said+".tmp "+said+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	env := map[string]string{}
-	app := &cli.App{LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
-	if openBrowser(t.Context(), app, "https://example.test/") {
-		t.Error("a browser is opened where there is no display")
-	}
-	env["DISPLAY"] = ":0"
-	if !openBrowser(t.Context(), app, "https://example.test/?a=$(b)&c='d'") {
-		t.Fatal("no browser")
-	}
-	var text []byte
-	for end := time.Now().Add(10 * time.Second); text == nil && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		text, _ = os.ReadFile(said)
-	}
-	if string(text) != "https://example.test/?a=$(b)&c='d'" {
-		t.Errorf("opened %q", text)
-	}
-	t.Setenv("PATH", filepath.Join(bin, "nothing"))
-	if openBrowser(t.Context(), app, "https://example.test/") {
-		t.Error("a browser is opened without one")
 	}
 }

@@ -70,7 +70,7 @@ func FuzzTexts(f *testing.F) {
 			return r
 		}, strings.ToLower(name))
 		if strings.Contains(letters, canary) {
-			t.Skip("the name is the word that must not become code")
+			return // an identifier made of it is no sign of text that became code
 		}
 		q := func(s string) string { return numbered(0, 1).quoted(s) }
 		d, n := q(text), q(name)
