@@ -44,7 +44,7 @@ func (b *fakeBackend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Pro
 	}
 	ours, theirs := net.Pipe()
 	ctx, kill := context.WithCancel(ctx)
-	p := &fakeProcess{host: ours, kill: kill, exited: make(chan struct{})}
+	p := &fakeProcess{host: ours, secret: spec.Secret, kill: kill, exited: make(chan struct{})}
 	g := &guest{ctx: ctx, conn: theirs, in: bufio.NewReader(theirs), spec: spec}
 	go func() {
 		defer close(p.exited)
@@ -56,12 +56,14 @@ func (b *fakeBackend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Pro
 
 type fakeProcess struct {
 	host   net.Conn
+	secret string
 	kill   func()
 	exited chan struct{}
 	exit   sandbox.Exit
 }
 
 func (p *fakeProcess) Bridge(ctx context.Context) (net.Conn, error) { return p.host, nil }
+func (p *fakeProcess) Secret() string                               { return p.secret }
 func (p *fakeProcess) Kill()                                        { p.kill() }
 func (p *fakeProcess) Wait() (sandbox.Exit, error) {
 	<-p.exited

@@ -120,9 +120,8 @@ func (x *run) do(parent context.Context) error {
 	if limits.CPU == 0 {
 		limits.CPU = 4 * x.script.timeout() // ends a guest that spins on when its host was killed
 	}
-	secret := rand.Text()
 	proc, err := x.script.Backend.Start(ctx, sandbox.Spec{
-		ID: "run-" + rand.Text()[:12], Runtime: x.runtime, Args: templates.RuntimeArgs(string(x.runtime)), Guest: templates.Guest(string(x.runtime)), Secret: secret,
+		ID: "run-" + rand.Text()[:12], Runtime: x.runtime, Args: templates.RuntimeArgs(string(x.runtime)), Guest: templates.Guest(string(x.runtime)), Secret: rand.Text(),
 		Tree: x.runner.opt.Tree, Workspace: x.script.Workspace, Limits: limits,
 		Stdin: x.script.Stdin, Stdout: tee(x.script.Stdout, x.stdout), Stderr: tee(x.script.Stderr, x.stderr),
 	})
@@ -130,7 +129,7 @@ func (x *run) do(parent context.Context) error {
 		return fmt.Errorf("start sandbox %q: %w", x.script.Backend.Name(), err)
 	}
 	x.outcome = &bridge.Outcome{}
-	served := x.serve(ctx, proc, secret, func() {
+	served := x.serve(ctx, proc, func() {
 		x.ready = time.Now()
 		clock.Stop()
 		clock = time.AfterFunc(x.script.timeout(), func() { cancel(errTimeout) })
@@ -157,13 +156,13 @@ func (x *run) do(parent context.Context) error {
 }
 
 // serve accepts the guest and answers it until it is gone.
-func (x *run) serve(ctx context.Context, proc sandbox.Process, secret string, ready func()) error {
+func (x *run) serve(ctx context.Context, proc sandbox.Process, ready func()) error {
 	conn, err := proc.Bridge(ctx)
 	if err != nil {
 		return fmt.Errorf("guest did not connect: %w", err)
 	}
 	outcome, err := bridge.Serve(ctx, conn, bridge.Options{
-		Secret: secret, Job: *x.job, Handler: x.runner.handler(x.usage), Logger: x.runner.log, Started: ready,
+		Secret: proc.Secret(), Job: *x.job, Handler: x.runner.handler(x.usage), Logger: x.runner.log, Started: ready,
 	})
 	if outcome != nil {
 		x.outcome = outcome

@@ -10,6 +10,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -86,7 +87,7 @@ type Spec struct {
 	// Workspace is the folder the script may write to, shown at WorkspaceDir, where the script starts. It exists.
 	// Empty: the script starts in an empty folder that vanishes with the run.
 	Workspace string
-	// Limits bound the run. Zero fields mean the backend's default.
+	// Limits bound the run. Zero fields mean the defaults of WithDefaults.
 	Limits Limits
 	// Stdin, Stdout and Stderr are the script's. Nil Stdin reads as empty; nil writers discard.
 	// Writers are called from one goroutine each and never after Wait returned.
@@ -124,30 +125,37 @@ func GuestMain(r Runtime) string {
 // Limits bound one run. The wall clock is the runner's: it ends ctx.
 type Limits struct {
 	Memory    int64         // bytes of memory; zero: 500 MB
-	CPU       time.Duration // processor time; zero: none beside the wall clock
+	CPU       time.Duration // processor time of all processes together; zero: none beside the wall clock
 	Processes int           // processes and threads; zero: 128
 	Files     int           // open descriptors per process; zero: 1024
 	FileSize  int64         // bytes of one file; zero: 256 MiB
 	Tmp       int64         // bytes of /tmp; zero: 64 MiB
+	Output    int64         // bytes of standard output and standard error together; zero: 128 MiB
+	Disk      int64         // bytes that the workspace's files may take; zero: 1 GiB
+	DiskFiles int           // files and folders in the workspace; zero: 100,000
 }
+
+// The names of limits, as Exit and a run's result have them.
+const (
+	LimitMemory    = "memory"
+	LimitCPU       = "cpu"
+	LimitProcesses = "processes"
+	LimitOutput    = "output"
+	LimitDisk      = "disk"
+	LimitFiles     = "files"
+	LimitFileSize  = "file size"
+)
 
 // WithDefaults fills the zero fields.
 func (l Limits) WithDefaults() Limits {
-	if l.Memory == 0 {
-		l.Memory = 500_000_000
-	}
-	if l.Processes == 0 {
-		l.Processes = 128
-	}
-	if l.Files == 0 {
-		l.Files = 1024
-	}
-	if l.FileSize == 0 {
-		l.FileSize = 256 << 20
-	}
-	if l.Tmp == 0 {
-		l.Tmp = 64 << 20
-	}
+	l.Memory = cmp.Or(l.Memory, 500_000_000)
+	l.Processes = cmp.Or(l.Processes, 128)
+	l.Files = cmp.Or(l.Files, 1024)
+	l.FileSize = cmp.Or(l.FileSize, 256<<20)
+	l.Tmp = cmp.Or(l.Tmp, 64<<20)
+	l.Output = cmp.Or(l.Output, 128<<20)
+	l.Disk = cmp.Or(l.Disk, 1<<30)
+	l.DiskFiles = cmp.Or(l.DiskFiles, 100_000)
 	return l
 }
 
@@ -156,6 +164,8 @@ type Process interface {
 	// Bridge waits for the guest to connect and returns the host's end; it is called once. It fails when the
 	// guest ends first or ctx is done. The caller closes the connection.
 	Bridge(ctx context.Context) (net.Conn, error)
+	// Secret is what this guest says when it connects: that of the Spec it was started with.
+	Secret() string
 	// Kill ends the guest and everything it started, at once. Safe to call at any time, any number of times.
 	Kill()
 	// Wait returns after the guest has ended, its output was written out, and nothing of it is left on the machine.
@@ -168,9 +178,12 @@ type Process interface {
 type Exit struct {
 	// Code is the guest's exit code, 128+n when signal n ended it.
 	Code int
-	// Killed names the limit that ended the guest: "memory", "cpu", "processes"; empty when none is known to.
+	// Killed names the limit that ended the guest, one of the Limit constants; empty when none is known to.
 	// A guest ended by Kill or its ctx has no Killed.
 	Killed string
+	// Hit lists, sorted, the limits that the guest ran into, whether or not they ended it: one that may start no more
+	// processes gets an error and goes on. It holds Killed. A backend lists what it can know.
+	Hit []string
 	// MaxMemory is the most memory seen, in bytes; zero where the backend can't tell.
 	MaxMemory int64
 }

@@ -13,6 +13,7 @@ func rules() []rule {
 
 		// Leaves of gen, then what stands on them.
 		{"gen/ident", nil},
+		{"gen/owner", nil},
 		{"gen/ir", nil},
 		{"gen/ir/irtest", []string{"gen/ir"}},
 		{"gen/tree", nil},
@@ -27,7 +28,7 @@ func rules() []rule {
 		{"gen/verify", nil}, // knows nothing of what made the files that it reads
 		{"gen/poison", []string{"gen/catalog"}},
 		{"gen/render", []string{"gen/ident", "gen/ir", "gen/tree", "templates"}},
-		{"gen/upstream", []string{"gen/config", "gen/catalog", "gen/upstream/oauth"}},
+		{"gen/upstream", []string{"gen/owner", "gen/config", "gen/catalog", "gen/upstream/oauth"}},
 		{"gen/upstream/oauth", nil},
 		{"gen/upstream/upstreamtest", []string{"gen/config"}},
 		{"gen/search", []string{"gen/catalog"}},
@@ -45,10 +46,10 @@ func rules() []rule {
 		{"runner/approve", []string{"runner/call"}},
 		{"runner/script", []string{"gen/ident", "runner/bridge", "runner/sandbox", "templates"}},
 		{"runner/sandbox/sandboxtest", []string{"runner/bridge", "runner/call", "runner/sandbox", "runner/script", "templates"}},
-		{"runner/sandbox/internal/**", []string{"runner/sandbox", "runner/sandbox/internal/*"}},
-		{"runner/sandbox/docker/**", []string{"runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/docker/internal/*"}},
-		{"runner/sandbox/embedded/**", []string{"runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/embedded/internal/*"}},
-		{"runner/sandbox/*", []string{"runner/sandbox", "runner/sandbox/internal/*"}},
+		{"runner/sandbox/internal/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*"}},
+		{"runner/sandbox/docker/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/docker/internal/*"}},
+		{"runner/sandbox/embedded/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/embedded/internal/*"}},
+		{"runner/sandbox/*", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*"}},
 		{"runner/mcpserver", []string{"runner", "runner/skill", "runner/workspace", "runner/workflow", "runner/pii", "gen/catalog", "gen/search", "gen/tokens"}},
 		{"runner", []string{
 			"runner/call", "runner/script", "runner/bridge", "runner/policy", "runner/approve", "runner/pii", "runner/audit", "runner/egress",

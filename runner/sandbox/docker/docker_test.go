@@ -144,7 +144,7 @@ func TestRunsBothLanguages(t *testing.T) {
 		t.Run(string(rt), func(t *testing.T) {
 			g := newGuest(t, rt, code)
 			exit := g.run(t, b)
-			if exit != (sandbox.Exit{Code: 7}) {
+			if exit.Code != 7 || exit.Killed != "" {
 				t.Errorf("exit %+v", exit)
 			}
 			if got, want := g.out.String(), fmt.Sprintf("hello from %s\n", rt); got != want {

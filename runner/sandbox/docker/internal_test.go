@@ -12,53 +12,18 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/system"
 
+	"github.com/mcpgen/mcpgen/gen/owner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/docker/internal/imagelock"
 )
 
-func TestOwnerIsJudged(t *testing.T) {
-	me, err := self()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if back, ok := parseOwner(me.String()); !ok || back != me {
-		t.Errorf("%v reads back as %v", me, back)
-	}
-	user := me
-	user.uid = 1000
-	for name, c := range map[string]struct {
-		change func(*owner)
-		by     owner
-		want   state
-	}{
-		"myself":             {func(*owner) {}, me, alive},
-		"number used again":  {func(o *owner) { o.start = "1" }, me, dead},
-		"no such process":    {func(o *owner) { o.pid = 1 << 30 }, me, dead},
-		"another boot":       {func(o *owner) { o.boot = "x" }, me, unknown},
-		"another namespace":  {func(o *owner) { o.space = "1" }, me, unknown},
-		"another user's":     {func(o *owner) { o.uid, o.pid = 1001, 1<<30 }, user, unknown},
-		"a dead one of mine": {func(o *owner) { o.uid, o.pid = 1000, 1<<30 }, user, dead},
-	} {
-		o := me
-		c.change(&o)
-		if got := o.judge(c.by); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
-	}
-	for _, s := range []string{"", "a/b", "a/b/c/d/e", "a/b/1/2"} {
-		if _, ok := parseOwner(s); ok {
-			t.Errorf("%q was read as an owner", s)
-		}
-	}
-}
-
 func TestAbandoned(t *testing.T) {
-	me, err := self()
+	me, err := owner.Self()
 	if err != nil {
 		t.Fatal(err)
 	}
 	foreign, gone := me, me
-	foreign.boot, gone.pid = "x", 1<<30
+	foreign.Boot, gone.PID = "x", 1<<30
 	now := time.Now()
 	for name, c := range map[string]struct {
 		owner string

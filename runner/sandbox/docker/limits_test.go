@@ -59,11 +59,11 @@ func TestKillOfItself(t *testing.T) {
 	b := newBackend(t)
 	g := newGuest(t, sandbox.Python, `import os; os.kill(os.getpid(), 9)`)
 	g.Limits.CPU = 10 * time.Minute // and too soon for this one
-	if exit := g.run(t, b); exit != (sandbox.Exit{Code: 137}) {
+	if exit := g.run(t, b); exit.Code != 137 || exit.Killed != "" {
 		t.Errorf("exit %+v", exit)
 	}
 	g = newGuest(t, sandbox.Node, `console.error("JavaScript heap out of memory"); process.exitCode = 1;`)
-	if exit := g.run(t, b); exit != (sandbox.Exit{Code: 1}) {
+	if exit := g.run(t, b); exit.Code != 1 || exit.Killed != "" {
 		t.Errorf("exit %+v", exit)
 	}
 }

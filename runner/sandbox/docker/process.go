@@ -35,6 +35,7 @@ type process struct {
 	backend      *Backend
 	dir          *runDir
 	id           string
+	secret       string
 	created      bool
 	listener     *net.UnixListener
 	attached     client.ContainerAttachResult
@@ -113,6 +114,9 @@ func (p *process) Bridge(ctx context.Context) (net.Conn, error) {
 		return nil, ctx.Err()
 	}
 }
+
+// Secret is what the guest will say.
+func (p *process) Secret() string { return p.secret }
 
 // Kill ends the container.
 func (p *process) Kill() { p.killOnce.Do(func() { close(p.kill) }) }

@@ -10,6 +10,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
+	"github.com/mcpgen/mcpgen/gen/owner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -36,7 +37,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	if err := b.prepareFolders(spec, e); err != nil {
 		return nil, err
 	}
-	me, err := self()
+	me, err := owner.Self()
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	if err != nil {
 		return nil, err
 	}
-	p := &process{backend: b, dir: dir, kill: make(chan struct{}), done: make(chan struct{})}
+	p := &process{backend: b, dir: dir, secret: spec.Secret, kill: make(chan struct{}), done: make(chan struct{})}
 	if err := p.start(ctx, spec, b.created(ctx, spec, e, img, dir, me.String())); err != nil {
 		return nil, errors.Join(err, p.undo(ctx))
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
+
+	"github.com/mcpgen/mcpgen/gen/owner"
 )
 
 // What is written on whatever a run creates.
@@ -34,14 +36,14 @@ func (b *Backend) Sweep(ctx context.Context) error {
 	if b.broken != nil {
 		return b.broken
 	}
-	me, err := self()
+	me, err := owner.Self()
 	if err != nil {
 		return err
 	}
 	return errors.Join(b.sweepContainers(ctx, me), b.sweepFolders(me))
 }
 
-func (b *Backend) sweepContainers(ctx context.Context, me owner) error {
+func (b *Backend) sweepContainers(ctx context.Context, me owner.Owner) error {
 	list, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	found, err := b.client.ContainerList(list, client.ContainerListOptions{
@@ -61,20 +63,20 @@ func (b *Backend) sweepContainers(ctx context.Context, me owner) error {
 	return errors.Join(errs...)
 }
 
-func abandoned(c container.Summary, me owner, now time.Time) bool {
-	o, ok := parseOwner(c.Labels[labelOwner])
+func abandoned(c container.Summary, me owner.Owner, now time.Time) bool {
+	o, ok := owner.Parse(c.Labels[labelOwner])
 	if ok {
-		switch o.judge(me) {
-		case alive:
+		switch o.Judge(me) {
+		case owner.Alive:
 			return false
-		case dead:
+		case owner.Dead:
 			return true
 		}
 	}
 	return c.State != container.StateRunning && now.Sub(time.Unix(c.Created, 0)) > strangerAge
 }
 
-func (b *Backend) sweepFolders(me owner) error {
+func (b *Backend) sweepFolders(me owner.Owner) error {
 	entries, err := os.ReadDir(b.opt.RuntimeDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -98,11 +100,11 @@ func (b *Backend) sweepFolders(me owner) error {
 	return errors.Join(errs...)
 }
 
-func (d *runDir) abandoned(me owner, now time.Time) bool {
+func (d *runDir) abandoned(me owner.Owner, now time.Time) bool {
 	data, err := os.ReadFile(filepath.Join(d.path, ownerFile))
-	if o, ok := parseOwner(string(data)); err == nil && ok {
+	if o, ok := owner.Parse(string(data)); err == nil && ok {
 		// A folder of another boot is left over from before; one of another namespace may be in use.
-		return o.judge(me) == dead || o.boot != me.boot
+		return o.Judge(me) == owner.Dead || o.Boot != me.Boot
 	}
 	st, err := os.Stat(d.path)
 	return err == nil && now.Sub(st.ModTime()) > unnamedAge

@@ -32,6 +32,9 @@ func (p *process) Bridge(ctx context.Context) (net.Conn, error) {
 	return nil, errors.New("the bridge was taken already")
 }
 
+// Secret is the one that the guest was given.
+func (p *process) Secret() string { return p.setup.Secret }
+
 // Kill ends the guest at once.
 func (p *process) Kill() {
 	p.killed.Store(true)

@@ -9,7 +9,10 @@ import (
 )
 
 // guest is one jail as a sandbox.Process.
-type guest struct{ child *jail.Child }
+type guest struct {
+	child  *jail.Child
+	secret string
+}
 
 // Bridge implements sandbox.Process. The connection exists before the guest does; one that never speaks is found by
 // the handshake's own time limit.
@@ -19,6 +22,9 @@ func (g *guest) Bridge(ctx context.Context) (net.Conn, error) {
 	}
 	return g.child.Bridge(), nil
 }
+
+// Secret implements sandbox.Process.
+func (g *guest) Secret() string { return g.secret }
 
 // Kill implements sandbox.Process.
 func (g *guest) Kill() { g.child.Kill() }

@@ -130,7 +130,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	for _, m := range child.Missing() {
 		b.opts.Logger.Info("the process sandbox runs with less than it could", "missing", m)
 	}
-	return &guest{child}, nil
+	return &guest{child: child, secret: spec.Secret}, nil
 }
 
 // config maps the run to a jail.

@@ -163,7 +163,7 @@ func execute(t *testing.T, b sandbox.Backend, lang sandbox.Language, c testCase,
 	conn, err := p.Bridge(ctx)
 	if err == nil {
 		w.drop = func() { conn.Close() }
-		r.outcome, r.bridgeErr = bridge.Serve(ctx, conn, bridge.Options{Secret: spec.Secret, Job: *job, Handler: w.handle,
+		r.outcome, r.bridgeErr = bridge.Serve(ctx, conn, bridge.Options{Secret: p.Secret(), Job: *job, Handler: w.handle,
 			Started: func() { r.began = time.Now() }})
 	}
 	r.bridgeErr = errors.Join(err, r.bridgeErr)

@@ -1,0 +1,50 @@
+package owner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// Self is this process.
+func Self() (Owner, error) {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return Owner{}, fmt.Errorf("name this process: %w", err)
+	}
+	space, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return Owner{}, fmt.Errorf("name this process: %w", err)
+	}
+	start, err := started(os.Getpid())
+	if err != nil {
+		return Owner{}, fmt.Errorf("name this process: %w", err)
+	}
+	return Owner{
+		Boot: strings.TrimSpace(string(boot)), Space: strings.Trim(space, "pid:[]"),
+		UID: os.Geteuid(), PID: os.Getpid(), Start: start,
+	}, nil
+}
+
+// started reads when a process began, in ticks since the boot; the name before it may hold anything.
+func started(pid int) (string, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", err
+	}
+	text := string(stat)
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	const startTime = 22 - 3 // the field's number in proc(5), counted from the one behind the name
+	if len(fields) <= startTime {
+		return "", fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
+	}
+	return fields[startTime], nil
+}
+
+// isGone tells whether the kernel knows no such process.
+func isGone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
+}

@@ -1,0 +1,39 @@
+package owner
+
+import "testing"
+
+func TestOwnerIsJudged(t *testing.T) {
+	me, err := Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, ok := Parse(me.String()); !ok || back != me {
+		t.Errorf("%v reads back as %v", me, back)
+	}
+	user := me
+	user.UID = 1000
+	for name, c := range map[string]struct {
+		change func(*Owner)
+		by     Owner
+		want   State
+	}{
+		"myself":             {func(*Owner) {}, me, Alive},
+		"number used again":  {func(o *Owner) { o.Start = "1" }, me, Dead},
+		"no such process":    {func(o *Owner) { o.PID = 1 << 30 }, me, Dead},
+		"another boot":       {func(o *Owner) { o.Boot = "x" }, me, Unknown},
+		"another namespace":  {func(o *Owner) { o.Space = "1" }, me, Unknown},
+		"another user's":     {func(o *Owner) { o.UID, o.PID = 1001, 1<<30 }, user, Unknown},
+		"a dead one of mine": {func(o *Owner) { o.UID, o.PID = 1000, 1<<30 }, user, Dead},
+	} {
+		o := me
+		c.change(&o)
+		if got := o.Judge(c.by); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	for _, s := range []string{"", "a/b", "a/b/c/d/e", "a/b/1/2"} {
+		if _, ok := Parse(s); ok {
+			t.Errorf("%q was read as an owner", s)
+		}
+	}
+}

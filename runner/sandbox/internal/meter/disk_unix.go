@@ -1,0 +1,26 @@
+//go:build linux || darwin
+
+package meter
+
+import (
+	"io/fs"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// onDisk is what a file takes, in bytes; st_blocks counts units of 512 whatever the file system's own are (stat(2)).
+func onDisk(info fs.FileInfo) int64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Blocks * 512
+	}
+	return info.Size()
+}
+
+func freeSpace(dir string) space {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil {
+		return space{}
+	}
+	return space{known: true, blocks: st.Bfree, nodes: st.Ffree}
+}

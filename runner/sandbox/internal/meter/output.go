@@ -1,0 +1,61 @@
+// Package meter measures what a guest uses where no kernel counts it, the same for every sandbox: the bytes it prints
+// ([Output]) and what its workspace takes on disk ([WatchDisk]). Both call back once when a limit is passed; whoever owns
+// the guest then kills it and says why.
+package meter
+
+import (
+	"io"
+	"sync"
+)
+
+// Output counts what goes through its writers together.
+type Output struct {
+	mu   sync.Mutex
+	left int64
+	hit  bool
+	over func()
+}
+
+// NewOutput allows limit bytes. over is called once, by the write that passes the limit, which is cut there; it must
+// not wait for the guest. What is written later is dropped.
+func NewOutput(limit int64, over func()) *Output { return &Output{left: limit, over: over} }
+
+// Writer returns a writer that passes on to w, and counts what it is given. A nil w discards. Its Write never fails, so
+// that a reader that is gone does not end a guest.
+func (o *Output) Writer(w io.Writer) io.Writer { return &counted{output: o, next: w} }
+
+// Hit tells whether the limit was passed.
+func (o *Output) Hit() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.hit
+}
+
+// take returns how many of n bytes may pass.
+func (o *Output) take(n int) int {
+	o.mu.Lock()
+	pass := min(int64(n), o.left)
+	o.left -= pass
+	first := pass < int64(n) && !o.hit
+	o.hit = o.hit || first
+	o.mu.Unlock()
+	if first {
+		o.over()
+	}
+	return int(pass)
+}
+
+type counted struct {
+	output *Output
+	next   io.Writer
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n := c.output.take(len(p))
+	if n > 0 && c.next != nil {
+		if _, err := c.next.Write(p[:n]); err != nil {
+			c.next = nil
+		}
+	}
+	return len(p), nil
+}
