@@ -29,7 +29,8 @@ func Self() (Owner, error) {
 	}, nil
 }
 
-// started reads when a process began, in ticks since the boot; the name before it may hold anything.
+// started reads when a process began, in ticks since the boot; the name before it may hold anything. A process that has
+// ended and was not waited for is gone.
 func started(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -40,6 +41,9 @@ func started(pid int) (string, error) {
 	const startTime = 22 - 3 // the field's number in proc(5), counted from the one behind the name
 	if len(fields) <= startTime {
 		return "", fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
+	}
+	if fields[0] == "Z" || fields[0] == "X" {
+		return "", fs.ErrNotExist
 	}
 	return fields[startTime], nil
 }

@@ -1,6 +1,40 @@
 package owner
 
-import "testing"
+import (
+	"errors"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// zombie is a process that has ended and is not waited for while the test lasts.
+func zombie(t *testing.T) (Owner, error) {
+	t.Helper()
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() })
+	o, err := Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.PID = cmd.Process.Pid
+	if o.Start, err = started(o.PID); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if _, err := started(o.PID); err != nil {
+			return o, nil
+		}
+	}
+	return o, errors.New("it does not end")
+}
 
 func TestOwnerIsJudged(t *testing.T) {
 	me, err := Self()
@@ -30,6 +64,9 @@ func TestOwnerIsJudged(t *testing.T) {
 		if got := o.Judge(c.by); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
+	}
+	if o, err := zombie(t); err != nil || o.Judge(me) != Dead {
+		t.Errorf("a zombie is judged as %v: %v", o.Judge(me), err)
 	}
 	for _, s := range []string{"", "a/b", "a/b/c/d/e", "a/b/1/2"} {
 		if _, ok := Parse(s); ok {

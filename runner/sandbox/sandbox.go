@@ -63,6 +63,10 @@ type Status struct {
 	Remedy string
 	// Languages lists what can run here now; a usable backend may lack one (no python3 on the machine).
 	Languages []Language
+	// Holds lists what this sandbox keeps from a script here, one short line each ("network: none, also no DNS").
+	Holds []string
+	// Lacks lists what this kind of sandbox does not hold on any machine ("kernel: shared with the machine").
+	Lacks []string
 	// Missing lists isolation that this machine does not give, one line each ("landlock: kernel too old").
 	Missing []string
 }
@@ -84,6 +88,8 @@ type Spec struct {
 	// Tree is the generated servers folder, shown read-only at TreeDir and at WorkspaceDir/servers.
 	// Empty: none.
 	Tree string
+	// Skills is the folder of saved scripts, shown read-only at SkillsDir and at WorkspaceDir/skills. Empty: none.
+	Skills string
 	// Workspace is the folder the script may write to, shown at WorkspaceDir, where the script starts. It exists.
 	// Empty: the script starts in an empty folder that vanishes with the run.
 	Workspace string
@@ -100,6 +106,7 @@ const (
 	WorkspaceDir = "/workspace"   // read-write, the working directory
 	Root         = "/mcp"         // read-only; on Python's module path
 	TreeDir      = "/mcp/servers" // read-only
+	SkillsDir    = "/mcp/skills"  // read-only
 	GuestDir     = "/mcp/guest"   // read-only
 )
 

@@ -23,6 +23,7 @@ type Warmer interface {
 type Shape struct {
 	Runtime   Runtime
 	Tree      string
+	Skills    string
 	Workspace string // empty where Adopt can show one
 	Limits    Limits // zero where Adopt can set them
 }

@@ -11,3 +11,8 @@ import (
 func TestConformance(t *testing.T) {
 	sandboxtest.Run(t, backend(t), sandboxtest.Options{})
 }
+
+// TestConformanceWarm has every case run in a guest that was started before there was a script.
+func TestConformanceWarm(t *testing.T) {
+	sandboxtest.Run(t, backend(t), sandboxtest.Options{Warm: true})
+}

@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"net"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -12,6 +13,7 @@ import (
 type guest struct {
 	child  *jail.Child
 	secret string
+	taken  bool // the bridge was, while the guest was idle
 }
 
 // Bridge implements sandbox.Process. The connection exists before the guest does; one that never speaks is found by
@@ -19,6 +21,9 @@ type guest struct {
 func (g *guest) Bridge(ctx context.Context) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if g.taken {
+		return nil, errors.New("the bridge was taken already")
 	}
 	return g.child.Bridge(), nil
 }

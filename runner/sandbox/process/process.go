@@ -7,13 +7,14 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/acl"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
 
@@ -37,34 +38,22 @@ type Options struct {
 
 // Backend runs each guest in a jail of its own. It keeps what it learned about the interpreters, nothing else.
 type Backend struct {
-	opts Options
-
-	mu    sync.Mutex
-	known map[sandbox.Runtime]*interpreter
+	opts         Options
+	interpreters *interp.Finder
 }
 
 var _ sandbox.Backend = (*Backend)(nil)
 
 // New returns a backend; opts may be nil. It touches nothing: Probe tells whether the machine can run it.
 func New(opts *Options) *Backend {
-	b := &Backend{known: make(map[sandbox.Runtime]*interpreter)}
+	b := &Backend{}
 	if opts != nil {
 		b.opts = *opts
 	}
-	if b.opts.Node == "" {
-		b.opts.Node = "node"
-	}
-	if b.opts.Python == "" {
-		b.opts.Python = "python3"
-	}
-	if b.opts.LookPath == nil {
-		b.opts.LookPath = func(name string) (string, error) {
-			if filepath.IsAbs(name) {
-				return name, nil
-			}
-			return "", fmt.Errorf("%q: %w", name, fs.ErrNotExist)
-		}
-	}
+	b.interpreters = interp.New(interp.Options{
+		Node: b.opts.Node, Python: b.opts.Python, LookPath: b.opts.LookPath,
+		Elsewhere: map[sandbox.Runtime]string{sandbox.Node: "--sandbox embedded or docker", sandbox.Python: "--sandbox docker"},
+	})
 	if b.opts.Logger == nil {
 		b.opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -97,13 +86,13 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 	var absent []string
 	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
 		rt, _ := b.Runtime(lang)
-		in, err := b.interpreter(ctx, rt)
+		in, err := b.interpreters.Find(ctx, rt)
 		if err != nil {
 			absent = append(absent, err.Error())
 			continue
 		}
 		st.Languages = append(st.Languages, lang)
-		found = append(found, fmt.Sprintf("%s %s", rt, in.host))
+		found = append(found, fmt.Sprintf("%s %s", rt, in.Host))
 	}
 	if st.Usable = len(st.Languages) > 0; !st.Usable {
 		st.Detail = strings.Join(absent, "; ")
@@ -111,62 +100,92 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 		return st
 	}
 	st.Detail = strings.Join(append(found, absent...), ", ")
+	st.Holds, st.Lacks = holds(), lacks()
 	return st
 }
 
 // Start implements sandbox.Backend.
 func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
-	in, err := b.interpreter(ctx, spec.Runtime)
+	in, err := b.interpreters.Find(ctx, spec.Runtime)
 	if err != nil {
 		return nil, err
 	}
 	if err := prepareWorkspace(spec); err != nil {
 		return nil, err
 	}
-	child, err := jail.Start(ctx, b.config(in, spec))
+	cfg, bind := b.config(in, spec), binding(spec)
+	cfg.Mounts, cfg.Tmpfs = append(cfg.Mounts, bind.Mounts...), bind.Tmpfs
+	cfg.Stdin, cfg.Stdout, cfg.Stderr = bind.Stdin, bind.Stdout, bind.Stderr
+	child, err := jail.Start(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("start the process sandbox: %w", err)
 	}
-	for _, m := range child.Missing() {
-		b.opts.Logger.Info("the process sandbox runs with less than it could", "missing", m)
-	}
+	b.report(child)
 	return &guest{child: child, secret: spec.Secret}, nil
 }
 
-// config maps the run to a jail.
-func (b *Backend) config(in *interpreter, spec sandbox.Spec) jail.Config {
+// report says what a guest runs without.
+func (b *Backend) report(child *jail.Child) {
+	for _, m := range child.Missing() {
+		b.opts.Logger.Info("the process sandbox runs with less than it could", "missing", m)
+	}
+}
+
+// config maps the run to a jail, except what binding returns.
+func (b *Backend) config(in *interp.Interpreter, spec sandbox.Spec) jail.Config {
 	cfg := jail.Config{
 		ID: spec.ID, Exe: b.opts.Exe, Entry: entry,
-		Program: in.inside,
+		Program: in.Inside,
 		Args:    append(slices.Clone(spec.Args), sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), sandbox.BridgeAddress),
 		Env:     []string{"PATH=/usr/bin", "HOME=/tmp", "LANG=C.UTF-8"},
 		Secret:  spec.Secret,
 		Dir:     sandbox.WorkspaceDir,
-		Mounts:  append([]jail.Mount{}, in.mounts...),
-		Hidden:  in.hidden,
+		Hidden:  in.Hidden,
 		Files:   accountFiles(),
 		Limits:  spec.Limits,
-		Stdin:   spec.Stdin, Stdout: spec.Stdout, Stderr: spec.Stderr,
+	}
+	for _, f := range in.Files {
+		cfg.Mounts = append(cfg.Mounts, jail.Mount{Source: f.Source, Target: f.Target})
 	}
 	for name, content := range spec.Guest {
 		cfg.Files[sandbox.GuestDir+"/"+name] = content
 	}
-	if spec.Workspace == "" {
-		cfg.Tmpfs = []string{sandbox.WorkspaceDir}
-	} else {
-		cfg.Mounts = append(cfg.Mounts, jail.Mount{Source: spec.Workspace, Target: sandbox.WorkspaceDir, Writable: true})
-	}
-	if spec.Tree != "" {
-		cfg.Mounts = append(cfg.Mounts, jail.Mount{Source: spec.Tree, Target: sandbox.TreeDir},
-			jail.Mount{Source: spec.Tree, Target: treeInWorkspace})
-	}
 	return cfg
 }
 
-const treeInWorkspace = sandbox.WorkspaceDir + "/servers"
+// binding is what a guest can also be given when it has long been started.
+func binding(spec sandbox.Spec) jail.Binding {
+	bind := jail.Binding{Limits: spec.Limits, Stdin: spec.Stdin, Stdout: spec.Stdout, Stderr: spec.Stderr}
+	if spec.Workspace == "" {
+		bind.Tmpfs = []string{sandbox.WorkspaceDir}
+	} else {
+		bind.Mounts = append(bind.Mounts, jail.Mount{Source: spec.Workspace, Target: sandbox.WorkspaceDir, Writable: true})
+	}
+	for _, s := range shown(spec) {
+		bind.Mounts = append(bind.Mounts, jail.Mount{Source: s.source, Target: s.dir},
+			jail.Mount{Source: s.source, Target: sandbox.WorkspaceDir + "/" + s.name})
+	}
+	return bind
+}
 
-// prepareWorkspace makes the workspace writable to the jail's user, and sees to it that the tree can be shown in it.
-// The empty folder that the tree is mounted on stays: another run may be using it.
+// folder is one that is shown read-only at dir and, by its name, in the workspace.
+type folder struct{ source, dir, name string }
+
+func shown(spec sandbox.Spec) []folder {
+	var list []folder
+	for _, f := range []folder{
+		{spec.Tree, sandbox.TreeDir, path.Base(sandbox.TreeDir)},
+		{spec.Skills, sandbox.SkillsDir, path.Base(sandbox.SkillsDir)},
+	} {
+		if f.source != "" {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// prepareWorkspace makes the workspace writable to the jail's user, and sees to it that the read-only folders can be
+// shown in it. The empty folders that they are mounted on stay: another run may be using them.
 func prepareWorkspace(spec sandbox.Spec) error {
 	if spec.Workspace == "" {
 		return nil
@@ -176,16 +195,15 @@ func prepareWorkspace(spec sandbox.Spec) error {
 			return fmt.Errorf("make the workspace %q writable to the sandbox: %w", spec.Workspace, err)
 		}
 	}
-	if spec.Tree == "" {
-		return nil
-	}
-	place := filepath.Join(spec.Workspace, "servers")
-	switch st, err := os.Lstat(place); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return fmt.Errorf("look at %q: %w", place, err)
-	case !st.IsDir():
-		return fmt.Errorf("%q is not a folder: the generated tree is shown in its place, so move it away", place)
+	for _, f := range shown(spec) {
+		place := filepath.Join(spec.Workspace, f.name)
+		switch st, err := os.Lstat(place); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return fmt.Errorf("look at %q: %w", place, err)
+		case !st.IsDir():
+			return fmt.Errorf("%q is not a folder: %q is shown in its place, so move it away", place, f.source)
+		}
 	}
 	return nil
 }

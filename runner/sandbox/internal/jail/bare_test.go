@@ -7,6 +7,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Functions run without namespaces where there are none; the same entries as in the other tests.
@@ -53,6 +55,25 @@ func TestWithoutNamespacesOnlyItsMounts(t *testing.T) {
 	}
 	if _, err := os.Stat(dir + "/made"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestQueuesOfSocketsCount(t *testing.T) {
+	me := []int{os.Getpid()}
+	const many = 200
+	for range many / 2 {
+		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fds[0])
+		defer unix.Close(fds[1])
+	}
+	if got := queuedMemory(me, 1<<40); got < many*queueSize || got > 2*many*queueSize {
+		t.Errorf("%d sockets count %d", many, got)
+	}
+	if got := queuedMemory(me, 10*queueSize); got != 11*queueSize {
+		t.Errorf("looked on after enough: %d", got)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -17,6 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/cgroup"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
 // Child is one running jail. Its owner calls Wait once.
@@ -27,9 +30,13 @@ type Child struct {
 	bridge  net.Conn
 	control net.Conn
 	hear    *json.Decoder
-	group   *group // nil where none could be made
+	group   *cgroup.Group // nil where none could be made
 	missing []string
 	stopCtx func() bool
+
+	ownCount bool          // RLIMIT_NPROC counts this jail's processes only
+	bound    bool          // Bind was called
+	before   time.Duration // processor time that was used before Bind
 
 	done    chan struct{} // closed when init, and with it the whole jail, is dead; state is set before
 	state   *os.ProcessState
@@ -39,6 +46,8 @@ type Child struct {
 	cause       atomic.Pointer[string] // what killed it first: a limit's name, or "" for Kill
 	most        atomic.Int64           // most memory the watchdog saw
 	output      sync.WaitGroup
+	printed     *meter.Output // of the run
+	disks       []*meter.Disk // of the run's writable mounts
 }
 
 // Bridge returns the host's end of the connection that the jail has as descriptor BridgeFD. Who calls it closes it;
@@ -50,6 +59,9 @@ func (c *Child) Bridge() net.Conn {
 
 // Missing lists isolation that this jail lacks because the machine does not give it.
 func (c *Child) Missing() []string { return c.missing }
+
+// PID is the number of the jail's first process, as the host sees it.
+func (c *Child) PID() int { return c.proc.Pid }
 
 // Done is closed when everything in the jail has ended.
 func (c *Child) Done() <-chan struct{} { return c.done }
@@ -76,12 +88,17 @@ func (c *Child) Wait() (sandbox.Exit, error) {
 	}
 	c.output.Wait()
 	exit := sandbox.Exit{MaxMemory: c.most.Load()}
-	groupErr := c.group.close(&exit)
+	c.readMeters(&exit)
+	oom := c.group.OutOfMemory() || last.OutOfMemory
+	if c.group.OutOfTasks() {
+		exit.Hit = append(exit.Hit, sandbox.LimitProcesses)
+	}
+	groupErr := c.group.Close()
 	c.closeHostEnds()
 	if c.waitErr != nil {
 		return exit, errors.Join(fmt.Errorf("wait for the sandbox: %w", c.waitErr), groupErr)
 	}
-	c.fill(&exit, last)
+	c.fill(&exit, last, oom)
 	return exit, groupErr
 }
 
@@ -94,10 +111,8 @@ func (c *Child) lastMessage() (m message) {
 	return m
 }
 
-// fill completes exit, which has Killed set where the cgroup ran out of memory.
-func (c *Child) fill(exit *sandbox.Exit, last message) {
-	oom := exit.Killed
-	exit.Killed = ""
+// fill completes exit. oom: the kernel has killed in the cgroup for want of memory.
+func (c *Child) fill(exit *sandbox.Exit, last message, oom bool) {
 	ws, _ := c.state.Sys().(syscall.WaitStatus)
 	exit.Code = ws.ExitStatus()
 	if ws.Signaled() {
@@ -108,11 +123,22 @@ func (c *Child) fill(exit *sandbox.Exit, last message) {
 	switch {
 	case cause != nil:
 		exit.Killed = *cause
-	case exit.Code == codeKilled:
-		exit.Killed = oom
-	case syscall.Signal(last.Signal) == unix.SIGXCPU:
-		exit.Killed = "cpu"
+	case oom && exit.Code == codeKilled:
+		exit.Killed = sandbox.LimitMemory
+	case syscall.Signal(last.Signal) == unix.SIGXCPU && c.cfg.Limits.CPU > 0 && last.CPU > c.cfg.Limits.CPU/2:
+		// Not sent by itself. For its limit the kernel counts ticks, which on a busy machine are more than what was used.
+		exit.Killed = sandbox.LimitCPU
+	case syscall.Signal(last.Signal) == unix.SIGXFSZ:
+		exit.Killed = sandbox.LimitFileSize
 	}
+	if oom {
+		exit.Hit = append(exit.Hit, sandbox.LimitMemory)
+	}
+	if exit.Killed != "" {
+		exit.Hit = append(exit.Hit, exit.Killed)
+	}
+	slices.Sort(exit.Hit)
+	exit.Hit = slices.Compact(exit.Hit)
 }
 
 // abandon undoes a start that failed.
@@ -124,7 +150,8 @@ func (c *Child) abandon(started bool) {
 	if c.stopCtx != nil {
 		c.stopCtx()
 	}
-	_ = c.group.close(&sandbox.Exit{})
+	c.readMeters(&sandbox.Exit{})
+	_ = c.group.Close()
 	c.bridgeTaken.Store(false)
 	c.closeHostEnds()
 }
@@ -153,16 +180,13 @@ func (c *Child) copyStreams() {
 		c.streams[0].Close()
 	}()
 	for i, w := range []io.Writer{c.cfg.Stdout, c.cfg.Stderr} {
-		if w == nil {
-			w = io.Discard
-		}
-		from := c.streams[i+1]
-		c.output.Go(func() { copyOutput(w, from) })
+		from, to := c.streams[i+1], c.printed.Writer(w)
+		c.output.Go(func() { copyOutput(to, from) })
 	}
 }
 
-// copyOutput copies until the end. A writer that fails loses the rest, and the script goes on. After the read
-// deadline, which Wait sets, it takes what the pipe still holds and stops.
+// copyOutput copies until the end; w never fails. After the read deadline, which Wait sets, it takes what the pipe still
+// holds and stops.
 func copyOutput(w io.Writer, from *os.File) {
 	buf := make([]byte, 64<<10)
 	for {
@@ -170,10 +194,8 @@ func copyOutput(w io.Writer, from *os.File) {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			n, err = readNow(from, buf)
 		}
-		if n > 0 && w != io.Discard {
-			if _, werr := w.Write(buf[:n]); werr != nil {
-				w = io.Discard
-			}
+		if n > 0 {
+			_, _ = w.Write(buf[:n])
 		}
 		if err != nil {
 			return

@@ -3,6 +3,7 @@ package jail
 import (
 	"errors"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -58,6 +59,14 @@ type Config struct {
 	Tmpfs []string
 	// Hidden lists folders inside, below a mount, that are shown empty and read-only.
 	Hidden []string
+	// Dirs lists folders that the jail's own root has, empty and read-only: places for what Bind shows.
+	Dirs []string
+
+	// Warm starts the program or function before there is a run for it: Child.Bind shows mounts, sets limits and connects
+	// the streams later, and must be called before anything that is not trusted reaches the jail. Until then Limits are an
+	// upper bound, and Stdin, Stdout and Stderr do not count. A function runs unconfined until Bind, a program as
+	// it would otherwise, save that Landlock does not repeat which mounts may be written to.
+	Warm bool
 
 	Limits sandbox.Limits
 	// Data bounds the writable private memory of one process by RLIMIT_DATA; zero: Limits.Memory plus 512 MiB.
@@ -85,22 +94,26 @@ type Inside struct {
 	Args []string
 	// Namespaces is false where Config.AllowNoNamespaces was needed: paths are then those of the host.
 	Namespaces bool
-	mounts     []Mount
+	mounts     *atomic.Pointer[[]Mount]
 }
 
 // Path is where a function finds what a mount shows at target; empty where no mount has that target and there are
-// no namespaces.
+// no namespaces. After Bind it knows those of the Binding.
 func (i Inside) Path(target string) string {
 	if i.Namespaces {
 		return target
 	}
-	for _, m := range i.mounts {
+	for _, m := range *i.mounts.Load() {
 		if m.Target == target {
 			return m.Source
 		}
 	}
 	return ""
 }
+
+// OutOfMemory is what a function returns that has come to its memory limit by its own reckoning: the jail then ends as
+// one that the kernel ended for that. No exit code has this value, so nothing that only sets one can pretend it.
+const OutOfMemory = 1 << 8
 
 const (
 	setupTimeout  = 10 * time.Second

@@ -18,9 +18,6 @@ import (
 // confine gives up, for every thread of this process, all it does not need from here on. The order matters: what
 // needs a privilege comes before the privilege goes, and the filter comes last because it refuses what the others use.
 func confine(p *plan, lastCap int) (missing []string, err error) {
-	if err := setLimits(p.Limits); err != nil {
-		return nil, err
-	}
 	// The bounding set matters to what execs, so to the thread that starts the program; a function's process has only
 	// this one chance and nothing to exec. Both are covered by dropping it here, on the thread that Init has locked.
 	for c := 0; c <= lastCap; c++ {
@@ -28,21 +25,65 @@ func confine(p *plan, lastCap int) (missing []string, err error) {
 			return nil, fmt.Errorf("drop capability %d: %w", c, err)
 		}
 	}
-	if err := dropUser(p.DropTo); err != nil {
+	if err := giveUpEarly(p); err != nil {
 		return nil, err
+	}
+	return giveUpRest(p, true)
+}
+
+// giveUpEarly gives up what a warm jail does not need to show mounts later.
+func giveUpEarly(p *plan) error {
+	if p.DropTo != 0 {
+		// The syscall package changes all threads.
+		if err := syscall.Setgroups([]int{}); err != nil {
+			return fmt.Errorf("give up groups: %w", err)
+		}
+		if err := syscall.Setresgid(p.DropTo, p.DropTo, p.DropTo); err != nil {
+			return fmt.Errorf("become group %d: %w", p.DropTo, err)
+		}
+	}
+	if err := prctlAll(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL); err != nil {
+		return fmt.Errorf("clear ambient capabilities: %w", err)
+	}
+	if err := prctlAll(unix.PR_SET_NO_NEW_PRIVS, 1); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	return dieWithHost()
+}
+
+// dieWithHost arms the parent-death signal, which a change of user or group clears. One thread is enough.
+func dieWithHost() error {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("arm the parent-death signal: %w", err)
+	}
+	return nil
+}
+
+// giveUpRest gives up what is left. Landlock is for what runs code of others.
+func giveUpRest(p *plan, withLandlock bool) (missing []string, err error) {
+	if err := setLimits(p.Limits, p.Warm); err != nil {
+		return nil, err
+	}
+	if p.DropTo != 0 {
+		if err := syscall.Setresuid(p.DropTo, p.DropTo, p.DropTo); err != nil {
+			return nil, fmt.Errorf("become user %d: %w", p.DropTo, err)
+		}
 	}
 	if err := dropCapabilities(); err != nil {
 		return nil, err
 	}
-	// Changing the user cleared the parent-death signal. Not dumpable: /proc/<pid> of init belongs to root, so that the
-	// script, which has the same user, reaches none of its memory or descriptors there.
-	for _, ctl := range [][2]uintptr{{unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL)}, {unix.PR_SET_DUMPABLE, 0}, {unix.PR_SET_NO_NEW_PRIVS, 1}} {
-		if err := prctlAll(ctl[0], ctl[1]); err != nil {
-			return nil, fmt.Errorf("prctl %d: %w", ctl[0], err)
-		}
-	}
-	if missing, err = applyLandlock(p); err != nil {
+	if err := dieWithHost(); err != nil {
 		return nil, err
+	}
+	// Not dumpable: /proc/<pid> of init belongs to root, so that the script, which has the same user, reaches none of its
+	// memory or descriptors there.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("make the first process unreachable: %w", err)
+	}
+	if withLandlock {
+		if missing, err = applyLandlock(p); err != nil {
+			return nil, err
+		}
 	}
 	return missing, applySeccomp(p.Program == "")
 }
@@ -50,65 +91,79 @@ func confine(p *plan, lastCap int) (missing []string, err error) {
 // canDropBounds tells whether this process has the right to: it does inside a user namespace of its own and as root.
 func (p *plan) canDropBounds() bool { return p.Namespaces || p.DropTo != 0 }
 
-func setLimits(l rlimits) error {
-	for _, lim := range []struct {
-		name  string
-		which int
-		value uint64
-		set   bool
-	}{
-		{"core size", unix.RLIMIT_CORE, 0, true},
-		{"message queues", unix.RLIMIT_MSGQUEUE, 0, true},
-		{"locked memory", unix.RLIMIT_MEMLOCK, 64 << 10, true},
-		{"real-time priority", unix.RLIMIT_RTPRIO, 0, true},
-		{"open files", unix.RLIMIT_NOFILE, l.Files, l.Files > 0},
-		{"file size", unix.RLIMIT_FSIZE, l.FileSize, l.FileSize > 0},
-		{"processor time", unix.RLIMIT_CPU, l.CPU, l.CPU > 0},
-		{"data", unix.RLIMIT_DATA, l.Data, l.Data > 0},
-		{"processes", unix.RLIMIT_NPROC, l.Processes, l.Processes > 0},
+// rlimit is one limit of the kernel's.
+type rlimit struct {
+	name  string
+	which int
+	value uint64
+}
+
+// list has the limits that are set.
+func (l rlimits) list() []rlimit {
+	all := []rlimit{
+		{"core size", unix.RLIMIT_CORE, 0},
+		{"message queues", unix.RLIMIT_MSGQUEUE, 0},
+		{"locked memory", unix.RLIMIT_MEMLOCK, 64 << 10},
+		{"real-time priority", unix.RLIMIT_RTPRIO, 0},
+	}
+	for _, lim := range []rlimit{
+		{"open files", unix.RLIMIT_NOFILE, l.Files},
+		{"file size", unix.RLIMIT_FSIZE, l.FileSize},
+		{"processor time", unix.RLIMIT_CPU, l.CPU},
+		{"data", unix.RLIMIT_DATA, l.Data},
+		{"processes", unix.RLIMIT_NPROC, l.Processes},
 	} {
-		if !lim.set {
-			continue
+		if lim.value > 0 {
+			all = append(all, lim)
 		}
+	}
+	return all
+}
+
+// below is what the limit becomes where old is in force: raising one is neither wanted nor allowed. A soft one can be
+// set again.
+func (lim rlimit) below(old syscall.Rlimit, soft bool) syscall.Rlimit {
+	value := min(lim.value, old.Max)
+	switch {
+	case soft:
+		return syscall.Rlimit{Cur: value, Max: old.Max}
+	case lim.which == unix.RLIMIT_CPU: // the soft limit sends a signal that tells the cause, the hard one kills
+		return syscall.Rlimit{Cur: value, Max: min(value+1, old.Max)}
+	}
+	return syscall.Rlimit{Cur: value, Max: value}
+}
+
+func setLimits(l rlimits, soft bool) error {
+	for _, lim := range l.list() {
 		var old syscall.Rlimit
 		if err := syscall.Getrlimit(lim.which, &old); err != nil {
 			return fmt.Errorf("limit %s: %w", lim.name, err)
 		}
-		value := min(lim.value, old.Max) // raising a limit is neither wanted nor allowed
-		hard := value
-		if lim.which == unix.RLIMIT_CPU { // the soft limit sends a signal that tells the cause, the hard one kills
-			hard = min(value+1, old.Max)
-		}
+		value := lim.below(old, soft)
 		// syscall, not unix: it also forgets the soft limit on files that the Go runtime would give back to children.
-		if err := syscall.Setrlimit(lim.which, &syscall.Rlimit{Cur: value, Max: hard}); err != nil {
+		if err := syscall.Setrlimit(lim.which, &value); err != nil {
 			return fmt.Errorf("limit %s: %w", lim.name, err)
 		}
 	}
 	return nil
 }
 
-// dropUser becomes the user id, with no other group; 0 leaves everything as it is.
-func dropUser(id int) error {
-	if id == 0 {
-		return nil
-	}
-	// The syscall package changes all threads.
-	if err := syscall.Setgroups([]int{}); err != nil {
-		return fmt.Errorf("give up groups: %w", err)
-	}
-	if err := syscall.Setresgid(id, id, id); err != nil {
-		return fmt.Errorf("become group %d: %w", id, err)
-	}
-	if err := syscall.Setresuid(id, id, id); err != nil {
-		return fmt.Errorf("become user %d: %w", id, err)
+// limitProcess sets the limits of another process, for good.
+func limitProcess(pid int, l rlimits) error {
+	for _, lim := range l.list() {
+		var old unix.Rlimit
+		if err := unix.Prlimit(pid, lim.which, nil, &old); err != nil {
+			return fmt.Errorf("limit %s: %w", lim.name, err)
+		}
+		value := unix.Rlimit(lim.below(syscall.Rlimit(old), false))
+		if err := unix.Prlimit(pid, lim.which, &value, nil); err != nil {
+			return fmt.Errorf("limit %s: %w", lim.name, err)
+		}
 	}
 	return nil
 }
 
 func dropCapabilities() error {
-	if err := prctlAll(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL); err != nil {
-		return fmt.Errorf("clear ambient capabilities: %w", err)
-	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
 	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
@@ -168,6 +223,9 @@ func landlockRules(p *plan, refer bool) []landlock.Rule {
 		case !p.Namespaces:
 			rules = append(rules, landlock.ROFiles(place))
 		}
+	}
+	if p.Warm {
+		writable("/") // what is to be mounted is not known yet, and rules can't be added later
 	}
 	if p.Namespaces {
 		writable(append([]string{"/tmp"}, p.Tmpfs...)...)

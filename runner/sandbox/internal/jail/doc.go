@@ -15,6 +15,18 @@
 // whatever else runs in the PID namespace. Init dies with its host in two independent ways: the parent-death signal,
 // and the control socket reading end-of-file.
 //
+// # Warm jails
+//
+// With [Config].Warm a jail is started before there is a run for it, and [Child.Bind] gives it one. Until then it holds
+// nothing that is not trusted: an interpreter and a guest program of ours. That is why init may keep, until Bind, the
+// right to mount and a thread that still sees the host's files; Bind ends both before it returns.
+//
+// # Limits
+//
+// A cgroup bounds memory and processes where the caller may make one. A watchdog on the host looks at the jail's
+// processes twenty times a second: it bounds processor time everywhere, and memory and processes where there is no
+// cgroup. Output is counted as it is copied, and the writable mounts are watched (package meter).
+//
 // # What it refuses
 //
 // A jail never starts without its namespaces, no_new_privs and the system-call filter, except that a Go function may

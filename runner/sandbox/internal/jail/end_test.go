@@ -126,14 +126,29 @@ func TestHostForKilling(t *testing.T) {
 	if marker == "" {
 		return
 	}
-	c := startStubborn(t, t.Context(), marker)
+	if !strings.HasSuffix(marker, "warm") {
+		startStubborn(t, t.Context(), marker)
+	} else {
+		cfg := shell(stubborn(marker))
+		cfg.Warm = true // nobody ever binds it
+		if _, err := jail.Start(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		for len(alive(marker)) < 2 {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
 	fmt.Println("jail", marker)
-	_, _ = c.Wait()
+	select {} // until it is killed
 }
 
 func TestKilledHost(t *testing.T) {
-	for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGQUIT} {
-		marker := fmt.Sprintf("host-marker-%d-%d", os.Getpid(), how)
+	for _, c := range []struct {
+		how  syscall.Signal
+		kind string
+	}{{syscall.SIGKILL, "cold"}, {syscall.SIGQUIT, "cold"}, {syscall.SIGKILL, "warm"}} {
+		how := c.how
+		marker := fmt.Sprintf("host-marker-%d-%d-%s", os.Getpid(), how, c.kind)
 		host := exec.Command("/proc/self/exe", "-test.run=^TestHostForKilling$")
 		host.Env = append(os.Environ(), hostVariable+"="+marker)
 		out, err := host.StdoutPipe()
@@ -154,7 +169,7 @@ func TestKilledHost(t *testing.T) {
 		if err := jail.Sweep(); err != nil {
 			t.Errorf("sweep: %v", err)
 		}
-		if left, _ := filepath.Glob(fmt.Sprintf("/sys/fs/cgroup/*/mcprun-%d-*", host.Process.Pid)); len(left) > 0 {
+		if left, _ := filepath.Glob(fmt.Sprintf("/sys/fs/cgroup/*/mcprun-*+%d+*", host.Process.Pid)); len(left) > 0 {
 			t.Errorf("cgroups left: %q", left)
 		}
 	}

@@ -70,7 +70,8 @@ func maps(file string, id int64) bool {
 	return false
 }
 
-func (who identity) attributes(withNamespaces bool) *syscall.SysProcAttr {
+// attributes make the child of a jail. A warm one has to enter its own mount namespace again from another.
+func (who identity) attributes(withNamespaces, warm bool) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if !withNamespaces {
 		return attr
@@ -84,6 +85,9 @@ func (who identity) attributes(withNamespaces bool) *syscall.SysProcAttr {
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: inside(who.gid), HostID: who.gid, Size: 1}}
 	// Not being user 0 inside, init would lose these at its exec.
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
+	if warm {
+		attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_SYS_CHROOT)
+	}
 	return attr
 }
 

@@ -13,14 +13,18 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
-	"syscall"
 )
 
 const (
 	controlFD  = 4
 	probeEntry = "probe"
+	stageEntry = "stage"
 	codeFailed = 125 // the jail itself broke
 	codeKilled = 128 + int(unix.SIGKILL)
 )
@@ -35,22 +39,23 @@ func Init(entry string, fn func(Inside) int) {
 	if len(os.Args) != 2 || os.Args[0] != Name {
 		return
 	}
-	switch os.Args[1] {
-	case probeEntry:
-		fn = func(Inside) int { return 0 }
-	case entry:
-	default:
-		return
-	}
 	// Capabilities, the bounding set and the parent-death signal belong to threads: the one that prepares is the one
 	// that starts the program.
 	runtime.LockOSThread()
-	os.Exit(runInit(fn))
+	switch os.Args[1] {
+	case stageEntry:
+		os.Exit(runStage())
+	case probeEntry:
+		os.Exit(runInit(func(Inside) int { return 0 }))
+	case entry:
+		os.Exit(runInit(fn))
+	}
+	runtime.UnlockOSThread()
 }
 
 // runInit is the life of the jail's first process.
 func runInit(fn func(Inside) int) int {
-	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0) // cleared where the exec changed privileges
+	_ = dieWithHost() // cleared where the exec changed privileges
 	unix.CloseOnExec(BridgeFD)
 	unix.CloseOnExec(controlFD)
 	_ = unix.SetNonblock(controlFD, true)
@@ -58,75 +63,131 @@ func runInit(fn func(Inside) int) int {
 	if control == nil {
 		return codeFailed
 	}
-	tell := json.NewEncoder(control)
-	fail := func(err error) int {
-		_ = tell.Encode(message{Error: err.Error(), Denied: isDenied(err)})
-		return codeFailed
+	i := &initProcess{out: json.NewEncoder(control), plan: new(plan), fn: fn}
+	if err := readFrame(control, i.plan); err != nil {
+		return i.fail(err)
 	}
-	p, err := readPlan(control)
-	if err != nil {
-		return fail(err)
+	i.start, i.orders = watchHost(control, i.plan.Warm)
+	closeInherited()
+	lastCap := lastCapability() // the file is out of reach afterwards
+	if i.plan.Warm {
+		return i.runWarm(lastCap)
 	}
-	start := watchHost(control)
-	missing, err := prepare(p)
-	if err != nil {
-		return fail(err)
-	}
-	<-start
-	if p.Program == "" {
-		if fn == nil {
-			return fail(errors.New("neither a program nor a function to run"))
-		}
-		if tell.Encode(message{Ready: true, Missing: missing}) != nil {
-			return codeFailed
-		}
-		return fn(Inside{Args: p.Args, Namespaces: p.Namespaces, mounts: p.Mounts})
-	}
-	pid, err := startProgram(p)
-	if err != nil {
-		return fail(err)
-	}
-	if tell.Encode(message{Ready: true, Missing: missing}) != nil {
-		return codeFailed
-	}
-	return reap(pid, tell)
+	return i.run(lastCap)
 }
 
-// watchHost ends this process when the host closes the control socket, which its death does too. The channel is
-// closed when the host says to go on.
-func watchHost(control io.Reader) <-chan struct{} {
-	start := make(chan struct{})
+// initProcess is the jail's first process.
+type initProcess struct {
+	mu     sync.Mutex
+	out    *json.Encoder
+	plan   *plan
+	fn     func(Inside) int
+	start  <-chan struct{} // closed when the host says to go on
+	orders <-chan *order   // what a warm jail is given, once
+	keeper *keeper         // of a warm jail with namespaces
+}
+
+func (i *initProcess) tell(m message) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.out.Encode(m)
+}
+
+func (i *initProcess) fail(err error) int {
+	_ = i.tell(message{Error: err.Error(), Denied: isDenied(err)})
+	return codeFailed
+}
+
+// run is the way of a jail that has its run from the start.
+func (i *initProcess) run(lastCap int) int {
+	missing, err := enterJail(i.plan)
+	if err != nil {
+		return i.fail(err)
+	}
+	more, err := confine(i.plan, lastCap)
+	if err != nil {
+		return i.fail(err)
+	}
+	missing = append(missing, more...)
+	<-i.start
+	if i.plan.Program == "" {
+		return i.call(missing, &i.plan.Mounts)
+	}
+	pid, err := startProgram(i.plan)
+	if err != nil {
+		return i.fail(err)
+	}
+	if i.tell(message{Ready: true, Missing: missing}) != nil {
+		return codeFailed
+	}
+	return i.reap(pid)
+}
+
+// call calls the jail's function.
+func (i *initProcess) call(missing []string, mounts *[]Mount) int {
+	if i.fn == nil {
+		return i.fail(errors.New("neither a program nor a function to run"))
+	}
+	in := Inside{Args: i.plan.Args, Namespaces: i.plan.Namespaces, mounts: new(atomic.Pointer[[]Mount])}
+	in.mounts.Store(mounts)
+	i.bindWhenTold(0, in.mounts)
+	if i.tell(message{Ready: true, Missing: missing}) != nil {
+		return codeFailed
+	}
+	code := i.fn(in)
+	if code == OutOfMemory {
+		_ = i.tell(message{OutOfMemory: true})
+		code = codeKilled
+	}
+	return code
+}
+
+// watchHost ends this process when the host closes the control socket, which its death does too. The first channel is
+// closed when the host says to go on; the second has what a warm jail is bound to.
+func watchHost(control io.Reader, warm bool) (<-chan struct{}, <-chan *order) {
+	start, orders := make(chan struct{}), make(chan *order, 1)
 	go func() {
 		b := make([]byte, 1)
 		if _, err := io.ReadFull(control, b); err != nil || b[0] != goAhead {
 			os.Exit(codeKilled)
 		}
 		close(start)
-		_, _ = io.Copy(io.Discard, control)
-		os.Exit(codeKilled)
+		if warm {
+			o := new(order)
+			if readFrame(control, o) != nil {
+				os.Exit(codeKilled)
+			}
+			orders <- o
+		}
+		for {
+			if _, err := control.Read(b); err != nil {
+				os.Exit(codeKilled)
+			}
+			obey(b[0])
+		}
 	}()
-	return start
+	return start, orders
 }
 
-// prepare turns this process into a jailed one.
-func prepare(p *plan) (missing []string, err error) {
-	closeInherited()
-	lastCap := lastCapability()
-	if p.Namespaces {
-		if err := unix.Sethostname([]byte("sandbox")); err != nil {
-			return nil, fmt.Errorf("set the host name: %w", err)
-		}
-		if missing, err = buildRoot(p); err != nil {
-			return nil, err
-		}
-		if err := unix.Chdir(path.Clean("/" + p.Dir)); err != nil {
-			return nil, fmt.Errorf("enter %q: %w", p.Dir, err)
-		}
-	} else if err := unix.Chdir("/"); err != nil {
+// enterJail gives this process the jail's root, where there are namespaces.
+func enterJail(p *plan) (missing []string, err error) {
+	if !p.Namespaces {
+		return nil, unix.Chdir("/")
+	}
+	if err := unix.Sethostname([]byte("sandbox")); err != nil {
+		return nil, fmt.Errorf("set the host name: %w", err)
+	}
+	if missing, err = buildRoot(p); err != nil {
 		return nil, err
 	}
-	more, err := confine(p, lastCap)
-	return append(missing, more...), err
+	return missing, enterDir(p)
+}
+
+func enterDir(p *plan) error {
+	if err := unix.Chdir(path.Clean("/" + p.Dir)); err != nil {
+		return fmt.Errorf("enter %q: %w", p.Dir, err)
+	}
+	return nil
 }
 
 // closeInherited closes what the host's own parent left open in it: descriptors that survived an exec lack the
@@ -151,6 +212,63 @@ func closeInherited() {
 // startProgram starts the program with the descriptors 0 to 3, and SecretFD if it has a secret, and lets go of them
 // itself, so that the host sees the end of each when the program closes it.
 func startProgram(p *plan) (int, error) {
+	files, err := programFiles(p)
+	if err != nil {
+		return 0, err
+	}
+	reserveThreads()
+	pid, err := syscall.ForkExec(p.Program, append([]string{p.Program}, p.Args...), &syscall.ProcAttr{
+		Env:   p.Env,
+		Files: files,
+		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	closeSecret(files)
+	if err != nil {
+		return 0, fmt.Errorf("start %q in the sandbox: %w", p.Program, err)
+	}
+	return pid, becomeReaper()
+}
+
+// spareThreads is more than an init that only waits ever uses at once.
+const spareThreads = 4
+
+// reserveThreads makes the threads that this process may want later: the runtime keeps those it has, and ends the process
+// when it can't get one, as when the program has taken all that the jail may have.
+func reserveThreads() {
+	var together, gone sync.WaitGroup
+	together.Add(spareThreads)
+	for range spareThreads {
+		gone.Go(func() {
+			runtime.LockOSThread() // so that each waits on a thread of its own
+			defer runtime.UnlockOSThread()
+			together.Done()
+			together.Wait()
+		})
+	}
+	gone.Wait()
+}
+
+// programFiles are the program's descriptors. The control socket has SecretFD's number here, but not in the program.
+func programFiles(p *plan) ([]uintptr, error) {
+	files := []uintptr{0, 1, 2, BridgeFD}
+	if p.Secret != "" {
+		secret, err := secretPipe(p.Secret)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, uintptr(secret))
+	}
+	return files, nil
+}
+
+func closeSecret(files []uintptr) {
+	for _, fd := range files[BridgeFD+1:] {
+		unix.Close(int(fd))
+	}
+}
+
+// becomeReaper leaves this process with nothing to do but wait, once the program has its descriptors.
+func becomeReaper() error {
 	debug.SetGCPercent(-1) // from here on this process allocates next to nothing
 	drain := make(chan os.Signal, 1)
 	signal.Notify(drain) // the script may send init any signal; none may do more than be received
@@ -158,35 +276,17 @@ func startProgram(p *plan) (int, error) {
 		for range drain {
 		}
 	}()
-	files := []uintptr{0, 1, 2, BridgeFD}
-	if p.Secret != "" {
-		secret, err := secretPipe(p.Secret)
-		if err != nil {
-			return 0, err
-		}
-		defer unix.Close(secret)
-		files = append(files, uintptr(secret)) // the control socket has this number here, but not in the program
-	}
-	pid, err := syscall.ForkExec(p.Program, append([]string{p.Program}, p.Args...), &syscall.ProcAttr{
-		Env:   p.Env,
-		Files: files,
-		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
-	})
-	if err != nil {
-		return 0, fmt.Errorf("start %q in the sandbox: %w", p.Program, err)
-	}
 	null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return 0, fmt.Errorf("open /dev/null in the sandbox: %w", err)
+		return fmt.Errorf("open /dev/null in the sandbox: %w", err)
 	}
 	for fd := range BridgeFD {
 		if err := unix.Dup3(null, fd, unix.O_CLOEXEC); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	unix.Close(null)
-	unix.Close(BridgeFD)
-	return pid, nil
+	return unix.Close(BridgeFD)
 }
 
 // secretPipe returns the reading end of a pipe that holds the secret and then ends.
@@ -207,7 +307,7 @@ func secretPipe(secret string) (int, error) {
 }
 
 // reap collects everything that ends until the program does, and returns its exit code.
-func reap(pid int, tell *json.Encoder) int {
+func (i *initProcess) reap(pid int) int {
 	for {
 		var ws unix.WaitStatus
 		got, err := unix.Wait4(-1, &ws, 0, nil)
@@ -217,23 +317,25 @@ func reap(pid int, tell *json.Encoder) int {
 			return codeFailed
 		case got != pid:
 		case ws.Exited():
-			_ = tell.Encode(message{MaxRSS: maxRSS()})
+			_ = i.tell(used())
 			return ws.ExitStatus()
 		case ws.Signaled():
-			_ = tell.Encode(message{MaxRSS: maxRSS(), Signal: int(ws.Signal())})
+			m := used()
+			m.Signal = int(ws.Signal())
+			_ = i.tell(m)
 			return 128 + int(ws.Signal())
 		}
 	}
 }
 
-// maxRSS is the most memory one of the ended processes had resident. The host can't ask the kernel for it: what its own
+// used is what the ended processes took; MaxRSS is that of the largest. The host can't ask the kernel for it: what its own
 // child reports begins with the host's own size at the time of the fork.
-func maxRSS() int64 {
-	var used unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_CHILDREN, &used) != nil {
-		return 0
+func used() message {
+	var sum unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_CHILDREN, &sum) != nil {
+		return message{}
 	}
-	return used.Maxrss << 10
+	return message{MaxRSS: sum.Maxrss << 10, CPU: time.Duration(sum.Utime.Nano() + sum.Stime.Nano())}
 }
 
 // isDenied tells whether err is the machine's refusal rather than a mistake in the plan.

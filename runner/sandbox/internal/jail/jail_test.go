@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 	jail.Init(shellEntry, nil)
 	jail.Init(funcEntry, inside)
 	jail.Init("paths", paths)
+	jail.Init("wait", wait)
 	jail.Init(surfaceEntry, surface)
 	jail.Init(panicEntry, func(jail.Inside) int { panic("boom") })
 	os.Exit(m.Run())
@@ -163,6 +164,19 @@ func paths(in jail.Inside) int {
 		fmt.Println(err)
 	}
 	fmt.Println(in.Namespaces)
+	return 0
+}
+
+// wait says that it is there, and does as inside and paths when it is told to go on.
+func wait(in jail.Inside) int {
+	bridge := os.NewFile(jail.BridgeFD, "bridge")
+	fmt.Fprintln(bridge, "ready")
+	if _, err := bridge.Read(make([]byte, 1)); err != nil {
+		return 1
+	}
+	inside(in)
+	paths(in)
+	fmt.Println("end")
 	return 0
 }
 

@@ -22,18 +22,29 @@ func buildRoot(p *plan) (missing []string, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("make mounts private: %w", err)
 	}
-	clones, err := cloneAll(append(devices(), p.Mounts...))
-	if err != nil {
-		return nil, err
+	var clones []clone
+	for _, m := range append(devices(), p.Mounts...) {
+		c, err := cloneMount(m)
+		if err != nil {
+			return nil, err
+		}
+		clones = append(clones, c)
 	}
 	root, err := newRoot()
 	if err != nil {
 		return nil, err
 	}
 	for _, dir := range append([]string{"/tmp"}, p.Tmpfs...) {
-		if err := tmpfs(root, dir, unix.MS_NOEXEC, fmt.Sprintf("mode=1777,size=%d,nr_inodes=32768", p.TmpSize)); err != nil {
+		if err := tmpfs(root, dir, unix.MS_NOEXEC, tmpfsOptions(p.TmpSize)); err != nil {
 			return nil, err
 		}
+	}
+	for _, dir := range p.Dirs {
+		place, err := descend(root, dir, true)
+		if err != nil {
+			return nil, err
+		}
+		unix.Close(place)
 	}
 	for _, c := range clones {
 		if err := c.attach(root); err != nil {
@@ -57,35 +68,36 @@ func buildRoot(p *plan) (missing []string, err error) {
 // clone is a copy of a host mount that is attached nowhere yet.
 type clone struct {
 	Mount
-	fd    int
-	isDir bool
+	fd       int
+	dev, ino uint64
+	isDir    bool
 }
 
-func cloneAll(mounts []Mount) ([]clone, error) {
-	var clones []clone
-	for _, m := range mounts {
-		fd, err := unix.OpenTree(unix.AT_FDCWD, m.Source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-		if err != nil {
-			return nil, fmt.Errorf("mount %q: %w", m.Source, kernelTooOld(err))
-		}
-		var st unix.Stat_t
-		if err := unix.Fstat(fd, &st); err != nil {
-			return nil, fmt.Errorf("mount %q: %w", m.Source, err)
-		}
-		attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID}
-		kind := st.Mode & unix.S_IFMT
-		if kind != unix.S_IFCHR {
-			attr.Attr_set |= unix.MOUNT_ATTR_NODEV
-		}
-		if !m.Writable {
-			attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
-		}
-		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
-			return nil, fmt.Errorf("protect the mount of %q: %w", m.Source, kernelTooOld(err))
-		}
-		clones = append(clones, clone{Mount: m, fd: fd, isDir: kind == unix.S_IFDIR})
+func cloneMount(m Mount) (clone, error) {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, m.Source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return clone{}, fmt.Errorf("mount %q: %w", m.Source, kernelTooOld(err))
 	}
-	return clones, nil
+	c := clone{Mount: m, fd: fd}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		unix.Close(fd)
+		return clone{}, fmt.Errorf("mount %q: %w", m.Source, err)
+	}
+	c.dev, c.ino, c.isDir = st.Dev, st.Ino, st.Mode&unix.S_IFMT == unix.S_IFDIR
+	// Private: what is mounted on the host later stays out.
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID, Propagation: unix.MS_PRIVATE}
+	if st.Mode&unix.S_IFMT != unix.S_IFCHR {
+		attr.Attr_set |= unix.MOUNT_ATTR_NODEV
+	}
+	if !m.Writable {
+		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
+	}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
+		unix.Close(fd)
+		return clone{}, fmt.Errorf("protect the mount of %q: %w", m.Source, kernelTooOld(err))
+	}
+	return c, nil
 }
 
 func kernelTooOld(err error) error {
@@ -156,6 +168,8 @@ func step(at int, name string, dir bool) (int, error) {
 	}
 	return fd, openErr
 }
+
+func tmpfsOptions(size int64) string { return fmt.Sprintf("mode=1777,size=%d,nr_inodes=32768", size) }
 
 func tmpfs(root int, dir string, flags uintptr, data string) error {
 	place, err := descend(root, dir, true)

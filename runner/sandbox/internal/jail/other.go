@@ -35,11 +35,17 @@ func Remedy(error) string { return "use --sandbox docker" }
 // Done is closed when the jail has ended.
 func (*Child) Done() <-chan struct{} { return nil }
 
+// PID is the number of the jail's first process.
+func (*Child) PID() int { return -1 }
+
 // Bridge returns the host's end of the bridge.
 func (*Child) Bridge() net.Conn { return nil }
 
 // Missing lists isolation that could not be had.
 func (*Child) Missing() []string { return nil }
+
+// Bind fails on this platform.
+func (*Child) Bind(context.Context, Binding) error { return unsupported() }
 
 // Kill ends the jail.
 func (*Child) Kill() {}

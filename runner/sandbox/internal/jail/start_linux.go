@@ -42,10 +42,13 @@ func start(ctx context.Context, cfg Config, withNamespaces bool) (_ *Child, err 
 	}
 	cfg.Limits = cfg.Limits.WithDefaults()
 	who := caller()
-	c := &Child{cfg: cfg, done: make(chan struct{})}
+	c := &Child{cfg: cfg, done: make(chan struct{}), ownCount: withNamespaces && who.ownCount}
 	ends, err := c.openEnds()
 	if err != nil {
 		return nil, err
+	}
+	if !cfg.Warm {
+		c.prepareMeters(cfg.Mounts)
 	}
 	started := false
 	defer func() {
@@ -54,22 +57,30 @@ func start(ctx context.Context, cfg Config, withNamespaces bool) (_ *Child, err 
 			c.abandon(started)
 		}
 	}()
-	if err := c.launch(ends, who.attributes(withNamespaces)); err != nil {
+	if err := c.launch(ends, who.attributes(withNamespaces, cfg.Warm)); err != nil {
 		return nil, err
 	}
 	started = true
 	closeAll(ends)
 	ends = nil
 	c.stopCtx = context.AfterFunc(ctx, c.Kill)
-	if err := c.handshake(makePlan(cfg, who, withNamespaces)); err != nil {
+	if err := c.handshake(c.makePlan(who, withNamespaces)); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		return nil, err
 	}
-	c.copyStreams()
-	go c.watch()
+	if !cfg.Warm {
+		c.follow()
+	}
 	return c, nil
+}
+
+// follow begins what goes on as long as the jail has a run.
+func (c *Child) follow() {
+	c.copyStreams()
+	c.watchDisks()
+	go c.watch()
 }
 
 // launch starts the process on a thread of its own that lives as long as it: the parent-death signal fires when the
@@ -108,12 +119,12 @@ func isRefusal(err error) bool { return isDenied(err) || errors.Is(err, unix.EIN
 // handshake sends the plan, puts the jail into its cgroup meanwhile, and waits until the program runs.
 func (c *Child) handshake(p *plan) error {
 	_ = c.control.SetDeadline(time.Now().Add(setupTimeout))
-	err := writePlan(c.control, p)
+	err := writeFrame(c.control, p)
 	if err == nil {
-		var missing []string
-		c.group, missing = newGroup(c.cfg.ID, c.proc.Pid, c.cfg.Limits)
-		c.missing = append(c.missing, missing...)
-		if !c.group.countsTasks() && p.Limits.Processes == 0 {
+		if err := c.joinGroup(); err != nil {
+			return err
+		}
+		if !c.cfg.Warm && !c.group.BoundsTasks() && p.Limits.Processes == 0 {
 			c.boundTasks()
 		}
 		_, err = c.control.Write([]byte{goAhead})
@@ -136,12 +147,10 @@ func (c *Child) handshake(p *plan) error {
 	return c.control.SetDeadline(time.Time{})
 }
 
-// boundTasks is for root without a cgroup: the kernel then counts the processes of all jails together, so that no exact
-// limit can be set, but a fork bomb must not outrun the watchdog by more than this.
+// boundTasks sets that bound on init before the program inherits it.
 func (c *Child) boundTasks() {
-	const slack = 2048
-	limit := unix.Rlimit{Cur: uint64(tasksOf(User()) + c.cfg.Limits.Processes + slack)}
-	limit.Max = limit.Cur
+	value := uint64(boundOfTasks(c.cfg.Limits))
+	limit := unix.Rlimit{Cur: value, Max: value}
 	if err := unix.Prlimit(c.proc.Pid, unix.RLIMIT_NPROC, &limit, nil); err != nil {
 		c.missing = append(c.missing, fmt.Sprintf("processes: bounded by a watchdog only: %v", err))
 	}
@@ -214,24 +223,35 @@ func closeAll(files []*os.File) {
 	}
 }
 
-func makePlan(cfg Config, who identity, withNamespaces bool) *plan {
-	data := cfg.Data
-	if data == 0 {
-		data = cfg.Limits.Memory + dataSlack
-	}
+func (c *Child) makePlan(who identity, withNamespaces bool) *plan {
+	cfg := c.cfg
 	p := &plan{
 		Entry: cfg.Entry, Program: cfg.Program, Args: cfg.Args, Env: cfg.Env, Secret: cfg.Secret, Dir: cfg.Dir,
-		Mounts: cfg.Mounts, Files: cfg.Files, Tmpfs: cfg.Tmpfs, Hidden: cfg.Hidden, TmpSize: cfg.Limits.Tmp,
-		Namespaces: withNamespaces, DropTo: who.dropTo,
-		Limits: rlimits{
-			Files: uint64(cfg.Limits.Files), FileSize: uint64(cfg.Limits.FileSize), Data: uint64(data),
-			CPU: uint64((cfg.Limits.CPU + time.Second - 1) / time.Second),
-		},
+		Mounts: cfg.Mounts, Files: cfg.Files, Tmpfs: cfg.Tmpfs, Hidden: cfg.Hidden, Dirs: cfg.Dirs, Warm: cfg.Warm,
+		TmpSize: cfg.Limits.Tmp, Namespaces: withNamespaces, DropTo: who.dropTo, Limits: c.limits(),
 	}
-	if withNamespaces && who.ownCount {
-		p.Limits.Processes = uint64(cfg.Limits.Processes + ownTasks)
+	if cfg.Warm {
+		p.Limits = rlimits{} // the cgroup is enough for what is trusted
 	}
 	return p
+}
+
+// limits are those that the kernel keeps for each process.
+func (c *Child) limits() rlimits {
+	l := c.cfg.Limits
+	data := c.cfg.Data
+	if data == 0 {
+		data = l.Memory + dataSlack
+	}
+	r := rlimits{
+		// One file alone may pass the limit of all by so much that this is seen.
+		Files: uint64(l.Files), FileSize: uint64(min(l.FileSize, l.Disk+1<<20)), Data: uint64(data),
+		CPU: uint64((l.CPU + time.Second - 1) / time.Second),
+	}
+	if c.ownCount {
+		r.Processes = uint64(l.Processes + ownTasks)
+	}
+	return r
 }
 
 // ownTasks is room for init's own threads where processes are counted.

@@ -51,7 +51,7 @@ func forbidden() map[string][]uintptr {
 		"openat unnamed":      {unix.SYS_OPENAT, 0, path, unix.O_TMPFILE | unix.O_WRONLY, 0o4755},
 		"mknodat set-user-ID": {unix.SYS_MKNODAT, 0, path, unix.S_IFREG | 0o4755},
 		"setuid":              {unix.SYS_SETUID, 0}, "setgroups": {unix.SYS_SETGROUPS, 0, 0}, "capset": {unix.SYS_CAPSET},
-		"vmsplice": {unix.SYS_VMSPLICE}, "splice": {unix.SYS_SPLICE}, "kcmp": {unix.SYS_KCMP}, "fanotify_init": {unix.SYS_FANOTIFY_INIT},
+		"sendmsg": {unix.SYS_SENDMSG, 3}, "sendmmsg": {unix.SYS_SENDMMSG, 3}, "vmsplice": {unix.SYS_VMSPLICE}, "splice": {unix.SYS_SPLICE}, "kcmp": {unix.SYS_KCMP}, "fanotify_init": {unix.SYS_FANOTIFY_INIT},
 	}
 }
 

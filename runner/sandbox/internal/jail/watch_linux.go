@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 // watch adds up, every watchInterval, what the jail's processes use, and kills the jail when that passes a limit. It
@@ -29,27 +31,38 @@ func (c *Child) watch() {
 		maxTasks := c.cfg.Limits.Processes + 2*ownTasks
 		used := measure(c.proc.Pid, c.cfg.Program == "", maxTasks)
 		if used.tasks > maxTasks { // only where nothing else bounds them; first, for a fork bomb waits for nobody
-			c.kill("processes")
+			c.kill(sandbox.LimitProcesses)
 			continue
 		}
 		if used.memory > c.cfg.Limits.Memory {
 			used.memory = proportional(used)
+		}
+		if !c.group.BoundsMemory() {
+			used.memory += queuedMemory(used.pids, c.cfg.Limits.Memory)
 		}
 		if used.memory > c.most.Load() {
 			c.most.Store(used.memory)
 		}
 		switch l := c.cfg.Limits; {
 		case used.memory > l.Memory:
-			c.kill("memory")
-		case l.CPU > 0 && used.cpu > l.CPU:
-			c.kill("cpu")
+			c.kill(sandbox.LimitMemory)
+		case l.CPU > 0 && c.processorTime(used) > l.CPU:
+			c.kill(sandbox.LimitCPU)
 		}
 	}
 }
 
+// processorTime is what the run has used. The cgroup also knows of processes that ended without being waited for.
+func (c *Child) processorTime(u usage) time.Duration {
+	if t, ok := c.group.CPU(); ok {
+		return max(t, u.cpu) - c.before
+	}
+	return u.cpu - c.before
+}
+
 // usage is what a jail's processes use together.
 type usage struct {
-	memory int64 // anonymous and shared memory that is resident; files of libraries can be dropped and don't count
+	memory int64 // anonymous and shared memory that is resident, and page tables; files of libraries can be dropped and don't count
 	cpu    time.Duration
 	tasks  int
 	pids   []int // whose memory is counted
@@ -133,7 +146,41 @@ func residentMemory(pid int) int64 {
 	if err != nil {
 		return 0
 	}
-	sum, _ := kilobytes(string(text), "RssAnon", "RssShmem")
+	sum, _ := kilobytes(string(text), "RssAnon", "RssShmem", "VmPTE")
+	return sum
+}
+
+const (
+	// fewFiles is how many descriptors a process may have without being looked at closely.
+	fewFiles = 64
+	// queueSize is what may wait in one socket, in the kernel's memory: twice net.core.wmem_max as Linux sets it.
+	queueSize = 2 * 212992
+)
+
+// queuedMemory is what the processes can keep from every count but a cgroup's: data in sockets that nobody reads. Only
+// processes with many descriptors are looked at, and only until it is more than enough.
+func queuedMemory(pids []int, enough int64) (sum int64) {
+	seen := make(map[string]bool)
+	for _, pid := range pids {
+		dir := procFile(pid, "fd")
+		if st, err := os.Stat(dir); err != nil || st.Size() > 0 && st.Size() <= fewFiles { // Linux 6.2 and newer tell it so
+			continue
+		}
+		names, err := os.ReadDir(dir)
+		if err != nil || len(names) <= fewFiles {
+			continue
+		}
+		for _, n := range names {
+			to, err := os.Readlink(filepath.Join(dir, n.Name()))
+			if err != nil || seen[to] || !strings.HasPrefix(to, "socket:") {
+				continue
+			}
+			seen[to] = true
+			if sum += queueSize; sum > enough {
+				return sum
+			}
+		}
+	}
 	return sum
 }
 
@@ -166,8 +213,18 @@ func proportional(u usage) int64 {
 		if err != nil || !ok {
 			return u.memory
 		}
-		sum += n
+		sum += n + pageTables(pid)
 	}
+	return sum
+}
+
+// pageTables is memory that a process's mappings cost: there need be nothing in them.
+func pageTables(pid int) int64 {
+	text, err := os.ReadFile(procFile(pid, "status"))
+	if err != nil {
+		return 0
+	}
+	sum, _ := kilobytes(string(text), "VmPTE")
 	return sum
 }
 

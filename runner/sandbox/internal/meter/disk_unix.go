@@ -22,5 +22,5 @@ func freeSpace(dir string) space {
 	if unix.Statfs(dir, &st) != nil {
 		return space{}
 	}
-	return space{known: true, blocks: st.Bfree, nodes: st.Ffree}
+	return space{known: true, bytes: int64(st.Bfree) * int64(st.Bsize), nodes: st.Ffree}
 }

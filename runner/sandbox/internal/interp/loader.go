@@ -1,4 +1,4 @@
-package process
+package interp
 
 import (
 	"debug/elf"
@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
 
 // loader finds shared libraries the way the machine's dynamic loader does, without running it: a program's run path,
@@ -20,6 +18,15 @@ type loader struct {
 	files  map[string]string // library name → file, found so far
 	interp string            // the dynamic loader itself
 	seen   map[string]bool   // files looked into
+}
+
+// Libraries lists the shared libraries that a program needs, where it looks for them; none for one that has all in itself.
+func Libraries(program string) ([]File, error) {
+	l := newLoader()
+	if err := l.add(program); err != nil {
+		return nil, err
+	}
+	return l.show(), nil
 }
 
 func newLoader() *loader {
@@ -134,16 +141,16 @@ func runPath(f *elf.File, file string) []string {
 	return dirs
 }
 
-// mounts shows every library found, by its name, in the one folder where this machine keeps its C library: there the
+// show shows every library found, by its name, in the one folder where this machine keeps its C library: there the
 // loader inside looks for all of them, with no cache and no variable.
-func (l *loader) mounts() []jail.Mount {
+func (l *loader) show() []File {
 	dir := "/lib"
 	if libc := l.files["libc.so.6"]; libc != "" {
 		dir = filepath.Dir(libc)
 	}
-	var list []jail.Mount
+	var list []File
 	if l.interp != "" {
-		list = append(list, jail.Mount{Source: l.interp, Target: l.interp})
+		list = append(list, File{Source: l.interp, Target: l.interp})
 	}
 	for name, file := range l.files {
 		target := name
@@ -151,9 +158,9 @@ func (l *loader) mounts() []jail.Mount {
 			target = filepath.Join(dir, name)
 		}
 		if target != l.interp {
-			list = append(list, jail.Mount{Source: file, Target: target})
+			list = append(list, File{Source: file, Target: target})
 		}
 	}
-	slices.SortFunc(list, func(a, b jail.Mount) int { return strings.Compare(a.Target, b.Target) })
+	slices.SortFunc(list, func(a, b File) int { return strings.Compare(a.Target, b.Target) })
 	return list
 }

@@ -1,4 +1,4 @@
-package process
+package interp
 
 import (
 	"bytes"
@@ -14,73 +14,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/mcpgen/mcpgen/runner/sandbox"
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
 
-// interpreter is what one runtime needs inside. Its files are shown at fixed places, so that no path of the machine
-// is seen: the program in /usr/bin, libraries where the loader looks, Python's library in /usr/lib.
-type interpreter struct {
-	host   string // the program on this machine
-	inside string // and in the jail
-	mounts []jail.Mount
-	hidden []string
-}
-
-const askTimeout = 10 * time.Second
-
-// interpreter finds a runtime's interpreter once and remembers it as long as its file is there.
-func (b *Backend) interpreter(ctx context.Context, rt sandbox.Runtime) (*interpreter, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if in := b.known[rt]; in != nil {
-		if _, err := os.Stat(in.host); err == nil {
-			return in, nil
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	var in *interpreter
-	var err error
-	switch rt {
-	case sandbox.Node:
-		in, err = b.findNode(ctx)
-	case sandbox.Python:
-		in, err = b.findPython(ctx)
-	default:
-		return nil, fmt.Errorf("the process sandbox does not run %q", rt)
-	}
-	if err != nil {
-		return nil, &MissingError{Runtime: rt, Err: err}
-	}
-	b.known[rt] = in
-	return in, nil
-}
-
-// MissingError says that an interpreter is not on this machine, or can't be used.
-type MissingError struct {
-	Runtime sandbox.Runtime
-	Err     error
-}
-
-func (e *MissingError) Error() string { return fmt.Sprintf("no usable %s: %v", e.Runtime, e.Err) }
-func (e *MissingError) Unwrap() error { return e.Err }
-
-// Hint tells what to do.
-func (e *MissingError) Hint() string {
-	if e.Runtime == sandbox.Python {
-		return "install python 3.11 or newer, or use --sandbox docker"
-	}
-	return "install node 20 or newer, or use --sandbox embedded or docker"
-}
-
-// ExitCode is that of a shell that finds no command.
-func (e *MissingError) ExitCode() int { return 127 }
-
 // findNode finds node and its libraries. A shim (of a version manager) is asked for the real program.
-func (b *Backend) findNode(ctx context.Context) (*interpreter, error) {
-	named, err := b.opts.LookPath(b.opts.Node)
+func (f *Finder) findNode(ctx context.Context) (*Interpreter, error) {
+	named, err := f.opts.LookPath(f.opts.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +35,7 @@ func (b *Backend) findNode(ctx context.Context) (*interpreter, error) {
 			return nil, err
 		}
 	}
-	in := &interpreter{host: exe, inside: "/usr/bin/node"}
+	in := &Interpreter{Host: exe, Inside: "/usr/bin/node"}
 	if err := in.addPrograms(map[string]string{"/usr/bin/node": exe}); err != nil {
 		return nil, err
 	}
@@ -112,8 +50,8 @@ func (b *Backend) findNode(ctx context.Context) (*interpreter, error) {
 var pythonName = regexp.MustCompile(`^python(3\.(\d+))t?$`)
 
 // findPython finds python3, its standard library, and the libraries of its extension modules.
-func (b *Backend) findPython(ctx context.Context) (*interpreter, error) {
-	named, err := b.opts.LookPath(b.opts.Python)
+func (f *Finder) findPython(ctx context.Context) (*Interpreter, error) {
+	named, err := f.opts.LookPath(f.opts.Python)
 	if err != nil {
 		return nil, err
 	}
@@ -134,14 +72,14 @@ func (b *Backend) findPython(ctx context.Context) (*interpreter, error) {
 	return pythonAt(exe, pythonName.FindStringSubmatch(filepath.Base(exe))[1])
 }
 
-func pythonAt(exe, version string) (*interpreter, error) {
+func pythonAt(exe, version string) (*Interpreter, error) {
 	_, minor, _ := strings.Cut(version, ".")
 	if n, err := strconv.Atoi(minor); err != nil || n < 11 {
 		return nil, fmt.Errorf("%s is python %s, too old: 3.11 or newer is needed", exe, version)
 	}
-	in := &interpreter{host: exe, inside: "/usr/bin/python3"}
+	in := &Interpreter{Host: exe, Inside: "/usr/bin/python3"}
 	prefix := filepath.Dir(filepath.Dir(exe))
-	programs := map[string]string{in.inside: exe}
+	programs := map[string]string{in.Inside: exe}
 	found := false
 	for _, lib := range []string{"lib", "lib64"} {
 		host := filepath.Join(prefix, lib, "python"+version)
@@ -150,10 +88,10 @@ func pythonAt(exe, version string) (*interpreter, error) {
 		}
 		found = true
 		inside := "/usr/" + lib + "/python" + version
-		in.mounts = append(in.mounts, jail.Mount{Source: host, Target: inside})
+		in.Files = append(in.Files, File{Source: host, Target: inside})
 		for _, installed := range []string{"site-packages", "dist-packages"} {
 			if st, err := os.Stat(filepath.Join(host, installed)); err == nil && st.IsDir() {
-				in.hidden = append(in.hidden, inside+"/"+installed)
+				in.Hidden = append(in.Hidden, inside+"/"+installed)
 			}
 		}
 		modules, _ := filepath.Glob(filepath.Join(host, "lib-dynload", "*.so"))
@@ -173,25 +111,25 @@ func pythonAt(exe, version string) (*interpreter, error) {
 
 // addPrograms adds programs and every shared library they need: place inside → host file. One without a host file is
 // itself the host file of a module that is there already.
-func (in *interpreter) addPrograms(programs map[string]string) error {
+func (in *Interpreter) addPrograms(programs map[string]string) error {
 	l := newLoader()
 	for target, source := range programs {
 		file := target
 		if source != "" {
 			file = source
-			in.mounts = append(in.mounts, jail.Mount{Source: source, Target: target})
+			in.Files = append(in.Files, File{Source: source, Target: target})
 		}
 		if err := l.add(file); err != nil && source != "" {
 			return err // a module whose libraries are not installed fails when it is imported, as outside
 		}
 	}
-	in.mounts = append(in.mounts, l.mounts()...)
+	in.Files = append(in.Files, l.show()...)
 	return nil
 }
 
-func (in *interpreter) addIfThere(path string) {
+func (in *Interpreter) addIfThere(path string) {
 	if _, err := os.Stat(path); err == nil {
-		in.mounts = append(in.mounts, jail.Mount{Source: path, Target: path})
+		in.Files = append(in.Files, File{Source: path, Target: path})
 	}
 }
 

@@ -1,0 +1,268 @@
+package cgroup
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/owner"
+)
+
+func self(t *testing.T) owner.Owner {
+	t.Helper()
+	me, err := owner.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return me
+}
+
+// group makes a group that goes with the test. On most machines only root may.
+func group(t *testing.T, of owner.Owner, id string, limits Limits) *Group {
+	t.Helper()
+	g, missing := New("test", of, id, limits)
+	if g == nil && os.Getenv("CI") == "" {
+		t.Skip(missing)
+	}
+	if g == nil || len(missing) > 0 {
+		t.Fatal(missing)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// start starts a program in g and returns it; whatever is left of it goes with the test.
+func start(t *testing.T, g *Group, name string, args ...string) (pid int, ended <-chan struct{}) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	errc, done := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		errc <- g.Start(cmd.SysProcAttr, cmd.Start)
+		_ = cmd.Wait() // the thread stays as long as its child
+		close(done)
+	}()
+	if err := <-errc; err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd.Process.Pid, done
+}
+
+func TestNamesTellTheOwner(t *testing.T) {
+	me := self(t)
+	name := filepath.Base(prefix("x") + mark(me) + ".run-1")
+	if o, ok := parse("x", name); !ok || o != me {
+		t.Errorf("%q was read as %v, %v", name, o, ok)
+	}
+	for _, other := range []string{"mcprun-y." + mark(me) + ".run-1", "mcprun-x.run", "docker-1", "mcprun-x." + mark(me)} {
+		if o, ok := parse("x", other); ok && o == me {
+			t.Errorf("%q was read as a group of mine", other)
+		}
+	}
+}
+
+// TestWithoutGroup: whoever could not make one goes on without.
+func TestWithoutGroup(t *testing.T) {
+	var g *Group
+	ran := false
+	if err := g.Start(&syscall.SysProcAttr{}, func() error { ran = true; return nil }); err != nil || !ran {
+		t.Error(err, ran)
+	}
+	g.Kill()
+	if _, ok := g.CPU(); ok || g.OutOfMemory() || g.OutOfTasks() || g.BoundsMemory() || g.SetMemory(1) != nil || g.Close() != nil {
+		t.Error("no group knows something")
+	}
+}
+
+func TestProcessesAreBornInTheirGroup(t *testing.T) {
+	g := group(t, self(t), "born", Limits{Memory: 64 << 20, Tasks: 16})
+	pid, _ := start(t, g, "sh", "-c", "sleep 60 & sleep 60")
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
+	if err != nil || strings.Count(string(text), "mcprun-test.") == 0 {
+		t.Errorf("the process is elsewhere: %v\n%s", err, text)
+	}
+	mine, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil || strings.Contains(string(mine), "mcprun-test.") {
+		t.Errorf("this process is in it: %v\n%s", err, mine)
+	}
+	began := time.Now()
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	if time.Since(began) > removeTime {
+		t.Errorf("removed after %v", time.Since(began))
+	}
+	for _, dir := range g.folders() {
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%s is left", dir)
+		}
+	}
+}
+
+func TestLimitsHoldAndAreNoticed(t *testing.T) {
+	g := group(t, self(t), "limits", Limits{Memory: 256 << 20, Tasks: 8})
+	if err := g.SetMemory(32 << 20); err != nil {
+		t.Error(err)
+	}
+	if g.OutOfMemory() || g.OutOfTasks() {
+		t.Error("limits were hit by nobody")
+	}
+	start(t, g, "tail", "/dev/zero") // looks for the end of a line, and keeps what it has read
+	start(t, g, "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 60 & done; wait")
+	for end := time.Now().Add(20 * time.Second); !g.OutOfMemory() || !g.OutOfTasks(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("memory %v, tasks %v", g.OutOfMemory(), g.OutOfTasks())
+		}
+	}
+	if n := g.Peak(); n < 16<<20 || n > 32<<20 {
+		t.Errorf("at most %d bytes of memory", n)
+	}
+	if used, ok := g.CPU(); !ok || used <= 0 {
+		t.Errorf("processor time %v, %v", used, ok)
+	}
+}
+
+func TestProcessIsMoved(t *testing.T) {
+	g, outside := group(t, self(t), "moved", Limits{Tasks: 100}), (*Group)(nil)
+	_, ended := start(t, outside, "true")
+	<-ended
+	pid, ended := start(t, outside, "sh", "-c", "sleep 1; for i in 1 2 3; do sleep 60 & done; wait")
+	if err := errors.Join(g.Add(pid), g.SetTasks(2)); err != nil {
+		t.Error(err)
+	}
+	for end := time.Now().Add(20 * time.Second); !g.OutOfTasks(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("its processes are elsewhere")
+		}
+	}
+	g.Kill()
+	<-ended
+}
+
+func TestGroupsOfTheDeadAreSwept(t *testing.T) {
+	me := self(t)
+	dead := me
+	dead.Start = "1"
+	left, mine := group(t, dead, "swept", Limits{}), group(t, me, "kept", Limits{})
+	_, ended := start(t, left, "sleep", "60")
+	if err := Sweep("test", me); err != nil {
+		t.Error(err)
+	}
+	for _, dir := range left.folders() {
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%s is left", dir)
+		}
+	}
+	for _, dir := range mine.folders() {
+		if _, err := os.Stat(dir); err != nil {
+			t.Errorf("a living owner's is gone: %v", err)
+		}
+	}
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("its process lives")
+	}
+}
+
+// A group is found again by one of its processes, with what it has used, and can be stopped.
+func TestGroupOfAProcess(t *testing.T) {
+	g := group(t, self(t), "found", Limits{Memory: 64 << 20, Tasks: 8})
+	pid, ended := start(t, g, "sh", "-c", "while :; do :; done")
+	if _, err := Of(pid, "another"); err == nil {
+		t.Error("found under another name")
+	}
+	found, err := Of(pid, "found")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := found.PIDs()
+	if err != nil || len(all) != 1 || all[0] != pid {
+		t.Errorf("processes %v, %v, want %d", all, err, pid)
+	}
+	spent := func() time.Duration {
+		u, ok := found.Use()
+		if !ok || u.Memory == 0 || u.OutOfMemory+u.OutOfTasks != 0 {
+			t.Errorf("use %+v, %v", u, ok)
+		}
+		return u.CPU
+	}
+	for spent() < 20*time.Millisecond {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if found.CanFreeze() {
+		found.Freeze()
+		before := spent()
+		time.Sleep(50 * time.Millisecond)
+		if after := spent(); after != before {
+			t.Errorf("it went on while it was stopped: %v, %v", before, after)
+		}
+		found.Thaw()
+	}
+	before := spent()
+	for spent() == before {
+		time.Sleep(5 * time.Millisecond)
+	}
+	g.Kill()
+	<-ended
+}
+
+// TestGroupsDoNotNest: /proc/self tells of the first thread, which may be in a group to start something there while
+// another thread makes a group of its own. One below the other would be removed with all that is in it.
+func TestGroupsDoNotNest(t *testing.T) {
+	me := self(t)
+	outer := group(t, me, "outer", Limits{})
+	inside, leave := make(chan struct{}), make(chan struct{})
+	done := make(chan error, 1)
+	onFirst <- func() {
+		done <- outer.Start(&syscall.SysProcAttr{}, func() error {
+			close(inside)
+			<-leave
+			return nil
+		})
+	}
+	<-inside
+	inner, missing := New("test", me, "inner", Limits{})
+	close(leave)
+	if err := <-done; err != nil || inner == nil {
+		t.Fatal(err, missing)
+	}
+	defer inner.Close()
+	for _, dir := range inner.folders() {
+		if strings.Contains(filepath.Dir(dir), "mcprun-test.") {
+			t.Errorf("%s is below another group", dir)
+		}
+	}
+}
+
+// onFirst has functions called on the process's first thread.
+var onFirst = make(chan func())
+
+// The main goroutine is on the first thread, and stays.
+var _ = func() struct{} { runtime.LockOSThread(); return struct{}{} }()
+
+func TestMain(m *testing.M) {
+	code := make(chan int)
+	go func() { code <- m.Run() }()
+	for {
+		select {
+		case f := <-onFirst:
+			f()
+		case c := <-code:
+			os.Exit(c)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+// Package interp finds what the machine's own node and python3 are made of (programs, shared libraries, the standard
+// library), so that a sandbox can show a script these files and nothing else of the machine. Start with [New].
+package interp
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// Interpreter is what one runtime needs inside. Its files are shown at fixed places, so that no path of the machine
+// is seen: the program in /usr/bin, libraries where the loader looks, Python's library in /usr/lib.
+type Interpreter struct {
+	Host   string // the program on this machine
+	Inside string // and in the sandbox
+	// Files are to be shown read-only. A later one may lie inside an earlier one.
+	Files []File
+	// Hidden lists folders below Files that are to be shown empty: packages that somebody installed.
+	Hidden []string
+}
+
+// File shows Source (a file or folder of the host; links are followed) at Target inside.
+type File struct{ Source, Target string }
+
+// Options say where to look.
+type Options struct {
+	// Node and Python name the interpreters: a path, or a name for LookPath. Empty: "node" and "python3".
+	Node, Python string
+	// LookPath finds a program by name, like exec.LookPath. Nil: only paths work, names are not found.
+	LookPath func(name string) (string, error)
+	// Elsewhere names sandboxes that bring their own interpreters, for the advice in a MissingError: "--sandbox docker".
+	Elsewhere map[sandbox.Runtime]string
+}
+
+// Finder finds interpreters, and keeps what it found. It is safe for concurrent use.
+type Finder struct {
+	opts Options
+
+	mu    sync.Mutex
+	known map[sandbox.Runtime]*Interpreter
+}
+
+// New returns a finder that has not looked yet.
+func New(opts Options) *Finder {
+	if opts.Node == "" {
+		opts.Node = "node"
+	}
+	if opts.Python == "" {
+		opts.Python = "python3"
+	}
+	if opts.LookPath == nil {
+		opts.LookPath = func(name string) (string, error) {
+			if filepath.IsAbs(name) {
+				return name, nil
+			}
+			return "", fmt.Errorf("%q: %w", name, fs.ErrNotExist)
+		}
+	}
+	return &Finder{opts: opts, known: make(map[sandbox.Runtime]*Interpreter)}
+}
+
+const askTimeout = 10 * time.Second
+
+// Find finds a runtime's interpreter once and remembers it as long as its file is there. The result must not be
+// changed.
+func (f *Finder) Find(ctx context.Context, rt sandbox.Runtime) (*Interpreter, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if in := f.known[rt]; in != nil {
+		if _, err := os.Stat(in.Host); err == nil {
+			return in, nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	var in *Interpreter
+	var err error
+	switch rt {
+	case sandbox.Node:
+		in, err = f.findNode(ctx)
+	case sandbox.Python:
+		in, err = f.findPython(ctx)
+	default:
+		return nil, fmt.Errorf("no interpreter of this machine runs %q", rt)
+	}
+	if err != nil {
+		return nil, &MissingError{Runtime: rt, Err: err, elsewhere: f.opts.Elsewhere[rt]}
+	}
+	f.known[rt] = in
+	return in, nil
+}
+
+// MissingError says that an interpreter is not on this machine, or can't be used.
+type MissingError struct {
+	Runtime   sandbox.Runtime
+	Err       error
+	elsewhere string
+}
+
+func (e *MissingError) Error() string { return fmt.Sprintf("no usable %s: %v", e.Runtime, e.Err) }
+func (e *MissingError) Unwrap() error { return e.Err }
+
+// Hint tells what to do.
+func (e *MissingError) Hint() string {
+	hint := "install node 20 or newer"
+	if e.Runtime == sandbox.Python {
+		hint = "install python 3.11 or newer"
+	}
+	if e.elsewhere != "" {
+		hint += ", or use " + e.elsewhere
+	}
+	return hint
+}
+
+// ExitCode is that of a shell that finds no command.
+func (e *MissingError) ExitCode() int { return 127 }

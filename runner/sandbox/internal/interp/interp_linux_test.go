@@ -1,0 +1,78 @@
+package interp
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// TestFindsAllOfAnInterpreter: each file that is to be shown is there, once, and nothing is shown of a person's own.
+func TestFindsAllOfAnInterpreter(t *testing.T) {
+	f := New(Options{LookPath: exec.LookPath})
+	for rt, inside := range map[sandbox.Runtime]string{sandbox.Node: "/usr/bin/node", sandbox.Python: "/usr/bin/python3"} {
+		in, err := f.Find(t.Context(), rt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := f.Find(t.Context(), rt); err != nil || again != in {
+			t.Errorf("%s is looked for again: %v", rt, err)
+		}
+		seen := make(map[string]bool)
+		for _, file := range in.Files {
+			if _, err := os.Stat(file.Source); err != nil {
+				t.Errorf("%s: %v", rt, err)
+			}
+			if seen[file.Target] {
+				t.Errorf("%s: %s is shown twice", rt, file.Target)
+			}
+			seen[file.Target] = true
+			if !strings.HasPrefix(file.Target, "/usr/") && !strings.HasPrefix(file.Target, "/lib") {
+				t.Errorf("%s: %q says something about the machine", rt, file.Target)
+			}
+		}
+		if in.Inside != inside || !seen[inside] {
+			t.Errorf("%s is at %s", rt, in.Inside)
+		}
+	}
+}
+
+func TestMissingInterpreterIsExplained(t *testing.T) {
+	f := New(Options{LookPath: func(string) (string, error) { return "", fs.ErrNotExist },
+		Elsewhere: map[sandbox.Runtime]string{sandbox.Python: "--sandbox other"}})
+	for rt, hint := range map[sandbox.Runtime]string{
+		sandbox.Node: "install node 20 or newer", sandbox.Python: "install python 3.11 or newer, or use --sandbox other",
+	} {
+		_, err := f.Find(t.Context(), rt)
+		var missing *MissingError
+		if !errors.As(err, &missing) || missing.Hint() != hint || missing.ExitCode() != 127 || !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := f.Find(t.Context(), sandbox.QuickJS); err == nil {
+		t.Error("an interpreter for QuickJS was found")
+	}
+	if _, err := New(Options{}).Find(t.Context(), sandbox.Node); err == nil {
+		t.Error("a name was found without LookPath")
+	}
+}
+
+// TestLibrariesOfAProgram: a program that has all in itself needs none, others at least the C library.
+func TestLibrariesOfAProgram(t *testing.T) {
+	sh, err := filepath.EvalSymlinks("/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	libs, err := Libraries(sh)
+	if err != nil || len(libs) == 0 {
+		t.Errorf("%v %v", libs, err)
+	}
+	if _, err := Libraries("/etc/passwd"); err == nil {
+		t.Error("a text has libraries")
+	}
+}

@@ -1,0 +1,181 @@
+//go:build linux && (amd64 || arm64)
+
+package jail_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
+)
+
+// inWorkspace is a jail whose shell runs script in a folder of the host.
+func inWorkspace(t testing.TB, script string, l sandbox.Limits) (jail.Config, string) {
+	ws := openDir(t)
+	cfg := shell(script)
+	cfg.Mounts = append(cfg.Mounts, jail.Mount{Source: ws, Target: "/ws", Writable: true})
+	cfg.Dir, cfg.Limits = "/ws", l
+	return cfg, ws
+}
+
+func TestLimitsAreNamed(t *testing.T) {
+	python := "/usr/bin/python3"
+	if _, err := os.Stat(python); err != nil {
+		t.Fatalf("the test needs Python: %v", err)
+	}
+	for name, c := range map[string]struct {
+		script string
+		limits sandbox.Limits
+		killed string
+		hit    string
+	}{
+		"output":                                {"while :; do echo 0123456789; done", sandbox.Limits{Output: 100_000}, sandbox.LimitOutput, "output"},
+		"both streams":                          {"while :; do echo 0123456789; echo 0123456789 >&2; done", sandbox.Limits{Output: 100_000}, sandbox.LimitOutput, "output"},
+		"disk":                                  {"while :; do head -c 1000000 /dev/zero >>a; done", sandbox.Limits{Disk: 10 << 20, FileSize: 1 << 30}, sandbox.LimitDisk, "disk"},
+		"disk in files":                         {"i=0; while :; do : >$i; i=$((i+1)); done", sandbox.Limits{DiskFiles: 100}, sandbox.LimitDisk, "disk"},
+		"disk, and gone before it is looked at": {"head -c 20000000 /dev/zero >a; rm a; sleep 0.2; echo done", sandbox.Limits{Disk: 100 << 20}, "", ""},
+		"file size":                             {"exec head -c 20000000 /dev/zero >a", sandbox.Limits{FileSize: 1 << 20}, sandbox.LimitFileSize, "file size"},
+		"file size of a child":                  {"head -c 20000000 /dev/zero >a; true", sandbox.Limits{FileSize: 1 << 20}, "", "file size"},
+		"processor time":                        {"while :; do :; done", sandbox.Limits{CPU: time.Second}, sandbox.LimitCPU, "cpu"},
+		"processor time of all":                 {"for i in 1 2 3 4; do (while :; do :; done)& done; wait", sandbox.Limits{CPU: 2 * time.Second}, sandbox.LimitCPU, "cpu"},
+		"processor time of processes that come and go": {
+			`while :; do ( (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done) & ) ; done`, sandbox.Limits{CPU: 2 * time.Second}, sandbox.LimitCPU, "cpu"},
+		"memory":  {"x=a; while :; do x=$x$x; done", sandbox.Limits{Memory: 64 << 20}, sandbox.LimitMemory, "memory"},
+		"nothing": {"echo fine", sandbox.Limits{}, "", ""},
+		"nameless files": {python + ` -c '
+import os
+held = []
+while True:
+    f = open("f", "wb"); os.unlink("f"); held.append(f)
+    f.write(b"x" * (1 << 20)); f.flush()
+'`, sandbox.Limits{Disk: 10 << 20, Files: 500}, sandbox.LimitDisk, "disk"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg, ws := inWorkspace(t, c.script, c.limits)
+			got := run(t, cfg)
+			hit := strings.Join(got.Hit, ",")
+			if got.Killed != c.killed || hit != c.hit {
+				t.Errorf("killed %q, hit %q, code %d; want %q, %q\n%s", got.Killed, hit, got.Code, c.killed, c.hit, got.stderr)
+			}
+			if n := len(got.stdout) + len(got.stderr); c.killed == sandbox.LimitOutput && n != 100_000 {
+				t.Errorf("%d bytes of output arrived", n)
+			}
+			if c.killed == sandbox.LimitDisk {
+				t.Logf("%d bytes are on disk, %d were allowed", onDisk(t, ws), c.limits.Disk)
+			}
+		})
+	}
+}
+
+func onDisk(t *testing.T, dir string) (sum int64) {
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if st, err := os.Stat(f); err == nil {
+			sum += st.Size()
+		}
+	}
+	return sum
+}
+
+// TestRefusedProcessesAreNoticed needs a cgroup, which alone tells.
+func TestRefusedProcessesAreNoticed(t *testing.T) {
+	cfg := shell(`i=0; while [ $i -lt 100 ]; do sleep 60 & i=$((i+1)); done; echo not reached`)
+	cfg.Limits.Processes = 20
+	got := run(t, cfg)
+	if strings.Contains(got.stdout, "not reached") {
+		t.Errorf("100 processes were started: %+v", got)
+	}
+	if os.Geteuid() == 0 && !slices.Contains(got.Hit, sandbox.LimitProcesses) {
+		t.Errorf("hit %q", got.Hit)
+	}
+}
+
+// TestStandstill lets a program be paused and resumed many times: the program must not notice more than lost time.
+func TestStandstill(t *testing.T) {
+	cfg, ws := inWorkspace(t, `i=0; while [ $i -lt 300 ]; do (: >f$i) & wait; i=$((i+1)); done; ls | wc -l`, sandbox.Limits{})
+	var out strings.Builder
+	cfg.Stdout = &out
+	c, err := jail.Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pauses := 0
+	for ended := false; !ended; pauses++ {
+		resume := c.Pause()
+		if c.Stands() {
+			before := count(t, ws)
+			time.Sleep(2 * time.Millisecond)
+			if after := count(t, ws); before != after {
+				t.Errorf("something went on: %d files, then %d", before, after)
+			}
+		}
+		resume()
+		select {
+		case <-c.Done():
+			ended = true
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	exit, err := c.Wait()
+	if err != nil || exit.Code != 0 || strings.TrimSpace(out.String()) != strconv.Itoa(300) {
+		t.Errorf("%+v %v %q after %d pauses", exit, err, out.String(), pauses)
+	}
+}
+
+func count(t *testing.T, dir string) int {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+// TestMemoryThatIsInNoProcess needs a machine where the jail has no cgroup to be more than a repetition: what is counted
+// there is what processes have, and this is what they keep elsewhere.
+func TestMemoryThatIsInNoProcess(t *testing.T) {
+	for name, code := range map[string]string{
+		"page tables": `
+import mmap
+held = []
+while True:
+    m = mmap.mmap(-1, 1 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ)
+    held.append(m)
+    for at in range(0, 1 << 30, 1 << 21): m[at]
+`,
+		"sockets": `
+import os, socket, time
+for _ in range(40):
+    if os.fork() == 0:
+        held = []
+        try:
+            while True:
+                pair = socket.socketpair(); held.append(pair)
+                for s in pair:
+                    s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+                    s.setblocking(False)
+                    try:
+                        while True: s.send(bytes(1 << 17))
+                    except BlockingIOError: pass
+        except OSError: pass
+        time.sleep(60)
+time.sleep(60)
+`,
+	} {
+		cfg := shell("")
+		cfg.Program, cfg.Args = "/usr/bin/python3", []string{"-c", code}
+		cfg.Limits.Memory = 200 << 20
+		if got := run(t, cfg); got.Killed != sandbox.LimitMemory {
+			t.Errorf("%s: %+v %.300s", name, got.Exit, got.stderr)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+//go:build linux && (amd64 || arm64)
+
+package jail
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// stageFD is a stage's end of the socket to its init.
+const stageFD = 5
+
+const stageLoaded = 'l'
+
+// stage is a process that becomes a warm jail's program. It is started while its own libraries can still be found, and
+// confines itself, so that init keeps what it needs for Bind.
+type stage struct {
+	pid  int
+	ctl  *os.File
+	name string
+}
+
+// startStage starts the process and returns when it runs.
+func startStage(p *plan) (*stage, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("make a socket pair: %w", err)
+	}
+	st := &stage{ctl: os.NewFile(uintptr(fds[0]), "stage"), name: p.Program}
+	files, err := programFiles(p)
+	if err != nil {
+		return nil, err // and this process ends
+	}
+	all := append([]uintptr{}, files...)
+	if p.Secret == "" {
+		all = append(all, ^uintptr(0)) // closed
+	}
+	st.pid, err = syscall.ForkExec("/proc/self/exe", []string{Name, stageEntry}, &syscall.ProcAttr{
+		Env: []string{}, Files: append(all, uintptr(fds[1])),
+		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	closeSecret(files)
+	unix.Close(fds[1])
+	if err != nil {
+		return nil, fmt.Errorf("prepare to start %q: %w", p.Program, err)
+	}
+	loaded := make([]byte, 1)
+	if _, err := io.ReadFull(st.ctl, loaded); err != nil || loaded[0] != stageLoaded {
+		return nil, fmt.Errorf("prepare to start %q: %w", p.Program, errors.Join(err, errors.New("its process does not answer")))
+	}
+	return st, nil
+}
+
+// become lets the process become the program, and returns when it has.
+func (st *stage) become(p *plan) (missing []string, err error) {
+	defer st.ctl.Close()
+	if err := writeFrame(st.ctl, p); err != nil {
+		return nil, err
+	}
+	hear := json.NewDecoder(st.ctl)
+	var m message
+	for {
+		switch err := hear.Decode(&m); {
+		case errors.Is(err, io.EOF) && m.Ready: // closed by the exec
+			return m.Missing, nil
+		case err != nil:
+			return nil, fmt.Errorf("start %q in the sandbox: %w", st.name, err)
+		case m.Denied:
+			return nil, fmt.Errorf("%s: %w", m.Error, unix.EPERM)
+		case m.Error != "":
+			return nil, errors.New(m.Error)
+		}
+	}
+}
+
+// runStage is the life of a stage's process; it returns only when it fails.
+func runStage() int {
+	unix.CloseOnExec(stageFD)
+	ctl := os.NewFile(stageFD, "init")
+	if ctl == nil {
+		return codeFailed
+	}
+	tell := json.NewEncoder(ctl)
+	lastCap := lastCapability() // the file is out of reach afterwards
+	err := func() error {
+		if _, err := ctl.Write([]byte{stageLoaded}); err != nil {
+			return err
+		}
+		p := new(plan)
+		if err := readFrame(ctl, p); err != nil {
+			return err
+		}
+		if err := enterDir(p); err != nil { // init has changed this process's root with its own
+			return err
+		}
+		missing, err := confine(p, lastCap)
+		if err != nil {
+			return err
+		}
+		if err := tell.Encode(message{Ready: true, Missing: missing}); err != nil {
+			return err
+		}
+		err = unix.Exec(p.Program, append([]string{p.Program}, p.Args...), p.Env)
+		return fmt.Errorf("start %q in the sandbox: %w", p.Program, err)
+	}()
+	_ = tell.Encode(message{Error: err.Error(), Denied: isDenied(err)})
+	return codeFailed
+}

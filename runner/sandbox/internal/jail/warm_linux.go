@@ -1,0 +1,197 @@
+//go:build linux && (amd64 || arm64)
+
+package jail
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// runWarm is the way of a jail that starts before there is a run for it. Nothing that is not trusted reaches the jail
+// until Bind has returned on the host; by then this process has given up as much as any other init.
+//
+//	keeper ── a thread in a copy of the host's mount namespace, until it shows the run's mounts in the jail's
+//	stage  ── our own binary once more, which confines itself and becomes the program
+//
+// Init itself, where it runs no function, needs no Landlock: it never does what a script says.
+func (i *initProcess) runWarm(lastCap int) int {
+	p := i.plan
+	var st *stage
+	var err error
+	if p.Namespaces {
+		if i.keeper, err = newKeeper(); err != nil {
+			return i.fail(err)
+		}
+	}
+	if p.Program != "" {
+		if st, err = startStage(p); err != nil {
+			return i.fail(err)
+		}
+	}
+	missing, err := enterJail(p)
+	if err != nil {
+		return i.fail(err)
+	}
+	// Slow, and needs nothing that Bind brings: before it.
+	for c := 0; c <= lastCap; c++ {
+		if err := prctlAll(unix.PR_CAPBSET_DROP, uintptr(c)); err != nil && p.canDropBounds() {
+			return i.fail(fmt.Errorf("drop capability %d: %w", c, err))
+		}
+	}
+	if err := giveUpEarly(p); err != nil {
+		return i.fail(err)
+	}
+	<-i.start
+	if st == nil {
+		return i.call(missing, &p.Mounts)
+	}
+	more, err := st.become(p)
+	if err != nil {
+		return i.fail(err)
+	}
+	if err := becomeReaper(); err != nil {
+		return i.fail(err)
+	}
+	i.bindWhenTold(st.pid, nil)
+	if i.tell(message{Ready: true, Missing: append(missing, more...)}) != nil {
+		return codeFailed
+	}
+	return i.reap(st.pid)
+}
+
+// bindWhenTold waits, beside what else this process does, for what a warm jail is bound to. pid is the program's;
+// mounts is where a function looks.
+func (i *initProcess) bindWhenTold(pid int, mounts *atomic.Pointer[[]Mount]) {
+	if !i.plan.Warm {
+		return
+	}
+	go func() {
+		missing, err := i.bind(<-i.orders, pid, mounts)
+		if err != nil {
+			i.fail(err) // the host ends this process
+			return
+		}
+		_ = i.tell(message{Bound: true, Missing: missing})
+	}()
+}
+
+// bind shows what was ordered, limits the program, and gives up all that was kept for this.
+func (i *initProcess) bind(o *order, pid int, mounts *atomic.Pointer[[]Mount]) (missing []string, err error) {
+	p := *i.plan
+	p.Warm, p.Limits = false, o.Limits
+	for _, m := range o.Mounts {
+		p.Mounts = append(p.Mounts[:len(p.Mounts):len(p.Mounts)], m.Mount)
+	}
+	p.Tmpfs = append(p.Tmpfs[:len(p.Tmpfs):len(p.Tmpfs)], o.Tmpfs...)
+	if mounts != nil {
+		mounts.Store(&p.Mounts)
+	}
+	if i.keeper != nil {
+		if err := i.keeper.show(o); err != nil {
+			return nil, err
+		}
+	}
+	if missing, err = giveUpRest(&p, pid == 0); err != nil || pid == 0 {
+		return missing, err
+	}
+	reserveThreads()
+	return missing, limitProcess(pid, o.Limits) // now that this process is the same user's
+}
+
+// keeper is a thread that sees the host's mounts after the others have left them behind.
+type keeper struct {
+	jail   int // the jail's mount namespace
+	orders chan *order
+	result chan error
+}
+
+// newKeeper starts the thread. The jail's root must not be built yet.
+func newKeeper() (*keeper, error) {
+	k := &keeper{orders: make(chan *order), result: make(chan error)}
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with this function
+		err := k.leave()
+		k.result <- err
+		if err == nil {
+			k.result <- k.bind(<-k.orders)
+		}
+	}()
+	return k, <-k.result
+}
+
+// show does what the order says about mounts. It can be done once.
+func (k *keeper) show(o *order) error {
+	k.orders <- o
+	return <-k.result
+}
+
+// leave moves this thread to a mount namespace of its own, where mounts of the host come and go as on the host.
+func (k *keeper) leave() (err error) {
+	if k.jail, err = unix.Open("/proc/thread-self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		return fmt.Errorf("open the jail's mount namespace: %w", err)
+	}
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil { // CLONE_FS with it, see unshare(2)
+		return fmt.Errorf("keep the host's mounts: %w", err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return fmt.Errorf("keep the host's mounts: %w", err)
+	}
+	return nil
+}
+
+// bind copies the mounts, enters the jail and shows them there.
+func (k *keeper) bind(o *order) error {
+	defer unix.Close(k.jail)
+	var clones []clone
+	defer func() {
+		for _, c := range clones {
+			unix.Close(c.fd)
+		}
+	}()
+	for _, m := range o.Mounts {
+		c, err := cloneMount(m.Mount)
+		if err != nil {
+			return err
+		}
+		clones = append(clones, c)
+		if c.dev != m.Dev || c.ino != m.Ino {
+			return fmt.Errorf("mount %q: %w", m.Source, errOtherFile)
+		}
+	}
+	if err := unix.Setns(k.jail, unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("enter the jail: %w", err)
+	}
+	if err := resizeTmp(o.TmpSize); err != nil {
+		return err
+	}
+	root, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open the root: %w", err)
+	}
+	defer unix.Close(root)
+	for _, dir := range o.Tmpfs {
+		if err := tmpfs(root, dir, unix.MS_NOEXEC, tmpfsOptions(o.TmpSize)); err != nil {
+			return err
+		}
+	}
+	for _, c := range clones {
+		if err := c.attach(root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errOtherFile = errors.New("the sandbox, which was started before, sees another file there")
+
+func resizeTmp(size int64) error {
+	err := unix.Mount("", "/tmp", "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, fmt.Sprintf("size=%d", size))
+	if err != nil {
+		return fmt.Errorf("limit /tmp: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package meter
+
+import (
+	"io/fs"
+	"os"
+)
+
+// measureByNames looks at all that is below dir, until that is more than enough. It follows no link, and skips what it
+// cannot read.
+func measureByNames(dir string, enough usage) usage {
+	var u usage
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return u
+	}
+	defer root.Close()
+	_ = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil {
+			size := int64(0)
+			if info.Mode().IsRegular() {
+				size = info.Size()
+			}
+			u.add(size, onDisk(info))
+		}
+		if u.beyond(enough) {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return u
+}

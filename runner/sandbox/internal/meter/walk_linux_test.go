@@ -1,0 +1,159 @@
+package meter
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// deepen makes folders within folders, each beside another, with a file at the end, and removes them with the test.
+func deepen(t testing.TB, dir, name string, levels int) {
+	t.Helper()
+	at, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range levels {
+		for _, n := range []string{name, name[1:] + "y"} {
+			if err := unix.Mkdirat(at, n, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		next, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unix.Close(at)
+		at = next
+	}
+	fd, err := unix.Openat(at, "end", unix.O_CREAT|unix.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unix.Write(fd, make([]byte, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(fd)
+	unix.Close(at)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+}
+
+func TestDeepFoldersAreMeasured(t *testing.T) {
+	for name, levels := range map[string]int{"xx": 5000, strings.Repeat("x", 255): 1000} {
+		dir, err := os.MkdirTemp("", "meter")
+		if err != nil {
+			t.Fatal(err)
+		}
+		deepen(t, dir, name, levels)
+		began := time.Now()
+		got := measure(dir, unbounded)
+		if got.files != 2*levels+1 || got.largest != 1<<20 || got.tooDeep {
+			t.Errorf("names of %d bytes: %+v", len(name), got)
+		}
+		t.Logf("%v", time.Since(began))
+	}
+}
+
+func TestLockedFoldersAreMeasured(t *testing.T) {
+	for _, mode := range []os.FileMode{0, 0o400, 0o100, 0o200} {
+		dir := t.TempDir()
+		locked := filepath.Join(dir, "a", "b")
+		if err := os.MkdirAll(locked, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(locked, "file"), 1<<20)
+		for _, d := range []string{locked, filepath.Dir(locked)} {
+			if err := os.Chmod(d, mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := measure(dir, unbounded); got.files != 3 || got.largest != 1<<20 {
+			t.Errorf("mode %v: %+v", mode, got)
+		}
+		for _, d := range []string{filepath.Dir(locked), locked} {
+			if err := os.Chmod(d, 0o755); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestNamelessFilesAreFound(t *testing.T) {
+	dir := t.TempDir()
+	me := []int{os.Getpid()}
+	before := nameless(me)
+	f, err := os.Create(filepath.Join(dir, "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(make([]byte, 4<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if got := nameless(me); got != before {
+		t.Errorf("a file with a name counts %d", got-before)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		t.Fatal(err)
+	}
+	if got := nameless(me) - before; got < 4<<20 || got > 5<<20 {
+		t.Errorf("an open file without a name counts %d", got)
+	}
+	m, err := unix.Mmap(int(f.Fd()), 0, 2<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(m) }()
+	if got := nameless(me) - before; got < 4<<20 || got > 5<<20 {
+		t.Errorf("open and mapped it counts %d", got)
+	}
+	f.Close()
+	if got := nameless(me) - before; got != 2<<20 {
+		t.Errorf("mapped only it counts %d", got)
+	}
+	shared, err := unix.Mmap(-1, 0, 2<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(shared) }()
+	if got := nameless(me) - before; got != 2<<20 {
+		t.Errorf("with shared memory it counts %d", got)
+	}
+}
+
+// TestHiddenWritesAreFoundAtStandstill fills the disk where looking finds nothing until the guest is paused.
+func TestHiddenWritesAreFoundAtStandstill(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	d := NewDisk(dir, sandbox.Limits{Disk: 8 << 20})
+	over := make(chan struct{})
+	paused := 0
+	guest := Guest{Pause: func() func() {
+		paused++
+		for i := range 12 { // far more than the limit, as if a moving guest stood still
+			if err := os.Rename(filepath.Join(elsewhere, fmt.Sprint("f", i)), filepath.Join(dir, fmt.Sprint("f", i))); err != nil {
+				t.Error(err)
+			}
+		}
+		return func() {}
+	}}
+	d.Watch(guest, func() { close(over) })
+	time.Sleep(2 * minPause)
+	for i := range 500 { // until the disk has lost enough, whatever others do with it
+		write(t, filepath.Join(elsewhere, fmt.Sprint("f", i)), 1<<20)
+		select {
+		case <-over:
+			d.Stop()
+			return
+		default:
+		}
+	}
+	d.Stop()
+	t.Errorf("not found; paused %d times", paused)
+}

@@ -1,0 +1,79 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
+)
+
+var _ sandbox.Warmer = (*Backend)(nil)
+
+// Shape implements sandbox.Warmer: a guest has to know nothing but its interpreter.
+func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape { return sandbox.Shape{Runtime: spec.Runtime} }
+
+// Warm implements sandbox.Warmer.
+func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, error) {
+	in, err := b.interpreters.Find(ctx, spec.Runtime)
+	if err != nil {
+		return nil, err
+	}
+	cfg := b.config(in, spec)
+	cfg.Warm, cfg.Dirs = true, []string{sandbox.WorkspaceDir, sandbox.TreeDir, sandbox.SkillsDir}
+	child, err := jail.Start(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("start the process sandbox: %w", err)
+	}
+	return &idle{backend: b, child: child, runtime: spec.Runtime, secret: spec.Secret}, nil
+}
+
+// idle is one jail as a sandbox.Idle.
+type idle struct {
+	backend *Backend
+	child   *jail.Child
+	runtime sandbox.Runtime
+	secret  string
+	taken   bool // the bridge
+}
+
+// Bridge implements sandbox.Idle.
+func (g *idle) Bridge(ctx context.Context) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	g.taken = true
+	return g.child.Bridge(), nil
+}
+
+// Done implements sandbox.Idle.
+func (g *idle) Done() <-chan struct{} { return g.child.Done() }
+
+// Adopt implements sandbox.Idle.
+func (g *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
+	err := g.bind(ctx, spec)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("hand a waiting process sandbox over: %w", err), g.Close())
+	}
+	g.backend.report(g.child)
+	return &guest{child: g.child, secret: g.secret, taken: g.taken}, nil
+}
+
+func (g *idle) bind(ctx context.Context, spec sandbox.Spec) error {
+	if spec.Runtime != g.runtime {
+		return fmt.Errorf("it runs %s, not %s", g.runtime, spec.Runtime)
+	}
+	if err := prepareWorkspace(spec); err != nil {
+		return err
+	}
+	return g.child.Bind(ctx, binding(spec))
+}
+
+// Close implements sandbox.Idle.
+func (g *idle) Close() error {
+	g.child.Kill()
+	_, err := g.child.Wait()
+	return err
+}
