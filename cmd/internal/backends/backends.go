@@ -2,6 +2,7 @@
 package backends
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"os"
@@ -11,15 +12,19 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/docker"
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded"
+	"github.com/mcpgen/mcpgen/runner/sandbox/gvisor"
 	"github.com/mcpgen/mcpgen/runner/sandbox/process"
 )
 
 // Options say how sandboxes are built. LookupEnv is required.
 type Options struct {
-	// LookupEnv reads DOCKER_HOST, XDG_RUNTIME_DIR, PATH (through the operating system), MCPRUN_NODE and MCPRUN_PYTHON.
+	// LookupEnv reads DOCKER_HOST, DOCKER_CERT_PATH, DOCKER_TLS_VERIFY, HOME, XDG_RUNTIME_DIR, PATH (through the operating system), MCPRUN_NODE,
+	// MCPRUN_PYTHON and MCPRUN_RUNSC.
 	LookupEnv func(name string) (string, bool)
 	// Image replaces the pinned sandbox image.
 	Image string
+	// Runsc is gVisor's program, in place of MCPRUN_RUNSC.
+	Runsc string
 	// Logger may be nil.
 	Logger *slog.Logger
 }
@@ -31,13 +36,21 @@ func List(o Options) ([]sandbox.Backend, error) {
 		return nil, fmt.Errorf("find this program's own file: %w", err)
 	}
 	dir := runtimeDir(o.LookupEnv)
+	node, python := env(o.LookupEnv, "MCPRUN_NODE", "node"), env(o.LookupEnv, "MCPRUN_PYTHON", "python3")
+	engine := docker.Options{Host: engineHost(o.LookupEnv), CertDir: certDir(o.LookupEnv), Image: o.Image, RuntimeDir: dir, Logger: o.Logger}
+	onGVisor := engine
+	onGVisor.Name, onGVisor.Runtime = "gvisor", "runsc"
 	return []sandbox.Backend{
 		embedded.New(&embedded.Options{Exe: exe, RuntimeDir: dir, Logger: o.Logger}),
 		process.New(&process.Options{
 			Exe: exe, Logger: o.Logger, LookPath: exec.LookPath,
-			Node: env(o.LookupEnv, "MCPRUN_NODE", "node"), Python: env(o.LookupEnv, "MCPRUN_PYTHON", "python3"),
+			Node: node, Python: python,
 		}),
-		docker.New(docker.Options{Host: env(o.LookupEnv, "DOCKER_HOST", ""), Image: o.Image, RuntimeDir: dir, Logger: o.Logger}),
+		docker.New(engine),
+		gvisor.New(gvisor.Options{
+			Exe: exe, Runsc: cmp.Or(o.Runsc, env(o.LookupEnv, "MCPRUN_RUNSC", "runsc")), Node: node, Python: python, LookPath: exec.LookPath,
+			RuntimeDir: dir, Engine: docker.New(onGVisor), Logger: o.Logger,
+		}),
 	}, nil
 }
 
@@ -45,6 +58,7 @@ func List(o Options) ([]sandbox.Backend, error) {
 // process. In such a child it does not return.
 func RunChild() {
 	process.Init()
+	gvisor.Init()
 	embedded.Child()
 }
 

@@ -5,22 +5,26 @@
 // the connection before the guest program starts, and sees to it that no other can be made.
 //
 // Start with [New]. The image is the one that image.lock.json pins and nothing else, unless the caller names another:
-// an image that merely has the same name is not run. Engines that cannot bound memory and processes are refused, and
-// so are engines on other machines, with which neither folders nor sockets can be shared.
+// an image that merely has the same name is not run. Engines that cannot bound memory and processes are refused.
+//
+// An engine with which neither folders nor sockets can be shared, as Docker Desktop and engines on other machines, gets
+// the run's files as archives: see apart.go.
 //
 // A container removes itself when it ends, also when mcprun is not there any more: its guest ends when the connection
-// is lost. [Backend.Sweep] removes the rest.
+// is lost. [Backend.Sweep] removes the rest, as it does what an engine has left that went away during a run.
+//
+// Where the engine's containers run on this machine, their control groups and first processes are looked at directly
+// (see inside): for limits that no engine has, for a quick end, and to give a container that waits its run's folders.
+// Podman's service serves as an engine too (see podman.go).
 package docker
 
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/moby/moby/client"
@@ -29,7 +33,7 @@ import (
 )
 
 // DefaultHost is where an engine listens that was installed for the whole machine.
-const DefaultHost = "unix:///var/run/docker.sock"
+const DefaultHost = client.DefaultDockerHost
 
 // nobody is the user and group of guests that root starts.
 const nobody = 65534
@@ -42,8 +46,12 @@ var enterProgram []byte
 
 // Options say which engine and image to use, and as whom guests run.
 type Options struct {
-	// Host is the engine's address, as in DOCKER_HOST: unix:///path/to/socket. Empty: DefaultHost.
+	// Host is the engine's address, as in DOCKER_HOST: unix:///path/to/socket, tcp://host:port or npipe:////./pipe/name.
+	// Empty: DefaultHost. The engine need not be on this machine.
 	Host string
+	// CertDir is the folder of ca.pem, cert.pem and key.pem, as in DOCKER_CERT_PATH. With it an engine behind tcp:// is
+	// spoken to over TLS, and is always verified. Empty: no TLS.
+	CertDir string
 	// Image is the reference or ID of an image to use in place of the pinned one. It needs node and python3 on
 	// /usr/local/bin:/usr/bin:/bin. What it says about environment, user, program and health is ignored; one that
 	// declares volumes is refused.
@@ -55,6 +63,11 @@ type Options struct {
 	RuntimeDir string
 	// UID and GID are the guest's. Zero: those of this process, or 65534 when it runs as root.
 	UID, GID int
+	// Name is the word a person selects the backend by, and what the sandbox is called in messages. Empty: "docker".
+	Name string
+	// Runtime is the OCI runtime that runs the containers, by the name that the engine knows it by ("runsc"). An engine
+	// that does not know it is refused. Empty: the engine's default.
+	Runtime string
 	// CPUs is how many processors a guest may use. Zero: 2.
 	CPUs float64
 	// Logger is told about what could not be cleaned up, and about starts in detail. Nil: nobody is.
@@ -70,6 +83,12 @@ type Backend struct {
 
 	mu     sync.Mutex
 	engine *engine // what is known about the engine; nil until it has answered once
+	// Whether running containers can be entered.
+	triedEnter bool
+	noEnter    error
+
+	orphansMu sync.Mutex
+	orphans   map[string]bool // containers that were not removed because the engine was gone
 }
 
 // New returns a backend. It does not talk to the engine; what is wrong with its address is said by Probe and Start.
@@ -89,6 +108,9 @@ func New(opt Options) *Backend {
 	if os.Geteuid() == 0 && opt.UID == 0 {
 		opt.UID, opt.GID = nobody, nobody
 	}
+	if opt.Name == "" {
+		opt.Name = "docker"
+	}
 	if opt.CPUs == 0 {
 		opt.CPUs = 2
 	}
@@ -99,25 +121,17 @@ func New(opt Options) *Backend {
 	if b.broken = checkHost(opt.Host); b.broken != nil {
 		return b
 	}
-	b.client, b.broken = client.New(client.WithHost(opt.Host), client.WithUserAgent("mcprun"))
+	how, err := clientOptions(opt)
+	if err != nil {
+		b.broken = err
+		return b
+	}
+	b.client, b.broken = client.New(how...)
 	return b
 }
 
-// checkHost accepts sockets of this machine only.
-func checkHost(host string) error {
-	scheme, rest, ok := strings.Cut(host, "://")
-	if !ok || rest == "" {
-		return &EngineError{Host: host, Err: errors.New("not an address of the form unix:///path"), hint: "set DOCKER_HOST to unix:///var/run/docker.sock"}
-	}
-	if scheme != "unix" {
-		return &EngineError{Host: host, Err: fmt.Errorf("an engine behind %s cannot share folders and sockets with this machine", scheme),
-			hint: "use an engine on this machine (unset DOCKER_HOST), or another sandbox"}
-	}
-	return nil
-}
-
-// Name is "docker".
-func (b *Backend) Name() string { return "docker" }
+// Name is that of the Options.
+func (b *Backend) Name() string { return b.opt.Name }
 
 // Runtime is node for TypeScript and python for Python.
 func (b *Backend) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {

@@ -22,8 +22,18 @@ type engine struct {
 	version  string
 	cgroup   string
 	rootless bool // the engine runs as the caller: its root is the caller, and nobody more
+	podman   bool // it is Podman, behind Docker's interface
 	remapped bool // the engine maps the users of its containers to others
 	missing  []string
+	arch     string // by Go's name of it
+	apart    string // why it shares neither folders nor sockets with this process; empty when it does
+}
+
+func (e *engine) product() string {
+	if e.podman {
+		return "Podman"
+	}
+	return "Docker Engine"
 }
 
 // EngineError says that there is no engine that can be used.
@@ -34,15 +44,19 @@ type EngineError struct {
 }
 
 func (e *EngineError) Error() string {
-	var errno syscall.Errno
-	switch {
-	case e.hint == "" && errors.As(e.Err, &errno):
-		// The client wraps what the system says in the address, twice, and advice.
-		return fmt.Sprintf("docker engine does not answer at %s: %v", e.Host, errno)
-	case e.hint == "":
-		return fmt.Sprintf("docker engine does not answer at %s: %v", e.Host, e.Err)
+	if e.hint == "" {
+		return fmt.Sprintf("docker engine does not answer at %s: %v", e.Host, plainly(e.Err))
 	}
 	return fmt.Sprintf("docker engine at %s cannot be used: %v", e.Host, e.Err)
+}
+
+// plainly is what the system says: the client wraps it in the address, twice, and advice.
+func plainly(err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return err
 }
 
 func (e *EngineError) Unwrap() error { return e.Err }
@@ -58,6 +72,16 @@ func (e *EngineError) Hint() string {
 // ExitCode is mcprun's for a sandbox that is not there.
 func (e *EngineError) ExitCode() int { return 127 }
 
+// over is why ctx has ended, also in the moment when a connection has noticed its deadline before it has itself.
+func over(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
+}
+
+var errNoAnswer = errors.New("no answer in time")
+
 // asked names the engine in the errors of requests that it did not answer, and leaves its answers alone.
 func (b *Backend) asked(err error) error {
 	var already *EngineError
@@ -65,7 +89,7 @@ func (b *Backend) asked(err error) error {
 	case err == nil, errors.As(err, &already):
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
-		return &EngineError{Host: b.opt.Host, Err: errors.New("no answer in time")}
+		return &EngineError{Host: b.opt.Host, Err: errNoAnswer}
 	case client.IsErrConnectionFailed(err):
 		return &EngineError{Host: b.opt.Host, Err: err}
 	}
@@ -94,27 +118,45 @@ func (b *Backend) askFacts(ctx context.Context) (*engine, error) {
 	asking, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	res, err := b.client.Info(asking, client.InfoOptions{})
-	if ctx.Err() != nil { // it is the caller who ended this, not the engine
-		return nil, ctx.Err()
+	if ended := over(ctx); ended != nil { // it is the caller who ended this, not the engine
+		return nil, ended
 	}
 	if err != nil {
 		return nil, b.asked(err)
 	}
-	e, refused := judge(res.Info)
+	e, refused := judge(res.Info, b.opt.Runtime)
 	if refused != nil {
 		refused.Host = b.opt.Host
 		return nil, refused
 	}
+	version, err := b.client.ServerVersion(asking, client.ServerVersionOptions{})
+	if ended := over(ctx); ended != nil {
+		return nil, ended
+	}
+	if err != nil {
+		return nil, b.asked(err)
+	}
+	e.podman = slices.ContainsFunc(version.Components, func(c system.ComponentVersion) bool { return c.Name == "Podman Engine" })
+	if why := b.whyApart(asking, res.Info); why != "" {
+		e.setApart(why)
+	}
+	if err := b.checkApart(e); err != nil {
+		return nil, err
+	}
+	if b.plainTCP() {
+		e.missing = append(e.missing, "encryption: the engine is reached without TLS; whoever is on the way can read and change a run")
+	}
 	return e, nil
 }
 
-// judge refuses engines that cannot hold the limits or not share folders.
-func judge(info system.Info) (*engine, *EngineError) {
+// judge refuses engines that cannot hold the limits, or do not know the OCI runtime.
+func judge(info system.Info, runtime string) (*engine, *EngineError) {
 	e := &engine{
 		version:  info.ServerVersion,
 		cgroup:   info.CgroupVersion,
 		rootless: hasOption(info.SecurityOptions, "rootless"),
 		remapped: hasOption(info.SecurityOptions, "userns"),
+		arch:     goArch(info.Architecture),
 	}
 	refuse := func(hint, format string, args ...any) (*engine, *EngineError) {
 		return nil, &EngineError{Err: fmt.Errorf(format, args...), hint: hint}
@@ -122,14 +164,15 @@ func judge(info system.Info) (*engine, *EngineError) {
 	switch {
 	case info.OSType != "" && info.OSType != "linux":
 		return refuse("switch it to Linux containers, or use another sandbox", "it runs %s containers", info.OSType)
-	case strings.Contains(info.OperatingSystem, "Docker Desktop"):
-		return refuse("use another sandbox, or Docker Engine", "Docker Desktop keeps containers in a virtual machine, which sockets do not reach")
 	case !hasOption(info.SecurityOptions, "seccomp"):
 		return refuse("use an engine and a kernel with seccomp", "it does not filter system calls (seccomp)")
 	case !info.MemoryLimit:
 		return refuse("enable the memory cgroup; for a rootless engine, delegate it to your user", "it does not limit memory")
 	case !info.PidsLimit:
 		return refuse("enable the pids cgroup; for a rootless engine, delegate it to your user", "it does not limit processes")
+	}
+	if _, known := info.Runtimes[runtime]; runtime != "" && !known {
+		return refuse(fmt.Sprintf("add %q to \"runtimes\" in the engine's daemon.json and restart it", runtime), "it has no OCI runtime %q", runtime)
 	}
 	if !info.CPUCfsQuota {
 		e.missing = append(e.missing, "cpu quota: the engine has none; a run can use every processor")

@@ -36,21 +36,22 @@ func (b *Backend) prepareFolders(spec sandbox.Spec, e *engine) error {
 			}
 		}
 	}
-	if spec.Tree == "" {
-		return nil
-	}
-	if err := checkFolder(spec.Tree); err != nil {
-		return err
-	}
-	if stranger {
-		if err := checkReadable(spec.Tree, b.opt.UID, b.opt.GID); err != nil {
+	for _, f := range readOnlyFolders(spec) {
+		if err := checkFolder(f.source); err != nil {
 			return err
 		}
+		if stranger {
+			if err := checkReadable(f.source, b.opt.UID, b.opt.GID); err != nil {
+				return err
+			}
+		}
+		if spec.Workspace != "" {
+			if err := mountPoint(spec.Workspace, f.name); err != nil {
+				return err
+			}
+		}
 	}
-	if spec.Workspace == "" {
-		return nil
-	}
-	return mountPoint(spec.Workspace)
+	return nil
 }
 
 func checkFolder(dir string) error {
@@ -67,23 +68,23 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// mountPoint makes the folder that the tree is mounted on. It stays when the run is over: removing it would unmount
-// the tree from other runs in the same workspace.
-func mountPoint(workspace string) error {
+// mountPoint makes the folder that a folder of the host is mounted on. It stays when the run is over: removing it would
+// unmount what other runs in the same workspace see there.
+func mountPoint(workspace, name string) error {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
-		return fmt.Errorf("make the place for the tree: %w", err)
+		return fmt.Errorf("make the place for %s: %w", name, err)
 	}
 	defer root.Close()
-	if err := root.Mkdir("servers", 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make the place for the tree: %w", err)
+	if err := root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the place for %s: %w", name, err)
 	}
-	st, err := root.Lstat("servers")
+	st, err := root.Lstat(name)
 	if err != nil {
-		return fmt.Errorf("make the place for the tree: %w", err)
+		return fmt.Errorf("make the place for %s: %w", name, err)
 	}
 	if !st.IsDir() {
-		return &FolderError{Path: filepath.Join(workspace, "servers"), Reason: "is not a folder, and the tree has to appear there",
+		return &FolderError{Path: filepath.Join(workspace, name), Reason: fmt.Sprintf("is not a folder, and the run's %s have to appear there", name),
 			hint: "rename it, or choose another workspace"}
 	}
 	return nil
@@ -93,14 +94,14 @@ func mountPoint(workspace string) error {
 func checkReadable(dir string, uid, gid int) error {
 	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return fmt.Errorf("look at the tree: %w", err)
+			return fmt.Errorf("look at a folder of the run: %w", err)
 		}
 		if d.Type()&fs.ModeSymlink != 0 {
 			return nil
 		}
 		st, err := d.Info()
 		if err != nil {
-			return fmt.Errorf("look at the tree: %w", err)
+			return fmt.Errorf("look at a folder of the run: %w", err)
 		}
 		need := fs.FileMode(0o4)
 		if d.IsDir() {
@@ -113,7 +114,7 @@ func checkReadable(dir string, uid, gid int) error {
 			need <<= 3
 		}
 		if st.Mode().Perm()&need != need {
-			return &FolderError{Path: name, Reason: fmt.Sprintf("of the tree is not readable for user %d, whom scripts run as", uid),
+			return &FolderError{Path: name, Reason: fmt.Sprintf("is not readable for user %d, whom scripts run as", uid),
 				hint: fmt.Sprintf("chmod -R a+rX %q", dir)}
 		}
 		return nil

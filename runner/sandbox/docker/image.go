@@ -3,11 +3,12 @@ package docker
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/moby/moby/client"
 
@@ -41,29 +42,46 @@ func (e *ImageError) ExitCode() int { return 127 }
 
 const buildHint = "build it: make image (in mcpgen's source tree)"
 
-// image finds the image to run from. It asks the engine each time: a person may remove it at any time.
-func (b *Backend) image(ctx context.Context) (image, error) {
-	asking, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	look := b.pinnedImage
-	if b.opt.Image != "" {
-		look = b.namedImage
+// image finds the image to run from on an engine of the architecture, by Go's name of it. It asks the engine each time: a
+// person may remove it at any time. An engine that takes long but lives is merely busy, and gets more time.
+func (b *Backend) image(ctx context.Context, arch string) (image, error) {
+	img, err := b.imageWithin(ctx, arch, answerTime)
+	if _, bounded := ctx.Deadline(); bounded || ctx.Err() != nil || !isNoAnswer(err) || b.ping() != nil {
+		return img, err
 	}
-	img, err := look(asking)
-	if ctx.Err() != nil { // it is the caller who ended this, not the engine
-		return image{}, ctx.Err()
+	return b.imageWithin(ctx, arch, createTime)
+}
+
+func (b *Backend) imageWithin(ctx context.Context, arch string, patience time.Duration) (image, error) {
+	asking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var img image
+	var err error
+	if b.opt.Image != "" {
+		img, err = b.namedImage(asking)
+	} else {
+		img, err = b.pinnedImage(asking, arch)
+	}
+	if ended := over(ctx); ended != nil { // it is the caller who ended this, not the engine
+		return image{}, ended
 	}
 	return img, err
 }
 
-func (b *Backend) pinnedImage(ctx context.Context) (image, error) {
+// isNoAnswer tells whether an engine took too long to answer.
+func isNoAnswer(err error) bool {
+	var e *EngineError
+	return errors.As(err, &e) && errors.Is(e.Err, errNoAnswer)
+}
+
+func (b *Backend) pinnedImage(ctx context.Context, arch string) (image, error) {
 	lock, err := imagelock.Parse(imageLock)
 	if err != nil {
 		return image{}, err
 	}
-	pin, ok := lock.Images[runtime.GOARCH]
+	pin, ok := lock.Images[arch]
 	if !ok {
-		return image{}, &ImageError{Image: imagelock.Repository, Reason: "is not pinned for " + runtime.GOARCH,
+		return image{}, &ImageError{Image: imagelock.Repository, Reason: "is not pinned for " + arch,
 			hint: "build it and mcprun: make image build (in mcpgen's source tree)"}
 	}
 	found, err := b.client.ImageInspect(ctx, pin.ID)

@@ -50,26 +50,25 @@ func TestEnginesAreJudged(t *testing.T) {
 		return system.Info{OSType: "linux", OperatingSystem: "Debian", MemoryLimit: true, PidsLimit: true, SwapLimit: true, CPUCfsQuota: true,
 			SecurityOptions: []string{"name=apparmor", "name=seccomp,profile=default"}}
 	}
-	if e, err := judge(good()); err != nil || len(e.missing) != 0 || e.rootless || e.remapped {
+	if e, err := judge(good(), ""); err != nil || len(e.missing) != 0 || e.rootless || e.remapped {
 		t.Errorf("a good engine: %+v, %v", e, err)
 	}
 	for name, change := range map[string]func(*system.Info){
 		"windows":    func(i *system.Info) { i.OSType = "windows" },
-		"desktop":    func(i *system.Info) { i.OperatingSystem = "Docker Desktop" },
 		"no seccomp": func(i *system.Info) { i.SecurityOptions = nil },
 		"no memory":  func(i *system.Info) { i.MemoryLimit = false },
 		"no pids":    func(i *system.Info) { i.PidsLimit = false },
 	} {
 		info := good()
 		change(&info)
-		if _, err := judge(info); err == nil || err.Hint() == "" {
+		if _, err := judge(info, ""); err == nil || err.Hint() == "" {
 			t.Errorf("%s: accepted, or no hint: %v", name, err)
 		}
 	}
 	info := good()
 	info.SecurityOptions = append(info.SecurityOptions, "name=rootless", "name=userns")
 	info.SwapLimit = false
-	if e, err := judge(info); err != nil || !e.rootless || !e.remapped || len(e.missing) != 2 {
+	if e, err := judge(info, ""); err != nil || !e.rootless || !e.remapped || len(e.missing) != 2 {
 		t.Errorf("a rootless engine: %+v, %v", e, err)
 	}
 }
@@ -95,7 +94,7 @@ func TestProcessorTimeBoundsAGuestWithoutHost(t *testing.T) {
 }
 
 func TestImageVariablesAreUnset(t *testing.T) {
-	got := strings.Join(unset(image{unset: []string{"PATH", "NODE_OPTIONS", "LD_PRELOAD", "PYTHONPATH"}}), " ")
+	got := strings.Join(new(engine).unset(image{unset: []string{"PATH", "NODE_OPTIONS", "LD_PRELOAD", "PYTHONPATH"}}), " ")
 	if got != "NODE_OPTIONS LD_PRELOAD PYTHONPATH" {
 		t.Errorf("unset: %s", got)
 	}

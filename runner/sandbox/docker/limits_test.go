@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -82,8 +83,106 @@ except OSError as e:
 os._exit(0)
 `)
 	g.Limits.Processes = 20
-	if got := g.ok(t, b); got != "18 11\n" { // init and the guest; EAGAIN
+	exit := g.run(t, b)
+	if got := g.out.String(); got != "18 11\n" { // init and the guest; EAGAIN
 		t.Errorf("printed %q", got)
+	}
+	if exit.Code != 0 || exit.Killed != "" || strings.Join(exit.Hit, " ") != "processes" {
+		t.Errorf("exit %+v", exit)
+	}
+}
+
+// The limit is one for all processes together, and another than that of the wall clock.
+func TestProcessorTimeOfAllProcesses(t *testing.T) {
+	b := newBackend(t)
+	g := newGuest(t, sandbox.Python, `
+import os, time
+for _ in range(4):
+    if os.fork() == 0:
+        while True: pass
+time.sleep(60)
+`)
+	g.Limits.CPU = time.Second
+	exit := g.run(t, b)
+	if exit.Code != 137 || exit.Killed != "cpu" || strings.Join(exit.Hit, " ") != "cpu" {
+		t.Errorf("exit %+v", exit)
+	}
+	if exit.MaxMemory < 1<<20 {
+		t.Errorf("the most memory: %d", exit.MaxMemory)
+	}
+}
+
+func TestOutputLimit(t *testing.T) {
+	b := newBackend(t)
+	for name, code := range map[string]string{
+		"flood":   "import os\nwhile True: os.write(1, b'x' * 1000); os.write(2, b'y' * 1000)",
+		"at once": "import os\nos.write(1, b'x' * 15000)",
+	} {
+		g := newGuest(t, sandbox.Python, code)
+		g.Limits.Output = 10_000
+		if exit := g.run(t, b); exit.Killed != "output" || strings.Join(exit.Hit, " ") != "output" {
+			t.Errorf("%s: exit %+v", name, exit)
+		}
+		if n := g.out.Len() + g.err.Len(); n != 10_000 {
+			t.Errorf("%s: %d bytes came", name, n)
+		}
+	}
+	g := newGuest(t, sandbox.Python, "print('x' * 9999)")
+	g.Limits.Output = 10_000
+	if exit := g.run(t, b); exit.Code != 0 || exit.Killed != "" || len(exit.Hit) != 0 || g.out.Len() != 10_000 {
+		t.Errorf("just enough: exit %+v, %d bytes", exit, g.out.Len())
+	}
+}
+
+func TestDiskLimit(t *testing.T) {
+	b := newBackend(t)
+	for name, code := range map[string]string{
+		"bytes": "import os\nfor i in range(10**6): open(f'f{i}', 'wb').write(os.urandom(1 << 20))",
+		"files": "for i in range(10**6): open(f'f{i}', 'w').close()",
+	} {
+		g := newGuest(t, sandbox.Python, "print('began', flush=True)\n"+code)
+		g.Workspace = openDir(t)
+		g.Limits.Disk, g.Limits.DiskFiles = 20<<20, 200
+		exit := g.run(t, b)
+		if exit.Code != 137 || exit.Killed != "disk" || strings.Join(exit.Hit, " ") != "disk" || g.out.String() != "began\n" {
+			t.Errorf("%s: exit %+v, printed %q", name, exit, &g.out)
+		}
+	}
+}
+
+// What was written to a file without a name takes space as well, though no folder shows it.
+func TestDiskLimitOfNamelessFiles(t *testing.T) {
+	if os.Geteuid() != 0 {
+		cannotRun(t, "only root sees what other users' processes hold open")
+	}
+	b := newBackend(t)
+	g := newGuest(t, sandbox.Python, `
+import os
+held = []
+for i in range(400):
+    held.append(open("f", "wb")); os.unlink("f")
+    held[-1].write(bytes(1 << 20)); held[-1].flush()
+import time; time.sleep(60)
+`)
+	g.Workspace = openDir(t)
+	g.Limits.Disk = 20 << 20
+	if exit := g.run(t, b); exit.Code != 137 || exit.Killed != "disk" {
+		t.Errorf("exit %+v %s", exit, &g.err)
+	}
+}
+
+// Python ignores the signal of the limit and gets an error; node is ended by it or gets the error as well.
+func TestFileSizeIsNamed(t *testing.T) {
+	b := newBackend(t)
+	g := newGuest(t, sandbox.Python, `
+import signal
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+open("/workspace/f", "wb").write(bytes(3 << 20))
+`)
+	g.Workspace = openDir(t)
+	g.Limits.FileSize = 1 << 20
+	if exit := g.run(t, b); exit.Killed != "file size" || strings.Join(exit.Hit, " ") != "file size" {
+		t.Errorf("exit %+v %s", exit, &g.err)
 	}
 }
 

@@ -24,15 +24,19 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 	}
 	st := sandbox.Status{
 		Usable:    true,
-		Detail:    fmt.Sprintf("Docker Engine %s, image %s", e.version, img.name),
+		Detail:    fmt.Sprintf("%s %s, image %s", e.product(), e.version, img.name),
 		Languages: []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython},
 		Missing:   e.missing,
+		Holds:     holds(), Lacks: lacks(),
 	}
 	if e.cgroup != "" {
 		st.Detail += ", cgroup v" + e.cgroup
 	}
 	if e.rootless {
 		st.Detail += ", rootless"
+	}
+	if e.apart != "" {
+		st.Detail += ", files travel as archives because " + e.apart
 	}
 	return st
 }
@@ -46,9 +50,11 @@ func (b *Backend) probe(ctx context.Context) (*engine, image, error) {
 	if err != nil {
 		return nil, image{}, err
 	}
-	if err := b.checkRuntimeDir(); err != nil {
-		return nil, image{}, err
+	if e.apart == "" {
+		if err := b.checkRuntimeDir(); err != nil {
+			return nil, image{}, err
+		}
 	}
-	img, err := b.image(ctx)
+	img, err := b.image(ctx, e.arch)
 	return e, img, err
 }

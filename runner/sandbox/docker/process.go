@@ -3,89 +3,131 @@ package docker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/moby/moby/api/pkg/stdcopy"
-	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
-const (
-	signalKill = 128 + 9
-	signalCPU  = 128 + 24 // SIGXCPU
-	// oomNews is how long the engine's word of a memory kill may come after that of the end.
-	oomNews = time.Second
-	// killTime is how long a killed container may take to be gone before it is removed by force.
-	killTime = 10 * time.Second
-	// drainTime is how long the engine may take to deliver the rest of the output of a container that is gone.
-	drainTime = 5 * time.Second
-)
-
-// process is one container with its socket, folder and connections to the engine. It is owned by the goroutine
-// that supervise runs in; the others only wait for channels to close.
+// process is one container with its socket, folder and connections to the engine. It begins to be supervised when it
+// was launched; a run's streams are connected to it then, or, if it waits for one, later.
 type process struct {
-	backend      *Backend
-	dir          *runDir
-	id           string
-	secret       string
-	created      bool
-	listener     *net.UnixListener
-	attached     client.ContainerAttachResult
-	oom          client.EventsResult
-	removed      client.ContainerWaitResult
-	stopWatching context.CancelFunc
+	backend  *Backend
+	dir      *runDir
+	id       string
+	secret   string
+	created  bool
+	stays    bool      // the engine does not remove the container when it has ended
+	began    time.Time // just before the guest was started, or adopted
+	listener *net.UnixListener
+	attached client.ContainerAttachResult
+	oom      client.EventsResult
+	removed  client.ContainerWaitResult
 
-	killOnce sync.Once
-	kill     chan struct{} // closed by Kill
-	began    time.Time     // just before the guest was started
+	watching     context.Context // that of the requests that watch the container; ended by stopWatching
+	stopWatching context.CancelFunc
+	watchers     sync.WaitGroup
+	usage        usage
+
 	accepted chan net.Conn // the guest's connection; closed without one when none will come
+	over     *once         // closed at the first sign that the guest has ended
+	gone     chan struct{} // closed when the container is; what supervise wrote is final
 	done     chan struct{} // closed when nothing of it is left; exit and err are final
 
-	exit sandbox.Exit
-	err  error
+	mu     sync.Mutex
+	kill   chan struct{} // closed when the guest is to be ended
+	ending bool          // kill is closed
+	cause  string        // the limit it is ended for; empty: none
+	hit    []string      // limits that were passed
+
+	// What an engine that is apart needs; see distant.
+	ready  func() error  // waits until the container may be started
+	softly func() bool   // ends the guest, and tells whether the container ends by itself then
+	grace  time.Duration // how much longer than a kill that may take
+
+	given      bool // the guest was given up before the engine reported its end
+	lostEngine bool // the engine will not report it
+	exit       sandbox.Exit
+	err        error
 }
 
-// run sets the goroutines going. They all end before done is closed, but for one that may wait for the caller's Stdin.
-func (p *process) run(ctx context.Context, spec sandbox.Spec) {
-	p.accepted = make(chan net.Conn, 1)
-	go p.accept()
+func newProcess(b *Backend, dir *runDir, secret string) *process {
+	return &process{
+		backend: b, dir: dir, secret: secret, accepted: make(chan net.Conn, 1), over: newOnce(),
+		gone: make(chan struct{}), done: make(chan struct{}), kill: make(chan struct{}),
+	}
+}
+
+// begin sets the goroutines going that every container has.
+func (p *process) begin() {
+	if p.listener != nil {
+		go p.accept()
+	}
+	go func() {
+		defer close(p.gone)
+		defer p.over.close()
+		p.supervise()
+	}()
+}
+
+// connect makes the container that of a run. All of its goroutines end before done is closed, but for one that may wait
+// for the caller's Stdin.
+func (p *process) connect(ctx context.Context, spec sandbox.Spec, disk *meter.Disk) {
+	stopKill := context.AfterFunc(ctx, p.Kill)
+	lim := spec.Limits.WithDefaults()
 	if spec.Stdin != nil {
 		go func() {
 			io.Copy(p.attached.Conn, spec.Stdin) // ends when either side does; a guest need not read its input
 			p.attached.CloseWrite()
 		}()
 	}
+	output := meter.NewOutput(lim.Output, func() { p.exceed(sandbox.LimitOutput) })
 	stdout, stderr := newSpool(spec.Stdout), newSpool(spec.Stderr)
-	heap := &heapWatch{next: stderr}
+	heap := &heapWatch{next: output.Writer(stderr)}
 	fetched := make(chan error, 1)
 	go func() {
-		_, err := stdcopy.StdCopy(stdout, heap, p.attached.Reader)
+		_, err := stdcopy.StdCopy(output.Writer(stdout), heap, p.attached.Reader)
 		stdout.close()
 		stderr.close()
 		fetched <- err
 	}()
+	p.watchDisk(disk)
+	p.watchers.Go(func() { p.follow(lim.CPU) })
 	go func() {
 		defer close(p.done)
-		p.supervise(ctx, spec)
+		<-p.gone
+		stopKill()
 		p.listener.Close() // Bridge need not wait for the output
 		stdout.unbound()
 		stderr.unbound()
 		p.drain(fetched)
-		if aborted(p.exit.Code) && heap.full && spec.Runtime == sandbox.Node {
-			p.exit.Killed = "memory"
+		if disk.Stop() {
+			p.note(sandbox.LimitDisk)
 		}
+		if disk.HitFileSize() {
+			p.note(sandbox.LimitFileSize)
+		}
+		p.conclude(lim, heap.full && spec.Runtime == sandbox.Node)
 		stdout.wait()
 		stderr.wait()
-		p.release()
+		p.err = errors.Join(p.err, p.release())
 	}()
+}
+
+// watchDisk begins to watch what the workspace takes, also by files without a name where the guest's processes are known.
+func (p *process) watchDisk(disk *meter.Disk) {
+	var guest meter.Guest
+	if in := p.usage.kernel(); in != nil {
+		guest = meter.Guest{PIDs: in.pids, Pause: in.pauser()}
+	}
+	disk.Watch(guest, func() { p.exceed(sandbox.LimitDisk) })
 }
 
 // accept takes one connection and closes the socket: there is nothing left that another process could connect to, or
@@ -110,6 +152,15 @@ func (p *process) Bridge(ctx context.Context) (net.Conn, error) {
 			return conn, nil
 		}
 		return nil, errors.New("the guest ended before it connected")
+	case <-p.gone: // with an engine that died nobody may connect any more
+		select {
+		case conn, ok := <-p.accepted:
+			if ok {
+				return conn, nil
+			}
+		default:
+		}
+		return nil, errors.New("the guest ended before it connected")
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -118,126 +169,71 @@ func (p *process) Bridge(ctx context.Context) (net.Conn, error) {
 // Secret is what the guest will say.
 func (p *process) Secret() string { return p.secret }
 
-// Kill ends the container.
-func (p *process) Kill() { p.killOnce.Do(func() { close(p.kill) }) }
-
 // Wait waits until nothing is left.
 func (p *process) Wait() (sandbox.Exit, error) {
 	<-p.done
 	return p.exit, p.err
 }
 
-// supervise waits for the container's end and removal, and brings them about when it has to.
-func (p *process) supervise(ctx context.Context, spec sandbox.Spec) {
-	kill, over := p.kill, ctx.Done()
-	var overdue <-chan time.Time
-	killed := false
-	for {
-		select {
-		case res := <-p.removed.Result:
-			p.removed.Result = nil
-			p.finish(spec, res, killed)
-			return
-		case err := <-p.removed.Error:
-			p.removed.Result = nil
-			p.lost(fmt.Errorf("wait for container %s: %w", p.id, p.backend.asked(err)))
-			return
-		case <-overdue:
-			p.lost(fmt.Errorf("container %s did not end when it was killed", p.id))
-			return
-		case <-kill:
-		case <-over:
-		}
-		kill, over, killed = nil, nil, true
-		overdue = time.After(killTime)
-		go p.signal(ctx)
-	}
-}
+// Kill ends the container.
+func (p *process) Kill() { p.end("") }
 
-// signal kills every process of the container.
-func (p *process) signal(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(detach(ctx), killTime)
-	defer cancel()
-	if _, err := p.backend.client.ContainerKill(ctx, p.id, client.ContainerKillOptions{Signal: "KILL"}); err != nil {
-		p.backend.log.Debug("kill a container", "container", p.id, "error", err) // it may have ended by itself
-	}
-}
+// exceed ends the container because a limit was passed.
+func (p *process) exceed(limit string) { p.end(limit) }
 
-// finish says how the guest ended.
-func (p *process) finish(spec sandbox.Spec, res container.WaitResponse, killed bool) {
-	p.exit.Code = int(res.StatusCode)
-	if killed && p.exit.Code != 0 {
-		// It may have noticed that its host had given it up, and ended by itself a moment before the kill.
-		p.exit.Code = signalKill
+func (p *process) end(limit string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if limit != "" {
+		p.hit = append(p.hit, limit)
 	}
-	if res.Error != nil {
-		p.backend.log.Warn("the engine had trouble to remove a container", "container", p.id, "error", res.Error.Message)
-		p.err = p.backend.removeContainer(context.Background(), p.id)
-	}
-	if killed {
+	if p.ending {
 		return
 	}
-	switch {
-	case p.exit.Code != 0 && p.ranOutOfMemory():
-		p.exit.Killed = "memory"
-	case p.ranOutOfTime(spec.Limits.CPU):
-		p.exit.Killed = "cpu"
-	}
+	p.ending, p.cause = true, limit
+	close(p.kill)
 }
 
-// ranOutOfTime tells whether the kernel ended the guest for its processor time: with a signal of its own at the soft
-// limit, and by a kill at the hard one, a second later, when the guest ignores that. A kill that comes before all
-// processors together can have spent so much has another reason.
-func (p *process) ranOutOfTime(limit time.Duration) bool {
-	if limit <= 0 {
-		return false
-	}
-	spent := time.Since(p.began) * time.Duration(runtime.NumCPU())
-	return p.exit.Code == signalCPU || p.exit.Code == signalKill && spent >= limit
-}
-
-// ranOutOfMemory tells whether the kernel killed something in the container for want of memory. The engine's word of it
-// comes over another way than that of the end: it may come later, and on a busy machine never, when the control group is
-// gone before the engine has looked. So a guest that was killed by whomever is worth a look at the kernel's log, and a
-// moment.
-func (p *process) ranOutOfMemory() bool {
-	select {
-	case <-p.oom.Messages:
-		return true
-	default:
-	}
-	if p.exit.Code != signalKill {
-		return false
-	}
-	if oomLogged(p.id) {
-		return true
-	}
-	select {
-	case <-p.oom.Messages:
-		return true
-	case <-time.After(oomNews):
-		return false
-	}
-}
-
-// lost is for a container whose end the engine does not tell: it is removed, and the run is a failure of the backend.
-func (p *process) lost(err error) {
-	p.exit.Code = signalKill
-	p.err = errors.Join(err, p.backend.removeContainer(context.Background(), p.id))
+// note takes down a limit that was passed without ending the guest for it.
+func (p *process) note(limit string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hit = append(p.hit, limit)
 }
 
 // drain waits for the last of the output. The engine ends the stream when it has delivered everything.
 func (p *process) drain(fetched <-chan error) {
+	patience := drainTime
+	if p.lostEngine {
+		patience = 0 // nobody delivers any more
+	}
 	select {
 	case err := <-fetched:
 		if err != nil {
 			p.backend.log.Debug("read a container's output", "container", p.id, "error", err)
 		}
-	case <-time.After(drainTime):
-		p.backend.log.Warn("the engine did not end a container's output", "container", p.id)
+	case <-time.After(patience):
+		if !p.lostEngine {
+			p.backend.log.Warn("the engine did not end a container's output", "container", p.id)
+		}
 		p.attached.Close()
 		<-fetched
 	}
+}
+
+// release gives back what is left when the container is gone.
+func (p *process) release() error {
+	p.listener.Close()
+	p.attached.Close()
+	p.forget()
+	if in := p.usage.kernel(); in != nil {
+		in.close()
+	}
+	p.watchers.Wait()
+	for conn := range p.accepted { // nobody asked for it
+		conn.Close()
+	}
+	return p.dir.remove()
 }
 
 // forget ends the requests that watch the container. The client's goroutine that waits for the end would wait for
@@ -247,24 +243,13 @@ func (p *process) forget() {
 		return
 	}
 	if p.removed.Result != nil {
+		removed := p.removed
 		go func() {
 			select {
-			case <-p.removed.Result:
-			case <-p.removed.Error:
+			case <-removed.Result:
+			case <-removed.Error:
 			}
 		}()
 	}
 	p.stopWatching()
-}
-
-// release gives back what is left when the container is gone.
-func (p *process) release() {
-	p.attached.Close()
-	p.forget()
-	for conn := range p.accepted { // nobody asked for it
-		conn.Close()
-	}
-	if err := p.dir.remove(); err != nil {
-		p.err = errors.Join(p.err, fmt.Errorf("remove the run's folder: %w", err))
-	}
 }

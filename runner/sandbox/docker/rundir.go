@@ -24,17 +24,21 @@ const maxSocketPath = 107
 //	owner         who it belongs to, for Sweep
 //	g/            the guest program
 //	b/            what the guest needs to connect: the socket, the secret, and the program that does it
+//	e/            nothing: what a container shows where its run's folders will be
 //	resolv.conf   empty
+//	seccomp.json  for engines that want it as a file
 type runDir struct {
 	path      string
 	container string // the container's name
 }
 
-func (d *runDir) guest() string  { return filepath.Join(d.path, "g") }
-func (d *runDir) bridge() string { return filepath.Join(d.path, "b") }
-func (d *runDir) socket() string { return filepath.Join(d.path, "b", socketName) }
-func (d *runDir) secret() string { return filepath.Join(d.path, "b", secretName) }
-func (d *runDir) resolv() string { return filepath.Join(d.path, "resolv.conf") }
+func (d *runDir) guest() string   { return filepath.Join(d.path, "g") }
+func (d *runDir) bridge() string  { return filepath.Join(d.path, "b") }
+func (d *runDir) socket() string  { return filepath.Join(d.path, "b", socketName) }
+func (d *runDir) secret() string  { return filepath.Join(d.path, "b", secretName) }
+func (d *runDir) empty() string   { return filepath.Join(d.path, "e") }
+func (d *runDir) seccomp() string { return filepath.Join(d.path, "seccomp.json") }
+func (d *runDir) resolv() string  { return filepath.Join(d.path, "resolv.conf") }
 
 func (d *runDir) remove() error { return os.RemoveAll(d.path) }
 
@@ -94,7 +98,7 @@ func (d *runDir) fill(spec sandbox.Spec, owner string) error {
 		return err
 	}
 	// The container's user reads these; above them is a folder that only the caller can enter.
-	for _, dir := range []string{d.guest(), d.bridge()} {
+	for _, dir := range []string{d.guest(), d.bridge(), d.empty()} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
 		}
@@ -103,7 +107,7 @@ func (d *runDir) fill(spec sandbox.Spec, owner string) error {
 		}
 	}
 	for name, data := range map[string][]byte{
-		d.resolv(): nil, d.secret(): []byte(spec.Secret), filepath.Join(d.bridge(), enterName): enterProgram,
+		d.resolv(): nil, d.seccomp(): []byte(seccompProfile), d.secret(): []byte(spec.Secret), filepath.Join(d.bridge(), enterName): enterProgram,
 	} {
 		if err := writeReadable(name, data); err != nil {
 			return err

@@ -33,7 +33,9 @@ func maskedPaths() []string {
 	return []string{
 		"/dev/mqueue", "/proc/acpi", "/proc/asound", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts", "/proc/kallsyms",
 		"/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/modules", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats", "/sys/devices/virtual/powercap",
-		"/sys/firmware",
+		"/sys/firmware", "/sys/kernel",
+		// The engine's init is the script's own user and lacks the guest's filter: a script could write code into it.
+		"/proc/1/mem", "/proc/1/task/1/mem",
 	}
 }
 
@@ -41,7 +43,7 @@ func maskedPaths() []string {
 func (b *Backend) created(ctx context.Context, spec sandbox.Spec, e *engine, img image, dir *runDir, owner string) client.ContainerCreateOptions {
 	lim := spec.Limits.WithDefaults()
 	cmd := command(spec, lim)
-	env := append([]string{"PATH=" + searchPath, "HOME=/tmp", "LANG=C.UTF-8"}, unset(img)...)
+	env := append([]string{"PATH=" + searchPath, "HOME=/tmp", "LANG=C.UTF-8"}, e.unset(img)...)
 	return client.ContainerCreateOptions{
 		Name: dir.container,
 		Config: &container.Config{
@@ -49,6 +51,7 @@ func (b *Backend) created(ctx context.Context, spec sandbox.Spec, e *engine, img
 			Entrypoint: cmd[:1], Cmd: cmd[1:], Env: env,
 			AttachStdin: spec.Stdin != nil, OpenStdin: spec.Stdin != nil, StdinOnce: spec.Stdin != nil,
 			AttachStdout: true, AttachStderr: true,
+			StopSignal:      "SIGKILL", // an engine that is stopped stops its containers, and nothing is worth its waiting
 			NetworkDisabled: true,
 			Healthcheck:     &container.HealthConfig{Test: []string{"NONE"}},
 			Labels:          map[string]string{labelRun: spec.ID, labelOwner: owner},
@@ -61,6 +64,7 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 	yes, pids := true, int64(lim.Processes)
 	h := &container.HostConfig{
 		AutoRemove:     true,
+		Runtime:        b.opt.Runtime,
 		NetworkMode:    "none",
 		ReadonlyRootfs: true,
 		CapDrop:        []string{"ALL"},
@@ -72,18 +76,21 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 		LogConfig:    container.LogConfig{Type: "none"},
 		Init:         &yes,
 		Mounts:       mounts(spec, dir),
-		Tmpfs:        map[string]string{"/tmp": tmpfs(lim.Tmp)},
+		Tmpfs:        map[string]string{"/tmp": e.tmpfs(lim.Tmp)},
 		Resources: container.Resources{
 			Memory: lim.Memory, MemorySwap: lim.Memory, PidsLimit: &pids,
 			Ulimits: ulimits(ctx, lim, b.opt.CPUs),
 		},
 	}
 	if spec.Workspace == "" {
-		h.Tmpfs[sandbox.WorkspaceDir] = tmpfs(lim.Tmp)
+		h.Tmpfs[sandbox.WorkspaceDir] = e.tmpfs(lim.Tmp)
 	}
 	if !hasMissing(e, "cpu quota") {
 		const period = 100_000
 		h.Resources.CPUPeriod, h.Resources.CPUQuota = period, int64(b.opt.CPUs*period)
+	}
+	if e.podman {
+		dir.suitPodman(h)
 	}
 	if e.remapped && !e.rootless {
 		h.UsernsMode = "host"
@@ -104,6 +111,12 @@ func (b *Backend) user(e *engine) string {
 // in what the container is started with, anybody in it could read it for ever.
 func command(spec sandbox.Spec, lim sandbox.Limits) []string {
 	cmd := []string{"python3", "-I", "-S", "-B", path.Join(bridgeDir, enterName), bridgeDir}
+	return append(cmd, interpreter(spec, lim)...)
+}
+
+// interpreter is the guest's own command.
+func interpreter(spec sandbox.Spec, lim sandbox.Limits) []string {
+	var cmd []string
 	if spec.Runtime == sandbox.Node {
 		// Left alone, V8 gives up at half of the container's memory.
 		heap := max(lim.Memory/4*3>>20, 16)
@@ -115,12 +128,13 @@ func command(spec sandbox.Spec, lim sandbox.Limits) []string {
 	return append(cmd, path.Join(sandbox.GuestDir, sandbox.GuestMain(spec.Runtime)), sandbox.BridgeAddress)
 }
 
-// mounts never include what is mounted below the folders: a read-only bind is not read-only further down.
+// bind never includes what is mounted below a folder: a read-only bind is not read-only further down.
+func bind(source, target string, readOnly bool) mount.Mount {
+	return mount.Mount{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: readOnly,
+		BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate, NonRecursive: true}}
+}
+
 func mounts(spec sandbox.Spec, dir *runDir) []mount.Mount {
-	bind := func(source, target string, readOnly bool) mount.Mount {
-		return mount.Mount{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: readOnly,
-			BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate, NonRecursive: true}}
-	}
 	all := []mount.Mount{
 		bind(dir.guest(), sandbox.GuestDir, true),
 		bind(dir.bridge(), bridgeDir, true),
@@ -130,21 +144,49 @@ func mounts(spec sandbox.Spec, dir *runDir) []mount.Mount {
 	if spec.Workspace != "" {
 		all = append(all, bind(spec.Workspace, sandbox.WorkspaceDir, false))
 	}
-	if spec.Tree != "" {
-		all = append(all, bind(spec.Tree, sandbox.TreeDir, true), bind(spec.Tree, path.Join(sandbox.WorkspaceDir, "servers"), true))
+	for _, f := range readOnlyFolders(spec) {
+		all = append(all, bind(f.source, path.Join(sandbox.Root, f.name), true), bind(f.source, path.Join(sandbox.WorkspaceDir, f.name), true))
 	}
 	return all
 }
 
-// tmpfs bounds files by number too: an empty one costs memory as well.
-func tmpfs(size int64) string {
-	return fmt.Sprintf("rw,nosuid,nodev,noexec,mode=1777,size=%d,nr_inodes=%d", size, max(size>>10, 1024))
+// folder is shown read-only below sandbox.Root and in the workspace.
+type folder struct{ source, name string }
+
+func readOnlyFolders(spec sandbox.Spec) []folder {
+	var all []folder
+	if spec.Tree != "" {
+		all = append(all, folder{spec.Tree, path.Base(sandbox.TreeDir)})
+	}
+	if spec.Skills != "" {
+		all = append(all, folder{spec.Skills, path.Base(sandbox.SkillsDir)})
+	}
+	return all
 }
+
+// leaveRoom makes places for the run's folders in a container that will get them later. Nothing can be written there.
+func (d *runDir) leaveRoom(h *container.HostConfig) {
+	delete(h.Tmpfs, sandbox.WorkspaceDir)
+	for _, at := range []string{sandbox.WorkspaceDir, sandbox.TreeDir, sandbox.SkillsDir} {
+		h.Mounts = append(h.Mounts, bind(d.empty(), at, true))
+	}
+}
+
+// tmpfs bounds files by number too: an empty one costs memory as well. Podman knows no such bound.
+func (e *engine) tmpfs(size int64) string {
+	options := fmt.Sprintf("rw,nosuid,nodev,noexec,mode=1777,size=%d", size)
+	if !e.podman {
+		options += fmt.Sprintf(",nr_inodes=%d", tmpFiles(size))
+	}
+	return options
+}
+
+func tmpFiles(size int64) int64 { return max(size>>10, 1024) }
 
 func ulimits(ctx context.Context, lim sandbox.Limits, cpus float64) []*container.Ulimit {
 	all := []*container.Ulimit{
 		limit("core", 0),
-		limit("fsize", lim.FileSize),
+		limit("fsize", fileSize(lim)),
 		limit("nofile", int64(lim.Files)),
 	}
 	if s := cpuSeconds(ctx, lim, cpus); s > 0 {
@@ -152,6 +194,9 @@ func ulimits(ctx context.Context, lim sandbox.Limits, cpus float64) []*container
 	}
 	return all
 }
+
+// fileSize is the largest file: none is larger than all together may be.
+func fileSize(lim sandbox.Limits) int64 { return min(lim.FileSize, lim.Disk) }
 
 func limit(name string, n int64) *container.Ulimit {
 	return &container.Ulimit{Name: name, Soft: n, Hard: n}
@@ -169,12 +214,15 @@ func cpuSeconds(ctx context.Context, lim sandbox.Limits, cpus float64) int64 {
 	return 0
 }
 
-// unset drops what an image would set: a name without a value removes it.
-func unset(img image) []string {
+// unset drops what an image would set: a name without a value removes it. Podman takes that for a wish to hand on its
+// own, so there it becomes empty.
+func (e *engine) unset(img image) []string {
 	var out []string
 	for _, key := range img.unset {
-		switch key {
-		case "PATH", "HOME", "LANG":
+		switch {
+		case key == "PATH", key == "HOME", key == "LANG":
+		case e.podman:
+			out = append(out, key+"=")
 		default:
 			out = append(out, key)
 		}

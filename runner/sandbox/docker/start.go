@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/owner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
 const (
@@ -23,16 +24,20 @@ const (
 
 // Start creates a container and starts the guest in it.
 func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
-	if err := checkSpec(spec); err != nil {
+	if err := b.checkSpec(spec); err != nil {
 		return nil, err
 	}
 	e, err := b.facts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	img, err := b.image(ctx)
+	img, err := b.image(ctx, e.arch)
 	if err != nil {
 		return nil, err
+	}
+	go b.tidy()
+	if e.apart != "" {
+		return b.startApart(ctx, spec, e, img)
 	}
 	if err := b.prepareFolders(spec, e); err != nil {
 		return nil, err
@@ -45,21 +50,32 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	if err != nil {
 		return nil, err
 	}
-	p := &process{backend: b, dir: dir, secret: spec.Secret, kill: make(chan struct{}), done: make(chan struct{})}
-	if err := p.start(ctx, spec, b.created(ctx, spec, e, img, dir, me.String())); err != nil {
-		return nil, errors.Join(err, p.undo(ctx))
+	p := newProcess(b, dir, spec.Secret)
+	lim := spec.Limits.WithDefaults()
+	disk := meter.NewDisk(spec.Workspace, lim)
+	if err := p.launch(ctx, b.created(ctx, spec, e, img, dir, me.String())); err != nil {
+		disk.Stop()
+		err = errors.Join(err, p.undo(ctx))
+		if unseen(err) && ctx.Err() == nil {
+			return b.startApart(ctx, spec, b.foundApart("it does not see this machine's folders"), img)
+		}
+		return nil, err
 	}
+	if _, err := p.find(p.watching); err != nil {
+		b.log.Debug("the engine's figures must do", "error", err)
+	}
+	p.connect(ctx, spec, disk)
 	return p, nil
 }
 
-func checkSpec(spec sandbox.Spec) error {
+func (b *Backend) checkSpec(spec sandbox.Spec) error {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
 	if spec.ID == "" || len(spec.ID) > 64 || strings.Trim(spec.ID, letters) != "" {
 		return fmt.Errorf("run ID %q: not 1 to 64 letters, digits and '-'", spec.ID)
 	}
 	main := sandbox.GuestMain(spec.Runtime)
 	if main == "" {
-		return fmt.Errorf("sandbox docker does not run %q", spec.Runtime)
+		return fmt.Errorf("sandbox %s does not run %q", b.opt.Name, spec.Runtime)
 	}
 	if _, ok := spec.Guest[main]; !ok {
 		return fmt.Errorf("run %s: no guest program %s", spec.ID, main)
@@ -67,14 +83,16 @@ func checkSpec(spec sandbox.Spec) error {
 	return nil
 }
 
-// start does everything in the order that loses nothing: the socket is there before the guest asks for it, output is
+// launch does everything in the order that loses nothing: the socket is there before the guest asks for it, output is
 // attached and the end is waited for before there can be any. Requests that make something are not cut short by ctx,
 // because the engine may carry them out all the same; ctx is asked in between.
-func (p *process) start(ctx context.Context, spec sandbox.Spec, create client.ContainerCreateOptions) error {
+func (p *process) launch(ctx context.Context, create client.ContainerCreateOptions) error {
 	b := p.backend
 	var err error
-	if p.listener, err = p.dir.listen(); err != nil {
-		return err
+	if p.dir.path != "" {
+		if p.listener, err = p.dir.listen(); err != nil {
+			return err
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -86,7 +104,7 @@ func (p *process) start(ctx context.Context, spec sandbox.Spec, create client.Co
 	if err != nil {
 		return b.createError(err)
 	}
-	p.id = made.ID
+	p.id, p.stays = made.ID, !create.HostConfig.AutoRemove
 	for _, w := range made.Warnings {
 		b.log.Warn("the engine warns about the container", "warning", w)
 	}
@@ -95,25 +113,37 @@ func (p *process) start(ctx context.Context, spec sandbox.Spec, create client.Co
 	}
 
 	// These end with the process; stopWatching ends them earlier.
-	watch, stop := context.WithCancel(detach(ctx))
-	p.stopWatching = stop
-	if p.attached, err = b.client.ContainerAttach(watch, p.id, client.ContainerAttachOptions{
-		Stream: true, Stdin: spec.Stdin != nil, Stdout: true, Stderr: true,
+	p.watching, p.stopWatching = context.WithCancel(detach(ctx))
+	if p.attached, err = b.client.ContainerAttach(p.watching, p.id, client.ContainerAttachOptions{
+		Stream: true, Stdin: create.Config.OpenStdin, Stdout: true, Stderr: true,
 	}); err != nil {
+		if p.stays {
+			return p.attachError(p.watching, err)
+		}
 		return fmt.Errorf("attach to container %s: %w", p.id, b.asked(err))
 	}
-	p.oom = b.client.Events(watch, client.EventsListOptions{
+	p.oom = b.client.Events(p.watching, client.EventsListOptions{
 		Filters: make(client.Filters).Add("type", "container").Add("container", p.id).Add("event", "oom"),
 	})
-	p.removed = b.client.ContainerWait(watch, p.id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
+	if !p.stays {
+		p.removed = b.client.ContainerWait(p.watching, p.id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
+	}
 
+	if p.ready != nil {
+		if err := p.ready(); err != nil {
+			return err
+		}
+	}
 	startCtx, cancelStart := context.WithTimeout(detach(ctx), startTime)
 	defer cancelStart()
 	p.began = time.Now()
 	if _, err := b.client.ContainerStart(startCtx, p.id, client.ContainerStartOptions{}); err != nil {
 		return fmt.Errorf("start container %s: %w", p.id, b.asked(err))
 	}
-	p.run(ctx, spec)
+	if p.stays {
+		p.removed = b.client.ContainerWait(p.watching, p.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
+	}
+	p.begin()
 	return nil
 }
 
@@ -122,6 +152,9 @@ func (b *Backend) createError(err error) error {
 	if strings.Contains(err.Error(), "bind source path does not exist") {
 		return &EngineError{Host: b.opt.Host, Err: err,
 			hint: "the engine does not see the same folders as mcprun does (is it a snap, or in a container?): move the workspace and the folder for running sandboxes to where it sees them"}
+	}
+	if strings.Contains(err.Error(), "container-init binary not found") {
+		return &EngineError{Host: b.opt.Host, Err: err, hint: "install catatonit, which Podman starts containers with"}
 	}
 	return fmt.Errorf("create a container: %w", b.asked(err))
 }

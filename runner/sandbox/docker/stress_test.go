@@ -18,8 +18,18 @@ import (
 // nothing stays, neither in the engine nor in this process. MCPRUN_STRESS_RUNS makes it longer.
 func TestManyRunsLeaveNothing(t *testing.T) {
 	dir := shortDir(t)
-	b := newBackend(t, func(o *docker.Options) { o.RuntimeDir = dir })
-	runs := 60
+	manyRuns(t, newBackend(t, func(o *docker.Options) { o.RuntimeDir = dir }), dir, 60)
+}
+
+func TestDistantManyRunsLeaveNothing(t *testing.T) {
+	b := distantBackend(t)
+	manyRuns(t, b, shortDir(t), 40)
+	for _, v := range volumes(t, newGuest(t, sandbox.Python, "").ID) {
+		t.Errorf("%s is left", v)
+	}
+}
+
+func manyRuns(t *testing.T, b *docker.Backend, dir string, runs int) {
 	if n, err := strconv.Atoi(os.Getenv("MCPRUN_STRESS_RUNS")); err == nil {
 		runs = n
 	}
@@ -64,7 +74,7 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 	}
 	nothingLeft(t, fine.ID, dir)
 	b.Close() // gives back the connections kept for the next run
-	for range 100 {
+	for range 500 {
 		if runtime.NumGoroutine() <= goroutines+2 && openDescriptors(t) <= descriptors+2 {
 			return
 		}

@@ -40,7 +40,12 @@ func (b *Backend) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(b.sweepContainers(ctx, me), b.sweepFolders(me))
+	err = errors.Join(b.removeOrphans(ctx), b.sweepContainers(ctx, me))
+	var gone *EngineError
+	if !errors.As(err, &gone) { // one that does not answer need not be asked again
+		err = errors.Join(err, b.sweepVolumes(ctx, me))
+	}
+	return errors.Join(err, b.sweepFolders(me))
 }
 
 func (b *Backend) sweepContainers(ctx context.Context, me owner.Owner) error {
@@ -110,7 +115,8 @@ func (d *runDir) abandoned(me owner.Owner, now time.Time) bool {
 	return err == nil && now.Sub(st.ModTime()) > unnamedAge
 }
 
-// removeContainer kills and removes a container and returns when it is gone, which may be another's doing.
+// removeContainer kills and removes a container and returns when it is gone, which may be another's doing. One of an
+// engine that does not answer is remembered.
 func (b *Backend) removeContainer(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(detach(ctx), removeTime)
 	defer cancel()
@@ -124,6 +130,10 @@ func (b *Backend) removeContainer(ctx context.Context, id string) error {
 			if gone(err) {
 				return nil
 			}
+		}
+		if lost := new(EngineError); errors.As(b.asked(err), &lost) {
+			b.remember(id)
+			return fmt.Errorf("remove container %s: %w", id, lost)
 		}
 		// Another removal may be under way; it has to be waited for.
 		select {

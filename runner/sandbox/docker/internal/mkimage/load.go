@@ -18,7 +18,7 @@ func engine(host string) (*client.Client, error) {
 	if host == "" {
 		host = client.DefaultDockerHost
 	}
-	return client.New(client.WithHost(host))
+	return client.New(client.WithHost(host), client.WithTLSClientConfigFromEnv())
 }
 
 // loaded tells whether the engine has the image; an engine that does not answer has not.

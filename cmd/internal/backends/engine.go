@@ -1,0 +1,47 @@
+package backends
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// engineHost is the address of the Docker Engine: what DOCKER_HOST says, else the first socket that is there. Empty: the
+// system's usual one.
+func engineHost(lookup func(string) (string, bool)) string {
+	if host := env(lookup, "DOCKER_HOST", ""); host != "" || runtime.GOOS == "windows" {
+		return host
+	}
+	sockets := []string{"/var/run/docker.sock"}
+	if dir, ok := lookup("XDG_RUNTIME_DIR"); ok && filepath.IsAbs(dir) {
+		sockets = append(sockets, filepath.Join(dir, "docker.sock")) // a rootless engine
+	}
+	if home := homeDir(lookup); home != "" { // Docker Desktop
+		sockets = append(sockets, filepath.Join(home, ".docker/run/docker.sock"), filepath.Join(home, ".docker/desktop/docker.sock"))
+	}
+	for _, name := range sockets {
+		if st, err := os.Stat(name); err == nil && st.Mode()&os.ModeSocket != 0 {
+			return "unix://" + name
+		}
+	}
+	return ""
+}
+
+// certDir is where the certificates for an engine behind TCP are; empty: it is spoken to without TLS. Unlike the docker
+// command, mcprun verifies the engine also when DOCKER_TLS_VERIFY is not set.
+func certDir(lookup func(string) (string, bool)) string {
+	dir := env(lookup, "DOCKER_CERT_PATH", "")
+	if dir == "" && env(lookup, "DOCKER_TLS_VERIFY", "") != "" {
+		if home := homeDir(lookup); home != "" {
+			dir = filepath.Join(home, ".docker")
+		}
+	}
+	return dir
+}
+
+func homeDir(lookup func(string) (string, bool)) string {
+	if runtime.GOOS == "windows" {
+		return env(lookup, "USERPROFILE", "")
+	}
+	return env(lookup, "HOME", "")
+}

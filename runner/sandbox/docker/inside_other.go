@@ -1,0 +1,31 @@
+//go:build !linux
+
+package docker
+
+import (
+	"errors"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// inside is a container seen by the kernel that it runs on, which is never that of this system.
+type inside struct{}
+
+func lookInside(string, int) (*inside, error) { return nil, errors.ErrUnsupported }
+
+func (*inside) wait()                                       {}
+func (*inside) kill() error                                 { return errors.ErrUnsupported }
+func (*inside) close()                                      {}
+func (*inside) count() (counters, error)                    { return counters{}, errors.ErrUnsupported }
+func (*inside) limit(sandbox.Limits, int64, int, int) error { return errors.ErrUnsupported }
+func (*inside) show(sandbox.Spec, sandbox.Limits) error     { return errors.ErrUnsupported }
+
+func canEnter() error { return errors.ErrUnsupported }
+
+func (*inside) tryLimit(sandbox.Limits, int, int) error { return errors.ErrUnsupported }
+
+func (*inside) pids() []int { return nil }
+
+func (*inside) pauser() func() func() { return nil }
+
+func mostProcesses() (int64, bool) { return 0, false }

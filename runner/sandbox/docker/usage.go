@@ -1,0 +1,167 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+const (
+	// lookPause is the longest time between two looks at what a guest has used; the engine is asked less often.
+	lookPause, askPause = 50 * time.Millisecond, 500 * time.Millisecond
+	// leastPause bounds how often is looked at a guest that is near its limit.
+	leastPause = 5 * time.Millisecond
+)
+
+// counters are what a container has used.
+type counters struct {
+	cpu    time.Duration // processor time of all processes
+	memory int64         // the most bytes at once
+	ooms   int64         // processes that the kernel killed for want of memory
+	forks  int64         // processes that could not be started for the limit of their number
+}
+
+// usage is what is known about a container's use of the machine. The kernel's figures are read while the container
+// runs, and once more when its first process has ended: the control group lives on for a moment.
+type usage struct {
+	mu    sync.Mutex
+	in    *inside  // nil until found, and where there is none
+	base  counters // used before the run
+	last  counters
+	final bool          // last is from after the end
+	ended chan struct{} // closed when in has ended; nil without in
+}
+
+// get returns the figures of the run so far.
+func (u *usage) get() (c counters, final bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	c = u.last
+	c.cpu -= u.base.cpu
+	c.ooms -= u.base.ooms
+	c.forks -= u.base.forks
+	return c, u.final
+}
+
+func (u *usage) kernel() *inside {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.in
+}
+
+// rebase makes what was used so far not the run's. The most memory may have been used before.
+func (u *usage) rebase(in *inside) {
+	u.read(in, false)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.base = u.last
+}
+
+// read takes the kernel's figures. What a dying group no longer tells stays as it was.
+func (u *usage) read(in *inside, final bool) {
+	c, err := in.count()
+	if err != nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	c.memory = max(c.memory, u.last.memory)
+	u.last, u.final = c, final
+}
+
+// find looks for the container in this machine's kernel.
+func (p *process) find(ctx context.Context) (*inside, error) {
+	asking, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	res, err := p.backend.client.ContainerInspect(asking, p.id, client.ContainerInspectOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("ask for the processes of container %s: %w", p.id, p.backend.asked(err))
+	}
+	if res.Container.State == nil {
+		return nil, fmt.Errorf("the engine does not tell the state of container %s", p.id)
+	}
+	in, err := lookInside(p.id, res.Container.State.Pid)
+	if err != nil {
+		return nil, fmt.Errorf("look into container %s: %w", p.id, err)
+	}
+	u := &p.usage
+	u.mu.Lock()
+	u.in, u.ended = in, make(chan struct{})
+	u.mu.Unlock()
+	p.watchers.Go(func() {
+		defer close(u.ended)
+		in.wait()
+		u.read(in, true)
+		p.over.close()
+	})
+	return in, nil
+}
+
+// follow enforces the limit of processor time, for which the kernel has none that counts all processes together, and
+// keeps the figures fresh, until the guest has ended.
+func (p *process) follow(limit time.Duration) {
+	in := p.usage.kernel()
+	pause := lookPause
+	if in == nil {
+		pause = askPause
+	}
+	for {
+		if in != nil {
+			p.usage.read(in, false)
+		} else {
+			p.askUsage()
+		}
+		wait := pause
+		if used, _ := p.usage.get(); limit > 0 {
+			if used.cpu >= limit {
+				p.exceed(sandbox.LimitCPU)
+				return
+			}
+			wait = min(pause, max(leastPause, (limit-used.cpu)/time.Duration(runtime.NumCPU())))
+		}
+		select {
+		case <-p.over.c:
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// askUsage takes the engine's figures, which are fewer.
+func (p *process) askUsage() {
+	asking, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	res, err := p.backend.client.ContainerStats(asking, p.id, client.ContainerStatsOptions{})
+	if err != nil {
+		return // it has ended, or the engine has, which others find out
+	}
+	defer res.Body.Close()
+	var s container.StatsResponse
+	if json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&s) != nil {
+		return
+	}
+	u := &p.usage
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.last.cpu = max(u.last.cpu, time.Duration(s.CPUStats.CPUUsage.TotalUsage))
+	u.last.memory = max(u.last.memory, int64(s.MemoryStats.Usage), int64(s.MemoryStats.MaxUsage))
+}
+
+// once is a channel that can be closed again and again.
+type once struct {
+	c  chan struct{}
+	do sync.Once
+}
+
+func newOnce() *once { return &once{c: make(chan struct{})} }
+
+func (o *once) close() { o.do.Do(func() { close(o.c) }) }

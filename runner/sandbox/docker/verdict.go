@@ -1,0 +1,99 @@
+package docker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+const (
+	signalKill     = 128 + 9
+	signalCPU      = 128 + 24 // SIGXCPU
+	signalFileSize = 128 + 25 // SIGXFSZ
+	// oomNews is how long the engine's word of a memory kill may come after that of the end.
+	oomNews = time.Second
+	// lastLook is how long the look at a container's figures after its end may take.
+	lastLook = 200 * time.Millisecond
+)
+
+// conclude says which limits the guest ran into. A guest that someone has ended was not ended by a limit.
+func (p *process) conclude(lim sandbox.Limits, heapFull bool) {
+	if p.usage.ended != nil {
+		select {
+		case <-p.usage.ended:
+		case <-time.After(lastLook):
+		}
+	}
+	used, _ := p.usage.get()
+	p.mu.Lock()
+	killed, hit := p.cause, slices.Clone(p.hit)
+	p.mu.Unlock()
+	if killed == "" && !p.given && p.exit.Code != 0 {
+		killed = p.endedBy(lim, heapFull)
+	}
+	if killed != "" {
+		hit = append(hit, killed)
+	}
+	if used.ooms > 0 {
+		hit = append(hit, sandbox.LimitMemory)
+	}
+	if used.forks > 0 {
+		hit = append(hit, sandbox.LimitProcesses)
+	}
+	slices.Sort(hit)
+	p.exit.Killed, p.exit.Hit, p.exit.MaxMemory = killed, slices.Compact(hit), used.memory
+}
+
+// endedBy finds the limit behind the end of a guest that failed.
+func (p *process) endedBy(lim sandbox.Limits, heapFull bool) string {
+	switch {
+	case heapFull && aborted(p.exit.Code), p.ranOutOfMemory():
+		return sandbox.LimitMemory
+	case p.exit.Code == signalFileSize:
+		return sandbox.LimitFileSize
+	case p.ranOutOfTime(lim.CPU):
+		return sandbox.LimitCPU
+	}
+	return ""
+}
+
+// ranOutOfTime tells whether the kernel ended the guest for its processor time: with a signal of its own at the soft
+// limit of one process, and by a kill at the hard one, a second later, when the guest ignores that. The figures show
+// whether the guest merely killed itself so.
+func (p *process) ranOutOfTime(limit time.Duration) bool {
+	if limit <= 0 || p.exit.Code != signalCPU && p.exit.Code != signalKill {
+		return false
+	}
+	used, final := p.usage.get()
+	// Without the last figures a signal must do.
+	return used.cpu >= limit-limit/10 || !final && p.exit.Code == signalCPU
+}
+
+// ranOutOfMemory tells whether the kernel killed something in the container for want of memory. The control group's own
+// count is final when it was read after the end. Without it there is the engine's word, which comes over another way than
+// that of the end: it may come later, and on a busy machine never. So a guest that was killed by whomever is worth a look
+// at the kernel's log, and a moment.
+func (p *process) ranOutOfMemory() bool {
+	used, final := p.usage.get()
+	if used.ooms > 0 || final {
+		return used.ooms > 0
+	}
+	select {
+	case <-p.oom.Messages:
+		return true
+	default:
+	}
+	if p.exit.Code != signalKill {
+		return false
+	}
+	if oomLogged(p.id) {
+		return true
+	}
+	select {
+	case <-p.oom.Messages:
+		return true
+	case <-time.After(oomNews):
+		return false
+	}
+}

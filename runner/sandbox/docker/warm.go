@@ -1,0 +1,208 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/moby/moby/api/types/container"
+
+	"github.com/mcpgen/mcpgen/gen/owner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
+)
+
+// commonFiles is how many descriptors a guest has that was started for runs of any shape.
+const commonFiles = 1024
+
+var _ sandbox.Warmer = (*Backend)(nil)
+
+// Shape leaves out the folders and most limits where this process can set them in a running container: where it is root
+// on the engine's machine. Node's heap is sized when it starts, so its guests keep their memory limit.
+func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
+	if e, err := b.facts(context.Background()); err == nil && e.apart != "" {
+		return shapeApart(spec)
+	}
+	lim := spec.Limits.WithDefaults()
+	shape := sandbox.Shape{Runtime: spec.Runtime}
+	if b.entering(context.Background()) {
+		if spec.Runtime == sandbox.Node {
+			shape.Limits.Memory = lim.Memory
+		}
+		if lim.Files > commonFiles {
+			shape.Limits.Files = lim.Files // only less can be set later
+		}
+		return shape
+	}
+	shape.Tree, shape.Skills, shape.Workspace = spec.Tree, spec.Skills, spec.Workspace
+	// The others are watched from outside, from the beginning of the run.
+	shape.Limits = sandbox.Limits{Memory: lim.Memory, Processes: lim.Processes, Files: lim.Files, FileSize: fileSize(lim), Tmp: lim.Tmp}
+	return shape
+}
+
+// entering tells whether running containers of this engine can be entered. It is found out once, and again found to
+// be wrong by the first Warm that fails to.
+func (b *Backend) entering(ctx context.Context) bool {
+	e, err := b.facts(ctx)
+	if err != nil || e.apart != "" || e.rootless || e.remapped || b.opt.Runtime != "" {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.triedEnter {
+		b.triedEnter = true
+		b.noEnter = canEnter()
+	}
+	return b.noEnter == nil
+}
+
+func (b *Backend) cannotEnter(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.noEnter = err
+}
+
+// Warm starts a container whose guest waits for its job.
+func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, error) {
+	if err := b.checkSpec(spec); err != nil {
+		return nil, err
+	}
+	e, err := b.facts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	img, err := b.image(ctx, e.arch)
+	if err != nil {
+		return nil, err
+	}
+	go b.tidy()
+	if e.apart != "" {
+		return b.warmApart(ctx, spec, e, img)
+	}
+	w := &idle{shape: b.Shape(spec), enter: b.entering(ctx), engine: e}
+	if w.enter {
+		spec.Workspace, spec.Tree, spec.Skills = "", "", ""
+	} else if err := b.prepareFolders(spec, e); err != nil {
+		return nil, err
+	}
+	me, err := owner.Self()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := b.newRunDir(spec, me.String())
+	if err != nil {
+		return nil, err
+	}
+	spec.Limits.CPU, spec.Stdin = 0, later{}
+	create := b.created(detach(ctx), spec, e, img, dir, me.String())
+	if w.enter {
+		dir.leaveRoom(create.HostConfig)
+		create.HostConfig.Ulimits = slices.DeleteFunc(create.HostConfig.Ulimits, func(l *container.Ulimit) bool { return l.Name == "fsize" || l.Name == "nofile" })
+		create.HostConfig.Ulimits = append(create.HostConfig.Ulimits, limit("nofile", max(commonFiles, int64(w.shape.Limits.Files))))
+	}
+	p := newProcess(b, dir, spec.Secret)
+	w.process = p
+	if err := p.launch(ctx, create); err != nil {
+		return nil, errors.Join(err, p.undo(ctx))
+	}
+	w.stopKill = context.AfterFunc(ctx, p.Kill)
+	in, err := p.find(p.watching)
+	if err == nil && w.enter {
+		err = in.tryLimit(spec.Limits.WithDefaults(), b.opt.UID, b.opt.GID)
+	}
+	if err != nil && w.enter && ctx.Err() == nil && !p.isOver() {
+		err = fmt.Errorf("containers cannot be entered: %w", err)
+		b.cannotEnter(err)
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// idle is a container that waits to be adopted.
+type idle struct {
+	*process
+	shape    sandbox.Shape
+	engine   *engine
+	enter    bool // folders and limits are set when it is adopted
+	stopKill func() bool
+}
+
+// Done is closed when the guest has ended.
+func (w *idle) Done() <-chan struct{} { return w.over.c }
+
+// Close ends the guest.
+func (w *idle) Close() error {
+	w.stopKill()
+	w.Kill()
+	<-w.gone
+	return errors.Join(w.err, w.release())
+}
+
+// Adopt makes the container that of a run.
+func (w *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
+	p := w.process
+	if err := w.fit(ctx, spec); err != nil {
+		return nil, errors.Join(fmt.Errorf("adopt container %s: %w", p.id, err), w.Close())
+	}
+	p.began = time.Now()
+	disk := meter.NewDisk(spec.Workspace, spec.Limits)
+	if spec.Stdin == nil {
+		p.attached.CloseWrite()
+	}
+	p.connect(ctx, spec, disk)
+	return p, nil
+}
+
+// fit gives the container what is the run's.
+func (w *idle) fit(ctx context.Context, spec sandbox.Spec) error {
+	b := w.backend
+	if !w.stopKill() {
+		return errors.New("it was given up")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if got := b.Shape(spec); got != w.shape {
+		return fmt.Errorf("it is of another shape: %+v, and %+v is wanted", w.shape, got)
+	}
+	if w.isOver() {
+		return errors.New("the guest has ended")
+	}
+	in := w.usage.kernel()
+	if w.enter {
+		if err := b.prepareFolders(spec, w.engine); err != nil {
+			return err
+		}
+		lim := spec.Limits.WithDefaults()
+		if err := in.limit(lim, cpuSeconds(ctx, lim, b.opt.CPUs), b.opt.UID, b.opt.GID); err != nil {
+			return err
+		}
+		if err := in.show(spec, lim); err != nil {
+			return err
+		}
+	}
+	if in != nil {
+		w.usage.rebase(in)
+	}
+	return nil
+}
+
+// Bridge is the process's.
+func (w *idle) Bridge(ctx context.Context) (net.Conn, error) { return w.process.Bridge(ctx) }
+
+func (p *process) isOver() bool {
+	select {
+	case <-p.over.c:
+		return true
+	default:
+		return false
+	}
+}
+
+// later is a standard input that is there to be replaced.
+type later struct{}
+
+func (later) Read([]byte) (int, error) { return 0, errors.New("nobody reads from here") }
