@@ -1,0 +1,302 @@
+package gvisor
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
+)
+
+// bundle is a container as the Open Container Initiative's runtime specification has it, as far as it is used here.
+type bundle struct {
+	Version  string   `json:"ociVersion"`
+	Process  ociProc  `json:"process"`
+	Root     ociRoot  `json:"root"`
+	Hostname string   `json:"hostname"`
+	Mounts   []mount  `json:"mounts"`
+	Linux    ociLinux `json:"linux"`
+}
+
+type ociProc struct {
+	User         ociUser             `json:"user"`
+	Args         []string            `json:"args"`
+	Env          []string            `json:"env"`
+	Cwd          string              `json:"cwd"`
+	NoNewPrivs   bool                `json:"noNewPrivileges"`
+	Capabilities map[string][]string `json:"capabilities"`
+	Rlimits      []rlimit            `json:"rlimits"`
+}
+
+type ociUser struct {
+	UID    int   `json:"uid"`
+	GID    int   `json:"gid"`
+	Groups []int `json:"additionalGids,omitempty"`
+}
+
+type rlimit struct {
+	Type string `json:"type"`
+	Hard uint64 `json:"hard"`
+	Soft uint64 `json:"soft"`
+}
+
+type ociRoot struct {
+	Path     string `json:"path"`
+	Readonly bool   `json:"readonly"`
+}
+
+type mount struct {
+	Destination string   `json:"destination"`
+	Type        string   `json:"type"`
+	Source      string   `json:"source"`
+	Options     []string `json:"options"`
+}
+
+type ociLinux struct {
+	Namespaces []namespace `json:"namespaces"`
+	Seccomp    *seccomp    `json:"seccomp"`
+}
+
+type namespace struct {
+	Type string `json:"type"`
+}
+
+// showAt shows a host file or folder inside.
+func showAt(source, target string, writable bool) mount {
+	access := "ro"
+	if writable {
+		access = "rw"
+	}
+	return mount{Destination: target, Type: "bind", Source: source, Options: []string{"bind", access, "nosuid", "nodev"}}
+}
+
+// memoryFolder is an empty folder in the guest's memory.
+func memoryFolder(target string, size int64) mount {
+	return mount{Destination: target, Type: "tmpfs", Source: "tmpfs",
+		Options: []string{"nosuid", "nodev", "noexec", "mode=1777", fmt.Sprintf("size=%d", size)}}
+}
+
+// sealed is an empty folder in which nothing can be made.
+func sealed(target string) mount {
+	return mount{Destination: target, Type: "tmpfs", Source: "tmpfs", Options: []string{"ro", "nosuid", "nodev", "noexec", "mode=0555", "size=4096"}}
+}
+
+// shownTwice lists the folders that the guest finds below /mcp and in its workspace, with their names there.
+func shownTwice(spec sandbox.Spec) []interp.File {
+	var all []interp.File
+	if spec.Tree != "" {
+		all = append(all, interp.File{Source: spec.Tree, Target: sandbox.TreeDir}, interp.File{Source: spec.Tree, Target: sandbox.WorkspaceDir + "/" + treeName})
+	}
+	if spec.Skills != "" {
+		all = append(all, interp.File{Source: spec.Skills, Target: sandbox.SkillsDir}, interp.File{Source: spec.Skills, Target: sandbox.WorkspaceDir + "/" + skillsName})
+	}
+	return all
+}
+
+// The names in the workspace under which tree and saved scripts are shown.
+const (
+	treeName   = "servers"
+	skillsName = "skills"
+)
+
+// config is the bundle of one guest. With late set, the workspace and what is shown in it come when the guest is
+// adopted: they are then mounted, from outside, into folders of the root, which can't be read-only for gVisor's own
+// kernel therefore, but is so for the process that serves its files.
+func (d *direct) config(dir *runDir, spec sandbox.Spec, late bool) bundle {
+	lim := spec.Limits.WithDefaults()
+	uid, gid := d.user()
+	c := bundle{
+		Version: "1.0.2", Hostname: "sandbox", Root: ociRoot{Path: "rootfs", Readonly: !late},
+		Process: ociProc{
+			User: ociUser{uid, gid, d.groups(spec.Workspace, late)}, Cwd: sandbox.WorkspaceDir, NoNewPrivs: true, Capabilities: map[string][]string{},
+			Args: d.command(spec), Env: []string{"PATH=/usr/bin", "HOME=/tmp", "LANG=C.UTF-8"},
+			Rlimits: []rlimit{
+				limit("RLIMIT_CORE", 0), limit("RLIMIT_NOFILE", int64(lim.Files)), limit("RLIMIT_NPROC", int64(lim.Processes)),
+				limit("RLIMIT_FSIZE", min(lim.FileSize, lim.Disk)),
+			},
+		},
+		Mounts: []mount{
+			{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "nodev", "noexec"}},
+			{Destination: "/sys", Type: "sysfs", Source: "sysfs", Options: []string{"ro", "nosuid", "nodev", "noexec"}},
+			memoryFolder("/tmp", lim.Tmp), sealed("/dev/shm"), sealed("/dev/net"), showAt(dir.nothing(), "/dev/fuse", false),
+		},
+	}
+	c.Linux.Seccomp = filter()
+	for _, ns := range []string{"pid", "network", "ipc", "uts", "mount"} {
+		c.Linux.Namespaces = append(c.Linux.Namespaces, namespace{ns})
+	}
+	for _, f := range d.files() {
+		c.Mounts = append(c.Mounts, showAt(f.Source, f.Target, false))
+	}
+	for _, hidden := range d.in.Hidden {
+		c.Mounts = append(c.Mounts, sealed(hidden))
+	}
+	if late {
+		return c
+	}
+	if spec.Workspace == "" {
+		c.Mounts = append(c.Mounts, memoryFolder(sandbox.WorkspaceDir, lim.Tmp))
+	} else {
+		c.Mounts = append(c.Mounts, showAt(spec.Workspace, sandbox.WorkspaceDir, true))
+	}
+	for _, f := range shownTwice(spec) {
+		c.Mounts = append(c.Mounts, showAt(f.Source, f.Target, false))
+	}
+	return c
+}
+
+func limit(name string, n int64) rlimit { return rlimit{Type: name, Hard: uint64(n), Soft: uint64(n)} }
+
+// command is what the guest's first process runs.
+func (d *direct) command(spec sandbox.Spec) []string {
+	var cmd []string
+	if !d.tool.passFD {
+		cmd = append(cmd, enterPath)
+	}
+	cmd = append(cmd, d.in.Inside)
+	cmd = append(cmd, spec.Args...)
+	return append(cmd, sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), sandbox.BridgeAddress)
+}
+
+// files are those of the machine that every guest sees: the interpreter's, and of the program that hands over
+// descriptors where there has to be one.
+func (d *direct) files() []interp.File {
+	all := slices.Clone(d.in.Files)
+	for _, f := range d.enter {
+		if !slices.ContainsFunc(all, func(g interp.File) bool { return g.Target == f.Target }) {
+			all = append(all, f)
+		}
+	}
+	// A later mount may lie in an earlier one, and not the other way round.
+	slices.SortStableFunc(all, func(a, b interp.File) int { return cmp.Compare(len(a.Target), len(b.Target)) })
+	return all
+}
+
+// user is who the guest runs as: nobody, or, where the caller has only itself to give, the caller under the name of
+// root. It has no capabilities in either case.
+func (d *direct) user() (uid, gid int) {
+	if d.root {
+		return nobody, nobody
+	}
+	return 0, 0
+}
+
+// groups are further groups of the guest. gVisor's kernel knows no access control lists, through which nobody may write
+// to a workspace of root's: it sees what the list allows at most as the rights of the workspace's own group, so the
+// guest is a member of that. Of a workspace that is mounted later it must be this process's group.
+func (d *direct) groups(workspace string, late bool) []int {
+	switch {
+	case !d.root:
+		return nil
+	case late:
+		return []int{os.Getegid()}
+	case workspace == "":
+		return nil
+	}
+	if gid, ok := groupOf(workspace); ok {
+		return []int{gid}
+	}
+	return nil
+}
+
+// groupOf is the group that a folder belongs to.
+func groupOf(dir string) (gid int, ok bool) {
+	st, err := os.Stat(dir)
+	if err != nil {
+		return 0, false
+	}
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(sys.Gid), true
+}
+
+// fill writes the bundle into the run's folder: the configuration, and a root that holds the guest program, the names
+// of users, and places for mounts.
+func (d *direct) fill(dir *runDir, spec sandbox.Spec, late bool) error {
+	c := d.config(dir, spec, late)
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir.path, "config.json"), text, 0o600); err != nil {
+		return err
+	}
+	if err := os.WriteFile(dir.nothing(), nil, 0o400); err != nil {
+		return err
+	}
+	uid, gid := d.user()
+	root := filepath.Join(dir.path, "rootfs")
+	files := map[string][]byte{
+		"/etc/passwd": fmt.Appendf(nil, "sandbox:x:%d:%d::/tmp:/bin/false\n", uid, gid),
+		"/etc/group":  fmt.Appendf(nil, "sandbox:x:%d:\n", gid),
+	}
+	for name, content := range spec.Guest {
+		if name == "" || name != filepath.Base(name) || !filepath.IsLocal(name) {
+			return fmt.Errorf("guest file %q: not a plain file name", name)
+		}
+		files[sandbox.GuestDir+"/"+name] = content
+	}
+	for _, place := range []string{sandbox.WorkspaceDir, sandbox.TreeDir, sandbox.SkillsDir, "/tmp", "/proc", "/sys", "/dev"} {
+		if err := makeFolder(filepath.Join(root, place)); err != nil {
+			return err
+		}
+	}
+	for _, m := range c.Mounts {
+		if err := makePlace(root, m); err != nil {
+			return err
+		}
+	}
+	for name, content := range files {
+		if err := writeFile(filepath.Join(root, name), content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makePlace makes what m is mounted on, in the root; what lies in another mount is there.
+func makePlace(root string, m mount) error {
+	at := filepath.Join(root, m.Destination)
+	if m.Type != "bind" {
+		return makeFolder(at)
+	}
+	st, err := os.Stat(m.Source)
+	if err != nil {
+		return err
+	}
+	if st.IsDir() {
+		return makeFolder(at)
+	}
+	return writeFile(at, nil)
+}
+
+// makeFolder makes a folder that everybody can enter, whatever the umask is.
+func makeFolder(dir string) error {
+	if st, err := os.Stat(dir); err == nil && st.IsDir() {
+		return nil
+	}
+	if err := makeFolder(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o755)
+}
+
+func writeFile(name string, content []byte) error {
+	if err := makeFolder(filepath.Dir(name)); err != nil {
+		return err
+	}
+	if err := os.WriteFile(name, content, 0o644); err != nil {
+		return err
+	}
+	return os.Chmod(name, 0o644)
+}

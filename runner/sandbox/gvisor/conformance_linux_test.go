@@ -1,0 +1,23 @@
+package gvisor_test
+
+import (
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/sandboxtest"
+)
+
+// Each program runs in a guest of its own. Those in other guests are of one language each, for the sake of time.
+func TestConformance(t *testing.T) {
+	sandboxtest.Run(t, backend(t, "module"), sandboxtest.Options{})
+}
+
+// Guests that waited and were adopted.
+func TestConformanceWarm(t *testing.T) {
+	sandboxtest.Run(t, backend(t, "module"), sandboxtest.Options{Warm: true, Languages: []sandbox.Language{sandbox.LangTypeScript}})
+}
+
+// Debian's gVisor is years older, and less true to Linux in places.
+func TestConformanceDebian(t *testing.T) {
+	sandboxtest.Run(t, backend(t, "debian"), sandboxtest.Options{Column: "gvisor of 2022", Languages: []sandbox.Language{sandbox.LangPython}})
+}

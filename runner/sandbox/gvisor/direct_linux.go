@@ -1,0 +1,163 @@
+package gvisor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
+)
+
+// nobody is the user and group of guests that root starts.
+const nobody = 65534
+
+// direct is the way by runsc itself, for one runtime.
+type direct struct {
+	b     *Backend
+	tool  *tool
+	in    *interp.Interpreter
+	root  bool          // this process may do everything on the machine
+	enter []interp.File // the program that hands over descriptors, and its libraries; none where runsc does it
+}
+
+// direct finds what the direct way needs for a runtime. The error is an *UnavailableError, or the interpreter's
+// absence, or the context's.
+func (b *Backend) direct(ctx context.Context, rt sandbox.Runtime) (*direct, error) {
+	if sandbox.GuestMain(rt) == "" {
+		return nil, fmt.Errorf("sandbox gvisor does not run %q", rt)
+	}
+	t, err := b.tools.find(ctx, b.opts.Runsc, b.opts.LookPath)
+	if err != nil {
+		return nil, err
+	}
+	d := &direct{b: b, tool: t, root: isRoot()}
+	if d.in, err = b.interp.Find(ctx, rt); err != nil {
+		return nil, err
+	}
+	if !d.root {
+		if err := userNamespaces(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	if !t.passFD {
+		if d.enter, err = b.enterFiles(); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// enterFiles shows the running program as the guest's first one; see Init.
+func (b *Backend) enterFiles() ([]interp.File, error) {
+	exe := b.opts.Exe
+	if exe == "" {
+		var err error
+		if exe, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("find this program's own file: %w", err)
+		}
+	}
+	libraries, err := interp.Libraries(exe)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the guest's first program: %w", err)
+	}
+	return append([]interp.File{{Source: exe, Target: enterPath}}, libraries...), nil
+}
+
+// isRoot tells whether this process is root with what belongs to it: in many containers it is not.
+func isRoot() bool {
+	if os.Geteuid() != 0 {
+		return false
+	}
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			caps, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+			return err == nil && caps>>unix.CAP_SYS_ADMIN&1 == 1
+		}
+	}
+	return false
+}
+
+// userNamespaces makes sure that a caller who is not root may have a user namespace, by giving one to a runsc that does
+// nothing.
+func userNamespaces(ctx context.Context, t *tool) error {
+	cmd := exec.CommandContext(ctx, t.path, "--version")
+	cmd.Env = []string{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	mapCaller(cmd.SysProcAttr)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	err := cmd.Run()
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &UnavailableError{
+		Err:  fmt.Errorf("gVisor without root needs user namespaces, which this machine does not give: %w", errors.Join(err, errors.New(strings.TrimSpace(stderr.String())))),
+		hint: "allow them (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or run as root",
+	}
+}
+
+// mapCaller makes the child root of a user namespace in which it is the caller and nobody more.
+func mapCaller(attr *syscall.SysProcAttr) {
+	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
+	attr.GidMappingsEnableSetgroups = false
+}
+
+// start starts a guest for a run.
+func (d *direct) start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
+	if err := d.prepareFolders(spec); err != nil {
+		return nil, err
+	}
+	g, err := d.launch(ctx, spec, false)
+	if err != nil {
+		return nil, err
+	}
+	g.begin(ctx, spec)
+	return g, nil
+}
+
+// shape implements sandbox.Warmer's. Root can mount folders into a guest that runs; limits that gVisor's kernel holds
+// are set once.
+func (d *direct) shape(spec sandbox.Spec) sandbox.Shape {
+	s := whole(spec)
+	s.Limits = sandbox.Limits{Processes: s.Limits.Processes, Files: s.Limits.Files, FileSize: min(s.Limits.FileSize, s.Limits.Disk), Tmp: s.Limits.Tmp}
+	if d.late(spec) {
+		s.Tree, s.Skills, s.Workspace = "", "", ""
+	}
+	return s
+}
+
+// late tells whether the folders of a run can be shown when a guest is adopted; see groups.
+func (d *direct) late(spec sandbox.Spec) bool {
+	gid, ok := groupOf(spec.Workspace)
+	return d.root && (spec.Workspace == "" || ok && gid == os.Getegid())
+}
+
+// warm starts a guest that waits for a run.
+func (d *direct) warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, error) {
+	late := d.late(spec)
+	if !late {
+		if err := d.prepareFolders(spec); err != nil {
+			return nil, err
+		}
+	}
+	g, err := d.launch(ctx, spec, late)
+	if err != nil {
+		return nil, err
+	}
+	return &idle{guest: g}, nil
+}

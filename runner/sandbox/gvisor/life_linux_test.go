@@ -1,0 +1,273 @@
+package gvisor_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/gvisor"
+)
+
+const spin = "print('running', flush=True)\nwhile True: pass"
+
+func TestContextEndsABusyGuest(t *testing.T) {
+	each(t, func(t *testing.T, b *gvisor.Backend) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s := spec(sandbox.Python, spin)
+		s.Stdout = writer(func(p []byte) { cancel() })
+		p, err := b.Start(ctx, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if exit, err := p.Wait(); err != nil || exit.Code != 137 || exit.Killed != "" {
+			t.Errorf("%+v %v", exit, err)
+		}
+		if time.Since(began) > 20*time.Second {
+			t.Errorf("it took %v", time.Since(began))
+		}
+		p.Kill() // has no effect, and does no harm
+	})
+}
+
+type writer func(p []byte)
+
+func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
+
+func TestBrokenRunscIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	real, err := exec.LookPath("runsc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It is runsc in all it says of itself, and fails when it is to run something.
+	path := filepath.Join(dir, "runsc")
+	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *--bundle=*) echo 'no such luck' >&2; exit 128;; esac\nexec %q \"$@\"\n", real)
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := gvisor.New(gvisor.Options{Runsc: path, RuntimeDir: runtimeDir(t), LookPath: exec.LookPath})
+	p, err := b.Start(t.Context(), spec(sandbox.Python, "print(1)"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(); err == nil || !strings.Contains(err.Error(), "no such luck") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWithoutGVisor(t *testing.T) {
+	b := gvisor.New(gvisor.Options{Runsc: "/nowhere/runsc", RuntimeDir: runtimeDir(t), LookPath: exec.LookPath})
+	st := b.Probe(t.Context())
+	if st.Usable || st.Detail == "" || !strings.Contains(st.Remedy, "install") {
+		t.Errorf("%+v", st)
+	}
+	_, err := b.Start(t.Context(), spec(sandbox.Python, "print(1)"))
+	var coder interface{ ExitCode() int }
+	if !errors.As(err, &coder) || coder.ExitCode() != 127 {
+		t.Errorf("%v", err)
+	}
+	if err := b.Sweep(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// engine stands for a backend by a container engine.
+type engine struct {
+	sandbox.Backend
+	started int
+}
+
+func (e *engine) Probe(context.Context) sandbox.Status {
+	return sandbox.Status{Usable: true, Detail: "an engine", Languages: []sandbox.Language{sandbox.LangPython}}
+}
+
+func (e *engine) Start(context.Context, sandbox.Spec) (sandbox.Process, error) {
+	e.started++
+	return nil, nil
+}
+func (e *engine) Sweep(context.Context) error { return nil }
+func (e *engine) Close() error                { return nil }
+
+func TestEngineTakesOver(t *testing.T) {
+	e := &engine{}
+	b := gvisor.New(gvisor.Options{Runsc: "/nowhere/runsc", RuntimeDir: runtimeDir(t), Engine: e})
+	if st := b.Probe(t.Context()); !st.Usable || !strings.Contains(st.Detail, "an engine") {
+		t.Errorf("%+v", st)
+	}
+	if _, err := b.Start(t.Context(), spec(sandbox.Python, "print(1)")); err != nil || e.started != 1 {
+		t.Errorf("%v, started %d times", err, e.started)
+	}
+	if _, err := b.Warm(t.Context(), spec(sandbox.Python, "print(1)")); err == nil {
+		t.Error("an engine that can't warm guests has warmed one")
+	}
+	if err := errors.Join(b.Sweep(t.Context()), b.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// childVariable has the test binary start a guest.
+const childVariable = "GVISOR_TEST_HOST"
+
+func TestMain(m *testing.M) {
+	gvisor.Init()
+	if args := os.Getenv(childVariable); args != "" {
+		host(args)
+	}
+	os.Exit(m.Run())
+}
+
+// host starts a guest that says so and fills its workspace, and ends with it. It never returns.
+func host(args string) {
+	runsc, dir, _ := strings.Cut(args, "|")
+	dir, workspace, _ := strings.Cut(dir, "|")
+	b := gvisor.New(gvisor.Options{Runsc: runsc, RuntimeDir: dir, LookPath: exec.LookPath})
+	s := spec(sandbox.Python, spin)
+	if s.Workspace = workspace; workspace != "" {
+		s = spec(sandbox.Python, `
+import os
+print("running", open("/proc/self/status").read().count("CapEff:\t0000000000000000"), flush=True)
+open("out.txt", "w").write("kept")
+for place in "/", "/dev/shm", "/mcp", "/usr/bin", "/etc":
+    try: open(place + "/new", "w"); print("wrote below", place)
+    except OSError: pass
+a = []
+while True: a.append(bytearray(1 << 20))
+`)
+		s.Workspace, s.Limits.Memory = workspace, 100_000_000
+	}
+	s.Stdout, s.Stderr = os.Stdout, os.Stdout
+	p, err := b.Start(context.Background(), s)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	exit, err := p.Wait()
+	fmt.Println(exit.Code, exit.Killed, err)
+	os.Exit(0)
+}
+
+// TestWithoutRoot: who is not root runs guests as itself, in a user namespace.
+func TestWithoutRoot(t *testing.T) {
+	backend(t, "module")
+	module, err := filepath.Abs(built)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, ws := runtimeDir(t), workspace(t)
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), childVariable+"="+module+"|"+dir+"|"+ws)
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		if err := errors.Join(os.Chown(dir, nobody, nobody), os.Chown(ws, nobody, nobody)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := cmd.CombinedOutput()
+	if want := "running 1\n137 memory <nil>\n"; err != nil || string(out) != want {
+		t.Errorf("%v\n%s\nwant %s", err, out, want)
+	}
+	if got, err := os.ReadFile(filepath.Join(ws, "out.txt")); err != nil || string(got) != "kept" {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+const nobody = 65534
+
+// startHost starts such a process and returns when its guest runs.
+func startHost(t *testing.T, runsc, dir string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), childVariable+"="+runsc+"|"+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	said := make([]byte, 500)
+	n, err := out.Read(said)
+	if err != nil || !bytes.HasPrefix(said[:n], []byte("running")) {
+		t.Fatalf("%q %v", said[:n], err)
+	}
+	return cmd
+}
+
+func TestNothingOutlivesAKilledHost(t *testing.T) {
+	module, err := filepath.Abs(built)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, runsc := range map[string]string{"debian": "runsc", "module": module} {
+		t.Run(name, func(t *testing.T) {
+			backend(t, name) // or else there is nothing to test
+			dir := runtimeDir(t)
+			cmd := startHost(t, runsc, dir)
+			mine := runscs(t, dir)
+			if len(mine) < 3 {
+				t.Errorf("processes %v", mine)
+			}
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			b := gvisor.New(gvisor.Options{Runsc: runsc, RuntimeDir: dir, LookPath: exec.LookPath})
+			if err := b.Sweep(t.Context()); err != nil {
+				t.Error(err)
+			}
+			for end := time.Now().Add(10 * time.Second); len(runscs(t, dir)) > 0; time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("left: %v", runscs(t, dir))
+				}
+			}
+			if left, _ := filepath.Glob("/sys/fs/cgroup/*/mcprun-gvisor.*+" + fmt.Sprint(cmd.Process.Pid) + "+*"); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
+
+// runscs lists the processes of gVisor that have something to do with a folder.
+func runscs(t *testing.T, dir string) []string {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, file := range lines {
+		text, err := os.ReadFile(file)
+		if err == nil && bytes.Contains(text, []byte("runsc")) && bytes.Contains(text, []byte(dir+"/"+"gvisor-")) {
+			found = append(found, filepath.Base(filepath.Dir(file)))
+		}
+	}
+	return found
+}
+
+func TestFoldersOfTheLivingStay(t *testing.T) {
+	b := backend(t, "module")
+	idle, _ := warm(t, b, spec(sandbox.Python, waiting))
+	if err := b.Sweep(t.Context()); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-idle.Done():
+		t.Error("a living host's guest was swept away")
+	case <-time.After(200 * time.Millisecond):
+	}
+	if err := idle.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,61 @@
+package gvisor_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/gvisor"
+)
+
+func TestLimitsEndARunAndAreNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		limits sandbox.Limits
+		killed string
+		code   int
+	}{
+		"memory":           {"a=[]\nwhile True: a.append(bytearray(1<<20))", sandbox.Limits{Memory: 100_000_000}, "memory", 137},
+		"memory in /tmp":   {"f=open('/tmp/x','wb')\nwhile True: f.write(bytes(1<<20))", sandbox.Limits{Memory: 60_000_000, Tmp: 1 << 30, FileSize: 1 << 30}, "memory", 137},
+		"processor time":   {"while True: pass", sandbox.Limits{CPU: time.Second}, "cpu", 137},
+		"of all processes": {"import os\nfor i in range(3): os.fork()\nwhile True: pass", sandbox.Limits{CPU: 2 * time.Second}, "cpu", 137},
+		"output":           {"import sys\nwhile True: sys.stdout.write('x'*1000)", sandbox.Limits{Output: 100_000}, "output", 137},
+		"workspace":        {"import time\nfor i in range(1000): open(f'f{i}','wb').write(bytes(1<<20))\ntime.sleep(30)", sandbox.Limits{Disk: 20 << 20}, "disk", 137},
+		"file size": {"import signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_DFL)\nopen('big','wb').write(bytes(3<<20))",
+			sandbox.Limits{FileSize: 1 << 20}, "file size", 128 + 25},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, b *gvisor.Backend) {
+				s := spec(sandbox.Python, "print('began', flush=True)\n"+c.script)
+				s.Workspace, s.Limits = workspace(t), c.limits
+				exit, stdout, stderr := run(t, b, s)
+				if exit.Killed != c.killed || exit.Code != c.code || !slices.Contains(exit.Hit, c.killed) {
+					t.Errorf("%+v, want %d by %q\n%.300s", exit, c.code, c.killed, stderr)
+				}
+				if !strings.HasPrefix(stdout, "began\n") {
+					t.Errorf("its output is lost: %.100q", stdout)
+				}
+				if c.killed == "output" && len(stdout) != 100_000 {
+					t.Errorf("%d bytes of output", len(stdout))
+				}
+			})
+		})
+	}
+}
+
+// workspace is a folder that any user can reach.
+func workspace(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gvws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -1,0 +1,118 @@
+package gvisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// installHint is how gVisor comes onto a machine.
+const installHint = "install gVisor: apt-get install runsc (Debian), https://gvisor.dev/docs/user_guide/install, or " +
+	"with Go: go mod init x && go get gvisor.dev/gvisor@go && go build -o runsc gvisor.dev/gvisor/runsc; " +
+	"then have runsc on PATH or name it with --runsc (MCPRUN_RUNSC)"
+
+// askTime is how long runsc may take to tell about itself.
+const askTime = 10 * time.Second
+
+// tool is one runsc on this machine and what it can do. Releases differ in what their flags are.
+type tool struct {
+	path    string
+	version string
+	// passFD: it hands descriptors to the guest. Else the guest's first program is ours and takes them from its
+	// standard input.
+	passFD bool
+	// directFS: its kernel opens files itself unless it is told not to.
+	directFS bool
+
+	size    int64
+	changed time.Time
+}
+
+// tools remembers what was found. Its zero value has found nothing.
+type tools struct {
+	mu    sync.Mutex
+	known *tool
+}
+
+// find finds runsc and asks it what it is, again when the file has changed.
+func (t *tools) find(ctx context.Context, name string, lookPath func(string) (string, error)) (*tool, error) {
+	path := name
+	if !filepath.IsAbs(name) {
+		if lookPath == nil {
+			return nil, &UnavailableError{Err: fmt.Errorf("%q: %w", name, fs.ErrNotExist), hint: installHint}
+		}
+		var err error
+		if path, err = lookPath(name); err != nil {
+			return nil, &UnavailableError{Err: fmt.Errorf("gVisor is not installed: %w", err), hint: installHint}
+		}
+		if path, err = filepath.Abs(path); err != nil {
+			return nil, err
+		}
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, &UnavailableError{Err: fmt.Errorf("gVisor is not installed: %w", err), hint: installHint}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if k := t.known; k != nil && k.path == path && k.size == st.Size() && k.changed.Equal(st.ModTime()) {
+		return k, nil
+	}
+	found, err := ask(ctx, path)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &UnavailableError{Err: err, hint: installHint}
+	}
+	found.size, found.changed = st.Size(), st.ModTime()
+	t.known = found
+	return found, nil
+}
+
+// ask runs runsc for what it says of itself: its version and the flags that matter.
+func ask(ctx context.Context, path string) (*tool, error) {
+	version, err := output(ctx, path, "--version")
+	if err != nil {
+		return nil, err
+	}
+	first, _, _ := strings.Cut(version, "\n")
+	number, ok := strings.CutPrefix(strings.TrimSpace(first), "runsc version ")
+	if !ok {
+		return nil, fmt.Errorf("%s does not say that it is runsc: %.100q", path, first)
+	}
+	flags, err := output(ctx, path, "flags")
+	if err != nil {
+		return nil, err
+	}
+	for _, need := range []string{"-overlay2", "-host-uds", "-file-access-mounts"} {
+		if !strings.Contains(flags, need) {
+			return nil, fmt.Errorf("%s, version %s, is too old: it does not know %s", path, number, need)
+		}
+	}
+	help, err := output(ctx, path, "help", "run")
+	if err != nil {
+		return nil, err
+	}
+	return &tool{path: path, version: number, passFD: strings.Contains(help, "-pass-fd"), directFS: strings.Contains(flags, "-directfs")}, nil
+}
+
+func output(ctx context.Context, path string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = []string{}
+	cmd.WaitDelay = time.Second
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("ask %s about itself: %w", path, errors.Join(err, errors.New(strings.TrimSpace(string(text[:min(len(text), 500)])))))
+	}
+	return string(text), nil
+}

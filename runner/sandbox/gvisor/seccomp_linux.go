@@ -1,0 +1,78 @@
+package gvisor
+
+import "golang.org/x/sys/unix"
+
+// The guest's system calls are answered by gVisor's kernel. This filter is in front of it, inside: what a script has no
+// use for is refused before that kernel's code for it runs, and what would leave traces on the host that outlast the
+// guest (set-user-ID files in the workspace, device nodes, FIFOs, extended attributes) is not done at all.
+// Unlike a filter of the host's kernel it can refuse with one error number only, EPERM; what must fail otherwise for
+// libraries to find another way (clone3) is left to gVisor.
+
+// seccomp is a filter as the runtime specification has it.
+type seccomp struct {
+	Default string `json:"defaultAction"`
+	Rules   []rule `json:"syscalls"`
+}
+
+type rule struct {
+	Names  []string   `json:"names"`
+	Action string     `json:"action"`
+	Args   []argument `json:"args,omitempty"`
+}
+
+// argument is a condition: by Op the argument's bits under Value are those of ValueTwo, or the argument is not Value.
+type argument struct {
+	Index    uint   `json:"index"`
+	Value    uint64 `json:"value"`
+	ValueTwo uint64 `json:"valueTwo"`
+	Op       string `json:"op"`
+}
+
+// has is the condition that all bits are set.
+func has(index uint, bits uint64) argument {
+	return argument{Index: index, Value: bits, ValueTwo: bits, Op: "SCMP_CMP_MASKED_EQ"}
+}
+
+func filter() *seccomp {
+	f := &seccomp{Default: "SCMP_ACT_ALLOW"}
+	f.refuse([]string{
+		// Other processes, and what is no process's own.
+		"ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "process_madvise", "pidfd_getfd", "seccomp",
+		"keyctl", "add_key", "request_key", "bpf", "perf_event_open", "userfaultfd",
+		"io_uring_setup", "io_uring_enter", "io_uring_register", "io_setup", "io_destroy", "io_submit", "io_cancel", "io_getevents", "io_pgetevents",
+		// Namespaces, mounts, roots.
+		"unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr",
+		// The machine.
+		"init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon", "swapoff", "acct", "quotactl", "syslog",
+		"sethostname", "setdomainname", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "iopl", "ioperm", "modify_ldt", "vhangup", "lookup_dcookie", "sync", "syncfs",
+		"personality", "mbind", "set_mempolicy", "migrate_pages", "move_pages",
+		// Files by other ways than their names, events of others, and kinds of files that are none.
+		"open_by_handle_at", "name_to_handle_at", "fanotify_init", "fanotify_mark", "openat2", "mknod", "mknodat",
+		"setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr",
+	})
+	// Unix sockets only, and no descriptors through them: those are in no process's count while they travel.
+	f.refuse([]string{"socket", "socketpair"}, argument{Index: 0, Value: unix.AF_UNIX, Op: "SCMP_CMP_NE"})
+	f.refuse([]string{"sendmsg", "sendmmsg"})
+	const (
+		setUserID, setGroupID = 0o4000, 0o2000
+		create                = 0o100   // O_CREAT
+		unnamed               = 1 << 22 // the bit that is O_TMPFILE's own
+	)
+	for _, bit := range []uint64{setUserID, setGroupID} {
+		f.refuse([]string{"chmod", "fchmod", "creat"}, has(1, bit))
+		f.refuse([]string{"fchmodat", "fchmodat2"}, has(2, bit))
+		for _, made := range []uint64{create, unnamed} {
+			f.refuse([]string{"open"}, has(1, made), has(2, bit))
+			f.refuse([]string{"openat"}, has(2, made), has(3, bit))
+		}
+	}
+	// What clone makes new: mounts, control groups, names, messages, users, processes, network.
+	for _, bit := range []uint64{0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000} {
+		f.refuse([]string{"clone"}, has(0, bit))
+	}
+	return f
+}
+
+func (f *seccomp) refuse(names []string, when ...argument) {
+	f.Rules = append(f.Rules, rule{Names: names, Action: "SCMP_ACT_ERRNO", Args: when})
+}
