@@ -16,9 +16,10 @@ import (
 // tsconfig stands for any tsconfig.json: none is read.
 const tsconfig = `{"compilerOptions":{"verbatimModuleSyntax":false}}`
 
-// bundle turns a script and what it imports into one ES module with an inline source map.
-func bundle(src Source, opt Options) (string, error) {
-	files := &files{}
+// bundle turns a script and what it imports into one ES module with an inline source map. Seen, unless nil, is told what
+// that stands on.
+func bundle(src Source, opt Options, seen *reads) (string, error) {
+	files := &files{seen: seen}
 	defer files.close()
 	if err := files.open(src.Dir, opt.Tree); err != nil {
 		return "", err

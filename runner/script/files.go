@@ -23,6 +23,7 @@ const (
 // files answers for every import of one bundle.
 type files struct {
 	tree, script *os.Root // nil: there is none
+	seen         *reads   // gets what the answers stand on; nil: nobody wants to know
 }
 
 func (f *files) open(dir, tree string) error {
@@ -51,33 +52,45 @@ func (f *files) close() {
 func (f *files) plugin() api.Plugin {
 	return api.Plugin{Name: "mcprun", Setup: func(b api.PluginBuild) {
 		b.OnResolve(api.OnResolveOptions{Filter: ".*"}, f.resolve)
-		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: treeNamespace}, load(f.tree))
-		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: scriptNamespace}, load(f.script))
+		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: treeNamespace}, f.load)
+		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: scriptNamespace}, f.load)
 		// Whatever else the bundler finds by itself, it is not to read.
 		b.OnLoad(api.OnLoadOptions{Filter: ".*"}, refuseFiles)
 	}}
 }
 
-// load reads one file below root.
-func load(root *os.Root) func(api.OnLoadArgs) (api.OnLoadResult, error) {
-	return func(a api.OnLoadArgs) (api.OnLoadResult, error) {
-		info, err := root.Stat(a.Path)
-		if err == nil && (!info.Mode().IsRegular() || info.Size() > MaxSize) {
-			err = fmt.Errorf("%s is not a file of at most %d bytes", a.Path, MaxSize)
-		}
-		if err != nil {
-			return api.OnLoadResult{}, err
-		}
-		text, err := root.ReadFile(a.Path)
-		if err != nil {
-			return api.OnLoadResult{}, err
-		}
-		contents := string(text)
-		if found := unsafe(contents, loaderOf(a.Path)); len(found) > 0 {
-			return api.OnLoadResult{Errors: inModule(found, a.Namespace, a.Path)}, nil
-		}
-		return api.OnLoadResult{Contents: &contents, Loader: loaderOf(a.Path)}, nil
+// root is the folder that the paths of a namespace are below.
+func (f *files) root(namespace string) *os.Root {
+	if namespace == treeNamespace {
+		return f.tree
 	}
+	return f.script
+}
+
+// load reads one module.
+func (f *files) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	text, err := readModule(f.root(a.Namespace), a.Path)
+	if err != nil {
+		return api.OnLoadResult{}, err
+	}
+	f.seen.read(place{a.Namespace, a.Path}, text)
+	contents := string(text)
+	if found := unsafe(contents, loaderOf(a.Path)); len(found) > 0 {
+		return api.OnLoadResult{Errors: inModule(found, a.Namespace, a.Path)}, nil
+	}
+	return api.OnLoadResult{Contents: &contents, Loader: loaderOf(a.Path)}, nil
+}
+
+// readModule reads one file below root.
+func readModule(root *os.Root, name string) ([]byte, error) {
+	info, err := root.Stat(name)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > MaxSize) {
+		err = fmt.Errorf("%s is not a file of at most %d bytes", name, MaxSize)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return root.ReadFile(name)
 }
 
 // inTree recognises every way of writing the tree in an import: ./servers/x, ../servers/x, #servers/x, servers/x,
@@ -113,13 +126,13 @@ func (f *files) inTree(p string) (api.OnResolveResult, error) {
 	}
 	dir, file, _ := strings.Cut(strings.TrimPrefix(p, "./"), "/")
 	if file == "" || file == "." {
-		if base := trimExtension(dir); isFile(f.tree, base+".ts") {
+		if base := trimExtension(dir); f.isFile(treeNamespace, base+".ts") {
 			return found(base + ".ts"), nil
 		}
 	}
 	for _, d := range []string{dir, ident.Snake(dir)} {
 		for _, candidate := range candidates(file) {
-			if full := path.Join(d, candidate); isFile(f.tree, full) {
+			if full := path.Join(d, candidate); f.isFile(treeNamespace, full) {
 				return found(full), nil
 			}
 		}
@@ -148,6 +161,12 @@ func trimExtension(file string) string {
 		}
 	}
 	return strings.TrimSuffix(file, "/")
+}
+
+func (f *files) isFile(namespace, p string) bool {
+	is := isFile(f.root(namespace), p)
+	f.seen.looked(place{namespace, p}, is)
+	return is
 }
 
 func isFile(root *os.Root, p string) bool {
@@ -210,7 +229,7 @@ func (f *files) besideScript(a api.OnResolveArgs) (api.OnResolveResult, error) {
 	}
 	base := trimExtension(p)
 	for _, c := range []string{p, base + ".ts", base + ".tsx", base + ".mts", base + ".js", base + ".mjs", base + ".json", path.Join(p, "index.ts"), path.Join(p, "index.js")} {
-		if isFile(f.script, c) {
+		if f.isFile(scriptNamespace, c) {
 			return api.OnResolveResult{Path: c, Namespace: scriptNamespace}, nil
 		}
 	}

@@ -30,6 +30,12 @@ type Options struct {
 
 // Prepare makes the job. Errors in the script are an *Error.
 func Prepare(ctx context.Context, src Source, opt Options) (*bridge.Job, error) {
+	return (*Cache)(nil).Prepare(ctx, src, opt)
+}
+
+// Prepare makes the job, with the bundle of an earlier one where nothing has changed that went into it. A nil Cache
+// keeps nothing.
+func (c *Cache) Prepare(ctx context.Context, src Source, opt Options) (*bridge.Job, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -44,7 +50,7 @@ func Prepare(ctx context.Context, src Source, opt Options) (*bridge.Job, error) 
 		job.Code = strings.TrimPrefix(src.Code, "\ufeff")
 		return job, nil
 	}
-	code, err := bundle(src, opt)
+	code, err := c.bundle(src, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -384,7 +384,13 @@ async function run(bridge, job) {
   process.argv = ["node", job.name, ...job.args];
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "mcprun-"));
   const file = path.join(folder, "script.mjs");
-  const remove = () => fs.rmSync(folder, { recursive: true, force: true });
+  const remove = () => {
+    try {
+      fs.rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // A script may have used up all descriptors. The folder vanishes with the sandbox.
+    }
+  };
   const url = pathToFileURL(file).href;
   fs.writeFileSync(file, job.code, { mode: 0o600 });
   const stacks = new Stacks(url, job.code);
@@ -449,7 +455,20 @@ async function leave(bridge, code) {
  * script that prints faster than it is read fills its memory.
  */
 function waitForWrites(stream) {
-  stream._handle?.setBlocking?.(true);
+  if (!stream._handle?.setBlocking) return;
+  stream._handle.setBlocking(true);
+  // Not every kernel takes all of a large write at once, and the stream would write the rest when it is too late.
+  const { fd } = stream;
+  stream._writev = null;
+  stream._write = (chunk, encoding, done) => {
+    try {
+      const bytes = typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk;
+      for (let at = 0; at < bytes.length; ) at += fs.writeSync(fd, bytes, at);
+    } catch (error) {
+      return done(error);
+    }
+    done();
+  };
 }
 
 /** Reads what proves to the host who we are, once, and closes the way to it. Empty: there is none. */
@@ -478,7 +497,9 @@ async function main() {
   // Bundled CommonJS needs it for node's own modules.
   Object.defineProperty(globalThis, "require", { value: createRequire(path.join(process.cwd(), "script.js")), writable: true, configurable: true });
   await import("data:text/javascript,"); // the first import costs most; it is paid before there is a job
+  const home = process.cwd();
   const job = await bridge.job;
+  process.chdir(home); // anew, by its name: the workspace of the run may have been mounted there meanwhile
   bridge.idle();
   await run(bridge, job);
 }

@@ -125,8 +125,9 @@ class Bridge:
         # Frames are written by one thread, so that an exception that a signal raises in the main thread cannot tear one.
         self.outgoing = queue.SimpleQueue()
         self.send({"type": "hello", "protocol": 1, "secret": secret, "runtime": "python " + sys.version.split()[0]})
-        for work in (self.write, self.read):
-            threading.Thread(target=work, name="mcprun", daemon=True).start()
+        self.threads = [threading.Thread(target=work, name="mcprun", daemon=True) for work in (self.write, self.read)]
+        for thread in self.threads:
+            thread.start()
         os.register_at_fork(after_in_child=self.sock.close)
 
     def send(self, message):
@@ -137,14 +138,14 @@ class Bridge:
 
     def write(self):
         try:
-            while True:
-                self.sock.sendall(self.outgoing.get())
+            while frame := self.outgoing.get():
+                self.sock.sendall(frame)
         except OSError:
             self.lost()
 
     def read(self):
         try:
-            while True:
+            while not self.bye.is_set():
                 size = int.from_bytes(self.take(4), "big")
                 self.dispatch(self.take(size))
         except (OSError, EOFError):
@@ -254,7 +255,12 @@ class Bridge:
                 note(f"the result has more than {MAX_FRAME} bytes and was left out; write it to a file instead")
                 frame = b'{"type":"done"}'
             self.put(frame)
-        self.bye.wait(BYE_TIMEOUT)
+            self.outgoing.put(b"")  # nothing follows
+        if self.bye.wait(BYE_TIMEOUT):
+            # A thread that wakes up while the interpreter ends is ended the hard way, for which the C library opens a
+            # file: without descriptors it aborts the process.
+            for thread in self.threads:
+                thread.join(BYE_TIMEOUT)
 
 
 def connect(address):
@@ -376,7 +382,12 @@ def run(bridge, job):
 
 
 def wait_for_job(bridge):
-    """Wait for the job, and import what it will likely need meanwhile."""
+    """Wait for the job, and import what it will likely need meanwhile.
+
+    The folder that the guest was started in is then entered anew, by its name: the workspace of the run may have been
+    mounted there meanwhile.
+    """
+    home = os.getcwd()
     for name in PRELOAD:
         if not bridge.job.empty():
             break
@@ -384,7 +395,9 @@ def wait_for_job(bridge):
             importlib.import_module(name)
         except ImportError:
             pass  # a smaller Python
-    return bridge.job.get()
+    job = bridge.job.get()
+    os.chdir(home)
+    return job
 
 
 def read_secret():

@@ -27,22 +27,36 @@ func (w *firstWrite) Write(p []byte) (int, error) {
 }
 
 // BenchmarkCold is the way from TypeScript source to the first line of its output: bundle, start, run.
-func BenchmarkCold(b *testing.B) {
+func BenchmarkCold(b *testing.B) { benchmarkFirstLine(b, false) }
+
+// BenchmarkWarm is the same with a guest that waits, and a bundle that is kept.
+func BenchmarkWarm(b *testing.B) { benchmarkFirstLine(b, true) }
+
+func benchmarkFirstLine(b *testing.B, warm bool) {
 	for _, plain := range []bool{false, true} {
 		b.Run(fmt.Sprintf("plain=%v", plain), func(b *testing.B) {
-			backend := New(&Options{plain: plain, RuntimeDir: b.TempDir()})
+			k := kind{New(&Options{plain: plain, RuntimeDir: b.TempDir()}), warm}
+			var cache *script.Cache
+			if warm {
+				cache = script.NewCache(0)
+			}
 			workspace := b.TempDir()
 			var prepare, start, line time.Duration
 			for b.Loop() {
+				var out firstWrite
+				spec := sandbox.Spec{ID: "bench", Runtime: sandbox.QuickJS, Secret: "s", Workspace: workspace, Stdout: &out}
+				idle, err := k.prepare(b.Context(), spec)
+				if err != nil {
+					b.Fatal(err)
+				}
 				begin := time.Now()
-				job, err := script.Prepare(b.Context(), script.Source{Name: "script.ts", Language: sandbox.LangTypeScript,
+				job, err := cache.Prepare(b.Context(), script.Source{Name: "script.ts", Language: sandbox.LangTypeScript,
 					Code: "const n: number = 1; console.log('hello', n);"}, script.Options{Runtime: sandbox.QuickJS})
 				if err != nil {
 					b.Fatal(err)
 				}
 				prepared := time.Now()
-				var out firstWrite
-				p, err := backend.Start(b.Context(), sandbox.Spec{ID: "bench", Runtime: sandbox.QuickJS, Secret: "s", Workspace: workspace, Stdout: &out})
+				p, err := idle(b.Context(), spec)
 				if err != nil {
 					b.Fatal(err)
 				}

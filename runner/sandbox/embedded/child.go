@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
 
@@ -24,37 +25,79 @@ const (
 // Child must be called first in the program's main. In a process that a Backend started it runs the guest and ends
 // the process; in any other it does nothing.
 func Child() {
-	jail.Init(jailEntry, func(in jail.Inside) int { return guestMain(os.NewFile(bridgeFD, "bridge"), in.Path) })
+	jail.Init(jailEntry, func(in jail.Inside) int {
+		return guestMain(os.NewFile(bridgeFD, "bridge"), habitat{find: in.Path, limit: func(rlimits) error { return nil }})
+	})
 	if len(os.Args) == 1 && os.Args[0] == plainName {
 		os.Exit(plainMain())
 	}
 }
 
-// setup is what the host tells the child before anything else, over the bridge: one frame that the protocol does not
-// know of, because it is gone before the protocol begins.
+// The host tells the child two things over the bridge, in frames that the protocol does not know of, because they are
+// gone before it begins: first what the engine needs to start, and, before the job or together with the first, what
+// belongs to the run.
+
+// setup is the first.
 type setup struct {
 	Secret string
-	// Folders are the script's: in a jail by their targets there, else by their real paths. Empty ones do not exist.
-	Folders folders
 	// Memory bounds the engine's heap in bytes.
 	Memory int64
+	// Idle says that the binding comes only when there is a run.
+	Idle bool
 }
 
-type folders struct{ Workspace, Tree, Tmp string }
+// binding is the second.
+type binding struct {
+	// Folders are the script's: in a jail by their targets there, else by their real paths. Empty ones do not exist.
+	Folders folders
+	// Memory and FileSize bound the engine's heap and the files it writes, in bytes.
+	Memory, FileSize int64
+	// TmpSize bounds Folders.Tmp in bytes, where that is no file system of its own; else zero.
+	TmpSize int64
+	// Limits are those that a child without a jail sets on itself, where the system has them.
+	Limits rlimits
+}
 
-// maxSetup bounds the frame; it holds a handful of paths.
-const maxSetup = 64 << 10
+type folders struct{ Workspace, Tree, Skills, Tmp string }
 
-func writeSetup(conn net.Conn, s setup) error {
-	body, err := json.Marshal(s)
-	if err != nil {
-		return err
+// rlimits are in seconds, descriptors and bytes; zero: none.
+type rlimits struct{ CPU, Files, FileSize uint64 }
+
+// newBinding is what a run's limits say; where its folders are is for the caller to add.
+func newBinding(l sandbox.Limits) binding {
+	return binding{
+		Memory: engineMemory(l.Memory), FileSize: l.FileSize,
+		Limits: rlimits{
+			CPU:   uint64((l.CPU + time.Second - 1) / time.Second),
+			Files: uint64(l.Files), FileSize: uint64(l.FileSize),
+		},
 	}
-	// It fits into the socket's buffer, so this does not wait for a child that hangs.
+}
+
+// habitat is what the child's way of confinement decides.
+type habitat struct {
+	find  func(folder string) string // where a folder of the binding is
+	limit func(rlimits) error
+}
+
+// maxFrame bounds the two frames; they hold a handful of paths.
+const maxFrame = 64 << 10
+
+// writeFrames sends each value as one frame.
+func writeFrames(conn net.Conn, values ...any) error {
+	var b []byte
+	for _, v := range values {
+		body, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(body))), body...)
+	}
+	// They fit into the socket's buffer, so this does not wait for a child that hangs.
 	if err := conn.SetWriteDeadline(time.Now().Add(5 * time.Second)); err != nil {
 		return err
 	}
-	if _, err := conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)); err != nil {
+	if _, err := conn.Write(b); err != nil {
 		return err
 	}
 	return conn.SetWriteDeadline(time.Time{})
@@ -66,7 +109,7 @@ func readSetup(r io.Reader) (s setup, err error) {
 		return s, fmt.Errorf("read what to set up: %w", err)
 	}
 	n := binary.BigEndian.Uint32(size[:])
-	if n > maxSetup {
+	if n > maxFrame {
 		return s, fmt.Errorf("a set-up of %d bytes", n)
 	}
 	body := make([]byte, n)

@@ -1,11 +1,25 @@
 package embedded
 
 import (
+	"os"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox/sandboxtest"
 )
 
 func TestConformance(t *testing.T) {
-	kinds(t, func(t *testing.T, b *Backend) { sandboxtest.Run(t, b, sandboxtest.Options{}) })
+	noNamespaces := false // on Linux: see TestWithoutNamespaces
+	if raw, err := os.ReadFile("/proc/sys/user/max_user_namespaces"); err == nil {
+		noNamespaces = string(raw) == "0\n"
+	}
+	kinds(t, func(t *testing.T, b kind) {
+		if b.opts.plain && b.warm {
+			return // differs from the cold one in nothing that a script could notice
+		}
+		opt := sandboxtest.Options{Warm: b.warm}
+		if b.opts.plain || noNamespaces {
+			opt.Column = "embedded bare"
+		}
+		sandboxtest.Run(t, b.Backend, opt)
+	})
 }

@@ -77,7 +77,7 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 	if b.jailed() {
 		missing, err := jail.Probe(ctx, jail.Config{Exe: b.opts.Exe, AllowNoNamespaces: true})
 		if err == nil {
-			s.Missing = missing
+			s.Missing, s.Holds, s.Lacks = missing, holds(true), lacks(true)
 			return s
 		}
 		if !errors.Is(err, jail.ErrUnsupported) {
@@ -85,7 +85,7 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 		}
 		b.opts.Logger.Debug("no jail for the embedded engine", "error", err)
 	}
-	s.Missing = plainMissing()
+	s.Missing, s.Holds, s.Lacks = plainMissing(), holds(false), lacks(false)
 	return s
 }
 
@@ -124,7 +124,7 @@ func plainMissing() []string {
 		"namespaces: none on this system; the engine itself is what keeps scripts from files and network",
 		"system-call filter: none on this system",
 	}
-	if runtime.GOOS != "linux" {
+	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		missing = append(missing, "memory: bounded inside the engine only")
 	}
 	return missing

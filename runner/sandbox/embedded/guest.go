@@ -3,14 +3,17 @@
 package embedded
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/guest"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
 
 const engineAvailable = true
@@ -20,28 +23,20 @@ var engineName = "QuickJS " + engine.Version() + ", inside mcprun"
 // codeFault is the exit code of a child whose engine broke, as a shell has it for SIGSEGV.
 const codeFault = 139
 
-// guestMain is the life of the child, with the bridge as a socket. find tells where a folder of the set-up is.
-func guestMain(bridge *os.File, find func(string) string) int {
+// guestMain is the life of the child, with the bridge as a socket.
+func guestMain(bridge *os.File, h habitat) int {
 	conn, err := net.FileConn(bridge)
 	if err != nil {
 		return complain(fmt.Errorf("open the bridge: %w", err))
 	}
 	_ = bridge.Close() // FileConn made a copy
-	return guestOn(conn, find)
+	return guestOn(conn, h)
 }
 
-func guestOn(conn io.ReadWriteCloser, find func(string) string) (code int) {
+func guestOn(conn io.ReadWriteCloser, h habitat) (code int) {
+	// The engine has one thread, and the bridge's reader needs another at times. More threads would be more to confine.
+	runtime.GOMAXPROCS(2)
 	s, err := readSetup(conn)
-	if err != nil {
-		return complain(err)
-	}
-	folders := []string{s.Folders.Workspace, s.Folders.Tree, s.Folders.Tmp}
-	for i, f := range folders {
-		if f != "" {
-			folders[i] = find(f)
-		}
-	}
-	files, err := guest.OpenFiles(folders[0], folders[1], folders[2])
 	if err != nil {
 		return complain(err)
 	}
@@ -56,14 +51,40 @@ func guestOn(conn io.ReadWriteCloser, find func(string) string) (code int) {
 		}
 	}()
 	out, err := guest.Run(guest.Options{
-		Conn: conn, Secret: s.Secret, Files: files, Memory: s.Memory,
+		Conn: conn, Secret: s.Secret, Memory: s.Memory, Idle: s.Idle, Bind: h.bind,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Lost: func() { os.Exit(codeLost) },
 	})
 	if err != nil {
 		return complain(err)
 	}
+	if out.OutOfMemory {
+		return jail.OutOfMemory
+	}
 	return out.Code
+}
+
+// bind completes the options with the host's second frame.
+func (h habitat) bind(frame []byte, o *guest.Options) (err error) {
+	var b binding
+	if err := json.Unmarshal(frame, &b); err != nil {
+		return fmt.Errorf("read what belongs to the run: %w", err)
+	}
+	at := func(folder string) string {
+		if folder == "" {
+			return ""
+		}
+		return h.find(folder)
+	}
+	f := b.Folders
+	if o.Files, err = guest.OpenFiles(guest.Folders{
+		Workspace: at(f.Workspace), Tree: at(f.Tree), Skills: at(f.Skills), Tmp: at(f.Tmp), TmpSize: b.TmpSize,
+	}); err != nil {
+		return err
+	}
+	o.Memory, o.FileSize = b.Memory, b.FileSize
+	debug.SetMemoryLimit(b.Memory)
+	return h.limit(b.Limits)
 }
 
 func complain(err error) int {

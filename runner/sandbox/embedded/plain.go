@@ -4,71 +4,155 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"os/exec"
+	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
 // plainChild is a child without a jail: what the operating system gives any process, and the engine's own limits.
 type plainChild struct {
-	cmd    *exec.Cmd
-	conn   net.Conn
-	watch  func() (most int64) // ends the memory watch
-	over   atomic.Bool         // the memory watch killed it
-	cancel context.CancelFunc
+	cmd     *exec.Cmd
+	conn    net.Conn
+	streams [3]*os.File // the host's ends of stdin, stdout and stderr
+	stop    func() bool // ends the watch over the context; tells whether it was in time
+
+	done    chan struct{} // closed when the process has ended; waitErr is set before
+	waitErr error
+
+	cause  atomic.Pointer[string] // what ended it first: a limit's name, or "" for Kill
+	limits sandbox.Limits
+	copies sync.WaitGroup // of output
+	output *meter.Output  // nil, like what follows, until attach
+	memory func() (most int64)
+	disk   *meter.Disk
 }
 
-// startPlain starts the child. Its standard streams are pipes of ours, copied by goroutines that Wait waits for.
-func startPlain(ctx context.Context, exe string, spec sandbox.Spec) (*plainChild, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	cmd := exec.CommandContext(ctx, exe)
-	cmd.Args = []string{plainName}
-	cmd.Env = childEnv()
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = spec.Stdin, spec.Stdout, spec.Stderr
-	// A reader of stdin that blocks must not hold Wait up.
-	cmd.WaitDelay = time.Second
-	p := &plainChild{cmd: cmd, cancel: cancel}
-	conn, afterStart, err := attachBridge(cmd, spec.Limits)
+// startPlain starts a child that waits for attach. Its standard streams are pipes of ours: it gets no file of the
+// caller's. It is killed when ctx ends.
+func startPlain(ctx context.Context, exe string) (_ *plainChild, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p := &plainChild{cmd: exec.Command(exe), done: make(chan struct{})}
+	p.cmd.Args, p.cmd.Env = []string{plainName}, childEnv()
+	theirs := []*os.File{}
+	defer func() {
+		for _, f := range theirs {
+			f.Close()
+		}
+		if err != nil {
+			p.closeStreams()
+		}
+	}()
+	for i := range p.streams {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, fmt.Errorf("make a pipe: %w", err)
+		}
+		if i == 0 {
+			r, w = w, r
+		}
+		p.streams[i], theirs = r, append(theirs, w)
+	}
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	conn, afterStart, err := attachBridge(p.cmd)
 	if err != nil {
-		cancel()
 		return nil, fmt.Errorf("make the bridge: %w", err)
 	}
-	err = cmd.Start()
+	err = p.cmd.Start()
 	afterStart()
 	if err != nil {
-		cancel()
 		return nil, errors.Join(fmt.Errorf("start the engine's process: %w", err), conn.Close())
 	}
 	p.conn = conn
-	p.watch = watchMemory(cmd.Process.Pid, spec.Limits.Memory, func() {
-		p.over.Store(true)
-		p.Kill()
-	})
+	go func() {
+		p.waitErr = p.cmd.Wait()
+		close(p.done)
+	}()
+	p.stop = context.AfterFunc(ctx, p.Kill)
 	return p, nil
+}
+
+// attach makes the child that of a run: it is killed when ctx ends, its streams are copied and its limits watched.
+func (p *plainChild) attach(ctx context.Context, spec sandbox.Spec) error {
+	if !p.stop() {
+		return errors.New("the engine's process was ended before it had a run")
+	}
+	p.stop = context.AfterFunc(ctx, p.Kill)
+	p.limits = spec.Limits
+	p.output = meter.NewOutput(spec.Limits.Output, func() { p.end(sandbox.LimitOutput) })
+	go func() {
+		if spec.Stdin != nil {
+			_, _ = io.Copy(p.streams[0], spec.Stdin)
+		}
+		p.streams[0].Close()
+	}()
+	for i, w := range []io.Writer{spec.Stdout, spec.Stderr} {
+		p.copies.Go(func() { _, _ = io.Copy(p.output.Writer(w), p.streams[i+1]) })
+	}
+	var err error
+	if p.memory, err = guard(p.cmd.Process, spec.Limits, p.end); err != nil {
+		return err
+	}
+	p.disk = meter.WatchDisk(spec.Workspace, spec.Limits, func() { p.end(sandbox.LimitDisk) })
+	return nil
 }
 
 // Bridge returns the host's end.
 func (p *plainChild) Bridge() net.Conn { return p.conn }
 
+// Done is closed when the process has ended.
+func (p *plainChild) Done() <-chan struct{} { return p.done }
+
 // Kill ends the child, which has no children of its own.
-func (p *plainChild) Kill() { p.cancel() }
+func (p *plainChild) Kill() { p.end("") }
+
+// end kills the child for passing a limit.
+func (p *plainChild) end(limit string) {
+	p.cause.CompareAndSwap(nil, &limit)
+	_ = p.cmd.Process.Kill()
+}
+
+func (p *plainChild) closeStreams() {
+	for _, f := range p.streams {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
 
 // Wait waits for the end of the process and of its output.
 func (p *plainChild) Wait() (sandbox.Exit, error) {
-	err := p.cmd.Wait()
-	p.cancel()
-	exit := sandbox.Exit{Code: exitCode(p.cmd.ProcessState), MaxMemory: p.watch()}
-	if p.over.Load() {
-		exit.Killed = "memory"
+	<-p.done
+	p.stop()
+	p.streams[0].Close() // a reader that blocks for ever keeps its goroutine, not ours
+	p.copies.Wait()
+	p.closeStreams()
+	state := p.cmd.ProcessState
+	if state == nil {
+		return sandbox.Exit{Code: codeLost}, fmt.Errorf("wait for the engine's process: %w", p.waitErr)
 	}
-	var status *exec.ExitError
-	if errors.As(err, &status) || errors.Is(err, exec.ErrWaitDelay) || errors.Is(err, context.Canceled) || p.cmd.ProcessState != nil {
-		err = nil // how the guest ended is no error of ours
+	exit := sandbox.Exit{Code: exitCode(state)}
+	if p.disk == nil { // never attached
+		return exit, nil
 	}
-	return exit, err
+	exit.MaxMemory = p.memory()
+	full := p.disk.Stop()
+	if cause := p.cause.Load(); cause != nil {
+		exit.Killed = *cause
+	} else {
+		exit.Killed = endedBy(state, p.limits, exit.MaxMemory)
+	}
+	if full {
+		exit.Hit = append(exit.Hit, sandbox.LimitDisk)
+	}
+	return exit, nil
 }
 
 // samePath is how a child without a jail finds its folders.

@@ -2,9 +2,16 @@
 
 package embedded
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
 
 func plainAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// watchMemory has no cheap way to look into another process here; the engine's own limit holds alone.
-func watchMemory(int, int64, func()) (stop func() int64) { return func() int64 { return 0 } }
+// guard has no cheap way to look into another process here: for memory the engine's own limit holds alone.
+func guard(*os.Process, sandbox.Limits, func(string)) (stop func() int64, err error) {
+	return func() int64 { return 0 }, nil
+}

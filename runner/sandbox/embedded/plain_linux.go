@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 // plainAttributes: a process group of its own, so that a Ctrl-C in the terminal is the host's to handle. The
@@ -16,9 +18,9 @@ func plainAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgi
 
 const watchInterval = 50 * time.Millisecond
 
-// watchMemory calls over when the process uses more than limit. The returned function ends the watch and returns the
-// most it saw.
-func watchMemory(pid int, limit int64, over func()) (stop func() int64) {
+// guard calls over when the process uses more memory than its limit. The returned function ends the watch and returns
+// the most it saw, in bytes.
+func guard(child *os.Process, limits sandbox.Limits, over func(limit string)) (stop func() int64, err error) {
 	var (
 		most int64
 		end  = make(chan struct{})
@@ -29,9 +31,9 @@ func watchMemory(pid int, limit int64, over func()) (stop func() int64) {
 		tick := time.NewTicker(watchInterval)
 		defer tick.Stop()
 		for {
-			used := residentMemory(pid)
-			if most = max(most, used); used > limit {
-				over()
+			used := residentMemory(child.Pid)
+			if most = max(most, used); used > limits.Memory {
+				over(sandbox.LimitMemory)
 				return
 			}
 			select {
@@ -45,7 +47,7 @@ func watchMemory(pid int, limit int64, over func()) (stop func() int64) {
 		once.Do(func() { close(end) })
 		wg.Wait()
 		return most
-	}
+	}, nil
 }
 
 // residentMemory is the process's anonymous memory; pages of its binary don't count.

@@ -12,15 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
-
-// envLimits carries the limits that a child without a jail sets on itself.
-const envLimits = "MCPRUN_LIMITS"
 
 func childEnv() []string { return []string{"GOTRACEBACK=none"} }
 
 // attachBridge makes a pair of sockets and gives the child its end.
-func attachBridge(cmd *exec.Cmd, limits sandbox.Limits) (host net.Conn, afterStart func(), err error) {
+func attachBridge(cmd *exec.Cmd) (host net.Conn, afterStart func(), err error) {
 	syscall.ForkLock.RLock()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err == nil {
@@ -38,7 +36,6 @@ func attachBridge(cmd *exec.Cmd, limits sandbox.Limits) (host net.Conn, afterSta
 		return nil, nil, err
 	}
 	cmd.ExtraFiles = []*os.File{theirs}
-	cmd.Env = append(cmd.Env, envLimits+"="+encodeLimits(limits))
 	cmd.SysProcAttr = plainAttributes()
 	return host, func() { theirs.Close() }, nil
 }
@@ -47,11 +44,13 @@ func attachBridge(cmd *exec.Cmd, limits sandbox.Limits) (host net.Conn, afterSta
 func plainMain() int {
 	// A write beyond the size limit is then an error that the script sees, not the end of the process.
 	signal.Ignore(syscall.SIGXFSZ, syscall.SIGPIPE)
-	if err := applyLimits(os.Getenv(envLimits)); err != nil {
-		return complain(err)
-	}
 	os.Clearenv()
-	return guestMain(os.NewFile(bridgeFD, "bridge"), samePath)
+	code := guestMain(os.NewFile(bridgeFD, "bridge"), habitat{find: samePath, limit: applyLimits})
+	if code == jail.OutOfMemory {
+		_ = unix.Kill(os.Getpid(), unix.SIGKILL) // as the kernel would, and as no script can
+		select {}
+	}
+	return code
 }
 
 func exitCode(s *os.ProcessState) int {
@@ -64,4 +63,14 @@ func exitCode(s *os.ProcessState) int {
 	return s.ExitCode()
 }
 
-func alive(pid int) bool { return unix.Kill(pid, 0) != unix.ESRCH }
+// endedBy names the limit for which the system ended the child; empty: none that is known.
+func endedBy(s *os.ProcessState, limits sandbox.Limits, _ int64) string {
+	// The kernel counts processor time more coarsely when it enforces the limit than when it reports.
+	switch {
+	case exitCode(s) != codeKilled || s.Exited():
+		return ""
+	case limits.CPU > 0 && s.UserTime()+s.SystemTime() > limits.CPU/2:
+		return sandbox.LimitCPU
+	}
+	return sandbox.LimitMemory // its own word, or the kernel's
+}

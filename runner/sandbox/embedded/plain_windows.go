@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
 
 // envBridge names the two inherited handles of the child, which has no numbered descriptors here.
@@ -24,7 +24,7 @@ func childEnv() []string {
 }
 
 // attachBridge makes two pipes. Pipes have no deadlines, so the host's end is a net.Pipe with two copiers.
-func attachBridge(cmd *exec.Cmd, _ sandbox.Limits) (net.Conn, func(), error) {
+func attachBridge(cmd *exec.Cmd) (net.Conn, func(), error) {
 	childIn, hostOut, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
@@ -62,26 +62,22 @@ func plainMain() int {
 		return complain(errors.New("no bridge"))
 	}
 	os.Clearenv()
-	return guestOn(pipes{os.NewFile(in, "bridge"), os.NewFile(out, "bridge")}, samePath)
+	code := guestOn(pipes{os.NewFile(in, "bridge"), os.NewFile(out, "bridge")}, habitat{find: samePath, limit: func(rlimits) error { return nil }})
+	if code == jail.OutOfMemory {
+		code = codeNoMemory
+	}
+	return code
 }
 
 func exitCode(s *os.ProcessState) int {
 	if s == nil {
 		return 125
 	}
+	if s.ExitCode() == codeNoMemory {
+		return codeKilled
+	}
 	return s.ExitCode()
 }
-
-func alive(pid int) bool {
-	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
-	if err != nil {
-		return false
-	}
-	windows.CloseHandle(h)
-	return true
-}
-
-func watchMemory(int, int64, func()) (stop func() int64) { return func() int64 { return 0 } }
 
 // parseHandles reads the two handles of a Windows child.
 func parseHandles(s string) (in, out uintptr, ok bool) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync/atomic"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -11,10 +12,11 @@ import (
 
 // process is one running guest.
 type process struct {
-	ctx     context.Context // of Start: when it ends, the child was killed and not ended by a limit
+	ctx     context.Context // when it ends, the child was killed and not ended by a limit
 	child   child
-	bridge  chan net.Conn
-	setup   setup
+	conn    net.Conn      // the host's end of the bridge
+	bridge  chan net.Conn // the same, until somebody takes it
+	secret  string
 	scratch scratch
 	killed  atomic.Bool
 }
@@ -33,7 +35,7 @@ func (p *process) Bridge(ctx context.Context) (net.Conn, error) {
 }
 
 // Secret is the one that the guest was given.
-func (p *process) Secret() string { return p.setup.Secret }
+func (p *process) Secret() string { return p.secret }
 
 // Kill ends the guest at once.
 func (p *process) Kill() {
@@ -54,16 +56,15 @@ func (p *process) Wait() (sandbox.Exit, error) {
 		// Who ends a run also closes its bridge, and the guest may notice that before the signal arrives.
 		exit.Code = codeKilled
 	}
-	// The guest ends with this code when the engine's own limit was reached, and the kernel ends it so when the
-	// machine's memory was. A script that exits with it by itself cannot be told apart; it only fools itself.
-	if exit.Code == codeKilled && exit.Killed == "" && !ended {
-		exit.Killed = "memory"
+	if exit.Killed != "" && !slices.Contains(exit.Hit, exit.Killed) {
+		exit.Hit = append(exit.Hit, exit.Killed)
+		slices.Sort(exit.Hit)
 	}
 	return exit, errors.Join(err, p.scratch.remove())
 }
 
 // Exit codes of the guest that mean something to the host.
 const (
-	codeKilled = 137 // by SIGKILL, or by the guest itself for want of memory
+	codeKilled = 137 // as a shell has it for SIGKILL
 	codeLost   = 125 // the bridge was lost
 )

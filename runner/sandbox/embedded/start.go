@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/acl"
@@ -17,11 +16,21 @@ import (
 type child interface {
 	Bridge() net.Conn
 	Kill()
+	Done() <-chan struct{}
 	Wait() (sandbox.Exit, error)
 }
 
 // Start starts a guest.
-func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (_ sandbox.Process, err error) {
+func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
+	p, err := b.start(ctx, spec, false)
+	if err != nil {
+		return nil, err // not p: a nil pointer in an interface
+	}
+	return p, nil
+}
+
+// start starts a guest, for a run or, when warm, to wait for one.
+func (b *Backend) start(ctx context.Context, spec sandbox.Spec, warm bool) (_ *process, err error) {
 	if spec.Runtime != sandbox.QuickJS {
 		return nil, fmt.Errorf("the embedded sandbox has no runtime %q", spec.Runtime)
 	}
@@ -29,89 +38,139 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (_ sandbox.Proce
 		return nil, errors.New(b.Probe(ctx).Detail)
 	}
 	spec.Limits = spec.Limits.WithDefaults()
-	p := &process{ctx: ctx, bridge: make(chan net.Conn, 1)}
+	p := &process{ctx: ctx, bridge: make(chan net.Conn, 1), secret: spec.Secret}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.scratch.remove())
 		}
 	}()
-	if p.child, err = b.launch(ctx, spec, p); err != nil {
+	bound, err := b.launch(ctx, spec, p, warm)
+	if err != nil {
 		return nil, err
 	}
-	conn := p.child.Bridge()
-	if err := writeSetup(conn, p.setup); err != nil {
+	frames := []any{setup{Secret: spec.Secret, Memory: engineMemory(spec.Limits.Memory), Idle: warm}}
+	if !warm {
+		frames = append(frames, bound)
+	}
+	p.conn = p.child.Bridge()
+	if err := writeFrames(p.conn, frames...); err != nil {
 		p.child.Kill()
 		_, waitErr := p.child.Wait()
-		return nil, errors.Join(fmt.Errorf("prepare the engine's process: %w", err), conn.Close(), waitErr)
+		return nil, errors.Join(fmt.Errorf("prepare the engine's process: %w", err), p.conn.Close(), waitErr)
 	}
-	p.bridge <- conn
+	p.bridge <- p.conn
 	return p, nil
 }
 
-// launch starts the child in the best confinement there is.
-func (b *Backend) launch(ctx context.Context, spec sandbox.Spec, p *process) (child, error) {
-	p.setup = setup{Secret: spec.Secret, Memory: engineMemory(spec.Limits.Memory)}
+// launch starts the child in the best confinement there is. The binding is that of a run, and unused when warm.
+func (b *Backend) launch(ctx context.Context, spec sandbox.Spec, p *process, warm bool) (binding, error) {
 	if b.jailed() {
-		c, err := b.startJail(ctx, spec, p, false)
+		bound, err := b.startJail(ctx, spec, p, warm)
 		if err == nil || !errors.Is(err, jail.ErrUnsupported) {
-			return c, err
+			return bound, err
 		}
 		b.opts.Logger.Debug("no namespaces for the embedded engine", "error", err)
 	}
 	var err error
-	if p.scratch, err = makeScratch(b.opts.RuntimeDir, spec.ID); err != nil {
-		return nil, err
-	}
-	if spec.Workspace == "" {
-		spec.Workspace = filepath.Join(string(p.scratch), "workspace")
+	if p.scratch, err = makeScratch(b.opts.RuntimeDir); err != nil {
+		return binding{}, err
 	}
 	if b.jailed() {
-		c, err := b.startJail(ctx, spec, p, true)
+		bound, err := b.startJail(ctx, spec, p, warm)
 		if err == nil || !errors.Is(err, jail.ErrUnsupported) {
-			return c, err
+			return bound, err
 		}
 		b.opts.Logger.Debug("no jail for the embedded engine", "error", err)
 	}
-	p.setup.Folders = folders{Workspace: spec.Workspace, Tree: spec.Tree, Tmp: p.scratch.tmp()}
-	return startPlain(ctx, b.opts.Exe, spec)
+	plain, err := startPlain(ctx, b.opts.Exe)
+	if err != nil {
+		return binding{}, err
+	}
+	p.child = plain
+	if warm {
+		return binding{}, nil
+	}
+	bound, err := p.bind(ctx, spec)
+	if err != nil {
+		plain.Kill()
+		_, waitErr := plain.Wait()
+		err = errors.Join(err, plain.conn.Close(), waitErr)
+	}
+	return bound, err
 }
 
-// startJail starts the child in a jail. bare says that the machine gave no namespaces: the jail then makes no folders,
-// and what lies in the scratch folder takes their place.
-func (b *Backend) startJail(ctx context.Context, spec sandbox.Spec, p *process, bare bool) (child, error) {
-	cfg := jail.Config{
-		ID: spec.ID, Exe: b.opts.Exe, Entry: jailEntry, Dir: "/", Limits: spec.Limits, AllowNoNamespaces: bare,
-		Stdin: spec.Stdin, Stdout: spec.Stdout, Stderr: spec.Stderr,
-	}
-	show := func(source, target string, writable bool) error {
-		if source == "" {
-			return nil
+// startJail starts the child in a jail. A scratch folder says that the machine gave no namespaces: the jail then makes no
+// folders, and what lies in the scratch folder takes their place.
+func (b *Backend) startJail(ctx context.Context, spec sandbox.Spec, p *process, warm bool) (bound binding, err error) {
+	cfg := jail.Config{ID: spec.ID, Exe: b.opts.Exe, Entry: jailEntry, Dir: "/", Limits: spec.Limits, AllowNoNamespaces: p.scratch != "", Warm: warm}
+	if warm {
+		cfg.Dirs = []string{sandbox.WorkspaceDir, sandbox.TreeDir, sandbox.SkillsDir}
+	} else {
+		if cfg.Mounts, cfg.Tmpfs, bound, err = views(spec, p.scratch); err != nil {
+			return bound, err
 		}
-		cfg.Mounts = append(cfg.Mounts, jail.Mount{Source: source, Target: target, Writable: writable})
-		if uid := jail.User(); writable && uid != os.Geteuid() {
-			return acl.Grant(source, uid)
-		}
-		return nil
-	}
-	err := errors.Join(show(spec.Workspace, sandbox.WorkspaceDir, true), show(spec.Tree, sandbox.TreeDir, false))
-	if bare {
-		err = errors.Join(err, show(p.scratch.tmp(), tmpDir, true))
-	}
-	if err != nil {
-		return nil, err
-	}
-	if spec.Workspace == "" {
-		cfg.Tmpfs = []string{sandbox.WorkspaceDir}
-	}
-	p.setup.Folders = folders{Workspace: sandbox.WorkspaceDir, Tmp: tmpDir}
-	if spec.Tree != "" {
-		p.setup.Folders.Tree = sandbox.TreeDir
+		cfg.Stdin, cfg.Stdout, cfg.Stderr = spec.Stdin, spec.Stdout, spec.Stderr
 	}
 	c, err := jail.Start(ctx, cfg)
-	if err != nil {
-		return nil, err // not c: a nil pointer in an interface
+	if err == nil {
+		p.child = c
 	}
-	return c, nil
+	return bound, err
+}
+
+// views says what a jail shows of a run, and grants the jail's user what it may write to.
+func views(spec sandbox.Spec, s scratch) (mounts []jail.Mount, tmpfs []string, bound binding, err error) {
+	bound = newBinding(spec.Limits)
+	show := func(source, target string, writable bool, told *string) {
+		if source == "" {
+			return
+		}
+		*told = target
+		mounts = append(mounts, jail.Mount{Source: source, Target: target, Writable: writable})
+		if uid := jail.User(); writable && uid != os.Geteuid() {
+			err = errors.Join(err, acl.Grant(source, uid))
+		}
+	}
+	f := &bound.Folders
+	show(spec.Tree, sandbox.TreeDir, false, &f.Tree)
+	show(spec.Skills, sandbox.SkillsDir, false, &f.Skills)
+	switch {
+	case spec.Workspace != "":
+		show(spec.Workspace, sandbox.WorkspaceDir, true, &f.Workspace)
+	case s != "":
+		show(s.workspace(), sandbox.WorkspaceDir, true, &f.Workspace)
+	default:
+		tmpfs, f.Workspace = []string{sandbox.WorkspaceDir}, sandbox.WorkspaceDir
+	}
+	if s != "" {
+		show(s.tmp(), tmpDir, true, &f.Tmp)
+		bound.TmpSize = spec.Limits.Tmp
+	}
+	f.Tmp = tmpDir
+	return mounts, tmpfs, bound, err
+}
+
+// bind makes a started child that of a run, and returns what it is to be told.
+func (p *process) bind(ctx context.Context, spec sandbox.Spec) (binding, error) {
+	switch c := p.child.(type) {
+	case *jail.Child:
+		mounts, tmpfs, bound, err := views(spec, p.scratch)
+		if err != nil {
+			return bound, err
+		}
+		return bound, c.Bind(ctx, jail.Binding{
+			Mounts: mounts, Tmpfs: tmpfs, Limits: spec.Limits, Stdin: spec.Stdin, Stdout: spec.Stdout, Stderr: spec.Stderr,
+		})
+	case *plainChild:
+		if spec.Workspace == "" {
+			spec.Workspace = p.scratch.workspace()
+		}
+		bound := newBinding(spec.Limits)
+		bound.Folders = folders{Workspace: spec.Workspace, Tree: spec.Tree, Skills: spec.Skills, Tmp: p.scratch.tmp()}
+		bound.TmpSize = spec.Limits.Tmp
+		return bound, c.attach(ctx, spec)
+	}
+	return binding{}, fmt.Errorf("a child of an unknown kind: %T", p.child)
 }
 
 // tmpDir is where scripts find an empty folder that vanishes with the run.

@@ -60,9 +60,7 @@ func New(memory int64) (*VM, error) {
 	if vm.scratch = libc.Xcalloc(vm.tls, 8, 8); vm.scratch == 0 {
 		return nil, errors.New("no memory for the engine")
 	}
-	if memory > 0 {
-		lib.XJS_SetMemoryLimit(vm.tls, vm.rt, lib.Tsize_t(memory))
-	}
+	vm.SetMemory(memory)
 	lib.XJS_SetContextOpaque(vm.tls, vm.ctx, uintptr(unsafe.Pointer(vm)))
 	lib.XJS_SetHostPromiseRejectionTracker(vm.tls, vm.rt, fp(rejectionTracker), 0)
 	lib.XJS_SetModuleLoaderFunc2(vm.tls, vm.rt, fp(moduleNormalize), fp(moduleLoad), 0, 0)
@@ -73,6 +71,13 @@ func New(memory int64) (*VM, error) {
 		vm.errors[name] = vm.Get(global, name)
 	}
 	return vm, nil
+}
+
+// SetMemory changes the bound on the engine's own heap, in bytes. Zero or less: it stays.
+func (vm *VM) SetMemory(limit int64) {
+	if limit > 0 {
+		lib.XJS_SetMemoryLimit(vm.tls, vm.rt, lib.Tsize_t(limit))
+	}
 }
 
 // Version is the engine's release.

@@ -151,8 +151,24 @@ func (g *guest) fileWrite(a args, f file) (engine.Value, error) {
 	if err != nil {
 		return engine.Undefined(), err
 	}
-	_, err = h.Write(data)
-	return engine.Undefined(), errors.Join(err, h.Close())
+	if limit := g.o.FileSize; limit > 0 {
+		at := int64(0)
+		if flags&os.O_APPEND != 0 {
+			info, statErr := h.Stat()
+			if statErr != nil {
+				return engine.Undefined(), errors.Join(statErr, h.Close())
+			}
+			at = info.Size()
+		}
+		if room := max(limit-at, 0); int64(len(data)) > room {
+			data, err = data[:room], syscall.EFBIG
+		}
+	}
+	if err := f.quota.spend(len(data)); err != nil {
+		return engine.Undefined(), errors.Join(err, h.Close())
+	}
+	_, writeErr := h.Write(data)
+	return engine.Undefined(), errors.Join(writeErr, err, h.Close())
 }
 
 // kind names a file's type in one letter.
@@ -227,11 +243,17 @@ func (g *guest) fileStat(a args, f file) (engine.Value, error) {
 // fileMkdir(path, recursive) → whether the folder was made
 func (g *guest) fileMkdir(a args, f file) (engine.Value, error) {
 	if a.bool(1) {
+		if err := f.quota.spend(0); err != nil {
+			return engine.Undefined(), err
+		}
 		_, err := f.root.Lstat(f.rel)
 		return engine.Bool(err != nil), f.root.MkdirAll(f.rel, 0o777)
 	}
 	if g.o.Files.isMount(f.abs) {
 		return engine.Undefined(), syscall.EEXIST
+	}
+	if err := f.quota.spend(0); err != nil {
+		return engine.Undefined(), err
 	}
 	return engine.Bool(true), f.root.Mkdir(f.rel, 0o777)
 }

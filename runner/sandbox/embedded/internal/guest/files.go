@@ -16,6 +16,7 @@ import (
 const (
 	workspaceDir = "/workspace"
 	treeDir      = "/mcp/servers"
+	skillsDir    = "/mcp/skills"
 	tmpDir       = "/tmp"
 )
 
@@ -29,13 +30,21 @@ type mount struct {
 	at       string
 	root     *os.Root
 	writable bool
+	quota    *quota
 }
 
-// OpenFiles opens real folders: the workspace and tmp read-write, the tree read-only below /mcp and below the workspace.
-// An empty path is left out.
-func OpenFiles(workspace, tree, tmp string) (*Files, error) {
+// Folders are real folders. Empty ones are left out.
+type Folders struct {
+	Workspace, Tree, Skills, Tmp string
+	// TmpSize bounds what Tmp may hold, in bytes, where no file system of its own does. Zero: it does, or nothing.
+	TmpSize int64
+}
+
+// OpenFiles opens folders: the workspace and tmp read-write, the tree and the skills read-only below /mcp and below the
+// workspace.
+func OpenFiles(real Folders) (*Files, error) {
 	f := &Files{}
-	add := func(real string, writable bool, at ...string) error {
+	add := func(real string, writable bool, size int64, at ...string) error {
 		if real == "" {
 			return nil
 		}
@@ -44,14 +53,15 @@ func OpenFiles(workspace, tree, tmp string) (*Files, error) {
 			return err
 		}
 		for _, a := range at {
-			f.mounts = append(f.mounts, mount{a, root, writable})
+			f.mounts = append(f.mounts, mount{a, root, writable, &quota{root: root, limit: size}})
 		}
 		return nil
 	}
 	err := errors.Join(
-		add(tree, false, workspaceDir+"/servers", treeDir),
-		add(workspace, true, workspaceDir),
-		add(tmp, true, tmpDir))
+		add(real.Tree, false, 0, workspaceDir+"/servers", treeDir),
+		add(real.Skills, false, 0, workspaceDir+"/skills", skillsDir),
+		add(real.Workspace, true, 0, workspaceDir),
+		add(real.Tmp, true, real.TmpSize, tmpDir))
 	return f, err
 }
 
@@ -62,6 +72,7 @@ type file struct {
 	rel      string
 	abs      string
 	writable bool
+	quota    *quota // nil without root
 }
 
 // find resolves a script's path. Scripts start, and stay, in the workspace.
@@ -73,10 +84,10 @@ func (f *Files) find(name string) file {
 	abs = path.Clean(abs)
 	for _, m := range f.mounts {
 		if abs == m.at {
-			return file{m.root, ".", abs, m.writable}
+			return file{m.root, ".", abs, m.writable, m.quota}
 		}
 		if rest, ok := strings.CutPrefix(abs, m.at+"/"); ok {
-			return file{m.root, rest, abs, m.writable}
+			return file{m.root, rest, abs, m.writable, m.quota}
 		}
 	}
 	return file{abs: abs}

@@ -29,11 +29,18 @@ type Options struct {
 	Secret string
 	// Files is where scripts find what; see [OpenFiles].
 	Files *Files
+	// Bind gets the host's first frame and completes these options with it: Files, Memory and FileSize. Nil: they are
+	// complete, and the first frame is the job.
+	Bind func(frame []byte, o *Options) error
+	// Idle has the guest load all that scripts may use before its hello, because it waits for its job.
+	Idle bool
 	// Stdin, Stdout and Stderr are the script's.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	// Memory bounds the engine's heap, in bytes.
 	Memory int64
+	// FileSize bounds the files that a script writes, in bytes. Zero: the system's limit alone.
+	FileSize int64
 	// Lost is called, from another goroutine, when the bridge ends while the script runs. It should end the process:
 	// nothing else can stop a script that never yields. Nil: the script ends at its next turn.
 	Lost func()
@@ -65,35 +72,64 @@ type job struct {
 
 // Run shakes hands, runs the job and reports how it ended. An error means that no script ran.
 func Run(o Options) (Outcome, error) {
-	w := newWire(o.Conn)
+	g := &guest{o: o, start: time.Now(), wire: newWire(o.Conn), loop: newLoop(), calls: map[int64]pendingCall{}}
 	defer o.Conn.Close()
-	if err := w.send(map[string]any{
-		"type": "hello", "protocol": 1, "secret": o.Secret, "runtime": "quickjs " + engine.Version(),
-	}); err != nil {
-		return Outcome{}, fmt.Errorf("greet the host: %w", err)
+	if !o.Idle { // the engine starts while the host reads the greeting
+		if err := g.hello(); err != nil {
+			return Outcome{}, err
+		}
 	}
-	// The engine starts while the host reads the greeting.
-	vm, err := engine.New(o.Memory)
-	if err != nil {
+	var err error
+	if g.vm, err = engine.New(o.Memory); err != nil {
 		return Outcome{}, err
 	}
-	g := &guest{o: o, vm: vm, wire: w, loop: newLoop(), start: time.Now(), calls: map[int64]pendingCall{}}
 	if err := g.install(); err != nil {
 		return Outcome{}, fmt.Errorf("prepare the engine: %s", g.describe(err))
 	}
-	var j job
-	frame, err := w.read()
-	if err != nil {
-		return Outcome{}, fmt.Errorf("wait for the job: %w", err)
+	if o.Idle {
+		if err := g.preload(); err != nil {
+			return Outcome{}, fmt.Errorf("prepare the engine: %s", g.describe(err))
+		}
+		if err := g.hello(); err != nil {
+			return Outcome{}, err
+		}
 	}
-	if err := json.Unmarshal(frame, &j); err != nil || j.Type != "job" {
-		return Outcome{}, fmt.Errorf("the host's first frame is no job")
+	if err := g.await(); err != nil {
+		return Outcome{}, err
 	}
-	g.job = j
+	g.start = time.Now()
 	go g.receive()
 	out := g.run()
 	g.finish()
 	return out, nil
+}
+
+func (g *guest) hello() error {
+	if err := g.wire.send(map[string]any{
+		"type": "hello", "protocol": 1, "secret": g.o.Secret, "runtime": "quickjs " + engine.Version(),
+	}); err != nil {
+		return fmt.Errorf("greet the host: %w", err)
+	}
+	return nil
+}
+
+// await waits for what belongs to the run, and for its job.
+func (g *guest) await() error {
+	frame, err := g.wire.read()
+	if err == nil && g.o.Bind != nil {
+		if err := g.o.Bind(frame, &g.o); err != nil {
+			return err
+		}
+		g.vm.SetMemory(g.o.Memory)
+		frame, err = g.wire.read()
+	}
+	if err != nil {
+		return fmt.Errorf("wait for the job: %w", err)
+	}
+	if err := json.Unmarshal(frame, &g.job); err != nil || g.job.Type != "job" {
+		return fmt.Errorf("the host's frame is no job")
+	}
+	return nil
 }
 
 // guest is one run. Everything but the loop's queue belongs to the goroutine that called Run.

@@ -23,7 +23,7 @@ func script(t testing.TB, code string) run { return runWith(t, code, testhost.Ho
 func runWith(t testing.TB, code string, h testhost.Host, o Options) run {
 	t.Helper()
 	if o.Files == nil {
-		files, err := OpenFiles(t.TempDir(), "", "")
+		files, err := OpenFiles(Folders{Workspace: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}

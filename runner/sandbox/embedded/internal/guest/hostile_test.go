@@ -115,7 +115,7 @@ func TestFilesStayInside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := OpenFiles(filepath.Join(base, "workspace"), filepath.Join(base, "tree"), "")
+	files, err := OpenFiles(Folders{Workspace: filepath.Join(base, "workspace"), Tree: filepath.Join(base, "tree")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,6 +100,23 @@ func (g *guest) loadPrelude(name string) (engine.Value, error) {
 	return v, err
 }
 
+// preload runs every prelude file that a script would otherwise wait for, but for the one that holds its arguments.
+func (g *guest) preload() error {
+	entries, err := prelude.ReadDir("prelude")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == "process.js" {
+			continue
+		}
+		if _, err := g.loadPrelude(strings.TrimSuffix(e.Name(), ".js")); err != nil {
+			return fmt.Errorf("%s: %w", e.Name(), err)
+		}
+	}
+	return nil
+}
+
 func (g *guest) natives() map[string]native {
 	m := map[string]native{
 		"write": g.write, "exit": g.exit, "load": g.load, "module": g.moduleFile, "stdin": g.readStdin, "job": g.jobInfo,

@@ -1,0 +1,134 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/testhost"
+)
+
+// idles are idle guests of both kinds, each with its backend.
+func idles(t *testing.T, ctx context.Context, f func(t *testing.T, b *Backend, i sandbox.Idle)) {
+	for _, plain := range []bool{false, true} {
+		b := New(&Options{plain: plain, RuntimeDir: t.TempDir()})
+		i, err := b.Warm(ctx, sandbox.Spec{ID: "idle", Runtime: sandbox.QuickJS, Secret: "own"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(t, b, i)
+		if left, _ := os.ReadDir(b.opts.RuntimeDir); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+}
+
+func ended(t *testing.T, i sandbox.Idle) {
+	t.Helper()
+	select {
+	case <-i.Done():
+	case <-time.After(5 * time.Second):
+		t.Error("the guest lives on")
+	}
+}
+
+func TestIdleEnds(t *testing.T) {
+	idles(t, t.Context(), func(t *testing.T, b *Backend, i sandbox.Idle) {
+		select {
+		case <-i.Done():
+			t.Error("it has ended")
+		default:
+		}
+		if err := i.Close(); err != nil {
+			t.Error(err)
+		}
+		ended(t, i)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	idles(t, ctx, func(t *testing.T, b *Backend, i sandbox.Idle) {
+		if b.opts.plain { // the second: now for both
+			cancel()
+			ended(t, i)
+		}
+		if err := i.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := New(&Options{RuntimeDir: t.TempDir()}).Warm(ctx, sandbox.Spec{ID: "idle", Runtime: sandbox.QuickJS}); err == nil {
+		t.Error("warmed with a context that had ended")
+	}
+}
+
+func TestAdoptErrors(t *testing.T) {
+	idles(t, t.Context(), func(t *testing.T, b *Backend, i sandbox.Idle) {
+		if _, err := i.Adopt(t.Context(), sandbox.Spec{ID: "run", Runtime: sandbox.QuickJS, Workspace: "/does/not/exist"}); err == nil && !b.opts.plain {
+			t.Error("a workspace that does not exist was accepted")
+		} else if err == nil {
+			_ = i.Close()
+		}
+		ended(t, i)
+	})
+	idles(t, t.Context(), func(t *testing.T, b *Backend, i sandbox.Idle) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if p, err := i.Adopt(ctx, sandbox.Spec{ID: "run", Runtime: sandbox.QuickJS}); err == nil { // killed at once then
+			if _, err := p.Wait(); err != nil {
+				t.Error(err)
+			}
+		}
+		ended(t, i)
+	})
+}
+
+// TestAdoptedOutlivesItsFirstContext and dies with that of its run.
+func TestAdoptedContexts(t *testing.T) {
+	warm, forget := context.WithCancel(t.Context())
+	idles(t, warm, func(t *testing.T, b *Backend, i sandbox.Idle) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		var out bytes.Buffer
+		p, err := i.Adopt(ctx, sandbox.Spec{ID: "run", Runtime: sandbox.QuickJS, Secret: "ignored", Stdout: &out})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Secret() != "own" {
+			t.Errorf("its secret is %q", p.Secret())
+		}
+		if b.opts.plain {
+			forget()
+		}
+		conn, err := p.Bridge(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := testhost.Host{Secret: "own", Args: []string{"a", "b"}}
+		if _, err := h.Serve(conn, `console.log(process.argv.slice(1).join(), performance.now() < 5000, typeof Math.random())`); err != nil {
+			t.Error(err)
+		}
+		if exit, err := p.Wait(); err != nil || exit.Code != 0 || out.String() != "script.ts,a,b true number\n" {
+			t.Errorf("%+v %v %q", exit, err, out.String())
+		}
+	})
+	idles(t, t.Context(), func(t *testing.T, b *Backend, i sandbox.Idle) {
+		ctx, cancel := context.WithCancel(t.Context())
+		p, err := i.Adopt(ctx, sandbox.Spec{ID: "run", Runtime: sandbox.QuickJS})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if exit, err := p.Wait(); err != nil || exit.Code != 137 || exit.Killed != "" {
+			t.Errorf("%+v %v", exit, err)
+		}
+	})
+}
+
+func TestShape(t *testing.T) {
+	b := New(nil)
+	one := b.Shape(sandbox.Spec{Runtime: sandbox.QuickJS, Tree: "/a", Workspace: "/b", Limits: sandbox.Limits{Memory: 1}})
+	if one != b.Shape(sandbox.Spec{Runtime: sandbox.QuickJS, Skills: "/c", Secret: "s"}) {
+		t.Error("guests are tied to more than their runtime")
+	}
+}

@@ -1,0 +1,224 @@
+package pool_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/embedded"
+	"github.com/mcpgen/mcpgen/runner/sandbox/pool"
+	"github.com/mcpgen/mcpgen/runner/sandbox/process"
+	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/templates"
+)
+
+func TestMain(m *testing.M) {
+	process.Init()
+	embedded.Child()
+	os.Exit(m.Run())
+}
+
+// real are backends with true guests.
+func real(t testing.TB) map[string]sandbox.Warmer {
+	all := map[string]sandbox.Warmer{"embedded": embedded.New(&embedded.Options{RuntimeDir: t.TempDir()})}
+	if runtime.GOOS == "linux" {
+		all["process"] = process.New(&process.Options{LookPath: exec.LookPath, Node: "node", Python: "python3"})
+	}
+	return all
+}
+
+// one runs a script and returns what it wrote and how it ended.
+func one(t testing.TB, b sandbox.Backend, lang sandbox.Language, spec sandbox.Spec, code string) (string, sandbox.Exit) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	rt, _ := b.Runtime(lang)
+	name := map[sandbox.Language]string{sandbox.LangTypeScript: "script.ts", sandbox.LangPython: "script.py"}[lang]
+	job, err := script.Prepare(ctx, script.Source{Name: name, Code: code, Language: lang}, script.Options{Runtime: rt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	spec.ID, spec.Secret, spec.Runtime, spec.Stdout, spec.Stderr = "run", "of the run", rt, &out, &out
+	spec.Args, spec.Guest = templates.RuntimeArgs(string(rt)), templates.Guest(string(rt))
+	p, err := b.Start(ctx, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := p.Bridge(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuse := func(context.Context, *call.Request) (*call.Result, error) { return nil, fmt.Errorf("no tools here") }
+	if _, err := bridge.Serve(ctx, conn, bridge.Options{Secret: p.Secret(), Job: *job, Handler: refuse}); err != nil && err != bridge.ErrClosed {
+		t.Error(err)
+	}
+	exit, err := p.Wait()
+	if err != nil {
+		t.Error(err)
+	}
+	return out.String(), exit
+}
+
+// idle waits until the pool has n idle guests.
+func idle(t testing.TB, p *pool.Pool, n int) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); p.Stats().Idle < n; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no idle guest: %+v", p.Stats())
+		}
+	}
+}
+
+// programs leave everything they can behind, and look for what others left.
+var programs = map[sandbox.Language]string{
+	sandbox.LangTypeScript: `
+		import fs from "node:fs";
+		const seen = [...fs.readdirSync("/tmp"), ...fs.readdirSync(".")].filter((f) => f.startsWith("left"));
+		console.log("seen", (globalThis as any).left ?? "nothing", seen.join(), fs.readFileSync("mine", "utf8"));
+		(globalThis as any).left = "something";
+		(Array.prototype as any).left = "something";
+		fs.writeFileSync("/tmp/left", "x");
+		fs.writeFileSync("left", "x");
+	`,
+	sandbox.LangPython: `
+import builtins, os
+seen = [f for f in os.listdir("/tmp") + os.listdir(".") if f.startswith("left")]
+print("seen", getattr(builtins, "left", "nothing"), ",".join(seen), open("mine").read())
+builtins.left = "something"
+os.environ["left"] = "something"
+open("/tmp/left", "w").close()
+open("left", "w").close()
+`,
+}
+
+// TestNothingIsCarriedOver runs scripts with workspaces of their own, eight at once.
+func TestNothingIsCarriedOver(t *testing.T) {
+	for name, b := range real(t) {
+		for lang, code := range programs {
+			if _, ok := b.Runtime(lang); !ok {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%s", name, lang), func(t *testing.T) {
+				p := pool.New(noClose{b}, &pool.Options{Min: 2})
+				rt, _ := b.Runtime(lang)
+				p.Keep(sandbox.Spec{Runtime: rt, Args: templates.RuntimeArgs(string(rt)), Guest: templates.Guest(string(rt))})
+				idle(t, p, 2)
+				var runs sync.WaitGroup
+				for i := range 8 {
+					runs.Go(func() {
+						for j := range 3 {
+							ws := t.TempDir()
+							mine := fmt.Sprintf("%d.%d", i, j)
+							if err := os.WriteFile(filepath.Join(ws, "mine"), []byte(mine), 0o644); err != nil {
+								t.Error(err)
+								return
+							}
+							out, exit := one(t, p, lang, sandbox.Spec{Workspace: ws}, code)
+							if want := "seen nothing  " + mine + "\n"; out != want || exit.Code != 0 {
+								t.Errorf("it wrote %q, want %q; %+v", out, want, exit)
+							}
+							if _, err := os.Stat(filepath.Join(ws, "left")); err != nil {
+								t.Errorf("it wrote elsewhere: %v", err)
+							}
+						}
+					})
+				}
+				runs.Wait()
+				s := p.Stats()
+				if s.Warm < 2 || s.Warm+s.Cold != 24 || s.Failed != 0 || s.Died != 0 {
+					t.Errorf("%+v", s)
+				}
+				if err := p.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// TestLimitsAreTheRuns gives guests of one shape other limits each time.
+func TestLimitsAreTheRuns(t *testing.T) {
+	for name, b := range real(t) {
+		t.Run(name, func(t *testing.T) {
+			p := pool.New(noClose{b}, nil)
+			defer p.Close()
+			code := `const keep: unknown[] = []; for (let i = 0; i < 300; i++) keep.push(new Uint8Array(1 << 20).fill(1)); console.log(keep.length);`
+			one(t, p, sandbox.LangTypeScript, sandbox.Spec{}, "")
+			for i, memory := range []int64{1 << 30, 150 << 20, 1 << 30} {
+				idle(t, p, 1)
+				out, exit := one(t, p, sandbox.LangTypeScript, sandbox.Spec{Limits: sandbox.Limits{Memory: memory}}, code)
+				if enough := memory > 400<<20; (out == "300\n") != enough || (exit.Killed == sandbox.LimitMemory) == enough {
+					t.Errorf("run %d: %q, %+v", i, strings.TrimSpace(out), exit)
+				}
+			}
+			if s := p.Stats(); s.Warm != 3 {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// noClose is a backend for more than one pool.
+type noClose struct{ sandbox.Warmer }
+
+func (noClose) Close() error { return nil }
+
+// BenchmarkFirstLine is the time from Start to the first byte of output, with an idle guest.
+func BenchmarkFirstLine(b *testing.B) {
+	for name, backend := range real(b) {
+		for lang, code := range map[sandbox.Language]string{sandbox.LangTypeScript: `console.log("x")`, sandbox.LangPython: `print("x")`} {
+			rt, ok := backend.Runtime(lang)
+			if !ok {
+				continue
+			}
+			b.Run(fmt.Sprintf("%s/%s", name, lang), func(b *testing.B) {
+				p := pool.New(noClose{backend}, nil)
+				defer p.Close()
+				p.Keep(sandbox.Spec{Runtime: rt, Args: templates.RuntimeArgs(string(rt)), Guest: templates.Guest(string(rt))})
+				ws := b.TempDir()
+				var total time.Duration
+				for b.Loop() {
+					b.StopTimer()
+					idle(b, p, 1)
+					b.StartTimer()
+					began := time.Now()
+					one(b, p, lang, sandbox.Spec{Workspace: ws}, code)
+					total += time.Since(began)
+				}
+				b.ReportMetric(float64(total.Microseconds())/float64(b.N)/1e3, "ms-whole-run")
+			})
+		}
+	}
+}
+
+// TestNoDescriptorsLeft has scripts that fail for want of descriptors; the guest program, which then has none either,
+// must say so and not fail itself.
+func TestNoDescriptorsLeft(t *testing.T) {
+	code := map[sandbox.Language]string{
+		sandbox.LangTypeScript: `import fs from "node:fs"; fs.writeFileSync("f", ""); for (;;) fs.openSync("f", "r");`,
+		sandbox.LangPython:     "open('f', 'w').close()\nkeep = []\nwhile True: keep.append(open('f'))\n",
+	}
+	for name, b := range real(t) {
+		for lang := range code {
+			if _, ok := b.Runtime(lang); !ok || name == "embedded" { // whose scripts open none
+				continue
+			}
+			out, exit := one(t, b, lang, sandbox.Spec{Limits: sandbox.Limits{Files: 64}}, code[lang])
+			if exit.Code != 1 || exit.Killed != "" {
+				t.Errorf("%s: %+v, it wrote %.2000s", lang, exit, out)
+			}
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package script
+
+import (
+	"container/list"
+	"sync"
+)
+
+// Cache keeps bundles, so that a second run of the same script does without the bundler. It is safe for concurrent use.
+type Cache struct {
+	limit int
+
+	mu    sync.Mutex
+	size  int
+	byKey map[cacheKey]*list.Element
+	order *list.List // of *cached, the one used last first
+}
+
+// DefaultCacheBytes is what NewCache keeps when not told.
+const DefaultCacheBytes = 32 << 20
+
+// NewCache makes a cache that holds bundles and their scripts of at most limit bytes; the ones used longest ago go first.
+// Zero: DefaultCacheBytes.
+func NewCache(limit int) *Cache {
+	if limit == 0 {
+		limit = DefaultCacheBytes
+	}
+	return &Cache{limit: limit, byKey: map[cacheKey]*list.Element{}, order: list.New()}
+}
+
+// cacheKey is everything of a script that its bundle stands on, beside what is on disk.
+type cacheKey struct{ name, code, dir, tree string }
+
+type cached struct {
+	key    cacheKey
+	bundle string
+	reads  *reads
+}
+
+func (e *cached) size() int { return len(e.bundle) + len(e.key.code) }
+
+// bundle returns the kept bundle if it is still true, else a new one.
+func (c *Cache) bundle(src Source, opt Options) (string, error) {
+	if c == nil {
+		return bundle(src, opt, nil)
+	}
+	key := cacheKey{src.Name, src.Code, src.Dir, opt.Tree}
+	if e := c.find(key); e != nil && e.reads.hold(src, opt) {
+		return e.bundle, nil
+	}
+	seen := newReads()
+	code, err := bundle(src, opt, seen)
+	if err != nil {
+		return "", err
+	}
+	c.keep(&cached{key, code, seen})
+	return code, nil
+}
+
+func (c *Cache) find(key cacheKey) *cached {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.byKey[key]
+	if at == nil {
+		return nil
+	}
+	c.order.MoveToFront(at)
+	return at.Value.(*cached)
+}
+
+func (c *Cache) keep(e *cached) {
+	if e.size() > c.limit/4 {
+		return // it would drive out all others
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at := c.byKey[e.key]; at != nil {
+		c.drop(at)
+	}
+	c.byKey[e.key] = c.order.PushFront(e)
+	c.size += e.size()
+	for c.size > c.limit {
+		c.drop(c.order.Back())
+	}
+}
+
+func (c *Cache) drop(at *list.Element) {
+	e := c.order.Remove(at).(*cached)
+	delete(c.byKey, e.key)
+	c.size -= e.size()
+}
