@@ -1,18 +1,16 @@
 package sandboxtest
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
 
 func endCases() []testCase {
+	well := &testCase{code: both(`console.log("well")`, `print("well")`), check: prints("well\n")}
 	return []testCase{
-		{name: "daemons end with the script", code: python(`
-import subprocess, sys, os
-code = "import os, signal, time\nfor s in range(1, 65):\n  try: signal.signal(s, signal.SIG_IGN)\n  except (OSError, ValueError): pass\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\nwhile True: pass"
-subprocess.run([sys.executable, "-c", code, "@ID@"])
-subprocess.Popen([sys.executable, "-c", "while True: pass", "@ID@"], start_new_session=True)
-print("started")`), check: prints("started\n")},
+		{name: "daemons", check: soon},
 		{name: "busy children end with a kill", timeout: 2 * time.Second, code: both(`
 try {
   const { spawn } = await import("node:child_process");
@@ -30,7 +28,7 @@ while True: pass`), check: killed("running")},
 try: call_mcp_tool("test__drop", {})
 except Exception: pass
 time.sleep(60)`),
-			check: func(t *testing.T, _ *world, r *result) {
+			check: func(t *judge, _ *world, r *result) {
 				if r.elapsed > 10*time.Second {
 					t.Errorf("the guest lived on for %v without its host", r.elapsed)
 				}
@@ -39,10 +37,59 @@ time.sleep(60)`),
 import os
 os.close(0); os.close(1); os.close(2)
 open("done", "w").write("1")`),
-			check: func(t *testing.T, _ *world, r *result) {
+			check: func(t *judge, _ *world, r *result) {
 				if r.elapsed > 10*time.Second {
 					t.Errorf("took %v", r.elapsed)
 				}
 			}},
+		{name: "signals to all", timeout: 20 * time.Second, check: func(t *judge, w *world, r *result) {
+			harmless(t, w, r) // it may have hit itself
+			if r.elapsed > 15*time.Second {
+				t.Errorf("took %v", r.elapsed)
+			}
+		}, then: well},
+		{name: "odd things in the workspace", timeout: 40 * time.Second, check: nothing, then: well},
+		{name: "a locked workspace", check: nothing, then: &testCase{code: well.code, check: well.check, mayRefuse: true}},
+	}
+}
+
+// soon: nothing forbidden worked, and the run did not wait for what the script had left.
+func soon(t *judge, w *world, r *result) {
+	nothing(t, w, r)
+	if r.elapsed > 10*time.Second {
+		t.Errorf("took %v", r.elapsed)
+	}
+}
+
+func plantCases() []testCase {
+	list := []testCase{{name: "planted loaders", then: &testCase{name: "after planted loaders"}, check: nothing}}
+	// Before there is a tree, a script may take the names on which it will be mounted.
+	for _, kind := range []string{"folder", "link", "link to the root", "link to the kernel", "file", "pipe", "locked folder"} {
+		c := testCase{name: "a " + kind + " where the tree is mounted", noTree: true, args: []string{kind},
+			code: programs("the-places-of-the-mounts"), check: nothing,
+			then: &testCase{name: "after the places of the mounts", check: nothing, mayRefuse: true}}
+		if kind == "pipe" { // node cannot make one
+			c.code = only(c.code, "python")
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+func neighbourCases() []testCase {
+	mine := func(t *testing.T, w *world) {
+		must(t, os.WriteFile(filepath.Join(w.workspace, "mine.txt"), []byte("x"), 0o666))
+	}
+	return []testCase{
+		{name: "files of a neighbour", neighbour: true, setup: mine},
+		{name: "memory shared with a neighbour", neighbour: true},
+		{name: "signals to a neighbour", neighbour: true, serial: true, timeout: 4 * time.Second, check: harmlessNeighbour},
+	}
+}
+
+// harmlessNeighbour: the script may have hit itself, and nobody else.
+func harmlessNeighbour(t *judge, _ *world, r *result) {
+	if r.elapsed > 15*time.Second {
+		t.Errorf("took %v", r.elapsed)
 	}
 }

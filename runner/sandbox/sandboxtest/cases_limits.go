@@ -1,14 +1,15 @@
 package sandboxtest
 
 import (
+	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 func limitCases() []testCase {
+	memory := sandbox.Limits{Memory: 150_000_000}
 	return []testCase{
 		{name: "time limit", timeout: 1500 * time.Millisecond, code: both(
 			`console.log("running"); while (true) {}`, "print('running')\nwhile True: pass"),
@@ -17,34 +18,38 @@ func limitCases() []testCase {
 			`console.log("running"); /(a+)+$/.test("a".repeat(40) + "b"); while (true) {}`,
 			"import re; print('running'); re.match('(a+)+$', 'a' * 40 + 'b')\nwhile True: pass"),
 			check: killed("running")},
-		{name: "memory limit", limits: sandbox.Limits{Memory: 150_000_000}, timeout: 30 * time.Second, code: both(
+		{name: "a stopped script", timeout: 1500 * time.Millisecond, check: killed("running")},
+		{name: "memory limit", limits: memory, serial: true, timeout: 30 * time.Second, code: both(
 			`console.log("running"); const keep: unknown[] = []; while (true) { const b = new Uint8Array(1 << 20); b.fill(1); keep.push(b); }`,
 			"print('running')\nkeep = []\nwhile True: keep.append(bytes(1 << 20) + b'x')"),
-			check: func(t *testing.T, w *world, r *result) {
-				if !strings.HasPrefix(r.stdout, "running") || r.exit.Killed != "memory" || r.exit.Code != 137 {
-					t.Errorf("exit %+v, want 137, killed by memory", r.exit)
-				}
-			}},
+			check: limit(sandbox.LimitMemory)},
+		{name: "memory of many small objects", limits: memory, serial: true, timeout: 30 * time.Second, check: limit(sandbox.LimitMemory)},
+		{name: "memory in strings", limits: memory, serial: true, timeout: 30 * time.Second, check: limit(sandbox.LimitMemory)},
+		{name: "memory in one piece", limits: memory, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitMemory)},
+		{name: "memory of children", limits: memory, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitMemory)},
+		{name: "shared memory", limits: memory, serial: true, timeout: 30 * time.Second, check: limit(sandbox.LimitMemory)},
+		{name: "memory in tmp", limits: sandbox.Limits{Memory: 150_000_000, Tmp: 32 << 20}, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitMemory)},
+		{name: "memory of the kernel", limits: memory, serial: true, timeout: 20 * time.Second, check: limitOrRefused(sandbox.LimitMemory, sandbox.LimitProcesses)},
 		{name: "memory under the limit", limits: sandbox.Limits{Memory: 300_000_000}, code: both(
 			`const b = new Uint8Array(60_000_000); b.fill(1); console.log("fits");`,
 			`b = bytes(60_000_000) + b"x"; print("fits")`),
 			check: prints("fits\n")},
-		{name: "file size limit", limits: sandbox.Limits{FileSize: 1 << 20}, code: both(`
-const fs = await import("node:fs");
-try { for (let i = 0; i < 100; i++) fs.appendFileSync("big", "x".repeat(100_000)); console.log("LEAK"); } catch {}
-console.log("checked");`, `
-try:
-    with open("big", "wb") as f:
-        for _ in range(100): f.write(b"x" * 100_000)
-    print("LEAK")
-except OSError: pass
-print("checked")`),
-			check: func(t *testing.T, w *world, r *result) {
-				if r.refused == nil && strings.Contains(r.stdout, "LEAK") { // being killed for it is all right too
-					t.Errorf("a file of 10 MB could be written")
-				}
-			}},
-		{name: "processes are bounded", limits: sandbox.Limits{Processes: 64}, timeout: 20 * time.Second, code: python(`
+		{name: "processor time", limits: sandbox.Limits{CPU: time.Second}, serial: true, timeout: 20 * time.Second, check: limit(sandbox.LimitCPU)},
+		{name: "processor time of children", limits: sandbox.Limits{CPU: 2 * time.Second}, serial: true, timeout: 30 * time.Second, check: limit(sandbox.LimitCPU)},
+		{name: "priorities are not raised by a limit", limits: sandbox.Limits{CPU: 5 * time.Second, Processes: 64}, code: python(`
+import resource
+for n in (resource.RLIMIT_CPU, resource.RLIMIT_NPROC, resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE):
+    soft, hard = resource.getrlimit(n)
+    try: resource.setrlimit(n, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)); print("LEAK", n, soft, hard) if hard != resource.RLIM_INFINITY else None
+    except (OSError, ValueError): pass
+print("checked")`), check: nothing},
+	}
+}
+
+func processCases() []testCase {
+	few := sandbox.Limits{Processes: 64}
+	return []testCase{
+		{name: "processes are bounded", limits: few, serial: true, timeout: 20 * time.Second, code: python(`
 import os, time
 n = 0
 try:
@@ -55,44 +60,70 @@ try:
     print("LEAK", n)
 except OSError: pass
 print("checked")`),
-			check: func(t *testing.T, w *world, r *result) {
-				if r.exit.Killed != "processes" {
-					nothing(t, w, r)
-				}
-			}},
-		{name: "fork bomb ends with the run", limits: sandbox.Limits{Processes: 64}, timeout: 3 * time.Second, code: python(`
+			check: limitOrRefused(sandbox.LimitProcesses, sandbox.LimitMemory)},
+		{name: "fork bomb ends with the run", limits: few, serial: true, timeout: 3 * time.Second, code: python(`
 import os
 print("running")
 while True:
     try: os.fork()
     except OSError: pass`),
-			check: func(t *testing.T, w *world, r *result) {
-				if r.exit.Killed != "processes" && r.exit.Killed != "memory" {
-					killed("running")(t, w, r)
-				}
-			}},
-		{name: "many descriptors", limits: sandbox.Limits{Files: 128}, code: python(`
-keep = []
-try:
-    for _ in range(1000): keep.append(open("/dev/null"))
-    print("LEAK")
-except OSError: pass
-print("checked")`), check: nothing},
+			check: killedOr("running", sandbox.LimitProcesses, sandbox.LimitMemory)},
+		{name: "a thread bomb", limits: few, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitProcesses, sandbox.LimitMemory)},
+		{name: "a bomb of programs", limits: few, serial: true, timeout: 4 * time.Second, check: func(t *judge, w *world, r *result) {
+			if !strings.Contains(r.stdout, "checked") { // there are no programs at all
+				killedOr("running", sandbox.LimitProcesses, sandbox.LimitMemory)(t, w, r)
+			}
+		}},
+		{name: "many descriptors", limits: sandbox.Limits{Files: 128}},
 	}
 }
 
 // killed checks a run that its context ended: at once, whatever it was doing, after it had printed something.
-func killed(printed string) func(*testing.T, *world, *result) {
-	return func(t *testing.T, _ *world, r *result) {
-		t.Helper()
+func killed(printed string) func(*judge, *world, *result) { return killedOr(printed) }
+
+// killedOr is killed, or one of the limits has ended the run before.
+func killedOr(printed string, limits ...string) func(*judge, *world, *result) {
+	return func(t *judge, _ *world, r *result) {
 		if !strings.HasPrefix(r.stdout, printed) {
 			t.Errorf("the script did not start")
+		}
+		if slices.Contains(limits, r.exit.Killed) {
+			return
 		}
 		if r.exit.Code != 137 || r.exit.Killed != "" {
 			t.Errorf("exit %+v, want 137 and no limit named", r.exit)
 		}
-		if r.elapsed > 6*time.Second {
+		if r.elapsed > 8*time.Second {
 			t.Errorf("it took %v to end", r.elapsed)
+		}
+	}
+}
+
+// limit checks a run that a limit ended: it is named, and what was printed before is there.
+func limit(name string) func(*judge, *world, *result) {
+	return func(t *judge, w *world, r *result) {
+		harmless(t, w, r)
+		if !strings.HasPrefix(r.stdout, "running") {
+			t.Errorf("what was printed before is not there")
+		}
+		if r.exit.Killed != name || r.exit.Code <= 128 { // SIGKILL, SIGXCPU, or an interpreter's abort
+			t.Errorf("exit %+v, want a signal's, killed by %s", r.exit, name)
+		}
+		if !slices.Contains(r.exit.Hit, name) {
+			t.Errorf("the limits hit are %q, without %s", r.exit.Hit, name)
+		}
+	}
+}
+
+// limitOrRefused checks a run that one of the limits ended, or whose script got an error for it and went on.
+func limitOrRefused(names ...string) func(*judge, *world, *result) {
+	return func(t *judge, w *world, r *result) {
+		harmless(t, w, r)
+		if slices.Contains(names, r.exit.Killed) {
+			return
+		}
+		if r.exit.Killed != "" || !strings.Contains(r.stdout, "checked") {
+			t.Errorf("neither ended by a limit of %v nor refused", names)
 		}
 	}
 }

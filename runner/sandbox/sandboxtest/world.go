@@ -3,13 +3,16 @@ package sandboxtest
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,93 +20,140 @@ import (
 	"github.com/mcpgen/mcpgen/templates"
 )
 
-// world is what surrounds one run: its folders, and things on the host that no script may see.
+// world is what surrounds the runs of one case: their folders, and things on the host that no script may see.
 type world struct {
-	id              string
-	workspace, tree string
-	secret          string // in the canary file, the canary variable and the answer of the listener
-	canary          string // a file outside of everything, readable by all
-	socket          string // a unix socket of the host in the workspace
-	port            string // of a listener on the loopback interface
-	connections     atomic.Int32
-	drop            func() // closes the host's end of the bridge
+	id                      string
+	base                    string // the folder that holds all of it
+	workspace, tree, skills string
+	elsewhere               string // a folder that anybody may write to, outside of the sandbox
+	secret                  string // in the canary file, the canary variable and the answer of the listeners
+	canary                  string // a file outside of everything, readable by all
+	other                   *world // the neighbour's; nil: there is none
+	listeners
+	drop    func()        // closes the host's end of the bridge
+	release chan struct{} // ends the tool test__wait
+	hangs   chan struct{} // closed when test__hang is entered
+	hang    sync.Once
 
 	mu       sync.Mutex
 	calls    []string
+	runs     int
 	canceled chan string // ids of calls whose context ended
-	watch    *watcher    // the script's output as it comes
+	watch    *watcher    // the scripts' output as it comes
 }
 
 // canaryVariable is set in the test's own process.
 const canaryVariable = "SANDBOXTEST_CANARY"
 
-func newWorld(t *testing.T) *world {
+func newSecret() string { return "canary-" + rand.Text() }
+
+func newWorld(t *testing.T, secret string) *world {
 	t.Helper()
-	w := &world{id: "conf-" + strings.ToLower(rand.Text()[:10]), secret: "canary-" + rand.Text(),
-		canceled: make(chan string, 100), watch: &watcher{}}
+	w := &world{id: "conf-" + strings.ToLower(rand.Text()[:10]), secret: secret,
+		canceled: make(chan string, 100), release: make(chan struct{}), hangs: make(chan struct{}), watch: &watcher{}}
 	// Not t.TempDir: a backend that runs guests as another user needs folders that others may enter.
 	base, err := os.MkdirTemp("", "sandboxtest-")
 	must(t, err)
-	t.Cleanup(func() { must(t, os.RemoveAll(base)) })
+	t.Cleanup(func() { must(t, removeAll(base)) })
 	must(t, os.Chmod(base, 0o755))
-	w.workspace, w.tree, w.canary = filepath.Join(base, "workspace"), filepath.Join(base, "tree"), filepath.Join(base, "canary")
-	must(t, os.Mkdir(w.workspace, 0o755))
-	must(t, os.Mkdir(w.tree, 0o755))
-	must(t, os.WriteFile(w.canary, []byte(w.secret), 0o644))
-	must(t, os.Chmod(w.canary, 0o644))
-	for name, from := range map[string]string{"client.ts": "ts/client.ts", "client.py": "py/client.py"} {
-		must(t, os.WriteFile(filepath.Join(w.tree, name), []byte(templates.Text(from)), 0o644))
+	w.base = base
+	for name, dir := range map[string]*string{"workspace": &w.workspace, "tree": &w.tree, "skills": &w.skills, "elsewhere": &w.elsewhere} {
+		*dir = filepath.Join(base, name)
+		must(t, os.Mkdir(*dir, 0o755))
 	}
-	must(t, os.WriteFile(filepath.Join(w.tree, "__init__.py"), nil, 0o644))
-	t.Setenv(canaryVariable, w.secret)
+	must(t, os.Chmod(w.elsewhere, 0o777))
+	w.canary = filepath.Join(base, "canary")
+	for name, text := range map[string]string{
+		w.canary:                                   w.secret,
+		filepath.Join(w.tree, "client.ts"):         templates.Text("ts/client.ts"),
+		filepath.Join(w.tree, "client.py"):         templates.Text("py/client.py"),
+		filepath.Join(w.tree, "__init__.py"):       "",
+		filepath.Join(w.tree, "a.txt"):             "generated",
+		filepath.Join(w.skills, "saved.txt"):       "a skill",
+		filepath.Join(w.elsewhere, "somebody.txt"): "somebody's",
+	} {
+		must(t, os.WriteFile(name, []byte(text), 0o644))
+		must(t, os.Chmod(name, 0o666)) // permissions are not what protects them
+	}
 	w.listen(t)
 	return w
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// listen offers the canary on the loopback interface and on a socket file in the workspace.
-func (w *world) listen(t *testing.T) {
-	t.Helper()
-	w.socket = filepath.Join(w.workspace, "host.sock")
-	for network, addr := range map[string]string{"tcp": "127.0.0.1:0", "unix": w.socket} {
-		l, err := net.Listen(network, addr)
-		must(t, err)
-		t.Cleanup(func() { l.Close() })
-		if network == "tcp" {
-			_, w.port, _ = net.SplitHostPort(l.Addr().String())
-		} else {
-			must(t, os.Chmod(addr, 0o777))
-		}
-		go func() {
-			for {
-				conn, err := l.Accept()
-				if err != nil {
-					return
-				}
-				w.connections.Add(1)
-				_, _ = conn.Write([]byte(w.secret))
-				conn.Close()
-			}
-		}()
+// removeAll removes a folder also where scripts have locked folders in it.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
 	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// nextID names the next run.
+func (w *world) nextID() string {
+	w.runs++
+	return fmt.Sprintf("%s-%d", w.id, w.runs)
+}
+
+// outside lists everything beside the workspace, with what it holds.
+func (w *world) outside(t testing.TB) []string {
+	t.Helper()
+	var list []string
+	must(t, filepath.WalkDir(w.base, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == w.workspace {
+			if path == w.workspace {
+				return fs.SkipDir
+			}
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		entry := fmt.Sprintf("%s %v", strings.TrimPrefix(path, w.base), info.Mode())
+		if d.Type().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			entry += fmt.Sprintf(" %x", sha256.Sum256(data))
+		}
+		list = append(list, entry)
+		return nil
+	}))
+	slices.Sort(list)
+	return list
 }
 
 // fill replaces the names in a script.
 func (w *world) fill(code string) string {
-	return strings.NewReplacer("@CANARY@", w.canary, "@PORT@", w.port, "@VARIABLE@", canaryVariable, "@ID@", w.id,
-		"@HOSTWORKSPACE@", w.workspace).Replace(code)
+	host, _ := os.Hostname()
+	pairs := []string{"@CANARY@", w.canary, "@VARIABLE@", canaryVariable, "@ID@", w.id, "@HOSTWORKSPACE@", w.workspace,
+		"@ELSEWHERE@", w.elsewhere, "@BASE@", w.base, "@HOSTNAME@", host,
+		"@PORT@", w.port, "@PORT6@", w.port6, "@UDP@", w.udp, "@ABSTRACT@", w.abstract, "@FREE@", w.free}
+	if w.other != nil {
+		pairs = append(pairs, "@OTHER@", w.other.workspace, "@OTHERID@", w.other.id)
+	}
+	return strings.NewReplacer(pairs...).Replace(code)
 }
 
 // handle answers the suite's tools.
 func (w *world) handle(ctx context.Context, req *call.Request) (*call.Result, error) {
 	w.mu.Lock()
-	w.calls = append(w.calls, req.Tool)
+	if len(w.calls) < 1000 {
+		w.calls = append(w.calls, req.Tool)
+	}
 	w.mu.Unlock()
 	value := func(v any) (*call.Result, error) {
 		raw, err := json.Marshal(v)
@@ -114,6 +164,8 @@ func (w *world) handle(ctx context.Context, req *call.Request) (*call.Result, er
 		return value(req.Args)
 	case "test__text":
 		return value("plain text")
+	case "test__large":
+		return value(strings.Repeat("x", 4<<20))
 	case "test__sleep":
 		select {
 		case <-time.After(100 * time.Millisecond):
@@ -122,18 +174,49 @@ func (w *world) handle(ctx context.Context, req *call.Request) (*call.Result, er
 			return nil, ctx.Err()
 		}
 	case "test__hang":
+		w.hang.Do(func() { close(w.hangs) })
 		<-ctx.Done()
-		w.canceled <- req.Tool
+		select {
+		case w.canceled <- req.Tool:
+		default: // as many as anybody counts
+		}
 		return nil, ctx.Err()
+	case "test__when_hanging": // answers when test__hang was entered
+		select {
+		case <-w.hangs:
+			return value(true)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	case "test__wait":
+		select {
+		case <-w.release:
+			return value(true)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	case "test__drop":
 		w.drop()
 		return value(true)
+	case "test__dial": // whether the host reaches a port that the script listens on
+		conn, err := net.DialTimeout("tcp", "127.0.0.1:"+w.free, time.Second)
+		if err == nil {
+			conn.Close()
+		}
+		return value(err == nil)
 	}
 	if kind, ok := strings.CutPrefix(req.Tool, "test__fail_"); ok {
 		return nil, &call.Error{Kind: call.Kind(kind), Message: "no luck", Server: "test", Tool: req.Tool,
 			Content: json.RawMessage(`[{"type":"text","text":"detail"}]`), Code: -32000, Data: json.RawMessage(`{"why":"x"}`)}
 	}
 	return nil, &call.Error{Kind: call.KindArgument, Message: "unknown tool", Tool: req.Tool}
+}
+
+// called lists the tools that were called, in order.
+func (w *world) called() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.calls)
 }
 
 // watcher notes when each piece of output came.

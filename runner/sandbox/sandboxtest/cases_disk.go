@@ -1,0 +1,87 @@
+package sandboxtest
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+func diskCases() []testCase {
+	small := sandbox.Limits{Disk: 48 << 20}
+	disk := func(overshoot int64) func(*judge, *world, *result) {
+		return func(t *judge, w *world, r *result) {
+			if strings.Contains(r.stdout, "there is no such") {
+				return
+			}
+			limitOrRefused(sandbox.LimitDisk, sandbox.LimitFileSize)(t, w, r)
+			if !slices.Contains(r.exit.Hit, sandbox.LimitDisk) && !slices.Contains(r.exit.Hit, sandbox.LimitFileSize) {
+				t.Errorf("the limits hit are %q, without disk", r.exit.Hit)
+			}
+			if size, _ := w.size(); size > small.Disk+overshoot {
+				t.Errorf("the workspace holds %d bytes, of %d that are allowed", size, small.Disk)
+			}
+		}
+	}
+	return []testCase{
+		{name: "one large file", limits: small, serial: true, timeout: 30 * time.Second, check: disk(256 << 20)},
+		{name: "a file that is in no folder", limits: small, serial: true, timeout: 30 * time.Second, check: disk(256 << 20)},
+		{name: "very many files", limits: sandbox.Limits{DiskFiles: 5000}, serial: true, timeout: 40 * time.Second, check: func(t *judge, w *world, r *result) {
+			limitOrRefused(sandbox.LimitDisk)(t, w, r)
+			if _, n := w.size(); n > 40_000 {
+				t.Errorf("the workspace holds %d files", n)
+			}
+		}},
+		{name: "very many files in a locked folder", limits: small, serial: true, timeout: 30 * time.Second, check: disk(256 << 20)},
+		{name: "space in attributes", limits: small, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitDisk)},
+		{name: "holes and links", limits: small, check: nothing},
+		{name: "file size limit", limits: sandbox.Limits{FileSize: 1 << 20}, code: both(`
+const fs = await import("node:fs");
+try { for (let i = 0; i < 100; i++) fs.appendFileSync("big", "x".repeat(100_000)); console.log("LEAK"); } catch {}
+console.log("checked");`, `
+try:
+    with open("big", "wb") as f:
+        for _ in range(100): f.write(b"x" * 100_000)
+    print("LEAK")
+except OSError: pass
+print("checked")`),
+			check: func(t *judge, w *world, r *result) {
+				harmless(t, w, r) // being killed for it is all right too
+				if size, _ := w.size(); size > 2<<20 {
+					t.Errorf("a file of %d bytes could be written", size)
+				}
+			}},
+		{name: "output flood", limits: sandbox.Limits{Output: 2 << 20}, timeout: 20 * time.Second, check: flooded},
+		{name: "output flood of errors", limits: sandbox.Limits{Output: 2 << 20}, timeout: 20 * time.Second, check: flooded},
+		{name: "output flood of a child", limits: sandbox.Limits{Output: 2 << 20}, timeout: 20 * time.Second, check: flooded},
+	}
+}
+
+// flooded: the output was cut at its limit, the run ended by it, and what fits is there.
+func flooded(t *judge, _ *world, r *result) {
+	if r.exit.Killed != sandbox.LimitOutput || r.exit.Code != 137 {
+		t.Errorf("exit %+v, want 137, killed by output", r.exit)
+	}
+	if got := len(r.stdout) + len(r.stderr); got != 2<<20 {
+		t.Errorf("%d bytes of output came, want the %d that are allowed", got, 2<<20)
+	}
+	r.stdout, r.stderr = strings.Clone(r.stdout[:min(100, len(r.stdout))]), strings.Clone(r.stderr[:min(100, len(r.stderr))])
+}
+
+// size is what the workspace takes, in bytes, and how many files are in it.
+func (w *world) size() (bytes int64, files int) {
+	_ = filepath.WalkDir(w.workspace, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // a folder that is locked, where the test is not root
+		}
+		files++
+		if info, err := d.Info(); err == nil && d.Type().IsRegular() {
+			bytes += blocks(info)
+		}
+		return nil
+	})
+	return bytes, files
+}

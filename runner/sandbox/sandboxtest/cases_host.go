@@ -1,0 +1,114 @@
+package sandboxtest
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+func hostCases() []testCase {
+	return []testCase{
+		{name: "host files", setup: canaryIsThere},
+		{name: "a walk through all folders"},
+		{name: "environment", setup: func(t *testing.T, w *world) {
+			if os.Getenv(canaryVariable) != w.secret {
+				t.Fatal("the canary is not in the test's own environment")
+			}
+		}},
+		{name: "proc and sys", setup: canaryIsThere},
+		{name: "other processes in the sandbox", setup: canaryIsThere},
+		// Whoever started the host may have left it a descriptor that children inherit.
+		{name: "descriptors", serial: true, setup: func(t *testing.T, w *world) { inheritable(t, w.canary) }},
+		{name: "links", setup: func(t *testing.T, w *world) {
+			canaryIsThere(t, w)
+			for name, target := range map[string]string{
+				"link": w.canary, "dirlink": w.base, "relative": "../canary", "chain": "link", "rootlink": "/", "proclink": "/proc/1/root", "elselink": w.elsewhere,
+			} {
+				must(t, os.Symlink(target, filepath.Join(w.workspace, name)))
+			}
+		}},
+		{name: "devices"},
+		{name: "the machine name and addresses"},
+		{name: "what node keeps inside", setup: canaryIsThere},
+		// The bundler reads files on the host: only what a script may see anyway.
+		{name: "imports of host files", setup: canaryIsThere, code: map[sandbox.Language]string{
+			sandbox.LangTypeScript: `import text from "@CANARY@"; console.log(text);`}, check: notPrepared},
+		{name: "imports of host files as text", setup: canaryIsThere, code: map[sandbox.Language]string{
+			sandbox.LangTypeScript: `import text from "@CANARY@" with { type: "text" }; import "file://@CANARY@"; console.log(text);`}, check: notPrepared},
+		{name: "computed imports of host files", setup: canaryIsThere, code: map[sandbox.Language]string{
+			sandbox.LangTypeScript: "const x: string = process.argv[2] ?? 'canary'; console.log(await import(`../../../../../../../..@BASE@/${x}`));"}, check: notPrepared},
+		{name: "source maps of host files", setup: canaryIsThere, code: map[sandbox.Language]string{
+			sandbox.LangTypeScript: "console.log(1)\n//# sourceMappingURL=file://@CANARY@\n"}, check: notPrepared},
+	}
+}
+
+// canaryIsThere makes sure that there is something to be found.
+func canaryIsThere(t *testing.T, w *world) {
+	t.Helper()
+	if got, err := os.ReadFile(w.canary); err != nil || string(got) != w.secret {
+		t.Fatalf("the canary is not readable on the host: %v", err)
+	}
+}
+
+// notPrepared: the script was refused before it ran, or ran and failed.
+func notPrepared(t *judge, _ *world, r *result) {
+	if r.refused == nil && r.exit.Code == 0 {
+		t.Errorf("the script was prepared and ran")
+	}
+}
+
+func networkCases() []testCase {
+	reachable := func(t *testing.T, w *world) {
+		for network, addr := range map[string]string{"tcp": "127.0.0.1:" + w.port, "unix": filepath.Join(w.workspace, "host.sock"), "udp": "127.0.0.1:" + w.udp} {
+			conn, err := net.Dial(network, addr)
+			must(t, err)
+			if network == "udp" {
+				_, err = conn.Write([]byte("x"))
+				must(t, err)
+			}
+			got := make([]byte, 100)
+			if n, _ := conn.Read(got); string(got[:n]) != w.secret {
+				t.Fatalf("the %s listener does not answer on the host: %q", network, got[:n])
+			}
+			conn.Close()
+		}
+		w.connections.Store(0)
+	}
+	return []testCase{
+		{name: "addresses", setup: reachable},
+		{name: "names"},
+		{name: "socket families"},
+		{name: "sockets of the host", setup: reachable},
+		{name: "listening for the host"},
+	}
+}
+
+func kernelCases() []testCase {
+	names := []string{"privileges", "mounts", "namespaces", "memory of other processes", "keyrings", "rings probes and faults",
+		"the machine itself", "files by handle", "other calling conventions", "priorities", "children are confined too", "input to the terminal"}
+	var list []testCase
+	for _, name := range names {
+		list = append(list, testCase{name: name})
+	}
+	return list
+}
+
+func integrityCases() []testCase {
+	return []testCase{
+		{name: "the tree is read-only", setup: openTo},
+		{name: "skills are read-only", setup: openTo},
+		{name: "no other place is writable"},
+		{name: "set-user-ID files"},
+		{name: "programs in tmp"},
+	}
+}
+
+// openTo lets everybody write to the tree and the skills: permissions are not what protects them.
+func openTo(t *testing.T, w *world) {
+	t.Helper()
+	must(t, os.Chmod(w.tree, 0o777))
+	must(t, os.Chmod(w.skills, 0o777))
+}

@@ -1,0 +1,153 @@
+package sandboxtest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/templates"
+)
+
+// startTimeout bounds what a sandbox takes to start, on a busy machine.
+const startTimeout = 30 * time.Second
+
+// execute makes one run as the runner does.
+func (x *execution) execute(j *judge, c testCase, w *world) *result {
+	x.t.Helper()
+	rt, _ := x.backend.Runtime(x.lang)
+	src := script.Source{Name: "script" + map[sandbox.Language]string{sandbox.LangTypeScript: ".ts", sandbox.LangPython: ".py"}[x.lang],
+		Code: w.fill(c.code[x.lang]), Language: x.lang, Args: c.args}
+	spec := sandbox.Spec{
+		ID: w.nextID(), Runtime: rt, Args: templates.RuntimeArgs(string(rt)), Guest: templates.Guest(string(rt)), Secret: rand.Text(),
+		Tree: w.tree, Skills: w.skills, Workspace: w.workspace, Limits: c.limits, Stdin: strings.NewReader(c.stdin),
+	}
+	if c.noTree {
+		spec.Tree, spec.Skills = "", ""
+	}
+	if c.noWorkspace {
+		spec.Workspace = ""
+	}
+	job, err := script.Prepare(x.t.Context(), src, script.Options{Runtime: rt, Tree: spec.Tree})
+	if err != nil {
+		return &result{refused: err, outcome: &bridge.Outcome{}}
+	}
+	timeout := c.timeout
+	if timeout == 0 {
+		timeout = time.Minute
+	}
+	ctx, cancel := context.WithTimeout(x.t.Context(), startTimeout+timeout)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	spec.Stdout, spec.Stderr = io.MultiWriter(&stdout, w.watch), &stderr
+	r := &result{outcome: &bridge.Outcome{}}
+	p, conn, err := x.start(ctx, spec)
+	if err != nil {
+		r.notStarted = err
+		return r
+	}
+	if conn == nil {
+		conn, err = p.Bridge(ctx)
+	}
+	if err == nil {
+		w.drop = func() { conn.Close() }
+		var clock *time.Timer // the run's time begins with its job
+		r.outcome, r.bridgeErr = bridge.Serve(ctx, conn, bridge.Options{Secret: p.Secret(), Job: *job, Handler: w.handle,
+			Started: func() { r.began = time.Now(); clock = time.AfterFunc(timeout, cancel) }})
+		if clock != nil {
+			defer clock.Stop()
+		}
+		if r.bridgeErr != nil && !errors.Is(r.bridgeErr, bridge.ErrClosed) {
+			p.Kill() // as the runner does with a guest that broke the protocol
+		}
+	}
+	r.bridgeErr = errors.Join(err, r.bridgeErr)
+	r.exit, err = p.Wait()
+	if err != nil {
+		j.Errorf("wait: %v", err)
+	}
+	if !r.began.IsZero() {
+		r.elapsed = time.Since(r.began)
+	}
+	r.stdout, r.stderr = stdout.String(), stderr.String()
+	return r
+}
+
+// start starts a guest, or warms one up and adopts it; only then the connection is there already.
+func (x *execution) start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, net.Conn, error) {
+	if !x.opt.Warm {
+		p, err := x.backend.Start(ctx, spec)
+		return p, nil, err
+	}
+	b, ok := x.backend.(sandbox.Warmer)
+	if !ok {
+		x.t.Fatalf("backend %q cannot warm guests", x.backend.Name())
+	}
+	shape := b.Shape(spec)
+	warm := spec
+	warm.Workspace, warm.Skills, warm.Tree = shape.Workspace, shape.Skills, shape.Tree
+	warm.Limits, warm.Stdin, warm.Stdout, warm.Stderr = shape.Limits, nil, nil, nil
+	idle, err := b.Warm(ctx, warm)
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err := idle.Bridge(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, idle.Close())
+	}
+	// The guest is ready when it has said hello; what was read to see that is read again by whoever comes next.
+	first := make([]byte, 1)
+	if _, err := io.ReadFull(conn, first); err != nil {
+		return nil, nil, errors.Join(err, conn.Close(), idle.Close())
+	}
+	p, err := idle.Adopt(ctx, spec)
+	if err != nil {
+		return nil, nil, errors.Join(err, conn.Close())
+	}
+	return p, &peeked{Conn: conn, first: first}, nil
+}
+
+// peeked is a connection of which the first bytes were read.
+type peeked struct {
+	net.Conn
+	first []byte
+}
+
+func (p *peeked) Read(b []byte) (int, error) {
+	if len(p.first) == 0 {
+		return p.Conn.Read(b)
+	}
+	n := copy(b, p.first)
+	p.first = p.first[n:]
+	return n, nil
+}
+
+// neighbour starts another customer's script and returns when it is running. What it returns ends that script.
+func (x *execution) neighbour(w *world) func() *result {
+	x.t.Helper()
+	other := newWorld(x.t, x.secret)
+	w.other = other
+	c := testCase{code: programs("neighbour")}
+	done := make(chan *result, 1)
+	j := &judge{}
+	go func() { done <- x.execute(j, c, other) }()
+	deadline := time.Now().Add(30 * time.Second)
+	for other.watch.when("ready").IsZero() {
+		select {
+		case r := <-done:
+			x.t.Fatalf("the neighbour ended at once: %v %v", r, j.problems)
+		case <-time.After(5 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			x.t.Fatal("the neighbour did not get ready")
+		}
+	}
+	return func() *result { close(other.release); return <-done }
+}

@@ -1,0 +1,90 @@
+package sandboxtest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// judge collects what is wrong with a run. It has the methods of testing.T that checks use; it is none, because some
+// cases are expected to fail.
+type judge struct {
+	problems, notes []string
+}
+
+// verdict ends a check early.
+type verdict struct{}
+
+func (j *judge) Errorf(format string, args ...any) {
+	j.problems = append(j.problems, fmt.Sprintf(format, args...))
+}
+func (j *judge) Error(args ...any) { j.problems = append(j.problems, fmt.Sprint(args...)) }
+func (j *judge) Logf(format string, args ...any) {
+	j.notes = append(j.notes, fmt.Sprintf(format, args...))
+}
+func (j *judge) Fatalf(format string, args ...any) {
+	j.Errorf(format, args...)
+	panic(verdict{})
+}
+
+// hold runs a check, which Fatalf may end. A sandbox that did not start holds only where that is asked for.
+func (j *judge) hold(check func(*judge, *world, *result), mayRefuse bool, w *world, r *result) {
+	if r.notStarted != nil {
+		if !mayRefuse {
+			j.Errorf("start: %v", r.notStarted)
+		}
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			if _, ok := p.(verdict); !ok {
+				panic(p)
+			}
+		}
+	}()
+	check(j, w, r)
+}
+
+// ok: the script ran to its end and all was well.
+func ok(t *judge, _ *world, r *result) {
+	if r.refused != nil {
+		t.Fatalf("the script was refused: %v", r.refused)
+	}
+	if r.exit.Code != 0 || !r.outcome.Done || r.outcome.Error != nil || r.exit.Killed != "" {
+		t.Errorf("the script did not end well")
+	}
+}
+
+// prints checks the standard output, after ok.
+func prints(want string) func(*judge, *world, *result) {
+	return func(t *judge, w *world, r *result) {
+		ok(t, w, r)
+		if r.stdout != want {
+			t.Errorf("stdout is %.500q, want %.500q", r.stdout, want)
+		}
+	}
+}
+
+// nothing checks a script that tries forbidden things: it prints LEAK and what for each that worked, and "checked" at
+// the end.
+func nothing(t *judge, w *world, r *result) {
+	harmless(t, w, r)
+	if r.refused == nil && !strings.Contains(r.stdout, "checked") {
+		t.Errorf("the script did not get to its end")
+	}
+}
+
+// harmless is like nothing, but the script may be ended for what it did.
+func harmless(t *judge, _ *world, r *result) {
+	if r.refused != nil {
+		t.Errorf("refused before it ran, so that it tried nothing: %v", r.refused)
+		return
+	}
+	for line := range strings.Lines(r.stdout) {
+		if strings.HasPrefix(line, "LEAK") {
+			t.Errorf("a forbidden thing worked: %s", strings.TrimSpace(line))
+		}
+	}
+	if r.stdout == "" && r.exit.Code == 0 {
+		t.Errorf("the script did nothing")
+	}
+}

@@ -1,0 +1,10 @@
+import { callMCPTool } from "./servers/client.ts";
+import path from "node:path";
+const fs = await mod("node:fs");
+if (JSON.stringify(await callMCPTool("test__echo", { a: 1 })) !== '{"a":1}') throw new Error("a call failed");
+if (path.join("a", "b") !== "a/b") leak("a planted module");
+if (process.env.NODE_OPTIONS) leak("options", process.env.NODE_OPTIONS);
+if (({} as any).polluted || (globalThis as any).planted) leak("objects of the run before");
+if (fs.existsSync("ran")) leak("a planted program ran");
+for (const f of ["/tmp/script.js", "/tmp/node_modules"]) if (fs.existsSync(f)) leak("left in /tmp", f);
+console.log("checked");

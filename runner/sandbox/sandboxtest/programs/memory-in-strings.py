@@ -1,0 +1,3 @@
+print("running", flush=True)
+keep = []
+while True: keep.append("é" * (1 << 20) + str(len(keep)))

@@ -1,0 +1,3 @@
+print("running", flush=True)
+keep = None
+while True: keep = (keep, {})

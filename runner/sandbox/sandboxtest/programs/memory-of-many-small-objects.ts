@@ -1,0 +1,3 @@
+console.log("running");
+let keep: unknown = null;
+while (true) keep = { keep, more: [{}] };

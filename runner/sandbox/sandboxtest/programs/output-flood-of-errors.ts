@@ -1,0 +1,1 @@
+while (true) { console.error("x".repeat(65535)); console.log("y"); }

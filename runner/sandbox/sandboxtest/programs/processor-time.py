@@ -1,0 +1,2 @@
+print("running", flush=True)
+while True: pass

@@ -1,0 +1,2 @@
+console.log("running");
+while (true) {}

@@ -1,0 +1,10 @@
+import socket
+if socket.gethostname() == "@HOSTNAME@": leak("host name")
+attempt("interfaces", lambda: [name for _, name in socket.if_nameindex() if name != "lo"][0])
+attempt("routes", lambda: open("/proc/net/route").readlines()[1])
+attempt("neighbours", lambda: open("/proc/net/arp").readlines()[1])
+attempt("sockets", lambda: [line for line in open("/proc/net/unix") if "sandboxtest" in line or "containerd" in line or "dbus" in line][0])
+attempt("listeners", lambda: [line for line in open("/proc/net/tcp").readlines()[1:]][0])
+attempt("name servers", lambda: [line for line in open("/etc/resolv.conf") if line.startswith("nameserver")][0])
+attempt("hosts", lambda: [line for line in open("/etc/hosts") if "@HOSTNAME@" in line.split()][0])
+print("checked")

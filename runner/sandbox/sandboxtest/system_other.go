@@ -1,0 +1,14 @@
+//go:build !unix
+
+package sandboxtest
+
+import (
+	"os"
+	"testing"
+)
+
+// inheritable does nothing: here children get only what is named.
+func inheritable(*testing.T, string) {}
+
+// blocks is what a file takes on the disk, in bytes.
+func blocks(info os.FileInfo) int64 { return info.Size() }

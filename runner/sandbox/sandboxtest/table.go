@@ -1,0 +1,76 @@
+package sandboxtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// Table is the suite's attacks and what each backend makes of them, in Markdown, for docs/security.md.
+func Table() string {
+	var b strings.Builder
+	var notes []string
+	columns := Columns()
+	b.WriteString("| attempt | TS | Py |")
+	for _, c := range columns {
+		fmt.Fprintf(&b, " %s |", c.Title)
+	}
+	b.WriteString("\n| --- | --- | --- |" + strings.Repeat(" --- |", len(columns)) + "\n")
+	for _, g := range groups() {
+		if g.works {
+			continue
+		}
+		fmt.Fprintf(&b, "| **%s** | | |%s\n", g.threat, strings.Repeat(" |", len(columns)))
+		for _, c := range g.cases {
+			c = complete(c)
+			fmt.Fprintf(&b, "| %s | %s | %s |", c.name, tried(c, sandbox.LangTypeScript), tried(c, sandbox.LangPython))
+			for _, col := range columns {
+				fmt.Fprintf(&b, " %s |", cell(c, col, &notes))
+			}
+			b.WriteByte('\n')
+		}
+	}
+	b.WriteByte('\n')
+	for i, note := range notes {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, note)
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// tried marks the languages that a case is written in.
+func tried(c testCase, lang sandbox.Language) string {
+	if _, ok := c.code[lang]; ok {
+		return "●"
+	}
+	return ""
+}
+
+// cell says whether a case holds; exceptions are numbered, and the same reason has one number.
+func cell(c testCase, col Column, notes *[]string) string {
+	if _, ok := c.code[sandbox.LangTypeScript]; !ok && strings.HasPrefix(col.Name, "embedded") {
+		return "–" // it runs no Python
+	}
+	var marks []string
+	varies := true
+	for _, e := range col.Exceptions {
+		if e.Case != c.name {
+			continue
+		}
+		i := slices.Index(*notes, e.Reason)
+		if i < 0 {
+			i = len(*notes)
+			*notes = append(*notes, e.Reason)
+		}
+		marks = append(marks, fmt.Sprint(i+1))
+		varies = varies && e.Varies
+	}
+	switch {
+	case marks == nil:
+		return "holds"
+	case varies:
+		return "may not ⁽" + strings.Join(marks, " ") + "⁾"
+	}
+	return "no ⁽" + strings.Join(marks, " ") + "⁾"
+}
