@@ -32,7 +32,13 @@ func (b *fakeBackend) Name() string {
 	return "fake"
 }
 func (b *fakeBackend) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
-	return sandbox.Python, lang == sandbox.LangPython
+	switch {
+	case b.name == "embedded":
+		return sandbox.QuickJS, lang == sandbox.LangTypeScript
+	case lang == sandbox.LangPython:
+		return sandbox.Python, true
+	}
+	return sandbox.Node, b.name != "" && b.name != "fake"
 }
 func (b *fakeBackend) Probe(context.Context) sandbox.Status { return b.status }
 func (b *fakeBackend) Sweep(context.Context) error          { return nil }

@@ -33,8 +33,8 @@ func (x *run) result(ctx context.Context) *Result {
 	return res
 }
 
+// judge says how the run ended, and which limits it met.
 func (x *run) judge(ctx context.Context, res *Result) {
-	limits := x.script.Limits.WithDefaults()
 	switch {
 	case errors.Is(x.cause, errTimeout):
 		res.ExitCode, res.Cause = ExitTimeout, CauseTimeout
@@ -45,10 +45,7 @@ func (x *run) judge(ctx context.Context, res *Result) {
 		res.ExitCode, res.Cause, res.Message = ExitRunner, CauseBridge, x.cause.Error()
 	case x.exit.Killed != "":
 		res.ExitCode, res.Cause = ExitKilled, Cause(x.exit.Killed)
-		res.Message = fmt.Sprintf("the script was killed: %s limit", x.exit.Killed)
-		if res.Cause == CauseMemory {
-			res.Message = fmt.Sprintf("the script was killed: it used more than %d MB of memory (--memory)", limits.Memory/1_000_000)
-		}
+		res.Message = "the script was killed: " + x.script.overstepped(x.exit.Killed)
 	case x.broken != nil:
 		res.ExitCode, res.Cause, res.Message = ExitRunner, CauseBridge, fmt.Sprintf("the run was stopped: %v", x.broken)
 	case x.closed && x.exit.Code == ExitRunner:
@@ -56,5 +53,9 @@ func (x *run) judge(ctx context.Context, res *Result) {
 		res.Cause, res.Message = CauseBridge, "the connection to the script was lost before it was done; did it close descriptors that it had not opened?"
 	case x.outcome.Error != nil:
 		res.Cause = CauseError
+	}
+	res.LimitsHit = hits(x.exit, res.Cause)
+	if res.Message == "" {
+		res.Message = x.script.ranInto(res.LimitsHit)
 	}
 }

@@ -16,6 +16,9 @@ const (
 	CauseMemory      Cause = "memory"      // it used more memory than allowed
 	CauseCPU         Cause = "cpu"         // it used more processor time than allowed
 	CauseProcesses   Cause = "processes"   // it started more processes than allowed
+	CauseOutput      Cause = "output"      // it printed more than allowed
+	CauseDisk        Cause = "disk"        // it wrote more into its workspace than allowed
+	CauseFileSize    Cause = "file size"   // it wrote a larger file than allowed
 	CauseInterrupted Cause = "interrupted" // whoever started it ended it
 	CauseBridge      Cause = "bridge"      // what came over its bridge was not the protocol, or the sandbox died
 	CauseFailed      Cause = "failed"      // the run could not be made: configuration, tree, sandbox
@@ -28,16 +31,19 @@ const (
 	ExitRefused     = 126 // refused before it ran
 	ExitNoBackend   = 127 // no such sandbox, or no interpreter in it
 	ExitInterrupted = 130
-	ExitKilled      = 137
+	ExitKilled      = 137 // by a limit other than its time; the cause says which
 )
 
 // Result is what a run came to.
 type Result struct {
 	ExitCode int    `json:"exitCode"`
 	Cause    Cause  `json:"cause"`
-	Message  string `json:"message,omitempty"` // what there is to say about the cause
-	Sandbox  string `json:"sandbox"`
-	Runtime  string `json:"runtime"`
+	Message  string `json:"message,omitempty"` // what there is to say about the cause, or about limits it met
+	// LimitsHit lists, sorted, the limits that the run ran into, whether or not they ended it: "timeout", and the Limit
+	// constants of package sandbox. Never nil.
+	LimitsHit []string `json:"limitsHit"`
+	Sandbox   string   `json:"sandbox"`
+	Runtime   string   `json:"runtime"`
 	// DurationMS is the whole run; StartMS the part until the sandbox was ready for the script.
 	DurationMS float64 `json:"durationMs"`
 	StartMS    float64 `json:"startMs"`

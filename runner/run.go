@@ -60,7 +60,7 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 	if !ok {
 		return nil, &BackendError{Name: s.Backend.Name(), Message: fmt.Sprintf("sandbox %q does not run %s", s.Backend.Name(), s.Language)}
 	}
-	job, err := script.Prepare(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir, Args: s.Args},
+	job, err := r.bundles.Prepare(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir, Args: s.Args},
 		script.Options{Runtime: rt, Tree: r.opt.Tree})
 	if err != nil {
 		return nil, err
@@ -116,13 +116,9 @@ func (x *run) do(parent context.Context) error {
 	clock := time.AfterFunc(startTimeout, func() { cancel(errStart) })
 	defer func() { clock.Stop() }() // the one that runs then
 
-	limits := x.script.Limits.WithDefaults()
-	if limits.CPU == 0 {
-		limits.CPU = 4 * x.script.timeout() // ends a guest that spins on when its host was killed
-	}
 	proc, err := x.script.Backend.Start(ctx, sandbox.Spec{
 		ID: "run-" + rand.Text()[:12], Runtime: x.runtime, Args: templates.RuntimeArgs(string(x.runtime)), Guest: templates.Guest(string(x.runtime)), Secret: rand.Text(),
-		Tree: x.runner.opt.Tree, Workspace: x.script.Workspace, Limits: limits,
+		Tree: x.runner.opt.Tree, Skills: x.runner.opt.Skills, Workspace: x.script.Workspace, Limits: x.script.limits(),
 		Stdin: x.script.Stdin, Stdout: tee(x.script.Stdout, x.stdout), Stderr: tee(x.script.Stderr, x.stderr),
 	})
 	if err != nil {
@@ -175,6 +171,10 @@ func (x *run) neverReady(served error) error {
 	text := ""
 	if x.stderr != nil && len(x.stderr.data) > 0 {
 		text = ": " + string(x.stderr.data[max(0, len(x.stderr.data)-500):])
+	}
+	if x.exit.Killed != "" {
+		return &BackendError{Name: x.script.Backend.Name(), Remedy: "give it more", Message: fmt.Sprintf("sandbox %q: the %s guest was killed before the script could start: %s",
+			x.script.Backend.Name(), x.runtime, x.script.overstepped(x.exit.Killed))}
 	}
 	return &BackendError{Name: x.script.Backend.Name(), Message: fmt.Sprintf("sandbox %q: the %s guest ended with code %d before the script could start (%v)%s",
 		x.script.Backend.Name(), x.runtime, x.exit.Code, served, text)}

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/schema"
 	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/script"
 )
 
 // Upstreams makes calls to configured servers by their key. *upstream.Pool is one.
@@ -24,6 +25,8 @@ type Upstreams interface {
 type Options struct {
 	// Tree is the absolute path of the generated folder. Empty: there is none, and every call is refused.
 	Tree string
+	// Skills is the absolute path of a folder of saved scripts, which scripts may read. Empty: there is none.
+	Skills string
 	// Upstreams makes the calls. Nil: every call is refused.
 	Upstreams Upstreams
 	// CallTimeouts bound one call to a server, by its key. A server without one is bounded by the run alone.
@@ -38,6 +41,7 @@ type Runner struct {
 	log     *slog.Logger
 	catalog *catalog.Catalog
 	lock    *catalog.Lock // nil: there is no tree
+	bundles *script.Cache
 
 	mu         sync.Mutex
 	validators map[string]*schema.Validator // by tool id; nil where the schema can't be compiled
@@ -48,7 +52,7 @@ func New(opt *Options) (*Runner, error) {
 	if opt == nil {
 		opt = &Options{}
 	}
-	r := &Runner{opt: *opt, log: opt.Logger, catalog: &catalog.Catalog{}, validators: map[string]*schema.Validator{}}
+	r := &Runner{opt: *opt, log: opt.Logger, catalog: &catalog.Catalog{}, bundles: script.NewCache(0), validators: map[string]*schema.Validator{}}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}

@@ -3,7 +3,7 @@ package main
 import (
 	"log/slog"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
@@ -14,19 +14,14 @@ import (
 type backendOptions struct {
 	image        string
 	defaultImage string // from the settings
+	runsc        string
 }
 
-func (o *backendOptions) bind(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.image, "image", "", "image for the docker sandbox, instead of the pinned one (MCPRUN_IMAGE)")
+func (o *backendOptions) bind(f *pflag.FlagSet) {
+	f.Var(word{&o.image, "name"}, "image", "of the docker sandbox, instead of the pinned one; it also selects docker")
+	f.Var(word{&o.runsc, "program"}, "runsc", "gVisor's, for the gvisor sandbox, instead of the one on PATH")
 }
 
 func (o *backendOptions) backends(app *cli.App, log *slog.Logger) ([]sandbox.Backend, error) {
-	image := o.image
-	if image == "" {
-		image = app.Env("MCPRUN_IMAGE")
-	}
-	if image == "" {
-		image = o.defaultImage
-	}
-	return backends.List(backends.Options{LookupEnv: app.LookupEnv, Image: image, Logger: log})
+	return backends.List(backends.Options{LookupEnv: app.LookupEnv, Image: o.imageName(app), Runsc: o.runsc, Logger: log})
 }

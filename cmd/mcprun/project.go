@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -22,14 +22,12 @@ import (
 type projectOptions struct {
 	configs []string
 	servers string
-	debug   bool
+	debug   bool // bound where the other flags of what is said are
 }
 
-func (o *projectOptions) bind(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringArrayVar(&o.configs, "config", nil, "server configuration; may be given several times (default: .mcp.json here or above, up to the git root)")
-	f.StringVar(&o.servers, "servers", "", "the generated tree (default: the one that belongs to the configuration, servers/)")
-	f.BoolVar(&o.debug, "debug", false, "say on stderr what servers print and what connections do")
+func (o *projectOptions) bind(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.configs, "config", nil, "`file` of servers; may be repeated (default .mcp.json here or above)")
+	f.Var(word{&o.servers, "folder"}, "servers", "the generated tree (default what the configuration says, servers/)")
 }
 
 // project is what a run needs to know of the folder it is started in.

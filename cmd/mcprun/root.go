@@ -14,7 +14,10 @@ What the script prints is all that leaves the sandbox.
 
 The script's own exit code is passed on. Besides: 124 its time was up,
 125 mcprun could not do its work, 126 refused, 127 no sandbox or interpreter
-for it, 130 interrupted, 137 killed for its memory.`
+for it, 130 interrupted, 137 killed by another limit.
+
+Every flag that is not only about one run can be set for good: as MCPRUN_MEMORY
+in the environment or as memory below run: in mcpgen.yaml, and so on.`
 
 const examplesHelp = `  mcprun report.ts                          a file; the sandbox is chosen for it
   mcprun sync.py -- --month 2026-10         with arguments for the script

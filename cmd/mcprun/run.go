@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/bridge"
-	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 )
@@ -22,38 +20,46 @@ type runOptions struct {
 	app *cli.App
 	projectOptions
 	backendOptions
+	limitOptions
 
 	code      string
 	language  string
 	sandbox   string
-	timeout   runTime
-	memory    memorySize
+	riskFlag  string
 	workspace string
 	json      bool
 	verbose   bool
 	quiet     bool
 
+	risk runner.Risk // settled
 	cmd  *cobra.Command
 	args []string // the script's file, unless code is set, and its own arguments
 }
 
 // bind registers the flags of a run on cmd, which is both the root command and `run`.
 func (o *runOptions) bind(cmd *cobra.Command) {
-	f := cmd.Flags()
 	o.cmd = cmd
-	f.StringVarP(&o.code, "eval", "e", "", "run this code instead of a file")
-	f.StringVar(&o.language, "language", "", "language of -e or of standard input: typescript or python (default typescript)")
-	f.StringVar(&o.sandbox, "sandbox", runner.Auto, "where to run: auto, embedded, process or docker")
-	o.timeout = runTime(runner.DefaultTimeout)
-	f.Var(&o.timeout, "timeout", "stop the script after this time: seconds, or a duration such as 2m")
-	o.memory = memorySize(sandbox.Limits{}.WithDefaults().Memory)
-	f.Var(&o.memory, "memory", "memory limit: megabytes, or a size such as 512MiB")
-	f.StringVar(&o.workspace, "workspace", "", "folder the script may write to, created if missing (default: workspace beside the tree)")
-	f.BoolVar(&o.json, "json", false, "print one JSON object with output, calls and tokens instead of streaming")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "say on stderr what was called and what it saved")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but errors")
-	o.projectOptions.bind(cmd)
-	o.backendOptions.bind(cmd)
+	groups := newFlagGroups(cmd, o.app)
+	o.sandbox = runner.Auto
+	groups.add("The script", func(f *pflag.FlagSet) {
+		f.VarP(word{&o.code, "code"}, "eval", "e", "run this code instead of a file")
+		f.Var(word{&o.language, "name"}, "language", "of -e and of standard input: typescript (default) or python")
+		f.Var(word{&o.workspace, "folder"}, "workspace", "where it may write, created if missing (default workspace beside the tree)")
+	})
+	groups.add("Where it runs", func(f *pflag.FlagSet) {
+		f.Var(word{&o.sandbox, "name"}, "sandbox", "auto, embedded, process, docker or gvisor")
+		f.Var(word{&o.riskFlag, "level"}, "risk", "low, medium, high or critical: in no sandbox too weak for it")
+		o.backendOptions.bind(f)
+	})
+	groups.add("What it calls", o.projectOptions.bind)
+	groups.add("Limits", o.limitOptions.bind)
+	groups.add("What is said", func(f *pflag.FlagSet) {
+		f.BoolVar(&o.json, "json", false, "print one JSON object with output, calls and tokens instead of streaming")
+		f.BoolVarP(&o.verbose, "verbose", "v", false, "say on stderr what was called and what it saved")
+		f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but errors")
+		f.BoolVar(&o.debug, "debug", false, "say on stderr what servers print and what connections do")
+		f.BoolP("help", "h", false, "show this help")
+	})
 }
 
 // run runs the script. With --json there is an object on stdout also when the run could not be made.
@@ -64,7 +70,7 @@ func (o *runOptions) run(ctx context.Context) error {
 	}
 	res := &runner.Result{
 		ExitCode: cli.ExitCode(err, runner.ExitRunner), Cause: runner.CauseFailed, Message: err.Error(),
-		Calls: []runner.CallRecord{}, Files: []string{},
+		LimitsHit: []string{}, Calls: []runner.CallRecord{}, Files: []string{},
 	}
 	return errors.Join(err, o.app.JSON(res))
 }
@@ -87,21 +93,26 @@ func (o *runOptions) execute(ctx context.Context) error {
 		return err
 	}
 	defer closeAll(backends)
-	choice, err := runner.Choose(ctx, backends, o.chosen(), src.language)
+	choice, err := runner.Choose(ctx, backends, runner.Wish{Name: o.chosen(), Language: src.language, Risk: o.risk})
 	if err != nil {
 		return err
 	}
 	if choice.Reason != "" && !o.quiet {
 		fmt.Fprintf(o.app.Stderr, "mcprun: sandbox %s (%s)\n", choice.Backend.Name(), cli.CleanLine(choice.Reason))
 	}
-	swept := sweep(ctx, choice.Backend)
+	swept := sweep(ctx, backends, project.log)
 	defer swept()
 	r, err := runner.New(&runner.Options{Tree: project.tree, Upstreams: project.upstreams, CallTimeouts: project.timeouts, Logger: project.log})
 	if err != nil {
 		return err
 	}
 	s := o.script(src, project, choice.Backend)
+	said, stdout, stderr := newStreams(o.app.Stdout, o.app.Stderr)
+	if !o.json {
+		s.Stdout, s.Stderr = stdout, stderr
+	}
 	res, err := r.Run(ctx, s)
+	said.endLine()
 	if bad, ok := errors.AsType[*script.Error](err); ok && o.json {
 		res, err = unloadable(bad, choice.Backend, src.language), nil
 	}
@@ -128,8 +139,8 @@ func unloadable(bad *script.Error, b sandbox.Backend, lang sandbox.Language) *ru
 	rt, _ := b.Runtime(lang)
 	return &runner.Result{
 		ExitCode: bad.ExitCode(), Cause: runner.CauseError, Sandbox: b.Name(), Runtime: string(rt), Stderr: bad.Error() + "\n",
-		Error: &bridge.ScriptError{Name: "LoadError", Message: bad.Error()},
-		Calls: []runner.CallRecord{}, Files: []string{},
+		Error:     &bridge.ScriptError{Name: "LoadError", Message: bad.Error()},
+		LimitsHit: []string{}, Calls: []runner.CallRecord{}, Files: []string{},
 	}
 }
 
@@ -137,7 +148,7 @@ func unloadable(bad *script.Error, b sandbox.Backend, lang sandbox.Language) *ru
 func (o *runOptions) script(src *source, p *project, b sandbox.Backend) runner.Script {
 	s := runner.Script{
 		Name: src.name, Code: src.code, Language: src.language, Dir: src.dir, Args: src.args,
-		Backend: b, Timeout: time.Duration(o.timeout), Limits: sandbox.Limits{Memory: int64(o.memory)},
+		Backend: b, Timeout: time.Duration(o.timeout), Limits: o.bounds(),
 		Workspace: o.workspace, Capture: o.json || o.verbose,
 	}
 	if s.Workspace == "" {
@@ -146,87 +157,11 @@ func (o *runOptions) script(src *source, p *project, b sandbox.Backend) runner.S
 	if !src.stdin {
 		s.Stdin = o.app.Stdin
 	}
-	if !o.json {
-		s.Stdout, s.Stderr = o.app.Stdout, o.app.Stderr
-	}
 	return s
-}
-
-// sweep removes what dead runs left, beside the run; the returned function waits for it, but not long.
-func sweep(ctx context.Context, b sandbox.Backend) (wait func()) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = b.Sweep(ctx) // what can't be removed now is tried again by the next run
-	}()
-	return func() {
-		<-done
-		cancel()
-	}
 }
 
 func closeAll(backends []sandbox.Backend) {
 	for _, b := range backends {
 		_ = b.Close()
-	}
-}
-
-// report prints what a run came to and turns its exit code into the process's.
-func (o *runOptions) report(res *runner.Result) error {
-	switch {
-	case o.json:
-		if err := o.app.JSON(res); err != nil {
-			return err
-		}
-	default:
-		if res.Message != "" {
-			fmt.Fprintf(o.app.Stderr, "mcprun: %s\n", cli.Clean(res.Message))
-			o.madeCalls(res)
-		} else if res.Cause == runner.CauseError {
-			o.madeCalls(res)
-		}
-		if o.verbose && !o.quiet {
-			printSummary(o.app.Stderr, o.app.ErrStyle(), res)
-		}
-	}
-	if res.ExitCode != 0 {
-		return cli.Quiet(res.ExitCode)
-	}
-	return nil
-}
-
-// madeCalls tells which calls a run that did not end well had made, so that nobody repeats side effects blindly.
-func (o *runOptions) madeCalls(res *runner.Result) {
-	made := slices.DeleteFunc(slices.Clone(res.Calls), func(c runner.CallRecord) bool {
-		return c.Outcome == string(call.KindArgument) || c.Outcome == string(call.KindDenied) // nothing was sent
-	})
-	if len(made) == 0 || o.quiet {
-		return
-	}
-	fmt.Fprintf(o.app.Stderr, "mcprun: %s had been made before that:\n", cli.Count(len(made), "call"))
-	const most = 20
-	for i, c := range made {
-		if i == most {
-			fmt.Fprintf(o.app.Stderr, "  … and %d more\n", len(made)-most)
-			break
-		}
-		fmt.Fprintf(o.app.Stderr, "  %s: %s\n", cli.CleanLine(c.Tool), c.Outcome)
-	}
-}
-
-// printSummary says in a few lines what a run did.
-func printSummary(w io.Writer, style cli.Style, res *runner.Result) {
-	fmt.Fprintf(w, "%s %s, %.0f ms (ready after %.0f), exit code %d\n", style.Bold("run:"), res.Sandbox, res.DurationMS, res.StartMS, res.ExitCode)
-	for _, c := range res.Calls {
-		fmt.Fprintf(w, "  %s  %.1f ms, %s in, %s out, %s\n", cli.CleanLine(c.Tool), c.DurationMS, byteCount(c.ArgumentBytes), byteCount(c.ResultBytes), c.Outcome)
-	}
-	for _, f := range res.Files {
-		fmt.Fprintf(w, "  wrote %s\n", cli.CleanLine(f))
-	}
-	if t := res.Tokens; t != nil {
-		fmt.Fprintf(w, "%s the model reads %d tokens (script %d, wrappers %d, output %d); with direct tool calls it would read %d (definitions %d, arguments %d, results %d): %s\n",
-			style.Bold("tokens:"), t.Used, t.Script, t.Wrappers, t.Output, t.Direct, t.Definitions, t.Arguments, t.Results,
-			style.Green(fmt.Sprintf("%.1f %% saved", t.SavedPercent)))
 	}
 }

@@ -1,36 +1,33 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner"
 )
+
+// envPrefix begins the name of every variable that stands for a flag.
+const envPrefix = "MCPRUN_"
 
 // settle fills in what no flag said: from the environment, else from the run section of mcpgen.yaml.
 func (o *runOptions) settle(p *project) error {
 	file := p.settings.Run
 	o.defaultImage = file.Image
-	timeout := ""
-	if file.Timeout > 0 {
-		timeout = file.Timeout.String()
-	}
-	workspace := file.Workspace
-	if workspace != "" && !filepath.IsAbs(workspace) {
-		workspace = filepath.Join(p.dir, workspace)
-	}
-	for _, d := range []struct{ flag, env, file string }{
-		{"sandbox", "MCPRUN_SANDBOX", file.Sandbox},
-		{"timeout", "MCPRUN_TIMEOUT", timeout},
-		{"memory", "MCPRUN_MEMORY", file.Memory},
-		{"workspace", "MCPRUN_WORKSPACE", workspace},
-	} {
+	for _, d := range defaults(file, p.dir) {
 		if o.cmd.Flags().Changed(d.flag) {
 			continue
 		}
-		value, from := o.app.Env(d.env), d.env
+		env := envPrefix + strings.ToUpper(strings.ReplaceAll(d.flag, "-", "_"))
+		value, from := o.app.Env(env), env
 		if value == "" {
-			value, from = d.file, fmt.Sprintf("%s: run.%s", p.settings.Path, d.flag)
+			value, from = d.value, fmt.Sprintf("%s: run.%s", p.settings.Path, strings.ReplaceAll(d.flag, "-", "_"))
 		}
 		if value == "" {
 			continue
@@ -39,5 +36,59 @@ func (o *runOptions) settle(p *project) error {
 			return &cli.UsageError{Err: fmt.Errorf("%s: %w", from, err), Command: "mcprun"}
 		}
 	}
+	return o.settleRisk(file.Risk)
+}
+
+// fileValue is what mcpgen.yaml says for a flag, as it would be written there; empty when it says nothing.
+type fileValue struct{ flag, value string }
+
+// defaults lists every flag that has a variable and a setting. Paths are from dir, the folder of the settings.
+func defaults(file config.RunSettings, dir string) []fileValue {
+	workspace := file.Workspace
+	if workspace != "" && !filepath.IsAbs(workspace) {
+		workspace = filepath.Join(dir, workspace)
+	}
+	return []fileValue{
+		{"sandbox", file.Sandbox},
+		{"workspace", workspace},
+		{"timeout", written(file.Timeout, time.Duration.String)},
+		{"memory", file.Memory},
+		{"cpu", written(file.CPU, time.Duration.String)},
+		{"processes", written(file.Processes, strconv.Itoa)},
+		{"open-files", written(file.OpenFiles, strconv.Itoa)},
+		{"file-size", file.FileSize},
+		{"output-limit", file.OutputLimit},
+		{"disk", file.Disk},
+		{"disk-files", written(file.DiskFiles, strconv.Itoa)},
+		{"tmp", file.Tmp},
+	}
+}
+
+// written is a value in words, or nothing for the zero one.
+func written[T comparable](v T, words func(T) string) string {
+	var zero T
+	if v == zero {
+		return ""
+	}
+	return words(v)
+}
+
+// settleRisk takes the greatest risk that was said anywhere: it is a floor, so a flag raises what the project asks for
+// and never lowers it.
+func (o *runOptions) settleRisk(file string) error {
+	for _, said := range []struct{ from, value string }{
+		{"--risk", o.riskFlag}, {envPrefix + "RISK", o.app.Env(envPrefix + "RISK")}, {"run.risk", file},
+	} {
+		r, err := runner.ParseRisk(said.value)
+		if err != nil {
+			return &cli.UsageError{Err: fmt.Errorf("%s: %w", said.from, err), Command: "mcprun"}
+		}
+		o.risk = o.risk.Max(r)
+	}
 	return nil
+}
+
+// imageName is the image that was asked for: by flag, by environment, by settings.
+func (o *backendOptions) imageName(app *cli.App) string {
+	return cmp.Or(o.image, app.Env(envPrefix+"IMAGE"), o.defaultImage)
 }

@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 // TestSettle: a flag goes before the environment, that before mcpgen.yaml, and that before the default.
@@ -25,22 +28,89 @@ func TestSettle(t *testing.T) {
 		{[]string{"--sandbox", "auto", "--timeout", "11", "--memory", "256", "--workspace", "x"}, map[string]string{"MCPRUN_SANDBOX": "process"}, "auto 11s 256MB x"},
 	}
 	for _, c := range cases {
-		o := &runOptions{app: &cli.App{LookupEnv: func(name string) (string, bool) { v, ok := c.env[name]; return v, ok }}}
-		cmd := newScriptCmd(o.app, "mcprun", "")
-		cmd.ResetFlags()
-		o.bind(cmd)
-		if err := cmd.ParseFlags(c.args); err != nil {
+		o, err := settled(t, p, c.env, c.args...)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := o.settle(p); err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Join([]string{o.sandbox, o.timeout.String(), o.memory.String(), filepath.ToSlash(o.workspace)}, " "); got != c.want {
+		if got := strings.Join([]string{o.sandbox, o.timeout.String(), byteSize{&o.limits.Memory, 0}.String(), filepath.ToSlash(o.workspace)}, " "); got != c.want {
 			t.Errorf("%v, %v: %q, want %q", c.args, c.env, got, c.want)
 		}
 		if o.defaultImage != "img" || o.image != "" {
 			t.Errorf("image %q, default %q", o.image, o.defaultImage)
 		}
+	}
+}
+
+// settled is what a command line comes to in a project with an environment.
+func settled(t *testing.T, p *project, env map[string]string, args ...string) (*runOptions, error) {
+	t.Helper()
+	o := &runOptions{app: &cli.App{LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}}
+	cmd := newScriptCmd(o.app, "mcprun", "")
+	cmd.ResetFlags()
+	o.bind(cmd)
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	return o, o.settle(p)
+}
+
+// TestEveryLimitCanBeSet: by a flag, by a variable and by a setting, each to what it says.
+func TestEveryLimitCanBeSet(t *testing.T) {
+	want := sandbox.Limits{
+		Memory: 64_000_000, CPU: 5 * time.Second, Processes: 20, Files: 99, FileSize: 3_000_000, Output: 4 << 20, Disk: 2 << 30, DiskFiles: 7, Tmp: 16 << 20,
+	}
+	flags := map[string]string{
+		"memory": "64", "cpu": "5s", "processes": "20", "open-files": "99", "file-size": "3MB", "output-limit": "4MiB", "disk": "2GiB", "disk-files": "7", "tmp": "16MiB",
+	}
+	var args []string
+	env := map[string]string{}
+	for name, value := range flags {
+		args = append(args, "--"+name, value)
+		env["MCPRUN_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))] = value
+	}
+	file := config.RunSettings{
+		Memory: "64", CPU: 5 * time.Second, Processes: 20, OpenFiles: 99, FileSize: "3MB", OutputLimit: "4MiB", Disk: "2GiB", DiskFiles: 7, Tmp: "16MiB",
+	}
+	for name, c := range map[string]struct {
+		args []string
+		env  map[string]string
+		file config.RunSettings
+		want sandbox.Limits
+	}{
+		"flags":       {args: args, want: want},
+		"environment": {env: env, want: want},
+		"mcpgen.yaml": {file: file, want: want},
+		"nothing":     {want: sandbox.Limits{}.WithDefaults()},
+	} {
+		o, err := settled(t, &project{settings: config.Settings{Run: c.file}}, c.env, c.args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, o.bounds()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for name := range flags {
+		_, err := settled(t, &project{}, map[string]string{"MCPRUN_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")): "0"})
+		if err == nil || !strings.Contains(err.Error(), "MCPRUN_") {
+			t.Errorf("%s of 0: error %v", name, err)
+		}
+	}
+}
+
+// TestRiskIsAFloor: the greatest that was said anywhere counts.
+func TestRiskIsAFloor(t *testing.T) {
+	for _, c := range []struct{ flag, env, file, want string }{
+		{"", "", "", ""}, {"low", "", "", "low"}, {"", "medium", "", "medium"}, {"", "", "critical", "critical"},
+		{"low", "", "high", "high"}, {"critical", "low", "high", "critical"}, {"low", "high", "medium", "high"},
+	} {
+		o, err := settled(t, &project{settings: config.Settings{Run: config.RunSettings{Risk: c.file}}}, map[string]string{"MCPRUN_RISK": c.env}, "--risk", c.flag)
+		if err != nil || string(o.risk) != c.want {
+			t.Errorf("%+v: %q, %v", c, o.risk, err)
+		}
+	}
+	if _, err := settled(t, &project{}, nil, "--risk", "none"); err == nil || !strings.Contains(err.Error(), "--risk: unknown risk") {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -54,9 +124,12 @@ func TestRunReadsTheSettings(t *testing.T) {
 	}
 	write(".mcp.json", `{"mcpServers": {}}`)
 	for yaml, want := range map[string]string{
-		"run: {sandbox: vm}":   `"vm"`,
-		"run: {memory: 1KB}":   "mcpgen.yaml: run.memory: 1KB is too little",
-		"run: {timeout: none}": "mcpgen.yaml:2: run.timeout: it is not a time above zero",
+		"run: {sandbox: vm}":                  `"vm"`,
+		"run: {memory: 1KB}":                  "mcpgen.yaml: run.memory: 1KB is too little",
+		"run: {disk: much}":                   `mcpgen.yaml: run.disk: "much" is no size`,
+		"run: {open_files: 3}":                "mcpgen.yaml: run.open_files: 3 is too little: at least 64",
+		"run: {risk: high, sandbox: process}": `sandbox "process" is too weak for code of high risk`,
+		"run: {timeout: none}":                "mcpgen.yaml:2: run.timeout: it is not a time above zero",
 	} {
 		write("mcpgen.yaml", "version: 1\n"+yaml+"\n")
 		code, _, stderr := mcprun(t, "--config", filepath.Join(dir, ".mcp.json"), "-e", "1")

@@ -3,37 +3,56 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
 	"github.com/docker/go-units"
 )
 
-// memorySize is a flag value in bytes. A plain number is megabytes (10⁶ bytes); KiB, MiB and GiB are powers of 1024,
+// byteSize is a flag value in bytes. A plain number is megabytes (10⁶ bytes); KiB, MiB and GiB are powers of 1024,
 // kB, MB and GB powers of 1000.
-type memorySize int64
+type byteSize struct {
+	bytes *int64
+	least int64
+}
 
 const (
 	minMemory = 32_000_000 // the least a runtime can start with
-	maxMemory = 1 << 50    // more than any machine has; far below where sums would overflow
+	minSize   = 1_000
+	maxSize   = 1 << 50 // more than any machine has; far below where sums would overflow
 )
 
-func (m *memorySize) String() string { return fmt.Sprintf("%dMB", int64(*m)/1_000_000) }
+func (s byteSize) String() string {
+	switch n := s.value(); {
+	case n == 0:
+		return ""
+	case n%1_000_000 == 0:
+		return units.CustomSize("%.4g%s", float64(n), 1000, []string{"B", "kB", "MB", "GB", "TB", "PB"})
+	default:
+		return units.BytesSize(float64(n))
+	}
+}
 
-func (m *memorySize) Type() string { return "size" }
+// value is 0 for the zero byteSize, which the flag library makes to see what a default looks like.
+func (s byteSize) value() int64 {
+	if s.bytes == nil {
+		return 0
+	}
+	return *s.bytes
+}
 
-func (m *memorySize) Set(text string) error {
+func (byteSize) Type() string { return "size" }
+
+func (s byteSize) Set(text string) error {
 	bytes, err := parseSize(text)
-	if err != nil {
-		return err
+	if err != nil || bytes < 0 || bytes > maxSize { // the parser of units does not notice an overflow
+		return fmt.Errorf("%q is no size: write megabytes, or for example 512MiB", text)
 	}
-	if bytes < 0 || bytes > maxMemory { // the parser of units does not notice an overflow
-		return fmt.Errorf("%s is no size of memory", text)
+	if bytes < s.least {
+		return fmt.Errorf("%s is too little: at least %s", text, units.HumanSize(float64(s.least)))
 	}
-	if bytes < minMemory {
-		return fmt.Errorf("%s is too little: at least 32 MB", text)
-	}
-	*m = memorySize(bytes)
+	*s.bytes = bytes
 	return nil
 }
 
@@ -53,7 +72,12 @@ func byteCount(n int) string { return units.HumanSize(float64(n)) }
 // runTime is a flag value: whole seconds, or a Go duration. It is more than zero.
 type runTime time.Duration
 
-func (d *runTime) String() string { return time.Duration(*d).String() }
+func (d *runTime) String() string {
+	if *d == 0 {
+		return ""
+	}
+	return time.Duration(*d).String()
+}
 
 func (d *runTime) Type() string { return "time" }
 
@@ -69,5 +93,52 @@ func (d *runTime) Set(text string) error {
 		return errors.New("a run needs some time, for example 90s")
 	}
 	*d = runTime(v)
+	return nil
+}
+
+// count is a flag value: a whole number of things, at least least.
+type count struct {
+	n     *int
+	least int
+}
+
+func (c count) String() string {
+	if c.n == nil || *c.n == 0 {
+		return ""
+	}
+	return strconv.Itoa(*c.n)
+}
+
+func (count) Type() string { return "number" }
+
+func (c count) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n > math.MaxInt32 {
+		return fmt.Errorf("%q is no number of them", text)
+	}
+	if int(n) < c.least {
+		return fmt.Errorf("%s is too little: at least %d", text, c.least)
+	}
+	*c.n = int(n)
+	return nil
+}
+
+// word is a flag value that is a text; kind says in the help what it is.
+type word struct {
+	s    *string
+	kind string
+}
+
+func (w word) String() string {
+	if w.s == nil {
+		return ""
+	}
+	return *w.s
+}
+
+func (w word) Type() string { return w.kind }
+
+func (w word) Set(text string) error {
+	*w.s = text
 	return nil
 }

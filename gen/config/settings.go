@@ -68,8 +68,13 @@ type AllowedRule struct {
 
 // RunSettings are defaults of mcprun's flags, as a person would write them there; empty or 0 means not said.
 type RunSettings struct {
-	Sandbox, Image, Memory, Workspace string
-	Timeout                           time.Duration
+	Sandbox, Image, Workspace string
+	// Risk is a floor that no flag goes below.
+	Risk         string
+	Timeout, CPU time.Duration
+	// Sizes: a number of megabytes, or a number with its unit.
+	Memory, FileSize, OutputLimit, Disk, Tmp string
+	Processes, OpenFiles, DiskFiles          int
 }
 
 // apply returns the server with what the settings say about it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -151,11 +152,38 @@ func (y *settingsFile) oauth(o *OAuth) map[string]field {
 func (y *settingsFile) run(r *RunSettings) map[string]field {
 	return map[string]field{
 		"sandbox": y.word(&r.Sandbox), "image": y.word(&r.Image), "workspace": y.folder(&r.Workspace),
-		"timeout": y.duration(&r.Timeout),
-		"memory": func(n node, key string) (err error) {
-			r.Memory, err = y.scalar(n, key)
-			return err
+		"risk": func(n node, key string) error {
+			r.Risk = n.text
+			if n.kind != kindString || !slices.Contains([]string{"low", "medium", "high", "critical"}, n.text) {
+				return y.errorAt(n.line, key, "it is not known", "write one of low, medium, high, critical")
+			}
+			return nil
 		},
+		"timeout": y.duration(&r.Timeout), "cpu": y.duration(&r.CPU),
+		"memory": y.size(&r.Memory), "file_size": y.size(&r.FileSize), "output_limit": y.size(&r.OutputLimit), "disk": y.size(&r.Disk), "tmp": y.size(&r.Tmp),
+		"processes": y.count(&r.Processes), "open_files": y.count(&r.OpenFiles), "disk_files": y.count(&r.DiskFiles),
+	}
+}
+
+// size reads a size as it is written for a flag; whether it is one is for mcprun to say.
+func (y *settingsFile) size(p *string) field {
+	return func(n node, key string) error {
+		if n.kind != kindNumber && (n.kind != kindString || n.text == "") {
+			return y.errorAt(n.line, key, "it is "+emptyOr(n)+", not a size", "write it as a number of megabytes, or with its unit: 512MiB")
+		}
+		*p = n.text
+		return nil
+	}
+}
+
+func (y *settingsFile) count(p *int) field {
+	return func(n node, key string) error {
+		v, err := strconv.ParseUint(n.text, 10, 31)
+		if n.kind != kindNumber || err != nil || v == 0 {
+			return y.errorAt(n.line, key, "it is not a number above zero", "write it as a whole number")
+		}
+		*p = int(v)
+		return nil
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
@@ -33,7 +34,8 @@ type bench struct {
 // latency is what the slow weather server adds to each call.
 const latency = 100 * time.Millisecond
 
-func newBench(ctx context.Context) (*bench, error) {
+// newBench looks for the sandboxes that work here, of those that only names, or of all.
+func newBench(ctx context.Context, only []string) (*bench, error) {
 	root, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -48,9 +50,17 @@ func newBench(ctx context.Context) (*bench, error) {
 	}
 	b := &bench{root: root, temp: temp, backends: list, usable: map[string]sandbox.Status{}}
 	for _, be := range list {
+		if len(only) > 0 && !slices.Contains(only, be.Name()) {
+			continue
+		}
 		st := be.Probe(ctx)
 		if st.Usable {
 			b.usable[be.Name()] = st
+			for _, lang := range languages() {
+				if _, runs := be.Runtime(lang); runs && !slices.Contains(st.Languages, lang) {
+					b.skip(fmt.Sprintf("%s in sandbox %s: %s", lang, be.Name(), st.Detail))
+				}
+			}
 			continue
 		}
 		b.skipped = append(b.skipped, fmt.Sprintf("sandbox %s: %s", be.Name(), st.Detail))
@@ -85,6 +95,13 @@ func (b *bench) Close() {
 // were removed, and that is not what is measured.
 func (b *bench) folder() (string, error) { return os.MkdirTemp(b.temp, "") }
 
+// skip says once that something could not be measured.
+func (b *bench) skip(what string) {
+	if !slices.Contains(b.skipped, what) {
+		b.skipped = append(b.skipped, what)
+	}
+}
+
 // each calls f for every usable sandbox and every language it runs here.
 func (b *bench) each(f func(be sandbox.Backend, lang sandbox.Language) error) error {
 	for _, be := range b.backends {
@@ -97,13 +114,17 @@ func (b *bench) each(f func(be sandbox.Backend, lang sandbox.Language) error) er
 	return nil
 }
 
+// scriptName is a file of a language.
+func scriptName(lang sandbox.Language) string {
+	if lang == sandbox.LangPython {
+		return "bench.py"
+	}
+	return "bench.ts"
+}
+
 // run runs a script that must succeed and decodes its result into result, unless that is nil.
 func (b *bench) run(ctx context.Context, be sandbox.Backend, lang sandbox.Language, code string, stdout io.Writer, result any) error {
-	name := "bench.ts"
-	if lang == sandbox.LangPython {
-		name = "bench.py"
-	}
-	res, err := b.runner.Run(ctx, runner.Script{Name: name, Code: code, Language: lang, Backend: be, Timeout: 2 * time.Minute, Stdout: stdout, Stderr: os.Stderr})
+	res, err := b.runner.Run(ctx, runner.Script{Name: scriptName(lang), Code: code, Language: lang, Backend: be, Timeout: 2 * time.Minute, Stdout: stdout, Stderr: os.Stderr})
 	if err != nil {
 		return err
 	}

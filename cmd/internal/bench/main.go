@@ -1,6 +1,7 @@
 // Command bench measures the whole path, from a server's list of tools to files and from a script's source to a
-// server's answer, in every sandbox that works on this machine, each figure beside a named baseline of the same run. It
-// prints a table; with BENCH_JSON=FILE it writes one JSON object a line as well.
+// server's answer, in every sandbox that works on this machine, cold and warm, each figure beside a named baseline of the
+// same run. It prints a table, and on stderr what it has so far; with BENCH_JSON=FILE it writes one JSON object a line as well. BENCH_ONLY names the groups
+// to measure, and BENCH_SANDBOXES the sandboxes, with commas between them.
 package main
 
 import (
@@ -9,6 +10,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 )
@@ -17,7 +20,7 @@ func main() {
 	backends.RunChild() // never returns in a child
 	runMeasured()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Stdout, os.Getenv("BENCH_JSON"))
+	err := run(ctx, os.Stdout, os.Stderr, os.Getenv)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -25,16 +28,63 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, out io.Writer, jsonFile string) error {
-	b, err := newBench(ctx)
+// group is a part of the whole that can be measured alone.
+type group struct {
+	name  string
+	steps []func(context.Context) error
+}
+
+func (b *bench) groups() []group {
+	return []group{
+		{"starts", []func(context.Context) error{b.coldStarts, b.warmStarts, b.again}},
+		{"idle", []func(context.Context) error{b.idle}},
+		{"many", []func(context.Context) error{b.manyRuns}},
+		{"calls", []func(context.Context) error{b.bridgeCalls, b.parallelCalls, b.bundle}},
+		{"sync", []func(context.Context) error{b.syncs}},
+		{"generate", []func(context.Context) error{b.generate, b.trees, b.wrappers}},
+		{"tokens", []func(context.Context) error{b.tokenUse}},
+	}
+}
+
+// measureGroups measures the wanted ones, or all.
+func (b *bench) measureGroups(ctx context.Context, wanted []string) error {
+	var names []string
+	for _, g := range b.groups() {
+		names = append(names, g.name)
+	}
+	for _, w := range wanted {
+		if !slices.Contains(names, w) {
+			return fmt.Errorf("BENCH_ONLY: no group is called %q; there are %s", w, strings.Join(names, ", "))
+		}
+	}
+	for _, g := range b.groups() {
+		if len(wanted) > 0 && !slices.Contains(wanted, g.name) {
+			continue
+		}
+		for _, step := range g.steps {
+			if err := step(ctx); err != nil {
+				return fmt.Errorf("%s: %w", g.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// list reads names with commas or spaces between them.
+func list(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// run measures the groups that BENCH_ONLY names in the sandboxes that BENCH_SANDBOXES names; both are all when empty.
+func run(ctx context.Context, out, progress io.Writer, env func(string) string) error {
+	b, err := newBench(ctx, list(env("BENCH_SANDBOXES")))
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	for _, step := range []func(context.Context) error{b.coldStarts, b.bridgeCalls, b.parallelCalls, b.bundle, b.syncs, b.generate, b.trees, b.wrappers, b.tokenUse} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+	b.table.progress = progress
+	if err := b.measureGroups(ctx, list(env("BENCH_ONLY"))); err != nil {
+		return err
 	}
 	if err := b.table.print(out); err != nil {
 		return err
@@ -42,6 +92,7 @@ func run(ctx context.Context, out io.Writer, jsonFile string) error {
 	for _, line := range b.skipped {
 		fmt.Fprintln(out, "not measured:", line)
 	}
+	jsonFile := env("BENCH_JSON")
 	if jsonFile == "" {
 		return nil
 	}

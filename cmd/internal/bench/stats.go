@@ -24,7 +24,8 @@ type Row struct {
 
 // table collects rows.
 type table struct {
-	rows []Row
+	rows     []Row
+	progress io.Writer // gets each row's name and p50 as it comes; nil: nobody waits for it
 }
 
 // add records samples under name. baseline names an earlier row; empty makes this row a baseline.
@@ -36,6 +37,14 @@ func (t *table) add(name, unit, baseline string, samples []float64) {
 		}
 	}
 	t.rows = append(t.rows, row)
+	if t.progress != nil {
+		fmt.Fprintf(t.progress, "%s: %s %s\n", name, figure(row.P50), unit)
+	}
+}
+
+// has tells whether there is a row of that name.
+func (t *table) has(name string) bool {
+	return slices.ContainsFunc(t.rows, func(r Row) bool { return r.Name == name })
 }
 
 // addPaired records samples of which each belongs to one of base.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -15,58 +14,10 @@ import (
 )
 
 const (
-	coldRuns      = 15
 	callRuns      = 300
 	parallelRuns  = 7
 	parallelCalls = 20
 )
-
-// hello prints one line in either language.
-func hello(lang sandbox.Language) string {
-	if lang == sandbox.LangPython {
-		return `print("hello", flush=True)`
-	}
-	return `console.log("hello")`
-}
-
-// coldStarts measures from the script's source to its first line of output, beside the bare interpreter.
-func (b *bench) coldStarts(ctx context.Context) error {
-	python, err := exec.CommandContext(ctx, "python3", "-c", "import sys; print(sys.executable, end='')").Output()
-	if err != nil {
-		return fmt.Errorf("find python3 itself, not what stands for it on PATH: %w", err)
-	}
-	bare := map[sandbox.Language][]string{
-		sandbox.LangTypeScript: {"node", "-e", hello(sandbox.LangTypeScript)},
-		sandbox.LangPython:     {string(python), "-c", hello(sandbox.LangPython)},
-	}
-	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
-		var samples []float64
-		for range coldRuns {
-			var first firstByte
-			cmd := exec.CommandContext(ctx, bare[lang][0], bare[lang][1:]...)
-			cmd.Stdout = &first
-			start := time.Now()
-			if err := cmd.Run(); err != nil {
-				return fmt.Errorf("run %s: %w", bare[lang][0], err)
-			}
-			samples = append(samples, millis(first.at.Sub(start)))
-		}
-		b.table.add("start "+runtimeOf(lang)+" without a sandbox", "ms", "", samples)
-	}
-	return b.each(func(be sandbox.Backend, lang sandbox.Language) error {
-		var samples []float64
-		for range coldRuns {
-			var first firstByte
-			start := time.Now()
-			if err := b.run(ctx, be, lang, hello(lang), &first, nil); err != nil {
-				return err
-			}
-			samples = append(samples, millis(first.at.Sub(start)))
-		}
-		b.table.add(fmt.Sprintf("cold start %s %s", be.Name(), lang), "ms", "start "+runtimeOf(lang)+" without a sandbox", samples)
-		return nil
-	})
-}
 
 // sequential makes calls one after the other and returns each one's time in microseconds.
 func sequential(lang sandbox.Language, n int) string {
@@ -178,7 +129,7 @@ func (b *bench) parallelCalls(ctx context.Context) error {
 func (b *bench) bundle(ctx context.Context) error {
 	code := sequential(sandbox.LangTypeScript, 1)
 	var samples []float64
-	for range coldRuns {
+	for range startRuns {
 		start := time.Now()
 		_, err := script.Prepare(ctx, script.Source{Name: "bench.ts", Code: code, Language: sandbox.LangTypeScript},
 			script.Options{Runtime: sandbox.Node, Tree: filepath.Join(b.root, "servers")})

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// stub is a sandbox that says what it is told to, and starts nothing.
+type stub struct {
+	sandbox.Backend
+	name   string
+	status sandbox.Status
+}
+
+func (s stub) Name() string                         { return s.name }
+func (s stub) Probe(context.Context) sandbox.Status { return s.status }
+func (s stub) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
+	return sandbox.Node, s.name != "embedded" || lang == sandbox.LangTypeScript
+}
+func (s stub) Start(context.Context, sandbox.Spec) (sandbox.Process, error) {
+	return nil, errors.New("nothing starts here")
+}
+
+func both() []sandbox.Language {
+	return []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython}
+}
+
+// TestDoctor looks at this machine. The embedded sandbox works on each.
+func TestDoctor(t *testing.T) {
+	code, stdout, stderr := mcprun(t, "doctor", "--json", "--no-speed")
+	var found []finding
+	if err := json.Unmarshal([]byte(stdout), &found); err != nil || code != 0 || stderr != "" {
+		t.Fatalf("exit code %d, %v, stdout %q, stderr %q", code, err, stdout, stderr)
+	}
+	i := slices.IndexFunc(found, func(f finding) bool { return f.Name == "embedded" })
+	if i < 0 || !found[i].Usable || found[i].GoodFor != runner.RiskLow {
+		t.Fatalf("%+v", found)
+	}
+	for _, f := range found {
+		if !f.Usable && (f.Detail == "" || f.Remedy == "") {
+			t.Errorf("%s is not usable: detail %q, remedy %q", f.Name, f.Detail, f.Remedy)
+		}
+		if f.Usable && (len(f.Holds) == 0 || len(f.Lacks) == 0) {
+			t.Errorf("%s does not say what it holds (%q) or what it does not (%q)", f.Name, f.Holds, f.Lacks)
+		}
+	}
+}
+
+// TestSpeed measures the embedded sandbox, which starts everywhere.
+func TestSpeed(t *testing.T) {
+	list, err := (&backendOptions{}).backends(&cli.App{LookupEnv: func(string) (string, bool) { return "", false }}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeAll(list)
+	f := probe(t.Context(), list[:1])[0]
+	f.measure(t.Context())
+	if s := f.Starts; f.Name != "embedded" || !f.Usable || len(s) != 1 || s[0].Language != sandbox.LangTypeScript || s[0].MS <= 0 || s[0].Error != "" {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestDoctorForPeople(t *testing.T) {
+	code, stdout, _ := mcprun(t, "doctor", "--no-speed")
+	for _, want := range []string{"embedded  usable", "good for:        code of low risk\n", "runs:            typescript\n", "--risk critical: "} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is missing in:\n%s", want, stdout)
+		}
+	}
+	if code != 0 || strings.Contains(stdout, "starts in:") {
+		t.Errorf("exit code %d:\n%s", code, stdout)
+	}
+}
+
+// TestASandboxThatStartsNothing is not usable, whatever its parts say.
+func TestASandboxThatStartsNothing(t *testing.T) {
+	f := probe(t.Context(), []sandbox.Backend{stub{name: "process", status: sandbox.Status{Usable: true, Detail: "all is there", Languages: both()}}})[0]
+	f.measure(t.Context())
+	if f.Usable || !strings.Contains(f.Detail, "nothing starts here") || f.Remedy == "" || len(f.Starts) != 2 {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestWhatAutoTakes(t *testing.T) {
+	usable := sandbox.Status{Usable: true, Languages: both()}
+	backends := []sandbox.Backend{
+		stub{name: "embedded", status: usable}, stub{name: "process", status: usable}, stub{name: "docker", status: usable}, stub{name: "gvisor"},
+	}
+	for risk, want := range map[runner.Risk]string{
+		"": "docker", "low": "embedded for typescript, process for python", "medium": "docker", "high": "docker", "critical": "none of these",
+	} {
+		if got := choices(t.Context(), backends, risk); got != want {
+			t.Errorf("risk %q: %q, want %q", risk, got, want)
+		}
+	}
+}
+
+func TestFold(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  []string
+	}{
+		{"a short line", 40, []string{"a short line"}},
+		{"a line that is longer than it may be", 20, []string{"a line that is", "longer than it may", "be"}},
+		{"one-word-that-has-no-place-to-break then more", 20, []string{"one-word-that-has-no-place-to-break", "then more"}},
+		{"no terminal, or too narrow a one", -25, []string{"no terminal, or too narrow a one"}},
+		{"", 40, []string{""}},
+	} {
+		if got := fold(c.text, c.width); !slices.Equal(got, c.want) {
+			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// cpuPerTime bounds a run's processor time where nothing else does, as a multiple of its time: it ends a guest that
+// spins on after its host was killed.
+const cpuPerTime = 4
+
+// limits are those of the run, none of them zero.
+func (s *Script) limits() sandbox.Limits {
+	l := s.Limits.WithDefaults()
+	if l.CPU == 0 {
+		l.CPU = cpuPerTime * s.timeout()
+	}
+	return l
+}
+
+// hits lists every limit that the run ran into, sorted, each once.
+func hits(exit sandbox.Exit, cause Cause) []string {
+	all := slices.Clone(exit.Hit)
+	if exit.Killed != "" {
+		all = append(all, exit.Killed)
+	}
+	if cause == CauseTimeout {
+		all = append(all, string(CauseTimeout))
+	}
+	if all == nil {
+		return []string{}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// overstepped says in words what a script did that a limit forbids, with the flag that sets the limit.
+func (s *Script) overstepped(limit string) string {
+	l := s.limits()
+	switch limit {
+	case sandbox.LimitMemory:
+		return fmt.Sprintf("it used more than %s of memory (--memory)", size(l.Memory))
+	case sandbox.LimitCPU:
+		if s.Limits.CPU == 0 {
+			return fmt.Sprintf("it used more than %v of processor time, %d times what --timeout gives it (--cpu)", l.CPU, cpuPerTime)
+		}
+		return fmt.Sprintf("it used more than %v of processor time (--cpu)", l.CPU)
+	case sandbox.LimitProcesses:
+		return fmt.Sprintf("it wanted more than %d processes and threads (--processes)", l.Processes)
+	case sandbox.LimitOutput:
+		return fmt.Sprintf("it printed more than %s (--output-limit)", size(l.Output))
+	case sandbox.LimitDisk:
+		return fmt.Sprintf("its workspace came to hold more than %s or %d files (--disk, --disk-files)", size(l.Disk), l.DiskFiles)
+	case sandbox.LimitFiles:
+		return fmt.Sprintf("it wanted more than %d open files (--open-files)", l.Files)
+	case sandbox.LimitFileSize:
+		return fmt.Sprintf("it wanted a file of more than %s (--file-size)", size(l.FileSize))
+	}
+	return fmt.Sprintf("it ran into the limit of %s", limit)
+}
+
+// ranInto tells of limits that did not end the script; empty when there are none.
+func (s *Script) ranInto(limits []string) string {
+	if len(limits) == 0 {
+		return ""
+	}
+	words := make([]string, len(limits))
+	for i, l := range limits {
+		words[i] = s.overstepped(l)
+	}
+	return "the script ran into a limit: " + strings.Join(words, "; ")
+}
+
+// size writes a number of bytes in the largest unit that leaves it whole.
+func size(n int64) string {
+	for _, u := range []struct {
+		name  string
+		bytes int64
+	}{{"GiB", 1 << 30}, {"GB", 1e9}, {"MiB", 1 << 20}, {"MB", 1e6}, {"KiB", 1 << 10}, {"kB", 1e3}} {
+		if n >= u.bytes && n%u.bytes == 0 {
+			return fmt.Sprintf("%d %s", n/u.bytes, u.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
