@@ -6,7 +6,7 @@ BIN := bin
 GOFLAGS_BUILD := -trimpath
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test fuzz bench generate lint image clean
+.PHONY: help build demo test soak fuzz bench generate lint image clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -19,6 +19,9 @@ demo: build ## sync the demo servers, run a TypeScript and a Python example, sho
 
 test: ## pass every test, installing and starting what it needs: Docker, node, python3, npm packages, the image
 	bash .ci/test
+
+soak: ## make 10,000 runs in every sandbox and kill 200 in the middle; count what is left (SOAK_RUNS=10000 SOAK_KILLS=200)
+	bash .ci/soak
 
 fuzz: ## make files of a million hostile tools and read each back (FUZZ_TOOLS=1000000; FUZZ_SEED=1 for others)
 	MCPGEN_FUZZ_TOOLS=$${FUZZ_TOOLS:-1000000} MCPGEN_FUZZ_SEED=$${FUZZ_SEED:-1} go test ./cmd/internal/hostile -run '^TestManyTools$$' -count=1 -v -timeout 6h

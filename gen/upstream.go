@@ -69,3 +69,7 @@ func UpstreamLister(opts UpstreamOptions) Lister {
 		}, nil
 	}
 }
+
+// SweepUpstreams ends what servers of programs that died have left running, on Linux. It touches nothing of the living
+// and may be called beside other work. What can't be ended is left to the next sweep.
+func SweepUpstreams(ctx context.Context) error { return upstream.Sweep(ctx) }

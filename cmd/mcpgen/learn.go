@@ -112,6 +112,7 @@ func (o *learnOptions) run(cmd *cobra.Command, names []string) error {
 
 func (o *learnOptions) learn(ctx context.Context, name string, how gen.LearnOptions) error {
 	how.Tool = name
+	defer sweep(ctx)()
 	report, err := gen.Learn(ctx, o.place.options(o.app), upstreamOptions(o.app), how)
 	if err != nil {
 		return err

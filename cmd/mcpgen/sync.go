@@ -126,6 +126,7 @@ func (o *syncOptions) run(ctx context.Context) error {
 		opts.Progress = func(e gen.Event) { showProgress(progress, o.app.ErrStyle(), e) }
 	}
 	opts.Lister = gen.UpstreamLister(upstream)
+	defer sweep(ctx)()
 	report, err := gen.Sync(ctx, opts)
 	progress.Close()
 	if err != nil {

@@ -223,7 +223,7 @@ func TestEnvironmentOfTheServer(t *testing.T) {
 			t.Errorf("%s=%q, want %q", name, env[name], want)
 		}
 	}
-	allowed := append(inheritedNames(), "TOKEN", upstreamtest.StartsVariable, "MCPGEN_UPSTREAMTEST_MODE", "GORACE")
+	allowed := append(inheritedNames(), "TOKEN", upstreamtest.StartsVariable, "MCPGEN_UPSTREAMTEST_MODE", "GORACE", OwnerVariable, serverVariable)
 	for name := range env {
 		if !slices.Contains(allowed, name) {
 			t.Errorf("the server sees %s", name)

@@ -29,9 +29,13 @@ func inheritedNames() []string {
 	}
 }
 
-// environment returns what a server's process sees, sorted: the inherited variables, and over them its env block.
-func environment(srv config.Server, lookup config.Lookup) map[string]string {
+// environment returns what a server's process sees: the inherited variables, whom it belongs to, and over them its env
+// block.
+func environment(srv config.Server, lookup config.Lookup, m mark) map[string]string {
 	env := make(map[string]string)
+	if m.owner != "" {
+		env[OwnerVariable], env[serverVariable] = m.owner, m.server
+	}
 	for _, name := range inheritedNames() {
 		if value, ok := lookup(name); ok {
 			env[name] = value

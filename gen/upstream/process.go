@@ -38,6 +38,7 @@ type process struct {
 	stopOnce, outputOnce sync.Once
 	waitErr              error // after reaped
 	tail                 *stderrTail
+	mark                 mark // empty: what leaves the group stays
 
 	mu       sync.Mutex
 	released bool // the group id may belong to somebody else by now
@@ -45,7 +46,8 @@ type process struct {
 
 // startProcess starts an expanded stdio server. Its standard error goes to w, line by line.
 func startProcess(srv config.Server, lookup config.Lookup, w io.Writer, secret *redactor, log *slog.Logger) (_ *process, err error) {
-	env := environment(srv, lookup)
+	belongs := newMark()
+	env := environment(srv, lookup, belongs)
 	program, err := findProgram(srv.Command, env["PATH"])
 	if err != nil {
 		return nil, err
@@ -53,6 +55,9 @@ func startProcess(srv config.Server, lookup config.Lookup, w io.Writer, secret *
 	p := &process{
 		exited: make(chan struct{}), release: make(chan struct{}), reaped: make(chan struct{}), outputDone: make(chan struct{}),
 		tail: &stderrTail{ended: make(chan struct{})},
+	}
+	if env[OwnerVariable] != "" {
+		p.mark = belongs
 	}
 	// Plain pipes, not those of exec: Wait must not depend on grandchildren that keep an end open.
 	var ends pipeEnds
@@ -117,8 +122,8 @@ func startError(err error) error {
 	return err
 }
 
-// stop ends the process and everything it started that is still in its group: input closed, SIGTERM, SIGKILL, with
-// time between them. It returns when all of it is gone, and may be called often and from anywhere.
+// stop ends the process and everything it started, on Linux also what has left its group: input closed, SIGTERM,
+// SIGKILL, with time between them. It returns when all of it is gone, and may be called often and from anywhere.
 func (p *process) stop() {
 	p.stopOnce.Do(func() {
 		p.stdin.Close()
@@ -140,6 +145,7 @@ func (p *process) stop() {
 		p.mu.Unlock()
 		close(p.release)
 		<-p.reaped
+		endStrays(p.mark)
 		waitFor(p.tail.ended, strayGrace) // what it wrote last is still in the pipe
 		p.stdout.Close()
 		p.stderr.Close()

@@ -38,7 +38,7 @@ type Program struct {
 }
 
 // Main runs a program on the real process and ends the process with its exit code. The context that commands get ends
-// with the first SIGINT or SIGTERM, its cause being a *[SignalError]; a second signal ends the process at once.
+// with the first SIGINT, SIGTERM or SIGHUP, its cause being a *[SignalError]; a second signal ends the process at once.
 func Main(p Program) {
 	app, err := processApp(p)
 	if err != nil {

@@ -19,7 +19,8 @@ type ending struct {
 	typescript string // what the script does once it is ready
 	python     string
 	flags      []string
-	signal     syscall.Signal // sent once the script is ready: to mcprun and its group, as a terminal does; SIGKILL to mcprun alone
+	signal     syscall.Signal // sent once the script is ready: to mcprun and its group, as a terminal does
+	crash      bool           // the signal goes to mcprun alone, and leaves it no time to end anything
 	code       int            // of mcprun
 	cause      string
 	says       string        // in the message, the error or the output
@@ -64,8 +65,10 @@ func endings() []ending {
 		{name: "busy and interrupted", typescript: busyTS, python: busyPy, signal: syscall.SIGINT, code: 130, cause: "interrupted", within: soon},
 		{name: "waiting and interrupted", typescript: waitingTS, python: waitingPy, signal: syscall.SIGINT, code: 130, cause: "interrupted", within: soon},
 		{name: "terminated", typescript: waitingTS, python: waitingPy, signal: syscall.SIGTERM, code: 143, cause: "interrupted", within: soon},
-		{name: "busy and killed", typescript: busyTS, python: busyPy, signal: syscall.SIGKILL, code: -1},
-		{name: "waiting and killed", typescript: waitingTS, python: waitingPy, signal: syscall.SIGKILL, code: -1},
+		{name: "hung up", typescript: busyTS, python: busyPy, signal: syscall.SIGHUP, code: 129, cause: "interrupted", within: soon},
+		{name: "crashed", typescript: waitingTS, python: waitingPy, signal: syscall.SIGQUIT, code: 2, crash: true},
+		{name: "busy and killed", typescript: busyTS, python: busyPy, signal: syscall.SIGKILL, code: -1, crash: true},
+		{name: "waiting and killed", typescript: waitingTS, python: waitingPy, signal: syscall.SIGKILL, code: -1, crash: true},
 	}
 }
 
@@ -112,7 +115,7 @@ func endRun(t *testing.T, p *project, where place, end ending) {
 	ready := time.Now()
 	if end.signal != 0 {
 		target := -cmd.Process.Pid
-		if end.signal == syscall.SIGKILL {
+		if end.crash {
 			target = cmd.Process.Pid
 		}
 		if err := syscall.Kill(target, end.signal); err != nil {
@@ -129,8 +132,8 @@ func endRun(t *testing.T, p *project, where place, end ending) {
 	if code := cmd.ProcessState.ExitCode(); code != end.code {
 		t.Errorf("exit code %d, want %d\n%s%s", code, end.code, clip(stdout.String()), clip(stderr.String()))
 	}
-	if end.signal == syscall.SIGKILL {
-		afterKill(t, p, where, family, ready)
+	if end.crash {
+		afterKill(t, p, where, family)
 		return
 	}
 	for _, each := range family {
@@ -159,8 +162,74 @@ func waitReady(t *testing.T, p *project, where place, cmd *exec.Cmd, ended chan 
 	}
 }
 
-// afterKill: whatever outlives a killed mcprun is gone a few seconds after the next run has started.
-func afterKill(t *testing.T, p *project, where place, family []process, killed time.Time) {
+// TestNoHangup: what was started to outlive its terminal does.
+func TestNoHangup(t *testing.T) {
+	t.Parallel()
+	where := place{"embedded", "typescript"}
+	where.need(t)
+	p := newProject(t, map[string]server{})
+	p.write("wait.ts", `import { writeFileSync } from "node:fs";
+writeFileSync("ready", "");
+await new Promise((done) => setTimeout(done, 500));
+`)
+	cmd := p.command(t.Context(), "mcprun", "--sandbox", where.sandbox, "--workspace", p.workspace(where), "wait.ts")
+	cmd.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	p.start(cmd)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	if _, isReady := waitReady(t, p, where, cmd, ended); !isReady {
+		t.Fatalf("the script was never ready:\n%s", clip(said.String()))
+	}
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("it ended with %v:\n%s", err, clip(said.String()))
+	}
+}
+
+// TestInterruptedAgain: who presses Ctrl-C again and again is not kept waiting, and what that leaves goes with the next
+// start.
+func TestInterruptedAgain(t *testing.T) {
+	t.Parallel()
+	for _, where := range places() {
+		t.Run(where.String(), func(t *testing.T) {
+			t.Parallel()
+			where.need(t)
+			p := newKillProject(t)
+			code := map[string]string{"typescript": "for (;;);", "python": "while True: pass"}[where.language]
+			p.write("busy"+where.ext(), preamble(where)+code+"\n")
+			cmd := p.command(t.Context(), "mcprun", "--sandbox", where.sandbox, "--workspace", p.workspace(where), "busy"+where.ext())
+			p.start(cmd)
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			family, isReady := waitReady(t, p, where, cmd, ended)
+			if !isReady {
+				t.Fatal("the script was never ready")
+			}
+			for began := time.Now(); ; {
+				_ = cmd.Process.Signal(syscall.SIGINT)
+				select {
+				case <-ended:
+				case <-time.After(2 * time.Millisecond):
+					if time.Since(began) < 5*time.Second {
+						continue
+					}
+					t.Error("it goes on")
+					_ = cmd.Process.Kill()
+				}
+				break
+			}
+			afterKill(t, p, where, family)
+		})
+	}
+}
+
+// afterKill: whatever outlives an mcprun that crashed is gone a few seconds after the next run has started.
+func afterKill(t *testing.T, p *project, where place, family []process) {
 	t.Helper()
 	if len(family) == 0 {
 		t.Error("mcprun had no children: the test looks at nothing")
@@ -170,21 +239,7 @@ func afterKill(t *testing.T, p *project, where place, family []process, killed t
 		args[len(args)-1] = "0"
 	}
 	p.runIn(t, "mcprun", args...).want(t, 0)
-	for {
-		left := p.leftNow()
-		for _, each := range family {
-			if each.alive() {
-				left = append(left, each.String())
-			}
-		}
-		if len(left) == 0 {
-			return
-		}
-		if time.Since(killed) > 10*time.Second {
-			t.Fatalf("10 s after the kill there is left:\n%s", strings.Join(left, "\n"))
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	p.goneWithin(t, family, goneTime)
 }
 
 func checkEnd(t *testing.T, end ending, stdout []byte) {

@@ -33,7 +33,7 @@ func (p *project) leftNow() []string {
 	p.mu.Lock()
 	pids := slices.Clone(p.pids)
 	p.mu.Unlock()
-	return slices.Concat(p.processes(), p.mounts(), p.runFolders(), containersOf(pids), groupsOf(pids))
+	return slices.Concat(p.processes(), p.mounts(), p.runFolders(), containersOf(pids), volumesOf(pids), groupsOf(pids))
 }
 
 // processes lists those that run in the project's folder or have it among their arguments: the programs, and the
@@ -70,9 +70,14 @@ func (p *project) mounts() []string {
 // runFolders lists what is in the runtime folder but the one folder that all runs share.
 func (p *project) runFolders() []string {
 	var found []string
-	_ = filepath.WalkDir(p.runtimeDir(), func(path string, _ fs.DirEntry, err error) error {
-		if err == nil && path != p.runtimeDir() && path != filepath.Join(p.runtimeDir(), "mcprun") {
-			found = append(found, "file "+path)
+	shared := filepath.Join(p.runtimeDir(), "mcprun")
+	_ = filepath.WalkDir(p.runtimeDir(), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == p.runtimeDir() || path == shared {
+			return nil
+		}
+		found = append(found, "file "+path)
+		if d.IsDir() {
+			return fs.SkipDir // its name says enough
 		}
 		return nil
 	})
@@ -100,25 +105,50 @@ func containersOf(pids []int) []string {
 	}
 	var found []string
 	for _, c := range all {
-		fields := strings.Split(c.Labels["mcprun.owner"], "/")
-		if len(fields) != 5 {
-			found = append(found, fmt.Sprintf("container %v of an unknown owner %q", c.Names, fields))
-		} else if pid, _ := strconv.Atoi(fields[3]); slices.Contains(pids, pid) {
+		if ownedBy(pids, c.Labels["mcprun.owner"]) {
 			found = append(found, fmt.Sprintf("container %v %s", c.Names, c.State))
 		}
 	}
 	return found
 }
 
-// groupsOf lists the control groups that processes have made, by the number in their names.
+func volumesOf(pids []int) []string {
+	pool := engine()
+	if pool == nil {
+		return nil
+	}
+	all, err := pool.Client.ListVolumes(docker.ListVolumesOptions{Filters: map[string][]string{"label": {"mcprun.owner"}}})
+	if err != nil {
+		return []string{fmt.Sprintf("volumes cannot be listed: %v", err)}
+	}
+	var found []string
+	for _, v := range all {
+		if ownedBy(pids, v.Labels["mcprun.owner"]) {
+			found = append(found, "volume "+v.Name)
+		}
+	}
+	return found
+}
+
+// ownedBy reads the label of an owner. One that cannot be read counts as owned: somebody has to look at it.
+func ownedBy(pids []int, label string) bool {
+	fields := strings.Split(label, "/")
+	if len(fields) != 5 {
+		return true
+	}
+	pid, err := strconv.Atoi(fields[3])
+	return err != nil || slices.Contains(pids, pid)
+}
+
+// groupsOf lists the control groups that processes have made: their names hold whose they are.
 func groupsOf(pids []int) []string {
 	var found []string
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // somebody else's ended while we looked
+		if err != nil || !d.IsDir() || !strings.HasPrefix(d.Name(), "mcprun-") {
+			return nil // also somebody else's that ended while we looked
 		}
-		var pid int
-		if _, err := fmt.Sscanf(d.Name(), "mcprun-%d-", &pid); err == nil && d.IsDir() && slices.Contains(pids, pid) {
+		_, mark, _ := strings.Cut(d.Name(), ".")
+		if ownedBy(pids, strings.ReplaceAll(mark, "+", "/")) {
 			found = append(found, "control group "+path)
 		}
 		return nil

@@ -104,5 +104,6 @@ func places() []place {
 		{"docker", "typescript"}, {"docker", "python"},
 		{"process", "typescript"}, {"process", "python"},
 		{"embedded", "typescript"},
+		{"gvisor", "typescript"}, {"gvisor", "python"},
 	}
 }

@@ -23,7 +23,7 @@ func TestLeftoversAreSeen(t *testing.T) {
 	p.start(child)
 	family := descendants(os.Getpid())
 	p.write("run/mcprun/docker-abc/b/s", "")
-	want := []string{fmt.Sprintf("process %d:", child.Process.Pid), "file " + p.path("run/mcprun/docker-abc/b/s")}
+	want := []string{fmt.Sprintf("process %d:", child.Process.Pid), "file " + p.path("run/mcprun/docker-abc")}
 	removeContainer := func() error { return nil }
 	if pool != nil {
 		c, err := pool.Client.CreateContainer(docker.CreateContainerOptions{Config: &docker.Config{

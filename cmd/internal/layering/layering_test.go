@@ -149,6 +149,7 @@ func programs() []string {
 		// The child that a sandbox starts as a second process of the same program: it knows itself by its arguments,
 		// and its standard streams are its channel to the host.
 		"runner/sandbox/internal/jail/init_linux.go",
+		"runner/sandbox/gvisor/enter_linux.go",
 		"runner/sandbox/embedded/child.go",
 		"runner/sandbox/embedded/guest.go",
 		"runner/sandbox/embedded/guest_32bit.go",

@@ -65,7 +65,8 @@ func rules() []rule {
 		{"cmd/internal/soundness", []string{"gen/ident", "gen/render", "gen/schema"}},
 		{"cmd/internal/hostile", nil}, // tests of the whole generator with hostile servers
 		{"cmd/internal/backends", []string{"runner/sandbox", "runner/sandbox/*"}},
-		{"cmd/internal/bench", []string{"cmd/internal/*", "gen", "gen/*", "runner", "runner/*"}},
+		{"cmd/internal/soak", []string{"cmd/internal/backends", "gen/upstream", "runner", "runner/*"}},
+		{"cmd/internal/bench", []string{"cmd/internal/*", "gen", "gen/*", "runner", "runner/*", "runner/sandbox/pool"}},
 		{"cmd/mcpdemo/**", []string{"cmd/internal/cli", "cmd/mcpdemo/internal/*"}},
 		{"cmd/mcpgen", []string{"cmd/internal/cli", "gen/config", "gen/config/*", "gen"}},
 		{"cmd/mcprun", []string{"cmd/internal/cli", "cmd/internal/backends", "gen", "gen/config", "gen/upstream", "runner", "runner/*"}},
@@ -84,6 +85,7 @@ func homes() []home {
 		{"github.com/google/jsonschema-go", []string{"runner/mcpserver", "cmd/mcpdemo/**"}}, // for tools of our own
 		{"github.com/santhosh-tekuri/jsonschema/v5", []string{"gen/schema"}},
 		{"github.com/spf13/cobra", []string{"cmd/**"}},
+		{"github.com/spf13/pflag", []string{"cmd/**"}},
 		{"github.com/evanw/esbuild", []string{"runner/script"}},
 		{"github.com/moby/moby", []string{"runner/sandbox/docker/**"}},
 		{"github.com/containerd/errdefs", []string{"runner/sandbox/docker/**"}},

@@ -1,0 +1,207 @@
+package soak
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ory/dockertest/v3"
+	"github.com/ory/dockertest/v3/docker"
+)
+
+// sizes are those of this process.
+type sizes struct {
+	files, routines int
+	heap, resident  int64 // bytes; resident is 0 where nothing is to be learned from it
+	names           string
+}
+
+// look measures this process. Connections that are kept for a while, and goroutines on their way out, are granted a
+// moment.
+func look(t *testing.T) sizes {
+	t.Helper()
+	var s sizes
+	for range 3 {
+		runtime.GC()
+		time.Sleep(50 * time.Millisecond)
+	}
+	debug.FreeOSMemory()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil && runtime.GOOS == "linux" {
+		t.Fatal(err)
+	}
+	s.files, s.routines = len(list), runtime.NumGoroutine()
+	for _, each := range list {
+		name, _ := os.Readlink("/proc/self/fd/" + each.Name())
+		s.names += each.Name() + " " + name + "\n"
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	s.heap = int64(m.HeapAlloc)
+	if text, err := os.ReadFile("/proc/self/statm"); err == nil && !raceDetector {
+		pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.resident = pages * int64(os.Getpagesize())
+	}
+	return s
+}
+
+func stacks() string {
+	buf := make([]byte, 64<<10)
+	return string(buf[:runtime.Stack(buf, true)])
+}
+
+// leftovers lists what runs of this process have left on the machine. The kernel and the engine are granted a moment.
+func leftovers(t *testing.T, dirs ...string) []string {
+	t.Helper()
+	for end := time.Now().Add(time.Second); ; time.Sleep(20 * time.Millisecond) {
+		left := leftOf(t, os.Getpid(), dirs...)
+		for _, each := range descendants(os.Getpid()) {
+			left = append(left, fmt.Sprintf("process %d %s", each.pid, each.name))
+		}
+		if len(left) == 0 || time.Now().After(end) {
+			return left
+		}
+	}
+}
+
+// leftOf lists what a process has left, but for processes.
+func leftOf(t *testing.T, pid int, dirs ...string) []string {
+	t.Helper()
+	return slices.Concat(mounts(dirs), containers(t, pid), groups(pid), files(dirs))
+}
+
+// process can be told from others that have its number later.
+type process struct {
+	pid, parent   int
+	started, name string
+	zombie        bool
+}
+
+func (p process) alive() bool {
+	now, ok := lookUp(p.pid)
+	return ok && now.started == p.started && !now.zombie
+}
+
+func lookUp(pid int) (process, bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return process{}, false
+	}
+	open, end := strings.IndexByte(string(text), '('), strings.LastIndexByte(string(text), ')')
+	fields := strings.Fields(string(text[end+1:]))
+	if open < 0 || len(fields) < 20 {
+		return process{}, false
+	}
+	parent, _ := strconv.Atoi(fields[1])
+	return process{pid: pid, parent: parent, started: fields[19], name: string(text[open : end+1]), zombie: fields[0] == "Z"}, true
+}
+
+// descendants lists the child processes of a process, those too that it has not waited for, and theirs.
+func descendants(pid int) []process {
+	kids := map[int][]process{}
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		each, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			continue
+		}
+		if p, ok := lookUp(each); ok {
+			kids[p.parent] = append(kids[p.parent], p)
+		}
+	}
+	var found []process
+	for next := kids[pid]; len(next) > 0; {
+		p := next[0]
+		next = append(next[1:], kids[p.pid]...)
+		found = append(found, p)
+	}
+	return found
+}
+
+func mounts(dirs []string) []string {
+	var found []string
+	text, _ := os.ReadFile("/proc/self/mountinfo")
+	for line := range strings.Lines(string(text)) {
+		if slices.ContainsFunc(dirs, func(dir string) bool { return strings.Contains(line, dir) }) {
+			found = append(found, "mount "+strings.TrimSpace(line))
+		}
+	}
+	return found
+}
+
+// containers lists the containers and volumes that a process has made, by the owner they are labelled with.
+func containers(t *testing.T, pid int) []string {
+	t.Helper()
+	pool, err := dockertest.NewPool("")
+	if err != nil || pool.Client.Ping() != nil {
+		return nil
+	}
+	filter := map[string][]string{"label": {"mcprun.owner"}}
+	all, err := pool.Client.ListContainers(docker.ListContainersOptions{All: true, Filters: filter})
+	if err != nil {
+		return []string{fmt.Sprintf("containers cannot be listed: %v", err)}
+	}
+	var found []string
+	for _, c := range all {
+		if ownedBy(pid, c.Labels["mcprun.owner"]) {
+			found = append(found, fmt.Sprintf("container %v %s", c.Names, c.State))
+		}
+	}
+	volumes, err := pool.Client.ListVolumes(docker.ListVolumesOptions{Filters: filter})
+	if err != nil {
+		return append(found, fmt.Sprintf("volumes cannot be listed: %v", err))
+	}
+	for _, v := range volumes {
+		if ownedBy(pid, v.Labels["mcprun.owner"]) {
+			found = append(found, "volume "+v.Name)
+		}
+	}
+	return found
+}
+
+// ownedBy reads the name of an owner. One that cannot be read counts as owned: somebody has to look at it.
+func ownedBy(pid int, name string) bool {
+	fields := strings.Split(name, "/")
+	return len(fields) != 5 || fields[3] == strconv.Itoa(pid)
+}
+
+// groups lists the control groups that a process has made: their names hold whose they are.
+func groups(pid int) []string {
+	var found []string
+	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() || !strings.HasPrefix(d.Name(), "mcprun-") {
+			return nil // also somebody else's that ended while we looked
+		}
+		_, mark, _ := strings.Cut(d.Name(), ".")
+		if ownedBy(pid, strings.ReplaceAll(mark, "+", "/")) {
+			found = append(found, "control group "+path)
+		}
+		return nil
+	})
+	return found
+}
+
+// files lists what is in folders that should be empty, but for the one folder that all runs share.
+func files(dirs []string) []string {
+	var found []string
+	for _, dir := range dirs {
+		_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && path != dir && path != filepath.Join(dir, "mcprun") {
+				found = append(found, "file "+path)
+			}
+			return nil
+		})
+	}
+	return found
+}

@@ -1,0 +1,233 @@
+package soak
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/pool"
+)
+
+const (
+	// runsVariable says how many runs there are in each sandbox.
+	runsVariable = "MCPGEN_SOAK_RUNS"
+	fewRuns      = 60
+	// atOnce runs are made at the same time.
+	atOnce = 32
+	// runTime is more than any run takes that is not stuck.
+	runTime = time.Minute
+	// growthFiles and growthMemory are what this process may have more after all runs, open files and bytes.
+	growthFiles  = 8
+	growthMemory = 16 << 20
+)
+
+// adder is a server without a process.
+type adder struct{}
+
+func (adder) Call(_ context.Context, _, tool string, args json.RawMessage) (*upstream.CallResult, error) {
+	var in struct{ Numbers []float64 }
+	if err := json.Unmarshal(args, &in); err != nil || tool != "add" {
+		return nil, fmt.Errorf("call %s(%s): %v", tool, args, err)
+	}
+	sum := 0.0
+	for _, n := range in.Numbers {
+		sum += n
+	}
+	return &upstream.CallResult{Structured: json.RawMessage(fmt.Sprintf(`{"result":%v}`, sum))}, nil
+}
+
+// soak is many runs in one sandbox.
+type soak struct {
+	runner    *runner.Runner
+	languages []sandbox.Language
+	dir       string // for workspaces
+
+	mu      sync.Mutex
+	times   []time.Duration // of those that are well
+	limited int
+	errs    []error
+	stats   pool.Stats // of warm guests, if there were any
+}
+
+// TestSoak makes many runs in each sandbox, one after the other: each wants the whole machine.
+func TestSoak(t *testing.T) {
+	runs := number(t, runsVariable, fewRuns)
+	t.Logf("%s=%d", runsVariable, runs)
+	for _, name := range names() {
+		t.Run(name, func(t *testing.T) {
+			soakIn(t, name, runs, func(dir string) (sandbox.Backend, error) { return open(name, dir) })
+		})
+		t.Run("warm "+name, func(t *testing.T) {
+			soakIn(t, name, runs, func(dir string) (sandbox.Backend, error) { return openWarm(name, dir) })
+		})
+	}
+}
+
+func soakIn(t *testing.T, name string, runs int, open func(dir string) (sandbox.Backend, error)) {
+	languages := need(t, name)
+	r, err := runner.New(&runner.Options{Tree: tree(), Upstreams: adder{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, runtimeDir := privateDir(t), privateDir(t)
+	s := &soak{runner: r, languages: languages, dir: dir}
+	s.make(t, open, runtimeDir, atOnce) // what the first runs load for good is not counted
+	before := look(t)
+	s.times, s.limited, s.errs = nil, 0, nil
+	began := time.Now()
+	s.make(t, open, runtimeDir, runs)
+	took := time.Since(began)
+	after := look(t)
+	for _, left := range leftovers(t, dir, runtimeDir) {
+		t.Errorf("left behind: %s", left)
+	}
+	if after.files > before.files+growthFiles {
+		t.Errorf("open files grew from %d to %d:\n%s", before.files, after.files, after.names)
+	}
+	if after.routines > before.routines+growthFiles {
+		t.Errorf("goroutines grew from %d to %d:\n%s", before.routines, after.routines, stacks())
+	}
+	if after.heap > before.heap+growthMemory || after.resident > before.resident+growthMemory {
+		t.Errorf("memory grew: heap %d to %d MiB, resident %d to %d MiB", before.heap>>20, after.heap>>20, before.resident>>20, after.resident>>20)
+	}
+	slices.Sort(s.times)
+	if s.stats.Warm > 0 {
+		t.Logf("%+v", s.stats)
+	}
+	t.Logf("%d runs in %s (%.1f/s), %d ended by a limit, %d errors; well: p50 %s, p95 %s; files %+d, goroutines %+d, heap %+d KiB, resident %+d KiB",
+		runs, took.Round(time.Millisecond), float64(runs)/took.Seconds(), s.limited, len(s.errs),
+		quantile(s.times, 50), quantile(s.times, 95), after.files-before.files, after.routines-before.routines,
+		(after.heap-before.heap)>>10, (after.resident-before.resident)>>10)
+}
+
+// make makes a sandbox, n runs in it, and ends it. A run that ends other than it should is an error of ours.
+func (s *soak) make(t *testing.T, open func(dir string) (sandbox.Backend, error), runtimeDir string, n int) {
+	t.Helper()
+	b, err := open(runtimeDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, ok := b.(*pool.Pool); ok { // at least one run is to find a guest waiting, however busy the machine is
+		s.run(t.Context(), b, 0)
+		for end := time.Now().Add(runTime); p.Stats().Idle == 0 && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	for i := range n {
+		g.Go(func() error {
+			s.run(t.Context(), b, i)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	if err := b.Sweep(t.Context()); err != nil {
+		t.Errorf("sweep: %v", err)
+	}
+	if p, ok := b.(*pool.Pool); ok {
+		if s.stats = p.Stats(); s.stats.Warm == 0 {
+			t.Errorf("no run got a warm guest: %+v", s.stats)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	const most = 10
+	for i, err := range s.errs {
+		if i == most {
+			t.Errorf("… and %d more", len(s.errs)-most)
+			break
+		}
+		t.Error(err)
+	}
+}
+
+func (s *soak) run(ctx context.Context, b sandbox.Backend, n int) {
+	k, lang := pick(n, s.languages)
+	ctx, cancel := context.WithTimeout(ctx, runTime)
+	defer cancel()
+	if k.cancel {
+		timer := time.AfterFunc(rand.N(600*time.Millisecond), cancel)
+		defer timer.Stop()
+	}
+	workspace := ""
+	if n%8 != 0 || k.cause == runner.CauseDisk {
+		dir, err := os.MkdirTemp(s.dir, "w")
+		if err != nil {
+			s.note(err)
+			return
+		}
+		defer func() { s.note(os.RemoveAll(dir)) }()
+		workspace = filepath.Join(dir, "workspace")
+	}
+	code := preambleTS + k.typescript
+	if lang == sandbox.LangPython {
+		code = preamblePy + k.python
+	}
+	if k.timeout == 0 {
+		k.timeout = runTime
+	}
+	var stdout, stderr opening
+	began := time.Now()
+	res, err := s.runner.Run(ctx, runner.Script{
+		Name: "soak", Code: code, Language: lang, Backend: b, Limits: k.limits, Timeout: k.timeout, Workspace: workspace,
+		Stdout: &stdout, Stderr: &stderr,
+	})
+	if err != nil {
+		if !k.cancel || ctx.Err() == nil {
+			s.note(fmt.Errorf("run %d (%s, %s): %w", n, k.name, lang, err))
+		}
+		return
+	}
+	inTime := !k.cancel && k.cause != runner.CauseTimeout // to say something
+	if res.Cause != k.cause || !k.cancel && res.ExitCode != k.code || inTime && !bytes.HasPrefix(stdout.head, []byte("3\n")) {
+		s.note(fmt.Errorf("run %d (%s, %s) ended with cause %q and code %d, want %q and %d: %s\n%.100s\n%.500s",
+			n, k.name, lang, res.Cause, res.ExitCode, k.cause, k.code, res.Message, stdout.head, stderr.head))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case res.ExitCode == 0:
+		s.times = append(s.times, time.Since(began))
+	case res.ExitCode == runner.ExitTimeout || res.ExitCode == runner.ExitKilled:
+		s.limited++
+	}
+}
+
+func (s *soak) note(err error) {
+	if err == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.errs = append(s.errs, err)
+}
+
+// opening keeps the beginning of what is written to it.
+type opening struct{ head []byte }
+
+func (w *opening) Write(p []byte) (int, error) {
+	w.head = append(w.head, p[:min(len(p), 1000-min(1000, len(w.head)))]...)
+	return len(p), nil
+}
+
+func quantile(sorted []time.Duration, percent int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[(len(sorted)-1)*percent/100].Round(100 * time.Microsecond)
+}
