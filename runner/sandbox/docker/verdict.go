@@ -66,8 +66,12 @@ func (p *process) ranOutOfTime(limit time.Duration) bool {
 		return false
 	}
 	used, final := p.usage.get()
-	// Without the last figures a signal must do.
-	return used.cpu >= limit-limit/10 || !final && p.exit.Code == signalCPU
+	if p.exit.Code == signalCPU {
+		// The kernel counts for this signal by the tick, and on a busy machine too much. Without the last figures the
+		// signal must do.
+		return used.cpu >= limit/2 || !final
+	}
+	return used.cpu >= limit-limit/10
 }
 
 // ranOutOfMemory tells whether the kernel killed something in the container for want of memory. The control group's own
