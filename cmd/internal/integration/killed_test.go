@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -76,20 +77,29 @@ func TestKilled(t *testing.T) {
 	seed := uint64(number(t, seedVariable, 1))
 	t.Logf("%s=%d %s=%d", killsVariable, total, seedVariable, seed)
 	each := max(2, total/(len(places())+1))
-	for i, where := range places() {
-		t.Run(where.String(), func(t *testing.T) {
+	var kills, hits atomic.Int64
+	t.Run("all", func(t *testing.T) { // returns when the parallel ones below are done
+		for i, where := range places() {
+			t.Run(where.String(), func(t *testing.T) {
+				t.Parallel()
+				where.need(t)
+				random := rand.New(rand.NewPCG(seed, uint64(i)))
+				p := newKillProject(t)
+				hits.Add(killTimes(t, p, runVictim(t, p, where, random), random, each))
+				kills.Add(int64(each))
+			})
+		}
+		t.Run("sync", func(t *testing.T) {
 			t.Parallel()
-			where.need(t)
-			random := rand.New(rand.NewPCG(seed, uint64(i)))
-			p := newKillProject(t)
-			killTimes(t, p, runVictim(t, p, where, random), random, each)
+			p, times := newKillProject(t), max(2, total-each*len(places()))
+			hits.Add(killTimes(t, p, syncVictim(t, p), rand.New(rand.NewPCG(seed, 1000)), times))
+			kills.Add(int64(times))
 		})
-	}
-	t.Run("sync", func(t *testing.T) {
-		t.Parallel()
-		p := newKillProject(t)
-		killTimes(t, p, syncVictim(t, p), rand.New(rand.NewPCG(seed, 1000)), max(2, total-each*len(places())))
 	})
+	// How long one takes is measured once; on a busy machine others may be over before their kill.
+	if hits.Load()*5 < kills.Load() {
+		t.Errorf("only %d of %d kills hit a program while it ran", hits.Load(), kills.Load())
+	}
 }
 
 // newKillProject makes a project whose server has a daemon: a process in a session of its own that no end of a stream
@@ -208,7 +218,8 @@ func syncVictim(t *testing.T, p *project) victim {
 	}
 }
 
-func killTimes(t *testing.T, p *project, v victim, random *rand.Rand, times int) {
+// killTimes returns how many kills came while the program ran.
+func killTimes(t *testing.T, p *project, v victim, random *rand.Rand, times int) (hits int64) {
 	k := &killing{t: t, p: p, v: v, random: random}
 	began := time.Now()
 	k.run(v.atOnce, nil)
@@ -228,13 +239,11 @@ func killTimes(t *testing.T, p *project, v victim, random *rand.Rand, times int)
 		k.gone()
 		v.whole("after the next start")
 		if t.Failed() {
-			return
+			return int64(k.hits)
 		}
 	}
 	t.Logf("%s: killed %d times, %d times while it ran; undisturbed it takes about %s", v.name, times, k.hits, k.life.Round(time.Millisecond))
-	if k.hits*3 < times {
-		t.Errorf("only %d of %d kills hit it while it ran", k.hits, times)
-	}
+	return int64(k.hits)
 }
 
 // run starts several and kills each after its delay; without delays they end by themselves.
