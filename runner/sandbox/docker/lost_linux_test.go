@@ -37,7 +37,11 @@ func TestEngineGoesAway(t *testing.T) {
 			began := time.Now()
 			c.end(engine, r)
 			exit, err := r.Wait()
-			if took := time.Since(began); took > lostTime {
+			patience := lostTime
+			if c.name == "frozen" { // one that is merely slow looks the same at first
+				patience += 10 * time.Second
+			}
+			if took := time.Since(began); took > patience {
 				t.Errorf("it took %v to notice", took)
 			}
 			var lost *docker.EngineLostError
@@ -58,7 +62,7 @@ func TestEngineGoesAway(t *testing.T) {
 			if err := idle.Close(); err != nil && !errors.As(err, &lost) {
 				t.Errorf("close: %v", err)
 			}
-			if took := time.Since(began); took > lostTime {
+			if took := time.Since(began); took > patience {
 				t.Errorf("it took %v to close", took)
 			}
 			c.back(engine)

@@ -13,12 +13,15 @@ import (
 
 const (
 	// killTime is how long a container that has ended may take to be gone before it is removed by force.
-	killTime = 10 * time.Second
+	killTime = 20 * time.Second
 	// drainTime is how long the engine may take to deliver the rest of the output of a container that is gone.
 	drainTime = 5 * time.Second
 	// pingPause is how often an engine is asked whether it lives, while it owes the end of a container, and pingTime how
 	// long it may take to answer.
 	pingPause, pingTime = 500 * time.Millisecond, time.Second
+	// silence is how long an engine may answer nothing at all before it counts as gone. One that is gone refuses at
+	// once; this is for one that hangs, or has more to do than the machine can.
+	silence = 8 * time.Second
 )
 
 var errStuck = errors.New("it did not end when it was killed")
@@ -45,7 +48,7 @@ func (e *EngineLostError) Hint() string {
 // still lives.
 func (p *process) supervise() {
 	kill, over := p.kill, p.over.c
-	var since time.Time
+	var since, heard time.Time // when its news became due; when it last answered
 	var patience <-chan time.Time
 	for {
 		select {
@@ -59,7 +62,10 @@ func (p *process) supervise() {
 			p.lost(err)
 			return
 		case <-patience:
-			if err := p.backend.ping(); err != nil {
+			switch err := p.backend.ping(); {
+			case err == nil:
+				heard = time.Now()
+			case !isSlow(err) || time.Since(heard) > silence:
 				p.lost(err)
 				return
 			}
@@ -75,6 +81,7 @@ func (p *process) supervise() {
 		}
 		if since.IsZero() {
 			since = time.Now()
+			heard = since
 		}
 		patience = time.After(pingPause)
 	}
@@ -92,6 +99,12 @@ func (b *Backend) ping() error {
 	conn.Close()
 	_, err = b.client.Ping(ctx, client.PingOptions{})
 	return err
+}
+
+// isSlow tells the silence of an engine from its refusal, or its absence.
+func isSlow(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // signal kills every process of the container: by this machine's kernel where that is possible, which takes no time and
@@ -141,7 +154,7 @@ func (p *process) suspect() {
 	if used, _ := p.usage.get(); used.ooms > 0 {
 		return
 	}
-	if err := p.backend.ping(); err != nil {
+	if err := p.backend.ping(); err != nil && !isSlow(err) {
 		p.lost(err)
 	}
 }
