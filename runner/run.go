@@ -70,6 +70,9 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 		if s.Workspace, err = workspace.Open(s.Workspace); err != nil {
 			return nil, err
 		}
+		if err := r.guard(s.Workspace); err != nil {
+			return nil, err
+		}
 		if before, err = workspace.Take(s.Workspace); err != nil {
 			return nil, err
 		}
@@ -84,8 +87,9 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 	res := run.result(ctx)
 	if s.Workspace != "" {
 		after, err := workspace.Take(s.Workspace)
-		if err != nil {
-			return nil, err
+		if err != nil { // it was taken away meanwhile; the run has its result all the same
+			r.log.Warn("the files that the script wrote are not known", "error", err)
+			after = before
 		}
 		res.Files = workspace.Written(before, after)
 	}

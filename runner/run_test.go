@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +50,21 @@ func TestHowARunEnds(t *testing.T) {
 				t.Errorf("exit code %d, cause %q, message %q; want %d, %q, %q", res.ExitCode, res.Cause, res.Message, c.code, c.cause, c.message)
 			}
 		})
+	}
+}
+
+func TestWorkspaceThatIsTakenAway(t *testing.T) {
+	res, err := run(t, nil, runner.Script{Workspace: t.TempDir(), Capture: true}, func(g *guest) sandbox.Exit {
+		g.begin()
+		fmt.Fprint(g.spec.Stdout, "said")
+		if err := os.Remove(g.spec.Workspace); err != nil {
+			t.Error(err)
+		}
+		g.done(nil)
+		return sandbox.Exit{Code: 3}
+	})
+	if err != nil || res.ExitCode != 3 || res.Stdout != "said" || res.Files == nil {
+		t.Errorf("%+v %v", res, err)
 	}
 }
 

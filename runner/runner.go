@@ -27,6 +27,9 @@ type Options struct {
 	Tree string
 	// Skills is the absolute path of a folder of saved scripts, which scripts may read. Empty: there is none.
 	Skills string
+	// Trusted are the absolute paths of files that say what is started on this machine, be they there or not. A run
+	// whose workspace they would lie in is refused.
+	Trusted []string
 	// Upstreams makes the calls. Nil: every call is refused.
 	Upstreams Upstreams
 	// CallTimeouts bound one call to a server, by its key. A server without one is bounded by the run alone.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -58,7 +59,19 @@ type finding struct {
 	backend sandbox.Backend
 }
 
+// settle takes over what the project says of the sandboxes. A project that cannot be read is no reason to tell nothing.
+func (o *doctorOptions) settle() {
+	cfg, err := (&projectOptions{}).load(o.app)
+	switch {
+	case err != nil:
+		fmt.Fprintf(o.app.Stderr, "mcprun: the project's settings are left out: %s\n", cli.Clean(err.Error()))
+	case cfg != nil:
+		o.defaultImage = cfg.Settings.Run.Image
+	}
+}
+
 func (o *doctorOptions) run(ctx context.Context) error {
+	o.settle()
 	backends, err := o.backends(o.app, nil)
 	if err != nil {
 		return err

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +54,29 @@ func TestDoctor(t *testing.T) {
 		if f.Usable && (len(f.Holds) == 0 || len(f.Lacks) == 0) {
 			t.Errorf("%s does not say what it holds (%q) or what it does not (%q)", f.Name, f.Holds, f.Lacks)
 		}
+	}
+}
+
+// TestDoctorKnowsTheProject: it looks at the image that a run of this project would take.
+func TestDoctorKnowsTheProject(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{".mcp.json": `{"mcpServers": {}}`, "mcpgen.yaml": "version: 1\nrun: {image: my/own}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var stderr bytes.Buffer
+	app := &cli.App{Dir: dir, Stderr: &stderr, LookupEnv: func(string) (string, bool) { return "", false }}
+	o := &doctorOptions{app: app}
+	if o.settle(); o.imageName(app) != "my/own" || stderr.Len() > 0 {
+		t.Errorf("image %q, stderr %q", o.imageName(app), &stderr)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "mcpgen.yaml"), []byte("version: 1\nrun: 7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o = &doctorOptions{app: app}
+	if o.settle(); o.imageName(app) != "" || !strings.Contains(stderr.String(), "mcpgen.yaml:2") {
+		t.Errorf("image %q, stderr %q", o.imageName(app), &stderr)
 	}
 }
 

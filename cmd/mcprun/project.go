@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -37,7 +38,8 @@ type project struct {
 	upstreams runner.Upstreams
 	timeouts  map[string]time.Duration // of one call, by server
 	settings  config.Settings
-	dir       string // of the settings; empty without any
+	dir       string   // of the settings; empty without any
+	trusted   []string // the files that configuration is read from
 	log       *slog.Logger
 	close     func() error
 }
@@ -59,6 +61,7 @@ func (o *projectOptions) open(app *cli.App, stderr io.Writer) (*project, error) 
 	if cfg != nil {
 		base, out = cfg.Dir, cfg.Settings.Out
 		p.timeouts, p.settings, p.dir = cfg.Timeouts(), cfg.Settings, cfg.Dir
+		p.trusted = append(slices.Clone(cfg.Paths), filepath.Join(cfg.Dir, config.SettingsName), filepath.Join(cfg.Dir, config.DotEnvName))
 		for _, n := range cfg.Notes {
 			p.log.Info(cli.CleanLine(n.String()))
 		}

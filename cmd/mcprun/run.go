@@ -102,7 +102,9 @@ func (o *runOptions) execute(ctx context.Context) error {
 	}
 	swept := sweep(ctx, backends, project.log)
 	defer swept()
-	r, err := runner.New(&runner.Options{Tree: project.tree, Upstreams: project.upstreams, CallTimeouts: project.timeouts, Logger: project.log})
+	r, err := runner.New(&runner.Options{
+		Tree: project.tree, Trusted: project.trusted, Upstreams: project.upstreams, CallTimeouts: project.timeouts, Logger: project.log,
+	})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -60,5 +62,17 @@ func TestRunThatCannotBeMade(t *testing.T) {
 	}
 	if !strings.Contains(stderr, "choose one of") {
 		t.Errorf("stderr %q", stderr)
+	}
+}
+
+func TestWorkspaceWithTheConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, ".mcp.json")
+	if err := os.WriteFile(file, []byte(`{"mcpServers": {}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := mcprun(t, "--sandbox", "embedded", "--config", file, "--workspace", dir, "-e", "1")
+	if code != runner.ExitRunner || !strings.Contains(stderr, "could change") || !strings.Contains(stderr, "hint: ") {
+		t.Errorf("exit code %d, %q", code, stderr)
 	}
 }

@@ -24,16 +24,17 @@ func (o *runOptions) settle(p *project) error {
 		if o.cmd.Flags().Changed(d.flag) {
 			continue
 		}
-		env := envPrefix + strings.ToUpper(strings.ReplaceAll(d.flag, "-", "_"))
-		value, from := o.app.Env(env), env
-		if value == "" {
-			value, from = d.value, fmt.Sprintf("%s: run.%s", p.settings.Path, strings.ReplaceAll(d.flag, "-", "_"))
-		}
-		if value == "" {
-			continue
-		}
-		if err := o.cmd.Flags().Lookup(d.flag).Value.Set(value); err != nil {
-			return &cli.UsageError{Err: fmt.Errorf("%s: %w", from, err), Command: "mcprun"}
+		key := strings.ReplaceAll(d.flag, "-", "_")
+		env := envPrefix + strings.ToUpper(key)
+		flag := o.cmd.Flags().Lookup(d.flag).Value
+		if value := o.app.Env(env); value != "" {
+			if err := flag.Set(value); err != nil {
+				return &cli.UsageError{Err: fmt.Errorf("%s: %w", env, err), Command: "mcprun"}
+			}
+		} else if d.value != "" {
+			if err := flag.Set(d.value); err != nil {
+				return &config.FileError{File: p.settings.Path, Line: file.Lines[key], Key: "run." + key, Problem: err.Error()}
+			}
 		}
 	}
 	return o.settleRisk(file.Risk)

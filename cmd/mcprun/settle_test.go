@@ -125,9 +125,9 @@ func TestRunReadsTheSettings(t *testing.T) {
 	write(".mcp.json", `{"mcpServers": {}}`)
 	for yaml, want := range map[string]string{
 		"run: {sandbox: vm}":                  `"vm"`,
-		"run: {memory: 1KB}":                  "mcpgen.yaml: run.memory: 1KB is too little",
-		"run: {disk: much}":                   `mcpgen.yaml: run.disk: "much" is no size`,
-		"run: {open_files: 3}":                "mcpgen.yaml: run.open_files: 3 is too little: at least 64",
+		"run: {memory: 1KB}":                  "mcpgen.yaml:2: run.memory: 1KB is too little",
+		"run: {disk: much}":                   `mcpgen.yaml:2: run.disk: "much" is no size`,
+		"run: {open_files: 3}":                "mcpgen.yaml:2: run.open_files: 3 is too little: at least 64",
 		"run: {risk: high, sandbox: process}": `sandbox "process" is too weak for code of high risk`,
 		"run: {timeout: none}":                "mcpgen.yaml:2: run.timeout: it is not a time above zero",
 	} {

@@ -75,6 +75,8 @@ type RunSettings struct {
 	// Sizes: a number of megabytes, or a number with its unit.
 	Memory, FileSize, OutputLimit, Disk, Tmp string
 	Processes, OpenFiles, DiskFiles          int
+	// Lines tells where in mcpgen.yaml each key is that is there.
+	Lines map[string]int
 }
 
 // apply returns the server with what the settings say about it.

@@ -114,7 +114,7 @@ func (y *settingsFile) top() map[string]field {
 		"out":       y.folder(&y.out.Out),
 		"defaults":  func(n node, key string) error { return y.object(n, key, y.defaults(&y.out.Defaults)) },
 		"servers":   y.servers,
-		"run":       func(n node, key string) error { return y.object(n, key, y.run(&y.out.Run)) },
+		"run":       func(n node, key string) error { y.out.Run.Lines = lines(n); return y.object(n, key, y.run(&y.out.Run)) },
 	}
 }
 
@@ -147,6 +147,15 @@ func (y *settingsFile) oauth(o *OAuth) map[string]field {
 		"client_metadata_url": y.word(&o.ClientMetadataURL), "resource": y.word(&o.Resource),
 		"callback_port": func(n node, key string) (err error) { o.CallbackPort, err = y.port(n, key); return err },
 	}
+}
+
+// lines tells where the keys of an object are.
+func lines(n node) map[string]int {
+	at := make(map[string]int, len(n.members))
+	for _, m := range n.members {
+		at[m.name] = m.line
+	}
+	return at
 }
 
 func (y *settingsFile) run(r *RunSettings) map[string]field {

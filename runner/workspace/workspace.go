@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+	"unicode/utf8"
 )
 
 // maxEntries bounds how many entries a Snapshot looks at; a workspace with more reports only those.
@@ -32,6 +33,9 @@ func Open(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("workspace %q: %w", dir, err)
 	}
+	if !utf8.ValidString(abs) { // sandboxes are told in JSON, where it would become another name
+		return "", fmt.Errorf("workspace %q: its path is not UTF-8: use a folder whose path is", abs)
+	}
 	return abs, nil
 }
 
@@ -44,9 +48,10 @@ type entry struct {
 }
 
 // Take records the regular files below dir, leaving out the top-level folder named servers, where the tree is shown.
-// Folders that cannot be read are passed over: a script may have locked them.
+// Folders that cannot be read are passed over: a script may have locked them. It may have locked dir as well, which is
+// then unlocked.
 func Take(dir string) (Snapshot, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := openLocked(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read workspace: %w", err)
 	}
@@ -83,6 +88,17 @@ func Take(dir string) (Snapshot, error) {
 		return nil, fmt.Errorf("read workspace: %w", err)
 	}
 	return snap, nil
+}
+
+// openLocked opens a folder that a script which ran as this user may have locked, and unlocks it.
+func openLocked(dir string) (*os.Root, error) {
+	const canLook = 0o500
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() && info.Mode().Perm()&canLook != canLook {
+		if err := os.Chmod(dir, info.Mode().Perm()|0o700); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return nil, err
+		}
+	}
+	return os.OpenRoot(dir) // where it was somebody else's to unlock, this says so
 }
 
 func depth(path string) int {

@@ -63,7 +63,7 @@ func newBench(ctx context.Context, only []string) (*bench, error) {
 			}
 			continue
 		}
-		b.skipped = append(b.skipped, fmt.Sprintf("sandbox %s: %s", be.Name(), st.Detail))
+		b.skip(fmt.Sprintf("sandbox %s: %s", be.Name(), st.Detail))
 	}
 	cfg, err := config.Load(filepath.Join(root, ".mcp.json"))
 	if err != nil {

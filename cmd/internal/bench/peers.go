@@ -38,7 +38,7 @@ func (b *bench) deno(ctx context.Context) error {
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	program := filepath.Join(b.root, "testdata/npm/node_modules/@deno", "linux-"+arch+"-glibc", "deno")
 	if _, err := os.Stat(program); err != nil {
-		b.skipped = append(b.skipped, "deno: "+err.Error())
+		b.skip("deno: " + err.Error())
 		return nil
 	}
 	dir, err := b.folder()
@@ -73,7 +73,7 @@ func (b *bench) dockerRuns(ctx context.Context) error {
 		err = exec.CommandContext(ctx, "docker", "image", "inspect", image).Run()
 	}
 	if err != nil {
-		b.skipped = append(b.skipped, "docker run of the same image and flags: "+err.Error())
+		b.skip("docker run of the same image and flags: " + err.Error())
 		return nil
 	}
 	lim := sandbox.Limits{}.WithDefaults()

@@ -80,6 +80,8 @@ func (b *Backend) whyApart(ctx context.Context, info system.Info) string {
 		return "it is on another machine"
 	case !passesSockets(info, b.opt.Runtime):
 		return "its runtime lets no socket of this machine through"
+	case b.opt.Runtime != "" && b.opt.UID != os.Geteuid():
+		return "its runtime knows no access control lists, through which the workspace would be shared"
 	case info.Name != name && !b.seesFolders(ctx, goArch(info.Architecture)):
 		return "it does not see this machine's folders"
 	}

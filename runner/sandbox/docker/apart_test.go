@@ -131,6 +131,9 @@ func TestDistantContainersAreHardened(t *testing.T) {
 		if !m.ReadOnly || m.Type != "volume" || strings.HasPrefix(m.Source, "/") || m.VolumeOptions == nil || !m.VolumeOptions.NoCopy {
 			t.Errorf("%+v", m)
 		}
+		if m.VolumeOptions.Labels[labelOwner] != "me" { // whoever makes the volume, Sweep has to find it
+			t.Errorf("the volume at %s is labelled %v", m.Target, m.VolumeOptions.Labels)
+		}
 		targets[m.Target] = true
 	}
 	for _, want := range []string{"/mcp/guest", "/mcp/servers", "/mcp/skills", "/workspace/servers", "/workspace/skills"} {

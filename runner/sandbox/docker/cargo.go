@@ -37,6 +37,7 @@ type cargo struct {
 	name  string // of spool, where it could not be removed while it is open
 	size  int64
 	over  bool  // more came than the workspace can hold
+	grown bool  // a file of what came is as large as one may get
 	err   error // of spool
 }
 
@@ -148,6 +149,7 @@ func (c *cargo) apply(log *slog.Logger) (over bool, err error) {
 	res, err := carry.Apply(c.root, c.spool, carry.Limits{
 		Bytes: c.lim.Disk + diskSlack, Files: c.load.Files + c.lim.DiskFiles + fileSlack, Largest: c.largest(), Skip: c.skip,
 	})
+	c.grown = res.Largest == fileSize(c.lim) // what is larger was so before
 	var much *carry.TooMuchError
 	if errors.As(err, &much) {
 		return true, nil

@@ -214,9 +214,22 @@ func (d *distant) connect(ctx context.Context, spec sandbox.Spec, c *cargo) erro
 		<-sent
 		d.settle()
 		d.conclude(lim, heap.full && spec.Runtime == sandbox.Node)
+		if d.err == nil && d.cargo.root != nil && !d.given && d.exit.Killed == "" && !d.isComplete() {
+			d.err = fmt.Errorf("container %s ended without saying how its workspace has changed: %q", d.id, d.words.String())
+		}
 		d.err = errors.Join(d.err, d.release())
 	}()
 	return nil
+}
+
+// isComplete tells whether the relay has said all that it had to say.
+func (d *distant) isComplete() bool {
+	select {
+	case <-d.host.Complete():
+		return true
+	default:
+		return false
+	}
 }
 
 // settle takes the changes to the workspace over, and says what went wrong.
@@ -231,6 +244,9 @@ func (d *distant) settle() {
 	if over {
 		d.exceed(sandbox.LimitDisk) // too late to end it, but that is why it counts as failed
 		d.exit.Code = signalKill
+	}
+	if d.cargo.grown {
+		d.note(sandbox.LimitFileSize)
 	}
 	if d.err == nil {
 		d.err = errors.Join(fault, err)

@@ -242,6 +242,13 @@ func TestDistantLimits(t *testing.T) {
 			}
 		})
 	}
+	t.Run("file size", func(t *testing.T) {
+		g := newGuest(t, sandbox.Python, "try:\n  with open('big', 'wb', 0) as f:\n    while True: f.write(bytes(100_000))\nexcept OSError as e: print(e.errno)")
+		g.Workspace, g.Limits = openDir(t), sandbox.Limits{FileSize: 1 << 20}
+		if exit := g.run(t, b); exit.Code != 0 || exit.Killed != "" || !slices.Equal(exit.Hit, []string{sandbox.LimitFileSize}) || g.out.String() != "27\n" {
+			t.Errorf("%+v: %s%s", exit, &g.out, &g.err)
+		}
+	})
 	t.Run("hit only", func(t *testing.T) {
 		g := newGuest(t, sandbox.Python, "import os\ntry:\n  while True:\n    if os.fork() == 0:\n      import time; time.sleep(60)\nexcept OSError: print('no more')")
 		g.Limits = sandbox.Limits{Processes: 32}
@@ -249,6 +256,29 @@ func TestDistantLimits(t *testing.T) {
 			t.Errorf("%+v: %s%s", exit, &g.out, &g.err)
 		}
 	})
+}
+
+// A relay that a script has crippled, so that it does not see the workspace any more, does not say that all is gone.
+func TestDistantWorkspaceThatCannotBeSeen(t *testing.T) {
+	b := distantBackend(t)
+	g := newGuest(t, sandbox.Python, "import resource\nresource.prlimit(1, resource.RLIMIT_NOFILE, (3, 3))\nprint('done')")
+	g.Workspace = openDir(t)
+	write(t, filepath.Join(g.Workspace, "kept"), "x")
+	p, err := b.Start(t.Context(), g.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := p.Bridge(t.Context())
+	if err == nil {
+		defer conn.Close()
+	}
+	if exit, err := p.Wait(); err == nil || !strings.Contains(err.Error(), "workspace has changed") {
+		t.Errorf("%+v, error %v", exit, err)
+	}
+	if got, err := os.ReadFile(filepath.Join(g.Workspace, "kept")); string(got) != "x" {
+		t.Errorf("the file holds %q, %v", got, err)
+	}
+	nothingOf(t, g.ID)
 }
 
 // A workspace that is larger than it may be is refused before anything is started.

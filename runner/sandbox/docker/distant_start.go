@@ -57,7 +57,7 @@ func (b *Backend) launchApart(ctx context.Context, spec sandbox.Spec, e *engine,
 	dir := &runDir{container: "mcprun-" + spec.ID + "-" + hex.EncodeToString(id)}
 	d := &distant{process: newProcess(b, dir, spec.Secret), fetched: make(chan error, 1), attended: make(chan struct{}), cleared: make(chan error, 1)}
 	create := b.createdApart(ctx, spec, e, img, dir, me.String(), c)
-	all := shelves(dir.container, spec.Guest, readOnlyFolders(spec))
+	all := shelves(dir.container, spec.Guest, readOnlyFolders(spec), create.Config.Labels)
 	for _, s := range all {
 		d.volumes = append(d.volumes, s.name)
 	}
@@ -104,7 +104,7 @@ func (b *Backend) createdApart(ctx context.Context, spec sandbox.Spec, e *engine
 	// The engine would tell where its machine finds its name servers.
 	h.DNS, h.DNSSearch = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}, []string{"."}
 	h.Mounts = nil
-	for _, s := range shelves(dir.container, nil, folders) {
+	for _, s := range shelves(dir.container, nil, folders, conf.Labels) {
 		h.Mounts = append(h.Mounts, s.mounts(true)...)
 	}
 	slices.SortFunc(h.Mounts, func(x, y mount.Mount) int { return len(x.Target) - len(y.Target) })

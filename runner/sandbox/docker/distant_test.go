@@ -127,7 +127,8 @@ print([m for m in open("/proc/mounts").read().splitlines() if "resolv" in m and 
 print(os.getpid() != 1, os.getuid(), os.path.exists("/proc/1/fd/0") or "closed")
 for name in ("/proc/1/mem", "/proc/1/environ", "/proc/1/fd"):
     try:
-        os.listdir(name) if name.endswith("fd") else open(name, "rb").read(1)
+        if name.endswith("fd"): os.listdir(name)
+        elif os.fstat(open(name, "rb").fileno()).st_rdev == os.makedev(1, 3): continue  # hidden: it is the null device
         print("LEAK", name)
     except OSError: pass
 `)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"syscall"
@@ -53,18 +54,31 @@ func (e *EngineError) Error() string {
 // plainly is what the system says: the client wraps it in the address, twice, and advice.
 func plainly(err error) error {
 	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	switch {
+	case errors.As(err, &errno):
 		return errno
+	case denied(err):
+		return fs.ErrPermission
+	case isSlow(err):
+		return errNoAnswer
 	}
 	return err
+}
+
+// denied tells whether the system does not let this user reach the engine. Of that error the client keeps the words only.
+func denied(err error) bool {
+	return err != nil && (errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), fs.ErrPermission.Error()))
 }
 
 func (e *EngineError) Unwrap() error { return e.Err }
 
 // Hint is what a person can do about it.
 func (e *EngineError) Hint() string {
-	if e.hint != "" {
+	switch {
+	case e.hint != "":
 		return e.hint
+	case denied(e.Err):
+		return "join the group that its socket belongs to (sudo usermod -aG docker $USER, then log in anew), which makes you as mighty as root; or use a rootless engine or another sandbox"
 	}
 	return "start it (sudo systemctl start docker), see that you may use it (docker version), or choose another sandbox"
 }
@@ -172,7 +186,7 @@ func judge(info system.Info, runtime string) (*engine, *EngineError) {
 		return refuse("enable the pids cgroup; for a rootless engine, delegate it to your user", "it does not limit processes")
 	}
 	if _, known := info.Runtimes[runtime]; runtime != "" && !known {
-		return refuse(fmt.Sprintf("add %q to \"runtimes\" in the engine's daemon.json and restart it", runtime), "it has no OCI runtime %q", runtime)
+		return refuse(fmt.Sprintf("add %q to \"runtimes\" in the engine's daemon.json, with \"--network=none\" among its \"runtimeArgs\", and restart it", runtime), "it has no OCI runtime %q", runtime)
 	}
 	if !info.CPUCfsQuota {
 		e.missing = append(e.missing, "cpu quota: the engine has none; a run can use every processor")

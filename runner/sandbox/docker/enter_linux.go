@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
 // canEnter tells whether this process may change what a running container sees: root may, with a kernel that knows
@@ -29,23 +29,7 @@ func canEnter() error {
 		return err
 	}
 	defer space.Close()
-	return onOwnThread(func() error { return enterMounts(space) })
-}
-
-// onOwnThread runs f on a thread that belongs to nobody else and ends with it, so f may change what the thread is.
-func onOwnThread(f func() error) error {
-	result := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			// The first thread never ends, and much of /proc/self is its view. While it is held, another has to serve.
-			defer runtime.UnlockOSThread()
-			result <- onOwnThread(f)
-			return
-		}
-		result <- f() // not unlocked: the thread ends here
-	}()
-	return <-result
+	return thread.Spare(func() error { return enterMounts(space) })
 }
 
 func enterMounts(space *os.File) error {
@@ -85,7 +69,7 @@ func (in *inside) show(spec sandbox.Spec, lim sandbox.Limits) error {
 	if in.over() { // else the number has been the container's all the time
 		return errors.New("show the run's folders: the guest has ended")
 	}
-	err = onOwnThread(func() error {
+	err = thread.Spare(func() error {
 		if err := enterMounts(space); err != nil {
 			return err
 		}

@@ -55,6 +55,18 @@ print(os.uname().release.endswith("gvisor") or os.uname().release == "4.4.0", os
 			if out := g.ok(t, b); out != "/workspace\n" {
 				t.Errorf("%q", out)
 			}
+			// gVisor knows no access control lists, through which root's folder is shared.
+			g = newGuest(t, sandbox.Python, `print(open("in").read(), open("out", "w").write("kept"))`)
+			g.Workspace = shortDir(t)
+			if err := os.WriteFile(filepath.Join(g.Workspace, "in"), []byte("given"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if out := g.ok(t, b); out != "given 4\n" {
+				t.Errorf("%q", out)
+			}
+			if text, err := os.ReadFile(filepath.Join(g.Workspace, "out")); string(text) != "kept" {
+				t.Errorf("%q %v", text, err)
+			}
 			g = newGuest(t, sandbox.Python, "a=[]\nwhile True: a.append(bytearray(1<<20))")
 			g.Limits.Memory = 200_000_000
 			if exit := g.run(t, b); exit.Killed != sandbox.LimitMemory || exit.Code != 137 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/cgroup"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
 // inside is a running container as this machine's own kernel knows it: its first process and its control group. There
@@ -89,13 +90,11 @@ func (in *inside) kill() error {
 
 func (in *inside) close() { in.handle.Close() }
 
-// count reads what the group has used so far. It fails when the group is gone.
-func (in *inside) count() (counters, error) {
-	use, ok := in.group.Use()
-	if !ok {
-		return counters{}, errors.New("the container's control group is gone")
-	}
-	return counters{cpu: use.CPU, memory: use.Memory, ooms: use.OutOfMemory, forks: use.OutOfTasks}, nil
+// count reads what the group has used so far. Whole is false when it is not there any more, or only in part; then what
+// could not be read is zero.
+func (in *inside) count() (c counters, whole bool) {
+	use, whole := in.group.Use()
+	return counters{cpu: use.CPU, memory: use.Memory, ooms: use.OutOfMemory, forks: use.OutOfTasks}, whole
 }
 
 // pids lists the container's processes, as far as they can be told.
@@ -122,9 +121,9 @@ func (in *inside) limit(lim sandbox.Limits, seconds int64, user, group int) erro
 	if err := in.limitGroup(lim); err != nil {
 		return fmt.Errorf("set the limits of a container: %w", err)
 	}
-	used, err := in.count()
-	if err != nil {
-		return fmt.Errorf("set the limits of a container: %w", err)
+	used, whole := in.count()
+	if !whole {
+		return errors.New("set the limits of a container: its control group is gone")
 	}
 	limits := map[int]unix.Rlimit{
 		unix.RLIMIT_FSIZE:  {Cur: uint64(fileSize(lim)), Max: uint64(fileSize(lim))},
@@ -177,7 +176,7 @@ func (in *inside) eachProcess(user, group int, f func(pid int) error) error {
 		return err
 	}
 	// Root lacks CAP_SYS_RESOURCE, as it does in many containers.
-	return onOwnThread(func() error {
+	return thread.Spare(func() error {
 		if err := becomeUser(user, group); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ func lookInside(string, int) (*inside, error) { return nil, errors.ErrUnsupporte
 func (*inside) wait()                                       {}
 func (*inside) kill() error                                 { return errors.ErrUnsupported }
 func (*inside) close()                                      {}
-func (*inside) count() (counters, error)                    { return counters{}, errors.ErrUnsupported }
+func (*inside) count() (counters, bool)                     { return counters{}, false }
 func (*inside) limit(sandbox.Limits, int64, int, int) error { return errors.ErrUnsupported }
 func (*inside) show(sandbox.Spec, sandbox.Limits) error     { return errors.ErrUnsupported }
 

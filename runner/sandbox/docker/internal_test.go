@@ -88,8 +88,16 @@ func TestProcessorTimeBoundsAGuestWithoutHost(t *testing.T) {
 	if got := cpuSeconds(ctx, sandbox.Limits{}, 2); got != 0 {
 		t.Errorf("no limit gives %d", got)
 	}
-	if got := cpuSeconds(ctx, sandbox.Limits{CPU: 1500 * time.Millisecond}, 2); got != 2 {
+	if got := cpuSeconds(ctx, sandbox.Limits{CPU: 1500 * time.Millisecond}, 2); got != 3 {
 		t.Errorf("1.5 s give %d", got)
+	}
+}
+
+// A control group that is being removed tells less and less. What it has told before stays.
+func TestFiguresDoNotFall(t *testing.T) {
+	before := counters{cpu: time.Second, memory: 5, ooms: 1, forks: 2}
+	if got := before.upTo(counters{cpu: 2 * time.Second, memory: 4}); got != (counters{cpu: 2 * time.Second, memory: 5, ooms: 1, forks: 2}) {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -202,11 +202,13 @@ func limit(name string, n int64) *container.Ulimit {
 	return &container.Ulimit{Name: name, Soft: n, Hard: n}
 }
 
-// cpuSeconds is the processor time of one process. Where the run has no such limit but a time to end, it is what the
-// process can use until then and some: it ends a busy guest whose host was killed and could not.
+// cpuSeconds is the processor time of one process. It ends a busy guest whose host was killed and could not, and is
+// more than the run's limit: what the kernel holds against it is guessed from who runs at each tick, and on a busy machine
+// may be well above what was used. Where the run has no such limit but a time to end, it is what the process can use until
+// then and some.
 func cpuSeconds(ctx context.Context, lim sandbox.Limits, cpus float64) int64 {
 	if lim.CPU > 0 {
-		return int64(math.Ceil(lim.CPU.Seconds()))
+		return int64(math.Ceil(lim.CPU.Seconds()*1.25)) + 1
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		return int64(math.Ceil(max(time.Until(deadline).Seconds(), 0)*cpus)) + 10

@@ -30,6 +30,13 @@ type counters struct {
 	forks  int64         // processes that could not be started for the limit of their number
 }
 
+// upTo is what was used when later figures are known. None of them can fall.
+func (c counters) upTo(later counters) counters {
+	return counters{
+		cpu: max(c.cpu, later.cpu), memory: max(c.memory, later.memory), ooms: max(c.ooms, later.ooms), forks: max(c.forks, later.forks),
+	}
+}
+
 // usage is what is known about a container's use of the machine. The kernel's figures are read while the container
 // runs, and once more when its first process has ended: the control group lives on for a moment.
 type usage struct {
@@ -66,16 +73,13 @@ func (u *usage) rebase(in *inside) {
 	u.base = u.last
 }
 
-// read takes the kernel's figures. What a dying group no longer tells stays as it was.
+// read takes the kernel's figures. What a dying group no longer tells stays as it was, and the figures are final only
+// where it told all.
 func (u *usage) read(in *inside, final bool) {
-	c, err := in.count()
-	if err != nil {
-		return
-	}
+	c, whole := in.count()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	c.memory = max(c.memory, u.last.memory)
-	u.last, u.final = c, final
+	u.last, u.final = u.last.upTo(c), u.final || final && whole
 }
 
 // find looks for the container in this machine's kernel.

@@ -34,27 +34,29 @@ import (
 type shelf struct {
 	name    string   // of the volume
 	targets []string // where the run's container shows it
+	labels  map[string]string
 	write   func(*tar.Writer) error
 }
 
 // shelves lists what a run needs.
-func shelves(container string, guest map[string][]byte, folders []folder) []shelf {
-	all := []shelf{{name: container + "-guest", targets: []string{sandbox.GuestDir}, write: func(w *tar.Writer) error {
+func shelves(container string, guest map[string][]byte, folders []folder, labels map[string]string) []shelf {
+	all := []shelf{{name: container + "-guest", targets: []string{sandbox.GuestDir}, labels: labels, write: func(w *tar.Writer) error {
 		return writeFiles(w, programs(guest))
 	}}}
 	for _, f := range folders {
-		all = append(all, shelf{name: container + "-" + f.name, targets: f.targets(), write: func(w *tar.Writer) error {
+		all = append(all, shelf{name: container + "-" + f.name, targets: f.targets(), labels: labels, write: func(w *tar.Writer) error {
 			return writeFolder(w, f.source)
 		}})
 	}
 	return all
 }
 
+// mounts say what the volume is labelled with, too: a container that the engine makes before the volume makes the volume.
 func (s shelf) mounts(readOnly bool) []mount.Mount {
 	var all []mount.Mount
 	for _, target := range s.targets {
 		all = append(all, mount.Mount{Type: mount.TypeVolume, Source: s.name, Target: target, ReadOnly: readOnly,
-			VolumeOptions: &mount.VolumeOptions{NoCopy: true}})
+			VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: s.labels}})
 		if !readOnly {
 			break
 		}
@@ -77,7 +79,7 @@ func (b *Backend) stock(ctx context.Context, container string, all []shelf, img 
 	var g errgroup.Group
 	for _, s := range all {
 		g.Go(func() error {
-			_, err := b.client.VolumeCreate(making, client.VolumeCreateOptions{Name: s.name, Labels: labels})
+			_, err := b.client.VolumeCreate(making, client.VolumeCreateOptions{Name: s.name, Labels: s.labels})
 			return err
 		})
 	}

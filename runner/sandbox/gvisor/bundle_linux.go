@@ -126,7 +126,7 @@ func (d *direct) config(dir *runDir, spec sandbox.Spec, late bool) bundle {
 			memoryFolder("/tmp", lim.Tmp), sealed("/dev/shm"), sealed("/dev/net"), showAt(dir.nothing(), "/dev/fuse", false),
 		},
 	}
-	c.Linux.Seccomp = filter()
+	c.Linux.Seccomp = filter(c.Process.User.Groups)
 	for _, ns := range []string{"pid", "network", "ipc", "uts", "mount"} {
 		c.Linux.Namespaces = append(c.Linux.Namespaces, namespace{ns})
 	}
@@ -188,20 +188,18 @@ func (d *direct) user() (uid, gid int) {
 
 // groups are further groups of the guest. gVisor's kernel knows no access control lists, through which nobody may write
 // to a workspace of root's: it sees what the list allows at most as the rights of the workspace's own group, so the
-// guest is a member of that. Of a workspace that is mounted later it must be this process's group.
+// guest is a member of that. Of a workspace that is mounted later it must be this process's group. To the host the guest
+// is no member of anything: the process that serves its files acts for it, and filter keeps files of that group from
+// being made.
 func (d *direct) groups(workspace string, late bool) []int {
-	switch {
-	case !d.root:
-		return nil
-	case late:
-		return []int{os.Getegid()}
-	case workspace == "":
+	gid, ok := os.Getegid(), late
+	if !late && workspace != "" {
+		gid, ok = groupOf(workspace)
+	}
+	if !d.root || !ok || gid == nobody {
 		return nil
 	}
-	if gid, ok := groupOf(workspace); ok {
-		return []int{gid}
-	}
-	return nil
+	return []int{gid}
 }
 
 // groupOf is the group that a folder belongs to.

@@ -91,8 +91,11 @@ func isRoot() bool {
 }
 
 // userNamespaces makes sure that a caller who is not root may have a user namespace, by giving one to a runsc that does
-// nothing.
+// nothing. Once it has had one it is not asked again.
 func userNamespaces(ctx context.Context, t *tool) error {
+	if t.mapped.Load() {
+		return nil
+	}
 	cmd := exec.CommandContext(ctx, t.path, "--version")
 	cmd.Env = []string{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -100,7 +103,11 @@ func userNamespaces(ctx context.Context, t *tool) error {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	err := cmd.Run()
-	if err == nil || ctx.Err() != nil {
+	if err == nil {
+		t.mapped.Store(true)
+		return nil
+	}
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return &UnavailableError{

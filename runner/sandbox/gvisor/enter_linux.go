@@ -46,8 +46,9 @@ func enter(command []string) error {
 	if _, err := unix.Write(secret[1], text); err != nil {
 		return err
 	}
-	// All are moved out of the way before each takes its place, so that none ends another.
-	const aside = 100
+	// All are moved out of the way before each takes its place, so that none ends another. They may not be many: the
+	// run's limit of open files holds already.
+	const aside = max(sandbox.BridgeFD, sandbox.SecretFD) + 1
 	var parked [3]int
 	for i, fd := range []int{stdin, 0, secret[0]} {
 		if parked[i], err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, aside); err != nil {

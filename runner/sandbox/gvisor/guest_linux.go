@@ -45,7 +45,7 @@ type guest struct {
 	limits atomic.Pointer[bounds]
 	before atomic.Int64 // processor time that does not count, in nanoseconds
 	most   atomic.Int64 // most memory that was seen
-	// overDisk: files without names have passed the limit of the workspace.
+	// overDisk: the limit of the workspace was passed, maybe by files without names.
 	overDisk atomic.Bool
 	cause    atomic.Pointer[string]
 	kin      kin
@@ -80,10 +80,13 @@ func (g *guest) Secret() string { return g.secret }
 // Kill implements sandbox.Process.
 func (g *guest) Kill() { g.kill("") }
 
-// kill ends everything. runsc is killed first, because it would notice the others' end and exit in its own way.
+// kill ends everything. runsc is stopped first, because it would notice the others' end and exit in its own way, and
+// killed only when they have had time to end, because they end with it.
 func (g *guest) kill(cause string) {
 	g.cause.CompareAndSwap(nil, &cause)
 	g.kin.find(g.proc.Pid)
+	_ = g.proc.Signal(unix.SIGSTOP)
+	g.kin.killKernel()
 	_ = g.proc.Kill()
 	g.kin.kill()
 	g.group.Kill()
@@ -134,7 +137,9 @@ func (g *guest) Wait() (sandbox.Exit, error) {
 		_ = s.SetReadDeadline(time.Now().Add(drainTime))
 	}
 	g.output.Wait()
-	overDisk := g.disk.Stop() || g.overDisk.Load()
+	if g.disk.Stop() {
+		g.overDisk.Store(true)
+	}
 	started := g.hasStarted()
 	complaint := g.said()
 	g.close()
@@ -143,7 +148,7 @@ func (g *guest) Wait() (sandbox.Exit, error) {
 	if !started && g.cause.Load() == nil {
 		return exit, errors.Join(fmt.Errorf("runsc could not start the guest: %s", complaint), err)
 	}
-	g.fill(&exit, overDisk)
+	g.fill(&exit)
 	return exit, err
 }
 
@@ -174,7 +179,7 @@ func (g *guest) code() int {
 }
 
 // fill names the limits that the guest ran into.
-func (g *guest) fill(exit *sandbox.Exit, overDisk bool) {
+func (g *guest) fill(exit *sandbox.Exit) {
 	switch cause := g.cause.Load(); {
 	case cause != nil && exit.Code == codeKilled:
 		exit.Killed = *cause
@@ -189,7 +194,8 @@ func (g *guest) fill(exit *sandbox.Exit, overDisk bool) {
 	}
 	hits := []string{exit.Killed}
 	for limit, hit := range map[string]bool{
-		sandbox.LimitOutput: g.meter.Hit(), sandbox.LimitDisk: overDisk, sandbox.LimitMemory: g.oom, sandbox.LimitProcesses: g.tasks,
+		sandbox.LimitOutput: g.meter.Hit(), sandbox.LimitDisk: g.overDisk.Load(), sandbox.LimitFileSize: g.disk.HitFileSize(),
+		sandbox.LimitMemory: g.oom, sandbox.LimitProcesses: g.tasks,
 	} {
 		if hit {
 			hits = append(hits, limit)

@@ -67,6 +67,22 @@ func (k *kin) pids() (kernel, files int) {
 	return k.kernel.pid, k.files.pid
 }
 
+// filesTime is how long the process that serves files may take to end once nobody asks it any more.
+const filesTime = 200 * time.Millisecond
+
+// killKernel kills gVisor's kernel, and waits a little for the process that serves files: it first finishes what it was
+// asked. Killed between making a file and giving it to the guest's user, it would leave one that no later run may write.
+func (k *kin) killKernel() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.kernel.pid == 0 || k.files.pid == 0 {
+		return
+	}
+	if unix.PidfdSendSignal(k.kernel.fd, unix.SIGKILL, nil, 0) == nil {
+		ended(k.files.fd, time.Now().Add(filesTime))
+	}
+}
+
 func (k *kin) kill() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -21,9 +21,11 @@ const (
 	// ownMemory is what gVisor itself may take beside the guest's memory, in bytes: its kernel, the process that serves
 	// files, and the pages of files that the kernel keeps for them. The group's limit is above the guest's by so much.
 	ownMemory = 192 << 20
-	// ownTasks is room for their threads, and tasksEach for those that stand for one of the guest's.
-	ownTasks  = 256
-	tasksEach = 4
+	// ownTasks is room for their threads, mountTasks for those that serve one folder or file of the host (older releases
+	// have five or six), and tasksEach for those that stand for one of the guest's.
+	ownTasks   = 192
+	mountTasks = 8
+	tasksEach  = 4
 	// maxSecret is what every pipe holds, so that no one has to read it while it is written.
 	maxSecret = 4096
 )
@@ -63,7 +65,8 @@ func (d *direct) launch(ctx context.Context, spec sandbox.Spec, late bool) (_ *g
 		return nil, err
 	}
 	var missing []string
-	if g.group, missing = cgroup.New(kind, me, dir.name, cgroup.Limits{Memory: lim.Memory + ownMemory, Tasks: lim.Processes*tasksEach + ownTasks}); missing != nil {
+	bounds := cgroup.Limits{Memory: lim.Memory + ownMemory, Tasks: lim.Processes*tasksEach + len(d.files())*mountTasks + ownTasks}
+	if g.group, missing = cgroup.New(kind, me, dir.name, bounds); missing != nil {
 		d.b.log.Info("a guest of gVisor runs with less than it could", "missing", missing)
 	}
 	files := ends
@@ -109,9 +112,10 @@ func (d *direct) arguments(g *guest) []string {
 		// What is mounted later appears in a root that is looked at anew each time; what is mounted now stays as it is.
 		args = append(args, "--file-access=shared", "--file-access-mounts=exclusive")
 	}
-	if g.late && d.tool.directFS {
+	if d.root && d.tool.directFS {
 		// gVisor's kernel then opens no file of the host itself, and leaves it to the process that serves files. That one
-		// alone sees what is mounted later, and so lets nobody rename or remove it. It costs time with every file.
+		// alone sees what is mounted later, and so lets nobody rename or remove it; and when the guest is killed, it can
+		// finish what it was asked (see kin). It costs time with every file.
 		args = append(args, "--directfs=false")
 	}
 	args = append(args, "run", "--bundle="+g.dir.path, "--pid-file="+g.dir.pidFile())

@@ -124,6 +124,9 @@ func TestMain(m *testing.M) {
 	if args := os.Getenv(childVariable); args != "" {
 		host(args)
 	}
+	if args := os.Getenv(sharedVariable); args != "" {
+		adoptWhereMountsAreShared(args)
+	}
 	os.Exit(m.Run())
 }
 

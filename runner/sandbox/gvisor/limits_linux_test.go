@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,6 +45,66 @@ func TestLimitsEndARunAndAreNamed(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestLimitsAreNamedThatEndNothing(t *testing.T) {
+	each(t, func(t *testing.T, b *gvisor.Backend) {
+		s := spec(sandbox.Python, "try: open('big','wb').write(bytes(3<<20))\nexcept OSError as e: print(e.errno)")
+		s.Workspace, s.Limits = workspace(t), sandbox.Limits{FileSize: 1 << 20}
+		exit, stdout, stderr := run(t, b, s)
+		if exit.Code != 0 || exit.Killed != "" || !slices.Equal(exit.Hit, []string{"file size"}) || stdout != "27\n" {
+			t.Errorf("%+v %q\n%.300s", exit, stdout, stderr)
+		}
+	})
+}
+
+// The least that can be asked for must be enough to start with, however many files the interpreter needs.
+func TestTheLeastLimitsAreEnough(t *testing.T) {
+	for _, rt := range []sandbox.Runtime{sandbox.Node, sandbox.Python} {
+		t.Run(string(rt), func(t *testing.T) {
+			each(t, func(t *testing.T, b *gvisor.Backend) {
+				s := spec(rt, "print('began')")
+				if rt == sandbox.Node {
+					s = spec(rt, "console.log('began')")
+				}
+				s.Limits = sandbox.Limits{Processes: 16, Files: 64}
+				if exit, stdout, stderr := run(t, b, s); exit.Code != 0 || stdout != "began\n" {
+					t.Errorf("%+v %q\n%.300s", exit, stdout, stderr)
+				}
+			})
+		})
+	}
+}
+
+// TestFilesOfAKilledGuestAreItsOwn: gVisor makes a file as root and gives it away then. What a guest was making when it
+// was killed must not stay root's, or later runs could not write it.
+func TestFilesOfAKilledGuestAreItsOwn(t *testing.T) {
+	owner := os.Getuid()
+	if owner == 0 {
+		owner = 65534
+	}
+	each(t, func(t *testing.T, b *gvisor.Backend) {
+		for range 6 {
+			s := spec(sandbox.Python, "i=0\nwhile True:\n  open(f'f{i}','w').write('x'); i+=1")
+			s.Workspace, s.Limits = workspace(t), sandbox.Limits{DiskFiles: 50}
+			if exit, _, stderr := run(t, b, s); exit.Killed != sandbox.LimitDisk {
+				t.Fatalf("%+v\n%.300s", exit, stderr)
+			}
+			entries, err := os.ReadDir(s.Workspace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				info, err := e.Info()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if uid := info.Sys().(*syscall.Stat_t).Uid; info.Mode().IsRegular() && int(uid) != owner {
+					t.Errorf("%s belongs to user %d, and has mode %v", e.Name(), uid, info.Mode())
+				}
+			}
+		}
+	})
 }
 
 // workspace is a folder that any user can reach.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,6 +31,8 @@ type tool struct {
 	passFD bool
 	// directFS: its kernel opens files itself unless it is told not to.
 	directFS bool
+	// mapped: it was seen to run in a user namespace of the caller's.
+	mapped atomic.Bool
 
 	size    int64
 	changed time.Time

@@ -33,7 +33,13 @@ func has(index uint, bits uint64) argument {
 	return argument{Index: index, Value: bits, ValueTwo: bits, Op: "SCMP_CMP_MASKED_EQ"}
 }
 
-func filter() *seccomp {
+// equals is the condition that an argument of 32 bits has a value; what a register holds above them does not count.
+func equals(index uint, value uint32) argument {
+	return argument{Index: index, Value: 0xffffffff, ValueTwo: uint64(value), Op: "SCMP_CMP_MASKED_EQ"}
+}
+
+// filter also refuses to give files to the groups that the guest is in by courtesy: on the host they are true ones.
+func filter(groups []int) *seccomp {
 	f := &seccomp{Default: "SCMP_ACT_ALLOW"}
 	f.refuse([]string{
 		// Other processes, and what is no process's own.
@@ -65,6 +71,10 @@ func filter() *seccomp {
 			f.refuse([]string{"open"}, has(1, made), has(2, bit))
 			f.refuse([]string{"openat"}, has(2, made), has(3, bit))
 		}
+	}
+	for _, gid := range groups {
+		f.refuse([]string{"chown", "lchown", "fchown"}, equals(2, uint32(gid)))
+		f.refuse([]string{"fchownat"}, equals(3, uint32(gid)))
 	}
 	// What clone makes new: mounts, control groups, names, messages, users, processes, network.
 	for _, bit := range []uint64{0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000} {

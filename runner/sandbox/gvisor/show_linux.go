@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
 // show mounts folders in the view of the process that serves a guest its files: the guest then finds them in its root,
@@ -18,27 +19,7 @@ func show(files int, places []place) error {
 	if files == 0 {
 		return errors.New("the process that serves the guest's files was not found")
 	}
-	errc := make(chan error)
-	go onSpareThread(func() { errc <- showOnThread(files, places) })
-	return <-errc
-}
-
-// onSpareThread calls f on a thread that ends with it: f may change the thread's view of the machine for good. It is never
-// the process's first thread, which cannot end, and whose view is what /proc/self shows.
-func onSpareThread(f func()) {
-	runtime.LockOSThread()
-	if unix.Gettid() != unix.Getpid() {
-		f()
-		return // locked: the thread ends with the goroutine
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		f()
-	}()
-	<-done
-	runtime.UnlockOSThread()
+	return thread.Spare(func() error { return showOnThread(files, places) })
 }
 
 func showOnThread(files int, places []place) error {
@@ -69,9 +50,11 @@ func showOnThread(files int, places []place) error {
 	return unix.MountSetattr(root, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 }
 
-// tree returns a mount that is attached nowhere yet. What is mounted below a folder of the host is not part of it.
+// tree returns a mount that is attached nowhere yet. What is mounted below a folder of the host is not part of it. It is
+// private: where the host's mounts are shared, as systemd has them, what is mounted in it would appear in the host's
+// folder too, and stay.
 func (p place) tree() (fd int, err error) {
-	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV, Propagation: unix.MS_PRIVATE}
 	if !p.writable {
 		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
 	}

@@ -218,6 +218,15 @@ func TestGroupOfAProcess(t *testing.T) {
 	}
 	g.Kill()
 	<-ended
+	if _, whole := found.Use(); !whole {
+		t.Error("the figures are not whole, with the group still there")
+	}
+	if err := remove([]string{found.dirs[pids]}); err != nil {
+		t.Fatal(err)
+	}
+	if u, whole := found.Use(); whole {
+		t.Errorf("the figures are whole without a part of the group: %+v", u)
+	}
 }
 
 // TestGroupsDoNotNest: /proc/self tells of the first thread, which may be in a group to start something there while

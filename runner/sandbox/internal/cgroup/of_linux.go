@@ -62,16 +62,24 @@ type Use struct {
 	OutOfTasks  int64 // threads refused
 }
 
-// Use reads everything at once; ok is false when the group is gone.
-func (g *Group) Use() (u Use, ok bool) {
-	if u.CPU, ok = g.CPU(); !ok {
-		return Use{}, false
-	}
+// Use reads everything at once. Whole is false when the group, or a part of it, was gone by the end of that, or has
+// nothing that counts time: what is zero then says nothing. The parts of a group of version 1 go one after the other.
+func (g *Group) Use() (u Use, whole bool) {
+	u.CPU, whole = g.CPU()
 	if u.Memory = g.Peak(); u.Memory == 0 {
 		u.Memory, _ = g.number(memory, "memory.current")
 	}
 	u.OutOfMemory, u.OutOfTasks = g.outOfMemory(), g.outOfTasks()
-	return u, true
+	for _, c := range []string{memory, pids, cpu} {
+		whole = whole && g.has(c)
+	}
+	return u, whole
+}
+
+// has tells whether the group still has what a controller counts.
+func (g *Group) has(controller string) bool {
+	_, err := os.Stat(g.dirs[controller])
+	return err == nil
 }
 
 // PIDs lists the group's processes.

@@ -58,7 +58,7 @@ func TestWithoutNamespacesOnlyItsMounts(t *testing.T) {
 	}
 }
 
-func TestQueuesOfSocketsCount(t *testing.T) {
+func TestQueuesCount(t *testing.T) {
 	me := []int{os.Getpid()}
 	const many = 200
 	for range many / 2 {
@@ -72,7 +72,19 @@ func TestQueuesOfSocketsCount(t *testing.T) {
 	if got := queuedMemory(me, 1<<40); got < many*queueSize || got > 2*many*queueSize {
 		t.Errorf("%d sockets count %d", many, got)
 	}
-	if got := queuedMemory(me, 10*queueSize); got != 11*queueSize {
+	sockets := queuedMemory(me, 1<<40)
+	for range many {
+		var ends [2]int
+		if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(ends[0])
+		defer unix.Close(ends[1])
+	}
+	if got := queuedMemory(me, 1<<40) - sockets; got < many*pipeSize || got > 2*many*pipeSize {
+		t.Errorf("%d pipes count %d", many, got)
+	}
+	if got := queuedMemory(me, 10*queueSize); got < 10*queueSize || got > 12*queueSize {
 		t.Errorf("looked on after enough: %d", got)
 	}
 }

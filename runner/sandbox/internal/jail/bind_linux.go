@@ -40,7 +40,11 @@ func (c *Child) Bind(ctx context.Context, b Binding) (err error) {
 	before := c.cfg.Limits
 	c.cfg.Limits, c.cfg.Data = b.Limits.WithDefaults(), b.Data
 	c.cfg.Stdin, c.cfg.Stdout, c.cfg.Stderr = b.Stdin, b.Stdout, b.Stderr
-	c.before = c.processorTime(usage{cpu: cpuTime(c.proc.Pid)})
+	var used usage
+	if _, counted := c.group.CPU(); !counted {
+		used = measure(c.proc.Pid, false, before.Processes+2*ownTasks)
+	}
+	c.before = c.processorTime(used)
 	c.prepareMeters(b.Mounts)
 	o, err := c.makeOrder(b)
 	if err != nil {

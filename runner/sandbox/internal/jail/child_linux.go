@@ -45,6 +45,7 @@ type Child struct {
 	bridgeTaken atomic.Bool
 	cause       atomic.Pointer[string] // what killed it first: a limit's name, or "" for Kill
 	most        atomic.Int64           // most memory the watchdog saw
+	full        atomic.Bool            // the watchdog saw as many tasks as there may be
 	output      sync.WaitGroup
 	printed     *meter.Output // of the run
 	disks       []*meter.Disk // of the run's writable mounts
@@ -90,7 +91,7 @@ func (c *Child) Wait() (sandbox.Exit, error) {
 	exit := sandbox.Exit{MaxMemory: c.most.Load()}
 	c.readMeters(&exit)
 	oom := c.group.OutOfMemory() || last.OutOfMemory
-	if c.group.OutOfTasks() {
+	if c.group.OutOfTasks() || c.full.Load() {
 		exit.Hit = append(exit.Hit, sandbox.LimitProcesses)
 	}
 	groupErr := c.group.Close()
@@ -133,6 +134,9 @@ func (c *Child) fill(exit *sandbox.Exit, last message, oom bool) {
 	}
 	if oom {
 		exit.Hit = append(exit.Hit, sandbox.LimitMemory)
+	}
+	if cause != nil && exit.Code == codeFailed {
+		exit.Code = codeKilled // who ends a run also closes its bridge, and the program may have ended of that first
 	}
 	if exit.Killed != "" {
 		exit.Hit = append(exit.Hit, exit.Killed)

@@ -194,3 +194,21 @@ func TestInheritedDescriptorsAreClosed(t *testing.T) {
 		t.Errorf("inherited: %s", got.stdout)
 	}
 }
+
+// TestKillComesSecond: a program that ends because its connection was closed, by who also kills it, was killed.
+func TestKillComesSecond(t *testing.T) {
+	for code, want := range map[int]int{125: 137, 3: 3} {
+		c, err := jail.Start(t.Context(), shell(fmt.Sprintf("read line <&3; exit %d", code)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Bridge().Close(); err != nil {
+			t.Error(err)
+		}
+		<-c.Done()
+		c.Kill()
+		if exit, err := c.Wait(); err != nil || exit.Code != want || exit.Killed != "" {
+			t.Errorf("%d: %+v %v", code, exit, err)
+		}
+	}
+}

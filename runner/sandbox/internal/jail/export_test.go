@@ -7,3 +7,6 @@ func (c *Child) Pause() (resume func()) { return c.pause() }
 
 // Stands tells whether the pause has come about.
 func (c *Child) Stands() bool { return c.stands() }
+
+// PIDs is for tests.
+func (c *Child) PIDs() []int { return c.pids() }

@@ -5,10 +5,11 @@ package jail
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
 // runWarm is the way of a jail that starts before there is a run for it. Nothing that is not trusted reaches the jail
@@ -22,6 +23,7 @@ func (i *initProcess) runWarm(lastCap int) int {
 	p := i.plan
 	var st *stage
 	var err error
+	<-i.start // what is started before the host has put this process into its control group stays outside of it
 	if p.Namespaces {
 		if i.keeper, err = newKeeper(); err != nil {
 			return i.fail(err)
@@ -45,7 +47,6 @@ func (i *initProcess) runWarm(lastCap int) int {
 	if err := giveUpEarly(p); err != nil {
 		return i.fail(err)
 	}
-	<-i.start
 	if st == nil {
 		return i.call(missing, &p.Mounts)
 	}
@@ -112,14 +113,14 @@ type keeper struct {
 // newKeeper starts the thread. The jail's root must not be built yet.
 func newKeeper() (*keeper, error) {
 	k := &keeper{orders: make(chan *order), result: make(chan error)}
-	go func() {
-		runtime.LockOSThread() // for good: the thread ends with this function
+	go thread.Spare(func() error {
 		err := k.leave()
 		k.result <- err
 		if err == nil {
 			k.result <- k.bind(<-k.orders)
 		}
-	}()
+		return nil
+	})
 	return k, <-k.result
 }
 

@@ -107,6 +107,45 @@ func TestWarmProgramGetsItsRun(t *testing.T) {
 	}
 }
 
+// TestWarmProgramIsInItsGroup looks from the host: what is outside of the jail's control group has none of its limits.
+func TestWarmProgramIsInItsGroup(t *testing.T) {
+	c, goOn := warm(t, t.Context(), warmShell("exit 0"))
+	groups := func(pid int) string {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text)
+	}
+	seen := 0
+	for _, pid := range c.PIDs() {
+		if pid == c.PID() {
+			continue
+		}
+		seen++
+		if got, want := groups(pid), groups(c.PID()); got != want {
+			t.Errorf("the program is in\n%sand the jail in\n%s", got, want)
+		}
+	}
+	if seen == 0 {
+		t.Error("no program was seen")
+	}
+	if got := adopt(t, c, goOn, jail.Binding{}); got.Code != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestWarmProgramHasAllItsTime: what a program used before it had a run is not the run's.
+func TestWarmProgramHasAllItsTime(t *testing.T) {
+	cfg := warmShell("sleep 0.3")
+	cfg.Args[1] = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; " + cfg.Args[1]
+	c, goOn := warm(t, t.Context(), cfg)
+	if got := adopt(t, c, goOn, jail.Binding{Limits: sandbox.Limits{CPU: 200 * time.Millisecond}}); got.Code != 0 || got.Killed != "" {
+		t.Errorf("%+v", got)
+	}
+	withoutRoot(t)
+}
+
 // TestWarmInitIsConfined looks at the jail's first process from the host, before and after it is bound.
 func TestWarmInitIsConfined(t *testing.T) {
 	for name, cfg := range map[string]jail.Config{"program": warmShell("sleep 60"), "function": {Entry: "wait"}} {

@@ -22,6 +22,7 @@ import (
 func (c *Child) watch() {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
+	var sum clock
 	for {
 		select {
 		case <-c.done:
@@ -30,9 +31,14 @@ func (c *Child) watch() {
 		}
 		maxTasks := c.cfg.Limits.Processes + 2*ownTasks
 		used := measure(c.proc.Pid, c.cfg.Program == "", maxTasks)
+		used.cpu = max(used.cpu, sum.add(used.own))
 		if used.tasks > maxTasks { // only where nothing else bounds them; first, for a fork bomb waits for nobody
 			c.kill(sandbox.LimitProcesses)
 			continue
+		}
+		// A kernel that counts them without a control group does not tell that it has refused one.
+		if c.ownCount && !c.group.BoundsTasks() && used.tasks >= c.cfg.Limits.Processes+ownTasks {
+			c.full.Store(true)
 		}
 		if used.memory > c.cfg.Limits.Memory {
 			used.memory = proportional(used)
@@ -65,14 +71,15 @@ type usage struct {
 	memory int64 // anonymous and shared memory that is resident, and page tables; files of libraries can be dropped and don't count
 	cpu    time.Duration
 	tasks  int
-	pids   []int // whose memory is counted
+	pids   []int                     // whose memory is counted
+	own    map[process]time.Duration // processor time without that of children
 }
 
 // measure walks the tree of processes from init down: in a PID namespace every orphan becomes init's child, so none
 // is outside of it. withInit counts init's own memory too. With more than maxTasks it stops: a fork bomb grows while it
 // counts.
 func measure(init int, withInit bool, maxTasks int) usage {
-	var total usage
+	total := usage{own: make(map[process]time.Duration)}
 	kidsOf := childLister(init)
 	for todo := []int{init}; len(todo) > 0 && total.tasks <= maxTasks; {
 		pid := todo[len(todo)-1]
@@ -80,7 +87,10 @@ func measure(init int, withInit bool, maxTasks int) usage {
 		kids, tasks := kidsOf(pid)
 		todo = append(todo, kids...)
 		total.tasks += tasks
-		total.cpu += cpuTime(pid)
+		if f := statFields(pid); len(f) > statStart {
+			total.cpu += ticks(f[statUsed:statEnd])
+			total.own[process{pid, f[statStart]}] = ticks(f[statUsed:statChildren])
+		}
 		if pid != init || withInit {
 			total.memory += residentMemory(pid)
 			total.pids = append(total.pids, pid)
@@ -155,10 +165,12 @@ const (
 	fewFiles = 64
 	// queueSize is what may wait in one socket, in the kernel's memory: twice net.core.wmem_max as Linux sets it.
 	queueSize = 2 * 212992
+	// pipeSize is what may wait in one pipe. A user's pipes get less than this, or more, once they hold much together.
+	pipeSize = 64 << 10
 )
 
-// queuedMemory is what the processes can keep from every count but a cgroup's: data in sockets that nobody reads. Only
-// processes with many descriptors are looked at, and only until it is more than enough.
+// queuedMemory is what the processes can keep from every count but a cgroup's: data in sockets and pipes that nobody reads.
+// Only processes with many descriptors are looked at, and only until it is more than enough.
 func queuedMemory(pids []int, enough int64) (sum int64) {
 	seen := make(map[string]bool)
 	for _, pid := range pids {
@@ -172,11 +184,17 @@ func queuedMemory(pids []int, enough int64) (sum int64) {
 		}
 		for _, n := range names {
 			to, err := os.Readlink(filepath.Join(dir, n.Name()))
-			if err != nil || seen[to] || !strings.HasPrefix(to, "socket:") {
+			if err != nil || seen[to] {
 				continue
 			}
 			seen[to] = true
-			if sum += queueSize; sum > enough {
+			switch kind, _, _ := strings.Cut(to, ":"); kind {
+			case "socket":
+				sum += queueSize
+			case "pipe":
+				sum += pipeSize
+			}
+			if sum > enough {
 				return sum
 			}
 		}
@@ -241,21 +259,6 @@ func kilobytes(text string, names ...string) (sum int64, ok bool) {
 		}
 	}
 	return sum, ok
-}
-
-// cpuTime is what pid and the children it has waited for have used.
-func cpuTime(pid int) time.Duration {
-	fields := statFields(pid)
-	if len(fields) < 15 {
-		return 0
-	}
-	var ticks uint64
-	for _, f := range fields[11:15] { // utime, stime, cutime, cstime
-		n, _ := strconv.ParseUint(f, 10, 64)
-		ticks += n
-	}
-	const perSecond = 100 // USER_HZ, the same on every Linux
-	return time.Duration(ticks) * time.Second / perSecond
 }
 
 // statFields are the fields of /proc/<pid>/stat from the third on: the second is a name in brackets that may hold

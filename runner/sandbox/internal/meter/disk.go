@@ -27,8 +27,8 @@ type Disk struct {
 	bytes int64
 	files int
 	size  int64 // the limit of one file
-	full  bool  // a file was that large before
-	deep  bool  // folders were too deep to look at before
+
+	before usage // what was there before the guest
 
 	guest Guest
 	over  func()
@@ -57,7 +57,7 @@ func NewDisk(dir string, limits sandbox.Limits) *Disk {
 	}
 	used := measure(dir, usage{bytes: -1, files: -1})
 	d.bytes, d.files = max(d.bytes, used.bytes), max(d.files, used.files)
-	d.full, d.deep = used.largest >= d.size, used.tooDeep
+	d.before = used
 	return d
 }
 
@@ -160,7 +160,7 @@ func (d *Disk) measure() usage {
 }
 
 func (d *Disk) judge(used usage) (passed bool) {
-	d.hitSize = d.hitSize || !d.full && used.largest >= d.size
+	d.hitSize = d.hitSize || d.cutOff(used)
 	if d.passed(used) && !d.hit {
 		d.hit = true
 		d.over()
@@ -168,8 +168,16 @@ func (d *Disk) judge(used usage) (passed bool) {
 	return d.hit
 }
 
+// cutOff tells whether a file was written as far as a file may get. One that is larger was so before.
+func (d *Disk) cutOff(u usage) bool {
+	if d.before.largest < d.size {
+		return u.largest >= d.size
+	}
+	return u.largest == d.size && u.written > d.before.written
+}
+
 func (d *Disk) passed(u usage) bool {
-	return u.bytes > d.bytes || u.files > d.files || u.tooDeep && !d.deep
+	return u.bytes > d.bytes || u.files > d.files || u.tooDeep && !d.before.tooDeep
 }
 
 // usage is what a folder holds. Holes in files take no space; a file with several names is counted for each.
@@ -177,13 +185,17 @@ type usage struct {
 	bytes   int64
 	files   int
 	largest int64 // the size of the largest file, holes included
+	written int64 // when that was written to, or of several the last, in nanoseconds since 1970
 	tooDeep bool  // some folders are so deep, and so many, that it was not looked into all
 }
 
-func (u *usage) add(size, onDisk int64) {
+// add counts a file or folder; the size of what is no regular file is 0.
+func (u *usage) add(size, onDisk, written int64) {
 	u.files++
 	u.bytes += onDisk
-	u.largest = max(u.largest, size)
+	if size > u.largest || size == u.largest && written > u.written {
+		u.largest, u.written = size, written
+	}
 }
 
 // beyond tells whether u is more than enough; negative figures of enough stand for no bound.

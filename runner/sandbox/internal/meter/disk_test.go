@@ -150,16 +150,49 @@ func TestDiskIsNotFooledByMoves(t *testing.T) {
 }
 
 func TestFileSizeIsNoticed(t *testing.T) {
-	for _, before := range []bool{false, true} {
-		dir := t.TempDir()
-		if before {
-			write(t, filepath.Join(dir, "old"), 1<<20)
-		}
-		d, _ := watched(dir, sandbox.Limits{FileSize: 1 << 20})
-		write(t, filepath.Join(dir, "new"), 1<<20)
-		if d.Stop(); d.HitFileSize() == before {
-			t.Errorf("with such a file before, %v: %v", before, d.HitFileSize())
-		}
+	const limit = 1 << 20
+	for name, c := range map[string]struct {
+		before int // the size of a file that is there already; 0: none
+		do     func(t *testing.T, file string)
+		hit    bool
+	}{
+		"a file":                       {0, func(t *testing.T, file string) { write(t, file, limit) }, true},
+		"a smaller file":               {0, func(t *testing.T, file string) { write(t, file, limit-1) }, false},
+		"another such file":            {limit, func(t *testing.T, file string) { write(t, file+"2", limit) }, true},
+		"the same file again":          {limit, func(t *testing.T, file string) { write(t, file, limit) }, true},
+		"nothing":                      {limit, func(*testing.T, string) {}, false},
+		"nothing, and a larger file":   {limit + 1, func(*testing.T, string) {}, false},
+		"writing within a larger file": {limit + 1, func(t *testing.T, file string) { overwrite(t, file) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "file")
+			if c.before > 0 {
+				write(t, file, c.before)
+				old := time.Now().Add(-time.Hour)
+				if err := os.Chtimes(file, old, old); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d, _ := watched(dir, sandbox.Limits{FileSize: limit})
+			c.do(t, file)
+			if d.Stop(); d.HitFileSize() != c.hit {
+				t.Errorf("hit: %v, want %v", d.HitFileSize(), c.hit)
+			}
+		})
+	}
+}
+
+// overwrite changes the beginning of a file.
+func overwrite(t *testing.T, file string) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("y"); err != nil {
+		t.Fatal(err)
 	}
 }
 

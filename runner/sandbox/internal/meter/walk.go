@@ -23,7 +23,7 @@ func measureByNames(dir string, enough usage) usage {
 			if info.Mode().IsRegular() {
 				size = info.Size()
 			}
-			u.add(size, onDisk(info))
+			u.add(size, onDisk(info), info.ModTime().UnixNano())
 		}
 		if u.beyond(enough) {
 			return fs.SkipAll

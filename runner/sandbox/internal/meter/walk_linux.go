@@ -43,7 +43,11 @@ type walker struct {
 // measure looks at all that is below dir, until that is more than enough. It follows no link and skips what it cannot
 // read.
 func measure(dir string, enough usage) usage {
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	locked, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return usage{}
+	}
+	fd, err := unlock(locked) // it may have been the guest's to lock, like those below
 	if err != nil {
 		return usage{}
 	}
@@ -110,7 +114,7 @@ func (w *walker) look(p place) {
 			if st.Mode&unix.S_IFMT == unix.S_IFREG {
 				size = st.Size
 			}
-			w.used.add(size, st.Blocks*512)
+			w.used.add(size, st.Blocks*512, st.Mtim.Nano())
 			if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 				from.users++
 				w.todo = append(w.todo, place{from: from, name: path.Join(p.name, name), deep: p.deep + 1})
@@ -132,16 +136,18 @@ func openBelow(at int, name string, flags uint64) (int, error) {
 	return -1, unix.EAGAIN
 }
 
+// canLook are the permissions that it takes to count what is in a folder.
+const canLook = 0o500
+
 // openFolder opens a folder. One that its owner, this user, may not look into is unlocked for good: what cannot be
 // seen could not be counted, nor be removed by a person.
 func openFolder(at int, name string) (int, error) {
-	const look = 0o500
 	fd, err := openBelow(at, name, unix.O_RDONLY)
 	if err != nil && !errors.Is(err, unix.EACCES) {
 		return fd, err
 	}
 	var st unix.Stat_t
-	if err == nil && (unix.Fstat(fd, &st) != nil || st.Mode&look == look || int(st.Uid) != os.Geteuid() || st.Uid == 0) {
+	if err == nil && (unix.Fstat(fd, &st) != nil || st.Mode&canLook == canLook || int(st.Uid) != os.Geteuid() || st.Uid == 0) {
 		return fd, nil
 	}
 	if err == nil {
@@ -151,13 +157,19 @@ func openFolder(at int, name string) (int, error) {
 	if err != nil {
 		return -1, err
 	}
+	return unlock(locked)
+}
+
+// unlock opens the folder that an O_PATH descriptor stands for, and closes that.
+func unlock(locked int) (int, error) {
 	defer unix.Close(locked)
+	var st unix.Stat_t
 	if err := unix.Fstat(locked, &st); err != nil {
 		return -1, err
 	}
 	self := "/proc/self/fd/" + strconv.Itoa(locked)
-	if int(st.Uid) == os.Geteuid() {
-		_ = unix.Chmod(self, st.Mode&0o7777|look)
+	if int(st.Uid) == os.Geteuid() && st.Mode&canLook != canLook {
+		_ = unix.Chmod(self, st.Mode&0o7777|canLook)
 	}
 	return unix.Open(self, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }

@@ -3,8 +3,10 @@ package meter
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,7 +71,7 @@ func TestLockedFoldersAreMeasured(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(t, filepath.Join(locked, "file"), 1<<20)
-		for _, d := range []string{locked, filepath.Dir(locked)} {
+		for _, d := range []string{locked, filepath.Dir(locked), dir} {
 			if err := os.Chmod(d, mode); err != nil {
 				t.Fatal(err)
 			}
@@ -77,11 +79,20 @@ func TestLockedFoldersAreMeasured(t *testing.T) {
 		if got := measure(dir, unbounded); got.files != 3 || got.largest != 1<<20 {
 			t.Errorf("mode %v: %+v", mode, got)
 		}
-		for _, d := range []string{filepath.Dir(locked), locked} {
+		for _, d := range []string{dir, filepath.Dir(locked), locked} {
 			if err := os.Chmod(d, 0o755); err != nil {
 				t.Error(err)
 			}
 		}
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestLockedFoldersAreMeasured$") // root is stopped by no lock
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("without root: %v\n%s", err, out)
 	}
 }
 

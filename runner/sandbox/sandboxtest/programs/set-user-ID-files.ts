@@ -11,4 +11,5 @@ for (const mode of [0o4755, 0o2755, 0o6777]) {
   for (const name of ["g", "h"]) { let m = 0; try { m = fs.statSync(name + mode).mode; } catch {} if (m & 0o6000) leak("made with it", name + mode.toString(8)); }
 }
 await attempt("root's file", () => fs.chownSync("f", 0, 0));
+await attempt("group of root", () => fs.chownSync("f", -1, 0));
 console.log("checked");

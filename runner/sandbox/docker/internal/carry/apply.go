@@ -19,6 +19,8 @@ type Result struct {
 	Left int
 	// Example is the path of one of them.
 	Example string
+	// Largest is the size of the largest file that came, in bytes.
+	Largest int64
 }
 
 func (r *Result) leave(count int, name string) {
@@ -119,6 +121,9 @@ func (a *applier) away(name string) (bool, error) {
 	err := a.unlocked(name, func() error { return a.root.Remove(system(name)) })
 	switch {
 	case err == nil || errors.Is(err, fs.ErrNotExist):
+		// What was known of a folder says nothing of what will be here.
+		delete(a.real, name)
+		a.modes = slices.DeleteFunc(a.modes, func(m dirMode) bool { return m.name == name })
 		return true, nil
 	case a.isDir(name):
 		return false, nil
@@ -245,6 +250,7 @@ func (a *applier) data(at int64, b []byte) error {
 }
 
 func (a *applier) fileEnd(size int64) error {
+	a.res.Largest = max(a.res.Largest, size)
 	if a.open == nil {
 		return nil
 	}

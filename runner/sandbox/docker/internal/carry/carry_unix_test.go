@@ -96,6 +96,37 @@ func missing(t testing.TB, name string) {
 	}
 }
 
+// A folder that is gone is not taken for the link that is there now, nor is its mode set any more.
+func TestNothingIsLeftOfARemovedFolder(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+	write(t, at("gone/file"), "x")
+	write(t, at("other/file"), "other")
+	write(t, at("locked/file"), "x")
+	if err := os.Chmod(at("locked"), 0o500); err != nil { // for users who are not root
+		t.Fatal(err)
+	}
+	res, err := Apply(open(t, dir), stream(t, func(r *recorder) {
+		r.removed("gone/file")
+		r.removed("gone")
+		r.removed("locked/file")
+		r.removed("locked")
+		r.link("gone", "other")
+		r.plain("gone/file", "through the link")
+		r.plain("locked", "a file now")
+		r.end()
+	}), roomy)
+	if err != nil || res.Left != 1 || res.Example != "gone/file" {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if got := read(t, at("other/file")); got != "other" {
+		t.Errorf("the other file holds %q", got)
+	}
+	if st, err := os.Stat(at("locked")); err != nil || st.Mode() != 0o644 {
+		t.Errorf("what was locked is %v, %v", st.Mode(), err)
+	}
+}
+
 func TestChangesAreMade(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }

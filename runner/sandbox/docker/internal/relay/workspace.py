@@ -21,6 +21,7 @@ class Workspace:
         self.root = "/workspace"
         self.skip = skip
         self.before = {}  # path → what identifies its state
+        self.unseen = set()  # folders that could not be listed, and what could not be looked at
         self.left = 0
         self.example = ""
 
@@ -84,7 +85,11 @@ class Workspace:
         for path, entry in self.walk():
             after[path] = ("dir", stat.S_IMODE(entry.st_mode)) if stat.S_ISDIR(entry.st_mode) else state(entry)
         # The deepest first, so that a folder is empty when its turn comes.
-        gone = [path for path, old in self.before.items() if path not in after or kind_of(after[path]) != kind_of(old)]
+        gone = [
+            path
+            for path, old in self.before.items()
+            if (path not in after or kind_of(after[path]) != kind_of(old)) and not self.hidden(path)
+        ]
         gone.sort(key=lambda path: path.count("/"), reverse=True)
         for path in gone:
             yield bytes((REMOVED,)) + packed(path)
@@ -109,7 +114,10 @@ class Workspace:
             try:
                 names = self.list(folder)
             except OSError:
+                if not folder:  # nothing is known, which is not the same as nothing being there
+                    raise
                 self.leave(folder)
+                self.unseen.add(folder)
                 continue
             for name in names:
                 path = f"{folder}/{name}" if folder else name
@@ -120,6 +128,7 @@ class Workspace:
                     entry = os.lstat(self.full(path))
                 except OSError:
                     self.leave(path)
+                    self.unseen.add(path)
                     continue
                 mode = entry.st_mode
                 known = stat.S_ISDIR(mode) or stat.S_ISREG(mode) or stat.S_ISLNK(mode)
@@ -129,6 +138,14 @@ class Workspace:
                 yield path, entry
                 if stat.S_ISDIR(mode):
                     pending.append(path)
+
+    def hidden(self, path):
+        """Tell whether it could not be seen what is at path."""
+        while self.unseen and path:
+            if path in self.unseen:
+                return True
+            path = path.rpartition("/")[0]
+        return False
 
     def leave(self, path):
         self.left += 1

@@ -1,0 +1,53 @@
+package thread
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestSpare has many at once, with no thread but the first one free at the beginning: some goroutine finds itself there.
+func TestSpare(t *testing.T) {
+	want := errors.New("said by f")
+	var mu sync.Mutex
+	var used []int
+	var all sync.WaitGroup
+	for range 500 {
+		all.Go(func() {
+			err := Spare(func() error {
+				mu.Lock()
+				used = append(used, unix.Gettid())
+				mu.Unlock()
+				return errors.Join(want, unix.Unshare(unix.CLONE_FS))
+			})
+			if err == nil || err.Error() != want.Error() {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	all.Wait()
+	for _, tid := range used {
+		if tid == os.Getpid() {
+			t.Fatal("it was the first thread")
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		left := 0
+		for _, tid := range used {
+			if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(tid)); err == nil {
+				left++
+			}
+		}
+		if left == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d threads are still there", left)
+		}
+	}
+}
