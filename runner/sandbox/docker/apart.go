@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/owner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 // An engine is apart when it shares neither folders nor sockets with this process: on another machine, in a virtual
@@ -103,7 +104,7 @@ func (b *Backend) plainTCP() bool {
 // never started. An engine that cannot make one for another reason is given the benefit of the doubt: a run will tell.
 func (b *Backend) seesFolders(ctx context.Context, arch string) bool {
 	me, err := owner.Self()
-	if err != nil || b.checkRuntimeDir() != nil {
+	if err != nil || folder.Private(b.opt.RuntimeDir) != nil {
 		return true
 	}
 	dir, err := os.MkdirTemp(b.opt.RuntimeDir, runDirPrefix)

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/docker/internal/carry"
 	"github.com/mcpgen/mcpgen/runner/sandbox/docker/internal/relay"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 const (
@@ -46,7 +47,7 @@ type cargo struct {
 func newCargo(spec sandbox.Spec) (*cargo, error) {
 	c := &cargo{lim: spec.Limits.WithDefaults()}
 	for _, f := range readOnlyFolders(spec) {
-		if err := checkFolder(f.source); err != nil {
+		if err := folder.Check(f.source); err != nil {
 			return nil, err
 		}
 		c.skip = append(c.skip, f.name)
@@ -54,7 +55,7 @@ func newCargo(spec sandbox.Spec) (*cargo, error) {
 	if spec.Workspace == "" {
 		return c, nil
 	}
-	if err := checkFolder(spec.Workspace); err != nil {
+	if err := folder.Check(spec.Workspace); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(spec.Workspace)
@@ -65,8 +66,8 @@ func newCargo(spec sandbox.Spec) (*cargo, error) {
 	if c.load, err = carry.Weigh(root, c.skip, c.lim.Disk, c.lim.DiskFiles); err != nil {
 		root.Close()
 		if errors.Is(err, carry.ErrTooMuch) {
-			return nil, &FolderError{Path: spec.Workspace, Reason: "cannot be taken to the engine: " + err.Error(),
-				hint: "use a smaller workspace or a larger limit, or an engine that sees this machine's folders"}
+			return nil, &folder.Error{Path: spec.Workspace, Reason: "cannot be taken to the engine: " + err.Error(),
+				Remedy: "use a smaller workspace or a larger limit, or an engine that sees this machine's folders"}
 		}
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
-	"github.com/mcpgen/mcpgen/runner/sandbox/docker"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 // snapshot tells what a folder holds: the type and mode of everything, and what files hold and links say.
@@ -288,8 +288,8 @@ func TestDistantWorkspaceIsTooLarge(t *testing.T) {
 	g.Workspace, g.Limits = openDir(t), sandbox.Limits{Disk: 1 << 20}
 	write(t, filepath.Join(g.Workspace, "big"), strings.Repeat("x", 2<<20))
 	_, err := b.Start(t.Context(), g.Spec)
-	var folder *docker.FolderError
-	if !errors.As(err, &folder) || folder.Hint() == "" {
+	var refused *folder.Error
+	if !errors.As(err, &refused) || refused.Hint() == "" {
 		t.Errorf("error %v", err)
 	}
 }

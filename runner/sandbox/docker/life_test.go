@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/docker"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 // busy guests never yield, and leave children that do not either.
@@ -157,8 +158,8 @@ func TestUnreadableTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := b.Start(t.Context(), g.Spec)
-	var folder *docker.FolderError
-	if !errors.As(err, &folder) || !strings.Contains(folder.Path, "secret.py") || !strings.Contains(folder.Hint(), "chmod") {
+	var refused *folder.Error
+	if !errors.As(err, &refused) || !strings.Contains(refused.Path, "secret.py") || !strings.Contains(refused.Hint(), "chmod") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -266,7 +267,7 @@ func TestRuntimeDirOfOthers(t *testing.T) {
 		b := docker.New(docker.Options{Host: host(), RuntimeDir: dir})
 		defer b.Close()
 		_, err := b.Start(t.Context(), newGuest(t, sandbox.Python, "pass").Spec)
-		var private *docker.RuntimeDirError
+		var private *folder.PrivateError
 		if !errors.As(err, &private) {
 			t.Errorf("%s: error %v", dir, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 // Probe asks the engine and looks for the image.
@@ -51,7 +52,7 @@ func (b *Backend) probe(ctx context.Context) (*engine, image, error) {
 		return nil, image{}, err
 	}
 	if e.apart == "" {
-		if err := b.checkRuntimeDir(); err != nil {
+		if err := folder.Private(b.opt.RuntimeDir); err != nil {
 			return nil, image{}, err
 		}
 	}

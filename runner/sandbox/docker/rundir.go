@@ -5,12 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 // runDirPrefix tells this package's folders from those of other sandboxes in the same place.
@@ -42,37 +42,9 @@ func (d *runDir) resolv() string  { return filepath.Join(d.path, "resolv.conf") 
 
 func (d *runDir) remove() error { return os.RemoveAll(d.path) }
 
-// checkRuntimeDir makes the folder for run folders, or makes sure that nobody else can have put anything there.
-func (b *Backend) checkRuntimeDir() error {
-	dir := b.opt.RuntimeDir
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make the folder for running sandboxes: %w", err)
-	}
-	st, err := os.Lstat(dir)
-	if err != nil {
-		return fmt.Errorf("look at the folder for running sandboxes: %w", err)
-	}
-	if !st.IsDir() || st.Mode().Perm()&0o077 != 0 || !ownedBy(st, os.Geteuid()) {
-		return &RuntimeDirError{Dir: dir}
-	}
-	return nil
-}
-
-// RuntimeDirError says that the folder for running sandboxes is not private.
-type RuntimeDirError struct{ Dir string }
-
-func (e *RuntimeDirError) Error() string {
-	return fmt.Sprintf("folder for running sandboxes %q: not a folder that belongs to you alone", e.Dir)
-}
-
-// Hint is what a person can do about it.
-func (e *RuntimeDirError) Hint() string {
-	return fmt.Sprintf("remove it, or, if it is yours: chmod 700 %q", e.Dir)
-}
-
 // newRunDir makes the folder of one run. On an error nothing is left.
 func (b *Backend) newRunDir(spec sandbox.Spec, owner string) (_ *runDir, err error) {
-	if err := b.checkRuntimeDir(); err != nil {
+	if err := folder.Private(b.opt.RuntimeDir); err != nil {
 		return nil, err
 	}
 	id := make([]byte, 6)

@@ -150,16 +150,16 @@ func mounts(spec sandbox.Spec, dir *runDir) []mount.Mount {
 	return all
 }
 
-// folder is shown read-only below sandbox.Root and in the workspace.
-type folder struct{ source, name string }
+// readOnly is a folder that appears read-only below sandbox.Root and in the workspace.
+type readOnly struct{ source, name string }
 
-func readOnlyFolders(spec sandbox.Spec) []folder {
-	var all []folder
+func readOnlyFolders(spec sandbox.Spec) []readOnly {
+	var all []readOnly
 	if spec.Tree != "" {
-		all = append(all, folder{spec.Tree, path.Base(sandbox.TreeDir)})
+		all = append(all, readOnly{spec.Tree, path.Base(sandbox.TreeDir)})
 	}
 	if spec.Skills != "" {
-		all = append(all, folder{spec.Skills, path.Base(sandbox.SkillsDir)})
+		all = append(all, readOnly{spec.Skills, path.Base(sandbox.SkillsDir)})
 	}
 	return all
 }

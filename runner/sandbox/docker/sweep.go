@@ -14,6 +14,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/mcpgen/mcpgen/gen/owner"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 // What is written on whatever a run creates.
@@ -89,7 +90,7 @@ func (b *Backend) sweepFolders(me owner.Owner) error {
 	if err != nil {
 		return fmt.Errorf("list the folders of runs: %w", err)
 	}
-	if err := b.checkRuntimeDir(); err != nil {
+	if err := folder.Private(b.opt.RuntimeDir); err != nil {
 		return err
 	}
 	var errs []error

@@ -39,7 +39,7 @@ type shelf struct {
 }
 
 // shelves lists what a run needs.
-func shelves(container string, guest map[string][]byte, folders []folder, labels map[string]string) []shelf {
+func shelves(container string, guest map[string][]byte, folders []readOnly, labels map[string]string) []shelf {
 	all := []shelf{{name: container + "-guest", targets: []string{sandbox.GuestDir}, labels: labels, write: func(w *tar.Writer) error {
 		return writeFiles(w, programs(guest))
 	}}}
@@ -258,6 +258,6 @@ func leftVolume(v volume.Volume, me owner.Owner, now time.Time) bool {
 	return err == nil && now.Sub(made) > strangerAge
 }
 
-func (f folder) targets() []string {
+func (f readOnly) targets() []string {
 	return []string{path.Join(sandbox.Root, f.name), path.Join(sandbox.WorkspaceDir, f.name)}
 }

@@ -35,7 +35,7 @@ func BenchmarkWarm(b *testing.B) { benchmarkFirstLine(b, true) }
 func benchmarkFirstLine(b *testing.B, warm bool) {
 	for _, plain := range []bool{false, true} {
 		b.Run(fmt.Sprintf("plain=%v", plain), func(b *testing.B) {
-			k := kind{New(&Options{plain: plain, RuntimeDir: b.TempDir()}), warm}
+			k := kind{New(&Options{plain: plain, RuntimeDir: privateDir(b)}), warm}
 			var cache *script.Cache
 			if warm {
 				cache = script.NewCache(0)
@@ -84,7 +84,7 @@ func benchmarkFirstLine(b *testing.B, warm bool) {
 
 // inside runs a script that prints one number per line, "name value", and reports them as metrics.
 func inside(b *testing.B, h testhost.Host, code string) {
-	backend := New(&Options{RuntimeDir: b.TempDir()})
+	backend := New(&Options{RuntimeDir: privateDir(b)})
 	sums, n := map[string]float64{}, 0
 	for b.Loop() {
 		got := execute(b, backend, sandbox.Spec{}, h, code)

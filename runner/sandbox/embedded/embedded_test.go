@@ -42,7 +42,7 @@ func kinds(t *testing.T, f func(t *testing.T, b kind)) {
 	for _, plain := range []bool{false, true} {
 		for _, warm := range []bool{false, true} {
 			t.Run(fmt.Sprintf("plain=%v,warm=%v", plain, warm), func(t *testing.T) {
-				f(t, kind{New(&Options{plain: plain, RuntimeDir: t.TempDir()}), warm})
+				f(t, kind{New(&Options{plain: plain, RuntimeDir: privateDir(t)}), warm})
 			})
 		}
 	}
@@ -218,7 +218,7 @@ func TestKillEndsWhatNeverYields(t *testing.T) {
 }
 
 func TestStartErrors(t *testing.T) {
-	b := New(&Options{RuntimeDir: t.TempDir()})
+	b := New(&Options{RuntimeDir: privateDir(t)})
 	if _, err := b.Start(t.Context(), sandbox.Spec{ID: "x", Runtime: sandbox.Python}); err == nil {
 		t.Error("python was started")
 	}
@@ -230,7 +230,7 @@ func TestStartErrors(t *testing.T) {
 	if _, err := b.Start(ctx, sandbox.Spec{ID: "x", Runtime: sandbox.QuickJS}); err == nil {
 		t.Error("started with a context that had ended")
 	}
-	bad := New(&Options{Exe: "/bin/true", RuntimeDir: t.TempDir()})
+	bad := New(&Options{Exe: "/bin/true", RuntimeDir: privateDir(t)})
 	if p, err := bad.Start(t.Context(), sandbox.Spec{ID: "x", Runtime: sandbox.QuickJS}); err == nil {
 		p.Kill()
 		_, _ = p.Wait()
@@ -276,7 +276,7 @@ func TestProbe(t *testing.T) {
 }
 
 func TestSweep(t *testing.T) {
-	dir := t.TempDir()
+	dir := privateDir(t)
 	b := New(&Options{RuntimeDir: dir})
 	mine, err := makeScratch(dir)
 	if err != nil {
@@ -301,3 +301,6 @@ func TestSweep(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 }
+
+// privateDir is a folder for runs that no other user can enter.
+func privateDir(t testing.TB) string { return filepath.Join(t.TempDir(), "runs") }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/owner"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 // scratch is a folder of one run, with the script's /tmp and, where it was given none, its workspace. Empty: none.
@@ -25,8 +26,10 @@ func makeScratch(dir string) (scratch, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make the run's folder: %w", err)
+	if dir != os.TempDir() { // which is everybody's, and made for that
+		if err := folder.Private(dir); err != nil {
+			return "", err
+		}
 	}
 	name, err := os.MkdirTemp(dir, scratchPrefix+strings.ReplaceAll(self.String(), "/", ownerSlash)+ownerEnd)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // idles are idle guests of both kinds, each with its backend.
 func idles(t *testing.T, ctx context.Context, f func(t *testing.T, b *Backend, i sandbox.Idle)) {
 	for _, plain := range []bool{false, true} {
-		b := New(&Options{plain: plain, RuntimeDir: t.TempDir()})
+		b := New(&Options{plain: plain, RuntimeDir: privateDir(t)})
 		i, err := b.Warm(ctx, sandbox.Spec{ID: "idle", Runtime: sandbox.QuickJS, Secret: "own"})
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestIdleEnds(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if _, err := New(&Options{RuntimeDir: t.TempDir()}).Warm(ctx, sandbox.Spec{ID: "idle", Runtime: sandbox.QuickJS}); err == nil {
+	if _, err := New(&Options{RuntimeDir: privateDir(t)}).Warm(ctx, sandbox.Spec{ID: "idle", Runtime: sandbox.QuickJS}); err == nil {
 		t.Error("warmed with a context that had ended")
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/owner"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 const (
@@ -42,37 +42,9 @@ func (d *runDir) nothing() string { return filepath.Join(d.path, "nothing") }
 func (d *runDir) logFile() string { return filepath.Join(d.path, "log") }
 func (d *runDir) remove() error   { return os.RemoveAll(d.path) }
 
-// RuntimeDirError says that the folder for running sandboxes is not private.
-type RuntimeDirError struct{ Dir string }
-
-func (e *RuntimeDirError) Error() string {
-	return fmt.Sprintf("folder for running sandboxes %q: not a folder that belongs to you alone", e.Dir)
-}
-
-// Hint is what a person can do about it.
-func (e *RuntimeDirError) Hint() string {
-	return fmt.Sprintf("remove it, or, if it is yours: chmod 700 %q", e.Dir)
-}
-
-// checkRuntimeDir makes the folder for run folders, or makes sure that nobody else can have put anything there.
-func checkRuntimeDir(dir string) error {
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make the folder for running sandboxes: %w", err)
-	}
-	st, err := os.Lstat(dir)
-	if err != nil {
-		return fmt.Errorf("look at the folder for running sandboxes: %w", err)
-	}
-	sys, ok := st.Sys().(*syscall.Stat_t)
-	if !st.IsDir() || st.Mode().Perm()&0o077 != 0 || !ok || int(sys.Uid) != os.Geteuid() {
-		return &RuntimeDirError{Dir: dir}
-	}
-	return nil
-}
-
 // newRunDir makes the folder of one guest. On an error nothing is left.
 func newRunDir(parent, id string, me owner.Owner) (*runDir, error) {
-	if err := checkRuntimeDir(parent); err != nil {
+	if err := folder.Private(parent); err != nil {
 		return nil, err
 	}
 	random := make([]byte, 4)
@@ -111,7 +83,7 @@ func abandonedDirs(parent string, me owner.Owner) ([]*runDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the folders of runs: %w", err)
 	}
-	if err := checkRuntimeDir(parent); err != nil {
+	if err := folder.Private(parent); err != nil {
 		return nil, err
 	}
 	var found []*runDir

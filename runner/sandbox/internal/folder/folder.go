@@ -1,0 +1,88 @@
+// Package folder checks the host's folders that sandboxes use: those of a run, which are shown to its guest, and the one
+// in which sandboxes keep what a run needs while it lasts.
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Error says that a folder of the caller's cannot be shown to a guest.
+type Error struct {
+	Path   string
+	Reason string
+	Remedy string // may be empty
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%q %s", e.Path, e.Reason) }
+
+// Hint is what a person can do about it.
+func (e *Error) Hint() string { return e.Remedy }
+
+// Check makes sure that dir is the absolute path of a folder.
+func Check(dir string) error {
+	if !filepath.IsAbs(dir) {
+		return &Error{Path: dir, Reason: "is not an absolute path"}
+	}
+	st, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look at a folder of the run: %w", err)
+	}
+	if !st.IsDir() {
+		return &Error{Path: dir, Reason: "is not a folder"}
+	}
+	return nil
+}
+
+// Place makes the folder name in a workspace, on which another folder is mounted. It stays when the run is over:
+// removing it would unmount what other runs in the same workspace see there.
+func Place(workspace, name string) error {
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return fmt.Errorf("make the place for %s: %w", name, err)
+	}
+	defer root.Close()
+	if err := root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the place for %s: %w", name, err)
+	}
+	st, err := root.Lstat(name)
+	if err != nil {
+		return fmt.Errorf("make the place for %s: %w", name, err)
+	}
+	if !st.IsDir() {
+		return &Error{Path: filepath.Join(workspace, name), Reason: fmt.Sprintf("is not a folder, and the run's %s have to appear there", name),
+			Remedy: "rename it, or choose another workspace"}
+	}
+	return nil
+}
+
+// Private makes dir, or makes sure that no other user can have put anything there: otherwise it is a *PrivateError.
+// Systems without Unix's owners and permissions check nothing but that it is a folder.
+func Private(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the folder for running sandboxes: %w", err)
+	}
+	st, err := os.Lstat(dir)
+	if err != nil {
+		return fmt.Errorf("look at the folder for running sandboxes: %w", err)
+	}
+	if !st.IsDir() || !mine(st) {
+		return &PrivateError{Dir: dir}
+	}
+	return nil
+}
+
+// PrivateError says that the folder for running sandboxes is not private.
+type PrivateError struct{ Dir string }
+
+func (e *PrivateError) Error() string {
+	return fmt.Sprintf("folder for running sandboxes %q: not a folder that belongs to you alone", e.Dir)
+}
+
+// Hint is what a person can do about it.
+func (e *PrivateError) Hint() string {
+	return fmt.Sprintf("remove it, or, if it is yours: chmod 700 %q", e.Dir)
+}
