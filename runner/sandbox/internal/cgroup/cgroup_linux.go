@@ -298,8 +298,8 @@ func killAll(dirs []string) int {
 	return n
 }
 
-// removeTime is how long killed processes may take to be gone.
-const removeTime = 5 * time.Second
+// removeTime is how long killed processes may take to be gone, on a machine with more to do than it can.
+const removeTime = 20 * time.Second
 
 // remove kills what is in the folders and removes them, turn by turn: one that does not go keeps no other.
 func remove(dirs []string) error {
@@ -313,7 +313,7 @@ func remove(dirs []string) error {
 			case errors.Is(err, unix.EBUSY) && time.Now().Before(deadline):
 				busy = append(busy, dir)
 			default:
-				errs = append(errs, fmt.Errorf("remove a sandbox's control group: %w", err))
+				errs = append(errs, fmt.Errorf("remove a sandbox's control group: %w%s", err, inhabitants(dir)))
 			}
 		}
 		if len(busy) == 0 {
@@ -322,6 +322,27 @@ func remove(dirs []string) error {
 		killAll(busy)
 		dirs = busy
 	}
+}
+
+// inhabitants names the threads in a group that does not go, for the error that says so.
+func inhabitants(dir string) string {
+	text, _ := os.ReadFile(filepath.Join(dir, "tasks"))
+	if len(text) == 0 {
+		text, _ = os.ReadFile(filepath.Join(dir, "cgroup.threads"))
+	}
+	var words []string
+	for _, tid := range strings.Fields(string(text)) {
+		stat, _ := os.ReadFile(filepath.Join("/proc", tid, "stat"))
+		who, state, _ := strings.Cut(string(stat), ") ")
+		words = append(words, fmt.Sprintf("%.60q %.1s", who, state))
+		if len(words) == 5 {
+			break
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "; in it: " + strings.Join(words, ", ")
 }
 
 // Sweep removes, with all that runs in them, the groups of a kind whose owners are dead as far as me can tell. It looks
