@@ -41,7 +41,7 @@ func newPodman(t *testing.T) (host string) {
 	}
 	host = "unix://" + at("s")
 	cmd := exec.Command(program, "--root", at("root"), "--runroot", at("run"), "--tmpdir", at("tmp"), "system", "service", "--time=0", host)
-	cmd.Dir = at("tmp") // where what it starts may leave a file
+	cmd.Dir = dir // where what it starts may leave a file
 	cmd.Env = append(os.Environ(), "CONTAINERS_CONF="+at("containers.conf"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: syscall.CLONE_NEWNET}
 	var log bytes.Buffer
