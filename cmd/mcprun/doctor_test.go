@@ -16,19 +16,19 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// stub is a sandbox that says what it is told to, and starts nothing.
-type stub struct {
+// told is a sandbox that says what it is told to, and starts nothing.
+type told struct {
 	sandbox.Backend
 	name   string
 	status sandbox.Status
 }
 
-func (s stub) Name() string                         { return s.name }
-func (s stub) Probe(context.Context) sandbox.Status { return s.status }
-func (s stub) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
+func (s told) Name() string                         { return s.name }
+func (s told) Probe(context.Context) sandbox.Status { return s.status }
+func (s told) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
 	return sandbox.Node, s.name != "embedded" || lang == sandbox.LangTypeScript
 }
-func (s stub) Start(context.Context, sandbox.Spec) (sandbox.Process, error) {
+func (s told) Start(context.Context, sandbox.Spec) (sandbox.Process, error) {
 	return nil, errors.New("nothing starts here")
 }
 
@@ -108,7 +108,7 @@ func TestDoctorForPeople(t *testing.T) {
 
 // TestASandboxThatStartsNothing is not usable, whatever its parts say.
 func TestASandboxThatStartsNothing(t *testing.T) {
-	f := probe(t.Context(), []sandbox.Backend{stub{name: "process", status: sandbox.Status{Usable: true, Detail: "all is there", Languages: both()}}})[0]
+	f := probe(t.Context(), []sandbox.Backend{told{name: "process", status: sandbox.Status{Usable: true, Detail: "all is there", Languages: both()}}})[0]
 	f.measure(t.Context())
 	if f.Usable || !strings.Contains(f.Detail, "nothing starts here") || f.Remedy == "" || len(f.Starts) != 2 {
 		t.Errorf("%+v", f)
@@ -118,7 +118,7 @@ func TestASandboxThatStartsNothing(t *testing.T) {
 func TestWhatAutoTakes(t *testing.T) {
 	usable := sandbox.Status{Usable: true, Languages: both()}
 	backends := []sandbox.Backend{
-		stub{name: "embedded", status: usable}, stub{name: "process", status: usable}, stub{name: "docker", status: usable}, stub{name: "gvisor"},
+		told{name: "embedded", status: usable}, told{name: "process", status: usable}, told{name: "docker", status: usable}, told{name: "gvisor"},
 	}
 	for risk, want := range map[runner.Risk]string{
 		"": "docker", "low": "embedded for typescript, process for python", "medium": "docker", "high": "docker", "critical": "none of these",

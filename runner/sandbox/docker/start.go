@@ -22,20 +22,30 @@ const (
 	removeTime = 30 * time.Second
 )
 
-// Start creates a container and starts the guest in it.
-func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
+// prepare checks what is asked for and finds what every container needs. What an engine that went away has left is
+// removed meanwhile.
+func (b *Backend) prepare(ctx context.Context, spec sandbox.Spec) (*engine, image, error) {
 	if err := b.checkSpec(spec); err != nil {
-		return nil, err
+		return nil, image{}, err
 	}
 	e, err := b.facts(ctx)
 	if err != nil {
-		return nil, err
+		return nil, image{}, err
 	}
 	img, err := b.image(ctx, e.arch)
 	if err != nil {
-		return nil, err
+		return nil, image{}, err
 	}
 	go b.tidy()
+	return e, img, nil
+}
+
+// Start creates a container and starts the guest in it.
+func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
+	e, img, err := b.prepare(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
 	if e.apart != "" {
 		return b.startApart(ctx, spec, e, img)
 	}

@@ -67,18 +67,10 @@ func (b *Backend) cannotEnter(err error) {
 
 // Warm starts a container whose guest waits for its job.
 func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, error) {
-	if err := b.checkSpec(spec); err != nil {
-		return nil, err
-	}
-	e, err := b.facts(ctx)
+	e, img, err := b.prepare(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	img, err := b.image(ctx, e.arch)
-	if err != nil {
-		return nil, err
-	}
-	go b.tidy()
 	if e.apart != "" {
 		return b.warmApart(ctx, spec, e, img)
 	}
