@@ -165,7 +165,7 @@ func (p *Pool) tick() {
 func (p *Pool) schedule(now time.Time) {
 	var next time.Time
 	for _, s := range p.shelves {
-		if at := s.next(&p.opt, now); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+		if at := p.next(s, now); !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}

@@ -145,19 +145,19 @@ func (p *Pool) expire(now time.Time) {
 	}
 }
 
-// next is when expire or refill would find something to do; zero: not by time alone.
-func (s *shelf) next(opt *Options, now time.Time) time.Time {
+// next is when expire or refill would find something to do for s; zero: not by time alone.
+func (p *Pool) next(s *shelf, now time.Time) time.Time {
 	var at time.Time
 	sooner := func(t time.Time) {
 		if at.IsZero() || t.Before(at) {
 			at = t
 		}
 	}
-	if !s.kept {
-		sooner(s.used.Add(opt.IdleExpiry))
+	if !s.kept && !p.awaited(s) {
+		sooner(s.used.Add(p.opt.IdleExpiry))
 	}
-	if len(s.idle) > opt.Min {
-		sooner(s.idle[0].since.Add(opt.IdleExpiry))
+	if len(s.idle) > p.opt.Min {
+		sooner(s.idle[0].since.Add(p.opt.IdleExpiry))
 	}
 	if len(s.idle)+len(s.starting) < s.target && s.retry.After(now) {
 		sooner(s.retry)

@@ -98,3 +98,15 @@ func stress(t *testing.T, random *rand.Rand) (warm int64) {
 	closePool(t, p, b)
 	return s.Warm
 }
+
+// TestWaitBeyondExpiry has a run wait for longer than a shape without runs is remembered. A clock set to a moment that is
+// over would go off again and again, and time would stand still here.
+func TestWaitBeyondExpiry(t *testing.T) {
+	in(t, Options{Max: 1, MaxIdle: 1, MaxWait: time.Hour, IdleExpiry: time.Second}, func(t *testing.T, p *Pool, b *fake) {
+		first := start(t, p, sandbox.Spec{})
+		time.AfterFunc(time.Minute, func() { end(t, first) })
+		if d := took(func() { end(t, start(t, p, sandbox.Spec{Tree: "other"})) }); d < time.Minute {
+			t.Errorf("it waited %v", d)
+		}
+	})
+}
