@@ -4,9 +4,8 @@
 import fs from "node:fs";
 import { createRequire, SourceMap } from "node:module";
 import net from "node:net";
-import os from "node:os";
 import path from "node:path";
-import { pathToFileURL } from "node:url";
+import { Writable } from "node:stream";
 import { inspect } from "node:util";
 
 const MAX_FRAME = 16 * 1024 * 1024;
@@ -107,6 +106,7 @@ class Bridge {
   #jobArrived;
   #byeArrived;
   closed = false; // done was said
+  hasJob = false;
   job = new Promise((resolve) => (this.#jobArrived = resolve));
   bye = new Promise((resolve) => (this.#byeArrived = resolve));
 
@@ -159,8 +159,10 @@ class Bridge {
 
   #dispatch(frame) {
     if (frame.type === "reply") this.#settle(frame);
-    else if (frame.type === "job") this.#jobArrived(frame);
-    else if (frame.type === "bye") this.#byeArrived();
+    else if (frame.type === "job") {
+      this.hasJob = true;
+      this.#jobArrived(frame);
+    } else if (frame.type === "bye") this.#byeArrived();
   }
 
   #settle(frame) {
@@ -264,12 +266,14 @@ class Bridge {
 /** Turns positions in the bundle into positions in the agent's own files, and hides frames that are not the script's. */
 class Stacks {
   #url;
+  #address;
   #code;
   #map; // undefined: not read yet; null: there is none
   #sources;
 
-  constructor(url, code) {
+  constructor(url, address, code) {
     this.#url = url;
+    this.#address = address;
     this.#code = code;
     Error.prepareStackTrace = (error, sites) => {
       let head;
@@ -295,6 +299,7 @@ class Stacks {
 
   /** Replaces "bundle:line:column" by the place in the original file. */
   translate(text) {
+    text = text.replaceAll(this.#address, this.#url); // in what eval says of its origin
     const at = text.lastIndexOf(this.#url);
     if (at < 0) return text;
     const match = /^:(\d+):(\d+)/.exec(text.slice(at + this.#url.length));
@@ -380,20 +385,15 @@ async function resultOf(exports) {
   }
 }
 
+/** The address of a module that has this code. */
+const moduleOf = (code) => `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`;
+
 async function run(bridge, job) {
   process.argv = ["node", job.name, ...job.args];
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "mcprun-"));
-  const file = path.join(folder, "script.mjs");
-  const remove = () => {
-    try {
-      fs.rmSync(folder, { recursive: true, force: true });
-    } catch {
-      // A script may have used up all descriptors. The folder vanishes with the sandbox.
-    }
-  };
-  const url = pathToFileURL(file).href;
-  fs.writeFileSync(file, job.code, { mode: 0o600 });
-  const stacks = new Stacks(url, job.code);
+  // Without a file: in some sandboxes a few of those take longer than everything else here.
+  const url = "mcprun:bundle";
+  const address = moduleOf(`${job.code}\n//# sourceURL=${url}`);
+  const stacks = new Stacks(url, address, job.code);
 
   const fail = (error) => {
     let report;
@@ -413,7 +413,6 @@ async function run(bridge, job) {
     if (process.listenerCount("uncaughtException") === 1) fail(error);
   });
   process.on("exit", () => {
-    remove();
     bridge.done(""); // process.exit() in the script
   });
   let result;
@@ -430,8 +429,7 @@ async function run(bridge, job) {
   };
   process.on("beforeExit", drained);
   try {
-    const exports = await import(url);
-    remove();
+    const exports = await import(address);
     result = await resultOf(exports);
   } catch (error) {
     result = "";
@@ -482,6 +480,16 @@ function readSecret() {
   }
 }
 
+/** Does once what costs most the first time, as long as there is no job to do. */
+async function rehearse(bridge) {
+  await import(moduleOf('import "node:fs";'));
+  await new Promise(setImmediate);
+  if (bridge.hasJob) return;
+  const nowhere = new Writable({ write: (chunk, encoding, done) => done() });
+  new console.Console({ stdout: nowhere, stderr: nowhere }).log("%s", "text", { a: [1] });
+  process.stdout.write("");
+}
+
 async function main() {
   const address = process.argv[2];
   const secret = address && readSecret(); // without an address the descriptor would be one of node's own
@@ -496,7 +504,7 @@ async function main() {
   Object.defineProperty(globalThis, Symbol.for("mcprun.transport"), { value: transport });
   // Bundled CommonJS needs it for node's own modules.
   Object.defineProperty(globalThis, "require", { value: createRequire(path.join(process.cwd(), "script.js")), writable: true, configurable: true });
-  await import("data:text/javascript,"); // the first import costs most; it is paid before there is a job
+  await rehearse(bridge);
   const home = process.cwd();
   const job = await bridge.job;
   process.chdir(home); // anew, by its name: the workspace of the run may have been mounted there meanwhile

@@ -27,6 +27,9 @@ type Options struct {
 	IdleExpiry time.Duration
 	// Starts bounds how many guests are started ahead at the same time. Zero: 4.
 	Starts int
+	// HeadStart is how long after a guest was handed out none is started ahead, so that the run has the processors to
+	// itself at first. It is not prolonged by further runs. Zero: 30 ms. Negative: none.
+	HeadStart time.Duration
 	// Logger receives diagnostics. Nil discards them.
 	Logger *slog.Logger
 }
@@ -42,6 +45,7 @@ func (o *Options) withDefaults() Options {
 	opt.MaxWait = cmp.Or(opt.MaxWait, 10*time.Second)
 	opt.IdleExpiry = cmp.Or(max(opt.IdleExpiry, 0), 5*time.Minute)
 	opt.Starts = cmp.Or(max(opt.Starts, 0), 4)
+	opt.HeadStart = cmp.Or(opt.HeadStart, 30*time.Millisecond)
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -62,6 +66,7 @@ type Pool struct {
 	waiting []*waiter             // first come, first served
 	runs    map[*process]struct{} // adopted or started, until their Wait
 	clock   *time.Timer           // calls tick at the next expiry or retry; nil before the first
+	calm    time.Time             // the end of a run's head start
 	errs    []error               // of closing idle guests
 	// Guests at this moment: in shelves, on their way into one, with a run (from the moment it is promised one), and on
 	// their way out.
@@ -164,6 +169,9 @@ func (p *Pool) tick() {
 // schedule sets the clock to the next moment at which settle would find something to do.
 func (p *Pool) schedule(now time.Time) {
 	var next time.Time
+	if p.calm.After(now) {
+		next = p.calm
+	}
 	for _, s := range p.shelves {
 		if at := p.next(s, now); !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at

@@ -7,9 +7,12 @@ import (
 
 // refill starts guests where fewer are idle than wanted, for the shelf used last first. Runs that wait for room come
 // before it, and so do those whose guests are being started for them: on a machine that is busy with these, guests ahead
-// of their runs would make all of them later.
+// of their runs would make all of them later. A run that was given an idle guest has a head start for the same reason.
 func (p *Pool) refill(now time.Time) {
 	if slices.ContainsFunc(p.waiting, func(w *waiter) bool { return len(w.shelf.starting) == 0 }) {
+		return
+	}
+	if p.calm.After(now) {
 		return
 	}
 	for _, s := range p.byUse() {

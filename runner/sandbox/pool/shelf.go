@@ -97,6 +97,9 @@ func (p *Pool) take(s *shelf) *guest {
 		close(g.taken)
 		p.idle--
 		p.running++
+		if now := time.Now(); p.opt.HeadStart > 0 && !p.calm.After(now) {
+			p.calm = now.Add(p.opt.HeadStart)
+		}
 		return g
 	}
 	return nil

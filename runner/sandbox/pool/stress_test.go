@@ -110,3 +110,19 @@ func TestWaitBeyondExpiry(t *testing.T) {
 		}
 	})
 }
+
+// TestHeadStart has runs follow each other faster than a head start lasts: it is that of the first one.
+func TestHeadStart(t *testing.T) {
+	in(t, Options{Min: 8, HeadStart: 20 * time.Millisecond}, func(t *testing.T, p *Pool, b *fake) {
+		p.Keep(sandbox.Spec{Runtime: sandbox.Python})
+		settled(10 * time.Second)
+		for i := range 5 {
+			end(t, start(t, p, sandbox.Spec{}))
+			synctest.Wait()
+			if s := p.Stats(); (s.Starting > 0) != (i >= 3) {
+				t.Errorf("after run %d: %d guests are being started", i, s.Starting)
+			}
+			time.Sleep(7 * time.Millisecond)
+		}
+	})
+}
