@@ -13,6 +13,8 @@ const (
 	maxShelves = 64
 	// minRetry and maxRetry bound the pause after a guest that could not be started ahead; it doubles each time.
 	minRetry, maxRetry = 500 * time.Millisecond, 30 * time.Second
+	// settleTime is how long a guest may be busy with what its run will need after it has said that it is ready.
+	settleTime = 500 * time.Millisecond
 )
 
 // shelf holds the idle guests of one shape. The pool's lock guards it.
@@ -84,10 +86,11 @@ func (p *Pool) clear(s *shelf) {
 	s.idle = nil
 }
 
-// take removes the guest that was started last, so that those too many grow old and expire; nil when there is none that
-// is alive. It becomes a running one.
+// take removes the guest that was started last, so that those too many grow old and expire, but one that has settled
+// where there is one; nil when there is none that is alive. It becomes a running one.
 func (p *Pool) take(s *shelf) *guest {
-	for n := len(s.idle) - 1; n >= 0; n-- {
+	for len(s.idle) > 0 {
+		n := max(s.settled(time.Now())-1, 0)
 		g := s.idle[n]
 		s.idle = slices.Delete(s.idle, n, n+1)
 		if g.dead() {
@@ -103,6 +106,16 @@ func (p *Pool) take(s *shelf) *guest {
 		return g
 	}
 	return nil
+}
+
+// settled counts the guests that were ready settleTime ago; they are the first ones.
+func (s *shelf) settled(now time.Time) int {
+	for i, g := range s.idle {
+		if now.Sub(g.since) < settleTime {
+			return i
+		}
+	}
+	return len(s.idle)
 }
 
 // lost notes the end of a guest that was still to be used; it is on no shelf any more.

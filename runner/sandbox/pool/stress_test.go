@@ -126,3 +126,25 @@ func TestHeadStart(t *testing.T) {
 		}
 	})
 }
+
+// TestSettled: a run gets the youngest guest of those that have had time to settle, and else the oldest.
+func TestSettled(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		ages []time.Duration
+		want int
+	}{
+		{[]time.Duration{time.Hour, time.Minute, 0}, 1},
+		{[]time.Duration{400 * time.Millisecond, 200 * time.Millisecond}, 0},
+		{[]time.Duration{time.Hour, time.Minute}, 1},
+	} {
+		s := &shelf{}
+		for _, age := range c.ages {
+			s.idle = append(s.idle, &guest{since: now.Add(-age), idle: &fakeGuest{}, taken: make(chan struct{})})
+		}
+		want := s.idle[c.want]
+		if got := (&Pool{}).take(s); got != want || len(s.idle) != len(c.ages)-1 {
+			t.Errorf("%v: another guest was taken", c.ages)
+		}
+	}
+}
