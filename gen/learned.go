@@ -206,7 +206,7 @@ func callOnce(ctx context.Context, session *upstream.Session, srv config.Server,
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("server %q did not answer within %v", srv.Key, limit))
 	defer cancel()
-	result, err := session.Call(ctx, tool, args)
+	result, err := session.Call(ctx, tool, args, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 type instant struct{}
 
-func (instant) Call(context.Context, string, string, json.RawMessage) (*upstream.CallResult, error) {
+func (instant) Call(context.Context, string, string, json.RawMessage, *upstream.CallOptions) (*upstream.CallResult, error) {
 	return &upstream.CallResult{Structured: json.RawMessage(`{"result":3}`)}, nil
 }
 

@@ -147,7 +147,7 @@ type fakeUpstreams struct {
 	seen []string
 }
 
-func (u *fakeUpstreams) Call(ctx context.Context, server, tool string, args json.RawMessage) (*upstream.CallResult, error) {
+func (u *fakeUpstreams) Call(ctx context.Context, server, tool string, args json.RawMessage, _ *upstream.CallOptions) (*upstream.CallResult, error) {
 	u.mu.Lock()
 	u.seen = append(u.seen, server+"/"+tool+" "+string(args))
 	u.mu.Unlock()

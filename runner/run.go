@@ -3,11 +3,13 @@ package runner
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -38,6 +40,18 @@ type Script struct {
 	Limits    sandbox.Limits // zero fields: defaults
 	Timeout   time.Duration  // zero: DefaultTimeout
 	Workspace string         // created if missing; empty: none, what the script writes vanishes
+
+	// Vars become variables of the script, by name; the values are JSON.
+	Vars map[string]json.RawMessage
+	// Calls say how its tool calls are made.
+	Calls CallSettings
+	// Elicit answers what servers ask a person because of this run. Nil: every question is declined.
+	Elicit upstream.ElicitFunc
+	// Watch is told what happens to calls, one event at a time; it must return soon. Nil: nobody watches.
+	Watch func(Event)
+	// MaxOutput bounds, in characters, what of the output is for the model: the Result's Stdout and Stderr together, when
+	// captured. What is over goes to a file of the workspace, and a line says so. Zero: no bound but Capture's.
+	MaxOutput int
 
 	Stdin          io.Reader // nil: empty
 	Stdout, Stderr io.Writer // output as it comes; nil: nowhere

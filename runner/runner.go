@@ -18,7 +18,7 @@ import (
 
 // Upstreams makes calls to configured servers by their key. *upstream.Pool is one.
 type Upstreams interface {
-	Call(ctx context.Context, server, tool string, args json.RawMessage) (*upstream.CallResult, error)
+	Call(ctx context.Context, server, tool string, args json.RawMessage, opt *upstream.CallOptions) (*upstream.CallResult, error)
 }
 
 // Options are a Runner's settings. The zero value runs scripts that call no tools.
@@ -34,6 +34,8 @@ type Options struct {
 	Upstreams Upstreams
 	// CallTimeouts bound one call to a server, by its key. A server without one is bounded by the run alone.
 	CallTimeouts map[string]time.Duration
+	// Servers say how calls to a server are made, by its key; a server without an entry has the zero value.
+	Servers map[string]ServerSettings
 	// Logger receives diagnostics. Nil discards them.
 	Logger *slog.Logger
 }

@@ -21,7 +21,7 @@ func (r *Runner) callUpstream(ctx context.Context, req *call.Request) (*call.Res
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
-	res, err := r.opt.Upstreams.Call(ctx, req.Server, req.Name, req.Args)
+	res, err := r.opt.Upstreams.Call(ctx, req.Server, req.Name, req.Args, nil)
 	if err != nil {
 		return nil, callError(ctx, req, err)
 	}

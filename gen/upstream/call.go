@@ -34,7 +34,7 @@ type CallResult struct {
 //
 // A tool that failed is a result with IsError, not an error. Errors: a *ProtocolError when the server answered with a
 // JSON-RPC error or not as MCP says, a *ConnectionError, or the context's error.
-func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (*CallResult, error) {
+func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, opt *CallOptions) (*CallResult, error) {
 	doing := fmt.Sprintf("call %q", printable(tool, 200))
 	if len(bytes.TrimSpace(args)) == 0 {
 		args = json.RawMessage(`{}`)

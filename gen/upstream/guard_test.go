@@ -125,7 +125,7 @@ func TestForgottenSession(t *testing.T) {
 		t.Errorf("version headers %q", got)
 	}
 	fake.Forget()
-	_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil)
+	_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil, nil)
 	wantConnectionError(t, err, "no longer knows the session")
 	var gone *ConnectionError
 	if errors.As(err, &gone); !gone.NotSent || !s.Lost() {

@@ -53,7 +53,7 @@ func TestFloodOfNotifications(t *testing.T) {
 	ctx, cancel := context.WithTimeout(testContext(t), 500*time.Millisecond)
 	defer cancel()
 	start, before := time.Now(), allocated()
-	_, err := s.Call(ctx, upstreamtest.ToolEcho, nil)
+	_, err := s.Call(ctx, upstreamtest.ToolEcho, nil, nil)
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 5*time.Second {
 		t.Errorf("after %s: %v", time.Since(start), err)
 	}

@@ -285,7 +285,7 @@ func TestLoginWidensItself(t *testing.T) {
 	if _, err := s.ListTools(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil)
+	_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil, nil)
 	wantLogin(t, err, "does not cover what was asked for (it takes write)")
 	c.mustLogin(t)
 	requests := c.auth.Requests()
@@ -318,7 +318,7 @@ func TestRefresh(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
-				if _, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil); err != nil {
+				if _, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil, nil); err != nil {
 					t.Error(err)
 				}
 			})
@@ -334,7 +334,7 @@ func TestRefresh(t *testing.T) {
 		c.mustLogin(t)
 		s := open(t, c.srv, c.opts)
 		c.auth.Forget(true)
-		_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil)
+		_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil, nil)
 		wantLogin(t, err, "the login could not be renewed: invalid_grant (no such refresh token)")
 		_, err = Connect(testContext(t), c.srv, c.opts)
 		wantLogin(t, err, "no longer good")

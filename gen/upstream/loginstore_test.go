@@ -34,7 +34,7 @@ func TestTokensStayOut(t *testing.T) {
 			t.Errorf("ConcealIn leaves %s", got)
 		}
 		// The echo of an unknown tool's name comes back in an error.
-		_, err := s.Call(testContext(t), token, nil)
+		_, err := s.Call(testContext(t), token, nil, nil)
 		if err == nil || strings.Contains(err.Error(), "unknown tool: "+token) {
 			t.Errorf("error %v", err)
 		}

@@ -69,7 +69,7 @@ func open(t *testing.T, srv config.Server, opts *Options) *Session {
 
 func mustCall(t *testing.T, s *Session, tool, args string) *CallResult {
 	t.Helper()
-	res, err := s.Call(testContext(t), tool, json.RawMessage(args))
+	res, err := s.Call(testContext(t), tool, json.RawMessage(args), nil)
 	if err != nil {
 		t.Fatalf("Call(%s): %v", tool, err)
 	}

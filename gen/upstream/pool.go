@@ -148,12 +148,12 @@ func (p *Pool) try(ctx context.Context, m *member, a *attempt) {
 // Call calls a tool of a server, connecting first where that is needed. A call that fails because the session was lost
 // returns the *ConnectionError, and the next one connects anew; only when the server cannot have acted on the call is
 // it made a second time here.
-func (p *Pool) Call(ctx context.Context, key, tool string, args json.RawMessage) (*CallResult, error) {
+func (p *Pool) Call(ctx context.Context, key, tool string, args json.RawMessage, opt *CallOptions) (*CallResult, error) {
 	s, err := p.Connect(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	res, err := s.Call(ctx, tool, args)
+	res, err := s.Call(ctx, tool, args, opt)
 	var gone *ConnectionError
 	if !errors.As(err, &gone) || !gone.NotSent || !s.Lost() {
 		return res, err
@@ -161,7 +161,7 @@ func (p *Pool) Call(ctx context.Context, key, tool string, args json.RawMessage)
 	if s, err = p.Connect(ctx, key); err != nil {
 		return nil, err
 	}
-	return s.Call(ctx, tool, args)
+	return s.Call(ctx, tool, args, opt)
 }
 
 // Close ends every session, all at the same time, and returns when they are gone. Later calls fail.

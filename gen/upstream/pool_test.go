@@ -22,7 +22,7 @@ func testPool(t *testing.T, opts *Options, servers ...config.Server) *Pool {
 
 func poolCall(t *testing.T, p *Pool, tool, args string) *CallResult {
 	t.Helper()
-	res, err := p.Call(testContext(t), "fake", tool, json.RawMessage(args))
+	res, err := p.Call(testContext(t), "fake", tool, json.RawMessage(args), nil)
 	if err != nil {
 		t.Fatalf("Call(%s): %v", tool, err)
 	}
@@ -39,7 +39,7 @@ func TestPoolSharesOneConnection(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			if _, err := p.Call(testContext(t), "fake", upstreamtest.ToolSlow, nil); err != nil {
+			if _, err := p.Call(testContext(t), "fake", upstreamtest.ToolSlow, nil, nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -58,7 +58,7 @@ func TestPoolReconnectsAndRemembersTheEra(t *testing.T) {
 	if n := upstreamtest.Starts(t, srv); n != 2 {
 		t.Errorf("%d starts, want 2: the probe and the fallback", n)
 	}
-	_, err := p.Call(testContext(t), "fake", upstreamtest.ToolCrash, nil)
+	_, err := p.Call(testContext(t), "fake", upstreamtest.ToolCrash, nil, nil)
 	wantConnectionError(t, err, "exit status 3")
 	poolCall(t, p, upstreamtest.ToolEcho, `{}`)
 	if n := upstreamtest.Starts(t, srv); n != 3 {
@@ -78,13 +78,13 @@ func TestPoolRenewsAForgottenSession(t *testing.T) {
 func TestPoolErrors(t *testing.T) {
 	t.Parallel()
 	p := testPool(t, testOptions(), upstreamtest.Server(t, upstreamtest.Normal))
-	if _, err := p.Call(testContext(t), "nobody", "x", nil); !errors.Is(err, ErrUnknownServer) {
+	if _, err := p.Call(testContext(t), "nobody", "x", nil, nil); !errors.Is(err, ErrUnknownServer) {
 		t.Errorf("error %v", err)
 	}
-	_, err := p.Call(testContext(t), "fake", upstreamtest.ToolRPCError, nil)
+	_, err := p.Call(testContext(t), "fake", upstreamtest.ToolRPCError, nil, nil)
 	wantProtocolError(t, err, -32050, "on fire")
 	p.Close()
-	_, err = p.Call(testContext(t), "fake", upstreamtest.ToolEcho, nil)
+	_, err = p.Call(testContext(t), "fake", upstreamtest.ToolEcho, nil, nil)
 	wantConnectionError(t, err, "the pool is closed")
 }
 
@@ -94,7 +94,7 @@ func TestPoolFailureIsNotKept(t *testing.T) {
 	program := srv.Command
 	srv.Command = srv.Dir + "/later"
 	p := testPool(t, testOptions(), srv)
-	_, err := p.Call(testContext(t), "fake", upstreamtest.ToolEcho, nil)
+	_, err := p.Call(testContext(t), "fake", upstreamtest.ToolEcho, nil, nil)
 	wantConnectionError(t, err, "no such file")
 	if err := os.Symlink(program, srv.Command); err != nil {
 		t.Fatal(err)

@@ -85,7 +85,7 @@ func TestLossLeavesNothing(t *testing.T) {
 	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil)
+	_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil, nil)
 	wantConnectionError(t, err, "signal: killed")
 	wantGone(t, pids)
 }

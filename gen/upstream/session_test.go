@@ -60,12 +60,12 @@ func TestResults(t *testing.T) {
 		if !res.IsError || len(res.Content) != 1 || !strings.Contains(string(res.Raw), "out of paper") {
 			t.Errorf("result %s", res.Raw)
 		}
-		_, err := s.Call(testContext(t), upstreamtest.ToolRPCError, nil)
+		_, err := s.Call(testContext(t), upstreamtest.ToolRPCError, nil, nil)
 		p := wantProtocolError(t, err, -32050, "the printer is on fire")
 		if string(p.Data) != `{"retry":9007199254740993}` {
 			t.Errorf("data %s", p.Data)
 		}
-		_, err = s.Call(testContext(t), "no_such_tool", nil)
+		_, err = s.Call(testContext(t), "no_such_tool", nil, nil)
 		wantProtocolError(t, err, -32602, "unknown tool")
 		if res := mustCall(t, s, upstreamtest.ToolEcho, `{}`); string(res.Structured) != `{}` {
 			t.Errorf("after the errors: %s", res.Structured)
@@ -94,7 +94,7 @@ func TestCallsRunInParallel(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
-				if _, err := s.Call(testContext(t), upstreamtest.ToolSlow, json.RawMessage(`{"ms":300}`)); err != nil {
+				if _, err := s.Call(testContext(t), upstreamtest.ToolSlow, json.RawMessage(`{"ms":300}`), nil); err != nil {
 					t.Error(err)
 				}
 			})
@@ -110,7 +110,7 @@ func TestCancelledCall(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Session) {
 		ctx, cancel := context.WithTimeout(testContext(t), 100*time.Millisecond)
 		defer cancel()
-		_, err := s.Call(ctx, upstreamtest.ToolHang, nil)
+		_, err := s.Call(ctx, upstreamtest.ToolHang, nil, nil)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("error %v, want the deadline", err)
 		}
@@ -147,7 +147,7 @@ func TestLargeResults(t *testing.T) {
 			if len(res.Raw) < size {
 				t.Errorf("%d bytes", len(res.Raw))
 			}
-			_, err := s.Call(testContext(t), upstreamtest.ToolLarge, json.RawMessage(fmt.Sprintf(`{"bytes":%d}`, MaxMessage)))
+			_, err := s.Call(testContext(t), upstreamtest.ToolLarge, json.RawMessage(fmt.Sprintf(`{"bytes":%d}`, MaxMessage)), nil)
 			wantConnectionError(t, err, "")
 			if v.name != "http events" && !strings.Contains(err.Error(), "more than 96 MiB") {
 				t.Errorf("error %v", err)
@@ -166,7 +166,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 	for try := 0; !s.Lost() && try < 20; try++ {
 		ctx, cancel := context.WithTimeout(testContext(t), 200*time.Millisecond)
 		start := time.Now()
-		_, err := s.Call(ctx, upstreamtest.ToolEcho, json.RawMessage(`{"a":"`+strings.Repeat("x", 1<<20)+`"}`))
+		_, err := s.Call(ctx, upstreamtest.ToolEcho, json.RawMessage(`{"a":"`+strings.Repeat("x", 1<<20)+`"}`), nil)
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrConnection) {
 			t.Errorf("error %v, want the deadline", err)
@@ -183,14 +183,14 @@ func TestServerThatDoesNotRead(t *testing.T) {
 func TestServerThatFloodsWithRequests(t *testing.T) {
 	t.Parallel()
 	s := open(t, upstreamtest.Server(t, upstreamtest.PingFlood), testOptions())
-	_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil)
+	_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil, nil)
 	wantConnectionError(t, err, "floods the client with requests")
 }
 
 func TestTooDeepResultEndsTheCall(t *testing.T) {
 	t.Parallel()
 	s := open(t, upstreamtest.Server(t, upstreamtest.Normal), testOptions())
-	_, err := s.Call(testContext(t), upstreamtest.ToolDeep, nil)
+	_, err := s.Call(testContext(t), upstreamtest.ToolDeep, nil, nil)
 	wantProtocolError(t, err, CodeBadAnswer, "not a JSON-RPC message")
 	mustCall(t, s, upstreamtest.ToolEcho, `{}`)
 }
@@ -200,10 +200,10 @@ func TestCrashInACall(t *testing.T) {
 	s := open(t, upstreamtest.Server(t, upstreamtest.Normal), testOptions())
 	other := make(chan error, 1)
 	go func() {
-		_, err := s.Call(testContext(t), upstreamtest.ToolHang, nil)
+		_, err := s.Call(testContext(t), upstreamtest.ToolHang, nil, nil)
 		other <- err
 	}()
-	_, err := s.Call(testContext(t), upstreamtest.ToolCrash, nil)
+	_, err := s.Call(testContext(t), upstreamtest.ToolCrash, nil, nil)
 	wantConnectionError(t, err, "exit status 3")
 	if err := <-other; !errors.Is(err, ErrConnection) {
 		t.Errorf("the other call: %v", err)
@@ -211,11 +211,11 @@ func TestCrashInACall(t *testing.T) {
 	if !s.Lost() {
 		t.Error("the session is not lost")
 	}
-	_, err = s.Call(testContext(t), upstreamtest.ToolEcho, nil)
+	_, err = s.Call(testContext(t), upstreamtest.ToolEcho, nil, nil)
 	wantConnectionError(t, err, "")
 
 	web := open(t, upstreamtest.HTTPServer(t, upstreamtest.Normal, nil), testOptions())
-	_, err = web.Call(testContext(t), upstreamtest.ToolCrash, nil)
+	_, err = web.Call(testContext(t), upstreamtest.ToolCrash, nil, nil)
 	wantConnectionError(t, err, "")
 	mustCall(t, web, upstreamtest.ToolEcho, `{}`) // a broken request is not a broken server
 }
@@ -226,7 +226,7 @@ func TestCloseEndsCallsInFlight(t *testing.T) {
 		started := make(chan struct{})
 		go func() {
 			close(started)
-			_, err := s.Call(testContext(t), upstreamtest.ToolHang, nil)
+			_, err := s.Call(testContext(t), upstreamtest.ToolHang, nil, nil)
 			failed <- err
 		}()
 		<-started
@@ -254,7 +254,7 @@ func TestStdoutNoise(t *testing.T) {
 	}
 
 	flooded := open(t, upstreamtest.Server(t, upstreamtest.Flood), testOptions())
-	_, err := flooded.Call(testContext(t), upstreamtest.ToolEcho, nil)
+	_, err := flooded.Call(testContext(t), upstreamtest.ToolEcho, nil, nil)
 	wantConnectionError(t, err, "more than 10000 lines")
 }
 

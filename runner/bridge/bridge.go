@@ -46,6 +46,10 @@ type Job struct {
 	Name     string   `json:"name"`     // the script's file name, for stack traces and as the first argument
 	Code     string   `json:"code"`
 	Args     []string `json:"args"` // the arguments after the name
+	// Vars become variables of the script; the values are JSON.
+	Vars map[string]json.RawMessage `json:"vars,omitempty"`
+	// Modules are the code of Python files beside the script, by their paths relative to it, with slashes.
+	Modules map[string]string `json:"modules,omitempty"`
 }
 
 // Options configure [Serve]. Secret, Job and Handler are required.
@@ -56,6 +60,9 @@ type Options struct {
 	// Handler answers calls; it is called from many goroutines. Its context ends when the guest cancels the call,
 	// says done or is lost. It must return soon after: Serve waits for it.
 	Handler call.Handler
+	// Answers answers what the guest asks for that is no tool call; as Handler in everything else. Nil: every request is
+	// refused.
+	Answers call.Answerer
 	// Logger receives what a script must not see: internal errors of the handler. Nil: discarded.
 	Logger *slog.Logger
 	// Started is called once, when the guest has been sent its job. Nil: not called.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // Request is one call as the script made it. A stage never changes a Request it was given; it passes a copy on.
@@ -17,13 +18,41 @@ type Request struct {
 	Server, Name string
 	// Args is one JSON object, byte for byte as the script sent it.
 	Args json.RawMessage
+	// Seq is the number of the call in its run, from 1, in the order in which the script made them.
+	Seq int
+	// Timeout is how long the script is ready to wait for the answer, once the call is under way. Zero: it did not say.
+	Timeout time.Duration
+	// Raw asks for the whole CallToolResult as the value, errors of the tool included.
+	Raw bool
 }
+
+// Ask is what a script asks the host for that is no tool call: a module, a resource, a prompt.
+type Ask struct {
+	Method string          // hostile
+	Params json.RawMessage // one JSON object, byte for byte as the guest sent it
+}
+
+// Answerer answers an Ask with a JSON value. Errors that a script may see are *Error; any other is reported to it without
+// detail.
+type Answerer func(ctx context.Context, ask *Ask) (json.RawMessage, error)
+
+// As says what a guest makes of a value.
+type As string
+
+const (
+	AsValue   As = ""        // what the JSON says
+	AsContent As = "content" // a list of MCP content blocks, whose data can be saved
+	AsHandle  As = "handle"  // {"path","size","type","preview"}: a result that lies in a file
+	AsDry     As = "dry"     // {"call":n}: what a call that was not made would have returned
+)
 
 // Result is what a tool answered.
 type Result struct {
 	// Value is what the script's call returns: structuredContent, else a single text as a JSON string, else the
 	// list of content blocks. Numbers are the upstream's own digits.
 	Value json.RawMessage
+	// As says what Value is to become in the guest.
+	As As
 	// Raw is the whole CallToolResult as the upstream sent it.
 	Raw json.RawMessage
 }
@@ -59,6 +88,9 @@ type Error struct {
 	// Code and Data are those of a JSON-RPC error.
 	Code int             `json:"code,omitempty"`
 	Data json.RawMessage `json:"data,omitempty"`
+	// Retryable says that the same call may succeed later, and that making it again repeats nothing: it was not sent, or
+	// the tool is trusted to be idempotent.
+	Retryable bool `json:"retryable,omitempty"`
 }
 
 func (e *Error) Error() string {

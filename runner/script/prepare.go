@@ -26,6 +26,7 @@ type Source struct {
 type Options struct {
 	Runtime sandbox.Runtime
 	Tree    string // absolute folder of the generated tree; empty: there is none
+	Skills  string // absolute folder of saved scripts; empty: there is none
 }
 
 // Prepare makes the job. Errors in the script are an *Error.

@@ -58,7 +58,7 @@ func (b *bench) bridgeCalls(ctx context.Context) error {
 	var pooled []float64
 	for i := range callRuns + 20 {
 		start := time.Now()
-		if _, err := b.pool.Call(ctx, "calculator", "add", json.RawMessage(fmt.Sprintf(`{"numbers":[%d,2]}`, i))); err != nil {
+		if _, err := b.pool.Call(ctx, "calculator", "add", json.RawMessage(fmt.Sprintf(`{"numbers":[%d,2]}`, i)), nil); err != nil {
 			return err
 		}
 		if i >= 20 {
@@ -105,7 +105,7 @@ func (b *bench) parallelCalls(ctx context.Context) error {
 	var samples []float64
 	for range parallelRuns {
 		start := time.Now()
-		if _, err := b.pool.Call(ctx, "weather", "list_cities", json.RawMessage(`{}`)); err != nil {
+		if _, err := b.pool.Call(ctx, "weather", "list_cities", json.RawMessage(`{}`), nil); err != nil {
 			return err
 		}
 		samples = append(samples, millis(time.Since(start)))

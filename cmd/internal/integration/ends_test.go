@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -75,6 +76,9 @@ func endings() []ending {
 // TestEnds ends runs in every way, in every sandbox: the exit code and the cause are right, and nothing is left.
 func TestEnds(t *testing.T) {
 	t.Parallel()
+	if signal.Ignored(syscall.SIGHUP) { // by nohup: what is started here would ignore it too
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	for _, where := range places() {
 		for _, end := range endings() {
 			t.Run(where.String()+"/"+end.name, func(t *testing.T) {

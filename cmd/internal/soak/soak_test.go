@@ -37,7 +37,7 @@ const (
 // adder is a server without a process.
 type adder struct{}
 
-func (adder) Call(_ context.Context, _, tool string, args json.RawMessage) (*upstream.CallResult, error) {
+func (adder) Call(_ context.Context, _, tool string, args json.RawMessage, _ *upstream.CallOptions) (*upstream.CallResult, error) {
 	var in struct{ Numbers []float64 }
 	if err := json.Unmarshal(args, &in); err != nil || tool != "add" {
 		return nil, fmt.Errorf("call %s(%s): %v", tool, args, err)

@@ -1,0 +1,71 @@
+package runner
+
+import (
+	"io"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/upstream"
+)
+
+// CallSettings say how the tool calls of one run are made. The zero value is valid.
+type CallSettings struct {
+	// AllowDrift lets calls through whose live definition differs from the locked one.
+	AllowDrift bool
+	// StrictOutput makes a result that does not fit its tool's output schema an error; otherwise it is a warning.
+	StrictOutput bool
+	// DryRun makes calls of read-only tools and lists the others instead of making them.
+	DryRun bool
+	// Timeout bounds one call from the moment it is sent; progress of the server resets it. Zero: the server's own setting,
+	// else 60 s.
+	Timeout time.Duration
+	// MaxTime bounds one call however much progress there is. Zero: ten times Timeout. The run's own time bounds all.
+	MaxTime time.Duration
+	// Parallel bounds how many calls are under way at once; others wait. Zero: 64.
+	Parallel int
+	// MaxResult is the size in bytes of the largest result that is handed to the script as a value; a larger one becomes a
+	// file and a handle. Zero: 1 MiB. Negative: no limit but the bridge's.
+	MaxResult int64
+	// Record gets one line of JSON for each call, secrets and personal data masked. Nil: nothing is recorded.
+	Record io.Writer
+	// Replay holds what Record wrote: no call is made, each is answered from there. Nil: calls are made.
+	Replay io.Reader
+	// ReplayLoose answers by tool and arguments, whatever the order; otherwise each tool's calls must come as recorded.
+	ReplayLoose bool
+}
+
+// ServerSettings are what the configuration says of calls to one server.
+type ServerSettings struct {
+	// Parallel bounds how many calls of all runs are under way at this server at once. Zero: 8.
+	Parallel int
+	// Timeout and MaxTime are those of CallSettings for this server; zero: not said.
+	Timeout, MaxTime time.Duration
+	// Trusted says that the server's hints (annotations) are believed.
+	Trusted bool
+	// Idempotent and ReadOnly are globs over the tools' own names that a person vouches for.
+	Idempotent, ReadOnly []string
+}
+
+// Event is something that happens to a call while a run is under way, for those who watch it.
+type Event struct {
+	Kind EventKind
+	// Call is the number of the call in its run, from 1; Tool its id.
+	Call int
+	Tool string
+	// Outcome is that of a call that has ended: see [CallRecord].
+	Outcome string
+	// Progress is what the server said; only with EventProgress.
+	Progress upstream.Progress
+	// Message is for people: the reason of a retry, a warning. Foreign text may be in it.
+	Message string
+}
+
+// EventKind sorts events.
+type EventKind string
+
+const (
+	EventStarted  EventKind = "started"  // the call was sent
+	EventProgress EventKind = "progress" // the server said how far it is
+	EventRetry    EventKind = "retry"    // it is made again
+	EventEnded    EventKind = "ended"
+	EventWarning  EventKind = "warning"
+)
