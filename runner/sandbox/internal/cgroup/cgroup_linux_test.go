@@ -2,12 +2,14 @@ package cgroup
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -255,6 +257,41 @@ func TestGroupsDoNotNest(t *testing.T) {
 			t.Errorf("%s is below another group", dir)
 		}
 	}
+}
+
+// TestOwnGroups asks for this process's groups while threads of it are in others.
+func TestOwnGroups(t *testing.T) {
+	g := group(t, self(t), "entered", Limits{})
+	want := ownGroups()
+	stop := make(chan struct{})
+	var entering, asking sync.WaitGroup
+	for range 16 {
+		entering.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				runtime.LockOSThread()
+				if err := g.Start(&syscall.SysProcAttr{}, func() error { return nil }); err != nil {
+					t.Error(err)
+				}
+				runtime.UnlockOSThread()
+			}
+		})
+		asking.Go(func() {
+			for range 500 {
+				if got := ownGroups(); !maps.Equal(got, want) {
+					t.Errorf("%v, want %v", got, want)
+					return
+				}
+			}
+		})
+	}
+	asking.Wait()
+	close(stop)
+	entering.Wait()
 }
 
 // onFirst has functions called on the process's first thread.

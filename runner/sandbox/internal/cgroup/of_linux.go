@@ -16,10 +16,11 @@ import (
 // number alone could mean another process. Such a group is only looked at and bounded; whoever made it removes it, so
 // Close is not to be called.
 func Of(pid int, name string) (*Group, error) {
-	groups, err := groupsOf(fmt.Sprintf("/proc/%d/cgroup", pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
 		return nil, fmt.Errorf("look for the control group of process %d: %w", pid, err)
 	}
+	groups := parseGroups(text)
 	g := &Group{dirs: make(map[string]string)}
 	below := func(m hierarchy, controller string) string {
 		path, ok := groups[controller]

@@ -3,6 +3,7 @@ package cgroup
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,7 +109,7 @@ type hierarchy struct {
 }
 
 func mounts() []hierarchy {
-	text, err := os.ReadFile("/proc/thread-self/mountinfo")
+	text, err := readOwn("mountinfo")
 	if err != nil {
 		return nil
 	}
@@ -135,16 +136,20 @@ func mounts() []hierarchy {
 
 // ownGroups maps each controller to this process's group; version 2 has the empty name.
 func ownGroups() map[string]string {
-	// Not that of /proc/self, which is the first thread's: it may just be in a group to start something there.
-	mine, _ := groupsOf("/proc/thread-self/cgroup")
-	return mine
+	text, _ := readOwn("cgroup")
+	return parseGroups(text)
 }
 
-func groupsOf(file string) (map[string]string, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
+// readOwn reads what the kernel tells of the calling thread. That of /proc/self is the first thread's, which may just be
+// in a group to start something there, and so may be any thread that this goroutine leaves between opening and reading.
+func readOwn(name string) ([]byte, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return os.ReadFile(filepath.Join("/proc/thread-self", name))
+}
+
+// parseGroups maps each controller in the text of a file /proc/PID/cgroup to a group.
+func parseGroups(text []byte) map[string]string {
 	groups := make(map[string]string)
 	for line := range strings.Lines(string(text)) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
@@ -155,5 +160,5 @@ func groupsOf(file string) (map[string]string, error) {
 			groups[c] = strings.TrimSuffix(f[2], "/")
 		}
 	}
-	return groups, nil
+	return groups
 }
