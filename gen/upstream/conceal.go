@@ -3,6 +3,8 @@ package upstream
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 )
 
 // Conceal takes the values of the configuration's variables, and the tokens of a login, out of a text of the server's
@@ -15,7 +17,32 @@ func (s *Session) Conceal(text string) string {
 	return conceal.Replace(text)
 }
 
-// ConcealIn does the same in the strings of a JSON text, whatever their escapes; every other byte stays. Names, and
+// Conceal does so with what every configured server's variables hold, connected or not, and the tokens of those that were.
+func (p *Pool) Conceal(text string) string {
+	for _, secret := range p.secrets() {
+		if conceal := secret.concealer(); conceal != nil {
+			text = conceal.Replace(text)
+		}
+	}
+	return text
+}
+
+// secrets returns the secrets of all servers, by their names.
+func (p *Pool) secrets() []*redactor {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]*redactor, 0, len(p.members))
+	for _, key := range slices.Sorted(maps.Keys(p.members)) {
+		m := p.members[key]
+		if m.secret == nil {
+			_, m.secret, _ = expand(m.srv, p.opts.Lookup) // a variable without a value hides nothing; connecting says so
+		}
+		out = append(out, m.secret)
+	}
+	return out
+}
+
+// ConcealIn does what [Session.Conceal] does in the strings of a JSON text, whatever their escapes; every other byte stays. Names, and
 // what a schema compares values with, stay too: they are what a call sends.
 func (s *Session) ConcealIn(raw json.RawMessage) json.RawMessage {
 	if s.why.secret.concealer() == nil {

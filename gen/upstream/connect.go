@@ -143,7 +143,10 @@ func (d *dialer) attempt(ctx context.Context, e era, probe time.Duration, transp
 	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
 	defer stop()
 
-	s := &Session{end: end, why: d.why, log: d.log, opts: d.opts, closed: make(chan struct{})}
+	s := &Session{
+		end: end, why: d.why, log: d.log, opts: d.opts, closed: make(chan struct{}), listing: make(chan struct{}, 1),
+		desk: newDesk(d.srv.Key, d.opts.Elicit, d.log),
+	}
 	defer func() {
 		if err != nil {
 			s.abandon()
@@ -154,7 +157,7 @@ func (d *dialer) attempt(ctx context.Context, e era, probe time.Duration, transp
 		s.kill() // it hangs: no use in asking it to end
 	})
 	defer stopProbe()
-	s.tap = newTap(d.log, hooks)
+	s.tap = newTap(d.log, s.desk, hooks)
 	inner, err := d.transport(s, transport)
 	if err != nil {
 		return s, d.why.connection(err)
@@ -162,7 +165,7 @@ func (d *dialer) attempt(ctx context.Context, e era, probe time.Duration, transp
 	client := mcp.NewClient(
 		&mcp.Implementation{Name: d.opts.ClientName, Version: d.opts.ClientVersion},
 		&mcp.ClientOptions{
-			Capabilities:   &mcp.ClientCapabilities{}, // nil would offer roots
+			Capabilities:   d.capabilities(),
 			MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 		})
 	var so *mcp.ClientSessionOptions
@@ -177,7 +180,20 @@ func (d *dialer) attempt(ctx context.Context, e era, probe time.Duration, transp
 		return s, d.failure(ctx, s, context.Cause(ctx))
 	}
 	s.established()
+	if transport == config.TransportHTTP && !s.modern() && s.hearsAlone() {
+		s.listens = make(chan struct{})
+		go s.listen(life)
+	}
 	return s, nil
+}
+
+// capabilities are what servers are told that this client can do.
+func (d *dialer) capabilities() *mcp.ClientCapabilities {
+	out := &mcp.ClientCapabilities{} // nil would offer roots
+	if d.opts.Elicit {
+		out.Elicitation = &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}
+	}
+	return out
 }
 
 // probeHooks times the answer to server/discover, and notes when it never came.
@@ -223,7 +239,7 @@ func (d *dialer) transport(s *Session, kind config.Transport) (mcp.Transport, er
 	}
 	return &mcp.StreamableClientTransport{
 		Endpoint: d.srv.URL, HTTPClient: g.client(), MaxEventSize: MaxMessage,
-		// Nothing here listens to it, and a server that never answers the request for it would hang Connect.
+		// The SDK would wait for the answer, which not every server gives at once: see Session.listen.
 		DisableStandaloneSSE: true,
 		MaxRetries:           2,
 	}, nil

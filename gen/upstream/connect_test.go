@@ -182,7 +182,7 @@ func TestConnectSSE(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			if tools, err := s.ListTools(testContext(t)); err != nil || len(tools) != 1 {
+			if tools, err := s.ListTools(testContext(t)); err != nil || len(tools) != 3 {
 				t.Errorf("ListTools: %d tools, %v", len(tools), err)
 			}
 			if res := mustCall(t, s, upstreamtest.ToolEcho, `{"n":9007199254740993}`); string(res.Structured) != `{"n":9007199254740993}` {

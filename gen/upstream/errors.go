@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -24,12 +25,16 @@ type ConnectionError struct {
 	NotSent bool
 	// Login says that a person has to log in first; Reason says how.
 	Login bool
+	// RetryAt is when the server is tried again, of an [ErrCircuitOpen]; zero of any other.
+	RetryAt time.Time
 }
 
 func (e *ConnectionError) Error() string { return fmt.Sprintf("server %q: %s", e.Server, e.Reason) }
 
-// Is makes the error an [ErrConnection].
-func (e *ConnectionError) Is(target error) bool { return target == ErrConnection }
+// Is makes the error an [ErrConnection], and with RetryAt an [ErrCircuitOpen].
+func (e *ConnectionError) Is(target error) bool {
+	return target == ErrConnection || target == ErrCircuitOpen && !e.RetryAt.IsZero()
+}
 
 // ProtocolError is a JSON-RPC error that the server answered, or an answer that is not what MCP says.
 type ProtocolError struct {

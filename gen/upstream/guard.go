@@ -32,6 +32,7 @@ func (e *refusal) Error() string { return e.text }
 // leaves only for the configured origin, and only there go the configured headers and the token of a login.
 type guard struct {
 	server  string // its configured name
+	url     string
 	origin  string
 	headers http.Header
 	next    *http.Transport
@@ -57,7 +58,7 @@ func newGuard(srv config.Server, t *tap) (*guard, error) {
 	if err != nil {
 		return nil, errors.New("its url cannot be read")
 	}
-	g := &guard{server: srv.Key, origin: originOf(u), headers: make(http.Header, len(srv.Headers)), tap: t, next: &http.Transport{
+	g := &guard{server: srv.Key, url: srv.URL, origin: originOf(u), headers: make(http.Header, len(srv.Headers)), tap: t, next: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    15 * time.Second,

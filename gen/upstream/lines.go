@@ -108,8 +108,14 @@ func (c *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
 		go c.Close()
 		return fmt.Errorf("the server stopped reading: %w", ctx.Err())
 	}
+	if n < len(data)-1 { // all but the line's end could be taken for a message
+		return fmt.Errorf("write to the server: %w%w", errUnsent, plainIO(err))
+	}
 	return fmt.Errorf("write to the server: %w", plainIO(err))
 }
+
+// errUnsent is in the errors of writes that cannot have reached the server as a message. It has no text of its own.
+var errUnsent = errors.New("")
 
 // plainIO drops the name of a pipe from what os says.
 func plainIO(err error) error {
@@ -151,26 +157,57 @@ func (c *lines) readAll() {
 
 // readLine returns the next line that could be a message, and counts away all others. The line is the caller's.
 func (c *lines) readLine(in *bufio.Reader) ([]byte, error) {
-	var line []byte
+	var line blocks
 	for {
 		part, err := in.ReadSlice('\n')
-		if len(line) == 0 && !startsJSON(part) { // noise, or the blank end of it: no need to keep it whole
+		if line.size == 0 && !startsJSON(part) { // noise, or the blank end of it: no need to keep it whole
 			if err := c.drop(in, part, err); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if len(line)+len(part) > MaxMessage {
+		if line.size+len(part) > MaxMessage {
 			return nil, fmt.Errorf("the server sent a message of more than %d MiB", MaxMessage>>20)
 		}
-		line = append(line, part...)
+		line.add(part)
 		switch {
-		case err == nil, errors.Is(err, io.EOF) && len(line) > 0:
-			return line, nil
+		case err == nil, errors.Is(err, io.EOF) && line.size > 0:
+			return line.join(), nil
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return nil, endOfOutput(err)
 		}
 	}
+}
+
+// blockSize is the least that a large message grows by, in bytes.
+const blockSize = 1 << 20
+
+// blocks is a message that grows without being copied each time.
+type blocks struct {
+	full [][]byte
+	last []byte
+	size int
+}
+
+func (b *blocks) add(part []byte) {
+	if b.last != nil && len(b.last)+len(part) > cap(b.last) {
+		b.full = append(b.full, b.last)
+		b.last = make([]byte, 0, max(blockSize, len(part)))
+	}
+	b.last = append(b.last, part...)
+	b.size += len(part)
+}
+
+// join returns the whole.
+func (b *blocks) join() []byte {
+	if b.full == nil {
+		return b.last
+	}
+	out := make([]byte, 0, b.size)
+	for _, block := range b.full {
+		out = append(out, block...)
+	}
+	return append(out, b.last...)
 }
 
 func endOfOutput(err error) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
 )
@@ -17,7 +18,9 @@ var ErrUnknownServer = errors.New("no such server is configured")
 var errPoolClosed = errors.New("the pool is closed")
 
 // Pool connects to servers when they are first needed and shares the sessions. It remembers which protocol era each
-// server speaks. It may be used from several goroutines at once.
+// server speaks. A server that ends is started again by the next who needs it: the second time in a row and later with
+// a growing pause, and after several failures within a minute not at all for a while ([ErrCircuitOpen]). A session
+// that nobody uses is ended after [Options.IdleExpiry]. A Pool may be used from several goroutines at once.
 type Pool struct {
 	opts    *Options
 	members map[string]*member // fixed by NewPool
@@ -35,7 +38,16 @@ type member struct {
 	srv     config.Server
 	era     era
 	session *Session
-	attempt *attempt // nil when none is under way
+	since   time.Time // of the session
+	attempt *attempt  // nil when none is under way
+	health  health
+
+	users int         // requests under way
+	used  time.Time   // when the last of them ended
+	idle  *time.Timer // nil when there is no session to expire
+
+	secret          *redactor // of the last session, or before the first what is configured; nil: not known yet
+	connects, calls int
 }
 
 // attempt is one try to connect, shared by everybody who waits for it.
@@ -43,6 +55,7 @@ type attempt struct {
 	done    chan struct{}
 	cancel  context.CancelFunc
 	waiting int
+	delay   time.Duration // before it begins
 
 	session *Session // after done
 	err     error
@@ -59,43 +72,62 @@ func NewPool(servers []config.Server, opts *Options) *Pool {
 }
 
 // Connect returns the server's session, and makes it if there is none or it was lost. Callers at the same time share
-// one attempt, which goes on as long as one of them waits. The session belongs to the pool: do not close it.
+// one attempt, which goes on as long as one of them waits. The session belongs to the pool: do not close it. It may
+// expire while it is used through other ways than the pool's own.
 func (p *Pool) Connect(ctx context.Context, key string) (*Session, error) {
 	m, ok := p.members[key]
 	if !ok {
 		return nil, fmt.Errorf("server %q: %w", key, ErrUnknownServer)
 	}
+	s, err := p.enter(ctx, m)
+	if err == nil {
+		p.leave(m)
+	}
+	return s, err
+}
+
+// enter returns the session for one request, which has to leave.
+func (p *Pool) enter(ctx context.Context, m *member) (*Session, error) {
 	s, a, err := p.join(m)
 	if s != nil || err != nil {
 		return s, err
 	}
 	select {
 	case <-a.done:
-		return a.session, a.err
+		if a.err != nil {
+			return nil, a.err
+		}
+		p.mu.Lock()
+		m.users++
+		p.mu.Unlock()
+		return a.session, nil
 	case <-ctx.Done():
-		p.leave(m, a)
-		return nil, interrupted(ctx, fmt.Sprintf("connect to %q", key))
+		p.giveUp(m, a)
+		return nil, interrupted(ctx, fmt.Sprintf("connect to %q", m.srv.Key))
 	}
 }
 
-// join returns the live session, or the attempt to wait for.
+// join returns the live session, with one user more, or the attempt to wait for.
 func (p *Pool) join(m *member) (*Session, *attempt, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, nil, &ConnectionError{Server: m.srv.Key, Reason: errPoolClosed.Error(), NotSent: true}
 	}
+	if s := m.session; s != nil && s.Lost() {
+		p.lose(m, s, "the server went away")
+	}
 	if m.session != nil {
-		if !m.session.Lost() {
-			return m.session, nil, nil
-		}
-		lost := m.session
-		m.session = nil
-		p.work.Go(func() { lost.Close() })
+		m.users++
+		return m.session, nil, nil
+	}
+	now := time.Now()
+	if err := m.health.open(m.srv.Key, now); err != nil {
+		return nil, nil, err
 	}
 	if m.attempt == nil {
 		ctx, cancel := context.WithCancel(p.ctx)
-		m.attempt = &attempt{done: make(chan struct{}), cancel: cancel}
+		m.attempt = &attempt{done: make(chan struct{}), cancel: cancel, delay: m.health.delay(now)}
 		a := m.attempt
 		p.work.Go(func() { p.try(ctx, m, a) })
 	}
@@ -103,8 +135,17 @@ func (p *Pool) join(m *member) (*Session, *attempt, error) {
 	return nil, m.attempt, nil
 }
 
-// leave gives up waiting; the last to leave ends the attempt, and who comes later begins another.
-func (p *Pool) leave(m *member, a *attempt) {
+// lose takes a lost session out of the pool. One that the server merely forgot is no failure. The mutex is held.
+func (p *Pool) lose(m *member, s *Session, reason string) {
+	m.session = nil
+	if !s.forgotten() {
+		m.health.fail(time.Now(), reason)
+	}
+	p.work.Go(func() { s.Close() })
+}
+
+// giveUp ends the wait for an attempt; the last to go ends it, and who comes later begins another.
+func (p *Pool) giveUp(m *member, a *attempt) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a.waiting--
@@ -122,7 +163,16 @@ func (p *Pool) try(ctx context.Context, m *member, a *attempt) {
 	p.mu.Lock()
 	known := m.era
 	p.mu.Unlock()
-	s, found, err := connect(ctx, m.srv, p.opts, known)
+	var (
+		s     *Session
+		found era
+		err   error
+	)
+	if pause(ctx, a.delay) {
+		s, found, err = connect(ctx, m.srv, p.opts, known)
+	} else {
+		err = interrupted(ctx, fmt.Sprintf("connect to %q", m.srv.Key))
+	}
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,10 +184,19 @@ func (p *Pool) try(ctx context.Context, m *member, a *attempt) {
 	case p.closed:
 		a.err = &ConnectionError{Server: m.srv.Key, Reason: errPoolClosed.Error(), NotSent: true}
 	case err != nil:
-		a.err = err
+		a.err = unsent(err)
 		m.era = eraUnknown // the server may have changed: look again
+		if reason, failed := counts(err); failed {
+			m.health.fail(time.Now(), reason)
+		}
 	case wanted:
-		m.session, m.era, a.session = s, found, s
+		m.session, m.era, m.secret, a.session = s, found, s.why.secret, s
+		m.since = time.Now()
+		m.used = m.since
+		if m.connects++; m.connects > 1 {
+			m.health.restarts++
+		}
+		p.watchIdle(m)
 	}
 	if s != nil && !wanted {
 		p.work.Go(func() { s.Close() })
@@ -145,23 +204,86 @@ func (p *Pool) try(ctx context.Context, m *member, a *attempt) {
 	close(a.done)
 }
 
+// unsent notes that an error of connecting means that no request was sent.
+func unsent(err error) error {
+	var gone *ConnectionError
+	if errors.As(err, &gone) {
+		gone.NotSent = true
+	}
+	return err
+}
+
+// pause waits and reports whether ctx is still there.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err() == nil
+}
+
 // Call calls a tool of a server, connecting first where that is needed. A call that fails because the session was lost
 // returns the *ConnectionError, and the next one connects anew; only when the server cannot have acted on the call is
-// it made a second time here.
+// it made a second time here. Whether another repetition does harm is the caller's to know: see
+// [ConnectionError.NotSent].
 func (p *Pool) Call(ctx context.Context, key, tool string, args json.RawMessage, opt *CallOptions) (*CallResult, error) {
-	s, err := p.Connect(ctx, key)
-	if err != nil {
-		return nil, err
+	return through(ctx, p, key, func(s *Session) (*CallResult, error) { return s.Call(ctx, tool, args, opt) })
+}
+
+// through uses a server's session, and once more another one when the first was lost before the server could act.
+func through[T any](ctx context.Context, p *Pool, key string, use func(*Session) (T, error)) (out T, err error) {
+	m, ok := p.members[key]
+	if !ok {
+		return out, fmt.Errorf("server %q: %w", key, ErrUnknownServer)
 	}
-	res, err := s.Call(ctx, tool, args, opt)
+	for range 2 {
+		s, enterErr := p.enter(ctx, m)
+		if enterErr != nil {
+			return out, enterErr
+		}
+		out, err = use(s)
+		p.note(m, s, err)
+		p.leave(m)
+		var gone *ConnectionError
+		if !errors.As(err, &gone) || !gone.NotSent || !s.Lost() {
+			break
+		}
+	}
+	return out, err
+}
+
+// note takes the outcome of a request for what it says of the server.
+func (p *Pool) note(m *member, s *Session, err error) {
 	var gone *ConnectionError
-	if !errors.As(err, &gone) || !gone.NotSent || !s.Lost() {
-		return res, err
+	failed := errors.As(err, &gone)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m.calls++
+	now := time.Now()
+	switch {
+	case p.closed || m.session != s:
+	case failed && s.Lost():
+		p.lose(m, s, gone.Reason)
+	case failed && gone.NotSent && !gone.Login && !m.health.repeats(now):
+		if m.health.fail(now, gone.Reason); m.health.probing { // the session would outlive what it stands for
+			m.session = nil
+			p.work.Go(func() { s.Close() })
+		}
+	case err == nil:
+		m.health.succeed()
 	}
-	if s, err = p.Connect(ctx, key); err != nil {
-		return nil, err
-	}
-	return s.Call(ctx, tool, args, opt)
+}
+
+// leave ends a request.
+func (p *Pool) leave(m *member) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m.users--
+	m.used = time.Now()
 }
 
 // Close ends every session, all at the same time, and returns when they are gone. Later calls fail.
@@ -170,6 +292,9 @@ func (p *Pool) Close() error {
 	p.closed = true
 	p.end(errPoolClosed)
 	for _, m := range p.members {
+		if m.idle != nil {
+			m.idle.Stop()
+		}
 		if s := m.session; s != nil {
 			m.session = nil
 			p.work.Go(func() { s.Close() })

@@ -75,6 +75,22 @@ func TestPoolRenewsAForgottenSession(t *testing.T) {
 	poolCall(t, p, upstreamtest.ToolEcho, `{}`) // the server cannot have acted on it, so it is made again
 }
 
+func TestPoolConceals(t *testing.T) {
+	t.Parallel()
+	opts := testOptions()
+	opts.Lookup = func(name string) (string, bool) { return "hunter2-hunter2", name == "TOKEN" }
+	srv := upstreamtest.Server(t, upstreamtest.Normal)
+	srv.Env["SECRET"] = "${TOKEN}"
+	unset := config.Server{Key: "other", Transport: config.TransportStdio, Command: "x", Args: []string{"${NOT_SET}", "${TOKEN}"}}
+	p := testPool(t, opts, srv, unset)
+	for range 2 { // before the first session, and after
+		if got := p.Conceal("a hunter2-hunter2"); got != "a [TOKEN]" {
+			t.Errorf("conceal: %q", got)
+		}
+		poolCall(t, p, upstreamtest.ToolEcho, `{}`)
+	}
+}
+
 func TestPoolErrors(t *testing.T) {
 	t.Parallel()
 	p := testPool(t, testOptions(), upstreamtest.Server(t, upstreamtest.Normal))

@@ -24,8 +24,12 @@ type Session struct {
 
 	guard *guard // nil for stdio
 
-	listMu sync.Mutex
-	listed bool // the SDK knows the headers that calls need
+	desk    *desk
+	listens chan struct{} // closed once the server has answered the request for its own stream; nil: there is none
+
+	listing chan struct{} // holds one while the tools are being listed
+	defs    *definitions  // what was listed last; only under listing
+	listed  atomic.Bool   // the SDK knows the headers that calls need
 
 	omitted atomic.Pointer[[]string] // what the last list left out
 
@@ -69,14 +73,18 @@ func (s *Session) modern() bool { return s.Info().Protocol > legacyVersion }
 
 // Lost reports whether the session is of no more use: the server ended, or forgot it, or it was closed.
 func (s *Session) Lost() bool {
-	return s.tap.isLost() || s.guard != nil && s.guard.forgotten.Load()
+	return s.tap.isLost() || s.forgotten()
 }
+
+// forgotten reports whether the server no longer knows the session.
+func (s *Session) forgotten() bool { return s.guard != nil && s.guard.forgotten.Load() }
 
 // Close ends the session, calls in flight included, and for a started server its process and all that process started.
 // It returns when they are gone. Closing twice is fine.
 func (s *Session) Close() error {
 	s.closeOnce.Do(func() {
-		s.closing.Store(true)
+		s.tap.settle()
+		s.closing.Store(!s.tap.isLost()) // who still waits is told how it was lost
 		// The SDK would wait for calls in flight; with the connection closed they end first.
 		err := s.tap.Close()
 		if s.sdk != nil {
@@ -201,11 +209,11 @@ func (s *Session) fail(ctx context.Context, c *capture, doing string, err error)
 	if stopped := interrupted(ctx, fmt.Sprintf("%s of %q", doing, s.why.server)); stopped != nil {
 		return stopped
 	}
-	forgotten := s.guard != nil && s.guard.forgotten.Load()
+	forgotten := s.forgotten()
 	if c.answer != nil && !forgotten {
 		return fmt.Errorf("%s: %w", doing, s.why.protocol(c.answer.Code, c.answer.Message, c.answer.Data))
 	}
-	unsent := forgotten || notSent(err)
+	unsent := forgotten || notSent(err) || !c.sent
 	needed := s.loginReason()
 	if needed != nil {
 		err, unsent = needed, true // it refused the request

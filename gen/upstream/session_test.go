@@ -117,11 +117,9 @@ func TestCancelledCall(t *testing.T) {
 		if errors.Is(err, ErrConnection) {
 			t.Errorf("a time-out is no lost connection: %v", err)
 		}
-		// Over HTTP in the newer era the end of the request is the message.
-		if s.guard == nil || !s.modern() {
-			for field[int](t, mustCall(t, s, upstreamtest.ToolCancelled, ""), "count") == 0 {
-				time.Sleep(5 * time.Millisecond) // bounded by mustCall's test time
-			}
+		// By a notification, or over HTTP in the newer era by the end of the request.
+		for field[int](t, mustCall(t, s, upstreamtest.ToolCancelled, ""), "count") == 0 {
+			time.Sleep(5 * time.Millisecond) // bounded by mustCall's test time
 		}
 		if res := mustCall(t, s, upstreamtest.ToolEcho, `{"still":"here"}`); s.Lost() || res.IsError {
 			t.Errorf("the session was lost")
@@ -130,6 +128,43 @@ func TestCancelledCall(t *testing.T) {
 			t.Errorf("%d requests are still remembered", n)
 		}
 	})
+}
+
+func TestCancelledCallOverSSE(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.SSEServer(t), testOptions())
+	ctx, cancel := context.WithTimeout(testContext(t), 100*time.Millisecond)
+	defer cancel()
+	if _, err := s.Call(ctx, upstreamtest.ToolHang, nil, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want the deadline", err)
+	}
+	for field[int](t, mustCall(t, s, upstreamtest.ToolCancelled, ""), "count") == 0 {
+		time.Sleep(5 * time.Millisecond) // bounded by mustCall's test time
+	}
+}
+
+// TestCancellationGoesBeforeTheEnd cancels a call and closes the session at once, as a program does that was
+// interrupted: the server hears of the cancellation all the same.
+func TestCancellationGoesBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	for range 10 {
+		fake := upstreamtest.NewHTTP(t, upstreamtest.LegacyOnly, nil)
+		s := open(t, fake.Config(), testOptions())
+		ctx, cancel := context.WithCancel(testContext(t))
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() { _, _ = s.Call(ctx, upstreamtest.ToolHang, nil, nil) })
+		}
+		for fake.Hanging() < 3 {
+			time.Sleep(time.Millisecond) // bounded by the test's time
+		}
+		cancel()
+		wg.Wait()
+		s.Close()
+		if n := fake.Cancelled(); n != 3 {
+			t.Fatalf("%d of 3 cancellations arrived", n)
+		}
+	}
 }
 
 func TestLargeResults(t *testing.T) {

@@ -28,7 +28,8 @@ func TestDeepToolsAlone(t *testing.T) {
 		if resp == nil || resp.Error != nil {
 			t.Fatalf("%d levels: %+v", levels, msg)
 		}
-		tools, _, err := parsePage(resp.Result)
+		p, err := parsePage(resp.Result, listing{method: methodListTools, member: "tools"})
+		tools := p.items
 		if err != nil || len(tools) != 3 || toolName(tools[1]) != "deep" || toolName(tools[2]) != "z" {
 			t.Errorf("%d levels: %v, %d tools", levels, err, len(tools))
 		}

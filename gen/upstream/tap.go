@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -18,35 +17,43 @@ import (
 
 // The methods that the tap treats in a way of its own.
 const (
-	methodDiscover   = "server/discover"
-	methodInitialize = "initialize"
-	methodListTools  = "tools/list"
-	methodCallTool   = "tools/call"
-	methodElicit     = "elicitation/create"
-	methodCancelled  = "notifications/cancelled"
-)
-
-const (
-	// maxReplies bounds how many answers to a server's own requests may wait to be sent.
-	maxReplies = 64
-	// replyTimeout bounds sending one of them.
-	replyTimeout = 10 * time.Second
+	methodDiscover      = "server/discover"
+	methodInitialize    = "initialize"
+	methodListTools     = "tools/list"
+	methodCallTool      = "tools/call"
+	methodListResources = "resources/list"
+	methodListTemplates = "resources/templates/list"
+	methodReadResource  = "resources/read"
+	methodListPrompts   = "prompts/list"
+	methodGetPrompt     = "prompts/get"
+	methodElicit        = "elicitation/create"
+	methodCancelled     = "notifications/cancelled"
+	methodProgress      = "notifications/progress"
+	methodToolsChanged  = "notifications/tools/list_changed"
+	methodVisited       = "notifications/elicitation/complete"
 )
 
 // tap stands between the SDK and the connection of a transport, whichever that is. It does three things:
 //
 //   - It keeps the raw result of a request whose context carries a capture, and hands the SDK an empty one instead. The
 //     SDK would lose key order and digits, and fail on content it does not know.
-//   - It answers a server's own requests itself: ping is answered, elicitation declined, the rest refused. The SDK would
-//     parse their schemas, queue them without bound, and can be made to overflow its stack.
+//   - It answers a server's own requests itself: ping is answered, elicitation goes to the desk, the rest is refused. The
+//     SDK would parse their schemas, queue them without bound, and can be made to overflow its stack. What a server
+//     notifies of goes to the desk, too, or nowhere.
 //   - It notes what the session has to know: the protocol version, when the connection is lost, and why.
 type tap struct {
 	inner mcp.Connection
 	log   *slog.Logger
+	desk  *desk
 	hooks tapHooks
 
 	mu      sync.Mutex
 	pending map[jsonrpc.ID]*awaited
+	owed    int           // notifications of cancelled requests that were not sent yet
+	settled chan struct{} // closed when nothing is owed; nil: nobody waits
+
+	// changes counts how often the server said that its tools changed.
+	changes atomic.Int64
 
 	replies   chan *jsonrpc.Response
 	lost      chan struct{} // closed when no answer can come any more
@@ -73,33 +80,38 @@ type awaited struct {
 	capture *capture // nil when the SDK is to see the result
 }
 
-// capture receives what a server answered to one request. It is read when the request has returned.
-type capture struct {
-	// cursor is what to send as the cursor of a tools/list, nil for none. The SDK cannot send an empty one.
-	cursor *string
-	// headers says that tools with x-mcp-header have to be made known to the SDK, which sends those headers.
-	headers bool
-
-	tap    *tap
-	id     jsonrpc.ID
-	raw    json.RawMessage
-	answer *jsonrpc.Error // the server's error, as opposed to one of the SDK
+// paid notes that a request's cancellation was sent.
+func (t *tap) paid() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.owed--
+	if t.owed <= 0 && t.settled != nil {
+		close(t.settled)
+		t.settled = nil
+	}
 }
 
-type captureKey struct{}
+// cancelTime is how long the end of a session waits for cancellations to be sent.
+const cancelTime = time.Second
 
-func withCapture(ctx context.Context, c *capture) context.Context {
-	return context.WithValue(ctx, captureKey{}, c)
-}
-
-// release forgets the request, answered or not.
-func (c *capture) release() {
-	if c.tap == nil {
+// settle waits until the server has been told of the requests that were cancelled: those who cancel often end the
+// session next.
+func (t *tap) settle() {
+	t.mu.Lock()
+	if t.owed <= 0 || t.settled != nil || t.isLost() {
+		t.mu.Unlock()
 		return
 	}
-	c.tap.mu.Lock()
-	defer c.tap.mu.Unlock()
-	delete(c.tap.pending, c.id)
+	settled := make(chan struct{})
+	t.settled = settled
+	t.mu.Unlock()
+	timer := time.NewTimer(cancelTime)
+	defer timer.Stop()
+	select {
+	case <-settled:
+	case <-t.lost:
+	case <-timer.C:
+	}
 }
 
 // tapped is a transport whose connections go through a tap.
@@ -118,8 +130,8 @@ func (t *tapped) Connect(ctx context.Context) (mcp.Connection, error) {
 	return t.tap, nil
 }
 
-func newTap(log *slog.Logger, hooks tapHooks) *tap {
-	return &tap{log: log, hooks: hooks, pending: make(map[jsonrpc.ID]*awaited), replies: make(chan *jsonrpc.Response, maxReplies), lost: make(chan struct{})}
+func newTap(log *slog.Logger, desk *desk, hooks tapHooks) *tap {
+	return &tap{log: log, desk: desk, hooks: hooks, pending: make(map[jsonrpc.ID]*awaited), replies: make(chan *jsonrpc.Response, maxReplies), lost: make(chan struct{})}
 }
 
 func (t *tap) SessionID() string { return t.inner.SessionID() }
@@ -151,23 +163,24 @@ func (t *tap) isLost() bool {
 // Write sends a message, and notes which request it is.
 func (t *tap) Write(ctx context.Context, msg jsonrpc.Message) error {
 	req, ok := msg.(*jsonrpc.Request)
-	if ok && req.Method == methodCancelled && t.closingCancels.Load() {
-		return nil
+	if ok && req.Method == methodCancelled {
+		defer t.paid()
+		if t.closingCancels.Load() {
+			return nil
+		}
 	}
 	if !ok || !req.IsCall() {
 		return t.inner.Write(ctx, msg)
 	}
 	entry := &awaited{method: req.Method}
 	c, _ := ctx.Value(captureKey{}).(*capture)
-	if c != nil && (req.Method == methodListTools || req.Method == methodCallTool) {
+	if c != nil && stub(req.Method) != nil {
+		var err error
+		if req, err = setMembers(req, c.set); err != nil {
+			return err
+		}
 		entry.capture = c
 		c.tap, c.id, c.raw, c.answer = t, req.ID, nil, nil
-		if req.Method == methodListTools {
-			var err error
-			if req, err = setCursor(req, c.cursor); err != nil {
-				return err
-			}
-		}
 	}
 	t.mu.Lock()
 	t.pending[req.ID] = entry
@@ -175,41 +188,28 @@ func (t *tap) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if req.Method == methodDiscover && t.hooks.probeSent != nil {
 		t.hooks.probeSent()
 	}
+	if c != nil {
+		c.sent = true
+	}
 	err := t.inner.Write(ctx, req)
 	if err != nil {
+		if errors.Is(err, errUnsent) { // its input is closed: it has ended, or will never read again
+			t.lose(io.EOF)
+			if c != nil {
+				c.sent = false
+			}
+		}
 		t.mu.Lock()
 		delete(t.pending, req.ID)
+		if ctx.Err() != nil {
+			t.owed++ // the SDK cancels it
+		}
 		t.mu.Unlock()
 		if ctx.Err() == nil {
 			t.noteRefusal(entry, err)
 		}
 	}
 	return err
-}
-
-// setCursor returns the request with exactly this cursor.
-func setCursor(req *jsonrpc.Request, cursor *string) (*jsonrpc.Request, error) {
-	params := make(map[string]json.RawMessage)
-	if len(req.Params) > 0 {
-		if err := json.Unmarshal(req.Params, &params); err != nil {
-			return nil, fmt.Errorf("set the cursor: %w", err)
-		}
-	}
-	delete(params, "cursor")
-	if cursor != nil {
-		text, err := json.Marshal(*cursor)
-		if err != nil {
-			return nil, fmt.Errorf("set the cursor: %w", err)
-		}
-		params["cursor"] = text
-	}
-	raw, err := json.Marshal(params)
-	if err != nil {
-		return nil, fmt.Errorf("set the cursor: %w", err)
-	}
-	out := *req
-	out.Params = raw
-	return &out, nil
 }
 
 // noteRefusal finds a JSON-RPC error that came as the body of an HTTP error: the SDK reports it as a failed write,
@@ -276,14 +276,11 @@ func (t *tap) answered(resp *jsonrpc.Response) jsonrpc.Message {
 	if entry.capture == nil || resp.Error != nil {
 		return resp
 	}
-	stub := json.RawMessage(`{"resultType":"complete","content":[]}`)
-	if entry.method == methodListTools {
-		stub = json.RawMessage(`{"resultType":"complete","tools":[]}`)
-		if entry.capture.headers {
-			stub = headerTools(resp.Result)
-		}
+	result := stub(entry.method)
+	if entry.capture.headers {
+		result = headerTools(resp.Result)
 	}
-	return &jsonrpc.Response{ID: resp.ID, Result: stub}
+	return &jsonrpc.Response{ID: resp.ID, Result: result}
 }
 
 // noteHandshake keeps what the answer to initialize says.
@@ -331,44 +328,3 @@ func headerTools(result json.RawMessage) json.RawMessage {
 
 // hasHeaders reports whether a tool's definition mentions x-mcp-header at all.
 func hasHeaders(tool json.RawMessage) bool { return bytes.Contains(tool, []byte(`"x-mcp-header"`)) }
-
-// asked answers a request of the server. Notifications are dropped: nothing here depends on them.
-func (t *tap) asked(req *jsonrpc.Request) error {
-	if !req.IsCall() {
-		t.log.Debug("notification from the server", "method", printable(req.Method, 100))
-		return nil
-	}
-	resp := &jsonrpc.Response{ID: req.ID}
-	switch req.Method {
-	case "ping":
-		resp.Result = json.RawMessage(`{}`)
-	case methodElicit:
-		t.log.Info("the server asked for input from a person; declined")
-		resp.Result = json.RawMessage(`{"action":"decline"}`)
-	default:
-		resp.Error = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client offers nothing to call"}
-	}
-	t.replyOnce.Do(func() { go t.sendReplies() })
-	select {
-	case t.replies <- resp:
-		return nil
-	default:
-		return errors.New("the server floods the client with requests and does not read the answers")
-	}
-}
-
-// sendReplies sends answers in the background: reading must not wait for a server that does not read.
-func (t *tap) sendReplies() {
-	for {
-		select {
-		case <-t.lost:
-			return
-		case resp := <-t.replies:
-			ctx, cancel := context.WithTimeout(context.Background(), replyTimeout)
-			if err := t.inner.Write(ctx, resp); err != nil {
-				t.log.Debug("answer the server's request", "err", plain(err))
-			}
-			cancel()
-		}
-	}
-}

@@ -3,11 +3,12 @@
 // bounded. Start with [Connect]; [Pool] connects on first use and shares sessions.
 //
 // What a server sends keeps its bytes: tool definitions and results are handed on as raw JSON, digits and key order
-// included, and a kind of content nobody knows yet is no error. A server may ask the client for nothing: no roots, no
-// sampling, and elicitation is declined.
+// included, and a kind of content nobody knows yet is no error. A server may ask the client for nothing, no roots and no
+// sampling, but for input from a person (elicitation), where somebody is there to answer: see [CallOptions].
 //
-// The pieces, from the outside in: [Pool] and [Session] · tap, which stands between the SDK and every transport and
-// keeps the raw bytes · lines, newline-delimited JSON over pipes · process, the launcher · guard, the HTTP round
+// The pieces, from the outside in: [Pool], which starts servers again that fail, and [Session] · exchange, one request
+// with the questions that it brings back · desk, which knows the requests under way, their progress and their questions ·
+// tap, which stands between the SDK and every transport and keeps the raw bytes · lines, newline-delimited JSON over pipes · process, the launcher · guard, the HTTP round
 // tripper that keeps credentials to their origin · bearer, the token of a login in it; [Login] makes one, and the
 // package oauth below has the rest.
 package upstream
@@ -47,6 +48,11 @@ type Options struct {
 	ProbeTimeout time.Duration
 	// ListTimeout bounds ListTools as a whole; zero means 2 min.
 	ListTimeout time.Duration
+	// Elicit says that somebody may be there to answer what servers ask: they are told so. Without it every question is
+	// declined, whatever a call brings along.
+	Elicit bool
+	// IdleExpiry is how long a [Pool] keeps a session that nobody uses; zero keeps it until the pool is closed.
+	IdleExpiry time.Duration
 	// Logins has the tokens of those remote servers that a person has logged in to, and renews them. Nil: there are none,
 	// and a server that asks for a login is one that refuses its headers.
 	Logins *Logins

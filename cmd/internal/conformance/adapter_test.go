@@ -107,33 +107,36 @@ func (c *client) authorized() error {
 
 // toolCall is one call of the script.
 type toolCall struct {
-	Name string          `json:"-"`
-	ID   string          `json:"id"`
-	Args json.RawMessage `json:"args"`
+	Name string
+	File string // the module of the tool's wrapper, below the tree
+	Args json.RawMessage
 }
 
-// identify finds the ids of the tools: what the tree calls them.
-func (c *client) identify(calls []toolCall) error {
+// find finds the wrappers of the tools in the tree.
+func (c *client) find(calls []toolCall) error {
 	out, err := c.command("mcpgen", "list", "--json").Output()
 	if err != nil {
 		return fmt.Errorf("mcpgen list: %w", err)
 	}
 	var list struct {
 		Servers []struct {
-			Tools []struct{ ID, Name string }
+			Tools []struct {
+				Name  string
+				Files struct{ TypeScript string }
+			}
 		}
 	}
 	if err := json.Unmarshal(out, &list); err != nil {
 		return err
 	}
-	ids := map[string]string{}
+	files := map[string]string{}
 	for _, s := range list.Servers {
 		for _, t := range s.Tools {
-			ids[t.Name] = t.ID
+			files[t.Name] = t.Files.TypeScript
 		}
 	}
 	for i := range calls {
-		if calls[i].ID = ids[calls[i].Name]; calls[i].ID == "" {
+		if calls[i].File = files[calls[i].Name]; calls[i].File == "" {
 			return fmt.Errorf("the tree has no tool %q", calls[i].Name)
 		}
 	}
@@ -176,27 +179,35 @@ func (c *client) call() error {
 			calls = append(calls, toolCall{Name: t.Name, Args: args})
 		}
 	}
-	if err := c.identify(calls); err != nil {
+	if err := c.find(calls); err != nil {
 		return err
 	}
-	text, err := json.Marshal(calls)
-	if err != nil {
+	answers := filepath.Join(c.dir, "answers.json")
+	if err := os.WriteFile(answers, []byte(`{"action":"accept","content":{}}`), 0o600); err != nil {
 		return err
 	}
-	// One call's failure is not the next one's; in the end it is the script's.
-	script := `import { callMCPTool } from "./servers/client.ts";
-let failed = "";
-for (const call of ` + string(text) + `) {
+	return c.run(strings.NewReader(script(calls)), "mcprun", "--sandbox", "embedded", "--timeout", "15", "--elicit", answers, "-")
+}
+
+// script makes the calls by their wrappers. One call's failure is not the next one's; in the end it is the script's.
+func script(calls []toolCall) string {
+	var imports, made strings.Builder
+	for i, call := range calls {
+		fmt.Fprintf(&imports, "import * as tool%d from %q;\n", i, "./servers/"+call.File)
+		fmt.Fprintf(&made, "await attempt(tool%d, %s);\n", i, call.Args)
+	}
+	return imports.String() + `let failed = "";
+async function attempt(module: object, args: unknown) {
   try {
-    console.log(JSON.stringify(await callMCPTool(call.id, call.args)));
+    const wrapper = Object.values(module).find((value) => typeof value === "function");
+    console.log(JSON.stringify(await wrapper(args)));
   } catch (error) {
     failed = String(error);
     console.error(failed);
   }
 }
-if (failed) throw new Error(failed);
+` + made.String() + `if (failed) throw new Error(failed);
 `
-	return c.run(strings.NewReader(script), "mcprun", "--sandbox", "embedded", "--timeout", "15", "-")
 }
 
 // withoutNulls leaves out what is null: the tool's own schema does not allow it, and mcprun refuses to send it. The suite

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,14 +35,20 @@ type peer struct {
 	overHTTP bool
 	// gone is closed when the client is no longer interested.
 	gone <-chan struct{}
+	// notify sends a notification before the answer; notifyLater sends one that belongs to no request, if it can.
+	notify, notifyLater func(method, params string)
 }
 
 // fake is the server's state, without a transport.
 type fake struct {
-	mode Mode
+	mode  Mode
+	hangs atomic.Int64 // calls that never end
 
 	mu           sync.Mutex
 	cancelled    int
+	changes      int // of the tools
+	visits       int
+	lists        int
 	hanging      bool
 	capabilities json.RawMessage
 	protocol     string
@@ -76,6 +83,9 @@ func (f *fake) answer(m message, p peer) reply {
 	case "tools/call":
 		return f.call(m, p)
 	}
+	if r, ok := f.offers(m); ok {
+		return r
+	}
 	return failure(-32601, "method not found: "+m.Method)
 }
 
@@ -91,7 +101,7 @@ func (f *fake) silent(method string) bool {
 
 func (f *fake) discover(m message) reply {
 	switch f.mode {
-	case LegacyOnly, HangOnProbe, ExitOnProbe:
+	case LegacyOnly, RichLegacy, HangOnProbe, ExitOnProbe:
 		return failure(-32601, "method not found: server/discover")
 	case SlowModern:
 		time.Sleep(400 * time.Millisecond)
@@ -103,7 +113,7 @@ func (f *fake) discover(m message) reply {
 	}
 	_ = json.Unmarshal(m.Params, &params)
 	f.met(modernVersion, params.Meta.Capabilities)
-	return reply{result: `{"resultType":"complete","supportedVersions":["` + modernVersion + `"],"capabilities":{"tools":{}},"instructions":"be kind",` +
+	return reply{result: `{"resultType":"complete","supportedVersions":["` + modernVersion + `"],"capabilities":` + f.declared() + `,"instructions":"be kind",` +
 		`"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","title":"A fake","version":"1.2.3"}}}`}
 }
 
@@ -117,7 +127,7 @@ func (f *fake) initialize(m message) reply {
 	}
 	_ = json.Unmarshal(m.Params, &params)
 	f.met(legacyVersion, params.Capabilities)
-	return reply{result: `{"protocolVersion":"` + legacyVersion + `","capabilities":{"tools":{}},"instructions":"be kind",` +
+	return reply{result: `{"protocolVersion":"` + legacyVersion + `","capabilities":` + f.declared() + `,"instructions":"be kind",` +
 		`"serverInfo":{"name":"fake","title":"A fake","version":"1.2.3"}}`}
 }
 
@@ -140,6 +150,12 @@ func (f *fake) list(m message) reply {
 	for _, name := range ToolNames() {
 		tools = append(tools, definition(name))
 	}
+	f.mu.Lock()
+	f.lists++
+	if f.changes > 0 {
+		tools[0] = strings.Replace(tools[0], "The tool", fmt.Sprintf("Changed %d times: the tool", f.changes), 1)
+	}
+	f.mu.Unlock()
 	switch f.mode {
 	case Pages:
 		return pages(tools, params.Cursor)

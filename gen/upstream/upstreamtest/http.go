@@ -32,6 +32,9 @@ type HTTPOptions struct {
 	Scopes, CallScopes []string
 	// Resource is what the protected resource metadata say they are about; empty: the server.
 	Resource string
+	// Standalone lets clients open a stream for what belongs to no request; in the older era questions go there, and so
+	// do notifications of changes.
+	Standalone bool
 	// Undescribed leaves the protected resource metadata out, and their address in 401s.
 	Undescribed bool
 }
@@ -49,12 +52,16 @@ type HTTP struct {
 	mu       sync.Mutex
 	versions []string
 	closing  chan struct{}
+
+	asked   atomic.Int64
+	waiters sync.Map         // id of a request of ours → chan message
+	streams map[*stream]bool // those that clients have open for what belongs to no request
 }
 
 // NewHTTP starts a server that ends with the test.
 func NewHTTP(t testing.TB, mode Mode, opts *HTTPOptions) *HTTP {
 	t.Helper()
-	h := &HTTP{fake: newFake(mode), closing: make(chan struct{})}
+	h := &HTTP{fake: newFake(mode), closing: make(chan struct{}), streams: make(map[*stream]bool)}
 	if opts != nil {
 		h.opts = *opts
 	}
@@ -102,6 +109,10 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.opts.Auth != nil && !h.admits(w, r) {
 		return
 	}
+	if r.Method == http.MethodGet && h.opts.Standalone {
+		h.listen(w, r)
+		return
+	}
 	if r.Method != http.MethodPost {
 		http.Error(w, "post here", http.StatusMethodNotAllowed)
 		return
@@ -119,6 +130,9 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if !h.covers(w, r, m) || !h.inSession(w, r, m) {
 		return
+	}
+	if ch, ok := h.waiters.LoadAndDelete(string(m.ID)); ok && m.Method == "" {
+		ch.(chan message) <- m
 	}
 	if m.ID == nil || m.Method == "" {
 		w.WriteHeader(http.StatusAccepted)
@@ -204,7 +218,7 @@ func (h *HTTP) answer(w http.ResponseWriter, r *http.Request, m message) {
 		h.versions = append(h.versions, r.Header.Get("Mcp-Protocol-Version"))
 		h.mu.Unlock()
 	}
-	if h.fake.mode == LegacyOnly && m.Method == "server/discover" {
+	if (h.fake.mode == LegacyOnly || h.fake.mode == RichLegacy) && m.Method == "server/discover" {
 		http.Error(w, "Bad Request", http.StatusBadRequest) // as servers do that check the version header first
 		return
 	}
@@ -216,10 +230,13 @@ func (h *HTTP) answer(w http.ResponseWriter, r *http.Request, m message) {
 		}
 		close(gone)
 	}()
+	out := &stream{w: w}
 	reply := h.fake.answer(m, peer{
-		ask:   func(string, string) message { return message{} },
+		ask:   func(method, params string) message { return h.ask(out, gone, method, params) },
 		crash: func() { panic(http.ErrAbortHandler) },
 		gone:  gone, region: r.Header.Get("Mcp-Param-Region"), overHTTP: true,
+		notify:      func(method, params string) { h.notify(out, method, params) },
+		notifyLater: func(method, params string) { h.notify(nil, method, params) },
 	})
 	text := reply.message(m.ID)
 	if text == "" {
@@ -227,22 +244,32 @@ func (h *HTTP) answer(w http.ResponseWriter, r *http.Request, m message) {
 		return
 	}
 	if h.opts.EventStream {
-		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, "event: message\ndata: %s\n\n", text)
+		out.send(text)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, text)
 }
 
-// SSEServer starts a server that speaks only the HTTP+SSE transport of the first revision, with the tool [ToolEcho],
-// and returns its configuration, key "fake". It ends with the test.
+// SSEServer starts a server that speaks only the HTTP+SSE transport of the first revision, with the tools [ToolEcho],
+// [ToolHang] and [ToolCancelled], and returns its configuration, key "fake". It ends with the test.
 func SSEServer(t testing.TB) config.Server {
 	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "fake", Version: "1.2.3"}, nil)
 	server.AddTool(&mcp.Tool{Name: ToolEcho, InputSchema: map[string]any{"type": "object"}},
 		func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: req.Params.Arguments}, nil
+		})
+	var cancelled atomic.Int64
+	server.AddTool(&mcp.Tool{Name: ToolHang, InputSchema: map[string]any{"type": "object"}},
+		func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			<-ctx.Done()
+			cancelled.Add(1)
+			return nil, ctx.Err()
+		})
+	server.AddTool(&mcp.Tool{Name: ToolCancelled, InputSchema: map[string]any{"type": "object"}},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: map[string]any{"count": cancelled.Load()}}, nil
 		})
 	handler := mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return server }, nil)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

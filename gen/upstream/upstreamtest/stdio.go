@@ -142,7 +142,7 @@ func (s *stdio) handle(m message) {
 		}
 		defer s.write(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"late":true}}`)
 	}
-	r := s.answer(m, peer{ask: s.ask, crash: func() { os.Exit(3) }, gone: s.gone})
+	r := s.answer(m, peer{ask: s.ask, crash: func() { os.Exit(3) }, gone: s.gone, notify: s.notify, notifyLater: s.notify})
 	if s.mode == Banner {
 		s.write("handled one more")
 	}
@@ -168,6 +168,10 @@ func (s *stdio) ask(method, params string) message {
 	s.waiters.Store(id, answer)
 	s.write(`{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":` + params + `}`)
 	return <-answer
+}
+
+func (s *stdio) notify(method, params string) {
+	s.write(`{"jsonrpc":"2.0","method":"` + method + `","params":` + params + `}`)
 }
 
 func (s *stdio) write(text string) {

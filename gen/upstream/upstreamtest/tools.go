@@ -32,9 +32,13 @@ func (f *fake) call(m message, p peer) reply {
 		Name           string                     `json:"name"`
 		Arguments      json.RawMessage            `json:"arguments"`
 		InputResponses map[string]json.RawMessage `json:"inputResponses"`
+		RequestState   string                     `json:"requestState"`
 	}
 	if err := json.Unmarshal(m.Params, &params); err != nil {
 		return failure(-32602, "the parameters are not an object")
+	}
+	if params.InputResponses != nil && params.RequestState != askedState && params.RequestState != "s1" {
+		return failure(-32602, "the state is not the one that was given")
 	}
 	var args arguments
 	_ = json.Unmarshal(params.Arguments, &args)
@@ -60,12 +64,18 @@ func (f *fake) call(m message, p peer) reply {
 		p.crash()
 		return reply{}
 	case ToolHang:
+		f.hangs.Add(1)
 		<-p.gone
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.protocol == modernVersion { // the end of the request is what cancels it
+			f.cancelled++
+		}
 		return reply{}
 	case ToolCancelled:
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		return structured(fmt.Sprintf(`{"count":%d}`, f.cancelled))
+		return structured(fmt.Sprintf(`{"count":%d,"hanging":%d}`, f.cancelled, f.hangs.Load()))
 	case ToolLarge:
 		return content(`{"type":"text","text":"` + strings.Repeat("x", args.Bytes) + `"}`)
 	case ToolDeep:
@@ -76,6 +86,9 @@ func (f *fake) call(m message, p peer) reply {
 		return askAll(p)
 	case ToolRegion:
 		return f.region(p, args)
+	}
+	if r, ok := f.speak(m, p, params.Name, params.Arguments, params.InputResponses); ok {
+		return r
 	}
 	return f.inspect(params.Name, args)
 }
@@ -94,6 +107,8 @@ func (f *fake) inspect(name string, args arguments) reply {
 		cwd, _ := os.Getwd() // an empty one fails the test that asks
 		text, _ := json.Marshal(map[string]any{"env": env, "cwd": cwd, "args": os.Args[1:]})
 		return structured(string(text))
+	case ToolLists:
+		return structured(fmt.Sprintf(`{"count":%d}`, f.lists))
 	case ToolPIDs:
 		text, _ := json.Marshal(map[string]any{"pids": f.pids})
 		return structured(string(text))

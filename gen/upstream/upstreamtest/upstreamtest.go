@@ -86,6 +86,11 @@ const (
 	Stray Mode = "stray"
 	// NoteFlood sends notifications for ever once a tool is called, and no answer.
 	NoteFlood Mode = "note-flood"
+	// Rich has resources and prompts, too: demo://one and demo://two on a page each, a template, demo://missing, which
+	// is not there, demo://odd, which is no list, and the prompt "greet" with the argument "who".
+	Rich Mode = "rich"
+	// RichLegacy is Rich and speaks the older era only.
+	RichLegacy Mode = "rich-legacy"
 )
 
 // The tools. All take an object; unless said otherwise it may be empty.
@@ -104,7 +109,8 @@ const (
 	ToolWeird = "weird"
 	// ToolCrash ends the server, or over HTTP the connection, in the middle of the call. Status 3.
 	ToolCrash = "crash"
-	// ToolHang never answers; ToolCancelled says how many calls the client has cancelled.
+	// ToolHang never answers; ToolCancelled says how many calls the client has cancelled, as "count", and how many it
+	// made of ToolHang, as "hanging".
 	ToolHang      = "hang"
 	ToolCancelled = "cancelled"
 	// ToolEnv answers with {"env":{…},"cwd":"…","args":[…]} of the server's process.
@@ -126,6 +132,22 @@ const (
 	ToolAsk = "ask"
 	// ToolRegion answers with {"region":"…"}: the Mcp-Param-Region header it came with. Mode HeaderTools only.
 	ToolRegion = "region"
+
+	// The following are not listed.
+
+	// ToolProgress notifies of its progress "steps" times, step i of steps, with the message "step i".
+	ToolProgress = "progress"
+	// ToolForm asks a person with "message" and "schema", "times" times, and answers with {"answers":[…]}. ToolPage does
+	// so with the page "url".
+	ToolForm = "form"
+	ToolPage = "page"
+	// ToolVisit wants a person to visit a page first, which is done after "times" tries, and answers with {"tries":n}.
+	// Unless it is "quiet" it says so when the page is done.
+	ToolVisit = "visit"
+	// ToolChange changes the definition of ToolEcho, and says that the tools changed. ToolLists says how often they were
+	// listed.
+	ToolChange = "change"
+	ToolLists  = "lists"
 )
 
 // ToolNames are the names of the tools every ordinary mode lists, in its order.

@@ -1,0 +1,192 @@
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// In the older era, over streamable HTTP, a server has a stream of its own for what belongs to no request, which the
+// client opens (MCP 2025-11-25, basic/transports). Notifications of changes come there and, from many servers,
+// questions to a person, too.
+
+const (
+	// listenTime is how long the first request waits for the server to answer the request for that stream.
+	listenTime = 500 * time.Millisecond
+	// maxListenFailures in a row, of streams that brought nothing, are the end of listening.
+	maxListenFailures = 5
+	// minListenPause and maxListenPause bound the pause before a stream that ended is opened again. A server may ask for
+	// one; else it is defaultListenPause.
+	minListenPause, maxListenPause = 10 * time.Millisecond, time.Minute
+	defaultListenPause             = time.Second
+	// longListen is how long a stream lasts that is no failure, whatever it brought.
+	longListen = 10 * time.Second
+	// maxNote bounds one message in that stream, in bytes.
+	maxNote = 1 << 20
+)
+
+// hearsAlone reports whether anything that may come in that stream is of use.
+func (s *Session) hearsAlone() bool {
+	init := s.sdk.InitializeResult()
+	changes := init != nil && init.Capabilities != nil && init.Capabilities.Tools != nil && init.Capabilities.Tools.ListChanged
+	return s.opts.Elicit || changes
+}
+
+// awaitListening waits until the stream is open, but not long: a question that comes before could be lost.
+func (s *Session) awaitListening(ctx context.Context) {
+	if s.listens == nil {
+		return
+	}
+	timer := time.NewTimer(listenTime)
+	defer timer.Stop()
+	select {
+	case <-s.listens:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// listen keeps that stream open as long as the session lasts and the server offers it.
+func (s *Session) listen(ctx context.Context) {
+	ctx, cancel := s.whileUp(ctx)
+	defer cancel()
+	l := &listener{session: s, pause: defaultListenPause}
+	for failures := 0; failures < maxListenFailures; failures++ {
+		start := time.Now()
+		heard, again := l.stream(ctx)
+		if !again || ctx.Err() != nil {
+			return
+		}
+		if heard || time.Since(start) > longListen {
+			failures = -1
+		}
+		if !pause(ctx, l.pause<<max(0, failures)) {
+			return
+		}
+	}
+	s.log.Debug("the server's own stream brings nothing; it is not opened any more")
+}
+
+// listener opens the stream time and again.
+type listener struct {
+	session *Session
+	opened  bool // once, at least
+	lastID  string
+	pause   time.Duration
+}
+
+// stream opens the stream and reads it to its end. heard says that something came, again that it may be opened anew.
+func (l *listener) stream(ctx context.Context) (heard, again bool) {
+	s := l.session
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.guard.url, nil)
+	if err != nil {
+		return false, false
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	if id := s.tap.SessionID(); id != "" {
+		req.Header.Set(sessionHeader, id)
+	}
+	if l.lastID != "" {
+		req.Header.Set("Last-Event-ID", l.lastID)
+	}
+	resp, err := s.guard.client().Do(req)
+	if !l.opened {
+		l.opened = true
+		close(s.listens)
+	} else {
+		s.tap.changes.Add(1) // what happened meanwhile was not heard
+	}
+	if err != nil {
+		return false, true
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || !isMedia(resp, "text/event-stream") {
+		return false, resp.StatusCode >= 500
+	}
+	return l.read(resp.Body)
+}
+
+// read reads events to the end of the stream.
+func (l *listener) read(body io.Reader) (heard, again bool) {
+	in := bufio.NewReaderSize(body, 64<<10)
+	var data []byte
+	kind := ""
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return heard, true
+		}
+		if errors.Is(err, bufio.ErrBufferFull) { // a long line
+			if line, err = readLong(in, line); err != nil {
+				return heard, !errors.Is(err, errLongNote)
+			}
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(name) {
+		case "data":
+			if data = append(append(data, value...), '\n'); len(data) > maxNote {
+				return heard, false
+			}
+		case "event":
+			kind = string(value)
+		case "id":
+			if len(value) <= 1<<10 {
+				l.lastID = string(value)
+			}
+		case "retry":
+			if ms, err := strconv.Atoi(string(value)); err == nil {
+				l.pause = min(max(time.Duration(min(ms, 1<<20))*time.Millisecond, minListenPause), maxListenPause)
+			}
+		}
+		if len(line) > 0 {
+			continue
+		}
+		if len(data) > 0 && (kind == "" || kind == "message") {
+			heard = true
+			if !l.take(data) {
+				return heard, false
+			}
+		}
+		data, kind = nil, ""
+	}
+}
+
+var errLongNote = errors.New("a message in the server's own stream is too long")
+
+// readLong reads the rest of a line.
+func readLong(in *bufio.Reader, start []byte) ([]byte, error) {
+	line := bytes.Clone(start)
+	for {
+		part, err := in.ReadSlice('\n')
+		if line = append(line, part...); len(line) > maxNote {
+			return nil, errLongNote
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+// take takes one message and reports whether to go on.
+func (l *listener) take(data []byte) bool {
+	msg, err := jsonrpc.DecodeMessage(data)
+	if err != nil {
+		return true // noise
+	}
+	if req, ok := msg.(*jsonrpc.Request); ok {
+		if err := l.session.tap.asked(req); err != nil {
+			l.session.tap.lose(err)
+			return false
+		}
+	}
+	return true
+}

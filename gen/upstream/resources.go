@@ -1,0 +1,110 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Offers says what a server declares to have.
+type Offers struct{ Tools, Resources, Prompts bool }
+
+// Offers returns what the server declared when it connected. Servers are not always right about it.
+func (s *Session) Offers() Offers {
+	init := s.sdk.InitializeResult()
+	if init == nil || init.Capabilities == nil {
+		return Offers{}
+	}
+	c := init.Capabilities
+	return Offers{Tools: c.Tools != nil, Resources: c.Resources != nil, Prompts: c.Prompts != nil}
+}
+
+// ListResources returns the resources that the server lists, byte for byte and in its order. Its bounds and errors are
+// those of [Session.ListTools]; a server without resources answers with a *ProtocolError of the code -32601.
+func (s *Session) ListResources(ctx context.Context) ([]json.RawMessage, error) {
+	return s.listAll(ctx, listing{what: "resources", method: methodListResources, member: "resources",
+		send: func(ctx context.Context) error {
+			_, err := s.sdk.ListResources(ctx, &mcp.ListResourcesParams{})
+			return err
+		}})
+}
+
+// ListResourceTemplates does the same with resource templates.
+func (s *Session) ListResourceTemplates(ctx context.Context) ([]json.RawMessage, error) {
+	return s.listAll(ctx, listing{what: "resource templates", method: methodListTemplates, member: "resourceTemplates",
+		send: func(ctx context.Context) error {
+			_, err := s.sdk.ListResourceTemplates(ctx, &mcp.ListResourceTemplatesParams{})
+			return err
+		}})
+}
+
+// ListPrompts does the same with prompts.
+func (s *Session) ListPrompts(ctx context.Context) ([]json.RawMessage, error) {
+	return s.listAll(ctx, listing{what: "prompts", method: methodListPrompts, member: "prompts",
+		send: func(ctx context.Context) error {
+			_, err := s.sdk.ListPrompts(ctx, &mcp.ListPromptsParams{})
+			return err
+		}})
+}
+
+// ReadResource reads a resource and returns the whole ReadResourceResult, byte for byte; its "contents" is a list. The
+// errors are those of [Session.Call].
+func (s *Session) ReadResource(ctx context.Context, uri string, opt *CallOptions) (json.RawMessage, error) {
+	doing := fmt.Sprintf("read %q", printable(uri, 200))
+	address, err := json.Marshal(uri)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	// The SDK keeps something for each address it was asked for; it sees one only, and the tap sets the real one.
+	set := map[string]json.RawMessage{"uri": address}
+	return s.exchange(ctx, request{doing: doing, opt: opt, set: set, member: "contents", send: func(ctx context.Context, meta mcp.Meta) error {
+		_, err := s.sdk.ReadResource(ctx, &mcp.ReadResourceParams{Meta: meta, URI: "resource"})
+		return err
+	}})
+}
+
+// GetPrompt gets a prompt with its arguments filled in, and returns the whole GetPromptResult, byte for byte; its
+// "messages" is a list. The errors are those of [Session.Call].
+func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string, opt *CallOptions) (json.RawMessage, error) {
+	doing := fmt.Sprintf("get the prompt %q", printable(name, 200))
+	return s.exchange(ctx, request{doing: doing, opt: opt, member: "messages", send: func(ctx context.Context, meta mcp.Meta) error {
+		_, err := s.sdk.GetPrompt(ctx, &mcp.GetPromptParams{Meta: meta, Name: name, Arguments: args})
+		return err
+	}})
+}
+
+// ListResources lists the resources of a server: see [Session.ListResources].
+func (p *Pool) ListResources(ctx context.Context, key string) ([]json.RawMessage, error) {
+	return through(ctx, p, key, func(s *Session) ([]json.RawMessage, error) { return s.ListResources(ctx) })
+}
+
+// ListResourceTemplates lists the resource templates of a server: see [Session.ListResourceTemplates].
+func (p *Pool) ListResourceTemplates(ctx context.Context, key string) ([]json.RawMessage, error) {
+	return through(ctx, p, key, func(s *Session) ([]json.RawMessage, error) { return s.ListResourceTemplates(ctx) })
+}
+
+// ListPrompts lists the prompts of a server: see [Session.ListPrompts].
+func (p *Pool) ListPrompts(ctx context.Context, key string) ([]json.RawMessage, error) {
+	return through(ctx, p, key, func(s *Session) ([]json.RawMessage, error) { return s.ListPrompts(ctx) })
+}
+
+// ReadResource reads a resource of a server: see [Session.ReadResource].
+func (p *Pool) ReadResource(ctx context.Context, key, uri string, opt *CallOptions) (json.RawMessage, error) {
+	return through(ctx, p, key, func(s *Session) (json.RawMessage, error) { return s.ReadResource(ctx, uri, opt) })
+}
+
+// GetPrompt gets a prompt of a server: see [Session.GetPrompt].
+func (p *Pool) GetPrompt(ctx context.Context, key, name string, args map[string]string, opt *CallOptions) (json.RawMessage, error) {
+	return through(ctx, p, key, func(s *Session) (json.RawMessage, error) { return s.GetPrompt(ctx, name, args, opt) })
+}
+
+// ErrUnknownTool is returned for a tool that the server does not list.
+var ErrUnknownTool = errors.New("the server does not list such a tool")
+
+// Definition returns a tool's definition as the server lists it now: see [Session.Definition].
+func (p *Pool) Definition(ctx context.Context, key, tool string) (json.RawMessage, error) {
+	return through(ctx, p, key, func(s *Session) (json.RawMessage, error) { return s.Definition(ctx, tool) })
+}

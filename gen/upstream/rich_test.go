@@ -1,0 +1,401 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/upstreamtest"
+)
+
+// way is a transport on which a server can notify and ask, in one era.
+type way struct {
+	name  string
+	start func(t *testing.T) config.Server
+}
+
+func ways() []way {
+	overHTTP := func(mode upstreamtest.Mode, opts *upstreamtest.HTTPOptions) func(t *testing.T) config.Server {
+		return func(t *testing.T) config.Server { return upstreamtest.HTTPServer(t, mode, opts) }
+	}
+	overPipes := func(mode upstreamtest.Mode) func(t *testing.T) config.Server {
+		return func(t *testing.T) config.Server { return upstreamtest.Server(t, mode) }
+	}
+	return []way{
+		{"stdio", overPipes(upstreamtest.Rich)},
+		{"stdio legacy", overPipes(upstreamtest.RichLegacy)},
+		{"http", overHTTP(upstreamtest.Rich, &upstreamtest.HTTPOptions{EventStream: true})},
+		{"http legacy", overHTTP(upstreamtest.RichLegacy, &upstreamtest.HTTPOptions{EventStream: true, Sessions: true})},
+		{"http legacy with a stream of its own", overHTTP(upstreamtest.RichLegacy, &upstreamtest.HTTPOptions{EventStream: true, Sessions: true, Standalone: true})},
+	}
+}
+
+// asking are options with somebody to answer.
+func asking() *Options {
+	opts := testOptions()
+	opts.Elicit = true
+	return opts
+}
+
+func inEveryWay(t *testing.T, test func(t *testing.T, s *Session)) {
+	for _, w := range ways() {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t, w.start(t), asking()))
+		})
+	}
+}
+
+func TestProgress(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, s *Session) {
+		var wg sync.WaitGroup
+		for n := range 5 { // side by side: each gets its own
+			wg.Go(func() {
+				steps := n + 2
+				var got []Progress
+				res, err := s.Call(testContext(t), upstreamtest.ToolProgress, fmt.Appendf(nil, `{"steps":%d}`, steps),
+					&CallOptions{Progress: func(p Progress) { got = append(got, p) }})
+				if err != nil || res.IsError {
+					t.Error(err)
+					return
+				}
+				// Nothing is told after the call has returned, so got needs no lock.
+				if len(got) != steps {
+					t.Errorf("%d of %d notifications: %v", len(got), steps, got)
+				}
+				for i, p := range got {
+					if want := (Progress{float64(i + 1), float64(steps), fmt.Sprintf("step %d", i+1)}); p != want {
+						t.Errorf("%+v, want %+v", p, want)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		// Without a listener there is no token, and the call goes its way.
+		mustCall(t, s, upstreamtest.ToolProgress, `{"steps":3}`)
+	})
+}
+
+func TestFloodOfProgressIsThinnedOut(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.Server(t, upstreamtest.Rich), testOptions())
+	told, last := 0, 0.0
+	start := time.Now()
+	_, err := s.Call(testContext(t), upstreamtest.ToolProgress, json.RawMessage(`{"steps":20000}`), &CallOptions{Progress: func(p Progress) {
+		told++
+		last = p.Progress
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := progressBurst + maxProgressWaiting + int(time.Since(start)/progressPause) + 1; told > most || last != 20000 {
+		t.Errorf("%d of at most %d notifications, the last %v", told, most, last)
+	}
+}
+
+func TestQuestions(t *testing.T) {
+	const schema = `{"type":"object","properties":{"n":{"type":"integer","minimum":1},"who":{"type":"string","default":"me"}},"required":["n"]}`
+	inEveryWay(t, func(t *testing.T, s *Session) {
+		ask := func(tool, args string, answer ElicitFunc) string {
+			t.Helper()
+			res, err := s.Call(testContext(t), tool, json.RawMessage(args), &CallOptions{Elicit: answer})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(res.Structured)
+		}
+		form := `{"message":"how many?","times":2,"schema":` + schema + `}`
+		var seen []*Question
+		got := ask(upstreamtest.ToolForm, form, func(_ context.Context, q *Question) (*Reply, error) {
+			seen = append(seen, q)
+			return &Reply{Action: ActionAccept, Content: json.RawMessage(`{"n":12345678901234567890}`)}, nil
+		})
+		const accepted = `{"action":"accept","content":{"n":12345678901234567890,"who":"me"}}`
+		if want := `{"answers":[` + accepted + `,` + accepted + `]}`; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if len(seen) != 2 || seen[0].Message != "how many?" || seen[0].Server != "fake" || string(seen[0].Schema) != schema || len(seen[0].Fields) != 2 || seen[0].URL != "" {
+			t.Errorf("questions %+v", seen)
+		}
+		got = ask(upstreamtest.ToolPage, `{"url":"https://example.com/login?a=b"}`, func(_ context.Context, q *Question) (*Reply, error) {
+			if q.URL != "https://example.com/login?a=b" || q.Schema != nil || q.Message != "visit" {
+				t.Errorf("question %+v", q)
+			}
+			return &Reply{Action: ActionAccept, Content: json.RawMessage(`{"not":"sent"}`)}, nil
+		})
+		if got != `{"answers":[{"action":"accept"}]}` {
+			t.Errorf("page: %s", got)
+		}
+		for name, c := range map[string]struct {
+			reply *Reply
+			err   error
+			want  string
+		}{
+			"declined":          {&Reply{Action: ActionDecline, Content: json.RawMessage(`{"n":1}`)}, nil, "decline"},
+			"cancelled":         {&Reply{Action: ActionCancel}, nil, "cancel"},
+			"nothing":           {nil, nil, "cancel"},
+			"an error":          {nil, errors.New("no"), "cancel"},
+			"an odd action":     {&Reply{Action: `x","content":{}`}, nil, "cancel"},
+			"what is unfit":     {&Reply{Action: ActionAccept, Content: json.RawMessage(`{"n":0}`)}, nil, "cancel"},
+			"what is no JSON":   {&Reply{Action: ActionAccept, Content: json.RawMessage(`{"n":1},"x":{`)}, nil, "cancel"},
+			"without an answer": {&Reply{Action: ActionAccept}, nil, "cancel"},
+		} {
+			got := ask(upstreamtest.ToolForm, `{"schema":`+schema+`}`, func(context.Context, *Question) (*Reply, error) { return c.reply, c.err })
+			if want := `{"answers":[{"action":"` + c.want + `"}]}`; got != want {
+				t.Errorf("%s: %s, want %s", name, got, want)
+			}
+		}
+	})
+}
+
+func TestQuestionsThatNobodyIsAsked(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, s *Session) {
+		never := func(_ context.Context, q *Question) (*Reply, error) {
+			t.Errorf("somebody was asked %+v", q)
+			return nil, nil
+		}
+		for tool, args := range map[string][]string{
+			upstreamtest.ToolForm: {
+				`{}`, `{"schema":{"$ref":"#"}}`, `{"schema":{"type":"object","properties":{"a":{"type":"object","properties":{}}}}}`,
+				`{"schema":{"type":"object","properties":{"a":{"anyOf":[{"type":"string"}]}}}}`,
+			},
+			upstreamtest.ToolPage: {
+				`{}`, `{"url":"file:///etc/passwd"}`, `{"url":"javascript:alert(1)"}`, `{"url":"https://example.com@evil.test/"}`,
+				`{"url":"https://example.com/\u0000"}`, `{"url":"/login"}`, `{"url":"https:///x"}`, `{"url":"https://\u202eexample.com/"}`,
+			},
+		} {
+			for _, a := range args {
+				res, err := s.Call(testContext(t), tool, json.RawMessage(a), &CallOptions{Elicit: never})
+				if err != nil || string(res.Structured) != `{"answers":[{"action":"decline"}]}` {
+					t.Errorf("%s %s: %v, %v", tool, a, res, err)
+				}
+			}
+		}
+		// Without anybody who could answer.
+		if res := mustCall(t, s, upstreamtest.ToolPage, `{"url":"https://example.com"}`); string(res.Structured) != `{"answers":[{"action":"decline"}]}` {
+			t.Errorf("%s", res.Structured)
+		}
+	})
+}
+
+func TestTooManyQuestions(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.Server(t, upstreamtest.RichLegacy), asking())
+	asked := 0
+	res, err := s.Call(testContext(t), upstreamtest.ToolPage, json.RawMessage(`{"times":30,"url":"https://example.com"}`),
+		&CallOptions{Elicit: func(context.Context, *Question) (*Reply, error) { asked++; return &Reply{Action: ActionAccept}, nil }})
+	if err != nil || asked != maxAsked || strings.Count(string(res.Structured), "decline") != 30-maxAsked {
+		t.Errorf("asked %d times: %v, %v", asked, res, err)
+	}
+	modern := open(t, upstreamtest.Server(t, upstreamtest.Rich), asking())
+	_, err = modern.Call(testContext(t), upstreamtest.ToolPage, json.RawMessage(`{"times":30,"url":"https://example.com"}`),
+		&CallOptions{Elicit: func(context.Context, *Question) (*Reply, error) { return nil, nil }})
+	wantProtocolError(t, err, CodeBadAnswer, "more than 16 inputs")
+}
+
+func TestCapabilitiesSayWhoIsThere(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, s *Session) {
+		got := field[map[string]any](t, mustCall(t, s, upstreamtest.ToolSession, ""), "capabilities")
+		if e, _ := got["elicitation"].(map[string]any); len(got) != 1 || e["form"] == nil || e["url"] == nil {
+			t.Errorf("the client offers %v", got)
+		}
+	})
+}
+
+func TestWhoseQuestionIsIt(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.Server(t, upstreamtest.RichLegacy), asking())
+	yes := func(context.Context, *Question) (*Reply, error) { return &Reply{Action: ActionAccept}, nil }
+	page := json.RawMessage(`{"url":"https://example.com"}`)
+	for name, c := range map[string]struct {
+		other, own any
+		want       string
+	}{
+		"one run":             {"run", "run", "accept"},
+		"two runs":            {"other", "run", "decline"},
+		"no owners":           {nil, nil, "decline"},
+		"one without owner":   {nil, "run", "decline"},
+		"the other way round": {"run", nil, "decline"},
+	} {
+		ctx, cancel := context.WithCancel(testContext(t))
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = s.Call(ctx, upstreamtest.ToolHang, nil, &CallOptions{Owner: c.other}) })
+		for underWay(s) == 0 {
+			time.Sleep(time.Millisecond) // bounded by the test's time
+		}
+		res, err := s.Call(ctx, upstreamtest.ToolPage, page, &CallOptions{Elicit: yes, Owner: c.own})
+		if err != nil || string(res.Structured) != `{"answers":[{"action":"`+c.want+`"}]}` {
+			t.Errorf("%s: %v, %v", name, res, err)
+		}
+		cancel()
+		wg.Wait()
+	}
+}
+
+func underWay(s *Session) int {
+	s.desk.mu.Lock()
+	defer s.desk.mu.Unlock()
+	return len(s.desk.flights)
+}
+
+func TestCancelledQuestion(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, s *Session) {
+		ctx, cancel := context.WithCancel(testContext(t))
+		defer cancel()
+		withdrawn := make(chan struct{})
+		_, err := s.Call(ctx, upstreamtest.ToolPage, json.RawMessage(`{"url":"https://example.com"}`), &CallOptions{
+			Elicit: func(ctx context.Context, _ *Question) (*Reply, error) {
+				cancel()
+				<-ctx.Done()
+				close(withdrawn)
+				return nil, ctx.Err()
+			}})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		<-withdrawn
+		mustCall(t, s, upstreamtest.ToolEcho, `{}`)
+		if n := underWay(s); n != 0 {
+			t.Errorf("%d requests are under way", n)
+		}
+	})
+}
+
+func TestWithdrawnQuestion(t *testing.T) {
+	t.Parallel()
+	d := newDesk("fake", true, testOptions().withDefaults().Logger)
+	open := make(chan struct{}, 1)
+	fl := d.begin(testContext(t), &CallOptions{Elicit: func(ctx context.Context, _ *Question) (*Reply, error) {
+		open <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}})
+	for text, raw := range map[string]any{`{"requestId":7}`: 7.0, `{"requestId":"seven"}`: "seven"} {
+		id, err := jsonrpc.MakeID(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := make(chan string, 1)
+		go func() { answer <- string(d.askFor(id, json.RawMessage(`{"mode":"url","url":"https://example.com"}`))) }()
+		<-open
+		for _, other := range []string{`{"requestId":8}`, `{}`, `[]`, `{"requestId":{}}`} {
+			d.withdraw(json.RawMessage(other))
+		}
+		d.withdraw(json.RawMessage(text))
+		if got := <-answer; got != `{"action":"cancel"}` {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+	d.end(fl)
+	if got := string(d.askFor(jsonrpc.ID{}, json.RawMessage(`{"mode":"url","url":"https://example.com"}`))); got != `{"action":"decline"}` {
+		t.Errorf("with nothing under way: %s", got)
+	}
+}
+
+func TestVisitFirst(t *testing.T) {
+	for _, w := range ways() {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, w.start(t), asking())
+			asked, waits := 0, 0
+			opt := &CallOptions{
+				Elicit: func(_ context.Context, q *Question) (*Reply, error) {
+					if asked++; q.URL != "https://example.com/login" {
+						t.Errorf("question %+v", q)
+					}
+					return &Reply{Action: ActionAccept}, nil
+				},
+				Progress: func(Progress) { waits++ },
+			}
+			res, err := s.Call(testContext(t), upstreamtest.ToolVisit, json.RawMessage(`{}`), opt)
+			if err != nil || string(res.Structured) != `{"tries":2}` || asked != 1 || waits != 1 {
+				t.Errorf("%v, %v; asked %d times, %d waits", res, err, asked, waits)
+			}
+		})
+	}
+	t.Run("declined", func(t *testing.T) {
+		t.Parallel()
+		s := open(t, upstreamtest.Server(t, upstreamtest.Rich), asking())
+		for _, opt := range []*CallOptions{nil, {Elicit: func(context.Context, *Question) (*Reply, error) { return &Reply{Action: ActionDecline}, nil }}} {
+			_, err := s.Call(testContext(t), upstreamtest.ToolVisit, json.RawMessage(`{"times":9}`), opt)
+			wantProtocolError(t, err, codeVisit, "log in first")
+		}
+	})
+}
+
+func TestResources(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, s *Session) {
+		ctx := testContext(t)
+		if got := s.Offers(); got != (Offers{Tools: true, Resources: true, Prompts: true}) {
+			t.Errorf("offers %+v", got)
+		}
+		list, err := s.ListResources(ctx)
+		want := []string{`{"uri":"demo://one","name":"one","size":9007199254740993}`, `{"name":"two","uri":"demo://two"}`}
+		if err != nil || !slices.Equal(texts(list), want) {
+			t.Errorf("resources %s, %v", list, err)
+		}
+		list, err = s.ListResourceTemplates(ctx)
+		if err != nil || !slices.Equal(texts(list), []string{`{"uriTemplate":"demo://{n}","name":"any"}`}) {
+			t.Errorf("templates %s, %v", list, err)
+		}
+		for range 2 { // the SDK must not answer the second from what it kept of the first
+			for _, uri := range []string{"demo://one", `demo://"<é>`} {
+				got, err := s.ReadResource(ctx, uri, nil)
+				encoded, _ := json.Marshal(uri)
+				if part := `"contents":[{"uri":` + string(encoded) + `,"text":"a text","_meta":{"n":9007199254740993}}]`; err != nil || !strings.Contains(string(got), part) {
+					t.Errorf("%s: %s, %v", uri, got, err)
+				}
+			}
+		}
+		_, err = s.ReadResource(ctx, "demo://missing", nil)
+		wantProtocolError(t, err, -32602, "no such resource")
+		_, err = s.ReadResource(ctx, "demo://odd", nil)
+		wantProtocolError(t, err, CodeBadAnswer, `"contents" in its result is not a list`)
+	})
+}
+
+func TestPrompts(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, s *Session) {
+		ctx := testContext(t)
+		list, err := s.ListPrompts(ctx)
+		want := []string{`{"name":"greet","description":"Greets.","arguments":[{"name":"who","required":true}]}`}
+		if err != nil || !slices.Equal(texts(list), want) {
+			t.Errorf("prompts %s, %v", list, err)
+		}
+		got, err := s.GetPrompt(ctx, "greet", map[string]string{"who": "Ann <é>"}, nil)
+		if err != nil || !strings.Contains(string(got), `"messages":[{"role":"user","content":{"type":"text","text":"Hello Ann \u003cé\u003e"}}]`) {
+			t.Errorf("prompt %s, %v", got, err)
+		}
+		_, err = s.GetPrompt(ctx, "nobody", nil, nil)
+		wantProtocolError(t, err, -32602, "no such prompt")
+	})
+}
+
+func TestWithoutResources(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Session) {
+		if got := s.Offers(); got != (Offers{Tools: true}) {
+			t.Errorf("offers %+v", got)
+		}
+		_, err := s.ListResources(testContext(t))
+		wantProtocolError(t, err, -32601, "method not found")
+		_, err = s.GetPrompt(testContext(t), "x", nil, nil)
+		wantProtocolError(t, err, -32601, "method not found")
+	})
+}
+
+func texts(raws []json.RawMessage) []string {
+	var out []string
+	for _, raw := range raws {
+		out = append(out, string(raw))
+	}
+	return out
+}
