@@ -24,6 +24,11 @@ type Listing struct {
 	Title, Instructions string
 	// Tools are the definitions as sent, in the server's order.
 	Tools []json.RawMessage
+	// Resources and HasPrompts say what the server offers beside tools; Prompts are the definitions as sent.
+	Resources, HasPrompts bool
+	Prompts               []json.RawMessage
+	// PromptsErr is why its prompts could not be listed; then what the tree has of them stays.
+	PromptsErr error
 	// Omitted says what was left out of them, and why.
 	Omitted []string
 	// Ended is closed when the server's session is gone: a server may take its time to leave, and nobody waits for that

@@ -83,7 +83,14 @@ func (s *job) renderServers(c *catalog.Catalog) []render.Server {
 	for i, server := range c.Servers {
 		out[i] = render.Server{
 			Key: server.Key, Dir: server.Dir, Title: server.Title, Instructions: server.Instructions,
-			Tools: make([]render.Tool, len(server.Tools)),
+			Tools: make([]render.Tool, len(server.Tools)), Resources: server.Resources, HasPrompts: server.HasPrompts,
+		}
+		for _, p := range server.Prompts {
+			rp := render.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}
+			for _, a := range p.Arguments {
+				rp.Arguments = append(rp.Arguments, render.Argument(a))
+			}
+			out[i].Prompts = append(out[i].Prompts, rp)
 		}
 		for j, t := range server.Tools {
 			place := server.Key + "/" + t.Name
@@ -126,8 +133,11 @@ func isGenerated(name string, head []byte) bool {
 	if (path.Dir(name) == catalog.MetaDir || path.Dir(name) == catalog.LearnedDir) && path.Ext(name) == ".json" {
 		return true
 	}
+	if strings.HasPrefix(name, catalog.MetaDir+"/editor/") {
+		return true
+	}
 	switch path.Ext(name) {
-	case ".ts", ".py", ".md", ".toml", ".json", ".gitattributes":
+	case ".ts", ".py", ".pyi", ".md", ".toml", ".json", ".gitattributes":
 	default:
 		return false
 	}

@@ -95,6 +95,7 @@ func (s *job) fromServer(ctx context.Context, srv config.Server) listed {
 		return out
 	}
 	server, warnings := catalog.NewServer(srv.Key, listing.Title, listing.Instructions, listing.Tools)
+	warnings = append(warnings, s.offers(&server, listing)...)
 	for _, text := range listing.Omitted {
 		warnings = append(warnings, catalog.Warning{Place: srv.Key, Message: text})
 	}
@@ -104,6 +105,30 @@ func (s *job) fromServer(ctx context.Context, srv config.Server) listed {
 		server: &server, warnings: warnings, ended: listing.Ended,
 		report: ServerReport{Key: srv.Key, Status: Listed, Duration: took},
 	}
+}
+
+// offers notes what a server offers beside tools.
+func (s *job) offers(server *catalog.Server, listing *Listing) []catalog.Warning {
+	server.Resources = listing.Resources
+	switch {
+	case !listing.HasPrompts:
+		return nil
+	case listing.PromptsErr != nil:
+		stored := s.stored.Servers[server.Key]
+		server.HasPrompts, server.Prompts = stored.HasPrompts, stored.Prompts
+		return []catalog.Warning{{Place: server.Key, Message: fmt.Sprintf("its prompts could not be listed; what the tree has of them stays: %v", listing.PromptsErr)}}
+	}
+	warnings := server.SetPrompts(listing.Prompts)
+	old := map[string]catalog.Prompt{}
+	for _, p := range s.stored.Servers[server.Key].Prompts {
+		old[p.Name] = p
+	}
+	for i, p := range server.Prompts { // as in keepSpelling
+		if o, ok := old[p.Name]; ok && o.Digest == p.Digest {
+			server.Prompts[i] = o
+		}
+	}
+	return warnings
 }
 
 // fromTree takes what the tree has stored of a server.

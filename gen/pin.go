@@ -34,13 +34,17 @@ func (s *job) unpinned(now *catalog.Catalog) {
 	if s.stored.Lock == nil {
 		return
 	}
-	known := map[[2]string]bool{}
+	known, prompts := map[[2]string]bool{}, map[string]bool{}
 	for _, c := range s.report.Changes {
 		known[[2]string{c.Server, c.Tool}] = true
+		prompts[c.Server] = prompts[c.Server] || c.Kind == catalog.Prompts
 	}
 	for _, server := range now.Servers {
 		if s.added(server.Key) {
 			continue
+		}
+		if !prompts[server.Key] && !s.promptsPinned(&server) {
+			s.report.Changes = append(s.report.Changes, s.unpinnedPrompts(&server))
 		}
 		for _, t := range server.Tools {
 			if !s.pinned(server.Key, t) && !known[[2]string{server.Key, t.Name}] {
@@ -57,6 +61,16 @@ func (s *job) unpinned(now *catalog.Catalog) {
 func (s *job) pinned(server string, t catalog.Tool) bool {
 	for _, lock := range []*catalog.Lock{s.stored.Lock, s.stored.Pending} {
 		if lock != nil && lock.Servers[server].Tools[t.Name].Digest == t.Digest {
+			return true
+		}
+	}
+	return false
+}
+
+// promptsPinned reports whether a lock pins the prompts of a server.
+func (s *job) promptsPinned(server *catalog.Server) bool {
+	for _, lock := range []*catalog.Lock{s.stored.Lock, s.stored.Pending} {
+		if lock != nil && lock.Servers[server.Key].SamePrompts(server) {
 			return true
 		}
 	}
@@ -85,6 +99,14 @@ func (s *job) unpinnedChange(server catalog.Server, t catalog.Tool) catalog.Chan
 	}
 }
 
+func (s *job) unpinnedPrompts(server *catalog.Server) catalog.Change {
+	message := "they are not the ones that the lock pins, and " + catalog.StoredPath(server.Dir) + " does not tell how they differ"
+	return catalog.Change{
+		Server: server.Key, Dir: server.Dir, Kind: catalog.Prompts, Impact: catalog.Breaking, Important: true,
+		Items: []catalog.Item{{Op: catalog.Changed, Impact: catalog.Breaking, Important: true, Message: message}},
+	}
+}
+
 // recalled is what the lock tells of a server whose stored list is missing or damaged: the names of its tools, and
 // which of them are still what they were. The others come with their new definition, and are found by unpinned.
 func recalled(locked catalog.LockServer, lock *catalog.Lock, now catalog.Server) catalog.Server {
@@ -92,6 +114,10 @@ func recalled(locked catalog.LockServer, lock *catalog.Lock, now catalog.Server)
 	if b, err := catalog.MarshalServer(&now); err == nil && lock.Files[catalog.StoredPath(now.Dir)] == catalog.FileDigest(b) {
 		out.Title, out.Instructions = now.Title, now.Instructions // otherwise they may have been anything
 	}
+	if locked.SamePrompts(&now) {
+		out.HasPrompts, out.Prompts = now.HasPrompts, now.Prompts
+	}
+	out.Resources = locked.Resources
 	there := map[string]bool{}
 	for _, t := range now.Tools {
 		if _, ok := locked.Tools[t.Name]; ok {

@@ -39,6 +39,10 @@ const (
 	ServerRemoved = catalog.ServerRemoved
 	ToolAdded     = catalog.ToolAdded
 	ToolRemoved   = catalog.ToolRemoved
+	// Of what a server says of itself, and offers beside tools.
+	ServerText       = catalog.ServerText
+	ResourcesChanged = catalog.Resources
+	PromptsChanged   = catalog.Prompts
 )
 
 // Report is what [Sync] found and did.

@@ -24,6 +24,8 @@ type project struct {
 	t     *testing.T
 	dir   string
 	tools map[string][]string // server → definitions; a missing one is down
+	// lister answers for the servers instead; nil: list does.
+	lister Lister
 }
 
 func newProject(t *testing.T, tools map[string][]string) *project {
@@ -72,6 +74,9 @@ func (p *project) list(_ context.Context, s config.Server) (*Listing, error) {
 
 func (p *project) sync(change func(*Options)) (*Report, error) {
 	opts := Options{Dir: p.dir, Lister: p.list}
+	if p.lister != nil {
+		opts.Lister = p.lister
+	}
 	if change != nil {
 		change(&opts)
 	}

@@ -2,8 +2,11 @@ package gen
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
+	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
@@ -33,6 +36,8 @@ func (o UpstreamOptions) options(server config.Server) (*upstream.Options, error
 		Lookup: config.WithDotEnv(o.LookupEnv, variables),
 		Logger: o.Logger, Stderr: o.Stderr, Logins: o.Logins,
 		ClientName: "mcpgen", ClientVersion: o.Version,
+		// Some servers list certain tools only to clients that can ask a person. Nobody is there to be asked: all is declined.
+		Elicit: true,
 	}, nil
 }
 
@@ -47,8 +52,7 @@ func UpstreamLister(opts UpstreamOptions) Lister {
 		if err != nil {
 			return nil, err
 		}
-		tools, err := session.ListTools(ctx)
-		info := session.Info()
+		out, err := listAll(ctx, session)
 		// The server has said what was asked; how it takes its leave changes nothing, and is not waited for here.
 		ended := make(chan struct{})
 		go func() {
@@ -59,15 +63,42 @@ func UpstreamLister(opts UpstreamOptions) Lister {
 			<-ended
 			return nil, err
 		}
-		// What goes into the tree is checked in: no value of a variable may be in it.
-		for i := range tools {
-			tools[i] = session.ConcealIn(tools[i])
-		}
-		return &Listing{
-			Title: session.Conceal(info.Title), Instructions: session.Conceal(info.Instructions), Tools: tools,
-			Omitted: session.Omitted(), Ended: ended,
-		}, nil
+		out.Ended = ended
+		return out, nil
 	}
+}
+
+// methodNotFound is JSON-RPC's code for a method that a server does not have.
+const methodNotFound = -32601
+
+// listAll asks for tools and prompts. Prompts that can't be listed are not worth failing for.
+func listAll(ctx context.Context, session *upstream.Session) (*Listing, error) {
+	info, offers := session.Info(), session.Offers()
+	out := &Listing{
+		Title: session.Conceal(info.Title), Instructions: session.Conceal(info.Instructions),
+		Resources: offers.Resources, HasPrompts: offers.Prompts,
+	}
+	var group sync.WaitGroup
+	if offers.Prompts {
+		group.Go(func() { out.Prompts, out.PromptsErr = session.ListPrompts(ctx) })
+	}
+	var err error
+	out.Tools, err = session.ListTools(ctx)
+	group.Wait()
+	if err != nil {
+		return nil, err
+	}
+	if refused, ok := errors.AsType[*upstream.ProtocolError](out.PromptsErr); ok && refused.Code == methodNotFound {
+		out.HasPrompts, out.PromptsErr = false, nil // it says that it offers them, and does not
+	}
+	out.Omitted = session.Omitted()
+	// What goes into the tree is checked in: no value of a variable may be in it.
+	for _, list := range [][]json.RawMessage{out.Tools, out.Prompts} {
+		for i := range list {
+			list[i] = session.ConcealIn(list[i])
+		}
+	}
+	return out, nil
 }
 
 // SweepUpstreams ends what servers of programs that died have left running, on Linux. It touches nothing of the living

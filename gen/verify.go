@@ -19,10 +19,14 @@ import (
 // defect of ours that no server's text explains.
 const maxRenders = 4
 
+// offers is the tool of a refusal that is about what a server offers beside tools.
+const offers = -2
+
 // refusal is a file that was not what it should be.
 type refusal struct {
 	server int
-	// tool is the index of the tool that the file is about, -1 where it can't be told: then the server is meant.
+	// tool is the index of the tool that the file is about, -1 where it can't be told: then the server is meant. -2 are
+	// the server's resources and prompts.
 	tool int
 	file string
 	err  error
@@ -94,7 +98,7 @@ func refusals(c *catalog.Catalog, rendered *render.Result, check checker) []refu
 			for from := 0; from < len(r.from.Tools); from += share {
 				parts = append(parts, func() []refusal { return r.wrappers(from, min(from+share, len(r.from.Tools))) })
 			}
-			parts = append(parts, r.index)
+			parts = append(parts, r.index, r.offers)
 		}
 	}
 	found := make([][]refusal, len(parts))
@@ -142,14 +146,42 @@ func (r reading) index() []refusal {
 	for j, tool := range r.from.Tools {
 		functions[j] = r.rendered.Names[r.language][tool.ID].Function
 	}
+	functions = append(functions, offered(r.from)...)
 	if err := r.check(r.language, r.rendered.Tree[file], verify.Wrapper{}, functions); err != nil {
-		return []refusal{{r.server, culprit(r.rendered.Tree[file], functions, err), file, err}}
+		return []refusal{{r.server, culprit(r.rendered.Tree[file], functions, len(r.from.Tools), err), file, err}}
+	}
+	return nil
+}
+
+// offered are the names that an index exports for what the server offers beside tools, in their order.
+func offered(s *catalog.Server) []string {
+	var out []string
+	if s.Resources {
+		out = append(out, "resources")
+	}
+	if s.HasPrompts {
+		out = append(out, "prompts")
+	}
+	return out
+}
+
+// offers reads the files of those.
+func (r reading) offers() []refusal {
+	for _, name := range offered(r.from) {
+		want := verify.Offer{Name: name, Server: r.from.Dir}
+		file, read := r.from.Dir+"/"+name+".ts", want.TypeScript
+		if r.language == "python" {
+			file, read = r.from.Dir+"/"+name+".py", want.Python
+		}
+		if err := read(r.rendered.Tree[file]); err != nil {
+			return []refusal{{r.server, offers, file, err}}
+		}
 	}
 	return nil
 }
 
 // culprit returns the tool whose line of an index is the bad one, or -1: what the server says of itself is.
-func culprit(src []byte, functions []string, err error) int {
+func culprit(src []byte, functions []string, tools int, err error) int {
 	var bad *verify.Error
 	if !errors.As(err, &bad) {
 		return -1
@@ -159,13 +191,23 @@ func culprit(src []byte, functions []string, err error) int {
 		return -1
 	}
 	line := lines[bad.Line-1]
-	return slices.IndexFunc(functions, func(f string) bool {
+	found := slices.IndexFunc(functions, func(f string) bool {
 		return strings.HasPrefix(line, "export { "+f+" }") || strings.HasPrefix(line, "from ."+f+" import")
 	})
+	if found >= tools {
+		return offers
+	}
+	return found
 }
 
 func (r refusal) warning(c *catalog.Catalog) Warning {
 	server := c.Servers[r.server]
+	if r.tool == offers {
+		return Warning{
+			Place: server.Key, Code: "not-verified",
+			Message: fmt.Sprintf("the file %s made for it does not pass its check (%v); its resources and prompts are left out", r.file, r.err),
+		}
+	}
 	if r.tool < 0 {
 		return Warning{
 			Place: server.Key, Dropped: true, Code: "not-verified",
@@ -186,8 +228,11 @@ func without(c *catalog.Catalog, refused []refusal) []catalog.Server {
 		for _, r := range refused {
 			switch {
 			case r.server != i:
+			case r.tool == offers:
+				out[i].Resources, out[i].HasPrompts, out[i].Prompts = false, false, nil
 			case r.tool < 0:
 				out[i].Tools, out[i].Title, out[i].Instructions = nil, "", ""
+				out[i].Resources, out[i].HasPrompts, out[i].Prompts = false, false, nil
 			default:
 				gone[c.Servers[i].Tools[r.tool].Name] = true
 			}

@@ -41,15 +41,17 @@ else:
 
 
 class MCPError(Exception):
-    """A tool call that failed. Its subclasses say why.
+    """A failed call. Its subclasses say why.
 
     kind is tool, protocol, argument, denied, timeout, connection, cancelled or internal; tool is the tool's id,
     server__tool; content holds the content blocks of a tool that answered with an error; code and data are those of
-    a protocol error.
+    a protocol error. is_retryable: the same call may succeed later, and making it again repeats nothing: it was not
+    sent, or may be repeated.
     """
 
     def __init__(self, message: str, *, kind: str = "internal", server: str | None = None, tool: str | None = None,
-                 content: list[Any] | None = None, code: int | None = None, data: Any = None) -> None:
+                 content: list[Any] | None = None, code: int | None = None, data: Any = None,
+                 is_retryable: bool = False) -> None:
         super().__init__(f"{tool}: {message}" if tool else message)
         self.message = message
         self.kind = kind
@@ -58,10 +60,11 @@ class MCPError(Exception):
         self.content: list[Any] = content or []
         self.code = code
         self.data = data
+        self.is_retryable = is_retryable
 
 
 class MCPToolError(MCPError):
-    """The tool ran and answered that it failed."""
+    """The tool ran and answered that it failed. The message is the text of its answer, content all of it."""
 
 
 class MCPProtocolError(MCPError):
@@ -73,7 +76,9 @@ class MCPArgumentError(MCPError):
 
 
 class MCPDeniedError(MCPError):
-    """Policy or a person refused the call. Nothing was sent."""
+    """Policy or a person refused the call, or the tool is no longer the one that was generated from. Nothing was
+    sent.
+    """
 
 
 class MCPTimeoutError(MCPError):
@@ -110,25 +115,44 @@ def _error(fields: Mapping[str, Any]) -> MCPError:
     kind = str(fields.get("kind") or "internal")
     return _KINDS.get(kind, MCPError)(
         str(fields.get("message") or "the call failed"), kind=kind, server=fields.get("server"),
-        tool=fields.get("tool"), content=fields.get("content"), code=fields.get("code"), data=fields.get("data"))
+        tool=fields.get("tool"), content=fields.get("content"), code=fields.get("code"), data=fields.get("data"),
+        is_retryable=fields.get("retryable") is True)
 
 
-def call_mcp_tool(tool: str, args: Mapping[str, object] | None = None) -> Any:
-    """Call a tool by its id, server__tool, and return what it answered: its structured content, else its text, else
-    its list of content blocks. Raises an MCPError.
-    """
+def _ask(ask: Callable[[Any], Any], **about: str) -> Any:
+    """Give ask the way to the host, and turn what that raises into an MCPError."""
     try:
         transport = importlib.import_module("_mcprun")
     except ModuleNotFoundError:
         message = "no connection to MCP servers here; run this script with `mcprun`"
-        raise MCPConnectionError(message, kind="connection", tool=tool) from None
+        raise MCPConnectionError(message, kind="connection", tool=about.get("tool"), server=about.get("server")) from None
     try:
-        return transport.call(tool, {} if args is None else args)
+        return ask(transport)
     except Exception as err:
         fields = getattr(err, "fields", None)
         if isinstance(fields, dict):
-            raise _error(cast("dict[str, Any]", fields)) from None
+            raise _error({**about, **cast("dict[str, Any]", fields)}) from None
         raise
+
+
+def call_mcp_tool(tool: str, args: Mapping[str, object] | None = None, *, timeout: float | None = None,
+                  raw: bool = False) -> Any:
+    """Call a tool by its id, server__tool, and return what it answered: its structured content, else its text, else
+    its list of content blocks; with raw the whole answer, also that of a tool that failed. timeout is in seconds; it
+    can only shorten what the host allows. Raises an MCPError.
+    """
+    options: dict[str, Any] = {}
+    if timeout is not None:
+        options["timeout"] = timeout
+    if raw:
+        options["raw"] = True
+    return _ask(lambda transport: transport.call(tool, {} if args is None else args, **options), tool=tool)
+
+
+def request(method: str, server: str, **params: object) -> Any:
+    """Ask the host for something of a server, by its folder, that is no tool call. Raises an MCPError."""
+    sent: dict[str, object] = {"server": server, **params}
+    return _ask(lambda transport: transport.request(method, sent), server=server)
 
 
 def tool(tool_id: str, separator: str = "_", /, **wire: str) -> Callable[[_F], _F]:

@@ -1,5 +1,6 @@
 // Package templates holds the text that generated trees are made of: layouts for wrappers and index files, and the
-// files that are copied as they are. It knows nothing of what is put into them; package render fills them.
+// files that are copied as they are; the guest programs, and the library that scripts import as mcprun. It knows nothing
+// of what is put into them; package render fills them.
 package templates
 
 import (
@@ -7,7 +8,7 @@ import (
 	"fmt"
 )
 
-//go:embed ts py tree
+//go:embed ts py tree guest/mcprun.ts guest/mcprun.py
 var files embed.FS
 
 // Text returns the file of that name below this folder, for example "ts/client.ts". It panics where there is none,
@@ -19,3 +20,12 @@ func Text(name string) string {
 	}
 	return string(text)
 }
+
+// Library returns the source of the module that TypeScript scripts import as "mcprun". It imports the client of the
+// tree as "./servers/client.ts", so that there is one class of each error, however a script comes by it; where there is
+// no tree, that is Text("ts/client.ts").
+func Library() string { return Text("guest/mcprun.ts") }
+
+// PythonLibrary returns the source of the module that Python scripts import as mcprun. Where there is no tree, it takes
+// the error classes from a module _mcprun_client, which is Text("py/client.py").
+func PythonLibrary() string { return Text("guest/mcprun.py") }

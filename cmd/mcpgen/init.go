@@ -94,7 +94,27 @@ func (o *initOptions) run() error {
 	if err != nil {
 		return err
 	}
-	return o.tellAgents(filepath.Dir(path))
+	if err := o.tellAgents(filepath.Dir(path)); err != nil {
+		return err
+	}
+	o.tellEditors(path)
+	return nil
+}
+
+// tellEditors says which lines make a person's editor know what scripts can import.
+func (o *initOptions) tellEditors(path string) {
+	out := "servers"
+	if cfg, err := config.Load(path); err == nil {
+		out = filepath.ToSlash(cfg.Settings.Out)
+	}
+	if !strings.HasPrefix(out, ".") && !filepath.IsAbs(out) {
+		out = "./" + out
+	}
+	o.say(`
+For your editor to know the tree and the library of scripts:
+  tsconfig.json    { "extends": "%[1]s/.mcpgen/editor/tsconfig.json" }
+  pyproject.toml   [tool.pyright]
+                   extends = "%[1]s/.mcpgen/editor/pyright.json"`, out)
 }
 
 // start creates the files that are missing.

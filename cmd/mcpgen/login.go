@@ -95,7 +95,7 @@ func (o *loginOptions) run(ctx context.Context, server string) error {
 func (o *loginOptions) visit(ctx context.Context, server, address, back string) error {
 	opened := false
 	if !o.noBrowser {
-		opened = openBrowser(ctx, o.app, address)
+		opened = o.app.OpenBrowser(ctx, address)
 	}
 	style := o.app.ErrStyle()
 	switch {

@@ -93,8 +93,13 @@ func tally(changes []gen.Change) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n.n, n.word))
 		}
 	}
-	if parts == nil {
-		parts = []string{"texts changed"}
+	for _, c := range changes {
+		switch {
+		case c.Kind == gen.ResourcesChanged || c.Kind == gen.PromptsChanged:
+			parts = append(parts, string(c.Kind)+" changed")
+		case parts == nil && c.Kind == gen.ServerText:
+			parts = append(parts, "texts changed")
+		}
 	}
 	out := strings.Join(parts, ", ")
 	if c.breaking > 0 {

@@ -25,6 +25,11 @@ type Server struct {
 	// Title and Instructions are the server's own words, hostile. Empty when it gave none.
 	Title, Instructions string
 	Tools               []Tool
+	// Resources says that the server offers resources, HasPrompts that it offers prompts; Prompts may be empty all the
+	// same. See [Server.SetPrompts].
+	Resources, HasPrompts bool
+	// Prompts are sorted by their own names.
+	Prompts []Prompt
 }
 
 // Tool is one tool as the server listed it.

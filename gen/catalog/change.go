@@ -21,6 +21,8 @@ const (
 	Output        Kind = "output"
 	HintsChanged  Kind = "hints"
 	Definition    Kind = "definition" // anything else in a tool's definition
+	Resources     Kind = "resources"  // whether a server offers resources
+	Prompts       Kind = "prompts"    // the prompts of a server: which there are, and what they take
 )
 
 // Impact says what a change means to code that calls the tool as it was.

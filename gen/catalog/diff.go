@@ -86,6 +86,7 @@ func (d *differ) server(a, b *Server) {
 	if len(words.items) > 0 {
 		d.changes = append(d.changes, words.change(Change{Server: b.Key, Dir: b.Dir, Kind: ServerText}))
 	}
+	d.offers(a, b)
 	oldTools, newTools := toolsByName(a), toolsByName(b)
 	for _, name := range unionKeys(oldTools, newTools) {
 		x, y := oldTools[name], newTools[name]

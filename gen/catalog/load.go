@@ -97,5 +97,6 @@ func loadServer(root *os.Root, key string, lock *Lock) (Server, error) {
 		t.ID, t.JSONText = locked.Tools[t.Name].ID, locked.Tools[t.Name].JSONText
 		s.Tools = append(s.Tools, t)
 	}
+	file.offers(&s)
 	return s, nil
 }

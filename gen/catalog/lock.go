@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"strings"
 )
 
@@ -33,6 +34,10 @@ type LockServer struct {
 	Directory string `json:"directory"`
 	// Tools by the server's own names for them.
 	Tools map[string]LockTool `json:"tools"`
+	// Resources is [Server.Resources].
+	Resources bool `json:"resources,omitempty"`
+	// Prompts are the digests of the server's prompts, by their names; nil where it offers none.
+	Prompts map[string]string `json:"prompts,omitzero"`
 }
 
 // LockTool is one tool of a lock.
@@ -70,12 +75,28 @@ func NewLock(c *Catalog, names map[string]map[string]LockNames, files map[string
 			}
 			tools[t.Name] = lt
 		}
-		l.Servers[s.Key] = LockServer{Directory: s.Dir, Tools: tools}
+		locked := LockServer{Directory: s.Dir, Tools: tools, Resources: s.Resources}
+		if s.HasPrompts {
+			locked.Prompts = make(map[string]string, len(s.Prompts))
+		}
+		for _, p := range s.Prompts {
+			locked.Prompts[p.Name] = p.Digest
+		}
+		l.Servers[s.Key] = locked
 	}
 	for path, content := range files {
 		l.Files[path] = FileDigest(content)
 	}
 	return l
+}
+
+// SamePrompts reports whether a lock pins the very prompts of a server.
+func (l LockServer) SamePrompts(s *Server) bool {
+	now := make(map[string]string, len(s.Prompts))
+	for _, p := range s.Prompts {
+		now[p.Name] = p.Digest
+	}
+	return maps.Equal(l.Prompts, now) && (l.Prompts != nil) == s.HasPrompts
 }
 
 // FileDigest is the form of digests in [Lock.Files].

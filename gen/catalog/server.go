@@ -61,17 +61,14 @@ func (r *reader) drop(place, format string, args ...any) {
 // tool reads one definition. Keys are matched exactly: encoding/json's own matching ignores case, and a server could
 // show one name to a person and another to us.
 func (r *reader) tool(place string, raw json.RawMessage) (Tool, bool) {
-	if len(raw) > MaxDefinitionBytes {
-		r.drop(r.named(place, raw), "the definition has %d bytes; the limit is %d; the tool is left out", len(raw), MaxDefinitionBytes)
-		return Tool{}, false
-	}
-	if depth(raw) > MaxDepth {
-		r.drop(r.named(place, raw), "the definition is nested more than %d levels deep; the tool is left out", MaxDepth)
+	sound, problem := soundText(raw)
+	if problem != "" {
+		r.drop(r.named(place, raw), "the definition %s; the tool is left out", problem)
 		return Tool{}, false
 	}
 	if !utf8.Valid(raw) {
 		r.warn(place, "the definition is not valid UTF-8; the bad bytes are replaced")
-		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+		raw = sound
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
@@ -102,6 +99,20 @@ func (r *reader) tool(place string, raw json.RawMessage) (Tool, bool) {
 		t.Output = out
 	}
 	return t, true
+}
+
+// soundText returns a definition as UTF-8, or says why it is not read any further.
+func soundText(raw json.RawMessage) (sound json.RawMessage, problem string) {
+	switch {
+	case len(raw) > MaxDefinitionBytes:
+		return nil, fmt.Sprintf("has %d bytes; the limit is %d", len(raw), MaxDefinitionBytes)
+	case depth(raw) > MaxDepth:
+		return nil, fmt.Sprintf("is nested more than %d levels deep", MaxDepth)
+	}
+	if !utf8.Valid(raw) {
+		return bytes.ToValidUTF8(raw, []byte("\uFFFD")), ""
+	}
+	return raw, ""
 }
 
 func (r *reader) name(place string, raw json.RawMessage) (string, bool) {

@@ -24,17 +24,26 @@ type stored struct {
 	Title        string            `json:"title,omitempty"`
 	Instructions string            `json:"instructions,omitempty"`
 	Tools        []json.RawMessage `json:"tools"`
+	// Resources says that the server offers resources. Prompts is nil where it offers none, and else their list.
+	Resources bool              `json:"resources,omitempty"`
+	Prompts   []json.RawMessage `json:"prompts,omitzero"`
 }
 
 // StoredPath is the file that keeps what the server of a folder listed.
 func StoredPath(dir string) string { return MetaDir + "/" + dir + ".json" }
 
-// MarshalServer writes a server's tools as it listed them: every value as it was sent, down to the digits of numbers
+// MarshalServer writes a server's tools and prompts as it listed them: every value as it was sent, down to the digits of numbers
 // and the order of keys; only white space is ours.
 func MarshalServer(s *Server) ([]byte, error) {
-	file := stored{Server: s.Key, Title: s.Title, Instructions: s.Instructions, Tools: make([]json.RawMessage, len(s.Tools))}
+	file := stored{Server: s.Key, Title: s.Title, Instructions: s.Instructions, Tools: make([]json.RawMessage, len(s.Tools)), Resources: s.Resources}
 	for i, t := range s.Tools {
 		file.Tools[i] = t.Raw
+	}
+	if s.HasPrompts {
+		file.Prompts = make([]json.RawMessage, len(s.Prompts))
+	}
+	for i, p := range s.Prompts {
+		file.Prompts[i] = p.Raw
 	}
 	var compact, out bytes.Buffer
 	enc := json.NewEncoder(&compact)
@@ -58,15 +67,29 @@ func UnmarshalServer(b []byte) (Server, []Warning, error) {
 	if file.Server == "" {
 		return Server{}, nil, errors.New("it does not name its server")
 	}
-	for i, raw := range file.Tools {
-		// Back to the size it had on the wire: the limits count those bytes.
+	wireSize(file.Tools)
+	wireSize(file.Prompts)
+	s, warnings := NewServer(file.Server, file.Title, file.Instructions, file.Tools)
+	return s, append(warnings, file.offers(&s)...), nil
+}
+
+// wireSize brings definitions back to the size they had on the wire: the limits count those bytes.
+func wireSize(definitions []json.RawMessage) {
+	for i, raw := range definitions {
 		var compact bytes.Buffer
 		if json.Compact(&compact, raw) == nil {
-			file.Tools[i] = compact.Bytes()
+			definitions[i] = compact.Bytes()
 		}
 	}
-	s, warnings := NewServer(file.Server, file.Title, file.Instructions, file.Tools)
-	return s, warnings, nil
+}
+
+// offers gives a server what it offers beside tools.
+func (f *stored) offers(s *Server) []Warning {
+	s.Resources = f.Resources
+	if f.Prompts == nil {
+		return nil
+	}
+	return s.SetPrompts(f.Prompts)
 }
 
 // Stored is what a tree says about itself, as far as it can be read.

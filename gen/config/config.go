@@ -17,7 +17,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // FileName is the file that lists the servers of a project.
@@ -62,17 +61,6 @@ func (c *Config) Allows(key, tool string) bool {
 	s, _ := c.Server(key)
 	own := ServerSettings{Include: s.Include, Exclude: s.Exclude}
 	return own.Allows(tool) && c.Settings.Servers[key].Allows(tool)
-}
-
-// Timeouts are those of one tool call, by server, as far as they are said.
-func (c *Config) Timeouts() map[string]time.Duration {
-	out := map[string]time.Duration{}
-	for _, s := range c.Servers {
-		if s.Timeout > 0 {
-			out[s.Key] = s.Timeout
-		}
-	}
-	return out
 }
 
 // NotFoundError says that there is no .mcp.json where [Find] looked. It is an [fs.ErrNotExist].

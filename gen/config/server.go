@@ -56,6 +56,13 @@ type Server struct {
 	// Trusted says that the person who wrote the configuration vouches for the server, so that its hints about its own
 	// tools (read-only and the like) may be believed.
 	Trusted bool
+	// MaxTime bounds one tool call however much progress there is; 0: not said.
+	MaxTime time.Duration
+	// Parallel is how many calls it takes at once; 0: not said.
+	Parallel int
+	// Idempotent and ReadOnly are globs over its tools' own names: calls that may be made twice, and such as change nothing,
+	// on the word of the person who wrote the settings.
+	Idempotent, ReadOnly []string
 	// Alias replaces Key in folder names and tool ids; empty: Key itself.
 	Alias string
 

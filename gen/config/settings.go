@@ -50,9 +50,13 @@ type ServerSettings struct {
 	Timeout, StartupTimeout time.Duration
 	Protocol                Protocol
 	PassEnv                 []string
-	EnvFile                 string
-	OAuth                   *OAuth
-	Trusted, Disabled       *bool
+	// MaxTime, Parallel, Idempotent and ReadOnly are those of [Server].
+	MaxTime              time.Duration
+	Parallel             int
+	Idempotent, ReadOnly []string
+	EnvFile              string
+	OAuth                *OAuth
+	Trusted, Disabled    *bool
 	// AllowText are the rules for suspicious text that this server is known to break, and may. Whether there are such
 	// rules is not known here.
 	AllowText []AllowedRule
@@ -75,6 +79,13 @@ type RunSettings struct {
 	// Sizes: a number of megabytes, or a number with its unit.
 	Memory, FileSize, OutputLimit, Disk, Tmp string
 	Processes, OpenFiles, DiskFiles          int
+	// How calls are made, and what of a run is handed on; the names are those of the flags.
+	CallTimeout              time.Duration
+	Parallel, MaxOutput      int    // calls at once; characters
+	MaxResult                string // a size
+	AllowDrift, StrictOutput *bool
+	Elicit, Daemon           string
+	TSC, Pyright, Skills     string // programs and a folder, from mcpgen.yaml unless absolute or a bare name
 	// Lines tells where in mcpgen.yaml each key is that is there.
 	Lines map[string]int
 }
@@ -90,9 +101,12 @@ func (s *Settings) apply(srv Server) Server {
 	override(&srv.EnvFile, own.EnvFile)
 	override(&srv.Timeout, s.Defaults.Timeout, srv.Timeout, own.Timeout)
 	override(&srv.StartupTimeout, s.Defaults.StartupTimeout, srv.StartupTimeout, own.StartupTimeout)
+	override(&srv.MaxTime, own.MaxTime)
+	override(&srv.Parallel, own.Parallel)
 	if len(own.PassEnv) > 0 {
 		srv.PassEnv = own.PassEnv
 	}
+	srv.Idempotent, srv.ReadOnly = own.Idempotent, own.ReadOnly
 	if own.Trusted != nil {
 		srv.Trusted = *own.Trusted
 	}
@@ -129,16 +143,16 @@ func override[T comparable](p *T, values ...T) {
 
 // Allows reports whether a tool passes Include and Exclude.
 func (s ServerSettings) Allows(tool string) bool {
-	fits := func(glob string) bool { return matchGlob(glob, tool) }
+	fits := func(glob string) bool { return MatchGlob(glob, tool) }
 	if slices.ContainsFunc(s.Exclude, fits) {
 		return false
 	}
 	return len(s.Include) == 0 || slices.ContainsFunc(s.Include, fits)
 }
 
-// matchGlob matches the whole of s. Unlike path.Match, * also spans a slash: a tool name may hold anything, and an
+// MatchGlob matches the whole of s: * is any text, ? any one character. Unlike path.Match, * also spans a slash: a tool name may hold anything, and an
 // exclude rule must not be escaped by it.
-func matchGlob(glob, s string) bool {
+func MatchGlob(glob, s string) bool {
 	g, t := []rune(glob), []rune(s)
 	i, j := 0, 0
 	star, mark := -1, 0 // where the last * stands, and how far it has eaten

@@ -127,6 +127,8 @@ func (y *settingsFile) server(s *ServerSettings) map[string]field {
 		"alias":   y.word(&s.Alias),
 		"include": y.globs(&s.Include), "exclude": y.globs(&s.Exclude),
 		"timeout": y.duration(&s.Timeout), "startup_timeout": y.duration(&s.StartupTimeout),
+		"max_time": y.duration(&s.MaxTime), "parallel": y.count(&s.Parallel),
+		"idempotent": y.globs(&s.Idempotent), "read_only": y.globs(&s.ReadOnly),
 		"trusted": y.flag(&s.Trusted), "disabled": y.flag(&s.Disabled),
 		"protocol": func(n node, key string) error {
 			return y.oneOf((*string)(&s.Protocol), "auto", string(ProtocolModern), string(ProtocolLegacy))(n, key)
@@ -171,6 +173,20 @@ func (y *settingsFile) run(r *RunSettings) map[string]field {
 		"timeout": y.duration(&r.Timeout), "cpu": y.duration(&r.CPU),
 		"memory": y.size(&r.Memory), "file_size": y.size(&r.FileSize), "output_limit": y.size(&r.OutputLimit), "disk": y.size(&r.Disk), "tmp": y.size(&r.Tmp),
 		"processes": y.count(&r.Processes), "open_files": y.count(&r.OpenFiles), "disk_files": y.count(&r.DiskFiles),
+		"call_timeout": y.duration(&r.CallTimeout), "parallel": y.count(&r.Parallel),
+		"max_output": y.count(&r.MaxOutput), "max_result": y.size(&r.MaxResult),
+		"allow_drift": y.flag(&r.AllowDrift), "strict_output": y.flag(&r.StrictOutput),
+		"elicit": y.word(&r.Elicit), "skills": y.folder(&r.Skills), "tsc": y.word(&r.TSC), "pyright": y.word(&r.Pyright),
+		"daemon": y.daemon(&r.Daemon),
+	}
+}
+
+func (y *settingsFile) daemon(p *string) field {
+	return func(n node, key string) error {
+		if *p = n.text; n.kind != kindString || n.text != "auto" && n.text != "off" {
+			return y.errorAt(n.line, key, "it is not known", "write one of auto, off")
+		}
+		return nil
 	}
 }
 

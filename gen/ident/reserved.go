@@ -20,7 +20,7 @@ func ReservedFile(name string) bool {
 // not import, or stands for something else at the root of a tree.
 func ReservedDir(name string) bool {
 	switch strings.ToLower(name) {
-	case "client", "index", "init", "readme", "skills", "node_modules", "pycache":
+	case "client", "index", "init", "mcprun", "readme", "skills", "node_modules", "pycache":
 		return true
 	}
 	return ReservedFile(name) || PythonKeyword(name)

@@ -23,8 +23,8 @@ import (
 
 // Finding is one piece of text that should be looked at.
 type Finding struct {
-	// Place is "server#/title", "server#/instructions", "server/tool#/name" or any JSON pointer into the tool's
-	// definition, as "server/tool#/inputSchema/properties/x/description". Foreign text.
+	// Place is "server#/title", "server#/instructions", "server#/prompts/name/description", "server/tool#/name" or any JSON
+	// pointer into the tool's definition, as "server/tool#/inputSchema/properties/x/description". Foreign text.
 	Place string
 	// Rule is the id of a [Rule].
 	Rule string
@@ -67,7 +67,7 @@ func read(s catalog.Server, names *names, allowed []string) []Finding {
 	server := &scan{others: others, rules: rules(), allowed: allowed}
 	server.text(s.Key+"#/title", s.Title, false)
 	server.text(s.Key+"#/instructions", s.Instructions, false)
-	found := server.found
+	found := append(server.found, readPrompts(s, others, server.rules, allowed)...)
 
 	scans := make([]scan, len(s.Tools))
 	size, readable := len(s.Title)+len(s.Instructions), len(s.Tools)
@@ -102,7 +102,25 @@ func read(s catalog.Server, names *names, allowed []string) []Finding {
 	return found
 }
 
-// scan collects the findings of one tool.
+// readPrompts reads the definitions of a server's prompts.
+func readPrompts(s catalog.Server, others *others, rules *matcher, allowed []string) []Finding {
+	var found []Finding
+	size := 0
+	for _, p := range s.Prompts {
+		if size += len(p.Raw); size > maxServer {
+			if !slices.Contains(allowed, tooLong) {
+				found = append(found, Finding{s.Key + "#/prompts", tooLong, "its prompts are too long to be read whole"})
+			}
+			break
+		}
+		sc := scan{others: others, rules: rules, allowed: allowed}
+		sc.definition(s.Key+"#/prompts/"+escape(p.Name), p.Raw)
+		found = append(found, sc.found...)
+	}
+	return found
+}
+
+// scan collects the findings of one tool, or of one prompt.
 type scan struct {
 	others *others
 	rules  *matcher

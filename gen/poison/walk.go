@@ -11,9 +11,14 @@ import (
 
 // tool reads every string of a definition, keys included.
 func (s *scan) tool(server string, t catalog.Tool) {
-	dec := json.NewDecoder(bytes.NewReader(t.Raw))
+	s.definition(server+"/"+clipKey(t.Name)+"#", t.Raw)
+}
+
+// definition reads every string of a JSON value, keys included.
+func (s *scan) definition(place string, raw json.RawMessage) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
-	w := &walker{scan: s, dec: dec, place: []byte(server + "/" + clipKey(t.Name) + "#")}
+	w := &walker{scan: s, dec: dec, place: []byte(place)}
 	w.value(0) // what is not JSON ends the walk
 }
 

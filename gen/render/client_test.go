@@ -88,6 +88,29 @@ for kind in ["protocol", "argument", "denied", "timeout", "connection", "cancell
     want = "MCP" + kind.capitalize() + "Error" if kind not in ("cancelled", "internal", "other") else "MCPError"
     assert type(err).__name__ == want and isinstance(err, MCPError) and err.kind == kind and err.code == -1 and err.data == {"a": 1}, (kind, err)
 
+transport.call = raising({"kind": "connection", "message": "m", "retryable": True})
+assert fails(lambda: list_documents()).is_retryable and not err.is_retryable
+transport.call = lambda tool, args, **options: options
+assert call_mcp_tool("a__b", timeout=2.5, raw=True) == {"timeout": 2.5, "raw": True} and call_mcp_tool("a__b") == {}
+
+from servers.docs import prompts, prompts_, resources, resources_
+asked = []
+transport.request = lambda method, params: (asked.append([method, params]), {"contents": ["c"], "messages": []})[1]
+assert resources.read("docs://x") == ["c"]
+resources.list(), resources.templates(), prompts.list(), prompts.get("greet"), prompts.get("summarize", {"document_id": "x"})
+assert asked == [
+    ["resources/read", {"server": "docs", "uri": "docs://x"}], ["resources/list", {"server": "docs"}],
+    ["resources/templates", {"server": "docs"}], ["prompts/list", {"server": "docs"}],
+    ["prompts/get", {"server": "docs", "name": "greet", "arguments": {}}],
+    ["prompts/get", {"server": "docs", "name": "summarize", "arguments": {"document_id": "x"}}],
+], asked
+def refuse(method, params):
+    raise CallError({"kind": "protocol", "message": "no such resource", "code": -32002})
+transport.request = refuse
+err = fails(lambda: resources.read("docs://y"))
+assert type(err).__name__ == "MCPProtocolError" and err.server == "docs" and err.code == -32002 and str(err) == "no such resource", err
+assert resources_() == {} and prompts_() == {}, "tools of these names"
+
 transport.call = lambda tool, args: args["document_id"]
 with ThreadPoolExecutor(8) as pool:
     assert list(pool.map(lambda i: get_document(document_id=str(i)), range(100))) == [str(i) for i in range(100)]
@@ -108,6 +131,7 @@ print("done")
 func TestTypeScriptClient(t *testing.T) {
 	files := renderGolden(t).Tree
 	files["main.ts"] = []byte(`
+import { prompts, resources } from "./docs/index.ts";
 import { getDocument, listDocuments } from "./google_drive/index.ts";
 import { callMCPTool, MCPConnectionError, MCPError, MCPToolError } from "./client.ts";
 
@@ -156,6 +180,40 @@ for (const kind of ["tool", "protocol", "argument", "denied", "timeout", "connec
   const name = ["cancelled", "internal"].includes(kind) ? "MCPError" : "MCP" + kind[0]!.toUpperCase() + kind.slice(1) + "Error";
   assert((err as Error).name === name, (err as Error).name);
 }
+
+holder[key] = { call: () => Promise.reject({ kind: "connection", message: "m", retryable: true }) };
+assert(((await fails(() => listDocuments())) as MCPError).isRetryable, "isRetryable");
+holder[key] = { call: async (...all: unknown[]) => all };
+const all = await callMCPTool<unknown[]>("a__b", {}, { timeoutMs: 5, signal: { aborted: false } });
+assert(JSON.stringify(all[2]) === '{"timeoutMs":5,"signal":{"aborted":false}}', JSON.stringify(all));
+
+const asked: unknown[] = [];
+const noCall = async () => undefined;
+const early2 = await fails(() => resources.list());
+assert(early2 instanceof MCPConnectionError && early2.server === "docs" && early2.message.includes("mcprun"), early2);
+Object.assign(holder, { [key]: { call: noCall, request: async (method: string, params: unknown) => (asked.push([method, params]), { contents: ["c"], messages: [] }) } });
+assert(JSON.stringify(await resources.read("docs://x")) === '["c"]', "contents");
+await resources.list();
+await resources.templates();
+await prompts.list();
+await prompts.get("greet");
+await prompts.get("summarize", { document_id: "x" });
+assert(
+  JSON.stringify(asked) ===
+    JSON.stringify([
+      ["resources/read", { server: "docs", uri: "docs://x" }],
+      ["resources/list", { server: "docs" }],
+      ["resources/templates", { server: "docs" }],
+      ["prompts/list", { server: "docs" }],
+      ["prompts/get", { server: "docs", name: "greet", arguments: {} }],
+      ["prompts/get", { server: "docs", name: "summarize", arguments: { document_id: "x" } }],
+    ]),
+  JSON.stringify(asked),
+);
+Object.assign(holder, { [key]: { call: noCall, request: () => Promise.reject({ kind: "protocol", message: "no", code: -32002, server: "docs" }) } });
+const refused = await fails(() => resources.read("docs://y"));
+assert(refused instanceof MCPError && refused.name === "MCPProtocolError" && refused.server === "docs" && refused.message === "no", refused);
+assert(String((refused as Error).stack).includes("main.js"), "the caller's lines");
 
 const own = new TypeError("own");
 holder[key] = { call: () => Promise.reject(own) };

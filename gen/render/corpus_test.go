@@ -53,12 +53,15 @@ func loadServer(t testing.TB, path string) Server {
 		ServerInfo   struct {
 			Title string `json:"title"`
 		} `json:"serverInfo"`
-		Tools []json.RawMessage `json:"tools"`
+		Tools     []json.RawMessage `json:"tools"`
+		Resources bool              `json:"resources"`
+		Prompts   []Prompt          `json:"prompts"`
 	}
 	if err := json.Unmarshal(raw, &file); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	s := Server{Key: file.ID, Dir: ident.Snake(file.ID), Title: file.ServerInfo.Title, Instructions: file.Instructions}
+	s := Server{Key: file.ID, Dir: ident.Snake(file.ID), Title: file.ServerInfo.Title, Instructions: file.Instructions,
+		Resources: file.Resources, HasPrompts: file.Prompts != nil, Prompts: file.Prompts}
 	for i, definition := range file.Tools {
 		var w wireTool
 		if err := json.Unmarshal(definition, &w); err != nil {

@@ -13,11 +13,13 @@ const maxRows = 10
 type readmeData struct {
 	TypeScript, Python          bool
 	Index, Run, Raises, Clients string
-	Dir                         string
-	TSFunction, TSArgument      string
-	PyFunction, PyArgument      string
-	Servers                     []readmeServer
-	More                        int
+	// Library says how the guest library is had and where it is described.
+	Library                string
+	Dir                    string
+	TSFunction, TSArgument string
+	PyFunction, PyArgument string
+	Servers                []readmeServer
+	More                   int
 }
 
 type readmeServer struct {
@@ -29,17 +31,20 @@ type readmeServer struct {
 // readme tells an agent how to use the tree.
 func readme(servers []Server, targets []Target, names map[string]map[string]Names) ([]byte, error) {
 	d := readmeData{Dir: "SERVER", TSFunction: "tool", PyFunction: "tool", TSArgument: "{ … }", PyArgument: "…"}
-	var index, run, raises, clients []string
+	var index, run, raises, clients, library []string
 	if d.TypeScript = hasTarget(targets, "typescript"); d.TypeScript {
 		index, run = append(index, "`index.ts`"), append(run, "`mcprun script.ts`")
 		raises, clients = append(raises, "throws"), append(clients, "`client.ts`")
+		library = append(library, "`import … from \"mcprun\"` (`mcprun.d.ts`)")
 	}
 	if d.Python = hasTarget(targets, "python"); d.Python {
 		index, run = append(index, "`__init__.py`"), append(run, "`mcprun script.py`")
 		raises, clients = append(raises, "raises"), append(clients, "`client.py`")
+		library = append(library, "`from mcprun import …` (`mcprun.pyi`)")
 	}
 	d.Index, d.Run = strings.Join(index, " or "), strings.Join(run, " or ")
 	d.Raises, d.Clients = strings.Join(raises, " or "), strings.Join(clients, " or ")
+	d.Library = strings.Join(library, " or ")
 	for _, s := range servers {
 		if d.Dir == "SERVER" && len(s.Tools) > 0 {
 			d.example(s, names)

@@ -27,6 +27,9 @@ type Server struct {
 	Dir                 string // the folder, a safe snake-case identifier
 	Title, Instructions string // hostile, may be empty
 	Tools               []Tool // sorted by Name
+	// Resources and HasPrompts say what the server offers beside tools.
+	Resources, HasPrompts bool
+	Prompts               []Prompt // sorted by Name
 }
 
 // Tool is one wrapper in each language.
@@ -57,7 +60,7 @@ type Names struct {
 
 // Result is a rendered tree.
 type Result struct {
-	// Tree holds every generated file but those below .mcpgen.
+	// Tree holds every generated file but what the tree was made from.
 	Tree tree.Tree
 	// Names maps target name ("typescript", "python") → tool id → names.
 	Names map[string]map[string]Names
@@ -75,6 +78,9 @@ type Target interface {
 	// server adds a server's folder and returns what its tools became, by tool id.
 	server(t tree.Tree, s Server) (map[string]Names, error)
 }
+
+// editorDir holds what a person's editor is told by, and nobody else reads: a listing of the tree does not show it.
+const editorDir = ".mcpgen/editor/"
 
 // Render makes the tree for servers in the given languages. Two tools that claim one file are an error: servers must
 // differ in Dir, and the tools of one server in Name.
@@ -182,7 +188,10 @@ func put(t tree.Tree, path string, content []byte) error {
 // layouts are the parsed templates.
 var layouts = sync.OnceValue(func() *template.Template {
 	all := template.New("").Option("missingkey=error")
-	for _, name := range []string{"ts/tool.ts.tmpl", "ts/index.ts.tmpl", "py/tool.py.tmpl", "py/init.py.tmpl", "tree/README.md.tmpl"} {
+	for _, name := range []string{
+		"ts/tool.ts.tmpl", "ts/index.ts.tmpl", "ts/resources.ts.tmpl", "ts/prompts.ts.tmpl",
+		"py/tool.py.tmpl", "py/init.py.tmpl", "py/resources.py.tmpl", "py/prompts.py.tmpl", "tree/README.md.tmpl",
+	} {
 		template.Must(all.New(name).Parse(templates.Text(name))) // embedded, so that any test would find it broken
 	}
 	return all

@@ -19,9 +19,11 @@ type tsTarget struct{}
 func (tsTarget) Name() string { return "typescript" }
 
 func (tsTarget) root(t tree.Tree) {
-	for _, name := range []string{"client.ts", "package.json", "tsconfig.json"} {
+	for _, name := range []string{"client.ts", "mcprun.d.ts", "package.json", "tsconfig.json"} {
 		t[name] = []byte(templates.Text("ts/" + name))
 	}
+	t[editorDir+"tsconfig.json"] = []byte(templates.Text("ts/editor.json"))
+	t[editorDir+"types/sandbox/index.d.ts"] = []byte(templates.Text("ts/sandbox.d.ts"))
 }
 
 type tsTool struct {
@@ -54,10 +56,14 @@ func (target tsTarget) server(t tree.Tree, s Server) (map[string]Names, error) {
 		names[tool.ID] = Names{File: file, Function: functions[i]}
 	}
 	content, err := layout("ts/index.ts.tmpl", struct {
-		Doc   string
-		Tools []tsTool
-	}{tsDoc("", serverText(s)), index})
+		Doc    string
+		Tools  []tsTool
+		Offers []exported
+	}{tsDoc("", serverText(s)), index, s.exportedOffers(typeScript)})
 	if err != nil {
+		return nil, err
+	}
+	if err := target.offers(t, s); err != nil {
 		return nil, err
 	}
 	return names, put(t, s.Dir+"/index.ts", content)
@@ -152,12 +158,13 @@ func toolNames(s Server) []string {
 // tsReserved reports whether a tool's function and file cannot have that name.
 func tsReserved(name string) bool {
 	switch name {
-	case "index", "client", "callMCPTool",
+	case "client", "callMCPTool",
 		"then",                         // a module with it is taken for a promise by import()
 		"require", "exports", "module": // belong to the other module system
 		return true
 	}
-	return ident.ReservedFile(name) || ident.TypeScriptReserved(name)
+	// Where case makes no difference to files, it makes none here.
+	return strings.EqualFold(name, "index") || isOffer(name) || ident.ReservedFile(name) || ident.TypeScriptReserved(name)
 }
 
 // tsGlobals are names that printed types and wrappers rely on.

@@ -10,13 +10,14 @@ const (
 )
 
 // checkCost refuses an instance that could take the library exponential time: references let a schema of a few lines
-// ask for the same check again and again. The cost is reckoned exactly, each pair of schema and value once.
-func checkCost(schema *document, instance *value) error {
+// ask for the same check again and again. The cost is reckoned exactly, each pair of schema and value once, and returned.
+func checkCost(schema *document, instance *value) (int, error) {
 	m := &meter{schema: schema, memo: map[pair]int{}}
-	if cost := m.cost(schema.root, instance, schema.starts[schema.root]); cost > maxCost || m.over {
-		return fmt.Errorf("%w: more than %d steps", ErrTooCostly, maxCost)
+	cost := m.cost(schema.root, instance, schema.starts[schema.root])
+	if cost > maxCost || m.over {
+		return 0, fmt.Errorf("%w: more than %d steps", ErrTooCostly, maxCost)
 	}
-	return nil
+	return cost, nil
 }
 
 type pair struct{ schema, instance *value }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // maxProblems bounds how many problems one error lists.
@@ -98,11 +100,12 @@ func (v *Validator) problem(err *jsonschema.ValidationError, instance *value) Pr
 	case "required":
 		missing := missingNames(rule, got)
 		p.Expected = "properties " + strings.Join(missing, ", ")
-		p.Message = fmt.Sprintf("%s: missing %s", subject, strings.Join(missing, ", "))
+		p.Message = fmt.Sprintf("%s: missing %s", subject, strings.Join(withNear(missing, strangers(parent, got), "there is %s"), ", "))
 		return p
 	case "additionalProperties", "unevaluatedProperties":
 		p.Expected = "only " + known(parent)
-		p.Message = fmt.Sprintf("%s: unknown property %s; known are %s", subject, unknownNames(parent, got), known(parent))
+		unknown := withNear(quotedAll(strangers(parent, got)), propertyNames(parent), "did you mean %s?")
+		p.Message = fmt.Sprintf("%s: unknown property %s; known are %s", subject, clip(strings.Join(unknown, ", ")), known(parent))
 		return p
 	}
 	p.Expected = expectation(keyword, rule, parent, err.Message)
@@ -167,25 +170,57 @@ func missingNames(rule, got *value) []string {
 	return out
 }
 
-func unknownNames(schema, got *value) string {
+// strangers are the names of an object that the schema has no property for.
+func strangers(schema, got *value) []string {
 	var out []string
 	if got != nil {
 		for _, m := range got.members {
 			if schema.get("properties").get(m.key) == nil {
-				out = append(out, fmt.Sprintf("%q", clip(m.key)))
+				out = append(out, m.key)
 			}
 		}
 	}
-	return clip(strings.Join(out, ", "))
+	return out
 }
 
-func known(schema *value) string {
+func propertyNames(schema *value) []string {
 	var out []string
 	if props := schema.get("properties"); props != nil {
 		for _, m := range props.members {
 			out = append(out, m.key)
 		}
 	}
+	return out
+}
+
+func quotedAll(names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = fmt.Sprintf("%q", clip(name))
+	}
+	return out
+}
+
+// maxNear bounds how many names are compared with how many.
+const maxNear = 200
+
+// withNear adds to each quoted name the one of candidates that it may be meant for, in words.
+func withNear(quoted, candidates []string, words string) []string {
+	if len(quoted)*len(candidates) > maxNear*maxNear {
+		return quoted
+	}
+	out := make([]string, len(quoted))
+	for i, name := range quoted {
+		out[i] = name
+		if near := ident.Nearest(strings.Trim(name, `"`), candidates, 1); len(near) > 0 {
+			out[i] += " (" + fmt.Sprintf(words, fmt.Sprintf("%q", clip(near[0]))) + ")"
+		}
+	}
+	return out
+}
+
+func known(schema *value) string {
+	out := propertyNames(schema)
 	if len(out) == 0 {
 		return "none"
 	}

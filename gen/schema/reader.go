@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -103,12 +104,15 @@ func (v *value) is(key string, want bool) bool {
 }
 
 // size is how large a document may be; the zero value of a field is the bound for schemas.
-type size struct{ depth, nodes int }
+type size struct{ bytes, depth, nodes int }
 
 // parse reads one JSON document, keeping order and digits.
 func parse(raw []byte, limit size) (*value, error) {
-	if len(raw) > maxBytes {
-		return nil, refuse(CodeTooLarge, "is %d bytes long, more than %d", len(raw), maxBytes)
+	if limit.bytes == 0 {
+		limit.bytes = maxBytes
+	}
+	if len(raw) > limit.bytes {
+		return nil, refuse(CodeTooLarge, "is %d bytes long, more than %d", len(raw), limit.bytes)
 	}
 	if !json.Valid(raw) {
 		return nil, errors.New("is not valid JSON")
@@ -119,86 +123,144 @@ func parse(raw []byte, limit size) (*value, error) {
 	if limit.nodes == 0 {
 		limit.nodes = maxNodes
 	}
-	r := &reader{dec: json.NewDecoder(bytes.NewReader(raw)), limit: limit}
-	r.dec.UseNumber()
-	v, err := r.value(0)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := r.dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("is followed by more text")
-	}
-	return v, nil
+	r := &reader{raw: raw, limit: limit}
+	return r.value(0)
 }
 
+// reader builds values from JSON that is known to be valid, so that it need not look at what cannot be.
 type reader struct {
-	dec   *json.Decoder
+	raw   []byte
+	pos   int
 	limit size
 	nodes int
 }
 
-func (r *reader) value(depth int) (*value, error) {
-	tok, err := r.dec.Token()
-	if err != nil {
-		return nil, err
+// next skips white space and what separates values, and returns the byte that is there.
+func (r *reader) next() byte {
+	for {
+		switch c := r.raw[r.pos]; c {
+		case ' ', '\t', '\n', '\r', ',', ':':
+			r.pos++
+		default:
+			return c
+		}
 	}
+}
+
+func (r *reader) value(depth int) (*value, error) {
+	c := r.next()
 	if r.nodes++; r.nodes > r.limit.nodes {
 		return nil, refuse(CodeTooLarge, "holds more than %d values", r.limit.nodes)
 	}
-	switch tok := tok.(type) {
-	case nil:
+	switch c {
+	case 'n':
+		r.pos += len("null")
 		return &value{kind: kindNull}, nil
-	case bool:
-		return &value{kind: kindBool, bool: tok}, nil
-	case json.Number:
-		return &value{kind: kindNumber, text: tok.String()}, nil
-	case string:
-		return &value{kind: kindString, text: tok, lossy: lossy(tok)}, nil
+	case 't':
+		r.pos += len("true")
+		return &value{kind: kindBool, bool: true}, nil
+	case 'f':
+		r.pos += len("false")
+		return &value{kind: kindBool}, nil
+	case '"':
+		text := r.text()
+		return &value{kind: kindString, text: text, lossy: lossy(text)}, nil
+	case '[', '{':
+		if depth >= r.limit.depth {
+			return nil, refuse(CodeTooDeep, "is nested deeper than %d levels", r.limit.depth)
+		}
+		r.pos++
+		if c == '[' {
+			return r.array(depth)
+		}
+		return r.object(depth)
 	}
-	if depth >= r.limit.depth {
-		return nil, refuse(CodeTooDeep, "is nested deeper than %d levels", r.limit.depth)
+	return &value{kind: kindNumber, text: r.number()}, nil
+}
+
+func (r *reader) number() string {
+	start := r.pos
+	for r.pos < len(r.raw) {
+		switch c := r.raw[r.pos]; {
+		case '0' <= c && c <= '9', c == '-', c == '+', c == '.', c == 'e', c == 'E':
+			r.pos++
+			continue
+		}
+		break
 	}
-	if tok == json.Delim('[') {
-		return r.array(depth)
+	return string(r.raw[start:r.pos])
+}
+
+// text reads the string that begins here.
+func (r *reader) text() string {
+	start := r.pos
+	end := start + 1 + bytes.IndexByte(r.raw[start+1:], '"')
+	plain := bytes.IndexByte(r.raw[start+1:end], '\\') < 0
+	if !plain { // the quote may be an escaped one
+		end = start + 1
+		for r.raw[end] != '"' {
+			if r.raw[end] == '\\' {
+				end++
+			}
+			end++
+		}
 	}
-	return r.object(depth)
+	r.pos = end + 1
+	if inner := r.raw[start+1 : end]; plain && utf8.Valid(inner) {
+		return string(inner)
+	}
+	var text string
+	_ = json.Unmarshal(r.raw[start:r.pos], &text) // it is valid
+	return text
 }
 
 func (r *reader) array(depth int) (*value, error) {
 	v := &value{kind: kindArray}
-	for r.dec.More() {
+	for r.next() != ']' {
 		item, err := r.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
 		v.items = append(v.items, item)
 	}
-	_, err := r.dec.Token()
-	return v, err
+	r.pos++
+	return v, nil
 }
+
+// fewMembers is up to how many members an object is searched for one that repeats without a table.
+const fewMembers = 8
 
 func (r *reader) object(depth int) (*value, error) {
 	v := &value{kind: kindObject}
-	at := map[string]int{}
-	for r.dec.More() {
-		tok, err := r.dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		key, _ := tok.(string)
+	var at map[string]int
+	for r.next() != '}' {
+		key := r.text()
 		val, err := r.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		if i, dup := at[key]; dup {
+		i, dup := at[key]
+		if at == nil {
+			i = slices.IndexFunc(v.members, func(m member) bool { return m.key == key })
+			dup = i >= 0
+		}
+		if dup {
 			v.members[i].value = val
 			continue
 		}
-		at[key] = len(v.members)
 		v.members = append(v.members, member{key: key, lossy: lossy(key), value: val})
+		switch n := len(v.members); {
+		case n == fewMembers:
+			at = make(map[string]int, 4*fewMembers)
+			for i, m := range v.members {
+				at[m.key] = i
+			}
+		case n > fewMembers:
+			at[key] = n - 1
+		}
 	}
-	_, err := r.dec.Token()
-	return v, err
+	r.pos++
+	return v, nil
 }
 
 // lossy reports whether a decoded string may stand for another one: the decoder puts U+FFFD where it found invalid

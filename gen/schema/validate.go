@@ -14,9 +14,13 @@ const (
 	// timeBudget bounds one compilation or validation. It is the last guard: the work is bounded before by cost, and
 	// a goroutine that overruns cannot be stopped, only left behind.
 	timeBudget = 2 * time.Second
-	// maxInstanceNodes bounds an instance; arguments and results may be data, which is larger than a schema.
+	// Bounds on an instance: arguments and results may be data, which is larger than a schema.
+	maxInstanceBytes = 64 << 20
+	maxInstanceDepth = 512
 	maxInstanceNodes = 1_000_000
-	schemaURL        = "mcpgen:///schema.json"
+	// cheap is the cost, in steps, up to which no clock watches a validation: that would take longer than most of them.
+	cheap     = 20_000
+	schemaURL = "mcpgen:///schema.json"
 )
 
 // ErrTooCostly says that checking an instance could take more work than is allowed; nothing is known of the instance.
@@ -79,17 +83,23 @@ func compile(source *value) (*jsonschema.Schema, error) {
 // Validate checks one instance. The error is a *ValidationError where the instance does not fit, wraps ErrTooCostly
 // where finding out would take too long, and is another error where the instance cannot be read.
 func (v *Validator) Validate(instance json.RawMessage) error {
-	parsed, err := parse(instance, size{nodes: maxInstanceNodes})
+	parsed, err := parse(instance, size{bytes: maxInstanceBytes, depth: maxInstanceDepth, nodes: maxInstanceNodes})
 	if err != nil {
 		return fmt.Errorf("the value %w", err)
 	}
 	if err := checkNumbers(parsed); err != nil {
 		return fmt.Errorf("the value: %w", err)
 	}
-	if err := checkCost(v.document, parsed); err != nil {
+	cost, err := checkCost(v.document, parsed)
+	if err != nil {
 		return err
 	}
-	_, err = guard(func() (struct{}, error) { return struct{}{}, v.compiled.Validate(plain(parsed)) })
+	run := func() (struct{}, error) { return struct{}{}, v.compiled.Validate(plain(parsed)) }
+	if cost <= cheap {
+		_, err = recovered(run)
+	} else {
+		_, err = guard(run)
+	}
 	var invalid *jsonschema.ValidationError
 	if errors.As(err, &invalid) {
 		return v.explain(invalid, parsed)
@@ -97,7 +107,17 @@ func (v *Validator) Validate(instance json.RawMessage) error {
 	return err
 }
 
-// guard runs f where a panic or an endless loop of the library hurts nobody.
+// recovered runs f where a panic of the library hurts nobody.
+func recovered[T any](f func() (T, error)) (out T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the schema library gave up: %v", p)
+		}
+	}()
+	return f()
+}
+
+// guard runs f where an endless loop of the library hurts nobody either.
 func guard[T any](f func() (T, error)) (T, error) {
 	type outcome struct {
 		value T
@@ -106,13 +126,8 @@ func guard[T any](f func() (T, error)) (T, error) {
 	done := make(chan outcome, 1)
 	go func() {
 		var out outcome
-		defer func() {
-			if p := recover(); p != nil {
-				out.err = fmt.Errorf("the schema library gave up: %v", p)
-			}
-			done <- out
-		}()
-		out.value, out.err = f()
+		out.value, out.err = recovered(f)
+		done <- out
 	}()
 	timer := time.NewTimer(timeBudget)
 	defer timer.Stop()

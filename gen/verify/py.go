@@ -13,6 +13,8 @@ type pyParser struct {
 	used  []token
 	own   map[string]bool // the classes and aliases of the file
 	code  bool            // a statement other than an import was read
+	// prompts says that the class of a server's prompts was read.
+	prompts bool
 	// preludes are the first and last lines of the blocks that tell type checkers apart.
 	preludes [][2]int
 	out      module
@@ -37,6 +39,9 @@ func readPython(src []byte) (*module, *Error) {
 		if err := p.statement(); err != nil {
 			return nil, err
 		}
+	}
+	if p.prompts && p.out.offer == "" {
+		return nil, fail(1, "", "the prompts of a server")
 	}
 	for _, t := range p.used {
 		if p.known[t.text] == "" {
@@ -98,6 +103,8 @@ func (p *pyParser) statement() *Error {
 		return p.prelude()
 	case p.is("@"):
 		return p.wrapper()
+	case (p.is("resources") || p.is("prompts")) && p.peekAfter().text == "=":
+		return p.offer()
 	case p.peek().kind == name:
 		return p.alias()
 	}
@@ -122,6 +129,8 @@ func pyModules(module string) []string {
 		return []string{"ReadOnly"}
 	case "..client", ".client":
 		return clientNames
+	case ".._content":
+		return contentNames
 	}
 	return nil
 }
@@ -148,7 +157,7 @@ func (p *pyParser) imports() *Error {
 	if len(p.out.exports) > 0 {
 		return fail(start.line, module, "an import of a tool")
 	}
-	if strings.HasSuffix(module, ".client") && p.accept("*") {
+	if (strings.HasSuffix(module, ".client") || module == ".._content") && p.accept("*") {
 		for _, n := range names {
 			if n != "any_tool" { // is imported by name, where it is needed
 				p.known[n] = n
@@ -234,6 +243,9 @@ func (p *pyParser) class() *Error {
 		base, err := p.expectKind(name, "a class of the file")
 		if err != nil {
 			return err
+		}
+		if p.known[base.text] == "ServerPrompts" {
+			return p.promptsClass(t)
 		}
 		if meaning := p.known[base.text]; meaning != "TypedDict" && meaning != "Open" && !p.own[base.text] {
 			return fail(base.line, base.text, "a class of the file")
@@ -386,14 +398,4 @@ func (p *pyParser) alias() *Error {
 		return err
 	}
 	return p.endOfLine()
-}
-
-func pyKeyword(s string) bool {
-	switch s {
-	case "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
-		"elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
-		"not", "or", "pass", "raise", "return", "try", "while", "with", "yield":
-		return true
-	}
-	return false
 }

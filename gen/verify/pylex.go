@@ -235,3 +235,13 @@ func (l *pyLexer) string(quote byte) *Error {
 	}
 	return fail(t.line, string(quote), "a string that ends")
 }
+
+func pyKeyword(s string) bool {
+	switch s {
+	case "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
+		"elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
+		"not", "or", "pass", "raise", "return", "try", "while", "with", "yield":
+		return true
+	}
+	return false
+}

@@ -7,7 +7,7 @@ type tsParser struct {
 	cursor
 	declared map[string]bool
 	used     []token
-	imported bool // callMCPTool
+	imported string // the one name that is imported from the client
 	out      module
 }
 
@@ -66,19 +66,27 @@ func (p *tsParser) statement() *Error {
 		return p.reexport()
 	case p.is("type") || p.is("interface"):
 		return p.declaration()
+	case p.is("const"):
+		return p.offer()
 	}
 	return p.function()
 }
 
 // importClient reads the one import of a wrapper.
 func (p *tsParser) importClient() *Error {
-	if p.imported || p.out.declared > 0 || p.out.function != "" || len(p.out.exports) > 0 {
+	if p.imported != "" || p.out.declared > 0 || p.out.function != "" || len(p.out.exports) > 0 {
 		return p.unexpected("no import here")
 	}
-	if err := p.all("import", "{", "callMCPTool", "}", "from"); err != nil {
+	if err := p.all("import", "{"); err != nil {
 		return err
 	}
-	p.imported = true
+	if !p.is("callMCPTool") && tsOffer(p.peek().text) == "" {
+		return p.unexpected("`callMCPTool`")
+	}
+	p.imported = p.next().text
+	if err := p.all("}", "from"); err != nil {
+		return err
+	}
 	if t := p.peek(); t.kind != text || (t.text != "../client.ts" && t.text != "./client.ts") {
 		return p.unexpected(`"../client.ts"`)
 	}
@@ -103,7 +111,7 @@ func (p *tsParser) reexport() *Error {
 		return p.unexpected(`"./` + t.text + `.ts"`)
 	}
 	p.next()
-	if p.out.function != "" || p.out.declared > 0 || p.imported {
+	if p.out.function != "" || p.out.declared > 0 || p.imported != "" {
 		return fail(t.line, t.text, "no export of another module here")
 	}
 	p.out.exports = append(p.out.exports, t.text)
@@ -161,7 +169,7 @@ func (p *tsParser) function() *Error {
 	if err != nil {
 		return err
 	}
-	if p.out.function != "" || len(p.out.exports) > 0 || !p.imported {
+	if p.out.function != "" || len(p.out.exports) > 0 || p.imported != "callMCPTool" {
 		return fail(f.line, f.text, "one wrapper with its import")
 	}
 	p.out.function, p.out.functionLine = f.text, f.line

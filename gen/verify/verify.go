@@ -1,13 +1,13 @@
 // Package verify reads generated source files back before they are written, with a lexer and a parser of its own that
 // know nothing of how the files were made. It accepts the shapes of file that mcpgen writes and nothing else: types,
-// one wrapper that passes its arguments on, and the index of a folder. A statement, call, import, decorator, template
+// one wrapper that passes its arguments on, what stands for a server's resources or prompts, and the index of a folder. A statement, call, import, decorator, template
 // or operator beyond those is refused, so text of a server that left its comment or string can't reach the disk.
 //
 // Layout is free: line ends, blanks and comments may stand wherever the language allows them. What comments and
 // strings say is not judged, only that they end where they should, that no comment is an order to a compiler or type
 // checker, and that the file holds no character that can't be seen.
 //
-// Start with [Wrapper] and [Index], which also hold a file to what it should call or export; [TypeScript] and [Python]
+// Start with [Wrapper], [Offer] and [Index], which also hold a file to what it should call or export; [TypeScript] and [Python]
 // accept any of the shapes.
 package verify
 
@@ -113,6 +113,42 @@ func (x Index) Python(src []byte) error {
 	return asError(err)
 }
 
+// Offer is what the file of a server's resources or prompts must do: export the one name, for the one folder.
+type Offer struct {
+	// Name is resources or prompts, Server the folder.
+	Name, Server string
+}
+
+// TypeScript accepts the TypeScript file of that offer only. The error is an *[Error].
+func (o Offer) TypeScript(src []byte) error {
+	m, err := readTypeScript(src)
+	if err == nil {
+		err = o.check(m)
+	}
+	return asError(err)
+}
+
+// Python accepts the Python file of that offer only. The error is an *[Error].
+func (o Offer) Python(src []byte) error {
+	m, err := readPython(src)
+	if err == nil {
+		err = o.check(m)
+	}
+	return asError(err)
+}
+
+func (o Offer) check(m *module) *Error {
+	switch {
+	case m.offer == "" || m.function != "" || len(m.exports) > 0:
+		return fail(1, "", "the "+o.Name+" of "+o.Server)
+	case m.offer != o.Name || (o.Name == "resources" && m.declared > 0):
+		return fail(m.offerLine, m.offer, o.Name)
+	case m.server != o.Server:
+		return fail(m.offerLine, m.server, "those of "+o.Server)
+	}
+	return nil
+}
+
 // asError keeps a nil *Error from becoming an error that is not nil.
 func asError(err *Error) error {
 	if err == nil {
@@ -128,11 +164,14 @@ type module struct {
 	exports      []string // of an index
 	exportLines  []int
 	declared     int // types
+	// offer is resources or prompts, "" for none, and server the folder whose they are.
+	offer, server string
+	offerLine     int
 }
 
 func (w Wrapper) check(m *module) *Error {
 	switch {
-	case m.function == "":
+	case m.function == "" || m.offer != "":
 		return fail(1, "", "a wrapper of "+w.ID)
 	case m.function != w.Function:
 		return fail(m.functionLine, m.function, "the function "+w.Function)
@@ -143,7 +182,7 @@ func (w Wrapper) check(m *module) *Error {
 }
 
 func (x Index) check(m *module) *Error {
-	if m.function != "" || m.declared > 0 {
+	if m.function != "" || m.declared > 0 || m.offer != "" {
 		return fail(1, "", "an index")
 	}
 	if slices.Equal(m.exports, x.Functions) {

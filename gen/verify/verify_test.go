@@ -21,7 +21,7 @@ func generated(t testing.TB) map[string][]byte {
 	files := map[string][]byte{}
 	for _, dir := range trees {
 		err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || filepath.Dir(name) == filepath.Clean(dir) || strings.Contains(name, "__pycache__") {
+			if err != nil || d.IsDir() || filepath.Dir(name) == filepath.Clean(dir) || strings.Contains(name, "__pycache__") || strings.Contains(name, ".mcpgen") {
 				return err
 			}
 			if ext := filepath.Ext(name); ext == ".ts" || ext == ".py" {
@@ -96,7 +96,8 @@ func TestNothingCanBeAdded(t *testing.T) {
 	files := generated(t)
 	tried := 0
 	for _, name := range []string{
-		"../../testdata/golden/servers/hostile/index.ts", "../../testdata/golden/servers/hostile/__init__.py",
+		"../../testdata/golden/servers/docs/prompts.ts", "../../testdata/golden/servers/docs/prompts.py", "../../testdata/golden/servers/docs/resources.ts",
+		"../../testdata/golden/servers/docs/resources.py", "../../testdata/golden/servers/hostile/index.ts", "../../testdata/golden/servers/hostile/__init__.py",
 		"../../servers/calculator/evaluate.ts", "../../servers/calculator/evaluate.py", "../../servers/filesystem/readFile.ts", "../../servers/filesystem/read_file.py",
 	} {
 		src, ok := files[name]
@@ -214,6 +215,16 @@ func TestRefused(t *testing.T) {
 		{"order to mypy on another line", "a.py", py + "\n# mypy: disable-error-code=empty-body\n", 3},
 		{"order outside of a block", "a.py", py + "A = int  # type: ignore\n", 2},
 		{"semicolon", "a.py", py + "A = int; evil()\n", 2},
+		{"offer without its import", "resources.ts", client + "export const resources = serverResources(\"a\");\n", 3},
+		{"offer of another", "resources.ts", ts + "import { serverResources } from \"../client.ts\";\nexport const prompts = serverResources(\"a\");\n", 3},
+		{"offer of a path", "resources.ts", ts + "import { serverResources } from \"../client.ts\";\nexport const resources = serverResources(\"../a\");\n", 3},
+		{"prompts without a type", "prompts.ts", ts + "import { serverPrompts } from \"../client.ts\";\nexport const prompts = serverPrompts<Prompts>(\"a\");\n", 3},
+		{"offer without its import", "resources.py", tool + "resources = ServerResources(\"a\")\n", 4},
+		{"offer of another", "resources.py", py + "from .._content import ServerResources\nresources = evil(\"a\")\n", 3},
+		{"something behind an offer", "resources.py", py + "from .._content import ServerResources\nresources = ServerResources(\"a\")\nA = int\n", 4},
+		{"prompts that do more", "prompts.py", py + "from .._content import *\nclass Prompts(ServerPrompts):\n    def get(self, name: str, args: None = None) -> MCPPromptResult:\n        return evil()\n", 5},
+		{"another method of prompts", "prompts.py", py + "from .._content import *\nclass Prompts(ServerPrompts):\n    def __init__(self, name: str, args: None = None) -> MCPPromptResult:\n        return self._get(name, args)\n", 4},
+		{"prompts of nobody", "prompts.py", py + "from .._content import *\nclass Prompts(ServerPrompts):\n    pass\n", 1},
 		{"hidden builtin", "a.py", py + "str = int\n", 2},
 	}
 	for _, tt := range tests {
@@ -227,6 +238,33 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%v; want line %d", err, tt.line)
 			}
 		})
+	}
+}
+
+// TestOffers holds the files of resources and prompts to what they should export.
+func TestOffers(t *testing.T) {
+	for name, src := range generated(t) {
+		file, dir := path.Base(name), path.Base(path.Dir(name))
+		kind, ext, _ := strings.Cut(file, ".")
+		if kind != "resources" && kind != "prompts" || dir != "docs" {
+			continue
+		}
+		judge := func(o Offer) error {
+			if ext == "ts" {
+				return o.TypeScript(src)
+			}
+			return o.Python(src)
+		}
+		if err := judge(Offer{kind, dir}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		other := map[string]string{"resources": "prompts", "prompts": "resources"}[kind]
+		if judge(Offer{kind, "other"}) == nil || judge(Offer{other, dir}) == nil {
+			t.Errorf("%s stands for another offer as well", name)
+		}
+		if ext == "ts" && (Wrapper{"docs__resources", kind}).TypeScript(src) == nil || ext == "py" && (Wrapper{"docs__resources", kind}).Python(src) == nil {
+			t.Errorf("%s is a wrapper too", name)
+		}
 	}
 }
 

@@ -9,34 +9,61 @@ export interface MCPFailure {
   content?: unknown[] | undefined;
   code?: number | undefined;
   data?: unknown;
+  retryable?: boolean | undefined;
 }
 
-/** A tool call that failed. Its subclasses say why. */
+/** A failed call. Its subclasses say why. */
 export class MCPError extends Error {
   override name = "MCPError";
-  /** tool, protocol, argument, denied, timeout, connection, cancelled or internal. */
-  readonly kind: string;
-  readonly server: string | undefined;
-  /** The tool's id: server__tool. */
-  readonly tool: string | undefined;
-  /** The content blocks of a tool that answered with an error. */
-  readonly content: unknown[];
-  /** Code and data of a protocol error. */
-  readonly code: number | undefined;
-  readonly data: unknown;
+  // Behind getters, so that an error that is printed shows its message and not all of an answer.
+  readonly #failure: MCPFailure;
 
   constructor(failure: MCPFailure) {
     super(failure.tool ? `${failure.tool}: ${failure.message}` : failure.message);
-    this.kind = failure.kind;
-    this.server = failure.server;
-    this.tool = failure.tool;
-    this.content = failure.content ?? [];
-    this.code = failure.code;
-    this.data = failure.data;
+    this.#failure = failure;
+  }
+
+  /** tool, protocol, argument, denied, timeout, connection, cancelled or internal. */
+  get kind(): string {
+    return this.#failure.kind;
+  }
+
+  get server(): string | undefined {
+    return this.#failure.server;
+  }
+
+  /** The tool's id: server__tool. */
+  get tool(): string | undefined {
+    return this.#failure.tool;
+  }
+
+  /** The content blocks of a tool that answered with an error. */
+  get content(): unknown[] {
+    return this.#failure.content ?? [];
+  }
+
+  /** Of a protocol error. */
+  get code(): number | undefined {
+    return this.#failure.code;
+  }
+
+  /** Of a protocol error. */
+  get data(): unknown {
+    return this.#failure.data;
+  }
+
+  /** The same call may succeed later, and making it again repeats nothing: it was not sent, or may be repeated. */
+  get isRetryable(): boolean {
+    return this.#failure.retryable === true;
+  }
+
+  toJSON(): object {
+    const { name, message, kind, server, tool, content, code, data, isRetryable } = this;
+    return { name, message, kind, server, tool, content, code, data, isRetryable };
   }
 }
 
-/** The tool ran and answered that it failed. */
+/** The tool ran and answered that it failed. The message is the text of its answer, `content` all of it. */
 export class MCPToolError extends MCPError {
   override name = "MCPToolError";
 }
@@ -51,7 +78,7 @@ export class MCPArgumentError extends MCPError {
   override name = "MCPArgumentError";
 }
 
-/** Policy or a person refused the call. Nothing was sent. */
+/** Policy or a person refused the call, or the tool is no longer the one that was generated from. Nothing was sent. */
 export class MCPDeniedError extends MCPError {
   override name = "MCPDeniedError";
 }
@@ -66,17 +93,66 @@ export class MCPConnectionError extends MCPError {
   override name = "MCPConnectionError";
 }
 
+/** How one call is made. */
+export interface MCPCallOptions {
+  /** An AbortSignal that cancels the call, also at the server. */
+  signal?: { readonly aborted: boolean } | undefined;
+  /** How long to wait for the answer; it can only shorten what the host allows. */
+  timeoutMs?: number | undefined;
+  /** Returns the whole answer, also that of a tool that failed. */
+  raw?: boolean | undefined;
+}
+
+/** The whole answer of a tool. */
+export interface MCPRawResult {
+  content?: MCPContent[];
+  structuredContent?: unknown;
+  isError?: boolean;
+  [member: string]: unknown;
+}
+
+/** A block of an answer: text, image, audio, resource or resource_link. It has the members that MCP gives it. */
+export interface MCPContent {
+  readonly type: string;
+  readonly text?: string;
+  readonly mimeType?: string;
+  /** base64 */
+  readonly data?: string;
+  readonly uri?: string;
+  readonly name?: string;
+  readonly resource?: MCPResourceContents;
+  /** The bytes of an image, a sound, or a file; those of a link come from its server. */
+  bytes(): Uint8Array | Promise<Uint8Array>;
+  /** Writes them, or the text, to a file in the workspace, and gives its path. */
+  save(path: string): string | Promise<string>;
+  readonly [member: string]: unknown;
+}
+
+/** Stands for an answer that is too large to be handed over: it lies in a file. */
+export interface MCPHandle {
+  readonly path: string;
+  /** In bytes. */
+  readonly size: number;
+  readonly type: "json" | "text";
+  /** The first 2,000 characters. */
+  readonly preview: string;
+  lines(): Iterable<string>;
+  text(): string;
+  json<T = unknown>(): T;
+}
+
 interface Transport {
-  call(tool: string, args: unknown): Promise<unknown>;
+  call(tool: string, args: unknown, options?: MCPCallOptions): Promise<unknown>;
+  request?(method: string, params: object): Promise<unknown>;
 }
 
 const transportKey = Symbol.for("mcprun.transport");
 
-function transport(tool: string): Transport {
+function transport(about: { tool: string } | { server: string }): Transport {
   const found = (globalThis as { [transportKey]?: Transport })[transportKey];
   if (!found) {
     const message = "no connection to MCP servers here; run this script with `mcprun`";
-    throw new MCPConnectionError({ kind: "connection", message, tool });
+    throw new MCPConnectionError({ kind: "connection", message, ...about });
   }
   return found;
 }
@@ -103,14 +179,10 @@ function toError(reason: unknown): unknown {
   }
 }
 
-/**
- * Calls a tool by its id, `server__tool`, and returns what it answered: its structured content, else its text, else
- * its list of content blocks. Throws an MCPError.
- */
-export async function callMCPTool<T = unknown>(tool: string, args: unknown = {}): Promise<T> {
-  const site = new Error(); // the caller's lines: not every engine keeps them across an await
+/** Awaits an answer, and turns what the transport throws into an MCPError that shows the caller's lines. */
+async function answer(site: Error, ask: () => Promise<unknown>): Promise<unknown> {
   try {
-    return (await transport(tool).call(tool, args)) as T;
+    return await ask();
   } catch (reason) {
     const error = toError(reason);
     if (error instanceof MCPError && site.stack) {
@@ -118,4 +190,105 @@ export async function callMCPTool<T = unknown>(tool: string, args: unknown = {})
     }
     throw error;
   }
+}
+
+/**
+ * Calls a tool by its id, `server__tool`, and returns what it answered: its structured content, else its text, else
+ * its list of content blocks; with `raw` the whole answer. Throws an MCPError.
+ */
+export function callMCPTool(tool: string, args: unknown, options: MCPCallOptions & { raw: true }): Promise<MCPRawResult>;
+export function callMCPTool<T = unknown>(tool: string, args?: unknown, options?: MCPCallOptions): Promise<T>;
+export async function callMCPTool(tool: string, args: unknown = {}, options?: MCPCallOptions): Promise<unknown> {
+  const site = new Error(); // the caller's lines: not every engine keeps them across an await
+  return answer(site, () => transport({ tool }).call(tool, args, options));
+}
+
+/** A resource that a server lists. */
+export interface MCPResource {
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  /** In bytes. */
+  readonly size?: number;
+  readonly [member: string]: unknown;
+}
+
+/** A family of resources: replace what is in braces to get the URI of one (RFC 6570). */
+export interface MCPResourceTemplate {
+  readonly uriTemplate: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly [member: string]: unknown;
+}
+
+/** What a resource holds: text, or a blob in base64. */
+export interface MCPResourceContents {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly text?: string;
+  readonly blob?: string;
+  bytes(): Uint8Array;
+  /** Writes the blob or the text to a file in the workspace, and returns its path. */
+  save(path: string): string;
+  readonly [member: string]: unknown;
+}
+
+/** The resources of one server. */
+export interface MCPResources {
+  list(): Promise<MCPResource[]>;
+  templates(): Promise<MCPResourceTemplate[]>;
+  /** Most resources are one item; a folder may be several. */
+  read(uri: string): Promise<MCPResourceContents[]>;
+}
+
+/** A prompt that a server lists. */
+export interface MCPPrompt {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly arguments?: { readonly name: string; readonly description?: string; readonly required?: boolean }[];
+  readonly [member: string]: unknown;
+}
+
+/** A prompt, filled in. */
+export interface MCPPromptResult {
+  readonly description?: string;
+  readonly messages: { readonly role: "user" | "assistant"; readonly content: MCPContent }[];
+  readonly [member: string]: unknown;
+}
+
+/** The prompts of one server; P has the arguments of each. */
+export interface MCPPrompts<P> {
+  list(): Promise<MCPPrompt[]>;
+  get<N extends keyof P & string>(name: N, ...args: {} extends P[N] ? [args?: P[N]] : [args: P[N]]): Promise<MCPPromptResult>;
+}
+
+async function request<T>(site: Error, method: string, params: { server: string; [name: string]: unknown }): Promise<T> {
+  return (await answer(site, async () => {
+    const { server } = params;
+    const found = transport({ server });
+    if (found.request) return found.request(method, params);
+    throw { kind: "connection", message: `${method} does not work here; run this script with \`mcprun\``, server };
+  })) as T;
+}
+
+/** Reads the resources of a server, by its folder. */
+export function serverResources(server: string): MCPResources {
+  return {
+    list: async () => request(new Error(), "resources/list", { server }),
+    templates: async () => request(new Error(), "resources/templates", { server }),
+    read: async (uri) => (await request<{ contents: MCPResourceContents[] }>(new Error(), "resources/read", { server, uri })).contents,
+  };
+}
+
+/** Fills in the prompts of a server, by its folder. */
+export function serverPrompts<P>(server: string): MCPPrompts<P> {
+  return {
+    list: async () => request(new Error(), "prompts/list", { server }),
+    get: async (name, ...[args]) => request(new Error(), "prompts/get", { server, name, arguments: args ?? {} }),
+  };
 }

@@ -57,7 +57,7 @@ func generate(key, title, instructions string, definitions []json.RawMessage, na
 		return nil, err
 	}
 	for name, content := range rendered.Tree {
-		if strings.Contains(name, "/") || strings.HasSuffix(name, ".md") {
+		if strings.HasPrefix(name, s.Dir+"/") || strings.HasSuffix(name, ".md") {
 			out.files[name] = content
 		}
 	}

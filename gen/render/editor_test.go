@@ -1,0 +1,63 @@
+package render
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestEditor checks scripts as a person's editor does, with the settings that the tree has for them: they use all that a
+// script may import, and lines that must be errors are marked as such.
+func TestEditor(t *testing.T) {
+	dir := filepath.Dir(write(t, renderGolden(t).Tree))
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(name string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join("testdata/editor", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	put("example.ts", read("example.ts"))
+	put("tsconfig.json", `{ "extends": "./servers/.mcpgen/editor/tsconfig.json" }`)
+	put("jobs/example.ts", strings.NewReplacer(`"./servers/google_drive"`, `"../servers/google_drive"`, `"./servers/`, `"../servers/`).Replace(read("example.ts")))
+	put("jobs/tsconfig.json", `{ "extends": "../servers/.mcpgen/editor/tsconfig.json" }`)
+	put("example.py", read("example.py"))
+	put("pyproject.toml", "[tool.pyright]\nextends = \"servers/.mcpgen/editor/pyright.json\"\ninclude = [\"example.py\"]\ntypeCheckingMode = \"strict\"\nreportMissingModuleSource = false\n")
+	run(t, dir, checker(t, "tsc"), "-p", ".")
+	run(t, dir, checker(t, "tsc"), "-p", "jobs")
+	run(t, dir, checker(t, "pyright"), "-p", ".", "--warnings")
+
+	// What is wrong must show, or the above says nothing.
+	put("example.ts", "import { readFile } from \"mcprun\";\nexport const n: number = await readFile(\"x\");\n")
+	if out := wrong(t, dir, "tsc"); !strings.Contains(out, "example.ts(2,14)") {
+		t.Errorf("tsc finds nothing wrong:\n%s", out)
+	}
+	put("example.py", "n: int = read_file(\"x\")\n")
+	if out := wrong(t, dir, "pyright"); !strings.Contains(out, "example.py:1:10") {
+		t.Errorf("pyright finds nothing wrong:\n%s", out)
+	}
+}
+
+// wrong runs a type checker that must find something, and returns what it says.
+func wrong(t *testing.T, dir, program string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), checker(t, program), "-p", ".")
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Errorf("%s finds nothing wrong", program)
+	}
+	return string(out)
+}

@@ -1,0 +1,79 @@
+"""The library that scripts import as mcprun: files of the workspace, and what makes long answers short.
+
+Its names are also there without an import. mcprun.ts is the same for TypeScript, and both give the same results.
+"""
+
+import importlib
+import os
+
+# Where each name comes from. A part is loaded when one of its names is asked for: most scripts use few of them.
+_HOMES = {
+    **dict.fromkeys(("read_file", "write_file", "list_files", "delete_file"), "_mcprun_files"),
+    **dict.fromkeys(("filter_by_field", "summarize_list", "aggregate_stats", "format_output"), "_mcprun_lists"),
+    **dict.fromkeys(("MCPError", "MCPToolError", "MCPProtocolError", "MCPArgumentError", "MCPDeniedError",
+                     "MCPTimeoutError", "MCPConnectionError"), "servers.client"),
+}
+
+__all__ = [*_HOMES, "call_mcp_tool", "callMCPTool", "is_handle"]
+
+root = os.getcwd()
+"""The workspace."""
+
+
+def _load(home):
+    """Import a part. The client is the tree's, so that there is one class of each error; without a tree it is our own."""
+    try:
+        return importlib.import_module(home)
+    except ModuleNotFoundError as error:
+        if error.name not in ("servers", "servers.client"):
+            raise
+        return importlib.import_module("_mcprun_client")
+
+
+def __getattr__(name):
+    if name in _HOMES:
+        value = getattr(_load(_HOMES[name]), name)
+    elif name == "vars":
+        value = importlib.import_module("_mcprun").vars
+    else:
+        raise AttributeError(f"module 'mcprun' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_HOMES, "vars"})
+
+
+def publish(namespace, code):
+    """Put the names of the library that occur in a script's text where it finds them without an import. The guest program
+    calls this once, in the workspace.
+    """
+    global root
+    root = os.getcwd()
+    for name in __all__:
+        if name in code:
+            setattr(namespace, name, globals().get(name) or __getattr__(name))
+
+
+def call_mcp_tool(tool, args=None, *, timeout=None, raw=False):
+    """Call a tool by its id, server__tool, and return what it answered: its structured content, else its text, else
+    its list of content blocks; with raw the whole answer, also that of a tool that failed. timeout is in seconds.
+    Raises an MCPError.
+    """
+    return _load("servers.client").call_mcp_tool(tool, args, timeout=timeout, raw=raw)
+
+
+callMCPTool = call_mcp_tool
+
+
+def is_handle(value):
+    """Whether an answer is too large to be handed over: read it with lines(), text() or json()."""
+    return not isinstance(value, dict) and all(hasattr(value, name) for name in ("preview", "lines", "path"))
+
+
+def whole(value):
+    """What a value stands for: of an answer that lies in a file, the whole of it."""
+    if not is_handle(value):
+        return value
+    return value.json() if value.type == "json" else value.text()

@@ -1,0 +1,294 @@
+// The library that scripts import as "mcprun": files of the workspace, and what makes long answers short. mcprun.py is
+// the same for Python, and both give the same results. What it promises is documented in ts/mcprun.d.ts.
+import fs from "node:fs";
+import path from "node:path";
+
+export {
+  callMCPTool, MCPArgumentError, MCPConnectionError, MCPDeniedError, MCPError, MCPProtocolError, MCPTimeoutError, MCPToolError,
+} from "./servers/client.ts";
+
+export const vars = globalThis[Symbol.for("mcprun.vars")] ?? Object.freeze({});
+
+export function isHandle(value) {
+  return typeof value === "object" && value !== null && typeof value.preview === "string" && typeof value.lines === "function";
+}
+
+/** What a value stands for: of an answer that lies in a file, the whole of it. */
+function whole(value) {
+  if (!isHandle(value)) return value;
+  return value.type === "json" ? value.json() : value.text();
+}
+
+// ---- files ----
+
+const root = process.cwd();
+const within = (name, folder) => name === folder || name.startsWith(folder === "/" ? "/" : `${folder}/`);
+
+function refuse(name, why) {
+  const error = new Error(`${JSON.stringify(name)} ${why}; paths are relative to the workspace, ${root}`);
+  error.code = "EACCES";
+  return error;
+}
+
+/** The file that a path names. One that is outside of the workspace, also by a symbolic link, is an error. */
+function place(name) {
+  if (typeof name !== "string" || name === "" || name.includes("\0")) throw new TypeError(`a path must be a text that is not empty, not ${JSON.stringify(name)}`);
+  const full = path.resolve(root, name);
+  if (!within(full, root)) throw refuse(name, "is outside of the workspace");
+  for (let there = full; ; there = path.dirname(there)) {
+    let real;
+    try {
+      real = fs.realpathSync(there);
+    } catch (error) {
+      if (error.code !== "ENOENT" || there === root) throw error;
+      if (isLink(there)) throw refuse(name, "leads through a symbolic link to nowhere");
+      continue;
+    }
+    if (!within(real, fs.realpathSync(root))) throw refuse(name, "leads out of the workspace by a symbolic link");
+    return full;
+  }
+}
+
+function isLink(name) {
+  try {
+    return fs.lstatSync(name).isSymbolicLink();
+  } catch {
+    return false;
+  }
+}
+
+export async function readFile(name, { binary = false } = {}) {
+  const bytes = new Uint8Array(fs.readFileSync(place(name)));
+  if (binary) return bytes;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new TypeError(`${JSON.stringify(name)} is not a text in UTF-8; read it with { binary: true }`);
+  }
+}
+
+export async function writeFile(name, data, { append = false } = {}) {
+  const full = place(name);
+  data = whole(data);
+  if (typeof data !== "string" && !ArrayBuffer.isView(data)) {
+    const text = JSON.stringify(data, null, 2);
+    if (text === undefined) throw new TypeError(`${JSON.stringify(name)}: there is nothing to write, but ${String(data)}`);
+    data = `${text}\n`;
+  }
+  fs.mkdirSync(path.dirname(full), { recursive: true });
+  if (append) fs.appendFileSync(full, data);
+  else fs.writeFileSync(full, data);
+  return path.relative(root, full);
+}
+
+export async function listFiles(pattern = ".") {
+  if (!/[*?]/.test(pattern)) {
+    const folder = place(pattern), prefix = path.relative(root, folder);
+    return entries(folder).map((e) => (prefix ? `${prefix}/` : "") + shown(e)).sort();
+  }
+  if (pattern.startsWith("/") || pattern.split("/").includes("..")) throw refuse(pattern, "is outside of the workspace");
+  const parts = pattern.split("/").filter((p) => p !== "" && p !== ".");
+  const found = new Set();
+  walk(place("."), "", parts, found);
+  return [...found].sort();
+}
+
+const entries = (folder) => fs.readdirSync(folder, { withFileTypes: true }).filter((e) => !e.name.startsWith("."));
+const shown = (e) => e.name + (e.isDirectory() ? "/" : "");
+
+/** Adds what matches parts below folder. ** is any number of folders, but not those that show the tree and the skills. */
+function walk(folder, prefix, parts, found) {
+  const [part, ...rest] = parts;
+  if (part === "**" && rest.length > 0) walk(folder, prefix, rest, found);
+  const match = part === "**" ? () => true : glob(part);
+  for (const e of fs.readdirSync(folder, { withFileTypes: true })) {
+    if (!match(e.name) || (e.name.startsWith(".") && !part.startsWith("."))) continue;
+    const generated = prefix === "" && (e.name === "servers" || e.name === "skills");
+    if (rest.length === 0 && !(part === "**" && e.isDirectory())) found.add(prefix + shown(e));
+    if (!e.isDirectory() || (part === "**" && generated)) continue;
+    if (part === "**" || rest.length > 0) walk(`${folder}/${e.name}`, `${prefix}${e.name}/`, part === "**" ? parts : rest, found);
+  }
+}
+
+function glob(part) {
+  const source = part.replace(/[\\^$.|+()[\]{}]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".");
+  const pattern = new RegExp(`^${source}$`, "su");
+  return (name) => pattern.test(name);
+}
+
+export async function deleteFile(name) {
+  const full = place(name);
+  if (fs.lstatSync(full).isDirectory()) throw refuse(name, "is a folder, and deleteFile() removes files");
+  fs.unlinkSync(full);
+}
+
+// ---- lists ----
+
+const isObject = (v) => typeof v === "object" && v !== null && !Array.isArray(v);
+const isNumber = (v) => (typeof v === "number" && Number.isFinite(v)) || typeof v === "bigint";
+
+/** What an item has under a field: "name", or a path as "owner.name" and "tags.0". undefined: nothing. */
+function get(item, field) {
+  if (isObject(item) && Object.hasOwn(item, field)) return item[field];
+  let value = item;
+  for (const part of String(field).split(".")) {
+    if (Array.isArray(value)) value = /^\d+$/.test(part) ? value[Number(part)] : undefined;
+    else value = isObject(value) && Object.hasOwn(value, part) ? value[part] : undefined;
+  }
+  return value;
+}
+
+function equal(a, b) {
+  a ??= null;
+  b ??= null;
+  if (isNumber(a) && isNumber(b)) return a == b;
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((v, i) => equal(v, b[i]));
+  if (isObject(a) && isObject(b)) {
+    const keys = Object.keys(a);
+    return keys.length === Object.keys(b).length && keys.every((k) => Object.hasOwn(b, k) && equal(a[k], b[k]));
+  }
+  return a === b;
+}
+
+const ordered = (a, b) => (isNumber(a) && isNumber(b)) || (typeof a === "string" && typeof b === "string");
+
+function contains(a, b) {
+  if (typeof a === "string") return typeof b === "string" && a.includes(b);
+  if (Array.isArray(a)) return a.some((v) => equal(v, b));
+  return isObject(a) && typeof b === "string" && Object.hasOwn(a, b);
+}
+
+const operators = {
+  "==": equal,
+  "!=": (a, b) => !equal(a, b),
+  ">": (a, b) => ordered(a, b) && a > b,
+  ">=": (a, b) => ordered(a, b) && a >= b,
+  "<": (a, b) => ordered(a, b) && a < b,
+  "<=": (a, b) => ordered(a, b) && a <= b,
+  contains,
+  in: (a, b) => [...b].some((v) => equal(a, v)),
+  exists: (a, b) => (a !== undefined && a !== null) === (b ?? true),
+};
+
+export function filterByField(items, field, value, operator = "==") {
+  items = whole(items);
+  if (typeof value === "function") return [...items].filter((item) => value(get(item, field)));
+  if (!Object.hasOwn(operators, operator)) throw new TypeError(`there is no operator ${JSON.stringify(operator)}; there are ${Object.keys(operators).join(" ")}`);
+  const holds = operators[operator];
+  return [...items].filter((item) => holds(get(item, field), value));
+}
+
+const longest = 200, mostItems = 5, mostFields = 50;
+
+/** A value with long texts and long lists cut, which say so. */
+function shorten(value) {
+  if (typeof value === "string" && value.length > longest) {
+    const characters = [...value];
+    return characters.length > longest ? `${characters.slice(0, longest).join("")}… (${characters.length - longest} more characters)` : value;
+  }
+  if (Array.isArray(value)) {
+    const head = value.slice(0, mostItems).map(shorten);
+    return value.length > mostItems ? [...head, `… (${value.length - mostItems} more)`] : head;
+  }
+  if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, shorten(v)]));
+  return value;
+}
+
+function kindOf(v) {
+  if (v === null || v === undefined) return "null";
+  if (Array.isArray(v)) return "list";
+  return isNumber(v) ? "number" : typeof v;
+}
+
+export function summarizeList(items, limit = 5) {
+  const all = [...whole(items)], fields = new Map();
+  const objects = all.filter(isObject);
+  for (const item of objects) {
+    for (const [name, value] of Object.entries(item)) {
+      if (!fields.has(name) && fields.size < mostFields) fields.set(name, []);
+      fields.get(name)?.push(value);
+    }
+  }
+  const out = { count: all.length, fields: {}, sample: all.slice(0, limit).map(shorten) };
+  for (const [name, values] of fields) out.fields[name] = describe(values, objects.length);
+  return out;
+}
+
+function describe(values, of) {
+  const known = values.filter((v) => v !== null && v !== undefined);
+  const out = { types: [...new Set(known.map(kindOf))].sort(), missing: of - known.length };
+  const [type] = out.types;
+  if (out.types.length === 1 && (type === "number" || type === "string" || type === "boolean")) {
+    out.distinct = new Set(known.map((v) => (typeof v === "bigint" ? Number(v) : v))).size;
+    if (type !== "boolean") {
+      out.min = shorten(known.reduce((a, b) => (b < a ? b : a)));
+      out.max = shorten(known.reduce((a, b) => (b > a ? b : a)));
+    }
+  }
+  return out;
+}
+
+/** The sum, with what is lost on the way added at the end (Neumaier), so that the order makes hardly a difference. */
+function sum(numbers) {
+  let total = 0, lost = 0;
+  for (const x of numbers) {
+    const next = total + x;
+    lost += Math.abs(total) >= Math.abs(x) ? total - next + x : x - next + total;
+    total = next;
+  }
+  return total + lost;
+}
+
+function stats(values) {
+  const numbers = values.filter(isNumber).map(Number).sort((a, b) => a - b);
+  const n = numbers.length, total = sum(numbers);
+  const out = { count: n, skipped: values.length - n, sum: total, mean: null, median: null, min: null, max: null, stddev: null };
+  if (n === 0) return out;
+  out.mean = total / n;
+  out.median = n % 2 ? numbers[(n - 1) / 2] : (numbers[n / 2 - 1] + numbers[n / 2]) / 2;
+  [out.min, out.max] = [numbers[0], numbers[n - 1]];
+  if (n > 1) out.stddev = Math.sqrt(sum(numbers.map((x) => (x - out.mean) * (x - out.mean))) / (n - 1));
+  return out;
+}
+
+const label = (v) => (typeof v === "string" ? v : (JSON.stringify(v) ?? "null"));
+
+export function aggregateStats(items, field, groupBy) {
+  const all = [...whole(items)];
+  const of = (list) => stats(field === undefined || field === null ? list : list.map((item) => get(item, field)));
+  if (groupBy === undefined || groupBy === null) return of(all);
+  const groups = new Map();
+  for (const item of all) {
+    const name = label(get(item, groupBy) ?? null);
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(item);
+  }
+  return Object.fromEntries([...groups].map(([name, list]) => [name, of(list)]));
+}
+
+// ---- output ----
+
+const formats = ["auto", "json", "markdown", "csv"];
+
+export function formatOutput(data, format = "auto", { limit = 100 } = {}) {
+  data = whole(data);
+  if (format === "table") format = "markdown";
+  if (!formats.includes(format)) throw new TypeError(`there is no format ${JSON.stringify(format)}; there are ${formats.join(" ")}`);
+  if (format === "auto") {
+    if (typeof data === "string") return data;
+    format = Array.isArray(data) && data.length > 0 && data.every(isObject) ? "markdown" : "json";
+  }
+  if (format === "json") return JSON.stringify(data, null, 2) ?? "null";
+  const rows = Array.isArray(data) ? data : [data];
+  const columns = [...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : ["value"])))];
+  const cells = (row) => columns.map((c) => cell(isObject(row) ? (Object.hasOwn(row, c) ? row[c] : null) : c === "value" ? row : null));
+  if (format === "csv") return [columns, ...rows.map(cells)].map((line) => line.map(quoted).join(",")).join("\n") + "\n";
+  const line = (texts) => `| ${texts.join(" | ")} |`;
+  const out = [line(columns.map(escaped)), line(columns.map(() => "---")), ...rows.slice(0, limit).map((row) => line(cells(row).map(escaped)))];
+  if (rows.length > limit) out.push(`… and ${rows.length - limit} more rows`);
+  return out.join("\n");
+}
+
+const cell = (v) => (v === null || v === undefined ? "" : label(v));
+const escaped = (text) => text.replace(/\\/g, "\\\\").replace(/\|/g, "\\|").replace(/\r\n|\r|\n/g, " ");
+const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
