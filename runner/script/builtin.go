@@ -22,3 +22,6 @@ func isBuiltin(name string) bool {
 func builtin(name string) api.OnResolveResult {
 	return api.OnResolveResult{Path: "node:" + strings.TrimPrefix(name, "node:"), External: true}
 }
+
+// NodeModules are the names of node's own modules that can be imported without the prefix node:.
+func NodeModules() []string { return strings.Fields(nodeModules) }

@@ -1,10 +1,15 @@
 package script
 
 import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,37 +21,158 @@ import (
 // tsconfig stands for any tsconfig.json: none is read.
 const tsconfig = `{"compilerOptions":{"verbatimModuleSyntax":false}}`
 
-// bundle turns a script and what it imports into one ES module with an inline source map. Seen, unless nil, is told what
-// that stands on.
-func bundle(src Source, opt Options, seen *reads) (string, error) {
-	files := &files{seen: seen}
-	defer files.close()
-	if err := files.open(src.Dir, opt.Tree); err != nil {
-		return "", err
+// bundle is a script and what it imports, as one ES module with an inline source map.
+type bundle struct {
+	code string
+	// modules are those that it registers, for bundles that are made while it runs. Nil: it imports nothing by a computed
+	// path.
+	modules map[string]module
+}
+
+// newBundle makes the bundle of a script. Seen, unless nil, is told what that stands on.
+func newBundle(src Source, opt Options, seen *reads) (*bundle, error) {
+	f := newFiles(src, seen)
+	defer f.close()
+	if err := f.open(src.Dir, opt); err != nil {
+		return nil, err
 	}
-	if found := unsafe(src.Code, loaderOf(src.Name)); len(found) > 0 {
-		return "", fromMessages(src.Name, inModule(found, "", src.Name))
+	script := scriptNamespace + ":" + src.Name
+	res, err := f.build(script, "")
+	if err != nil {
+		return nil, err
+	}
+	if !f.computed {
+		return &bundle{code: output(res)}, nil
+	}
+	// Once more, now that it is known what is in it: those modules go into the registry.
+	m, err := readMeta(res.Metafile)
+	if err != nil {
+		return nil, err
+	}
+	modules := m.modules()
+	delete(modules, script)
+	f.entry["main"] = f.beginning(m, script)
+	f.entry["modules"] = registration(slices.Sorted(maps.Keys(modules)), f.requires)
+	res, err = f.build(entryNamespace+":main", "")
+	if err != nil && f.requires { // one of the modules can only be imported
+		f.entry["modules"] = registration(slices.Sorted(maps.Keys(modules)), false)
+		res, err = f.build(entryNamespace+":main", "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &bundle{code: output(res), modules: modules}, nil
+}
+
+// beginning is a module that fills the registry, runs the script and exports what that exports.
+func (f *files) beginning(m *meta, script string) string {
+	text := "import " + quote(entryNamespace+":modules") + ";\n"
+	if m.exports("default") {
+		text += "export { default } from " + quote(script) + ";\n"
+	}
+	if m.Inputs[script].Format != "cjs" {
+		text += "export * from " + quote(script) + ";\n"
+	}
+	return text
+}
+
+// build runs the bundler from one module. Known, unless empty, is the code of the object that holds the known modules.
+func (f *files) build(entry, known string) (*api.BuildResult, error) {
+	banner := map[string]string{}
+	if known != "" {
+		banner["js"] = "const " + knownModules + " = " + known + ";"
 	}
 	res := api.Build(api.BuildOptions{
-		Stdin:         &api.StdinOptions{Contents: src.Code, Sourcefile: src.Name, Loader: loaderOf(src.Name)},
+		EntryPoints:   []string{entry},
 		AbsWorkingDir: nowhere(),
 		Outfile:       "script.js",
 		Bundle:        true,
 		Write:         false,
+		Metafile:      true,
 		Format:        api.FormatESModule,
 		Platform:      api.PlatformNeutral,
 		Target:        api.ES2023,
-		Sourcemap:     api.SourceMapInline,
+		Sourcemap:     api.SourceMapExternal,
 		TsconfigRaw:   tsconfig,
 		Charset:       api.CharsetUTF8,
 		LogLevel:      api.LogLevelSilent,
-		Plugins:       []api.Plugin{files.plugin()},
-		Define:        places(src.Name),
+		Plugins:       []api.Plugin{f.plugin()},
+		Define:        places(f.main.Name),
+		Banner:        banner,
 	})
-	if len(res.Errors) > 0 {
-		return "", fromMessages(src.Name, res.Errors)
+	problems := res.Errors
+	if len(problems) == 0 {
+		problems = f.calledButMissing(res.Warnings)
 	}
-	return string(res.OutputFiles[0].Contents), nil
+	if len(problems) > 0 {
+		problems = problems[:min(len(problems), maxProblems)]
+		return nil, fromMessages(f.main.Name, f.improve(f.asWritten(problems)))
+	}
+	return &res, f.restoreSources(&res)
+}
+
+// output is a bundle's code with its source map inside.
+func output(res *api.BuildResult) string {
+	var code, sourceMap []byte
+	for _, out := range res.OutputFiles {
+		if strings.HasSuffix(out.Path, ".map") {
+			sourceMap = out.Contents
+		} else {
+			code = out.Contents
+		}
+	}
+	return string(code) + "//# sourceMappingURL=data:application/json;base64," + base64.StdEncoding.EncodeToString(sourceMap) + "\n"
+}
+
+// restoreSources puts the modules as they were written into the source map, where the bundler got another text.
+func (f *files) restoreSources(res *api.BuildResult) error {
+	if len(f.originals) == 0 {
+		return nil
+	}
+	for i, out := range res.OutputFiles {
+		if !strings.HasSuffix(out.Path, ".map") {
+			continue
+		}
+		var sourceMap struct {
+			Version        int      `json:"version"`
+			Sources        []string `json:"sources"`
+			SourcesContent []string `json:"sourcesContent"`
+			Mappings       string   `json:"mappings"`
+			Names          []string `json:"names"`
+		}
+		if err := json.Unmarshal(out.Contents, &sourceMap); err != nil {
+			return fmt.Errorf("read the bundle's source map: %w", err)
+		}
+		for j, id := range sourceMap.Sources {
+			if _, ok := f.originals[id]; ok && j < len(sourceMap.SourcesContent) {
+				sourceMap.SourcesContent[j] = f.texts[id]
+			}
+		}
+		text, err := json.Marshal(sourceMap)
+		if err != nil {
+			return fmt.Errorf("write the bundle's source map: %w", err)
+		}
+		res.OutputFiles[i].Contents = text
+	}
+	return nil
+}
+
+// asWritten shows lines of modules as they were written.
+func (f *files) asWritten(messages []api.Message) []api.Message {
+	for _, m := range messages {
+		if m.Location == nil {
+			continue
+		}
+		namespace, file := placeOf(m.Location)
+		id := place{namespace, file}.id()
+		if _, ok := f.originals[id]; !ok {
+			continue
+		}
+		if lines := strings.Split(f.texts[id], "\n"); m.Location.Line <= len(lines) {
+			m.Location.LineText = strings.TrimSuffix(lines[m.Location.Line-1], "\r")
+		}
+	}
+	return messages
 }
 
 // places answers where a script lies and whether it is the one that was started, as if it ran from the workspace:

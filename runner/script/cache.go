@@ -2,12 +2,14 @@ package script
 
 import (
 	"container/list"
+	"context"
 	"sync"
 )
 
 // Cache keeps bundles, so that a second run of the same script does without the bundler. It is safe for concurrent use.
 type Cache struct {
 	limit int
+	slots chan struct{} // taken by bundles that are being made
 
 	mu    sync.Mutex
 	size  int
@@ -18,42 +20,47 @@ type Cache struct {
 // DefaultCacheBytes is what NewCache keeps when not told.
 const DefaultCacheBytes = 32 << 20
 
+// maxAtWork is how many bundles are made at once. A text that is made to cost time cannot be stopped, but takes one of
+// these as long as it goes on.
+const maxAtWork = 8
+
 // NewCache makes a cache that holds bundles and their scripts of at most limit bytes; the ones used longest ago go first.
 // Zero: DefaultCacheBytes.
 func NewCache(limit int) *Cache {
 	if limit == 0 {
 		limit = DefaultCacheBytes
 	}
-	return &Cache{limit: limit, byKey: map[cacheKey]*list.Element{}, order: list.New()}
+	return &Cache{limit: limit, slots: make(chan struct{}, maxAtWork), byKey: map[cacheKey]*list.Element{}, order: list.New()}
 }
 
 // cacheKey is everything of a script that its bundle stands on, beside what is on disk.
-type cacheKey struct{ name, code, dir, tree string }
+type cacheKey struct{ name, code, dir, tree, skills string }
 
 type cached struct {
 	key    cacheKey
-	bundle string
+	bundle *bundle
 	reads  *reads
 }
 
-func (e *cached) size() int { return len(e.bundle) + len(e.key.code) }
+func (e *cached) size() int { return len(e.bundle.code) + len(e.key.code) }
 
 // bundle returns the kept bundle if it is still true, else a new one.
-func (c *Cache) bundle(src Source, opt Options) (string, error) {
+func (c *Cache) bundle(ctx context.Context, src Source, opt Options) (*bundle, error) {
 	if c == nil {
-		return bundle(src, opt, nil)
+		made, err := within(ctx, nil, func() (*bundle, error) { return newBundle(src, opt, nil) })
+		return made, tooCostly(src.Name, err)
 	}
-	key := cacheKey{src.Name, src.Code, src.Dir, opt.Tree}
+	key := cacheKey{src.Name, src.Code, src.Dir, opt.Tree, opt.Skills}
 	if e := c.find(key); e != nil && e.reads.hold(src, opt) {
 		return e.bundle, nil
 	}
 	seen := newReads()
-	code, err := bundle(src, opt, seen)
+	made, err := within(ctx, c.slots, func() (*bundle, error) { return newBundle(src, opt, seen) })
 	if err != nil {
-		return "", err
+		return nil, tooCostly(src.Name, err)
 	}
-	c.keep(&cached{key, code, seen})
-	return code, nil
+	c.keep(&cached{key, made, seen})
+	return made, nil
 }
 
 func (c *Cache) find(key cacheKey) *cached {

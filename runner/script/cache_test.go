@@ -25,18 +25,18 @@ func (c *Cache) get(t testing.TB, code, dir, tree string) string {
 // isKept tells whether the next bundle comes from the cache, by putting a mark into what is kept.
 func (c *Cache) isKept(t *testing.T, code, dir, tree string) bool {
 	t.Helper()
-	e := c.find(cacheKey{"script.ts", code, dir, tree})
+	e := c.find(cacheKey{"script.ts", code, dir, tree, ""})
 	if e == nil {
 		return false
 	}
 	old := e.bundle
-	e.bundle = "kept"
+	e.bundle = &bundle{code: "kept"}
 	got := c.get(t, code, dir, tree)
 	e.bundle = old
 	return got == "kept"
 }
 
-func write(t *testing.T, name, text string) {
+func write(t testing.TB, name, text string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestCacheKey(t *testing.T) {
 		t.Error("two scripts share a bundle")
 	}
 	a, err := c.Prepare(t.Context(), Source{Name: "a.ts", Code: "console.log(1)", Language: sandbox.LangTypeScript}, Options{})
-	if err != nil || !strings.Contains(decoded(t, a.Code), `"a.ts"`) {
+	if err != nil || !strings.Contains(decoded(t, a.Code), `"script:a.ts"`) {
 		t.Errorf("another name shares a bundle: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -14,8 +15,8 @@ type Error struct {
 
 // Problem is one thing that is wrong, and where.
 type Problem struct {
-	File         string
-	Line, Column int // from 1; zero when the problem has no place
+	File         string // empty: an import that a running script asked for
+	Line, Column int    // from 1; zero when the problem has no place
 	Text         string
 	Source       string // the line, when it is known
 	Notes        []string
@@ -34,14 +35,17 @@ func (e *Error) ExitCode() int { return 1 }
 
 func (p Problem) String() string {
 	var b strings.Builder
-	b.WriteString(p.File)
-	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d", p.Line)
-		if p.Column > 0 {
-			fmt.Fprintf(&b, ":%d", p.Column)
+	if p.File != "" {
+		b.WriteString(p.File)
+		if p.Line > 0 {
+			fmt.Fprintf(&b, ":%d", p.Line)
+			if p.Column > 0 {
+				fmt.Fprintf(&b, ":%d", p.Column)
+			}
 		}
+		b.WriteString(": ")
 	}
-	fmt.Fprintf(&b, ": %s", p.Text)
+	b.WriteString(p.Text)
 	if p.Source != "" {
 		fmt.Fprintf(&b, "\n    %s", p.Source)
 		if p.Column > 0 && p.Column <= len(p.Source)+1 {
@@ -73,7 +77,7 @@ func fromMessages(name string, messages []api.Message) *Error {
 	for _, m := range messages[:min(len(messages), maxProblems)] {
 		p := Problem{File: name, Text: m.Text}
 		if l := m.Location; l != nil {
-			p.File, p.Line, p.Column, p.Source = shownName(l.Namespace, l.File), l.Line, l.Column+1, l.LineText
+			p.File, p.Line, p.Column, p.Source = shownName(placeOf(l)), l.Line, l.Column+1, l.LineText
 			if len(p.Source) > 200 {
 				p.Source = ""
 			}
@@ -86,11 +90,19 @@ func fromMessages(name string, messages []api.Message) *Error {
 	return e
 }
 
-// shownName is a file as a person knows it: wrappers below servers/, own files by their name.
+// placeOf is the module that a location is in.
+func placeOf(l *api.Location) (namespace, file string) {
+	if namespace, file, ok := strings.Cut(l.File, ":"); ok && slices.Contains(namespaces(), namespace) {
+		return namespace, file
+	}
+	return l.Namespace, l.File
+}
+
+// shownName is a file as a person knows it: wrappers below servers/, skills below skills/, own files by their name.
 func shownName(namespace, file string) string {
-	file = strings.TrimPrefix(file, namespace+":")
-	if namespace == treeNamespace {
-		return "servers/" + file
+	switch namespace {
+	case treeNamespace, skillsNamespace:
+		return namespace + "/" + file
 	}
 	return file
 }

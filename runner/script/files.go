@@ -1,48 +1,78 @@
 package script
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/evanw/esbuild/pkg/api"
 
-	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/templates"
 )
 
+// Namespaces of modules. A module's id is its namespace, a colon, and its path below the namespace's folder.
 const (
-	treeNamespace   = "servers" // paths below the tree
-	scriptNamespace = "script"  // paths below the script's folder
+	treeNamespace    = "servers" // below the tree
+	skillsNamespace  = "skills"  // below the folder of saved scripts
+	scriptNamespace  = "script"  // below the script's folder; the script itself is there too, under its name
+	libraryNamespace = "mcprun"  // the guest library and what it needs
+	entryNamespace   = "entry"   // what is written here to begin a bundle
+	knownNamespace   = "known"   // modules that the guest already has; the path is the id
 )
+
+// namespaces are those whose modules are text that was written by others.
+func namespaces() []string {
+	return []string{treeNamespace, skillsNamespace, scriptNamespace, libraryNamespace}
+}
 
 // files answers for every import of one bundle.
 type files struct {
-	tree, script *os.Root // nil: there is none
-	seen         *reads   // gets what the answers stand on; nil: nobody wants to know
+	tree, skills, script *os.Root // nil: there is none
+
+	main  Source
+	entry map[string]string // virtual modules by path
+	known map[string]module // modules that are not bundled again, by id
+	seen  *reads            // gets what the answers stand on; nil: nobody wants to know
+
+	mu        sync.Mutex          // guards what follows: the bundler asks from many goroutines
+	texts     map[string]string   // modules as they were read, by id
+	computed  bool                // a module has imports whose path is computed
+	requires  bool                // … among them require()
+	originals map[string]struct{} // ids of modules that the bundler got another text of
+	wanted    map[string]string   // what onlyWanted has found, by importer and specifier
+	failed    int                 // imports that could not be resolved
 }
 
-func (f *files) open(dir, tree string) error {
-	var err error
-	if dir != "" {
-		if f.script, err = os.OpenRoot(dir); err != nil {
-			return fmt.Errorf("open the script's folder: %w", err)
+func newFiles(src Source, seen *reads) *files {
+	return &files{main: src, seen: seen, texts: map[string]string{}, originals: map[string]struct{}{}, entry: map[string]string{}, wanted: map[string]string{}}
+}
+
+func (f *files) open(dir string, opt Options) error {
+	for _, folder := range []struct {
+		root **os.Root
+		path string
+		what string
+	}{{&f.script, dir, "the script's folder"}, {&f.tree, opt.Tree, "the tree"}, {&f.skills, opt.Skills, "the folder of skills"}} {
+		if folder.path == "" {
+			continue
 		}
-	}
-	if tree != "" {
-		if f.tree, err = os.OpenRoot(tree); err != nil {
-			return fmt.Errorf("open the tree: %w", err)
+		root, err := os.OpenRoot(folder.path)
+		if os.IsNotExist(err) && folder.root == &f.skills {
+			continue // none has been saved yet
 		}
+		if err != nil {
+			return fmt.Errorf("open %s: %w", folder.what, err)
+		}
+		*folder.root = root
 	}
 	return nil
 }
 
 func (f *files) close() {
-	for _, r := range []*os.Root{f.tree, f.script} {
+	for _, r := range []*os.Root{f.tree, f.skills, f.script} {
 		if r != nil {
 			r.Close()
 		}
@@ -52,8 +82,11 @@ func (f *files) close() {
 func (f *files) plugin() api.Plugin {
 	return api.Plugin{Name: "mcprun", Setup: func(b api.PluginBuild) {
 		b.OnResolve(api.OnResolveOptions{Filter: ".*"}, f.resolve)
-		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: treeNamespace}, f.load)
-		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: scriptNamespace}, f.load)
+		for _, namespace := range namespaces() {
+			b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: namespace}, f.load)
+		}
+		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: entryNamespace}, f.loadEntry)
+		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: knownNamespace}, f.loadKnown)
 		// Whatever else the bundler finds by itself, it is not to read.
 		b.OnLoad(api.OnLoadOptions{Filter: ".*"}, refuseFiles)
 	}}
@@ -61,29 +94,92 @@ func (f *files) plugin() api.Plugin {
 
 // root is the folder that the paths of a namespace are below.
 func (f *files) root(namespace string) *os.Root {
-	if namespace == treeNamespace {
+	switch namespace {
+	case treeNamespace:
 		return f.tree
+	case skillsNamespace:
+		return f.skills
+	case scriptNamespace:
+		return f.script
 	}
-	return f.script
+	return nil
 }
 
 // load reads one module.
 func (f *files) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
-	text, err := readModule(f.root(a.Namespace), a.Path)
+	text, err := f.text(a.Namespace, a.Path)
 	if err != nil {
 		return api.OnLoadResult{}, err
 	}
-	f.seen.read(place{a.Namespace, a.Path}, text)
-	contents := string(text)
-	if found := unsafe(contents, loaderOf(a.Path)); len(found) > 0 {
-		return api.OnLoadResult{Errors: inModule(found, a.Namespace, a.Path)}, nil
+	loader := loaderOf(a.Path)
+	if a.Suffix != "" {
+		text = trimIndex(text, strings.Split(strings.TrimPrefix(a.Suffix, "?"), ","))
+		return api.OnLoadResult{Contents: &text, Loader: loader}, nil
 	}
-	return api.OnLoadResult{Contents: &contents, Loader: loaderOf(a.Path)}, nil
+	id := a.Namespace + ":" + a.Path
+	safe, problems := admit(text, loader, id)
+	if len(problems) > 0 {
+		return api.OnLoadResult{Errors: inModule(problems, a.Namespace, a.Path)}, nil
+	}
+	f.mu.Lock()
+	f.texts[id] = text
+	if safe.code != text {
+		f.originals[id] = struct{}{}
+	}
+	f.computed = f.computed || safe.imports || safe.requires
+	f.requires = f.requires || safe.requires
+	f.mu.Unlock()
+	return api.OnLoadResult{Contents: &safe.code, Loader: loader}, nil
+}
+
+// text is a module as it was written.
+func (f *files) text(namespace, p string) (string, error) {
+	switch {
+	case namespace == scriptNamespace && p == f.main.Name:
+		return f.main.Code, nil
+	case namespace == libraryNamespace:
+		return libraryText(p), nil
+	case namespace == treeNamespace && p == allServers:
+		return f.everyServer(), nil
+	}
+	text, err := readModule(f.root(namespace), p)
+	if err != nil {
+		return "", err
+	}
+	f.seen.read(place{namespace, p}, text)
+	return string(text), nil
+}
+
+// Paths in the namespace of the guest library.
+const (
+	libraryFile = "mcprun.ts"
+	clientFile  = "client.ts" // where there is no tree
+)
+
+func libraryText(p string) string {
+	if p == clientFile {
+		return templates.Text("ts/client.ts")
+	}
+	return templates.Library()
+}
+
+func (f *files) loadEntry(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	text := f.entry[a.Path]
+	return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
+}
+
+// loadKnown makes of a module that the guest has one that can be imported in every way.
+func (f *files) loadKnown(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	text := "module.exports = " + knownModules + "[" + quote(a.Path) + "]"
+	if f.known[a.Path].commonJS {
+		text += ".default"
+	}
+	return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
 }
 
 // readModule reads one file below root.
 func readModule(root *os.Root, name string) ([]byte, error) {
-	info, err := root.Stat(name)
+	info, err := root.Stat(name) // before it is opened: a pipe would wait for who writes into it
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > MaxSize) {
 		err = fmt.Errorf("%s is not a file of at most %d bytes", name, MaxSize)
 	}
@@ -93,77 +189,11 @@ func readModule(root *os.Root, name string) ([]byte, error) {
 	return root.ReadFile(name)
 }
 
-// inTree recognises every way of writing the tree in an import: ./servers/x, ../servers/x, #servers/x, servers/x,
-// /workspace/servers/x, /mcp/servers/x.
-var inTree = regexp.MustCompile(`^(?:#|/|(?:\./)?(?:\.\./)*|/workspace/|/mcp/|@/|~/)?servers(?:/(.*))?$`)
-
-// resolve decides what an import means.
-func (f *files) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
-	if a.Kind == api.ResolveEntryPoint {
-		return api.OnResolveResult{}, nil
-	}
-	relative := strings.HasPrefix(a.Path, "./") || strings.HasPrefix(a.Path, "../") || a.Path == "." || a.Path == ".."
-	switch {
-	case a.Namespace == treeNamespace && relative:
-		return f.inTree(path.Join(path.Dir(a.Importer), a.Path))
-	case isBuiltin(a.Path):
-		return builtin(a.Path), nil
-	}
-	if m := inTree.FindStringSubmatch(a.Path); m != nil {
-		return f.inTree(path.Clean(m[1]))
-	}
-	if relative {
-		return f.besideScript(a)
-	}
-	return api.OnResolveResult{}, fmt.Errorf("%q cannot be imported: packages are not available in the sandbox; there are the wrappers below ./servers, files beside the script, and node's own modules as node:NAME", a.Path)
-}
-
-// inTree finds a wrapper, a server's index or the client. Names may be written as the server, TypeScript or Python
-// writes them, with or without an extension.
-func (f *files) inTree(p string) (api.OnResolveResult, error) {
-	if f.tree == nil {
-		return api.OnResolveResult{}, errors.New("there is no generated tree; make one with: mcpgen sync")
-	}
-	dir, file, _ := strings.Cut(strings.TrimPrefix(p, "./"), "/")
-	if file == "" || file == "." {
-		if base := trimExtension(dir); f.isFile(treeNamespace, base+".ts") {
-			return found(base + ".ts"), nil
-		}
-	}
-	for _, d := range []string{dir, ident.Snake(dir)} {
-		for _, candidate := range candidates(file) {
-			if full := path.Join(d, candidate); f.isFile(treeNamespace, full) {
-				return found(full), nil
-			}
-		}
-	}
-	return api.OnResolveResult{}, f.missing(dir, file)
-}
-
-func found(p string) api.OnResolveResult {
-	// Wrappers do nothing by being imported, so the bundler may drop those that are not used.
-	return api.OnResolveResult{Path: p, Namespace: treeNamespace, SideEffects: api.SideEffectsFalse}
-}
-
-// candidates are the files that an import of file within a server's folder can mean.
-func candidates(file string) []string {
-	base := trimExtension(file)
-	if base == "" || base == "." {
-		return []string{"index.ts"}
-	}
-	return []string{base + ".ts", ident.Camel(base) + ".ts"}
-}
-
-func trimExtension(file string) string {
-	for _, ext := range []string{".ts", ".js", ".mjs", ".mts"} {
-		if base, ok := strings.CutSuffix(file, ext); ok {
-			return base
-		}
-	}
-	return strings.TrimSuffix(file, "/")
-}
-
+// isFile tells whether a module is there.
 func (f *files) isFile(namespace, p string) bool {
+	if namespace == scriptNamespace && p == f.main.Name {
+		return true
+	}
 	is := isFile(f.root(namespace), p)
 	f.seen.looked(place{namespace, p}, is)
 	return is
@@ -174,64 +204,29 @@ func isFile(root *os.Root, p string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// missing says what there is instead.
-func (f *files) missing(dir, file string) error {
-	for _, d := range []string{dir, ident.Snake(dir)} {
-		if names := f.names(d, ".ts"); d != "." && len(names) > 0 {
-			return fmt.Errorf("server %q has no tool %q; it has: %s", d, trimExtension(file), listed(names))
-		}
-	}
-	names := f.names(".", "")
-	if len(names) == 0 {
-		return errors.New("the generated tree is empty; make it with: mcpgen sync")
-	}
-	return fmt.Errorf("there is no server %q; there are: %s", dir, listed(names))
+// entries lists a folder: names in order, folders with a slash at the end. Nil: it is not there.
+func (f *files) entries(namespace, dir string) []string {
+	names := entries(f.root(namespace), dir)
+	f.seen.listed(place{namespace, dir}, names)
+	return names
 }
 
-// names lists a folder of the tree: folders when ext is empty, else files with that extension, without it.
-func (f *files) names(dir, ext string) []string {
-	entries, err := fs.ReadDir(f.tree.FS(), dir)
+func entries(root *os.Root, dir string) []string {
+	if root == nil {
+		return nil
+	}
+	found, err := fs.ReadDir(root.FS(), dir)
 	if err != nil {
 		return nil
 	}
 	var names []string
-	for _, e := range entries {
-		base, ok := strings.CutSuffix(e.Name(), ext)
-		hidden := strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "index"
-		if ok && !hidden && e.IsDir() == (ext == "") {
-			names = append(names, base)
+	for _, e := range found {
+		name := e.Name()
+		if e.IsDir() {
+			name += "/"
 		}
+		names = append(names, name)
 	}
 	slices.Sort(names)
 	return names
-}
-
-func listed(names []string) string {
-	const most = 20
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return strings.Join(names, ", ")
-}
-
-// besideScript finds a file below the script's own folder. os.Root refuses what leads out of it.
-func (f *files) besideScript(a api.OnResolveArgs) (api.OnResolveResult, error) {
-	if f.script == nil {
-		return api.OnResolveResult{}, fmt.Errorf("%q cannot be imported: this script is not a file, so nothing lies beside it", a.Path)
-	}
-	from := ""
-	if a.Namespace == scriptNamespace {
-		from = path.Dir(a.Importer)
-	}
-	p := path.Join(from, a.Path)
-	if p == ".." || strings.HasPrefix(p, "../") {
-		return api.OnResolveResult{}, fmt.Errorf("%q lies outside of the script's folder", a.Path)
-	}
-	base := trimExtension(p)
-	for _, c := range []string{p, base + ".ts", base + ".tsx", base + ".mts", base + ".js", base + ".mjs", base + ".json", path.Join(p, "index.ts"), path.Join(p, "index.js")} {
-		if f.isFile(scriptNamespace, c) {
-			return api.OnResolveResult{Path: c, Namespace: scriptNamespace}, nil
-		}
-	}
-	return api.OnResolveResult{}, fmt.Errorf("%q is not there, beside the script or below it", a.Path)
 }

@@ -29,14 +29,24 @@ type Options struct {
 	Skills  string // absolute folder of saved scripts; empty: there is none
 }
 
+// Prepared is a script that can be run.
+type Prepared struct {
+	*bridge.Job
+	// Import answers a guest that imports a module whose path only the running script knows: it makes one ES module more,
+	// from the specifier and the id of the module that the import stands in. Modules that the guest has are not sent again.
+	// A module that cannot be had is an *Error. It is for one run, safe for concurrent use, and believes nothing that the
+	// guest says. Nil: the script has no such imports.
+	Import func(ctx context.Context, specifier, from string) (id, code string, err error)
+}
+
 // Prepare makes the job. Errors in the script are an *Error.
-func Prepare(ctx context.Context, src Source, opt Options) (*bridge.Job, error) {
+func Prepare(ctx context.Context, src Source, opt Options) (*Prepared, error) {
 	return (*Cache)(nil).Prepare(ctx, src, opt)
 }
 
 // Prepare makes the job, with the bundle of an earlier one where nothing has changed that went into it. A nil Cache
 // keeps nothing.
-func (c *Cache) Prepare(ctx context.Context, src Source, opt Options) (*bridge.Job, error) {
+func (c *Cache) Prepare(ctx context.Context, src Source, opt Options) (*Prepared, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -48,15 +58,18 @@ func (c *Cache) Prepare(ctx context.Context, src Source, opt Options) (*bridge.J
 		job.Args = []string{}
 	}
 	if src.Language == sandbox.LangPython {
-		job.Code = strings.TrimPrefix(src.Code, "\ufeff")
-		return job, nil
+		return preparePython(job, src)
 	}
-	code, err := c.bundle(src, opt)
+	made, err := c.bundle(ctx, src, opt)
 	if err != nil {
 		return nil, err
 	}
-	job.Code = code
-	return job, nil
+	job.Code = made.code
+	prepared := &Prepared{Job: job}
+	if made.modules != nil {
+		prepared.Import = newImporter(src, opt, made.modules, c.atWork()).module
+	}
+	return prepared, nil
 }
 
 // check refuses what no interpreter could read.

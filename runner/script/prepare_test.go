@@ -154,7 +154,7 @@ func TestPythonIsPassedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if job.Code != code || job.Language != "python" || len(job.Args) != 1 {
-		t.Errorf("job = %+v", job)
+		t.Errorf("job = %+v", job.Job)
 	}
 }
 

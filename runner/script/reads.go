@@ -2,6 +2,7 @@ package script
 
 import (
 	"crypto/sha256"
+	"strings"
 	"sync"
 )
 
@@ -14,10 +15,11 @@ type reads struct {
 	mu      sync.Mutex
 	there   map[place]bool
 	content map[place][sha256.Size]byte
+	lists   map[place]string // folders that were listed
 }
 
 func newReads() *reads {
-	return &reads{there: map[place]bool{}, content: map[place][sha256.Size]byte{}}
+	return &reads{there: map[place]bool{}, content: map[place][sha256.Size]byte{}, lists: map[place]string{}}
 }
 
 func (r *reads) looked(p place, there bool) {
@@ -39,19 +41,33 @@ func (r *reads) read(p place, text []byte) {
 	r.content[p] = sum
 }
 
+func (r *reads) listed(p place, names []string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lists[p] = strings.Join(names, "/")
+}
+
 // hold tells whether all of it would be found and read as before. Contents are compared, not times: a checkout or a
 // quick edit may leave those as they were.
 func (r *reads) hold(src Source, opt Options) bool {
-	if len(r.there) == 0 && len(r.content) == 0 {
+	if len(r.there) == 0 && len(r.content) == 0 && len(r.lists) == 0 {
 		return true
 	}
 	files := &files{}
 	defer files.close()
-	if files.open(src.Dir, opt.Tree) != nil {
+	if files.open(src.Dir, opt) != nil {
 		return false
 	}
 	for p, there := range r.there {
 		if isFile(files.root(p.Namespace), p.Path) != there {
+			return false
+		}
+	}
+	for p, names := range r.lists {
+		if strings.Join(entries(files.root(p.Namespace), p.Path), "/") != names {
 			return false
 		}
 	}

@@ -1,9 +1,11 @@
 package script
 
 import (
+	"encoding/base64"
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/evanw/esbuild/pkg/api"
 )
@@ -14,59 +16,73 @@ import (
 //   - a comment that names a source map by a file: URL makes it read that file;
 //   - a source map, even one written out in such a comment, makes it read the sources that the map names.
 //
-// A script is hostile text, and what is bundled reaches the script. So these forms are refused before the bundler sees
-// them, in the script and in every module.
+// A script is hostile text, and what is bundled reaches the script. So the bundler never sees these forms, in the script
+// or in any module: the first gets another text (see admit), the others are refused.
 
-// maybeComputed finds text that may hold an import() or require() whose path is not written out. It finds too much.
-var maybeComputed = regexp.MustCompile(`\b(?:import|require)[\s\p{Z}\x{feff}\x0b]*[./(?]`)
+// maybeComputed finds text that may hold an import() or require() whose path is not written out. It finds too much:
+// names can be spelt with escapes.
+func maybeComputed(code string) bool {
+	for _, word := range []string{"import", "require"} {
+		for rest := code; ; {
+			_, after, found := strings.Cut(rest, word)
+			if !found {
+				break
+			}
+			rest = after
+			after = strings.TrimLeftFunc(after, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || r == '\ufeff' })
+			if after != "" && strings.IndexByte("./(?", after[0]) >= 0 {
+				return true
+			}
+		}
+	}
+	return strings.Contains(code, `\u`)
+}
 
 // mapComment finds the comments that the bundler takes a source map from, and strings that look like one.
 var mapComment = regexp.MustCompile(`/[/*][#@] sourceMappingURL=`)
 
-// unsafe finds what must not reach the bundler.
-func unsafe(code string, loader api.Loader) []api.Message {
-	if loader == api.LoaderJSON {
+// maxMapComments bounds how many places are looked at that may be such a comment.
+const maxMapComments = 20
+
+// sourceMapComment finds a comment that the bundler would take a source map from.
+func sourceMapComment(code string, loader api.Loader) *api.Message {
+	if !strings.Contains(code, "sourceMappingURL") {
 		return nil
 	}
-	if at := mapComment.FindStringIndex(code); at != nil {
-		return []api.Message{sourceMapRefused(code, at[0])}
-	}
-	if maybeComputed.MatchString(code) {
-		return computed(code, loader)
+	found := mapComment.FindAllStringIndex(code, maxMapComments+1)
+	for i, at := range found {
+		if i == maxMapComments || isComment(code, found, i, loader) {
+			m := refused(code, at[0], "a script must not refer to a source map", "remove the sourceMappingURL comment; errors point into the script as it is")
+			return &m
+		}
 	}
 	return nil
 }
 
-func sourceMapRefused(code string, offset int) api.Message {
-	start := strings.LastIndexByte(code[:offset], '\n') + 1
-	line, _, _ := strings.Cut(code[start:], "\n")
-	return api.Message{
-		Text:     "a script must not refer to a source map",
-		Notes:    []api.Note{{Text: "remove the sourceMappingURL comment; errors point into the script as it is"}},
-		Location: &api.Location{Line: lineOf(code, offset), Column: offset - start, LineText: line},
-	}
-}
+// probe is the source of a map that isComment writes.
+const probe = "mcprun-probe"
 
-// computed finds import() and require() with a path that is known only when the script runs.
-func computed(code string, loader api.Loader) []api.Message {
-	refused := map[string]api.LogLevel{
-		"unsupported-dynamic-import": api.LogLevelError,
-		"unsupported-require-call":   api.LogLevelError,
-	}
-	// Transforming looks at this text alone, where bundling it with the same options would be too late.
-	res := api.Transform(code, api.TransformOptions{
-		Loader: loader, Format: api.FormatESModule, TsconfigRaw: tsconfig, LogLevel: api.LogLevelSilent, LogOverride: refused,
-	})
-	var found []api.Message
-	for _, m := range res.Errors {
-		literal := strings.HasPrefix(m.Text, `Converting "require"`) // said of any require when not bundling
-		if _, ok := refused[m.ID]; ok && !literal {
-			m.Text = "the path of an import must be written out, because modules are put together before the script runs"
-			m.Notes = []api.Note{{Text: `write one import("./servers/NAME/index.ts") for each case`}}
-			found = append(found, m)
+// isComment tells whether the i-th of the places found is a comment to the bundler, and not a piece of a string: in a copy
+// of the code where no other place looks like one, this one refers to a map of ours, which is used or not.
+func isComment(code string, found [][]int, i int, loader api.Loader) bool {
+	sourceMap := base64.StdEncoding.EncodeToString([]byte(`{"version":3,"sources":["` + probe + `"],"sourcesContent":[""],"names":[],"mappings":"AAAA"}`))
+	var b strings.Builder
+	last := 0
+	for j, at := range found {
+		b.WriteString(code[last:at[0]])
+		last = at[1]
+		if j == i {
+			b.WriteString(code[at[0]:at[1]] + "data:application/json;base64," + sourceMap + " ")
+		} else {
+			b.WriteString(strings.ReplaceAll(code[at[0]:at[1]], "sourceMappingURL", "anotherMappingURL"))
 		}
 	}
-	return found
+	b.WriteString(code[last:])
+	res := api.Transform(b.String(), api.TransformOptions{
+		Loader: loader, TsconfigRaw: tsconfig, LogLevel: api.LogLevelSilent, Sourcemap: api.SourceMapExternal,
+	})
+	// A text that cannot be read is one that the answer is not known of.
+	return len(res.Errors) > 0 || strings.Contains(string(res.Map), probe)
 }
 
 // inModule says which module messages are about.

@@ -1,0 +1,240 @@
+// Package check finds the type errors of a script before it runs, with the compilers that people have: TypeScript's tsc
+// (5.4 or newer) and pyright. Start with [Run].
+//
+// A script is hostile text. So the checker never sees its folder: it gets a private one with copies of what the script
+// may import (the tree, skills, files beside it) and a configuration that lets it read nothing else. It is not told where
+// a Python is, so that it starts none, and its time and its output are bounded.
+//
+// Rules are those of an editor with strict types, but for two that say nothing of the tree and that quick scripts break
+// all the time: parameters without a type are any, and so is what a catch clause gets.
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
+)
+
+// DefaultTimeout bounds a check when Options.Timeout is zero.
+const DefaultTimeout = 60 * time.Second
+
+// maxProblems bounds how many problems are returned.
+const maxProblems = 100
+
+// Options configure [Run]. The zero value checks scripts that import nothing.
+type Options struct {
+	// Tree and Skills are the absolute folders of the generated tree and of saved scripts. Empty: there is none.
+	Tree, Skills string
+	// Vars are the variables that the script gets; values are JSON.
+	Vars map[string]json.RawMessage
+	// TSC and Pyright name the checkers: a path, or a name for LookPath. Empty: "tsc" and "pyright".
+	TSC, Pyright string
+	// LookPath finds a program by name, like exec.LookPath. Nil: only paths work, names are not found.
+	LookPath func(name string) (string, error)
+	// Timeout bounds the check. Zero: DefaultTimeout.
+	Timeout time.Duration
+}
+
+// Problem is one thing that is wrong with a script, and where.
+type Problem struct {
+	File   string `json:"file"`   // as a person knows it: the script's name, skills/NAME/…
+	Line   int    `json:"line"`   // from 1; zero when the problem has no place
+	Column int    `json:"column"` // from 1, in bytes; zero when it is not known
+	Code   string `json:"code"`   // the checker's name for it: TS2345, reportCallIssue; may be empty
+	Text   string `json:"text"`   // may have several lines
+	Source string `json:"source"` // the line, when it is known
+}
+
+// String is the problem as compilers print it, with the line and a mark below.
+func (p Problem) String() string {
+	text := p.Text
+	if p.Code != "" {
+		text += " (" + p.Code + ")"
+	}
+	return script.Problem{File: p.File, Line: p.Line, Column: p.Column, Text: text, Source: p.Source}.String()
+}
+
+// MissingError says that a checker is not there.
+type MissingError struct {
+	Program string // tsc or pyright, or what the options name
+	Err     error
+	python  bool
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("find the type checker %q: %v", e.Program, e.Err)
+}
+
+func (e *MissingError) Unwrap() error { return e.Err }
+
+// Hint says how to get the checker.
+func (e *MissingError) Hint() string {
+	if e.python {
+		return "install it with `npm install -g pyright` or `pip install pyright`, or say where it is with --pyright"
+	}
+	return "install it with `npm install -g typescript`, or say where it is with --tsc"
+}
+
+// Run checks a script. What is wrong with it are the problems; an error says that it could not be checked. None of it is
+// run.
+func Run(ctx context.Context, src script.Source, opt Options) ([]Problem, error) {
+	python := src.Language == sandbox.LangPython
+	program, err := opt.find(python)
+	if err != nil {
+		return nil, err
+	}
+	// What cannot be put together need not be looked at further.
+	prepared, err := script.Prepare(ctx, src, script.Options{Tree: opt.Tree, Skills: opt.Skills})
+	var bad *script.Error
+	if errors.As(err, &bad) {
+		return fromScript(bad), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	timeout := opt.Timeout
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it was not done after %v", timeout))
+	defer cancel()
+	m, err := newMirror()
+	if err != nil {
+		return nil, err
+	}
+	defer m.remove()
+	c := &checker{src: src, opt: opt, program: program, mirror: m}
+	var problems []Problem
+	if python {
+		problems, err = c.python(ctx, prepared.Modules)
+	} else {
+		problems, err = c.typescript(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("check the types of %s with %s: %w", src.Name, filepath.Base(program), err)
+	}
+	return problems[:min(len(problems), maxProblems)], nil
+}
+
+// checker is one check.
+type checker struct {
+	src     script.Source
+	opt     Options
+	program string
+	mirror  *mirror
+}
+
+// find finds the program that checks a language.
+func (o *Options) find(python bool) (string, error) {
+	name := o.TSC
+	if python {
+		name = o.Pyright
+	}
+	if name == "" {
+		name = map[bool]string{false: "tsc", true: "pyright"}[python]
+	}
+	if strings.ContainsAny(name, `/\`) {
+		path, err := filepath.Abs(name)
+		if err == nil {
+			_, err = os.Stat(path)
+		}
+		if err != nil {
+			return "", &MissingError{Program: name, Err: err, python: python}
+		}
+		return path, nil
+	}
+	if o.LookPath == nil {
+		return "", &MissingError{Program: name, Err: errors.New("it is not a path"), python: python}
+	}
+	path, err := o.LookPath(name)
+	if err != nil {
+		return "", &MissingError{Program: name, Err: err, python: python}
+	}
+	return filepath.Abs(path)
+}
+
+func fromScript(e *script.Error) []Problem {
+	problems := make([]Problem, len(e.Problems))
+	for i, p := range e.Problems {
+		problems[i] = Problem{File: p.File, Line: p.Line, Column: p.Column, Text: strings.Join(append([]string{p.Text}, p.Notes...), "\n  "), Source: p.Source}
+	}
+	return problems
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// variables are the names of the variables that can be used without more.
+func (o *Options) variables() []string {
+	var names []string
+	for name := range o.Vars {
+		if identifier.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// kindOf sorts JSON values: string, number, boolean, or any.
+func kindOf(value json.RawMessage) string {
+	var v any
+	if json.Unmarshal(value, &v) != nil {
+		return "any"
+	}
+	switch v.(type) {
+	case string:
+		return "string"
+	case float64:
+		return "number"
+	case bool:
+		return "boolean"
+	}
+	return "any"
+}
+
+// lineAt returns a line of a text, from 1, without its end.
+func lineAt(text string, line int) string {
+	for range line - 1 {
+		_, after, found := strings.Cut(text, "\n")
+		if !found {
+			return ""
+		}
+		text = after
+	}
+	line1, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSuffix(line1, "\r")
+}
+
+// bytesOf turns a column in UTF-16 units, from 0, into one in bytes.
+func bytesOf(line string, units int) int {
+	at := 0
+	for units > 0 && at < len(line) {
+		r, n := utf8.DecodeRuneInString(line[at:])
+		at += n
+		units--
+		if r > 0xffff {
+			units--
+		}
+	}
+	return at
+}
+
+// cut bounds what a checker says, which may repeat the script.
+func cut(text string) string {
+	const most = 2000
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

@@ -1,0 +1,62 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Bounds of what is kept of a checker's output, in bytes.
+const (
+	maxOutput = 8 << 20
+	maxErrors = 16 << 10
+)
+
+// run starts the checker and returns what it prints. A checker that finds problems ends with 1 or 2.
+func (c *checker) run(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, c.program, args...)
+	cmd.Dir = c.mirror.dir
+	stdout, stderr := &bounded{most: maxOutput}, &bounded{most: maxErrors}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	group(cmd)
+	cmd.WaitDelay = 2 * time.Second
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && (exit.ExitCode() == 1 || exit.ExitCode() == 2) {
+		err = nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.data.String()+"\n"+cut(stdout.data.String())))
+	}
+	if stdout.over {
+		return "", fmt.Errorf("it printed more than %d bytes", maxOutput)
+	}
+	if stdout.data.Len() == 0 && stderr.data.Len() > 0 && exit != nil {
+		return "", errors.New(strings.TrimSpace(stderr.data.String()))
+	}
+	return stdout.data.String(), nil
+}
+
+// bounded keeps the beginning of what is written to it.
+type bounded struct {
+	data bytes.Buffer
+	most int
+	over bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := b.most - b.data.Len(); len(p) > room {
+		b.data.Write(p[:room])
+		b.over = true
+	} else {
+		b.data.Write(p)
+	}
+	return len(p), nil
+}

@@ -1,0 +1,81 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// TestCostlyTexts prepares scripts that are made to cost the host time. Each is near the largest that is taken.
+func TestCostlyTexts(t *testing.T) {
+	dir, opt := world(t, nil)
+	fill := func(piece string) string { return strings.Repeat(piece, (MaxSize-1000)/len(piece)) }
+	number := func(piece string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < MaxSize-1000; i++ {
+			b.WriteString(strings.ReplaceAll(piece, "N", strings.Repeat("x", 1+i%3)+string(rune('a'+i%26))+string(rune('a'+i/26%26))+string(rune('a'+i/676%26))))
+		}
+		return b.String()
+	}
+	for name, code := range map[string]string{
+		"computed imports":           "const x = 'fs';\nif (x === 'y') {\n" + fill("import(x);\n") + "}",
+		"computed in one line":       "const x = 'fs';if (x === 'y') {" + fill("import(x);") + "}",
+		"computed requires":          "const x = 'fs';\nif (x === 'y') {\n" + fill("require(x+1);\n") + "}",
+		"imports of names":           number("import { getDocument as N } from './servers/google-drive';\n"),
+		"imports of namespaces":      number("import * as N from './servers/google-drive'; N.getDocument;\n"),
+		"imports that lead nowhere":  number("import './servers/N/x';\n"),
+		"imports of files not there": number("import './N';\n"),
+		"missing exports":            "import * as d from './servers/google-drive';\n" + number("d.N();\n"),
+		"maps in strings":            fill("'//# sourceMappingURL=x';\n"),
+		"imports in strings":         fill("'import (x';\n"),
+		"escapes":                    fill("'\\u0069mport';\n"),
+		"words that are taken":       "const x = 'fs', s = '$imp0$ $imp1$ $imp2$';\nconst m = await import('node:' + x); console.log(m, s);",
+	} {
+		began := time.Now()
+		_, err := Prepare(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, opt)
+		took := time.Since(began)
+		t.Logf("%s: %v, %.100v", name, took.Round(time.Millisecond), err)
+		if took > maxBundleTime+10*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
+	}
+	for name, code := range map[string]string{
+		"imports": number("import N\n"), "strings": fill("f'''{x!r:{'''"), "fields": fill("f\"{\""), "brackets": fill("("), "dots": "from " + fill(".") + " import x",
+	} {
+		began := time.Now()
+		_, err := Prepare(t.Context(), Source{Name: "script.py", Code: code, Language: sandbox.LangPython, Dir: dir}, opt)
+		if took := time.Since(began); took > 10*time.Second || err != nil {
+			t.Errorf("%s took %v: %v", name, took, err)
+		}
+	}
+}
+
+// TestWorkThatCannotBeStopped leaves it to itself, and keeps its place taken.
+func TestWorkThatCannotBeStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slots, end := make(chan struct{}, 1), make(chan struct{})
+		began := time.Now()
+		_, err := within(t.Context(), slots, func() (*bundle, error) { <-end; return nil, nil })
+		if !errors.Is(err, errTooCostly) || time.Since(began) != maxBundleTime {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		quick := func() (*bundle, error) { return &bundle{code: "x"}, nil }
+		if _, err := within(ctx, slots, quick); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("its place was free: %v", err)
+		}
+		close(end)
+		if made, err := within(t.Context(), slots, quick); err != nil || made.code != "x" {
+			t.Errorf("afterwards: %v %v", made, err)
+		}
+		if made, err := within(t.Context(), nil, quick); err != nil || made.code != "x" {
+			t.Errorf("without slots: %v %v", made, err)
+		}
+	})
+}

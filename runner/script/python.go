@@ -1,0 +1,131 @@
+package script
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/bridge"
+)
+
+// Bounds of the Python files beside a script that go with it.
+const (
+	maxModules     = 200
+	maxModuleBytes = 4 << 20
+)
+
+// preparePython finds the files beside the script that it imports. Nothing else of the folder goes into the sandbox.
+func preparePython(job *bridge.Job, src Source) (*Prepared, error) {
+	job.Code = strings.TrimPrefix(src.Code, "\ufeff")
+	if src.Dir == "" {
+		return &Prepared{Job: job}, nil
+	}
+	root, err := os.OpenRoot(src.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the script's folder: %w", err)
+	}
+	defer root.Close()
+	p := &pythonFiles{root: root, found: map[string]string{}, absent: map[string]bool{}}
+	p.follow(job.Code, "")
+	for len(p.pending) > 0 && p.problem == nil {
+		file := p.pending[0]
+		p.pending = p.pending[1:]
+		p.follow(p.found[file], path.Dir(file))
+	}
+	if p.problem != nil {
+		return nil, &Error{Problems: []Problem{*p.problem}}
+	}
+	if len(p.found) > 0 {
+		job.Modules = p.found
+	}
+	return &Prepared{Job: job}, nil
+}
+
+// pythonFiles follows imports from file to file.
+type pythonFiles struct {
+	root    *os.Root
+	found   map[string]string // code by path, with slashes
+	absent  map[string]bool   // paths that were looked for in vain
+	pending []string          // found, and not looked into yet
+	size    int
+	problem *Problem
+}
+
+// follow adds what code imports. Dir is the folder of its package, below the script's; empty for the script.
+func (p *pythonFiles) follow(code, dir string) {
+	for _, im := range pythonImports(code) {
+		names := im.module
+		if im.level > 0 {
+			from := dir
+			if dir == "." {
+				from = ""
+			}
+			parents := strings.Split(from, "/")
+			if from == "" || im.level > len(parents) {
+				continue // Python says that there is no such package
+			}
+			names = append(slices.Clone(parents[:len(parents)-(im.level-1)]), im.module...)
+		} else if len(names) == 0 || slices.Contains([]string{"servers", "skills", "mcprun", "_mcprun"}, names[0]) {
+			continue
+		}
+		p.module(names)
+		for _, name := range im.names {
+			if name == "*" {
+				continue // what __all__ of a package names, that package imports or lies beside it unused
+			}
+			p.module(append(slices.Clone(names), name))
+		}
+	}
+}
+
+// module adds the files of a module, those of its packages first.
+func (p *pythonFiles) module(names []string) {
+	for i := range names {
+		base := strings.Join(names[:i+1], "/")
+		if i < len(names)-1 || !p.add(base+".py") {
+			p.add(base + "/__init__.py")
+		}
+	}
+}
+
+// add takes a file in, if it is there, and tells whether it is.
+func (p *pythonFiles) add(file string) bool {
+	if _, ok := p.found[file]; ok {
+		return true
+	}
+	if p.absent[file] || p.problem != nil {
+		return false
+	}
+	info, err := p.root.Stat(file)
+	if err != nil || !info.Mode().IsRegular() {
+		if len(p.absent) < 100_000 {
+			p.absent[file] = true
+		}
+		return false
+	}
+	switch {
+	case len(p.found) == maxModules:
+		p.problem = &Problem{File: file, Text: fmt.Sprintf("the script imports more than %d files beside it", maxModules)}
+		return false
+	case info.Size() > int64(maxModuleBytes-p.size):
+		p.problem = &Problem{File: file, Text: fmt.Sprintf("the files beside the script that it imports have more than %d bytes", maxModuleBytes)}
+		return false
+	}
+	text, err := p.root.ReadFile(file)
+	if err != nil {
+		p.problem = &Problem{File: file, Text: err.Error()}
+		return false
+	}
+	code := strings.TrimPrefix(string(text), "\ufeff")
+	if !utf8.ValidString(code) {
+		p.problem = &Problem{File: file, Line: lineOf(code, invalidAt(code)), Text: "the file is not UTF-8"}
+		return false
+	}
+	p.size += len(text)
+	p.found[file] = code
+	p.pending = append(p.pending, file)
+	return true
+}

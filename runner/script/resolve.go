@@ -1,0 +1,218 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// inFolder recognises every way of writing the tree, or the folder of skills, in an import: ./servers/x, ../servers/x,
+// #servers/x, servers/x, /workspace/servers/x, /mcp/servers/x.
+var inFolder = regexp.MustCompile(`^(?:#|/|(?:\./)?(?:\.\./)*|/workspace/|/mcp/|@/|~/)?(servers|skills)(?:/(.*))?$`)
+
+// resolve decides what an import means.
+func (f *files) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
+	if a.Kind == api.ResolveEntryPoint || a.Namespace == entryNamespace {
+		namespace, p, _ := strings.Cut(a.Path, ":")
+		return api.OnResolveResult{Namespace: namespace, Path: p}, nil
+	}
+	if isBuiltin(a.Path) {
+		return builtin(a.Path), nil
+	}
+	if f.givenUp() {
+		return api.OnResolveResult{Path: a.Path, External: true}, nil // the bundle fails anyway, and each error costs time
+	}
+	found, err := f.find(a.Path, a.Namespace, a.Importer)
+	if err != nil {
+		f.mu.Lock()
+		f.failed++
+		f.mu.Unlock()
+		return api.OnResolveResult{}, err
+	}
+	if f.known != nil && found == (place{scriptNamespace, f.main.Name}) {
+		return api.OnResolveResult{}, errItself
+	}
+	if _, ok := f.known[found.id()]; ok {
+		return api.OnResolveResult{Namespace: knownNamespace, Path: found.id()}, nil
+	}
+	res := api.OnResolveResult{Namespace: found.Namespace, Path: found.Path}
+	if found.Namespace == treeNamespace || found.Namespace == libraryNamespace {
+		// These do nothing by being imported, so the bundler may drop those that are not used.
+		res.SideEffects = api.SideEffectsFalse
+	}
+	if a.Kind == api.ResolveJSImportStatement {
+		res.Suffix = f.onlyWanted(a, found)
+	}
+	return res, nil
+}
+
+// givenUp tells whether so many imports have failed that further ones would not be reported anyway.
+func (f *files) givenUp() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failed >= maxProblems
+}
+
+// errItself says why a module that is made while the script runs cannot import it: it would be run a second time.
+var errItself = errors.New("this is the script that runs; put what both need into a module of its own")
+
+func (p place) id() string { return p.Namespace + ":" + p.Path }
+
+// find looks a specifier up, as it stands in the module importer of a namespace.
+func (f *files) find(specifier, namespace, importer string) (place, error) {
+	specifier = withoutScheme(specifier)
+	relative := strings.HasPrefix(specifier, "./") || strings.HasPrefix(specifier, "../") || specifier == "." || specifier == ".."
+	switch {
+	case specifier == "mcprun":
+		return place{libraryNamespace, libraryFile}, nil
+	case namespace == libraryNamespace && inFolder.MatchString(specifier) && (f.tree == nil || !f.isFile(treeNamespace, clientFile)):
+		return place{libraryNamespace, clientFile}, nil
+	case namespace == treeNamespace && relative:
+		return f.inTree(path.Join(path.Dir(importer), specifier))
+	}
+	if m := inFolder.FindStringSubmatch(specifier); m != nil {
+		if m[1] == treeNamespace {
+			return f.inTree(path.Clean(m[2]))
+		}
+		p, err := f.inSkills(path.Clean(m[2]))
+		if err != nil && relative && namespace != skillsNamespace && f.script != nil {
+			if own, ownErr := f.besideScript(specifier, namespace, importer); ownErr == nil || f.skills == nil {
+				return own, ownErr
+			}
+		}
+		return p, err
+	}
+	if absolute, ok := strings.CutPrefix(specifier, sandbox.WorkspaceDir+"/"); ok {
+		specifier, namespace, relative = "./"+absolute, "", true
+	}
+	switch {
+	case relative && namespace == skillsNamespace:
+		return f.inSkills(path.Join(path.Dir(importer), specifier))
+	case relative:
+		return f.besideScript(specifier, namespace, importer)
+	}
+	return place{}, noPackage(specifier)
+}
+
+// withoutScheme turns the address of a file into its path; scripts make such addresses of import.meta.url.
+func withoutScheme(specifier string) string {
+	if rest, ok := strings.CutPrefix(specifier, "file://"); ok && strings.HasPrefix(rest, "/") {
+		return rest
+	}
+	return specifier
+}
+
+func noPackage(specifier string) error {
+	hint := ""
+	if near := ident.Nearest(specifier, append(strings.Fields(nodeModules), "mcprun"), 1); len(near) == 1 && !strings.HasPrefix(specifier, "@") {
+		hint = fmt.Sprintf("did you mean %q? ", near[0])
+	}
+	return fmt.Errorf("%q cannot be imported: %spackages are not available in the sandbox; there are the wrappers below ./servers, files beside the script, mcprun, and node's own modules as node:NAME", specifier, hint)
+}
+
+// inTree finds a wrapper, a server's index or the client. Names may be written as the server, TypeScript or Python
+// writes them, with or without an extension.
+func (f *files) inTree(p string) (place, error) {
+	if f.tree == nil {
+		return place{}, errors.New("there is no generated tree; make one with: mcpgen sync")
+	}
+	dir, file, _ := strings.Cut(strings.TrimPrefix(p, "./"), "/")
+	if dir == "." || dir == "" || trimExtension(p) == "index" {
+		if f.isFile(treeNamespace, "index.ts") {
+			return place{treeNamespace, "index.ts"}, nil
+		}
+		return place{treeNamespace, allServers}, nil
+	}
+	if file == "" || file == "." {
+		if base := trimExtension(dir); f.isFile(treeNamespace, base+".ts") {
+			return place{treeNamespace, base + ".ts"}, nil
+		}
+	}
+	for _, d := range []string{dir, ident.Snake(dir)} {
+		for _, candidate := range candidates(file) {
+			if full := path.Join(d, candidate); f.isFile(treeNamespace, full) {
+				return place{treeNamespace, full}, nil
+			}
+		}
+	}
+	return place{}, f.missing(dir, file)
+}
+
+// candidates are the files that an import of file within a server's folder can mean.
+func candidates(file string) []string {
+	base := trimExtension(file)
+	if base == "" || base == "." {
+		return []string{"index.ts"}
+	}
+	return []string{base + ".ts", ident.Camel(base) + ".ts"}
+}
+
+func trimExtension(file string) string {
+	for _, ext := range []string{".ts", ".js", ".mjs", ".mts", ".cjs", ".cts", ".tsx", ".jsx"} {
+		if base, ok := strings.CutSuffix(file, ext); ok {
+			return base
+		}
+	}
+	return strings.TrimSuffix(file, "/")
+}
+
+// modulesOf are the files that an import of p can mean, the likeliest first: extensions may be left out, and a folder
+// stands for its index.
+func modulesOf(p string) []string {
+	base := trimExtension(p)
+	exact := p
+	if base == p && !strings.HasSuffix(p, ".json") {
+		exact = base + ".ts" // other files are no modules, whatever is in them
+	}
+	return []string{exact, base + ".ts", base + ".tsx", base + ".mts", base + ".cts", base + ".js", base + ".mjs", base + ".cjs",
+		base + ".jsx", p + ".json", path.Join(p, "index.ts"), path.Join(p, "index.js"), path.Join(p, "index.mjs"), path.Join(p, "index.cjs")}
+}
+
+// besideScript finds a file below the script's own folder. os.Root refuses what leads out of it.
+func (f *files) besideScript(specifier, namespace, importer string) (place, error) {
+	if f.script == nil {
+		return place{}, fmt.Errorf("%q cannot be imported: this script is not a file, so nothing lies beside it", specifier)
+	}
+	from := ""
+	if namespace == scriptNamespace {
+		from = path.Dir(importer)
+	}
+	p := path.Join(from, specifier)
+	if p == ".." || strings.HasPrefix(p, "../") {
+		return place{}, fmt.Errorf("%q lies outside of the script's folder", specifier)
+	}
+	for _, c := range modulesOf(p) {
+		if f.isFile(scriptNamespace, c) {
+			return place{scriptNamespace, c}, nil
+		}
+	}
+	return place{}, fmt.Errorf("%q is not there, beside the script or below it%s", specifier, f.nearFile(p))
+}
+
+// nearFile names what there is beside the script instead of p.
+func (f *files) nearFile(p string) string {
+	near := ident.Nearest(trimExtension(path.Base(p)), moduleNames(f.entries(scriptNamespace, path.Dir(p))), 3)
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + quoted(near) + "?"
+}
+
+// moduleNames are the names of entries that can be imported, without extension.
+func moduleNames(entries []string) []string {
+	var names []string
+	for _, e := range entries {
+		base := trimExtension(e)
+		if base != e && !strings.HasPrefix(base, ".") && base != "index" {
+			names = append(names, base)
+		}
+	}
+	return names
+}
