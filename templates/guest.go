@@ -1,22 +1,48 @@
 package templates
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+)
 
-//go:embed guest/guest.mjs guest/guest.py
+// The guest programs, all files of a kind: those of Python that belong to the guest alone begin with _mcprun.
+//
+//go:embed guest/*.mjs guest/guest.py guest/_mcprun_*.py
 var guestFiles embed.FS
 
 // NodeGuest returns the guest program for Node.js 20 and newer: file names, without folders, and contents.
-func NodeGuest() map[string][]byte { return guest("guest.mjs") }
+func NodeGuest() map[string][]byte { return guest("guest/*.mjs") }
 
-// PythonGuest returns the guest program for CPython 3.11 and newer.
-func PythonGuest() map[string][]byte { return guest("guest.py") }
+// PythonGuest returns the guest program for CPython 3.11 and newer, with the library that scripts import as mcprun.
+func PythonGuest() map[string][]byte {
+	all := guest("guest/*.py")
+	all["mcprun.py"] = []byte(PythonLibrary())
+	all["_mcprun_client.py"] = []byte(Text("py/client.py"))
+	return all
+}
 
-func guest(name string) map[string][]byte {
-	content, err := guestFiles.ReadFile("guest/" + name)
+// Values returns the source of an ES module, the same for every guest of TypeScript, that makes what a script gets from
+// a call where that is more than plain JSON. It imports nothing and has one export, the function values.
+func Values() string { return string(readGuest("guest/values.mjs")) }
+
+func guest(pattern string) map[string][]byte {
+	names, err := fs.Glob(guestFiles, pattern)
+	if err != nil {
+		panic(err) // the pattern is one of ours
+	}
+	all := make(map[string][]byte, len(names))
+	for _, name := range names {
+		all[name[len("guest/"):]] = readGuest(name)
+	}
+	return all
+}
+
+func readGuest(name string) []byte {
+	content, err := guestFiles.ReadFile(name)
 	if err != nil {
 		panic(err) // embedded, so it is there
 	}
-	return map[string][]byte{name: content}
+	return content
 }
 
 // NodeArgs returns the arguments for node that come before the guest's path. Positions in stack traces are mapped by the

@@ -10,9 +10,12 @@
 // no half of a surrogate pair. Each side sends frames in any order after the handshake.
 //
 //	guest → host  {"type":"hello","protocol":1,"secret":"…","runtime":"node 24.21.0"}
-//	host → guest  {"type":"job","language":"typescript","name":"script.ts","code":"…","args":["…"]}
+//	host → guest  {"type":"job","language":"typescript","name":"script.ts","code":"…","args":["…"],"vars":{…},"modules":{…}}
 //	guest → host  {"type":"call","id":1,"tool":"drive__get_document","args":{…}}
+//	guest → host  {"type":"call","id":2,"tool":"…","args":{…},"options":{"timeoutMs":5000,"raw":true}}
+//	guest → host  {"type":"request","id":3,"method":"resources/read","params":{…}}
 //	host → guest  {"type":"reply","id":1,"value":…}
+//	host → guest  {"type":"reply","id":1,"as":"content","value":…}
 //	host → guest  {"type":"reply","id":1,"error":{"kind":"tool","message":"…",…}}
 //	guest → host  {"type":"cancel","id":1}
 //	guest → host  {"type":"done","result":…}            the script ended by itself; result is absent when it has none
@@ -20,14 +23,20 @@
 //	host → guest  {"type":"bye"}                        the answer to done: the guest may exit
 //
 // hello must be the first frame, within the handshake time and at most 4 KiB; a wrong secret or version ends the
-// connection without an answer. Call ids are positive, below 2^53, and each is higher than the one before.
+// connection without an answer. A request asks for what is no tool call; it is answered, cancelled and bounded as a
+// call is. Ids of calls and requests are one sequence: positive, below 2^53, each higher than the one before.
+//
+// The options of a call, and each of them, may be left out. timeoutMs is how long the script is ready to wait once the
+// call is under way, from 1 to 2^31-1; raw asks for the whole CallToolResult. The host judges both.
 //
 // Members of a reply come in the order shown, without white space between them, so that a guest may find the id
-// without parsing the value. A call that was cancelled gets no reply, but one may already be under way: guests skip
-// replies to ids they no longer wait for. Nothing follows done.
+// without parsing the value. "as" says what a guest makes of the value, see [call.As]; without it the value is what its
+// JSON says. A call that was cancelled gets no reply, but one may already be under way: guests skip replies to ids they
+// no longer wait for. Nothing follows done.
 //
-// A guest keeps at most 128 calls and 32 MiB of arguments without a reply and holds further ones back itself; the
-// host ends a guest that has twice as many. A guest whose connection is lost ends itself.
+// A guest keeps at most 128 calls and requests and 32 MiB of their arguments without a reply and holds further ones back
+// itself; the host ends a guest that has twice as many. Of a guest that sends frames faster than it should, the host
+// reads them more slowly. A guest whose connection is lost ends itself.
 package bridge
 
 import (
@@ -72,12 +81,15 @@ type Options struct {
 	// MaxFrame is the size of the largest frame in bytes, in both directions. Zero: 16 MiB, which is what guests
 	// reckon with.
 	MaxFrame int
-	// MaxInFlight is how many calls may be without a reply; one more ends the connection. Zero: 256.
+	// MaxInFlight is how many calls and requests may be without a reply; one more ends the connection. Zero: 256.
 	MaxInFlight int
 	// MaxPending is how many bytes of arguments may be without a reply; more end the connection. Zero: 64 MiB.
 	MaxPending int
-	// MaxParallel is how many calls are handled at once; further ones wait. Zero: 64.
+	// MaxParallel is how many calls and requests are handled at once; further ones wait. Zero: 64.
 	MaxParallel int
+	// MaxRate is how many frames a second are read from a guest, after a first second's worth at once; further ones
+	// wait in the connection. Zero: 20,000.
+	MaxRate int
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -95,6 +107,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.MaxInFlight = orDefault(o.MaxInFlight, 256)
 	o.MaxPending = orDefault(o.MaxPending, 64<<20)
 	o.MaxParallel = orDefault(o.MaxParallel, 64)
+	o.MaxRate = orDefault(o.MaxRate, 20_000)
 	return o, nil
 }
 
@@ -118,7 +131,7 @@ type Outcome struct {
 	Result json.RawMessage
 	// Error is the error nobody caught; nil when there was none.
 	Error *ScriptError
-	// Calls counts the calls that were accepted.
+	// Calls counts the tool calls that were accepted.
 	Calls int
 }
 

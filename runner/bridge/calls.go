@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// maxTool bounds a tool id. The longest that a tree can hold is far below.
-const maxTool = 1024
+// maxName bounds a tool id and a method. The longest that there are is far below.
+const maxName = 1024
 
 // running is a call that was accepted and has no reply yet.
 type running struct {
@@ -27,8 +27,10 @@ func (s *session) accept(ctx context.Context, msg *callMsg) error {
 		return violation("call id %d after %d", msg.id, s.lastID)
 	}
 	s.lastID = msg.id
+	s.seq++
+	msg.seq = s.seq
 	ctx, stop := context.WithCancel(ctx)
-	r := &running{stop: stop, size: len(msg.args) + len(msg.tool)}
+	r := &running{stop: stop, size: len(msg.args) + len(msg.name)}
 	s.mu.Lock()
 	count, pending := len(s.running)+1, s.pending+r.size
 	if count <= s.opts.MaxInFlight && pending <= s.opts.MaxPending {
@@ -43,7 +45,9 @@ func (s *session) accept(ctx context.Context, msg *callMsg) error {
 		stop()
 		return violation("more than %d bytes of arguments at once", s.opts.MaxPending)
 	}
-	s.out.Calls++
+	if !msg.request {
+		s.out.Calls++
+	}
 	s.handlers.Go(func() {
 		defer stop()
 		s.serve(ctx, msg, r)
@@ -53,7 +57,7 @@ func (s *session) accept(ctx context.Context, msg *callMsg) error {
 
 // cancel ends a call. One that has been answered meanwhile is no mistake.
 func (s *session) cancel(id int64) error {
-	if s.cancels++; id > s.lastID || s.cancels > s.out.Calls {
+	if s.cancels++; id > s.lastID || s.cancels > s.seq {
 		return violation("cancel of a call that was not made")
 	}
 	s.mu.Lock()
@@ -111,13 +115,41 @@ func (s *session) handle(ctx context.Context, msg *callMsg) (res *call.Result, e
 	if err := ctx.Err(); err != nil {
 		return nil, err // cancelled while it waited: the turn may come at the same moment
 	}
-	if len(msg.tool) > maxTool {
-		return nil, &call.Error{Kind: call.KindArgument, Message: fmt.Sprintf("a tool id of %d bytes: no tool has one", len(msg.tool))}
+	if len(msg.name) > maxName {
+		return nil, msg.refused(fmt.Sprintf("%s of %d bytes: none is as long", msg.what(), len(msg.name)))
 	}
 	if msg.args[0] != '{' {
-		return nil, &call.Error{Kind: call.KindArgument, Tool: msg.tool, Message: "arguments are not an object"}
+		return nil, msg.refused("arguments are not an object")
 	}
-	return s.opts.Handler(ctx, &call.Request{Tool: msg.tool, Args: msg.args})
+	if !msg.request {
+		return s.opts.Handler(ctx, &call.Request{Tool: msg.name, Args: msg.args, Seq: msg.seq, Timeout: msg.timeout, Raw: msg.raw})
+	}
+	if s.opts.Answers == nil {
+		return nil, msg.refused("nothing but tools is there to be asked")
+	}
+	value, err := s.opts.Answers(ctx, &call.Ask{Method: msg.name, Params: msg.args, Seq: msg.seq})
+	return &call.Result{Value: value}, err
+}
+
+// what names the kind of thing that a message names.
+func (m *callMsg) what() string {
+	if m.request {
+		return "a method"
+	}
+	return "a tool id"
+}
+
+// tool is the id of the tool, for errors; empty for a request and for what is no tool's id.
+func (m *callMsg) tool() string {
+	if m.request || len(m.name) > maxName {
+		return ""
+	}
+	return m.name
+}
+
+// refused is the error of a message that goes no further.
+func (m *callMsg) refused(message string) *call.Error {
+	return &call.Error{Kind: call.KindArgument, Tool: m.tool(), Message: message}
 }
 
 // reply sends what the handler returned; the error is the connection's.
@@ -125,24 +157,24 @@ func (s *session) reply(ctx context.Context, msg *callMsg, res *call.Result, err
 	if err != nil {
 		return s.replyError(msg.id, s.visible(ctx, msg, err))
 	}
-	value := json.RawMessage("null")
+	value, as := json.RawMessage("null"), call.AsValue
 	if res != nil && len(res.Value) > 0 {
-		value = res.Value
+		value, as = res.Value, res.As
 	}
-	head := replyHead(msg.id, "value")
+	head := replyHead(msg.id, "value", as)
 	if size := len(head) + len(value) + len(replyTail); size > s.opts.MaxFrame {
-		return s.replyError(msg.id, &call.Error{Kind: call.KindProtocol, Tool: msg.tool,
+		return s.replyError(msg.id, &call.Error{Kind: call.KindProtocol, Tool: msg.tool(),
 			Message: fmt.Sprintf("the answer has %d bytes; one answer can have at most %d", len(value), s.opts.MaxFrame)})
 	}
 	if err := checkValue(value); err != nil {
-		return s.replyError(msg.id, &call.Error{Kind: call.KindProtocol, Tool: msg.tool,
+		return s.replyError(msg.id, &call.Error{Kind: call.KindProtocol, Tool: msg.tool(),
 			Message: "the answer cannot be passed on: " + err.Error()})
 	}
 	return s.w.write(head, value, []byte(replyTail))
 }
 
 func (s *session) replyError(id int64, e *call.Error) error {
-	head := replyHead(id, "error")
+	head := replyHead(id, "error", call.AsValue)
 	return s.w.write(head, errorValue(e, s.opts.MaxFrame-len(head)-len(replyTail)), []byte(replyTail))
 }
 
@@ -153,8 +185,8 @@ func (s *session) visible(ctx context.Context, msg *callMsg, err error) *call.Er
 		return e
 	}
 	if ctx.Err() != nil {
-		return &call.Error{Kind: call.KindCancelled, Tool: msg.tool, Message: "the call was cancelled"}
+		return &call.Error{Kind: call.KindCancelled, Tool: msg.tool(), Message: "the call was cancelled"}
 	}
-	s.opts.Logger.Error("handle a call", "tool", msg.tool, "error", err)
-	return &call.Error{Kind: call.KindInternal, Tool: msg.tool, Message: "internal error; the log of mcprun says more"}
+	s.opts.Logger.Error("answer "+msg.what(), "name", clip(msg.name, maxName), "error", err)
+	return &call.Error{Kind: call.KindInternal, Tool: msg.tool(), Message: "internal error; the log of mcprun says more"}
 }

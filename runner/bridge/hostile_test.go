@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -54,6 +55,25 @@ func TestHostileFrames(t *testing.T) {
 		"two objects":           {false, []string{`{"type":"done"}{"type":"done"}`}, "after the value"},
 		"array":                 {false, []string{`[]`}, "not a JSON object"},
 		"empty frame":           {false, []string{``}, "not a JSON object"},
+		"request before hello":  {true, []string{`{"type":"request","id":1,"method":"m","params":{}}`}, "first frame is not hello"},
+		"request id again":      {false, []string{id("1"), `{"type":"request","id":1,"method":"m","params":{}}`}, "call id 1 after 1"},
+		"request of a tool":     {false, []string{`{"type":"request","id":1,"tool":"t","params":{}}`}, `no member "method"`},
+		"request with options":  {false, []string{`{"type":"request","id":1,"method":"m","params":{},"options":{}}`}, `unknown member "options"`},
+		"request without":       {false, []string{`{"type":"request","id":1,"method":"m"}`}, `no member "params"`},
+		"request sets as":       {false, []string{`{"type":"request","id":1,"method":"m","params":{},"as":"handle"}`}, `unknown member "as"`},
+		"call sets as":          {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"as":"handle"}`}, `unknown member "as"`},
+		"call sets its place":   {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"seq":9}`}, `unknown member "seq"`},
+		"call of a method":      {false, []string{`{"type":"call","id":1,"tool":"t","method":"m","args":{}}`}, `unknown member "method"`},
+		"reply":                 {false, []string{`{"type":"reply","id":1,"value":1}`}, "unknown type"},
+		"options of a list":     {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"options":[]}`}, `"options" is not an object`},
+		"options of null":       {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"options":null}`}, `"options" is not an object`},
+		"unknown option":        {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"options":{"allowDrift":true}}`}, `unknown member "allowDrift"`},
+		"option twice":          {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"options":{"raw":true,"raw":false}}`}, `"raw" twice`},
+		"time-out of zero":      {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"options":{"timeoutMs":0}}`}, "no number of milliseconds"},
+		"time-out below zero":   {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"options":{"timeoutMs":-5}}`}, "no number of milliseconds"},
+		"time-out of 2^31":      {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"options":{"timeoutMs":2147483648}}`}, "no number of milliseconds"},
+		"time-out as text":      {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"options":{"timeoutMs":"5"}}`}, "no number of milliseconds"},
+		"raw of a number":       {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"options":{"raw":1}}`}, "neither true nor false"},
 		"comment":               {false, []string{`{"type":"done"/**/}`}, "not JSON"},
 		"deep":                  {false, []string{`{"type":"done","result":` + strings.Repeat("[", 1<<20)}, "deeper than 512"},
 		"deep objects":          {false, []string{`{"type":"done","result":` + strings.Repeat(`{"a":`, 1<<18)}, "deeper than 512"},
@@ -149,6 +169,38 @@ func TestFlood(t *testing.T) {
 			t.Errorf("%+v, %v", r.out, r.err)
 		}
 	})
+	t.Run("requests", func(t *testing.T) {
+		p, result := start(t, t.Context(), Options{MaxParallel: 1, MaxInFlight: 8})
+		p.greet()
+		for i := range 20 { // calls and requests have one bound together
+			frame := `{"type":"call","id":%d,"tool":"t","args":{}}`
+			if i%2 == 0 {
+				frame = `{"type":"request","id":%d,"method":"m","params":{}}`
+			}
+			if p.trySend(fmt.Sprintf(frame, i+1)) != nil {
+				break
+			}
+		}
+		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "more than 8 calls at once") || r.out.Calls != 4 {
+			t.Errorf("%+v, %v", r.out, r.err)
+		}
+	})
+	t.Run("rate", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p, result := start(t, t.Context(), Options{MaxRate: 10})
+			p.greet()
+			begin := time.Now()
+			for i := range 40 { // ten at once, the others at ten a second
+				p.send(`{"type":"call","id":%d,"tool":"t","args":{}}`, i+1)
+				p.read()
+			}
+			if took := time.Since(begin).Round(100 * time.Millisecond); took != 3*time.Second {
+				t.Errorf("40 calls in %v", took)
+			}
+			p.finish()
+			<-result
+		})
+	})
 	t.Run("members", func(t *testing.T) {
 		var b strings.Builder
 		b.WriteString(`{"type":"done","result":{"":0`)
@@ -170,7 +222,8 @@ func TestFlood(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		helloFrame, `{"type":"call","id":1,"tool":"a__b","args":{"a":[1,-0.5e+3,"\ud83d\ude00\n",null,true]}}`,
-		`{"type":"cancel","id":3}`, `{"type":"done","result":{"a":1}}`, `{"type":"done"}`,
+		`{"type":"cancel","id":3}`, `{"type":"done","result":{"a":1}}`, `{"type":"request","id":2,"method":"resources/read","params":{"uri":"x"}}`,
+		`{"type":"call","id":1,"tool":"a__b","args":{},"options":{"timeoutMs":5000,"raw":true}}`, `{"type":"done"}`,
 		`{"type":"done","error":{"name":"E","message":"m","stack":"s"}}`, `{"type":"call","type":"done"}`, "\x00", `{"a":"\u12`,
 	} {
 		f.Add([]byte(seed))
@@ -186,7 +239,14 @@ func FuzzDecode(f *testing.F) {
 		}
 		switch msg := msg.(type) {
 		case *callMsg:
-			if msg.id < 1 || msg.id > maxID || len(std) != 4 || string(std["args"]) != string(msg.args) {
+			args, members := std["args"], 4
+			if msg.request {
+				args = std["params"]
+			}
+			if std["options"] != nil {
+				members++
+			}
+			if msg.id < 1 || msg.id > maxID || len(std) != members || string(args) != string(msg.args) || msg.request && (msg.raw || msg.timeout != 0) || msg.timeout < 0 {
 				t.Fatalf("%q read as %+v", frame, msg)
 			}
 		case *hello, *cancel, *done:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runner/call"
 )
@@ -15,6 +16,9 @@ const maxID = 1<<53 - 1
 // protocolVersion is the version spoken here.
 const protocolVersion = 1
 
+// maxTimeout bounds the time-out of a call, in milliseconds: a timer of JavaScript holds no more.
+const maxTimeout = 1<<31 - 1
+
 // message is one frame from the guest: *hello, *callMsg, *cancel or *done.
 type message any
 
@@ -23,10 +27,15 @@ type hello struct {
 	secret, runtime string
 }
 
+// callMsg is a call of a tool, or a request for something else.
 type callMsg struct {
-	id   int64
-	tool string
-	args json.RawMessage
+	id      int64
+	request bool
+	name    string // the tool's id, or the method
+	args    json.RawMessage
+	timeout time.Duration // zero: not said
+	raw     bool
+	seq     int // its place among all calls and requests, from 1; set when it is accepted
 }
 
 type cancel struct {
@@ -50,7 +59,11 @@ func decode(frame []byte) (message, error) {
 	case "hello":
 		msg = &hello{protocol: f.integer("protocol"), secret: f.text("secret"), runtime: f.text("runtime")}
 	case "call":
-		msg = &callMsg{id: f.id("id"), tool: f.text("tool"), args: f.value("args")}
+		c := &callMsg{id: f.id("id"), name: f.text("tool"), args: f.value("args")}
+		f.options(c)
+		msg = c
+	case "request":
+		msg = &callMsg{id: f.id("id"), request: true, name: f.text("method"), args: f.value("params")}
 	case "cancel":
 		msg = &cancel{id: f.id("id")}
 	case "done":
@@ -125,6 +138,53 @@ func (f *fields) id(name string) int64 {
 	return n
 }
 
+// options reads the options of a call.
+func (f *fields) options(c *callMsg) {
+	raw := f.optional("options")
+	if raw == nil {
+		return
+	}
+	o, ok := f.inner("options", raw)
+	if !ok {
+		return
+	}
+	if v := o.optional("timeoutMs"); v != nil {
+		ms, err := strconv.ParseInt(string(v), 10, 64)
+		if err != nil || ms < 1 || ms > maxTimeout {
+			o.fail("timeoutMs is no number of milliseconds")
+		}
+		c.timeout = time.Duration(ms) * time.Millisecond
+	}
+	switch v := string(o.optional("raw")); v {
+	case "", "false":
+	case "true":
+		c.raw = true
+	default:
+		o.fail("raw is neither true nor false")
+	}
+	f.close("options", o)
+}
+
+// inner opens a member that is an object; close ends its reading.
+func (f *fields) inner(name string, raw json.RawMessage) (*fields, bool) {
+	if raw[0] != '{' {
+		f.fail("member %q is not an object", name)
+		return nil, false
+	}
+	members, err := scanObject(raw)
+	if err != nil {
+		f.fail("member %q: %w", name, err)
+		return nil, false
+	}
+	return &fields{members: members}, true
+}
+
+func (f *fields) close(name string, inner *fields) {
+	if err := inner.finish(); err != nil {
+		f.fail("member %q: %w", name, err)
+	}
+}
+
 func (f *fields) done() *done {
 	d := &done{result: f.optional("result")}
 	raw := f.optional("error")
@@ -134,19 +194,9 @@ func (f *fields) done() *done {
 	if d.result != nil {
 		f.fail("done with a result and an error")
 	}
-	if raw[0] != '{' {
-		f.fail("member \"error\" is not an object")
-		return d
-	}
-	members, err := scanObject(raw)
-	if err != nil {
-		f.fail("member \"error\": %w", err)
-		return d
-	}
-	e := fields{members: members}
-	d.err = &ScriptError{Name: e.text("name"), Message: e.text("message"), Stack: e.text("stack")}
-	if err := e.finish(); err != nil {
-		f.fail("member \"error\": %w", err)
+	if e, ok := f.inner("error", raw); ok {
+		d.err = &ScriptError{Name: e.text("name"), Message: e.text("message"), Stack: e.text("stack")}
+		f.close("error", e)
 	}
 	return d
 }
@@ -174,10 +224,13 @@ func encode(v any) ([]byte, error) {
 }
 
 // replyHead is the beginning of a reply up to where its value or error is put; replyTail is its end.
-func replyHead(id int64, name string) []byte {
+func replyHead(id int64, name string, as call.As) []byte {
 	b := make([]byte, 0, 64)
 	b = append(b, `{"type":"reply","id":`...)
 	b = strconv.AppendInt(b, id, 10)
+	if as != call.AsValue {
+		b = strconv.AppendQuote(append(b, `,"as":`...), string(as))
+	}
 	b = append(b, `,"`...)
 	b = append(b, name...)
 	return append(b, `":`...)

@@ -27,6 +27,10 @@ type guestRun struct {
 	args       []string
 	handler    call.Handler
 	byPath     bool // connect by a path instead of an inherited descriptor
+	answers    call.Answerer
+	vars       map[string]json.RawMessage
+	modules    map[string]string
+	tree       map[string]string // files below the folder that holds the tree, by path
 	stdin      string
 	// during is called when the guest has started, with a function that cuts the connection.
 	during func(cut func())
@@ -36,6 +40,7 @@ type guestRun struct {
 type ended struct {
 	exit           int
 	stdout, stderr string
+	root           string // what is /mcp in a sandbox
 	secret         string // the pipe that held it, as Linux names it; empty elsewhere
 	out            *bridge.Outcome
 	err            error
@@ -43,6 +48,7 @@ type ended struct {
 
 // installed is the place of a guest program and how it is started.
 type installed struct {
+	root string // what is /mcp in a sandbox
 	argv []string
 	name string // of scripts
 }
@@ -51,9 +57,9 @@ type installed struct {
 func install(t testing.TB, lang string) installed {
 	t.Helper()
 	root := t.TempDir()
-	program, args, files, name := "node", templates.NodeArgs(), templates.NodeGuest(), "script.ts"
+	program, args, files, name, main := "node", templates.NodeArgs(), templates.NodeGuest(), "script.ts", "guest.mjs"
 	if lang == "python" {
-		program, args, files, name = "python3", templates.PythonArgs(), templates.PythonGuest(), "script.py"
+		program, args, files, name, main = "python3", templates.PythonArgs(), templates.PythonGuest(), "script.py", "guest.py"
 	}
 	found, err := exec.LookPath(program)
 	if err != nil {
@@ -62,26 +68,35 @@ func install(t testing.TB, lang string) installed {
 		}
 		t.Fatal(err)
 	}
-	in := installed{name: name}
+	in := installed{root: root, name: name}
 	for file, content := range files {
 		path := filepath.Join(root, "guest", file)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, content, 0o400)); err != nil {
 			t.Fatal(err)
 		}
-		in.argv = append(append([]string{found}, args...), path)
 	}
+	in.argv = append(append([]string{found}, args...), filepath.Join(root, "guest", main))
 	return in
 }
 
 func (r guestRun) run(t testing.TB) ended {
 	t.Helper()
 	in := install(t, r.lang)
+	for name, text := range r.tree {
+		path := filepath.Join(in.root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o400)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	folder := t.TempDir()
 	listener, err := net.Listen("unix", filepath.Join(folder, "s"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer listener.Close()
+	if err := listener.(*net.UnixListener).SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	address, guestEnd := "unix:"+listener.Addr().String(), (*os.File)(nil)
@@ -99,7 +114,7 @@ func (r guestRun) run(t testing.TB) ended {
 	if pyenv := os.Getenv("PYENV_ROOT"); pyenv != "" {
 		cmd.Env = append(cmd.Env, "PYENV_ROOT="+pyenv)
 	}
-	var e ended
+	e := ended{root: in.root}
 	e.secret, _ = os.Readlink(fmt.Sprintf("/proc/self/fd/%d", secret.Fd()))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -109,7 +124,7 @@ func (r guestRun) run(t testing.TB) ended {
 	}
 	host, err := listener.Accept()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("the guest did not connect: %v; %s", err, &stderr)
 	}
 	if r.during != nil {
 		go r.during(func() { host.Close() })
@@ -119,8 +134,8 @@ func (r guestRun) run(t testing.TB) ended {
 			return &call.Result{Value: req.Args}, nil
 		}
 	}
-	e.out, e.err = bridge.Serve(ctx, host, bridge.Options{Secret: testSecret, Handler: r.handler,
-		Job: bridge.Job{Language: r.lang, Name: in.name, Code: r.code, Args: r.args}})
+	e.out, e.err = bridge.Serve(ctx, host, bridge.Options{Secret: testSecret, Handler: r.handler, Answers: r.answers,
+		Job: bridge.Job{Language: r.lang, Name: in.name, Code: r.code, Args: r.args, Vars: r.vars, Modules: r.modules}})
 	err = cmd.Wait()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		t.Error(err)
@@ -220,10 +235,9 @@ result = call("a__b", {"n": 12345678901234567890, "f": 1.5, "s": "é\u2028", "l"
 				}
 				e := r.run(t)
 				name, no, want := "script.ts", "false", `{"n":12345678901234567890,"f":1.5,"s":"é`+"\u2028\ufffd"+`","l":[null,true,"1970-01-01T00:00:00.000Z"]}`
-				result := `{"big":12345678901234567000,"f":1.5}`
+				result := `{"big":12345678901234567890,"f":1.5}`
 				if r.lang == "python" {
 					name, no, want = "script.py", "False", `{"n":12345678901234567890,"f":1.5,"s":"é`+"\u2028"+`","l":[null,true,["x"]]}`
-					result = `{"big":12345678901234567890,"f":1.5}`
 				}
 				if e.err != nil || e.exit != 0 || e.stderr != "" || string(e.out.Result) != result || e.out.Error != nil {
 					t.Fatalf("%+v %+v", e, e.out)

@@ -38,6 +38,7 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 		w:       newWriter(conn, opts.MaxFrame),
 		running: make(map[int64]*running),
 		slots:   make(chan struct{}, opts.MaxParallel),
+		pace:    pace{rate: opts.MaxRate},
 	}
 	defer func() {
 		end(ErrClosed)
@@ -64,7 +65,9 @@ type session struct {
 
 	// Only the reading goroutine uses these.
 	lastID  int64
+	seq     int // of the last call or request
 	cancels int
+	pace    pace
 
 	slots    chan struct{} // one for each call that is being handled
 	handlers sync.WaitGroup
@@ -150,6 +153,9 @@ func (s *session) loop(ctx context.Context) error {
 		frame, err := readFrame(s.in, s.opts.MaxFrame)
 		if err != nil {
 			return lost(err)
+		}
+		if err := s.pace.wait(ctx); err != nil {
+			return err
 		}
 		msg, err := decode(frame)
 		if err != nil {

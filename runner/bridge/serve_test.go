@@ -38,6 +38,54 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestRequests: what is no tool call goes another way, in the same sequence.
+func TestRequests(t *testing.T) {
+	var asked []string
+	p, result := start(t, t.Context(), Options{
+		Handler: func(_ context.Context, req *call.Request) (*call.Result, error) {
+			asked = append(asked, fmt.Sprint("call ", req.Tool, req.Seq, req.Timeout, req.Raw))
+			return &call.Result{Value: json.RawMessage(`[{"type":"text"}]`), As: call.AsContent}, nil
+		},
+		Answers: func(_ context.Context, ask *call.Ask) (json.RawMessage, error) {
+			asked = append(asked, fmt.Sprint("ask ", ask.Method, ask.Seq, string(ask.Params)))
+			if ask.Method == "no" {
+				return nil, errors.New("password is hunter2")
+			}
+			return json.RawMessage(`{"id":"x"}`), nil
+		}})
+	p.greet()
+	for _, step := range []struct{ frame, want string }{
+		{`{"type":"request","id":1,"method":"import","params":{"n":1.0}}`, `{"type":"reply","id":1,"value":{"id":"x"}}`},
+		{`{"type":"call","id":4,"tool":"t","args":{},"options":{"timeoutMs":1500,"raw":true}}`, `{"type":"reply","id":4,"as":"content","value":[{"type":"text"}]}`},
+		{`{"type":"request","id":5,"method":"no","params":{}}`, `{"type":"reply","id":5,"error":{"kind":"internal","message":"internal error; the log of mcprun says more"}}`},
+		{`{"type":"request","id":6,"method":"list","params":[]}`, `{"type":"reply","id":6,"error":{"kind":"argument","message":"arguments are not an object"}}`},
+		{`{"type":"request","id":7,"method":"` + strings.Repeat("m", 2000) + `","params":{}}`, `{"type":"reply","id":7,"error":{"kind":"argument","message":"a method of 2000 bytes: none is as long"}}`},
+		{`{"type":"call","id":8,"tool":"t","args":{},"options":{}}`, `{"type":"reply","id":8,"as":"content","value":[{"type":"text"}]}`},
+	} {
+		p.send("%s", step.frame)
+		if got := p.read(); got != step.want {
+			t.Errorf("%.100s\n got %s\nwant %s", step.frame, got, step.want)
+		}
+	}
+	p.finish()
+	want := `[ask import1{"n":1.0} call t21.5strue ask no3{} call t60sfalse]`
+	if r := <-result; r.err != nil || r.out.Calls != 2 || fmt.Sprint(asked) != want {
+		t.Errorf("%+v %v\n got %s\nwant %s", r.out, r.err, asked, want)
+	}
+}
+
+// TestNoAnswers: a host that answers no requests says so.
+func TestNoAnswers(t *testing.T) {
+	p, result := start(t, t.Context(), Options{})
+	p.greet()
+	p.send(`{"type":"request","id":1,"method":"import","params":{}}`)
+	if r := p.reply(); r.Error == nil || r.Error.Kind != call.KindArgument {
+		t.Errorf("%+v", r)
+	}
+	p.finish()
+	<-result
+}
+
 func TestScriptError(t *testing.T) {
 	p, result := start(t, t.Context(), Options{})
 	p.greet()

@@ -181,6 +181,16 @@ type Process interface {
 	Wait() (Exit, error)
 }
 
+// Apart is implemented by a Process whose workspace may be a copy, on another machine: what the host puts into the folder
+// while the run goes on is then not seen there. A Process without it works in the folder itself.
+type Apart interface{ Apart() bool }
+
+// IsApart tells whether p works in a copy of its workspace.
+func IsApart(p Process) bool {
+	a, ok := p.(Apart)
+	return ok && a.Apart()
+}
+
 // Exit is how a guest ended.
 type Exit struct {
 	// Code is the guest's exit code, 128+n when signal n ended it.

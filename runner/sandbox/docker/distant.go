@@ -185,6 +185,9 @@ func (u *usage) report(c counters) {
 	u.last, u.base, u.final = c, counters{}, c.memory > 0 // without it the container sees no figures
 }
 
+// Apart implements sandbox.Apart: the workspace is a copy that is fetched back at the end.
+func (d *distant) Apart() bool { return true }
+
 // connect makes the container that of a run, as process.connect does.
 func (d *distant) connect(ctx context.Context, spec sandbox.Spec, c *cargo) error {
 	lim := spec.Limits.WithDefaults()

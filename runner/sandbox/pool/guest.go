@@ -147,6 +147,9 @@ func (x *process) Bridge(ctx context.Context) (net.Conn, error) {
 	}
 }
 
+// Apart implements sandbox.Apart for the guest's own process.
+func (x *process) Apart() bool { return sandbox.IsApart(x.Process) }
+
 // Wait waits for the guest's end and makes room for the next.
 func (x *process) Wait() (sandbox.Exit, error) {
 	exit, err := x.Process.Wait()

@@ -61,7 +61,7 @@ func one(t testing.TB, b sandbox.Backend, lang sandbox.Language, spec sandbox.Sp
 		t.Fatal(err)
 	}
 	refuse := func(context.Context, *call.Request) (*call.Result, error) { return nil, fmt.Errorf("no tools here") }
-	if _, err := bridge.Serve(ctx, conn, bridge.Options{Secret: p.Secret(), Job: *job, Handler: refuse}); err != nil && err != bridge.ErrClosed {
+	if _, err := bridge.Serve(ctx, conn, bridge.Options{Secret: p.Secret(), Job: *job.Job, Handler: refuse}); err != nil && err != bridge.ErrClosed {
 		t.Error(err)
 	}
 	exit, err := p.Wait()

@@ -19,6 +19,7 @@ type testCase struct {
 	code   map[sandbox.Language]string // @NAME@ stands for the world's values; nil: the files of programs
 	args   []string
 	stdin  string
+	beside map[string]string // files beside the script, which has no folder without them
 	limits sandbox.Limits
 	// timeout ends the run's context; zero: a minute, which no case should need.
 	timeout time.Duration
@@ -48,7 +49,7 @@ type group struct {
 // groups is the whole suite.
 func groups() []group {
 	return []group{
-		{threat: "works", works: true, cases: slices.Concat(basicCases(), callCases(), fileCases())},
+		{threat: "works", works: true, cases: slices.Concat(basicCases(), callCases(), importCases(), fileCases())},
 		{threat: "The host's files, environment, processes and descriptors", cases: hostCases()},
 		{threat: "The network: addresses, names, metadata services, sockets", cases: networkCases()},
 		{threat: "The kernel's surface", cases: kernelCases()},

@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/templates"
@@ -35,7 +39,16 @@ func (x *execution) execute(j *judge, c testCase, w *world) *result {
 	if c.noWorkspace {
 		spec.Workspace = ""
 	}
-	job, err := script.Prepare(x.t.Context(), src, script.Options{Runtime: rt, Tree: spec.Tree})
+	if c.beside != nil {
+		src.Dir = x.t.TempDir()
+		for name, text := range c.beside {
+			file := filepath.Join(src.Dir, filepath.FromSlash(name))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+				x.t.Fatal(err)
+			}
+		}
+	}
+	job, err := script.Prepare(x.t.Context(), src, script.Options{Runtime: rt, Tree: spec.Tree, Skills: spec.Skills})
 	if err != nil {
 		return &result{refused: err, outcome: &bridge.Outcome{}}
 	}
@@ -59,7 +72,7 @@ func (x *execution) execute(j *judge, c testCase, w *world) *result {
 	if err == nil {
 		w.drop = func() { conn.Close() }
 		var clock *time.Timer // the run's time begins with its job
-		r.outcome, r.bridgeErr = bridge.Serve(ctx, conn, bridge.Options{Secret: p.Secret(), Job: *job, Handler: w.handle,
+		r.outcome, r.bridgeErr = bridge.Serve(ctx, conn, bridge.Options{Secret: p.Secret(), Job: *job.Job, Handler: w.handle, Answers: answers(job),
 			Started: func() { r.began = time.Now(); clock = time.AfterFunc(timeout, cancel) }})
 		if clock != nil {
 			defer clock.Stop()
@@ -150,4 +163,19 @@ func (x *execution) neighbour(w *world) func() *result {
 		}
 	}
 	return func() *result { close(other.release); return <-done }
+}
+
+// answers serves the imports that a script makes while it runs.
+func answers(job *script.Prepared) call.Answerer {
+	return func(ctx context.Context, ask *call.Ask) (json.RawMessage, error) {
+		var in struct{ Specifier, From string }
+		if err := json.Unmarshal(ask.Params, &in); err != nil || ask.Method != "import" || job.Import == nil {
+			return nil, &call.Error{Kind: call.KindArgument, Message: "nothing is asked for here but modules"}
+		}
+		id, code, err := job.Import(ctx, in.Specifier, in.From)
+		if err != nil {
+			return nil, &call.Error{Kind: call.KindArgument, Message: err.Error()}
+		}
+		return json.Marshal(map[string]string{"id": id, "code": code})
+	}
 }

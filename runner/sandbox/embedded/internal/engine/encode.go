@@ -25,6 +25,7 @@ const maxDepth = 500
 // getters and toJSON; what those throw is returned as an *Exception.
 func (vm *VM) EncodeJSON(v Value, where string, max int) ([]byte, error) {
 	e := &encoder{vm: vm, max: max, where: where}
+	defer e.close()
 	err := e.value(v, path{name: where})
 	if err == nil && len(e.out) > max {
 		err = &NotJSONError{fmt.Sprintf("%s has %d bytes as JSON; at most %d are possible", where, len(e.out), max)}
@@ -38,6 +39,44 @@ type encoder struct {
 	max     int
 	where   string
 	parents []uintptr
+	names   map[lib.TJSAtom]memberName // of members met before; the records of a list have the same ones
+}
+
+// memberName is a member's name as text and as JSON with its colon.
+type memberName struct {
+	text string
+	json []byte
+}
+
+// maxNames bounds how many names are kept.
+const maxNames = 1000
+
+// name returns the name that an atom stands for. The encoder holds on to atoms that it keeps: their numbers are used again.
+func (e *encoder) name(atom lib.TJSAtom) (memberName, error) {
+	if n, ok := e.names[atom]; ok {
+		return n, nil
+	}
+	v := Value(lib.XJS_AtomToString(e.vm.tls, e.vm.ctx, atom))
+	defer e.vm.Free(v)
+	text, err := e.vm.Text(v)
+	if err != nil {
+		return memberName{}, err
+	}
+	n := memberName{text, append(appendJSON(nil, text), ':')}
+	if len(e.names) < maxNames {
+		if e.names == nil {
+			e.names = map[lib.TJSAtom]memberName{}
+		}
+		e.names[lib.XJS_DupAtom(e.vm.tls, e.vm.ctx, atom)] = n
+	}
+	return n, nil
+}
+
+// close gives the kept atoms back.
+func (e *encoder) close() {
+	for atom := range e.names {
+		lib.XJS_FreeAtom(e.vm.tls, e.vm.ctx, atom)
+	}
 }
 
 // path is a place in a value, spelled out only for an error.
@@ -53,13 +92,14 @@ func (p path) String() string {
 		return p.name
 	case p.name == "":
 		return fmt.Sprintf("%s[%d]", p.up, p.item)
-	case isIdentifier(p.name):
+	case IsIdentifier(p.name):
 		return p.up.String() + "." + p.name
 	}
 	return p.up.String() + "[" + string(appendJSON(nil, p.name)) + "]"
 }
 
-func isIdentifier(s string) bool {
+// IsIdentifier tells whether a name can be written as it is, as far as ASCII goes.
+func IsIdentifier(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		if !(c == '_' || c == '$' || c|0x20 >= 'a' && c|0x20 <= 'z' || i > 0 && c >= '0' && c <= '9') {
@@ -112,7 +152,23 @@ func (e *encoder) value(v Value, p path) error {
 	return e.refuse(p, "is a value that JSON cannot hold")
 }
 
+// OnObject sets what EncodeJSON asks of every object before it looks into it: its JSON, or the reason why it has none. Both
+// empty: it is an object like any other. Nil: nothing is asked.
+func (vm *VM) OnObject(f func(v Value) (json, refusal string, err error)) { vm.object = f }
+
 func (e *encoder) object(v Value, p path) error {
+	if e.vm.object != nil {
+		text, refusal, err := e.vm.object(v)
+		switch {
+		case err != nil:
+			return err
+		case refusal != "":
+			return e.refuse(p, "%s", refusal)
+		case text != "":
+			e.out = append(e.out, text...)
+			return nil
+		}
+	}
 	if hint := e.vm.foreign(v); hint != "" {
 		return e.refuse(p, "is %s", hint)
 	}
@@ -193,9 +249,7 @@ func (e *encoder) member(v Value, atom lib.TJSAtom, p path, first *bool) error {
 	if member.IsUndefined() {
 		return nil
 	}
-	name := Value(lib.XJS_AtomToString(e.vm.tls, e.vm.ctx, atom))
-	text, err := e.vm.Text(name)
-	e.vm.Free(name)
+	name, err := e.name(atom)
 	if err != nil {
 		return err
 	}
@@ -203,8 +257,8 @@ func (e *encoder) member(v Value, atom lib.TJSAtom, p path, first *bool) error {
 		e.out = append(e.out, ',')
 	}
 	*first = false
-	e.out = append(appendJSON(e.out, text), ':')
-	return e.value(member, path{up: &p, name: text})
+	e.out = append(e.out, name.json...)
+	return e.value(member, path{up: &p, name: name.text})
 }
 
 // keys lists the own enumerable string keys of an object.

@@ -30,7 +30,9 @@ type VM struct {
 	scratch uintptr
 	funcs   []Func
 	errors  map[string]Value
+	bigInt  Value // the function BigInt
 
+	object    func(v Value) (json, refusal string, err error)
 	rejection func(promise, reason Value, handled bool)
 	stack     func(header, frames string) string
 	normalize func(base, name string) (string, error)
@@ -67,6 +69,7 @@ func New(memory int64) (*VM, error) {
 	vm.hookStacks()
 	global := vm.Global()
 	defer vm.Free(global)
+	vm.bigInt = vm.Get(global, "BigInt")
 	for _, name := range []string{"Error", "TypeError", "RangeError", "SyntaxError"} {
 		vm.errors[name] = vm.Get(global, name)
 	}

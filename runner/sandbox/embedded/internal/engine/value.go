@@ -217,8 +217,14 @@ func (vm *VM) define(obj Value, name string, v Value, flags int32) {
 	}
 }
 
-// ParseJSON makes the value that text stands for, without going through anything a script can replace.
+// ParseJSON makes the value that text stands for, without going through anything a script can replace. Integers beyond
+// 2^53-1 become BigInts.
 func (vm *VM) ParseJSON(text []byte) (Value, error) {
+	if hasLongInteger(text) {
+		if v, ok, err := vm.parseExact(text); ok {
+			return v, err
+		}
+	}
 	p := vm.cString(unsafe.String(unsafe.SliceData(text), len(text)))
 	defer libc.Xfree(vm.tls, p)
 	name := vm.cString("<json>")
@@ -243,6 +249,20 @@ func (vm *VM) cString(s string) uintptr {
 	copy(b, s)
 	b[len(s)] = 0
 	return p
+}
+
+// Fix defines an own property that can be neither changed nor removed, taking over v.
+func (vm *VM) Fix(obj Value, name string, v Value) {
+	vm.define(obj, name, v, lib.MJS_PROP_ENUMERABLE)
+}
+
+// Has tells whether an object has a property of that name, its own or inherited.
+func (vm *VM) Has(obj Value, name string) bool {
+	p := vm.cString(name)
+	defer libc.Xfree(vm.tls, p)
+	atom := lib.XJS_NewAtom(vm.tls, vm.ctx, p)
+	defer lib.XJS_FreeAtom(vm.tls, vm.ctx, atom)
+	return lib.XJS_HasProperty(vm.tls, vm.ctx, lib.TJSValue(obj), atom) != 0
 }
 
 // Freeze makes an object refuse new properties; those it has keep what they were defined with.

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"unsafe"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
@@ -17,10 +19,15 @@ const (
 	maxPending  = 32 << 20
 )
 
-// pendingCall is a call without a reply: the functions that settle its promise, owned.
+// pendingCall is a call or request without a reply: the functions that settle its promise, owned.
 type pendingCall struct {
 	resolve, reject engine.Value
 	size            int
+	tool, method    string       // one of the two
+	raw             bool         // of a call: the whole result was asked for
+	params          string       // of a request whose answer holds content; else empty
+	unwatch         engine.Value // gives the signal's listener back; undefined without one
+	answer          func(reply)  // takes the place of settling the promise; nil: none does
 }
 
 // heldCall waits for its turn.
@@ -42,36 +49,80 @@ func (f *callFailure) Error() string { return f.Message }
 // native through and through: nothing a script does to the language's own objects can get between.
 func (g *guest) transport() engine.Value {
 	t := g.vm.Object()
-	name := g.vm.String("call")
-	defer g.vm.Free(name)
-	g.vm.Seal(t, name, g.vm.Func("call", 2, g.callTool))
+	for name, f := range map[string]engine.Func{"call": g.callTool, "request": g.request} {
+		key := g.vm.String(name)
+		g.vm.Seal(t, key, g.vm.Func(name, 2, f))
+		g.vm.Free(key)
+	}
 	g.vm.Freeze(t)
 	return t
 }
 
-// callTool is call(tool, args): Promise.
+// callTool is call(tool, args, options?): Promise.
 func (g *guest) callTool(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	return g.ask(args, "the tool id is not a string", func(tool, input string, o callOptions) (pendingCall, []string) {
+		return pendingCall{tool: tool, raw: o.raw}, []string{`,"tool":`, string(mustJSON(tool)), `,"args":`, input, o.member, "}"}
+	})
+}
+
+// request is request(method, params, options?): Promise; of the options only the signal means something.
+func (g *guest) request(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	return g.ask(args, "the method is not a string", func(method, params string, _ callOptions) (pendingCall, []string) {
+		c := pendingCall{method: method}
+		if method == "resources/read" || method == "prompts/get" {
+			c.params = params
+		}
+		return c, []string{`,"method":`, string(mustJSON(method)), `,"params":`, params, "}"}
+	})
+}
+
+// ask sends a frame that the host replies to. What is wrong with the arguments rejects the promise, as the host's refusal
+// would.
+func (g *guest) ask(args []engine.Value, noName string, frame func(name, text string, o callOptions) (pendingCall, []string)) (engine.Value, error) {
 	promise, resolve, reject, err := g.vm.Promise()
 	if err != nil {
 		return promise, err
 	}
-	tool, text, err := g.encodeCall(args)
+	refused := pendingCall{resolve: resolve, reject: reject}
+	name, text, err := g.encodeCall(args, noName)
 	if err != nil {
-		return promise, g.refuseCall(pendingCall{resolve: resolve, reject: reject}, err)
+		return promise, g.refuseCall(refused, err)
+	}
+	o, err := g.callOptions(args, name)
+	if err != nil {
+		return promise, g.refuseCall(refused, err)
 	}
 	g.lastCall++
-	id := g.lastCall
-	name := string(mustJSON(tool))
-	g.calls[id] = pendingCall{resolve: resolve, reject: reject, size: len(text) + len(tool)}
-	g.loop.waiting++
-	g.held = append(g.held, heldCall{id, []string{
-		`{"type":"call","id":`, strconv.FormatInt(id, 10), `,"tool":`, name, `,"args":`, text, "}"}})
-	g.sendHeld()
+	unwatch, aborted, err := g.watch(o.signal, g.lastCall)
+	if err != nil || aborted {
+		if err == nil {
+			g.settleValue(refused, reject, unwatch)
+		}
+		return promise, g.refuseCall(refused, err)
+	}
+	c, parts := frame(name, text, o)
+	c.resolve, c.reject, c.unwatch, c.size = resolve, reject, unwatch, len(text)+len(name)
+	g.send(g.lastCall, c, parts)
 	return promise, nil
 }
 
-// refuseCall rejects a call that is not made. The error it returns is the one that ends the script.
+// send sends what is a call to the host, or holds it back. Both kinds begin alike but for their type.
+func (g *guest) send(id int64, c pendingCall, parts []string) {
+	head := `{"type":"call","id":`
+	if c.method != "" {
+		head = `{"type":"request","id":`
+	}
+	g.calls[id] = c
+	g.loop.waiting++
+	g.held = append(g.held, heldCall{id, append([]string{head, strconv.FormatInt(id, 10)}, parts...)})
+	g.sendHeld()
+}
+
+// refuseCall rejects a call that is not made, if there is a reason. The error it returns is the one that ends the script.
 func (g *guest) refuseCall(c pendingCall, err error) error {
+	if err == nil {
+		return nil
+	}
 	if g.vm.Halted() {
 		return err
 	}
@@ -84,23 +135,24 @@ func (g *guest) refuseCall(c pendingCall, err error) error {
 	return nil
 }
 
-// encodeCall makes the arguments' JSON. What is wrong with them rejects the call, as the host's refusal would; what a
-// getter of the script's throws is passed on.
-func (g *guest) encodeCall(args []engine.Value) (tool, text string, err error) {
+// encodeCall makes the arguments' JSON; what a getter of the script's throws is passed on.
+func (g *guest) encodeCall(args []engine.Value, noName string) (name, text string, err error) {
 	refuse := func(format string, a ...any) (string, string, error) {
-		return "", "", &callFailure{Kind: "argument", Tool: tool, Message: fmt.Sprintf(format, a...)}
+		return "", "", &callFailure{Kind: "argument", Tool: name, Message: fmt.Sprintf(format, a...)}
 	}
 	if len(args) == 0 || !args[0].IsString() {
-		return refuse("the tool id is not a string")
+		return refuse("%s", noName)
 	}
-	if tool, err = g.vm.Text(args[0]); err != nil {
+	if name, err = g.vm.Text(args[0]); err != nil {
 		return "", "", err
 	}
 	if len(args) == 1 || args[1].IsUndefined() {
-		return tool, "{}", nil
+		return name, "{}", nil
 	}
 	const most = maxFrame - 8192
+	g.vm.OnObject(g.special())
 	b, err := g.vm.EncodeJSON(args[1], "input", most)
+	g.vm.OnObject(nil)
 	var bad *engine.NotJSONError
 	switch {
 	case errors.As(err, &bad):
@@ -109,10 +161,10 @@ func (g *guest) encodeCall(args []engine.Value) (tool, text string, err error) {
 		return "", "", err
 	case b[0] != '{':
 		return refuse("the input is not an object")
-	case len(b)+len(tool) > most:
-		return refuse("the input has %d bytes; one call can have at most %d", len(b)+len(tool), most)
+	case len(b)+len(name) > most:
+		return refuse("the input has %d bytes; one call can have at most %d", len(b)+len(name), most)
 	}
-	return tool, string(b), nil
+	return name, unsafe.String(unsafe.SliceData(b), len(b)), nil // b is not touched again
 }
 
 // sendHeld sends what may be sent.
@@ -156,26 +208,58 @@ func (g *guest) receive() {
 	g.loop.saidBye()
 }
 
-// answer settles the promise of a call.
+// answer settles the promise of a call. Of one that was cancelled nothing is known any more.
 func (g *guest) answer(r reply) {
 	c, ok := g.calls[r.id]
 	if !ok {
 		return
 	}
-	delete(g.calls, r.id)
-	g.loop.waiting--
 	g.inFlight--
 	g.pending -= c.size
-	g.settleCall(c, r)
+	g.forget(r.id, c)
+	if c.answer != nil {
+		c.answer(r)
+	} else {
+		g.settleCall(c, r)
+	}
 	g.sendHeld()
 }
 
-func (g *guest) settleCall(c pendingCall, r reply) {
-	settle, text := c.resolve, r.value
-	if r.err != nil {
-		settle, text = c.reject, r.err
+// forget takes a call out of those that are waited for.
+func (g *guest) forget(id int64, c pendingCall) {
+	delete(g.calls, id)
+	g.loop.waiting--
+	g.unwatch(c.unwatch)
+}
+
+// cancel(id, reason) rejects a call whose signal was aborted, and tells the host unless that knows nothing of it yet.
+func (g *guest) cancel(a args) (engine.Value, error) {
+	id := int64(a.number(0))
+	c, ok := g.calls[id]
+	if !ok {
+		return engine.Undefined(), nil
 	}
-	v, err := g.vm.ParseJSON(text)
+	if i := slices.IndexFunc(g.held, func(h heldCall) bool { return h.id == id }); i >= 0 {
+		g.held = slices.Delete(g.held, i, i+1)
+	} else {
+		g.inFlight--
+		g.pending -= c.size
+		_ = g.wire.write(`{"type":"cancel","id":`, strconv.FormatInt(id, 10), "}") // the reader sees a lost host
+	}
+	g.forget(id, c)
+	g.settleValue(c, c.reject, g.vm.Dup(a.value(1)))
+	g.loop.post(g.sendHeld) // not now: the same signal may be about to end those that are held
+	return engine.Undefined(), nil
+}
+
+func (g *guest) settleCall(c pendingCall, r reply) {
+	settle, v, err := c.resolve, engine.Value{}, error(nil)
+	if r.err != nil {
+		settle = c.reject
+		v, err = g.refusal(c, r.err)
+	} else {
+		v, err = g.value(c, r)
+	}
 	if err != nil {
 		settle, v = c.reject, g.vm.Thrown(err) // no memory for it
 	}

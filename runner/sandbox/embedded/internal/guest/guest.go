@@ -68,11 +68,13 @@ type job struct {
 	Name     string   `json:"name"`
 	Code     string   `json:"code"`
 	Args     []string `json:"args"`
+	// Vars are variables of the script.
+	Vars map[string]json.RawMessage `json:"vars"`
 }
 
 // Run shakes hands, runs the job and reports how it ended. An error means that no script ran.
 func Run(o Options) (Outcome, error) {
-	g := &guest{o: o, start: time.Now(), wire: newWire(o.Conn), loop: newLoop(), calls: map[int64]pendingCall{}}
+	g := &guest{o: o, start: time.Now(), wire: newWire(o.Conn), loop: newLoop(), maps: newSourceMaps(), calls: map[int64]pendingCall{}, extra: map[string]extraModule{}}
 	defer o.Conn.Close()
 	if !o.Idle { // the engine starts while the host reads the greeting
 		if err := g.hello(); err != nil {
@@ -140,7 +142,8 @@ type guest struct {
 	loop  *loop
 	start time.Time
 	job   job
-	maps  *sourceMap // of the job's code; decoded on first use, see stack.go
+	maps  *sourceMaps            // of the modules that run; see sourcemap.go
+	extra map[string]extraModule // by the host's id
 
 	calls    map[int64]pendingCall
 	held     []heldCall // not sent yet
@@ -152,6 +155,8 @@ type guest struct {
 	native   engine.Value            // the host functions, for the prelude only
 	hooks    engine.Value            // functions of the prelude that the loop calls
 	loaded   map[string]engine.Value // prelude files by name
+
+	dressed bool // values that are more than JSON were made; see values.go
 
 	now *timer // whose callback is running
 
@@ -174,8 +179,12 @@ type failure struct {
 // run evaluates the job and turns the loop until nothing is left to do.
 func (g *guest) run() Outcome {
 	code, mapText := splitSourceMap(g.job.Code)
-	g.maps = &sourceMap{text: mapText}
+	g.maps.add(g.job.Name, mapText)
 	g.vm.OnStack(g.stackText)
+	if err := g.setVars(); err != nil {
+		g.uncaught(err)
+		return g.outcome()
+	}
 	name := scriptModule(g.job.Name)
 	module, compiled, err := g.vm.Module(code, name, map[string]string{
 		"url": "file://" + workspaceDir + "/" + g.job.Name, "filename": workspaceDir + "/" + g.job.Name, "dirname": workspaceDir,

@@ -76,6 +76,14 @@ func (g *guest) normalizeModule(_, name string) (string, error) {
 		Props:   map[string]string{"code": "ERR_MODULE_NOT_FOUND"}}
 }
 
+// builtin(name) tells whether import and require find a module here: one of node's own, or one whose lack is said better by
+// them.
+func (g *guest) builtin(a args) (engine.Value, error) {
+	name := a.text(0)
+	_, known := shortName(name)
+	return engine.Bool(known || strings.HasPrefix(name, "node:")), nil
+}
+
 // moduleFile(name) is the native of require: the prelude file of a module, or the error that import would give.
 func (g *guest) moduleFile(a args) (engine.Value, error) {
 	name := a.text(0)

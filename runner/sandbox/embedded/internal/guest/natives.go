@@ -70,13 +70,9 @@ func (g *guest) install() error {
 		return err
 	}
 	g.hooks = hooks
-	symbol, err := vm.Eval(`Symbol.for("mcprun.transport")`, preludePrefix+"symbol")
-	if err != nil {
-		return err
-	}
-	defer vm.Free(symbol)
-	vm.SealGlobal(symbol, g.transport())
-	return nil
+	transport := g.transport()
+	vm.Set(g.native, "transport", vm.Dup(transport))
+	return g.sealGlobal("mcprun.transport", transport)
 }
 
 // loadPrelude runs a prelude file, a function of the host functions, and returns what that returned. Once per file.
@@ -124,6 +120,7 @@ func (g *guest) natives() map[string]native {
 		"now": func(args) (engine.Value, error) {
 			return engine.Float(float64(time.Since(g.start)) / float64(time.Millisecond)), nil
 		},
+		"cancel": g.cancel, "import": g.importModule, "exports": g.exports, "builtin": g.builtin, "makeValues": g.makeValues,
 		"random":  g.random,
 		"plain":   g.plain,
 		"promise": g.promiseState,

@@ -106,7 +106,7 @@ func (g *guest) outOfMemory(value engine.Value) bool {
 	}
 	name, _ := g.vm.GetString(value, "name")
 	message, _ := g.vm.GetString(value, "message")
-	return name == "InternalError" && message == "out of memory"
+	return name == "InternalError" && (message == "out of memory" || message == "") // there may be none even for the words
 }
 
 // print writes an uncaught value as node does: where, the line, and the value.

@@ -29,7 +29,42 @@ func splitSourceMap(code string) (rest, text string) {
 	return code[:i], string(raw)
 }
 
-// sourceMap maps places in the bundle to places in the sources (ECMA-426). It is decoded when first asked.
+// sourceMaps are those of all modules that run: the job's code, and what it imported while it ran.
+type sourceMaps struct {
+	byModule map[string]*sourceMap
+	names    []string // in order, for line
+}
+
+func newSourceMaps() *sourceMaps { return &sourceMaps{byModule: map[string]*sourceMap{}} }
+
+// add keeps the map of a module for when it is asked for.
+func (ms *sourceMaps) add(module, text string) {
+	if ms.byModule[module] == nil {
+		ms.names = append(ms.names, module)
+	}
+	ms.byModule[module] = &sourceMap{text: text}
+}
+
+// place maps "module:line:column", counted from 1; what it knows nothing about it returns as it is.
+func (ms *sourceMaps) place(s string) string {
+	p, ok := splitPlace(s)
+	if m := ms.byModule[p.file]; ok && m != nil {
+		return m.place(s, p)
+	}
+	return s
+}
+
+// line returns the text of a source line, counted from 1, or "".
+func (ms *sourceMaps) line(file string, n int) string {
+	for _, name := range ms.names {
+		if text := ms.byModule[name].line(file, n); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// sourceMap maps places in a bundle to places in the sources (ECMA-426). It is decoded when first asked.
 type sourceMap struct {
 	text    string
 	decoded bool
@@ -40,12 +75,8 @@ type sourceMap struct {
 
 type segment struct{ column, source, line, sourceColumn int }
 
-// place maps "file:line:column" of the bundle, counted from 1; what it knows nothing about it returns as it is.
-func (m *sourceMap) place(s string) string {
-	p, ok := splitPlace(s)
-	if !ok {
-		return s
-	}
+// place maps a place of the bundle; what it knows nothing about it returns as it was written.
+func (m *sourceMap) place(s string, p position) string {
 	m.decode()
 	if p.line < 1 || p.line > len(m.lines) {
 		return s

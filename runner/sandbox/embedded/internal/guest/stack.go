@@ -67,11 +67,24 @@ func (g *guest) frame(name, place string) string {
 	if rest, ok := strings.CutPrefix(place, scriptPrefix); ok {
 		place = g.maps.place(rest)
 	}
+	if isGlue(name, place) {
+		return ""
+	}
 	switch name {
 	case "<anonymous>", "<eval>", "":
 		return place
 	}
 	return name + " (" + place + ")"
+}
+
+// isGlue tells whether a frame is what the bundler puts around computed imports.
+func isGlue(name, place string) bool {
+	for _, prefix := range []string{"$imp", "$requ"} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && len(rest) == 2 && rest[1] == '$' {
+			return true
+		}
+	}
+	return strings.HasPrefix(place, "entry:")
 }
 
 // position is a place in a source.

@@ -9,7 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"strconv"
+	"unsafe"
 )
 
 // maxFrame is the protocol's bound on one frame.
@@ -40,6 +42,9 @@ func (w *wire) read() ([]byte, error) {
 	return b, err
 }
 
+// largeFrame is the size from which a frame is sent piece by piece instead of being put together first.
+const largeFrame = 64 << 10
+
 // write sends one frame made of parts, as one write where it is small.
 func (w *wire) write(parts ...string) error {
 	size := 0
@@ -48,6 +53,14 @@ func (w *wire) write(parts ...string) error {
 	}
 	if size > maxFrame {
 		return fmt.Errorf("a frame of %d bytes; at most %d can be sent", size, maxFrame)
+	}
+	if size >= largeFrame {
+		pieces := net.Buffers{binary.BigEndian.AppendUint32(nil, uint32(size))}
+		for _, p := range parts {
+			pieces = append(pieces, unsafe.Slice(unsafe.StringData(p), len(p))) // only read
+		}
+		_, err := pieces.WriteTo(w.conn)
+		return err
 	}
 	b := make([]byte, 4, 4+size)
 	binary.BigEndian.PutUint32(b, uint32(size))
@@ -68,9 +81,10 @@ func (w *wire) send(frame any) error {
 	return w.write(string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))))
 }
 
-// reply is an answer to a call: exactly one of value and err is JSON text.
+// reply is an answer to a call: exactly one of value and err is JSON text. As says what the value is to become.
 type reply struct {
 	id         int64
+	as         string
 	value, err []byte
 }
 
@@ -88,8 +102,16 @@ func parseReply(frame []byte) (reply, bool) {
 	if err != nil {
 		return reply{}, false
 	}
+	as := ""
+	if quoted, ok := bytes.CutPrefix(rest, []byte(`"as":"`)); ok {
+		word, after, ok := bytes.Cut(quoted, []byte(`",`))
+		if !ok {
+			return reply{}, false
+		}
+		as, rest = string(word), after
+	}
 	if v, ok := bytes.CutPrefix(rest, []byte(`"value":`)); ok {
-		return reply{id: id, value: v}, true
+		return reply{id: id, as: as, value: v}, true
 	}
 	if v, ok := bytes.CutPrefix(rest, []byte(`"error":`)); ok {
 		return reply{id: id, err: v}, true

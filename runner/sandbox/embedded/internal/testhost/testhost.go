@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 )
@@ -17,6 +18,12 @@ type Host struct {
 	Secret string
 	// Answer gets each call and returns the reply's value, or else its error, as JSON. Nil: {"ok":true}.
 	Answer func(tool string, args json.RawMessage) (value, err string)
+	// As says what the value of a tool's reply is to become. Nil: nothing more than it is.
+	As func(tool string) string
+	// Ask gets each request, as Answer gets calls. Nil: null.
+	Ask func(method string, params json.RawMessage) (value, err string)
+	// Vars are the script's variables.
+	Vars map[string]json.RawMessage
 	// Delay is waited before each answer.
 	Delay time.Duration
 	// Args are the script's arguments.
@@ -29,7 +36,9 @@ type Result struct {
 	Done   bool
 	Result string
 	Error  *Error
-	Calls  []string // "tool args"
+	Calls  []string // "tool args", and the options if there are any
+	// Cancelled are the ids that the guest gave up.
+	Cancelled []int64
 	// FirstCall is when the first call came.
 	FirstCall time.Time
 }
@@ -64,10 +73,10 @@ type session struct {
 
 func (s *session) handle(frame []byte, code string, running *sync.WaitGroup) error {
 	var m struct {
-		Type, Secret, Tool string
-		ID                 int64
-		Args, Result       json.RawMessage
-		Error              *Error
+		Type, Secret, Tool, Method    string
+		ID                            int64
+		Args, Options, Params, Result json.RawMessage
+		Error                         *Error
 	}
 	if err := json.Unmarshal(frame, &m); err != nil {
 		return fmt.Errorf("the guest sent %.200q: %w", frame, err)
@@ -78,7 +87,7 @@ func (s *session) handle(frame []byte, code string, running *sync.WaitGroup) err
 			return fmt.Errorf("hello with the secret %q", m.Secret)
 		}
 		s.result.Hello = true
-		job, err := json.Marshal(map[string]any{"type": "job", "language": "typescript", "name": "script.ts", "code": code, "args": s.host.Args})
+		job, err := json.Marshal(map[string]any{"type": "job", "language": "typescript", "name": "script.ts", "code": code, "args": s.host.Args, "vars": s.host.Vars})
 		if err != nil {
 			return err
 		}
@@ -87,8 +96,12 @@ func (s *session) handle(frame []byte, code string, running *sync.WaitGroup) err
 		if s.result.FirstCall.IsZero() {
 			s.result.FirstCall = time.Now()
 		}
-		s.result.Calls = append(s.result.Calls, fmt.Sprintf("%s %s", m.Tool, m.Args))
+		s.result.Calls = append(s.result.Calls, strings.TrimSpace(fmt.Sprintf("%s %s %s", m.Tool, m.Args, m.Options)))
 		running.Go(func() { s.answer(m.ID, m.Tool, m.Args) })
+	case "request":
+		running.Go(func() { s.respond(m.ID, m.Method, m.Params) })
+	case "cancel":
+		s.result.Cancelled = append(s.result.Cancelled, m.ID)
 	case "done":
 		s.result.Done, s.result.Result, s.result.Error = true, string(m.Result), m.Error
 		s.send(`{"type":"bye"}`)
@@ -104,11 +117,31 @@ func (s *session) answer(id int64, tool string, args json.RawMessage) {
 	if s.host.Answer != nil {
 		value, failed = s.host.Answer(tool, args)
 	}
+	as := ""
+	if s.host.As != nil {
+		as = s.host.As(tool)
+	}
+	s.reply(id, as, value, failed)
+}
+
+func (s *session) respond(id int64, method string, params json.RawMessage) {
+	time.Sleep(s.host.Delay)
+	value, failed := "null", ""
+	if s.host.Ask != nil {
+		value, failed = s.host.Ask(method, params)
+	}
+	s.reply(id, "", value, failed)
+}
+
+func (s *session) reply(id int64, as, value, failed string) {
+	if as != "" {
+		as = fmt.Sprintf(`"as":%q,`, as)
+	}
 	if failed != "" {
 		s.send(fmt.Sprintf(`{"type":"reply","id":%d,"error":%s}`, id, failed))
 		return
 	}
-	s.send(fmt.Sprintf(`{"type":"reply","id":%d,"value":%s}`, id, value))
+	s.send(fmt.Sprintf(`{"type":"reply","id":%d,%s"value":%s}`, id, as, value))
 }
 
 func (s *session) send(text string) {

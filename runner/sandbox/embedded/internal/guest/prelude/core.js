@@ -169,6 +169,47 @@
     return modules[name] ??= views[name] ? views[name](host.load(found[1])) : host.load(found[1]);
   };
   define("require", function require(name) { return module(`${name}`); });
+  // What the bundler makes of an import() or require() whose path the script computes.
+  const seal = (name, value) => defineProperty(G, Symbol.for(name), { __proto__: null, value });
+  seal("mcprun.import", function (specifier, from) {
+    const name = `${specifier}`;
+    if (host.builtin(name)) return import(name);
+    return host.import(name, `${from ?? ""}`);
+  });
+  seal("mcprun.require", function (specifier, from) {
+    const name = `${specifier}`;
+    if (host.builtin(name)) return module(name);
+    const found = G[Symbol.for("mcprun.bundled")]?.(name, `${from ?? ""}`);
+    if (found !== undefined) return found;
+    const e = new Error(`Cannot find module '${name}': require() finds what the script names in plain words; use "await import(...)" for a path that is computed`);
+    e.code = "MODULE_NOT_FOUND";
+    throw e;
+  });
+
+  // --- numbers without loss: a BigInt is written as its digits ---
+  const { stringify } = JSON;
+  const randomKey = () => { let key = ""; for (let i = 0; i < 4; i++) key += Math.random().toString(36); return key; };
+  const isArray = Array.isArray, includes = uncurry(Array.prototype.includes);
+  const writer = {
+    stringify(value, replacer, space) {
+      try {
+        return stringify(value, replacer, space);
+      } catch (e) {
+        if (!(e instanceof TypeError) || !/bigint/i.test(e.message)) throw e;
+      }
+      const key = randomKey();
+      const allowed = isArray(replacer) ? replacer.map(String) : undefined;
+      let top = true;
+      const text = stringify(value, function (name, v) {
+        if (allowed && !top && !isArray(this) && !includes(allowed, name)) return undefined;
+        top = false;
+        if (typeof replacer === "function") v = replacer.call(this, name, v);
+        return typeof v === "bigint" ? key + v + key : v;
+      }, space);
+      return text === undefined ? text : replaceAll(replaceAll(text, `"${key}`, ""), `${key}"`, "");
+    },
+  };
+  defineProperty(JSON, "stringify", { __proto__: null, value: writer.stringify, writable: true, configurable: true, enumerable: false });
   defineProperty(G, Symbol.for("mcprun.module"), { __proto__: null, value: freeze((name) => module(name)) });
 
   // --- what the loop calls ---
@@ -181,5 +222,14 @@
     end: (code) => ended.end ? ended.end(code) : code,
     listen: host.listen = (hooks) => { ended.uncaught = hooks.uncaught; ended.end = hooks.end; },
     microtask: host.microtask = microtask,
+    // Has a call cancelled when its signal is aborted; returns what takes that back, or nothing when it is aborted already.
+    watch: (signal, id) => {
+      if (signal.aborted) return;
+      const abort = () => host.cancel(id, signal.reason);
+      signal.addEventListener("abort", abort, { once: true });
+      return () => signal.removeEventListener("abort", abort);
+    },
+    // The exports of a module once it has run.
+    exports: (ran, id) => promiseThen(ran, () => host.exports(id)),
   };
 })

@@ -1,0 +1,107 @@
+package pii
+
+import (
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+const (
+	maxLocal    = 64  // RFC 5321, 4.5.3.1
+	maxDomain   = 253 // RFC 1035
+	maxUserinfo = 512
+)
+
+// email returns where the address begins and ends whose '@' is at i. It looks at nothing before from.
+func email(s string, from, i int) (start, end int) {
+	start = i
+	for start > from && i-start < maxLocal && isLocal(s[start-1]) {
+		start--
+	}
+	for start < i && !(isAlnum(s[start]) || s[start] == '_' || s[start] >= 0x80) {
+		start++
+	}
+	local := s[start:i]
+	if local == "" || local[len(local)-1] == '.' || strings.Contains(local, "..") {
+		return 0, 0
+	}
+	if end = domain(s, i+1); end == 0 {
+		return 0, 0
+	}
+	if local == "git" && end < len(s) && (s[end] == ':' || s[end] == '/') {
+		return 0, 0 // the address of a repository
+	}
+	return start, end
+}
+
+// isLocal tells whether a character is found in front of the '@' of addresses that are in use.
+func isLocal(c byte) bool {
+	return isAlnum(c) || c >= 0x80 || strings.IndexByte("._%+-'~#!$*^", c) >= 0
+}
+
+// domain returns where the domain name ends that begins at i; 0 when there is none that mail could go to.
+func domain(s string, i int) (end int) {
+	dot, labelStart := -1, i // the last dot that is inside
+	end = i
+	for end < len(s) && end-i <= maxDomain {
+		c := s[end]
+		if c == '.' {
+			if end == labelStart || end+1 >= len(s) || !(isAlnum(s[end+1]) || s[end+1] >= 0x80) {
+				break
+			}
+			dot, labelStart = end, end+1
+		} else if !isAlnum(c) && c != '-' && c < 0x80 {
+			break
+		}
+		end++
+	}
+	for end > labelStart && s[end-1] == '-' {
+		end--
+	}
+	if dot < 0 || end-i > maxDomain || s[i] == '-' || strings.Contains(s[i:end], "-.") || strings.Contains(s[i:end], ".-") {
+		return 0
+	}
+	if !topLevel(s[dot+1 : end]) {
+		return 0
+	}
+	return end
+}
+
+// topLevel tells whether a name is that of a top-level domain, or of one that is kept for examples and inner networks.
+func topLevel(name string) bool {
+	if len(name) < 2 || isDigit(name[0]) {
+		return false
+	}
+	name = strings.ToLower(name)
+	switch name {
+	case "local", "localdomain", "internal", "intranet", "corp", "lan", "home", "private", "test", "example", "invalid", "localhost":
+		return true
+	}
+	if name[0] >= 0x80 {
+		return true // letters of another script: no file is called so
+	}
+	_, icann := publicsuffix.PublicSuffix("x." + name)
+	return icann
+}
+
+// password returns where the password of an address such as postgres://user:password@host is, whose '@' is at i.
+func password(s string, from, i int) (start, end int) {
+	at, colon := i, -1
+	for at > from && i-at < maxUserinfo {
+		c := s[at-1]
+		if c <= ' ' || c == '/' || c == '@' || c == '"' || c == '<' || c == '>' {
+			break
+		}
+		if at--; c == ':' {
+			colon = at
+		}
+	}
+	if colon < 0 || colon+1 >= i || at < 3 || s[at-3:at] != "://" {
+		return 0, 0
+	}
+	value := s[colon+1 : i]
+	if strings.ContainsAny(value, "${}*") || value[0] == '[' {
+		return 0, 0 // a place for one, or a token
+	}
+	return colon + 1, i
+}

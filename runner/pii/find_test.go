@@ -1,0 +1,133 @@
+package pii
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMask(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		// e-mail
+		{"write to alice@example.com, or bob.o'neil+x@mail.example.co.uk.", "write to [EMAIL_1], or [EMAIL_2]."},
+		{"<alice@example.com> 'bob@x.io' mailto:a_b@x-y.dev?subject=1", "<[EMAIL_1]> '[EMAIL_2]' mailto:[EMAIL_3]?subject=1"},
+		{"alice@example.com ALICE alice@example.com", "[EMAIL_1] ALICE [EMAIL_1]"},
+		{"jürgen@müller.de 用户@例子.中国 root@db.internal", "[EMAIL_1] [EMAIL_2] [EMAIL_3]"},
+		{"logo@2x.png react@18.2.0 @scope/pkg a@b user@host git@github.com:o/r.git .@x.com a..b@x.com @decorator()", ""},
+		{"array[i]@file.rst x@-y.com x@y-.com a@b.c", ""},
+		// phone
+		{"call +1 212-555-0123 or (212) 555-0123, 212.555.0124", "call [PHONE_1] or [PHONE_2], [PHONE_3]"},
+		{"+49 30 901820, +44 (0)20 7946 0958, +33 1 23 45 67 89, 01 23 45 67 89", "[PHONE_1], [PHONE_2], [PHONE_3], [PHONE_4]"},
+		{"+919876543210 +5511987654321 +8613912345678 1-800-555-0199", "[PHONE_1] [PHONE_2] [PHONE_3] [PHONE_4]"},
+		{"phone: 2125550123, tel 030 901820; mobile number is 07700 900123", "phone: [PHONE_1], tel [PHONE_2]; mobile number is [PHONE_3]"},
+		{"+1 212 555 0123 100 items", "[PHONE_1] 100 items"},
+		{"+1 112 555 0123, +999 123456789, 2125550123, 112-555-0123, 911-555-0123, 1+2345678901", ""},
+		{"2024-01-15 10:30:00.123456 1700000000000 550e8400-e29b-41d4-a716-446655440000 3.14159265358979 1,234,567,890", ""},
+		{"order 12-345-6789-0, part 100-200-3000, $212-555-0123, 10 000 000 EUR, 192 168 0 1", ""},
+		// social security numbers
+		{"SSN 536-22-8726; 536 22 8727; ssn: 536228728", "SSN [SSN_1]; [SSN_2]; ssn: [SSN_3]"},
+		{"000-12-3456 666-12-3456 900-12-3456 536-00-8726 536-22-0000 078-05-1120 536228726 1536-22-8726 536-22-87261", ""},
+		// payment cards
+		{"4111111111111111 4111 1111 1111 1111 5500-0000-0000-0004 378282246310005 3782 822463 10005", "[CARD_1] [CARD_2] [CARD_3] [CARD_4] [CARD_5]"},
+		{"6011000990139424 30569309025904 3530111333300000 6200000000000005 2223003122003222", "[CARD_1] [CARD_2] [CARD_3] [CARD_4] [CARD_5]"},
+		{"4111 1111 1111 1111 12/27 123", "[CARD_1] 12/27 123"},
+		{"4111111111111112 1234567890123452 4111-1111 1111-1111 0000000000000000 94111111111111111 4111111111111111a 0.4111111111111111", ""},
+		{"1700000000000 1700000000000000 1234567890123456789 9007199254740993", ""},
+		// addresses of machines
+		{"from 203.0.113.7:8080, http://10.1.2.3/x 192.168.0.0/24.", "from [IP_1]:8080, http://[IP_2]/x [IP_3]/24."},
+		{"2001:db8::1, [fe80::1%eth0] 2001:0db8:85a3:0000:0000:8a2e:0370:7334", "[IP_1], [[IP_2]%eth0] [IP_3]"},
+		{"127.0.0.1 0.0.0.0 256.1.1.1 1.2.3 1.2.3.4.5 Chrome/120.0.0.0 version 1.2.3.4 v1.2.3.4 01.2.3.4 255.255.255.255", ""},
+		{"::1 std::vec a::b 12:34:56 de:ad:be:ef 00:1b:44:11:3a:b7 abc::def::1", ""},
+		// passwords in addresses, and the masks of others
+		{"postgres://app:s3cret@db.internal:5432/x", "postgres://app:[API_KEY_1]@db.internal:5432/x"},
+		{"https://user:${PASSWORD}@example.com https://x.com/@user [EMAIL_1] [CARD_2]", ""},
+	} {
+		want := tt.want
+		if want == "" {
+			want = tt.text
+		}
+		if got := Mask(tt.text); got != want {
+			t.Errorf("Mask(%q)\n got %q\nwant %q", tt.text, got, want)
+		}
+		if got := Mask(want); got != want {
+			t.Errorf("masking %q again gives %q", want, got)
+		}
+	}
+}
+
+// The keys are put together here: a literal one would alarm those who look for leaked ones.
+func TestKeys(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	body := func(chars alphabet, n int) string {
+		const all = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
+		for {
+			b := make([]byte, 0, n)
+			for len(b) < n {
+				if c := all[r.IntN(len(all))]; in(chars, c) && (chars != hexDigits || c >= 'a' || isDigit(c)) {
+					b = append(b, c)
+				}
+			}
+			if random(string(b)) && isAlnum(b[n-1]) {
+				return string(b)
+			}
+		}
+	}
+	for _, f := range formats() {
+		key := f.prefix + body(f.chars, f.least)
+		for _, text := range []string{key, "key=" + key, "use " + key + ".", `"` + key + `",`} {
+			if got := Mask(text); got != strings.Replace(text, key, "[API_KEY_1]", 1) {
+				t.Errorf("%s: %q becomes %q", f.prefix, text, got)
+			}
+		}
+		if text := f.prefix + body(f.chars, f.least-1); f.prefix != "ghs_" && Mask(text+" ") != text+" " {
+			t.Errorf("%q is too short for a key", text)
+		}
+		if text := "x" + key; isAlnum(f.prefix[0]) && !strings.Contains(key[:8], "-") && Mask(text) != text {
+			t.Errorf("%q is another word", text)
+		}
+	}
+	jwt := "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0." + body(urlSafe, 43)
+	pem := "-----BEGIN RSA " + "PRIVATE KEY-----\n" + body(alnum, 64) + "\n-----END RSA PRIVATE KEY-----"
+	for _, key := range []string{jwt, pem, "12345678:AA" + body(urlSafe, 33), "sk-ant-api03-" + body(urlSafe, 93) + "AA", "sk-proj-" + body(urlSafe, 120)} {
+		if got := Mask("is " + key + " fine"); got != "is [API_KEY_1] fine" {
+			t.Errorf("%q becomes %q", key, got)
+		}
+	}
+	if got := Mask("Authorization: Bearer " + body(alnum, 30)); got != "Authorization: [API_KEY_1]" {
+		t.Errorf("got %q", got)
+	}
+	for _, no := range []string{"sk-learn-contrib-extensions", "npm_config_registry_and_something_long", "bearer of bad news and other things", "key-value-store", "eyJ.eyJ.x",
+		"task-" + body(alnum, 30), "hf_transfer", "-----BEGIN CERTIFICATE-----", "sk-aaaaaaaaaaaaaaaaaaaaaaaaaa1"} {
+		if got := Mask(no); got != no {
+			t.Errorf("%q becomes %q", no, got)
+		}
+	}
+}
+
+// Whoever wrote the text may have wanted to keep us busy.
+func TestLinear(t *testing.T) {
+	for _, piece := range []string{"@", "a@", "a@a.", "eyJ-", "eyJ.ey", "sk-", "1.", "1 ", "1-", "+1", "+49 ", "a:", "2001:", "://a:b", "bearer ", "(212) ", "-----BEGIN ",
+		"-----BEGIN PRIVATE KEY-----", "x.", "AKIA", "4111 ", "12345678:AA", "ya29.", "\\", "é", "\xff"} {
+		text := strings.Repeat(piece, (4<<20)/len(piece))
+		start := time.Now()
+		Find(text)
+		if took := time.Since(start); took > 4*time.Second {
+			t.Errorf("%q repeated to 4 MiB took %v", piece, took)
+		}
+	}
+}
+
+func FuzzFind(f *testing.F) {
+	f.Add("a@b.com +1 212 555 0123 4111 1111 1111 1111 (212) 555-0123 2001:db8::1 eyJ.eyJ.x -----BEGIN PRIVATE KEY-----")
+	f.Add("postgres://a:b@c")
+	f.Fuzz(func(t *testing.T, text string) {
+		at := 0
+		for _, m := range Find(text) {
+			if m.Start < at || m.End <= m.Start || m.End > len(text) {
+				t.Fatalf("a find at %d to %d, after %d", m.Start, m.End, at)
+			}
+			at = m.End
+		}
+	})
+}

@@ -1,0 +1,150 @@
+package pii
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestMaskJSON(t *testing.T) {
+	for _, tt := range []struct{ raw, want string }{
+		{`{"to":"alice@example.com","n":1.50,"big":9007199254740993,"cc":["bob@example.com","alice@example.com"]}`,
+			`{"to":"[EMAIL_1]","n":1.50,"big":9007199254740993,"cc":["[EMAIL_2]","[EMAIL_1]"]}`},
+		{` { "text" : "a\nb@example.com \"x\" \u003c" , "same\u0020" : "\u003c\/" } `, ` { "text" : "a\n[EMAIL_1] \"x\" <" , "same\u0020" : "\u003c\/" } `},
+		{`"a\n+49 30 901820"`, `"a\n[PHONE_1]"`},
+		{`{"alice@example.com":{"card":4111111111111111,"id":4111111111111112}}`, `{"[EMAIL_1]":{"card":"[CARD_1]","id":4111111111111112}}`},
+		// names of members
+		{`{"phone":2125550123,"mobilePhone":"07700900123","id":"2125550123","at":2125550123}`, `{"phone":"[PHONE_1]","mobilePhone":"[PHONE_2]","id":"2125550123","at":2125550123}`},
+		{`{"ssn":"536228726","phones":["2125550123","030 901820"],"x":"2125550123"}`, `{"ssn":"[SSN_1]","phones":["[PHONE_1]","[PHONE_2]"],"x":"2125550123"}`},
+		{`{"password":"correct horse","api_key":"abc","clientSecret":"","token_type":"x","nextPageToken":"abcdef123456"}`,
+			`{"password":"[SECRET_1]","api_key":"[SECRET_2]","clientSecret":"","token_type":"x","nextPageToken":"abcdef123456"}`},
+		{`{"password":{"type":"string","description":"your password"},"secret":"string","pwd":true}`, ""},
+		{`{"phone":{"id":"2125550123"},"list":[{"phone":null},"2125550123"]}`, ""},
+		// JSON in strings
+		{`{"type":"text","text":"{\"password\":\"hunter2\",\"n\":[1]}"}`, `{"type":"text","text":"{\"password\":\"[SECRET_1]\",\"n\":[1]}"}`},
+		{`not json: alice@example.com`, `not json: [EMAIL_1]`},
+		{`[]`, ""}, {`null`, ""}, {``, ""}, {`{"a":"[EMAIL_1]"}`, ""}, {`[-1e400,0.4111111111111111,"é\ud83d\ude00\ud800"]`, ""},
+	} {
+		want := tt.want
+		if want == "" {
+			want = tt.raw
+		}
+		tok := New(nil)
+		got := string(tok.MaskJSON([]byte(tt.raw)))
+		if got != want {
+			t.Errorf("%s\n got %s\nwant %s", tt.raw, got, want)
+		}
+		if again := string(tok.MaskJSON([]byte(got))); again != got {
+			t.Errorf("masking %s again gives %s", got, again)
+		}
+	}
+	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
+	if got := New(nil).MaskJSON([]byte(deep)); string(got) != deep {
+		t.Error("deep nesting is changed")
+	}
+}
+
+func TestTokenizer(t *testing.T) {
+	tok := New(&Options{Secrets: []string{"hunter2", "hunter2-and-more", "abc", `qu"ote`, ""}, MaxTokens: 4})
+	for _, tt := range [][2]string{
+		{"hunter2 abc", "[SECRET_1] abc"},
+		{"xhunter2-and-morex", "x[SECRET_2]x"},
+		{"https://hunter2.example.com/?q=a@hunter2.com", "https://[SECRET_1].example.com/?q=[SECRET_3]"}, // the address goes with it
+		{"a@b.com", "[EMAIL_1]"},
+		{"c@d.com a@b.com", "[EMAIL] [EMAIL_1]"}, // no room for more
+	} {
+		if got := tok.Mask(tt[0]); got != tt[1] {
+			t.Errorf("Mask(%q) = %q, want %q", tt[0], got, tt[1])
+		}
+	}
+	if got := string(tok.MaskJSON([]byte(`{"a":"x qu\"ote y"}`))); got != `{"a":"x [SECRET] y"}` {
+		t.Errorf("an escaped secret becomes %s", got)
+	}
+}
+
+func TestTokensAreStableAcrossGoroutines(t *testing.T) {
+	tok := New(nil)
+	var wg sync.WaitGroup
+	got := make([]string, 16)
+	for i := range got {
+		wg.Go(func() {
+			for n := range 100 {
+				got[i] = tok.Mask(fmt.Sprintf("u%d@example.com", n%7))
+			}
+		})
+	}
+	wg.Wait()
+	for _, s := range got[1:] {
+		if s != got[0] {
+			t.Errorf("%q and %q for one value", s, got[0])
+		}
+	}
+	if len(tok.tokens) != 7 {
+		t.Errorf("%d values are remembered", len(tok.tokens))
+	}
+}
+
+func FuzzMaskJSON(f *testing.F) {
+	f.Add([]byte(`{"password":"x","a":["a@b.com",4111111111111111,"{\"b\":\"+49 30 901820\"}"]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		out := New(&Options{Secrets: []string{"secret-value"}}).MaskJSON(raw)
+		if json.Valid(raw) && !json.Valid(out) {
+			t.Fatalf("%q becomes %q", raw, out)
+		}
+		if json.Valid(raw) && json.Valid(out) && bytes.Count(raw, []byte("secret-value")) > 0 && bytes.Contains(out, []byte("secret-value")) {
+			t.Fatalf("the secret is left in %q", out)
+		}
+	})
+}
+
+// ordinary is what tools answer: records with a few pieces of personal data, and text.
+func ordinary(records int) []byte {
+	var b strings.Builder
+	b.WriteString(`{"records":[`)
+	for i := range records {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"id":"003Qy%08dXYZAB","name":"Person %d","email":"person.%d@example.com","phone":"+1 212-555-%04d","amount":%d.25,"active":true,`+
+			`"createdAt":"2026-01-%02dT10:%02d:00.000Z","url":"https://crm.example.com/contacts/%d?tab=notes","tags":["customer","emea","2026-q1"],`+
+			`"notes":"Spoke about the renewal on 2026-01-15.\nThey want %d seats; see document 550e8400-e29b-41d4-a716-%012d for the details, then follow up."}`,
+			i, i, i, i%10000, i*7, i%28+1, i%60, i, i%90, i)
+	}
+	b.WriteString(`]}`)
+	return []byte(b.String())
+}
+
+func BenchmarkMaskJSON(b *testing.B) {
+	raw := ordinary(5000)
+	b.SetBytes(int64(len(raw)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if tok := New(nil); len(tok.MaskJSON(raw)) == len(raw) {
+			b.Fatal("nothing was found")
+		}
+	}
+}
+
+func BenchmarkMaskText(b *testing.B) {
+	text := string(ordinary(5000))
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		New(nil).Mask(text)
+	}
+}
+
+// TestSpeed holds what is promised, with room for a slow and busy machine; the benchmark says what it is.
+func TestSpeed(t *testing.T) {
+	raw := ordinary(5000)
+	res := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			New(nil).MaskJSON(raw)
+		}
+	})
+	if rate := float64(len(raw)) * float64(res.N) / res.T.Seconds() / 1e6; rate < 10 {
+		t.Errorf("%.0f MB/s", rate)
+	}
+}

@@ -1,0 +1,282 @@
+package pii
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// number looks at digits that begin at i, the beginning of a word.
+func (f *finder) number(i int) (end int, typ Type) {
+	s := f.s
+	if !mayBegin(s, i) {
+		return 0, ""
+	}
+	if end = ipv4(s, i); end > 0 {
+		return end, IP
+	}
+	if end = botToken(s, i); end > 0 {
+		return end, Key
+	}
+	var buf [maxGroups]group
+	groups := splitGroups(s, i, buf[:0])
+	if len(groups) == 0 {
+		return 0, ""
+	}
+	if end = card(s, groups); end > 0 {
+		return end, Card
+	}
+	digits := 0
+	for _, g := range groups {
+		digits += g.end - g.start
+	}
+	if digits < 7 {
+		return 0, ""
+	}
+	hint := f.hintAt(i)
+	if end = ssn(s, groups, hint == SSN); end > 0 {
+		return end, SSN
+	}
+	if end = northAmerican(s, groups, hint == Phone); end > 0 {
+		return end, Phone
+	}
+	if end = otherPhone(s, groups, digits, hint == Phone); end > 0 {
+		return end, Phone
+	}
+	return 0, ""
+}
+
+// mayBegin refuses the middle of longer numbers: decimals, dates, versions, identifiers with hyphens.
+func mayBegin(s string, i int) bool {
+	if i == 0 {
+		return true
+	}
+	switch s[i-1] {
+	case '.', '-', '/', ',', ':':
+		return i < 2 || !isDigit(s[i-2]) && (s[i-1] != '-' || classes[s[i-2]] != classWord)
+	case '$', '@', '#', '%', '\\', '=':
+		return s[i-1] == '='
+	}
+	return true
+}
+
+// mayEnd refuses the same at the end. What follows a sentence's number, such as a full stop, is fine.
+func mayEnd(s string, end int) bool {
+	if end >= len(s) {
+		return true
+	}
+	c := s[end]
+	if classes[c] == classWord || c == '@' || c == '%' {
+		return false
+	}
+	if (c == '-' || c == '.' || c == '/') && end+1 < len(s) {
+		return !isDigit(s[end+1]) && (c != '-' || !isAlnum(s[end+1]))
+	}
+	return true
+}
+
+// ipv4 returns where the dotted address ends that begins at i.
+func ipv4(s string, i int) (end int) {
+	end = i
+	var parts [4]int
+	for n := range parts {
+		if n > 0 {
+			if end >= len(s) || s[end] != '.' {
+				return 0
+			}
+			end++
+		}
+		first := end
+		for end < len(s) && isDigit(s[end]) && end-first < 4 {
+			parts[n] = parts[n]*10 + int(s[end]-'0')
+			end++
+		}
+		if width := end - first; width == 0 || width > 3 || parts[n] > 255 || width > 1 && s[first] == '0' {
+			return 0
+		}
+	}
+	if end < len(s) && (classes[s[end]] == classWord || s[end] == '.' && end+1 < len(s) && isAlnum(s[end+1])) {
+		return 0
+	}
+	if parts[0] == 0 || parts[0] == 127 || parts == [4]int{255, 255, 255, 255} || isVersion(s, i) {
+		return 0
+	}
+	return end
+}
+
+// isVersion tells whether what stands before i says that a version follows: "Chrome/" or "version ".
+func isVersion(s string, i int) bool {
+	if i > 1 && s[i-1] == '/' && isAlnum(s[i-2]) {
+		return true
+	}
+	before := strings.ToLower(strings.TrimRight(s[max(0, i-14):i], " :=\"'"))
+	for _, word := range []string{"version", "release", "build", "ver", "rev"} {
+		if strings.HasSuffix(before, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// ipv6 returns where the address ends that begins at i: one of a kind that is given to machines and is not theirs alone.
+func ipv6(s string, i int) (end int) {
+	if i > 0 && (s[i-1] == ':' || s[i-1] == '.') {
+		return 0
+	}
+	colons := 0
+	for end = i; end < len(s) && end-i <= 45; end++ {
+		if s[end] == ':' {
+			colons++
+		} else if !isHex(s[end]) && (s[end] != '.' || colons == 0) {
+			break
+		}
+		if end-i > 4 && colons == 0 {
+			return 0
+		}
+	}
+	for end > i && (s[end-1] == '.' || s[end-1] == ':' && (end-2 < i || s[end-2] != ':')) {
+		end--
+	}
+	if colons < 2 || end < len(s) && classes[s[end]] == classWord {
+		return 0
+	}
+	a, err := netip.ParseAddr(s[i:end])
+	if err != nil || !a.Is6() || a.IsLoopback() || a.IsUnspecified() {
+		return 0
+	}
+	if b := a.As16(); b[0]>>5 != 1 && b[0] != 0xfd && b[0] != 0xfe && b[0] != 0xff { // 2000::/3, local, link-local, multicast
+		return 0
+	}
+	return end
+}
+
+// group is a run of digits within a number.
+type group struct{ start, end int }
+
+const (
+	maxGroups = 8
+	maxDigits = 19
+)
+
+// splitGroups takes digits apart that stand in groups with one space, hyphen or dot between.
+func splitGroups(s string, i int, groups []group) []group {
+	digits := 0
+	for len(groups) < cap(groups) {
+		end := i
+		for end < len(s) && isDigit(s[end]) {
+			end++
+		}
+		if digits += end - i; digits > maxDigits {
+			return groups
+		}
+		groups = append(groups, group{i, end})
+		if end+1 >= len(s) || s[end] != ' ' && s[end] != '-' && s[end] != '.' || !isDigit(s[end+1]) {
+			return groups
+		}
+		i = end + 1
+	}
+	return groups
+}
+
+// formed tells whether groups have these lengths, the same character between, and may end there.
+func formed(s string, groups []group, lengths ...int) bool {
+	if len(groups) < len(lengths) {
+		return false
+	}
+	for n, length := range lengths {
+		g := groups[n]
+		if g.end-g.start != length || n > 1 && s[g.start-1] != s[groups[1].start-1] {
+			return false
+		}
+	}
+	return mayEnd(s, groups[len(lengths)-1].end)
+}
+
+// card returns where the payment card's number ends: of an issuer that there is, in the groups it is written in, and
+// with the right last digit (Luhn's).
+func card(s string, groups []group) (end int) {
+	n := 0
+	switch {
+	case formed(s, groups, 4, 4, 4, 4, 3):
+		n = 5
+	case formed(s, groups, 4, 4, 4, 4):
+		n = 4
+	case formed(s, groups, 4, 6, 5), formed(s, groups, 4, 6, 4):
+		n = 3
+	case groups[0].end-groups[0].start >= 13 && mayEnd(s, groups[0].end):
+		n = 1
+	default:
+		return 0
+	}
+	var buf [maxDigits]byte
+	number := buf[:0]
+	for _, g := range groups[:n] {
+		number = append(number, s[g.start:g.end]...)
+	}
+	if !issued(string(number), n > 1) || !luhn(number) {
+		return 0
+	}
+	return groups[n-1].end
+}
+
+// issued tells whether an issuer gives out numbers of this beginning and length. A plain run of 17 digits or more is more
+// often an identifier; only groups make a card of it, and the prefix of the one issuer that has them.
+func issued(digits string, grouped bool) bool {
+	long := func(most int) bool { return len(digits) == 16 || len(digits) > 16 && len(digits) <= most && grouped }
+	p1, p2, p3, p4 := number(digits[:1]), number(digits[:2]), number(digits[:3]), number(digits[:4])
+	switch {
+	case p1 == 4: // Visa
+		return len(digits) == 13 || long(19)
+	case p2 >= 51 && p2 <= 55, p4 >= 2221 && p4 <= 2720: // Mastercard
+		return len(digits) == 16
+	case p2 == 34, p2 == 37: // American Express
+		return len(digits) == 15
+	case p2 == 36, p2 == 38, p2 == 39, p3 >= 300 && p3 <= 305: // Diners Club
+		return len(digits) == 14 || long(19)
+	case p4 >= 3528 && p4 <= 3589, p4 == 6011, p3 >= 644 && p3 <= 649, p2 == 65: // JCB, Discover
+		return long(19)
+	case p2 == 62, p2 == 81, p2 == 60, p2 == 82, p3 == 508: // UnionPay, RuPay
+		return len(digits) == 16 || len(digits) == 19 && (grouped || p2 == 62)
+	case p4 >= 2200 && p4 <= 2204: // Mir
+		return long(19)
+	case p4 == 5018, p4 == 5020, p4 == 5038, p4 == 5893, p4 == 6304, p4 == 6759, p4 >= 6761 && p4 <= 6763: // Maestro
+		return long(19)
+	}
+	return false
+}
+
+func luhn(number []byte) bool {
+	sum := 0
+	for i := range number {
+		d := int(number[len(number)-1-i] - '0')
+		if i%2 == 1 {
+			if d *= 2; d > 9 {
+				d -= 9
+			}
+		}
+		sum += d
+	}
+	return sum%10 == 0
+}
+
+// ssn returns where the social security number ends that begins with the groups: of the ranges that were given out. Without
+// its hyphens it needs a name that says so.
+func ssn(s string, groups []group, named bool) (end int) {
+	var number string
+	switch {
+	case formed(s, groups, 3, 2, 4) && s[groups[0].end] != '.':
+		number = s[groups[0].start:groups[0].end] + s[groups[1].start:groups[1].end] + s[groups[2].start:groups[2].end]
+		end = groups[2].end
+	case named && formed(s, groups, 9):
+		number, end = s[groups[0].start:groups[0].end], groups[0].end
+	default:
+		return 0
+	}
+	area := number[:3]
+	if area == "000" || area == "666" || area[0] == '9' || number[3:5] == "00" || number[5:] == "0000" {
+		return 0
+	}
+	if number == "078051120" || number == "219099999" { // printed on samples, and void since
+		return 0
+	}
+	return end
+}

@@ -1,0 +1,133 @@
+// Package pii finds personal data and credentials in text and JSON, and puts tokens such as [EMAIL_1] in their place.
+// Start with [Mask] for one text, or with [New] and a [Tokenizer], whose tokens are the same for the same value for as
+// long as it lives. [Find] only tells what is where.
+//
+// Nothing is taken for personal data by its look alone where a check exists: payment cards must pass Luhn's and have an
+// issuer's prefix, phone numbers the length that their country has, social security numbers the ranges that were given out,
+// addresses of machines must parse, e-mail addresses must end in a domain that exists, keys must have their vendor's form.
+// In JSON the name of a member counts too: what stands under "password" is a secret, and bare digits under "phone" are a
+// phone number.
+//
+// What is not found: names and addresses of people, numbers in national forms without a country code other than North
+// America's and France's (unless the member's name says what they are), and what is written to be hidden. It lessens what a
+// file or a model gets to see; it is no wall.
+package pii
+
+import (
+	"crypto/sha256"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Type is a kind of personal data; it is the first part of its tokens.
+type Type string
+
+const (
+	Email  Type = "EMAIL"
+	Phone  Type = "PHONE"
+	SSN    Type = "SSN"     // social security number (United States)
+	Card   Type = "CARD"    // payment card number
+	IP     Type = "IP"      // address of a machine, version 4 or 6; not loopback, unspecified and broadcast ones
+	Key    Type = "API_KEY" // a credential in the form of its vendor, a private key, a token, a password in an address
+	Secret Type = "SECRET"  // a value that was named beforehand, or that stands under a name such as "password"
+)
+
+// Match is one find.
+type Match struct {
+	Start, End int // bytes of the text, End exclusive
+	Type       Type
+}
+
+// Find returns what is found in text, in order and without overlaps. It takes linear time whatever the text is.
+func Find(text string) []Match {
+	f := finder{s: text}
+	f.scan()
+	return f.out
+}
+
+// Mask replaces what is found in text. Tokens count from 1 for each text; use a Tokenizer for more than one.
+func Mask(text string) string { return New(nil).Mask(text) }
+
+// Options configure a Tokenizer; nil is valid.
+type Options struct {
+	// Secrets are values to be replaced wherever they stand, such as those of variables. Ones of fewer than 6 bytes are left
+	// out: they would be found everywhere.
+	Secrets []string
+	// MaxTokens bounds how many values are remembered. Further ones become a token without a number, such as [EMAIL]. Zero:
+	// 100,000.
+	MaxTokens int
+}
+
+const (
+	minSecret        = 6
+	defaultMaxTokens = 100_000
+)
+
+// Tokenizer replaces personal data by tokens that are the same for the same value. It may be used by several goroutines at
+// once. It keeps the values that it has met in memory, long ones as a digest; they can't be got out of it.
+type Tokenizer struct {
+	max     int
+	secrets *literals
+
+	mu     sync.Mutex
+	tokens map[string]string // type and value → token
+	counts map[Type]int
+}
+
+// New makes a Tokenizer.
+func New(opts *Options) *Tokenizer {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.MaxTokens <= 0 {
+		o.MaxTokens = defaultMaxTokens
+	}
+	return &Tokenizer{
+		max: o.MaxTokens, secrets: newLiterals(o.Secrets), tokens: map[string]string{}, counts: map[Type]int{},
+	}
+}
+
+// Mask replaces what is found in text. Text without a find is returned as it came, and so are tokens.
+func (t *Tokenizer) Mask(text string) string { return t.mask(text, "") }
+
+// mask is Mask for the value of a member whose name says that it is of a type, if that is not empty.
+func (t *Tokenizer) mask(text string, hint Type) string {
+	f := finder{s: text, hint: hint, secrets: t.secrets}
+	f.scan()
+	if len(f.out) == 0 {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	at := 0
+	for _, m := range f.out {
+		b.WriteString(text[at:m.Start])
+		b.WriteString(t.token(m.Type, text[m.Start:m.End]))
+		at = m.End
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// token is what stands for a value.
+func (t *Tokenizer) token(typ Type, value string) string {
+	key := string(typ) + " " + value
+	if len(value) > sha256.Size {
+		sum := sha256.Sum256([]byte(value))
+		key = string(typ) + "#" + string(sum[:])
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if token, ok := t.tokens[key]; ok {
+		return token
+	}
+	if len(t.tokens) >= t.max {
+		return "[" + string(typ) + "]"
+	}
+	t.counts[typ]++
+	token := "[" + string(typ) + "_" + strconv.Itoa(t.counts[typ]) + "]"
+	t.tokens[strings.Clone(key)] = token
+	return token
+}

@@ -1,0 +1,39 @@
+// What a reply can become beside plain JSON. The classes are those of every JavaScript guest (templates/guest/values.mjs);
+// here they get their files and bytes.
+(function (host) {
+  "use strict";
+  const fs = host.load("fs"), path = host.load("path");
+  const home = "/workspace";
+  const place = (given) => {
+    const at = path.resolve(home, String(given));
+    if (at !== home && at.startsWith(home + "/")) return at;
+    const e = new Error(`cannot save to "${given}": it is outside of the workspace; give a path relative to it`);
+    e.code = "EACCES";
+    throw e;
+  };
+  const made = host.makeValues({
+    readText: (name) => fs.readFileSync(name, "utf8"),
+    writeFile(name, data) {
+      const at = place(name);
+      fs.mkdirSync(path.dirname(at), { recursive: true });
+      fs.writeFileSync(at, data);
+      return at;
+    },
+    bytesOf: (text) => new Uint8Array(host.encode(text, "base64")),
+    textBytes: (text) => new Uint8Array(host.encode(text, "utf8")),
+    request: host.transport.request,
+    inspect: Symbol.for("nodejs.util.inspect.custom"),
+  });
+  return {
+    __proto__: null,
+    make: made.make,
+    dress: made.dress,
+    within: made.within,
+    // The number of the call that v stands for; or why v is no argument; or nothing.
+    judge(v) {
+      const call = made.placeholder(v);
+      if (call !== undefined) return call;
+      if (made.isHandle(v)) return `is a stored result of ${made.sizeOf(v)} bytes; pass json() or text() of it`;
+    },
+  };
+})

@@ -1,0 +1,42 @@
+//go:build !386 && !arm
+
+package guest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
+)
+
+// setVars gives the script its variables: all of them at globalThis[Symbol.for("mcprun.vars")], and those that are called
+// like nothing that is there already as globals too.
+func (g *guest) setVars() error {
+	vars := g.vm.Object()
+	global := g.vm.Global()
+	defer g.vm.Free(global)
+	for _, name := range slices.Sorted(maps.Keys(g.job.Vars)) {
+		v, err := g.vm.ParseJSON(g.job.Vars[name])
+		if err != nil {
+			return fmt.Errorf("read the variable %q: %w", name, err)
+		}
+		if engine.IsIdentifier(name) && !g.vm.Has(global, name) {
+			g.vm.Set(global, name, g.vm.Dup(v))
+		}
+		g.vm.Fix(vars, name, v)
+	}
+	g.vm.Freeze(vars)
+	return g.sealGlobal("mcprun.vars", vars)
+}
+
+// sealGlobal puts a value where only who knows the symbol finds it, and nobody can change it.
+func (g *guest) sealGlobal(symbol string, v engine.Value) error {
+	key, err := g.vm.Eval(fmt.Sprintf("Symbol.for(%q)", symbol), preludePrefix+"symbol")
+	if err != nil {
+		return err
+	}
+	defer g.vm.Free(key)
+	g.vm.SealGlobal(key, v)
+	return nil
+}

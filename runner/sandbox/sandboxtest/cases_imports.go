@@ -1,0 +1,33 @@
+package sandboxtest
+
+import "github.com/mcpgen/mcpgen/runner/sandbox"
+
+// importCases import what lies beside a script, and what a script names only while it runs.
+func importCases() []testCase {
+	return []testCase{
+		{name: "files beside the script", beside: map[string]string{
+			"lib/util.ts": "import data from '../data.json';\nexport const show = (x: string): string => x + data.rows;\n", "data.json": `{"rows": 2}`, "old.cjs": "module.exports = { x: 1 };\n",
+			"helper.py": "import pkg.sub\nx = pkg.sub.y + 1\n", "pkg/__init__.py": "from .sub import y\n", "pkg/sub.py": "y = 1\n", "space/deep/mod.py": "from . import other\nz = other.z\n", "space/deep/other.py": "z = 'z'\n",
+		}, code: both(
+			`import { show } from './lib/util.js'; import old from './old.cjs'; console.log(show("n"), old.x);`,
+			`import helper, pkg
+from space.deep import mod
+print("n2" if (helper.x, pkg.y, mod.z) == (2, 1, "z") else "wrong", 1)`),
+			check: prints("n2 1\n")},
+		{name: "computed imports", beside: map[string]string{
+			"registry.ts": "export const names: string[] = [];\n", "plugins/a.ts": "import { names } from '../registry.ts';\nnames.push('a');\nexport const name = 'a';\n",
+			"plugins/b.ts": "import { names } from '../registry.ts';\nawait null;\nnames.push('b');\nexport default 'b';\n", "plugins/bad.ts": "throw new RangeError('from a plugin');\n",
+		}, code: map[sandbox.Language]string{sandbox.LangTypeScript: `import { names } from "./registry.ts";
+import { MCPError } from "./servers/client.ts";
+const c = "client", p = "path";
+const [a, b] = await Promise.all(["a", "b"].map((n) => import(` + "`./plugins/${n}.ts`" + `)));
+console.log(a.name, b.default, [...names].sort().join("+"), a === await import("./plugins/" + a.name));
+const late = await import(` + "`#servers/${c}.ts`" + `);
+console.log(late.MCPError === MCPError, (await import("node:" + p)).join("x", "y"), typeof require(p).join);
+for (const bad of ["bad", "nope", "../../secret"]) {
+  try { await import(` + "`./plugins/${bad}.ts`" + `); console.log("no error"); }
+  catch (e: any) { console.log(e instanceof Error, e.name, e.message.slice(0, 22)); }
+}`},
+			check: prints("a b a+b true\ntrue x/y function\ntrue RangeError from a plugin\ntrue Error \"./plugins/nope.ts\" is\ntrue Error \"./plugins/../../secre\n")},
+	}
+}

@@ -1,0 +1,390 @@
+"""The guest's end of the bridge: frames, and the calls that wait for a reply. See guest.py."""
+
+import json
+import os
+import queue
+import re
+import select
+import socket
+import sys
+import threading
+import time
+
+from _mcprun_encode import NotJSON, encode
+
+MAX_FRAME = 16 * 1024 * 1024
+MAX_CALLS = 128
+MAX_CALL_BYTES = 32 * 1024 * 1024
+BYE_TIMEOUT = 2.0
+EXIT_LOST = 125
+SMALL = 32 * 1024  # frames up to here are written by whoever makes them, if the kernel takes them at once
+RECEIVE = 32 * 1024  # bytes asked for at once; more where a large frame is under way
+MOST = 256 * 1024
+
+REPLY = re.compile(rb'\{"type":"reply","id":(\d+),(?:"as":"(\w+)",)?"(value|error)":')
+FIELDS = ("kind", "message", "server", "tool", "content", "code", "data", "retryable")
+
+parse = json.JSONDecoder().decode
+
+
+class CallError(Exception):
+    """A failed call. ``fields`` are kind, message, server, tool, content, code, data and retryable; absent ones are None."""
+
+    def __init__(self, fields):
+        self.fields = {name: fields.get(name) for name in FIELDS}
+        super().__init__(self.fields["message"])
+
+
+CallError.__module__ = "_mcprun"
+
+
+class Slot:
+    """What somebody waits for. Its lock is held until there is an answer, or until it is its owner's turn to read."""
+
+    __slots__ = ("answer", "id", "sent", "size", "thread", "turn")
+
+    def __init__(self, size=0):
+        self.answer = None
+        self.id = 0
+        self.sent = False
+        self.size = size
+        self.thread = threading.get_ident()
+        self.turn = threading.Lock()
+        self.turn.acquire()
+
+    def wake(self):
+        try:
+            self.turn.release()
+        except RuntimeError:
+            pass  # it is awake
+
+
+class Bridge:
+    """The connection, its frames, and the calls that wait for a reply.
+
+    Whoever waits for an answer reads from the connection, for itself and for all others: to be woken by another thread
+    would take longer than the reading. A signal may raise an exception in the main thread between any two steps; so what
+    was received is not lost between two steps (see receive), and whatever is repeated does no harm.
+    """
+
+    def __init__(self, address, secret):
+        self.pid = os.getpid()
+        self.sock = connect(address)
+        self.lock = threading.RLock()  # guards what follows
+        self.room = threading.Condition(self.lock)
+        self.held = 0  # calls that wait for room
+        self.last_id = 0
+        self.waiting = {}  # id → Slot
+        self.waiting_bytes = 0
+        self.over = False  # done was said
+        self.reader = None  # the Slot whose owner reads
+        self.backlog = 0  # frames that the writing thread has
+
+        self.stream = ([], 0)  # what was received, and how much of the first piece was dealt with; the reader's
+        self.values = None  # makes what is more than plain JSON; set before there is a job
+        self.job = Slot()
+        self.bye = Slot()
+        self.outgoing = queue.SimpleQueue()
+        self.put(json.dumps({"type": "hello", "protocol": 1, "secret": secret, "runtime": "python " + sys.version.split()[0]}).encode())
+        self.threads = [threading.Thread(target=work, name="mcprun", daemon=True) for work in (self.write, self.watch)]
+        for thread in self.threads:
+            thread.start()
+        os.register_at_fork(after_in_child=self.sock.close)
+
+    # ---- writing ----
+
+    def put(self, *parts):
+        """Send a frame. The caller holds the lock, or is alone."""
+        size = sum(map(len, parts))
+        head = size.to_bytes(4, "big")
+        if self.backlog == 0 and size <= SMALL:
+            frame = b"".join((head, *parts))
+            try:
+                sent = self.sock.send(frame, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                sent = 0
+            except OSError:
+                return self.lost()
+            if sent == len(frame):
+                return None
+            head, parts = frame[sent:], ()
+        # By a thread of its own, so that an exception that a signal raises in the main thread cannot tear it.
+        self.backlog += 1
+        self.outgoing.put((head, *parts))
+        return None
+
+    def write(self):
+        try:
+            while parts := self.outgoing.get():
+                for part in parts:
+                    self.sock.sendall(part)
+                with self.lock:
+                    self.backlog -= 1
+        except OSError:
+            self.lost()
+
+    # ---- reading ----
+
+    def watch(self):
+        """Wait for the end of the connection, whatever the script is doing."""
+        poll = select.poll()
+        poll.register(self.sock, getattr(select, "POLLRDHUP", 0))
+        poll.poll()
+        self.lost()
+
+    def lost(self):
+        """End the process at once: nobody is there to run for."""
+        if not self.over:
+            os._exit(EXIT_LOST)
+        self.bye.answer = True
+        self.bye.wake()
+
+    def ready(self, timeout):
+        """Tell whether there is something to read within that many seconds."""
+        poll = select.poll()
+        poll.register(self.sock, select.POLLIN)
+        return bool(poll.poll(max(0, timeout) * 1000))
+
+    def receive(self, slot, deadline=None):
+        """Read until there is an answer for slot, or until the deadline. The caller is the reader."""
+        while slot.answer is None:
+            pieces, start = self.stream
+            frame, end, want = cut(pieces, start)
+            if frame is not None:
+                self.dispatch(frame)
+                self.stream = (pieces, end) if end < len(pieces[0]) else ([], 0)
+                continue
+            if self.bye.answer is not None and slot is not self.bye:
+                self.park()
+            if deadline is not None and not self.ready(deadline - time.monotonic()):
+                return
+            # In one step, as signals see it: what was received is in the list, or was not received.
+            try:
+                pieces.extend(map(self.sock.recv, (max(RECEIVE, min(want, MOST)),)))
+            except OSError:
+                self.lost()
+            else:
+                if not pieces[-1]:
+                    self.lost()
+
+    def park(self):
+        """Stay here while the interpreter ends: a thread that comes back then is ended the hard way."""
+        while True:
+            time.sleep(1 << 20)
+
+    def dispatch(self, frame):
+        match = REPLY.match(frame)
+        if match:
+            # The value is parsed by the thread that waits for it.
+            self.settle(int(match[1]), (match[3] == b"error", match[2], frame[match.end() : -1]))
+            return
+        message = json.loads(bytes(frame))
+        if message["type"] == "job":
+            self.job.answer = message
+        elif message["type"] == "bye":
+            self.bye.answer = True
+            self.bye.wake()
+
+    def settle(self, call_id, answer):
+        slot = self.waiting.get(call_id)
+        if slot is None:
+            return  # cancelled meanwhile
+        slot.answer = answer
+        slot.wake()
+        self.forget(slot)
+
+    def forget(self, slot):
+        with self.lock:
+            if self.waiting.pop(slot.id, None) is not None:
+                self.waiting_bytes -= slot.size
+                if self.held:
+                    self.room.notify()
+
+    def wait(self, slot):
+        """Wait for the answer, as the reader if there is no other."""
+        while slot.answer is None:
+            with self.lock:
+                if reads := self.reader is None:
+                    self.reader = slot
+                elif self.reader.thread == slot.thread:
+                    raise CallError({"kind": "internal", "message": "a signal handler cannot call a tool while its thread waits for another call"})
+            if reads:
+                self.receive(slot)
+            else:
+                slot.turn.acquire()
+
+    def leave(self, slot):
+        """End the waiting for an answer: cancel what has none, and let another one read. May be done twice."""
+        with self.lock:
+            if slot.id in self.waiting:
+                self.forget(slot)
+                if slot.sent and slot.answer is None and not self.over:
+                    self.put(b'{"type":"cancel","id":%d}' % slot.id)
+            if self.reader is slot:
+                self.reader = None
+            if self.reader is None:
+                for other in self.waiting.values():
+                    other.wake()
+                    break
+
+    # ---- calls ----
+
+    def call(self, tool, args=None, *, timeout=None, raw=False):
+        """Call a tool and return its value; blocks. Raises CallError.
+
+        timeout is in seconds: how long to wait once the call is under way; raw asks for the whole CallToolResult.
+        """
+        if not isinstance(tool, str):
+            raise CallError({"kind": "argument", "message": "the tool id is not a string"})
+        try:
+            body = encode({} if args is None else args, "input")
+            head = b'"tool":%b,"args":' % encode(tool, "the tool id")
+            tail = options(timeout, raw)
+        except NotJSON as error:
+            raise CallError({"kind": "argument", "message": str(error), "tool": tool}) from None
+        kind, value = self.exchange(b"call", head, body, tail, tool)
+        value = self.values.decode(kind, value, tool) if kind else value
+        if raw and isinstance(value, dict):
+            value["content"] = self.values.blocks(value.get("content"), tool)
+        return value
+
+    def request(self, method, params=None):
+        """Ask the host for something that is no tool call, and return the answer; blocks. Raises CallError."""
+        try:
+            body = encode({} if params is None else params, "params")
+            head = b'"method":%b,"params":' % encode(str(method), "the method")
+        except NotJSON as error:
+            raise CallError({"kind": "argument", "message": str(error)}) from None
+        _, value = self.exchange(b"request", head, body, b"", None)
+        return self.values.dress(method, value, params)
+
+    def exchange(self, kind, head, body, tail, tool):
+        """Send a call and wait for its answer: the kind of its value, and the value.
+
+        An exception from a signal meanwhile cancels the call.
+        """
+        self.admit(body, head, tool)
+        slot = Slot(len(body))
+        try:
+            with self.lock:
+                while len(self.waiting) >= MAX_CALLS or (self.waiting and self.waiting_bytes + len(body) > MAX_CALL_BYTES):
+                    self.held += 1
+                    try:
+                        self.room.wait()
+                    finally:
+                        self.held -= 1
+                if self.over:
+                    raise CallError({"kind": "cancelled", "message": "the script has ended", "tool": tool})
+                self.last_id += 1
+                slot.id = self.last_id
+                self.waiting[slot.id] = slot
+                self.waiting_bytes += slot.size
+                self.put(b'{"type":"%b","id":%d,%b' % (kind, slot.id, head), body, tail + b"}")
+                slot.sent = True
+            self.wait(slot)
+        finally:
+            try:
+                self.leave(slot)
+            except BaseException:  # a signal in the middle of it
+                self.leave(slot)
+                raise
+        failed, kind, text = slot.answer
+        try:
+            value = parse(str(text, "utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise CallError({"kind": "protocol", "message": f"the answer cannot be read: {error}", "tool": tool}) from None
+        if failed:
+            raise CallError({"tool": tool, **value, "content": self.values.blocks(value.get("content"), tool)})
+        return kind, value
+
+    def admit(self, body, head, tool):
+        """Refuse what cannot be sent."""
+        if not body.startswith(b"{"):
+            raise CallError({"kind": "argument", "message": "the input is not an object", "tool": tool})
+        if len(body) + len(head) + 200 > MAX_FRAME:
+            message = f"the input has {len(body)} bytes; one call can have at most {MAX_FRAME}"
+            raise CallError({"kind": "argument", "message": message, "tool": tool})
+        if os.getpid() != self.pid:
+            message = "tools can be called from the script's own process only, not from one it has forked; use threads"
+            raise CallError({"kind": "internal", "message": message, "tool": tool})
+
+    # ---- the end ----
+
+    def done(self, members):
+        """Say done, once, and wait for bye, but not for long."""
+        with self.lock:
+            if self.over or os.getpid() != self.pid:
+                return
+            self.over = True
+            self.room.notify_all()
+            if len(members) + 20 > MAX_FRAME:
+                sys.stderr.write(f"mcprun: the result has more than {MAX_FRAME} bytes and was left out; write it to a file instead\n")
+                members = b""
+            self.put(b'{"type":"done"', members, b"}")
+            self.outgoing.put(())  # nothing follows
+            if reads := self.reader is None:
+                self.reader = self.bye
+        if reads:
+            self.receive(self.bye, time.monotonic() + BYE_TIMEOUT)
+        else:
+            self.bye.turn.acquire(timeout=BYE_TIMEOUT)
+        if self.bye.answer is None:
+            return
+        try:
+            self.sock.shutdown(socket.SHUT_RDWR)  # wakes the one that watches
+        except OSError:
+            pass
+        # A thread that wakes up while the interpreter ends is ended the hard way, for which the C library opens a file:
+        # without descriptors it aborts the process.
+        for thread in self.threads:
+            thread.join(BYE_TIMEOUT)
+
+    def wait_for_job(self):
+        """Wait for the job. Nobody else reads yet."""
+        self.receive(self.job)
+        return self.job.answer
+
+
+def cut(pieces, start):
+    """Return the next frame and where it ends in the first piece, or None and how many bytes it still lacks."""
+    have = sum(map(len, pieces)) - start
+    if have < 4:
+        return None, 0, 4 - have
+    if len(pieces) > 1 and len(pieces[0]) < start + 4:
+        pieces[:] = [b"".join(pieces)]
+    size = int.from_bytes(pieces[0][start : start + 4], "big")
+    end = start + 4 + size
+    if have < 4 + size:
+        return None, 0, 4 + size - have
+    if len(pieces[0]) < end:
+        pieces[:] = [b"".join(pieces)]
+    return memoryview(pieces[0])[start + 4 : end], end, 0
+
+
+def options(timeout, raw):
+    """Encode the options of a call as a member, or as nothing."""
+    if timeout is None and not raw:
+        return b""
+    members = []
+    if timeout is not None:
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout:
+            raise NotJSON(f"timeout is {timeout!r:.100}, which is no number of seconds above zero")
+        members.append(b'"timeoutMs":%d' % min(max(1, round(min(timeout, 1e7) * 1000)), 2**31 - 1))
+    if raw:
+        members.append(b'"raw":true')
+    return b',"options":{%b}' % b",".join(members)
+
+
+def connect(address):
+    """Connect to the host, or take the socket that was inherited."""
+    kind, _, rest = address.partition(":")
+    if kind == "unix":
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.connect(rest)
+    elif kind == "fd":
+        sock = socket.socket(fileno=int(rest))
+        sock.set_inheritable(False)
+    else:
+        raise ValueError(f"the address has an unknown form: {address}")
+    sock.setblocking(True)
+    return sock

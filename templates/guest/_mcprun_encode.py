@@ -1,0 +1,111 @@
+"""Values on their way out of a script: strict JSON. See guest.py."""
+
+import json
+import math
+
+MAX_DEPTH = 500  # the host allows 512, counting the frame around a value
+
+SCALARS = frozenset((str, int, float, bool, type(None)))
+
+
+class NotJSON(Exception):
+    """A value that JSON cannot hold."""
+
+
+class Stored:
+    """The base of what stands for a result that lies in a file; it knows what it is in words."""
+
+
+def encode(value, where, default=None):
+    """Encode a value as JSON, strictly: what JSON cannot hold, or would hold as something else, is an error.
+
+    default turns what is no JSON into what is, or raises TypeError; without it there is no such thing.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=default).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        check(value, where)
+        # For example an integer of more digits than Python will print.
+        raise NotJSON(f"{where}: {error}") from None
+    if not plain(value):
+        check(value, where, default=default)
+    return text
+
+
+def plain(value):
+    """Tell whether a value that could be encoded was encoded as it is: keys are strings, and it is not nested too deep.
+
+    This is fast and may say no where check finds nothing wrong.
+    """
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        inner = []
+        for item in level:
+            kind = type(item)
+            if kind is dict:
+                for key in item:
+                    if type(key) is not str:
+                        return False
+                inner += [each for each in item.values() if type(each) not in SCALARS]
+            elif kind is list or kind is tuple:
+                inner += [each for each in item if type(each) not in SCALARS]
+            elif kind not in SCALARS:
+                return False
+        if not inner:
+            return True
+        level = inner
+    return False
+
+
+def check(value, where, depth=0, parents=(), default=None):
+    """Raise NotJSON, saying where, if encode would fail on value, or would change it silently."""
+    if value is None or isinstance(value, (bool, int)):
+        return
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise NotJSON(f"{where} holds half of a surrogate pair, which JSON cannot hold") from None
+        return
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise NotJSON(f"{where} is {value}, which JSON cannot hold")
+        return
+    if not isinstance(value, (dict, list, tuple)):
+        if default is not None and isinstance(value, Stored):
+            return
+        raise NotJSON(f"{where} is {describe(value)}")
+    if id(value) in parents:
+        raise NotJSON(f"{where} contains itself")
+    if depth >= MAX_DEPTH:
+        raise NotJSON(f"{where:.100}… is nested deeper than {MAX_DEPTH}")
+    parents = (*parents, id(value)) if depth < 16 else {*parents, id(value)}
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise NotJSON(f"{where} has the key {key!r:.100}, which is not a string")
+            check(key, f"a key of {where}")
+            check(item, f"{where}.{key}" if key.isidentifier() else f"{where}[{key!r}]", depth + 1, parents, default)
+    else:
+        for i, item in enumerate(value):
+            check(item, f"{where}[{i}]", depth + 1, parents, default)
+
+
+def describe(value):
+    """Name a value that JSON cannot hold, and say what to use instead where that is well known."""
+    if isinstance(value, Stored):
+        return f"a stored result of {value.size:,} bytes; pass .json() or .text() of it"
+    kind = type(value)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    hint = ""
+    if isinstance(value, (set, frozenset)):
+        hint = "; use a list"
+    elif isinstance(value, (bytes, bytearray, memoryview)):
+        hint = "; use base64.b64encode(data).decode()"
+    elif hasattr(value, "isoformat"):
+        hint = "; use .isoformat()"
+    elif hasattr(kind, "__dataclass_fields__"):
+        hint = "; use dataclasses.asdict()"
+    elif hasattr(value, "__await__"):
+        hint = "; await it first"
+    return f"of type {name}, which JSON cannot hold{hint}"

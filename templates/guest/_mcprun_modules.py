@@ -1,0 +1,122 @@
+"""What a script can import beside the standard library, and what to say of what it cannot. See guest.py."""
+
+import importlib.util
+import linecache
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+OURS = ("servers", "skills", "mcprun")  # names that no file beside the script takes
+LIBRARY = ("mcprun", "_mcprun_client", "_mcprun_files", "_mcprun_lists")  # files beside this one that scripts may import
+MOST = 12  # names that are listed
+
+
+class Finder:
+    """Finds the guest library, and the modules that came with the job."""
+
+    def __init__(self):
+        self.sources = {}  # module → (file, code, whether it is a package)
+
+    def take(self, modules):
+        """Take the files beside the script: their code by their paths."""
+        for path, code in modules.items():
+            parts = path.removesuffix(".py").split("/")
+            is_package = parts[-1] == "__init__"
+            if is_package:
+                parts.pop()
+            if not parts or parts[0] in OURS or not all(map(str.isidentifier, parts)):
+                continue
+            self.sources[".".join(parts)] = (path, code, is_package)
+            for i in range(1, len(parts)):  # a folder may do without a file of its own
+                self.sources.setdefault(".".join(parts[:i]), (None, "", True))
+            linecache.cache[path] = (len(code), None, code.splitlines(keepends=True), path)
+        for name in self.sources:
+            loaded = sys.modules.get(name)
+            if loaded is not None and name not in sys.builtin_module_names and hasattr(loaded, "__file__"):
+                del sys.modules[name]  # what was imported ahead of the script is not what it means
+
+    def find_spec(self, name, path=None, target=None):
+        if name in LIBRARY:
+            return importlib.util.spec_from_file_location(name, os.path.join(HERE, name + ".py"))
+        source = self.sources.get(name)
+        if source is None:
+            return None
+        spec = importlib.util.spec_from_loader(name, self, origin=source[0], is_package=source[2])
+        spec.has_location = source[0] is not None
+        return spec
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        file, code, _ = self.sources[module.__spec__.name]
+        exec(compile(code, file or "<folder>", "exec", dont_inherit=True), module.__dict__)
+
+    def get_source(self, name):
+        return self.sources[name][1]
+
+
+class Missing:
+    """Comes last, and says what there is instead of a server, a tool or a skill that is not there."""
+
+    def find_spec(self, name, path=None, target=None):
+        top, _, rest = name.partition(".")
+        if top not in ("servers", "skills"):
+            return None
+        if not rest:
+            instead = "there is no generated tree; make one with: mcpgen sync" if top == "servers" else "there are no saved skills"
+        elif path is None:
+            return None
+        else:
+            instead = nearest(rest.rpartition(".")[2], inside(path), "there is" if "." in rest else f"the {top} are")
+        raise ModuleNotFoundError(f"No module named {name!r}; {instead}", name=name)
+
+
+def inside(path):
+    """Return the names of the modules in a package."""
+    names = set()
+    for folder in path:
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        for entry in entries:
+            name = entry.name.removesuffix(".py")
+            if not name.startswith(("_", ".")) and name.isidentifier() and (name != entry.name or entry.is_dir()):
+                names.add(name)
+    return sorted(names - {"client", "mcprun"})
+
+
+def nearest(name, names, listing):
+    """Say which of the names may have been meant, or else which there are."""
+    near = close(name, names)
+    if near:
+        return f"did you mean {' or '.join(map(repr, near))}?"
+    if not names:
+        return "there is nothing in it"
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    return f"{listing}: {', '.join(names[:MOST])}{more}"
+
+
+def close(name, names):
+    """Return the names that are most like this one, at most three, whatever their case and separators."""
+    from difflib import get_close_matches
+
+    plain = {}
+    for each in names:
+        plain.setdefault(each.replace("_", "").lower(), each)
+    wanted = name.replace("_", "").replace("-", "").lower()
+    near = [wanted] if wanted in plain else get_close_matches(wanted, plain, 3, 0.7)
+    return [plain[each] for each in near]
+
+
+def install():
+    """Put the finders where imports go through, and the tree on the module path. Returns the one that takes modules."""
+    finder = Finder()
+    sys.path.insert(0, ROOT)
+    # Before the folders of the standard library, as the folder of a script is.
+    at = next((i for i, each in enumerate(sys.meta_path) if getattr(each, "__name__", "") == "PathFinder"), len(sys.meta_path))
+    sys.meta_path.insert(at, finder)
+    sys.meta_path.append(Missing())
+    return finder

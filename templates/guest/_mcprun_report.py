@@ -1,0 +1,139 @@
+"""What a person reads of an error that nobody caught. See guest.py."""
+
+import builtins
+import json
+import os
+import re
+import sys
+import threading
+import traceback
+import types
+
+import _mcprun_modules
+
+MAX_STACK = 64 * 1024
+NATIVE = re.compile(r"\. Did you mean: '[^'\n]*'\?\Z")
+CLIENTS = (os.path.join(_mcprun_modules.ROOT, "servers", "client.py"),)
+
+
+def ours(filename):
+    """Tell whether a frame is none of the script's: this guest, what imports, the client below a wrapper."""
+    return filename in CLIENTS or filename.startswith("<frozen importlib") or os.path.dirname(filename) == _mcprun_modules.HERE
+
+
+def of_loop(filename):
+    """Tell whether a frame is of what runs an await at the top of a script, or a thread."""
+    return filename == threading.__file__ or os.path.dirname(filename) == os.path.join(os.path.dirname(threading.__file__), "asyncio")
+
+
+def trim(report):
+    """Remove our frames from a traceback and from those it was caused by, and what lies between us and the script."""
+    seen = set()
+    pending = [report]
+    while pending:
+        item = pending.pop()
+        if item is None or id(item) in seen:
+            continue
+        seen.add(id(item))
+        own = [frame for frame in item.stack or () if not ours(frame.filename)]
+        while len(own) > 1 and of_loop(own[0].filename):
+            own.pop(0)
+        item.stack = traceback.StackSummary.from_list(own) if own else None
+        pending += [item.__cause__, item.__context__, *(getattr(item, "exceptions", None) or ())]
+
+
+def formatted(error):
+    """Return what Python would print of an error, without our frames, and with the nearest names of what is not there."""
+    report = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
+    trim(report)
+    text = "".join(report.format())
+    try:
+        hint = hint_of(error)
+    except Exception:  # an error of the script's own class may do anything
+        hint = ""
+    if hint:  # newer versions have one of their own
+        text = NATIVE.sub("", text.rstrip()) + hint + "\n"
+    return text, hint
+
+
+def hint_of(error):
+    """Return what to add to an error's message: names that may have been meant."""
+    if isinstance(error, ModuleNotFoundError):
+        return packages(error)
+    if isinstance(error, ImportError):
+        module, wanted = sys.modules.get(error.name or ""), imported(error)
+        return names(wanted, public(module)) if module is not None and wanted else ""
+    if isinstance(error, AttributeError) and isinstance(error.obj, types.ModuleType):
+        return names(error.name, public(error.obj))
+    if isinstance(error, NameError) and not isinstance(error, UnboundLocalError):
+        return names(error.name, visible(error))
+    return ""
+
+
+def packages(error):
+    top = (error.name or "").partition(".")[0]
+    if error.name != top or top in ("servers", "skills") or ";" in str(error):
+        return ""
+    return ("; there are the standard library, servers, skills, mcprun, and the files beside the script; "
+            "packages that are not in the sandbox cannot be imported")
+
+
+def imported(error):
+    """Return the name that an import statement did not find."""
+    name = getattr(error, "name_from", None)
+    if name is None and error.msg and error.msg.startswith("cannot import name '"):
+        name = error.msg.split("'")[1]
+    return name
+
+
+def public(module):
+    found = [name for name in dir(module) if not name.startswith("_")]
+    return sorted({*found, *_mcprun_modules.inside(getattr(module, "__path__", ()))})
+
+
+def visible(error):
+    """Return the names that were there where the error was."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    frame = at and at.tb_frame
+    return sorted({*(frame.f_locals if frame else ()), *(frame.f_globals if frame else ()), *dir(builtins)})
+
+
+def names(wanted, there):
+    near = _mcprun_modules.close(wanted or "", there)
+    return f". Did you mean: {' or '.join(map(repr, near))}?" if near else ""
+
+
+def uncaught(error, hook):
+    """Print an error nobody caught, as Python would, and return it as members of done."""
+    text, hint = formatted(error)
+    if sys.excepthook is not hook:
+        try:
+            sys.excepthook(type(error), error, error.__traceback__)
+        except Exception:
+            traceback.print_exc()
+    else:
+        show(text)
+    try:
+        message = str(error) + hint
+    except Exception:
+        message = ""
+    fields = {"name": type(error).__qualname__, "message": message[:MAX_STACK], "stack": text[:MAX_STACK]}
+    # Errors may hold what UTF-8 cannot.
+    return b',"error":' + json.dumps(fields, ensure_ascii=False).encode(errors="replace")
+
+
+def show(text):
+    try:
+        sys.stdout.flush()
+        sys.stderr.write(text)
+    except (OSError, ValueError, AttributeError):
+        pass  # nobody reads it, or the script has closed it
+
+
+def in_thread(args):
+    """Report an error that ended a thread."""
+    if args.exc_type is not SystemExit and args.exc_value is not None:
+        name = args.thread.name if args.thread else threading.get_ident()
+        show(f"Exception in thread {name}:\n{formatted(args.exc_value)[0]}")

@@ -1,0 +1,269 @@
+"""What a script gets from a call, where it is more than plain JSON: content that can be saved, a large result that lies
+in a file, and in a dry run what stands for an answer that does not exist. See guest.py.
+"""
+
+import base64
+import functools
+import json
+import os
+
+from _mcprun_encode import Stored
+
+SHOWN = 200  # characters of a block's data that are printed; of a preview, half as many again
+
+
+class Content(dict):
+    """One block of content, or one resource's contents, as MCP has it; its members are keys and attributes."""
+
+    def __init__(self, members, read):
+        super().__init__(members)
+        self.__dict__["_read"] = read  # reads a resource by its URI
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"this content has no {name!r}; it has {', '.join(self)}", name=name, obj=self) from None
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+    def __repr__(self):
+        shown = {}
+        for name, value in self.items():
+            if name in ("data", "blob") and isinstance(value, str) and len(value) > SHOWN:
+                value = Shown(f"<{len(value) * 3 // 4:,} bytes: .bytes, .save(path)>")
+            shown[name] = value
+        return repr(shown)
+
+    @property
+    def bytes(self):
+        """The data, decoded; of text its UTF-8; of a link what it leads to, which asks the server."""
+        if isinstance(self.get("resource"), Content):
+            return self["resource"].bytes
+        for name in ("data", "blob"):
+            if isinstance(self.get(name), str):
+                try:
+                    return base64.b64decode(self[name], validate=True)
+                except ValueError as error:
+                    raise ValueError(f"the content's {name} is not base64: {error}") from None
+        if isinstance(self.get("text"), str):
+            return self["text"].encode(errors="replace")
+        if self.get("type") == "resource_link":
+            return self._read(self["uri"]).bytes
+        raise ValueError(f"this content holds no data; it has {', '.join(self)}")
+
+    def save(self, path):
+        """Write the data to a file of the workspace, and return the file's path. Missing folders are made."""
+        place = within(path)
+        data = self.bytes
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(place, "wb") as file:
+            file.write(data)
+        return place
+
+
+class Shown:
+    """A text that is printed without quotes."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        return self.text
+
+
+class Handle(Stored):
+    """A result that was too large to be handed over: it lies in a file. size is in bytes; preview is its beginning.
+
+    A script that knows nothing of handles works all the same: whatever is no member of the handle is one of the value,
+    which is read when it is first asked for.
+    """
+
+    def __init__(self, members):
+        self.path = members["path"]
+        self.size = members["size"]
+        self.type = members["type"]
+        self.preview = members["preview"]
+
+    def text(self):
+        """The whole, as text."""
+        with open(self.path, encoding="utf-8", newline="") as file:
+            return file.read()
+
+    def json(self):
+        """The whole, as the value that it is."""
+        return json.loads(self.text())
+
+    def lines(self):
+        """The lines, one at a time, without their ends."""
+        with open(self.path, encoding="utf-8") as file:
+            for line in file:
+                yield line.removesuffix("\n")
+
+    @functools.cached_property
+    def _value(self):
+        return self.text() if self.type == "text" else self.json()
+
+    def __repr__(self):
+        begins = self.preview[: SHOWN * 3 // 2]
+        return f"<a result of {self.size:,} bytes in {self.path}; read it with .json(), .text() or .lines(); it begins: {begins!r}>"
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._value, name)
+
+    def __getitem__(self, key):
+        return self._value[key]
+
+    def __setitem__(self, key, item):
+        self._value[key] = item
+
+    def __iter__(self):
+        return iter(self._value)
+
+    def __reversed__(self):
+        return reversed(self._value)
+
+    def __len__(self):
+        return len(self._value)
+
+    def __contains__(self, item):
+        return item in self._value
+
+    def __bool__(self):
+        return True  # it is large
+
+    def __eq__(self, other):
+        return self is other or self._value == (other._value if isinstance(other, Handle) else other)
+
+    __hash__ = object.__hash__
+
+    def __add__(self, other):
+        return self._value + (other._value if isinstance(other, Handle) else other)
+
+    def __radd__(self, other):
+        return other + self._value
+
+    def __format__(self, spec):
+        return format(self._value, spec) if self.type == "text" else repr(self)
+
+
+class Placeholder(dict):
+    """Stands, in a dry run, for the answer to a call that was not made. It can be passed on to other calls; whatever is
+    taken out of it is itself.
+    """
+
+    def _itself(self, *args, **kwargs):
+        return self
+
+    __getitem__ = get = __call__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _itself
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __repr__(self):
+        return f"<result of call {dict.__getitem__(self, 'call')}>"
+
+    __str__ = __repr__
+
+    def __format__(self, spec):
+        return repr(self)
+
+    def __iter__(self):
+        return iter(())
+
+    def __len__(self):
+        return 0
+
+    def __bool__(self):
+        return True
+
+    def __contains__(self, key):
+        return True
+
+    def __lt__(self, other):
+        return False
+
+    __gt__ = __le__ = __ge__ = __lt__
+
+    def __eq__(self, other):
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def __int__(self):
+        return 0
+
+    __index__ = __int__
+
+    def __float__(self):
+        return 0.0
+
+
+class Values:
+    """Makes values of what the host says. request asks the host."""
+
+    def __init__(self, request):
+        self.request = request
+
+    def decode(self, kind, value, tool):
+        """Make what the host says that the value is."""
+        if kind == b"content":
+            return self.blocks(value, tool)
+        if kind == b"handle":
+            return Handle(value)
+        if kind == b"dry":
+            return Placeholder(value)
+        return value
+
+    def dress(self, method, value, params):
+        """Make the content objects in the answer to a request."""
+        if not isinstance(value, dict):
+            return value
+        if method == "resources/read":
+            value["contents"] = self.blocks(value.get("contents"), None, params)
+        elif method == "prompts/get":
+            for message in value.get("messages") or ():
+                if isinstance(message, dict) and isinstance(message.get("content"), dict):
+                    message["content"] = self.block(message["content"], self.reader(None, params))
+        return value
+
+    def blocks(self, value, tool, params=None):
+        """Make content of a list of blocks; anything else stays what it is."""
+        if not isinstance(value, list):
+            return value
+        read = self.reader(tool, params)
+        return [self.block(item, read) if isinstance(item, dict) else item for item in value]
+
+    def block(self, members, read):
+        if isinstance(members.get("resource"), dict):
+            members["resource"] = Content(members["resource"], read)
+        return Content(members, read)
+
+    def reader(self, tool, params):
+        """Return the function that reads what a link leads to, at the server that sent the link."""
+        server = params.get("server") if isinstance(params, dict) else (tool or "").partition("__")[0]
+
+        def read(uri):
+            contents = self.request("resources/read", {"server": server, "uri": uri})["contents"]
+            if not contents:
+                raise ValueError(f"the resource {uri!r:.200} is empty")
+            return contents[0]
+
+        return read
+
+
+HOME = os.getcwd()  # where the guest was started: the workspace
+
+
+def within(path):
+    """Return the absolute path of a file of the workspace; what lies outside is an error."""
+    root = os.path.realpath(HOME)
+    place = os.path.realpath(os.path.join(root, os.fspath(path)))
+    if not place.startswith(root.rstrip("/") + "/"):
+        raise ValueError(f"{os.fspath(path)!r:.200} lies outside of the workspace; use a path below it, such as 'out/image.png'")
+    return place

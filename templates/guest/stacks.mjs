@@ -1,0 +1,132 @@
+// What a person reads of an error that nobody caught. See guest.mjs.
+import { Buffer } from "node:buffer";
+import { SourceMap } from "node:module";
+import { inspect } from "node:util";
+import vm from "node:vm";
+
+const MARKER = "//# sourceMappingURL=data:application/json;base64,";
+const GUEST = new URL(".", import.meta.url).href;
+
+/** The address of a module that has this code. Without a file: in some sandboxes a few of those take longer than everything else here. */
+export const addressOf = (code) => `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`;
+
+/** Turns positions in bundles into positions in the agent's own files, and hides frames that are not the script's. */
+export class Stacks {
+  #modules = new Map(); // url → {address, code, map, sources}; map: undefined: not read yet; null: there is none
+
+  constructor() {
+    Error.prepareStackTrace = (error, sites) => {
+      let head;
+      try {
+        head = Error.prototype.toString.call(error);
+      } catch {
+        head = "Error";
+      }
+      return [head, ...this.frames(sites)].join("\n");
+    };
+    Error.stackTraceLimit = 30; // many of them are hidden
+  }
+
+  /** Takes a module's code; positions in it are known from now on. Returns the address to import it from. */
+  add(code) {
+    const url = `mcprun:bundle${this.#modules.size || ""}`;
+    const address = addressOf(`${code}\n//# sourceURL=${url}`);
+    this.#modules.set(url, { address, code, map: undefined, sources: undefined });
+    return address;
+  }
+
+  frames(sites) {
+    const lines = [];
+    for (const site of sites) {
+      const file = site.getFileName() ?? site.getScriptNameOrSourceURL?.();
+      if (typeof file === "string" && (file.startsWith("node:") || file.startsWith(GUEST))) continue;
+      lines.push(`    at ${this.translate(String(site))}`);
+    }
+    return lines.slice(0, 15);
+  }
+
+  /** Replaces "bundle:line:column" by the place in the original file. */
+  translate(text) {
+    if (text.includes("data:text/javascript")) {
+      for (const [url, { address }] of this.#modules) text = text.replaceAll(address, url); // in what eval says of its origin
+    }
+    const match = /^(.*)(mcprun:bundle\d*):(\d+):(\d+)/s.exec(text);
+    if (!match) return text;
+    const [all, before, url, line, column] = match;
+    const entry = this.#entry(url, Number(line) - 1, Number(column) - 1);
+    const place = entry ? `${entry.originalSource}:${entry.originalLine + 1}:${entry.originalColumn + 1}` : `bundle:${line}:${column}`;
+    return before + place + text.slice(all.length);
+  }
+
+  #entry(url, line, column) {
+    const module = this.#modules.get(url);
+    if (!module) return undefined;
+    this.#load(module);
+    const entry = module.map?.findEntry(line, column);
+    return entry?.originalSource === undefined ? undefined : entry;
+  }
+
+  #load(module) {
+    if (module.map !== undefined) return;
+    module.map = null;
+    const at = module.code.lastIndexOf(MARKER);
+    if (at < 0) return;
+    try {
+      module.sources = JSON.parse(Buffer.from(module.code.slice(at + MARKER.length), "base64").toString("utf8"));
+      // Modules of the tree and files beside the script are marked as such; shown are paths as a person knows them.
+      module.sources.sources = module.sources.sources.map((name) => name.replace(/^(servers|skills):/, "$1/").replace(/^script:/, ""));
+      module.map = new SourceMap(module.sources);
+    } catch {
+      // Without a map the positions are those of the bundle.
+    }
+  }
+
+  /**
+   * What only the engine finds wrong in a module's text, such as a bad regular expression, comes without a place. It is
+   * found by reading the text once more, as a script.
+   */
+  locate(error) {
+    if (!(error instanceof SyntaxError) || /\n {4}at /.test(String(error.stack))) return;
+    for (const [url, { code }] of this.#modules) {
+      const blank = (text) => text.replace(/[^\n]/g, " ");
+      const script = code.replace(/^import\b[^;]*;|^export \{[^}]*\};|^export (?:default )?/gm, blank);
+      try {
+        new vm.Script(`(async()=>{${script}\n})`, { filename: url, columnOffset: -"(async()=>{".length });
+      } catch (found) {
+        const at = found.message === error.message ? new RegExp(`^${url}:(\\d+)\\n.*\\n( *)\\^`).exec(String(found.stack)) : null;
+        if (!at) continue;
+        error.stack = `${error.name}: ${error.message}\n    at ${this.translate(`${url}:${at[1]}:${at[2].length + 1}`)}`;
+        return;
+      }
+    }
+  }
+
+  /** The text that node would print for an error nobody caught, for the script's own frames. */
+  report(error) {
+    this.locate(error);
+    const isError = error instanceof Error || Object.prototype.toString.call(error) === "[object Error]";
+    const text = isError ? inspect(error, { colors: false }) : `Uncaught:\n${inspect(error, { colors: false })}`;
+    return `${isError ? this.#excerpt(String(error.stack)) : ""}${text}\n`;
+  }
+
+  /** The line of source where the script itself was. */
+  #excerpt(stack) {
+    for (const line of stack.split("\n")) {
+      const match = /^ {4}at (?:.*\()?(?:async )?(?!servers\/)([^()]+):(\d+):(\d+)\)?$/.exec(line);
+      const source = match && this.#line(match[1], Number(match[2]));
+      if (source === undefined || source === null) continue;
+      if (source.length > 500) return "";
+      const caret = source.slice(0, Number(match[3]) - 1).replace(/[^\t]/g, " ");
+      return `${match[1]}:${match[2]}\n${source}\n${caret}^\n\n`;
+    }
+    return "";
+  }
+
+  #line(file, number) {
+    for (const { sources } of this.#modules.values()) {
+      const index = sources?.sources.indexOf(file) ?? -1;
+      if (index >= 0) return sources.sourcesContent?.[index]?.split("\n")[number - 1];
+    }
+    return undefined;
+  }
+}

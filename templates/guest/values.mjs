@@ -1,0 +1,329 @@
+// What a script gets from a call where that is more than plain JSON: content that can be saved, a large result that lies
+// in a file, what stands for an answer in a dry run, and integers too large for a number. Every guest of TypeScript has
+// this; what is different between them comes in as io:
+//
+//   readText(path)         the text of a file
+//   writeFile(path, data)  writes text or bytes into the workspace, makes missing folders, returns the absolute path,
+//                          throws when the path leads out of the workspace
+//   bytesOf(base64), textBytes(text)   Uint8Array
+//   request(method, params)            asks the host
+//   inspect                the symbol of the method that console.log uses, or undefined
+export function values(io) {
+  const mark = `mcprun:${Math.random().toString(36).slice(2)}:`;
+  const SHOWN = 200;
+  const count = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+
+  // ---- integers that no number holds ----
+
+  /** JSON.parse, with integers beyond the safe ones as BigInt. */
+  function parse(text) {
+    if (!/\d{16}/.test(text)) return JSON.parse(text);
+    const marked = markIntegers(text);
+    return marked === text ? JSON.parse(text) : revive(JSON.parse(marked));
+  }
+
+  /** Turns such integers into strings that begin with the mark. Looks only between strings. */
+  function markIntegers(text) {
+    let out = "";
+    let from = 0;
+    for (let at = 0; at < text.length; ) {
+      let quote = text.indexOf('"', at);
+      if (quote < 0) quote = text.length;
+      const between = text.slice(at, quote);
+      if (/\d{16}/.test(between)) {
+        out += text.slice(from, at) + between.replace(/-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g, (n) =>
+          n.length < 16 || /[.eE]/.test(n) || Number.isSafeInteger(Number(n)) ? n : `"${mark}${n}"`);
+        from = quote;
+      }
+      at = endOfString(text, quote);
+    }
+    return out + text.slice(from);
+  }
+
+  function endOfString(text, quote) {
+    for (let end = quote; ; ) {
+      end = text.indexOf('"', end + 1);
+      if (end < 0) return text.length;
+      let slashes = 0;
+      while (text[end - 1 - slashes] === "\\") slashes++;
+      if (slashes % 2 === 0) return end + 1;
+    }
+  }
+
+  function revive(value) {
+    if (typeof value === "string") return value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value;
+    if (value !== null && typeof value === "object") {
+      for (const name of Object.keys(value)) {
+        const old = value[name];
+        const now = revive(old);
+        if (now !== old) Object.defineProperty(value, name, { value: now, writable: true, enumerable: true, configurable: true });
+      }
+    }
+    return value;
+  }
+
+  /** Makes JSON.stringify write a BigInt as its digits instead of throwing, so that what was read exactly can be written. */
+  function writeBigInts() {
+    const define = (object, name, value) => Object.defineProperty(object, name, { value, writable: true, configurable: true });
+    if (JSON.rawJSON) {
+      define(BigInt.prototype, "toJSON", function toJSON() {
+        return JSON.rawJSON(this.toString());
+      });
+      return;
+    }
+    const plain = JSON.stringify;
+    const marked = new RegExp(`"${mark}(-?\\d+)"`, "g");
+    let found = false;
+    define(BigInt.prototype, "toJSON", function toJSON() {
+      found = true;
+      return mark + this.toString();
+    });
+    define(JSON, "stringify", function stringify(value, replacer, space) {
+      found = false;
+      const text = plain(value, replacer, space);
+      return found && text !== undefined ? text.replace(marked, "$1") : text;
+    });
+  }
+
+  // ---- content ----
+
+  const readers = new WeakMap(); // content → what reads a resource at the server it came from
+
+  /** The members of a block as console.log shows them: without long data. */
+  function shown(block) {
+    const plain = {};
+    for (const [name, value] of Object.entries(block)) {
+      const long = (name === "data" || name === "blob") && typeof value === "string" && value.length > SHOWN;
+      plain[name] = long ? `<${count(Math.floor((value.length * 3) / 4))} bytes: bytes(), save(path)>` : value;
+    }
+    return plain;
+  }
+
+  class Content {
+    /** The data, decoded; of text its UTF-8. */
+    bytes() {
+      for (const name of ["data", "blob"]) {
+        if (typeof this[name] !== "string") continue;
+        const data = this[name].replace(/\s/g, "");
+        if (!/^[A-Za-z0-9+/]*={0,2}$/.test(data)) throw new TypeError(`the content's ${name} is not base64`);
+        return io.bytesOf(data);
+      }
+      if (typeof this.text === "string") return io.textBytes(this.text);
+      throw new TypeError(`this content holds no data; it has ${Object.keys(this).join(", ")}`);
+    }
+
+    /** Writes the data to a file of the workspace, and returns the file's path. Missing folders are made. */
+    save(path) {
+      return io.writeFile(path, this.bytes());
+    }
+  }
+  class TextContent extends Content {}
+  class ImageContent extends Content {}
+  class AudioContent extends Content {}
+  class ResourceContents extends Content {}
+  class EmbeddedResource extends Content {
+    bytes() {
+      return Content.prototype.bytes.call(this.resource ?? {});
+    }
+  }
+  class ResourceLink extends Content {
+    async bytes() {
+      return (await readers.get(this)(this.uri)).bytes();
+    }
+
+    async save(path) {
+      return io.writeFile(path, await this.bytes());
+    }
+  }
+  const kinds = { __proto__: null, text: TextContent, image: ImageContent, audio: AudioContent, resource: EmbeddedResource, resource_link: ResourceLink };
+  if (io.inspect) {
+    Object.defineProperty(Content.prototype, io.inspect, {
+      value(depth, options, inspect) {
+        return `${this.constructor.name} ${inspect ? inspect(shown(this), options) : JSON.stringify(shown(this))}`;
+      },
+    });
+  }
+
+  const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+  function block(members, read, Kind = kinds[members.type] ?? Content) {
+    const made = Object.setPrototypeOf(members, Kind.prototype);
+    readers.set(made, read);
+    if (isObject(made.resource)) block(made.resource, read, ResourceContents);
+    return made;
+  }
+
+  /** Makes content of a list of blocks; anything else stays what it is. */
+  function blocks(value, read, Kind) {
+    if (!Array.isArray(value)) return value;
+    for (const item of value) if (isObject(item)) block(item, read, Kind);
+    return value;
+  }
+
+  /** What reads a resource's contents, at the server with that folder or key. */
+  const readerAt = (server) => async (uri) => {
+    const { contents } = await io.request("resources/read", { server, uri });
+    if (!contents?.length) throw new Error(`the resource ${uri} is empty`);
+    return contents[0];
+  };
+  const readerOf = (tool) => readerAt(String(tool ?? "").split("__")[0]);
+
+  /** Says how the target of a proxy is printed: node looks there, and not at what the proxy gives. */
+  function printed(target, print) {
+    if (!io.inspect) return target;
+    const proto = Object.create(Object.getPrototypeOf(target), { [io.inspect]: { value: print } });
+    return Object.setPrototypeOf(target, proto);
+  }
+
+  // ---- a result that lies in a file ----
+
+  const handles = new WeakSet();
+
+  class ResultHandle {
+    constructor({ path, size, type, preview }) {
+      Object.assign(this, { path, size, type, preview });
+    }
+
+    text() {
+      return io.readText(this.path);
+    }
+
+    json() {
+      return parse(this.text());
+    }
+
+    *lines() {
+      const text = this.text();
+      for (let at = 0; at < text.length; ) {
+        let end = text.indexOf("\n", at);
+        if (end < 0) end = text.length;
+        yield text.slice(at, text[end - 1] === "\r" ? end - 1 : end);
+        at = end + 1;
+      }
+    }
+
+    toJSON() {
+      return { path: this.path, size: this.size, type: this.type, preview: this.preview };
+    }
+  }
+
+  const line = (handle) =>
+    `<a result of ${count(handle.size)} bytes in ${handle.path}; read it with json(), text() or lines(); it begins: ${JSON.stringify(handle.preview.slice(0, 300))}>`;
+
+  /**
+   * A script that knows nothing of handles works all the same: whatever is no member of the handle is one of the value,
+   * which is read when it is first asked for.
+   */
+  function handle(members) {
+    const own = new ResultHandle(members);
+    let whole;
+    const value = () => (whole ??= own.type === "text" ? own.text() : own.json());
+    const boxed = () => Object(value());
+    const isList = own.type !== "text" && own.preview.trimStart().startsWith("[");
+    const mine = (key) =>
+      key === "then" || key === "constructor" || Object.hasOwn(own, key) || (key !== "toString" && Object.hasOwn(ResultHandle.prototype, key));
+    const made = new Proxy(printed(isList ? [] : {}, () => line(own)), {
+      get(target, key) {
+        if (io.inspect && key === io.inspect) return target[key];
+        if (key === Symbol.toPrimitive) return () => (own.type === "text" ? value() : line(own));
+        if (mine(key)) {
+          const member = key === "then" ? undefined : own[key];
+          return typeof member === "function" && key !== "constructor" ? member.bind(own) : member;
+        }
+        const box = boxed();
+        const member = box[key];
+        return typeof member === "function" ? member.bind(box) : member;
+      },
+      has: (target, key) => mine(key) || key in boxed(),
+      set: (target, key, to) => Reflect.set(boxed(), key, to),
+      deleteProperty: (target, key) => Reflect.deleteProperty(boxed(), key),
+      ownKeys: () => Reflect.ownKeys(boxed()),
+      getPrototypeOf: () => (isList ? Array.prototype : ResultHandle.prototype),
+      getOwnPropertyDescriptor(target, key) {
+        const found = Object.getOwnPropertyDescriptor(boxed(), key);
+        return found && { ...found, configurable: !(isList && key === "length") };
+      },
+    });
+    handles.add(made);
+    return made;
+  }
+
+  // ---- a call that was not made ----
+
+  const placeholders = new WeakMap(); // → number of the call
+
+  /** Stands for the answer; it can be passed on, and whatever is taken out of it is itself. */
+  function placeholder({ call }) {
+    const text = `<result of call ${call}>`;
+    const made = new Proxy(printed(function () {}, () => text), {
+      get(target, key) {
+        if (io.inspect && key === io.inspect) return target[key];
+        switch (key) {
+          case "then":
+            return undefined;
+          case "length":
+            return 0;
+          case "toJSON":
+            return () => ({ call });
+          case "toString":
+          case "valueOf":
+          case Symbol.toPrimitive:
+            return () => text;
+          case Symbol.iterator:
+            return [][Symbol.iterator];
+        }
+        return typeof key === "symbol" ? undefined : made;
+      },
+      has: () => true,
+      set: () => true,
+      ownKeys: (target) => Reflect.ownKeys(target),
+      apply: () => made,
+      construct: () => made,
+      getPrototypeOf: () => Object.prototype,
+    });
+    placeholders.set(made, call);
+    return made;
+  }
+
+  // ---- what the host says ----
+
+  /** Makes what the host says that a parsed value is. */
+  function make(value, as, tool) {
+    switch (as) {
+      case "content":
+        return blocks(value, readerOf(tool));
+      case "handle":
+        return handle(value);
+      case "dry":
+        return placeholder(value);
+    }
+    return value;
+  }
+
+  return {
+    parse,
+    make,
+    writeBigInts,
+    decode: (text, as, tool) => make(parse(text), as, tool),
+    /** Makes the content objects in an answer to a request. */
+    dress(method, value, params) {
+      if (!isObject(value)) return value;
+      const read = readerAt(params?.server);
+      if (method === "resources/read") blocks(value.contents, read, ResourceContents);
+      else if (method === "prompts/get" && Array.isArray(value.messages)) {
+        for (const message of value.messages) if (isObject(message?.content)) block(message.content, read);
+      }
+      return value;
+    },
+    /** Makes them in a whole CallToolResult, or in an error. */
+    within(result, tool) {
+      if (isObject(result)) blocks(result.content, readerOf(tool));
+      return result;
+    },
+    isHandle: (value) => handles.has(value),
+    /** What a stored result says of itself in words, for errors. */
+    sizeOf: (value) => count(value.size),
+    /** The number of the call that a value stands for; undefined for any other. */
+    placeholder: (value) => placeholders.get(value),
+  };
+}
