@@ -21,7 +21,11 @@ func BenchmarkChain(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	handler := r.handler(&usage{})
+	c, err := r.newCalls("run", &Script{}, nil, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	handler := c.handler()
 	req := &call.Request{Tool: "calculator__add", Args: json.RawMessage(`{"numbers":[1,2]}`)}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -3,12 +3,26 @@ package runner
 import "github.com/mcpgen/mcpgen/runner/call"
 
 // handler builds the way of one run's calls, outermost stage first. This is the one place that says the order.
-func (r *Runner) handler(u *usage) call.Handler {
-	return chain(r.callUpstream,
-		u.record,   // sees every call, refused ones too, so that the report is whole
-		r.resolve,  // turns the script's tool id into a server and a tool, by the lock and nothing else
-		r.validate, // arguments that don't fit are answered here, before anything is sent
+func (c *calls) handler() call.Handler {
+	return chain(c.r.callUpstream,
+		c.report,   // sees every call, refused ones too, so that what is told of the run is whole
+		c.large,    // what a script is handed; the recording below it keeps results whole
+		c.record,   // refused calls too: in a replay each call then has the number it had
+		c.resolve,  // turns the script's tool id into a server and a tool, by the lock and nothing else
+		c.validate, // arguments that don't fit are answered here, before anything is sent
+		c.replay,   // from here on servers play a part, and in a replay there are none
+		c.dry,      // the same for calls that are only listed
+		c.queue,    // waiting here is not the call's time: its clock starts below
+		c.retry,    // holds its place in the queue, so that trying again adds nothing to a server's load
+		c.drift,    // below retry: a server that was started anew may offer something else
+		c.timed,    // one try's time, from when it is sent
+		c.output,   // a bad result is no reason to try again, and the clock goes on while a server sends one
 	)
+}
+
+// asker is the way of what is asked of a server that is no tool call: the same, without what is about tools.
+func (c *calls) asker() call.Handler {
+	return chain(c.r.askUpstream, c.report, c.record, c.replay, c.queue, c.retry, c.timed)
 }
 
 // chain wraps last in the stages; the first stage is outermost.

@@ -23,6 +23,7 @@ type fakeBackend struct {
 	startErr error
 	status   sandbox.Status
 	name     string
+	apart    bool // its workspace is a copy
 }
 
 func (b *fakeBackend) Name() string {
@@ -50,7 +51,7 @@ func (b *fakeBackend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Pro
 	}
 	ours, theirs := net.Pipe()
 	ctx, kill := context.WithCancel(ctx)
-	p := &fakeProcess{host: ours, secret: spec.Secret, kill: kill, exited: make(chan struct{})}
+	p := &fakeProcess{host: ours, secret: spec.Secret, kill: kill, exited: make(chan struct{}), apart: b.apart}
 	g := &guest{ctx: ctx, conn: theirs, in: bufio.NewReader(theirs), spec: spec}
 	go func() {
 		defer close(p.exited)
@@ -66,7 +67,10 @@ type fakeProcess struct {
 	kill   func()
 	exited chan struct{}
 	exit   sandbox.Exit
+	apart  bool
 }
+
+func (p *fakeProcess) Apart() bool { return p.apart }
 
 func (p *fakeProcess) Bridge(ctx context.Context) (net.Conn, error) { return p.host, nil }
 func (p *fakeProcess) Secret() string                               { return p.secret }

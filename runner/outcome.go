@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/call"
 )
 
 // result turns how the guest ended into what the caller is told. The order of the cases matters: a limit explains a
@@ -19,16 +22,15 @@ func (x *run) result(ctx context.Context) *Result {
 		res.StartMS = ms(x.ready.Sub(x.began))
 	}
 	x.judge(ctx, res)
-	x.usage.mu.Lock()
-	res.Calls, res.CallCount = x.usage.calls, x.usage.total
-	x.usage.mu.Unlock()
-	if res.Calls == nil {
-		res.Calls = []CallRecord{}
+	res.Warnings = x.calls.finish()
+	res.Calls, res.CallCount = x.calls.usage.listed()
+	if text := made(res); text != "" {
+		res.Message = strings.TrimPrefix(res.Message+"; "+text, "; ")
 	}
 	if x.script.Capture {
-		res.Stdout, res.StdoutCut = string(x.stdout.data), x.stdout.cut
-		res.Stderr, res.StderrCut = string(x.stderr.data), x.stderr.cut
-		res.Tokens = x.runner.countTokens(x.script, x.usage, res.Stdout, res.Stderr)
+		res.Stdout, res.StdoutCut = string(x.stdout.data), x.stdout.cut+x.output.stdout.cutBytes
+		res.Stderr, res.StderrCut = string(x.stderr.data), x.stderr.cut+x.output.stderr.cutBytes
+		res.Tokens = x.runner.countTokens(x.script, x.calls.usage, res.Stdout, res.Stderr)
 	}
 	return res
 }
@@ -58,4 +60,57 @@ func (x *run) judge(ctx context.Context, res *Result) {
 	if res.Message == "" {
 		res.Message = x.script.ranInto(res.LimitsHit)
 	}
+}
+
+// maxMade bounds how many calls, or rows of alike ones, a message lists.
+const maxMade = 20
+
+// made lists the calls that a run which ended badly had made, so that nobody repeats blindly what they did. It is empty
+// when there were none, or the run ended well.
+func made(res *Result) string {
+	if res.Cause == CauseExit {
+		return ""
+	}
+	var rows []string
+	count := 0
+	for i := 0; i < len(res.Calls); {
+		c := res.Calls[i]
+		n := 1
+		for i+n < len(res.Calls) && res.Calls[i+n].Tool == c.Tool && res.Calls[i+n].Outcome == c.Outcome {
+			n++
+		}
+		i += n
+		if neverSent(c) {
+			continue
+		}
+		count += n
+		row := c.Tool + " " + c.Outcome
+		if c.Outcome != OutcomeOK {
+			row = c.Tool + " failed (" + c.Outcome + ")"
+		}
+		if n > 1 {
+			row += fmt.Sprintf(" ×%d", n)
+		}
+		rows = append(rows, row)
+	}
+	if count == 0 {
+		return ""
+	}
+	if len(rows) > maxMade {
+		rows = append(rows[:maxMade:maxMade], fmt.Sprintf("and %d more", len(rows)-maxMade))
+	}
+	calls := "calls that were"
+	if count == 1 {
+		calls = "call that was"
+	}
+	return fmt.Sprintf("%d %s already made, and would be made again: %s", count, calls, strings.Join(rows, ", "))
+}
+
+// neverSent tells whether a call did nothing at any server.
+func neverSent(c CallRecord) bool {
+	switch c.Outcome {
+	case OutcomeDry, string(call.KindArgument), string(call.KindDenied):
+		return true
+	}
+	return false
 }

@@ -52,22 +52,26 @@ type Result struct {
 	// Stdout and Stderr are filled only when Script.Capture is set.
 	Stdout string `json:"stdout"`
 	Stderr string `json:"stderr"`
-	// StdoutCut and StderrCut count the bytes of output beyond the capture limit, which are not in Stdout and Stderr.
+	// StdoutCut and StderrCut count the bytes of output beyond the capture limit and Script.MaxOutput, which are not in
+	// Stdout and Stderr.
 	StdoutCut int64 `json:"stdoutCutBytes,omitempty"`
 	StderrCut int64 `json:"stderrCutBytes,omitempty"`
 	// Value is what the script left as its result; absent when nothing.
 	Value json.RawMessage     `json:"result,omitempty"`
 	Error *bridge.ScriptError `json:"error,omitempty"`
-	// Calls lists the tool calls in the order in which they ended, at most 10,000; CallCount counts all.
+	// Calls lists the calls in the order in which the script made them, at most 10,000; CallCount counts all.
 	Calls     []CallRecord `json:"calls"`
 	CallCount int          `json:"callCount"`
+	// Warnings are what was odd about calls and did not stop them, at most 100. Foreign text may be in them.
+	Warnings []string `json:"warnings,omitempty"`
 	// Files lists what the script wrote in the workspace.
 	Files  []string `json:"files"`
 	Tokens *Tokens  `json:"tokens,omitempty"`
 }
 
 // Tokens compares what the model reads and writes for this run with what direct tool calls would have cost it: every
-// definition up front, and every argument and result through its context. Counted with the o200k_base encoding.
+// definition up front, and every argument and result through its context. Counted with the o200k_base encoding; arguments
+// and results of more than 1 MiB are reckoned from their two ends.
 type Tokens struct {
 	// Used = Script + Wrappers + Output.
 	Used     int `json:"used"`

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
@@ -49,8 +50,9 @@ type Script struct {
 	Elicit upstream.ElicitFunc
 	// Watch is told what happens to calls, one event at a time; it must return soon. Nil: nobody watches.
 	Watch func(Event)
-	// MaxOutput bounds, in characters, what of the output is for the model: the Result's Stdout and Stderr together, when
-	// captured. What is over goes to a file of the workspace, and a line says so. Zero: no bound but Capture's.
+	// MaxOutput bounds, in characters, what of standard output and standard error together is handed on, to the writers
+	// and in the Result. Where something is over, all of that stream goes to a file of the workspace, and a last line says
+	// how much was cut and where it is; of standard error its last 2,000 characters follow. Zero: no bound but Capture's.
 	MaxOutput int
 
 	Stdin          io.Reader // nil: empty
@@ -74,11 +76,12 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 	if !ok {
 		return nil, &BackendError{Name: s.Backend.Name(), Message: fmt.Sprintf("sandbox %q does not run %s", s.Backend.Name(), s.Language)}
 	}
-	job, err := r.bundles.Prepare(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir, Args: s.Args},
-		script.Options{Runtime: rt, Tree: r.opt.Tree})
+	prepared, err := r.bundles.Prepare(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir, Args: s.Args},
+		script.Options{Runtime: rt, Tree: r.opt.Tree, Skills: r.opt.Skills})
 	if err != nil {
 		return nil, err
 	}
+	run := &run{script: &s, id: "run-" + rand.Text()[:12], runtime: rt, runner: r, began: began}
 	before := workspace.Snapshot{}
 	if s.Workspace != "" {
 		if s.Workspace, err = workspace.Open(s.Workspace); err != nil {
@@ -90,10 +93,15 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 		if before, err = workspace.Take(s.Workspace); err != nil {
 			return nil, err
 		}
+		run.store = workspace.NewStore(s.Workspace, s.limits().Disk-before.Bytes())
+		defer run.store.Close()
+		if nested(prepared) && workspace.Nest(s.Workspace) {
+			run.nested = true
+			defer workspace.Unnest(s.Workspace)
+		}
 	}
-	run := &run{script: &s, job: job, runtime: rt, runner: r, usage: &usage{count: s.Capture}, began: began}
-	if s.Capture {
-		run.stdout, run.stderr = &capture{}, &capture{}
+	if err := run.prepare(prepared); err != nil {
+		return nil, err
 	}
 	if err := run.do(ctx); err != nil {
 		return nil, err
@@ -105,20 +113,36 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 			r.log.Warn("the files that the script wrote are not known", "error", err)
 			after = before
 		}
-		res.Files = workspace.Written(before, after)
+		made := run.store.Made()
+		res.Files = slices.DeleteFunc(workspace.Written(before, after), func(f string) bool { return slices.Contains(made, f) })
 	}
 	return res, nil
+}
+
+// nested tells whether a script writes to a folder "workspace" below the one it starts in.
+func nested(p *script.Prepared) bool {
+	for _, code := range p.Modules {
+		if workspace.Nested(code) {
+			return true
+		}
+	}
+	return workspace.Nested(p.Code)
 }
 
 // run is the state of one Run.
 type run struct {
 	runner         *Runner
 	script         *Script
-	job            *bridge.Job
+	id             string
+	job            bridge.Job
 	runtime        sandbox.Runtime
-	usage          *usage
-	stdout, stderr *capture
+	calls          *calls
+	store          *workspace.Store // nil: there is no workspace
+	nested         bool             // a folder was made in it that the script expects
+	output         *outputs
+	stdout, stderr *capture // nil: not captured
 	began, ready   time.Time
+	clock          *clock // the script's time; nil until it has started
 
 	cause   error           // why the run's context ended; nil when it did not
 	exit    sandbox.Exit    // how the guest ended
@@ -127,26 +151,58 @@ type run struct {
 	closed  bool            // the guest closed the bridge without a word of how its script ended
 }
 
+// prepare makes everything that is on this side of the bridge.
+func (x *run) prepare(prepared *script.Prepared) error {
+	s := x.script
+	x.job = *prepared.Job
+	x.job.Vars = s.Vars
+	if s.Capture {
+		x.stdout, x.stderr = &capture{}, &capture{}
+	}
+	x.output = newOutputs(s.MaxOutput, x.store, x.id, tee(s.Stdout, x.stdout), tee(s.Stderr, x.stderr))
+	var err error
+	x.calls, err = x.runner.newCalls(x.id, s, prepared, x.store)
+	if err == nil && s.Elicit != nil {
+		x.calls.elicit = x.ask
+	}
+	return err
+}
+
+// ask asks a person, whose time is not the script's.
+func (x *run) ask(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+	x.clock.hold()
+	defer x.clock.release()
+	return x.script.Elicit(ctx, q)
+}
+
 // do starts the sandbox, serves its bridge and waits for its end.
 func (x *run) do(parent context.Context) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	clock := time.AfterFunc(startTimeout, func() { cancel(errStart) })
-	defer func() { clock.Stop() }() // the one that runs then
+	start := time.AfterFunc(startTimeout, func() { cancel(errStart) })
+	defer start.Stop()
 
 	proc, err := x.script.Backend.Start(ctx, sandbox.Spec{
-		ID: "run-" + rand.Text()[:12], Runtime: x.runtime, Args: templates.RuntimeArgs(string(x.runtime)), Guest: templates.Guest(string(x.runtime)), Secret: rand.Text(),
+		ID: x.id, Runtime: x.runtime, Args: templates.RuntimeArgs(string(x.runtime)), Guest: templates.Guest(string(x.runtime)), Secret: rand.Text(),
 		Tree: x.runner.opt.Tree, Skills: x.runner.opt.Skills, Workspace: x.script.Workspace, Limits: x.script.limits(),
-		Stdin: x.script.Stdin, Stdout: tee(x.script.Stdout, x.stdout), Stderr: tee(x.script.Stderr, x.stderr),
+		Stdin: x.script.Stdin, Stdout: x.output.stdout, Stderr: x.output.stderr,
 	})
 	if err != nil {
 		return fmt.Errorf("start sandbox %q: %w", x.script.Backend.Name(), err)
 	}
 	x.outcome = &bridge.Outcome{}
+	switch {
+	case sandbox.IsApart(proc):
+		x.calls.store, x.output.store = nil, nil // what is put into the workspace now would not be seen, and be lost
+	case x.nested: // again: only now has the workspace the rights that what is made in it inherits
+		workspace.Unnest(x.script.Workspace)
+		workspace.Nest(x.script.Workspace)
+	}
 	served := x.serve(ctx, proc, func() {
+		start.Stop()
 		x.ready = time.Now()
-		clock.Stop()
-		clock = time.AfterFunc(x.script.timeout(), func() { cancel(errTimeout) })
+		x.calls.usage.began = x.ready
+		x.clock = newClock(x.script.timeout(), x.script.timeout(), func(bool) { cancel(errTimeout) })
 	})
 	x.closed = errors.Is(served, bridge.ErrClosed)
 	if served != nil && !x.closed {
@@ -157,6 +213,10 @@ func (x *run) do(parent context.Context) error {
 	}
 	exit, err := proc.Wait()
 	x.exit = exit
+	x.output.finish()
+	if x.clock != nil {
+		x.clock.stop()
+	}
 	if ctx.Err() != nil {
 		x.cause = context.Cause(ctx)
 	}
@@ -176,7 +236,8 @@ func (x *run) serve(ctx context.Context, proc sandbox.Process, ready func()) err
 		return fmt.Errorf("guest did not connect: %w", err)
 	}
 	outcome, err := bridge.Serve(ctx, conn, bridge.Options{
-		Secret: proc.Secret(), Job: *x.job, Handler: x.runner.handler(x.usage), Logger: x.runner.log, Started: ready,
+		Secret: proc.Secret(), Job: x.job, Handler: x.calls.handler(), Answers: x.calls.answer(), Logger: x.runner.log, Started: ready,
+		MaxParallel: x.calls.atOnce(),
 	})
 	if outcome != nil {
 		x.outcome = outcome

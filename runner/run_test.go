@@ -130,7 +130,9 @@ func TestCalls(t *testing.T) {
 		{"a tool error", "calculator__add", `{"numbers":[1,2]}`, result(`{"isError":true,"content":[{"type":"text","text":"overflow"}]}`), nil, `"kind":"tool","message":"overflow"`},
 		{"a protocol error", "calculator__add", `{"numbers":[1,2]}`, nil, &upstream.ProtocolError{Code: -32602, Message: "bad"}, `"kind":"protocol","message":"bad"`},
 		{"a lost server", "calculator__add", `{"numbers":[1,2]}`, nil, errors.New("gone"), `"kind":"connection","message":"gone"`},
-		{"an unknown server", "nope__add", `{}`, nil, nil, `no such server`},
+		{"an unknown server", "nope__add", `{}`, nil, nil, `no server \"nope\" has it; did you mean calculator__add?`},
+		{"an unknown server and tool", "nope__nothing", `{}`, nil, nil, `no such server; there are: calculator,`},
+		{"a tool that is nearly there", "calculator__ad", `{}`, nil, nil, `did you mean calculator__add?`},
 		{"an unknown tool", "calculator__nope", `{}`, nil, nil, `has: calculator__add`},
 		{"no id at all", "add", `{}`, nil, nil, `a tool id reads server__tool`},
 		{"arguments that do not fit", "calculator__add", `{"numbers":"12"}`, nil, nil, `"kind":"argument"`},
@@ -164,7 +166,7 @@ func TestCalls(t *testing.T) {
 
 func TestCallTimeout(t *testing.T) {
 	up := &fakeUpstreams{errs: map[string]error{"calculator/add": errHang}}
-	r, err := runner.New(&runner.Options{Tree: "../servers", Upstreams: up, CallTimeouts: map[string]time.Duration{"calculator": 20 * time.Millisecond}})
+	r, err := runner.New(&runner.Options{Tree: "../servers", Upstreams: up, Servers: map[string]runner.ServerSettings{"calculator": {Timeout: 20 * time.Millisecond}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,8 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
-	"github.com/mcpgen/mcpgen/gen/schema"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/script"
 )
@@ -32,8 +30,6 @@ type Options struct {
 	Trusted []string
 	// Upstreams makes the calls. Nil: every call is refused.
 	Upstreams Upstreams
-	// CallTimeouts bound one call to a server, by its key. A server without one is bounded by the run alone.
-	CallTimeouts map[string]time.Duration
 	// Servers say how calls to a server are made, by its key; a server without an entry has the zero value.
 	Servers map[string]ServerSettings
 	// Logger receives diagnostics. Nil discards them.
@@ -48,8 +44,10 @@ type Runner struct {
 	lock    *catalog.Lock // nil: there is no tree
 	bundles *script.Cache
 
-	mu         sync.Mutex
-	validators map[string]*schema.Validator // by tool id; nil where the schema can't be compiled
+	mu       sync.Mutex
+	compiled map[string]*validators     // by tool id
+	servers  map[string]chan struct{}   // the calls under way, by server
+	same     map[string]json.RawMessage // live definitions that were found to be the locked ones, by tool id
 }
 
 // New reads the tree's catalog. A tree without one is an error that says how to make it.
@@ -57,7 +55,8 @@ func New(opt *Options) (*Runner, error) {
 	if opt == nil {
 		opt = &Options{}
 	}
-	r := &Runner{opt: *opt, log: opt.Logger, catalog: &catalog.Catalog{}, bundles: script.NewCache(0), validators: map[string]*schema.Validator{}}
+	r := &Runner{opt: *opt, log: opt.Logger, catalog: &catalog.Catalog{}, bundles: script.NewCache(0),
+		compiled: map[string]*validators{}, servers: map[string]chan struct{}{}, same: map[string]json.RawMessage{}}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}

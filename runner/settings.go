@@ -15,15 +15,15 @@ type CallSettings struct {
 	StrictOutput bool
 	// DryRun makes calls of read-only tools and lists the others instead of making them.
 	DryRun bool
-	// Timeout bounds one call from the moment it is sent; progress of the server resets it. Zero: the server's own setting,
-	// else 60 s.
+	// Timeout bounds one call from the moment it is sent; progress of the server resets it, and it stands still while a
+	// person is asked something. Zero: the server's own setting, else 60 s.
 	Timeout time.Duration
 	// MaxTime bounds one call however much progress there is. Zero: ten times Timeout. The run's own time bounds all.
 	MaxTime time.Duration
 	// Parallel bounds how many calls are under way at once; others wait. Zero: 64.
 	Parallel int
 	// MaxResult is the size in bytes of the largest result that is handed to the script as a value; a larger one becomes a
-	// file and a handle. Zero: 1 MiB. Negative: no limit but the bridge's.
+	// file of the workspace and a handle. Zero: 1 MiB. Negative, or without a workspace: no limit but the bridge's.
 	MaxResult int64
 	// Record gets one line of JSON for each call, secrets and personal data masked. Nil: nothing is recorded.
 	Record io.Writer
@@ -33,15 +33,27 @@ type CallSettings struct {
 	ReplayLoose bool
 }
 
+// withDefaults returns the settings with what they leave open filled in, but for the times, which servers have a say in.
+func (s CallSettings) withDefaults() CallSettings {
+	if s.Parallel <= 0 {
+		s.Parallel = defaultParallel
+	}
+	if s.MaxResult == 0 {
+		s.MaxResult = defaultMaxResult
+	}
+	return s
+}
+
 // ServerSettings are what the configuration says of calls to one server.
 type ServerSettings struct {
-	// Parallel bounds how many calls of all runs are under way at this server at once. Zero: 8.
+	// Parallel bounds how many calls of all runs are under way at this server at once. Zero: 64.
 	Parallel int
 	// Timeout and MaxTime are those of CallSettings for this server; zero: not said.
 	Timeout, MaxTime time.Duration
 	// Trusted says that the server's hints (annotations) are believed.
 	Trusted bool
-	// Idempotent and ReadOnly are globs over the tools' own names that a person vouches for.
+	// Idempotent and ReadOnly are globs over the tools' own names that a person vouches for: calls that may be made twice,
+	// and such as change nothing.
 	Idempotent, ReadOnly []string
 }
 

@@ -14,39 +14,43 @@ import (
 // callUpstream makes the call and turns the answer into what the script sees.
 func (r *Runner) callUpstream(ctx context.Context, req *call.Request) (*call.Result, error) {
 	if r.opt.Upstreams == nil {
-		return nil, &call.Error{Kind: call.KindConnection, Server: req.Server, Tool: req.Tool, Message: "no servers are configured; mcprun reads them from .mcp.json"}
+		return nil, noServers(req)
 	}
-	if d := r.opt.CallTimeouts[req.Server]; d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d)
-		defer cancel()
-	}
-	res, err := r.opt.Upstreams.Call(ctx, req.Server, req.Name, req.Args, nil)
-	if err != nil {
+	res, err := r.opt.Upstreams.Call(ctx, req.Server, req.Name, req.Args, optionsOf(ctx))
+	switch {
+	case err != nil:
 		return nil, callError(ctx, req, err)
-	}
-	if res.IsError {
+	case req.Raw:
+		return &call.Result{Value: res.Raw, Raw: res.Raw}, nil
+	case res.IsError:
 		return nil, toolError(req, res)
 	}
-	value, err := unwrap(res, r.jsonText(req))
+	out, err := unwrap(res, r.jsonText(req))
 	if err != nil {
-		return nil, &call.Error{Kind: call.KindProtocol, Server: req.Server, Tool: req.Tool, Message: err.Error()}
+		return nil, refusal(call.KindProtocol, req, "%v", err)
 	}
-	return &call.Result{Value: value, Raw: res.Raw}, nil
+	return out, nil
+}
+
+func noServers(req *call.Request) *call.Error {
+	return refusal(call.KindConnection, req, "no servers are configured; mcprun reads them from .mcp.json")
 }
 
 func callError(ctx context.Context, req *call.Request, err error) *call.Error {
-	out := &call.Error{Kind: call.KindConnection, Server: req.Server, Tool: req.Tool, Message: err.Error()}
+	out := &call.Error{Kind: call.KindConnection, Server: req.Server, Tool: req.Tool, Message: err.Error(), Cause: err}
 	var protocol *upstream.ProtocolError
+	var late *callTimeout
 	switch {
 	case errors.As(err, &protocol):
 		out.Kind, out.Message, out.Code, out.Data = call.KindProtocol, protocol.Message, protocol.Code, protocol.Data
 	case errors.Is(context.Cause(ctx), errTimeout):
 		out.Kind, out.Message = call.KindTimeout, "the run's time was up before an answer came"
+	case errors.As(context.Cause(ctx), &late):
+		out.Kind, out.Message = call.KindTimeout, late.Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		out.Kind, out.Message = call.KindTimeout, "no answer in time"
 	case ctx.Err() != nil:
-		out.Kind, out.Message = call.KindCancelled, "cancelled: the run ended first"
+		out.Kind, out.Message = call.KindCancelled, "cancelled: the script or its run ended first"
 	}
 	return out
 }
@@ -69,41 +73,98 @@ func toolError(req *call.Request, res *upstream.CallResult) *call.Error {
 
 // jsonText reports whether the tool is known to answer with JSON in a text.
 func (r *Runner) jsonText(req *call.Request) bool {
-	if r.catalog == nil {
-		return false
-	}
 	_, tool, ok := r.catalog.Lookup(req.Tool)
 	return ok && tool.JSONText
 }
 
 // unwrap picks what a call returns: structuredContent, else a single text, else the list of content blocks. With
-// jsonText, a text that is an object or a list in JSON is that object or list; any other stays a text.
-func unwrap(res *upstream.CallResult, jsonText bool) (json.RawMessage, error) {
+// jsonText, a text that is an object or a list in JSON is that object or list; any other stays a text. Bytes are handed
+// on as they came wherever that can be.
+func unwrap(res *upstream.CallResult, jsonText bool) (*call.Result, error) {
+	out := &call.Result{Raw: res.Raw}
 	if res.Structured != nil {
-		return res.Structured, nil
+		out.Value, out.Structured = res.Structured, true
+		return out, nil
 	}
 	if len(res.Content) == 1 {
-		if text, ok := textOf(res.Content[0]); ok {
-			if raw := bytes.TrimSpace([]byte(text)); jsonText && len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') && json.Valid(raw) {
-				return raw, nil
+		if quoted, ok := quotedText(res.Content[0]); ok {
+			out.Value = quoted
+			if jsonText {
+				out.Value = parsedText(quoted)
 			}
-			return json.Marshal(text)
+			return out, nil
 		}
 	}
+	out.As = call.AsContent
 	if res.Content == nil {
-		return json.RawMessage("[]"), nil
+		out.Value = json.RawMessage("[]")
+		return out, nil
 	}
-	return json.Marshal(res.Content)
+	var err error
+	out.Value, err = joined(res.Content)
+	return out, err
+}
+
+// joined is a JSON list of values, which are put there as they are.
+func joined(values []json.RawMessage) (json.RawMessage, error) {
+	size := 2
+	for _, v := range values {
+		size += len(v) + 1
+	}
+	out := append(make([]byte, 0, size), '[')
+	for i, v := range values {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if len(v) == 0 {
+			return nil, errors.New("a block of content is empty")
+		}
+		out = append(out, v...)
+	}
+	return append(out, ']'), nil
+}
+
+// textBlock is a block of content; Text is the JSON string as it came.
+type textBlock struct {
+	Type string          `json:"type"`
+	Text json.RawMessage `json:"text"`
+}
+
+// quotedText returns the text of a text block as a JSON string.
+func quotedText(block json.RawMessage) (json.RawMessage, bool) {
+	var b textBlock
+	if json.Unmarshal(block, &b) != nil || b.Type != "text" || len(b.Text) == 0 || b.Text[0] != '"' {
+		return nil, false
+	}
+	if !bytes.Contains(b.Text, []byte(`\u`)) {
+		return b.Text, true
+	}
+	var text string // half of a surrogate pair becomes U+FFFD, which every guest can read
+	if json.Unmarshal(b.Text, &text) != nil {
+		return nil, false
+	}
+	quoted, err := json.Marshal(text)
+	return quoted, err == nil
+}
+
+// parsedText returns what a JSON string holds where that is an object or a list in JSON, else the string.
+func parsedText(quoted json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(quoted, &text) != nil {
+		return quoted
+	}
+	if raw := bytes.TrimSpace([]byte(text)); len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') && json.Valid(raw) {
+		return raw
+	}
+	return quoted
 }
 
 // textOf returns the text of a text block.
 func textOf(block json.RawMessage) (string, bool) {
-	var b struct {
-		Type string  `json:"type"`
-		Text *string `json:"text"`
-	}
-	if json.Unmarshal(block, &b) != nil || b.Type != "text" || b.Text == nil {
+	quoted, ok := quotedText(block)
+	var text string
+	if !ok || json.Unmarshal(quoted, &text) != nil {
 		return "", false
 	}
-	return *b.Text, true
+	return text, true
 }

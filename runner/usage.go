@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,20 +16,44 @@ import (
 // maxRecorded bounds how many calls of one run are listed; all are counted.
 const maxRecorded = 10_000
 
-// CallRecord is one tool call of a run.
+// maxErrorText bounds, in bytes, what a CallRecord says of an error.
+const maxErrorText = 500
+
+// OutcomeOK and OutcomeDry are outcomes of calls that did not fail; the others are the kinds of errors.
+const (
+	OutcomeOK  = "ok"
+	OutcomeDry = "dry" // not made, but listed: a dry run
+)
+
+// CallRecord is one tool call of a run, or one request for a resource or a prompt.
 type CallRecord struct {
-	Tool          string  `json:"tool"`
-	DurationMS    float64 `json:"durationMs"`
-	ArgumentBytes int     `json:"argumentBytes"`
-	ResultBytes   int     `json:"resultBytes"`
-	// Outcome is "ok" or the kind of the error: "tool", "protocol", "argument", "denied", "timeout", "connection",
+	// Call is its number, from 1, in the order in which the script made them.
+	Call int `json:"call"`
+	// Tool is the tool id as the script said it; for what is no tool call the server's folder, a colon, and the method:
+	// drive:resources/read.
+	Tool string `json:"tool"`
+	// StartMS is when the script made it, from when the script started. DurationMS is how long it took in all; QueueMS is
+	// the part of it in which it waited for its turn.
+	StartMS    float64 `json:"startMs"`
+	DurationMS float64 `json:"durationMs"`
+	QueueMS    float64 `json:"queueMs,omitempty"`
+	// Retries counts how often it was made again.
+	Retries       int `json:"retries,omitempty"`
+	ArgumentBytes int `json:"argumentBytes"`
+	ResultBytes   int `json:"resultBytes"` // of the whole result, also where the script got a handle
+	// Outcome is "ok", "dry", or the kind of the error: "tool", "protocol", "argument", "denied", "timeout", "connection",
 	// "cancelled", "internal".
 	Outcome string `json:"outcome"`
+	// Error is the error's message, cut; foreign text.
+	Error string `json:"error,omitempty"`
+	// Arguments are those of a call with the outcome "dry".
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
 // usage collects what the calls of one run cost. Safe for concurrent use.
 type usage struct {
-	count bool // count tokens too
+	count bool      // count tokens too
+	began time.Time // when the script started
 
 	counting  sync.WaitGroup // token counts under way, beside the calls so that they don't slow them
 	mu        sync.Mutex
@@ -37,24 +63,50 @@ type usage struct {
 	results   int // tokens
 }
 
-// record is the outermost stage of the chain.
-func (u *usage) record(next call.Handler) call.Handler {
+// report is the outermost stage: it numbers the call and says how it ended.
+func (c *calls) report(next call.Handler) call.Handler {
 	return func(ctx context.Context, req *call.Request) (*call.Result, error) {
 		start := time.Now()
-		res, err := next(ctx, req)
-		rec := CallRecord{Tool: req.Tool, DurationMS: ms(time.Since(start)), ArgumentBytes: len(req.Args), Outcome: "ok"}
+		numbered := *req
+		numbered.Seq = c.number(req.Seq)
+		own := &live{}
+		if c.turns != nil {
+			own.rank = c.turns.take(ctx, numbered.Seq, c.r.knownName(req))
+		}
+		res, err := next(context.WithValue(ctx, liveKey{}, own), &numbered)
+		took := time.Since(start)
+		rec := CallRecord{
+			Call: numbered.Seq, Tool: clipText(req.Tool, 300), StartMS: ms(start.Sub(c.usage.began)), DurationMS: ms(took), QueueMS: own.queueMS,
+			Retries: own.retries, ArgumentBytes: len(req.Args), Outcome: OutcomeOK, Arguments: own.arguments,
+		}
 		var answer json.RawMessage
 		switch {
 		case err == nil:
-			answer = res.Value
+			if answer = res.Value; own.whole != nil {
+				answer = own.whole
+			}
 			rec.ResultBytes = len(answer)
+			if res.As == call.AsDry {
+				rec.Outcome = OutcomeDry
+			}
 		default:
 			rec.Outcome = string(kindOf(err))
+			rec.Error = clipText(messageOf(err), maxErrorText)
 			answer = json.RawMessage(err.Error())
 		}
-		u.add(rec, req.Args, answer)
+		c.usage.add(rec, req.Args, answer)
+		c.tell(Event{Kind: EventEnded, Call: rec.Call, Tool: rec.Tool, Outcome: rec.Outcome, Message: rec.Error})
 		return res, err
 	}
+}
+
+// knownName is the name under which calls of a kind are counted; empty for what is refused anyway, since whatever a script
+// calls things must not pile up here.
+func (r *Runner) knownName(req *call.Request) string {
+	if _, _, ok := r.catalog.Lookup(req.Tool); ok || isAsk(req) {
+		return req.Tool
+	}
+	return ""
 }
 
 func (u *usage) add(rec CallRecord, args, answer json.RawMessage) {
@@ -68,12 +120,36 @@ func (u *usage) add(rec CallRecord, args, answer json.RawMessage) {
 		return
 	}
 	u.counting.Go(func() {
-		a, r := tokens.Count(string(args)), tokens.Count(asRead(answer))
+		a, r := countText(string(args)), countText(asRead(answer))
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		u.arguments += a
 		u.results += r
 	})
+}
+
+// countedWhole is up to how many bytes a text's tokens are counted one by one. What a larger one has is reckoned from its
+// two ends: counting ten megabytes takes a second of processor time, which the run's calls need.
+const countedWhole = 1 << 20
+
+func countText(text string) int {
+	if len(text) <= countedWhole {
+		return tokens.Count(text)
+	}
+	n := tokens.Count(text[:countedWhole/2]) + tokens.Count(text[len(text)-countedWhole/2:])
+	return int(float64(n) * float64(len(text)) / countedWhole)
+}
+
+// listed returns the calls in the order in which they were made, and how many there were in all.
+func (u *usage) listed() ([]CallRecord, int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	calls := slices.Clone(u.calls)
+	if calls == nil {
+		calls = []CallRecord{}
+	}
+	slices.SortStableFunc(calls, func(a, b CallRecord) int { return cmp.Compare(a.Call, b.Call) })
+	return calls, u.total
 }
 
 // asRead is the text a model reads when a result comes to it directly: a string without its JSON quoting.
@@ -87,10 +163,22 @@ func asRead(value json.RawMessage) string {
 
 func kindOf(err error) call.Kind {
 	var e *call.Error
-	if errors.As(err, &e) {
+	switch {
+	case errors.As(err, &e):
 		return e.Kind
+	case errors.Is(err, context.Canceled):
+		return call.KindCancelled
 	}
 	return call.KindInternal
+}
+
+// messageOf is what an error says without the tool's name, which stands beside it.
+func messageOf(err error) string {
+	var e *call.Error
+	if errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
 }
 
 func ms(d time.Duration) float64 {

@@ -18,7 +18,8 @@ type Request struct {
 	Server, Name string
 	// Args is one JSON object, byte for byte as the script sent it.
 	Args json.RawMessage
-	// Seq is the number of the call in its run, from 1, in the order in which the script made them.
+	// Seq is the number of the call in its run, from 1, in the order in which the script made them; asks are counted with
+	// them. Zero: not known.
 	Seq int
 	// Timeout is how long the script is ready to wait for the answer, once the call is under way. Zero: it did not say.
 	Timeout time.Duration
@@ -30,6 +31,8 @@ type Request struct {
 type Ask struct {
 	Method string          // hostile
 	Params json.RawMessage // one JSON object, byte for byte as the guest sent it
+	// Seq is its number among the calls and asks of its run, from 1, in the order in which the script made them.
+	Seq int
 }
 
 // Answerer answers an Ask with a JSON value. Errors that a script may see are *Error; any other is reported to it without
@@ -55,6 +58,8 @@ type Result struct {
 	As As
 	// Raw is the whole CallToolResult as the upstream sent it.
 	Raw json.RawMessage
+	// Structured says that Value is the structuredContent of the result.
+	Structured bool
 }
 
 // Handler answers a call. Errors that a script may see are *Error; any other is reported to it without detail.
@@ -91,7 +96,12 @@ type Error struct {
 	// Retryable says that the same call may succeed later, and that making it again repeats nothing: it was not sent, or
 	// the tool is trusted to be idempotent.
 	Retryable bool `json:"retryable,omitempty"`
+	// Cause is the error behind it, for the host; it never crosses the bridge.
+	Cause error `json:"-"`
 }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
 
 func (e *Error) Error() string {
 	if e.Tool == "" {

@@ -122,3 +122,12 @@ func Written(before, after Snapshot) []string {
 	slices.Sort(out)
 	return out
 }
+
+// Bytes is the size of all files together.
+func (s Snapshot) Bytes() int64 {
+	var sum int64
+	for _, e := range s {
+		sum += e.size
+	}
+	return sum
+}

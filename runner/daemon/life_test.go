@@ -1,0 +1,444 @@
+//go:build linux || darwin
+
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// launching starts daemons in this process instead of processes, and counts them.
+type launching struct {
+	t    *testing.T
+	opt  ServeOptions
+	n    atomic.Int32
+	fail error
+
+	mu  sync.Mutex
+	end []func()
+}
+
+func (l *launching) launch(ready *os.File) error {
+	if l.fail != nil {
+		return l.fail
+	}
+	l.n.Add(1)
+	// The process would inherit its own copy; the caller closes this one.
+	fd, err := dupFile(ready)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	opt := l.opt
+	opt.Ready = func() { fd.Close() }
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer fd.Close()
+		if err := Serve(ctx, opt); err != nil && !errors.Is(err, ErrRunning) {
+			l.t.Error(err)
+		}
+	}()
+	l.t.Cleanup(func() { cancel(); <-done })
+	return nil
+}
+
+func pid(context.Context, *Work) int { return 11 }
+
+func TestStartOnDemand(t *testing.T) {
+	opt := place(t)
+	l := &launching{t: t, opt: ServeOptions{Options: opt, Handler: pid}}
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			if code, err := NewClient(opt, l.launch).Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil {
+				t.Errorf("code %d, %v", code, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := l.n.Load(); n != 1 {
+		t.Errorf("%d daemons were started", n)
+	}
+}
+
+func TestNoDaemon(t *testing.T) {
+	opt := place(t)
+	c := NewClient(opt, nil)
+	if _, ok, err := c.Status(t.Context()); ok || err != nil {
+		t.Errorf("status: %v, %v", ok, err)
+	}
+	if _, ok, err := c.Stop(t.Context(), true, nil); ok || err != nil {
+		t.Errorf("stop: %v, %v", ok, err)
+	}
+	broken := errors.New("no such program")
+	l := &launching{t: t, fail: broken}
+	ends := &launching{t: t, opt: ServeOptions{Options: opt, Handler: pid}}
+	for name, launch := range map[string]Launcher{
+		"none": nil, "does not start": l.launch,
+		"ends at once": func(ready *os.File) error { return nil },
+		"never ready": func(ready *os.File) error {
+			fd, err := dupFile(ready)
+			t.Cleanup(func() { fd.Close() })
+			return err
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		_, err := NewClient(opt, launch).Run(ctx, &Job{}, Streams{})
+		cancel()
+		var no *UnavailableError
+		if name == "never ready" {
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v", name, err)
+			}
+		} else if !errors.As(err, &no) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if code, err := NewClient(opt, ends.launch).Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil {
+		t.Errorf("after all that: code %d, %v", code, err)
+	}
+}
+
+// A daemon of another build ends what it has begun and takes no more; the client starts its own.
+func TestOtherBuildGivesWay(t *testing.T) {
+	opt := place(t)
+	began, end := make(chan struct{}), make(chan struct{})
+	old := serving(t, ServeOptions{Options: opt, Handler: func(context.Context, *Work) int { close(began); <-end; return 1 }})
+	var first sync.WaitGroup
+	first.Go(func() {
+		if code, err := NewClient(opt, nil).Run(t.Context(), &Job{}, Streams{}); code != 1 || err != nil {
+			t.Errorf("the old job: code %d, %v", code, err)
+		}
+	})
+	<-began
+	newer := opt
+	newer.Build = "newer"
+	l := &launching{t: t, opt: ServeOptions{Options: newer, Handler: pid}}
+	c := NewClient(newer, l.launch)
+	for range 2 {
+		if code, err := c.Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil {
+			t.Errorf("code %d, %v", code, err)
+		}
+	}
+	if n := l.n.Load(); n != 1 {
+		t.Errorf("%d daemons were started", n)
+	}
+	select {
+	case err := <-old:
+		t.Errorf("the old daemon has left its job: %v", err)
+	default:
+	}
+	close(end)
+	first.Wait()
+	if err := <-old; err != nil {
+		t.Error(err)
+	}
+	// Its end takes nothing from the new one.
+	if code, err := c.Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil || l.n.Load() != 1 {
+		t.Errorf("code %d, %v, %d daemons", code, err, l.n.Load())
+	}
+}
+
+func TestStart(t *testing.T) {
+	opt := place(t)
+	serving(t, ServeOptions{Options: opt, Handler: pid})
+	if s, began, err := NewClient(opt, nil).Start(t.Context()); err != nil || began || s.PID != os.Getpid() {
+		t.Errorf("%+v, %v, %v", s, began, err)
+	}
+	opt.Build = "newer"
+	l := &launching{t: t, opt: ServeOptions{Options: opt, Handler: pid, Version: "2", Describe: func() []string { return []string{"a pot of gold"} }}}
+	s, began, err := NewClient(opt, l.launch).Start(t.Context())
+	if err != nil || !began || s.Version != "2" || len(s.Kept) != 1 || s.Differs != "" {
+		t.Errorf("%+v, %v, %v", s, began, err)
+	}
+}
+
+func TestStop(t *testing.T) {
+	opt := place(t)
+	for _, now := range []bool{false, true} {
+		began, end := make(chan struct{}), make(chan struct{})
+		if now {
+			close(end)
+		}
+		var closed atomic.Bool
+		ended := serving(t, ServeOptions{Options: opt, Close: func() { closed.Store(true) }, Handler: func(ctx context.Context, _ *Work) int {
+			close(began)
+			if now {
+				<-ctx.Done()
+			}
+			<-end
+			return 2
+		}})
+		c := NewClient(opt, nil)
+		var job sync.WaitGroup
+		job.Go(func() {
+			if code, err := c.Run(t.Context(), &Job{}, Streams{}); code != 2 || err != nil {
+				t.Errorf("code %d, %v", code, err)
+			}
+		})
+		<-began
+		s, ok, err := c.Stop(t.Context(), now, func(s *Status) {
+			if s.Running != 1 {
+				t.Errorf("%d jobs are under way", s.Running)
+			}
+			if _, ok, err := c.Status(t.Context()); ok || err != nil {
+				t.Errorf("it still answers: %v, %v", ok, err)
+			}
+			if !now {
+				close(end)
+			}
+		})
+		if !ok || err != nil || s.PID != os.Getpid() || !closed.Load() {
+			t.Errorf("%+v, %v, %v, closed %v", s, ok, err, closed.Load())
+		}
+		job.Wait()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if files, err := os.ReadDir(opt.Dir); err != nil || len(files) != 1 || files[0].Name() != lockName {
+			t.Errorf("left: %v, %v", files, err)
+		}
+	}
+}
+
+// pretend listens as a daemon would, and treats each connection after its hello as it likes.
+func pretend(t *testing.T, opt Options, with func(w *wire)) {
+	t.Helper()
+	l, err := listen(opt.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			r := &reader{r: conn}
+			if _, _, err := r.next(); err == nil {
+				with(&wire{conn: conn})
+			}
+			conn.Close()
+		}
+	}()
+}
+
+func TestDaemonDies(t *testing.T) {
+	for name, c := range map[string]struct {
+		with func(w *wire)
+		lost bool
+	}{
+		"before the job":       {func(*wire) {}, false},
+		"in the job":           {func(w *wire) { _ = w.write(kindWelcome, nil) }, true},
+		"with a strange word":  {func(w *wire) { _ = w.write(kindWelcome, nil); _ = w.write('?', nil) }, true},
+		"with half a code":     {func(w *wire) { _ = w.write(kindWelcome, nil); _ = w.write(kindExit, []byte{0}) }, true},
+		"with a strange wish":  {func(w *wire) { _ = w.write(kindWelcome, nil); _ = w.write(kindWant, nil) }, true},
+		"no answer of its own": {func(w *wire) { _ = w.write('?', nil) }, false},
+		"a strange refusal":    {func(w *wire) { _ = w.write(kindRefused, []byte("no")) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opt := place(t)
+			pretend(t, opt, c.with)
+			_, err := NewClient(opt, nil).Run(t.Context(), &Job{}, Streams{})
+			var lost *LostError
+			var no *UnavailableError
+			if errors.As(err, &lost) != c.lost || errors.As(err, &no) == c.lost {
+				t.Errorf("%T %v", err, err)
+			}
+			if _, _, err := NewClient(opt, nil).Status(t.Context()); name == "no answer of its own" && err == nil {
+				t.Error("a status came out of nothing")
+			}
+		})
+	}
+}
+
+// What a daemon has left that was killed is no obstacle.
+func TestStaleSocket(t *testing.T) {
+	opt := place(t)
+	l, err := net.Listen("unix", socketPath(opt.Dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	l.Close()
+	launch := &launching{t: t, opt: ServeOptions{Options: opt, Handler: pid}}
+	if code, err := NewClient(opt, launch.launch).Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil {
+		t.Errorf("code %d, %v", code, err)
+	}
+}
+
+func TestOneDaemon(t *testing.T) {
+	opt := place(t)
+	serving(t, ServeOptions{Options: opt, Handler: pid})
+	if err := Serve(t.Context(), ServeOptions{Options: opt, Handler: pid}); !errors.Is(err, ErrRunning) {
+		t.Errorf("a second one: %v", err)
+	}
+	if code, err := NewClient(opt, nil).Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil {
+		t.Errorf("the first one: code %d, %v", code, err)
+	}
+}
+
+func TestFolder(t *testing.T) {
+	for name, make := range map[string]func(dir string) (string, error){
+		"open to others": func(dir string) (string, error) { return dir, os.Chmod(dir, 0o750) },
+		"a link":         func(dir string) (string, error) { return dir + "/l", os.Symlink(dir, dir+"/l") },
+		"a file":         func(dir string) (string, error) { return dir + "/f", os.WriteFile(dir+"/f", nil, 0o600) },
+		"no parent":      func(dir string) (string, error) { return dir + "/a/b", nil },
+		"relative":       func(string) (string, error) { return "daemon", nil },
+		"too long":       func(dir string) (string, error) { return filepath.Join(dir, strings.Repeat("x", 100)), nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			opt := place(t)
+			var err error
+			if opt.Dir, err = make(opt.Dir); err != nil {
+				t.Fatal(err)
+			}
+			if err := Serve(t.Context(), ServeOptions{Options: opt, Handler: pid}); err == nil {
+				t.Error("a daemon serves there")
+			}
+			l := &launching{t: t, opt: ServeOptions{Options: opt, Handler: pid}}
+			_, err = NewClient(opt, l.launch).Run(t.Context(), &Job{}, Streams{})
+			var no *UnavailableError
+			if !errors.As(err, &no) || l.n.Load() > 0 {
+				t.Errorf("%v, %d started", err, l.n.Load())
+			}
+		})
+	}
+}
+
+func TestLog(t *testing.T) {
+	opt := place(t)
+	elsewhere := filepath.Join(t.TempDir(), "mine")
+	if err := os.WriteFile(elsewhere, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, logPath(opt.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenLog(opt.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	st, err := os.Lstat(logPath(opt.Dir))
+	if err != nil || st.Mode() != 0o600 {
+		t.Errorf("%v, %v", st.Mode(), err)
+	}
+	if text, err := os.ReadFile(elsewhere); string(text) != "mine" {
+		t.Errorf("the file behind a link holds %q, %v", text, err)
+	}
+}
+
+// silent is a listener to which nobody comes.
+type silent struct {
+	net.Listener
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (s *silent) Accept() (net.Conn, error) { <-s.closed; return nil, net.ErrClosed }
+func (s *silent) Close() error              { s.once.Do(func() { close(s.closed) }); return nil }
+
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &silent{closed: make(chan struct{})}
+		s := newServer(t.Context(), ServeOptions{Idle: time.Minute}, l)
+		began := time.Now()
+		var ended time.Duration
+		var all sync.WaitGroup
+		all.Go(func() {
+			if err := s.serve(t.Context()); err != nil {
+				t.Error(err)
+			}
+			ended = time.Since(began)
+		})
+		time.Sleep(50 * time.Second)
+		job := &hello{Protocol: protocol, Job: &Job{}}
+		if r := s.begin(job); r != nil {
+			t.Fatal(r.Reason)
+		}
+		if st := s.status(job); st.Running != 1 || st.IdleSeconds != 0 || st.EndsSeconds != 0 {
+			t.Errorf("status in a job: %+v", st)
+		}
+		time.Sleep(10 * time.Minute) // a long job keeps it
+		s.finish()
+		time.Sleep(30 * time.Second)
+		if st := s.status(job); st.Running != 0 || st.Done != 1 || st.IdleSeconds != 30 || st.EndsSeconds != 30 {
+			t.Errorf("status after it: %+v", st)
+		}
+		all.Wait()
+		if want := 50*time.Second + 10*time.Minute + time.Minute; ended != want {
+			t.Errorf("ended after %v, want %v", ended, want)
+		}
+		if r := s.begin(job); r == nil || !r.Gives {
+			t.Errorf("a job after the end: %+v", r)
+		}
+	})
+}
+
+// Whatever comes first on a connection, the daemon goes on.
+func TestHostileHello(t *testing.T) {
+	opt := place(t)
+	serving(t, ServeOptions{Options: opt, Handler: pid})
+	job, err := json.Marshal(hello{Protocol: protocol, Op: opRun, Build: opt.Build, Place: opt.Place})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, first := range [][]byte{
+		{}, []byte("GET / HTTP/1.1\r\n\r\n"), {kindHello, 0xff, 0xff, 0xff, 0xff}, {kindHello, 0, 0, 0, 1, '{'}, {kindInput, 0, 0, 0, 0},
+		append([]byte{kindHello, 0, 0, 0, 13}, `{"op":"what"}`...),
+		append([]byte{kindHello, 0, 0, 0, byte(len(job))}, job...),
+	} {
+		conn, err := dial(t.Context(), opt.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Write(first); err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.(*net.UnixConn).CloseWrite()
+		kind, payload, err := (&reader{r: conn}).next()
+		if err == nil && kind != kindRefused {
+			t.Errorf("%q is answered with %q %q", first, kind, payload)
+		}
+		conn.Close()
+	}
+	if code, err := NewClient(opt, nil).Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil {
+		t.Errorf("afterwards: code %d, %v", code, err)
+	}
+}
+
+func TestPeer(t *testing.T) {
+	l, err := listen(place(t).Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	conn, err := net.Dial("unix", l.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := checkPeer(conn); err != nil {
+		t.Error(err)
+	}
+	other, _ := net.Pipe()
+	if checkPeer(other) == nil {
+		t.Error("a pipe has a user")
+	}
+	if sameUser(1, 2) == nil || sameUser(0, 2) == nil || sameUser(2, 2) != nil {
+		t.Error("users are mixed up")
+	}
+}

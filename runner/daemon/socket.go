@@ -1,0 +1,138 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+const (
+	socketName = "daemon.sock"
+	// lockName is held by the process that listens, startName by a client that starts one.
+	lockName  = "daemon.lock"
+	startName = "start.lock"
+)
+
+// dialTime bounds connecting, helloTime each side's first message.
+const (
+	dialTime  = 2 * time.Second
+	helloTime = 5 * time.Second
+)
+
+// errAbsent says that no daemon listens.
+var errAbsent = errors.New("no daemon is running")
+
+func socketPath(dir string) string { return filepath.Join(dir, socketName) }
+
+// dial connects to the daemon, and makes sure that it is one of this user. errAbsent says that there is none.
+func dial(ctx context.Context, dir string) (net.Conn, error) {
+	if !Supported {
+		return nil, errAbsent
+	}
+	if err := onlyMine(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, errAbsent
+	} else if err != nil {
+		return nil, err
+	}
+	dialer := net.Dialer{Timeout: dialTime}
+	conn, err := dialer.DialContext(ctx, "unix", socketPath(dir))
+	if absent(err) {
+		return nil, errAbsent
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect to the daemon: %w", err)
+	}
+	if err := checkPeer(conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// checkPeer makes sure that the other end is a process of this user.
+func checkPeer(conn net.Conn) error {
+	unix, ok := conn.(*net.UnixConn)
+	if !ok {
+		return errors.New("the daemon's connection is no Unix socket")
+	}
+	uid, err := peerUser(unix)
+	if err != nil {
+		return fmt.Errorf("find out who is at the other end of the daemon's socket: %w", err)
+	}
+	return sameUser(uid, os.Geteuid())
+}
+
+func sameUser(peer, self int) error {
+	if peer != self {
+		return fmt.Errorf("the other end of the daemon's socket belongs to user %d, and not to user %d", peer, self)
+	}
+	return nil
+}
+
+// listener is the daemon's socket, and the right to have it.
+type listener struct {
+	net.Listener
+	path string
+	self os.FileInfo // of the socket
+	lock *os.File
+	once sync.Once
+}
+
+// errRunning says that another daemon listens.
+var errRunning = errors.New("a daemon is running already")
+
+// listen makes the socket. What a dead daemon has left is replaced. Another one that lives makes it errRunning.
+func listen(dir string) (_ *listener, err error) {
+	if err := private(dir); err != nil {
+		return nil, err
+	}
+	held, err := lock(dir, lockName, false)
+	if errors.Is(err, errLocked) {
+		return nil, errRunning
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			held.Close()
+		}
+	}()
+	path := socketPath(dir)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("remove the socket that a dead daemon left: %w", err)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen for commands: %w", err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // by then it may be another's
+	if err := os.Chmod(path, 0o600); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("listen for commands: %w", err)
+	}
+	self, err := os.Lstat(path)
+	if err != nil {
+		l.Close()
+		return nil, fmt.Errorf("listen for commands: %w", err)
+	}
+	return &listener{Listener: l, path: path, self: self, lock: held}, nil
+}
+
+// Close gives the place to the next daemon: first the socket, then the right to have one.
+func (l *listener) Close() (err error) {
+	l.once.Do(func() {
+		if st, err := os.Lstat(l.path); err == nil && os.SameFile(st, l.self) {
+			_ = os.Remove(l.path)
+		}
+		err = l.Listener.Close()
+		l.lock.Close()
+	})
+	return err
+}

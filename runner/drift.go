@@ -1,0 +1,118 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+// definer tells how a server defines a tool now. *upstream.Pool is one.
+type definer interface {
+	Definition(ctx context.Context, server, tool string) (json.RawMessage, error)
+}
+
+// concealer takes the values of the configuration's variables out of a text. *upstream.Pool is one.
+type concealer interface{ Conceal(text string) string }
+
+// drift refuses a tool that is not what the tree was made from: what was reviewed is not what would be called.
+func (c *calls) drift(next call.Handler) call.Handler {
+	up, ok := c.r.opt.Upstreams.(definer)
+	if !ok {
+		return next
+	}
+	return func(ctx context.Context, req *call.Request) (*call.Result, error) {
+		live, err := up.Definition(ctx, req.Server, req.Name)
+		changed := ""
+		switch {
+		case errors.Is(err, upstream.ErrUnknownTool):
+			changed = "the server does not list this tool any more"
+		case err != nil && (!c.set.AllowDrift || isConnection(err) || ctx.Err() != nil):
+			return nil, callError(ctx, req, notSent(err))
+		case err == nil:
+			changed = c.r.changed(req, live)
+		}
+		switch {
+		case changed == "":
+		case c.set.AllowDrift:
+			c.warn(req, "called although it drifted from the tree: %s", changed)
+		default:
+			return nil, refusal(call.KindDenied, req, `drift: %s; look at it with "mcpgen sync --diff" and accept it with "mcpgen sync", or let it through with --allow-drift`, changed)
+		}
+		return next(ctx, req)
+	}
+}
+
+// notSent says of a connection that was lost while the definition was read that the call itself did not go out.
+func notSent(err error) error {
+	var gone *upstream.ConnectionError
+	if !errors.As(err, &gone) {
+		return err
+	}
+	before := *gone
+	before.NotSent = true
+	return &before
+}
+
+func isConnection(err error) bool {
+	var gone *upstream.ConnectionError
+	return errors.As(err, &gone)
+}
+
+// changed says how a tool's definition differs from the locked one; empty when it does not.
+func (r *Runner) changed(req *call.Request, live json.RawMessage) string {
+	server, locked, ok := r.catalog.Lookup(req.Tool)
+	if !ok {
+		return "it is not in the tree"
+	}
+	r.mu.Lock()
+	known := r.same[req.Tool]
+	r.mu.Unlock()
+	if known != nil && bytes.Equal(known, live) {
+		return ""
+	}
+	digest, err := catalog.Digest(live)
+	if err == nil && digest == locked.Digest {
+		r.mu.Lock()
+		r.same[req.Tool] = live
+		r.mu.Unlock()
+		return ""
+	}
+	return describeChange(server, locked, live)
+}
+
+const (
+	maxChangeLines = 3
+	maxChangeText  = 200 // bytes of a line
+)
+
+// describeChange puts the difference into words. All that it quotes is foreign text.
+func describeChange(server *catalog.Server, locked *catalog.Tool, live json.RawMessage) string {
+	const plainly = "its definition changed since the tree was made"
+	now, _ := catalog.NewServer(server.Key, "", "", []json.RawMessage{live})
+	before := catalog.Server{Key: server.Key, Dir: server.Dir, Tools: []catalog.Tool{*locked}}
+	now.Dir = server.Dir
+	old, err1 := catalog.New([]catalog.Server{before})
+	new, err2 := catalog.New([]catalog.Server{now})
+	if err1 != nil || err2 != nil {
+		return plainly
+	}
+	var lines []string
+	for _, change := range catalog.Diff(old, new) {
+		for _, line := range change.Lines() {
+			if len(lines) < maxChangeLines {
+				lines = append(lines, clipText(fmt.Sprintf("%s: %s", change.Kind, line), maxChangeText))
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return plainly
+	}
+	return plainly + " (" + strings.Join(lines, "; ") + ")"
+}

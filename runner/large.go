@@ -1,0 +1,81 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+const (
+	// defaultMaxResult is from how many bytes on a result becomes a file.
+	defaultMaxResult = 1 << 20
+	// previewLength is how many characters of it a script gets at once.
+	previewLength = 2000
+	resultsFolder = "results"
+)
+
+// handle is what a script gets in place of a large result.
+type handle struct {
+	Path    string `json:"path"` // absolute, in the sandbox
+	Size    int    `json:"size"` // bytes
+	Type    string `json:"type"` // "json" or "text"
+	Preview string `json:"preview"`
+}
+
+// large puts a large result into a file of the workspace and hands the script a handle. Without a workspace, or where
+// there is no room, the script gets the result itself, as far as the bridge can carry it.
+func (c *calls) large(next call.Handler) call.Handler {
+	if c.store == nil || c.set.MaxResult < 0 {
+		return next
+	}
+	return func(ctx context.Context, req *call.Request) (*call.Result, error) {
+		res, err := next(ctx, req)
+		if err != nil || int64(len(res.Value)) <= c.set.MaxResult || res.As == call.AsDry {
+			return res, err
+		}
+		value, err := c.keep(req, res.Value)
+		if err != nil {
+			c.warn(req, "the result of %d bytes could not be put into the workspace, and was handed over whole: %v", len(res.Value), err)
+			return res, nil
+		}
+		liveOf(ctx).whole = res.Value
+		kept := *res
+		kept.Value, kept.As = value, call.AsHandle
+		return &kept, nil
+	}
+}
+
+// keep writes a result to a file and returns its handle.
+func (c *calls) keep(req *call.Request, value json.RawMessage) (json.RawMessage, error) {
+	data, h := []byte(value), handle{Type: "json"}
+	if value[0] == '"' {
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil {
+			return nil, err
+		}
+		data, h.Type = []byte(text), "text"
+	}
+	extension := map[string]string{"json": "json", "text": "txt"}[h.Type]
+	at, err := c.store.Put(resultsFolder, fmt.Sprintf("%s-%d.%s", c.id, req.Seq, extension), data)
+	if err != nil {
+		return nil, err
+	}
+	h.Path, h.Size, h.Preview = path.Join(sandbox.WorkspaceDir, at), len(data), preview(data)
+	return json.Marshal(h)
+}
+
+// preview is the beginning of a text.
+func preview(data []byte) string {
+	end, n := 0, 0
+	for end < len(data) && n < previewLength {
+		_, size := utf8.DecodeRune(data[end:])
+		end += size
+		n++
+	}
+	return string(data[:end])
+}

@@ -1,0 +1,50 @@
+package runner
+
+import (
+	"context"
+
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+// checkedAtOnce is up to how many bytes a result is checked before the script gets it. A larger one is checked beside it
+// where the outcome is a warning only.
+const checkedAtOnce = 64 << 10
+
+// output checks a result against the tool's output schema. MCP has servers keep to it; not all do.
+func (c *calls) output(next call.Handler) call.Handler {
+	return func(ctx context.Context, req *call.Request) (*call.Result, error) {
+		res, err := next(ctx, req)
+		if err != nil || req.Raw {
+			return res, err
+		}
+		v := c.r.validators(req.Tool).output
+		if v == nil {
+			return res, nil
+		}
+		check := func() string {
+			if !res.Structured {
+				return "the tool declares an output schema, and its result has no structured content"
+			}
+			if err := v.Validate(res.Value); err != nil {
+				return "the result does not fit the tool's output schema: " + err.Error()
+			}
+			return ""
+		}
+		if !c.set.StrictOutput && len(res.Value) > checkedAtOnce {
+			c.work.Go(func() {
+				if bad := check(); bad != "" {
+					c.warn(req, "%s", bad)
+				}
+			})
+			return res, nil
+		}
+		switch bad := check(); {
+		case bad == "":
+		case c.set.StrictOutput:
+			return nil, refusal(call.KindProtocol, req, "%s (--strict-output)", bad)
+		default:
+			c.warn(req, "%s", bad)
+		}
+		return res, nil
+	}
+}

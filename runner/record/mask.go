@@ -1,0 +1,141 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+// Mask takes out of texts and JSON what must not stand in a file. A nil field does nothing. Masking what was masked must
+// change nothing: a replay masks the arguments that it compares.
+type Mask struct {
+	// Text takes secrets out of a text; it is given strings as they are, without JSON's escapes.
+	Text func(string) string
+	// JSON takes personal data out of a JSON text and leaves it JSON.
+	JSON func([]byte) []byte
+}
+
+// json masks one JSON value.
+func (m *Mask) json(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return raw
+	}
+	if m.Text != nil {
+		raw = mapStrings(raw, m.Text)
+	}
+	if m.JSON != nil {
+		raw = m.JSON(raw)
+	}
+	return raw
+}
+
+// text masks one text.
+func (m *Mask) text(s string) string {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return ""
+	}
+	var out string
+	if json.Unmarshal(m.json(raw), &out) != nil {
+		return ""
+	}
+	return out
+}
+
+// error masks a copy.
+func (m *Mask) error(e *call.Error) *call.Error {
+	masked := *e
+	masked.Message, masked.Content, masked.Data = m.text(e.Message), m.json(e.Content), m.json(e.Data)
+	masked.Cause = nil
+	return &masked
+}
+
+// mapStrings applies f to every string of a JSON text, names of members too, and keeps everything else as it is. raw is
+// valid JSON.
+func mapStrings(raw []byte, f func(string) string) []byte {
+	var out []byte
+	copied := 0
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '"' {
+			continue
+		}
+		end := stringEnd(raw, i)
+		var text string
+		if err := json.Unmarshal(raw[i:end], &text); err == nil {
+			if changed := f(text); changed != text {
+				out = append(append(out, raw[copied:i]...), quoted(changed)...)
+				copied = end
+			}
+		}
+		i = end - 1
+	}
+	if copied == 0 {
+		return raw
+	}
+	return append(out, raw[copied:]...)
+}
+
+// stringEnd returns where the string ends that begins at i.
+func stringEnd(raw []byte, i int) int {
+	for j := i + 1; j < len(raw); j++ {
+		switch raw[j] {
+		case '\\':
+			j++
+		case '"':
+			return j + 1
+		}
+	}
+	return len(raw)
+}
+
+func quoted(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string: cannot fail
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// token is what stands in a recording for what was taken out: [EMAIL_1], or a variable's name in brackets.
+var token = regexp.MustCompile(`\[[A-Za-z_][A-Za-z0-9_ -]*\]`)
+
+// pattern is a recorded text, with its tokens: what they stand for is not known any more, and the same value may have
+// another token in another run, or none, where the variable is not set.
+type pattern struct{ parts []string } // what is between the tokens
+
+func newPattern(recorded string) pattern {
+	var parts []string
+	begin := 0
+	for _, at := range token.FindAllStringIndex(recorded, -1) {
+		switch recorded[at[0]:at[1]] {
+		case "[true]", "[false]", "[null]": // lists
+			continue
+		}
+		parts = append(parts, recorded[begin:at[0]])
+		begin = at[1]
+	}
+	return pattern{parts: append(parts, recorded[begin:])}
+}
+
+// fits tells whether text can be what was recorded.
+func (p pattern) fits(text string) bool {
+	first, last := p.parts[0], p.parts[len(p.parts)-1]
+	if len(p.parts) == 1 {
+		return text == first
+	}
+	rest, ok := strings.CutPrefix(text, first)
+	if !ok {
+		return false
+	}
+	for _, part := range p.parts[1 : len(p.parts)-1] {
+		i := strings.Index(rest, part)
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+len(part):]
+	}
+	return strings.HasSuffix(rest, last)
+}

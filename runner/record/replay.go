@@ -1,0 +1,269 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+// maxLine and maxFile bound, in bytes, what is read of a recording.
+const (
+	maxLine = 64 << 20
+	maxFile = 512 << 20
+)
+
+// Player answers calls from a recording. It is safe for concurrent use.
+type Player struct {
+	loose bool
+	mask  Mask
+
+	mu     sync.Mutex
+	byTool map[string][]*played // in the order of the calls
+}
+
+// played is an entry, and whether it was used.
+type played struct {
+	Entry
+	exact string // its arguments, in the form that is compared
+	like  pattern
+	used  bool
+}
+
+// Read reads a recording. With loose, calls are found by tool and arguments in any order, and the last one that fits
+// answers for all further ones; otherwise the calls of each tool must come in the order recorded, each once.
+func Read(r io.Reader, loose bool, mask Mask) (*Player, error) {
+	p := &Player{loose: loose, mask: mask, byTool: map[string][]*played{}}
+	lines := bufio.NewScanner(io.LimitReader(r, maxFile))
+	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
+	for n := 1; lines.Scan(); n++ {
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		if n == 1 {
+			var h header
+			if err := json.Unmarshal(line, &h); err != nil || h.Kind != kind {
+				return nil, errors.New("read the recording: line 1: it is not a recording; make one with --record")
+			}
+			if h.Version != version {
+				return nil, fmt.Errorf("read the recording: line 1: it has version %d, this program knows %d; record it again", h.Version, version)
+			}
+			continue
+		}
+		if err := p.add(line); err != nil {
+			return nil, fmt.Errorf("read the recording: line %d: %w", n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read the recording: %w", err)
+	}
+	for _, entries := range p.byTool {
+		slices.SortStableFunc(entries, func(a, b *played) int { return a.Call - b.Call })
+	}
+	return p, nil
+}
+
+func (p *Player) add(line []byte) error {
+	var e Entry
+	if err := json.Unmarshal(line, &e); err != nil {
+		return err
+	}
+	if e.Tool == "" || e.Args == nil || (e.Error == nil) == (e.Value == nil) {
+		return errors.New("a call has a tool, arguments, and either a value or an error")
+	}
+	exact, err := canonical(e.Args)
+	if err != nil {
+		return fmt.Errorf("its arguments: %w", err)
+	}
+	p.byTool[e.Tool] = append(p.byTool[e.Tool], &played{Entry: e, exact: exact, like: newPattern(exact)})
+	return nil
+}
+
+// NoMatchError says that the recording has no answer to a call.
+type NoMatchError struct{ Reason string }
+
+func (e *NoMatchError) Error() string { return "the recording has no answer: " + e.Reason }
+
+// Answer finds the answer to a call: rank is its number among the calls of its tool, from 0. The error is a
+// *[NoMatchError].
+func (p *Player) Answer(req *call.Request, rank int) (*Entry, error) {
+	exact, err := canonical(p.mask.json(req.Args))
+	if err != nil {
+		return nil, &NoMatchError{Reason: err.Error()}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	entries := p.byTool[req.Tool]
+	if len(entries) == 0 {
+		return nil, &NoMatchError{Reason: fmt.Sprintf("it has no call of %s%s", req.Tool, p.others(req.Tool))}
+	}
+	found := p.pick(entries, req, exact, rank)
+	if found == nil {
+		return nil, &NoMatchError{Reason: p.why(entries, req, exact, rank)}
+	}
+	found.used = true
+	return &found.Entry, nil
+}
+
+func (p *Player) pick(entries []*played, req *call.Request, exact string, rank int) *played {
+	if !p.loose {
+		if rank < len(entries) && entries[rank].like.fits(exact) && entries[rank].Raw == req.Raw {
+			return entries[rank]
+		}
+		return nil
+	}
+	var last *played
+	for _, fits := range []func(e *played) bool{
+		func(e *played) bool { return e.exact == exact },
+		func(e *played) bool { return e.like.fits(exact) },
+	} {
+		for _, e := range entries {
+			if e.Raw != req.Raw || !fits(e) {
+				continue
+			}
+			if !e.used {
+				return e
+			}
+			last = e
+		}
+		if last != nil {
+			return last
+		}
+	}
+	return nil
+}
+
+// why explains that no entry of the tool fits, by the one that comes nearest.
+func (p *Player) why(entries []*played, req *call.Request, exact string, rank int) string {
+	if !p.loose {
+		if rank >= len(entries) {
+			return fmt.Sprintf("it has %d calls of %s, and this is number %d", len(entries), req.Tool, rank+1)
+		}
+		return fmt.Sprintf("call %d of %s was recorded differently: %s (--replay-match loose takes calls in any order)",
+			rank+1, req.Tool, against(entries[rank], req, exact))
+	}
+	best, most := entries[0], -1
+	for _, e := range entries {
+		if n := alike(e.exact, exact); n > most {
+			best, most = e, n
+		}
+	}
+	return fmt.Sprintf("the nearest is call %d, of %s: %s", best.Call, req.Tool, against(best, req, exact))
+}
+
+// against says how a call differs from a recorded one.
+func against(e *played, req *call.Request, exact string) string {
+	if e.Raw != req.Raw {
+		return fmt.Sprintf("the option raw was %v and is %v", e.Raw, req.Raw)
+	}
+	return difference(e.exact, exact)
+}
+
+// others names the recorded tools nearest to one that is not there.
+func (p *Player) others(tool string) string {
+	names := slices.Sorted(maps.Keys(p.byTool))
+	if near := ident.Nearest(tool, names, 3); len(near) > 0 {
+		names = near
+	}
+	if len(names) == 0 {
+		return "; it is empty"
+	}
+	return "; it has " + strings.Join(names[:min(len(names), 10)], ", ")
+}
+
+// clip cuts a text after n bytes of whole characters.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}
+
+// maxDifferent bounds how many members are shown that differ, and shortValue, in bytes, how much of each.
+const (
+	maxDifferent = 3
+	shortValue   = 80
+)
+
+// difference shows the members of two objects that differ.
+func difference(recorded, now string) string {
+	a, b := members(recorded), members(now)
+	var names []string
+	for name := range a {
+		if a[name] != b[name] {
+			names = append(names, name)
+		}
+	}
+	for name := range b {
+		if _, ok := a[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var out []string
+	for _, name := range names[:min(len(names), maxDifferent)] {
+		out = append(out, fmt.Sprintf("%s was %s and is %s", clip(name, shortValue), orNone(a[name]), orNone(b[name])))
+	}
+	if more := len(names) - len(out); more > 0 {
+		out = append(out, fmt.Sprintf("%d more differ", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+func orNone(value string) string {
+	if value == "" {
+		return "not there"
+	}
+	return clip(value, shortValue)
+}
+
+// alike counts the members that two objects have in common.
+func alike(a, b string) int {
+	x, y := members(a), members(b)
+	n := 0
+	for name, v := range x {
+		if w, ok := y[name]; ok && v == w {
+			n++
+		}
+	}
+	return n
+}
+
+func members(object string) map[string]string {
+	var raw map[string]json.RawMessage
+	if json.Unmarshal([]byte(object), &raw) != nil {
+		return nil
+	}
+	out := make(map[string]string, len(raw))
+	for name, v := range raw {
+		out[name] = string(v)
+	}
+	return out
+}
+
+// canonical is a form that is the same for the same value: members sorted, no white space, numbers as written.
+func canonical(raw []byte) (string, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}

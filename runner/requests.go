@@ -1,0 +1,189 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/script"
+)
+
+// Methods that a script may ask the host for beside tool calls.
+const (
+	methodImport       = "import"
+	methodResources    = "resources/list"
+	methodTemplates    = "resources/templates"
+	methodReadResource = "resources/read"
+	methodPrompts      = "prompts/list"
+	methodPrompt       = "prompts/get"
+	askSeparator       = ":" // between a server's folder and a method; no tool id holds one
+	maxURI             = 64 << 10
+	maxPromptArguments = 1000
+	codeMethodNotFound = -32601
+)
+
+// libraries are servers that offer more than tools. *upstream.Pool is one.
+type libraries interface {
+	ListResources(ctx context.Context, server string) ([]json.RawMessage, error)
+	ListResourceTemplates(ctx context.Context, server string) ([]json.RawMessage, error)
+	ReadResource(ctx context.Context, server, uri string, opt *upstream.CallOptions) (json.RawMessage, error)
+	ListPrompts(ctx context.Context, server string) ([]json.RawMessage, error)
+	GetPrompt(ctx context.Context, server, name string, args map[string]string, opt *upstream.CallOptions) (json.RawMessage, error)
+}
+
+// answer answers what a script asks for that is no tool call.
+func (c *calls) answer() call.Answerer {
+	ask := c.asker()
+	return func(ctx context.Context, a *call.Ask) (json.RawMessage, error) {
+		switch a.Method {
+		case methodImport:
+			if c.turns != nil {
+				c.turns.take(ctx, a.Seq, a.Method)
+			}
+			return c.module(ctx, a.Params)
+		case methodResources, methodTemplates, methodReadResource, methodPrompts, methodPrompt:
+			req, err := c.r.asked(a)
+			if err != nil {
+				return nil, err
+			}
+			res, err := ask(ctx, req)
+			if err != nil {
+				return nil, err
+			}
+			return res.Value, nil
+		}
+		return nil, &call.Error{Kind: call.KindArgument, Message: fmt.Sprintf("unknown method %.100q: this version of mcprun has no such thing", a.Method)}
+	}
+}
+
+// module bundles one module more for a script that named it while it ran.
+func (c *calls) module(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	var in struct{ Specifier, From string }
+	if err := json.Unmarshal(params, &in); err != nil {
+		return nil, &call.Error{Kind: call.KindArgument, Message: "import: its parameters are not texts"}
+	}
+	if c.modules == nil {
+		return nil, &call.Error{Kind: call.KindArgument, Message: fmt.Sprintf("import %.200q: this script cannot import while it runs", in.Specifier)}
+	}
+	id, code, err := c.modules(ctx, in.Specifier, in.From)
+	if err != nil {
+		if bad, ok := errors.AsType[*script.Error](err); ok {
+			return nil, &call.Error{Kind: call.KindArgument, Message: bad.Error()}
+		}
+		return nil, err
+	}
+	return json.Marshal(map[string]string{"id": id, "code": code})
+}
+
+// question is what is asked of a server.
+type question struct {
+	Server    string            `json:"server"`
+	URI       string            `json:"uri,omitempty"`
+	Name      string            `json:"name,omitempty"`
+	Arguments map[string]string `json:"arguments,omitempty"`
+}
+
+// asked turns an ask into a request for the chain. The server must be one of the tree.
+func (r *Runner) asked(a *call.Ask) (*call.Request, error) {
+	var q question
+	if err := json.Unmarshal(a.Params, &q); err != nil {
+		return nil, &call.Error{Kind: call.KindArgument, Message: fmt.Sprintf("%s: its parameters are not as they should be: server, uri, name and every argument are texts", a.Method)}
+	}
+	key, dir, err := r.serverOf(q.Server)
+	if err != nil {
+		return nil, err
+	}
+	bad := func(format string, args ...any) error {
+		return &call.Error{Kind: call.KindArgument, Server: key, Message: a.Method + ": " + fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case a.Method == methodReadResource && (q.URI == "" || len(q.URI) > maxURI):
+		return nil, bad("the uri of a resource has 1 to %d bytes", maxURI)
+	case a.Method == methodPrompt && q.Name == "":
+		return nil, bad("the name of the prompt is missing")
+	case len(q.Arguments) > maxPromptArguments:
+		return nil, bad("%d arguments: a prompt has at most %d", len(q.Arguments), maxPromptArguments)
+	}
+	q.Server = dir
+	args, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	return &call.Request{Tool: dir + askSeparator + a.Method, Server: key, Name: a.Method, Args: args, Seq: a.Seq}, nil
+}
+
+// isAsk tells whether a request is no tool call.
+func isAsk(req *call.Request) bool {
+	_, method, ok := strings.Cut(req.Tool, askSeparator)
+	return ok && method == req.Name
+}
+
+// serverOf finds a server of the tree by its folder or its configured name.
+func (r *Runner) serverOf(name string) (key, dir string, err error) {
+	var dirs []string
+	for _, s := range r.catalog.Servers {
+		if s.Dir == name {
+			return s.Key, s.Dir, nil
+		}
+		dirs = append(dirs, s.Dir)
+	}
+	if s, ok := r.catalog.Server(name); ok {
+		return s.Key, s.Dir, nil
+	}
+	message := fmt.Sprintf("no server %.100q in the tree", name)
+	if near := ident.Nearest(name, dirs, maxNear); len(near) > 0 {
+		message += "; did you mean " + orList(near) + "?"
+	} else if len(dirs) > 0 {
+		message += "; there are: " + listed(dirs)
+	}
+	return "", "", &call.Error{Kind: call.KindArgument, Message: message}
+}
+
+// askUpstream asks the server.
+func (r *Runner) askUpstream(ctx context.Context, req *call.Request) (*call.Result, error) {
+	up, ok := r.opt.Upstreams.(libraries)
+	if !ok {
+		return nil, noServers(req)
+	}
+	var q question
+	if err := json.Unmarshal(req.Args, &q); err != nil {
+		return nil, err
+	}
+	var value json.RawMessage
+	var err error
+	opt := optionsOf(ctx)
+	switch req.Name {
+	case methodResources:
+		value, err = list(up.ListResources(ctx, req.Server))
+	case methodTemplates:
+		value, err = list(up.ListResourceTemplates(ctx, req.Server))
+	case methodPrompts:
+		value, err = list(up.ListPrompts(ctx, req.Server))
+	case methodReadResource:
+		value, err = up.ReadResource(ctx, req.Server, q.URI, opt)
+	case methodPrompt:
+		value, err = up.GetPrompt(ctx, req.Server, q.Name, q.Arguments, opt)
+	}
+	if err == nil {
+		return &call.Result{Value: value, Raw: value}, nil
+	}
+	failed := callError(ctx, req, err)
+	if failed.Kind == call.KindProtocol && failed.Code == codeMethodNotFound {
+		what, _, _ := strings.Cut(req.Name, "/")
+		failed.Message = fmt.Sprintf("the server offers no %s: %s", what, failed.Message)
+	}
+	return nil, failed
+}
+
+func list(values []json.RawMessage, err error) (json.RawMessage, error) {
+	if err != nil {
+		return nil, err
+	}
+	return joined(slices.DeleteFunc(slices.Clone(values), func(v json.RawMessage) bool { return len(v) == 0 }))
+}

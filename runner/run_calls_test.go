@@ -1,0 +1,168 @@
+package runner_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// asking is a server that asks a person about each call.
+type asking struct{}
+
+func (asking) Call(ctx context.Context, _, _ string, _ json.RawMessage, opt *upstream.CallOptions) (*upstream.CallResult, error) {
+	reply, err := opt.Elicit(ctx, &upstream.Question{Message: "sure?"})
+	if err != nil {
+		return nil, err
+	}
+	return &upstream.CallResult{Structured: json.RawMessage(`"` + reply.Action + `"`)}, nil
+}
+
+// TestAPersonsTimeIsNotTheScripts: neither a call's time nor the run's goes on while a question is open.
+func TestAPersonsTimeIsNotTheScripts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reply map[string]json.RawMessage
+		res, err := run(t, asking{}, runner.Script{
+			Timeout: time.Second, Calls: runner.CallSettings{Timeout: time.Second},
+			Elicit: func(context.Context, *upstream.Question) (*upstream.Reply, error) {
+				time.Sleep(time.Hour)
+				return &upstream.Reply{Action: upstream.ActionDecline}, nil
+			},
+		}, func(g *guest) sandbox.Exit {
+			g.begin()
+			reply = g.call(1, "calculator__add", object{"numbers": []int{1, 2}})
+			g.send(object{"type": "call", "id": 2, "tool": "calculator__add", "args": object{"numbers": []int{1, 2}}})
+			g.receive()
+			return g.killed() // it goes on and on, and its time is up
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(reply["value"]) != `"decline"` || res.Cause != runner.CauseTimeout || res.DurationMS < 7_200_000 || res.DurationMS > 7_202_000 {
+			t.Errorf("reply %s, cause %q after %v ms", reply["value"], res.Cause, res.DurationMS)
+		}
+		if !strings.Contains(res.Message, "2 calls that were already made, and would be made again: calculator__add ok ×2") {
+			t.Errorf("message %q", res.Message)
+		}
+	})
+}
+
+func TestLargeResultAndOutput(t *testing.T) {
+	big := strings.Repeat("word ", 1000)
+	up := &fakeUpstreams{answers: map[string]*upstream.CallResult{"calculator/add": {Structured: json.RawMessage(`{"result":"` + big + `"}`)}}}
+	dir := t.TempDir()
+	var reply map[string]json.RawMessage
+	res, err := run(t, up, runner.Script{Capture: true, Workspace: dir, MaxOutput: 10, Calls: runner.CallSettings{MaxResult: 1000}}, func(g *guest) sandbox.Exit {
+		g.begin()
+		reply = g.call(1, "calculator__add", object{"numbers": []int{1, 2}})
+		fmt.Fprint(g.spec.Stdout, "0123456789abc")
+		writeFile(t, filepath.Join(dir, "mine.txt"), "x")
+		g.done(nil)
+		return sandbox.Exit{}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var handle struct{ Path string }
+	if err := json.Unmarshal(reply["value"], &handle); err != nil || string(reply["as"]) != `"handle"` {
+		t.Fatalf("reply %s %s", reply["as"], reply["value"])
+	}
+	kept, err := os.ReadFile(filepath.Join(dir, strings.TrimPrefix(handle.Path, "/workspace/")))
+	if err != nil || string(kept) != `{"result":"`+big+`"}` {
+		t.Errorf("%.50s %v", kept, err)
+	}
+	if len(res.Files) != 1 || res.Files[0] != "mine.txt" {
+		t.Errorf("files %q: only the script's own are told", res.Files)
+	}
+	head, line, _ := strings.Cut(res.Stdout, "\n")
+	if head != "0123456789" || res.StdoutCut != 3 {
+		t.Errorf("%q, cut %d", res.Stdout, res.StdoutCut)
+	}
+	_, name, _ := strings.Cut(line, "all of it is in ")
+	name, _, _ = strings.Cut(name, " in the workspace]")
+	if all, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(all) != "0123456789abc" {
+		t.Errorf("%q: %q %v", line, all, err)
+	}
+	if len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "calculator__add: the result does not fit") {
+		t.Errorf("warnings %q", res.Warnings)
+	}
+}
+
+// TestWorkspaceElsewhere: where the script works in a copy of the workspace, it would not find what the host puts there.
+func TestWorkspaceElsewhere(t *testing.T) {
+	value := `{"result":"` + strings.Repeat("x", 2000) + `"}`
+	up := &fakeUpstreams{answers: map[string]*upstream.CallResult{"calculator/add": {Structured: json.RawMessage(value)}}}
+	dir := t.TempDir()
+	var reply map[string]json.RawMessage
+	backend := &fakeBackend{apart: true, guest: func(g *guest) sandbox.Exit {
+		g.begin()
+		reply = g.call(1, "calculator__add", object{"numbers": []int{1, 2}})
+		g.done(nil)
+		return sandbox.Exit{}
+	}}
+	_, err := newRunner(t, up).Run(t.Context(), runner.Script{
+		Name: "s.py", Language: sandbox.LangPython, Backend: backend, Workspace: dir, Calls: runner.CallSettings{MaxResult: 100},
+	})
+	if err != nil || string(reply["value"]) != value {
+		t.Errorf("%v: %.100s", err, reply["value"])
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
+		t.Errorf("in the workspace: %v", entries)
+	}
+}
+
+// TestOrderOfCalls: calls are told in the order in which they were made, not in which they ended.
+func TestOrderOfCalls(t *testing.T) {
+	up := slowFirst{first: make(chan struct{})}
+	res, err := run(t, up, runner.Script{}, func(g *guest) sandbox.Exit {
+		g.begin()
+		for i, tool := range []string{"add", "subtract"} {
+			g.send(object{"type": "call", "id": i + 1, "tool": "calculator__" + tool, "args": object{"numbers": []int{1, 2}, "a": 1, "b": 2}})
+		}
+		g.receive()
+		close(up.first)
+		g.receive()
+		g.done(nil)
+		return sandbox.Exit{}
+	})
+	if err != nil || len(res.Calls) != 2 || res.Calls[0].Tool != "calculator__add" || res.Calls[0].Call != 1 || res.Calls[1].Call != 2 {
+		t.Errorf("%+v %v", res.Calls, err)
+	}
+}
+
+type slowFirst struct{ first chan struct{} }
+
+func (u slowFirst) Call(_ context.Context, _, tool string, _ json.RawMessage, _ *upstream.CallOptions) (*upstream.CallResult, error) {
+	if tool == "add" {
+		<-u.first
+	}
+	return &upstream.CallResult{Structured: json.RawMessage(`{"result":1}`)}, nil
+}
+
+func TestServersOf(t *testing.T) {
+	cfg := &config.Config{Servers: []config.Server{{Key: "crm", Parallel: 3, Timeout: time.Second, MaxTime: time.Minute, Trusted: true, Idempotent: []string{"put_*"}, ReadOnly: []string{"get"}}}}
+	got := runner.ServersOf(cfg)["crm"]
+	if got.Parallel != 3 || got.Timeout != time.Second || got.MaxTime != time.Minute || !got.Trusted || got.Idempotent[0] != "put_*" || got.ReadOnly[0] != "get" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestBadRecording(t *testing.T) {
+	_, err := run(t, nil, runner.Script{Calls: runner.CallSettings{Replay: strings.NewReader("hello")}}, func(*guest) sandbox.Exit {
+		t.Error("the run began")
+		return sandbox.Exit{}
+	})
+	if err == nil || !strings.Contains(err.Error(), "line 1: it is not a recording") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,85 @@
+package trace_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runner/trace"
+)
+
+func sample() trace.Run {
+	return trace.Run{Name: "report.ts", DurationMS: 1234, Total: 3, Calls: []trace.Call{
+		{Number: 1, Tool: "drive__get_document", StartMS: 0, DurationMS: 250, ResultBytes: 12_345, Outcome: "ok"},
+		{Number: 2, Tool: "crm__update_record", StartMS: 250, DurationMS: 750, QueueMS: 500, Retries: 1, Outcome: "ok"},
+		{Number: 3, Tool: "crm__x\x1b[2J\u202e<script>", StartMS: 999, DurationMS: 1, Outcome: "timeout", Error: "<b>no answer</b>"},
+	}}
+}
+
+func TestText(t *testing.T) {
+	var b bytes.Buffer
+	if err := trace.Text(&b, sample(), 80); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.TrimPrefix(`
+report.ts: 3 calls, run 1.2 s
+1  drive__get_document  █████████                             250 ms ok
+2  crm__update_record            ░░░░░░░░░░░░░░░░░████████    750 ms ok, 1 retry
+3  crm__x[2J<script>                                     █    1.0 ms timeout
+`, "\n")
+	if got := b.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestTextFits(t *testing.T) {
+	r := sample()
+	r.Calls[0].Tool = strings.Repeat("é", 300)
+	r.Name = strings.Repeat("n", 300)
+	for range 300 {
+		r.Calls = append(r.Calls, r.Calls[1])
+	}
+	r.Total = 20_000
+	for _, width := range []int{0, 60, 79, 200} {
+		var b bytes.Buffer
+		if err := trace.Text(&b, r, width); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		for _, line := range lines {
+			if n := utf8.RuneCountInString(line); n > max(width, 60) && (width > 0 || n > 80) {
+				t.Errorf("width %d: a line of %d: %s", width, n, line)
+			}
+		}
+		if last := lines[len(lines)-1]; len(lines) != 202 || last != "and 19800 more" {
+			t.Errorf("%d lines, the last %q", len(lines), last)
+		}
+	}
+}
+
+func TestHTML(t *testing.T) {
+	var b bytes.Buffer
+	if err := trace.HTML(&b, sample()); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, bad := range []string{"<script>", "<b>no answer", "\x1b", "\u202e", "http://", "https://", "ZgotmplZ"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("%q is in the page", bad)
+		}
+	}
+	for _, good := range []string{"left:25.000%;width:50.000%", "no answer", "12.3 kB", "ok, 1 retry", `<tr class="failed">`, "report.ts: 3 calls"} {
+		if !strings.Contains(page, good) {
+			t.Errorf("%q is not in the page", good)
+		}
+	}
+	b.Reset()
+	if err := trace.HTML(&b, trace.Run{Name: "s.py"}); err != nil || !strings.Contains(b.String(), "made no call") {
+		t.Errorf("%v %s", err, &b)
+	}
+	b.Reset()
+	if err := trace.Text(&b, trace.Run{Name: "s.py", DurationMS: 3}, 80); err != nil || b.String() != "s.py: 0 calls, run 3.0 ms\n" {
+		t.Errorf("%v %q", err, &b)
+	}
+}

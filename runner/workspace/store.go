@@ -1,0 +1,174 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// StoreDir is the folder of a workspace where the host puts what is too large to be handed over otherwise.
+const StoreDir = ".mcprun"
+
+const (
+	// keptBytes and keptFiles bound what earlier runs leave in the store. What is younger than keptTime is not counted: a
+	// run may still be reading it.
+	keptBytes = 256 << 20
+	keptFiles = 500
+	keptTime  = time.Hour
+)
+
+// ErrNoRoom is returned, wrapped, for a file that would take the workspace over its quota.
+var ErrNoRoom = errors.New("the workspace has no room for it")
+
+// Store puts files of the host's own into a workspace that a script may be changing at the same moment. It follows no
+// link out of the workspace and writes over nothing that is there. It is safe for concurrent use.
+type Store struct {
+	dir string
+
+	mu   sync.Mutex
+	root *os.Root // nil until something is stored
+	room int64
+	made []string
+}
+
+// NewStore prepares a store in a workspace that was opened. room is how many bytes may be put there.
+func NewStore(dir string, room int64) *Store { return &Store{dir: dir, room: room} }
+
+// Put writes a file into a folder of the store and returns its path below the workspace, with slashes.
+func (s *Store) Put(folder, name string, data []byte) (string, error) {
+	f, err := s.Create(folder, name)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Close()); err != nil {
+		s.remove(f.Path)
+		return "", fmt.Errorf("write %s: %w", f.Path, err)
+	}
+	return f.Path, nil
+}
+
+// Create makes an empty file to write to.
+func (s *Store) Create(folder, name string) (*File, error) {
+	root, err := s.open()
+	if err != nil {
+		return nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	dir := path.Join(StoreDir, folder)
+	// Readable for all who may enter the workspace: scripts may run as another user than the host.
+	if err := root.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make %s in the workspace: %w", dir, err)
+	}
+	at := path.Join(dir, name)
+	f, err := root.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("make %s in the workspace: %w", at, err)
+	}
+	s.mu.Lock()
+	s.made = append(s.made, at)
+	s.mu.Unlock()
+	return &File{Path: at, store: s, file: f}, nil
+}
+
+// Made lists the files that were put there.
+func (s *Store) Made() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.made)
+}
+
+// Close releases the workspace.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.root == nil {
+		return nil
+	}
+	return s.root.Close()
+}
+
+// open opens the workspace when it is first needed, and makes room in the store.
+func (s *Store) open() (*os.Root, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.root == nil {
+		root, err := openLocked(s.dir)
+		if err != nil {
+			return nil, err
+		}
+		s.root = root
+		s.prune()
+	}
+	return s.root, nil
+}
+
+// prune removes the oldest files of earlier runs. What cannot be removed stays.
+func (s *Store) prune() {
+	type old struct {
+		path string
+		info fs.FileInfo
+	}
+	var files []old
+	for _, folder := range []string{"results", "output"} {
+		entries, _ := fs.ReadDir(s.root.FS(), path.Join(StoreDir, folder))
+		for _, e := range entries[:min(len(entries), maxEntries)] {
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > keptTime {
+				files = append(files, old{path.Join(StoreDir, folder, e.Name()), info})
+			}
+		}
+	}
+	slices.SortFunc(files, func(a, b old) int { // the youngest first
+		if c := b.info.ModTime().Compare(a.info.ModTime()); c != 0 {
+			return c
+		}
+		return strings.Compare(a.path, b.path)
+	})
+	var bytes int64
+	for i, f := range files {
+		if bytes += f.info.Size(); bytes > keptBytes || i >= keptFiles {
+			_ = s.root.Remove(f.path)
+		}
+	}
+}
+
+func (s *Store) take(n int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if int64(n) > s.room {
+		return ErrNoRoom
+	}
+	s.room -= int64(n)
+	return nil
+}
+
+func (s *Store) remove(at string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.root.Remove(at)
+	s.made = slices.DeleteFunc(s.made, func(p string) bool { return p == at })
+}
+
+// File is one file of a store, being written.
+type File struct {
+	Path  string // below the workspace, with slashes
+	store *Store
+	file  io.WriteCloser
+}
+
+// Write writes as long as there is room; an error wraps [ErrNoRoom] when there is none.
+func (f *File) Write(p []byte) (int, error) {
+	if err := f.store.take(len(p)); err != nil {
+		return 0, err
+	}
+	return f.file.Write(p)
+}
+
+// Close ends the writing.
+func (f *File) Close() error { return f.file.Close() }

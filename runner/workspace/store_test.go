@@ -1,0 +1,92 @@
+package workspace
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestStore(t *testing.T) {
+	dir := t.TempDir()
+	s := NewStore(dir, 100)
+	at, err := s.Put("results", "a.json", []byte(`{"a":1}`))
+	if err != nil || at != ".mcprun/results/a.json" {
+		t.Fatalf("%q %v", at, err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, at)); err != nil || string(got) != `{"a":1}` {
+		t.Errorf("%s %v", got, err)
+	}
+	if _, err := s.Put("results", "a.json", nil); err == nil {
+		t.Error("a file was written over")
+	}
+	if _, err := s.Put("results", "b.json", make([]byte, 94)); !errors.Is(err, ErrNoRoom) {
+		t.Errorf("94 bytes where 93 are left: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".mcprun/results/b.json")); err == nil {
+		t.Error("half a file was left")
+	}
+	if got := s.Made(); len(got) != 1 || got[0] != at {
+		t.Errorf("made %q", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStoreFollowsNoLink: the script owns the workspace, and may put links where the host is about to write.
+func TestStoreFollowsNoLink(t *testing.T) {
+	for _, link := range []string{".mcprun", ".mcprun/results", ".mcprun/results/a.json"} {
+		dir, outside := t.TempDir(), t.TempDir()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, link)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		target := outside
+		if filepath.Ext(link) != "" {
+			target = filepath.Join(outside, "made")
+		}
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+		s := NewStore(dir, 100)
+		if at, err := s.Put("results", "a.json", []byte("x")); err == nil {
+			t.Errorf("through %s: %s", link, at)
+		}
+		if entries, _ := os.ReadDir(outside); len(entries) > 0 {
+			t.Errorf("through %s: something was written outside", link)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestStorePrunes(t *testing.T) {
+	dir := t.TempDir()
+	results := filepath.Join(dir, StoreDir, "results")
+	old := time.Now().Add(-2 * keptTime)
+	for i := range keptFiles + 3 {
+		name := filepath.Join(results, fmt.Sprintf("%04d.json", i))
+		write(t, name, "x")
+		if err := os.Chtimes(name, old, old.Add(time.Duration(i)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(results, "young.json"), "x")
+	write(t, filepath.Join(dir, "mine.txt"), string(bytes.Repeat([]byte("x"), 10)))
+	s := NewStore(dir, 100)
+	defer s.Close()
+	if _, err := s.Put("output", "o.txt", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(results)
+	if err != nil || len(entries) != keptFiles+1 || entries[0].Name() != "0003.json" {
+		t.Errorf("%d files, the first %v, %v", len(entries), entries[0], err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "mine.txt")); err != nil {
+		t.Error(err)
+	}
+}
