@@ -25,3 +25,9 @@ func (o *backendOptions) bind(f *pflag.FlagSet) {
 func (o *backendOptions) backends(app *cli.App, log *slog.Logger) ([]sandbox.Backend, error) {
 	return backends.List(backends.Options{LookupEnv: app.LookupEnv, Image: o.imageName(app), Runsc: o.runsc, Logger: log})
 }
+
+func closeAll(list []sandbox.Backend) {
+	for _, b := range list {
+		_ = b.Close()
+	}
+}

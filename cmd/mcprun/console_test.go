@@ -2,9 +2,29 @@ package main
 
 import (
 	"bytes"
-	"os"
+	"io"
+	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 )
+
+// newTestConsole writes to buffers; shared streams end up in the second.
+func newTestConsole(shared bool) (c *console, stdout, stderr *bytes.Buffer) {
+	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
+	app := &cli.App{Stdout: stdout, Stderr: stderr}
+	if shared {
+		app.Stdout, app.Terminal.Shared = stderr, true
+	}
+	return newConsole(app), stdout, stderr
+}
+
+func put(t *testing.T, w io.Writer, text string) {
+	t.Helper()
+	if n, err := io.WriteString(w, text); err != nil || n != len(text) {
+		t.Fatal(n, err)
+	}
+}
 
 func TestAnOpenLineIsEnded(t *testing.T) {
 	for _, c := range []struct {
@@ -17,43 +37,98 @@ func TestAnOpenLineIsEnded(t *testing.T) {
 		{"an error cut off", false, "", "half", "", "half\n"},
 		{"an error that ends", false, "", "whole\n", "", "whole\n"},
 		{"output cut off, elsewhere", false, "half", "whole\n", "half", "whole\n"},
-		{"output cut off, same place", true, "half", "", "half\n", ""},
-		{"output cut off, then an error that ends", true, "half", "whole\n", "halfwhole\n", ""},
+		{"output cut off, same place", true, "half", "", "", "half\n"},
+		{"output cut off, then an error that ends", true, "half", "whole\n", "", "halfwhole\n"},
 	} {
-		var stdout, stderr bytes.Buffer
-		s, out, errs := newStreams(&stdout, &stderr)
-		if c.shared {
-			s, out, errs = newStreams(&stdout, &stdout)
-		}
+		con, stdout, stderr := newTestConsole(c.shared)
+		out, errs := con.streams()
 		for _, w := range []struct {
-			to   interface{ Write([]byte) (int, error) }
+			to   io.Writer
 			text string
 		}{{out, c.out}, {errs, c.err}} {
-			if _, err := w.to.Write([]byte(w.text)); err != nil {
-				t.Fatal(err)
+			if w.text != "" {
+				put(t, w.to, w.text)
 			}
 		}
-		s.endLine()
-		s.endLine()
+		con.close()
+		con.close()
 		if stdout.String() != c.wantOut || stderr.String() != c.wantErr {
 			t.Errorf("%s: stdout %q, stderr %q", c.name, stdout.String(), stderr.String())
 		}
 	}
 }
 
-func TestSameFile(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
+// screen is what a terminal shows that got these bytes: only newlines and [cli.ClearLine] are understood.
+func screen(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if at := strings.LastIndex(line, cli.ClearLine); at >= 0 {
+			lines[i] = line[at+len(cli.ClearLine):]
+		}
 	}
-	defer r.Close()
-	defer w.Close()
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
+	return strings.Join(lines, "\n")
+}
+
+func TestStatusStaysBelowTheOutput(t *testing.T) {
+	con, _, stderr := newTestConsole(true)
+	out, errs := con.streams()
+	con.setStatus("asking 1s")
+	put(t, out, "one\n")
+	con.setStatus("asking 2s")
+	if got := screen(stderr.String()); got != "one\nasking 2s" {
+		t.Errorf("%q", got)
 	}
-	defer null.Close()
-	if !sameFile(w, w) || sameFile(w, null) || sameFile(w, &bytes.Buffer{}) {
-		t.Error("files are not told apart")
+	put(t, out, "an open line")
+	if got := screen(stderr.String()); got != "one\nan open line" {
+		t.Errorf("the status runs into an open line: %q", got)
 	}
+	con.setStatus("asking 3s")
+	con.say("mcprun: a word")
+	put(t, errs, "two\n")
+	if got := screen(stderr.String()); got != "one\nan open line\nmcprun: a word\ntwo\nasking 3s" {
+		t.Errorf("%q", got)
+	}
+	con.close()
+	if got := screen(stderr.String()); got != "one\nan open line\nmcprun: a word\ntwo\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestOutputWaitsForAnAnswer but not without bound, and what goes elsewhere does not wait.
+func TestOutputWaitsForAnAnswer(t *testing.T) {
+	con, _, stderr := newTestConsole(true)
+	out, errs := con.streams()
+	con.setStatus("busy")
+	put(t, out, "before")
+	con.ask(func(w io.Writer) {
+		put(t, w, "question? ")
+		put(t, out, "meanwhile 1\n")
+		con.say("mcprun: meanwhile 2")
+		put(t, errs, "meanwhile 3\n")
+		con.setStatus("busier")
+		if got := screen(stderr.String()); got != "before\nquestion? " {
+			t.Errorf("%q", got)
+		}
+		put(t, w, "answer\n")
+	})
+	want := "before\nquestion? answer\nmeanwhile 1\nmcprun: meanwhile 2\nmeanwhile 3\n"
+	if got := screen(stderr.String()); got != want+"busier" {
+		t.Errorf("%q", got)
+	}
+	con.ask(func(io.Writer) {
+		put(t, out, strings.Repeat("x", maxHeld))
+		put(t, out, "more")
+	})
+	con.close()
+	if n := strings.Count(stderr.String(), "x"); n != maxHeld || !strings.Contains(stderr.String(), "more") {
+		t.Errorf("%d of %d characters", n, maxHeld)
+	}
+
+	apart, stdout, _ := newTestConsole(false)
+	out, _ = apart.streams()
+	apart.ask(func(io.Writer) {
+		if put(t, out, "data"); stdout.String() != "data" {
+			t.Errorf("what goes to a file waits for the person: %q", stdout)
+		}
+	})
 }

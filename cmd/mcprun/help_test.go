@@ -13,10 +13,11 @@ func TestHelpShowsEveryFlag(t *testing.T) {
 			t.Errorf("%v: exit code %d, stderr %q", args, code, stderr)
 		}
 		for _, name := range []string{
-			"eval", "language", "workspace", "sandbox", "risk", "image", "runsc", "config", "servers", "timeout", "memory", "cpu", "processes", "open-files",
-			"file-size", "output-limit", "disk", "disk-files", "tmp", "json", "verbose", "quiet", "debug", "help",
+			"eval", "language", "var", "vars", "check", "tsc", "pyright", "daemon", "skills", "call-timeout", "parallel", "max-result", "strict-output",
+			"allow-drift", "dry-run", "record", "replay", "replay-match", "elicit", "max-output", "workspace", "sandbox", "risk", "image", "runsc", "config", "servers", "timeout", "memory", "cpu", "processes", "open-files",
+			"file-size", "output-limit", "disk", "disk-files", "tmp", "json", "trace", "verbose", "quiet", "debug", "help",
 		} {
-			if !strings.Contains(stdout, "--"+name+" ") {
+			if !strings.Contains(stdout, "--"+name+" ") && !strings.Contains(stdout, "--"+name+"[=") {
 				t.Errorf("%v: --%s is missing", args, name)
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -23,20 +23,24 @@ import (
 type projectOptions struct {
 	configs []string
 	servers string
+	skills  string
 	debug   bool // bound where the other flags of what is said are
 }
 
 func (o *projectOptions) bind(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.configs, "config", nil, "`file` of servers; may be repeated (default .mcp.json here or above)")
 	f.Var(word{&o.servers, "folder"}, "servers", "the generated tree (default what the configuration says, servers/)")
+	f.Var(word{&o.skills, "folder"}, "skills", "saved scripts, for ./skills/NAME (default skills/ beside the configuration)")
 }
 
 // project is what a run needs to know of the folder it is started in.
 type project struct {
 	tree      string // absolute; empty: there is none
+	base      string // absolute: where the configuration is, or the working directory
+	skills    string // absolute; empty: there is none
 	workspace string // where scripts write unless told otherwise
 	upstreams runner.Upstreams
-	timeouts  map[string]time.Duration // of one call, by server
+	servers   map[string]runner.ServerSettings
 	settings  config.Settings
 	dir       string   // of the settings; empty without any
 	trusted   []string // the files that configuration is read from
@@ -48,7 +52,7 @@ type project struct {
 func (p *project) Close() error { return p.close() }
 
 // open finds configuration and tree. Either may be missing: a script that calls nothing needs neither.
-func (o *projectOptions) open(app *cli.App, stderr io.Writer) (*project, error) {
+func (o *projectOptions) open(app *cli.App, at host, stderr io.Writer) (*project, error) {
 	p := &project{log: slog.New(slog.DiscardHandler), close: func() error { return nil }}
 	if o.debug {
 		p.log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -60,12 +64,12 @@ func (o *projectOptions) open(app *cli.App, stderr io.Writer) (*project, error) 
 	base, out := app.Dir, config.DefaultOut
 	if cfg != nil {
 		base, out = cfg.Dir, cfg.Settings.Out
-		p.timeouts, p.settings, p.dir = cfg.Timeouts(), cfg.Settings, cfg.Dir
+		p.servers, p.settings, p.dir = runner.ServersOf(cfg), cfg.Settings, cfg.Dir
 		p.trusted = append(slices.Clone(cfg.Paths), filepath.Join(cfg.Dir, config.SettingsName), filepath.Join(cfg.Dir, config.DotEnvName))
 		for _, n := range cfg.Notes {
 			p.log.Info(cli.CleanLine(n.String()))
 		}
-		if p.upstreams, p.close, err = connect(app, cfg, base, p.log, o.debug); err != nil {
+		if p.upstreams, p.close, err = connect(app, at, cfg, base, p.log, stderr, o.debug); err != nil {
 			return nil, err
 		}
 	}
@@ -73,7 +77,7 @@ func (o *projectOptions) open(app *cli.App, stderr io.Writer) (*project, error) 
 	if err != nil {
 		return nil, err
 	}
-	p.workspace = filepath.Join(base, "workspace")
+	p.base, p.workspace = base, filepath.Join(base, "workspace")
 	return p, nil
 }
 
@@ -99,23 +103,40 @@ func (o *projectOptions) load(app *cli.App) (*config.Config, error) {
 }
 
 // connect prepares connections; none is made before the first call.
-func connect(app *cli.App, cfg *config.Config, dir string, log *slog.Logger, debug bool) (runner.Upstreams, func() error, error) {
+func connect(app *cli.App, at host, cfg *config.Config, dir string, log *slog.Logger, stderr io.Writer, debug bool) (runner.Upstreams, func() error, error) {
 	dotenv, err := config.DotEnv(dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	opt := &upstream.Options{
 		Lookup: config.WithDotEnv(app.LookupEnv, dotenv),
-		Logger: log, ClientName: "mcprun", ClientVersion: cli.Version(),
+		Logger: log, ClientName: "mcprun", ClientVersion: cli.Version(), Elicit: true,
 	}
 	if dir, err := app.StateDir(); err == nil { // without one there are no logins; a server that wants one says so
 		opt.Logins = upstream.NewLogins(filepath.Join(dir, "logins"), app.Keyring())
 	}
 	if debug {
-		opt.Stderr = cli.Prefixed(app.Stderr)
+		opt.Stderr = cli.Prefixed(stderr)
 	}
-	pool := upstream.NewPool(cfg.Servers, opt)
-	return pool, pool.Close, nil
+	return at.upstreams(app, cfg.Servers, opt)
+}
+
+// findSkills returns the folder of saved scripts. One that was named must be there; the default one may be missing.
+func (o *projectOptions) findSkills(p *project) (string, error) {
+	dir := cmp.Or(o.skills, "skills")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(p.base, dir)
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && info.IsDir():
+		return filepath.EvalSymlinks(dir)
+	case o.skills == "" && (err == nil || errors.Is(err, fs.ErrNotExist)):
+		return "", nil
+	case err == nil:
+		return "", usage("the folder of skills %q is none", dir)
+	}
+	return "", &cli.UsageError{Err: fmt.Errorf("find the skills: %w", err)}
 }
 
 // findTree returns the tree's folder. One that was named must be there; the default one may be missing.

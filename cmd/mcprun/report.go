@@ -3,30 +3,30 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/runner"
-	"github.com/mcpgen/mcpgen/runner/call"
 )
 
 // report prints what a run came to and turns its exit code into the process's.
-func (o *runOptions) report(res *runner.Result) error {
-	switch {
-	case o.json:
+func (o *runOptions) report(res *runner.Result, script string) error {
+	if o.json {
 		if err := o.app.JSON(res); err != nil {
 			return err
 		}
-	default:
+	} else {
 		if res.Message != "" {
 			fmt.Fprintf(o.app.Stderr, "mcprun: %s\n", cli.Clean(res.Message))
 		}
-		if res.Cause != runner.CauseExit {
-			o.madeCalls(res)
+		if !o.quiet {
+			o.notMade(res)
 		}
 		if o.verbose && !o.quiet {
 			printSummary(o.app.Stderr, o.app.ErrStyle(), res)
 		}
+	}
+	if err := o.showTrace(res, script); err != nil {
+		return err
 	}
 	if res.ExitCode != 0 {
 		return cli.Quiet(res.ExitCode)
@@ -34,30 +34,35 @@ func (o *runOptions) report(res *runner.Result) error {
 	return nil
 }
 
-// madeCalls tells which calls a run that did not end well had made, so that nobody repeats side effects blindly.
-func (o *runOptions) madeCalls(res *runner.Result) {
-	made := slices.DeleteFunc(slices.Clone(res.Calls), func(c runner.CallRecord) bool {
-		return c.Outcome == string(call.KindArgument) || c.Outcome == string(call.KindDenied) // nothing was sent
-	})
-	if len(made) == 0 || o.quiet {
-		return
-	}
-	fmt.Fprintf(o.app.Stderr, "mcprun: %s had been made before that:\n", cli.Count(len(made), "call"))
-	const most = 20
-	for i, c := range made {
-		if i == most {
-			fmt.Fprintf(o.app.Stderr, "  … and %d more\n", len(made)-most)
-			break
+// notMade lists the calls that a dry run left out, with their arguments: that is what it is for.
+func (o *runOptions) notMade(res *runner.Result) {
+	style, w, n := o.app.ErrStyle(), o.app.Stderr, 0
+	for _, c := range res.Calls {
+		if c.Outcome != runner.OutcomeDry {
+			continue
 		}
-		fmt.Fprintf(o.app.Stderr, "  %s: %s\n", cli.CleanLine(c.Tool), c.Outcome)
+		if n++; n > maxNotMade {
+			continue
+		}
+		fmt.Fprintf(w, "mcprun: %s %s %s\n", style.Yellow("not made:"), cli.CleanLine(c.Tool), cli.CleanLine(cli.Shorten(string(c.Arguments), maxShown)))
+	}
+	if n > maxNotMade {
+		fmt.Fprintf(w, "mcprun: %s and %d more; --json has all\n", style.Yellow("not made:"), n-maxNotMade)
 	}
 }
+
+// maxNotMade is how many calls that were not made are listed for a person.
+const maxNotMade = 200
 
 // printSummary says in a few lines what a run did.
 func printSummary(w io.Writer, style cli.Style, res *runner.Result) {
 	fmt.Fprintf(w, "%s %s, %.0f ms (ready after %.0f), exit code %d\n", style.Bold("run:"), res.Sandbox, res.DurationMS, res.StartMS, res.ExitCode)
 	for _, c := range res.Calls {
-		fmt.Fprintf(w, "  %s  %.1f ms, %s in, %s out, %s\n", cli.CleanLine(c.Tool), c.DurationMS, byteCount(c.ArgumentBytes), byteCount(c.ResultBytes), c.Outcome)
+		again := ""
+		if c.Retries > 0 {
+			again = ", made again " + cli.Count(c.Retries, "time")
+		}
+		fmt.Fprintf(w, "  %s  %.1f ms, %s in, %s out, %s%s\n", cli.CleanLine(c.Tool), c.DurationMS, byteCount(c.ArgumentBytes), byteCount(c.ResultBytes), c.Outcome, again)
 	}
 	for _, f := range res.Files {
 		fmt.Fprintf(w, "  wrote %s\n", cli.CleanLine(f))

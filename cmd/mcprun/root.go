@@ -23,19 +23,22 @@ const examplesHelp = `  mcprun report.ts                          a file; the sa
   mcprun sync.py -- --month 2026-10         with arguments for the script
   mcprun -e 'console.log(1 + 1)'            code from the command line
   mcprun --sandbox docker --json report.ts  one JSON object: output, calls, tokens
+  mcprun --var top=5 report.ts              with a variable
+  mcprun --check report.ts                  type errors against the tree; nothing runs
+  mcprun --dry-run --trace sync.py          read only, and show the calls as a waterfall
   mcprun doctor                             which sandboxes work here, and why not`
 
 // newRoot builds the command line. The root command runs a script, so that `mcprun script.ts` needs no verb.
-func newRoot(app *cli.App) *cobra.Command {
-	root := newScriptCmd(app, "mcprun [run] SCRIPT [-- ARGS...]", "Run a script that calls MCP tools, in a sandbox")
+func newRoot(app *cli.App, at host) *cobra.Command {
+	root := newScriptCmd(app, at, "mcprun [run] SCRIPT [-- ARGS...]", "Run a script that calls MCP tools, in a sandbox")
 	root.Long, root.Example = longHelp, examplesHelp
-	run := newScriptCmd(app, "run SCRIPT [-- ARGS...]", "Run a script: the same as without the word run")
-	root.AddCommand(run, newDoctorCmd(app), newVersionCmd(app))
+	run := newScriptCmd(app, at, "run SCRIPT [-- ARGS...]", "Run a script: the same as without the word run")
+	root.AddCommand(run, newDoctorCmd(app), newDaemonCmd(app), newVersionCmd(app))
 	return root
 }
 
-func newScriptCmd(app *cli.App, use, short string) *cobra.Command {
-	o := &runOptions{app: app}
+func newScriptCmd(app *cli.App, at host, use, short string) *cobra.Command {
+	o := &runOptions{app: app, host: at}
 	cmd := &cobra.Command{
 		Use: use, Short: short,
 		Args: cobra.ArbitraryArgs,

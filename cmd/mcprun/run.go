@@ -3,33 +3,34 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/runner"
-	"github.com/mcpgen/mcpgen/runner/bridge"
-	"github.com/mcpgen/mcpgen/runner/sandbox"
-	"github.com/mcpgen/mcpgen/runner/script"
 )
 
 type runOptions struct {
-	app *cli.App
+	app  *cli.App
+	host host
 	projectOptions
 	backendOptions
 	limitOptions
+	callOptions
+	varOptions
+	checkOptions
+	sayOptions
 
 	code      string
 	language  string
 	sandbox   string
 	riskFlag  string
 	workspace string
-	json      bool
-	verbose   bool
-	quiet     bool
+	elicit    string
+	daemon    string
 
 	risk runner.Risk // settled
 	cmd  *cobra.Command
@@ -40,31 +41,35 @@ type runOptions struct {
 func (o *runOptions) bind(cmd *cobra.Command) {
 	o.cmd = cmd
 	groups := newFlagGroups(cmd, o.app)
-	o.sandbox = runner.Auto
+	o.sandbox, o.daemon = runner.Auto, daemonOff
 	groups.add("The script", func(f *pflag.FlagSet) {
 		f.VarP(word{&o.code, "code"}, "eval", "e", "run this code instead of a file")
 		f.Var(word{&o.language, "name"}, "language", "of -e and of standard input: typescript (default) or python")
+		o.varOptions.bind(f)
 		f.Var(word{&o.workspace, "folder"}, "workspace", "where it may write, created if missing (default workspace beside the tree)")
+		o.checkOptions.bind(f)
 	})
 	groups.add("Where it runs", func(f *pflag.FlagSet) {
 		f.Var(word{&o.sandbox, "name"}, "sandbox", "auto, embedded, process, docker or gvisor")
 		f.Var(word{&o.riskFlag, "level"}, "risk", "low, medium, high or critical: in no sandbox too weak for it")
 		o.backendOptions.bind(f)
+		f.Var(&choice{&o.daemon, []string{daemonOff, daemonAuto}}, "daemon", "auto: by a process in the background, which keeps servers and sandboxes ready")
 	})
-	groups.add("What it calls", o.projectOptions.bind)
+	groups.add("What it calls", func(f *pflag.FlagSet) {
+		o.projectOptions.bind(f)
+		o.callOptions.bind(f)
+		f.Var(word{&o.elicit, "how"}, "elicit", "who answers what servers ask: prompt, decline, or a file of answers (default prompt in a terminal)")
+	})
 	groups.add("Limits", o.limitOptions.bind)
-	groups.add("What is said", func(f *pflag.FlagSet) {
-		f.BoolVar(&o.json, "json", false, "print one JSON object with output, calls and tokens instead of streaming")
-		f.BoolVarP(&o.verbose, "verbose", "v", false, "say on stderr what was called and what it saved")
-		f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but errors")
-		f.BoolVar(&o.debug, "debug", false, "say on stderr what servers print and what connections do")
-		f.BoolP("help", "h", false, "show this help")
-	})
+	groups.add("What is said", func(f *pflag.FlagSet) { o.sayOptions.bind(f, &o.debug) })
 }
 
 // run runs the script. With --json there is an object on stdout also when the run could not be made.
 func (o *runOptions) run(ctx context.Context) error {
-	err := o.execute(ctx)
+	done, err := o.runByDaemon(ctx)
+	if !done {
+		err = o.execute(ctx)
+	}
 	if _, said := errors.AsType[cli.Quiet](err); err == nil || said || !o.json {
 		return err
 	}
@@ -80,7 +85,8 @@ func (o *runOptions) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	project, err := o.open(o.app, o.app.Stderr)
+	con := newConsole(o.app)
+	project, err := o.open(o.app, o.host, con.other())
 	if err != nil {
 		return err
 	}
@@ -88,43 +94,98 @@ func (o *runOptions) execute(ctx context.Context) error {
 	if err := o.settle(project); err != nil {
 		return err
 	}
-	backends, err := o.backends(o.app, project.log)
+	p, err := o.plan(src, project)
 	if err != nil {
 		return err
 	}
-	defer closeAll(backends)
-	choice, err := runner.Choose(ctx, backends, runner.Wish{Name: o.chosen(), Language: src.language, Risk: o.risk})
+	if project.skills, err = o.findSkills(project); err != nil {
+		return err
+	}
+	if o.check {
+		return o.typeCheck(ctx, project, p)
+	}
+	at, leave, err := o.site(ctx, project)
 	if err != nil {
 		return err
 	}
-	if choice.Reason != "" && !o.quiet {
-		fmt.Fprintf(o.app.Stderr, "mcprun: sandbox %s (%s)\n", choice.Backend.Name(), cli.CleanLine(choice.Reason))
-	}
-	swept := sweep(ctx, backends, project.log)
-	defer swept()
-	r, err := runner.New(&runner.Options{
-		Tree: project.tree, Trusted: project.trusted, Upstreams: project.upstreams, CallTimeouts: project.timeouts, Logger: project.log,
-	})
-	if err != nil {
-		return err
-	}
-	s := o.script(src, project, choice.Backend)
-	said, stdout, stderr := newStreams(o.app.Stdout, o.app.Stderr)
-	if !o.json {
-		s.Stdout, s.Stderr = stdout, stderr
-	}
-	res, err := r.Run(ctx, s)
-	said.endLine()
-	if bad, ok := errors.AsType[*script.Error](err); ok && o.json {
-		res, err = unloadable(bad, choice.Backend, src.language), nil
-	}
+	defer leave()
+	res, err := o.talkAndRun(ctx, con, p, at)
+	con.close()
 	if err != nil {
 		return err
 	}
 	if sig, ok := errors.AsType[*cli.SignalError](context.Cause(ctx)); ok && res.Cause == runner.CauseInterrupted {
 		res.ExitCode = sig.ExitCode()
 	}
-	return o.report(res)
+	return o.report(res, src.Name)
+}
+
+// talkAndRun connects a run with the person's terminal, or what is in its place.
+func (o *runOptions) talkAndRun(ctx context.Context, con *console, p *plan, at *site) (*runner.Result, error) {
+	stdin, shared := o.app.Stdin, (*input)(nil)
+	if o.app.Terminal.Stdin {
+		shared = newInput(o.app.Stdin)
+		defer shared.close()
+		stdin = shared
+	}
+	tty := terminalName
+	if o.host.inDaemon() {
+		tty = "" // it has none of its own
+	}
+	asked, opened, err := newElicitor(o.app, con, shared, tty, o.elicit)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	asked.quiet = o.quiet
+	watch := newWatcher(o.app, con, o.quiet)
+	defer watch.close()
+	t := talk{Stdin: stdin, Elicit: asked.answer, Watch: watch.event, Say: func(line string) {
+		if !o.quiet {
+			con.say("mcprun: " + line)
+		}
+	}}
+	if !o.json {
+		t.Stdout, t.Stderr = con.streams()
+	}
+	return p.run(ctx, at, t)
+}
+
+// site prepares where the run is made. The caller calls leave after it.
+func (o *runOptions) site(ctx context.Context, p *project) (at *site, leave func(), err error) {
+	list, release, err := o.host.sandboxes(o.app, backends.Options{LookupEnv: o.app.LookupEnv, Image: o.imageName(o.app), Runsc: o.runsc, Logger: p.log})
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := o.host.runner(&runner.Options{
+		Tree: p.tree, Skills: p.skills, Trusted: p.trusted, Upstreams: p.upstreams, Servers: p.servers, Logger: p.log,
+	})
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	swept := o.host.sweep(ctx, list, p.log)
+	return &site{runner: r, backends: list}, func() { swept(); release() }, nil
+}
+
+// plan puts flags, settings and source together.
+func (o *runOptions) plan(src *source, project *project) (*plan, error) {
+	vars, err := o.values(o.app)
+	if err != nil {
+		return nil, err
+	}
+	calls, err := o.callOptions.plan(o.app)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{
+		Source: *src, Sandbox: o.chosen(), Risk: o.risk, Workspace: o.app.Path(o.workspace), Timeout: time.Duration(o.timeout), Limits: o.bounds(),
+		Vars: vars, Calls: calls, MaxOutput: o.outputBound(), Capture: o.json || o.verbose, Whole: o.json,
+	}
+	if p.Workspace == "" {
+		p.Workspace = project.workspace
+	}
+	return p, nil
 }
 
 // chosen is the sandbox's name. Whoever names an image means the sandbox that has images.
@@ -133,37 +194,4 @@ func (o *runOptions) chosen() string {
 		return "docker"
 	}
 	return o.sandbox
-}
-
-// unloadable is the result of a script that the bundler refuses. With --json it is an object like that of a Python
-// script which cannot be compiled, so that callers read one kind of answer for both.
-func unloadable(bad *script.Error, b sandbox.Backend, lang sandbox.Language) *runner.Result {
-	rt, _ := b.Runtime(lang)
-	return &runner.Result{
-		ExitCode: bad.ExitCode(), Cause: runner.CauseError, Sandbox: b.Name(), Runtime: string(rt), Stderr: bad.Error() + "\n",
-		Error:     &bridge.ScriptError{Name: "LoadError", Message: bad.Error()},
-		LimitsHit: []string{}, Calls: []runner.CallRecord{}, Files: []string{},
-	}
-}
-
-// script puts flags and source together.
-func (o *runOptions) script(src *source, p *project, b sandbox.Backend) runner.Script {
-	s := runner.Script{
-		Name: src.name, Code: src.code, Language: src.language, Dir: src.dir, Args: src.args,
-		Backend: b, Timeout: time.Duration(o.timeout), Limits: o.bounds(),
-		Workspace: o.workspace, Capture: o.json || o.verbose,
-	}
-	if s.Workspace == "" {
-		s.Workspace = p.workspace
-	}
-	if !src.stdin {
-		s.Stdin = o.app.Stdin
-	}
-	return s
-}
-
-func closeAll(backends []sandbox.Backend) {
-	for _, b := range backends {
-		_ = b.Close()
-	}
 }

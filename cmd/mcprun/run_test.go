@@ -20,7 +20,7 @@ func mcprun(t *testing.T, args ...string) (code int, stdout, stderr string) {
 		Name: "mcprun", Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Dir: t.TempDir(), FailCode: runner.ExitRunner,
 		LookupEnv: func(string) (string, bool) { return "", false },
 	}
-	code = app.Run(t.Context(), newRoot(app), args)
+	code = app.Run(t.Context(), newRoot(app, cold{}), args)
 	return code, out.String(), errs.String()
 }
 

@@ -45,13 +45,15 @@ type fileValue struct{ flag, value string }
 
 // defaults lists every flag that has a variable and a setting. Paths are from dir, the folder of the settings.
 func defaults(file config.RunSettings, dir string) []fileValue {
-	workspace := file.Workspace
-	if workspace != "" && !filepath.IsAbs(workspace) {
-		workspace = filepath.Join(dir, workspace)
+	from := func(path string) string {
+		if path == "" || filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(dir, path)
 	}
 	return []fileValue{
 		{"sandbox", file.Sandbox},
-		{"workspace", workspace},
+		{"workspace", from(file.Workspace)},
 		{"timeout", written(file.Timeout, time.Duration.String)},
 		{"memory", file.Memory},
 		{"cpu", written(file.CPU, time.Duration.String)},
@@ -62,6 +64,17 @@ func defaults(file config.RunSettings, dir string) []fileValue {
 		{"disk", file.Disk},
 		{"disk-files", written(file.DiskFiles, strconv.Itoa)},
 		{"tmp", file.Tmp},
+		{"call-timeout", written(file.CallTimeout, time.Duration.String)},
+		{"parallel", written(file.Parallel, strconv.Itoa)},
+		{"max-result", file.MaxResult},
+		{"max-output", written(file.MaxOutput, strconv.Itoa)},
+		{"allow-drift", said(file.AllowDrift)},
+		{"strict-output", said(file.StrictOutput)},
+		{"elicit", elicitFrom(file.Elicit, from)},
+		{"daemon", file.Daemon},
+		{"skills", from(file.Skills)},
+		{"tsc", programFrom(file.TSC, from)},
+		{"pyright", programFrom(file.Pyright, from)},
 	}
 }
 
@@ -72,6 +85,30 @@ func written[T comparable](v T, words func(T) string) string {
 		return ""
 	}
 	return words(v)
+}
+
+// said is a switch in words, or nothing where it was left alone.
+func said(on *bool) string {
+	if on == nil {
+		return ""
+	}
+	return strconv.FormatBool(*on)
+}
+
+// elicitFrom is where answers come from; a file is one of the project.
+func elicitFrom(how string, from func(string) string) string {
+	if how == elicitPrompt || how == elicitDecline {
+		return how
+	}
+	return from(how)
+}
+
+// programFrom is a program: a bare name is looked for on PATH, a path is one of the project.
+func programFrom(name string, from func(string) string) string {
+	if !strings.ContainsRune(filepath.ToSlash(name), '/') {
+		return name
+	}
+	return from(name)
 }
 
 // settleRisk takes the greatest risk that was said anywhere: it is a floor, so a flag raises what the project asks for

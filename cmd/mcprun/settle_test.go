@@ -45,7 +45,7 @@ func TestSettle(t *testing.T) {
 func settled(t *testing.T, p *project, env map[string]string, args ...string) (*runOptions, error) {
 	t.Helper()
 	o := &runOptions{app: &cli.App{LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}}
-	cmd := newScriptCmd(o.app, "mcprun", "")
+	cmd := newScriptCmd(o.app, cold{}, "mcprun", "")
 	cmd.ResetFlags()
 	o.bind(cmd)
 	if err := cmd.ParseFlags(args); err != nil {
@@ -94,6 +94,86 @@ func TestEveryLimitCanBeSet(t *testing.T) {
 		_, err := settled(t, &project{}, map[string]string{"MCPRUN_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")): "0"})
 		if err == nil || !strings.Contains(err.Error(), "MCPRUN_") {
 			t.Errorf("%s of 0: error %v", name, err)
+		}
+	}
+}
+
+// TestEverySettingOfCalls can be set by a flag, by a variable and by a setting, each to what it says.
+func TestEverySettingOfCalls(t *testing.T) {
+	on, dir := true, t.TempDir()
+	flags := map[string]string{
+		"call-timeout": "9s", "parallel": "3", "max-result": "2MB", "max-output": "700", "allow-drift": "true", "strict-output": "true",
+		"elicit": "decline", "daemon": "auto", "skills": "/skills", "tsc": "mytsc", "pyright": "/bin/mypyright",
+	}
+	var args []string
+	env := map[string]string{}
+	for name, value := range flags {
+		args = append(args, "--"+name+"="+value)
+		env["MCPRUN_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))] = value
+	}
+	file := config.RunSettings{
+		CallTimeout: 9 * time.Second, Parallel: 3, MaxResult: "2MB", MaxOutput: 700, AllowDrift: &on, StrictOutput: &on,
+		Elicit: "decline", Daemon: "auto", Skills: "/skills", TSC: "mytsc", Pyright: "/bin/mypyright",
+	}
+	type settings struct {
+		Calls                                callPlan
+		MaxOutput                            int
+		Elicit, Daemon, Skills, TSC, Pyright string
+	}
+	for name, c := range map[string]struct {
+		args []string
+		env  map[string]string
+		file config.RunSettings
+		set  bool
+	}{
+		"flags": {args, nil, config.RunSettings{}, true}, "environment": {nil, env, config.RunSettings{}, true}, "mcpgen.yaml": {nil, nil, file, true},
+		"nothing": {},
+	} {
+		o, err := settled(t, &project{settings: config.Settings{Run: c.file}, dir: dir}, c.env, c.args...)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		p, err := o.plan(&source{}, &project{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := settings{Calls: p.Calls, MaxOutput: p.MaxOutput, Elicit: o.elicit, Daemon: o.daemon, Skills: o.skills, TSC: o.tsc, Pyright: o.pyright}
+		want := settings{Daemon: "off"}
+		if c.set {
+			want = settings{
+				callPlan{AllowDrift: true, StrictOutput: true, Timeout: 9 * time.Second, Parallel: 3, MaxResult: 2_000_000},
+				700, "decline", "auto", "/skills", "mytsc", "/bin/mypyright",
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	o, err := settled(t, &project{settings: config.Settings{Run: config.RunSettings{Elicit: "a.json", TSC: "bin/tsc", Skills: "s"}}, dir: dir}, nil)
+	if err != nil || o.elicit != filepath.Join(dir, "a.json") || o.tsc != filepath.Join(dir, "bin/tsc") || o.skills != filepath.Join(dir, "s") {
+		t.Errorf("paths of mcpgen.yaml: %q, %q, %q, %v", o.elicit, o.tsc, o.skills, err)
+	}
+	for name := range flags {
+		if name == "elicit" || name == "skills" || name == "tsc" || name == "pyright" {
+			continue // any text may be the name of a file
+		}
+		_, err := settled(t, &project{}, map[string]string{"MCPRUN_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")): "x"})
+		if err == nil || !strings.Contains(err.Error(), "MCPRUN_") {
+			t.Errorf("%s of x: error %v", name, err)
+		}
+	}
+}
+
+// TestOutputBound: whoever reads one object gets what a model can read, a stream is whole; what is said goes before both.
+func TestOutputBound(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want int
+	}{{nil, 0}, {[]string{"--json"}, 30_000}, {[]string{"--json", "--max-output", "none"}, 0}, {[]string{"--max-output", "900"}, 900}} {
+		o, err := settled(t, &project{}, nil, c.args...)
+		if err != nil || o.outputBound() != c.want {
+			t.Errorf("%v: %d, %v; want %d", c.args, o.outputBound(), err, c.want)
 		}
 	}
 }

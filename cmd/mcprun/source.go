@@ -17,12 +17,12 @@ const maxSource = 16 << 20
 
 // source is a script as it was given on the command line.
 type source struct {
-	name     string
-	code     string
-	language sandbox.Language
-	dir      string   // where relative imports start; empty for code without a file
-	args     []string // the script's own
-	stdin    bool     // the code came from standard input
+	Name     string
+	Code     string
+	Language sandbox.Language
+	Dir      string   // where relative imports start; empty for code without a file
+	Args     []string // the script's own
+	Stdin    bool     // the code came from standard input
 }
 
 func (o *runOptions) readSource() (*source, error) {
@@ -31,7 +31,7 @@ func (o *runOptions) readSource() (*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &source{name: "eval" + extension(lang), code: o.code, language: lang, args: o.args}, nil
+		return &source{Name: "eval" + extension(lang), Code: o.code, Language: lang, Args: o.args}, nil
 	}
 	if len(o.args) == 0 {
 		return nil, &cli.UsageError{Err: errors.New("no script: name a .ts or .py file, or give code with -e"), Command: "mcprun"}
@@ -51,7 +51,7 @@ func (o *runOptions) readStdin() (*source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the script from standard input: %w", err)
 	}
-	return &source{name: "stdin" + extension(lang), code: string(code), language: lang, args: o.args[1:], stdin: true}, nil
+	return &source{Name: "stdin" + extension(lang), Code: string(code), Language: lang, Args: o.args[1:], Stdin: true}, nil
 }
 
 func (o *runOptions) readFile() (*source, error) {
@@ -72,7 +72,7 @@ func (o *runOptions) readFile() (*source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the script: %w", err)
 	}
-	return &source{name: filepath.Base(path), code: string(code), language: lang, dir: filepath.Dir(path), args: o.args[1:]}, nil
+	return &source{Name: filepath.Base(path), Code: string(code), Language: lang, Dir: filepath.Dir(path), Args: o.args[1:]}, nil
 }
 
 func languageOf(path string) (sandbox.Language, error) {

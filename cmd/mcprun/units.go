@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/docker/go-units"
+	"github.com/spf13/pflag"
 )
 
 // byteSize is a flag value in bytes. A plain number is megabytes (10⁶ bytes); KiB, MiB and GiB are powers of 1024,
@@ -141,4 +144,47 @@ func (w word) Type() string { return w.kind }
 func (w word) Set(text string) error {
 	*w.s = text
 	return nil
+}
+
+// choice is a flag value: one of a few words.
+type choice struct {
+	s     *string
+	among []string
+}
+
+func (c *choice) String() string {
+	if c.s == nil {
+		return ""
+	}
+	return *c.s
+}
+
+func (c *choice) Type() string { return strings.Join(c.among, "|") }
+
+func (c *choice) Set(text string) error {
+	if !slices.Contains(c.among, text) {
+		return fmt.Errorf("%q is none of %s", text, strings.Join(c.among, ", "))
+	}
+	*c.s = text
+	return nil
+}
+
+// toggle is a flag value for a switch that can be set from anywhere; its zero value is off.
+type toggle struct{ on *bool }
+
+func (t toggle) String() string { return strconv.FormatBool(t.on != nil && *t.on) }
+func (toggle) Type() string     { return "bool" }
+
+func (t toggle) Set(text string) error {
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return fmt.Errorf("%q is neither true nor false", text)
+	}
+	*t.on = on
+	return nil
+}
+
+// bind registers the switch; on the command line it needs no value.
+func (t toggle) bind(f *pflag.FlagSet, name, usage string) {
+	f.VarPF(t, name, "", usage).NoOptDefVal = "true"
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/docker"
@@ -18,9 +20,10 @@ import (
 
 // Options say how sandboxes are built. LookupEnv is required.
 type Options struct {
-	// LookupEnv reads DOCKER_HOST, DOCKER_CERT_PATH, DOCKER_TLS_VERIFY, HOME, XDG_RUNTIME_DIR, PATH (through the operating system), MCPRUN_NODE,
-	// MCPRUN_PYTHON and MCPRUN_RUNSC.
+	// LookupEnv reads the variables of [Names].
 	LookupEnv func(name string) (string, bool)
+	// Dir is the absolute folder that the paths of programs start at. Empty: the process's working directory.
+	Dir string
 	// Image replaces the pinned sandbox image.
 	Image string
 	// Runsc is gVisor's program, in place of MCPRUN_RUNSC.
@@ -35,23 +38,48 @@ func List(o Options) ([]sandbox.Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program's own file: %w", err)
 	}
-	dir := runtimeDir(o.LookupEnv)
-	node, python := env(o.LookupEnv, "MCPRUN_NODE", "node"), env(o.LookupEnv, "MCPRUN_PYTHON", "python3")
-	engine := docker.Options{Host: engineHost(o.LookupEnv), CertDir: certDir(o.LookupEnv), Image: o.Image, RuntimeDir: dir, Logger: o.Logger}
+	p := o.places()
+	find := o.lookPath
+	engine := docker.Options{Host: p.engine, CertDir: p.certs, Image: o.Image, RuntimeDir: p.dir, Logger: o.Logger}
 	onGVisor := engine
 	onGVisor.Name, onGVisor.Runtime = "gvisor", "runsc"
 	return []sandbox.Backend{
-		embedded.New(&embedded.Options{Exe: exe, RuntimeDir: dir, Logger: o.Logger}),
+		embedded.New(&embedded.Options{Exe: exe, RuntimeDir: p.dir, Logger: o.Logger}),
 		process.New(&process.Options{
-			Exe: exe, Logger: o.Logger, LookPath: exec.LookPath,
-			Node: node, Python: python,
+			Exe: exe, Logger: o.Logger, LookPath: find,
+			Node: p.node, Python: p.python,
 		}),
 		docker.New(engine),
 		gvisor.New(gvisor.Options{
-			Exe: exe, Runsc: cmp.Or(o.Runsc, env(o.LookupEnv, "MCPRUN_RUNSC", "runsc")), Node: node, Python: python, LookPath: exec.LookPath,
-			RuntimeDir: dir, Engine: docker.New(onGVisor), Logger: o.Logger,
+			Exe: exe, Runsc: p.runsc, Node: p.node, Python: p.python, LookPath: find,
+			RuntimeDir: p.dir, Engine: docker.New(onGVisor), Logger: o.Logger,
 		}),
 	}, nil
+}
+
+// places are what variables and options say of where things are. Programs are names for lookPath.
+type places struct{ dir, node, python, runsc, engine, certs string }
+
+func (o *Options) places() places {
+	return places{
+		dir: RuntimeDir(o.LookupEnv), engine: engineHost(o.LookupEnv), certs: certDir(o.LookupEnv),
+		node: env(o.LookupEnv, "MCPRUN_NODE", "node"), python: env(o.LookupEnv, "MCPRUN_PYTHON", "python3"),
+		runsc: cmp.Or(o.Runsc, env(o.LookupEnv, "MCPRUN_RUNSC", "runsc")),
+	}
+}
+
+// Depends lists all that List's sandboxes depend upon, Logger apart: two Options for which it is the same make the same.
+func (o *Options) Depends() []string {
+	p := o.places()
+	all := []string{o.Image, p.dir, p.engine, p.certs}
+	for _, name := range []string{p.node, p.python, p.runsc} {
+		file, err := o.lookPath(name)
+		if err != nil {
+			file = name // there is none, whatever the PATH
+		}
+		all = append(all, file)
+	}
+	return all
 }
 
 // RunChild must be the first thing a program that uses List does: sandboxes start the program again as their own first
@@ -62,12 +90,42 @@ func RunChild() {
 	embedded.Child()
 }
 
-// runtimeDir is the private folder for what runs need while they last.
-func runtimeDir(lookup func(string) (string, bool)) string {
+// Names lists the variables that List and what it makes read.
+func Names() []string {
+	return []string{
+		"DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "HOME", "USERPROFILE", "XDG_RUNTIME_DIR", "PATH",
+		"MCPRUN_NODE", "MCPRUN_PYTHON", "MCPRUN_RUNSC",
+	}
+}
+
+// RuntimeDir is the private folder for what runs need while they last. It need not be there.
+func RuntimeDir(lookup func(string) (string, bool)) string {
 	if dir, ok := lookup("XDG_RUNTIME_DIR"); ok && filepath.IsAbs(dir) {
 		return filepath.Join(dir, "mcprun")
 	}
 	return filepath.Join(os.TempDir(), fmt.Sprintf("mcprun-%d", os.Geteuid()))
+}
+
+// lookPath finds programs like [exec.LookPath], on the PATH that LookupEnv knows, and from Dir: those of the process itself
+// may be another's.
+func (o *Options) lookPath(name string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) {
+		if !filepath.IsAbs(name) && o.Dir != "" {
+			name = filepath.Join(o.Dir, name)
+		}
+		return exec.LookPath(name)
+	}
+	if runtime.GOOS == "windows" {
+		return exec.LookPath(name)
+	}
+	path, _ := o.LookupEnv("PATH")
+	for _, dir := range filepath.SplitList(path) {
+		file := filepath.Join(dir, name)
+		if st, err := os.Stat(file); filepath.IsAbs(dir) && err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return file, nil
+		}
+	}
+	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
 func env(lookup func(string) (string, bool), name, fallback string) string {

@@ -70,8 +70,11 @@ func newBench(ctx context.Context, only []string) (*bench, error) {
 		return nil, err
 	}
 	for i, s := range cfg.Servers {
-		if s.Key == "weather" {
+		switch s.Key {
+		case "weather":
 			cfg.Servers[i].Args = append(append([]string{}, s.Args...), "--latency", latency.String())
+		case "filesystem":
+			cfg.Servers[i].Args = []string{"filesystem", "--data", filepath.Join(temp, "demo")}
 		}
 	}
 	b.pool = upstream.NewPool(cfg.Servers, &upstream.Options{Lookup: os.LookupEnv, ClientName: "bench"})

@@ -58,10 +58,15 @@ func firstLine(start func(stdout io.Writer) error) (time.Duration, error) {
 
 // command measures starts of a program that prints a line, after one that fills caches.
 func command(ctx context.Context, environ []string, words ...string) (samples []float64, err error) {
+	return commandIn(ctx, "", environ, words...)
+}
+
+// commandIn is command in a folder. Empty: in ours.
+func commandIn(ctx context.Context, dir string, environ []string, words ...string) (samples []float64, err error) {
 	for i := range startRuns + 1 {
 		took, err := firstLine(func(stdout io.Writer) error {
 			cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-			cmd.Stdout, cmd.Env = stdout, environ
+			cmd.Stdout, cmd.Env, cmd.Dir = stdout, environ, dir
 			return cmd.Run()
 		})
 		if err != nil {

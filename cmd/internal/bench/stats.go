@@ -57,6 +57,12 @@ func (t *table) addPaired(name, unit, baseline string, samples, base []float64) 
 	t.rows[len(t.rows)-1].Ratio = round(quantile(ratios, 0.50))
 }
 
+// addOnTop records by how much the quantiles of samples are above those of beside, which were taken at the same time.
+func (t *table) addOnTop(name, unit, baseline string, samples, beside []float64) {
+	t.add(name, unit, baseline, []float64{quantile(samples, 0.50) - quantile(beside, 0.50)})
+	t.rows[len(t.rows)-1].P95 = round(quantile(samples, 0.95) - quantile(beside, 0.95))
+}
+
 // quantile returns the nearest-rank quantile of samples; NaN-free: zero when there are none.
 func quantile(samples []float64, q float64) float64 {
 	if len(samples) == 0 {

@@ -6,17 +6,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
-	"github.com/mcpgen/mcpgen/runner/script"
 )
 
 const (
-	callRuns      = 300
-	parallelRuns  = 7
-	parallelCalls = 20
+	callRuns = 1000
+	warmUp   = 50
+	// besideRuns is how many direct calls are made right before and right after those of a sandbox.
+	besideRuns = 300
 )
 
 // sequential makes calls one after the other and returns each one's time in microseconds.
@@ -25,121 +26,76 @@ func sequential(lang sandbox.Language, n int) string {
 		return fmt.Sprintf(`
 import time
 from servers.calculator import add
-for _ in range(20):
+for _ in range(%d):
     add(numbers=[1, 2])
 result = []
 for i in range(%d):
     start = time.perf_counter()
     add(numbers=[i, 2])
     result.append((time.perf_counter() - start) * 1e6)
-`, n)
+`, warmUp, n)
 	}
 	return fmt.Sprintf(`
 import { add } from "./servers/calculator";
-for (let i = 0; i < 20; i++) await add({ numbers: [1, 2] });
+for (let i = 0; i < %d; i++) await add({ numbers: [1, 2] });
 export const result: number[] = [];
 for (let i = 0; i < %d; i++) {
   const start = performance.now();
   await add({ numbers: [i, 2] });
   result.push((performance.now() - start) * 1e3);
 }
-`, n)
+`, warmUp, n)
 }
 
 const directCall = "call directly with go-sdk"
 
-// bridgeCalls measures a call to the calculator from inside each sandbox beside the same call made from here.
+// bridgeCalls measures a thousand calls to the calculator, one after the other, from inside each sandbox, beside the same
+// calls made from here. What a sandbox adds is reckoned against direct calls right before and after its own: how busy the
+// machine is changes in between.
 func (b *bench) bridgeCalls(ctx context.Context) error {
 	direct, err := b.direct(ctx, callRuns)
 	if err != nil {
 		return err
 	}
 	b.table.add(directCall, "µs", "", direct)
+	b.table.add("1,000 calls one after the other, directly with go-sdk", "ms", "", []float64{sum(direct) / 1000})
 	var pooled []float64
-	for i := range callRuns + 20 {
+	for i := range callRuns + warmUp {
 		start := time.Now()
 		if _, err := b.pool.Call(ctx, "calculator", "add", json.RawMessage(fmt.Sprintf(`{"numbers":[%d,2]}`, i)), nil); err != nil {
 			return err
 		}
-		if i >= 20 {
+		if i >= warmUp {
 			pooled = append(pooled, micros(time.Since(start)))
 		}
 	}
 	b.table.add("call through mcprun's own session", "µs", directCall, pooled)
 	return b.each(func(be sandbox.Backend, lang sandbox.Language) error {
+		before, err := b.direct(ctx, besideRuns)
+		if err != nil {
+			return err
+		}
 		var samples []float64
 		if err := b.run(ctx, be, lang, sequential(lang, callRuns), nil, &samples); err != nil {
 			return err
 		}
-		b.table.add(fmt.Sprintf("call over the bridge %s %s", be.Name(), lang), "µs", directCall, samples)
-		return nil
-	})
-}
-
-// parallel makes calls at once to the slow server and returns the time of all in milliseconds.
-func parallel(lang sandbox.Language, n int) string {
-	if lang == sandbox.LangPython {
-		return fmt.Sprintf(`
-import time
-from concurrent.futures import ThreadPoolExecutor
-from servers.weather import list_cities
-list_cities()
-with ThreadPoolExecutor(max_workers=%[1]d) as pool:
-    start = time.perf_counter()
-    list(pool.map(lambda _: list_cities(), range(%[1]d)))
-    result = (time.perf_counter() - start) * 1e3
-`, n)
-	}
-	return fmt.Sprintf(`
-import { listCities } from "./servers/weather";
-await listCities();
-const start = performance.now();
-await Promise.all(Array.from({ length: %d }, () => listCities()));
-export const result = performance.now() - start;
-`, n)
-}
-
-// parallelCalls measures 20 calls of 100 ms made at once.
-func (b *bench) parallelCalls(ctx context.Context) error {
-	const base = "one call of 100 ms"
-	var samples []float64
-	for range parallelRuns {
-		start := time.Now()
-		if _, err := b.pool.Call(ctx, "weather", "list_cities", json.RawMessage(`{}`), nil); err != nil {
-			return err
-		}
-		samples = append(samples, millis(time.Since(start)))
-	}
-	b.table.add(base, "ms", "", samples)
-	return b.each(func(be sandbox.Backend, lang sandbox.Language) error {
-		var samples []float64
-		for range parallelRuns {
-			var took float64
-			if err := b.run(ctx, be, lang, parallel(lang, parallelCalls), nil, &took); err != nil {
-				return err
-			}
-			samples = append(samples, took)
-		}
-		b.table.add(fmt.Sprintf("%d such calls at once %s %s", parallelCalls, be.Name(), lang), "ms", base, samples)
-		return nil
-	})
-}
-
-// bundle measures how long a script that imports wrappers takes to become one module.
-func (b *bench) bundle(ctx context.Context) error {
-	code := sequential(sandbox.LangTypeScript, 1)
-	var samples []float64
-	for range startRuns {
-		start := time.Now()
-		_, err := script.Prepare(ctx, script.Source{Name: "bench.ts", Code: code, Language: sandbox.LangTypeScript},
-			script.Options{Runtime: sandbox.Node, Tree: filepath.Join(b.root, "servers")})
+		after, err := b.direct(ctx, besideRuns)
 		if err != nil {
 			return err
 		}
-		samples = append(samples, millis(time.Since(start)))
+		name := fmt.Sprintf("%s %s", be.Name(), lang)
+		b.table.add("call over the bridge "+name, "µs", directCall, samples)
+		b.table.addOnTop("what the bridge adds to a call, "+name, "µs", directCall, samples, slices.Concat(before, after))
+		b.table.add("1,000 calls one after the other, "+name, "ms", "1,000 calls one after the other, directly with go-sdk", []float64{sum(samples) / 1000})
+		return nil
+	})
+}
+
+func sum(samples []float64) (total float64) {
+	for _, s := range samples {
+		total += s
 	}
-	b.table.add("bundle a script with its wrappers", "ms", "", samples)
-	return nil
+	return total
 }
 
 // tokenUse counts what the copy example costs the model, beside direct tool calls.

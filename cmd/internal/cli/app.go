@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -24,8 +25,19 @@ type App struct {
 	Dir string
 	// FailCode is the exit code of an error that says nothing else. Zero means 2.
 	FailCode int
+	// Args is the command line that [App.Run] got.
+	Args []string
 	// Terminal says which of the streams are terminals.
-	Terminal struct{ Stdin, Stdout, Stderr bool }
+	Terminal Terminal
+}
+
+// Terminal is what is known of the streams.
+type Terminal struct {
+	Stdin, Stdout, Stderr bool
+	// Shared says that Stdout and Stderr end up in one terminal, pipe or file.
+	Shared bool
+	// Columns is how wide the terminals are that are no files of this process; 0: the files are asked.
+	Columns int
 }
 
 // Program is what [Main] needs to know of a program.
@@ -63,11 +75,13 @@ func processApp(p Program) (*App, error) {
 	app.Terminal.Stdin = term.IsTerminal(int(os.Stdin.Fd()))
 	app.Terminal.Stdout = term.IsTerminal(int(os.Stdout.Fd()))
 	app.Terminal.Stderr = term.IsTerminal(int(os.Stderr.Fd()))
+	app.Terminal.Shared = sameFile(os.Stdout, os.Stderr)
 	return app, nil
 }
 
 // Run executes a root command with args and returns the exit code; a returned error has been printed.
 func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {
+	a.Args = args
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
@@ -96,4 +110,22 @@ func (a *App) Env(name string) string {
 	}
 	value, _ := a.LookupEnv(name)
 	return value
+}
+
+// Path is name as an absolute path: a relative one starts at Dir. The empty name stays empty.
+func (a *App) Path(name string) string {
+	if name == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(a.Dir, name)
+}
+
+// sameFile tells whether two files are one terminal, pipe or file.
+func sameFile(a, b *os.File) bool {
+	x, err := a.Stat()
+	if err != nil {
+		return false
+	}
+	y, err := b.Stat()
+	return err == nil && os.SameFile(x, y)
 }

@@ -28,6 +28,9 @@ const (
 	nextReminder  = 30 * time.Second
 )
 
+// ClearLine takes back what stands on a terminal's line.
+const ClearLine = "\r\x1b[K"
+
 // Progress returns one that says "verb a, b, c". [Progress.Close] must be called before anything else is printed.
 func (a *App) Progress(verb string) *Progress {
 	return &Progress{verb: verb, out: a.Stderr, terminal: a.Terminal.Stderr && a.Env("CI") == "" && a.Env("TERM") != "dumb"}
@@ -81,8 +84,7 @@ func (p *Progress) draw(note string) {
 	if !p.terminal {
 		return
 	}
-	const clearLine = "\r\x1b[K"
-	text := clearLine
+	text := ClearLine
 	if note != "" {
 		text += note + "\n"
 	}

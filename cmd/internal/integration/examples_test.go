@@ -41,6 +41,7 @@ func TestExamples(t *testing.T) {
 			p := newDemo(t)
 			t.Run("copy-transcript", func(t *testing.T) { copyTranscript(t, p, where) })
 			t.Run("filter-sheet", func(t *testing.T) { filterSheet(t, p, where) })
+			t.Run("top-orders", func(t *testing.T) { topOrders(t, p, where) })
 			t.Run("streaming", func(t *testing.T) { // as a person runs it
 				out := p.runIn(t, "mcprun", "--sandbox", where.sandbox, "-v", example("filter-sheet", where)).want(t, 0)
 				if strings.Count(out.stdout, "\n") != 5 || !strings.Contains(out.stderr, "drive__get_sheet") || !strings.Contains(out.stderr, "% saved") {
@@ -54,7 +55,7 @@ func TestExamples(t *testing.T) {
 		needCompilers(t)
 		p := newDemo(t)
 		found, err := filepath.Glob(filepath.Join(root, "examples", "*.[tp][sy]"))
-		if err != nil || len(found) < 6 {
+		if err != nil || len(found) < 8 {
 			t.Fatalf("examples: %q, %v", found, err)
 		}
 		for _, path := range found {
@@ -136,6 +137,32 @@ func filterSheet(t *testing.T, p *project, where place) {
 	var left struct{ Rows, Pending int }
 	if err := json.Unmarshal(res.Value, &left); err != nil || left.Rows != rows || left.Pending != pending || rows != 10_000 {
 		t.Errorf("the result %s: %v; there are %d rows, %d pending", res.Value, err, rows, pending)
+	}
+}
+
+// topOrders uses the guest library and variables, and leaves a file.
+func topOrders(t *testing.T, p *project, where place) {
+	res := p.runJSON(t, where, 0, "--var", "top=2", "--var", "status=pending", example("top-orders", where))
+	want, pending, _ := largestOrders(t, p)
+	first, _, _ := strings.Cut(want, " ")
+	lines := strings.Split(strings.TrimSpace(res.Stdout), "\n")
+	if len(lines) != 5 || !strings.HasPrefix(lines[0], fmt.Sprintf("%d orders are pending: ", pending)) || !strings.HasPrefix(lines[3], "| "+first+" |") {
+		t.Errorf("stdout:\n%s", res.Stdout)
+	}
+	var left struct {
+		Count   int
+		Largest string
+	}
+	if err := json.Unmarshal(res.Value, &left); err != nil || left.Count != pending || left.Largest != first {
+		t.Errorf("the result %s: %v", res.Value, err)
+	}
+	var kept []any
+	text, err := os.ReadFile(filepath.Join(p.workspace(where), "orders-pending.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &kept)
+	}
+	if err != nil || len(kept) != pending || !slices.Contains(res.Files, "orders-pending.json") {
+		t.Errorf("%d orders are kept of %d, %v; files %q", len(kept), pending, err, res.Files)
 	}
 }
 

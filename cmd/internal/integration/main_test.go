@@ -18,7 +18,7 @@ var built string
 var root string
 
 func TestMain(m *testing.M) {
-	if serveTools() {
+	if serveTools() || serveArticles() {
 		return
 	}
 	os.Exit(buildAndRun(m))

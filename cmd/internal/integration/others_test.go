@@ -44,8 +44,8 @@ func TestServersOfOthers(t *testing.T) {
 		server    server
 		tools     int
 	}{
-		{"everything", "everything", server{Command: "node", Args: []string{everything, "stdio"}}, 13},
-		{"everything-http", "everything", server{Type: "http", URL: startHTTP(t, everything)}, 13},
+		{"everything", "everything", server{Command: "node", Args: []string{everything, "stdio"}}, 15},
+		{"everything-http", "everything", server{Type: "http", URL: startHTTP(t, everything)}, 15},
 		{"filesystem", "filesystem", server{Command: "node", Args: []string{filesystem, files}}, 14},
 	} {
 		t.Run(tt.key, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -36,7 +37,11 @@ func serveTools() bool {
 	}
 	srv := mcp.NewServer(&mcp.Implementation{Name: "tools", Version: "1"}, nil)
 	for _, t := range tools {
-		srv.AddTool(t, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		srv.AddTool(t, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if t.Name == "hang" { // until it is cancelled; then it says so beside its tools
+				<-ctx.Done()
+				return nil, os.WriteFile(filepath.Join(filepath.Dir(path), "cancelled"), nil, 0o600)
+			}
 			return &mcp.CallToolResult{StructuredContent: req.Params.Arguments}, nil
 		})
 	}

@@ -29,17 +29,17 @@ func (p *project) checkTypes(t testing.TB) {
 	p.compile(t, "tsc", "-p", "servers")
 	p.compile(t, "pyright", "-p", "servers")
 
-	// Scripts are bundled, so that an import of a folder resolves; console is what they have beyond the language.
+	// What the documentation tells a person to write, and strict rules on top.
 	p.writeJSON("tsconfig.json", map[string]any{
-		"extends": "./servers/tsconfig.json",
+		"extends": "./servers/.mcpgen/editor/tsconfig.json",
 		"compilerOptions": map[string]any{
-			"module": "preserve", "moduleResolution": "bundler", "lib": []string{"es2023", "dom"}, "exactOptionalPropertyTypes": true,
+			"noUncheckedIndexedAccess": true, "exactOptionalPropertyTypes": true, "erasableSyntaxOnly": true, "verbatimModuleSyntax": true,
 		},
 		"include": []string{"servers/**/*.ts", "*.ts"},
 	})
 	p.compile(t, "tsc", "-p", ".")
 	p.writeJSON("pyrightconfig.json", map[string]any{
-		"include": []string{"servers", "*.py"}, "typeCheckingMode": "strict", "pythonVersion": "3.11",
+		"extends": "./servers/.mcpgen/editor/pyright.json", "include": []string{"servers", "*.py"}, "typeCheckingMode": "strict",
 	})
 	p.compile(t, "pyright", "-p", ".")
 }

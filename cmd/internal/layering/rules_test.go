@@ -41,20 +41,24 @@ func rules() []rule {
 		{"runner/sandbox", nil},
 		{"runner/bridge", []string{"runner/call"}},
 		{"runner/pii", []string{"runner/call"}},
+		{"runner/record", []string{"gen/ident", "runner/call"}},
+		{"runner/trace", nil},
+		{"runner/daemon", nil},
 		{"runner/audit", []string{"runner/call"}},
 		{"runner/policy", []string{"runner/call"}},
 		{"runner/approve", []string{"runner/call"}},
 		{"runner/script", []string{"gen/ident", "runner/bridge", "runner/sandbox", "templates"}},
+		{"runner/script/check", []string{"gen/ident", "runner/sandbox", "runner/script", "templates"}},
 		{"runner/sandbox/sandboxtest", []string{"runner/bridge", "runner/call", "runner/sandbox", "runner/script", "templates"}},
 		{"runner/sandbox/internal/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*"}},
 		{"runner/sandbox/docker/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/docker/internal/*"}},
-		{"runner/sandbox/embedded/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/embedded/internal/*"}},
+		{"runner/sandbox/embedded/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/embedded/internal/*", "templates"}},
 		{"runner/sandbox/*", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*"}},
 		{"runner/mcpserver", []string{"runner", "runner/skill", "runner/workspace", "runner/workflow", "runner/pii", "gen/catalog", "gen/search", "gen/tokens"}},
 		{"runner", []string{
 			"runner/call", "runner/script", "runner/bridge", "runner/policy", "runner/approve", "runner/pii", "runner/audit", "runner/egress",
-			"runner/workspace", "runner/skill", "runner/sandbox",
-			"gen/config", "gen/catalog", "gen/upstream", "gen/schema", "gen/search", "gen/tokens", "templates",
+			"runner/workspace", "runner/skill", "runner/sandbox", "runner/record", "runner/trace",
+			"gen/ident", "gen/config", "gen/catalog", "gen/upstream", "gen/schema", "gen/search", "gen/tokens", "templates",
 		}},
 
 		// Commands, and what they share.
@@ -66,10 +70,10 @@ func rules() []rule {
 		{"cmd/internal/hostile", nil}, // tests of the whole generator with hostile servers
 		{"cmd/internal/backends", []string{"runner/sandbox", "runner/sandbox/*"}},
 		{"cmd/internal/soak", []string{"cmd/internal/backends", "gen/upstream", "runner", "runner/*"}},
-		{"cmd/internal/bench", []string{"cmd/internal/*", "gen", "gen/*", "runner", "runner/*", "runner/sandbox/pool"}},
+		{"cmd/internal/bench", []string{"cmd/internal/*", "gen", "gen/*", "runner", "runner/*", "runner/script/check", "runner/sandbox/pool"}},
 		{"cmd/mcpdemo/**", []string{"cmd/internal/cli", "cmd/mcpdemo/internal/*"}},
 		{"cmd/mcpgen", []string{"cmd/internal/cli", "gen/config", "gen/config/*", "gen"}},
-		{"cmd/mcprun", []string{"cmd/internal/cli", "cmd/internal/backends", "gen", "gen/config", "gen/upstream", "runner", "runner/*"}},
+		{"cmd/mcprun", []string{"cmd/internal/cli", "cmd/internal/backends", "gen", "gen/config", "gen/upstream", "runner", "runner/*", "runner/script/check", "runner/sandbox/pool"}},
 	}
 }
 

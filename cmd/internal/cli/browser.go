@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"runtime"
+)
+
+// OpenBrowser starts the person's browser and reports whether there is one to start. The address must begin with https://
+// or http://, so that it can be no option.
+func (a *App) OpenBrowser(ctx context.Context, address string) bool {
+	var command []string
+	switch runtime.GOOS {
+	case "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler", address}
+	case "darwin":
+		command = []string{"open", address}
+	default:
+		if a.Env("DISPLAY") == "" && a.Env("WAYLAND_DISPLAY") == "" && a.Env("BROWSER") == "" {
+			return false
+		}
+		command = []string{"xdg-open", address}
+	}
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = os.Environ()
+	for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "BROWSER"} {
+		if value := a.Env(name); value != "" { // the person's, whose process this need not be
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	cmd.Cancel = func() error { return nil } // a browser that was opened stays open
+	if cmd.Start() != nil {
+		return false
+	}
+	go func() { _ = cmd.Wait() }() // what becomes of it shows in whether the person comes back
+	return true
+}

@@ -1,0 +1,115 @@
+package integration
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFeatures uses what a real server offers beside plain calls, from both languages, in every sandbox.
+func TestFeatures(t *testing.T) {
+	t.Parallel()
+	program := entry(t, everythingPackage)
+	for _, where := range places() {
+		t.Run(where.String(), func(t *testing.T) {
+			t.Parallel()
+			where.need(t)
+			p := newProject(t, map[string]server{"everything": {Command: "node", Args: []string{program, "stdio"}}})
+			p.sync()
+			p.write("features"+where.ext(), testdata(t, "features"+where.ext()))
+			p.writeJSON("answers.json", map[string]any{"server": "everything", "content": map[string]any{"name": "Ada"}})
+			res := p.runJSON(t, where, 0, "--elicit", "answers.json", "--var", "city=Oslo", "features"+where.ext())
+			var got, want any
+			if err := json.Unmarshal([]byte(testdata(t, "features.json")), &want); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(res.Value, &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the result (- wanted, + is):\n%s", diff)
+			}
+			if res.Stderr != "" || !strings.HasSuffix(res.Stdout, " resources\n") {
+				t.Errorf("stdout %q, stderr %q", res.Stdout, res.Stderr)
+			}
+		})
+	}
+}
+
+// TestCancelReachesTheServer: a call that its script gives up, or whose run ends, is cancelled at the server too.
+func TestCancelReachesTheServer(t *testing.T) {
+	t.Parallel()
+	hang := tool{"name": "hang", "description": "Never answers.", "inputSchema": map[string]any{"type": "object", "properties": map[string]any{}}}
+	for _, where := range places() {
+		t.Run(where.String(), func(t *testing.T) {
+			t.Parallel()
+			where.need(t)
+			p := newTracker(t, hang)
+			p.sync()
+			said := p.path("cancelled")
+			code := map[string]string{
+				"typescript": `import { callMCPTool } from "./servers/client.ts"; import fs from "node:fs";
+const options = process.argv[2] === "short" ? { timeoutMs: 300 } : {};
+fs.writeFileSync("ready", "");
+await callMCPTool("tracker__hang", {}, options);`,
+				"python": `import sys; from servers.client import call_mcp_tool
+options = {"timeout": 0.3} if sys.argv[1] == "short" else {}
+open("ready", "w").close()
+call_mcp_tool("tracker__hang", {}, **options)`,
+			}[where.language]
+			p.write("hang"+where.ext(), code+"\n")
+			for _, end := range []struct {
+				name string
+				args []string
+				code int
+			}{
+				{"the script gives up", []string{"hang" + where.ext(), "--", "short"}, 1},
+				{"its time", []string{"--call-timeout", "300ms", "hang" + where.ext(), "--", "long"}, 1},
+				{"the run's time", []string{"--timeout", "1s", "hang" + where.ext(), "--", "long"}, 124},
+			} {
+				p.runJSON(t, where, end.code, end.args...)
+				waitCancelled(t, end.name, said)
+			}
+			_ = os.Remove(p.workspace(where) + "/ready")
+			cmd := p.command(t.Context(), "mcprun", "--sandbox", where.sandbox, "--workspace", p.workspace(where), "hang"+where.ext(), "--", "long")
+			p.start(cmd)
+			waitFor(t, cmd, p.workspace(where)+"/ready")
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			if cmd.ProcessState.ExitCode() != 130 {
+				t.Errorf("exit code %d after Ctrl-C", cmd.ProcessState.ExitCode())
+			}
+		})
+	}
+}
+
+// waitCancelled waits for the server's word that a call of it was cancelled, and takes it away.
+func waitCancelled(t *testing.T, what, path string) {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(5 * time.Millisecond) {
+		if os.Remove(path) == nil {
+			return
+		}
+	}
+	t.Errorf("%s: the server never heard of it", what)
+}
+
+// waitFor waits until a file is there, or the command has ended.
+func waitFor(t *testing.T, cmd *exec.Cmd, path string) {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < commandTime; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+	}
+	_ = cmd.Process.Kill()
+	t.Fatalf("%s never came", path)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"io"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+)
+
+// maxHeld is how much of a script's output waits while a person is asked something, in bytes. More is shown at once.
+const maxHeld = 1 << 20
+
+// console is where a script's output, mcprun's own lines, the line that says what is going on, and questions to a
+// person meet, so that none of them runs into another. It knows whether the last line was ended: what a limit cuts off,
+// or a script never finished, must not run into what is said next. Its methods may be called from several goroutines.
+type console struct {
+	stdout, stderr io.Writer
+	shared         bool // both end up in one place
+
+	mu     sync.Mutex
+	open   bool // the last byte that stderr, or what it shares, has seen is no newline
+	status string
+	drawn  bool // status is on the screen, as the last line
+	asking bool
+	held   []piece // what came while asking
+	size   int
+}
+
+// piece is output that waits.
+type piece struct {
+	to   *stream
+	data []byte
+}
+
+// newConsole returns one on the streams of app. Whoever sets a status knows that stderr is a terminal.
+func newConsole(app *cli.App) *console {
+	return &console{stdout: app.Stdout, stderr: app.Stderr, shared: app.Terminal.Shared}
+}
+
+// streams are the two that a script prints to.
+func (c *console) streams() (stdout, stderr io.Writer) {
+	return &stream{c, c.stdout, c.shared}, &stream{c, c.stderr, true}
+}
+
+// other is stderr for those who print there besides the script.
+func (c *console) other() io.Writer { return &stream{c, c.stderr, true} }
+
+// stream is one of the two. Only a watched one shows where stderr's lines end.
+type stream struct {
+	c       *console
+	w       io.Writer
+	watched bool
+}
+
+func (t *stream) Write(p []byte) (int, error) {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	if t.c.asking && t.watched && t.c.size+len(p) <= maxHeld {
+		t.c.held = append(t.c.held, piece{t, append([]byte(nil), p...)})
+		t.c.size += len(p)
+		return len(p), nil
+	}
+	return t.c.write(t, p)
+}
+
+func (c *console) write(t *stream, p []byte) (int, error) {
+	if t.watched {
+		c.erase()
+		defer c.draw()
+	}
+	n, err := t.w.Write(p)
+	if t.watched && n > 0 {
+		c.open = p[n-1] != '\n'
+	}
+	return n, err
+}
+
+// say prints a line of mcprun's own.
+func (c *console) say(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := []byte(line + "\n")
+	to := &stream{c, c.stderr, true}
+	if c.asking {
+		c.held = append(c.held, piece{to, text})
+		return
+	}
+	c.erase()
+	c.endLine()
+	_, _ = c.write(to, text)
+}
+
+// setStatus changes the line that says what is going on; an empty one takes it away.
+func (c *console) setStatus(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if line == c.status {
+		return
+	}
+	c.erase()
+	c.status = line
+	c.draw()
+}
+
+// ask lets f have the terminal for itself: it may write to stderr, and output waits until it is done.
+func (c *console) ask(f func(w io.Writer)) {
+	c.mu.Lock()
+	c.erase()
+	c.endLine()
+	c.asking = true
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.asking = false
+		for _, p := range c.held {
+			_, _ = c.write(p.to, p.data)
+		}
+		c.held, c.size = nil, 0
+		c.draw()
+	}()
+	f(c.stderr)
+}
+
+// close takes the status away and ends a line that was left open. Nothing may be written any more.
+func (c *console) close() {
+	c.setStatus("")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endLine()
+}
+
+func (c *console) endLine() {
+	if c.open {
+		_, _ = io.WriteString(c.stderr, "\n")
+		c.open = false
+	}
+}
+
+func (c *console) erase() {
+	if c.drawn {
+		_, _ = io.WriteString(c.stderr, cli.ClearLine)
+		c.drawn = false
+	}
+}
+
+// draw shows the status where it can be taken back: not behind a line that is open.
+func (c *console) draw() {
+	if c.status != "" && !c.open && !c.asking && !c.drawn {
+		_, _ = io.WriteString(c.stderr, c.status)
+		c.drawn = true
+	}
+}

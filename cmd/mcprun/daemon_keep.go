@@ -1,0 +1,110 @@
+package main
+
+import (
+	"sync"
+	"time"
+)
+
+// keeper holds what is dear to make, by a key that says all that it depends upon. What nobody uses is closed after a
+// while, or when there is too much of it.
+type keeper[T any] struct {
+	most  int           // entries, those in use not counted
+	after time.Duration // how long an unused one stays
+	close func(T)       // nil: nothing needs to be done
+
+	mu      sync.Mutex
+	entries map[string]*kept[T]
+	closed  bool
+}
+
+type kept[T any] struct {
+	made  sync.Once
+	value T
+	err   error
+	users int
+	used  time.Time // when the last user left
+}
+
+func newKeeper[T any](most int, after time.Duration, closeOne func(T)) *keeper[T] {
+	if closeOne == nil {
+		closeOne = func(T) {}
+	}
+	return &keeper[T]{most: most, after: after, close: closeOne, entries: map[string]*kept[T]{}}
+}
+
+// get returns what is kept under key, or makes it; callers at the same time share one. Release is called once. An error
+// is not kept.
+func (k *keeper[T]) get(key string, makeOne func() (T, error)) (value T, release func(), err error) {
+	k.mu.Lock()
+	e, ok := k.entries[key]
+	if !ok {
+		e = &kept[T]{}
+		k.entries[key] = e
+	}
+	e.users++
+	k.mu.Unlock()
+	e.made.Do(func() { e.value, e.err = makeOne() })
+	if e.err != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if e.users--; k.entries[key] == e {
+			delete(k.entries, key)
+		}
+		return value, func() {}, e.err
+	}
+	return e.value, func() { k.release(e) }, nil
+}
+
+func (k *keeper[T]) release(e *kept[T]) {
+	k.mu.Lock()
+	e.users--
+	e.used = time.Now()
+	k.mu.Unlock()
+	k.tidy()
+}
+
+// tidy closes what was unused for long, and what is too much, the longest unused first.
+func (k *keeper[T]) tidy() {
+	var gone []T
+	k.mu.Lock()
+	for {
+		oldest, unused := "", 0
+		for key, e := range k.entries {
+			if e.users > 0 {
+				continue
+			}
+			unused++
+			if oldest == "" || e.used.Before(k.entries[oldest].used) {
+				oldest = key
+			}
+		}
+		if unused == 0 || !k.closed && unused <= k.most && time.Since(k.entries[oldest].used) < k.after {
+			break
+		}
+		gone = append(gone, k.entries[oldest].value)
+		delete(k.entries, oldest)
+	}
+	k.mu.Unlock()
+	for _, v := range gone {
+		k.close(v)
+	}
+}
+
+// shut closes what is unused now, and the rest when it is released.
+func (k *keeper[T]) shut() {
+	k.mu.Lock()
+	k.closed = true
+	k.mu.Unlock()
+	k.tidy()
+}
+
+// each calls f for everything that is kept.
+func (k *keeper[T]) each(f func(T)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, e := range k.entries {
+		if e.users > 0 || !e.used.IsZero() { // made
+			f(e.value)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+//go:build linux || darwin
+
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mcpgen/mcpgen/runner/daemon"
+)
+
+// TestScriptsByDaemon runs every script of TestScripts again, with the daemon: nobody must be able to tell the difference.
+// Each script has a daemon of its own, which ends with it.
+func TestScriptsByDaemon(t *testing.T) {
+	params := scriptParams(t, "mcprun")
+	setup := params.Setup
+	params.Setup = func(env *testscript.Env) error {
+		env.Setenv("MCPRUN_DAEMON", "auto")
+		return errors.Join(setup(env), daemonFolder(env))
+	}
+	testscript.Run(t, params)
+}
+
+// TestDaemonScripts runs the scripts about the daemon itself.
+func TestDaemonScripts(t *testing.T) {
+	params := scriptParams(t, "mcprundaemon")
+	setup := params.Setup
+	params.Setup = func(env *testscript.Env) error { return errors.Join(setup(env), daemonFolder(env)) }
+	params.Cmds["killdaemon"] = killDaemon
+	params.Cmds["waitfile"] = waitFile
+	params.Cmds["waitidle"] = waitIdle
+	testscript.Run(t, params)
+}
+
+// daemonFolder gives a script a place for its daemon, and ends that when the script is over.
+func daemonFolder(env *testscript.Env) error {
+	dir := filepath.Join(env.WorkDir, ".run")
+	env.Setenv("XDG_RUNTIME_DIR", dir)
+	env.Defer(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if _, _, err := daemonOf(dir).Stop(ctx, true, nil); err != nil {
+			env.T().Log("the daemon does not end: ", err)
+			env.T().FailNow()
+		}
+	})
+	return os.Mkdir(dir, 0o700)
+}
+
+func daemonOf(runtimeDir string) *daemon.Client {
+	return daemon.NewClient(daemon.Options{Dir: filepath.Join(runtimeDir, "mcprun-daemon")}, nil)
+}
+
+// killDaemon kills the daemon as kill -9 does.
+func killDaemon(ts *testscript.TestScript, neg bool, args []string) {
+	s, ok, err := daemonOf(ts.Getenv("XDG_RUNTIME_DIR")).Status(context.Background())
+	if err != nil || !ok {
+		ts.Fatalf("no daemon: %v", err)
+	}
+	ts.Check(syscall.Kill(s.PID, syscall.SIGKILL))
+}
+
+const scriptPatience = 30 * time.Second
+
+// waitfile FILE waits until there is one.
+func waitFile(ts *testscript.TestScript, neg bool, args []string) {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		if time.Since(began) > scriptPatience {
+			ts.Fatalf("%s does not appear", args[0])
+		}
+	}
+}
+
+// waitidle waits until the daemon has no run.
+func waitIdle(ts *testscript.TestScript, neg bool, args []string) {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		s, ok, err := daemonOf(ts.Getenv("XDG_RUNTIME_DIR")).Status(context.Background())
+		if err != nil || !ok {
+			ts.Fatalf("no daemon: %v", err)
+		}
+		if s.Running == 0 {
+			return
+		}
+		if time.Since(began) > scriptPatience {
+			ts.Fatalf("%d runs go on", s.Running)
+		}
+	}
+}

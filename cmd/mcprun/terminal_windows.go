@@ -1,0 +1,4 @@
+package main
+
+// terminalName is the console that the process belongs to.
+const terminalName = "CONIN$"
