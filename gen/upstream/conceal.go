@@ -17,10 +17,11 @@ func (s *Session) Conceal(text string) string {
 	return conceal.Replace(text)
 }
 
-// Conceal does so with what every configured server's variables hold, connected or not, and the tokens of those that were.
+// Conceal does so with what every configured server's variables hold, connected or not, and the tokens of those that were;
+// and with what the configuration itself has under a name that says it is a secret.
 func (p *Pool) Conceal(text string) string {
 	for _, secret := range p.secrets() {
-		if conceal := secret.concealer(); conceal != nil {
+		if conceal := secret.recorder(); conceal != nil {
 			text = conceal.Replace(text)
 		}
 	}

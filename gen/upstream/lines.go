@@ -254,6 +254,9 @@ func (c *lines) countNoise(shown string) error {
 // accept decodes a line and hands its messages on. What does not decode is noise, unless it answers a call: then the
 // call has to end.
 func (c *lines) accept(line []byte) error {
+	if line[len(line)-1] != '\n' && !json.Valid(line) { // it ended while it wrote this
+		return io.EOF
+	}
 	msgs, err := decodeLine(line)
 	if err != nil {
 		return c.countNoise(printable(string(line[:min(len(line), maxNoiseShown)]), maxNoiseShown))

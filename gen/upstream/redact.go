@@ -2,9 +2,7 @@ package upstream
 
 import (
 	"maps"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -23,10 +21,11 @@ const minConcealed = 8
 type redactor struct {
 	mu sync.RWMutex
 	// secrets are names by value; variables those of them that stand in no configuration: the values of variables, and
-	// tokens. The latter are for what is written to files, where what stands in the configuration itself is no secret.
-	secrets, variables map[string]string
-	replace            *strings.Replacer
-	conceal            *strings.Replacer // nil when there are no variables
+	// tokens. The latter are for the tree, where what stands in the configuration itself is no secret. private are, besides,
+	// what the configuration has under a name that says it is a secret: for recordings, which others may get to see.
+	secrets, variables, private map[string]string
+	replace                     *strings.Replacer
+	conceal, record             *strings.Replacer // nil when there is nothing to take out
 }
 
 // add makes a token known, under a name.
@@ -36,8 +35,8 @@ func (r *redactor) add(value, name string) {
 	if len(value) < minConcealed || r.variables[value] != "" {
 		return
 	}
-	r.secrets[value], r.variables[value] = "["+name+"]", "["+name+"]"
-	r.replace, r.conceal = newReplacer(r.secrets), newReplacer(r.variables)
+	r.secrets[value], r.variables[value], r.private[value] = "["+name+"]", "["+name+"]", "["+name+"]"
+	r.replace, r.conceal, r.record = newReplacer(r.secrets), newReplacer(r.variables), newReplacer(r.private)
 }
 
 // concealer returns what takes variables out of texts for files, nil when there is nothing to take out.
@@ -47,19 +46,33 @@ func (r *redactor) concealer() *strings.Replacer {
 	return r.conceal
 }
 
+// recorder returns what takes secrets out of recordings, nil when there is nothing to take out.
+func (r *redactor) recorder() *strings.Replacer {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.record
+}
+
 // expand expands a server's variables and returns with it a redactor that knows every value that must not show: those
 // of the variables, and whatever env and headers hold.
 func expand(srv config.Server, lookup config.Lookup) (config.Server, *redactor, error) {
-	secrets, variables := make(map[string]string), make(map[string]string)
+	r := &redactor{secrets: make(map[string]string), variables: make(map[string]string), private: make(map[string]string)}
 	note := func(value, name string) {
 		if len(value) >= minSecret {
-			secrets[value] = "[" + name + "]"
+			r.secrets[value] = "[" + name + "]"
 		}
 	}
+	eachLiteral(srv, func(value, name string) {
+		if len(value) >= minConcealed {
+			r.private[value] = "[" + name + "]"
+		}
+	})
 	expanded, err := srv.ExpandNoting(lookup, func(name, value string) {
 		note(value, name)
 		if len(value) >= minConcealed {
-			variables[value] = "[" + name + "]"
+			r.variables[value], r.private[value] = "["+name+"]", "["+name+"]"
+		} else if len(value) >= minSecret && namesSecret(name) {
+			r.private[value] = "[" + name + "]"
 		}
 	})
 	for name, value := range expanded.Env {
@@ -67,26 +80,26 @@ func expand(srv config.Server, lookup config.Lookup) (config.Server, *redactor, 
 	}
 	for name, value := range expanded.Headers {
 		note(value, name)
-		if _, token, found := strings.Cut(value, " "); found { // "Bearer TOKEN"
-			note(token, name)
-		}
+		note(credential(value), name)
 	}
 	if expanded.OAuth != nil {
 		note(expanded.OAuth.ClientSecret, "client secret")
 	}
-	r := &redactor{secrets: secrets, variables: variables, replace: newReplacer(secrets)}
-	if len(variables) > 0 {
-		r.conceal = newReplacer(variables)
+	r.replace = newReplacer(r.secrets)
+	if len(r.variables) > 0 {
+		r.conceal = newReplacer(r.variables)
+	}
+	if len(r.private) > 0 {
+		r.record = newReplacer(r.private)
 	}
 	return expanded, r, err
 }
 
-// newReplacer makes a replacer of secrets by their names: as they are, and as they look quoted or in an address.
+// newReplacer makes a replacer of secrets by their names, in all their forms.
 func newReplacer(secrets map[string]string) *strings.Replacer {
 	names := maps.Clone(secrets)
 	for value, name := range secrets {
-		quoted := strconv.Quote(value)
-		for _, form := range []string{quoted[1 : len(quoted)-1], url.QueryEscape(value), url.PathEscape(value)} {
+		for _, form := range forms(value) {
 			if _, known := names[form]; !known {
 				names[form] = name
 			}
