@@ -68,7 +68,7 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	p.finish()
-	want := `[ask import1{"n":1.0} call t21.5strue ask no3{} call t60sfalse]`
+	want := `[ask import1{"n":1.0} call t2 1.5s true ask no3{} call t6 0s false]`
 	if r := <-result; r.err != nil || r.out.Calls != 2 || fmt.Sprint(asked) != want {
 		t.Errorf("%+v %v\n got %s\nwant %s", r.out, r.err, asked, want)
 	}

@@ -62,14 +62,15 @@ class Missing:
 
     def find_spec(self, name, path=None, target=None):
         top, _, rest = name.partition(".")
-        if top not in ("servers", "skills"):
+        if top not in ("servers", "skills") or (rest and path is None):
             return None
-        if not rest:
-            instead = "there is no generated tree; make one with: mcpgen sync" if top == "servers" else "there are no saved skills"
-        elif path is None:
-            return None
+        names = inside(path) if rest else []
+        if names or "." in rest:
+            instead = nearest(rest.rpartition(".")[2], names, "there is" if "." in rest else f"the {top} are")
+        elif top == "servers":  # some sandboxes have an empty folder where there is none
+            instead = "there is no generated tree; make one with: mcpgen sync"
         else:
-            instead = nearest(rest.rpartition(".")[2], inside(path), "there is" if "." in rest else f"the {top} are")
+            instead = "there are no saved skills"
         raise ModuleNotFoundError(f"No module named {name!r}; {instead}", name=name)
 
 
