@@ -49,6 +49,7 @@ func (m *Mask) text(s string) string {
 func (m *Mask) error(e *call.Error) *call.Error {
 	masked := *e
 	masked.Message, masked.Content, masked.Data = m.text(e.Message), m.json(e.Content), m.json(e.Data)
+	masked.Tool = m.text(e.Tool)
 	masked.Cause = nil
 	return &masked
 }
@@ -100,10 +101,10 @@ func quoted(s string) []byte {
 }
 
 // token is what stands in a recording for what was taken out: [EMAIL_1], or a variable's name in brackets.
-var token = regexp.MustCompile(`\[[A-Za-z_][A-Za-z0-9_ -]*\]`)
+var token = regexp.MustCompile(`\[[A-Za-z_.][A-Za-z0-9_. -]*\]`)
 
-// pattern is a recorded text, with its tokens: what they stand for is not known any more, and the same value may have
-// another token in another run, or none, where the variable is not set.
+// pattern is a recorded JSON text, with its tokens: what they stand for is not known any more, and the same value may have
+// another token in another run, or none, where the variable is not set. It is a part of one string in any case.
 type pattern struct{ parts []string } // what is between the tokens
 
 func newPattern(recorded string) pattern {
@@ -132,10 +133,24 @@ func (p pattern) fits(text string) bool {
 	}
 	for _, part := range p.parts[1 : len(p.parts)-1] {
 		i := strings.Index(rest, part)
-		if i < 0 {
+		if i < 0 || !inString(rest[:i]) {
 			return false
 		}
 		rest = rest[i+len(part):]
 	}
-	return strings.HasSuffix(rest, last)
+	hidden, ok := strings.CutSuffix(rest, last)
+	return ok && inString(hidden)
+}
+
+// inString tells whether text, which begins inside of a JSON string, does not lead out of it.
+func inString(text string) bool {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return false
+		}
+	}
+	return true
 }

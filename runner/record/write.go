@@ -31,6 +31,7 @@ func (w *Writer) Write(e Entry) error {
 	e.Args, e.Value = w.mask.json(e.Args), w.mask.json(e.Value)
 	if e.Error != nil {
 		e.Error = w.mask.error(e.Error)
+		e.Tool = w.mask.text(e.Tool) // of a tool that there is none of, the name is the script's
 	}
 	if err := w.line(e); err != nil {
 		return fmt.Errorf("record call %d: %w", e.Call, err)
