@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -86,9 +87,32 @@ func (b *bench) bridgeCalls(ctx context.Context) error {
 		name := fmt.Sprintf("%s %s", be.Name(), lang)
 		b.table.add("call over the bridge "+name, "µs", directCall, samples)
 		b.table.addOnTop("what the bridge adds to a call, "+name, "µs", directCall, samples, slices.Concat(before, after))
+		atOnce, err := b.instantCalls(ctx, be, lang)
+		if err != nil {
+			return err
+		}
+		b.table.add("call that is answered in mcprun itself, "+name, "µs", directCall, atOnce)
 		b.table.add("1,000 calls one after the other, "+name, "ms", "1,000 calls one after the other, directly with go-sdk", []float64{sum(samples) / 1000})
 		return nil
 	})
+}
+
+// instant is a server that answers at once and is no process.
+type instant struct{}
+
+func (instant) Call(context.Context, string, string, json.RawMessage, *upstream.CallOptions) (*upstream.CallResult, error) {
+	return &upstream.CallResult{Structured: json.RawMessage(`{"result":3}`)}, nil
+}
+
+// instantCalls measures the same calls without the server: the bridge, the checks of a call, and the script's own share.
+func (b *bench) instantCalls(ctx context.Context, be sandbox.Backend, lang sandbox.Language) (samples []float64, err error) {
+	r, err := runner.New(&runner.Options{Tree: filepath.Join(b.root, "servers"), Upstreams: instant{}})
+	if err != nil {
+		return nil, err
+	}
+	alone := *b
+	alone.runner = r
+	return samples, alone.run(ctx, be, lang, sequential(lang, callRuns), nil, &samples)
 }
 
 func sum(samples []float64) (total float64) {
