@@ -62,11 +62,12 @@ func expand(srv config.Server, lookup config.Lookup) (config.Server, *redactor, 
 			r.secrets[value] = "[" + name + "]"
 		}
 	}
-	eachLiteral(srv, func(value, name string) {
-		if len(value) >= minConcealed {
+	literal := func(value, name string) {
+		if len(value) >= minConcealed && r.private[value] == "" {
 			r.private[value] = "[" + name + "]"
 		}
-	})
+	}
+	eachLiteral(srv, literal) // where a variable is missing there is nothing expanded
 	expanded, err := srv.ExpandNoting(lookup, func(name, value string) {
 		note(value, name)
 		if len(value) >= minConcealed {
@@ -75,6 +76,7 @@ func expand(srv config.Server, lookup config.Lookup) (config.Server, *redactor, 
 			r.private[value] = "[" + name + "]"
 		}
 	})
+	eachLiteral(expanded, literal)
 	for name, value := range expanded.Env {
 		note(value, name)
 	}

@@ -61,12 +61,12 @@ func quoteJSON(s string) string {
 // namesSecret reports whether a name says that its value is a secret.
 func namesSecret(name string) bool {
 	name = strings.ToLower(name)
-	for _, word := range []string{"key", "token", "secret", "pass", "pwd", "auth", "credential", "cookie", "session", "signature", "pat"} {
-		if strings.Contains(name, word) && name != "path" {
+	for _, word := range []string{"key", "token", "secret", "pass", "pwd", "auth", "credential", "cookie", "session", "signature"} {
+		if strings.Contains(name, word) {
 			return true
 		}
 	}
-	return false
+	return strings.HasSuffix(name, "_pat")
 }
 
 // credential is what stands behind the scheme in a header such as Authorization; empty where there is none.

@@ -249,6 +249,10 @@ func TestCrashInACall(t *testing.T) {
 	_, err = s.Call(testContext(t), upstreamtest.ToolEcho, nil, nil)
 	wantConnectionError(t, err, "")
 
+	half := open(t, upstreamtest.Server(t, upstreamtest.HalfAnswer), testOptions())
+	_, err = half.Call(testContext(t), upstreamtest.ToolCrash, nil, nil)
+	wantConnectionError(t, err, "exit status 3")
+
 	web := open(t, upstreamtest.HTTPServer(t, upstreamtest.Normal, nil), testOptions())
 	_, err = web.Call(testContext(t), upstreamtest.ToolCrash, nil, nil)
 	wantConnectionError(t, err, "")

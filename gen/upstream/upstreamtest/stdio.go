@@ -142,7 +142,13 @@ func (s *stdio) handle(m message) {
 		}
 		defer s.write(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"late":true}}`)
 	}
-	r := s.answer(m, peer{ask: s.ask, crash: func() { os.Exit(3) }, gone: s.gone, notify: s.notify, notifyLater: s.notify})
+	crash := func() {
+		if s.mode == HalfAnswer {
+			_, _ = io.WriteString(os.Stdout, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"content":[`)
+		}
+		os.Exit(3)
+	}
+	r := s.answer(m, peer{ask: s.ask, crash: crash, gone: s.gone, notify: s.notify, notifyLater: s.notify})
 	if s.mode == Banner {
 		s.write("handled one more")
 	}

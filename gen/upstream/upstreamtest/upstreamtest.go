@@ -86,6 +86,8 @@ const (
 	Stray Mode = "stray"
 	// NoteFlood sends notifications for ever once a tool is called, and no answer.
 	NoteFlood Mode = "note-flood"
+	// HalfAnswer ends, over stdio, halfway through its answer where another would crash.
+	HalfAnswer Mode = "half-answer"
 	// Rich has resources and prompts, too: demo://one and demo://two on a page each, a template, demo://missing, which
 	// is not there, demo://odd, which is no list, and the prompt "greet" with the argument "who".
 	Rich Mode = "rich"
