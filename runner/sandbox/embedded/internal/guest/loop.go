@@ -151,12 +151,18 @@ func (l *loop) setRef(t *timer, on bool) {
 // alive tells whether something is left that may still call the script.
 func (l *loop) alive() bool { return l.waiting > 0 || l.refs > 0 }
 
-// wait blocks until something was posted or the next timer is due.
-func (l *loop) wait() {
+// wait blocks until something was posted or the next timer is due. Linger waits for a moment for what the host sends.
+func (l *loop) wait(linger func(time.Duration)) {
 	if len(l.immediate) > 0 {
 		return
 	}
+	select {
+	case <-l.wake:
+		return
+	default:
+	}
 	if len(l.timers) == 0 {
+		linger(time.Hour)
 		<-l.wake
 		return
 	}
@@ -164,11 +170,19 @@ func (l *loop) wait() {
 	if d <= 0 {
 		return
 	}
+	linger(d)
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-l.wake:
 	case <-t.C:
+	}
+}
+
+// linger waits for the host's next frame where there is one to come.
+func (g *guest) linger(limit time.Duration) {
+	if g.inFlight > 0 {
+		g.wire.linger(limit)
 	}
 }
 
@@ -187,7 +201,7 @@ func (g *guest) turn(module engine.Value, ns func() engine.Value) engine.Value {
 		if !g.loop.alive() {
 			break
 		}
-		g.loop.wait()
+		g.loop.wait(g.linger)
 		if g.lostHost() || !g.runQueue() || !g.runTimers() || !g.runImmediates() {
 			return engine.Undefined()
 		}

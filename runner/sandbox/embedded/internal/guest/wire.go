@@ -22,10 +22,11 @@ const maxFrame = 16 << 20
 type wire struct {
 	conn io.ReadWriter
 	in   *bufio.Reader
+	fd   int // the connection's; -1: it has none
 }
 
 func newWire(conn io.ReadWriter) *wire {
-	return &wire{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}
+	return &wire{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), fd: descriptor(conn)}
 }
 
 func (w *wire) read() ([]byte, error) {
