@@ -52,7 +52,8 @@ func TestNothingInTheClear(t *testing.T) {
 	e := entry(1, "crm__get", `{"to":"ann@example.com","key":"s3\"cret","escaped":"s3\u0022cr\u0065t"}`, `{"n":9007199254740993,"mail":"bob@example.com","card":4111111111111111}`)
 	failed := record.Entry{Call: 2, Tool: "crm__get", Args: json.RawMessage(`{}`), Error: &call.Error{
 		Kind: call.KindTool, Message: `no s3"cret for ann@example.com`, Content: json.RawMessage(`[{"type":"text","text":"ann@example.com"}]`)}}
-	file := recorded(t, e, failed)
+	unknown := record.Entry{Call: 3, Tool: `crm__s3"cret`, Args: json.RawMessage(`{}`), Error: &call.Error{Kind: call.KindArgument, Tool: `crm__s3"cret`}}
+	file := recorded(t, e, failed, unknown)
 	for _, secret := range []string{"example.com", `s3\"cret`, `s3\u0022`, "41111"} {
 		if strings.Contains(file, secret) {
 			t.Errorf("%s is in the file:\n%s", secret, file)
@@ -82,6 +83,8 @@ func TestStrict(t *testing.T) {
 		{"a__y", `{"to":"[EMAIL_7]"}`, 0, false, `"mailed"`},   // what a replayed script passes on
 		{"a__y", `{"to":"ann at home"}`, 0, false, `"mailed"`}, // nor is it known what it was
 		{"a__y", `{"to":"ann","cc":"bob"}`, 0, false, `call 1 of a__y was recorded differently: cc was not there`},
+		{"a__y", `{"to":"ann","with":"bob"}`, 0, false, `call 1 of a__y was recorded differently: to was "[EMAIL_1]" and is "ann", with was not there`},
+		{"a__y", `{"to":"ann \"at\" home"}`, 0, false, `"mailed"`},
 		{"a__x", ` {"n" : 2}`, 1, false, `"two"`},
 		{"a__x", `{"n":2}`, 0, false, `call 1 of a__x was recorded differently: n was 1 and is 2`},
 		{"a__x", `{"n":1}`, 0, true, `call 1 of a__x was recorded differently: the option raw was false and is true`},
