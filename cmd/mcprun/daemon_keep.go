@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"sync"
 	"time"
 )
@@ -18,12 +19,15 @@ type keeper[T any] struct {
 }
 
 type kept[T any] struct {
-	made  sync.Once
+	made  chan struct{} // closed when value and err are there
 	value T
 	err   error
 	users int
 	used  time.Time // when the last user left
 }
+
+// errNotMade is what those get who wait for somebody who did not come to an end.
+var errNotMade = errors.New("what the run needs could not be made")
 
 func newKeeper[T any](most int, after time.Duration, closeOne func(T)) *keeper[T] {
 	if closeOne == nil {
@@ -38,12 +42,19 @@ func (k *keeper[T]) get(key string, makeOne func() (T, error)) (value T, release
 	k.mu.Lock()
 	e, ok := k.entries[key]
 	if !ok {
-		e = &kept[T]{}
+		e = &kept[T]{made: make(chan struct{}), err: errNotMade}
 		k.entries[key] = e
 	}
 	e.users++
 	k.mu.Unlock()
-	e.made.Do(func() { e.value, e.err = makeOne() })
+	if ok {
+		<-e.made
+	} else {
+		func() {
+			defer close(e.made) // also when it panics
+			e.value, e.err = makeOne()
+		}()
+	}
 	if e.err != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -103,8 +114,12 @@ func (k *keeper[T]) each(f func(T)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, e := range k.entries {
-		if e.users > 0 || !e.used.IsZero() { // made
-			f(e.value)
+		select {
+		case <-e.made:
+			if e.err == nil {
+				f(e.value)
+			}
+		default:
 		}
 	}
 }
