@@ -24,7 +24,10 @@ const (
 const maxRedirects = 5
 
 // refusal is an error of the guard; its text holds no address.
-type refusal struct{ text string }
+type refusal struct {
+	text   string
+	unsent bool // the server cannot have acted on the request
+}
 
 func (e *refusal) Error() string { return e.text }
 
@@ -89,7 +92,7 @@ func (g *guard) client() *http.Client {
 
 // refuse makes a refusal and keeps it while the session is being made.
 func (g *guard) refuse(text string) error {
-	r := &refusal{text}
+	r := &refusal{text: text}
 	if g.connecting.Load() {
 		g.refusal.Store(r)
 	}
@@ -133,7 +136,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if asksForTools(req) {
 		resp.Body = &shallowBody{ReadCloser: resp.Body}
 	}
-	return resp, nil
+	return g.confine(req, resp)
 }
 
 // refused notes what an error status means for the session.
@@ -165,7 +168,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 		return b.ReadCloser.Read(p)
 	}
 	if b.left <= 0 {
-		return 0, &refusal{fmt.Sprintf("the server sent a message of more than %d MiB", MaxMessage>>20)}
+		return 0, &refusal{text: fmt.Sprintf("the server sent a message of more than %d MiB", MaxMessage>>20)}
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n

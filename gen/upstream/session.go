@@ -232,5 +232,6 @@ func (s *Session) fail(ctx context.Context, c *capture, doing string, err error)
 // notSent reports whether a request cannot have reached the server.
 func notSent(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	var refused *refusal
+	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &refused) && refused.unsent
 }
