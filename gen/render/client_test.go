@@ -61,12 +61,15 @@ assert json.dumps(sent) == json.dumps([
 ]), sent
 
 err = fails(lambda: get_document(document="x"))
-assert type(err) is TypeError and "document" in str(err), err
+assert isinstance(err, TypeError) and isinstance(err, client.MCPArgumentError) and err.tool == "google_drive__get_document", err
+assert str(err).endswith("got an unexpected keyword argument 'document'. Did you mean 'document_id'?"), err
+err = fails(lambda: get_document(documentId="x"))
+assert str(err).endswith("Did you mean 'document_id'?") and err.server == "google_drive" and type(err).__name__ == "MCPArgumentError", err
 err = fails(lambda: get_document())
-assert type(err) is TypeError and "document_id" in str(err), err
+assert isinstance(err, client.MCPArgumentError) and "document_id" in str(err), err
 assert len(sent) == 11
 err = fails(lambda: create_sheet("t"))
-assert type(err) is TypeError and "positional" in str(err), err
+assert isinstance(err, client.MCPArgumentError) and "arguments are passed by name: title, kind" in str(err), err
 import warnings
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
