@@ -20,10 +20,11 @@ import (
 )
 
 // pyrightConfig is a configuration with an empty environment, so that no Python is started to ask where packages are:
-// the sandbox has none.
+// the sandbox has none. The stubs lie in no execution environment: they find the tree by the outer extraPaths.
 const pyrightConfig = `{
   "include": ["script"],
   "stubPath": "stubs",
+  "extraPaths": ["lib"],
   "executionEnvironments": [{"root": "script", "extraPaths": ["lib"]}],
   "venvPath": ".",
   "venv": "venv",
