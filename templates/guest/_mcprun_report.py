@@ -13,7 +13,8 @@ import _mcprun_modules
 
 MAX_STACK = 64 * 1024
 NATIVE = re.compile(r"\. Did you mean: '[^'\n]*'\?\Z")
-CLIENTS = (os.path.join(_mcprun_modules.ROOT, "servers", "client.py"),)
+AWAITED = re.compile(r"object \S+ can't be used in 'await' expression|'\S+' object can't be awaited")
+CLIENTS = tuple(os.path.join(_mcprun_modules.ROOT, "servers", name) for name in ("client.py", "_content.py"))
 
 
 def ours(filename):
@@ -67,6 +68,8 @@ def hint_of(error):
         return names(error.name, public(error.obj))
     if isinstance(error, NameError) and not isinstance(error, UnboundLocalError):
         return names(error.name, visible(error))
+    if isinstance(error, TypeError) and AWAITED.fullmatch(str(error)):
+        return "; calls of tools and the functions of mcprun are not awaited in Python: leave await out"
     return ""
 
 

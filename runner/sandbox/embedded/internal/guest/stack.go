@@ -95,10 +95,11 @@ type position struct {
 
 var framePattern = regexp.MustCompile(`(?m)^    at (?:.* \()?([^()\n]+):(\d+):(\d+)\)?$`)
 
-// firstFrame finds the place in the script itself that a stack leads to: wrappers are not where a mistake is.
+// firstFrame finds the place in the script itself that a stack leads to: wrappers are not where a mistake is, and neither
+// is what JSON.parse was given (<input>).
 func firstFrame(stack string) (position, bool) {
 	for _, m := range framePattern.FindAllStringSubmatch(stack, -1) {
-		if strings.HasPrefix(m[1], "servers/") {
+		if strings.HasPrefix(m[1], "servers/") || strings.HasPrefix(m[1], "<") {
 			continue
 		}
 		line, _ := strconv.Atoi(m[2])
