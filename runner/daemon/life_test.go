@@ -20,9 +20,6 @@ type launching struct {
 	opt  ServeOptions
 	n    atomic.Int32
 	fail error
-
-	mu  sync.Mutex
-	end []func()
 }
 
 func (l *launching) launch(ready *os.File) error {
