@@ -4,7 +4,7 @@
 # and never lead out of it.
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, Literal, TypedDict, TypeVar, overload
+from typing import Any, Literal, TypedDict, TypeGuard, TypeVar, overload
 
 from ._content import MCPContent as MCPContent
 from ._content import MCPHandle as MCPHandle
@@ -29,7 +29,7 @@ callMCPTool = call_mcp_tool
 vars: Mapping[str, Any]
 """The variables of the run: --var name=value. Those whose names are identifiers are globals too."""
 
-def is_handle(value: object) -> bool:
+def is_handle(value: object) -> TypeGuard[MCPHandle]:
     """Whether an answer is too large to be handed over: read it with lines(), text() or json()."""
 
 @overload

@@ -14,6 +14,7 @@ func TestPythonClient(t *testing.T) {
 	const program = `
 import json, sys, types
 from servers.google_drive import get_document, create_sheet, query, list_documents
+from servers import client
 from servers.client import MCPConnectionError, MCPError, MCPToolError, call_mcp_tool
 from concurrent.futures import ThreadPoolExecutor
 

@@ -75,6 +75,13 @@ class MCPArgumentError(MCPError):
     """There is no such tool, or the arguments do not fit its schema. Nothing was sent."""
 
 
+class _CallError(MCPArgumentError, TypeError):
+    """Arguments that a wrapper does not have: the error of any other function, too."""
+
+
+_CallError.__name__ = _CallError.__qualname__ = "MCPArgumentError"
+
+
 class MCPDeniedError(MCPError):
     """Policy or a person refused the call, or the tool is no longer the one that was generated from. Nothing was
     sent.
@@ -168,7 +175,10 @@ def tool(tool_id: str, separator: str = "_", /, **wire: str) -> Callable[[_F], _
 
         @functools.wraps(stub)
         def call(*args: Any, **kwargs: Any) -> Any:
-            stub(*args, **kwargs)  # raises TypeError for arguments that it does not have
+            try:
+                stub(*args, **kwargs)
+            except TypeError as err:
+                raise _misfit(tool_id, str(err), declared, args, kwargs) from None
             if code.co_argcount:  # one positional parameter: the whole input
                 whole = next(iter((*args, *kwargs.values())), None)
                 return call_mcp_tool(tool_id, None if whole is ... else whole)
@@ -192,6 +202,20 @@ if 0:
     def any_tool(tool_id: str, separator: str = "_", /, **wire: str) -> Callable[[Any], Any]: ...
 else:
     any_tool = tool
+
+
+def _misfit(tool_id: str, said: str, declared: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]) -> MCPError:
+    """Say which arguments there are, to a call that has others."""
+    from difflib import get_close_matches
+
+    if args and declared:
+        said += f"; arguments are passed by name: {', '.join(declared)}"
+    for name in kwargs:
+        if name not in declared and f"argument '{name}'" in said:
+            # documentId is near to document_id
+            near = get_close_matches("".join(f"_{c.lower()}" if c.isupper() else c for c in name), declared, 1, 0.6)
+            said += f". Did you mean '{near[0]}'?" if near else f"; there are: {', '.join(declared)}"
+    return _CallError(said, kind="argument", server=tool_id.partition("__")[0], tool=tool_id)
 
 
 def _check(stub: Callable[..., Any], name: str, missing: Iterable[str]) -> None:

@@ -43,8 +43,12 @@ declare var __dirname: string;
 declare var performance: { now(): number };
 declare var crypto: any;
 
+// The first of each pair is for what resolves a promise: `new Promise((done) => setTimeout(done, 100))`.
+declare function setTimeout(callback: (value: any) => void, ms?: number): any;
 declare function setTimeout<A extends unknown[]>(callback: (...args: A) => void, ms?: number, ...args: A): any;
+declare function setInterval(callback: (value: any) => void, ms?: number): any;
 declare function setInterval<A extends unknown[]>(callback: (...args: A) => void, ms?: number, ...args: A): any;
+declare function setImmediate(callback: (value: any) => void): any;
 declare function setImmediate<A extends unknown[]>(callback: (...args: A) => void, ...args: A): any;
 declare function clearTimeout(timer?: any): void;
 declare function clearInterval(timer?: any): void;
