@@ -125,6 +125,9 @@ func (f *files) noSuchExport(module, name string) string {
 		text = ""
 	}
 	names := exportsOf(text)
+	if name == "default" && namespace == treeNamespace {
+		return fmt.Sprintf("%s has no default export; write: import { %s } from …, or: import * as NAME from …", shownName(namespace, p), strings.Join(names[:min(len(names), 1)], ""))
+	}
 	if len(names) == 0 {
 		return fmt.Sprintf("%s exports no %q", shownName(namespace, p), name)
 	}

@@ -5,8 +5,9 @@
 // may import (the tree, skills, files beside it) and a configuration that lets it read nothing else. It is not told where
 // a Python is, so that it starts none, and its time and its output are bounded.
 //
-// Rules are those of an editor with strict types, but for two that say nothing of the tree and that quick scripts break
-// all the time: parameters without a type are any, and so is what a catch clause gets.
+// Rules are those of an editor with strict types, but for three that say nothing of the tree and that quick scripts break
+// all the time: parameters without a type are any, and so are what a catch clause gets and what a tool answers that
+// declares no result.
 package check
 
 import (

@@ -88,6 +88,30 @@ func (want place) fits(p Problem) bool {
 	return p.File == want.file && p.Line == want.line && p.Column == want.column && p.Code == want.code && strings.Contains(p.Text, want.text)
 }
 
+// TestUndeclaredResults uses answers of a tool that declares none, and those of one that does.
+func TestUndeclaredResults(t *testing.T) {
+	opt := options(t)
+	golden, err := filepath.Abs(filepath.Join(repository, "testdata/golden/servers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Tree = golden
+	for name, code := range map[string]string{
+		"script.ts": `import { query, getDocument } from "./servers/google-drive"; import { callMCPTool } from "mcprun";
+console.log((await query({ text: "x" })).rows.map((r) => r.id), (await callMCPTool("a__b")).c);
+const d: number = await getDocument({ document_id: "1" });
+`,
+		"script.py": `from servers.google_drive import query, get_document
+print([r.id for r in query({"text": "x"})], call_mcp_tool("a__b").c)
+d: int = get_document(document_id="1")
+`,
+	} {
+		if got, problems := check(t, name, code, nil, opt); len(problems) != 1 || problems[0].Line != 3 {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 func TestTypeScript(t *testing.T) {
 	opt := options(t)
 	beside := map[string]string{
@@ -110,6 +134,7 @@ const doc = await getDocument({ document_id: customer });
 try { await callMCPTool("x__y", {}); } catch (e) { if (e instanceof MCPToolError) console.log(e.message, e.tool); else console.log(e.foo); }
 function show(x) { return String(x); }
 console.log(doc, E.A, count(data.rows), limit + 1, await save("1"), typeof readFile, vars.limit, crm.getRecord, l, all.drive.getSheet, show(1), rows[0]);
+await new Promise((done) => setTimeout(done, 5)); setTimeout((a: string) => a, 5, "x"); setInterval(() => {}, 5); setImmediate(() => show(1));
 const name = "crm"; const m = await import("./servers/" + name); console.log(m.x, join("a", "b"), fs.readFileSync, zlib, process.argv, Buffer.from("x"));
 export const result = 1;
 `, nil},
@@ -151,7 +176,7 @@ func TestPython(t *testing.T) {
 from servers.drive import get_document
 import servers.crm as crm
 from servers.client import MCPToolError
-from mcprun import read_file, vars
+from mcprun import MCPTimeoutError, call_mcp_tool, is_handle, read_file, vars
 from skills.py_skill import twice
 import helper
 doc = get_document(document_id=customer)
@@ -164,8 +189,10 @@ try:
     print(helper.f(limit), crm, vars, read_file("x"), twice(2), rows[0], filter_by_field, list_files())
 except MCPToolError as e:
     print(e.tool, json.dumps(doc))
-except MCPError:
-    pass
+except (MCPError, MCPTimeoutError) as e:
+    print(e.is_retryable)
+if is_handle(doc):
+    print(doc.size, doc.preview, call_mcp_tool("a__b", raw=True))
 result = 1
 `, nil},
 		"wrong argument":      {"from servers.drive import get_document\nget_document(documentId='1')\n", []place{{"script.py", 2, 1, "reportCallIssue", "document_id"}, {"script.py", 2, 14, "reportCallIssue", "documentId"}}},
@@ -174,6 +201,7 @@ result = 1
 		"await in a function": {"def f():\n    await g()\nasync def g(): pass\n", []place{{"script.py", 2, 5, "", "async function"}}},
 		"packages":            {"import numpy\n", []place{{"script.py", 1, 8, "reportMissingImports", "numpy"}}},
 		"missing tool":        {"from servers.drive import get_documnt\n", []place{{"script.py", 1, 27, "reportAttributeAccessIssue", "get_documnt"}}},
+		"library":             {"from mcprun import MCPError\ne = MCPError('x')\ne.nope\n", []place{{"script.py", 3, 3, "reportAttributeAccessIssue", "nope"}}},
 		"variables":           {"x: int = customer\n", []place{{"script.py", 1, 10, "reportAssignmentType", `"str"`}}},
 		"syntax":              {"def f(:\n    pass\n", []place{{"script.py", 1, 6, "", "was not closed"}}},
 	} {

@@ -48,9 +48,9 @@ func (m *mirror) write(name, text string) error {
 	return nil
 }
 
-// copyTree copies the files of a folder with one extension. Links are left out, and so is what lies deeper than a tree
-// is.
-func (m *mirror) copyTree(from, to, ext string) error {
+// copyTree copies the files of a folder with one extension, each as change makes it. Links are left out, and so is what
+// lies deeper than a tree is.
+func (m *mirror) copyTree(from, to, ext string, change func(text string) string) error {
 	root, err := os.OpenRoot(from)
 	if err != nil {
 		return fmt.Errorf("open %s for the type checker: %w", to, err)
@@ -73,7 +73,7 @@ func (m *mirror) copyTree(from, to, ext string) error {
 		if count, size = count+1, size+len(text); count > maxCopied || size > maxCopiedBytes {
 			return fmt.Errorf("%s has more than %d files or %d bytes", to, maxCopied, maxCopiedBytes)
 		}
-		return m.write(path.Join(to, name), string(text))
+		return m.write(path.Join(to, name), change(string(text)))
 	})
 }
 

@@ -60,6 +60,11 @@ func (c *checker) python(ctx context.Context, modules map[string]string) ([]Prob
 	return c.parsePyright(out, texts)
 }
 
+// undeclaredPython makes what a tool without a declared result answers Any.
+func undeclaredPython(text string) string {
+	return strings.ReplaceAll(text, ") -> object:\n", ") -> Any:\n")
+}
+
 // pythonWorld writes what a script can import, and what it finds without.
 func (c *checker) pythonWorld() error {
 	files := map[string]string{
@@ -67,12 +72,12 @@ func (c *checker) pythonWorld() error {
 		"venv/lib/python3.11/site-packages/.keep": "", "venv/Lib/site-packages/.keep": "",
 	}
 	if c.opt.Tree != "" {
-		if err := c.mirror.copyTree(c.opt.Tree, "lib/servers", ".py"); err != nil {
+		if err := c.mirror.copyTree(c.opt.Tree, "lib/servers", ".py", undeclaredPython); err != nil {
 			return err
 		}
 	}
 	if c.opt.Skills != "" {
-		if err := c.mirror.copyTree(c.opt.Skills, "lib/skills", ".py"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := c.mirror.copyTree(c.opt.Skills, "lib/skills", ".py", func(text string) string { return text }); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

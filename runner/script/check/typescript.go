@@ -122,6 +122,9 @@ func mirrorOf(modules []script.Module, i int) *mirrored {
 	}
 	b.WriteString(m.module.Text[last:])
 	m.text = b.String()
+	if m.module.Path == "client.ts" && (m.module.Namespace == "servers" || m.module.Namespace == "mcprun") {
+		m.text = strings.Replace(m.text, "callMCPTool<T = unknown>(", "callMCPTool<T = any>(", 1)
+	}
 	return m
 }
 
