@@ -83,8 +83,11 @@ type Options struct {
 	MaxFrame int
 	// MaxInFlight is how many calls and requests may be without a reply; one more ends the connection. Zero: 256.
 	MaxInFlight int
-	// MaxPending is how many bytes of arguments may be without a reply; more end the connection. Zero: 64 MiB.
+	// MaxPending is how many bytes of calls and requests may be without a reply; more end the connection. Zero: 64 MiB.
 	MaxPending int
+	// MaxUnread is how many bytes of answers may wait until the guest reads them; one more answer is dropped, and an error
+	// takes its place. A single answer may have any size. Zero: 256 MiB.
+	MaxUnread int
 	// MaxParallel is how many calls and requests are handled at once; further ones wait. Zero: 64.
 	MaxParallel int
 	// MaxRate is how many frames a second are read from a guest, after a first second's worth at once; further ones
@@ -106,6 +109,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.MaxFrame = orDefault(o.MaxFrame, 16<<20)
 	o.MaxInFlight = orDefault(o.MaxInFlight, 256)
 	o.MaxPending = orDefault(o.MaxPending, 64<<20)
+	o.MaxUnread = orDefault(o.MaxUnread, 256<<20)
 	o.MaxParallel = orDefault(o.MaxParallel, 64)
 	o.MaxRate = orDefault(o.MaxRate, 20_000)
 	return o, nil

@@ -21,8 +21,8 @@ type running struct {
 	cancelled bool
 }
 
-// accept starts a call in a goroutine of its own.
-func (s *session) accept(ctx context.Context, msg *callMsg) error {
+// accept starts a call in a goroutine of its own. Its frame, of so many bytes, stays in memory as long as the call.
+func (s *session) accept(ctx context.Context, msg *callMsg, size int) error {
 	if msg.id <= s.lastID {
 		return violation("call id %d after %d", msg.id, s.lastID)
 	}
@@ -30,7 +30,7 @@ func (s *session) accept(ctx context.Context, msg *callMsg) error {
 	s.seq++
 	msg.seq = s.seq
 	ctx, stop := context.WithCancel(ctx)
-	r := &running{stop: stop, size: len(msg.args) + len(msg.name)}
+	r := &running{stop: stop, size: size}
 	s.mu.Lock()
 	count, pending := len(s.running)+1, s.pending+r.size
 	if count <= s.opts.MaxInFlight && pending <= s.opts.MaxPending {
@@ -43,7 +43,7 @@ func (s *session) accept(ctx context.Context, msg *callMsg) error {
 		return violation("more than %d calls at once", s.opts.MaxInFlight)
 	case pending > s.opts.MaxPending:
 		stop()
-		return violation("more than %d bytes of arguments at once", s.opts.MaxPending)
+		return violation("more than %d bytes of calls at once", s.opts.MaxPending)
 	}
 	if !msg.request {
 		s.out.Calls++
@@ -85,9 +85,35 @@ func (s *session) serve(ctx context.Context, msg *callMsg, r *running) {
 	if s.silent(r) {
 		return
 	}
+	if err == nil && res != nil {
+		size := len(res.Value)
+		if err = s.keep(msg, size); err != nil {
+			res = nil
+		} else {
+			defer s.release(size)
+		}
+	}
 	if werr := s.reply(ctx, msg, res, err); werr != nil {
 		s.end(fmt.Errorf("%w: send a reply: %w", ErrClosed, werr))
 	}
+}
+
+// keep counts the bytes of an answer that is about to be written. A guest that reads has no memory for so many.
+func (s *session) keep(msg *callMsg, size int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unread > 0 && s.unread+size > s.opts.MaxUnread {
+		return &call.Error{Kind: call.KindProtocol, Tool: msg.tool(),
+			Message: fmt.Sprintf("the answer of %d bytes was dropped: with it, more than %d bytes of answers would wait for the script to read them", size, s.opts.MaxUnread)}
+	}
+	s.unread += size
+	return nil
+}
+
+func (s *session) release(size int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unread -= size
 }
 
 // forget ends the counting of a call: only after its reply is written, for until then its bytes are here.

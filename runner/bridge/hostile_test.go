@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/call"
 )
 
 // TestHostileFrames sends what a guest must not send, after a proper handshake unless noted, and expects the connection to end
@@ -165,10 +168,25 @@ func TestFlood(t *testing.T) {
 				break
 			}
 		}
-		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "more than 1000 bytes of arguments") {
+		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "more than 1000 bytes of calls") {
 			t.Errorf("%+v, %v", r.out, r.err)
 		}
 	})
+	t.Run("padding", func(t *testing.T) { // what is between the members stays in memory, too
+		for _, frame := range []string{`{"type":"call","id":%d,"tool":"t","args":{}%s}`, `{"type":"call","id":%d,"tool":"t","args":{},"options":{%s}}`} {
+			p, result := start(t, t.Context(), Options{MaxPending: 1000})
+			p.greet()
+			for i := range 3 {
+				if p.trySend(fmt.Sprintf(frame, i+1, strings.Repeat(" ", 400))) != nil {
+					break
+				}
+			}
+			if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "more than 1000 bytes of calls") {
+				t.Errorf("%+v, %v", r.out, r.err)
+			}
+		}
+	})
+	t.Run("unread answers", testUnread)
 	t.Run("requests", func(t *testing.T) {
 		p, result := start(t, t.Context(), Options{MaxParallel: 1, MaxInFlight: 8})
 		p.greet()
@@ -215,6 +233,40 @@ func TestFlood(t *testing.T) {
 		if took := time.Since(begin); took > 5*time.Second {
 			t.Errorf("%v for many members", took)
 		}
+	})
+}
+
+// testUnread has a guest ask for much and read nothing until all of it is there.
+func testUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const calls, size, room = 20, 100, 3 // of the answers, so many have room
+		value := json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`)
+		p, result := start(t, t.Context(), Options{MaxUnread: room * size, Handler: func(context.Context, *call.Request) (*call.Result, error) {
+			return &call.Result{Value: value}, nil
+		}})
+		p.greet()
+		for i := range calls {
+			p.send(`{"type":"call","id":%d,"tool":"t","args":{}}`, i+1)
+		}
+		synctest.Wait()
+		whole := 0
+		for range calls {
+			switch reply := p.read(); {
+			case strings.Contains(reply, string(value)):
+				whole++
+			case !strings.Contains(reply, `the answer of 100 bytes was dropped`):
+				t.Errorf("reply %s", reply)
+			}
+		}
+		if whole != room {
+			t.Errorf("%d answers were kept, want %d", whole, room)
+		}
+		p.send(`{"type":"call","id":%d,"tool":"t","args":{}}`, calls+1)
+		if reply := p.read(); !strings.Contains(reply, string(value)) {
+			t.Errorf("after all were read: %s", reply)
+		}
+		p.finish()
+		<-result
 	})
 }
 

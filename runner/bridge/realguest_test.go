@@ -344,6 +344,7 @@ f(1)`},
 		"builtin":   {`import fs from "node:fs"; await fs.promises.readFile("/nonexistent");`, `open("/nonexistent")`},
 		"call":      {`await call("t", { a: NaN });`, `call("t", {"a": float("nan")})`},
 		"timer":     {`setTimeout(() => { throw new Error("in a timer"); }, 1); setTimeout(() => console.log("ran on"), 500);`, "def f():\n    raise KeyError('k')\ndef g():\n    f()\ng()"},
+		"awaited":   {`await null.x;`, "async def f():\n    return await {}\nawait f()"},
 		"syntax":    {`throw new SyntaxError("x");`, "x = 1\nif x\n  pass"},
 	} {
 		t.Run(name, func(t *testing.T) {

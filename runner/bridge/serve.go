@@ -74,7 +74,8 @@ type session struct {
 
 	mu      sync.Mutex
 	running map[int64]*running // accepted, no reply yet
-	pending int                // bytes of their arguments
+	pending int                // bytes of their frames
+	unread  int                // bytes of answers that are being written
 	over    bool               // done was said: no more replies
 }
 
@@ -163,7 +164,7 @@ func (s *session) loop(ctx context.Context) error {
 		}
 		switch msg := msg.(type) {
 		case *callMsg:
-			err = s.accept(ctx, msg)
+			err = s.accept(ctx, msg, len(frame))
 		case *cancel:
 			err = s.cancel(msg.id)
 		case *done:

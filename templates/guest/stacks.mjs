@@ -40,7 +40,8 @@ export class Stacks {
     for (const site of sites) {
       const file = site.getFileName() ?? site.getScriptNameOrSourceURL?.();
       if (typeof file === "string" && (file.startsWith("node:") || file.startsWith(GUEST))) continue;
-      lines.push(`    at ${this.translate(String(site))}`);
+      const line = this.translate(String(site));
+      if (!/\bmcprun:mcprun\.ts:\d/.test(line)) lines.push(`    at ${line}`); // not those of the library
     }
     return lines.slice(0, 15);
   }

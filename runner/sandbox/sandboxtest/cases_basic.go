@@ -57,6 +57,21 @@ func basicCases() []testCase {
 					t.Errorf("the stack does not point to line 2 of the script:\n%s", e.Stack)
 				}
 			}},
+		{name: "uncaught error of the library", code: both(
+			"import { readFile } from 'mcprun';\nawait readFile('nothing');\n",
+			"from servers.client import call_mcp_tool\nread_file('nothing')\n"),
+			check: func(t *judge, _ *world, r *result) {
+				if r.exit.Code != 1 || r.outcome.Error == nil {
+					t.Fatalf("an uncaught error was not reported")
+				}
+				stack := r.outcome.Error.Stack
+				if !strings.Contains(stack, "script.ts:2") && !strings.Contains(stack, `script.py", line 2`) {
+					t.Errorf("the stack does not point to line 2 of the script:\n%s", stack)
+				}
+				if strings.Contains(stack, "mcprun.ts") || strings.Contains(stack, "_mcprun") || strings.HasPrefix(r.stderr, "mcprun:") {
+					t.Errorf("the library's own lines are shown:\n%s\n%s", stack, r.stderr)
+				}
+			}},
 		{name: "result", code: both(
 			`export const result = { n: 42, list: ["é", null, true] };`,
 			`result = {"n": 42, "list": ["é", None, True]}`),

@@ -51,6 +51,9 @@ func TestUncaught(t *testing.T) {
 		{`throw Symbol("s")`, "Error", "Symbol(s)", "Uncaught:\nSymbol(s)"},
 		{`import "./nowhere.js"`, "Error", "Cannot find module", "Cannot find module"},
 		{`import "node:child_process"`, "Error", `no module "node:child_process"`, "--sandbox"},
+		{"let x\nx = JSON.parse('{\"a\": ')", "SyntaxError", "", "script.ts:2\n"},
+		{"let x\nx = /(/", "SyntaxError", "expecting ')'", "script.ts:2\n"},
+		{"let x\nx = /(/", "SyntaxError", "", "SyntaxError: expecting ')'\n    at script.ts:2:"},
 		{`syntax error here`, "SyntaxError", "", "SyntaxError"},
 	} {
 		r := script(t, c.code)

@@ -76,6 +76,7 @@ func (g *guest) fail(value engine.Value, event string) {
 	}
 	f := &failure{}
 	if value.IsObject() {
+		g.restack(value)
 		f.Name, _ = g.vm.GetString(value, "name")
 		if f.Name == "" {
 			f.Name, _ = g.vm.GetString(value, "kind")
@@ -94,6 +95,14 @@ func (g *guest) fail(value engine.Value, event string) {
 	f.Message, f.Stack = clip(f.Message), clip(f.Stack)
 	g.failure = f
 	g.print(value, f)
+}
+
+// restack gives an error of the engine's parser the stack of any other: it gets the parser's own place after its stack was
+// made, past what makes it (engine.OnStack).
+func (g *guest) restack(value engine.Value) {
+	if stack, ok := g.vm.GetString(value, "stack"); ok && strings.HasPrefix(stack, "    at ") && g.vm.IsError(value) {
+		g.vm.Set(value, "stack", g.vm.String(g.stackText(g.vm.Header(value), stack)))
+	}
 }
 
 // outOfMemory recognises the engine's own error, and the null it throws when there is no memory even for that.

@@ -12,6 +12,7 @@ import (
 const (
 	preludePrefix = "mcprun:"
 	scriptPrefix  = "script:"
+	libraryPrefix = "mcprun:mcprun.ts" // in source maps
 )
 
 func scriptModule(name string) string { return scriptPrefix + name }
@@ -77,14 +78,14 @@ func (g *guest) frame(name, place string) string {
 	return name + " (" + place + ")"
 }
 
-// isGlue tells whether a frame is what the bundler puts around computed imports.
+// isGlue tells whether a frame is what the bundler puts around computed imports, or of the library that scripts import.
 func isGlue(name, place string) bool {
 	for _, prefix := range []string{"$imp", "$requ"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && len(rest) == 2 && rest[1] == '$' {
 			return true
 		}
 	}
-	return strings.HasPrefix(place, "entry:")
+	return strings.HasPrefix(place, "entry:") || strings.HasPrefix(place, libraryPrefix)
 }
 
 // position is a place in a source.

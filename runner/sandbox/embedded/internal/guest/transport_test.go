@@ -198,7 +198,7 @@ true 5 [] true 1
 RangeError inside undefined     at import:throws:2:21
 RangeError inside undefined     at import:throws:2:21
 SyntaxError expecting ';' undefined     at import:bad:1:6
-Error there is no module "./servers/b"; did you mean "./servers/a"? ERR_MODULE_NOT_FOUND undefined
+Error there is no module "./servers/b"; did you mean "./servers/a"? ERR_MODULE_NOT_FOUND     at script.ts:5:88
 a/b true c/d
 the embedded sandbox has no module "node:net"; run the script with --sandbox process or docker
 MODULE_NOT_FOUND

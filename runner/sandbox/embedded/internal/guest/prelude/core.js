@@ -174,7 +174,11 @@
   seal("mcprun.import", function (specifier, from) {
     const name = `${specifier}`;
     if (host.builtin(name)) return import(name);
-    return host.import(name, `${from ?? ""}`);
+    const site = new Error(); // the engine keeps no lines across the wait for the host
+    return promiseThen(host.import(name, `${from ?? ""}`), undefined, (e) => {
+      if (e instanceof Error && e.code === "ERR_MODULE_NOT_FOUND" && e.stack === `Error: ${e.message}`) e.stack += slice(site.stack, 5);
+      throw e;
+    });
   });
   seal("mcprun.require", function (specifier, from) {
     const name = `${specifier}`;
