@@ -20,7 +20,7 @@ const maxEntries = 20_000
 const maxDepth = 32
 
 // Open makes sure that dir is a folder, creating it and its parents with mode 0700 where missing, and returns its
-// absolute path with symbolic links resolved.
+// absolute path with symbolic links resolved. The root of the file system is refused with a [*RootError].
 func Open(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -36,7 +36,33 @@ func Open(dir string) (string, error) {
 	if !utf8.ValidString(abs) { // sandboxes are told in JSON, where it would become another name
 		return "", fmt.Errorf("workspace %q: its path is not UTF-8: use a folder whose path is", abs)
 	}
+	if isRoot(abs) {
+		return "", &RootError{Dir: dir}
+	}
 	return abs, nil
+}
+
+// RootError says that the folder that holds all others was named as a workspace.
+type RootError struct{ Dir string } // as it was named
+
+func (e *RootError) Error() string {
+	return fmt.Sprintf("workspace %q: it is the root of the file system: a script could change everything there, and sandboxes change rights in a workspace", e.Dir)
+}
+
+// Hint is what a person can do about it.
+func (e *RootError) Hint() string { return "name a folder of its own for what scripts write" }
+
+// isRoot tells whether a path without links is the root of a file system's names, or another place where that is shown.
+func isRoot(abs string) bool {
+	if filepath.Dir(abs) == abs {
+		return true
+	}
+	root, err := os.Stat(filepath.VolumeName(abs) + string(filepath.Separator))
+	if err != nil {
+		return false
+	}
+	info, err := os.Stat(abs)
+	return err == nil && os.SameFile(root, info)
 }
 
 // Snapshot is what a workspace held at one moment.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,5 +50,35 @@ func TestOpenRefusesAFile(t *testing.T) {
 	write(t, path, "")
 	if _, err := Open(path); err == nil {
 		t.Error("Open accepted a file as a workspace")
+	}
+}
+
+// TestOpenRefusesTheRoot, under every name of it, and leaves it as it is. Open makes nothing where a folder is.
+func TestOpenRefusesTheRoot(t *testing.T) {
+	dir := t.TempDir()
+	root := filepath.VolumeName(dir) + string(filepath.Separator)
+	names := []string{root, root + "." + root, filepath.Join(root, "a", "..")}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(root, link); err == nil { // Windows lets few make one
+		names = append(names, link, link+"/.", filepath.Join(dir, "more"))
+		if err := os.Symlink(link, filepath.Join(dir, "more")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := os.Stat(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		var refused *RootError
+		if got, err := Open(name); !errors.As(err, &refused) || refused.Hint() == "" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if after, err := os.Stat(root); err != nil || after.Mode() != before.Mode() {
+		t.Errorf("%v became %v, %v", before.Mode(), after.Mode(), err)
+	}
+	if got, err := Open(dir); err != nil {
+		t.Errorf("a folder with a link to the root in it: %q, %v", got, err)
 	}
 }
