@@ -104,6 +104,9 @@ func (o *runOptions) execute(ctx context.Context) error {
 	if o.check {
 		return o.typeCheck(ctx, project, p)
 	}
+	if err := refuseHome(o.app, p.Workspace); err != nil {
+		return err
+	}
 	at, leave, err := o.site(ctx, project)
 	if err != nil {
 		return err
