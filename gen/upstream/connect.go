@@ -235,6 +235,7 @@ func (d *dialer) transport(s *Session, kind config.Transport) (mcp.Transport, er
 		g.logins = d.opts.Logins.Source(oauthServer(d.srv), d.log, d.why.secret.add)
 	}
 	if kind == config.TransportSSE {
+		g.apart = true
 		return &mcp.SSEClientTransport{Endpoint: d.srv.URL, HTTPClient: g.client(), MaxEventSize: MaxMessage}, nil
 	}
 	return &mcp.StreamableClientTransport{

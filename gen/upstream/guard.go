@@ -40,6 +40,8 @@ type guard struct {
 	headers http.Header
 	next    *http.Transport
 	tap     *tap
+	// apart says that answers do not come with their requests, but over a stream of their own: the transport SSE.
+	apart bool
 
 	// logins gives the token; nil where there is no place for logins, or the headers bring credentials of their own.
 	logins *oauth.Source

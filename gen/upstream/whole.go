@@ -15,7 +15,7 @@ const peeked = 64 << 10
 // confine turns an answer that would end the session into an error of its request: the SDK gives a connection up when one
 // answer is no message, and with it what everybody else is waiting for.
 func (g *guard) confine(req *http.Request, resp *http.Response) (*http.Response, error) {
-	if req.Method != http.MethodPost || g.connecting.Load() {
+	if req.Method != http.MethodPost || g.apart || g.connecting.Load() {
 		return resp, nil
 	}
 	asked, _ := req.Context().Value(captureKey{}).(*capture)
