@@ -5,12 +5,18 @@ package tokens
 import (
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// chunk bounds how much text is encoded in one piece, in bytes: the encoder keeps several times its input in memory.
-const chunk = 256 << 10
+const (
+	// chunk bounds how much text is encoded in one piece, in bytes: the encoder keeps several times its input in memory.
+	chunk = 256 << 10
+	// maxBlank bounds how many blanks in a row are: the time they take grows with their square.
+	maxBlank = 256
+)
 
 var load = sync.OnceValue(func() tokenizer.Codec {
 	codec, err := tokenizer.Get(tokenizer.O200kBase)
@@ -21,7 +27,8 @@ var load = sync.OnceValue(func() tokenizer.Codec {
 })
 
 // Count returns the number of tokens of text in the o200k_base encoding. Invalid UTF-8 counts as the replacement
-// character. Text beyond 256 KiB is counted in pieces cut at line ends, which may add a token a piece.
+// character. Text beyond 256 KiB is counted in pieces cut at line ends, which may add a token a piece,
+// and so may 256 blanks in a row.
 func Count(text string) int {
 	if text == "" {
 		return 0
@@ -41,8 +48,11 @@ func Count(text string) int {
 }
 
 // cut returns the length of the next piece of text: up to chunk bytes, ending behind a line where there is one, and
-// never inside a character.
+// never inside a character. One that has more blanks in a row ends in the middle of them.
 func cut(text string) int {
+	if n := manyBlanks(text[:min(len(text), chunk)]); n > 0 {
+		return n
+	}
 	if len(text) <= chunk {
 		return len(text)
 	}
@@ -54,4 +64,17 @@ func cut(text string) int {
 		n--
 	}
 	return n
+}
+
+// manyBlanks returns where the first maxBlank blanks in a row end; zero: there are no such.
+func manyBlanks(text string) int {
+	row := 0
+	for i, r := range text {
+		if !unicode.IsSpace(r) {
+			row = 0
+		} else if row++; row == maxBlank {
+			return i + utf8.RuneLen(r)
+		}
+	}
+	return 0
 }

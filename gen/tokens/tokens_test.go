@@ -3,6 +3,7 @@ package tokens
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // The expected counts are those of OpenAI's tiktoken 0.9 for o200k_base.
@@ -28,6 +29,21 @@ func TestLongTextCountsLikeItsLines(t *testing.T) {
 	whole, one := Count(strings.Repeat(line, n)), Count(line)
 	if low, high := n*one-10, n*one+10; whole < low || whole > high {
 		t.Errorf("Count of %d lines = %d, want about %d", n, whole, n*one)
+	}
+}
+
+// TestBlanks: what a script says and a server answers is counted, and must not keep the host at work.
+func TestBlanks(t *testing.T) {
+	for _, blank := range []string{" ", "\n", " \n", "\t\n", " \n\t\r", "\u00a0\u2003\n", "\r\n"} {
+		text := strings.Repeat(blank, 1<<20/len(blank))
+		began := time.Now()
+		n := Count(text)
+		if took := time.Since(began); n == 0 || took > 5*time.Second {
+			t.Errorf("%q: %d tokens in %v", blank, n, took)
+		}
+	}
+	if one, many := Count("a"+strings.Repeat(" ", 3*maxBlank)+"b"), 10; one > many {
+		t.Errorf("%d tokens for a row of blanks", one)
 	}
 }
 
