@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -178,13 +177,19 @@ func (f *files) asWritten(messages []api.Message) []api.Message {
 // places answers where a script lies and whether it is the one that was started, as if it ran from the workspace:
 // guests run it from somewhere else, and without an answer code below `require.main === module` would silently not run.
 func places(name string) map[string]string {
-	file := strconv.Quote(path.Join(sandbox.WorkspaceDir, name))
-	dir := strconv.Quote(sandbox.WorkspaceDir)
-	address := strconv.Quote((&url.URL{Scheme: "file", Path: path.Join(sandbox.WorkspaceDir, name)}).String())
+	file := literal(path.Join(sandbox.WorkspaceDir, name))
+	dir := literal(sandbox.WorkspaceDir)
+	address := literal((&url.URL{Scheme: "file", Path: path.Join(sandbox.WorkspaceDir, name)}).String())
 	return map[string]string{
 		"import.meta.url": address, "import.meta.filename": file, "import.meta.dirname": dir, "import.meta.main": "true",
 		"__filename": file, "__dirname": dir, "require.main": "module",
 	}
+}
+
+// literal is a text as JavaScript writes it.
+func literal(s string) string {
+	text, _ := json.Marshal(s) // a string: cannot fail
+	return string(text)
 }
 
 // nowhere is the bundler's working directory. It reads nothing there: the plugin answers for every import.

@@ -30,7 +30,8 @@ func namespaces() []string {
 
 // files answers for every import of one bundle.
 type files struct {
-	tree, skills, script *os.Root // nil: there is none
+	tree, skills, script *os.Root      // nil: there is none
+	closed               []fs.FileInfo // files that no script may import
 
 	main  Source
 	entry map[string]string // virtual modules by path
@@ -68,6 +69,7 @@ func (f *files) open(dir string, opt Options) error {
 		}
 		*folder.root = root
 	}
+	f.closed = closedFiles(opt.Closed)
 	return nil
 }
 
@@ -142,7 +144,7 @@ func (f *files) text(namespace, p string) (string, error) {
 	case namespace == treeNamespace && p == allServers:
 		return f.everyServer(), nil
 	}
-	text, err := readModule(f.root(namespace), p)
+	text, err := f.read(namespace, p)
 	if err != nil {
 		return "", err
 	}
@@ -177,31 +179,14 @@ func (f *files) loadKnown(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
 }
 
-// readModule reads one file below root.
-func readModule(root *os.Root, name string) ([]byte, error) {
-	info, err := root.Stat(name) // before it is opened: a pipe would wait for who writes into it
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > MaxSize) {
-		err = fmt.Errorf("%s is not a file of at most %d bytes", name, MaxSize)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return root.ReadFile(name)
-}
-
 // isFile tells whether a module is there.
 func (f *files) isFile(namespace, p string) bool {
 	if namespace == scriptNamespace && p == f.main.Name {
 		return true
 	}
-	is := isFile(f.root(namespace), p)
-	f.seen.looked(place{namespace, p}, is)
-	return is
-}
-
-func isFile(root *os.Root, p string) bool {
-	info, err := root.Stat(p)
-	return err == nil && info.Mode().IsRegular()
+	_, err := f.stat(namespace, p)
+	f.seen.looked(place{namespace, p}, err == nil)
+	return err == nil
 }
 
 // entries lists a folder: names in order, folders with a slash at the end. Nil: it is not there.

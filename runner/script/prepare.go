@@ -27,6 +27,8 @@ type Options struct {
 	Runtime sandbox.Runtime
 	Tree    string // absolute folder of the generated tree; empty: there is none
 	Skills  string // absolute folder of saved scripts; empty: there is none
+	// Closed are the absolute paths of files that no script may import, though they lie beside it.
+	Closed []string
 }
 
 // Prepared is a script that can be run.

@@ -166,3 +166,13 @@ func BenchmarkPrepare(b *testing.B) {
 		}
 	}
 }
+
+// TestOddNameOfAScript: Go's way to write a control character is not JavaScript's.
+func TestOddNameOfAScript(t *testing.T) {
+	for _, name := range []string{"a\x1b[31m.ts", "\a\v\x7f.ts", "é \U000e0001\"\\'.ts"} {
+		_, err := Prepare(t.Context(), Source{Name: name, Code: "console.log(import.meta.url, __filename)", Language: sandbox.LangTypeScript}, Options{Runtime: sandbox.Node})
+		if err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

@@ -62,7 +62,7 @@ func (r *reads) hold(src Source, opt Options) bool {
 		return false
 	}
 	for p, there := range r.there {
-		if isFile(files.root(p.Namespace), p.Path) != there {
+		if _, err := files.stat(p.Namespace, p.Path); (err == nil) != there {
 			return false
 		}
 	}
@@ -72,7 +72,7 @@ func (r *reads) hold(src Source, opt Options) bool {
 		}
 	}
 	for p, sum := range r.content {
-		text, err := readModule(files.root(p.Namespace), p.Path)
+		text, err := files.read(p.Namespace, p.Path)
 		if err != nil || sha256.Sum256(text) != sum {
 			return false
 		}

@@ -192,6 +192,11 @@ func (f *files) besideScript(specifier, namespace, importer string) (place, erro
 		if f.isFile(scriptNamespace, c) {
 			return place{scriptNamespace, c}, nil
 		}
+		if info, err := f.script.Stat(c); err == nil && info.Mode().IsRegular() {
+			if err := f.shut(c, info); err != nil {
+				return place{}, err
+			}
+		}
 	}
 	return place{}, fmt.Errorf("%q is not there, beside the script or below it%s", specifier, f.nearFile(p))
 }

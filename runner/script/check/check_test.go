@@ -112,6 +112,17 @@ d: int = get_document(document_id="1")
 	}
 }
 
+// TestManyProblems has more in one line than are told; to place each costs the length of the line.
+func TestManyProblems(t *testing.T) {
+	opt := options(t)
+	for name, code := range map[string]string{"script.ts": strings.Repeat("nope();", 20_000), "script.py": strings.Repeat("nope();", 2_000)} {
+		began := time.Now()
+		if _, problems := check(t, name, code, nil, opt); len(problems) != maxProblems || time.Since(began) > 30*time.Second {
+			t.Errorf("%s: %d problems in %v", name, len(problems), time.Since(began))
+		}
+	}
+}
+
 func TestTypeScript(t *testing.T) {
 	opt := options(t)
 	beside := map[string]string{

@@ -128,6 +128,9 @@ func (c *checker) parsePyright(out string, texts map[string]string) ([]Problem, 
 	}
 	var problems []Problem
 	for _, d := range said.GeneralDiagnostics {
+		if len(problems) == maxProblems {
+			break
+		}
 		rel, err := filepath.Rel(filepath.Join(c.mirror.dir, "script"), filepath.FromSlash(d.File))
 		if err != nil {
 			continue

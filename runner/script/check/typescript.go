@@ -191,7 +191,9 @@ func (c *checker) parse(out string, files map[string]*mirrored) ([]Problem, erro
 			}
 			continue
 		}
-		last = -1
+		if last = -1; len(problems) == maxProblems {
+			break
+		}
 		if found[1] == "" {
 			return nil, errors.New(cut(found[4] + ": " + found[5])) // of the configuration: another compiler than expected
 		}

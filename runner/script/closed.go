@@ -1,0 +1,98 @@
+package script
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Not all that lies beside a script is the script's: hidden files, and the files that say how servers are reached, hold
+// what a sandbox must not see. A script is judged by the file that a path leads to, since it may have put a link where its
+// workspace lies beside it, and by the file that was opened, since it may change the link meanwhile.
+
+// hidden tells whether a path, with slashes, has a part that begins with a dot.
+func hidden(p string) bool {
+	for part := range strings.SplitSeq(p, "/") {
+		if strings.HasPrefix(part, ".") && part != "." && part != ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// closedFiles finds those of the paths that there are.
+func closedFiles(paths []string) []fs.FileInfo {
+	var found []fs.FileInfo
+	for _, p := range paths {
+		if info, err := os.Stat(p); err == nil {
+			found = append(found, info)
+		}
+	}
+	return found
+}
+
+// shut says why a script may not have a file beside it, found at p; nil when it may.
+func (f *files) shut(p string, info fs.FileInfo) error {
+	if slices.ContainsFunc(f.closed, func(c fs.FileInfo) bool { return os.SameFile(c, info) }) {
+		return fmt.Errorf("%q cannot be imported: it is configuration of mcprun", p)
+	}
+	if hidden(p) || f.leadsToHidden(p, info) {
+		return fmt.Errorf("%q cannot be imported: hidden files are not for scripts", p)
+	}
+	return nil
+}
+
+// leadsToHidden tells whether p leads over links to a hidden file of the script's folder, or to something else than info.
+func (f *files) leadsToHidden(p string, info fs.FileInfo) bool {
+	base, err := filepath.EvalSymlinks(f.script.Name())
+	if err != nil {
+		return true
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(base, filepath.FromSlash(p)))
+	if err != nil {
+		return true
+	}
+	rel, err := filepath.Rel(base, real)
+	if err != nil || hidden(filepath.ToSlash(rel)) {
+		return true
+	}
+	there, err := os.Lstat(real)
+	return err != nil || !os.SameFile(there, info)
+}
+
+// stat finds a module's file.
+func (f *files) stat(namespace, p string) (fs.FileInfo, error) {
+	root := f.root(namespace)
+	info, err := root.Stat(p)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrNotExist
+	}
+	if err == nil && namespace == scriptNamespace {
+		err = f.shut(p, info)
+	}
+	return info, err
+}
+
+// read reads a module's file.
+func (f *files) read(namespace, p string) ([]byte, error) {
+	file, err := f.root(namespace).OpenFile(p, os.O_RDONLY|nonblock, 0) // a pipe would wait for who writes into it
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > MaxSize) {
+		err = fmt.Errorf("%s is not a file of at most %d bytes", p, MaxSize)
+	}
+	if err == nil && namespace == scriptNamespace {
+		err = f.shut(p, info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(file, MaxSize)) // it may be growing
+}

@@ -1,0 +1,30 @@
+//go:build unix
+
+package script
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestPipeInPlaceOfAModule: opening one waits for somebody to write into it, which nobody does.
+func TestPipeInPlaceOfAModule(t *testing.T) {
+	dir, opt := world(t, map[string]string{"a.json": "{}"})
+	f := newFiles(Source{Name: "script.ts", Dir: dir}, nil)
+	defer f.close()
+	if err := f.open(dir, opt); err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(dir, "a.json")
+	if err := os.Remove(at); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(at, 0o644); err != nil {
+		t.Skip(err)
+	}
+	if text, err := f.text(scriptNamespace, "a.json"); err == nil {
+		t.Errorf("read %q", text)
+	}
+}
