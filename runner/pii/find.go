@@ -69,6 +69,11 @@ func (f *finder) word(i int) (end int, typ Type) {
 	if end = keyAt(f.s, i); end > 0 {
 		return end, Key
 	}
+	if isUpper(c) {
+		if end = iban(f.s, i); end > 0 {
+			return end, IBAN
+		}
+	}
 	if c == 'e' && i >= f.noToken {
 		if end, f.noToken = webToken(f.s, i); end > 0 {
 			return end, Key
@@ -94,6 +99,10 @@ func (f *finder) mark(i int) (start, end int, typ Type) {
 				return i, end, Phone
 			}
 		}
+	case '=':
+		if start, end = assigned(s, f.from, i); end > 0 {
+			return start, end, Secret
+		}
 	case '-':
 		if end = privateKey(s, i); end > 0 {
 			return i, end, Key
@@ -113,7 +122,7 @@ var classes = func() (t [256]byte) {
 		switch b := byte(c); {
 		case isAlnum(b) || b == '_' || b >= 0x80:
 			t[c] = classWord
-		case strings.IndexByte("@+(-", b) >= 0:
+		case strings.IndexByte("@+(-=", b) >= 0:
 			t[c] = classMark
 		}
 	}

@@ -41,6 +41,14 @@ func TestMask(t *testing.T) {
 		{"::1 std::vec a::b 12:34:56 de:ad:be:ef 00:1b:44:11:3a:b7 abc::def::1", ""},
 		// passwords in addresses, and the masks of others
 		{"postgres://app:s3cret@db.internal:5432/x", "postgres://app:[API_KEY_1]@db.internal:5432/x"},
+		// account numbers
+		{"DE89370400440532013000, GB82 WEST 1234 5698 7654 32. NL91ABNA0417164300 items", "[IBAN_1], [IBAN_2]. [IBAN_3] items"},
+		{"DE89370400440532013001 GB82WEST12345698765432X XX89370400440532013000 DE8937040044 DE89  3704 0044 0532 0130 00", ""},
+		// what names are given
+		{"https://x.com/p?api_key=abcdef0123&page=2&token=zz9zzzz#a", "https://x.com/p?api_key=[SECRET_1]&page=2&token=[SECRET_2]#a"},
+		{"PASSWORD=hunter2x --password='correcthorse' GITHUB_TOKEN=abc123def= client-secret=\"a1b2c3d4\"", "PASSWORD=[SECRET_1] --password='[SECRET_2]' GITHUB_TOKEN=[SECRET_3] client-secret=\"[SECRET_4]\""},
+		{"password=getPassword() token=self.token api_key=${KEY} password=password token==abcdef12 cookie=enabled", ""},
+		{"pageToken=abc123def type=password token=[SECRET_1] key=abc123def secret=***** access_token=<your-token-1>", ""},
 		{"https://user:${PASSWORD}@example.com https://x.com/@user [EMAIL_1] [CARD_2]", ""},
 	} {
 		want := tt.want

@@ -3,7 +3,7 @@
 // long as it lives. [Find] only tells what is where.
 //
 // Nothing is taken for personal data by its look alone where a check exists: payment cards must pass Luhn's and have an
-// issuer's prefix, phone numbers the length that their country has, social security numbers the ranges that were given out,
+// issuer's prefix, account numbers their check digits, phone numbers the length that their country has, social security numbers the ranges that were given out,
 // addresses of machines must parse, e-mail addresses must end in a domain that exists, keys must have their vendor's form.
 // In JSON the name of a member counts too: what stands under "password" is a secret, and bare digits under "phone" are a
 // phone number.
@@ -28,9 +28,10 @@ const (
 	Phone  Type = "PHONE"
 	SSN    Type = "SSN"     // social security number (United States)
 	Card   Type = "CARD"    // payment card number
+	IBAN   Type = "IBAN"    // number of a bank account
 	IP     Type = "IP"      // address of a machine, version 4 or 6; not loopback, unspecified and broadcast ones
 	Key    Type = "API_KEY" // a credential in the form of its vendor, a private key, a token, a password in an address
-	Secret Type = "SECRET"  // a value that was named beforehand, or that stands under a name such as "password"
+	Secret Type = "SECRET"  // a value that was named beforehand, or that stands under, or is given to, a name such as "password"
 )
 
 // Match is one find.
