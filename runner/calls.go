@@ -36,6 +36,7 @@ type calls struct {
 	player   *record.Player   // nil: calls are made
 	turns    *turns           // with player: brings calls into the script's order
 	slots    chan struct{}
+	checks   chan struct{}  // holds as many as results are being checked beside the script
 	work     sync.WaitGroup // checks that go on after the script has its answer
 
 	watching sync.Mutex // held while somebody is told something
@@ -54,7 +55,7 @@ func (r *Runner) newCalls(id string, s *Script, prepared *script.Prepared, store
 	set := s.Calls.withDefaults()
 	c := &calls{
 		r: r, set: set, elicit: s.Elicit, watch: s.Watch, usage: &usage{count: s.Capture}, store: store, id: id,
-		slots: make(chan struct{}, set.Parallel), gates: map[string]chan struct{}{}, dryCalls: map[int]bool{}, warned: map[string]bool{},
+		slots: make(chan struct{}, set.Parallel), checks: make(chan struct{}, maxChecks), gates: map[string]chan struct{}{}, dryCalls: map[int]bool{}, warned: map[string]bool{},
 	}
 	if prepared != nil {
 		c.modules = prepared.Import

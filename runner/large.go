@@ -3,12 +3,14 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
 const (
@@ -40,7 +42,10 @@ func (c *calls) large(next call.Handler) call.Handler {
 		}
 		value, err := c.keep(req, res.Value)
 		if err != nil {
-			c.warn(req, "the result of %d bytes could not be put into the workspace, and was handed over whole: %v", len(res.Value), err)
+			if errors.Is(err, workspace.ErrNoRoom) {
+				err = workspace.ErrNoRoom // one warning for all of them
+			}
+			c.warn(req, "a result of more than %d bytes could not be put into the workspace, and was handed over whole: %v", c.set.MaxResult, err)
 			return res, nil
 		}
 		liveOf(ctx).whole = res.Value

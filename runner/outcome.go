@@ -71,27 +71,9 @@ func made(res *Result) string {
 	if res.Cause == CauseExit {
 		return ""
 	}
-	var rows []string
-	count := 0
-	for i := 0; i < len(res.Calls); {
-		c := res.Calls[i]
-		n := 1
-		for i+n < len(res.Calls) && res.Calls[i+n].Tool == c.Tool && res.Calls[i+n].Outcome == c.Outcome {
-			n++
-		}
-		i += n
-		if neverSent(c) {
-			continue
-		}
-		count += n
-		row := c.Tool + " " + c.Outcome
-		if c.Outcome != OutcomeOK {
-			row = c.Tool + " failed (" + c.Outcome + ")"
-		}
-		if n > 1 {
-			row += fmt.Sprintf(" ×%d", n)
-		}
-		rows = append(rows, row)
+	rows, count := rowsOf(res.Calls, false)
+	if len(rows) > maxMade {
+		rows, _ = rowsOf(res.Calls, true)
 	}
 	if count == 0 {
 		return ""
@@ -99,11 +81,48 @@ func made(res *Result) string {
 	if len(rows) > maxMade {
 		rows = append(rows[:maxMade:maxMade], fmt.Sprintf("and %d more", len(rows)-maxMade))
 	}
+	if more := res.CallCount - len(res.Calls); more > 0 {
+		rows = append(rows, fmt.Sprintf("and of %d further calls nothing is known", more))
+	}
 	calls := "calls that were"
 	if count == 1 {
 		calls = "call that was"
 	}
 	return fmt.Sprintf("%d %s already made, and would be made again: %s", count, calls, strings.Join(rows, ", "))
+}
+
+// rowsOf writes the calls that were sent and counts them: a row for alike ones that follow one another, or for all that are
+// alike.
+func rowsOf(calls []CallRecord, together bool) (rows []string, count int) {
+	type kind struct{ tool, outcome string }
+	var kinds []kind
+	var times []int
+	row := map[kind]int{}
+	for _, c := range calls {
+		if neverSent(c) {
+			continue
+		}
+		count++
+		k := kind{c.Tool, c.Outcome}
+		at, known := row[k]
+		if !known || !together && at != len(kinds)-1 {
+			at = len(kinds)
+			row[k] = at
+			kinds, times = append(kinds, k), append(times, 0)
+		}
+		times[at]++
+	}
+	for i, k := range kinds {
+		text := k.tool + " " + k.outcome
+		if k.outcome != OutcomeOK {
+			text = k.tool + " failed (" + k.outcome + ")"
+		}
+		if times[i] > 1 {
+			text += fmt.Sprintf(" ×%d", times[i])
+		}
+		rows = append(rows, text)
+	}
+	return rows, count
 }
 
 // neverSent tells whether a call did nothing at any server.

@@ -10,6 +10,9 @@ import (
 // where the outcome is a warning only.
 const checkedAtOnce = 64 << 10
 
+// maxChecks is how many results of a run are checked beside it.
+const maxChecks = 4
+
 // output checks a result against the tool's output schema. MCP has servers keep to it; not all do.
 func (c *calls) output(next call.Handler) call.Handler {
 	return func(ctx context.Context, req *call.Request) (*call.Result, error) {
@@ -31,12 +34,17 @@ func (c *calls) output(next call.Handler) call.Handler {
 			return ""
 		}
 		if !c.set.StrictOutput && len(res.Value) > checkedAtOnce {
-			c.work.Go(func() {
-				if bad := check(); bad != "" {
-					c.warn(req, "%s", bad)
-				}
-			})
-			return res, nil
+			select {
+			case c.checks <- struct{}{}:
+				c.work.Go(func() {
+					defer func() { <-c.checks }()
+					if bad := check(); bad != "" {
+						c.warn(req, "%s", bad)
+					}
+				})
+				return res, nil
+			default: // results come faster than they can be checked, and must not pile up
+			}
 		}
 		switch bad := check(); {
 		case bad == "":

@@ -77,7 +77,7 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 		return nil, &BackendError{Name: s.Backend.Name(), Message: fmt.Sprintf("sandbox %q does not run %s", s.Backend.Name(), s.Language)}
 	}
 	prepared, err := r.bundles.Prepare(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir, Args: s.Args},
-		script.Options{Runtime: rt, Tree: r.opt.Tree, Skills: r.opt.Skills})
+		script.Options{Runtime: rt, Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted})
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,9 @@ type usage struct {
 	counting  sync.WaitGroup // token counts under way, beside the calls so that they don't slow them
 	mu        sync.Mutex
 	calls     []CallRecord
+	idle      []int // which of them did nothing at any server
 	total     int
+	waiting   int // bytes of texts that are being counted
 	arguments int // tokens
 	results   int // tokens
 }
@@ -112,21 +114,52 @@ func (r *Runner) knownName(req *call.Request) string {
 func (u *usage) add(rec CallRecord, args, answer json.RawMessage) {
 	u.mu.Lock()
 	u.total++
-	if len(u.calls) < maxRecorded {
-		u.calls = append(u.calls, rec)
+	u.list(rec)
+	size := len(args) + len(answer)
+	counted := u.count && (u.waiting == 0 || u.waiting+size <= maxWaiting)
+	switch {
+	case counted:
+		u.waiting += size
+	case u.count:
+		u.arguments += len(args) / bytesPerToken
+		u.results += len(answer) / bytesPerToken
 	}
 	u.mu.Unlock()
-	if !u.count {
+	if !counted {
 		return
 	}
 	u.counting.Go(func() {
 		a, r := countText(string(args)), countText(asRead(answer))
 		u.mu.Lock()
 		defer u.mu.Unlock()
+		u.waiting -= size
 		u.arguments += a
 		u.results += r
 	})
 }
+
+// list keeps a call's record. When there are as many as may be, one that did something takes the place of one that did
+// not: a script must not be able to push off the list what it has done.
+func (u *usage) list(rec CallRecord) {
+	switch {
+	case len(u.calls) < maxRecorded:
+		if neverSent(rec) {
+			u.idle = append(u.idle, len(u.calls))
+		}
+		u.calls = append(u.calls, rec)
+	case len(u.idle) > 0 && !neverSent(rec):
+		last := len(u.idle) - 1
+		u.calls[u.idle[last]] = rec
+		u.idle = u.idle[:last]
+	}
+}
+
+const (
+	// maxWaiting bounds how many bytes of texts wait for their tokens to be counted: a script makes calls faster than that.
+	// What comes beyond is reckoned from its length, as English text.
+	maxWaiting    = 32 << 20
+	bytesPerToken = 4
+)
 
 // countedWhole is up to how many bytes a text's tokens are counted one by one. What a larger one has is reckoned from its
 // two ends: counting ten megabytes takes a second of processor time, which the run's calls need.

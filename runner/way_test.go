@@ -324,6 +324,37 @@ func TestRaw(t *testing.T) {
 	}
 }
 
+// TestRefusedCallsPushNothingOff: a script may make any number of calls that come to nothing.
+func TestRefusedCallsPushNothingOff(t *testing.T) {
+	u := &usage{}
+	for i := range maxRecorded + 10 {
+		u.add(CallRecord{Call: i + 1, Tool: "no__such", Outcome: "argument"}, nil, nil)
+	}
+	u.add(CallRecord{Call: maxRecorded + 11, Tool: "crm__delete", Outcome: OutcomeOK}, nil, nil)
+	calls, total := u.listed()
+	if last := calls[len(calls)-1]; len(calls) != maxRecorded || total != maxRecorded+11 || last.Tool != "crm__delete" {
+		t.Errorf("%d of %d calls are listed, the last is %+v", len(calls), total, last)
+	}
+}
+
+// TestCountsDoNotPileUp: texts are counted more slowly than they come, and stay in memory until then.
+func TestCountsDoNotPileUp(t *testing.T) {
+	u := &usage{count: true, waiting: maxWaiting - 100}
+	text := json.RawMessage(`"` + strings.Repeat("word ", 40) + `"`)
+	for range 5 {
+		u.add(CallRecord{}, text, text)
+	}
+	if want := 5 * (len(text) / bytesPerToken); u.waiting != maxWaiting-100 || u.arguments != want || u.results != want {
+		t.Errorf("%d bytes wait, %d and %d tokens were reckoned, want %d each", u.waiting, u.arguments, u.results, want)
+	}
+	u.waiting, u.arguments, u.results = 0, 0, 0
+	u.add(CallRecord{}, text, text)
+	u.counting.Wait()
+	if u.waiting != 0 || u.arguments != 42 && u.arguments != 43 {
+		t.Errorf("%d bytes wait, %d tokens were counted", u.waiting, u.arguments)
+	}
+}
+
 func TestCallsThatWereMade(t *testing.T) {
 	rows := func(outcomes ...string) (list []CallRecord) {
 		for _, o := range outcomes {
@@ -340,6 +371,9 @@ func TestCallsThatWereMade(t *testing.T) {
 		{Result{Cause: CauseError, Calls: rows("a__x argument", "a__y dry")}, ""},
 		{Result{Cause: CauseError, Calls: rows("a__x ok")}, "1 call that was already made, and would be made again: a__x ok"},
 		{Result{Cause: CauseTimeout, Calls: rows("a__x ok", "a__x ok", "a__x argument", "a__y timeout")}, "3 calls that were already made, and would be made again: a__x ok ×2, a__y failed (timeout)"},
+		// What a script has done is not hidden by how it did it.
+		{Result{Cause: CauseError, Calls: rows(slices.Repeat([]string{"a__x ok", "a__y ok"}, maxMade)...)}, "40 calls that were already made, and would be made again: a__x ok ×20, a__y ok ×20"},
+		{Result{Cause: CauseError, Calls: rows("a__x ok"), CallCount: 3}, "1 call that was already made, and would be made again: a__x ok, and of 2 further calls nothing is known"},
 	} {
 		if got := made(&c.res); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)

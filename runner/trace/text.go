@@ -9,8 +9,10 @@ import (
 )
 
 const (
-	// minWidth is the narrowest terminal that is drawn for; on a narrower one lines wrap.
-	minWidth = 60
+	// minWidth is the narrowest terminal that is written for; on a narrower one lines wrap.
+	minWidth = 32
+	// minBar is the least room that bars are drawn in; without it the names get it.
+	minBar = 8
 	// maxRows bounds how many calls are drawn; a person reads no more, and the page has them all.
 	maxRows = 200
 )
@@ -28,13 +30,23 @@ func Text(w io.Writer, r Run, width int) error {
 		note = max(note, utf8.RuneCountInString(noteOf(c)))
 	}
 	numbers := len(fmt.Sprint(maxNumber(shown)))
-	names, note = min(names, width*2/5), min(note, width/4)
-	bar := width - numbers - names - note - len("  ") - len("  ") - len(" ") - len("1234.5 ms ")
+	room := width - numbers - len("  ") - len(" ") - len("1234.5 ms ")
+	note = min(note, width/4)
+	bar := room - note - min(names, width*2/5) - len("  ")
+	if bar >= minBar {
+		names = min(names, width*2/5)
+	} else {
+		bar, names = 0, min(names, room-note)
+	}
 	var b strings.Builder
 	b.WriteString(cut(r.heading(), width) + "\n")
 	end := r.end()
 	for _, c := range shown {
-		fmt.Fprintf(&b, "%*d  %s  %s %9s %s\n", numbers, c.Number, pad(clean(c.Tool), names), bars(c, end, bar), duration(c.DurationMS), cut(noteOf(c), note))
+		drawn := ""
+		if bar > 0 {
+			drawn = "  " + bars(c, end, bar)
+		}
+		fmt.Fprintf(&b, "%*d  %s%s %9s %s\n", numbers, c.Number, pad(clean(c.Tool), names), drawn, duration(c.DurationMS), cut(noteOf(c), note))
 	}
 	if more := r.Total - len(shown); more > 0 {
 		fmt.Fprintf(&b, "and %d more\n", more)

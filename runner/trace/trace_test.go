@@ -2,6 +2,7 @@ package trace_test
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -41,20 +42,37 @@ func TestTextFits(t *testing.T) {
 		r.Calls = append(r.Calls, r.Calls[1])
 	}
 	r.Total = 20_000
-	for _, width := range []int{0, 60, 79, 200} {
+	for _, width := range []int{0, 32, 40, 50, 60, 79, 200} {
 		var b bytes.Buffer
 		if err := trace.Text(&b, r, width); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 		for _, line := range lines {
-			if n := utf8.RuneCountInString(line); n > max(width, 60) && (width > 0 || n > 80) {
+			if n := utf8.RuneCountInString(line); n > cmp.Or(width, 80) {
 				t.Errorf("width %d: a line of %d: %s", width, n, line)
 			}
 		}
 		if last := lines[len(lines)-1]; len(lines) != 202 || last != "and 19800 more" {
 			t.Errorf("%d lines, the last %q", len(lines), last)
 		}
+	}
+}
+
+// TestTextIsReadableInANarrowTerminal: bars that nobody could read give their room to the names.
+func TestTextIsReadableInANarrowTerminal(t *testing.T) {
+	var b bytes.Buffer
+	if err := trace.Text(&b, sample(), 40); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.TrimPrefix(`
+report.ts: 3 calls, run 1.2 s
+1  drive__get_docu…    250 ms ok
+2  crm__update_rec…    750 ms ok, 1 ret…
+3  crm__x[2J<scrip…    1.0 ms timeout
+`, "\n")
+	if got := b.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

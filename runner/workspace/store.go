@@ -28,7 +28,7 @@ const (
 var ErrNoRoom = errors.New("the workspace has no room for it")
 
 // Store puts files of the host's own into a workspace that a script may be changing at the same moment. It follows no
-// link out of the workspace and writes over nothing that is there. It is safe for concurrent use.
+// link and writes over nothing that is there. It is safe for concurrent use.
 type Store struct {
 	dir string
 
@@ -48,8 +48,10 @@ func (s *Store) Put(folder, name string, data []byte) (string, error) {
 		return "", err
 	}
 	_, err = f.Write(data)
+	if err != nil {
+		f.remove()
+	}
 	if err := errors.Join(err, f.Close()); err != nil {
-		s.remove(f.Path)
 		return "", fmt.Errorf("write %s: %w", f.Path, err)
 	}
 	return f.Path, nil
@@ -61,20 +63,55 @@ func (s *Store) Create(folder, name string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
-	dir := path.Join(StoreDir, folder)
-	// Readable for all who may enter the workspace: scripts may run as another user than the host.
-	if err := root.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make %s in the workspace: %w", dir, err)
-	}
-	at := path.Join(dir, name)
-	f, err := root.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	at := path.Join(StoreDir, folder, name)
+	dir, err := openFolder(root, folder, true)
 	if err != nil {
-		return nil, fmt.Errorf("make %s in the workspace: %w", at, err)
+		return nil, fmt.Errorf("make %s in the workspace: %w", path.Dir(at), err)
+	}
+	f, err := dir.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make %s in the workspace: %w", at, err), dir.Close())
 	}
 	s.mu.Lock()
 	s.made = append(s.made, at)
 	s.mu.Unlock()
-	return &File{Path: at, store: s, file: f}, nil
+	return &File{Path: at, store: s, dir: dir, file: f}, nil
+}
+
+// openFolder opens a folder of the store, and makes what is missing of it if that is wanted.
+func openFolder(root *os.Root, folder string, create bool) (*os.Root, error) {
+	store, err := openReal(root, StoreDir, create)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	return openReal(store, folder, create)
+}
+
+// openReal opens a folder that is one, and no link to one: what is in the workspace may be the tree, which scripts cannot
+// write to.
+func openReal(root *os.Root, name string, create bool) (*os.Root, error) {
+	if create {
+		// Readable for all who may enter the workspace: scripts may run as another user than the host.
+		if err := root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	dir, err := root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := dir.Stat(".")
+	if err == nil {
+		var there fs.FileInfo // after it was opened: a link that is taken away in between is another file
+		if there, err = root.Lstat(name); err == nil && !os.SameFile(there, opened) {
+			err = fmt.Errorf("%s is a link", name)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
 }
 
 // Made lists the files that were put there.
@@ -112,15 +149,20 @@ func (s *Store) open() (*os.Root, error) {
 // prune removes the oldest files of earlier runs. What cannot be removed stays.
 func (s *Store) prune() {
 	type old struct {
-		path string
+		dir  *os.Root
 		info fs.FileInfo
 	}
 	var files []old
 	for _, folder := range []string{"results", "output"} {
-		entries, _ := fs.ReadDir(s.root.FS(), path.Join(StoreDir, folder))
+		dir, err := openFolder(s.root, folder, false)
+		if err != nil {
+			continue // it is not there
+		}
+		defer dir.Close()
+		entries, _ := fs.ReadDir(dir.FS(), ".")
 		for _, e := range entries[:min(len(entries), maxEntries)] {
 			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > keptTime {
-				files = append(files, old{path.Join(StoreDir, folder, e.Name()), info})
+				files = append(files, old{dir, info})
 			}
 		}
 	}
@@ -128,12 +170,12 @@ func (s *Store) prune() {
 		if c := b.info.ModTime().Compare(a.info.ModTime()); c != 0 {
 			return c
 		}
-		return strings.Compare(a.path, b.path)
+		return strings.Compare(a.info.Name(), b.info.Name())
 	})
 	var bytes int64
 	for i, f := range files {
 		if bytes += f.info.Size(); bytes > keptBytes || i >= keptFiles {
-			_ = s.root.Remove(f.path)
+			_ = f.dir.Remove(f.info.Name())
 		}
 	}
 }
@@ -148,18 +190,20 @@ func (s *Store) take(n int) error {
 	return nil
 }
 
-func (s *Store) remove(at string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_ = s.root.Remove(at)
-	s.made = slices.DeleteFunc(s.made, func(p string) bool { return p == at })
-}
-
 // File is one file of a store, being written.
 type File struct {
 	Path  string // below the workspace, with slashes
 	store *Store
+	dir   *os.Root
 	file  io.WriteCloser
+}
+
+// remove takes the file away again.
+func (f *File) remove() {
+	_ = f.dir.Remove(path.Base(f.Path)) // what cannot be removed stays
+	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
+	f.store.made = slices.DeleteFunc(f.store.made, func(p string) bool { return p == f.Path })
 }
 
 // Write writes as long as there is room; an error wraps [ErrNoRoom] when there is none.
@@ -171,4 +215,4 @@ func (f *File) Write(p []byte) (int, error) {
 }
 
 // Close ends the writing.
-func (f *File) Close() error { return f.file.Close() }
+func (f *File) Close() error { return errors.Join(f.file.Close(), f.dir.Close()) }

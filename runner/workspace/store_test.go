@@ -64,6 +64,37 @@ func TestStoreFollowsNoLink(t *testing.T) {
 	}
 }
 
+// TestStoreKeepsOffTheTree: the tree may be in the workspace, where scripts can put links to it and not write to it.
+func TestStoreKeepsOffTheTree(t *testing.T) {
+	old := time.Now().Add(-2 * keptTime)
+	for link, target := range map[string]string{".mcprun": "servers", ".mcprun/results": "../servers/results"} {
+		dir := t.TempDir()
+		for i := range keptFiles + 3 {
+			name := filepath.Join(dir, "servers", "results", fmt.Sprintf("%04d.ts", i))
+			write(t, name, "x")
+			if err := os.Chtimes(name, old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, link)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+		s := NewStore(dir, 100)
+		if at, err := s.Put("results", "a.json", []byte("x")); err == nil {
+			t.Errorf("through %s: %s", link, at)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if entries, err := os.ReadDir(filepath.Join(dir, "servers", "results")); len(entries) != keptFiles+3 {
+			t.Errorf("through %s: %d files of the tree, want %d, %v", link, len(entries), keptFiles+3, err)
+		}
+	}
+}
+
 func TestStorePrunes(t *testing.T) {
 	dir := t.TempDir()
 	results := filepath.Join(dir, StoreDir, "results")
