@@ -44,7 +44,7 @@ func TestServerInContainer(t *testing.T) {
 		{"without the variable", nil, []string{"sync"}, 3, []string{"everything", "IT_TOKEN", "Authorization"}},
 		{"with a wrong token", []string{"IT_TOKEN=wrong-" + token}, []string{"sync"}, 3, []string{"everything", "401"}},
 		{"sync", []string{"IT_TOKEN=" + token}, []string{"sync", "--json"}, 0, []string{`"inSync"`}},
-		{"sync with debugging", []string{"IT_TOKEN=" + token}, []string{"sync", "--debug"}, 0, []string{"13 tools"}},
+		{"sync with debugging", []string{"IT_TOKEN=" + token}, []string{"sync", "--debug"}, 0, []string{"15 tools"}},
 		{"check", []string{"IT_TOKEN=" + token}, []string{"sync", "--check"}, 0, nil},
 		{"check with a wrong token", []string{"IT_TOKEN=wrong-" + token}, []string{"sync", "--check"}, 3, []string{"everything", "401"}},
 		{"show", nil, []string{"show", "everything__echo"}, 0, nil},
