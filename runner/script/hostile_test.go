@@ -45,7 +45,7 @@ func TestCostlyTexts(t *testing.T) {
 		}
 	}
 	for name, code := range map[string]string{
-		"imports": number("import N\n"), "strings": fill("f'''{x!r:{'''"), "fields": fill("f\"{\""), "brackets": fill("("), "dots": "from " + fill(".") + " import x",
+		"imports": number("import N\n"), "strings": fill("f'''{x!r:{'''"), "fields": fill("f\"{\""), "brackets": fill("("), "dots": "from " + fill(".") + " import x", "a deep module": "import a" + fill(".a"),
 	} {
 		began := time.Now()
 		_, err := Prepare(t.Context(), Source{Name: "script.py", Code: code, Language: sandbox.LangPython, Dir: dir}, opt)

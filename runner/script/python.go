@@ -15,6 +15,7 @@ import (
 const (
 	maxModules     = 200
 	maxModuleBytes = 4 << 20
+	maxModuleDepth = 64 // names in one import: a.b.c has three
 )
 
 // preparePython finds the files beside the script that it imports. Nothing else of the folder goes into the sandbox.
@@ -83,6 +84,9 @@ func (p *pythonFiles) follow(code, dir string) {
 
 // module adds the files of a module, those of its packages first.
 func (p *pythonFiles) module(names []string) {
+	if len(names) > maxModuleDepth {
+		return // each costs the length of its path; Python says that there is no such module
+	}
 	for i := range names {
 		base := strings.Join(names[:i+1], "/")
 		if i < len(names)-1 || !p.add(base+".py") {
