@@ -18,6 +18,9 @@ import (
 // answerTime is how long an engine may take for a simple question before it counts as dead.
 const answerTime = 2 * time.Second
 
+// busyTime is how long one that has answered before may take: on a machine with more to do than it can, it is slow.
+const busyTime = 10 * time.Second
+
 // engine is what matters about an engine and does not change while it lives.
 type engine struct {
 	version  string

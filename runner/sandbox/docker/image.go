@@ -45,7 +45,7 @@ const buildHint = "build it: make image (in mcpgen's source tree)"
 // image finds the image to run from on an engine of the architecture, by Go's name of it. It asks the engine each time: a
 // person may remove it at any time. An engine that takes long but lives is merely busy, and gets more time.
 func (b *Backend) image(ctx context.Context, arch string) (image, error) {
-	img, err := b.imageWithin(ctx, arch, answerTime)
+	img, err := b.imageWithin(ctx, arch, busyTime)
 	if _, bounded := ctx.Deadline(); bounded || ctx.Err() != nil || !isNoAnswer(err) || b.ping() != nil {
 		return img, err
 	}

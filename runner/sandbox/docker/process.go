@@ -144,6 +144,9 @@ func (p *process) accept() {
 	}
 }
 
+// lastTime is how long the connection of a guest that has ended may take to be noticed.
+const lastTime = 500 * time.Millisecond
+
 // Bridge waits for the guest's connection.
 func (p *process) Bridge(ctx context.Context) (net.Conn, error) {
 	select {
@@ -158,7 +161,7 @@ func (p *process) Bridge(ctx context.Context) (net.Conn, error) {
 			if ok {
 				return conn, nil
 			}
-		default:
+		case <-time.After(lastTime): // one that came at the last moment may still be on its way here
 		}
 		return nil, errors.New("the guest ended before it connected")
 	case <-ctx.Done():
