@@ -18,8 +18,9 @@ import (
 // questions to a person, too.
 
 const (
-	// listenTime is how long the first request waits for the server to answer the request for that stream.
-	listenTime = 500 * time.Millisecond
+	// listenTime is how long a request about which somebody may be asked waits for the server to answer the first request
+	// for that stream.
+	listenTime = 2 * time.Second
 	// maxListenFailures in a row, of streams that brought nothing, are the end of listening.
 	maxListenFailures = 5
 	// minListenPause and maxListenPause bound the pause before a stream that ended is opened again. A server may ask for

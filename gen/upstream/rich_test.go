@@ -262,7 +262,11 @@ func TestCancelledQuestion(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
-		<-withdrawn
+		select {
+		case <-withdrawn:
+		case <-time.After(testTime):
+			t.Fatal("the question was never put, or its context never ended")
+		}
 		mustCall(t, s, upstreamtest.ToolEcho, `{}`)
 		if n := underWay(s); n != 0 {
 			t.Errorf("%d requests are under way", n)

@@ -30,12 +30,15 @@ func (s *stream) send(text string) {
 // listen serves a stream for what belongs to no request.
 func (h *HTTP) listen(w http.ResponseWriter, r *http.Request) {
 	s := &stream{w: w, dropped: make(chan struct{})}
-	w.Header().Set("Content-Type", "text/event-stream")
-	_, _ = io.WriteString(w, "retry: 10\n\n")
-	w.(http.Flusher).Flush()
+	// A client that has the head of the answer may count on the stream.
+	s.mu.Lock()
 	h.mu.Lock()
 	h.streams[s] = true
 	h.mu.Unlock()
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = io.WriteString(w, "retry: 10\n\n")
+	w.(http.Flusher).Flush()
+	s.mu.Unlock()
 	select {
 	case <-r.Context().Done():
 	case <-h.closing:
