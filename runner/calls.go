@@ -29,6 +29,7 @@ type calls struct {
 	watch   func(Event)
 	usage   *usage
 	modules func(ctx context.Context, specifier, from string) (id, code string, err error) // nil: there are none
+	answers map[string]func(context.Context, json.RawMessage) (json.RawMessage, error)
 
 	store    *workspace.Store // nil: there is no workspace to put large results into
 	id       string           // of the run, for names of files
@@ -54,7 +55,7 @@ type calls struct {
 func (r *Runner) newCalls(id string, s *Script, prepared *script.Prepared, store *workspace.Store) (*calls, error) {
 	set := s.Calls.withDefaults()
 	c := &calls{
-		r: r, set: set, elicit: s.Elicit, watch: s.Watch, usage: &usage{count: s.Capture}, store: store, id: id,
+		r: r, set: set, elicit: s.Elicit, watch: s.Watch, answers: s.Answers, usage: &usage{count: s.Capture}, store: store, id: id,
 		slots: make(chan struct{}, set.Parallel), checks: make(chan struct{}, maxChecks), gates: map[string]chan struct{}{}, dryCalls: map[int]bool{}, warned: map[string]bool{},
 	}
 	if prepared != nil {

@@ -46,6 +46,10 @@ type Script struct {
 	Vars map[string]json.RawMessage
 	// Calls say how its tool calls are made.
 	Calls CallSettings
+	// Answers are what the script may ask the host for beside calls, by method, such as "tools/search". The answer is one
+	// JSON value of at most 16 MiB. Errors that the script may see are *call.Error. They are not recorded, and asked for
+	// again in a replay.
+	Answers map[string]func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 	// Elicit answers what servers ask a person because of this run. Nil: every question is declined.
 	Elicit upstream.ElicitFunc
 	// Watch is told what happens to calls, one event at a time; it must return soon. Nil: nobody watches.

@@ -31,7 +31,7 @@ func rules() []rule {
 		{"gen/upstream", []string{"gen/owner", "gen/config", "gen/catalog", "gen/upstream/oauth"}},
 		{"gen/upstream/oauth", nil},
 		{"gen/upstream/upstreamtest", []string{"gen/config"}},
-		{"gen/search", []string{"gen/catalog"}},
+		{"gen/search", []string{"gen/catalog", "gen/ident"}},
 		{"gen", []string{"gen/*"}},
 
 		// Leaves of runner, then what stands on them.
@@ -44,6 +44,7 @@ func rules() []rule {
 		{"runner/record", []string{"gen/ident", "runner/call"}},
 		{"runner/trace", nil},
 		{"runner/daemon", nil},
+		{"runner/skill", []string{"gen/catalog", "gen/ident", "runner/sandbox", "runner/script", "runner/script/check"}},
 		{"runner/audit", []string{"runner/call"}},
 		{"runner/policy", []string{"runner/call"}},
 		{"runner/approve", []string{"runner/call"}},
@@ -54,7 +55,7 @@ func rules() []rule {
 		{"runner/sandbox/docker/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/docker/internal/*"}},
 		{"runner/sandbox/embedded/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/embedded/internal/*", "templates"}},
 		{"runner/sandbox/*", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*"}},
-		{"runner/mcpserver", []string{"runner", "runner/skill", "runner/workspace", "runner/workflow", "runner/pii", "gen/catalog", "gen/search", "gen/tokens"}},
+		{"runner/mcpserver", []string{"runner", "runner/call", "runner/sandbox", "runner/skill", "runner/workspace", "runner/workflow", "runner/pii", "gen", "gen/catalog", "gen/search", "gen/tokens"}},
 		{"runner", []string{
 			"runner/call", "runner/script", "runner/bridge", "runner/policy", "runner/approve", "runner/pii", "runner/audit", "runner/egress",
 			"runner/workspace", "runner/skill", "runner/sandbox", "runner/record", "runner/trace",
@@ -72,8 +73,8 @@ func rules() []rule {
 		{"cmd/internal/soak", []string{"cmd/internal/backends", "gen/upstream", "runner", "runner/*"}},
 		{"cmd/internal/bench", []string{"cmd/internal/*", "gen", "gen/*", "runner", "runner/*", "runner/script/check", "runner/sandbox/pool"}},
 		{"cmd/mcpdemo/**", []string{"cmd/internal/cli", "cmd/mcpdemo/internal/*"}},
-		{"cmd/mcpgen", []string{"cmd/internal/cli", "gen/config", "gen/config/*", "gen"}},
-		{"cmd/mcprun", []string{"cmd/internal/cli", "cmd/internal/backends", "gen", "gen/config", "gen/upstream", "runner", "runner/*", "runner/script/check", "runner/sandbox/pool"}},
+		{"cmd/mcpgen", []string{"cmd/internal/cli", "gen/config", "gen/config/*", "gen/search", "gen", "runner/script/check", "runner/skill"}},
+		{"cmd/mcprun", []string{"cmd/internal/cli", "cmd/internal/backends", "gen", "gen/catalog", "gen/config", "gen/search", "gen/tokens", "gen/upstream", "runner", "runner/*", "runner/script/check", "runner/sandbox/pool"}},
 	}
 }
 
