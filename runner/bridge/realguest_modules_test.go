@@ -57,6 +57,24 @@ func TestPythonUncaught(t *testing.T) {
 	}
 }
 
+// TestPythonShowsLines: what words errors is imported only when there is one, and knows the script's lines all the same.
+func TestPythonShowsLines(t *testing.T) {
+	for name, code := range map[string]string{
+		"uncaught, without descriptors":  "import os, resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\ntry:\n    while True: os.dup(1)\nexcept OSError: pass\nraise ValueError('it was here')",
+		"in a traceback of the script's": "import sys, traceback\ntry:\n    raise ValueError('it was here')\nexcept ValueError:\n    sys.stderr.write(traceback.format_exc())",
+		"imported by a function":         "import sys\ndef shown():\n    import traceback\n    return traceback.format_exc()\ntry:\n    raise ValueError('it was here')\nexcept ValueError:\n    sys.stderr.write(shown())",
+		"in a module":                    "import failing",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := guestRun{lang: "python", code: code, modules: map[string]string{"failing.py": "raise ValueError('it was here')\n"}}.run(t)
+			if !strings.Contains(e.stderr, "    raise ValueError('it was here')\n") {
+				t.Errorf("its line is missing:\n%s", e.stderr)
+			}
+		})
+	}
+}
+
 // TestPythonModules: files beside the script are imported as in plain Python, the guest library and the tree always.
 func TestPythonModules(t *testing.T) {
 	r := guestRun{lang: "python", tree: pythonTree, modules: map[string]string{

@@ -1,14 +1,16 @@
 """The guest's end of the bridge: frames, and the calls that wait for a reply. See guest.py."""
 
-import json
 import os
-import queue
-import re
 import select
-import socket
 import sys
 import threading
 import time
+
+# CPython's own cores of json, queue and socket: to import these takes longer than most scripts run.
+from _json import encode_basestring_ascii as quote
+from _json import make_scanner
+from _queue import SimpleQueue
+from _socket import AF_UNIX, MSG_DONTWAIT, SHUT_RDWR, SOCK_STREAM, socket
 
 from _mcprun_encode import NotJSON, encode
 
@@ -21,10 +23,28 @@ SMALL = 32 * 1024  # frames up to here are written by whoever makes them, if the
 RECEIVE = 32 * 1024  # bytes asked for at once; more where a large frame is under way
 MOST = 256 * 1024
 
-REPLY = re.compile(rb'\{"type":"reply","id":(\d+),(?:"as":"(\w+)",)?"(value|error)":')
+REPLY = b'{"type":"reply","id":'
+KIND = b'"as":"'
+ERROR = b'"error":'  # as long as "value":
+MAX_HEAD = 100  # of a reply: all that comes before its value
 FIELDS = ("kind", "message", "server", "tool", "content", "code", "data", "retryable")
 
-parse = json.JSONDecoder().decode
+
+
+class Plain:
+    """How JSON is read: as the package json does where nothing else is said."""
+
+    strict = True
+    object_hook = object_pairs_hook = parse_constant = None
+    parse_float = float
+    parse_int = int
+    memo = {}
+
+
+def parse(text):
+    import json
+
+    return json.loads(text)
 
 
 class CallError(Exception):
@@ -81,11 +101,11 @@ class Bridge:
         self.backlog = 0  # frames that the writing thread has
 
         self.stream = ([], 0)  # what was received, and how much of the first piece was dealt with; the reader's
-        self.values = None  # makes what is more than plain JSON; set before there is a job
+        self.made = None  # see values
         self.job = Slot()
         self.bye = Slot()
-        self.outgoing = queue.SimpleQueue()
-        self.put(json.dumps({"type": "hello", "protocol": 1, "secret": secret, "runtime": "python " + sys.version.split()[0]}).encode())
+        self.outgoing = SimpleQueue()
+        self.put(b'{"type":"hello","protocol":1,"secret":%b,"runtime":%b}' % (quote(secret).encode(), quote("python " + sys.version.split()[0]).encode()))
         self.threads = [threading.Thread(target=work, name="mcprun", daemon=True) for work in (self.write, self.watch)]
         for thread in self.threads:
             thread.start()
@@ -100,7 +120,7 @@ class Bridge:
         if self.backlog == 0 and size <= SMALL:
             frame = b"".join((head, *parts))
             try:
-                sent = self.sock.send(frame, socket.MSG_DONTWAIT)
+                sent = self.sock.send(frame, MSG_DONTWAIT)
             except BlockingIOError:
                 sent = 0
             except OSError:
@@ -173,12 +193,13 @@ class Bridge:
             time.sleep(1 << 20)
 
     def dispatch(self, frame):
-        match = REPLY.match(frame)
-        if match:
+        head = bytes(frame[:MAX_HEAD])
+        if head.startswith(REPLY):
             # The value is parsed by the thread that waits for it.
-            self.settle(int(match[1]), (match[3] == b"error", match[2], frame[match.end() : -1]))
+            call_id, failed, kind, start = reply(head)
+            self.settle(call_id, (failed, kind, frame[start:-1]))
             return
-        message = json.loads(bytes(frame))
+        message, _ = make_scanner(Plain)(str(frame, "utf-8"), 0)
         if message["type"] == "job":
             self.job.answer = message
         elif message["type"] == "bye":
@@ -243,9 +264,9 @@ class Bridge:
         except NotJSON as error:
             raise CallError({"kind": "argument", "message": str(error), "tool": tool}) from None
         kind, value = self.exchange(b"call", head, body, tail, tool)
-        value = self.values.decode(kind, value, tool) if kind else value
+        value = self.values().decode(kind, value, tool) if kind else value
         if raw and isinstance(value, dict):
-            value["content"] = self.values.blocks(value.get("content"), tool)
+            value["content"] = self.values().blocks(value.get("content"), tool)
         return value
 
     def request(self, method, params=None):
@@ -256,7 +277,7 @@ class Bridge:
         except NotJSON as error:
             raise CallError({"kind": "argument", "message": str(error)}) from None
         _, value = self.exchange(b"request", head, body, b"", None)
-        return self.values.dress(method, value, params)
+        return self.values().dress(method, value, params)
 
     def exchange(self, kind, head, body, tail, tool):
         """Send a call and wait for its answer: the kind of its value, and the value.
@@ -294,8 +315,18 @@ class Bridge:
         except (ValueError, RecursionError) as error:
             raise CallError({"kind": "protocol", "message": f"the answer cannot be read: {error}", "tool": tool}) from None
         if failed:
-            raise CallError({"tool": tool, **value, "content": self.values.blocks(value.get("content"), tool)})
+            if value.get("content"):
+                value["content"] = self.values().blocks(value["content"], tool)
+            raise CallError({"tool": tool, **value})
         return kind, value
+
+    def values(self):
+        """Return what makes values that are more than plain JSON."""
+        if self.made is None:
+            from _mcprun_values import Values
+
+            self.made = Values(self.request)
+        return self.made
 
     def admit(self, body, head, tool):
         """Refuse what cannot be sent."""
@@ -331,7 +362,7 @@ class Bridge:
         if self.bye.answer is None:
             return
         try:
-            self.sock.shutdown(socket.SHUT_RDWR)  # wakes the one that watches
+            self.sock.shutdown(SHUT_RDWR)  # wakes the one that watches
         except OSError:
             pass
         # A thread that wakes up while the interpreter ends is ended the hard way, for which the C library opens a file:
@@ -343,6 +374,16 @@ class Bridge:
         """Wait for the job. Nobody else reads yet."""
         self.receive(self.job)
         return self.job.answer
+
+
+def reply(head):
+    """Take the head of a reply apart: the call's id, whether it failed, the kind of its value, and where that begins."""
+    end = head.index(b",", len(REPLY))
+    call_id, start, kind = int(head[len(REPLY) : end]), end + 1, None
+    if head.startswith(KIND, start):
+        end = head.index(b'"', start + len(KIND))
+        kind, start = head[start + len(KIND) : end], end + 2
+    return call_id, head.startswith(ERROR, start), kind, start + len(ERROR)
 
 
 def cut(pieces, start):
@@ -379,11 +420,11 @@ def connect(address):
     """Connect to the host, or take the socket that was inherited."""
     kind, _, rest = address.partition(":")
     if kind == "unix":
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock = socket(AF_UNIX, SOCK_STREAM)
         sock.connect(rest)
     elif kind == "fd":
-        sock = socket.socket(fileno=int(rest))
-        sock.set_inheritable(False)
+        sock = socket(fileno=int(rest))
+        os.set_inheritable(sock.fileno(), False)
     else:
         raise ValueError(f"the address has an unknown form: {address}")
     sock.setblocking(True)

@@ -1,10 +1,8 @@
 """Values on their way out of a script: strict JSON. See guest.py."""
 
-import json
-import math
-
 MAX_DEPTH = 500  # the host allows 512, counting the frame around a value
 
+INFINITY = float("inf")
 SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
@@ -21,6 +19,8 @@ def encode(value, where, default=None):
 
     default turns what is no JSON into what is, or raises TypeError; without it there is no such thing.
     """
+    import json  # when there is something to encode: see guest.py
+
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=default).encode()
     except (ValueError, TypeError, RecursionError) as error:
@@ -68,7 +68,7 @@ def check(value, where, depth=0, parents=(), default=None):
             raise NotJSON(f"{where} holds half of a surrogate pair, which JSON cannot hold") from None
         return
     if isinstance(value, float):
-        if not math.isfinite(value):
+        if value != value or value in (INFINITY, -INFINITY):
             raise NotJSON(f"{where} is {value}, which JSON cannot hold")
         return
     if not isinstance(value, (dict, list, tuple)):

@@ -1,14 +1,13 @@
 """What a script can import beside the standard library, and what to say of what it cannot. See guest.py."""
 
-import importlib.util
-import linecache
 import os
 import sys
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 OURS = ("servers", "skills", "mcprun")  # names that no file beside the script takes
-LIBRARY = ("mcprun", "_mcprun_client", "_mcprun_files", "_mcprun_lists")  # files beside this one that scripts may import
+LIBRARY = frozenset(("mcprun", "_mcprun_client", "_mcprun_files", "_mcprun_lists", "_mcprun_report", "_mcprun_values"))  # files beside this one
 MOST = 12  # names that are listed
 
 
@@ -17,9 +16,13 @@ class Finder:
 
     def __init__(self):
         self.sources = {}  # module → (file, code, whether it is a package)
+        self.texts = {}  # file → code
 
-    def take(self, modules):
-        """Take the files beside the script: their code by their paths."""
+    def take(self, name, code, modules):
+        """Take the script and the files beside it: their code by their paths."""
+        self.texts = {name: code, **modules}
+        if "linecache" in sys.modules:
+            self.show(sys.modules["linecache"])
         for path, code in modules.items():
             parts = path.removesuffix(".py").split("/")
             is_package = parts[-1] == "__init__"
@@ -30,7 +33,6 @@ class Finder:
             self.sources[".".join(parts)] = (path, code, is_package)
             for i in range(1, len(parts)):  # a folder may do without a file of its own
                 self.sources.setdefault(".".join(parts[:i]), (None, "", True))
-            linecache.cache[path] = (len(code), None, code.splitlines(keepends=True), path)
         for name in self.sources:
             loaded = sys.modules.get(name)
             if loaded is not None and name not in sys.builtin_module_names and hasattr(loaded, "__file__"):
@@ -38,13 +40,21 @@ class Finder:
 
     def find_spec(self, name, path=None, target=None):
         if name in LIBRARY:
-            return importlib.util.spec_from_file_location(name, os.path.join(HERE, name + ".py"))
+            file = os.path.join(HERE, name + ".py")
+            spec = ModuleSpec(name, SourceFileLoader(name, file), origin=file)
+            spec.has_location = True
+            return spec
         source = self.sources.get(name)
-        if source is None:
-            return None
-        spec = importlib.util.spec_from_loader(name, self, origin=source[0], is_package=source[2])
-        spec.has_location = source[0] is not None
-        return spec
+        if source is not None:
+            spec = ModuleSpec(name, self, origin=source[0], is_package=source[2])
+            spec.has_location = source[0] is not None
+            return spec
+        if name == "linecache":
+            spec = PathFinder.find_spec(name, path, target)
+            if spec is not None:
+                spec.loader = Shown(spec.loader, self)
+            return spec
+        return None
 
     def create_module(self, spec):
         return None
@@ -55,6 +65,27 @@ class Finder:
 
     def get_source(self, name):
         return self.sources[name][1]
+
+    def show(self, linecache):
+        """Tell what shows lines in tracebacks the lines of the script's files, which are nowhere on the disk."""
+        for file, code in self.texts.items():
+            linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
+
+
+class Shown:
+    """Loads linecache, and tells it the lines of the script's files."""
+
+    def __init__(self, loader, finder):
+        self.loader = loader
+        self.finder = finder
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__loader__ = module.__spec__.loader = self.loader
+        self.loader.exec_module(module)
+        self.finder.show(module)
 
 
 class Missing:

@@ -6,6 +6,7 @@ import base64
 import functools
 import json
 import os
+import sys
 
 from _mcprun_encode import Stored
 
@@ -257,12 +258,9 @@ class Values:
         return read
 
 
-HOME = os.getcwd()  # where the guest was started: the workspace
-
-
 def within(path):
     """Return the absolute path of a file of the workspace; what lies outside is an error."""
-    root = os.path.realpath(HOME)
+    root = os.path.realpath(sys.modules["_mcprun"].home)
     place = os.path.realpath(os.path.join(root, os.fspath(path)))
     if not place.startswith(root.rstrip("/") + "/"):
         raise ValueError(f"{os.fspath(path)!r:.200} lies outside of the workspace; use a path below it, such as 'out/image.png'")

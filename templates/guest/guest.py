@@ -4,35 +4,33 @@ Nothing of a job is read from the command line or the environment, so that it ca
 It is no wall between a script and the host: whatever runs here may forge what this file says. The host knows that.
 """
 
+# A script should not have to wait for what it may never use: imports take most of the time until it starts. What only
+# errors, and answers that are more than plain JSON, have a use for is imported when there is one.
 import atexit
 import builtins
-import importlib
 import io
 import keyword
-import linecache
 import os
-import signal
 import sys
 import threading
-import types
 from _ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import _mcprun_bridge
 import _mcprun_modules
-import _mcprun_report
-import _mcprun_values
 from _mcprun_encode import NotJSON, Stored, encode
 
 del sys.path[0]  # none of these names is the script's business
 
 SECRET_FD = 4
 EXIT_LOST = 125
+EXIT_INTERRUPTED = 130
 CO_COROUTINE = 128  # of inspect, whose import takes its time
+JOB_TIME = 0.003  # seconds in which a job comes that was there before the guest
 
 # What scripts and wrappers mostly import. Imported while there is no job yet, the most likely first.
 PRELOAD = (
-    "mcprun", "typing", "concurrent.futures.thread", "collections.abc", "dataclasses", "datetime", "pathlib",
+    "mcprun", "json", "_mcprun_report", "_mcprun_values", "typing", "concurrent.futures.thread", "collections.abc", "dataclasses", "datetime", "pathlib",
     "time", "csv", "random", "hashlib", "base64", "itertools", "functools", "statistics", "textwrap", "string", "decimal", "uuid",
     "urllib.parse", "asyncio", "difflib",
 )
@@ -68,15 +66,14 @@ def result_of(module):
 
 def prepare(job, finder):
     """Make the script's module and put it in the place of ours."""
-    name, code = job["name"], job["code"]
-    module = types.ModuleType("__main__")
+    name, code, modules = job["name"], job["code"], job.get("modules") or {}
+    module = type(sys)("__main__")
     module.__dict__.update(__file__=name, __builtins__=builtins, __cached__=None)
     sys.modules["__main__"] = module
-    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     sys.argv = [name, *job["args"]]
-    finder.take(job.get("modules") or {})
-    sys.modules["_mcprun"].vars = types.MappingProxyType(dict(job.get("vars") or {}))
-    importlib.import_module("mcprun").publish(builtins, "\n".join((code, *(job.get("modules") or {}).values())))
+    finder.take(name, code, modules)
+    sys.modules["_mcprun"].vars = type(type.__dict__)(dict(job.get("vars") or {}))
+    __import__("mcprun").publish(builtins, "\n".join((code, *modules.values())))
     for key, value in sys.modules["_mcprun"].vars.items():
         if key.isidentifier() and not keyword.iskeyword(key) and not key.startswith("__") and not hasattr(builtins, key):
             setattr(module, key, value)
@@ -97,10 +94,34 @@ def execute(job, module):
         exec(code, module.__dict__)
 
 
+def in_thread(args):
+    """Report an error that ended a thread."""
+    try:
+        import _mcprun_report
+    except (ImportError, OSError, MemoryError):  # the script left nothing to do it with
+        threading.__excepthook__(args)
+    else:
+        _mcprun_report.in_thread(args)
+
+
+def uncaught(error, hook):
+    """Print an error that nobody caught, and return it as members of done."""
+    try:
+        try:
+            import _mcprun_report
+        except OSError:  # the script left no descriptor; it has no more use for this one
+            os.close(0)
+            import _mcprun_report
+    except (ImportError, OSError, MemoryError):
+        sys.__excepthook__(type(error), error, error.__traceback__)
+        return b',"error":' + encode({"name": type(error).__qualname__, "message": "", "stack": ""}, "the error")
+    return _mcprun_report.uncaught(error, hook)
+
+
 def run(bridge, job, finder):
     """Run the script and return the exit status, or raise SystemExit as the script does."""
     hook = sys.excepthook
-    threading.excepthook = _mcprun_report.in_thread
+    threading.excepthook = in_thread
     module = prepare(job, finder)
     end = {"members": b""}
 
@@ -120,8 +141,8 @@ def run(bridge, job, finder):
         end["members"] = result_of(module)
         raise  # the interpreter prints its text and sets the status
     except BaseException as error:
-        end["members"] = _mcprun_report.uncaught(error, hook)
-        return 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
+        end["members"] = uncaught(error, hook)
+        return EXIT_INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
     end["members"] = result_of(module)
     return 0
 
@@ -133,13 +154,14 @@ def wait_for_job(bridge):
     mounted there meanwhile.
     """
     home = os.getcwd()
-    for name in PRELOAD:
-        if bridge.ready(0):
-            break
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            pass  # a smaller Python
+    if not bridge.ready(JOB_TIME):
+        for name in PRELOAD:
+            try:
+                __import__(name)
+            except ImportError:
+                pass  # a smaller Python
+            if bridge.ready(0):
+                break
     job = bridge.wait_for_job()
     os.chdir(home)
     return job
@@ -168,12 +190,12 @@ def main():
     except (OSError, ValueError) as error:
         note(f"connect to the bridge: {error}")
         return EXIT_LOST
-    bridge.values = _mcprun_values.Values(bridge.request)
-    transport = types.ModuleType("_mcprun", "The way from a script to its tools.")
+    transport = type(sys)("_mcprun", "The way from a script to its tools.")
     transport.call = bridge.call
     transport.request = bridge.request
     transport.CallError = _mcprun_bridge.CallError
     transport.vars = {}
+    transport.home = os.getcwd()  # the workspace
     sys.modules["_mcprun"] = transport
     finder = _mcprun_modules.install()
     return run(bridge, wait_for_job(bridge), finder)
