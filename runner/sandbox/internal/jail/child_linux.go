@@ -49,6 +49,9 @@ type Child struct {
 	output      sync.WaitGroup
 	printed     *meter.Output // of the run
 	disks       []*meter.Disk // of the run's writable mounts
+
+	restMu  sync.Mutex
+	resting chan struct{} // closed when the jail does something again; nil: it does
 }
 
 // Bridge returns the host's end of the connection that the jail has as descriptor BridgeFD. Who calls it closes it;

@@ -34,7 +34,7 @@ func (c *Child) prepareMeters(mounts []Mount) {
 
 func (c *Child) watchDisks() {
 	for _, d := range c.disks {
-		d.Watch(meter.Guest{PIDs: c.pids, Pause: c.pause}, func() { c.kill(sandbox.LimitDisk) })
+		d.Watch(meter.Guest{PIDs: c.pids, Pause: c.pause, AtRest: c.atRest}, func() { c.kill(sandbox.LimitDisk) })
 	}
 }
 

@@ -17,20 +17,34 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// watch adds up, every watchInterval, what the jail's processes use, and kills the jail when that passes a limit. It
+// watch adds up, every watchInterval in which they did anything, what the jail's processes use, and kills the jail when that passes a limit. It
 // is all there is where no cgroup can be had, and counts processor time everywhere.
 func (c *Child) watch() {
-	tick := time.NewTicker(watchInterval)
+	tick := time.NewTimer(watchInterval)
 	defer tick.Stop()
+	defer c.rest(false)
 	var sum clock
-	for {
+	var quiet glance
+	defer quiet.close()
+	for ticks := 0; ; tick.Reset(c.nextGlance(ticks)) {
 		select {
 		case <-c.done:
 			return
 		case <-tick.C:
 		}
+		if quiet.same() {
+			ticks++
+			c.rest(true)
+			continue
+		}
+		if quiet.changed() {
+			ticks = 0
+			c.rest(false)
+		}
+		quiet.expect()
 		maxTasks := c.cfg.Limits.Processes + 2*ownTasks
 		used := measure(c.proc.Pid, c.cfg.Program == "", maxTasks)
+		quiet.note(used)
 		used.cpu = max(used.cpu, sum.add(used.own))
 		if used.tasks > maxTasks { // only where nothing else bounds them; first, for a fork bomb waits for nobody
 			c.kill(sandbox.LimitProcesses)
@@ -71,6 +85,8 @@ type usage struct {
 	memory int64 // anonymous and shared memory that is resident, and page tables; files of libraries can be dropped and don't count
 	cpu    time.Duration
 	tasks  int
+	files  []string                  // that change when something is done
+	blind  bool                      // not all of those are known
 	pids   []int                     // whose memory is counted
 	own    map[process]time.Duration // processor time without that of children
 }
@@ -84,8 +100,10 @@ func measure(init int, withInit bool, maxTasks int) usage {
 	for todo := []int{init}; len(todo) > 0 && total.tasks <= maxTasks; {
 		pid := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		kids, tasks := kidsOf(pid)
+		kids, tasks, files := kidsOf(pid)
 		todo = append(todo, kids...)
+		total.files = append(total.files, files...)
+		total.blind = total.blind || files == nil
 		total.tasks += tasks
 		if f := statFields(pid); len(f) > statStart {
 			total.cpu += ticks(f[statUsed:statEnd])
@@ -103,7 +121,7 @@ func procFile(pid int, name string) string { return filepath.Join("/proc", strco
 
 // childLister returns how to find a process's children: as the kernel lists them, or, where it was built without that
 // (CONFIG_PROC_CHILDREN), from every process's parent.
-func childLister(init int) func(pid int) (kids []int, tasks int) {
+func childLister(init int) func(pid int) (kids []int, tasks int, files []string) {
 	if _, err := os.Stat(procFile(init, "task/"+strconv.Itoa(init)+"/children")); err == nil {
 		return children
 	}
@@ -119,26 +137,34 @@ func childLister(init int) func(pid int) (kids []int, tasks int) {
 			kids[parent] = append(kids[parent], pid)
 		}
 	}
-	return func(pid int) ([]int, int) {
+	return func(pid int) ([]int, int, []string) {
 		fields := statFields(pid)
 		if len(fields) < 18 {
-			return kids[pid], 0
+			return kids[pid], 0, nil
 		}
 		threads, _ := strconv.Atoi(fields[17])
-		return kids[pid], threads
+		return kids[pid], threads, nil
 	}
 }
 
-// children returns the child processes of pid's threads, and how many threads it has.
-func children(pid int) (kids []int, tasks int) {
+// children returns the child processes of pid's threads, how many threads it has, and the files that change when it does
+// anything: nil when they are too many.
+func children(pid int) (kids []int, tasks int, files []string) {
 	dir, err := os.Open(procFile(pid, "task"))
 	if err != nil {
-		return nil, 0
+		return nil, 0, nil
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
+	if len(names) < maxGlance {
+		files = append(files, procFile(pid, "stat"))
+	}
 	for _, tid := range names {
-		text, err := os.ReadFile(procFile(pid, "task/"+tid+"/children"))
+		name := procFile(pid, "task/"+tid+"/children")
+		if files != nil {
+			files = append(files, name)
+		}
+		text, err := os.ReadFile(name)
 		if err != nil {
 			continue
 		}
@@ -148,7 +174,7 @@ func children(pid int) (kids []int, tasks int) {
 			}
 		}
 	}
-	return kids, len(names)
+	return kids, len(names), files
 }
 
 func residentMemory(pid int) int64 {

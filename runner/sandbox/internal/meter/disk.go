@@ -45,6 +45,9 @@ type Guest struct {
 	// Pause stops all of them until resume is called. It is used seldom: when the disk fills and looking finds nothing, as
 	// when files are moved out of the way of a look. Nil: impossible.
 	Pause func() (resume func())
+	// AtRest returns, while the guest does nothing at all, a channel that is closed when it does something again; else nil.
+	// Nil: unknown.
+	AtRest func() <-chan struct{}
 }
 
 // NewDisk notes what the workspace dir holds now, which takes some microseconds a file. Call it before the guest can
@@ -101,6 +104,7 @@ func (d *Disk) watch() {
 			d.judge(d.measure())
 			return
 		case <-time.After(minPause):
+			d.sleep()
 		}
 		now := freeSpace(d.dir)
 		if !d.due(last, now) {
@@ -114,6 +118,22 @@ func (d *Disk) watch() {
 		}
 		end := time.Now()
 		last = look{used: used, free: now, end: end, took: end.Sub(began)}
+	}
+}
+
+// sleep waits while the guest does nothing, but not for long: something else may write to the workspace.
+func (d *Disk) sleep() {
+	if d.guest.AtRest == nil {
+		return
+	}
+	rest := d.guest.AtRest()
+	if rest == nil {
+		return
+	}
+	select {
+	case <-rest:
+	case <-d.stop:
+	case <-time.After(idleLooks * minPause):
 	}
 }
 
