@@ -28,9 +28,10 @@ type bundle struct {
 	modules map[string]module
 }
 
-// newBundle makes the bundle of a script. Seen, unless nil, is told what that stands on.
-func newBundle(src Source, opt Options, seen *reads) (*bundle, error) {
+// newBundle makes the bundle of a script. Seen, unless nil, is told what that stands on; look is as in files.
+func newBundle(src Source, opt Options, seen *reads, look func(id, text string) error) (*bundle, error) {
 	f := newFiles(src, seen)
+	f.look = look
 	defer f.close()
 	if err := f.open(src.Dir, opt); err != nil {
 		return nil, err
@@ -99,6 +100,9 @@ func (f *files) build(entry, known string) (*api.BuildResult, error) {
 		Define:        places(f.main.Name),
 		Banner:        banner,
 	})
+	if f.ended != nil {
+		return nil, f.ended
+	}
 	problems := res.Errors
 	if len(problems) == 0 {
 		problems = f.calledButMissing(res.Warnings)

@@ -15,7 +15,7 @@ func bigTree(t testing.TB) string {
 		index := generated + " DO NOT EDIT.\n/** Server. */\n"
 		for i := range 100 {
 			name := fmt.Sprintf("doThing%d", i)
-			index += fmt.Sprintf("export { %s } from \"./%s.ts\"; // Does it.\n", name, name)
+			index += fmt.Sprintf("export * from \"./%s.ts\"; // Does it.\n", name)
 			input := ""
 			for p := range 8 {
 				input += fmt.Sprintf("  /** Property %d, which says something about the thing. */\n  property%d?: string | undefined;\n", p, p)

@@ -8,8 +8,8 @@ import (
 
 // Cache keeps bundles, so that a second run of the same script does without the bundler. It is safe for concurrent use.
 type Cache struct {
-	limit int
-	slots chan struct{} // taken by bundles that are being made
+	limit   int
+	bundler bundler
 
 	mu    sync.Mutex
 	size  int
@@ -30,7 +30,23 @@ func NewCache(limit int) *Cache {
 	if limit == 0 {
 		limit = DefaultCacheBytes
 	}
-	return &Cache{limit: limit, slots: make(chan struct{}, maxAtWork), byKey: map[cacheKey]*list.Element{}, order: list.New()}
+	return &Cache{limit: limit, bundler: make(inProcess, maxAtWork), byKey: map[cacheKey]*list.Element{}, order: list.New()}
+}
+
+// Use has bundles made by b, instead of in this process, where a script can take all the memory there is. It returns c.
+func (c *Cache) Use(b *Bundler) *Cache {
+	if b != nil {
+		c.bundler = b
+	}
+	return c
+}
+
+// maker is what makes the bundles of a cache.
+func (c *Cache) maker() bundler {
+	if c == nil {
+		return inProcess(nil)
+	}
+	return c.bundler
 }
 
 // cacheKey is everything of a script that its bundle stands on, beside what is on disk.
@@ -46,18 +62,18 @@ func (e *cached) size() int { return len(e.bundle.code) + len(e.key.code) }
 
 // bundle returns the kept bundle if it is still true, else a new one.
 func (c *Cache) bundle(ctx context.Context, src Source, opt Options) (*bundle, error) {
+	t := task{Src: src, Opt: opt}
 	if c == nil {
-		made, err := within(ctx, nil, func() (*bundle, error) { return newBundle(src, opt, nil) })
-		return made, tooCostly(src.Name, err)
+		return c.maker().make(ctx, t, nil)
 	}
 	key := cacheKey{src.Name, src.Code, src.Dir, opt.Tree, opt.Skills}
 	if e := c.find(key); e != nil && e.reads.hold(src, opt) {
 		return e.bundle, nil
 	}
 	seen := newReads()
-	made, err := within(ctx, c.slots, func() (*bundle, error) { return newBundle(src, opt, seen) })
+	made, err := c.bundler.make(ctx, t, seen)
 	if err != nil {
-		return nil, tooCostly(src.Name, err)
+		return nil, err
 	}
 	c.keep(&cached{key, made, seen})
 	return made, nil

@@ -15,7 +15,7 @@ const MaxSize = 1 << 20
 
 // Source is a script as a person or an agent wrote it.
 type Source struct {
-	Name     string // a file name without folder; shown in errors
+	Name     string // a file name, shown in errors; of a module in a package, its path below Dir
 	Code     string
 	Language sandbox.Language
 	Dir      string   // absolute folder that relative imports start from; empty: it has none
@@ -27,7 +27,8 @@ type Options struct {
 	Runtime sandbox.Runtime
 	Tree    string // absolute folder of the generated tree; empty: there is none
 	Skills  string // absolute folder of saved scripts; empty: there is none
-	// Closed are the absolute paths of files that no script may import, though they lie beside it.
+	// Closed are the absolute paths of files that no script may import, though they lie beside it, and of folders of which it
+	// may import nothing.
 	Closed []string
 }
 
@@ -60,7 +61,7 @@ func (c *Cache) Prepare(ctx context.Context, src Source, opt Options) (*Prepared
 		job.Args = []string{}
 	}
 	if src.Language == sandbox.LangPython {
-		return preparePython(job, src)
+		return preparePython(job, src, opt.Closed)
 	}
 	made, err := c.bundle(ctx, src, opt)
 	if err != nil {
@@ -69,7 +70,7 @@ func (c *Cache) Prepare(ctx context.Context, src Source, opt Options) (*Prepared
 	job.Code = made.code
 	prepared := &Prepared{Job: job}
 	if made.modules != nil {
-		prepared.Import = newImporter(src, opt, made.modules, c.atWork()).module
+		prepared.Import = newImporter(src, opt, made.modules, c.maker()).module
 	}
 	return prepared, nil
 }

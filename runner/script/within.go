@@ -22,8 +22,10 @@ const (
 
 // What ends the making of a bundle.
 var (
-	errTooCostly = fmt.Errorf("it cannot be put together in %v: it is too large, or has too many errors", maxBundleTime)
-	errTooMuch   = errors.New("it cannot be put together: it is nested too deeply, or comes to too much text")
+	errTooCostly   = fmt.Errorf("it cannot be put together in %v: it is too large, is nested too deeply, or has too many errors", maxBundleTime)
+	errTooMuch     = errors.New("it cannot be put together: it is nested too deeply, or comes to too much text")
+	errTooDeep     = errors.New("it cannot be put together: it is nested too deeply")
+	errTooMuchText = errors.New("it cannot be put together: it comes to too much text")
 )
 
 // tooCostly makes it an *Error about a script.
@@ -82,12 +84,4 @@ func inUse() (heap, stack uint64) {
 	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
 	metrics.Read(samples)
 	return samples[0].Value.Uint64(), samples[1].Value.Uint64()
-}
-
-// atWork are the slots of a cache.
-func (c *Cache) atWork() chan struct{} {
-	if c == nil {
-		return nil
-	}
-	return c.slots
 }

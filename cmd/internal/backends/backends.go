@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded"
 	"github.com/mcpgen/mcpgen/runner/sandbox/gvisor"
 	"github.com/mcpgen/mcpgen/runner/sandbox/process"
+	"github.com/mcpgen/mcpgen/runner/script"
 )
 
 // Options say how sandboxes are built. LookupEnv is required.
@@ -82,9 +83,10 @@ func (o *Options) Depends() []string {
 	return all
 }
 
-// RunChild must be the first thing a program that uses List does: sandboxes start the program again as their own first
-// process. In such a child it does not return.
+// RunChild must be the first thing a program that uses List, or has a script.Bundler, does: sandboxes start the program
+// again as their own first process, and scripts are bundled in another. In such a child it does not return.
 func RunChild() {
+	script.Child()
 	process.Init()
 	gvisor.Init()
 	embedded.Child()
