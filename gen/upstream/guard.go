@@ -56,6 +56,8 @@ type guard struct {
 	refusal    atomic.Pointer[refusal]
 	// forgotten is set when the server no longer knows our session: the next call needs a new one.
 	forgotten atomic.Bool
+	// doubted is set when it may not know it any more: the next call gets a new one, but none is made again.
+	doubted atomic.Bool
 }
 
 func newGuard(srv config.Server, t *tap) (*guard, error) {
@@ -147,8 +149,8 @@ func (g *guard) refused(req *http.Request, status int) {
 		g.status.Store(int32(status))
 		return
 	}
-	// 404 is what the specification says for a session the server does not know; many servers answer 400.
-	if req.Header.Get(sessionHeader) != "" && (status == http.StatusNotFound || status == http.StatusBadRequest) {
+	// 404 is what the specification says for a session the server does not know. Nothing else says so for certain.
+	if req.Header.Get(sessionHeader) != "" && status == http.StatusNotFound {
 		g.forgotten.Store(true)
 	}
 }

@@ -144,7 +144,12 @@ func TestAnsweredID(t *testing.T) {
 // behind puts a handler before the fake for one method.
 func behind(t *testing.T, method string, answer http.HandlerFunc) config.Server {
 	t.Helper()
-	fake := upstreamtest.NewHTTP(t, upstreamtest.Normal, nil)
+	return inFront(t, upstreamtest.NewHTTP(t, upstreamtest.Normal, nil), method, answer)
+}
+
+// inFront puts a handler before that fake for one method.
+func inFront(t *testing.T, fake http.Handler, method string, answer http.HandlerFunc) config.Server {
+	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil && strings.Contains(string(body), `"method":"`+method+`"`) {

@@ -240,7 +240,7 @@ func through[T any](ctx context.Context, p *Pool, key string, use func(*Session)
 	if !ok {
 		return out, fmt.Errorf("server %q: %w", key, ErrUnknownServer)
 	}
-	for range 2 {
+	for try := range 2 {
 		s, enterErr := p.enter(ctx, m)
 		if enterErr != nil {
 			return out, enterErr
@@ -249,6 +249,11 @@ func through[T any](ctx context.Context, p *Pool, key string, use func(*Session)
 		p.note(m, s, err)
 		p.leave(m)
 		var gone *ConnectionError
+		if try > 0 && errors.As(err, &gone) && s.forgotten() {
+			refused := *gone // two sessions in a row: it is not them that the server refuses
+			refused.NotSent, refused.Reason = false, "the server answers the request with HTTP status 404, in a new session too"
+			return out, &refused
+		}
 		if !errors.As(err, &gone) || !gone.NotSent || !s.Lost() {
 			break
 		}

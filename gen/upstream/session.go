@@ -73,7 +73,7 @@ func (s *Session) modern() bool { return s.Info().Protocol > legacyVersion }
 
 // Lost reports whether the session is of no more use: the server ended, or forgot it, or it was closed.
 func (s *Session) Lost() bool {
-	return s.tap.isLost() || s.forgotten()
+	return s.tap.isLost() || s.forgotten() || s.guard != nil && s.guard.doubted.Load()
 }
 
 // forgotten reports whether the server no longer knows the session.

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,7 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// peeked is how much of an answer, in bytes, is looked at before the SDK gets it. Most are no longer.
+// peeked is how long an answer is, in bytes, that is read as the SDK will read it before the SDK gets it. Most are no
+// longer; of others is only looked at whether they are there as a whole.
 const peeked = 64 << 10
 
 // confine turns an answer that would end the session into an error of its request: the SDK gives a connection up when one
@@ -18,18 +20,23 @@ func (g *guard) confine(req *http.Request, resp *http.Response) (*http.Response,
 	if req.Method != http.MethodPost || g.apart || g.connecting.Load() {
 		return resp, nil
 	}
+	if resp.StatusCode == http.StatusBadRequest && req.Header.Get(sessionHeader) != "" {
+		g.doubt(resp)
+	}
 	asked, _ := req.Context().Value(captureKey{}).(*capture)
-	json := isMedia(resp, "application/json")
+	isJSON := isMedia(resp, "application/json")
 	var err error
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden, g.forgotten.Load():
-	case resp.StatusCode >= 400 && !json:
+	case resp.StatusCode >= 400 && !isJSON:
 		err = &refusal{
 			text:   fmt.Sprintf("the server answered with HTTP status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)),
 			unsent: resp.StatusCode == http.StatusTooManyRequests,
 		}
+	case resp.StatusCode >= 400:
+		err = refusalOf(asked, resp)
 	case resp.StatusCode >= 300 || asked == nil:
-	case json:
+	case isJSON:
 		err = peek(asked, resp)
 	case isMedia(resp, "text/html"):
 		err = &refusal{text: "the server answers with a web page, not with MCP"}
@@ -43,21 +50,67 @@ func (g *guard) confine(req *http.Request, resp *http.Response) (*http.Response,
 	return resp, nil
 }
 
-// peek reads the beginning of an answer, and puts it back if it can be one.
+// peek reads an answer, and puts it back if it can be one. An answer that is cut off is an error of its own request.
 func peek(asked *capture, resp *http.Response) error {
-	begin, err := io.ReadAll(io.LimitReader(resp.Body, peeked))
-	if err != nil {
+	var body bytes.Buffer
+	if n := resp.ContentLength; n > 0 && n <= MaxMessage {
+		body.Grow(int(n) + bytes.MinRead) // what ReadFrom wants to be free
+	}
+	if _, err := body.ReadFrom(resp.Body); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
-	rest := resp.Body
-	if len(begin) < peeked {
-		if _, err := jsonrpc.DecodeMessage(begin); err != nil && !isList(bytes.TrimSpace(begin)) {
-			asked.answer = &jsonrpc.Error{Code: CodeBadAnswer, Message: "the answer is not a JSON-RPC message"}
-			return &refusal{text: asked.answer.Message}
+	text := bytes.TrimSpace(body.Bytes())
+	bad := false
+	if len(text) < peeked {
+		_, err := jsonrpc.DecodeMessage(text)
+		bad = err != nil && !isList(text)
+	} else {
+		bad = !isList(text) && (text[0] != '{' || text[len(text)-1] != '}' || !json.Valid(text))
+	}
+	if bad {
+		asked.answer = &jsonrpc.Error{Code: CodeBadAnswer, Message: "the answer is not a JSON-RPC message"}
+		return &refusal{text: asked.answer.Message}
+	}
+	resp.Body = &putBack{Reader: &body, Closer: resp.Body}
+	return nil
+}
+
+// refusalOf is the error of a request that was refused with JSON; nil when the SDK makes one of it. An error that names no
+// request is still the answer to this one.
+func refusalOf(asked *capture, resp *http.Response) error {
+	begin := lookAt(resp)
+	if msg, err := jsonrpc.DecodeMessage(begin); err == nil {
+		if answer, ok := msg.(*jsonrpc.Response); ok && answer.Error != nil {
+			return nil
 		}
 	}
-	resp.Body = &putBack{Reader: io.MultiReader(bytes.NewReader(begin), rest), Closer: rest}
-	return nil
+	text := fmt.Sprintf("the server answered with HTTP status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	var said struct {
+		Error struct {
+			Code    int64
+			Message string
+			Data    json.RawMessage
+		}
+	}
+	if json.Unmarshal(begin, &said) == nil && said.Error.Code != 0 && asked != nil {
+		asked.answer = &jsonrpc.Error{Code: said.Error.Code, Message: said.Error.Message, Data: said.Error.Data}
+	}
+	return &refusal{text: text}
+}
+
+// lookAt reads the beginning of a body and puts it back.
+func lookAt(resp *http.Response) []byte {
+	begin, _ := io.ReadAll(io.LimitReader(resp.Body, peeked)) // who reads on meets the same error
+	resp.Body = &putBack{Reader: io.MultiReader(bytes.NewReader(begin), resp.Body), Closer: resp.Body}
+	return begin
+}
+
+// doubt notes that a server may have forgotten the session. 400 can mean anything, but many servers that were started
+// again answer so in place of 404, and say why. The call that met it is not made again, but the next one gets a session.
+func (g *guard) doubt(resp *http.Response) {
+	if bytes.Contains(bytes.ToLower(lookAt(resp)), []byte("session")) {
+		g.doubted.Store(true)
+	}
 }
 
 // putBack is a body of which something was read before.

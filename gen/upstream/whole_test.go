@@ -4,8 +4,10 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream/upstreamtest"
 )
 
@@ -59,6 +61,95 @@ func TestBadAnswersEndTheirCallOnly(t *testing.T) {
 			}
 			if err := <-other; err != nil || s.Lost() {
 				t.Errorf("the other call: %v; lost: %v", err, s.Lost())
+			}
+		})
+	}
+}
+
+// TestCutAnswersOfAnyLength: a server, or what is between, gives up in the middle of a large answer.
+func TestCutAnswersOfAnyLength(t *testing.T) {
+	t.Parallel()
+	long := `{"jsonrpc":"2.0","id":1,"result":{"contents":[{"uri":"demo://one","text":"` + strings.Repeat("x", 1<<20)
+	for name, c := range map[string]struct {
+		length   string
+		text     string
+		protocol bool
+		want     string
+	}{
+		"by its length":  {"3000000", long, false, "unexpected EOF"},
+		"without a word": {"", long, true, "not a JSON-RPC message"},
+		"in a list":      {"", long + `"}`, true, "not a JSON-RPC message"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, behind(t, methodReadResource, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if c.length != "" {
+					w.Header().Set("Content-Length", c.length)
+				}
+				_, _ = w.Write([]byte(c.text))
+			}), testOptions())
+			other := make(chan error, 1)
+			go func() {
+				_, err := s.Call(testContext(t), upstreamtest.ToolSlow, []byte(`{"ms":300}`), nil)
+				other <- err
+			}()
+			_, err := s.ReadResource(testContext(t), "demo://one", nil)
+			var gone *ConnectionError
+			switch {
+			case c.protocol:
+				wantProtocolError(t, err, CodeBadAnswer, c.want)
+			case !errors.As(err, &gone) || gone.NotSent || !strings.Contains(err.Error(), c.want):
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+			if err := <-other; err != nil || s.Lost() {
+				t.Errorf("the other call: %v; lost: %v", err, s.Lost())
+			}
+			mustCall(t, s, upstreamtest.ToolEcho, `{}`)
+		})
+	}
+}
+
+// TestRefusedCallsAreNotRepeated: only a 404 to a request of a session says that the session is gone, and a call goes out
+// no more than once more for that.
+func TestRefusedCallsAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		session, modern bool
+		status          int
+		media, text     string
+		calls           int32
+		lost, notSent   bool
+		want            string
+	}{
+		"400":                  {session: true, status: 400, media: "text/plain", text: "bad arguments", calls: 1, want: "HTTP status 400"},
+		"400 with JSON":        {session: true, status: 400, media: "application/json", text: `{"error":"bad arguments"}`, calls: 1, want: "HTTP status 400"},
+		"400 with an answer":   {session: true, status: 400, media: "application/json", text: `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad arguments"}}`, calls: 1, want: "bad arguments"},
+		"400 for its session":  {session: true, status: 400, media: "text/plain", text: "Bad Request: No valid session ID provided", calls: 1, lost: true, want: "HTTP status 400"},
+		"404":                  {session: true, status: 404, media: "text/plain", text: "no", calls: 2, lost: true, want: "in a new session too"},
+		"404 without sessions": {status: 404, media: "text/plain", text: "no", calls: 1, want: "HTTP status 404"},
+		"405 with JSON":        {session: true, status: 405, media: "application/json", text: `{}`, calls: 1, want: "HTTP status 405"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int32
+			fake := upstreamtest.NewHTTP(t, upstreamtest.LegacyOnly, &upstreamtest.HTTPOptions{Sessions: c.session})
+			srv := inFront(t, fake, methodCallTool, func(w http.ResponseWriter, _ *http.Request) {
+				calls.Add(1)
+				w.Header().Set("Content-Type", c.media)
+				w.WriteHeader(c.status)
+				_, _ = w.Write([]byte(c.text))
+			})
+			p := NewPool([]config.Server{srv}, testOptions())
+			defer p.Close()
+			_, err := p.Call(testContext(t), srv.Key, upstreamtest.ToolEcho, []byte(`{}`), nil)
+			var gone *ConnectionError
+			if err == nil || !strings.Contains(err.Error(), c.want) || errors.As(err, &gone) && gone.NotSent {
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+			if n := calls.Load(); n != c.calls {
+				t.Errorf("the call went out %d times, not %d", n, c.calls)
+			}
+			if lost := p.members[srv.Key].session == nil; lost != c.lost {
+				t.Errorf("the session is lost: %v", lost)
 			}
 		})
 	}
