@@ -192,7 +192,7 @@ func culprit(src []byte, functions []string, tools int, err error) int {
 	}
 	line := lines[bad.Line-1]
 	found := slices.IndexFunc(functions, func(f string) bool {
-		return strings.HasPrefix(line, "export { "+f+" }") || strings.HasPrefix(line, "from ."+f+" import")
+		return strings.HasPrefix(line, "export ") && strings.Contains(line, ` from "./`+f+`.ts";`) || strings.HasPrefix(line, "from ."+f+" import")
 	})
 	if found >= tools {
 		return offers

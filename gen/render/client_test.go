@@ -92,6 +92,12 @@ for kind in ["protocol", "argument", "denied", "timeout", "connection", "cancell
     want = "MCP" + kind.capitalize() + "Error" if kind not in ("cancelled", "internal", "other") else "MCPError"
     assert type(err).__name__ == want and isinstance(err, MCPError) and err.kind == kind and err.code == -1 and err.data == {"a": 1}, (kind, err)
 
+import copy, pickle
+for failing in [lambda: get_document(document_id="x"), lambda: get_document(document="x")]:
+    err = fails(failing)
+    for again in [pickle.loads(pickle.dumps(err)), copy.deepcopy(err), copy.copy(err)]:
+        assert type(again) is type(err) and str(again) == str(err) and again.__dict__ == err.__dict__ and again is not err, again
+
 transport.call = raising({"kind": "connection", "message": "m", "retryable": True})
 assert fails(lambda: list_documents()).is_retryable and not err.is_retryable
 transport.call = lambda tool, args, **options: options

@@ -31,7 +31,7 @@ func TestEditor(t *testing.T) {
 	}
 	put("example.ts", read("example.ts"))
 	put("tsconfig.json", `{ "extends": "./servers/.mcpgen/editor/tsconfig.json" }`)
-	put("jobs/example.ts", strings.NewReplacer(`"./servers/google_drive"`, `"../servers/google_drive"`, `"./servers/`, `"../servers/`).Replace(read("example.ts")))
+	put("jobs/example.ts", strings.NewReplacer(`"./servers/`, `"../servers/`, `"./servers"`, `"../servers"`).Replace(read("example.ts")))
 	put("jobs/tsconfig.json", `{ "extends": "../servers/.mcpgen/editor/tsconfig.json" }`)
 	put("example.py", read("example.py"))
 	put("pyproject.toml", "[tool.pyright]\nextends = \"servers/.mcpgen/editor/pyright.json\"\ninclude = [\"example.py\"]\ntypeCheckingMode = \"strict\"\nreportMissingModuleSource = false\n")

@@ -17,7 +17,7 @@ type pyTarget struct{}
 
 func (pyTarget) Name() string { return "python" }
 
-func (pyTarget) root(t tree.Tree) {
+func (pyTarget) root(t tree.Tree, _ []Server) {
 	for _, name := range []string{"client.py", "mcprun.pyi", "pyproject.toml"} {
 		t[name] = []byte(templates.Text("py/" + name))
 	}

@@ -74,7 +74,7 @@ type Target interface {
 	// refers to under others. Every value of s, written as a literal, fits the type.
 	Types(name string, s ir.Schema) ([]byte, error)
 	// root adds the files at the root of the tree that belong to this language alone.
-	root(t tree.Tree)
+	root(t tree.Tree, servers []Server)
 	// server adds a server's folder and returns what its tools became, by tool id.
 	server(t tree.Tree, s Server) (map[string]Names, error)
 }
@@ -121,7 +121,7 @@ type part struct {
 
 func renderPart(servers []Server, target Target) part {
 	out := part{tree: tree.Tree{}, names: map[string]Names{}}
-	target.root(out.tree)
+	target.root(out.tree, servers)
 	trees, names := make([]tree.Tree, len(servers)), make([]map[string]Names, len(servers))
 	out.err = each(len(servers), 1, func(i int) (err error) {
 		trees[i] = tree.Tree{}

@@ -99,6 +99,18 @@ func (p *tsPrinter) definitions() []string {
 	return out
 }
 
+// declared are those declarations by name, without documentation.
+func (p *tsPrinter) declared() []tsName {
+	sole, _ := p.soleDef()
+	var out []tsName
+	for _, def := range p.schema.Defs {
+		if def.Name != sole {
+			out = append(out, tsName{p.names[def.Name], tsAlias(p.names[def.Name], p.typ(def.Type, ""))})
+		}
+	}
+	return out
+}
+
 func tsAlias(name, text string) string { return "export type " + name + " = " + text + ";\n" }
 
 // typ prints t for a place with that indentation. Objects are anonymous types and not interfaces, because only those

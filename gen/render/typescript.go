@@ -18,12 +18,13 @@ type tsTarget struct{}
 
 func (tsTarget) Name() string { return "typescript" }
 
-func (tsTarget) root(t tree.Tree) {
+func (tsTarget) root(t tree.Tree, servers []Server) {
 	for _, name := range []string{"client.ts", "mcprun.d.ts", "package.json", "tsconfig.json"} {
 		t[name] = []byte(templates.Text("ts/" + name))
 	}
 	t[editorDir+"tsconfig.json"] = []byte(templates.Text("ts/editor.json"))
 	t[editorDir+"types/sandbox/index.d.ts"] = []byte(templates.Text("ts/sandbox.d.ts"))
+	otherNames(t, servers)
 }
 
 type tsTool struct {
@@ -32,6 +33,8 @@ type tsTool struct {
 	Function, Parameter string
 	Result, ID          string
 	Specifier, Summary  string
+	Export              string // what the index exports of it, from its specifier
+	names               []tsName
 }
 
 func (target tsTarget) server(t tree.Tree, s Server) (map[string]Names, error) {
@@ -55,11 +58,13 @@ func (target tsTarget) server(t tree.Tree, s Server) (map[string]Names, error) {
 		}
 		names[tool.ID] = Names{File: file, Function: functions[i]}
 	}
+	shared := tsExports(index)
 	content, err := layout("ts/index.ts.tmpl", struct {
 		Doc    string
 		Tools  []tsTool
+		Shared []tsShared
 		Offers []exported
-	}{tsDoc("", serverText(s)), index, s.exportedOffers(typeScript)})
+	}{tsDoc("", serverText(s)), index, shared, s.exportedOffers(typeScript)})
 	if err != nil {
 		return nil, err
 	}
@@ -110,12 +115,13 @@ func (target tsTarget) tool(tool Tool, function string) tsTool {
 		if in.isObject() {
 			declaration = "export interface " + inputName + " " + root + "\n" // a little shorter
 		}
-		out.Types = append(out.Types, tsDoc("", inputText(input.Doc))+declaration)
+		out.declare(inputName, declaration, tsDoc("", inputText(input.Doc)))
 	}
 	if acceptsEmpty(&input, input.Root) {
 		out.Parameter = strings.Replace(out.Parameter, ":", "?:", 1) // the client takes undefined for {}
 	}
 	out.Types = append(out.Types, definitions...)
+	out.names = append(out.names, in.declared()...)
 
 	if tool.Output != nil {
 		printer := newTSPrinter(tool.Output, tsResult, outputName, "Output", types)
@@ -125,8 +131,9 @@ func (target tsTarget) tool(tool Tool, function string) tsTool {
 		}
 		out.Result = outputName
 		doc := joinLines(learnedText(tool.Learned), inputText(tool.Output.Doc))
-		out.Types = append(out.Types, tsDoc("", doc)+tsAlias(outputName, root))
+		out.declare(outputName, tsAlias(outputName, root), tsDoc("", doc))
 		out.Types = append(out.Types, printer.definitions()...)
+		out.names = append(out.names, printer.declared()...)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -38,11 +39,11 @@ func (e *ValidationError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-func (v *Validator) explain(err *jsonschema.ValidationError, instance *value) *ValidationError {
+func (v *Validator) explain(err *jsonschema.ValidationError, instance *value, whole string) *ValidationError {
 	out := &ValidationError{}
 	seen := map[string]bool{}
 	for _, leaf := range leaves(err) {
-		p := v.problem(leaf, instance)
+		p := v.problem(leaf, instance, whole)
 		if !seen[p.Message] {
 			seen[p.Message] = true
 			out.Problems = append(out.Problems, p)
@@ -84,7 +85,7 @@ func leaves(err *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return out
 }
 
-func (v *Validator) problem(err *jsonschema.ValidationError, instance *value) Problem {
+func (v *Validator) problem(err *jsonschema.ValidationError, instance *value, whole string) Problem {
 	tokens := pointerTokens(err.InstanceLocation)
 	got := follow(instance, tokens)
 	p := Problem{Path: pathText(tokens), Got: describe(got)}
@@ -92,10 +93,7 @@ func (v *Validator) problem(err *jsonschema.ValidationError, instance *value) Pr
 	keyword := lastToken(fragment)
 	rule := follow(v.source, pointerTokens(fragment))
 	parent := follow(v.source, parentTokens(fragment))
-	subject := p.Path
-	if subject == "" {
-		subject = "the value"
-	}
+	subject := cmp.Or(p.Path, whole)
 	switch keyword {
 	case "required":
 		missing := missingNames(rule, got)

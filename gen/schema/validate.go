@@ -83,12 +83,17 @@ func compile(source *value) (*jsonschema.Schema, error) {
 // Validate checks one instance. The error is a *ValidationError where the instance does not fit, wraps ErrTooCostly
 // where finding out would take too long, and is another error where the instance cannot be read.
 func (v *Validator) Validate(instance json.RawMessage) error {
+	return v.ValidateAs("the value", instance)
+}
+
+// ValidateAs is [Validator.Validate] with words for the whole instance, such as "the arguments", in what errors say.
+func (v *Validator) ValidateAs(whole string, instance json.RawMessage) error {
 	parsed, err := parse(instance, size{bytes: maxInstanceBytes, depth: maxInstanceDepth, nodes: maxInstanceNodes})
 	if err != nil {
-		return fmt.Errorf("the value %w", err)
+		return fmt.Errorf("%s: it %w", whole, err)
 	}
 	if err := checkNumbers(parsed); err != nil {
-		return fmt.Errorf("the value: %w", err)
+		return fmt.Errorf("%s: %w", whole, err)
 	}
 	cost, err := checkCost(v.document, parsed)
 	if err != nil {
@@ -102,7 +107,7 @@ func (v *Validator) Validate(instance json.RawMessage) error {
 	}
 	var invalid *jsonschema.ValidationError
 	if errors.As(err, &invalid) {
-		return v.explain(invalid, parsed)
+		return v.explain(invalid, parsed, whole)
 	}
 	return err
 }

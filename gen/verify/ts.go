@@ -1,6 +1,9 @@
 package verify
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // tsParser parses a file of tokens. used are the type names that must turn out to be declared.
 type tsParser struct {
@@ -64,6 +67,10 @@ func (p *tsParser) statement() *Error {
 	switch {
 	case p.is("{"):
 		return p.reexport()
+	case p.is("*"):
+		return p.exportAll()
+	case p.is("type") && p.peekAfter().text == "{":
+		return p.reexportType()
 	case p.is("type") || p.is("interface"):
 		return p.declaration()
 	case p.is("const"):
@@ -94,7 +101,7 @@ func (p *tsParser) importClient() *Error {
 	return p.expect(";")
 }
 
-// reexport reads a line of an index: one function from the module of its name, or nothing at all.
+// reexport reads a line of an index: one function from the module of its name, perhaps with types, or nothing at all.
 func (p *tsParser) reexport() *Error {
 	p.next()
 	if p.accept("}") {
@@ -103,6 +110,14 @@ func (p *tsParser) reexport() *Error {
 	t, err := p.expectKind(name, "a function's name")
 	if err != nil {
 		return err
+	}
+	for p.accept(",") {
+		if err := p.expect("type"); err != nil {
+			return err
+		}
+		if _, err := p.expectKind(name, "a type's name"); err != nil {
+			return err
+		}
 	}
 	if err := p.all("}", "from"); err != nil {
 		return err
@@ -117,6 +132,66 @@ func (p *tsParser) reexport() *Error {
 	p.out.exports = append(p.out.exports, t.text)
 	p.out.exportLines = append(p.out.exportLines, t.line)
 	return p.expect(";")
+}
+
+// exportAll reads a line of an index that exports a function and its types.
+func (p *tsParser) exportAll() *Error {
+	p.next()
+	if err := p.expect("from"); err != nil {
+		return err
+	}
+	file, err := p.besideIndex()
+	if err != nil {
+		return err
+	}
+	p.out.exports = append(p.out.exports, file.text)
+	p.out.exportLines = append(p.out.exportLines, file.line)
+	return p.expect(";")
+}
+
+// reexportType reads a line of an index that says which module a type is taken from.
+func (p *tsParser) reexportType() *Error {
+	if err := p.all("type", "{"); err != nil {
+		return err
+	}
+	if _, err := p.expectKind(name, "a type's name"); err != nil {
+		return err
+	}
+	if err := p.all("}", "from"); err != nil {
+		return err
+	}
+	file, err := p.besideIndex()
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(p.out.exports, file.text) {
+		return fail(file.line, file.text, "a module whose function is exported above")
+	}
+	return p.expect(";")
+}
+
+// besideIndex reads the specifier of a wrapper beside an index, and returns the wrapper's name.
+func (p *tsParser) besideIndex() (token, *Error) {
+	t := p.next()
+	file := strings.TrimSuffix(strings.TrimPrefix(t.text, "./"), ".ts")
+	if t.kind != text || t.escaped || t.text != "./"+file+".ts" || !isIdentifier(file) {
+		return t, fail(t.line, t.show(), "a wrapper beside the index")
+	}
+	if p.out.function != "" || p.out.declared > 0 || p.imported != "" {
+		return t, fail(t.line, t.text, "no export of another module here")
+	}
+	t.text = file
+	return t, nil
+}
+
+// isIdentifier reports whether s is a name as [lexTypeScript] reads one.
+func isIdentifier(s string) bool {
+	for i := range len(s) {
+		if !isLetter(s[i]) && s[i] != '$' && (i == 0 || !isDigit(s[i])) {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // declaration reads a type alias or an interface.

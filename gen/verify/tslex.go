@@ -53,7 +53,7 @@ func lexTypeScript(src string) ([]token, *Error) {
 				n = 3
 			case strings.HasPrefix(src[i:], "=>"):
 				n = 2
-			case !strings.ContainsRune("{}[]()<>|&;:,?=-", rune(c)):
+			case !strings.ContainsRune("{}[]()<>|&;:,?=-*", rune(c)):
 				_, size := utf8.DecodeRuneInString(src[i:])
 				return nil, fail(row, src[i:i+size], "code of ours")
 			}

@@ -158,13 +158,24 @@ func trimIndex(text string, names []string) string {
 	return b.String()
 }
 
-// exportedBy is the name that a line of an index exports. Empty: it is another line.
+// exportedBy is the value that a line of an index exports. Empty: it is another line. A line that exports all of a module
+// exports the one value of that name, and types, which a script need not be given.
 func exportedBy(line string) string {
-	for begin, end := range map[string]string{"export { ": " } from \"./", "export * as ": " from \"./"} {
-		if rest, ok := strings.CutPrefix(line, begin); ok {
-			if name, _, ok := strings.Cut(rest, end); ok && isIdentifier(name) {
+	if rest, ok := strings.CutPrefix(line, "export * from \"./"); ok {
+		if name, _, ok := strings.Cut(rest, ".ts\";"); ok && isIdentifier(name) {
+			return name
+		}
+	}
+	if rest, ok := strings.CutPrefix(line, "export { "); ok {
+		if list, _, ok := strings.Cut(rest, " } from \"./"); ok {
+			if name, _, _ := strings.Cut(list, ", type "); isIdentifier(name) {
 				return name
 			}
+		}
+	}
+	if rest, ok := strings.CutPrefix(line, "export * as "); ok {
+		if name, _, ok := strings.Cut(rest, " from \"./"); ok && isIdentifier(name) {
+			return name
 		}
 	}
 	return ""

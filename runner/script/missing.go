@@ -86,11 +86,18 @@ var (
 	exportList = regexp.MustCompile(`(?m)^\s*export\s*\{([^}]*)\}`)
 )
 
+// topLevelReturn says what a module has in place of what some write in scripts.
+const topLevelReturn = "return stands outside of a function, which a module cannot have; to leave a value behind, write: export const result = VALUE; " +
+	"to end early, put the code into a function, or call process.exit()"
+
 // improve turns the bundler's words for a missing export into ours, with the names that there are.
 func (f *files) improve(messages []api.Message) []api.Message {
 	for i, m := range messages {
 		if found := noExport.FindStringSubmatch(m.Text); found != nil {
 			messages[i].Text, messages[i].Notes = f.noSuchExport(found[1], found[2]), nil
+		}
+		if strings.HasPrefix(m.Text, "Top-level return ") {
+			messages[i].Text, messages[i].Notes = topLevelReturn, nil
 		}
 	}
 	return messages
@@ -125,6 +132,13 @@ func (f *files) noSuchExport(module, name string) string {
 		text = ""
 	}
 	names := exportsOf(text)
+	if strings.HasPrefix(text, generated) {
+		for line := range strings.Lines(text) {
+			if name := exportedBy(line); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
 	if name == "default" && namespace == treeNamespace {
 		return fmt.Sprintf("%s has no default export; write: import { %s } from …, or: import * as NAME from …", shownName(namespace, p), strings.Join(names[:min(len(names), 1)], ""))
 	}

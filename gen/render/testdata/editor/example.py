@@ -23,4 +23,12 @@ for page in resources.read("docs://x"):
     page.save(f"{page.uri}.txt")
 prompts.get("summarize", {})  # pyright: ignore[reportCallIssue, reportArgumentType]
 filter_by_field(rows, "a", 1, "~")  # pyright: ignore[reportArgumentType]
-result = kept
+found = search_tools("read a document", detail="full", limit=3)
+print(found[0]["tool"], found[0].get("import"), search_tools(server="docs"))
+print(save_skill("top", "print(1)", "The first", language="python")["version"], load_skill("top")["code"], list_skills("csv")[0]["name"])
+hidden: dict[str, list[str]] = tokenize_pii({"to": ["ann@example.com"]}, types=["EMAIL", "PHONE"])
+shown: str = detokenize_pii(tokenize_pii("ann@example.com", "EMAIL"))
+show_image("chart.png")
+show_image(data, mime_type="image/svg+xml")
+tokenize_pii("x", "NAME")  # pyright: ignore[reportArgumentType]
+result = kept, hidden, shown

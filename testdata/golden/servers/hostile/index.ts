@@ -15,28 +15,29 @@
   __proto__ constructor # type: ignore @\ts-ignore @\__NO_SIDE_EFFECTS__ //#\ sourceMappingURL=x \
  """
  *\/ */
-export { index_ } from "./index_.ts"; // *\/ """ \ ${x} `
-export { init } from "./init.ts"; // *\/ """ \ ${x} `
-export { then_ } from "./then_.ts"; // *\/ """ \ ${x} `
-export { list } from "./list.ts"; // *\/ """ \ ${x} `
-export { class_ } from "./class_.ts"; // *\/ """ \ ${x} `
-export { nEbbc0b } from "./nEbbc0b.ts"; // *\/ """ \ ${x} `
-export { n614629 } from "./n614629.ts"; // *\/ """ \ ${x} `
-export { etcPasswd } from "./etcPasswd.ts"; // *\/ """ \ ${x} `
-export { con_ } from "./con_.ts"; // *\/ """ \ ${x} `
-export { getDoc } from "./getDoc.ts"; // *\/ """ \ ${x} `
-export { getDoc_7b6b2a } from "./getDoc_7b6b2a.ts"; // *\/ """ \ ${x} `
-export { getDoc_a13047 } from "./getDoc_a13047.ts"; // *\/ """ \ ${x} `
-export { alert1 } from "./alert1.ts"; // *\/ """ \ ${x} `
-export { nB6d267 } from "./nB6d267.ts"; // *\/ """ \ ${x} `
-export { aB7e18f7 } from "./aB7e18f7.ts"; // *\/ """ \ ${x} `
-export { client_ } from "./client_.ts"; // *\/ """ \ ${x} `
-export { tool } from "./tool.ts"; // *\/ """ \ ${x} `
-export { str } from "./str.ts"; // *\/ """ \ ${x} `
-export { n1st } from "./n1st.ts"; // *\/ """ \ ${x} `
-export { nE3b0c4 } from "./nE3b0c4.ts"; // *\/ """ \ ${x} `
-export { constructor } from "./constructor.ts"; // *\/ """ \ ${x} `
-export { proto } from "./proto.ts"; // *\/ """ \ ${x} `
-export { xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx0d4e2c } from "./xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx0d4e2c.ts"; // *\/ """ \ ${x} `
-export { callMcpTool } from "./callMcpTool.ts"; // *\/ """ \ ${x} `
-export { await_ } from "./await_.ts"; // *\/ """ \ ${x} `
+export * from "./index_.ts"; // *\/ """ \ ${x} `
+export * from "./init.ts"; // *\/ """ \ ${x} `
+export * from "./then_.ts"; // *\/ """ \ ${x} `
+export * from "./list.ts"; // *\/ """ \ ${x} `
+export * from "./class_.ts"; // *\/ """ \ ${x} `
+export * from "./nEbbc0b.ts"; // *\/ """ \ ${x} `
+export * from "./n614629.ts"; // *\/ """ \ ${x} `
+export * from "./etcPasswd.ts"; // *\/ """ \ ${x} `
+export * from "./con_.ts"; // *\/ """ \ ${x} `
+export * from "./getDoc.ts"; // *\/ """ \ ${x} `
+export * from "./getDoc_7b6b2a.ts"; // *\/ """ \ ${x} `
+export * from "./getDoc_a13047.ts"; // *\/ """ \ ${x} `
+export * from "./alert1.ts"; // *\/ """ \ ${x} `
+export * from "./nB6d267.ts"; // *\/ """ \ ${x} `
+export * from "./aB7e18f7.ts"; // *\/ """ \ ${x} `
+export * from "./client_.ts"; // *\/ """ \ ${x} `
+export * from "./tool.ts"; // *\/ """ \ ${x} `
+export * from "./str.ts"; // *\/ """ \ ${x} `
+export * from "./n1st.ts"; // *\/ """ \ ${x} `
+export * from "./nE3b0c4.ts"; // *\/ """ \ ${x} `
+export * from "./constructor.ts"; // *\/ """ \ ${x} `
+export * from "./proto.ts"; // *\/ """ \ ${x} `
+export * from "./xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx0d4e2c.ts"; // *\/ """ \ ${x} `
+export * from "./callMcpTool.ts"; // *\/ """ \ ${x} `
+export * from "./await_.ts"; // *\/ """ \ ${x} `
+export type { Evil } from "./index_.ts";
