@@ -32,6 +32,8 @@ type Settings struct {
 	Servers map[string]ServerSettings
 	// Run is how mcprun runs a script unless its flags or the environment say otherwise.
 	Run RunSettings
+	// Search is how tools are searched for.
+	Search SearchSettings
 }
 
 // ServerDefaults are settings of all servers; 0 means not said.
@@ -57,6 +59,8 @@ type ServerSettings struct {
 	EnvFile              string
 	OAuth                *OAuth
 	Trusted, Disabled    *bool
+	// Category is the group that it belongs to where tools are searched for.
+	Category string
 	// AllowText are the rules for suspicious text that this server is known to break, and may. Whether there are such
 	// rules is not known here.
 	AllowText []AllowedRule
@@ -86,6 +90,7 @@ type RunSettings struct {
 	AllowDrift, StrictOutput *bool
 	Elicit, Daemon           string
 	TSC, Pyright, Skills     string // programs and a folder, from mcpgen.yaml unless absolute or a bare name
+	Workspaces, Quota        string // the folder of customers, and the size of what each may hold
 	// Lines tells where in mcpgen.yaml each key is that is there.
 	Lines map[string]int
 }

@@ -38,13 +38,38 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+func TestSearchSettings(t *testing.T) {
+	cfg, err := loadWith(t, "version: 1\nservers: {crm: {category: sales}, git hub: }\nsearch:\n  embeddings:\n    url: https://a.example\n    model: m\n    api: azure\n    api_version: '9'\n    key_env: A_KEY\n    dimensions: 5\n    timeout: 3s\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &EmbeddingSettings{URL: "https://a.example", Model: "m", API: "azure", APIVersion: "9", KeyEnv: "A_KEY", Dimensions: 5, Timeout: 3 * time.Second}
+	if diff := cmp.Diff(want, cfg.Settings.Search.Embeddings); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"crm": "sales"}, cfg.Settings.Categories()); diff != "" {
+		t.Errorf("categories (-want +got):\n%s", diff)
+	}
+	for yaml, want := range map[string]string{
+		"search: {embeddings: {model: m}}":                                   "mcpgen.yaml:2: search.embeddings.url: it is missing",
+		"search: {embeddings: {url: 'https://x'}}":                           "search.embeddings.model: it is missing",
+		"search: {embeddings: {url: ssh://x, model: m}}":                     "not an http or https address",
+		"search: {embeddings: {url: 'https://x', model: m, key: sk-1}}":      `the key "key" is not known`,
+		"search: {embeddings: {url: 'https://x', model: m, key_env: sk-1a}}": "never the key itself",
+	} {
+		if _, err := loadWith(t, "version: 1\n"+yaml); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sk-1") {
+			t.Errorf("%s: %v, want %q", yaml, err, want)
+		}
+	}
+}
+
 func TestSettingsErrors(t *testing.T) {
 	cases := map[string]string{
 		"":                                                    "mcpgen.yaml:1: version: it is missing; write version: 1",
 		"languages: [python]":                                 "version: it is missing",
 		"version: 2":                                          "mcpgen.yaml:1: version: only version 1 is known",
 		"version: \"1\"":                                      "only version 1 is known",
-		"version: 1\noutput: x":                               `mcpgen.yaml:2: the key "output" is not known; known here: defaults, languages, out, run, servers, version`,
+		"version: 1\noutput: x":                               `mcpgen.yaml:2: the key "output" is not known; known here: defaults, languages, out, run, search, servers, version`,
 		"version: 1\nversion: 1":                              "mcpgen.yaml:2: ",
 		"version: 1\n\tout: x":                                "mcpgen.yaml:2: ",
 		"- a":                                                 "mcpgen.yaml:1: ",
@@ -58,7 +83,7 @@ func TestSettingsErrors(t *testing.T) {
 		"version: 1\nservers: [a]":                            "servers: it is not a mapping",
 		"version: 1\nservers:\n  nobody: {}":                  "mcpgen.yaml:3: servers.nobody: no such server is configured",
 		"version: 1\nservers:\n  crm: {}\n  crm: {}":          "mcpgen.yaml:4: ",
-		"version: 1\nservers:\n  crm:\n    inclde: [a]":       `mcpgen.yaml:4: servers.crm: the key "inclde" is not known; known here: alias, allow_text, disabled, env_file, exclude, idempotent, include,`,
+		"version: 1\nservers:\n  crm:\n    inclde: [a]":       `mcpgen.yaml:4: servers.crm: the key "inclde" is not known; known here: alias, allow_text, category, disabled, env_file, exclude, idempotent, include,`,
 		"version: 1\nservers:\n  crm:\n    timeout: soon":     "mcpgen.yaml:4: servers.crm.timeout: it is not a time above zero; write it as 30s",
 		"version: 1\nservers:\n  crm:\n    timeout: -3s":      "not a time above zero",
 		"version: 1\nservers:\n  crm:\n    timeout: 30":       "not a time above zero",

@@ -114,6 +114,7 @@ func (y *settingsFile) top() map[string]field {
 		"out":       y.folder(&y.out.Out),
 		"defaults":  func(n node, key string) error { return y.object(n, key, y.defaults(&y.out.Defaults)) },
 		"servers":   y.servers,
+		"search":    func(n node, key string) error { return y.object(n, key, y.search(&y.out.Search)) },
 		"run":       func(n node, key string) error { y.out.Run.Lines = lines(n); return y.object(n, key, y.run(&y.out.Run)) },
 	}
 }
@@ -124,7 +125,7 @@ func (y *settingsFile) defaults(d *ServerDefaults) map[string]field {
 
 func (y *settingsFile) server(s *ServerSettings) map[string]field {
 	return map[string]field{
-		"alias":   y.word(&s.Alias),
+		"alias": y.word(&s.Alias), "category": y.word(&s.Category),
 		"include": y.globs(&s.Include), "exclude": y.globs(&s.Exclude),
 		"timeout": y.duration(&s.Timeout), "startup_timeout": y.duration(&s.StartupTimeout),
 		"max_time": y.duration(&s.MaxTime), "parallel": y.count(&s.Parallel),
@@ -177,7 +178,7 @@ func (y *settingsFile) run(r *RunSettings) map[string]field {
 		"max_output": y.count(&r.MaxOutput), "max_result": y.size(&r.MaxResult),
 		"allow_drift": y.flag(&r.AllowDrift), "strict_output": y.flag(&r.StrictOutput),
 		"elicit": y.word(&r.Elicit), "skills": y.folder(&r.Skills), "tsc": y.word(&r.TSC), "pyright": y.word(&r.Pyright),
-		"daemon": y.daemon(&r.Daemon),
+		"daemon": y.daemon(&r.Daemon), "workspaces": y.folder(&r.Workspaces), "quota": y.size(&r.Quota),
 	}
 }
 

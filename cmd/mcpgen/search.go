@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/search"
+)
+
+type searchOptions struct {
+	app      *cli.App
+	place    placeFlags
+	server   string
+	category string
+	detail   string
+	language string
+	limit    int
+	json     bool
+}
+
+func newSearchCmd(app *cli.App) *cobra.Command {
+	o := &searchOptions{app: app}
+	cmd := &cobra.Command{
+		Use:   "search QUERY...",
+		Short: "Find tools of the tree by what they are for",
+		Long: `search finds tools by what you want to do, in words, or by parts of their names. The best is first. Words of names count
+for more than those of descriptions; endings, common synonyms and misspellings are understood. It reads files only; no
+server is asked.
+
+--detail says how much is shown: name, the ids; description, also the beginning of what each tool says of itself and
+how it is imported; full, also the wrapper's source. Three or fewer hits are shown with their signatures in any case.
+
+--server and --category leave only tools of one server, or of servers that mcpgen.yaml puts into one category; with
+either, QUERY may be left out, and all of those are listed. A server without a category is one of its own.
+
+Where mcpgen.yaml names an endpoint for embeddings, tools are also ranked by meaning, and the two rankings are merged.
+When the endpoint fails, the words alone decide, and a note says so. docs/search.md tells more.`,
+		Example: `  mcpgen search close a pull request
+  mcpgen search "add rows" --server drive --detail full --language python
+  mcpgen search --category "code hosting" --limit 100
+  mcpgen search wether forecast --json`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, strings.Join(args, " ")) },
+	}
+	o.place.bind(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.server, "server", "", "only tools of the server of this `name`")
+	f.StringVar(&o.category, "category", "", "only tools of servers of the category of this `name`")
+	f.StringVar(&o.detail, "detail", string(search.DetailDescription), "how `much` to show: name, description or full")
+	f.StringVar(&o.language, "language", "", "imports, signatures and sources in this `language`: typescript or python (default: typescript, if the tree has it)")
+	f.IntVar(&o.limit, "limit", search.DefaultLimit, fmt.Sprintf("show at most this `number` of tools, up to %d", search.MaxLimit))
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	_ = cmd.RegisterFlagCompletionFunc("detail", cobra.FixedCompletions(details(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that isn't there
+	return cmd
+}
+
+func details() []string {
+	var out []string
+	for _, d := range search.Details() {
+		out = append(out, string(d))
+	}
+	return out
+}
+
+// searchJSON is the output of search --json.
+type searchJSON struct {
+	Hits []search.Result `json:"hits"`
+	// Degraded says why the ranking by meaning did not take part.
+	Degraded string `json:"degraded,omitempty"`
+}
+
+// settle checks the flags and the query.
+func (o *searchOptions) settle(cmd *cobra.Command, query string) error {
+	if strings.TrimSpace(query) == "" && o.server == "" && o.category == "" {
+		return cli.Usage(cmd, "say what to look for, or name a --server or --category")
+	}
+	if !slices.Contains(details(), o.detail) {
+		return cli.Usage(cmd, "--detail is name, description or full, not %q", o.detail)
+	}
+	if o.limit < 1 || o.limit > search.MaxLimit {
+		return cli.Usage(cmd, "--limit is 1 to %d, not %d", search.MaxLimit, o.limit)
+	}
+	if o.language != "" {
+		full, ok := languageOf(o.language)
+		if !ok {
+			return cli.Usage(cmd, "unknown language %q: it is typescript or python", o.language)
+		}
+		o.language = full
+	}
+	return nil
+}
+
+func (o *searchOptions) run(cmd *cobra.Command, query string) error {
+	if err := o.settle(cmd, query); err != nil {
+		return err
+	}
+	results, degraded, err := o.find(cmd.Context(), query)
+	if err != nil {
+		return err
+	}
+	if degraded != nil {
+		_, _ = fmt.Fprintf(o.app.Stderr, "note: %s\n", cli.CleanLine(degraded.Error()))
+	}
+	if o.json {
+		out := searchJSON{Hits: results}
+		if degraded != nil {
+			out.Degraded = degraded.Error()
+		}
+		return o.app.JSON(out)
+	}
+	if len(results) == 0 {
+		_, err := fmt.Fprintln(o.app.Stderr, "no tool fits; try other words, or see what there is with \"mcpgen list\"")
+		return err
+	}
+	return o.print(results)
+}
+
+// find asks the index.
+func (o *searchOptions) find(ctx context.Context, query string) (_ []search.Result, degraded, err error) {
+	tree, index, err := gen.OpenSearch(o.place.options(o.app), o.app.LookupEnv, o.app.CacheDir())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, index.Close()) }()
+	answer, err := index.Answer(ctx, search.Query{Text: query, Server: o.server, Category: o.category, Limit: o.limit})
+	if err != nil {
+		return nil, nil, err
+	}
+	results, err := tree.Results(answer.Hits, search.Detail(o.detail), config.Language(o.language))
+	return results, answer.Degraded, err
+}
+
+func (o *searchOptions) print(results []search.Result) error {
+	style := o.app.OutStyle()
+	if len(results) > search.Few && o.detail != string(search.DetailFull) {
+		rows := make([][]string, len(results))
+		for i, r := range results {
+			rows[i] = []string{r.Tool, firstLine("", r.Description)}
+		}
+		return cli.Table(o.app.Stdout, style, nil, rows)
+	}
+	var out strings.Builder
+	for i, r := range results {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		fmt.Fprintln(&out, style.Bold(cli.CleanLine(r.Tool)))
+		for _, text := range []string{r.Description, r.Import, r.Signature, r.Source} {
+			if text = strings.TrimSpace(text); text != "" {
+				fmt.Fprintln(&out, indent(cli.Clean(text)))
+			}
+		}
+	}
+	_, err := io.WriteString(o.app.Stdout, out.String())
+	return err
+}

@@ -1,0 +1,208 @@
+package gen_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/search"
+)
+
+// demoTree opens the tree of the demo servers, with an index.
+func demoTree(t *testing.T) (*gen.Tree, *search.Index) {
+	t.Helper()
+	tree, err := gen.Open(gen.Options{Dir: t.TempDir(), Out: demoDir(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := tree.Index(&search.Options{Categories: map[string]string{"drive": "office"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = x.Close() })
+	return tree, x
+}
+
+func demoDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../servers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestResults(t *testing.T) {
+	tree, x := demoTree(t)
+	for _, tt := range []struct {
+		limit  int
+		detail search.Detail
+		lang   config.Language
+		// what the first result, drive__get_document, has
+		description, imported, signature, source string
+	}{
+		{5, search.DetailName, "", "", "", "", ""},
+		{5, search.DetailDescription, "", "Get a document", `import { getDocument } from "./servers/drive/index.ts";`, "", ""},
+		{5, "", config.Python, "Get a document", "from servers.drive import get_document", "", ""},
+		{5, search.DetailFull, config.Python, "Get a document", "from servers.drive import get_document", "def get_document(", "Code generated"},
+		{3, search.DetailName, config.TypeScript, "", `import { getDocument } from "./servers/drive/index.ts";`, "export async function getDocument(", ""},
+		{2, search.DetailDescription, config.Python, "Get a document", "from servers.drive import get_document", "def get_document(", ""},
+	} {
+		hits, err := x.Search(t.Context(), search.Query{Text: "get document", Limit: tt.limit, Server: "drive"})
+		if err != nil || len(hits) != tt.limit {
+			t.Fatalf("%d hits, %v", len(hits), err)
+		}
+		results, err := tree.Results(hits, tt.detail, tt.lang)
+		if err != nil || len(results) != tt.limit {
+			t.Fatalf("%d results, %v", len(results), err)
+		}
+		r := results[0]
+		if r.Tool != "drive__get_document" || r.Server != "drive" || r.Category != "office" {
+			t.Errorf("%+v: %+v", tt, r)
+		}
+		for _, p := range []struct{ what, got, want string }{
+			{"description", r.Description, tt.description}, {"import", r.Import, tt.imported}, {"signature", r.Signature, tt.signature}, {"source", r.Source, tt.source},
+		} {
+			if (p.got == "") != (p.want == "") || !strings.Contains(p.got, p.want) {
+				t.Errorf("%d hits, %q, %q: the %s is %q, want %q", tt.limit, tt.detail, tt.lang, p.what, p.got, p.want)
+			}
+		}
+	}
+}
+
+// TestResultsTrouble has a language and a wrapper that are not there.
+func TestResultsTrouble(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "servers")
+	if err := os.CopyFS(dir, os.DirFS(demoDir(t))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "drive", "getDocument.ts")); err != nil {
+		t.Fatal(err)
+	}
+	tree, x, err := gen.OpenSearch(gen.Options{Dir: t.TempDir(), Out: dir}, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	hits, err := x.Search(t.Context(), search.Query{Text: "get document", Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var broken *catalog.TreeError
+	if _, err := tree.Results(hits, search.DetailFull, config.TypeScript); !errors.As(err, &broken) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing wrapper: %v", err)
+	}
+	if _, err := tree.Results(hits, search.DetailFull, "perl"); err == nil || !strings.Contains(err.Error(), "perl") {
+		t.Errorf("a language that is not there: %v", err)
+	}
+}
+
+// TestSearchOptions reads categories and endpoint from mcpgen.yaml; a missing key is said when it is missed.
+func TestSearchOptions(t *testing.T) {
+	dir := t.TempDir()
+	yaml := "version: 1\nout: servers\nservers: {drive: {category: office}}\nsearch: {embeddings: {url: 'https://127.0.0.1:1/v1', model: m, key_env: EMBED_KEY, timeout: 1s}}\n"
+	for name, text := range map[string]string{".mcp.json": `{"mcpServers": {"drive": {"command": "true"}}}`, "mcpgen.yaml": yaml} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.CopyFS(filepath.Join(dir, "servers"), os.DirFS(demoDir(t))); err != nil {
+		t.Fatal(err)
+	}
+	const key = "sk-of-the-dot-env"
+	for _, tt := range []struct{ dotenv, want string }{{"", "EMBED_KEY"}, {"EMBED_KEY=" + key + "\n", "127.0.0.1"}} {
+		if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(tt.dotenv), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, x, err := gen.OpenSearch(gen.Options{Dir: dir}, func(string) (string, bool) { return "", false }, filepath.Join(dir, "cache"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close()
+		a, err := x.Answer(t.Context(), search.Query{Text: "get a document", Category: "office"})
+		if err != nil || len(a.Hits) == 0 {
+			t.Errorf("hits %v, %v", a.Hits, err)
+		}
+		if a.Degraded == nil || !strings.Contains(a.Degraded.Error(), tt.want) || strings.Contains(a.Degraded.Error(), key) {
+			t.Errorf("degraded: %v, want %q", a.Degraded, tt.want)
+		}
+	}
+	bad := strings.Replace(yaml, "https://", "http://", 1)
+	bad = strings.Replace(bad, "127.0.0.1:1", "example.com", 1)
+	if err := os.WriteFile(filepath.Join(dir, "mcpgen.yaml"), []byte(bad), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := gen.OpenSearch(gen.Options{Dir: dir}, nil, "")
+	var setting *search.EndpointError
+	if !errors.As(err, &setting) || !strings.Contains(err.Error(), "mcpgen.yaml") {
+		t.Errorf("a key without encryption: %v", err)
+	}
+}
+
+// TestSearchByMeaning goes the whole way, from mcpgen.yaml and the .env to an endpoint, and back to a cache that the next
+// program finds.
+func TestSearchByMeaning(t *testing.T) {
+	const key = "sk-of-the-dot-env"
+	var texts atomic.Int64
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Authorization"); got != "Bearer "+key || r.URL.Path != "/v1/embeddings" {
+			t.Errorf("%s with %q", r.URL.Path, got)
+		}
+		var body struct{ Input []string }
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		type vector struct {
+			Embedding []float64 `json:"embedding"`
+		}
+		var answer struct {
+			Data []vector `json:"data"`
+		}
+		for _, text := range body.Input {
+			texts.Add(1)
+			about := []float64{0, 1}
+			if strings.Contains(text, "climate") || strings.Contains(text, "zephyr") {
+				about = []float64{1, 0}
+			}
+			answer.Data = append(answer.Data, vector{about})
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	defer endpoint.Close()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		".mcp.json":   `{"mcpServers": {"weather": {"command": "true"}}}`,
+		".env":        "EMBED_KEY=" + key + "\n",
+		"mcpgen.yaml": "version: 1\nsearch: {embeddings: {url: '" + endpoint.URL + "/v1', model: m, key_env: EMBED_KEY}}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		tree, x, err := gen.OpenSearch(gen.Options{Dir: dir, Out: demoDir(t)}, func(string) (string, bool) { return "", false }, filepath.Join(dir, "cache"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := x.Answer(t.Context(), search.Query{Text: "zephyr"})
+		if err != nil || a.Degraded != nil || len(a.Hits) == 0 || a.Hits[0].ID != "weather__get_climate" {
+			t.Errorf("%v, degraded %v, %v", a.Hits, a.Degraded, err)
+		}
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := texts.Load(); got > int64(tree.Catalog.Tools()+2) {
+			t.Errorf("%d texts were embedded for %d tools and two queries", got, tree.Catalog.Tools())
+		}
+	}
+}

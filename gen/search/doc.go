@@ -1,0 +1,151 @@
+package search
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+)
+
+// The fields of a tool that are searched.
+const (
+	fieldName  = iota // the server's own name for it
+	fieldTitle        // its title
+	fieldGroup        // its server's name and title, and the category
+	fieldLead         // the first sentence of its description
+	fieldBody         // the rest of it
+	fieldInput        // names and descriptions of what it takes
+	fieldCount
+)
+
+// What is read of one tool, in bytes. Descriptions of megabytes exist; what a tool is for stands at their beginning.
+const (
+	maxName  = 400
+	maxTitle = 400
+	maxLead  = 600
+	maxBody  = 6 << 10
+	maxInput = 4 << 10
+	// maxInputJSON bounds the schemas that are looked into at all.
+	maxInputJSON = 256 << 10
+)
+
+// doc is a tool in the index.
+type doc struct {
+	server      *catalog.Server
+	tool        *catalog.Tool
+	serverIndex int32
+	category    string
+	// text is what its fields say; nil once the index is made.
+	text *[fieldCount]string
+}
+
+// member is a server of the catalog, with its category.
+type member struct {
+	server   *catalog.Server
+	category string
+}
+
+// read makes the documents of a catalog, in its order, and its servers and categories.
+func read(cat *catalog.Catalog, names map[string]string) ([]doc, []member, []Category) {
+	docs := make([]doc, 0, cat.Tools())
+	members := make([]member, 0, len(cat.Servers))
+	byName := map[string]*Category{}
+	for i := range cat.Servers {
+		s := &cat.Servers[i]
+		category := strings.TrimSpace(names[s.Key])
+		if category == "" {
+			category = s.Key
+		}
+		members = append(members, member{s, category})
+		c := byName[category]
+		if c == nil {
+			c = &Category{Name: category}
+			byName[category] = c
+		}
+		c.Servers, c.Tools = append(c.Servers, s.Key), c.Tools+len(s.Tools)
+		for j := range s.Tools {
+			t := &s.Tools[j]
+			docs = append(docs, doc{server: s, tool: t, serverIndex: int32(i), category: category, text: fields(s, t, category)})
+		}
+	}
+	categories := make([]Category, 0, len(byName))
+	for _, c := range byName {
+		slices.Sort(c.Servers)
+		categories = append(categories, *c)
+	}
+	slices.SortFunc(categories, func(a, b Category) int { return strings.Compare(a.Name, b.Name) })
+	return docs, members, categories
+}
+
+func fields(s *catalog.Server, t *catalog.Tool, category string) *[fieldCount]string {
+	lead, body := split(clip(t.Description, maxLead+maxBody))
+	return &[fieldCount]string{
+		fieldName:  clip(t.Name, maxName),
+		fieldTitle: clip(t.Title, maxTitle),
+		fieldGroup: clip(s.Key, maxName) + " " + clip(s.Title, maxTitle) + " " + clip(category, maxName),
+		fieldLead:  lead,
+		fieldBody:  body,
+		fieldInput: inputs(t.Input),
+	}
+}
+
+// split cuts a description after its first sentence or line, which says what the tool is for.
+func split(description string) (lead, body string) {
+	description = strings.TrimSpace(description)
+	end := min(len(description), maxLead)
+	for _, mark := range []string{"\n", ". ", "。"} {
+		if i := strings.Index(description[:end], mark); i > 0 {
+			end = i + len(mark)
+		}
+	}
+	for end < len(description) && !utf8.RuneStart(description[end]) {
+		end--
+	}
+	return description[:end], description[end:]
+}
+
+// inputs are the names of a schema's properties, and what they say of themselves.
+func inputs(schema json.RawMessage) string {
+	if len(schema) > maxInputJSON {
+		return ""
+	}
+	var parsed struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(schema, &parsed) != nil {
+		return ""
+	}
+	names := make([]string, 0, len(parsed.Properties))
+	for name := range parsed.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var out strings.Builder
+	for _, name := range names {
+		var property struct {
+			Description string `json:"description"`
+		}
+		_ = json.Unmarshal(parsed.Properties[name], &property) // a property of true or false has none
+		out.WriteString(clip(name, maxName))
+		out.WriteByte(' ')
+		out.WriteString(clip(property.Description, maxTitle))
+		out.WriteByte('\n')
+		if out.Len() > maxInput {
+			break
+		}
+	}
+	return clip(out.String(), maxInput)
+}
+
+// clip returns at most the first most bytes of s, whole characters.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}

@@ -1,0 +1,83 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+)
+
+// UnknownError is a filter that names nothing.
+type UnknownError struct {
+	// What is "server" or "category".
+	What, Name string
+	// Near are names that may have been meant, the likeliest first; Known are the first of all, sorted.
+	Near, Known []string
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("no %s is called %q", e.What, clip(e.Name, 200))
+}
+
+// Hint names those that there are.
+func (e *UnknownError) Hint() string {
+	switch {
+	case len(e.Near) > 0:
+		return "did you mean " + strings.Join(e.Near, " or ") + "?"
+	case len(e.Known) > 0:
+		return "there are " + strings.Join(e.Known, ", ")
+	}
+	return "the tree has no tools"
+}
+
+// ExitCode is 2.
+func (e *UnknownError) ExitCode() int { return 2 }
+
+// scope is what the filters leave: nil is all documents, otherwise the servers, by their place in the catalog.
+type scope map[int32]bool
+
+func (s scope) has(d *doc) bool { return s == nil || s[d.serverIndex] }
+
+// plain leaves out case and separators.
+func plain(name string) string {
+	return strings.NewReplacer("_", "", "-", "", ".", "", "/", "", " ", "").Replace(strings.ToLower(name))
+}
+
+// scope finds the servers that a query is about.
+func (x *Index) scope(q Query) (scope, error) {
+	if q.Server == "" && q.Category == "" {
+		return nil, nil
+	}
+	out := scope{}
+	var servers []string
+	wantedServer, wantedCategory := plain(q.Server), plain(q.Category)
+	serverThere, categoryThere := q.Server == "", q.Category == ""
+	for i, m := range x.members {
+		servers = append(servers, m.server.Key)
+		fitsServer := q.Server == "" || plain(m.server.Key) == wantedServer || plain(m.server.Dir) == wantedServer
+		fitsCategory := q.Category == "" || plain(m.category) == wantedCategory
+		serverThere, categoryThere = serverThere || fitsServer, categoryThere || fitsCategory
+		if fitsServer && fitsCategory {
+			out[int32(i)] = true
+		}
+	}
+	var categories []string
+	for _, c := range x.categories {
+		categories = append(categories, c.Name)
+	}
+	if !serverThere {
+		return nil, unknown("server", q.Server, servers)
+	}
+	if !categoryThere {
+		return nil, unknown("category", q.Category, categories)
+	}
+	return out, nil
+}
+
+func unknown(what, name string, known []string) error {
+	const most = 20
+	slices.SortFunc(known, func(a, b string) int { return cmp.Compare(a, b) })
+	return &UnknownError{What: what, Name: name, Near: ident.Nearest(name, known, 3), Known: known[:min(most, len(known))]}
+}

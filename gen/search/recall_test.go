@@ -1,0 +1,130 @@
+package search_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/search"
+	"github.com/mcpgen/mcpgen/gen/search/searchtest"
+)
+
+// lists are recorded tool lists of public servers, which may lie beside the repository.
+func lists(t testing.TB) []string {
+	t.Helper()
+	dir := os.Getenv("MCPGEN_TEST_CORPUS")
+	if dir == "" {
+		dir = "../../../shared/corpus"
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+func judged(t testing.TB, paths []string) (*catalog.Catalog, *searchtest.Set) {
+	t.Helper()
+	c, err := searchtest.Catalog(paths, "../../servers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := searchtest.Load("../../testdata/search", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, set
+}
+
+func find(x *search.Index) searchtest.Find {
+	return func(ctx context.Context, text string, limit int) ([]string, error) {
+		hits, err := x.Search(ctx, search.Query{Text: text, Limit: limit})
+		ids := make([]string, len(hits))
+		for i, h := range hits {
+			ids[i] = h.ID
+		}
+		return ids, err
+	}
+}
+
+func index(t testing.TB, c *catalog.Catalog, opt *search.Options) *search.Index {
+	t.Helper()
+	x, err := search.New(c, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return x
+}
+
+// floor is what a part of the questions must reach: shares of those that have an answer among the first three, and ten.
+type floor struct{ at3, at10 float64 }
+
+// TestRecall holds the ranking to what it has reached. The demo servers are in every checkout; the recorded lists of
+// public servers, of which all questions can be judged, may lie beside the repository.
+func TestRecall(t *testing.T) {
+	t.Run("demo", func(t *testing.T) {
+		recall(t, nil, 30, floor{0.90, 0.95}, floor{0.70, 0.80})
+	})
+	recorded := lists(t)
+	if len(recorded) == 0 {
+		t.Log("recorded tool lists are not beside the repository: their questions are left out")
+		return
+	}
+	t.Run("recorded", func(t *testing.T) {
+		recall(t, recorded, 250, floor{0.80, 0.91}, floor{0.71, 0.82})
+	})
+}
+
+func recall(t *testing.T, paths []string, questions int, tuning, heldOut floor) {
+	c, set := judged(t, paths)
+	if n := len(set.Tuning) + len(set.HeldOut); n < questions {
+		t.Errorf("%d questions can be judged, %d not; there were %d", n, set.Absent, questions)
+	}
+	x := index(t, c, nil)
+	for _, part := range []struct {
+		name      string
+		questions []searchtest.Question
+		floor     floor
+	}{{"tuning", set.Tuning, tuning}, {"held out", set.HeldOut, heldOut}} {
+		score, err := searchtest.Judge(t.Context(), find(x), part.questions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d questions, recall@3 %.3f, @10 %.3f", part.name, score.Questions, score.At3, score.At10)
+		if score.At3 < part.floor.at3 || score.At10 < part.floor.at10 {
+			t.Errorf("%s: recall@3 %.3f, @10 %.3f; the floor is %.2f, %.2f", part.name, score.At3, score.At10, part.floor.at3, part.floor.at10)
+		}
+	}
+}
+
+// TestOwnNames finds tools by the names of their servers and their own.
+func TestOwnNames(t *testing.T) {
+	c, _ := judged(t, lists(t))
+	x := index(t, c, nil)
+	step := 5
+	if raced {
+		step = 50
+	}
+	n := 0
+	for i := range c.Servers {
+		s := &c.Servers[i]
+		for j := range s.Tools {
+			if n++; n%step != 0 && len(c.Servers) > 10 { // some of many will do
+				continue
+			}
+			id := s.Tools[j].ID
+			hits, err := x.Search(t.Context(), search.Query{Text: s.Key + " " + s.Tools[j].Name, Limit: 3})
+			if err != nil || !slices.Contains(ids(hits), id) {
+				t.Errorf("%s %s finds %v, %v", s.Key, s.Tools[j].Name, ids(hits), err)
+			}
+		}
+	}
+}

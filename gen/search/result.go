@@ -1,0 +1,35 @@
+package search
+
+// Detail is how much a [Result] says of a tool.
+type Detail string
+
+const (
+	// DetailName is the tool's id and server.
+	DetailName Detail = "name"
+	// DetailDescription is besides the beginning of its description, and how it is imported. It is the default.
+	DetailDescription Detail = "description"
+	// DetailFull is besides its signature and the source of its wrapper.
+	DetailFull Detail = "full"
+)
+
+// Details are all of them, the shortest first.
+func Details() []Detail { return []Detail{DetailName, DetailDescription, DetailFull} }
+
+// Few is the number of hits up to which each is shown with its import and signature, whatever the [Detail].
+const Few = 3
+
+// Result is a [Hit] as it is shown to a model or a person. What is not asked for is empty.
+type Result struct {
+	// Tool is its id, Server the server's key.
+	Tool   string `json:"tool"`
+	Server string `json:"server"`
+	// Category is left out where it is the server itself.
+	Category string `json:"category,omitempty"`
+	// Description is the server's own text, the beginning of it, hostile.
+	Description string `json:"description,omitempty"`
+	// Import is the statement by which a script gets the tool's function, Signature the function's head, and Source the
+	// wrapper's file, all in one language.
+	Import    string `json:"import,omitempty"`
+	Signature string `json:"signature,omitempty"`
+	Source    string `json:"source,omitempty"`
+}

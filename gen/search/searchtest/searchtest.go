@@ -1,0 +1,157 @@
+// Package searchtest judges a search by questions whose answers are known. Start with [Load] and [Judge]; [Substring]
+// and [BM25] are plain searches to compare with.
+//
+// The questions are in testdata/search, a line each: the question, a tab, and the tools that answer it, each as
+// server/tool, with spaces between them. Any one of these counts. They were written by looking at what tools do, before
+// anything was tuned; of heldout.tsv only the totals were looked at while tuning.
+package searchtest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+)
+
+// DemoPrefix is what the demo servers' names begin with in the questions: a recorded server may have the same name.
+const DemoPrefix = "demo-"
+
+// Question is one whose answers are known.
+type Question struct {
+	Text string
+	// Tools are ids of the catalog.
+	Tools []string
+}
+
+// Set is the questions to which a catalog has an answer.
+type Set struct {
+	// Tuning are those that the ranking was tuned on, HeldOut the others.
+	Tuning, HeldOut []Question
+	// Absent is how many have no answer in the catalog, because a server's list is not there.
+	Absent int
+}
+
+// Load reads the questions in folder, and finds their answers in a catalog.
+func Load(folder string, c *catalog.Catalog) (*Set, error) {
+	ids := map[string]string{}
+	for i := range c.Servers {
+		s := &c.Servers[i]
+		for _, t := range s.Tools {
+			ids[s.Key+"/"+t.Name] = t.ID
+		}
+	}
+	set := &Set{}
+	for file, to := range map[string]*[]Question{"tuning.tsv": &set.Tuning, "heldout.tsv": &set.HeldOut} {
+		questions, absent, err := read(filepath.Join(folder, file), ids)
+		if err != nil {
+			return nil, err
+		}
+		*to, set.Absent = questions, set.Absent+absent
+	}
+	return set, nil
+}
+
+func read(file string, ids map[string]string) (out []Question, absent int, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, 0, err
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		question, tools, ok := strings.Cut(lines.Text(), "\t")
+		if !ok || strings.TrimSpace(tools) == "" {
+			return nil, 0, fmt.Errorf("%s:%d: it is not a question, a tab, and tools", file, n)
+		}
+		q := Question{Text: question}
+		for name := range strings.FieldsSeq(tools) {
+			if id, there := ids[name]; there {
+				q.Tools = append(q.Tools, id)
+			}
+		}
+		if len(q.Tools) == 0 {
+			absent++
+			continue
+		}
+		out = append(out, q)
+	}
+	return out, absent, lines.Err()
+}
+
+// Catalog reads recorded tool lists, and the demo servers of the tree in tree, which are in every checkout. Without
+// lists it is the demo servers alone.
+func Catalog(lists []string, tree string) (*catalog.Catalog, error) {
+	demo, _, err := catalog.LoadTree(tree)
+	if err != nil {
+		return nil, err
+	}
+	var servers []catalog.Server
+	for _, s := range demo.Servers {
+		raw := make([]json.RawMessage, len(s.Tools))
+		for i, t := range s.Tools {
+			raw[i] = t.Raw
+		}
+		server, _ := catalog.NewServer(DemoPrefix+s.Key, s.Title, s.Instructions, raw)
+		servers = append(servers, server)
+	}
+	for _, path := range lists {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		var file struct {
+			ID    string            `json:"id"`
+			Tools []json.RawMessage `json:"tools"`
+		}
+		if err := json.Unmarshal(raw, &file); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		server, _ := catalog.NewServer(file.ID, "", "", file.Tools)
+		servers = append(servers, server)
+	}
+	return catalog.New(servers)
+}
+
+// Find is a search: the ids of at most limit tools, the best first.
+type Find func(ctx context.Context, text string, limit int) ([]string, error)
+
+// Score is how a search did.
+type Score struct {
+	Questions int
+	// At3 and At10 are the shares of questions that had an answer among the first three, and ten; of 1.
+	At3, At10 float64
+	// Missed are those that had none among the first ten, Late those that had none among the first three.
+	Missed, Late []Question
+}
+
+// Judge asks a search all questions.
+func Judge(ctx context.Context, find Find, questions []Question) (*Score, error) {
+	s := &Score{Questions: len(questions)}
+	for _, q := range questions {
+		found, err := find(ctx, q.Text, 10)
+		if err != nil {
+			return nil, fmt.Errorf("ask %q: %w", q.Text, err)
+		}
+		place := slices.IndexFunc(found, func(id string) bool { return slices.Contains(q.Tools, id) })
+		if place >= 0 {
+			s.At10++
+		} else {
+			s.Missed = append(s.Missed, q)
+		}
+		if place >= 0 && place < 3 {
+			s.At3++
+		} else {
+			s.Late = append(s.Late, q)
+		}
+	}
+	if n := float64(len(questions)); n > 0 {
+		s.At3, s.At10 = s.At3/n, s.At10/n
+	}
+	return s, nil
+}

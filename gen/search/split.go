@@ -1,0 +1,69 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxWord bounds a word in bytes; what is longer is no word but data.
+const maxWord = 64
+
+// words splits text into words in lower case, without accents: at whatever is neither letter nor digit, where a name
+// goes from lower to upper case (getDocument), and before the last capital of an abbreviation (HTTPServer). Scripts
+// that have no spaces between words give pairs of characters instead.
+func words(text string) []string {
+	var out []string
+	var word []rune
+	flush := func() {
+		if s := strings.ToLower(string(word)); len(s) > 0 && len(s) <= maxWord {
+			out = append(out, s)
+		}
+		word = word[:0]
+	}
+	var dense []rune // a run of characters of a script without spaces
+	flushDense := func() {
+		if len(dense) == 1 {
+			out = append(out, string(dense))
+		}
+		for i := range max(0, len(dense)-1) {
+			out = append(out, string(dense[i:i+2]))
+		}
+		dense = dense[:0]
+	}
+	runes := []rune(norm.NFKD.String(strings.ToValidUTF8(text, " ")))
+	for i, r := range runes {
+		switch {
+		case unicode.Is(unicode.Mn, r): // an accent: it neither counts nor separates
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
+			flush()
+			dense = append(dense, r)
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			flushDense()
+			if len(word) > 0 && beginsWord(word[len(word)-1], r, runes, i) {
+				flush()
+			}
+			word = append(word, r)
+		case (r == '\'' || r == '’') && i+1 < len(runes) && unicode.IsLetter(runes[i+1]) && len(word) > 0:
+			// what's, don't: one word
+		default:
+			flush()
+			flushDense()
+		}
+	}
+	flush()
+	flushDense()
+	return out
+}
+
+// beginsWord tells whether a word begins at runes[i], which is r, although no separator is before it.
+func beginsWord(before, r rune, runes []rune, i int) bool {
+	if !unicode.IsUpper(r) {
+		return false
+	}
+	if !unicode.IsUpper(before) {
+		return true
+	}
+	return i+1 < len(runes) && unicode.IsLower(runes[i+1])
+}

@@ -1,0 +1,77 @@
+package gen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/search"
+)
+
+// SearchOptions are the settings of a search as the configuration has them: the servers' categories, and the endpoint for
+// embeddings. lookup finds the variable that holds the endpoint's key; a .env beside the configuration is asked for what it
+// does not have. A key that is not there is no error: searches are answered by words, and say why. cacheDir is for
+// [search.Options]. The errors are *[search.EndpointError], and those of reading the .env.
+func SearchOptions(cfg *config.Config, lookup func(name string) (string, bool), cacheDir string) (*search.Options, error) {
+	opt := &search.Options{Categories: cfg.Settings.Categories(), CacheDir: cacheDir}
+	e := cfg.Settings.Search.Embeddings
+	if e == nil {
+		return opt, nil
+	}
+	opt.EmbedTime = e.Timeout
+	key := ""
+	if e.KeyEnv != "" {
+		variables, err := config.DotEnv(cfg.Dir)
+		if err != nil {
+			return nil, err
+		}
+		if key, _ = config.WithDotEnv(lookup, variables)(e.KeyEnv); key == "" {
+			opt.Embedder = keyless{e.KeyEnv}
+			return opt, nil
+		}
+	}
+	endpoint, err := search.NewEndpoint(search.EndpointOptions{
+		URL: e.URL, Model: e.Model, API: search.API(e.API), APIVersion: e.APIVersion, Key: key, Dimensions: e.Dimensions,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cfg.Settings.Path, err)
+	}
+	opt.Embedder = endpoint
+	return opt, nil
+}
+
+// OpenSearch opens the tree that opts name, as [Open] does, and makes its index with the settings of the configuration;
+// a tree without one is searched by words, and each server is a category. The caller closes the index.
+func OpenSearch(opts Options, lookup func(name string) (string, bool), cacheDir string) (*Tree, *search.Index, error) {
+	tree, err := Open(opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	var opt *search.Options
+	cfg, err := LoadConfig(opts)
+	var none *config.NotFoundError
+	switch {
+	case errors.As(err, &none) && opts.Out != "":
+	case err != nil:
+		return nil, nil, err
+	default:
+		if opt, err = SearchOptions(cfg, lookup, cacheDir); err != nil {
+			return nil, nil, err
+		}
+	}
+	x, err := tree.Index(opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tree, x, nil
+}
+
+// keyless stands for an endpoint whose key is in a variable that is not set.
+type keyless struct{ variable string }
+
+func (k keyless) Name() string { return "" }
+
+func (k keyless) Embed(context.Context, []string) ([][]float32, error) {
+	return nil, fmt.Errorf("the variable %s, which search.embeddings.key_env names, is not set", k.variable)
+}
