@@ -18,6 +18,9 @@ type Mask struct {
 	JSON func([]byte) []byte
 }
 
+// Value masks one JSON value.
+func (m *Mask) Value(raw json.RawMessage) json.RawMessage { return m.json(raw) }
+
 // json masks one JSON value.
 func (m *Mask) json(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {

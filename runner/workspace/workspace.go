@@ -1,5 +1,11 @@
-// Package workspace prepares the folder that a script may write to, and tells what a run changed in it.
-// Start with [Open]. It never follows a symbolic link that a script left behind and never reads a file's contents.
+// Package workspace prepares the folder that a script may write to, and tells what a run changed in it. Start with [Open].
+//
+// Those who run scripts for several parties begin with [OpenRoot]: each [Customer] has a folder apart from all others, with a
+// quota; [Customer.Begin] takes its state for a run; a [Session] logs what was done, and keeps and restores checkpoints of the
+// state; [Stats] adds up what runs cost.
+//
+// It never follows a symbolic link that a script left behind. Contents of a script's files are read only to copy them. Ids,
+// logs and archives are taken for hostile; so is all that is in a state.
 package workspace
 
 import (

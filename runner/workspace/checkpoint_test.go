@@ -1,0 +1,169 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCheckpoint(t *testing.T) {
+	r, now := openTest(t, 0)
+	c := customer(t, r, "acme")
+	s := session(t, c, "one")
+	if _, err := s.Restore(t.Context(), ""); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("none to restore: %v", err)
+	}
+	old := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := filepath.Join(c.Files(), "a", "b.txt")
+	write(t, at, "one")
+	if err := errors.Join(os.Chmod(at, 0o751), os.Chtimes(at, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	info, err := s.Checkpoint(t.Context(), "first")
+	if err != nil || info.Files != 1 || info.Bytes != 3 || info.Skipped != 0 {
+		t.Fatalf("%+v %v", info, err)
+	}
+	if _, err := s.Checkpoint(t.Context(), "FIRST"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("again: %v", err)
+	}
+	var refused *IDError
+	if _, err := s.Checkpoint(t.Context(), "../x"); !errors.As(err, &refused) {
+		t.Errorf("a hostile name: %v", err)
+	}
+	write(t, at, "two")
+	write(t, filepath.Join(c.Files(), "new"), "x")
+	*now = now.Add(time.Minute)
+	if info, err = s.Checkpoint(t.Context(), ""); err != nil || info.Files != 2 || info.Name != "20261003-120100.000" {
+		t.Fatalf("%+v %v", info, err)
+	}
+	write(t, at, "three")
+	if _, err := s.Restore(t.Context(), ""); err != nil || read(t, at) != "two" {
+		t.Errorf("the last: %v", err)
+	}
+	if _, err := s.Restore(t.Context(), "first"); err != nil || read(t, at) != "one" {
+		t.Errorf("the first: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(c.Files(), "new")); err == nil {
+		t.Error("what was not in the checkpoint was left")
+	}
+	if st, err := os.Stat(at); err != nil || !st.ModTime().Equal(old) || st.Mode().Perm() != 0o777 {
+		t.Errorf("%v %v", st, err)
+	}
+	if _, err := s.Restore(t.Context(), "none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("one that is none: %v", err)
+	}
+	list, _ := records(t, s)
+	var kinds []string
+	for _, rec := range list {
+		kinds = append(kinds, string(rec.Kind))
+	}
+	if got := strings.Join(kinds, " "); got != "session checkpoint checkpoint restore restore" {
+		t.Errorf("the log: %s", got)
+	}
+	if entries, err := os.ReadDir(c.Dir()); err != nil || len(entries) != 7 { // 4 folders, runs, lock, used
+		t.Errorf("%v %v", entries, err)
+	}
+}
+
+func TestRestoreWaitsForRuns(t *testing.T) {
+	r, _ := openTest(t, 0)
+	c := customer(t, r, "acme")
+	s := session(t, c, "one")
+	l := begin(t, c, 0)
+	if _, err := s.Checkpoint(t.Context(), "a"); err != nil {
+		t.Errorf("a checkpoint beside a run: %v", err)
+	}
+	var busy *BusyError
+	if _, err := s.Restore(t.Context(), "a"); !errors.As(err, &busy) || busy.Runs != 1 {
+		t.Errorf("%v", err)
+	}
+	l.Close()
+	if _, err := s.Restore(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCheckpointQuota(t *testing.T) {
+	r, _ := openTest(t, 8<<20)
+	c := customer(t, r, "acme")
+	s := session(t, c, "one")
+	write(t, filepath.Join(c.Files(), "a"), strings.Repeat("x", 3<<20))
+	if _, err := s.Checkpoint(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	var full *QuotaError
+	if _, err := s.Checkpoint(t.Context(), "b"); !errors.As(err, &full) {
+		t.Errorf("a second copy of 3 MiB with 2 left: %v", err)
+	}
+	dir := filepath.Join(c.Dir(), sessionsDir, "one", checkpointsDir)
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v %v", entries, err)
+	}
+	write(t, filepath.Join(c.Files(), "b"), "new")
+	if err := os.Truncate(filepath.Join(dir, "a", checkpointFiles, "a"), 7<<20); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Restore(t.Context(), "a"); !errors.As(err, &full) {
+		t.Errorf("more than the quota: %v", err)
+	}
+	read(t, filepath.Join(c.Files(), "b"))
+}
+
+func TestCheckpointEndsWithContext(t *testing.T) {
+	r, _ := openTest(t, 0)
+	c := customer(t, r, "acme")
+	s := session(t, c, "one")
+	write(t, filepath.Join(c.Files(), "a"), "x")
+	if _, err := s.Checkpoint(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(c.Files(), "a"), "y")
+	ctx, cancel := context.WithCancel(t.Context())
+	state, err := c.openIn(stateDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	cancel()
+	dir, err := c.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := fill(ctx, dir, state, 1<<20); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if read(t, filepath.Join(c.Files(), "a")) != "y" {
+		t.Error("the state was changed")
+	}
+}
+
+// TestRecover: a restore that died leaves the old state or the new one, and never none.
+func TestRecover(t *testing.T) {
+	r, _ := openTest(t, 0)
+	c := customer(t, r, "acme")
+	write(t, filepath.Join(c.Files(), "a"), "old")
+	if err := os.Rename(c.Files(), filepath.Join(c.Dir(), stateOld)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(c.Dir(), stateNew, "a"), "half")
+	c = customer(t, r, "acme")
+	if read(t, filepath.Join(c.Files(), "a")) != "old" {
+		t.Error("the state is not the old one")
+	}
+	write(t, filepath.Join(c.Dir(), stateOld, "a"), "older")
+	begin(t, c, 0)
+	for _, name := range []string{stateNew, stateOld} {
+		if _, err := os.Stat(filepath.Join(c.Dir(), name)); err == nil {
+			t.Errorf("%s was left", name)
+		}
+	}
+	if read(t, filepath.Join(c.Files(), "a")) != "old" {
+		t.Error("the state was replaced")
+	}
+}

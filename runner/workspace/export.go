@@ -1,0 +1,169 @@
+package workspace
+
+import (
+	"archive/tar"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+)
+
+// An export is a tar (PAX) that begins with this file.
+const (
+	exportHead    = "mcprun-workspace.json"
+	exportKind    = "workspace"
+	exportVersion = 1
+)
+
+// head is the first file of an export.
+type head struct {
+	Kind     string    `json:"mcprun"`
+	Version  int       `json:"version"`
+	Customer string    `json:"customer"`
+	Time     time.Time `json:"time"`
+}
+
+// Exported is what an export or an import held.
+type Exported struct {
+	Customer string `json:"customer"`
+	Files    int    `json:"files"`
+	Bytes    int64  `json:"bytes"`
+	// Skipped counts what is neither a regular file nor a folder, or could not be read; Example is one of those.
+	Skipped int    `json:"skipped,omitempty"`
+	Example string `json:"example,omitempty"`
+}
+
+// Export writes all that is kept of the customer as a tar: state, sessions, skills and vault. While a run is under way the
+// error is a *[BusyError]; runs that are begun meanwhile wait. What stands behind the tokens of personal data stays sealed:
+// its key is not in the tar.
+func (c *Customer) Export(ctx context.Context, w io.Writer) (*Exported, error) {
+	unlock, err := c.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := c.idle("export"); err != nil {
+		return nil, err
+	}
+	dir, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if err := c.recover(dir); err != nil {
+		return nil, err
+	}
+	e := &exporter{copier: copier{ctx: ctx}, tar: tar.NewWriter(w)}
+	if err := e.head(head{exportKind, exportVersion, c.id, c.root.opt.Now().UTC()}); err != nil {
+		return nil, fmt.Errorf("export customer %q: %w", c.id, err)
+	}
+	for _, name := range folders() {
+		if err := e.below(dir, name, name, 0); err != nil {
+			return nil, fmt.Errorf("export customer %q: %w", c.id, err)
+		}
+	}
+	if err := e.tar.Close(); err != nil {
+		return nil, fmt.Errorf("export customer %q: %w", c.id, err)
+	}
+	return &Exported{Customer: c.id, Files: e.files, Bytes: e.bytes, Skipped: e.skipped, Example: clip(e.example, maxName)}, nil
+}
+
+type exporter struct {
+	copier // for its counts
+	tar    *tar.Writer
+}
+
+func (e *exporter) head(h head) error {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	err = e.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: exportHead, Mode: 0o600, Size: int64(len(text)), ModTime: whole(h.Time), Format: tar.FormatPAX})
+	if err != nil {
+		return err
+	}
+	_, err = e.tar.Write(text)
+	return err
+}
+
+// below writes a folder and what is in it.
+func (e *exporter) below(parent *os.Root, name, at string, level int) error {
+	dir, err := openReal(parent, name, false)
+	if err != nil {
+		e.skip(at, "it cannot be opened")
+		return nil
+	}
+	defer dir.Close()
+	info, err := dir.Stat(".")
+	if err != nil {
+		return err
+	}
+	entries, err := list(dir, maxEntriesCopied)
+	if err != nil {
+		e.skip(at, "it cannot be read")
+		return nil
+	}
+	err = e.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: at + "/", Mode: int64(info.Mode().Perm()), ModTime: whole(info.ModTime()), Format: tar.FormatPAX})
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if e.ctx.Err() != nil {
+			return context.Cause(e.ctx)
+		}
+		here := path.Join(at, entry.Name())
+		if e.entries++; e.entries > maxEntriesCopied {
+			return fmt.Errorf("there are more than %d files and folders", maxEntriesCopied)
+		}
+		switch {
+		case checkEntry(here) != nil:
+			e.skip(here, "an import would refuse its name")
+		case path.Dir(at) == sessionsDir && entry.Name() == lockName: // a session's lock
+		case entry.Type().IsRegular():
+			err = e.file(dir, entry.Name(), here)
+		case !entry.IsDir():
+			e.skip(here, kindOf(entry.Type()))
+		case level >= maxLevels:
+			e.skip(here, "it is too deep")
+		default:
+			err = e.below(dir, entry.Name(), here, level+1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *exporter) file(dir *os.Root, name, at string) error {
+	f, info, err := openRegular(dir, name)
+	if err != nil {
+		e.skip(at, err.Error())
+		return nil
+	}
+	defer f.Close()
+	err = e.tar.WriteHeader(&tar.Header{
+		Typeflag: tar.TypeReg, Name: at, Mode: int64(info.Mode().Perm() & fs.ModePerm), Size: info.Size(), ModTime: whole(info.ModTime()), Format: tar.FormatPAX,
+	})
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(e.tar, io.LimitReader(&patient{e.ctx, f}, info.Size()))
+	if err == nil && n < info.Size() {
+		err = errors.New("it became shorter while it was read")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	e.files++
+	e.bytes += n
+	return nil
+}
+
+// whole leaves the seconds: fractions would take two more blocks for each file.
+func whole(t time.Time) time.Time { return t.Truncate(time.Second) }
