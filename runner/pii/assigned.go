@@ -54,3 +54,60 @@ func secretName(name string) bool {
 	}
 	return false
 }
+
+// told returns where the value lies that a text gives to a name such as api_key at the ':' or '=' at i, otherwise than
+// assigned: with spaces between, or the name in quotes. There it must look like a secret, because such text is about
+// passwords more often than it has one.
+func told(s string, from, i int) (start, end int) {
+	at := i
+	for at > from && s[at-1] == ' ' && i-at < 8 {
+		at--
+	}
+	if at > from && (s[at-1] == '"' || s[at-1] == '\'') {
+		at--
+	}
+	last := at
+	if last-from < 3 || !endsSecret(s[last-3:last]) {
+		return 0, 0
+	}
+	for at > from && last-at <= maxName && (isAlnum(s[at-1]) || strings.IndexByte("_-.", s[at-1]) >= 0) {
+		at--
+	}
+	if !secretName(s[at:last]) {
+		return 0, 0
+	}
+	for start = i + 1; start < len(s) && s[start] == ' ' && start-i < 8; start++ {
+	}
+	quoted := start < len(s) && (s[start] == '"' || s[start] == '\'')
+	least := 12
+	if quoted {
+		start++
+		least = minSecret
+	}
+	for end = start; end < len(s) && end-start <= maxAssigned && s[end] > ' ' && strings.IndexByte("\"'`,;<>()[]{}|\\$*", s[end]) < 0; end++ {
+	}
+	value := s[start:end]
+	switch {
+	case len(value) < least || !isSecretValue(value) || !random(value) || !strings.ContainsAny(value, "0123456789"):
+		return 0, 0
+	case quoted && (end >= len(s) || s[end] != s[start-1]): // more than one word
+		return 0, 0
+	case !quoted && (strings.ContainsAny(value, ".:@") || end < len(s) && strings.IndexByte("([{$*", s[end]) >= 0): // code, or an address
+		return 0, 0
+	}
+	return start, end
+}
+
+// endsSecret tells whether the name of a secret may have such an end; most names are told apart by it.
+func endsSecret(end string) bool {
+	switch end[2] | 0x20 {
+	case 'd', 'e', 'y', 't', 'n', 's':
+	default:
+		return false
+	}
+	switch strings.ToLower(end) {
+	case "ord", "swd", "ase", "key", "ret", "ken", "pwd", "ion", "kie", "ass":
+		return true
+	}
+	return false
+}

@@ -2,6 +2,7 @@ package pii
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/publicsuffix"
 )
@@ -14,10 +15,7 @@ const (
 
 // email returns where the address begins and ends whose '@' is at i. It looks at nothing before from.
 func email(s string, from, i int) (start, end int) {
-	start = i
-	for start > from && i-start < maxLocal && isLocal(s[start-1]) {
-		start--
-	}
+	start = localStart(s, from, i)
 	for start < i && !(isAlnum(s[start]) || s[start] == '_' || s[start] >= 0x80) {
 		start++
 	}
@@ -34,9 +32,32 @@ func email(s string, from, i int) (start, end int) {
 	return start, end
 }
 
+// localStart returns where what stands before the '@' at i begins.
+func localStart(s string, from, i int) int {
+	latin := false
+	for start := i; ; {
+		if start == from || i-start >= maxLocal {
+			return start
+		}
+		if c := s[start-1]; c < 0x80 {
+			if !isLocal(c) || isEscape(s, start-1) {
+				return start
+			}
+			latin = latin || isAlnum(c)
+			start--
+			continue
+		}
+		r, n := utf8.DecodeLastRuneInString(s[max(from, start-utf8.UTFMax):start])
+		if !isWord(r) || latin && spaceless(r) {
+			return start
+		}
+		start -= n
+	}
+}
+
 // isLocal tells whether a character is found in front of the '@' of addresses that are in use.
 func isLocal(c byte) bool {
-	return isAlnum(c) || c >= 0x80 || strings.IndexByte("._%+-'~#!$*^", c) >= 0
+	return isAlnum(c) || strings.IndexByte("._%+-'~#!$*^", c) >= 0
 }
 
 // domain returns where the domain name ends that begins at i; 0 when there is none that mail could go to.
@@ -50,7 +71,13 @@ func domain(s string, i int) (end int) {
 				break
 			}
 			dot, labelStart = end, end+1
-		} else if !isAlnum(c) && c != '-' && c < 0x80 {
+		} else if c >= 0x80 {
+			r, n := utf8.DecodeRuneInString(s[end:])
+			if !isWord(r) || spaceless(r) && end > labelStart && s[end-1] < 0x80 {
+				break
+			}
+			end += n - 1
+		} else if !isAlnum(c) && c != '-' {
 			break
 		}
 		end++

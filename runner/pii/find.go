@@ -1,6 +1,10 @@
 package pii
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // finder goes once over a text.
 type finder struct {
@@ -16,28 +20,28 @@ type finder struct {
 func (f *finder) scan() {
 	s := f.s
 	for i := 0; i < len(s); {
-		end, typ := 0, Type("")
+		start, end, typ := i, 0, Type("")
 		switch classes[s[i]] {
 		case classWord:
-			if end, typ = f.word(i); end == 0 {
-				for i++; i < len(s) && classes[s[i]] == classWord; i++ {
+			if isEscape(s, i) {
+				i++
+				continue
+			}
+			if start, end, typ = f.word(i); end == 0 {
+				for i++; i < len(s) && classes[s[i]] == classWord && !(s[i] < 0x80 && s[i-1] >= 0x80 && !wordBefore(s, i)); i++ {
 				}
 				continue
 			}
 		case classMark:
-			var start int
-			if start, end, typ = f.mark(i); end > 0 {
-				f.add(start, end, typ)
-				i = end
+			if start, end, typ = f.mark(i); end == 0 {
+				i++
 				continue
 			}
-			i++
-			continue
 		default:
 			i++
 			continue
 		}
-		f.add(i, end, typ)
+		f.add(start, end, typ)
 		i = end
 	}
 	if f.secrets != nil {
@@ -51,16 +55,31 @@ func (f *finder) add(start, end int, typ Type) {
 }
 
 // word looks at a word's beginning.
-func (f *finder) word(i int) (end int, typ Type) {
+func (f *finder) word(i int) (start, end int, typ Type) {
 	c := f.s[i]
-	if i > 0 && classes[f.s[i-1]] == classWord {
-		return 0, "" // after a find, the rest of its word
+	if c >= 0x80 || wordBefore(f.s, i) {
+		return 0, 0, "" // nothing begins so; or it is the rest of a word, after a find
 	}
 	if isDigit(c) {
 		if end, typ = f.number(i); end > 0 {
-			return end, typ
+			if typ == IP {
+				return mapped(f.s, f.from, i), end, typ
+			}
+			return i, end, typ
 		}
 	}
+	if c == 'h' || c == 'd' {
+		if start, end = webhook(f.s, i); end > 0 {
+			return start, end, Key
+		}
+	}
+	end, typ = f.name(i)
+	return i, end, typ
+}
+
+// name looks at the beginning of a word for what need not begin with a digit.
+func (f *finder) name(i int) (end int, typ Type) {
+	c := f.s[i]
 	if isHex(c) {
 		if end = ipv6(f.s, i); end > 0 {
 			return end, IP
@@ -69,7 +88,7 @@ func (f *finder) word(i int) (end int, typ Type) {
 	if end = keyAt(f.s, i); end > 0 {
 		return end, Key
 	}
-	if isUpper(c) {
+	if isLetter(c) {
 		if end = iban(f.s, i); end > 0 {
 			return end, IBAN
 		}
@@ -94,13 +113,20 @@ func (f *finder) mark(i int) (start, end int, typ Type) {
 			return start, end, Email
 		}
 	case '+', '(':
-		if i+1 < len(s) && isDigit(s[i+1]) && (i == 0 || classes[s[i-1]] != classWord) {
+		if i+1 < len(s) && isDigit(s[i+1]) && !wordBefore(s, i) {
 			if end = phone(s, i, f.hint); end > 0 {
 				return i, end, Phone
 			}
 		}
 	case '=':
 		if start, end = assigned(s, f.from, i); end > 0 {
+			return start, end, Secret
+		}
+		if start, end = told(s, f.from, i); end > 0 {
+			return start, end, Secret
+		}
+	case ':':
+		if start, end = told(s, f.from, i); end > 0 {
 			return start, end, Secret
 		}
 	case '-':
@@ -122,12 +148,49 @@ var classes = func() (t [256]byte) {
 		switch b := byte(c); {
 		case isAlnum(b) || b == '_' || b >= 0x80:
 			t[c] = classWord
-		case strings.IndexByte("@+(-=", b) >= 0:
+		case strings.IndexByte("@+(-=:", b) >= 0:
 			t[c] = classMark
 		}
 	}
 	return t
 }()
+
+// wordBefore tells whether a word goes on at i: whether what stands before belongs to one. Scripts that put no space
+// between words are none: a number in Chinese text begins where its digits do.
+func wordBefore(s string, i int) bool {
+	if i == 0 {
+		return false
+	}
+	if c := s[i-1]; c < 0x80 {
+		return classes[c] == classWord && !isEscape(s, i-1)
+	}
+	r, _ := utf8.DecodeLastRuneInString(s[max(0, i-utf8.UTFMax):i])
+	return isWord(r) && !spaceless(r)
+}
+
+// isEscape tells whether the letter at i is that of a line's end or a tab that is written out, as in JSON that is cut off: \n.
+func isEscape(s string, i int) bool {
+	return i > 0 && s[i-1] == '\\' && (s[i] == 'n' || s[i] == 't' || s[i] == 'r')
+}
+
+// wordAt tells whether a word goes on at i: whether what stands there belongs to one.
+func wordAt(s string, i int) bool {
+	if i >= len(s) {
+		return false
+	}
+	if c := s[i]; c < 0x80 {
+		return classes[c] == classWord
+	}
+	r, _ := utf8.DecodeRuneInString(s[i:])
+	return isWord(r) && !spaceless(r)
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
+
+// spaceless tells whether a letter is of a script that puts no space between words.
+func spaceless(r rune) bool {
+	return r > 0xe00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
 
 func isDigit(c byte) bool { return c-'0' < 10 }
 

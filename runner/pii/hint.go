@@ -17,7 +17,8 @@ func memberHint(name string) Type {
 		return r
 	}, name)
 	for _, s := range []string{"password", "passwd", "passphrase", "apikey", "secretkey", "clientsecret", "accesstoken", "refreshtoken",
-		"idtoken", "authtoken", "bearertoken", "sessiontoken", "privatekey", "secretaccesskey"} {
+		"accountkey", "sharedaccesskey", "encryptionkey", "signingkey", "masterkey", "authkey", "sharedsecret", "signingsecret",
+		"webhooksecret", "appsecret", "consumersecret", "idtoken", "authtoken", "bearertoken", "sessiontoken", "privatekey", "secretaccesskey"} {
 		if strings.HasSuffix(plain, s) {
 			return Secret
 		}
@@ -60,14 +61,17 @@ func (f *finder) hintAt(i int) Type {
 	if f.hint != "" || i == 0 {
 		return f.hint
 	}
-	before := strings.ToLower(strings.TrimRight(f.s[max(f.from, 0, i-28):i], " :=#.\t(\"'"))
+	before := strings.ToLower(strings.TrimRight(f.s[max(f.from, 0, i-40):i], " :=#.\t(\"'"))
 	before = strings.TrimSuffix(strings.TrimSuffix(before, " is"), " number")
 	word := before[strings.LastIndexAny(before, " \n\t,;(\"'{")+1:]
 	switch word {
 	case "phone", "tel", "telephone", "mobile", "cell", "fax", "call", "whatsapp", "ph":
 		return Phone
-	case "ssn", "security":
+	case "ssn", "security", "ss", "sec":
 		return SSN
+	}
+	if hint := memberHint(word); hint == Phone || hint == SSN {
+		return hint
 	}
 	return ""
 }

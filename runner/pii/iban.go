@@ -13,15 +13,17 @@ var ibanLengths = map[int]string{
 // iban returns where the account number ends that begins at i: a country, two check digits, the length of that country,
 // written whole or in groups of four, and the right remainder (ISO 7064, mod 97-10).
 func iban(s string, i int) (end int) {
-	if len(s)-i < 15 || !isUpper(s[i]) || !isUpper(s[i+1]) || !isDigit(s[i+2]) || !isDigit(s[i+3]) {
+	if len(s)-i < 15 || !isLetter(s[i]) || !isLetter(s[i+1]) || !isDigit(s[i+2]) || !isDigit(s[i+3]) {
 		return 0
 	}
 	length := 0
+	country := strings.ToUpper(s[i : i+2])
 	for n, countries := range ibanLengths {
-		if strings.Contains(countries, s[i:i+2]) {
+		if strings.Contains(countries, country) {
 			length = n
 		}
 	}
+	lower := !isUpper(s[i]) // all or none
 	number := make([]byte, 0, 34)
 	for end = i; len(number) < length; end++ {
 		if end >= len(s) {
@@ -30,12 +32,16 @@ func iban(s string, i int) (end int) {
 		if s[end] == ' ' && len(number)%4 == 0 && s[end-1] != ' ' {
 			continue
 		}
-		if !isUpper(s[end]) && !isDigit(s[end]) {
+		c := s[end]
+		switch {
+		case lower && c-'a' < 26:
+			c -= 'a' - 'A'
+		case !isDigit(c) && (lower || !isUpper(c)):
 			return 0
 		}
-		number = append(number, s[end])
+		number = append(number, c)
 	}
-	if length == 0 || end < len(s) && classes[s[end]] == classWord {
+	if length == 0 || wordAt(s, end) {
 		return 0
 	}
 	rest := 0

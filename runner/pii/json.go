@@ -1,7 +1,6 @@
 package pii
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 )
@@ -20,17 +19,13 @@ func (t *Tokenizer) MaskJSON(raw []byte) []byte {
 		}
 		return raw
 	}
-	m := jsonMasker{t: t, s: string(raw)}
-	m.run()
-	if m.copied == 0 {
-		return raw
-	}
-	return append(m.out, m.s[m.copied:]...)
+	m := jsonMasker{masker: t.masker(), s: string(raw)}
+	return m.mask(raw)
 }
 
 // jsonMasker goes once over a JSON text that is known to be valid.
 type jsonMasker struct {
-	t      *Tokenizer
+	*masker
 	s      string
 	depth  int // how many strings this text is inside of
 	out    []byte
@@ -56,11 +51,23 @@ func (m *jsonMasker) says(name string) Type {
 	return hint
 }
 
+// mask returns raw, whose text is m.s, with what is found replaced, or raw itself.
+func (m *jsonMasker) mask(raw []byte) []byte {
+	m.run()
+	if m.copied == 0 {
+		return raw
+	}
+	return m.done()
+}
+
+// done returns the text with what was put into it.
+func (m *jsonMasker) done() []byte { return append(m.out, m.s[m.copied:]...) }
+
 func (m *jsonMasker) run() {
 	for i := 0; i < len(m.s); {
 		switch c := m.s[i]; {
 		case c == '"':
-			i = m.text(i)
+			i = m.string(i)
 		case c == '-' || isDigit(c):
 			i = m.number(i)
 		case c == '{' || c == '}' || c == ']':
@@ -72,45 +79,62 @@ func (m *jsonMasker) run() {
 	}
 }
 
-// text masks the string at i, a value or a member's name, and returns where it ends.
-func (m *jsonMasker) text(i int) int {
+// string masks the string at i, a value or a member's name, and returns where it ends.
+func (m *jsonMasker) string(i int) int {
 	end, escaped := stringEnd(m.s, i+1)
 	after := end + 1
-	for after < len(m.s) && (m.s[after] == ' ' || m.s[after] == '\n' || m.s[after] == '\t' || m.s[after] == '\r') {
+	for after < len(m.s) && isSpace(m.s[after]) {
 		after++
 	}
-	text := m.s[i+1 : end]
+	raw := m.s[i+1 : end]
+	text := raw
 	if escaped {
-		var s string
-		if json.Unmarshal([]byte(m.s[i:end+1]), &s) != nil {
-			return end + 1
-		}
-		text = s
+		text = unescape(raw, nil)
 	}
 	if after < len(m.s) && m.s[after] == ':' {
-		m.replace(i, end+1, text, m.t.mask(text, ""))
+		m.change(i+1, raw, escaped, m.edits(text, ""))
 		m.hint = m.says(text)
 		return end + 1
 	}
-	m.replace(i, end+1, text, m.value(text))
+	m.change(i+1, raw, escaped, m.value(text))
 	return end + 1
 }
 
-// value masks the text of a string.
-func (m *jsonMasker) value(text string) string {
-	if len(text) > 1 && (text[0] == '{' || text[0] == '[') && m.depth < maxNested && json.Valid([]byte(text)) {
-		inner := jsonMasker{t: m.t, s: text, depth: m.depth + 1}
-		inner.run()
-		if inner.copied == 0 {
-			return text
-		}
-		return string(append(inner.out, inner.s[inner.copied:]...))
+// value are the edits of the text of a string.
+func (m *jsonMasker) value(text string) []edit {
+	if isNested(text, m.depth) {
+		inner := jsonMasker{masker: m.masker, s: text, depth: m.depth + 1}
+		return whole(text, string(inner.mask([]byte(text))))
 	}
-	if m.hint == Secret && isSecretValue(text) {
-		return m.t.token(Secret, text)
+	if m.hint == Secret && isSecretValue(text) && (m.wants == nil || m.wants(Secret)) {
+		return whole(text, m.name(Secret, text, false))
 	}
-	return m.t.mask(text, m.hint)
+	edits := m.edits(text, m.hint)
+	if len(edits) > 0 && m.token != nil && isNested(apply(text, edits), m.depth) {
+		// It would be taken for JSON when it is turned back, which it was not.
+		return whole(text, m.name(Secret, text, false))
+	}
+	return edits
 }
+
+// whole is the edit of a whole text, if it is another.
+func whole(was, is string) []edit {
+	if was == is {
+		return nil
+	}
+	return []edit{{0, len(was), is}}
+}
+
+// isNested tells whether the text of a string is read as JSON: an object or a list, not too many strings deep.
+func isNested(text string, depth int) bool {
+	i := 0
+	for i < len(text) && isSpace(text[i]) {
+		i++
+	}
+	return i+1 < len(text) && (text[i] == '{' || text[i] == '[') && depth < maxNested && json.Valid([]byte(text))
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 // number masks the number at i.
 func (m *jsonMasker) number(i int) int {
@@ -124,24 +148,34 @@ func (m *jsonMasker) number(i int) int {
 	}
 	f := finder{s: digits, hint: m.hint}
 	f.scan()
-	if len(f.out) == 1 && f.out[0].End-f.out[0].Start == len(digits) {
-		m.replace(i, end, digits, m.t.token(f.out[0].Type, digits))
+	if len(f.out) == 1 && f.out[0].End-f.out[0].Start == len(digits) && (m.wants == nil || m.wants(f.out[0].Type)) {
+		m.put(i, end, `"`+m.name(f.out[0].Type, digits, true)+`"`)
 	}
 	return end
 }
 
-// replace puts a string in the place of what stands from start to end, if it is another.
-func (m *jsonMasker) replace(start, end int, was, is string) {
-	if was == is {
+// change makes edits of the text of a string, which stands at i as raw. What is not edited stays as it is written.
+func (m *jsonMasker) change(i int, raw string, escaped bool, edits []edit) {
+	if len(edits) == 0 {
 		return
 	}
+	var places []int // of the bytes of the text, in raw
+	if escaped {
+		unescape(raw, &places)
+	}
+	for _, e := range edits {
+		if escaped {
+			e.start, e.end = places[e.start], places[e.end]
+		}
+		m.put(i+e.start, i+e.end, escape(e.text))
+	}
+}
+
+// put writes a text in the place of what stands from start to end.
+func (m *jsonMasker) put(start, end int, text string) {
 	m.out = append(m.out, m.s[m.copied:start]...)
+	m.out = append(m.out, text...)
 	m.copied = end
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(is) // a string cannot fail
-	m.out = append(m.out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }
 
 // stringEnd returns where the string ends whose text begins at i, and whether it has escapes.

@@ -61,7 +61,11 @@ func formats() []format {
 		{"pat", dotted, 79, 82}, {"pat-na1-", urlSafe, 36, 36}, {"pat-eu1-", urlSafe, 36, 36}, {"sl.", urlSafe, 130, 1500}, {"phx_", word, 40, 64}, {"phc_", word, 40, 64},
 		{"glsa_", word, 41, 41}, {"glc_", base64Text, 32, 400}, {"sntrys_", base64Text, 60, 400}, {"sntryu_", hexDigits, 64, 64},
 		{"NRAK-", upperAlnum, 27, 27}, {"NRII-", urlSafe, 32, 32}, {"ops_eyJ", base64Text, 250, 2000}, {"apify_api_", alnum, 36, 36}, {"pd_", urlSafe, 40, 64},
-		{"AGE-SECRET-KEY-1", upperAlnum, 58, 58},
+		{"AGE-SECRET-KEY-1", upperAlnum, 58, 58}, {"CFPAT-", urlSafe, 43, 43}, {"dt0c01.", dotted, 89, 89}, {"EZAK", alnum, 54, 54}, {"EZTK", alnum, 54, 54},
+		{"duffel_live_", urlSafe, 43, 43}, {"duffel_test_", urlSafe, 43, 43}, {"shippo_live_", hexDigits, 40, 40}, {"shippo_test_", hexDigits, 40, 40},
+		{"p8e-", alnum, 32, 32}, {"tfp_", dotted, 44, 64}, {"pnu_", alnum, 36, 36}, {"rdme_", alnum, 70, 70}, {"ico-", alnum, 32, 32}, {"fio-u-", urlSafe, 64, 64},
+		{"sha256~", urlSafe, 43, 43}, {"CLOJARS_", alnum, 60, 60}, {"HRKU-AA", urlSafe, 58, 58}, {"API-", upperAlnum, 26, 26}, {"AKCp", alnum, 69, 69},
+		{"sk.eyJ", dotted, 60, 120}, {"dnkey-", urlSafe, 60, 100}, {"api_org_", alnum, 34, 34},
 	}
 }
 
@@ -85,8 +89,11 @@ func keyAt(s string, i int) (end int) {
 			return end
 		}
 	}
-	if s[i]|0x20 == 'b' {
+	switch s[i] {
+	case 'b', 'B':
 		return bearer(s, i)
+	case 'M', 'N', 'O':
+		return discordToken(s, i)
 	}
 	return 0
 }
@@ -202,6 +209,22 @@ func botToken(s string, i int) (end int) {
 	return end
 }
 
+// discordToken returns where the token of a Discord bot ends: the bot's number in Base64, a time, and a code, with dots between.
+func discordToken(s string, i int) (end int) {
+	first := runOf(s, i, alnum, 30)
+	if n := first - i; n < 23 || n > 28 || first >= len(s) || s[first] != '.' {
+		return 0
+	}
+	second := runOf(s, first+1, urlSafe, 8)
+	if second-first-1 != 6 || second >= len(s) || s[second] != '.' {
+		return 0
+	}
+	if end = runOf(s, second+1, urlSafe, 40); end-second-1 < 27 || end-second-1 > 38 || !random(s[i:end]) {
+		return 0
+	}
+	return end
+}
+
 // privateKey returns where the private key in PEM ends that begins at i.
 func privateKey(s string, i int) (end int) {
 	const begin, close = "-----BEGIN ", "PRIVATE KEY-----"
@@ -225,4 +248,20 @@ func privateKey(s string, i int) (end int) {
 		end += at + len(close)
 	}
 	return end
+}
+
+// webhook returns where the secret part of an address lies that begins at i, and that anybody may write to who knows it.
+func webhook(s string, i int) (start, end int) {
+	for _, host := range []string{"hooks.slack.com/services/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"} {
+		if !strings.HasPrefix(s[i:], host) {
+			continue
+		}
+		start = i + len(host)
+		for end = start; end < len(s) && end-start < 200 && (in(urlSafe, s[end]) || s[end] == '/'); end++ {
+		}
+		if end-start >= 40 && strings.Contains(s[start:end], "/") && random(s[start:end]) {
+			return start, end
+		}
+	}
+	return 0, 0
 }

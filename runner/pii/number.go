@@ -8,11 +8,13 @@ import (
 // number looks at digits that begin at i, the beginning of a word.
 func (f *finder) number(i int) (end int, typ Type) {
 	s := f.s
-	if !mayBegin(s, i) {
-		return 0, ""
+	if f.mayBeginIP(i) {
+		if end = ipv4(s, i); end > 0 {
+			return end, IP
+		}
 	}
-	if end = ipv4(s, i); end > 0 {
-		return end, IP
+	if !mayBegin(s, i) && (s[i-1] != '#' || f.hintAt(i) == "") {
+		return 0, ""
 	}
 	if end = botToken(s, i); end > 0 {
 		return end, Key
@@ -33,8 +35,10 @@ func (f *finder) number(i int) (end int, typ Type) {
 		return 0, ""
 	}
 	hint := f.hintAt(i)
-	if end = ssn(s, groups, hint == SSN); end > 0 {
-		return end, SSN
+	if hint != Phone {
+		if end = ssn(s, groups, hint == SSN); end > 0 {
+			return end, SSN
+		}
 	}
 	if end = northAmerican(s, groups, hint == Phone); end > 0 {
 		return end, Phone
@@ -51,12 +55,43 @@ func mayBegin(s string, i int) bool {
 		return true
 	}
 	switch s[i-1] {
-	case '.', '-', '/', ',', ':':
-		return i < 2 || !isDigit(s[i-2]) && (s[i-1] != '-' || classes[s[i-2]] != classWord)
-	case '$', '@', '#', '%', '\\', '=':
-		return s[i-1] == '='
+	case '-':
+		return i > 1 && s[i-2] != ' ' && !wordBefore(s, i-1) // else a number below zero, or an identifier
+	case '.', '/', ':':
+		return i < 2 || !isDigit(s[i-2])
+	case '$', '@', '#', '%', '\\', '+':
+		return false
 	}
 	return true
+}
+
+// mayBeginIP is mayBegin for addresses of machines, which stand where other numbers don't: root@10.0.0.1, -L 80:10.0.0.1:80,
+// 10.0.0.1-10.0.0.9.
+func (f *finder) mayBeginIP(i int) bool {
+	if i == 0 {
+		return true
+	}
+	switch f.s[i-1] {
+	case '.':
+		return !wordBefore(f.s, i-1)
+	case '-':
+		return !wordBefore(f.s, i-1) || f.from == i-1
+	case '/':
+		return i < 2 || !isDigit(f.s[i-2])
+	case '$', '#', '%', '\\', '+':
+		return false
+	}
+	return true
+}
+
+// mapped returns where the address in the form of version 6 begins whose last part, of version 4, begins at i: ::ffff:10.0.0.1.
+func mapped(s string, from, i int) int {
+	const prefix = "::ffff:"
+	at := i - len(prefix)
+	if at < from || !strings.EqualFold(s[at:i], prefix) || wordBefore(s, at) || at > 0 && s[at-1] == ':' {
+		return i
+	}
+	return at
 }
 
 // mayEnd refuses the same at the end. What follows a sentence's number, such as a full stop, is fine.
@@ -65,10 +100,10 @@ func mayEnd(s string, end int) bool {
 		return true
 	}
 	c := s[end]
-	if classes[c] == classWord || c == '@' || c == '%' {
+	if wordAt(s, end) || c == '@' || c == '%' {
 		return false
 	}
-	if (c == '-' || c == '.' || c == '/') && end+1 < len(s) {
+	if (c == '-' || c == '.') && end+1 < len(s) {
 		return !isDigit(s[end+1]) && (c != '-' || !isAlnum(s[end+1]))
 	}
 	return true
@@ -94,7 +129,7 @@ func ipv4(s string, i int) (end int) {
 			return 0
 		}
 	}
-	if end < len(s) && (classes[s[end]] == classWord || s[end] == '.' && end+1 < len(s) && isAlnum(s[end+1])) {
+	if wordAt(s, end) || end+1 < len(s) && (s[end] == '.' && isAlnum(s[end+1]) || s[end] == '-' && isLetter(s[end+1])) {
 		return 0
 	}
 	if parts[0] == 0 || parts[0] == 127 || parts == [4]int{255, 255, 255, 255} || isVersion(s, i) {
@@ -109,8 +144,13 @@ func isVersion(s string, i int) bool {
 		return true
 	}
 	before := strings.ToLower(strings.TrimRight(s[max(0, i-14):i], " :=\"'"))
-	for _, word := range []string{"version", "release", "build", "ver", "rev"} {
+	for _, word := range []string{"version", "release", "build", "section", "clause", "chapter", "paragraph", "firmware", "driver", "kernel", "sdk"} {
 		if strings.HasSuffix(before, word) {
+			return true
+		}
+	}
+	for _, word := range []string{"ver", "rev"} {
+		if at := len(before) - len(word); at >= 0 && before[at:] == word && (at == 0 || !isLetter(before[at-1])) { // not a server
 			return true
 		}
 	}
@@ -136,7 +176,7 @@ func ipv6(s string, i int) (end int) {
 	for end > i && (s[end-1] == '.' || s[end-1] == ':' && (end-2 < i || s[end-2] != ':')) {
 		end--
 	}
-	if colons < 2 || end < len(s) && classes[s[end]] == classWord {
+	if colons < 2 || wordAt(s, end) {
 		return 0
 	}
 	a, err := netip.ParseAddr(s[i:end])

@@ -1,11 +1,20 @@
 package pii
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // phone returns where the phone number ends that begins at i with '+' and a country code, or with an area code in
 // parentheses.
 func phone(s string, i int, hint Type) (end int) {
 	if s[i] == '(' {
+		if end = localArea(s, i); end > 0 {
+			return end
+		}
+		if end = groupedArea(s, i); end > 0 {
+			return end
+		}
 		// (212) 555-0123
 		if i+4 >= len(s) || s[i+4] != ')' || i > 0 && (s[i-1] == ')' || s[i-1] == '(') {
 			return 0
@@ -27,6 +36,61 @@ func phone(s string, i int, hint Type) (end int) {
 	return international(s, i+1)
 }
 
+// localArea returns where the number ends whose area code, at i in parentheses, begins with its trunk zero: (02) 9374 4000.
+func localArea(s string, i int) (end int) {
+	at := i + 1
+	for at < len(s) && isDigit(s[at]) && at-i <= 5 {
+		at++
+	}
+	area := at - i - 1
+	if area < 2 || s[i+1] != '0' || s[i+2] == '0' || at+2 >= len(s) || s[at] != ')' {
+		return 0
+	}
+	if at++; s[at] == ' ' {
+		at++
+	}
+	if !isDigit(s[at]) {
+		return 0
+	}
+	var buf [3]group
+	groups := splitGroups(s, at, buf[:0])
+	digits := area
+	for n, g := range groups {
+		if digits += g.end - g.start; g.end-g.start < 3 || n == 2 {
+			break
+		}
+		if digits >= 9 && digits <= 11 && mayEnd(s, g.end) {
+			end = g.end
+		}
+	}
+	return end
+}
+
+// groupedArea returns where the number ends whose area code is at i in parentheses, in the forms of Brazil and Russia: (11)
+// 96123-4567, (912) 345-67-89.
+func groupedArea(s string, i int) (end int) {
+	for _, form := range [][]int{{2, 5, 4}, {2, 4, 4}, {3, 3, 2, 2}} {
+		at := i + 1 + form[0]
+		if at+2 >= len(s) || s[at] != ')' || s[i+1] == '0' {
+			continue
+		}
+		if at++; s[at] == ' ' {
+			at++
+		}
+		var buf [3]group
+		groups := splitGroups(s, at, buf[:0])
+		if last := len(form) - 2; formed(s, groups, form[1:]...) && s[groups[0].end] == '-' && !(isYear(s, groups[0]) && isYear(s, groups[last])) {
+			return groups[last].end
+		}
+	}
+	return 0
+}
+
+// isYear tells whether four digits may be a year: two of them with a hyphen are no number of a phone.
+func isYear(s string, g group) bool {
+	return g.end-g.start == 4 && (s[g.start:g.start+2] == "19" || s[g.start:g.start+2] == "20")
+}
+
 // international returns where the number ends whose country code begins at i (E.164). It may have one or two separators
 // between its digits, and a trunk zero in parentheses.
 func international(s string, i int) (end int) {
@@ -43,6 +107,13 @@ func international(s string, i int) (end int) {
 			at += len("(0)") - 1
 		case strings.IndexByte(" -./()", c) >= 0 && separators < 2:
 			separators++
+		case c >= 0x80 && separators < 2:
+			r, n := utf8.DecodeRuneInString(s[at:])
+			if r != '\u00a0' && r != '\u202f' && r != '\u2009' && (r < '\u2010' || r > '\u2013') { // spaces and hyphens of print
+				return end
+			}
+			separators++
+			at += n - 1
 		default:
 			return end
 		}
@@ -73,6 +144,12 @@ func numberPlan(area, exchange string) bool {
 // otherPhone returns where the number ends of another plan without its country code: the French form, which is like
 // nothing else, and any where a name says so.
 func otherPhone(s string, groups []group, digits int, named bool) (end int) {
+	if end = fromAbroad(s, groups); end > 0 {
+		return end
+	}
+	if end = trunkZero(s, groups); end > 0 {
+		return end
+	}
 	if formed(s, groups, 2, 2, 2, 2, 2) && s[groups[0].start] == '0' && s[groups[0].start+1] != '0' {
 		return groups[4].end
 	}
@@ -81,6 +158,47 @@ func otherPhone(s string, groups []group, digits int, named bool) (end int) {
 	}
 	if end = groups[len(groups)-1].end; digits < 7 || digits > 15 || !mayEnd(s, end) {
 		return 0
+	}
+	return end
+}
+
+// fromAbroad returns where the number ends that begins with 00, or 001, in place of '+'. It is in groups: a run of digits
+// that begins with zeros is something else.
+func fromAbroad(s string, groups []group) (end int) {
+	first := s[groups[0].start:groups[0].end]
+	if goesOn(s, groups[0].start) || len(groups) < 2 || len(first) < 3 || len(first) > 6 || first[:2] != "00" || first[2] == '0' {
+		return 0
+	}
+	return international(s, groups[0].start+2)
+}
+
+// goesOn tells whether the digits at i go on from others: a group of a longer number.
+func goesOn(s string, i int) bool { return i > 1 && s[i-1] == ' ' && isDigit(s[i-2]) }
+
+// trunkZero returns where the number ends that is in groups, as in 020 7946 0958 and 07700 900123: ten or eleven digits, of
+// which the first is a zero and the second is not.
+func trunkZero(s string, groups []group) (end int) {
+	first := s[groups[0].start:groups[0].end]
+	if goesOn(s, groups[0].start) || first[0] != '0' || len(first) < 2 || first[1] == '0' || len(first) > 5 {
+		return 0
+	}
+	if len(first) == 2 { // 03-1234-5678, 06-12345678
+		for _, rest := range [][]int{{2, 4, 4}, {2, 8}} {
+			if formed(s, groups, rest...) && s[groups[0].end] == '-' {
+				return groups[len(rest)-1].end
+			}
+		}
+		return 0
+	}
+	digits := len(first)
+	for n := 1; n < min(4, len(groups)); n++ {
+		g := groups[n]
+		if digits += g.end - g.start; g.end-g.start < 3 || s[g.start-1] == '.' || s[g.start-1] != s[groups[1].start-1] {
+			break
+		}
+		if (digits == 10 || digits == 11) && mayEnd(s, g.end) {
+			end = g.end
+		}
 	}
 	return end
 }
@@ -116,15 +234,15 @@ const plans = "7:10 20:8-10 27:9 30:10 31:9 32:8-9 33:9 34:9 36:8-9 39:6-11:0 40
 	"86:10-11 90:10 91:10 92:9-10 93:9 94:9 95:7-10 98:10 " +
 	// Africa
 	"211:9 212:9 213:8-9 216:8 218:9 220:7 221:9 222:8 223:8 224:8-9 225:10:0 226:8 227:8 228:8 229:8-10:0 230:7-8 231:7-9 232:8 233:9 " +
-	"234:8-10 235:8 236:8 237:9 238:7 239:7 240:9 241:7-8:0 242:9:0 243:9 244:9 245:7-9 248:7 249:9 250:9 251:9 252:7-9 253:8 254:9 " +
-	"255:9 256:9 257:8 258:8-9 260:9 261:9 262:9 263:9 264:8-9 265:7-9 266:8 267:7-8 268:8 269:7 290:4-5 291:7 297:7 298:6 299:6 " +
+	"234:8-10 235:8 236:8 237:9 238:7 239:7 240:9 241:7-8:0 242:9:0 243:7-9 244:9 245:7-9 246:7 247:5-6 248:7 249:9 250:9 251:9 252:7-9 253:8 254:9 " +
+	"255:9 256:9 257:8 258:8-9 260:9 261:9 262:9 263:7-9 264:8-9 265:7-9 266:8 267:7-8 268:8 269:7 290:4-5 291:7 297:7 298:6 299:6 " +
 	// Europe
 	"350:8 351:9 352:6-9 353:7-9 354:7-9 355:8-9 356:8 357:8 358:5-11 359:7-9 370:8 371:8 372:7-8 373:8 374:8 375:9 376:6-9 377:8-9 " +
 	"378:6-10:0 380:9 381:8-9 382:8 383:8-9 385:8-9 386:8 387:8 389:8 420:9 421:9 423:7-9 " +
 	// the Americas
 	"500:5 501:7 502:8 503:8 504:8 505:8 506:8 507:7-8 508:6 509:8 590:9 591:8 592:7 593:8-9 594:9 595:9 596:9 597:6-7 598:8 599:7-8 " +
 	// Asia and the Pacific
-	"670:7-8 672:6 673:7 674:7 675:7-8 676:5-7 677:5-7 678:5-7 679:7 680:7 682:5 685:5-7 686:5-8 687:6 689:6-8 691:7 692:7 850:8-10 " +
+	"670:7-8 672:6 673:7 674:7 675:7-8 676:5-7 677:5-7 678:5-7 679:7 680:7 681:6-9 682:5 683:4-7 685:5-7 686:5-8 687:6 688:5-7 689:6-8 690:4-7 691:7 692:7 850:8-10 " +
 	"852:8 853:8 855:8-9 856:8-10 880:8-10 886:8-9 960:7 961:7-8 962:8-9 963:8-9 964:8-10 965:8 966:8-9 967:7-9 968:8 970:8-9 971:8-9 " +
 	"972:8-9 973:8 974:8 975:7-8 976:8 977:8-10 992:9 993:8 994:9 995:9 996:9 998:9"
 

@@ -1,21 +1,21 @@
-// Package pii finds personal data and credentials in text and JSON, and puts tokens such as [EMAIL_1] in their place.
-// Start with [Mask] for one text, or with [New] and a [Tokenizer], whose tokens are the same for the same value for as
-// long as it lives. [Find] only tells what is where.
+// Package pii finds personal data and credentials in text and JSON, and puts tokens such as [EMAIL_1] in their place. Start
+// with [OpenVault] and a [Vault], whose tokens last and can be turned back; with [Mask] for one text, or [New] and a
+// [Tokenizer], whose tokens can't be and are the same for the same value for as long as it lives. [Find] only tells what is
+// where.
 //
 // Nothing is taken for personal data by its look alone where a check exists: payment cards must pass Luhn's and have an
-// issuer's prefix, account numbers their check digits, phone numbers the length that their country has, social security numbers the ranges that were given out,
-// addresses of machines must parse, e-mail addresses must end in a domain that exists, keys must have their vendor's form.
-// In JSON the name of a member counts too: what stands under "password" is a secret, and bare digits under "phone" are a
-// phone number.
+// issuer's prefix, account numbers their check digits, phone numbers the length that their country has, social security
+// numbers the ranges that were given out, addresses of machines must parse, e-mail addresses must end in a domain that
+// exists, keys must have their vendor's form. In JSON the name of a member counts too: what stands under "password" is a
+// secret, and bare digits under "phone" are a phone number.
 //
-// What is not found: names and addresses of people, numbers in national forms without a country code other than North
-// America's and France's (unless the member's name says what they are), and what is written to be hidden. It lessens what a
-// file or a model gets to see; it is no wall.
+// What is not found: names and addresses of people, phone numbers in national forms that look like other numbers (unless the
+// member's name or the words before say what they are), and what is written to be hidden. It lessens what a file or a model
+// gets to see; it is no wall.
 package pii
 
 import (
 	"crypto/sha256"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -91,29 +91,12 @@ func New(opts *Options) *Tokenizer {
 }
 
 // Mask replaces what is found in text. Text without a find is returned as it came, and so are tokens.
-func (t *Tokenizer) Mask(text string) string { return t.mask(text, "") }
+func (t *Tokenizer) Mask(text string) string { return t.masker().text(text, "") }
 
-// mask is Mask for the value of a member whose name says that it is of a type, if that is not empty.
-func (t *Tokenizer) mask(text string, hint Type) string {
-	f := finder{s: text, hint: hint, secrets: t.secrets}
-	f.scan()
-	if len(f.out) == 0 {
-		return text
-	}
-	var b strings.Builder
-	b.Grow(len(text))
-	at := 0
-	for _, m := range f.out {
-		b.WriteString(text[at:m.Start])
-		b.WriteString(t.token(m.Type, text[m.Start:m.End]))
-		at = m.End
-	}
-	b.WriteString(text[at:])
-	return b.String()
-}
+func (t *Tokenizer) masker() *masker { return &masker{secrets: t.secrets, name: t.token} }
 
 // token is what stands for a value.
-func (t *Tokenizer) token(typ Type, value string) string {
+func (t *Tokenizer) token(typ Type, value string, _ bool) string {
 	key := string(typ) + " " + value
 	if len(value) > sha256.Size {
 		sum := sha256.Sum256([]byte(value))
@@ -128,7 +111,7 @@ func (t *Tokenizer) token(typ Type, value string) string {
 		return "[" + string(typ) + "]"
 	}
 	t.counts[typ]++
-	token := "[" + string(typ) + "_" + strconv.Itoa(t.counts[typ]) + "]"
+	token := tokenOf(typ, t.counts[typ])
 	t.tokens[strings.Clone(key)] = token
 	return token
 }

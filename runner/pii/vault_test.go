@@ -1,0 +1,320 @@
+package pii
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var testKey = bytes.Repeat([]byte{7}, keySize)
+
+func newVault(t *testing.T) *Vault {
+	t.Helper()
+	v, err := OpenVault(filepath.Join(t.TempDir(), "in", "vault"), testKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func mustTokenize(t *testing.T, v *Vault, text string) string {
+	t.Helper()
+	out, _, err := v.Tokenize(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestVaultText(t *testing.T) {
+	v := newVault(t)
+	for _, c := range []struct{ text, want string }{
+		{"nothing here", "nothing here"},
+		{"", ""},
+		{"to ann@example.com, ann@example.com and bob@example.com", "to [EMAIL_1], [EMAIL_1] and [EMAIL_2]"},
+		{"ann@example.com is [EMAIL_1]", "[EMAIL_1] is [LITERAL_1]"}, // which is a text here
+		{"a text of [EMAIL_3] and carl@example.com [EMAIL_3]", "a text of [EMAIL_3] and [EMAIL_4] [EMAIL_3]"},
+		{"[LITERAL_1] [LITERAL_2]", "[LITERAL_2] [LITERAL_3]"},
+		{"[email_1] [EMAIL_01] [EMAIL_] [EMAIL_0] [EMAIL 1] [EMAIL_1 ] [NAME_1] EMAIL_1 [EMAIL_1x] [EMAIL_9999999999]", ""},
+		{"[[EMAIL_1]] [EMAIL_[EMAIL_2]", "[[LITERAL_1]] [EMAIL_[LITERAL_4]"},
+		{"[ann@example.com](mailto:ann@example.com)", "[[EMAIL_1]](mailto:[EMAIL_1])"},
+		{"\xff ann@example.com \xed\xa0\x80 é", "\xff [EMAIL_1] \xed\xa0\x80 é"},
+	} {
+		want := c.want
+		if want == "" {
+			want = c.text
+		}
+		got := mustTokenize(t, v, c.text)
+		if got != want {
+			t.Errorf("%q\n got %q\nwant %q", c.text, got, want)
+		}
+		if back, err := v.Restore(got); err != nil || back != c.text {
+			t.Errorf("%q comes back as %q, %v", c.text, back, err)
+		}
+	}
+}
+
+func TestVaultJSON(t *testing.T) {
+	v := newVault(t)
+	for _, c := range []struct{ raw, want string }{
+		{`{ "z" : 1.50, "a":[ "ann@example.com", 9007199254740993, null, true ], "z":-0 }`, `{ "z" : 1.50, "a":[ "[EMAIL_1]", 9007199254740993, null, true ], "z":-0 }`},
+		{`{"card":4111111111111111,"text":"4111111111111111"}`, `{"card":"[CARD_1]","text":"[CARD_2]"}`},
+		{`{"ann@example.com":{"k\u0065y \/":"x\u0040example.com \u0041 \/"}}`, `{"[EMAIL_1]":{"k\u0065y \/":"[EMAIL_2] \u0041 \/"}}`},
+		{`["\ud800 ann@example.com \udc00", "\ud83d\ude00ann@example.com"]`, ``},
+		{`{"password":"a\"b\\c\n\u0001<\u00e9\ud800"}`, `{"password":"[SECRET_1]"}`},
+		{`{"text":"{\"password\":\"hun\\\"ter2\",\"n\":[1.0]}"}`, `{"text":"{\"password\":\"[SECRET_2]\",\"n\":[1.0]}"}`},
+		{`"[EMAIL_1] is a text, and so is [CARD_1]"`, `"[LITERAL_1] is a text, and so is [LITERAL_2]"`},
+		{`{"[CARD_1]":"[CARD_1]"}`, `{"[LITERAL_2]":"[LITERAL_2]"}`},
+		{`{"key":"[\"-----BEGIN PRIVATE ` + `KEY-----\nabc\n-----END PRIVATE KEY-----\"]"}`, `{"key":"[SECRET_3]"}`}, // would be JSON with the token in it
+		{`12`, `12`}, {`"x"`, `"x"`}, {`4111111111111111`, `"[CARD_1]"`}, {` [] `, ` [] `},
+	} {
+		got, _, err := v.TokenizeJSON(json.RawMessage(c.raw))
+		if err != nil || c.want != "" && string(got) != c.want || !json.Valid(got) {
+			t.Errorf("%s\n got %s, %v\nwant %s", c.raw, got, err, c.want)
+		}
+		back, err := v.RestoreJSON(got)
+		if err != nil || !sameJSON(t, string(back), c.raw) {
+			t.Errorf("%s comes back as %s, %v", c.raw, back, err)
+		}
+	}
+	if _, _, err := v.TokenizeJSON(json.RawMessage(`{`)); err == nil {
+		t.Error("what is no JSON is taken")
+	}
+	text := mustTokenize(t, v, ` {"card":4111111111111111}`)
+	if text != ` {"card":"[CARD_1]"}` {
+		t.Errorf("JSON as a text: %s", text)
+	}
+	if back, err := v.Restore(text); err != nil || back != ` {"card":4111111111111111}` {
+		t.Errorf("%s, %v", back, err)
+	}
+}
+
+// sameJSON tells whether two JSON texts are the same but for how their strings are escaped.
+func sameJSON(t *testing.T, a, b string) bool {
+	t.Helper()
+	plain := func(s string) string {
+		w := jsonMasker{s: s}
+		for i := 0; i < len(s); i++ {
+			if s[i] == '"' {
+				end, _ := stringEnd(s, i+1)
+				w.put(i+1, end, escape(unescape(s[i+1:end], nil)))
+				i = end
+			}
+		}
+		return string(w.done())
+	}
+	return plain(a) == plain(b)
+}
+
+func TestVaultTypes(t *testing.T) {
+	v := newVault(t)
+	const text = "ann@example.com 4111111111111111 [CARD_1] password=s3cret[EMAIL_1]x"
+	got, found, err := v.Tokenize(text, Email)
+	if err != nil || got != "[EMAIL_1] 4111111111111111 [CARD_1] password=s3cret[LITERAL_1]x" || found[Email] != 1 || len(found) != 1 {
+		t.Errorf("%s %v %v", got, found, err)
+	}
+	if back, err := v.Restore(got); err != nil || back != text {
+		t.Errorf("%s, %v", back, err)
+	}
+	got, found, err = v.Tokenize("4111111111111111 ann@example.com ann@example.com")
+	if err != nil || got != "[CARD_2] [EMAIL_1] [EMAIL_1]" || found[Email] != 2 || found[Card] != 1 {
+		t.Errorf("%s %v %v", got, found, err)
+	}
+}
+
+func TestUnknownTokens(t *testing.T) {
+	v := newVault(t)
+	mustTokenize(t, v, "ann@example.com")
+	for _, text := range []string{"[EMAIL_2]", `{"a":["[EMAIL_2]"]}`, `["{\"a\":\"x [EMAIL_2]\"}"]`, `"\u005bEMAIL_2]"`} {
+		out, err := v.Restore(text)
+		unknown, ok := errors.AsType[*UnknownTokenError](err)
+		if text[1] != '\\' && (!ok || unknown.Token != "[EMAIL_2]" || out != "") {
+			t.Errorf("%s: %q, %v", text, out, err)
+		}
+		if !json.Valid([]byte(text)) {
+			continue
+		}
+		raw, err := v.RestoreJSON(json.RawMessage(text))
+		if unknown, ok := errors.AsType[*UnknownTokenError](err); json.Valid([]byte(text)) && (!ok || unknown.Token != "[EMAIL_2]" || raw != nil) {
+			t.Errorf("%s as JSON: %s, %v", text, raw, err)
+		}
+	}
+}
+
+// TestVaultLasts opens the file again, and looks for values in it.
+func TestVaultLasts(t *testing.T) {
+	v := newVault(t)
+	const text = "ann@example.com [EMAIL_2] 4111111111111111"
+	out := mustTokenize(t, v, text)
+	for range 2 {
+		again, err := OpenVault(v.path, testKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := again.Restore(out); err != nil || back != text {
+			t.Errorf("%s, %v", back, err)
+		}
+		if got := mustTokenize(t, again, text); got != out {
+			t.Errorf("%s becomes %s, and was %s", text, got, out)
+		}
+		if got := mustTokenize(t, again, "bob@example.com"); got != "[EMAIL_3]" {
+			t.Errorf("got %s", got)
+		}
+	}
+	if back, err := v.Restore("[EMAIL_3]"); err != nil || back != "bob@example.com" {
+		t.Errorf("what another one gave out: %q, %v", back, err)
+	}
+	file, err := os.ReadFile(v.path)
+	if err != nil || bytes.Contains(file, []byte("ann")) || bytes.Contains(file, []byte("EMAIL")) {
+		t.Errorf("the file can be read: %v", err)
+	}
+	info, err := os.Stat(v.path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+func TestDamagedVaults(t *testing.T) {
+	v := newVault(t)
+	out := mustTokenize(t, v, "ann@example.com")
+	good, err := os.ReadFile(v.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := func(i int) []byte {
+		b := bytes.Clone(good)
+		b[i] ^= 1
+		return b
+	}
+	for name, c := range map[string]struct {
+		file []byte
+		key  []byte
+		want string
+	}{
+		"empty":        {nil, testKey, "its end is missing"},
+		"no vault":     {[]byte("hello"), testKey, "does not begin as one"},
+		"short":        {good[:20], testKey, "its end is missing"},
+		"cut":          {good[:len(good)-1], testKey, "its seal is broken"},
+		"longer":       {append(bytes.Clone(good), 0), testKey, "its seal is broken"},
+		"newer":        {bytes.Replace(good, []byte("vault 1"), []byte("vault 2"), 1), testKey, "of a version"},
+		"key":          {good, bytes.Repeat([]byte{8}, keySize), "sealed with another key"},
+		"salt":         {flipped(headSize - 1), testKey, "its seal is broken"},
+		"nonce":        {flipped(headSize), testKey, "its seal is broken"},
+		"text":         {flipped(len(good) - 20), testKey, "its seal is broken"},
+		"name of keys": {flipped(len(magic)), testKey, "sealed with another key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "vault")
+			v := &Vault{path: path, key: c.key, maxValues: 10, maxBytes: 1000, maxRestored: 1000, kept: newKept()}
+			if err := os.WriteFile(path, c.file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, opened := OpenVault(path, c.key)
+			_, _, tokenized := v.Tokenize("bob@example.com")
+			_, restored := v.Restore(out)
+			for _, err := range []error{opened, tokenized, restored} {
+				bad, ok := errors.AsType[*VaultError](err)
+				if !ok || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) || bad.Hint() == "" {
+					t.Errorf("%v", err)
+				}
+			}
+			if errors.Is(opened, ErrForeignKey) != strings.Contains(c.want, "another key") {
+				t.Errorf("%v", opened)
+			}
+			if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, c.file) {
+				t.Errorf("the file was changed: %v", err)
+			}
+		})
+	}
+	if _, err := OpenVault(filepath.Join(t.TempDir(), "x"), []byte("short")); err == nil {
+		t.Error("a short key is taken")
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(v.path, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenVault(filepath.Join(dir, "link"), testKey); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a link: %v", err)
+	}
+}
+
+func TestVaultBounds(t *testing.T) {
+	v := newVault(t)
+	v.maxValues, v.maxBytes, v.maxRestored = 3, 60, 100
+	mustTokenize(t, v, "ann@example.com bob@example.com")
+	out, _, err := v.Tokenize("carl@example.com dora@example.com ann@example.com")
+	full, ok := errors.AsType[*FullError](err)
+	if !ok || out != "" || full.Hint() == "" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if got := mustTokenize(t, v, "dora@example.com"); got != "[EMAIL_3]" { // nothing of what failed is kept
+		t.Errorf("got %q", got)
+	}
+	if _, _, err := v.Tokenize("[IP_1]"); err == nil {
+		t.Error("a text that looks like a token is kept without bound")
+	}
+	if got := mustTokenize(t, v, "ann@example.com"); got != "[EMAIL_1]" {
+		t.Errorf("a full vault gives %q", got)
+	}
+	if _, err := v.Restore(strings.Repeat("[EMAIL_1]", 7)); err == nil || !strings.Contains(err.Error(), "more than 100 bytes") {
+		t.Errorf("%v", err)
+	}
+	v = newVault(t)
+	v.maxBytes = 20
+	if _, _, err := v.Tokenize("ann@example.com x@example.com"); err == nil {
+		t.Error("values are kept without bound")
+	}
+}
+
+func TestVaultRoom(t *testing.T) {
+	v := newVault(t)
+	left := int64(400)
+	tight := errors.New("no room")
+	v.Limit(func(more int64) error {
+		if left -= more; left < 0 {
+			left += more
+			return tight
+		}
+		return nil
+	})
+	mustTokenize(t, v, "ann@example.com")
+	if _, _, err := v.Tokenize(strings.Repeat("x", 200) + " " + strings.Repeat("bob", 20) + "@example.com password=" + strings.Repeat("a1b2", 60)); !errors.Is(err, tight) {
+		t.Errorf("%v", err)
+	}
+	if got := mustTokenize(t, v, "ann@example.com bob@example.com"); got != "[EMAIL_1] [EMAIL_2]" {
+		t.Errorf("got %s", got)
+	}
+	if info, err := os.Stat(v.path); err != nil || info.Size() != 400-left {
+		t.Errorf("%v, %d left", info, left)
+	}
+}
+
+// TestVaultLost takes the file away: values get tokens anew, and old ones are unknown.
+func TestVaultLost(t *testing.T) {
+	v := newVault(t)
+	mustTokenize(t, v, "ann@example.com bob@example.com")
+	if err := os.Remove(v.path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Restore("[EMAIL_1]"); err == nil {
+		t.Error("a token of a vault that is gone is turned back")
+	}
+	if got := mustTokenize(t, v, "bob@example.com"); got != "[EMAIL_1]" {
+		t.Errorf("got %s", got)
+	}
+	if _, err := os.Stat(v.path); err != nil {
+		t.Error(err)
+	}
+	// A folder that cannot be written: an error, and nothing is known that is not written.
+	blocked := &Vault{path: "/proc/nowhere/vault", key: testKey, maxValues: 9, maxBytes: 99, maxRestored: 99, kept: newKept()}
+	if _, _, err := blocked.Tokenize("ann@example.com"); err == nil {
+		t.Error("no error")
+	}
+	if _, err := blocked.Restore("[EMAIL_1]"); err == nil {
+		t.Error("a token that was never given out is known")
+	}
+}

@@ -1,0 +1,163 @@
+package pii
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+const (
+	// maxSealed bounds the file of a vault: its values are in base64.
+	maxSealed = 2*MaxVaultBytes + 128*MaxVaultValues
+	lockRetry = 5 * time.Millisecond
+	// lockTime is how long we wait for another process, which holds the lock while it writes.
+	lockTime = 20 * time.Second
+)
+
+func (v *Vault) fail(err error, remedy string) error {
+	return &VaultError{Path: v.path, Err: bare(err), remedy: remedy}
+}
+
+// bare leaves away the path that the error around it has already.
+func bare(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s it: %w", e.Op, e.Err)
+	}
+	return err
+}
+
+const (
+	remedyDamaged = "put back a copy, or move the file away to begin a new vault; its tokens can't be turned back then"
+	remedyForeign = "use the key that it was made with, or move the file away to begin a new vault; its tokens can't be turned back then"
+	remedyFolder  = "make the folder one that only you can read and write"
+)
+
+// refresh reads the file if it is another than before. The mutex is held, except while nobody else has v.
+func (v *Vault) refresh() error {
+	info, err := os.Lstat(v.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if v.info != nil { // somebody took it away: what it held is no longer known to anybody
+			v.kept, v.info = newKept(), nil
+		}
+		return nil
+	case err != nil:
+		return v.fail(err, remedyFolder)
+	case !info.Mode().IsRegular():
+		return v.fail(errors.New("it is not a regular file"), "move it away")
+	case v.info != nil && os.SameFile(info, v.info) && info.Size() == v.info.Size() && info.ModTime().Equal(v.info.ModTime()):
+		return nil
+	case info.Size() > maxSealed:
+		return v.fail(fmt.Errorf("it has %d bytes; a vault has at most %d", info.Size(), maxSealed), remedyDamaged)
+	}
+	in, err := os.Open(v.path)
+	if err != nil {
+		return v.fail(err, remedyFolder)
+	}
+	defer in.Close()
+	if info, err = in.Stat(); err != nil { // it may have been replaced since
+		return v.fail(err, remedyFolder)
+	}
+	file, err := io.ReadAll(io.LimitReader(in, maxSealed))
+	if err != nil {
+		return v.fail(err, remedyFolder)
+	}
+	k, err := unseal(file, v.key)
+	if errors.Is(err, ErrForeignKey) {
+		return v.fail(err, remedyForeign)
+	}
+	if err != nil {
+		return v.fail(err, remedyDamaged)
+	}
+	v.kept, v.info = k, info
+	return nil
+}
+
+// lockFile locks the vault against other processes, and makes its folder where that is missing.
+func (v *Vault) lockFile() (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(v.path), 0o700); err != nil {
+		return nil, v.fail(err, remedyFolder)
+	}
+	l := flock.New(v.path+".lock", flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
+	defer cancel()
+	if ok, err := l.TryLockContext(ctx, lockRetry); !ok {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("another process has not let go of it for %v", lockTime)
+		}
+		return nil, v.fail(err, "end that process, or try again")
+	}
+	return func() { _ = l.Unlock() }, nil
+}
+
+// write replaces the file. Its lock is held.
+func (v *Vault) write() (fs.FileInfo, error) {
+	file, err := v.kept.seal(v.key)
+	if err != nil {
+		return nil, v.fail(err, remedyDamaged)
+	}
+	more := int64(len(file))
+	if v.info != nil {
+		more -= v.info.Size()
+	}
+	if v.room != nil && more > 0 {
+		if err := v.room(more); err != nil {
+			return nil, err
+		}
+	}
+	info, err := replace(v.path, file)
+	if err != nil {
+		return nil, v.fail(err, "make the folder writable for you, and see that the disk has room")
+	}
+	return info, nil
+}
+
+// replace writes a file that only its owner can read, all of it or nothing.
+func replace(path string, content []byte) (info fs.FileInfo, err error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	temp := filepath.Base(path) + "." + rand.Text() + ".tmp"
+	out, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = out.Close()
+			_ = root.Remove(temp) // the first error is the one to tell
+		}
+	}()
+	if _, err := out.Write(content); err != nil {
+		return nil, err
+	}
+	if err := out.Sync(); err != nil {
+		return nil, err
+	}
+	if err := out.Close(); err != nil {
+		return nil, err
+	}
+	if err := root.Rename(temp, filepath.Base(path)); err != nil {
+		return nil, err
+	}
+	syncFolder(root)
+	return root.Lstat(filepath.Base(path))
+}
+
+// syncFolder makes the new name last through a loss of power, where the system can.
+func syncFolder(root *os.Root) {
+	if dir, err := root.Open("."); err == nil {
+		_ = dir.Sync()
+		_ = dir.Close()
+	}
+}

@@ -1,0 +1,165 @@
+package pii
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/gofrs/flock"
+)
+
+// Keyring is a place for secrets, such as the system's. Get returns an error that is fs.ErrNotExist for a name it does not
+// know.
+type Keyring interface {
+	Get(name string) (string, error)
+	Set(name, secret string) error
+}
+
+// keyName is what the key is filed under in a keyring.
+const keyName = "pii-vault-key"
+
+// maxKeyFile bounds the file of a key, in bytes.
+const maxKeyFile = 4096
+
+// keyFile is the file that has the key, or says that the keyring has it.
+type keyFile struct {
+	Version int    `json:"version"`
+	Keyring bool   `json:"keyring,omitempty"`
+	Key     string `json:"key,omitempty"` // base64
+}
+
+// LoadKey returns the key for [OpenVault], 32 random bytes that are made when they are first asked for. It is kept in the
+// keyring; where there is none that works, or ring is nil, in the file at path, which only its owner may read. The file says
+// which of the two it is: a key that is in the keyring is never replaced because the keyring does not answer. Beside it there
+// is PATH.lock. Several processes may ask at once. The error is a *VaultError.
+func LoadKey(path string, ring Keyring) ([]byte, error) {
+	f, err := readKeyFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = makeKey(path, ring)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text := f.Key
+	if f.Keyring {
+		if text, err = fromKeyring(path, ring); err != nil {
+			return nil, err
+		}
+	}
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(key) != keySize {
+		return nil, keyError(path, errors.New("the key is damaged"), "put back a copy; vaults that it sealed can't be opened without it")
+	}
+	return key, nil
+}
+
+func keyError(path string, err error, remedy string) error {
+	return &VaultError{Path: path, Err: bare(err), remedy: remedy}
+}
+
+func fromKeyring(path string, ring Keyring) (string, error) {
+	if ring == nil {
+		return "", keyError(path, errors.New("the key is in the system's keyring, which is switched off"), "switch it on")
+	}
+	text, err := ring.Get(keyName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", keyError(path, errors.New("the key is no longer in the system's keyring"),
+			"put it back, or move away this file and the vaults to begin new ones; their tokens can't be turned back then")
+	}
+	if err != nil {
+		return "", keyError(path, fmt.Errorf("read the key from the system's keyring: %w", err), "unlock the keyring")
+	}
+	return text, nil
+}
+
+// readKeyFile reads the file. The error is fs.ErrNotExist when there is none.
+func readKeyFile(path string) (*keyFile, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	const remedy = "put back a copy; vaults that it sealed can't be opened without it"
+	if err != nil {
+		return nil, keyError(path, err, remedyFolder)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, keyError(path, errors.New("it is not a regular file"), "move it away")
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, keyError(path, fmt.Errorf("other people can read it (mode %04o)", info.Mode().Perm()),
+			"if nobody has, chmod 600 it; else move it and the vaults away to begin new ones")
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, keyError(path, err, remedyFolder)
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, maxKeyFile))
+	if err != nil {
+		return nil, keyError(path, err, remedyFolder)
+	}
+	var f keyFile
+	if json.Unmarshal(text, &f) != nil {
+		return nil, keyError(path, errors.New("it is damaged"), remedy)
+	}
+	if f.Version != 1 {
+		return nil, keyError(path, fmt.Errorf("its version is %d, and this program knows 1 only", f.Version), remedy)
+	}
+	return &f, nil
+}
+
+// makeKey makes the file, and the key where the keyring has none yet.
+func makeKey(path string, ring Keyring) (*keyFile, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, keyError(path, err, remedyFolder)
+	}
+	l := flock.New(path+".lock", flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(context.Background(), 3*lockTime) // who holds it may wait for a person to unlock the keyring
+	defer cancel()
+	if ok, err := l.TryLockContext(ctx, lockRetry); !ok {
+		return nil, keyError(path, fmt.Errorf("lock it: %w", err), "end the process that makes the key, or try again")
+	}
+	defer l.Unlock()
+	f, err := readKeyFile(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err // of another process
+	}
+	f = &keyFile{Version: 1, Keyring: keepInKeyring(ring)}
+	if !f.Keyring {
+		f.Key = newKey()
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := replace(path, append(text, '\n')); err != nil {
+		return nil, keyError(path, err, remedyFolder)
+	}
+	return f, nil
+}
+
+// keepInKeyring makes sure that the keyring has a key; false: it does not work.
+func keepInKeyring(ring Keyring) bool {
+	if ring == nil {
+		return false
+	}
+	_, err := ring.Get(keyName)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ring.Set(keyName, newKey())
+	}
+	return err == nil
+}
+
+func newKey() string {
+	key := make([]byte, keySize)
+	rand.Read(key)
+	return base64.StdEncoding.EncodeToString(key)
+}
