@@ -36,7 +36,7 @@
 //
 // A guest keeps at most 128 calls and requests and 32 MiB of their arguments without a reply and holds further ones back
 // itself; the host ends a guest that has twice as many. Of a guest that sends frames faster than it should, the host
-// reads them more slowly. A guest whose connection is lost ends itself.
+// reads them more slowly. All frames of a run together are at most 16 GiB. A guest whose connection is lost ends itself.
 package bridge
 
 import (
@@ -88,6 +88,8 @@ type Options struct {
 	// MaxUnread is how many bytes of answers may wait until the guest reads them; one more answer is dropped, and an error
 	// takes its place. A single answer may have any size. Zero: 256 MiB.
 	MaxUnread int
+	// MaxTotal is how many bytes may go over the connection in all, both ways together; more end it. Zero: 16 GiB.
+	MaxTotal int64
 	// MaxParallel is how many calls and requests are handled at once; further ones wait. Zero: 64.
 	MaxParallel int
 	// MaxRate is how many frames a second are read from a guest, after a first second's worth at once; further ones
@@ -110,12 +112,13 @@ func (o Options) withDefaults() (Options, error) {
 	o.MaxInFlight = orDefault(o.MaxInFlight, 256)
 	o.MaxPending = orDefault(o.MaxPending, 64<<20)
 	o.MaxUnread = orDefault(o.MaxUnread, 256<<20)
+	o.MaxTotal = orDefault(o.MaxTotal, 16<<30)
 	o.MaxParallel = orDefault(o.MaxParallel, 64)
 	o.MaxRate = orDefault(o.MaxRate, 20_000)
 	return o, nil
 }
 
-func orDefault[T int | time.Duration](v, def T) T {
+func orDefault[T int | int64 | time.Duration](v, def T) T {
 	if v == 0 {
 		return def
 	}

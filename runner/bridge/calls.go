@@ -91,6 +91,10 @@ func (s *session) serve(ctx context.Context, msg *callMsg, r *running) {
 	}
 	if err == nil && res != nil {
 		size := len(res.Value)
+		if total := s.move(size); total != nil {
+			s.end(total)
+			return
+		}
 		if err = s.keep(msg, size); err != nil {
 			res = nil
 		} else {

@@ -203,6 +203,34 @@ func TestFlood(t *testing.T) {
 			t.Errorf("%+v, %v", r.out, r.err)
 		}
 	})
+	t.Run("total", func(t *testing.T) {
+		p, result := start(t, t.Context(), Options{MaxTotal: 10_000})
+		p.greet()
+		arg := strings.Repeat("x", 400)
+		for i := range 100 {
+			if p.trySend(fmt.Sprintf(`{"type":"call","id":%d,"tool":"t","args":{"a":"%s"}}`, i+1, arg)) != nil {
+				break
+			}
+		}
+		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "more than 10000 bytes in all") || r.out.Calls > 25 {
+			t.Errorf("%+v, %v", r.out, r.err)
+		}
+	})
+	t.Run("total of answers", func(t *testing.T) {
+		large := func(context.Context, *call.Request) (*call.Result, error) {
+			return &call.Result{Value: json.RawMessage(`"` + strings.Repeat("x", 3000) + `"`)}, nil
+		}
+		p, result := start(t, t.Context(), Options{MaxTotal: 10_000, Handler: large})
+		p.greet()
+		for i := range 3 {
+			p.send(`{"type":"call","id":%d,"tool":"t","args":{}}`, i+1)
+			p.read()
+		}
+		p.send(`{"type":"call","id":4,"tool":"t","args":{}}`)
+		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "more than 10000 bytes in all") {
+			t.Errorf("%+v, %v", r.out, r.err)
+		}
+	})
 	t.Run("rate", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p, result := start(t, t.Context(), Options{MaxRate: 10})

@@ -11,6 +11,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -71,6 +72,7 @@ type session struct {
 
 	slots    chan struct{} // one for each call that is being handled
 	handlers sync.WaitGroup
+	moved    atomic.Int64 // bytes, both ways
 
 	mu      sync.Mutex
 	running map[int64]*running // accepted, no reply yet
@@ -155,6 +157,9 @@ func (s *session) loop(ctx context.Context) error {
 		if err != nil {
 			return lost(err)
 		}
+		if err := s.move(len(frame)); err != nil {
+			return err
+		}
 		if err := s.pace.wait(ctx); err != nil {
 			return err
 		}
@@ -177,6 +182,14 @@ func (s *session) loop(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// move counts bytes that go over the connection.
+func (s *session) move(bytes int) error {
+	if s.moved.Add(int64(bytes)) > s.opts.MaxTotal {
+		return violation("more than %d bytes in all of calls and their answers", s.opts.MaxTotal)
+	}
+	return nil
 }
 
 // finish ends what is running and says bye. A guest that is already gone does not change what it said before.

@@ -12,7 +12,7 @@ from _json import make_scanner
 from _queue import SimpleQueue
 from _socket import AF_UNIX, MSG_DONTWAIT, SHUT_RDWR, SOCK_STREAM, socket
 
-from _mcprun_encode import NotJSON, encode
+from _mcprun_encode import NotJSON, encode, json
 
 MAX_FRAME = 16 * 1024 * 1024
 MAX_CALLS = 128
@@ -42,9 +42,7 @@ class Plain:
 
 
 def parse(text):
-    import json
-
-    return json.loads(text)
+    return json().loads(text)
 
 
 class CallError(Exception):

@@ -4,6 +4,15 @@ MAX_DEPTH = 500  # the host allows 512, counting the frame around a value
 
 INFINITY = float("inf")
 SCALARS = frozenset((str, int, float, bool, type(None)))
+PACKAGE = []  # json, once it is loaded
+
+
+def json():
+    """Return the package json. It is loaded when there is a use for it, see guest.py, and kept: a script may have a file of
+    that name."""
+    if not PACKAGE:
+        PACKAGE.append(__import__("json"))
+    return PACKAGE[0]
 
 
 class NotJSON(Exception):
@@ -19,10 +28,8 @@ def encode(value, where, default=None):
 
     default turns what is no JSON into what is, or raises TypeError; without it there is no such thing.
     """
-    import json  # when there is something to encode: see guest.py
-
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=default).encode()
+        text = json().dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=default).encode()
     except (ValueError, TypeError, RecursionError) as error:
         check(value, where)
         # For example an integer of more digits than Python will print.

@@ -7,7 +7,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 OURS = ("servers", "skills", "mcprun")  # names that no file beside the script takes
-LIBRARY = frozenset(("mcprun", "_mcprun_client", "_mcprun_files", "_mcprun_lists", "_mcprun_report", "_mcprun_values"))  # files beside this one
+LIBRARY = frozenset(("mcprun", "_mcprun_client", "_mcprun_files", "_mcprun_host", "_mcprun_lists", "_mcprun_report", "_mcprun_values"))  # files beside this one
 MOST = 12  # names that are listed
 
 
@@ -69,7 +69,8 @@ class Finder:
     def show(self, linecache):
         """Tell what shows lines in tracebacks the lines of the script's files, which are nowhere on the disk."""
         for file, code in self.texts.items():
-            linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
+            lines = [line + "\n" for line in code.splitlines()]  # the last as well: markers below it are counted from its end
+            linecache.cache[file] = (len(code), None, lines, file)
 
 
 class Shown:
@@ -86,6 +87,49 @@ class Shown:
         module.__loader__ = module.__spec__.loader = self.loader
         self.loader.exec_module(module)
         self.finder.show(module)
+
+
+class Skills:
+    """Finds saved scripts: skills.NAME is the main script of the skill, whose folder may be written with - or as NAME."""
+
+    def find_spec(self, name, path=None, target=None):
+        top, _, skill = name.partition(".")
+        if top != "skills" or not skill or "." in skill:
+            return None
+        for folder in path or ():
+            for spelling in dict.fromkeys((skill, kebab(skill))):
+                spec = package(name, os.path.join(folder, spelling))
+                if spec is not None:
+                    return spec
+        return None
+
+
+def package(name, folder):
+    """Make the package of a skill; None where there is no such folder, or it is a package of Python's own."""
+    scripts = os.path.join(folder, "scripts")
+    try:
+        names = sorted(each for each in os.listdir(scripts) if each.endswith(".py"))
+    except OSError:
+        return None
+    if not names or os.path.exists(os.path.join(folder, "__init__.py")):
+        return None
+    main = next((each for each in ("__init__.py", "main.py") if each in names), names[0] if len(names) == 1 else None)
+    file = main and os.path.join(scripts, main)
+    spec = ModuleSpec(name, SourceFileLoader(name, file) if file else None, origin=file, is_package=True)
+    spec.has_location = file is not None
+    spec.submodule_search_locations[:] = [scripts, folder]
+    return spec
+
+
+def kebab(name):
+    """Write a name as the folder of a skill is called."""
+    words = ""
+    for i, c in enumerate(name):
+        before, after = name[i - 1 : i], name[i + 1 : i + 2]
+        if c.isupper() and before and before != "_" and (not before.isupper() or after.islower()):
+            words += "-"
+        words += "-" if c == "_" else c.lower()
+    return words
 
 
 class Missing:
@@ -114,8 +158,8 @@ def inside(path):
         except OSError:
             continue
         for entry in entries:
-            name = entry.name.removesuffix(".py")
-            if not name.startswith(("_", ".")) and name.isidentifier() and (name != entry.name or entry.is_dir()):
+            name = entry.name.removesuffix(".py").replace("-", "_")  # as skills are imported
+            if not name.startswith(("_", ".")) and name.isidentifier() and (entry.name.endswith(".py") or entry.is_dir()):
                 names.add(name)
     return sorted(names - {"client", "mcprun"})
 
@@ -149,6 +193,6 @@ def install():
     sys.path.insert(0, ROOT)
     # Before the folders of the standard library, as the folder of a script is.
     at = next((i for i, each in enumerate(sys.meta_path) if getattr(each, "__name__", "") == "PathFinder"), len(sys.meta_path))
-    sys.meta_path.insert(at, finder)
+    sys.meta_path[at:at] = [finder, Skills()]
     sys.meta_path.append(Missing())
     return finder

@@ -14,6 +14,7 @@ import _mcprun_modules
 MAX_STACK = 64 * 1024
 NATIVE = re.compile(r"\. Did you mean: '[^'\n]*'\?\Z")
 AWAITED = re.compile(r"object \S+ can't be used in 'await' expression|'\S+' object can't be awaited")
+UNSAFE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 CLIENTS = tuple(os.path.join(_mcprun_modules.ROOT, "servers", name) for name in ("client.py", "_content.py"))
 
 
@@ -41,6 +42,12 @@ def trim(report):
             own.pop(0)
         item.stack = traceback.StackSummary.from_list(own) if own else None
         pending += [item.__cause__, item.__context__, *(getattr(item, "exceptions", None) or ())]
+
+
+def plain(text):
+    """Return a text for a terminal, which gets what servers say in it: characters that would move its cursor, or turn the
+    direction of text, are shown as escapes."""
+    return UNSAFE.sub(lambda found: ascii(found.group())[1:-1], text)
 
 
 def formatted(error):
@@ -100,7 +107,8 @@ def visible(error):
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     frame = at and at.tb_frame
-    return sorted({*(frame.f_locals if frame else ()), *(frame.f_globals if frame else ()), *dir(builtins)})
+    library = getattr(sys.modules.get("mcprun"), "__all__", ())  # not all of it may be among the builtins
+    return sorted({*(frame.f_locals if frame else ()), *(frame.f_globals if frame else ()), *dir(builtins), *library})
 
 
 def names(wanted, there):
@@ -130,7 +138,7 @@ def uncaught(error, hook):
 def show(text):
     try:
         sys.stdout.flush()
-        sys.stderr.write(text)
+        sys.stderr.write(plain(text))
     except (OSError, ValueError, AttributeError):
         pass  # nobody reads it, or the script has closed it
 

@@ -43,13 +43,13 @@ class Content(dict):
         if isinstance(self.get("resource"), Content):
             return self["resource"].bytes
         for name in ("data", "blob"):
-            if isinstance(self.get(name), str):
+            if (data := whole(self.get(name))) is not None:
                 try:
-                    return base64.b64decode(self[name], validate=True)
+                    return base64.b64decode(data, validate=True)
                 except ValueError as error:
                     raise ValueError(f"the content's {name} is not base64: {error}") from None
-        if isinstance(self.get("text"), str):
-            return self["text"].encode(errors="replace")
+        if (text := whole(self.get("text"))) is not None:
+            return text.encode(errors="replace")
         if self.get("type") == "resource_link":
             return self._read(self["uri"]).bytes
         raise ValueError(f"this content holds no data; it has {', '.join(self)}")
@@ -72,6 +72,23 @@ class Shown:
 
     def __repr__(self):
         return self.text
+
+
+class Reader:
+    """Reads resources of one server. A copy, also one in another process, asks by itself."""
+
+    def __init__(self, server, request=None):
+        self.server = server
+        self.request = request
+
+    def __reduce__(self):
+        return Reader, (self.server,)
+
+    def __call__(self, uri):
+        contents = (self.request or sys.modules["_mcprun"].request)("resources/read", {"server": self.server, "uri": uri})["contents"]
+        if not contents:
+            raise ValueError(f"the resource {uri!r:.200} is empty")
+        return contents[0]
 
 
 class Handle(Stored):
@@ -227,6 +244,8 @@ class Values:
             return value
         if method == "resources/read":
             value["contents"] = self.blocks(value.get("contents"), None, params)
+            for item in value["contents"] if isinstance(value["contents"], list) else ():
+                unstored(item)
         elif method == "prompts/get":
             for message in value.get("messages") or ():
                 if isinstance(message, dict) and isinstance(message.get("content"), dict):
@@ -248,14 +267,22 @@ class Values:
     def reader(self, tool, params):
         """Return the function that reads what a link leads to, at the server that sent the link."""
         server = params.get("server") if isinstance(params, dict) else (tool or "").partition("__")[0]
+        return Reader(server, self.request)
 
-        def read(uri):
-            contents = self.request("resources/read", {"server": server, "uri": uri})["contents"]
-            if not contents:
-                raise ValueError(f"the resource {uri!r:.200} is empty")
-            return contents[0]
 
-        return read
+def unstored(contents):
+    """Put handles in the place of the parts of a resource that lie in files."""
+    for name in ("text", "blob"):
+        part = contents.get(name) if isinstance(contents, dict) else None
+        if isinstance(part, dict) and "mcprun/handle" in part:
+            contents[name] = Handle(part["mcprun/handle"])
+
+
+def whole(value):
+    """Return a text, also one that lies in a file; of anything else None."""
+    if isinstance(value, Handle):
+        return value.text()
+    return value if isinstance(value, str) else None
 
 
 def within(path):

@@ -18,7 +18,7 @@ from _ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import _mcprun_bridge
 import _mcprun_modules
-from _mcprun_encode import NotJSON, Stored, encode
+from _mcprun_encode import NotJSON, Stored, encode, json
 
 del sys.path[0]  # none of these names is the script's business
 
@@ -27,6 +27,10 @@ EXIT_LOST = 125
 EXIT_INTERRUPTED = 130
 CO_COROUTINE = 128  # of inspect, whose import takes its time
 JOB_TIME = 0.003  # seconds in which a job comes that was there before the guest
+
+# What the guest imports after the script's files can be found. It comes first where one of them has the name of a module of
+# Python's: that is not the one we mean.
+LATER = ("mcprun", "_mcprun_report", "_mcprun_values", "_mcprun_files", "_mcprun_lists", "_mcprun_host", "difflib", "servers.client")
 
 # What scripts and wrappers mostly import. Imported while there is no job yet, the most likely first.
 PRELOAD = (
@@ -71,6 +75,13 @@ def prepare(job, finder):
     module.__dict__.update(__file__=name, __builtins__=builtins, __cached__=None)
     sys.modules["__main__"] = module
     sys.argv = [name, *job["args"]]
+    if any(path.partition("/")[0].removesuffix(".py") in sys.stdlib_module_names for path in modules):
+        json()
+        for each in LATER:
+            try:
+                __import__(each)
+            except ImportError:
+                pass  # there is no tree
     finder.take(name, code, modules)
     sys.modules["_mcprun"].vars = type(type.__dict__)(dict(job.get("vars") or {}))
     __import__("mcprun").publish(builtins, "\n".join((code, *modules.values())))
@@ -98,7 +109,7 @@ def in_thread(args):
     """Report an error that ended a thread."""
     try:
         import _mcprun_report
-    except (ImportError, OSError, MemoryError):  # the script left nothing to do it with
+    except Exception:  # the script left nothing to do it with
         threading.__excepthook__(args)
     else:
         _mcprun_report.in_thread(args)
@@ -112,9 +123,9 @@ def uncaught(error, hook):
         except OSError:  # the script left no descriptor; it has no more use for this one
             os.close(0)
             import _mcprun_report
-    except (ImportError, OSError, MemoryError):
+    except Exception:  # nor memory, or what it has in the place of Python's modules is no good
         sys.__excepthook__(type(error), error, error.__traceback__)
-        return b',"error":' + encode({"name": type(error).__qualname__, "message": "", "stack": ""}, "the error")
+        return b',"error":{"name":%b,"message":"","stack":""}' % _mcprun_bridge.quote(type(error).__qualname__).encode()
     return _mcprun_report.uncaught(error, hook)
 
 

@@ -1,4 +1,4 @@
-"""The library that scripts import as mcprun: files of the workspace, and what makes long answers short.
+"""The library that scripts import as mcprun: files of the workspace, what makes long answers short, and what the host keeps.
 
 Its names are also there without an import. mcprun.ts is the same for TypeScript, and both give the same results.
 """
@@ -10,6 +10,8 @@ import os
 _HOMES = {
     **dict.fromkeys(("read_file", "write_file", "list_files", "delete_file"), "_mcprun_files"),
     **dict.fromkeys(("filter_by_field", "summarize_list", "aggregate_stats", "format_output"), "_mcprun_lists"),
+    **dict.fromkeys(("search_tools", "save_skill", "load_skill", "list_skills", "tokenize_pii", "detokenize_pii", "show_image"),
+                    "_mcprun_host"),
     **dict.fromkeys(("MCPError", "MCPToolError", "MCPProtocolError", "MCPArgumentError", "MCPDeniedError",
                      "MCPTimeoutError", "MCPConnectionError"), "servers.client"),
 }

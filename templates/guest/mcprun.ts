@@ -1,7 +1,11 @@
-// The library that scripts import as "mcprun": files of the workspace, and what makes long answers short. mcprun.py is
-// the same for Python, and both give the same results. What it promises is documented in ts/mcprun.d.ts.
+// The library that scripts import as "mcprun": files of the workspace, what makes long answers short, and what the host
+// keeps. mcprun.py is the same for Python, and both give the same results. What it promises is documented in
+// ts/mcprun.d.ts.
 import fs from "node:fs";
 import path from "node:path";
+import {
+  MCPArgumentError, MCPConnectionError, MCPDeniedError, MCPError, MCPProtocolError, MCPTimeoutError, MCPToolError,
+} from "./servers/client.ts";
 
 export {
   callMCPTool, MCPArgumentError, MCPConnectionError, MCPDeniedError, MCPError, MCPProtocolError, MCPTimeoutError, MCPToolError,
@@ -292,3 +296,84 @@ export function formatOutput(data, format = "auto", { limit = 100 } = {}) {
 const cell = (v) => (v === null || v === undefined ? "" : label(v));
 const escaped = (text) => text.replace(/\\/g, "\\\\").replace(/\|/g, "\\|").replace(/\r\n|\r|\n/g, " ");
 const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+
+// ---- what the host keeps ----
+
+const lacks = { tools: "no catalogue of tools", skills: "no skills", pii: "no vault for personal data", output: "nobody to show an image to" };
+
+/** Asks the host. site has the caller's lines: not every engine keeps them across an await. */
+async function ask(site, name, method, params) {
+  const transport = globalThis[Symbol.for("mcprun.transport")];
+  let failure = { kind: "connection", message: `${name}() works only in a script that runs with \`mcprun\`` };
+  if (transport?.request) {
+    try {
+      return await transport.request(method, params);
+    } catch (reason) {
+      if (typeof reason !== "object" || reason === null || reason instanceof Error || !("kind" in reason)) throw reason;
+      failure = { ...reason };
+      if (/^(unknown method|nothing but tools) /.test(failure.message)) failure.message = `${name}(): this run has ${lacks[method.split("/")[0]]}`;
+    }
+  }
+  const classes = {
+    tool: MCPToolError, protocol: MCPProtocolError, argument: MCPArgumentError, denied: MCPDeniedError, timeout: MCPTimeoutError,
+    connection: MCPConnectionError,
+  };
+  const error = new (Object.hasOwn(classes, failure.kind) ? classes[failure.kind] : MCPError)(failure);
+  if (site.stack) error.stack = `${error.name}: ${error.message}${site.stack.replace(/^[^\n]*/, "")}`;
+  throw error;
+}
+
+export async function searchTools(query = "", { server, category, detail, limit } = {}) {
+  return (await ask(new Error(), "searchTools", "tools/search", { query, server, category, detail, limit })).hits;
+}
+
+export async function saveSkill(name, code, options = {}) {
+  const { description, language = "typescript" } = typeof options === "string" ? { description: options } : options;
+  return ask(new Error(), "saveSkill", "skills/save", { name, code, description, language });
+}
+
+export async function loadSkill(name) {
+  return ask(new Error(), "loadSkill", "skills/load", { name });
+}
+
+export async function listSkills(query) {
+  return (await ask(new Error(), "listSkills", "skills/list", { query: query ?? undefined })).skills;
+}
+
+// A value is sent in a list, because null is a value here, and what is undefined must be an error.
+export async function tokenizePii(value, { types } = {}) {
+  const params = { types: typeof types === "string" ? [types] : types && [...types], value: [whole(value)] };
+  return (await ask(new Error(), "tokenizePii", "pii/tokenize", params)).value[0];
+}
+
+export async function detokenizePii(value) {
+  return (await ask(new Error(), "detokenizePii", "pii/detokenize", { value: [whole(value)] })).value[0];
+}
+
+const signatures = [["image/png", 0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a], ["image/jpeg", 0xff, 0xd8, 0xff], ["image/gif", 0x47, 0x49, 0x46, 0x38]];
+
+function typeOf(bytes) {
+  for (const [name, ...signature] of signatures) if (signature.every((b, i) => bytes[i] === b)) return name;
+  const text = (from) => String.fromCharCode(...bytes.subarray(from, from + 4));
+  if (text(0) === "RIFF" && text(8) === "WEBP") return "image/webp";
+  throw new TypeError('the image is no PNG, JPEG, GIF or WebP; name its type, as "image/svg+xml"');
+}
+
+export async function showImage(image, { mimeType } = {}) {
+  const site = new Error();
+  if (typeof image === "string") image = await readFile(image, { binary: true });
+  else if (typeof image?.bytes === "function") {
+    mimeType ??= image.mimeType;
+    image = await image.bytes();
+  } else if (image instanceof ArrayBuffer) image = new Uint8Array(image);
+  if (!ArrayBuffer.isView(image)) throw new TypeError("an image is bytes, the path of a file, or an image that a tool returned");
+  const bytes = new Uint8Array(image.buffer, image.byteOffset, image.byteLength);
+  await ask(site, "showImage", "output/image", { mimeType: mimeType ?? typeOf(bytes), data: base64(bytes) });
+}
+
+/** Not every engine has Buffer. */
+function base64(bytes) {
+  const parts = [];
+  for (let i = 0; i < bytes.length; i += 0x3000) parts.push(btoa(String.fromCharCode(...bytes.subarray(i, i + 0x3000))));
+  return parts.join("");
+}

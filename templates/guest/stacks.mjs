@@ -10,6 +10,16 @@ const GUEST = new URL(".", import.meta.url).href;
 /** The address of a module that has this code. Without a file: in some sandboxes a few of those take longer than everything else here. */
 export const addressOf = (code) => `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`;
 
+/**
+ * A text for a terminal, which gets what servers say in it: characters that would move its cursor, or turn the direction of
+ * text, are shown as escapes.
+ */
+const plain = (text) =>
+  text.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (c) => {
+    const code = c.charCodeAt(0).toString(16);
+    return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
+  });
+
 /** Turns positions in bundles into positions in the agent's own files, and hides frames that are not the script's. */
 export class Stacks {
   #modules = new Map(); // url → {address, code, map, sources}; map: undefined: not read yet; null: there is none
@@ -107,7 +117,7 @@ export class Stacks {
     this.locate(error);
     const isError = error instanceof Error || Object.prototype.toString.call(error) === "[object Error]";
     const text = isError ? inspect(error, { colors: false }) : `Uncaught:\n${inspect(error, { colors: false })}`;
-    return `${isError ? this.#excerpt(String(error.stack)) : ""}${text}\n`;
+    return `${isError ? this.#excerpt(String(error.stack)) : ""}${plain(text)}\n`;
   }
 
   /** The line of source where the script itself was. */

@@ -87,6 +87,7 @@ export function values(io) {
 
   // ---- content ----
 
+  const handles = new WeakSet();
   const readers = new WeakMap(); // content → what reads a resource at the server it came from
 
   /** The members of a block as console.log shows them: without long data. */
@@ -99,16 +100,21 @@ export function values(io) {
     return plain;
   }
 
+  /** A text, also one that lies in a file. */
+  const whole = (value) => (handles.has(value) ? value.text() : value);
+
   class Content {
     /** The data, decoded; of text its UTF-8. */
     bytes() {
       for (const name of ["data", "blob"]) {
-        if (typeof this[name] !== "string") continue;
-        const data = this[name].replace(/\s/g, "");
+        const held = whole(this[name]);
+        if (typeof held !== "string") continue;
+        const data = held.replace(/\s/g, "");
         if (!/^[A-Za-z0-9+/]*={0,2}$/.test(data)) throw new TypeError(`the content's ${name} is not base64`);
         return io.bytesOf(data);
       }
-      if (typeof this.text === "string") return io.textBytes(this.text);
+      const text = whole(this.text);
+      if (typeof text === "string") return io.textBytes(text);
       throw new TypeError(`this content holds no data; it has ${Object.keys(this).join(", ")}`);
     }
 
@@ -176,8 +182,6 @@ export function values(io) {
   }
 
   // ---- a result that lies in a file ----
-
-  const handles = new WeakSet();
 
   class ResultHandle {
     constructor({ path, size, type, preview }) {
@@ -248,6 +252,14 @@ export function values(io) {
     return made;
   }
 
+  /** Puts handles in the place of the parts of a resource that lie in files. */
+  function unstored(contents) {
+    for (const name of ["text", "blob"]) {
+      const stored = contents?.[name]?.["mcprun/handle"];
+      if (stored) contents[name] = handle(stored);
+    }
+  }
+
   // ---- a call that was not made ----
 
   const placeholders = new WeakMap(); // → number of the call
@@ -309,7 +321,10 @@ export function values(io) {
     dress(method, value, params) {
       if (!isObject(value)) return value;
       const read = readerAt(params?.server);
-      if (method === "resources/read") blocks(value.contents, read, ResourceContents);
+      if (method === "resources/read") {
+        blocks(value.contents, read, ResourceContents);
+        if (Array.isArray(value.contents)) value.contents.forEach(unstored);
+      }
       else if (method === "prompts/get" && Array.isArray(value.messages)) {
         for (const message of value.messages) if (isObject(message?.content)) block(message.content, read);
       }

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/gen/search"
+	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/pii"
+)
+
+// TestHostAnswers asks with parameters as no library of ours sends them.
+func TestHostAnswers(t *testing.T) {
+	vault, err := pii.OpenVault(filepath.Join(t.TempDir(), "v"), make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	var shown shownImages
+	h := &hostAnswers{
+		tools: func(_ context.Context, q search.Query, detail search.Detail) ([]search.Result, error) {
+			if q.Server == "broken" {
+				return nil, errors.New("the tree is gone: /secret/place")
+			}
+			return nil, nil
+		},
+		skills: map[string]hostAnswer{
+			"skills/load": func(context.Context, json.RawMessage) (json.RawMessage, error) {
+				return nil, errors.New("no such skill")
+			},
+			"skills/list": func(context.Context, json.RawMessage) (json.RawMessage, error) {
+				return nil, fmt.Errorf("list the skills: %w", &fs.PathError{Op: "open", Path: "/secret/place", Err: fs.ErrPermission})
+			},
+		},
+		vault:   func() (*pii.Vault, error) { return vault, nil },
+		image:   shown.add,
+		trouble: func(err error) { told = append(told, err.Error()) },
+	}
+	methods := h.methods()
+	for _, c := range []struct{ method, params, want string }{
+		{"tools/search", `{}`, `{"hits":[]}`},
+		{"tools/search", `{"query":5}`, "argument tools/search: query is a JSON number"},
+		{"tools/search", `[]`, "argument tools/search: its parameters"},
+		{"tools/search", `{"limit":0}`, "argument tools/search: limit is 0; it can be 1 to 100"},
+		{"tools/search", `{"detail":"all"}`, `argument tools/search: there is no detail "all"; there are name, description or full`},
+		{"tools/search", `{"server":"broken"}`, "internal the catalogue of tools can't be used"},
+		{"skills/load", `{}`, "argument no such skill"},
+		{"skills/list", `{}`, "internal the folder of skills can't be used"},
+		{"pii/tokenize", `{}`, "argument pii/tokenize: there is no value"},
+		{"pii/tokenize", `{"value":null}`, `{"found":{},"value":null}`},
+		{"pii/tokenize", `{"value":{"a":["ann@example.com","ann@example.com"]},"types":null}`, `{"found":{"EMAIL":2},"value":{"a":["[EMAIL_1]","[EMAIL_1]"]}}`},
+		{"pii/tokenize", `{"value":"ann@example.com","types":["IP"]}`, `{"found":{},"value":"ann@example.com"}`},
+		{"pii/tokenize", `{"value":1,"types":["LITERAL"]}`, `argument pii/tokenize: there is no type "LITERAL"`},
+		{"pii/tokenize", `{"value":1,"types":"EMAIL"}`, "argument pii/tokenize: types is a JSON string"},
+		{"pii/tokenize", `{"value":1,"types":[` + strings.Repeat(`"IP",`, 100) + `"IP"]}`, "argument pii/tokenize: 101 types are too many"},
+		{"pii/detokenize", `{"value":"[EMAIL_1]"}`, `{"value":"ann@example.com"}`},
+		{"pii/detokenize", `{"value":"[EMAIL_2]"}`, "argument [EMAIL_2] is no token of this workspace"},
+		{"pii/detokenize", `{}`, "argument pii/detokenize: there is no value"},
+		{"output/image", `{"mimeType":"image/png","data":"AQI="}`, `{}`},
+		{"output/image", `{"mimeType":"image/png","data":"?"}`, "argument output/image: "},
+		{"output/image", `{"mimeType":"image/png","data":""}`, "argument output/image: the image is empty"},
+		{"output/image", `{"mimeType":"image/png\nX: y","data":"AQI="}`, `argument output/image: "image/png\nX: y" is no type of images`},
+		{"output/image", `{"mimeType":"text/html","data":"AQI="}`, "argument output/image: "},
+	} {
+		value, err := methods[c.method](t.Context(), json.RawMessage(c.params))
+		got := string(value)
+		if bad, ok := errors.AsType[*call.Error](err); ok {
+			got = string(bad.Kind) + " " + bad.Message
+		} else if err != nil {
+			got = "unseen " + err.Error()
+		}
+		if !strings.HasPrefix(got, c.want) || err == nil && got != c.want || strings.Contains(got, "/secret/") {
+			t.Errorf("%s %.200s\n got %s\nwant %s", c.method, c.params, got, c.want)
+		}
+	}
+	if len(told) != 2 || !strings.Contains(told[0], "/secret/place") || !strings.Contains(told[1], "/secret/place") {
+		t.Errorf("told %q", told)
+	}
+	if len(shown.list) != 1 {
+		t.Errorf("%d images", len(shown.list))
+	}
+	if len((&hostAnswers{}).methods()) != 0 {
+		t.Error("what is not there is offered")
+	}
+}
+
+func TestShownImages(t *testing.T) {
+	var s shownImages
+	for range maxImages {
+		if err := s.add("image/png", []byte{1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.add("image/png", []byte{1}); err == nil {
+		t.Error("images are taken without bound")
+	}
+	dir := t.TempDir()
+	files, err := s.store(dir, 0)
+	if err != nil || len(files) != maxImages || !strings.HasPrefix(files[0].Path, ".mcprun/images/") || !strings.HasSuffix(files[0].Path, "-1.png") {
+		t.Errorf("%d files, %v", len(files), err)
+	}
+	var large shownImages
+	if err := large.add("image/png", make([]byte, maxImageBytes+1)); err == nil {
+		t.Error("an image of any size is taken")
+	}
+	_ = large.add("image/x-foreign", make([]byte, 5000))
+	if files, err := large.store(dir, 1000); err == nil || len(files) != 0 {
+		t.Errorf("the workspace grows over its limit: %v, %v", files, err)
+	}
+	if files, err := large.store("", 0); err == nil || files != nil {
+		t.Errorf("no workspace: %v, %v", files, err)
+	}
+	for mimeType, want := range map[string]string{"image/jpeg": ".jpg", "image/svg+xml": ".svg", "image/x-foreign-thing": ".image"} {
+		if got := extensionOf(mimeType); got != want {
+			t.Errorf("%s: %s", mimeType, got)
+		}
+	}
+}
+
+// TestVaultPlace: projects are told apart by their folders, whatever way leads there, and no vault is where scripts write.
+func TestVaultPlace(t *testing.T) {
+	dir := t.TempDir()
+	if projectName(dir) != projectName(filepath.Join(dir, "x", "..")) || projectName(dir) == projectName(filepath.Join(dir, "x")) {
+		t.Error("names of projects")
+	}
+	for _, c := range []struct {
+		dir, other string
+		want       bool
+	}{{"a/b", "a", true}, {"a", "a", true}, {"a", "a/b", false}, {"ab", "a", false}, {"..a", "", true}, {"a", "b", false}} {
+		if got := isBelow(filepath.Join(dir, c.dir), filepath.Join(dir, c.other)); got != c.want {
+			t.Errorf("%q below %q: %v", c.dir, c.other, got)
+		}
+	}
+}

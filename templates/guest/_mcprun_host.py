@@ -1,0 +1,107 @@
+"""The part of the library mcprun that asks the host: tools of the catalogue, saved skills, tokens, images to show."""
+
+import mcprun
+
+__all__ = ["search_tools", "save_skill", "load_skill", "list_skills", "tokenize_pii", "detokenize_pii", "show_image"]
+
+_LACKS = {"tools": "no catalogue of tools", "skills": "no skills", "pii": "no vault for personal data", "output": "nobody to show an image to"}
+_CLASSES = {"tool": "MCPToolError", "protocol": "MCPProtocolError", "argument": "MCPArgumentError", "denied": "MCPDeniedError",
+            "timeout": "MCPTimeoutError", "connection": "MCPConnectionError"}
+
+
+def _error(kind, message, fields):
+    """An error of the client's, so that there is one class of each."""
+    made = mcprun.__getattr__(_CLASSES.get(kind, "MCPError"))
+    return made(message, kind=kind, code=fields.get("code"), data=fields.get("data"), is_retryable=fields.get("retryable") is True)
+
+
+def _ask(function, method, **params):
+    """Ask the host. Arguments that are None are not sent."""
+    try:
+        from _mcprun import request
+    except ImportError:
+        raise _error("connection", f"{function}() works only in a script that runs with `mcprun`", {}) from None
+    try:
+        return request(method, {name: value for name, value in params.items() if value is not None})
+    except Exception as error:
+        fields = getattr(error, "fields", None)
+        if not isinstance(fields, dict):
+            raise
+        kind, message = fields.get("kind") or "internal", str(fields.get("message") or "the host did not answer")
+        if message.startswith("unknown method ") or message.startswith("nothing but tools "):
+            message = f"{function}(): this run has {_LACKS[method.partition('/')[0]]}"
+        raise _error(kind, message, fields) from None
+
+
+def search_tools(query="", server=None, category=None, detail=None, limit=None):
+    """Return the tools that fit a text, the best first: dicts with tool (the id), server, category, description, import,
+    and signature where there are three or fewer. detail is "name", "description" or "full", which adds the wrapper's source.
+    """
+    return _ask("search_tools", "tools/search", query=query, server=server, category=category, detail=detail, limit=limit)["hits"]
+
+
+def save_skill(name, code, description=None, language="python"):
+    """Keep a script under a name, so that later ones can import it from skills, and return its name, version, path and
+    warnings. One that is there under the name becomes an earlier version.
+    """
+    return _ask("save_skill", "skills/save", name=name, code=code, description=description, language=language)
+
+
+def load_skill(name):
+    """Return a skill: name, description, language, code, version, path, and whether it is broken."""
+    return _ask("load_skill", "skills/load", name=name)
+
+
+def list_skills(query=None):
+    """Return the skills there are, or those that fit a text: name, description, language, version, and whether each is
+    broken, with the reason.
+    """
+    return _ask("list_skills", "skills/list", query=query)["skills"]
+
+
+def _values(function, method, value, **params):
+    value = mcprun.whole(value)
+    # In a list, because None is a value here.
+    return _ask(function, method, **params, value=[value])["value"][0]
+
+
+def tokenize_pii(value, types=None):
+    """Return a text or any other JSON value with tokens such as [EMAIL_1] in the place of personal data, or of some types
+    of it: EMAIL, PHONE, SSN, CARD, IBAN, IP, API_KEY, SECRET.
+    """
+    return _values("tokenize_pii", "pii/tokenize", value, types=[types] if isinstance(types, str) else types and list(types))
+
+
+def detokenize_pii(value):
+    """Return a text or any other JSON value with what its tokens stand for. A token that nothing is known of is an
+    MCPArgumentError.
+    """
+    return _values("detokenize_pii", "pii/detokenize", value)
+
+
+_SIGNATURES = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF87a", "image/gif"),
+               (b"GIF89a", "image/gif"))
+
+
+def _type_of(data):
+    for signature, name in _SIGNATURES:
+        if data.startswith(signature):
+            return name
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    raise ValueError("the image is no PNG, JPEG, GIF or WebP; name its type, as \"image/svg+xml\"")
+
+
+def show_image(image, mime_type=None):
+    """Show an image to whoever reads the output of the script: bytes, the path of a file in the workspace, or an image that
+    a tool returned. The type of PNG, JPEG, GIF and WebP need not be said.
+    """
+    import base64
+
+    if isinstance(getattr(image, "bytes", None), bytes):  # a content block
+        mime_type = mime_type or getattr(image, "mimeType", None)
+        image = image.bytes
+    elif not isinstance(image, (bytes, bytearray, memoryview)):
+        image = mcprun.__getattr__("read_file")(image, binary=True)
+    data = bytes(image)
+    _ask("show_image", "output/image", mimeType=mime_type or _type_of(data), data=base64.b64encode(data).decode())
