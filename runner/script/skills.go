@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 // inSkills finds a saved script: skills/NAME is the file NAME.ts, or the folder NAME with its index.ts,
-// scripts/index.ts, or the only module below scripts/. Names may be written with - or _.
+// scripts/index.ts, scripts/main.ts, or the only module below scripts/. Names may be written with - or _, or as TypeScript
+// writes names.
 func (f *files) inSkills(p string) (place, error) {
 	if f.skills == nil {
 		return place{}, errors.New("there are no saved skills")
@@ -25,7 +28,7 @@ func (f *files) inSkills(p string) (place, error) {
 				return place{skillsNamespace, c}, nil
 			}
 		}
-		if rest == "" {
+		if trimExtension(rest) == "index" || rest == "" {
 			if only, err := f.onlyScript(n); only != "" || err != nil {
 				return place{skillsNamespace, only}, err
 			}
@@ -41,23 +44,48 @@ func spellings(name string) []string {
 
 // onlyScript is what a skill's folder stands for that has no index of its own.
 func (f *files) onlyScript(name string) (string, error) {
-	dir := path.Join(name, "scripts")
-	if index := path.Join(dir, "index.ts"); f.isFile(skillsNamespace, index) {
-		return index, nil
-	}
 	var modules []string
-	for _, e := range f.entries(skillsNamespace, dir) {
+	for _, e := range f.entries(skillsNamespace, path.Join(name, "scripts")) {
 		if trimExtension(e) != e && !strings.HasSuffix(e, "/") && !strings.HasSuffix(e, ".d.ts") {
-			modules = append(modules, e)
+			modules = append(modules, path.Join("scripts", e))
 		}
 	}
-	switch len(modules) {
-	case 0:
-		return "", nil
-	case 1:
-		return path.Join(dir, modules[0]), nil
+	if main := MainScript(modules, sandbox.LangTypeScript); main != "" || len(modules) == 0 {
+		if main == "" || !f.isFile(skillsNamespace, path.Join(name, main)) {
+			return "", nil
+		}
+		return path.Join(name, main), nil
 	}
-	return "", fmt.Errorf("skill %q has several scripts and no index.ts; import one of them: %s", name, listed(modules))
+	for i, m := range modules {
+		modules[i] = path.Base(m)
+	}
+	return "", fmt.Errorf("skill %q has several scripts and no index.ts or main.ts; import one of them: %s", name, listed(modules))
+}
+
+// MainScript is the script that an import of a skill means, of the paths of its files below its folder, with slashes:
+// index, or else main in scripts, or else the only one there. Empty: there is none, or no saying which.
+func MainScript(names []string, lang sandbox.Language) string {
+	first, extensions := []string{"index.ts", "index.js", "index.mjs", "index.cjs", "scripts/index.ts", "scripts/main.ts"}, ".ts .js .mjs .mts .cjs .cts .tsx .jsx "
+	if lang == sandbox.LangPython {
+		first, extensions = []string{"__init__.py", "scripts/__init__.py", "scripts/main.py"}, ".py "
+	}
+	for _, name := range first {
+		if slices.Contains(names, name) {
+			return name
+		}
+	}
+	only := ""
+	for _, name := range names {
+		ext := path.Ext(name)
+		if path.Dir(name) != "scripts" || ext == "" || !strings.Contains(extensions, ext+" ") || strings.HasSuffix(name, ".d.ts") {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = name
+	}
+	return only
 }
 
 // noSkill says what there is instead.

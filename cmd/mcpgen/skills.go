@@ -1,0 +1,166 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/script/check"
+	"github.com/mcpgen/mcpgen/runner/skill"
+)
+
+// skillJSON is a saved skill that is broken, or would be after a sync.
+type skillJSON struct {
+	Name    string         `json:"name"`
+	Fatal   bool           `json:"fatal"` // it cannot work
+	Reasons []skill.Reason `json:"reasons"`
+}
+
+// skillReport is what became of the project's saved skills.
+type skillReport struct {
+	broken   []skillJSON
+	warnings []string
+}
+
+// checkSkills checks the skills beside the configuration against the tree as it is after the sync. Where nothing was
+// written, tools that a server has changed count too: what would be broken is told as well. What goes wrong here is told
+// and changes no exit code: a tree can be in sync while a skill is not.
+func (o *syncOptions) checkSkills(ctx context.Context, r *gen.Report) *skillReport {
+	dir, settings := o.skillsFolder(r)
+	if dir == "" {
+		return nil
+	}
+	out := &skillReport{}
+	store, err := skill.Open([]skill.Dir{{Path: dir, Writable: !o.check && !o.diff}}, &skill.Options{Tree: r.Out, Check: skill.Checker(typeChecks(o.app, r, settings, dir))})
+	if err == nil {
+		var report *skill.Report
+		if report, err = store.Check(ctx); err == nil {
+			out.warnings = report.Warnings
+			for _, k := range report.Skills {
+				out.add(k, r)
+			}
+		}
+	}
+	if err != nil {
+		if _, missing := os.Stat(filepath.Join(r.Out, ".mcpgen", "lock.json")); missing != nil {
+			return nil // there is no tree to check against
+		}
+		out.warnings = append(out.warnings, fmt.Sprintf("the skills were not checked: %v", err))
+	}
+	return out
+}
+
+// add takes a skill in if it is broken, or would be.
+func (s *skillReport) add(k *skill.Skill, r *gen.Report) {
+	reasons := slices.Clone(k.Reasons)
+	if !r.Written {
+		for _, c := range r.Changes {
+			used := slices.ContainsFunc(k.Tools, func(t skill.Tool) bool { return t.ID == c.ID || c.ID == "" && strings.HasPrefix(t.ID, c.Dir+"__") })
+			gone := c.Kind == gen.ToolRemoved || c.Kind == gen.ServerRemoved
+			told := slices.ContainsFunc(reasons, func(x skill.Reason) bool { return x.Tool == c.ID && (x.Fatal || !gone) })
+			if !used || told {
+				continue
+			}
+			reason := skill.Reason{Kind: skill.KindChanged, Tool: c.ID, Text: fmt.Sprintf("the server has changed the tool %s that it uses: %s", cmp.Or(c.ID, c.Dir), c.Kind), Details: c.Lines()}
+			switch c.Kind {
+			case gen.ToolRemoved:
+				reason.Kind, reason.Fatal, reason.Text = skill.KindRemoved, true, fmt.Sprintf("the server no longer has the tool %s that it uses", c.ID)
+			case gen.ServerRemoved:
+				reason.Kind, reason.Fatal, reason.Text = skill.KindRemoved, true, fmt.Sprintf("the server %s that it uses is no longer configured", c.Dir)
+			case gen.ServerText:
+				continue
+			}
+			reasons = append(reasons, reason)
+		}
+	}
+	if len(reasons) > 0 {
+		s.broken = append(s.broken, skillJSON{Name: k.Name, Reasons: reasons, Fatal: slices.ContainsFunc(reasons, func(x skill.Reason) bool { return x.Fatal })})
+	}
+}
+
+// skillsFolder is the project's folder of skills. Empty: there is none, and nothing to do.
+func (o *syncOptions) skillsFolder(r *gen.Report) (string, config.Settings) {
+	var settings config.Settings
+	paths := slices.Clone(o.place.options(o.app).Configs)
+	for i, p := range paths {
+		paths[i] = o.app.Path(p)
+	}
+	if len(paths) == 0 {
+		paths = []string{r.Config}
+	}
+	base := filepath.Dir(r.Config)
+	if cfg, err := config.Load(paths...); err == nil { // it could be read a moment ago
+		base, settings = cfg.Dir, cfg.Settings
+	}
+	dir := cmp.Or(o.app.Env("MCPRUN_SKILLS"), settings.Run.Skills, "skills")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(base, dir)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", settings
+	}
+	return dir, settings
+}
+
+// typeChecks says how types are checked: by the project's own programs, else those on PATH.
+func typeChecks(app *cli.App, r *gen.Report, settings config.Settings, skills string) check.Options {
+	base := filepath.Dir(skills)
+	program := func(env, named, name string) string {
+		if named = cmp.Or(app.Env(env), named); named != "" {
+			if strings.ContainsRune(filepath.ToSlash(named), '/') && !filepath.IsAbs(named) {
+				return filepath.Join(base, named)
+			}
+			return named
+		}
+		if runtime.GOOS == "windows" {
+			name += ".cmd"
+		}
+		own := filepath.Join(base, "node_modules", ".bin", name)
+		if info, err := os.Stat(own); err == nil && !info.IsDir() {
+			return own
+		}
+		return ""
+	}
+	return check.Options{
+		Tree: r.Out, Skills: skills, LookPath: exec.LookPath,
+		TSC: program("MCPRUN_TSC", settings.Run.TSC, "tsc"), Pyright: program("MCPRUN_PYRIGHT", settings.Run.Pyright, "pyright"),
+	}
+}
+
+// print tells people about it, on standard error as other warnings.
+func (s *skillReport) print(app *cli.App) {
+	if s == nil {
+		return
+	}
+	style := app.ErrStyle()
+	say := func(label, text string) {
+		_, _ = fmt.Fprintf(app.Stderr, "%s %s\n", label, disarm(text))
+	}
+	for _, k := range s.broken {
+		label := style.Yellow("warning:")
+		if k.Fatal {
+			label = style.Red("broken:")
+		}
+		for _, r := range k.Reasons {
+			say(label, fmt.Sprintf("skill %s: %s", cli.CleanLine(k.Name), cli.CleanLine(r.Text)))
+			for _, d := range r.Details {
+				say("  ", style.Dim(cli.CleanLine(d)))
+			}
+		}
+	}
+	for _, w := range s.warnings {
+		say(style.Yellow("warning:"), "skills: "+cli.CleanLine(w))
+	}
+	if len(s.broken) > 0 {
+		say(style.Bold("hint:"), "mend each skill, then run `mcprun skill save NAME`, which also accepts that its tools have changed")
+	}
+}

@@ -1,0 +1,203 @@
+package script
+
+import (
+	"context"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// Used is what the text of a script refers to, found without running it. A path that only the running script knows is not
+// found; what a comment of a TypeScript script names, is. All lists are sorted.
+type Used struct {
+	Wrappers []string // files of tools below the tree: "drive/getSheet.ts", "drive/get_sheet.py"
+	Tools    []string // ids in calls by name: callMCPTool("drive__get_sheet", …)
+	Servers  []string // folders below the tree of which the script may use any tool
+	Skills   []string // names as they are imported, and as their folders are called where they are there
+	Missing  []Missing
+}
+
+// Missing is something of the tree that a script imports and that is not there.
+type Missing struct {
+	File string // the script, or what lies beside it
+	Line int    // from 1
+	Name string // "drive/getShet", "servers.drive.get_shet"
+}
+
+// Bounds of what is looked into.
+const (
+	maxUsed       = 20_000
+	maxIndexBytes = 8 << 20
+)
+
+// Uses finds what a script and the files beside it that it imports refer to. What the skills refer to that it imports is
+// not looked into. Errors are those of reading; errors in the script are an *Error.
+func Uses(ctx context.Context, src Source, opt Options) (*Used, error) {
+	if err := check(src); err != nil {
+		return nil, err
+	}
+	f := newFiles(src, nil)
+	defer f.close()
+	if err := f.open(src.Dir, opt); err != nil {
+		return nil, err
+	}
+	u := &uses{files: f, used: &Used{}, indexes: map[string][]string{}, members: map[string]bool{}}
+	var err error
+	if src.Language == sandbox.LangPython {
+		err = u.python(src)
+	} else {
+		err = u.typescript(ctx, src)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range []*[]string{&u.used.Wrappers, &u.used.Tools, &u.used.Servers, &u.used.Skills} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return u.used, nil
+}
+
+type uses struct {
+	files   *files
+	used    *Used
+	indexes map[string][]string // what the index of a server exports, by path
+	wanted  int                 // how often it was found out what is wanted of an index
+	looked  int                 // names of Python that were looked for
+	members map[string]bool     // what pythonMembers has been asked
+}
+
+// byName finds calls of a tool by its id.
+var byName = regexp.MustCompile(`\b(?:callMCPTool|callMcpTool|call_mcp_tool)\s*(?:<[^()]{0,500}>)?\s*\(\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)'|` + "`([^`\\\\$\n]+)`)")
+
+func (u *uses) calls(text string) {
+	for _, m := range byName.FindAllStringSubmatch(text, maxUsed) {
+		u.used.Tools = append(u.used.Tools, m[1]+m[2]+m[3])
+	}
+}
+
+// typescript follows the imports of the script and of what lies beside it.
+func (u *uses) typescript(ctx context.Context, src Source) error {
+	seen := map[place]bool{}
+	pending := []place{{scriptNamespace, src.Name}}
+	for len(pending) > 0 && len(seen) < maxListed {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		at := pending[0]
+		pending = pending[1:]
+		if seen[at] || path.Ext(at.Path) == ".json" {
+			continue
+		}
+		seen[at] = true
+		text, err := u.files.text(at.Namespace, at.Path)
+		if err != nil {
+			continue
+		}
+		u.calls(text)
+		done := map[string]bool{}
+		for _, m := range specifiers.FindAllStringSubmatch(text, maxUsed) {
+			specifier := m[1] + m[2] + m[3]
+			if done[specifier] || isBuiltin(specifier) {
+				continue
+			}
+			done[specifier] = true
+			found, err := u.files.find(specifier, at.Namespace, at.Path)
+			switch {
+			case err != nil:
+				u.unknownSkill(specifier)
+			case found.Namespace == scriptNamespace:
+				pending = append(pending, found)
+			case found.Namespace == skillsNamespace:
+				u.skill(found.Path)
+			case found.Namespace == treeNamespace:
+				u.fromTree(found.Path, text, specifier)
+			}
+		}
+	}
+	return nil
+}
+
+// skill takes in the skill that a file belongs to.
+func (u *uses) skill(file string) {
+	dir, _, _ := strings.Cut(file, "/")
+	u.used.Skills = append(u.used.Skills, trimExtension(dir))
+}
+
+// unknownSkill takes in the name of a skill that is not there.
+func (u *uses) unknownSkill(specifier string) {
+	m := inFolder.FindStringSubmatch(withoutScheme(specifier))
+	if m == nil || m[1] != skillsNamespace {
+		return
+	}
+	if name, _, _ := strings.Cut(path.Clean(m[2]), "/"); name != "." && name != ".." {
+		u.used.Skills = append(u.used.Skills, trimExtension(name))
+	}
+}
+
+// fromTree takes in what a module uses of a file of the tree that it imports as specifier.
+func (u *uses) fromTree(file, text, specifier string) {
+	dir, base := path.Split(file)
+	dir = strings.TrimSuffix(dir, "/")
+	switch {
+	case dir == "" && file != allServers && file != "index.ts":
+		return // the client
+	case base != "index.ts" && file != allServers:
+		u.used.Wrappers = append(u.used.Wrappers, file)
+		return
+	}
+	const written = "./m" // for the specifier, in which the name of the namespace may be a word
+	var names []string
+	sure := false
+	if u.wanted++; u.wanted <= maxWanted {
+		names, sure = wantedFrom(strings.ReplaceAll(text, specifier, written), written)
+	}
+	if dir != "" {
+		u.fromServer(dir, names, sure)
+		return
+	}
+	for _, server := range u.files.servers() {
+		if sure && !slices.Contains(names, server) && !slices.Contains(names, ident.Camel(server)) {
+			continue
+		}
+		u.fromServer(server, nil, false)
+	}
+}
+
+// fromServer takes in the tools of a server's index that a module wants.
+func (u *uses) fromServer(dir string, names []string, sure bool) {
+	exported := u.index(dir + "/index.ts")
+	if !sure {
+		u.used.Servers = append(u.used.Servers, dir)
+		for _, name := range exported {
+			u.used.Wrappers = append(u.used.Wrappers, dir+"/"+name+".ts")
+		}
+		return
+	}
+	for _, name := range names {
+		if slices.Contains(exported, name) {
+			u.used.Wrappers = append(u.used.Wrappers, dir+"/"+name+".ts")
+		}
+	}
+}
+
+// index lists what the index of a server exports.
+func (u *uses) index(file string) []string {
+	if names, ok := u.indexes[file]; ok {
+		return names
+	}
+	var names []string
+	if text, err := u.files.text(treeNamespace, file); err == nil && len(text) <= maxIndexBytes {
+		for line := range strings.Lines(text) {
+			if name := exportedBy(line); name != "" && len(names) < maxUsed {
+				names = append(names, name)
+			}
+		}
+	}
+	u.indexes[file] = names
+	return names
+}
