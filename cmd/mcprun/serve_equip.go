@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/gen/search"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/skill"
+	"github.com/mcpgen/mcpgen/runner/workspace"
+)
+
+// equip gives a customer its skills and its vault: those in its own folders, or the project's.
+func (b *bench) equip(c *mcpserver.Customer, own *workspace.Customer) error {
+	vault := ""
+	if own != nil {
+		vault = own.Vault()
+	}
+	store, err := openSkillsOf(b.o.app, &b.o.run.projectOptions, b.project, own, checkOptions{})
+	if err != nil {
+		return err
+	}
+	v := &personal{open: once(func() (*pii.Vault, error) {
+		v, err := openVault(b.o.app, b.project.base, vault, c.Files)
+		if err == nil && own != nil {
+			boundVault(v, own)
+		}
+		return v, err
+	})}
+	c.Skills, c.Vault = &skillShelf{store: store}, v
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kept[c.ID] = &equipment{skills: store, vault: v}
+	return nil
+}
+
+// equipment is what a customer's scripts are answered from.
+type equipment struct {
+	skills *skill.Store
+	vault  *personal
+}
+
+// skillShelf shows a store of skills to a server's clients.
+type skillShelf struct{ store *skill.Store }
+
+// Save saves a skill as an agent's.
+func (s *skillShelf) Save(ctx context.Context, d mcpserver.SkillDraft) (*mcpserver.Skill, error) {
+	lang, err := languageNamed(d.Language)
+	if err != nil {
+		return nil, err
+	}
+	saved, err := s.store.Save(ctx, skill.Draft{Name: d.Name, Description: d.Description, Language: lang, Code: d.Code, Author: skill.AuthorAgent})
+	if err != nil {
+		return nil, hinted(err)
+	}
+	out := shelved(saved.Skill)
+	out.Warnings = saved.Warnings
+	return out, nil
+}
+
+// Load returns a skill with its code.
+func (s *skillShelf) Load(_ context.Context, name string) (*mcpserver.Skill, error) {
+	k, err := s.store.Load(name)
+	if err != nil {
+		return nil, hinted(err)
+	}
+	out := shelved(k)
+	if _, code, ok := k.Main(""); ok {
+		out.Code = code
+	} else {
+		out.Code = k.Instructions()
+	}
+	return out, nil
+}
+
+// List lists all skills.
+func (s *skillShelf) List(_ context.Context, query string) ([]mcpserver.Skill, error) {
+	list, err := s.store.List()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]mcpserver.Skill, len(list))
+	for i, k := range list {
+		out[i] = *shelved(k)
+	}
+	return out, nil
+}
+
+// Published are the skills that work.
+func (s *skillShelf) Published(context.Context) ([]mcpserver.PublishedSkill, error) {
+	list, err := s.store.List()
+	if err != nil {
+		return nil, err
+	}
+	var out []mcpserver.PublishedSkill
+	for _, k := range list {
+		if k.Broken {
+			continue
+		}
+		p := mcpserver.PublishedSkill{Name: k.Name, Frontmatter: k.Frontmatter(), Read: k.Read}
+		for _, f := range k.Files() {
+			p.Files = append(p.Files, mcpserver.SkillFile{Path: f.Path, Size: f.Size, Digest: f.Digest})
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func shelved(k *skill.Skill) *mcpserver.Skill {
+	out := &mcpserver.Skill{Name: k.Name, Description: k.Description, Language: string(k.Language()), Version: k.Version, Broken: k.Broken, Reason: k.Reason()}
+	if len(out.Version) > 12 {
+		out.Version = out.Version[:12]
+	}
+	if k.Language() != "" {
+		out.Path = "./skills/" + k.Name
+	}
+	return out
+}
+
+// personal is a customer's vault, opened when it is first needed.
+type personal struct{ open func() (*pii.Vault, error) }
+
+// Sanitize puts tokens into a text.
+func (p *personal) Sanitize(_ context.Context, text string) (string, map[string]int, error) {
+	v, err := p.open()
+	if err != nil {
+		return "", nil, hinted(err)
+	}
+	clean, found, err := v.Tokenize(text)
+	if err != nil {
+		return "", nil, hinted(err)
+	}
+	counts := map[string]int{}
+	for kind, n := range found {
+		counts[string(kind)] = n
+	}
+	return clean, counts, nil
+}
+
+// Restore turns tokens back.
+func (p *personal) Restore(_ context.Context, text string) (string, error) {
+	v, err := p.open()
+	if err != nil {
+		return "", hinted(err)
+	}
+	out, err := v.Restore(text)
+	if err != nil {
+		return "", hinted(err)
+	}
+	return out, nil
+}
+
+// sessionLog is the session of a customer that a server's life is; it begins with the first run.
+type sessionLog struct {
+	customer *workspace.Customer
+
+	mu      sync.Mutex
+	session *workspace.Session
+}
+
+func (l *sessionLog) begun() (*workspace.Session, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session == nil {
+		s, err := l.customer.NewSession(workspace.Meta{Title: "mcprun serve"})
+		if err != nil {
+			return nil, err
+		}
+		l.session = s
+	}
+	return l.session, nil
+}
+
+// Append writes down a run.
+func (l *sessionLog) Append(e mcpserver.Entry) error {
+	if e.Kind != "run" {
+		return nil // the log is of runs; a call alone is in the totals
+	}
+	lang, err := languageNamed(e.Language)
+	if err != nil {
+		return err
+	}
+	script := &runner.Script{Name: "execute_code", Code: e.Code, Language: lang}
+	run := runner.LoggedFailure(script, errors.New(e.Error))
+	if e.Result != nil {
+		run = e.Result.Logged(script)
+	}
+	record := workspace.Record{Kind: workspace.KindRun, Run: run}
+	s, err := l.begun()
+	if err != nil {
+		return err
+	}
+	err = s.Append(record)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	l.mu.Lock() // it was removed meanwhile
+	if l.session == s {
+		l.session = nil
+	}
+	l.mu.Unlock()
+	if s, err = l.begun(); err != nil {
+		return err
+	}
+	return s.Append(record)
+}
+
+// Stats are the totals of all the customer's sessions.
+func (l *sessionLog) Stats() (json.RawMessage, error) {
+	all, err := l.customer.Stats(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(struct {
+		Sessions int              `json:"sessions"`
+		Runs     int              `json:"runs"`
+		Failed   int              `json:"failedRuns"`
+		Calls    int              `json:"calls"`
+		Tokens   workspace.Tokens `json:"tokens"`
+	}{len(all.Sessions), all.Runs, all.Failed, all.Calls, all.Tokens})
+}
+
+// equipped is what a customer was given when it was opened.
+func (b *bench) equipped(c *mcpserver.Customer) *equipment {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.kept[c.ID]
+}
+
+// answers are what a script may ask the host for.
+func (b *bench) answers(job *mcpserver.Job) map[string]hostAnswer {
+	own := b.equipped(job.Customer)
+	h := &hostAnswers{
+		skills: skill.AnswersAs(func() (*skill.Store, error) { return own.skills, nil }, skill.AuthorScript), vault: own.vault.open, image: job.Image,
+		trouble: func(err error) {
+			b.log.Warn("what a script asked for failed", "customer", job.Customer.ID, "error", err)
+		},
+	}
+	if b.index != nil {
+		h.tools = func(ctx context.Context, q search.Query, detail search.Detail) ([]search.Result, error) {
+			return (&finder{tree: b.tree, index: b.index, log: b.log}).results(ctx, q, detail, job.Language)
+		}
+	}
+	return h.methods()
+}

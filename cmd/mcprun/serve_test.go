@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+)
+
+// serveApp runs `mcprun serve` with arguments that are refused, and returns what it says.
+func serveApp(t *testing.T, env map[string]string, args ...string) (int, string) {
+	t.Helper()
+	dir := t.TempDir()
+	var stderr bytes.Buffer
+	app := &cli.App{
+		Name: "mcprun", FailCode: 125, Dir: dir, Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &stderr,
+		LookupEnv: func(name string) (string, bool) {
+			v, ok := env[name]
+			return v, ok
+		},
+	}
+	code := app.Run(t.Context(), newRoot(app, cold{}), append([]string{"serve"}, args...))
+	return code, stderr.String()
+}
+
+// TestServeRefuses: what would let in whom nobody meant to is refused before anything listens.
+func TestServeRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const token = "0123456789abcdef"
+	good := file("good", token+" acme\n", 0o600)
+	open := file("open", token+" acme\n", 0o644)
+	twice := file("twice", token+" acme\n"+token+" other\n", 0o600)
+	hostile := file("hostile", token+" ../hostile\n", 0o600)
+	for _, c := range []struct {
+		want string
+		env  map[string]string
+		args []string
+	}{
+		{"needs a bearer token", nil, []string{"--http", "127.0.0.1:0"}},
+		{"can be guessed", map[string]string{tokenVariable: "short"}, []string{"--http", "127.0.0.1:0"}},
+		{"other machines could run code", nil, []string{"--http", "0.0.0.0:0", "--no-token"}},
+		{"other machines could run code", nil, []string{"--http", "example.com:80", "--no-token"}},
+		{"is no address", nil, []string{"--http", "8700", "--no-token"}},
+		{"give one of the two", nil, []string{"--http", "127.0.0.1:0", "--no-token", "--token-file", good}},
+		{"about --http", nil, []string{"--token-file", good}},
+		{"about --http", nil, []string{"--no-token"}},
+		{"no such file", nil, []string{"--http", "127.0.0.1:0", "--token-file", filepath.Join(dir, "none")}},
+		{"chmod 600", nil, []string{"--http", "127.0.0.1:0", "--token-file", open}},
+		{"line 2", nil, []string{"--http", "127.0.0.1:0", "--token-file", twice}},
+		{"hostile", nil, []string{"--http", "127.0.0.1:0", "--token-file", hostile}},
+		{"--customer", nil, []string{"--customer", "../x"}},
+		{"neither typescript nor python", nil, []string{"--languages", "ruby"}},
+		{"at most --max-timeout", nil, []string{"--timeout", "2m", "--max-timeout", "1m"}},
+		{"give one of the two", nil, []string{"--customer", "acme", "--workspace", "x"}},
+		{"unknown command", nil, []string{"now"}},
+		{"--tools", nil, []string{"--tools", "some"}},
+	} {
+		if runtime.GOOS == "windows" && c.want == "chmod 600" {
+			continue
+		}
+		code, said := serveApp(t, c.env, c.args...)
+		if code == 0 || !strings.Contains(said, c.want) {
+			t.Errorf("%q: code %d: %s; want %q", c.args, code, said, c.want)
+		}
+		if strings.Contains(said, token) {
+			t.Errorf("%q: the token is shown: %s", c.args, said)
+		}
+	}
+}
+
+// TestServeHelp: every flag is explained, and its default is the server's.
+func TestServeHelp(t *testing.T) {
+	var out bytes.Buffer
+	app := &cli.App{Name: "mcprun", Dir: t.TempDir(), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}
+	if code := app.Run(t.Context(), newRoot(app, cold{}), []string{"serve", "--help"}); code != 0 {
+		t.Fatal(code)
+	}
+	for _, want := range []string{"claude mcp add mcprun", "--token-file", "(default 30s)", "(default 500MB)", "(default 250)", "mcprun serve --tools code"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the help has no %q:\n%s", want, out.String())
+		}
+	}
+}

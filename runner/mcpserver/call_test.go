@@ -1,0 +1,263 @@
+package mcpserver_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"image"
+	"image/png"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/mcpserver"
+)
+
+// TestExecute: what a run came to is in the text and in the fields alike, in both eras.
+func TestExecute(t *testing.T) {
+	for _, era := range eras {
+		t.Run(era, func(t *testing.T) {
+			w := newWorld(t)
+			w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) {
+				return &runner.Result{
+					Cause: runner.CauseExit, Stdout: "one\n", Stderr: "odd\n", Value: json.RawMessage(`{"n":9007199254740993}`), CallCount: 2,
+					Files: []string{"a.csv", "b.csv"}, Tokens: &runner.Tokens{Used: 10, Saved: 990},
+				}, nil
+			}
+			cs := w.stdio(w.server(), era, nil)
+			res := call(t, cs, "execute_code", map[string]any{"code": "x", "language": "python", "context_vars": map[string]any{"n": 1}, "timeout_seconds": 2, "memory_mb": 100})
+			text := textOf(res)
+			for _, want := range []string{"one\nodd", `result: {"n":9007199254740993}`, "files written: a.csv, b.csv"} {
+				if !strings.Contains(text, want) {
+					t.Errorf("the text has no %q:\n%s", want, text)
+				}
+			}
+			if got := structured(t, res, "output"); got != "one\nodd\n" {
+				t.Errorf("output %q", got)
+			}
+			if got := structured(t, res, "tokensSaved"); got != 990.0 || structured(t, res, "calls") != 2.0 || structured(t, res, "exitCode") != 0.0 || res.IsError {
+				t.Errorf("result %+v", res.StructuredContent)
+			}
+			job := w.jobs[0]
+			if job.Language != "python" || job.Timeout != 2*time.Second || job.Memory != 100e6 || string(job.Vars["n"]) != "1" || job.Customer.ID != "acme" {
+				t.Errorf("job %+v", job)
+			}
+			if len(w.logs) != 1 || w.logs[0].Code != "x" {
+				t.Errorf("log %+v", w.logs)
+			}
+		})
+	}
+}
+
+// TestDefaults are those that are promised.
+func TestDefaults(t *testing.T) {
+	w := newWorld(t)
+	cs := w.stdio(w.server(), eras[0], nil)
+	call(t, cs, "execute_code", map[string]any{"code": "1"})
+	if job := w.jobs[0]; job.Timeout != 30*time.Second || job.Memory != 500e6 || job.Language != "typescript" {
+		t.Errorf("job %+v", job)
+	}
+}
+
+// TestFailedRun: why it failed is in the text, which is all that hosts show of an error.
+func TestFailedRun(t *testing.T) {
+	w := newWorld(t)
+	w.run = func(context.Context, *mcpserver.Job) (*runner.Result, error) {
+		return &runner.Result{ExitCode: 124, Cause: runner.CauseTimeout, Message: "the script was stopped after 2s (--timeout)", Error: &bridge.ScriptError{Name: "Error", Message: "x"}}, nil
+	}
+	res := call(t, w.stdio(w.server(), eras[1], nil), "execute_code", map[string]any{"code": "1"})
+	if text := textOf(res); !res.IsError || !strings.Contains(text, "stopped after 2s (timeout_seconds)") || !strings.Contains(text, "exit code 124, timeout") {
+		t.Errorf("error %v: %s", res.IsError, text)
+	}
+}
+
+// TestBadArguments: each is answered in words that say what to do.
+func TestBadArguments(t *testing.T) {
+	w := newWorld(t)
+	cs := w.stdio(w.server(), eras[1], nil)
+	for _, c := range []struct {
+		tool string
+		args any
+		want string
+	}{
+		{"execute_code", map[string]any{}, "code is missing"},
+		{"execute_code", map[string]any{"code": 1}, "code must be a string"},
+		{"execute_code", map[string]any{"code": "1", "langauge": "python"}, `did you mean "language"`},
+		{"execute_code", map[string]any{"code": "1", "language": "ruby"}, "typescript, python"},
+		{"execute_code", map[string]any{"code": "1", "timeout_seconds": 1e9}, "at most 600"},
+		{"execute_code", map[string]any{"code": "1", "timeout_seconds": -1}, "more than 0"},
+		{"execute_code", map[string]any{"code": "1", "memory_mb": 1}, "from 64"},
+		{"execute_code", map[string]any{"code": "1", "context_vars": map[string]any{"a-b": 1}}, "no name of a variable"},
+		{"execute_code", map[string]any{"code": "1", "context_vars": []int{1}}, "an object"},
+		{"execute_code", map[string]any{"code": strings.Repeat("x", 1<<20+1)}, "write_workspace_file"},
+		{"search_tools", map[string]any{"query": "x", "detail_level": "all"}, "name, description, full"},
+		{"get_tool_definition", map[string]any{"tool_name": "calculator__ad_"}, "calculator__add"},
+		{"list_skills", map[string]any{"x": 1}, "it takes none"},
+		{"call_tool", map[string]any{"tool": "x", "arguments": 1}, "object"},
+		{"load_skill", map[string]any{"name": "none"}, `no skill "none"`},
+		{"restore_pii", map[string]any{"text": "[EMAIL_2]"}, "unknown token [EMAIL_2]"},
+		{"read_workspace_file", map[string]any{"filename": "none.txt"}, "list_workspace_files"},
+		{"write_workspace_file", map[string]any{"filename": "../x", "content": ""}, "below the workspace"},
+		{"write_workspace_file", map[string]any{"filename": "a"}, "content is missing"},
+		{"write_workspace_file", map[string]any{"filename": "servers/x/index.ts", "content": ""}, "not for files of yours"},
+	} {
+		res := call(t, cs, c.tool, c.args)
+		if text := textOf(res); !res.IsError || !strings.Contains(text, c.want) {
+			t.Errorf("%s %.80v: error %v: %s; want %q", c.tool, c.args, res.IsError, text, c.want)
+		}
+	}
+	if len(w.jobs) != 0 {
+		t.Errorf("%d runs were made", len(w.jobs))
+	}
+}
+
+// TestOtherTools calls each of them once with what it is for.
+func TestOtherTools(t *testing.T) {
+	for _, era := range eras {
+		w := newWorld(t)
+		cs := w.stdio(w.server(), era, nil)
+		for _, c := range []struct {
+			tool string
+			args map[string]any
+			want string
+		}{
+			{"search_tools", map[string]any{"query": "calculator"}, "calculator__add"},
+			{"search_tools", map[string]any{"query": "nothing at all"}, "Nothing was found"},
+			{"get_tool_definition", map[string]any{"tool_name": "calculator__add"}, "// calculator__add"},
+			{"list_tool_categories", map[string]any{}, "calculator (8)"},
+			{"save_skill", map[string]any{"name": "greet", "code": "print(1)", "description": "d", "language": "python"}, "./skills/greet"},
+			{"load_skill", map[string]any{"name": "greet"}, "print(1)"},
+			{"list_skills", map[string]any{}, "greet: d"},
+			{"sanitize_pii", map[string]any{"text": "to ada@example.com"}, "to [EMAIL_1]"},
+			{"restore_pii", map[string]any{"text": "to [EMAIL_1]"}, "to ada@example.com"},
+			{"write_workspace_file", map[string]any{"filename": "d/a.txt", "content": "grüße"}, "d/a.txt"},
+			{"write_workspace_file", map[string]any{"filename": "/workspace/d/a.txt", "content": "again"}, "d/a.txt"},
+			{"read_workspace_file", map[string]any{"filename": "d/a.txt"}, "again"},
+			{"list_workspace_files", map[string]any{}, "d/a.txt (5)"},
+			{"list_workspace_files", map[string]any{"subpath": "d"}, "d/a.txt (5)"},
+			{"get_execution_stats", map[string]any{}, `"session":{"sessions":1}`},
+		} {
+			res := call(t, cs, c.tool, c.args)
+			if text := textOf(res); res.IsError || !strings.Contains(text, c.want) {
+				t.Errorf("%s %v: error %v: %s; want %q", c.tool, c.args, res.IsError, text, c.want)
+			}
+			if _, ok := res.StructuredContent.(map[string]any); !ok {
+				t.Errorf("%s: structured content %T", c.tool, res.StructuredContent)
+			}
+		}
+	}
+}
+
+// TestCut: a large file and a large result say where the rest is.
+func TestCut(t *testing.T) {
+	w := newWorld(t)
+	w.opt.MaxText = 1000
+	raw, _ := json.Marshal(map[string]any{"content": []any{map[string]any{"type": "text", "text": strings.Repeat("é", 5000)}}})
+	w.opt.Call = func(context.Context, *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
+		return &mcpserver.CallAnswer{Raw: raw}, nil
+	}
+	cs := w.stdio(w.server(), eras[1], nil)
+	call(t, cs, "write_workspace_file", map[string]any{"filename": "a", "content": strings.Repeat("ü", 3000)})
+	res := call(t, cs, "read_workspace_file", map[string]any{"filename": "a"})
+	if text := textOf(res); !strings.Contains(text, "[cut: the file has 6000 bytes") || strings.Count(text, "ü") != 1000 || structured(t, res, "cut") != true {
+		t.Errorf("file: %.200s", text)
+	}
+	text := textOf(call(t, cs, "call_tool", map[string]any{"tool": "x__y"}))
+	_, at, ok := strings.Cut(text, "all of it is in ")
+	at, _, _ = strings.Cut(at, " ")
+	if !ok || len(text) > 3000 {
+		t.Fatalf("result: %.300s", text)
+	}
+	if text := textOf(call(t, cs, "list_workspace_files", map[string]any{})); !strings.Contains(text, at+" (10000)") {
+		t.Errorf("%s is not in the workspace: %s", at, text)
+	}
+}
+
+// TestLargeValue: a result value that is too large is in a file.
+func TestLargeValue(t *testing.T) {
+	w := newWorld(t)
+	value := json.RawMessage(`"` + strings.Repeat("x", 40_000) + `"`)
+	w.run = func(context.Context, *mcpserver.Job) (*runner.Result, error) {
+		return &runner.Result{Cause: runner.CauseExit, Value: value}, nil
+	}
+	cs := w.stdio(w.server(), eras[1], nil)
+	text := textOf(call(t, cs, "execute_code", map[string]any{"code": "1"}))
+	_, at, ok := strings.Cut(text, "40002 bytes and is in ")
+	at, _, _ = strings.Cut(at, " ")
+	if list := textOf(call(t, cs, "list_workspace_files", nil)); !ok || len(text) > 1000 || !strings.Contains(list, at+" (40002)") {
+		t.Errorf("%s; files: %s", text, list)
+	}
+}
+
+// TestCallTool passes on what the server said, as it said it.
+func TestCallTool(t *testing.T) {
+	w := newWorld(t)
+	var raw string
+	w.opt.Call = func(_ context.Context, job *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
+		if job.Tool == "no" {
+			return &mcpserver.CallAnswer{Failed: true, Message: "unknown tool"}, nil
+		}
+		return &mcpserver.CallAnswer{Raw: json.RawMessage(raw)}, nil
+	}
+	cs := w.stdio(w.server(), eras[1], nil)
+	raw = `{"content":[{"type":"text","text":"three"},{"type":"image","mimeType":"image/png","data":"AAAA"}],"structuredContent":{"n":9007199254740993}}`
+	res := call(t, cs, "call_tool", map[string]any{"tool": "a__b", "arguments": map[string]any{"x": 1}})
+	if textOf(res) != "three" || len(res.Content) != 2 || res.IsError {
+		t.Errorf("%+v", res)
+	}
+	if _, ok := res.Content[1].(*mcp.ImageContent); !ok {
+		t.Errorf("%T", res.Content[1])
+	}
+	raw = `{"content":[{"type":"text","text":"three"}]}`
+	if res = call(t, cs, "call_tool", map[string]any{"tool": "a__b"}); res.StructuredContent != nil || textOf(res) != "three" {
+		t.Errorf("%+v", res)
+	}
+	raw = `{"content":[{"type":"text","text":"bad"}],"isError":true}`
+	if res = call(t, cs, "call_tool", map[string]any{"tool": "a__b"}); !res.IsError || textOf(res) != "bad" {
+		t.Errorf("%+v", res)
+	}
+	if res = call(t, cs, "call_tool", map[string]any{"tool": "no"}); !res.IsError || textOf(res) != "unknown tool" {
+		t.Errorf("%+v", res)
+	}
+	if text := textOf(call(t, cs, "get_execution_stats", nil)); !strings.Contains(text, `"calls":4`) || !strings.Contains(text, `{"tool":"a__b","calls":3}`) {
+		t.Errorf("stats: %s", text)
+	}
+}
+
+// TestImages: what a script shows comes as image content, if it is an image; then no structured content hides it.
+func TestImages(t *testing.T) {
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	var errs []error
+	w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) {
+		errs = append(errs, job.Image("image/png", picture.Bytes()), job.Image("image/png", []byte("<html>")), job.Image("image/svg+xml", []byte("<svg/>")),
+			job.Image("image/png", append(slices.Clone(picture.Bytes()), make([]byte, 6<<20)...)))
+		for range 10 {
+			errs = append(errs, job.Image("image/png", picture.Bytes()))
+		}
+		return &runner.Result{Cause: runner.CauseExit}, nil
+	}
+	res := call(t, w.stdio(w.server(), eras[1], nil), "execute_code", map[string]any{"code": "1"})
+	n := 0
+	for _, c := range res.Content {
+		if img, ok := c.(*mcp.ImageContent); ok {
+			if n++; img.MIMEType != "image/png" || !bytes.Equal(img.Data, picture.Bytes()) {
+				t.Errorf("image %s of %d bytes", img.MIMEType, len(img.Data))
+			}
+		}
+	}
+	if n != 8 || res.StructuredContent != nil || !strings.Contains(textOf(res), "warning: an image was not shown") {
+		t.Errorf("%d images; %s", n, textOf(res))
+	}
+	if errs[0] != nil || errs[1] == nil || errs[2] == nil || errs[3] == nil || errs[13] == nil {
+		t.Errorf("errors %v", errs)
+	}
+}

@@ -1,0 +1,300 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/mcpserver"
+)
+
+const (
+	tokenOfAda = "0123456789abcdef-ada"
+	tokenOfBob = "0123456789abcdef-bob"
+)
+
+func tokensOf(t *testing.T) *mcpserver.Tokens {
+	t.Helper()
+	tokens, err := mcpserver.ReadTokens([]byte("# who may come\n"+tokenOfAda+" ada\n\n"+tokenOfBob+"  bob\n"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens
+}
+
+// bearer sends a token with each request.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func connect(t *testing.T, url, token, era string, opt *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opt)
+	cs, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url + mcpserver.Path, HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1},
+		&mcp.ClientSessionOptions{ProtocolVersion: era})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cs.Close() })
+	return cs
+}
+
+// TestCustomersByToken: each token reaches its own customer's things, in both eras, at the same time.
+func TestCustomersByToken(t *testing.T) {
+	w := newWorld(t)
+	w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) {
+		return &runner.Result{Cause: runner.CauseExit, Stdout: job.Customer.ID + " " + job.Code}, nil
+	}
+	srv := w.web(w.server(), &mcpserver.HTTPOptions{Tokens: tokensOf(t)})
+	var all sync.WaitGroup
+	for _, era := range eras {
+		for customer, token := range map[string]string{"ada": tokenOfAda, "bob": tokenOfBob} {
+			cs := connect(t, srv.URL, token, era, nil)
+			name := customer + era
+			all.Go(func() {
+				for i := range 10 {
+					code := fmt.Sprint(name, i)
+					res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"code": code}})
+					if err != nil || textOf(res) != customer+" "+code {
+						t.Errorf("%v: %v", err, res)
+					}
+				}
+				if _, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "write_workspace_file", Arguments: map[string]any{"filename": name, "content": "x"}}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	for customer, token := range map[string]string{"ada": tokenOfAda, "bob": tokenOfBob} {
+		text := textOf(call(t, connect(t, srv.URL, token, eras[1], nil), "list_workspace_files", nil))
+		for _, other := range []string{"ada", "bob"} {
+			if strings.Contains(text, other) != (other == customer) {
+				t.Errorf("%s sees %s", customer, text)
+			}
+		}
+	}
+}
+
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+
+// post sends a request and returns status, headers and body.
+func post(t *testing.T, url, body string, headers map[string]string) (int, http.Header, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+mcpserver.Path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	for k, v := range headers {
+		if k == "Host" {
+			req.Host = v
+		}
+		req.Header.Set(k, v)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(res.Body)
+	return res.StatusCode, res.Header, string(text)
+}
+
+// TestRefused: who has no token, a wrong one, or comes by a web page, gets nothing.
+func TestRefused(t *testing.T) {
+	w := newWorld(t)
+	srv := w.web(w.server(), &mcpserver.HTTPOptions{Tokens: tokensOf(t), Origins: []string{"https://app.example.com"}, Hosts: []string{"tools.example.com"}})
+	open := w.web(w.server(), &mcpserver.HTTPOptions{Customer: "acme"})
+	good := "Bearer " + tokenOfAda
+	for _, c := range []struct {
+		url     string
+		headers map[string]string
+		want    int
+	}{
+		{srv.URL, nil, 401},
+		{srv.URL, map[string]string{"Authorization": "Bearer "}, 401},
+		{srv.URL, map[string]string{"Authorization": "Bearer wrong-but-long-enough"}, 401},
+		{srv.URL, map[string]string{"Authorization": "Bearer " + tokenOfAda + "x"}, 401},
+		{srv.URL, map[string]string{"Authorization": "Basic " + tokenOfAda}, 401},
+		{srv.URL, map[string]string{"Authorization": good}, 200},
+		{srv.URL, map[string]string{"Authorization": good, "Origin": "https://evil.example"}, 403},
+		{srv.URL, map[string]string{"Authorization": good, "Origin": "null"}, 403},
+		{srv.URL, map[string]string{"Authorization": good, "Origin": "https://app.example.com"}, 200},
+		{srv.URL, map[string]string{"Authorization": good, "Sec-Fetch-Site": "cross-site"}, 403},
+		{srv.URL, map[string]string{"Authorization": good, "Host": "evil.example"}, 403},
+		{srv.URL, map[string]string{"Authorization": good, "Host": "tools.example.com"}, 200},
+		{srv.URL, map[string]string{"Authorization": good, "Host": "tools.example.com:8700", "Origin": "https://tools.example.com:8700"}, 200},
+		{srv.URL, map[string]string{"Authorization": good, "Mcp-Session-Id": "made-up"}, 404},
+		{open.URL, nil, 200},
+		{open.URL, map[string]string{"Host": "evil.example:80"}, 403},
+		{open.URL, map[string]string{"Host": "evil.example", "Origin": "http://evil.example"}, 403},
+		{open.URL, map[string]string{"Origin": "http://localhost:9"}, 403},
+	} {
+		status, header, body := post(t, c.url, initialize, c.headers)
+		if status != c.want {
+			t.Errorf("%v: %d, want %d: %s", c.headers, status, c.want, body)
+		}
+		if status == 401 && !strings.HasPrefix(header.Get("WWW-Authenticate"), "Bearer") {
+			t.Errorf("%v: the refusal names no scheme", c.headers)
+		}
+		if strings.Contains(body, tokenOfAda) {
+			t.Errorf("%v: the token is in the answer", c.headers)
+		}
+	}
+}
+
+// TestSessionsAreOnesOwn: a session of one customer is nothing to another, also where its name leaked.
+func TestSessionsAreOnesOwn(t *testing.T) {
+	w := newWorld(t)
+	w.opt.MaxSessions = 2
+	srv := w.web(w.server(), &mcpserver.HTTPOptions{Tokens: tokensOf(t)})
+	ada, bob := map[string]string{"Authorization": "Bearer " + tokenOfAda}, map[string]string{"Authorization": "Bearer " + tokenOfBob}
+	status, header, _ := post(t, srv.URL, initialize, ada)
+	session := header.Get("Mcp-Session-Id")
+	if status != 200 || session == "" {
+		t.Fatalf("%d, session %q", status, session)
+	}
+	const list = `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}`
+	for _, c := range []struct {
+		headers map[string]string
+		want    int
+	}{{ada, 200}, {bob, 404}} {
+		c.headers["Mcp-Session-Id"] = session
+		if status, _, body := post(t, srv.URL, list, c.headers); status != c.want {
+			t.Errorf("%d, want %d: %s", status, c.want, body)
+		}
+		delete(c.headers, "Mcp-Session-Id")
+	}
+	if status, _, _ := post(t, srv.URL, initialize, ada); status != 200 {
+		t.Errorf("second session: %d", status)
+	}
+	if status, _, body := post(t, srv.URL, initialize, ada); status != 503 {
+		t.Errorf("third session: %d %s", status, body)
+	}
+	if status, _, _ := post(t, srv.URL, initialize, bob); status != 200 {
+		t.Errorf("another customer's session: %d", status)
+	}
+}
+
+// TestLargeBody: a request has a bound.
+func TestLargeBody(t *testing.T) {
+	w := newWorld(t)
+	srv := w.web(w.server(), &mcpserver.HTTPOptions{Customer: "acme"})
+	body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"x":"` + strings.Repeat("x", 9<<20) + `"}}`
+	if status, _, _ := post(t, srv.URL, body, nil); status != http.StatusRequestEntityTooLarge {
+		t.Errorf("status %d", status)
+	}
+}
+
+// TestClosedStream: a request of the newer era that is closed ends its run; in the older one the client says so.
+func TestClosedStream(t *testing.T) {
+	for _, era := range eras {
+		w := newWorld(t)
+		begun, ended := make(chan bool, 1), make(chan bool, 1)
+		w.run = func(ctx context.Context, _ *mcpserver.Job) (*runner.Result, error) {
+			begun <- true
+			<-ctx.Done()
+			ended <- true
+			return nil, ctx.Err()
+		}
+		srv := w.web(w.server(), &mcpserver.HTTPOptions{Customer: "acme"})
+		cs := connect(t, srv.URL, "", era, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { <-begun; cancel() }()
+		if _, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"code": "1"}}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", era, err)
+		}
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s: the run goes on", era)
+		}
+	}
+}
+
+// TestElicitByHTTP: questions reach the client there too, and the run goes on over several requests.
+func TestElicitByHTTP(t *testing.T) {
+	for _, era := range eras {
+		w := newWorld(t)
+		w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+			fmt.Fprintln(job.Stdout, "before")
+			a, err := job.Ask(ctx, &mcpserver.Question{Server: "crm", Message: "Sure?", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)})
+			if err != nil {
+				return nil, err
+			}
+			return &runner.Result{Cause: runner.CauseExit, Stdout: a.Action + string(a.Content)}, nil
+		}
+		srv := w.web(w.server(), &mcpserver.HTTPOptions{Customer: "acme"})
+		cs := connect(t, srv.URL, "", era, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"n": 7}}, nil
+		}})
+		if got := textOf(call(t, cs, "execute_code", map[string]any{"code": "1"})); got != `accept{"n":7}` {
+			t.Errorf("%s: %q", era, got)
+		}
+	}
+}
+
+// TestParkedIsOnesOwn: nobody answers for another customer's run.
+func TestParkedIsOnesOwn(t *testing.T) {
+	w := newWorld(t)
+	answered := make(chan string, 1)
+	w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+		a, err := job.Ask(ctx, &mcpserver.Question{Message: "?", Schema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		if err != nil {
+			return nil, err
+		}
+		answered <- a.Action
+		return &runner.Result{Cause: runner.CauseExit}, nil
+	}
+	srv := w.web(w.server(), &mcpserver.HTTPOptions{Tokens: tokensOf(t)})
+	opt := &mcp.ClientOptions{
+		Capabilities:   &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}},
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+	}
+	ada, bob := connect(t, srv.URL, tokenOfAda, eras[1], opt), connect(t, srv.URL, tokenOfBob, eras[1], opt)
+	res := call(t, ada, "execute_code", map[string]any{"code": "1"})
+	answer := &mcp.CallToolParams{
+		Name: "execute_code", Arguments: map[string]any{"code": "1"}, RequestState: res.RequestState,
+		InputResponses: mcp.InputResponseMap{"answer": &mcp.ElicitResult{Action: "accept"}},
+	}
+	stolen, err := bob.CallTool(t.Context(), answer)
+	if err == nil || !strings.Contains(err.Error(), "no run waits") {
+		t.Errorf("%v %+v", err, stolen)
+	}
+	if res, err := ada.CallTool(t.Context(), answer); err != nil || res.IsError || <-answered != "accept" {
+		t.Errorf("%v %+v", err, res)
+	}
+}
+
+// TestTokens: what is no token file is refused, and no error shows a token.
+func TestTokens(t *testing.T) {
+	for _, text := range []string{"", "# nothing\n", "short ada\n", tokenOfAda + " ada bob\n", tokenOfAda + " ada\n" + tokenOfAda + " bob\n", "töken-that-is-long-enough ada", "\xff"} {
+		_, err := mcpserver.ReadTokens([]byte(text), "")
+		if err == nil || strings.Contains(err.Error(), tokenOfAda) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	tokens, err := mcpserver.ReadTokens([]byte(tokenOfAda), "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who, ok := tokens.Customer(tokenOfAda); !ok || who != "one" {
+		t.Errorf("%q %v", who, ok)
+	}
+}

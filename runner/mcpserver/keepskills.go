@@ -1,0 +1,117 @@
+package mcpserver
+
+import (
+	"context"
+	"strings"
+)
+
+const maxSkillName = 200
+
+func (c *conversation) skills() (Skills, error) {
+	if k := c.d.customer.Skills; k != nil {
+		return k, nil
+	}
+	return nil, sayf("%s: there are no skills here: the server was started without a folder for them", c.tool.name)
+}
+
+func saveSkill(ctx context.Context, c *conversation) (*reply, error) {
+	var in struct {
+		Name        string `json:"name"`
+		Code        string `json:"code"`
+		Description string `json:"description"`
+		Language    string `json:"language"`
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	if err := c.required("name", in.Name); err != nil {
+		return nil, err
+	}
+	if err := c.required("code", strings.TrimSpace(in.Code)); err != nil {
+		return nil, err
+	}
+	if len(in.Name) > maxSkillName || len(in.Code) > maxCode {
+		return nil, sayf("save_skill: a name has at most %d bytes, code at most %d", maxSkillName, maxCode)
+	}
+	if in.Language == "" {
+		in.Language = c.d.s.opt.Languages[0]
+	}
+	k, err := c.skills()
+	if err != nil {
+		return nil, err
+	}
+	const besides = 8 << 10 // SKILL.md, and what versions take
+	if err := c.roomAnywhere(ctx, int64(len(in.Code)+len(in.Description)+besides)); err != nil {
+		return nil, err
+	}
+	saved, err := k.Save(ctx, SkillDraft{Name: in.Name, Description: in.Description, Language: in.Language, Code: in.Code})
+	if err != nil {
+		return nil, sayf("save_skill: %v", err)
+	}
+	text := "saved " + saved.Name
+	if saved.Path != "" {
+		text += "; scripts import it from " + saved.Path
+	}
+	for _, w := range saved.Warnings {
+		text += "\nwarning: " + w
+	}
+	brief := *saved
+	brief.Code, brief.Description = "", "" // the model has just written them
+	return &reply{text: text, data: brief}, nil
+}
+
+func loadSkill(ctx context.Context, c *conversation) (*reply, error) {
+	var in struct {
+		Name string `json:"name"`
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	if err := c.required("name", in.Name); err != nil {
+		return nil, err
+	}
+	k, err := c.skills()
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Name) > maxSkillName {
+		return nil, sayf("load_skill: a name has at most %d bytes", maxSkillName)
+	}
+	skill, err := k.Load(ctx, in.Name)
+	if err != nil {
+		return nil, sayf("load_skill: %v", err)
+	}
+	cut := *skill
+	cut.Code = cutText(skill.Code, c.d.s.opt.MaxText)
+	text := cut.Code
+	if cut.Broken {
+		text = "BROKEN: " + cut.Reason + "\n" + text
+	}
+	return &reply{text: text, data: cut}, nil
+}
+
+func listSkills(ctx context.Context, c *conversation) (*reply, error) {
+	if err := c.decode(&struct{}{}); err != nil {
+		return nil, err
+	}
+	k, err := c.skills()
+	if err != nil {
+		return nil, err
+	}
+	list, err := k.List(ctx, "")
+	if err != nil {
+		return nil, sayf("list_skills: %v", err)
+	}
+	rows := make([]string, len(list))
+	for i := range list {
+		list[i].Code = ""
+		rows[i] = list[i].Name + ": " + list[i].Description
+		if list[i].Broken {
+			rows[i] += " (broken: " + list[i].Reason + ")"
+		}
+	}
+	if list == nil {
+		list, rows = []Skill{}, []string{"there are none yet"}
+	}
+	return &reply{text: cutText(strings.Join(rows, "\n"), c.d.s.opt.MaxText), data: map[string]any{"skills": list}}, nil
+}

@@ -1,0 +1,131 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/runner"
+)
+
+// stats are the totals of one customer since the server was started.
+type stats struct {
+	mu     sync.Mutex
+	Runs   int `json:"runs"`
+	Failed int `json:"failedRuns"`
+	Calls  int `json:"calls"` // of scripts and of call_tool
+	Used   int `json:"tokensUsed"`
+	Saved  int `json:"tokensSaved"`
+	// MS is the time of all runs together, in milliseconds.
+	MS    float64 `json:"durationMs"`
+	Files int     `json:"filesWritten"`
+	tools map[string]*toolStats
+}
+
+type toolStats struct {
+	Tool   string `json:"tool"`
+	Calls  int    `json:"calls"`
+	Failed int    `json:"failed,omitempty"`
+}
+
+// maxToolStats bounds for how many tools calls are counted apart.
+const maxToolStats = 1000
+
+func (s *stats) tool(name string, failed bool) {
+	if s.tools == nil {
+		s.tools = map[string]*toolStats{}
+	}
+	t := s.tools[name]
+	if t == nil {
+		if len(s.tools) >= maxToolStats {
+			return
+		}
+		t = &toolStats{Tool: name}
+		s.tools[name] = t
+	}
+	t.Calls++
+	if failed {
+		t.Failed++
+	}
+}
+
+// note counts a run or a call, and hands it to the customer's log.
+func (d *desk) note(e Entry, err error) {
+	if err != nil && e.Error == "" {
+		e.Error = err.Error()
+	}
+	s := &d.stats
+	s.mu.Lock()
+	switch {
+	case e.Kind == "call":
+		s.Calls++
+		s.tool(strings.ToValidUTF8(e.Tool[:min(len(e.Tool), maxNameText)], ""), e.Error != "")
+	default:
+		s.Runs++
+		if e.Result == nil || e.Result.ExitCode != 0 || e.Result.Cause != runner.CauseExit {
+			s.Failed++
+		}
+	}
+	if r := e.Result; r != nil {
+		s.Calls += r.CallCount
+		s.MS += r.DurationMS
+		s.Files += len(r.Files)
+		if r.Tokens != nil {
+			s.Used += r.Tokens.Used
+			s.Saved += r.Tokens.Saved
+		}
+		for _, c := range r.Calls {
+			s.tool(c.Tool, c.Outcome != runner.OutcomeOK && c.Outcome != runner.OutcomeDry)
+		}
+	}
+	s.mu.Unlock()
+	if d.customer.Log == nil {
+		return
+	}
+	if err := d.customer.Log.Append(e); err != nil {
+		d.logged().Warn("the session log could not be written", "error", err)
+	}
+}
+
+const mostTools = 10 // that are named in the statistics
+
+func executionStats(_ context.Context, c *conversation) (*reply, error) {
+	if err := c.decode(&struct{}{}); err != nil {
+		return nil, err
+	}
+	s := &c.d.stats
+	s.mu.Lock()
+	tools := make([]toolStats, 0, len(s.tools))
+	for _, t := range s.tools {
+		tools = append(tools, *t)
+	}
+	slices.SortFunc(tools, func(a, b toolStats) int {
+		if a.Calls != b.Calls {
+			return b.Calls - a.Calls
+		}
+		return strings.Compare(a.Tool, b.Tool)
+	})
+	data := struct {
+		*stats
+		Tools []toolStats     `json:"tools"`
+		Log   json.RawMessage `json:"session,omitempty"`
+	}{stats: s, Tools: tools[:min(mostTools, len(tools))]}
+	totals, err := compact(data)
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if log := c.d.customer.Log; log != nil {
+		kept, err := log.Stats()
+		if err != nil {
+			return nil, sayf("get_execution_stats: %v", err)
+		}
+		if kept != nil {
+			totals = fmt.Sprintf(`%s,"session":%s}`, strings.TrimSuffix(totals, "}"), kept)
+		}
+	}
+	return &reply{text: totals, data: json.RawMessage(totals)}, nil
+}

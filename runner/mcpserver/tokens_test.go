@@ -1,0 +1,140 @@
+package mcpserver_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/tokens"
+	"github.com/mcpgen/mcpgen/runner/mcpserver"
+)
+
+// TestFixedCost holds what every client pays before anything is done, the index left out.
+func TestFixedCost(t *testing.T) {
+	for mode, most := range map[mcpserver.Mode]int{mcpserver.ModeAll: 1000, mcpserver.ModeCode: 200} {
+		w := newWorld(t)
+		w.opt.Mode, w.opt.IndexTokens = mode, -1
+		list := w.server().Definitions()
+		if n := tokens.Count(string(list)); n >= most {
+			t.Errorf("%s: %d tokens; fewer than %d are allowed:\n%s", mode, n, most, list)
+		} else {
+			t.Logf("%s: %d tokens", mode, n)
+		}
+		// What a client gets has the same tools; its envelope is not for the model.
+		cs := w.stdio(w.server(), eras[1], nil)
+		res, err := cs.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wire, err := json.Marshal(map[string]any{"tools": res.Tools})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := tokens.Count(string(wire)); n >= most {
+			t.Errorf("%s: the client gets %d tokens; fewer than %d are allowed:\n%s", mode, n, most, wire)
+		}
+		if res := cs.InitializeResult(); res.Instructions != "" {
+			t.Errorf("instructions cost tokens too: %q", res.Instructions)
+		}
+	}
+}
+
+// TestTools are the names and parameters that are promised.
+func TestTools(t *testing.T) {
+	want := map[string]string{
+		"execute_code": "code,context_vars,language,memory_mb,timeout_seconds", "search_tools": "category,detail_level,query",
+		"get_tool_definition": "category,tool_name", "list_tool_categories": "", "call_tool": "arguments,tool",
+		"save_skill": "code,description,language,name", "load_skill": "name", "list_skills": "", "sanitize_pii": "text", "restore_pii": "text",
+		"write_workspace_file": "content,filename", "read_workspace_file": "filename", "list_workspace_files": "subpath", "get_execution_stats": "",
+	}
+	w := newWorld(t)
+	cs := w.stdio(w.server(), eras[0], nil)
+	res, err := cs.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Tools) != 14 {
+		t.Errorf("%d tools", len(res.Tools))
+	}
+	for _, tool := range res.Tools {
+		schema, _ := tool.InputSchema.(map[string]any)
+		properties, _ := schema["properties"].(map[string]any)
+		if got := strings.Join(sorted(properties), ","); got != want[tool.Name] {
+			t.Errorf("%s: parameters %q, want %q", tool.Name, got, want[tool.Name])
+		}
+		if tool.Description == "" {
+			t.Errorf("%s has no description", tool.Name)
+		}
+		if tool.OutputSchema == nil && tool.Name != "execute_code" && tool.Name != "call_tool" {
+			t.Errorf("%s has no output schema", tool.Name)
+		}
+	}
+}
+
+func sorted(m map[string]any) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestIndex: it is the same at each start, within its budget, and says what it left out.
+func TestIndex(t *testing.T) {
+	w := newWorld(t)
+	whole := description(t, w.server())
+	if whole != description(t, w.server()) {
+		t.Error("the index differs from start to start")
+	}
+	for _, word := range []string{"calculator: ", "getDocument", `from "./servers/calculator/index.ts"`} {
+		if !strings.Contains(whole, word) {
+			t.Errorf("the index has no %q:\n%s", word, whole)
+		}
+	}
+	w.opt.Languages = []string{mcpserver.Python}
+	if d := description(t, w.server()); !strings.Contains(d, "from servers.calculator import") || !strings.Contains(d, "get_document") {
+		t.Errorf("Python: %s", d)
+	}
+	w.opt.Languages = nil
+	bare := 0
+	for _, budget := range []int{-1, 1, 40, 60, 100, 200, 400} {
+		w.opt.IndexTokens = budget
+		d := description(t, w.server())
+		if budget < 0 {
+			bare = tokens.Count(d)
+			continue
+		}
+		if n := tokens.Count(d) - bare; n > budget+2 {
+			t.Errorf("budget %d: %d tokens", budget, n)
+		}
+	}
+}
+
+// TestIndexOfMany: with more servers than fit, it says how many there are.
+func TestIndexOfMany(t *testing.T) {
+	cat, lock := &catalog.Catalog{}, &catalog.Lock{Servers: map[string]catalog.LockServer{}}
+	for i := range 300 {
+		name := "server_" + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + string(rune('a'+i/26))
+		cat.Servers = append(cat.Servers, catalog.Server{Key: name, Dir: name, Tools: []catalog.Tool{{ID: name + "__go", Name: "go"}}})
+		lock.Servers[name] = catalog.LockServer{Tools: map[string]catalog.LockTool{"go": {Names: map[string]catalog.LockNames{"typescript": {Function: "go"}}}}}
+	}
+	w := newWorld(t)
+	w.opt.Catalog, w.opt.Lock = cat, lock
+	if d := description(t, w.server()); !strings.Contains(d, "more: list ./servers") {
+		t.Errorf("index: %s", d)
+	}
+}
+
+func description(t *testing.T, s *mcpserver.Server) string {
+	t.Helper()
+	var list struct {
+		Tools []struct{ Name, Description string }
+	}
+	if err := json.Unmarshal(s.Definitions(), &list); err != nil {
+		t.Fatal(err)
+	}
+	return list.Tools[0].Description
+}
