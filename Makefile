@@ -6,10 +6,10 @@ BIN := bin
 GOFLAGS_BUILD := -trimpath
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test soak fuzz bench generate lint image clean
+.PHONY: help build demo test soak fuzz bench bench-tokens generate lint image clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 build: ## build bin/mcpgen, bin/mcprun and bin/mcpdemo
 	go build $(GOFLAGS_BUILD) -o $(BIN)/ ./cmd/mcpgen ./cmd/mcprun ./cmd/mcpdemo
@@ -28,6 +28,9 @@ fuzz: ## make files of a million hostile tools and read each back (FUZZ_TOOLS=10
 
 bench: build ## measure and compare; BENCH_JSON=FILE writes one JSON object a line as well
 	bash .ci/bench
+
+bench-tokens: build ## prove what code saves in tokens, task by task, each checked (PROOF_CATALOGS=DIR, PROOF_SIZES=20,100,500,all, PROOF_JSON=FILE)
+	go run $(GOFLAGS_BUILD) ./cmd/internal/proof $(if $(PROOF_CATALOGS)$(PROOF_SIZES),,-picture docs/tokens.svg -page docs/tokens.md)
 
 generate: build ## make the checked-in servers/ tree anew from the demo servers
 	$(BIN)/mcpgen sync

@@ -3,25 +3,41 @@ package runner
 import (
 	"math"
 	"os"
+	"sync"
 
+	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/tokens"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// countTokens fills in what the run cost beside what it would have cost. output is what the script printed.
+// definitionCount is the tokens of a catalog's definitions, counted once: those of a thousand tools take a fifth of a second.
+type definitionCount struct {
+	once   sync.Once
+	tokens int
+}
+
+func (d *definitionCount) count(c *catalog.Catalog) int {
+	d.once.Do(func() {
+		for _, server := range c.Servers {
+			for _, tool := range server.Tools {
+				d.tokens += tokens.Count(tool.Definition())
+			}
+		}
+	})
+	return d.tokens
+}
+
+// countTokens fills in what the run cost beside what it would have cost. output is what the script printed, and left as its
+// result.
 func (r *Runner) countTokens(s *Script, u *usage, output ...string) *Tokens {
 	u.counting.Wait()
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	t := &Tokens{Script: tokens.Count(s.Code), Wrappers: r.wrapperTokens(s.Language, u.calls), Arguments: u.arguments, Results: u.results}
 	for _, text := range output {
-		t.Output += tokens.Count(text)
+		t.Output += countText(text)
 	}
-	for _, server := range r.catalog.Servers {
-		for _, tool := range server.Tools {
-			t.Definitions += tokens.Count(tool.Definition())
-		}
-	}
+	t.Definitions = r.definitions.count(r.catalog)
 	t.Used = t.Script + t.Wrappers + t.Output
 	t.Direct = t.Definitions + t.Arguments + t.Results
 	t.Saved = t.Direct - t.Used

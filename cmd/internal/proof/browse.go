@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// shellTool is the one tool that a model needs for the tree. Most agents have one anyway; it is counted all the same.
+const shellTool = `{"name":"bash","description":"Run a shell command in the project's folder and get what it prints.","input_schema":{"type":"object","properties":{"command":{"type":"string","description":"The command."}},"required":["command"]}}`
+
+// pointer is what a model is told of the tree that has no paragraph of ours in its AGENTS.md.
+const pointer = "This project's MCP tools are code in the folder servers; servers/README.md says how to use them."
+
+// coder is a scripted model that reads files of the tree and writes scripts.
+type coder struct {
+	ctx    context.Context
+	led    *ledger
+	count  func(string) int
+	tree   *gen.Tree
+	runner *runner.Runner
+	lang   sandbox.Language
+	with   sandbox.Backend
+	calls  int
+	wrote  []string // tools it called that may change something
+	took   time.Duration
+}
+
+// shell is a turn with one command, and what it prints.
+func (c *coder) shell(command, output string) {
+	c.led.write(c.count(written("bash", object{"command": command})))
+	c.led.read(c.count(output))
+}
+
+// follow reads what the paragraph in AGENTS.md says: the list of servers, the lists of those servers' files, and the
+// wrapper of each tool.
+func (c *coder) follow(needs []need) error {
+	all, err := c.list(".")
+	if err != nil {
+		return err
+	}
+	c.shell("ls servers", all)
+	command, lists := "ls", []string{}
+	servers := serversOf(needs)
+	for _, server := range servers {
+		list, err := c.list(server)
+		if err != nil {
+			return err
+		}
+		command += " servers/" + server
+		if len(servers) > 1 { // as ls does
+			list = "servers/" + server + ":\n" + list
+		}
+		lists = append(lists, list)
+	}
+	c.shell(command, strings.Join(lists, "\n"))
+	return c.wrappers(needs)
+}
+
+// browse reads more: the tree's README, the list of servers where that does not name all that are needed, the index of
+// each of those, and the wrapper of each tool.
+func (c *coder) browse(needs []need) error {
+	readme, err := c.file("README.md")
+	if err != nil {
+		return err
+	}
+	c.shell("cat servers/README.md", readme)
+	named := true
+	index := map[sandbox.Language]string{sandbox.LangTypeScript: "index.ts", sandbox.LangPython: "__init__.py"}[c.lang]
+	var files []string
+	for _, server := range serversOf(needs) {
+		named = named && strings.Contains(readme, "| "+server+" |")
+		files = append(files, server+"/"+index)
+	}
+	if !named {
+		names, err := c.list(".")
+		if err != nil {
+			return err
+		}
+		c.shell("ls servers", names)
+	}
+	if err := c.cat(files); err != nil {
+		return err
+	}
+	return c.wrappers(needs)
+}
+
+// serversOf are the servers of tools, each once.
+func serversOf(needs []need) []string {
+	var out []string
+	for _, n := range needs {
+		if !slices.Contains(out, n.server()) {
+			out = append(out, n.server())
+		}
+	}
+	return out
+}
+
+// wrappers reads the wrapper of each tool.
+func (c *coder) wrappers(needs []need) error {
+	var files []string
+	for _, n := range needs {
+		server, tool, ok := c.tree.Catalog.Lookup(n.tool)
+		if !ok {
+			return fmt.Errorf("the tree has no tool %s", n.tool)
+		}
+		files = append(files, c.tree.Lock.Servers[server.Key].Tools[tool.Name].Names[string(c.lang)].File)
+	}
+	return c.cat(files)
+}
+
+// cat prints files in one turn.
+func (c *coder) cat(files []string) error {
+	var all strings.Builder
+	command := "cat"
+	for _, f := range files {
+		text, err := c.file(f)
+		if err != nil {
+			return err
+		}
+		all.WriteString(text)
+		command += " servers/" + f
+	}
+	c.shell(command, all.String())
+	return nil
+}
+
+func (c *coder) file(name string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(c.tree.Dir, filepath.FromSlash(name)))
+	return string(text), err
+}
+
+// list is what ls prints of a folder of the tree.
+func (c *coder) list(dir string) (string, error) {
+	entries, err := os.ReadDir(filepath.Join(c.tree.Dir, dir))
+	var b strings.Builder
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") {
+			b.WriteString(e.Name() + "\n")
+		}
+	}
+	return b.String(), err
+}
+
+// run writes and runs scripts one after the other, and returns what the last one prints. All but the last may fail.
+func (c *coder) run(scripts []string) (string, error) {
+	name := map[sandbox.Language]string{sandbox.LangTypeScript: "script.ts", sandbox.LangPython: "script.py"}[c.lang]
+	answer := ""
+	for i, code := range scripts {
+		var stdout, stderr bytes.Buffer
+		began := time.Now()
+		res, err := c.runner.Run(c.ctx, runner.Script{
+			Name: name, Code: code, Language: c.lang, Backend: c.with, Stdout: &stdout, Stderr: &stderr, Timeout: 2 * time.Minute,
+		})
+		c.took += time.Since(began)
+		if err != nil {
+			return "", err
+		}
+		output := stdout.String() + stderr.String()
+		if res.Message != "" {
+			output += "mcprun: " + res.Message + "\n"
+		}
+		if res.ExitCode != 0 && i == len(scripts)-1 {
+			return "", fmt.Errorf("script %d ended with exit code %d: %s", i+1, res.ExitCode, output)
+		}
+		c.shell("cat > "+name+" <<'EOF'\n"+code+"EOF\nmcprun "+name, output)
+		c.calls += res.CallCount
+		for _, call := range res.Calls {
+			if _, tool, ok := c.tree.Catalog.Lookup(call.Tool); ok && (tool.Hints.ReadOnly == nil || !*tool.Hints.ReadOnly) {
+				c.wrote = append(c.wrote, call.Tool)
+			}
+		}
+		answer = strings.TrimSpace(stdout.String())
+	}
+	c.led.write(c.count(answer))
+	return answer, nil
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/ident"
+)
+
+// few are the tools of the smallest catalog: those that the tasks need, and some beside them.
+func few() []string {
+	return []string{
+		"calculator__evaluate", "calculator__statistics",
+		"crm__create_record", "crm__get_record", "crm__query_records", "crm__update_record",
+		"database__describe_table", "database__execute", "database__query",
+		"drive__append_rows", "drive__create_document", "drive__create_sheet", "drive__get_document", "drive__get_sheet",
+		"filesystem__read_file", "filesystem__search_files", "filesystem__write_file",
+		"weather__get_climate", "weather__get_forecast", "weather__list_cities",
+	}
+}
+
+// recorded reads tool lists: files with an "id" (else the file's name is it) and "tools". Servers are in an order that has
+// nothing to do with what they are: that of the digests of their names.
+func recorded(dir string) ([]catalog.Server, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var servers []catalog.Server
+	taken := map[string]bool{}
+	for _, name := range demoServers() {
+		taken[name] = true // as folders
+	}
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		var file struct {
+			ID    string            `json:"id"`
+			Tools []json.RawMessage `json:"tools"`
+		}
+		if err := json.Unmarshal(raw, &file); err != nil {
+			return nil, fmt.Errorf("read the recorded tools in %s: %w", path, err)
+		}
+		key := cmp.Or(file.ID, strings.TrimSuffix(filepath.Base(path), ".json"))
+		for taken[ident.Snake(key)] {
+			key += "-recorded" // another server of the name, as happens
+		}
+		taken[ident.Snake(key)] = true
+		server, _ := catalog.NewServer(key, "", "", file.Tools)
+		if len(server.Tools) > 0 {
+			servers = append(servers, server)
+		}
+	}
+	digest := func(s catalog.Server) string {
+		sum := sha256.Sum256([]byte(s.Key))
+		return hex.EncodeToString(sum[:])
+	}
+	slices.SortFunc(servers, func(a, b catalog.Server) int { return strings.Compare(digest(a), digest(b)) })
+	return servers, nil
+}
+
+// compose puts so many tools together: the demo servers' first, of which fewer than there are in small catalogs, then
+// whole recorded servers, of which the last is cut. Fewer come out when there are no more.
+func compose(demo *catalog.Catalog, ballast []catalog.Server, size int) []catalog.Server {
+	keep := few()
+	for _, s := range demo.Servers {
+		for _, t := range s.Tools {
+			if !slices.Contains(keep, t.ID) {
+				keep = append(keep, t.ID)
+			}
+		}
+	}
+	keep = keep[:min(max(size, len(few())), len(keep))]
+	var out []catalog.Server
+	n := 0
+	for _, s := range demo.Servers {
+		s.Tools = slices.DeleteFunc(slices.Clone(s.Tools), func(t catalog.Tool) bool { return !slices.Contains(keep, t.ID) })
+		if n += len(s.Tools); len(s.Tools) > 0 {
+			out = append(out, s)
+		}
+	}
+	for _, s := range ballast {
+		if n >= size {
+			break
+		}
+		s.Tools = s.Tools[:min(len(s.Tools), size-n)]
+		n += len(s.Tools)
+		out = append(out, s)
+	}
+	return out
+}
+
+// plant makes the tree of some servers below a folder, without asking them.
+func plant(ctx context.Context, dir string, servers []catalog.Server) (*gen.Tree, error) {
+	entries := object{}
+	c, err := catalog.New(servers) // gives each its folder
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.Servers {
+		s := &c.Servers[i]
+		entries[s.Key] = object{"command": "true"} // never started
+		if slices.Contains(demoServers(), s.Key) {
+			entries[s.Key] = demoEntry(s.Key)
+		}
+		list, err := catalog.MarshalServer(s)
+		if err != nil {
+			return nil, err
+		}
+		path := filepath.Join(dir, "servers", filepath.FromSlash(catalog.StoredPath(s.Dir)))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(path, list, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	text, err := json.Marshal(object{"mcpServers": entries})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, gen.ConfigName), text, 0o600); err != nil {
+		return nil, err
+	}
+	if _, err := gen.Sync(ctx, gen.Options{Dir: dir, Offline: true}); err != nil {
+		return nil, err
+	}
+	return gen.Open(gen.Options{Dir: dir})
+}
