@@ -87,3 +87,6 @@ func FindConfig(dir string) (string, error) { return config.Find(dir) }
 
 // Tool is one tool of a [Tree], as its server listed it.
 type Tool = catalog.Tool
+
+// Server is one server of a [Tree], as it described itself.
+type Server = catalog.Server

@@ -63,7 +63,7 @@ func TestOffersAreGenerated(t *testing.T) {
 	p := offering(t, nil)
 	p.mustSync(nil)
 	if index := p.read("docs/index.ts"); !strings.Contains(index, `export { resources } from "./resources.ts";`) ||
-		!strings.Contains(index, `export { resources_ } from "./resources_.ts";`) || !strings.Contains(index, `"greet"`) {
+		!strings.Contains(index, `export * from "./resources_.ts";`) || !strings.Contains(index, `"greet"`) {
 		t.Error(index)
 	}
 	if prompts := p.read("docs/prompts.py"); !strings.Contains(prompts, "class GreetArguments(TypedDict):\n    name: str\n") {

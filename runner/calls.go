@@ -155,6 +155,7 @@ type live struct {
 	rank      int // its number among the calls of its tool, from 0; in a replay only
 	queueMS   float64
 	retries   int
+	reached   bool            // a server may have acted on it
 	arguments json.RawMessage // of a call that was listed instead of made
 	whole     json.RawMessage // a result that became a file
 }

@@ -13,6 +13,7 @@ func (c *calls) handler() call.Handler {
 		c.replay,   // from here on servers play a part, and in a replay there are none
 		c.dry,      // the same for calls that are only listed
 		c.queue,    // waiting here is not the call's time: its clock starts below
+		c.fit,      // below the queue, so that it keeps no call waiting that asks for little of another server
 		c.retry,    // holds its place in the queue, so that trying again adds nothing to a server's load
 		c.drift,    // below retry: a server that was started anew may offer something else
 		c.timed,    // one try's time, from when it is sent
@@ -22,7 +23,7 @@ func (c *calls) handler() call.Handler {
 
 // asker is the way of what is asked of a server that is no tool call: the same, without what is about tools.
 func (c *calls) asker() call.Handler {
-	return chain(c.r.askUpstream, c.report, c.record, c.replay, c.queue, c.retry, c.timed)
+	return chain(c.r.askUpstream, c.report, c.resourceParts, c.record, c.replay, c.queue, c.retry, c.timed)
 }
 
 // chain wraps last in the stages; the first stage is outermost.

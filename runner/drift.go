@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
@@ -107,7 +106,10 @@ func describeChange(server *catalog.Server, locked *catalog.Tool, live json.RawM
 	for _, change := range catalog.Diff(old, new) {
 		for _, line := range change.Lines() {
 			if len(lines) < maxChangeLines {
-				lines = append(lines, clipText(fmt.Sprintf("%s: %s", change.Kind, line), maxChangeText))
+				if kind := string(change.Kind) + ": "; !strings.HasPrefix(line, kind) {
+					line = kind + line
+				}
+				lines = append(lines, clipText(line, maxChangeText))
 			}
 		}
 	}

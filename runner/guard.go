@@ -42,13 +42,14 @@ func (r *Runner) guard(dir string) error {
 
 // resolved is path without symbolic links, as far as it exists.
 func resolved(path string) string {
-	if p, err := filepath.EvalSymlinks(path); err == nil {
-		return p
+	for dir, rest := path, ""; ; dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
+		if p, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(p, rest)
+		}
+		if dir == filepath.Dir(dir) {
+			return path
+		}
 	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		return filepath.Join(dir, filepath.Base(path))
-	}
-	return path
 }
 
 // within tells whether path is dir or something in it. Both are absolute.

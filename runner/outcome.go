@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/mcpgen/mcpgen/runner/call"
 )
 
 // result turns how the guest ended into what the caller is told. The order of the cases matters: a limit explains a
@@ -27,10 +25,13 @@ func (x *run) result(ctx context.Context) *Result {
 	if text := made(res); text != "" {
 		res.Message = strings.TrimPrefix(res.Message+"; "+text, "; ")
 	}
+	if text := x.script.nearModule(x.outcome.Error); text != "" {
+		res.Message = strings.TrimPrefix(res.Message+"; "+text, "; ")
+	}
 	if x.script.Capture {
 		res.Stdout, res.StdoutCut = string(x.stdout.data), x.stdout.cut+x.output.stdout.cutBytes
 		res.Stderr, res.StderrCut = string(x.stderr.data), x.stderr.cut+x.output.stderr.cutBytes
-		res.Tokens = x.runner.countTokens(x.script, x.calls.usage, res.Stdout, res.Stderr)
+		res.Tokens = x.runner.countTokens(x.script, x.calls.usage, res.Stdout, res.Stderr, string(res.Value))
 	}
 	return res
 }
@@ -60,6 +61,18 @@ func (x *run) judge(ctx context.Context, res *Result) {
 	if res.Message == "" {
 		res.Message = x.script.ranInto(res.LimitsHit)
 	}
+	if res.Message == "" && res.Cause == CauseExit {
+		res.Message = ownCode(res.ExitCode)
+	}
+}
+
+// ownCode says that a code which otherwise has a meaning of ours is the script's own; empty for any other.
+func ownCode(code int) string {
+	switch code {
+	case ExitTimeout, ExitRunner, ExitRefused, ExitNoBackend, ExitKilled:
+		return fmt.Sprintf("the script itself ended with exit code %d", code)
+	}
+	return ""
 }
 
 // maxMade bounds how many calls, or rows of alike ones, a message lists.
@@ -99,7 +112,7 @@ func rowsOf(calls []CallRecord, together bool) (rows []string, count int) {
 	var times []int
 	row := map[kind]int{}
 	for _, c := range calls {
-		if neverSent(c) {
+		if !c.reached {
 			continue
 		}
 		count++
@@ -123,13 +136,4 @@ func rowsOf(calls []CallRecord, together bool) (rows []string, count int) {
 		rows = append(rows, text)
 	}
 	return rows, count
-}
-
-// neverSent tells whether a call did nothing at any server.
-func neverSent(c CallRecord) bool {
-	switch c.Outcome {
-	case OutcomeDry, string(call.KindArgument), string(call.KindDenied):
-		return true
-	}
-	return false
 }

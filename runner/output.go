@@ -28,7 +28,7 @@ func (c *calls) output(next call.Handler) call.Handler {
 			if !res.Structured {
 				return "the tool declares an output schema, and its result has no structured content"
 			}
-			if err := v.Validate(res.Value); err != nil {
+			if err := v.ValidateAs("the result", res.Value); err != nil {
 				return "the result does not fit the tool's output schema: " + err.Error()
 			}
 			return ""

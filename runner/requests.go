@@ -173,6 +173,7 @@ func (r *Runner) askUpstream(ctx context.Context, req *call.Request) (*call.Resu
 	case methodPrompt:
 		value, err = up.GetPrompt(ctx, req.Server, q.Name, q.Arguments, opt)
 	}
+	liveOf(ctx).tried(err)
 	if err == nil {
 		return &call.Result{Value: value, Raw: value}, nil
 	}

@@ -107,7 +107,7 @@ func (c *calls) validate(next call.Handler) call.Handler {
 		if v == nil || c.set.DryRun && c.unknownYet(req.Args) {
 			return next(ctx, req)
 		}
-		err := v.Validate(req.Args)
+		err := v.ValidateAs("the arguments", req.Args)
 		var bad *schema.ValidationError
 		switch {
 		case errors.As(err, &bad):

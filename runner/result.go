@@ -70,14 +70,15 @@ type Result struct {
 }
 
 // Tokens compares what the model reads and writes for this run with what direct tool calls would have cost it: every
-// definition up front, and every argument and result through its context. Counted with the o200k_base encoding; arguments
-// and results of more than 1 MiB are reckoned from their two ends.
+// definition up front, and every argument and result through its context. What a model reads to find the wrappers (lists of
+// folders, an index, a search) is not in it: that is read once for many runs. Counted with the o200k_base encoding; texts
+// of more than 1 MiB are reckoned from their two ends.
 type Tokens struct {
 	// Used = Script + Wrappers + Output.
 	Used     int `json:"used"`
 	Script   int `json:"script"`   // the script, written by the model
 	Wrappers int `json:"wrappers"` // the wrapper files of the tools it called, read to write it
-	Output   int `json:"output"`   // stdout and stderr
+	Output   int `json:"output"`   // stdout, stderr and the result value
 	// Direct = Definitions + Arguments + Results.
 	Direct      int `json:"direct"`
 	Definitions int `json:"definitions"` // name, description and input schema of every tool in the tree

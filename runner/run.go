@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -88,6 +89,11 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 	run := &run{script: &s, id: "run-" + rand.Text()[:12], runtime: rt, runner: r, began: began}
 	before := workspace.Snapshot{}
 	if s.Workspace != "" {
+		if abs, err := filepath.Abs(s.Workspace); err == nil { // before it is made; where links lead is known only after
+			if err := r.guard(resolved(abs)); err != nil {
+				return nil, err
+			}
+		}
 		if s.Workspace, err = workspace.Open(s.Workspace); err != nil {
 			return nil, err
 		}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +67,22 @@ func TestWorkspaceThatIsTakenAway(t *testing.T) {
 	})
 	if err != nil || res.ExitCode != 3 || res.Stdout != "said" || res.Files == nil {
 		t.Errorf("%+v %v", res, err)
+	}
+}
+
+func TestRefusedWorkspaceIsNotMade(t *testing.T) {
+	dir := t.TempDir()
+	wanted := filepath.Join(dir, "new", "deep")
+	r, err := runner.New(&runner.Options{Trusted: []string{filepath.Join(wanted, "mcpgen.yaml")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Run(t.Context(), runner.Script{Code: "1", Language: sandbox.LangPython, Backend: &fakeBackend{}, Workspace: wanted})
+	if _, refused := errors.AsType[*runner.WorkspaceError](err); !refused {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "new")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder was made: %v", err)
 	}
 }
 

@@ -32,6 +32,11 @@ type Options struct {
 	Upstreams Upstreams
 	// Servers say how calls to a server are made, by its key; a server without an entry has the zero value.
 	Servers map[string]ServerSettings
+	// Bundler makes the bundles of scripts where one that takes too much ends with its own process only. Nil: they are
+	// made in this process. The caller closes it, after the last run.
+	Bundler *script.Bundler
+	// Room bounds the large results that are under way at once; runners of one process share one. Nil: one of its own.
+	Room *Room
 	// Logger receives diagnostics. Nil discards them.
 	Logger *slog.Logger
 }
@@ -43,6 +48,9 @@ type Runner struct {
 	catalog *catalog.Catalog
 	lock    *catalog.Lock // nil: there is no tree
 	bundles *script.Cache
+	room    *Room
+
+	definitions definitionCount // tokens of the catalog's
 
 	mu       sync.Mutex
 	compiled map[string]*validators     // by tool id
@@ -55,8 +63,11 @@ func New(opt *Options) (*Runner, error) {
 	if opt == nil {
 		opt = &Options{}
 	}
-	r := &Runner{opt: *opt, log: opt.Logger, catalog: &catalog.Catalog{}, bundles: script.NewCache(0),
+	r := &Runner{opt: *opt, log: opt.Logger, catalog: &catalog.Catalog{}, bundles: script.NewCache(0).Use(opt.Bundler),
 		compiled: map[string]*validators{}, servers: map[string]chan struct{}{}, same: map[string]json.RawMessage{}}
+	if r.room = opt.Room; r.room == nil {
+		r.room = NewRoom(0)
+	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}

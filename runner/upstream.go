@@ -17,6 +17,7 @@ func (r *Runner) callUpstream(ctx context.Context, req *call.Request) (*call.Res
 		return nil, noServers(req)
 	}
 	res, err := r.opt.Upstreams.Call(ctx, req.Server, req.Name, req.Args, optionsOf(ctx))
+	liveOf(ctx).tried(err)
 	switch {
 	case err != nil:
 		return nil, callError(ctx, req, err)
@@ -30,6 +31,14 @@ func (r *Runner) callUpstream(ctx context.Context, req *call.Request) (*call.Res
 		return nil, refusal(call.KindProtocol, req, "%v", err)
 	}
 	return out, nil
+}
+
+// tried notes that a server was asked, unless the error says that it was not.
+func (l *live) tried(err error) {
+	var gone *upstream.ConnectionError
+	if !errors.As(err, &gone) || !gone.NotSent {
+		l.reached = true
+	}
 }
 
 func noServers(req *call.Request) *call.Error {

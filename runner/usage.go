@@ -48,6 +48,8 @@ type CallRecord struct {
 	Error string `json:"error,omitempty"`
 	// Arguments are those of a call with the outcome "dry".
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+
+	reached bool // a server may have acted on it
 }
 
 // usage collects what the calls of one run cost. Safe for concurrent use.
@@ -79,7 +81,7 @@ func (c *calls) report(next call.Handler) call.Handler {
 		took := time.Since(start)
 		rec := CallRecord{
 			Call: numbered.Seq, Tool: clipText(req.Tool, 300), StartMS: ms(start.Sub(c.usage.began)), DurationMS: ms(took), QueueMS: own.queueMS,
-			Retries: own.retries, ArgumentBytes: len(req.Args), Outcome: OutcomeOK, Arguments: own.arguments,
+			Retries: own.retries, ArgumentBytes: len(req.Args), Outcome: OutcomeOK, Arguments: own.arguments, reached: own.reached,
 		}
 		var answer json.RawMessage
 		switch {
@@ -143,11 +145,11 @@ func (u *usage) add(rec CallRecord, args, answer json.RawMessage) {
 func (u *usage) list(rec CallRecord) {
 	switch {
 	case len(u.calls) < maxRecorded:
-		if neverSent(rec) {
+		if !rec.reached {
 			u.idle = append(u.idle, len(u.calls))
 		}
 		u.calls = append(u.calls, rec)
-	case len(u.idle) > 0 && !neverSent(rec):
+	case len(u.idle) > 0 && rec.reached:
 		last := len(u.idle) - 1
 		u.calls[u.idle[last]] = rec
 		u.idle = u.idle[:last]

@@ -330,7 +330,7 @@ func TestRefusedCallsPushNothingOff(t *testing.T) {
 	for i := range maxRecorded + 10 {
 		u.add(CallRecord{Call: i + 1, Tool: "no__such", Outcome: "argument"}, nil, nil)
 	}
-	u.add(CallRecord{Call: maxRecorded + 11, Tool: "crm__delete", Outcome: OutcomeOK}, nil, nil)
+	u.add(CallRecord{Call: maxRecorded + 11, Tool: "crm__delete", Outcome: OutcomeOK, reached: true}, nil, nil)
 	calls, total := u.listed()
 	if last := calls[len(calls)-1]; len(calls) != maxRecorded || total != maxRecorded+11 || last.Tool != "crm__delete" {
 		t.Errorf("%d of %d calls are listed, the last is %+v", len(calls), total, last)
@@ -359,7 +359,8 @@ func TestCallsThatWereMade(t *testing.T) {
 	rows := func(outcomes ...string) (list []CallRecord) {
 		for _, o := range outcomes {
 			tool, outcome, _ := strings.Cut(o, " ")
-			list = append(list, CallRecord{Tool: tool, Outcome: outcome})
+			kind, never := strings.CutSuffix(outcome, " unsent")
+			list = append(list, CallRecord{Tool: tool, Outcome: kind, reached: kind != "argument" && kind != OutcomeDry && !never})
 		}
 		return list
 	}
@@ -369,6 +370,7 @@ func TestCallsThatWereMade(t *testing.T) {
 	}{
 		{Result{Cause: CauseExit, Calls: rows("a__x ok")}, ""},
 		{Result{Cause: CauseError, Calls: rows("a__x argument", "a__y dry")}, ""},
+		{Result{Cause: CauseError, Calls: rows("a__x connection unsent", "a__y timeout unsent")}, ""},
 		{Result{Cause: CauseError, Calls: rows("a__x ok")}, "1 call that was already made, and would be made again: a__x ok"},
 		{Result{Cause: CauseTimeout, Calls: rows("a__x ok", "a__x ok", "a__x argument", "a__y timeout")}, "3 calls that were already made, and would be made again: a__x ok ×2, a__y failed (timeout)"},
 		// What a script has done is not hidden by how it did it.

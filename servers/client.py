@@ -78,6 +78,15 @@ class MCPArgumentError(MCPError):
 class _CallError(MCPArgumentError, TypeError):
     """Arguments that a wrapper does not have: the error of any other function, too."""
 
+    def __reduce__(self) -> tuple[Any, ...]:  # its name is that of another class, by which pickle would look for it
+        return _copied, (str(self), self.__dict__)
+
+
+def _copied(text: str, state: dict[str, Any]) -> MCPError:
+    error = _CallError(text)
+    error.__dict__.update(state)
+    return error
+
 
 _CallError.__name__ = _CallError.__qualname__ = "MCPArgumentError"
 

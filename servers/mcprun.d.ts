@@ -8,7 +8,7 @@ export {
 export type {
   MCPCallOptions, MCPContent, MCPHandle, MCPPrompt, MCPPromptResult, MCPRawResult, MCPResource, MCPResourceContents, MCPResourceTemplate,
 } from "./client.ts";
-import type { MCPHandle } from "./client.ts";
+import type { MCPContent, MCPHandle } from "./client.ts";
 
 /** The variables of the run: `--var name=value`. Those whose names are identifiers are globals too. */
 export const vars: Readonly<Record<string, any>>;
@@ -83,3 +83,81 @@ export function aggregateStats(items: Iterable<unknown>, field: string | null | 
  * everything else; `table` is `markdown`. A table has at most `limit` rows (100) and says how many more there are.
  */
 export function formatOutput(data: unknown, format?: "auto" | "json" | "markdown" | "table" | "csv", options?: { limit?: number }): string;
+
+/** A tool that was found. */
+export interface FoundTool {
+  /** Its id, as callMCPTool takes it. */
+  tool: string;
+  server: string;
+  /** Where it is another than the server. */
+  category?: string;
+  description?: string;
+  /** The statement that imports its function. */
+  import?: string;
+  /** The head of its function. */
+  signature?: string;
+  /** Its wrapper. */
+  source?: string;
+  [member: string]: unknown;
+}
+
+/**
+ * Returns the tools that fit a text, the best first, at most `limit` (10). `detail` is `description` by default; `full` adds
+ * the wrapper's source. Three or fewer have their signature at once.
+ */
+export function searchTools(
+  query?: string, options?: { server?: string; category?: string; detail?: "name" | "description" | "full"; limit?: number },
+): Promise<FoundTool[]>;
+
+/** A saved skill that is listed. */
+export interface SkillInfo {
+  name: string;
+  description: string;
+  language: "typescript" | "python" | "";
+  version: string;
+  /** A tool that it uses is gone or has changed, or it does not work: `reason` says which. */
+  broken?: boolean;
+  reason?: string;
+  [member: string]: unknown;
+}
+
+/** A saved skill. */
+export interface Skill extends SkillInfo {
+  code: string;
+  /** Where the script lies, which `./skills/NAME` imports. */
+  path: string;
+}
+
+/**
+ * Keeps a script under a name, so that later ones can import it from `./skills/NAME`. One that is there under the name becomes
+ * an earlier version. The options may be the description alone; the language is TypeScript unless they say `python`.
+ */
+export function saveSkill(
+  name: string, code: string, options?: string | { description?: string; language?: "typescript" | "python" },
+): Promise<{ name: string; version: string; path: string; warnings: string[]; [member: string]: unknown }>;
+
+/** Returns a skill with its code. */
+export function loadSkill(name: string): Promise<Skill>;
+
+/** Returns the skills there are, or those that fit a text. */
+export function listSkills(query?: string): Promise<SkillInfo[]>;
+
+/** The types of personal data that are found; the first part of a token. */
+export type PIIType = "EMAIL" | "PHONE" | "SSN" | "CARD" | "IBAN" | "IP" | "API_KEY" | "SECRET";
+
+/**
+ * Returns a text, or any other JSON value, with tokens such as `[EMAIL_1]` in the place of personal data, or of some types of
+ * it. The same value always has the same token here. A number that is personal data becomes a text.
+ */
+export function tokenizePii(value: string, options?: { types?: PIIType | Iterable<PIIType> }): Promise<string>;
+export function tokenizePii<T>(value: T, options?: { types?: PIIType | Iterable<PIIType> }): Promise<T>;
+
+/** Returns the value with what its tokens stand for. A token that nothing is known of is an MCPArgumentError. */
+export function detokenizePii(value: string): Promise<string>;
+export function detokenizePii<T>(value: T): Promise<T>;
+
+/**
+ * Shows an image to whoever reads the output of the script: bytes, the path of a file in the workspace, or an image that a tool
+ * returned. The type of PNG, JPEG, GIF and WebP need not be said.
+ */
+export function showImage(image: Uint8Array | ArrayBuffer | string | MCPContent, options?: { mimeType?: string }): Promise<void>;

@@ -4,7 +4,7 @@
 # and never lead out of it.
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, Literal, TypedDict, TypeGuard, TypeVar, overload
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, TypeGuard, TypeVar, overload
 
 from ._content import MCPContent as MCPContent
 from ._content import MCPHandle as MCPHandle
@@ -90,4 +90,83 @@ def aggregate_stats(items: Iterable[object], field: str | None, group_by: str) -
 def format_output(data: object, format: Literal["auto", "json", "markdown", "table", "csv"] = "auto", limit: int = 100) -> str:
     """Return data as a text to print. auto is a table for a list of objects, a text as it is, and JSON for everything else;
     table is markdown. A table has at most limit rows and says how many more there are.
+    """
+
+# What import is, Python keeps for itself as a name in a class; so this one is made of a dict.
+FoundTool = TypedDict(
+    "FoundTool",
+    {
+        "tool": str,  # its id, as call_mcp_tool takes it
+        "server": str,
+        "category": NotRequired[str],  # where it is another than the server
+        "description": NotRequired[str],
+        "import": NotRequired[str],  # the statement that imports its function
+        "signature": NotRequired[str],  # the head of its function
+        "source": NotRequired[str],  # its wrapper
+    },
+)
+
+def search_tools(
+    query: str = "",
+    server: str | None = None,
+    category: str | None = None,
+    detail: Literal["name", "description", "full"] | None = None,
+    limit: int | None = None,
+) -> list[FoundTool]:
+    """Return the tools that fit a text, the best first, at most limit (10). detail is "description" by default; "full" adds
+    the wrapper's source. Three or fewer have their signature at once.
+    """
+
+class SkillInfo(TypedDict):
+    """A saved skill that is listed. broken: a tool that it uses is gone or has changed, or it does not work; reason says
+    which.
+    """
+
+    name: str
+    description: str
+    language: Literal["typescript", "python", ""]
+    version: str
+    broken: NotRequired[bool]
+    reason: NotRequired[str]
+
+class Skill(SkillInfo):
+    """A saved skill. path is where the script lies, which an import from skills means."""
+
+    code: str
+    path: str
+
+class SavedSkill(TypedDict):
+    """What came of saving one."""
+
+    name: str
+    version: str
+    path: str
+    warnings: list[str]
+
+def save_skill(
+    name: str, code: str, description: str | None = None, language: Literal["typescript", "python"] = "python"
+) -> SavedSkill:
+    """Keep a script under a name, so that later ones can import it from skills. One that is there under the name becomes an
+    earlier version.
+    """
+
+def load_skill(name: str) -> Skill:
+    """Return a skill with its code."""
+
+def list_skills(query: str | None = None) -> list[SkillInfo]:
+    """Return the skills there are, or those that fit a text."""
+
+PIIType: TypeAlias = Literal["EMAIL", "PHONE", "SSN", "CARD", "IBAN", "IP", "API_KEY", "SECRET"]
+
+def tokenize_pii(value: _T, types: PIIType | Iterable[PIIType] | None = None) -> _T:
+    """Return a text, or any other JSON value, with tokens such as [EMAIL_1] in the place of personal data, or of some types
+    of it. The same value always has the same token here. A number that is personal data becomes a text.
+    """
+
+def detokenize_pii(value: _T) -> _T:
+    """Return the value with what its tokens stand for. A token that nothing is known of is an MCPArgumentError."""
+
+def show_image(image: bytes | bytearray | memoryview | str | PathLike[str] | MCPContent, mime_type: str | None = None) -> None:
+    """Show an image to whoever reads the output of the script: bytes, the path of a file in the workspace, or an image that a
+    tool returned. The type of PNG, JPEG, GIF and WebP need not be said.
     """

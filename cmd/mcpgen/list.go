@@ -24,8 +24,8 @@ func newListCmd(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [SERVER...]",
 		Short: "List the servers and tools of the tree",
-		Long: `list shows what is in the tree: each server with its tools' ids, and the first line of what each says of itself. It
-reads files only; no server is asked.
+		Long: `list shows what is in the tree: each server with its tools' ids, and the first line of what each says of itself, its
+prompts, and whether it offers resources. It reads files only; no server is asked.
 
 With -v it also says which file each server comes from, which servers are disabled, and what was not understood in the
 files or has no meaning for mcpgen.`,
@@ -53,6 +53,9 @@ type listServerJSON struct {
 	Title        string         `json:"title,omitempty"`
 	Instructions string         `json:"instructions,omitempty"`
 	Tools        []listToolJSON `json:"tools"`
+	// Resources says that the server offers resources. Prompts are those that it listed.
+	Resources bool         `json:"resources,omitempty"`
+	Prompts   []promptJSON `json:"prompts,omitempty"`
 }
 
 type listToolJSON struct {
@@ -82,7 +85,7 @@ func (o *listOptions) run(only []string) error {
 		if len(only) > 0 && !slices.Contains(only, s.Key) && !slices.Contains(only, s.Dir) {
 			continue
 		}
-		js := listServerJSON{Name: s.Key, Dir: s.Dir, Title: s.Title, Instructions: s.Instructions, Tools: []listToolJSON{}}
+		js := listServerJSON{Name: s.Key, Dir: s.Dir, Title: s.Title, Instructions: s.Instructions, Tools: []listToolJSON{}, Resources: s.Resources, Prompts: promptsOf(&s)}
 		if cfg != nil {
 			configured, _ := cfg.Server(s.Key)
 			js.Source = configured.Source
@@ -134,6 +137,12 @@ func (o *listOptions) print(list listJSON) error {
 		rows = rows[:0]
 		for _, t := range s.Tools {
 			rows = append(rows, []string{"  " + t.ID, firstLine(t.Title, t.Description)})
+		}
+		if s.Resources {
+			rows = append(rows, []string{"  " + style.Dim("resources"), "what there is to read, only the server can tell: resources.list()"})
+		}
+		for _, p := range s.Prompts {
+			rows = append(rows, promptRow("  "+style.Dim("prompt")+" ", p))
 		}
 		if err := cli.Table(o.app.Stdout, style, nil, rows); err != nil {
 			return err

@@ -27,11 +27,12 @@ generated or a text is suspicious (sync --strict), 130 interrupted.`,
   mcpgen sync             # write or refresh servers/
   mcpgen sync --check     # in CI: fail when a server has changed
   mcpgen list             # what is there
+  mcpgen search weather   # which tool is for that?
   mcpgen show get_sheet   # one tool`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newInitCmd(app), newSyncCmd(app), newLoginCmd(app), newLogoutCmd(app), newListCmd(app), newShowCmd(app), newTokensCmd(app), newTypesCmd(app), newLearnCmd(app), newVersionCmd(app))
+	root.AddCommand(newInitCmd(app), newSyncCmd(app), newLoginCmd(app), newLogoutCmd(app), newListCmd(app), newShowCmd(app), newSearchCmd(app), newTokensCmd(app), newTypesCmd(app), newLearnCmd(app), newVersionCmd(app))
 	return root
 }
 

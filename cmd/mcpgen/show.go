@@ -27,6 +27,7 @@ func newShowCmd(app *cli.App) *cobra.Command {
 		Short: "Show one tool: what it says of itself, its signatures and its wrappers",
 		Long: `show prints one tool of the tree: what its server says of it, and for each language the wrapper's signature, file and
 source. TOOL is an id (server__tool), server/tool, a wrapper's file, or the bare name where only one server has it.
+SERVER/prompts and SERVER/resources show what a server offers beside tools.
 With --json the definition that the server sent is there too. It reads files only; no server is asked.`,
 		Example: `  mcpgen show drive__get_document
   mcpgen show drive/get_document --language python
@@ -75,6 +76,9 @@ func (o *showOptions) run(cmd *cobra.Command, name string) error {
 	}
 	d, err := tree.Find(name)
 	if err != nil {
+		if f := findOffer(tree, name); f != nil {
+			return o.showOffer(tree, f)
+		}
 		return err
 	}
 	if o.json {

@@ -56,6 +56,10 @@ only looks at servers that came or went.
 --format github is for GitHub Actions: what is wrong becomes annotations, and a summary in Markdown is appended to the
 file of --summary. docs/ci.md describes it, and the JSON.
 
+Saved skills, in skills/ beside the configuration, are checked after it: one whose tools are gone or have changed, or
+whose types no longer fit, is told on stderr with the reason. That changes no exit code, since the tree is not what is
+wrong; mcprun skill check fails for it.
+
 A server has a minute to get ready, since a first start may download it, and two minutes to list its tools.
 
 Exit codes: 0 in sync, 1 out of date (--check, --diff) or not what the lock pins (--frozen), 2 usage, configuration or
@@ -136,10 +140,11 @@ func (o *syncOptions) run(ctx context.Context) error {
 		}
 		return err
 	}
-	p := &syncPrinter{app: o.app, opts: o, report: report}
+	p := &syncPrinter{app: o.app, opts: o, report: report, skills: o.checkSkills(ctx, report)}
 	if err := p.all(); err != nil {
 		return err
 	}
+	p.skills.print(o.app)
 	if code := o.exitCode(report); code != 0 {
 		return cli.Quiet(code)
 	}

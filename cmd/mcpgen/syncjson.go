@@ -21,6 +21,7 @@ type syncJSON struct {
 	Unchanged int           `json:"unchanged"`
 	Kept      []string      `json:"kept,omitempty"`
 	Warnings  []warningJSON `json:"warnings"`
+	Skills    []skillJSON   `json:"brokenSkills,omitempty"`
 	Diff      string        `json:"diff,omitempty"`
 	Duration  int64         `json:"durationMs"`
 }
@@ -62,6 +63,9 @@ func newSyncJSON(p *syncPrinter) *syncJSON {
 		Refused: p.opts.refuses(r), Impact: string(r.Impact()), Important: r.Important(),
 		Changes: []changeJSON{}, Files: []fileJSON{}, Warnings: []warningJSON{}, Servers: []serverJSON{},
 		Duration: r.Duration.Milliseconds(),
+	}
+	if p.skills != nil {
+		out.Skills = p.skills.broken
 	}
 	for _, c := range r.Changes {
 		out.Changes = append(out.Changes, changeJSON{c, c.Lines()})

@@ -19,6 +19,7 @@ type syncPrinter struct {
 	app    *cli.App
 	opts   *syncOptions
 	report *gen.Report
+	skills *skillReport // nil: there are none
 }
 
 // all writes the report to every place where it is wanted.

@@ -12,11 +12,13 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/daemon"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/pool"
+	"github.com/mcpgen/mcpgen/runner/script"
 )
 
 const (
@@ -28,6 +30,8 @@ const (
 	maxIdle = 4
 	// sweepPause is the least time between two sweeps after dead runs.
 	sweepPause = 5 * time.Second
+	// maxIndexes bounds the search indexes that are kept without being in use: each has its tree in memory.
+	maxIndexes = 4
 	// maxUnused bounds what is kept of each kind without being in use.
 	maxUnused = 16
 )
@@ -39,6 +43,9 @@ type warmHost struct {
 	sets    *keeper[[]sandbox.Backend]
 	servers *keeper[*upstream.Pool]
 	runners *keeper[*runner.Runner]
+	indexes *keeper[*treeIndex]
+	room    *runner.Room
+	bundler *script.Bundler // no script can take the daemon down with it
 
 	life context.Context // of sweeps and of tidying
 	end  context.CancelFunc
@@ -55,6 +62,9 @@ func newWarmHost(log *slog.Logger) *warmHost {
 		sets:    newKeeper(maxUnused, unusedTime, closeAll),
 		servers: newKeeper(maxUnused, unusedTime, func(p *upstream.Pool) { _ = p.Close() }),
 		runners: newKeeper[*runner.Runner](maxUnused, unusedTime, nil),
+		indexes: newKeeper(maxIndexes, unusedTime, (*treeIndex).close),
+		room:    runner.NewRoom(0),
+		bundler: script.NewBundler(&script.BundlerOptions{Idle: unusedTime}),
 	}
 	h.life, h.end = context.WithCancel(context.Background())
 	h.work.Go(func() {
@@ -73,6 +83,7 @@ func newWarmHost(log *slog.Logger) *warmHost {
 }
 
 func (h *warmHost) tidy() {
+	h.indexes.tidy()
 	h.runners.tidy()
 	h.servers.tidy()
 	h.sets.tidy()
@@ -82,10 +93,12 @@ func (h *warmHost) tidy() {
 func (h *warmHost) close() {
 	h.end()
 	h.work.Wait()
+	h.indexes.shut()
 	h.runners.shut()
 	var both sync.WaitGroup
 	both.Go(h.servers.shut)
 	both.Go(h.sets.shut)
+	both.Go(func() { _ = h.bundler.Close() })
 	both.Wait()
 }
 
@@ -155,10 +168,11 @@ func (h *warmHost) upstreams(app *cli.App, servers []config.Server, opt *upstrea
 }
 
 func (h *warmHost) runner(opt *runner.Options) (*runner.Runner, error) {
-	if isWatched(opt.Logger) {
-		return cold{}.runner(opt)
-	}
 	own := *opt
+	own.Bundler, own.Room = h.bundler, h.room
+	if isWatched(opt.Logger) {
+		return cold{}.runner(&own)
+	}
 	own.Logger = h.log
 	key, err := runnerKey(own)
 	if err != nil {
@@ -167,6 +181,19 @@ func (h *warmHost) runner(opt *runner.Options) (*runner.Runner, error) {
 	r, release, err := h.runners.get(key, func() (*runner.Runner, error) { return runner.New(&own) })
 	release() // a runner needs no closing, so it may leave the keeper while it is used
 	return r, err
+}
+
+// index keeps what is searched by words. Where an endpoint has a part in it, what that is told depends upon the client.
+func (h *warmHost) index(tree string, opt *search.Options, makeOne func() (*treeIndex, error)) (*treeIndex, func(), error) {
+	state, err := treeState(tree)
+	if err != nil || opt != nil && opt.Embedder != nil {
+		return cold{}.index(tree, opt, makeOne)
+	}
+	categories := map[string]string{}
+	if opt != nil {
+		categories = opt.Categories
+	}
+	return h.indexes.get(digestOf(tree, state, categories), makeOne)
 }
 
 // sweep removes what dead runs have left, but not for each run, and no run waits for it.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ func TestDaemonScripts(t *testing.T) {
 	setup := params.Setup
 	params.Setup = func(env *testscript.Env) error { return errors.Join(setup(env), daemonFolder(env)) }
 	params.Cmds["killdaemon"] = killDaemon
+	params.Cmds["nest"] = nest
 	params.Cmds["waitfile"] = waitFile
 	params.Cmds["waitidle"] = waitIdle
 	testscript.Run(t, params)
@@ -95,4 +97,10 @@ func waitIdle(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%d runs go on", s.Running)
 		}
 	}
+}
+
+// nest FILE: writes a script that is nested more deeply than the bundler has stack for.
+func nest(ts *testscript.TestScript, _ bool, args []string) {
+	const levels = 90_000
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat("[", levels)+strings.Repeat("]", levels)), 0o600))
 }

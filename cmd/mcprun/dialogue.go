@@ -165,8 +165,8 @@ func (d *dialogue) fieldValue(ctx context.Context, f field) (json.RawMessage, er
 			return nil, err
 		}
 		if strings.TrimSpace(line) == "" {
-			if f.Default != nil || !f.Required {
-				return f.Default, nil
+			if value, ok := f.untyped(); ok {
+				return value, nil
 			}
 			d.say("It is required.\n")
 			continue

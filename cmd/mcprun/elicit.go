@@ -97,7 +97,7 @@ func (e *elicitor) answer(ctx context.Context, q *upstream.Question) (*upstream.
 		return &upstream.Reply{Action: upstream.ActionDecline}, nil
 	default:
 		e.con.say(fmt.Sprintf("mcprun: server %s asks: %s: declined, because %s",
-			cli.CleanLine(q.Server), cli.CleanLine(cli.Shorten(strings.TrimSpace(q.Message), 300)), e.why))
+			cli.CleanLine(q.Server), cli.CleanLine(cli.Shorten(strings.TrimRight(q.Message, " \t\r\n:.…"), 300)), e.why))
 		return &upstream.Reply{Action: upstream.ActionDecline}, nil
 	}
 	var reply *upstream.Reply

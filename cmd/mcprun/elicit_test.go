@@ -108,6 +108,19 @@ func TestForm(t *testing.T) {
 	}
 }
 
+// TestEmptyDefaults: a default that is empty does not answer what is required.
+func TestEmptyDefaults(t *testing.T) {
+	q := &upstream.Question{Server: "shop", Message: "Who?", Fields: []upstream.Field{
+		{Name: "name", Kind: upstream.FieldText, Required: true, Default: json.RawMessage(`""`)},
+		{Name: "tags", Kind: upstream.FieldChoices, Required: true, Default: json.RawMessage(`[]`), Choices: []upstream.Choice{{Value: "a"}}},
+		{Name: "note", Kind: upstream.FieldText, Default: json.RawMessage(`""`)},
+	}}
+	reply, shown, _ := converse(t, q, true, "a\n", "\n", "Ada\n", "\n", "a\n", "\n", "s\n")
+	if reply == nil || string(reply.Content) != `{"name": "Ada", "tags": ["a"], "note": ""}` || strings.Count(shown, "It is required.") != 2 || !strings.Contains(shown, "name  text, required\n") {
+		t.Errorf("reply %+v\n%s", reply, shown)
+	}
+}
+
 // TestPage: nothing is opened that nobody agreed to, and the whole address is shown.
 func TestPage(t *testing.T) {
 	address := "https://pay.example.com/" + strings.Repeat("long/", 100) + "?state=1"
@@ -210,7 +223,7 @@ func TestAnswersFromAFile(t *testing.T) {
 		t.Errorf("a single answer: %v", err)
 	}
 	e, stderr, err = open("", "")
-	if err != nil || ask(e, "a\x1b", "b\nc", "") != "decline" || !strings.Contains(stderr.String(), `server a\x1b asks: b\nc: declined, because there is no terminal to ask in; give answers with --elicit FILE`) {
+	if err != nil || ask(e, "a\x1b", "b\nc: ", "") != "decline" || !strings.Contains(stderr.String(), `server a\x1b asks: b\nc: declined, because there is no terminal to ask in; give answers with --elicit FILE`) {
 		t.Errorf("%v, %q", err, stderr)
 	}
 	for text, want := range map[string]string{

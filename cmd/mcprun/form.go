@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -55,15 +56,22 @@ func (f field) kindWords() string {
 			words = append(words, bound.name+" "+strconv.FormatFloat(*bound.value, 'g', -1, 64))
 		}
 	}
-	switch {
+	switch _, ok := f.untyped(); {
+	case !ok:
+		words = append(words, "required")
 	case f.Default != nil:
 		words = append(words, "default "+f.shownDefault())
-	case f.Required:
-		words = append(words, "required")
 	default:
 		words = append(words, "may be left empty")
 	}
 	return strings.Join(words, ", ")
+}
+
+// untyped is the answer of who types nothing: the default, or none. Not ok: something has to be typed. A default that is
+// empty is no answer to what is required; the empty text can be typed as "".
+func (f field) untyped() (value json.RawMessage, ok bool) {
+	empty := f.Default == nil || slices.Contains([]string{`""`, `[]`, `null`}, string(bytes.TrimSpace(f.Default)))
+	return f.Default, !f.Required || !empty
 }
 
 // shownDefault is the default as a person would type it.

@@ -7,9 +7,11 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
 )
 
 // host gives a run what is dear to make. Without a daemon that is made for the run and gone with it ([cold]); the daemon
@@ -21,6 +23,8 @@ type host interface {
 	upstreams(app *cli.App, servers []config.Server, opt *upstream.Options) (u runner.Upstreams, release func() error, err error)
 	// runner makes what runs scripts against the tree of opt. Its Upstreams are of this host.
 	runner(opt *runner.Options) (*runner.Runner, error)
+	// index returns the search index of a tree, which makeOne makes with opt; release is called once, after the run.
+	index(tree string, opt *search.Options, makeOne func() (*treeIndex, error)) (x *treeIndex, release func(), err error)
 	// sweep removes what dead runs have left, beside the run; wait waits for it, but not long.
 	sweep(ctx context.Context, all []sandbox.Backend, log *slog.Logger) (wait func())
 	// inDaemon says that this is the daemon already.
@@ -40,7 +44,22 @@ func (cold) upstreams(_ *cli.App, servers []config.Server, opt *upstream.Options
 	return pool, pool.Close, nil
 }
 
-func (cold) runner(opt *runner.Options) (*runner.Runner, error) { return runner.New(opt) }
+func (cold) runner(opt *runner.Options) (*runner.Runner, error) {
+	own := *opt
+	if own.Bundler == nil {
+		// It is not closed: what it has started ends with this process.
+		own.Bundler = script.NewBundler(&script.BundlerOptions{Doubtful: true})
+	}
+	return runner.New(&own)
+}
+
+func (cold) index(_ string, _ *search.Options, makeOne func() (*treeIndex, error)) (*treeIndex, func(), error) {
+	x, err := makeOne()
+	if err != nil {
+		return nil, nil, err
+	}
+	return x, x.close, nil
+}
 
 func (cold) sweep(ctx context.Context, all []sandbox.Backend, log *slog.Logger) func() {
 	return sweep(ctx, all, log)

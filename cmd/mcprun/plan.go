@@ -40,6 +40,8 @@ type talk struct {
 	Elicit         upstream.ElicitFunc // nil: every question is declined
 	Watch          func(runner.Event)  // nil: nobody watches
 	Say            func(line string)   // for people, clean, without the program's name
+	// Answers are what the script may ask the host for beside calls. Nil: nothing.
+	Answers map[string]hostAnswer
 }
 
 // site is where runs are made: what outlives one of them.
@@ -77,7 +79,7 @@ func (p *plan) script(b sandbox.Backend, t talk) runner.Script {
 	s := runner.Script{
 		Name: p.Source.Name, Code: p.Source.Code, Language: p.Source.Language, Dir: p.Source.Dir, Args: p.Source.Args,
 		Backend: b, Timeout: p.Timeout, Limits: p.Limits, Workspace: p.Workspace,
-		Vars: p.Vars, Calls: p.Calls.settings(), Elicit: t.Elicit, Watch: t.Watch, MaxOutput: p.MaxOutput,
+		Vars: p.Vars, Calls: p.Calls.settings(), Elicit: t.Elicit, Watch: t.Watch, Answers: t.Answers, MaxOutput: p.MaxOutput,
 		Stdout: t.Stdout, Stderr: t.Stderr, Capture: p.Capture,
 	}
 	if !p.Source.Stdin {

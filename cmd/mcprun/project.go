@@ -36,16 +36,20 @@ func (o *projectOptions) bind(f *pflag.FlagSet) {
 // project is what a run needs to know of the folder it is started in.
 type project struct {
 	tree      string // absolute; empty: there is none
+	wanted    string // absolute: where the tree is, or would be
 	base      string // absolute: where the configuration is, or the working directory
 	skills    string // absolute; empty: there is none
 	workspace string // where scripts write unless told otherwise
 	upstreams runner.Upstreams
 	servers   map[string]runner.ServerSettings
 	settings  config.Settings
-	dir       string   // of the settings; empty without any
-	trusted   []string // the files that configuration is read from
-	log       *slog.Logger
-	close     func() error
+	cfg       *config.Config // nil: there is none
+	dir       string         // of the settings; empty without any
+	// configured says that there is a file of servers.
+	configured bool
+	trusted    []string // the files that configuration is read from
+	log        *slog.Logger
+	close      func() error
 }
 
 // Close ends the connections to servers.
@@ -62,8 +66,8 @@ func (o *projectOptions) open(app *cli.App, at host, stderr io.Writer) (*project
 		return nil, err
 	}
 	base, out := app.Dir, config.DefaultOut
-	if cfg != nil {
-		base, out = cfg.Dir, cfg.Settings.Out
+	if p.configured = cfg != nil; p.configured {
+		base, out, p.cfg = cfg.Dir, cfg.Settings.Out, cfg
 		p.servers, p.settings, p.dir = runner.ServersOf(cfg), cfg.Settings, cfg.Dir
 		p.trusted = append(slices.Clone(cfg.Paths), filepath.Join(cfg.Dir, config.SettingsName), filepath.Join(cfg.Dir, config.DotEnvName))
 		for _, n := range cfg.Notes {
@@ -73,7 +77,8 @@ func (o *projectOptions) open(app *cli.App, at host, stderr io.Writer) (*project
 			return nil, err
 		}
 	}
-	p.tree, err = o.findTree(app, base, out)
+	p.wanted = o.treeFolder(app, base, out)
+	p.tree, err = o.findTree(p.wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -139,18 +144,20 @@ func (o *projectOptions) findSkills(p *project) (string, error) {
 	return "", &cli.UsageError{Err: fmt.Errorf("find the skills: %w", err)}
 }
 
-// findTree returns the tree's folder. One that was named must be there; the default one may be missing.
-func (o *projectOptions) findTree(app *cli.App, base, out string) (string, error) {
-	named := o.servers != ""
-	dir := o.servers
+// treeFolder is where the tree is, or would be.
+func (o *projectOptions) treeFolder(app *cli.App, base, out string) string {
 	switch {
-	case named && !filepath.IsAbs(dir):
-		dir = filepath.Join(app.Dir, dir)
-	case !named && filepath.IsAbs(out):
-		dir = out
-	case !named:
-		dir = filepath.Join(base, out)
+	case o.servers != "":
+		return app.Path(o.servers)
+	case filepath.IsAbs(out):
+		return out
 	}
+	return filepath.Join(base, out)
+}
+
+// findTree returns the tree's folder. One that was named must be there; the default one may be missing.
+func (o *projectOptions) findTree(dir string) (string, error) {
+	named := o.servers != ""
 	info, err := os.Stat(dir)
 	switch {
 	case err == nil && info.IsDir() && !named && !hasLock(dir):

@@ -11,7 +11,7 @@ import (
 // report prints what a run came to and turns its exit code into the process's.
 func (o *runOptions) report(res *runner.Result, script string) error {
 	if o.json {
-		if err := o.app.JSON(res); err != nil {
+		if err := o.app.JSON(shownResult{res, o.shown, o.logged}); err != nil {
 			return err
 		}
 	} else {
@@ -70,6 +70,14 @@ func printSummary(w io.Writer, style cli.Style, res *runner.Result) {
 	if t := res.Tokens; t != nil {
 		fmt.Fprintf(w, "%s the model reads %d tokens (script %d, wrappers %d, output %d); with direct tool calls it would read %d (definitions %d, arguments %d, results %d): %s\n",
 			style.Bold("tokens:"), t.Used, t.Script, t.Wrappers, t.Output, t.Direct, t.Definitions, t.Arguments, t.Results,
-			style.Green(fmt.Sprintf("%.1f %% saved", t.SavedPercent)))
+			savedWords(style, t))
 	}
+}
+
+// savedWords says what a run saves, or what it costs more: a short call by itself is cheaper made directly.
+func savedWords(style cli.Style, t *runner.Tokens) string {
+	if t.Saved < 0 {
+		return fmt.Sprintf("%d more", -t.Saved)
+	}
+	return style.Green(fmt.Sprintf("%.1f %% saved", t.SavedPercent))
 }

@@ -24,6 +24,7 @@ const examplesHelp = `  mcprun report.ts                          a file; the sa
   mcprun -e 'console.log(1 + 1)'            code from the command line
   mcprun --sandbox docker --json report.ts  one JSON object: output, calls, tokens
   mcprun --var top=5 report.ts              with a variable
+  mcprun --customer acme report.ts          in a customer's folder, logged in a session
   mcprun --check report.ts                  type errors against the tree; nothing runs
   mcprun --dry-run --trace sync.py          read only, and show the calls as a waterfall
   mcprun doctor                             which sandboxes work here, and why not`
@@ -33,7 +34,7 @@ func newRoot(app *cli.App, at host) *cobra.Command {
 	root := newScriptCmd(app, at, "mcprun [run] SCRIPT [-- ARGS...]", "Run a script that calls MCP tools, in a sandbox")
 	root.Long, root.Example = longHelp, examplesHelp
 	run := newScriptCmd(app, at, "run SCRIPT [-- ARGS...]", "Run a script: the same as without the word run")
-	root.AddCommand(run, newDoctorCmd(app), newDaemonCmd(app), newVersionCmd(app))
+	root.AddCommand(run, newSessionCmd(app, at), newWorkspaceCmd(app), newStatsCmd(app), newSkillCmd(app, at), newDoctorCmd(app), newDaemonCmd(app), newServeCmd(app), newVersionCmd(app))
 	return root
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
 type runOptions struct {
@@ -23,6 +25,7 @@ type runOptions struct {
 	varOptions
 	checkOptions
 	sayOptions
+	customerOptions
 
 	code      string
 	language  string
@@ -32,9 +35,11 @@ type runOptions struct {
 	elicit    string
 	daemon    string
 
-	risk runner.Risk // settled
-	cmd  *cobra.Command
-	args []string // the script's file, unless code is set, and its own arguments
+	risk   runner.Risk // settled
+	shown  []imageFile // by the script, once it has run
+	logged *logged     // nil: nothing is logged
+	cmd    *cobra.Command
+	args   []string // the script's file, unless code is set, and its own arguments
 }
 
 // bind registers the flags of a run on cmd, which is both the root command and `run`.
@@ -49,6 +54,7 @@ func (o *runOptions) bind(cmd *cobra.Command) {
 		f.Var(word{&o.workspace, "folder"}, "workspace", "where it may write, created if missing (default workspace beside the tree)")
 		o.checkOptions.bind(f)
 	})
+	groups.add("For whom", o.customerOptions.bind)
 	groups.add("Where it runs", func(f *pflag.FlagSet) {
 		f.Var(word{&o.sandbox, "name"}, "sandbox", "auto, embedded, process, docker or gvisor")
 		f.Var(word{&o.riskFlag, "level"}, "risk", "low, medium, high or critical: in no sandbox too weak for it")
@@ -94,11 +100,14 @@ func (o *runOptions) execute(ctx context.Context) error {
 	if err := o.settle(project); err != nil {
 		return err
 	}
+	if err := o.together(o.cmd.Flags()); err != nil {
+		return err
+	}
 	p, err := o.plan(src, project)
 	if err != nil {
 		return err
 	}
-	if project.skills, err = o.findSkills(project); err != nil {
+	if err := o.showSkillsOf(ctx, project, src, o.sayer(con)); err != nil {
 		return err
 	}
 	if o.check {
@@ -112,9 +121,8 @@ func (o *runOptions) execute(ctx context.Context) error {
 		return err
 	}
 	defer leave()
-	res, err := o.talkAndRun(ctx, con, p, at)
-	con.close()
-	if err != nil {
+	res, err := o.runFor(ctx, con, project, p, at)
+	if err := project.sayNoTree(src.Code, res, err); err != nil {
 		return err
 	}
 	if sig, ok := errors.AsType[*cli.SignalError](context.Cause(ctx)); ok && res.Cause == runner.CauseInterrupted {
@@ -123,8 +131,33 @@ func (o *runOptions) execute(ctx context.Context) error {
 	return o.report(res, src.Name)
 }
 
+// runFor makes the run, and logs it where it is for a customer.
+func (o *runOptions) runFor(ctx context.Context, con *console, project *project, p *plan, at *site) (*runner.Result, error) {
+	defer con.close()
+	v, err := o.visit(ctx, o.app, project, p, o.sayer(con))
+	if err != nil {
+		return nil, err
+	}
+	own := o.newRunAnswers(project, p, v, o.sayer(con))
+	res, err := o.talkAndRun(ctx, con, p, at, own)
+	o.shown = own.finish()
+	o.logged = v.place()
+	v.explain(res, o.limits.Disk)
+	v.log(context.WithoutCancel(ctx), &p.Source, res, err)
+	return res, errors.Join(err, v.close())
+}
+
+// sayer says lines of mcprun's own, unless nothing is to be said.
+func (o *runOptions) sayer(con *console) func(line string) {
+	return func(line string) {
+		if !o.quiet {
+			con.say("mcprun: " + line)
+		}
+	}
+}
+
 // talkAndRun connects a run with the person's terminal, or what is in its place.
-func (o *runOptions) talkAndRun(ctx context.Context, con *console, p *plan, at *site) (*runner.Result, error) {
+func (o *runOptions) talkAndRun(ctx context.Context, con *console, p *plan, at *site, own *runAnswers) (*runner.Result, error) {
 	stdin, shared := o.app.Stdin, (*input)(nil)
 	if o.app.Terminal.Stdin {
 		shared = newInput(o.app.Stdin)
@@ -143,15 +176,31 @@ func (o *runOptions) talkAndRun(ctx context.Context, con *console, p *plan, at *
 	asked.quiet = o.quiet
 	watch := newWatcher(o.app, con, o.quiet)
 	defer watch.close()
-	t := talk{Stdin: stdin, Elicit: asked.answer, Watch: watch.event, Say: func(line string) {
-		if !o.quiet {
-			con.say("mcprun: " + line)
-		}
-	}}
+	t := talk{Stdin: stdin, Elicit: asked.answer, Watch: watch.event, Say: o.sayer(con), Answers: own.methods()}
 	if !o.json {
 		t.Stdout, t.Stderr = con.streams()
 	}
 	return p.run(ctx, at, t)
+}
+
+// showSkillsOf decides what the script sees as ./skills.
+func (o *runOptions) showSkillsOf(ctx context.Context, p *project, src *source, say func(line string)) error {
+	customer, err := o.customerSkills(o.app, p)
+	if err != nil {
+		return err
+	}
+	shown := ""
+	if customer == "" {
+		shown, err = o.findSkills(p)
+	} else if real, missing := filepath.EvalSymlinks(customer); missing == nil {
+		shown = real
+	}
+	if err != nil {
+		return err
+	}
+	open := func() (*skill.Store, error) { return openSkills(o.app, &o.projectOptions, p, customer) }
+	p.skills, err = showSkills(ctx, o.app, open, p.tree, shown, src, say)
+	return err
 }
 
 // site prepares where the run is made. The caller calls leave after it.
@@ -161,7 +210,7 @@ func (o *runOptions) site(ctx context.Context, p *project) (at *site, leave func
 		return nil, nil, err
 	}
 	r, err := o.host.runner(&runner.Options{
-		Tree: p.tree, Skills: p.skills, Trusted: p.trusted, Upstreams: p.upstreams, Servers: p.servers, Logger: p.log,
+		Tree: p.tree, Skills: p.skills, Trusted: o.trusted(o.app, p), Upstreams: p.upstreams, Servers: p.servers, Logger: p.log,
 	})
 	if err != nil {
 		release()

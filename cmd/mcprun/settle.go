@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner"
@@ -18,26 +20,34 @@ const envPrefix = "MCPRUN_"
 
 // settle fills in what no flag said: from the environment, else from the run section of mcpgen.yaml.
 func (o *runOptions) settle(p *project) error {
-	file := p.settings.Run
-	o.defaultImage = file.Image
-	for _, d := range defaults(file, p.dir) {
-		if o.cmd.Flags().Changed(d.flag) {
+	o.defaultImage = p.settings.Run.Image
+	if err := settleFlags(o.app, o.cmd.Flags(), &p.settings, p.dir); err != nil {
+		return err
+	}
+	return o.settleRisk(p.settings.Run.Risk)
+}
+
+// settleFlags fills in those of a command's flags that can be set elsewhere, too. Paths are from dir, the folder of the
+// settings.
+func settleFlags(app *cli.App, flags *pflag.FlagSet, settings *config.Settings, dir string) error {
+	for _, d := range defaults(settings.Run, dir) {
+		flag := flags.Lookup(d.flag)
+		if flag == nil || flag.Changed {
 			continue
 		}
 		key := strings.ReplaceAll(d.flag, "-", "_")
 		env := envPrefix + strings.ToUpper(key)
-		flag := o.cmd.Flags().Lookup(d.flag).Value
-		if value := o.app.Env(env); value != "" {
-			if err := flag.Set(value); err != nil {
+		if value := app.Env(env); value != "" {
+			if err := flag.Value.Set(value); err != nil {
 				return &cli.UsageError{Err: fmt.Errorf("%s: %w", env, err), Command: "mcprun"}
 			}
 		} else if d.value != "" {
-			if err := flag.Set(d.value); err != nil {
-				return &config.FileError{File: p.settings.Path, Line: file.Lines[key], Key: "run." + key, Problem: err.Error()}
+			if err := flag.Value.Set(d.value); err != nil {
+				return &config.FileError{File: settings.Path, Line: settings.Run.Lines[key], Key: "run." + key, Problem: err.Error()}
 			}
 		}
 	}
-	return o.settleRisk(file.Risk)
+	return nil
 }
 
 // fileValue is what mcpgen.yaml says for a flag, as it would be written there; empty when it says nothing.
@@ -54,6 +64,8 @@ func defaults(file config.RunSettings, dir string) []fileValue {
 	return []fileValue{
 		{"sandbox", file.Sandbox},
 		{"workspace", from(file.Workspace)},
+		{"workspaces", from(file.Workspaces)},
+		{"quota", file.Quota},
 		{"timeout", written(file.Timeout, time.Duration.String)},
 		{"memory", file.Memory},
 		{"cpu", written(file.CPU, time.Duration.String)},

@@ -39,7 +39,7 @@ func (o *varOptions) values(app *cli.App) (map[string]json.RawMessage, error) {
 			return nil, &cli.UsageError{Err: fmt.Errorf("read the variables of --vars: %w", err), Command: "mcprun"}
 		}
 		if err := json.Unmarshal(text, &all); err != nil || all == nil {
-			return nil, usage("--vars: %q is not one JSON object of variables: %w", o.file, cmp.Or(err, errors.New("it is null")))
+			return nil, usage("--vars: %q is not one JSON object of variables: %w", o.file, notObject(err))
 		}
 		if _, unnamed := all[""]; unnamed {
 			return nil, usage("--vars: %q has a variable without a name", o.file)
@@ -47,6 +47,15 @@ func (o *varOptions) values(app *cli.App) (map[string]json.RawMessage, error) {
 	}
 	maps.Copy(all, o.single)
 	return all, nil
+}
+
+// notObject says why a text is no JSON object.
+func notObject(err error) error {
+	if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		kind := map[string]string{"array": "a list", "bool": "true or false", "string": "a text"}[other.Value]
+		return fmt.Errorf("it is %s", cmp.Or(kind, "a "+other.Value))
+	}
+	return cmp.Or(err, errors.New("it is null"))
 }
 
 func readVars(path string) ([]byte, error) {

@@ -75,6 +75,38 @@ func TestPythonShowsLines(t *testing.T) {
 	}
 }
 
+// TestPythonShadowed: files beside the script may have the names of Python's own modules. What the guest imports only when
+// it needs it is Python's all the same.
+func TestPythonShadowed(t *testing.T) {
+	for _, name := range []string{"json", "re", "enum", "types", "collections", "traceback", "linecache", "base64", "importlib"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code := "import " + name + "\nassert " + name + ".mine\nwrite_file('a.txt', 'b')\nprint(call_mcp_tool('s__echo', {'a': [1]}))\nresult = {'a': 1}\nraise ValueError('it was here')"
+			e := guestRun{lang: "python", tree: pythonTree, code: code, modules: map[string]string{name + ".py": "mine = True\n"}}.run(t)
+			if e.out.Error == nil || e.out.Error.Message != "it was here" || !strings.Contains(e.stderr, "    raise ValueError('it was here')\n") || strings.Contains(e.stderr, "guest.py") {
+				t.Errorf("%+v\n%s", e.out.Error, e.stderr)
+			}
+		})
+	}
+}
+
+// TestPythonLittleLeft: an error is told, though in fewer words, when the script has left nothing to word it with.
+func TestPythonLittleLeft(t *testing.T) {
+	for name, code := range map[string]string{
+		"modules":   "import sys\nfor n in ('json', 're', 'traceback', '_mcprun_report'): sys.modules[n] = None\nraise ValueError('it was here')",
+		"finders":   "import sys\nsys.modules.pop('_mcprun_report', None)\nsys.meta_path.clear()\nraise ValueError('it was here')",
+		"importing": "import builtins\ndef no(*a, **k): raise KeyError('no')\nbuiltins.__import__ = no\nraise ValueError('it was here')",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := guestRun{lang: "python", code: code}.run(t)
+			if e.out.Error == nil || e.out.Error.Name != "ValueError" || !strings.Contains(e.stderr, "ValueError: it was here\n") || strings.Contains(e.stderr, "guest.py") {
+				t.Errorf("%+v\n%s", e.out.Error, e.stderr)
+			}
+		})
+	}
+}
+
 // TestPythonModules: files beside the script are imported as in plain Python, the guest library and the tree always.
 func TestPythonModules(t *testing.T) {
 	r := guestRun{lang: "python", tree: pythonTree, modules: map[string]string{

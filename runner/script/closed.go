@@ -40,10 +40,38 @@ func (f *files) shut(p string, info fs.FileInfo) error {
 	if slices.ContainsFunc(f.closed, func(c fs.FileInfo) bool { return os.SameFile(c, info) }) {
 		return fmt.Errorf("%q cannot be imported: it is configuration of mcprun", p)
 	}
+	if belowClosed(f.closed, f.script.Name(), p) {
+		return fmt.Errorf("%q cannot be imported: it is in a folder of mcprun's own", p)
+	}
 	if hidden(p) || f.leadsToHidden(p, info) {
 		return fmt.Errorf("%q cannot be imported: hidden files are not for scripts", p)
 	}
 	return nil
+}
+
+// belowClosed tells whether p, a path below the folder base, leads into one of the closed paths that is a folder. Of what is
+// outside of base it says nothing.
+func belowClosed(closed []fs.FileInfo, base, p string) bool {
+	if !slices.ContainsFunc(closed, fs.FileInfo.IsDir) {
+		return false
+	}
+	base, err := filepath.EvalSymlinks(base)
+	if err != nil {
+		return true
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(base, filepath.FromSlash(p)))
+	if err != nil {
+		return true
+	}
+	for dir := filepath.Dir(real); ; dir = filepath.Dir(dir) {
+		if rel, err := filepath.Rel(base, dir); err != nil || !filepath.IsLocal(rel) {
+			return false
+		}
+		info, err := os.Lstat(dir)
+		if err != nil || slices.ContainsFunc(closed, func(c fs.FileInfo) bool { return os.SameFile(c, info) }) {
+			return true
+		}
+	}
 }
 
 // leadsToHidden tells whether p leads over links to a hidden file of the script's folder, or to something else than info.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,11 +13,13 @@ import (
 func TestNotForScripts(t *testing.T) {
 	dir, opt := world(t, map[string]string{
 		".mcp.json": `{"token":"SECRET"}`, "host.json": `{"token":"SECRET"}`, ".cursor/mcp.json": `{"token":"SECRET"}`, "settings.ts": "export const SECRET = 1",
+		"theirs/a/secret.json": `{"token":"SECRET"}`, "theirs2.json": `{"open":1}`,
 		"data.json": `{"open":1}`, "lib/data.json": `{"open":1}`, "workspace/own.json": `{"open":1}`,
 	})
-	opt.Closed = []string{filepath.Join(dir, "host.json"), filepath.Join(dir, "settings.ts"), filepath.Join(dir, "is-not-there.json")}
+	opt.Closed = []string{filepath.Join(dir, "host.json"), filepath.Join(dir, "settings.ts"), filepath.Join(dir, "is-not-there.json"), filepath.Join(dir, "theirs")}
 	for link, target := range map[string]string{
 		"workspace/a.json": "../.mcp.json", "workspace/b.json": "../host.json", "workspace/c": "../.cursor", "workspace/d.json": "a.json", "workspace/e.json": "own.json", "workspace/f": "../lib",
+		"workspace/g": "../theirs/a",
 	} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
@@ -26,6 +29,7 @@ func TestNotForScripts(t *testing.T) {
 	for _, specifier := range []string{
 		"./.mcp.json", "./.mcp", "./lib/../.mcp.json", "/workspace/.mcp.json", "./host.json", "./host", "./settings.ts", "./settings", "./.cursor/mcp.json",
 		"./workspace/a.json", "./workspace/b.json", "./workspace/c/mcp.json", "./workspace/d.json",
+		"./theirs/a/secret.json", "./theirs/a/secret", "./lib/../theirs/a/secret.json", "./workspace/g/secret.json",
 	} {
 		_, code, err := p.Import(t.Context(), specifier, "script:script.ts")
 		var e *Error
@@ -36,7 +40,7 @@ func TestNotForScripts(t *testing.T) {
 			t.Errorf("%s, written out: %v", specifier, err)
 		}
 	}
-	for _, specifier := range []string{"./data.json", "./lib/data", "./workspace/own.json", "./workspace/e.json", "./workspace/f/data.json"} {
+	for _, specifier := range []string{"./data.json", "./lib/data", "./workspace/own.json", "./workspace/e.json", "./workspace/f/data.json", "./theirs2.json"} {
 		if _, code, err := p.Import(t.Context(), specifier, "script:script.ts"); err != nil || !strings.Contains(code, "open") && !strings.Contains(code, "__mcprun") {
 			t.Errorf("%s: %q %v", specifier, code, err)
 		}
@@ -60,5 +64,27 @@ func TestChangedAfterItWasFound(t *testing.T) {
 	}
 	if text, err := f.text(scriptNamespace, "workspace/a.json"); err == nil {
 		t.Errorf("read %q", text)
+	}
+}
+
+// TestNotForPython: the same for the files beside a Python script.
+func TestNotForPython(t *testing.T) {
+	dir, opt := world(t, map[string]string{"host.py": "SECRET = 1", "theirs/a/b.py": "SECRET = 1", "theirs2.py": "OPEN = 1", "link/__init__.py": ""})
+	opt.Closed = []string{filepath.Join(dir, "host.py"), filepath.Join(dir, "theirs")}
+	if err := os.Symlink("../theirs/a", filepath.Join(dir, "link", "to")); err != nil {
+		t.Fatal(err)
+	}
+	code := "import host\nfrom theirs.a import b\nimport link.to.b\nimport theirs2\n"
+	p, err := Prepare(t.Context(), Source{Name: "script.py", Code: code, Language: "python", Dir: dir}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for name := range p.Job.Modules {
+		found = append(found, name)
+	}
+	slices.Sort(found)
+	if got := strings.Join(found, " "); got != "link/__init__.py theirs2.py" {
+		t.Errorf("modules: %s", got)
 	}
 }

@@ -20,7 +20,7 @@ func folder(t testing.TB, files map[string]string) string {
 func world(t testing.TB, more map[string]string) (dir string, opt Options) {
 	t.Helper()
 	files := map[string]string{
-		"servers/client.ts":                       "export class MCPError extends Error {}\nexport async function callMCPTool(tool: string, args: unknown) { return (globalThis as any)[Symbol.for('mcprun.transport')].call(tool, args); }\n",
+		"servers/client.ts":                       "export class MCPError extends Error {}\nexport class MCPArgumentError extends MCPError {}\nexport class MCPConnectionError extends MCPError {}\nexport class MCPDeniedError extends MCPError {}\nexport class MCPProtocolError extends MCPError {}\nexport class MCPTimeoutError extends MCPError {}\nexport class MCPToolError extends MCPError {}\nexport async function callMCPTool(tool: string, args: unknown) { return (globalThis as any)[Symbol.for('mcprun.transport')].call(tool, args); }\n",
 		"servers/google_drive/index.ts":           generated + " DO NOT EDIT.\nexport { getDocument } from \"./getDocument.ts\"; // Get one.\nexport { listDocuments } from \"./listDocuments.ts\";\n",
 		"servers/google_drive/getDocument.ts":     "import { callMCPTool } from \"../client.ts\";\nexport interface Doc { id: string }\nexport async function getDocument(input: Doc) {\n  return callMCPTool(\"google_drive__get_document\", input);\n}\n",
 		"servers/google_drive/listDocuments.ts":   "import { callMCPTool } from \"../client.ts\";\nexport async function listDocuments(input = {}) {\n  return callMCPTool(\"google_drive__list_documents\", input);\n}\n",
@@ -69,6 +69,7 @@ func TestComputedImports(t *testing.T) {
 		"main has it":              {"import * as a from './plugins/a.ts'; const p = 'a', two = await import(`./plugins/${p}.ts`); console.log(a.default === two.default, two.name);", "true a"},
 		"from a module":            {"const p = 'deep', n = 'a'; const d = await import(`./plugins/${p}.ts`); console.log(await d.inner(n));", "a"},
 		"CommonJS":                 {"import { names } from './registry.ts'; const p = 'old', m = await import(`./plugins/${p}.cjs`); console.log(m.default(), m.extra, names);", `old 7 ["old"]`},
+		"JSON with its type":       {"import d from './data/one.json' with { type: 'json' }; import e from './data/one.json'; const p = 'a'; await import(`./plugins/${p}.ts`); console.log(d.n + e.n);", "2"},
 		"JSON":                     {"const p = 'one', m = await import(`./data/${p}.json`, { with: { type: 'json' } }); console.log(m.default.n);", "1"},
 		"builtin":                  {"const p = 'path', m = await import('node:' + p), q = await import(p); console.log(m.join('a', 'b'), m.default.sep, q === m);", "a/b / true"},
 		"library":                  {"const p = 'run', m = await import('mcp' + p); console.log(typeof m);", "object"},

@@ -34,9 +34,10 @@ type files struct {
 	closed               []fs.FileInfo // files that no script may import
 
 	main  Source
-	entry map[string]string // virtual modules by path
-	known map[string]module // modules that are not bundled again, by id
-	seen  *reads            // gets what the answers stand on; nil: nobody wants to know
+	entry map[string]string           // virtual modules by path
+	known map[string]module           // modules that are not bundled again, by id
+	seen  *reads                      // gets what the answers stand on; nil: nobody wants to know
+	look  func(id, text string) error // sees each module before the bundler does; its error ends all. It may be nil
 
 	mu        sync.Mutex          // guards what follows: the bundler asks from many goroutines
 	texts     map[string]string   // modules as they were read, by id
@@ -45,6 +46,7 @@ type files struct {
 	originals map[string]struct{} // ids of modules that the bundler got another text of
 	wanted    map[string]string   // what onlyWanted has found, by importer and specifier
 	failed    int                 // imports that could not be resolved
+	ended     error               // what look said
 }
 
 func newFiles(src Source, seen *reads) *files {
@@ -116,9 +118,14 @@ func (f *files) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	loader := loaderOf(a.Path)
 	if a.Suffix != "" {
 		text = trimIndex(text, strings.Split(strings.TrimPrefix(a.Suffix, "?"), ","))
-		return api.OnLoadResult{Contents: &text, Loader: loader}, nil
 	}
 	id := a.Namespace + ":" + a.Path
+	if err := f.show(id, text); err != nil {
+		return api.OnLoadResult{}, err
+	}
+	if a.Suffix != "" {
+		return api.OnLoadResult{Contents: &text, Loader: loader}, nil
+	}
 	safe, problems := admit(text, loader, id)
 	if len(problems) > 0 {
 		return api.OnLoadResult{Errors: inModule(problems, a.Namespace, a.Path)}, nil
@@ -132,6 +139,20 @@ func (f *files) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	f.requires = f.requires || safe.requires
 	f.mu.Unlock()
 	return api.OnLoadResult{Contents: &safe.code, Loader: loader}, nil
+}
+
+// show has a module looked at.
+func (f *files) show(id, text string) error {
+	if f.look == nil {
+		return nil
+	}
+	err := f.look(id, text)
+	if err != nil {
+		f.mu.Lock()
+		f.ended = err
+		f.mu.Unlock()
+	}
+	return err
 }
 
 // text is a module as it was written.
@@ -173,7 +194,7 @@ func (f *files) loadEntry(a api.OnLoadArgs) (api.OnLoadResult, error) {
 // loadKnown makes of a module that the guest has one that can be imported in every way.
 func (f *files) loadKnown(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	text := "module.exports = " + knownModules + "[" + quote(a.Path) + "]"
-	if f.known[a.Path].commonJS {
+	if f.known[a.Path].CommonJS {
 		text += ".default"
 	}
 	return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil

@@ -14,7 +14,7 @@ import (
 type importer struct {
 	src   Source
 	opt   Options
-	slots chan struct{} // as within takes them
+	maker bundler
 
 	mu     sync.Mutex        // one bundle after the other: each must know what the one before has
 	known  map[string]module // what the guest has, or will have
@@ -22,8 +22,8 @@ type importer struct {
 	failed map[string]error  // modules that could not be made, by id
 }
 
-func newImporter(src Source, opt Options, known map[string]module, slots chan struct{}) *importer {
-	return &importer{src: src, opt: opt, slots: slots, known: maps.Clone(known), failed: map[string]error{}}
+func newImporter(src Source, opt Options, known map[string]module, maker bundler) *importer {
+	return &importer{src: src, opt: opt, maker: maker, known: maps.Clone(known), failed: map[string]error{}}
 }
 
 // maxSpecifier bounds, in bytes, what a guest may ask for.
@@ -53,15 +53,17 @@ func (im *importer) module(ctx context.Context, specifier, from string) (id, cod
 	if _, ok := im.known[id]; ok {
 		return id, exported(id), nil
 	}
-	made, err := within(ctx, im.slots, func() (*bundle, error) { return im.bundle(id) })
+	made, err := im.maker.make(ctx, task{Src: im.src, Opt: im.opt, Module: id, Known: im.known}, nil)
 	var bad *Error
 	switch {
 	case errors.As(err, &bad):
 		im.failed[id] = err
 		return "", "", err
 	case err != nil:
-		im.broken = tooCostly("", err)
-		return "", "", im.broken
+		if _, here := im.maker.(inProcess); here {
+			im.broken = err
+		}
+		return "", "", err
 	}
 	maps.Copy(im.known, made.modules)
 	return id, made.code, nil
@@ -85,12 +87,16 @@ func (im *importer) find(specifier, from string) (string, error) {
 	return found.id(), nil
 }
 
-// bundle makes the bundle of a module that the guest does not have, and of what that needs.
-func (im *importer) bundle(id string) (*bundle, error) {
-	f := newFiles(im.src, nil)
-	f.known = im.known
+// moduleBundle makes the bundle of a module that the guest does not have, and of what that needs. Look is as in files.
+func moduleBundle(t task, look func(id, text string) error) (*bundle, error) {
+	id := t.Module
+	f := newFiles(t.Src, nil)
+	f.known, f.look = t.Known, look
+	if f.known == nil {
+		f.known = map[string]module{}
+	}
 	defer f.close()
-	if err := f.open(im.src.Dir, im.opt); err != nil {
+	if err := f.open(t.Src.Dir, t.Opt); err != nil {
 		return nil, err
 	}
 	res, err := f.build(id, nobody)
@@ -102,7 +108,7 @@ func (im *importer) bundle(id string) (*bundle, error) {
 		return nil, err
 	}
 	modules := m.modules()
-	modules[id] = module{commonJS: m.Inputs[id].Format == "cjs"} // also when there is nothing in it
+	modules[id] = module{CommonJS: m.Inputs[id].Format == "cjs"} // also when there is nothing in it
 	f.entry["main"] = "import " + quote(entryNamespace+":modules") + ";\n" + exported(id)
 	f.entry["modules"] = registration(slices.Sorted(maps.Keys(modules)), false)
 	known := ""

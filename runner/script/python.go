@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -18,8 +19,9 @@ const (
 	maxModuleDepth = 64 // names in one import: a.b.c has three
 )
 
-// preparePython finds the files beside the script that it imports. Nothing else of the folder goes into the sandbox.
-func preparePython(job *bridge.Job, src Source) (*Prepared, error) {
+// preparePython finds the files beside the script that it imports. Nothing else of the folder goes into the sandbox, and
+// nothing of what is closed to scripts.
+func preparePython(job *bridge.Job, src Source, closed []string) (*Prepared, error) {
 	job.Code = strings.TrimPrefix(src.Code, "\ufeff")
 	if src.Dir == "" {
 		return &Prepared{Job: job}, nil
@@ -29,8 +31,8 @@ func preparePython(job *bridge.Job, src Source) (*Prepared, error) {
 		return nil, fmt.Errorf("open the script's folder: %w", err)
 	}
 	defer root.Close()
-	p := &pythonFiles{root: root, found: map[string]string{}, absent: map[string]bool{}}
-	p.follow(job.Code, "")
+	p := &pythonFiles{root: root, closed: closedFiles(closed), found: map[string]string{}, absent: map[string]bool{}}
+	p.follow(job.Code, path.Dir(src.Name))
 	for len(p.pending) > 0 && p.problem == nil {
 		file := p.pending[0]
 		p.pending = p.pending[1:]
@@ -48,6 +50,7 @@ func preparePython(job *bridge.Job, src Source) (*Prepared, error) {
 // pythonFiles follows imports from file to file.
 type pythonFiles struct {
 	root    *os.Root
+	closed  []fs.FileInfo
 	found   map[string]string // code by path, with slashes
 	absent  map[string]bool   // paths that were looked for in vain
 	pending []string          // found, and not looked into yet
@@ -104,7 +107,7 @@ func (p *pythonFiles) add(file string) bool {
 		return false
 	}
 	info, err := p.root.Stat(file)
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil || !info.Mode().IsRegular() || p.shut(file, info) {
 		if len(p.absent) < 100_000 {
 			p.absent[file] = true
 		}
@@ -132,4 +135,9 @@ func (p *pythonFiles) add(file string) bool {
 	p.found[file] = code
 	p.pending = append(p.pending, file)
 	return true
+}
+
+// shut tells whether a file is closed to scripts; to them it is not there.
+func (p *pythonFiles) shut(file string, info fs.FileInfo) bool {
+	return slices.ContainsFunc(p.closed, func(c fs.FileInfo) bool { return os.SameFile(c, info) }) || belowClosed(p.closed, p.root.Name(), file)
 }

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -21,7 +22,7 @@ const (
 )
 
 // module is what is known of a module that a guest has.
-type module struct{ commonJS bool }
+type module struct{ CommonJS bool }
 
 // meta is what the bundler says of a bundle.
 type meta struct {
@@ -40,6 +41,9 @@ func readMeta(text string) (*meta, error) {
 	return m, nil
 }
 
+// attributes is how the bundler's names of modules end that were imported "with" something, such as the type of JSON.
+var attributes = regexp.MustCompile(` with \{ .* \}$`)
+
 // modules are those that a bundle holds and that others can share: all but data, indexes that were cut, and what was
 // written here.
 func (m *meta) modules() map[string]module {
@@ -47,9 +51,9 @@ func (m *meta) modules() map[string]module {
 	for _, out := range m.Outputs {
 		for id, in := range out.Inputs {
 			shared := strings.Contains(id, ":") && !strings.Contains(id, "?") && !strings.HasSuffix(id, ".json") &&
-				!strings.HasPrefix(id, entryNamespace+":") && !strings.HasPrefix(id, knownNamespace+":")
+				!strings.HasPrefix(id, entryNamespace+":") && !strings.HasPrefix(id, knownNamespace+":") && !attributes.MatchString(id)
 			if shared && in.BytesInOutput > 0 {
-				found[id] = module{commonJS: m.Inputs[id].Format == "cjs"}
+				found[id] = module{CommonJS: m.Inputs[id].Format == "cjs"}
 			}
 		}
 	}

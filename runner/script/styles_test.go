@@ -87,10 +87,11 @@ func TestNearestNames(t *testing.T) {
 		"import { x } from './servers/google-drive/getDocumnet'; x();":         `server "google_drive" has no tool "getDocumnet"; did you mean "getDocument"?`,
 		"import { getDocumnet } from './servers/google-drive'; getDocumnet();": `servers/google_drive/index.ts exports no "getDocumnet"; did you mean "getDocument"? it has: getDocument, listDocuments`,
 		"import * as d from './servers/google-drive'; await d.getDocumnet();":  `servers/google_drive/index.ts exports no "getDocumnet"; did you mean "getDocument"?`,
+		"import './helper'; return 5;":                                         `return stands outside of a function, which a module cannot have; to leave a value behind, write: export const result = VALUE`,
 		"import { hlep } from './helper'; console.log(hlep);":                  `helper.ts exports no "hlep"; did you mean "help"?`,
 		"import './helpr';":                              `"./helpr" is not there, beside the script or below it; did you mean "helper"?`,
 		"import './skills/save-shet';":                   `there is no skill "save-shet"; did you mean "save-sheet"?`,
-		"import './skills/several';":                     `skill "several" has several scripts and no index.ts; import one of them: one.ts, two.ts`,
+		"import './skills/several';":                     `skill "several" has several scripts and no index.ts or main.ts; import one of them: one.ts, two.ts`,
 		"import './skills/save-sheet/nope.ts';":          `skill "save-sheet" has no module "nope.ts"`,
 		"import './skills';":                             "must name one",
 		"import fs from 'node-fs/promise'; fs();":        "packages are not available",
@@ -156,6 +157,11 @@ func TestTrimIndex(t *testing.T) {
 		"export * as d from \"./d/index.ts\";\nexport const kept = 1;\n"
 	want := generated + " DO NOT EDIT.\n/** A server.\n * export of things */\nexport { a } from \"./a.ts\"; // Does a.\nexport * as d from \"./d/index.ts\";\nexport const kept = 1;\nexport {};\n"
 	if got := trimIndex(index, []string{"a", "d", "x"}); got != want {
+		t.Errorf("trimmed:\n%s", got)
+	}
+	index = generated + " DO NOT EDIT.\nexport * from \"./a.ts\"; // Does a.\nexport * from \"./ab.ts\";\nexport { b, type BInput } from \"./b.ts\";\nexport { c, type CInput } from \"./c.ts\";\nexport type { T } from \"./a.ts\";\n"
+	want = generated + " DO NOT EDIT.\nexport * from \"./a.ts\"; // Does a.\nexport { b, type BInput } from \"./b.ts\";\nexport type { T } from \"./a.ts\";\nexport {};\n"
+	if got := trimIndex(index, []string{"a", "b", "x"}); got != want {
 		t.Errorf("trimmed:\n%s", got)
 	}
 	if own := "export { a } from \"./a.ts\";\n"; trimIndex(own, nil) != own {

@@ -124,7 +124,10 @@ def uncaught(error, hook):
             os.close(0)
             import _mcprun_report
     except Exception:  # nor memory, or what it has in the place of Python's modules is no good
-        sys.__excepthook__(type(error), error, error.__traceback__)
+        at = error.__traceback__
+        while at is not None and at.tb_frame.f_globals is globals():
+            at = at.tb_next
+        sys.__excepthook__(type(error), error, at)
         return b',"error":{"name":%b,"message":"","stack":""}' % _mcprun_bridge.quote(type(error).__qualname__).encode()
     return _mcprun_report.uncaught(error, hook)
 

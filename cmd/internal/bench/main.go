@@ -46,6 +46,7 @@ func (b *bench) groups() []group {
 		{"masks", []func(context.Context) error{b.masks}},
 		{"sync", []func(context.Context) error{b.syncs}},
 		{"generate", []func(context.Context) error{b.generate, b.trees, b.wrappers}},
+		{"search", []func(context.Context) error{b.searches}},
 		{"tokens", []func(context.Context) error{b.tokenUse}},
 	}
 }

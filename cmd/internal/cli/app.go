@@ -54,8 +54,7 @@ type Program struct {
 func Main(p Program) {
 	app, err := processApp(p)
 	if err != nil {
-		_, _ = fmt.Fprintf(os.Stderr, "%s: %v\n", p.Name, err)
-		os.Exit(2)
+		os.Exit((&App{Name: p.Name, FailCode: p.FailCode, Stderr: os.Stderr}).Fail(err))
 	}
 	ctx, stop := signalContext(context.Background())
 	code := app.Run(ctx, p.Command(app), os.Args[1:])
@@ -66,7 +65,7 @@ func Main(p Program) {
 func processApp(p Program) (*App, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return nil, fmt.Errorf("find the working directory: %w", err)
+		return nil, &NoDirError{Err: err}
 	}
 	app := &App{
 		Name: p.Name, FailCode: p.FailCode, Dir: dir,
@@ -78,6 +77,16 @@ func processApp(p Program) (*App, error) {
 	app.Terminal.Shared = sameFile(os.Stdout, os.Stderr)
 	return app, nil
 }
+
+// NoDirError says that the process has no working directory: it was removed, or may not be read.
+type NoDirError struct{ Err error }
+
+func (e *NoDirError) Error() string { return fmt.Sprintf("find the working directory: %v", e.Err) }
+
+func (e *NoDirError) Unwrap() error { return e.Err }
+
+// Hint is what a person can do about it.
+func (e *NoDirError) Hint() string { return "change to a folder that is there" }
 
 // Run executes a root command with args and returns the exit code; a returned error has been printed.
 func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {

@@ -150,6 +150,7 @@ func programs() []string {
 		// and its standard streams are its channel to the host.
 		"runner/sandbox/internal/jail/init_linux.go",
 		"runner/sandbox/gvisor/enter_linux.go",
+		"runner/script/child.go", // the same for one that makes bundles
 		"runner/sandbox/embedded/child.go",
 		"runner/sandbox/embedded/guest.go",
 		"runner/sandbox/embedded/guest_32bit.go",

@@ -10,6 +10,7 @@ type rule struct {
 func rules() []rule {
 	return []rule{
 		{"templates", nil},
+		{"skills", nil},
 
 		// Leaves of gen, then what stands on them.
 		{"gen/ident", nil},
@@ -32,6 +33,7 @@ func rules() []rule {
 		{"gen/upstream/oauth", nil},
 		{"gen/upstream/upstreamtest", []string{"gen/config"}},
 		{"gen/search", []string{"gen/catalog", "gen/ident"}},
+		{"gen/search/searchtest", []string{"gen/catalog", "gen/search"}},
 		{"gen", []string{"gen/*"}},
 
 		// Leaves of runner, then what stands on them.
@@ -55,7 +57,7 @@ func rules() []rule {
 		{"runner/sandbox/docker/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/docker/internal/*"}},
 		{"runner/sandbox/embedded/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/embedded/internal/*", "templates"}},
 		{"runner/sandbox/*", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*"}},
-		{"runner/mcpserver", []string{"runner", "runner/call", "runner/sandbox", "runner/skill", "runner/workspace", "runner/workflow", "runner/pii", "gen", "gen/catalog", "gen/search", "gen/tokens"}},
+		{"runner/mcpserver", []string{"runner", "runner/call", "runner/sandbox", "runner/skill", "runner/workspace", "runner/workflow", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/search", "gen/tokens"}},
 		{"runner", []string{
 			"runner/call", "runner/script", "runner/bridge", "runner/policy", "runner/approve", "runner/pii", "runner/audit", "runner/egress",
 			"runner/workspace", "runner/skill", "runner/sandbox", "runner/record", "runner/trace",
@@ -69,12 +71,13 @@ func rules() []rule {
 		{"cmd/internal/layering", nil},
 		{"cmd/internal/soundness", []string{"gen/ident", "gen/render", "gen/schema"}},
 		{"cmd/internal/hostile", nil}, // tests of the whole generator with hostile servers
-		{"cmd/internal/backends", []string{"runner/sandbox", "runner/sandbox/*"}},
+		{"cmd/internal/backends", []string{"runner/sandbox", "runner/sandbox/*", "runner/script"}},
 		{"cmd/internal/soak", []string{"cmd/internal/backends", "gen/upstream", "runner", "runner/*"}},
-		{"cmd/internal/bench", []string{"cmd/internal/*", "gen", "gen/*", "runner", "runner/*", "runner/script/check", "runner/sandbox/pool"}},
+		{"cmd/internal/bench", []string{"cmd/internal/*", "gen", "gen/*", "gen/search/searchtest", "runner", "runner/*", "runner/script/check", "runner/sandbox/pool"}},
+		{"cmd/internal/proof", []string{"cmd/internal/backends", "gen", "gen/catalog", "gen/config", "gen/config/guide", "gen/ident", "gen/search", "gen/tokens", "gen/upstream", "runner", "runner/sandbox"}},
 		{"cmd/mcpdemo/**", []string{"cmd/internal/cli", "cmd/mcpdemo/internal/*"}},
 		{"cmd/mcpgen", []string{"cmd/internal/cli", "gen/config", "gen/config/*", "gen/search", "gen", "runner/script/check", "runner/skill"}},
-		{"cmd/mcprun", []string{"cmd/internal/cli", "cmd/internal/backends", "gen", "gen/catalog", "gen/config", "gen/search", "gen/tokens", "gen/upstream", "runner", "runner/*", "runner/script/check", "runner/sandbox/pool"}},
+		{"cmd/mcprun", []string{"cmd/internal/cli", "cmd/internal/backends", "gen", "gen/catalog", "gen/config", "gen/search", "gen/tokens", "gen/upstream", "gen/upstream/oauth", "runner", "runner/*", "runner/script/check", "runner/sandbox/pool", "skills"}},
 	}
 }
 
@@ -95,7 +98,7 @@ func homes() []home {
 		{"github.com/moby/moby", []string{"runner/sandbox/docker/**"}},
 		{"github.com/containerd/errdefs", []string{"runner/sandbox/docker/**"}},
 		{"github.com/docker/go-units", []string{"cmd/mcprun"}},
-		{"modernc.org/sqlite", []string{"runner/audit", "gen/search", "cmd/mcpdemo/**"}},
+		{"modernc.org/sqlite", []string{"runner/audit", "gen/search/**", "cmd/mcpdemo/**"}},
 		{"modernc.org/libquickjs", []string{"runner/sandbox/embedded/**"}},
 		{"modernc.org/quickjs", []string{"runner/sandbox/embedded/**"}},
 		{"modernc.org/libc", []string{"runner/sandbox/embedded/**"}},
@@ -107,11 +110,11 @@ func homes() []home {
 		{"kernel.org/pub/linux/libs/security/libcap/psx", []string{"runner/sandbox/internal/jail"}},
 		{"go.opentelemetry.io", []string{"runner"}},
 		{"github.com/zalando/go-keyring", []string{"gen/upstream/oauth"}},
-		{"github.com/gofrs/flock", []string{"gen/upstream/oauth"}},
+		{"github.com/gofrs/flock", []string{"gen/upstream/oauth", "runner/pii", "runner/workspace"}},
 		{"golang.org/x/oauth2", []string{"gen/upstream/oauth"}},
 		{"github.com/tailscale/hujson", []string{"gen/config"}},
 		{"github.com/pelletier/go-toml/v2", []string{"gen/config"}},
-		{"go.yaml.in/yaml/v3", []string{"gen/config"}},
+		{"go.yaml.in/yaml/v3", []string{"gen/config", "runner/skill"}},
 		{"github.com/rogpeppe/go-internal/diff", []string{"gen/tree"}},
 		{"golang.org/x/term", []string{"cmd/internal/cli"}},
 		// Parts of Go that are released apart from it.

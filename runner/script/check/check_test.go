@@ -112,6 +112,24 @@ d: int = get_document(document_id="1")
 	}
 }
 
+// TestTypesOfTools names types of tools by their server, with and without saying that they are types.
+func TestTypesOfTools(t *testing.T) {
+	opt := options(t)
+	golden, err := filepath.Abs(filepath.Join(repository, "testdata/golden/servers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Tree = golden
+	for _, from := range []string{"./servers/google_drive", "./servers/google-drive", "#servers/google-drive", "/workspace/servers/google_drive/index.ts"} {
+		code := "import { getDocument, GetDocumentInput, type GetDocumentOutput } from '" + from + "';\nimport { google_drive as d } from './servers';\n" +
+			"const input: GetDocumentInput = { document_id: '1' };\nconst doc: GetDocumentOutput = await getDocument(input);\n" +
+			"const again: d.GetDocumentInput = input;\nconst bad: GetDocumentInput = { document_id: 1 };\nconsole.log(doc, bad, again);\n"
+		if got, problems := check(t, "script.ts", code, nil, opt); len(problems) != 1 || problems[0].Line != 6 {
+			t.Errorf("%s: %s", from, got)
+		}
+	}
+}
+
 // TestManyProblems has more in one line than are told; to place each costs the length of the line.
 func TestManyProblems(t *testing.T) {
 	opt := options(t)

@@ -77,7 +77,7 @@ func (c *checker) pythonWorld() error {
 		}
 	}
 	if c.opt.Skills != "" {
-		if err := c.mirror.copyTree(c.opt.Skills, "lib/skills", ".py", func(text string) string { return text }); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := c.pythonSkills(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
@@ -64,8 +65,8 @@ func (g *guest) uncaught(err error) {
 func (g *guest) fail(value engine.Value, event string) {
 	if g.outOfMemory(value) {
 		g.failure = &failure{Name: "InternalError", Message: "out of memory", memory: true}
-		_, limit := g.vm.Memory()
-		fmt.Fprintf(g.o.Stderr, "mcprun: the script needs more than the %d MB of memory it may use\n", limit/1e6)
+		// How much that is the host says: the engine has what the process leaves of it.
+		fmt.Fprintln(g.o.Stderr, "mcprun: the script needs more memory than it may use")
 		return
 	}
 	if g.hook("uncaught", g.vm.String(event), g.vm.Dup(value)) {
@@ -92,9 +93,48 @@ func (g *guest) fail(value engine.Value, event string) {
 	if f.Name == "" {
 		f.Name = "Error"
 	}
-	f.Message, f.Stack = clip(f.Message), clip(f.Stack)
+	hint := absent(f)
+	f.Message, f.Stack = clip(f.Message+hint), clip(f.Stack)
 	g.failure = f
-	g.print(value, f)
+	g.print(value, f, hint)
+}
+
+// elsewhere are the globals of node that are not here.
+const elsewhere = " Blob BroadcastChannel ByteLengthQueuingStrategy CompressionStream CountQueuingStrategy Crypto CryptoKey DecompressionStream " +
+	"EventSource File FormData Headers Intl MessageChannel MessageEvent MessagePort Navigator navigator Performance PerformanceEntry " +
+	"PerformanceMark PerformanceMeasure PerformanceObserver ReadableStream Request Response SubtleCrypto TextDecoderStream TextEncoderStream " +
+	"TransformStream WebAssembly WebSocket WritableStream "
+
+// absent is what to add to the message of an error about one of them.
+func absent(f *failure) string {
+	name, ok := strings.CutSuffix(strings.ReplaceAll(f.Message, "'", ""), " is not defined")
+	if !ok || f.Name != "ReferenceError" || strings.ContainsAny(name, " ") || !strings.Contains(elsewhere, " "+name+" ") {
+		return ""
+	}
+	return ": the embedded sandbox has no " + name + "; the others have it: --sandbox process, docker or gvisor"
+}
+
+// plain is a text for a terminal, which gets what servers say in it: characters that would move its cursor, or turn the
+// direction of text, are shown as escapes.
+func plain(s string) string {
+	dangerous := func(r rune) bool {
+		return r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	}
+	if !strings.ContainsFunc(s, dangerous) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case !dangerous(r):
+			b.WriteRune(r)
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 // restack gives an error of the engine's parser the stack of any other: it gets the parser's own place after its stack was
@@ -119,7 +159,7 @@ func (g *guest) outOfMemory(value engine.Value) bool {
 }
 
 // print writes an uncaught value as node does: where, the line, and the value.
-func (g *guest) print(value engine.Value, f *failure) {
+func (g *guest) print(value engine.Value, f *failure, hint string) {
 	var b strings.Builder
 	if at, ok := firstFrame(f.Stack); ok {
 		fmt.Fprintf(&b, "%s:%d\n", at.file, at.line)
@@ -133,7 +173,15 @@ func (g *guest) print(value engine.Value, f *failure) {
 	if !value.IsObject() || !g.vm.IsError(value) {
 		b.WriteString("Uncaught:\n")
 	}
-	b.WriteString(strings.TrimRight(g.show(value), "\n"))
+	text := strings.TrimRight(g.show(value), "\n")
+	if hint != "" {
+		first, rest, more := strings.Cut(text, "\n")
+		text = first + hint
+		if more {
+			text += "\n" + rest
+		}
+	}
+	b.WriteString(plain(text))
 	fmt.Fprintln(g.o.Stderr, b.String())
 }
 

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen"
+)
+
+// promptJSON is one prompt in list --json and show --json.
+type promptJSON struct {
+	Name        string               `json:"name"`
+	Title       string               `json:"title,omitempty"`
+	Description string               `json:"description,omitempty"`
+	Arguments   []promptArgumentJSON `json:"arguments"`
+}
+
+type promptArgumentJSON struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+}
+
+func promptsOf(s *gen.Server) []promptJSON {
+	var out []promptJSON
+	for _, p := range s.Prompts {
+		js := promptJSON{Name: p.Name, Title: p.Title, Description: p.Description, Arguments: []promptArgumentJSON{}}
+		for _, a := range p.Arguments {
+			js.Arguments = append(js.Arguments, promptArgumentJSON{a.Name, a.Description, a.Required})
+		}
+		out = append(out, js)
+	}
+	return out
+}
+
+// promptRow is a prompt in a table: its name with its arguments, and what it is for.
+func promptRow(prefix string, p promptJSON) []string {
+	names := make([]string, len(p.Arguments))
+	for i, a := range p.Arguments {
+		if names[i] = a.Name; !a.Required {
+			names[i] += "?"
+		}
+	}
+	head := cli.Shorten(cli.CleanLine(p.Name+"("+strings.Join(names, ", ")+")"), 60)
+	return []string{prefix + head, firstLine(p.Title, p.Description)}
+}
+
+// offer is what a server offers beside tools, as show has it.
+type offer struct {
+	server *gen.Server
+	kind   string // prompts or resources
+}
+
+// offerJSON is the output of show --json for one.
+type offerJSON struct {
+	Server   string                 `json:"server"`
+	Offer    string                 `json:"offer"`
+	Prompts  []promptJSON           `json:"prompts,omitempty"`
+	Wrappers map[string]wrapperJSON `json:"wrappers"`
+}
+
+// findOffer understands SERVER/prompts, SERVER/resources and SERVER/NAME, where NAME is a prompt's.
+func findOffer(tree *gen.Tree, name string) *offer {
+	dir, what, ok := strings.Cut(name, "/")
+	if !ok {
+		return nil
+	}
+	for i := range tree.Catalog.Servers {
+		s := &tree.Catalog.Servers[i]
+		if s.Key != dir && s.Dir != dir {
+			continue
+		}
+		if what == "resources" && s.Resources || what == "prompts" && s.HasPrompts {
+			return &offer{s, what}
+		}
+		for _, p := range s.Prompts {
+			if p.Name == what {
+				return &offer{s, "prompts"}
+			}
+		}
+	}
+	return nil
+}
+
+// wrappers are the files of an offer, by language.
+func (f *offer) wrappers(tree *gen.Tree) (map[string]wrapperJSON, error) {
+	root, err := os.OpenRoot(tree.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the tree: %w", err)
+	}
+	defer root.Close()
+	out := map[string]wrapperJSON{}
+	for _, language := range tree.Languages() {
+		file := path.Join(f.server.Dir, f.kind+map[string]string{"typescript": ".ts", "python": ".py"}[language])
+		text, err := fs.ReadFile(root.FS(), file)
+		if err != nil {
+			return nil, fmt.Errorf("read the tree: %w", err)
+		}
+		out[language] = wrapperJSON{File: file, Function: f.kind, Source: string(text)}
+	}
+	return out, nil
+}
+
+// showOffer shows one. Of prompts there is a list; what resources there are, only the server can tell.
+func (o *showOptions) showOffer(tree *gen.Tree, f *offer) error {
+	wrappers, err := f.wrappers(tree)
+	if err != nil {
+		return err
+	}
+	for language := range wrappers {
+		if !o.shown(language) {
+			delete(wrappers, language)
+		}
+	}
+	js := offerJSON{Server: f.server.Key, Offer: f.kind, Wrappers: wrappers}
+	if f.kind == "prompts" {
+		js.Prompts = promptsOf(f.server)
+	}
+	if o.json {
+		return o.app.JSON(js)
+	}
+	style, out := o.app.OutStyle(), o.app.Stdout
+	head := "resources"
+	if f.kind == "prompts" {
+		head = cli.Count(len(js.Prompts), "prompt")
+	}
+	if _, err := fmt.Fprintf(out, "%s  %s of server %s\n", style.Bold(cli.CleanLine(f.server.Dir+"/"+f.kind)), head, cli.CleanLine(fmt.Sprintf("%q", f.server.Key))); err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, p := range js.Prompts {
+		rows = append(rows, promptRow("  ", p))
+	}
+	if err := cli.Table(out, style, nil, rows); err != nil {
+		return err
+	}
+	for _, language := range tree.Languages() {
+		w, ok := wrappers[language]
+		if !ok {
+			continue
+		}
+		file := w.File
+		if rel, err := filepath.Rel(o.app.Dir, tree.Dir); err == nil && !strings.HasPrefix(rel, "..") {
+			file = filepath.ToSlash(filepath.Join(rel, w.File))
+		}
+		if _, err := fmt.Fprintf(out, "\n%s  %s\n\n%s\n", style.Bold(language), style.Cyan(cli.CleanLine(file)), indent(cli.Clean(strings.TrimSpace(w.Source)))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

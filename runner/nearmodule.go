@@ -1,0 +1,66 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// noModule is what Python says of a module that it does not find.
+var noModule = regexp.MustCompile(`^No module named '([A-Za-z_][A-Za-z0-9_.]{0,300})'`)
+
+// maxBeside bounds how many entries of a folder are looked at.
+const maxBeside = 10_000
+
+// nearModule names what lies beside the script, or in a package of it, and is called nearly as a module that it did not
+// find. The sandbox has those files only that are imported, so it cannot tell.
+func (s *Script) nearModule(e *bridge.ScriptError) string {
+	if e == nil || e.Name != "ModuleNotFoundError" || s.Language != sandbox.LangPython || s.Dir == "" {
+		return ""
+	}
+	found := noModule.FindStringSubmatch(e.Message)
+	if found == nil {
+		return ""
+	}
+	parts := strings.Split(found[1], ".")
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	for i, part := range parts {
+		folder := filepath.Join(parts[:i]...)
+		names := pythonModules(root, filepath.Join(".", folder))
+		if near := ident.Nearest(part, names, 1); len(near) > 0 && near[0] != part {
+			return fmt.Sprintf("there is no module %q; beside the script there is %q", found[1], filepath.ToSlash(filepath.Join(folder, near[0])))
+		}
+	}
+	return ""
+}
+
+// pythonModules are the names of what can be imported of a folder.
+func pythonModules(root *os.Root, folder string) []string {
+	dir, err := root.Open(folder)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(maxBeside)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, entry := range entries {
+		name, file := strings.CutSuffix(entry.Name(), ".py")
+		if file != entry.IsDir() && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, ".") {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,86 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+// TestLargeResultsTakeTurns makes many calls of a tool with large results, in two runs that share the room.
+func TestLargeResultsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = 2 << 20
+		r := &Runner{room: NewRoom(16 << 20)}
+		var now, most atomic.Int64
+		upstream := func(_ context.Context, req *call.Request) (*call.Result, error) {
+			most.Store(max(most.Load(), now.Add(1)))
+			defer now.Add(-1)
+			time.Sleep(time.Second)
+			if req.Tool == "small" {
+				return &call.Result{Value: json.RawMessage("1")}, nil
+			}
+			return &call.Result{Value: json.RawMessage(`"` + strings.Repeat("x", size) + `"`)}, nil
+		}
+		runs := []call.Handler{(&calls{r: r}).fit(upstream), (&calls{r: r}).fit(upstream)}
+		make := func(run call.Handler, tool string) {
+			if _, err := run(t.Context(), &call.Request{Tool: tool}); err != nil {
+				t.Error(err)
+			}
+		}
+		make(runs[0], "large") // now it is known
+		most.Store(0)
+		burst := func(tool string, runs ...call.Handler) (took time.Duration) {
+			began := time.Now()
+			var all sync.WaitGroup
+			for i := range 20 {
+				all.Go(func() { make(runs[i%len(runs)], tool) })
+			}
+			all.Wait()
+			return time.Since(began)
+		}
+		if took := burst("large", runs[0]); most.Load() != 3 || took != 7*time.Second {
+			t.Errorf("one run: %d at once, %v", most.Load(), took)
+		}
+		most.Store(0)
+		if took := burst("large", runs...); most.Load() > 7 || took > 5*time.Second {
+			t.Errorf("two runs: %d at once, %v", most.Load(), took)
+		}
+		if took := burst("small", runs[0]); took != time.Second {
+			t.Errorf("small results waited: %v", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		r.room.bytes.TryAcquire(16 << 20)
+		if _, err := runs[0](ctx, &call.Request{Tool: "large"}); err != context.DeadlineExceeded {
+			t.Errorf("without room: %v", err)
+		}
+	})
+}
+
+// TestRoomForgets: a tool whose results have become small does not wait any more.
+func TestRoomForgets(t *testing.T) {
+	r := NewRoom(100 << 20)
+	r.note("t", 1<<40)
+	if got := r.expect("t"); got != 25<<20 {
+		t.Errorf("a result of any size takes %d", got)
+	}
+	for range 25 {
+		r.note("t", 10)
+	}
+	if got := r.expect("t"); got != 0 || len(r.largest) != 0 {
+		t.Errorf("it takes %d", got)
+	}
+	for i := range maxLargest + 10 {
+		r.note(strings.Repeat("x", i), largeResult)
+	}
+	if len(r.largest) != maxLargest {
+		t.Errorf("%d tools are remembered", len(r.largest))
+	}
+}
