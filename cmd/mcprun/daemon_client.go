@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
@@ -21,13 +24,23 @@ func viaDaemon(ctx context.Context, app *cli.App) (code int, done bool, err erro
 	if err != nil {
 		return 0, false, nil
 	}
-	code, err = client.Run(ctx, daemonJob(app), daemon.Streams{
+	job := daemonJob(app)
+	if !sendable(job) {
+		return 0, false, nil
+	}
+	code, err = client.Run(ctx, job, daemon.Streams{
 		Stdin: app.Stdin, Stdout: app.Stdout, Stderr: app.Stderr, LookupEnv: app.LookupEnv, Signal: signalNumber,
 	})
 	if _, ok := errors.AsType[*daemon.UnavailableError](err); ok {
 		return 0, false, nil
 	}
 	return code, true, err
+}
+
+// sendable tells whether a job reaches the daemon as it is: JSON holds no text that is not UTF-8, as names of files may be.
+func sendable(job *daemon.Job) bool {
+	texts := append(slices.Collect(maps.Values(job.Env)), job.Dir)
+	return !slices.ContainsFunc(append(texts, job.Args...), func(s string) bool { return !utf8.ValidString(s) })
 }
 
 // signalNumber is that of the signal that ended ctx; 0: it was none.

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/daemon"
 )
 
 func TestKeeper(t *testing.T) {
@@ -188,5 +189,19 @@ func TestRunnerKey(t *testing.T) {
 	}
 	if _, err := runnerKey(runner.Options{Tree: filepath.Join(tree, "no")}); err == nil {
 		t.Error("a tree that is not there has a key")
+	}
+}
+
+// TestSendable: what cannot be told to the daemon as it is is done without it.
+func TestSendable(t *testing.T) {
+	for want, jobs := range map[bool][]daemon.Job{
+		true:  {{}, {Args: []string{"é"}, Dir: "/é", Env: map[string]string{"A": "é"}}},
+		false: {{Args: []string{"a", "\xff"}}, {Dir: "/\xff"}, {Env: map[string]string{"A": "\xff"}}},
+	} {
+		for _, j := range jobs {
+			if got := sendable(&j); got != want {
+				t.Errorf("%+v: %v", j, got)
+			}
+		}
 	}
 }

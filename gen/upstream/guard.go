@@ -156,7 +156,7 @@ func (g *guard) refused(req *http.Request, status int) {
 }
 
 func isMedia(resp *http.Response, media string) bool {
-	return strings.HasPrefix(resp.Header.Get("Content-Type"), media)
+	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Type"))), media)
 }
 
 // boundedBody ends a body that is too large with an error. A stream has no end of its own; its events are bounded by

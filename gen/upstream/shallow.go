@@ -23,7 +23,16 @@ type shallow struct {
 // filter returns p without what is too deep. It overwrites p.
 func (s *shallow) filter(p []byte) []byte {
 	out := p[:0]
-	for _, c := range p {
+	for i := 0; i < len(p); i++ {
+		if n := s.plain(p[i:]); n > 0 {
+			if s.depth <= maxNesting {
+				out = append(out, p[i:i+n]...)
+			}
+			if i += n; i == len(p) {
+				break
+			}
+		}
+		c := p[i]
 		if c == '\n' {
 			s.lineEnds++
 		} else if c != '\r' {
@@ -53,6 +62,20 @@ func (s *shallow) filter(p []byte) []byte {
 		}
 	}
 	return out
+}
+
+// plain returns how many bytes from here on change nothing of what is known: most of them.
+func (s *shallow) plain(p []byte) int {
+	if s.escaped || s.lineEnds > 0 {
+		return 0
+	}
+	for i, c := range p {
+		switch c {
+		case '"', '\\', '{', '}', '[', ']', '\n', '\r':
+			return i
+		}
+	}
+	return len(p)
 }
 
 // shallowTools decodes a message that is nested too deep. It is nil unless it is a list of tools.

@@ -35,13 +35,19 @@ func (g *guard) confine(req *http.Request, resp *http.Response) (*http.Response,
 		}
 	case resp.StatusCode >= 400:
 		err = refusalOf(asked, resp)
-	case resp.StatusCode >= 300 || asked == nil:
+	case resp.StatusCode >= 300 && follows(resp), asked == nil:
+	case resp.StatusCode >= 300:
+		err = &refusal{text: fmt.Sprintf("the server answered with HTTP status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))}
 	case isJSON:
 		err = peek(asked, resp)
 	case isMedia(resp, "text/html"):
 		err = &refusal{text: "the server answers with a web page, not with MCP"}
 	case resp.Header.Get("Content-Type") == "":
 		err = &refusal{text: fmt.Sprintf("the server sent no answer (HTTP status %d)", resp.StatusCode)}
+	case isMedia(resp, "text/event-stream"):
+		resp.Body = newEventBody(asked, resp)
+	default:
+		err = &refusal{text: fmt.Sprintf("the server answers with content of the type %.100q, not with MCP", resp.Header.Get("Content-Type"))}
 	}
 	if err != nil {
 		_ = resp.Body.Close()
@@ -59,20 +65,65 @@ func peek(asked *capture, resp *http.Response) error {
 	if _, err := body.ReadFrom(resp.Body); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
-	text := bytes.TrimSpace(body.Bytes())
-	bad := false
-	if len(text) < peeked {
-		_, err := jsonrpc.DecodeMessage(text)
-		bad = err != nil && !isList(text)
-	} else {
-		bad = !isList(text) && (text[0] != '{' || text[len(text)-1] != '}' || !json.Valid(text))
-	}
-	if bad {
+	if !isMessage(bytes.TrimSpace(body.Bytes())) {
 		asked.answer = &jsonrpc.Error{Code: CodeBadAnswer, Message: "the answer is not a JSON-RPC message"}
 		return &refusal{text: asked.answer.Message}
 	}
 	resp.Body = &putBack{Reader: &body, Closer: resp.Body}
 	return nil
+}
+
+// isMessage tells whether the SDK will take an answer. A long one is read as the SDK will only where it may come to
+// something else than to be looked at, which takes less time.
+func isMessage(text []byte) bool {
+	if len(text) < peeked || !namesVersion(text) || deeperThan(text, maxNesting) {
+		_, err := jsonrpc.DecodeMessage(text)
+		return err == nil
+	}
+	return text[0] == '{' && text[len(text)-1] == '}' && json.Valid(text)
+}
+
+// namesVersion tells whether a long text says at its beginning or its end that it is JSON-RPC, as messages do.
+func namesVersion(text []byte) bool {
+	for _, part := range [][]byte{text[:100], text[len(text)-100:]} {
+		if bytes.Contains(part, []byte(`"jsonrpc"`)) && bytes.Contains(part, []byte(`"2.0"`)) {
+			return true
+		}
+	}
+	return false
+}
+
+// deeperThan tells whether JSON is nested deeper than most.
+func deeperThan(text []byte, most int) bool {
+	if bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) <= most {
+		return false
+	}
+	depth, inString := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > most {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// follows tells whether the HTTP client goes on to another address.
+func follows(resp *http.Response) bool {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return resp.Header.Get("Location") != ""
+	}
+	return false
 }
 
 // refusalOf is the error of a request that was refused with JSON; nil when the SDK makes one of it. An error that names no

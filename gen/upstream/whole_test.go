@@ -24,6 +24,8 @@ func TestBadAnswersEndTheirCallOnly(t *testing.T) {
 			_, _ = w.Write([]byte(text))
 		}
 	}
+	long := strings.Repeat("x", 2*peeked)
+	deep := `{"jsonrpc":"2.0","id":1,"result":{"contents":[{"uri":"x","text":"` + long + `","_meta":{"a":` + strings.Repeat("[", 3000) + strings.Repeat("]", 3000) + `}}]}}`
 	for name, c := range map[string]struct {
 		handler  http.HandlerFunc
 		want     string
@@ -40,7 +42,21 @@ func TestBadAnswersEndTheirCallOnly(t *testing.T) {
 		"later":     {answer(202, "", ""), "no answer (HTTP status 202)", false},
 		"failure":   {answer(500, "text/plain", "oops"), "HTTP status 500 Internal Server Error", false},
 		"too large": {answer(413, "text/plain", "oops"), "HTTP status 413", false},
-		"too many":  {answer(429, "text/plain", "oops"), "HTTP status 429 Too Many Requests", false},
+		"a list":    {answer(200, "application/json", "[]"), "not a JSON-RPC message", true},
+		"capitals":  {answer(200, "Application/JSON", "[]"), "not a JSON-RPC message", true},
+		"a text":    {answer(200, "text/plain", "oops"), `content of the type "text/plain"`, false},
+		"nowhere":   {answer(302, "", ""), "HTTP status 302 Found", false},
+		"unchanged": {answer(304, "", ""), "HTTP status 304 Not Modified", false},
+		"long":      {answer(200, "application/json", `{"a":"`+long+`"}`), "not a JSON-RPC message", true},
+		"deep":      {answer(200, "application/json", deep), "not a JSON-RPC message", true},
+
+		"an event of no JSON":    {answer(200, "text/event-stream", "event: message\ndata: {\"jsonrpc\"\n\n"), "not a JSON-RPC message", true},
+		"an event of no message": {answer(200, "text/event-stream", "data: {\"a\":1}\r\n\r\n"), "not a JSON-RPC message", true},
+		"a line of no event":     {answer(200, "text/event-stream", "oops\n\n"), "not a JSON-RPC message", true},
+		"a deep event":           {answer(200, "text/event-stream", "data: "+deep+"\n\n"), "not a JSON-RPC message", true},
+		"half an event":          {answer(200, "text/event-stream", "data: {\"jsonrpc\""), "terminated without response", false},
+
+		"too many": {answer(429, "text/plain", "oops"), "HTTP status 429 Too Many Requests", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, behind(t, methodReadResource, c.handler), testOptions())

@@ -75,13 +75,31 @@ func TestPythonShowsLines(t *testing.T) {
 	}
 }
 
+// TestPythonHints: what words an error knows the whole library, the keys of what a tool answered, and where markers stand
+// below a last line without a line break.
+func TestPythonHints(t *testing.T) {
+	for name, test := range map[string]struct{ code, want string }{
+		"library":   {"x = read_fil('a.txt')", "NameError: name 'read_fil' is not defined. Did you mean: 'read_file'?\n"},
+		"key":       {"row = {'uri': 1}\nrow.uri", "AttributeError: 'dict' object has no attribute 'uri'; it is a key: write ['uri']\n"},
+		"no key":    {"row = {'uri': 1}\nrow.url", "AttributeError: 'dict' object has no attribute 'url'\n"},
+		"last line": {"a = 0\nx = 1 / a", "    x = 1 / a\n        ~~^~~\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if e := (guestRun{lang: "python", tree: pythonTree, code: test.code}).run(t); !strings.Contains(e.stderr, test.want) {
+				t.Errorf("no %q in:\n%s", test.want, e.stderr)
+			}
+		})
+	}
+}
+
 // TestPythonShadowed: files beside the script may have the names of Python's own modules. What the guest imports only when
 // it needs it is Python's all the same.
 func TestPythonShadowed(t *testing.T) {
 	for _, name := range []string{"json", "re", "enum", "types", "collections", "traceback", "linecache", "base64", "importlib"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			code := "import " + name + "\nassert " + name + ".mine\nwrite_file('a.txt', 'b')\nprint(call_mcp_tool('s__echo', {'a': [1]}))\nresult = {'a': 1}\nraise ValueError('it was here')"
+			code := "import " + name + "\nassert " + name + ".mine\nlist_files()\nfrom _mcprun import call\nprint(call('s__echo', {'a': [1]}))\nresult = {'a': 1}\nraise ValueError('it was here')"
 			e := guestRun{lang: "python", tree: pythonTree, code: code, modules: map[string]string{name + ".py": "mine = True\n"}}.run(t)
 			if e.out.Error == nil || e.out.Error.Message != "it was here" || !strings.Contains(e.stderr, "    raise ValueError('it was here')\n") || strings.Contains(e.stderr, "guest.py") {
 				t.Errorf("%+v\n%s", e.out.Error, e.stderr)

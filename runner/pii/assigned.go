@@ -5,6 +5,7 @@ import "strings"
 const (
 	maxName     = 64
 	maxAssigned = 4 << 10
+	maxTold     = 512 // without quotes: a text can have a name, and no end of the value, at every few bytes
 )
 
 // assigned returns where the value lies that the '=' at i gives to a name such as api_key, in an address, a setting or a
@@ -79,12 +80,12 @@ func told(s string, from, i int) (start, end int) {
 	for start = i + 1; start < len(s) && s[start] == ' ' && start-i < 8; start++ {
 	}
 	quoted := start < len(s) && (s[start] == '"' || s[start] == '\'')
-	least := 12
+	least, most := 12, maxTold
 	if quoted {
 		start++
-		least = minSecret
+		least, most = minSecret, maxAssigned
 	}
-	for end = start; end < len(s) && end-start <= maxAssigned && s[end] > ' ' && strings.IndexByte("\"'`,;<>()[]{}|\\$*", s[end]) < 0; end++ {
+	for end = start; end < len(s) && end-start <= most && s[end] > ' ' && strings.IndexByte("\"'`,;<>()[]{}|\\$*", s[end]) < 0; end++ {
 	}
 	value := s[start:end]
 	switch {

@@ -116,7 +116,7 @@ func TestKeys(t *testing.T) {
 // Whoever wrote the text may have wanted to keep us busy.
 func TestLinear(t *testing.T) {
 	for _, piece := range []string{"@", "a@", "a@a.", "eyJ-", "eyJ.ey", "sk-", "1.", "1 ", "1-", "+1", "+49 ", "a:", "2001:", "://a:b", "bearer ", "(212) ", "-----BEGIN ",
-		"-----BEGIN PRIVATE KEY-----", "x.", "AKIA", "4111 ", "12345678:AA", "ya29.", "\\", "é", "\xff"} {
+		"-----BEGIN PRIVATE KEY-----", "x.", "AKIA", "4111 ", "12345678:AA", "ya29.", "password=", "\\", "é", "\xff"} {
 		text := strings.Repeat(piece, (1<<20)/len(piece))
 		start := time.Now()
 		Find(text)

@@ -73,6 +73,8 @@ def hint_of(error):
         return names(wanted, public(module)) if module is not None and wanted else ""
     if isinstance(error, AttributeError) and isinstance(error.obj, types.ModuleType):
         return names(error.name, public(error.obj))
+    if isinstance(error, AttributeError) and isinstance(error.obj, dict) and error.name in error.obj:
+        return f"; it is a key: write [{error.name!r}]"
     if isinstance(error, NameError) and not isinstance(error, UnboundLocalError):
         return names(error.name, visible(error))
     if isinstance(error, TypeError) and AWAITED.fullmatch(str(error)):

@@ -127,7 +127,7 @@ def uncaught(error, hook):
         at = error.__traceback__
         while at is not None and at.tb_frame.f_globals is globals():
             at = at.tb_next
-        sys.__excepthook__(type(error), error, at)
+        sys.__excepthook__(type(error), error.with_traceback(at), at)
         return b',"error":{"name":%b,"message":"","stack":""}' % _mcprun_bridge.quote(type(error).__qualname__).encode()
     return _mcprun_report.uncaught(error, hook)
 
