@@ -126,7 +126,7 @@ func (c *calls) dry(next call.Handler) call.Handler {
 		c.mu.Lock()
 		c.dryCalls[req.Seq] = true
 		if c.listed += len(req.Args); c.listed <= maxListed {
-			liveOf(ctx).arguments = req.Args
+			liveOf(ctx).arguments = c.asListed(req.Args)
 		}
 		c.mu.Unlock()
 		value, err := json.Marshal(map[string]int{"call": req.Seq})

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"bytes"
+	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -53,6 +55,21 @@ const (
 	placeholder     = `{"call":`
 	placeholderText = `<result of call `
 )
+
+// given finds the first of them. Within a text of JSON its quotes would be escaped, so it stands for a value.
+var given = regexp.MustCompile(`\{"call":([0-9]{1,9})\}`)
+
+// asListed is how arguments are shown that were not sent: the result of a call that was not made is said in words. The
+// lock is held.
+func (c *calls) asListed(args []byte) []byte {
+	return given.ReplaceAllFunc(args, func(found []byte) []byte {
+		n, err := strconv.Atoi(string(found[len(placeholder) : len(found)-1]))
+		if err != nil || !c.dryCalls[n] {
+			return found
+		}
+		return fmt.Appendf(nil, `"%s%d>"`, placeholderText, n)
+	})
+}
 
 // unknownYet tells whether the arguments hold the result of a call that was not made, so that nobody knows what they are.
 func (c *calls) unknownYet(args []byte) bool {

@@ -172,6 +172,9 @@ func TestDryRun(t *testing.T) {
 	if made != 1 || list[1].Outcome != OutcomeDry || string(list[1].Arguments) != `{"to":"a"}` || list[0].Arguments != nil {
 		t.Errorf("%d calls made; %+v", made, list)
 	}
+	if got := string(list[2].Arguments); got != `{"id":"<result of call 2>"}` {
+		t.Errorf("listed with %s", got)
+	}
 }
 
 func TestRecordAndReplay(t *testing.T) {

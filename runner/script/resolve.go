@@ -110,6 +110,9 @@ func withoutScheme(specifier string) string {
 }
 
 func noPackage(specifier string) error {
+	if strings.Contains(specifier, "://") {
+		return fmt.Errorf("%q cannot be imported: there is no network in the sandbox; there are the wrappers below ./servers, files beside the script, mcprun, and node's own modules as node:NAME", specifier)
+	}
 	hint := ""
 	if near := ident.Nearest(specifier, append(strings.Fields(nodeModules), "mcprun"), 1); len(near) == 1 && !strings.HasPrefix(specifier, "@") {
 		hint = fmt.Sprintf("did you mean %q? ", near[0])
@@ -198,6 +201,9 @@ func (f *files) besideScript(specifier, namespace, importer string) (place, erro
 			}
 		}
 	}
+	if info, err := f.script.Stat(p); err == nil && info.IsDir() {
+		return place{}, fmt.Errorf("%q is a folder without an index.ts or index.js; import one of its files%s", specifier, f.modulesIn(p))
+	}
 	return place{}, fmt.Errorf("%q is not there, beside the script or below it%s", specifier, f.nearFile(p))
 }
 
@@ -208,6 +214,15 @@ func (f *files) nearFile(p string) string {
 		return ""
 	}
 	return "; did you mean " + quoted(near) + "?"
+}
+
+// modulesIn names what there is to import in a folder beside the script.
+func (f *files) modulesIn(p string) string {
+	there := moduleNames(f.entries(scriptNamespace, p))
+	if len(there) == 0 {
+		return ""
+	}
+	return ": " + listed(there)
 }
 
 // moduleNames are the names of entries that can be imported, without extension.

@@ -81,22 +81,24 @@ func TestOneClassOfErrors(t *testing.T) {
 
 // TestNearestNames asks for what is not there.
 func TestNearestNames(t *testing.T) {
-	dir, opt := world(t, map[string]string{"helper.ts": "export const help = 1;"})
+	dir, opt := world(t, map[string]string{"helper.ts": "export const help = 1;", "lib/one.ts": "", "lib/two.js": ""})
 	for code, want := range map[string]string{
+		"import './lib';":                                                      `"./lib" is a folder without an index.ts or index.js; import one of its files: one, two`,
+		"import 'https://x.example/y';":                                        `"https://x.example/y" cannot be imported: there is no network in the sandbox`,
 		"import { x } from './servers/gogle-drive'; x();":                      `there is no server "gogle-drive"; did you mean "google_drive"?`,
 		"import { x } from './servers/google-drive/getDocumnet'; x();":         `server "google_drive" has no tool "getDocumnet"; did you mean "getDocument"?`,
 		"import { getDocumnet } from './servers/google-drive'; getDocumnet();": `servers/google_drive/index.ts exports no "getDocumnet"; did you mean "getDocument"? it has: getDocument, listDocuments`,
 		"import * as d from './servers/google-drive'; await d.getDocumnet();":  `servers/google_drive/index.ts exports no "getDocumnet"; did you mean "getDocument"?`,
 		"import './helper'; return 5;":                                         `return stands outside of a function, which a module cannot have; to leave a value behind, write: export const result = VALUE`,
 		"import { hlep } from './helper'; console.log(hlep);":                  `helper.ts exports no "hlep"; did you mean "help"?`,
-		"import './helpr';":                              `"./helpr" is not there, beside the script or below it; did you mean "helper"?`,
-		"import './skills/save-shet';":                   `there is no skill "save-shet"; did you mean "save-sheet"?`,
-		"import './skills/several';":                     `skill "several" has several scripts and no index.ts or main.ts; import one of them: one.ts, two.ts`,
-		"import './skills/save-sheet/nope.ts';":          `skill "save-sheet" has no module "nope.ts"`,
-		"import './skills';":                             "must name one",
-		"import fs from 'node-fs/promise'; fs();":        "packages are not available",
-		"import { readFile } from 'mcprum'; readFile();": `did you mean "mcprun"?`,
-		"import '../outside.ts';":                        "outside of the script's folder",
+		"import './helpr';":                                                    `"./helpr" is not there, beside the script or below it; did you mean "helper"?`,
+		"import './skills/save-shet';":                                         `there is no skill "save-shet"; did you mean "save-sheet"?`,
+		"import './skills/several';":                                           `skill "several" has several scripts and no index.ts or main.ts; import one of them: one.ts, two.ts`,
+		"import './skills/save-sheet/nope.ts';":                                `skill "save-sheet" has no module "nope.ts"`,
+		"import './skills';":                                                   "must name one",
+		"import fs from 'node-fs/promise'; fs();":                              "packages are not available",
+		"import { readFile } from 'mcprum'; readFile();":                       `did you mean "mcprun"?`,
+		"import '../outside.ts';":                                              "outside of the script's folder",
 	} {
 		_, err := Prepare(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, opt)
 		var e *Error

@@ -244,6 +244,14 @@ func (vm *VM) NewError(err error) (Value, error) {
 	if t.Errno != 0 {
 		vm.Set(v, "errno", Int(t.Errno))
 	}
+	if stack, ok := t.Props["stack"]; ok {
+		text := vm.String(stack)
+		defer vm.Free(text)
+		if err := vm.keepStack(v, text); err != nil {
+			vm.Free(v)
+			return Undefined(), err
+		}
+	}
 	for _, k := range []string{"code", "syscall", "path", "dest"} {
 		if s, ok := t.Props[k]; ok {
 			vm.Set(v, k, vm.String(s))

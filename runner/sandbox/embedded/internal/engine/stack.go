@@ -77,8 +77,37 @@ func (vm *VM) readStack(this Value, _ []Value) (Value, error) {
 	if err != nil {
 		return Undefined(), err
 	}
-	text := vm.String(vm.stack(vm.Header(this), frames))
+	text := vm.String(vm.stack(vm.Header(this), vm.thrown(this, frames)))
 	return text, vm.keepStack(this, text)
+}
+
+// maxClasses is how many classes above each other an error is asked for.
+const maxClasses = 16
+
+// thrown leaves out the frames of the classes that made an error, as V8 does: what a reader looks for is where it was
+// thrown. A frame that is not there for a class of its own stays.
+func (vm *VM) thrown(err Value, frames string) string {
+	class := vm.Get(err, "constructor")
+	classes := map[string]bool{}
+	for range maxClasses {
+		name, ok := vm.GetString(class, "name")
+		if !ok || name == "" {
+			break
+		}
+		classes[name] = true
+		base := vm.Get(class, "__proto__")
+		vm.Free(class)
+		class = base
+	}
+	vm.Free(class)
+	for {
+		first, rest, more := strings.Cut(frames, "\n")
+		name, _, ok := strings.Cut(strings.TrimPrefix(first, "    at "), " (")
+		if !more || rest == "" || !ok || !classes[name] {
+			return frames
+		}
+		frames = rest
+	}
 }
 
 // writeStack is the setter.

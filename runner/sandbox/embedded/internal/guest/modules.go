@@ -5,6 +5,7 @@ package guest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
@@ -61,19 +62,37 @@ func shortName(name string) (short string, known bool) {
 
 // normalizeModule turns a specifier into a module's name; only node's own modules exist here, everything else has been
 // bundled into the script.
-func (g *guest) normalizeModule(_, name string) (string, error) {
+func (g *guest) normalizeModule(by, name string) (string, error) {
 	short, known := shortName(name)
 	if known {
 		return preludePrefix + "node/" + short, nil
 	}
 	if short != name {
-		return "", &engine.ThrowError{
-			Message: fmt.Sprintf("the embedded sandbox has no module %q; run the script with --sandbox process or docker", name),
-			Props:   map[string]string{"code": "ERR_UNKNOWN_BUILTIN_MODULE"}}
+		message := fmt.Sprintf("the embedded sandbox has no module %q; run the script with --sandbox process or docker", name)
+		props := map[string]string{"code": "ERR_UNKNOWN_BUILTIN_MODULE"}
+		if at := g.importOf(name); by == scriptModule(g.job.Name) && at != "" {
+			props["stack"] = "Error: " + message + "\n    at " + at
+		}
+		return "", &engine.ThrowError{Message: message, Props: props}
 	}
 	return "", &engine.ThrowError{
 		Message: fmt.Sprintf("Cannot find module %q: what a script imports must be known when it is bundled", name),
 		Props:   map[string]string{"code": "ERR_MODULE_NOT_FOUND"}}
+}
+
+// importOf is where the script imports one of node's modules with a statement, or "": the engine names no place when a
+// module cannot be linked.
+func (g *guest) importOf(name string) string {
+	quoted := strconv.Quote(name)
+	n := 0
+	for line := range strings.SplitSeq(g.job.Code, "\n") {
+		n++
+		statement := strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "export ")
+		if statement && (strings.HasSuffix(line, " from "+quoted+";") || line == "import "+quoted+";") {
+			return g.maps.place(g.job.Name + ":" + strconv.Itoa(n) + ":1")
+		}
+	}
+	return ""
 }
 
 // builtin(name) tells whether import and require find a module here: one of node's own, or one whose lack is said better by
