@@ -17,6 +17,8 @@ type asked struct {
 	concepts []concept
 	// words are the terms of all its words, in their order, also of those that mean nothing; -1 where no tool has one.
 	words []int32
+	// wish is what it wants done.
+	wish wanted
 	// unknown is how many words no tool has, and none resembles.
 	unknown int
 }
@@ -30,6 +32,8 @@ type concept struct {
 	together []int32
 	// idf is how much it tells tools apart.
 	idf float64
+	// slip is that the alternatives stand for a misspelt word, the likeliest first.
+	slip bool
 }
 
 type alternative struct {
@@ -47,13 +51,13 @@ const (
 
 // ask reads a query.
 func (v *vocabulary) ask(text string) *asked {
-	all := words(text)
+	all := v.spell(words(text))
 	stemmed := stems(all)
 	meaning := func(i int) bool { return !stopWords[all[i]] }
 	if !slices.ContainsFunc(all, func(w string) bool { return !stopWords[w] }) {
 		meaning = func(int) bool { return true }
 	}
-	a := &asked{words: v.known(stemmed)}
+	a := &asked{words: v.known(stemmed), wish: wish(all, stemmed)}
 	seen := map[string]bool{}
 	for i := range all {
 		if len(a.concepts) == maxConcepts {
@@ -148,6 +152,13 @@ func (v *vocabulary) concept(word, stemmed string) concept {
 	for _, n := range v.fuzzy.near(word, 4) {
 		c.addID(n.term, n.trust)
 	}
+	if len(c.alternatives) > 0 {
+		c.slip = true
+		meant := c.alternatives[0]
+		for _, s := range synonyms[v.terms[meant.term].text] {
+			c.add(v, s.stem, s.trust*meant.trust)
+		}
+	}
 	return c
 }
 
@@ -164,12 +175,12 @@ func (c *concept) addID(id int32, trust float64) {
 	c.alternatives = append(c.alternatives, alternative{id, trust})
 }
 
-// weigh sets the idf: that of the word itself, or else of the commonest that may stand for it.
+// weigh sets the idf: that of the word itself or of what it is a slip of, or else of the commonest that may stand for it.
 func (c *concept) weigh(v *vocabulary) {
 	for i, a := range c.alternatives {
 		if a.trust == 1 || i == 0 {
 			c.idf = v.idf[a.term]
-			if a.trust == 1 {
+			if a.trust == 1 || c.slip {
 				return
 			}
 		}

@@ -24,6 +24,9 @@ const (
 	saturation = 1.5
 	// nameShare raises a tool of whose name the query has a greater part.
 	nameShare = 0.3
+	// pairShare raises a tool for each two neighbours of the query that are neighbours in its name, maxPairs how many count.
+	pairShare = 0.3
+	maxPairs  = 2
 	// spelledOut raises a tool whose name the query has, word by word.
 	spelledOut = 1.5
 )

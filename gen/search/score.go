@@ -50,16 +50,23 @@ func (s *scorer) score(doc int32) float64 {
 		}
 	}
 	var sum, have float64
+	name, pairs, last := s.names[doc], 0, int32(-1)
 	s.used = s.used[:0]
 	for i := range s.asked.concepts {
 		c := &s.asked.concepts[i]
-		if best, term := s.best(c); best > 0 {
-			s.used = append(s.used, term)
-			sum += c.idf * best
-			have += c.idf * min(1, best*2)
+		best, term := s.best(c)
+		if best == 0 {
+			last = -1
+			continue
 		}
+		s.used = append(s.used, term)
+		sum += c.idf * best
+		have += c.idf * min(1, best*2)
+		if neighbours(name, last, term) {
+			pairs++
+		}
+		last = term
 	}
-	name := s.names[doc]
 	named := 0
 	for _, t := range name {
 		if slices.Contains(s.used, t) {
@@ -68,9 +75,11 @@ func (s *scorer) score(doc int32) float64 {
 	}
 	share := have / s.all // squared below: what has all words of a query goes before what has one of them many times
 	score := sum * share * share * (1 + nameShare*float64(named)/float64(max(1, len(name))))
+	score *= 1 + pairShare*float64(min(pairs, maxPairs))
 	if s.asked.spells(name) {
 		score *= spelledOut
 	}
+	score *= s.asked.wish.fits(s.does[doc])
 	return math.Round(score*1e9) / 1e9 // so that the order does not depend on how a machine adds
 }
 
@@ -92,6 +101,17 @@ func (s *scorer) best(c *concept) (best float64, term int32) {
 		return least, c.together[0]
 	}
 	return best, term
+}
+
+// neighbours tells whether two terms, of which there may be none (-1), are beside each other in a name, either first: some
+// servers put verbs before things, others after them.
+func neighbours(name []int32, a, b int32) bool {
+	for i := 1; i < len(name); i++ {
+		if name[i-1] == a && name[i] == b || name[i-1] == b && name[i] == a {
+			return true
+		}
+	}
+	return false
 }
 
 // spells tells whether the query has a name, of two words or more, word by word.

@@ -65,5 +65,9 @@ func beginsWord(before, r rune, runes []rune, i int) bool {
 	if !unicode.IsUpper(before) {
 		return true
 	}
-	return i+1 < len(runes) && unicode.IsLower(runes[i+1])
+	if i+1 == len(runes) || !unicode.IsLower(runes[i+1]) {
+		return false
+	}
+	// The s of PRs and URLs makes a plural of the abbreviation.
+	return runes[i+1] != 's' || i+2 < len(runes) && unicode.IsLower(runes[i+2])
 }

@@ -7,6 +7,7 @@ import (
 
 // How much a synonym is trusted to mean the same.
 const (
+	trustForm    = 0.8
 	trustSame    = 0.7
 	trustLike    = 0.5
 	trustImplied = 0.5
@@ -31,7 +32,7 @@ func readSynonyms() map[string][]synonym {
 	for _, part := range []struct {
 		text  string
 		trust float64
-	}{{sameWords, trustSame}, {likeWords, trustLike}, {impliedWords, trustImplied}} {
+	}{{formWords, trustForm}, {sameWords, trustSame}, {likeWords, trustLike}, {impliedWords, trustImplied}} {
 		for line := range strings.Lines(part.text) {
 			from, to, directed := strings.Cut(line, ">")
 			if !directed {
@@ -44,7 +45,24 @@ func readSynonyms() map[string][]synonym {
 			}
 		}
 	}
+	inherit(out)
 	return out
+}
+
+// inherit gives each form of a word what may stand for the others.
+func inherit(to map[string][]synonym) {
+	for line := range strings.Lines(formWords) {
+		group := stems(strings.Fields(line))
+		var all []synonym
+		for _, s := range group {
+			all = append(all, to[s]...)
+		}
+		for _, s := range group {
+			for _, other := range all {
+				addSynonym(to, s, synonym{other.stem, other.trust * trustForm})
+			}
+		}
+	}
 }
 
 func addSynonym(to map[string][]synonym, from string, s synonym) {

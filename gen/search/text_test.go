@@ -12,6 +12,8 @@ func TestWords(t *testing.T) {
 		"get_document-by.ID":        "get document by id",
 		"HTTPServerError":           "http server error",
 		"listIssues2":               "list issues2",
+		"PRs, userIDs, getURLsOf":   "prs user ids get urls of",
+		"APISearch":                 "api search",
 		"What's the Wëather?":       "whats the weather",
 		"don’t":                     "dont",
 		"'quoted'":                  "quoted",
@@ -64,7 +66,7 @@ func TestDistance(t *testing.T) {
 
 // TestWordLists finds what can't work in the lists: words that are split or dropped before they are looked up.
 func TestWordLists(t *testing.T) {
-	for _, list := range []string{sameWords, likeWords, impliedWords, phrases} {
+	for _, list := range []string{formWords, sameWords, likeWords, impliedWords, phrases} {
 		for line := range strings.Lines(list) {
 			for w := range strings.FieldsSeq(strings.ReplaceAll(line, ">", " ")) {
 				if got := words(w); !slices.Equal(got, []string{w}) {
@@ -81,6 +83,25 @@ func TestWordLists(t *testing.T) {
 	for line := range strings.Lines(phrases) {
 		if from, _, ok := strings.Cut(line, ">"); ok && len(strings.Fields(from)) > maxPhrase {
 			t.Errorf("the phrase %q is too long", from)
+		}
+	}
+}
+
+func TestWish(t *testing.T) {
+	for text, want := range map[string]wanted{
+		"create issue":                   {action: actMake},
+		"which issues were closed today": {actRead, true},
+		"how many issues are open":       {actRead, true},
+		"how do I close an issue":        {action: actChange},
+		"show me the deleted files":      {action: actRead},
+		"removing old branches":          {action: actRemove},
+		"save a page":                    {action: actMake | actChange},
+		"pull request":                   {},
+		"which":                          {},
+		"":                               {},
+	} {
+		if got := wish(words(text), stems(words(text))); got != want {
+			t.Errorf("%q wants %+v, not %+v", text, got, want)
 		}
 	}
 }

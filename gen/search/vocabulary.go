@@ -21,6 +21,7 @@ type vocabulary struct {
 	// names are the terms of each tool's name, in its order; heads those of its name, title and group, bodies of all else,
 	// sorted.
 	names, heads, bodies [][]int32
+	does                 []action  // what each tool does to things
 	idf                  []float64 // by term
 	fuzzy                fuzzy
 }
@@ -62,6 +63,10 @@ func newVocabulary(docs []doc) *vocabulary {
 		for _, w := range v.docs[i] {
 			v.terms[w.term].tools++
 		}
+	}
+	v.does = make([]action, len(docs))
+	for i, name := range v.names {
+		v.does[i] = v.doing(name)
 	}
 	v.idf = make([]float64, len(v.terms))
 	for i, t := range v.terms {

@@ -81,8 +81,6 @@ const sameWords = `
 	todo task
 	colour color
 	cancelled canceled
-	create creation
-	delete deletion
 `
 
 // likeWords are words that people and servers use for one another, a group a line: what tools do, and what they do it to.
@@ -244,6 +242,7 @@ const likeWords = `
 	size big large bytes
 	metadata properties attributes
 	dependency dependencies requirement
+	library package module
 	alternative similar replacement
 	license licence
 	snippet gist

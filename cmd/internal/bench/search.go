@@ -50,7 +50,7 @@ func (b *bench) searches(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return b.searchTimes(ctx, many, slices.Concat(set.Tuning, set.HeldOut))
+	return b.searchTimes(ctx, many, slices.Concat(set.Tuning, set.HeldOut, set.Fresh, set.Unseen))
 }
 
 // finders are the searches that are compared, the baselines first.
@@ -108,7 +108,7 @@ func (b *bench) recall(ctx context.Context, c *catalog.Catalog, set *searchtest.
 	for _, part := range []struct {
 		name      string
 		questions []searchtest.Question
-	}{{"tuned on", set.Tuning}, {"held out", set.HeldOut}} {
+	}{{"tuned on", set.Tuning}, {"held out", set.HeldOut}, {"fresh", set.Fresh}, {"unseen", set.Unseen}} {
 		baseline := ""
 		for _, name := range f.names {
 			score, err := searchtest.Judge(ctx, f.find[name], part.questions)

@@ -35,7 +35,7 @@ func TestFinders(t *testing.T) {
 	if err := b.recall(t.Context(), c, set); err != nil {
 		t.Fatal(err)
 	}
-	if len(b.table.rows) != 12 {
+	if len(b.table.rows) != 24 { // of three searches, four sets of questions, two shares
 		t.Errorf("%d rows", len(b.table.rows))
 	}
 }

@@ -1,0 +1,41 @@
+package search_test
+
+import (
+	"testing"
+
+	"github.com/mcpgen/mcpgen/gen/search"
+)
+
+// TestSpelling finds tools whose names are written otherwise than the query writes them.
+func TestSpelling(t *testing.T) {
+	c := catalogOf(t,
+		server(t, "git",
+			tool{name: "git_cherry_pick", description: "Apply single commits to the current branch."},
+			tool{name: "git_commit", description: "Record a commit."},
+			tool{name: "git_log", description: "Show commits."}),
+		server(t, "hub",
+			tool{name: "merge_pull_request", description: "Bring it in."},
+			tool{name: "create_pull_request", description: "Open a PR from a branch. A PR can be merged later."},
+			tool{name: "list_pull_requests", description: "All of a repository."},
+			tool{name: "update_pull_request_state", description: "Open or close one that is open or closed."}),
+		server(t, "store",
+			tool{name: "delete_order", description: "For good."},
+			tool{name: "get_order", description: "One."},
+			tool{name: "edit_order", description: "Change what is in it."}),
+	)
+	x := index(t, c, nil)
+	for text, want := range map[string]string{
+		"cherrypick commit":              "git__git_cherry_pick",    // two words in one
+		"merge pr":                       "hub__merge_pull_request", // a short form
+		"merge PRs":                      "hub__merge_pull_request", //
+		"which pull requests are open":   "hub__list_pull_requests", // a question wants to read
+		"remvoe order":                   "store__delete_order",     // a slip of a word that has synonyms
+		"order modifcation":              "store__edit_order",       // and of a form of one
+		"who opened which pull requests": "hub__list_pull_requests", //
+	} {
+		hits, err := x.Search(t.Context(), search.Query{Text: text, Limit: 1})
+		if err != nil || len(hits) != 1 || hits[0].ID != want {
+			t.Errorf("%q finds %v, %v; want %s", text, ids(hits), err, want)
+		}
+	}
+}
