@@ -23,6 +23,7 @@ type runAnswers struct {
 	finder *treeFinder // nil: there is no tree
 	plan   *plan
 	say    func(line string)
+	wrong  func(line string) // says what went wrong
 }
 
 // newRunAnswers prepares the answers of a run, for a customer if v is not nil. The caller calls finish after the run.
@@ -32,7 +33,7 @@ func (o *runOptions) newRunAnswers(project *project, p *plan, v *visit, say func
 		own = v.session.Customer()
 		vaults = own.Vault()
 	}
-	a := &runAnswers{plan: p, say: say}
+	a := &runAnswers{plan: p, say: say, wrong: say}
 	a.trouble = a.sayTrouble
 	a.image = func(mimeType string, data []byte) error {
 		if p.Workspace == "" {
@@ -68,7 +69,7 @@ func (a *runAnswers) sayTrouble(err error) {
 	}](err); ok && h.Hint() != "" {
 		line += "; " + h.Hint()
 	}
-	a.say(cli.CleanLine(line))
+	a.wrong(cli.CleanLine(line))
 }
 
 // finish ends what was opened, and puts what the script showed where it can be seen.

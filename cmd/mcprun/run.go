@@ -138,7 +138,12 @@ func (o *runOptions) runFor(ctx context.Context, con *console, project *project,
 	if err != nil {
 		return nil, err
 	}
+	wrong := func(line string) { con.say("mcprun: " + line) } // an error, which is said also with --quiet
+	if v != nil {
+		v.wrong = wrong
+	}
 	own := o.newRunAnswers(project, p, v, o.sayer(con))
+	own.wrong = wrong
 	res, err := o.talkAndRun(ctx, con, p, at, own)
 	o.shown = own.finish()
 	o.logged = v.place()

@@ -173,6 +173,7 @@ func (o *serveOptions) serve(ctx context.Context) error {
 		return err
 	}
 	defer server.Close()
+	defer b.warm(ctx, opt.Languages)()
 	if o.http != "" {
 		return o.serveHTTP(ctx, server, tokens)
 	}

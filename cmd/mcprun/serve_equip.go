@@ -196,10 +196,10 @@ func (l *sessionLog) Append(e mcpserver.Entry) error {
 		return err
 	}
 	err = s.Append(record)
-	if !errors.Is(err, fs.ErrNotExist) {
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, workspace.ErrNoRoom) {
 		return err
 	}
-	l.mu.Lock() // it was removed meanwhile
+	l.mu.Lock() // it was removed meanwhile, or is as long as a log may be
 	if l.session == s {
 		l.session = nil
 	}

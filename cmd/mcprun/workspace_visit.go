@@ -41,9 +41,9 @@ func (o *customerOptions) bind(f *pflag.FlagSet) {
 		f.Var(idWord{&o.session, "session", "id"}, "session", "log it in this session of the customer's, begun if missing (default a new one)")
 	}
 	f.Var(word{&o.task, "text"}, "task", "what it is for, in words: for the session's log")
-	f.VarPF(idWord{&o.checkpoint, "checkpoint", "name"}, "checkpoint", "", "when it has ended with exit code 0, keep a copy of the customer's state").NoOptDefVal = checkpointNow
+	f.VarPF(idWord{&o.checkpoint, "checkpoint", ""}, "checkpoint", "", "when it has ended with exit code 0, keep a copy of the customer's state, which =NAME names").NoOptDefVal = checkpointNow
 	if o.resumes {
-		f.VarPF(idWord{&o.restore, "checkpoint", "checkpoint"}, "restore", "", "before it, put this checkpoint in the place of the state (default the session's last)").NoOptDefVal = restoreLast
+		f.VarPF(idWord{&o.restore, "checkpoint", ""}, "restore", "", "before it, put a checkpoint in the place of the state: the session's last, or =NAME").NoOptDefVal = restoreLast
 	}
 	o.customersOptions.bind(f)
 }
@@ -75,6 +75,7 @@ type visit struct {
 	session *workspace.Session
 	at      logged
 	say     func(line string)
+	wrong   func(line string) // says what went wrong
 }
 
 // visit takes the customer's state for a run, whose plan it completes. The caller closes it. It is nil when the run is for no
@@ -83,7 +84,7 @@ func (o *customerOptions) visit(ctx context.Context, app *cli.App, project *proj
 	if !o.wanted() {
 		return nil, refuseCustomers(o.folder(app, project.base), p.Workspace)
 	}
-	v = &visit{opt: o, say: say}
+	v = &visit{opt: o, say: say, wrong: say}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, v.close())
@@ -201,13 +202,13 @@ func (v *visit) log(ctx context.Context, src *source, res *runner.Result, failed
 		run = runner.LoggedFailure(s, failed)
 	}
 	if err := v.session.Append(workspace.Record{Kind: workspace.KindRun, Run: run}); err != nil {
-		v.say(cli.CleanLine(err.Error()))
+		v.wrong(cli.CleanLine(err.Error()))
 	}
 	if res == nil || res.ExitCode != 0 || v.opt.checkpoint == "" {
 		return
 	}
 	if err := v.keep(ctx); err != nil {
-		v.say(cli.CleanLine(err.Error()))
+		v.wrong(cli.CleanLine(err.Error()))
 	}
 }
 

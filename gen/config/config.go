@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // FileName is the file that lists the servers of a project.
@@ -150,16 +151,39 @@ func Load(paths ...string) (*Config, error) {
 		return nil, err
 	}
 	for _, s := range all {
+		ours := !s.Disabled && servesTrees(&s)
+		s.Disabled = s.Disabled || ours
 		s = c.Settings.apply(s)
 		s.VarsDir = c.Dir
 		if s.Disabled {
 			c.Disabled = append(c.Disabled, s)
-			c.Notes = append(c.Notes, Note{File: s.Source, Server: s.Key, Message: "it is disabled, and left out of the tree", Minor: true})
+			note := Note{File: s.Source, Server: s.Key, Message: "it is disabled, and left out of the tree", Minor: true}
+			if ours {
+				note.Minor = false
+				note.Message = "it is mcprun serve, which serves a tree itself, and is left out: a tree would hold its own tools again. Keep it in another file than the servers, or say disabled: true for it in " + SettingsName + " (false, if it is to be in the tree all the same)"
+				if own := c.Settings.Servers[s.Key].Disabled; own != nil { // a person has said it
+					note.Minor = true
+				}
+			}
+			c.Notes = append(c.Notes, note)
 			continue
 		}
 		c.Servers = append(c.Servers, s)
 	}
 	return c, c.checkNames()
+}
+
+// servesTrees tells whether a server is mcprun serve, started directly or by another program such as env, npx or go run.
+func servesTrees(s *Server) bool {
+	words := append([]string{s.Command}, s.Args...)
+	for i, word := range words[:len(words)-1] {
+		name := word[strings.LastIndexAny(word, `/\`)+1:]
+		name, _, _ = strings.Cut(name, "@")
+		if strings.EqualFold(strings.TrimSuffix(strings.ToLower(name), ".exe"), "mcprun") && words[i+1] == "serve" {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *Config) merge(all []Server, s Server) []Server {

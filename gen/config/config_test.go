@@ -175,3 +175,44 @@ func TestLoadBoundsTheFile(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestLoadLeavesOutOurOwnServer: a tree that holds the server that serves it would hold its own tools again.
+func TestLoadLeavesOutOurOwnServer(t *testing.T) {
+	const file = `{"mcpServers": {
+		"plain": {"command": "mcprun", "args": ["serve"]},
+		"path": {"command": "/opt/bin/mcprun", "args": ["serve", "--config", "x.json"]},
+		"windows": {"command": "C:\\\\bin\\\\MCPRUN.exe", "args": ["serve"]},
+		"gorun": {"command": "go", "args": ["run", "github.com/mcpgen/mcpgen/cmd/mcprun@latest", "serve"]},
+		"wanted": {"command": "mcprun", "args": ["serve"]},
+		"other": {"command": "mcprunner", "args": ["serve"]},
+		"words": {"command": "notes", "args": ["mcprun", "serves"]},
+		"bare": {"command": "mcprun"}
+	}}`
+	dir := write(t, map[string]string{".mcp.json": strings.ReplaceAll(file, `\\\\`, `\\`), "mcpgen.yaml": "version: 1\nservers:\n  wanted: {disabled: false}\n"})
+	c, err := Load(filepath.Join(dir, ".mcp.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(list []Server) string {
+		var all []string
+		for _, s := range list {
+			all = append(all, s.Key)
+		}
+		return strings.Join(all, " ")
+	}
+	if got, want := names(c.Servers), "wanted other words bare"; got != want {
+		t.Errorf("kept %s; want %s", got, want)
+	}
+	if got, want := names(c.Disabled), "plain path windows gorun"; got != want {
+		t.Errorf("left out %s; want %s", got, want)
+	}
+	told := 0
+	for _, n := range c.Notes {
+		if !n.Minor && strings.Contains(n.Message, "mcprun serve") {
+			told++
+		}
+	}
+	if told != 4 {
+		t.Errorf("%d of 4 are told: %v", told, c.Notes)
+	}
+}

@@ -104,6 +104,8 @@ func TestBadArguments(t *testing.T) {
 		{"read_workspace_file", map[string]any{"filename": "none.txt"}, "list_workspace_files"},
 		{"write_workspace_file", map[string]any{"filename": "../x", "content": ""}, "below the workspace"},
 		{"write_workspace_file", map[string]any{"filename": "a"}, "content is missing"},
+		{"sanitize_pii", map[string]any{}, "text is missing"},
+		{"write_workspace_file", map[string]any{"filename": ".MCPRUN/x", "content": ""}, "not for files of yours"},
 		{"write_workspace_file", map[string]any{"filename": "servers/x/index.ts", "content": ""}, "not for files of yours"},
 	} {
 		res := call(t, cs, c.tool, c.args)

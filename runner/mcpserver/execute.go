@@ -188,7 +188,11 @@ func (e *execution) text() string {
 		parts = append(parts, "result: "+string(e.Result))
 	}
 	if len(e.Files) > 0 {
-		files := "files written: " + strings.Join(e.Files, ", ")
+		names := make([]string, len(e.Files))
+		for i, f := range e.Files {
+			names[i] = oneLine(f)
+		}
+		files := "files written: " + strings.Join(names, ", ")
 		if e.MoreFiles > 0 {
 			files += fmt.Sprintf(", and %d more", e.MoreFiles)
 		}
@@ -260,7 +264,8 @@ func otherLanguage(res *runner.Result, language string, offered []string) string
 		return ""
 	}
 	text := res.Error.Message
-	if res.Error.Name == "SyntaxError" || res.Error.Name == "LoadError" && (strings.Contains(text, "Expected ") || strings.Contains(text, "Unexpected ")) {
+	python := language == TypeScript && res.Error.Name == "ReferenceError" && strings.HasPrefix(text, "print is not")
+	if python || res.Error.Name == "SyntaxError" || res.Error.Name == "LoadError" && (strings.Contains(text, "Expected ") || strings.Contains(text, "Unexpected ")) {
 		return fmt.Sprintf("It was run as %s; for another language say so with the argument language.", language)
 	}
 	return ""

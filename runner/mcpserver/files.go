@@ -10,7 +10,9 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/runner/workspace"
@@ -61,7 +63,9 @@ func writeFile(ctx context.Context, c *conversation) (*reply, error) {
 		return nil, sayf("write_workspace_file: content is missing")
 	}
 	at, err := place(in.Name)
-	if first, _, _ := strings.Cut(at, "/"); err == nil && (at == "." || slices.Contains(shown, first) || first == workspace.StoreDir) {
+	if first, _, _ := strings.Cut(at, "/"); err == nil && (at == "." || slices.ContainsFunc(append([]string{workspace.StoreDir}, shown...), func(taken string) bool {
+		return strings.EqualFold(first, taken) // on some machines both are one folder
+	})) {
 		err = errors.New("that place is not for files of yours")
 	}
 	if err != nil {
@@ -247,7 +251,7 @@ func listFiles(_ context.Context, c *conversation) (*reply, error) {
 	}
 	rows := make([]string, len(list))
 	for i, e := range list {
-		rows[i] = fmt.Sprintf("%s (%d)", e.Path, e.Bytes)
+		rows[i] = fmt.Sprintf("%s (%d)", oneLine(e.Path), e.Bytes)
 	}
 	if more {
 		rows = append(rows, fmt.Sprintf("[only the first %d; list a folder of it]", maxEntries))
@@ -259,6 +263,14 @@ func listFiles(_ context.Context, c *conversation) (*reply, error) {
 		Files []fileEntry `json:"files"`
 		More  bool        `json:"more,omitempty"`
 	}{list, more}}, nil
+}
+
+// oneLine is a file's name as it stands in a list: one with line ends or other such characters is quoted.
+func oneLine(name string) string {
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // walk lists the regular files below a folder, in the order of their names. It follows no link.

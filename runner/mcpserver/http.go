@@ -71,7 +71,7 @@ func (s *Server) Handler(opt *HTTPOptions) (http.Handler, error) {
 		inner = challenge(inner)
 	}
 	mux := http.NewServeMux()
-	mux.Handle(Path, h.known(cross.Handler(inner)))
+	mux.Handle(Path, prompt(h.known(h.pages(cross.Handler(inner))), bodyTime))
 	return mux, nil
 }
 
@@ -187,23 +187,32 @@ func (h *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	session := r.Header.Get(sessionHeader)
-	known, count := d.session(session)
-	if session != "" && !known { // also where another customer has it
-		http.Error(w, "session not found", http.StatusNotFound)
-		return
-	}
-	if r.Method == http.MethodPost && session == "" && count >= h.s.opt.MaxSessions {
-		http.Error(w, "too many sessions of this customer; end some, or wait until unused ones end", http.StatusServiceUnavailable)
+	if session != "" {
+		if d.sessions()[session] == nil { // also where another customer has it
+			http.Error(w, "session not found", http.StatusNotFound)
+			return
+		}
+		defer d.uses.begin(session)()
+	} else if r.Method == http.MethodPost && !h.begin(w, r, d) {
 		return
 	}
 	h.sessions.ServeHTTP(w, r)
 }
 
-// session tells whether the customer has a session of that name, and how many there are.
-func (d *desk) session(id string) (known bool, count int) {
-	for each := range d.mcp.Sessions() {
-		known = known || each.ID() == id
-		count++
+// begin tells whether a request may begin a session of the older era; otherwise it has answered it.
+func (h *entrance) begin(w http.ResponseWriter, r *http.Request, d *desk) bool {
+	begins, stands, err := opening(r)
+	switch {
+	case err != nil:
+		http.Error(w, "the body of the request did not come in", http.StatusBadRequest)
+	case stands && !begins:
+		h.stateless.ServeHTTP(w, r)
+	case !begins:
+		http.Error(w, "Bad Request: a session begins with initialize; later requests name it in the header "+sessionHeader, http.StatusBadRequest)
+	case !d.admit(h.s.opt.MaxSessions, unusedTime):
+		http.Error(w, "too many sessions of this customer; end some, or wait until one has been unused for a minute", http.StatusServiceUnavailable)
+	default:
+		return true
 	}
-	return known, count
+	return false
 }

@@ -181,6 +181,11 @@ func TestSessionsAreOnesOwn(t *testing.T) {
 		}
 		delete(c.headers, "Mcp-Session-Id")
 	}
+	for range 3 { // what begins no session does not take the place of one either
+		if status, _, body := post(t, srv.URL, list, ada); status != 400 || !strings.Contains(body, "initialize") {
+			t.Errorf("without a session: %d %s", status, body)
+		}
+	}
 	if status, _, _ := post(t, srv.URL, initialize, ada); status != 200 {
 		t.Errorf("second session: %d", status)
 	}

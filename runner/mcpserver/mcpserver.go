@@ -162,6 +162,9 @@ type desk struct {
 	mcp      *mcp.Server
 	parked   parked
 	stats    stats
+
+	uses      uses       // of its sessions over HTTP
+	admitting sync.Mutex // held while one of them is let in
 }
 
 // desk returns the customer's, opening the customer at first.
@@ -229,15 +232,31 @@ func (s *Server) Stdio(ctx context.Context, customer string, in io.ReadCloser, o
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { s.end(errEnding) })
-	defer stop()
 	ended := &endReader{ReadCloser: in, end: func() { s.end(errEnding) }}
-	err = d.mcp.Run(ctx, &mcp.IOTransport{Reader: ended, Writer: out})
-	if ctx.Err() != nil || errors.Is(err, io.EOF) || ended.done() {
+	reader, writer := newFrames(ended, out)
+	context.AfterFunc(s.life, func() { time.AfterFunc(unreadTime, writer.giveUp) })
+	session, err := d.mcp.Connect(context.WithoutCancel(ctx), &mcp.IOTransport{Reader: reader, Writer: writer}, nil)
+	if err != nil {
+		return err
+	}
+	over := make(chan error, 1)
+	go func() { over <- session.Wait() }()
+	select {
+	case err = <-over:
+	case <-ctx.Done():
+		s.end(errEnding) // what is under way is ended; what it came to still goes out
+		s.work.Wait()
+		_ = session.Close()
+		return nil
+	}
+	if errors.Is(err, io.EOF) || ended.done() {
 		return nil
 	}
 	return err
 }
+
+// unreadTime is how long an ending server waits for its client to read what is still to be said.
+const unreadTime = 2 * time.Second
 
 // endReader says when the input has ended: nobody will read what is still to come.
 type endReader struct {

@@ -10,18 +10,21 @@ const maxPersonal = 4 << 20 // bytes of a text
 
 func (c *conversation) text() (Vault, string, error) {
 	var in struct {
-		Text string `json:"text"`
+		Text *string `json:"text"`
 	}
 	if err := c.decode(&in); err != nil {
 		return nil, "", err
 	}
-	if len(in.Text) > maxPersonal {
-		return nil, "", sayf("%s: the text has %d bytes; at most %d", c.tool.name, len(in.Text), maxPersonal)
+	if in.Text == nil {
+		return nil, "", sayf("%s: text is missing", c.tool.name)
+	}
+	if len(*in.Text) > maxPersonal {
+		return nil, "", sayf("%s: the text has %d bytes; at most %d", c.tool.name, len(*in.Text), maxPersonal)
 	}
 	if c.d.customer.Vault == nil {
 		return nil, "", sayf("%s: there is no vault here: the server was started without one", c.tool.name)
 	}
-	return c.d.customer.Vault, in.Text, nil
+	return c.d.customer.Vault, *in.Text, nil
 }
 
 func sanitizePII(ctx context.Context, c *conversation) (*reply, error) {
