@@ -60,29 +60,31 @@ func foundOf(results []search.Result) []mcpserver.Found {
 
 // Definition finds tools by name: an id, a server's own name for it, or the name of the wrapper's function.
 func (f *finder) Definition(ctx context.Context, name, category, language string) ([]mcpserver.Found, error) {
-	in := map[string]bool{}
+	of := map[string]string{} // server → its category
 	if category != "" {
 		// A search without words checks the category and says which servers are in it.
 		if _, err := f.index.Search(ctx, search.Query{Category: category, Limit: 1}); err != nil {
 			return nil, hinted(err)
 		}
-		for _, c := range f.index.Categories() {
-			if strings.EqualFold(c.Name, category) {
-				for _, key := range c.Servers {
-					in[key] = true
-				}
-			}
+	}
+	for _, c := range f.index.Categories() {
+		if category != "" && !c.Is(category) {
+			continue
+		}
+		for _, key := range c.Servers {
+			of[key] = c.Name
 		}
 	}
 	var hits []search.Hit
 	for i := range f.tree.Catalog.Servers {
 		s := &f.tree.Catalog.Servers[i]
-		if len(in) > 0 && !in[s.Key] {
+		in, ok := of[s.Key]
+		if !ok {
 			continue
 		}
 		for j := range s.Tools {
 			if t := &s.Tools[j]; f.isNamed(s, t, name) {
-				hits = append(hits, search.Hit{ID: t.ID, Server: s, Tool: t, Category: s.Key})
+				hits = append(hits, search.Hit{ID: t.ID, Server: s, Tool: t, Category: in})
 			}
 		}
 	}

@@ -99,6 +99,9 @@ type Category struct {
 	Tools int `json:"tools"`
 }
 
+// Is tells whether a name is this category's, as [Query.Category] means it: whatever its case and separators.
+func (c Category) Is(name string) bool { return plain(c.Name) == plain(name) }
+
 // New makes the index of a catalog, which must not change afterwards. The index holds memory until it is closed.
 func New(cat *catalog.Catalog, opt *Options) (*Index, error) {
 	x := &Index{}
