@@ -240,6 +240,16 @@ func TestDamagedVaults(t *testing.T) {
 	if _, err := OpenVault(filepath.Join(dir, "link"), testKey); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a link: %v", err)
 	}
+	odd, err := OpenVault(filepath.Join(dir, "odd"), testKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "odd.lock"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := odd.Tokenize("ann@example.com"); err == nil || !strings.Contains(err.Error(), "lock file") {
+		t.Errorf("a lock that is no file: %v", err)
+	}
 }
 
 func TestVaultBounds(t *testing.T) {

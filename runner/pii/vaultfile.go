@@ -86,6 +86,9 @@ func (v *Vault) lockFile() (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(v.path), 0o700); err != nil {
 		return nil, v.fail(err, remedyFolder)
 	}
+	if info, err := os.Lstat(v.path + ".lock"); err == nil && !info.Mode().IsRegular() { // to open a pipe may take for ever
+		return nil, v.fail(errors.New("its lock file, of the same name with .lock, is not a regular file"), "move that away")
+	}
 	l := flock.New(v.path+".lock", flock.SetPermissions(0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
 	defer cancel()

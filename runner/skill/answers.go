@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -145,7 +146,15 @@ func decode(params json.RawMessage, into any) error {
 	}
 	dec := json.NewDecoder(bytes.NewReader(params))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
+	err := dec.Decode(into)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		what := strings.ToLower(wrong.Field)
+		if what == "" {
+			what = "what was given"
+		}
+		return fmt.Errorf("read the parameters: %s is a JSON %s", what, wrong.Value)
+	}
+	if err != nil {
 		return fmt.Errorf("read the parameters: %w", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {

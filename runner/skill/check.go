@@ -28,6 +28,9 @@ func (r *Report) Broken() []*Skill {
 	return all
 }
 
+// maxUnchecked bounds how many checks of types may fail before no further ones are made: each may have taken all of its time.
+const maxUnchecked = 3
+
 // Check looks into the scripts of the named skills, of all when none is named: whether they can be put together with the
 // tree and the other skills of now, and their types where Options.Check finds out. What types are is kept, so that they
 // are checked again only when the skill or a tool that it uses is another.
@@ -49,11 +52,20 @@ func (s *Store) Check(ctx context.Context, names ...string) (*Report, error) {
 	}
 	r := &Report{Skills: all}
 	kept := map[int]map[string]checked{}
+	failed := 0
 	for _, k := range all {
 		if k.front == nil || k.content == nil || k.Version == "" {
 			continue
 		}
-		c, err := s.check(ctx, k, r)
+		checking := s
+		if failed >= maxUnchecked {
+			checking = s.typeless()
+			r.warn("types of further skills were not checked, since the checks of others had failed")
+		}
+		c, unchecked, err := checking.check(ctx, k, r)
+		if unchecked {
+			failed++
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -82,28 +94,42 @@ func (r *Report) unchecked(k *Skill, found *findings) {
 	if missing, ok := errors.AsType[*check.MissingError](found.unchecked); ok {
 		line = fmt.Sprintf("types were not checked: %v; %s", missing, missing.Hint())
 	}
+	r.warn(line)
+}
+
+func (r *Report) warn(line string) {
 	if !slices.Contains(r.Warnings, line) {
 		r.Warnings = append(r.Warnings, line)
 	}
 }
 
-// check adds to a skill what looking into its scripts finds. It returns what is to be kept of it, or nil.
-func (s *Store) check(ctx context.Context, k *Skill, r *Report) (*checked, error) {
+// typeless is the store without a check of types.
+func (s *Store) typeless() *Store {
+	quick := &Store{dirs: s.dirs, opt: s.opt, log: s.log, tools: s.tools}
+	quick.opt.Check = nil
+	return quick
+}
+
+// check adds to a skill what looking into its scripts finds. It returns what is to be kept of it, or nil, and whether a check
+// of its types has failed.
+func (s *Store) check(ctx context.Context, k *Skill, r *Report) (c *checked, failed bool, err error) {
 	known, ok := readChecks(k.dir)[k.Name]
 	fresh := ok && known.Version == k.Version && known.Against == s.against(k.Tools)
 	with := s
 	if fresh {
-		quick := Store{dirs: s.dirs, opt: s.opt, log: s.log, tools: s.tools}
-		quick.opt.Check = nil
-		with = &quick
+		with = s.typeless()
 	}
 	dir, skills := k.Path, k.dir.Path
 	if k.dir.FS != nil {
 		dir, skills = "", ""
 	}
-	found, err := with.inspect(ctx, k.Name, k.content, dir, skills)
+	whole, err := k.whole()
 	if err != nil {
-		return nil, err
+		return nil, false, err
+	}
+	found, err := with.inspect(ctx, k.Name, whole, dir, skills)
+	if err != nil {
+		return nil, false, err
 	}
 	for _, reason := range found.reasons {
 		if !slices.ContainsFunc(k.Reasons, func(o Reason) bool { return o.Tool != "" && o.Tool == reason.Tool && o.Kind == reason.Kind }) {
@@ -111,7 +137,6 @@ func (s *Store) check(ctx context.Context, k *Skill, r *Report) (*checked, error
 		}
 	}
 	r.unchecked(k, found)
-	var c *checked
 	if !fresh && s.opt.Check != nil && found.unchecked == nil && k.dir.FS == nil && len(k.Languages) > 0 {
 		c = &checked{Version: k.Version, Against: s.against(k.Tools), Types: found.types, More: found.moreTypes}
 		if len(found.types) > 0 {
@@ -119,7 +144,8 @@ func (s *Store) check(ctx context.Context, k *Skill, r *Report) (*checked, error
 		}
 	}
 	sortReasons(k)
-	return c, nil
+	_, missing := errors.AsType[*check.MissingError](found.unchecked)
+	return c, found.unchecked != nil && !missing, nil
 }
 
 // Used finds the skills that a script imports, and what is wrong with them: for a word before it runs. Skills that are

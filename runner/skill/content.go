@@ -24,10 +24,58 @@ type content struct {
 func newContent(files map[string][]byte) *content {
 	c := &content{files: files}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		sum := sha256.Sum256(files[name])
-		c.infos = append(c.infos, FileInfo{Path: name, Size: int64(len(files[name])), Digest: "sha256:" + hex.EncodeToString(sum[:])})
+		c.infos = append(c.infos, FileInfo{Path: name, Size: int64(len(files[name])), Digest: digestOf(files[name])})
 	}
 	return c
+}
+
+// light leaves away what the files hold: of all skills together that may be more than memory has room for.
+func (c *content) light() { c.files = nil }
+
+// data is what a file of the skill holds. It is read where a list has left it away, and must be what it was then.
+func (s *Skill) data(name string) ([]byte, error) {
+	if data, ok := s.content.files[name]; ok {
+		return data, nil
+	}
+	i := slices.IndexFunc(s.content.infos, func(f FileInfo) bool { return f.Path == name })
+	if i < 0 {
+		return nil, fmt.Errorf("skill %q has no file %q", s.Name, name)
+	}
+	info := s.content.infos[i]
+	fsys, leave, err := s.dir.open()
+	if err != nil {
+		return nil, fmt.Errorf("read skill %q: %w", s.Name, err)
+	}
+	defer leave()
+	data, err := readBounded(fsys, s.Name+"/"+name, info.Size)
+	if err != nil {
+		return nil, fmt.Errorf("read skill %q: %w", s.Name, err)
+	}
+	if digestOf(data) != info.Digest {
+		return nil, fmt.Errorf("read skill %q: %s has just been changed: try again", s.Name, name)
+	}
+	return data, nil
+}
+
+// whole is the skill's content with what its files hold.
+func (s *Skill) whole() (*content, error) {
+	if s.content.files != nil {
+		return s.content, nil
+	}
+	c := &content{files: map[string][]byte{}, infos: s.content.infos}
+	for _, info := range c.infos {
+		data, err := s.data(info.Path)
+		if err != nil {
+			return nil, err
+		}
+		c.files[info.Path] = data
+	}
+	return c, nil
+}
+
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // SizeError says that a skill has more than can be handled.

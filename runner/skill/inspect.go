@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -44,6 +45,22 @@ func (s *Store) inspect(ctx context.Context, name string, c *content, dir, skill
 	}
 	i.tools()
 	return i.found, nil
+}
+
+// hurry bounds the check of the types of what a script or an agent saves, who may have written it to take long.
+const hurry = 20 * time.Second
+
+// hurried is the store with a check of types that ends soon.
+func (s *Store) hurried() *Store {
+	h := &Store{dirs: s.dirs, opt: s.opt, log: s.log, tools: s.tools}
+	if whole := s.opt.Check; whole != nil {
+		h.opt.Check = func(ctx context.Context, src script.Source) ([]check.Problem, error) {
+			ctx, cancel := context.WithTimeoutCause(ctx, hurry, fmt.Errorf("it was not done after %v", hurry))
+			defer cancel()
+			return whole(ctx, src)
+		}
+	}
+	return h
 }
 
 type inspector struct {

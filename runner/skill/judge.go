@@ -56,7 +56,9 @@ func (j *judging) used(k *Skill) {
 	for _, name := range k.Skills {
 		other, ok := j.byName[name]
 		if !ok && kebab.MatchString(name) {
-			other, _ = j.store.find(name)
+			if other, _ = j.store.find(name); other != nil {
+				other.content.light()
+			}
 			j.byName[name] = other
 		}
 		if other == nil {

@@ -164,7 +164,11 @@ func (w *writer) save(ctx context.Context, draft *Draft, files map[string][]byte
 			}
 		}
 	}
-	found, err := w.store.inspect(ctx, w.name, newContent(files), filepath.Join(w.dir.Path, filepath.FromSlash(stage)), w.dir.Path)
+	inspecting := w.store
+	if draft.Author != "" {
+		inspecting = w.store.hurried()
+	}
+	found, err := inspecting.inspect(ctx, w.name, newContent(files), filepath.Join(w.dir.Path, filepath.FromSlash(stage)), w.dir.Path)
 	if err != nil {
 		return nil, err
 	}

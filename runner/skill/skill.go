@@ -10,7 +10,6 @@ package skill
 
 import (
 	"encoding/json"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -112,11 +111,8 @@ func (s *Skill) Files() []FileInfo { return slices.Clone(s.content.infos) }
 
 // Read returns one file of the skill by its path below the skill's folder, with slashes.
 func (s *Skill) Read(name string) ([]byte, error) {
-	data, ok := s.content.files[name]
-	if !ok {
-		return nil, fmt.Errorf("skill %q has no file %q", s.Name, name)
-	}
-	return slices.Clone(data), nil
+	data, err := s.data(name)
+	return slices.Clone(data), err
 }
 
 // Main is the script that an import of the skill means: its path below the skill's folder, and its text. An empty
@@ -130,14 +126,21 @@ func (s *Skill) Main(lang sandbox.Language) (name, code string, ok bool) {
 		}
 		return "", "", false
 	}
-	name = mainOf(s.content, lang)
-	return name, string(s.content.files[name]), name != ""
+	if name = mainOf(s.content, lang); name == "" {
+		return "", "", false
+	}
+	data, _ := s.data(name) // nothing where it has just been changed
+	return name, string(data), true
 }
 
 // Language is that of Main(""); empty when there is none.
 func (s *Skill) Language() sandbox.Language {
-	name, _, _ := s.Main("")
-	return languageOf(name)
+	for _, l := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
+		if mainOf(s.content, l) != "" {
+			return l
+		}
+	}
+	return ""
 }
 
 // Instructions is the text of SKILL.md after the front matter.

@@ -60,8 +60,9 @@ type Store struct {
 	log   *slog.Logger
 	tools *tools // nil: there is no tree to check against
 
-	saving sync.Mutex
-	limit  func(more int64) error // nil: there is none
+	saving  sync.Mutex
+	listing sync.Mutex
+	limit   func(more int64) error // nil: there is none
 }
 
 // Limit has room asked for before a skill is saved: the number of bytes that its files and the version that is kept will
@@ -168,8 +169,11 @@ func (s *Store) missing(name string) error {
 }
 
 // List returns all skills, sorted by name, each with what is wrong with it. Those in the program itself whose tools are not
-// in this tree are left out: nobody here has saved them.
+// in this tree are left out: nobody here has saved them. What their files hold is not kept in memory: it is read when it is
+// asked for, and is then an error, or empty, where it has been changed.
 func (s *Store) List() ([]*Skill, error) {
+	s.listing.Lock() // scripts may ask for many lists at once
+	defer s.listing.Unlock()
 	byName := map[string]*Skill{}
 	var all []*Skill
 	for _, d := range s.dirs {
@@ -184,6 +188,7 @@ func (s *Store) List() ([]*Skill, error) {
 			if err != nil {
 				return nil, err
 			}
+			found.content.light()
 			byName[name] = found
 			all = append(all, found)
 		}

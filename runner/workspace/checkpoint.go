@@ -115,6 +115,7 @@ func (s *Session) keep(ctx context.Context, name string, now time.Time) (info *C
 		return nil, err
 	}
 	info = &CheckpointInfo{Name: name, Time: now, Bytes: c.bytes, Files: c.files, Skipped: c.skipped, Example: clip(c.example, maxName)}
+	info = Record{Checkpoint: info}.masked(s.customer.root.opt.Mask).Checkpoint
 	if err := writeJSON(to, checkpointInfo, info); err != nil {
 		return nil, err
 	}

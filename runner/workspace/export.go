@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"time"
 )
 
@@ -38,9 +39,25 @@ type Exported struct {
 	Example string `json:"example,omitempty"`
 }
 
+// LargeError says that what a customer has is more than its quota when it is written out, as files with holes and files of
+// several names are: no import would take it.
+type LargeError struct {
+	Customer string
+	Quota    int64 // bytes
+}
+
+func (e *LargeError) Error() string {
+	return fmt.Sprintf("export customer %q: written out, with holes filled in, its files have more than its quota of %s", e.Customer, sizeText(e.Quota))
+}
+
+// Hint is what a person can do about it.
+func (e *LargeError) Hint() string {
+	return "remove files whose size is more than what they take on the disk, or raise --quota, also for the import"
+}
+
 // Export writes all that is kept of the customer as a tar: state, sessions, skills and vault. While a run is under way the
 // error is a *[BusyError]; runs that are begun meanwhile wait. What stands behind the tokens of personal data stays sealed:
-// its key is not in the tar.
+// its key is not in the tar. More than the quota is a *[LargeError].
 func (c *Customer) Export(ctx context.Context, w io.Writer) (*Exported, error) {
 	unlock, err := c.lock(ctx)
 	if err != nil {
@@ -58,12 +75,14 @@ func (c *Customer) Export(ctx context.Context, w io.Writer) (*Exported, error) {
 	if err := c.recover(dir); err != nil {
 		return nil, err
 	}
-	e := &exporter{copier: copier{ctx: ctx}, tar: tar.NewWriter(w)}
+	e := &exporter{copier: copier{ctx: ctx, room: c.Quota()}, tar: tar.NewWriter(w)}
 	if err := e.head(head{exportKind, exportVersion, c.id, c.root.opt.Now().UTC()}); err != nil {
 		return nil, fmt.Errorf("export customer %q: %w", c.id, err)
 	}
 	for _, name := range folders() {
-		if err := e.below(dir, name, name, 0); err != nil {
+		if err := e.below(dir, name, name, 0); errors.Is(err, ErrNoRoom) {
+			return nil, &LargeError{Customer: c.id, Quota: c.Quota()}
+		} else if err != nil {
 			return nil, fmt.Errorf("export customer %q: %w", c.id, err)
 		}
 	}
@@ -74,7 +93,7 @@ func (c *Customer) Export(ctx context.Context, w io.Writer) (*Exported, error) {
 }
 
 type exporter struct {
-	copier // for its counts
+	copier // for its counts and its room
 	tar    *tar.Writer
 }
 
@@ -108,6 +127,9 @@ func (e *exporter) below(parent *os.Root, name, at string, level int) error {
 		e.skip(at, "it cannot be read")
 		return nil
 	}
+	if e.room -= cost(0); e.room < 0 {
+		return ErrNoRoom
+	}
 	err = e.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: at + "/", Mode: int64(info.Mode().Perm()), ModTime: whole(info.ModTime()), Format: tar.FormatPAX})
 	if err != nil {
 		return err
@@ -121,7 +143,7 @@ func (e *exporter) below(parent *os.Root, name, at string, level int) error {
 			return fmt.Errorf("there are more than %d files and folders", maxEntriesCopied)
 		}
 		switch {
-		case checkEntry(here) != nil:
+		case checkEntry(here) != nil || checkSession(strings.Split(here, "/"), entry.IsDir()) != nil:
 			e.skip(here, "an import would refuse its name")
 		case path.Dir(at) == sessionsDir && entry.Name() == lockName: // a session's lock
 		case entry.Type().IsRegular():
@@ -147,6 +169,10 @@ func (e *exporter) file(dir *os.Root, name, at string) error {
 		return nil
 	}
 	defer f.Close()
+	if info.Size() > e.room || cost(info.Size()) > e.room {
+		return ErrNoRoom
+	}
+	e.room -= cost(info.Size())
 	err = e.tar.WriteHeader(&tar.Header{
 		Typeflag: tar.TypeReg, Name: at, Mode: int64(info.Mode().Perm() & fs.ModePerm), Size: info.Size(), ModTime: whole(info.ModTime()), Format: tar.FormatPAX,
 	})

@@ -164,11 +164,14 @@ func (x *importer) entry(h *tar.Header) error {
 	if h.Typeflag == tar.TypeDir {
 		name = strings.TrimSuffix(name, "/")
 	}
-	if err := checkEntry(name); err != nil {
+	err := checkEntry(name)
+	if err == nil {
+		err = checkSession(strings.Split(name, "/"), h.Typeflag == tar.TypeDir)
+	}
+	if err != nil {
 		return refuse(err.Error())
 	}
 	full := refuse(fmt.Sprintf("with it there would be more than the quota of a customer allows, %s", sizeText(x.quota)))
-	var err error
 	switch h.Typeflag {
 	case tar.TypeDir:
 		if x.room -= cost(0); x.room < 0 {
@@ -258,6 +261,29 @@ func rightsOf(name string, h *tar.Header, least fs.FileMode) fs.FileMode {
 		return forScripts(perm)
 	}
 	return perm
+}
+
+// checkSession tells why an entry cannot be one of the sessions: what mcprun keeps there itself must be what it takes it for.
+func checkSession(parts []string, folder bool) error {
+	if parts[0] != sessionsDir || len(parts) == 1 {
+		return nil
+	}
+	wanted, known := true, len(parts) == 2
+	if len(parts) == 3 {
+		switch parts[2] {
+		case logName, lockName:
+			wanted, known = false, true
+		case checkpointsDir:
+			known = true
+		}
+	}
+	switch {
+	case known && wanted != folder:
+		return errors.New("it is a folder where a file is kept, or a file where a folder is")
+	case len(parts) == 2 && CheckID("session", parts[1]) != nil:
+		return errors.New("it is named as no session can be")
+	}
+	return nil
 }
 
 // checkEntry tells why a path cannot be that of an entry.

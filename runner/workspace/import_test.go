@@ -119,30 +119,35 @@ func TestHostileTars(t *testing.T) {
 	file := func(name string) tarEntry { return tarEntry{name: name, kind: tar.TypeReg, text: "x"} }
 	dir := func(name string) tarEntry { return tarEntry{name: name, kind: tar.TypeDir} }
 	for name, entries := range map[string][]tarEntry{
-		"up":              {file("../x")},
-		"up inside":       {file("state/../../x")},
-		"absolute":        {file("/etc/x")},
-		"backslash":       {file(`state\..\..\x`)},
-		"dot":             {file("state/./x")},
-		"double slash":    {file("state//x")},
-		"at the top":      {file("lock")},
-		"another folder":  {dir("runs/"), file("runs/x")},
-		"folder as file":  {file("state")},
-		"link":            {{name: "state/l", kind: tar.TypeSymlink, link: "/etc/passwd"}},
-		"hard link":       {file("state/a"), {name: "state/l", kind: tar.TypeLink, link: "state/a"}},
-		"device":          {{name: "state/d", kind: tar.TypeChar}},
-		"pipe":            {{name: "state/p", kind: tar.TypeFifo}},
-		"twice":           {file("state/a"), file("state/a")},
-		"folder twice":    {dir("state/a/"), dir("state/a/")},
-		"file and folder": {file("state/a"), dir("state/a/")},
-		"below a file":    {file("state/a"), file("state/a/b")},
-		"no folder":       {file("state/a/b")},
-		"control":         {file("state/a\x1b[2J")},
-		"not UTF-8":       {file("state/a\xff")},
-		"long":            {file("state/" + strings.Repeat("a", 300))},
-		"large":           {{name: "state/a", kind: tar.TypeReg, size: 9 << 20}},
-		"largest":         {{name: "state/a", kind: tar.TypeReg, size: 1<<62 + 5}},
-		"cut short":       {{name: "state/a", kind: tar.TypeReg, size: 100, text: "x"}},
+		"up":               {file("../x")},
+		"up inside":        {file("state/../../x")},
+		"absolute":         {file("/etc/x")},
+		"backslash":        {file(`state\..\..\x`)},
+		"dot":              {file("state/./x")},
+		"double slash":     {file("state//x")},
+		"at the top":       {file("lock")},
+		"another folder":   {dir("runs/"), file("runs/x")},
+		"folder as file":   {file("state")},
+		"link":             {{name: "state/l", kind: tar.TypeSymlink, link: "/etc/passwd"}},
+		"hard link":        {file("state/a"), {name: "state/l", kind: tar.TypeLink, link: "state/a"}},
+		"device":           {{name: "state/d", kind: tar.TypeChar}},
+		"pipe":             {{name: "state/p", kind: tar.TypeFifo}},
+		"twice":            {file("state/a"), file("state/a")},
+		"folder twice":     {dir("state/a/"), dir("state/a/")},
+		"file and folder":  {file("state/a"), dir("state/a/")},
+		"below a file":     {file("state/a"), file("state/a/b")},
+		"no folder":        {file("state/a/b")},
+		"control":          {file("state/a\x1b[2J")},
+		"not UTF-8":        {file("state/a\xff")},
+		"long":             {file("state/" + strings.Repeat("a", 300))},
+		"large":            {{name: "state/a", kind: tar.TypeReg, size: 9 << 20}},
+		"largest":          {{name: "state/a", kind: tar.TypeReg, size: 1<<62 + 5}},
+		"log is a folder":  {dir("sessions/s/"), dir("sessions/s/log.jsonl/")},
+		"lock is a folder": {dir("sessions/s/"), dir("sessions/s/lock/")},
+		"no checkpoints":   {dir("sessions/s/"), file("sessions/s/log.jsonl"), file("sessions/s/checkpoints")},
+		"no session":       {file("sessions/s")},
+		"session's name":   {dir("sessions/a b/")},
+		"cut short":        {{name: "state/a", kind: tar.TypeReg, size: 100, text: "x"}},
 	} {
 		var refused *ImportError
 		if _, err := r.Import(t.Context(), bytes.NewReader(tarOf(t, "acme", entries...)), ""); !errors.As(err, &refused) || refused.Hint() == "" {
@@ -180,6 +185,39 @@ func TestHostileTars(t *testing.T) {
 	}
 	if st, err := os.Stat(filepath.Join(r.Dir(), "acme")); err != nil || st.Mode().Perm() != 0o700 {
 		t.Errorf("%v %v", st.Mode(), err)
+	}
+}
+
+// TestExportIsBounded: files that say that they are larger than what they take do not fill the disk as a tar.
+func TestExportIsBounded(t *testing.T) {
+	r, _ := openTest(t, 8<<20)
+	c := customer(t, r, "acme")
+	write(t, filepath.Join(c.Files(), "a"), "x")
+	for i := range 3 {
+		name := filepath.Join(c.Files(), fmt.Sprint("sparse", i))
+		write(t, name, "")
+		if err := os.Truncate(name, 3<<20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	var large *LargeError
+	if _, err := c.Export(t.Context(), &out); !errors.As(err, &large) || large.Hint() == "" {
+		t.Errorf("%v", err)
+	}
+	if out.Len() > 8<<20 {
+		t.Errorf("%d bytes were written", out.Len())
+	}
+	if err := os.Remove(filepath.Join(c.Files(), "sparse0")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(c.Dir(), sessionsDir, "a note"), "not mcprun's")
+	out.Reset()
+	if done, err := c.Export(t.Context(), &out); err != nil || done.Skipped != 1 {
+		t.Errorf("%+v %v", done, err)
+	}
+	if _, err := r.Import(t.Context(), &out, "copy"); err != nil {
+		t.Error(err)
 	}
 }
 

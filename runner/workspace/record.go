@@ -153,6 +153,11 @@ func (r Record) masked(mask func(json.RawMessage) json.RawMessage) Record {
 	}
 	texts := []*string{&r.Task}
 	result := json.RawMessage("null")
+	if r.Checkpoint != nil {
+		info := *r.Checkpoint
+		r.Checkpoint = &info
+		texts = append(texts, &info.Example) // it names a script's file
+	}
 	if r.Run != nil {
 		run := *r.Run
 		r.Run = &run

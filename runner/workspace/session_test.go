@@ -204,6 +204,16 @@ func TestMask(t *testing.T) {
 	if text := read(t, logPath(s)); strings.Contains(text, who) || strings.Count(text, "[EMAIL]") != 9 {
 		t.Errorf("%s", text)
 	}
+	write(t, filepath.Join(s.Customer().Files(), "a"), "x")
+	if err := os.Symlink("a", filepath.Join(s.Customer().Files(), who)); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := s.Checkpoint(t.Context(), "cp"); err != nil || info.Example != "[EMAIL]: a link" {
+		t.Errorf("%+v %v", info, err)
+	}
+	if text := read(t, logPath(s)) + read(t, filepath.Join(filepath.Dir(logPath(s)), checkpointsDir, "cp", checkpointInfo)); strings.Contains(text, who) {
+		t.Errorf("the name of a file that was skipped: %s", text)
+	}
 	one, _ := records(t, s)
 	if got := one[1].Run; string(got.Result) != `{"[EMAIL]":1}` || got.Calls[0].Outcome != "denied" || got.Code != "mail('[EMAIL]')" {
 		t.Errorf("%+v", got)
