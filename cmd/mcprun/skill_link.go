@@ -42,7 +42,8 @@ type skillLinkOptions struct {
 const skillLinkHelp = `link makes skills visible to agents that look for skills in a folder of their own, by a
 relative link in it, or by a copy where links cannot be made and for skills that come
 with mcprun. It is done for .agents/skills, which many read, and for each known host
-whose folder is in the project. Without NAME: all skills that are not broken.
+whose folder is in the project. Without NAME: all that are not broken, and that no script
+or agent saved.
 A file or folder that is not ours is left alone.`
 
 func newSkillLinkCmd(app *cli.App, at host) *cobra.Command {
@@ -169,11 +170,19 @@ func (o *skillLinkOptions) wanted(store *skill.Store, names []string) ([]*skill.
 	}
 	found, err := store.List()
 	for _, k := range found {
-		if !k.Broken || o.remove {
+		why := ""
+		switch {
+		case o.remove:
+		case k.Broken:
+			why = k.Reason()
+		case k.Author != "": // what saved it may change what it says, and every agent here would read that
+			why = fmt.Sprintf("it was saved by %s; read it, and name it to have it linked", map[string]string{skill.AuthorScript: "a script", skill.AuthorAgent: "an agent"}[k.Author])
+		}
+		if why == "" {
 			all = append(all, k)
 			continue
 		}
-		fmt.Fprintf(o.app.Stderr, "mcprun: %s is not linked: %s\n", cli.CleanLine(k.Name), cli.CleanLine(k.Reason()))
+		fmt.Fprintf(o.app.Stderr, "mcprun: %s is not linked: %s\n", cli.CleanLine(k.Name), cli.CleanLine(why))
 	}
 	return all, err
 }
