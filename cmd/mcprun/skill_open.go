@@ -124,7 +124,7 @@ func showSkills(ctx context.Context, app *cli.App, open func() (*skill.Store, er
 	if err != nil {
 		return "", err
 	}
-	view := false
+	elsewhere := "" // a skill that is not in the folder shown
 	for _, k := range all {
 		if k.Fatal() {
 			return "", &brokenSkillError{name: k.Name, reason: k.Reason()}
@@ -132,13 +132,34 @@ func showSkills(ctx context.Context, app *cli.App, open func() (*skill.Store, er
 		if k.Broken {
 			say(cli.CleanLine(fmt.Sprintf("the skill %s that the script imports may not work: %s", k.Name, k.Reason())))
 		}
-		view = view || filepath.Dir(k.Path) != shown
+		if filepath.Dir(k.Path) != shown {
+			elsewhere = k.Name
+		}
 	}
-	if !view || cache == "" {
+	if elsewhere == "" || cache == "" {
 		return shown, nil
+	}
+	for _, name := range used.Skills {
+		if store.Plain(name) { // a view has skills only
+			return "", &mixedSkillsError{plain: name, other: elsewhere}
+		}
 	}
 	return store.View(filepath.Join(cache, "skills"))
 }
+
+// mixedSkillsError says that a script imports what cannot be shown to it in one folder.
+type mixedSkillsError struct{ plain, other string }
+
+func (e *mixedSkillsError) Error() string {
+	return fmt.Sprintf("the script imports %s, which is no skill but a file in the folder of skills, and the skill %s, which is in another folder", e.plain, e.other)
+}
+
+func (e *mixedSkillsError) Hint() string {
+	return fmt.Sprintf("make a skill of the file with `mcprun skill save %s FILE`, or a copy of the other with `mcprun skill save %s --shipped`", e.plain, e.other)
+}
+
+// ExitCode is that of a script that fails to load.
+func (e *mixedSkillsError) ExitCode() int { return 1 }
 
 // customerSkills is the folder of skills of the customer that the run is for. Empty: it is for none, or for one that is not
 // there yet.

@@ -161,6 +161,9 @@ func (s *Store) Used(ctx context.Context, src script.Source) ([]*Skill, error) {
 	var all []*Skill
 	j := s.judging(nil)
 	for _, name := range used.Skills {
+		if s.Plain(name) {
+			continue
+		}
 		k, err := s.find(canonical(name))
 		if err != nil {
 			return nil, err
