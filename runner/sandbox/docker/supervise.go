@@ -21,7 +21,7 @@ const (
 	pingPause, pingTime = 500 * time.Millisecond, time.Second
 	// silence is how long an engine may answer nothing at all before it counts as gone. One that is gone refuses at
 	// once; this is for one that hangs, or has more to do than the machine can.
-	silence = 8 * time.Second
+	silence = 20 * time.Second
 )
 
 var errStuck = errors.New("it did not end when it was killed")

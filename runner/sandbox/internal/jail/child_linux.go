@@ -47,8 +47,9 @@ type Child struct {
 	most        atomic.Int64           // most memory the watchdog saw
 	full        atomic.Bool            // the watchdog saw as many tasks as there may be
 	output      sync.WaitGroup
-	printed     *meter.Output // of the run
-	disks       []*meter.Disk // of the run's writable mounts
+	watching    sync.WaitGroup // the watchdog
+	printed     *meter.Output  // of the run
+	disks       []*meter.Disk  // of the run's writable mounts
 
 	restMu  sync.Mutex
 	resting chan struct{} // closed when the jail does something again; nil: it does
@@ -91,6 +92,7 @@ func (c *Child) Wait() (sandbox.Exit, error) {
 		_ = s.SetReadDeadline(time.Now().Add(time.Second))
 	}
 	c.output.Wait()
+	c.watching.Wait() // it has files open
 	exit := sandbox.Exit{MaxMemory: c.most.Load()}
 	c.readMeters(&exit)
 	oom := c.group.OutOfMemory() || last.OutOfMemory

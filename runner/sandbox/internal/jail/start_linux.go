@@ -80,7 +80,7 @@ func start(ctx context.Context, cfg Config, withNamespaces bool) (_ *Child, err 
 func (c *Child) follow() {
 	c.copyStreams()
 	c.watchDisks()
-	go c.watch()
+	c.watching.Go(c.watch)
 }
 
 // launch starts the process on a thread of its own that lives as long as it: the parent-death signal fires when the
