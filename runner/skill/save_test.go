@@ -338,7 +338,7 @@ func TestLinksInside(t *testing.T) {
 	writeAll(t, secret, map[string]string{"SKILL.md": "---\nname: linked\ndescription: x\n---\nsecret", "key.txt": "secret"})
 	save(t, s, Draft{Name: "one", Code: tsCode})
 	if err := errors.Join(os.Symlink(secret, filepath.Join(w.skills, "linked")), os.Symlink(filepath.Join(secret, "key.txt"), filepath.Join(w.skills, "one", "key.txt"))); err != nil {
-		t.Skip(err) // only where the system has no links
+		t.Fatal(err)
 	}
 	if _, err := s.Load("linked"); err == nil {
 		t.Error("a link was followed")
