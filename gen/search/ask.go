@@ -115,7 +115,7 @@ func (v *vocabulary) known(stems []string) []int32 {
 func (a *asked) phrases(v *vocabulary, next, written []string) {
 	for n := 2; n <= min(maxPhrase, len(next)); n++ {
 		var c concept
-		for _, s := range phraseWords[strings.Join(next[:n], " ")] {
+		for _, s := range phraseWords()[strings.Join(next[:n], " ")] {
 			c.add(v, s, trustPhrase)
 		}
 		if len(c.alternatives) == 0 {
@@ -137,7 +137,7 @@ func (a *asked) phrases(v *vocabulary, next, written []string) {
 func (v *vocabulary) concept(word, stemmed string) concept {
 	var c concept
 	c.add(v, stemmed, 1)
-	for _, s := range synonyms[stemmed] {
+	for _, s := range synonyms()[stemmed] {
 		c.add(v, s.stem, s.trust)
 	}
 	if _, known := v.ids[stemmed]; known {
@@ -155,7 +155,7 @@ func (v *vocabulary) concept(word, stemmed string) concept {
 	if len(c.alternatives) > 0 {
 		c.slip = true
 		meant := c.alternatives[0]
-		for _, s := range synonyms[v.terms[meant.term].text] {
+		for _, s := range synonyms()[v.terms[meant.term].text] {
 			c.add(v, s.stem, s.trust*meant.trust)
 		}
 	}

@@ -1,5 +1,7 @@
 package search
 
+import "sync"
+
 // action is what a verb does to things; a set of them, as bits.
 type action uint8
 
@@ -28,7 +30,7 @@ var (
 )
 
 // verbs gives the stem of each verb what it does.
-var verbs = readVerbActions()
+var verbs = sync.OnceValue(readVerbActions)
 
 func readVerbActions() map[string]action {
 	out := map[string]action{}
@@ -73,7 +75,7 @@ func wish(written, stemmed []string) wanted {
 		return wanted{actRead, true}
 	}
 	for _, s := range stemmed {
-		if a := verbs[s]; a != 0 {
+		if a := verbs()[s]; a != 0 {
 			return wanted{action: a}
 		}
 	}
@@ -85,7 +87,7 @@ func (v *vocabulary) doing(name []int32) action {
 	var out action
 	for i, t := range name {
 		if out == 0 || i == len(name)-1 {
-			out |= verbs[v.terms[t].text]
+			out |= verbs()[v.terms[t].text]
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package search
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // shortForms are abbreviations, and after the arrow what they are short for.
@@ -15,7 +16,7 @@ const shortForms = `
 	poi > point interest
 `
 
-var writtenOut = readShortForms()
+var writtenOut = sync.OnceValue(readShortForms)
 
 func readShortForms() map[string][]string {
 	out := map[string][]string{}
@@ -43,7 +44,7 @@ func (v *vocabulary) spell(list []string) []string {
 	out := make([]string, 0, len(list))
 	mended := 0
 	for _, w := range list {
-		if long := writtenOut[w]; long != nil && !slices.ContainsFunc(long, func(w string) bool { return !v.named(w) }) {
+		if long := writtenOut()[w]; long != nil && !slices.ContainsFunc(long, func(w string) bool { return !v.named(w) }) {
 			out = append(out, long...)
 			continue
 		}
@@ -64,7 +65,7 @@ func (v *vocabulary) strange(word string) bool {
 	}
 	s := stem(word)
 	_, known := v.ids[s]
-	return !known && len(synonyms[s]) == 0 && len(v.fuzzy.begins(word, 1)) == 0
+	return !known && len(synonyms()[s]) == 0 && len(v.fuzzy.begins(word, 1)) == 0
 }
 
 // mend returns what a strange word may be meant for, or the word.
@@ -73,7 +74,7 @@ func (v *vocabulary) mend(word string) []string {
 	if near := v.fuzzy.near(word, 1); len(near) > 0 {
 		inCatalog = near[0]
 	}
-	if near := lexicon.near(word, 1); len(near) > 0 {
+	if near := lexicon().near(word, 1); len(near) > 0 {
 		inLists = near[0]
 	}
 	if inCatalog.trust < surely && inLists.trust < surely {
@@ -82,7 +83,7 @@ func (v *vocabulary) mend(word string) []string {
 		}
 	}
 	if inLists.trust >= surely && inLists.trust >= inCatalog.trust {
-		return []string{lexicon.words[inLists.term].text}
+		return []string{lexicon().words[inLists.term].text}
 	}
 	return []string{word}
 }
@@ -109,9 +110,9 @@ func (v *vocabulary) split(word string) (first, second string, ok bool) {
 }
 
 // lexicon is the words of the word lists, which people use whether a catalog has them or not.
-var lexicon = newLexicon()
+var lexicon = sync.OnceValue(newLexicon)
 
-func newLexicon() fuzzy {
+func newLexicon() *fuzzy {
 	all := map[string]int32{}
 	for _, list := range []string{formWords, sameWords, likeWords, impliedWords, phrases} {
 		for w := range set(strings.ReplaceAll(list, ">", "")) {
@@ -127,5 +128,5 @@ func newLexicon() fuzzy {
 	for i := range f.words {
 		f.words[i].term = int32(i) // here a word is itself
 	}
-	return f
+	return &f
 }

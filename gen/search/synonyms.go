@@ -3,6 +3,7 @@ package search
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // How much a synonym is trusted to mean the same.
@@ -23,8 +24,8 @@ type synonym struct {
 // synonyms gives each stem those that may stand for it, the most trusted first; phraseWords gives the stems of a phrase,
 // with spaces between them, what it stands for.
 var (
-	synonyms    = readSynonyms()
-	phraseWords = readPhrases()
+	synonyms    = sync.OnceValue(readSynonyms)
+	phraseWords = sync.OnceValue(readPhrases)
 )
 
 func readSynonyms() map[string][]synonym {
