@@ -12,8 +12,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
+// maxModuleName bounds, in bytes, the names that are compared with those of files.
+const maxModuleName = 300
+
 // noModule is what Python says of a module that it does not find.
-var noModule = regexp.MustCompile(`^No module named '([A-Za-z_][A-Za-z0-9_.]{0,300})'`)
+var noModule = regexp.MustCompile(`^No module named '([A-Za-z_][A-Za-z0-9_.]*)'`)
 
 // maxBeside bounds how many entries of a folder are looked at.
 const maxBeside = 10_000
@@ -25,7 +28,7 @@ func (s *Script) nearModule(e *bridge.ScriptError) string {
 		return ""
 	}
 	found := noModule.FindStringSubmatch(e.Message)
-	if found == nil {
+	if found == nil || len(found[1]) > maxModuleName {
 		return ""
 	}
 	parts := strings.Split(found[1], ".")

@@ -3,19 +3,22 @@ package learn
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // dataName matches names that nobody chose for a property: numbers, hashes and UUIDs, dates, addresses, paths, and
 // names with white space.
-var dataName = regexp.MustCompile(`^(?:` + strings.Join([]string{
-	`[+-]?\d[\d.,:_-]*`,                      // 42, 2026-11-21, 10.0.0.1
-	`(?i:[0-9a-f]{8}(?:-?[0-9a-f]{4,}){1,})`, // hashes, UUIDs
-	`\d{4}-\d\d-\d\d.*`,
-	`[^@\s]+@[^@\s]+`, // ada@example.org
-	`.*[/\\].*`,       // paths, URLs
-	`.*\s.*`,          // Ada Lovelace
-	`.{65,}`,
-}, "|") + `)$`)
+var dataName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:` + strings.Join([]string{
+		`[+-]?\d[\d.,:_-]*`,                      // 42, 2026-11-21, 10.0.0.1
+		`(?i:[0-9a-f]{8}(?:-?[0-9a-f]{4,}){1,})`, // hashes, UUIDs
+		`\d{4}-\d\d-\d\d.*`,
+		`[^@\s]+@[^@\s]+`, // ada@example.org
+		`.*[/\\].*`,       // paths, URLs
+		`.*\s.*`,          // Ada Lovelace
+		`.{65,}`,
+	}, "|") + `)$`)
+})
 
 // codeName matches names that are data when all names of an object are like them: item_0042, INV1001.
 var codeName = regexp.MustCompile(`^[A-Za-z]{1,12}[_-]?\d{2,}$`)
@@ -28,7 +31,7 @@ func namesAreData(of []property) bool {
 	}
 	always, codes := 0, 0
 	for _, p := range of {
-		if dataName.MatchString(p.name) {
+		if dataName().MatchString(p.name) {
 			return true
 		}
 		if p.required {

@@ -2,7 +2,6 @@ package script
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -53,7 +52,7 @@ const (
 )
 
 // clause is what stands before a specifier that imports names or a namespace.
-var clause = regexp.MustCompile(`\b(?:(?:import|export)\s*(?:type\s*)?\{([\w$\s,]*)\}|import\s*(?:type\s*)?\*\s*as\s+([\w$]+))\s*from\s*$`)
+var clause = pattern(`\b(?:(?:import|export)\s*(?:type\s*)?\{([\w$\s,]*)\}|import\s*(?:type\s*)?\*\s*as\s+([\w$]+))\s*from\s*$`)
 
 // wantedFrom tells which names text can use of a module that it imports as specifier. False: that cannot be said.
 func wantedFrom(text, specifier string) ([]string, bool) {
@@ -71,7 +70,7 @@ func wantedFrom(text, specifier string) ([]string, bool) {
 			}
 			at += from
 			from = at + len(literal)
-			m := clause.FindStringSubmatch(text[max(0, at-maxClause):at])
+			m := clause().FindStringSubmatch(text[max(0, at-maxClause):at])
 			if m == nil || seen == maxPlaces {
 				return nil, false
 			}
@@ -123,10 +122,10 @@ func membersOf(text, namespace string) ([]string, bool) {
 			continue // a piece of a path: a server is often imported under its own name
 		}
 		before, after = strings.TrimRight(before, " \t\r\n"), strings.TrimLeft(after, " \t\r\n")
-		if strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "..") || importedAs.MatchString(before[max(0, len(before)-20):]) {
+		if strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "..") || importedAs().MatchString(before[max(0, len(before)-20):]) {
 			continue // a member of something else, or the import itself
 		}
-		member := memberOf.FindStringSubmatch(after)
+		member := memberOf().FindStringSubmatch(after)
 		if member == nil {
 			return nil, false
 		}
@@ -135,8 +134,8 @@ func membersOf(text, namespace string) ([]string, bool) {
 }
 
 var (
-	importedAs = regexp.MustCompile(`\*\s*as$`)
-	memberOf   = regexp.MustCompile(`^(?:\?\s*)?\.\s*([A-Za-z_$][\w$]*)`)
+	importedAs = pattern(`\*\s*as$`)
+	memberOf   = pattern(`^(?:\?\s*)?\.\s*([A-Za-z_$][\w$]*)`)
 )
 
 func isWord(c byte) bool {

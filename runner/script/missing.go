@@ -3,7 +3,6 @@ package script
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,12 +77,12 @@ func listed(names []string) string {
 
 var (
 	// noExport is what the bundler says of a name that a module does not have.
-	noExport = regexp.MustCompile(`^No matching export in "([^"]*)" for import "([^"]*)"$`)
+	noExport = pattern(`^No matching export in "([^"]*)" for import "([^"]*)"$`)
 	// undefinedImport is what it warns of where such a name is a member of a namespace.
-	undefinedImport = regexp.MustCompile(`^Import "([^"]*)" will always be undefined because there is no matching export in "([^"]*)"$`)
+	undefinedImport = pattern(`^Import "([^"]*)" will always be undefined because there is no matching export in "([^"]*)"$`)
 	// declared finds exported names; exportList lists of them.
-	declared   = regexp.MustCompile(`(?m)^\s*export\s+(?:async\s+)?(?:function\*?|const|let|var|class|enum|abstract\s+class)\s+([\w$]+)`)
-	exportList = regexp.MustCompile(`(?m)^\s*export\s*\{([^}]*)\}`)
+	declared   = pattern(`(?m)^\s*export\s+(?:async\s+)?(?:function\*?|const|let|var|class|enum|abstract\s+class)\s+([\w$]+)`)
+	exportList = pattern(`(?m)^\s*export\s*\{([^}]*)\}`)
 )
 
 // topLevelReturn says what a module has in place of what some write in scripts.
@@ -93,7 +92,7 @@ const topLevelReturn = "return stands outside of a function, which a module cann
 // improve turns the bundler's words for a missing export into ours, with the names that there are.
 func (f *files) improve(messages []api.Message) []api.Message {
 	for i, m := range messages {
-		if found := noExport.FindStringSubmatch(m.Text); found != nil {
+		if found := noExport().FindStringSubmatch(m.Text); found != nil {
 			messages[i].Text, messages[i].Notes = f.noSuchExport(found[1], found[2]), nil
 		}
 		if strings.HasPrefix(m.Text, "Top-level return ") {
@@ -108,7 +107,7 @@ func (f *files) improve(messages []api.Message) []api.Message {
 func (f *files) calledButMissing(warnings []api.Message) []api.Message {
 	var found []api.Message
 	for _, m := range warnings {
-		parts := undefinedImport.FindStringSubmatch(m.Text)
+		parts := undefinedImport().FindStringSubmatch(m.Text)
 		if parts == nil || m.Location == nil || !strings.HasPrefix(parts[2], treeNamespace+":") {
 			continue
 		}
@@ -151,10 +150,10 @@ func (f *files) noSuchExport(module, name string) string {
 // exportsOf are the names that a module exports, as far as its text shows them.
 func exportsOf(text string) []string {
 	var names []string
-	for _, m := range declared.FindAllStringSubmatch(text, -1) {
+	for _, m := range declared().FindAllStringSubmatch(text, -1) {
 		names = append(names, m[1])
 	}
-	for _, m := range exportList.FindAllStringSubmatch(text, -1) {
+	for _, m := range exportList().FindAllStringSubmatch(text, -1) {
 		for _, item := range strings.Split(m[1], ",") {
 			words := strings.Fields(item)
 			if len(words) > 0 && words[0] != "type" {

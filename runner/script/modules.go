@@ -3,7 +3,6 @@ package script
 import (
 	"fmt"
 	"path"
-	"regexp"
 )
 
 // Module is one file that a TypeScript script refers to, for programs that look at it without running it.
@@ -29,7 +28,7 @@ const (
 )
 
 // specifiers finds what may be the specifier of an import. In comments and strings it finds too much.
-var specifiers = regexp.MustCompile(`(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*)(?:"([^"\\\n]+)"|'([^'\\\n]+)'|` + "`([^`\\\\$\n]+)`)")
+var specifiers = pattern(`(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*)(?:"([^"\\\n]+)"|'([^'\\\n]+)'|` + "`([^`\\\\$\n]+)`)")
 
 // Modules lists the script, which is the first, and all modules that it refers to, also those that it needs for their
 // types alone. Specifiers that lead nowhere are left out.
@@ -80,7 +79,7 @@ func (l *lister) follow(i int) {
 	if path.Ext(m.Path) == ".json" {
 		return
 	}
-	for _, at := range specifiers.FindAllStringSubmatchIndex(m.Text, -1) {
+	for _, at := range specifiers().FindAllStringSubmatchIndex(m.Text, -1) {
 		for g := 2; g < len(at); g += 2 {
 			if at[g] < 0 {
 				continue

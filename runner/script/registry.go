@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -42,7 +41,7 @@ func readMeta(text string) (*meta, error) {
 }
 
 // attributes is how the bundler's names of modules end that were imported "with" something, such as the type of JSON.
-var attributes = regexp.MustCompile(` with \{ .* \}$`)
+var attributes = pattern(` with \{ .* \}$`)
 
 // modules are those that a bundle holds and that others can share: all but data, indexes that were cut, and what was
 // written here.
@@ -51,7 +50,7 @@ func (m *meta) modules() map[string]module {
 	for _, out := range m.Outputs {
 		for id, in := range out.Inputs {
 			shared := strings.Contains(id, ":") && !strings.Contains(id, "?") && !strings.HasSuffix(id, ".json") &&
-				!strings.HasPrefix(id, entryNamespace+":") && !strings.HasPrefix(id, knownNamespace+":") && !attributes.MatchString(id)
+				!strings.HasPrefix(id, entryNamespace+":") && !strings.HasPrefix(id, knownNamespace+":") && !attributes().MatchString(id)
 			if shared && in.BytesInOutput > 0 {
 				found[id] = module{CommonJS: m.Inputs[id].Format == "cjs"}
 			}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -15,7 +14,7 @@ import (
 
 // inFolder recognises every way of writing the tree, or the folder of skills, in an import: ./servers/x, ../servers/x,
 // #servers/x, servers/x, /workspace/servers/x, /mcp/servers/x.
-var inFolder = regexp.MustCompile(`^(?:#|/|(?:\./)?(?:\.\./)*|/workspace/|/mcp/|@/|~/)?(servers|skills)(?:/(.*))?$`)
+var inFolder = pattern(`^(?:#|/|(?:\./)?(?:\.\./)*|/workspace/|/mcp/|@/|~/)?(servers|skills)(?:/(.*))?$`)
 
 // resolve decides what an import means.
 func (f *files) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
@@ -72,12 +71,12 @@ func (f *files) find(specifier, namespace, importer string) (place, error) {
 	switch {
 	case specifier == "mcprun":
 		return place{libraryNamespace, libraryFile}, nil
-	case namespace == libraryNamespace && inFolder.MatchString(specifier) && (f.tree == nil || !f.isFile(treeNamespace, clientFile)):
+	case namespace == libraryNamespace && inFolder().MatchString(specifier) && (f.tree == nil || !f.isFile(treeNamespace, clientFile)):
 		return place{libraryNamespace, clientFile}, nil
 	case namespace == treeNamespace && relative:
 		return f.inTree(path.Join(path.Dir(importer), specifier))
 	}
-	if m := inFolder.FindStringSubmatch(specifier); m != nil {
+	if m := inFolder().FindStringSubmatch(specifier); m != nil {
 		if m[1] == treeNamespace {
 			return f.inTree(path.Clean(m[2]))
 		}

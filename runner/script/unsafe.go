@@ -3,7 +3,6 @@ package script
 import (
 	"encoding/base64"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 
@@ -39,7 +38,7 @@ func maybeComputed(code string) bool {
 }
 
 // mapComment finds the comments that the bundler takes a source map from, and strings that look like one.
-var mapComment = regexp.MustCompile(`/[/*][#@] sourceMappingURL=`)
+var mapComment = pattern(`/[/*][#@] sourceMappingURL=`)
 
 // maxMapComments bounds how many places are looked at that may be such a comment.
 const maxMapComments = 20
@@ -49,7 +48,7 @@ func sourceMapComment(code string, loader api.Loader) *api.Message {
 	if !strings.Contains(code, "sourceMappingURL") {
 		return nil
 	}
-	found := mapComment.FindAllStringIndex(code, maxMapComments+1)
+	found := mapComment().FindAllStringIndex(code, maxMapComments+1)
 	for i, at := range found {
 		if i == maxMapComments || isComment(code, found, i, loader) {
 			m := refused(code, at[0], "a script must not refer to a source map", "remove the sourceMappingURL comment; errors point into the script as it is")

@@ -3,7 +3,6 @@ package script
 import (
 	"context"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -72,10 +71,10 @@ type uses struct {
 }
 
 // byName finds calls of a tool by its id.
-var byName = regexp.MustCompile(`\b(?:callMCPTool|callMcpTool|call_mcp_tool)\s*(?:<[^()]{0,500}>)?\s*\(\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)'|` + "`([^`\\\\$\n]+)`)")
+var byName = pattern(`\b(?:callMCPTool|callMcpTool|call_mcp_tool)\s*(?:<[^()]{0,500}>)?\s*\(\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)'|` + "`([^`\\\\$\n]+)`)")
 
 func (u *uses) calls(text string) {
-	for _, m := range byName.FindAllStringSubmatch(text, maxUsed) {
+	for _, m := range byName().FindAllStringSubmatch(text, maxUsed) {
 		u.used.Tools = append(u.used.Tools, m[1]+m[2]+m[3])
 	}
 }
@@ -100,7 +99,7 @@ func (u *uses) typescript(ctx context.Context, src Source) error {
 		}
 		u.calls(text)
 		done := map[string]bool{}
-		for _, m := range specifiers.FindAllStringSubmatch(text, maxUsed) {
+		for _, m := range specifiers().FindAllStringSubmatch(text, maxUsed) {
 			specifier := m[1] + m[2] + m[3]
 			if done[specifier] || isBuiltin(specifier) {
 				continue
@@ -130,7 +129,7 @@ func (u *uses) skill(file string) {
 
 // unknownSkill takes in the name of a skill that is not there.
 func (u *uses) unknownSkill(specifier string) {
-	m := inFolder.FindStringSubmatch(withoutScheme(specifier))
+	m := inFolder().FindStringSubmatch(withoutScheme(specifier))
 	if m == nil || m[1] != skillsNamespace {
 		return
 	}

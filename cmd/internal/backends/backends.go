@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 
+	_ "github.com/mcpgen/mcpgen/cmd/internal/backends/early"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/docker"
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded"
@@ -83,14 +84,9 @@ func (o *Options) Depends() []string {
 	return all
 }
 
-// RunChild must be the first thing a program that uses List, or has a script.Bundler, does: sandboxes start the program
-// again as their own first process, and scripts are bundled in another. In such a child it does not return.
-func RunChild() {
-	script.Child()
-	process.Init()
-	gvisor.Init()
-	embedded.Child()
-}
+// RunChild must be the first thing that the main function of a program with a script.Bundler does: scripts are bundled in a
+// child that is the same program. There it does not return. Sandboxes' own first processes never come that far (see early).
+func RunChild() { script.Child() }
 
 // Names lists the variables that List and what it makes read.
 func Names() []string {

@@ -162,9 +162,12 @@ func programs() []string {
 	}
 }
 
-// TestNoInit: nothing happens because a package was linked in.
+// TestNoInit: nothing happens because a package was linked in, except that a sandbox's own first process begins.
 func TestNoInit(t *testing.T) {
 	for _, s := range sources(t) {
+		if s.name == "cmd/internal/backends/early/early.go" {
+			continue
+		}
 		for _, decl := range s.file.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
 				t.Errorf("%s has an init function", s.name)

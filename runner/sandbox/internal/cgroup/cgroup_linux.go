@@ -115,19 +115,35 @@ func (g *Group) Start(attr *syscall.SysProcAttr, start func() error) error {
 	if g.v2 != nil {
 		attr.UseCgroupFD, attr.CgroupFD = true, int(g.v2.Fd())
 	}
-	tid := []byte(strconv.Itoa(unix.Gettid()))
-	for c := range g.back {
-		if err := os.WriteFile(filepath.Join(g.dirs[c], "tasks"), tid, 0o644); err != nil {
-			return fmt.Errorf("enter the control group: %w", err)
-		}
+	entered, err := g.enter()
+	if err != nil {
+		err = fmt.Errorf("enter the control group: %w", err)
+	} else {
+		err = start()
 	}
-	err := start()
-	for _, dir := range g.back {
-		if leave := os.WriteFile(filepath.Join(dir, "tasks"), tid, 0o644); leave != nil && err == nil {
+	for _, c := range entered {
+		if leave := moveThread(g.back[c]); leave != nil && err == nil {
 			err = fmt.Errorf("leave the control group: %w", leave)
 		}
 	}
 	return err
+}
+
+// enter moves the calling thread into a group of version 1, and returns the controllers where that was done.
+func (g *Group) enter() (entered []string, err error) {
+	for c := range g.back {
+		if err := moveThread(g.dirs[c]); err != nil {
+			return entered, err
+		}
+		entered = append(entered, c)
+	}
+	return entered, nil
+}
+
+// moveThread moves the calling thread. Named 0, it does not wait for the whole system, as a move of anything else does
+// for up to some tens of milliseconds: the kernel knows that it neither forks nor ends meanwhile.
+func moveThread(dir string) error {
+	return os.WriteFile(filepath.Join(dir, "tasks"), []byte("0"), 0o644)
 }
 
 // Add moves a process that runs already. What it has used so far is counted elsewhere.

@@ -89,6 +89,28 @@ func TestWithoutGroup(t *testing.T) {
 	}
 }
 
+// TestEnteredByHalves: where one of the controllers' groups cannot be entered, nothing starts and the thread is in none.
+func TestEnteredByHalves(t *testing.T) {
+	g := group(t, self(t), "halves", Limits{Memory: 64 << 20, Tasks: 16})
+	if g.unified {
+		t.Log("there is one group for all controllers")
+		return
+	}
+	if err := os.Remove(g.dirs[pids]); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 { // the order of the controllers differs
+		runtime.LockOSThread()
+		ran := false
+		err := g.Start(&syscall.SysProcAttr{}, func() error { ran = true; return nil })
+		mine, readErr := os.ReadFile("/proc/thread-self/cgroup")
+		runtime.UnlockOSThread()
+		if err == nil || ran || readErr != nil || strings.Contains(string(mine), "mcprun-test.") {
+			t.Fatalf("%v, started: %v; the thread is in %s", err, ran, mine)
+		}
+	}
+}
+
 func TestProcessesAreBornInTheirGroup(t *testing.T) {
 	g := group(t, self(t), "born", Limits{Memory: 64 << 20, Tasks: 16})
 	pid, _ := start(t, g, "sh", "-c", "sleep 60 & sleep 60")

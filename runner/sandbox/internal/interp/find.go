@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -46,8 +45,16 @@ func (f *Finder) findNode(ctx context.Context) (*Interpreter, error) {
 	return in, nil
 }
 
-// pythonName is the file name of an interpreter that says its version.
-var pythonName = regexp.MustCompile(`^python(3\.(\d+))t?$`)
+// pythonVersion is the version that an interpreter's file name says: python3.12, python3.14t. Empty when it says none.
+func pythonVersion(name string) string {
+	version, ok := strings.CutPrefix(name, "python")
+	version = strings.TrimSuffix(version, "t")
+	minor, three := strings.CutPrefix(version, "3.")
+	if _, err := strconv.ParseUint(minor, 10, 16); !ok || !three || err != nil {
+		return ""
+	}
+	return version
+}
 
 // findPython finds python3, its standard library, and the libraries of its extension modules.
 func (f *Finder) findPython(ctx context.Context) (*Interpreter, error) {
@@ -59,7 +66,8 @@ func (f *Finder) findPython(ctx context.Context) (*Interpreter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !pythonName.MatchString(filepath.Base(exe)) || !isELF(exe) {
+	version := pythonVersion(filepath.Base(exe))
+	if version == "" || !isELF(exe) {
 		// A shim, or a name without a version. The real executable of a virtual environment is its base's.
 		out, err := ask(ctx, named, "-I", "-S", "-c",
 			"import sys, os; p = os.path.realpath(getattr(sys, '_base_executable', '') or sys.executable); print(p); print('%d.%d' % sys.version_info[:2])")
@@ -69,7 +77,7 @@ func (f *Finder) findPython(ctx context.Context) (*Interpreter, error) {
 		real, version, _ := strings.Cut(strings.TrimSpace(out), "\n")
 		return pythonAt(real, strings.TrimSpace(version))
 	}
-	return pythonAt(exe, pythonName.FindStringSubmatch(filepath.Base(exe))[1])
+	return pythonAt(exe, version)
 }
 
 func pythonAt(exe, version string) (*Interpreter, error) {

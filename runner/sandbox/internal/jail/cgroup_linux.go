@@ -5,6 +5,8 @@ package jail
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"syscall"
 
 	"github.com/mcpgen/mcpgen/gen/owner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -14,28 +16,50 @@ import (
 // groupKind is part of the names of all jails' groups.
 const groupKind = "jail"
 
-// joinGroup puts the jail into a control group. It is nil, and missing says why, where that can't be had: then the
-// watchdog alone bounds memory.
-func (c *Child) joinGroup() error {
+// groups counts the groups of this process: several jails may have one ID, those of probes for instance.
+var groups atomic.Uint64
+
+// makeGroup makes the jail's control group. It is nil, and missing says why, where that can't be had: then the watchdog
+// alone bounds memory.
+func (c *Child) makeGroup() error {
 	me, err := owner.Self()
 	if err != nil {
 		return err
 	}
 	var missing []string
-	name := fmt.Sprintf("%s-%d", c.cfg.ID, c.proc.Pid) // several jails may have one ID, those of probes for instance
+	name := fmt.Sprintf("%s-%d", c.cfg.ID, groups.Add(1))
 	c.group, missing = cgroup.New(groupKind, me, name, groupLimits(c.cfg.Limits))
-	if err := c.group.Add(c.proc.Pid); err != nil {
-		missing = append(missing, fmt.Sprintf("cgroup: %v", err))
-		err = c.group.Close()
-		c.group = nil
-		if err != nil {
-			return err
-		}
-	}
+	c.withoutGroup(missing...)
+	return nil
+}
+
+func (c *Child) withoutGroup(missing ...string) {
 	for _, m := range missing {
 		c.missing = append(c.missing, m+"; a watchdog takes its place")
 	}
-	return nil
+}
+
+// startInGroup calls start, which sets c.proc, in the jail's group: to put a process there later makes it wait. Where that
+// fails for whatever reason, the jail starts outside of it and is moved, and where that fails too it has none. The calling
+// goroutine is locked to its thread, which free says may be used for other things afterwards.
+func (c *Child) startInGroup(attr *syscall.SysProcAttr, start func() error) (free bool, err error) {
+	err = c.group.Start(attr, start)
+	if err == nil || c.proc != nil {
+		return err == nil, nil
+	}
+	if c.group == nil {
+		return true, err
+	}
+	attr.UseCgroupFD = false
+	if err := start(); err != nil {
+		return true, err
+	}
+	if err := c.group.Add(c.proc.Pid); err != nil {
+		c.withoutGroup(fmt.Sprintf("cgroup: %v", err))
+		_ = c.group.Close() // what is left of it is swept later
+		c.group = nil
+	}
+	return true, nil
 }
 
 func groupLimits(l sandbox.Limits) cgroup.Limits {

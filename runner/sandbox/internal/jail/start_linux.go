@@ -57,6 +57,9 @@ func start(ctx context.Context, cfg Config, withNamespaces bool) (_ *Child, err 
 			c.abandon(started)
 		}
 	}()
+	if err := c.makeGroup(); err != nil {
+		return nil, err
+	}
 	if err := c.launch(ends, who.attributes(withNamespaces, cfg.Warm)); err != nil {
 		return nil, err
 	}
@@ -93,16 +96,20 @@ func (c *Child) launch(files []*os.File, attr *syscall.SysProcAttr) error {
 	errc := make(chan error)
 	go func() {
 		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		proc, err := os.StartProcess(exe, []string{Name, c.cfg.Entry}, &os.ProcAttr{
-			Dir: "/", Env: []string{}, Files: files, Sys: attr, // not nil: nil would be our own environment
+		free, err := c.startInGroup(attr, func() (err error) {
+			c.proc, err = os.StartProcess(exe, []string{Name, c.cfg.Entry}, &os.ProcAttr{
+				Dir: "/", Env: []string{}, Files: files, Sys: attr, // not nil: nil would be our own environment
+			})
+			return err
 		})
-		c.proc = proc
+		if free {
+			defer runtime.UnlockOSThread() // else it ends with this goroutine, and leaves the group so
+		}
 		errc <- err
 		if err != nil {
 			return
 		}
-		c.state, c.waitErr = proc.Wait()
+		c.state, c.waitErr = c.proc.Wait()
 		close(c.done)
 	}()
 	if err := <-errc; err != nil {
@@ -116,14 +123,11 @@ func (c *Child) launch(files []*os.File, attr *syscall.SysProcAttr) error {
 
 func isRefusal(err error) bool { return isDenied(err) || errors.Is(err, unix.EINVAL) }
 
-// handshake sends the plan, puts the jail into its cgroup meanwhile, and waits until the program runs.
+// handshake sends the plan and waits until the program runs.
 func (c *Child) handshake(p *plan) error {
 	_ = c.control.SetDeadline(time.Now().Add(setupTimeout))
 	err := writeFrame(c.control, p)
 	if err == nil {
-		if err := c.joinGroup(); err != nil {
-			return err
-		}
 		if !c.cfg.Warm && !c.group.BoundsTasks() && p.Limits.Processes == 0 {
 			c.boundTasks()
 		}
