@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -74,6 +75,9 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string {
+	if errors.Is(e.Err, exec.ErrNotFound) {
+		return fmt.Sprintf("the type checker %q is not installed", e.Program)
+	}
 	return fmt.Sprintf("find the type checker %q: %v", e.Program, e.Err)
 }
 
