@@ -11,10 +11,14 @@ const (
 	maxLocal    = 64  // RFC 5321, 4.5.3.1
 	maxDomain   = 253 // RFC 1035
 	maxUserinfo = 512
+	leastUser   = 20 // of a key in the place of a user
 )
 
 // email returns where the address begins and ends whose '@' is at i. It looks at nothing before from.
 func email(s string, from, i int) (start, end int) {
+	if i > from && s[i-1] == '"' {
+		return quoted(s, from, i)
+	}
 	start = localStart(s, from, i)
 	for start < i && !(isAlnum(s[start]) || s[start] == '_' || s[start] >= 0x80) {
 		start++
@@ -32,6 +36,77 @@ func email(s string, from, i int) (start, end int) {
 	return start, end
 }
 
+// quoted returns where the address begins and ends whose '@' is at i and whose local part is in quotes: "first last"@example.com.
+func quoted(s string, from, i int) (start, end int) {
+	start = i - 1
+	for {
+		if start == from || i-start > maxLocal || s[start-1] < ' ' || s[start-1] == '\\' {
+			return 0, 0
+		}
+		if start--; s[start] == '"' {
+			break
+		}
+	}
+	if i-start < 3 || wordBefore(s, start) || start > 0 && strings.IndexByte("=:", s[start-1]) >= 0 {
+		return 0, 0
+	}
+	if end = domain(s, i+1); end == 0 {
+		return 0, 0
+	}
+	return start, end
+}
+
+// isLogin tells whether what looks like an e-mail address is the name of a user at a machine that is logged in to, as in
+// "ssh -p 22 me@host.example", "me@host.example:/path" and "https://me@host.example"; or the name of a message.
+func isLogin(s string, start, end int) bool {
+	if end+1 < len(s) && s[end] == ':' && (s[end+1] == '/' || s[end+1] == '~') {
+		return true
+	}
+	if start == 0 {
+		return false
+	}
+	switch s[start-1] {
+	case '/':
+		return start > 2 && s[start-3:start] == "://" && !strings.HasSuffix(s[:start], "mailto://")
+	case ':': // http://user:password@host.example, whose password is none
+		before := s[max(0, start-maxBefore) : start-1]
+		at := strings.LastIndexAny(before, " \t\n\"'<>@/")
+		return at > 1 && before[at] == '/' && before[at-1] == '/' && before[at-2] == ':'
+	case '<':
+		return isMessageID(s, start)
+	case ' ', '"', '\'':
+		return afterShell(s, start)
+	}
+	return false
+}
+
+// isMessageID tells whether the address at start stands in a line that lists names of messages.
+func isMessageID(s string, start int) bool {
+	line := s[max(0, start-4*maxBefore):start]
+	line = line[strings.LastIndexByte(line, '\n')+1:]
+	name, _, ok := strings.Cut(line, ":")
+	if !ok {
+		return false
+	}
+	name = name[strings.LastIndexAny(name, " \t\"'")+1:]
+	return memberHint(name) == ofMessage
+}
+
+// afterShell tells whether a command that logs in to a machine stands before start, with nothing but its options between.
+func afterShell(s string, start int) bool {
+	words := strings.Fields(s[max(0, start-maxBefore):start])
+	for n := len(words) - 1; n >= 0; n-- {
+		switch strings.Trim(words[n], "`'\"$(") {
+		case "ssh", "autossh", "scp", "sftp", "rsync", "mosh", "ssh-copy-id", "sshfs":
+			return true
+		}
+		if words[n][0] != '-' && (n == 0 || words[n-1][0] != '-') {
+			return false
+		}
+	}
+	return false
+}
+
 // localStart returns where what stands before the '@' at i begins.
 func localStart(s string, from, i int) int {
 	latin := false
@@ -40,6 +115,10 @@ func localStart(s string, from, i int) int {
 			return start
 		}
 		if c := s[start-1]; c < 0x80 {
+			if c == '=' && latin && isReturn(s, from, start-1) {
+				start--
+				continue
+			}
 			if !isLocal(c) || isEscape(s, start-1) {
 				return start
 			}
@@ -53,6 +132,16 @@ func localStart(s string, from, i int) int {
 		}
 		start -= n
 	}
+}
+
+// isReturn tells whether the '=' at i is in the middle of an address that mail comes back to, which has another inside:
+// bounces+ann=example.com@lists.example.org.
+func isReturn(s string, from, i int) bool {
+	at := i
+	for at > from && i-at < maxLocal && isLocal(s[at-1]) {
+		at--
+	}
+	return strings.IndexByte(s[at:i], '+') > 0
 }
 
 // isLocal tells whether a character is found in front of the '@' of addresses that are in use.
@@ -123,11 +212,17 @@ func password(s string, from, i int) (start, end int) {
 			colon = at
 		}
 	}
-	if colon < 0 || colon+1 >= i || at < 3 || s[at-3:at] != "://" {
+	if at < 3 || s[at-3:at] != "://" {
+		return 0, 0
+	}
+	if colon < 0 && i-at >= leastUser && runOf(s, at, word, i-at) == i && random(s[at:i]) {
+		return at, i // a key in the place of the user
+	}
+	if colon < 0 || colon+1 >= i {
 		return 0, 0
 	}
 	value := s[colon+1 : i]
-	if strings.ContainsAny(value, "${}*") || value[0] == '[' {
+	if strings.ContainsAny(value, "${}*") || !isSecretValue(value) {
 		return 0, 0 // a place for one, or a token
 	}
 	return colon + 1, i

@@ -14,11 +14,15 @@ type finder struct {
 	out     []Match
 	from    int // where the last match ended: nothing before is looked at again
 	noToken int // no web token begins before here
+	pair    int // where the last key's name ended that has a secret beside it
+	version int // where the last version of a program ended, which is no address of a machine
+	formats *[256][]format
 }
 
 // scan looks at the beginning of every word, and at the few other characters where a find can begin or lie.
 func (f *finder) scan() {
 	s := f.s
+	f.formats = byFirst()
 	for i := 0; i < len(s); {
 		start, end, typ := i, 0, Type("")
 		switch classes[s[i]] {
@@ -68,10 +72,23 @@ func (f *finder) word(i int) (start, end int, typ Type) {
 			return i, end, typ
 		}
 	}
-	if c == 'h' || c == 'd' {
+	if c == 'i' || c == 'e' || c == 'w' {
+		if start, end = spoken(f.s, f.from, i); end > 0 {
+			return start, end, Secret
+		}
+	}
+	if c == 'h' || c == 'd' || c == 'b' {
 		if start, end = webhook(f.s, i); end > 0 {
 			return start, end, Key
 		}
+	}
+	if c == 'p' {
+		if start, end = netrc(f.s, f.from, i); end > 0 {
+			return start, end, Secret
+		}
+	}
+	if end = f.pairOf(i); end > 0 {
+		return i, end, Key
 	}
 	end, typ = f.name(i)
 	return i, end, typ
@@ -85,7 +102,10 @@ func (f *finder) name(i int) (end int, typ Type) {
 			return end, IP
 		}
 	}
-	if end = keyAt(f.s, i); end > 0 {
+	if end = keyAt(f.s, i, f.formats); end > 0 {
+		if c == 'A' && end-i == len("AKIA")+16 {
+			f.pair = end
+		}
 		return end, Key
 	}
 	if isLetter(c) {
@@ -109,13 +129,16 @@ func (f *finder) mark(i int) (start, end int, typ Type) {
 		if start, end = password(s, f.from, i); end > 0 {
 			return start, end, Key
 		}
-		if start, end = email(s, f.from, i); end > 0 {
+		if start, end = email(s, f.from, i); end > 0 && f.hint != ofMessage && !isLogin(s, start, end) {
 			return start, end, Email
 		}
 	case '+', '(':
 		if i+1 < len(s) && isDigit(s[i+1]) && !wordBefore(s, i) {
-			if end = phone(s, i, f.hint); end > 0 {
-				return i, end, Phone
+			if end = phone(s, i); end == 0 && s[i] == '(' && f.hintAt(i) == Phone {
+				end = loosePhone(s, i)
+			}
+			if end > 0 {
+				return i, extension(s, end), Phone
 			}
 		}
 	case '=':
@@ -125,6 +148,13 @@ func (f *finder) mark(i int) (start, end int, typ Type) {
 		if start, end = told(s, f.from, i); end > 0 {
 			return start, end, Secret
 		}
+		if start, end = setting(s, f.from, i); end > 0 {
+			return start, end, Secret
+		}
+	case '>':
+		if start, end = element(s, f.from, i); end > 0 {
+			return start, end, Secret
+		}
 	case ':':
 		if start, end = told(s, f.from, i); end > 0 {
 			return start, end, Secret
@@ -132,6 +162,9 @@ func (f *finder) mark(i int) (start, end int, typ Type) {
 	case '-':
 		if end = privateKey(s, i); end > 0 {
 			return i, end, Key
+		}
+		if start, end = flag(s, f.from, i); end > 0 {
+			return start, end, Secret
 		}
 	}
 	return 0, 0, ""
@@ -148,7 +181,7 @@ var classes = func() (t [256]byte) {
 		switch b := byte(c); {
 		case isAlnum(b) || b == '_' || b >= 0x80:
 			t[c] = classWord
-		case strings.IndexByte("@+(-=:", b) >= 0:
+		case strings.IndexByte("@+(-=:>", b) >= 0:
 			t[c] = classMark
 		}
 	}

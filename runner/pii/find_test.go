@@ -34,11 +34,21 @@ func TestMask(t *testing.T) {
 		{"4111 1111 1111 1111 12/27 123", "[CARD_1] 12/27 123"},
 		{"4111111111111112 1234567890123452 4111-1111 1111-1111 0000000000000000 94111111111111111 4111111111111111a 0.4111111111111111", ""},
 		{"1700000000000 1700000000000000 1234567890123456789 9007199254740993", ""},
+		{"call +1 212-555-0123 ext. 7 or (212) 555-0124 x22; reach Tim at 2125550125 or 2125550126", "call [PHONE_1] or [PHONE_2]; reach Tim at [PHONE_3] or [PHONE_4]"},
+		{"Telefon: 030/1234567, 手机：13812345678, T: 2125550123, phone 2024-01-15, order 5551234567", "Telefon: [PHONE_1], 手机：[PHONE_2], T: [PHONE_3], phone 2024-01-15, order 5551234567"},
+		{"50 4b 03 04 14 00 00 00 08 00 F: 1.000000 fax 127.000.000.001 +35236450.6", ""},
 		// addresses of machines
+		{"ping 1.2.3.4, from 203.0.113.7 to 2.3.4.5:80", "ping [IP_1], from [IP_2] to [IP_3]:80"},
+		{"foo==1.2.3.4 org.example:name:1.2.3.4 <Version>1.2.3.4</Version> versions 1.2.3.4, 1.2.3.5 and 1.2.4.0 255.255.255.0", ""},
+		{"2001:db8::192.0.2.1 64:ff9b::192.0.2.1 ::ffff:192.0.2.1", "[IP_1] [IP_2] [IP_3]"},
 		{"from 203.0.113.7:8080, http://10.1.2.3/x 192.168.0.0/24.", "from [IP_1]:8080, http://[IP_2]/x [IP_3]/24."},
 		{"2001:db8::1, [fe80::1%eth0] 2001:0db8:85a3:0000:0000:8a2e:0370:7334", "[IP_1], [[IP_2]%eth0] [IP_3]"},
 		{"127.0.0.1 0.0.0.0 256.1.1.1 1.2.3 1.2.3.4.5 Chrome/120.0.0.0 version 1.2.3.4 v1.2.3.4 01.2.3.4 255.255.255.255", ""},
 		{"::1 std::vec a::b 12:34:56 de:ad:be:ef 00:1b:44:11:3a:b7 abc::def::1", ""},
+		// logins and names of messages
+		{"ssh -p 22 me@host.example.com, me@host.example.com:/x https://me@host.example.com http://user:pass@host.example.com", ""},
+		{"Message-ID: <1.2@mail.example.com>", ""},
+		{`"first last"@example.com bounce+ann=example.com@lists.example.org`, "[EMAIL_1] [EMAIL_2]"},
 		// passwords in addresses, and the masks of others
 		{"postgres://app:s3cret@db.internal:5432/x", "postgres://app:[API_KEY_1]@db.internal:5432/x"},
 		// account numbers
@@ -116,12 +126,14 @@ func TestKeys(t *testing.T) {
 // Whoever wrote the text may have wanted to keep us busy.
 func TestLinear(t *testing.T) {
 	for _, piece := range []string{"@", "a@", "a@a.", "eyJ-", "eyJ.ey", "sk-", "1.", "1 ", "1-", "+1", "+49 ", "a:", "2001:", "://a:b", "bearer ", "(212) ", "-----BEGIN ",
-		"-----BEGIN PRIVATE KEY-----", "x.", "AKIA", "4111 ", "12345678:AA", "ya29.", "password=", "\\", "é", "\xff"} {
-		text := strings.Repeat(piece, (1<<20)/len(piece))
+		"-----BEGIN PRIVATE KEY-----", "x.", "AKIA", "4111 ", "12345678:AA", "ya29.", "password=", "\\", "é", "\xff",
+		`"a"@`, "<a@b.com>", "ssh -a a@b.com ", "tel 1", "tel (", "key is a1", "1.2.3.4, ", "a:1.2.3.4", "## 1.2.3.4 ", "password=&", "1 (212)", "电话1234567",
+		"2125550123 or ", "<password>a1", `"key" value="`, "--token ", "password for the x: ", "AKIAABCDEFGHIJ234567 ", "0123/", "01 02 03 04 05 ", "+=@"} {
+		text := strings.Repeat(piece, (1<<18)/len(piece))
 		start := time.Now()
 		Find(text)
 		if took := time.Since(start); took > 4*time.Second {
-			t.Errorf("%q repeated to 1 MiB took %v", piece, took)
+			t.Errorf("%q repeated to 256 KiB took %v", piece, took)
 		}
 	}
 }

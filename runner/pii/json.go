@@ -173,6 +173,9 @@ func (m *jsonMasker) change(i int, raw string, escaped bool, edits []edit) {
 
 // put writes a text in the place of what stands from start to end.
 func (m *jsonMasker) put(start, end int, text string) {
+	if m.out == nil {
+		m.out = make([]byte, 0, len(m.s)+len(text))
+	}
 	m.out = append(m.out, m.s[m.copied:start]...)
 	m.out = append(m.out, text...)
 	m.copied = end

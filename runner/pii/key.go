@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strings"
+	"sync"
 )
 
 // alphabet says which characters a key is made of.
@@ -66,34 +67,82 @@ func formats() []format {
 		{"p8e-", alnum, 32, 32}, {"tfp_", dotted, 44, 64}, {"pnu_", alnum, 36, 36}, {"rdme_", alnum, 70, 70}, {"ico-", alnum, 32, 32}, {"fio-u-", urlSafe, 64, 64},
 		{"sha256~", urlSafe, 43, 43}, {"CLOJARS_", alnum, 60, 60}, {"HRKU-AA", urlSafe, 58, 58}, {"API-", upperAlnum, 26, 26}, {"AKCp", alnum, 69, 69},
 		{"sk.eyJ", dotted, 60, 120}, {"dnkey-", urlSafe, 60, 100}, {"api_org_", alnum, 34, 34},
+		{"ABSK", base64Text, 100, 280}, {"1//0", urlSafe, 40, 160}, {"EAA", alnum, 100, 400}, {"NRJS-", hexDigits, 19, 19}, {"oy2", alnum, 43, 43},
+		{"cmVmd", alnum, 59, 59}, {"GR1348941", urlSafe, 20, 20}, {"glagent-", urlSafe, 50, 64}, {"glimt-", urlSafe, 25, 25}, {"glsoat-", urlSafe, 20, 20},
+		{"glffct-", urlSafe, 20, 20}, {"FLWSECK-", urlSafe, 32, 40}, {"FLWSECK_TEST-", urlSafe, 32, 40}, {"s-s4t2ud-", hexDigits, 64, 64}, {"s-s4t2af-", hexDigits, 64, 64},
+		{"access-production-", urlSafe, 36, 36}, {"access-sandbox-", urlSafe, 36, 36}, {"tk-us-", urlSafe, 48, 48}, {"sm_aat_", alnum, 16, 16}, {"pcsk_", word, 40, 80},
+		{"e2b_", hexDigits, 40, 40}, {"csk-", alnum, 40, 64}, {"sdk-", urlSafe, 36, 36}, {"A3-", urlSafe, 34, 40}, {"pat.", dotted, 66, 72}, {"sat.", dotted, 66, 72},
+		{"eyJrIjoi", base64Text, 70, 400}, {"vcp_", alnum, 56, 64}, {"fm2_", base64Text, 100, 2000},
 	}
 }
 
 // byFirst are the formats by the first character of their prefix.
-var byFirst = func() (t [256][]format) {
+var byFirst = sync.OnceValue(func() *[256][]format {
+	var t [256][]format
 	for _, f := range formats() {
 		t[f.prefix[0]] = append(t[f.prefix[0]], f)
 	}
-	return t
-}()
+	return &t
+})
 
 // keyAt returns where the credential ends that begins at i, the beginning of a word; 0 when there is none.
-func keyAt(s string, i int) (end int) {
-	for _, f := range byFirst[s[i]] {
+func keyAt(s string, i int, formats *[256][]format) (end int) {
+	if i > 1 && s[i-1] == '-' && isAlnum(s[i-2]) {
+		return 0 // in the middle of something
+	}
+	for _, f := range formats[s[i]] {
 		if !strings.HasPrefix(s[i:], f.prefix) {
 			continue
 		}
 		first := i + len(f.prefix)
 		end = runOf(s, first, f.chars, f.most+1)
-		if n := end - first; n >= f.least && n <= f.most && random(s[first:end]) {
+		if n := end - first; n >= f.least && n <= f.most && random(s[first:end]) && !isPlaceholder(s[i:end]) {
 			return end
 		}
+	}
+	if end = marked(s, i); end > 0 {
+		return end
 	}
 	switch s[i] {
 	case 'b', 'B':
 		return bearer(s, i)
 	case 'M', 'N', 'O':
 		return discordToken(s, i)
+	}
+	return 0
+}
+
+// marked returns where the credential ends that begins at i and has its vendor's mark inside.
+func marked(s string, i int) (end int) {
+	rest := s[i:]
+	switch {
+	case len(rest) > 36 && rest[4] == 'Q' && rest[5] == '~' && isDigit(rest[3]): // an application's, in Azure
+		if end = runOf(s, i+6, dotted, 36); end-i < 37 || end-i > 40 {
+			return 0
+		}
+		return end
+	case len(rest) >= 84 && rest[52:58] == "JQQJ99": // of Azure's services
+		if end = runOf(s, i, alnum, 85); end-i != 84 {
+			return 0
+		}
+		return end
+	case len(rest) >= 36 && rest[32:35] == "-us" && isDigit(rest[35]): // of a mailing list
+		if runOf(s, i, hexDigits, 33) != i+32 {
+			return 0
+		}
+		for end = i + 35; end < len(s) && isDigit(s[end]); end++ {
+		}
+		return end
+	case len(rest) >= 50 && rest[32] == '-' && rest[41] == '-' && runOf(s, i, hexDigits, 33) == i+32: // of Mailgun
+		if runOf(s, i+33, hexDigits, 9) != i+41 || runOf(s, i+42, hexDigits, 9) != i+50 || wordAt(s, i+50) {
+			return 0
+		}
+		return i + 50
+	case len(rest) > 80 && rest[14:23] == ".atlasv1.": // of Terraform
+		if end = runOf(s, i+23, urlSafe, 80); end-i-23 < 55 {
+			return 0
+		}
+		return end
 	}
 	return 0
 }
@@ -132,17 +181,24 @@ func in(chars alphabet, c byte) bool {
 func random(s string) bool {
 	var seen [128]bool
 	digits, letters, different := 0, 0, 0
+	upper, parts := false, false
 	for i := 0; i < len(s); i++ {
 		switch {
 		case isDigit(s[i]):
 			digits++
 		case isLetter(s[i]):
 			letters++
+			upper = upper || isUpper(s[i])
+		case s[i] == '-' || s[i] == '_' || s[i] == '/':
+			parts = true
 		}
 		if c := s[i] & 127; !seen[c] {
 			seen[c] = true
 			different++
 		}
+	}
+	if parts && !upper && digits*8 < len(s) {
+		return false // words with hyphens between
 	}
 	return different >= 6 && letters > 0 && (digits > 0 || different >= 16)
 }
@@ -252,14 +308,19 @@ func privateKey(s string, i int) (end int) {
 
 // webhook returns where the secret part of an address lies that begins at i, and that anybody may write to who knows it.
 func webhook(s string, i int) (start, end int) {
-	for _, host := range []string{"hooks.slack.com/services/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"} {
+	if strings.HasPrefix(s[i:], "bot") { // of Telegram, in its addresses
+		if end = botToken(s, i+len("bot")); end > 0 {
+			return i + len("bot"), end
+		}
+	}
+	for _, host := range []string{"hooks.slack.com/services/", "hooks.slack.com/triggers/", "hooks.zapier.com/hooks/catch/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"} {
 		if !strings.HasPrefix(s[i:], host) {
 			continue
 		}
 		start = i + len(host)
 		for end = start; end < len(s) && end-start < 200 && (in(urlSafe, s[end]) || s[end] == '/'); end++ {
 		}
-		if end-start >= 40 && strings.Contains(s[start:end], "/") && random(s[start:end]) {
+		if end-start >= 15 && strings.Contains(s[start:end], "/") && random(s[start:end]) {
 			return start, end
 		}
 	}

@@ -10,10 +10,14 @@ func (f *finder) number(i int) (end int, typ Type) {
 	s := f.s
 	if f.mayBeginIP(i) {
 		if end = ipv4(s, i); end > 0 {
-			return end, IP
+			if !f.isVersion(i, end) {
+				return end, IP
+			}
+			f.version = end
+			return 0, ""
 		}
 	}
-	if !mayBegin(s, i) && (s[i-1] != '#' || f.hintAt(i) == "") {
+	if !mayBegin(s, i) && (s[i-1] != '#' || !isPerson(f.hintAt(i))) {
 		return 0, ""
 	}
 	if end = botToken(s, i); end > 0 {
@@ -24,30 +28,93 @@ func (f *finder) number(i int) (end int, typ Type) {
 	if len(groups) == 0 {
 		return 0, ""
 	}
-	if end = card(s, groups); end > 0 {
+	if end = card(s, groups); end > 0 && (end > groups[0].end || !f.isIdentifier(i)) {
 		return end, Card
+	}
+	if end = f.trunkDigit(i); end > 0 {
+		return extension(s, end), Phone
 	}
 	digits := 0
 	for _, g := range groups {
 		digits += g.end - g.start
 	}
+	if startsDate(s, groups) {
+		return 0, ""
+	}
 	if digits < 7 {
+		if mayGoOn(s, groups) && f.hintAt(i) == Phone {
+			if end = loosePhone(s, i); end > 0 {
+				return end, Phone
+			}
+		}
+		if end = slashed(s, groups); end > 0 {
+			return end, Phone
+		}
 		return 0, ""
 	}
 	hint := f.hintAt(i)
-	if hint != Phone {
+	if hint == "" && len(groups) == 1 && digits == 9 && f.speaksOfSSN(i) {
+		hint = SSN
+	}
+	if hint != Phone && hint != ofThing {
 		if end = ssn(s, groups, hint == SSN); end > 0 {
 			return end, SSN
 		}
 	}
 	if end = northAmerican(s, groups, hint == Phone); end > 0 {
-		return end, Phone
+		return extension(s, end), Phone
 	}
-	if end = otherPhone(s, groups, digits, hint == Phone); end > 0 {
-		return end, Phone
+	if hint == ofThing {
+		return 0, ""
+	}
+	if end = otherPhone(s, groups, hint == Phone); end > 0 {
+		return extension(s, end), Phone
 	}
 	return 0, ""
 }
+
+// isIdentifier tells whether a name, a word or a path says that the digits at i are the number of a thing, not of a card.
+func (f *finder) isIdentifier(i int) bool {
+	switch f.hintAt(i) {
+	case ofIdentifier, ofThing:
+		return true
+	}
+	if i < 2 || f.s[i-1] != '/' || !isAlnum(f.s[i-2]) {
+		return false
+	}
+	words := wordsBefore(f.s, f.from, i)
+	return !strings.Contains(words.next(), "card")
+}
+
+// trunkDigit returns where the number ends of which the single digit at i, a prefix for calls to other places, stands before an
+// area code in parentheses: 1 (212) 555-0123, 8 (912) 345-67-89.
+func (f *finder) trunkDigit(i int) (end int) {
+	s, at := f.s, i+1
+	if s[i] != '1' && s[i] != '8' || at+1 >= len(s) {
+		return 0
+	}
+	if s[at] == ' ' || s[at] == '-' {
+		at++
+	}
+	if s[at] != '(' || at+1 >= len(s) || !isDigit(s[at+1]) {
+		return 0
+	}
+	return phone(s, at)
+}
+
+// speaksOfSSN tells whether the line before i names social security numbers.
+func (f *finder) speaksOfSSN(i int) bool {
+	before := wordsBefore(f.s, f.from, i).text
+	return strings.Contains(before, "ssn") || strings.Contains(before, "social security")
+}
+
+// startsDate tells whether groups begin with a date, 2024-01-15: most numbers of records do.
+func startsDate(s string, groups []group) bool {
+	return len(groups) > 2 && isYear(s, groups[0]) && groups[1].end-groups[1].start == 2 && groups[2].end-groups[2].start == 2 && s[groups[0].end] == '-'
+}
+
+// isPerson tells whether a hint says that a number is one of a person's.
+func isPerson(hint Type) bool { return hint == Phone || hint == SSN }
 
 // mayBegin refuses the middle of longer numbers: decimals, dates, versions, identifiers with hyphens.
 func mayBegin(s string, i int) bool {
@@ -56,7 +123,7 @@ func mayBegin(s string, i int) bool {
 	}
 	switch s[i-1] {
 	case '-':
-		return i > 1 && s[i-2] != ' ' && !wordBefore(s, i-1) // else a number below zero, or an identifier
+		return i > 1 && s[i-2] != ' ' && s[i-2] != '$' && !wordBefore(s, i-1) // else a number below zero, or an identifier
 	case '.', '/', ':':
 		return i < 2 || !isDigit(s[i-2])
 	case '$', '@', '#', '%', '\\', '+':
@@ -75,7 +142,7 @@ func (f *finder) mayBeginIP(i int) bool {
 	case '.':
 		return !wordBefore(f.s, i-1)
 	case '-':
-		return !wordBefore(f.s, i-1) || f.from == i-1
+		return i < 2 || !isDigit(f.s[i-2]) || f.from == i-1
 	case '/':
 		return i < 2 || !isDigit(f.s[i-2])
 	case '$', '#', '%', '\\', '+':
@@ -100,7 +167,7 @@ func mayEnd(s string, end int) bool {
 		return true
 	}
 	c := s[end]
-	if wordAt(s, end) || c == '@' || c == '%' {
+	if c == '@' || c == '%' || wordAt(s, end) && (c|0x20 != 'x' && c|0x20 != 'e' || extension(s, end) == end) {
 		return false
 	}
 	if (c == '-' || c == '.') && end+1 < len(s) {
@@ -132,29 +199,10 @@ func ipv4(s string, i int) (end int) {
 	if wordAt(s, end) || end+1 < len(s) && (s[end] == '.' && isAlnum(s[end+1]) || s[end] == '-' && isLetter(s[end+1])) {
 		return 0
 	}
-	if parts[0] == 0 || parts[0] == 127 || parts == [4]int{255, 255, 255, 255} || isVersion(s, i) {
+	if parts[0] == 0 || parts[0] == 127 || parts[0] >= 240 { // of no machine: reserved, and masks of networks
 		return 0
 	}
 	return end
-}
-
-// isVersion tells whether what stands before i says that a version follows: "Chrome/" or "version ".
-func isVersion(s string, i int) bool {
-	if i > 1 && s[i-1] == '/' && isAlnum(s[i-2]) {
-		return true
-	}
-	before := strings.ToLower(strings.TrimRight(s[max(0, i-14):i], " :=\"'"))
-	for _, word := range []string{"version", "release", "build", "section", "clause", "chapter", "paragraph", "firmware", "driver", "kernel", "sdk"} {
-		if strings.HasSuffix(before, word) {
-			return true
-		}
-	}
-	for _, word := range []string{"ver", "rev"} {
-		if at := len(before) - len(word); at >= 0 && before[at:] == word && (at == 0 || !isLetter(before[at-1])) { // not a server
-			return true
-		}
-	}
-	return false
 }
 
 // ipv6 returns where the address ends that begins at i: one of a kind that is given to machines and is not theirs alone.
@@ -183,7 +231,10 @@ func ipv6(s string, i int) (end int) {
 	if err != nil || !a.Is6() || a.IsLoopback() || a.IsUnspecified() {
 		return 0
 	}
-	if b := a.As16(); b[0]>>5 != 1 && b[0] != 0xfd && b[0] != 0xfe && b[0] != 0xff { // 2000::/3, local, link-local, multicast
+	if strings.HasPrefix(s[i:end], "64:ff9b::") {
+		return end // an address of version 4, translated
+	}
+	if b := a.As16(); b[0] == 0xff && b[1] > 0x7f || b[0]>>5 != 1 && b[0] != 0xfd && b[0] != 0xfe && b[0] != 0xff { // 2000::/3, local, link-local, multicast
 		return 0
 	}
 	return end
@@ -278,7 +329,7 @@ func issued(digits string, grouped bool) bool {
 		return len(digits) == 16 || len(digits) == 19 && (grouped || p2 == 62)
 	case p4 >= 2200 && p4 <= 2204: // Mir
 		return long(19)
-	case p4 == 5018, p4 == 5020, p4 == 5038, p4 == 5893, p4 == 6304, p4 == 6759, p4 >= 6761 && p4 <= 6763: // Maestro
+	case p4 >= 5018 && p4 <= 5020, p4 == 5038, p4 == 5893, p4 == 6304, p4 == 6759, p4 >= 6761 && p4 <= 6763: // Maestro
 		return long(19)
 	}
 	return false

@@ -2,12 +2,13 @@ package pii
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
 // phone returns where the phone number ends that begins at i with '+' and a country code, or with an area code in
 // parentheses.
-func phone(s string, i int, hint Type) (end int) {
+func phone(s string, i int) (end int) {
 	if s[i] == '(' {
 		if end = localArea(s, i); end > 0 {
 			return end
@@ -33,7 +34,19 @@ func phone(s string, i int, hint Type) (end int) {
 		}
 		return groups[1].end
 	}
-	return international(s, i+1)
+	if i > 3 && s[i-4:i] == "sip:" {
+		end = i + 1
+		for end < len(s) && isDigit(s[end]) {
+			end++
+		}
+		if n := end - i - 1; n <= mostDigits && end < len(s) && s[end] == '@' && inPlan([]byte(s[i+1:end])) {
+			return end
+		}
+	}
+	if end = international(s, i+1); end > 0 && strings.Count(s[i:end], ".") == 1 && isDecimal(s[i:end]) {
+		return 0
+	}
+	return end
 }
 
 // localArea returns where the number ends whose area code, at i in parentheses, begins with its trunk zero: (02) 9374 4000.
@@ -52,11 +65,11 @@ func localArea(s string, i int) (end int) {
 	if !isDigit(s[at]) {
 		return 0
 	}
-	var buf [3]group
+	var buf [4]group
 	groups := splitGroups(s, at, buf[:0])
 	digits := area
 	for n, g := range groups {
-		if digits += g.end - g.start; g.end-g.start < 3 || n == 2 {
+		if digits += g.end - g.start; g.end-g.start < 3-min(1, n) || n == 3 {
 			break
 		}
 		if digits >= 9 && digits <= 11 && mayEnd(s, g.end) {
@@ -121,88 +134,6 @@ func international(s string, i int) (end int) {
 	return end
 }
 
-// northAmerican returns where the number ends of the North American plan: in groups, or as ten digits where a name says so.
-func northAmerican(s string, groups []group, named bool) (end int) {
-	at := func(n int) string { return s[groups[n].start:groups[n].end] }
-	switch {
-	case formed(s, groups, 3, 3, 4) && numberPlan(at(0), at(1)):
-		return groups[2].end
-	case formed(s, groups, 1, 3, 3, 4) && at(0) == "1" && numberPlan(at(1), at(2)):
-		return groups[3].end
-	case named && formed(s, groups, 10) && numberPlan(at(0)[:3], at(0)[3:6]):
-		return groups[0].end
-	}
-	return 0
-}
-
-// numberPlan tells whether an area code and the three digits after it can be: neither begins with 0 or 1, nor is a service
-// such as 911.
-func numberPlan(area, exchange string) bool {
-	return area[0] >= '2' && exchange[0] >= '2' && area[1:] != "11" && exchange[1:] != "11" && area[1] != '9'
-}
-
-// otherPhone returns where the number ends of another plan without its country code: the French form, which is like
-// nothing else, and any where a name says so.
-func otherPhone(s string, groups []group, digits int, named bool) (end int) {
-	if end = fromAbroad(s, groups); end > 0 {
-		return end
-	}
-	if end = trunkZero(s, groups); end > 0 {
-		return end
-	}
-	if formed(s, groups, 2, 2, 2, 2, 2) && s[groups[0].start] == '0' && s[groups[0].start+1] != '0' {
-		return groups[4].end
-	}
-	if !named {
-		return 0
-	}
-	if end = groups[len(groups)-1].end; digits < 7 || digits > 15 || !mayEnd(s, end) {
-		return 0
-	}
-	return end
-}
-
-// fromAbroad returns where the number ends that begins with 00, or 001, in place of '+'. It is in groups: a run of digits
-// that begins with zeros is something else.
-func fromAbroad(s string, groups []group) (end int) {
-	first := s[groups[0].start:groups[0].end]
-	if goesOn(s, groups[0].start) || len(groups) < 2 || len(first) < 3 || len(first) > 6 || first[:2] != "00" || first[2] == '0' {
-		return 0
-	}
-	return international(s, groups[0].start+2)
-}
-
-// goesOn tells whether the digits at i go on from others: a group of a longer number.
-func goesOn(s string, i int) bool { return i > 1 && s[i-1] == ' ' && isDigit(s[i-2]) }
-
-// trunkZero returns where the number ends that is in groups, as in 020 7946 0958 and 07700 900123: ten or eleven digits, of
-// which the first is a zero and the second is not.
-func trunkZero(s string, groups []group) (end int) {
-	first := s[groups[0].start:groups[0].end]
-	if goesOn(s, groups[0].start) || first[0] != '0' || len(first) < 2 || first[1] == '0' || len(first) > 5 {
-		return 0
-	}
-	if len(first) == 2 { // 03-1234-5678, 06-12345678
-		for _, rest := range [][]int{{2, 4, 4}, {2, 8}} {
-			if formed(s, groups, rest...) && s[groups[0].end] == '-' {
-				return groups[len(rest)-1].end
-			}
-		}
-		return 0
-	}
-	digits := len(first)
-	for n := 1; n < min(4, len(groups)); n++ {
-		g := groups[n]
-		if digits += g.end - g.start; g.end-g.start < 3 || s[g.start-1] == '.' || s[g.start-1] != s[groups[1].start-1] {
-			break
-		}
-		if (digits == 10 || digits == 11) && mayEnd(s, g.end) {
-			end = g.end
-		}
-	}
-	return end
-}
-
 // inPlan tells whether digits are a whole number of the country that they begin with.
 func inPlan(digits []byte) bool {
 	if len(digits) < 7 || digits[0] == '0' {
@@ -214,7 +145,7 @@ func inPlan(digits []byte) bool {
 	code := 0
 	for n, d := range digits[:3] {
 		code = code*10 + int(d-'0')
-		if p := countries[code]; p.most > 0 {
+		if p := countries()[code]; p.most > 0 {
 			rest := len(digits) - n - 1
 			return rest >= int(p.least) && rest <= int(p.most) && (p.zero || digits[n+1] != '0')
 		}
@@ -230,7 +161,7 @@ type plan struct {
 
 // plans are those of ITU-T E.164 by country code, of fixed and mobile numbers together. A zero at the end: see plan.zero.
 const plans = "7:10 20:8-10 27:9 30:10 31:9 32:8-9 33:9 34:9 36:8-9 39:6-11:0 40:9 41:9 43:6-12 44:9-10 45:8 46:7-10 47:8 48:9 49:6-11 " +
-	"51:8-9 52:10 53:8 54:10-11 55:10-11 56:9 57:10 58:10 60:8-10 61:9 62:8-12 63:8-10 64:8-10 65:8 66:8-9 81:9-10 82:8-10 84:9-10 " +
+	"51:8-9 52:10-11 53:8 54:10-11 55:10-11 56:9 57:10 58:10 60:8-10 61:9 62:8-12 63:8-10 64:8-10 65:8 66:8-9 81:9-10 82:8-10 84:9-10 " +
 	"86:10-11 90:10 91:10 92:9-10 93:9 94:9 95:7-10 98:10 " +
 	// Africa
 	"211:9 212:9 213:8-9 216:8 218:9 220:7 221:9 222:8 223:8 224:8-9 225:10:0 226:8 227:8 228:8 229:8-10:0 230:7-8 231:7-9 232:8 233:9 " +
@@ -246,7 +177,8 @@ const plans = "7:10 20:8-10 27:9 30:10 31:9 32:8-9 33:9 34:9 36:8-9 39:6-11:0 40
 	"852:8 853:8 855:8-9 856:8-10 880:8-10 886:8-9 960:7 961:7-8 962:8-9 963:8-9 964:8-10 965:8 966:8-9 967:7-9 968:8 970:8-9 971:8-9 " +
 	"972:8-9 973:8 974:8 975:7-8 976:8 977:8-10 992:9 993:8 994:9 995:9 996:9 998:9"
 
-var countries = func() (t [1000]plan) {
+var countries = sync.OnceValue(func() *[1000]plan {
+	var t [1000]plan
 	for entry := range strings.FieldsSeq(plans) {
 		code, rest, _ := strings.Cut(entry, ":")
 		lengths, zero, hasZero := strings.Cut(rest, ":")
@@ -256,8 +188,8 @@ var countries = func() (t [1000]plan) {
 		}
 		t[number(code)] = plan{uint8(number(least)), uint8(number(most)), hasZero && zero == "0"}
 	}
-	return t
-}()
+	return &t
+})
 
 // number reads the digits of the table.
 func number(digits string) (n int) {

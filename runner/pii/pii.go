@@ -29,7 +29,7 @@ const (
 	SSN    Type = "SSN"     // social security number (United States)
 	Card   Type = "CARD"    // payment card number
 	IBAN   Type = "IBAN"    // number of a bank account
-	IP     Type = "IP"      // address of a machine, version 4 or 6; not loopback, unspecified and broadcast ones
+	IP     Type = "IP"      // address of a machine, version 4 or 6; not loopback, unspecified and reserved ones
 	Key    Type = "API_KEY" // a credential in the form of its vendor, a private key, a token, a password in an address
 	Secret Type = "SECRET"  // a value that was named beforehand, or that stands under, or is given to, a name such as "password"
 )

@@ -14,22 +14,31 @@ import (
 
 // The form of a vault's file:
 //
-//	"mcprun vault 1\n"   what it is, and its version
+//	"mcprun vault 2\n"   what it is, and its version
 //	8 bytes              derived from the key, to tell another key from damage
+//	16 bytes             derived from the key and the owner's name, to tell another owner from damage
 //	32 bytes             salt, new with each writing
 //	12 bytes and the rest: nonce and text, sealed with AES-256-GCM under a key derived from key and salt (HKDF, SHA-256);
-//	all that stands before is authenticated with it
+//	all that stands before, and the owner's name, is authenticated with it
 const (
 	magicName = "mcprun vault "
-	magic     = magicName + "1\n"
+	magic     = magicName + "2\n"
 	keySize   = 32
 	saltSize  = 32
 	keyIDSize = 8
-	headSize  = len(magic) + keyIDSize + saltSize
+	ownerSize = 16
+	headSize  = len(magic) + keyIDSize + ownerSize + saltSize
 
-	infoKey = "mcprun vault 1: sealing"
-	infoID  = "mcprun vault 1: name of the key"
+	infoKey   = "mcprun vault 2: sealing"
+	infoID    = "mcprun vault 2: name of the key"
+	infoOwner = "mcprun vault 2: owner "
 )
+
+// sealKey is what a vault is sealed with: a key, and for whom.
+type sealKey struct {
+	key   []byte
+	owner string
+}
 
 // sealed is the text in a vault's file.
 type sealed struct {
@@ -38,31 +47,45 @@ type sealed struct {
 }
 
 // seal returns the file of a vault.
-func (k *kept) seal(key []byte) ([]byte, error) {
+func (k *kept) seal(key sealKey) ([]byte, error) {
 	text, err := json.Marshal(sealed{k.entries, k.last})
 	if err != nil {
 		return nil, err
 	}
-	id, err := keyID(key)
+	head, err := key.head()
 	if err != nil {
 		return nil, err
 	}
-	head := make([]byte, 0, headSize)
-	head = append(append(head, magic...), id...)
 	head = head[:headSize]
 	salt := head[headSize-saltSize:]
 	rand.Read(salt)
-	aead, err := sealer(key, salt)
+	aead, err := sealer(key.key, salt)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]byte, headSize, headSize+len(text)+aead.Overhead())
 	copy(out, head)
-	return aead.Seal(out, nil, text, head), nil
+	return aead.Seal(out, nil, text, key.bound(head)), nil
 }
 
+// head is the beginning of a file that it seals, up to the salt, with room for that.
+func (s sealKey) head() ([]byte, error) {
+	id, err := hkdf.Key(sha256.New, s.key, nil, infoID, keyIDSize)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := hkdf.Key(sha256.New, s.key, nil, infoOwner+s.owner, ownerSize)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(append(make([]byte, 0, headSize), magic...), id...), owner...), nil
+}
+
+// bound is what is authenticated with the text: the head, whose length is always the same, and the owner.
+func (s sealKey) bound(head []byte) []byte { return append(bytes.Clone(head), s.owner...) }
+
 // unseal reads the file of a vault.
-func unseal(file, key []byte) (*kept, error) {
+func unseal(file []byte, key sealKey) (*kept, error) {
 	switch {
 	case len(file) < headSize && bytes.HasPrefix([]byte(magic), file[:min(len(file), len(magic))]), len(file) == 0:
 		return nil, errors.New("it is damaged: its end is missing")
@@ -72,18 +95,22 @@ func unseal(file, key []byte) (*kept, error) {
 		return nil, errors.New("it is of a version that this program does not know")
 	}
 	head := file[:headSize]
-	id, err := keyID(key)
+	own, err := key.head()
 	if err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(head[len(magic):len(magic)+keyIDSize], id) {
+	const owners = len(magic) + keyIDSize
+	if !bytes.Equal(head[:owners], own[:owners]) {
 		return nil, ErrForeignKey
 	}
-	aead, err := sealer(key, head[headSize-saltSize:])
+	if !bytes.Equal(head[:len(own)], own) {
+		return nil, ErrForeignOwner
+	}
+	aead, err := sealer(key.key, head[headSize-saltSize:])
 	if err != nil {
 		return nil, err
 	}
-	text, err := aead.Open(nil, nil, file[headSize:], head)
+	text, err := aead.Open(nil, nil, file[headSize:], key.bound(head))
 	if err != nil {
 		return nil, errors.New("it is damaged: its seal is broken")
 	}
@@ -101,10 +128,6 @@ func unseal(file, key []byte) (*kept, error) {
 		k.last[t] = n
 	}
 	return k, nil
-}
-
-func keyID(key []byte) ([]byte, error) {
-	return hkdf.Key(sha256.New, key, nil, infoID, keyIDSize)
 }
 
 func sealer(key, salt []byte) (cipher.AEAD, error) {

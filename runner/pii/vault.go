@@ -1,6 +1,7 @@
 package pii
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -30,7 +31,7 @@ type Found map[Type]int
 // A number of JSON has a token of its own, another than the text of the same digits, and becomes a number again.
 type Vault struct {
 	path string
-	key  []byte
+	key  sealKey
 	// The bounds; tests have smaller ones.
 	maxValues, maxBytes, maxRestored int
 
@@ -42,13 +43,14 @@ type Vault struct {
 }
 
 // OpenVault opens the vault at an absolute path, whose folder is made with the first value; beside the file there is
-// another, PATH.lock. key are 32 random bytes that nobody else has; see [LoadKey]. A file that another key sealed, or that
-// is damaged, is a *VaultError, here and later, and stays as it is.
-func OpenVault(path string, key []byte) (*Vault, error) {
+// another, PATH.lock. key are 32 random bytes that nobody else has; see [LoadKey]. owner names for whom it is, and is bound to
+// the file by its seal: wherever the file is copied to, nobody else opens it. A file that another key sealed, that is another
+// owner's, or that is damaged, is a *VaultError, here and later, and stays as it is.
+func OpenVault(path string, key []byte, owner string) (*Vault, error) {
 	if len(key) != keySize {
 		return nil, fmt.Errorf("open the vault %q: its key has %d bytes, not %d", path, len(key), keySize)
 	}
-	v := &Vault{path: path, key: append([]byte(nil), key...), maxValues: MaxVaultValues, maxBytes: MaxVaultBytes, maxRestored: MaxRestored, kept: newKept()}
+	v := &Vault{path: path, key: sealKey{append([]byte(nil), key...), owner}, maxValues: MaxVaultValues, maxBytes: MaxVaultBytes, maxRestored: MaxRestored, kept: newKept()}
 	if err := v.refresh(); err != nil {
 		return nil, err
 	}
@@ -62,64 +64,21 @@ func (v *Vault) Limit(room func(more int64) error) { v.room = room }
 // Tokenize replaces what is found in text, of those types if any are named. A text that is a JSON object or list is treated
 // as JSON: see [Vault.TokenizeJSON]. The error is a *VaultError, or a *FullError.
 func (v *Vault) Tokenize(text string, types ...Type) (string, Found, error) {
-	var out string
-	found, err := v.tokenize(types, func(m *masker) {
-		top := jsonMasker{masker: m}
-		out = apply(text, top.value(text))
-	})
-	if err != nil {
-		return "", nil, err
-	}
-	return out, found, nil
+	return (&Share{v: v}).Tokenize(context.Background(), text, types...)
 }
 
 // TokenizeJSON replaces what is found in a JSON value, of those types if any are named: in strings, in names of members,
 // and whole numbers, which become strings. All else stays byte for byte. JSON in a string is treated as JSON. Errors are
 // those of Tokenize, and one for what is no JSON.
 func (v *Vault) TokenizeJSON(raw json.RawMessage, types ...Type) (json.RawMessage, Found, error) {
-	if !json.Valid(raw) {
-		return nil, nil, errNotJSON
-	}
-	var out json.RawMessage
-	found, err := v.tokenize(types, func(m *masker) {
-		top := jsonMasker{masker: m, s: string(raw)}
-		out = top.mask(raw)
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return out, found, nil
-}
-
-// tokenize lets mask work with a masker that knows what is kept. What is new is written down before tokenize returns, or
-// not known afterwards either.
-func (v *Vault) tokenize(types []Type, mask func(*masker)) (found Found, err error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if err := v.refresh(); err != nil {
-		return nil, err
-	}
-	c := &change{v: v, found: Found{}}
-	defer func() {
-		if ended := c.end(err == nil); err == nil {
-			err = ended
-		}
-	}()
-	m := &masker{name: c.name, token: c.token}
-	if len(types) > 0 {
-		wanted := make(map[Type]bool, len(types))
-		for _, t := range types {
-			wanted[t] = true
-		}
-		m.wants = func(t Type) bool { return wanted[t] }
-	}
-	mask(m)
-	return c.found, c.err
+	return (&Share{v: v}).TokenizeJSON(context.Background(), raw, types...)
 }
 
 // change is one use of a vault that may add to it. The vault's mutex is held.
 type change struct {
 	v      *Vault
+	ctx    context.Context
+	share  *Share
 	found  Found
 	err    error  // the first
 	unlock func() // of the file; nil: it is not locked
@@ -176,16 +135,22 @@ func (c *change) begin() bool {
 	if c.err != nil || c.unlock != nil {
 		return c.err == nil
 	}
-	if c.unlock, c.err = c.v.lockFile(); c.err == nil {
+	if c.unlock, c.err = c.v.lockFile(c.ctx); c.err == nil {
 		c.err = c.v.refresh()
 	}
 	c.before = c.v.kept.mark()
 	return c.err == nil
 }
 
-// fits tells whether there is room for one value more.
+// fits tells whether there is room for one value more, and somebody still waits for it.
 func (c *change) fits(size int) bool {
 	k := c.v.kept
+	if c.err == nil && c.ctx.Err() != nil {
+		c.err = context.Cause(c.ctx)
+	}
+	if c.err == nil && !c.share.fits(len(k.entries)-c.before.entries+1, k.bytes-c.before.bytes+size) {
+		c.err = &ShareError{Values: c.share.values, Bytes: c.share.bytes}
+	}
 	if c.err == nil && (len(k.entries) >= c.v.maxValues || k.bytes+size > c.v.maxBytes) {
 		c.err = &FullError{Path: c.v.path, Values: len(k.entries), Bytes: k.bytes}
 	}
@@ -206,11 +171,13 @@ func (c *change) end(keep bool) error {
 		k.back(c.before)
 		return nil
 	}
-	info, err := c.v.write()
+	info, err := c.v.write(c.ctx)
 	if err != nil {
 		k.back(c.before)
 		return err
 	}
 	c.v.info = info
+	c.share.added += len(k.entries) - c.before.entries
+	c.share.size += k.bytes - c.before.bytes
 	return nil
 }

@@ -12,9 +12,11 @@ import (
 
 var testKey = bytes.Repeat([]byte{7}, keySize)
 
+const testOwner = "customer acme"
+
 func newVault(t *testing.T) *Vault {
 	t.Helper()
-	v, err := OpenVault(filepath.Join(t.TempDir(), "in", "vault"), testKey)
+	v, err := OpenVault(filepath.Join(t.TempDir(), "in", "vault"), testKey, testOwner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +153,7 @@ func TestVaultLasts(t *testing.T) {
 	const text = "ann@example.com [EMAIL_2] 4111111111111111"
 	out := mustTokenize(t, v, text)
 	for range 2 {
-		again, err := OpenVault(v.path, testKey)
+		again, err := OpenVault(v.path, testKey, testOwner)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,20 +202,21 @@ func TestDamagedVaults(t *testing.T) {
 		"short":        {good[:20], testKey, "its end is missing"},
 		"cut":          {good[:len(good)-1], testKey, "its seal is broken"},
 		"longer":       {append(bytes.Clone(good), 0), testKey, "its seal is broken"},
-		"newer":        {bytes.Replace(good, []byte("vault 1"), []byte("vault 2"), 1), testKey, "of a version"},
+		"newer":        {bytes.Replace(good, []byte("vault 2"), []byte("vault 3"), 1), testKey, "of a version"},
 		"key":          {good, bytes.Repeat([]byte{8}, keySize), "sealed with another key"},
 		"salt":         {flipped(headSize - 1), testKey, "its seal is broken"},
 		"nonce":        {flipped(headSize), testKey, "its seal is broken"},
 		"text":         {flipped(len(good) - 20), testKey, "its seal is broken"},
 		"name of keys": {flipped(len(magic)), testKey, "sealed with another key"},
+		"name of who":  {flipped(len(magic) + keyIDSize), testKey, "for another customer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "vault")
-			v := &Vault{path: path, key: c.key, maxValues: 10, maxBytes: 1000, maxRestored: 1000, kept: newKept()}
+			v := &Vault{path: path, key: sealKey{c.key, testOwner}, maxValues: 10, maxBytes: 1000, maxRestored: 1000, kept: newKept()}
 			if err := os.WriteFile(path, c.file, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, opened := OpenVault(path, c.key)
+			_, opened := OpenVault(path, c.key, testOwner)
 			_, _, tokenized := v.Tokenize("bob@example.com")
 			_, restored := v.Restore(out)
 			for _, err := range []error{opened, tokenized, restored} {
@@ -230,17 +233,17 @@ func TestDamagedVaults(t *testing.T) {
 			}
 		})
 	}
-	if _, err := OpenVault(filepath.Join(t.TempDir(), "x"), []byte("short")); err == nil {
+	if _, err := OpenVault(filepath.Join(t.TempDir(), "x"), []byte("short"), testOwner); err == nil {
 		t.Error("a short key is taken")
 	}
 	dir := t.TempDir()
 	if err := os.Symlink(v.path, filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenVault(filepath.Join(dir, "link"), testKey); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := OpenVault(filepath.Join(dir, "link"), testKey, testOwner); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a link: %v", err)
 	}
-	odd, err := OpenVault(filepath.Join(dir, "odd"), testKey)
+	odd, err := OpenVault(filepath.Join(dir, "odd"), testKey, testOwner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +323,7 @@ func TestVaultLost(t *testing.T) {
 		t.Error(err)
 	}
 	// A folder that cannot be written: an error, and nothing is known that is not written.
-	blocked := &Vault{path: "/proc/nowhere/vault", key: testKey, maxValues: 9, maxBytes: 99, maxRestored: 99, kept: newKept()}
+	blocked := &Vault{path: "/proc/nowhere/vault", key: sealKey{testKey, testOwner}, maxValues: 9, maxBytes: 99, maxRestored: 99, kept: newKept()}
 	if _, _, err := blocked.Tokenize("ann@example.com"); err == nil {
 		t.Error("no error")
 	}

@@ -37,6 +37,7 @@ func bare(err error) error {
 const (
 	remedyDamaged = "put back a copy, or move the file away to begin a new vault; its tokens can't be turned back then"
 	remedyForeign = "use the key that it was made with, or move the file away to begin a new vault; its tokens can't be turned back then"
+	remedyOwner   = "put it back to where it was made, or move it away to begin a new vault; its tokens can't be turned back here"
 	remedyFolder  = "make the folder one that only you can read and write"
 )
 
@@ -74,6 +75,9 @@ func (v *Vault) refresh() error {
 	if errors.Is(err, ErrForeignKey) {
 		return v.fail(err, remedyForeign)
 	}
+	if errors.Is(err, ErrForeignOwner) {
+		return v.fail(err, remedyOwner)
+	}
 	if err != nil {
 		return v.fail(err, remedyDamaged)
 	}
@@ -82,7 +86,7 @@ func (v *Vault) refresh() error {
 }
 
 // lockFile locks the vault against other processes, and makes its folder where that is missing.
-func (v *Vault) lockFile() (unlock func(), err error) {
+func (v *Vault) lockFile(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(v.path), 0o700); err != nil {
 		return nil, v.fail(err, remedyFolder)
 	}
@@ -90,9 +94,12 @@ func (v *Vault) lockFile() (unlock func(), err error) {
 		return nil, v.fail(errors.New("its lock file, of the same name with .lock, is not a regular file"), "move that away")
 	}
 	l := flock.New(v.path+".lock", flock.SetPermissions(0o600))
-	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
+	own, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
-	if ok, err := l.TryLockContext(ctx, lockRetry); !ok {
+	if ok, err := l.TryLockContext(own, lockRetry); !ok {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("another process has not let go of it for %v", lockTime)
 		}
@@ -101,8 +108,8 @@ func (v *Vault) lockFile() (unlock func(), err error) {
 	return func() { _ = l.Unlock() }, nil
 }
 
-// write replaces the file. Its lock is held.
-func (v *Vault) write() (fs.FileInfo, error) {
+// write replaces the file, unless ctx has ended. Its lock is held.
+func (v *Vault) write(ctx context.Context) (fs.FileInfo, error) {
 	file, err := v.kept.seal(v.key)
 	if err != nil {
 		return nil, v.fail(err, remedyDamaged)
@@ -116,15 +123,19 @@ func (v *Vault) write() (fs.FileInfo, error) {
 			return nil, err
 		}
 	}
-	info, err := replace(v.path, file)
+	info, err := replace(v.path, file, func() error { return context.Cause(ctx) })
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
 		return nil, v.fail(err, "make the folder writable for you, and see that the disk has room")
 	}
 	return info, nil
 }
 
-// replace writes a file that only its owner can read, all of it or nothing.
-func replace(path string, content []byte) (info fs.FileInfo, err error) {
+// replace writes a file that only its owner can read, all of it or nothing: nothing if still, which is asked last, returns an
+// error.
+func replace(path string, content []byte, still func() error) (info fs.FileInfo, err error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, err
@@ -148,6 +159,9 @@ func replace(path string, content []byte) (info fs.FileInfo, err error) {
 		return nil, err
 	}
 	if err := out.Close(); err != nil {
+		return nil, err
+	}
+	if err := still(); err != nil {
 		return nil, err
 	}
 	if err := root.Rename(temp, filepath.Base(path)); err != nil {

@@ -140,7 +140,7 @@ func makeKey(path string, ring Keyring) (*keyFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := replace(path, append(text, '\n')); err != nil {
+	if _, err := replace(path, append(text, '\n'), func() error { return nil }); err != nil {
 		return nil, keyError(path, err, remedyFolder)
 	}
 	return f, nil

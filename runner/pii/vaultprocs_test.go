@@ -43,7 +43,7 @@ func TestVaultOfManyProcesses(t *testing.T) {
 			t.Errorf("%q and %q for the same values", outs[0], out)
 		}
 	}
-	v, err := OpenVault(path, testKey)
+	v, err := OpenVault(path, testKey, testOwner)
 	if err != nil || len(v.kept.entries) != helperValues {
 		t.Fatalf("%d values, %v", len(v.kept.entries), err)
 	}
@@ -56,7 +56,7 @@ func useVault(t *testing.T, path string) {
 	got := make([]string, helperValues)
 	for i := range 2 {
 		wg.Go(func() {
-			v, err := OpenVault(path, testKey)
+			v, err := OpenVault(path, testKey, testOwner)
 			if err != nil {
 				t.Error(err)
 				return
@@ -84,7 +84,7 @@ func FuzzVault(f *testing.F) {
 	f.Add(`{"password":"x","a":["a@b.com",4111111111111111,"{\"b\":\"+49 30 901820\"}"]}`)
 	f.Add("[EMAIL_1] a@b.com [LITERAL_1]")
 	f.Fuzz(func(t *testing.T, text string) {
-		v := &Vault{path: filepath.Join(t.TempDir(), "v"), key: testKey, maxValues: 100000, maxBytes: 1 << 30, maxRestored: 1 << 30, kept: newKept()}
+		v := &Vault{path: filepath.Join(t.TempDir(), "v"), key: sealKey{testKey, testOwner}, maxValues: 100000, maxBytes: 1 << 30, maxRestored: 1 << 30, kept: newKept()}
 		mustTokenize(t, v, "x@y.com 4111111111111111 [LITERAL_7]")
 		out := mustTokenize(t, v, text)
 		back, err := v.Restore(out)

@@ -1,0 +1,103 @@
+package pii
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestShare: what one may add is bounded over all its calls, and what the vault knew before is no part of it.
+func TestShare(t *testing.T) {
+	v := newVault(t)
+	mustTokenize(t, v, "ann@example.com bob@example.com")
+	s := v.Share(3, 1000)
+	for _, c := range []struct{ text, want string }{
+		{"carl@example.com ann@example.com", "[EMAIL_3] [EMAIL_1]"},
+		{"dora@example.com emil@example.com", "[EMAIL_4] [EMAIL_5]"},
+		{"fred@example.com", ""},
+		{"ann@example.com and emil@example.com", "[EMAIL_1] and [EMAIL_5]"},
+		{"[EMAIL_99]", ""}, // is kept as what is no token of ours
+	} {
+		got, _, err := s.Tokenize(t.Context(), c.text)
+		over, ok := errors.AsType[*ShareError](err)
+		if got != c.want || (err != nil) != (c.want == "") || ok && (over.Hint() == "" || !strings.Contains(err.Error(), "at most 3 values")) || err != nil && !ok {
+			t.Errorf("%q: %q, %v", c.text, got, err)
+		}
+	}
+	if got := mustTokenize(t, v, "fred@example.com"); got != "[EMAIL_6]" {
+		t.Errorf("another caller gets %s", got)
+	}
+	small := v.Share(100, 20)
+	if _, _, err := small.TokenizeJSON(t.Context(), json.RawMessage(`["gert@example.com","hans@example.com"]`)); err == nil {
+		t.Error("bytes are added without bound")
+	}
+	if _, _, err := small.TokenizeJSON(t.Context(), json.RawMessage(`["gert@example.com"]`)); err != nil {
+		t.Errorf("what was refused counts: %v", err)
+	}
+}
+
+// TestShareEnds: what is asked for by somebody who no longer waits is not kept, also when the wait ends while it is sealed.
+func TestShareEnds(t *testing.T) {
+	v := newVault(t)
+	mustTokenize(t, v, "ann@example.com")
+	before, err := os.ReadFile(v.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := errors.New("the run is over")
+	early, end := context.WithCancelCause(t.Context())
+	end(over)
+	late, end := context.WithCancelCause(t.Context())
+	v.Limit(func(int64) error { end(over); return nil }) // asked after the text was masked
+	for name, ctx := range map[string]context.Context{"before": early, "meanwhile": late} {
+		if out, _, err := v.Share(10, 1000).Tokenize(ctx, "bob@example.com"); !errors.Is(err, over) {
+			t.Errorf("%s: %q, %v", name, out, err)
+		}
+	}
+	if after, err := os.ReadFile(v.path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the file was changed: %v", err)
+	}
+	if left, _ := filepath.Glob(v.path + "*.tmp"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	v.Limit(nil)
+	if got := mustTokenize(t, v, "carl@example.com"); got != "[EMAIL_2]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestVaultOwner: a vault that was copied to another's place opens for nobody there, until it is bound to them on purpose.
+func TestVaultOwner(t *testing.T) {
+	v := newVault(t)
+	mustTokenize(t, v, "ann@example.com")
+	for _, other := range []string{"", "customer beta", "customer acme ", "customer acm"} {
+		_, err := OpenVault(v.path, testKey, other)
+		if bad, ok := errors.AsType[*VaultError](err); !ok || !errors.Is(err, ErrForeignOwner) || bad.Hint() == "" {
+			t.Errorf("%q: %v", other, err)
+		}
+	}
+	if err := Rebind(t.Context(), v.path, testKey, "customer beta", "customer gamma"); !errors.Is(err, ErrForeignOwner) {
+		t.Errorf("%v", err)
+	}
+	if err := Rebind(t.Context(), v.path, testKey, testOwner, "customer beta"); err != nil {
+		t.Fatal(err)
+	}
+	beta, err := OpenVault(v.path, testKey, "customer beta")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := beta.Restore("[EMAIL_1]"); err != nil || out != "ann@example.com" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if _, err := v.Restore("[EMAIL_1]"); !errors.Is(err, ErrForeignOwner) {
+		t.Errorf("whoever had it open before still uses it: %v", err)
+	}
+	if err := Rebind(t.Context(), filepath.Join(t.TempDir(), "none"), testKey, "a", "b"); err != nil {
+		t.Errorf("nothing to bind: %v", err)
+	}
+}
