@@ -27,6 +27,13 @@ func LoggedFailure(s *Script, err error) *workspace.Run {
 	}
 }
 
+// LoggedLoss is what a session's log keeps of a run whose host died while it was under way.
+func LoggedLoss(s *Script) *workspace.Run {
+	return &workspace.Run{
+		Name: s.Name, Language: string(s.Language), Code: s.Code, ExitCode: ExitRunner, Cause: "lost", Message: "mcprun, or the machine, ended before the script did",
+	}
+}
+
 func (t *Tokens) logged() *workspace.Tokens {
 	if t == nil {
 		return nil

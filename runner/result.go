@@ -70,7 +70,8 @@ type Result struct {
 }
 
 // Tokens compares what the model reads and writes for this run with what direct tool calls would have cost it: every
-// definition up front, and every argument and result through its context. What a model reads to find the wrappers (lists of
+// definition up front, and every argument and result through its context. It is the account of the run by itself: of several
+// in one conversation the definitions would be sent once, see workspace.Tokens.Share. What a model reads to find the wrappers (lists of
 // folders, an index, a search) is not in it: that is read once for many runs. Counted with the o200k_base encoding; texts
 // of more than 1 MiB are reckoned from their two ends.
 type Tokens struct {
@@ -81,7 +82,7 @@ type Tokens struct {
 	Output   int `json:"output"`   // stdout, stderr and the result value
 	// Direct = Definitions + Arguments + Results.
 	Direct      int `json:"direct"`
-	Definitions int `json:"definitions"` // name, description and input schema of every tool in the tree
+	Definitions int `json:"definitions"` // name, description and input schema of every tool in the tree; 0 when no tool was called
 	Arguments   int `json:"arguments"`
 	Results     int `json:"results"`
 	// Saved = Direct − Used; negative when the direct way would have been cheaper.

@@ -3,6 +3,7 @@ package runner
 import (
 	"math"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
@@ -28,7 +29,7 @@ func (d *definitionCount) count(c *catalog.Catalog) int {
 }
 
 // countTokens fills in what the run cost beside what it would have cost. output is what the script printed, and left as its
-// result.
+// result. Definitions count for a run that called a tool of the catalog: one that calls nothing would have done without.
 func (r *Runner) countTokens(s *Script, u *usage, output ...string) *Tokens {
 	u.counting.Wait()
 	u.mu.Lock()
@@ -37,7 +38,9 @@ func (r *Runner) countTokens(s *Script, u *usage, output ...string) *Tokens {
 	for _, text := range output {
 		t.Output += countText(text)
 	}
-	t.Definitions = r.definitions.count(r.catalog)
+	if r.called(u.calls) {
+		t.Definitions = r.definitions.count(r.catalog)
+	}
 	t.Used = t.Script + t.Wrappers + t.Output
 	t.Direct = t.Definitions + t.Arguments + t.Results
 	t.Saved = t.Direct - t.Used
@@ -45,6 +48,14 @@ func (r *Runner) countTokens(s *Script, u *usage, output ...string) *Tokens {
 		t.SavedPercent = math.Round(1000*float64(t.Saved)/float64(t.Direct)) / 10
 	}
 	return t
+}
+
+// called tells whether one of the calls was for a tool that there is.
+func (r *Runner) called(calls []CallRecord) bool {
+	return slices.ContainsFunc(calls, func(c CallRecord) bool {
+		_, _, known := r.catalog.Lookup(c.Tool)
+		return known
+	})
 }
 
 // wrapperTokens counts the wrapper files of the tools that were called, each once.

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/runner/script"
 )
 
 // softMemory is what the garbage collector tries to stay below, in bytes: a sync of 10,000 tools fits. GOMEMLIMIT goes
@@ -14,6 +15,7 @@ import (
 const softMemory = 400 << 20
 
 func main() {
+	script.Child() // does not return where skills are put together
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(softMemory)
 	}

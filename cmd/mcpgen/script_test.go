@@ -15,9 +15,12 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mcpgen/mcpgen/runner/script"
 )
 
 func TestMain(m *testing.M) {
+	script.Child() // this program is mcpgen to those that put skills together
 	testscript.Main(m, map[string]func(){"mcpgen": main, "fakemcp": fakeServer})
 }
 

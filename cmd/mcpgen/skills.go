@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/check"
 	"github.com/mcpgen/mcpgen/runner/skill"
 )
@@ -40,7 +41,12 @@ func (o *syncOptions) checkSkills(ctx context.Context, r *gen.Report) *skillRepo
 		return nil
 	}
 	out := &skillReport{}
-	store, err := skill.Open([]skill.Dir{{Path: dir, Writable: !o.check && !o.diff}}, &skill.Options{Tree: r.Out, Check: skill.Checker(typeChecks(o.app, r, settings, dir))})
+	// Agents save skills: what may cost much is put together in a process of its own.
+	bundler := script.NewBundler(&script.BundlerOptions{Doubtful: true})
+	defer bundler.Close()
+	store, err := skill.Open([]skill.Dir{{Path: dir, Writable: !o.check && !o.diff}}, &skill.Options{
+		Tree: r.Out, Scripts: script.NewCache(0).Use(bundler), Check: skill.Checker(typeChecks(o.app, r, settings, dir)),
+	})
 	if err == nil {
 		var report *skill.Report
 		if report, err = store.Check(ctx); err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
 // Methods that scripts ask the host for. The guests' libraries know them by these names.
@@ -54,7 +55,17 @@ func (h *hostAnswers) methods() map[string]hostAnswer {
 		}
 	}
 	if h.vault != nil {
-		m[methodTokenize], m[methodDetokenize] = h.tokenize, h.detokenize
+		share := once(func() (*pii.Share, error) {
+			v, err := h.vault()
+			if err != nil {
+				return nil, err
+			}
+			return v.Share(pii.RunValues, pii.RunBytes), nil
+		})
+		m[methodTokenize] = func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+			return h.tokenize(ctx, share, params)
+		}
+		m[methodDetokenize] = h.detokenize
 	}
 	if h.image != nil {
 		m[methodImage] = h.show
@@ -145,8 +156,8 @@ func (h *hostAnswers) skill(ctx context.Context, own hostAnswer, params json.Raw
 	return nil, &call.Error{Kind: call.KindArgument, Message: err.Error(), Cause: err}
 }
 
-// tokenize answers pii/tokenize.
-func (h *hostAnswers) tokenize(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
+// tokenize answers pii/tokenize from the script's share of the vault.
+func (h *hostAnswers) tokenize(ctx context.Context, share func() (*pii.Share, error), params json.RawMessage) (json.RawMessage, error) {
 	var in struct {
 		Value json.RawMessage `json:"value"`
 		Types []pii.Type      `json:"types"`
@@ -165,15 +176,37 @@ func (h *hostAnswers) tokenize(_ context.Context, params json.RawMessage) (json.
 			return nil, badParams(methodTokenize, "there is no type %.50q; there are %s", t, orWords(pii.Types()))
 		}
 	}
-	v, err := h.vault()
+	v, err := share()
 	if err != nil {
 		return nil, h.ours("the vault of personal data", err)
 	}
-	value, found, err := v.TokenizeJSON(in.Value, in.Types...)
+	value, found, err := v.TokenizeJSON(ctx, in.Value, in.Types...)
 	if err != nil {
-		return nil, h.ours("the vault of personal data", err)
+		return nil, h.full(ctx, err)
 	}
 	return json.Marshal(map[string]any{"value": value, "found": found})
+}
+
+// full turns an error of tokenizing into one for the script, which is told of limits.
+func (h *hostAnswers) full(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	if over, ok := errors.AsType[*pii.ShareError](err); ok {
+		return badParams(methodTokenize, "%v; %s", over, over.Hint())
+	}
+	said := ""
+	if _, ok := errors.AsType[*pii.FullError](err); ok {
+		said = fmt.Sprintf("the vault of personal data is full: it holds at most %d values of %d MiB together; values that it knows have their tokens still", pii.MaxVaultValues, pii.MaxVaultBytes>>20)
+	} else if over, ok := errors.AsType[*workspace.QuotaError](err); ok {
+		said = over.Error()
+	} else {
+		return h.ours("the vault of personal data", err)
+	}
+	if h.trouble != nil {
+		h.trouble(err) // with what a person can do about it
+	}
+	return badParams(methodTokenize, "%s. Nothing of this text was kept; whoever started mcprun is told what can be done", said)
 }
 
 // detokenize answers pii/detokenize.

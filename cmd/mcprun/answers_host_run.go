@@ -28,10 +28,9 @@ type runAnswers struct {
 
 // newRunAnswers prepares the answers of a run, for a customer if v is not nil. The caller calls finish after the run.
 func (o *runOptions) newRunAnswers(project *project, p *plan, v *visit, say func(line string)) *runAnswers {
-	vaults, own := "", (*workspace.Customer)(nil)
+	var own *workspace.Customer
 	if v != nil {
 		own = v.session.Customer()
-		vaults = own.Vault()
 	}
 	a := &runAnswers{plan: p, say: say, wrong: say}
 	a.trouble = a.sayTrouble
@@ -41,13 +40,7 @@ func (o *runOptions) newRunAnswers(project *project, p *plan, v *visit, say func
 		}
 		return a.images.add(mimeType, data)
 	}
-	a.vault = once(func() (*pii.Vault, error) {
-		vault, err := openVault(o.app, project.base, vaults, p.Workspace)
-		if err == nil && v != nil {
-			boundVault(vault, v.session.Customer())
-		}
-		return vault, err
-	})
+	a.vault = once(func() (*pii.Vault, error) { return openVault(o.app, project.base, own, p.Workspace) })
 	a.skills = skill.AnswersAs(once(func() (*skill.Store, error) {
 		return openSkillsOf(o.app, &o.projectOptions, project, own, checkOptions{})
 	}), skill.AuthorScript)

@@ -13,11 +13,12 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
 // TestHostAnswers asks with parameters as no library of ours sends them.
 func TestHostAnswers(t *testing.T) {
-	vault, err := pii.OpenVault(filepath.Join(t.TempDir(), "v"), make([]byte, 32))
+	vault, err := pii.OpenVault(filepath.Join(t.TempDir(), "v"), make([]byte, 32), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +88,56 @@ func TestHostAnswers(t *testing.T) {
 	}
 	if len((&hostAnswers{}).methods()) != 0 {
 		t.Error("what is not there is offered")
+	}
+}
+
+// TestVaultLimits: what one run may add to the vault is bounded, a limit is told with its remedy, and what was known before is
+// known still; what is asked for after the run is not kept.
+func TestVaultLimits(t *testing.T) {
+	vault, err := pii.OpenVault(filepath.Join(t.TempDir(), "v"), make([]byte, 32), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	h := &hostAnswers{vault: func() (*pii.Vault, error) { return vault, nil }, trouble: func(err error) { told = append(told, err.Error()) }}
+	tokenize := h.methods()[methodTokenize]
+	of := func(from, to int) json.RawMessage {
+		var b strings.Builder
+		for i := from; i < to; i++ {
+			fmt.Fprintf(&b, ",\"a%d@example.com\"", i)
+		}
+		return json.RawMessage(`{"value":[` + b.String()[1:] + `]}`)
+	}
+	if _, err := tokenize(t.Context(), of(0, pii.RunValues-1)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = tokenize(t.Context(), of(pii.RunValues-1, pii.RunValues+1))
+	bad, ok := errors.AsType[*call.Error](err)
+	if !ok || bad.Kind != call.KindArgument || !strings.Contains(bad.Message, "at most 25000 values") || !strings.Contains(bad.Message, "in another run") {
+		t.Errorf("%v", err)
+	}
+	if got, err := tokenize(t.Context(), of(7, 8)); err != nil || string(got) != `{"found":{"EMAIL":1},"value":["[EMAIL_8]"]}` {
+		t.Errorf("a known value: %s %v", got, err)
+	}
+	if len(told) != 0 {
+		t.Errorf("told %q", told)
+	}
+	next := h.methods()[methodTokenize] // of another run
+	over, end := context.WithCancel(t.Context())
+	end()
+	if got, err := next(over, of(100_000, 100_001)); err == nil {
+		t.Errorf("after the run: %s", got)
+	}
+	vault.Limit(func(int64) error {
+		return &workspace.QuotaError{Customer: "acme", Quota: 5 << 20, For: "the vault of personal data"}
+	})
+	_, err = next(t.Context(), of(100_000, 100_001))
+	if bad, ok := errors.AsType[*call.Error](err); !ok || !strings.Contains(bad.Message, "its quota of 5.0 MiB") || len(told) != 1 {
+		t.Errorf("%v, told %q", err, told)
+	}
+	vault.Limit(nil)
+	if got, err := next(t.Context(), of(100_000, 100_001)); err != nil || !strings.Contains(string(got), "[EMAIL_25000]") {
+		t.Errorf("%s %v", got, err)
 	}
 }
 

@@ -31,6 +31,8 @@ type plan struct {
 	// Capture keeps what is printed in the result. Whole is for a caller that reads the result as one object: a script
 	// that cannot be loaded is a result too.
 	Capture, Whole bool
+	// Brief leaves out what is usual: a model that reads what is said pays for each line.
+	Brief bool
 }
 
 // talk is how a run speaks with those who asked for it. Only what its comment allows to be nil may be.
@@ -56,7 +58,7 @@ func (p *plan) run(ctx context.Context, at *site, t talk) (*runner.Result, error
 	if err != nil {
 		return nil, err
 	}
-	if choice.Reason != "" {
+	if choice.Reason != "" && !(p.Brief && choice.Usual) {
 		t.Say(fmt.Sprintf("sandbox %s (%s)", choice.Backend.Name(), cli.CleanLine(choice.Reason)))
 	}
 	s := p.script(choice.Backend, t)

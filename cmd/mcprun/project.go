@@ -128,21 +128,29 @@ func connect(app *cli.App, at host, cfg *config.Config, dir string, log *slog.Lo
 
 // findSkills returns the folder of saved scripts. One that was named must be there; the default one may be missing.
 func (o *projectOptions) findSkills(p *project) (string, error) {
-	dir := cmp.Or(o.skills, "skills")
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(p.base, dir)
-	}
-	info, err := os.Stat(dir)
+	dir, found, err := o.lookForSkills(p)
 	switch {
-	case err == nil && info.IsDir():
+	case found != nil && found.IsDir():
 		return filepath.EvalSymlinks(dir)
 	case o.skills == "" && (err == nil || errors.Is(err, fs.ErrNotExist)):
 		return "", nil
 	case err == nil:
-		return "", usage("the folder of skills %q is none", dir)
+		return "", notSkillsError(dir)
 	}
 	return "", &cli.UsageError{Err: fmt.Errorf("find the skills: %w", err)}
 }
+
+// lookForSkills is where the project's skills are, or would be, and what is there; nil: nothing, and why.
+func (o *projectOptions) lookForSkills(p *project) (dir string, found fs.FileInfo, err error) {
+	dir = cmp.Or(o.skills, "skills")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(p.base, dir)
+	}
+	found, err = os.Stat(dir)
+	return dir, found, err
+}
+
+func notSkillsError(dir string) error { return usage("the folder of skills %q is none", dir) }
 
 // treeFolder is where the tree is, or would be.
 func (o *projectOptions) treeFolder(app *cli.App, base, out string) string {

@@ -92,14 +92,11 @@ func (o *runOptions) execute(ctx context.Context) error {
 		return err
 	}
 	con := newConsole(o.app)
-	project, err := o.open(o.app, o.host, con.other())
+	project, err := o.settled(con)
 	if err != nil {
 		return err
 	}
 	defer project.Close()
-	if err := o.settle(project); err != nil {
-		return err
-	}
 	if err := o.together(o.cmd.Flags()); err != nil {
 		return err
 	}
@@ -131,6 +128,18 @@ func (o *runOptions) execute(ctx context.Context) error {
 	return o.report(res, src.Name)
 }
 
+// settled opens the project and fills in what no flag said. The caller closes it.
+func (o *runOptions) settled(con *console) (*project, error) {
+	p, err := o.open(o.app, o.host, con.other())
+	if err != nil {
+		return nil, err
+	}
+	if err := o.settle(p); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
 // runFor makes the run, and logs it where it is for a customer.
 func (o *runOptions) runFor(ctx context.Context, con *console, project *project, p *plan, at *site) (*runner.Result, error) {
 	defer con.close()
@@ -141,6 +150,9 @@ func (o *runOptions) runFor(ctx context.Context, con *console, project *project,
 	wrong := func(line string) { con.say("mcprun: " + line) } // an error, which is said also with --quiet
 	if v != nil {
 		v.wrong = wrong
+	}
+	for _, note := range varNotes(p.Source.Language, p.Source.Code, p.Vars) {
+		o.sayer(con)(note)
 	}
 	own := o.newRunAnswers(project, p, v, o.sayer(con))
 	own.wrong = wrong
@@ -190,7 +202,7 @@ func (o *runOptions) talkAndRun(ctx context.Context, con *console, p *plan, at *
 
 // showSkillsOf decides what the script sees as ./skills.
 func (o *runOptions) showSkillsOf(ctx context.Context, p *project, src *source, say func(line string)) error {
-	customer, err := o.customerSkills(o.app, p)
+	customer, err := o.customerSkills(o.app, p, !o.check)
 	if err != nil {
 		return err
 	}
@@ -238,6 +250,7 @@ func (o *runOptions) plan(src *source, project *project) (*plan, error) {
 	p := &plan{
 		Source: *src, Sandbox: o.chosen(), Risk: o.risk, Workspace: o.app.Path(o.workspace), Timeout: time.Duration(o.timeout), Limits: o.bounds(),
 		Vars: vars, Calls: calls, MaxOutput: o.outputBound(), Capture: o.json || o.verbose, Whole: o.json,
+		Brief: !o.verbose && !o.app.Terminal.Stderr,
 	}
 	if p.Workspace == "" {
 		p.Workspace = project.workspace

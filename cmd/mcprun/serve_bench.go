@@ -139,22 +139,31 @@ func (b *bench) own() (*mcpserver.Customer, error) {
 	return out, b.equip(out, nil)
 }
 
-// place is where a run of a customer is made: its files, and the most that they may come to take. The caller calls leave
-// after the run.
-func (b *bench) place(ctx context.Context, c *mcpserver.Customer, l *sandbox.Limits) (files string, leave func(), err error) {
+// place is where a run of a customer is made: its files, and the most that they may come to take. What is said of it is for the
+// model. The caller calls leave after the run.
+func (b *bench) place(ctx context.Context, job *mcpserver.Job, s *runner.Script, l *sandbox.Limits) (files string, said []string, leave func(), err error) {
+	c := job.Customer
 	if c.ID == "" {
-		return c.Files, func() {}, nil
+		return c.Files, nil, func() {}, nil
 	}
 	own, err := b.root.Customer(c.ID)
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	lease, err := own.Begin(ctx, l.Disk)
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
+	}
+	if log, ok := c.Log.(*sessionLog); ok {
+		if err := log.note(job.Session, lease, s); err != nil {
+			return "", nil, nil, errors.Join(err, lease.Close())
+		}
 	}
 	l.Disk = lease.Disk
-	return lease.Files(), func() { _ = lease.Close() }, nil
+	for _, m := range lease.Moved {
+		said = append(said, m.String())
+	}
+	return lease.Files(), said, func() { _ = lease.Close() }, nil
 }
 
 // site is where runs of a customer are made, whose scripts see the folder of skills that is named.
@@ -203,13 +212,13 @@ func (b *bench) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 		return nil, err
 	}
 	p.Vars, p.Timeout, p.Limits.Memory = job.Vars, job.Timeout, job.Memory
-	files, leave, err := b.place(ctx, job.Customer, &p.Limits)
+	files, said, leave, err := b.place(ctx, job, serveScript(job.Code, lang), &p.Limits)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	p.Workspace = files
-	var said []string
+	said = append(said, varNotes(lang, job.Code, job.Vars)...)
 	own := func() (*skill.Store, error) { return b.equipped(job.Customer).skills, nil }
 	skills, err := showSkills(ctx, b.o.app, own, b.project.tree, b.shown(job.Customer), &p.Source, func(line string) { said = append(said, line) })
 	if err != nil {

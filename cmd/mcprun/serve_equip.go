@@ -11,27 +11,18 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/skill"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
 // equip gives a customer its skills and its vault: those in its own folders, or the project's.
 func (b *bench) equip(c *mcpserver.Customer, own *workspace.Customer) error {
-	vault := ""
-	if own != nil {
-		vault = own.Vault()
-	}
 	store, err := openSkillsOf(b.o.app, &b.o.run.projectOptions, b.project, own, checkOptions{})
 	if err != nil {
 		return err
 	}
-	v := &personal{open: once(func() (*pii.Vault, error) {
-		v, err := openVault(b.o.app, b.project.base, vault, c.Files)
-		if err == nil && own != nil {
-			boundVault(v, own)
-		}
-		return v, err
-	})}
+	v := &personal{open: once(func() (*pii.Vault, error) { return openVault(b.o.app, b.project.base, own, c.Files) })}
 	c.Skills, c.Vault = &skillShelf{store: store}, v
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -126,12 +117,12 @@ func shelved(k *skill.Skill) *mcpserver.Skill {
 type personal struct{ open func() (*pii.Vault, error) }
 
 // Sanitize puts tokens into a text.
-func (p *personal) Sanitize(_ context.Context, text string) (string, map[string]int, error) {
+func (p *personal) Sanitize(ctx context.Context, text string) (string, map[string]int, error) {
 	v, err := p.open()
 	if err != nil {
 		return "", nil, hinted(err)
 	}
-	clean, found, err := v.Tokenize(text)
+	clean, found, err := v.Share(pii.RunValues, pii.RunBytes).Tokenize(ctx, text)
 	if err != nil {
 		return "", nil, hinted(err)
 	}
@@ -155,25 +146,51 @@ func (p *personal) Restore(_ context.Context, text string) (string, error) {
 	return out, nil
 }
 
-// sessionLog is the session of a customer that a server's life is; it begins with the first run.
+// sessionLog are the sessions of a customer in a server's life: one for each session of a client, and one for all clients
+// that have none. Each begins with its first run.
 type sessionLog struct {
 	customer *workspace.Customer
 
-	mu      sync.Mutex
-	session *workspace.Session
+	mu       sync.Mutex
+	sessions map[string]*workspace.Session // by that of the client
 }
 
-func (l *sessionLog) begun() (*workspace.Session, error) {
+// maxLogged bounds how many sessions of clients are told apart; those above it are logged with the clients that have none.
+const maxLogged = 1000
+
+// begun returns what a client's runs are logged in. old is one that can't be written to any more.
+func (l *sessionLog) begun(client string, old *workspace.Session) (*workspace.Session, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.session == nil {
-		s, err := l.customer.NewSession(workspace.Meta{Title: "mcprun serve"})
-		if err != nil {
-			return nil, err
-		}
-		l.session = s
+	if _, known := l.sessions[client]; !known && len(l.sessions) >= maxLogged {
+		client = ""
 	}
-	return l.session, nil
+	if s := l.sessions[client]; s != nil && s != old {
+		return s, nil
+	}
+	s, err := l.customer.NewSession(workspace.Meta{Title: "mcprun serve"})
+	if err != nil {
+		return nil, err
+	}
+	if l.sessions == nil {
+		l.sessions = map[string]*workspace.Session{}
+	}
+	l.sessions[client] = s
+	return s, nil
+}
+
+// serveScript is a script as it is logged.
+func serveScript(code string, lang sandbox.Language) *runner.Script {
+	return &runner.Script{Name: "execute_code", Code: code, Language: lang}
+}
+
+// note writes down a run that begins, in case that the server dies.
+func (l *sessionLog) note(client string, lease *workspace.Lease, s *runner.Script) error {
+	session, err := l.begun(client, nil)
+	if err != nil {
+		return err
+	}
+	return lease.Note(session, runner.LoggedLoss(s))
 }
 
 // Append writes down a run.
@@ -185,13 +202,13 @@ func (l *sessionLog) Append(e mcpserver.Entry) error {
 	if err != nil {
 		return err
 	}
-	script := &runner.Script{Name: "execute_code", Code: e.Code, Language: lang}
+	script := serveScript(e.Code, lang)
 	run := runner.LoggedFailure(script, errors.New(e.Error))
 	if e.Result != nil {
 		run = e.Result.Logged(script)
 	}
 	record := workspace.Record{Kind: workspace.KindRun, Run: run}
-	s, err := l.begun()
+	s, err := l.begun(e.Session, nil)
 	if err != nil {
 		return err
 	}
@@ -199,12 +216,7 @@ func (l *sessionLog) Append(e mcpserver.Entry) error {
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, workspace.ErrNoRoom) {
 		return err
 	}
-	l.mu.Lock() // it was removed meanwhile, or is as long as a log may be
-	if l.session == s {
-		l.session = nil
-	}
-	l.mu.Unlock()
-	if s, err = l.begun(); err != nil {
+	if s, err = l.begun(e.Session, s); err != nil { // it was removed meanwhile, or is as long as a log may be
 		return err
 	}
 	return s.Append(record)
@@ -238,7 +250,7 @@ func (b *bench) answers(job *mcpserver.Job) map[string]hostAnswer {
 	h := &hostAnswers{
 		skills: skill.AnswersAs(func() (*skill.Store, error) { return own.skills, nil }, skill.AuthorScript), vault: own.vault.open, image: job.Image,
 		trouble: func(err error) {
-			b.log.Warn("what a script asked for failed", "customer", job.Customer.ID, "error", err)
+			b.log.Warn("what a script asked for failed", "customer", job.Customer.ID, "error", hinted(err))
 		},
 	}
 	if b.index != nil {

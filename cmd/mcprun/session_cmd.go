@@ -168,6 +168,7 @@ func (o *sessionCommand) show(cmd *cobra.Command, id string) error {
 	if err != nil {
 		return err
 	}
+	s.Customer().Sweep(cmd.Context())
 	info, err := s.Info()
 	if err != nil {
 		return err
@@ -188,8 +189,9 @@ func (o *sessionCommand) show(cmd *cobra.Command, id string) error {
 	if info.Stats.Runs > 0 {
 		fmt.Fprintf(w, "%s, %s, %s\n", cli.Count(info.Stats.Runs, "run"), cli.Count(info.Stats.Calls, "call"), tokenWords(&info.Stats))
 	}
+	var sums workspace.Stats
 	for i := range records {
-		o.record(&records[i])
+		o.record(&records[i], &sums)
 	}
 	if bad > 0 {
 		fmt.Fprintf(w, "%s %s of the log cannot be read: torn by a crash, or not mcprun's\n", style.Yellow("note:"), cli.Count(bad, "line"))
@@ -208,13 +210,13 @@ func findSession(root *workspace.Root, customer, id string) (*workspace.Session,
 	return c.Session(id)
 }
 
-// record prints one line of a log.
-func (o *sessionCommand) record(r *workspace.Record) {
+// record prints one line of a log; sums are of the runs before it.
+func (o *sessionCommand) record(r *workspace.Record, sums *workspace.Stats) {
 	style, w := o.app.OutStyle(), o.app.Stdout
 	at := style.Dim(r.Time.Local().Format("2006-01-02 15:04:05"))
 	switch {
 	case r.Run != nil:
-		o.ran(at, r.Run)
+		o.ran(at, r.Run, sums.Add(r.Time, r.Run))
 	case r.Checkpoint != nil && r.Kind == workspace.KindRestore:
 		fmt.Fprintf(w, "%s  %s to checkpoint %s\n", at, style.Yellow("restored"), cli.CleanLine(r.Checkpoint.Name))
 	case r.Checkpoint != nil:
@@ -247,7 +249,7 @@ func (o *sessionCommand) item(at, text string) {
 	}
 }
 
-func (o *sessionCommand) ran(at string, run *workspace.Run) {
+func (o *sessionCommand) ran(at string, run *workspace.Run, share workspace.Tokens) {
 	style := o.app.OutStyle()
 	mark := style.Green("ran")
 	if run.ExitCode != 0 || run.Cause != "exit" {
@@ -268,9 +270,8 @@ func (o *sessionCommand) ran(at string, run *workspace.Run) {
 		}
 		o.item(rest, text)
 	}
-	if t := run.Tokens; t != nil {
-		one := workspace.Stats{Tokens: *t}
-		o.item(rest, tokenWords(&one))
+	if run.Tokens != nil {
+		o.item(rest, tokenWords(&workspace.Stats{Tokens: share}))
 	}
 	if !o.code {
 		return
@@ -364,14 +365,11 @@ func (o *runOptions) restoreOnly(ctx context.Context) error {
 		return cli.Usage(o.cmd, "--checkpoint is about a run: name a script")
 	}
 	con := newConsole(o.app)
-	project, err := o.open(o.app, o.host, con.other())
+	project, err := o.settled(con)
 	if err != nil {
 		return err
 	}
 	defer project.Close()
-	if err := o.settle(project); err != nil {
-		return err
-	}
 	root, err := o.customersOptions.open(o.app, project.base, project.upstreams)
 	if err != nil {
 		return err

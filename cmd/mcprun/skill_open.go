@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -77,16 +75,12 @@ func openSkillsOf(app *cli.App, o *projectOptions, p *project, c *workspace.Cust
 
 // skillsFolder is where the project's skills are, or would be.
 func (o *projectOptions) skillsFolder(p *project) (string, error) {
-	dir := cmp.Or(o.skills, "skills")
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(p.base, dir)
-	}
-	info, err := os.Stat(dir)
+	dir, found, err := o.lookForSkills(p)
 	switch {
-	case err == nil && info.IsDir():
+	case found != nil && found.IsDir():
 		return filepath.EvalSymlinks(dir)
 	case err == nil:
-		return "", usage("the folder of skills %q is none", dir)
+		return "", notSkillsError(dir)
 	case errors.Is(err, fs.ErrNotExist):
 		return dir, nil
 	}
@@ -161,9 +155,9 @@ func (e *mixedSkillsError) Hint() string {
 // ExitCode is that of a script that fails to load.
 func (e *mixedSkillsError) ExitCode() int { return 1 }
 
-// customerSkills is the folder of skills of the customer that the run is for. Empty: it is for none, or for one that is not
-// there yet.
-func (o *customerOptions) customerSkills(app *cli.App, p *project) (string, error) {
+// customerSkills is the folder of skills of the customer that the run is for, who is made where missing if make is set: all runs
+// have a folder of skills, so that no script can put something else in its place. Empty: it is for none, or one that is not there.
+func (o *customerOptions) customerSkills(app *cli.App, p *project, make bool) (string, error) {
 	if !o.wanted() {
 		return "", nil
 	}
@@ -179,9 +173,16 @@ func (o *customerOptions) customerSkills(app *cli.App, p *project) (string, erro
 		}
 		return s.Customer().Skills(), nil
 	}
-	c, err := root.Find(o.customer)
+	open := root.Find
+	if make && !o.resumes {
+		open = root.Customer
+	}
+	c, err := open(o.customer)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // the run says it
+	}
 	if err != nil {
-		return "", nil // the run says it, or makes the customer
+		return "", err
 	}
 	return c.Skills(), nil
 }

@@ -125,7 +125,10 @@ func saved(s *workspace.Stats) string {
 	if s.Tokens.Direct == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f %%", s.SavedPercent())
+	if part := s.SavedPercent(); part > -1000 {
+		return fmt.Sprintf("%.1f %%", part)
+	}
+	return fmt.Sprintf("%.0f %%", s.SavedPercent())
 }
 
 // tokenWords says what was used and saved.

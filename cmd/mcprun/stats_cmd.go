@@ -26,9 +26,10 @@ func newStatsCmd(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stats", Short: "What runs cost in tokens, and what they saved",
 		Long: `Draws, for each session of each customer, what the model read and wrote (used) beside what
-direct calls of the tools would have cost it: all definitions up front, and every argument
-and result through its context. Runs without --customer are not counted: nothing of them is
-kept. Counted with the o200k_base encoding.`,
+direct calls of the tools would have cost it: all definitions up front, once a session, and
+every argument and result through its context. With --runs the definitions stand with the
+first run that made a call; a session that made none would have needed none. Runs without
+--customer are not counted: nothing of them is kept. Counted with the o200k_base encoding.`,
 		Example: `  mcprun stats
   mcprun stats --customer acme --tools
   mcprun stats --session onboarding          each run of one session
@@ -47,13 +48,14 @@ kept. Counted with the o200k_base encoding.`,
 
 // runStats is one run of a session.
 type runStats struct {
-	Time       time.Time         `json:"time"`
-	Name       string            `json:"name"`
-	ExitCode   int               `json:"exitCode"`
-	Cause      string            `json:"cause"`
-	DurationMS float64           `json:"durationMs"`
-	Calls      int               `json:"calls"`
-	Tokens     *workspace.Tokens `json:"tokens,omitempty"`
+	Time       time.Time `json:"time"`
+	Name       string    `json:"name"`
+	ExitCode   int       `json:"exitCode"`
+	Cause      string    `json:"cause"`
+	DurationMS float64   `json:"durationMs"`
+	Calls      int       `json:"calls"`
+	// Tokens are its share of the session's: the definitions stand with the first run that made a call.
+	Tokens *workspace.Tokens `json:"tokens,omitempty"`
 }
 
 // sessionStats is a session with its runs, where they are wanted.
@@ -117,6 +119,7 @@ func (o *statsCommand) gather(ctx context.Context, root *workspace.Root) (*stats
 
 func (o *statsCommand) ofCustomer(ctx context.Context, c *workspace.Customer) (*customerStats, error) {
 	out := &customerStats{Customer: c.ID(), Stats: workspace.Stats{Tools: []workspace.ToolStats{}}, Sessions: []sessionStats{}}
+	c.Sweep(ctx)
 	sessions, err := c.Sessions()
 	if o.session != "" {
 		var s *workspace.Session
@@ -151,12 +154,17 @@ func (o *statsCommand) ofCustomer(ctx context.Context, c *workspace.Customer) (*
 
 func runsOf(s *workspace.Session) ([]runStats, error) {
 	var out []runStats
+	var all workspace.Stats
 	_, err := s.Read(func(r *workspace.Record) error {
 		if run := r.Run; run != nil && r.Kind == workspace.KindRun {
+			share := all.Add(r.Time, run)
 			out = append(out, runStats{
 				Time: r.Time, Name: cmp.Or(run.Name, run.Language), ExitCode: run.ExitCode, Cause: run.Cause, DurationMS: run.DurationMS,
-				Calls: run.CallCount, Tokens: run.Tokens,
+				Calls: run.CallCount, Tokens: &share,
 			})
+			if run.Tokens == nil {
+				out[len(out)-1].Tokens = nil
+			}
 		}
 		return nil
 	})

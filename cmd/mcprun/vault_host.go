@@ -34,32 +34,59 @@ func (e *vaultReachError) Hint() string {
 	return "name another workspace, or another folder with XDG_STATE_HOME"
 }
 
-// openVault opens the vault of a project, by the folder that its configuration is in; or that of a customer, in the folder
-// that holds it, if that is not empty. workspace is where scripts write, if anywhere.
-func openVault(app *cli.App, base, customer, workspace string) (*pii.Vault, error) {
-	state, err := app.StateDir()
+// openVault opens the vault of a project, by the folder that its configuration is in; or that of a customer, if own is not
+// nil, whose quota holds for it. workspace is where scripts write, if anywhere.
+func openVault(app *cli.App, base string, own *workspace.Customer, workspace string) (*pii.Vault, error) {
+	vaults, err := vaultsFolder(app)
 	if err != nil {
-		return nil, fmt.Errorf("find the vault of personal data: %w", err)
+		return nil, err
 	}
-	vaults := filepath.Join(state, vaultFolder)
-	path := filepath.Join(vaults, projectName(base)+".vault")
-	if customer != "" {
-		path = filepath.Join(customer, "pii.vault")
+	path, owner := filepath.Join(vaults, projectName(base)+".vault"), ""
+	if own != nil {
+		path, owner = filepath.Join(own.Vault(), vaultFile), vaultOwner(own.ID())
 	}
 	for _, dir := range []string{vaults, filepath.Dir(path)} {
 		if workspace != "" && isBelow(dir, workspace) {
 			return nil, &vaultReachError{vaults: dir, workspace: workspace}
 		}
 	}
+	key, err := vaultKey(app, vaults)
+	if err != nil {
+		return nil, err
+	}
+	v, err := pii.OpenVault(path, key, owner)
+	if err == nil && own != nil {
+		boundVault(v, own)
+	}
+	return v, err
+}
+
+const (
+	// vaultFile is the vault's name in a customer's folder for it.
+	vaultFile = "pii.vault"
+	// keyFile is the key's in the folder of vaults, or a word that the keyring has it.
+	keyFile = "key"
+)
+
+// vaultOwner is what a customer's vault is bound to. A project's is bound to nothing: the empty text is no customer's.
+func vaultOwner(customer string) string { return "customer " + customer }
+
+// vaultsFolder is where the vaults of projects are, and the key.
+func vaultsFolder(app *cli.App) (string, error) {
+	state, err := app.StateDir()
+	if err != nil {
+		return "", fmt.Errorf("find the vault of personal data: %w", err)
+	}
+	return filepath.Join(state, vaultFolder), nil
+}
+
+// vaultKey is the key of all vaults of the user.
+func vaultKey(app *cli.App, vaults string) ([]byte, error) {
 	var ring pii.Keyring
 	if app.Keyring() {
 		ring = oauth.System{}
 	}
-	key, err := pii.LoadKey(filepath.Join(vaults, "key"), ring)
-	if err != nil {
-		return nil, err
-	}
-	return pii.OpenVault(path, key)
+	return pii.LoadKey(filepath.Join(vaults, keyFile), ring)
 }
 
 // boundVault makes a customer's quota hold for the vault.

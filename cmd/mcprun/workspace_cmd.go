@@ -1,12 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -102,15 +98,11 @@ func newWorkspaceShowCmd(app *cli.App) *cobra.Command {
 }
 
 func (o *customersCommand) show(cmd *cobra.Command, id string) error {
-	root, err := o.openRoot(cmd, false)
+	root, c, err := o.openCustomer(cmd, id)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	c, err := root.Find(id)
-	if err != nil {
-		return err
-	}
 	info, err := c.Info(cmd.Context())
 	if err != nil {
 		return err
@@ -186,14 +178,14 @@ func (o *gcCommand) run(cmd *cobra.Command) error {
 }
 
 func (o *gcCommand) say(removed []workspace.Removed) {
-	style, w, bytes := o.app.OutStyle(), o.app.Stdout, int64(0)
+	style, w, bytes, busy := o.app.OutStyle(), o.app.Stdout, int64(0), 0
 	verb := "removed"
 	if o.dryRun {
 		verb = "would be removed"
 	}
 	for _, r := range removed {
 		bytes += r.Bytes
-		if r.Busy > 0 {
+		if busy += r.Busy; r.Busy > 0 {
 			fmt.Fprintf(w, "%s  %s\n", style.Bold(r.Customer), style.Yellow("passed over: "+running(r.Busy)))
 			continue
 		}
@@ -206,126 +198,10 @@ func (o *gcCommand) say(removed []workspace.Removed) {
 		}
 	}
 	switch {
+	case bytes == 0 && busy > 0:
 	case bytes == 0:
 		fmt.Fprintf(w, "nothing was unused for %s\n", o.idle.String())
 	case len(removed) > 1:
 		fmt.Fprintf(w, "together %s\n", byteCount(int(bytes)))
 	}
-}
-
-type exportCommand struct {
-	customersCommand
-	file string
-}
-
-func newWorkspaceExportCmd(app *cli.App) *cobra.Command {
-	o := &exportCommand{customersCommand: customersCommand{app: app}}
-	cmd := &cobra.Command{
-		Use: "export CUSTOMER", Short: "Write all that is kept of a customer to a tar",
-		Long: `Writes state, sessions, skills and vault of a customer as one tar. The vault stays sealed;
-its key is not in the tar. Runs of the customer that begin meanwhile wait.`,
-		Example: "  mcprun workspace export acme -o acme.tar\n  mcprun workspace export acme -o - | zstd >acme.tar.zst",
-		Args:    cli.Args(cobra.ExactArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
-	}
-	o.bind(cmd)
-	cmd.Flags().VarP(word{&o.file, "file"}, "output", "o", "the tar, which must not be there yet; - is standard output (default CUSTOMER.tar)")
-	return cmd
-}
-
-func (o *exportCommand) run(cmd *cobra.Command, id string) error {
-	root, err := o.openRoot(cmd, false)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	c, err := root.Find(id)
-	if err != nil {
-		return err
-	}
-	if o.file == "-" {
-		if o.app.Terminal.Stdout {
-			return cli.Usage(cmd, "a tar is nothing for a terminal: name a file with -o")
-		}
-		_, err := c.Export(cmd.Context(), o.app.Stdout)
-		return err
-	}
-	if o.file == "" {
-		o.file = id + ".tar"
-	}
-	done, err := exportTo(cmd.Context(), c, o.app.Path(o.file))
-	if err != nil {
-		return err
-	}
-	return o.said(done, "wrote "+o.file)
-}
-
-// exportTo writes a new file that only its owner reads, whole or not at all.
-func exportTo(ctx context.Context, c *workspace.Customer, path string) (done *workspace.Exported, err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("begin the tar: %w", err)
-	}
-	done, err = c.Export(ctx, f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, errors.Join(err, os.Remove(path))
-	}
-	return done, nil
-}
-
-// said tells what was exported or imported.
-func (o *customersCommand) said(done *workspace.Exported, what string) error {
-	if o.json {
-		return o.app.JSON(done)
-	}
-	text := fmt.Sprintf("%s: %s, %s", cli.CleanLine(what), cli.Count(done.Files, "file"), byteCount(int(done.Bytes)))
-	if done.Skipped > 0 {
-		text += fmt.Sprintf("; %d left out (%s)", done.Skipped, cli.CleanLine(done.Example))
-	}
-	_, err := fmt.Fprintln(o.app.Stdout, text)
-	return err
-}
-
-type importCommand struct {
-	customersCommand
-	as string
-}
-
-func newWorkspaceImportCmd(app *cli.App) *cobra.Command {
-	o := &importCommand{customersCommand: customersCommand{app: app}}
-	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Make a customer from a tar that export wrote",
-		Long: `Makes a customer from a tar of mcprun workspace export. There must be none of its id yet;
---as gives it another. A tar with links, devices, names that lead elsewhere or come twice,
-or more than --quota, is refused whole.`,
-		Example: "  mcprun workspace import acme.tar\n  mcprun workspace import acme.tar --as acme-copy\n  zstd -dc acme.tar.zst | mcprun workspace import -",
-		Args:    cli.Args(cobra.ExactArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
-	}
-	o.bind(cmd)
-	cmd.Flags().Var(idWord{&o.as, "customer", "id"}, "as", "the customer's id (default the one in the tar)")
-	return cmd
-}
-
-func (o *importCommand) run(cmd *cobra.Command, name string) error {
-	from, what := io.Reader(o.app.Stdin), "standard input"
-	if name != "-" {
-		what = filepath.Base(name)
-		f, err := os.Open(o.app.Path(name))
-		if err != nil {
-			return fmt.Errorf("open the tar: %w", err)
-		}
-		defer f.Close()
-		from = f
-	}
-	root, err := o.openRoot(cmd, true)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	done, err := root.Import(cmd.Context(), from, o.as)
-	if err != nil {
-		return err
-	}
-	return o.said(done, fmt.Sprintf("customer %s from %s", done.Customer, what))
 }

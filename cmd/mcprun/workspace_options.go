@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,6 +98,19 @@ func (o *customersCommand) openRoot(cmd *cobra.Command, create bool) (*workspace
 		return nil, &noCustomersError{dir: dir, err: err}
 	}
 	return o.open(o.app, base, nil)
+}
+
+// openCustomer opens a customer that is there, and the folder of customers, which the caller closes.
+func (o *customersCommand) openCustomer(cmd *cobra.Command, id string) (*workspace.Root, *workspace.Customer, error) {
+	root, err := o.openRoot(cmd, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := root.Find(id)
+	if err != nil {
+		return nil, nil, errors.Join(err, root.Close())
+	}
+	return root, c, nil
 }
 
 // noCustomersError says that there is no folder of customers yet.

@@ -106,11 +106,15 @@ func (o *customerOptions) visit(ctx context.Context, app *cli.App, project *proj
 	}
 	p.Workspace, p.Limits.Disk, p.Capture = v.lease.Files(), v.lease.Disk, true
 	v.at = logged{Customer: c.ID(), Session: v.session.ID(), Dir: v.lease.Files()}
+	for _, m := range v.lease.Moved {
+		say(cli.CleanLine(m.String()))
+	}
 	say(fmt.Sprintf("session %s of customer %s", v.session.ID(), c.ID()))
 	if o.task != "" {
 		err = v.session.Append(workspace.Record{Kind: workspace.KindTask, Task: o.task})
 	}
-	return v, err
+	src := &p.Source
+	return v, errors.Join(err, v.lease.Note(v.session, runner.LoggedLoss(&runner.Script{Name: src.Name, Code: src.Code, Language: src.Language})))
 }
 
 // find returns the session of the run, which is begun unless it is there, or must be.

@@ -26,7 +26,7 @@ func TestExecute(t *testing.T) {
 			w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) {
 				return &runner.Result{
 					Cause: runner.CauseExit, Stdout: "one\n", Stderr: "odd\n", Value: json.RawMessage(`{"n":9007199254740993}`), CallCount: 2,
-					Files: []string{"a.csv", "b.csv"}, Tokens: &runner.Tokens{Used: 10, Saved: 990},
+					Files: []string{"a.csv", "b.csv"}, Tokens: &runner.Tokens{Used: 10, Definitions: 900, Results: 100, Direct: 1000, Saved: 990},
 				}, nil
 			}
 			cs := w.stdio(w.server(), era, nil)

@@ -25,7 +25,9 @@ type conversation struct {
 	tool *tool
 	args json.RawMessage
 	line *line // to the client
-	ask  func(ctx context.Context, q *Question) (*Answer, error)
+	// session is the client's, where it has one: over HTTP, in the older revisions.
+	session string
+	ask     func(ctx context.Context, q *Question) (*Answer, error)
 }
 
 // reply is what a tool came to. Hosts show a model either the text or the structured content, never both, so each says all

@@ -41,7 +41,8 @@ type execution struct {
 	Calls     int      `json:"calls,omitempty"`
 	Warnings  []string `json:"warnings,omitempty"`
 	Images    int      `json:"images,omitempty"`
-	// TokensSaved is how many tokens fewer this cost than direct calls with every definition up front.
+	// TokensSaved is how many tokens fewer this cost than direct calls; the first run of a session that makes a call saves the
+	// definitions of all tools besides.
 	TokensSaved int `json:"tokensSaved,omitempty"`
 }
 
@@ -59,14 +60,14 @@ func executeCode(ctx context.Context, c *conversation) (*reply, error) {
 	job.Stdout, job.Stderr = c.line, c.line
 	job.Ask, job.Watch = c.ask, c.line.event
 	res, err := c.d.s.opt.Run(ctx, job)
-	c.d.note(Entry{Kind: "run", Code: in.Code, Language: job.Language, Result: res}, err)
+	saved := c.d.note(Entry{Kind: "run", Session: c.session, Code: in.Code, Language: job.Language, Result: res}, err)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, sayf("the run was ended: %v", cause)
 		}
 		return nil, sayf("%s", describe(err))
 	}
-	return c.execution(ctx, res, shown, job.Language)
+	return c.execution(ctx, res, shown, job.Language, saved)
 }
 
 // job checks what was asked for.
@@ -98,7 +99,7 @@ func (c *conversation) job(in *executeInput) (*Job, error) {
 	if size > maxVarBytes {
 		return nil, sayf("execute_code: context_vars have %d bytes; at most %d. Put data into a file with write_workspace_file.", size, maxVarBytes)
 	}
-	job := &Job{Customer: c.d.customer, Code: in.Code, Language: in.Language, Vars: in.Vars, Timeout: o.Time, Memory: o.Memory}
+	job := &Job{Customer: c.d.customer, Session: c.session, Code: in.Code, Language: in.Language, Vars: in.Vars, Timeout: o.Time, Memory: o.Memory}
 	if t := in.Timeout; t != nil {
 		if !(*t > 0) || *t > o.MaxTime.Seconds() {
 			return nil, sayf("execute_code: timeout_seconds must be more than 0 and at most %s", number(o.MaxTime.Seconds()))
@@ -128,7 +129,7 @@ func isIdentifier(name string) bool {
 }
 
 // execution puts a result into words and fields.
-func (c *conversation) execution(ctx context.Context, res *runner.Result, shown *images, language string) (*reply, error) {
+func (c *conversation) execution(ctx context.Context, res *runner.Result, shown *images, language string, saved int) (*reply, error) {
 	e := execution{
 		ExitCode: res.ExitCode, Output: joinOutput(res.Stdout, res.Stderr), Message: res.Message, Result: res.Value, Calls: res.CallCount,
 		Warnings: firstOf(append(slices.Clone(res.Warnings), shown.refused()...), 5), Images: len(shown.list),
@@ -147,8 +148,8 @@ func (c *conversation) execution(ctx context.Context, res *runner.Result, shown 
 	if res.Error != nil && res.Stderr == "" && !strings.Contains(e.Output, res.Error.Message) {
 		e.Output = joinOutput(e.Output, res.Error.Error())
 	}
-	if res.Tokens != nil && res.Tokens.Saved > 0 && res.CallCount > 0 {
-		e.TokensSaved = res.Tokens.Saved
+	if saved > 0 && res.CallCount > 0 {
+		e.TokensSaved = saved
 	}
 	if limit := c.d.s.opt.MaxText; len(e.Result) > limit { // characters are no more than bytes
 		e.Message = strings.TrimSpace(e.Message + " " + c.elsewhere(ctx, e.Result))

@@ -193,6 +193,9 @@ func (h *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		defer d.uses.begin(session)()
+		if r.Method == http.MethodDelete {
+			d.uses.end(session)
+		}
 	} else if r.Method == http.MethodPost && !h.begin(w, r, d) {
 		return
 	}

@@ -197,6 +197,66 @@ func TestSessionsAreOnesOwn(t *testing.T) {
 	}
 }
 
+// TestEndedSession: a client that ends its session ends what is under way in it, and in no other.
+func TestEndedSession(t *testing.T) {
+	w := newWorld(t)
+	began, ended, stay := make(chan string, 2), make(chan error, 2), make(chan struct{})
+	w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+		began <- job.Code
+		if job.Code == "other" {
+			select {
+			case <-ctx.Done():
+				t.Errorf("the other session's run: %v", context.Cause(ctx))
+			case <-stay:
+			}
+			return &runner.Result{Cause: runner.CauseExit}, nil
+		}
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil, ctx.Err()
+	}
+	srv := w.web(w.server(), &mcpserver.HTTPOptions{Tokens: tokensOf(t)})
+	var all sync.WaitGroup
+	run := func(cs *mcp.ClientSession, code string) {
+		all.Go(func() {
+			_, _ = cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"code": code}})
+		})
+		<-began
+	}
+	run(connect(t, srv.URL, tokenOfAda, eras[0], nil), "other")
+	status, header, _ := post(t, srv.URL, initialize, map[string]string{"Authorization": "Bearer " + tokenOfAda})
+	session := map[string]string{"Authorization": "Bearer " + tokenOfAda, "Mcp-Session-Id": header.Get("Mcp-Session-Id"), "Mcp-Protocol-Version": eras[0]}
+	if status != 200 {
+		t.Fatal(status)
+	}
+	all.Go(func() {
+		post(t, srv.URL, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"execute_code","arguments":{"code":"mine"}}}`, session)
+	})
+	<-began
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, srv.URL+mcpserver.Path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range session {
+		req.Header.Set(k, v)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "ended its session") {
+			t.Errorf("%v", err)
+		}
+	default:
+		t.Error("the session is gone and its run is not")
+	}
+	close(stay)
+	all.Wait()
+}
+
 // TestLargeBody: a request has a bound.
 func TestLargeBody(t *testing.T) {
 	w := newWorld(t)

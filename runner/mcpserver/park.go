@@ -65,9 +65,14 @@ func (d *desk) begin(ctx context.Context, t *tool, req *mcp.CallToolRequest) (*m
 	u := &underway{tool: t.name, line: newLine(ctx, req), cancel: cancel, asks: make(chan *asking), done: make(chan struct{})}
 	stop := context.AfterFunc(d.s.life, func() { cancel(errEnding) })
 	c := &conversation{d: d, tool: t, args: req.Params.Arguments, line: u.line, ask: d.asker(req, u)}
+	if req.ProtocolVersion() < statelessEra {
+		c.session = req.Session.ID()
+	}
+	forget := d.uses.underway(c.session, cancel)
 	go func() {
 		defer d.s.work.Done()
 		defer close(u.done)
+		defer forget()
 		defer stop()
 		defer cancel(nil)
 		defer u.line.close()

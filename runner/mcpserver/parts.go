@@ -31,6 +31,7 @@ type Customer struct {
 // Job is one run that a client asked for.
 type Job struct {
 	Customer       *Customer
+	Session        string // of the client, as in an Entry
 	Code, Language string
 	Vars           map[string]json.RawMessage
 	Timeout        time.Duration
@@ -176,6 +177,7 @@ type Vault interface {
 // Entry is one line of a customer's log.
 type Entry struct {
 	Kind           string // "run" or "call"
+	Session        string // of the client, where it has one: over HTTP, in the older revisions
 	Code, Language string
 	Result         *runner.Result // nil: it could not be made, or it was a call
 	Tool           string

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -16,15 +17,51 @@ import (
 // clients go without a word.
 const unusedTime = time.Minute
 
-// uses are when the sessions of a customer were used last.
+// uses are when the sessions of a customer were used last, and what is under way for them.
 type uses struct {
-	mu sync.Mutex
-	of map[string]*use
+	mu    sync.Mutex
+	of    map[string]*use
+	calls map[string]map[*context.CancelCauseFunc]bool // by session
 }
 
 type use struct {
 	last time.Time
 	open int // requests under way, streams that a client listens to among them
+}
+
+// errClosed is why calls of a session are ended with it.
+var errClosed = errors.New("the client has ended its session")
+
+// underway notes a call of a session, and how it is ended; what it returns forgets it. No session: nothing is noted.
+func (u *uses) underway(session string, cancel context.CancelCauseFunc) (forget func()) {
+	if session == "" {
+		return func() {}
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.calls == nil {
+		u.calls = map[string]map[*context.CancelCauseFunc]bool{}
+	}
+	if u.calls[session] == nil {
+		u.calls[session] = map[*context.CancelCauseFunc]bool{}
+	}
+	u.calls[session][&cancel] = true
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if delete(u.calls[session], &cancel); len(u.calls[session]) == 0 {
+			delete(u.calls, session)
+		}
+	}
+}
+
+// end ends the calls of a session: to close it is to wait for them.
+func (u *uses) end(session string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for cancel := range u.calls[session] {
+		(*cancel)(errClosed)
+	}
 }
 
 // begin notes a request; what it returns notes its end.
@@ -96,6 +133,7 @@ func (d *desk) admit(most int, unused time.Duration) bool {
 	if oldest == "" {
 		return false
 	}
+	d.uses.end(oldest)
 	_ = all[oldest].Close()
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -20,9 +21,12 @@ type stats struct {
 	Used   int `json:"tokensUsed"`
 	Saved  int `json:"tokensSaved"`
 	// MS is the time of all runs together, in milliseconds.
-	MS    float64 `json:"durationMs"`
-	Files int     `json:"filesWritten"`
+	MS float64 `json:"durationMs"`
+	// Files counts files, each once: of runs at the same time each names what any of them wrote. 10,000 at most.
+	Files int `json:"filesWritten"`
+	files map[string]bool
 	tools map[string]*toolStats
+	sent  map[string]int // tokens of definitions that direct calls would have taken, by session
 }
 
 type toolStats struct {
@@ -52,8 +56,43 @@ func (s *stats) tool(name string, failed bool) {
 	}
 }
 
-// note counts a run or a call, and hands it to the customer's log.
-func (d *desk) note(e Entry, err error) {
+// maxWritten bounds how many files are told apart.
+const maxWritten = 10_000
+
+func (s *stats) wrote(files []string) {
+	if s.files == nil {
+		s.files = map[string]bool{}
+	}
+	for _, name := range files {
+		if len(s.files) >= maxWritten {
+			break
+		}
+		s.files[name] = true
+	}
+	s.Files = len(s.files)
+}
+
+// maxSent bounds how many sessions of clients are told apart; those above it count as one.
+const maxSent = 1000
+
+// tokens counts what a run cost, and returns what it saved: direct calls need the definitions once a session.
+func (s *stats) tokens(session string, t *runner.Tokens) (saved int) {
+	if s.sent == nil {
+		s.sent = map[string]int{}
+	}
+	if _, known := s.sent[session]; !known && len(s.sent) >= maxSent {
+		session = ""
+	}
+	definitions := max(0, t.Definitions-s.sent[session])
+	s.sent[session] += definitions
+	saved = definitions + t.Arguments + t.Results - t.Used
+	s.Used += t.Used
+	s.Saved += saved
+	return saved
+}
+
+// note counts a run or a call, hands it to the customer's log, and returns the tokens that it saved.
+func (d *desk) note(e Entry, err error) (saved int) {
 	if err != nil && e.Error == "" {
 		e.Error = err.Error()
 	}
@@ -71,11 +110,10 @@ func (d *desk) note(e Entry, err error) {
 	}
 	if r := e.Result; r != nil {
 		s.Calls += r.CallCount
-		s.MS += r.DurationMS
-		s.Files += len(r.Files)
+		s.MS = math.Round(1000*(s.MS+r.DurationMS)) / 1000
+		s.wrote(r.Files)
 		if r.Tokens != nil {
-			s.Used += r.Tokens.Used
-			s.Saved += r.Tokens.Saved
+			saved = s.tokens(e.Session, r.Tokens)
 		}
 		for _, c := range r.Calls {
 			s.tool(c.Tool, c.Outcome != runner.OutcomeOK && c.Outcome != runner.OutcomeDry)
@@ -83,11 +121,12 @@ func (d *desk) note(e Entry, err error) {
 	}
 	s.mu.Unlock()
 	if d.customer.Log == nil {
-		return
+		return saved
 	}
 	if err := d.customer.Log.Append(e); err != nil {
 		d.logged().Warn("the session log could not be written", "error", err)
 	}
+	return saved
 }
 
 const mostTools = 10 // that are named in the statistics

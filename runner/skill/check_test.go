@@ -127,6 +127,9 @@ func TestNoChecker(t *testing.T) {
 		t.Errorf("%+v", saved)
 	}
 	wants(t, saved.Warnings[0], "the types of scripts/main.ts were not checked", "npm install -g typescript")
+	if again := save(t, s, Draft{Name: "two", Code: tsCode}); len(again.Warnings) != 0 {
+		t.Errorf("said again: %q", again.Warnings)
+	}
 	report, err := s.Check(t.Context())
 	if err != nil || len(report.Warnings) != 1 || len(report.Broken()) != 0 {
 		t.Errorf("%+v %v", report, err)

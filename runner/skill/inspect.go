@@ -25,6 +25,8 @@ type findings struct {
 	types     []string // type errors, one line each, at most maxDetails
 	moreTypes int
 	unchecked error // why types were not checked; nil: they were, or nobody asked
+	// lacking are what there is to say of checkers that are not there, by program.
+	lacking map[string]string
 }
 
 // inspect looks into the scripts of a skill without running them. Dir is where its files lie, and empty for a skill in the
@@ -161,7 +163,10 @@ func (i *inspector) types(ctx context.Context, src script.Source) error {
 	switch {
 	case errors.As(err, &missing):
 		i.found.unchecked = err
-		i.found.warnings = append(i.found.warnings, fmt.Sprintf("the types of %s were not checked: %v; %s", src.Name, missing, missing.Hint()))
+		if i.found.lacking == nil {
+			i.found.lacking = map[string]string{}
+		}
+		i.found.lacking[missing.Program] = fmt.Sprintf("the types of %s were not checked: %v; %s", src.Name, missing, missing.Hint())
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -198,11 +199,25 @@ func (w *writer) save(ctx context.Context, draft *Draft, files map[string][]byte
 	k.take(c)
 	k.Reasons = append(k.Reasons, found.reasons...)
 	w.store.judge(k)
-	saved := &Saved{Skill: k, Warnings: found.warnings}
+	saved := &Saved{Skill: k, Warnings: append(found.warnings, w.store.lacks(found)...)}
 	if before != nil {
 		saved.Before = before.Version
 	}
 	return saved, nil
+}
+
+// lacks says that checkers are not there, each once: nothing is new when the next skill is saved. The store is being saved to.
+func (s *Store) lacks(found *findings) (lines []string) {
+	for _, program := range slices.Sorted(maps.Keys(found.lacking)) {
+		if !s.lacking[program] {
+			if s.lacking == nil {
+				s.lacking = map[string]bool{}
+			}
+			s.lacking[program] = true
+			lines = append(lines, found.lacking[program])
+		}
+	}
+	return lines
 }
 
 // marked adds to the files a SKILL.md that remembers what it must.

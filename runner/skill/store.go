@@ -61,6 +61,7 @@ type Store struct {
 	tools *tools // nil: there is no tree to check against
 
 	saving  sync.Mutex
+	lacking map[string]bool // checkers of which was said that they are not there; under saving
 	listing sync.Mutex
 	limit   func(more int64) error // nil: there is none
 }

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -41,10 +42,23 @@ func (e *ImportError) Hint() string {
 	return "import only what mcprun workspace export has written; nothing of this file was taken over"
 }
 
-// Import makes a customer from what [Customer.Export] wrote. as is the customer's id; empty: the one in the tar. There must
-// be none of that id yet. Nothing is trusted of the tar: links, devices, names that lead elsewhere or come twice, and more
-// than the quota or 200,000 files, are refused with an *[ImportError], and then nothing of it is kept.
-func (r *Root) Import(ctx context.Context, from io.Reader, as string) (out *Exported, err error) {
+// ImportOptions configure an import; nil is valid.
+type ImportOptions struct {
+	// As is the customer's id. Empty: the one in the tar.
+	As string
+	// Vault is handed the folder of the vault when all of the tar is there, the id in the tar, and the customer's: what is
+	// sealed there may be somebody else's. Its error refuses the import. Nil: the vault is taken over as it is.
+	Vault func(ctx context.Context, dir, from, to string) error
+}
+
+// Import makes a customer from what [Customer.Export] wrote. There must be none of its id yet. Nothing is trusted of the tar:
+// links, devices, names that lead elsewhere or come twice, and more than the quota or 200,000 files, are refused with an
+// *[ImportError], and then nothing of it is kept.
+func (r *Root) Import(ctx context.Context, from io.Reader, opt *ImportOptions) (out *Exported, err error) {
+	if opt == nil {
+		opt = &ImportOptions{}
+	}
+	as := opt.As
 	if as != "" {
 		if err := CheckID("customer", as); err != nil {
 			return nil, err
@@ -77,6 +91,14 @@ func (r *Root) Import(ctx context.Context, from io.Reader, as string) (out *Expo
 	}
 	if err := in.all(); err != nil {
 		return nil, err
+	}
+	if opt.Vault != nil && in.folders[vaultDir] {
+		if err := CheckID("customer", h.Customer); err != nil { // it is the vault's, by what the tar says
+			return nil, err
+		}
+		if err := opt.Vault(ctx, filepath.Join(r.dir, temp, vaultDir), h.Customer, as); err != nil {
+			return nil, err
+		}
 	}
 	return &Exported{Customer: as, Files: in.files, Bytes: in.bytes}, r.adopt(ctx, temp, as)
 }

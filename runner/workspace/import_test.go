@@ -33,7 +33,7 @@ func TestExportAndImport(t *testing.T) {
 	if err != nil || done.Files != 10 || done.Skipped != 0 {
 		t.Fatalf("%+v %v", done, err)
 	}
-	if _, err := r.Import(t.Context(), bytes.NewReader(out.Bytes()), ""); !errors.Is(err, fs.ErrExist) {
+	if _, err := r.Import(t.Context(), bytes.NewReader(out.Bytes()), nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("over the one that is there: %v", err)
 	}
 	other, err := OpenRoot(filepath.Join(t.TempDir(), "others"), &RootOptions{Now: func() time.Time { return *now }})
@@ -42,7 +42,7 @@ func TestExportAndImport(t *testing.T) {
 	}
 	defer other.Close()
 	for _, as := range []string{"", "copy"} {
-		got, err := other.Import(t.Context(), bytes.NewReader(out.Bytes()), as)
+		got, err := other.Import(t.Context(), bytes.NewReader(out.Bytes()), &ImportOptions{As: as})
 		if err != nil || got.Files != done.Files || got.Bytes != done.Bytes {
 			t.Fatalf("%+v %v, want %+v", got, err, done)
 		}
@@ -150,7 +150,7 @@ func TestHostileTars(t *testing.T) {
 		"cut short":        {{name: "state/a", kind: tar.TypeReg, size: 100, text: "x"}},
 	} {
 		var refused *ImportError
-		if _, err := r.Import(t.Context(), bytes.NewReader(tarOf(t, "acme", entries...)), ""); !errors.As(err, &refused) || refused.Hint() == "" {
+		if _, err := r.Import(t.Context(), bytes.NewReader(tarOf(t, "acme", entries...)), nil); !errors.As(err, &refused) || refused.Hint() == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -159,17 +159,17 @@ func TestHostileTars(t *testing.T) {
 		many = append(many, file(fmt.Sprint("state/f", i)))
 	}
 	var refused *ImportError
-	if _, err := r.Import(t.Context(), bytes.NewReader(tarOf(t, "acme", many...)), ""); !errors.As(err, &refused) || !strings.Contains(err.Error(), "quota") {
+	if _, err := r.Import(t.Context(), bytes.NewReader(tarOf(t, "acme", many...)), nil); !errors.As(err, &refused) || !strings.Contains(err.Error(), "quota") {
 		t.Errorf("many small files: %v", err)
 	}
 	for _, junk := range [][]byte{nil, []byte("x"), bytes.Repeat([]byte{0}, 2048), bytes.Repeat([]byte("a"), 4096)} {
-		if _, err := r.Import(t.Context(), bytes.NewReader(junk), "acme"); !errors.As(err, &refused) {
+		if _, err := r.Import(t.Context(), bytes.NewReader(junk), &ImportOptions{As: "acme"}); !errors.As(err, &refused) {
 			t.Errorf("%.10q: %v", junk, err)
 		}
 	}
 	var id *IDError
 	for _, hostile := range []string{"../x", "", "con"} {
-		if _, err := r.Import(t.Context(), bytes.NewReader(tarOf(t, hostile)), ""); !errors.As(err, &id) {
+		if _, err := r.Import(t.Context(), bytes.NewReader(tarOf(t, hostile)), nil); !errors.As(err, &id) {
 			t.Errorf("the customer %q: %v", hostile, err)
 		}
 	}
@@ -177,7 +177,7 @@ func TestHostileTars(t *testing.T) {
 	if err != nil || len(entries) != 1 { // .gitignore
 		t.Errorf("something was left: %v %v", entries, err)
 	}
-	if _, err := r.Import(t.Context(), bytes.NewReader(tarOf(t, "acme", file("state/a"))), ""); err != nil {
+	if _, err := r.Import(t.Context(), bytes.NewReader(tarOf(t, "acme", file("state/a"))), nil); err != nil {
 		t.Errorf("a good one: %v", err)
 	}
 	if st, err := os.Stat(filepath.Join(r.Dir(), "acme", "state", "a")); err != nil || st.Mode() != 0o777 { // no set-user-ID
@@ -216,7 +216,7 @@ func TestExportIsBounded(t *testing.T) {
 	if done, err := c.Export(t.Context(), &out); err != nil || done.Skipped != 1 {
 		t.Errorf("%+v %v", done, err)
 	}
-	if _, err := r.Import(t.Context(), &out, "copy"); err != nil {
+	if _, err := r.Import(t.Context(), &out, &ImportOptions{As: "copy"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -238,7 +238,7 @@ func FuzzImport(f *testing.F) {
 	f.Add(out.Bytes())
 	f.Add(out.Bytes()[:1000])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		done, err := r.Import(t.Context(), bytes.NewReader(data), "new")
+		done, err := r.Import(t.Context(), bytes.NewReader(data), &ImportOptions{As: "new"})
 		if (done == nil) != (err != nil) {
 			t.Fatalf("%+v %v", done, err)
 		}

@@ -63,6 +63,8 @@ type Lease struct {
 	// Disk is what the state may come to take, in bytes, what is there included: Limits.Disk of the run. Runs that are
 	// under way at once have the same ceiling over the same folder, so that together they stay below the quota.
 	Disk int64
+	// Moved is what was moved aside in the state, where the run has folders of those names.
+	Moved []Moved
 
 	customer *Customer
 	file     *flock.Flock
@@ -97,7 +99,11 @@ func (c *Customer) Begin(ctx context.Context, want int64) (*Lease, error) {
 	if want > 0 {
 		disk = min(disk, want)
 	}
-	l := &Lease{Disk: disk, customer: c, name: rand.Text()[:12] + "-" + strconv.FormatInt(disk, 10)}
+	moved, err := c.clear(dir)
+	if err != nil {
+		return nil, err
+	}
+	l := &Lease{Disk: disk, Moved: moved, customer: c, name: rand.Text()[:12] + "-" + strconv.FormatInt(disk, 10)}
 	l.file = flock.New(filepath.Join(c.Dir(), runsDir, l.name), flock.SetPermissions(0o600))
 	if ok, err := l.file.TryLock(); err != nil || !ok {
 		return nil, errors.Join(fmt.Errorf("note the run of customer %q: %w", c.id, err), l.file.Close())
@@ -122,6 +128,7 @@ func (l *Lease) Close() error {
 			return
 		}
 		defer dir.Close()
+		_ = dir.Remove(runsDir + "/" + l.name + noteEnd) // there may be none
 		l.err = errors.Join(l.customer.touch(dir), l.file.Close())
 		if err := dir.Remove(runsDir + "/" + l.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			l.err = errors.Join(l.err, fmt.Errorf("end the run of customer %q: %w", l.customer.id, err))
@@ -160,6 +167,7 @@ func (c *Customer) runs() (running, error) {
 		case errors.Is(err, fs.ErrNotExist): // it has just ended
 		case err == nil && alone:
 			_ = l.Close()
+			c.lost(dir, e.Name())
 			_ = dir.Remove(e.Name()) // another one may have
 		default:
 			found.count++

@@ -50,7 +50,8 @@ type Run struct {
 	Code     string `json:"code"`
 	Sandbox  string `json:"sandbox,omitempty"`
 	ExitCode int    `json:"exitCode"`
-	// Cause says how it ended; "exit" is a script that ended by itself, "failed" a run that could not be made.
+	// Cause says how it ended; "exit" is a script that ended by itself, "failed" a run that could not be made, "lost" one whose
+	// host died.
 	Cause      string  `json:"cause"`
 	Message    string  `json:"message,omitempty"`
 	DurationMS float64 `json:"durationMs"`
@@ -76,7 +77,7 @@ type Call struct {
 	Outcome string  `json:"outcome"` // "ok", "dry", or the kind of its error
 }
 
-// Tokens are what a run cost the model beside what direct calls of tools would have cost.
+// Tokens are what a run, or several, cost the model beside what direct calls of tools would have cost.
 type Tokens struct {
 	Used      int64 `json:"used"` // script, wrappers and output
 	Script    int64 `json:"script"`
@@ -84,13 +85,25 @@ type Tokens struct {
 	Output    int64 `json:"output"`
 	Direct    int64 `json:"direct"` // definitions, arguments and results
 	Arguments int64 `json:"arguments"`
-	// Definitions of tools that were not sent, and Results that stayed inside.
+	// Definitions of tools that were not sent, 0 in a run that called none, and Results that stayed inside.
 	Definitions int64 `json:"definitions"`
 	Results     int64 `json:"results"`
 	Saved       int64 `json:"saved"` // Direct − Used; may be negative
 }
 
-// add adds another run's.
+// Share is what a run, of so many calls, adds to a conversation in which definitions of paid tokens were sent before. Direct
+// calls need them once, however many runs there are; what a run needs that calls nothing is none, whatever its log says.
+func (t Tokens) Share(paid int64, calls int) Tokens {
+	if calls == 0 {
+		t.Definitions = 0
+	}
+	t.Definitions = max(0, t.Definitions-paid)
+	t.Direct = t.Definitions + t.Arguments + t.Results
+	t.Saved = t.Direct - t.Used
+	return t
+}
+
+// add adds another's.
 func (t *Tokens) add(o *Tokens) {
 	t.Used += o.Used
 	t.Script += o.Script

@@ -180,6 +180,11 @@ func (s *Session) Append(r Record) error {
 	if err != nil {
 		return err
 	}
+	return s.append(line)
+}
+
+// append adds a line, with its end.
+func (s *Session) append(line []byte) error {
 	unlock, err := s.lock(context.Background())
 	if err != nil {
 		return err

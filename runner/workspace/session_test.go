@@ -47,7 +47,7 @@ func TestSessionLog(t *testing.T) {
 	}
 	run := &Run{
 		Name: "a.ts", Language: "typescript", Code: "1 + 1\n", Cause: "exit", DurationMS: 12.5, Result: json.RawMessage(`{"a": 1}`), Output: "<2>\n",
-		Calls: []Call{{"drive__list", 1.5, "ok"}}, Files: []string{"a.csv"}, Tokens: &Tokens{Used: 1, Direct: 100, Saved: 99},
+		Calls: []Call{{"drive__list", 1.5, "ok"}}, Files: []string{"a.csv"}, Tokens: &Tokens{Used: 1, Direct: 100, Definitions: 90, Results: 10, Saved: 99},
 	}
 	*now = now.Add(time.Minute)
 	for _, rec := range []Record{{Kind: KindTask, Task: "do\nit"}, {Kind: KindRun, Run: run}} {
@@ -283,8 +283,9 @@ func TestStats(t *testing.T) {
 		s := session(t, c, id)
 		for j := range 2 {
 			run := &Run{
-				Cause: "exit", ExitCode: j, DurationMS: 0.1, CallCount: 7, Tokens: &Tokens{Used: 10, Direct: 1000, Definitions: 900, Results: 90, Output: 5, Saved: 990},
-				Calls: []Call{{"z__z", 0.1, "ok"}, {"a__a", 0.2, "tool"}, {"z__z", 0.1, "dry"}},
+				Cause: "exit", ExitCode: j, DurationMS: 0.1, CallCount: 7,
+				Tokens: &Tokens{Used: 10, Direct: 1000, Definitions: 900, Results: 100, Output: 5, Saved: 990},
+				Calls:  []Call{{"z__z", 0.1, "ok"}, {"a__a", 0.2, "tool"}, {"z__z", 0.1, "dry"}},
 			}
 			if err := s.Append(Record{Kind: KindRun, Run: run, Time: now.Add(time.Duration(i+j) * time.Minute)}); err != nil {
 				t.Fatal(err)
@@ -295,10 +296,11 @@ func TestStats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Runs != 4 || got.Failed != 2 || got.Calls != 28 || got.FailedCalls != 4 || got.DurationMS != 0.4 || got.SavedPercent() != 99 {
+	if got.Runs != 4 || got.Failed != 2 || got.Calls != 28 || got.FailedCalls != 4 || got.DurationMS != 0.4 || got.SavedPercent() != 98.2 {
 		t.Errorf("%+v", got.Stats)
 	}
-	if want := (Tokens{Used: 40, Direct: 4000, Definitions: 3600, Results: 360, Output: 20, Saved: 3960}); got.Tokens != want {
+	// Two sessions are two conversations: direct calls need the definitions once in each, not once a run.
+	if want := (Tokens{Used: 40, Direct: 2200, Definitions: 1800, Results: 400, Output: 20, Saved: 2160}); got.Tokens != want {
 		t.Errorf("%+v", got.Tokens)
 	}
 	if want := []ToolStats{{"a__a", 4, 4, 0.8}, {"z__z", 8, 0, 0.8}}; !slices.Equal(got.Tools, want) {
@@ -313,6 +315,40 @@ func TestStats(t *testing.T) {
 		if text, _ := json.Marshal(again); err != nil || !bytes.Equal(one, text) {
 			t.Fatalf("other totals: %s\n%s %v", one, text, err)
 		}
+	}
+}
+
+// TestDefinitionsCountOnce: what runs add to a session sums up to what the session has, and a run that calls nothing saves
+// nothing, also in logs whose runs have the definitions each.
+func TestDefinitionsCountOnce(t *testing.T) {
+	of := func(calls int, definitions int64) *Run {
+		return &Run{Cause: "exit", CallCount: calls, Tokens: &Tokens{
+			Used: 30, Script: 10, Wrappers: 5, Output: 15, Direct: definitions + 12, Definitions: definitions, Arguments: 2, Results: 10, Saved: definitions - 18,
+		}}
+	}
+	silent := &Run{Cause: "exit", Tokens: &Tokens{Used: 30, Script: 20, Output: 10, Direct: 1000, Definitions: 1000, Saved: 970}}
+	var s Stats
+	var sum Tokens
+	for i, c := range []struct {
+		run                        *Run
+		definitions, direct, saved int64
+	}{
+		{silent, 0, 0, -30}, {of(1, 1000), 1000, 1012, 982}, {of(3, 1000), 0, 12, -18}, {silent, 0, 0, -30},
+		{of(1, 1500), 500, 512, 482}, {of(1, 200), 0, 12, -18}, {&Run{Cause: "failed"}, 0, 0, 0},
+	} {
+		share := s.Add(time.Time{}, c.run)
+		if share.Definitions != c.definitions || share.Direct != c.direct || share.Saved != c.saved {
+			t.Errorf("%d: %+v", i, share)
+		}
+		sum.add(&share)
+	}
+	if s.Tokens != sum || s.Tokens.Definitions != 1500 || s.Tokens.Direct != 1548 || s.Tokens.Used != 180 || s.Tokens.Saved != 1368 {
+		t.Errorf("%+v, the runs together %+v", s.Tokens, sum)
+	}
+	var none Stats
+	none.Add(time.Time{}, silent)
+	if none.Tokens.Saved != -30 || none.SavedPercent() != 0 {
+		t.Errorf("a session that calls nothing: %+v", none.Tokens)
 	}
 }
 

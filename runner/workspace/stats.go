@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Stats are totals over runs. The zero value is that of no runs. It is not safe for concurrent use.
+// Stats are totals over runs, of one conversation ([Stats.Add]) or of several ([Stats.Merge]). The zero value is that of no runs. It is not safe for concurrent use.
 type Stats struct {
 	Runs        int         `json:"runs"`
 	Failed      int         `json:"failed"` // runs that did not end by themselves with exit code 0
@@ -34,8 +34,10 @@ type ToolStats struct {
 // maxTools bounds how many tools are told apart: scripts may call what there is none of by any name.
 const maxTools = 5000
 
-// Add adds a run.
-func (s *Stats) Add(at time.Time, r *Run) {
+// Add adds a run of one conversation, such as a session is, and returns its share of the tokens: the definitions count once,
+// with the first run that makes a call.
+func (s *Stats) Add(at time.Time, r *Run) Tokens {
+	var share Tokens
 	s.Runs++
 	if r.ExitCode != 0 || r.Cause != "exit" {
 		s.Failed++
@@ -43,7 +45,8 @@ func (s *Stats) Add(at time.Time, r *Run) {
 	s.Calls += max(r.CallCount, len(r.Calls))
 	s.DurationMS = micros(s.DurationMS + r.DurationMS)
 	if r.Tokens != nil {
-		s.Tokens.add(r.Tokens)
+		share = r.Tokens.Share(s.Tokens.Definitions, max(r.CallCount, len(r.Calls)))
+		s.Tokens.add(&share)
 	}
 	s.span(at, at)
 	for _, c := range r.Calls {
@@ -54,9 +57,10 @@ func (s *Stats) Add(at time.Time, r *Run) {
 		}
 		s.tool(one)
 	}
+	return share
 }
 
-// Merge adds other totals.
+// Merge adds the totals of other conversations.
 func (s *Stats) Merge(o *Stats) {
 	s.Runs += o.Runs
 	s.Failed += o.Failed

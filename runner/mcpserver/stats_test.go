@@ -1,0 +1,61 @@
+package mcpserver_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/mcpserver"
+)
+
+// TestSavedOncePerSession: direct calls would need the definitions once a conversation, which is a session of the older
+// revisions, or all that a customer's other clients do while the server runs. Runs that call nothing save nothing.
+func TestSavedOncePerSession(t *testing.T) {
+	w := newWorld(t)
+	w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) {
+		if job.Code == "silent" {
+			return &runner.Result{Cause: runner.CauseExit, Tokens: &runner.Tokens{Used: 5, Saved: -5}}, nil
+		}
+		return &runner.Result{Cause: runner.CauseExit, CallCount: 1, Files: []string{"a", "b"}, Calls: []runner.CallRecord{{Tool: "a__b", Outcome: runner.OutcomeOK}}, Tokens: &runner.Tokens{
+			Used: 10, Definitions: 1000, Arguments: 3, Results: 17, Direct: 1020, Saved: 1010,
+		}}, nil
+	}
+	srv := w.web(w.server(), &mcpserver.HTTPOptions{Tokens: tokensOf(t)})
+	run := func(era string, codes ...string) (saved []float64) {
+		cs := connect(t, srv.URL, tokenOfAda, era, nil)
+		for _, code := range codes {
+			n, _ := structured(t, call(t, cs, "execute_code", map[string]any{"code": code}), "tokensSaved").(float64)
+			saved = append(saved, n)
+		}
+		return saved
+	}
+	for i, c := range []struct {
+		era  string
+		want []float64
+	}{
+		{eras[0], []float64{0, 1010, 10, 0}}, {eras[0], []float64{0, 1010, 10, 0}}, // two sessions
+		{eras[1], []float64{0, 1010, 10, 0}}, {eras[1], []float64{0, 10, 10, 0}}, // no session: one conversation
+	} {
+		got := run(c.era, "silent", "calls", "calls", "silent")
+		for j := range c.want {
+			if got[j] != c.want[j] {
+				t.Errorf("%d, %s: saved %v, not %v", i, c.era, got, c.want)
+				break
+			}
+		}
+	}
+	res := call(t, connect(t, srv.URL, tokenOfAda, eras[1], nil), "get_execution_stats", nil)
+	if used, saved := structured(t, res, "tokensUsed"), structured(t, res, "tokensSaved"); used != 120.0 || saved != 3000.0+8*10-8*5 {
+		t.Errorf("used %v, saved %v", used, saved)
+	}
+	if files := structured(t, res, "filesWritten"); files != 2.0 {
+		t.Errorf("%v files", files)
+	}
+	names := map[string]int{}
+	for _, e := range w.logs {
+		names[e.Session]++
+	}
+	if len(names) != 3 || names[""] != 8 {
+		t.Errorf("logged for the sessions %v", names)
+	}
+}
