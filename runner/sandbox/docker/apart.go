@@ -77,6 +77,8 @@ func (b *Backend) whyApart(ctx context.Context, info system.Info) string {
 		return "containers do not run on " + runtime.GOOS
 	case strings.Contains(info.OperatingSystem, "Docker Desktop"):
 		return "Docker Desktop keeps containers in a virtual machine"
+	case hasOption(info.SecurityOptions, "rootless") && !b.ownSocket():
+		return "it runs as another user"
 	case known && !same:
 		return "it is on another machine"
 	case !passesSockets(info, b.opt.Runtime):
@@ -87,6 +89,12 @@ func (b *Backend) whyApart(ctx context.Context, info system.Info) string {
 		return "it does not see this machine's folders"
 	}
 	return ""
+}
+
+// ownSocket tells whether the socket belongs to who runs this process, as that of one's own rootless engine does.
+func (b *Backend) ownSocket() bool {
+	st, err := os.Stat(strings.TrimPrefix(b.opt.Host, "unix://"))
+	return err == nil && ownedBy(st, os.Geteuid())
 }
 
 // plainTCP tells whether what goes to the engine can be read and changed on its way.

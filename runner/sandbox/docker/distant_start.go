@@ -40,7 +40,7 @@ func (b *Backend) startApart(ctx context.Context, spec sandbox.Spec, e *engine, 
 
 // launchApart starts a container with a guest that waits for its run. C says how much room it needs.
 func (b *Backend) launchApart(ctx context.Context, spec sandbox.Spec, e *engine, img image, c *cargo) (*distant, error) {
-	if err := b.checkApart(e); err != nil {
+	if err := b.check(e); err != nil {
 		return nil, err
 	}
 	for name := range programs(nil) {

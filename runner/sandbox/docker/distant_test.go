@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -74,15 +75,27 @@ func distantBackend(t testing.TB, change ...func(*docker.Options)) *docker.Backe
 func TestDistantRunsBothLanguages(t *testing.T) {
 	b := distantBackend(t)
 	for rt, code := range map[sandbox.Runtime]string{
-		sandbox.Node:   `import fs from "node:fs"; console.log(process.cwd(), fs.readFileSync("servers/a.txt", "utf8"), fs.readFileSync("in.txt", "utf8")); fs.writeFileSync("out.txt", "made"); process.exit(3)`,
+		sandbox.Node:   `const fs = await import("node:fs"); console.log(process.cwd(), fs.readFileSync("servers/a.txt", "utf8"), fs.readFileSync("in.txt", "utf8")); fs.writeFileSync("out.txt", "made"); process.exit(3)`,
 		sandbox.Python: `import os, sys; print(os.getcwd(), open("servers/a.txt").read(), open("in.txt").read()); open("out.txt", "w").write("made"); sys.exit(3)`,
 	} {
 		t.Run(string(rt), func(t *testing.T) {
-			g := newGuest(t, rt, code)
+			g := newGuest(t, rt, waiting[rt]) // a guest that does not wait for its job is not promised its workspace
 			g.Workspace, g.Tree = openDir(t), openDir(t)
 			write(t, filepath.Join(g.Workspace, "in.txt"), "before")
 			write(t, filepath.Join(g.Tree, "a.txt"), "tree")
-			exit := g.run(t, b)
+			p, err := b.Start(t.Context(), g.Spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn, err := p.Bridge(t.Context())
+			if err == nil {
+				defer conn.Close()
+				_, err = conn.Write([]byte(code))
+			}
+			exit, waited := p.Wait()
+			if err = errors.Join(err, waited); err != nil {
+				t.Fatal(err)
+			}
 			if exit.Code != 3 || exit.Killed != "" || g.out.String() != "/workspace tree before\n" {
 				t.Errorf("%+v\n%s%s", exit, &g.out, &g.err)
 			}

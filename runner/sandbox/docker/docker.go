@@ -5,7 +5,8 @@
 // the connection before the guest program starts, and sees to it that no other can be made.
 //
 // Start with [New]. The image is the one that image.lock.json pins and nothing else, unless the caller names another:
-// an image that merely has the same name is not run. Engines that cannot bound memory and processes are refused.
+// an image that merely has the same name is not run. Engines that cannot bound memory and processes are refused, but for the
+// caller's own rootless ones, whose containers this process watches over instead: see watch.go.
 //
 // An engine with which neither folders nor sockets can be shared, as Docker Desktop and engines on other machines, gets
 // the run's files as archives: see apart.go.

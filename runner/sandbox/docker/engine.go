@@ -13,6 +13,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
+	"golang.org/x/sync/errgroup"
 )
 
 // answerTime is how long an engine may take for a simple question before it counts as dead.
@@ -26,6 +27,7 @@ type engine struct {
 	version  string
 	cgroup   string
 	rootless bool // the engine runs as the caller: its root is the caller, and nobody more
+	watched  bool // the engine cannot hold the limits of its containers; this process does: see watch
 	podman   bool // it is Podman, behind Docker's interface
 	remapped bool // the engine maps the users of its containers to others
 	missing  []string
@@ -131,39 +133,73 @@ func (b *Backend) facts(ctx context.Context) (*engine, error) {
 	return e, nil
 }
 
+// patience ends after answerTime if the engine is dead, and after busyTime if it lives and merely is slow to tell what it
+// is: Podman asks other programs for that.
+func (b *Backend) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	asking, cancel := context.WithTimeout(ctx, busyTime)
+	doubt := time.AfterFunc(answerTime-pingTime, func() {
+		if b.ping() != nil {
+			cancel()
+		}
+	})
+	return asking, func() { doubt.Stop(); cancel() }
+}
+
 func (b *Backend) askFacts(ctx context.Context) (*engine, error) {
-	asking, cancel := context.WithTimeout(ctx, answerTime)
+	asking, cancel := b.patience(ctx)
 	defer cancel()
-	res, err := b.client.Info(asking, client.InfoOptions{})
+	// At the same time: Podman takes some tenths of a second for each.
+	var both errgroup.Group
+	var res client.SystemInfoResult
+	var version client.ServerVersionResult
+	both.Go(func() (err error) {
+		res, err = b.client.Info(asking, client.InfoOptions{})
+		return err
+	})
+	both.Go(func() (err error) {
+		version, err = b.client.ServerVersion(asking, client.ServerVersionOptions{})
+		return err
+	})
+	err := both.Wait()
 	if ended := over(ctx); ended != nil { // it is the caller who ended this, not the engine
 		return nil, ended
 	}
-	if err != nil {
+	switch {
+	case err != nil && asking.Err() != nil:
+		return nil, &EngineError{Host: b.opt.Host, Err: errNoAnswer}
+	case err != nil:
 		return nil, b.asked(err)
+	}
+	podman := slices.ContainsFunc(version.Components, func(c system.ComponentVersion) bool { return c.Name == "Podman Engine" })
+	if podman {
+		if err := b.correctPodman(asking, &res.Info); err != nil {
+			return nil, b.asked(err)
+		}
 	}
 	e, refused := judge(res.Info, b.opt.Runtime)
 	if refused != nil {
 		refused.Host = b.opt.Host
 		return nil, refused
 	}
-	version, err := b.client.ServerVersion(asking, client.ServerVersionOptions{})
-	if ended := over(ctx); ended != nil {
-		return nil, ended
-	}
-	if err != nil {
-		return nil, b.asked(err)
-	}
-	e.podman = slices.ContainsFunc(version.Components, func(c system.ComponentVersion) bool { return c.Name == "Podman Engine" })
+	e.podman = podman
 	if why := b.whyApart(asking, res.Info); why != "" {
 		e.setApart(why)
 	}
-	if err := b.checkApart(e); err != nil {
+	if err := b.check(e); err != nil {
 		return nil, err
 	}
 	if b.plainTCP() {
 		e.missing = append(e.missing, "encryption: the engine is reached without TLS; whoever is on the way can read and change a run")
 	}
 	return e, nil
+}
+
+// check refuses an engine that can do what is asked of it, but not from where it is.
+func (b *Backend) check(e *engine) error {
+	if err := b.checkApart(e); err != nil {
+		return err
+	}
+	return b.checkWatched(e)
 }
 
 // judge refuses engines that cannot hold the limits, or do not know the OCI runtime.
@@ -183,10 +219,13 @@ func judge(info system.Info, runtime string) (*engine, *EngineError) {
 		return refuse("switch it to Linux containers, or use another sandbox", "it runs %s containers", info.OSType)
 	case !hasOption(info.SecurityOptions, "seccomp"):
 		return refuse("use an engine and a kernel with seccomp", "it does not filter system calls (seccomp)")
+	case e.rootless && (!info.MemoryLimit || !info.PidsLimit):
+		e.watched = true
+		e.missing = append(e.missing, "cgroup: a rootless engine has none here; memory, processes and processor time are held by a watchdog")
 	case !info.MemoryLimit:
-		return refuse("enable the memory cgroup; for a rootless engine, delegate it to your user", "it does not limit memory")
+		return refuse("enable the memory cgroup", "it does not limit memory")
 	case !info.PidsLimit:
-		return refuse("enable the pids cgroup; for a rootless engine, delegate it to your user", "it does not limit processes")
+		return refuse("enable the pids cgroup", "it does not limit processes")
 	}
 	if _, known := info.Runtimes[runtime]; runtime != "" && !known {
 		return refuse(fmt.Sprintf("add %q to \"runtimes\" in the engine's daemon.json, with \"--network=none\" among its \"runtimeArgs\", and restart it", runtime), "it has no OCI runtime %q", runtime)
@@ -194,7 +233,7 @@ func judge(info system.Info, runtime string) (*engine, *EngineError) {
 	if !info.CPUCfsQuota {
 		e.missing = append(e.missing, "cpu quota: the engine has none; a run can use every processor")
 	}
-	if !info.SwapLimit {
+	if !info.SwapLimit && !e.watched {
 		e.missing = append(e.missing, "swap limit: the engine has none; a run can use its memory limit again in swap")
 	}
 	if e.remapped {

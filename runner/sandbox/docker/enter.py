@@ -18,6 +18,8 @@ import sys
 EXIT_LOST = 125  # what the guest programs use when there is no host
 BRIDGE_FD, SECRET_FD = 3, 4  # where they find what they are given
 
+KEPT = ("PATH", "HOME", "LANG")  # of the environment
+
 PR_SET_SECCOMP = 22
 SECCOMP_MODE_FILTER = 2
 RET_ALLOW, RET_EPERM, RET_ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026
@@ -56,6 +58,19 @@ def forbid():
         raise OSError(ctypes.get_errno(), "forbid connect and openat2")
 
 
+def bound(limits):
+    """Set the limits of each process, of the form name=soft:hard,...: for engines that do not."""
+    import resource  # seldom needed
+
+    for limit in limits.split(","):
+        name, _, values = limit.partition("=")
+        which = getattr(resource, "RLIMIT_" + name.upper())
+        _, most = resource.getrlimit(which)
+        soft, hard = (int(v) if most < 0 else min(int(v), most) for v in values.split(":"))
+        for process in (1, 0):  # the engine's init, which is the script's own user, and this one
+            resource.prlimit(process, which, (soft, hard))
+
+
 def place(fd, number):
     """Move a descriptor to a number, to be inherited."""
     if fd == number:
@@ -65,7 +80,7 @@ def place(fd, number):
     os.close(fd)
 
 
-def main(folder, command):
+def main(folder, limits, command):
     with open(os.path.join(folder, "secret"), "rb") as file:
         secret = file.read()
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -77,12 +92,15 @@ def main(folder, command):
     with open(into, "wb") as file:
         file.write(secret)
     place(out, SECRET_FD)
-    os.execvp(command[0], command)
+    if limits:
+        bound(limits)
+    # Some engines add variables of their own.
+    os.execvpe(command[0], command, {name: os.environ[name] for name in KEPT if name in os.environ})
 
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1], sys.argv[2:])
-    except (OSError, KeyError) as error:
+        main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    except (OSError, KeyError, ValueError) as error:
         sys.stderr.write(f"mcprun: enter the sandbox: {error}\n")
         sys.exit(EXIT_LOST)

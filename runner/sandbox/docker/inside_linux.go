@@ -21,10 +21,12 @@ type inside struct {
 	pid    int
 	handle *os.File // a pidfd: the number may be another's by now, this is not
 	group  *cgroup.Group
+	eyes   *eyes // where there is no group
 }
 
-// lookInside finds the container with the ID whose first process is said to be pid.
-func lookInside(id string, pid int) (*inside, error) {
+// lookInside finds the container with the ID whose first process is said to be pid. One in no control group is found
+// where it has mounted a folder whose name, which nobody else knows, is mark.
+func lookInside(id string, pid int, mark string) (*inside, error) {
 	if pid <= 0 {
 		return nil, errors.New("the engine names no process")
 	}
@@ -38,7 +40,12 @@ func lookInside(id string, pid int) (*inside, error) {
 	}
 	in := &inside{pid: pid, handle: os.NewFile(uintptr(fd), "pidfd")}
 	// The number is the engine's; that it means the container here as well is seen by the name of the group.
-	if in.group, err = cgroup.Of(pid, id); err != nil {
+	if mark != "" {
+		in.eyes, err = newEyes(pid, mark)
+	} else {
+		in.group, err = cgroup.Of(pid, id)
+	}
+	if err != nil {
 		return nil, errors.Join(err, in.handle.Close())
 	}
 	if in.over() {
@@ -93,12 +100,18 @@ func (in *inside) close() { in.handle.Close() }
 // count reads what the group has used so far. Whole is false when it is not there any more, or only in part; then what
 // could not be read is zero.
 func (in *inside) count() (c counters, whole bool) {
+	if in.eyes != nil {
+		return in.eyes.count(), false
+	}
 	use, whole := in.group.Use()
 	return counters{cpu: use.CPU, memory: use.Memory, ooms: use.OutOfMemory, forks: use.OutOfTasks}, whole
 }
 
 // pids lists the container's processes, as far as they can be told.
 func (in *inside) pids() []int {
+	if in.eyes != nil {
+		return in.eyes.pids()
+	}
 	all, _ := in.group.PIDs()
 	return all
 }

@@ -5,13 +5,15 @@ package docker
 import (
 	"errors"
 
+	"github.com/moby/moby/api/types/container"
+
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 // inside is a container seen by the kernel that it runs on, which is never that of this system.
 type inside struct{}
 
-func lookInside(string, int) (*inside, error) { return nil, errors.ErrUnsupported }
+func lookInside(string, int, string) (*inside, error) { return nil, errors.ErrUnsupported }
 
 func (*inside) wait()                                       {}
 func (*inside) kill() error                                 { return errors.ErrUnsupported }
@@ -19,6 +21,12 @@ func (*inside) close()                                      {}
 func (*inside) count() (counters, bool)                     { return counters{}, false }
 func (*inside) limit(sandbox.Limits, int64, int, int) error { return errors.ErrUnsupported }
 func (*inside) show(sandbox.Spec, sandbox.Limits) error     { return errors.ErrUnsupported }
+
+func (*inside) bound(sandbox.Limits) {}
+
+func canWatch() bool { return false }
+
+func watchedUlimits(sandbox.Limits, sandbox.Runtime) []*container.Ulimit { return nil }
 
 func canEnter() error { return errors.ErrUnsupported }
 

@@ -2,26 +2,117 @@ package docker
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
 )
 
 // suitPodman changes what Podman understands in another way than Docker, behind the same interface.
-func (d *runDir) suitPodman(h *container.HostConfig) {
+func (d *runDir) suitPodman(h *container.HostConfig, rootless bool) {
+	if rootless {
+		// A user namespace for each container, in which the guest is not its root, that owns /run and /dev.
+		h.UsernsMode = "keep-id"
+	}
 	// It wants the name of a file.
-	h.SecurityOpt = []string{"no-new-privileges", "seccomp=" + d.seccomp()}
+	h.SecurityOpt = []string{"no-new-privileges", "seccomp=" + d.seccomp(), "mask=" + strings.Join(h.MaskedPaths, ":")}
 	// It does not tell how a container has ended that it has removed.
 	h.AutoRemove = false
-	// It masks what it likes, and makes more folders to write to.
+	// It makes more folders to write to, and files that tell of this machine and of who runs it.
+	h.Mounts = append(h.Mounts, bind(d.hosts(), "/etc/hosts", true))
+	if rootless {
+		h.Mounts = append(h.Mounts, bind(d.passwd(), "/etc/passwd", true), bind(d.resolv(), "/etc/group", true))
+	}
 	for _, at := range []string{"/dev/mqueue", "/var/tmp"} {
 		h.Mounts = append(h.Mounts, bind(d.empty(), at, true))
 	}
 	// Where this is not said it asks for more than root may have in a container.
-	if n, ok := mostProcesses(); ok {
+	if n, ok := mostProcesses(); ok && !slices.ContainsFunc(h.Resources.Ulimits, func(l *container.Ulimit) bool { return l.Name == "nproc" }) {
 		h.Resources.Ulimits = append(h.Resources.Ulimits, limit("nproc", n))
 	}
+}
+
+// ownLimits takes from a container what bounds its processes if the engine would not set it, as Podman does not when it
+// is rootless. It is for enter.py then.
+func (e *engine) ownLimits(h *container.HostConfig) string {
+	if !e.podman || !e.rootless {
+		return ""
+	}
+	var all []string
+	for _, l := range h.Resources.Ulimits {
+		all = append(all, l.String())
+	}
+	h.Resources.Ulimits = nil
+	return strings.Join(all, ",")
+}
+
+// correctPodman puts right what Podman says behind Docker's interface: there it does not tell that it is rootless, and
+// it says that it limits what its machine could limit, not what it may itself.
+func (b *Backend) correctPodman(ctx context.Context, info *system.Info) error {
+	var own struct {
+		Host struct {
+			CgroupVersion     string
+			CgroupControllers []string
+			Security          struct{ Rootless bool }
+			IDMappings        struct{ UIDMap []struct{ Size int } }
+		}
+	}
+	if err := b.getJSON(ctx, "/v4.0.0/libpod/info", &own); err != nil {
+		return fmt.Errorf("ask Podman what it may limit: %w", err)
+	}
+	if own.Host.Security.Rootless && !hasOption(info.SecurityOptions, "rootless") {
+		info.SecurityOptions = append(info.SecurityOptions, "name=rootless")
+	}
+	if own.Host.Security.Rootless && len(own.Host.IDMappings.UIDMap) < 2 {
+		return &EngineError{Host: b.opt.Host, Err: errors.New("its user has no further users to map (/etc/subuid, /etc/subgid)"), hint: mappingHint}
+	}
+	if own.Host.CgroupVersion != "v2" && !own.Host.Security.Rootless {
+		return nil
+	}
+	has := func(controller string) bool { return slices.Contains(own.Host.CgroupControllers, controller) }
+	info.MemoryLimit, info.SwapLimit, info.PidsLimit, info.CPUCfsQuota = has("memory"), has("memory"), has("pids"), has("cpu")
+	return nil
+}
+
+// getJSON asks the engine what Docker's client has no question for.
+func (b *Backend) getJSON(ctx context.Context, path string, into any) error {
+	dial := b.client.Dialer()
+	transport := &http.Transport{
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+		DisableKeepAlives: true,
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://engine"+path, nil)
+	if err != nil {
+		return err
+	}
+	res, err := transport.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("it answered %s", res.Status)
+	}
+	return json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(into)
+}
+
+const mappingHint = "give your user some, and have Podman take notice: sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $USER; podman system migrate"
+
+// mappingTries is how often Podman is asked to make a container that it says there are no users for.
+const mappingTries = 5
+
+// noMapping tells whether rootless Podman says that its user has no others to map. It also says so now and then when it
+// makes several containers at a time.
+func noMapping(err error) bool {
+	return strings.Contains(err.Error(), "keep-id requires additional UIDs")
 }
 
 // finishStaying finds out how a container has ended that its engine does not remove, and removes it.

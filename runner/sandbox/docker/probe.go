@@ -11,7 +11,7 @@ import (
 
 // Probe asks the engine and looks for the image.
 func (b *Backend) Probe(ctx context.Context) sandbox.Status {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()
 	e, img, err := b.probe(ctx)
 	if err != nil {

@@ -25,6 +25,7 @@ type process struct {
 	secret   string
 	created  bool
 	stays    bool      // the engine does not remove the container when it has ended
+	watched  bool      // nobody holds its limits but this process
 	began    time.Time // just before the guest was started, or adopted
 	listener *net.UnixListener
 	attached client.ContainerAttachResult
@@ -99,7 +100,7 @@ func (p *process) connect(ctx context.Context, spec sandbox.Spec, disk *meter.Di
 		fetched <- err
 	}()
 	p.watchDisk(disk)
-	p.watchers.Go(func() { p.follow(lim.CPU) })
+	p.watchers.Go(func() { p.follow(lim) })
 	go func() {
 		defer close(p.done)
 		<-p.gone

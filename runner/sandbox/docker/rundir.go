@@ -26,6 +26,8 @@ const maxSocketPath = 107
 //	b/            what the guest needs to connect: the socket, the secret, and the program that does it
 //	e/            nothing: what a container shows where its run's folders will be
 //	resolv.conf   empty
+//	passwd        for engines that show who runs them: the guest's user
+//	hosts         for engines that show those of this machine
 //	seccomp.json  for engines that want it as a file
 type runDir struct {
 	path      string
@@ -38,6 +40,8 @@ func (d *runDir) socket() string  { return filepath.Join(d.path, "b", socketName
 func (d *runDir) secret() string  { return filepath.Join(d.path, "b", secretName) }
 func (d *runDir) empty() string   { return filepath.Join(d.path, "e") }
 func (d *runDir) seccomp() string { return filepath.Join(d.path, "seccomp.json") }
+func (d *runDir) passwd() string  { return filepath.Join(d.path, "passwd") }
+func (d *runDir) hosts() string   { return filepath.Join(d.path, "hosts") }
 func (d *runDir) resolv() string  { return filepath.Join(d.path, "resolv.conf") }
 
 func (d *runDir) remove() error { return os.RemoveAll(d.path) }
@@ -62,10 +66,10 @@ func (b *Backend) newRunDir(spec sandbox.Spec, owner string) (_ *runDir, err err
 			err = errors.Join(fmt.Errorf("fill the run's folder: %w", err), d.remove())
 		}
 	}()
-	return d, d.fill(spec, owner)
+	return d, d.fill(spec, owner, fmt.Sprintf("sandbox:x:%d:%d::/tmp:/\n", b.opt.UID, b.opt.GID))
 }
 
-func (d *runDir) fill(spec sandbox.Spec, owner string) error {
+func (d *runDir) fill(spec sandbox.Spec, owner, passwd string) error {
 	if err := os.WriteFile(filepath.Join(d.path, ownerFile), []byte(owner), 0o600); err != nil {
 		return err
 	}
@@ -79,7 +83,7 @@ func (d *runDir) fill(spec sandbox.Spec, owner string) error {
 		}
 	}
 	for name, data := range map[string][]byte{
-		d.resolv(): nil, d.seccomp(): []byte(seccompProfile), d.secret(): []byte(spec.Secret), filepath.Join(d.bridge(), enterName): enterProgram,
+		d.resolv(): nil, d.passwd(): []byte(passwd), d.hosts(): []byte("127.0.0.1\tlocalhost\n::1\tlocalhost\n"), d.seccomp(): []byte(seccompProfile), d.secret(): []byte(spec.Secret), filepath.Join(d.bridge(), enterName): enterProgram,
 	} {
 		if err := writeReadable(name, data); err != nil {
 			return err

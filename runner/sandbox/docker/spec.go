@@ -39,10 +39,16 @@ func maskedPaths() []string {
 	}
 }
 
+// readonlyPaths are those of engines, and /dev: the root of a container could write there.
+func readonlyPaths() []string {
+	return []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger", "/dev"}
+}
+
 // created is everything that the engine is told about a container.
 func (b *Backend) created(ctx context.Context, spec sandbox.Spec, e *engine, img image, dir *runDir, owner string) client.ContainerCreateOptions {
 	lim := spec.Limits.WithDefaults()
-	cmd := command(spec, lim)
+	host := b.host(ctx, spec, lim, e, dir)
+	cmd := command(spec, lim, e.ownLimits(host))
 	env := append([]string{"PATH=" + searchPath, "HOME=/tmp", "LANG=C.UTF-8"}, e.unset(img)...)
 	return client.ContainerCreateOptions{
 		Name: dir.container,
@@ -56,12 +62,12 @@ func (b *Backend) created(ctx context.Context, spec sandbox.Spec, e *engine, img
 			Healthcheck:     &container.HealthConfig{Test: []string{"NONE"}},
 			Labels:          map[string]string{labelRun: spec.ID, labelOwner: owner},
 		},
-		HostConfig: b.host(ctx, spec, lim, e, dir),
+		HostConfig: host,
 	}
 }
 
 func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limits, e *engine, dir *runDir) *container.HostConfig {
-	yes, pids := true, int64(lim.Processes)
+	yes := true
 	h := &container.HostConfig{
 		AutoRemove:     true,
 		Runtime:        b.opt.Runtime,
@@ -77,10 +83,16 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 		Init:         &yes,
 		Mounts:       mounts(spec, dir),
 		Tmpfs:        map[string]string{"/tmp": e.tmpfs(lim.Tmp)},
-		Resources: container.Resources{
-			Memory: lim.Memory, MemorySwap: lim.Memory, PidsLimit: &pids,
-			Ulimits: ulimits(ctx, lim, b.opt.CPUs),
-		},
+		Resources:    container.Resources{Ulimits: ulimits(ctx, lim, b.opt.CPUs)},
+	}
+	if e.watched {
+		h.Resources.Ulimits = append(h.Resources.Ulimits, watchedUlimits(lim, spec.Runtime)...)
+	} else {
+		pids := int64(lim.Processes)
+		h.Resources.Memory, h.Resources.MemorySwap, h.Resources.PidsLimit = lim.Memory, lim.Memory, &pids
+	}
+	if e.rootless && !e.podman {
+		h.ReadonlyPaths = readonlyPaths()
 	}
 	if spec.Workspace == "" {
 		h.Tmpfs[sandbox.WorkspaceDir] = e.tmpfs(lim.Tmp)
@@ -90,7 +102,7 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 		h.Resources.CPUPeriod, h.Resources.CPUQuota = period, int64(b.opt.CPUs*period)
 	}
 	if e.podman {
-		dir.suitPodman(h)
+		dir.suitPodman(h, e.rootless)
 	}
 	if e.remapped && !e.rootless {
 		h.UsernsMode = "host"
@@ -101,16 +113,16 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 // user is who the guest runs as. The root of a rootless engine is the caller, who owns the workspace; without
 // capabilities that is all it is.
 func (b *Backend) user(e *engine) string {
-	if e.rootless {
+	if e.rootless && !e.podman {
 		return "0:0"
 	}
 	return fmt.Sprintf("%d:%d", b.opt.UID, b.opt.GID)
 }
 
 // command starts enter.py, which connects to the bridge and becomes the guest's interpreter. It also hands the secret over:
-// in what the container is started with, anybody in it could read it for ever.
-func command(spec sandbox.Spec, lim sandbox.Limits) []string {
-	cmd := []string{"python3", "-I", "-S", "-B", path.Join(bridgeDir, enterName), bridgeDir}
+// in what the container is started with, anybody in it could read it for ever. Limits are what it bounds processes by.
+func command(spec sandbox.Spec, lim sandbox.Limits, limits string) []string {
+	cmd := []string{"python3", "-I", "-S", "-B", path.Join(bridgeDir, enterName), bridgeDir, limits}
 	return append(cmd, interpreter(spec, lim)...)
 }
 

@@ -61,6 +61,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 		return nil, err
 	}
 	p := newProcess(b, dir, spec.Secret)
+	p.watched = e.watched
 	lim := spec.Limits.WithDefaults()
 	disk := meter.NewDisk(spec.Workspace, lim)
 	if err := p.launch(ctx, b.created(ctx, spec, e, img, dir, me.String())); err != nil {
@@ -72,6 +73,10 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 		return nil, err
 	}
 	if _, err := p.find(p.watching); err != nil {
+		if e.watched && !p.soonOver() {
+			disk.Stop()
+			return nil, errors.Join(fmt.Errorf("watch over container %s: %w", p.id, err), p.drop())
+		}
 		b.log.Debug("the engine's figures must do", "error", err)
 	}
 	p.connect(ctx, spec, disk)
@@ -111,6 +116,9 @@ func (p *process) launch(ctx context.Context, create client.ContainerCreateOptio
 	defer cancel()
 	p.created = true // from here on there may be one, whatever the engine answers
 	made, err := b.client.ContainerCreate(createCtx, create)
+	for try := 1; err != nil && noMapping(err) && try < mappingTries && createCtx.Err() == nil; try++ {
+		made, err = b.client.ContainerCreate(createCtx, create)
+	}
 	if err != nil {
 		return b.createError(err)
 	}
@@ -157,6 +165,23 @@ func (p *process) launch(ctx context.Context, create client.ContainerCreateOptio
 	return nil
 }
 
+// soonOver tells whether a container that is not found ended by itself, which its engine may not have said yet.
+func (p *process) soonOver() bool {
+	select {
+	case <-p.over.c:
+		return true
+	case <-time.After(lastTime):
+		return false
+	}
+}
+
+// drop ends a container that was launched, and has no run.
+func (p *process) drop() error {
+	p.Kill()
+	<-p.gone
+	return errors.Join(p.err, p.release())
+}
+
 // createError explains what a person can do something about.
 func (b *Backend) createError(err error) error {
 	if strings.Contains(err.Error(), "bind source path does not exist") {
@@ -165,6 +190,9 @@ func (b *Backend) createError(err error) error {
 	}
 	if strings.Contains(err.Error(), "container-init binary not found") {
 		return &EngineError{Host: b.opt.Host, Err: err, hint: "install catatonit, which Podman starts containers with"}
+	}
+	if noMapping(err) {
+		return &EngineError{Host: b.opt.Host, Err: err, hint: mappingHint}
 	}
 	return fmt.Errorf("create a container: %w", b.asked(err))
 }

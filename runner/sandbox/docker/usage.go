@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -26,14 +27,17 @@ const (
 type counters struct {
 	cpu    time.Duration // processor time of all processes
 	memory int64         // the most bytes at once
-	ooms   int64         // processes that the kernel killed for want of memory
-	forks  int64         // processes that could not be started for the limit of their number
+	now    int64         // bytes of now, and tasks the threads of now; of a watched container only
+	tasks  int
+	ooms   int64 // processes that the kernel killed for want of memory
+	forks  int64 // processes that could not be started for the limit of their number
 }
 
 // upTo is what was used when later figures are known. None of them can fall.
 func (c counters) upTo(later counters) counters {
 	return counters{
 		cpu: max(c.cpu, later.cpu), memory: max(c.memory, later.memory), ooms: max(c.ooms, later.ooms), forks: max(c.forks, later.forks),
+		now: later.now, tasks: later.tasks,
 	}
 }
 
@@ -93,7 +97,11 @@ func (p *process) find(ctx context.Context) (*inside, error) {
 	if res.Container.State == nil {
 		return nil, fmt.Errorf("the engine does not tell the state of container %s", p.id)
 	}
-	in, err := lookInside(p.id, res.Container.State.Pid)
+	mark := ""
+	if p.watched {
+		mark = filepath.Base(p.dir.path)
+	}
+	in, err := lookInside(p.id, res.Container.State.Pid, mark)
 	if err != nil {
 		return nil, fmt.Errorf("look into container %s: %w", p.id, err)
 	}
@@ -110,14 +118,19 @@ func (p *process) find(ctx context.Context) (*inside, error) {
 	return in, nil
 }
 
-// follow enforces the limit of processor time, for which the kernel has none that counts all processes together, and
-// keeps the figures fresh, until the guest has ended.
-func (p *process) follow(limit time.Duration) {
+// follow enforces the limit of processor time, for which the kernel has none that counts all processes together, those
+// that a watched container has no other for, and keeps the figures fresh, until the guest has ended.
+func (p *process) follow(lim sandbox.Limits) {
 	in := p.usage.kernel()
 	pause := lookPause
-	if in == nil {
+	switch {
+	case in == nil:
 		pause = askPause
+	case p.watched:
+		pause = watchPause
+		in.bound(lim)
 	}
+	limit := lim.CPU
 	for {
 		if in != nil {
 			p.usage.read(in, false)
@@ -125,7 +138,12 @@ func (p *process) follow(limit time.Duration) {
 			p.askUsage()
 		}
 		wait := pause
-		if used, _ := p.usage.get(); limit > 0 {
+		used, _ := p.usage.get()
+		if passed := watch(used, lim); p.watched && passed != "" {
+			p.exceed(passed)
+			return
+		}
+		if limit > 0 {
 			if used.cpu >= limit {
 				p.exceed(sandbox.LimitCPU)
 				return

@@ -83,6 +83,9 @@ func (p *process) ranOutOfMemory() bool {
 	if used.ooms > 0 || final {
 		return used.ooms > 0
 	}
+	if p.watched { // no engine knows
+		return false
+	}
 	select {
 	case <-p.oom.Messages:
 		return true

@@ -96,7 +96,7 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 		create.HostConfig.Ulimits = append(create.HostConfig.Ulimits, limit("nofile", max(commonFiles, int64(w.shape.Limits.Files))))
 	}
 	p := newProcess(b, dir, spec.Secret)
-	w.process = p
+	w.process, p.watched = p, e.watched
 	if err := p.launch(ctx, create); err != nil {
 		return nil, errors.Join(err, p.undo(ctx))
 	}
@@ -104,6 +104,9 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 	in, err := p.find(p.watching)
 	if err == nil && w.enter {
 		err = in.tryLimit(spec.Limits.WithDefaults(), b.opt.UID, b.opt.GID)
+	}
+	if err != nil && e.watched && ctx.Err() == nil && !p.soonOver() {
+		return nil, errors.Join(fmt.Errorf("watch over container %s: %w", p.id, err), w.Close())
 	}
 	if err != nil && w.enter && ctx.Err() == nil && !p.isOver() {
 		err = fmt.Errorf("containers cannot be entered: %w", err)
@@ -128,9 +131,7 @@ func (w *idle) Done() <-chan struct{} { return w.over.c }
 // Close ends the guest.
 func (w *idle) Close() error {
 	w.stopKill()
-	w.Kill()
-	<-w.gone
-	return errors.Join(w.err, w.release())
+	return w.drop()
 }
 
 // Adopt makes the container that of a run.

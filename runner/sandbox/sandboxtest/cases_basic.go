@@ -3,6 +3,8 @@ package sandboxtest
 import (
 	"strings"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 func basicCases() []testCase {
@@ -81,6 +83,21 @@ func basicCases() []testCase {
 					t.Errorf("result is %s", got)
 				}
 			}},
+		{name: "result that is filled late", code: map[sandbox.Language]string{
+			sandbox.LangTypeScript: `export const result: unknown[] = []; setTimeout(() => result.push("late"), 20);`},
+			check: func(t *judge, w *world, r *result) {
+				ok(t, w, r)
+				if got := string(r.outcome.Result); got != `["late"]` {
+					t.Errorf("result is %s", got)
+				}
+			}},
+		{name: "what fetch says", code: map[sandbox.Language]string{
+			sandbox.LangTypeScript: `async function load() { return fetch("http://example.com/"); }
+try { await load(); } catch (e: any) { console.log(e.message, e.code, /load \(.*script\.ts:1:/.test(e.stack)); }`},
+			check: prints("fetch failed: there is no network in this sandbox (egress is off); reach the outside through the tools in ./servers ERR_NETWORK_DISABLED true\n")},
+		{name: "a BigInt and a replacer", code: map[sandbox.Language]string{
+			sandbox.LangTypeScript: `console.log(JSON.stringify({ a: 1n }), JSON.stringify({ a: [1n] }, (k, v) => typeof v === "bigint" ? String(v) : v), JSON.stringify({ a: 1 }, (k, v) => k ? 2n : v));`},
+			check: prints(`{"a":1} {"a":["1"]} {"a":2}` + "\n")},
 		{name: "output before a hard exit", code: both(
 			`console.log("x".repeat(4 << 20)); process.exit(0)`,
 			`import sys; print("x" * (4 << 20)); sys.exit(0)`),

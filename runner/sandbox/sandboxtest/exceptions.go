@@ -37,9 +37,21 @@ func Columns() []Column {
 		{Name: "embedded bare", Title: "embedded, elsewhere"},
 		{Name: "process", Title: "process"},
 		{Name: "docker", Title: "docker"},
+		{Name: "docker rootless", Title: "docker, rootless", Exceptions: rootlessExceptions()},
+		{Name: "podman rootless", Title: "docker, rootless Podman"},
 		{Name: "docker remote", Title: "docker, remote engine"},
 		{Name: "gvisor", Title: "gvisor", Exceptions: gvisorExceptions()},
 		{Name: "gvisor of 2022", Title: "gvisor, Debian's of 2022", Exceptions: gvisorExceptions()},
+	}
+}
+
+// rootlessExceptions are what comes of a rootless Docker Engine's having one user only that may write to the workspace.
+func rootlessExceptions() []Exception {
+	const own = "the guest has the number of root there, which is the user who runs mcprun, and nobody more: without capabilities, and a file of root is one of that user's"
+	return []Exception{
+		{Case: "privileges", Reason: own, Finds: []string{"root", "Uid", "Gid", "Groups"}},
+		{Case: "set-user-ID files", Reason: own, Finds: []string{"root's file", "group of root"}},
+		{Case: "the machine name and addresses", Reason: own, Finds: []string{"user"}, Languages: []sandbox.Language{sandbox.LangTypeScript}},
 	}
 }
 

@@ -70,9 +70,11 @@ func (x *execution) execute(j *judge, c testCase, w *world) *result {
 		conn, err = p.Bridge(ctx)
 	}
 	if err == nil {
-		w.drop = func() { conn.Close() }
+		serving, drop := context.WithCancelCause(ctx)
+		defer drop(nil)
+		w.drop = func() { drop(bridge.ErrClosed) }
 		var clock *time.Timer // the run's time begins with its job
-		r.outcome, r.bridgeErr = bridge.Serve(ctx, conn, bridge.Options{Secret: p.Secret(), Job: *job.Job, Handler: w.handle, Answers: answers(job),
+		r.outcome, r.bridgeErr = bridge.Serve(serving, conn, bridge.Options{Secret: p.Secret(), Job: *job.Job, Handler: w.handle, Answers: answers(job),
 			Started: func() { r.began = time.Now(); clock = time.AfterFunc(timeout, cancel) }})
 		if clock != nil {
 			defer clock.Stop()

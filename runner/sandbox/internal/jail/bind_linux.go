@@ -95,7 +95,4 @@ func (c *Child) makeOrder(b Binding) (*order, error) {
 
 // boundOfTasks is for root without a cgroup: the kernel then counts the processes of all jails together, so that no
 // exact limit can be set, but a fork bomb must not outrun the watchdog by more than this.
-func boundOfTasks(l sandbox.Limits) int {
-	const slack = 2048
-	return tasksOf(User()) + l.Processes + slack
-}
+func boundOfTasks(l sandbox.Limits) int { return MostTasks(User(), l) }

@@ -59,7 +59,7 @@ func (c *Child) startInGroup(attr *syscall.SysProcAttr, start func() error) (fre
 		_ = c.group.Close() // what is left of it is swept later
 		c.group = nil
 	}
-	return true, nil
+	return false, nil // the thread may have come to be in a part of the group
 }
 
 func groupLimits(l sandbox.Limits) cgroup.Limits {

@@ -116,7 +116,7 @@ func (i Inside) Path(target string) string {
 const OutOfMemory = 1 << 8
 
 const (
-	setupTimeout  = 10 * time.Second
+	setupTimeout  = 30 * time.Second
 	watchInterval = 50 * time.Millisecond
 	dataSlack     = 512 << 20
 )

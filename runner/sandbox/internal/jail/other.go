@@ -53,6 +53,18 @@ func (*Child) Kill() {}
 // Wait waits for the jail to end.
 func (*Child) Wait() (sandbox.Exit, error) { return sandbox.Exit{}, unsupported() }
 
+// Gauge cannot look at processes on this platform.
+type Gauge struct{}
+
+// NewGauge fails on this platform.
+func NewGauge(int) (*Gauge, error) { return nil, unsupported() }
+
+// Look has nothing to look at.
+func (*Gauge) Look(int, int64) Reading { return Reading{} }
+
+// MostTasks knows no bound.
+func MostTasks(int, sandbox.Limits) int { return 0 }
+
 func unsupported() error {
 	return fmt.Errorf("%w: jails need Linux on amd64 or arm64, this is %s/%s", ErrUnsupported, runtime.GOOS, runtime.GOARCH)
 }

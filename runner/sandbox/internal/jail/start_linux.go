@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
@@ -94,8 +96,7 @@ func (c *Child) launch(files []*os.File, attr *syscall.SysProcAttr) error {
 		exe = "/proc/self/exe"
 	}
 	errc := make(chan error)
-	go func() {
-		runtime.LockOSThread()
+	thread.Go(func() {
 		free, err := c.startInGroup(attr, func() (err error) {
 			c.proc, err = os.StartProcess(exe, []string{Name, c.cfg.Entry}, &os.ProcAttr{
 				Dir: "/", Env: []string{}, Files: files, Sys: attr, // not nil: nil would be our own environment
@@ -111,7 +112,7 @@ func (c *Child) launch(files []*os.File, attr *syscall.SysProcAttr) error {
 		}
 		c.state, c.waitErr = c.proc.Wait()
 		close(c.done)
-	}()
+	})
 	if err := <-errc; err != nil {
 		if attr.Cloneflags != 0 && isRefusal(err) {
 			return fmt.Errorf("%w: new namespaces: %w", ErrUnsupported, err)
@@ -137,6 +138,9 @@ func (c *Child) handshake(p *plan) error {
 	c.hear = json.NewDecoder(c.control)
 	var m message
 	if hearErr := c.hear.Decode(&m); hearErr != nil {
+		if errors.Is(hearErr, os.ErrDeadlineExceeded) {
+			return fmt.Errorf("the sandbox process was not ready after %v: the machine has too much to do", setupTimeout)
+		}
 		return fmt.Errorf("the sandbox process ended before it was ready: %w", errors.Join(err, hearErr, c.lastWords()))
 	}
 	switch {

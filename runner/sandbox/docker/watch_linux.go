@@ -1,0 +1,95 @@
+package docker
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/moby/moby/api/types/container"
+	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
+)
+
+// eyes look at a container's processes where no control group counts them.
+type eyes struct {
+	mu     sync.Mutex
+	gauge  *jail.Gauge
+	root   string // the container's, through its first process
+	tasks  int    // more are not counted
+	memory int64  // more is counted more closely
+}
+
+// dataSlack is how much more private memory one process may have than all may use: what is mapped need not be used.
+const dataSlack = 512 << 20
+
+// newEyes returns those for the container whose first process is pid, if it has mounted a folder by the name of mark.
+func newEyes(pid int, mark string) (*eyes, error) {
+	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
+	if err != nil {
+		return nil, fmt.Errorf("look for the container of process %d: %w", pid, err)
+	}
+	if !strings.Contains(string(mounts), "/"+mark+"/") {
+		return nil, fmt.Errorf("process %d is not in the container: the engine's processes have other numbers here", pid)
+	}
+	gauge, err := jail.NewGauge(pid)
+	if err != nil {
+		return nil, err
+	}
+	lim := sandbox.Limits{}.WithDefaults()
+	return &eyes{gauge: gauge, root: fmt.Sprintf("/proc/%d/root", pid), tasks: lim.Processes, memory: lim.Memory}, nil
+}
+
+func (e *eyes) look() jail.Reading {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.gauge.Look(e.tasks, e.memory)
+}
+
+func (e *eyes) count() counters {
+	r := e.look()
+	memory := r.Memory + e.filed("/tmp") + e.filed(sandbox.WorkspaceDir)
+	return counters{cpu: r.CPU, memory: memory, now: memory, tasks: r.Tasks}
+}
+
+// filed is what the files in a folder of the container take if they are kept in memory.
+func (e *eyes) filed(folder string) int64 {
+	const file = 1024 // what the kernel needs for one, beside what is in it
+	var st unix.Statfs_t
+	if err := unix.Statfs(e.root+folder, &st); err != nil || st.Type != unix.TMPFS_MAGIC {
+		return 0
+	}
+	return int64(st.Blocks-st.Bfree)*st.Bsize + int64(st.Files-st.Ffree)*file
+}
+
+func (e *eyes) pids() []int { return e.look().PIDs }
+
+// bound says from where on nothing needs to be looked at any more.
+func (in *inside) bound(lim sandbox.Limits) {
+	if in.eyes == nil {
+		return
+	}
+	in.eyes.mu.Lock()
+	defer in.eyes.mu.Unlock()
+	in.eyes.tasks, in.eyes.memory = lim.Processes, lim.Memory
+}
+
+// canWatch tells whether this process can look at containers of a rootless engine: they are its own user's.
+func canWatch() bool {
+	_, err := jail.NewGauge(os.Getpid())
+	return err == nil
+}
+
+// watchedUlimits bound what no control group does. Node reserves far more than it ever uses, for each worker anew.
+func watchedUlimits(lim sandbox.Limits, rt sandbox.Runtime) []*container.Ulimit {
+	var all []*container.Ulimit
+	if rt != sandbox.Node {
+		all = append(all, limit("data", lim.Memory+dataSlack))
+	}
+	if most, ok := mostProcesses(); ok {
+		all = append(all, limit("nproc", min(most, int64(jail.MostTasks(os.Geteuid(), lim)))))
+	}
+	return all
+}
