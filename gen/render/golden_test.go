@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -144,19 +145,29 @@ func TestFirstLine(t *testing.T) {
 
 func TestReadmeIsShort(t *testing.T) {
 	var servers []Server
-	for i := range 50 {
-		servers = append(servers, Server{Key: string(rune('a' + i)), Dir: string(rune('a' + i)), Title: "| [x](y) <b> `z`"})
+	for i := range 250 {
+		name := fmt.Sprintf("server_%03d", i)
+		servers = append(servers, Server{Key: name, Dir: name, Title: "| [x](y) <b> `z`"})
 	}
-	result, err := Render(servers, []Target{TypeScript(), Python()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(result.Tree["README.md"])
-	if n := strings.Count(text, "\n"); n > 40 {
-		t.Errorf("the README has %d lines:\n%s", n, text)
-	}
-	if !strings.Contains(text, "40 more servers") || strings.Contains(text, "<b>") || strings.Contains(text, "](y)") {
-		t.Errorf("the README is\n%s", text)
+	for _, tt := range []struct {
+		servers int
+		want    string
+	}{
+		{2, "\nServers: server_000 (| (x)(y) ‹b› 'z'), server_001 (| (x)(y) ‹b› 'z')\n"},
+		{20, "server_018, server_019\n"},
+		{250, "server_018, server_019, … and 230 more: list this folder\n"},
+	} {
+		result, err := Render(servers[:tt.servers], []Target{TypeScript(), Python()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(result.Tree["README.md"])
+		if n := strings.Count(text, "\n"); n > 40 {
+			t.Errorf("the README has %d lines:\n%s", n, text)
+		}
+		if !strings.HasSuffix(text, tt.want) {
+			t.Errorf("with %d servers the README ends with %q, want %q", tt.servers, text[max(0, len(text)-200):], tt.want)
+		}
 	}
 }
 

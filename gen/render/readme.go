@@ -1,70 +1,76 @@
 package render
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// maxRows bounds the table of servers, so that the file stays within forty lines.
-const maxRows = 10
+// The README is read whole, each time: it names servers on one line, and says more of them where there are few.
+const (
+	maxNamed  = 20
+	maxTitled = 10
+)
 
 type readmeData struct {
-	TypeScript, Python          bool
-	Index, Run, Raises, Clients string
-	// Library says how the guest library is had and where it is described.
-	Library                string
-	Dir                    string
+	TypeScript, Python bool
+	Index, Run         string
+	// Clients are where the errors of calls are, Library where the guest library is described.
+	Clients, Library string
+	Dir              string
+	// ID is that of the example, File where it is.
+	ID, File               string
 	TSFunction, TSArgument string
 	PyFunction, PyArgument string
-	Servers                []readmeServer
+	Servers                string
 	More                   int
-}
-
-type readmeServer struct {
-	Dir   string
-	Count int
-	Title string
 }
 
 // readme tells an agent how to use the tree.
 func readme(servers []Server, targets []Target, names map[string]map[string]Names) ([]byte, error) {
 	d := readmeData{Dir: "SERVER", TSFunction: "tool", PyFunction: "tool", TSArgument: "{ … }", PyArgument: "…"}
-	var index, run, raises, clients, library []string
+	var index, run, clients, library []string
 	if d.TypeScript = hasTarget(targets, "typescript"); d.TypeScript {
 		index, run = append(index, "`index.ts`"), append(run, "`mcprun script.ts`")
-		raises, clients = append(raises, "throws"), append(clients, "`client.ts`")
-		library = append(library, "`import … from \"mcprun\"` (`mcprun.d.ts`)")
+		clients, library = append(clients, "`client.ts`"), append(library, "`mcprun.d.ts`")
 	}
 	if d.Python = hasTarget(targets, "python"); d.Python {
 		index, run = append(index, "`__init__.py`"), append(run, "`mcprun script.py`")
-		raises, clients = append(raises, "raises"), append(clients, "`client.py`")
-		library = append(library, "`from mcprun import …` (`mcprun.pyi`)")
+		clients, library = append(clients, "`client.py`"), append(library, "`mcprun.pyi`")
 	}
 	d.Index, d.Run = strings.Join(index, " or "), strings.Join(run, " or ")
-	d.Raises, d.Clients = strings.Join(raises, " or "), strings.Join(clients, " or ")
-	d.Library = strings.Join(library, " or ")
-	for _, s := range servers {
-		if d.Dir == "SERVER" && len(s.Tools) > 0 {
-			d.example(s, names)
-		}
-		if len(d.Servers) == maxRows {
-			d.More = len(servers) - maxRows
-			break
-		}
-		title := strings.ReplaceAll(summary(python, s.Title, 60), "|", "/")
-		d.Servers = append(d.Servers, readmeServer{Dir: s.Dir, Count: len(s.Tools), Title: markdown(title)})
+	d.Clients, d.Library = strings.Join(clients, ", "), strings.Join(library, ", ")
+	if i := slices.IndexFunc(servers, func(s Server) bool { return len(s.Tools) > 0 }); i >= 0 {
+		d.example(servers[i], names)
 	}
+	named := make([]string, min(len(servers), maxNamed))
+	for i := range named {
+		named[i] = servers[i].Dir
+		if title := readmeTitle(servers[i]); title != "" && len(servers) <= maxTitled {
+			named[i] += " (" + title + ")"
+		}
+	}
+	d.Servers, d.More = strings.Join(named, ", "), len(servers)-len(named)
 	return layout("tree/README.md.tmpl", d)
+}
+
+// readmeTitle is a server's title where it says more than the folder's name.
+func readmeTitle(s Server) string {
+	if sameWords(s.Title, s.Dir) {
+		return ""
+	}
+	return markdown(summary(python, s.Title, 60))
 }
 
 // example shows a call of the server's tool that needs least.
 func (d *readmeData) example(s Server, names map[string]map[string]Names) {
 	d.Dir = s.Dir
 	best := slices.MinFunc(s.Tools, func(a, b Tool) int { return needs(a) - needs(b) })
-	d.TSFunction = names["typescript"][best.ID].Function
-	d.PyFunction = names["python"][best.ID].Function
+	ts, py := names["typescript"][best.ID], names["python"][best.ID]
+	d.TSFunction, d.PyFunction = ts.Function, py.Function
+	d.ID, d.File = best.ID, cmp.Or(ts.File, py.File)
 	if needs(best) == 0 {
 		d.TSArgument, d.PyArgument = "", ""
 	}

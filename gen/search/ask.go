@@ -59,11 +59,12 @@ func (v *vocabulary) ask(text string) *asked {
 	}
 	a := &asked{words: v.known(stemmed), wish: wish(all, stemmed)}
 	seen := map[string]bool{}
+	covered := 0 // so many words are parts of a phrase that stands for them
 	for i := range all {
 		if len(a.concepts) == maxConcepts {
 			break
 		}
-		a.phrases(v, stemmed[i:], all[i:])
+		covered = max(covered, i+a.phrases(v, stemmed[i:], all[i:]))
 		if !meaning(i) || seen[stemmed[i]] {
 			continue
 		}
@@ -75,7 +76,10 @@ func (v *vocabulary) ask(text string) *asked {
 		if i > 0 {
 			c.add(v, stem(all[i-1]+all[i]), trustJoined)
 		}
-		a.take(v, c, weak(all[i]))
+		if a.wish.asks {
+			c.ask(v)
+		}
+		a.take(v, c, weak(all[i]) || i < covered)
 	}
 	return a
 }
@@ -111,8 +115,8 @@ func (v *vocabulary) known(stems []string) []int32 {
 	return out
 }
 
-// phrases adds what the next words mean together.
-func (a *asked) phrases(v *vocabulary, next, written []string) {
+// phrases adds what the next words mean together, and returns how many of them it stands for alone.
+func (a *asked) phrases(v *vocabulary, next, written []string) (covered int) {
 	for n := 2; n <= min(maxPhrase, len(next)); n++ {
 		var c concept
 		for _, s := range phraseWords()[strings.Join(next[:n], " ")] {
@@ -130,7 +134,11 @@ func (a *asked) phrases(v *vocabulary, next, written []string) {
 			c.together = nil // what is left is no phrase
 		}
 		a.take(v, c, false)
+		if c.together == nil || slices.ContainsFunc(written[:n], weak) {
+			covered = n // its words mean something else by themselves: spin up
+		}
 	}
+	return covered
 }
 
 // concept finds what may stand for a word.
@@ -168,6 +176,15 @@ func (c *concept) add(v *vocabulary, stemmed string, trust float64) {
 	}
 }
 
+// ask leaves out what makes, changes or removes things, but for the word itself: in a question, a verb that may stand for
+// such says which things are meant (those that are open).
+func (c *concept) ask(v *vocabulary) {
+	c.alternatives = slices.DeleteFunc(c.alternatives, func(a alternative) bool {
+		does := verbs()[v.terms[a.term].text]
+		return a.trust < 1 && does != 0 && does&actRead == 0
+	})
+}
+
 func (c *concept) addID(id int32, trust float64) {
 	if len(c.alternatives) == maxAlternatives || slices.ContainsFunc(c.alternatives, func(a alternative) bool { return a.term == id }) {
 		return
@@ -180,6 +197,9 @@ func (c *concept) weigh(v *vocabulary) {
 	for i, a := range c.alternatives {
 		if a.trust == 1 || i == 0 {
 			c.idf = v.idf[a.term]
+			if c.slip {
+				c.idf *= min(1, a.trust/surely)
+			}
 			if a.trust == 1 || c.slip {
 				return
 			}

@@ -96,10 +96,38 @@ func (v *vectors) rank(ctx context.Context, docs []doc, text string, s scope) ([
 	if embedErr != nil {
 		return nil, v.pause(ctx, fmt.Errorf("embed the query: %w", embedErr))
 	}
-	if len(tools) > 0 && len(asked[0]) != len(tools[0]) {
-		return nil, v.pause(ctx, fmt.Errorf("the query has %d dimensions, the tools have %d", len(asked[0]), len(tools[0])))
+	if len(tools) > 0 && len(asked[0]) != len(tools[0]) { // the model behind the name is another one now
+		if err = v.forget(ctx); err == nil {
+			tools, err = v.all(ctx, docs)
+		}
+		if tools == nil {
+			return nil, v.pause(ctx, err)
+		}
+		if len(asked[0]) != len(tools[0]) {
+			return nil, v.pause(ctx, fmt.Errorf("the query has %d dimensions, the tools have %d", len(asked[0]), len(tools[0])))
+		}
 	}
 	return nearest(tools, asked[0], docs, s), err
+}
+
+// forget drops the vectors of all tools, also from the cache, so that they are made anew.
+func (v *vectors) forget(ctx context.Context) error {
+	select {
+	case v.busy <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the vectors of the tools: %w", ctx.Err())
+	}
+	defer func() { <-v.busy }()
+	return v.drop(ctx)
+}
+
+// drop is forget for who holds busy.
+func (v *vectors) drop(ctx context.Context) error {
+	v.tools = nil
+	if v.cache == nil || v.cacheErr != nil {
+		return nil
+	}
+	return v.cache.forget(ctx)
 }
 
 // paused is the last failure, while it is too early for another try.
@@ -199,7 +227,8 @@ func (v *vectors) make(ctx context.Context, docs []doc, batch []int) error {
 	}
 	for _, known := range v.tools {
 		if known != nil && len(known) != len(made[0]) {
-			return fmt.Errorf("the endpoint answers with %d dimensions; before it were %d", len(made[0]), len(known))
+			// The next try makes all anew: the model behind the name is another one now.
+			return errors.Join(fmt.Errorf("the endpoint answers with %d dimensions; before it were %d", len(made[0]), len(known)), v.drop(ctx))
 		}
 	}
 	for i, d := range batch {

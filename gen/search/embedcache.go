@@ -99,6 +99,14 @@ func (c *cache) load(ctx context.Context) (map[key][]float32, error) {
 	return out, nil
 }
 
+// forget removes all vectors of the embedder.
+func (c *cache) forget(ctx context.Context) error {
+	if _, err := c.db.ExecContext(ctx, `DELETE FROM vectors WHERE embedder = ?`, c.embedder); err != nil {
+		return c.trouble("write", err)
+	}
+	return nil
+}
+
 // save keeps the vectors of texts, and lets the oldest go when there are too many.
 func (c *cache) save(ctx context.Context, texts []string, vectors [][]float32) (err error) {
 	tx, err := c.db.BeginTx(ctx, nil)

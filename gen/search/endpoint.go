@@ -10,8 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,8 +31,6 @@ const DefaultAPIVersion = "2024-10-21"
 const (
 	// maxEmbedAnswer bounds an answer of the endpoint, in bytes, maxEmbedError what is shown of one that is an error.
 	maxEmbedAnswer, maxEmbedError = 32 << 20, 300
-	// maxRetryAfter is how long an endpoint that is busy may ask to wait; it is asked once more.
-	maxRetryAfter = 5 * time.Second
 )
 
 // Endpoint is an HTTP endpoint that makes embeddings.
@@ -40,6 +38,7 @@ type Endpoint struct {
 	opts   EndpointOptions
 	url    string
 	client *http.Client
+	most   atomic.Int64 // how many texts it takes at once, as far as is known; 0: not known
 }
 
 // EndpointOptions are the settings of [NewEndpoint].
@@ -135,8 +134,9 @@ func (e *Endpoint) Name() string {
 	return fmt.Sprintf("%s %s %s %d", e.opts.API, e.url, e.opts.Model, e.opts.Dimensions)
 }
 
-// Embed asks the endpoint. One that is busy, and names a time of at most 5 seconds or none, is asked once more.
-func (e *Endpoint) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+// ask sends texts in one request. An endpoint that is busy, and names a time of at most 5 seconds or none, is asked once
+// more. The error is a *refusal when there was an answer that is one.
+func (e *Endpoint) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	body := map[string]any{"input": texts, "model": e.opts.Model, "encoding_format": "float"}
 	if e.opts.Dimensions > 0 {
 		body["dimensions"] = e.opts.Dimensions
@@ -145,14 +145,14 @@ func (e *Endpoint) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	if err != nil {
 		return nil, err
 	}
-	answer, wait, err := e.post(ctx, sent)
-	if err != nil && wait > 0 {
+	answer, err := e.post(ctx, sent)
+	if no, ok := errors.AsType[*refusal](err); ok && no.wait > 0 {
 		select {
 		case <-ctx.Done():
 			return nil, err
-		case <-time.After(wait):
+		case <-time.After(no.wait):
 		}
-		answer, _, err = e.post(ctx, sent)
+		answer, err = e.post(ctx, sent)
 	}
 	if err != nil {
 		return nil, err
@@ -164,11 +164,20 @@ func (e *Endpoint) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, nil
 }
 
-// post sends one request. wait is how long to wait before another; 0: there is no use in one.
-func (e *Endpoint) post(ctx context.Context, body []byte) (answer []byte, wait time.Duration, err error) {
+// refusal is an answer of the endpoint that says no.
+type refusal struct {
+	status int
+	text   string
+	wait   time.Duration // before another try; 0: there is no use in one
+}
+
+func (r *refusal) Error() string { return r.text }
+
+// post sends one request.
+func (e *Endpoint) post(ctx context.Context, body []byte) (answer []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
 	if err != nil {
-		return nil, 0, e.failure(err)
+		return nil, e.failure(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	switch {
@@ -180,21 +189,21 @@ func (e *Endpoint) post(ctx context.Context, body []byte) (answer []byte, wait t
 	}
 	res, err := e.client.Do(req)
 	if err != nil {
-		return nil, 0, e.failure(err)
+		return nil, e.failure(err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // whatever it says
-		return nil, retryAfter(res), e.failure(fmt.Errorf("%s: %s", res.Status, e.shown(text)))
+		return nil, e.failure(&refusal{res.StatusCode, res.Status + ": " + e.shown(text), retryAfter(res)})
 	}
 	answer, err = io.ReadAll(io.LimitReader(res.Body, maxEmbedAnswer+1))
 	if err == nil && len(answer) > maxEmbedAnswer {
 		err = fmt.Errorf("the answer has more than %d MiB", maxEmbedAnswer>>20)
 	}
 	if err != nil {
-		return nil, 0, e.failure(err)
+		return nil, e.failure(err)
 	}
-	return answer, 0, nil
+	return answer, nil
 }
 
 // failure names the endpoint, without what its address may hold besides.
@@ -217,47 +226,4 @@ func (e *Endpoint) shown(text []byte) string {
 		s = strings.ReplaceAll(s, e.opts.Key, "[key]")
 	}
 	return strings.Join(strings.Fields(clip(strings.ToValidUTF8(s, "\uFFFD"), maxEmbedError)), " ")
-}
-
-// retryAfter is how long to wait before an endpoint is asked again; 0: it is not.
-func retryAfter(res *http.Response) time.Duration {
-	if res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusServiceUnavailable {
-		return 0
-	}
-	seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
-	if err != nil || seconds < 1 {
-		return time.Second
-	}
-	if wait := time.Duration(seconds) * time.Second; wait <= maxRetryAfter {
-		return wait
-	}
-	return 0
-}
-
-// readVectors puts the vectors of an answer in the order of the texts.
-func readVectors(answer []byte, texts int) ([][]float32, error) {
-	var parsed struct {
-		Data []struct {
-			Index     *int      `json:"index"`
-			Embedding []float32 `json:"embedding"`
-		} `json:"data"`
-	}
-	if err := json.Unmarshal(answer, &parsed); err != nil {
-		return nil, fmt.Errorf("the answer is not understood: %w", err)
-	}
-	if len(parsed.Data) != texts {
-		return nil, fmt.Errorf("%d vectors came for %d texts", len(parsed.Data), texts)
-	}
-	out := make([][]float32, texts)
-	for i, d := range parsed.Data {
-		at := i
-		if d.Index != nil {
-			at = *d.Index
-		}
-		if at < 0 || at >= texts || out[at] != nil || len(d.Embedding) == 0 {
-			return nil, fmt.Errorf("vector %d of the answer is empty, or has the place of another", i)
-		}
-		out[at] = d.Embedding
-	}
-	return out, nil
 }

@@ -50,4 +50,39 @@ const formWords = `
 	matrix matrices
 	criterion criteria
 	datum data
+	quote quotation
+	greed greedy
+	owe owed owing
+	leave left
+	catch caught
+	find found
+	give gave given
+	take took taken
+	begin began begun
+	steal stole stolen
+	authorize authorization
+	invite invitation
+	resolve resolution
+	revise revision
+	reserve reservation
+	simplify simplification
+	notify notification
+	classify classification
+	compress compression
+	encrypt encryption
+	publish publication
+	reduce reduction
+	remind reminder
+	remove removal
+	approve approval
+	renew renewal
+	withdraw withdrawal withdrew
+	arrive arrival
+	weigh weight
+	long length
+	wide width
+	high height
+	deep depth
+	strong strength
+	die died death
 `

@@ -114,10 +114,32 @@ func (f *fuzzy) near(word string, most int) []resemblance {
 			break // a nearer one is meant
 		}
 		if !slices.ContainsFunc(out, func(r resemblance) bool { return r.term == x.term }) {
-			out = append(out, resemblance{x.term, 0.8 / float64(x.distance+x.first)})
+			out = append(out, resemblance{x.term, trustSlip(word, x.text) / float64(x.distance+x.first)})
 		}
 	}
 	return out
+}
+
+// trustSlip is how far a word is taken for a slip of another that is one letter off: little where it is short and has a
+// letter instead of another, for then it is likelier a word or a name of its own (Rome is no role).
+func trustSlip(word, other string) float64 {
+	if len(word) > shortWord || len(word) != len(other) || anagrams(word, other) {
+		return 0.8
+	}
+	return 0.3
+}
+
+// shortWord is the longest word, in bytes, of which one letter more or less makes another word.
+const shortWord = 5
+
+// anagrams tells whether two words of one length have the same letters.
+func anagrams(a, b string) bool {
+	var n [256]int
+	for i := range len(a) {
+		n[a[i]]++
+		n[b[i]]--
+	}
+	return n == [256]int{}
 }
 
 func abs(n int) int { return max(n, -n) }

@@ -54,7 +54,7 @@ type wanted struct {
 // How much a tool counts that does other things than are wanted, and where a question is asked.
 const (
 	doesOther   = 0.75
-	doesNotTell = 0.4
+	doesNotTell = 0.3
 )
 
 // fits is the factor for a tool that does these things; 0 is a tool whose name does not say.

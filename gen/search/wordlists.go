@@ -14,9 +14,9 @@ var stopWords = set(`
 
 // weakWords say something, but little: a question is rarely about them.
 var weakWords = set(`
-	anyone anything anywhere around available back best big bring certain come current currently else every everyone
+	another anyone anything anywhere around available back best big bring certain come current currently else every everyone
 	everything exactly first follow full give given go going good great help instead keep kind know last lately later
-	long look lot made make making many maybe mean more most much must new next now old once own part people possible put
+	long look lot made make making many maybe mean moment more most much must new next now old once own part people possible put
 	quick quickly really recent recently right same see several show simple somebody someone something somehow soon still
 	straight sure take tell thing things think through today together tonight try trying two three up use used useful user using
 	way ways well work working yet again down out over after before between under above each both few little
@@ -155,7 +155,7 @@ const likeWords = `
 	lead prospect
 	bill invoice charge
 	refund reimburse
-	payment pay paid
+	payment pay paid checkout
 	subscription plan membership
 	coupon discount voucher promo
 	price cost fee rate pricing
@@ -210,7 +210,7 @@ const likeWords = `
 	form field
 	screenshot picture
 	video recording screencast film
-	audio sound speech voice
+	audio sound speech voice aloud
 	icon symbol logo
 	chart graph plot diagram
 	place location spot
@@ -232,8 +232,10 @@ const likeWords = `
 	trending popular hot top
 	movie film
 	recipe cook meal dish food
-	lodging stay hotel accommodation rental
-	listing apartment
+	lodging stay hotel accommodation rental flat
+	listing apartment flat
+	insider executive director officer
+	trade trading sell buy
 	graph network
 	relation link connection relationship
 	fact observation
@@ -266,6 +268,8 @@ const likeWords = `
 	question problem
 	calendar event meeting appointment
 	attendee participant guest invitee
+	child sub subordinate nested part
+	fear afraid scared worried anxious
 	reminder alarm
 	deal opportunity
 	storage bucket blob object
@@ -297,7 +301,7 @@ const likeWords = `
 	assets liabilities balance
 	payroll salary wages
 	supplier vendor
-	outstanding overdue receivable payable debt
+	outstanding overdue unpaid receivable payable debt owe
 	journal ledger bookkeeping accounting
 	switch select checkout context
 	localhost local
@@ -386,5 +390,8 @@ const phrases = `
 	how much > price amount
 	drop down > dropdown select
 	roll back > rollback
+	is down > health outage status
+	google for > search web
+	google something > search web
 	file system > filesystem
 `

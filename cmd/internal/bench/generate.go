@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/render"
 	"github.com/mcpgen/mcpgen/gen/schema"
+	"github.com/mcpgen/mcpgen/gen/search/searchtest"
 	"github.com/mcpgen/mcpgen/gen/verify"
 )
 
@@ -36,21 +37,13 @@ func (b *bench) lists() ([]catalog.Server, error) {
 			return nil, err
 		}
 	}
-	var servers []catalog.Server
-	for _, path := range paths {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		var file struct {
-			ID    string            `json:"id"`
-			Tools []json.RawMessage `json:"tools"`
-		}
-		if err := json.Unmarshal(raw, &file); err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
-		}
-		server, _ := catalog.NewServer(file.ID, "", "", file.Tools)
-		servers = append(servers, server)
+	lists, err := searchtest.ReadLists(paths)
+	if err != nil {
+		return nil, err
+	}
+	servers := make([]catalog.Server, len(lists))
+	for i, l := range lists {
+		servers[i] = l.Server()
 	}
 	c, err := catalog.New(servers)
 	if err != nil {

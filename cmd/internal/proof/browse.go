@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -27,6 +29,7 @@ type coder struct {
 	led    *ledger
 	count  func(string) int
 	tree   *gen.Tree
+	finder *finder
 	runner *runner.Runner
 	lang   sandbox.Language
 	with   sandbox.Backend
@@ -41,14 +44,88 @@ func (c *coder) shell(command, output string) {
 	c.led.read(c.count(output))
 }
 
-// follow reads what the paragraph in AGENTS.md says: the list of servers, the lists of those servers' files, and the
-// wrapper of each tool.
-func (c *coder) follow(needs []need) error {
+// follow does what the paragraph in AGENTS.md says: it searches for each tool, in one command for all, again in other
+// words for those that are not found, and reads their wrappers.
+func (c *coder) follow(t task) error {
+	missing := t.needs
+	for round := 0; len(missing) > 0; round++ {
+		var commands []string
+		var output strings.Builder
+		found := map[string]bool{}
+		for _, n := range missing {
+			queries := t.searches(n.tool)
+			if round == len(queries) {
+				return c.walk(t.needs)
+			}
+			command, text, ids, err := c.search(queries[round])
+			if err != nil {
+				return err
+			}
+			commands = append(commands, command)
+			output.WriteString(text)
+			for _, id := range ids {
+				found[id] = true
+			}
+		}
+		c.shell(strings.Join(commands, "; "), output.String())
+		missing = slices.DeleteFunc(slices.Clone(missing), func(n need) bool { return found[n.tool] })
+	}
+	return c.wrappers(t.needs)
+}
+
+// search is a command that searches, and what it prints.
+func (c *coder) search(query object) (command, text string, ids []string, err error) {
+	const limit = 5
+	command = fmt.Sprintf("mcpgen search --detail name --limit %d %s", limit, query["query"])
+	category, _ := query["category"].(string)
+	if category != "" {
+		command += " --category " + category
+	}
+	hits, err := c.finder.index.Search(c.ctx, search.Query{Text: fmt.Sprint(query["query"]), Category: category, Limit: limit})
+	if err != nil {
+		return "", "", nil, err
+	}
+	results, err := c.tree.Results(hits, search.DetailName, config.Language(c.lang))
+	if err != nil {
+		return "", "", nil, err
+	}
+	var b strings.Builder
+	for i, r := range results {
+		ids = append(ids, r.Tool)
+		if len(results) > search.Few {
+			fmt.Fprintln(&b, r.Tool)
+			continue
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s\n  %s\n  %s\n", r.Tool, r.Import, r.Signature)
+	}
+	return command, b.String(), ids, nil
+}
+
+// walk lists all servers, then the files of those that are needed, and reads the wrappers.
+func (c *coder) walk(needs []need) error {
 	all, err := c.list(".")
 	if err != nil {
 		return err
 	}
 	c.shell("ls servers", all)
+	return c.look(needs)
+}
+
+// browse reads the tree's README and does what that says: the same.
+func (c *coder) browse(t task) error {
+	readme, err := c.file("README.md")
+	if err != nil {
+		return err
+	}
+	c.shell("cat servers/README.md", readme)
+	return c.follow(t)
+}
+
+// look reads the lists of some servers' files, and the wrapper of each tool.
+func (c *coder) look(needs []need) error {
 	command, lists := "ls", []string{}
 	servers := serversOf(needs)
 	for _, server := range servers {
@@ -63,34 +140,6 @@ func (c *coder) follow(needs []need) error {
 		lists = append(lists, list)
 	}
 	c.shell(command, strings.Join(lists, "\n"))
-	return c.wrappers(needs)
-}
-
-// browse reads more: the tree's README, the list of servers where that does not name all that are needed, the index of
-// each of those, and the wrapper of each tool.
-func (c *coder) browse(needs []need) error {
-	readme, err := c.file("README.md")
-	if err != nil {
-		return err
-	}
-	c.shell("cat servers/README.md", readme)
-	named := true
-	index := map[sandbox.Language]string{sandbox.LangTypeScript: "index.ts", sandbox.LangPython: "__init__.py"}[c.lang]
-	var files []string
-	for _, server := range serversOf(needs) {
-		named = named && strings.Contains(readme, "| "+server+" |")
-		files = append(files, server+"/"+index)
-	}
-	if !named {
-		names, err := c.list(".")
-		if err != nil {
-			return err
-		}
-		c.shell("ls servers", names)
-	}
-	if err := c.cat(files); err != nil {
-		return err
-	}
 	return c.wrappers(needs)
 }
 

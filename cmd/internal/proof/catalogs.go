@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/search/searchtest"
 )
 
 // few are the tools of the smallest catalog: those that the tasks need, and some beside them.
@@ -36,30 +35,21 @@ func recorded(dir string) ([]catalog.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	lists, err := searchtest.ReadLists(paths)
+	if err != nil {
+		return nil, err
+	}
 	var servers []catalog.Server
 	taken := map[string]bool{}
 	for _, name := range demoServers() {
 		taken[name] = true // as folders
 	}
-	for _, path := range paths {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
+	for _, l := range lists {
+		for taken[ident.Snake(l.ID)] {
+			l.ID += "-recorded" // another server of the name, as happens
 		}
-		var file struct {
-			ID    string            `json:"id"`
-			Tools []json.RawMessage `json:"tools"`
-		}
-		if err := json.Unmarshal(raw, &file); err != nil {
-			return nil, fmt.Errorf("read the recorded tools in %s: %w", path, err)
-		}
-		key := cmp.Or(file.ID, strings.TrimSuffix(filepath.Base(path), ".json"))
-		for taken[ident.Snake(key)] {
-			key += "-recorded" // another server of the name, as happens
-		}
-		taken[ident.Snake(key)] = true
-		server, _ := catalog.NewServer(key, "", "", file.Tools)
-		if len(server.Tools) > 0 {
+		taken[ident.Snake(l.ID)] = true
+		if server := l.Server(); len(server.Tools) > 0 {
 			servers = append(servers, server)
 		}
 	}

@@ -298,7 +298,7 @@ func (p *proof) do(ctx context.Context, b *bed, t task, w way, world *world) (*d
 
 // script does a task by scripts.
 func (p *proof) script(ctx context.Context, b *bed, t task, w way, led *ledger) (*done, error) {
-	c := &coder{ctx: ctx, led: led, count: p.count.count, tree: b.tree, runner: b.runner, lang: sandbox.LangTypeScript, with: p.typed}
+	c := &coder{ctx: ctx, led: led, count: p.count.count, tree: b.tree, finder: b.finder, runner: b.runner, lang: sandbox.LangTypeScript, with: p.typed}
 	told, look, scripts := guide.Paragraph("servers"), c.follow, t.scripts
 	switch w {
 	case python:
@@ -308,7 +308,7 @@ func (p *proof) script(ctx context.Context, b *bed, t task, w way, led *ledger) 
 	}
 	led.define(p.count.count(shellTool) + p.count.count(told))
 	led.read(p.count.count(t.prompt))
-	if err := look(t.needs); err != nil {
+	if err := look(t); err != nil {
 		return nil, err
 	}
 	answer, err := c.run(scripts)

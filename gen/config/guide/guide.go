@@ -19,17 +19,11 @@ func Paragraph(out string) string {
 	out = strings.TrimPrefix(out, "./")
 	return fmt.Sprintf(`## MCP tools as code
 
-The tools of this project's MCP servers are functions in %[1]s%[2]s/%[1]s: one folder per server, one file per tool, in
-TypeScript and Python. Do not load their definitions; read the one or two files you need (%[1]sls %[2]s%[1]s, then
-%[1]sls %[2]s/<server>%[1]s, or %[1]smcpgen list%[1]s and %[1]smcpgen show <tool>%[1]s), write a script that calls them, and run it
-in the sandbox:
-
-    mcprun script.ts
-    mcprun -e 'import { tool } from "./%[2]s/<server>/index.ts"; console.log(await tool({}))'
-
-Only what the script prints comes back, so filter and join data in the script and print the answer. Scripts have no
-network of their own; files they keep go into their working directory. Everything below %[1]s%[2]s/%[1]s is generated:
-never edit it, run %[1]smcpgen sync%[1]s.
+This project's MCP tools are functions in %[1]s%[2]s/%[1]s: a folder per server, a file per tool. Find them with
+%[1]smcpgen search --detail name --limit 5 <words>%[1]s (%[1]sdrive__get_sheet%[1]s is %[1]s%[2]s/drive/getSheet.ts%[1]s, or %[1]sget_sheet.py%[1]s)
+or %[1]sls%[1]s. Read only the files you need, then run a script (%[1]simport { tool } from "./%[2]s/<server>/index.ts"%[1]s) in a
+sandbox: %[1]smcprun script.ts%[1]s. Only what it prints comes back: filter and join data in it. It has no network; its files
+stay in its working directory. Never edit %[1]s%[2]s/%[1]s: %[1]smcpgen sync%[1]s generates it.
 `, "`", out)
 }
 

@@ -105,20 +105,12 @@ func Catalog(lists []string, tree string) (*catalog.Catalog, error) {
 		server, _ := catalog.NewServer(DemoPrefix+s.Key, s.Title, s.Instructions, raw)
 		servers = append(servers, server)
 	}
-	for _, path := range lists {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		var file struct {
-			ID    string            `json:"id"`
-			Tools []json.RawMessage `json:"tools"`
-		}
-		if err := json.Unmarshal(raw, &file); err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
-		}
-		server, _ := catalog.NewServer(file.ID, "", "", file.Tools)
-		servers = append(servers, server)
+	recorded, err := ReadLists(lists)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range recorded {
+		servers = append(servers, l.Server())
 	}
 	return catalog.New(servers)
 }
