@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"strings"
 
-	_ "github.com/mcpgen/mcpgen/cmd/internal/backends/early"
+	"github.com/mcpgen/mcpgen/cmd/internal/backends/early"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/docker"
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded"
@@ -42,7 +42,10 @@ func List(o Options) ([]sandbox.Backend, error) {
 	}
 	p := o.places()
 	find := o.lookPath
-	engine := docker.Options{Host: p.engine, CertDir: p.certs, Image: o.Image, RuntimeDir: p.dir, Logger: o.Logger}
+	engine := docker.Options{
+		Host: p.engine, CertDir: p.certs, Image: o.Image, RuntimeDir: p.dir, Logger: o.Logger,
+		Guard: newCaretaker(exe, &o).attend,
+	}
 	onGVisor := engine
 	onGVisor.Name, onGVisor.Runtime = "gvisor", "runsc"
 	return []sandbox.Backend{
@@ -84,9 +87,15 @@ func (o *Options) Depends() []string {
 	return all
 }
 
-// RunChild must be the first thing that the main function of a program with a script.Bundler does: scripts are bundled in a
-// child that is the same program. There it does not return. Sandboxes' own first processes never come that far (see early).
-func RunChild() { script.Child() }
+// RunChild must be the first thing that the main function of a program does that uses List or has a script.Bundler: scripts
+// are bundled in a child that is the same program, and another one removes what is left when this process is killed. In
+// these it does not return. Sandboxes' own first processes never come that far (see early).
+func RunChild() {
+	script.Child()
+	if len(os.Args) == 2 && os.Args[0] == early.Caretaker {
+		os.Exit(takeCare(os.Args[1]))
+	}
+}
 
 // Names lists the variables that List and what it makes read.
 func Names() []string {

@@ -15,6 +15,7 @@ func rules() []rule {
 		// Leaves of gen, then what stands on them.
 		{"gen/ident", nil},
 		{"gen/owner", nil},
+		{"gen/eager", nil},
 		{"gen/ir", nil},
 		{"gen/ir/irtest", []string{"gen/ir"}},
 		{"gen/tree", nil},
@@ -29,7 +30,7 @@ func rules() []rule {
 		{"gen/verify", nil}, // knows nothing of what made the files that it reads
 		{"gen/poison", []string{"gen/catalog"}},
 		{"gen/render", []string{"gen/ident", "gen/ir", "gen/tree", "templates"}},
-		{"gen/upstream", []string{"gen/owner", "gen/config", "gen/catalog", "gen/upstream/oauth"}},
+		{"gen/upstream", []string{"gen/owner", "gen/eager", "gen/config", "gen/catalog", "gen/upstream/oauth"}},
 		{"gen/upstream/oauth", nil},
 		{"gen/upstream/upstreamtest", []string{"gen/config"}},
 		{"gen/search", []string{"gen/catalog", "gen/ident"}},
@@ -41,7 +42,7 @@ func rules() []rule {
 		{"runner/egress", nil},
 		{"runner/workspace", nil},
 		{"runner/sandbox", nil},
-		{"runner/bridge", []string{"runner/call"}},
+		{"runner/bridge", []string{"gen/eager", "runner/call"}},
 		{"runner/pii", []string{"runner/call"}},
 		{"runner/record", []string{"gen/ident", "runner/call"}},
 		{"runner/trace", nil},
@@ -71,13 +72,14 @@ func rules() []rule {
 		{"cmd/internal/layering", nil},
 		{"cmd/internal/soundness", []string{"gen/ident", "gen/render", "gen/schema"}},
 		{"cmd/internal/hostile", nil}, // tests of the whole generator with hostile servers
-		{"cmd/internal/backends", []string{"runner/sandbox", "runner/sandbox/*", "runner/script"}},
+		{"cmd/internal/backends/early", []string{"runner/sandbox/*"}},
+		{"cmd/internal/backends", []string{"cmd/internal/backends/early", "gen/owner", "runner/sandbox", "runner/sandbox/*", "runner/script"}},
 		{"cmd/internal/soak", []string{"cmd/internal/backends", "gen/upstream", "runner", "runner/*"}},
 		{"cmd/internal/bench", []string{"cmd/internal/*", "gen", "gen/*", "gen/search/searchtest", "runner", "runner/*", "runner/script/check", "runner/sandbox/pool"}},
-		{"cmd/internal/proof", []string{"cmd/internal/backends", "gen", "gen/catalog", "gen/config", "gen/config/guide", "gen/ident", "gen/search", "gen/tokens", "gen/upstream", "runner", "runner/sandbox"}},
+		{"cmd/internal/proof", []string{"cmd/internal/backends", "gen", "gen/catalog", "gen/config", "gen/config/guide", "gen/ident", "gen/search", "gen/search/searchtest", "gen/tokens", "gen/upstream", "runner", "runner/sandbox"}},
 		{"cmd/mcpdemo/**", []string{"cmd/internal/cli", "cmd/mcpdemo/internal/*"}},
-		{"cmd/mcpgen", []string{"cmd/internal/cli", "gen/config", "gen/config/*", "gen/search", "gen", "runner/script/check", "runner/skill"}},
-		{"cmd/mcprun", []string{"cmd/internal/cli", "cmd/internal/backends", "gen", "gen/catalog", "gen/config", "gen/search", "gen/tokens", "gen/upstream", "gen/upstream/oauth", "runner", "runner/*", "runner/script/check", "runner/sandbox/pool", "skills"}},
+		{"cmd/mcpgen", []string{"cmd/internal/cli", "gen/config", "gen/config/*", "gen/search", "gen", "runner/script", "runner/script/check", "runner/skill"}},
+		{"cmd/mcprun", []string{"cmd/internal/cli", "cmd/internal/backends", "gen", "gen/catalog", "gen/config", "gen/ident", "gen/search", "gen/tokens", "gen/upstream", "gen/upstream/oauth", "runner", "runner/*", "runner/script/check", "runner/sandbox/pool", "skills"}},
 	}
 }
 

@@ -71,6 +71,10 @@ type Options struct {
 	Runtime string
 	// CPUs is how many processors a guest may use. Zero: 2.
 	CPUs float64
+	// Guard is called once, before the first container is made: from then on something is to call Sweep when this process
+	// ends without having ended its guests, as one that is killed does. Close calls what it returns. It should not take
+	// long. Nil: they are left to the next Sweep, where they do not end by themselves.
+	Guard func() (release func())
 	// Logger is told about what could not be cleaned up, and about starts in detail. Nil: nobody is.
 	Logger *slog.Logger
 }
@@ -87,6 +91,9 @@ type Backend struct {
 	// Whether running containers can be entered.
 	triedEnter bool
 	noEnter    error
+
+	guardOnce sync.Once
+	release   func() // of Guard; nil until it was called
 
 	orphansMu sync.Mutex
 	orphans   map[string]bool // containers that were not removed because the engine was gone
@@ -145,8 +152,21 @@ func (b *Backend) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
 	return "", false
 }
 
+// guard sees to it that what this process leaves is removed should it be killed.
+func (b *Backend) guard() {
+	b.guardOnce.Do(func() {
+		if b.opt.Guard != nil {
+			b.release = b.opt.Guard()
+		}
+	})
+}
+
 // Close releases the connections to the engine. Running guests go on.
 func (b *Backend) Close() error {
+	b.guardOnce.Do(func() {}) // whoever is at it has finished, and nobody begins
+	if b.release != nil {
+		b.release()
+	}
 	if b.client == nil {
 		return nil
 	}

@@ -195,11 +195,16 @@ func (e *engine) tmpfs(size int64) string {
 
 func tmpFiles(size int64) int64 { return max(size>>10, 1024) }
 
+// sigPending is how many signals may wait, and timers be set. The kernel counts them for a user, and so for all runs
+// together: one that took all would leave none for the others, whose starts need them.
+const sigPending = 1024
+
 func ulimits(ctx context.Context, lim sandbox.Limits, cpus float64) []*container.Ulimit {
 	all := []*container.Ulimit{
 		limit("core", 0),
 		limit("fsize", fileSize(lim)),
 		limit("nofile", int64(lim.Files)),
+		limit("sigpending", sigPending),
 	}
 	if s := cpuSeconds(ctx, lim, cpus); s > 0 {
 		all = append(all, &container.Ulimit{Name: "cpu", Soft: s, Hard: s + 1})

@@ -36,6 +36,7 @@ func (b *Backend) prepare(ctx context.Context, spec sandbox.Spec) (*engine, imag
 	if err != nil {
 		return nil, image{}, err
 	}
+	b.guard()
 	go b.tidy()
 	return e, img, nil
 }
