@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/call"
@@ -37,8 +40,11 @@ type calls struct {
 	player   *record.Player   // nil: calls are made
 	turns    *turns           // with player: brings calls into the script's order
 	slots    chan struct{}
-	checks   chan struct{}  // holds as many as results are being checked beside the script
-	work     sync.WaitGroup // checks that go on after the script has its answer
+	room     *semaphore.Weighted // see ownRoom
+	checks   chan struct{}       // holds as many as results are being checked beside the script
+	work     sync.WaitGroup      // checks that go on after the script has its answer
+
+	asked atomic.Bool // the script asked the host for what is no tool call, a module neither
 
 	watching sync.Mutex // held while somebody is told something
 

@@ -6,6 +6,7 @@ import "github.com/mcpgen/mcpgen/runner/call"
 func (c *calls) handler() call.Handler {
 	return chain(c.r.callUpstream,
 		c.report,   // sees every call, refused ones too, so that what is told of the run is whole
+		c.berth,    // the room that fit and a large answer take; given back when the result is where it goes
 		c.large,    // what a script is handed; the recording below it keeps results whole
 		c.record,   // refused calls too: in a replay each call then has the number it had
 		c.resolve,  // turns the script's tool id into a server and a tool, by the lock and nothing else
@@ -23,7 +24,7 @@ func (c *calls) handler() call.Handler {
 
 // asker is the way of what is asked of a server that is no tool call: the same, without what is about tools.
 func (c *calls) asker() call.Handler {
-	return chain(c.r.askUpstream, c.report, c.resourceParts, c.record, c.replay, c.queue, c.retry, c.timed)
+	return chain(c.r.askUpstream, c.report, c.berth, c.resourceParts, c.record, c.replay, c.queue, c.retry, c.timed)
 }
 
 // chain wraps last in the stages; the first stage is outermost.

@@ -46,10 +46,12 @@ type Wish struct {
 	Risk     Risk // the sandbox must be good for it, whoever named it
 }
 
-// Choice is the backend for a script, and why it was chosen; Reason is empty when it was named.
+// Choice is the backend for a script, and why it was chosen; Reason is empty when it was named. Usual is that no risk was
+// named and no better one was passed over, so that there is nothing to explain.
 type Choice struct {
 	Backend sandbox.Backend
 	Reason  string
+	Usual   bool
 }
 
 // Choose picks a backend by name, or for Auto the first usable one in the order that the wish's risk and language give.
@@ -97,7 +99,7 @@ func chooseByRisk(ctx context.Context, backends []sandbox.Backend, w Wish) (Choi
 		}
 		st := b.Probe(ctx)
 		if st.Usable && slices.Contains(st.Languages, w.Language) {
-			return Choice{Backend: b, Reason: reason(w, why)}, nil
+			return Choice{Backend: b, Reason: reason(w, why), Usual: why == nil && w.Risk == RiskUnset}, nil
 		}
 		detail := st.Detail
 		if st.Usable {

@@ -152,15 +152,19 @@ func (c *calls) timed(next call.Handler) call.Handler {
 		})
 		defer clock.stop()
 		c.tell(Event{Kind: EventStarted, Call: req.Seq, Tool: req.Tool})
-		return next(context.WithValue(ctx, optionsKey{}, c.options(req, clock)), req)
+		return next(context.WithValue(ctx, optionsKey{}, c.options(req, clock, berthOf(ctx))), req)
 	}
 }
 
 // options is what one call brings along to its server.
-func (c *calls) options(req *call.Request, clock *clock) *upstream.CallOptions {
+func (c *calls) options(req *call.Request, clock *clock, berth *berth) *upstream.CallOptions {
 	opt := &upstream.CallOptions{Owner: c, Progress: func(p upstream.Progress) {
 		clock.sign()
 		c.tell(Event{Kind: EventProgress, Call: req.Seq, Tool: req.Tool, Progress: p})
+	}, Land: func(ctx context.Context, bytes int) error {
+		clock.hold() // the server has answered
+		defer clock.release()
+		return berth.take(ctx, landingCopies*int64(bytes))
 	}}
 	if ask := c.elicit; ask != nil {
 		opt.Elicit = func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -25,8 +27,10 @@ func (x *run) result(ctx context.Context) *Result {
 	if text := made(res); text != "" {
 		res.Message = strings.TrimPrefix(res.Message+"; "+text, "; ")
 	}
-	if text := x.script.nearModule(x.outcome.Error); text != "" {
-		res.Message = strings.TrimPrefix(res.Message+"; "+text, "; ")
+	for _, text := range []string{x.script.nearModule(x.outcome.Error), x.runner.nearName(x.script, x.outcome.Error), offline(x.outcome.Error)} {
+		if text != "" {
+			res.Message = strings.TrimPrefix(res.Message+"; "+text, "; ")
+		}
 	}
 	if x.script.Capture {
 		res.Stdout, res.StdoutCut = string(x.stdout.data), x.stdout.cut+x.output.stdout.cutBytes
@@ -73,6 +77,16 @@ func ownCode(code int) string {
 		return fmt.Sprintf("the script itself ended with exit code %d", code)
 	}
 	return ""
+}
+
+// function finds what looks like a function in either language.
+var function = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`=>|\bfunction\b|(?m)^\s*(async )?def `) })
+
+// idle tells whether a run ended well and nothing came of it, though the script has a function: one that is handed over as a
+// whole, as some clients want their code, is never called.
+func (x *run) idle(res *Result) bool {
+	return res.Cause == CauseExit && res.ExitCode == 0 && res.CallCount == 0 && len(res.Value) == 0 && len(res.Files) == 0 &&
+		!x.output.printed.Load() && !x.calls.asked.Load() && function().MatchString(x.script.Code)
 }
 
 // maxMade bounds how many calls, or rows of alike ones, a message lists.

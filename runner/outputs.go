@@ -6,6 +6,7 @@ import (
 	"path"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
@@ -21,6 +22,8 @@ type outputs struct {
 	stdout, stderr *stream
 	store          *workspace.Store // nil: there is no place for a file
 	id             string
+
+	printed atomic.Bool // something, on either
 
 	mu   sync.Mutex
 	left int // characters; negative: no bound
@@ -56,6 +59,9 @@ func newOutputs(max int, store *workspace.Store, id string, stdout, stderr io.Wr
 // Write hands on what there is room for. It fails only as the writer below does.
 func (s *stream) Write(p []byte) (int, error) {
 	o := s.all
+	if len(p) > 0 && !o.printed.Load() {
+		o.printed.Store(true)
+	}
 	o.mu.Lock()
 	if o.left < 0 {
 		o.mu.Unlock()

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -82,7 +83,7 @@ func (c *calls) retry(next call.Handler) call.Handler {
 				return nil, failed
 			}
 			liveOf(ctx).retries++
-			c.tell(Event{Kind: EventRetry, Call: req.Seq, Tool: req.Tool, Message: failed.Message})
+			c.tell(Event{Kind: EventRetry, Call: req.Seq, Tool: req.Tool, Message: fmt.Sprintf("%s; the call is made again (try %d of %d)", failed.Message, try+2, again+1)})
 			wait *= 4
 		}
 	}

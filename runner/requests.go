@@ -59,6 +59,7 @@ func (c *calls) answer() call.Answerer {
 			return res.Value, nil
 		}
 		if own := c.answers[a.Method]; own != nil {
+			c.asked.Store(true)
 			return own(ctx, a.Params)
 		}
 		return nil, &call.Error{Kind: call.KindArgument, Message: fmt.Sprintf("unknown method %.100q: this version of mcprun has no such thing", a.Method)}

@@ -13,6 +13,46 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
+// room is what of a call's way is about room.
+func room(c *calls, upstream call.Handler) call.Handler { return chain(upstream, c.berth, c.fit) }
+
+// TestFirstLargeResultsTakeTurns: those that nobody expected to be large wait before they are read.
+func TestFirstLargeResultsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &Runner{room: NewRoom(16 << 20)}
+		var now, most atomic.Int64
+		c := &calls{r: r}
+		run := room(c, func(ctx context.Context, req *call.Request) (*call.Result, error) {
+			time.Sleep(time.Second) // all are sent
+			clock := newClock(time.Second, time.Second, func(bool) { t.Error("waiting took the call's time") })
+			defer clock.stop()
+			if err := c.options(req, clock, berthOf(ctx)).Land(ctx, 1<<20); err != nil {
+				return nil, err
+			}
+			most.Store(max(most.Load(), now.Add(1)))
+			defer now.Add(-1)
+			time.Sleep(100 * time.Millisecond)
+			return &call.Result{Value: json.RawMessage("1")}, nil
+		})
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if _, err := run(t.Context(), &call.Request{Tool: "t"}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); most.Load() != 2 || took != 2*time.Second {
+			t.Errorf("%d at once, %v", most.Load(), took)
+		}
+		if !r.room.bytes.TryAcquire(16<<20) || !c.ownRoom().TryAcquire(8<<20) {
+			t.Error("room was not given back")
+		}
+	})
+}
+
 // TestLargeResultsTakeTurns makes many calls of a tool with large results, in two runs that share the room.
 func TestLargeResultsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -28,7 +68,7 @@ func TestLargeResultsTakeTurns(t *testing.T) {
 			}
 			return &call.Result{Value: json.RawMessage(`"` + strings.Repeat("x", size) + `"`)}, nil
 		}
-		runs := []call.Handler{(&calls{r: r}).fit(upstream), (&calls{r: r}).fit(upstream)}
+		runs := []call.Handler{room(&calls{r: r}, upstream), room(&calls{r: r}, upstream)}
 		make := func(run call.Handler, tool string) {
 			if _, err := run(t.Context(), &call.Request{Tool: tool}); err != nil {
 				t.Error(err)

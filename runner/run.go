@@ -126,6 +126,9 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 		made := run.store.Made()
 		res.Files = slices.DeleteFunc(workspace.Written(before, after), func(f string) bool { return slices.Contains(made, f) })
 	}
+	if res.Message == "" && run.idle(res) {
+		res.Message = "the script did nothing: it called no tool, printed nothing and left no result; a function that it defines has to be called, too"
+	}
 	return res, nil
 }
 

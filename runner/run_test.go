@@ -55,6 +55,32 @@ func TestHowARunEnds(t *testing.T) {
 	}
 }
 
+// TestScriptsThatDoNothing are told so, where they look as if they should have.
+func TestScriptsThatDoNothing(t *testing.T) {
+	nothing := func(g *guest) sandbox.Exit { g.begin(); g.done(nil); return sandbox.Exit{} }
+	for _, c := range []struct {
+		name, code string
+		guest      func(*guest) sandbox.Exit
+		want       bool
+	}{
+		{"a function alone", "async () => { return 1 }", nothing, true},
+		{"no function", "1 + 1", nothing, false},
+		{"output", "async () => {}", func(g *guest) sandbox.Exit {
+			g.begin()
+			fmt.Fprint(g.spec.Stdout, "said")
+			g.done(nil)
+			return sandbox.Exit{}
+		}, false},
+		{"a result", "async () => {}", func(g *guest) sandbox.Exit { g.begin(); g.done(object{"result": 0}); return sandbox.Exit{} }, false},
+		{"a failure", "async () => {}", func(g *guest) sandbox.Exit { g.begin(); g.done(nil); return sandbox.Exit{Code: 3} }, false},
+	} {
+		res, err := run(t, nil, runner.Script{Code: c.code}, c.guest)
+		if err != nil || strings.Contains(res.Message, "did nothing") != c.want {
+			t.Errorf("%s: %+v %v", c.name, res, err)
+		}
+	}
+}
+
 func TestWorkspaceThatIsTakenAway(t *testing.T) {
 	res, err := run(t, nil, runner.Script{Workspace: t.TempDir(), Capture: true}, func(g *guest) sandbox.Exit {
 		g.begin()
@@ -229,5 +255,26 @@ func TestCaptureFilesAndTokens(t *testing.T) {
 	}
 	if tok.Used != tok.Script+tok.Wrappers+tok.Output || tok.Direct != tok.Definitions+tok.Arguments+tok.Results || tok.Saved != tok.Direct-tok.Used {
 		t.Errorf("the sums do not add up: %+v", tok)
+	}
+}
+
+// TestNoCallSavesNothing: without a call to a tool that there is, the definitions would not have been needed either.
+func TestNoCallSavesNothing(t *testing.T) {
+	for name, tool := range map[string]string{"none": "", "unknown": "calculator__nothing", "known": "calculator__add"} {
+		up := &fakeUpstreams{answers: map[string]*upstream.CallResult{"calculator/add": {Structured: json.RawMessage(`3`)}}}
+		res, err := run(t, up, runner.Script{Code: "print(1)", Capture: true}, func(g *guest) sandbox.Exit {
+			g.begin()
+			if tool != "" {
+				g.call(1, tool, object{"numbers": []int{1, 2}})
+			}
+			g.done(object{})
+			return sandbox.Exit{}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tok := res.Tokens; (tok.Definitions > 0) != (name == "known") || name == "none" && tok.Direct != 0 || tok.Saved != tok.Direct-tok.Used {
+			t.Errorf("%s: %+v", name, tok)
+		}
 	}
 }

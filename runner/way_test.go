@@ -310,6 +310,9 @@ func TestEvents(t *testing.T) {
 		if !slices.Equal(w.kinds(), want) || w.events[3].Progress.Message != "half" || w.events[5].Outcome != "ok" || w.events[5].Call != 1 {
 			t.Errorf("%+v", w.events)
 		}
+		if again := "; the call is made again (try 2 of 2)"; !strings.HasSuffix(w.events[1].Message, again) {
+			t.Errorf("%q does not say that the call is made again", w.events[1].Message)
+		}
 	})
 }
 

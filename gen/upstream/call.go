@@ -36,6 +36,9 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, o
 		args = json.RawMessage(`{}`)
 	}
 	r := request{doing: fmt.Sprintf("call %q", printable(tool, 200)), opt: opt, send: func(ctx context.Context, meta mcp.Meta) error {
+		if s.guard == nil {
+			return s.pipedCall(ctx, meta, tool, args)
+		}
 		_, err := s.sdk.CallTool(ctx, &mcp.CallToolParams{Meta: meta, Name: tool, Arguments: args})
 		return err
 	}}

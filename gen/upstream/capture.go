@@ -15,11 +15,18 @@ type capture struct {
 	// headers says that tools with x-mcp-header have to be made known to the SDK, which sends those headers.
 	headers bool
 
+	// land is asked before a large answer is read; nil: nobody is.
+	land   func(bytes int) error
+	landed bool
+
 	tap    *tap
 	id     jsonrpc.ID
 	sent   bool // the server may have got it
 	raw    json.RawMessage
 	answer *jsonrpc.Error // the server's error, as opposed to one of the SDK
+
+	done   chan struct{} // closed when the answer is here, of a request that was sent past the SDK; nil of any other
+	failed error         // what the answer says is wrong, after done
 }
 
 type captureKey struct{}
@@ -28,17 +35,27 @@ func withCapture(ctx context.Context, c *capture) context.Context {
 	return context.WithValue(ctx, captureKey{}, c)
 }
 
-// release forgets the request, answered or not.
-func (c *capture) release() {
+// await waits for room for an answer of so many bytes, if it is large.
+func (c *capture) await(bytes int) error {
+	if c.land == nil || c.landed || bytes < LargeAnswer {
+		return nil
+	}
+	c.landed = true
+	return c.land(bytes)
+}
+
+// release forgets the request, and tells whether it has not been answered; the server is then owed its cancellation.
+func (c *capture) release() (open bool) {
 	if c.tap == nil {
-		return
+		return false
 	}
 	c.tap.mu.Lock()
 	defer c.tap.mu.Unlock()
-	if _, open := c.tap.pending[c.id]; open { // it ends without an answer, so the SDK cancels it
+	if _, open = c.tap.pending[c.id]; open {
 		delete(c.tap.pending, c.id)
 		c.tap.owed++
 	}
+	return open
 }
 
 // setMembers returns the request with these members of its parameters, nil for none.

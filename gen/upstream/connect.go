@@ -165,7 +165,7 @@ func (d *dialer) attempt(ctx context.Context, e era, probe time.Duration, transp
 	client := mcp.NewClient(
 		&mcp.Implementation{Name: d.opts.ClientName, Version: d.opts.ClientVersion},
 		&mcp.ClientOptions{
-			Capabilities:   d.capabilities(),
+			Capabilities:   offered(d.opts),
 			MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 		})
 	var so *mcp.ClientSessionOptions
@@ -182,15 +182,15 @@ func (d *dialer) attempt(ctx context.Context, e era, probe time.Duration, transp
 	s.established()
 	if transport == config.TransportHTTP && !s.modern() && s.hearsAlone() {
 		s.listens = make(chan struct{})
-		go s.listen(life)
+		go s.listen(life, &listener{session: s, pause: defaultListenPause})
 	}
 	return s, nil
 }
 
-// capabilities are what servers are told that this client can do.
-func (d *dialer) capabilities() *mcp.ClientCapabilities {
+// offered is what servers are told that this client can do.
+func offered(opts *Options) *mcp.ClientCapabilities {
 	out := &mcp.ClientCapabilities{} // nil would offer roots
-	if d.opts.Elicit {
+	if opts.Elicit {
 		out.Elicitation = &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}
 	}
 	return out

@@ -31,6 +31,7 @@ type definitions struct {
 //
 // Errors: [ErrUnknownTool], and those of [Session.ListTools].
 func (s *Session) Definition(ctx context.Context, tool string) (json.RawMessage, error) {
+	s.hearChanges()
 	list, err := s.definitions(ctx, false)
 	if err != nil {
 		return nil, err

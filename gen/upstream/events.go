@@ -47,6 +47,12 @@ func (b *eventBody) fill() {
 	for {
 		part, err := b.from.ReadSlice('\n')
 		b.event = append(b.event, part...)
+		if len(b.event) >= LargeAnswer {
+			if waited := b.asked.await(LargeGuess); waited != nil {
+				b.out, b.err = nil, waited
+				return
+			}
+		}
 		switch {
 		case err == bufio.ErrBufferFull && len(b.event) <= MaxMessage:
 			continue
@@ -60,30 +66,34 @@ func (b *eventBody) fill() {
 			continue
 		}
 		b.out, b.err = b.event, err
-		switch {
-		case err != nil && err != io.EOF: // the connection broke; the SDK knows how to go on
-		case sound(b.event):
+		if err != nil && err != io.EOF { // the connection broke; the SDK knows how to go on
+			return
+		}
+		data, ok := message(b.event)
+		switch foreign := b.asked.foreign(data); {
+		case ok && foreign == nil:
 		case err == io.EOF: // no event, as long as no empty line follows
 			b.out = nil
+		case foreign != nil:
+			b.out, b.err = b.instead(foreign), io.EOF
 		default:
-			b.out, b.err = b.instead(), io.EOF
+			b.out, b.err = b.instead(&jsonrpc.Error{Code: CodeBadAnswer, Message: "the answer is not a JSON-RPC message"}), io.EOF
 		}
 		return
 	}
 }
 
 // instead is the event that takes the place of one that is none.
-func (b *eventBody) instead() []byte {
-	text, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: b.asked.id, Error: &jsonrpc.Error{Code: CodeBadAnswer, Message: "the answer is not a JSON-RPC message"}})
+func (b *eventBody) instead(answer *jsonrpc.Error) []byte {
+	text, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: b.asked.id, Error: answer})
 	if err != nil {
 		return nil
 	}
 	return fmt.Appendf(nil, "data: %s\n\n", text)
 }
 
-// sound tells whether the SDK will take an event.
-func sound(event []byte) bool {
-	var data []byte
+// message returns the message of an event, if it has one, and whether the SDK will take the event.
+func message(event []byte) (data []byte, ok bool) {
 	lines := 0
 	for line := range bytes.Lines(event) {
 		line = bytes.TrimRight(line, "\r\n")
@@ -92,9 +102,9 @@ func sound(event []byte) bool {
 		switch {
 		case len(line) == 0:
 		case !found:
-			return false
+			return nil, false
 		case string(field) == "event" && string(value) != "message":
-			return true // the SDK passes over it
+			return nil, true // the SDK passes over it
 		case string(field) == "data":
 			if lines++; lines == 1 {
 				data = value
@@ -103,5 +113,5 @@ func sound(event []byte) bool {
 			}
 		}
 	}
-	return len(data) == 0 || isMessage(data)
+	return data, len(data) == 0 || isMessage(data)
 }

@@ -83,6 +83,9 @@ func (s *Session) exchange(ctx context.Context, r request) (json.RawMessage, err
 // round sends the request once and returns the raw result. up is ctx that ends with the session, too.
 func (s *Session) round(ctx, up context.Context, fl *flight, r request, set map[string]json.RawMessage) (json.RawMessage, error) {
 	c := &capture{set: set}
+	if land := fl.opt.Land; land != nil {
+		c.land = func(bytes int) error { return land(up, bytes) }
+	}
 	meta := mcp.Meta{}
 	if fl.progress != nil {
 		meta[metaProgressToken] = fl.token
@@ -93,6 +96,9 @@ func (s *Session) round(ctx, up context.Context, fl *flight, r request, set map[
 	err := r.send(withCapture(up, c), meta)
 	c.release()
 	if err != nil && (c.raw == nil || c.answer != nil || ctx.Err() != nil) { // an answer counts, even one that crossed with the end
+		return nil, s.fail(ctx, c, r.doing, err)
+	}
+	if err := c.await(len(c.raw)); err != nil {
 		return nil, s.fail(ctx, c, r.doing, err)
 	}
 	if !utf8.Valid(c.raw) {

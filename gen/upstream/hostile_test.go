@@ -153,6 +153,7 @@ func inFront(t *testing.T, fake http.Handler, method string, answer http.Handler
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil && strings.Contains(string(body), `"method":"`+method+`"`) {
+			r.Body = io.NopCloser(strings.NewReader(string(body)))
 			answer(w, r)
 			return
 		}

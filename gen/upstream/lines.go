@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -31,6 +32,9 @@ type lines struct {
 	proc   *process
 	log    *slog.Logger
 	secret *redactor
+
+	// sink gets each message before Read does, and tells whether it has taken it; nil: there is none yet.
+	sink atomic.Pointer[func(jsonrpc.Message) (taken bool, err error)]
 
 	incoming chan jsonrpc.Message
 	closed   chan struct{} // Close was called
@@ -76,7 +80,7 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write sends one message. When the context ends halfway the connection is broken: half a message cannot be taken back.
 func (c *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
-	data, err := jsonrpc.EncodeMessage(msg)
+	data, err := encodeMessage(msg)
 	if err != nil {
 		return fmt.Errorf("encode the message: %w", err)
 	}
@@ -142,6 +146,9 @@ func (c *lines) readAll() {
 	defer c.proc.outputEnded()
 	in := bufio.NewReaderSize(c.proc.stdout, 64<<10)
 	for {
+		if in.Buffered() == 0 {
+			c.proc.stdout.Boundary() // from here on, who waits for the only answer may read it
+		}
 		line, err := c.readLine(in)
 		if err == nil {
 			err = c.accept(line)
@@ -262,6 +269,13 @@ func (c *lines) accept(line []byte) error {
 		return c.countNoise(printable(string(line[:min(len(line), maxNoiseShown)]), maxNoiseShown))
 	}
 	for _, msg := range msgs {
+		if sink := c.sink.Load(); sink != nil {
+			if taken, err := (*sink)(msg); err != nil {
+				return err
+			} else if taken {
+				continue
+			}
+		}
 		select {
 		case c.incoming <- msg:
 		case <-c.closed:
@@ -269,6 +283,18 @@ func (c *lines) accept(line []byte) error {
 		}
 	}
 	return nil
+}
+
+// take waits, at most so long and if it is still wanted, for one answer to arrive and hands it to got, which tells whether
+// that is what it waits for. Anything else comes the ordinary way.
+func (c *lines) take(limit time.Duration, wanted func() bool, got func(*jsonrpc.Response) bool) {
+	c.proc.stdout.Take(limit, wanted, func(arrived []byte) bool {
+		if arrived[0] != '{' || bytes.IndexByte(arrived, '\n') != len(arrived)-1 {
+			return false
+		}
+		msg, ok := plainAnswer(bytes.Clone(arrived))
+		return ok && got(msg)
+	})
 }
 
 // decodeLine decodes one message or, as the 2025-03-26 revision allows, a batch.
@@ -294,6 +320,9 @@ func decodeLine(line []byte) ([]jsonrpc.Message, error) {
 }
 
 func decodeMessage(raw []byte) (jsonrpc.Message, error) {
+	if answer, ok := plainAnswer(raw); ok {
+		return answer, nil
+	}
 	msg, err := jsonrpc.DecodeMessage(raw)
 	if err == nil {
 		return msg, nil

@@ -35,9 +35,13 @@ const (
 
 // hearsAlone reports whether anything that may come in that stream is of use.
 func (s *Session) hearsAlone() bool {
+	return s.opts.Elicit || s.tellsChanges()
+}
+
+// tellsChanges reports whether the server says that it tells of changes of its tools.
+func (s *Session) tellsChanges() bool {
 	init := s.sdk.InitializeResult()
-	changes := init != nil && init.Capabilities != nil && init.Capabilities.Tools != nil && init.Capabilities.Tools.ListChanged
-	return s.opts.Elicit || changes
+	return init != nil && init.Capabilities != nil && init.Capabilities.Tools != nil && init.Capabilities.Tools.ListChanged
 }
 
 // awaitListening waits until the stream is open, but not long: a question that comes before could be lost.
@@ -54,11 +58,10 @@ func (s *Session) awaitListening(ctx context.Context) {
 	}
 }
 
-// listen keeps that stream open as long as the session lasts and the server offers it.
-func (s *Session) listen(ctx context.Context) {
+// listen keeps a stream open as long as the session lasts and the server offers it.
+func (s *Session) listen(ctx context.Context, l *listener) {
 	ctx, cancel := s.whileUp(ctx)
 	defer cancel()
-	l := &listener{session: s, pause: defaultListenPause}
 	for failures := 0; failures < maxListenFailures; failures++ {
 		start := time.Now()
 		heard, again := l.stream(ctx)
@@ -75,20 +78,24 @@ func (s *Session) listen(ctx context.Context) {
 	s.log.Debug("the server's own stream brings nothing; it is not opened any more")
 }
 
-// listener opens the stream time and again.
+// listener opens a stream time and again.
 type listener struct {
-	session *Session
-	opened  bool // once, at least
-	lastID  string
-	pause   time.Duration
+	session    *Session
+	subscribes bool // the stream is the answer to a subscription, and not the server's own
+	opened     bool // once, at least
+	lastID     string
+	pause      time.Duration
 }
 
-// stream opens the stream and reads it to its end. heard says that something came, again that it may be opened anew.
-func (l *listener) stream(ctx context.Context) (heard, again bool) {
+// request is what opens the stream.
+func (l *listener) request(ctx context.Context) (*http.Request, error) {
+	if l.subscribes {
+		return l.newSubscription(ctx)
+	}
 	s := l.session
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.guard.url, nil)
 	if err != nil {
-		return false, false
+		return nil, err
 	}
 	req.Header.Set("Accept", "text/event-stream")
 	if id := s.tap.SessionID(); id != "" {
@@ -97,15 +104,28 @@ func (l *listener) stream(ctx context.Context) (heard, again bool) {
 	if l.lastID != "" {
 		req.Header.Set("Last-Event-ID", l.lastID)
 	}
+	return req, nil
+}
+
+// stream opens the stream and reads it to its end. heard says that something came, again that it may be opened anew.
+func (l *listener) stream(ctx context.Context) (heard, again bool) {
+	s := l.session
+	req, err := l.request(ctx)
+	if err != nil {
+		return false, false
+	}
 	resp, err := s.guard.client().Do(req)
 	if !l.opened {
 		l.opened = true
-		close(s.listens)
+		if !l.subscribes {
+			close(s.listens)
+		}
 	} else {
 		s.tap.changes.Add(1) // what happened meanwhile was not heard
 	}
+	var refused *refusal
 	if err != nil {
-		return false, true
+		return false, !errors.As(err, &refused) // a server that does not know the request is not asked again
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK || !isMedia(resp, "text/event-stream") {
@@ -152,8 +172,9 @@ func (l *listener) read(body io.Reader) (heard, again bool) {
 			continue
 		}
 		if len(data) > 0 && (kind == "" || kind == "message") {
-			heard = true
-			if !l.take(data) {
+			counts, more := l.take(data)
+			heard = heard || counts
+			if !more {
 				return heard, false
 			}
 		}
@@ -177,17 +198,25 @@ func readLong(in *bufio.Reader, start []byte) ([]byte, error) {
 	}
 }
 
-// take takes one message and reports whether to go on.
-func (l *listener) take(data []byte) bool {
+// take takes one message. heard says that it is worth to listen on, more that the stream is.
+func (l *listener) take(data []byte) (heard, more bool) {
 	msg, err := jsonrpc.DecodeMessage(data)
 	if err != nil {
-		return true // noise
+		return true, true // noise
 	}
-	if req, ok := msg.(*jsonrpc.Request); ok {
-		if err := l.session.tap.asked(req); err != nil {
+	switch msg := msg.(type) {
+	case *jsonrpc.Request:
+		if l.subscribes && msg.Method == methodSubscribed {
+			return false, agreed(msg.Params)
+		}
+		if err := l.session.tap.asked(msg); err != nil {
 			l.session.tap.lose(err)
-			return false
+			return true, false
+		}
+	case *jsonrpc.Response:
+		if l.subscribes { // a subscription that is answered is over
+			return false, msg.Error == nil
 		}
 	}
-	return true
+	return true, true
 }

@@ -17,7 +17,17 @@ type CallOptions struct {
 	// which call it belongs to: it is put when all calls under way at that session have one owner, and declined
 	// otherwise. Nil: the call has an owner of its own.
 	Owner any
+	// Land waits until there is room for an answer of at least [LargeAnswer] bytes, and is called at most once for each
+	// message of the server that is so large: over HTTP before it is read, with the size that the server says or, where it
+	// says none, [LargeGuess]; over pipes once it is there. An error of it ends the call. Nil: nobody waits.
+	Land func(ctx context.Context, bytes int) error
 }
+
+// LargeAnswer is from how many bytes on an answer is large, LargeGuess what one of unknown size is taken for.
+const (
+	LargeAnswer = 1 << 20
+	LargeGuess  = 16 << 20
+)
 
 // Progress is one notification of progress (MCP 2025-06-18, basic/utilities/progress).
 type Progress struct {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/eager"
 )
 
 const (
@@ -26,9 +27,9 @@ const (
 // process is a started server: the leader of a process group of its own, which ends as a whole.
 type process struct {
 	cmd    *exec.Cmd
-	stdin  *os.File // ours to write
-	stdout *os.File // ours to read
-	stderr *os.File // read by the forwarder
+	stdin  *os.File    // ours to write
+	stdout *eager.Conn // ours to read
+	stderr *os.File    // read by the forwarder
 
 	exited     chan struct{} // closed when the leader has ended; its process group id is still taken until release
 	release    chan struct{} // closed by stop: the leader may be reaped now
@@ -70,7 +71,15 @@ func startProcess(srv config.Server, lookup config.Lookup, w io.Writer, secret *
 	if err := ends.open(); err != nil {
 		return nil, fmt.Errorf("open pipes: %w", err)
 	}
-	p.stdin, p.stdout, p.stderr = ends.stdin[1], ends.stdout[0], ends.stderr[0]
+	p.stdin, p.stderr = ends.stdin[1], ends.stderr[0]
+	if p.stdout, err = eager.New(ends.stdout[0]); err != nil {
+		return nil, fmt.Errorf("open pipes: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			p.stdout.Close()
+		}
+	}()
 	p.cmd = exec.Command(program, srv.Args...)
 	p.cmd.Args[0] = srv.Command
 	p.cmd.Dir, p.cmd.Env = srv.Cwd, environmentList(env)

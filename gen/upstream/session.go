@@ -27,9 +27,13 @@ type Session struct {
 	desk    *desk
 	listens chan struct{} // closed once the server has answered the request for its own stream; nil: there is none
 
+	subscribing sync.Once // to changes, in the newer era
+
 	listing chan struct{} // holds one while the tools are being listed
 	defs    *definitions  // what was listed last; only under listing
 	listed  atomic.Bool   // the SDK knows the headers that calls need
+
+	piped atomic.Int64 // how many requests were sent past the SDK
 
 	omitted atomic.Pointer[[]string] // what the last list left out
 

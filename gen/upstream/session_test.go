@@ -320,3 +320,37 @@ func TestStderr(t *testing.T) {
 		t.Errorf("stderr %.200q, want %.200q", got, want)
 	}
 }
+
+// TestLargeAnswersWaitForRoom and are not read before there is some, where that can be.
+func TestLargeAnswersWaitForRoom(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Session) {
+		var asked []int
+		opt := &CallOptions{Land: func(_ context.Context, bytes int) error {
+			asked = append(asked, bytes)
+			return nil
+		}}
+		if _, err := s.Call(testContext(t), upstreamtest.ToolEcho, json.RawMessage(`{}`), opt); err != nil || len(asked) != 0 {
+			t.Errorf("a small answer waited: %v, %v", asked, err)
+		}
+		if _, err := s.Call(testContext(t), upstreamtest.ToolLarge, json.RawMessage(`{"bytes":1500000}`), opt); err != nil || len(asked) != 1 || asked[0] < LargeAnswer {
+			t.Errorf("room for %v, %v", asked, err)
+		}
+		full := errors.New("there is no room")
+		opt.Land = func(context.Context, int) error { return full }
+		if _, err := s.Call(testContext(t), upstreamtest.ToolLarge, json.RawMessage(`{"bytes":1500000}`), opt); err == nil {
+			t.Error("an answer came although there was no room")
+		}
+		ctx, cancel := context.WithCancel(testContext(t))
+		opt.Land = func(ctx context.Context, _ int) error {
+			cancel()
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		if _, err := s.Call(ctx, upstreamtest.ToolLarge, json.RawMessage(`{"bytes":1500000}`), opt); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want the context's", err)
+		}
+		if _, err := s.Call(testContext(t), upstreamtest.ToolEcho, json.RawMessage(`{}`), nil); err != nil || s.Lost() {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}

@@ -30,6 +30,8 @@ const (
 	methodCancelled     = "notifications/cancelled"
 	methodProgress      = "notifications/progress"
 	methodToolsChanged  = "notifications/tools/list_changed"
+	methodSubscribe     = "subscriptions/listen"
+	methodSubscribed    = "notifications/subscriptions/acknowledged"
 	methodVisited       = "notifications/elicitation/complete"
 )
 
@@ -41,6 +43,8 @@ const (
 //     SDK would parse their schemas, queue them without bound, and can be made to overflow its stack. What a server
 //     notifies of goes to the desk, too, or nowhere.
 //   - It notes what the session has to know: the protocol version, when the connection is lost, and why.
+//
+// Over pipes, calls of tools go past the SDK altogether, see pipe.go.
 type tap struct {
 	inner mcp.Connection
 	log   *slog.Logger
@@ -60,6 +64,8 @@ type tap struct {
 	lostOnce  sync.Once
 	lostErr   error // after lost
 	replyOnce sync.Once
+
+	strays atomic.Int64 // answers that nobody waited for
 
 	// version is the agreed protocol version, for the HTTP header.
 	version atomic.Pointer[string]
@@ -127,6 +133,10 @@ func (t *tapped) Connect(ctx context.Context) (mcp.Connection, error) {
 		return nil, err
 	}
 	t.tap.inner = conn
+	if pipe, ok := conn.(*lines); ok {
+		sink := t.tap.arrived
+		pipe.sink.Store(&sink)
+	}
 	return t.tap, nil
 }
 
@@ -257,6 +267,9 @@ func (t *tap) Read(ctx context.Context) (jsonrpc.Message, error) {
 // answered returns what the SDK is to see of a response: nil for one that nobody waits for.
 func (t *tap) answered(resp *jsonrpc.Response) jsonrpc.Message {
 	t.mu.Lock()
+	if id := t.sameID(resp.ID); id != resp.ID {
+		resp = &jsonrpc.Response{ID: id, Result: resp.Result, Error: resp.Error} // the transport still looks at its own
+	}
 	entry, ok := t.pending[resp.ID]
 	delete(t.pending, resp.ID)
 	if ok && entry.capture != nil {
@@ -265,6 +278,7 @@ func (t *tap) answered(resp *jsonrpc.Response) jsonrpc.Message {
 	}
 	t.mu.Unlock()
 	if !ok {
+		t.noteStray(resp.ID)
 		return nil
 	}
 	switch {
@@ -272,6 +286,11 @@ func (t *tap) answered(resp *jsonrpc.Response) jsonrpc.Message {
 		t.hooks.probeAnswered()
 	case entry.method == methodInitialize:
 		t.noteHandshake(resp)
+	}
+	if entry.capture != nil && entry.capture.done != nil {
+		entry.capture.failed = resp.Error
+		close(entry.capture.done)
+		return nil // the SDK knows nothing of it
 	}
 	if entry.capture == nil || resp.Error != nil {
 		return resp

@@ -60,10 +60,23 @@ func (g *guard) confine(req *http.Request, resp *http.Response) (*http.Response,
 func peek(asked *capture, resp *http.Response) error {
 	var body bytes.Buffer
 	if n := resp.ContentLength; n > 0 && n <= MaxMessage {
+		if err := asked.await(int(n)); err != nil {
+			return fmt.Errorf("wait for room for the answer: %w", err)
+		}
 		body.Grow(int(n) + bytes.MinRead) // what ReadFrom wants to be free
+	} else if _, err := body.ReadFrom(io.LimitReader(resp.Body, LargeAnswer)); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	} else if body.Len() == LargeAnswer {
+		if err := asked.await(LargeGuess); err != nil {
+			return fmt.Errorf("wait for room for the answer: %w", err)
+		}
 	}
 	if _, err := body.ReadFrom(resp.Body); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
+	}
+	if answer := asked.foreign(body.Bytes()); answer != nil {
+		asked.answer = answer
+		return &refusal{text: answer.Message}
 	}
 	if !isMessage(bytes.TrimSpace(body.Bytes())) {
 		asked.answer = &jsonrpc.Error{Code: CodeBadAnswer, Message: "the answer is not a JSON-RPC message"}

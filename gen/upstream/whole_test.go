@@ -50,6 +50,8 @@ func TestBadAnswersEndTheirCallOnly(t *testing.T) {
 		"long":      {answer(200, "application/json", `{"a":"`+long+`"}`), "not a JSON-RPC message", true},
 		"deep":      {answer(200, "application/json", deep), "not a JSON-RPC message", true},
 
+		"another's":              {answer(200, "application/json", `{"jsonrpc":"2.0","id":99,"result":{"contents":[]}}`), "the answer has the id 99", true},
+		"another's event":        {answer(200, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{}}\n\n"), `the answer has the id "x"`, true},
 		"an event of no JSON":    {answer(200, "text/event-stream", "event: message\ndata: {\"jsonrpc\"\n\n"), "not a JSON-RPC message", true},
 		"an event of no message": {answer(200, "text/event-stream", "data: {\"a\":1}\r\n\r\n"), "not a JSON-RPC message", true},
 		"a line of no event":     {answer(200, "text/event-stream", "oops\n\n"), "not a JSON-RPC message", true},

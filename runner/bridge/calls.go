@@ -16,25 +16,40 @@ const maxName = 1024
 
 // running is a call that was accepted and has no reply yet.
 type running struct {
+	msg  *callMsg
+	ctx  context.Context
 	stop context.CancelFunc
 	size int
 	// cancelled tells that the guest no longer waits for it.
 	cancelled bool
 }
 
-// accept starts a call in a goroutine of its own. Its frame, of so many bytes, stays in memory as long as the call.
+// accept starts a call in a goroutine of its own, which goes on with the calls that it is first to see. The frame, of so
+// many bytes, stays in memory as long as the call.
 func (s *session) accept(ctx context.Context, msg *callMsg, size int) error {
-	if msg.id <= s.lastID {
-		return violation("call id %d after %d", msg.id, s.lastID)
+	r, err := s.register(ctx, msg, size)
+	if err != nil {
+		return err
 	}
-	s.lastID = msg.id
+	s.handlers.Go(func() {
+		for ; r != nil; r = s.next(ctx) {
+			s.serve(r)
+		}
+	})
+	return nil
+}
+
+// register counts a call as running; it has to be served.
+func (s *session) register(ctx context.Context, msg *callMsg, size int) (*running, error) {
+	if msg.id <= s.lastID {
+		return nil, violation("call id %d after %d", msg.id, s.lastID)
+	}
 	if len(msg.args) < size/2 {
 		msg.args = bytes.Clone(msg.args) // who keeps them must not keep a frame that is full of blanks
 	}
-	s.seq++
-	msg.seq = s.seq
+	msg.seq = s.seq + 1
 	ctx, stop := context.WithCancel(ctx)
-	r := &running{stop: stop, size: size}
+	r := &running{msg: msg, ctx: ctx, stop: stop, size: size}
 	s.mu.Lock()
 	count, pending := len(s.running)+1, s.pending+r.size
 	if count <= s.opts.MaxInFlight && pending <= s.opts.MaxPending {
@@ -44,19 +59,23 @@ func (s *session) accept(ctx context.Context, msg *callMsg, size int) error {
 	switch {
 	case count > s.opts.MaxInFlight:
 		stop()
-		return violation("more than %d calls at once", s.opts.MaxInFlight)
+		return nil, violation("more than %d calls at once", s.opts.MaxInFlight)
 	case pending > s.opts.MaxPending:
 		stop()
-		return violation("more than %d bytes of calls at once", s.opts.MaxPending)
+		return nil, violation("more than %d bytes of calls at once", s.opts.MaxPending)
 	}
+	s.lastID, s.seq = msg.id, msg.seq
 	if !msg.request {
 		s.out.Calls++
 	}
-	s.handlers.Go(func() {
-		defer stop()
-		s.serve(ctx, msg, r)
-	})
-	return nil
+	return r, nil
+}
+
+// idle tells whether no call is under way and more may come.
+func (s *session) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.running) == 0 && !s.over
 }
 
 // cancel ends a call. One that has been answered meanwhile is no mistake.
@@ -74,7 +93,9 @@ func (s *session) cancel(id int64) error {
 }
 
 // serve waits for its turn, runs the handler and sends the reply.
-func (s *session) serve(ctx context.Context, msg *callMsg, r *running) {
+func (s *session) serve(r *running) {
+	ctx, msg := r.ctx, r.msg
+	defer r.stop()
 	var res *call.Result
 	var err error
 	select {

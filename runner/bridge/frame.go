@@ -47,14 +47,22 @@ func readFrame(r io.Reader, max int) ([]byte, error) {
 	return frame, nil
 }
 
+// wholeFrame tells whether b is one frame, and no more, and returns what is in it.
+func wholeFrame(b []byte) ([]byte, bool) {
+	if len(b) < headerLen || int64(binary.BigEndian.Uint32(b)) != int64(len(b)-headerLen) {
+		return nil, false
+	}
+	return b[headerLen:], true
+}
+
 // writer writes frames whole, from any goroutine. A write that blocks ends when the connection is closed.
 type writer struct {
 	turn chan struct{} // holds a token while somebody writes; a mutex would do, but testing/synctest cannot see through it
-	conn net.Conn
+	conn io.Writer
 	max  int
 }
 
-func newWriter(conn net.Conn, max int) *writer {
+func newWriter(conn io.Writer, max int) *writer {
 	return &writer{turn: make(chan struct{}, 1), conn: conn, max: max}
 }
 

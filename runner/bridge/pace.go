@@ -12,14 +12,22 @@ type pace struct {
 	next time.Time
 }
 
-// wait returns when one more frame may be handled, or ctx's error.
-func (p *pace) wait(ctx context.Context) error {
+// count counts a frame that was handled now and returns how much too early that was; zero or less when it was not.
+func (p *pace) count() (ahead time.Duration) {
 	now := time.Now()
 	if full := now.Add(-time.Second); p.next.Before(full) {
 		p.next = full
 	}
 	p.next = p.next.Add(time.Second / time.Duration(p.rate))
-	ahead := p.next.Sub(now)
+	return p.next.Sub(now)
+}
+
+// late tells whether the next frame would have to wait.
+func (p *pace) late() bool { return time.Until(p.next) > -time.Second/time.Duration(p.rate) }
+
+// wait returns when one more frame may be handled, or ctx's error.
+func (p *pace) wait(ctx context.Context) error {
+	ahead := p.count()
 	if ahead <= 0 {
 		return nil
 	}

@@ -126,15 +126,17 @@ func (r guestRun) run(t testing.TB) ended {
 	if err != nil {
 		t.Fatalf("the guest did not connect: %v; %s", err, &stderr)
 	}
+	serving, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
 	if r.during != nil {
-		go r.during(func() { host.Close() })
+		go r.during(func() { cut(bridge.ErrClosed) })
 	}
 	if r.handler == nil {
 		r.handler = func(_ context.Context, req *call.Request) (*call.Result, error) {
 			return &call.Result{Value: req.Args}, nil
 		}
 	}
-	e.out, e.err = bridge.Serve(ctx, host, bridge.Options{Secret: testSecret, Handler: r.handler, Answers: r.answers,
+	e.out, e.err = bridge.Serve(serving, host, bridge.Options{Secret: testSecret, Handler: r.handler, Answers: r.answers,
 		Job: bridge.Job{Language: r.lang, Name: in.name, Code: r.code, Args: r.args, Vars: r.vars, Modules: r.modules}})
 	err = cmd.Wait()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -13,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpgen/mcpgen/gen/eager"
 )
 
 // byeTimeout bounds how long a guest that said done may take to read what is still on its way to it.
@@ -30,13 +33,17 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 	if err != nil {
 		return out, errors.Join(err, conn.Close())
 	}
+	arriving, err := direct(conn)
+	if err != nil {
+		return out, fmt.Errorf("take over the connection to the guest: %w", err)
+	}
 	ctx, end := context.WithCancelCause(ctx)
 	// Closing is the one way to interrupt a read or a write that every kind of connection has.
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	stop := context.AfterFunc(ctx, func() { arriving.Close() })
 	s := &session{
-		opts: opts, conn: conn, end: end, out: out,
-		in:      bufio.NewReaderSize(conn, 64<<10),
-		w:       newWriter(conn, opts.MaxFrame),
+		opts: opts, conn: arriving, end: end, out: out,
+		arriving: arriving, in: bufio.NewReaderSize(arriving, 64<<10),
+		w:       newWriter(arriving, opts.MaxFrame),
 		running: make(map[int64]*running),
 		slots:   make(chan struct{}, opts.MaxParallel),
 		pace:    pace{rate: opts.MaxRate},
@@ -44,7 +51,7 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 	defer func() {
 		end(ErrClosed)
 		stop()
-		conn.Close()
+		arriving.Close()
 		s.handlers.Wait()
 	}()
 	if err := s.handshake(); err != nil {
@@ -54,17 +61,41 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 	return out, s.cause(ctx, err)
 }
 
+// arrivals is a connection from which others than its reader may take what arrives, see package eager.
+type arrivals interface {
+	io.ReadWriteCloser
+	Boundary()
+	Take(limit time.Duration, wanted func() bool, use func(arrived []byte) bool) bool
+}
+
+// direct takes a connection over and makes one of it that others may take from, if they can of that kind.
+func direct(conn net.Conn) (arrivals, error) {
+	if socket, ok := conn.(*net.UnixConn); ok {
+		return eager.New(socket)
+	}
+	return alone{conn}, nil
+}
+
+// alone is a connection with its reader alone.
+type alone struct{ net.Conn }
+
+func (alone) Boundary() {}
+
+func (alone) Take(time.Duration, func() bool, func(arrived []byte) bool) bool { return false }
+
 // session is the state of one connection.
 type session struct {
 	opts Options
-	conn net.Conn
-	in   *bufio.Reader
-	w    *writer
-	out  *Outcome
+	conn io.Closer
+	// in is the reading goroutine's. A goroutine that has sent the only answer takes from arriving the next call itself.
+	arriving arrivals
+	in       *bufio.Reader
+	w        *writer
+	out      *Outcome
 	// end ends the session with a cause, from any goroutine.
 	end context.CancelCauseFunc
 
-	// Only the reading goroutine uses these.
+	// Only the reading goroutine uses these, or who has taken a frame in its place.
 	lastID  int64
 	seq     int // of the last call or request
 	cancels int
@@ -153,6 +184,9 @@ func sameSecret(got, want string) bool {
 // loop reads frames until done, which returns nil.
 func (s *session) loop(ctx context.Context) error {
 	for {
+		if s.in.Buffered() == 0 {
+			s.arriving.Boundary()
+		}
 		frame, err := readFrame(s.in, s.opts.MaxFrame)
 		if err != nil {
 			return lost(err)
@@ -182,6 +216,32 @@ func (s *session) loop(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// lingerTime is how long who has sent an answer waits for the next call.
+const lingerTime = 300 * time.Microsecond
+
+// next waits, not for long, for a call after the only one that was under way has been answered, and registers it; nil when
+// something else came, or nothing. That is then the reading goroutine's.
+func (s *session) next(ctx context.Context) (r *running) {
+	s.arriving.Take(lingerTime, s.idle, func(arrived []byte) bool {
+		frame, whole := wholeFrame(arrived)
+		if !whole || s.moved.Load()+int64(len(frame)) > s.opts.MaxTotal || s.pace.late() {
+			return false
+		}
+		msg, err := decode(bytes.Clone(frame))
+		c, ok := msg.(*callMsg)
+		if err != nil || !ok {
+			return false
+		}
+		if r, err = s.register(ctx, c, len(frame)); err != nil {
+			return false
+		}
+		s.moved.Add(int64(len(frame)))
+		s.pace.count()
+		return true
+	})
+	return r
 }
 
 // move counts bytes that go over the connection.

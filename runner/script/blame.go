@@ -41,6 +41,11 @@ func doubt(id, text string) error {
 	return nil
 }
 
+// doubtful tells whether a task looks as if it might cost much, as far as the script itself shows it.
+func (t task) doubtful() bool {
+	return t.Module == "" && doubt(scriptNamespace+":"+t.Src.Name, t.Src.Code) != nil
+}
+
 // blame makes the error of a task that could not be done, with the place that is the likeliest cause. Loaded are modules
 // that were being read.
 func (t task) blame(loaded []string, cause error) *Error {

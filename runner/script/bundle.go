@@ -41,6 +41,9 @@ func newBundle(src Source, opt Options, seen *reads, look func(id, text string) 
 	if err != nil {
 		return nil, err
 	}
+	if err := f.lostReturn(output(res)); err != nil {
+		return nil, err
+	}
 	if !f.computed {
 		return &bundle{code: output(res)}, nil
 	}

@@ -33,6 +33,7 @@ type Bundler struct {
 	opt   BundlerOptions
 	slots chan struct{} // taken by bundles that are being made
 	slow  chan struct{} // taken instead by those that take long
+	doubt chan struct{} // taken as well by those that look as if they might take long, as long as they hold a slot
 
 	mu     sync.Mutex
 	idle   []*worker // the one used last at the end
@@ -49,7 +50,8 @@ func NewBundler(opt *BundlerOptions) *Bundler {
 	b.opt.Exe = cmp.Or(b.opt.Exe, ownProgram())
 	b.opt.Workers = cmp.Or(b.opt.Workers, max(2, min(runtime.NumCPU(), maxAtWork)))
 	b.opt.Idle = cmp.Or(b.opt.Idle, 10*time.Minute)
-	b.slots, b.slow = make(chan struct{}, b.opt.Workers), make(chan struct{}, (b.opt.Workers+1)/2)
+	half := (b.opt.Workers + 1) / 2
+	b.slots, b.slow, b.doubt = make(chan struct{}, b.opt.Workers), make(chan struct{}, half), make(chan struct{}, half)
 	return b
 }
 
@@ -80,7 +82,7 @@ func (b *Bundler) make(ctx context.Context, t task, seen *reads) (*bundle, error
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, maxBundleTime, errTooCostly)
 	defer cancel()
-	leave, err := b.enter(ctx)
+	leave, err := b.enter(ctx, t.doubtful())
 	if err != nil {
 		return nil, tooCostly(t.Src.Name, err)
 	}
@@ -107,26 +109,35 @@ func (b *Bundler) make(ctx context.Context, t task, seen *reads) (*bundle, error
 // slowTime is how long a bundle may take among the others. Honest ones take milliseconds.
 const slowTime = time.Second
 
-// enter waits for a place among those that make bundles. Who takes long is moved aside, so that a few texts that were made
-// to cost time do not keep everybody else waiting.
-func (b *Bundler) enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case b.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+// enter waits for a place among those that make bundles. Texts that look costly get half of the places at most, and who
+// takes long is moved aside, so that a few texts that were made to cost time do not keep everybody else waiting.
+func (b *Bundler) enter(ctx context.Context, doubtful bool) (leave func(), err error) {
+	places := []chan struct{}{b.slots}
+	if doubtful {
+		places = []chan struct{}{b.doubt, b.slots} // who waits for the first keeps nobody from the second
+	}
+	if len(places) > 1 && cap(b.slots) == 1 {
+		places = places[1:] // there is no half
+	}
+	for i, place := range places {
+		select {
+		case place <- struct{}{}:
+		case <-ctx.Done():
+			give(places[:i])
+			return nil, context.Cause(ctx)
+		}
 	}
 	var mu sync.Mutex
-	place := b.slots
 	aside := time.AfterFunc(slowTime, func() {
 		mu.Lock()
 		defer mu.Unlock()
-		if place == nil {
+		if places == nil {
 			return
 		}
 		select {
 		case b.slow <- struct{}{}:
-			<-place
-			place = b.slow
+			give(places)
+			places = []chan struct{}{b.slow}
 		default:
 		}
 	})
@@ -134,9 +145,16 @@ func (b *Bundler) enter(ctx context.Context) (leave func(), err error) {
 		aside.Stop()
 		mu.Lock()
 		defer mu.Unlock()
-		<-place
-		place = nil
+		give(places)
+		places = nil
 	}, nil
+}
+
+// give gives places back.
+func give(places []chan struct{}) {
+	for _, place := range places {
+		<-place
+	}
 }
 
 // worker returns a process that waits for work, or starts one; fresh tells that it was started just now.

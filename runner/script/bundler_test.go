@@ -273,3 +273,34 @@ func BenchmarkTwentyImportsApart(b *testing.B) {
 		}
 	}
 }
+
+// TestCostlyTextsLeavePlaces: many texts that look costly do not keep a cheap one waiting.
+func TestCostlyTextsLeavePlaces(t *testing.T) {
+	c, b := apart(t, &BundlerOptions{Workers: 2})
+	ctx, cancel := context.WithCancel(t.Context())
+	var costly sync.WaitGroup
+	for i := range 6 {
+		costly.Go(func() {
+			_, err := c.Prepare(ctx, typescript(around("namespace a { ", fmt.Sprintf("export const x = %d", i), "}", 3000), ""), Options{})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("a costly text ended with %v", err)
+			}
+		})
+	}
+	for len(b.slots)+len(b.slow) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	for i := range 5 {
+		if _, err := c.Prepare(t.Context(), typescript(fmt.Sprintf("console.log(%d)", i), ""), Options{}); err != nil {
+			t.Error(err)
+		}
+		if n := len(b.doubt); n > 1 {
+			t.Errorf("%d costly texts hold places", n)
+		}
+	}
+	cancel()
+	costly.Wait()
+	if len(b.slots)+len(b.slow)+len(b.doubt) != 0 {
+		t.Error("a place is still taken")
+	}
+}

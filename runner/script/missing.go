@@ -139,12 +139,23 @@ func (f *files) noSuchExport(module, name string) string {
 		}
 	}
 	if name == "default" && namespace == treeNamespace {
-		return fmt.Sprintf("%s has no default export; write: import { %s } from …, or: import * as NAME from …", shownName(namespace, p), strings.Join(names[:min(len(names), 1)], ""))
+		return fmt.Sprintf("%s has no default export; write: import { %s } from …, or: import * as NAME from …", importedName(namespace, p), strings.Join(names[:min(len(names), 1)], ""))
 	}
 	if len(names) == 0 {
-		return fmt.Sprintf("%s exports no %q", shownName(namespace, p), name)
+		return fmt.Sprintf("%s exports no %q", importedName(namespace, p), name)
 	}
-	return fmt.Sprintf("%s exports no %q; %sit has: %s", shownName(namespace, p), name, didYouMean(name, names), listed(names))
+	return fmt.Sprintf("%s exports no %q; %sit has: %s", importedName(namespace, p), name, didYouMean(name, names), listed(names))
+}
+
+// importedName is a module as a script imports it, where that is another name than that of its file.
+func importedName(namespace, file string) string {
+	switch {
+	case namespace == libraryNamespace:
+		return strconv.Quote("mcprun")
+	case namespace == treeNamespace && file == allServers:
+		return strconv.Quote("./servers")
+	}
+	return shownName(namespace, file)
 }
 
 // exportsOf are the names that a module exports, as far as its text shows them.

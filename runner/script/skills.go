@@ -90,14 +90,19 @@ func MainScript(names []string, lang sandbox.Language) string {
 
 // noSkill says what there is instead.
 func (f *files) noSkill(name, rest string) error {
-	all := f.entries(skillsNamespace, ".")
-	for i, e := range all {
-		all[i] = trimExtension(e)
+	var all []string
+	for _, e := range f.entries(skillsNamespace, ".") {
+		if e = trimExtension(e); !strings.Contains(e, ".") { // others are not what an import means: .gitignore, README.md
+			all = append(all, e)
+		}
 	}
 	for _, n := range spellings(name) {
 		for _, have := range all {
-			if have == n && rest != "" {
+			switch {
+			case have == n && rest != "":
 				return fmt.Errorf("skill %q has no module %q", n, rest)
+			case have == n:
+				return fmt.Errorf("skill %q has no script that can be imported", n)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package script
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,6 +83,11 @@ func TestOneClassOfErrors(t *testing.T) {
 // TestNearestNames asks for what is not there.
 func TestNearestNames(t *testing.T) {
 	dir, opt := world(t, map[string]string{"helper.ts": "export const help = 1;", "lib/one.ts": "", "lib/two.js": ""})
+	for _, name := range []string{".mcprun", "README.md"} { // are no skills
+		if err := os.WriteFile(filepath.Join(opt.Skills, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for code, want := range map[string]string{
 		"import './lib';":                                                      `"./lib" is a folder without an index.ts or index.js; import one of its files: one, two`,
 		"import 'https://x.example/y';":                                        `"https://x.example/y" cannot be imported: there is no network in the sandbox`,
@@ -93,6 +99,7 @@ func TestNearestNames(t *testing.T) {
 		"import { hlep } from './helper'; console.log(hlep);":                  `helper.ts exports no "hlep"; did you mean "help"?`,
 		"import './helpr';":                                                    `"./helpr" is not there, beside the script or below it; did you mean "helper"?`,
 		"import './skills/save-shet';":                                         `there is no skill "save-shet"; did you mean "save-sheet"?`,
+		"import './skills/zzzzzzzz';":                                          `there are: flat, indexed, save-sheet, several`,
 		"import './skills/several';":                                           `skill "several" has several scripts and no index.ts or main.ts; import one of them: one.ts, two.ts`,
 		"import './skills/save-sheet/nope.ts';":                                `skill "save-sheet" has no module "nope.ts"`,
 		"import './skills';":                                                   "must name one",

@@ -87,7 +87,7 @@ func TestHTML(t *testing.T) {
 			t.Errorf("%q is in the page", bad)
 		}
 	}
-	for _, good := range []string{"left:25.000%;width:50.000%", "no answer", "12.3 kB", "ok, 1 retry", `<tr class="failed">`, "report.ts: 3 calls"} {
+	for _, good := range []string{"left:25.000%;width:50.000%", "no answer", "12.3 kB", "ok, 1 retry", `<tr class="failed" title="started at 999 ms, waited`, "report.ts: 3 calls"} {
 		if !strings.Contains(page, good) {
 			t.Errorf("%q is not in the page", good)
 		}

@@ -165,6 +165,9 @@ export class Bridge {
   #ask(type, name, args, nameMember, argsMember, options, signal, finish) {
     const tool = type === "call" ? name : undefined;
     if (this.closed) throw failure({ kind: "cancelled", message: "the script has ended" }, tool);
+    if (tool !== undefined && typeof args === "string") {
+      throw refusal('the input is not an object; a call has the tool\'s id and its input: callMCPTool("server__tool", { … })', tool);
+    }
     if (args === null || typeof args !== "object" || Array.isArray(args)) throw refusal("the input is not an object", tool);
     let body;
     try {

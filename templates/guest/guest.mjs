@@ -86,6 +86,23 @@ function provide(bridge, stacks) {
   });
 }
 
+const OFFLINE = /^(EAI_\w+|ENOTFOUND|EPERM|EACCES|EAFNOSUPPORT|ENETUNREACH|EHOSTUNREACH)$/; // ways to say that there is no network
+
+/** fetch says that it failed, and not why, though here that is nearly always known. */
+function explainFetch() {
+  const fetchIt = globalThis.fetch;
+  define("fetch", async function fetch(input, init = undefined) {
+    const offline = new TypeError("fetch failed: there is no network in this sandbox (egress is off); reach the outside through the tools in ./servers");
+    try {
+      return await fetchIt(input, init);
+    } catch (error) {
+      const { code, errors } = error?.cause ?? {};
+      if (!OFFLINE.test(code ?? errors?.[0]?.code)) throw error;
+      throw Object.assign(offline, { code: "ERR_NETWORK_DISABLED" }); // it was made where fetch was called
+    }
+  }, true);
+}
+
 /** Makes the job's variables global, but never in the place of something else. */
 function provideVars(vars = {}) {
   define(Symbol.for("mcprun.vars"), Object.freeze(vars));
@@ -110,12 +127,14 @@ function doneError(error) {
 
 // ---- one run ----
 
-/** The exported result, as members of done. */
-async function resultOf(bridge, exports) {
-  const named = "result" in exports;
-  let value = named ? exports.result : exports.default;
-  if (!named && typeof value === "function") return "";
-  value = await value; // export default main()
+/** What the script exports as its result. */
+function exported(exports) {
+  if ("result" in exports) return exports.result;
+  return typeof exports.default === "function" ? undefined : exports.default;
+}
+
+/** The result, as members of done. */
+function resultOf(bridge, value) {
   if (value === undefined) return "";
   try {
     return `,"result":${bridge.encode(value, "the exported result", true)}`;
@@ -128,6 +147,7 @@ async function resultOf(bridge, exports) {
 async function run(bridge, job, stacks) {
   process.argv = ["node", job.name, ...job.args];
   provideVars(job.vars);
+  explainFetch();
   const address = stacks.add(job.code);
 
   const fail = (error) => {
@@ -150,7 +170,7 @@ async function run(bridge, job, stacks) {
   process.on("exit", () => {
     sayDone(bridge, ""); // process.exit() in the script
   });
-  let result;
+  let result; // tells it, once the script has been read
   const drained = () => {
     if (bridge.closed) return;
     if (result === undefined) {
@@ -159,15 +179,16 @@ async function run(bridge, job, stacks) {
       leave(bridge, EXIT_UNSETTLED);
       return;
     }
-    sayDone(bridge, result);
+    sayDone(bridge, result());
     leave(bridge);
   };
   process.on("beforeExit", drained);
   try {
     const exports = await import(address);
-    result = await resultOf(bridge, exports);
+    const value = await exported(exports); // export default main()
+    result = () => resultOf(bridge, value); // work that goes on may still fill it
   } catch (error) {
-    result = "";
+    result = () => "";
     if (process.listenerCount("uncaughtException") === 1) fail(error);
     else setImmediate(() => { throw error; }); // for the script's own listener
   }

@@ -65,13 +65,21 @@ export function values(io) {
   /** Makes JSON.stringify write a BigInt as its digits instead of throwing, so that what was read exactly can be written. */
   function writeBigInts() {
     const define = (object, name, value) => Object.defineProperty(object, name, { value, writable: true, configurable: true });
+    const plain = JSON.stringify;
+    // A replacer gets the BigInt itself, and may return one.
+    const aware = (replacer) => typeof replacer !== "function" ? replacer : function (name, value) {
+      const now = replacer.call(this, name, typeof value !== "bigint" && typeof this[name] === "bigint" ? this[name] : value);
+      return typeof now === "bigint" ? now.toJSON() : now;
+    };
     if (JSON.rawJSON) {
       define(BigInt.prototype, "toJSON", function toJSON() {
         return JSON.rawJSON(this.toString());
       });
+      define(JSON, "stringify", function stringify(value, replacer, space) {
+        return plain(value, aware(replacer), space);
+      });
       return;
     }
-    const plain = JSON.stringify;
     const marked = new RegExp(`"${mark}(-?\\d+)"`, "g");
     let found = false;
     define(BigInt.prototype, "toJSON", function toJSON() {
@@ -80,7 +88,7 @@ export function values(io) {
     });
     define(JSON, "stringify", function stringify(value, replacer, space) {
       found = false;
-      const text = plain(value, replacer, space);
+      const text = plain(value, aware(replacer), space);
       return found && text !== undefined ? text.replace(marked, "$1") : text;
     });
   }

@@ -19,6 +19,7 @@ import (
 func main() {
 	backends.RunChild() // never returns in a child
 	runMeasured()
+	runTurn()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Stdout, os.Stderr, os.Getenv)
 	stop()
@@ -39,7 +40,7 @@ func (b *bench) groups() []group {
 		{"starts", []func(context.Context) error{b.coldStarts, b.warmStarts, b.again}},
 		{"idle", []func(context.Context) error{b.idle}},
 		{"many", []func(context.Context) error{b.manyRuns}},
-		{"calls", []func(context.Context) error{b.bridgeCalls, b.parallelCalls}},
+		{"calls", []func(context.Context) error{b.turns, b.bridgeCalls, b.parallelCalls}},
 		{"big", []func(context.Context) error{b.bigValues}},
 		{"bundle", []func(context.Context) error{b.bundles}},
 		{"commands", []func(context.Context) error{b.commands}},

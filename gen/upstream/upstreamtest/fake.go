@@ -37,6 +37,8 @@ type peer struct {
 	gone <-chan struct{}
 	// notify sends a notification before the answer; notifyLater sends one that belongs to no request, if it can.
 	notify, notifyLater func(method, params string)
+	// tell sends a notification as part of the answer, which goes on.
+	tell func(method, params string)
 }
 
 // fake is the server's state, without a transport.
@@ -53,6 +55,7 @@ type fake struct {
 	capabilities json.RawMessage
 	protocol     string
 	pids         []int
+	subscribers  map[string]func(method, params string) // to changes of the tools, by the id of their request
 }
 
 func newFake(mode Mode) *fake {
@@ -85,6 +88,9 @@ func (f *fake) answer(m message, p peer) reply {
 	}
 	if r, ok := f.offers(m); ok {
 		return r
+	}
+	if m.Method == "subscriptions/listen" && f.mode == Rich {
+		return f.subscribe(m, p)
 	}
 	return failure(-32601, "method not found: "+m.Method)
 }

@@ -237,7 +237,11 @@ func (h *HTTP) answer(w http.ResponseWriter, r *http.Request, m message) {
 		gone:  gone, region: r.Header.Get("Mcp-Param-Region"), overHTTP: true,
 		notify:      func(method, params string) { h.notify(out, method, params) },
 		notifyLater: func(method, params string) { h.notify(nil, method, params) },
+		tell: func(method, params string) {
+			out.send(`{"jsonrpc":"2.0","method":"` + method + `","params":` + params + `}`)
+		},
 	})
+	defer out.end()
 	text := reply.message(m.ID)
 	if text == "" {
 		<-gone

@@ -3,6 +3,7 @@ package upstreamtest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -40,11 +41,45 @@ func (f *fake) speak(m message, p peer, name string, raw json.RawMessage, respon
 	case ToolChange:
 		f.mu.Lock()
 		f.changes++
+		modern, subscribers := f.protocol == modernVersion, maps.Clone(f.subscribers)
 		f.mu.Unlock()
-		p.notify("notifications/tools/list_changed", `{}`)
+		for id, tell := range subscribers {
+			tell("notifications/tools/list_changed", `{"_meta":{"io.modelcontextprotocol/subscriptionId":`+id+`}}`)
+		}
+		if !modern { // in the newer era only those hear of it who asked to
+			p.notify("notifications/tools/list_changed", `{}`)
+		}
 		return content(`{"type":"text","text":"changed"}`), true
 	}
 	return reply{}, false
+}
+
+// subscribe answers subscriptions/listen, for as long as the client listens.
+func (f *fake) subscribe(m message, p peer) reply {
+	var params struct {
+		Meta struct {
+			Version string `json:"io.modelcontextprotocol/protocolVersion"`
+		} `json:"_meta"`
+		Notifications struct {
+			Tools bool `json:"toolsListChanged"`
+		} `json:"notifications"`
+	}
+	if json.Unmarshal(m.Params, &params) != nil || params.Meta.Version != modernVersion || !params.Notifications.Tools {
+		return failure(-32602, "nothing to tell")
+	}
+	id := string(m.ID)
+	f.mu.Lock()
+	if f.subscribers == nil {
+		f.subscribers = make(map[string]func(method, params string))
+	}
+	f.subscribers[id] = p.tell
+	f.mu.Unlock()
+	p.tell("notifications/subscriptions/acknowledged", `{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":`+id+`}}`)
+	<-p.gone
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.subscribers, id)
+	return reply{}
 }
 
 // progress sends as many notifications as there are steps, if the client wants them.

@@ -148,7 +148,7 @@ func (s *stdio) handle(m message) {
 		}
 		os.Exit(3)
 	}
-	r := s.answer(m, peer{ask: s.ask, crash: crash, gone: s.gone, notify: s.notify, notifyLater: s.notify})
+	r := s.answer(m, peer{ask: s.ask, crash: crash, gone: s.gone, notify: s.notify, notifyLater: s.notify, tell: s.notify})
 	if s.mode == Banner {
 		s.write("handled one more")
 	}

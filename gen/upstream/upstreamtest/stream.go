@@ -47,9 +47,14 @@ func (h *HTTP) listen(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	delete(h.streams, s)
 	h.mu.Unlock()
+	s.end()
+}
+
+// end takes the stream from those who would write to it, which nobody may once its handler has returned.
+func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.w = nil // nothing may be written once this has returned
+	s.w = nil
 }
 
 // Streams returns how many clients have such a stream open.

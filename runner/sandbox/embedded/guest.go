@@ -33,8 +33,16 @@ func guestMain(bridge *os.File, h habitat) int {
 	return guestOn(conn, h)
 }
 
-func guestOn(conn io.ReadWriteCloser, h habitat) (code int) {
-	// One thread for the engine and the bridge's reader: a reply that wakes one has not to wake another, which costs a
+// guestOn runs the guest in a goroutine of its own: the caller's may be tied to its thread, and each switch between that
+// one and the bridge's reader would be one of threads.
+func guestOn(conn io.ReadWriteCloser, h habitat) int {
+	code := make(chan int)
+	go func() { code <- guestUntied(conn, h) }()
+	return <-code
+}
+
+func guestUntied(conn io.ReadWriteCloser, h habitat) (code int) {
+	// One processor for the engine and the bridge's reader: a reply that wakes one has not to wake another, which costs a
 	// quarter of a call. A script that never yields is preempted, so that the reader still sees a lost host.
 	runtime.GOMAXPROCS(1)
 	s, err := readSetup(conn)

@@ -23,3 +23,24 @@ func Spare(f func() error) error {
 	}()
 	return <-result
 }
+
+// Go calls f on a goroutine of its own that is locked to a thread, and is not the process's first: where that one is in a
+// control group of version 1, the memory that any thread of the process takes is counted there. Whether the thread goes on
+// when f returns is for f to say, by unlocking it.
+func Go(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != unix.Getpid() {
+			f()
+			return
+		}
+		defer runtime.UnlockOSThread()
+		locked := make(chan struct{})
+		go func() {
+			runtime.LockOSThread() // while this one holds the first, it is another
+			close(locked)
+			f()
+		}()
+		<-locked
+	}()
+}

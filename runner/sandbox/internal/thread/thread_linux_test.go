@@ -51,3 +51,33 @@ func TestSpare(t *testing.T) {
 		}
 	}
 }
+
+// TestGo has the first thread free for some of many at once, as it is in a program whose main function waits.
+func TestGo(t *testing.T) {
+	var mu sync.Mutex
+	used := make(map[int]int)
+	var all, together sync.WaitGroup
+	together.Add(100)
+	for range 100 {
+		all.Add(1)
+		Go(func() {
+			defer all.Done()
+			tid := unix.Gettid()
+			together.Done()
+			together.Wait() // all hold their threads at once
+			mu.Lock()
+			defer mu.Unlock()
+			if unix.Gettid() != tid {
+				t.Error("the goroutine has changed threads")
+			}
+			used[tid]++
+		})
+	}
+	all.Wait()
+	if used[os.Getpid()] != 0 {
+		t.Error("it was the first thread")
+	}
+	if len(used) != 100 {
+		t.Errorf("%d threads for 100 at once", len(used))
+	}
+}

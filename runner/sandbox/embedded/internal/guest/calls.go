@@ -159,6 +159,8 @@ func (g *guest) encodeCall(args []engine.Value, noName string) (name, text strin
 		return refuse("%v", err)
 	case err != nil:
 		return "", "", err
+	case b[0] == '"':
+		return refuse(`the input is not an object; a call has the tool's id and its input: callMCPTool("server__tool", { … })`)
 	case b[0] != '{':
 		return refuse("the input is not an object")
 	case len(b)+len(name) > most:
@@ -186,26 +188,34 @@ func (g *guest) sendHeld() {
 
 // receive reads the host's frames until there are no more; it runs in its own goroutine.
 func (g *guest) receive() {
-	for {
-		frame, err := g.wire.read()
-		if err != nil {
-			break
-		}
-		if r, ok := parseReply(frame); ok {
-			g.loop.post(func() { g.answer(r) })
-			continue
-		}
-		var other struct{ Type string }
-		if json.Unmarshal(frame, &other) != nil || other.Type == "bye" {
-			g.loop.saidBye()
-			return
-		}
+	err := g.wire.each(func(frame []byte) bool {
+		more := g.arrived(frame)
+		g.loop.wakeUp()
+		return more
+	})
+	if err == nil {
+		return
 	}
 	if g.o.Lost != nil && !g.said.Load() {
 		g.o.Lost()
 	}
 	g.loop.post(func() { g.loop.lost = true })
 	g.loop.saidBye()
+}
+
+// arrived takes a frame of the host's, and tells whether there are more to come. It is called by the reader, and in the
+// loop's goroutine.
+func (g *guest) arrived(frame []byte) bool {
+	if r, ok := parseReply(frame); ok {
+		g.loop.put(func() { g.answer(r) })
+		return true
+	}
+	var other struct{ Type string }
+	if json.Unmarshal(frame, &other) != nil || other.Type == "bye" {
+		g.loop.saidBye()
+		return false
+	}
+	return true
 }
 
 // answer settles the promise of a call. Of one that was cancelled nothing is known any more.

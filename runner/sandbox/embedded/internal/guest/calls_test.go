@@ -40,7 +40,7 @@ func TestCall(t *testing.T) {
 	want := `{ a: [ 1, 'é😀` + "\ufffd" + `', { x: 1 } ], d: '1970-01-01T00:00:00.000Z' } {} null a text
 true false {"kind":"tool","message":"failed","server":"t","tool":"t__x","content":[{"type":"text","text":"why"}],"data":{"n":1}}
 argument the input is not an object
-argument the input is not an object
+argument the input is not an object; a call has the tool's id and its input: callMCPTool("server__tool", { … })
 argument the input is not an object
 argument the input is not an object
 argument input is a Map, which JSON cannot hold; use Object.fromEntries(map)

@@ -2,9 +2,15 @@
 
 package guest
 
-import "time"
+import (
+	"syscall"
+	"time"
+)
 
 // linger does nothing here.
-func (w *wire) linger(time.Duration) {}
+func (w *wire) linger(time.Duration, func([]byte) bool) bool { return false }
 
-func descriptor(any) int { return -1 }
+func descriptor(any) (syscall.RawConn, int) { return nil, -1 }
+
+// readNow is never called: there are no descriptors here.
+func readNow(uintptr, []byte) (int, error) { return -1, nil }

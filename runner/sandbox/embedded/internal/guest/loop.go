@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
-// loop holds what the guest waits for: timers, and replies that other goroutines put in. Only post and close are for
-// other goroutines.
+// loop holds what the guest waits for: timers, and replies that other goroutines put in. Only post, put, wakeUp and saidBye
+// are for other goroutines.
 type loop struct {
 	mu     sync.Mutex
 	queue  []func()
@@ -36,9 +36,18 @@ func newLoop() *loop {
 
 // post queues f for the loop's goroutine.
 func (l *loop) post(f func()) {
+	l.put(f)
+	l.wakeUp()
+}
+
+// put does so without waking that goroutine.
+func (l *loop) put(f func()) {
 	l.mu.Lock()
 	l.queue = append(l.queue, f)
 	l.mu.Unlock()
+}
+
+func (l *loop) wakeUp() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
@@ -151,8 +160,9 @@ func (l *loop) setRef(t *timer, on bool) {
 // alive tells whether something is left that may still call the script.
 func (l *loop) alive() bool { return l.waiting > 0 || l.refs > 0 }
 
-// wait blocks until something was posted or the next timer is due. Linger waits for a moment for what the host sends.
-func (l *loop) wait(linger func(time.Duration)) {
+// wait blocks until something was posted or the next timer is due. Linger waits for a moment for what the host sends, and
+// tells whether it has queued that.
+func (l *loop) wait(linger func(time.Duration) bool) {
 	if len(l.immediate) > 0 {
 		return
 	}
@@ -162,16 +172,19 @@ func (l *loop) wait(linger func(time.Duration)) {
 	default:
 	}
 	if len(l.timers) == 0 {
-		linger(time.Hour)
-		<-l.wake
+		if !linger(time.Hour) {
+			<-l.wake
+		}
 		return
 	}
 	d := time.Until(l.timers[0].at)
 	if d <= 0 {
 		return
 	}
-	linger(d)
-	t := time.NewTimer(d)
+	if linger(d) {
+		return
+	}
+	t := time.NewTimer(time.Until(l.timers[0].at))
 	defer t.Stop()
 	select {
 	case <-l.wake:
@@ -180,10 +193,8 @@ func (l *loop) wait(linger func(time.Duration)) {
 }
 
 // linger waits for the host's next frame where there is one to come.
-func (g *guest) linger(limit time.Duration) {
-	if g.inFlight > 0 {
-		g.wire.linger(limit)
-	}
+func (g *guest) linger(limit time.Duration) bool {
+	return g.inFlight > 0 && g.wire.linger(limit, g.arrived)
 }
 
 // turn runs the loop until the script is over, and returns the exported result when it ended well: an owned value,

@@ -69,6 +69,9 @@ func (g *guest) normalizeModule(by, name string) (string, error) {
 	}
 	if short != name {
 		message := fmt.Sprintf("the embedded sandbox has no module %q; run the script with --sandbox process or docker", name)
+		if isNetwork(short) {
+			message = fmt.Sprintf("there is no module %q: there is no network in a sandbox (egress is off); reach the outside through the tools in ./servers", name)
+		}
 		props := map[string]string{"code": "ERR_UNKNOWN_BUILTIN_MODULE"}
 		if at := g.importOf(name); by == scriptModule(g.job.Name) && at != "" {
 			props["stack"] = "Error: " + message + "\n    at " + at
@@ -78,6 +81,15 @@ func (g *guest) normalizeModule(by, name string) (string, error) {
 	return "", &engine.ThrowError{
 		Message: fmt.Sprintf("Cannot find module %q: what a script imports must be known when it is bundled", name),
 		Props:   map[string]string{"code": "ERR_MODULE_NOT_FOUND"}}
+}
+
+// isNetwork tells whether one of node's modules is for the network, which no other sandbox has either.
+func isNetwork(name string) bool {
+	switch name {
+	case "http", "https", "http2", "net", "tls", "dns", "dns/promises", "dgram":
+		return true
+	}
+	return false
 }
 
 // importOf is where the script imports one of node's modules with a statement, or "": the engine names no place when a

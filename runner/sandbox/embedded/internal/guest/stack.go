@@ -71,11 +71,21 @@ func (g *guest) frame(name, place string) string {
 	if isGlue(name, place) {
 		return ""
 	}
-	switch name {
-	case "<anonymous>", "<eval>", "":
+	switch {
+	case name == "<anonymous>", name == "<eval>", name == "", isModule(name):
 		return place
 	}
 	return name + " (" + place + ")"
+}
+
+// isModule tells whether a function is what the bundler makes of a CommonJS module, which it calls by the module's id.
+func isModule(name string) bool {
+	for _, prefix := range []string{scriptPrefix, "servers:", "skills:"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // isGlue tells whether a frame is what the bundler puts around computed imports, or of the library that scripts import.
@@ -85,7 +95,7 @@ func isGlue(name, place string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(place, "entry:") || strings.HasPrefix(place, libraryPrefix)
+	return name == "__require" || strings.HasPrefix(place, "entry:") || strings.HasPrefix(place, libraryPrefix)
 }
 
 // position is a place in a source.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -159,9 +160,9 @@ TypeError
 }
 
 func TestComputedImport(t *testing.T) {
-	asked := 0
+	var asked atomic.Int32
 	h := testhost.Host{Ask: func(method string, params json.RawMessage) (string, string) {
-		asked++
+		asked.Add(1)
 		var p struct{ Specifier, From string }
 		if method != "import" || json.Unmarshal(params, &p) != nil || p.From != "script.ts" {
 			return "", `{"kind":"argument","message":"what?"}`
@@ -200,7 +201,7 @@ RangeError inside undefined     at import:throws:2:21
 SyntaxError expecting ';' undefined     at import:bad:1:6
 Error there is no module "./servers/b"; did you mean "./servers/a"? ERR_MODULE_NOT_FOUND     at script.ts:5:88
 a/b true c/d
-the embedded sandbox has no module "node:net"; run the script with --sandbox process or docker
+there is no module "node:net": there is no network in a sandbox (egress is off); reach the outside through the tools in ./servers
 MODULE_NOT_FOUND
 { from: 'script.ts' }
 `

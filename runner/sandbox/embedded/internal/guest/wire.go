@@ -3,7 +3,6 @@
 package guest
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
@@ -11,36 +10,91 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"sync"
+	"syscall"
 	"unsafe"
 )
 
 // maxFrame is the protocol's bound on one frame.
 const maxFrame = 16 << 20
 
-// wire reads and writes frames: a 4-byte big-endian length and that much JSON. One goroutine may read while another
-// writes.
+// wire reads and writes frames: a 4-byte big-endian length and that much JSON. One goroutine may write while others read.
 type wire struct {
 	conn io.ReadWriter
-	in   *bufio.Reader
-	fd   int // the connection's; -1: it has none
+	raw  syscall.RawConn // of a connection with a descriptor; else nil
+	fd   int             // the descriptor; -1: there is none
+
+	mu sync.Mutex // guards in, and keeps frames in their order; not for connections without a descriptor
+	in inbox
 }
 
 func newWire(conn io.ReadWriter) *wire {
-	return &wire{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), fd: descriptor(conn)}
+	w := &wire{conn: conn, in: inbox{buf: make([]byte, receive)}}
+	w.raw, w.fd = descriptor(conn)
+	return w
 }
 
+// read waits for the next frame. Nobody else may read yet.
 func (w *wire) read() ([]byte, error) {
-	var head [4]byte
-	if _, err := io.ReadFull(w.in, head[:]); err != nil {
-		return nil, err
+	for {
+		if frame, err := w.in.next(); frame != nil || err != nil {
+			return frame, err
+		}
+		n, err := w.conn.Read(w.in.space())
+		if w.in.took(n); n == 0 && err != nil {
+			return nil, err
+		}
 	}
-	n := binary.BigEndian.Uint32(head[:])
-	if n > maxFrame {
-		return nil, fmt.Errorf("a frame of %d bytes", n)
+}
+
+// each hands on frames, until got returns false or there are no more. Where the connection has a descriptor, linger may
+// take some of them; then got is called there.
+func (w *wire) each(got func(frame []byte) bool) error {
+	if w.raw == nil {
+		for {
+			frame, err := w.read()
+			if err != nil {
+				return err
+			}
+			if !got(frame) {
+				return nil
+			}
+		}
 	}
-	b := make([]byte, n)
-	_, err := io.ReadFull(w.in, b)
-	return b, err
+	for {
+		var more bool
+		var failed error
+		if err := w.raw.Read(func(fd uintptr) bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			more, failed = w.hand(got)
+			if !more || failed != nil {
+				return true
+			}
+			var n int
+			n, failed = readNow(fd, w.in.space())
+			w.in.took(max(n, 0))
+			return n >= 0 // else there is nothing yet
+		}); err != nil {
+			return err
+		}
+		if failed != nil || !more {
+			return failed
+		}
+	}
+}
+
+// hand hands on the frames that are whole, and tells whether there may be more to come. The mutex is held.
+func (w *wire) hand(got func(frame []byte) bool) (more bool, err error) {
+	for {
+		frame, err := w.in.next()
+		if frame == nil || err != nil {
+			return true, err
+		}
+		if !got(frame) {
+			return false, nil
+		}
+	}
 }
 
 // largeFrame is the size from which a frame is sent piece by piece instead of being put together first.
