@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/owner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/cgroup"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
 const (
@@ -133,13 +134,14 @@ func (g *guest) run(d *direct, files []*os.File) error {
 		mapCaller(attr)
 	}
 	errc := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+	thread.Go(func() {
 		err := g.group.Start(attr, func() (err error) {
 			g.proc, err = os.StartProcess(d.tool.path, d.arguments(g), &os.ProcAttr{Dir: "/", Env: []string{}, Files: files, Sys: attr})
 			return err
 		})
+		if err == nil {
+			defer runtime.UnlockOSThread() // else it ends with this goroutine, and leaves the group so
+		}
 		if err != nil && g.proc != nil {
 			_ = g.proc.Kill()
 			_, _ = g.proc.Wait()
@@ -150,7 +152,7 @@ func (g *guest) run(d *direct, files []*os.File) error {
 		if !failed {
 			g.supervise()
 		}
-	}()
+	})
 	if err := <-errc; err != nil {
 		return fmt.Errorf("start %s: %w", d.tool.path, err)
 	}

@@ -145,7 +145,13 @@ for place in "/", "/dev/shm", "/mcp", "/usr/bin", "/etc":
     try: open(place + "/new", "w"); print("wrote below", place)
     except OSError: pass
 a = []
-while True: a.append(bytearray(1 << 20))
+while not os.path.exists("queue"): a.append(bytearray(1 << 20))
+import fcntl, time
+for i in range(450): # in pipes, gVisor's kernel has it
+    a.append(os.pipe())
+    fcntl.fcntl(a[-1][1], fcntl.F_SETPIPE_SZ, 1 << 20)
+    os.write(a[-1][1], bytes(1 << 20))
+time.sleep(20)
 `)
 		s.Workspace, s.Limits.Memory = workspace, 100_000_000
 	}
@@ -160,14 +166,25 @@ while True: a.append(bytearray(1 << 20))
 	os.Exit(0)
 }
 
-// TestWithoutRoot: who is not root runs guests as itself, in a user namespace.
+// TestWithoutRoot: who is not root runs guests as itself, in a user namespace, and no control group holds them.
 func TestWithoutRoot(t *testing.T) {
+	t.Run("own memory", func(t *testing.T) { withoutRoot(t, false) })
+	t.Run("memory of the kernel", func(t *testing.T) { withoutRoot(t, true) })
+}
+
+func withoutRoot(t *testing.T, queue bool) {
+	t.Helper()
 	backend(t, "module")
 	module, err := filepath.Abs(built)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir, ws := runtimeDir(t), workspace(t)
+	if queue {
+		if err := os.WriteFile(filepath.Join(ws, "queue"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), childVariable+"="+module+"|"+dir+"|"+ws)
 	if os.Geteuid() == 0 {

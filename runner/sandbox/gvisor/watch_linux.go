@@ -34,7 +34,7 @@ func (g *guest) watch() {
 		g.kin.find(g.proc.Pid)
 		lim := g.limits.Load()
 		kernel, files := g.kin.pids()
-		if used := memory.used(kernel); used > 0 {
+		if used := memory.used(kernel) + g.beside(kernel, files); used > 0 {
 			g.most.Store(max(g.most.Load(), used))
 			if used > lim.Memory {
 				g.kill(sandbox.LimitMemory)
@@ -48,6 +48,19 @@ func (g *guest) watch() {
 			g.kill(sandbox.LimitDisk)
 		}
 	}
+}
+
+// beside is what gVisor's own processes hold beyond what they need for themselves, in bytes: bytes that wait in the guest's
+// pipes and sockets, for instance. Where there is a group, its limit counts them.
+func (g *guest) beside(kernel, files int) int64 {
+	if g.group.BoundsMemory() || kernel == 0 {
+		return 0
+	}
+	own := statusOf(kernel, "RssAnon:")
+	if files != 0 {
+		own += statusOf(files, "RssAnon:")
+	}
+	return max(own-ownMemory, 0)
 }
 
 // removedEvery is after how many looks the guest's open files are looked at.
@@ -152,24 +165,25 @@ func (m *memoryFile) used(kernel int) int64 {
 // and not given back, and what the processes that run the guest's code have mapped. A page that both have mapped would
 // count twice, so the larger of the two sums is taken.
 func residentShared(kernel int) int64 {
-	own := statusShared(kernel)
+	own := statusOf(kernel, "RssShmem:")
 	var guests int64
 	seen := 0
 	for todo := children(kernel); len(todo) > 0 && seen < maxProcesses; seen++ {
 		pid := todo[len(todo)-1]
 		todo = append(todo[:len(todo)-1], children(pid)...)
-		guests += statusShared(pid)
+		guests += statusOf(pid, "RssShmem:")
 	}
 	return max(own, guests)
 }
 
-func statusShared(pid int) int64 {
+// statusOf is one line of a process's status, in bytes; 0 where it can't be told.
+func statusOf(pid int, name string) int64 {
 	text, err := os.ReadFile(procFile(pid, "status"))
 	if err != nil {
 		return 0
 	}
 	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "RssShmem:"); ok {
+		if value, ok := strings.CutPrefix(line, name); ok {
 			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
 			return n << 10
 		}

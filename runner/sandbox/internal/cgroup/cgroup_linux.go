@@ -107,7 +107,8 @@ func put(file, text string) error {
 }
 
 // Start calls start, which starts a process with attr; that process is in the group from its first moment. The calling
-// goroutine must be locked to its thread, and the thread is outside of the group again when Start returns.
+// goroutine must be locked to its thread, and the thread is outside of the group again when Start returns without an error.
+// It must not be the process's first thread: memory is counted where that one is, whichever thread takes it.
 func (g *Group) Start(attr *syscall.SysProcAttr, start func() error) error {
 	if g == nil {
 		return start()

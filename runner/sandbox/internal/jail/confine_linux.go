@@ -64,6 +64,12 @@ func giveUpRest(p *plan, withLandlock bool) (missing []string, err error) {
 	if err := setLimits(p.Limits, p.Warm); err != nil {
 		return nil, err
 	}
+	// Before the user changes: what is done on all threads takes signals, and those of the scripts' user may be used up.
+	if withLandlock {
+		if missing, err = applyLandlock(p); err != nil {
+			return nil, err
+		}
+	}
 	if p.DropTo != 0 {
 		if err := syscall.Setresuid(p.DropTo, p.DropTo, p.DropTo); err != nil {
 			return nil, fmt.Errorf("become user %d: %w", p.DropTo, err)
@@ -80,12 +86,20 @@ func giveUpRest(p *plan, withLandlock bool) (missing []string, err error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("make the first process unreachable: %w", err)
 	}
-	if withLandlock {
-		if missing, err = applyLandlock(p); err != nil {
-			return nil, err
-		}
+	if err := applySeccomp(p.Program == ""); err != nil {
+		return nil, err
 	}
-	return missing, applySeccomp(p.Program == "")
+	return missing, boundSignals()
+}
+
+// queuedSignals is how many real-time signals and timers may wait.
+const queuedSignals = 1024
+
+// boundSignals keeps scripts from using up what the kernel keeps for one user's signals and timers, all runs of this user
+// together: with nothing left, no process of theirs can change what its threads are allowed any more, and none would start.
+// It comes after the last such change: whoever is above the bound already can make none.
+func boundSignals() error {
+	return setLimit(rlimit{"queued signals", unix.RLIMIT_SIGPENDING, queuedSignals}, false)
 }
 
 // canDropBounds tells whether this process has the right to: it does inside a user namespace of its own and as root.
@@ -135,15 +149,22 @@ func (lim rlimit) below(old syscall.Rlimit, soft bool) syscall.Rlimit {
 
 func setLimits(l rlimits, soft bool) error {
 	for _, lim := range l.list() {
-		var old syscall.Rlimit
-		if err := syscall.Getrlimit(lim.which, &old); err != nil {
-			return fmt.Errorf("limit %s: %w", lim.name, err)
+		if err := setLimit(lim, soft); err != nil {
+			return err
 		}
-		value := lim.below(old, soft)
-		// syscall, not unix: it also forgets the soft limit on files that the Go runtime would give back to children.
-		if err := syscall.Setrlimit(lim.which, &value); err != nil {
-			return fmt.Errorf("limit %s: %w", lim.name, err)
-		}
+	}
+	return nil
+}
+
+func setLimit(lim rlimit, soft bool) error {
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(lim.which, &old); err != nil {
+		return fmt.Errorf("limit %s: %w", lim.name, err)
+	}
+	value := lim.below(old, soft)
+	// syscall, not unix: it also forgets the soft limit on files that the Go runtime would give back to children.
+	if err := syscall.Setrlimit(lim.which, &value); err != nil {
+		return fmt.Errorf("limit %s: %w", lim.name, err)
 	}
 	return nil
 }
@@ -165,7 +186,10 @@ func limitProcess(pid int, l rlimits) error {
 
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
+	var has, none [2]unix.CapUserData
+	if err := unix.Capget(&header, &has[0]); err == nil && has == none && unix.Getuid() != 0 {
+		return nil // all threads have lost them as they became another user
+	}
 	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
 	if errno != 0 {
 		return fmt.Errorf("drop capabilities: %w", errno)

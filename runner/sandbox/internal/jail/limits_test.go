@@ -193,3 +193,12 @@ time.sleep(60)
 		}
 	}
 }
+
+// TestQueuedSignalsAreFew: what the kernel keeps of them is the user's, and so of all runs together.
+func TestQueuedSignalsAreFew(t *testing.T) {
+	cfg, _ := inWorkspace(t, "grep 'Max pending signals' /proc/self/limits", sandbox.Limits{})
+	got := run(t, cfg)
+	if f := strings.Fields(got.stdout); len(f) < 5 || f[3] != "1024" || f[4] != "1024" {
+		t.Errorf("%q\n%s", got.stdout, got.stderr)
+	}
+}

@@ -187,8 +187,8 @@ func residentMemory(pid int) int64 {
 }
 
 const (
-	// fewFiles is how many descriptors a process may have without being looked at closely.
-	fewFiles = 64
+	// fewFiles is how many descriptors a process may have without being looked at closely, manyFiles how many all together.
+	fewFiles, manyFiles = 64, 256
 	// queueSize is what may wait in one socket, in the kernel's memory: twice net.core.wmem_max as Linux sets it.
 	queueSize = 2 * 212992
 	// pipeSize is what may wait in one pipe. A user's pipes get less than this, or more, once they hold much together.
@@ -196,16 +196,21 @@ const (
 )
 
 // queuedMemory is what the processes can keep from every count but a cgroup's: data in sockets and pipes that nobody reads.
-// Only processes with many descriptors are looked at, and only until it is more than enough.
+// Only where there are many descriptors are they looked at, and only until it is more than enough.
 func queuedMemory(pids []int, enough int64) (sum int64) {
-	seen := make(map[string]bool)
+	files, all := make(map[int]int), 0
 	for _, pid := range pids {
-		dir := procFile(pid, "fd")
-		if st, err := os.Stat(dir); err != nil || st.Size() > 0 && st.Size() <= fewFiles { // Linux 6.2 and newer tell it so
+		files[pid] = openFiles(pid)
+		all += files[pid]
+	}
+	seen := make(map[string]bool)
+	for pid, n := range files {
+		if n <= fewFiles && all <= manyFiles {
 			continue
 		}
+		dir := procFile(pid, "fd")
 		names, err := os.ReadDir(dir)
-		if err != nil || len(names) <= fewFiles {
+		if err != nil {
 			continue
 		}
 		for _, n := range names {
@@ -226,6 +231,16 @@ func queuedMemory(pids []int, enough int64) (sum int64) {
 		}
 	}
 	return sum
+}
+
+// openFiles is how many descriptors a process has; 0 where that cannot be told.
+func openFiles(pid int) int {
+	dir := procFile(pid, "fd")
+	if st, err := os.Stat(dir); err == nil && st.Size() > 0 {
+		return int(st.Size()) // Linux 6.2 and newer
+	}
+	names, _ := os.ReadDir(dir)
+	return len(names)
 }
 
 // tasksOf is how many threads the processes of a user have.

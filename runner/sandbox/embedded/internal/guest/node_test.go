@@ -54,3 +54,16 @@ func diff(t *testing.T, got, want []string) {
 		}
 	}
 }
+
+// TestCopyIntoItself: as in node it is refused; done, it would not end before the limits do.
+func TestCopyIntoItself(t *testing.T) {
+	r := script(t, `
+import fs from "node:fs";
+fs.mkdirSync("/workspace/a");
+for (const to of ["/workspace/a", "a/../a/b", "ab"]) {
+  try { fs.cpSync("/workspace/a", to, { recursive: true }); console.log("copied"); } catch (e) { console.log(e.code); }
+}`)
+	if want := "ERR_FS_CP_EINVAL\nERR_FS_CP_EINVAL\ncopied\n"; r.stdout != want {
+		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
+	}
+}

@@ -113,6 +113,12 @@
       to = pathOf(to);
       if (host.fileStat(from, true)[0] !== "d") return sync.copyFile(from, to);
       if (!options?.recursive) throw new Error(`cp: ${from} is a folder; use { recursive: true }`);
+      const { resolve } = host.load("path");
+      if ((resolve(to) + "/").startsWith(join(resolve(from), ""))) { // it would never end
+        const e = new Error(`cp: cannot copy ${from} to a subdirectory of self ${to}`);
+        e.code = "ERR_FS_CP_EINVAL";
+        throw e;
+      }
       host.fileMkdir(to, true);
       const list = host.fileList(from);
       for (let i = 0; i < list.length; i += 2) sync.cp(join(from, list[i]), join(to, list[i]), options);
