@@ -1,0 +1,27 @@
+package meter
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestLateOutput: what one stream had before the other was flooded is kept, also when it is read later.
+func TestLateOutput(t *testing.T) {
+	over := 0
+	o := NewOutput(100, func() { over++ })
+	var stdout, stderr strings.Builder
+	out, err := o.Writer(&stdout), o.Writer(&stderr)
+	write := func(w interface{ Write([]byte) (int, error) }, n int) {
+		if _, e := w.Write([]byte(strings.Repeat("x", n))); e != nil {
+			t.Error(e)
+		}
+	}
+	write(err, 150)
+	write(err, 10)
+	write(out, 20)
+	write(out, lateBytes)
+	write(out, 10)
+	if stderr.Len() != 100 || stdout.Len() != lateBytes || over != 1 || !o.Hit() {
+		t.Errorf("%d bytes of the flood, %d of the other; told %d times", stderr.Len(), stdout.Len(), over)
+	}
+}
