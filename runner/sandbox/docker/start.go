@@ -157,7 +157,7 @@ func (p *process) launch(ctx context.Context, create client.ContainerCreateOptio
 	defer cancelStart()
 	p.began = time.Now()
 	if _, err := b.client.ContainerStart(startCtx, p.id, client.ContainerStartOptions{}); err != nil {
-		return fmt.Errorf("start container %s: %w", p.id, b.asked(err))
+		return b.startError(p.id, err)
 	}
 	if p.stays {
 		p.removed = b.client.ContainerWait(p.watching, p.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
@@ -196,6 +196,15 @@ func (b *Backend) createError(err error) error {
 		return &EngineError{Host: b.opt.Host, Err: err, hint: mappingHint}
 	}
 	return fmt.Errorf("create a container: %w", b.asked(err))
+}
+
+// startError explains what a person can do something about.
+func (b *Backend) startError(id string, err error) error {
+	if strings.Contains(err.Error(), "error setting rlimit") {
+		return &EngineError{Host: b.opt.Host, Err: err,
+			hint: "a limit is above what the engine may set itself: ask for fewer --open-files, or raise the engine's own limit (LimitNOFILE of its service)"}
+	}
+	return fmt.Errorf("start container %s: %w", id, b.asked(err))
 }
 
 // undo removes whatever start had made when it failed.
