@@ -70,7 +70,7 @@ func (s *skillShelf) Load(_ context.Context, name string) (*mcpserver.Skill, err
 }
 
 // List lists all skills.
-func (s *skillShelf) List(_ context.Context, query string) ([]mcpserver.Skill, error) {
+func (s *skillShelf) List(context.Context) ([]mcpserver.Skill, error) {
 	list, err := s.store.List()
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -92,7 +93,7 @@ func (o *skillLinkOptions) run(names []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := o.wanted(store, names)
+	all, err := o.wanted(store, names, folders)
 	if err != nil {
 		return err
 	}
@@ -155,8 +156,8 @@ func (o *skillLinkOptions) one(store *skill.Store, k *skill.Skill, folder string
 	return &linked{Skill: k.Name, Path: made.Path, Copied: made.Copied, Made: made.Made}, nil
 }
 
-// wanted are the skills that were named, else all that can be linked.
-func (o *skillLinkOptions) wanted(store *skill.Store, names []string) ([]*skill.Skill, error) {
+// wanted are the skills that were named, else all that can be linked to the folders.
+func (o *skillLinkOptions) wanted(store *skill.Store, names, folders []string) ([]*skill.Skill, error) {
 	var all []*skill.Skill
 	for _, name := range names {
 		k, err := store.Load(name)
@@ -182,7 +183,11 @@ func (o *skillLinkOptions) wanted(store *skill.Store, names []string) ([]*skill.
 			all = append(all, k)
 			continue
 		}
-		fmt.Fprintf(o.app.Stderr, "mcprun: %s is not linked: %s\n", cli.CleanLine(k.Name), cli.CleanLine(why))
+		state := "is not linked"
+		if k.Broken && slices.ContainsFunc(folders, func(at string) bool { return store.IsLinked(k, at) }) {
+			state = "is broken and still linked (mcprun skill link --remove " + k.Name + " takes it away)"
+		}
+		fmt.Fprintf(o.app.Stderr, "mcprun: %s %s: %s\n", cli.CleanLine(k.Name), cli.CleanLine(state), cli.CleanLine(why))
 	}
 	return all, err
 }

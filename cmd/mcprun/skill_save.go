@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -200,7 +199,7 @@ func readFolder(draft *skill.Draft, dir string) error {
 		return &cli.UsageError{Err: fmt.Errorf("read the skill: %w", err)}
 	}
 	defer root.Close()
-	size := 0
+	left := int64(skill.MaxSize)
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -213,20 +212,26 @@ func readFolder(draft *skill.Draft, dir string) error {
 		case !d.Type().IsRegular():
 			return nil
 		}
-		data, err := root.ReadFile(name)
-		if size += len(data); err == nil && (size > skill.MaxSize || len(draft.Files) > skill.MaxFiles) {
-			err = errors.New("the folder holds too much for a skill")
+		f, err := root.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		data, err := io.ReadAll(io.LimitReader(f, left+1))
+		if left -= int64(len(data)); err == nil && (left < 0 || len(draft.Files) >= skill.MaxFiles) {
+			err = &cli.UsageError{Err: fmt.Errorf("read the skill: the folder %s holds more than the %d files or %s that a skill may have", dir, skill.MaxFiles, byteCount(skill.MaxSize))}
 		}
 		draft.Files[name] = data
 		return err
 	})
 }
 
+// readSmall reads a file of a skill, one byte more than a skill may have where it is larger: the save refuses that.
 func readSmall(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxSource))
+	return io.ReadAll(io.LimitReader(f, skill.MaxSize+1))
 }

@@ -64,6 +64,22 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestWordsOfResult: how a value comes back depends on the language, and the description says it of those that there are.
+func TestWordsOfResult(t *testing.T) {
+	for want, languages := range map[string][]string{
+		"or exports (Python: assigns) as `result`, is returned": nil,
+		"or exports as `result`, is returned":                   {"typescript"},
+		"or assigns to `result`, is returned":                   {"python"},
+	} {
+		w := newWorld(t)
+		w.opt.Languages = languages
+		var list struct{ Tools []mcp.Tool }
+		if err := json.Unmarshal(w.server().Definitions(), &list); err != nil || !strings.Contains(list.Tools[0].Description, want) {
+			t.Errorf("%v: %v %.300s", languages, err, list.Tools[0].Description)
+		}
+	}
+}
+
 // TestFailedRun: why it failed is in the text, which is all that hosts show of an error.
 func TestFailedRun(t *testing.T) {
 	w := newWorld(t)
@@ -226,7 +242,7 @@ func TestCallTool(t *testing.T) {
 	if res = call(t, cs, "call_tool", map[string]any{"tool": "no"}); !res.IsError || textOf(res) != "unknown tool" {
 		t.Errorf("%+v", res)
 	}
-	if text := textOf(call(t, cs, "get_execution_stats", nil)); !strings.Contains(text, `"calls":4`) || !strings.Contains(text, `{"tool":"a__b","calls":3}`) {
+	if text := textOf(call(t, cs, "get_execution_stats", nil)); !strings.Contains(text, `"calls":4`) || !strings.Contains(text, `{"tool":"a__b","calls":3,"failed":1}`) {
 		t.Errorf("stats: %s", text)
 	}
 }

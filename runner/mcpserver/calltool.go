@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -15,7 +16,7 @@ import (
 // resultsFolder is where results lie that are too large for a model, below the workspace's folder of the host.
 const resultsFolder = "results"
 
-// maxBlocks bounds the content blocks of a result that is passed on.
+// maxBlocks bounds the content blocks of a result that are passed on beside its text.
 const maxBlocks = 100
 
 func callTool(ctx context.Context, c *conversation) (*reply, error) {
@@ -38,24 +39,22 @@ func callTool(ctx context.Context, c *conversation) (*reply, error) {
 		return nil, sayf("call_tool: calls without a script are not to be had here; use execute_code")
 	}
 	answer, err := c.d.s.opt.Call(ctx, &CallJob{Customer: c.d.customer, Tool: in.Tool, Args: in.Arguments, Ask: c.ask, Watch: c.line.event})
-	c.d.note(Entry{Kind: "call", Tool: in.Tool, Error: callFailure(answer, err)}, err)
+	entry := Entry{Kind: "call", Tool: in.Tool}
 	if err != nil {
+		c.d.note(entry, err)
 		return nil, sayf("call_tool: %v", err)
 	}
 	if answer.Failed && len(answer.Raw) == 0 {
+		entry.Error = cmp.Or(answer.Message, "the call failed")
+		c.d.note(entry, nil)
 		return nil, sayf("%s", answer.Message)
 	}
-	return c.passOn(ctx, answer)
-}
-
-func callFailure(a *CallAnswer, err error) string {
-	switch {
-	case err != nil:
-		return err.Error()
-	case a.Failed:
-		return a.Message
+	r, err := c.passOn(ctx, answer)
+	if err == nil && r.failed {
+		entry.Error = cmp.Or(answer.Message, "the tool says that it failed")
 	}
-	return ""
+	c.d.note(entry, err)
+	return r, err
 }
 
 // upstreamResult is a CallToolResult of another server, with its values as they came.
@@ -73,32 +72,37 @@ func (c *conversation) passOn(ctx context.Context, a *CallAnswer) (*reply, error
 		return nil, sayf("call_tool: the server's result cannot be read: %v", err)
 	}
 	r := &reply{failed: res.IsError || a.Failed}
-	limit, text, left := c.d.s.opt.MaxText, "", maxImageBytes
-	for i, raw := range res.Content {
-		block, said := passBlock(raw)
+	limit, left, dropped := c.d.s.opt.MaxText, maxImageBytes, 0
+	var said textBlocks
+	for _, raw := range res.Content {
+		block, text, known := passBlock(raw)
 		switch {
-		case i >= maxBlocks:
-		case said != "":
-			text = joinOutput(text, said)
+		case known && block == nil:
+			said.add(text)
+		case block != nil && len(r.more) >= maxBlocks:
+			dropped++
 		case block != nil && len(raw) <= left:
 			left -= len(raw)
 			r.more = append(r.more, block)
 		default:
-			text = joinOutput(text, fmt.Sprintf("[a block of %d bytes is left out: use execute_code to save it to a file]", len(raw)))
+			said.add(fmt.Sprintf("[a block of %d bytes is left out: use execute_code to save it to a file]", len(raw)))
 		}
 	}
+	if dropped > 0 {
+		said.add(fmt.Sprintf("[%d more blocks that are no text are left out: use execute_code to save them to files]", dropped))
+	}
+	text := said.String()
 	if text == "" && res.Structured != nil {
 		text = string(res.Structured)
 	}
-	if len(text) > limit || len(res.Structured) > limit {
+	r.text = text
+	switch {
+	case len(text) > limit || len(res.Structured) > limit:
 		r.text = c.tooLarge(ctx, text, res.Structured, limit)
 		if len(res.Structured) > 0 || len(r.more) == 0 {
 			r.data = map[string]any{"preview": r.text}
 		}
-		return r, nil
-	}
-	r.text = text
-	if len(res.Structured) > 0 && string(res.Structured) != "null" {
+	case len(res.Structured) > 0 && string(res.Structured) != "null":
 		r.data = res.Structured
 	}
 	for _, w := range firstOf(a.Warnings, 3) {
@@ -107,8 +111,21 @@ func (c *conversation) passOn(ctx context.Context, a *CallAnswer) (*reply, error
 	return r, nil
 }
 
-// passBlock returns a content block as it is passed on, or what it says; neither where it is of an unknown kind.
-func passBlock(raw json.RawMessage) (mcp.Content, string) {
+// textBlocks puts texts together, each beginning on a line of its own.
+type textBlocks struct{ strings.Builder }
+
+func (b *textBlocks) add(text string) {
+	if text == "" {
+		return
+	}
+	if n := b.Len(); n > 0 && b.String()[n-1] != '\n' {
+		b.WriteByte('\n')
+	}
+	b.WriteString(text)
+}
+
+// passBlock returns a content block as it is passed on, or what it says. It is not known where it is of another kind.
+func passBlock(raw json.RawMessage) (block mcp.Content, text string, known bool) {
 	var b struct {
 		Type     string `json:"type"`
 		Text     string `json:"text"`
@@ -124,23 +141,23 @@ func passBlock(raw json.RawMessage) (mcp.Content, string) {
 		} `json:"resource"`
 	}
 	if json.Unmarshal(raw, &b) != nil {
-		return nil, ""
+		return nil, "", false
 	}
 	switch {
 	case b.Type == "text":
-		return nil, b.Text
+		return nil, b.Text, true
 	case b.Type == "image":
-		return &mcp.ImageContent{MIMEType: b.MIMEType, Data: b.Data}, ""
+		return &mcp.ImageContent{MIMEType: b.MIMEType, Data: b.Data}, "", true
 	case b.Type == "audio":
-		return &mcp.AudioContent{MIMEType: b.MIMEType, Data: b.Data}, ""
+		return &mcp.AudioContent{MIMEType: b.MIMEType, Data: b.Data}, "", true
 	case b.Type == "resource_link":
-		return &mcp.ResourceLink{URI: b.URI, Name: b.Name, MIMEType: b.MIMEType}, ""
+		return &mcp.ResourceLink{URI: b.URI, Name: b.Name, MIMEType: b.MIMEType}, "", true
 	case b.Type == "resource" && b.Resource != nil && b.Resource.Text != "":
-		return nil, b.Resource.Text
+		return nil, b.Resource.Text, true
 	case b.Type == "resource" && b.Resource != nil:
-		return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: b.Resource.URI, MIMEType: b.Resource.MIMEType, Blob: b.Resource.Blob}}, ""
+		return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: b.Resource.URI, MIMEType: b.Resource.MIMEType, Blob: b.Resource.Blob}}, "", true
 	}
-	return nil, ""
+	return nil, "", false
 }
 
 // tooLarge keeps a result in a file and says where.
@@ -152,7 +169,7 @@ func (c *conversation) tooLarge(ctx context.Context, text string, structured jso
 	where := "and could not be kept"
 	if dir := c.d.customer.Files; dir != "" {
 		if at, err := c.keep(ctx, dir, extension, data); err != nil {
-			where += " (" + err.Error() + ")"
+			where += " (" + plain(err).Error() + ")"
 		} else {
 			where = "all of it is in " + at + " in the workspace"
 		}

@@ -67,7 +67,8 @@ func (d *desk) result(r *reply, err error) (*mcp.CallToolResult, error) {
 		var busy *busyError
 		text := err.Error()
 		if !errors.As(err, &said) && !errors.As(err, &busy) {
-			d.s.log.Warn("a tool failed", "error", err)
+			d.logged().Warn("a tool failed", "error", err)
+			text = "it could not be done, for a reason of this server's machine; the server's log says why"
 		}
 		r = &reply{text: text, data: map[string]any{"error": text}, failed: true}
 	}

@@ -202,7 +202,7 @@ func (s *shelf) Load(_ context.Context, name string) (*mcpserver.Skill, error) {
 	return nil, fmt.Errorf("no skill %q", name)
 }
 
-func (s *shelf) List(context.Context, string) ([]mcpserver.Skill, error) {
+func (s *shelf) List(context.Context) ([]mcpserver.Skill, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]mcpserver.Skill(nil), s.list...), nil

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -127,8 +128,7 @@ func put(root *os.Root, at, content string) error {
 	if info, err := root.Lstat(at); err == nil && info.IsDir() {
 		return &fs.PathError{Op: "write", Path: at, Err: errors.New("it is a folder")}
 	}
-	temp := fmt.Sprintf("%s.%d.part", at, os.Getpid())
-	_ = root.Remove(temp)
+	temp := path.Join(path.Dir(at), ".part-"+rand.Text()) // another call may be writing to the same file
 	f, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err

@@ -196,14 +196,19 @@ func (h *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
 			d.uses.end(session)
 		}
-	} else if r.Method == http.MethodPost && !h.begin(w, r, d) {
-		return
+	} else if r.Method == http.MethodPost {
+		begun, ok := h.begin(w, r, d)
+		if !ok {
+			return
+		}
+		defer begun()
 	}
 	h.sessions.ServeHTTP(w, r)
 }
 
-// begin tells whether a request may begin a session of the older era; otherwise it has answered it.
-func (h *entrance) begin(w http.ResponseWriter, r *http.Request, d *desk) bool {
+// begin tells whether a request may begin a session of the older era; otherwise it has answered it. begun is called when the
+// session is there.
+func (h *entrance) begin(w http.ResponseWriter, r *http.Request, d *desk) (begun func(), ok bool) {
 	begins, stands, err := opening(r)
 	switch {
 	case err != nil:
@@ -212,10 +217,10 @@ func (h *entrance) begin(w http.ResponseWriter, r *http.Request, d *desk) bool {
 		h.stateless.ServeHTTP(w, r)
 	case !begins:
 		http.Error(w, "Bad Request: a session begins with initialize; later requests name it in the header "+sessionHeader, http.StatusBadRequest)
-	case !d.admit(h.s.opt.MaxSessions, unusedTime):
-		http.Error(w, "too many sessions of this customer; end some, or wait until one has been unused for a minute", http.StatusServiceUnavailable)
 	default:
-		return true
+		if begun, ok = d.admit(h.s.opt.MaxSessions, unusedTime); !ok {
+			http.Error(w, "too many sessions of this customer; end some, or wait until one has been unused for a minute", http.StatusServiceUnavailable)
+		}
 	}
-	return false
+	return begun, ok
 }

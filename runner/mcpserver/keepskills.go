@@ -98,14 +98,14 @@ func listSkills(ctx context.Context, c *conversation) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := k.List(ctx, "")
+	list, err := k.List(ctx)
 	if err != nil {
 		return nil, sayf("list_skills: %v", err)
 	}
 	rows := make([]string, len(list))
 	for i := range list {
 		list[i].Code = ""
-		rows[i] = list[i].Name + ": " + list[i].Description
+		rows[i] = oneLine(list[i].Name) + ": " + list[i].Description
 		if list[i].Broken {
 			rows[i] += " (broken: " + list[i].Reason + ")"
 		}

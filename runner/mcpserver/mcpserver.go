@@ -165,6 +165,7 @@ type desk struct {
 
 	uses      uses       // of its sessions over HTTP
 	admitting sync.Mutex // held while one of them is let in
+	beginning int        // those that were let in and may not be there yet; under admitting
 }
 
 // desk returns the customer's, opening the customer at first.

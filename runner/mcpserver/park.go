@@ -78,6 +78,9 @@ func (d *desk) begin(ctx context.Context, t *tool, req *mcp.CallToolRequest) (*m
 		defer u.line.close()
 		leave, err := d.s.gate.enter(own, d.customer.ID)
 		if err != nil {
+			if own.Err() != nil {
+				err = sayf("%s was ended before its turn came: %v", t.name, err)
+			}
 			u.result, u.err = d.result(nil, err)
 			return
 		}

@@ -152,7 +152,7 @@ type Skills interface {
 	Save(ctx context.Context, draft SkillDraft) (*Skill, error)
 	Load(ctx context.Context, name string) (*Skill, error)
 	// List lists them by name, without code. Broken ones are among them, marked.
-	List(ctx context.Context, query string) ([]Skill, error)
+	List(ctx context.Context) ([]Skill, error)
 	// Published are the skills that are shown to hosts: none that is broken.
 	Published(ctx context.Context) ([]PublishedSkill, error)
 }

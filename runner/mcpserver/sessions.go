@@ -117,8 +117,9 @@ func (d *desk) sessions() map[string]*mcp.ServerSession {
 	return all
 }
 
-// admit tells whether the customer may begin another session; one that nobody uses is ended for it.
-func (d *desk) admit(most int, unused time.Duration) bool {
+// admit tells whether the customer may begin another session; one that nobody uses is ended for it. Until begun is called, the
+// session counts although it may not be there yet: many may come at once.
+func (d *desk) admit(most int, unused time.Duration) (begun func(), ok bool) {
 	d.admitting.Lock()
 	defer d.admitting.Unlock()
 	all := d.sessions()
@@ -127,15 +128,19 @@ func (d *desk) admit(most int, unused time.Duration) bool {
 		ids = append(ids, id)
 	}
 	oldest := d.uses.oldest(ids, time.Now().Add(-unused))
-	if len(all) < most {
-		return true
+	if len(all)+d.beginning >= most {
+		if oldest == "" {
+			return nil, false
+		}
+		d.uses.end(oldest)
+		_ = all[oldest].Close()
 	}
-	if oldest == "" {
-		return false
-	}
-	d.uses.end(oldest)
-	_ = all[oldest].Close()
-	return true
+	d.beginning++
+	return func() {
+		d.admitting.Lock()
+		defer d.admitting.Unlock()
+		d.beginning--
+	}, true
 }
 
 // opening says what a request without a session is: what begins one, or, with its revision in its body, one of the newer era.

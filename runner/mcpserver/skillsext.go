@@ -1,10 +1,9 @@
 package mcpserver
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"mime"
+	"net/url"
 	"path"
 	"strings"
 	"unicode/utf8"
@@ -161,12 +160,21 @@ func resourceOf(s *PublishedSkill) *mcp.Resource {
 	return &mcp.Resource{URI: skillURI(s.Name, skillFile), Name: s.Name, Description: front.Description, MIMEType: mimeOf(skillFile)}
 }
 
-func skillURI(name, file string) string { return skillScheme + name + "/" + file }
+// skillURI is the address of a skill's file. Names of files may hold spaces and other characters that no address has.
+func skillURI(name, file string) string {
+	parts := strings.Split(file, "/")
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return skillScheme + name + "/" + strings.Join(parts, "/")
+}
 
 // published finds a skill and one of its files by the URI of the file.
 func (d *desk) published(ctx context.Context, uri string) (*PublishedSkill, string, error) {
-	name, file, ok := strings.Cut(strings.TrimPrefix(uri, skillScheme), "/")
-	if !ok || !strings.HasPrefix(uri, skillScheme) || d.customer.Skills == nil {
+	rest, ours := strings.CutPrefix(uri, skillScheme)
+	name, escaped, ok := strings.Cut(rest, "/")
+	file, err := url.PathUnescape(escaped)
+	if !ours || !ok || err != nil || d.customer.Skills == nil {
 		return nil, "", errNoResource
 	}
 	list, err := d.customer.Skills.Published(ctx)
@@ -183,16 +191,45 @@ func (d *desk) published(ctx context.Context, uri string) (*PublishedSkill, stri
 	return nil, "", errNoResource
 }
 
+// mimeOf is the type of a file by its name, the same on every machine.
 func mimeOf(file string) string {
-	switch path.Ext(file) {
+	switch strings.ToLower(path.Ext(file)) {
 	case ".md":
 		return "text/markdown"
-	case ".ts":
+	case ".ts", ".mts", ".cts", ".tsx":
 		return "text/x-typescript"
+	case ".js", ".mjs", ".cjs", ".jsx":
+		return "text/javascript"
 	case ".py":
 		return "text/x-python"
+	case ".json":
+		return "application/json"
+	case ".yaml", ".yml":
+		return "application/yaml"
+	case ".csv":
+		return "text/csv"
+	case ".txt", "":
+		return "text/plain"
+	case ".html":
+		return "text/html"
+	case ".css":
+		return "text/css"
+	case ".xml":
+		return "text/xml"
+	case ".svg":
+		return "image/svg+xml"
+	case ".png":
+		return "image/png"
+	case ".jpg", ".jpeg":
+		return "image/jpeg"
+	case ".gif":
+		return "image/gif"
+	case ".webp":
+		return "image/webp"
+	case ".pdf":
+		return "application/pdf"
 	}
-	return cmp.Or(mime.TypeByExtension(path.Ext(file)), "application/octet-stream")
+	return "application/octet-stream"
 }
 
 // errNoResource is the error for a URI that means nothing here.

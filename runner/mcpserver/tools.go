@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -104,10 +105,21 @@ func (s *Server) languages() string {
 	return `["` + strings.Join(s.opt.Languages, `","`) + `"]`
 }
 
+// leaving is how a script hands a value back, in the languages that it may be in.
+func (s *Server) leaving() string {
+	switch {
+	case !slices.Contains(s.opt.Languages, Python):
+		return "exports as `result`"
+	case !slices.Contains(s.opt.Languages, TypeScript):
+		return "assigns to `result`"
+	}
+	return "exports (Python: assigns) as `result`"
+}
+
 func (s *Server) executeCode() *tool {
 	return &tool{
 		name: "execute_code", run: executeCode, long: true,
-		description: "Run code in a sandbox. It calls MCP tools by importing their wrappers from ./servers; only what it prints, or leaves in `result`, is returned." + s.index,
+		description: "Run code in a sandbox. It calls MCP tools by importing their wrappers from ./servers; only what it prints, or " + s.leaving() + ", is returned." + s.index,
 		input: `{"type":"object","properties":{"code":{"type":"string"},"language":{"enum":` + s.languages() + `},` +
 			`"context_vars":{"type":"object","description":"become variables"},` +
 			`"timeout_seconds":{"type":"number","default":` + number(s.opt.Time.Seconds()) + `},"memory_mb":{"type":"number","default":` + number(float64(s.opt.Memory)/1e6) + `}},"required":["code"]}`,

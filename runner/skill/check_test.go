@@ -2,7 +2,7 @@ package skill
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +13,30 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/check"
 )
+
+// TestLongChain: a skill that is broken breaks all that build on it, however long the chain is and wherever a list begins.
+func TestLongChain(t *testing.T) {
+	w := newWorld(t)
+	const length = 30
+	files := map[string]string{}
+	for i := range length {
+		uses := fmt.Sprintf("a%02d", i+1)
+		files[fmt.Sprintf("a%02d/SKILL.md", i)] = fmt.Sprintf("---\nname: a%02d\ndescription: ⚠️ x\nmetadata:\n  mcprun-skills: %s\n---\n", i, uses)
+	}
+	writeAll(t, w.skills, files)
+	all, err := w.open(t).List()
+	if err != nil || len(all) != length {
+		t.Fatal(len(all), err)
+	}
+	for _, k := range all {
+		if !k.Fatal() || k.Description != "⚠️ x" || len(k.Reason()) > 1000 {
+			t.Errorf("%s: %q %+v", k.Name, k.Description, k.Reasons)
+		}
+	}
+	if !load(t, w.open(t), "a00").Fatal() {
+		t.Error("the first could work")
+	}
+}
 
 // TestBrokenByTheTree: a skill whose tool is gone, or is another than it was, says so, and how it has changed.
 func TestBrokenByTheTree(t *testing.T) {
@@ -53,14 +77,6 @@ func TestBrokenByTheTree(t *testing.T) {
 	wants(t, k.Reason(), "the tool drive__get_sheet that it uses is gone; there is drive__list_sheets")
 	if !load(t, s, "upon").Fatal() {
 		t.Error("a skill that uses it could work")
-	}
-	entries, err := s.Entries()
-	if err != nil || len(entries) != 1 || entries[0].URI != "skill://lists/SKILL.md" {
-		t.Errorf("%+v %v", entries, err)
-	}
-	var broken *BrokenError
-	if _, err := s.ReadResource("skill://ts-one/SKILL.md"); !errors.As(err, &broken) {
-		t.Error(err)
 	}
 	report, err := s.Check(t.Context())
 	if err != nil || len(report.Broken()) != 3 || len(report.Skills) != 4 {

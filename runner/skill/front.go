@@ -120,6 +120,9 @@ func harmless(n *yaml.Node, depth int, nodes *int) error {
 			if c.Kind != yaml.ScalarNode {
 				return fmt.Errorf("has a key that is no text in line %d", c.Line)
 			}
+			if c.ShortTag() == "!!merge" {
+				return fmt.Errorf("has a key << in line %d, by which other readers take in what is not there", c.Line)
+			}
 			if seen[c.Value] {
 				return fmt.Errorf("has the key %.80q twice", c.Value)
 			}
@@ -312,10 +315,25 @@ func describable(text string) (string, error) {
 	if n := utf8.RuneCountInString(text); n > MaxDescription {
 		return "", fmt.Errorf("the description has %d characters; at most %d are allowed", n, MaxDescription)
 	}
+	before := ' '
 	for _, r := range text {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r) {
+		if unseen(before, r) {
 			return "", fmt.Errorf("the description holds the character %U, which nobody could see", r)
 		}
+		before = r
 	}
 	return text, nil
+}
+
+// unseen tells whether nobody sees a character that stands behind another: such can carry words to a model that its reader
+// knows nothing of. One selector of the coloured form of a sign is usual (⚠️); a chain of them says something else.
+func unseen(before, r rune) bool {
+	const coloured, blankBraille = '\uFE0F', '\u2800'
+	switch {
+	case r == coloured:
+		return before == coloured || unicode.IsSpace(before)
+	case unicode.IsControl(r), r == utf8.RuneError, r == blankBraille:
+		return true
+	}
+	return unicode.In(r, unicode.Cf, unicode.Co, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }

@@ -15,11 +15,7 @@ type judging struct {
 	byName map[string]*Skill             // nil: they are looked up
 	checks map[string]map[string]checked // by folder
 	done   map[*Skill]bool
-	depth  int
 }
-
-// maxSkillDepth bounds how deep skills use skills.
-const maxSkillDepth = 16
 
 func (s *Store) judging(byName map[string]*Skill) *judging {
 	if byName == nil {
@@ -46,13 +42,9 @@ func (j *judging) judge(k *Skill) {
 	sortReasons(k)
 }
 
-// used judges the skills that a skill uses. One that is part of a circle counts as it is known so far.
+// used judges the skills that a skill uses, each once, so that it goes no deeper than there are skills. One that is part of a
+// circle counts as it is known so far.
 func (j *judging) used(k *Skill) {
-	if j.depth == maxSkillDepth {
-		return
-	}
-	j.depth++
-	defer func() { j.depth-- }()
 	for _, name := range k.Skills {
 		other, ok := j.byName[name]
 		if !ok && kebab.MatchString(name) {

@@ -135,40 +135,6 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// TestResources: skills are served as the MCP extension has it, with the digests of what is read.
-func TestResources(t *testing.T) {
-	w := newWorld(t)
-	s := w.open(t)
-	save(t, s, Draft{Name: "one", Code: tsCode, Files: map[string][]byte{"assets/a logo.png": {0x89, 'P', 'N', 'G', 0xff}}})
-	entries, err := s.Entries()
-	if err != nil || len(entries) != 1 || len(entries[0].Resources) != 3 {
-		t.Fatalf("%+v %v", entries, err)
-	}
-	text, err := json.Marshal(entries[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	wants(t, string(text), `{"uri":"skill://one/SKILL.md","frontmatter":{"name":"one","description":"Save a sheet as CSV.","metadata":{"mcprun-version":"`, `{"uri":"skill://one/assets/a%20logo.png","digest":"sha256:`)
-	for _, r := range entries[0].Resources {
-		c, err := s.ReadResource(r.URI)
-		if err != nil || c.Digest != r.Digest || int64(len(c.Text)+len(c.Blob)) != r.Size || (c.Blob != nil) != strings.HasSuffix(r.URI, ".png") || c.MIME == "" {
-			t.Errorf("%s: %+v %v", r.URI, c, err)
-		}
-	}
-	if e, err := s.Entry("skill://one/SKILL.md"); err != nil || e.URI != entries[0].URI {
-		t.Error(e, err)
-	}
-	var unknown *UnknownError
-	for _, uri := range []string{"", "skill://", "skill://one", "skill://one/", "skill://one/../one/SKILL.md", "skill://../SKILL.md", "skill://one/..%2f..%2fetc", "skill://One/SKILL.md", "skill://two/SKILL.md", "file:///etc/passwd", "skill://one/%zz", "skill://one/scripts"} {
-		if _, err := s.ReadResource(uri); !errors.As(err, &unknown) {
-			t.Errorf("%s: %v", uri, err)
-		}
-		if _, err := s.Entry(uri); !errors.As(err, &unknown) {
-			t.Errorf("%s: %v", uri, err)
-		}
-	}
-}
-
 // TestFrontmatter: the front matter of other makers is read and served as it stands; what is odd is marked, not hidden.
 func TestFrontmatter(t *testing.T) {
 	w := newWorld(t)
@@ -196,9 +162,6 @@ func TestFrontmatter(t *testing.T) {
 		if k.Fatal() != (k.Name != "other") {
 			t.Errorf("%s: %+v", k.Name, k.Reasons)
 		}
-	}
-	if entries, err := s.Entries(); err != nil || len(entries) != 1 {
-		t.Error(entries, err)
 	}
 	// Saved by a person, the keys of others stay.
 	files := map[string][]byte{}

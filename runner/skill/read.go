@@ -103,13 +103,15 @@ func emptyFront() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!
 
 // oneLine makes one line of a text that others wrote, without what nobody can see, and at most so many characters long.
 func oneLine(text string, most int) string {
+	before := ' '
 	text = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r) || r == utf8.RuneError:
+			r = ' '
+		case unseen(before, r):
 			return -1
 		}
+		before = r
 		return r
 	}, text)), " ")
 	if utf8.RuneCountInString(text) <= most {

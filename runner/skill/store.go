@@ -154,7 +154,7 @@ func (s *Store) missing(name string) error {
 	var all []string
 	for _, d := range s.dirs {
 		for _, n := range s.names(d) {
-			if !slices.Contains(all, n) {
+			if kebab.MatchString(n) && !slices.Contains(all, n) { // others cannot be loaded
 				all = append(all, n)
 			}
 		}

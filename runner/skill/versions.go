@@ -169,7 +169,8 @@ func readVersion(d Dir, name, version string) (*content, error) {
 	}
 }
 
-// prune removes the oldest versions beyond what is kept. The newest stays in any case.
+// prune removes the oldest versions beyond what is kept. The newest two, what is there and what was there before, stay in any
+// case.
 func prune(root *os.Root, d Dir, name string) error {
 	all, err := versionsIn(d, name)
 	if err != nil {

@@ -108,7 +108,10 @@ func (c *Customer) Begin(ctx context.Context, want int64) (*Lease, error) {
 	if ok, err := l.file.TryLock(); err != nil || !ok {
 		return nil, errors.Join(fmt.Errorf("note the run of customer %q: %w", c.id, err), l.file.Close())
 	}
-	return l, c.touch(dir)
+	if err := c.touch(dir); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
 // ceiling is what the state may come to take, in bytes.

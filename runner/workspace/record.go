@@ -105,15 +105,15 @@ func (t Tokens) Share(paid int64, calls int) Tokens {
 
 // add adds another's.
 func (t *Tokens) add(o *Tokens) {
-	t.Used += o.Used
-	t.Script += o.Script
-	t.Wrappers += o.Wrappers
-	t.Output += o.Output
-	t.Direct += o.Direct
-	t.Arguments += o.Arguments
-	t.Definitions += o.Definitions
-	t.Results += o.Results
-	t.Saved += o.Saved
+	t.Used = sum(t.Used, o.Used)
+	t.Script = sum(t.Script, o.Script)
+	t.Wrappers = sum(t.Wrappers, o.Wrappers)
+	t.Output = sum(t.Output, o.Output)
+	t.Direct = sum(t.Direct, o.Direct)
+	t.Arguments = sum(t.Arguments, o.Arguments)
+	t.Definitions = sum(t.Definitions, o.Definitions)
+	t.Results = sum(t.Results, o.Results)
+	t.Saved = sum(t.Saved, o.Saved)
 }
 
 // bounded is a copy of which nothing is longer than so many times what it may be.

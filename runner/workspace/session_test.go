@@ -361,3 +361,26 @@ func TestToolsAreBounded(t *testing.T) {
 		t.Errorf("%d tools, %d calls", len(s.Tools), s.Calls)
 	}
 }
+
+// TestHostileNumbers: what a log from elsewhere says in numbers leaves totals that can be written down.
+func TestHostileNumbers(t *testing.T) {
+	r, _ := openTest(t, 0)
+	s := session(t, customer(t, r, "evil"), "one")
+	const line = `{"kind":"run","time":"2026-01-01T00:00:00Z","run":{"durationMs":%s1e308,"callCount":9223372036854775807,"calls":[{"tool":"a__b","ms":1e308,"outcome":"ok"}],` +
+		`"tokens":{"used":9223372036854775807,"definitions":9223372036854775807,"saved":-9223372036854775808}}}` + "\n"
+	for _, sign := range []string{"", "-", "", ""} {
+		if err := s.append(fmt.Appendf(nil, line, sign)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stats, err := s.Customer().Stats(t.Context())
+	if err != nil || stats.Runs != 4 {
+		t.Fatal(stats, err)
+	}
+	if _, err := json.Marshal(stats); err != nil {
+		t.Error(err)
+	}
+	if int64(stats.Calls) != mostSum || stats.Tokens.Used != mostSum || stats.DurationMS != mostSum {
+		t.Errorf("%+v", stats.Stats)
+	}
+}

@@ -42,7 +42,7 @@ func (s *Stats) Add(at time.Time, r *Run) Tokens {
 	if r.ExitCode != 0 || r.Cause != "exit" {
 		s.Failed++
 	}
-	s.Calls += max(r.CallCount, len(r.Calls))
+	s.Calls = sum(s.Calls, max(r.CallCount, len(r.Calls)))
 	s.DurationMS = micros(s.DurationMS + r.DurationMS)
 	if r.Tokens != nil {
 		share = r.Tokens.Share(s.Tokens.Definitions, max(r.CallCount, len(r.Calls)))
@@ -64,7 +64,7 @@ func (s *Stats) Add(at time.Time, r *Run) Tokens {
 func (s *Stats) Merge(o *Stats) {
 	s.Runs += o.Runs
 	s.Failed += o.Failed
-	s.Calls += o.Calls
+	s.Calls = sum(s.Calls, o.Calls)
 	s.FailedCalls += o.FailedCalls
 	s.DurationMS = micros(s.DurationMS + o.DurationMS)
 	s.Tokens.add(&o.Tokens)
@@ -106,8 +106,17 @@ func (s *Stats) tool(t ToolStats) {
 	s.Tools[i].MS = micros(s.Tools[i].MS + t.MS)
 }
 
+// mostSum bounds what is added up: a log may come from elsewhere and say anything, and totals must stay numbers.
+const mostSum = 1e15
+
 // micros rounds milliseconds to microseconds, so that sums do not show how they were made.
-func micros(ms float64) float64 { return math.Round(1000*ms) / 1000 }
+func micros(ms float64) float64 { return math.Round(1000*min(max(ms, 0), mostSum)) / 1000 }
+
+// sum adds counts.
+func sum[T int | int64](a, b T) T {
+	within := func(n T) T { return T(min(max(int64(n), -mostSum), mostSum)) }
+	return within(within(a) + within(b))
+}
 
 // SessionStats are the totals of one session.
 type SessionStats struct {
