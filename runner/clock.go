@@ -172,6 +172,7 @@ func (c *calls) options(req *call.Request, clock *clock, berth *berth) *upstream
 			defer clock.release()
 			return ask(ctx, q)
 		}
+		opt.Unasked = func(reason string) { c.warn(req, "%.500s", reason) }
 	}
 	return opt
 }

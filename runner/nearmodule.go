@@ -18,13 +18,23 @@ const maxModuleName = 300
 // noModule is what Python says of a module that it does not find.
 var noModule = regexp.MustCompile(`^No module named '([A-Za-z_][A-Za-z0-9_.]*)'`)
 
+// notInPackage is what Python says of a script that imports as only a part of a package can.
+const notInPackage = "attempted relative import with no known parent package"
+
 // maxBeside bounds how many entries of a folder are looked at.
 const maxBeside = 10_000
 
 // nearModule names what lies beside the script, or in a package of it, and is called nearly as a module that it did not
-// find. The sandbox has those files only that are imported, so it cannot tell.
+// find, and says how to import where the script asked as only a part of a package can. The sandbox has those files only that
+// are imported, so it cannot tell.
 func (s *Script) nearModule(e *bridge.ScriptError) string {
-	if e == nil || e.Name != "ModuleNotFoundError" || s.Language != sandbox.LangPython || s.Dir == "" {
+	if e == nil || s.Language != sandbox.LangPython {
+		return ""
+	}
+	if e.Name == "ImportError" && e.Message == notInPackage {
+		return "the script is no part of a package: files beside it are imported without the dot, as in: from helper import NAME"
+	}
+	if e.Name != "ModuleNotFoundError" || s.Dir == "" || strings.Contains(e.Message, "; did you mean ") { // the tree's names are told there
 		return ""
 	}
 	found := noModule.FindStringSubmatch(e.Message)

@@ -57,8 +57,10 @@ func (r *Runner) nearName(s *Script, e *bridge.ScriptError) string {
 		return nearest(known, name, what)
 	}
 	if slices.Contains(foreignNames(), strings.ToLower(name)) && len(known[name]) == 0 && len(r.catalog.Servers) > 0 {
-		dir := r.catalog.Servers[0].Dir
-		return fmt.Sprintf("%s is not defined; tools are imported from their server, as in: %s", name, known[dir][0])
+		if ways := known[r.catalog.Servers[0].Dir]; len(ways) > 0 { // none: the tree is gone
+			return fmt.Sprintf("%s is not defined; tools are imported from their server, as in: %s", name, ways[0])
+		}
+		return ""
 	}
 	tries := []string{name, ident.Camel(name)}
 	if s.Language == sandbox.LangPython {

@@ -73,6 +73,12 @@ func TestNearName(t *testing.T) {
 			t.Errorf("%+v: %s", e, got)
 		}
 	}
+	gone := &Runner{opt: Options{Tree: filepath.Join(tree, "gone")}, catalog: r.catalog}
+	for _, name := range []string{"codemode", "getDocument", "drive"} {
+		if got := gone.nearName(&Script{}, &bridge.ScriptError{Name: "ReferenceError", Message: name + " is not defined"}); got != "" {
+			t.Errorf("%s, without a tree: %s", name, got)
+		}
+	}
 	if got := r.nearName(&Script{}, nil); got != "" {
 		t.Errorf("without an error: %s", got)
 	}

@@ -103,8 +103,12 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 		if before, err = workspace.Take(s.Workspace); err != nil {
 			return nil, err
 		}
-		run.store = workspace.NewStore(s.Workspace, s.limits().Disk-before.Bytes())
+		disk := s.limits().Disk
+		run.store = workspace.NewStore(s.Workspace, disk-before.Bytes())
 		defer run.store.Close()
+		if over := before.Bytes() - disk/2; over > 0 {
+			run.store.Relieve(over)
+		}
 		if nested(prepared) && workspace.Nest(s.Workspace) {
 			run.nested = true
 			defer workspace.Unnest(s.Workspace)

@@ -249,3 +249,19 @@ func TestReplayOfACallThatNeverCame(t *testing.T) {
 		}
 	})
 }
+
+// TestQuestionsThatNobodySaw: why is a warning, once.
+func TestQuestionsThatNobodySaw(t *testing.T) {
+	up := answerer(func(_ context.Context, _ string, _ json.RawMessage, opt *upstream.CallOptions) (*upstream.CallResult, error) {
+		for range 3 {
+			opt.Unasked("it is nested")
+		}
+		return structured(`{"n":1}`), nil
+	})
+	w := newWay(t, up, nil, CallSettings{}, "")
+	w.elicit = func(context.Context, *upstream.Question) (*upstream.Reply, error) { return nil, nil }
+	w.do(t.Context(), "crm__get", `{}`)
+	if got := w.warnings; len(got) != 1 || got[0] != "crm__get: it is nested" {
+		t.Errorf("%q", got)
+	}
+}

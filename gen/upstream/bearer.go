@@ -34,7 +34,7 @@ func (g *guard) send(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
-		if resp.StatusCode < 300 {
+		if resp.StatusCode < 300 && req.Method != http.MethodDelete { // the end of a session says nothing, and comes at once after a refusal
 			g.needed.Store(nil)
 		}
 		return resp, nil

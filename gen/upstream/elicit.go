@@ -22,9 +22,17 @@ func (d *desk) ask(ctx context.Context, fl *flight, params json.RawMessage) json
 	reply, err := d.put(ctx, fl, params)
 	if err != nil {
 		d.log.Info("the server asked for input from a person; declined", "reason", err)
+		fl.unasked(fmt.Sprintf("a question of the server was declined: %v", err))
 		reply = &Reply{Action: ActionDecline}
 	}
 	return answerOf(reply)
+}
+
+// unasked tells whose question it was why nobody answered it. Who gives no Elicit knows.
+func (fl *flight) unasked(reason string) {
+	if fl.opt.Unasked != nil && fl.opt.Elicit != nil && fl.ctx.Err() == nil {
+		fl.opt.Unasked(reason)
+	}
 }
 
 func (d *desk) put(ctx context.Context, fl *flight, params json.RawMessage) (*Reply, error) {
@@ -52,6 +60,7 @@ func (d *desk) put(ctx context.Context, fl *flight, params json.RawMessage) (*Re
 		content, err := q.Check(reply.Content)
 		if err != nil {
 			d.log.Warn("the answer to a question of the server does not fit its form; it was not sent", "err", err)
+			fl.unasked(fmt.Sprintf("the answer to a question of the server was not sent: it does not fit the form: %v", err))
 			return &Reply{Action: ActionCancel}, nil
 		}
 		return &Reply{Action: ActionAccept, Content: content}, nil

@@ -13,6 +13,9 @@ type CallOptions struct {
 	// Elicit answers what the server asks a person because of this call. Nil, or a pool without [Options.Elicit]: every
 	// question is declined.
 	Elicit ElicitFunc
+	// Unasked is told, for people, why a question of the call was declined before Elicit saw it, and why an answer of Elicit
+	// was not sent. Parts of it are the server's: hostile, and bounded. Nil: nobody is told.
+	Unasked func(reason string)
 	// Owner is whose call it is, such as a run; any comparable value. In the older protocol era a question does not say
 	// which call it belongs to: it is put when all calls under way at that session have one owner, and declined
 	// otherwise. Nil: the call has an owner of its own.

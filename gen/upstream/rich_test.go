@@ -157,36 +157,6 @@ func TestQuestions(t *testing.T) {
 	})
 }
 
-func TestQuestionsThatNobodyIsAsked(t *testing.T) {
-	inEveryWay(t, func(t *testing.T, s *Session) {
-		never := func(_ context.Context, q *Question) (*Reply, error) {
-			t.Errorf("somebody was asked %+v", q)
-			return nil, nil
-		}
-		for tool, args := range map[string][]string{
-			upstreamtest.ToolForm: {
-				`{}`, `{"schema":{"$ref":"#"}}`, `{"schema":{"type":"object","properties":{"a":{"type":"object","properties":{}}}}}`,
-				`{"schema":{"type":"object","properties":{"a":{"anyOf":[{"type":"string"}]}}}}`,
-			},
-			upstreamtest.ToolPage: {
-				`{}`, `{"url":"file:///etc/passwd"}`, `{"url":"javascript:alert(1)"}`, `{"url":"https://example.com@evil.test/"}`,
-				`{"url":"https://example.com/\u0000"}`, `{"url":"/login"}`, `{"url":"https:///x"}`, `{"url":"https://\u202eexample.com/"}`,
-			},
-		} {
-			for _, a := range args {
-				res, err := s.Call(testContext(t), tool, json.RawMessage(a), &CallOptions{Elicit: never})
-				if err != nil || string(res.Structured) != `{"answers":[{"action":"decline"}]}` {
-					t.Errorf("%s %s: %v, %v", tool, a, res, err)
-				}
-			}
-		}
-		// Without anybody who could answer.
-		if res := mustCall(t, s, upstreamtest.ToolPage, `{"url":"https://example.com"}`); string(res.Structured) != `{"answers":[{"action":"decline"}]}` {
-			t.Errorf("%s", res.Structured)
-		}
-	})
-}
-
 func TestTooManyQuestions(t *testing.T) {
 	t.Parallel()
 	s := open(t, upstreamtest.Server(t, upstreamtest.RichLegacy), asking())

@@ -22,6 +22,8 @@ const (
 	keptBytes = 256 << 20
 	keptFiles = 500
 	keptTime  = time.Hour
+	// restTime is how long a result is kept where there is little room.
+	restTime = 5 * time.Minute
 )
 
 // ErrNoRoom is returned, wrapped, for a file that would take the workspace over its quota.
@@ -148,34 +150,68 @@ func (s *Store) open() (*os.Root, error) {
 
 // prune removes the oldest files of earlier runs. What cannot be removed stays.
 func (s *Store) prune() {
-	type old struct {
-		dir  *os.Root
-		info fs.FileInfo
+	files, done := s.earlier(keptTime, "results", "output")
+	defer done()
+	var bytes int64
+	for i, f := range files {
+		if bytes += f.info.Size(); bytes > keptBytes || i >= keptFiles {
+			_ = f.dir.Remove(f.info.Name())
+		}
 	}
-	var files []old
-	for _, folder := range []string{"results", "output"} {
+}
+
+// Relieve removes results that earlier runs have left, the oldest first, until so many bytes are free again or there are
+// only results of the last five minutes: scripts that get many large ones would fill their workspace otherwise.
+func (s *Store) Relieve(bytes int64) {
+	if _, err := s.open(); err != nil {
+		return // what cannot be removed stays
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	files, done := s.earlier(restTime, "results")
+	defer done()
+	for _, f := range slices.Backward(files) {
+		if bytes <= 0 {
+			return
+		}
+		if f.dir.Remove(f.info.Name()) == nil {
+			bytes -= f.info.Size()
+			s.room += f.info.Size()
+		}
+	}
+}
+
+// stored is a file that is in the store.
+type stored struct {
+	dir  *os.Root
+	info fs.FileInfo
+}
+
+// earlier lists the files in folders that are older, the youngest first. done closes the folders.
+func (s *Store) earlier(older time.Duration, folders ...string) (files []stored, done func()) {
+	var open []*os.Root
+	for _, folder := range folders {
 		dir, err := openFolder(s.root, folder, false)
 		if err != nil {
 			continue // it is not there
 		}
-		defer dir.Close()
+		open = append(open, dir)
 		entries, _ := fs.ReadDir(dir.FS(), ".")
 		for _, e := range entries[:min(len(entries), maxEntries)] {
-			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > keptTime {
-				files = append(files, old{dir, info})
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > older {
+				files = append(files, stored{dir, info})
 			}
 		}
 	}
-	slices.SortFunc(files, func(a, b old) int { // the youngest first
+	slices.SortFunc(files, func(a, b stored) int {
 		if c := b.info.ModTime().Compare(a.info.ModTime()); c != 0 {
 			return c
 		}
 		return strings.Compare(a.info.Name(), b.info.Name())
 	})
-	var bytes int64
-	for i, f := range files {
-		if bytes += f.info.Size(); bytes > keptBytes || i >= keptFiles {
-			_ = f.dir.Remove(f.info.Name())
+	return files, func() {
+		for _, dir := range open {
+			dir.Close()
 		}
 	}
 }

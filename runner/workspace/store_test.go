@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -120,4 +122,45 @@ func TestStorePrunes(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "mine.txt")); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestRelieve: earlier results make room, the oldest first; those that a run may still be reading, and files of others, stay.
+func TestRelieve(t *testing.T) {
+	dir := t.TempDir()
+	results := filepath.Join(dir, StoreDir, "results")
+	for name, age := range map[string]time.Duration{"a": 4 * restTime, "b": 3 * restTime, "c": 2 * restTime, "young": 0} {
+		file := filepath.Join(results, name+".json")
+		write(t, file, strings.Repeat("x", 100))
+		if err := os.Chtimes(file, time.Time{}, time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(dir, "mine.txt"), strings.Repeat("x", 100))
+	s := NewStore(dir, 0)
+	defer s.Close()
+	left := func() (names []string) {
+		entries, err := os.ReadDir(results)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, strings.TrimSuffix(e.Name(), ".json"))
+		}
+		return names
+	}
+	s.Relieve(101)
+	if got := left(); !slices.Equal(got, []string{"c", "young"}) {
+		t.Errorf("left: %v", got)
+	}
+	if _, err := s.Put("results", "new.json", make([]byte, 200)); err != nil {
+		t.Errorf("there is room again: %v", err)
+	}
+	s.Relieve(1 << 40)
+	if got := left(); !slices.Equal(got, []string{"new", "young"}) {
+		t.Errorf("left: %v", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "mine.txt")); err != nil {
+		t.Error(err)
+	}
+	NewStore(t.TempDir(), 0).Relieve(1) // nothing was ever stored
 }

@@ -99,13 +99,14 @@ func Run(ctx context.Context, src script.Source, opt Options) ([]Problem, error)
 	if err != nil {
 		return nil, err
 	}
-	// What cannot be put together need not be looked at further.
 	prepared, err := script.Prepare(ctx, src, script.Options{Tree: opt.Tree, Skills: opt.Skills})
+	var known []Problem // because of which it cannot be put together
 	var bad *script.Error
 	if errors.As(err, &bad) {
-		return fromScript(bad), nil
-	}
-	if err != nil {
+		if known = fromScript(bad); python || !placed(known) {
+			return known, nil
+		}
+	} else if err != nil {
 		return nil, err
 	}
 	timeout := opt.Timeout
@@ -126,10 +127,41 @@ func Run(ctx context.Context, src script.Source, opt Options) ([]Problem, error)
 	} else {
 		problems, err = c.typescript(ctx)
 	}
+	if err != nil && len(known) > 0 {
+		return known, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("check the types of %s with %s: %w", src.Name, filepath.Base(program), err)
 	}
+	problems = slices.Concat(known, further(known, problems))
 	return problems[:min(len(problems), maxProblems)], nil
+}
+
+// placed tells whether each problem has its place: of a text that nobody can read, none has.
+func placed(problems []Problem) bool {
+	return !slices.ContainsFunc(problems, func(p Problem) bool { return p.Line == 0 || p.Column == 0 })
+}
+
+// syntax are the codes of what tsc cannot parse. It says more of that than is wrong.
+var syntax = regexp.MustCompile(`^TS1\d{3}$`)
+
+// further are the compiler's problems beside those that are known: at other places, such as a wrong argument after an import
+// of what is not there.
+func further(known, found []Problem) []Problem {
+	if len(known) == 0 {
+		return found
+	}
+	type place struct {
+		file         string
+		line, column int
+	}
+	told := map[place]bool{}
+	for _, p := range known {
+		told[place{p.File, p.Line, p.Column}] = true
+	}
+	return slices.DeleteFunc(found, func(p Problem) bool {
+		return syntax.MatchString(p.Code) || told[place{p.File, p.Line, p.Column}]
+	})
 }
 
 // checker is one check.

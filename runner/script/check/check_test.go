@@ -175,6 +175,8 @@ export const result = 1;
 		"JavaScript":              {"script.mjs", "import { getDocument } from './servers/drive/index.js';\nconst f = (x) => x;\nawait getDocument({ nope: f(1) });\n", []place{{"script.mjs", 3, 21, "TS2353", "nope"}}},
 		"JavaScript alone":        {"script.cjs", "const { getDocument } = require('./servers/drive'); getDocument({ document_id: '1' }).then(console.log); module.exports = 1;\n", nil},
 		"missing server":          {"script.ts", "import { x } from './servers/drvie'; x();", []place{{"script.ts", 1, 19, "", `did you mean "drive"?`}}},
+		"missing, and more":       {"script.ts", "import { getDocument, getDocumnt } from './servers/drive';\nawait getDocumnt({}); await getDocument({ document_id: 5 });\n", []place{{"script.ts", 1, 23, "", `did you mean "getDocument"?`}, {"script.ts", 2, 43, "TS2322", "number"}}},
+		"computed, and more":      {"script.ts", "import { getDocument } from './servers/drive';\nawait getDocument({ document_id: 5 });\nawait import('./servers/' + 'drvie');\n", []place{{"script.ts", 3, 14, "", `did you mean "drive"?`}, {"script.ts", 2, 21, "TS2322", "number"}}},
 		"syntax":                  {"script.ts", "const = 1;", []place{{"script.ts", 1, 7, "", "Expected identifier"}}},
 		"reserved names":          {"script.ts", "import { readFile } from 'mcprun'; const n: number = await readFile('x');\nconsole.log(n);", []place{{"script.ts", 1, 42, "TS2322", "string"}}},
 	} {
