@@ -273,15 +273,20 @@ func (c *Conn) step(wanted func() bool) bool {
 }
 
 // await waits until a descriptor is ready, at most so long; a negative limit is none. The runtime is told that this blocks,
-// so that it gives the processor to others who need it; where none does, it stays with the caller.
+// so that it gives the processor to others who need it; where none does, it stays with the caller. Signals, with which the
+// runtime interrupts whoever seems to be busy, do not end it.
 func await(fd int, events int16, limit time.Duration) {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: events}}
-	var ts *unix.Timespec
-	if limit >= 0 {
-		t := unix.NsecToTimespec(int64(limit))
-		ts = &t
+	for end := time.Now().Add(limit); ; {
+		var ts *unix.Timespec
+		if limit >= 0 {
+			t := unix.NsecToTimespec(int64(max(0, time.Until(end))))
+			ts = &t
+		}
+		if _, err := unix.Ppoll(fds, ts, nil); err != unix.EINTR {
+			return
+		}
 	}
-	_, _ = unix.Ppoll(fds, ts, nil)
 }
 
 // writeNow writes what there is room for. The runtime is not told of it: the descriptor does not block.

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestMain(m *testing.M) {
@@ -90,9 +92,12 @@ func TestTakerComesFirst(t *testing.T) {
 	kinds(t, func(t *testing.T, c *Conn, peer io.WriteCloser) {
 		got := read(c)
 		for range 3 {
-			go send(t, peer, "answer")
+			answered := func() bool { // who asks is in the reader's place before anything can arrive
+				go send(t, peer, "answer")
+				return true
+			}
 			taken := ""
-			if !c.Take(long, always, func(b []byte) bool { taken = string(b); return true }) || taken != "answer" {
+			if !c.Take(long, answered, func(b []byte) bool { taken = string(b); return true }) || taken != "answer" {
 				t.Fatalf("taken %q", taken)
 			}
 		}
@@ -273,6 +278,30 @@ func TestOrder(t *testing.T) {
 		if taken == 0 {
 			t.Error("none was taken")
 		}
+	})
+}
+
+// TestSignals do not end a wait before its time.
+func TestSignals(t *testing.T) {
+	kinds(t, func(t *testing.T, c *Conn, peer io.WriteCloser) {
+		got := read(c)
+		waiting := make(chan int, 1)
+		go func() {
+			pid, tid := os.Getpid(), <-waiting
+			for range 20 {
+				time.Sleep(time.Millisecond)
+				_ = unix.Tgkill(pid, tid, unix.SIGURG) // with which the runtime interrupts, and which it takes for nothing
+			}
+			send(t, peer, "answer")
+		}()
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		wanted := func() bool { waiting <- unix.Gettid(); return true }
+		if !c.Take(long, wanted, func(b []byte) bool { return string(b) == "answer" }) {
+			t.Error("the wait was given up")
+		}
+		peer.Close()
+		<-got
 	})
 }
 

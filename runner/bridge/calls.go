@@ -153,8 +153,12 @@ func (s *session) forget(id int64, r *running) {
 	s.pending -= r.size
 }
 
-// silent tells whether nobody waits for a call's reply any more.
+// silent tells whether nobody is to have a call's reply any more. A script of a run that is over would take what the end
+// did to its call for the call's own fault, and say so, before it hears of the end.
 func (s *session) silent(r *running) bool {
+	if s.ended() {
+		return true
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.over || r.cancelled

@@ -85,7 +85,7 @@ func TestHostileFrames(t *testing.T) {
 		"odd error":             {false, []string{`{"type":"done","error":{"name":"","message":"","stack":"","x":1}}`}, `unknown member "x"`},
 		"error without message": {false, []string{`{"type":"done","error":{"name":""}}`}, `no member "message"`},
 	} {
-		t.Run(name, func(t *testing.T) {
+		hostile := func(t *testing.T, start func(testing.TB, context.Context, Options) (*peer, <-chan served)) {
 			p, result := start(t, t.Context(), Options{})
 			if !test.before {
 				p.greet()
@@ -110,7 +110,9 @@ func TestHostileFrames(t *testing.T) {
 			if r.out.Done || test.before && r.out.Started {
 				t.Errorf("outcome = %+v", r.out)
 			}
-		})
+		}
+		t.Run(name, func(t *testing.T) { hostile(t, start) })
+		t.Run(name+", over a socket", func(t *testing.T) { hostile(t, startSocket) })
 	}
 }
 

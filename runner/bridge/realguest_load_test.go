@@ -96,12 +96,12 @@ func TestGuestLargeValues(t *testing.T) {
 }
 
 func TestGuestCancels(t *testing.T) {
-	both(t, `const stop = AbortSignal.timeout(50);
+	both(t, `const stop = AbortSignal.timeout(500);
 try { await globalThis[Symbol.for("mcprun.transport")].call("slow", {}, { signal: stop }); } catch (e) { console.log(e.name); }
 await call("fast", {});`, `import signal
 class TimeoutError(Exception): pass
 def late(*_): raise TimeoutError
-signal.signal(signal.SIGALRM, late); signal.setitimer(signal.ITIMER_REAL, 0.05)
+signal.signal(signal.SIGALRM, late); signal.setitimer(signal.ITIMER_REAL, 0.5)
 try: call("slow", {})
 except TimeoutError as e: print(type(e).__name__)
 call("fast", {})`, func(t *testing.T, r guestRun) {

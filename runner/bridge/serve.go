@@ -47,6 +47,7 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 		running: make(map[int64]*running),
 		slots:   make(chan struct{}, opts.MaxParallel),
 		pace:    pace{rate: opts.MaxRate},
+		ended:   func() bool { return ctx.Err() != nil },
 	}
 	defer func() {
 		end(ErrClosed)
@@ -94,6 +95,8 @@ type session struct {
 	out      *Outcome
 	// end ends the session with a cause, from any goroutine.
 	end context.CancelCauseFunc
+	// ended tells whether it is over.
+	ended func() bool
 
 	// Only the reading goroutine uses these, or who has taken a frame in its place.
 	lastID  int64

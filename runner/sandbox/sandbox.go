@@ -137,7 +137,7 @@ type Limits struct {
 	Files     int           // open descriptors per process; zero: 1024
 	FileSize  int64         // bytes of one file; zero: 256 MiB
 	Tmp       int64         // bytes of /tmp; zero: 64 MiB
-	Output    int64         // bytes of standard output and standard error together; zero: 128 MiB
+	Output    int64         // bytes of standard output and standard error together, and up to 64 KiB of the other when one passes it; zero: 128 MiB
 	Disk      int64         // bytes that the workspace's files may take; zero: 1 GiB
 	DiskFiles int           // files and folders in the workspace; zero: 100,000
 }

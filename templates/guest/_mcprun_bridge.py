@@ -10,7 +10,7 @@ import time
 from _json import encode_basestring_ascii as quote
 from _json import make_scanner
 from _queue import SimpleQueue
-from _socket import AF_UNIX, MSG_DONTWAIT, SHUT_RDWR, SOCK_STREAM, socket
+from _socket import AF_UNIX, MSG_DONTWAIT, MSG_PEEK, SHUT_RDWR, SOCK_STREAM, socket
 
 from _mcprun_encode import NotJSON, encode, json
 
@@ -19,6 +19,7 @@ MAX_CALLS = 128
 MAX_CALL_BYTES = 32 * 1024 * 1024
 BYE_TIMEOUT = 2.0
 EXIT_LOST = 125
+WATCH_TIME = 2000  # milliseconds between two looks at whether the host is still there
 SMALL = 32 * 1024  # frames up to here are written by whoever makes them, if the kernel takes them at once
 RECEIVE = 32 * 1024  # bytes asked for at once; more where a large frame is under way
 MOST = 256 * 1024
@@ -147,8 +148,18 @@ class Bridge:
         """Wait for the end of the connection, whatever the script is doing."""
         poll = select.poll()
         poll.register(self.sock, getattr(select, "POLLRDHUP", 0))
-        poll.poll()
+        while not poll.poll(WATCH_TIME) and not self.ended():
+            pass  # gVisor does not tell of the end in this way
         self.lost()
+
+    def ended(self):
+        """Tell whether the host has closed the connection, and all that it had sent was read."""
+        try:
+            return not self.sock.recv(1, MSG_PEEK | MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     def lost(self):
         """End the process at once: nobody is there to run for."""

@@ -20,6 +20,8 @@ const (
 	dyingTime = 10 * time.Second
 	careTime  = 2 * time.Minute
 	lookAgain = 3 * time.Second
+	// partTime is how long one that is not needed may take to end.
+	partTime = 5 * time.Second
 )
 
 // caretaker is a process that outlives this one, however it ends, to remove what it has left in engines: containers are
@@ -36,11 +38,15 @@ type caretaker struct {
 }
 
 func newCaretaker(exe string, o *Options) *caretaker {
-	c := &caretaker{exe: exe, env: []string{}, log: o.Logger}
+	// It looks where this process does, whatever appears and goes until then; os.TempDir has a part in RuntimeDir.
+	c := &caretaker{exe: exe, env: []string{"TMPDIR=" + os.TempDir(), "TMP=" + os.TempDir()}, log: o.Logger}
 	for _, name := range Names() {
 		if value, ok := o.LookupEnv(name); ok {
 			c.env = append(c.env, name+"="+value)
 		}
+	}
+	if engine := engineHost(o.LookupEnv); engine != "" {
+		c.env = append(c.env, "DOCKER_HOST="+engine) // the last of a name counts
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
@@ -91,8 +97,16 @@ func (c *caretaker) release() {
 	}
 	_, _ = c.line.Write([]byte{early.NotNeeded})
 	c.line.Close()
-	_ = c.cmd.Wait()
+	cmd, ended := c.cmd, make(chan struct{})
 	c.cmd = nil
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait()
+	}()
+	select { // it is gone when this process is, but one that somebody has stopped keeps nobody
+	case <-ended:
+	case <-time.After(partTime):
+	}
 }
 
 // takeCare is the rest of the caretaker's life, when its host has ended without a word.

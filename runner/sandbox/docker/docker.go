@@ -72,8 +72,9 @@ type Options struct {
 	// CPUs is how many processors a guest may use. Zero: 2.
 	CPUs float64
 	// Guard is called once, before the first container is made: from then on something is to call Sweep when this process
-	// ends without having ended its guests, as one that is killed does. Close calls what it returns. It should not take
-	// long. Nil: they are left to the next Sweep, where they do not end by themselves.
+	// ends without having ended its guests, as one that is killed does. Close calls what it returns, unless the engine was
+	// gone when a guest was to be removed. It should not take long. Nil: they are left to the next Sweep, where they do not
+	// end by themselves.
 	Guard func() (release func())
 	// Logger is told about what could not be cleaned up, and about starts in detail. Nil: nobody is.
 	Logger *slog.Logger
@@ -164,7 +165,7 @@ func (b *Backend) guard() {
 // Close releases the connections to the engine. Running guests go on.
 func (b *Backend) Close() error {
 	b.guardOnce.Do(func() {}) // whoever is at it has finished, and nobody begins
-	if b.release != nil {
+	if b.release != nil && !b.hasOrphans() {
 		b.release()
 	}
 	if b.client == nil {

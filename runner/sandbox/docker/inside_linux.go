@@ -3,6 +3,7 @@ package docker
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -219,4 +220,13 @@ func mostProcesses() (int64, bool) {
 		return 0, false
 	}
 	return int64(min(l.Max, 32768)), true
+}
+
+// mostSignals is how many signals of this process's user may wait.
+func mostSignals() (int64, bool) {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_SIGPENDING, &l); err != nil {
+		return 0, false
+	}
+	return int64(min(l.Max, math.MaxInt64)), true
 }

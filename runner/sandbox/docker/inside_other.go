@@ -37,3 +37,5 @@ func (*inside) pids() []int { return nil }
 func (*inside) pauser() func() func() { return nil }
 
 func mostProcesses() (int64, bool) { return 0, false }
+
+func mostSignals() (int64, bool) { return 0, false }

@@ -22,6 +22,13 @@ func (b *Backend) remember(container string) {
 	b.orphans[container] = true
 }
 
+// hasOrphans tells whether anything is remembered.
+func (b *Backend) hasOrphans() bool {
+	b.orphansMu.Lock()
+	defer b.orphansMu.Unlock()
+	return len(b.orphans) > 0
+}
+
 // removeOrphans removes what is remembered, and remembers what it could not remove.
 func (b *Backend) removeOrphans(ctx context.Context) error {
 	b.orphansMu.Lock()

@@ -83,7 +83,7 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 		Init:         &yes,
 		Mounts:       mounts(spec, dir),
 		Tmpfs:        map[string]string{"/tmp": e.tmpfs(lim.Tmp)},
-		Resources:    container.Resources{Ulimits: ulimits(ctx, lim, b.opt.CPUs)},
+		Resources:    container.Resources{Ulimits: ulimits(ctx, e, lim, b.opt.CPUs)},
 	}
 	if e.watched {
 		h.Resources.Ulimits = append(h.Resources.Ulimits, watchedUlimits(lim, spec.Runtime)...)
@@ -199,12 +199,20 @@ func tmpFiles(size int64) int64 { return max(size>>10, 1024) }
 // together: one that took all would leave none for the others, whose starts need them.
 const sigPending = 1024
 
-func ulimits(ctx context.Context, lim sandbox.Limits, cpus float64) []*container.Ulimit {
+// signals is sigPending, as far as the engine may set that: a rootless one cannot raise what its user, who is ours, has.
+func (e *engine) signals() int64 {
+	if most, ok := mostSignals(); ok && e.rootless {
+		return min(sigPending, most)
+	}
+	return sigPending
+}
+
+func ulimits(ctx context.Context, e *engine, lim sandbox.Limits, cpus float64) []*container.Ulimit {
 	all := []*container.Ulimit{
 		limit("core", 0),
 		limit("fsize", fileSize(lim)),
 		limit("nofile", int64(lim.Files)),
-		limit("sigpending", sigPending),
+		limit("sigpending", e.signals()),
 	}
 	if s := cpuSeconds(ctx, lim, cpus); s > 0 {
 		all = append(all, &container.Ulimit{Name: "cpu", Soft: s, Hard: s + 1})

@@ -65,7 +65,11 @@ func flooded(t *judge, _ *world, r *result) {
 	if r.exit.Killed != sandbox.LimitOutput || r.exit.Code != 137 {
 		t.Errorf("exit %+v, want 137, killed by output", r.exit)
 	}
-	if got := len(r.stdout) + len(r.stderr); got != 2<<20 {
+	late := 0 // what the other stream may have had in its pipe
+	if len(r.stdout) > 0 && len(r.stderr) > 0 {
+		late = 64 << 10
+	}
+	if got := len(r.stdout) + len(r.stderr); got < 2<<20 || got > 2<<20+late {
 		t.Errorf("%d bytes of output came, want the %d that are allowed", got, 2<<20)
 	}
 	r.stdout, r.stderr = strings.Clone(r.stdout[:min(100, len(r.stdout))]), strings.Clone(r.stderr[:min(100, len(r.stderr))])

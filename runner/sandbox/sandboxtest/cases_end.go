@@ -33,6 +33,16 @@ time.sleep(60)`),
 					t.Errorf("the guest lived on for %v without its host", r.elapsed)
 				}
 			}},
+		{name: "an idle guest without its host ends", timeout: 20 * time.Second, code: both(
+			importTS+`await callMCPTool("test__drop_soon", {}); setInterval(() => {}, 1000); await new Promise(() => {});`,
+			importPy+`import time
+call_mcp_tool("test__drop_soon", {})
+time.sleep(60)`),
+			check: func(t *judge, _ *world, r *result) {
+				if r.elapsed > 10*time.Second {
+					t.Errorf("the guest lived on for %v without its host", r.elapsed)
+				}
+			}},
 		{name: "closed streams", code: python(`
 import os
 os.close(0); os.close(1); os.close(2)

@@ -195,6 +195,9 @@ func (w *world) handle(ctx context.Context, req *call.Request) (*call.Result, er
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
+	case "test__drop_soon": // when the call has been answered
+		time.AfterFunc(300*time.Millisecond, w.drop)
+		return value(true)
 	case "test__drop":
 		w.drop()
 		return value(true)

@@ -18,8 +18,8 @@ import (
 // confine gives up, for every thread of this process, all it does not need from here on. The order matters: what
 // needs a privilege comes before the privilege goes, and the filter comes last because it refuses what the others use.
 func confine(p *plan, lastCap int) (missing []string, err error) {
-	// The bounding set matters to what execs, so to the thread that starts the program; a function's process has only
-	// this one chance and nothing to exec. Both are covered by dropping it here, on the thread that Init has locked.
+	// The bounding set matters to what execs, so it is dropped on the thread that Init has locked, which starts the program.
+	// A function runs on others, too, whose sets stay: they gain nothing by an exec, and the filter refuses it to them.
 	for c := 0; c <= lastCap; c++ {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0); err != nil && p.canDropBounds() {
 			return nil, fmt.Errorf("drop capability %d: %w", c, err)

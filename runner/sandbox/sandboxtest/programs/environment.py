@@ -1,5 +1,5 @@
 for name in os.environ:
-    if name not in ("PATH", "HOME", "LANG", "LC_CTYPE", "LC_ALL", "TZ", "TMPDIR", "PWD") and not name.startswith("PYTHON"): leak(name, os.environ[name])
+    if name not in ("PATH", "HOME", "LANG", "LC_CTYPE", "LC_ALL", "TZ", "HOSTNAME", "TMPDIR", "PWD") and not name.startswith("PYTHON"): leak(name, os.environ[name])
 for pid in ["self"] + [n for n in os.listdir("/proc") if n.isdigit()]:
     for name in ("environ", "cmdline", "auxv", "stat", "comm"):
         try: text = open(f"/proc/{pid}/{name}", "rb").read()

@@ -27,7 +27,10 @@ func (w *wire) linger(limit time.Duration, got func(frame []byte) bool) (any boo
 		if left <= 0 || !readable(w.fd, left) || !w.mu.TryLock() {
 			return false
 		}
-		n, err := readNow(uintptr(w.fd), w.in.space())
+		n, err := 0, error(nil)
+		if space := w.in.space(); len(space) > 0 { // it is full after a frame that is too large
+			n, err = readNow(uintptr(w.fd), space)
+		}
 		if n <= 0 || err != nil { // the end is for the reader to see
 			w.mu.Unlock()
 			return false

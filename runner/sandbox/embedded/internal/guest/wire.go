@@ -74,6 +74,9 @@ func (w *wire) each(got func(frame []byte) bool) error {
 			var n int
 			n, failed = readNow(fd, w.in.space())
 			w.in.took(max(n, 0))
+			if n > 0 { // now: linger takes it that no whole frame is left, and that there is space
+				more, failed = w.hand(got)
+			}
 			return n >= 0 // else there is nothing yet
 		}); err != nil {
 			return err
