@@ -275,7 +275,7 @@ func FuzzDiffSchema(f *testing.F) {
 	f.Add([]byte(object(`"a":{"$ref":"#"}`)), []byte(`{"anyOf":[{"const":1},{"$ref":"#/anyOf/0"}]}`))
 	f.Add([]byte(`{"allOf":[{"$ref":"#"},{"minimum":1e999999}]}`), []byte(`true`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		if !json.Valid(a) || !json.Valid(b) || depth(a) > MaxDepth || depth(b) > MaxDepth {
+		if !json.Valid(a) || !json.Valid(b) || Depth(a) > MaxDepth || Depth(b) > MaxDepth {
 			return
 		}
 		digestA, _ := Digest(a)

@@ -106,7 +106,7 @@ func soundText(raw json.RawMessage) (sound json.RawMessage, problem string) {
 	switch {
 	case len(raw) > MaxDefinitionBytes:
 		return nil, fmt.Sprintf("has %d bytes; the limit is %d", len(raw), MaxDefinitionBytes)
-	case depth(raw) > MaxDepth:
+	case Depth(raw) > MaxDepth:
 		return nil, fmt.Sprintf("is nested more than %d levels deep", MaxDepth)
 	}
 	if !utf8.Valid(raw) {
@@ -221,8 +221,8 @@ func jsonType(raw json.RawMessage) string {
 	}
 }
 
-// depth is the deepest nesting of arrays and objects. It reads bytes only, so that a hostile text costs one pass.
-func depth(raw []byte) int {
+// Depth is the deepest nesting of arrays and objects. It reads bytes only, so that a hostile text costs one pass.
+func Depth(raw []byte) int {
 	deepest, now, inString := 0, 0, false
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
@@ -108,26 +109,7 @@ func namesVersion(text []byte) bool {
 
 // deeperThan tells whether JSON is nested deeper than most.
 func deeperThan(text []byte, most int) bool {
-	if bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) <= most {
-		return false
-	}
-	depth, inString := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > most {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
+	return bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) > most && catalog.Depth(text) > most
 }
 
 // follows tells whether the HTTP client goes on to another address.
