@@ -7,8 +7,9 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
 )
 
 // peeked is how long an answer is, in bytes, that is read as the SDK will read it before the SDK gets it. Most are no
