@@ -123,7 +123,8 @@ func TestOutputLimit(t *testing.T) {
 		if exit := g.run(t, b); exit.Killed != "output" || strings.Join(exit.Hit, " ") != "output" {
 			t.Errorf("%s: exit %+v", name, exit)
 		}
-		if n := g.out.Len() + g.err.Len(); n != 10_000 {
+		// Of the stream that did not pass the limit some more may come.
+		if n := g.out.Len() + g.err.Len(); n < 10_000 || n > 20_000 || name == "at once" && n != 10_000 {
 			t.Errorf("%s: %d bytes came", name, n)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 type Output struct {
 	mu   sync.Mutex
 	left int64
+	late int64 // of each writer
 	hit  bool
 	by   *counted // whose write passed the limit
 	over func()
@@ -22,12 +23,14 @@ type Output struct {
 const lateBytes = 64 << 10
 
 // NewOutput allows limit bytes. over is called once, by the write that passes the limit, which is cut there; it must
-// not wait for the guest. What is written later is dropped, but for the first 64 KiB of each other writer.
-func NewOutput(limit int64, over func()) *Output { return &Output{left: limit, over: over} }
+// not wait for the guest. What is written later is dropped, but for the first 64 KiB of each other writer, and no more than limit.
+func NewOutput(limit int64, over func()) *Output {
+	return &Output{left: limit, late: min(lateBytes, limit), over: over}
+}
 
 // Writer returns a writer that passes on to w, and counts what it is given. A nil w discards. Its Write never fails, so
 // that a reader that is gone does not end a guest.
-func (o *Output) Writer(w io.Writer) io.Writer { return &counted{output: o, next: w, late: lateBytes} }
+func (o *Output) Writer(w io.Writer) io.Writer { return &counted{output: o, next: w, late: o.late} }
 
 // Hit tells whether the limit was passed.
 func (o *Output) Hit() bool {

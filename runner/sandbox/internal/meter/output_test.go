@@ -19,9 +19,9 @@ func TestLateOutput(t *testing.T) {
 	write(err, 150)
 	write(err, 10)
 	write(out, 20)
-	write(out, lateBytes)
-	write(out, 10)
-	if stderr.Len() != 100 || stdout.Len() != lateBytes || over != 1 || !o.Hit() {
+	write(out, 70)
+	write(out, 30)
+	if stderr.Len() != 100 || stdout.Len() != 100 || over != 1 || !o.Hit() {
 		t.Errorf("%d bytes of the flood, %d of the other; told %d times", stderr.Len(), stdout.Len(), over)
 	}
 }
