@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -272,11 +273,35 @@ func (c *Conn) step(wanted func() bool) bool {
 	return true
 }
 
+// busyTime is how long a wait looks again and again before it sleeps: to be woken takes longer than most of what is waited for
+// takes to come. Only one at a time does so, because where there are more, others have a use for the processor.
+const busyTime = 120 * time.Microsecond
+
+var busy atomic.Bool
+
+// look looks at most so long whether a descriptor is ready, without sleeping.
+func look(fds []unix.PollFd, limit time.Duration) bool {
+	if !busy.CompareAndSwap(false, true) {
+		return false
+	}
+	defer busy.Store(false)
+	var now unix.Timespec
+	for end := time.Now().Add(limit); time.Now().Before(end); {
+		if n, _ := unix.Ppoll(fds, &now, nil); n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // await waits until a descriptor is ready, at most so long; a negative limit is none. The runtime is told that this blocks,
 // so that it gives the processor to others who need it; where none does, it stays with the caller. Signals, with which the
 // runtime interrupts whoever seems to be busy, do not end it.
 func await(fd int, events int16, limit time.Duration) {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: events}}
+	if limit > 0 && look(fds, min(limit, busyTime)) {
+		return
+	}
 	for end := time.Now().Add(limit); ; {
 		var ts *unix.Timespec
 		if limit >= 0 {
