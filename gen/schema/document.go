@@ -3,6 +3,7 @@ package schema
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -245,10 +246,8 @@ func child(v *value, token string) *value {
 	if v.kind != kindArray {
 		return v.get(token)
 	}
-	for i, item := range v.items {
-		if itoa(i) == token {
-			return item
-		}
+	if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(v.items) && itoa(i) == token {
+		return v.items[i]
 	}
 	return nil
 }

@@ -15,6 +15,9 @@ import (
 // maxProblems bounds how many problems one error lists.
 const maxProblems = 10
 
+// maxCauses bounds how many of them are put into words. A long list can have a million, each of which takes a while.
+const maxCauses = 1000
+
 // Problem is one place where an instance does not fit.
 type Problem struct {
 	// Path is the place in the instance, as a script would write it: "filter.limit", "rows[3].name", "" for the whole.
@@ -42,7 +45,14 @@ func (e *ValidationError) Error() string {
 func (v *Validator) explain(err *jsonschema.ValidationError, instance *value, whole string) *ValidationError {
 	out := &ValidationError{}
 	seen := map[string]bool{}
-	for _, leaf := range leaves(err) {
+	causes := leaves(err)
+	if len(causes) > maxCauses { // the same ones each time: the library has members in any order
+		slices.SortStableFunc(causes, func(a, b *jsonschema.ValidationError) int {
+			return cmp.Or(strings.Compare(a.InstanceLocation, b.InstanceLocation), strings.Compare(a.KeywordLocation, b.KeywordLocation))
+		})
+		causes = causes[:maxCauses]
+	}
+	for _, leaf := range causes {
 		p := v.problem(leaf, instance, whole)
 		if !seen[p.Message] {
 			seen[p.Message] = true
