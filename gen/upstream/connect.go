@@ -181,7 +181,7 @@ func (d *dialer) attempt(ctx context.Context, e era, probe time.Duration, transp
 	}
 	s.established()
 	if transport == config.TransportHTTP && !s.modern() && s.hearsAlone() {
-		s.listens = make(chan struct{})
+		s.listens, s.listensBy = make(chan struct{}), time.Now().Add(listenTime)
 		go s.listen(life, &listener{session: s, pause: defaultListenPause})
 	}
 	return s, nil

@@ -80,6 +80,13 @@ func (d *desk) end(fl *flight) {
 	}
 }
 
+// busy reports whether requests are under way.
+func (d *desk) busy() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.flights) > 0
+}
+
 // noteProgress passes a notification of progress on to the request that it names.
 func (d *desk) noteProgress(params json.RawMessage) {
 	var note struct {

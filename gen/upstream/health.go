@@ -23,6 +23,8 @@ const (
 	maxDelay   = 5 * time.Second
 	// failurePause is the shortest time between two failures that count, where one cause may end many calls.
 	failurePause = 500 * time.Millisecond
+	// doubtPause is how often a session that may be forgotten is asked whether its last calls have ended.
+	doubtPause = 20 * time.Millisecond
 )
 
 // health is how a server has done lately. The pool's mutex guards it.

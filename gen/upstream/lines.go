@@ -41,7 +41,7 @@ type lines struct {
 	ended    chan struct{} // reading has ended, because of endErr
 	endErr   error
 
-	writeMu   sync.Mutex
+	writing   chan struct{} // holds one while somebody writes
 	closeOnce sync.Once
 	noise     int
 }
@@ -50,7 +50,7 @@ var _ mcp.Connection = (*lines)(nil)
 
 // newLines takes ownership of the process.
 func newLines(proc *process, secret *redactor, log *slog.Logger) *lines {
-	c := &lines{proc: proc, log: log, secret: secret, incoming: make(chan jsonrpc.Message), closed: make(chan struct{}), ended: make(chan struct{})}
+	c := &lines{proc: proc, log: log, secret: secret, incoming: make(chan jsonrpc.Message), writing: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{})}
 	go c.readAll()
 	go func() {
 		// A process that the server started may hold on to standard output; with the server gone it is no server.
@@ -86,8 +86,11 @@ func (c *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 	data = append(data, '\n')
 
-	c.writeMu.Lock()
-	defer c.writeMu.Unlock()
+	select { // no lock: a server that does not read keeps whoever writes, and the others have a time of their own
+	case c.writing <- struct{}{}:
+		defer func() { <-c.writing }()
+	case <-ctx.Done():
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}

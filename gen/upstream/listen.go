@@ -18,8 +18,8 @@ import (
 // questions to a person, too.
 
 const (
-	// listenTime is how long a request about which somebody may be asked waits for the server to answer the first request
-	// for that stream.
+	// listenTime is how long from the session's beginning on requests about which somebody may be asked wait for the server to
+	// answer the first request for that stream. Some answer it only when they have something to say.
 	listenTime = 2 * time.Second
 	// maxListenFailures in a row, of streams that brought nothing, are the end of listening.
 	maxListenFailures = 5
@@ -49,7 +49,7 @@ func (s *Session) awaitListening(ctx context.Context) {
 	if s.listens == nil {
 		return
 	}
-	timer := time.NewTimer(listenTime)
+	timer := time.NewTimer(time.Until(s.listensBy))
 	defer timer.Stop()
 	select {
 	case <-s.listens:

@@ -34,6 +34,31 @@ func TestListeningGoesOnAfterTheStreamEnded(t *testing.T) {
 	}
 }
 
+// TestUnansweredStream: a server that says nothing to the request for its stream is waited for once, not by each call.
+func TestUnansweredStream(t *testing.T) {
+	t.Parallel()
+	fake := upstreamtest.NewHTTP(t, upstreamtest.RichLegacy, &upstreamtest.HTTPOptions{Sessions: true})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			<-r.Context().Done()
+			return
+		}
+		fake.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
+	s := open(t, config.Server{Key: "web", Transport: config.TransportHTTP, URL: srv.URL + "/mcp"}, asking())
+	decline := &CallOptions{Elicit: func(context.Context, *Question) (*Reply, error) { return &Reply{Action: ActionDecline}, nil }}
+	start := time.Now()
+	for range 10 {
+		if _, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil, decline); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(start); took > 5*listenTime {
+		t.Errorf("ten calls took %v", took)
+	}
+}
+
 // TestOddStreams are servers whose own stream is not what it should be. None of them is a reason to fail or to wait.
 func TestOddStreams(t *testing.T) {
 	event := func(w http.ResponseWriter, text string) {

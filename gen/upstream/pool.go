@@ -115,7 +115,11 @@ func (p *Pool) join(m *member) (*Session, *attempt, error) {
 		return nil, nil, &ConnectionError{Server: m.srv.Key, Reason: errPoolClosed.Error(), NotSent: true}
 	}
 	if s := m.session; s != nil && s.Lost() {
-		p.lose(m, s, "the server went away")
+		reason := "the server went away"
+		if s.isDoubted() {
+			reason = "" // it has answered the call that the doubt is from
+		}
+		p.lose(m, s, reason)
 	}
 	if m.session != nil {
 		m.users++
@@ -135,13 +139,18 @@ func (p *Pool) join(m *member) (*Session, *attempt, error) {
 	return nil, m.attempt, nil
 }
 
-// lose takes a lost session out of the pool. One that the server merely forgot is no failure. The mutex is held.
+// lose takes a lost session out of the pool. One that the server merely forgot is no failure, nor is one without a reason. The
+// mutex is held.
 func (p *Pool) lose(m *member, s *Session, reason string) {
 	m.session = nil
-	if !s.forgotten() {
+	if reason != "" && !s.forgotten() {
 		m.health.fail(time.Now(), reason)
 	}
-	p.work.Go(func() { s.Close() })
+	p.work.Go(func() {
+		for s.isDoubted() && s.desk.busy() && pause(p.ctx, doubtPause) { // what others are waiting for may well come
+		}
+		s.Close()
+	})
 }
 
 // giveUp ends the wait for an attempt; the last to go ends it, and who comes later begins another.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -24,8 +25,9 @@ type Session struct {
 
 	guard *guard // nil for stdio
 
-	desk    *desk
-	listens chan struct{} // closed once the server has answered the request for its own stream; nil: there is none
+	desk      *desk
+	listens   chan struct{} // closed once the server has answered the request for its own stream; nil: there is none
+	listensBy time.Time     // nobody waits for that any longer
 
 	subscribing sync.Once // to changes, in the newer era
 
@@ -78,6 +80,11 @@ func (s *Session) modern() bool { return s.Info().Protocol > legacyVersion }
 // Lost reports whether the session is of no more use: the server ended, or forgot it, or it was closed.
 func (s *Session) Lost() bool {
 	return s.tap.isLost() || s.forgotten() || s.guard != nil && s.guard.doubted.Load()
+}
+
+// isDoubted reports whether the server may have forgotten the session, and nothing worse is known.
+func (s *Session) isDoubted() bool {
+	return s.guard != nil && s.guard.doubted.Load() && !s.forgotten() && !s.tap.isLost()
 }
 
 // forgotten reports whether the server no longer knows the session.

@@ -215,6 +215,36 @@ func TestServerThatDoesNotRead(t *testing.T) {
 	}
 }
 
+// TestOthersOfAServerThatDoesNotRead: one call that cannot be written keeps no other from ending when its own time is up.
+func TestOthersOfAServerThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.Server(t, upstreamtest.Deaf), testOptions())
+	stuck, end := context.WithCancel(testContext(t))
+	over := make(chan error, 1)
+	go func() {
+		_, err := s.Call(stuck, upstreamtest.ToolEcho, json.RawMessage(`{"a":"`+strings.Repeat("x", 4<<20)+`"}`), nil)
+		over <- err
+	}()
+	for pipe := s.tap.inner.(*lines); len(pipe.writing) == 0; {
+		if !pause(stuck, time.Millisecond) {
+			t.Fatal("nobody writes")
+		}
+	}
+	ctx, cancel := context.WithTimeout(testContext(t), 50*time.Millisecond)
+	defer cancel()
+	_, err := s.Call(ctx, upstreamtest.ToolEcho, nil, nil)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want the deadline", err)
+	}
+	select {
+	case err := <-over:
+		t.Errorf("the other waited until the first had ended: %v", err)
+	default:
+	}
+	end()
+	<-over
+}
+
 func TestServerThatFloodsWithRequests(t *testing.T) {
 	t.Parallel()
 	s := open(t, upstreamtest.Server(t, upstreamtest.PingFlood), testOptions())

@@ -1,7 +1,9 @@
 package upstream
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -170,5 +172,45 @@ func TestRefusedCallsAreNotRepeated(t *testing.T) {
 				t.Errorf("the session is lost: %v", lost)
 			}
 		})
+	}
+}
+
+// TestDoubtHarmsNobody: an answer that speaks of sessions, in whatever sense, ends no other call and is no failure of the server.
+func TestDoubtHarmsNobody(t *testing.T) {
+	t.Parallel()
+	fake := upstreamtest.NewHTTP(t, upstreamtest.LegacyOnly, &upstreamtest.HTTPOptions{Sessions: true})
+	arrived, answer := make(chan bool), make(chan bool)
+	srv := inFront(t, fake, methodCallTool, func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Params struct{ Name string }
+		}
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		w.Header().Set("Content-Type", "application/json")
+		if m.Params.Name == "refused" {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no training session 7"}}`, m.ID)
+			return
+		}
+		arrived <- true
+		<-answer
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, m.ID)
+	})
+	p := NewPool([]config.Server{srv}, testOptions())
+	defer p.Close()
+	other := make(chan error, 1)
+	go func() {
+		_, err := p.Call(testContext(t), srv.Key, "slow", nil, nil)
+		other <- err
+	}()
+	<-arrived
+	for range maxFailures + 1 {
+		if _, err := p.Call(testContext(t), srv.Key, "refused", nil, nil); err == nil || !strings.Contains(err.Error(), "no training session 7") {
+			t.Errorf("error %v, want the server's", err)
+		}
+	}
+	close(answer)
+	if err := <-other; err != nil {
+		t.Errorf("the other call: %v", err)
 	}
 }
