@@ -44,6 +44,8 @@ type calls struct {
 	checks   chan struct{}       // holds as many as results are being checked beside the script
 	work     sync.WaitGroup      // checks that go on after the script has its answer
 
+	unknown atomic.Int32 // calls of tools that there are none of
+
 	asked atomic.Bool // the script asked the host for what is no tool call, a module neither
 
 	watching sync.Mutex // held while somebody is told something

@@ -55,7 +55,7 @@ func (s *Script) overstepped(limit string) string {
 	case sandbox.LimitDisk:
 		return fmt.Sprintf("its workspace came to hold more than %s or %d files (--disk, --disk-files)", size(l.Disk), l.DiskFiles)
 	case sandbox.LimitFiles:
-		return fmt.Sprintf("it wanted more than %d open files (--open-files)", l.Files)
+		return fmt.Sprintf("it wanted more than %d open files (--open-files), or had epoll watch far more", l.Files)
 	case sandbox.LimitFileSize:
 		return fmt.Sprintf("it wanted a file of more than %s (--file-size)", size(l.FileSize))
 	}

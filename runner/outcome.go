@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/bridge"
 )
 
 // result turns how the guest ended into what the caller is told. The order of the cases matters: a limit explains a
@@ -16,7 +18,7 @@ func (x *run) result(ctx context.Context) *Result {
 	res := &Result{
 		ExitCode: x.exit.Code, Cause: CauseExit, Sandbox: x.script.Backend.Name(), Runtime: string(x.runtime),
 		DurationMS: ms(time.Since(x.began)), MaxMemoryBytes: x.exit.MaxMemory,
-		Value: x.outcome.Result, Error: x.outcome.Error, Files: []string{},
+		Value: x.outcome.Result, Error: x.script.shown(x.outcome.Error), Files: []string{},
 	}
 	if !x.ready.IsZero() {
 		res.StartMS = ms(x.ready.Sub(x.began))
@@ -38,6 +40,26 @@ func (x *run) result(ctx context.Context) *Result {
 		res.Tokens = x.runner.countTokens(x.script, x.calls.usage, res.Stdout, res.Stderr, string(res.Value))
 	}
 	return res
+}
+
+// maxShownError bounds, in bytes, each text of an error where output is bounded; standard error has had all of it.
+const maxShownError = 4000
+
+// shown is an error as the result has it: a tool, or a hostile guest, may say very much in one.
+func (s *Script) shown(e *bridge.ScriptError) *bridge.ScriptError {
+	if e == nil || s.MaxOutput == 0 {
+		return e
+	}
+	return &bridge.ScriptError{Name: middleOut(e.Name), Message: middleOut(e.Message), Stack: middleOut(e.Stack)}
+}
+
+// middleOut cuts out the middle of a long text. In a stack the message stands at one end, and where it was at the other.
+func middleOut(text string) string {
+	const half = maxShownError / 2
+	if len(text) <= maxShownError {
+		return text
+	}
+	return fmt.Sprintf("%s… (%s more bytes) …%s", strings.ToValidUTF8(text[:half], ""), thousands(int64(len(text)-2*half)), strings.ToValidUTF8(text[len(text)-half:], ""))
 }
 
 // judge says how the run ended, and which limits it met.

@@ -37,6 +37,7 @@ type stream struct {
 	to   io.Writer
 	tail int // characters of its end that are shown in any case
 
+	begins   counter
 	begun    []byte // what was handed on, until there is a file
 	cut      int64  // characters
 	cutBytes int64
@@ -89,7 +90,7 @@ func (s *stream) take(p []byte) int {
 		return 0
 	}
 	for i, b := range p {
-		if b&0xC0 == 0x80 { // the rest of a character
+		if !s.begins.one(b) {
 			continue
 		}
 		if s.all.left == 0 {
@@ -105,7 +106,7 @@ func (s *stream) hide(p []byte) {
 	if s.cut == 0 {
 		s.open()
 	}
-	s.cut += characters(p)
+	s.cut += s.begins.count(p)
 	s.cutBytes += int64(len(p))
 	if s.kept != nil {
 		if _, err := s.kept.Write(p); err != nil {
@@ -139,6 +140,13 @@ func (s *stream) open() {
 	}
 }
 
+// forget ends the keeping of what is cut: what is put into the workspace now would be lost.
+func (o *outputs) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.store = nil
+}
+
 var errNoWorkspace = fmt.Errorf("the run has no workspace")
 
 // finish says what was cut. Nothing is written after it.
@@ -164,17 +172,40 @@ func (s *stream) finish() {
 		}
 	}
 	line := ""
-	if hidden := s.cut - characters(end); hidden > 0 {
+	if hidden := s.cut - new(counter).count(end); hidden > 0 {
 		line = fmt.Sprintf("\n[mcprun: %s more characters of %s; %s]\n", thousands(hidden), s.name, where)
 	}
 	_, _ = s.to.Write(append([]byte(line), end...)) // who does not take it has not taken the rest either
 	s.cutBytes -= int64(len(end))
 }
 
-func characters(p []byte) int64 {
+// counter counts characters of UTF-8. Of what is none, each byte is one: whoever reads it gets a sign for each. The zero value
+// is ready.
+type counter struct{ more int } // how many bytes may go on with the last character
+
+// one tells whether a byte begins a character.
+func (c *counter) one(b byte) bool {
+	if b&0xC0 == 0x80 && c.more > 0 {
+		c.more--
+		return false
+	}
+	switch {
+	case b >= 0xF0:
+		c.more = 3
+	case b >= 0xE0:
+		c.more = 2
+	case b >= 0xC0:
+		c.more = 1
+	default:
+		c.more = 0
+	}
+	return true
+}
+
+func (c *counter) count(p []byte) int64 {
 	n := int64(0)
 	for _, b := range p {
-		if b&0xC0 != 0x80 {
+		if c.one(b) {
 			n++
 		}
 	}
@@ -183,17 +214,18 @@ func characters(p []byte) int64 {
 
 // lastCharacters returns the last n characters.
 func lastCharacters(p []byte, n int) []byte {
-	for i := len(p) - 1; i >= 0; i-- {
-		if p[i]&0xC0 != 0x80 {
-			if n--; n == 0 {
-				return p[i:]
-			}
+	for len(p) > 0 && p[0]&0xC0 == 0x80 { // the rest of a character whose beginning was dropped
+		p = p[1:]
+	}
+	var c counter
+	var begins []int
+	for i, b := range p {
+		if c.one(b) {
+			begins = append(begins, i)
 		}
 	}
-	if n > 0 {
-		for len(p) > 0 && p[0]&0xC0 == 0x80 { // the rest of a character whose beginning was dropped
-			p = p[1:]
-		}
+	if len(begins) > n {
+		return p[begins[len(begins)-n]:]
 	}
 	return p
 }

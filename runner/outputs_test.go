@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
@@ -29,6 +31,12 @@ func TestOutputs(t *testing.T) {
 		{"whole characters", 2, []step{{false, "é\xc3"}, {false, "\xa9é"}, {false, "\xc3"}, {false, "\xa9"}},
 			"éé\n[mcprun: 2 more characters of standard output; all of it is in .mcprun/output/id.stdout.txt in the workspace]\n", "",
 			map[string]string{"id.stdout.txt": "éééé"}},
+		{"what is no text", 4, []step{{false, "a\x80\x80"}, {false, "\x80\x80\x80"}},
+			"a\x80\x80\x80\n[mcprun: 2 more characters of standard output; all of it is in .mcprun/output/id.stdout.txt in the workspace]\n", "",
+			map[string]string{"id.stdout.txt": "a\x80\x80\x80\x80\x80"}},
+		{"a character that does not end", 1, []step{{false, "\xf0\x80\x80"}, {false, "\x80\x80"}},
+			"\xf0\x80\x80\x80\n[mcprun: 1 more characters of standard output; all of it is in .mcprun/output/id.stdout.txt in the workspace]\n", "",
+			map[string]string{"id.stdout.txt": "\xf0\x80\x80\x80\x80"}},
 		{"both together", 3, []step{{false, "ab"}, {true, "xyz"}, {false, "c"}},
 			"ab\n[mcprun: 1 more characters of standard output; all of it is in .mcprun/output/id.stdout.txt in the workspace]\n",
 			"xyz",
@@ -83,5 +91,26 @@ func TestOutputsWithoutAPlace(t *testing.T) {
 		if !strings.HasSuffix(stdout.String(), c.want) {
 			t.Errorf("%s: %q", name, stdout.String())
 		}
+	}
+}
+
+// TestShownError: an error is part of what a model reads, and a tool, or a hostile guest, may say very much in one.
+func TestShownError(t *testing.T) {
+	long := "begin " + strings.Repeat("é", 1<<20) + " end"
+	e := &bridge.ScriptError{Name: long, Message: long, Stack: long}
+	if got := (&Script{}).shown(e); got != e {
+		t.Error("cut where output has no bound")
+	}
+	got := (&Script{MaxOutput: 30_000}).shown(e)
+	for _, text := range []string{got.Name, got.Message, got.Stack} {
+		if len(text) > maxShownError+100 || !utf8.ValidString(text) || !strings.HasPrefix(text, "begin ") || !strings.HasSuffix(text, " end") || !strings.Contains(text, "(2,093,162 more bytes)") {
+			t.Errorf("%d bytes: %.60q", len(text), text)
+		}
+	}
+	if got := (&Script{MaxOutput: 1}).shown(&bridge.ScriptError{Message: "short"}); got.Message != "short" {
+		t.Errorf("got %q", got.Message)
+	}
+	if (&Script{MaxOutput: 1}).shown(nil) != nil {
+		t.Error("an error where there was none")
 	}
 }

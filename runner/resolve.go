@@ -14,12 +14,20 @@ import (
 // maxNear is how many names that may have been meant are offered.
 const maxNear = 3
 
+// maxExplained is how many unknown tools of one run are answered with the names that may have been meant. To find those of
+// thousands takes long, and a script can ask on all processors at once.
+const maxExplained = 100
+
 // resolve finds the tool in the catalog. The id must match to the byte.
 func (c *calls) resolve(next call.Handler) call.Handler {
 	return func(ctx context.Context, req *call.Request) (*call.Result, error) {
 		server, tool, ok := c.r.catalog.Lookup(req.Tool)
 		if !ok {
-			return nil, &call.Error{Kind: call.KindArgument, Tool: clipText(req.Tool, 300), Message: c.r.unknownTool(req.Tool)}
+			message := fmt.Sprintf("unknown tool %.100q", req.Tool)
+			if c.unknown.Add(1) <= maxExplained {
+				message = c.r.unknownTool(req.Tool)
+			}
+			return nil, &call.Error{Kind: call.KindArgument, Tool: clipText(req.Tool, 300), Message: message}
 		}
 		found := *req
 		found.Server, found.Name = server.Key, tool.Name

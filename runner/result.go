@@ -57,7 +57,8 @@ type Result struct {
 	StdoutCut int64 `json:"stdoutCutBytes,omitempty"`
 	StderrCut int64 `json:"stderrCutBytes,omitempty"`
 	// Value is what the script left as its result; absent when nothing.
-	Value json.RawMessage     `json:"result,omitempty"`
+	Value json.RawMessage `json:"result,omitempty"`
+	// Error is what nobody caught; absent when nothing. With Script.MaxOutput each of its texts has at most some 4,000 bytes.
 	Error *bridge.ScriptError `json:"error,omitempty"`
 	// Calls lists the calls in the order in which the script made them, at most 10,000; CallCount counts all.
 	Calls     []CallRecord `json:"calls"`

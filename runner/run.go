@@ -210,7 +210,8 @@ func (x *run) do(parent context.Context) error {
 	x.outcome = &bridge.Outcome{}
 	switch {
 	case sandbox.IsApart(proc):
-		x.calls.store, x.output.store = nil, nil // what is put into the workspace now would not be seen, and be lost
+		x.calls.store = nil // what is put into the workspace now would not be seen, and be lost
+		x.output.forget()
 	case x.nested: // again: only now has the workspace the rights that what is made in it inherits
 		workspace.Unnest(x.script.Workspace)
 		workspace.Nest(x.script.Workspace)

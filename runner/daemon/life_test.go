@@ -206,6 +206,32 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// TestStopWithoutReader: a client may be stopped, or its output be read by nobody.
+func TestStopWithoutReader(t *testing.T) {
+	opt := place(t)
+	ended := serving(t, ServeOptions{Options: opt, Handler: func(_ context.Context, w *Work) int {
+		for { // as a copy of what a script prints goes on until that is over
+			if _, err := w.Stdout.Write(make([]byte, 1<<20)); err != nil {
+				return 0
+			}
+		}
+	}})
+	_, r := connected(t, opt, hello{Op: opRun, Job: &Job{}})
+	for _, want := range []byte{kindWelcome, kindStdout} {
+		if kind, _, err := r.next(); kind != want || err != nil {
+			t.Fatalf("kind %q, %v", kind, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), lastWords+20*time.Second)
+	defer cancel()
+	if _, ok, err := NewClient(opt, nil).Stop(ctx, true, nil); !ok || err != nil {
+		t.Fatalf("%v, %v", ok, err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // pretend listens as a daemon would, and treats each connection after its hello as it likes.
 func pretend(t *testing.T, opt Options, with func(w *wire)) {
 	t.Helper()

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 var (
@@ -40,6 +41,10 @@ type job struct {
 	asking map[string][]chan variable
 }
 
+// lastWords is how long a client has to read what a job prints after the daemon was told to end it. One that is stopped, or
+// whose output nobody reads, would keep the daemon for ever.
+const lastWords = 3 * time.Second
+
 // work does one job.
 func (s *server) work(w *wire, r *reader, description *Job) error {
 	if err := w.write(kindWelcome, nil); err != nil {
@@ -52,6 +57,7 @@ func (s *server) work(w *wire, r *reader, description *Job) error {
 	}
 	ctx, cancel := context.WithCancelCause(s.life)
 	defer cancel(nil)
+	defer context.AfterFunc(s.life, func() { _ = w.conn.SetWriteDeadline(time.Now().Add(lastWords)) })()
 	go func() {
 		defer close(j.gone)
 		cancel(j.listen(r, cancel))

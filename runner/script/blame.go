@@ -93,6 +93,8 @@ func suspect(text string, cause error) (weight, offset int, note string) {
 // expressions, and is not misled for long by what it takes for one of those.
 func deepest(text string) (depth, offset int) {
 	level := 0
+	var none [256]int // up to where a string that this character begins has no end; without it, one long line takes minutes
+	lastEnd := strings.LastIndex(text, "*/")
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
 		case '(', '[', '{':
@@ -102,37 +104,47 @@ func deepest(text string) (depth, offset int) {
 		case ')', ']', '}':
 			level = max(0, level-1)
 		case '"', '\'':
-			i += quotedLength(text[i:])
+			if i >= none[c] {
+				length, looked := quotedLength(text[i:])
+				if length == 0 {
+					none[c] = i + looked
+				}
+				i += length
+			}
 		case '/':
-			i += commentLength(text[i:])
+			i += commentLength(text[i:], lastEnd-i)
 		}
 	}
 	return depth, offset
 }
 
-// quotedLength is the length of a string, but for its last quote; 0 when it has no end in its line.
-func quotedLength(text string) int {
+// quotedLength is the length of a string, but for its last quote; 0 when it has no end in its line. Looked is how far it was
+// looked for.
+func quotedLength(text string) (length, looked int) {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
 		case text[0]:
-			return i
+			return i, i
 		case '\\':
 			i++
 		case '\n':
-			return 0
+			return 0, i
 		}
 	}
-	return 0
+	return 0, len(text)
 }
 
-// commentLength is the length of a comment, but for its last character; 0 when it is none.
-func commentLength(text string) int {
+// commentLength is the length of a comment, but for its last character; 0 when it is none, or has no end. lastEnd is where
+// the text has its last */.
+func commentLength(text string, lastEnd int) int {
 	end, more := "\n", 0
 	switch {
-	case strings.HasPrefix(text, "/*"):
+	case strings.HasPrefix(text, "/*") && lastEnd >= 2:
 		end, more = "*/", 1
 	case !strings.HasPrefix(text, "//"):
 		return 0
+	case !strings.Contains(text, "\n"):
+		return len(text) - 1
 	}
 	if at := strings.Index(text[2:], end); at >= 0 {
 		return 2 + at + more

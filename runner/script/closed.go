@@ -43,7 +43,7 @@ func (f *files) shut(p string, info fs.FileInfo) error {
 	if belowClosed(f.closed, f.script.Name(), p) {
 		return fmt.Errorf("%q cannot be imported: it is in a folder of mcprun's own", p)
 	}
-	if hidden(p) || f.leadsToHidden(p, info) {
+	if hidden(p) || leadsToHidden(f.script.Name(), p, info) {
 		return fmt.Errorf("%q cannot be imported: hidden files are not for scripts", p)
 	}
 	return nil
@@ -74,9 +74,10 @@ func belowClosed(closed []fs.FileInfo, base, p string) bool {
 	}
 }
 
-// leadsToHidden tells whether p leads over links to a hidden file of the script's folder, or to something else than info.
-func (f *files) leadsToHidden(p string, info fs.FileInfo) bool {
-	base, err := filepath.EvalSymlinks(f.script.Name())
+// leadsToHidden tells whether p, a path below the script's folder base, leads over links to a hidden file of that, or to
+// something else than info.
+func leadsToHidden(base, p string, info fs.FileInfo) bool {
+	base, err := filepath.EvalSymlinks(base)
 	if err != nil {
 		return true
 	}

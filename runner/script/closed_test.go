@@ -69,12 +69,19 @@ func TestChangedAfterItWasFound(t *testing.T) {
 
 // TestNotForPython: the same for the files beside a Python script.
 func TestNotForPython(t *testing.T) {
-	dir, opt := world(t, map[string]string{"host.py": "SECRET = 1", "theirs/a/b.py": "SECRET = 1", "theirs2.py": "OPEN = 1", "link/__init__.py": ""})
+	dir, opt := world(t, map[string]string{
+		"host.py": "SECRET = 1", "theirs/a/b.py": "SECRET = 1", "theirs2.py": "OPEN = 1", "link/__init__.py": "",
+		".env": "SECRET = 1", ".hidden/c.py": "SECRET = 1", "workspace/own.py": "OPEN = 1",
+	})
 	opt.Closed = []string{filepath.Join(dir, "host.py"), filepath.Join(dir, "theirs")}
-	if err := os.Symlink("../theirs/a", filepath.Join(dir, "link", "to")); err != nil {
-		t.Fatal(err)
+	for link, target := range map[string]string{
+		"link/to": "../theirs/a", "workspace/a.py": "../.env", "workspace/b": "../.hidden", "workspace/d.py": "a.py", "workspace/e.py": "own.py",
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	code := "import host\nfrom theirs.a import b\nimport link.to.b\nimport theirs2\n"
+	code := "import host\nfrom theirs.a import b\nimport link.to.b\nimport theirs2\nimport workspace.a, workspace.b.c\nfrom workspace import d, e\n"
 	p, err := Prepare(t.Context(), Source{Name: "script.py", Code: code, Language: "python", Dir: dir}, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +91,7 @@ func TestNotForPython(t *testing.T) {
 		found = append(found, name)
 	}
 	slices.Sort(found)
-	if got := strings.Join(found, " "); got != "link/__init__.py theirs2.py" {
+	if got := strings.Join(found, " "); got != "link/__init__.py theirs2.py workspace/e.py" {
 		t.Errorf("modules: %s", got)
 	}
 }

@@ -27,4 +27,8 @@ func TestPipeInPlaceOfAModule(t *testing.T) {
 	if text, err := f.text(scriptNamespace, "a.json"); err == nil {
 		t.Errorf("read %q", text)
 	}
+	p := &pythonFiles{root: f.script}
+	if text, there, _ := p.read("a.json"); there || text != nil {
+		t.Errorf("for Python: read %q", text)
+	}
 }

@@ -53,7 +53,8 @@ func (im *importer) module(ctx context.Context, specifier, from string) (id, cod
 	if _, ok := im.known[id]; ok {
 		return id, exported(id), nil
 	}
-	made, err := im.maker.make(ctx, task{Src: im.src, Opt: im.opt, Module: id, Known: im.known}, nil)
+	// A copy: a bundle whose time is up, or that nobody waits for any more, may still be made.
+	made, err := im.maker.make(ctx, task{Src: im.src, Opt: im.opt, Module: id, Known: maps.Clone(im.known)}, nil)
 	var bad *Error
 	switch {
 	case errors.As(err, &bad):

@@ -136,3 +136,31 @@ func BenchmarkImport(b *testing.B) {
 		}
 	}
 }
+
+// slowBundler makes bundles that nobody waits for to be made.
+type slowBundler struct{ known []map[string]module }
+
+func (b *slowBundler) make(_ context.Context, t task, _ *reads) (*bundle, error) {
+	b.known = append(b.known, t.Known)
+	if len(b.known) == 1 {
+		return nil, context.DeadlineExceeded
+	}
+	return &bundle{modules: map[string]module{t.Module: {}}}, nil
+}
+
+// TestImportThatIsStillMade: what a bundle is made of does not change while it is made, also where nobody waits for it any
+// more. Two that read and write one map end the program.
+func TestImportThatIsStillMade(t *testing.T) {
+	dir, opt := world(t, map[string]string{"a.ts": "export {}", "b.ts": "export {}"})
+	slow := &slowBundler{}
+	im := newImporter(Source{Name: "script.ts", Dir: dir}, opt, map[string]module{}, slow)
+	if _, _, err := im.module(t.Context(), "./a.ts", "script:script.ts"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	if _, _, err := im.module(t.Context(), "./b.ts", "script:script.ts"); err != nil {
+		t.Fatal(err)
+	}
+	if len(slow.known[0]) != 0 || len(im.known) != 1 {
+		t.Errorf("the first has %v, the run %v", slow.known[0], im.known)
+	}
+}

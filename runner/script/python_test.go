@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -152,6 +153,7 @@ func TestPythonModulesAreBounded(t *testing.T) {
 		code:                        "more than 200 files",
 		"import big\nimport bigger": "more than 4194304 bytes",
 		"import latin":              "latin.py:2: the file is not UTF-8",
+		"from " + strings.Repeat("a.", 60) + "a import n" + strings.Repeat(",n", 20_000): "s.py: the script, and the files beside it, import too many names",
 	} {
 		if _, err := modules(t, code, dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -172,4 +174,17 @@ func FuzzPythonImports(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestPythonImportsOfALongLine: it took a minute and more when each quote was asked for the end of its line.
+func TestPythonImportsOfALongLine(t *testing.T) {
+	code := "f\"{" + strings.Repeat(`"a"`, 250_000) + "\"\nimport found\n"
+	start := time.Now()
+	found := pythonImports(code)
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if len(found) != 1 || found[0].line != 2 {
+		t.Errorf("found %v", found)
+	}
 }
