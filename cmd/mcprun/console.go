@@ -24,6 +24,8 @@ type console struct {
 	asking bool
 	held   []piece // what came while asking
 	size   int
+	script *stream // the script's stdout, and why some of it is lost; nil: all was passed on
+	lost   error
 }
 
 // piece is output that waits.
@@ -39,7 +41,8 @@ func newConsole(app *cli.App) *console {
 
 // streams are the two that a script prints to.
 func (c *console) streams() (stdout, stderr io.Writer) {
-	return &stream{c, c.stdout, c.shared}, &stream{c, c.stderr, true}
+	c.script = &stream{c, c.stdout, c.shared}
+	return c.script, &stream{c, c.stderr, true}
 }
 
 // other is stderr for those who print there besides the script.
@@ -72,7 +75,17 @@ func (c *console) write(t *stream, p []byte) (int, error) {
 	if t.watched && n > 0 {
 		c.open = p[n-1] != '\n'
 	}
+	if err != nil && t == c.script && c.lost == nil {
+		c.lost = err
+	}
 	return n, err
+}
+
+// loss is why not all of the script's output was passed on, such as a full disk; nil: all was.
+func (c *console) loss() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lost
 }
 
 // say prints a line of mcprun's own.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -37,10 +38,28 @@ func viaDaemon(ctx context.Context, app *cli.App) (code int, done bool, err erro
 	return code, true, err
 }
 
-// sendable tells whether a job reaches the daemon as it is: JSON holds no text that is not UTF-8, as names of files may be.
+// sendable tells whether a job reaches the daemon as it is: JSON holds no text that is not UTF-8, as names of files may be, and
+// some names are those of another file in every process.
 func sendable(job *daemon.Job) bool {
 	texts := append(slices.Collect(maps.Values(job.Env)), job.Dir)
-	return !slices.ContainsFunc(append(texts, job.Args...), func(s string) bool { return !utf8.ValidString(s) })
+	return !slices.ContainsFunc(append(texts, job.Args...), func(s string) bool { return !utf8.ValidString(s) || isOwnFile(s) })
+}
+
+// isOwnFile tells whether an argument or its value names what only this process has open, such as the shell's <(...).
+func isOwnFile(arg string) bool {
+	_, value, _ := strings.Cut(arg, "=")
+	for _, name := range []string{arg, value} {
+		if !filepath.IsAbs(name) {
+			continue
+		}
+		name = filepath.ToSlash(filepath.Clean(name)) + "/"
+		for _, own := range []string{"/dev/fd/", "/dev/stdin/", "/dev/stdout/", "/dev/stderr/", "/dev/tty/", "/proc/self/", "/proc/thread-self/"} {
+			if strings.HasPrefix(name, own) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // signalNumber is that of the signal that ended ctx; 0: it was none.

@@ -26,7 +26,7 @@ func (o *runOptions) report(res *runner.Result, script string) error {
 		}
 	}
 	if err := o.showTrace(res, script); err != nil {
-		return err
+		return cli.Quiet(o.app.Fail(err)) // said here: what is on stdout is the result already
 	}
 	if res.ExitCode != 0 {
 		return cli.Quiet(res.ExitCode)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -125,7 +126,11 @@ func (o *runOptions) execute(ctx context.Context) error {
 	if sig, ok := errors.AsType[*cli.SignalError](context.Cause(ctx)); ok && res.Cause == runner.CauseInterrupted {
 		res.ExitCode = sig.ExitCode()
 	}
-	return o.report(res, src.Name)
+	err = o.report(res, src.Name)
+	if lost := con.loss(); lost != nil {
+		return fmt.Errorf("pass on what the script printed: %w", lost)
+	}
+	return err
 }
 
 // settled opens the project and fills in what no flag said. The caller closes it.
