@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -19,8 +20,12 @@ import (
 // language and the runtime folder.
 const crashVariable = "MCPGEN_SOAK_CRASH"
 
-// goneTime is what may pass until all that a crashed host has left is gone.
-const goneTime = 10 * time.Second
+const (
+	// goneTime is what may pass from the next start until all that a crashed host has left is gone.
+	goneTime = 10 * time.Second
+	// aloneTime is what may pass until guests are gone that nobody sweeps away.
+	aloneTime = 30 * time.Second
+)
 
 // crashes runs a script whose first output makes this process panic, once its standard input says so.
 func crashes() bool {
@@ -85,14 +90,34 @@ func TestPanic(t *testing.T) {
 			for _, language := range need(t, name) {
 				t.Run(string(language), func(t *testing.T) {
 					t.Parallel()
-					crash(t, name, string(language))
+					crash(t, name, string(language), func(cmd *exec.Cmd, in io.Writer) { fmt.Fprintln(in) })
 				})
 			}
 		})
 	}
 }
 
-func crash(t *testing.T, name, language string) {
+// TestKilledHost: guests end when their host is killed, those too whose scripts never let their interpreter look at the
+// connection, without anybody starting mcprun anew; warm ones as well. What is left in folders and control groups goes
+// with the next start.
+func TestKilledHost(t *testing.T) {
+	for _, name := range names() {
+		t.Run(name, func(t *testing.T) {
+			for _, language := range need(t, name) {
+				t.Run(string(language), func(t *testing.T) {
+					t.Parallel()
+					crash(t, name, string(language), func(cmd *exec.Cmd, _ io.Writer) {
+						time.Sleep(300 * time.Millisecond) // most likely it is in its loop then
+						_ = cmd.Process.Kill()
+					})
+				})
+			}
+		})
+	}
+}
+
+// crash runs a host and ends it by end while a script is busy.
+func crash(t *testing.T, name, language string, end func(host *exec.Cmd, in io.Writer)) {
 	dir := privateDir(t)
 	ctx, cancel := context.WithTimeout(t.Context(), runTime)
 	defer cancel()
@@ -113,13 +138,25 @@ func crash(t *testing.T, name, language string) {
 	}
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	family := descendants(cmd.Process.Pid)
-	fmt.Fprintln(in)
+	end(cmd, in)
 	_ = cmd.Wait()
-	if line != "ready\n" || !strings.Contains(said.String(), "as the test wants it") {
+	killed := cmd.ProcessState.ExitCode() < 0
+	if line != "ready\n" || !killed && !strings.Contains(said.String(), "as the test wants it") {
 		t.Fatalf("it said %q and ended with %s:\n%.3000s", line, cmd.ProcessState, said.String())
 	}
 	if len(family) == 0 && name != "docker" {
 		t.Error("it had no child processes: the test looks at nothing")
+	}
+	running := func() (left []string) {
+		for _, each := range family {
+			if each.alive() {
+				left = append(left, "process "+strconv.Itoa(each.pid)+" "+each.name)
+			}
+		}
+		return append(left, containers(t, cmd.Process.Pid)...)
+	}
+	if killed {
+		wentWithin(t, aloneTime, running)
 	}
 	b, err := open(name, dir)
 	if err != nil {
@@ -129,18 +166,19 @@ func crash(t *testing.T, name, language string) {
 	if err := b.Sweep(t.Context()); err != nil {
 		t.Errorf("sweep: %v", err)
 	}
-	for end := time.Now().Add(goneTime); ; time.Sleep(20 * time.Millisecond) {
-		left := leftOf(t, cmd.Process.Pid, dir)
-		for _, each := range family {
-			if each.alive() {
-				left = append(left, "process "+strconv.Itoa(each.pid)+" "+each.name)
-			}
-		}
+	wentWithin(t, goneTime, func() []string { return append(running(), leftOf(t, cmd.Process.Pid, dir)...) })
+}
+
+// wentWithin fails the test when a moment from now there still is something left.
+func wentWithin(t *testing.T, d time.Duration, look func() []string) {
+	t.Helper()
+	for end := time.Now().Add(d); ; time.Sleep(20 * time.Millisecond) {
+		left := look()
 		if len(left) == 0 {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%s after the next start there is left:\n%s", goneTime, strings.Join(left, "\n"))
+			t.Fatalf("%s later there is left:\n%s", d, strings.Join(left, "\n"))
 		}
 	}
 }
