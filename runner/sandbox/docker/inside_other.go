@@ -22,7 +22,7 @@ func (*inside) count() (counters, bool)                     { return counters{},
 func (*inside) limit(sandbox.Limits, int64, int, int) error { return errors.ErrUnsupported }
 func (*inside) show(sandbox.Spec, sandbox.Limits) error     { return errors.ErrUnsupported }
 
-func (*inside) bound(sandbox.Limits) {}
+func (*inside) bound(sandbox.Limits, bool) {}
 
 func canWatch() bool { return false }
 
@@ -33,6 +33,8 @@ func canEnter() error { return errors.ErrUnsupported }
 func (*inside) tryLimit(sandbox.Limits, int, int) error { return errors.ErrUnsupported }
 
 func (*inside) pids() []int { return nil }
+
+func (*inside) manyWatches() bool { return false }
 
 func (*inside) pauser() func() func() { return nil }
 

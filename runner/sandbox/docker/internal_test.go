@@ -203,6 +203,11 @@ func TestSeccompProfileIsWhole(t *testing.T) {
 	if err := json.Unmarshal([]byte(seccompProfile), &p); err != nil {
 		t.Fatal(err)
 	}
+	all := len(p.Syscalls)
+	p.Syscalls = nil
+	if err := json.Unmarshal([]byte((&engine{watched: true}).seccomp()), &p); err != nil || len(p.Syscalls) != all+4 {
+		t.Fatalf("watched containers have %d rules instead of %d: %v", len(p.Syscalls), all+4, err)
+	}
 	if p.DefaultAction != "SCMP_ACT_ERRNO" {
 		t.Errorf("what is not named is answered with %s", p.DefaultAction)
 	}

@@ -100,7 +100,7 @@ func (p *process) connect(ctx context.Context, spec sandbox.Spec, disk *meter.Di
 		fetched <- err
 	}()
 	p.watchDisk(disk)
-	p.watchers.Go(func() { p.follow(lim) })
+	p.watchers.Go(func() { p.follow(lim, spec.Workspace == "") })
 	go func() {
 		defer close(p.done)
 		<-p.gone

@@ -201,7 +201,7 @@ func copyProgram(t *testing.T, to string) {
 
 // rootlessCases are those of the conformance suite in which a rootless engine differs, or differed.
 const rootlessCases = "privileges|set-user-ID_files|environment|the_machine_name_and_addresses|names|priorities|proc_and_sys|no_other_place_is_writable|" +
-	"memory_limit|a_thread_bomb|processor_time|one_large_file|workspace_persists"
+	"memory_limit|shared_memory|memory_in_much_tmp|very_many_watched_descriptors|a_thread_bomb|processor_time|one_large_file|workspace_persists"
 
 func TestRootlessDocker(t *testing.T) {
 	newRootless(t, "docker").asUser("^(TestRootlessRuns|TestRootlessConformance)$/./("+rootlessCases+")$", "docker rootless")

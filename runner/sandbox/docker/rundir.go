@@ -47,7 +47,7 @@ func (d *runDir) resolv() string  { return filepath.Join(d.path, "resolv.conf") 
 func (d *runDir) remove() error { return os.RemoveAll(d.path) }
 
 // newRunDir makes the folder of one run. On an error nothing is left.
-func (b *Backend) newRunDir(spec sandbox.Spec, owner string) (_ *runDir, err error) {
+func (b *Backend) newRunDir(spec sandbox.Spec, owner, seccomp string) (_ *runDir, err error) {
 	if err := folder.Private(b.opt.RuntimeDir); err != nil {
 		return nil, err
 	}
@@ -66,10 +66,10 @@ func (b *Backend) newRunDir(spec sandbox.Spec, owner string) (_ *runDir, err err
 			err = errors.Join(fmt.Errorf("fill the run's folder: %w", err), d.remove())
 		}
 	}()
-	return d, d.fill(spec, owner, fmt.Sprintf("sandbox:x:%d:%d::/tmp:/\n", b.opt.UID, b.opt.GID))
+	return d, d.fill(spec, owner, seccomp, fmt.Sprintf("sandbox:x:%d:%d::/tmp:/\n", b.opt.UID, b.opt.GID))
 }
 
-func (d *runDir) fill(spec sandbox.Spec, owner, passwd string) error {
+func (d *runDir) fill(spec sandbox.Spec, owner, seccomp, passwd string) error {
 	if err := os.WriteFile(filepath.Join(d.path, ownerFile), []byte(owner), 0o600); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (d *runDir) fill(spec sandbox.Spec, owner, passwd string) error {
 		}
 	}
 	for name, data := range map[string][]byte{
-		d.resolv(): nil, d.passwd(): []byte(passwd), d.hosts(): []byte("127.0.0.1\tlocalhost\n::1\tlocalhost\n"), d.seccomp(): []byte(seccompProfile), d.secret(): []byte(spec.Secret), filepath.Join(d.bridge(), enterName): enterProgram,
+		d.resolv(): nil, d.passwd(): []byte(passwd), d.hosts(): []byte("127.0.0.1\tlocalhost\n::1\tlocalhost\n"), d.seccomp(): []byte(seccomp), d.secret(): []byte(spec.Secret), filepath.Join(d.bridge(), enterName): enterProgram,
 	} {
 		if err := writeReadable(name, data); err != nil {
 			return err

@@ -74,7 +74,7 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 		NetworkMode:    "none",
 		ReadonlyRootfs: true,
 		CapDrop:        []string{"ALL"},
-		SecurityOpt:    []string{"no-new-privileges", "seccomp=" + seccompProfile},
+		SecurityOpt:    []string{"no-new-privileges", "seccomp=" + e.seccomp()},
 		// Without a namespace to share there is no /dev/shm either, which would be a writable folder.
 		IpcMode:      container.IPCModeNone,
 		CgroupnsMode: container.CgroupnsModePrivate,
@@ -86,6 +86,7 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 		Resources:    container.Resources{Ulimits: ulimits(ctx, e, lim, b.opt.CPUs)},
 	}
 	if e.watched {
+		h.MaskedPaths = append(h.MaskedPaths, zeroDevice)
 		h.Resources.Ulimits = append(h.Resources.Ulimits, watchedUlimits(lim, spec.Runtime)...)
 	} else {
 		pids := int64(lim.Processes)

@@ -119,8 +119,9 @@ func (p *process) find(ctx context.Context) (*inside, error) {
 }
 
 // follow enforces the limit of processor time, for which the kernel has none that counts all processes together, those
-// that a watched container has no other for, and keeps the figures fresh, until the guest has ended.
-func (p *process) follow(lim sandbox.Limits) {
+// that a watched container has no other for, and keeps the figures fresh, until the guest has ended. The workspace may be
+// the container's own.
+func (p *process) follow(lim sandbox.Limits, ownWorkspace bool) {
 	in := p.usage.kernel()
 	pause := lookPause
 	switch {
@@ -128,7 +129,7 @@ func (p *process) follow(lim sandbox.Limits) {
 		pause = askPause
 	case p.watched:
 		pause = watchPause
-		in.bound(lim)
+		in.bound(lim, ownWorkspace)
 	}
 	limit := lim.CPU
 	for {
@@ -141,6 +142,10 @@ func (p *process) follow(lim sandbox.Limits) {
 		used, _ := p.usage.get()
 		if passed := watch(used, lim); p.watched && passed != "" {
 			p.exceed(passed)
+			return
+		}
+		if in != nil && p.backend.opt.Runtime == "" && in.manyWatches() {
+			p.exceed(sandbox.LimitFiles)
 			return
 		}
 		if limit > 0 {

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -24,6 +25,33 @@ func watch(now counters, lim sandbox.Limits) string {
 		return sandbox.LimitMemory
 	}
 	return ""
+}
+
+// Memory that processes share without a file is counted by nobody where there is no control group: it stays as a whole for
+// as long as one page of it is mapped anywhere, while no process's figures have more than the pages that it has touched. So
+// there it is refused: as MAP_SHARED (1) with MAP_ANONYMOUS (32), beside MAP_HUGETLB (262144), and as what is mapped from /dev/zero.
+const (
+	zeroDevice = "/dev/zero"
+	mapAll     = `{"names": ["mmap"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 3, "value": 262144, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]}`
+	// Nor may more room be made for what waits in a socket (SOL_SOCKET is 1, SO_SNDBUF 7): it is answered with success, as the
+	// kernel does that gives less than was asked for.
+	optionsAll   = `{"names": ["setsockopt"], "action": "SCMP_ACT_ALLOW"}`
+	optionsFewer = `
+		{"names": ["setsockopt"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 1, "value": 1, "op": "SCMP_CMP_NE"}]},
+		{"names": ["setsockopt"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 2, "value": 7, "op": "SCMP_CMP_NE"}]},
+		{"names": ["setsockopt"], "action": "SCMP_ACT_ERRNO", "errnoRet": 0, "args": [{"index": 1, "value": 1, "op": "SCMP_CMP_EQ"}, {"index": 2, "value": 7, "op": "SCMP_CMP_EQ"}]}`
+	mapFewer = `
+		{"names": ["mmap"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 3, "value": 262177, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]},
+		{"names": ["mmap"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 3, "value": 262177, "valueTwo": 1, "op": "SCMP_CMP_MASKED_EQ"}]},
+		{"names": ["mmap"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 3, "value": 262177, "valueTwo": 32, "op": "SCMP_CMP_MASKED_EQ"}]}`
+)
+
+// seccomp is the profile of the engine's containers.
+func (e *engine) seccomp() string {
+	if e.watched {
+		return strings.NewReplacer(mapAll, mapFewer, optionsAll, optionsFewer).Replace(seccompProfile)
+	}
+	return seccompProfile
 }
 
 // checkWatched refuses an engine that cannot hold the limits where this process can't either.

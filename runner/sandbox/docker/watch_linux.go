@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/moby/moby/api/types/container"
-	"golang.org/x/sys/unix"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
@@ -15,11 +14,12 @@ import (
 
 // eyes look at a container's processes where no control group counts them.
 type eyes struct {
-	mu     sync.Mutex
-	gauge  *jail.Gauge
-	root   string // the container's, through its first process
-	tasks  int    // more are not counted
-	memory int64  // more is counted more closely
+	mu      sync.Mutex
+	gauge   *jail.Gauge
+	folders []string // of the container that are in memory and no other's
+	tasks   int      // more are not counted
+	memory  int64    // more is counted more closely
+	seen    []int    // the processes of the last look
 }
 
 // dataSlack is how much more private memory one process may have than all may use: what is mapped need not be used.
@@ -39,41 +39,46 @@ func newEyes(pid int, mark string) (*eyes, error) {
 		return nil, err
 	}
 	lim := sandbox.Limits{}.WithDefaults()
-	return &eyes{gauge: gauge, root: fmt.Sprintf("/proc/%d/root", pid), tasks: lim.Processes, memory: lim.Memory}, nil
+	return &eyes{gauge: gauge, folders: []string{"/tmp"}, tasks: lim.Processes, memory: lim.Memory}, nil
 }
 
 func (e *eyes) look() jail.Reading {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.gauge.Look(e.tasks, e.memory)
+	r := e.gauge.Look(e.tasks, e.memory, e.folders...)
+	e.seen = r.PIDs
+	return r
 }
 
 func (e *eyes) count() counters {
 	r := e.look()
-	memory := r.Memory + e.filed("/tmp") + e.filed(sandbox.WorkspaceDir)
-	return counters{cpu: r.CPU, memory: memory, now: memory, tasks: r.Tasks}
-}
-
-// filed is what the files in a folder of the container take if they are kept in memory.
-func (e *eyes) filed(folder string) int64 {
-	const file = 1024 // what the kernel needs for one, beside what is in it
-	var st unix.Statfs_t
-	if err := unix.Statfs(e.root+folder, &st); err != nil || st.Type != unix.TMPFS_MAGIC {
-		return 0
-	}
-	return int64(st.Blocks-st.Bfree)*st.Bsize + int64(st.Files-st.Ffree)*file
+	return counters{cpu: r.CPU, memory: r.Memory, now: r.Memory, tasks: r.Tasks}
 }
 
 func (e *eyes) pids() []int { return e.look().PIDs }
 
-// bound says from where on nothing needs to be looked at any more.
-func (in *inside) bound(lim sandbox.Limits) {
+// bound says from where on nothing needs to be looked at any more, and whether the workspace is the container's own: one
+// of the host that is in memory there holds files of others.
+func (in *inside) bound(lim sandbox.Limits, ownWorkspace bool) {
 	if in.eyes == nil {
 		return
 	}
 	in.eyes.mu.Lock()
 	defer in.eyes.mu.Unlock()
 	in.eyes.tasks, in.eyes.memory = lim.Processes, lim.Memory
+	if ownWorkspace {
+		in.eyes.folders = append(in.eyes.folders, sandbox.WorkspaceDir)
+	}
+}
+
+// manyWatches tells whether the container has more for epoll to look at than one run may have.
+func (in *inside) manyWatches() bool {
+	if in.eyes == nil {
+		return jail.ManyWatches(in.pids(), false)
+	}
+	in.eyes.mu.Lock()
+	defer in.eyes.mu.Unlock()
+	return jail.ManyWatches(in.eyes.seen, true)
 }
 
 // canWatch tells whether this process can look at containers of a rootless engine: they are its own user's.

@@ -69,10 +69,10 @@ func TestQueuesCount(t *testing.T) {
 		defer unix.Close(fds[0])
 		defer unix.Close(fds[1])
 	}
-	if got := queuedMemory(me, 1<<40); got < many*queueSize || got > 2*many*queueSize {
+	if got := queuedMemory(me, 1<<40, false); got < many*queueSize || got > 2*many*queueSize {
 		t.Errorf("%d sockets count %d", many, got)
 	}
-	sockets := queuedMemory(me, 1<<40)
+	sockets := queuedMemory(me, 1<<40, false)
 	for range many {
 		var ends [2]int
 		if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
@@ -81,10 +81,21 @@ func TestQueuesCount(t *testing.T) {
 		defer unix.Close(ends[0])
 		defer unix.Close(ends[1])
 	}
-	if got := queuedMemory(me, 1<<40) - sockets; got < many*pipeSize || got > 2*many*pipeSize {
+	if got := queuedMemory(me, 1<<40, false) - sockets; got < many*pipeSize || got > 2*many*pipeSize {
 		t.Errorf("%d pipes count %d", many, got)
 	}
-	if got := queuedMemory(me, 10*queueSize); got < 10*queueSize || got > 12*queueSize {
+	before := queuedMemory(me, 1<<40, false)
+	for range 10 {
+		events, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(events)
+	}
+	if got := queuedMemory(me, 1<<40, false) - before; got < 10*eventsSize || got > 11*eventsSize {
+		t.Errorf("10 queues of events count %d", got)
+	}
+	if got := queuedMemory(me, 10*queueSize, false); got < 10*queueSize || got > 12*queueSize {
 		t.Errorf("looked on after enough: %d", got)
 	}
 }

@@ -37,9 +37,13 @@ func (c *Child) Bind(ctx context.Context, b Binding) (err error) {
 		return errors.New("the sandbox process was ended before it was bound")
 	}
 	c.stopCtx = context.AfterFunc(ctx, c.Kill)
+	if err := ctx.Err(); err != nil {
+		return err // it may take longer to be killed than to be bound
+	}
 	before := c.cfg.Limits
 	c.cfg.Limits, c.cfg.Data = b.Limits.WithDefaults(), b.Data
 	c.cfg.Stdin, c.cfg.Stdout, c.cfg.Stderr = b.Stdin, b.Stdout, b.Stderr
+	c.cfg.Tmpfs = append(c.cfg.Tmpfs[:len(c.cfg.Tmpfs):len(c.cfg.Tmpfs)], b.Tmpfs...)
 	var used usage
 	if _, counted := c.group.CPU(); !counted {
 		used = measure(c.proc.Pid, false, before.Processes+2*ownTasks)

@@ -34,9 +34,10 @@ type Child struct {
 	missing []string
 	stopCtx func() bool
 
-	ownCount bool          // RLIMIT_NPROC counts this jail's processes only
-	bound    bool          // Bind was called
-	before   time.Duration // processor time that was used before Bind
+	namespaces bool          // it has its own
+	ownCount   bool          // RLIMIT_NPROC counts this jail's processes only
+	bound      bool          // Bind was called
+	before     time.Duration // processor time that was used before Bind
 
 	done    chan struct{} // closed when init, and with it the whole jail, is dead; state is set before
 	state   *os.ProcessState

@@ -86,7 +86,7 @@ func giveUpRest(p *plan, withLandlock bool) (missing []string, err error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("make the first process unreachable: %w", err)
 	}
-	if err := applySeccomp(p.Program == ""); err != nil {
+	if err := applySeccomp(p.Program == "", p.Watched); err != nil {
 		return nil, err
 	}
 	return missing, boundSignals()
@@ -254,7 +254,7 @@ func landlockRules(p *plan, refer bool) []landlock.Rule {
 	if p.Namespaces {
 		writable(append([]string{"/tmp"}, p.Tmpfs...)...)
 		rules = append(rules, landlock.RODirs("/"))
-		for _, d := range devices() {
+		for _, d := range p.devices() {
 			rules = append(rules, landlock.RWFiles(d.Target))
 		}
 	}

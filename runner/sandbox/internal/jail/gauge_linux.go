@@ -16,14 +16,12 @@ type Gauge struct {
 func NewGauge(init int) (*Gauge, error) { return &Gauge{init: init}, nil }
 
 // Look returns the figures of now. It stops counting when there are more tasks than maxTasks, and counts memory that
-// processes share once only where it is more than enough bytes otherwise.
-func (g *Gauge) Look(maxTasks int, enough int64) Reading {
+// processes share once only where it is more than enough bytes otherwise. Files count that are in folders of the sandbox
+// which are file systems of its own in memory.
+func (g *Gauge) Look(maxTasks int, enough int64, folders ...string) Reading {
 	used := measure(g.init, true, maxTasks)
-	r := Reading{Memory: used.memory, CPU: max(used.cpu, g.sum.add(used.own)), Tasks: used.tasks, PIDs: used.pids}
-	if r.Memory > enough {
-		r.Memory = proportional(used)
-	}
-	r.Memory += queuedMemory(used.pids, enough)
+	r := Reading{CPU: max(used.cpu, g.sum.add(used.own)), Tasks: used.tasks, PIDs: used.pids}
+	r.Memory = used.closely(enough, filed(g.init, folders)) + queuedMemory(used.pids, enough, false)
 	return r
 }
 

@@ -26,6 +26,21 @@ func inWorkspace(t testing.TB, script string, l sandbox.Limits) (jail.Config, st
 	return cfg, ws
 }
 
+const threadsWithFiles = `
+import ctypes, os, threading, time
+libc = ctypes.CDLL(None)
+def fill():
+    time.sleep(0.2)
+    held = []
+    for _ in range(60):
+        f = open("f", "wb"); os.unlink("f"); held.append(f)
+        f.write(b"x" * (1 << 20)); f.flush()
+    time.sleep(5)
+    libc._exit(0)
+threading.Thread(target=fill).start()
+libc.pthread_exit(None)
+`
+
 func TestLimitsAreNamed(t *testing.T) {
 	python := "/usr/bin/python3"
 	if _, err := os.Stat(python); err != nil {
@@ -57,6 +72,7 @@ while True:
     f = open("f", "wb"); os.unlink("f"); held.append(f)
     f.write(b"x" * (1 << 20)); f.flush()
 '`, sandbox.Limits{Disk: 10 << 20, Files: 500}, sandbox.LimitDisk, "disk"},
+		"nameless files of a process whose first thread has ended": {python + " -c '" + threadsWithFiles + "'", sandbox.Limits{Disk: 10 << 20}, sandbox.LimitDisk, "disk"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -158,11 +174,9 @@ func count(t *testing.T, dir string) int {
 	return len(list)
 }
 
-// TestMemoryThatIsInNoProcess needs a machine where the jail has no cgroup to be more than a repetition: what is counted
-// there is what processes have, and this is what they keep elsewhere.
-func TestMemoryThatIsInNoProcess(t *testing.T) {
-	for name, code := range map[string]string{
-		"page tables": `
+// hiddenMemory are programs that keep memory where figures of processes do not have it.
+var hiddenMemory = map[string]string{
+	"page tables": `
 import mmap
 held = []
 while True:
@@ -170,7 +184,7 @@ while True:
     held.append(m)
     for at in range(0, 1 << 30, 1 << 21): m[at]
 `,
-		"sockets": `
+	"sockets": `
 import os, socket, time
 for _ in range(40):
     if os.fork() == 0:
@@ -188,14 +202,131 @@ for _ in range(40):
         time.sleep(60)
 time.sleep(60)
 `,
-	} {
+	"events": `
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+os.mkdir("/tmp/d")
+for _ in range(50):
+    libc.inotify_add_watch(libc.inotify_init1(0), b"/tmp/d", 0xfff)
+names = ["/tmp/d/" + c * 250 for c in "ab"]
+open(names[0], "w").close()
+for _ in range(9000):
+    os.rename(*names)
+    names.reverse()
+time.sleep(60)
+`,
+	"threads whose first has ended": `
+import ctypes, threading, time
+libc = ctypes.CDLL(None)
+def fill():
+    time.sleep(0.2)
+    held = []
+    for _ in range(50):
+        held.append(b"x" * (10 << 20))
+        time.sleep(0.01)
+    time.sleep(2)
+    libc._exit(0)
+threading.Thread(target=fill).start()
+libc.pthread_exit(None)
+`,
+	"files in memory": `
+import time
+for i in range(40):
+    with open(f"/tmp/{i}", "wb") as f: f.write(bytes(10 << 20))
+time.sleep(60)
+`,
+}
+
+// TestMemoryThatIsInNoProcess needs a machine where the jail has no cgroup to be more than a repetition: what is counted
+// there is what processes have, and this is what they keep elsewhere.
+func TestMemoryThatIsInNoProcess(t *testing.T) {
+	for name, code := range hiddenMemory {
 		cfg := shell("")
 		cfg.Program, cfg.Args = "/usr/bin/python3", []string{"-c", code}
-		cfg.Limits.Memory = 200 << 20
+		cfg.Limits.Memory, cfg.Limits.Tmp = 200<<20, 1<<30
 		if got := run(t, cfg); got.Killed != sandbox.LimitMemory {
 			t.Errorf("%s: %+v %.300s", name, got.Exit, got.stderr)
 		}
 	}
+	withoutRoot(t)
+}
+
+// TestRoomInSockets is not for scripts to make where nobody counts what waits there.
+func TestRoomInSockets(t *testing.T) {
+	cfg := shell("")
+	cfg.Program, cfg.Args = "/usr/bin/python3", []string{"-c", `
+import socket
+held, sum = [], 0
+for _ in range(28):
+    for s in socket.socketpair():
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 30)
+        s.setblocking(False)
+        try:
+            while True: sum += s.send(bytes(1 << 20))
+        except BlockingIOError: pass
+        held.append(s)
+print(sum)
+`}
+	cfg.Limits.Memory = 200 << 20
+	got := run(t, cfg)
+	if sum, err := strconv.Atoi(strings.TrimSpace(got.stdout)); got.Killed != sandbox.LimitMemory && (err != nil || sum > 100<<20) {
+		t.Errorf("%+v %q %.300s", got.Exit, got.stdout, got.stderr)
+	}
+	withoutRoot(t)
+}
+
+// TestSharedMemory that no process has in its figures: it is refused where nothing else counts it.
+func TestSharedMemory(t *testing.T) {
+	for name, code := range map[string]string{
+		"nameless": `mmap.mmap(-1, 10 << 20)`,
+		"zero":     `mmap.mmap(os.open("/dev/zero", os.O_RDWR), 10 << 20)`,
+	} {
+		cfg := shell("")
+		cfg.Program, cfg.Args = "/usr/bin/python3", []string{"-c", `
+import mmap, os, time
+held = []
+try:
+    for _ in range(60):
+        m = ` + code + `
+        m.write(bytes(10 << 20))
+        m.madvise(mmap.MADV_DONTNEED)
+        held.append(m)
+except OSError as e:
+    print(e.strerror)
+else:
+    time.sleep(60)
+`}
+		cfg.Limits.Memory = 200 << 20
+		got := run(t, cfg)
+		refused := got.stdout == "Operation not permitted\n" || got.stdout == "No such file or directory\n"
+		if got.Killed != sandbox.LimitMemory && !refused {
+			t.Errorf("%s: %+v %q %.300s", name, got.Exit, got.stdout, got.stderr)
+		}
+	}
+	withoutRoot(t)
+}
+
+// TestMappedFileInMemory counts once, however it is looked at.
+func TestMappedFileInMemory(t *testing.T) {
+	cfg := shell("")
+	cfg.Program, cfg.Args = "/usr/bin/python3", []string{"-c", `
+import mmap, os, time
+with open("/tmp/f", "wb+") as f:
+    f.truncate(120 << 20)
+    m = mmap.mmap(f.fileno(), 0)
+for at in range(0, 120 << 20, 1 << 20): m[at:at + (1 << 20)] = bytes(1 << 20)
+if os.fork() == 0:
+    sum(m[at] for at in range(0, 120 << 20, 4096))
+    time.sleep(0.3)
+    os._exit(0)
+os.wait()
+print("fine")
+`}
+	cfg.Limits.Memory, cfg.Limits.Tmp = 200<<20, 1<<30
+	if got := run(t, cfg); got.stdout != "fine\n" {
+		t.Errorf("%+v %.300s", got.Exit, got.stderr)
+	}
+	withoutRoot(t)
 }
 
 // TestQueuedSignalsAreFew: what the kernel keeps of them is the user's, and so of all runs together.

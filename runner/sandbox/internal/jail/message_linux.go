@@ -26,7 +26,8 @@ type plan struct {
 	TmpSize    int64
 	Limits     rlimits
 	Namespaces bool
-	DropTo     int // user and group to become; 0: stay who we are
+	Watched    bool // nothing bounds its memory but the watchdog, which must see all of it
+	DropTo     int  // user and group to become; 0: stay who we are
 }
 
 // order is what the host tells the init of a warm jail that gets its run.

@@ -23,7 +23,7 @@ func buildRoot(p *plan) (missing []string, err error) {
 		return nil, fmt.Errorf("make mounts private: %w", err)
 	}
 	var clones []clone
-	for _, m := range append(devices(), p.Mounts...) {
+	for _, m := range append(p.devices(), p.Mounts...) {
 		c, err := cloneMount(m)
 		if err != nil {
 			return nil, err
@@ -209,10 +209,14 @@ func writeFiles(root int, files map[string][]byte) error {
 	return nil
 }
 
-// devices are the only nodes in /dev.
-func devices() []Mount {
+// devices are the only nodes in /dev. What is mapped from /dev/zero can be shared memory without a file: see filter.
+func (p *plan) devices() []Mount {
+	names := []string{"null", "full", "random", "urandom"}
+	if !p.Watched {
+		names = append(names, "zero")
+	}
 	var list []Mount
-	for _, name := range []string{"null", "zero", "full", "random", "urandom"} {
+	for _, name := range names {
 		list = append(list, Mount{Source: "/dev/" + name, Target: "/dev/" + name, Writable: true})
 	}
 	return list

@@ -53,6 +53,9 @@ func (*Child) Kill() {}
 // Wait waits for the jail to end.
 func (*Child) Wait() (sandbox.Exit, error) { return sandbox.Exit{}, unsupported() }
 
+// ManyWatches is never so on this platform.
+func ManyWatches([]int, bool) bool { return false }
+
 // Gauge cannot look at processes on this platform.
 type Gauge struct{}
 
@@ -60,7 +63,7 @@ type Gauge struct{}
 func NewGauge(int) (*Gauge, error) { return nil, unsupported() }
 
 // Look has nothing to look at.
-func (*Gauge) Look(int, int64) Reading { return Reading{} }
+func (*Gauge) Look(int, int64, ...string) Reading { return Reading{} }
 
 // MostTasks knows no bound.
 func MostTasks(int, sandbox.Limits) int { return 0 }

@@ -18,7 +18,7 @@ func allowed() []uintptr {
 		// bytes and descriptors
 		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_PWRITE64,
 		unix.SYS_PREADV, unix.SYS_PWRITEV, unix.SYS_PREADV2, unix.SYS_PWRITEV2, unix.SYS_LSEEK, unix.SYS_CLOSE,
-		unix.SYS_CLOSE_RANGE, unix.SYS_DUP, unix.SYS_DUP3, unix.SYS_FCNTL, unix.SYS_PIPE2, unix.SYS_SENDFILE,
+		unix.SYS_DUP, unix.SYS_DUP3, unix.SYS_PIPE2, unix.SYS_SENDFILE,
 		unix.SYS_COPY_FILE_RANGE, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_SYNC_FILE_RANGE, unix.SYS_FADVISE64,
 		unix.SYS_READAHEAD, unix.SYS_FLOCK, unix.SYS_FTRUNCATE, unix.SYS_TRUNCATE, unix.SYS_FALLOCATE,
 		// waiting
@@ -34,7 +34,7 @@ func allowed() []uintptr {
 		unix.SYS_LISTXATTR, unix.SYS_LLISTXATTR, unix.SYS_FLISTXATTR, unix.SYS_SETXATTR, unix.SYS_LSETXATTR,
 		unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
 		// memory
-		unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_MSYNC,
+		unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_MSYNC,
 		unix.SYS_MINCORE, unix.SYS_MLOCK, unix.SYS_MUNLOCK, unix.SYS_MLOCK2, unix.SYS_BRK, unix.SYS_PKEY_ALLOC,
 		unix.SYS_PKEY_FREE, unix.SYS_PKEY_MPROTECT, unix.SYS_MEMBARRIER, unix.SYS_MAP_SHADOW_STACK, unix.SYS_MSEAL,
 		// processes, threads, signals
@@ -43,7 +43,7 @@ func allowed() []uintptr {
 		unix.SYS_RT_SIGRETURN, unix.SYS_RT_SIGPENDING, unix.SYS_RT_SIGSUSPEND, unix.SYS_RT_SIGTIMEDWAIT,
 		unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_SIGALTSTACK, unix.SYS_RESTART_SYSCALL,
 		unix.SYS_FUTEX, unix.SYS_FUTEX_WAITV, unix.SYS_FUTEX_WAKE, unix.SYS_FUTEX_WAIT, unix.SYS_FUTEX_REQUEUE,
-		unix.SYS_SET_ROBUST_LIST, unix.SYS_GET_ROBUST_LIST, unix.SYS_RSEQ, unix.SYS_SET_TID_ADDRESS, unix.SYS_PRCTL,
+		unix.SYS_SET_ROBUST_LIST, unix.SYS_GET_ROBUST_LIST, unix.SYS_RSEQ, unix.SYS_SET_TID_ADDRESS,
 		unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_GETPARAM,
 		unix.SYS_SCHED_GETSCHEDULER, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_GETATTR, unix.SYS_SCHED_GET_PRIORITY_MAX,
 		unix.SYS_SCHED_GET_PRIORITY_MIN, unix.SYS_SCHED_RR_GET_INTERVAL, unix.SYS_GETPRIORITY, unix.SYS_SETPRIORITY,
@@ -60,7 +60,7 @@ func allowed() []uintptr {
 		// sockets that are already connected: the bridge and the pipes of child processes; no bind, no connect, no accept.
 		// No sendmsg: a descriptor sent with it, and not received, holds a file that no look at the jail's processes finds.
 		unix.SYS_SENDTO, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_RECVMMSG,
-		unix.SYS_SHUTDOWN, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT, unix.SYS_SETSOCKOPT,
+		unix.SYS_SHUTDOWN, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT,
 	}, archAllowed()...)
 }
 
@@ -92,19 +92,23 @@ const (
 	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 		unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-	retAllow = uint32(unix.SECCOMP_RET_ALLOW)
-	retPerm  = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EPERM)
-	retNosys = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.ENOSYS)
-	retKill  = uint32(unix.SECCOMP_RET_KILL_PROCESS)
+	retAllow   = uint32(unix.SECCOMP_RET_ALLOW)
+	retPerm    = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EPERM)
+	retNosys   = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.ENOSYS)
+	retKill    = uint32(unix.SECCOMP_RET_KILL_PROCESS)
+	retInvalid = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EINVAL)
+	// the call is not made, and answered with success
+	retNothing = uint32(unix.SECCOMP_RET_ERRNO)
 
 	// offsets in struct seccomp_data; arguments are 64 bits, low half first on both architectures
 	offNr, offArch, offArgs = 0, 4, 16
 )
 
-// filter builds the system-call filter. noProcesses also refuses to start processes and programs; threads stay.
-func filter(noProcesses bool) []bpf.Instruction {
-	ret := func(v uint32) bpf.Instruction { return bpf.RetConstant{Val: v} }
-	arg := func(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: offArgs + 8*n, Size: 4} }
+// filter builds the system-call filter. noProcesses also refuses to start processes and programs; threads stay. noShared
+// refuses memory that processes share without a file: it stays as a whole for as long as one page of it is mapped
+// anywhere, while no process's figures have more than the pages that it has touched. It also lets nobody
+// make more room in a socket, see queueSize: the kernel itself gives less than was asked for and says nothing.
+func filter(noProcesses, noShared bool) []bpf.Instruction {
 	prog := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
@@ -119,15 +123,18 @@ func filter(noProcesses bool) []bpf.Instruction {
 	for _, nr := range allowed() {
 		on(nr, ret(retAllow))
 	}
-	if noProcesses {
-		on(unix.SYS_CLONE, arg(0),
-			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipTrue: 2},
-			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.CLONE_THREAD, SkipFalse: 1},
-			ret(retAllow), ret(retPerm))
-	} else {
-		on(unix.SYS_CLONE, arg(0),
-			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipFalse: 1},
-			ret(retPerm), ret(retAllow))
+	on(unix.SYS_MMAP, mapping(noShared)...)
+	on(unix.SYS_FCNTL, locking(noShared)...)
+	on(unix.SYS_SETSOCKOPT, socketOption(noShared)...)
+	// A process that nobody may look into hides its files from the watchdog of an ordinary user.
+	on(unix.SYS_PRCTL, arg(0),
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.PR_SET_DUMPABLE, SkipTrue: 1},
+		ret(retAllow), ret(retPerm))
+	on(unix.SYS_CLONE, cloning(noProcesses)...)
+	on(unix.SYS_CLOSE_RANGE, arg(2),
+		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.CLOSE_RANGE_UNSHARE, SkipTrue: 1}, // as above, a thread's own files
+		ret(retAllow), ret(retPerm))
+	if !noProcesses {
 		for _, nr := range append(archForks(), unix.SYS_EXECVE, unix.SYS_EXECVEAT) {
 			on(nr, ret(retAllow))
 		}
@@ -170,9 +177,70 @@ func filter(noProcesses bool) []bpf.Instruction {
 
 const tiocLinux = 0x541c
 
+func ret(v uint32) bpf.Instruction { return bpf.RetConstant{Val: v} }
+
+// arg loads the low half of an argument.
+func arg(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: offArgs + 8*n, Size: 4} }
+
+// locking judges fcntl. Locks of an open file, unlike those of a process, outlive its last descriptor where it is mapped, and
+// are then seen by no look at the descriptors.
+func locking(watched bool) []bpf.Instruction {
+	if !watched {
+		return []bpf.Instruction{ret(retAllow)}
+	}
+	return []bpf.Instruction{
+		arg(1),
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.F_OFD_SETLK, SkipTrue: 2},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.F_OFD_SETLKW, SkipTrue: 1},
+		ret(retAllow), ret(retInvalid),
+	}
+}
+
+// mapping judges mmap. Huge pages are set aside for other programs, and no count of memory has them.
+func mapping(noShared bool) []bpf.Instruction {
+	huge := bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.MAP_HUGETLB, SkipTrue: 1}
+	if !noShared {
+		return []bpf.Instruction{arg(3), huge, ret(retAllow), ret(retPerm)}
+	}
+	huge.SkipTrue = 2
+	return []bpf.Instruction{
+		arg(3), huge,
+		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.MAP_ANONYMOUS, SkipFalse: 2},
+		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.MAP_SHARED, SkipFalse: 1}, // and MAP_SHARED_VALIDATE
+		ret(retPerm), ret(retAllow),
+	}
+}
+
+// socketOption judges setsockopt.
+func socketOption(noRoom bool) []bpf.Instruction {
+	if !noRoom {
+		return []bpf.Instruction{ret(retAllow)}
+	}
+	return []bpf.Instruction{
+		arg(1), bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SOL_SOCKET, SkipTrue: 2},
+		arg(2), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SO_SNDBUF, SkipTrue: 1},
+		ret(retAllow), ret(retNothing),
+	}
+}
+
+// cloning judges clone. A thread has the files of its process, where the watchdog looks for them.
+func cloning(threadsOnly bool) []bpf.Instruction {
+	process := ret(retAllow)
+	if threadsOnly {
+		process = ret(retPerm)
+	}
+	return []bpf.Instruction{
+		arg(0),
+		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipTrue: 4},
+		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.CLONE_THREAD, SkipFalse: 2},
+		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.CLONE_FILES, SkipFalse: 2},
+		ret(retAllow), process, ret(retPerm),
+	}
+}
+
 // applySeccomp puts the filter on every thread of this process. no_new_privs must be set.
-func applySeccomp(noProcesses bool) error {
-	raw, err := bpf.Assemble(filter(noProcesses))
+func applySeccomp(noProcesses, noShared bool) error {
+	raw, err := bpf.Assemble(filter(noProcesses, noShared))
 	if err != nil {
 		return fmt.Errorf("assemble the system-call filter: %w", err)
 	}

@@ -44,7 +44,7 @@ func start(ctx context.Context, cfg Config, withNamespaces bool) (_ *Child, err 
 	}
 	cfg.Limits = cfg.Limits.WithDefaults()
 	who := caller()
-	c := &Child{cfg: cfg, done: make(chan struct{}), ownCount: withNamespaces && who.ownCount}
+	c := &Child{cfg: cfg, done: make(chan struct{}), namespaces: withNamespaces, ownCount: withNamespaces && who.ownCount}
 	ends, err := c.openEnds()
 	if err != nil {
 		return nil, err
@@ -237,6 +237,7 @@ func (c *Child) makePlan(who identity, withNamespaces bool) *plan {
 		Entry: cfg.Entry, Program: cfg.Program, Args: cfg.Args, Env: cfg.Env, Secret: cfg.Secret, Dir: cfg.Dir,
 		Mounts: cfg.Mounts, Files: cfg.Files, Tmpfs: cfg.Tmpfs, Hidden: cfg.Hidden, Dirs: cfg.Dirs, Warm: cfg.Warm,
 		TmpSize: cfg.Limits.Tmp, Namespaces: withNamespaces, DropTo: who.dropTo, Limits: c.limits(),
+		Watched: !c.group.BoundsMemory(),
 	}
 	if cfg.Warm {
 		p.Limits = rlimits{} // the cgroup is enough for what is trusted

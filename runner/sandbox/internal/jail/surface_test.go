@@ -51,7 +51,11 @@ func forbidden() map[string][]uintptr {
 		"openat unnamed":      {unix.SYS_OPENAT, 0, path, unix.O_TMPFILE | unix.O_WRONLY, 0o4755},
 		"mknodat set-user-ID": {unix.SYS_MKNODAT, 0, path, unix.S_IFREG | 0o4755},
 		"setuid":              {unix.SYS_SETUID, 0}, "setgroups": {unix.SYS_SETGROUPS, 0, 0}, "capset": {unix.SYS_CAPSET},
-		"sendmsg": {unix.SYS_SENDMSG, 3}, "sendmmsg": {unix.SYS_SENDMMSG, 3}, "vmsplice": {unix.SYS_VMSPLICE}, "splice": {unix.SYS_SPLICE}, "kcmp": {unix.SYS_KCMP}, "fanotify_init": {unix.SYS_FANOTIFY_INIT},
+		"mmap huge pages":                      {unix.SYS_MMAP, 0, 1 << 21, unix.PROT_READ, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_HUGETLB, ^uintptr(0)},
+		"prctl dumpable":                       {unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0},
+		"close_range unshare":                  {unix.SYS_CLOSE_RANGE, 1000, 1001, unix.CLOSE_RANGE_UNSHARE},
+		"clone a thread with files of its own": {unix.SYS_CLONE, unix.CLONE_VM | unix.CLONE_SIGHAND | unix.CLONE_THREAD},
+		"sendmsg":                              {unix.SYS_SENDMSG, 3}, "sendmmsg": {unix.SYS_SENDMMSG, 3}, "vmsplice": {unix.SYS_VMSPLICE}, "splice": {unix.SYS_SPLICE}, "kcmp": {unix.SYS_KCMP}, "fanotify_init": {unix.SYS_FANOTIFY_INIT},
 	}
 }
 

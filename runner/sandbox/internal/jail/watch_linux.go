@@ -3,12 +3,8 @@
 package jail
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -54,11 +50,11 @@ func (c *Child) watch() {
 		if c.ownCount && !c.group.BoundsTasks() && used.tasks >= c.cfg.Limits.Processes+ownTasks {
 			c.full.Store(true)
 		}
-		if used.memory > c.cfg.Limits.Memory {
-			used.memory = proportional(used)
-		}
-		if !c.group.BoundsMemory() {
-			used.memory += queuedMemory(used.pids, c.cfg.Limits.Memory)
+		if enough := c.cfg.Limits.Memory; c.group.BoundsMemory() {
+			used.memory = used.closely(enough, 0)
+		} else {
+			// A function's process hides its files from others of its user, and makes no sockets.
+			used.memory = used.closely(enough, filed(c.proc.Pid, c.inMemory())) + queuedMemory(used.pids, enough, c.cfg.Program != "")
 		}
 		if used.memory > c.most.Load() {
 			c.most.Store(used.memory)
@@ -68,8 +64,18 @@ func (c *Child) watch() {
 			c.kill(sandbox.LimitMemory)
 		case l.CPU > 0 && c.processorTime(used) > l.CPU:
 			c.kill(sandbox.LimitCPU)
+		case c.cfg.Program != "" && ManyWatches(used.pids, !c.group.BoundsMemory()):
+			c.kill(sandbox.LimitFiles)
 		}
 	}
+}
+
+// inMemory lists the jail's own folders whose files are kept in memory.
+func (c *Child) inMemory() []string {
+	if !c.namespaces {
+		return nil // it sees the host's
+	}
+	return append([]string{"/tmp"}, c.cfg.Tmpfs...)
 }
 
 // processorTime is what the run has used. The cgroup also knows of processes that ended without being waited for.
@@ -177,72 +183,6 @@ func children(pid int) (kids []int, tasks int, files []string) {
 	return kids, len(names), files
 }
 
-func residentMemory(pid int) int64 {
-	text, err := os.ReadFile(procFile(pid, "status"))
-	if err != nil {
-		return 0
-	}
-	sum, _ := kilobytes(string(text), "RssAnon", "RssShmem", "VmPTE")
-	return sum
-}
-
-const (
-	// fewFiles is how many descriptors a process may have without being looked at closely, manyFiles how many all together.
-	fewFiles, manyFiles = 64, 256
-	// queueSize is what may wait in one socket, in the kernel's memory: twice net.core.wmem_max as Linux sets it.
-	queueSize = 2 * 212992
-	// pipeSize is what may wait in one pipe. A user's pipes get less than this, or more, once they hold much together.
-	pipeSize = 64 << 10
-)
-
-// queuedMemory is what the processes can keep from every count but a cgroup's: data in sockets and pipes that nobody reads.
-// Only where there are many descriptors are they looked at, and only until it is more than enough.
-func queuedMemory(pids []int, enough int64) (sum int64) {
-	files, all := make(map[int]int), 0
-	for _, pid := range pids {
-		files[pid] = openFiles(pid)
-		all += files[pid]
-	}
-	seen := make(map[string]bool)
-	for pid, n := range files {
-		if n <= fewFiles && all <= manyFiles {
-			continue
-		}
-		dir := procFile(pid, "fd")
-		names, err := os.ReadDir(dir)
-		if err != nil {
-			continue
-		}
-		for _, n := range names {
-			to, err := os.Readlink(filepath.Join(dir, n.Name()))
-			if err != nil || seen[to] {
-				continue
-			}
-			seen[to] = true
-			switch kind, _, _ := strings.Cut(to, ":"); kind {
-			case "socket":
-				sum += queueSize
-			case "pipe":
-				sum += pipeSize
-			}
-			if sum > enough {
-				return sum
-			}
-		}
-	}
-	return sum
-}
-
-// openFiles is how many descriptors a process has; 0 where that cannot be told.
-func openFiles(pid int) int {
-	dir := procFile(pid, "fd")
-	if st, err := os.Stat(dir); err == nil && st.Size() > 0 {
-		return int(st.Size()) // Linux 6.2 and newer
-	}
-	names, _ := os.ReadDir(dir)
-	return len(names)
-}
-
 // tasksOf is how many threads the processes of a user have.
 func tasksOf(uid int) int {
 	total := 0
@@ -257,49 +197,6 @@ func tasksOf(uid int) int {
 		}
 	}
 	return total
-}
-
-// proportional is the memory of u's processes with each page that several of them share, as after a fork, counted
-// once. It takes too long to be asked every time. Where the kernel does not tell, u.memory stands.
-func proportional(u usage) int64 {
-	var sum int64
-	for _, pid := range u.pids {
-		text, err := os.ReadFile(procFile(pid, "smaps_rollup"))
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-			continue // it has just ended
-		}
-		n, ok := kilobytes(string(text), "Pss_Anon", "Pss_Shmem")
-		if err != nil || !ok {
-			return u.memory
-		}
-		sum += n + pageTables(pid)
-	}
-	return sum
-}
-
-// pageTables is memory that a process's mappings cost: there need be nothing in them.
-func pageTables(pid int) int64 {
-	text, err := os.ReadFile(procFile(pid, "status"))
-	if err != nil {
-		return 0
-	}
-	sum, _ := kilobytes(string(text), "VmPTE")
-	return sum
-}
-
-// kilobytes adds up lines of the form "name: 123 kB", in bytes; ok is false where none is there.
-func kilobytes(text string, names ...string) (sum int64, ok bool) {
-	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(line, ":")
-		if !slices.Contains(names, name) {
-			continue
-		}
-		var kb int64
-		if _, err := fmt.Sscan(value, &kb); err == nil {
-			sum, ok = sum+kb<<10, true
-		}
-	}
-	return sum, ok
 }
 
 // statFields are the fields of /proc/<pid>/stat from the third on: the second is a name in brackets that may hold

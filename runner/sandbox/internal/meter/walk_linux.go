@@ -174,12 +174,35 @@ func unlock(locked int) (int, error) {
 	return unix.Open(self, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
+// Living is the folder of /proc that tells of a process's memory and files. Once its first thread has ended, which it can
+// without the others, its own folder has neither, but theirs do.
+func Living(pid int) string {
+	dir := "/proc/" + strconv.Itoa(pid)
+	if !ended(dir) {
+		return dir
+	}
+	tasks, _ := os.ReadDir(dir + "/task")
+	for _, t := range tasks {
+		if task := dir + "/task/" + t.Name(); !ended(task) {
+			return task
+		}
+	}
+	return dir
+}
+
+// ended tells whether a thread is there no more, or only because nobody has asked for its end.
+func ended(dir string) bool {
+	text, err := os.ReadFile(dir + "/stat")
+	_, state, ok := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
+	return err != nil || !ok || strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
+}
+
 // nameless is what the files take that the processes hold open, or have in memory, and that have no name any more. A
 // mapping counts with its length, since nothing tells how much of its file is on disk.
 func nameless(pids []int) int64 {
 	held := make(map[[2]uint64]int64)
 	for _, pid := range pids {
-		dir := "/proc/" + strconv.Itoa(pid)
+		dir := Living(pid)
 		openFiles(dir+"/fd", held)
 		mappedFiles(dir+"/maps", held)
 	}

@@ -18,7 +18,7 @@ for child in range(20):
 sparse = []
 try:
     for i in range(512):  # one page in each 2 MiB: 4 KiB of page tables for each
-        m = mmap.mmap(-1, 1 << 30); sparse.append(m)
+        m = mmap.mmap(-1, 1 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS); sparse.append(m)
         for at in range(0, 1 << 30, 1 << 21): m[at] = 1
 except (OSError, ValueError, MemoryError): pass
 time.sleep(2)
