@@ -320,3 +320,42 @@ func BenchmarkDiff(b *testing.B) {
 		}
 	})
 }
+
+// TestDiffOfLongNames: that a name of megabytes stands before very many others costs its length once, and hides none.
+func TestDiffOfLongNames(t *testing.T) {
+	const size, many = 1 << 20, 20_000
+	for _, form := range []string{
+		`{"name":"t","inputSchema":{"type":"object","properties":{"%[1]s":{"type":"object","properties":{%[2]s}}}}}`,
+		`{"name":"t","inputSchema":{"type":"object"},"_meta":{"%[1]s":{%[2]s}}}`,
+	} {
+		tool := func(kind string) string {
+			var inner strings.Builder
+			for i := range many {
+				fmt.Fprintf(&inner, `"p%d":{"type":"%s"},`, i, kind)
+			}
+			return fmt.Sprintf(form, strings.Repeat(".", size), strings.TrimSuffix(inner.String(), ","))
+		}
+		old, now := catalogOf(t, "s", tool("string")), catalogOf(t, "s", tool("number"))
+		began := time.Now()
+		changes := Diff(old, now)
+		if took := time.Since(began); took > 15*time.Second { // it was minutes
+			t.Errorf("it took %v", took)
+		}
+		if len(changes) != 1 || len(changes[0].Items) != maxItems || len(changes[0].Items)+changes[0].More != many {
+			t.Fatalf("%d changes", len(changes))
+		}
+		for _, i := range changes[0].Items {
+			if len(i.Path) > 2*maxPlace || len(i.Place) > 2*maxPlace {
+				t.Fatalf("a place of %d and %d bytes", len(i.Path), len(i.Place))
+			}
+		}
+	}
+	long := strings.Repeat("x", 10_000)
+	tool := func(properties string) string {
+		return `{"name":"t","inputSchema":{"type":"object","properties":{` + properties + `}}}`
+	}
+	old := catalogOf(t, "s", tool(`"`+long+`a":{"type":"string"},"`+long+`b":{"type":"string"}`))
+	if changes := Diff(old, catalogOf(t, "s", tool(""))); len(changes) != 1 || len(changes[0].Items) != 2 {
+		t.Errorf("%v", lines(changes))
+	}
+}

@@ -54,7 +54,7 @@ func walkChanges(path string, a, b any, differs func(path string, x, y any, inA,
 			for _, key := range unionKeys(x, y) {
 				p, inA := x[key]
 				q, inB := y[key]
-				at := path + "/" + pointerEscape(key)
+				at := shortened(path+"/"+pointerEscape(key), maxPlace)
 				if inA && inB {
 					walkChanges(at, p, q, differs)
 				} else {
@@ -66,7 +66,7 @@ func walkChanges(path string, a, b any, differs func(path string, x, y any, inA,
 	case []any:
 		if y, ok := b.([]any); ok && len(x) == len(y) {
 			for i := range x {
-				walkChanges(fmt.Sprintf("%s/%d", path, i), x[i], y[i], differs)
+				walkChanges(shortened(fmt.Sprintf("%s/%d", path, i), maxPlace), x[i], y[i], differs)
 			}
 			return
 		}

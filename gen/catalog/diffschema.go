@@ -18,6 +18,8 @@ const (
 	maxText = 160
 	// maxAlso bounds the further places of one item.
 	maxAlso = 10
+	// maxPlace bounds a place, and maxToken one name in it, in bytes.
+	maxPlace, maxToken = 2000, 500
 	// maxCompareDepth bounds the nesting of what is compared, references followed.
 	maxCompareDepth = 500
 )
@@ -110,7 +112,7 @@ type place struct {
 }
 
 func (p place) at(pointer, name string) place {
-	return place{p.pointer + pointer, p.name + name, p.depth + 1}
+	return place{shortened(p.pointer+pointer, maxPlace), shortened(p.name+name, maxPlace), p.depth + 1}
 }
 
 func (p place) property(name string) place {
@@ -124,7 +126,7 @@ func (p place) property(name string) place {
 // displayName quotes a name that could be read as more than one.
 func displayName(name string) string {
 	if name == "" || strings.ContainsAny(name, ".[]<>{}\"") || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return strconv.Quote(name)
+		return strconv.Quote(shortened(name, maxToken))
 	}
 	return cut(name, maxText)
 }
@@ -346,8 +348,9 @@ func unionKeys[V any](a, b map[string]V) []string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// pointerEscape escapes one token of a JSON pointer (RFC 6901).
+// pointerEscape escapes one token of a JSON pointer (RFC 6901), and bounds it.
 func pointerEscape(s string) string {
+	s = shortened(s, maxToken)
 	if !strings.ContainsAny(s, "~/") {
 		return s
 	}

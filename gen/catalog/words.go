@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 	"unicode"
@@ -282,4 +284,14 @@ func cutFront(s string, max int) string {
 	}
 	r := []rune(s)
 	return "…" + string(r[len(r)-max+1:])
+}
+
+// shortened keeps a path or a name short that only a hostile server makes long: thousands of places that each repeat a name of
+// megabytes would take hours. What is left out is told apart by a digest.
+func shortened(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	return strings.ToValidUTF8(s[:most], "") + "…" + hex.EncodeToString(sum[:6])
 }

@@ -53,7 +53,7 @@ func (f *finder) hintAt(i int) Type {
 		if between()[word] {
 			continue
 		}
-		if n != 1 || strange || !toPerson(f.s[:i]) {
+		if n != 1 || strange || !toPerson(f.s[max(0, i-maxBefore):i]) {
 			break
 		}
 		strange = true

@@ -138,6 +138,17 @@ func TestLinear(t *testing.T) {
 	}
 }
 
+// TestLinearWithoutSpaces: what stands before a number is looked for nearby, also in a text that has no space in it.
+func TestLinearWithoutSpaces(t *testing.T) {
+	const piece = "tim\tat\t5551234567\t"
+	text := strings.Repeat(piece, (2<<20)/len(piece))
+	start := time.Now()
+	Find(text)
+	if took := time.Since(start); took > 10*time.Second { // it was 34 s
+		t.Errorf("2 MiB took %v", took)
+	}
+}
+
 func FuzzFind(f *testing.F) {
 	f.Add("a@b.com +1 212 555 0123 4111 1111 1111 1111 (212) 555-0123 2001:db8::1 eyJ.eyJ.x -----BEGIN PRIVATE KEY-----")
 	f.Add("postgres://a:b@c")

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -210,34 +211,52 @@ func (p *patient) Read(b []byte) (int, error) {
 	return p.r.Read(b)
 }
 
-// removeAll removes a folder and all in it, also where a script has locked folders. It follows no link.
+// removeAll removes a folder and all in it, also where a script has locked folders, or made some so deep that there are not
+// enough descriptors to go through them. It follows no link.
 func removeAll(parent *os.Root, name string) error {
 	if err := parent.RemoveAll(name); err == nil {
 		return nil
 	}
-	unlock(parent, name, 0)
+	flatten(parent, name)
 	if err := parent.RemoveAll(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove %s: %w", name, err)
 	}
 	return nil
 }
 
-// unlock lets the owner into a folder and those in it.
-func unlock(parent *os.Root, name string, level int) {
-	info, err := parent.Lstat(name)
-	if err != nil || !info.IsDir() || level > 4*maxLevels {
-		return
-	}
-	_ = parent.Chmod(name, info.Mode().Perm()|0o700)
+// flatten lets the owner into a folder and those in it, and moves what is deep up into the folder itself. What cannot be is
+// left to who removes it.
+func flatten(parent *os.Root, name string) {
+	letIn(parent, name)
 	dir, err := openReal(parent, name, false)
 	if err != nil {
 		return
 	}
 	defer dir.Close()
-	entries, _ := list(dir, maxEntriesCopied)
-	for _, e := range entries {
-		if e.IsDir() {
-			unlock(dir, e.Name(), level+1)
-		}
+	todo := []string{"."}
+	for len(todo) > 0 {
+		from := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		_ = fs.WalkDir(dir.FS(), from, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || !entry.IsDir() || path == from {
+				return nil
+			}
+			letIn(dir, path) // before it is read
+			if depth(path) < maxLevels {
+				return nil
+			}
+			up := ".deep-" + rand.Text()
+			if dir.Rename(path, up) == nil {
+				todo = append(todo, up)
+			}
+			return fs.SkipDir
+		})
+	}
+}
+
+// letIn lets the owner into a folder.
+func letIn(parent *os.Root, name string) {
+	if info, err := parent.Lstat(name); err == nil && info.IsDir() && info.Mode().Perm()&0o700 != 0o700 {
+		_ = parent.Chmod(name, info.Mode().Perm()|0o700)
 	}
 }

@@ -42,6 +42,15 @@ func hosted(dir *os.Root) Usage {
 	return u
 }
 
+const (
+	// maxBelow is how many levels of folders are looked at from one that is open: each is opened by its whole way from there, so
+	// that folders thousands deep would take time by the square of their depth.
+	maxBelow = 64
+	// maxAnchors bounds how many of those are open at once. What is deeper than both together is not measured; sandboxes end a
+	// run that makes such.
+	maxAnchors = 1000
+)
+
 // measure tells what is below a folder: holes in files take nothing, as sandboxes measure it.
 func measure(parent *os.Root, name string) (bytes int64, files int) {
 	dir, err := openReal(parent, name, false)
@@ -49,17 +58,45 @@ func measure(parent *os.Root, name string) (bytes int64, files int) {
 		return 0, 0
 	}
 	defer dir.Close()
+	m := measured{}
+	m.below(dir, 1)
+	return m.bytes, m.files
+}
+
+// measured is what was measured so far.
+type measured struct {
+	bytes int64
+	files int
+}
+
+// below measures what is in a folder, so many of which are open. It is false when that is enough.
+func (m *measured) below(dir *os.Root, open int) (more bool) {
+	more = true
 	_ = fs.WalkDir(dir.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || path == "." {
 			return nil
 		}
 		if info, err := entry.Info(); err == nil {
-			bytes += onDisk(info)
+			m.bytes += onDisk(info)
 		}
-		if files++; files >= maxMeasured {
+		if m.files++; m.files >= maxMeasured {
+			more = false
 			return fs.SkipAll
 		}
-		return nil
+		if !entry.IsDir() || depth(path)+1 < maxBelow {
+			return nil
+		}
+		if open == maxAnchors {
+			return fs.SkipDir
+		}
+		if next, err := openReal(dir, path, false); err == nil {
+			more = m.below(next, open+1)
+			_ = next.Close()
+		}
+		if !more {
+			return fs.SkipAll
+		}
+		return fs.SkipDir
 	})
-	return bytes, files
+	return more
 }
