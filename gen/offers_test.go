@@ -214,3 +214,38 @@ func TestHostilePrompts(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestPromptNamesThatAreRead has names that type checkers read as types or as code, or take for each other: those share
+// one form of get, and for the others a Literal is one of typing's.
+func TestPromptNamesThatAreRead(t *testing.T) {
+	names := func(names ...string) func(*Listing) {
+		return func(l *Listing) {
+			l.Prompts = nil
+			for _, name := range names {
+				b, err := json.Marshal(map[string]any{"name": name, "arguments": []any{map[string]any{"name": "a", "required": true}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.Prompts = append(l.Prompts, b)
+			}
+		}
+	}
+	const any = "name: str, args: Mapping[str, object] | None = None) -> MCPPromptResult:"
+	p := offering(t, names("a|b", "await x(1)", "plain", strings.Repeat("x", 5000), "\U000E0041", "\U000F0041"))
+	p.mustSync(nil)
+	got := p.read("docs/prompts.py")
+	if strings.Count(got, "@overload") != 3 || strings.Count(got, any) != 2 || !strings.Contains(got, `Literal["plain"], args: PlainArguments)`) ||
+		!strings.Contains(got, `Literal["await x(1)"]`) || !strings.Contains(got, "\nfrom typing import Literal\n") {
+		t.Error(got)
+	}
+	p = offering(t, names("a|b"))
+	p.mustSync(nil)
+	if got := p.read("docs/prompts.py"); strings.Contains(got, "Literal") || strings.Contains(got, "overload") || strings.Count(got, any) != 1 {
+		t.Error(got)
+	}
+	cmd := exec.CommandContext(t.Context(), "python3", "-W", "error", "-c", "import servers.docs")
+	cmd.Dir = p.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -136,9 +136,8 @@ func (o *syncOptions) run(ctx context.Context) error {
 	if err != nil {
 		if o.format == formatGitHub {
 			annotateError(o.app, err)
-			return disarmedError{err}
 		}
-		return err
+		return disarmedError{err}
 	}
 	p := &syncPrinter{app: o.app, opts: o, report: report, skills: o.checkSkills(ctx, report)}
 	if err := p.all(); err != nil {

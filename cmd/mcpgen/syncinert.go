@@ -19,6 +19,17 @@ func (i inert) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// inertJSON is a writer of one JSON text, which stays what it is, and holds no workflow command. Two such characters
+// stand inside strings only.
+type inertJSON struct{ w io.Writer }
+
+func (i inertJSON) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(i.w, strings.ReplaceAll(string(b), "##[", `#\u0023[`)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
 // disarmedError is an error that may quote a server, as it is said where a log is read for commands.
 type disarmedError struct{ err error }
 

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -27,6 +31,35 @@ func TestNoCommandInDebug(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		if strings.Contains(line, "##[") || strings.HasPrefix(strings.TrimSpace(line), "::") {
 			t.Errorf("%q is a command", line)
+		}
+	}
+}
+
+// TestNoCommandInJSON has the same in the report for programs, which read what was said.
+func TestNoCommandInJSON(t *testing.T) {
+	var out strings.Builder
+	app := cli.App{Stdout: inertJSON{&out}}
+	said := `a ##[stop-commands]b \##[error]c`
+	if err := app.JSON(said); err != nil {
+		t.Fatal(err)
+	}
+	var back string
+	if err := json.Unmarshal([]byte(out.String()), &back); err != nil || back != said || strings.Contains(out.String(), "##[") {
+		t.Errorf("%s is read as %q: %v", out.String(), back, err)
+	}
+}
+
+// TestErrorsAreDisarmed has an error that quotes a server leave sync in each form of report.
+func TestErrorsAreDisarmed(t *testing.T) {
+	for _, format := range []string{formatText, formatJSON, formatGitHub} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers":{"##[stop-commands]x":{}}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		app := &cli.App{Dir: dir, Stdout: io.Discard, Stderr: io.Discard}
+		err := (&syncOptions{app: app, format: format, offline: true}).run(t.Context())
+		if err == nil || strings.Contains(err.Error(), "##[") || cli.ExitCode(err, 1) != 2 {
+			t.Errorf("%s: %v, exit code %d", format, err, cli.ExitCode(err, 1))
 		}
 	}
 }

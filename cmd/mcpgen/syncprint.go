@@ -59,7 +59,9 @@ func (p *syncPrinter) print() error {
 	switch p.opts.format {
 	case formatJSON:
 		p.troubles()
-		return p.app.JSON(newSyncJSON(p))
+		to := *p.app
+		to.Stdout = inertJSON{p.app.Stdout}
+		return to.JSON(newSyncJSON(p))
 	case formatGitHub:
 		return p.github()
 	}

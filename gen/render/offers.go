@@ -139,8 +139,14 @@ func (pyTarget) offers(t tree.Tree, s Server) error {
 	types := newAllocator(slices.Concat(pyGlobals, pyBuiltins, pyPromptWords)...)
 	var declared []string
 	var prompts []pyPrompt
+	var unread, code bool
 	for _, p := range s.Prompts {
-		out := pyPrompt{Name: quote(python, p.Name), Arguments: "None"}
+		if !pyReadable(p.Name) {
+			unread = true
+			continue
+		}
+		out := pyPrompt{Name: "Literal[" + quote(python, p.Name) + "]", Arguments: "None"}
+		code = code || pyHoldsCode(out.Name)
 		if len(p.Arguments) > 0 {
 			name := ident.Pascal(p.Name) + "Arguments"
 			printer := newPyPrinter(&ir.Schema{Root: p.object()}, name, name, types, true)
@@ -156,12 +162,15 @@ func (pyTarget) offers(t tree.Tree, s Server) error {
 		out.Doc = strings.TrimSuffix(pyDocstring("        ", offerText(p.Name, p.Title, p.Description)), "\n")
 		prompts = append(prompts, out)
 	}
+	if unread { // one for all whose names type checkers would take for something else
+		prompts = append(prompts, pyPrompt{Name: "str", Arguments: "Mapping[str, object] | None = None"})
+	}
 	content, err := layout("py/prompts.py.tmpl", struct {
-		Server  string
-		Types   []string
-		Prompts []pyPrompt
-		Many    bool
-	}{quote(python, s.Dir), declared, prompts, len(prompts) > 1})
+		Server     string
+		Types      []string
+		Prompts    []pyPrompt
+		Many, Code bool
+	}{quote(python, s.Dir), declared, prompts, len(prompts) > 1, code})
 	if err != nil {
 		return err
 	}

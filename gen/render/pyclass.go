@@ -148,6 +148,11 @@ func (p *pyPrinter) class(name string, t ir.Object, doc string) {
 	p.forward = false
 	for i, f := range t.Fields {
 		exprs[i] = p.inside(f.Type, ident.Pascal(f.Name))
+		below := p.below(exprs[i])
+		if below >= maxBelow {
+			exprs[i], below = p.anything(), 0
+		}
+		p.depths[name] = max(p.depths[name], below+1)
 		if total && !f.Required {
 			exprs[i] = p.word("NotRequired") + "[" + exprs[i] + "]"
 		}

@@ -3,6 +3,7 @@ package render
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/ir"
@@ -28,6 +29,8 @@ type pyPrinter struct {
 	flat     map[span]ir.Type
 	confused map[span]bool
 	makeups  map[string]*makeup // of definitions
+	weights  map[string]int     // of aliases, see unfolds
+	depths   map[string]int     // of classes and aliases, see below
 	hints    map[string]bool    // see mayNameType; nil until asked for
 
 	names   map[string]string // of definitions
@@ -89,6 +92,11 @@ const (
 	maxClasses = 400
 	// maxBrackets bounds lists in lists: Python's parser takes 200 brackets inside each other.
 	maxBrackets = 60
+	// maxUnfolded bounds what an alias stands for: type checkers unfold the aliases in it, which can double with each.
+	maxUnfolded = 2000
+	// maxBelow bounds how many classes and aliases lead from one to the next: pyright follows them on its stack, and
+	// some hundreds end it.
+	maxBelow = 60
 	// maxDigits bounds integers, which Python reads up to 4300 digits of.
 	maxDigits = 1000
 )
@@ -98,7 +106,7 @@ const (
 func newPyPrinter(s *ir.Schema, root, part string, types *allocator, input bool) *pyPrinter {
 	p := &pyPrinter{schema: s, root: part, types: types, input: input, used: map[string]bool{}, names: map[string]string{},
 		state: map[string]defState{}, bare: map[string]bool{}, flat: map[span]ir.Type{}, confused: map[span]bool{},
-		makeups: map[string]*makeup{}, quoted: map[string]bool{}}
+		makeups: map[string]*makeup{}, weights: map[string]int{}, depths: map[string]int{}, quoted: map[string]bool{}}
 	if _, object := flatten(s, s.Root).(ir.Object); object || refersToRoot(s) {
 		p.root, p.rootNamed = types.name(root), object
 	}
@@ -316,10 +324,37 @@ func (p *pyPrinter) alias(name, doc string, parts func() []string) {
 		text = p.later(text, name)
 		p.quoted[name] = true
 	}
+	if depth := p.below(text); depth >= maxBelow || p.unfolds(name, text) > maxUnfolded {
+		text, p.weights[name] = p.anything(), 1
+	} else {
+		p.depths[name] = depth + 1
+	}
 	p.forward = p.forward || before
 	line := name + ": " + p.place(p.word("TypeAlias")) + " = " + p.place(text)
 	if comments := comment(python, doc); len(comments) > 0 {
 		line = "# " + strings.Join(comments, "\n# ") + "\n" + line
 	}
 	p.declarations = append(p.declarations, line)
+}
+
+// unfolds notes and returns of how many names an alias is made once the aliases before it are written out.
+func (p *pyPrinter) unfolds(name, text string) int {
+	n := 0
+	for _, word := range pyWords(text) {
+		if !unicode.IsDigit(rune(word[0])) { // a literal number
+			n = min(n+max(1, p.weights[word]), maxUnfolded+1)
+		}
+	}
+	p.weights[name] = n
+	return n
+}
+
+// below returns how many classes and aliases, each in the next, a type that was printed leads down to. One that is
+// declared later counts for none.
+func (p *pyPrinter) below(text string) int {
+	n := 0
+	for _, word := range pyWords(text) {
+		n = max(n, p.depths[word])
+	}
+	return n
 }
