@@ -73,9 +73,13 @@ func (d *distant) listen() {
 		defer close(d.accepted)
 		select {
 		case <-d.host.Spoke():
-			d.accepted <- d.host.Bridge()
 		case <-d.host.Exited():
 		case <-d.host.Gone():
+		}
+		select {
+		case <-d.host.Spoke(): // what it said before its end counts
+			d.accepted <- d.host.Bridge()
+		default:
 		}
 	}()
 	go d.attend()
