@@ -54,8 +54,10 @@ func (w *wire) linger(limit time.Duration, got func(frame []byte) bool) (any boo
 // not. Where there are few processors, others have a use for this one: the host, and the server that is asked.
 const busyTime = 350 * time.Microsecond
 
+// manyProcessors tells whether there are enough for a guest to keep one.
 var manyProcessors = runtime.NumCPU() >= 4
 
+// look tells whether there is something to read before busyTime after began is over, without sleeping.
 func look(fd int, began time.Time) bool {
 	if !manyProcessors {
 		return false
