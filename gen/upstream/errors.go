@@ -27,6 +27,8 @@ type ConnectionError struct {
 	Login bool
 	// RetryAt is when the server is tried again, of an [ErrCircuitOpen]; zero of any other.
 	RetryAt time.Time
+
+	down bool // see refusal
 }
 
 func (e *ConnectionError) Error() string { return fmt.Sprintf("server %q: %s", e.Server, e.Reason) }

@@ -27,6 +27,7 @@ const maxRedirects = 5
 type refusal struct {
 	text   string
 	unsent bool // the server cannot have acted on the request
+	down   bool // it does not work, in the word of what stands before it
 }
 
 func (e *refusal) Error() string { return e.text }

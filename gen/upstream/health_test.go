@@ -2,6 +2,11 @@ package upstream
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -197,4 +202,42 @@ func TestPump(t *testing.T) {
 		}
 		newPump(nil).close() // without any
 	})
+}
+
+// A gateway that says of the server behind it that it does not work counts as its failure; a tool that fails does not.
+func TestPoolOpensTheCircuitOfAServerThatIsDown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status int
+		body   string
+		opens  bool
+	}{{502, "", true}, {503, `{"detail":"busy"}`, true}, {504, "<html>", true}, {500, "", false}} {
+		t.Run(fmt.Sprint(c.status), func(t *testing.T) {
+			t.Parallel()
+			fake := upstreamtest.NewHTTP(t, upstreamtest.Normal, nil)
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Mcp-Method") != "tools/call" {
+					fake.ServeHTTP(w, r)
+					return
+				}
+				if strings.HasPrefix(c.body, "{") {
+					w.Header().Set("Content-Type", "application/json")
+				}
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, c.body)
+			}))
+			t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
+			p := testPool(t, testOptions(), config.Server{Key: "web", Transport: config.TransportHTTP, URL: srv.URL + "/mcp"})
+			for range maxFailures {
+				_, err := p.Call(testContext(t), "web", upstreamtest.ToolEcho, nil, nil)
+				wantConnectionError(t, err, fmt.Sprintf("HTTP status %d", c.status))
+				time.Sleep(failurePause) // what comes at once has one cause
+			}
+			_, err := p.Call(testContext(t), "web", upstreamtest.ToolEcho, nil, nil)
+			if errors.Is(err, ErrCircuitOpen) != c.opens {
+				t.Errorf("error %v", err)
+			}
+			wantConnectionError(t, err, fmt.Sprintf("HTTP status %d", c.status))
+		})
+	}
 }

@@ -282,7 +282,7 @@ func (p *Pool) note(m *member, s *Session, err error) {
 	case p.closed || m.session != s:
 	case failed && s.Lost():
 		p.lose(m, s, gone.Reason)
-	case failed && gone.NotSent && !gone.Login && !m.health.repeats(now):
+	case failed && (gone.NotSent || gone.down) && !gone.Login && !m.health.repeats(now):
 		if m.health.fail(now, gone.Reason); m.health.probing { // the session would outlive what it stands for
 			m.session = nil
 			p.work.Go(func() { s.Close() })

@@ -237,6 +237,8 @@ func (s *Session) fail(ctx context.Context, c *capture, doing string, err error)
 	}
 	gone := s.why.connection(err)
 	gone.NotSent, gone.Login = unsent, needed != nil
+	var refused *refusal
+	gone.down = errors.As(err, &refused) && refused.down
 	return fmt.Errorf("%s: %w", doing, gone)
 }
 

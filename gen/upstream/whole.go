@@ -31,15 +31,12 @@ func (g *guard) confine(req *http.Request, resp *http.Response) (*http.Response,
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden, g.forgotten.Load():
 	case resp.StatusCode >= 400 && !isJSON:
-		err = &refusal{
-			text:   fmt.Sprintf("the server answered with HTTP status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)),
-			unsent: resp.StatusCode == http.StatusTooManyRequests,
-		}
+		err = statusRefusal(resp)
 	case resp.StatusCode >= 400:
 		err = refusalOf(asked, resp)
 	case resp.StatusCode >= 300 && follows(resp), asked == nil:
 	case resp.StatusCode >= 300:
-		err = &refusal{text: fmt.Sprintf("the server answered with HTTP status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))}
+		err = statusRefusal(resp)
 	case isJSON:
 		err = peek(asked, resp)
 	case isMedia(resp, "text/html"):
@@ -131,7 +128,6 @@ func refusalOf(asked *capture, resp *http.Response) error {
 			return nil
 		}
 	}
-	text := fmt.Sprintf("the server answered with HTTP status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	var said struct {
 		Error struct {
 			Code    int64
@@ -142,7 +138,19 @@ func refusalOf(asked *capture, resp *http.Response) error {
 	if json.Unmarshal(begin, &said) == nil && said.Error.Code != 0 && asked != nil {
 		asked.answer = &jsonrpc.Error{Code: said.Error.Code, Message: said.Error.Message, Data: said.Error.Data}
 	}
-	return &refusal{text: text}
+	return statusRefusal(resp)
+}
+
+// statusRefusal is for an answer of which its status says all.
+func statusRefusal(resp *http.Response) *refusal {
+	r := &refusal{text: fmt.Sprintf("the server answered with HTTP status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))}
+	switch resp.StatusCode {
+	case http.StatusTooManyRequests:
+		r.unsent = true
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		r.down = true
+	}
+	return r
 }
 
 // lookAt reads the beginning of a body and puts it back.
