@@ -10,6 +10,7 @@
 // no half of a surrogate pair. Each side sends frames in any order after the handshake.
 //
 //	guest → host  {"type":"hello","protocol":1,"secret":"…","runtime":"node 24.21.0"}
+//	host → guest  {"type":"wait"}                       there is no job yet, so that there is time to prepare for one
 //	host → guest  {"type":"job","language":"typescript","name":"script.ts","code":"…","args":["…"],"vars":{…},"modules":{…}}
 //	guest → host  {"type":"call","id":1,"tool":"drive__get_document","args":{…}}
 //	guest → host  {"type":"call","id":2,"tool":"…","args":{…},"options":{"timeoutMs":5000,"raw":true}}
@@ -23,7 +24,7 @@
 //	host → guest  {"type":"bye"}                        the answer to done: the guest may exit
 //
 // hello must be the first frame, within the handshake time and at most 4 KiB; a wrong secret or version ends the
-// connection without an answer. A request asks for what is no tool call; it is answered, cancelled and bounded as a
+// connection without an answer. wait comes at most once, to guests that are started ahead of their run. A request asks for what is no tool call; it is answered, cancelled and bounded as a
 // call is. Ids of calls and requests are one sequence: positive, below 2^53, each higher than the one before.
 //
 // The options of a call, and each of them, may be left out. timeoutMs is how long the script is ready to wait once the

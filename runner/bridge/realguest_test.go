@@ -32,6 +32,8 @@ type guestRun struct {
 	modules    map[string]string
 	tree       map[string]string // files below the folder that holds the tree, by path
 	stdin      string
+	// early says that there is no job yet, and what happens before it comes. Nil: the job is there at once.
+	early func(host net.Conn)
 	// during is called when the guest has started, with a function that cuts the connection.
 	during func(cut func())
 }
@@ -135,6 +137,12 @@ func (r guestRun) run(t testing.TB) ended {
 		r.handler = func(_ context.Context, req *call.Request) (*call.Result, error) {
 			return &call.Result{Value: req.Args}, nil
 		}
+	}
+	if r.early != nil {
+		if err := bridge.Wait(host); err != nil {
+			t.Fatal(err)
+		}
+		r.early(host)
 	}
 	e.out, e.err = bridge.Serve(serving, host, bridge.Options{Secret: testSecret, Handler: r.handler, Answers: r.answers,
 		Job: bridge.Job{Language: r.lang, Name: in.name, Code: r.code, Args: r.args, Vars: r.vars, Modules: r.modules}})

@@ -62,6 +62,14 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 	return out, s.cause(ctx, err)
 }
 
+// Wait tells a guest that has said hello, or is about to, that there is no job for it yet. Serve takes the connection over
+// later. The frame is so small that no guest can hold it up.
+func Wait(conn io.Writer) error {
+	return newWriter(conn, len(waiting)).write([]byte(waiting))
+}
+
+const waiting = `{"type":"wait"}`
+
 // arrivals is a connection from which others than its reader may take what arrives, see package eager.
 type arrivals interface {
 	io.ReadWriteCloser

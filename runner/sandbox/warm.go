@@ -30,7 +30,8 @@ type Shape struct {
 
 // Idle is a guest that was started and waits for its job. Its owner calls either Adopt or Close, once.
 type Idle interface {
-	// Bridge is that of Process. The guest has said its hello, and is therefore ready, when there is something to read.
+	// Bridge is that of Process. The guest has said its hello, and is therefore ready, when there is something to read; it prepares
+	// further when it is told then that there is no job yet, see package bridge.
 	Bridge(ctx context.Context) (net.Conn, error)
 	// Done is closed when the guest has ended, whyever. It can then only be closed.
 	Done() <-chan struct{}

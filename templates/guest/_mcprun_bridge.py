@@ -209,7 +209,7 @@ class Bridge:
             self.settle(call_id, (failed, kind, frame[start:-1]))
             return
         message, _ = make_scanner(Plain)(str(frame, "utf-8"), 0)
-        if message["type"] == "job":
+        if message["type"] in ("job", "wait"):
             self.job.answer = message
         elif message["type"] == "bye":
             self.bye.answer = True
@@ -379,10 +379,15 @@ class Bridge:
         for thread in self.threads:
             thread.join(BYE_TIMEOUT)
 
-    def wait_for_job(self):
-        """Wait for the job. Nobody else reads yet."""
+    def next_job(self):
+        """Wait for the job, and return it, or None when the host says that there is none yet. Nobody else reads yet."""
+        self.job.answer = None
         self.receive(self.job)
-        return self.job.answer
+        return self.job.answer if self.job.answer["type"] == "job" else None
+
+    def has_news(self):
+        """Tell whether the host has said more than was dealt with. Nobody else reads yet."""
+        return bool(self.stream[0]) or self.ready(0)
 
 
 def reply(head):

@@ -26,11 +26,13 @@ export class Bridge {
   #waiting = new Map(); // id → {resolve, reject, tool, bytes}
   #bytes = 0; // of the arguments of the calls in #waiting
   #queue = []; // calls held back until there is room
+  #wordArrived;
   #jobArrived;
   #byeArrived;
   #pumping = false;
   closed = false; // done was said
   hasJob = false;
+  word = new Promise((resolve) => (this.#wordArrived = resolve)); // of the host: the job, or that there is none yet
   job = new Promise((resolve) => (this.#jobArrived = resolve));
   bye = new Promise((resolve) => (this.#byeArrived = resolve));
 
@@ -89,7 +91,9 @@ export class Bridge {
     else if (frame.type === "job") {
       this.hasJob = true;
       this.#jobArrived(frame);
-    } else if (frame.type === "bye") this.#byeArrived();
+      this.#wordArrived();
+    } else if (frame.type === "wait") this.#wordArrived();
+    else if (frame.type === "bye") this.#byeArrived();
   }
 
   #settle(frame) {
@@ -210,7 +214,13 @@ export class Bridge {
     return !this.#socket.connecting && this.#socket.writableLength === 0;
   }
 
+  /** Does not keep the process alive any more, unless a call waits. */
   idle() {
     this.#socket.unref();
+  }
+
+  /** Keeps the process alive. */
+  busy() {
+    this.#socket.ref();
   }
 }

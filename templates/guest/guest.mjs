@@ -147,7 +147,6 @@ function resultOf(bridge, value) {
 async function run(bridge, job, stacks) {
   process.argv = ["node", job.name, ...job.args];
   provideVars(job.vars);
-  explainFetch();
   const address = stacks.add(job.code);
 
   const fail = (error) => {
@@ -236,14 +235,15 @@ function readSecret() {
   }
 }
 
-/** Does once what costs most the first time, as long as there is no job to do. */
+/** Does once what costs most the first time, because there is no job to do yet. */
 async function rehearse(bridge) {
-  await import(addressOf('import "node:fs";'));
-  await new Promise(setImmediate);
-  if (bridge.hasJob) return;
   const nowhere = new Writable({ write: (chunk, encoding, done) => done() });
   new console.Console({ stdout: nowhere, stderr: nowhere }).log("%s", "text", { a: [1] });
   process.stdout.write("");
+  process.chdir(home);
+  bridge.idle();
+  bridge.busy();
+  await import(addressOf("export {};"));
 }
 
 async function main() {
@@ -267,7 +267,9 @@ async function main() {
   bridge.made.writeBigInts();
   const stacks = new Stacks();
   provide(bridge, stacks);
-  await rehearse(bridge);
+  explainFetch();
+  await Promise.all([bridge.word, import(addressOf('import "node:fs";'))]); // the first import costs most
+  if (!bridge.hasJob) await rehearse(bridge);
   const job = await bridge.job;
   process.chdir(home); // anew, by its name: the workspace of the run may have been mounted there meanwhile
   bridge.idle();

@@ -26,8 +26,6 @@ SECRET_FD = 4
 EXIT_LOST = 125
 EXIT_INTERRUPTED = 130
 CO_COROUTINE = 128  # of inspect, whose import takes its time
-JOB_TIME = 0.003  # seconds in which a job comes that was there before the guest
-
 # What the guest imports after the script's files can be found. It comes first where one of them has the name of a module of
 # Python's: that is not the one we mean.
 LATER = ("mcprun", "_mcprun_report", "_mcprun_values", "_mcprun_files", "_mcprun_lists", "_mcprun_host", "difflib", "servers.client")
@@ -162,21 +160,22 @@ def run(bridge, job, finder):
 
 
 def wait_for_job(bridge):
-    """Wait for the job, and import what it will likely need meanwhile.
+    """Wait for the job, and if there is none yet, import what it will likely need meanwhile.
 
     The folder that the guest was started in is then entered anew, by its name: the workspace of the run may have been
     mounted there meanwhile.
     """
     home = os.getcwd()
-    if not bridge.ready(JOB_TIME):
+    job = bridge.next_job()
+    if job is None:
         for name in PRELOAD:
             try:
                 __import__(name)
             except ImportError:
                 pass  # a smaller Python
-            if bridge.ready(0):
+            if bridge.has_news():
                 break
-    job = bridge.wait_for_job()
+        job = bridge.next_job()
     os.chdir(home)
     return job
 

@@ -57,6 +57,7 @@ func rules() []rule {
 		{"runner/sandbox/internal/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*"}},
 		{"runner/sandbox/docker/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/docker/internal/*"}},
 		{"runner/sandbox/embedded/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/embedded/internal/*", "templates"}},
+		{"runner/sandbox/pool", []string{"runner/bridge", "runner/sandbox"}},
 		{"runner/sandbox/*", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*"}},
 		{"runner/mcpserver", []string{"runner", "runner/call", "runner/sandbox", "runner/skill", "runner/workspace", "runner/workflow", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/search", "gen/tokens"}},
 		{"runner", []string{

@@ -56,8 +56,13 @@ func (b *Backend) direct(ctx context.Context, rt sandbox.Runtime) (*direct, erro
 	return d, nil
 }
 
-// enterFiles shows the running program as the guest's first one; see Init.
+// enterFiles shows the running program as the guest's first one; see Init. It is looked at once: each run asks.
 func (b *Backend) enterFiles() ([]interp.File, error) {
+	b.entry.mu.Lock()
+	defer b.entry.mu.Unlock()
+	if b.entry.files != nil {
+		return b.entry.files, nil
+	}
 	exe := b.opts.Exe
 	if exe == "" {
 		var err error
@@ -69,7 +74,8 @@ func (b *Backend) enterFiles() ([]interp.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the guest's first program: %w", err)
 	}
-	return append([]interp.File{{Source: exe, Target: enterPath}}, libraries...), nil
+	b.entry.files = append([]interp.File{{Source: exe, Target: enterPath}}, libraries...)
+	return b.entry.files, nil
 }
 
 // isRoot tells whether this process is root with what belongs to it: in many containers it is not.

@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
@@ -49,6 +50,10 @@ type Backend struct {
 	log    *slog.Logger
 	interp *interp.Finder
 	tools  tools
+	entry  struct {
+		mu    sync.Mutex
+		files []interp.File // nil: not known yet
+	}
 }
 
 var (

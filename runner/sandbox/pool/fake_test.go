@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"testing"
@@ -62,10 +63,11 @@ type fakeGuest struct {
 	owner       string // who it was given to: "", "adopted", "closed", "cold"
 	bridged     bool
 	waited      bool
+	told        chan struct{} // closed when it has heard that it is to wait
 }
 
 func (f *fake) add(spec sandbox.Spec) *fakeGuest {
-	g := &fakeGuest{backend: f, spec: spec, secret: spec.Secret, done: make(chan struct{})}
+	g := &fakeGuest{backend: f, spec: spec, secret: spec.Secret, told: make(chan struct{}), done: make(chan struct{})}
 	g.host, g.guest = net.Pipe()
 	g.end = func() { g.once.Do(func() { close(g.done); g.guest.Close() }) }
 	if f.guests == nil {
@@ -107,7 +109,7 @@ func (f *fake) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, error
 	defer f.mu.Unlock()
 	g := f.add(spec)
 	if !mute {
-		go func() { _, _ = g.guest.Write([]byte("hello " + g.secret)) }()
+		go g.greet()
 	}
 	return g, nil
 }
@@ -123,6 +125,16 @@ func (f *fake) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, e
 	g.owner = "cold"
 	go func() { _, _ = g.guest.Write([]byte("hello " + g.secret)) }()
 	return &fakeProcess{g}, nil
+}
+
+// greet says hello and hears that there is no job yet.
+func (g *fakeGuest) greet() {
+	_, _ = g.guest.Write([]byte("hello " + g.secret))
+	const wait = "\x00\x00\x00\x0f" + `{"type":"wait"}`
+	heard := make([]byte, len(wait))
+	if _, err := io.ReadFull(g.guest, heard); err == nil && string(heard) == wait {
+		close(g.told)
+	}
 }
 
 func (g *fakeGuest) Bridge(context.Context) (net.Conn, error) {
@@ -145,6 +157,10 @@ func (g *fakeGuest) Adopt(_ context.Context, spec sandbox.Spec) (sandbox.Process
 		panic("adopted a guest of another shape")
 	}
 	g.owner = "adopted"
+	select {
+	case <-g.told:
+	case <-g.done: // maybe before it could hear it
+	}
 	select {
 	case <-g.done:
 		delete(g.backend.guests, g)

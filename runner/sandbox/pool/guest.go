@@ -8,6 +8,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -55,7 +56,7 @@ func ready(life context.Context, backend sandbox.Warmer, spec sandbox.Spec) (*gu
 	return g, nil
 }
 
-// listen waits for the hello.
+// listen waits for the hello, and tells the guest that it is early.
 func (g *guest) listen(ctx context.Context) (err error) {
 	if g.conn, err = g.idle.Bridge(ctx); err != nil {
 		return err
@@ -65,10 +66,10 @@ func (g *guest) listen(ctx context.Context) (err error) {
 	g.hello = make([]byte, maxHello)
 	n, err := g.conn.Read(g.hello)
 	g.hello = g.hello[:n]
-	if n > 0 {
-		return nil
+	if n == 0 {
+		return err
 	}
-	return err
+	return bridge.Wait(g.conn)
 }
 
 // dead tells whether the guest has ended.

@@ -122,6 +122,9 @@ func (x *execution) start(ctx context.Context, spec sandbox.Spec) (sandbox.Proce
 	if _, err := io.ReadFull(conn, first); err != nil {
 		return nil, nil, errors.Join(err, conn.Close(), idle.Close())
 	}
+	if err := bridge.Wait(conn); err != nil {
+		return nil, nil, errors.Join(err, conn.Close(), idle.Close())
+	}
 	p, err := idle.Adopt(ctx, spec)
 	if err != nil {
 		return nil, nil, errors.Join(err, conn.Close())

@@ -117,7 +117,7 @@ func (g *guest) hello() error {
 
 // await waits for what belongs to the run, and for its job.
 func (g *guest) await() error {
-	frame, err := g.wire.read()
+	frame, err := g.word()
 	if err == nil && g.o.Bind != nil {
 		if err := g.o.Bind(frame, &g.o); err != nil {
 			return err
@@ -132,6 +132,15 @@ func (g *guest) await() error {
 		return fmt.Errorf("the host's frame is no job")
 	}
 	return nil
+}
+
+// word is the host's next frame that says more than that there is no job yet: this guest prepares before its hello.
+func (g *guest) word() ([]byte, error) {
+	frame, err := g.wire.read()
+	if err == nil && string(frame) == `{"type":"wait"}` {
+		return g.wire.read()
+	}
+	return frame, err
 }
 
 // guest is one run. Everything but the loop's queue belongs to the goroutine that called Run.

@@ -1,0 +1,49 @@
+package bridge_test
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// A guest that is told that there is no job yet prepares, stays, and runs the job as any other would: whether that comes
+// while it prepares or long after.
+func TestGuestWaitsForItsJob(t *testing.T) {
+	const py = "import sys\nprint('asyncio' in sys.modules, __name__)\n"
+	const ts = "console.log(process.cwd().length > 1, process.listenerCount('beforeExit'), typeof vars);\nexport default 7;\n"
+	later := func(net.Conn) { time.Sleep(2 * time.Second) }
+	for _, c := range []struct {
+		name, lang, code, want string
+		early                  func(net.Conn)
+	}{
+		{"python, at once", "python", "print('here')\n", "here\n", func(net.Conn) {}},
+		{"python, later", "python", py, "True __main__\n", later},
+		{"typescript, at once", "typescript", ts, "true 1 undefined\n", func(net.Conn) {}},
+		{"typescript, later", "typescript", ts, "true 1 undefined\n", later},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			e := guestRun{lang: c.lang, code: c.code, early: c.early}.run(t)
+			if e.err != nil || e.exit != 0 || e.stdout != c.want || e.stderr != "" {
+				t.Errorf("code %d, error %v, printed %q and %q, want %q", e.exit, e.err, e.stdout, e.stderr, c.want)
+			}
+		})
+	}
+}
+
+// A host that goes while a guest waits for its job ends the guest.
+func TestGuestWaitsForNobody(t *testing.T) {
+	for _, lang := range []string{"python", "typescript"} {
+		t.Run(lang, func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			e := guestRun{lang: lang, early: func(host net.Conn) {
+				time.Sleep(100 * time.Millisecond)
+				host.Close()
+			}}.run(t)
+			if e.err == nil || e.exit != 125 || time.Since(began) > 15*time.Second {
+				t.Errorf("exit code %d, error %v after %v: %s", e.exit, e.err, time.Since(began), e.stderr)
+			}
+		})
+	}
+}
