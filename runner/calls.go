@@ -46,6 +46,7 @@ type calls struct {
 
 	unknown atomic.Int32 // calls of tools that there are none of
 
+	kept  atomic.Bool // an answer, or a part of one, became a file and a handle
 	asked atomic.Bool // the script asked the host for what is no tool call, a module neither
 
 	watching sync.Mutex // held while somebody is told something

@@ -27,6 +27,8 @@ type handle struct {
 	Size    int    `json:"size"` // bytes
 	Type    string `json:"type"` // "json" or "text"
 	Preview string `json:"preview"`
+	// Content says that it is a list of content blocks, or a whole CallToolResult: what is in it can be saved.
+	Content bool `json:"content,omitempty"`
 }
 
 // large puts a large result into a file of the workspace and hands the script a handle. Without a workspace, or where
@@ -40,7 +42,7 @@ func (c *calls) large(next call.Handler) call.Handler {
 		if err != nil || int64(len(res.Value)) <= c.set.MaxResult || res.As == call.AsDry {
 			return res, err
 		}
-		value, err := c.keep(req, res.Value)
+		value, err := c.keep(req, res)
 		if err != nil {
 			if errors.Is(err, workspace.ErrNoRoom) {
 				err = workspace.ErrNoRoom // one warning for all of them
@@ -56,8 +58,9 @@ func (c *calls) large(next call.Handler) call.Handler {
 }
 
 // keep writes a result to a file and returns its handle.
-func (c *calls) keep(req *call.Request, value json.RawMessage) (json.RawMessage, error) {
-	data, h := []byte(value), handle{Type: "json"}
+func (c *calls) keep(req *call.Request, res *call.Result) (json.RawMessage, error) {
+	value := res.Value
+	data, h := []byte(value), handle{Type: "json", Content: req.Raw || res.As == call.AsContent}
 	if value[0] == '"' {
 		var text string
 		if err := json.Unmarshal(value, &text); err != nil {
@@ -70,6 +73,7 @@ func (c *calls) keep(req *call.Request, value json.RawMessage) (json.RawMessage,
 	if err != nil {
 		return nil, err
 	}
+	c.kept.Store(true)
 	h.Path, h.Size, h.Preview = path.Join(sandbox.WorkspaceDir, at), len(data), preview(data)
 	return json.Marshal(h)
 }

@@ -96,6 +96,7 @@ func (c *calls) keepPart(req *call.Request, i int, name string, part json.RawMes
 	if err != nil {
 		return nil, err
 	}
+	c.kept.Store(true)
 	h := handle{Path: path.Join(sandbox.WorkspaceDir, at), Size: len(text), Type: "text", Preview: preview([]byte(text))}
 	return json.Marshal(map[string]handle{storedMember: h})
 }

@@ -68,6 +68,9 @@ func TestLargeResources(t *testing.T) {
 			t.Errorf("%v: %q %v", contents[i], text, err)
 		}
 	}
+	if !w.kept.Load() {
+		t.Error("nobody is told that there are handles")
+	}
 	if calls, _ := w.usage.listed(); calls[0].ResultBytes != len(holds) {
 		t.Errorf("%d bytes are counted, want %d", calls[0].ResultBytes, len(holds))
 	}

@@ -29,7 +29,7 @@ func (x *run) result(ctx context.Context) *Result {
 	if text := made(res); text != "" {
 		res.Message = strings.TrimPrefix(res.Message+"; "+text, "; ")
 	}
-	for _, text := range []string{x.script.nearModule(x.outcome.Error), x.runner.nearName(x.script, x.outcome.Error), offline(x.outcome.Error)} {
+	for _, text := range []string{x.script.nearModule(x.outcome.Error), x.runner.nearName(x.script, x.outcome.Error), offline(x.outcome.Error), ofHandle(x.outcome.Error, x.calls.kept.Load())} {
 		if text != "" {
 			res.Message = strings.TrimPrefix(res.Message+"; "+text, "; ")
 		}

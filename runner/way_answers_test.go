@@ -128,7 +128,7 @@ func TestLargeResults(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.kept == "" {
-				if res.As != call.AsValue || string(res.Value) != c.value {
+				if res.As != call.AsValue || string(res.Value) != c.value || w.kept.Load() {
 					t.Errorf("as %q: %.100s", res.As, res.Value)
 				}
 				if (c.name == "no room") != (len(w.finish()) == 1) {
@@ -137,7 +137,7 @@ func TestLargeResults(t *testing.T) {
 				return
 			}
 			var h handle
-			if err := json.Unmarshal(res.Value, &h); err != nil || res.As != call.AsHandle {
+			if err := json.Unmarshal(res.Value, &h); err != nil || res.As != call.AsHandle || !w.kept.Load() {
 				t.Fatalf("as %q: %s", res.As, res.Value)
 			}
 			got, err := os.ReadFile(filepath.Join(dir, strings.TrimPrefix(h.Path, "/workspace/")))

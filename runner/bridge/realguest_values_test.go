@@ -85,6 +85,8 @@ const h = await call("big", {}), doc = await call("text", {}), list = await call
 console.log(h.size, h.path.endsWith("stored.json"), h.type, h.preview, Object.keys(h).join());
 console.log(h.rows.length, h.json().rows[0].n, "rows" in h, "nope" in h, h.nope, h.rows.map((r) => r.n).join("+"));
 console.log([...doc.lines()].join("|"), doc.split("\n").length, doc.length, `+"`${doc}`"+` === doc.text());
+let pieces = 0; for await (const piece of doc) pieces++; // as fs.promises.writeFile(file, doc) does
+console.log(pieces, "piece");
 console.log(Array.isArray(list), list.length, [...list].length, list.filter((x) => x).length);
 console.log(h);
 console.log(JSON.stringify(h));

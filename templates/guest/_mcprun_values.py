@@ -98,7 +98,8 @@ class Handle(Stored):
     which is read when it is first asked for.
     """
 
-    def __init__(self, members):
+    def __init__(self, members, tool=None):
+        self._tool = tool if members.get("content") else None  # what it is content of, which can be saved
         self.path = members["path"]
         self.size = members["size"]
         self.type = members["type"]
@@ -111,7 +112,13 @@ class Handle(Stored):
 
     def json(self):
         """The whole, as the value that it is."""
-        return json.loads(self.text())
+        value = json.loads(self.text())
+        if self._tool is None:
+            return value
+        made = Values(sys.modules["_mcprun"].request)
+        if isinstance(value, dict):
+            return {**value, "content": made.blocks(value.get("content"), self._tool)}
+        return made.blocks(value, self._tool)
 
     def lines(self):
         """The lines, one at a time, without their ends."""
@@ -233,7 +240,7 @@ class Values:
         if kind == b"content":
             return self.blocks(value, tool)
         if kind == b"handle":
-            return Handle(value)
+            return Handle(value, tool)
         if kind == b"dry":
             return Placeholder(value)
         return value

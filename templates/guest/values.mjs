@@ -192,8 +192,11 @@ export function values(io) {
   // ---- a result that lies in a file ----
 
   class ResultHandle {
-    constructor({ path, size, type, preview }) {
+    #dress;
+
+    constructor({ path, size, type, preview }, dress) {
       Object.assign(this, { path, size, type, preview });
+      this.#dress = dress;
     }
 
     text() {
@@ -201,7 +204,7 @@ export function values(io) {
     }
 
     json() {
-      return parse(this.text());
+      return this.#dress(parse(this.text()));
     }
 
     *lines() {
@@ -226,8 +229,8 @@ export function values(io) {
    * A script that knows nothing of handles works all the same: whatever is no member of the handle is one of the value,
    * which is read when it is first asked for.
    */
-  function handle(members) {
-    const own = new ResultHandle(members);
+  function handle(members, dress = (value) => value) {
+    const own = new ResultHandle(members, dress);
     let whole;
     const value = () => (whole ??= own.type === "text" ? own.text() : own.json());
     const boxed = () => Object(value());
@@ -238,6 +241,8 @@ export function values(io) {
       get(target, key) {
         if (io.inspect && key === io.inspect) return target[key];
         if (key === Symbol.toPrimitive) return () => (own.type === "text" ? value() : line(own));
+        // fs.promises.writeFile and streams take what can be iterated over piece by piece: not one letter at a time.
+        if (key === Symbol.asyncIterator && own.type === "text") return async function* () { yield value(); };
         if (mine(key)) {
           const member = key === "then" ? undefined : own[key];
           return typeof member === "function" && key !== "constructor" ? member.bind(own) : member;
@@ -313,11 +318,17 @@ export function values(io) {
       case "content":
         return blocks(value, readerOf(tool));
       case "handle":
-        return handle(value);
+        return handle(value, value.content && ((held) => (Array.isArray(held) ? blocks(held, readerOf(tool)) : within(held, tool))));
       case "dry":
         return placeholder(value);
     }
     return value;
+  }
+
+  /** Makes content objects in a whole CallToolResult, or in an error. */
+  function within(result, tool) {
+    if (isObject(result)) blocks(result.content, readerOf(tool));
+    return result;
   }
 
   return {
@@ -338,11 +349,7 @@ export function values(io) {
       }
       return value;
     },
-    /** Makes them in a whole CallToolResult, or in an error. */
-    within(result, tool) {
-      if (isObject(result)) blocks(result.content, readerOf(tool));
-      return result;
-    },
+    within,
     isHandle: (value) => handles.has(value),
     /** What a stored result says of itself in words, for errors. */
     sizeOf: (value) => count(value.size),
