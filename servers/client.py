@@ -220,10 +220,14 @@ def _misfit(tool_id: str, said: str, declared: Sequence[str], args: Sequence[obj
     if args and declared:
         said += f"; arguments are passed by name: {', '.join(declared)}"
     for name in kwargs:
-        if name not in declared and f"argument '{name}'" in said:
-            # documentId is near to document_id
-            near = get_close_matches("".join(f"_{c.lower()}" if c.isupper() else c for c in name), declared, 1, 0.6)
+        if name in declared:
+            continue
+        # documentId is near to document_id
+        near = get_close_matches("".join(f"_{c.lower()}" if c.isupper() else c for c in name), declared, 1, 0.6)
+        if f"argument '{name}'" in said:
             said += f". Did you mean '{near[0]}'?" if near else f"; there are: {', '.join(declared)}"
+        elif near and f"'{near[0]}'" in said:  # that one is missing, and others are allowed
+            said += f" (there is '{name}')"
     return _CallError(said, kind="argument", server=tool_id.partition("__")[0], tool=tool_id)
 
 

@@ -71,6 +71,8 @@ assert isinstance(err, client.MCPArgumentError) and "document_id" in str(err), e
 assert len(sent) == 11
 err = fails(lambda: create_sheet("t"))
 assert isinstance(err, client.MCPArgumentError) and "arguments are passed by name: title, kind" in str(err), err
+err = fails(lambda: create_sheet(Title="t"))  # others are allowed: it is not wrong by itself
+assert str(err).endswith("missing 1 required keyword-only argument: 'title' (there is 'Title')"), err
 import warnings
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
