@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +41,7 @@ func TestFail(t *testing.T) {
 		{"usage", &UsageError{Err: errors.New("bad flag"), Command: "prog sub"}, 7, "prog: bad flag\nhint: run \"prog sub --help\"\n"},
 		{"quiet", fmt.Errorf("x: %w", Quiet(9)), 9, ""},
 		{"signal", &SignalError{Signal: syscall.SIGINT}, 130, "prog: ended by interrupt\n"},
+		{"another program's end", fmt.Errorf("run it: %w", &exec.ExitError{ProcessState: &os.ProcessState{}}), 7, "prog: run it: exit status 0\n"},
 		{"terminal escapes", errors.New("a\x1b[2J\u202eb\x9b"), 7, `prog: a\x1b[2J\u202eb\x9b` + "\n"},
 	}
 	for _, tt := range tests {

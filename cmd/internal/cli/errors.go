@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os/exec"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,15 +78,17 @@ func (a *App) Fail(err error) int {
 	return code
 }
 
-// ExitCode returns the code of the outermost error that has one, else fallback.
+// ExitCode returns the code of the outermost error that has one, else fallback. How another program ended that was run
+// (exec.ExitError) is no code of ours.
 func ExitCode(err error, fallback int) int {
-	if c, ok := errors.AsType[interface {
+	c, ok := errors.AsType[interface {
 		error
 		coder
-	}](err); ok {
-		return c.ExitCode()
+	}](err)
+	if _, foreign := c.(*exec.ExitError); !ok || foreign {
+		return fallback
 	}
-	return fallback
+	return c.ExitCode()
 }
 
 // Hints returns the different hints of an error and all that it wraps, outermost first.

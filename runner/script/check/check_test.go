@@ -328,7 +328,9 @@ func TestBadCheckers(t *testing.T) {
 		"echo oops >&2; exit 3":                       "oops",
 		"echo oops >&2; exit 1":                       "oops",
 		"echo 'error TS5023: Unknown option'; exit 1": "TS5023: Unknown option",
-		"head -c 9000000 /dev/zero | tr '\\0' x":      "printed more than",
+		"exit 1":                                 "ended with exit status 1 and said nothing",
+		"echo not a compiler; exit 2":            "it failed: not a compiler",
+		"head -c 9000000 /dev/zero | tr '\\0' x": "printed more than",
 	} {
 		timeout := time.Minute
 		if strings.Contains(text, "sleep") {

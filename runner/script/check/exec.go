@@ -16,32 +16,35 @@ const (
 	maxErrors = 16 << 10
 )
 
-// run starts the checker and returns what it prints. A checker that finds problems ends with 1 or 2.
-func (c *checker) run(ctx context.Context, args ...string) (string, error) {
+// run starts the checker and returns what it prints. A checker that finds problems ends with 1 or 2: failed, and says which.
+func (c *checker) run(ctx context.Context, args ...string) (out string, failed bool, err error) {
 	cmd := exec.CommandContext(ctx, c.program, args...)
 	cmd.Dir = c.mirror.dir
 	stdout, stderr := &bounded{most: maxOutput}, &bounded{most: maxErrors}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	group(cmd)
 	cmd.WaitDelay = 2 * time.Second
-	err := cmd.Run()
+	err = cmd.Run()
 	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+		return "", false, context.Cause(ctx)
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && (exit.ExitCode() == 1 || exit.ExitCode() == 2) {
 		err = nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.data.String()+"\n"+cut(stdout.data.String())))
+		return "", false, fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.data.String()+"\n"+cut(stdout.data.String())))
 	}
 	if stdout.over {
-		return "", fmt.Errorf("it printed more than %d bytes", maxOutput)
+		return "", false, fmt.Errorf("it printed more than %d bytes", maxOutput)
 	}
-	if stdout.data.Len() == 0 && stderr.data.Len() > 0 && exit != nil {
-		return "", errors.New(strings.TrimSpace(stderr.data.String()))
+	if exit != nil && stdout.data.Len() == 0 {
+		if stderr.data.Len() == 0 {
+			return "", false, fmt.Errorf("it ended with %w and said nothing", exit)
+		}
+		return "", false, errors.New(strings.TrimSpace(stderr.data.String()))
 	}
-	return stdout.data.String(), nil
+	return stdout.data.String(), exit != nil, nil
 }
 
 // bounded keeps the beginning of what is written to it.

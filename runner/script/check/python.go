@@ -53,7 +53,7 @@ func (c *checker) python(ctx context.Context, modules map[string]string) ([]Prob
 	if err := c.pythonWorld(); err != nil {
 		return nil, err
 	}
-	out, err := c.run(ctx, "-p", "pyrightconfig.json", "--outputjson")
+	out, _, err := c.run(ctx, "-p", "pyrightconfig.json", "--outputjson")
 	if err != nil {
 		return nil, err
 	}

@@ -46,9 +46,12 @@ func (c *checker) typescript(ctx context.Context) ([]Problem, error) {
 	if err := c.mirror.write("tsconfig.json", c.tsconfig(names)); err != nil {
 		return nil, err
 	}
-	out, err := c.run(ctx, "-p", "tsconfig.json", "--pretty", "false")
+	out, failed, err := c.run(ctx, "-p", "tsconfig.json", "--pretty", "false")
 	if err != nil {
 		return nil, err
+	}
+	if failed && !slices.ContainsFunc(strings.Split(out, "\n"), func(line string) bool { return diagnostic.MatchString(strings.TrimRight(line, "\r")) }) {
+		return nil, fmt.Errorf("it failed: %s", cut(strings.TrimSpace(out)))
 	}
 	return c.parse(out, files)
 }
