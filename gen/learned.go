@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
@@ -90,13 +89,18 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	if tool.Output != nil && !how.Forget {
 		return nil, &LearnError{tool.ID, "its server declares what it returns", "there is nothing to learn: the wrapper has the declared type"}
 	}
+	replies, recorded := learn.Recorded(how.Replies, tool.ID)
+	if recorded && len(replies) == 0 {
+		return nil, &LearnError{tool.ID, "no call of it was recorded", "record a run that calls it: mcprun --record FILE SCRIPT"}
+	}
+	how.Replies = replies
 	var secret func(name string) bool
 	if len(how.Calls) > 0 {
 		answers, isSecret, err := callAll(ctx, opts, up, server.Key, tool, how)
 		if err != nil {
 			return nil, err
 		}
-		how.Replies, secret = append(slices.Clone(how.Replies), answers...), isSecret
+		how.Replies, secret = append(how.Replies, answers...), isSecret
 	}
 	report := &LearnReport{Tool: tool.ID}
 	known, err := catalog.ReadLearned(tree.Dir)

@@ -40,13 +40,21 @@ func TestLearnJoinsWhatItKnows(t *testing.T) {
 	if err != nil || r.Failed != 1 || r.Before.Replies != 1 || r.After.Replies != 2 || r.After.JSON {
 		t.Fatalf("%+v %v", r, err)
 	}
-	if want := `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"string"}},"required":["a"]}`; string(r.After.Schema) != want {
+	const want = `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"string"}},"required":["a"]}`
+	if string(r.After.Schema) != want {
 		t.Errorf("got  %s\nwant %s", r.After.Schema, want)
 	}
 	for _, offline := range []bool{false, true} {
 		if r := p.mustSync(func(o *Options) { o.Check, o.Offline = true, offline }); len(r.Files) > 0 || len(r.Warnings) > 0 {
 			t.Errorf("offline %v: %v %v", offline, r.Files, r.Warnings)
 		}
+	}
+	recording := []string{`{"mcprun":"recording","version":1}`, `{"call":1,"tool":"s__get","args":{},"ms":1,"value":{"a":1}}`}
+	if r, err := p.learn(LearnOptions{Tool: "get", Replies: replies(recording...), Check: true}); err != nil || string(r.After.Schema) != want || r.After.Replies != 3 {
+		t.Errorf("of a recording: %+v %v", r, err)
+	}
+	if _, err := p.learn(LearnOptions{Tool: "get", Replies: replies(recording[0])}); err == nil || !strings.Contains(err.Error(), "no call of it was recorded") {
+		t.Errorf("of a recording without it: %v", err)
 	}
 	if r, err = p.learn(LearnOptions{Tool: "get", Forget: true}); err != nil || r.Before == nil || r.After != nil {
 		t.Fatalf("%+v %v", r, err)
