@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -263,5 +264,18 @@ func TestQuestionsThatNobodySaw(t *testing.T) {
 	w.do(t.Context(), "crm__get", `{}`)
 	if got := w.warnings; len(got) != 1 || got[0] != "crm__get: it is nested" {
 		t.Errorf("%q", got)
+	}
+}
+
+// A server that the tree has and the configuration lacks is said to be so, with what to do.
+func TestUnconfiguredServer(t *testing.T) {
+	up := answerer(func(context.Context, string, json.RawMessage, *upstream.CallOptions) (*upstream.CallResult, error) {
+		return nil, fmt.Errorf("server %q: %w", "crm", upstream.ErrUnknownServer)
+	})
+	w := newWay(t, up, nil, CallSettings{}, t.TempDir())
+	_, err := w.handler(t.Context(), &call.Request{Tool: "crm__put", Args: json.RawMessage(`{}`)})
+	var failed *call.Error
+	if !errors.As(err, &failed) || failed.Kind != call.KindConnection || !strings.Contains(failed.Message, "add it to .mcp.json") {
+		t.Errorf("%v", err)
 	}
 }

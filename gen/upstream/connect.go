@@ -63,7 +63,7 @@ func connect(ctx context.Context, srv config.Server, opts *Options, known era) (
 	if srv.StartupTimeout > 0 {
 		limit = srv.StartupTimeout
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%s)", errConnectTimeout, limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%s); startup_timeout in mcpgen.yaml gives it longer", errConnectTimeout, limit))
 	defer cancel()
 	d := &dialer{
 		srv: expanded, opts: opts, why: reasons{server: srv.Key, secret: secret},
