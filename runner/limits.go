@@ -57,6 +57,9 @@ func (s *Script) overstepped(limit string) string {
 	case sandbox.LimitFiles:
 		return fmt.Sprintf("it wanted more than %d open files (--open-files), or had epoll watch far more", l.Files)
 	case sandbox.LimitFileSize:
+		if l.Disk < l.FileSize {
+			return fmt.Sprintf("it wanted a file of more than %s, which its workspace may hold (--disk)", size(l.Disk))
+		}
 		return fmt.Sprintf("it wanted a file of more than %s (--file-size)", size(l.FileSize))
 	}
 	return fmt.Sprintf("it ran into the limit of %s", limit)

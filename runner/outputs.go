@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -21,6 +22,7 @@ const outputFolder = "output"
 type outputs struct {
 	stdout, stderr *stream
 	store          *workspace.Store // nil: there is no place for a file
+	nowhere        error            // why there is none
 	id             string
 
 	printed atomic.Bool // something, on either
@@ -48,7 +50,7 @@ type stream struct {
 
 // newOutputs makes the two writers. max is the number of characters; 0: no bound.
 func newOutputs(max int, store *workspace.Store, id string, stdout, stderr io.Writer) *outputs {
-	o := &outputs{store: store, id: id, left: max}
+	o := &outputs{store: store, nowhere: errNoWorkspace, id: id, left: max}
 	if max == 0 {
 		o.left = -1
 	}
@@ -127,7 +129,7 @@ func (s *stream) open() {
 	begun := s.begun
 	s.begun = nil
 	if s.all.store == nil {
-		s.lost = errNoWorkspace
+		s.lost = s.all.nowhere
 		return
 	}
 	if s.kept, s.lost = s.all.store.Create(outputFolder, s.file); s.lost != nil {
@@ -144,10 +146,13 @@ func (s *stream) open() {
 func (o *outputs) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.store = nil
+	o.store, o.nowhere = nil, errAway
 }
 
-var errNoWorkspace = fmt.Errorf("the run has no workspace")
+var (
+	errNoWorkspace = errors.New("the run has no workspace")
+	errAway        = errors.New("the sandbox works on a copy of the workspace")
+)
 
 // finish says what was cut. Nothing is written after it.
 func (o *outputs) finish() {

@@ -79,13 +79,18 @@ func TestOutputs(t *testing.T) {
 func TestOutputsWithoutAPlace(t *testing.T) {
 	for name, c := range map[string]struct {
 		store *workspace.Store
+		away  bool
 		want  string
 	}{
-		"no workspace": {nil, "a\n[mcprun: 2 more characters of standard output; they were not kept (the run has no workspace)]\n"},
-		"no room":      {workspace.NewStore(t.TempDir(), 2), "they were not kept (the workspace has no room for it)]\n"},
+		"no workspace": {nil, false, "a\n[mcprun: 2 more characters of standard output; they were not kept (the run has no workspace)]\n"},
+		"no room":      {workspace.NewStore(t.TempDir(), 2), false, "they were not kept (the workspace has no room for it)]\n"},
+		"away":         {workspace.NewStore(t.TempDir(), 1<<20), true, "they were not kept (the sandbox works on a copy of the workspace)]\n"},
 	} {
 		var stdout bytes.Buffer
 		o := newOutputs(1, c.store, "id", &stdout, &stdout)
+		if c.away {
+			o.forget()
+		}
 		o.stdout.Write([]byte("abc"))
 		o.finish()
 		if !strings.HasSuffix(stdout.String(), c.want) {

@@ -201,7 +201,7 @@ func (d *distant) connect(ctx context.Context, spec sandbox.Spec, c *cargo) erro
 	}
 	stopKill := context.AfterFunc(ctx, d.Kill)
 	output := meter.NewOutput(lim.Output, func() { d.exceed(sandbox.LimitOutput) })
-	heap := &heapWatch{next: output.Writer(spec.Stderr)}
+	heap := meter.NewHeap(output.Writer(spec.Stderr))
 	d.host.Connect(spec.Stdin, output.Writer(spec.Stdout), heap, c)
 	sent := make(chan struct{})
 	go func() {
@@ -220,7 +220,7 @@ func (d *distant) connect(ctx context.Context, spec sandbox.Spec, c *cargo) erro
 		<-d.attended
 		<-sent
 		d.settle()
-		d.conclude(lim, heap.full && spec.Runtime == sandbox.Node)
+		d.conclude(lim, spec.Runtime == sandbox.Node && heap.Ended(d.exit.Code))
 		if d.err == nil && d.cargo.root != nil && !d.given && d.exit.Killed == "" && !d.isComplete() {
 			d.err = fmt.Errorf("container %s ended without saying how its workspace has changed: %q", d.id, d.words.String())
 		}

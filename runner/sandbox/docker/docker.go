@@ -67,7 +67,8 @@ type Options struct {
 	// Name is the word a person selects the backend by, and what the sandbox is called in messages. Empty: "docker".
 	Name string
 	// Runtime is the OCI runtime that runs the containers, by the name that the engine knows it by ("runsc"). An engine
-	// that does not know it is refused. Empty: the engine's default.
+	// that does not know it is refused. It is to have a kernel of its own, which then bounds processes. Empty: the engine's
+	// default, which has none.
 	Runtime string
 	// CPUs is how many processors a guest may use. Zero: 2.
 	CPUs float64

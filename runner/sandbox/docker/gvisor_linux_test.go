@@ -67,6 +67,24 @@ print(os.uname().release.endswith("gvisor") or os.uname().release == "4.4.0", os
 			if text, err := os.ReadFile(filepath.Join(g.Workspace, "out")); string(text) != "kept" {
 				t.Errorf("%q %v", text, err)
 			}
+			// Whoever runs out of processes gets an error: gVisor's kernel, which stands on the same machine, does not.
+			g = newGuest(t, sandbox.Python, `
+import os, time
+print("running", flush=True)
+n = 0
+try:
+    while n < 1000:
+        if os.fork() == 0:
+            time.sleep(30)
+            os._exit(0)
+        n += 1
+except BlockingIOError:
+    print("refused", n <= 32)
+`)
+			g.Limits.Processes = 32
+			if out := g.ok(t, b); out != "running\nrefused True\n" {
+				t.Errorf("%q", out)
+			}
 			g = newGuest(t, sandbox.Python, "a=[]\nwhile True: a.append(bytearray(1<<20))")
 			g.Limits.Memory = 200_000_000
 			if exit := g.run(t, b); exit.Killed != sandbox.LimitMemory || exit.Code != 137 {

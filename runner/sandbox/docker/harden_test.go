@@ -48,6 +48,22 @@ print(json.dumps({k: st[k] for k in ("CapInh", "CapPrm", "CapEff", "CapBnd", "Ca
 	}
 }
 
+// TestNoTerminals: one guest could take all that the kernel has for the containers of a machine, some three thousand.
+func TestNoTerminals(t *testing.T) {
+	b := newBackend(t)
+	out := newGuest(t, sandbox.Python, `
+import os
+for path in ("/dev/ptmx", "/dev/pts/ptmx"):
+    fd = os.open(path, os.O_RDWR | os.O_NOCTTY)
+    print(os.isatty(fd), os.major(os.fstat(fd).st_rdev))
+try: print(os.openpty())
+except OSError: print("none")
+`).ok(t, b)
+	if out != "False 1\nFalse 1\nnone\n" {
+		t.Errorf("%q", out)
+	}
+}
+
 func TestNoNetwork(t *testing.T) {
 	b := newBackend(t)
 	got := report[map[string]string](t, newGuest(t, sandbox.Python, `

@@ -138,26 +138,6 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-func TestHeapWatch(t *testing.T) {
-	for text, want := range map[string]bool{
-		"FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n": true,
-		"JavaScript heap out of memory\n":                                               false,
-		"FATAL ERROR: something else\n":                                                 false,
-		"FATAL ERROR: x\n" + strings.Repeat("y", 400) + "JavaScript heap out of memory": false,
-	} {
-		for _, step := range []int{1, 7, len(text)} {
-			var out bytes.Buffer
-			w := &heapWatch{next: &out}
-			for rest := text; rest != ""; rest = rest[min(step, len(rest)):] {
-				w.Write([]byte(rest[:min(step, len(rest))]))
-			}
-			if w.full != want || out.String() != text {
-				t.Errorf("%.30q by %d: %v, passed on %v", text, step, w.full, out.String() == text)
-			}
-		}
-	}
-}
-
 // What is pinned in three places has to agree.
 func TestPinsAgree(t *testing.T) {
 	lock, err := imagelock.Parse(imageLock)

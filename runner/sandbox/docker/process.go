@@ -91,7 +91,7 @@ func (p *process) connect(ctx context.Context, spec sandbox.Spec, disk *meter.Di
 	}
 	output := meter.NewOutput(lim.Output, func() { p.exceed(sandbox.LimitOutput) })
 	stdout, stderr := newSpool(spec.Stdout), newSpool(spec.Stderr)
-	heap := &heapWatch{next: output.Writer(stderr)}
+	heap := meter.NewHeap(output.Writer(stderr))
 	fetched := make(chan error, 1)
 	go func() {
 		_, err := stdcopy.StdCopy(output.Writer(stdout), heap, p.attached.Reader)
@@ -115,7 +115,7 @@ func (p *process) connect(ctx context.Context, spec sandbox.Spec, disk *meter.Di
 		if disk.HitFileSize() {
 			p.note(sandbox.LimitFileSize)
 		}
-		p.conclude(lim, heap.full && spec.Runtime == sandbox.Node)
+		p.conclude(lim, spec.Runtime == sandbox.Node && heap.Ended(p.exit.Code))
 		stdout.wait()
 		stderr.wait()
 		p.err = errors.Join(p.err, p.release())

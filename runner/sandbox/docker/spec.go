@@ -26,12 +26,22 @@ const (
 	searchPath = "/usr/local/bin:/usr/bin:/bin"
 )
 
+// A runtime with a kernel of its own has kernelTasksEach threads on the machine for each of the guest's tasks, and beside
+// them kernelTasks: its own, and those that serve folders.
+const (
+	kernelTasksEach = 4
+	kernelTasks     = 256
+)
+
 // maskedPaths are hidden from guests: what engines hide by default (this list replaces the engine's own, and
 // older engines know fewer), what tells about the host's kernel, and the message queues, which would be one more
 // writable folder.
 func maskedPaths() []string {
 	return []string{
-		"/dev/mqueue", "/proc/acpi", "/proc/asound", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts", "/proc/kallsyms",
+		"/dev/mqueue",
+		// All containers of a machine share some three thousand terminals, and without one no program is started in them by hand.
+		"/dev/pts/ptmx",
+		"/proc/acpi", "/proc/asound", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts", "/proc/kallsyms",
 		"/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/modules", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats", "/sys/devices/virtual/powercap",
 		"/sys/firmware", "/sys/kernel",
 		// The engine's init is the script's own user and lacks the guest's filter: a script could write code into it.
@@ -90,6 +100,10 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 		h.Resources.Ulimits = append(h.Resources.Ulimits, watchedUlimits(lim, spec.Runtime)...)
 	} else {
 		pids := int64(lim.Processes)
+		if b.opt.Runtime != "" { // the group has its kernel's threads, and a kernel that gets none ends the run without a word
+			h.Resources.Ulimits = append(h.Resources.Ulimits, limit("nproc", pids))
+			pids = pids*kernelTasksEach + kernelTasks
+		}
 		h.Resources.Memory, h.Resources.MemorySwap, h.Resources.PidsLimit = lim.Memory, lim.Memory, &pids
 	}
 	if e.rootless && !e.podman {

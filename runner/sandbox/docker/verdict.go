@@ -48,7 +48,7 @@ func (p *process) conclude(lim sandbox.Limits, heapFull bool) {
 // endedBy finds the limit behind the end of a guest that failed.
 func (p *process) endedBy(lim sandbox.Limits, heapFull bool) string {
 	switch {
-	case heapFull && aborted(p.exit.Code), p.ranOutOfMemory():
+	case heapFull, p.ranOutOfMemory():
 		return sandbox.LimitMemory
 	case p.exit.Code == signalFileSize:
 		return sandbox.LimitFileSize

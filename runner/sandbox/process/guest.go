@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
 // guest is one jail as a sandbox.Process.
 type guest struct {
 	child  *jail.Child
+	heap   *meter.Heap // nil: it runs no V8
 	secret string
 	taken  bool // the bridge was, while the guest was idle
 }
@@ -34,5 +37,15 @@ func (g *guest) Secret() string { return g.secret }
 // Kill implements sandbox.Process.
 func (g *guest) Kill() { g.child.Kill() }
 
-// Wait implements sandbox.Process.
-func (g *guest) Wait() (sandbox.Exit, error) { return g.child.Wait() }
+// Wait implements sandbox.Process. Memory that was asked for and never used is bounded by what the kernel lets one process
+// have: no watchdog sees that, and V8 ends its program itself.
+func (g *guest) Wait() (sandbox.Exit, error) {
+	exit, err := g.child.Wait()
+	if g.heap != nil && exit.Killed == "" && g.heap.Ended(exit.Code) {
+		exit.Killed = sandbox.LimitMemory
+		exit.Hit = append(slices.Clone(exit.Hit), sandbox.LimitMemory)
+		slices.Sort(exit.Hit)
+		exit.Hit = slices.Compact(exit.Hit)
+	}
+	return exit, err
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/acl"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
 const entry = "process"
@@ -113,6 +114,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	if err := prepareWorkspace(spec); err != nil {
 		return nil, err
 	}
+	heap := watchHeap(&spec)
 	cfg, bind := b.config(in, spec), binding(spec)
 	cfg.Mounts, cfg.Tmpfs = append(cfg.Mounts, bind.Mounts...), bind.Tmpfs
 	cfg.Stdin, cfg.Stdout, cfg.Stderr = bind.Stdin, bind.Stdout, bind.Stderr
@@ -121,7 +123,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 		return nil, fmt.Errorf("start the process sandbox: %w", err)
 	}
 	b.report(child)
-	return &guest{child: child, secret: spec.Secret}, nil
+	return &guest{child: child, heap: heap, secret: spec.Secret}, nil
 }
 
 // report says what a guest runs without.
@@ -151,6 +153,16 @@ func (b *Backend) config(in *interp.Interpreter, spec sandbox.Spec) jail.Config 
 		cfg.Files[sandbox.GuestDir+"/"+name] = content
 	}
 	return cfg
+}
+
+// watchHeap looks at what node says on its stderr. Nil: the run is not node's.
+func watchHeap(spec *sandbox.Spec) *meter.Heap {
+	if spec.Runtime != sandbox.Node || spec.Stderr == nil {
+		return nil
+	}
+	heap := meter.NewHeap(spec.Stderr)
+	spec.Stderr = heap
+	return heap
 }
 
 // binding is what a guest can also be given when it has long been started.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -181,6 +182,19 @@ except OSError as e: print(n < 200, e.errno)
 `)
 	if exit, stdout, stderr := run(t, b, s); stdout != "True 11\n" && exit.Killed != "processes" {
 		t.Errorf("processes: %+v %q %s", exit, stdout, stderr)
+	}
+}
+
+// TestMemoryThatIsNotUsed: no watchdog sees it, and node ends itself when the kernel gives it no more.
+func TestMemoryThatIsNotUsed(t *testing.T) {
+	s := spec(sandbox.Node, `const keep = []; for (;;) keep.push(new Uint8Array(1e6));`)
+	s.Limits.Memory = 200_000_000
+	exit, _, stderr := run(t, backend(t), s)
+	if exit.Killed != sandbox.LimitMemory || !slices.Equal(exit.Hit, []string{sandbox.LimitMemory}) {
+		t.Errorf("%+v %.300s", exit, stderr)
+	}
+	if exit, _, _ = run(t, backend(t), spec(sandbox.Node, `process.abort()`)); exit.Killed != "" || len(exit.Hit) > 0 {
+		t.Errorf("an abort of its own: %+v", exit)
 	}
 }
 

@@ -53,12 +53,13 @@ func (g *idle) Done() <-chan struct{} { return g.child.Done() }
 
 // Adopt implements sandbox.Idle.
 func (g *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
+	heap := watchHeap(&spec)
 	err := g.bind(ctx, spec)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("hand a waiting process sandbox over: %w", err), g.Close())
 	}
 	g.backend.report(g.child)
-	return &guest{child: g.child, secret: g.secret, taken: g.taken}, nil
+	return &guest{child: g.child, heap: heap, secret: g.secret, taken: g.taken}, nil
 }
 
 func (g *idle) bind(ctx context.Context, spec sandbox.Spec) error {
