@@ -99,6 +99,10 @@ func TestRefusalSaysWhatToInstall(t *testing.T) {
 	if !ok || b.Hint() != "docker: mend docker\ngvisor: mend gvisor" {
 		t.Errorf("%v, hint %q", err, b.Hint())
 	}
+	_, err = runner.Choose(t.Context(), machine("process-ts no-docker"), runner.Wish{Name: "auto", Language: py})
+	if b, ok = errors.AsType[*runner.BackendError](err); !ok || b.Hint() != "docker: mend docker\nprocess: install python 3.11 or newer" {
+		t.Errorf("%v, hint %q", err, b.Hint())
+	}
 	_, err = runner.Choose(t.Context(), machine("process"), runner.Wish{Name: "process", Language: py, Risk: "high"})
 	if b, ok = errors.AsType[*runner.BackendError](err); !ok || !strings.Contains(b.Hint(), "--sandbox docker or gvisor") {
 		t.Errorf("%v, hint %q", err, b.Hint())
