@@ -115,6 +115,12 @@ func noMapping(err error) bool {
 	return strings.Contains(err.Error(), "keep-id requires additional UIDs")
 }
 
+// brokenMapping tells whether the start of a container failed as it does where Podman has made it with too few users, for
+// the same reason.
+func brokenMapping(err error) bool {
+	return strings.Contains(err.Error(), "can't get final child's PID from pipe")
+}
+
 // finishStaying finds out how a container has ended that its engine does not remove, and removes it.
 func (p *process) finishStaying() {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)

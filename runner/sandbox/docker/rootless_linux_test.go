@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ type rootless struct {
 	dir  string
 	uid  int
 	host string
-	log  bytes.Buffer
+	log  heard
 	cmd  *exec.Cmd
 }
 
@@ -86,6 +87,24 @@ func newRootless(t *testing.T, kind string) *rootless {
 	}
 	r.ready()
 	return r
+}
+
+// heard is what a program says while it runs.
+type heard struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(p)
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
 }
 
 // command is one that the user runs, in the namespace in which it is known.

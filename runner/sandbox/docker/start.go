@@ -113,33 +113,18 @@ func (p *process) launch(ctx context.Context, create client.ContainerCreateOptio
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	createCtx, cancel := context.WithTimeout(detach(ctx), createTime)
-	defer cancel()
-	p.created = true // from here on there may be one, whatever the engine answers
-	made, err := b.client.ContainerCreate(createCtx, create)
-	for try := 1; err != nil && noMapping(err) && try < mappingTries && createCtx.Err() == nil; try++ {
-		made, err = b.client.ContainerCreate(createCtx, create)
-	}
-	if err != nil {
-		return b.createError(err)
-	}
-	p.id, p.stays = made.ID, !create.HostConfig.AutoRemove
-	for _, w := range made.Warnings {
-		b.log.Warn("the engine warns about the container", "warning", w)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-
-	// These end with the process; stopWatching ends them earlier.
-	p.watching, p.stopWatching = context.WithCancel(detach(ctx))
-	if p.attached, err = b.client.ContainerAttach(p.watching, p.id, client.ContainerAttachOptions{
-		Stream: true, Stdin: create.Config.OpenStdin, Stdout: true, Stderr: true,
-	}); err != nil {
-		if p.stays {
-			return p.attachError(p.watching, err)
+	for try := 1; ; try++ {
+		err := p.make(ctx, create)
+		if err == nil {
+			break
 		}
-		return fmt.Errorf("attach to container %s: %w", p.id, b.asked(err))
+		if !p.stays || !brokenMapping(err) || try == mappingTries || ctx.Err() != nil {
+			return err
+		}
+		p.stopWatching()
+		if err := b.removeContainer(ctx, p.dir.container); err != nil {
+			return err
+		}
 	}
 	p.oom = b.client.Events(p.watching, client.EventsListOptions{
 		Filters: make(client.Filters).Add("type", "container").Add("container", p.id).Add("event", "oom"),
@@ -181,6 +166,40 @@ func (p *process) drop() error {
 	p.Kill()
 	<-p.gone
 	return errors.Join(p.err, p.release())
+}
+
+// make creates the container and attaches to it.
+func (p *process) make(ctx context.Context, create client.ContainerCreateOptions) error {
+	b := p.backend
+	createCtx, cancel := context.WithTimeout(detach(ctx), createTime)
+	defer cancel()
+	p.created = true // from here on there may be one, whatever the engine answers
+	made, err := b.client.ContainerCreate(createCtx, create)
+	for try := 1; err != nil && noMapping(err) && try < mappingTries && createCtx.Err() == nil; try++ {
+		made, err = b.client.ContainerCreate(createCtx, create)
+	}
+	if err != nil {
+		return b.createError(err)
+	}
+	p.id, p.stays = made.ID, !create.HostConfig.AutoRemove
+	for _, w := range made.Warnings {
+		b.log.Warn("the engine warns about the container", "warning", w)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+
+	// These end with the process; stopWatching ends them earlier.
+	p.watching, p.stopWatching = context.WithCancel(detach(ctx))
+	if p.attached, err = b.client.ContainerAttach(p.watching, p.id, client.ContainerAttachOptions{
+		Stream: true, Stdin: create.Config.OpenStdin, Stdout: true, Stderr: true,
+	}); err != nil {
+		if p.stays {
+			return p.attachError(p.watching, err)
+		}
+		return fmt.Errorf("attach to container %s: %w", p.id, b.asked(err))
+	}
+	return nil
 }
 
 // createError explains what a person can do something about.
