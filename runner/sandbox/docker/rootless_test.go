@@ -2,6 +2,7 @@ package docker
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/system"
+	"github.com/moby/moby/client"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -88,6 +90,18 @@ func TestPodmanIsCorrected(t *testing.T) {
 // answering is a backend whose engine says the same to everything.
 func answering(t *testing.T, text string) *Backend {
 	t.Helper()
+	return served(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v4.0.0/libpod/info" {
+			w.Write([]byte(text))
+			return
+		}
+		http.NotFound(w, r)
+	})
+}
+
+// served is a backend whose engine is a function.
+func served(t *testing.T, engine http.HandlerFunc) *Backend {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "mcprun-test-")
 	if err != nil {
 		t.Fatal(err)
@@ -97,18 +111,42 @@ func answering(t *testing.T, text string) *Backend {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/v4.0.0/libpod/info" {
-			w.Write([]byte(text))
-			return
-		}
-		http.NotFound(w, r)
-	})}}
+	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: engine}}
 	s.Start()
 	t.Cleanup(s.Close)
 	b := New(Options{Host: "unix://" + filepath.Join(dir, "s")})
 	t.Cleanup(func() { b.Close() })
 	return b
+}
+
+// A container that Podman made with too few users cannot be started, and is made anew; what else goes wrong is said.
+func TestPodmanMakesContainersAnew(t *testing.T) {
+	made, removed := 0, 0
+	b := served(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/containers/create"):
+			made++
+			w.WriteHeader(http.StatusCreated)
+			fmt.Fprintf(w, `{"Id": "c%d"}`, made)
+		case r.Method == http.MethodDelete:
+			removed++
+			w.WriteHeader(http.StatusNoContent)
+		case strings.HasSuffix(r.URL.Path, "/json"):
+			http.NotFound(w, r)
+		case strings.HasSuffix(r.URL.Path, "/start") && made < 3:
+			w.WriteHeader(http.StatusInternalServerError)
+			fmt.Fprint(w, `{"message": "runc create failed: can't get final child's PID from pipe: EOF"}`)
+		default:
+			w.WriteHeader(http.StatusInternalServerError)
+			fmt.Fprint(w, `{"message": "something else"}`)
+		}
+	})
+	p := newProcess(b, &runDir{container: "mcprun-test"}, "")
+	err := p.launch(t.Context(), client.ContainerCreateOptions{Name: "mcprun-test", Config: &container.Config{Image: "x"}, HostConfig: &container.HostConfig{}})
+	if made != 3 || removed != 2 || err == nil || !strings.Contains(err.Error(), "something else") {
+		t.Errorf("%d made, %d removed: %v", made, removed, err)
+	}
 }
 
 // Rootless Podman sets no limits of processes and shows who runs it: the guest is not its root, and bounds itself.
