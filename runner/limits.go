@@ -2,9 +2,12 @@ package runner
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -36,6 +39,28 @@ func hits(exit sandbox.Exit, cause Cause) []string {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
+
+// ownWords finds the limit that an error which nobody caught speaks of, as the interpreters word it; empty for none. What
+// only the guest's kernel refuses is not seen from outside, and a script that lies here lies to its own caller.
+func ownWords(e *bridge.ScriptError) string {
+	if e == nil {
+		return ""
+	}
+	starts := func(with string) bool { return strings.HasPrefix(e.Message, with) }
+	switch {
+	case e.Name == "Error" && starts("EMFILE: "), e.Name == "OSError" && starts("[Errno 24] "):
+		return sandbox.LimitFiles
+	case e.Name == "MemoryError", e.Name == "OSError" && starts("[Errno 12] "), e.Name == "RangeError" && starts("Array buffer allocation failed"):
+		return sandbox.LimitMemory
+	case e.Name == "RuntimeError" && starts("can't start new thread"), e.Name == "Error" && starts("spawn ") && strings.HasSuffix(e.Message, " EAGAIN"),
+		e.Name == "BlockingIOError" && starts("[Errno 11] ") && forks().MatchString(e.Stack):
+		return sandbox.LimitProcesses
+	}
+	return ""
+}
+
+// forks finds lines that start a process; the same error has another cause where something is read.
+var forks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bfork\b|subprocess|multiprocessing|Popen|Process`) })
 
 // overstepped says in words what a script did that a limit forbids, with the flag that sets the limit.
 func (s *Script) overstepped(limit string) string {

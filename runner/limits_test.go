@@ -119,3 +119,35 @@ func TestLimitsReachTheSandbox(t *testing.T) {
 		t.Errorf("%v; limits %+v, want %+v", err, got, want)
 	}
 }
+
+// What only the guest's own kernel or interpreter refuses is named where the script fails of it, and only there.
+func TestLimitsInErrorsAreNamed(t *testing.T) {
+	for _, c := range []struct{ name, message, stack, want string }{
+		{"Error", "EMFILE: too many open files, open 'x'", "", sandbox.LimitFiles},
+		{"OSError", "[Errno 24] Too many open files: 'x'", "", sandbox.LimitFiles},
+		{"MemoryError", "", "", sandbox.LimitMemory},
+		{"RangeError", "Array buffer allocation failed", "", sandbox.LimitMemory},
+		{"RuntimeError", "can't start new thread", "", sandbox.LimitProcesses},
+		{"Error", "spawn ls EAGAIN", "", sandbox.LimitProcesses},
+		{"BlockingIOError", "[Errno 11] Resource temporarily unavailable", "    if os.fork() == 0:", sandbox.LimitProcesses},
+		{"BlockingIOError", "[Errno 11] Resource temporarily unavailable", "    os.read(pipe, 1)", ""},
+		{"MCPToolError", "EMFILE: too many open files, open 'x'", "", ""},
+		{"OSError", "[Errno 2] No such file or directory: '[Errno 24] x'", "", ""},
+	} {
+		res, err := run(t, nil, runner.Script{}, func(g *guest) sandbox.Exit {
+			g.begin()
+			g.done(object{"error": object{"name": c.name, "message": c.message, "stack": c.stack}})
+			return sandbox.Exit{Code: 1}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{}
+		if c.want != "" {
+			want = append(want, c.want)
+		}
+		if !slices.Equal(res.LimitsHit, want) || (c.want == "") != (res.Message == "") || res.Cause != runner.CauseError {
+			t.Errorf("%s: %s: limits %q, message %q, cause %s", c.name, c.message, res.LimitsHit, res.Message, res.Cause)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -84,6 +85,10 @@ func (x *run) judge(ctx context.Context, res *Result) {
 		res.Cause = CauseError
 	}
 	res.LimitsHit = hits(x.exit, res.Cause)
+	if limit := ownWords(x.outcome.Error); res.Cause == CauseError && limit != "" && !slices.Contains(res.LimitsHit, limit) {
+		res.LimitsHit = append(res.LimitsHit, limit)
+		slices.Sort(res.LimitsHit)
+	}
 	if res.Message == "" {
 		res.Message = x.script.ranInto(res.LimitsHit)
 	}
