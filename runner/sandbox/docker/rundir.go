@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/mcpgen/mcpgen/gen/owner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
@@ -44,10 +45,15 @@ func (d *runDir) passwd() string  { return filepath.Join(d.path, "passwd") }
 func (d *runDir) hosts() string   { return filepath.Join(d.path, "hosts") }
 func (d *runDir) resolv() string  { return filepath.Join(d.path, "resolv.conf") }
 
-func (d *runDir) remove() error { return os.RemoveAll(d.path) }
+func (d *runDir) remove() error {
+	if d.path == "" { // there is none
+		return nil
+	}
+	return folder.Remove(d.path)
+}
 
 // newRunDir makes the folder of one run. On an error nothing is left.
-func (b *Backend) newRunDir(spec sandbox.Spec, owner, seccomp string) (_ *runDir, err error) {
+func (b *Backend) newRunDir(spec sandbox.Spec, me owner.Owner, seccomp string) (_ *runDir, err error) {
 	if err := folder.Private(b.opt.RuntimeDir); err != nil {
 		return nil, err
 	}
@@ -58,21 +64,18 @@ func (b *Backend) newRunDir(spec sandbox.Spec, owner, seccomp string) (_ *runDir
 	if len(d.socket()) > maxSocketPath {
 		return nil, fmt.Errorf("folder for running sandboxes %q: its name is too long by %d bytes for a socket in it", b.opt.RuntimeDir, len(d.socket())-maxSocketPath)
 	}
-	if err := os.Mkdir(d.path, 0o700); err != nil {
-		return nil, fmt.Errorf("make the run's folder: %w", err)
+	if err := folder.Make(d.path, me); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("fill the run's folder: %w", err), d.remove())
 		}
 	}()
-	return d, d.fill(spec, owner, seccomp, fmt.Sprintf("sandbox:x:%d:%d::/tmp:/\n", b.opt.UID, b.opt.GID))
+	return d, d.fill(spec, seccomp, fmt.Sprintf("sandbox:x:%d:%d::/tmp:/\n", b.opt.UID, b.opt.GID))
 }
 
-func (d *runDir) fill(spec sandbox.Spec, owner, seccomp, passwd string) error {
-	if err := os.WriteFile(filepath.Join(d.path, ownerFile), []byte(owner), 0o600); err != nil {
-		return err
-	}
+func (d *runDir) fill(spec sandbox.Spec, seccomp, passwd string) error {
 	// The container's user reads these; above them is a folder that only the caller can enter.
 	for _, dir := range []string{d.guest(), d.bridge(), d.empty()} {
 		if err := os.Mkdir(dir, 0o755); err != nil {

@@ -57,7 +57,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	if err != nil {
 		return nil, err
 	}
-	dir, err := b.newRunDir(spec, me.String(), e.seccomp())
+	dir, err := b.newRunDir(spec, me, e.seccomp())
 	if err != nil {
 		return nil, err
 	}

@@ -21,14 +21,11 @@ import (
 const (
 	labelRun   = "mcprun.run"
 	labelOwner = "mcprun.owner"
-	ownerFile  = "owner"
 )
 
 const (
 	// strangerAge is how old a container that does not run must be to be removed when its owner cannot be judged.
 	strangerAge = 10 * time.Minute
-	// unnamedAge is how old a folder without an owner must be: a new one has none for a moment.
-	unnamedAge = time.Minute
 )
 
 // Sweep removes the containers and folders of hosts that are dead. Those of living hosts stay, and so do running
@@ -96,7 +93,7 @@ func (b *Backend) sweepFolders(me owner.Owner) error {
 	var errs []error
 	for _, e := range entries {
 		dir := &runDir{path: filepath.Join(b.opt.RuntimeDir, e.Name())}
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), runDirPrefix) || !dir.abandoned(me, time.Now()) {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), runDirPrefix) || !folder.Abandoned(dir.path, me, time.Now()) {
 			continue
 		}
 		if err := dir.remove(); err != nil {
@@ -104,16 +101,6 @@ func (b *Backend) sweepFolders(me owner.Owner) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func (d *runDir) abandoned(me owner.Owner, now time.Time) bool {
-	data, err := os.ReadFile(filepath.Join(d.path, ownerFile))
-	if o, ok := owner.Parse(string(data)); err == nil && ok {
-		// A folder of another boot is left over from before; one of another namespace may be in use.
-		return o.Judge(me) == owner.Dead || o.Boot != me.Boot
-	}
-	st, err := os.Stat(d.path)
-	return err == nil && now.Sub(st.ModTime()) > unnamedAge
 }
 
 // removeContainer kills and removes a container and returns when it is gone, which may be another's doing. One of an

@@ -84,7 +84,7 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 	if err != nil {
 		return nil, err
 	}
-	dir, err := b.newRunDir(spec, me.String(), e.seccomp())
+	dir, err := b.newRunDir(spec, me, e.seccomp())
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,6 @@ import (
 const (
 	// runDirPrefix tells this package's folders from those of other sandboxes in the same place.
 	runDirPrefix = "gvisor-"
-	ownerFile    = "owner"
-	// unnamedAge is how old a folder without an owner must be to be removed: a new one has none for a moment.
-	unnamedAge = time.Minute
 )
 
 // runDir is the folder of one guest. No other user can enter it.
@@ -40,7 +37,7 @@ func (d *runDir) state() string   { return filepath.Join(d.path, "s") }
 func (d *runDir) pidFile() string { return filepath.Join(d.path, "pid") }
 func (d *runDir) nothing() string { return filepath.Join(d.path, "nothing") }
 func (d *runDir) logFile() string { return filepath.Join(d.path, "log") }
-func (d *runDir) remove() error   { return os.RemoveAll(d.path) }
+func (d *runDir) remove() error   { return folder.Remove(d.path) }
 
 // newRunDir makes the folder of one guest. On an error nothing is left.
 func newRunDir(parent, id string, me owner.Owner) (*runDir, error) {
@@ -51,27 +48,13 @@ func newRunDir(parent, id string, me owner.Owner) (*runDir, error) {
 	rand.Read(random)
 	name := id + "-" + hex.EncodeToString(random)
 	d := &runDir{path: filepath.Join(parent, runDirPrefix+name), name: name}
-	if err := os.Mkdir(d.path, 0o700); err != nil {
-		return nil, fmt.Errorf("make the run's folder: %w", err)
+	if err := folder.Make(d.path, me); err != nil {
+		return nil, err
 	}
-	err := os.WriteFile(filepath.Join(d.path, ownerFile), []byte(me.String()), 0o600)
-	if err == nil {
-		err = os.Mkdir(d.state(), 0o700)
-	}
-	if err != nil {
+	if err := os.Mkdir(d.state(), 0o700); err != nil {
 		return nil, errors.Join(fmt.Errorf("fill the run's folder: %w", err), d.remove())
 	}
 	return d, nil
-}
-
-// abandoned tells whether the folder's owner is dead, or of another boot.
-func (d *runDir) abandoned(me owner.Owner, now time.Time) bool {
-	text, err := os.ReadFile(filepath.Join(d.path, ownerFile))
-	if o, ok := owner.Parse(string(text)); err == nil && ok {
-		return o.Judge(me) == owner.Dead || o.Boot != me.Boot
-	}
-	st, err := os.Stat(d.path)
-	return err == nil && now.Sub(st.ModTime()) > unnamedAge
 }
 
 // abandonedDirs lists the folders in parent whose owners are dead.
@@ -89,8 +72,9 @@ func abandonedDirs(parent string, me owner.Owner) ([]*runDir, error) {
 	var found []*runDir
 	for _, e := range entries {
 		name, ok := strings.CutPrefix(e.Name(), runDirPrefix)
-		d := &runDir{path: filepath.Join(parent, e.Name()), name: name}
-		if ok && e.IsDir() && d.abandoned(me, time.Now()) {
+		d := &runDir{path: filepath.Join(parent, e.Name())}
+		d.name, _, _ = strings.Cut(name, "~") // while it is made or removed, see folder.Make
+		if ok && e.IsDir() && folder.Abandoned(d.path, me, time.Now()) {
 			found = append(found, d)
 		}
 	}
