@@ -23,7 +23,8 @@ type fakeBackend struct {
 	startErr error
 	status   sandbox.Status
 	name     string
-	apart    bool // its workspace is a copy
+	apart    bool  // its workspace is a copy
+	broke    error // how the sandbox itself breaks; nil: it does not
 }
 
 func (b *fakeBackend) Name() string {
@@ -51,7 +52,7 @@ func (b *fakeBackend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Pro
 	}
 	ours, theirs := net.Pipe()
 	ctx, kill := context.WithCancel(ctx)
-	p := &fakeProcess{host: ours, secret: spec.Secret, kill: kill, exited: make(chan struct{}), apart: b.apart}
+	p := &fakeProcess{host: ours, secret: spec.Secret, kill: kill, exited: make(chan struct{}), apart: b.apart, broke: b.broke}
 	g := &guest{ctx: ctx, conn: theirs, in: bufio.NewReader(theirs), spec: spec}
 	go func() {
 		defer close(p.exited)
@@ -68,6 +69,7 @@ type fakeProcess struct {
 	exited chan struct{}
 	exit   sandbox.Exit
 	apart  bool
+	broke  error
 }
 
 func (p *fakeProcess) Apart() bool { return p.apart }
@@ -77,7 +79,7 @@ func (p *fakeProcess) Secret() string                               { return p.s
 func (p *fakeProcess) Kill()                                        { p.kill() }
 func (p *fakeProcess) Wait() (sandbox.Exit, error) {
 	<-p.exited
-	return p.exit, nil
+	return p.exit, p.broke
 }
 
 // guest is the far end of the bridge.

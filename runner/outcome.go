@@ -66,6 +66,12 @@ func middleOut(text string) string {
 // judge says how the run ended, and which limits it met.
 func (x *run) judge(ctx context.Context, res *Result) {
 	switch {
+	case x.lost != nil:
+		res.ExitCode, res.Cause, res.Message = ExitRunner, CauseBridge, x.lost.Error()
+		var h interface{ Hint() string }
+		if errors.As(x.lost, &h) {
+			res.Message += "; " + h.Hint()
+		}
 	case errors.Is(x.cause, errTimeout):
 		res.ExitCode, res.Cause = ExitTimeout, CauseTimeout
 		res.Message = fmt.Sprintf("the script was stopped after %v (--timeout)", x.script.timeout())

@@ -166,6 +166,7 @@ type run struct {
 	outcome *bridge.Outcome // what the script left; never nil after do
 	broken  error           // why the bridge ended early
 	closed  bool            // the guest closed the bridge without a word of how its script ended
+	lost    error           // the sandbox broke under a script that had begun; what that did until then is known
 }
 
 // prepare makes everything that is on this side of the bridge.
@@ -238,10 +239,14 @@ func (x *run) do(parent context.Context) error {
 	if ctx.Err() != nil {
 		x.cause = context.Cause(ctx)
 	}
-	if err != nil {
-		return fmt.Errorf("sandbox %q: %w", x.script.Backend.Name(), err)
-	}
-	if x.ready.IsZero() && x.cause == nil {
+	switch {
+	case err != nil:
+		err = fmt.Errorf("sandbox %q: %w", x.script.Backend.Name(), err)
+		if x.ready.IsZero() {
+			return err
+		}
+		x.lost = err
+	case x.ready.IsZero() && x.cause == nil:
 		return x.neverReady(served)
 	}
 	return nil

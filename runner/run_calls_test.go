@@ -57,6 +57,30 @@ func TestAPersonsTimeIsNotTheScripts(t *testing.T) {
 	})
 }
 
+// TestASandboxThatBreaks does not take with it what the script did before: its calls would be made again, and its output is
+// the only trace of it.
+func TestASandboxThatBreaks(t *testing.T) {
+	broke := &fakeBackend{broke: &runner.BackendError{Message: "the engine went away", Remedy: "start it again"}, guest: func(g *guest) sandbox.Exit {
+		g.begin()
+		g.call(1, "calculator__add", object{"numbers": []int{1, 2}})
+		fmt.Fprint(g.spec.Stdout, "half")
+		return sandbox.Exit{Code: 137}
+	}}
+	up := &fakeUpstreams{answers: map[string]*upstream.CallResult{"calculator/add": {Structured: json.RawMessage(`{"result":3}`)}}}
+	script := runner.Script{Code: "1", Language: sandbox.LangPython, Backend: broke, Capture: true}
+	res, err := newRunner(t, up).Run(t.Context(), script)
+	if err != nil || res.ExitCode != runner.ExitRunner || res.Cause != runner.CauseBridge || res.Stdout != "half" || res.CallCount != 1 {
+		t.Fatalf("%+v, error %v", res, err)
+	}
+	if want := `sandbox "fake": the engine went away; start it again; 1 call that was already made, and would be made again: calculator__add ok`; res.Message != want {
+		t.Errorf("message %q", res.Message)
+	}
+	broke.guest = func(*guest) sandbox.Exit { return sandbox.Exit{Code: 137} }
+	if res, err := newRunner(t, up).Run(t.Context(), script); err == nil || !strings.Contains(err.Error(), "went away") {
+		t.Errorf("before the script began: %+v, error %v", res, err)
+	}
+}
+
 func TestLargeResultAndOutput(t *testing.T) {
 	big := strings.Repeat("word ", 1000)
 	up := &fakeUpstreams{answers: map[string]*upstream.CallResult{"calculator/add": {Structured: json.RawMessage(`{"result":"` + big + `"}`)}}}
