@@ -94,7 +94,8 @@ func chooseByRisk(ctx context.Context, backends []sandbox.Backend, w Wish) (Choi
 		if b == nil || !goodFor(name, w.Risk) {
 			continue
 		}
-		if _, ok := b.Runtime(w.Language); !ok {
+		rt, ok := b.Runtime(w.Language)
+		if !ok {
 			continue
 		}
 		st := b.Probe(ctx)
@@ -104,7 +105,7 @@ func chooseByRisk(ctx context.Context, backends []sandbox.Backend, w Wish) (Choi
 		detail := st.Detail
 		if st.Usable {
 			detail = fmt.Sprintf("it has no %s here", w.Language)
-			st.Remedy = "install " + interpreters[w.Language]
+			st.Remedy = "install " + rt.Wanted()
 		}
 		why = append(why, fmt.Sprintf("%s is not usable: %s", name, detail))
 		if st.Remedy != "" {
@@ -121,9 +122,6 @@ func chooseByRisk(ctx context.Context, backends []sandbox.Backend, w Wish) (Choi
 	e.Message += ": " + strings.Join(why, "; ")
 	return Choice{}, e
 }
-
-// interpreters are what those sandboxes need that run the machine's own.
-var interpreters = map[sandbox.Language]string{sandbox.LangTypeScript: "node 20 or newer", sandbox.LangPython: "python 3.11 or newer"}
 
 func reason(w Wish, passed []string) string {
 	first := "chosen automatically"

@@ -26,6 +26,17 @@ const (
 	QuickJS Runtime = "quickjs" // the engine inside the mcprun binary
 )
 
+// Wanted names the runtime as a person would install it, with the version it needs at least; QuickJS is never missing.
+func (r Runtime) Wanted() string {
+	switch r {
+	case Node:
+		return "node 20 or newer"
+	case Python:
+		return "python 3.11 or newer"
+	}
+	return string(r)
+}
+
 // Language names what a script is written in.
 type Language string
 

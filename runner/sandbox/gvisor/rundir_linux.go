@@ -73,7 +73,7 @@ func abandonedDirs(parent string, me owner.Owner) ([]*runDir, error) {
 	for _, e := range entries {
 		name, ok := strings.CutPrefix(e.Name(), runDirPrefix)
 		d := &runDir{path: filepath.Join(parent, e.Name())}
-		d.name, _, _ = strings.Cut(name, "~") // while it is made or removed, see folder.Make
+		d.name = folder.Name(name)
 		if ok && e.IsDir() && folder.Abandoned(d.path, me, time.Now()) {
 			found = append(found, d)
 		}

@@ -97,7 +97,7 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 	}
 	if st.Usable = len(st.Languages) > 0; !st.Usable {
 		st.Detail = strings.Join(absent, "; ")
-		st.Remedy = "install node 20 or newer, or python 3.11 or newer, or use --sandbox embedded"
+		st.Remedy = fmt.Sprintf("install %s, or %s, or use --sandbox embedded", sandbox.Node.Wanted(), sandbox.Python.Wanted())
 		return st
 	}
 	st.Detail = strings.Join(append(found, absent...), ", ")

@@ -25,6 +25,12 @@ func ownedName(path, text string) string {
 	return path + ownerMark + strings.ReplaceAll(text, "/", ",")
 }
 
+// Name is the name of a folder of Make's without its owner, which base ends with while it is made or removed.
+func Name(base string) string {
+	name, _, _ := strings.Cut(base, ownerMark)
+	return name
+}
+
 // Make makes the folder path, which only its user may enter, with a file that says whose it is.
 func Make(path string, me owner.Owner) error {
 	staged := ownedName(path, me.String())

@@ -42,6 +42,9 @@ func TestOwnedFolders(t *testing.T) {
 		if err := os.Mkdir(staged, 0o700); err != nil {
 			t.Fatal(err)
 		}
+		if Name(filepath.Base(staged)) != filepath.Base(path) || Name(filepath.Base(path)) != filepath.Base(path) {
+			t.Errorf("%s: the name of %s is %s", name, filepath.Base(staged), Name(filepath.Base(staged)))
+		}
 		if Abandoned(staged, me, now) != c.abandoned {
 			t.Errorf("%s: half made, it is not known", name)
 		}

@@ -108,10 +108,7 @@ func (e *MissingError) Unwrap() error { return e.Err }
 
 // Hint tells what to do.
 func (e *MissingError) Hint() string {
-	hint := "install node 20 or newer"
-	if e.Runtime == sandbox.Python {
-		hint = "install python 3.11 or newer"
-	}
+	hint := "install " + e.Runtime.Wanted()
 	if e.elsewhere != "" {
 		hint += ", or use " + e.elsewhere
 	}
