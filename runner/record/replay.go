@@ -16,12 +16,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// maxLine and maxFile bound, in bytes, what is read of a recording.
-const (
-	maxLine = 64 << 20
-	maxFile = 512 << 20
-)
-
 // Player answers calls from a recording. It is safe for concurrent use.
 type Player struct {
 	loose bool
@@ -43,8 +37,20 @@ type played struct {
 // answers for all further ones; otherwise the calls of each tool must come in the order recorded, each once.
 func Read(r io.Reader, loose bool, mask Mask) (*Player, error) {
 	p := &Player{loose: loose, mask: mask, byTool: map[string][]*played{}}
-	lines := bufio.NewScanner(io.LimitReader(r, maxFile))
-	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
+	bounded := &io.LimitedReader{R: r, N: maxBytes + 1}
+	err := p.read(bounded)
+	if bounded.N == 0 { // it ends anywhere then
+		err = errTooLarge
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the recording: %w", err)
+	}
+	return p, nil
+}
+
+func (p *Player) read(r io.Reader) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 64<<10), maxBytes)
 	for n := 1; lines.Scan(); n++ {
 		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) == 0 {
@@ -53,24 +59,24 @@ func Read(r io.Reader, loose bool, mask Mask) (*Player, error) {
 		if n == 1 {
 			var h header
 			if err := json.Unmarshal(line, &h); err != nil || h.Kind != kind {
-				return nil, errors.New("read the recording: line 1: it is not a recording; make one with --record")
+				return errors.New("line 1: it is not a recording; make one with --record")
 			}
 			if h.Version != version {
-				return nil, fmt.Errorf("read the recording: line 1: it has version %d, this program knows %d; record it again", h.Version, version)
+				return fmt.Errorf("line 1: it has version %d, this program knows %d; record it again", h.Version, version)
 			}
 			continue
 		}
 		if err := p.add(line); err != nil {
-			return nil, fmt.Errorf("read the recording: line %d: %w", n, err)
+			return fmt.Errorf("line %d: %w", n, err)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read the recording: %w", err)
+		return err
 	}
 	for _, entries := range p.byTool {
 		slices.SortStableFunc(entries, func(a, b *played) int { return a.Call - b.Call })
 	}
-	return p, nil
+	return nil
 }
 
 func (p *Player) add(line []byte) error {

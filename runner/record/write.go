@@ -18,10 +18,11 @@ type Writer struct {
 	err  error // the first that there was; nothing is written after it
 }
 
-// maxBytes bounds a recording: a script makes calls, those that are refused too, as fast as a disk can take them.
-const maxBytes = 1 << 30
+// maxBytes bounds a recording, also one that is read: a script makes calls, those that are refused too, as fast as a disk
+// can take them.
+const maxBytes = 512 << 20
 
-var errTooLarge = fmt.Errorf("it would have more than %d MiB", maxBytes>>20)
+var errTooLarge = fmt.Errorf("it has more than %d MiB", maxBytes>>20)
 
 // NewWriter begins a recording.
 func NewWriter(w io.Writer, mask Mask) (*Writer, error) {

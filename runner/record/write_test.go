@@ -30,3 +30,32 @@ func TestRecordingIsBounded(t *testing.T) {
 		t.Errorf("%v, %d bytes", first, out.Len())
 	}
 }
+
+// TestWhatIsRecordedCanBeRead, however long a line is, and a file beyond what is ever recorded is not read in part.
+func TestWhatIsRecordedCanBeRead(t *testing.T) {
+	var file bytes.Buffer
+	w, err := NewWriter(&file, Mask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(Entry{Call: 1, Tool: "a__b", Args: json.RawMessage(`{}`), Value: json.RawMessage(`"` + strings.Repeat("x", 65<<20) + `"`)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(&file, false, Mask{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := Read(blank{}, false, Mask{}); !errors.Is(err, errTooLarge) {
+		t.Error(err)
+	}
+}
+
+// blank is a file of blank lines that does not end.
+type blank struct{}
+
+func (blank) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	p[len(p)-1] = '\n'
+	return len(p), nil
+}

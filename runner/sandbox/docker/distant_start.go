@@ -88,7 +88,8 @@ func (d *distant) abandon() error {
 }
 
 // createdApart is created for an engine that is apart. The relay is the first process: nothing in a container can send
-// a signal to that one. Whoever the caller is plays no part there, so the guest is nobody, and the engine's own mapping
+// a signal to that one, except where gVisor is the kernel, and there a script that ends its relay loses its own output and
+// files. Whoever the caller is plays no part there, so the guest is nobody, and the engine's own mapping
 // of users stays on. The workspace is kept in memory, which is bounded for real.
 func (b *Backend) createdApart(ctx context.Context, spec sandbox.Spec, e *engine, img image, dir *runDir, owner string, c *cargo) client.ContainerCreateOptions {
 	lim := spec.Limits.WithDefaults()
