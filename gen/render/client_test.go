@@ -198,6 +198,13 @@ assert(((await fails(() => listDocuments())) as MCPError).isRetryable, "isRetrya
 holder[key] = { call: async (...all: unknown[]) => all };
 const all = await callMCPTool<unknown[]>("a__b", {}, { timeoutMs: 5, signal: { aborted: false } });
 assert(JSON.stringify(all[2]) === '{"timeoutMs":5,"signal":{"aborted":false}}', JSON.stringify(all));
+const strange = await fails(() => callMCPTool("a__b", {}, { timeout: 5 } as object));
+assert(
+  strange instanceof MCPError && strange.name === "MCPArgumentError" &&
+    strange.message === 'a__b: a call has no option "timeout"; its options are signal, timeoutMs, raw',
+  strange,
+);
+assert(JSON.stringify(await callMCPTool("a__b", {}, null as never)) === '["a__b",{},{}]', "no options");
 
 const asked: unknown[] = [];
 const noCall = async () => undefined;

@@ -103,6 +103,8 @@ export interface MCPCallOptions {
   raw?: boolean | undefined;
 }
 
+const callOptions = ["signal", "timeoutMs", "raw"];
+
 /** The whole answer of a tool. */
 export interface MCPRawResult {
   content?: MCPContent[];
@@ -200,7 +202,13 @@ export function callMCPTool(tool: string, args: unknown, options: MCPCallOptions
 export function callMCPTool<T = unknown>(tool: string, args?: unknown, options?: MCPCallOptions): Promise<T>;
 export async function callMCPTool(tool: string, args: unknown = {}, options?: MCPCallOptions): Promise<unknown> {
   const site = new Error(); // the caller's lines: not every engine keeps them across an await
-  return answer(site, () => transport({ tool }).call(tool, args, options));
+  return answer(site, async () => {
+    const strange = Object.keys(options ?? {}).find((name) => !callOptions.includes(name));
+    if (strange !== undefined) {
+      throw { kind: "argument", message: `a call has no option ${JSON.stringify(strange)}; its options are ${callOptions.join(", ")}`, tool };
+    }
+    return transport({ tool }).call(tool, args, options ?? {});
+  });
 }
 
 /** A resource that a server lists. */
