@@ -103,8 +103,15 @@ func (x *run) judge(ctx context.Context, res *Result) {
 	}
 }
 
-// ownCode says that a code which otherwise has a meaning of ours is the script's own; empty for any other.
+// crashes are the signals by which a program ends that did something wrong, by the exit codes that stand for them.
+var crashes = map[int]string{132: "SIGILL", 134: "SIGABRT", 135: "SIGBUS", 136: "SIGFPE", 139: "SIGSEGV"}
+
+// ownCode says that a code which otherwise has a meaning of ours is the script's own, or that one looks like a crash of the
+// interpreter, which leaves no other word; empty for any other.
 func ownCode(code int) string {
+	if signal, ok := crashes[code]; ok {
+		return fmt.Sprintf("exit code %d stands for %s: the interpreter crashed, or the script ended with that code", code, signal)
+	}
 	switch code {
 	case ExitTimeout, ExitRunner, ExitRefused, ExitNoBackend, ExitKilled:
 		return fmt.Sprintf("the script itself ended with exit code %d", code)

@@ -29,6 +29,7 @@ func TestHowARunEnds(t *testing.T) {
 		{"by itself", 0, func(g *guest) sandbox.Exit { g.begin(); g.done(nil); return sandbox.Exit{} }, 0, runner.CauseExit, ""},
 		{"with its own code", 0, func(g *guest) sandbox.Exit { g.begin(); g.done(nil); return sandbox.Exit{Code: 3} }, 3, runner.CauseExit, ""},
 		{"with a hard exit", 0, func(g *guest) sandbox.Exit { g.begin(); return sandbox.Exit{Code: 4} }, 4, runner.CauseExit, ""},
+		{"with a crash", 0, func(g *guest) sandbox.Exit { g.begin(); return sandbox.Exit{Code: 139} }, 139, runner.CauseExit, "139 stands for SIGSEGV"},
 		{"by an uncaught error", 0, func(g *guest) sandbox.Exit {
 			g.begin()
 			g.done(object{"error": object{"name": "ValueError", "message": "no", "stack": ""}})
