@@ -38,7 +38,7 @@ func TestBlanks(t *testing.T) {
 		text := strings.Repeat(blank, 1<<20/len(blank))
 		began := time.Now()
 		n := Count(text)
-		if took := time.Since(began); n == 0 || took > 5*time.Second {
+		if took := time.Since(began); n == 0 || took > 30*time.Second { // minutes, if every blank were looked at from every other
 			t.Errorf("%q: %d tokens in %v", blank, n, took)
 		}
 	}
