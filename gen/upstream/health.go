@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -29,19 +30,25 @@ const (
 
 // health is how a server has done lately. The pool's mutex guards it.
 type health struct {
-	failures []time.Time // those within failureWindow, the oldest first
-	opened   int         // how often the circuit opened without a good answer since
-	until    time.Time   // the circuit is open until then
-	probing  bool        // the circuit was open, and nothing was answered since: the next failure opens it again
-	last     string      // why it failed last
+	failures []failure // those within failureWindow, the oldest first
+	opened   int       // how often the circuit opened without a good answer since
+	until    time.Time // the circuit is open until then
+	probing  bool      // the circuit was open, and nothing was answered since: the next failure opens it again
+	last     string    // why it failed last
 	restarts int
 }
 
+type failure struct {
+	at   time.Time
+	said bool // whoever stands before the server said so, in an answer to a call
+}
+
 // fail notes a failure.
-func (h *health) fail(now time.Time, reason string) {
+func (h *health) fail(f failure, reason string) {
+	now := f.at
 	h.last = reason
 	h.forget(now)
-	h.failures = append(h.failures, now)
+	h.failures = append(h.failures, f)
 	if len(h.failures) < maxFailures && !h.probing {
 		return
 	}
@@ -51,8 +58,9 @@ func (h *health) fail(now time.Time, reason string) {
 	h.probing, h.failures = true, nil
 }
 
-// succeed notes an answer.
+// succeed notes an answer. It disproves what was only said of the server, and not that it crashes time and again.
 func (h *health) succeed() {
+	h.failures = slices.DeleteFunc(h.failures, func(f failure) bool { return f.said })
 	if h.probing {
 		h.probing, h.opened = false, 0
 	}
@@ -60,7 +68,7 @@ func (h *health) succeed() {
 
 // forget drops failures that are too old to count.
 func (h *health) forget(now time.Time) {
-	for len(h.failures) > 0 && now.Sub(h.failures[0]) > failureWindow {
+	for len(h.failures) > 0 && now.Sub(h.failures[0].at) > failureWindow {
 		h.failures = h.failures[1:]
 	}
 }
@@ -68,7 +76,7 @@ func (h *health) forget(now time.Time) {
 // repeats reports whether a failure is likely one with the last: many calls end by one cause.
 func (h *health) repeats(now time.Time) bool {
 	n := len(h.failures)
-	return n > 0 && now.Sub(h.failures[n-1]) < failurePause
+	return n > 0 && now.Sub(h.failures[n-1].at) < failurePause
 }
 
 // delay is how long to wait before the server is started again; with jitter, so that many who use it do not come at once.

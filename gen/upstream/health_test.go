@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +27,7 @@ func TestHealth(t *testing.T) {
 		}
 		delays = append(delays, h.delay(now))
 		now = now.Add(time.Second)
-		h.fail(now, "it fell over")
+		h.fail(failure{at: now}, "it fell over")
 	}
 	for i, d := range delays {
 		if most := firstDelay << max(0, i-2); i < 2 && d != 0 || i >= 2 && (d < most/2 || d >= most) {
@@ -43,21 +45,34 @@ func TestHealth(t *testing.T) {
 		if err := h.open("x", now); err != nil {
 			t.Fatal(err)
 		}
-		h.fail(now, "again")
+		h.fail(failure{at: now}, "again")
 		if open := h.until.Sub(now); open < min(openTime<<(i+1), maxOpenTime)/2 || open > maxOpenTime {
 			t.Errorf("open for %v", open)
 		}
 	}
 	now = h.until
 	h.succeed()
-	h.fail(now, "once")
+	h.fail(failure{at: now}, "once")
 	if err := h.open("x", now); err != nil || h.delay(now) != 0 {
 		t.Errorf("after an answer: %v", err)
 	}
+	// An answer disproves what a gateway said, and not a crash.
+	h = health{}
+	for i := range 3 * maxFailures {
+		h.fail(failure{now, true}, "said")
+		if i == 0 {
+			h.fail(failure{at: now}, "crashed")
+		}
+		h.succeed()
+	}
+	if len(h.failures) != 1 || h.open("x", now) != nil {
+		t.Errorf("failures %v", h.failures)
+	}
+	h = health{}
 	// Failures far between never open it.
 	for range 20 {
 		now = now.Add(failureWindow / 3)
-		h.fail(now, "now and then")
+		h.fail(failure{at: now}, "now and then")
 		if err := h.open("x", now); err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +226,7 @@ func TestPoolOpensTheCircuitOfAServerThatIsDown(t *testing.T) {
 		status int
 		body   string
 		opens  bool
-	}{{502, "", true}, {503, `{"detail":"busy"}`, true}, {504, "<html>", true}, {500, "", false}} {
+	}{{502, "", true}, {503, `{"detail":"busy"}`, true}, {504, "<html>", false}, {500, "", false}} {
 		t.Run(fmt.Sprint(c.status), func(t *testing.T) {
 			t.Parallel()
 			fake := upstreamtest.NewHTTP(t, upstreamtest.Normal, nil)
@@ -239,5 +254,45 @@ func TestPoolOpensTheCircuitOfAServerThatIsDown(t *testing.T) {
 			}
 			wantConnectionError(t, err, fmt.Sprintf("HTTP status %d", c.status))
 		})
+	}
+}
+
+// Calls that a server is working on go on when a gateway's word of others opens its circuit.
+func TestPoolLeavesCallsOfAServerThatIsDown(t *testing.T) {
+	t.Parallel()
+	fake := upstreamtest.NewHTTP(t, upstreamtest.Normal, nil)
+	working, release := make(chan struct{}), make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Method") == "tools/call" {
+			body, _ := io.ReadAll(r.Body)
+			if !bytes.Contains(body, []byte("slow")) {
+				w.WriteHeader(http.StatusBadGateway)
+				return
+			}
+			close(working)
+			<-release
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		fake.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
+	p := testPool(t, testOptions(), config.Server{Key: "web", Transport: config.TransportHTTP, URL: srv.URL + "/mcp"})
+	slow := make(chan error, 1)
+	go func() {
+		_, err := p.Call(testContext(t), "web", upstreamtest.ToolEcho, json.RawMessage(`{"text":"slow"}`), nil)
+		slow <- err
+	}()
+	<-working
+	var err error
+	for range maxFailures + 1 {
+		_, err = p.Call(testContext(t), "web", upstreamtest.ToolEcho, nil, nil)
+		time.Sleep(failurePause)
+	}
+	if !errors.Is(err, ErrCircuitOpen) {
+		t.Errorf("error %v", err)
+	}
+	close(release)
+	if err := <-slow; err != nil {
+		t.Errorf("the call that was under way: %v", err)
 	}
 }

@@ -121,13 +121,13 @@ func (p *Pool) join(m *member) (*Session, *attempt, error) {
 		}
 		p.lose(m, s, reason)
 	}
-	if m.session != nil {
-		m.users++
-		return m.session, nil, nil
-	}
 	now := time.Now()
 	if err := m.health.open(m.srv.Key, now); err != nil {
 		return nil, nil, err
+	}
+	if m.session != nil {
+		m.users++
+		return m.session, nil, nil
 	}
 	if m.attempt == nil {
 		ctx, cancel := context.WithCancel(p.ctx)
@@ -144,7 +144,7 @@ func (p *Pool) join(m *member) (*Session, *attempt, error) {
 func (p *Pool) lose(m *member, s *Session, reason string) {
 	m.session = nil
 	if reason != "" && !s.forgotten() {
-		m.health.fail(time.Now(), reason)
+		m.health.fail(failure{at: time.Now()}, reason)
 	}
 	p.work.Go(func() {
 		for s.isDoubted() && s.desk.busy() && pause(p.ctx, doubtPause) { // what others are waiting for may well come
@@ -196,7 +196,7 @@ func (p *Pool) try(ctx context.Context, m *member, a *attempt) {
 		a.err = unsent(err)
 		m.era = eraUnknown // the server may have changed: look again
 		if reason, failed := counts(err); failed {
-			m.health.fail(time.Now(), reason)
+			m.health.fail(failure{at: time.Now()}, reason)
 		}
 	case wanted:
 		m.session, m.era, m.secret, a.session = s, found, s.why.secret, s
@@ -283,7 +283,8 @@ func (p *Pool) note(m *member, s *Session, err error) {
 	case failed && s.Lost():
 		p.lose(m, s, gone.Reason)
 	case failed && (gone.NotSent || gone.down) && !gone.Login && !m.health.repeats(now):
-		if m.health.fail(now, gone.Reason); m.health.probing { // the session would outlive what it stands for
+		m.health.fail(failure{now, gone.down}, gone.Reason)
+		if m.health.probing && (!gone.down || m.users == 1) { // it would outlive what it stands for; calls that may be under way go on
 			m.session = nil
 			p.work.Go(func() { s.Close() })
 		}

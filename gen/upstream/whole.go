@@ -147,7 +147,7 @@ func statusRefusal(resp *http.Response) *refusal {
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests:
 		r.unsent = true
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusBadGateway, http.StatusServiceUnavailable: // and not a gateway that has no patience with one call
 		r.down = true
 	}
 	return r
