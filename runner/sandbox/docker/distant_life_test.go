@@ -181,21 +181,8 @@ func TestDistantConnectionBreaks(t *testing.T) {
 
 // An engine that does not see this machine's folders gets archives from the first run on.
 func TestEngineThatSeesOtherFolders(t *testing.T) {
-	path := filepath.Join(shortDir(t), "s")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	refused := 0
-	network, address, _ := strings.Cut(host(), "://")
-	proxy := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "engine"}) },
-		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, address)
-		}},
-		FlushInterval: -1,
-	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	path := front(t, func(w http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/containers/create") {
 			body, _ := io.ReadAll(r.Body)
 			if bytes.Contains(body, []byte(`"Type":"bind"`)) {
@@ -203,14 +190,12 @@ func TestEngineThatSeesOtherFolders(t *testing.T) {
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusBadRequest)
 				io.WriteString(w, `{"message":"invalid mount config for type \"bind\": bind source path does not exist: /somewhere"}`)
-				return
+				return true
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
 		}
-		proxy.ServeHTTP(w, r)
-	})}
-	go server.Serve(l)
-	t.Cleanup(func() { server.Close() })
+		return false
+	})
 	b := newBackend(t, func(o *docker.Options) { o.Host = "unix://" + path })
 	for range 2 {
 		g := newGuest(t, sandbox.Python, `print(open("servers/t.txt").read()); open("out", "w").write("x")`)
@@ -324,4 +309,30 @@ func TestDistantLastWordsArrive(t *testing.T) {
 	if got, err := io.ReadAll(conn); err != nil || len(got) != 60_000 {
 		t.Errorf("%d bytes came over the bridge, %v", len(got), err)
 	}
+}
+
+// front serves the engine at another socket, and returns its path. answers tells whether it has answered a request itself.
+func front(t *testing.T, answers func(http.ResponseWriter, *http.Request) bool) string {
+	t.Helper()
+	path := filepath.Join(shortDir(t), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, address, _ := strings.Cut(host(), "://")
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "engine"}) },
+		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}},
+		FlushInterval: -1,
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !answers(w, r) {
+			proxy.ServeHTTP(w, r)
+		}
+	})}
+	go server.Serve(l)
+	t.Cleanup(func() { server.Close() })
+	return path
 }

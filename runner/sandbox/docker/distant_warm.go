@@ -83,12 +83,14 @@ func (w *idleApart) fit(ctx context.Context, spec sandbox.Spec) (*cargo, error) 
 		return c, err
 	}
 	memory := w.shape.Limits.Memory + relayMemory + c.memory()
-	asking, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	if _, err := w.backend.client.ContainerUpdate(asking, w.id, client.ContainerUpdateOptions{
-		Resources: &container.Resources{Memory: memory, MemorySwap: memory},
-	}); err != nil {
-		return nil, errors.Join(fmt.Errorf("make room for the workspace: %w", w.backend.asked(err)), c.close())
+	err = w.backend.patiently(ctx, "make room for the workspace", func(ctx context.Context) error {
+		_, err := w.backend.client.ContainerUpdate(ctx, w.id, client.ContainerUpdateOptions{
+			Resources: &container.Resources{Memory: memory, MemorySwap: memory},
+		})
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }

@@ -133,8 +133,8 @@ func (b *Backend) facts(ctx context.Context) (*engine, error) {
 	return e, nil
 }
 
-// patience ends after answerTime if the engine is dead, and after busyTime if it lives and merely is slow to tell what it
-// is: Podman asks other programs for that.
+// patience ends after answerTime if the engine is dead, and after busyTime if it lives and merely is slow: Podman asks other
+// programs for most answers.
 func (b *Backend) patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	asking, cancel := context.WithTimeout(ctx, busyTime)
 	doubt := time.AfterFunc(answerTime-pingTime, func() {
@@ -143,6 +143,20 @@ func (b *Backend) patience(ctx context.Context) (context.Context, context.Cancel
 		}
 	})
 	return asking, func() { doubt.Stop(); cancel() }
+}
+
+// patiently asks the engine one question with patience. An error says what was wanted, and whether the engine was silent.
+func (b *Backend) patiently(ctx context.Context, what string, ask func(context.Context) error) error {
+	asking, cancel := b.patience(ctx)
+	defer cancel()
+	err := ask(asking)
+	switch {
+	case err == nil:
+		return nil
+	case asking.Err() != nil && ctx.Err() == nil:
+		err = &EngineError{Host: b.opt.Host, Err: errNoAnswer}
+	}
+	return fmt.Errorf("%s: %w", what, b.asked(err))
 }
 
 func (b *Backend) askFacts(ctx context.Context) (*engine, error) {

@@ -88,11 +88,13 @@ func (u *usage) read(in *inside, final bool) {
 
 // find looks for the container in this machine's kernel.
 func (p *process) find(ctx context.Context) (*inside, error) {
-	asking, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	res, err := p.backend.client.ContainerInspect(asking, p.id, client.ContainerInspectOptions{})
+	var res client.ContainerInspectResult
+	err := p.backend.patiently(ctx, "ask for the processes of container "+p.id, func(ctx context.Context) (err error) {
+		res, err = p.backend.client.ContainerInspect(ctx, p.id, client.ContainerInspectOptions{})
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("ask for the processes of container %s: %w", p.id, p.backend.asked(err))
+		return nil, err
 	}
 	if res.Container.State == nil {
 		return nil, fmt.Errorf("the engine does not tell the state of container %s", p.id)

@@ -109,8 +109,10 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 		return nil, errors.Join(fmt.Errorf("watch over container %s: %w", p.id, err), w.Close())
 	}
 	if err != nil && w.enter && ctx.Err() == nil && !p.isOver() {
-		err = fmt.Errorf("containers cannot be entered: %w", err)
-		b.cannotEnter(err)
+		if _, silent := errors.AsType[*EngineError](err); !silent { // that says nothing of containers
+			err = fmt.Errorf("containers cannot be entered: %w", err)
+			b.cannotEnter(err)
+		}
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil

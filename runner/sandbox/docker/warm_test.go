@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -369,5 +371,26 @@ func BenchmarkWarm(b *testing.B) {
 			b.ReportMetric(float64(all[len(all)*95/100].Microseconds()), "µs/first-line-p95")
 			b.ReportMetric(float64(adopting[len(all)/2].Microseconds()), "µs/adopt-p50")
 		})
+	}
+}
+
+// An engine that is slow for a moment says nothing about whether its containers can be entered.
+func TestWarmByASlowEngine(t *testing.T) {
+	var slow atomic.Bool
+	path := front(t, func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/json") && strings.Contains(r.URL.Path, "/containers/") && slow.Swap(false) {
+			time.Sleep(3 * time.Second)
+		}
+		return false
+	})
+	b := newBackend(t, func(o *docker.Options) { o.Host = "unix://" + path })
+	g := newGuest(t, sandbox.Python, waiting[sandbox.Python])
+	before := b.Shape(g.Spec)
+	slow.Store(true)
+	if exit := runWarm(t, b, g, `open("f", "w").write("x")`); exit.Code != 0 {
+		t.Errorf("exit %+v", exit)
+	}
+	if after := b.Shape(g.Spec); slow.Load() || after != before || after.Workspace != "" {
+		t.Errorf("slow %t, shape %+v, before %+v", slow.Load(), after, before)
 	}
 }
