@@ -47,27 +47,30 @@ func ownWords(e *bridge.ScriptError) string {
 		return ""
 	}
 	starts := func(with string) bool { return strings.HasPrefix(e.Message, with) }
+	again := strings.HasSuffix(e.Message, " EAGAIN")
 	switch {
 	case e.Name == "Error" && starts("EMFILE: "), e.Name == "OSError" && starts("[Errno 24] "):
 		return sandbox.LimitFiles
 	case e.Name == "MemoryError", e.Name == "OSError" && starts("[Errno 12] "), e.Name == "RangeError" && starts("Array buffer allocation failed"):
 		return sandbox.LimitMemory
-	case e.Name == "RuntimeError" && starts("can't start new thread"), e.Name == "Error" && starts("spawn ") && strings.HasSuffix(e.Message, " EAGAIN"),
+	case e.Name == "RuntimeError" && starts("can't start new thread"), e.Name == "Error" && again && (starts("spawn ") || starts("spawnSync ") || starts("Worker initialization failure:")),
 		e.Name == "BlockingIOError" && starts("[Errno 11] ") && forks().MatchString(e.Stack):
 		return sandbox.LimitProcesses
 	}
 	return ""
 }
 
-// forks finds lines that start a process; the same error has another cause where something is read.
-var forks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bfork\b|subprocess|multiprocessing|Popen|Process`) })
+// forks finds calls that start a process; the same error has another cause where something is read.
+var forks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(os\.)?(fork|forkpty|posix_spawnp?|spawn[lv]p?e?|popen)\(|fork_exec|subprocess\.|\bPopen\(|multiprocessing/`)
+})
 
 // overstepped says in words what a script did that a limit forbids, with the flag that sets the limit.
 func (s *Script) overstepped(limit string) string {
 	l := s.limits()
 	switch limit {
 	case sandbox.LimitMemory:
-		return fmt.Sprintf("it used more than %s of memory (--memory)", size(l.Memory))
+		return fmt.Sprintf("it wanted more than %s of memory (--memory)", size(l.Memory))
 	case sandbox.LimitCPU:
 		if s.Limits.CPU == 0 {
 			return fmt.Sprintf("it used more than %v of processor time, %d times what --timeout gives it (--cpu)", l.CPU, cpuPerTime)

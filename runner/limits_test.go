@@ -130,7 +130,15 @@ func TestLimitsInErrorsAreNamed(t *testing.T) {
 		{"RuntimeError", "can't start new thread", "", sandbox.LimitProcesses},
 		{"Error", "spawn ls EAGAIN", "", sandbox.LimitProcesses},
 		{"BlockingIOError", "[Errno 11] Resource temporarily unavailable", "    if os.fork() == 0:", sandbox.LimitProcesses},
+		{"Error", "spawnSync /bin/sh EAGAIN", "", sandbox.LimitProcesses},
+		{"Error", "Worker initialization failure: EAGAIN", "", sandbox.LimitProcesses},
+		{"Error", "read EAGAIN", "", ""},
+		{"BlockingIOError", "[Errno 11] Resource temporarily unavailable", `  File "/workspace/s.py", line 1, in <module>
+    os.posix_spawn("/bin/true", [], {})`, sandbox.LimitProcesses},
+		{"BlockingIOError", "[Errno 11] Resource temporarily unavailable", "    self.pid = _fork_exec(", sandbox.LimitProcesses},
 		{"BlockingIOError", "[Errno 11] Resource temporarily unavailable", "    os.read(pipe, 1)", ""},
+		{"BlockingIOError", "[Errno 11] Resource temporarily unavailable", `  File "/workspace/fork/ImageProcessor.py", line 1, in <module>
+    os.read(pipe, 1)`, ""},
 		{"MCPToolError", "EMFILE: too many open files, open 'x'", "", ""},
 		{"OSError", "[Errno 2] No such file or directory: '[Errno 24] x'", "", ""},
 	} {

@@ -104,7 +104,7 @@ func (x *run) judge(ctx context.Context, res *Result) {
 }
 
 // crashes are the signals by which a program ends that did something wrong, by the exit codes that stand for them.
-var crashes = map[int]string{132: "SIGILL", 134: "SIGABRT", 135: "SIGBUS", 136: "SIGFPE", 139: "SIGSEGV"}
+var crashes = map[int]string{132: "SIGILL", 133: "SIGTRAP", 134: "SIGABRT", 135: "SIGBUS", 136: "SIGFPE", 139: "SIGSEGV"}
 
 // ownCode says that a code which otherwise has a meaning of ours is the script's own, or that one looks like a crash of the
 // interpreter, which leaves no other word; empty for any other.
@@ -135,7 +135,7 @@ const maxMade = 20
 // made lists the calls that a run which ended badly had made, so that nobody repeats blindly what they did. It is empty
 // when there were none, or the run ended well.
 func made(res *Result) string {
-	if res.Cause == CauseExit {
+	if res.Cause == CauseExit && crashes[res.ExitCode] == "" {
 		return ""
 	}
 	rows, count := rowsOf(res.Calls, false)

@@ -75,6 +75,14 @@ func TestASandboxThatBreaks(t *testing.T) {
 	if want := `sandbox "fake": the engine went away; start it again; 1 call that was already made, and would be made again: calculator__add ok`; res.Message != want {
 		t.Errorf("message %q", res.Message)
 	}
+	crashed, err := run(t, up, runner.Script{}, func(g *guest) sandbox.Exit {
+		g.begin()
+		g.call(1, "calculator__add", object{"numbers": []int{1, 2}})
+		return sandbox.Exit{Code: 133}
+	})
+	if err != nil || !strings.Contains(crashed.Message, "SIGTRAP") || !strings.Contains(crashed.Message, "calculator__add ok") {
+		t.Errorf("a crash: %+v, error %v", crashed, err)
+	}
 	broke.guest = func(*guest) sandbox.Exit { return sandbox.Exit{Code: 137} }
 	if res, err := newRunner(t, up).Run(t.Context(), script); err == nil || !strings.Contains(err.Error(), "went away") {
 		t.Errorf("before the script began: %+v, error %v", res, err)

@@ -53,7 +53,7 @@ func callError(ctx context.Context, req *call.Request, err error) *call.Error {
 	case errors.As(err, &protocol):
 		out.Kind, out.Message, out.Code, out.Data = call.KindProtocol, protocol.Message, protocol.Code, protocol.Data
 	case errors.Is(err, upstream.ErrUnknownServer):
-		out.Message = "the tree has this server, but it is not configured: add it to .mcp.json, or remove it from the tree with mcpgen sync"
+		out.Message = "the tree has this server, but it is not configured, or is disabled: add it to .mcp.json, or remove it from the tree with mcpgen sync"
 	case errors.Is(context.Cause(ctx), errTimeout):
 		out.Kind, out.Message = call.KindTimeout, "the run's time was up before an answer came"
 	case errors.As(context.Cause(ctx), &late):
