@@ -21,7 +21,7 @@ type LearnOptions struct {
 	Tool string
 	// Calls are argument objects: the tool is called with each, one after the other.
 	Calls []json.RawMessage
-	// Replies are recorded answers, in any form that [learn.ReadReply] knows.
+	// Replies are recorded answers, in any form that [learn.ReadReply] knows, or recordings of calls.
 	Replies []json.RawMessage
 	// Forget drops what was learned of the tool before.
 	Forget bool
@@ -89,18 +89,18 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	if tool.Output != nil && !how.Forget {
 		return nil, &LearnError{tool.ID, "its server declares what it returns", "there is nothing to learn: the wrapper has the declared type"}
 	}
-	replies, recorded := learn.Recorded(how.Replies, tool.ID)
-	if recorded && len(replies) == 0 {
-		return nil, &LearnError{tool.ID, "no call of it was recorded", "record a run that calls it: mcprun --record FILE SCRIPT"}
+	recording := learn.Recorded(how.Replies, tool.ID)
+	answers := recording.Answers
+	if recording.Found && len(answers) == 0 {
+		return nil, unanswered(tool.ID, recording.Calls)
 	}
-	how.Replies = replies
 	var secret func(name string) bool
 	if len(how.Calls) > 0 {
-		answers, isSecret, err := callAll(ctx, opts, up, server.Key, tool, how)
+		called, isSecret, err := callAll(ctx, opts, up, server.Key, tool, how)
 		if err != nil {
 			return nil, err
 		}
-		how.Replies, secret = append(how.Replies, answers...), isSecret
+		answers, secret = append(answers, called...), isSecret
 	}
 	report := &LearnReport{Tool: tool.ID}
 	known, err := catalog.ReadLearned(tree.Dir)
@@ -113,7 +113,7 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	if how.Forget {
 		report.After = nil
 	}
-	if err := report.learn(tool, how.Replies, secret); err != nil {
+	if err := report.learn(tool, answers, secret); err != nil {
 		return nil, err
 	}
 	opts.Offline, opts.Check, opts.Lister = true, how.Check, nil
@@ -130,12 +130,24 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	return report, err
 }
 
+// unanswered says that a recording has no answer of a tool, of which it has that many calls.
+func unanswered(tool string, calls int) error {
+	switch calls {
+	case 0:
+		return &LearnError{tool, "no call of it was recorded", "record a run that calls it: mcprun --record FILE SCRIPT"}
+	case 1:
+		return &LearnError{tool, "the call of it that was recorded got no answer", "record a run in which it answers: mcprun --record FILE SCRIPT"}
+	}
+	problem := fmt.Sprintf("none of the %d calls of it that were recorded got an answer", calls)
+	return &LearnError{tool, problem, "record a run in which it answers: mcprun --record FILE SCRIPT"}
+}
+
 // learn joins what is known with what answers show. Names that are secret are not kept.
-func (r *LearnReport) learn(tool *catalog.Tool, answers []json.RawMessage, secret func(name string) bool) error {
-	var values []json.RawMessage
+func (r *LearnReport) learn(tool *catalog.Tool, answers []learn.Answer, secret func(name string) bool) error {
+	var known []learn.Reply
 	out := catalog.Learned{Digest: tool.Digest}
 	for i, answer := range answers {
-		reply, err := learn.ReadReply(answer)
+		reply, err := learn.ReadReply(answer.Raw)
 		if errors.Is(err, learn.ErrFailed) {
 			r.Failed++
 			continue
@@ -143,20 +155,21 @@ func (r *LearnReport) learn(tool *catalog.Tool, answers []json.RawMessage, secre
 		if err != nil {
 			return &LearnError{tool.ID, fmt.Sprintf("reply %d: %v", i+1, err), "give each reply as one JSON value: the tool's result, or what a script gets of it"}
 		}
-		values = append(values, reply.Value)
+		reply.Masked = answer.Masked
+		known = append(known, reply)
 		out.JSON = out.JSON || reply.Text
 	}
-	if len(values) == 0 {
+	if len(known) == 0 {
 		if r.Failed > 0 {
 			return &LearnError{tool.ID, "the tool reported an error each time", "give arguments that it accepts"}
 		}
 		return nil
 	}
-	shape, err := learn.Infer(values, secret)
+	shape, err := learn.Infer(known, secret)
 	if err != nil {
 		return &LearnError{tool.ID, err.Error(), "give each reply as one JSON value"}
 	}
-	out.Replies, out.Schema = len(values), shape
+	out.Replies, out.Schema = len(known), shape
 	if r.After != nil {
 		out.Replies += r.After.Replies
 		out.JSON = out.JSON || r.After.JSON
@@ -170,7 +183,7 @@ func (r *LearnReport) learn(tool *catalog.Tool, answers []json.RawMessage, secre
 
 // callAll calls a tool with each of the arguments and returns its answers, and what tells names that hold a value of
 // the configuration's variables: a server may repeat what it was given, and names are checked in.
-func callAll(ctx context.Context, opts Options, up UpstreamOptions, key string, tool *catalog.Tool, how LearnOptions) ([]json.RawMessage, func(string) bool, error) {
+func callAll(ctx context.Context, opts Options, up UpstreamOptions, key string, tool *catalog.Tool, how LearnOptions) ([]learn.Answer, func(string) bool, error) {
 	if reads := tool.Hints.ReadOnly; (reads == nil || !*reads) && !how.AllowWrites {
 		return nil, nil, &LearnError{tool.ID, "it doesn't say of itself that it only reads, so it was not called", "give recorded replies with --replies, or call it all the same with --allow-writes"}
 	}
@@ -192,13 +205,13 @@ func callAll(ctx context.Context, opts Options, up UpstreamOptions, key string, 
 		return nil, nil, unasked(ctx, err)
 	}
 	defer func() { _ = session.Close() }()
-	var answers []json.RawMessage
+	var answers []learn.Answer
 	for _, args := range how.Calls {
 		answer, err := callOnce(ctx, session, srv, tool.Name, args)
 		if err != nil {
 			return nil, nil, unasked(ctx, err)
 		}
-		answers = append(answers, answer)
+		answers = append(answers, learn.Answer{Raw: answer})
 	}
 	return answers, func(name string) bool { return session.Conceal(name) != name }, nil
 }

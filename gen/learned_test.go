@@ -53,8 +53,19 @@ func TestLearnJoinsWhatItKnows(t *testing.T) {
 	if r, err := p.learn(LearnOptions{Tool: "get", Replies: replies(recording...), Check: true}); err != nil || string(r.After.Schema) != want || r.After.Replies != 3 {
 		t.Errorf("of a recording: %+v %v", r, err)
 	}
-	if _, err := p.learn(LearnOptions{Tool: "get", Replies: replies(recording[0])}); err == nil || !strings.Contains(err.Error(), "no call of it was recorded") {
-		t.Errorf("of a recording without it: %v", err)
+	for calls, problem := range []string{"no call of it was recorded", "the call of it that was recorded got no answer", "none of the 2 calls of it that were recorded got an answer"} {
+		lines := slices.Repeat([]string{`{"call":1,"tool":"s__get","args":{},"ms":1,"error":{"kind":"timeout","message":"no"}}`}, calls)
+		if _, err := p.learn(LearnOptions{Tool: "get", Replies: replies(append(recording[:1:1], lines...)...)}); err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("of %d calls that were not answered: %v", calls, err)
+		}
+	}
+	ofText := strings.TrimSuffix(recording[1], "}") + `,"text":true}`
+	if r, err := p.learn(LearnOptions{Tool: "get", Replies: replies(ofText), Forget: true, Check: true}); err != nil || !r.After.JSON || r.After.Replies != 1 {
+		t.Errorf("of a recording of JSON in a text: %+v %v", r, err)
+	}
+	masked := `{"call":1,"tool":"s__get","args":{},"ms":1,"value":{"phone":"[PHONE_1]"}}`
+	if r, err := p.learn(LearnOptions{Tool: "get", Replies: replies(masked, `{"phone":1}`), Forget: true, Check: true}); err != nil || !strings.Contains(string(r.After.Schema), `"phone":{}`) {
+		t.Errorf("of what was masked: %+v %v", r, err)
 	}
 	if r, err = p.learn(LearnOptions{Tool: "get", Forget: true}); err != nil || r.Before == nil || r.After != nil {
 		t.Fatalf("%+v %v", r, err)

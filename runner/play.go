@@ -26,13 +26,18 @@ func (c *calls) record(next call.Handler) call.Handler {
 		case res.As == call.AsDry:
 			return res, nil // there was no answer
 		default:
-			e.Value, e.As = res.Value, res.As
+			e.Value, e.As, e.Text = res.Value, res.As, isJSON(req, res) && !res.Structured
 		}
 		if werr := c.recorder.Write(e); werr != nil {
 			c.warn(&call.Request{Seq: req.Seq}, "the recording is not whole: %v", werr)
 		}
 		return res, err
 	}
+}
+
+// isJSON tells whether what a tool answered is neither a text nor content: it is structured, or was read from a text.
+func isJSON(req *call.Request, res *call.Result) bool {
+	return !req.Raw && !isAsk(req) && res.As == call.AsValue && len(res.Value) > 0 && res.Value[0] != '"'
 }
 
 // visible is an error in the form that a script gets it in.
@@ -60,7 +65,9 @@ func (c *calls) replay(next call.Handler) call.Handler {
 		case e.Error != nil:
 			return nil, e.Error
 		}
-		return &call.Result{Value: e.Value, As: e.As}, nil
+		res := &call.Result{Value: e.Value, As: e.As}
+		res.Structured = isJSON(req, res) && !e.Text
+		return res, nil
 	}
 }
 

@@ -206,6 +206,37 @@ func TestRecordAndReplay(t *testing.T) {
 	wants(t, w.do(t.Context(), "crm__get", `{"id":1}`), "argument: the recording has no answer: it has 3 calls of crm__get, and this is number 4")
 }
 
+// TestRecordOfJSONInAText: how an answer came is in the recording, also in one of a replay.
+func TestRecordOfJSONInAText(t *testing.T) {
+	up := answerer(func(_ context.Context, tool string, _ json.RawMessage, _ *upstream.CallOptions) (*upstream.CallResult, error) {
+		if tool == "get" {
+			return structured(`{"n":1}`), nil
+		}
+		text := map[string]string{"put": `{"type":"text","text":" [1,2]\n"}`, "send": `{"type":"text","text":"sent"}`}[tool]
+		return &upstream.CallResult{Raw: json.RawMessage(`{"content":[` + text + `]}`), Content: []json.RawMessage{json.RawMessage(text)}}, nil
+	})
+	record := func(up Upstreams, set CallSettings) {
+		w := newWay(t, up, nil, set, "")
+		for i := range w.r.catalog.Servers[0].Tools {
+			w.r.catalog.Servers[0].Tools[i].JSONText = true
+		}
+		w.do(t.Context(), "crm__get", `{}`)
+		w.do(t.Context(), "crm__send", `{}`)
+		wants(t, w.do(t.Context(), "crm__put", `{}`), `[1,2]`)
+		if _, err := w.handler(t.Context(), &call.Request{Tool: "crm__put", Args: json.RawMessage(`{}`), Raw: true}); err != nil {
+			t.Error(err)
+		}
+	}
+	var first, second bytes.Buffer
+	record(up, CallSettings{Record: &first})
+	record(nil, CallSettings{Replay: bytes.NewReader(first.Bytes()), Record: &second})
+	for _, file := range []string{first.String(), second.String()} {
+		if strings.Count(file, `"text":true`) != 1 || !strings.Contains(file, `"value":[1,2],"text":true}`) || strings.Count(file, "\n") != 5 {
+			t.Errorf("the recording:\n%s", file)
+		}
+	}
+}
+
 // TestReplayInOrder: calls that a script makes together come from goroutines of their own.
 func TestReplayInOrder(t *testing.T) {
 	var file bytes.Buffer

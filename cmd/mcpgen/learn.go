@@ -44,8 +44,8 @@ A tool is called only if its server says that it reads and changes nothing. Seve
 called with no arguments. Without a TOOL, learn lists what there is to learn.
 
 A file of replies holds JSON values, one after the other or in lines: results as MCP has them ({"content": ...}), the
-JSON-RPC responses that carry them, what a script gets of them, or what mcprun --record wrote. No call is made then,
-unless there are --args too.
+JSON-RPC responses that carry them, what a script gets of them, or what mcprun --record wrote, whole or in part. No call
+is made then, unless there are --args too.
 
 Exit codes: 0 learned, 2 usage, configuration, or nothing to learn, 3 the server could not be asked, 130 interrupted.`,
 		Example: `  mcpgen learn                                             # what could be learned

@@ -10,11 +10,11 @@ import (
 
 func infer(t *testing.T, replies ...string) string {
 	t.Helper()
-	var raw []json.RawMessage
+	var values []Reply
 	for _, r := range replies {
-		raw = append(raw, json.RawMessage(r))
+		values = append(values, Reply{Value: json.RawMessage(r)})
 	}
-	out, err := Infer(raw, nil)
+	out, err := Infer(values, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestNamesThatTheCallerTakesForData(t *testing.T) {
 	isData := func(name string) bool { return name == "hush" }
 	reply := json.RawMessage(`{"a":[{"hush":1,"b":"x"}],"c":true}`)
 	want := `{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","additionalProperties":{"type":["string","integer"]}}},"c":{"type":"boolean"}},"required":["a","c"]}`
-	if got, err := Infer([]json.RawMessage{reply}, isData); err != nil || string(got) != want {
+	if got, err := Infer([]Reply{{Value: reply}}, isData); err != nil || string(got) != want {
 		t.Errorf("%s %v", got, err)
 	}
 }
@@ -79,12 +79,11 @@ func TestManyNamesThatComeAndGo(t *testing.T) {
 func TestMergeIsInferenceOfAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
-		var all []json.RawMessage
+		var all []Reply
 		var merged json.RawMessage
 		for range 1 + r.IntN(5) {
-			reply := random(r, 0)
-			all = append(all, reply)
-			one, err := Infer([]json.RawMessage{reply}, nil)
+			all = append(all, Reply{Value: random(r, 0)})
+			one, err := Infer(all[len(all)-1:], nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +98,7 @@ func TestMergeIsInferenceOfAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(whole) != string(merged) {
-			t.Fatalf("of %s\nat once %s\nmerged  %s", all, whole, merged)
+			t.Fatalf("of %v\nat once %s\nmerged  %s", all, whole, merged)
 		}
 		if strings.Contains(string(whole), "secret") {
 			t.Fatalf("a value is in the shape: %s", whole)
@@ -143,7 +142,7 @@ func random(r *rand.Rand, depth int) json.RawMessage {
 
 func TestRefused(t *testing.T) {
 	for _, reply := range []string{``, `{`, `{"a":}`, `1 2`, strings.Repeat("[", 1_000_000)} {
-		if _, err := Infer([]json.RawMessage{json.RawMessage(reply)}, nil); err == nil {
+		if _, err := Infer([]Reply{{Value: json.RawMessage(reply)}}, nil); err == nil {
 			t.Errorf("%.20q is taken for a reply", reply)
 		}
 	}

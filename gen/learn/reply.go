@@ -13,6 +13,9 @@ type Reply struct {
 	Value json.RawMessage
 	// Text says that the value was an object or a list, written as JSON in a single text.
 	Text bool
+	// Masked says that tokens stand in the place of what was personal or secret in it, as in a recording: a text that is one
+	// may have been of any kind, and names that have one are data.
+	Masked bool
 }
 
 // ErrFailed is an answer by which a tool reports an error. Nothing is learned from it.

@@ -46,18 +46,18 @@ type property struct {
 	shape    *shape
 }
 
-// Infer returns the JSON Schema of replies, each one JSON value. It needs at least one. isData reports names of
-// properties that must not be in it, beside those that look like data; nil reports none.
-func Infer(replies []json.RawMessage, isData func(name string) bool) (json.RawMessage, error) {
+// Infer returns the JSON Schema of replies. It needs at least one. isData reports names of properties that must not be in
+// it, beside those that look like data; nil reports none.
+func Infer(replies []Reply, isData func(name string) bool) (json.RawMessage, error) {
 	if len(replies) == 0 {
 		return nil, errors.New("there is no reply to learn from")
 	}
 	var out *shape
-	for i, raw := range replies {
-		if len(raw) > MaxReply {
-			return nil, fmt.Errorf("reply %d has %d bytes; the limit is %d", i+1, len(raw), MaxReply)
+	for i, reply := range replies {
+		if len(reply.Value) > MaxReply {
+			return nil, fmt.Errorf("reply %d has %d bytes; the limit is %d", i+1, len(reply.Value), MaxReply)
 		}
-		r := &reader{dec: json.NewDecoder(bytes.NewReader(raw)), isData: isData}
+		r := &reader{dec: json.NewDecoder(bytes.NewReader(reply.Value)), isData: isData, masked: reply.Masked}
 		r.dec.UseNumber()
 		one, err := r.read(0)
 		if err == nil {
@@ -91,6 +91,7 @@ func Merge(a, b json.RawMessage) (json.RawMessage, error) {
 type reader struct {
 	dec    *json.Decoder
 	isData func(name string) bool
+	masked bool
 }
 
 // read takes one value. Its property order is that of the value.
@@ -110,7 +111,8 @@ func (r *reader) read(depth int) (*shape, error) {
 	case bool:
 		s.boolean = true
 	case string:
-		s.text = true
+		s.any = r.masked && maskedAny(v)
+		s.text = !s.any
 	case json.Number:
 		s.integer = isInteger(v.String())
 		s.float = !s.integer
@@ -150,7 +152,7 @@ func (r *reader) object(s *shape, depth int) error {
 			return err
 		}
 		name, _ := token.(string)
-		s.asMap = s.asMap || r.isData != nil && r.isData(name)
+		s.asMap = s.asMap || r.isData != nil && r.isData(name) || r.masked && hasToken(name)
 		if at, twice := seen[name]; twice {
 			s.properties[at].shape = join(s.properties[at].shape, value)
 			continue

@@ -66,6 +66,8 @@ assert isinstance(err, TypeError) and isinstance(err, client.MCPArgumentError) a
 assert str(err).endswith("got an unexpected keyword argument 'document'. Did you mean 'document_id'?"), err
 err = fails(lambda: get_document(documentId="x"))
 assert str(err).endswith("Did you mean 'document_id'?") and err.server == "google_drive" and type(err).__name__ == "MCPArgumentError", err
+err = fails(lambda: get_document(docId=1, documentId=2))
+assert str(err).endswith("got an unexpected keyword argument 'docId'. Did you mean 'document_id'?"), err
 err = fails(lambda: get_document())
 assert isinstance(err, client.MCPArgumentError) and "document_id" in str(err), err
 assert len(sent) == 11

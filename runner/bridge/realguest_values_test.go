@@ -128,15 +128,19 @@ const doc = await call("make", {});
 for (const row of doc.rows) console.log("never", row);
 console.log(`+"`made ${doc.id}`"+`, doc.rows.map((r) => r).length, JSON.stringify({ doc }));
 console.log(JSON.stringify(await call("echo", { whole: doc, part: doc.a.b[0], text: "x" })));
-console.log(doc);`, `
+console.log(doc);
+const raw = await call("make", {}, { raw: true });
+console.log(raw.content[0].text === raw, JSON.stringify(await call("echo", { raw })));`, `
 import json
 doc = call("make", {})
 for row in doc["rows"]: print("never", row)
 print(f"made {doc['id']}", len(doc.rows), json.dumps({"doc": doc}, separators=(",", ":")))
 print(json.dumps(call("echo", {"whole": doc, "part": doc["a"].b[0], "text": "x"}), separators=(",", ":")))
-print(doc)`, func(t *testing.T, r guestRun) {
+print(doc)
+raw = call("make", {}, raw=True)
+print(str(raw["content"][0].text is raw).lower(), json.dumps(call("echo", {"raw": raw}), separators=(",", ":")))`, func(t *testing.T, r guestRun) {
 		r.handler = answers(map[string]*call.Result{"make": {As: call.AsDry, Value: json.RawMessage(`{"call":3}`)}})
-		want := "made <result of call 3> 0 {\"doc\":{\"call\":3}}\n" + `{"whole":{"call":3},"part":{"call":3},"text":"x"}` + "\n<result of call 3>\n"
+		want := "made <result of call 3> 0 {\"doc\":{\"call\":3}}\n" + `{"whole":{"call":3},"part":{"call":3},"text":"x"}` + "\n<result of call 3>\ntrue {\"raw\":{\"call\":3}}\n"
 		if e := r.run(t); e.err != nil || e.stdout != want || e.stderr != "" {
 			t.Errorf("%+v\nwant %s", e, want)
 		}

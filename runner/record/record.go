@@ -39,5 +39,7 @@ type Entry struct {
 	// Value is the answer, As what a script makes of it; Error is there instead where the call failed.
 	Value json.RawMessage `json:"value,omitempty"`
 	As    call.As         `json:"as,omitempty"`
-	Error *call.Error     `json:"error,omitempty"`
+	// Text says that the tool answered with the value as JSON in a text.
+	Text  bool        `json:"text,omitempty"`
+	Error *call.Error `json:"error,omitempty"`
 }

@@ -273,7 +273,8 @@ class Bridge:
         except NotJSON as error:
             raise CallError({"kind": "argument", "message": str(error), "tool": tool}) from None
         kind, value = self.exchange(b"call", head, body, tail, tool)
-        value = self.values().decode(kind, value, tool) if kind else value
+        if kind:
+            return self.values().decode(kind, value, tool)
         if raw and isinstance(value, dict):
             value["content"] = self.values().blocks(value.get("content"), tool)
         return value

@@ -156,7 +156,7 @@ export class Bridge {
       options = `"timeoutMs":${Math.min(Math.ceil(timeoutMs), 2 ** 31 - 1)}`;
     }
     if (raw) options += `${options && ","}"raw":true`;
-    const finish = (value, as) => (raw && as !== "handle" ? this.made.within(value, tool) : this.made.make(value, as, tool));
+    const finish = (value, as) => (raw && !as ? this.made.within(value, tool) : this.made.make(value, as, tool));
     return this.#ask("call", tool, args, "tool", "args", options && `,"options":{${options}}`, signal, finish);
   }
 

@@ -217,6 +217,7 @@ def _misfit(tool_id: str, said: str, declared: Sequence[str], args: Sequence[obj
     """Say which arguments there are, to a call that has others."""
     from difflib import get_close_matches
 
+    found = said = said.partition(". Did you mean '")[0]  # Python's own guess, from 3.13 on
     if args and declared:
         said += f"; arguments are passed by name: {', '.join(declared)}"
     for name in kwargs:
@@ -224,9 +225,9 @@ def _misfit(tool_id: str, said: str, declared: Sequence[str], args: Sequence[obj
             continue
         # documentId is near to document_id
         near = get_close_matches("".join(f"_{c.lower()}" if c.isupper() else c for c in name), declared, 1, 0.6)
-        if f"argument '{name}'" in said:
+        if f"argument '{name}'" in found:
             said += f". Did you mean '{near[0]}'?" if near else f"; there are: {', '.join(declared)}"
-        elif near and f"'{near[0]}'" in said:  # that one is missing, and others are allowed
+        elif near and f"'{near[0]}'" in found:  # that one is missing, and others are allowed
             said += f" (there is '{name}')"
     return _CallError(said, kind="argument", server=tool_id.partition("__")[0], tool=tool_id)
 
