@@ -93,7 +93,7 @@ func TestLossLeavesNothing(t *testing.T) {
 func TestFailedProbeLeavesNothing(t *testing.T) {
 	t.Parallel()
 	opts := testOptions()
-	opts.ProbeTimeout, opts.ConnectTimeout = 100*time.Millisecond, time.Second
+	opts.ProbeTimeout, opts.ConnectTimeout = 500*time.Millisecond, 4*time.Second
 	srv := upstreamtest.Server(t, upstreamtest.HangAlways)
 	_, err := Connect(testContext(t), inShell(srv), opts)
 	wantConnectionError(t, err, "did not get ready")
