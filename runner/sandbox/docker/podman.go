@@ -145,5 +145,8 @@ func (p *process) attachError(ctx context.Context, err error) error {
 	if _, again := p.backend.client.ContainerStart(ctx, p.id, client.ContainerStartOptions{}); again != nil {
 		err = again
 	}
+	if brokenMapping(err) {
+		return &EngineError{Host: p.backend.opt.Host, Err: fmt.Errorf("its user has too few further users to map (/etc/subuid, /etc/subgid): %w", err), hint: mappingHint}
+	}
 	return fmt.Errorf("start container %s: %w", p.id, p.backend.asked(err))
 }

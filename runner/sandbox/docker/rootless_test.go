@@ -121,8 +121,31 @@ func served(t *testing.T, engine http.HandlerFunc) *Backend {
 
 // A container that Podman made with too few users cannot be started, and is made anew; what else goes wrong is said.
 func TestPodmanMakesContainersAnew(t *testing.T) {
-	made, removed := 0, 0
-	b := served(t, func(w http.ResponseWriter, r *http.Request) {
+	err, made, removed := launched(t, 2, false)
+	if made != 3 || removed != 2 || err == nil || !strings.Contains(err.Error(), "something else") {
+		t.Errorf("%d made, %d removed: %v", made, removed, err)
+	}
+}
+
+// When that does not help, or cannot be tried, the error says what was wrong and what to do.
+func TestPodmanHasTooFewUsers(t *testing.T) {
+	for lost, tries := range map[bool]int{false: mappingTries, true: 1} {
+		err, made, _ := launched(t, 100, lost)
+		var hinted *EngineError
+		if made != tries || err == nil || !strings.Contains(err.Error(), "final child's PID") || !errors.As(err, &hinted) || hinted.Hint() != mappingHint {
+			t.Errorf("%d made: %v", made, err)
+		}
+		if err != nil && lost != strings.Contains(err.Error(), "does not answer") {
+			t.Errorf("the engine is gone: %t, and %v", lost, err)
+		}
+	}
+}
+
+// launched has Podman make a container with too few users so many times, and go away when it has said so where lost.
+func launched(t *testing.T, broken int, lost bool) (_ error, made, removed int) {
+	var b *Backend
+	b = served(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close")
 		w.Header().Set("Content-Type", "application/json")
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/containers/create"):
@@ -134,7 +157,10 @@ func TestPodmanMakesContainersAnew(t *testing.T) {
 			w.WriteHeader(http.StatusNoContent)
 		case strings.HasSuffix(r.URL.Path, "/json"):
 			http.NotFound(w, r)
-		case strings.HasSuffix(r.URL.Path, "/start") && made < 3:
+		case strings.HasSuffix(r.URL.Path, "/start") && made <= broken:
+			if lost {
+				os.Remove(strings.TrimPrefix(b.opt.Host, "unix://"))
+			}
 			w.WriteHeader(http.StatusInternalServerError)
 			fmt.Fprint(w, `{"message": "runc create failed: can't get final child's PID from pipe: EOF"}`)
 		default:
@@ -144,9 +170,7 @@ func TestPodmanMakesContainersAnew(t *testing.T) {
 	})
 	p := newProcess(b, &runDir{container: "mcprun-test"}, "")
 	err := p.launch(t.Context(), client.ContainerCreateOptions{Name: "mcprun-test", Config: &container.Config{Image: "x"}, HostConfig: &container.HostConfig{}})
-	if made != 3 || removed != 2 || err == nil || !strings.Contains(err.Error(), "something else") {
-		t.Errorf("%d made, %d removed: %v", made, removed, err)
-	}
+	return err, made, removed
 }
 
 // Rootless Podman sets no limits of processes and shows who runs it: the guest is not its root, and bounds itself.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
 // Places inside a container, beside those in package sandbox.
@@ -145,9 +145,7 @@ func command(spec sandbox.Spec, lim sandbox.Limits, limits string) []string {
 func interpreter(spec sandbox.Spec, lim sandbox.Limits) []string {
 	var cmd []string
 	if spec.Runtime == sandbox.Node {
-		// Left alone, V8 gives up at half of the container's memory.
-		heap := max(lim.Memory/4*3>>20, 16)
-		cmd = append(cmd, "node", "--max-old-space-size="+strconv.FormatInt(heap, 10))
+		cmd = append(cmd, "node", meter.HeapFlag(lim))
 	} else {
 		cmd = append(cmd, "python3")
 	}

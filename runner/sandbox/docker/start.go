@@ -122,8 +122,8 @@ func (p *process) launch(ctx context.Context, create client.ContainerCreateOptio
 			return err
 		}
 		p.stopWatching()
-		if err := b.removeContainer(ctx, p.dir.container); err != nil {
-			return err
+		if undone := b.removeContainer(ctx, p.dir.container); undone != nil {
+			return errors.Join(err, undone)
 		}
 	}
 	p.oom = b.client.Events(p.watching, client.EventsListOptions{

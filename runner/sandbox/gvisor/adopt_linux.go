@@ -10,7 +10,11 @@ import (
 )
 
 // idle is a guest that waits for its run.
-type idle struct{ *guest }
+type idle struct {
+	*guest
+	direct *direct
+	shape  sandbox.Shape
+}
 
 // Done implements sandbox.Idle.
 func (i *idle) Done() <-chan struct{} { return i.done }
@@ -33,10 +37,12 @@ func (i *idle) adopt(ctx context.Context, spec sandbox.Spec) error {
 		return errors.New("it has ended")
 	default:
 	}
+	if got := i.direct.shape(spec); got != i.shape {
+		return fmt.Errorf("it is of another shape: %+v, and %+v is wanted", i.shape, got)
+	}
 	lim := spec.Limits.WithDefaults()
 	if i.late {
-		d := &direct{root: true}
-		if err := d.prepareFolders(spec); err != nil {
+		if err := i.direct.prepareFolders(spec); err != nil {
 			return err
 		}
 		i.kin.find(i.proc.Pid)

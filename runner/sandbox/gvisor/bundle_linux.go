@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
 // bundle is a container as the Open Container Initiative's runtime specification has it, as far as it is used here.
@@ -159,6 +160,9 @@ func (d *direct) command(spec sandbox.Spec) []string {
 		cmd = append(cmd, enterPath)
 	}
 	cmd = append(cmd, d.in.Inside)
+	if meter.LargeHeap(spec.Runtime, spec.Limits) > 0 {
+		cmd = append(cmd, meter.HeapFlag(spec.Limits))
+	}
 	cmd = append(cmd, spec.Args...)
 	return append(cmd, sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), sandbox.BridgeAddress)
 }

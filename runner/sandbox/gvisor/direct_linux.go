@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
 // nobody is the user and group of guests that root starts.
@@ -144,10 +145,14 @@ func (d *direct) start(ctx context.Context, spec sandbox.Spec) (sandbox.Process,
 }
 
 // shape implements sandbox.Warmer's. Root can mount folders into a guest that runs; limits that gVisor's kernel holds
-// are set once.
+// are set once, and so is the size of a large heap.
 func (d *direct) shape(spec sandbox.Spec) sandbox.Shape {
 	s := whole(spec)
-	s.Limits = sandbox.Limits{Processes: s.Limits.Processes, Files: s.Limits.Files, FileSize: min(s.Limits.FileSize, s.Limits.Disk), Tmp: s.Limits.Tmp}
+	lim := s.Limits
+	s.Limits = sandbox.Limits{
+		Processes: lim.Processes, Files: lim.Files, FileSize: min(lim.FileSize, lim.Disk), Tmp: lim.Tmp,
+		Memory: meter.LargeHeap(spec.Runtime, lim),
+	}
 	if d.late(spec) {
 		s.Tree, s.Skills, s.Workspace = "", "", ""
 	}
@@ -172,5 +177,5 @@ func (d *direct) warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, err
 	if err != nil {
 		return nil, err
 	}
-	return &idle{guest: g}, nil
+	return &idle{guest: g, direct: d, shape: d.shape(spec)}, nil
 }

@@ -54,7 +54,8 @@ type guest struct {
 	output      sync.WaitGroup
 	meter       *meter.Output
 	disk        *meter.Disk
-	complaint   head // what came on standard error first
+	complaint   head        // what came on standard error first
+	heap        *meter.Heap // nil: it runs no V8
 
 	done  chan struct{} // closed when every process is gone; what follows is set before
 	state *os.ProcessState
@@ -124,6 +125,10 @@ func (g *guest) begin(ctx context.Context, spec sandbox.Spec) {
 		g.streams[0].Close()
 	}()
 	stderr := g.meter.Writer(spec.Stderr)
+	if spec.Runtime == sandbox.Node {
+		g.heap = meter.NewHeap(stderr)
+		stderr = g.heap
+	}
 	for i, w := range []io.Writer{g.meter.Writer(spec.Stdout), io.MultiWriter(&g.complaint, stderr)} {
 		g.output.Go(func() { _, _ = io.Copy(w, g.streams[i+1]) })
 	}
@@ -191,6 +196,8 @@ func (g *guest) fill(exit *sandbox.Exit) {
 		exit.Killed, exit.Code = sandbox.LimitProcesses, codeKilled
 	case exit.Code == codeFileSize:
 		exit.Killed = sandbox.LimitFileSize
+	case g.heap != nil && g.heap.Ended(exit.Code):
+		exit.Killed = sandbox.LimitMemory
 	}
 	hits := []string{exit.Killed}
 	for limit, hit := range map[string]bool{

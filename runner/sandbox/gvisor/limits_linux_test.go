@@ -3,6 +3,7 @@ package gvisor_test
 import (
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,6 +46,28 @@ func TestLimitsEndARunAndAreNamed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Node's own bound would be the machine's, and is no limit that is named.
+func TestHeapFollowsTheLimit(t *testing.T) {
+	each(t, func(t *testing.T, b *gvisor.Backend) {
+		s := spec(sandbox.Node, `import v8 from "node:v8"; console.log(Math.round(v8.getHeapStatistics().heap_size_limit / (1 << 20)))`)
+		s.Limits.Memory = 8_000_000_000
+		_, stdout, stderr := run(t, b, s)
+		if n, err := strconv.Atoi(strings.TrimSpace(stdout)); err != nil || n < 5700 || n > 7600 {
+			t.Errorf("the heap may get to %q MiB of 7629: %.300s", stdout, stderr)
+		}
+		s = spec(sandbox.Node, `const keep = []; for (;;) keep.push({ a: keep.length, b: [keep.length] });`)
+		s.Limits.Memory = 300_000_000
+		exit, _, stderr := run(t, b, s)
+		if exit.Killed != sandbox.LimitMemory || !slices.Equal(exit.Hit, []string{sandbox.LimitMemory}) {
+			t.Errorf("%+v\n%.300s", exit, stderr)
+		}
+		other := s
+		if other.Limits.Memory = 8_000_000_000; b.Shape(s) == b.Shape(other) {
+			t.Error("a guest that waits would be given to a run with a far larger limit")
+		}
+	})
 }
 
 func TestLimitsAreNamedThatEndNothing(t *testing.T) {

@@ -37,8 +37,8 @@ func (g *guest) Secret() string { return g.secret }
 // Kill implements sandbox.Process.
 func (g *guest) Kill() { g.child.Kill() }
 
-// Wait implements sandbox.Process. Memory that was asked for and never used is bounded by what the kernel lets one process
-// have: no watchdog sees that, and V8 ends its program itself.
+// Wait implements sandbox.Process. V8 ends its program itself where its heap is full, and where the kernel gives it no more:
+// what one process may have is bounded, also where it is never used, which no watchdog sees.
 func (g *guest) Wait() (sandbox.Exit, error) {
 	exit, err := g.child.Wait()
 	if g.heap != nil && exit.Killed == "" && g.heap.Ended(exit.Code) {

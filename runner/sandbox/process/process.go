@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -138,7 +138,7 @@ func (b *Backend) config(in *interp.Interpreter, spec sandbox.Spec) jail.Config 
 	cfg := jail.Config{
 		ID: spec.ID, Exe: b.opts.Exe, Entry: entry,
 		Program: in.Inside,
-		Args:    append(slices.Clone(spec.Args), sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), sandbox.BridgeAddress),
+		Args:    arguments(spec),
 		Env:     []string{"PATH=/usr/bin", "HOME=/tmp", "LANG=C.UTF-8"},
 		Secret:  spec.Secret,
 		Dir:     sandbox.WorkspaceDir,
@@ -155,12 +155,26 @@ func (b *Backend) config(in *interp.Interpreter, spec sandbox.Spec) jail.Config 
 	return cfg
 }
 
+// arguments are the interpreter's.
+func arguments(spec sandbox.Spec) []string {
+	var args []string
+	if meter.LargeHeap(spec.Runtime, spec.Limits) > 0 {
+		args = append(args, meter.HeapFlag(spec.Limits))
+	}
+	args = append(args, spec.Args...)
+	return append(args, sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), sandbox.BridgeAddress)
+}
+
 // watchHeap looks at what node says on its stderr. Nil: the run is not node's.
 func watchHeap(spec *sandbox.Spec) *meter.Heap {
-	if spec.Runtime != sandbox.Node || spec.Stderr == nil {
+	if spec.Runtime != sandbox.Node {
 		return nil
 	}
-	heap := meter.NewHeap(spec.Stderr)
+	next := spec.Stderr
+	if next == nil {
+		next = io.Discard
+	}
+	heap := meter.NewHeap(next)
 	spec.Stderr = heap
 	return heap
 }

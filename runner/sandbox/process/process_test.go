@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -195,6 +196,25 @@ func TestMemoryThatIsNotUsed(t *testing.T) {
 	}
 	if exit, _, _ = run(t, backend(t), spec(sandbox.Node, `process.abort()`)); exit.Killed != "" || len(exit.Hit) > 0 {
 		t.Errorf("an abort of its own: %+v", exit)
+	}
+}
+
+// heapLimit prints what node's heap may get to, in MiB.
+const heapLimit = `import v8 from "node:v8"; console.log(Math.round(v8.getHeapStatistics().heap_size_limit / (1 << 20)))`
+
+// TestHeapFollowsTheLimit: node's own bound would be the machine's.
+func TestHeapFollowsTheLimit(t *testing.T) {
+	s := spec(sandbox.Node, heapLimit)
+	s.Limits.Memory = 8_000_000_000
+	_, out, stderr := run(t, backend(t), s)
+	if n, err := strconv.Atoi(strings.TrimSpace(out)); err != nil || n < 5700 || n > 7600 {
+		t.Errorf("the heap may get to %q MiB of 7629: %s", out, stderr)
+	}
+	s = spec(sandbox.Node, `const keep = []; for (;;) keep.push({ a: keep.length, b: [keep.length] });`)
+	s.Limits.Memory = 150_000_000
+	exit, _, stderr := run(t, backend(t), s)
+	if exit.Killed != sandbox.LimitMemory || !slices.Equal(exit.Hit, []string{sandbox.LimitMemory}) {
+		t.Errorf("%+v %.300s", exit, stderr)
 	}
 }
 

@@ -8,12 +8,15 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
 var _ sandbox.Warmer = (*Backend)(nil)
 
-// Shape implements sandbox.Warmer: a guest has to know nothing but its interpreter.
-func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape { return sandbox.Shape{Runtime: spec.Runtime} }
+// Shape implements sandbox.Warmer: a guest has to know nothing but its interpreter, and node that its heap may get large.
+func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
+	return sandbox.Shape{Runtime: spec.Runtime, Limits: sandbox.Limits{Memory: meter.LargeHeap(spec.Runtime, spec.Limits)}}
+}
 
 // Warm implements sandbox.Warmer.
 func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, error) {
@@ -27,14 +30,14 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 	if err != nil {
 		return nil, fmt.Errorf("start the process sandbox: %w", err)
 	}
-	return &idle{backend: b, child: child, runtime: spec.Runtime, secret: spec.Secret}, nil
+	return &idle{backend: b, child: child, shape: b.Shape(spec), secret: spec.Secret}, nil
 }
 
 // idle is one jail as a sandbox.Idle.
 type idle struct {
 	backend *Backend
 	child   *jail.Child
-	runtime sandbox.Runtime
+	shape   sandbox.Shape
 	secret  string
 	taken   bool // the bridge
 }
@@ -63,8 +66,8 @@ func (g *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, e
 }
 
 func (g *idle) bind(ctx context.Context, spec sandbox.Spec) error {
-	if spec.Runtime != g.runtime {
-		return fmt.Errorf("it runs %s, not %s", g.runtime, spec.Runtime)
+	if got := g.backend.Shape(spec); got != g.shape {
+		return fmt.Errorf("it is of another shape: %+v, and %+v is wanted", g.shape, got)
 	}
 	if err := prepareWorkspace(spec); err != nil {
 		return err

@@ -104,8 +104,12 @@ fs.writeFileSync("out", "kept"); console.log(fs.readFileSync(0, "utf8"));
 		i, conn := warmed(t, t.Context(), b, waiting(rt, code))
 		s := shownFolders(t)
 		s.Runtime, s.Stdin = rt, strings.NewReader("given")
-		if b.Shape(s) != b.Shape(sandbox.Spec{Runtime: rt, Limits: sandbox.Limits{Memory: 1}}) {
+		other := sandbox.Spec{Runtime: rt, Limits: sandbox.Limits{Files: 1, Tmp: 1, Memory: 1}}
+		if b.Shape(s) != b.Shape(other) {
 			t.Error("guests know more than their interpreter")
+		}
+		if other.Limits.Memory = 2_000_000_000; (b.Shape(s) == b.Shape(other)) == (rt == sandbox.Node) {
+			t.Error("node's guests know of a heap that may get large, and no others")
 		}
 		exit, out := adopted(t, i, conn, s)
 		if want := "mine tool skill tool skill given\n"; exit.Code != 0 || out != want {
@@ -166,6 +170,12 @@ func TestWarmGuestsThatNobodyTakes(t *testing.T) {
 	i, _ = warmed(t, t.Context(), b, waiting(sandbox.Python, ""))
 	if _, err := i.Adopt(t.Context(), sandbox.Spec{Runtime: sandbox.Node}); err == nil {
 		t.Error("a guest was handed over that runs another language")
+	}
+	<-i.Done()
+
+	i, _ = warmed(t, t.Context(), b, waiting(sandbox.Node, ""))
+	if _, err := i.Adopt(t.Context(), sandbox.Spec{Runtime: sandbox.Node, Limits: sandbox.Limits{Memory: 2 << 30}}); err == nil {
+		t.Error("a guest was handed over whose heap is of another size")
 	}
 	<-i.Done()
 }

@@ -3,6 +3,7 @@ package folder
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,12 +61,16 @@ func Remove(path string) error {
 }
 
 // Abandoned tells whether the owner of a folder that Make made, or was making, or Remove was removing, is dead or of
-// another boot; me is this process. One of another process namespace may be in use.
+// another boot; me is this process. One of another process namespace may be in use, and so may one whose owner cannot be
+// read, as when this process has no descriptors left.
 func Abandoned(path string, me owner.Owner, now time.Time) bool {
 	_, text, named := strings.Cut(filepath.Base(path), ownerMark)
 	text = strings.ReplaceAll(text, ",", "/")
 	if !named {
-		content, _ := os.ReadFile(filepath.Join(path, ownerFile))
+		content, err := os.ReadFile(filepath.Join(path, ownerFile))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
 		text = string(content)
 	}
 	if o, ok := owner.Parse(text); ok {

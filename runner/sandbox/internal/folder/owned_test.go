@@ -62,6 +62,12 @@ func TestOwnedFolders(t *testing.T) {
 	if Abandoned(strange, me, now) || !Abandoned(strange, me, now.Add(2*unnamedAge)) {
 		t.Error("a folder of nobody is judged wrongly")
 	}
+	if err := os.Mkdir(filepath.Join(strange, ownerFile), 0o700); err != nil { // it cannot be read
+		t.Fatal(err)
+	}
+	if Abandoned(strange, me, time.Now().Add(2*unnamedAge)) {
+		t.Error("a folder whose owner cannot be told is taken for nobody's")
+	}
 	if err := Remove(filepath.Join(parent, "none")); err != nil {
 		t.Error(err)
 	}

@@ -67,7 +67,7 @@ type Exit struct {
 	Memory int64         // the most bytes at once; zero when unknown
 }
 
-// Start starts the guest. It gets nothing from the bridge before Run.
+// Start starts the guest. What is written to the bridge before Run is for one that waits for its run, and reaches it at once.
 func (h *Host) Start(secret string, command []string) error {
 	b, err := start(secret, command)
 	if err != nil {
@@ -76,7 +76,8 @@ func (h *Host) Start(secret string, command []string) error {
 	return h.send(kindStart, b)
 }
 
-// Run makes the guest that of a run. With a workspace it gets nothing from the bridge before that was sent: see Workspace.
+// Run makes the guest that of a run. With a workspace it gets nothing of what is written to the bridge from then on before
+// that was sent: see Workspace.
 func (h *Host) Run(r Run) error { return h.send(kindRun, r.encode()) }
 
 // Bridge is the host's end of the bridge. The caller closes it.

@@ -99,7 +99,7 @@ class Relay:
         self.sinks = {}  # channel → Incoming
         self.guest = 0  # its process, while it lives
         self.status = None
-        self.held = True  # the guest gets nothing from the bridge: there is no run yet, or its workspace is not there
+        self.held = False  # the guest gets nothing from the bridge: there is a run, and its workspace is not there yet
         self.unpacking = None
         self.packing = None
         self.batch = bytearray()
@@ -177,8 +177,9 @@ class Relay:
         if self.guest:
             resource.prlimit(self.guest, resource.RLIMIT_FSIZE, (int(max_file), int(max_file)))
         self.meter.begin(int(cpu))
+        # The job comes after this frame: what came before it is for a guest that waits for its run.
+        self.held = bool(skip)
         if not skip:
-            self.held = False
             return
         from workspace import Workspace
 

@@ -123,6 +123,30 @@ func TestHandles(t *testing.T) {
 	}
 }
 
+// As in node: a text in one piece, and no other stored result.
+func TestHandlesAreWrittenToFiles(t *testing.T) {
+	r, workspace := dressed(t, `
+		const fs = await import("node:fs");
+		const h = await call("t__json", {}), s = await call("t__stored", {});
+		await fs.promises.writeFile("copy", s);
+		await fs.promises.appendFile("copy", s, "utf8");
+		await fs.promises.writeFile("pieces", (async function* () { yield "a"; yield new Uint16Array([0x6362]); })());
+		await fs.promises.writeFile("list", ["c", "d"]);
+		for (const write of [() => fs.promises.writeFile("no", h), () => fs.promises.writeFile("no", [1]), () => fs.writeFileSync("no", s)])
+			try { await write(); console.log("written") } catch (e) { console.log(e.code) }
+		console.log(fs.existsSync("no"));
+	`)
+	if want := strings.Repeat("ERR_INVALID_ARG_TYPE\n", 3) + "false\n"; r.stdout != want || r.stderr != "" {
+		t.Errorf("stdout %s stderr %s", r.stdout, r.stderr)
+	}
+	stored := `{"rows":[1,9007199254740993]}` + "\nsecond\nthird"
+	for name, want := range map[string]string{"copy": stored + stored, "pieces": "abc", "list": "cd"} {
+		if got, err := os.ReadFile(filepath.Join(workspace, name)); err != nil || string(got) != want {
+			t.Errorf("%s holds %q: %v", name, got, err)
+		}
+	}
+}
+
 func TestContentOfErrorsAndRawResults(t *testing.T) {
 	h := testhost.Host{Answer: func(tool string, _ json.RawMessage) (string, string) {
 		const content = `"content":[{"type":"image","data":"AAEC","mimeType":"image/png"}]`

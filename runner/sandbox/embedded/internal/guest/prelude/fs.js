@@ -1,5 +1,5 @@
 // node:fs and node:fs/promises over the host's file operations. All of them work synchronously: promises are settled
-// when they are returned.
+// when they are returned, but for what is written piece by piece.
 (function (host) {
   "use strict";
   const constants = { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1, COPYFILE_EXCL: 1, O_RDONLY: 0, O_WRONLY: 1, O_RDWR: 2 };
@@ -21,6 +21,15 @@
     const e = new TypeError(`The "data" argument must be of type string or an instance of Buffer, TypedArray, or DataView. Received ${data === null ? "null" : typeof data}`);
     e.code = "ERR_INVALID_ARG_TYPE";
     throw e;
+  };
+  const bytesOf = (data) => (ArrayBuffer.isView(data) ? Buffer.from(data.buffer, data.byteOffset, data.byteLength) : Buffer.from(data));
+  // Node's promises also take what can be iterated over, as the handle of a large text can: here it is written in one go.
+  const pieces = async (data, options) => {
+    if (data === null || typeof data !== "object" || data instanceof ArrayBuffer || ArrayBuffer.isView(data)) return data;
+    if (typeof (data[Symbol.asyncIterator] ?? data[Symbol.iterator]) !== "function") return data;
+    const all = [];
+    for await (const piece of data) all.push(dataOf(piece, options));
+    return all.every((piece) => typeof piece === "string") ? all.join("") : Buffer.concat(all.map(bytesOf));
   };
   class Dirent {
     #kind;
@@ -146,6 +155,9 @@
       }
       promises[name](...args).then((v) => setImmediate(done, null, v), (e) => setImmediate(done, e));
     };
+  }
+  for (const name of ["writeFile", "appendFile"]) {
+    promises[name] = async (path, data, options) => sync[name](path, await pieces(data, options), options);
   }
   fs.existsSync = (path) => {
     try {
