@@ -121,7 +121,7 @@ func served(t *testing.T, engine http.HandlerFunc) *Backend {
 
 // A container that Podman made with too few users cannot be started, and is made anew; what else goes wrong is said.
 func TestPodmanMakesContainersAnew(t *testing.T) {
-	err, made, removed := launched(t, 2, false)
+	made, removed, err := launched(t, 2, false)
 	if made != 3 || removed != 2 || err == nil || !strings.Contains(err.Error(), "something else") {
 		t.Errorf("%d made, %d removed: %v", made, removed, err)
 	}
@@ -130,7 +130,7 @@ func TestPodmanMakesContainersAnew(t *testing.T) {
 // When that does not help, or cannot be tried, the error says what was wrong and what to do.
 func TestPodmanHasTooFewUsers(t *testing.T) {
 	for lost, tries := range map[bool]int{false: mappingTries, true: 1} {
-		err, made, _ := launched(t, 100, lost)
+		made, _, err := launched(t, 100, lost)
 		var hinted *EngineError
 		if made != tries || err == nil || !strings.Contains(err.Error(), "final child's PID") || !errors.As(err, &hinted) || hinted.Hint() != mappingHint {
 			t.Errorf("%d made: %v", made, err)
@@ -142,7 +142,7 @@ func TestPodmanHasTooFewUsers(t *testing.T) {
 }
 
 // launched has Podman make a container with too few users so many times, and go away when it has said so where lost.
-func launched(t *testing.T, broken int, lost bool) (_ error, made, removed int) {
+func launched(t *testing.T, broken int, lost bool) (made, removed int, _ error) {
 	var b *Backend
 	b = served(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
@@ -170,7 +170,7 @@ func launched(t *testing.T, broken int, lost bool) (_ error, made, removed int) 
 	})
 	p := newProcess(b, &runDir{container: "mcprun-test"}, "")
 	err := p.launch(t.Context(), client.ContainerCreateOptions{Name: "mcprun-test", Config: &container.Config{Image: "x"}, HostConfig: &container.HostConfig{}})
-	return err, made, removed
+	return made, removed, err
 }
 
 // Rootless Podman sets no limits of processes and shows who runs it: the guest is not its root, and bounds itself.

@@ -73,7 +73,9 @@ while True:
     try: os.fork()
     except OSError: pass`),
 			check: killedOr("running", sandbox.LimitProcesses, sandbox.LimitMemory)},
-		{name: "a thread bomb", limits: few, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitProcesses, sandbox.LimitMemory)},
+		// Where threads and memory run out at the same moment, the kernel may throw out and read again the program's own
+		// pages until the time is up.
+		{name: "a thread bomb", limits: sandbox.Limits{Processes: 64, Memory: 1 << 30}, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitProcesses, sandbox.LimitMemory)},
 		{name: "a bomb of programs", limits: few, serial: true, timeout: 4 * time.Second, check: func(t *judge, w *world, r *result) {
 			if !strings.Contains(r.stdout, "checked") { // there are no programs at all
 				killedOr("running", sandbox.LimitProcesses, sandbox.LimitMemory)(t, w, r)
