@@ -92,10 +92,12 @@ func stress(t *testing.T, random *rand.Rand) (warm int64) {
 	if served+refused != 600 || served < 500 || s.Running != 0 || s.Waiting != 0 {
 		t.Errorf("served %d, refused %d, %+v", served, refused, s)
 	}
+	closePool(t, p, b)
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.most > opt.Max {
 		t.Errorf("%d guests at once, at most %d were allowed", b.most, opt.Max)
 	}
-	closePool(t, p, b)
 	return s.Warm
 }
 
