@@ -29,6 +29,7 @@ import (
 	"sync"
 
 	"github.com/moby/moby/client"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -88,11 +89,18 @@ type Backend struct {
 	client *client.Client
 	broken error // why the engine's address is of no use, found by New
 
+	agreeMu sync.Mutex
+	agreed  bool // the client knows which version of the API it speaks
+
 	mu     sync.Mutex
 	engine *engine // what is known about the engine; nil until it has answered once
 	// Whether running containers can be entered.
 	triedEnter bool
 	noEnter    error
+
+	// Of Podman: it now and then crashes ("concurrent map writes"), or misses the users to map, when containers are made
+	// at the same time.
+	makingOne *semaphore.Weighted
 
 	guardOnce sync.Once
 	release   func() // of Guard; nil until it was called
@@ -127,7 +135,7 @@ func New(opt Options) *Backend {
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
-	b := &Backend{opt: opt, log: opt.Logger}
+	b := &Backend{opt: opt, log: opt.Logger, makingOne: semaphore.NewWeighted(1)}
 	if b.broken = checkHost(opt.Host); b.broken != nil {
 		return b
 	}

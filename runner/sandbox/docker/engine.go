@@ -115,6 +115,19 @@ func (b *Backend) asked(err error) error {
 	return err
 }
 
+// agree settles the version of the API with the engine, once. The client would do so by itself with its first request; of
+// two at the same time, though, the one whose question fails reads the version while the other's answer is written.
+func (b *Backend) agree(ctx context.Context) error {
+	b.agreeMu.Lock()
+	defer b.agreeMu.Unlock()
+	if b.agreed {
+		return nil
+	}
+	_, err := b.client.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
+	b.agreed = err == nil
+	return err
+}
+
 // facts asks the engine what it is, once. An engine that would not enforce what this package promises is an error.
 func (b *Backend) facts(ctx context.Context) (*engine, error) {
 	if b.broken != nil {
@@ -162,19 +175,22 @@ func (b *Backend) patiently(ctx context.Context, what string, ask func(context.C
 func (b *Backend) askFacts(ctx context.Context) (*engine, error) {
 	asking, cancel := b.patience(ctx)
 	defer cancel()
-	// At the same time: Podman takes some tenths of a second for each.
-	var both errgroup.Group
 	var res client.SystemInfoResult
 	var version client.ServerVersionResult
-	both.Go(func() (err error) {
-		res, err = b.client.Info(asking, client.InfoOptions{})
-		return err
-	})
-	both.Go(func() (err error) {
-		version, err = b.client.ServerVersion(asking, client.ServerVersionOptions{})
-		return err
-	})
-	err := both.Wait()
+	err := b.agree(asking)
+	if err == nil {
+		// At the same time: Podman takes some tenths of a second for each.
+		var both errgroup.Group
+		both.Go(func() (err error) {
+			res, err = b.client.Info(asking, client.InfoOptions{})
+			return err
+		})
+		both.Go(func() (err error) {
+			version, err = b.client.ServerVersion(asking, client.ServerVersionOptions{})
+			return err
+		})
+		err = both.Wait()
+	}
 	if ended := over(ctx); ended != nil { // it is the caller who ended this, not the engine
 		return nil, ended
 	}

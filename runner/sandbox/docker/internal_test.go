@@ -3,9 +3,12 @@ package docker
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -198,6 +201,31 @@ func TestSeccompProfileIsWhole(t *testing.T) {
 			if rule.Action == "SCMP_ACT_ALLOW" && strings.Contains(" "+never+" ", " "+name+" ") {
 				t.Errorf("%s is allowed", name)
 			}
+		}
+	}
+}
+
+// The version of the API is settled by one question at a time, also when the first one gets no answer: what -race would see.
+func TestAgreesOnce(t *testing.T) {
+	for range 20 {
+		var asked atomic.Int32
+		b := served(t, func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Path != "/_ping":
+				w.Write([]byte(`[]`))
+			case asked.Add(1) <= 2: // HEAD, and then GET
+				time.Sleep(5 * time.Millisecond)
+				panic(http.ErrAbortHandler)
+			default:
+				w.Header().Set("API-Version", "1.41")
+			}
+		})
+		var wg sync.WaitGroup
+		wg.Go(func() { b.Probe(t.Context()) })
+		wg.Go(func() { b.Sweep(t.Context()) })
+		wg.Wait()
+		if err := b.agree(t.Context()); err != nil || b.client.ClientVersion() != "1.41" {
+			t.Errorf("the client speaks %q: %v", b.client.ClientVersion(), err)
 		}
 	}
 }

@@ -171,6 +171,13 @@ func (p *process) drop() error {
 // make creates the container and attaches to it.
 func (p *process) make(ctx context.Context, create client.ContainerCreateOptions) error {
 	b := p.backend
+	stays := !create.HostConfig.AutoRemove // it is Podman's
+	if stays {
+		if err := b.makingOne.Acquire(ctx, 1); err != nil {
+			return err
+		}
+		defer b.makingOne.Release(1)
+	}
 	createCtx, cancel := context.WithTimeout(detach(ctx), createTime)
 	defer cancel()
 	p.created = true // from here on there may be one, whatever the engine answers
@@ -181,7 +188,7 @@ func (p *process) make(ctx context.Context, create client.ContainerCreateOptions
 	if err != nil {
 		return b.createError(err)
 	}
-	p.id, p.stays = made.ID, !create.HostConfig.AutoRemove
+	p.id, p.stays = made.ID, stays
 	for _, w := range made.Warnings {
 		b.log.Warn("the engine warns about the container", "warning", w)
 	}
@@ -191,12 +198,16 @@ func (p *process) make(ctx context.Context, create client.ContainerCreateOptions
 
 	// These end with the process; stopWatching ends them earlier.
 	p.watching, p.stopWatching = context.WithCancel(detach(ctx))
-	if p.attached, err = b.client.ContainerAttach(p.watching, p.id, client.ContainerAttachOptions{
+	late := time.AfterFunc(startTime, p.stopWatching)
+	p.attached, err = b.client.ContainerAttach(p.watching, p.id, client.ContainerAttachOptions{
 		Stream: true, Stdin: create.Config.OpenStdin, Stdout: true, Stderr: true,
-	}); err != nil {
-		if p.stays {
-			return p.attachError(p.watching, err)
-		}
+	})
+	switch inTime := late.Stop(); {
+	case !inTime:
+		return fmt.Errorf("attach to container %s: %w", p.id, &EngineError{Host: b.opt.Host, Err: errNoAnswer})
+	case err != nil && p.stays:
+		return p.attachError(p.watching, err)
+	case err != nil:
 		return fmt.Errorf("attach to container %s: %w", p.id, b.asked(err))
 	}
 	return nil

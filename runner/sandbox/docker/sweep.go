@@ -38,6 +38,11 @@ func (b *Backend) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	first, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if err := b.agree(first); err != nil {
+		return errors.Join(fmt.Errorf("look for what runs have left behind: %w", b.asked(err)), b.sweepFolders(me))
+	}
 	err = errors.Join(b.removeOrphans(ctx), b.sweepContainers(ctx, me))
 	var gone *EngineError
 	if !errors.As(err, &gone) { // one that does not answer need not be asked again
