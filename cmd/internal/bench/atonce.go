@@ -20,8 +20,8 @@ const (
 // runs runs that many scripts at once.
 func (b *bench) runs(ctx context.Context, be sandbox.Backend, lang sandbox.Language, n int) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for i := range n {
-		group.Go(func() error { return b.run(ctx, be, lang, hello(lang, i), nil, nil) })
+	for range n {
+		group.Go(func() error { return b.run(ctx, be, lang, hello(lang), nil, nil) })
 	}
 	return group.Wait()
 }
@@ -36,8 +36,8 @@ func (b *bench) manyRuns(ctx context.Context) error {
 		}
 		samples, err := times(atOnceRuns, func() error {
 			group, ctx := errgroup.WithContext(ctx)
-			for i := range atOnce {
-				group.Go(exec.CommandContext(ctx, words[0], words[1], hello(lang, i)).Run)
+			for range atOnce {
+				group.Go(exec.CommandContext(ctx, words[0], words[1], hello(lang)).Run)
 			}
 			return group.Wait()
 		})

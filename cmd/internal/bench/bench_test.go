@@ -31,7 +31,7 @@ func TestWarmStarts(t *testing.T) {
 	before := processes()
 	err = b.warm(t.Context(), b.backends[i], sandbox.LangTypeScript, 2, func(p *pool.Pool) error {
 		samples, err := b.starts(t.Context(), p, sandbox.LangTypeScript, func() error { return full(t.Context(), p, 2) },
-			func(i int) string { return hello(sandbox.LangTypeScript, i) })
+			func() string { return hello(sandbox.LangTypeScript) })
 		if err != nil {
 			return err
 		}

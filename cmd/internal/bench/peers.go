@@ -21,7 +21,7 @@ func (b *bench) peers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		samples, err := command(ctx, nil, append(words, hello(lang, 0))...)
+		samples, err := command(ctx, nil, append(words, hello(lang))...)
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func (b *bench) deno(ctx context.Context) error {
 		return err
 	}
 	file := filepath.Join(dir, "hello.ts")
-	if err := os.WriteFile(file, []byte(hello(sandbox.LangTypeScript, 0)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(hello(sandbox.LangTypeScript)), 0o600); err != nil {
 		return err
 	}
 	environ := append(os.Environ(), "DENO_DIR="+filepath.Join(dir, "cache"), "DENO_NO_UPDATE_CHECK=1")
@@ -88,7 +88,7 @@ func (b *bench) dockerRuns(ctx context.Context) error {
 	}
 	programs := [][]string{{"node", "-e"}, {"python3", "-I", "-S", "-B", "-c"}}
 	for i, lang := range languages() {
-		samples, err := command(ctx, nil, slices.Concat([]string{"docker"}, flags, programs[i], []string{hello(lang, 0)})...)
+		samples, err := command(ctx, nil, slices.Concat([]string{"docker"}, flags, programs[i], []string{hello(lang)})...)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -29,13 +30,14 @@ func bare(ctx context.Context, lang sandbox.Language) ([]string, error) {
 	return []string{string(python), "-c"}, nil
 }
 
-// hello prints one line in either language. Different n make different scripts of it, so that nothing that was kept of
-// the one helps the other.
-func hello(lang sandbox.Language, n int) string {
+var scripts atomic.Int64
+
+// hello is a script that prints one line, and that was never there before: nothing that was kept of another helps it.
+func hello(lang sandbox.Language) string {
 	if lang == sandbox.LangPython {
-		return fmt.Sprintf(`print("hello", flush=True) # %d`, n)
+		return fmt.Sprintf(`print("hello", flush=True) # %d`, scripts.Add(1))
 	}
-	return fmt.Sprintf(`console.log("hello"); // %d`, n)
+	return fmt.Sprintf(`console.log("hello"); // %d`, scripts.Add(1))
 }
 
 // withoutSandbox names the baseline of a language's starts.
@@ -85,7 +87,7 @@ func (b *bench) coldStarts(ctx context.Context) error {
 		return err
 	}
 	return b.each(func(be sandbox.Backend, lang sandbox.Language) error {
-		samples, err := b.starts(ctx, be, lang, nil, func(i int) string { return hello(lang, i) })
+		samples, err := b.starts(ctx, be, lang, nil, func() string { return hello(lang) })
 		if err != nil {
 			return err
 		}
@@ -99,14 +101,14 @@ func (b *bench) coldStarts(ctx context.Context) error {
 }
 
 // starts runs a script again and again. Before each run it calls before, unless that is nil, which does not count.
-func (b *bench) starts(ctx context.Context, be sandbox.Backend, lang sandbox.Language, before func() error, code func(i int) string) (samples []float64, err error) {
-	for i := range startRuns {
+func (b *bench) starts(ctx context.Context, be sandbox.Backend, lang sandbox.Language, before func() error, code func() string) (samples []float64, err error) {
+	for range startRuns {
 		if before != nil {
 			if err := before(); err != nil {
 				return nil, err
 			}
 		}
-		took, err := firstLine(func(stdout io.Writer) error { return b.run(ctx, be, lang, code(i), stdout, nil) })
+		took, err := firstLine(func(stdout io.Writer) error { return b.run(ctx, be, lang, code(), stdout, nil) })
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +126,7 @@ func (b *bench) again(ctx context.Context) error {
 		}
 		const imports = "import { add } from './servers/calculator';\nimport * as drive from './servers/drive';\nimport * as crm from './servers/crm';\n" +
 			"console.log('hello', typeof add, typeof drive, typeof crm); // "
-		first, err := b.starts(ctx, be, lang, nil, func(i int) string { return imports + fmt.Sprint(i) })
+		first, err := b.starts(ctx, be, lang, nil, func() string { return imports + fmt.Sprint(scripts.Add(1)) })
 		if err != nil {
 			return err
 		}
@@ -132,7 +134,7 @@ func (b *bench) again(ctx context.Context) error {
 		if err := b.run(ctx, be, lang, same, nil, nil); err != nil {
 			return err
 		}
-		later, err := b.starts(ctx, be, lang, nil, func(int) string { return same })
+		later, err := b.starts(ctx, be, lang, nil, func() string { return same })
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -14,7 +15,7 @@ import (
 type Row struct {
 	Name string  `json:"name"`
 	P50  float64 `json:"p50"`
-	P95  float64 `json:"p95"`
+	P95  float64 `json:"p95"` // of what is better when it is more, p05
 	Unit string  `json:"unit"`
 	// Baseline names what the ratio compares with; Ratio is P50 divided by the baseline's P50, or for samples that belong
 	// together in pairs the median of their ratios. Both are empty for a baseline itself.
@@ -30,7 +31,7 @@ type table struct {
 
 // add records samples under name. baseline names an earlier row; empty makes this row a baseline.
 func (t *table) add(name, unit, baseline string, samples []float64) {
-	row := Row{Name: name, P50: round(quantile(samples, 0.50)), P95: round(quantile(samples, 0.95)), Unit: unit, Baseline: baseline}
+	row := Row{Name: name, P50: round(quantile(samples, 0.50)), P95: round(quantile(samples, worse(unit))), Unit: unit, Baseline: baseline}
 	for _, r := range t.rows {
 		if r.Name == baseline && r.P50 > 0 {
 			row.Ratio = round(row.P50 / r.P50)
@@ -61,6 +62,14 @@ func (t *table) addPaired(name, unit, baseline string, samples, base []float64) 
 func (t *table) addOnTop(name, unit, baseline string, samples, beside []float64) {
 	t.add(name, unit, baseline, []float64{quantile(samples, 0.50) - quantile(beside, 0.50)})
 	t.rows[len(t.rows)-1].P95 = round(quantile(samples, 0.95) - quantile(beside, 0.95))
+}
+
+// worse is the quantile that only one in twenty samples is worse than.
+func worse(unit string) float64 {
+	if strings.HasSuffix(unit, "/s") || unit == "per s" {
+		return 0.05
+	}
+	return 0.95
 }
 
 // quantile returns the nearest-rank quantile of samples; NaN-free: zero when there are none.
