@@ -85,7 +85,32 @@ func (f *files) build(entry, known string) (*api.BuildResult, error) {
 	if known != "" {
 		banner["js"] = "const " + knownModules + " = " + known + ";"
 	}
-	res := api.Build(api.BuildOptions{
+	where := f.where
+	res := f.buildOnce(entry, banner)
+	if f.where && !where && f.ended == nil { // it was a module that the script imports
+		f.failed = 0
+		res = f.buildOnce(entry, banner)
+	}
+	if f.ended != nil {
+		return nil, f.ended
+	}
+	problems := res.Errors
+	if len(problems) == 0 {
+		problems = f.calledButMissing(res.Warnings)
+	}
+	if len(problems) > 0 {
+		problems = problems[:min(len(problems), maxProblems)]
+		return nil, fromMessages(f.main.Name, f.improve(f.asWritten(problems)))
+	}
+	return &res, f.restoreSources(&res)
+}
+
+func (f *files) buildOnce(entry string, banner map[string]string) api.BuildResult {
+	var where map[string]string // half a millisecond where it is not empty
+	if f.where {
+		where = places(f.main.Name)
+	}
+	return api.Build(api.BuildOptions{
 		EntryPoints:   []string{entry},
 		AbsWorkingDir: nowhere(),
 		Outfile:       "script.js",
@@ -100,21 +125,9 @@ func (f *files) build(entry, known string) (*api.BuildResult, error) {
 		Charset:       api.CharsetUTF8,
 		LogLevel:      api.LogLevelSilent,
 		Plugins:       []api.Plugin{f.plugin()},
-		Define:        places(f.main.Name),
+		Define:        where,
 		Banner:        banner,
 	})
-	if f.ended != nil {
-		return nil, f.ended
-	}
-	problems := res.Errors
-	if len(problems) == 0 {
-		problems = f.calledButMissing(res.Warnings)
-	}
-	if len(problems) > 0 {
-		problems = problems[:min(len(problems), maxProblems)]
-		return nil, fromMessages(f.main.Name, f.improve(f.asWritten(problems)))
-	}
-	return &res, f.restoreSources(&res)
 }
 
 // output is a bundle's code with its source map inside.
@@ -179,6 +192,12 @@ func (f *files) asWritten(messages []api.Message) []api.Message {
 		}
 	}
 	return messages
+}
+
+// asksWhere tells whether code may hold one of the expressions that places has values for, however they are written.
+func asksWhere(code string) bool {
+	has := func(word string) bool { return strings.Contains(code, word) }
+	return has("__filename") || has("__dirname") || has("import") && has("meta") || has("require") && has("main") || has(`\u`)
 }
 
 // places answers where a script lies and whether it is the one that was started, as if it ran from the workspace:

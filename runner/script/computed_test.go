@@ -55,6 +55,7 @@ func TestComputedImports(t *testing.T) {
 		"plugins/self.ts":   "import { mine } from '../script.ts';\nexport const x = mine;\n",
 		"registry.ts":       "export const names: string[] = [];\nexport const register = (n: string) => { names.push(n); };\n",
 		"data/one.json":     `{"n": 1}`,
+		"where.ts":          "export const at = [import.meta.filename, import.meta.main, __dirname];\n",
 		"tools.js":          "module.exports = { load(n) { return require('./data/' + n + '.json'); } };\n",
 	}
 	for name, tt := range map[string]struct{ code, want string }{
@@ -75,6 +76,9 @@ func TestComputedImports(t *testing.T) {
 		"library":                  {"const p = 'run', m = await import('mcp' + p); console.log(typeof m);", "object"},
 		"skill":                    {"const s = 'save-sheet'; const { save } = await import(`./skills/${s}`); console.log(await save('1'));", "google_drive__get_documentgoogle_drive__get_document"},
 		"address":                  {"const s = 'crm'; const m = await import(new URL(`./servers/${s}/index.ts`, import.meta.url).href); console.log(Object.keys(m));", `["getRecord"]`},
+		"where a module lies":      {"import { at } from './where.ts'; console.log(at);", `["/workspace/script.ts",true,"/workspace"]`},
+		"where a late one lies":    {"const p = 'where'; console.log((await import(`./${p}.ts`)).at);", `["/workspace/script.ts",true,"/workspace"]`},
+		"where, written oddly":     {"console.log(__filen\\u0061me, import /* */ . meta\n.dirname);", "/workspace/script.ts /workspace"},
 		"missing":                  {"const s = 'gogle_drive'; try { await import(`./servers/${s}`); } catch (e) { console.log(e.message); }", `there is no server "gogle_drive"; did you mean "google_drive"? there are: crm, google_drive`},
 		"broken":                   {"const p = 'bad'; for (const i of [1, 2]) try { await import(`./plugins/${p}.ts`); } catch (e) { console.log(e.message.split('\\n')[0]); }", "plugins/bad.ts:1:18: Unexpected \";\"\nplugins/bad.ts:1:18: Unexpected \";\""},
 		"throws":                   {"const p = 'throws'; for (const i of [1, 2]) try { await import(`./plugins/${p}.ts`); } catch (e) { console.log(e.message); }", "thrown by a plugin\nthrown by a plugin"},

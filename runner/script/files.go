@@ -45,12 +45,13 @@ type files struct {
 	requires  bool                // … among them require()
 	originals map[string]struct{} // ids of modules that the bundler got another text of
 	wanted    map[string]string   // what onlyWanted has found, by importer and specifier
+	where     bool                // a module may ask where it lies
 	failed    int                 // imports that could not be resolved
 	ended     error               // what look said
 }
 
 func newFiles(src Source, seen *reads) *files {
-	return &files{main: src, seen: seen, texts: map[string]string{}, originals: map[string]struct{}{}, entry: map[string]string{}, wanted: map[string]string{}}
+	return &files{main: src, seen: seen, where: asksWhere(src.Code), texts: map[string]string{}, originals: map[string]struct{}{}, entry: map[string]string{}, wanted: map[string]string{}}
 }
 
 func (f *files) open(dir string, opt Options) error {
@@ -122,6 +123,11 @@ func (f *files) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	id := a.Namespace + ":" + a.Path
 	if err := f.show(id, text); err != nil {
 		return api.OnLoadResult{}, err
+	}
+	if asksWhere(text) {
+		f.mu.Lock()
+		f.where = true
+		f.mu.Unlock()
 	}
 	if a.Suffix != "" {
 		return api.OnLoadResult{Contents: &text, Loader: loader}, nil
