@@ -50,7 +50,7 @@ func crashes() bool {
 		if err := run(words[1], preamble(words[1]), nil); err != nil {
 			return err
 		}
-		return run(words[1], preamble(words[1])+busy(words[1]), &panicking{})
+		return run(words[1], preamble(words[1])+busy(words[1]), &panicking{b})
 	}()
 	fmt.Fprintln(os.Stderr, "it did not crash:", err)
 	return true
@@ -70,13 +70,14 @@ func busy(language string) string {
 	return busyTS
 }
 
-// panicking is a writer that panics when standard input has a line.
-type panicking struct{}
+// panicking is a writer that panics when standard input has a line, and asks for it when a warm guest waits.
+type panicking struct{ guests sandbox.Backend }
 
 func (p *panicking) Write(b []byte) (int, error) {
 	if p == nil {
 		return len(b), nil
 	}
+	waitIdle(p.guests)
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	panic("as the test wants it")

@@ -56,6 +56,20 @@ func look(t *testing.T) sizes {
 	return s
 }
 
+// compare fails the test where a process has grown by more files and goroutines than given, or by more memory than allowed.
+func (s sizes) compare(t *testing.T, when string, now sizes, files int) {
+	t.Helper()
+	if now.files > s.files+files {
+		t.Errorf("%sopen files grew from %d to %d:\n%s", when, s.files, now.files, now.names)
+	}
+	if now.routines > s.routines+files {
+		t.Errorf("%sgoroutines grew from %d to %d:\n%s", when, s.routines, now.routines, stacks())
+	}
+	if now.heap > s.heap+growthMemory || now.resident > s.resident+growthMemory {
+		t.Errorf("%smemory grew: heap %d to %d MiB, resident %d to %d MiB", when, s.heap>>20, now.heap>>20, s.resident>>20, now.resident>>20)
+	}
+}
+
 func stacks() string {
 	buf := make([]byte, 64<<10)
 	return string(buf[:runtime.Stack(buf, true)])

@@ -27,10 +27,14 @@ const (
 	fewRuns      = 60
 	// atOnce runs are made at the same time.
 	atOnce = 32
+	// fewAhead runs are made in a sandbox before it is looked at.
+	fewAhead = 8
 	// runTime is more than any run takes that is not stuck.
 	runTime = time.Minute
-	// growthFiles and growthMemory are what this process may have more after all runs, open files and bytes.
-	growthFiles  = 8
+	// growthFiles and growthMemory are what this process may have more after all runs: open files, and goroutines; bytes.
+	growthFiles = 8
+	// idleFiles is what it may have more of both while guests of a pool wait, of which there are not always as many.
+	idleFiles    = 100
 	growthMemory = 16 << 20
 )
 
@@ -84,25 +88,28 @@ func soakIn(t *testing.T, name string, runs int, open func(dir string) (sandbox.
 	}
 	dir, runtimeDir := privateDir(t), privateDir(t)
 	s := &soak{runner: r, languages: languages, dir: dir}
-	s.make(t, open, runtimeDir, atOnce) // what the first runs load for good is not counted
+	s.make(t, open, runtimeDir, atOnce, nil) // what the first runs load for good is not counted
 	before := look(t)
-	s.times, s.limited, s.errs = nil, 0, nil
-	began := time.Now()
-	s.make(t, open, runtimeDir, runs)
-	took := time.Since(began)
+	var took time.Duration
+	s.errs = nil
+	s.make(t, open, runtimeDir, fewAhead, func(b sandbox.Backend) {
+		settle(b)
+		open := look(t)
+		s.times, s.limited = nil, 0
+		began := time.Now()
+		s.many(t.Context(), b, runs)
+		took = time.Since(began)
+		settle(b)
+		open.compare(t, "while the sandbox is open: ", look(t), growthFiles+idleFiles)
+		if _, warm := b.(*pool.Pool); !warm {
+			wentWithin(t, goneTime, func() []string { return leftOf(t, os.Getpid(), dir, runtimeDir) })
+		}
+	})
 	after := look(t)
 	for _, left := range leftovers(t, dir, runtimeDir) {
 		t.Errorf("left behind: %s", left)
 	}
-	if after.files > before.files+growthFiles {
-		t.Errorf("open files grew from %d to %d:\n%s", before.files, after.files, after.names)
-	}
-	if after.routines > before.routines+growthFiles {
-		t.Errorf("goroutines grew from %d to %d:\n%s", before.routines, after.routines, stacks())
-	}
-	if after.heap > before.heap+growthMemory || after.resident > before.resident+growthMemory {
-		t.Errorf("memory grew: heap %d to %d MiB, resident %d to %d MiB", before.heap>>20, after.heap>>20, before.resident>>20, after.resident>>20)
-	}
+	before.compare(t, "", after, growthFiles)
 	slices.Sort(s.times)
 	if s.stats.Warm > 0 {
 		t.Logf("%+v", s.stats)
@@ -113,28 +120,22 @@ func soakIn(t *testing.T, name string, runs int, open func(dir string) (sandbox.
 		(after.heap-before.heap)>>10, (after.resident-before.resident)>>10)
 }
 
-// make makes a sandbox, n runs in it, and ends it. A run that ends other than it should is an error of ours.
-func (s *soak) make(t *testing.T, open func(dir string) (sandbox.Backend, error), runtimeDir string, n int) {
+// make makes a sandbox and n runs in it, then more with it unless that is nil, and ends it. A run that ends other than it
+// should is an error of ours.
+func (s *soak) make(t *testing.T, open func(dir string) (sandbox.Backend, error), runtimeDir string, n int, more func(sandbox.Backend)) {
 	t.Helper()
 	b, err := open(runtimeDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, ok := b.(*pool.Pool); ok { // at least one run is to find a guest waiting, however busy the machine is
+	if _, ok := b.(*pool.Pool); ok { // at least one run is to find a guest waiting, however busy the machine is
 		s.run(t.Context(), b, 0)
-		for end := time.Now().Add(runTime); p.Stats().Idle == 0 && time.Now().Before(end); {
-			time.Sleep(5 * time.Millisecond)
-		}
+		waitIdle(b)
 	}
-	var g errgroup.Group
-	g.SetLimit(atOnce)
-	for i := range n {
-		g.Go(func() error {
-			s.run(t.Context(), b, i)
-			return nil
-		})
+	s.many(t.Context(), b, n)
+	if more != nil {
+		more(b)
 	}
-	_ = g.Wait()
 	if err := b.Sweep(t.Context()); err != nil {
 		t.Errorf("sweep: %v", err)
 	}
@@ -153,6 +154,40 @@ func (s *soak) make(t *testing.T, open func(dir string) (sandbox.Backend, error)
 			break
 		}
 		t.Error(err)
+	}
+}
+
+// many makes n runs.
+func (s *soak) many(ctx context.Context, b sandbox.Backend, n int) {
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	for i := range n {
+		g.Go(func() error {
+			s.run(ctx, b, i)
+			return nil
+		})
+	}
+	_ = g.Wait()
+}
+
+// waitIdle waits until a guest of a pool waits.
+func waitIdle(b sandbox.Backend) {
+	p, ok := b.(*pool.Pool)
+	for end := time.Now().Add(runTime); ok && p.Stats().Idle == 0 && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// settle waits until a pool starts no more guests.
+func settle(b sandbox.Backend) {
+	p, ok := b.(*pool.Pool)
+	if !ok {
+		return
+	}
+	for end, quiet := time.Now().Add(runTime), 0; quiet < 20 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if quiet++; p.Stats().Starting > 0 {
+			quiet = 0
+		}
 	}
 }
 
