@@ -16,10 +16,11 @@ func TestConformance(t *testing.T) {
 		if b.opts.plain && b.warm {
 			return // differs from the cold one in nothing that a script could notice
 		}
-		opt := sandboxtest.Options{Warm: b.warm}
+		name := b.Name()
 		if b.opts.plain || noNamespaces {
-			opt.Column = "embedded bare"
+			name = "embedded bare"
 		}
-		sandboxtest.Run(t, b.Backend, opt)
+		col, _ := sandboxtest.Named(name)
+		sandboxtest.Run(t, b.Backend, sandboxtest.Options{Column: name, Languages: col.Languages, Warm: b.warm})
 	})
 }

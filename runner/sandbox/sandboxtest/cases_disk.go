@@ -14,7 +14,7 @@ func diskCases() []testCase {
 	small := sandbox.Limits{Disk: 48 << 20}
 	disk := func(overshoot int64) func(*judge, *world, *result) {
 		return func(t *judge, w *world, r *result) {
-			if strings.Contains(r.stdout, "there is no such") {
+			if noMeans(t, r) {
 				return
 			}
 			limitOrRefused(sandbox.LimitDisk, sandbox.LimitFileSize)(t, w, r)

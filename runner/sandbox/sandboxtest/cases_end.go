@@ -3,6 +3,8 @@ package sandboxtest
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -28,38 +30,45 @@ while True: pass`), check: killed("running")},
 try: call_mcp_tool("test__drop", {})
 except Exception: pass
 time.sleep(60)`),
-			check: func(t *judge, _ *world, r *result) {
-				if r.elapsed > 10*time.Second {
-					t.Errorf("the guest lived on for %v without its host", r.elapsed)
-				}
-			}},
+			check: alone("test__drop")},
 		{name: "an idle guest without its host ends", timeout: 20 * time.Second, code: both(
 			importTS+`await callMCPTool("test__drop_soon", {}); setInterval(() => {}, 1000); await new Promise(() => {});`,
 			importPy+`import time
 call_mcp_tool("test__drop_soon", {})
 time.sleep(60)`),
-			check: func(t *judge, _ *world, r *result) {
-				if r.elapsed > 10*time.Second {
-					t.Errorf("the guest lived on for %v without its host", r.elapsed)
-				}
-			}},
+			check: alone("test__drop_soon")},
 		{name: "closed streams", code: python(`
 import os
 os.close(0); os.close(1); os.close(2)
 open("done", "w").write("1")`),
-			check: func(t *judge, _ *world, r *result) {
+			check: func(t *judge, w *world, r *result) {
+				if text, err := os.ReadFile(filepath.Join(w.workspace, "done")); err != nil || string(text) != "1" {
+					t.Errorf("the script did not get to its end: %q, %v", text, err)
+				}
 				if r.elapsed > 10*time.Second {
 					t.Errorf("took %v", r.elapsed)
 				}
 			}},
 		{name: "signals to all", timeout: 20 * time.Second, check: func(t *judge, w *world, r *result) {
-			harmless(t, w, r) // it may have hit itself
+			nothing(t, w, r) // it may have hit itself after that
 			if r.elapsed > 15*time.Second {
 				t.Errorf("took %v", r.elapsed)
 			}
 		}, then: well},
 		{name: "odd things in the workspace", timeout: 40 * time.Second, check: nothing, then: well},
 		{name: "a locked workspace", check: nothing, then: &testCase{code: well.code, check: well.check, mayRefuse: true}},
+	}
+}
+
+// alone: the script lost its host by calling tool, and the guest ended at once.
+func alone(tool string) func(*judge, *world, *result) {
+	return func(t *judge, w *world, r *result) {
+		if r.began.IsZero() || !slices.Contains(w.called(), tool) {
+			t.Errorf("the host was not lost: the script began %v and called %q", r.began, w.called())
+		}
+		if r.elapsed > 10*time.Second {
+			t.Errorf("the guest lived on for %v without its host", r.elapsed)
+		}
 	}
 }
 
@@ -93,12 +102,19 @@ func neighbourCases() []testCase {
 	return []testCase{
 		{name: "files of a neighbour", neighbour: true, setup: mine},
 		{name: "memory shared with a neighbour", neighbour: true},
-		{name: "signals to a neighbour", neighbour: true, serial: true, timeout: 4 * time.Second, check: harmlessNeighbour},
+		{name: "signals to a neighbour", neighbour: true, serial: true, timeout: 12 * time.Second, check: harmlessNeighbour},
 	}
 }
 
-// harmlessNeighbour: the script may have hit itself, and nobody else.
-func harmlessNeighbour(t *judge, _ *world, r *result) {
+// harmlessNeighbour: the script may have hit itself, or not got to its end in time, and has hit nobody else.
+func harmlessNeighbour(t *judge, w *world, r *result) {
+	harmless(t, w, r)
+	if !strings.HasPrefix(r.stdout, "running") {
+		t.Errorf("the script did not start")
+	}
+	if !strings.Contains(r.stdout, "checked") && r.exit.Code <= 128 {
+		t.Errorf("the script neither got to its end nor was killed")
+	}
 	if r.elapsed > 15*time.Second {
 		t.Errorf("took %v", r.elapsed)
 	}

@@ -8,17 +8,20 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
+// timeLimit is that of the cases about it.
+const timeLimit = 1500 * time.Millisecond
+
 func limitCases() []testCase {
 	memory := sandbox.Limits{Memory: 150_000_000}
 	return []testCase{
-		{name: "time limit", timeout: 1500 * time.Millisecond, code: both(
+		{name: "time limit", serial: true, timeout: timeLimit, code: both(
 			`console.log("running"); while (true) {}`, "print('running')\nwhile True: pass"),
-			check: killed("running")},
-		{name: "time limit in native code", timeout: 1500 * time.Millisecond, code: both(
+			check: onTime},
+		{name: "time limit in native code", serial: true, timeout: timeLimit, code: both(
 			`console.log("running"); /(a+)+$/.test("a".repeat(40) + "b"); while (true) {}`,
 			"import re; print('running'); re.match('(a+)+$', 'a' * 40 + 'b')\nwhile True: pass"),
-			check: killed("running")},
-		{name: "a stopped script", timeout: 1500 * time.Millisecond, check: killed("running")},
+			check: onTime},
+		{name: "a stopped script", serial: true, timeout: timeLimit, check: onTime},
 		{name: "memory limit", limits: memory, serial: true, timeout: 30 * time.Second, code: both(
 			`console.log("running"); const keep: unknown[] = []; while (true) { const b = new Uint8Array(1 << 20); b.fill(1); keep.push(b); }`,
 			"print('running')\nkeep = []\nwhile True: keep.append(bytes(1 << 20) + b'x')"),
@@ -33,7 +36,7 @@ func limitCases() []testCase {
 			`console.log("running"); const fs = await import("node:fs"); for (let i = 0; i < 60; i++) fs.writeFileSync("/tmp/f" + i, Buffer.alloc(10 << 20, 120)); setTimeout(() => console.log("LEAK 600 MiB in /tmp"), 2000);`,
 			"import time\nprint('running', flush=True)\nfor i in range(60):\n    with open(f'/tmp/f{i}', 'wb') as f: f.write(bytes(10 << 20))\ntime.sleep(2); print('LEAK 600 MiB in /tmp')"),
 			check: limit(sandbox.LimitMemory)},
-		{name: "memory of the kernel", limits: memory, serial: true, timeout: 20 * time.Second, check: limitOrRefused(sandbox.LimitMemory, sandbox.LimitProcesses)},
+		*kernelMemory("queues", kernelMemory("tables", nil)),
 		{name: "very many watched descriptors", serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitFiles)},
 		{name: "memory under the limit", limits: sandbox.Limits{Memory: 300_000_000}, code: both(
 			`const b = new Uint8Array(60_000_000); b.fill(1); console.log("fits");`,
@@ -49,6 +52,13 @@ for n in (resource.RLIMIT_CPU, resource.RLIMIT_NPROC, resource.RLIMIT_NOFILE, re
     except (OSError, ValueError): pass
 print("checked")`), check: nothing},
 	}
+}
+
+// kernelMemory is a case about one kind of it: what ends a run for the first would keep the second from being tried.
+func kernelMemory(kind string, then *testCase) *testCase {
+	const name = "memory of the kernel"
+	return &testCase{name: name, args: []string{kind}, code: programs(strings.ReplaceAll(name, " ", "-")), limits: sandbox.Limits{Memory: 150_000_000},
+		serial: true, timeout: 20 * time.Second, check: limitOrRefused(sandbox.LimitMemory, sandbox.LimitProcesses), then: then}
 }
 
 func processCases() []testCase {
@@ -77,8 +87,14 @@ while True:
 		// pages until the time is up.
 		{name: "a thread bomb", limits: sandbox.Limits{Processes: 64, Memory: 1 << 30}, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitProcesses, sandbox.LimitMemory)},
 		{name: "a bomb of programs", limits: few, serial: true, timeout: 4 * time.Second, check: func(t *judge, w *world, r *result) {
-			if !strings.Contains(r.stdout, "checked") { // there are no programs at all
-				killedOr("running", sandbox.LimitProcesses, sandbox.LimitMemory)(t, w, r)
+			harmless(t, w, r)
+			if strings.Contains(r.stdout, "checked") { // there are no programs at all
+				return
+			}
+			killedOr("running", sandbox.LimitProcesses, sandbox.LimitMemory)(t, w, r)
+			hit := slices.Contains(r.exit.Hit, sandbox.LimitProcesses) || slices.Contains(r.exit.Hit, sandbox.LimitMemory)
+			if !hit && !strings.Contains(r.stdout, "refused") {
+				t.Errorf("no program was refused, and the limits hit are %q, without processes and memory", r.exit.Hit)
 			}
 		}},
 		{name: "many descriptors", limits: sandbox.Limits{Files: 128}},
@@ -87,6 +103,15 @@ while True:
 
 // killed checks a run that its context ended: at once, whatever it was doing, after it had printed something.
 func killed(printed string) func(*judge, *world, *result) { return killedOr(printed) }
+
+// onTime is killed after [timeLimit], neither before nor more than [overrun] later.
+func onTime(t *judge, w *world, r *result) {
+	killed("running")(t, w, r)
+	t.Logf("the run ended %v after its time", r.elapsed-timeLimit)
+	if r.elapsed < timeLimit || r.elapsed > timeLimit+overrun {
+		t.Errorf("a run with %v of time ended after %v", timeLimit, r.elapsed)
+	}
+}
 
 // killedOr is killed, or one of the limits has ended the run before.
 func killedOr(printed string, limits ...string) func(*judge, *world, *result) {

@@ -4,8 +4,8 @@
 //
 // A case is one script per language and one check ([cases]). Scripts that attack are files below programs: each tries
 // what a hostile script would, prints a line with LEAK for all that worked, and "checked" at its end. What a language has
-// no means for counts as refused: a case about a forbidden thing only asks that it did not happen. After each case the
-// suite also looks at the host: files outside of the workspace, connections, processes, mounts, control groups.
+// no means for counts as refused: a case about a forbidden thing only asks that it did not happen; where a backend gives it no
+// means for a whole case, its column says so. After each case the suite also looks at the host: files outside of the workspace, connections, processes, mounts, control groups.
 //
 // Where a backend does not hold, [Columns] says so with the reason. Such a case is still run, and must fail. The table of
 // cases and backends in docs/security.md is made from the same data, and a test keeps the two alike.

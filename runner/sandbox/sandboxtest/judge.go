@@ -1,8 +1,14 @@
 package sandboxtest
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net"
+	"path/filepath"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 // judge collects what is wrong with a run. It has the methods of testing.T that checks use; it is none, because some
@@ -26,10 +32,16 @@ func (j *judge) Fatalf(format string, args ...any) {
 	panic(verdict{})
 }
 
+// Beginnings of problems that a column may expect.
+const (
+	worked       = "a forbidden thing worked: "
+	triedNothing = "the script had no means, and tried nothing: "
+)
+
 // hold runs a check, which Fatalf may end. A sandbox that did not start holds only where that is asked for.
 func (j *judge) hold(check func(*judge, *world, *result), mayRefuse bool, w *world, r *result) {
 	if r.notStarted != nil {
-		if !mayRefuse {
+		if !mayRefuse || !refused(w, r.notStarted) {
 			j.Errorf("start: %v", r.notStarted)
 		}
 		return
@@ -42,6 +54,33 @@ func (j *judge) hold(check func(*judge, *world, *result), mayRefuse bool, w *wor
 		}
 	}()
 	check(j, w, r)
+}
+
+// refused tells whether a sandbox did not start because of what is in the workspace, and says so. One whose engine is
+// gone, or took too long, has refused nothing.
+func refused(w *world, err error) bool {
+	if gone := new(net.OpError); errors.As(err, &gone) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return false
+	}
+	about := new(folder.Error)
+	return errors.As(err, &about) && within(w.workspace, about.Path) || strings.Contains(err.Error(), w.workspace)
+}
+
+// within tells whether a path is dir, or below it.
+func within(dir, path string) bool {
+	return path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))
+}
+
+// noMeans tells whether the script had no means for what it is about. That is a problem, unless the column says so.
+func noMeans(t *judge, r *result) bool {
+	if !strings.Contains(r.stdout, "there is no such means") && !strings.Contains(r.stdout, "there is no such descriptor") {
+		return false
+	}
+	t.Errorf("%s%.200s", triedNothing, r.stdout)
+	if r.exit.Code != 0 || r.exit.Killed != "" {
+		t.Errorf("the script did not end well")
+	}
+	return true
 }
 
 // ok: the script ran to its end and all was well.
@@ -81,7 +120,7 @@ func harmless(t *judge, _ *world, r *result) {
 	}
 	for line := range strings.Lines(r.stdout) {
 		if strings.HasPrefix(line, "LEAK") {
-			t.Errorf("a forbidden thing worked: %s", strings.TrimSpace(line))
+			t.Errorf("%s%s", worked, strings.TrimSpace(line))
 		}
 	}
 	if r.stdout == "" && r.exit.Code == 0 {

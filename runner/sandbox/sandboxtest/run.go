@@ -1,6 +1,9 @@
 package sandboxtest
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -132,7 +135,22 @@ func (x *execution) look(j *judge, w *world, r *result, before []string) {
 	if n := w.connections.Load(); n > 0 {
 		j.Errorf("%d connections reached the host", n)
 	}
-	if strings.Contains(r.stdout+r.stderr, w.secret) {
+	if strings.Contains(r.said(), w.secret) {
 		j.Errorf("the canary was read")
 	}
+	if _, err := os.Lstat(filepath.Join(w.workspace, "ran")); err == nil {
+		j.Errorf("a planted program ran")
+	}
+}
+
+// said is all that a user, or a model, is told about a run.
+func (r *result) said() string {
+	text := fmt.Sprint(r.stdout, r.stderr, r.refused, r.notStarted, r.bridgeErr)
+	if r.outcome != nil {
+		text += string(r.outcome.Result)
+		if e := r.outcome.Error; e != nil {
+			text += fmt.Sprint(e.Name, e.Message, e.Stack)
+		}
+	}
+	return text
 }

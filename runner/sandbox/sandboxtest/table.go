@@ -15,7 +15,11 @@ func Table() string {
 	columns := Columns()
 	b.WriteString("| attempt | TS | Py |")
 	for _, c := range columns {
-		fmt.Fprintf(&b, " %s |", c.Title)
+		title := c.Title
+		if len(c.Languages) == 1 {
+			title += map[sandbox.Language]string{sandbox.LangTypeScript: " (TS)", sandbox.LangPython: " (Py)"}[c.Languages[0]]
+		}
+		fmt.Fprintf(&b, " %s |", title)
 	}
 	b.WriteString("\n| --- | --- | --- |" + strings.Repeat(" --- |", len(columns)) + "\n")
 	for _, g := range groups() {
@@ -49,21 +53,31 @@ func tried(c testCase, lang sandbox.Language) string {
 
 // cell says whether a case holds; exceptions are numbered, and the same reason has one number.
 func cell(c testCase, col Column, notes *[]string) string {
-	if _, ok := c.code[sandbox.LangTypeScript]; !ok && strings.HasPrefix(col.Name, "embedded") {
-		return "–" // it runs no Python
+	number := func(reason string) string {
+		i := slices.Index(*notes, reason)
+		if i < 0 {
+			i = len(*notes)
+			*notes = append(*notes, reason)
+		}
+		return fmt.Sprint(i + 1)
+	}
+	langs := col.languages(c)
+	if len(langs) == 0 {
+		return "–"
+	}
+	if n := col.means(c.name); n != nil {
+		return "no means ⁽" + number(n.Reason) + "⁾"
+	}
+	if !col.tries(c.name) {
+		return "by hand"
 	}
 	var marks []string
 	varies := true
 	for _, e := range col.Exceptions {
-		if e.Case != c.name {
+		if e.Case != c.name || !slices.ContainsFunc(langs, func(l sandbox.Language) bool { return e.Languages == nil || slices.Contains(e.Languages, l) }) {
 			continue
 		}
-		i := slices.Index(*notes, e.Reason)
-		if i < 0 {
-			i = len(*notes)
-			*notes = append(*notes, e.Reason)
-		}
-		marks = append(marks, fmt.Sprint(i+1))
+		marks = append(marks, number(e.Reason))
 		varies = varies && e.Varies
 	}
 	switch {
