@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
 	"strings"
-
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 // judge collects what is wrong with a run. It has the methods of testing.T that checks use; it is none, because some
@@ -62,13 +59,7 @@ func refused(w *world, err error) bool {
 	if gone := new(net.OpError); errors.As(err, &gone) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return false
 	}
-	about := new(folder.Error)
-	return errors.As(err, &about) && within(w.workspace, about.Path) || strings.Contains(err.Error(), w.workspace)
-}
-
-// within tells whether a path is dir, or below it.
-func within(dir, path string) bool {
-	return path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))
+	return strings.Contains(err.Error(), w.workspace)
 }
 
 // noMeans tells whether the script had no means for what it is about. That is a problem, unless the column says so.
