@@ -261,7 +261,9 @@ func TestDistantLimits(t *testing.T) {
 // A relay that a script has crippled, so that it does not see the workspace any more, does not say that all is gone.
 func TestDistantWorkspaceThatCannotBeSeen(t *testing.T) {
 	b := distantBackend(t)
-	g := newGuest(t, sandbox.Python, "import resource\nresource.prlimit(1, resource.RLIMIT_NOFILE, (3, 3))\nprint('done')")
+	g := newGuest(t, sandbox.Python, "import os, resource, time\n"+
+		"while not os.path.exists('/workspace/kept') or os.path.getsize('/workspace/kept') < 1: time.sleep(0.01)\n"+ // it is being filled
+		"time.sleep(0.5)\nresource.prlimit(1, resource.RLIMIT_NOFILE, (3, 3))\nprint('done')")
 	g.Workspace = openDir(t)
 	write(t, filepath.Join(g.Workspace, "kept"), "x")
 	p, err := b.Start(t.Context(), g.Spec)
