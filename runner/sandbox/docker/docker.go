@@ -97,6 +97,7 @@ type Backend struct {
 	// Whether running containers can be entered.
 	triedEnter bool
 	noEnter    error
+	readable   map[string][]seenFolder // what was found readable for guests: all folders in it
 
 	// Of Podman: it now and then crashes ("concurrent map writes"), or misses the users to map, when containers are made
 	// at the same time.
@@ -135,7 +136,7 @@ func New(opt Options) *Backend {
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
-	b := &Backend{opt: opt, log: opt.Logger, makingOne: semaphore.NewWeighted(1)}
+	b := &Backend{opt: opt, log: opt.Logger, makingOne: semaphore.NewWeighted(1), readable: map[string][]seenFolder{}}
 	if b.broken = checkHost(opt.Host); b.broken != nil {
 		return b
 	}

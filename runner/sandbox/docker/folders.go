@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/acl"
@@ -29,7 +30,7 @@ func (b *Backend) prepareFolders(spec sandbox.Spec, e *engine) error {
 			return err
 		}
 		if stranger {
-			if err := checkReadable(f.source, b.opt.UID, b.opt.GID); err != nil {
+			if err := b.checkReadable(f.source); err != nil {
 				return err
 			}
 		}
@@ -42,9 +43,42 @@ func (b *Backend) prepareFolders(spec sandbox.Spec, e *engine) error {
 	return nil
 }
 
-// checkReadable finds the first file below dir that the guest could not read. What is above dir plays no part.
-func checkReadable(dir string, uid, gid int) error {
-	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+// checkReadable returns an error that names the first file below dir that the guest could not read. Looking through a
+// large tree takes longer than a waiting guest takes to begin. So what was found readable is looked through again only
+// when one of its folders has changed, as they do when files are written anew; a file whose mode alone is changed later
+// is the script's error.
+func (b *Backend) checkReadable(dir string) error {
+	b.mu.Lock()
+	known := b.readable[dir]
+	b.mu.Unlock()
+	if len(known) > 0 && !slices.ContainsFunc(known, seenFolder.changed) {
+		return nil
+	}
+	seen, err := lookThrough(dir, b.opt.UID, b.opt.GID)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.readable[dir] = seen
+	return nil
+}
+
+// seenFolder is a folder as it was before what is in it was looked at.
+type seenFolder struct {
+	path string
+	info fs.FileInfo
+}
+
+func (f seenFolder) changed() bool {
+	now, err := os.Lstat(f.path)
+	return err != nil || !os.SameFile(f.info, now) || f.info.Mode() != now.Mode() || !f.info.ModTime().Equal(now.ModTime())
+}
+
+// lookThrough finds the first file below dir that the guest could not read, and otherwise lists the folders, dir among
+// them. What is above dir plays no part.
+func lookThrough(dir string, uid, gid int) (folders []seenFolder, err error) {
+	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fmt.Errorf("look at a folder of the run: %w", err)
 		}
@@ -58,6 +92,7 @@ func checkReadable(dir string, uid, gid int) error {
 		need := fs.FileMode(0o4)
 		if d.IsDir() {
 			need = 0o5
+			folders = append(folders, seenFolder{name, st})
 		}
 		switch {
 		case ownedBy(st, uid):
@@ -71,4 +106,5 @@ func checkReadable(dir string, uid, gid int) error {
 		}
 		return nil
 	})
+	return folders, err
 }

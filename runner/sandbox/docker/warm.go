@@ -172,10 +172,10 @@ func (w *idle) fit(ctx context.Context, spec sandbox.Spec) error {
 			return err
 		}
 		lim := spec.Limits.WithDefaults()
-		if err := in.limit(lim, cpuSeconds(ctx, lim, b.opt.CPUs), b.opt.UID, b.opt.GID); err != nil {
-			return err
-		}
-		if err := in.show(spec, lim); err != nil {
+		placed := make(chan error, 1)
+		go func() { placed <- in.show(spec, lim) }() // meanwhile: each takes a third of a millisecond
+		err := in.limit(lim, cpuSeconds(ctx, lim, b.opt.CPUs), b.opt.UID, b.opt.GID)
+		if err := errors.Join(err, <-placed); err != nil {
 			return err
 		}
 	}

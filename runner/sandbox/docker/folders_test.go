@@ -1,0 +1,68 @@
+package docker
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
+)
+
+func TestReadableFoldersAreLookedThroughOnce(t *testing.T) {
+	b := New(Options{UID: 65533, GID: 65533})
+	defer b.Close()
+	tree := t.TempDir()
+	file := filepath.Join(tree, "calculator", "add.py")
+	for _, err := range []error{os.Chmod(tree, 0o755), os.Mkdir(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	chmod := func(name string, mode os.FileMode) {
+		t.Helper()
+		if err := os.Chmod(name, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(name string) {
+		t.Helper()
+		err, ok := errors.AsType[*folder.Error](b.checkReadable(tree))
+		if !ok || err.Path != name || err.Remedy == "" {
+			t.Errorf("got %v; %s is to be named, with a remedy", err, name)
+		}
+	}
+	readable := func() {
+		t.Helper()
+		if err := b.checkReadable(tree); err != nil {
+			t.Error(err)
+		}
+	}
+	refused(file)
+	chmod(file, 0o644)
+	readable() // a refusal is not kept
+	chmod(file, 0o600)
+	readable() // nothing was written anew
+	later := time.Now().Add(time.Second)
+	if err := os.Chtimes(filepath.Dir(file), later, later); err != nil {
+		t.Fatal(err)
+	}
+	refused(file) // as after a sync
+	chmod(file, 0o644)
+	readable()
+	chmod(tree, 0o700)
+	refused(tree)
+	chmod(tree, 0o755)
+	readable()
+	if err := os.Rename(filepath.Dir(file), filepath.Join(tree, "other")); err != nil {
+		t.Fatal(err)
+	}
+	readable()
+	if err := os.RemoveAll(tree); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.checkReadable(tree); err == nil {
+		t.Error("a folder that is gone is readable")
+	}
+}
