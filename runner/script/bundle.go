@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -194,10 +195,16 @@ func (f *files) asWritten(messages []api.Message) []api.Message {
 	return messages
 }
 
+var (
+	metaWord = regexp.MustCompile(`\bmeta\b`)
+	mainWord = regexp.MustCompile(`\bmain\b`)
+)
+
 // asksWhere tells whether code may hold one of the expressions that places has values for, however they are written.
 func asksWhere(code string) bool {
 	has := func(word string) bool { return strings.Contains(code, word) }
-	return has("__filename") || has("__dirname") || has("import") && has("meta") || has("require") && has("main") || has(`\u`)
+	return has("__filename") || has("__dirname") || has("import") && metaWord.MatchString(code) ||
+		has("require") && (has(`\`) || mainWord.MatchString(code)) || has(`\u`)
 }
 
 // places answers where a script lies and whether it is the one that was started, as if it ran from the workspace:

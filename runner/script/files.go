@@ -124,7 +124,8 @@ func (f *files) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	if err := f.show(id, text); err != nil {
 		return api.OnLoadResult{}, err
 	}
-	if asksWhere(text) {
+	written := a.Namespace == scriptNamespace || a.Namespace == skillsNamespace // generated modules do not ask
+	if written && loader != api.LoaderJSON && asksWhere(text) {
 		f.mu.Lock()
 		f.where = true
 		f.mu.Unlock()

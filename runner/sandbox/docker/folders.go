@@ -45,8 +45,8 @@ func (b *Backend) prepareFolders(spec sandbox.Spec, e *engine) error {
 
 // checkReadable returns an error that names the first file below dir that the guest could not read. Looking through a
 // large tree takes longer than a waiting guest takes to begin. So what was found readable is looked through again only
-// when one of its folders has changed, as they do when files are written anew; a file whose mode alone is changed later
-// is the script's error.
+// when one of its folders has changed, as they do when files are written anew; a file that keeps its
+// place and loses its mode or owner later is the script's error.
 func (b *Backend) checkReadable(dir string) error {
 	b.mu.Lock()
 	known := b.readable[dir]
@@ -72,7 +72,7 @@ type seenFolder struct {
 
 func (f seenFolder) changed() bool {
 	now, err := os.Lstat(f.path)
-	return err != nil || !os.SameFile(f.info, now) || f.info.Mode() != now.Mode() || !f.info.ModTime().Equal(now.ModTime())
+	return err != nil || !os.SameFile(f.info, now) || !sameOwner(f.info, now) || f.info.Mode() != now.Mode() || !f.info.ModTime().Equal(now.ModTime())
 }
 
 // lookThrough finds the first file below dir that the guest could not read, and otherwise lists the folders, dir among

@@ -9,3 +9,5 @@ import "io/fs"
 func ownedBy(fs.FileInfo, int) bool { return false }
 
 func inGroup(fs.FileInfo, int) bool { return false }
+
+func sameOwner(a, b fs.FileInfo) bool { return true }

@@ -16,3 +16,9 @@ func inGroup(st fs.FileInfo, gid int) bool {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	return ok && int(sys.Gid) == gid
 }
+
+func sameOwner(a, b fs.FileInfo) bool {
+	x, ok := a.Sys().(*syscall.Stat_t)
+	y, too := b.Sys().(*syscall.Stat_t)
+	return ok && too && x.Uid == y.Uid && x.Gid == y.Gid
+}

@@ -142,6 +142,8 @@ func (p *process) finishStaying() {
 // attachError explains why a container cannot be attached to. Podman makes it ready for that first, and why it fails to
 // is said only where it is started.
 func (p *process) attachError(ctx context.Context, err error) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
 	if _, again := p.backend.client.ContainerStart(ctx, p.id, client.ContainerStartOptions{}); again != nil {
 		err = again
 	}

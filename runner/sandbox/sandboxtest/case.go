@@ -31,7 +31,7 @@ type testCase struct {
 	setup  func(t *testing.T, w *world)
 	// check looks at the result. Nil: ok must hold for a script given here, nothing for one from a file.
 	check func(t *judge, w *world, r *result)
-	// then is an innocent run in the same workspace afterwards; only its code, args, limits and check count.
+	// then is another run in the same workspace afterwards. Its setup, serial, then and neighbour do not count.
 	then *testCase
 	// mayRefuse allows the sandbox not to start, with an error that says why.
 	mayRefuse bool
