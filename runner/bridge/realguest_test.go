@@ -223,7 +223,8 @@ func TestGuestResultAndArguments(t *testing.T) {
 import fs from "node:fs";
 const link = (fd) => { try { return fs.readlinkSync("/proc/self/fd/" + fd); } catch {} };
 console.log("open", Array.from({ length: 64 }, (_, fd) => link(fd)).filter(Boolean).join());
-console.log(process.argv.slice(1).join(), JSON.stringify(process.env).includes("MCPRUN"));
+const [, started, ...rest] = process.argv;
+console.log([started === process.cwd() + "/script.ts" ? "script.ts" : started, ...rest].join(), JSON.stringify(process.env).includes("MCPRUN"));
 process.stdin.on("data", (d) => console.log("stdin", String(d)));
 export const result = await call("a__b", { n: 12345678901234567890n, f: 1.5, s: "é\u2028\ud83d", o: undefined, l: [null, true, new Date(0)] });`, `
 import sys, os

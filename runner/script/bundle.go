@@ -5,17 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
-	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
-
-	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 // tsconfig stands for any tsconfig.json: none is read.
@@ -38,6 +33,12 @@ func newBundle(src Source, opt Options, seen *reads, look func(id, text string) 
 		return nil, err
 	}
 	script := scriptNamespace + ":" + src.Name
+	if f.where {
+		if err := f.show(script, src.Code); err != nil {
+			return nil, err
+		}
+		f.place(script, src.Code, loaderOf(src.Name))
+	}
 	res, err := f.build(script, "")
 	if err != nil {
 		return nil, err
@@ -45,17 +46,29 @@ func newBundle(src Source, opt Options, seen *reads, look func(id, text string) 
 	if err := f.lostReturn(output(res)); err != nil {
 		return nil, err
 	}
-	if !f.computed {
+	mayLeaveNothing := strings.Contains(src.Code, "module") && !strings.Contains(src.Code, "exports")
+	if !f.computed && !mayLeaveNothing {
 		return &bundle{code: output(res)}, nil
 	}
-	// Once more, now that it is known what is in it: those modules go into the registry.
 	m, err := readMeta(res.Metafile)
 	if err != nil {
 		return nil, err
 	}
+	// The bundler exports an empty object of CommonJS that exports nothing.
+	noResult := mayLeaveNothing && m.Inputs[script].Format == "cjs"
+	if !f.computed {
+		if noResult {
+			f.entry["main"] = "import " + quote(script) + ";\n"
+			if res, err = f.build(entryNamespace+":main", ""); err != nil {
+				return nil, err
+			}
+		}
+		return &bundle{code: output(res)}, nil
+	}
+	// Once more, now that it is known what is in it: those modules go into the registry.
 	modules := m.modules()
 	delete(modules, script)
-	f.entry["main"] = f.beginning(m, script)
+	f.entry["main"] = f.beginning(m, script, !noResult)
 	f.entry["modules"] = registration(slices.Sorted(maps.Keys(modules)), f.requires)
 	res, err = f.build(entryNamespace+":main", "")
 	if err != nil && f.requires { // one of the modules can only be imported
@@ -68,9 +81,12 @@ func newBundle(src Source, opt Options, seen *reads, look func(id, text string) 
 	return &bundle{code: output(res), modules: modules}, nil
 }
 
-// beginning is a module that fills the registry, runs the script and exports what that exports.
-func (f *files) beginning(m *meta, script string) string {
+// beginning is a module that fills the registry, runs the script and, with a result, exports what that exports.
+func (f *files) beginning(m *meta, script string, result bool) string {
 	text := "import " + quote(entryNamespace+":modules") + ";\n"
+	if !result {
+		return text + "import " + quote(script) + ";\n"
+	}
 	if m.exports("default") {
 		text += "export { default } from " + quote(script) + ";\n"
 	}
@@ -82,15 +98,15 @@ func (f *files) beginning(m *meta, script string) string {
 
 // build runs the bundler from one module. Known, unless empty, is the code of the object that holds the known modules.
 func (f *files) build(entry, known string) (*api.BuildResult, error) {
-	banner := map[string]string{}
+	first := ""
 	if known != "" {
-		banner["js"] = "const " + knownModules + " = " + known + ";"
+		first = "const " + knownModules + " = " + known + ";"
 	}
-	where := f.where
-	res := f.buildOnce(entry, banner)
-	if f.where && !where && f.ended == nil { // it was a module that the script imports
+	answered := len(f.answers)
+	res := f.buildOnce(entry, first)
+	if len(f.answers) > answered && f.ended == nil && len(res.Errors) == 0 { // a module has asked where it lies
 		f.failed = 0
-		res = f.buildOnce(entry, banner)
+		res = f.buildOnce(entry, first)
 	}
 	if f.ended != nil {
 		return nil, f.ended
@@ -106,10 +122,15 @@ func (f *files) build(entry, known string) (*api.BuildResult, error) {
 	return &res, f.restoreSources(&res)
 }
 
-func (f *files) buildOnce(entry string, banner map[string]string) api.BuildResult {
-	var where map[string]string // half a millisecond where it is not empty
+// buildOnce makes the bundle; first is its first line.
+func (f *files) buildOnce(entry, first string) api.BuildResult {
+	var constants map[string]string // half a millisecond where it is not empty
 	if f.where {
-		where = places(f.main.Name)
+		constants = placeOfScript(f.main.Name)
+	}
+	banner := map[string]string{}
+	if first += f.answered(); first != "" {
+		banner["js"] = first
 	}
 	return api.Build(api.BuildOptions{
 		EntryPoints:   []string{entry},
@@ -126,7 +147,7 @@ func (f *files) buildOnce(entry string, banner map[string]string) api.BuildResul
 		Charset:       api.CharsetUTF8,
 		LogLevel:      api.LogLevelSilent,
 		Plugins:       []api.Plugin{f.plugin()},
-		Define:        where,
+		Define:        constants,
 		Banner:        banner,
 	})
 }
@@ -193,36 +214,6 @@ func (f *files) asWritten(messages []api.Message) []api.Message {
 		}
 	}
 	return messages
-}
-
-var (
-	metaWord = regexp.MustCompile(`\bmeta\b`)
-	mainWord = regexp.MustCompile(`\bmain\b`)
-)
-
-// asksWhere tells whether code may hold one of the expressions that places has values for, however they are written.
-func asksWhere(code string) bool {
-	has := func(word string) bool { return strings.Contains(code, word) }
-	return has("__filename") || has("__dirname") || has("import") && metaWord.MatchString(code) ||
-		has("require") && (has(`\`) || mainWord.MatchString(code)) || has(`\u`)
-}
-
-// places answers where a script lies and whether it is the one that was started, as if it ran from the workspace:
-// guests run it from somewhere else, and without an answer code below `require.main === module` would silently not run.
-func places(name string) map[string]string {
-	file := literal(path.Join(sandbox.WorkspaceDir, name))
-	dir := literal(sandbox.WorkspaceDir)
-	address := literal((&url.URL{Scheme: "file", Path: path.Join(sandbox.WorkspaceDir, name)}).String())
-	return map[string]string{
-		"import.meta.url": address, "import.meta.filename": file, "import.meta.dirname": dir, "import.meta.main": "true",
-		"__filename": file, "__dirname": dir, "require.main": "module",
-	}
-}
-
-// literal is a text as JavaScript writes it.
-func literal(s string) string {
-	text, _ := json.Marshal(s) // a string: cannot fail
-	return string(text)
 }
 
 // nowhere is the bundler's working directory. It reads nothing there: the plugin answers for every import.

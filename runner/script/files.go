@@ -35,6 +35,7 @@ type files struct {
 
 	main  Source
 	entry map[string]string           // virtual modules by path
+	where bool                        // the script may ask where it lies
 	known map[string]module           // modules that are not bundled again, by id
 	seen  *reads                      // gets what the answers stand on; nil: nobody wants to know
 	look  func(id, text string) error // sees each module before the bundler does; its error ends all. It may be nil
@@ -45,13 +46,15 @@ type files struct {
 	requires  bool                // … among them require()
 	originals map[string]struct{} // ids of modules that the bundler got another text of
 	wanted    map[string]string   // what onlyWanted has found, by importer and specifier
-	where     bool                // a module may ask where it lies
+	placed    map[string]string   // modules that may ask where they lie, with the words that answer, by id
+	answers   map[string]string   // what those words stand for, as JavaScript
+	guards    bool                // a module asks whether it is the one that was started, as CommonJS does
 	failed    int                 // imports that could not be resolved
 	ended     error               // what look said
 }
 
 func newFiles(src Source, seen *reads) *files {
-	return &files{main: src, seen: seen, where: asksWhere(src.Code), texts: map[string]string{}, originals: map[string]struct{}{}, entry: map[string]string{}, wanted: map[string]string{}}
+	return &files{main: src, seen: seen, where: asksWhere(src.Code), texts: map[string]string{}, originals: map[string]struct{}{}, entry: map[string]string{}, wanted: map[string]string{}, placed: map[string]string{}, answers: map[string]string{}}
 }
 
 func (f *files) open(dir string, opt Options) error {
@@ -124,16 +127,14 @@ func (f *files) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	if err := f.show(id, text); err != nil {
 		return api.OnLoadResult{}, err
 	}
-	written := a.Namespace == scriptNamespace || a.Namespace == skillsNamespace // generated modules do not ask
-	if written && loader != api.LoaderJSON && asksWhere(text) {
-		f.mu.Lock()
-		f.where = true
-		f.mu.Unlock()
-	}
 	if a.Suffix != "" {
 		return api.OnLoadResult{Contents: &text, Loader: loader}, nil
 	}
-	safe, problems := admit(text, loader, id)
+	code := text
+	if written := a.Namespace == scriptNamespace || a.Namespace == skillsNamespace; written { // generated modules do not ask
+		code = f.place(id, text, loader)
+	}
+	safe, problems := admit(code, loader, id)
 	if len(problems) > 0 {
 		return api.OnLoadResult{Errors: inModule(problems, a.Namespace, a.Path)}, nil
 	}

@@ -34,6 +34,9 @@ func TestCostlyTexts(t *testing.T) {
 		"maps in strings":            fill("'//# sourceMappingURL=x';\n"),
 		"imports in strings":         fill("'import (x';\n"),
 		"escapes":                    fill("'\\u0069mport';\n"),
+		"questions in strings":       fill("'import.meta require.main';\n") + "import.meta;",
+		"questions without end":      fill("import/*import//") + "import.meta;",
+		"questions":                  fill("import.meta.url;require.main;__dirname;\n"),
 		"words that are taken":       "const x = 'fs', s = '$imp0$ $imp1$ $imp2$';\nconst m = await import('node:' + x); console.log(m, s);",
 	} {
 		began := time.Now()

@@ -108,7 +108,7 @@ func TestAdoptedContexts(t *testing.T) {
 		if _, err := h.Serve(conn, `console.log(process.argv.slice(1).join(), performance.now() < 5000, typeof Math.random())`); err != nil {
 			t.Error(err)
 		}
-		if exit, err := p.Wait(); err != nil || exit.Code != 0 || out.String() != "script.ts,a,b true number\n" {
+		if exit, err := p.Wait(); err != nil || exit.Code != 0 || out.String() != "/workspace/script.ts,a,b true number\n" {
 			t.Errorf("%+v %v %q", exit, err, out.String())
 		}
 	})
