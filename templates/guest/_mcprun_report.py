@@ -12,6 +12,8 @@ import types
 import _mcprun_modules
 
 MAX_STACK = 64 * 1024
+MAX_REPORT = 64 * 1024  # bytes of an error that are printed
+LONG = 1024  # characters of a message that may have to be cut
 NATIVE = re.compile(r"\. Did you mean: '[^'\n]*'\?\Z")
 AWAITED = re.compile(r"object \S+ can't be used in 'await' expression|'\S+' object can't be awaited")
 UNSAFE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -29,19 +31,21 @@ def of_loop(filename):
 
 
 def trim(report):
-    """Remove our frames from a traceback and from those it was caused by, and what lies between us and the script."""
-    seen = set()
+    """Remove our frames from a traceback and from those it was caused by, and what lies between us and the script. Return
+    all of them."""
+    seen = {}
     pending = [report]
     while pending:
         item = pending.pop()
         if item is None or id(item) in seen:
             continue
-        seen.add(id(item))
+        seen[id(item)] = item
         own = [frame for frame in item.stack or () if not ours(frame.filename)]
         while len(own) > 1 and of_loop(own[0].filename):
             own.pop(0)
         item.stack = traceback.StackSummary.from_list(own) if own else None
         pending += [item.__cause__, item.__context__, *(getattr(item, "exceptions", None) or ())]
+    return list(seen.values())
 
 
 def plain(text):
@@ -50,11 +54,57 @@ def plain(text):
     return UNSAFE.sub(lambda found: ascii(found.group())[1:-1], text)
 
 
+def size_of(text):
+    return len(text.encode(errors="backslashreplace"))
+
+
+def cut(text, most):
+    """Return the beginning of a text, and how much more there was."""
+    data = text.encode(errors="backslashreplace")
+    if len(data) <= most:
+        return text
+    kept = data[:most].decode(errors="ignore")
+    return f"{kept}… ({len(data.decode()) - len(kept)} characters left out)"
+
+
+def shorten(items):
+    """Let long messages, and notes, end early, so that all of them fit into half of a report; the other half is for frames."""
+    places = []  # an object, the name of what is cut, and the text
+    for item in items:
+        for name in ("_str", "msg"):
+            places.append((item, name, getattr(item, name, None)))
+        notes = getattr(item, "__notes__", None)
+        if isinstance(notes, (list, tuple)) and all(isinstance(note, str) for note in notes):
+            item.__notes__ = ["\n".join(notes)]
+            places.append((item.__notes__, 0, item.__notes__[0]))
+    places = [place for place in places if isinstance(place[2], str) and len(place[2]) > LONG]
+    for holder, name, text in places:
+        text = cut(plain(text), max(LONG, MAX_REPORT // 2 // len(places)))
+        if name == 0:
+            holder[0] = text
+        else:
+            setattr(holder, name, text)
+
+
+def bounded(text):
+    """Return a text that is no longer than what may be printed: of a longer one the beginning and more of the end, where the
+    innermost frames and the message are."""
+    data = text.encode(errors="backslashreplace")
+    if len(data) <= MAX_REPORT:
+        return text
+    head = data[: MAX_REPORT // 4].decode(errors="ignore")
+    tail = data[len(data) - MAX_REPORT * 3 // 4 + 64 :].decode(errors="ignore")
+    return f"{head}… ({len(data.decode()) - len(head) - len(tail)} characters left out) …{tail}"
+
+
 def formatted(error):
     """Return what Python would print of an error, without our frames, and with the nearest names of what is not there."""
     report = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
-    trim(report)
+    items = trim(report)
     text = "".join(report.format())
+    if size_of(plain(text)) > MAX_REPORT:
+        shorten(items)
+        text = "".join(report.format())
     try:
         hint = hint_of(error)
     except Exception:  # an error of the script's own class may do anything
@@ -140,7 +190,7 @@ def uncaught(error, hook):
 def show(text):
     try:
         sys.stdout.flush()
-        sys.stderr.write(plain(text))
+        sys.stderr.write(bounded(plain(text)))
     except (OSError, ValueError, AttributeError):
         pass  # nobody reads it, or the script has closed it
 

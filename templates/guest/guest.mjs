@@ -11,6 +11,7 @@ import { Bridge } from "./bridge.mjs";
 import { addressOf, Stacks } from "./stacks.mjs";
 
 const MAX_STACK = 64 * 1024;
+const MAX_REPORT = 64 * 1024; // bytes of an uncaught error that are printed
 const BYE_TIMEOUT = 2000;
 const SECRET_FD = 4;
 const EXIT_LOST = 125;
@@ -125,6 +126,43 @@ function doneError(error) {
   return `,"error":${JSON.stringify({ name, message, stack: isObject ? text(error.stack) : "" })}`;
 }
 
+/** The last lines of a run of frames, as many as a stack has here: what comes before them is a message that looks alike. */
+const STACK = /(?:^ {4,40}at [^\n]{1,500}(?:\n|(?![^]))){1,15}(?! {4,40}at )/gm;
+const NOTE = 64; // bytes, at most, of the words that stand for what was left out
+
+/** The report of an error, no longer than it may be: messages end early, stacks are kept. */
+function bounded(report) {
+  const sizeOf = (text) => Buffer.byteLength(text);
+  if (sizeOf(report) <= MAX_REPORT) return report;
+  let stacks = [...report.matchAll(STACK)];
+  const taken = () => stacks.reduce((sum, [text]) => sum + sizeOf(text) + NOTE, NOTE);
+  if (taken() > MAX_REPORT / 2) stacks = stacks.slice(-1); // the others are most likely in a message
+  const messages = [];
+  let at = 0;
+  for (const { 0: text, index } of [...stacks, { 0: "", index: report.length }]) {
+    messages.push(report.slice(at, index));
+    at = index + text.length;
+  }
+  let room = MAX_REPORT - taken();
+  let most = room; // of one message: what short ones leave is for the long ones
+  messages.map(sizeOf).sort((a, b) => a - b).forEach((size, i) => {
+    most = Math.floor(room / (messages.length - i));
+    room -= Math.min(size, most);
+  });
+  return messages.map((text, i) => cut(text, most) + (stacks[i]?.[0] ?? "")).join("");
+}
+
+/** The beginning of a text, and how much more there was. */
+function cut(text, most) {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= most) return text;
+  const kept = new TextDecoder().decode(bytes.subarray(0, most), { stream: true }); // without half a character at the end
+  const end = text.endsWith("\n") ? "\n" : "";
+  let left = -end.length;
+  for (const _ of text.slice(kept.length)) left++;
+  return `${kept}… (${left} characters left out)${end}`;
+}
+
 // ---- one run ----
 
 /** What the script exports as its result. */
@@ -145,14 +183,14 @@ function resultOf(bridge, value) {
 }
 
 async function run(bridge, job, stacks) {
-  process.argv = ["node", job.name, ...job.args];
+  process.argv = ["node", path.join(home, job.name), ...job.args]; // where import.meta.filename says
   provideVars(job.vars);
   const address = stacks.add(job.code);
 
   const fail = (error) => {
     let report;
     try {
-      report = stacks.report(error);
+      report = bounded(stacks.report(error));
     } catch {
       report = "Uncaught error that cannot be shown\n";
     }

@@ -61,7 +61,7 @@ def result_of(module):
     try:
         return b',"result":' + encode(value, "result", stored)
     except NotJSON as error:
-        if isinstance(value, (dict, list, tuple, float)):  # meant as data; anything else just has the same name
+        if not callable(value) and not isinstance(value, type(sys)):  # functions, classes and modules just have the same name
             note(f"no result: {error}")
         return b""
 

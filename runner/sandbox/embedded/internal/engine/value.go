@@ -64,6 +64,9 @@ func (v Value) Identity() uintptr { return payload(v) }
 // Bool tells whether v is the boolean true.
 func (v Value) Bool() bool { return v.tag() == lib.EJS_TAG_BOOL && payload(v)&1 != 0 }
 
+// Truthy tells whether v counts as true where the language asks. It runs no JavaScript.
+func (vm *VM) Truthy(v Value) bool { return lib.XJS_ToBool(vm.tls, vm.ctx, lib.TJSValue(v)) > 0 }
+
 // Number returns a number's value and whether v is one; it converts nothing.
 func (v Value) Number() (float64, bool) {
 	switch v.tag() {

@@ -60,14 +60,14 @@ func (g *guest) transport() engine.Value {
 
 // callTool is call(tool, args, options?): Promise.
 func (g *guest) callTool(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	return g.ask(args, "the tool id is not a string", func(tool, input string, o callOptions) (pendingCall, []string) {
+	return g.ask(args, true, func(tool, input string, o callOptions) (pendingCall, []string) {
 		return pendingCall{tool: tool, raw: o.raw}, []string{`,"tool":`, string(mustJSON(tool)), `,"args":`, input, o.member, "}"}
 	})
 }
 
 // request is request(method, params, options?): Promise; of the options only the signal means something.
 func (g *guest) request(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	return g.ask(args, "the method is not a string", func(method, params string, _ callOptions) (pendingCall, []string) {
+	return g.ask(args, false, func(method, params string, _ callOptions) (pendingCall, []string) {
 		c := pendingCall{method: method}
 		if method == "resources/read" || method == "prompts/get" {
 			c.params = params
@@ -78,18 +78,23 @@ func (g *guest) request(_ engine.Value, args []engine.Value) (engine.Value, erro
 
 // ask sends a frame that the host replies to. What is wrong with the arguments rejects the promise, as the host's refusal
 // would.
-func (g *guest) ask(args []engine.Value, noName string, frame func(name, text string, o callOptions) (pendingCall, []string)) (engine.Value, error) {
+func (g *guest) ask(args []engine.Value, isCall bool, frame func(name, text string, o callOptions) (pendingCall, []string)) (engine.Value, error) {
 	promise, resolve, reject, err := g.vm.Promise()
 	if err != nil {
 		return promise, err
 	}
 	refused := pendingCall{resolve: resolve, reject: reject}
-	name, text, err := g.encodeCall(args, noName)
+	name, err := g.nameOf(args, isCall)
 	if err != nil {
 		return promise, g.refuseCall(refused, err)
 	}
-	o, err := g.callOptions(args, name)
+	o, err := g.callOptions(args, name, isCall)
 	if err != nil {
+		return promise, g.refuseCall(refused, err)
+	}
+	text, err := g.encodeInput(args, name)
+	if err != nil {
+		g.vm.Free(o.signal)
 		return promise, g.refuseCall(refused, err)
 	}
 	g.lastCall++
@@ -135,19 +140,24 @@ func (g *guest) refuseCall(c pendingCall, err error) error {
 	return nil
 }
 
-// encodeCall makes the arguments' JSON; what a getter of the script's throws is passed on.
-func (g *guest) encodeCall(args []engine.Value, noName string) (name, text string, err error) {
-	refuse := func(format string, a ...any) (string, string, error) {
-		return "", "", &callFailure{Kind: "argument", Tool: name, Message: fmt.Sprintf(format, a...)}
+// nameOf is the tool's id, or a request's method.
+func (g *guest) nameOf(args []engine.Value, isCall bool) (string, error) {
+	if len(args) > 0 && args[0].IsString() {
+		return g.vm.Text(args[0])
 	}
-	if len(args) == 0 || !args[0].IsString() {
-		return refuse("%s", noName)
+	if isCall {
+		return "", &callFailure{Kind: "argument", Message: "the tool id is not a string"}
 	}
-	if name, err = g.vm.Text(args[0]); err != nil {
-		return "", "", err
+	return "", &callFailure{Kind: "argument", Message: "the method is not a string"}
+}
+
+// encodeInput makes the arguments' JSON; what a getter of the script's throws is passed on.
+func (g *guest) encodeInput(args []engine.Value, name string) (string, error) {
+	refuse := func(format string, a ...any) (string, error) {
+		return "", &callFailure{Kind: "argument", Tool: name, Message: fmt.Sprintf(format, a...)}
 	}
 	if len(args) == 1 || args[1].IsUndefined() {
-		return name, "{}", nil
+		return "{}", nil
 	}
 	const most = maxFrame - 8192
 	g.vm.OnObject(g.special())
@@ -158,7 +168,7 @@ func (g *guest) encodeCall(args []engine.Value, noName string) (name, text strin
 	case errors.As(err, &bad):
 		return refuse("%v", err)
 	case err != nil:
-		return "", "", err
+		return "", err
 	case b[0] == '"':
 		return refuse(`the input is not an object; a call has the tool's id and its input: callMCPTool("server__tool", { … })`)
 	case b[0] != '{':
@@ -166,7 +176,7 @@ func (g *guest) encodeCall(args []engine.Value, noName string) (name, text strin
 	case len(b)+len(name) > most:
 		return refuse("the input has %d bytes; one call can have at most %d", len(b)+len(name), most)
 	}
-	return name, unsafe.String(unsafe.SliceData(b), len(b)), nil // b is not touched again
+	return unsafe.String(unsafe.SliceData(b), len(b)), nil // b is not touched again
 }
 
 // sendHeld sends what may be sent.

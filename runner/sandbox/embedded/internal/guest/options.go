@@ -19,31 +19,16 @@ type callOptions struct {
 // maxTimeout is the largest time-out that means something: what a signed 32-bit number of milliseconds holds.
 const maxTimeout = 1<<31 - 1
 
-func (g *guest) callOptions(args []engine.Value, tool string) (callOptions, error) {
+// callOptions reads what a call of a tool, or a request, is asked to be like; of a request that is the signal alone.
+func (g *guest) callOptions(args []engine.Value, name string, isCall bool) (callOptions, error) {
 	o := callOptions{signal: engine.Undefined()}
 	if len(args) < 3 || !args[2].IsObject() {
 		return o, nil
 	}
-	members := ""
-	timeout := g.vm.Get(args[2], "timeoutMs")
-	defer g.vm.Free(timeout)
-	if !timeout.IsUndefined() && !timeout.IsNull() {
-		ms, ok := timeout.Number()
-		if !ok || !(ms > 0) {
-			return o, &callFailure{Kind: "argument", Tool: tool, Message: "options.timeoutMs is not a positive number"}
+	if isCall {
+		if err := g.readOptions(&o, args[2], name); err != nil {
+			return o, err
 		}
-		members = `"timeoutMs":` + strconv.FormatInt(int64(math.Ceil(min(ms, maxTimeout))), 10)
-	}
-	raw := g.vm.Get(args[2], "raw")
-	defer g.vm.Free(raw)
-	if o.raw = raw.Bool(); o.raw {
-		if members != "" {
-			members += ","
-		}
-		members += `"raw":true`
-	}
-	if members != "" {
-		o.member = `,"options":{` + members + "}"
 	}
 	signal := g.vm.Get(args[2], "signal")
 	if !signal.IsObject() {
@@ -52,6 +37,31 @@ func (g *guest) callOptions(args []engine.Value, tool string) (callOptions, erro
 	}
 	o.signal = signal
 	return o, nil
+}
+
+func (g *guest) readOptions(o *callOptions, given engine.Value, tool string) error {
+	members := ""
+	timeout := g.vm.Get(given, "timeoutMs")
+	defer g.vm.Free(timeout)
+	if !timeout.IsUndefined() {
+		ms, ok := timeout.Number()
+		if !ok || !(ms > 0) {
+			return &callFailure{Kind: "argument", Tool: tool, Message: "timeoutMs is no number of milliseconds above zero"}
+		}
+		members = `"timeoutMs":` + strconv.FormatInt(int64(math.Ceil(min(ms, maxTimeout))), 10)
+	}
+	raw := g.vm.Get(given, "raw")
+	defer g.vm.Free(raw)
+	if o.raw = g.vm.Truthy(raw); o.raw {
+		if members != "" {
+			members += ","
+		}
+		members += `"raw":true`
+	}
+	if members != "" {
+		o.member = `,"options":{` + members + "}"
+	}
+	return nil
 }
 
 // watch has a call cancelled when its signal is aborted. It takes the signal over, and returns what unwatch needs; or the

@@ -94,9 +94,15 @@ func (g *guest) fail(value engine.Value, event string) {
 		f.Name = "Error"
 	}
 	hint := absent(f)
+	at, known := firstFrame(f.Stack)
 	f.Message, f.Stack = clip(f.Message+hint), clip(f.Stack)
 	g.failure = f
-	g.print(value, f, hint)
+	var b strings.Builder
+	if known {
+		g.excerpt(&b, at)
+	}
+	b.WriteString(g.report(value, hint))
+	fmt.Fprintln(g.o.Stderr, bounded(b.String()))
 }
 
 // elsewhere are the globals of node that are not here.
@@ -158,21 +164,19 @@ func (g *guest) outOfMemory(value engine.Value) bool {
 	return name == "InternalError" && (message == "out of memory" || message == "") // there may be none even for the words
 }
 
-// print writes an uncaught value as node does: where, the line, and the value.
-func (g *guest) print(value engine.Value, f *failure, hint string) {
-	var b strings.Builder
-	if at, ok := firstFrame(f.Stack); ok {
-		fmt.Fprintf(&b, "%s:%d\n", at.file, at.line)
-		if src := g.maps.line(at.file, at.line); src != "" && len(src) < 500 {
-			b.WriteString(src)
-			b.WriteByte('\n')
-			b.WriteString(caret(src, at.column))
-		}
+// excerpt writes where an error was, and the line, as node does.
+func (g *guest) excerpt(b *strings.Builder, at position) {
+	fmt.Fprintf(b, "%s:%d\n", at.file, at.line)
+	if src := g.maps.line(at.file, at.line); src != "" && len(src) < 500 {
+		b.WriteString(src)
 		b.WriteByte('\n')
+		b.WriteString(caret(src, at.column))
 	}
-	if !value.IsObject() || !g.vm.IsError(value) {
-		b.WriteString("Uncaught:\n")
-	}
+	b.WriteByte('\n')
+}
+
+// report is what node writes of an uncaught value.
+func (g *guest) report(value engine.Value, hint string) string {
 	text := strings.TrimRight(g.show(value), "\n")
 	if hint != "" {
 		first, rest, more := strings.Cut(text, "\n")
@@ -181,8 +185,10 @@ func (g *guest) print(value engine.Value, f *failure, hint string) {
 			text += "\n" + rest
 		}
 	}
-	b.WriteString(plain(text))
-	fmt.Fprintln(g.o.Stderr, b.String())
+	if !value.IsObject() || !g.vm.IsError(value) {
+		text = "Uncaught:\n" + text
+	}
+	return plain(text)
 }
 
 // caret makes the line below a source line that points at its column, which counts UTF-16 units; tabs stay tabs.

@@ -74,11 +74,14 @@ TypeError
 
 func TestCallOptions(t *testing.T) {
 	r := runWith(t, call+`
-		for (const o of [undefined, null, {}, { timeoutMs: 1500.2 }, { raw: true }, { raw: false, timeoutMs: 1 }, { raw: true, timeoutMs: 1e12 }]) await call("t__x", {}, o);
-		for (const timeoutMs of [0, -1, NaN, "5"]) try { await call("t__x", {}, { timeoutMs }); console.log("sent") } catch (e) { console.log(e.kind, e.tool, e.message) }
+		for (const o of [undefined, null, {}, { timeoutMs: 1500.2 }, { raw: true }, { raw: false, timeoutMs: 1 }, { raw: true, timeoutMs: 1e12 }, { raw: "yes" }, { raw: {} }, { raw: "" }, { raw: 0n }, { raw: null, timeoutMs: 0.5 }]) await call("t__x", {}, o);
+		for (const timeoutMs of [0, -1, NaN, "5", null, 5n]) try { await call("t__x", {}, { timeoutMs }); console.log("sent") } catch (e) { console.log(e.kind, e.tool, e.message) }
+		try { await call("t__x", [], { timeoutMs: -1 }) } catch (e) { console.log(e.kind, e.tool, e.message) }
+		console.log(await globalThis[Symbol.for("mcprun.transport")].request("a/b", {}, { timeoutMs: -1, raw: true }));
 	`, testhost.Host{}, Options{})
-	want := []string{`t__x {}`, `t__x {}`, `t__x {}`, `t__x {} {"timeoutMs":1501}`, `t__x {} {"raw":true}`, `t__x {} {"timeoutMs":1}`, `t__x {} {"timeoutMs":2147483647,"raw":true}`}
-	if strings.Join(r.Calls, "\n") != strings.Join(want, "\n") || r.stdout != strings.Repeat("argument t__x options.timeoutMs is not a positive number\n", 4) {
+	want := []string{`t__x {}`, `t__x {}`, `t__x {}`, `t__x {} {"timeoutMs":1501}`, `t__x {} {"raw":true}`, `t__x {} {"timeoutMs":1}`, `t__x {} {"timeoutMs":2147483647,"raw":true}`,
+		`t__x {} {"raw":true}`, `t__x {} {"raw":true}`, `t__x {}`, `t__x {}`, `t__x {} {"timeoutMs":1}`}
+	if strings.Join(r.Calls, "\n") != strings.Join(want, "\n") || r.stdout != strings.Repeat("argument t__x timeoutMs is no number of milliseconds above zero\n", 7)+"null\n" {
 		t.Errorf("calls %q\nstdout %s", r.Calls, r.stdout)
 	}
 }
