@@ -39,6 +39,7 @@ type calls struct {
 	recorder *record.Writer   // nil: nothing is recorded
 	player   *record.Player   // nil: calls are made
 	turns    *turns           // with player: brings calls into the script's order
+	over     <-chan struct{}  // closed when the run's time is up or it is interrupted; nil: never
 	slots    chan struct{}
 	room     *semaphore.Weighted // see ownRoom
 	checks   chan struct{}       // holds as many as results are being checked beside the script
@@ -167,6 +168,9 @@ type live struct {
 	reached   bool            // a server may have acted on it
 	arguments json.RawMessage // of a call that was listed instead of made
 	whole     json.RawMessage // a result that became a file
+	server    string          // its configured name, once the call is known to have one
+	waiting   waiting
+	clock     *clock // of the time that the script gave it; nil: it gave none
 }
 
 type liveKey struct{}

@@ -15,9 +15,10 @@ func (c *calls) handler() call.Handler {
 		c.dry,      // the same for calls that are only listed
 		c.queue,    // waiting here is not the call's time: its clock starts below
 		c.fit,      // below the queue, so that it keeps no call waiting that asks for little of another server
+		c.bounded,  // the script's own time for the call: it has its turn, and whatever comes now is the call's
 		c.retry,    // holds its place in the queue, so that trying again adds nothing to a server's load
 		c.drift,    // below retry: a server that was started anew may offer something else
-		c.timed,    // one try's time, from when it is sent
+		c.timed,    // one try's time, from when it is sent, and not while its server is started or lists its tools
 		c.output,   // a bad result is no reason to try again, and the clock goes on while a server sends one
 	)
 }

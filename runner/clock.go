@@ -67,8 +67,11 @@ func (c *clock) sign() {
 	c.softEnd = time.Now().Add(c.soft)
 }
 
-// hold stops the clock until release is called as often.
+// hold stops the clock until release is called as often. There may be none.
 func (c *clock) hold() {
+	if c == nil {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopped++; c.stopped == 1 {
@@ -78,6 +81,9 @@ func (c *clock) hold() {
 }
 
 func (c *clock) release() {
+	if c == nil {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopped--; c.stopped > 0 || c.over {
@@ -99,13 +105,25 @@ func (c *clock) stop() {
 
 // callTimeout is why a call's context ended.
 type callTimeout struct {
-	after time.Duration
-	hard  bool // however much progress there was
-	own   bool // the script's own
+	after  time.Duration
+	hard   bool    // however much progress there was
+	own    bool    // the script's own
+	server string  // with own
+	waits  waitFor // with own: what the call was waiting for
 }
+
+// Is makes the script's own time-out one that leaves a start going on.
+func (e *callTimeout) Is(target error) bool { return e.own && target == upstream.ErrImpatient }
+
+// unsent tells whether the call cannot have been sent.
+func (e *callTimeout) unsent() bool { return e.own && (e.waits == waitStart || e.waits == waitList) }
 
 func (e *callTimeout) Error() string {
 	switch {
+	case e.own && e.waits == waitStart:
+		return fmt.Sprintf("server %q has not started within %v, which is all that the script gave the call; nothing was sent", e.server, e.after)
+	case e.own && e.waits == waitList:
+		return fmt.Sprintf("server %q has not listed its tools within %v, which is all that the script gave the call; the list is checked against the lock first, and nothing was sent", e.server, e.after)
 	case e.own:
 		return fmt.Sprintf("no answer within %v, which is all that the script gave it", e.after)
 	case e.hard:
@@ -133,43 +151,62 @@ func firstOf(values ...time.Duration) time.Duration {
 
 type optionsKey struct{}
 
-// timed bounds one try. Progress renews the time, up to the hard bound; a script's own time is a hard one.
+// timed bounds one try from when it is sent: starts of its server, and lists that have to be had first, have their own
+// bounds. Progress renews the time, up to the hard bound.
 func (c *calls) timed(next call.Handler) call.Handler {
 	return func(ctx context.Context, req *call.Request) (*call.Result, error) {
 		soft, hard := c.times(req)
-		own := req.Timeout > 0 && req.Timeout < min(soft, hard)
-		if req.Timeout > 0 {
-			hard = min(hard, req.Timeout)
-		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		clock := newClock(soft, hard, func(isHard bool) {
-			late := &callTimeout{after: soft, hard: isHard && hard != soft, own: own}
+			late := &callTimeout{after: soft, hard: isHard && hard != soft}
 			if isHard {
 				late.after = hard
 			}
 			cancel(late)
 		})
 		defer clock.stop()
+		own := liveOf(ctx)
+		own.waiting.begin(ctx, waitAnswer)
+		held := false
+		ctx = upstream.WithWaits(ctx, func(w upstream.Wait) {
+			own.waiting.begin(ctx, ofUpstream(w))
+			switch before := w != upstream.WaitAnswer; {
+			case before && !held:
+				clock.hold()
+			case held && !before:
+				clock.release()
+			}
+			held = w != upstream.WaitAnswer
+		})
 		c.tell(Event{Kind: EventStarted, Call: req.Seq, Tool: req.Tool})
-		return next(context.WithValue(ctx, optionsKey{}, c.options(req, clock, berthOf(ctx))), req)
+		return next(context.WithValue(ctx, optionsKey{}, c.options(req, own, clock, berthOf(ctx))), req)
 	}
 }
 
 // options is what one call brings along to its server.
-func (c *calls) options(req *call.Request, clock *clock, berth *berth) *upstream.CallOptions {
+func (c *calls) options(req *call.Request, own *live, clock *clock, berth *berth) *upstream.CallOptions {
+	// aside has the call's clocks stand still while it waits for what is not its server's answer.
+	aside := func(ctx context.Context, what waitFor) (back func()) {
+		own.waiting.begin(ctx, what)
+		clock.hold()
+		own.clock.hold()
+		return func() {
+			own.clock.release()
+			clock.release()
+			own.waiting.begin(ctx, waitAnswer)
+		}
+	}
 	opt := &upstream.CallOptions{Owner: c, Progress: func(p upstream.Progress) {
 		clock.sign()
 		c.tell(Event{Kind: EventProgress, Call: req.Seq, Tool: req.Tool, Progress: p})
 	}, Land: func(ctx context.Context, bytes int) error {
-		clock.hold() // the server has answered
-		defer clock.release()
+		defer aside(ctx, waitRoom)() // the server has answered
 		return berth.take(ctx, landingCopies*int64(bytes))
 	}}
 	if ask := c.elicit; ask != nil {
 		opt.Elicit = func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
-			clock.hold() // a person's time is nobody's fault
-			defer clock.release()
+			defer aside(ctx, waitPerson)() // a person's time is nobody's fault
 			return ask(ctx, q)
 		}
 		opt.Unasked = func(reason string) { c.warn(req, "%.500s", reason) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
@@ -27,13 +28,14 @@ func (c *calls) drift(next call.Handler) call.Handler {
 		return next
 	}
 	return func(ctx context.Context, req *call.Request) (*call.Result, error) {
+		liveOf(ctx).waiting.begin(ctx, waitList)
 		live, err := up.Definition(ctx, req.Server, req.Name)
 		changed := ""
 		switch {
 		case errors.Is(err, upstream.ErrUnknownTool):
 			changed = "the server does not list this tool any more"
 		case err != nil && (!c.set.AllowDrift || isConnection(err) || ctx.Err() != nil):
-			return nil, callError(ctx, req, notSent(err))
+			return nil, unchecked(ctx, req, err)
 		case err == nil:
 			changed = c.r.changed(req, live)
 		}
@@ -47,6 +49,32 @@ func (c *calls) drift(next call.Handler) call.Handler {
 		return next(ctx, req)
 	}
 }
+
+// unchecked is the error of a call whose tool's definition could not be had. Where the server listed nothing it says so, and
+// what helps: what the server itself says is about its list, not about the call.
+func unchecked(ctx context.Context, req *call.Request, err error) *call.Error {
+	out := callError(ctx, req, notSent(err))
+	var refused *upstream.ProtocolError
+	why := ""
+	switch {
+	case ctx.Err() != nil:
+		return out
+	case errors.As(err, &refused) && refused.Code == upstream.CodeBadAnswer:
+		why = "does not answer tools/list as MCP says: " + clipText(refused.Message, maxListReason)
+	case errors.As(err, &refused):
+		why = fmt.Sprintf("answers tools/list with error %d: %s", refused.Code, clipText(refused.Message, maxListReason))
+	case errors.Is(err, upstream.ErrListTimeout):
+		why, out.Retryable = "did not answer tools/list in time", true
+	default:
+		return out
+	}
+	out.Message = fmt.Sprintf(`the definitions of server %q cannot be checked against the lock, since it %s; nothing was sent; try it with "mcpgen sync --check", mend or update the server, or let calls through with --allow-drift`,
+		req.Server, why)
+	return out
+}
+
+// maxListReason bounds, in bytes, what is quoted of a server that does not list its tools: the remedy follows it.
+const maxListReason = 1000
 
 // notSent says of a connection that was lost while the definition was read that the call itself did not go out.
 func notSent(err error) error {

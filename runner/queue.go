@@ -20,15 +20,18 @@ const defaultParallel = 64
 func (c *calls) queue(next call.Handler) call.Handler {
 	return func(ctx context.Context, req *call.Request) (*call.Result, error) {
 		start := time.Now()
+		own := liveOf(ctx)
+		own.server = req.Server
+		own.waiting.begin(ctx, waitTurn)
 		for _, slots := range []chan struct{}{c.gate(req.Server), c.slots, c.r.slots(req.Server)} {
 			select {
 			case slots <- struct{}{}:
 				defer func() { <-slots }()
 			case <-ctx.Done():
-				return nil, ctx.Err()
+				return nil, callError(ctx, req, ctx.Err())
 			}
 		}
-		liveOf(ctx).queueMS = ms(time.Since(start))
+		own.queueMS = ms(time.Since(start))
 		return next(ctx, req)
 	}
 }
@@ -79,7 +82,11 @@ func (c *calls) retry(next call.Handler) call.Handler {
 			}
 			again := c.again(req, failed)
 			failed.Retryable = again > 0 || failed.Retryable
-			if try >= again || !helps(failed) || !sleep(ctx, wait) {
+			if try >= again || !helps(failed) {
+				return nil, failed
+			}
+			liveOf(ctx).waiting.begin(ctx, waitRetry)
+			if !sleep(ctx, wait) {
 				return nil, failed
 			}
 			liveOf(ctx).retries++

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -97,7 +98,7 @@ type question struct {
 func (r *Runner) asked(a *call.Ask) (*call.Request, error) {
 	var q question
 	if err := json.Unmarshal(a.Params, &q); err != nil {
-		return nil, &call.Error{Kind: call.KindArgument, Message: fmt.Sprintf("%s: its parameters are not as they should be: server, uri, name and every argument are texts", a.Method)}
+		return nil, &call.Error{Kind: call.KindArgument, Message: a.Method + ": " + notText(a.Params, err)}
 	}
 	key, dir, err := r.serverOf(q.Server)
 	if err != nil {
@@ -120,6 +121,25 @@ func (r *Runner) asked(a *call.Ask) (*call.Request, error) {
 		return nil, err
 	}
 	return &call.Request{Tool: dir + askSeparator + a.Method, Server: key, Name: a.Method, Args: args, Seq: a.Seq}, nil
+}
+
+// notText says what of a question is no text, as all of it has to be.
+func notText(params json.RawMessage, err error) string {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok || wrong.Field == "" {
+		return "its parameters are no object"
+	}
+	at, what := wrong.Field, wrong.Value
+	var in struct{ Arguments map[string]json.RawMessage }
+	if at == "arguments" && json.Unmarshal(params, &in) == nil {
+		for _, name := range slices.Sorted(maps.Keys(in.Arguments)) {
+			if text := in.Arguments[name]; text[0] != '"' && string(text) != "null" {
+				at, what = fmt.Sprintf("%s.%.100s", at, name), string(text[:min(len(text), 100)])
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s is %s; it has to be a text", at, what)
 }
 
 // isAsk tells whether a request is no tool call.
@@ -174,7 +194,7 @@ func (r *Runner) askUpstream(ctx context.Context, req *call.Request) (*call.Resu
 	case methodPrompt:
 		value, err = up.GetPrompt(ctx, req.Server, q.Name, q.Arguments, opt)
 	}
-	liveOf(ctx).tried(err)
+	liveOf(ctx).tried(ctx, err)
 	if err == nil {
 		return &call.Result{Value: value, Raw: value}, nil
 	}

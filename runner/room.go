@@ -151,8 +151,9 @@ func (c *calls) ownRoom() *semaphore.Weighted {
 func (c *calls) fit(next call.Handler) call.Handler {
 	return func(ctx context.Context, req *call.Request) (*call.Result, error) {
 		if bytes := c.r.room.expect(req.Tool); bytes > 0 {
+			liveOf(ctx).waiting.begin(ctx, waitRoom)
 			if err := berthOf(ctx).take(ctx, bytes); err != nil {
-				return nil, err
+				return nil, callError(ctx, req, err)
 			}
 		}
 		res, err := next(ctx, req)

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,7 +27,7 @@ func TestFirstLargeResultsTakeTurns(t *testing.T) {
 			time.Sleep(time.Second) // all are sent
 			clock := newClock(time.Second, time.Second, func(bool) { t.Error("waiting took the call's time") })
 			defer clock.stop()
-			if err := c.options(req, clock, berthOf(ctx)).Land(ctx, 1<<20); err != nil {
+			if err := c.options(req, liveOf(ctx), clock, berthOf(ctx)).Land(ctx, 1<<20); err != nil {
 				return nil, err
 			}
 			most.Store(max(most.Load(), now.Add(1)))
@@ -98,7 +99,7 @@ func TestLargeResultsTakeTurns(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		r.room.bytes.TryAcquire(16 << 20)
-		if _, err := runs[0](ctx, &call.Request{Tool: "large"}); err != context.DeadlineExceeded {
+		if _, err := runs[0](ctx, &call.Request{Tool: "large"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("without room: %v", err)
 		}
 	})

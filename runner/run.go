@@ -197,6 +197,7 @@ func (x *run) ask(ctx context.Context, q *upstream.Question) (*upstream.Reply, e
 func (x *run) do(parent context.Context) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
+	x.calls.over = ctx.Done()
 	start := time.AfterFunc(startTimeout, func() { cancel(errStart) })
 	defer start.Stop()
 

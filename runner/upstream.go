@@ -17,7 +17,7 @@ func (r *Runner) callUpstream(ctx context.Context, req *call.Request) (*call.Res
 		return nil, noServers(req)
 	}
 	res, err := r.opt.Upstreams.Call(ctx, req.Server, req.Name, req.Args, optionsOf(ctx))
-	liveOf(ctx).tried(err)
+	liveOf(ctx).tried(ctx, err)
 	switch {
 	case err != nil:
 		return nil, callError(ctx, req, err)
@@ -33,10 +33,13 @@ func (r *Runner) callUpstream(ctx context.Context, req *call.Request) (*call.Res
 	return out, nil
 }
 
-// tried notes that a server was asked, unless the error says that it was not.
-func (l *live) tried(err error) {
+// tried notes that a server was asked, unless the error says that it was not, or its end came before that.
+func (l *live) tried(ctx context.Context, err error) {
 	var gone *upstream.ConnectionError
-	if !errors.As(err, &gone) || !gone.NotSent {
+	switch {
+	case errors.As(err, &gone) && gone.NotSent:
+	case err != nil && ctx.Err() != nil && l.waiting.unsent():
+	default:
 		l.reached = true
 	}
 }
@@ -56,8 +59,12 @@ func callError(ctx context.Context, req *call.Request, err error) *call.Error {
 		out.Message = "the tree has this server, but it is not configured, or is disabled: add it to .mcp.json, or remove it from the tree with mcpgen sync"
 	case errors.Is(context.Cause(ctx), errTimeout):
 		out.Kind, out.Message = call.KindTimeout, "the run's time was up before an answer came"
+		if what, _ := liveOf(ctx).waiting.now(); what != "" && what != waitAnswer {
+			out.Message = "the run's time was up while the call waited for " + what.words(req.Server)
+		}
 	case errors.As(context.Cause(ctx), &late):
 		out.Kind, out.Message = call.KindTimeout, late.Error()
+		out.Retryable = late.unsent() && !liveOf(ctx).reached
 	case errors.Is(err, context.DeadlineExceeded):
 		out.Kind, out.Message = call.KindTimeout, "no answer in time"
 	case ctx.Err() != nil:

@@ -46,6 +46,10 @@ type CallRecord struct {
 	Outcome string `json:"outcome"`
 	// Error is the error's message, cut; foreign text.
 	Error string `json:"error,omitempty"`
+	// WaitingFor is what the call was waiting for when the run's time was up or the run was interrupted: in words, such as
+	// its answer. Empty of a call that ended otherwise. WaitedMS is for how long.
+	WaitingFor string  `json:"waitingFor,omitempty"`
+	WaitedMS   float64 `json:"waitedMs,omitempty"`
 	// Arguments are those of a call with the outcome "dry".
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 
@@ -96,6 +100,9 @@ func (c *calls) report(next call.Handler) call.Handler {
 		default:
 			rec.Outcome = string(kindOf(err))
 			rec.Error = clipText(messageOf(err), maxErrorText)
+			if what, waited := own.waiting.now(); what != "" && c.ended() {
+				rec.WaitingFor, rec.WaitedMS = what.words(own.server), ms(waited)
+			}
 			answer = json.RawMessage(err.Error())
 		}
 		c.usage.add(rec, req.Args, answer)

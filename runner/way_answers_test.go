@@ -49,7 +49,15 @@ func TestDrift(t *testing.T) {
 		{"another, allowed", moved, true, `{"n":1}`, 1, 2},
 		{"gone", func(string) (json.RawMessage, error) { return nil, upstream.ErrUnknownTool }, false, `does not list this tool any more; look at it with "mcpgen sync --diff"`, 0, 0},
 		{"no JSON", func(string) (json.RawMessage, error) { return json.RawMessage(`{`), nil }, false, "denied: drift", 0, 0},
-		{"cannot be listed", func(string) (json.RawMessage, error) { return nil, &upstream.ProtocolError{Message: "no list"} }, false, "protocol: no list", 0, 0},
+		{"cannot be listed", func(string) (json.RawMessage, error) { return nil, &upstream.ProtocolError{Message: "no list"} }, false,
+			`protocol: the definitions of server "crm" cannot be checked against the lock, since it does not answer tools/list as MCP says: no list; nothing was sent; try it with "mcpgen sync --check", mend or update the server, or let calls through with --allow-drift`, 0, 0},
+		{"refuses to list", func(string) (json.RawMessage, error) {
+			return nil, &upstream.ProtocolError{Code: -32000, Message: "list broke"}
+		}, false,
+			`protocol: the definitions of server "crm" cannot be checked against the lock, since it answers tools/list with error -32000: list broke; nothing was sent`, 0, 0},
+		{"lists for too long", func(string) (json.RawMessage, error) {
+			return nil, fmt.Errorf("list: %w%w", upstream.ErrListTimeout, context.DeadlineExceeded)
+		}, false, `timeout (retryable): the definitions of server "crm" cannot be checked against the lock, since it did not answer tools/list in time; nothing was sent`, 0, 0},
 		{"lost while it is listed", func(string) (json.RawMessage, error) {
 			return nil, &upstream.ConnectionError{Server: "crm", Reason: "it went away"}
 		}, false, "connection (retryable): ", 0, 0},

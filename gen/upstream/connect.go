@@ -274,6 +274,9 @@ func (d *dialer) failure(ctx context.Context, s *Session, err error) error {
 	if refused := s.tap.handshake.Load(); refused != nil {
 		return d.why.protocol(refused.Code, refused.Message, refused.Data)
 	}
+	if version := s.tap.foreign.Load(); version != nil { // the SDK ends such a session itself
+		return d.why.connection(unsupported(*version))
+	}
 	if status != 0 {
 		remedy := "check its url"
 		if d.srv.Transport == config.TransportHTTP && !d.srv.Inferred && fallsBack(status) {

@@ -110,6 +110,13 @@ func TestConnectFailures(t *testing.T) {
 			0, "exit status 7), its last words: no licence found"},
 		"never answers": {func(t *testing.T) config.Server { return upstreamtest.Server(t, upstreamtest.HangAlways) },
 			time.Second, "did not get ready in time (1s)"},
+		"a foreign version": {func(t *testing.T) config.Server { return upstreamtest.Server(t, upstreamtest.ForeignVersion) },
+			0, `"fake": it speaks protocol version "1999-01-01", which mcpgen does not; supported are 2026-07-28, 2025-11-25, `},
+		"a foreign version over HTTP": {func(t *testing.T) config.Server { return upstreamtest.HTTPServer(t, upstreamtest.ForeignVersion, nil) },
+			0, `it speaks protocol version "1999-01-01", which mcpgen does not; supported are 2026-07-28, 2025-11-25, `},
+		"no version": {func(t *testing.T) config.Server { return upstreamtest.Server(t, upstreamtest.NoVersion) },
+			0, `it answers initialize without a protocolVersion, which is not MCP; supported are 2026-07-28, `},
+		"hangs up": {func(t *testing.T) config.Server { return hangsUp(t) }, 0, `the connection was closed before an answer came`},
 		"nobody there": {func(t *testing.T) config.Server {
 			return config.Server{Key: "x", Transport: config.TransportHTTP, URL: "http://127.0.0.1:1/mcp"}
 		}, 0, "connection refused"},

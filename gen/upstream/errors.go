@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // ErrConnection is what every [*ConnectionError] is: the server could not be reached, or went away.
@@ -89,9 +93,26 @@ func plain(err error) string {
 	}
 	var u *url.Error
 	if errors.As(err, &u) {
+		switch {
+		case errors.Is(u.Err, io.EOF):
+			return "the connection was closed before an answer came"
+		case errors.Is(u.Err, io.ErrUnexpectedEOF):
+			return "the connection was closed in the middle of the answer"
+		case errors.Is(u.Err, syscall.ECONNRESET):
+			return "the connection was reset before an answer came"
+		}
 		return u.Err.Error()
 	}
 	return err.Error()
+}
+
+// unsupported is the error for a server that agrees on a protocol version which is not spoken here.
+func unsupported(version string) error {
+	spoken := strings.Join(mcp.SupportedProtocolVersions(), ", ")
+	if version == "" {
+		return fmt.Errorf("it answers initialize without a protocolVersion, which is not MCP; supported are %s; mend or update the server", spoken)
+	}
+	return fmt.Errorf("it speaks protocol version %q, which mcpgen does not; supported are %s; update the server, or mcpgen if that version is a newer one", printable(version, 100), spoken)
 }
 
 // interrupted returns the context's own error, with its cause, when that is why something failed.

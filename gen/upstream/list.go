@@ -13,7 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-var errListTimeout = errors.New("the server did not list its tools in time")
+// ErrListTimeout is in the error of a list of tools that took longer than [Options.ListTimeout].
+var ErrListTimeout = errors.New("the server did not list its tools in time")
 
 // listing is one of the lists that a server has, page by page.
 type listing struct {
@@ -96,7 +97,7 @@ func (s *Session) listAll(ctx context.Context, l listing) ([]json.RawMessage, er
 // came before, and its cursor.
 func (s *Session) pages(ctx context.Context, l listing, get func(ctx context.Context, number, before int, cursor *string) (page, error)) ([]json.RawMessage, time.Duration, error) {
 	limit := s.opts.ListTimeout
-	late := errListTimeout
+	late := ErrListTimeout
 	if l.method != methodListTools {
 		late = fmt.Errorf("the server did not list its %s in time", l.what)
 	}

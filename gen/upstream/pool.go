@@ -72,7 +72,7 @@ func NewPool(servers []config.Server, opts *Options) *Pool {
 }
 
 // Connect returns the server's session, and makes it if there is none or it was lost. Callers at the same time share
-// one attempt, which goes on as long as one of them waits. The session belongs to the pool: do not close it. It may
+// one attempt, which goes on as long as one of them waits, and longer as [ErrImpatient] says. The session belongs to the pool: do not close it. It may
 // expire while it is used through other ways than the pool's own.
 func (p *Pool) Connect(ctx context.Context, key string) (*Session, error) {
 	m, ok := p.members[key]
@@ -92,17 +92,19 @@ func (p *Pool) enter(ctx context.Context, m *member) (*Session, error) {
 	if s != nil || err != nil {
 		return s, err
 	}
+	waits(ctx, WaitStart)
 	select {
 	case <-a.done:
 		if a.err != nil {
 			return nil, a.err
 		}
+		waits(ctx, WaitAnswer)
 		p.mu.Lock()
 		m.users++
 		p.mu.Unlock()
 		return a.session, nil
 	case <-ctx.Done():
-		p.giveUp(m, a)
+		p.giveUp(m, a, errors.Is(context.Cause(ctx), ErrImpatient))
 		return nil, interrupted(ctx, fmt.Sprintf("connect to %q", m.srv.Key))
 	}
 }
@@ -153,12 +155,13 @@ func (p *Pool) lose(m *member, s *Session, reason string) {
 	})
 }
 
-// giveUp ends the wait for an attempt; the last to go ends it, and who comes later begins another.
-func (p *Pool) giveUp(m *member, a *attempt) {
+// giveUp ends the wait for an attempt. The last to go ends it, unless it is to be left for those who come later; otherwise
+// they begin another.
+func (p *Pool) giveUp(m *member, a *attempt, leave bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a.waiting--
-	if a.waiting == 0 {
+	if a.waiting == 0 && !leave {
 		a.cancel()
 		if m.attempt == a {
 			m.attempt = nil

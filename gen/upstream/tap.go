@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,8 +72,9 @@ type tap struct {
 	version atomic.Pointer[string]
 	// closingCancels says that ending an HTTP request is what cancels it, and no notification may follow.
 	closingCancels atomic.Bool
-	// handshake is the server's error to initialize.
+	// handshake is the server's error to initialize, foreign the version that it answered and nobody here speaks.
 	handshake atomic.Pointer[jsonrpc.Error]
+	foreign   atomic.Pointer[string]
 }
 
 // tapHooks tell of the probe; they may be nil.
@@ -314,6 +316,9 @@ func (t *tap) noteHandshake(resp *jsonrpc.Response) {
 	}
 	if resp.Error == nil && json.Unmarshal(resp.Result, &result) == nil {
 		t.version.Store(&result.ProtocolVersion)
+		if !slices.Contains(mcp.SupportedProtocolVersions(), result.ProtocolVersion) {
+			t.foreign.Store(&result.ProtocolVersion)
+		}
 	}
 }
 

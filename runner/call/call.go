@@ -21,7 +21,8 @@ type Request struct {
 	// Seq is the number of the call in its run, from 1, in the order in which the script made them; asks are counted with
 	// them. Zero: not known.
 	Seq int
-	// Timeout is how long the script is ready to wait for the answer, once the call is under way. Zero: it did not say.
+	// Timeout is how long the script is ready to wait for the answer once the call has its turn, the start of its server and
+	// every try included. Zero: it did not say.
 	Timeout time.Duration
 	// Raw asks for the whole CallToolResult as the value, errors of the tool included.
 	Raw bool

@@ -99,7 +99,7 @@ func (f *fake) answer(m message, p peer) reply {
 func (f *fake) silent(method string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.mode == HangAlways || f.mode == HangOnProbe && method == "server/discover" {
+	if f.mode == HangAlways || f.mode == HangOnProbe && method == "server/discover" || f.mode == HangOnList && method == "tools/list" {
 		f.hanging = true
 	}
 	return f.hanging
@@ -107,7 +107,7 @@ func (f *fake) silent(method string) bool {
 
 func (f *fake) discover(m message) reply {
 	switch f.mode {
-	case LegacyOnly, RichLegacy, HangOnProbe, ExitOnProbe:
+	case LegacyOnly, RichLegacy, HangOnProbe, ExitOnProbe, ForeignVersion, NoVersion:
 		return failure(-32601, "method not found: server/discover")
 	case SlowModern:
 		time.Sleep(400 * time.Millisecond)
@@ -133,7 +133,14 @@ func (f *fake) initialize(m message) reply {
 	}
 	_ = json.Unmarshal(m.Params, &params)
 	f.met(legacyVersion, params.Capabilities)
-	return reply{result: `{"protocolVersion":"` + legacyVersion + `","capabilities":` + f.declared() + `,"instructions":"be kind",` +
+	version := legacyVersion
+	switch f.mode {
+	case ForeignVersion:
+		version = "1999-01-01"
+	case NoVersion:
+		version = ""
+	}
+	return reply{result: `{"protocolVersion":"` + version + `","capabilities":` + f.declared() + `,"instructions":"be kind",` +
 		`"serverInfo":{"name":"fake","title":"A fake","version":"1.2.3"}}`}
 }
 

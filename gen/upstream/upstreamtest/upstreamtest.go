@@ -37,6 +37,11 @@ const (
 	HangOnProbe Mode = "hang-on-probe"
 	// ExitOnProbe ends with status 1 on server/discover; begun with initialize it works.
 	ExitOnProbe Mode = "exit-on-probe"
+	// HangOnList never answers anything from the first tools/list on.
+	HangOnList Mode = "hang-on-list"
+	// ForeignVersion knows the older era only, and answers initialize with a version that there is not; NoVersion names none.
+	ForeignVersion Mode = "foreign-version"
+	NoVersion      Mode = "no-version"
 	// HangAlways never answers.
 	HangAlways Mode = "hang-always"
 	// ExitAtOnce ends with status 7 before it reads anything, with "no licence found" on standard error.

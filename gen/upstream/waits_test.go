@@ -1,0 +1,96 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/upstreamtest"
+)
+
+// hangsUp is an endpoint that ends every connection without an answer.
+func hangsUp(t *testing.T) config.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	t.Cleanup(s.Close)
+	return config.Server{Key: "fake", Transport: config.TransportHTTP, URL: s.URL}
+}
+
+// TestAConnectionThatIsCut says so, and not only "EOF".
+func TestAConnectionThatIsCut(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.HTTPServer(t, upstreamtest.Normal, nil), testOptions())
+	_, err := s.Call(testContext(t), upstreamtest.ToolCrash, nil, nil)
+	wantConnectionError(t, err, `server "fake": the connection was closed before an answer came`)
+}
+
+// brief is a context that ends soon, for a cause.
+func brief(t *testing.T, after time.Duration, cause error) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(testContext(t))
+	t.Cleanup(func() { cancel(nil) })
+	timer := time.AfterFunc(after, func() { cancel(cause) })
+	t.Cleanup(func() { timer.Stop() })
+	return ctx
+}
+
+// TestPoolLeavesAStart for those who come later, where who waited for it was merely impatient.
+func TestPoolLeavesAStart(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		cause  error
+		starts int
+	}{{ErrImpatient, 1}, {errors.New("the run is over"), 2}} {
+		srv := upstreamtest.Server(t, upstreamtest.SlowModern)
+		p := testPool(t, testOptions(), srv)
+		ctx := brief(t, testTime, c.cause)
+		ctx, cancel := context.WithCancelCause(ctx)
+		go func() {
+			for upstreamtest.Starts(t, srv) == 0 && ctx.Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			cancel(c.cause)
+		}()
+		if _, err := p.Call(ctx, "fake", upstreamtest.ToolEcho, nil, nil); !errors.Is(err, c.cause) {
+			t.Errorf("%v: error %v", c.cause, err)
+		}
+		poolCall(t, p, upstreamtest.ToolEcho, `{}`)
+		if n := upstreamtest.Starts(t, srv); n != c.starts {
+			t.Errorf("%v: %d starts, want %d", c.cause, n, c.starts)
+		}
+	}
+}
+
+// TestWhatARequestWaitsFor is told, as it changes.
+func TestWhatARequestWaitsFor(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		mode upstreamtest.Mode
+		want []Wait
+	}{
+		{upstreamtest.Normal, []Wait{WaitStart, WaitAnswer, WaitList, WaitAnswer}},
+		{upstreamtest.HangOnList, []Wait{WaitStart, WaitAnswer, WaitList}},
+		{upstreamtest.HangAlways, []Wait{WaitStart}},
+	} {
+		p := testPool(t, testOptions(), upstreamtest.Server(t, c.mode))
+		ctx := testContext(t)
+		if c.mode != upstreamtest.Normal {
+			ctx = brief(t, time.Second, ErrImpatient)
+		}
+		var seen []Wait
+		ctx = WithWaits(ctx, func(w Wait) {
+			if ctx.Err() == nil {
+				seen = append(seen, w)
+			}
+		})
+		_, err := p.Definition(ctx, "fake", upstreamtest.ToolEcho)
+		if (err == nil) != (c.mode == upstreamtest.Normal) || !slices.Equal(seen, c.want) {
+			t.Errorf("%s: %q, error %v", c.mode, seen, err)
+		}
+	}
+}
