@@ -94,7 +94,7 @@ func (b *Backend) whyApart(ctx context.Context, info system.Info) string {
 // ownSocket tells whether the socket belongs to who runs this process, as that of one's own rootless engine does.
 func (b *Backend) ownSocket() bool {
 	st, err := os.Stat(strings.TrimPrefix(b.opt.Host, "unix://"))
-	return err == nil && ownedBy(st, os.Geteuid())
+	return err == nil && folder.OwnedBy(st, os.Geteuid())
 }
 
 // plainTCP tells whether what goes to the engine can be read and changed on its way.
@@ -124,20 +124,28 @@ func (b *Backend) seesFolders(ctx context.Context, arch string) bool {
 	if err != nil {
 		return true
 	}
+	seen := folder.See(dir)
+	err = b.shows(ctx, img, me.String(), []mount.Mount{bind(dir, sandbox.WorkspaceDir, true)})
+	return !unseen(err) || seen.Vanished() != nil
+}
+
+// shows has the engine make a container with mounts, and removes it.
+func (b *Backend) shows(ctx context.Context, img image, owner string, mounts []mount.Mount) error {
 	made, err := b.client.ContainerCreate(ctx, client.ContainerCreateOptions{
-		Config: &container.Config{Image: img.id, Entrypoint: []string{"/"}, Labels: map[string]string{labelRun: "probe", labelOwner: me.String()}, NetworkDisabled: true},
-		HostConfig: &container.HostConfig{
-			NetworkMode: "none", LogConfig: container.LogConfig{Type: "none"}, Mounts: []mount.Mount{bind(dir, sandbox.WorkspaceDir, true)},
-		},
+		Config:     &container.Config{Image: img.id, Entrypoint: []string{"/"}, Labels: map[string]string{labelRun: "probe", labelOwner: owner}, NetworkDisabled: true},
+		HostConfig: &container.HostConfig{NetworkMode: "none", LogConfig: container.LogConfig{Type: "none"}, Mounts: mounts},
 	})
 	if err != nil {
-		return !unseen(err)
+		return err
 	}
 	if err := b.removeContainer(ctx, made.ID); err != nil {
 		b.log.Warn("remove the container of a probe", "error", err)
 	}
-	return true
+	return nil
 }
+
+// noSource is what Docker says of a folder that it does not find.
+const noSource = "bind source path does not exist"
 
 // unseen tells whether an engine complains that it does not find a folder of this machine: Docker's words, and Podman's.
 func unseen(err error) bool {
@@ -145,7 +153,7 @@ func unseen(err error) bool {
 		return false
 	}
 	text := err.Error()
-	return strings.Contains(text, "bind source path does not exist") ||
+	return strings.Contains(text, noSource) ||
 		strings.Contains(text, "no such file or directory") && strings.Contains(text, runDirPrefix)
 }
 

@@ -32,6 +32,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 // DefaultHost is where an engine listens that was installed for the whole machine.
@@ -97,7 +98,8 @@ type Backend struct {
 	// Whether running containers can be entered.
 	triedEnter bool
 	noEnter    error
-	readable   map[string][]seenFolder // what was found readable for guests: all folders in it
+
+	readable folder.Readable
 
 	// Of Podman: it now and then crashes ("concurrent map writes"), or misses the users to map, when containers are made
 	// at the same time.
@@ -136,7 +138,7 @@ func New(opt Options) *Backend {
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
-	b := &Backend{opt: opt, log: opt.Logger, makingOne: semaphore.NewWeighted(1), readable: map[string][]seenFolder{}}
+	b := &Backend{opt: opt, log: opt.Logger, makingOne: semaphore.NewWeighted(1)}
 	if b.broken = checkHost(opt.Host); b.broken != nil {
 		return b
 	}

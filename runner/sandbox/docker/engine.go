@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
 	"slices"
 	"strings"
 	"syscall"
@@ -99,7 +101,10 @@ func over(ctx context.Context) error {
 	return ctx.Err()
 }
 
-var errNoAnswer = errors.New("no answer in time")
+var (
+	errNoAnswer = errors.New("no answer in time")
+	errHungUp   = errors.New("it closed the connection")
+)
 
 // asked names the engine in the errors of requests that it did not answer, and leaves its answers alone.
 func (b *Backend) asked(err error) error {
@@ -113,6 +118,19 @@ func (b *Backend) asked(err error) error {
 		return &EngineError{Host: b.opt.Host, Err: err}
 	}
 	return err
+}
+
+// askedToConnect is asked for a request that makes a connection of its own, which the client does by other means: a
+// refusal, and an end before any answer, are not marked as such.
+func (b *Backend) askedToConnect(err error) error {
+	var refused *net.OpError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &EngineError{Host: b.opt.Host, Err: errHungUp}
+	case errors.As(err, &refused):
+		return &EngineError{Host: b.opt.Host, Err: err}
+	}
+	return b.asked(err)
 }
 
 // agree settles the version of the API with the engine, once. The client would do so by itself with its first request; of

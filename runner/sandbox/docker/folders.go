@@ -1,11 +1,13 @@
 package docker
 
 import (
-	"fmt"
-	"io/fs"
+	"context"
+	"errors"
 	"os"
-	"path/filepath"
-	"slices"
+	"strings"
+
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/acl"
@@ -30,7 +32,7 @@ func (b *Backend) prepareFolders(spec sandbox.Spec, e *engine) error {
 			return err
 		}
 		if stranger {
-			if err := b.checkReadable(f.source); err != nil {
+			if err := b.readable.Check(f.source, b.opt.UID, b.opt.GID); err != nil {
 				return err
 			}
 		}
@@ -43,68 +45,41 @@ func (b *Backend) prepareFolders(spec sandbox.Spec, e *engine) error {
 	return nil
 }
 
-// checkReadable returns an error that names the first file below dir that the guest could not read. Looking through a
-// large tree takes longer than a waiting guest takes to begin. So what was found readable is looked through again only
-// when one of its folders has changed, as they do when files are written anew; a file that keeps its
-// place and loses its mode or owner later is the script's error.
-func (b *Backend) checkReadable(dir string) error {
-	b.mu.Lock()
-	known := b.readable[dir]
-	b.mu.Unlock()
-	if len(known) > 0 && !slices.ContainsFunc(known, seenFolder.changed) {
+// sources is what the engine is told to show in a container, as it was before.
+func sources(create client.ContainerCreateOptions) folder.Seen {
+	var paths []string
+	for _, m := range create.HostConfig.Mounts {
+		if m.Type == mount.TypeBind {
+			paths = append(paths, m.Source)
+		}
+	}
+	return folder.See(paths...)
+}
+
+// vanished returns a *folder.Error when the launch of a container failed because one of its folders was gone on this
+// machine, and err itself when that may have been so: this says nothing of the engine. It is nil for other errors, and
+// where the engine does not see what is there. It must be called before the launch is undone.
+func (b *Backend) vanished(ctx context.Context, err error, create client.ContainerCreateOptions, img image, seen folder.Seen) error {
+	said := err.Error()
+	if f, ok := errors.AsType[*folder.Error](seen.Vanished()); ok && (unseen(err) || strings.Contains(said, f.Path)) {
+		return f
+	}
+	if !strings.Contains(said, noSource) || ctx.Err() != nil {
 		return nil
 	}
-	seen, err := lookThrough(dir, b.opt.UID, b.opt.GID)
-	if err != nil {
+	// It may be there again.
+	asking, cancel := context.WithTimeout(ctx, createTime)
+	defer cancel()
+	switch again := b.shows(asking, img, create.Config.Labels[labelOwner], create.HostConfig.Mounts); {
+	case unseen(again):
+		return nil
+	case again != nil:
 		return err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.readable[dir] = seen
-	return nil
-}
-
-// seenFolder is a folder as it was before what is in it was looked at.
-type seenFolder struct {
-	path string
-	info fs.FileInfo
-}
-
-func (f seenFolder) changed() bool {
-	now, err := os.Lstat(f.path)
-	return err != nil || !os.SameFile(f.info, now) || !sameOwner(f.info, now) || f.info.Mode() != now.Mode() || !f.info.ModTime().Equal(now.ModTime())
-}
-
-// lookThrough finds the first file below dir that the guest could not read, and otherwise lists the folders, dir among
-// them. What is above dir plays no part.
-func lookThrough(dir string, uid, gid int) (folders []seenFolder, err error) {
-	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return fmt.Errorf("look at a folder of the run: %w", err)
+	for _, m := range create.HostConfig.Mounts {
+		if strings.HasSuffix(said, m.Source) {
+			return folder.Vanished(m.Source)
 		}
-		if d.Type()&fs.ModeSymlink != 0 {
-			return nil
-		}
-		st, err := d.Info()
-		if err != nil {
-			return fmt.Errorf("look at a folder of the run: %w", err)
-		}
-		need := fs.FileMode(0o4)
-		if d.IsDir() {
-			need = 0o5
-			folders = append(folders, seenFolder{name, st})
-		}
-		switch {
-		case ownedBy(st, uid):
-			need <<= 6
-		case inGroup(st, gid):
-			need <<= 3
-		}
-		if st.Mode().Perm()&need != need {
-			return &folder.Error{Path: name, Reason: fmt.Sprintf("is not readable for user %d, whom scripts run as", uid),
-				Remedy: fmt.Sprintf("chmod -R a+rX %q", dir)}
-		}
-		return nil
-	})
-	return folders, err
+	}
+	return err
 }

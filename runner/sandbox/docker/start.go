@@ -65,9 +65,16 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	p.watched = e.watched
 	lim := spec.Limits.WithDefaults()
 	disk := meter.NewDisk(spec.Workspace, lim)
-	if err := p.launch(ctx, b.created(ctx, spec, e, img, dir, me.String())); err != nil {
+	create := b.created(ctx, spec, e, img, dir, me.String())
+	seen := sources(create)
+	if err := p.launch(ctx, create); err != nil {
 		disk.Stop()
-		err = errors.Join(err, p.undo(ctx))
+		vanished := b.vanished(ctx, err, create, img, seen)
+		undone := p.undo(ctx)
+		if vanished != nil {
+			return nil, errors.Join(vanished, undone)
+		}
+		err = errors.Join(err, undone)
 		if unseen(err) && ctx.Err() == nil {
 			return b.startApart(ctx, spec, b.foundApart("it does not see this machine's folders"), img)
 		}
@@ -208,14 +215,14 @@ func (p *process) make(ctx context.Context, create client.ContainerCreateOptions
 	case err != nil && p.stays:
 		return p.attachError(p.watching, err)
 	case err != nil:
-		return fmt.Errorf("attach to container %s: %w", p.id, b.asked(err))
+		return fmt.Errorf("attach to container %s: %w", p.id, b.askedToConnect(err))
 	}
 	return nil
 }
 
 // createError explains what a person can do something about.
 func (b *Backend) createError(err error) error {
-	if strings.Contains(err.Error(), "bind source path does not exist") {
+	if strings.Contains(err.Error(), noSource) {
 		return &EngineError{Host: b.opt.Host, Err: err,
 			hint: "the engine does not see the same folders as mcprun does (is it a snap, or in a container?): move the workspace and the folder for running sandboxes to where it sees them"}
 	}

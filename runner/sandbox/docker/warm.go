@@ -97,7 +97,11 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 	}
 	p := newProcess(b, dir, spec.Secret)
 	w.process, p.watched = p, e.watched
+	seen := sources(create)
 	if err := p.launch(ctx, create); err != nil {
+		if gone := b.vanished(ctx, err, create, img, seen); gone != nil {
+			err = gone
+		}
 		return nil, errors.Join(err, p.undo(ctx))
 	}
 	w.stopKill = context.AfterFunc(ctx, p.Kill)

@@ -42,7 +42,7 @@ func (i *idle) adopt(ctx context.Context, spec sandbox.Spec) error {
 	}
 	lim := spec.Limits.WithDefaults()
 	if i.late {
-		if err := i.direct.prepareFolders(spec); err != nil {
+		if err := i.direct.prepareFolders(spec, i.late); err != nil {
 			return err
 		}
 		i.kin.find(i.proc.Pid)

@@ -133,7 +133,7 @@ func mapCaller(attr *syscall.SysProcAttr) {
 
 // start starts a guest for a run.
 func (d *direct) start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
-	if err := d.prepareFolders(spec); err != nil {
+	if err := d.prepareFolders(spec, false); err != nil {
 		return nil, err
 	}
 	g, err := d.launch(ctx, spec, false)
@@ -169,7 +169,7 @@ func (d *direct) late(spec sandbox.Spec) bool {
 func (d *direct) warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, error) {
 	late := d.late(spec)
 	if !late {
-		if err := d.prepareFolders(spec); err != nil {
+		if err := d.prepareFolders(spec, late); err != nil {
 			return nil, err
 		}
 	}

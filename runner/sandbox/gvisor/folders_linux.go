@@ -6,9 +6,9 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
-// prepareFolders makes the workspace writable to the guest, and in it the places where other folders are shown. These
-// stay: another run may be using them.
-func (d *direct) prepareFolders(spec sandbox.Spec) error {
+// prepareFolders makes the workspace writable to the guest, and in it the places where other folders are shown, which the
+// guest must be able to read. The places stay: another run may be using them.
+func (d *direct) prepareFolders(spec sandbox.Spec, late bool) error {
 	for _, dir := range []string{spec.Tree, spec.Skills, spec.Workspace} {
 		if dir == "" {
 			continue
@@ -17,10 +17,22 @@ func (d *direct) prepareFolders(spec sandbox.Spec) error {
 			return err
 		}
 	}
+	uid, gid := d.user()
+	if d.root {
+		groups := append(d.groups(spec.Workspace, late), gid)
+		for _, dir := range []string{spec.Tree, spec.Skills} {
+			if dir == "" {
+				continue
+			}
+			if err := d.b.readable.Check(dir, uid, groups...); err != nil {
+				return err
+			}
+		}
+	}
 	if spec.Workspace == "" {
 		return nil
 	}
-	if uid, _ := d.user(); d.root {
+	if d.root {
 		if err := acl.Grant(spec.Workspace, uid); err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
 )
 
@@ -50,7 +51,9 @@ type Backend struct {
 	log    *slog.Logger
 	interp *interp.Finder
 	tools  tools
-	entry  struct {
+	// readable is what guests of the direct way can read.
+	readable folder.Readable
+	entry    struct {
 		mu    sync.Mutex
 		files []interp.File // nil: not known yet
 	}
@@ -73,7 +76,7 @@ func New(opts Options) *Backend {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	find := interp.New(interp.Options{Node: opts.Node, Python: opts.Python, LookPath: opts.LookPath})
-	return &Backend{opts: opts, log: opts.Logger, interp: find}
+	return &Backend{opts: opts, log: opts.Logger, interp: find, readable: folder.Readable{NoLists: true}}
 }
 
 // Name implements sandbox.Backend.

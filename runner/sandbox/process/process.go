@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/acl"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
@@ -37,10 +38,12 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Backend runs each guest in a jail of its own. It keeps what it learned about the interpreters, nothing else.
+// Backend runs each guest in a jail of its own. It keeps what it learned about the interpreters, and which folders guests
+// can read, nothing else.
 type Backend struct {
 	opts         Options
 	interpreters *interp.Finder
+	readable     folder.Readable
 }
 
 var _ sandbox.Backend = (*Backend)(nil)
@@ -111,7 +114,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	if err != nil {
 		return nil, err
 	}
-	if err := prepareWorkspace(spec); err != nil {
+	if err := b.prepareFolders(spec); err != nil {
 		return nil, err
 	}
 	heap := watchHeap(&spec)
@@ -194,12 +197,12 @@ func binding(spec sandbox.Spec) jail.Binding {
 	return bind
 }
 
-// folder is one that is shown read-only at dir and, by its name, in the workspace.
-type folder struct{ source, dir, name string }
+// readOnly is a folder that is shown read-only at dir and, by its name, in the workspace.
+type readOnly struct{ source, dir, name string }
 
-func shown(spec sandbox.Spec) []folder {
-	var list []folder
-	for _, f := range []folder{
+func shown(spec sandbox.Spec) []readOnly {
+	var list []readOnly
+	for _, f := range []readOnly{
 		{spec.Tree, sandbox.TreeDir, path.Base(sandbox.TreeDir)},
 		{spec.Skills, sandbox.SkillsDir, path.Base(sandbox.SkillsDir)},
 	} {
@@ -210,16 +213,24 @@ func shown(spec sandbox.Spec) []folder {
 	return list
 }
 
-// prepareWorkspace makes the workspace writable to the jail's user, and sees to it that the read-only folders can be
-// shown in it. The empty folders that they are mounted on stay: another run may be using them.
-func prepareWorkspace(spec sandbox.Spec) error {
+// prepareFolders makes the workspace writable to the jail's user, and sees to it that this user can read the read-only
+// folders and that they can be shown in the workspace. The empty folders that they are mounted on stay: another run may
+// be using them.
+func (b *Backend) prepareFolders(spec sandbox.Spec) error {
+	if uid := jail.User(); uid != os.Geteuid() {
+		if spec.Workspace != "" {
+			if err := acl.Grant(spec.Workspace, uid); err != nil {
+				return fmt.Errorf("make the workspace %q writable to the sandbox: %w", spec.Workspace, err)
+			}
+		}
+		for _, f := range shown(spec) {
+			if err := b.readable.Check(f.source, uid, uid); err != nil { // its group has the same number
+				return err
+			}
+		}
+	}
 	if spec.Workspace == "" {
 		return nil
-	}
-	if uid := jail.User(); uid != os.Geteuid() {
-		if err := acl.Grant(spec.Workspace, uid); err != nil {
-			return fmt.Errorf("make the workspace %q writable to the sandbox: %w", spec.Workspace, err)
-		}
 	}
 	for _, f := range shown(spec) {
 		place := filepath.Join(spec.Workspace, f.name)

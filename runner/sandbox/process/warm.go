@@ -69,7 +69,7 @@ func (g *idle) bind(ctx context.Context, spec sandbox.Spec) error {
 	if got := g.backend.Shape(spec); got != g.shape {
 		return fmt.Errorf("it is of another shape: %+v, and %+v is wanted", g.shape, got)
 	}
-	if err := prepareWorkspace(spec); err != nil {
+	if err := g.backend.prepareFolders(spec); err != nil {
 		return err
 	}
 	return g.child.Bind(ctx, binding(spec))

@@ -1,6 +1,7 @@
 // Package acl lets one more user write to a folder without changing who owns it. A backend that was started by root
 // runs its guests as an unprivileged user, which has to write to a workspace that root made. Start with [Grant]. It
-// changes the one folder it is given, follows nothing inside it and never takes a permission away.
+// changes the one folder it is given, follows nothing inside it and never takes a permission away. [Reads] looks at what
+// such a user may read.
 package acl
 
 import (
@@ -70,7 +71,10 @@ func (l list) bytes() []byte {
 }
 
 // allows tells whether l itself gives the user id everything.
-func (l list) allows(id uint32) bool {
+func (l list) allows(id uint32) bool { return l.given(id) == rwx }
+
+// given is what l itself gives the user id.
+func (l list) given(id uint32) uint16 {
 	mask, named := uint16(rwx), uint16(0)
 	for _, e := range l {
 		switch {
@@ -80,7 +84,7 @@ func (l list) allows(id uint32) bool {
 			named = e.perm
 		}
 	}
-	return named&mask == rwx
+	return named & mask
 }
 
 // with returns l with every permission for the user id. The mask, which bounds all but the owner and the others,

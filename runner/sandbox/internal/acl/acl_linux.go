@@ -36,6 +36,23 @@ func Grant(dir string, uid int) error {
 	return nil
 }
 
+// Reads tells whether the list of a file or folder gives the user uid the right to read it, and to enter it. What its
+// permission bits give plays no part.
+func Reads(name string, uid int) bool {
+	var st unix.Stat_t
+	if err := unix.Lstat(name, &st); err != nil {
+		return false
+	}
+	need := uint16(4)
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		need = 5
+	}
+	l, err := read(func(buf []byte) (int, error) { return unix.Lgetxattr(name, accessList, buf) })
+	return err == nil && l.given(uint32(uid))&need == need
+}
+
+const accessList = "system.posix_acl_access"
+
 func grant(dir string, uid int) error {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -50,7 +67,7 @@ func grant(dir string, uid int) error {
 		return nil
 	}
 	mode := fromMode(st.Mode)
-	if err := extend(fd, "system.posix_acl_access", mode, uint32(uid)); err != nil {
+	if err := extend(fd, accessList, mode, uint32(uid)); err != nil {
 		return err
 	}
 	return extend(fd, "system.posix_acl_default", mode, uint32(uid))
@@ -58,7 +75,7 @@ func grant(dir string, uid int) error {
 
 // extend adds the user id to the list in the attribute name; where there is none it starts from initial.
 func extend(fd int, name string, initial list, id uint32) error {
-	l, err := read(fd, name)
+	l, err := read(func(buf []byte) (int, error) { return unix.Fgetxattr(fd, name, buf) })
 	if err != nil {
 		return err
 	}
@@ -72,9 +89,9 @@ func extend(fd int, name string, initial list, id uint32) error {
 }
 
 // read returns nil where there is no list.
-func read(fd int, name string) (list, error) {
+func read(get func(buf []byte) (int, error)) (list, error) {
 	buf := make([]byte, 64<<10) // the largest value an attribute can have
-	n, err := unix.Fgetxattr(fd, name, buf)
+	n, err := get(buf)
 	if errors.Is(err, unix.ENODATA) {
 		return nil, nil
 	}

@@ -78,8 +78,35 @@ func TestGrantOwnFolderLeavesNoList(t *testing.T) {
 	if err := Grant(dir, os.Geteuid()); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := unix.Getxattr(dir, "system.posix_acl_access", nil); err == nil {
+	if n, err := unix.Getxattr(dir, accessList, nil); err == nil {
 		t.Errorf("a list of %d bytes was written for the owner", n)
+	}
+}
+
+func TestReads(t *testing.T) {
+	needRoot(t)
+	dir := filepath.Join(t.TempDir(), "w")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	before := filepath.Join(dir, "before")
+	if err := os.WriteFile(before, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if Reads(dir, nobody) {
+		t.Error("who is in no list reads a folder")
+	}
+	if err := Grant(dir, nobody); err != nil {
+		t.Fatal(err)
+	}
+	after := filepath.Join(dir, "after")
+	if err := os.WriteFile(after, nil, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{dir: true, after: true, before: false, filepath.Join(dir, "none"): false} {
+		if Reads(name, nobody) != want || Reads(name, nobody-1) {
+			t.Errorf("%s: read by the user %t, by another %t", name, !want, Reads(name, nobody-1))
+		}
 	}
 }
 

@@ -1,4 +1,6 @@
-package docker
+//go:build unix
+
+package folder
 
 import (
 	"errors"
@@ -6,13 +8,11 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 func TestReadableFoldersAreLookedThroughOnce(t *testing.T) {
-	b := New(Options{UID: 65533, GID: 65533})
-	defer b.Close()
+	var r Readable
+	check := func(dir string) error { return r.Check(dir, 65533, 65533) }
 	tree := t.TempDir()
 	file := filepath.Join(tree, "calculator", "add.py")
 	for _, err := range []error{os.Chmod(tree, 0o755), os.Mkdir(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o600)} {
@@ -28,14 +28,14 @@ func TestReadableFoldersAreLookedThroughOnce(t *testing.T) {
 	}
 	refused := func(name string) {
 		t.Helper()
-		err, ok := errors.AsType[*folder.Error](b.checkReadable(tree))
+		err, ok := errors.AsType[*Error](check(tree))
 		if !ok || err.Path != name || err.Remedy == "" {
 			t.Errorf("got %v; %s is to be named, with a remedy", err, name)
 		}
 	}
 	readable := func() {
 		t.Helper()
-		if err := b.checkReadable(tree); err != nil {
+		if err := check(tree); err != nil {
 			t.Error(err)
 		}
 	}
@@ -62,7 +62,30 @@ func TestReadableFoldersAreLookedThroughOnce(t *testing.T) {
 	if err := os.RemoveAll(tree); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.checkReadable(tree); err == nil {
+	if err := check(tree); err == nil {
 		t.Error("a folder that is gone is readable")
+	}
+}
+
+// Groups count as they do for the kernel: of a file that is of one, what the others may plays no part.
+func TestReadableForGroups(t *testing.T) {
+	tree := t.TempDir()
+	if err := os.Chmod(tree, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	var r Readable
+	for range 2 { // who may not does not profit from who may
+		if err := r.Check(tree, 65533, 65533, os.Getegid()); err != nil {
+			t.Error(err)
+		}
+		if err := r.Check(tree, 65533, 65533); err == nil {
+			t.Error("a folder of another group is readable")
+		}
+	}
+	if err := os.Chmod(tree, 0o705); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Check(tree, 65533, os.Getegid()); err == nil {
+		t.Error("a folder is readable whose group may not read it")
 	}
 }

@@ -1,0 +1,31 @@
+package folder
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/acl"
+)
+
+// What a workspace's list lets the guest's user read is readable, except for a kernel that knows no lists.
+func TestReadableByList(t *testing.T) {
+	tree := t.TempDir()
+	if err := os.Chmod(tree, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := acl.Grant(tree, 65533); err != nil {
+		if _, ok := errors.AsType[*acl.NotSupportedError](err); ok && os.Getenv("CI") == "" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	var r Readable
+	if err := r.Check(tree, 65533, 65533); err != nil {
+		t.Error(err)
+	}
+	without := Readable{NoLists: true}
+	if err := without.Check(tree, 65533, 65533); err == nil {
+		t.Error("a list opens a folder for a kernel that knows none")
+	}
+}
