@@ -110,16 +110,21 @@ type callTimeout struct {
 	own    bool    // the script's own
 	server string  // with own
 	waits  waitFor // with own: what the call was waiting for
+	again  bool    // with own: an earlier try may have been sent
 }
 
 // Is makes the script's own time-out one that leaves a start going on.
 func (e *callTimeout) Is(target error) bool { return e.own && target == upstream.ErrImpatient }
 
 // unsent tells whether the call cannot have been sent.
-func (e *callTimeout) unsent() bool { return e.own && (e.waits == waitStart || e.waits == waitList) }
+func (e *callTimeout) unsent() bool {
+	return e.own && !e.again && (e.waits == waitStart || e.waits == waitList)
+}
 
 func (e *callTimeout) Error() string {
 	switch {
+	case e.own && e.again:
+		return fmt.Sprintf("no answer within %v, which is all that the script gave it; it was made again, and waited for %s", e.after, e.waits.words(e.server))
 	case e.own && e.waits == waitStart:
 		return fmt.Sprintf("server %q has not started within %v, which is all that the script gave the call; nothing was sent", e.server, e.after)
 	case e.own && e.waits == waitList:

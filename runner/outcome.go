@@ -27,7 +27,7 @@ func (x *run) result(ctx context.Context) *Result {
 	x.judge(ctx, res)
 	res.Warnings = x.calls.finish()
 	res.Calls, res.CallCount = x.calls.usage.listed()
-	for _, text := range []string{underWay(res.Calls), made(res), x.script.nearModule(x.outcome.Error), x.runner.nearName(x.script, x.outcome.Error), offline(x.outcome.Error), ofHandle(x.outcome.Error, x.calls.kept.Load())} {
+	for _, text := range []string{x.calls.usage.waited(), made(res), x.script.nearModule(x.outcome.Error), x.runner.nearName(x.script, x.outcome.Error), offline(x.outcome.Error), ofHandle(x.outcome.Error, x.calls.kept.Load())} {
 		if text != "" {
 			res.Message = strings.TrimPrefix(res.Message+"; "+text, "; ")
 		}

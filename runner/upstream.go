@@ -41,6 +41,7 @@ func (l *live) tried(ctx context.Context, err error) {
 	case err != nil && ctx.Err() != nil && l.waiting.unsent():
 	default:
 		l.reached = true
+		l.waiting.sent()
 	}
 }
 

@@ -64,7 +64,8 @@ type usage struct {
 	counting  sync.WaitGroup // token counts under way, beside the calls so that they don't slow them
 	mu        sync.Mutex
 	calls     []CallRecord
-	idle      []int // which of them did nothing at any server
+	underWay  []CallRecord // those that wait for something at the run's end, whether they are listed or not
+	idle      []int        // which of them did nothing at any server
 	total     int
 	waiting   int // bytes of texts that are being counted
 	arguments int // tokens
@@ -124,6 +125,9 @@ func (u *usage) add(rec CallRecord, args, answer json.RawMessage) {
 	u.mu.Lock()
 	u.total++
 	u.list(rec)
+	if rec.WaitingFor != "" {
+		u.underWay = append(u.underWay, rec)
+	}
 	size := len(args) + len(answer)
 	counted := u.count && (u.waiting == 0 || u.waiting+size <= maxWaiting)
 	switch {

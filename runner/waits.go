@@ -1,8 +1,10 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +31,7 @@ type waiting struct {
 	mu    sync.Mutex
 	what  waitFor // empty: it has not come so far
 	since time.Time
+	again bool // a server may have acted on an earlier try
 }
 
 // begin notes what the call waits for from now on. Once ctx has ended nothing changes any more: that is what counts.
@@ -44,6 +47,19 @@ func (w *waiting) now() (what waitFor, took time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.what, time.Since(w.since)
+}
+
+// sent notes that a server may have acted on a try, and wasSent tells it of those that have ended.
+func (w *waiting) sent() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.again = true
+}
+
+func (w *waiting) wasSent() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.again
 }
 
 // unsent tells whether the call waits for what comes before it is sent.
@@ -85,7 +101,7 @@ func (c *calls) bounded(next call.Handler) call.Handler {
 			ctx = limited
 			own.clock = newClock(req.Timeout, req.Timeout, func(bool) {
 				what, _ := own.waiting.now()
-				cancel(&callTimeout{after: req.Timeout, own: true, server: req.Server, waits: what})
+				cancel(&callTimeout{after: req.Timeout, own: true, server: req.Server, waits: what, again: own.waiting.wasSent()})
 			})
 			defer own.clock.stop()
 		}
@@ -107,7 +123,14 @@ func (c *calls) ended() bool {
 // maxUnderWay bounds how many calls, or rows of alike ones, a message lists that were still under way.
 const maxUnderWay = 5
 
-// underWay lists the calls that the end of the run met while they waited for something; empty when there are none.
+// waited lists the calls that the end of the run met while they waited for something; empty when there are none.
+func (u *usage) waited() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	slices.SortFunc(u.underWay, func(a, b CallRecord) int { return cmp.Compare(a.Call, b.Call) })
+	return underWay(u.underWay)
+}
+
 func underWay(calls []CallRecord) string {
 	type kind struct{ tool, waits string }
 	var kinds []kind

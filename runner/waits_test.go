@@ -48,18 +48,21 @@ func TestAScriptsOwnTimeBoundsAll(t *testing.T) {
 		want  string
 		took  time.Duration
 		calls int
+
+		repeatable []string
 	}{
-		"the list":         {listing{lists: never}, time.Second, `timeout (retryable): server "crm" has not listed its tools within 1s, which is all that the script gave the call;`, time.Second, 0},
-		"list and call":    {listing{lists: 700 * time.Millisecond, answers: never}, time.Second, "timeout: no answer within 1s, which is all that the script gave it", time.Second, 1},
-		"every try":        {listing{lists: 400 * time.Millisecond, answers: 400 * time.Millisecond, err: gone}, time.Second, `timeout (retryable): server "crm" has not listed its tools within 1s`, time.Second, 1},
-		"not the run's":    {listing{lists: 10 * time.Second}, 0, `{"n":1}`, 10 * time.Second, 1},
-		"once it is sent":  {listing{lists: 10 * time.Second, answers: never}, 0, `timeout: no answer and no progress within 2s (--call-timeout`, 12 * time.Second, 1},
-		"long enough both": {listing{lists: time.Second, answers: time.Second}, 3 * time.Second, `{"n":1}`, 2 * time.Second, 1},
+		"the list":            {listing{lists: never}, time.Second, `timeout (retryable): server "crm" has not listed its tools within 1s, which is all that the script gave the call;`, time.Second, 0, nil},
+		"list and call":       {listing{lists: 700 * time.Millisecond, answers: never}, time.Second, "timeout: no answer within 1s, which is all that the script gave it", time.Second, 1, nil},
+		"every try":           {listing{lists: 400 * time.Millisecond, answers: 400 * time.Millisecond, err: gone}, time.Second, `timeout (retryable): server "crm" has not listed its tools within 1s`, time.Second, 1, nil},
+		"a try that was sent": {listing{lists: 400 * time.Millisecond, answers: 400 * time.Millisecond, err: &upstream.ConnectionError{Server: "crm", Reason: "it went away"}}, time.Second, `timeout (retryable): no answer within 1s, which is all that the script gave it; it was made again, and waited for the list of tools of server "crm"`, time.Second, 1, []string{"send"}},
+		"not the run's":       {listing{lists: 10 * time.Second}, 0, `{"n":1}`, 10 * time.Second, 1, nil},
+		"once it is sent":     {listing{lists: 10 * time.Second, answers: never}, 0, `timeout: no answer and no progress within 2s (--call-timeout`, 12 * time.Second, 1, nil},
+		"long enough both":    {listing{lists: time.Second, answers: time.Second}, 3 * time.Second, `{"n":1}`, 2 * time.Second, 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				up := c.up
-				w := newWay(t, &up, nil, CallSettings{Timeout: 2 * time.Second}, "")
+				w := newWay(t, &up, map[string]ServerSettings{"crm": {Idempotent: c.repeatable}}, CallSettings{Timeout: 2 * time.Second}, "")
 				start := time.Now()
 				res, err := w.handler(t.Context(), &call.Request{Tool: "crm__send", Args: json.RawMessage(`{}`), Timeout: c.own})
 				wants(t, outcomeOf(res, err), c.want)
@@ -104,5 +107,17 @@ func TestTimeOfACallThatIsNotSent(t *testing.T) {
 	wants(t, w.do(ctx, "crm__get", `{}`), `timeout: the run's time was up while the call waited for server "crm" to start`)
 	if calls, _ := w.usage.listed(); calls[0].reached {
 		t.Error("it was not sent")
+	}
+}
+
+// TestUnlistedCallsUnderWay: a run with more calls than are listed names the one that it was waiting for.
+func TestUnlistedCallsUnderWay(t *testing.T) {
+	u := &usage{}
+	for i := range maxRecorded + 1 {
+		u.add(CallRecord{Call: i + 1, Tool: "crm__get", reached: true}, nil, nil)
+	}
+	u.add(CallRecord{Call: maxRecorded + 2, Tool: "crm__send", WaitingFor: "its answer", WaitedMS: 9000}, nil, nil)
+	if got, want := u.waited(), "still under way: crm__send (waiting for its answer for 9s)"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -33,12 +33,6 @@ func newBundle(src Source, opt Options, seen *reads, look func(id, text string) 
 		return nil, err
 	}
 	script := scriptNamespace + ":" + src.Name
-	if f.where {
-		if err := f.show(script, src.Code); err != nil {
-			return nil, err
-		}
-		f.place(script, src.Code, loaderOf(src.Name))
-	}
 	res, err := f.build(script, "")
 	if err != nil {
 		return nil, err
@@ -46,29 +40,29 @@ func newBundle(src Source, opt Options, seen *reads, look func(id, text string) 
 	if err := f.lostReturn(output(res)); err != nil {
 		return nil, err
 	}
-	mayLeaveNothing := strings.Contains(src.Code, "module") && !strings.Contains(src.Code, "exports")
-	if !f.computed && !mayLeaveNothing {
+	if f.where && mayNeedModule(src.Code) {
+		m, err := readMeta(res.Metafile)
+		if err != nil {
+			return nil, err
+		}
+		if f.ownModule = m.Inputs[script].Format == "esm"; f.ownModule {
+			again, err := f.build(script, "")
+			if f.ownModule = err == nil; f.ownModule { // else it has a variable of that name
+				res = again
+			}
+		}
+	}
+	if !f.computed {
 		return &bundle{code: output(res)}, nil
 	}
+	// Once more, now that it is known what is in it: those modules go into the registry.
 	m, err := readMeta(res.Metafile)
 	if err != nil {
 		return nil, err
 	}
-	// The bundler exports an empty object of CommonJS that exports nothing.
-	noResult := mayLeaveNothing && m.Inputs[script].Format == "cjs"
-	if !f.computed {
-		if noResult {
-			f.entry["main"] = "import " + quote(script) + ";\n"
-			if res, err = f.build(entryNamespace+":main", ""); err != nil {
-				return nil, err
-			}
-		}
-		return &bundle{code: output(res)}, nil
-	}
-	// Once more, now that it is known what is in it: those modules go into the registry.
 	modules := m.modules()
 	delete(modules, script)
-	f.entry["main"] = f.beginning(m, script, !noResult)
+	f.entry["main"] = f.beginning(m, script)
 	f.entry["modules"] = registration(slices.Sorted(maps.Keys(modules)), f.requires)
 	res, err = f.build(entryNamespace+":main", "")
 	if err != nil && f.requires { // one of the modules can only be imported
@@ -81,12 +75,9 @@ func newBundle(src Source, opt Options, seen *reads, look func(id, text string) 
 	return &bundle{code: output(res), modules: modules}, nil
 }
 
-// beginning is a module that fills the registry, runs the script and, with a result, exports what that exports.
-func (f *files) beginning(m *meta, script string, result bool) string {
+// beginning is a module that fills the registry, runs the script and exports what that exports.
+func (f *files) beginning(m *meta, script string) string {
 	text := "import " + quote(entryNamespace+":modules") + ";\n"
-	if !result {
-		return text + "import " + quote(script) + ";\n"
-	}
 	if m.exports("default") {
 		text += "export { default } from " + quote(script) + ";\n"
 	}
@@ -98,41 +89,15 @@ func (f *files) beginning(m *meta, script string, result bool) string {
 
 // build runs the bundler from one module. Known, unless empty, is the code of the object that holds the known modules.
 func (f *files) build(entry, known string) (*api.BuildResult, error) {
-	first := ""
+	banner := map[string]string{}
 	if known != "" {
-		first = "const " + knownModules + " = " + known + ";"
+		banner["js"] = "const " + knownModules + " = " + known + ";"
 	}
-	answered := len(f.answers)
-	res := f.buildOnce(entry, first)
-	if len(f.answers) > answered && f.ended == nil && len(res.Errors) == 0 { // a module has asked where it lies
-		f.failed = 0
-		res = f.buildOnce(entry, first)
-	}
-	if f.ended != nil {
-		return nil, f.ended
-	}
-	problems := res.Errors
-	if len(problems) == 0 {
-		problems = f.calledButMissing(res.Warnings)
-	}
-	if len(problems) > 0 {
-		problems = problems[:min(len(problems), maxProblems)]
-		return nil, fromMessages(f.main.Name, f.improve(f.asWritten(problems)))
-	}
-	return &res, f.restoreSources(&res)
-}
-
-// buildOnce makes the bundle; first is its first line.
-func (f *files) buildOnce(entry, first string) api.BuildResult {
 	var constants map[string]string // half a millisecond where it is not empty
 	if f.where {
 		constants = placeOfScript(f.main.Name)
 	}
-	banner := map[string]string{}
-	if first += f.answered(); first != "" {
-		banner["js"] = first
-	}
-	return api.Build(api.BuildOptions{
+	res := api.Build(api.BuildOptions{
 		EntryPoints:   []string{entry},
 		AbsWorkingDir: nowhere(),
 		Outfile:       "script.js",
@@ -150,6 +115,18 @@ func (f *files) buildOnce(entry, first string) api.BuildResult {
 		Define:        constants,
 		Banner:        banner,
 	})
+	if f.ended != nil {
+		return nil, f.ended
+	}
+	problems := res.Errors
+	if len(problems) == 0 {
+		problems = f.calledButMissing(res.Warnings)
+	}
+	if len(problems) > 0 {
+		problems = problems[:min(len(problems), maxProblems)]
+		return nil, fromMessages(f.main.Name, f.improve(f.asWritten(problems)))
+	}
+	return &res, f.restoreSources(&res)
 }
 
 // output is a bundle's code with its source map inside.

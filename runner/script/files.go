@@ -33,12 +33,13 @@ type files struct {
 	tree, skills, script *os.Root      // nil: there is none
 	closed               []fs.FileInfo // files that no script may import
 
-	main  Source
-	entry map[string]string           // virtual modules by path
-	where bool                        // the script may ask where it lies
-	known map[string]module           // modules that are not bundled again, by id
-	seen  *reads                      // gets what the answers stand on; nil: nobody wants to know
-	look  func(id, text string) error // sees each module before the bundler does; its error ends all. It may be nil
+	main      Source
+	entry     map[string]string           // virtual modules by path
+	where     bool                        // the script may ask where it lies
+	ownModule bool                        // it gets a variable that it takes for its module
+	known     map[string]module           // modules that are not bundled again, by id
+	seen      *reads                      // gets what the answers stand on; nil: nobody wants to know
+	look      func(id, text string) error // sees each module before the bundler does; its error ends all. It may be nil
 
 	mu        sync.Mutex          // guards what follows: the bundler asks from many goroutines
 	texts     map[string]string   // modules as they were read, by id
@@ -46,15 +47,12 @@ type files struct {
 	requires  bool                // … among them require()
 	originals map[string]struct{} // ids of modules that the bundler got another text of
 	wanted    map[string]string   // what onlyWanted has found, by importer and specifier
-	placed    map[string]string   // modules that may ask where they lie, with the words that answer, by id
-	answers   map[string]string   // what those words stand for, as JavaScript
-	guards    bool                // a module asks whether it is the one that was started, as CommonJS does
 	failed    int                 // imports that could not be resolved
 	ended     error               // what look said
 }
 
 func newFiles(src Source, seen *reads) *files {
-	return &files{main: src, seen: seen, where: asksWhere(src.Code), texts: map[string]string{}, originals: map[string]struct{}{}, entry: map[string]string{}, wanted: map[string]string{}, placed: map[string]string{}, answers: map[string]string{}}
+	return &files{main: src, seen: seen, where: asksWhere(src.Code), texts: map[string]string{}, originals: map[string]struct{}{}, entry: map[string]string{}, wanted: map[string]string{}}
 }
 
 func (f *files) open(dir string, opt Options) error {

@@ -1,14 +1,11 @@
 package script
 
 import (
-	"crypto/sha256"
 	"fmt"
-	"maps"
-	"math/big"
 	"net/url"
 	"path"
 	"regexp"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -19,137 +16,191 @@ import (
 // A bundle is one module, which guests run from somewhere else. A module that asks where it lies, or whether it is the one
 // that was started, is answered as if the script's folder were the workspace. Without an answer, code below
 // `require.main === module` would silently not run, or run in a module that is merely imported. The bundler can give one
-// answer to all modules only. So it gets another text of those that ask: each such expression begins with a word of the
-// same length, so that positions remain, which the bundle's first line makes a global variable.
+// answer to all modules only, which is the script's (see placeOfScript). Other modules that ask get variables of their own,
+// at the beginning of their first line: only positions in that line are not what they were.
 
 // question is a way to ask.
 type question struct {
 	expression string // as the bundler knows it
 	find       func() *regexp.Regexp
-	word       string                                // what the expression begins with
-	answer     func(file string, script bool) string // what to put in the word's place, as JavaScript
+	word       string // the beginning of the variable in whose place its first word stands, of that word's length with two characters more
 }
 
 // gap is what may stand between the words of an expression.
 const gap = `(?:[\s\p{Z}\x{FEFF}]|/\*(?s:.*?)\*/|//[^\n\r\x{2028}\x{2029}]*)*`
 
 var (
-	askMeta = question{"import.meta", pattern(`\bimport` + gap + `\.` + gap + `meta\b`), "import", func(file string, script bool) string {
-		address := quote(addressOf(file))
-		return fmt.Sprintf("{meta:{url:%s,filename:%s,dirname:%s,main:%t,resolve:to=>new URL(to,%s).href}}",
-			address, quote(file), quote(path.Dir(file)), script, address)
-	}}
-	askMain     = question{"require.main", pattern(`\brequire` + gap + `\??\.` + gap + `main\b`), "require", func(string, bool) string { return "{}" }}
-	askFileName = question{"__filename", pattern(`\b__filename\b`), "__filename", func(file string, _ bool) string { return quote(file) }}
-	askDirName  = question{"__dirname", pattern(`\b__dirname\b`), "__dirname", func(file string, _ bool) string { return quote(path.Dir(file)) }}
+	askMeta = question{"import.meta", pattern(`\bimport` + gap + `\.` + gap + `meta\b`), "$imp"}
+	askMain = question{"require.main", pattern(`\brequire` + gap + `\??\.` + gap + `main\b`), "$requ"}
 
-	metaWord = pattern(`\bmeta\b`)
-	mainWord = pattern(`\bmain\b`)
+	metaWord  = pattern(`\bmeta\b`)
+	mainWord  = pattern(`\bmain\b`)
+	wholeMeta = pattern(`\bmeta\b` + gap + `(?:[^.\s/]|$)`)
 )
 
-// maxAsked bounds how many expressions of a kind are answered in a module.
-const maxAsked = 20
+// maxAsked bounds how often a module may ask in ways that have to be told from strings and comments.
+const maxAsked = 200
 
-// asksWhere tells whether code may hold one of those expressions, however it is written.
+// asksWhere tells whether code may ask, however that is written.
 func asksWhere(code string) bool {
 	has := func(word string) bool { return strings.Contains(code, word) }
 	return has("__filename") || has("__dirname") || has("import") && metaWord().MatchString(code) ||
 		has("require") && (has(`\`) || mainWord().MatchString(code)) || has(`\u`)
 }
 
-// place returns the text of a module in which the expressions that ask begin with words that answer.
+// place returns the text of a module with the answers to what it asks.
 func (f *files) place(id, code string, loader api.Loader) string {
-	if loader == api.LoaderJSON || !asksWhere(code) {
-		return code
-	}
-	f.mu.Lock()
-	placed, known := f.placed[id]
-	f.mu.Unlock()
-	if known {
-		return placed
-	}
-	questions := []question{askMeta, askMain, askFileName, askDirName}
 	script := id == scriptNamespace+":"+f.main.Name
-	if script {
-		questions = questions[:1] // the rest are constants, see placeOfScript
+	end := ""
+	if script && f.ownModule {
+		end = "\nvar module;" // see mayNeedModule
+	}
+	if loader == api.LoaderJSON || !asksWhere(code) || script && !wholeMeta().MatchString(code) {
+		return code + end
+	}
+	namespace, name, _ := strings.Cut(id, ":")
+	file := fileOf(namespace, name)
+	answers := map[string]string{
+		"__filename": quote(file), "__dirname": quote(path.Dir(file)),
+		"require.main": `{filename:` + quote(fileOf(scriptNamespace, f.main.Name)) + `,id:"."}`,
+		"import.meta": fmt.Sprintf("{url:%s,filename:%s,dirname:%s,main:%t,resolve:to=>new URL(to,%s).href}",
+			quote(addressOf(file)), quote(file), quote(path.Dir(file)), script, quote(addressOf(file))),
+	}
+	asked := []string{"import.meta"}
+	if !script { // which has constants for the rest
+		asked = []string{"import.meta", "require.main", "__filename", "__dirname"}
+	}
+	n, ok := counts(code, loader, asked)
+	if !ok {
+		return code + end // the bundler will say what is wrong with it
+	}
+	var variables []string
+	text := code
+	for i, expression := range asked {
+		if n[i] == 0 {
+			continue
+		}
+		if i > 1 {
+			variables = append(variables, expression+"="+answers[expression])
+			continue
+		}
+		q := []question{askMeta, askMain}[i]
+		word := unusedWord(text, q.word)
+		with, ok := q.put(text, word, n[i], loader)
+		if !ok {
+			return rewritten(code, loader, answers, asked) + end
+		}
+		_, member, _ := strings.Cut(expression, ".")
+		text = with
+		variables = append(variables, word+"={"+member+":"+answers[expression]+"}")
+		if i == 0 {
+			end += "\nexport {};" // what it was by its import.meta, it remains
+		}
+	}
+	if len(variables) == 0 {
+		return code + end
+	}
+	first, rest := "", text
+	if strings.HasPrefix(text, "#!") {
+		at := strings.IndexByte(text+"\n", '\n') + 1
+		first, rest = text[:min(at, len(text))], text[min(at, len(text)):]
+	}
+	return first + "var " + strings.Join(variables, ",") + ";" + rest + end
+}
+
+// put writes a variable in the place of the first word of every expression that asks the question, of which there are n. What
+// only looks like one, as in a string, stays. It is not ok when they cannot be told.
+func (q question) put(code, variable string, n int, loader api.Loader) (string, bool) {
+	sites := q.find().FindAllStringIndex(code, maxAsked+1)
+	if len(sites) != n {
+		if len(sites) > maxAsked {
+			return "", false
+		}
+		// Each gets a name of its own: the bundler changes those that are code.
+		_, member, _ := strings.Cut(q.expression, ".")
+		text := []byte(code)
+		names := make([]string, len(sites))
+		for i, at := range sites {
+			names[i] = fmt.Sprintf("$%0*d$", len(q.word), i)
+			if strings.Contains(code, names[i]) {
+				return "", false
+			}
+			copy(text[at[0]:], names[i])
+			names[i] += "." + member
+		}
+		found, ok := counts(string(text), loader, names)
+		if !ok {
+			return "", false
+		}
+		var real [][]int
+		for i, at := range sites {
+			if found[i] > 0 {
+				real = append(real, at)
+			}
+		}
+		if sites = real; len(sites) != n {
+			return "", false
+		}
 	}
 	text := []byte(code)
-	answers := map[string]string{}
-	for i, sites := range asked(code, loader, questions) {
-		q := questions[i]
-		word := answerWord(id, len(q.word))
-		if len(sites) == 0 || strings.Contains(code, word) {
-			continue
-		}
-		for _, at := range sites {
-			copy(text[at:], word)
-		}
-		namespace, name, _ := strings.Cut(id, ":")
-		answers[word] = q.answer(fileOf(namespace, name), script)
+	for _, at := range sites {
+		copy(text[at[0]:], variable)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	maps.Copy(f.answers, answers)
-	f.guards = f.guards || strings.Contains(code, "require") && mainWord().MatchString(code)
-	f.placed[id] = string(text)
-	return f.placed[id]
+	return string(text), true
 }
 
-// asked finds where in the code each of the questions is asked. What only looks like one, as in a string, is none.
-func asked(code string, loader api.Loader, questions []question) [][]int {
-	sites := make([][]int, len(questions))
-	for i, q := range questions {
-		for _, at := range q.find().FindAllStringIndex(code, maxAsked) {
-			sites[i] = append(sites[i], at[0])
-		}
-	}
-	before, ok := counts(code, loader, questions)
-	if !ok {
-		return make([][]int, len(questions)) // the bundler will say what is wrong with it
-	}
-	for i, q := range questions {
-		if before[i] == len(sites[i]) {
-			continue
-		}
-		sites[i] = slices.DeleteFunc(sites[i], func(at int) bool {
-			text := []byte(code)
-			copy(text[at:], q.blank())
-			now, ok := counts(string(text), loader, questions)
-			return !ok || now[i] >= before[i]
-		})
-	}
-	return sites
-}
-
-// blank is a word of the same length as the question's first.
-func (q question) blank() string { return strings.Repeat("$", len(q.word)) }
-
-// counts tells how often the code asks each question; not ok, it cannot be read.
-func counts(code string, loader api.Loader, questions []question) (n []int, ok bool) {
+// counts tells how often code has each of the expressions; not ok, it cannot be read.
+func counts(code string, loader api.Loader, expressions []string) (n []int, ok bool) {
 	probes := map[string]string{}
-	names := make([]string, len(questions))
-	for i, q := range questions {
-		names[i] = answerWord(q.expression+code, 20)
-		probes[q.expression] = names[i]
+	for i, e := range expressions {
+		probes[e] = probeName(code, i)
 	}
-	res := api.Transform(code, api.TransformOptions{Loader: loader, TsconfigRaw: tsconfig, LogLevel: api.LogLevelSilent, Define: probes})
-	for _, name := range names {
-		n = append(n, strings.Count(string(res.Code), name))
+	res := transform(code, loader, probes)
+	for i := range expressions {
+		n = append(n, strings.Count(string(res.Code), probeName(code, i)))
 	}
 	return n, len(res.Errors) == 0
 }
 
-// answerWord makes an identifier of a length of something's name, which the name nearly always has alone.
-func answerWord(name string, length int) string {
-	sum := sha256.Sum256([]byte(name))
-	text := new(big.Int).SetBytes(sum[:]).Text(36)
-	return "$" + text[:length-2] + "$"
+// probeName is the i-th of identifiers that code does not hold.
+func probeName(code string, i int) string {
+	begin := "$probe"
+	for strings.Contains(code, begin) {
+		begin += "$"
+	}
+	return begin + "_" + strconv.Itoa(i) + "_"
+}
+
+func transform(code string, loader api.Loader, define map[string]string) api.TransformResult {
+	return api.Transform(code, api.TransformOptions{Loader: loader, TsconfigRaw: tsconfig, LogLevel: api.LogLevelSilent, Define: define})
+}
+
+// rewritten is the module as the bundler writes it with the answers, for those that ask in odd ways: positions in it are
+// lost.
+func rewritten(code string, loader api.Loader, answers map[string]string, asked []string) string {
+	constants := map[string]string{}
+	var variables []string
+	for i, expression := range asked {
+		constants[expression] = probeName(code, i)
+		variables = append(variables, probeName(code, i)+"="+answers[expression])
+	}
+	res := transform(code, loader, constants)
+	return "var " + strings.Join(variables, ",") + ";" + string(res.Code)
+}
+
+// mayNeedModule tells whether code may ask as CommonJS does whether it was started. Where it is none, it has no module to
+// compare the answer with, and gets a variable for it.
+func mayNeedModule(code string) bool {
+	return strings.Contains(code, "require") && strings.Contains(code, "module") && mainWord().MatchString(code)
 }
 
 // placeOfScript are answers that the bundler gives itself, however the questions are written.
 func placeOfScript(name string) map[string]string {
 	file := fileOf(scriptNamespace, name)
-	return map[string]string{"__filename": quote(file), "__dirname": quote(path.Dir(file)), "require.main": "module"}
+	return map[string]string{
+		"import.meta.url": quote(addressOf(file)), "import.meta.filename": quote(file), "import.meta.dirname": quote(path.Dir(file)), "import.meta.main": "true",
+		"__filename": quote(file), "__dirname": quote(path.Dir(file)), "require.main": "module",
+	}
 }
 
 // fileOf is where a module lies for those who ask.
@@ -161,21 +212,3 @@ func fileOf(namespace, name string) string {
 }
 
 func addressOf(file string) string { return (&url.URL{Scheme: "file", Path: file}).String() }
-
-// answered is code that makes the answers known, on one line; empty: nobody asks.
-func (f *files) answered() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var b strings.Builder
-	if len(f.answers) > 0 {
-		b.WriteString("Object.assign(globalThis,{")
-		for _, word := range slices.Sorted(maps.Keys(f.answers)) {
-			b.WriteString(quote(word) + ":" + f.answers[word] + ",")
-		}
-		b.WriteString("});")
-	}
-	if f.guards { // in modules that are not of CommonJS nobody else makes one
-		b.WriteString("globalThis.module??={exports:{}};")
-	}
-	return b.String()
-}

@@ -1,6 +1,11 @@
 package script
 
-import "testing"
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
 
 func TestAsksWhere(t *testing.T) {
 	for code, want := range map[string]bool{
@@ -23,45 +28,25 @@ func TestAsksWhere(t *testing.T) {
 	}
 }
 
-// TestBundledOnce: the words of a server's documentation do not have a script bundled a second time.
-func TestBundledOnce(t *testing.T) {
+// TestGeneratedModulesDoNotAsk: the words of a server's documentation change nothing.
+func TestGeneratedModulesDoNotAsk(t *testing.T) {
 	const words = "// the main meta data that imports require, and __dirname\n"
 	dir, opt := world(t, map[string]string{
-		"servers/crm/getRecord.ts": words + "export async function getRecord() { return import.meta.url; }\n",
+		"servers/crm/getRecord.ts": words + "export async function getRecord() { return __dirname; }\n",
 		"data.json":                `{"__dirname": "import.meta"}`,
 		"beside.ts":                words + "export const here = __dirname;\n",
 	})
-	for code, twice := range map[string]bool{
-		"import { getRecord } from './servers/crm'; import d from './data.json'; await getRecord(d);": false,
-		"import { here } from './beside.ts'; here;":                                                   true,
-	} {
-		f := newFiles(Source{Name: "script.ts", Code: code, Dir: dir}, nil)
-		defer f.close()
-		if err := f.open(dir, opt); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.build(scriptNamespace+":script.ts", ""); err != nil {
-			t.Fatal(err)
-		}
-		if got := len(f.answers) > 0; got != twice {
-			t.Errorf("%s: bundled twice: %v", code, got)
-		}
+	const code = "import { getRecord } from './servers/crm'; import d from './data.json'; import { here } from './beside.ts'; await getRecord(d, here);"
+	f := newFiles(Source{Name: "script.ts", Code: code, Dir: dir}, nil)
+	defer f.close()
+	if err := f.open(dir, opt); err != nil {
+		t.Fatal(err)
 	}
-}
-
-// TestNothingIsNoResult: CommonJS always exports an object, also where it exports nothing.
-func TestNothingIsNoResult(t *testing.T) {
-	for code, want := range map[string]string{
-		"function main() {} if (require.main === module) main();":                                                      "",
-		"const n = 'helper'; if (require.main === module) void import(`./${n}.ts`);":                                   "",
-		"module.exports = { n: 1 };":                                                                                   `{"n":1}`,
-		"export const result = 1; if (require.main === module) void 0;":                                                "1",
-		"import * as fs from 'node:fs'; if (require.main === module) console.log(typeof fs); export default 'module';": `"module"`,
-	} {
-		dir, opt := world(t, map[string]string{"helper.ts": "export const x = 1;\n"})
-		if r := run(t, Source{Code: code, Dir: dir}, opt); r.err != "" || r.result != want {
-			t.Errorf("%s: %s, result %s, want %s", code, r.err, r.result, want)
-		}
+	if _, err := f.build(scriptNamespace+":script.ts", ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Sorted(maps.Keys(f.originals)); !slices.Equal(got, []string{"script:beside.ts"}) || f.where {
+		t.Errorf("changed: %v, constants: %v", got, f.where)
 	}
 }
 
@@ -75,7 +60,20 @@ func TestWhereModulesLie(t *testing.T) {
 		"lib/odd.ts":                     "export const started = import.meta.main ? 'yes' : 'no';\nexport const guard = typeof module !== 'undefined' && require.main === module;\n",
 		"skills/several/scripts/main.ts": "export const started = import.meta.main;\nexport const file = import.meta.filename;\n",
 	}
+	more["lib/short.ts"] = "export const info = { __dirname, __filename };\n"
+	more["lib/old-short.cjs"] = "'use strict'; module.exports = { __dirname, strict: (function () { return this === undefined; })() };\n"
+	more["lib/named.ts"] = strings.Repeat("// import.meta, require.main and __dirname\n", 300) + "export const at = [import.meta.main, __dirname, 'import.meta'];\n"
+	more["lib/cast.ts"] = "// require.main\nexport let log = 'no';\nif ((require as any).main === (globalThis as any).nothing) log = 'never';\nif (require['main'] === 1 as any) log = 'never';\n"
+	more["lib/root.cjs"] = "const path = require('path');\nmodule.exports = path.dirname(require.main.filename);\n"
+	more["lib/throws.ts"] = "const where = import.meta.url;\nexport function fail() {\n  const x = import.meta.dirname; throw new Error(x);\n}\n"
 	for name, tt := range map[string]struct{ code, want string }{
+		"short members":             {"import { info } from './lib/short'; console.log(Object.keys(info).join(), info.__dirname);", "__dirname,__filename /workspace/lib"},
+		"short members of CommonJS": {"const m = require('./lib/old-short.cjs'); console.log(m.__dirname, m.strict);", "/workspace/lib true"},
+		"named in comments":         {"import { at } from './lib/named'; console.log(at);", `[false,"/workspace/lib","import.meta"]`},
+		"odd ways":                  {"import { log } from './lib/cast'; console.log(log, require.main === module, (require as any).main === module);", "no true true"},
+		"the root":                  {"const root = require('./lib/root.cjs'); console.log(root);", "/workspace"},
+		"a library for every host":  {"const g = {} as any; (function (root, f) { if (typeof module === 'object' && (module as any).exports) (module as any).exports = f(); else root.Lib = f(); })(g, () => 'require main'); await 1; console.log(g.Lib); export {};", "require main"},
+		"many":                      {"console.log(" + strings.Repeat("import.meta.main && ", 300) + "import.meta.main, import.meta);", `true {"url":"file:///workspace/script.ts","filename":"/workspace/script.ts","dirname":"/workspace","main":true}`},
 		"CommonJS":                  {"const { log } = require('./lib/old.cjs'); console.log(log.length);", "0"},
 		"a module of a folder":      {"import { at, main, text, next } from './lib/where.ts'; console.log(at); console.log(main, text, next);", `["file:///workspace/lib/where.ts","/workspace/lib/where.ts","/workspace/lib",false]` + "\nfalse import.meta file:///workspace/lib/x.ts"},
 		"a name of its own":         {"import { mine } from './lib/own.ts'; console.log(mine);", "/workspace/lib/own.ts"},

@@ -51,7 +51,7 @@ export class Stacks {
       const file = site.getFileName() ?? site.getScriptNameOrSourceURL?.();
       if (typeof file === "string" && (file.startsWith("node:") || file.startsWith(GUEST))) continue;
       const line = this.translate(String(site)).replace(/^(?:script|servers|skills):\S+ \((.*)\)$/, "$1"); // a CommonJS module
-      if (/^(?:__require|(?:async )?\$(?:imp|requ).\$) \(/.test(line)) continue; // what the bundler puts around imports
+      if (/^(?:__require\d*|(?:async )?\$(?:imp|requ).\$) \(/.test(line)) continue; // what the bundler puts around imports
       if (/^(?:async |.*\()?entry:[^()]*\)?$/.test(line)) continue; // what holds the bundle together
       if (!/\bmcprun:mcprun\.ts:\d/.test(line)) lines.push(`    at ${line}`); // not those of the library
     }
