@@ -72,8 +72,8 @@ func NewPool(servers []config.Server, opts *Options) *Pool {
 }
 
 // Connect returns the server's session, and makes it if there is none or it was lost. Callers at the same time share
-// one attempt, which goes on as long as one of them waits, and longer as [ErrImpatient] says. The session belongs to the pool: do not close it. It may
-// expire while it is used through other ways than the pool's own.
+// one attempt, which goes on as long as one of them waits, and longer as [ErrImpatient] says. The session belongs to the
+// pool: do not close it. It may expire while it is used through other ways than the pool's own.
 func (p *Pool) Connect(ctx context.Context, key string) (*Session, error) {
 	m, ok := p.members[key]
 	if !ok {

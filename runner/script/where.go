@@ -23,7 +23,7 @@ import (
 type question struct {
 	expression string // as the bundler knows it
 	find       func() *regexp.Regexp
-	word       string // the beginning of the variable in whose place its first word stands, of that word's length with two characters more
+	word       string // how the variable begins that takes the first word's place: two characters make it as long as that
 }
 
 // gap is what may stand between the words of an expression.
@@ -70,9 +70,10 @@ func (f *files) place(id, code string, loader api.Loader) string {
 	if !script { // which has constants for the rest
 		asked = []string{"import.meta", "require.main", "__filename", "__dirname"}
 	}
+	first, code := cutHashbang(code)
 	n, ok := counts(code, loader, asked)
 	if !ok {
-		return code + end // the bundler will say what is wrong with it
+		return first + code + end // the bundler will say what is wrong with it
 	}
 	var variables []string
 	text := code
@@ -88,7 +89,7 @@ func (f *files) place(id, code string, loader api.Loader) string {
 		word := unusedWord(text, q.word)
 		with, ok := q.put(text, word, n[i], loader)
 		if !ok {
-			return rewritten(code, loader, answers, asked) + end
+			return first + rewritten(code, loader, answers, asked) + end
 		}
 		_, member, _ := strings.Cut(expression, ".")
 		text = with
@@ -98,14 +99,18 @@ func (f *files) place(id, code string, loader api.Loader) string {
 		}
 	}
 	if len(variables) == 0 {
-		return code + end
+		return first + code + end
 	}
-	first, rest := "", text
-	if strings.HasPrefix(text, "#!") {
-		at := strings.IndexByte(text+"\n", '\n') + 1
-		first, rest = text[:min(at, len(text))], text[min(at, len(text)):]
+	return first + "var " + strings.Join(variables, ",") + ";" + text + end
+}
+
+// cutHashbang splits code before its second line where the first says what runs it, which only a first line may.
+func cutHashbang(code string) (first, rest string) {
+	if !strings.HasPrefix(code, "#!") {
+		return "", code
 	}
-	return first + "var " + strings.Join(variables, ",") + ";" + rest + end
+	at := strings.IndexAny(code, "\n\r") + 1
+	return code[:at], code[at:]
 }
 
 // put writes a variable in the place of the first word of every expression that asks the question, of which there are n. What

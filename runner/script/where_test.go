@@ -66,7 +66,10 @@ func TestWhereModulesLie(t *testing.T) {
 	more["lib/cast.ts"] = "// require.main\nexport let log = 'no';\nif ((require as any).main === (globalThis as any).nothing) log = 'never';\nif (require['main'] === 1 as any) log = 'never';\n"
 	more["lib/root.cjs"] = "const path = require('path');\nmodule.exports = path.dirname(require.main.filename);\n"
 	more["lib/throws.ts"] = "const where = import.meta.url;\nexport function fail() {\n  const x = import.meta.dirname; throw new Error(x);\n}\n"
+	more["lib/tool.ts"] = "#!/usr/bin/env node\nexport const started = (require as any).main !== undefined && (require as any).main.filename;\n"
+	more["lib/tool.mts"] = "#!/usr/bin/env node\nexport const at = import.meta.filename;\n"
 	for name, tt := range map[string]struct{ code, want string }{
+		"programs":                  {"import { started } from './lib/tool.ts'; import { at } from './lib/tool.mts'; console.log(started, at);", "/workspace/script.ts /workspace/lib/tool.mts"},
 		"short members":             {"import { info } from './lib/short'; console.log(Object.keys(info).join(), info.__dirname);", "__dirname,__filename /workspace/lib"},
 		"short members of CommonJS": {"const m = require('./lib/old-short.cjs'); console.log(m.__dirname, m.strict);", "/workspace/lib true"},
 		"named in comments":         {"import { at } from './lib/named'; console.log(at);", `[false,"/workspace/lib","import.meta"]`},
