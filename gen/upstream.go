@@ -16,13 +16,13 @@ import (
 type UpstreamOptions struct {
 	// LookupEnv finds the variables of the configuration; a .env beside it is asked for what it does not have.
 	LookupEnv func(name string) (string, bool)
-	// Logger gets what servers did wrong and were forgiven. Nil logs nothing.
+	// Logger receives tolerated protocol errors of servers. Nil logs nothing.
 	Logger *slog.Logger
 	// Stderr returns where a server's standard error goes. Nil drops it.
 	Stderr func(server string) io.Writer
 	// Logins has the tokens of those remote servers that a person has logged in to. Nil: there are none.
 	Logins *upstream.Logins
-	// Version is what servers are told of us.
+	// Version is the version of mcpgen that servers get.
 	Version string
 }
 
@@ -53,7 +53,7 @@ func UpstreamLister(opts UpstreamOptions) Lister {
 			return nil, err
 		}
 		out, err := listAll(ctx, session)
-		// The server has said what was asked; how it takes its leave changes nothing, and is not waited for here.
+		// The listing is complete; how the server exits changes nothing, and is not awaited here.
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -89,7 +89,7 @@ func listAll(ctx context.Context, session *upstream.Session) (*Listing, error) {
 		return nil, err
 	}
 	if refused, ok := errors.AsType[*upstream.ProtocolError](out.PromptsErr); ok && refused.Code == methodNotFound {
-		out.HasPrompts, out.PromptsErr = false, nil // it says that it offers them, and does not
+		out.HasPrompts, out.PromptsErr = false, nil // it declares the capability, and lacks the method
 	}
 	out.Omitted = session.Omitted()
 	// What goes into the tree is checked in: no value of a variable may be in it.

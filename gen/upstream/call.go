@@ -8,19 +8,58 @@ import (
 	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/rawjson"
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
-// codeHeaderMismatch is the error of a server that misses the headers a tool's x-mcp-header annotations ask for.
-const codeHeaderMismatch = -32020
+// CallOptions are the settings of one call. Nil, and every zero value, is valid.
+type CallOptions struct {
+	// Progress is called for each progress notification of the call, one at a time and never after the call has returned.
+	// Of a flood of notifications some are left out.
+	Progress func(Progress)
+	// Elicit answers what the server asks a person because of this call. With nil, or without [Options.Elicit], every
+	// question is declined.
+	Elicit ElicitFunc
+	// Unasked is called with the reason, for people, why a question of the call was declined before Elicit saw it, or why
+	// an answer of Elicit was not sent. Parts of the text are the server's: hostile, and bounded. It may be nil.
+	Unasked func(reason string)
+	// Owner says who makes the call, such as a run; any comparable value. In the older protocol era a question does not
+	// say which call it belongs to: it is asked if all calls in flight in the session have one owner, and declined
+	// otherwise. With nil the call has an owner of its own.
+	Owner any
+	// Reserve waits until there is memory for an answer of at least [LargeAnswer] bytes. It is called at most once for
+	// each answer that is so large: over HTTP before the answer is read, with its size or, if the server does not give
+	// one, [LargeGuess]; over pipes when the answer has been read. An error ends the call. Nil reserves nothing.
+	Reserve func(ctx context.Context, bytes int) error
+}
 
-// CallResult is what a tool answered, byte for byte; only bytes that are no UTF-8 have become U+FFFD. Its parts share
-// their memory with Raw.
+// LargeAnswer is the size in bytes from which an answer is large. LargeGuess stands for the size of a large answer whose
+// size is not known.
+const (
+	LargeAnswer = 1 << 20
+	LargeGuess  = 16 << 20
+)
+
+// Progress is one notification of progress (MCP 2025-06-18, basic/utilities/progress).
+type Progress struct {
+	Progress float64
+	Total    float64 // 0 if unknown
+	Message  string  // hostile; may be empty; at most 1 KiB, without control characters
+}
+
+// ElicitFunc answers a question. An error means that the person cancelled. ctx ends when nobody waits for the answer any
+// more. Questions of one call come one at a time, those of several calls may not.
+type ElicitFunc func(ctx context.Context, q *Question) (*Reply, error)
+
+// CallResult is what a tool answered, byte for byte; only invalid UTF-8 is replaced by U+FFFD. Its parts share their
+// memory with Raw.
 type CallResult struct {
 	// Raw is the whole CallToolResult.
 	Raw json.RawMessage
-	// Structured is structuredContent; nil when there is none. In the older protocol era null is none.
+	// Structured is structuredContent, or nil. In the older protocol era null is nil too.
 	Structured json.RawMessage
-	// Content are the blocks of content, of whatever kind; nil when there are none.
+	// Content are the blocks of content, of whatever kind; it may be nil.
 	Content []json.RawMessage
 	// IsError says that the tool itself failed; Content then says why.
 	IsError bool
@@ -35,10 +74,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, o
 	if len(bytes.TrimSpace(args)) == 0 {
 		args = json.RawMessage(`{}`)
 	}
-	r := request{doing: fmt.Sprintf("call %q", printable(tool, 200)), opt: opt, send: func(ctx context.Context, meta mcp.Meta) error {
-		if s.guard == nil {
-			return s.pipedCall(ctx, meta, tool, args)
-		}
+	r := request{doing: fmt.Sprintf("call %q", safetext.Printable(tool, 200)), opt: opt, send: func(ctx context.Context, meta mcp.Meta) error {
 		_, err := s.sdk.CallTool(ctx, &mcp.CallToolParams{Meta: meta, Name: tool, Arguments: args})
 		return err
 	}}
@@ -46,31 +82,24 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, o
 		return nil, fmt.Errorf("%s: %w", r.doing, err)
 	}
 	raw, err := s.exchange(ctx, r)
-	if err != nil && s.guard != nil && isHeaderMismatch(err) {
-		// The headers come from the tool's definition, which the SDK knows once it has been listed.
-		if _, err := s.definitions(ctx, true); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.doing, err)
-		}
-		raw, err = s.exchange(ctx, r)
-	}
 	if err != nil {
 		return nil, err
 	}
 	result, err := parseResult(raw, s.modern())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.doing, s.why.badAnswer("%v", err))
+		return nil, fmt.Errorf("%s: %w", r.doing, s.errs.badAnswer("%v", err))
 	}
 	return result, nil
 }
 
-// learnHeaders makes the definitions of tools known before the first call: over HTTP, in the newer era, some arguments
-// have to be repeated in headers, and the definition says which. A server that does not list its tools is called all
-// the same; it will say so if it misses a header. The error is a *ConnectionError or the context's.
+// learnHeaders lists the tools before the first call: over HTTP, in the newer era, some arguments have to be repeated in
+// headers, and the definition says which. If the server does not list its tools the call is made anyway; the server says
+// if it misses a header. The error is a *ConnectionError or the context's.
 func (s *Session) learnHeaders(ctx context.Context) error {
-	if s.guard == nil || !s.modern() || s.listed.Load() {
+	if s.http == nil || !s.modern() || s.listed.Load() {
 		return nil
 	}
-	_, err := s.definitions(ctx, false)
+	_, err := s.toolList(ctx, false)
 	var gone *ConnectionError
 	switch {
 	case ctx.Err() != nil:
@@ -85,20 +114,15 @@ func (s *Session) learnHeaders(ctx context.Context) error {
 	return nil
 }
 
-func isHeaderMismatch(err error) bool {
-	var p *ProtocolError
-	return errors.As(err, &p) && p.Code == codeHeaderMismatch
-}
-
 // parseResult reads a complete CallToolResult.
 func parseResult(raw json.RawMessage, modern bool) (*CallResult, error) {
-	fields, err := Members(raw)
+	fields, err := rawjson.Members(raw)
 	if err != nil {
 		return nil, errors.New("its result is not an object")
 	}
 	out := &CallResult{Raw: raw}
 	if c := fields["content"]; c != nil && string(c) != "null" {
-		if out.Content, err = elements(c); err != nil {
+		if out.Content, err = rawjson.Elements(c); err != nil {
 			return nil, errors.New(`"content" in its result is not a list`)
 		}
 	}

@@ -3,7 +3,6 @@ package upstream
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -11,40 +10,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/config"
 )
-
-func TestConcealIn(t *testing.T) {
-	values := map[string]string{"TOKEN": "s3cret/\"t0ken é", "LEVEL": "object"}
-	_, secret, err := expand(config.Server{
-		Key: "s", Transport: config.TransportStdio, Command: "x", Env: map[string]string{"T": "${TOKEN}", "L": "${LEVEL}", "P": "literal value"},
-	}, func(name string) (string, bool) { v, ok := values[name]; return v, ok })
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Session{why: reasons{secret: secret}}
-	for _, c := range []struct{ in, want string }{
-		{`{"description":"uses s3cret/\"t0ken é.","n":1.50}`, `{"description":"uses [TOKEN].","n":1.50}`},
-		{`{"a" : [ "\u00733cret\/\u0022t0ken \u00e9", {"b":"x\u003c"} ]}`, `{"a" : [ "[TOKEN]", {"b":"x\u003c"} ]}`},
-		{`{"enum":["s3cret/\"t0ken é"],"default":"s3cret/\"t0ken é"}`, `{"enum":["s3cret/\"t0ken é"],"default":"[TOKEN]"}`},
-		{`{"enum":["a"],"o":{"name":"n","x":{}},"s3cret/\"t0ken é":{"title":"s3cret/\"t0ken é"}}`, `{"enum":["a"],"o":{"name":"n","x":{}},"s3cret/\"t0ken é":{"title":"[TOKEN]"}}`},
-		{`{"type":"object","description":"an object, literal value"}`, `{"type":"object","description":"an object, literal value"}`},
-		{`"s3cret/\"t0ken é"`, `"[TOKEN]"`},
-		{`[]`, `[]`},
-	} {
-		if got := string(s.ConcealIn(json.RawMessage(c.in))); got != c.want {
-			t.Errorf("ConcealIn(%s)\n got %s\nwant %s", c.in, got, c.want)
-		}
-	}
-}
-
-func TestRedactorKnowsQuotedForms(t *testing.T) {
-	const value = `s3cret/t+k n&%"\é`
-	r := &redactor{replace: newReplacer(map[string]string{value: "[TOKEN]"})}
-	for _, form := range []string{value, fmt.Sprintf("%q", value), url.QueryEscape(value), url.PathEscape(value)} {
-		if got := strings.Trim(r.clean(form), `"`); got != "[TOKEN]" {
-			t.Errorf("of %s is left %s", form, got)
-		}
-	}
-}
 
 // TestConcealForRecordings: others may get to see a recording, so it hides more than the tree does.
 func TestConcealForRecordings(t *testing.T) {
@@ -85,7 +50,7 @@ func TestConcealForRecordings(t *testing.T) {
 		text := strings.Repeat("u", before) + token + "more"
 		got := p.Conceal(base64.StdEncoding.EncodeToString([]byte(text)))
 		if !strings.Contains(got, "[TOKEN]") || len(got) > len("[TOKEN]")+16 {
-			t.Errorf("of %s in base64 is left %s", text, got)
+			t.Errorf("Conceal(base64 of %s) = %s, want [TOKEN] and little else", text, got)
 		}
 	}
 }

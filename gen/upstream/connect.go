@@ -6,48 +6,50 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/upstream/redact"
+	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
 
 // legacyVersion is the newest protocol revision with an initialize handshake. Asking for it skips the probe.
 const legacyVersion = "2025-11-25"
 
-// era is what is known of the protocol a server speaks.
+// era is a generation of the protocol.
 type era int
 
 const (
 	eraUnknown era = iota
-	eraModern      // answers server/discover, by a result or by an error
-	eraLegacy      // ignores it or ends on it
+	eraModern      // with server/discover
+	eraLegacy      // with initialize
 )
 
-var (
-	errProbeTimeout   = errors.New("the server did not answer the probe in time")
-	errConnectTimeout = errors.New("the server did not get ready in time")
-)
+var errConnectTimeout = errors.New("the server did not get ready in time")
 
-// Connect starts or dials a server and agrees on a protocol version. The server is given as configured, variables
-// unexpanded; their values live no longer than this call and the session's process.
+// Connect starts or dials a server and agrees on a protocol version. The server is given as configured, variables not
+// expanded; their values live no longer than this call and the session's process.
 //
-// A process that reads the probe of the newer protocol era and does not answer in time is offered the older one as well. Only
-// one that ends on the probe is started a second time: one that is slow may be installing the server. ctx bounds connecting
-// only. The caller must Close the session.
+// A server that does not answer the probe of the newer protocol era in time is spoken to in the older one, on the same
+// connection. Only a process that ends on the probe is started a second time. ctx bounds connecting only. The caller
+// must Close the session.
 //
-// Errors: a *config.ExpandError for a variable without a value, a *ConnectionError, a *ProtocolError when the server
+// Errors: a *config.ExpandError for a variable without a value, a *ConnectionError, a *ProtocolError if the server
 // refuses the handshake, or the context's error.
 func Connect(ctx context.Context, srv config.Server, opts *Options) (*Session, error) {
 	s, _, err := connect(ctx, srv, opts.withDefaults(), eraUnknown)
 	return s, err
 }
 
-// connect tries the ways to speak to a server, the likeliest first, and returns which era it was.
+// connect connects in the era that is configured or known, else in the likeliest one first, and returns the server's
+// era.
 func connect(ctx context.Context, srv config.Server, opts *Options, known era) (*Session, era, error) {
-	expanded, secret, err := expand(srv, opts.Lookup)
+	expanded, secret, err := redact.Expand(srv, opts.Lookup)
 	if err != nil {
 		return nil, known, err
 	}
@@ -55,114 +57,105 @@ func connect(ctx context.Context, srv config.Server, opts *Options, known era) (
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%s); startup_timeout in mcpgen.yaml gives it longer", errConnectTimeout, limit))
 	defer cancel()
 	d := &dialer{
-		srv: expanded, opts: opts, why: reasons{server: srv.Key, secret: secret},
+		srv: expanded, opts: opts, errs: errorMaker{server: srv.Key, secret: secret},
 		log: opts.Logger.With("server", srv.Key),
 	}
-	switch srv.Protocol { // what a person configured is beyond doubt
+	switch srv.Protocol {
 	case config.ProtocolModern:
 		known = eraModern
 	case config.ProtocolLegacy:
 		known = eraLegacy
 	}
-	if known != eraUnknown {
-		s, err := d.dial(ctx, known, 0)
-		return s, known, err
-	}
-	s, err := d.dial(ctx, eraModern, opts.ProbeTimeout)
-	if err == nil {
-		if d.ignored {
-			return s, eraLegacy, nil
+	s, err := d.dial(ctx, known)
+	if err != nil && known == eraUnknown && ctx.Err() == nil {
+		var refused *ProtocolError
+		switch {
+		case d.endedOnProbe:
+			d.log.Info("the server ends on the probe of the newer protocol; starting it again for the older one")
+			s, err = d.dial(ctx, eraLegacy)
+		case d.probe.gaveUp.Load() && errors.As(err, &refused): // it knows the newer era only, and was slow to start
+			s, err = d.dial(ctx, eraModern)
 		}
+	}
+	switch {
+	case err != nil:
+		return nil, known, err
+	case s.modern():
 		return s, eraModern, nil
 	}
-	if ctx.Err() != nil || !d.ignored {
-		return nil, eraUnknown, err
-	}
-	d.log.Info("the server ends on the probe of the newer protocol; starting it again for the older one")
-	s, legacyErr := d.dial(ctx, eraLegacy, 0)
-	var refused *ProtocolError
-	if !errors.As(legacyErr, &refused) || ctx.Err() != nil {
-		return s, eraLegacy, legacyErr
-	}
-	// It is alive and refuses the older era: it knows the newer one only, and was slow to start.
-	s, err = d.dial(ctx, eraModern, 0)
-	return s, eraModern, err
+	return s, eraLegacy, nil
 }
 
 // dialer makes the attempts to connect to one server.
 type dialer struct {
-	srv     config.Server
-	opts    *Options
-	why     reasons
-	log     *slog.Logger
-	ignored bool // the server never answered the server/discover of the last attempt
+	srv  config.Server
+	opts *Options
+	errs errorMaker
+	log  *slog.Logger
+
+	probe        *eraProbe // of the last attempt
+	endedOnProbe bool      // the process of the last attempt ended without an answer to the probe
 }
 
-// dial makes one attempt. probe bounds the wait for the answer to server/discover, 0 for no such bound.
-func (d *dialer) dial(ctx context.Context, e era, probe time.Duration) (*Session, error) {
-	s, err := d.attempt(ctx, e, probe, d.srv.Transport)
+// dial makes one attempt, and over HTTP a second one with the older transport if the server may speak only that.
+func (d *dialer) dial(ctx context.Context, e era) (*Session, error) {
+	s, err := d.attempt(ctx, e, d.srv.Transport)
 	if err == nil {
 		return s, nil
 	}
-	if d.srv.Transport != config.TransportHTTP || !d.srv.Inferred || !fallsBack(s.status()) {
+	if d.srv.Transport != config.TransportHTTP || !d.srv.Inferred || !mayBeSSE(s.status()) {
 		return nil, err
 	}
 	d.log.Info("the server refuses streamable HTTP; trying the older SSE transport", "status", s.status())
-	if old, oldErr := d.attempt(ctx, eraLegacy, 0, config.TransportSSE); oldErr == nil {
-		return old, nil
+	if older, sseErr := d.attempt(ctx, eraLegacy, config.TransportSSE); sseErr == nil {
+		return older, nil
 	}
-	return nil, err // streamable HTTP is what was meant
+	return nil, err // streamable HTTP was meant
 }
 
-// fallsBack reports whether a status at connect may mean that the server speaks HTTP+SSE only. It does not where the
-// server asks for credentials.
-func fallsBack(status int) bool {
+// mayBeSSE reports whether a server that refuses streamable HTTP with a status may speak HTTP+SSE only. One that asks
+// for credentials does not.
+func mayBeSSE(status int) bool {
 	return status >= 400 && status < 500 && status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusTooManyRequests
 }
 
-// attempt makes one session. On error the session is returned too, for its status only; it is closed already.
-func (d *dialer) attempt(ctx context.Context, e era, probe time.Duration, transport config.Transport) (_ *Session, err error) {
-	// What a session is made of must outlive ctx, which bounds connecting only.
+// attempt makes one session. On error it returns the session too, for its status; it is closed already.
+func (d *dialer) attempt(ctx context.Context, e era, transport config.Transport) (_ *Session, err error) {
+	// A session outlives ctx, which bounds connecting only.
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
 	defer stop()
 
+	in := newInflight(d.srv.Key, d.opts.Elicit, d.log)
 	s := &Session{
-		end: end, why: d.why, log: d.log, opts: d.opts, closed: make(chan struct{}), listing: make(chan struct{}, 1),
-		desk: newDesk(d.srv.Key, d.opts.Elicit, d.log),
+		end: end, errs: d.errs, log: d.log, opts: d.opts, closed: make(chan struct{}), listing: make(chan struct{}, 1),
+		inflight: in, conn: newRawConn(d.log, in),
 	}
-	s.tap = newTap(d.log, s.desk)
 	defer func() {
-		d.ignored = s.tap.stopProbe()
 		if err != nil {
 			s.abandon()
 		}
 	}()
-	switch {
-	case probe > 0 && transport == config.TransportStdio:
-		s.tap.probe.watch = func(ctx context.Context) { d.watchProcess(ctx, s, probe) }
-	case probe > 0:
-		s.tap.probe.watch = func(ctx context.Context) {
-			if pause(ctx, probe) {
-				end(errProbeTimeout)
-			}
-		}
+	d.probe, d.endedOnProbe = &eraProbe{log: d.log}, false
+	if e == eraUnknown {
+		d.probe.limit = d.opts.ProbeTimeout
 	}
 	inner, err := d.transport(s, transport)
 	if err != nil {
-		return s, d.why.connection(err)
+		return s, d.errs.connection(err)
 	}
 	client := mcp.NewClient(
 		&mcp.Implementation{Name: d.opts.ClientName, Version: d.opts.ClientVersion},
 		&mcp.ClientOptions{
-			Capabilities:   offered(d.opts),
+			Capabilities:   capabilities(d.opts),
 			MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 		})
+	client.AddSendingMiddleware(d.probe.middleware)
 	var so *mcp.ClientSessionOptions
 	if e == eraLegacy {
 		so = &mcp.ClientSessionOptions{ProtocolVersion: legacyVersion}
 	}
-	s.sdk, err = client.Connect(life, &tapped{inner: inner, tap: s.tap}, so)
+	s.sdk, err = client.Connect(life, &rawTransport{inner: inner, conn: s.conn}, so)
 	if err != nil {
 		return s, d.failure(ctx, s, err)
 	}
@@ -170,15 +163,11 @@ func (d *dialer) attempt(ctx context.Context, e era, probe time.Duration, transp
 		return s, d.failure(ctx, s, context.Cause(ctx))
 	}
 	s.established()
-	if transport == config.TransportHTTP && !s.modern() && s.hearsAlone() {
-		s.listens, s.listensBy = make(chan struct{}), time.Now().Add(listenTime)
-		go s.listen(life, &listener{session: s, pause: defaultListenPause})
-	}
 	return s, nil
 }
 
-// offered is what servers are told that this client can do.
-func offered(opts *Options) *mcp.ClientCapabilities {
+// capabilities are what this client offers to servers.
+func capabilities(opts *Options) *mcp.ClientCapabilities {
 	out := &mcp.ClientCapabilities{} // nil would offer roots
 	if opts.Elicit {
 		out.Elicitation = &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}
@@ -186,90 +175,82 @@ func offered(opts *Options) *mcp.ClientCapabilities {
 	return out
 }
 
-// offeredText is offered without the SDK's type, which, without help from inside the SDK, says that it has roots.
-func offeredText(opts *Options) any {
-	return struct {
-		Elicitation *mcp.ElicitationCapabilities `json:"elicitation,omitempty"`
-	}{offered(opts).Elicitation}
-}
-
 // transport makes the SDK's transport, and starts the process of a stdio server.
 func (d *dialer) transport(s *Session, kind config.Transport) (mcp.Transport, error) {
 	if kind == config.TransportStdio {
-		p, err := startProcess(d.srv, d.opts.Lookup, d.opts.Stderr(d.srv.Key), d.why.secret, d.log)
+		p, err := stdio.Start(stdio.Options{Server: d.srv, Lookup: d.opts.Lookup, Stderr: d.opts.Stderr(d.srv.Key), Secret: d.errs.secret, Log: d.log})
 		if err != nil {
 			return nil, err
 		}
-		s.process = p
-		return &pipeTransport{lines: newLines(p, d.why.secret, d.log)}, nil
+		s.process, d.probe.starting = p, p.HasUnreadInput
+		return connected{p}, nil
 	}
-	g, err := newGuard(d.srv, s.tap)
+	t, err := newHTTPTransport(d.srv, s.conn)
 	if err != nil {
 		return nil, err
 	}
-	s.guard = g
-	g.challenged = d.opts.challenged
+	s.http = t
+	t.challenged = d.opts.challenged
 	if d.opts.Logins != nil && !hasCredentials(d.srv) {
-		g.logins = d.opts.Logins.Source(oauthServer(d.srv), d.log, d.why.secret.add)
+		t.logins = d.opts.Logins.Source(oauthServer(d.srv), d.log, d.errs.secret.Add)
 	}
 	if kind == config.TransportSSE {
-		g.apart = true
-		return &mcp.SSEClientTransport{Endpoint: d.srv.URL, HTTPClient: g.client(), MaxEventSize: MaxMessage}, nil
+		t.sse = true
+		return &mcp.SSEClientTransport{Endpoint: d.srv.URL, HTTPClient: t.client(), MaxEventSize: MaxMessage}, nil
 	}
 	return &mcp.StreamableClientTransport{
-		Endpoint: d.srv.URL, HTTPClient: g.client(), MaxEventSize: MaxMessage,
-		// The SDK would wait for the answer, which not every server gives at once: see Session.listen.
+		Endpoint: d.srv.URL, HTTPClient: t.client(), MaxEventSize: MaxMessage,
+		// The SDK would wait for the head of the stream, which not every server sends at once: see listener.
 		DisableStandaloneSSE: true,
 		MaxRetries:           2,
 	}, nil
 }
 
-// pipeTransport is a transport over a process that runs already.
-type pipeTransport struct{ lines *lines }
+// connected is a transport over a connection that exists already.
+type connected struct{ conn mcp.Connection }
 
 // Connect returns the connection.
-func (t *pipeTransport) Connect(context.Context) (mcp.Connection, error) { return t.lines, nil }
+func (c connected) Connect(context.Context) (mcp.Connection, error) { return c.conn, nil }
 
-// failure turns the error of a failed attempt into one of ours. The session is closed first: only then is it known how
-// a process ended.
+// failure turns the error of a failed attempt into one of ours. It closes the session first: only then is it known how a
+// process ended.
 func (d *dialer) failure(ctx context.Context, s *Session, err error) error {
-	d.ignored = s.tap.stopProbe()
+	probeIgnored := d.probe.sent.Load() && !s.conn.discovered.Load()
+	d.endedOnProbe = probeIgnored && !d.probe.gaveUp.Load() && s.process != nil && s.conn.isLost()
 	s.abandon()
-	refused := s.tap.handshake.Load()
 	switch cause := context.Cause(ctx); {
-	case refused != nil && errors.Is(cause, errConnectTimeout): // it has answered initialize, but not the probe
 	case errors.Is(cause, errConnectTimeout) && s.process != nil:
 		hint := ""
-		if d.ignored {
+		if probeIgnored {
 			hint = "; if it hangs on requests of the newest protocol, set protocol: legacy for it"
 		}
-		return d.why.connection(fmt.Errorf("%w%s%s", cause, hint, s.process.tail.quoteRecent()))
+		return d.errs.connection(fmt.Errorf("%w%s%s", cause, hint, s.process.RecentStderr()))
 	case errors.Is(cause, errConnectTimeout):
-		return d.why.connection(cause)
+		return d.errs.connection(cause)
 	case ctx.Err() != nil:
-		return interrupted(ctx, fmt.Sprintf("connect to %q", d.why.server))
+		return interrupted(ctx, fmt.Sprintf("connect to %q", d.errs.server))
 	}
 	if needed := s.loginReason(); needed != nil {
-		out := d.why.connection(needed)
+		out := d.errs.connection(needed)
 		out.Login = true
 		return out
 	}
 	status := s.status()
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
-		return d.why.connection(fmt.Errorf("the server answered %d %s; check the headers in its configuration", status, http.StatusText(status)))
+		return d.errs.connection(fmt.Errorf("%s; check the headers in its configuration", statusText(status)))
 	}
-	if refused != nil {
-		return d.why.protocol(refused.Code, refused.Message, refused.Data)
+	if refused := s.conn.initializeError.Load(); refused != nil {
+		return d.errs.protocol(refused.Code, refused.Message, refused.Data)
 	}
-	if version := s.tap.foreign.Load(); version != nil { // the SDK ends such a session itself
-		return d.why.connection(unsupported(*version))
+	if v := s.conn.version.Load(); v != nil && !slices.Contains(mcp.SupportedProtocolVersions(), *v) {
+		return d.errs.connection(fmt.Errorf("it speaks protocol version %q, which mcpgen does not; update the server, or mcpgen if that version is a newer one", safetext.Printable(*v, 100)))
 	}
 	if status != 0 {
 		remedy := "check its url"
-		if d.srv.Transport == config.TransportHTTP && !d.srv.Inferred && fallsBack(status) {
+		if d.srv.Transport == config.TransportHTTP && !d.srv.Inferred && mayBeSSE(status) {
 			remedy += `; an older server may need "type": "sse"`
 		}
-		return d.why.connection(fmt.Errorf("the server answered %d %s; %s", status, http.StatusText(status), remedy))
+		return d.errs.connection(fmt.Errorf("%s; %s", statusText(status), remedy))
 	}
 	if d.srv.Transport == config.TransportSSE && strings.HasPrefix(err.Error(), "failed to connect: ") { // the SDK's, with the status
 		err = fmt.Errorf(`%w; check its url, and whether it is a server of the older SSE transport: others have "type": "http"`, err)
@@ -277,10 +258,23 @@ func (d *dialer) failure(ctx context.Context, s *Session, err error) error {
 	if lost := s.lossReason(); lost != nil {
 		err = lost
 	}
-	if s.guard != nil {
-		if refused := s.guard.refusal.Load(); refused != nil {
+	if s.http != nil {
+		if refused := s.http.refused.Load(); refused != nil {
 			err = refused
 		}
 	}
-	return d.why.connection(err)
+	return d.errs.connection(err)
+}
+
+// pause waits and reports whether ctx has not ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err() == nil
 }

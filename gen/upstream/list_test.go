@@ -16,15 +16,15 @@ func TestListTools(t *testing.T) {
 		names []string // nil: only the count
 		err   string
 	}{
-		{mode: upstreamtest.Pages, count: len(all), names: all},
-		{mode: upstreamtest.RepeatedCursor, err: `gave the cursor "again" a second time`},
-		{mode: upstreamtest.EndlessPages, err: "more than 1000 pages"},
-		{mode: upstreamtest.NullTools, count: 2, names: []string{"null_schema", "echo"}},
-		{mode: upstreamtest.DuplicateNames, count: 3, names: []string{"echo", "echo", "ECHO"}},
-		{mode: upstreamtest.ManyTools, count: 10_000},
-		{mode: upstreamtest.TooManyTools, err: "more than 10000 tools"},
-		{mode: upstreamtest.HugeDescription, count: 1},
-		{mode: upstreamtest.BadList, err: `"tools" in its answer is not a list`},
+		{mode: pages, count: len(all), names: all},
+		{mode: repeatedCursor, err: `gave the cursor "again" a second time`},
+		{mode: endlessPages, err: "more than 1000 pages"},
+		{mode: nullTools, count: 2, names: []string{"null_schema", "echo"}},
+		{mode: duplicateNames, count: 3, names: []string{"echo", "echo", "ECHO"}},
+		{mode: manyTools, count: 10_000},
+		{mode: tooManyTools, err: "more than 10000 tools"},
+		{mode: hugeDescription, count: 1},
+		{mode: badList, err: `"tools" in its answer is not a list`},
 	}
 	for _, v := range variants() {
 		for _, c := range cases {
@@ -52,7 +52,7 @@ func TestListTools(t *testing.T) {
 
 func TestListsAreFetchedAnew(t *testing.T) {
 	t.Parallel()
-	s := open(t, upstreamtest.Server(t, upstreamtest.Pages), testOptions())
+	s := open(t, upstreamtest.Server(t, pages), testOptions())
 	for range 2 {
 		tools, err := s.ListTools(testContext(t))
 		if err != nil || len(tools) != len(upstreamtest.ToolNames()) {
@@ -66,7 +66,7 @@ func TestHeaderTools(t *testing.T) {
 	log := &record{}
 	opts := testOptions()
 	opts.Logger = log.logger()
-	s := open(t, upstreamtest.HTTPServer(t, upstreamtest.HeaderTools, nil), opts)
+	s := open(t, upstreamtest.HTTPServer(t, toolsWithHeaders, nil), opts)
 	// Not listed yet: the server refuses the call, the list is fetched, the call made again.
 	if got := field[string](t, mustCall(t, s, upstreamtest.ToolRegion, `{"where":"eu"}`), "region"); got != "eu" {
 		t.Errorf("region %q", got)
@@ -82,7 +82,7 @@ func TestHeaderTools(t *testing.T) {
 		t.Error("nothing is said of the tool that was left out")
 	}
 
-	pipe := open(t, upstreamtest.Server(t, upstreamtest.HeaderTools), testOptions())
+	pipe := open(t, upstreamtest.Server(t, toolsWithHeaders), testOptions())
 	if tools, err := pipe.ListTools(testContext(t)); err != nil || len(tools) != 3 {
 		t.Errorf("over stdio: %d tools, %v", len(tools), err)
 	}

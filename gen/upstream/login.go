@@ -2,23 +2,16 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 	"github.com/mcpgen/mcpgen/gen/upstream/oauth"
-)
-
-// The parts of the package oauth that its users need to know.
-type (
-	// Logins keeps the tokens of those servers that a person has logged in to.
-	Logins = oauth.Store
-	// Person is whoever logs in.
-	Person = oauth.Person
-	// Kept is a stored login.
-	Kept = oauth.Kept
+	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 )
 
 // NewLogins opens the logins in an absolute folder, which need not be there yet. With keyring, their secrets go to the
@@ -75,11 +68,11 @@ const loginRounds = 2
 // Logins. The error is a *LoginFailure, a *config.ExpandError or the context's.
 func Login(ctx context.Context, srv config.Server, opts *Options, how LoginOptions) (*LoginResult, error) {
 	opts = opts.withDefaults()
-	expanded, secret, err := expand(srv, opts.Lookup)
+	expanded, secret, err := redact.Expand(srv, opts.Lookup)
 	if err != nil {
 		return nil, err
 	}
-	fail := &reasons{server: srv.Key, secret: secret}
+	fail := &errorMaker{server: srv.Key, secret: secret}
 	switch {
 	case opts.Logins == nil:
 		return nil, fail.login(errors.New("there is no place to keep the login"), "")
@@ -92,11 +85,16 @@ func Login(ctx context.Context, srv config.Server, opts *Options, how LoginOptio
 	if len(how.Scopes) > 0 {
 		server.Scopes = how.Scopes
 	}
-	challenge, guess, err := probe(ctx, srv, opts)
-	if err != nil {
+	without := *opts
+	without.Logins = nil
+	_, challenge, err := listTools(ctx, srv, &without)
+	if err != nil && (challenge == nil || ctx.Err() != nil) {
 		return nil, err
 	}
-	options := oauth.LoginOptions{Challenge: challenge, Guess: guess, Port: how.Port}
+	options := oauth.LoginOptions{Guess: challenge != nil, Port: how.Port}
+	if challenge != nil {
+		options.Challenge = *challenge
+	}
 	if options.Port == 0 && expanded.OAuth != nil {
 		options.Port = expanded.OAuth.CallbackPort
 	}
@@ -108,7 +106,7 @@ func Login(ctx context.Context, srv config.Server, opts *Options, how LoginOptio
 		if err != nil {
 			return nil, fail.loginError(ctx, err)
 		}
-		tools, missing, err := try(ctx, srv, opts)
+		tools, missing, err := listTools(ctx, srv, opts)
 		if err == nil {
 			return &LoginResult{Result: *made, Tools: tools}, nil
 		}
@@ -119,29 +117,9 @@ func Login(ctx context.Context, srv config.Server, opts *Options, how LoginOptio
 	}
 }
 
-// probe asks the server for its tools without a token, and returns what it says to that.
-func probe(ctx context.Context, srv config.Server, opts *Options) (c oauth.Challenge, refused bool, err error) {
-	var mu sync.Mutex
-	alone := *opts
-	alone.Logins = nil
-	alone.challenged = func(status int, got oauth.Challenge) {
-		mu.Lock()
-		defer mu.Unlock()
-		if status == http.StatusUnauthorized && !refused {
-			c, refused = got, true
-		}
-	}
-	_, err = list(ctx, srv, &alone)
-	mu.Lock()
-	defer mu.Unlock()
-	if refused && ctx.Err() == nil {
-		return c, true, nil
-	}
-	return c, false, err
-}
-
-// try lists the tools with the new token. missing is what the server asks for instead, nil unless that is what is wrong.
-func try(ctx context.Context, srv config.Server, opts *Options) (tools int, missing *oauth.Challenge, err error) {
+// listTools counts the tools of a server in a session of its own. missing is what the server asks for if it refuses the
+// session for lack of a login or of a scope.
+func listTools(ctx context.Context, srv config.Server, opts *Options) (tools int, missing *oauth.Challenge, err error) {
 	var mu sync.Mutex
 	with := *opts
 	with.challenged = func(status int, got oauth.Challenge) {
@@ -151,31 +129,26 @@ func try(ctx context.Context, srv config.Server, opts *Options) (tools int, miss
 			missing = &got
 		}
 	}
-	tools, err = list(ctx, srv, &with)
+	s, err := Connect(ctx, srv, &with)
+	if err == nil {
+		defer s.Close()
+		var list []json.RawMessage
+		list, err = s.ListTools(ctx)
+		tools = len(list)
+	}
 	mu.Lock()
 	defer mu.Unlock()
 	return tools, missing, err
 }
 
-// list counts the tools of a server in a session of its own.
-func list(ctx context.Context, srv config.Server, opts *Options) (int, error) {
-	s, err := Connect(ctx, srv, opts)
-	if err != nil {
-		return 0, err
-	}
-	defer s.Close()
-	tools, err := s.ListTools(ctx)
-	return len(tools), err
-}
-
 // login makes a LoginFailure without secrets.
-func (r *reasons) login(err error, hint string) *LoginFailure {
-	return &LoginFailure{Server: r.server, Err: &cleaned{text: r.secret.clean(printable(err.Error(), 1024)), err: err}, hint: hint}
+func (m *errorMaker) login(err error, hint string) *LoginFailure {
+	return &LoginFailure{Server: m.server, Err: &cleaned{text: m.secret.Clean(safetext.Printable(err.Error(), 1024)), err: err}, hint: hint}
 }
 
 // loginError explains the error of an authorization.
-func (r *reasons) loginError(ctx context.Context, err error) error {
-	if stopped := interrupted(ctx, fmt.Sprintf("log in to %q", r.server)); stopped != nil {
+func (m *errorMaker) loginError(ctx context.Context, err error) error {
+	if stopped := interrupted(ctx, fmt.Sprintf("log in to %q", m.server)); stopped != nil {
 		return stopped
 	}
 	hint := ""
@@ -185,7 +158,7 @@ func (r *reasons) loginError(ctx context.Context, err error) error {
 	case errors.Is(err, oauth.ErrNoLogin):
 		hint = "the server can be used as it is"
 	}
-	return r.login(err, hint)
+	return m.login(err, hint)
 }
 
 // cleaned is an error that reads as a text without secrets.
@@ -201,7 +174,7 @@ func (e *cleaned) Unwrap() error { return e.err }
 // authorization server could not be told, nil if it was or takes no notice.
 func Logout(ctx context.Context, srv config.Server, opts *Options) (found bool, told, err error) {
 	opts = opts.withDefaults()
-	expanded, _, err := expand(srv, opts.Lookup)
+	expanded, _, err := redact.Expand(srv, opts.Lookup)
 	if err != nil {
 		return false, nil, err
 	}

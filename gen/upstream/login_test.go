@@ -3,7 +3,9 @@ package upstream
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,20 +21,19 @@ import (
 
 // scene is a server that asks for a login, its authorization server, and a place for logins.
 type scene struct {
-	auth  *upstreamtest.Auth
-	http  *upstreamtest.HTTP
-	srv   config.Server
-	opts  *Options
-	dir   string
-	notes []string
+	auth   *authServer
+	server *protectedServer
+	srv    config.Server
+	opts   *Options
+	dir    string
+	notes  []string
 }
 
-func newScene(t *testing.T, mode upstreamtest.AuthMode, o upstreamtest.HTTPOptions) *scene {
+func newScene(t *testing.T, server protectedServer) *scene {
 	t.Helper()
-	c := &scene{auth: upstreamtest.NewAuth(t, mode), dir: filepath.Join(t.TempDir(), "logins"), opts: testOptions()}
-	o.Auth = c.auth
-	c.http = upstreamtest.NewHTTP(t, upstreamtest.Normal, &o)
-	c.srv = c.http.Config()
+	c := &scene{auth: newAuthServer(t), server: &server, dir: filepath.Join(t.TempDir(), "logins"), opts: testOptions()}
+	server.start(t, c.auth)
+	c.srv = config.Server{Key: "fake", Transport: config.TransportHTTP, URL: server.url}
 	c.opts.Logins = NewLogins(c.dir, false)
 	return c
 }
@@ -42,7 +43,7 @@ func (c *scene) login(t *testing.T) (*LoginResult, error) {
 	t.Helper()
 	return Login(testContext(t), c.srv, c.opts, LoginOptions{Person: Person{
 		Visit: func(address, _ string) error {
-			go func() { _, _ = upstreamtest.Visit(address) }() // what goes wrong shows in the login
+			go func() { _, _ = visit(address) }() // what goes wrong shows in the login
 			return nil
 		},
 		Note: func(text string) { c.notes = append(c.notes, text) },
@@ -70,35 +71,31 @@ func wantLogin(t *testing.T, err error, text string) {
 
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{Scopes: []string{"read"}})
+	c := newScene(t, protectedServer{scopes: []string{"read"}})
 	_, err := Connect(testContext(t), c.srv, c.opts)
 	wantLogin(t, err, "the server asks for a login (401 Unauthorized)")
 
 	r := c.mustLogin(t)
-	if r.Issuer != c.auth.URL || !slices.Equal(r.Scopes, []string{"read"}) || !r.Renewable || r.InKeyring || r.Tools != len(upstreamtest.ToolNames()) {
+	if r.Issuer != c.auth.issuer || !slices.Equal(r.Scopes, []string{"read"}) || !r.Renewable || r.InKeyring || r.Tools != len(upstreamtest.ToolNames()) {
 		t.Errorf("result %+v", r)
 	}
 	s := open(t, c.srv, c.opts)
 	mustCall(t, s, upstreamtest.ToolEcho, `{}`)
-	if n := c.auth.Seen("register"); n != 1 {
+	if n := c.auth.timesSeen("register"); n != 1 {
 		t.Errorf("%d registrations", n)
 	}
-	q := c.auth.Requests()[0]
-	if q.Get("resource") != c.http.URL || len(q.Get("state")) < 32 || q.Get("scope") != "read" {
+	q := c.auth.authorizations()[0]
+	if q.Get("resource") != c.server.url || len(q.Get("state")) < 32 || q.Get("scope") != "read" {
 		t.Errorf("authorization request %v", q)
 	}
 
-	// A second login uses the registration again.
-	c.mustLogin(t)
-	if n := c.auth.Seen("register"); n != 1 {
-		t.Errorf("%d registrations after the second login", n)
-	}
+	c.mustLogin(t) // replaces the first
 	if kept, err := c.opts.Logins.List(); err != nil || len(kept) != 1 || kept[0].Server != "fake" || kept[0].Err != nil {
 		t.Errorf("List %+v, %v", kept, err)
 	}
 
 	found, told, err := Logout(testContext(t), c.srv, c.opts)
-	if !found || told != nil || err != nil || c.auth.Seen("revoke") != 1 {
+	if !found || told != nil || err != nil || c.auth.timesSeen("revoke") != 1 {
 		t.Errorf("Logout %t, %v, %v", found, told, err)
 	}
 	_, err = Connect(testContext(t), c.srv, c.opts)
@@ -111,33 +108,34 @@ func TestLogin(t *testing.T) {
 func TestLoginWithKnownClients(t *testing.T) {
 	t.Run("configured", func(t *testing.T) {
 		t.Parallel()
-		c := newScene(t, upstreamtest.AuthNoClients, upstreamtest.HTTPOptions{})
+		c := newScene(t, protectedServer{})
+		c.auth.changeMetadata = func(m map[string]any) { delete(m, "registration_endpoint") }
 		_, err := c.login(t)
 		if err == nil || !strings.Contains(err.Error(), "takes registered clients only") {
 			t.Fatalf("error %v", err)
 		}
-		c.auth.ClientID, c.auth.ClientSecret = "our client", "s3cret&%=client"
+		c.auth.clientID, c.auth.clientSecret = "our client", "s3cret&%=client"
 		c.srv.OAuth = &config.OAuth{ClientID: "our client", ClientSecret: "${CLIENT_SECRET}"}
 		c.opts.Lookup = func(name string) (string, bool) { return "s3cret&%=client", name == "CLIENT_SECRET" }
 		c.mustLogin(t)
 		wantNoSecret(t, c.dir, "s3cret")
-		c.auth.Forget(false)
+		c.auth.forget(false)
 		mustCall(t, open(t, c.srv, c.opts), upstreamtest.ToolEcho, `{}`) // the refresh proves itself with the secret
 	})
 	t.Run("document", func(t *testing.T) {
 		t.Parallel()
-		c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
-		c.auth.Documents = true
+		c := newScene(t, protectedServer{})
+		c.auth.documents = true
 		c.srv.OAuth = &config.OAuth{ClientMetadataURL: "https://example.test/client.json"}
 		c.mustLogin(t)
-		if got := c.auth.Requests()[0].Get("client_id"); got != "https://example.test/client.json" || c.auth.Seen("register") != 0 {
+		if got := c.auth.authorizations()[0].Get("client_id"); got != "https://example.test/client.json" || c.auth.timesSeen("register") != 0 {
 			t.Errorf("client id %q", got)
 		}
 	})
 	t.Run("another client by now", func(t *testing.T) {
 		t.Parallel()
-		c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
-		c.auth.ClientID = "one"
+		c := newScene(t, protectedServer{})
+		c.auth.clientID = "one"
 		c.srv.OAuth = &config.OAuth{ClientID: "one"}
 		c.mustLogin(t)
 		c.srv.OAuth = &config.OAuth{ClientID: "two"}
@@ -162,37 +160,66 @@ func wantNoSecret(t *testing.T, dir, secret string) {
 // TestLoginFailures goes through what authorization servers get wrong. Nothing may be stored, and no error may hold a
 // control character.
 func TestLoginFailures(t *testing.T) {
-	cases := map[upstreamtest.AuthMode]string{
-		upstreamtest.AuthBadIss:           `the answer is from "https://issuer.invalid" and not from`,
-		upstreamtest.AuthNoIss:            "does not say who it is from",
-		upstreamtest.AuthDenies:           "refused: access_denied (not [31mtoday)",
-		upstreamtest.AuthOtherIssuer:      `"https://issuer.invalid" does not match`,
-		upstreamtest.AuthNoPKCE:           "does not implement PKCE",
-		upstreamtest.AuthPrivate:          "non-public address",
-		upstreamtest.AuthPlain:            "does not use HTTPS",
-		upstreamtest.AuthScript:           `is not https`,
-		upstreamtest.AuthToken400:         "invalid_grant (no such code)",
-		upstreamtest.AuthToken500:         "the answer is 500 Internal Server Error",
-		upstreamtest.AuthTokenRedirect:    "redirects a request that carries credentials, which is refused",
-		upstreamtest.AuthMetadataRedirect: "redirects to another origin, which is refused",
-		upstreamtest.AuthHuge:             "larger than 1 MiB",
-		upstreamtest.AuthBadToken:         "no usable access token",
-		upstreamtest.AuthMAC:              `tokens of the type "mac"`,
-		upstreamtest.AuthNoJSON:           "cannot be read",
-		upstreamtest.AuthRegistration400:  "invalid_redirect_uri (no [31mway)",
+	other, visits := thief(t)
+	metadata := func(name, value string) func(*authServer) {
+		return func(a *authServer) { a.changeMetadata = func(m map[string]any) { m[name] = value } }
 	}
-	for mode, text := range cases {
-		t.Run(string(mode), func(t *testing.T) {
+	answer := func(change func(url.Values)) func(*authServer) {
+		return func(a *authServer) { a.changeAnswer = func(_ string, q url.Values) { change(q) } }
+	}
+	handle := func(path string, h http.HandlerFunc) func(*authServer) {
+		return func(a *authServer) { a.handlers = map[string]http.HandlerFunc{path: h} }
+	}
+	refuse := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	redirect := http.RedirectHandler(other+"/token", http.StatusTemporaryRedirect).ServeHTTP
+	for text, spoil := range map[string]func(*authServer){
+		`the answer is from "https://issuer.invalid" and not from`: answer(func(q url.Values) { q.Set("iss", "https://issuer.invalid") }),
+		"does not say who it is from":                              answer(func(q url.Values) { q.Del("iss") }),
+		"refused: access_denied (not [31mtoday)": answer(func(q url.Values) {
+			q.Del("code")
+			q.Set("error", "access_denied")
+			q.Set("error_description", "not \x1b[31mtoday")
+		}),
+		`"https://issuer.invalid" does not match`: metadata("issuer", "https://issuer.invalid"),
+		"does not implement PKCE": func(a *authServer) {
+			a.changeMetadata = func(m map[string]any) { delete(m, "code_challenge_methods_supported") }
+		},
+		"non-public address":            metadata("token_endpoint", "https://169.254.169.254/token"),
+		"does not use HTTPS":            metadata("token_endpoint", "http://auth.invalid/token"),
+		`is not https`:                  metadata("authorization_endpoint", "file://localhost/etc/passwd"),
+		"invalid_grant (odd)":           handle("/token", refuse(`{"error":"invalid_grant","error_description":"odd"}`)),
+		"the answer is 400 Bad Request": handle("/token", refuse("s3cret")),
+		"redirects a request that carries credentials, which is refused": handle("/token", redirect),
+		"redirects to another origin, which is refused":                  handle("/.well-known/oauth-authorization-server", redirect),
+		"cannot parse json: unexpected end": handle("/token", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"access_token":"`+strings.Repeat("x", 64<<20))
+		}),
+		"no usable access token": func(a *authServer) {
+			a.changeGrant = func(m map[string]any) { m["access_token"] = "two\r\nlines: of it" }
+		},
+		"cannot parse json: invalid": handle("/token", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "<html>log in</html>")
+		}),
+		"invalid_redirect_uri (no [31mway)": handle("/register", refuse(`{"error":"invalid_redirect_uri","error_description":"no \u001b[31mway"}`)),
+	} {
+		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			other, visits := thief(t)
-			c := newScene(t, mode, upstreamtest.HTTPOptions{})
-			c.auth.Elsewhere = other + "/token"
+			c := newScene(t, protectedServer{})
+			spoil(c.auth)
 			_, err := c.login(t)
 			var failed *LoginFailure
 			if !errors.As(err, &failed) || !strings.Contains(err.Error(), text) {
 				t.Fatalf("error %v, want %q", err, text)
 			}
-			if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < 0x20 }) || len(err.Error()) > 1200 {
+			if strings.Contains(err.Error(), "s3cret") || strings.ContainsFunc(err.Error(), func(r rune) bool { return r < 0x20 }) || len(err.Error()) > 1200 {
 				t.Errorf("error %q", err)
 			}
 			if visits.Load() != 0 {
@@ -207,7 +234,10 @@ func TestLoginFailures(t *testing.T) {
 
 func TestLoginIgnoresStrangersAnswers(t *testing.T) {
 	t.Parallel()
-	c := newScene(t, upstreamtest.AuthWrongState, upstreamtest.HTTPOptions{})
+	c := newScene(t, protectedServer{})
+	c.auth.changeAnswer = func(address string, _ url.Values) {
+		_, _ = visit(address + "?code=stolen&state=another") // the login notes it
+	}
 	c.mustLogin(t)
 	if len(c.notes) != 1 || !strings.Contains(c.notes[0], "does not belong to the login that was started here") {
 		t.Errorf("notes %q", c.notes)
@@ -216,7 +246,7 @@ func TestLoginIgnoresStrangersAnswers(t *testing.T) {
 
 func TestLoginWithoutNeed(t *testing.T) {
 	t.Parallel()
-	c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+	c := newScene(t, protectedServer{})
 	open := *c
 	open.srv = upstreamtest.HTTPServer(t, upstreamtest.Normal, nil)
 	_, err := open.login(t)
@@ -237,18 +267,18 @@ func TestLoginWithoutNeed(t *testing.T) {
 
 func TestLoginOfAnotherResourceIsRefused(t *testing.T) {
 	t.Parallel()
-	c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{Resource: "https://bank.invalid/mcp"})
+	c := newScene(t, protectedServer{resource: "https://bank.invalid/mcp"})
 	if _, err := c.login(t); err == nil || !strings.Contains(err.Error(), `another resource, "https://bank.invalid/mcp"`) {
 		t.Errorf("error %v", err)
 	}
-	if c.auth.Seen("authorize") != 0 {
+	if c.auth.timesSeen("authorize") != 0 {
 		t.Error("the person was sent to log in")
 	}
 }
 
 func TestLoginByPastedAddress(t *testing.T) {
 	t.Parallel()
-	c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+	c := newScene(t, protectedServer{})
 	in, out, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +309,7 @@ func TestLoginByPastedAddress(t *testing.T) {
 
 func TestLoginWidensItself(t *testing.T) {
 	t.Parallel()
-	c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{Scopes: []string{"read"}, CallScopes: []string{"write"}})
+	c := newScene(t, protectedServer{scopes: []string{"read"}, callScopes: []string{"write"}})
 	c.mustLogin(t)
 	s := open(t, c.srv, c.opts)
 	if _, err := s.ListTools(testContext(t)); err != nil {
@@ -288,7 +318,7 @@ func TestLoginWidensItself(t *testing.T) {
 	_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil, nil)
 	wantLogin(t, err, "does not cover what was asked for (it takes write)")
 	c.mustLogin(t)
-	requests := c.auth.Requests()
+	requests := c.auth.authorizations()
 	if got := requests[len(requests)-1].Get("scope"); got != "read write" {
 		t.Errorf("scope %q", got)
 	}
@@ -298,23 +328,23 @@ func TestLoginWidensItself(t *testing.T) {
 func TestRefresh(t *testing.T) {
 	t.Run("before its end", func(t *testing.T) {
 		t.Parallel()
-		c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
-		c.auth.Lifetime = time.Second
+		c := newScene(t, protectedServer{})
+		c.auth.lifetime = time.Second
 		c.mustLogin(t)
 		s := open(t, c.srv, c.opts)
 		for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 			mustCall(t, s, upstreamtest.ToolEcho, `{}`)
 		}
-		if n := c.auth.Seen("refresh"); n == 0 || c.auth.Seen("reuse") != 0 {
-			t.Errorf("%d refreshes, %d with a used token", n, c.auth.Seen("reuse"))
+		if n := c.auth.timesSeen("refresh"); n == 0 || c.auth.timesSeen("reuse") != 0 {
+			t.Errorf("%d refreshes, %d with a used token", n, c.auth.timesSeen("reuse"))
 		}
 	})
 	t.Run("after a refusal", func(t *testing.T) {
 		t.Parallel()
-		c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+		c := newScene(t, protectedServer{})
 		c.mustLogin(t)
 		s := open(t, c.srv, c.opts)
-		c.auth.Forget(false)
+		c.auth.forget(false)
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
@@ -324,21 +354,21 @@ func TestRefresh(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := c.auth.Seen("refresh"); n != 1 {
+		if n := c.auth.timesSeen("refresh"); n != 1 {
 			t.Errorf("%d refreshes, want 1", n)
 		}
 	})
 	t.Run("refused", func(t *testing.T) {
 		t.Parallel()
-		c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+		c := newScene(t, protectedServer{})
 		c.mustLogin(t)
 		s := open(t, c.srv, c.opts)
-		c.auth.Forget(true)
+		c.auth.forget(true)
 		_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil, nil)
 		wantLogin(t, err, "the login could not be renewed: invalid_grant (no such refresh token)")
 		_, err = Connect(testContext(t), c.srv, c.opts)
 		wantLogin(t, err, "no longer good")
-		if n := c.auth.Seen("refresh"); n != 1 {
+		if n := c.auth.timesSeen("refresh"); n != 1 {
 			t.Errorf("%d refreshes: the dead token was used again", n)
 		}
 		c.mustLogin(t)
@@ -346,19 +376,20 @@ func TestRefresh(t *testing.T) {
 	})
 	t.Run("authorization server down", func(t *testing.T) {
 		t.Parallel()
-		c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+		c := newScene(t, protectedServer{})
 		c.mustLogin(t)
-		c.auth.Forget(false)
-		c.auth.SetDown(true)
+		c.auth.forget(false)
+		c.auth.setDown(true)
 		_, err := Connect(testContext(t), c.srv, c.opts)
 		wantConnectionError(t, err, "503")
-		c.auth.SetDown(false)
+		c.auth.setDown(false)
 		mustCall(t, open(t, c.srv, c.opts), upstreamtest.ToolEcho, `{}`) // nothing was thrown away
 	})
 	t.Run("none given", func(t *testing.T) {
 		t.Parallel()
-		c := newScene(t, upstreamtest.AuthNoRefresh, upstreamtest.HTTPOptions{})
-		c.auth.Lifetime = time.Second
+		c := newScene(t, protectedServer{})
+		c.auth.changeGrant = func(answer map[string]any) { delete(answer, "refresh_token") }
+		c.auth.lifetime = time.Second
 		if r := c.mustLogin(t); r.Renewable {
 			t.Error("it is said to be renewable")
 		}
@@ -370,7 +401,7 @@ func TestRefresh(t *testing.T) {
 
 func TestLoginEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
+	c := newScene(t, protectedServer{})
 	ctx, cancel := context.WithCancel(testContext(t))
 	_, err := Login(ctx, c.srv, c.opts, LoginOptions{Person: Person{Visit: func(string, string) error { cancel(); return nil }}})
 	if !errors.Is(err, context.Canceled) {

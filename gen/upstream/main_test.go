@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -16,8 +17,82 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	upstreamtest.Behaviours = behaviours()
 	upstreamtest.Main()
 	os.Exit(m.Run())
+}
+
+// Modes of the fake server for lists and floods.
+const (
+	pages            upstreamtest.Mode = "pages" // one tool per page, the cursor of the second page being the empty string
+	repeatedCursor   upstreamtest.Mode = "repeated-cursor"
+	endlessPages     upstreamtest.Mode = "endless-pages"
+	nullTools        upstreamtest.Mode = "null-tools"
+	duplicateNames   upstreamtest.Mode = "duplicate-names"
+	manyTools        upstreamtest.Mode = "many-tools"
+	tooManyTools     upstreamtest.Mode = "too-many-tools"
+	hugeDescription  upstreamtest.Mode = "huge-description"
+	toolsWithHeaders upstreamtest.Mode = "header-tools"
+	badList          upstreamtest.Mode = "bad-list"
+	badUTF8          upstreamtest.Mode = "bad-utf8"
+	flood            upstreamtest.Mode = "flood"
+	pingFlood        upstreamtest.Mode = "ping-flood"
+	noteFlood        upstreamtest.Mode = "note-flood"
+)
+
+func behaviours() map[upstreamtest.Mode]upstreamtest.Behaviour {
+	echo := upstreamtest.Definition(upstreamtest.ToolEcho)
+	list := func(tools ...string) upstreamtest.Behaviour {
+		return upstreamtest.Behaviour{List: func(*string) string { return upstreamtest.Page(tools) }}
+	}
+	numbered := func(n int) []string {
+		tools := make([]string, n)
+		for i := range tools {
+			tools[i] = upstreamtest.Definition(fmt.Sprintf("tool_%05d", i))
+		}
+		return tools
+	}
+	writing := func(line string) upstreamtest.Behaviour {
+		return upstreamtest.Behaviour{Call: func(write func(string)) {
+			for {
+				write(line)
+			}
+		}}
+	}
+	return map[upstreamtest.Mode]upstreamtest.Behaviour{
+		pages: {List: func(cursor *string) string {
+			all, i := upstreamtest.ToolNames(), 0
+			if cursor != nil {
+				i = 1
+				_, _ = fmt.Sscan(*cursor, &i) // not for the empty cursor
+			}
+			tool := []string{upstreamtest.Definition(all[i])}
+			switch i {
+			case 0:
+				return upstreamtest.Page(tool, "")
+			case len(all) - 1:
+				return upstreamtest.Page(tool)
+			}
+			return upstreamtest.Page(tool, fmt.Sprint(i+1))
+		}},
+		repeatedCursor: {List: func(*string) string { return upstreamtest.Page([]string{echo}, "again") }},
+		endlessPages: {List: func(cursor *string) string {
+			return upstreamtest.Page(nil, fmt.Sprint(time.Now().UnixNano()))
+		}},
+		nullTools:       list("null", `{"name":"null_schema","inputSchema":null}`, echo),
+		duplicateNames:  list(echo, echo, upstreamtest.Definition("ECHO")),
+		manyTools:       list(numbered(10_000)...),
+		tooManyTools:    list(numbered(10_001)...),
+		hugeDescription: list(`{"name":"huge","description":"` + strings.Repeat("all of it. ", 5_000_000/11) + `","inputSchema":{"type":"object"}}`),
+		toolsWithHeaders: list(echo,
+			`{"name":"region","inputSchema":{"type":"object","properties":{"where":{"type":"string","x-mcp-header":"Region"}}}}`,
+			`{"name":"bad_header","inputSchema":{"type":"object","properties":{"where":{"type":"object","x-mcp-header":"No way"}}}}`),
+		badList:   {List: func(*string) string { return `{"tools":"none"}` }},
+		badUTF8:   list("{\"name\":\"odd\",\"description\":\"caf\xe9 \xf0\x9f\",\"inputSchema\":{\"type\":\"object\"}}"),
+		flood:     writing("la la la"),
+		pingFlood: writing(`{"jsonrpc":"2.0","id":"p","method":"ping"}`),
+		noteFlood: writing(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"la la la"}}`),
+	}
 }
 
 // testTime bounds what a test waits for; nothing comes near it unless it hangs.

@@ -5,22 +5,25 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 )
 
 // ErrUnknownServer is returned for a server the pool was not made with.
 var ErrUnknownServer = errors.New("no such server is configured")
 
-// errPoolClosed ends attempts that are under way when the pool closes.
+// errPoolClosed ends attempts to connect when the pool closes.
 var errPoolClosed = errors.New("the pool is closed")
 
 // Pool connects to servers when they are first needed and shares the sessions. It remembers which protocol era each
-// server speaks. A server that ends is started again by the next who needs it: the second time in a row and later with
-// a growing pause, and after several failures within a minute not at all for a while ([ErrCircuitOpen]). A session
-// that nobody uses is ended after [Options.IdleExpiry]. A Pool may be used from several goroutines at once.
+// server speaks. A server that ends is started again by the next call: after repeated failures with a growing pause,
+// and after several of them within a minute not at all for a while ([ErrCircuitOpen]). A session that nobody uses is
+// ended after [Options.IdleExpiry]. A Pool may be used from several goroutines at once.
 type Pool struct {
 	opts    *Options
 	members map[string]*member // fixed by NewPool
@@ -33,47 +36,43 @@ type Pool struct {
 	closed bool
 }
 
-// member is one server of a pool. Its fields are guarded by the pool's mutex.
+// member is one server of a pool. The pool's mutex guards its fields.
 type member struct {
 	srv     config.Server
 	era     era
 	session *Session
 	since   time.Time // of the session
-	attempt *attempt  // nil when none is under way
-	health  health
+	attempt *attempt  // nil if none is being made
+	circuit *circuit
 
-	users int         // requests under way
+	users int         // requests in flight
 	used  time.Time   // when the last of them ended
-	idle  *time.Timer // nil when there is no session to expire
+	idle  *time.Timer // nil without a session that expires
 
-	secret          *redactor // of the last session, or before the first what is configured; nil: not known yet
+	secret          *redact.Redactor // of the last session, else of the configuration; nil until it is needed
 	connects, calls int
 }
 
-// attempt is one try to connect, shared by everybody who waits for it.
+// attempt is one try to connect, shared by all callers that wait for it.
 type attempt struct {
 	done    chan struct{}
-	cancel  context.CancelFunc
-	waiting int
-	delay   time.Duration // before it begins
-
-	session *Session // after done
+	session *Session // valid after done
 	err     error
 }
 
-// NewPool makes a pool over servers as they are configured, variables unexpanded. Nothing is connected yet.
+// NewPool makes a pool of servers as they are configured, variables not expanded. Nothing is connected yet.
 func NewPool(servers []config.Server, opts *Options) *Pool {
 	p := &Pool{opts: opts.withDefaults(), members: make(map[string]*member, len(servers))}
 	p.ctx, p.end = context.WithCancelCause(context.Background())
 	for _, srv := range servers {
-		p.members[srv.Key] = &member{srv: srv}
+		p.members[srv.Key] = &member{srv: srv, circuit: newCircuit()}
 	}
 	return p
 }
 
-// Connect returns the server's session, and makes it if there is none or it was lost. Callers at the same time share
-// one attempt, which goes on as long as one of them waits, and longer as [ErrImpatient] says. The session belongs to the
-// pool: do not close it. It may expire while it is used through other ways than the pool's own.
+// Connect returns the server's session, and makes one if there is none or it was lost. Callers at the same time share
+// one attempt, which goes on, within its own limit, when they give up: later callers may need it. The session belongs to
+// the pool: do not close it. It may expire unless it is used through the pool's own methods.
 func (p *Pool) Connect(ctx context.Context, key string) (*Session, error) {
 	m, ok := p.members[key]
 	if !ok {
@@ -104,7 +103,6 @@ func (p *Pool) enter(ctx context.Context, m *member) (*Session, error) {
 		p.mu.Unlock()
 		return a.session, nil
 	case <-ctx.Done():
-		p.giveUp(m, a, errors.Is(context.Cause(ctx), ErrImpatient))
 		return nil, interrupted(ctx, fmt.Sprintf("connect to %q", m.srv.Key))
 	}
 }
@@ -114,17 +112,12 @@ func (p *Pool) join(m *member) (*Session, *attempt, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, nil, &ConnectionError{Server: m.srv.Key, Reason: errPoolClosed.Error(), NotSent: true}
+		return nil, nil, p.closedError(m)
 	}
 	if s := m.session; s != nil && s.Lost() {
-		reason := "the server went away"
-		if s.isDoubted() {
-			reason = "" // it has answered the call that the doubt is from
-		}
-		p.lose(m, s, reason)
+		p.lose(m, s, "the server went away")
 	}
-	now := time.Now()
-	if err := m.health.open(m.srv.Key, now); err != nil {
+	if err := m.circuit.openError(m.srv.Key); err != nil {
 		return nil, nil, err
 	}
 	if m.session != nil {
@@ -132,121 +125,92 @@ func (p *Pool) join(m *member) (*Session, *attempt, error) {
 		return m.session, nil, nil
 	}
 	if m.attempt == nil {
-		ctx, cancel := context.WithCancel(p.ctx)
-		m.attempt = &attempt{done: make(chan struct{}), cancel: cancel, delay: m.health.delay(now)}
-		a := m.attempt
-		p.work.Go(func() { p.try(ctx, m, a) })
+		a := &attempt{done: make(chan struct{})}
+		m.attempt = a
+		delay, known := m.circuit.startDelay(), m.era
+		p.work.Go(func() { p.try(m, a, delay, known) })
 	}
-	m.attempt.waiting++
 	return nil, m.attempt, nil
 }
 
-// lose takes a lost session out of the pool. One that the server merely forgot is no failure, nor is one without a reason. The
+func (p *Pool) closedError(m *member) error {
+	return &ConnectionError{Server: m.srv.Key, Reason: errPoolClosed.Error(), NotSent: true}
+}
+
+// lose takes a lost session out of the pool. It is a failure of the server, unless the server only forgot the session. The
 // mutex is held.
 func (p *Pool) lose(m *member, s *Session, reason string) {
 	m.session = nil
-	if reason != "" && !s.forgotten() {
-		m.health.fail(failure{at: time.Now()}, reason)
+	if !s.forgotten() {
+		m.circuit.fail(reason)
 	}
-	p.work.Go(func() {
-		for s.isDoubted() && s.desk.busy() && pause(p.ctx, doubtPause) { // what others are waiting for may well come
-		}
-		s.Close()
-	})
+	p.work.Go(func() { s.Close() })
 }
 
-// giveUp ends the wait for an attempt. The last to go ends it, unless it is to be left for those who come later; otherwise
-// they begin another.
-func (p *Pool) giveUp(m *member, a *attempt, leave bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	a.waiting--
-	if a.waiting == 0 && !leave {
-		a.cancel()
-		if m.attempt == a {
-			m.attempt = nil
-		}
-	}
-}
-
-// try connects and tells everybody who waits.
-func (p *Pool) try(ctx context.Context, m *member, a *attempt) {
-	defer a.cancel()
-	p.mu.Lock()
-	known := m.era
-	p.mu.Unlock()
+// try connects after a delay and wakes all callers that wait.
+func (p *Pool) try(m *member, a *attempt, delay time.Duration, known era) {
 	var (
 		s     *Session
 		found era
 		err   error
 	)
-	if pause(ctx, a.delay) {
-		s, found, err = connect(ctx, m.srv, p.opts, known)
-	} else {
-		err = interrupted(ctx, fmt.Sprintf("connect to %q", m.srv.Key))
+	if pause(p.ctx, delay) {
+		s, found, err = connect(p.ctx, m.srv, p.opts, known)
 	}
-
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	wanted := m.attempt == a && !p.closed
-	if m.attempt == a {
-		m.attempt = nil
-	}
+	m.attempt = nil
 	switch {
 	case p.closed:
-		a.err = &ConnectionError{Server: m.srv.Key, Reason: errPoolClosed.Error(), NotSent: true}
-	case err != nil:
-		a.err = unsent(err)
-		m.era = eraUnknown // the server may have changed: look again
-		if reason, failed := counts(err); failed {
-			m.health.fail(failure{at: time.Now()}, reason)
+		a.err = p.closedError(m)
+		if s != nil {
+			p.work.Go(func() { s.Close() })
 		}
-	case wanted:
-		m.session, m.era, m.secret, a.session = s, found, s.why.secret, s
+	case err != nil:
+		var gone *ConnectionError
+		if errors.As(err, &gone) {
+			gone.NotSent = true
+		}
+		a.err = err
+		m.era = eraUnknown // the server may have changed
+		if reason, failed := failureReason(err); failed {
+			m.circuit.fail(reason)
+		}
+	default:
+		m.session, m.era, m.secret, a.session = s, found, s.errs.secret, s
 		m.since = time.Now()
 		m.used = m.since
-		if m.connects++; m.connects > 1 {
-			m.health.restarts++
+		m.connects++
+		if p.opts.IdleExpiry > 0 && m.idle == nil {
+			m.idle = time.AfterFunc(p.opts.IdleExpiry, func() { p.expire(m) })
+		} else if m.idle != nil {
+			m.idle.Reset(p.opts.IdleExpiry)
 		}
-		p.watchIdle(m)
-	}
-	if s != nil && !wanted {
-		p.work.Go(func() { s.Close() })
 	}
 	close(a.done)
 }
 
-// unsent notes that an error of connecting means that no request was sent.
-func unsent(err error) error {
-	var gone *ConnectionError
-	if errors.As(err, &gone) {
-		gone.NotSent = true
+// expire ends the session if nobody has used it for long enough. Each request that ends starts the wait again.
+func (p *Pool) expire(m *member) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := m.session
+	if p.closed || s == nil || m.users > 0 || time.Since(m.used) < p.opts.IdleExpiry {
+		return
 	}
-	return err
+	m.session = nil
+	s.log.Debug("nobody uses the session; it is ended")
+	p.work.Go(func() { s.Close() })
 }
 
-// pause waits and reports whether ctx is still there.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d > 0 {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
-	return ctx.Err() == nil
-}
-
-// Call calls a tool of a server, connecting first where that is needed. A call that fails because the session was lost
-// returns the *ConnectionError, and the next one connects anew; only when the server cannot have acted on the call is
-// it made a second time here. Whether another repetition does harm is the caller's to know: see
-// [ConnectionError.NotSent].
+// Call calls a tool of a server, and connects first if necessary. A call that fails because the session was lost returns
+// a *ConnectionError, and the next call connects again. Only if the server cannot have acted on the call is it made a
+// second time here; the caller knows whether another repetition does harm: see [ConnectionError.NotSent].
 func (p *Pool) Call(ctx context.Context, key, tool string, args json.RawMessage, opt *CallOptions) (*CallResult, error) {
 	return through(ctx, p, key, func(s *Session) (*CallResult, error) { return s.Call(ctx, tool, args, opt) })
 }
 
-// through uses a server's session, and once more another one when the first was lost before the server could act.
+// through uses a server's session, and a second session if the first was lost before the server could act.
 func through[T any](ctx context.Context, p *Pool, key string, use func(*Session) (T, error)) (out T, err error) {
 	m, ok := p.members[key]
 	if !ok {
@@ -262,8 +226,8 @@ func through[T any](ctx context.Context, p *Pool, key string, use func(*Session)
 		p.leave(m)
 		var gone *ConnectionError
 		if try > 0 && errors.As(err, &gone) && s.forgotten() {
-			refused := *gone // two sessions in a row: it is not them that the server refuses
-			refused.NotSent, refused.Reason = false, "the server answers the request with HTTP status 404, in a new session too"
+			refused := *gone // it is not the session that the server refuses
+			refused.NotSent, refused.Reason = false, "the server does not know the session that it has just begun"
 			return out, &refused
 		}
 		if !errors.As(err, &gone) || !gone.NotSent || !s.Lost() {
@@ -273,26 +237,21 @@ func through[T any](ctx context.Context, p *Pool, key string, use func(*Session)
 	return out, err
 }
 
-// note takes the outcome of a request for what it says of the server.
+// note notes what the outcome of a request says about the server.
 func (p *Pool) note(m *member, s *Session, err error) {
 	var gone *ConnectionError
 	failed := errors.As(err, &gone)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m.calls++
-	now := time.Now()
 	switch {
 	case p.closed || m.session != s:
 	case failed && s.Lost():
 		p.lose(m, s, gone.Reason)
-	case failed && (gone.NotSent || gone.down) && !gone.Login && !m.health.repeats(now):
-		m.health.fail(failure{now, gone.down}, gone.Reason)
-		if m.health.probing && (!gone.down || m.users == 1) { // it would outlive what it stands for; calls that may be under way go on
-			m.session = nil
-			p.work.Go(func() { s.Close() })
-		}
+	case failed && (gone.NotSent || gone.down) && !gone.Login:
+		m.circuit.failRequest(gone.Reason)
 	case err == nil:
-		m.health.succeed()
+		m.circuit.succeed()
 	}
 }
 
@@ -302,6 +261,33 @@ func (p *Pool) leave(m *member) {
 	defer p.mu.Unlock()
 	m.users--
 	m.used = time.Now()
+	if m.idle != nil {
+		m.idle.Reset(p.opts.IdleExpiry)
+	}
+}
+
+// Conceal replaces secrets in text by their names in brackets: the values of the variables of all configured servers,
+// connected or not, the tokens of logins, and what the configuration has under a name that says it is a secret.
+func (p *Pool) Conceal(text string) string {
+	for _, secret := range p.secrets() {
+		text = secret.ConcealRecording(text)
+	}
+	return text
+}
+
+// secrets returns the secrets of all servers, by name.
+func (p *Pool) secrets() []*redact.Redactor {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]*redact.Redactor, 0, len(p.members))
+	for _, key := range slices.Sorted(maps.Keys(p.members)) {
+		m := p.members[key]
+		if m.secret == nil {
+			_, m.secret, _ = redact.Expand(m.srv, p.opts.Lookup) // connecting reports a variable without a value
+		}
+		out = append(out, m.secret)
+	}
+	return out
 }
 
 // Close ends every session, all at the same time, and returns when they are gone. Later calls fail.

@@ -24,11 +24,11 @@ func TestRefreshAcrossProcesses(t *testing.T) {
 		}
 		return
 	}
-	c := newScene(t, upstreamtest.AuthNormal, upstreamtest.HTTPOptions{})
-	c.auth.RefreshDelay = 300 * time.Millisecond
+	c := newScene(t, protectedServer{})
+	c.auth.changeGrant = func(map[string]any) { time.Sleep(300 * time.Millisecond) }
 	c.mustLogin(t)
 	for round := 1; round <= 3; round++ {
-		c.auth.Forget(false)
+		c.auth.forget(false)
 		var wg sync.WaitGroup
 		for range 6 {
 			wg.Go(func() {
@@ -40,8 +40,8 @@ func TestRefreshAcrossProcesses(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := c.auth.Seen("refresh"); n != round || c.auth.Seen("reuse") != 0 {
-			t.Errorf("round %d: %d refreshes in all, %d with a used token", round, n, c.auth.Seen("reuse"))
+		if n := c.auth.timesSeen("refresh"); n != round || c.auth.timesSeen("reuse") != 0 {
+			t.Errorf("round %d: %d refreshes in all, %d with a used token", round, n, c.auth.timesSeen("reuse"))
 		}
 	}
 }

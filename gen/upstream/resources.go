@@ -3,13 +3,14 @@ package upstream
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
-// Offers says what a server declares to have.
+// Offers says what a server declares.
 type Offers struct{ Tools, Resources, Prompts bool }
 
 // Offers returns what the server declared when it connected. Servers are not always right about it.
@@ -53,15 +54,9 @@ func (s *Session) ListPrompts(ctx context.Context) ([]json.RawMessage, error) {
 // ReadResource reads a resource and returns the whole ReadResourceResult, byte for byte; its "contents" is a list. The
 // errors are those of [Session.Call].
 func (s *Session) ReadResource(ctx context.Context, uri string, opt *CallOptions) (json.RawMessage, error) {
-	doing := fmt.Sprintf("read %q", printable(uri, 200))
-	address, err := json.Marshal(uri)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", doing, err)
-	}
-	// The SDK keeps something for each address it was asked for; it sees one only, and the tap sets the real one.
-	set := map[string]json.RawMessage{"uri": address}
-	return s.exchange(ctx, request{doing: doing, opt: opt, set: set, member: "contents", send: func(ctx context.Context, meta mcp.Meta) error {
-		_, err := s.sdk.ReadResource(ctx, &mcp.ReadResourceParams{Meta: meta, URI: "resource"})
+	doing := fmt.Sprintf("read %q", safetext.Printable(uri, 200))
+	return s.exchange(ctx, request{doing: doing, opt: opt, member: "contents", send: func(ctx context.Context, meta mcp.Meta) error {
+		_, err := s.sdk.ReadResource(ctx, &mcp.ReadResourceParams{Meta: meta, URI: uri})
 		return err
 	}})
 }
@@ -69,7 +64,7 @@ func (s *Session) ReadResource(ctx context.Context, uri string, opt *CallOptions
 // GetPrompt gets a prompt with its arguments filled in, and returns the whole GetPromptResult, byte for byte; its
 // "messages" is a list. The errors are those of [Session.Call].
 func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string, opt *CallOptions) (json.RawMessage, error) {
-	doing := fmt.Sprintf("get the prompt %q", printable(name, 200))
+	doing := fmt.Sprintf("get the prompt %q", safetext.Printable(name, 200))
 	return s.exchange(ctx, request{doing: doing, opt: opt, member: "messages", send: func(ctx context.Context, meta mcp.Meta) error {
 		_, err := s.sdk.GetPrompt(ctx, &mcp.GetPromptParams{Meta: meta, Name: name, Arguments: args})
 		return err
@@ -100,9 +95,6 @@ func (p *Pool) ReadResource(ctx context.Context, key, uri string, opt *CallOptio
 func (p *Pool) GetPrompt(ctx context.Context, key, name string, args map[string]string, opt *CallOptions) (json.RawMessage, error) {
 	return through(ctx, p, key, func(s *Session) (json.RawMessage, error) { return s.GetPrompt(ctx, name, args, opt) })
 }
-
-// ErrUnknownTool is returned for a tool that the server does not list.
-var ErrUnknownTool = errors.New("the server does not list such a tool")
 
 // Definition returns a tool's definition as the server lists it now: see [Session.Definition].
 func (p *Pool) Definition(ctx context.Context, key, tool string) (json.RawMessage, error) {

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,41 +13,38 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
 
 // Session is a connection to one server. Its methods may be used from several goroutines at once.
 type Session struct {
 	sdk  *mcp.ClientSession
-	tap  *tap
-	why  reasons
+	conn *rawConn
+	errs errorMaker
 	log  *slog.Logger
 	opts *Options
 	end  context.CancelCauseFunc // ends every HTTP request of the session
 
-	guard *guard // nil for stdio
+	process *stdio.Conn    // nil for HTTP
+	http    *httpTransport // nil for stdio
 
-	desk      *desk
-	listens   chan struct{} // closed once the server has answered the request for its own stream; nil: there is none
-	listensBy time.Time     // nobody waits for that any longer
+	inflight    *inflight
+	listening   chan struct{} // closed once the server has opened its own stream; nil: nobody listens
+	listeningBy time.Time     // nobody waits for that any longer
+	subscribing sync.Once
 
-	subscribing sync.Once // to changes, in the newer era
-
-	listing chan struct{} // holds one while the tools are being listed
-	defs    *definitions  // what was listed last; only under listing
-	listed  atomic.Bool   // the SDK knows the headers that calls need
-
-	piped atomic.Int64 // how many requests were sent past the SDK
-
+	listing chan struct{}            // holds one element while the tools are listed
+	tools   *toolList                // the last one; guarded by listing
+	listed  atomic.Bool              // the SDK knows the headers that calls need
 	omitted atomic.Pointer[[]string] // what the last list left out
-
-	process *process // nil for HTTP
 
 	closeOnce sync.Once
 	closing   atomic.Bool
 	closed    chan struct{} // closed when Close has finished
 }
 
-// Info is what a server says of itself. All of it is hostile text.
+// Info is what a server says about itself. All of it is hostile text.
 type Info struct {
 	// Title is the server's title, else its name. It is for people: the configured name is the identity.
 	Title, Version string
@@ -75,34 +73,51 @@ func (s *Session) Info() Info {
 // modern reports whether the session speaks the newer protocol era.
 func (s *Session) modern() bool { return s.Info().Protocol > legacyVersion }
 
-// Lost reports whether the session is of no more use: the server ended, or forgot it, or it was closed.
-func (s *Session) Lost() bool {
-	return s.tap.isLost() || s.forgotten() || s.guard != nil && s.guard.doubted.Load()
+// Conceal replaces the values of the configuration's variables, and the tokens of a login, by their names in brackets,
+// in text of the server that is kept: a server may repeat a token that it was given.
+func (s *Session) Conceal(text string) string { return s.errs.secret.Conceal(text) }
+
+// ConcealIn does what [Session.Conceal] does in the strings of a JSON text; every other byte stays, and so do member
+// names and values that a schema compares with.
+func (s *Session) ConcealIn(raw json.RawMessage) json.RawMessage {
+	return s.errs.secret.ConcealJSON(raw)
 }
 
-// isDoubted reports whether the server may have forgotten the session, and nothing worse is known.
-func (s *Session) isDoubted() bool {
-	return s.guard != nil && s.guard.doubted.Load() && !s.forgotten() && !s.tap.isLost()
+// established marks the end of connecting.
+func (s *Session) established() {
+	s.conn.established.Store(true)
+	if s.http == nil {
+		return
+	}
+	s.http.connecting.Store(false)
+	version := s.Info().Protocol
+	s.conn.version.Store(&version)
+	s.conn.closingCancels.Store(s.modern())
+	s.listenInOlderEra()
+}
+
+// Lost reports whether the session is of no more use: the server ended, or forgot it, or it was closed.
+func (s *Session) Lost() bool {
+	return s.conn.isLost() || s.forgotten()
 }
 
 // forgotten reports whether the server no longer knows the session.
-func (s *Session) forgotten() bool { return s.guard != nil && s.guard.forgotten.Load() }
+func (s *Session) forgotten() bool { return s.http != nil && s.http.forgotten.Load() }
 
-// Close ends the session, calls in flight included, and for a started server its process and all that process started.
-// It returns when they are gone. Closing twice is fine.
+// Close ends the session, calls in flight included, and for a started server its process and everything which that
+// process started. It returns when they are gone. It may be called again.
 func (s *Session) Close() error {
 	s.closeOnce.Do(func() {
-		s.tap.settle()
-		s.closing.Store(!s.tap.isLost()) // who still waits is told how it was lost
-		// The SDK would wait for calls in flight; with the connection closed they end first.
-		err := s.tap.Close()
+		s.conn.sendCancellations()
+		s.closing.Store(!s.conn.isLost()) // calls in flight report how it was lost
+		// The SDK would wait for calls in flight, which end with the connection.
+		err := s.conn.Close()
 		if s.sdk != nil {
 			err = errors.Join(err, s.sdk.Close())
 		}
 		if err != nil {
-			s.log.Debug("close the session", "err", s.why.secret.clean(plain(err)))
+			s.log.Debug("close the session", "err", s.errs.secret.Clean(plain(err)))
 		}
-		s.end(context.Canceled)
 		s.finish()
 		close(s.closed)
 	})
@@ -112,104 +127,99 @@ func (s *Session) Close() error {
 
 // abandon drops a session that was never established.
 func (s *Session) abandon() {
-	s.end(context.Canceled)
-	s.tap.lose(io.EOF)
-	if s.tap.inner != nil {
-		_ = s.tap.inner.Close() // what it says of a session that never was helps nobody
+	s.conn.lose(io.EOF)
+	if s.conn.inner != nil {
+		_ = s.conn.inner.Close() // nobody needs to know how that went
 	}
 	s.finish()
 }
 
 func (s *Session) finish() {
+	s.end(context.Canceled)
 	if s.process != nil {
-		s.process.stop()
+		_ = s.process.Close()
 	}
-	if s.guard != nil {
-		s.guard.next.CloseIdleConnections()
+	if s.http != nil {
+		s.http.next.CloseIdleConnections()
 	}
 }
 
-// established marks the end of connecting.
-func (s *Session) established() {
-	if s.guard == nil {
-		return
-	}
-	s.guard.connecting.Store(false)
-	version := s.Info().Protocol
-	s.tap.version.Store(&version)
-	s.tap.closingCancels.Store(s.modern())
-}
-
-// status is the last HTTP error status while connecting, 0 for none.
+// status returns the last HTTP error status while connecting, 0 for none.
 func (s *Session) status() int {
-	if s.guard == nil {
+	if s.http == nil {
 		return 0
 	}
-	return int(s.guard.status.Load())
+	return int(s.http.status.Load())
 }
 
-// lossReason says how the session was lost, nil when that is not known. For a process that has ended it is how.
-func (s *Session) lossReason() error {
-	if s.closing.Load() {
-		return errors.New("the session was closed")
-	}
-	if !s.tap.isLost() {
-		return nil
-	}
-	p := s.process
-	if p != nil {
-		go p.stop() // no answer can come from it any more
-		waitFor(p.reaped, strayGrace)
-		if text := p.ending(); text != "" && errors.Is(s.tap.lostErr, io.EOF) {
-			return errors.New(text)
+// loginReason returns why a login is needed, nil if none is.
+func (s *Session) loginReason() error {
+	if s.http != nil {
+		if needed := s.http.loginNeeded.Load(); needed != nil {
+			return needed
 		}
-	}
-	if !errors.Is(s.tap.lostErr, io.EOF) {
-		return s.tap.lostErr
-	}
-	if p != nil {
-		return errors.New("the server closed its output")
 	}
 	return nil
 }
 
-// whileUp returns a context for one request that ends with the session as well. Over pipes a request ends by itself
-// when the session does; an HTTP request knows its own context only.
+// lossReason returns how the session was lost, nil if it was not. For a process that has ended it says how.
+func (s *Session) lossReason() error {
+	if s.closing.Load() {
+		return errors.New("the session was closed")
+	}
+	if !s.conn.isLost() {
+		return nil
+	}
+	cause := context.Cause(s.conn.lost)
+	if s.process == nil {
+		if errors.Is(cause, io.EOF) {
+			return nil
+		}
+		return cause
+	}
+	ending := s.process.Ending()
+	switch {
+	case !errors.Is(cause, io.EOF):
+		return cause
+	case ending != "":
+		return errors.New(ending)
+	}
+	return errors.New("the server closed its output")
+}
+
+// whileUp returns a context for one request that ends with the session as well.
 func (s *Session) whileUp(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	if s.guard != nil {
-		go func() {
-			select {
-			case <-s.tap.lost:
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
+	stop := context.AfterFunc(s.conn.lost, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
 	}
-	return ctx, cancel
 }
 
 // fail turns the error of a request into one of ours. doing says what was being done, such as: call "x".
 func (s *Session) fail(ctx context.Context, c *capture, doing string, err error) error {
-	if stopped := interrupted(ctx, fmt.Sprintf("%s of %q", doing, s.why.server)); stopped != nil {
+	if stopped := interrupted(ctx, fmt.Sprintf("%s of %q", doing, s.errs.server)); stopped != nil {
 		return stopped
 	}
 	forgotten := s.forgotten()
 	if c.answer != nil && !forgotten {
-		return fmt.Errorf("%s: %w", doing, s.why.protocol(c.answer.Code, c.answer.Message, c.answer.Data))
+		return fmt.Errorf("%s: %w", doing, s.errs.protocol(c.answer.Code, c.answer.Message, c.answer.Data))
 	}
 	unsent := forgotten || notSent(err) || !c.sent
 	needed := s.loginReason()
 	if needed != nil {
-		err, unsent = needed, true // it refused the request
+		err, unsent = needed, true // the server refused the request
 	} else if forgotten {
 		err = errors.New("the server no longer knows the session")
+	} else if c.reserveErr != nil {
+		err = c.reserveErr
 	} else if lost := s.lossReason(); lost != nil {
 		err = lost
 	} else if errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, context.Canceled) {
 		err = errors.New("the connection is closed")
 	}
-	gone := s.why.connection(err)
+	gone := s.errs.connection(err)
 	gone.NotSent, gone.Login = unsent, needed != nil
 	var refused *refusal
 	gone.down = errors.As(err, &refused) && refused.down

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -54,7 +53,6 @@ func TestChangesOfAnSDKServer(t *testing.T) {
 func TestSubscriptionsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	event := func(text string) string { return "data: " + text + "\n\n" }
-	const ack = `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{}}}`
 	for name, answer := range map[string]struct {
 		status     int
 		kind, body string
@@ -62,7 +60,6 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 		"unknown":        {404, "text/plain", "what?"},
 		"not found":      {200, "application/json", `{"jsonrpc":"2.0","id":"tools-changed","error":{"code":-32601,"message":"no"}}`},
 		"error in event": {200, "text/event-stream", event(`{"jsonrpc":"2.0","id":"tools-changed","error":{"code":-32601,"message":"no"}}`)},
-		"other things":   {200, "text/event-stream", event(ack) + event(`{"jsonrpc":"2.0","id":"tools-changed","result":{"resultType":"complete"}}`)},
 		"web page":       {200, "text/html", "<p>hello"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,9 +83,9 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 			}))
 			t.Cleanup(web.Close)
 			s := open(t, config.Server{Key: "other", Transport: config.TransportHTTP, URL: web.URL}, testOptions())
-			s.subscribing.Do(func() {}) // the listener below is ours
-			l := &listener{session: s, pause: minListenPause, subscribes: true}
-			s.listen(testContext(t), l)
+			if _, more := s.awaitSubscription(); more {
+				t.Error("it would be asked again")
+			}
 			if n := asked.Load(); n != 1 {
 				t.Errorf("asked %d times", n)
 			}
@@ -99,15 +96,5 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 				t.Error("the session is lost")
 			}
 		})
-	}
-}
-
-func TestAgreed(t *testing.T) {
-	for text, want := range map[string]bool{
-		`{"notifications":{"toolsListChanged":true}}`: true, `{"notifications":{}}`: false, `{}`: false, `null`: false, `{"notifications":7}`: false,
-	} {
-		if agreed(json.RawMessage(text)) != want {
-			t.Errorf("%s: not %v", text, want)
-		}
 	}
 }

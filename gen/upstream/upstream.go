@@ -1,66 +1,115 @@
-// Package upstream holds sessions to MCP servers: launching or dialling one, finding the protocol era it speaks,
-// paging through its tools, calling them, and ending all of it. Servers are assumed clumsy or hostile; every step is
-// bounded. Start with [Connect]; [Pool] connects on first use and shares sessions.
+// Package upstream is the client of MCP servers: it starts or dials a server, finds the protocol era that it speaks,
+// lists its tools, calls them, and ends everything again. Servers are assumed clumsy or hostile, so every step is
+// bounded. Start with [Connect]; a [Pool] connects on first use and shares sessions.
 //
-// What a server sends keeps its bytes: tool definitions and results are handed on as raw JSON, digits and key order
-// included, and a kind of content nobody knows yet is no error. A server may ask the client for nothing, no roots and no
-// sampling, but for input from a person (elicitation), where somebody is there to answer: see [CallOptions].
+// What a server sends keeps its bytes: tool definitions and results are passed on as raw JSON, digits and key order
+// included, and unknown kinds of content are no error. A server may ask the client only for input from a person
+// (elicitation), and only if somebody is there to answer: see [CallOptions]. A server that breaks JSON-RPC loses its
+// session, with an error that names it and quotes what it sent.
 //
-// The pieces, from the outside in: [Pool], which starts servers again that fail, and [Session] · exchange, one request
-// with the questions that it brings back · desk, which knows the requests under way, their progress and their questions ·
-// tap, which stands between the SDK and every transport and keeps the raw bytes · lines, newline-delimited JSON over pipes · process, the launcher · guard, the HTTP round
-// tripper that keeps credentials to their origin · bearer, the token of a login in it; [Login] makes one, and the
-// package oauth below has the rest.
+// From the outside in: a [Pool] restarts servers that fail, within the limits of a circuit. A [Session] makes requests,
+// each with the questions that it brings back (request.go), and knows which are in flight (inflight.go). Below the SDK a
+// rawConn keeps the raw bytes of answers (raw_transport.go), over the package stdio or, with the credentials of the
+// origin, over HTTP (http_transport.go). [Login] logs a person in.
+//
+// The packages below are stdio (processes), redact (secrets in text), elicit (questions to a person) and oauth (logins
+// and tokens).
 package upstream
 
 import (
+	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/elicit"
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/rawjson"
 	"github.com/mcpgen/mcpgen/gen/upstream/oauth"
+	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
 
 const (
-	// MaxMessage bounds one message from a server, in bytes. A larger one ends the session with an error.
-	MaxMessage = 96 << 20
+	// MaxMessage bounds one message of a server, in bytes. A larger one ends the session with an error.
+	MaxMessage = stdio.MaxMessage
 	// MaxPages, MaxTools and MaxListBytes bound what one server may list.
 	MaxPages     = 1000
 	MaxTools     = 10_000
 	MaxListBytes = 64 << 20
 )
 
+// The parts of the packages elicit, oauth and stdio that users of this one need.
+type (
+	// Question is what a server asks a person, and Reply the answer.
+	Question = elicit.Question
+	Reply    = elicit.Reply
+	// Field is one field of a form, of some FieldKind, and Choice a value that may be chosen.
+	Field     = elicit.Field
+	FieldKind = elicit.FieldKind
+	Choice    = elicit.Choice
+	// Logins keeps the tokens of the servers that a person has logged in to.
+	Logins = oauth.Store
+	// Person is who logs in.
+	Person = oauth.Person
+	// Kept is a stored login.
+	Kept = oauth.Kept
+)
+
+// The values of [FieldKind], and the actions of a [Reply].
+const (
+	FieldText    = elicit.FieldText
+	FieldNumber  = elicit.FieldNumber
+	FieldInteger = elicit.FieldInteger
+	FieldBoolean = elicit.FieldBoolean
+	FieldChoice  = elicit.FieldChoice
+	FieldChoices = elicit.FieldChoices
+
+	ActionAccept  = elicit.ActionAccept
+	ActionDecline = elicit.ActionDecline
+	ActionCancel  = elicit.ActionCancel
+)
+
+// Members returns the values of a JSON object by name; they share their memory with raw. Of duplicate names the last one
+// counts. Anything but an object is an error.
+func Members(raw []byte) (map[string]json.RawMessage, error) { return rawjson.Members(raw) }
+
+// InheritedNames lists the variables that every started server inherits: see [stdio.InheritedNames].
+func InheritedNames() []string { return stdio.InheritedNames() }
+
+// Sweep ends what the servers of dead programs have left running: see [stdio.Sweep].
+func Sweep(ctx context.Context) error { return stdio.Sweep(ctx) }
+
 // Options are the settings of [Connect] and [NewPool]. Nil, and every zero value, is valid.
 type Options struct {
-	// Lookup finds the variables of the configuration, and those few that a started server inherits (see
-	// inheritedNames). Nil knows none, not even PATH.
+	// Lookup finds the variables of the configuration, and those that a started server inherits: see [InheritedNames].
+	// Nil knows none, not even PATH.
 	Lookup config.Lookup
-	// Logger gets what a server did wrong and was forgiven. Nil logs nothing.
+	// Logger gets the mistakes of servers that are tolerated. Nil logs nothing.
 	Logger *slog.Logger
-	// Stderr returns where the standard error of a server goes, one Write per line, control characters removed. Nil,
-	// or a nil writer, drops it. The writer must allow concurrent use if it is shared between servers.
+	// Stderr returns where the standard error of a server goes, one Write per line, without control characters. Nil, or a
+	// nil writer, drops it. A writer that several servers share must allow concurrent use.
 	Stderr func(server string) io.Writer
-	// ConnectTimeout bounds Connect as a whole. Zero means 60 s, and 5 min for a command that may install the server first, such
-	// as npx, uvx or docker run.
+	// ConnectTimeout bounds Connect as a whole. Zero means 60 s, or 5 min for a command that may install the server first,
+	// such as npx, uvx or docker run.
 	ConnectTimeout time.Duration
-	// ProbeTimeout is how long a server has to answer server/discover, once it has read it, before it is offered the older
-	// protocol era as well; zero means 5 s.
+	// ProbeTimeout is how long a server has to answer server/discover, once it has read it, before it is spoken to in the
+	// older protocol era; zero means 5 s.
 	ProbeTimeout time.Duration
 	// ListTimeout bounds ListTools as a whole; zero means 2 min.
 	ListTimeout time.Duration
-	// Elicit says that somebody may be there to answer what servers ask: they are told so. Without it every question is
-	// declined, whatever a call brings along.
+	// Elicit tells servers that somebody may be there to answer questions. Without it every question is declined, whatever
+	// the options of a call say.
 	Elicit bool
 	// IdleExpiry is how long a [Pool] keeps a session that nobody uses; zero keeps it until the pool is closed.
 	IdleExpiry time.Duration
-	// Logins has the tokens of those remote servers that a person has logged in to, and renews them. Nil: there are none,
-	// and a server that asks for a login is one that refuses its headers.
+	// Logins has the tokens of the remote servers that a person has logged in to, and renews them. With nil, a server that
+	// asks for a login refuses its headers.
 	Logins *Logins
-	// ClientName and ClientVersion are what servers are told; empty means "mcpgen" and "dev".
+	// ClientName and ClientVersion are sent to servers; empty means "mcpgen" and "dev".
 	ClientName, ClientVersion string
 
-	// challenged is told each 401 and 403 of a remote server; nil: nobody is.
+	// challenged is called for each 401 and 403 of a remote server; it may be nil.
 	challenged func(status int, c oauth.Challenge)
 }
 

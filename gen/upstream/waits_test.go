@@ -39,30 +39,24 @@ func brief(t *testing.T, after time.Duration, cause error) context.Context {
 	return ctx
 }
 
-// TestPoolLeavesAStart for those who come later, where who waited for it was merely impatient.
+// TestPoolLeavesAStart for those who come later.
 func TestPoolLeavesAStart(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		cause  error
-		starts int
-	}{{ErrImpatient, 1}, {errors.New("the run is over"), 2}} {
-		srv := upstreamtest.Server(t, upstreamtest.SlowModern)
-		p := testPool(t, testOptions(), srv)
-		ctx := brief(t, testTime, c.cause)
-		ctx, cancel := context.WithCancelCause(ctx)
-		go func() {
-			for upstreamtest.Starts(t, srv) == 0 && ctx.Err() == nil {
-				time.Sleep(time.Millisecond)
-			}
-			cancel(c.cause)
-		}()
-		if _, err := p.Call(ctx, "fake", upstreamtest.ToolEcho, nil, nil); !errors.Is(err, c.cause) {
-			t.Errorf("%v: error %v", c.cause, err)
+	srv := upstreamtest.Server(t, upstreamtest.SlowModern)
+	p := testPool(t, testOptions(), srv)
+	ctx, cancel := context.WithCancel(testContext(t))
+	go func() {
+		for upstreamtest.Starts(t, srv) == 0 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
 		}
-		poolCall(t, p, upstreamtest.ToolEcho, `{}`)
-		if n := upstreamtest.Starts(t, srv); n != c.starts {
-			t.Errorf("%v: %d starts, want %d", c.cause, n, c.starts)
-		}
+		cancel()
+	}()
+	if _, err := p.Call(ctx, "fake", upstreamtest.ToolEcho, nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	poolCall(t, p, upstreamtest.ToolEcho, `{}`)
+	if n := upstreamtest.Starts(t, srv); n != 1 {
+		t.Errorf("%d starts, want 1", n)
 	}
 }
 
@@ -80,7 +74,7 @@ func TestWhatARequestWaitsFor(t *testing.T) {
 		p := testPool(t, testOptions(), upstreamtest.Server(t, c.mode))
 		ctx := testContext(t)
 		if c.mode != upstreamtest.Normal {
-			ctx = brief(t, time.Second, ErrImpatient)
+			ctx = brief(t, time.Second, errors.New("no more time"))
 		}
 		var seen []Wait
 		ctx = WithWaits(ctx, func(w Wait) {

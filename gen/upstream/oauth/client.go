@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
 // The ways a client proves itself at a token endpoint (RFC 7591, section 2).
@@ -18,35 +19,18 @@ const (
 	methodBasic = "client_secret_basic"
 )
 
-// identity is who we are to an authorization server.
+// identity is this client, as an authorization server knows it.
 type identity struct {
 	known      string // byDocument, byConfig or byRegistration
 	id, secret string
 	method     string
 }
 
-// registration is a stored client of dynamic registration. It belongs to one issuer and one redirect address.
-type registration struct {
-	Issuer   string    `json:"issuer"`
-	ClientID string    `json:"clientId"`
-	Method   string    `json:"authMethod"`
-	Redirect string    `json:"redirect"`
-	Scopes   []string  `json:"scopes,omitempty"`
-	Expires  time.Time `json:"expires,omitzero"`
-}
-
-// clientSecret is what is secret of it.
-type clientSecret struct {
-	Secret string `json:"clientSecret,omitempty"`
-}
-
-func registrationID(issuer string) string { return hash("client", issuer) }
-
-// ErrUnknownClient says that there is no way to become known to an authorization server.
+// ErrUnknownClient is returned if an authorization server accepts only clients that were registered beforehand.
 var ErrUnknownClient = errors.New("its authorization server takes registered clients only")
 
-// identify finds a client id: by metadata document, from the configuration, stored, or registered now.
-func (s *Store) identify(ctx context.Context, n *network, server Server, meta *oauthex.AuthServerMeta, redirect string, scopes []string) (*identity, error) {
+// identify finds a client id: by metadata document, from the configuration, or registered now.
+func (n *network) identify(ctx context.Context, server Server, meta *oauthex.AuthServerMeta, redirect string, scopes []string) (*identity, error) {
 	switch {
 	case server.ClientMetadataURL != "" && meta.ClientIDMetadataDocumentSupported:
 		return &identity{known: byDocument, id: server.ClientMetadataURL, method: methodNone}, nil
@@ -55,54 +39,7 @@ func (s *Store) identify(ctx context.Context, n *network, server Server, meta *o
 	case meta.RegistrationEndpoint == "":
 		return nil, ErrUnknownClient
 	}
-	id := registrationID(meta.Issuer)
-	unlock, err := s.lock(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	var r registration
-	var secret clientSecret
-	// A registration that cannot be read is made anew.
-	if s.load(id, &r, &secret) == nil && r.fits(meta.Issuer, redirect, scopes) {
-		return &identity{known: byRegistration, id: r.ClientID, secret: secret.Secret, method: r.Method}, nil
-	}
-	out, expires, err := n.register(ctx, meta, redirect, scopes)
-	if err != nil {
-		return nil, err
-	}
-	r = registration{Issuer: meta.Issuer, ClientID: out.id, Method: out.method, Redirect: redirect, Scopes: scopes, Expires: expires}
-	if _, err := s.save(id, r, clientSecret{out.secret}); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// fits reports whether a registration serves a login.
-func (r *registration) fits(issuer, redirect string, scopes []string) bool {
-	if r.Issuer != issuer || r.ClientID == "" || r.Redirect != redirect || !r.Expires.IsZero() && time.Now().After(r.Expires) {
-		return false
-	}
-	return !slices.ContainsFunc(scopes, func(s string) bool { return !slices.Contains(r.Scopes, s) })
-}
-
-// storedPort is the port of the redirect address that we are registered with; 0: none.
-func (s *Store) storedRedirect(issuer string) string {
-	var r registration
-	if s.load(registrationID(issuer), &r, nil) != nil {
-		return ""
-	}
-	return r.Redirect
-}
-
-// forgetClient drops a registration that the server no longer knows.
-func (s *Store) forgetClient(ctx context.Context, issuer string) {
-	unlock, err := s.lock(ctx, registrationID(issuer))
-	if err != nil {
-		return // the next login fails the same way and says so
-	}
-	defer unlock()
-	_ = s.remove(registrationID(issuer)) // as above
+	return n.register(ctx, meta, redirect, scopes)
 }
 
 func configuredMethod(server Server, meta *oauthex.AuthServerMeta) string {
@@ -113,14 +50,11 @@ func configuredMethod(server Server, meta *oauthex.AuthServerMeta) string {
 	case slices.Contains(supported, methodPost):
 		return methodPost
 	}
-	return methodBasic // also what silence means (RFC 8414, section 2)
+	return methodBasic // also the default (RFC 8414, section 2)
 }
 
 // register registers a client (RFC 7591).
-func (n *network) register(ctx context.Context, meta *oauthex.AuthServerMeta, redirect string, scopes []string) (*identity, time.Time, error) {
-	if err := checkAddress(meta.RegistrationEndpoint); err != nil {
-		return nil, time.Time{}, fmt.Errorf("register with the authorization server: %w", err)
-	}
+func (n *network) register(ctx context.Context, meta *oauthex.AuthServerMeta, redirect string, scopes []string) (*identity, error) {
 	wanted := &oauthex.ClientRegistrationMetadata{
 		RedirectURIs: []string{redirect}, ClientName: "mcpgen", ApplicationType: "native",
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
@@ -134,7 +68,7 @@ func (n *network) register(ctx context.Context, meta *oauthex.AuthServerMeta, re
 	}
 	got, err := oauthex.RegisterClient(ctx, meta.RegistrationEndpoint, wanted, n.client())
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("register with the authorization server %q: %s", printable(meta.Issuer, 200), registrationReason(err))
+		return nil, fmt.Errorf("register with the authorization server %q: %s", safetext.Printable(meta.Issuer, 200), registrationReason(err))
 	}
 	out := &identity{known: byRegistration, id: got.ClientID, secret: got.ClientSecret, method: got.TokenEndpointAuthMethod}
 	switch {
@@ -143,10 +77,10 @@ func (n *network) register(ctx context.Context, meta *oauthex.AuthServerMeta, re
 	case out.method != methodPost && out.method != methodNone:
 		out.method = methodBasic // the default (RFC 7591, section 2)
 	}
-	return out, got.ClientSecretExpiresAt, nil
+	return out, nil
 }
 
-// registrationReason leaves out bodies: what is no error of the form may hold anything.
+// registrationReason leaves out the body of an answer that is not a registration error: it may hold anything.
 func registrationReason(err error) string {
 	var refused *oauthex.ClientRegistrationError
 	if errors.As(err, &refused) {

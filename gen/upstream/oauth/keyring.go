@@ -8,10 +8,10 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// keyringService is what entries are filed under.
+// keyringService is the service name of the entries.
 const keyringService = "mcpgen"
 
-// keyringTime bounds one use of the system's keyring: it may ask a person to unlock it, and may hang where there is none.
+// keyringTime bounds one use of the system's keyring, which may ask a person to unlock it, or hang.
 const keyringTime = 20 * time.Second
 
 // System is the keyring of the operating system: Keychain, Credential Manager, or the Secret Service over D-Bus.
@@ -36,17 +36,17 @@ func (System) Get(name string) (string, error) {
 	return secret, nil
 }
 
-// Set keeps a secret. It fails for one that is too large for the system.
+// Set stores a secret. It fails if the secret is too large for the system.
 func (System) Set(name, secret string) error {
 	return timed(func() error { return keyring.Set(keyringService, name, secret) })
 }
 
-// Delete forgets a secret.
+// Delete removes a secret.
 func (System) Delete(name string) error {
 	return timed(func() error { return keyring.Delete(keyringService, name) })
 }
 
-// timed runs a step that cannot be cancelled. When time is up the step goes on alone, and what it returns is dropped.
+// timed runs a step that cannot be cancelled. When time is up it returns; the step goes on, and its result is dropped.
 func timed(step func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- step() }()

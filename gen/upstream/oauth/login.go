@@ -6,22 +6,25 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"golang.org/x/oauth2"
+
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
-// Person is whoever logs in, as this package can reach them.
+// Person is the person who logs in.
 type Person struct {
-	// Visit shows the address to open in a browser, and where the browser will be sent back to. Called once. An error
-	// ends the login.
+	// Visit shows the address to open in a browser, and the address to which the browser will be sent back. It is called
+	// once. An error ends the login.
 	Visit func(address, redirect string) error
-	// Paste delivers what a person who had to open the address on another machine pastes: one line each, the address
-	// that their browser was sent to. Nil: nobody pastes. A read that is under way when the login ends is left alone.
+	// Paste reads what a person pastes who opened the address on another machine: the address that the browser was sent
+	// to, on a line of its own. It may be nil. A read that is in progress when the login ends is not interrupted.
 	Paste io.Reader
-	// Note shows one line about an answer that was not the expected one. Nil shows nothing.
+	// Note shows one line about an unexpected answer. It may be nil.
 	Note func(text string)
 }
 
@@ -29,34 +32,35 @@ type Person struct {
 type LoginOptions struct {
 	// Challenge is what the server answered to a request without a token.
 	Challenge Challenge
-	// Guess goes on where the server has no metadata at all, with the endpoints of 2025-03-26. Set it when the server
-	// answered 401.
+	// Guess assumes the endpoints of revision 2025-03-26 if the server has no metadata. Set it if the server answered
+	// 401.
 	Guess bool
-	// Port is that of the redirect address, 0 for any free one, and Host its host: 127.0.0.1, or localhost for clients
-	// that were registered with that. Empty: 127.0.0.1.
+	// Port is the port of the redirect address, 0 for any free one. Host is its host; empty means 127.0.0.1. Some clients
+	// are registered with localhost.
 	Port int
 	Host string
-	// Wait bounds the wait for the person; zero means 5 min.
-	Wait time.Duration
 }
 
-// Result tells of a login that was made.
+// loginTime bounds the wait for the person.
+const loginTime = 5 * time.Minute
+
+// Result describes a login.
 type Result struct {
 	Issuer string
 	Scopes []string
-	// Renewable says that there is a refresh token; Expires when the access token ends, zero if that was not said.
+	// Renewable says that there is a refresh token. Expires is when the access token ends, zero if unknown.
 	Renewable bool
 	Expires   time.Time
-	// InKeyring says that the system's keyring has the tokens; else Path does.
+	// InKeyring says that the system's keyring holds the tokens; if not, the file Path does.
 	InKeyring bool
 	Path      string
 }
 
-// ErrNoLogin says that a server shows no sign of wanting a login.
+// ErrNoLogin is returned if a server shows no sign of asking for a login.
 var ErrNoLogin = errors.New("it does not ask for a login")
 
-// Login logs a person in to a server and stores the tokens. A login that was there before is replaced; when requests
-// have been refused for want of scopes, it is widened by those.
+// Login logs a person in to a server, as a new client unless the client is configured, and stores the tokens. It replaces an earlier login, and adds the scopes for
+// lack of which requests have been refused.
 //
 // Errors: [ErrNoLogin], a *StoreError, the context's error, or one that names the step that failed.
 func (s *Store) Login(ctx context.Context, server Server, person Person, opts LoginOptions) (*Result, error) {
@@ -74,24 +78,20 @@ func (s *Store) Login(ctx context.Context, server Server, person Person, opts Lo
 	}
 	before, err := s.loadLogin(server)
 	if err != nil {
-		before = &login{} // there is none, or it is replaced for being damaged
+		before = &login{} // none, or a damaged one, which is replaced
 	}
 	scopes := scopesFor(server, at, opts.Challenge, before)
-	back, err := listen(opts, s.storedRedirect(at.auth.Issuer), server.ClientID == "")
+	back, err := listen(opts, oauth2.GenerateVerifier(), person.Note) // 32 random bytes
 	if err != nil {
 		return nil, err
 	}
 	defer back.close()
-	who, err := s.identify(ctx, n, server, at.auth, back.address, scopes)
+	who, err := n.identify(ctx, server, at.auth, back.address, scopes)
 	if err != nil {
 		return nil, err
 	}
-	g, err := n.authorize(ctx, at, who, scopes, back, person, opts.Wait)
+	token, err := n.authorize(ctx, at, who, scopes, back, person)
 	if err != nil {
-		var refused *grantError
-		if errors.As(err, &refused) && refused.code == "invalid_client" && who.known == byRegistration {
-			s.forgetClient(ctx, at.auth.Issuer) // so that the next try registers anew
-		}
 		return nil, err
 	}
 	l := &login{record: record{
@@ -99,11 +99,11 @@ func (s *Store) Login(ctx context.Context, server Server, person Person, opts Lo
 		RevocationEndpoint: at.auth.RevocationEndpoint, Resource: at.resource,
 		ClientID: who.id, ClientKnown: who.known, AuthMethod: who.method, Scopes: scopes,
 	}, tokens: tokens{ClientSecret: who.secret}}
-	l.apply(g, time.Now())
+	l.apply(token)
 	return s.keep(ctx, server, l)
 }
 
-// keep stores a new login.
+// keep stores a login.
 func (s *Store) keep(ctx context.Context, server Server, l *login) (*Result, error) {
 	unlock, err := s.lock(ctx, server.id())
 	if err != nil {
@@ -119,10 +119,10 @@ func (s *Store) keep(ctx context.Context, server Server, l *login) (*Result, err
 	}, nil
 }
 
-// scopesFor chooses what to ask for: what the configuration says, else what the challenge names, else what the
-// server's metadata names. What was granted before is kept when more is needed, and a refresh token is asked for where
-// that takes a scope.
-func scopesFor(server Server, at *site, c Challenge, before *login) []string {
+// scopesFor returns the scopes to ask for: those of the configuration, else of the challenge, else of the server's
+// metadata. If more are needed than were granted, it keeps those that were. It adds the scope for a refresh token if the
+// server has one.
+func scopesFor(server Server, at *discovery, c Challenge, before *login) []string {
 	scopes := server.Scopes
 	if len(scopes) == 0 {
 		scopes = c.Scopes
@@ -141,9 +141,9 @@ func scopesFor(server Server, at *site, c Challenge, before *login) []string {
 	return union(scopes)
 }
 
-// authorize sends the person to the authorization server and turns the code that comes back into tokens.
-func (n *network) authorize(ctx context.Context, at *site, who *identity, scopes []string, back *callback, person Person, wait time.Duration) (*grant, error) {
-	verifier, state := oauth2.GenerateVerifier(), oauth2.GenerateVerifier() // 32 random bytes each
+// authorize sends the person to the authorization server and exchanges the code that comes back for tokens.
+func (n *network) authorize(ctx context.Context, at *discovery, who *identity, scopes []string, back *callback, person Person) (*oauth2.Token, error) {
+	verifier := oauth2.GenerateVerifier()
 	config := oauth2.Config{
 		ClientID: who.id, RedirectURL: back.address, Scopes: scopes, Endpoint: oauth2.Endpoint{AuthURL: at.auth.AuthorizationEndpoint},
 	}
@@ -153,51 +153,46 @@ func (n *network) authorize(ctx context.Context, at *site, who *identity, scopes
 			options = append(options, oauth2.SetAuthURLParam("prompt", "consent"))
 		}
 	}
-	if wait == 0 {
-		wait = 5 * time.Minute
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("nobody logged in within %s", wait))
+	ctx, cancel := context.WithTimeoutCause(ctx, loginTime, fmt.Errorf("nobody logged in within %s", loginTime))
 	defer cancel()
-	back.expect(state, person.Note)
-	if err := person.Visit(config.AuthCodeURL(state, options...), back.address); err != nil {
+	if err := person.Visit(config.AuthCodeURL(back.state, options...), back.address); err != nil {
 		return nil, err
 	}
 	answer, err := back.wait(ctx, person.Paste)
 	if err != nil {
 		return nil, err
 	}
-	issuer := printable(at.auth.Issuer, 200)
+	issuer := safetext.Printable(at.auth.Issuer, 200)
 	if err := checkIssuer(answer, at.auth.Issuer, at.auth.AuthorizationResponseIssParameterSupported); err != nil {
 		return nil, err
 	}
 	if code := answer.Get("error"); code != "" {
 		return nil, fmt.Errorf("the authorization server %q refused: %s", issuer, serverReason(code, answer.Get("error_description")))
 	}
-	g, err := n.ask(ctx, at.auth.TokenEndpoint, who, url.Values{
+	token, err := n.grant(ctx, at.auth.TokenEndpoint, who, url.Values{
 		"grant_type": {"authorization_code"}, "code": {answer.Get("code")}, "redirect_uri": {back.address},
 		"code_verifier": {verifier}, "resource": {at.resource},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("get a token from the authorization server %q: %w", issuer, err)
 	}
-	return g, nil
+	return token, nil
 }
 
-// checkIssuer keeps an answer of one authorization server from being taken for another's (RFC 9207). Issuers are
-// compared as they stand, as that says.
+// checkIssuer refuses an answer of another authorization server (RFC 9207). Issuers are compared byte for byte.
 func checkIssuer(answer url.Values, issuer string, promised bool) error {
 	got, sent := answer.Get("iss"), answer.Has("iss")
 	switch {
 	case promised && !sent:
-		return fmt.Errorf("the answer does not say who it is from, though the authorization server %q promises that; it is refused", printable(issuer, 200))
+		return fmt.Errorf("the answer does not say who it is from, though the authorization server %q promises that; it is refused", safetext.Printable(issuer, 200))
 	case sent && got != issuer:
-		return fmt.Errorf("the answer is from %q and not from the authorization server %q; it is refused", printable(got, 200), printable(issuer, 200))
+		return fmt.Errorf("the answer is from %q and not from the authorization server %q; it is refused", safetext.Printable(got, 200), safetext.Printable(issuer, 200))
 	}
 	return nil
 }
 
-// Logout forgets a login, and tells the authorization server so where it takes that (RFC 7009). It reports whether
-// there was one; told is why the server could not be told, nil if it was or need not be.
+// Logout removes a login, and revokes its tokens if the authorization server can (RFC 7009). It reports whether there
+// was a login; told is why the tokens could not be revoked.
 func (s *Store) Logout(ctx context.Context, server Server) (found bool, told, err error) {
 	unlock, err := s.lock(ctx, server.id())
 	if err != nil {
@@ -212,7 +207,7 @@ func (s *Store) Logout(ctx context.Context, server Server) (found bool, told, er
 	return found, told, s.remove(server.id())
 }
 
-// revoke revokes the refresh token, and with it all that came of it; else the access token.
+// revoke revokes the refresh token, and all tokens made from it; without one, the access token.
 func revoke(ctx context.Context, server Server, l *login) error {
 	n := newNetwork(ctx, server.URL)
 	defer n.close()
@@ -223,9 +218,24 @@ func revoke(ctx context.Context, server Server, l *login) error {
 	if form.Get("token") == "" {
 		return nil
 	}
-	resp, err := n.post(ctx, l.RevocationEndpoint, l.identity(), form)
+	who := l.identity()
+	if who.method != methodBasic {
+		form.Set("client_id", who.id)
+	}
+	if who.method == methodPost {
+		form.Set("client_secret", who.secret)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.RevocationEndpoint, strings.NewReader(form.Encode()))
 	if err != nil {
-		return err
+		return errors.New("the address of its revocation endpoint cannot be read")
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if who.method == methodBasic { // encoded first (RFC 6749, section 2.3.1)
+		req.SetBasicAuth(url.QueryEscape(who.id), url.QueryEscape(who.secret))
+	}
+	resp, err := n.client().Do(req)
+	if err != nil {
+		return errors.New(plain(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {

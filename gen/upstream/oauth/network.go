@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,27 +11,29 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
 const (
-	// requestTime bounds one request to an authorization server, maxAnswer its answer in bytes, maxHops redirects.
+	// requestTime bounds one request to an authorization server, maxAnswer metadata in bytes, maxHops redirects.
 	requestTime = 20 * time.Second
 	maxAnswer   = 1 << 20
 	maxHops     = 5
 )
 
-// reach is the part of the network that a server's addresses may point into: that in which the server is itself, and
-// what is public. A server on the internet that names http://10.0.0.1 would use us to look behind a firewall.
+// reach is the part of the network that the addresses which a server names may be in: the server's own part, and what
+// is public. A server on the internet that names http://10.0.0.1 would use us to look behind a firewall.
 type reach int
 
 const (
 	reachPublic  reach = iota
 	reachPrivate       // the server is in a private network
-	reachLocal         // the server is on this machine, and sees what we see
+	reachLocal         // the server is on this machine
 )
 
-// network is the HTTP client for discovery, registration and tokens. It refuses redirects to another origin, so that
-// neither a code nor a client's secret goes anywhere but where metadata said.
+// network is the HTTP client for discovery, registration and tokens. It refuses redirects to another origin, so that a
+// code or a client's secret goes only where the metadata says.
 type network struct {
 	reach           reach
 	direct, proxied *http.Transport
@@ -47,7 +48,7 @@ func newNetwork(ctx context.Context, server string) *network {
 	}
 	n.direct, n.proxied = base.Clone(), base.Clone()
 	n.direct.DialContext = (&net.Dialer{Timeout: 10 * time.Second, Control: n.control}).DialContext
-	n.proxied.Proxy = http.ProxyFromEnvironment // names are resolved by the proxy; it is the one to guard its network
+	n.proxied.Proxy = http.ProxyFromEnvironment // the proxy resolves names and guards its own network
 	return n
 }
 
@@ -65,7 +66,7 @@ func (n *network) client() *http.Client {
 	}}
 }
 
-// RoundTrip sends one request, and bounds the answer.
+// RoundTrip sends one request. Whoever reads the answer bounds it.
 func (n *network) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := checkAddress(req.URL.String()); err != nil {
 		return nil, err
@@ -77,12 +78,7 @@ func (n *network) RoundTrip(req *http.Request) (*http.Response, error) {
 	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
 		next = n.proxied
 	}
-	resp, err := next.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	resp.Body = &bounded{ReadCloser: resp.Body, left: maxAnswer}
-	return resp, nil
+	return next.RoundTrip(req)
 }
 
 // close drops idle connections.
@@ -91,8 +87,8 @@ func (n *network) close() {
 	n.proxied.CloseIdleConnections()
 }
 
-// control sees the address that a name has been resolved to, just before it is dialled: no name can point elsewhere
-// between a check and its use.
+// control checks the address that a name was resolved to, just before it is dialled, so that the name cannot change
+// between the check and its use.
 func (n *network) control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -119,8 +115,8 @@ func (n *network) allows(ip netip.Addr) bool {
 	return isPublic(ip)
 }
 
-// reservedPrefixes are neither private nor public: shared, documentation and benchmark ranges, and those that lead
-// back into IPv4.
+// reservedPrefixes returns the ranges that are neither private nor public: shared, for documentation and benchmarks, and
+// those that lead back into IPv4.
 func reservedPrefixes() []string {
 	return []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
@@ -140,7 +136,7 @@ func isPublic(ip netip.Addr) bool {
 	return true
 }
 
-// reachOf says where the server itself is. A name that cannot be resolved counts as public.
+// reachOf returns where the server itself is. A name that cannot be resolved counts as public.
 func reachOf(ctx context.Context, address string) reach {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -161,7 +157,7 @@ func reachOf(ctx context.Context, address string) reach {
 	out := reachPublic
 	for _, ip := range ips {
 		switch ip = ip.Unmap(); {
-		case ip.IsLoopback(): // a public name for this machine gives no right to look around in it
+		case ip.IsLoopback(): // a public name of this machine gives no access to it
 		case ip.IsPrivate():
 			out = reachPrivate
 		}
@@ -183,26 +179,20 @@ func checkAddress(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "":
-		return fmt.Errorf("%q is not an address", printable(address, 200))
+		return fmt.Errorf("%q is not an address", safetext.Printable(address, 200))
 	case u.User != nil:
-		return fmt.Errorf("the address %q holds a user name, which is refused", printable(u.Redacted(), 200))
+		return fmt.Errorf("the address %q holds a user name, which is refused", safetext.Printable(u.Redacted(), 200))
 	case u.Scheme == "https", u.Scheme == "http" && isLoopbackName(u.Hostname()):
 		return nil
 	}
-	return fmt.Errorf("the address %q is not https", printable(u.Scheme+"://"+u.Host, 200))
+	return fmt.Errorf("the address %q is not https", safetext.Printable(u.Scheme+"://"+u.Host, 200))
 }
 
-// bounded ends an answer that is too large with an error.
-type bounded struct {
-	io.ReadCloser
-	left int
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, fmt.Errorf("the answer is larger than %d MiB", maxAnswer>>20)
+// plain drops the address from an error of net/http: it may hold a secret, and the caller names the place.
+func plain(err error) string {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
 	}
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
+	return safetext.Printable(err.Error(), 300)
 }

@@ -1,5 +1,5 @@
-// Package oauth logs a person in to remote MCP servers and keeps what came of it: authorization code with PKCE over a
-// loopback redirect, discovery, client registration, refreshed tokens and their storage. Start with [Login] and
+// Package oauth logs a person in to remote MCP servers and keeps the login: authorization code with PKCE over a loopback
+// redirect, discovery, client registration, token refresh and storage. Start with [Login] and
 // [Store.Source].
 //
 // It follows the authorization part of MCP 2026-07-28 and, for older servers, those of 2025-11-25 and 2025-03-26:
@@ -7,9 +7,9 @@
 // ids by metadata document, registered beforehand or dynamically (RFC 7591), resource indicators (RFC 8707), the issuer
 // in the answer (RFC 9207), PKCE (RFC 7636), native apps (RFC 8252), revocation (RFC 7009).
 //
-// Tokens leave this package in the Authorization header only: no error, log line or method of a stored login shows
-// one. What servers answer is hostile: bounded in size and time, reached over TLS or on this machine only, and never at
-// an address inside the network that the MCP server is not in itself (see network.go).
+// Tokens leave this package only in the Authorization header: no error, log line or method of a stored login shows one.
+// Answers of servers are hostile: they are bounded in size and time, come over TLS or from this machine, and never from
+// an address inside a network that the MCP server is not in (see network.go).
 package oauth
 
 import (
@@ -19,6 +19,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
 // Server is a remote MCP server, variables expanded. It is never written anywhere.
@@ -27,24 +29,24 @@ type Server struct {
 	Name string
 	// URL is where it is; an http or https address.
 	URL string
-	// ClientID and ClientSecret are those of a client registered beforehand; empty: there is none.
+	// ClientID and ClientSecret belong to a client registered beforehand; they may be empty.
 	ClientID, ClientSecret string
-	// ClientMetadataURL is the https address of a client metadata document; empty: there is none.
+	// ClientMetadataURL is the https address of a client metadata document; it may be empty.
 	ClientMetadataURL string
-	// Scopes are asked for in place of those that the server names; empty: those.
+	// Scopes replace those that the server names, unless empty.
 	Scopes []string
-	// Resource is the resource indicator; empty: the server's own, else its URL.
+	// Resource is the resource indicator; empty means the server's own, else its URL.
 	Resource string
 }
 
-// String shows the name: an address or a secret may be hidden in the rest.
+// String returns the name only: the rest may hold an address or a secret.
 func (s Server) String() string { return fmt.Sprintf("server %q", s.Name) }
 
 // GoString is [Server.String].
 func (s Server) GoString() string { return s.String() }
 
-// id names what is stored of a login. It depends on the address too: another project's server of the same name must
-// not get this one's token. A hash, because names and addresses are no file names, and addresses may hold secrets.
+// id returns the name under which a login is stored. It depends on the address too: another project's server of the
+// same name must not get the token. It is a hash, because addresses may hold secrets.
 func (s Server) id() string { return hash("login", s.Name, s.URL) }
 
 func hash(parts ...string) string {
@@ -52,7 +54,7 @@ func hash(parts ...string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// origin is scheme and host of the address: the part that may be shown.
+// origin returns scheme and host of the address, the part that may be shown.
 func (s Server) origin() string {
 	u, err := url.Parse(s.URL)
 	if err != nil {
@@ -61,7 +63,7 @@ func (s Server) origin() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// LoginError says that nothing but a new login helps. Its text is readable and holds no secret.
+// LoginError says that only a new login helps. Its text holds no secret.
 type LoginError struct {
 	// Server is the configured name.
 	Server string
@@ -71,18 +73,18 @@ type LoginError struct {
 
 func (e *LoginError) Error() string { return fmt.Sprintf("server %q: %s", e.Server, e.Reason) }
 
-// Hint is the command that logs in.
+// Hint returns the command that logs in.
 func (e *LoginError) Hint() string { return Remedy(e.Server) }
 
-// ExitCode is 3: the server could not be used.
+// ExitCode returns 3: the server could not be used.
 func (e *LoginError) ExitCode() int { return 3 }
 
-// Remedy is the command that logs in to a server, as a sentence's second half.
+// Remedy returns the command that logs in to a server, as the second half of a sentence.
 func Remedy(server string) string {
 	return fmt.Sprintf("run \"mcpgen login %s\"", argument(server))
 }
 
-// argument is a name as a shell takes it.
+// argument quotes a name for a shell.
 func argument(name string) string {
 	plain := name != "" && name[0] != '-' && !strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-/:@+", r)
@@ -90,7 +92,7 @@ func argument(name string) string {
 	if plain {
 		return name
 	}
-	return "'" + strings.ReplaceAll(printable(name, 200), "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(safetext.Printable(name, 200), "'", `'\''`) + "'"
 }
 
 // union returns the scopes of both lists, in order, each once.

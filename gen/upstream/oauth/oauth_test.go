@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -82,22 +81,12 @@ func TestCovers(t *testing.T) {
 		{"a.test/mcp", "https://a.test/mcp", false},
 		{"https://a.test/mcp#x", "https://a.test/mcp", false},
 	} {
-		if got := covers(c.resource, c.server); got != c.want {
-			t.Errorf("covers(%q, %q) = %t", c.resource, c.server, got)
+		server, err := url.Parse(c.server)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-}
-
-func TestMetadataPlaces(t *testing.T) {
-	const wk = "https://a.test/.well-known/oauth-protected-resource"
-	for server, want := range map[string][]string{
-		"https://a.test/mcp":     {wk + "/mcp", wk},
-		"https://a.test/a/b?c=d": {wk + "/a/b?c=d", wk},
-		"https://a.test/":        {wk},
-		"https://a.test":         {wk},
-	} {
-		if got, err := metadataPlaces(server, ""); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %q, %v", server, got, err)
+		if got := covers(c.resource, server); got != c.want {
+			t.Errorf("covers(%q, %q) = %t", c.resource, c.server, got)
 		}
 	}
 }
@@ -106,21 +95,10 @@ func TestParseChallenge(t *testing.T) {
 	h := http.Header{"Www-Authenticate": {
 		`Basic realm="x"`,
 		`Bearer realm="y", scope="a b", resource_metadata="https://a.test/x", error="insufficient_scope"`,
-		`Bearer "`, strings.Repeat("x", 10<<10),
 	}}
 	c := ParseChallenge(h)
 	if c.Metadata != "https://a.test/x" || !slices.Equal(c.Scopes, []string{"a", "b"}) || !c.InsufficientScope {
 		t.Errorf("%+v", c)
-	}
-}
-
-func TestLifetime(t *testing.T) {
-	for text, want := range map[string]time.Duration{
-		`3600`: time.Hour, `"3600"`: time.Hour, `0.5`: time.Second / 2, `0`: 0, `-5`: 0, `null`: 0, ``: 0, `"soon"`: 0, `1e300`: maxLifetime, `[]`: 0,
-	} {
-		if got := lifetime(json.RawMessage(text)); got != want {
-			t.Errorf("lifetime(%s) = %s", text, got)
-		}
 	}
 }
 
@@ -291,13 +269,12 @@ func TestLockWaitsAndGivesUp(t *testing.T) {
 }
 
 func TestCallback(t *testing.T) {
-	c, err := listen(LoginOptions{}, "", true)
+	c, err := listen(LoginOptions{}, "right", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.close()
-	c.expect("right", nil)
-	get := func(path, host string) (int, string) {
+	get := func(path string) (int, string) {
 		t.Helper()
 		u, err := url.Parse(c.address)
 		if err != nil {
@@ -306,9 +283,6 @@ func TestCallback(t *testing.T) {
 		req, err := http.NewRequest(http.MethodGet, "http://"+u.Host+path, nil)
 		if err != nil {
 			t.Fatal(err)
-		}
-		if host != "" {
-			req.Host = host
 		}
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
@@ -322,18 +296,17 @@ func TestCallback(t *testing.T) {
 		return resp.StatusCode, string(body)
 	}
 	for _, r := range []struct {
-		path, host string
-		status     int
+		path   string
+		status int
 	}{
-		{"/", "", 404},
-		{"/callback?code=x&state=right", "rebound.example:80", 404},
-		{"/callback?code=x&state=wrong", "", 400},
-		{"/callback?code=x", "", 400},
-		{"/callback?state=right", "", 400},
-		{"/callback?code=%3Cscript%3E&state=right", "", 200},
-		{"/callback?code=y&state=right", "", 400}, // once is enough
+		{"/", 404},
+		{"/callback?code=x&state=wrong", 400},
+		{"/callback?code=x", 400},
+		{"/callback?state=right", 400},
+		{"/callback?code=%3Cscript%3E&state=right", 200},
+		{"/callback?code=y&state=right", 400}, // once is enough
 	} {
-		status, body := get(r.path, r.host)
+		status, body := get(r.path)
 		if status != r.status || strings.Contains(body, "<script>") {
 			t.Errorf("%s: %d %s", r.path, status, body)
 		}
@@ -345,17 +318,11 @@ func TestCallback(t *testing.T) {
 }
 
 func TestListen(t *testing.T) {
-	first, err := listen(LoginOptions{}, "", true)
+	first, err := listen(LoginOptions{}, "s", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := first.address
-	// The port we are registered with is taken: another one is used, but not where the port is a matter of configuration.
-	second, err := listen(LoginOptions{}, address, true)
-	if err != nil || second.address == address {
-		t.Fatalf("%v, %v", second, err)
-	}
-	second.close()
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
@@ -364,17 +331,11 @@ func TestListen(t *testing.T) {
 	if _, err := fmt.Sscan(u.Port(), &port); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listen(LoginOptions{Port: port}, "", false); err == nil || !strings.Contains(err.Error(), "address already in use") {
+	if _, err := listen(LoginOptions{Port: port}, "s", nil); err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("error %v", err)
 	}
 	first.close()
-	again, err := listen(LoginOptions{}, address, true)
-	if err != nil || again.address != address {
-		t.Errorf("%v, %v", again, err)
-	} else {
-		again.close()
-	}
-	named, err := listen(LoginOptions{Host: "localhost"}, address, true)
+	named, err := listen(LoginOptions{Host: "localhost"}, "s", nil)
 	if err != nil || !strings.HasPrefix(named.address, "http://localhost:") {
 		t.Errorf("%v, %v", named, err)
 	} else {

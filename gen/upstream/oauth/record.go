@@ -17,7 +17,7 @@ const (
 	byRegistration = "dynamic"
 )
 
-// record is what is stored of a login, but for its secrets.
+// record is the part of a stored login that is not secret.
 type record struct {
 	// Name and Origin are for people.
 	Name   string `json:"server"`
@@ -51,7 +51,7 @@ type tokens struct {
 // maxLeeway is how long before its end an access token is renewed.
 const maxLeeway = 30 * time.Second
 
-// good reports whether the access token can be expected to work now.
+// good reports whether the access token probably works now.
 func (t *tokens) good(now time.Time) bool {
 	if t.Access == "" || t.Expiry.IsZero() {
 		return t.Access != ""
@@ -65,45 +65,21 @@ type login struct {
 	tokens
 }
 
-// String shows nothing: a login is not for logs.
+// String shows nothing of the login, which must not appear in logs.
 func (l *login) String() string { return "login" }
 
 // GoString is [login.String].
 func (l *login) GoString() string { return l.String() }
 
-// load returns the stored login of a server; fs.ErrNotExist when there is none, or one of another client.
-func (s *Store) loadLogin(server Server) (*login, error) {
-	l := &login{}
-	if err := s.load(server.id(), &l.record, &l.tokens); err != nil {
-		return nil, err
-	}
-	if l.ClientKnown == byConfig && l.ClientID != server.ClientID {
-		return nil, fs.ErrNotExist // the configuration names another client by now
-	}
-	if l.ClientKnown == byConfig {
-		l.ClientSecret = server.ClientSecret
-	}
-	return l, nil
-}
-
-// saveLogin stores a login. The caller holds its lock.
-func (s *Store) saveLogin(server Server, l *login) (inKeyring bool, err error) {
-	kept := l.tokens
-	if l.ClientKnown != byRegistration {
-		kept.ClientSecret = ""
-	}
-	return s.save(server.id(), l.record, kept)
-}
-
 // Kept is one stored login, without its secrets.
 type Kept struct {
-	// Server is the name that it was made under, Origin scheme and host of its address, Issuer who gave the tokens.
+	// Server is the name under which it was made, Origin scheme and host of its address, Issuer who gave the tokens.
 	Server, Origin, Issuer string
 	// Scopes were granted.
 	Scopes []string
 	// InKeyring says that the system's keyring has the tokens.
 	InKeyring bool
-	// Err says why the stored login cannot be read; all else is empty then.
+	// Err says why the stored login cannot be read; all other fields are then empty.
 	Err error
 }
 
@@ -121,19 +97,15 @@ func (s *Store) List() ([]Kept, error) {
 		if !isRecord {
 			continue
 		}
-		var r record
-		if err := s.load(id, &r, nil); err != nil {
-			out = append(out, Kept{Err: err})
-			continue
-		}
-		if r.Name == "" && r.Origin == "" {
-			continue // a registration
-		}
 		f, err := s.read(id)
-		if err != nil {
-			continue // removed at this moment
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // removed at this moment
+		case err != nil:
+			out = append(out, Kept{Err: err})
+		default:
+			r := &f.Data
+			out = append(out, Kept{Server: r.Name, Origin: r.Origin, Issuer: r.Issuer, Scopes: r.Scopes, InKeyring: f.Secret == nil})
 		}
-		out = append(out, Kept{Server: r.Name, Origin: r.Origin, Issuer: r.Issuer, Scopes: r.Scopes, InKeyring: f.Secret == nil})
 	}
 	slices.SortFunc(out, func(a, b Kept) int {
 		return strings.Compare(a.Server+"\x00"+a.Origin, b.Server+"\x00"+b.Origin)

@@ -10,9 +10,11 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
-// Source gives the access token of one server, and renews it. It may be used from several goroutines at once.
+// Source provides the access token of one server, and renews it. It may be used from several goroutines at once.
 type Source struct {
 	store  *Store
 	server Server
@@ -23,8 +25,8 @@ type Source struct {
 	current *login // nil until there is one
 }
 
-// Source returns the source of a server's token. secret is told every token before it is used, so that it can be kept
-// out of texts; it may be nil, as may log.
+// Source returns the source of a server's token. secret is called with every token before it is used, so that it can be
+// removed from text. Both secret and log may be nil.
 func (s *Store) Source(server Server, log *slog.Logger, secret func(value, name string)) *Source {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -35,15 +37,15 @@ func (s *Store) Source(server Server, log *slog.Logger, secret func(value, name 
 	return &Source{store: s, server: server, log: log, secret: secret}
 }
 
-// Token returns a token that can be expected to work, "" when nobody has logged in. It may wait for another process
-// that renews the same login.
+// Token returns a token that probably works, "" if nobody has logged in. It may wait for another process that renews the
+// same login.
 //
 // Errors: a *LoginError when only a new login helps, a *StoreError, the context's error, or one that says why the
 // authorization server could not be asked.
 func (s *Source) Token(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.current == nil { // looked for each time: somebody may log in while we run
+	if s.current == nil { // somebody may log in while this process runs
 		l, err := s.store.loadLogin(s.server)
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", nil
@@ -75,7 +77,7 @@ func (s *Source) Renew(ctx context.Context, refused string) (string, error) {
 	return s.renew(ctx, refused)
 }
 
-// Want notes the scopes that a request would have needed, for the next login to ask for.
+// Want notes the scopes that a request needs, so that the next login asks for them.
 func (s *Source) Want(ctx context.Context, scopes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +86,7 @@ func (s *Source) Want(ctx context.Context, scopes []string) {
 	}
 	unlock, err := s.store.lock(ctx, s.server.id())
 	if err != nil {
-		return // a convenience only
+		return // it is only a convenience
 	}
 	defer unlock()
 	l, err := s.store.loadLogin(s.server)
@@ -105,8 +107,8 @@ func (s *Source) use(l *login) {
 	s.secret(l.ClientSecret, "client secret")
 }
 
-// renew renews the login, unless another process has done so. Under the lock there is one request at a time: a refresh
-// token that rotates is good for one, and using an old one again makes servers revoke them all.
+// renew renews the login, unless another process has done so. The lock allows one request at a time: a refresh token
+// that rotates works once, and using it again makes servers revoke all tokens of the login.
 func (s *Source) renew(ctx context.Context, old string) (string, error) {
 	unlock, err := s.store.lock(ctx, s.server.id())
 	if err != nil {
@@ -130,12 +132,12 @@ func (s *Source) renew(ctx context.Context, old string) (string, error) {
 	case l.Refresh == "":
 		return "", s.needed("the login has expired, and its authorization server does not let it be renewed")
 	}
-	// Once the request is out, its answer has to be kept whatever becomes of the caller: it may hold the only refresh
-	// token that still works. The client's own time-out bounds it.
+	// Once the request is sent its answer has to be kept, even if the caller gives up: it may hold the only refresh token
+	// that still works. The timeout of the HTTP client bounds it.
 	ctx = context.WithoutCancel(ctx)
 	n := newNetwork(ctx, s.server.URL)
 	defer n.close()
-	g, err := n.ask(ctx, l.TokenEndpoint, l.identity(), url.Values{
+	token, err := n.grant(ctx, l.TokenEndpoint, l.identity(), url.Values{
 		"grant_type": {"refresh_token"}, "refresh_token": {l.Refresh}, "resource": {l.Resource},
 	})
 	var refused *grantError
@@ -147,9 +149,9 @@ func (s *Source) renew(ctx context.Context, old string) (string, error) {
 		return "", s.needed("the login could not be renewed: " + refused.Error())
 	}
 	if err != nil {
-		return "", fmt.Errorf("renew the login at %q: %w", printable(l.Issuer, 200), err)
+		return "", fmt.Errorf("renew the login at %q: %w", safetext.Printable(l.Issuer, 200), err)
 	}
-	l.apply(g, time.Now())
+	l.apply(token)
 	s.use(l)
 	if _, err := s.store.saveLogin(s.server, l); err != nil {
 		s.log.Warn("the renewed login could not be stored; the next process will ask for a login", "server", s.server.Name, "err", err)
@@ -161,7 +163,7 @@ func (s *Source) needed(reason string) error {
 	return &LoginError{Server: s.server.Name, Reason: reason}
 }
 
-// unreadable makes a stored login that can't be read one that has to be made again.
+// unreadable returns the error of a stored login that can't be read: it has to be made again.
 func (s *Source) unreadable(err error) error {
 	var bad *StoreError
 	if errors.As(err, &bad) && bad.remedy != "" {

@@ -2,11 +2,9 @@ package oauth
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,43 +14,39 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Store keeps logins and client registrations in a folder of one's own, secrets in the system's keyring where there is
-// one. Several processes may use a folder at the same time.
+// Store keeps logins in a folder, and their secrets in the system's keyring if there is one.
+// Several processes may use a folder at the same time.
 //
-//	DIR/<id>.json  what is known of a login or a registration, and the secrets if there is no keyring
+//	DIR/<id>.json  a login, with its secrets if there is no keyring
 //	DIR/<id>.lock  held while it is changed
 type Store struct {
 	dir  string
 	keys Keyring
 }
 
-// Keyring is a place for secrets, such as the system's. Get returns an error that is fs.ErrNotExist for a name it does
-// not know.
+// Keyring stores secrets. Get returns an error that matches fs.ErrNotExist for an unknown name.
 type Keyring interface {
 	Get(name string) (string, error)
 	Set(name, secret string) error
 	Delete(name string) error
 }
 
-// NewStore makes a store over an absolute folder, which is made with the first login. A nil keyring: secrets stand in
-// the files, which only their owner may read.
+// NewStore returns a store in an absolute folder, which the first login creates. With a nil keyring the files, which
+// only their owner may read, hold the secrets too.
 func NewStore(dir string, keys Keyring) *Store { return &Store{dir: dir, keys: keys} }
 
-// maxStored bounds a file of the store, in bytes.
-const maxStored = 1 << 20
-
-// lockRetry is how often a lock that somebody else holds is tried again.
+// lockRetry is the pause before a lock that another process holds is tried again.
 const lockRetry = 20 * time.Millisecond
 
-// storeVersion is the version of the files' form.
+// storeVersion is the version of the file format.
 const storeVersion = 1
 
 // file is one file of the store.
 type file struct {
-	Version int             `json:"version"`
-	Data    json.RawMessage `json:"data"`
+	Version int    `json:"version"`
+	Data    record `json:"data"`
 	// Secret is nil when the keyring has it.
-	Secret json.RawMessage `json:"secret,omitempty"`
+	Secret *tokens `json:"secret,omitempty"`
 }
 
 // StoreError is a stored login that can't be read or written.
@@ -65,84 +59,74 @@ type StoreError struct {
 
 func (e *StoreError) Error() string { return fmt.Sprintf("stored login %s: %v", e.Path, e.Err) }
 
-// Unwrap returns what was wrong.
+// Unwrap returns the cause.
 func (e *StoreError) Unwrap() error { return e.Err }
 
-// Hint says what to do about it.
+// Hint says what to do about the error.
 func (e *StoreError) Hint() string { return e.remedy }
 
 func (s *Store) path(id string) string { return filepath.Join(s.dir, id+".json") }
 
-// load reads data and, unless secret is nil, its secret. The error is fs.ErrNotExist when nothing is stored.
-func (s *Store) load(id string, data, secret any) error {
-	f, err := s.read(id)
+// loadLogin returns the stored login of a server; fs.ErrNotExist if there is none, or one of another client.
+func (s *Store) loadLogin(server Server) (*login, error) {
+	f, err := s.read(server.id())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	damaged := &StoreError{Path: s.path(id), remedy: "remove the file, or log in again"}
-	if err := json.Unmarshal(f.Data, data); err != nil {
-		damaged.Err = errors.New("it is damaged")
-		return damaged
+	if f.Data.ClientKnown == byConfig && f.Data.ClientID != server.ClientID {
+		return nil, fs.ErrNotExist // the configuration names another client by now
 	}
-	if secret == nil {
-		return nil
-	}
-	text := []byte(f.Secret)
 	if f.Secret == nil {
-		if s.keys == nil {
-			damaged.Err = errors.New("its secrets are in the system's keyring, which is switched off")
-			damaged.remedy = "switch it on, or log in again"
-			return damaged
+		if f.Secret, err = s.fromKeyring(server.id()); err != nil {
+			return nil, err
 		}
-		kept, err := s.keys.Get(id)
-		if err != nil {
-			damaged.Err = fmt.Errorf("read its secrets from the system's keyring: %w", err)
-			damaged.remedy = "unlock the keyring, or log in again"
-			if errors.Is(err, fs.ErrNotExist) { // must not look as if there were no login
-				damaged.Err = errors.New("its secrets are no longer in the system's keyring")
-			}
-			return damaged
-		}
-		text = []byte(kept)
 	}
-	if err := json.Unmarshal(text, secret); err != nil {
-		damaged.Err = errors.New("its secrets are damaged")
-		return damaged
+	if f.Data.ClientKnown == byConfig {
+		f.Secret.ClientSecret = server.ClientSecret
 	}
-	return nil
+	return &login{f.Data, *f.Secret}, nil
+}
+
+// fromKeyring reads the secrets of a login whose file does not hold them.
+func (s *Store) fromKeyring(id string) (*tokens, error) {
+	bad := &StoreError{Path: s.path(id), remedy: "switch it on, or log in again"}
+	if s.keys == nil {
+		bad.Err = errors.New("its secrets are in the system's keyring, which is switched off")
+		return nil, bad
+	}
+	bad.remedy = "unlock the keyring, or log in again"
+	text, err := s.keys.Get(id)
+	out := &tokens{}
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // not returned: there is a login
+		bad.Err = errors.New("its secrets are no longer in the system's keyring")
+	case err != nil:
+		bad.Err = fmt.Errorf("read its secrets from the system's keyring: %w", err)
+	case json.Unmarshal([]byte(text), out) != nil:
+		bad.Err = errors.New("its secrets are damaged")
+	default:
+		return out, nil
+	}
+	return nil, bad
 }
 
 // read reads and checks one file.
 func (s *Store) read(id string) (*file, error) {
-	root, err := os.OpenRoot(s.dir)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fs.ErrNotExist
-		}
-		return nil, &StoreError{Path: s.dir, Err: cause(err), remedy: "make it a folder that only you can read"}
-	}
-	defer root.Close()
-	in, err := root.Open(id + ".json")
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fs.ErrNotExist
-		}
-		return nil, &StoreError{Path: s.path(id), Err: cause(err), remedy: "remove the file, or log in again"}
-	}
-	defer in.Close()
 	bad := &StoreError{Path: s.path(id), remedy: "remove the file, or log in again"}
-	if info, err := in.Stat(); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+	info, err := os.Stat(bad.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fs.ErrNotExist
+	}
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		bad.Err = fmt.Errorf("other people can read it (mode %04o)", info.Mode().Perm())
 		bad.remedy = "log out, so that its tokens are worth nothing, and log in again"
 		return nil, bad
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxStored+1))
+	text, err := os.ReadFile(bad.Path)
 	var f file
 	switch {
 	case err != nil:
 		bad.Err = cause(err)
-	case len(text) > maxStored:
-		bad.Err = errors.New("it is too large")
 	case json.Unmarshal(text, &f) != nil:
 		bad.Err = errors.New("it is damaged")
 	case f.Version != storeVersion:
@@ -153,18 +137,19 @@ func (s *Store) read(id string) (*file, error) {
 	return nil, bad
 }
 
-// save writes data and its secret, and reports whether the keyring has the secret. The caller holds the lock.
-func (s *Store) save(id string, data, secret any) (inKeyring bool, err error) {
-	f := file{Version: storeVersion}
-	if f.Data, err = json.Marshal(data); err != nil {
-		return false, fmt.Errorf("encode a login: %w", err)
+// saveLogin stores a login, and reports whether the keyring has its secrets. The caller holds the login's lock.
+func (s *Store) saveLogin(server Server, l *login) (inKeyring bool, err error) {
+	kept := l.tokens
+	if l.ClientKnown != byRegistration {
+		kept.ClientSecret = ""
 	}
-	if f.Secret, err = json.Marshal(secret); err != nil {
-		return false, fmt.Errorf("encode a login: %w", err)
-	}
-	// The keyring first: should we die between the two, what is newer is there, and the file says the same of it.
-	if s.keys != nil && s.keys.Set(id, string(f.Secret)) == nil {
-		inKeyring, f.Secret = true, nil
+	id, f := server.id(), file{Version: storeVersion, Data: l.record, Secret: &kept}
+	// The keyring first: if the process dies between the two, the file still describes what the keyring holds.
+	if s.keys != nil {
+		secret, err := json.Marshal(kept)
+		if err == nil && s.keys.Set(id, string(secret)) == nil {
+			inKeyring, f.Secret = true, nil
+		}
 	}
 	text, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
@@ -177,58 +162,38 @@ func (s *Store) save(id string, data, secret any) (inKeyring bool, err error) {
 }
 
 // write replaces one file atomically.
-func (s *Store) write(id string, text []byte) (err error) {
-	root, err := os.OpenRoot(s.dir)
+func (s *Store) write(id string, text []byte) error {
+	out, err := os.CreateTemp(s.dir, id+".*.tmp") // only its owner may read it
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	temp := id + "." + rand.Text() + ".tmp"
-	out, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	_, err = out.Write(text)
+	if err = errors.Join(err, out.Sync(), out.Close()); err == nil {
+		err = os.Rename(out.Name(), s.path(id))
+	}
 	if err != nil {
-		return err
+		_ = os.Remove(out.Name()) // the first error is returned
 	}
-	defer func() {
-		if err != nil {
-			_ = root.Remove(temp) // the first error is the one to tell
-		}
-	}()
-	if _, err := out.Write(text); err != nil {
-		_ = out.Close()
-		return err
-	}
-	if err := errors.Join(out.Sync(), out.Close()); err != nil {
-		return err
-	}
-	return root.Rename(temp, id+".json")
+	return err
 }
 
-// remove forgets a login, its secret too. What is not there is no error.
+// remove removes a login and its secret, if they exist.
 func (s *Store) remove(id string) error {
-	var keyErr error
-	if s.keys != nil {
-		if keyErr = s.keys.Delete(id); errors.Is(keyErr, fs.ErrNotExist) {
-			keyErr = nil
-		}
-	}
-	root, err := os.OpenRoot(s.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return &StoreError{Path: s.dir, Err: cause(err)}
-	}
-	defer root.Close()
 	f, _ := s.read(id)
-	if err := root.Remove(id + ".json"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(s.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &StoreError{Path: s.path(id), Err: cause(err), remedy: "remove the file"}
 	}
-	if keyErr != nil && f != nil && f.Secret == nil { // without a keyring there is nothing in it to remove
-		return &StoreError{Path: s.path(id), Err: fmt.Errorf("remove its secrets from the system's keyring: %w", keyErr), remedy: "remove the entry by hand"}
+	if s.keys == nil {
+		return nil
+	}
+	err := s.keys.Delete(id)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && f != nil && f.Secret == nil { // otherwise the keyring holds nothing
+		return &StoreError{Path: s.path(id), Err: fmt.Errorf("remove its secrets from the system's keyring: %w", err), remedy: "remove the entry by hand"}
 	}
 	return nil
 }
 
-// lock takes the lock of a login and returns what gives it back. It makes the folder.
+// lock takes the lock of a login, and creates the folder. The caller has to call unlock.
 func (s *Store) lock(ctx context.Context, id string) (unlock func(), err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, &StoreError{Path: s.dir, Err: cause(err), remedy: "make the folder writable for you"}
@@ -241,10 +206,10 @@ func (s *Store) lock(ctx context.Context, id string) (unlock func(), err error) 
 		}
 		return nil, &StoreError{Path: l.Path(), Err: cause(err), remedy: "make the folder writable for you"}
 	}
-	return func() { _ = l.Close() }, nil // closing gives it back; there is nothing to do about a failure
+	return func() { _ = l.Close() }, nil // closing releases it
 }
 
-// cause drops the path from an error of the file system: it is told already.
+// cause drops the path from an error of the file system, because the error around it names it.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

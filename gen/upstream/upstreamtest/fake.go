@@ -35,8 +35,8 @@ type peer struct {
 	overHTTP bool
 	// gone is closed when the client is no longer interested.
 	gone <-chan struct{}
-	// notify sends a notification before the answer; notifyLater sends one that belongs to no request, if it can.
-	notify, notifyLater func(method, params string)
+	// notify sends a notification before the answer.
+	notify func(method, params string)
 	// tell sends a notification as part of the answer, which goes on.
 	tell func(method, params string)
 }
@@ -110,7 +110,7 @@ func (f *fake) silent(method string) bool {
 
 func (f *fake) discover(m message) reply {
 	switch f.mode {
-	case LegacyOnly, RichLegacy, SlowStartLegacy, HangOnProbe, ExitOnProbe, ForeignVersion, NoVersion:
+	case LegacyOnly, RichLegacy, SlowStartLegacy, HangOnProbe, ExitOnProbe, ForeignVersion:
 		return failure(-32601, "method not found: server/discover")
 	case SlowModern:
 		time.Sleep(400 * time.Millisecond)
@@ -137,11 +137,8 @@ func (f *fake) initialize(m message) reply {
 	_ = json.Unmarshal(m.Params, &params)
 	f.met(legacyVersion, params.Capabilities)
 	version := legacyVersion
-	switch f.mode {
-	case ForeignVersion:
+	if f.mode == ForeignVersion {
 		version = "1999-01-01"
-	case NoVersion:
-		version = ""
 	}
 	return reply{result: `{"protocolVersion":"` + version + `","capabilities":` + f.declared() + `,"instructions":"be kind",` +
 		`"serverInfo":{"name":"fake","title":"A fake","version":"1.2.3"}}`}
@@ -164,7 +161,7 @@ func (f *fake) list(m message) reply {
 	_ = json.Unmarshal(m.Params, &params)
 	var tools []string
 	for _, name := range ToolNames() {
-		tools = append(tools, definition(name))
+		tools = append(tools, Definition(name))
 	}
 	f.mu.Lock()
 	f.lists++
@@ -172,97 +169,17 @@ func (f *fake) list(m message) reply {
 		tools[0] = strings.Replace(tools[0], "The tool", fmt.Sprintf("Changed %d times: the tool", f.changes), 1)
 	}
 	f.mu.Unlock()
-	switch f.mode {
-	case Pages:
-		return pages(tools, params.Cursor)
-	case RepeatedCursor:
-		return page(tools[:1], "again")
-	case EndlessPages:
-		next := "1"
-		if params.Cursor != nil {
-			next = *params.Cursor + "1"
-			if len(next) > 4000 {
-				next = fmt.Sprintf("%d", time.Now().UnixNano())
-			}
-		}
-		return page(nil, next)
-	case NullTools:
-		return page([]string{"null", `{"name":"null_schema","inputSchema":null}`, definition(ToolEcho)})
-	case DuplicateNames:
-		return page([]string{definition(ToolEcho), definition(ToolEcho), definition(strings.ToUpper(ToolEcho))})
-	case ManyTools, TooManyTools:
-		n := 10_000
-		if f.mode == TooManyTools {
-			n++
-		}
-		return page(manyTools(n))
-	case HugeDescription:
-		return page([]string{`{"name":"huge","description":"` + strings.Repeat("all of it. ", 5_000_000/11) + `","inputSchema":{"type":"object"}}`})
-	case HeaderTools:
-		return page([]string{definition(ToolEcho),
-			`{"name":"region","inputSchema":{"type":"object","properties":{"where":{"type":"string","x-mcp-header":"Region"}}}}`,
-			`{"name":"bad_header","inputSchema":{"type":"object","properties":{"where":{"type":"object","x-mcp-header":"No way"}}}}`})
-	case LongPages:
-		return longPage(params.Cursor)
-	case DeepTools:
-		return page([]string{definition(ToolEcho), `{"name":"deep","inputSchema":` + strings.Repeat(`{"not":`, 20_000) + `true` + strings.Repeat(`}`, 20_000) + `}`})
-	case BadUTF8:
-		return page([]string{"{\"name\":\"odd\",\"description\":\"caf\xe9 \xf0\x9f\",\"inputSchema\":{\"type\":\"object\"}}"})
-	case DuplicateKeys:
-		return page([]string{`{"name":"first","description":"one","name":"second","description":"two","inputSchema":{"type":"object","type":"string"}}`})
-	case BadList:
-		return reply{result: `{"tools":"none"}`}
+	if list := f.behaviour().List; list != nil {
+		return reply{result: list(params.Cursor)}
 	}
-	return page(tools)
+	return reply{result: Page(tools)}
 }
 
-// pages lists one tool per page. The second page's cursor is the empty string, which is as valid as any other.
-func pages(tools []string, cursor *string) reply {
-	i := 0
-	if cursor != nil && *cursor == "" {
-		i = 1
-	} else if cursor != nil {
-		if _, err := fmt.Sscanf(*cursor, "at %d", &i); err != nil || i >= len(tools) {
-			return failure(-32602, "no such cursor")
-		}
-	}
-	switch {
-	case i == 0:
-		return page(tools[:1], "")
-	case i == len(tools)-1:
-		return page(tools[i:])
-	}
-	return page(tools[i:i+1], fmt.Sprintf("at %d", i+1))
-}
+// behaviour is what the test defines for the mode.
+func (f *fake) behaviour() Behaviour { return Behaviours[f.mode] }
 
-// longPage is one of the 1,000 pages of LongPages.
-func longPage(cursor *string) reply {
-	at := 0
-	if cursor != nil {
-		if _, err := fmt.Sscan(*cursor, &at); err != nil {
-			return failure(-32602, "no such cursor")
-		}
-	}
-	tools := make([]string, 10)
-	for i := range tools {
-		tools[i] = definition(fmt.Sprintf("tool_%05d", 10*at+i))
-	}
-	if at == 999 {
-		return page(tools)
-	}
-	return page(tools, fmt.Sprint(at+1))
-}
-
-func manyTools(n int) []string {
-	tools := make([]string, n)
-	for i := range tools {
-		tools[i] = definition(fmt.Sprintf("tool_%05d", i))
-	}
-	return tools
-}
-
-// definition is the definition of a tool: unsorted keys, and a number no float holds, so that lost bytes show.
-func definition(name string) string {
+// Definition is the definition of a tool: unsorted keys, and a number no float holds, so that lost bytes show.
+func Definition(name string) string {
 	output := ""
 	if name == ToolEcho {
 		output = `,"outputSchema":{"type":"object","additionalProperties":true}`
@@ -271,12 +188,12 @@ func definition(name string) string {
 		`{"z":{"type":"integer","maximum":9007199254740993},"a":{"type":"string"}},"additionalProperties":true}` + output + `}`
 }
 
-// page makes a tools/list result, with a cursor if there is one.
-func page(tools []string, next ...string) reply {
+// Page makes a tools/list result, with a cursor if there is one.
+func Page(tools []string, next ...string) string {
 	cursor := ""
 	if len(next) > 0 {
 		text, _ := json.Marshal(next[0]) // a string always marshals
 		cursor = `,"nextCursor":` + string(text)
 	}
-	return reply{result: `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[` + strings.Join(tools, ",") + `]` + cursor + `}`}
+	return `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[` + strings.Join(tools, ",") + `]` + cursor + `}`
 }

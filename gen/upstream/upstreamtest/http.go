@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,17 +24,9 @@ type HTTPOptions struct {
 	Sessions bool
 	// Token is the bearer token that every request must carry, empty for none.
 	Token string
-	// Auth gives the tokens that every request must carry, nil for none. Scopes are what a token needs to list tools,
-	// CallScopes to call one.
-	Auth               *Auth
-	Scopes, CallScopes []string
-	// Resource is what the protected resource metadata say they are about; empty: the server.
-	Resource string
 	// Standalone lets clients open a stream for what belongs to no request; in the older era questions go there, and so
 	// do notifications of changes.
 	Standalone bool
-	// Undescribed leaves the protected resource metadata out, and their address in 401s.
-	Undescribed bool
 }
 
 // HTTP is a streamable HTTP server in the test.
@@ -44,7 +34,6 @@ type HTTP struct {
 	// URL is its endpoint.
 	URL string
 
-	origin   string
 	fake     *fake
 	opts     HTTPOptions
 	session  atomic.Pointer[string]
@@ -66,7 +55,7 @@ func NewHTTP(t testing.TB, mode Mode, opts *HTTPOptions) *HTTP {
 		h.opts = *opts
 	}
 	srv := httptest.NewServer(h)
-	h.origin, h.URL = srv.URL, srv.URL+"/mcp"
+	h.URL = srv.URL + "/mcp"
 	t.Cleanup(func() {
 		close(h.closing)
 		srv.CloseClientConnections()
@@ -106,9 +95,6 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "who are you?", http.StatusUnauthorized)
 		return
 	}
-	if h.opts.Auth != nil && !h.admits(w, r) {
-		return
-	}
 	if r.Method == http.MethodGet && h.opts.Standalone {
 		h.listen(w, r)
 		return
@@ -128,7 +114,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.fake.cancelled++
 		h.fake.mu.Unlock()
 	}
-	if !h.covers(w, r, m) || !h.inSession(w, r, m) {
+	if !h.inSession(w, r, m) {
 		return
 	}
 	if ch, ok := h.waiters.LoadAndDelete(string(m.ID)); ok && m.Method == "" {
@@ -139,57 +125,6 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.answer(w, r, m)
-}
-
-const metadataPath = "/.well-known/oauth-protected-resource/mcp"
-
-// admits answers the request itself unless it carries a good token.
-func (h *HTTP) admits(w http.ResponseWriter, r *http.Request) bool {
-	if r.URL.Path != "/mcp" {
-		if r.URL.Path == metadataPath && !h.opts.Undescribed {
-			resource := h.opts.Resource
-			if resource == "" {
-				resource = h.URL
-			}
-			sendJSON(w, http.StatusOK, map[string]any{
-				"resource": resource, "authorization_servers": []string{h.opts.Auth.URL}, "scopes_supported": h.opts.Scopes,
-			})
-			return false
-		}
-		http.NotFound(w, r)
-		return false
-	}
-	if _, ok := h.opts.Auth.check(bearer(r), h.URL); !ok {
-		challenge := `Bearer error="invalid_token"`
-		if !h.opts.Undescribed {
-			challenge += `, resource_metadata="` + h.origin + metadataPath + `"`
-		}
-		w.Header().Set("WWW-Authenticate", challenge)
-		http.Error(w, "who are you?", http.StatusUnauthorized)
-		return false
-	}
-	return true
-}
-
-func bearer(r *http.Request) string {
-	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-}
-
-// covers answers the request itself when its token lacks a scope.
-func (h *HTTP) covers(w http.ResponseWriter, r *http.Request, m message) bool {
-	need := map[string][]string{"tools/list": h.opts.Scopes, "tools/call": h.opts.CallScopes}[m.Method]
-	if h.opts.Auth == nil || len(need) == 0 {
-		return true
-	}
-	has, _ := h.opts.Auth.check(bearer(r), h.URL)
-	for _, scope := range need {
-		if !slices.Contains(has, scope) {
-			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+strings.Join(need, " ")+`"`)
-			http.Error(w, "you may not", http.StatusForbidden)
-			return false
-		}
-	}
-	return true
 }
 
 // inSession keeps the rules of sessions, and answers the request itself when it breaks them.
@@ -235,8 +170,7 @@ func (h *HTTP) answer(w http.ResponseWriter, r *http.Request, m message) {
 		ask:   func(method, params string) message { return h.ask(out, gone, method, params) },
 		crash: func() { panic(http.ErrAbortHandler) },
 		gone:  gone, region: r.Header.Get("Mcp-Param-Region"), overHTTP: true,
-		notify:      func(method, params string) { h.notify(out, method, params) },
-		notifyLater: func(method, params string) { h.notify(nil, method, params) },
+		notify: func(method, params string) { h.notify(out, method, params) },
 		tell: func(method, params string) {
 			out.send(`{"jsonrpc":"2.0","method":"` + method + `","params":` + params + `}`)
 		},

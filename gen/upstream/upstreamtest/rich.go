@@ -14,8 +14,6 @@ type askArguments struct {
 	Schema  json.RawMessage `json:"schema"`
 	URL     string          `json:"url"`
 	Times   int             `json:"times"`
-	// Quiet leaves the word out that a page is done.
-	Quiet bool `json:"quiet"`
 }
 
 // speak answers the tools that notify the client or ask it for more than one thing; ok is false for any other tool.
@@ -37,7 +35,7 @@ func (f *fake) speak(m message, p peer, name string, raw json.RawMessage, respon
 		address, _ := json.Marshal(args.URL)
 		return f.question(p, `{"mode":"url","message":"visit","elicitationId":"e1","url":`+string(address)+`}`, args.Times, responses), true
 	case ToolVisit:
-		return f.visit(p, args), true
+		return f.visit(args), true
 	case ToolChange:
 		f.mu.Lock()
 		f.changes++
@@ -133,16 +131,13 @@ func (f *fake) question(p peer, params string, times int, responses map[string]j
 }
 
 // visit refuses what was asked of it until the page was visited, which is "times" tries later.
-func (f *fake) visit(p peer, args askArguments) reply {
+func (f *fake) visit(args askArguments) reply {
 	f.mu.Lock()
 	f.visits++
 	tries := f.visits
 	f.mu.Unlock()
 	if tries > max(args.Times, 1) {
 		return structured(fmt.Sprintf(`{"tries":%d}`, tries))
-	}
-	if !args.Quiet {
-		go p.notifyLater("notifications/elicitation/complete", `{"elicitationId":"v1"}`)
 	}
 	return reply{err: `{"code":-32042,"message":"log in first","data":{"elicitations":[{"mode":"url","elicitationId":"v1","message":"log in","url":"https://example.com/login"}]}}`}
 }

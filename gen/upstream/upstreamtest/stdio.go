@@ -99,13 +99,10 @@ func (s *stdio) read(r io.Reader) {
 
 // deafAfter reports whether nothing is to be read after this message.
 func (s *stdio) deafAfter(m message) bool {
-	switch s.mode {
-	case Deaf:
-		return m.Method == "server/discover" || m.Method == "notifications/initialized"
-	case PingFlood:
-		return m.Method == "tools/call"
+	if s.behaviour().Call != nil && m.Method == "tools/call" {
+		return true
 	}
-	return false
+	return s.mode == Deaf && (m.Method == "server/discover" || m.Method == "notifications/initialized")
 }
 
 func (s *stdio) receive(m message) {
@@ -127,33 +124,10 @@ func (s *stdio) receive(m message) {
 }
 
 func (s *stdio) handle(m message) {
-	if s.mode == Flood && m.Method == "tools/call" {
-		for {
-			s.write("la la la")
-		}
+	if call := s.behaviour().Call; call != nil && m.Method == "tools/call" {
+		call(s.write)
 	}
-	for i := 0; s.mode == PingFlood && m.Method == "tools/call"; i++ {
-		s.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":"p%d","method":"ping"}`, i))
-	}
-	for i := 0; s.mode == PingBurst && m.Method == "tools/call" && i < 1000; i++ {
-		s.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":"p%d","method":"ping"}`, i))
-	}
-	for s.mode == NoteFlood && m.Method == "tools/call" {
-		s.write(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"la la la"}}`)
-	}
-	if s.mode == Stray {
-		for _, id := range []string{`"nobody"`, `123456`, `-1`, `1.5`, `null`, `true`, `{}`, `"1"`} {
-			s.write(`{"jsonrpc":"2.0","id":` + id + `,"result":{"stray":true}}`)
-		}
-		defer s.write(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"late":true}}`)
-	}
-	crash := func() {
-		if s.mode == HalfAnswer {
-			_, _ = io.WriteString(os.Stdout, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"content":[`)
-		}
-		os.Exit(3)
-	}
-	r := s.answer(m, peer{ask: s.ask, crash: crash, gone: s.gone, notify: s.notify, notifyLater: s.notify, tell: s.notify})
+	r := s.answer(m, peer{ask: s.ask, crash: func() { os.Exit(3) }, gone: s.gone, notify: s.notify, tell: s.notify})
 	if s.mode == Banner {
 		s.write("handled one more")
 	}

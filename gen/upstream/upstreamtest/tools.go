@@ -78,10 +78,6 @@ func (f *fake) call(m message, p peer) reply {
 		return structured(fmt.Sprintf(`{"count":%d,"hanging":%d}`, f.cancelled, f.hangs.Load()))
 	case ToolLarge:
 		return content(`{"type":"text","text":"` + strings.Repeat("x", args.Bytes) + `"}`)
-	case ToolDeep:
-		return reply{result: `{"content":[],"structuredContent":` + strings.Repeat(`{"a":`, 5000) + `1` + strings.Repeat(`}`, 5000) + `}`}
-	case ToolElicit:
-		return f.elicit(p, params.InputResponses)
 	case ToolAsk:
 		return askAll(p)
 	case ToolRegion:
@@ -119,30 +115,6 @@ func (f *fake) inspect(name string, args arguments) reply {
 		return content(`{"type":"text","text":"written"}`)
 	}
 	return failure(-32602, "unknown tool: "+name)
-}
-
-// elicitParams asks for input with a schema that drives a careless validator round in circles.
-const elicitParams = `{"mode":"form","message":"your name?","requestedSchema":{"$ref":"#"}}`
-
-// elicit asks by a request of its own in the older era, and by its result in the newer one.
-func (f *fake) elicit(p peer, responses map[string]json.RawMessage) reply {
-	f.mu.Lock()
-	modern := f.protocol == modernVersion
-	f.mu.Unlock()
-	var answer json.RawMessage
-	switch {
-	case !modern:
-		answer = p.ask("elicitation/create", elicitParams).Result
-	case responses == nil:
-		return reply{result: `{"resultType":"input_required","requestState":"s1","inputRequests":{"q":{"method":"elicitation/create","params":` + elicitParams + `}}}`}
-	default:
-		answer = responses["q"]
-	}
-	var got struct {
-		Action string `json:"action"`
-	}
-	_ = json.Unmarshal(answer, &got)
-	return structured(fmt.Sprintf(`{"action":%q}`, got.Action))
 }
 
 // askAll asks the client for what no client of ours offers.

@@ -8,7 +8,8 @@
 //
 //	srv := upstreamtest.Server(t, upstreamtest.Banner) // a config.Server, key "fake"
 //
-// A [Mode] changes how the server speaks the protocol, or what it lists. The tools are the same in every mode that
+// A [Mode] changes how the server speaks the protocol. What it lists and how it floods the client, a test says itself: see
+// [Behaviours]. The tools are the same in every mode that
 // does not say otherwise; [ToolNames] has them, and each is described at its constant. The package knows nothing of
 // this module's client: it is written against the specification, by hand, so that it can break it.
 package upstreamtest
@@ -45,21 +46,14 @@ const (
 	ExitOnProbe Mode = "exit-on-probe"
 	// HangOnList never answers anything from the first tools/list on.
 	HangOnList Mode = "hang-on-list"
-	// ForeignVersion knows the older era only, and answers initialize with a version that there is not; NoVersion names none.
+	// ForeignVersion knows the older era only, and answers initialize with a version that there is not.
 	ForeignVersion Mode = "foreign-version"
-	NoVersion      Mode = "no-version"
 	// HangAlways never answers.
 	HangAlways Mode = "hang-always"
 	// ExitAtOnce ends with status 7 before it reads anything, with "no licence found" on standard error.
 	ExitAtOnce Mode = "exit-at-once"
 	// Banner writes text to standard output before and between its messages.
 	Banner Mode = "banner"
-	// Flood writes text to standard output for ever once a tool is called.
-	Flood Mode = "flood"
-	// PingFlood pings the client for ever once a tool is called, and reads no answer.
-	PingFlood Mode = "ping-flood"
-	// PingBurst pings the client 1,000 times before it answers a call.
-	PingBurst Mode = "ping-burst"
 	// Deaf reads the handshake and nothing after it.
 	Deaf Mode = "deaf"
 	// Grandchild starts a process that ignores SIGTERM and outlives it; see [ToolPIDs].
@@ -67,46 +61,23 @@ const (
 	// Stubborn ignores the end of its input and SIGTERM.
 	Stubborn Mode = "stubborn"
 
-	// Pages lists its tools one per page, the cursor of the second page being the empty string.
-	Pages Mode = "pages"
-	// RepeatedCursor gives the same cursor for ever.
-	RepeatedCursor Mode = "repeated-cursor"
-	// EndlessPages gives a new cursor for ever, with an empty page each.
-	EndlessPages Mode = "endless-pages"
-	// NullTools lists null, a tool with a null schema, and one that is fine.
-	NullTools Mode = "null-tools"
-	// DuplicateNames lists the same name three times, once in capitals.
-	DuplicateNames Mode = "duplicate-names"
-	// ManyTools lists 10,000 tools, TooManyTools one more.
-	ManyTools    Mode = "many-tools"
-	TooManyTools Mode = "too-many-tools"
-	// HugeDescription lists a tool with a description of 5 MB.
-	HugeDescription Mode = "huge-description"
-	// HeaderTools lists one tool with a good x-mcp-header annotation and one with a bad one. Over HTTP it demands the
-	// header Mcp-Param-Region.
-	HeaderTools Mode = "header-tools"
-	// BadList answers tools/list with a list that is a string.
-	BadList Mode = "bad-list"
-	// LongPages lists 10,000 tools, 10 to a page.
-	LongPages Mode = "long-pages"
-	// DeepTools lists a tool whose schema is nested 20,000 deep, BadUTF8 one whose description is no UTF-8,
-	// DuplicateKeys one whose definition says its name and description twice.
-	DeepTools     Mode = "deep-tools"
-	BadUTF8       Mode = "bad-utf8"
-	DuplicateKeys Mode = "duplicate-keys"
-	// Stray sends, over stdio, answers that nobody waits for before each of its own: with unknown ids, null and strings
-	// for ids, and twice the right one.
-	Stray Mode = "stray"
-	// NoteFlood sends notifications for ever once a tool is called, and no answer.
-	NoteFlood Mode = "note-flood"
-	// HalfAnswer ends, over stdio, halfway through its answer where another would crash.
-	HalfAnswer Mode = "half-answer"
 	// Rich has resources and prompts, too: demo://one and demo://two on a page each, a template, demo://missing, which
 	// is not there, demo://odd, which is no list, and the prompt "greet" with the argument "who".
 	Rich Mode = "rich"
 	// RichLegacy is Rich and speaks the older era only.
 	RichLegacy Mode = "rich-legacy"
 )
+
+// Behaviour is what a mode of a test's own does differently from Normal. Each part may be nil.
+type Behaviour struct {
+	// List answers tools/list at a cursor with a result: see [Page].
+	List func(cursor *string) string
+	// Call comes before the answer to a call, over stdio. It may write lines to standard output.
+	Call func(write func(line string))
+}
+
+// Behaviours are those of the test, by mode. The test sets them before it calls [Main].
+var Behaviours map[Mode]Behaviour
 
 // The tools. All take an object; unless said otherwise it may be empty.
 const (
@@ -134,10 +105,6 @@ const (
 	ToolPIDs = "pids"
 	// ToolLarge answers with a text of "bytes" bytes.
 	ToolLarge = "large"
-	// ToolDeep answers with structuredContent nested 5,000 deep.
-	ToolDeep = "deep"
-	// ToolElicit asks the client for input, with a schema that refers to itself, and answers with {"action":"…"}.
-	ToolElicit = "elicit"
 	// ToolSession answers with {"protocol":"…","capabilities":{…}} as the client gave them.
 	ToolSession = "session"
 	// ToolStderr writes "text" to standard error before it answers.
@@ -145,7 +112,8 @@ const (
 	// ToolAsk asks the client, over stdio, for sampling, for roots and for something nobody knows, and answers with
 	// {"codes":[…]}: the error codes that came back, 0 for a result.
 	ToolAsk = "ask"
-	// ToolRegion answers with {"region":"…"}: the Mcp-Param-Region header it came with. Mode HeaderTools only.
+	// ToolRegion answers with {"region":"…"}: the Mcp-Param-Region header it came with. It is not listed; over HTTP it
+	// demands the header if it has the argument "where".
 	ToolRegion = "region"
 
 	// The following are not listed.
@@ -157,7 +125,6 @@ const (
 	ToolForm = "form"
 	ToolPage = "page"
 	// ToolVisit wants a person to visit a page first, which is done after "times" tries, and answers with {"tries":n}.
-	// Unless it is "quiet" it says so when the page is done.
 	ToolVisit = "visit"
 	// ToolChange changes the definition of ToolEcho, and says that the tools changed. ToolLists says how often they were
 	// listed.
@@ -169,7 +136,7 @@ const (
 func ToolNames() []string {
 	return []string{
 		ToolEcho, ToolSlow, ToolFail, ToolRPCError, ToolBigInt, ToolWeird, ToolCrash, ToolHang, ToolCancelled,
-		ToolEnv, ToolPIDs, ToolLarge, ToolDeep, ToolElicit, ToolSession, ToolStderr, ToolAsk,
+		ToolEnv, ToolPIDs, ToolLarge, ToolSession, ToolStderr, ToolAsk,
 	}
 }
 

@@ -1,0 +1,174 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/upstream/elicit"
+)
+
+const (
+	// maxAsked bounds the questions of one request, maxOpen those that a session of the older era has open at once.
+	maxAsked = 20
+	maxOpen  = 8
+	// codeURLElicitation is the error of a server that wants a person to visit pages before it does what was asked of it
+	// (MCP 2025-11-25, client/elicitation).
+	codeURLElicitation = -32042
+	// urlTime bounds how long a request waits for that. The request is repeated after firstURLPause, and then with pauses
+	// that double up to maxURLPause.
+	urlTime       = 5 * time.Minute
+	firstURLPause = time.Second
+	maxURLPause   = 10 * time.Second
+)
+
+var (
+	errNobody    = errors.New("nobody is there to ask")
+	errAmbiguous = errors.New("calls of several runs are under way, and the server does not say which one it asks for")
+)
+
+// ask asks one question of a request and returns the ElicitResult. A question that cannot be asked is declined.
+func (in *inflight) ask(ctx context.Context, r *activeRequest, params json.RawMessage) json.RawMessage {
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	reply, err := in.askPerson(ctx, r, params)
+	if err != nil {
+		in.log.Info("the server asked for input from a person; declined", "reason", err)
+		r.unasked(fmt.Sprintf("a question of the server was declined: %v", err))
+		reply = &elicit.Reply{Action: elicit.ActionDecline}
+	}
+	return reply.Result()
+}
+
+// unasked reports why nobody answered a question. A caller without Elicit knows.
+func (r *activeRequest) unasked(reason string) {
+	if r.opt.Unasked != nil && r.opt.Elicit != nil && r.ctx.Err() == nil {
+		r.opt.Unasked(reason)
+	}
+}
+
+func (in *inflight) askPerson(ctx context.Context, r *activeRequest, params json.RawMessage) (*elicit.Reply, error) {
+	if r.opt.Elicit == nil {
+		return nil, errNobody
+	}
+	if r.asked++; r.asked > maxAsked {
+		return nil, fmt.Errorf("it asked more than %d questions for one call", maxAsked)
+	}
+	q, err := elicit.Parse(in.server, params)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := r.opt.Elicit(ctx, q)
+	switch {
+	case err != nil || reply == nil:
+	case reply.Action == elicit.ActionDecline:
+		return &elicit.Reply{Action: elicit.ActionDecline}, nil
+	case reply.Action == elicit.ActionAccept && q.URL != "":
+		return &elicit.Reply{Action: elicit.ActionAccept}, nil
+	case reply.Action == elicit.ActionAccept:
+		content, err := q.Check(reply.Content)
+		if err == nil {
+			return &elicit.Reply{Action: elicit.ActionAccept, Content: content}, nil
+		}
+		in.log.Warn("the answer to a question of the server does not fit its form; it was not sent", "err", err)
+		r.unasked(fmt.Sprintf("the answer to a question of the server was not sent: it does not fit the form: %v", err))
+	}
+	return &elicit.Reply{Action: elicit.ActionCancel}, nil
+}
+
+// answerLegacy answers a question that came as a request of the server, in the older era. It waits for the person.
+func (in *inflight) answerLegacy(params json.RawMessage) json.RawMessage {
+	r, err := in.asker()
+	if err != nil {
+		in.log.Info("the server asked for input from a person; declined", "reason", err)
+		return (&elicit.Reply{Action: elicit.ActionDecline}).Result()
+	}
+	return in.ask(r.ctx, r, params)
+}
+
+// asker returns the request that a question of the older era belongs to. The question names none, so all requests in
+// flight must have one owner.
+func (in *inflight) asker() (*activeRequest, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	var found, other *activeRequest
+	for _, r := range in.requests {
+		if other != nil && (other.opt.Owner == nil || other.opt.Owner != r.opt.Owner) {
+			return nil, errAmbiguous
+		}
+		other = r
+		if r.opt.Elicit != nil && (found == nil || r.token < found.token) {
+			found = r
+		}
+	}
+	if found == nil {
+		return nil, errNobody
+	}
+	return found, nil
+}
+
+// urlWait is the wait of one request for the pages that a person visits. The server refuses the request until then.
+type urlWait struct {
+	until time.Time // zero before the person was asked
+	pause time.Duration
+}
+
+// repeat reports whether a request that failed may be made again: the server wants a person to visit pages, and the
+// person has agreed. It waits until the person may have finished.
+func (in *inflight) repeat(ctx context.Context, r *activeRequest, w *urlWait, failed error) bool {
+	pages := pagesOf(failed)
+	if len(pages) == 0 || r.opt.Elicit == nil {
+		return false
+	}
+	if w.until.IsZero() {
+		if !in.askForPages(ctx, r, pages) {
+			return false
+		}
+		w.until, w.pause = time.Now().Add(urlTime), firstURLPause
+	}
+	in.tell(r.token, Progress{Message: "waiting until a person has finished at the server's page"})
+	if !pause(ctx, w.pause) {
+		return false
+	}
+	w.pause = min(2*w.pause, maxURLPause)
+	return time.Now().Before(w.until)
+}
+
+// askForPages asks for each page and reports whether all of them were accepted.
+func (in *inflight) askForPages(ctx context.Context, r *activeRequest, pages []elicit.Params) bool {
+	for _, page := range pages {
+		params, err := json.Marshal(page)
+		if err != nil {
+			return false
+		}
+		var answer struct {
+			Action string `json:"action"`
+		}
+		if json.Unmarshal(in.ask(ctx, r, params), &answer) != nil || answer.Action != elicit.ActionAccept {
+			return false
+		}
+	}
+	return true
+}
+
+// pagesOf returns the pages that a codeURLElicitation error names, nil for any other error.
+func pagesOf(err error) []elicit.Params {
+	var p *ProtocolError
+	if !errors.As(err, &p) || p.Code != codeURLElicitation {
+		return nil
+	}
+	var data struct {
+		Elicitations []elicit.Params `json:"elicitations"`
+	}
+	if json.Unmarshal(p.Data, &data) != nil || len(data.Elicitations) > maxRequests {
+		return nil
+	}
+	for _, page := range data.Elicitations {
+		if page.Mode != "url" {
+			return nil
+		}
+	}
+	return data.Elicitations
+}

@@ -1,0 +1,120 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// maxErrorBody bounds what is read of the body of an HTTP error, in bytes.
+const maxErrorBody = 64 << 10
+
+// sessionIDNeeded matches what servers that were restarted say of a session in a 400, in place of answering 404.
+var sessionIDNeeded = regexp.MustCompile(`(?i)session[ -]id`)
+
+// checkAnswer turns an HTTP error into an error of its request, and bounds the memory that a large answer takes.
+func (t *httpTransport) checkAnswer(req *http.Request, resp *http.Response) (*http.Response, error) {
+	if req.Method != http.MethodPost || t.sse || t.connecting.Load() {
+		return resp, nil
+	}
+	c, _ := req.Context().Value(captureKey{}).(*capture)
+	status := resp.StatusCode
+	var err error
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, t.forgotten.Load():
+	case status >= 400:
+		err = t.errorStatus(req, resp, c)
+	case status >= 300, c == nil:
+	case isMedia(resp, "text/event-stream"):
+		resp.Body = &reservingBody{ReadCloser: resp.Body, capture: c}
+	default:
+		err = readHead(resp, c)
+	}
+	if err != nil {
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+// errorStatus returns the error of a request that was answered with an HTTP error, and keeps the JSON-RPC error in it.
+func (t *httpTransport) errorStatus(req *http.Request, resp *http.Response, c *capture) error {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // the status counts
+	if resp.StatusCode == http.StatusBadRequest && req.Header.Get(sessionHeader) != "" && sessionIDNeeded.Match(body) {
+		t.forgotten.Store(true)
+	}
+	if c != nil {
+		c.answer = errorIn(body)
+	}
+	r := &refusal{text: statusText(resp.StatusCode)}
+	switch resp.StatusCode {
+	case http.StatusTooManyRequests:
+		r.unsent = true
+	case http.StatusBadGateway, http.StatusServiceUnavailable: // 504 may be about this call only
+		r.down = true
+	}
+	return r
+}
+
+func statusText(status int) string {
+	return fmt.Sprintf("the server answered with HTTP status %d %s", status, http.StatusText(status))
+}
+
+// errorIn returns the JSON-RPC error in a message, nil if there is none. Many servers do not name the request in it.
+func errorIn(body []byte) *jsonrpc.Error {
+	var message struct {
+		Error struct {
+			Code    int64
+			Message string
+			Data    json.RawMessage
+		}
+	}
+	if json.Unmarshal(body, &message) != nil || message.Error.Code == 0 {
+		return nil
+	}
+	return &jsonrpc.Error{Code: message.Error.Code, Message: message.Error.Message, Data: message.Error.Data}
+}
+
+// readHead reads the beginning of an answer and reserves memory if the answer is large. An answer that breaks off here
+// ends its request; the SDK would end the session.
+func readHead(resp *http.Response, c *capture) error {
+	var head bytes.Buffer
+	size := int(min(resp.ContentLength, MaxMessage))
+	if size < LargeAnswer {
+		if _, err := head.ReadFrom(io.LimitReader(resp.Body, LargeAnswer)); err != nil {
+			return fmt.Errorf("read the answer: %w", err)
+		}
+		if size = head.Len(); size == LargeAnswer {
+			size = LargeGuess
+		}
+	}
+	body := resp.Body
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(&head, body), body}
+	return c.reserveFor(size)
+}
+
+// reservingBody is a stream of events. It reserves memory once it has become large.
+type reservingBody struct {
+	io.ReadCloser
+	capture *capture
+	read    int
+}
+
+func (b *reservingBody) Read(p []byte) (int, error) {
+	if b.read >= LargeAnswer {
+		if err := b.capture.reserveFor(LargeGuess); err != nil {
+			return 0, err
+		}
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), 64<<10)])
+	b.read += n
+	return n, err
+}

@@ -1,0 +1,130 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+)
+
+const (
+	// maxProgressText bounds the message of a progress notification, in bytes.
+	maxProgressText = 1 << 10
+	// maxProgressWaiting is how many notifications of a request may wait to be passed on, one each progressPause.
+	maxProgressWaiting = 64
+	progressPause      = 20 * time.Millisecond
+)
+
+// inflight holds the requests in flight of a session, so that notifications and questions of the server reach the
+// request that they are about.
+type inflight struct {
+	server string
+	log    *slog.Logger
+	elicit bool // questions are asked at all
+
+	mu        sync.Mutex
+	lastToken int64
+	requests  map[int64]*activeRequest // by progress token
+}
+
+// activeRequest is one request in flight.
+type activeRequest struct {
+	ctx      context.Context
+	opt      CallOptions
+	token    int64
+	progress chan Progress // nil if nobody listens
+	ended    chan struct{} // closed with progress
+	told     chan struct{} // closed when the listener is not called any more
+
+	asking sync.Mutex // one question at a time
+	asked  int        // guarded by asking
+}
+
+func newInflight(server string, elicit bool, log *slog.Logger) *inflight {
+	return &inflight{server: server, elicit: elicit, log: log, requests: make(map[int64]*activeRequest)}
+}
+
+// begin adds a request, which has to be ended. ctx is the request's own.
+func (in *inflight) begin(ctx context.Context, opt *CallOptions) *activeRequest {
+	r := &activeRequest{ctx: ctx}
+	if opt != nil {
+		r.opt = *opt
+	}
+	if !in.elicit {
+		r.opt.Elicit = nil
+	}
+	if r.opt.Progress != nil {
+		r.progress, r.ended, r.told = make(chan Progress, maxProgressWaiting), make(chan struct{}), make(chan struct{})
+		go r.passOn()
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.lastToken++
+	r.token = in.lastToken
+	in.requests[r.token] = r
+	return r
+}
+
+// end removes the request, after it has passed on the progress that came by then.
+func (in *inflight) end(r *activeRequest) {
+	in.mu.Lock()
+	delete(in.requests, r.token) // so that nothing is sent to progress any more
+	in.mu.Unlock()
+	if r.progress != nil {
+		close(r.ended)
+		close(r.progress)
+		<-r.told
+	}
+}
+
+// noteProgress passes a progress notification on to the request that it names. Some servers quote the token.
+func (in *inflight) noteProgress(params json.RawMessage) {
+	var note struct {
+		Token    json.Number `json:"progressToken"`
+		Progress float64     `json:"progress"`
+		Total    float64     `json:"total"`
+		Message  string      `json:"message"`
+	}
+	if json.Unmarshal(params, &note) != nil {
+		return
+	}
+	if token, err := note.Token.Int64(); err == nil {
+		in.tell(token, Progress{Progress: note.Progress, Total: note.Total, Message: safetext.Printable(note.Message, maxProgressText)})
+	}
+}
+
+// tell queues progress for a request. It never waits: further notifications replace the oldest.
+func (in *inflight) tell(token int64, note Progress) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	r := in.requests[token]
+	if r == nil || r.progress == nil {
+		return
+	}
+	for {
+		select {
+		case r.progress <- note:
+			return
+		default:
+		}
+		select {
+		case <-r.progress:
+		default:
+		}
+	}
+}
+
+// passOn calls the listener of a request until the request has ended. There are pauses until then.
+func (r *activeRequest) passOn() {
+	defer close(r.told)
+	for note := range r.progress {
+		r.opt.Progress(note)
+		select {
+		case <-time.After(progressPause):
+		case <-r.ended:
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// What belongs to no request comes in a way that depends on the era. In the older one, over streamable HTTP, the client
+// opens a stream for it (MCP 2025-11-25, basic/transports); many servers send questions to a person there, too. In the
+// newer era a server tells of changes only if a request that stays open has asked it to (MCP 2026-07-28,
+// subscriptions): over HTTP they come in the answer to that request, over pipes among all other messages.
+
+const (
+	// listenTime is how long from the session's start requests wait for the server to open that stream, if a question may
+	// come there. Some servers open it only when they have something to send.
+	listenTime = 2 * time.Second
+	// minListenPause and maxListenPause bound the pause before a stream that ended is opened again. It doubles for streams
+	// that bring nothing and end within longListen.
+	minListenPause, maxListenPause = time.Second, time.Minute
+	longListen                     = 10 * time.Second
+	// maxNotification bounds one message in the stream, in bytes.
+	maxNotification = 1 << 20
+	// subscriptionID is the id of the request for changes. The SDK numbers its own requests.
+	subscriptionID = "tools-changed"
+)
+
+// announcesChanges reports whether the server says that it announces changes of its tools.
+func (s *Session) announcesChanges() bool {
+	init := s.sdk.InitializeResult()
+	return init != nil && init.Capabilities != nil && init.Capabilities.Tools != nil && init.Capabilities.Tools.ListChanged
+}
+
+// listenInOlderEra opens the server's stream if anything that may come there is of use.
+func (s *Session) listenInOlderEra() {
+	if s.modern() || s.http == nil || s.http.sse || !s.opts.Elicit && !s.announcesChanges() {
+		return
+	}
+	s.listening, s.listeningBy = make(chan struct{}), time.Now().Add(listenTime)
+	go func() {
+		opened := sync.OnceFunc(func() { close(s.listening) })
+		s.keepListening(func() (heard, more bool) { return s.stream(opened) })
+	}()
+}
+
+// awaitListening waits, for at most listenTime from the session's start, until the stream is open: a question that comes
+// before could be lost.
+func (s *Session) awaitListening(ctx context.Context) {
+	if s.listening == nil {
+		return
+	}
+	timer := time.NewTimer(time.Until(s.listeningBy))
+	defer timer.Stop()
+	select {
+	case <-s.listening:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// subscribe asks a server of the newer era, once, to announce changes of its tools.
+func (s *Session) subscribe() {
+	s.subscribing.Do(func() {
+		if s.modern() && s.announcesChanges() {
+			go s.keepListening(s.awaitSubscription)
+		}
+	})
+}
+
+// keepListening listens again and again as long as the session lasts. listen reports whether something came, and whether
+// it may be called again.
+func (s *Session) keepListening(listen func() (heard, more bool)) {
+	for wait := minListenPause; ; wait = min(2*wait, maxListenPause) {
+		start := time.Now()
+		heard, more := listen()
+		if heard || time.Since(start) > longListen {
+			wait = minListenPause
+		}
+		if !more || !pause(s.conn.lost, wait) {
+			return
+		}
+		s.conn.changes.Add(1) // nobody heard what happened meanwhile
+	}
+}
+
+// awaitSubscription subscribes to changes and returns when the subscription has ended.
+func (s *Session) awaitSubscription() (heard, more bool) {
+	req, err := s.subscription()
+	if err == nil {
+		err = s.conn.inner.Write(s.conn.lost, req)
+	}
+	if err != nil {
+		s.log.Debug("ask the server to announce changes of its tools", "err", s.errs.secret.Clean(plain(err)))
+		return false, false
+	}
+	select {
+	case end := <-s.conn.subscription:
+		var refused *jsonrpc.Error
+		return false, !errors.As(end.Error, &refused)
+	case <-s.conn.lost.Done():
+		return false, false
+	}
+}
+
+// subscription returns the request that asks for changes.
+func (s *Session) subscription() (*jsonrpc.Request, error) {
+	id, err := jsonrpc.MakeID(subscriptionID)
+	if err != nil {
+		return nil, err
+	}
+	params, err := json.Marshal(map[string]any{
+		"notifications": map[string]bool{"toolsListChanged": true},
+		"_meta": map[string]any{
+			"io.modelcontextprotocol/protocolVersion": s.Info().Protocol,
+			"io.modelcontextprotocol/clientInfo":      map[string]string{"name": s.opts.ClientName, "version": s.opts.ClientVersion},
+			metaCapabilities:                          map[string]any{},
+		},
+	})
+	return &jsonrpc.Request{ID: id, Method: methodSubscribe, Params: params}, err
+}
+
+// stream opens the server's own stream and reads it to its end, or to a message that is too large.
+func (s *Session) stream(opened func()) (heard, more bool) {
+	defer opened()
+	req, err := http.NewRequestWithContext(s.conn.lost, http.MethodGet, s.http.url, nil)
+	if err != nil {
+		return false, false
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	if id := s.conn.SessionID(); id != "" {
+		req.Header.Set(sessionHeader, id)
+	}
+	resp, err := s.http.client().Do(req)
+	if err != nil {
+		var refused *refusal
+		return false, !errors.As(err, &refused)
+	}
+	opened()
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || !isMedia(resp, "text/event-stream") {
+		return false, resp.StatusCode >= 500
+	}
+	in := bufio.NewScanner(resp.Body)
+	in.Buffer(nil, maxNotification)
+	var data []byte
+	for in.Scan() {
+		if value, ok := bytes.CutPrefix(in.Bytes(), []byte("data:")); ok {
+			if data = append(append(data, value...), '\n'); len(data) > maxNotification {
+				return heard, false
+			}
+		} else if len(in.Bytes()) == 0 && data != nil {
+			heard = true
+			if msg, err := jsonrpc.DecodeMessage(data); err == nil { // others may be signs of life
+				if req, ok := msg.(*jsonrpc.Request); ok {
+					err = s.conn.serverRequest(req)
+				}
+				if err != nil {
+					s.conn.lose(err)
+					return true, false
+				}
+			}
+			data = nil
+		}
+	}
+	return heard, !errors.Is(in.Err(), bufio.ErrTooLong)
+}
