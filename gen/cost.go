@@ -17,106 +17,90 @@ import (
 // Cost is what a tree costs a model, in tokens of o200k_base, beside the definitions it stands for.
 type Cost struct {
 	// Language is that of the wrappers and indexes that were counted.
-	Language string
-	// List is a listing of the tree's root, the first thing that is read.
-	List int
+	Language string `json:"language"`
+	Encoding string `json:"encoding"`
 	// Servers are sorted by key.
-	Servers []ServerCost
-	// Wrapper is the median wrapper of all tools.
-	Wrapper int
+	Servers []ServerCost `json:"servers"`
+	// All is the sum of the servers, with a listing of the tree's root, and a wrapper in the middle of all: what a model
+	// reads that looks into every server and uses one tool. Nil where servers were left out.
+	All *Reading `json:"all,omitempty"`
+}
+
+// Reading is what a model reads to use one tool, beside all definitions.
+type Reading struct {
+	// Definitions are those of all tools, as hosts send them: name, description and input schema, compact JSON.
+	Definitions int `json:"definitions"`
+	// List is a listing of the folder, Index the index file, Wrapper the median of the wrappers, Read the sum of the three.
+	List    int `json:"ls"`
+	Index   int `json:"index"`
+	Wrapper int `json:"wrapper"`
+	Read    int `json:"read"`
 }
 
 // ServerCost is one server of a Cost.
 type ServerCost struct {
-	Key, Dir string
-	// Definitions are those of all its tools, as hosts send them: name, description and input schema, compact JSON.
-	Definitions int
-	// List is a listing of its folder, Index its index file, Wrapper the median of its wrappers.
-	List, Index, Wrapper int
+	Key string `json:"name"`
+	Dir string `json:"dir"`
+	Reading
 	// Tools are in the order of the catalog.
-	Tools []ToolCost
+	Tools []ToolCost `json:"tools"`
 }
 
 // ToolCost is one tool of a ServerCost.
 type ToolCost struct {
-	ID string
+	ID string `json:"id"`
 	// Definition is what hosts send of it, Raw the whole definition as compact JSON, Indented the same with two spaces.
-	Definition, Raw, Indented int
+	Definition int `json:"definition"`
+	Raw        int `json:"definitionCompact"`
+	Indented   int `json:"definitionIndented"`
 	// Wrapper is its file.
-	Wrapper int
+	Wrapper int `json:"wrapper"`
 }
 
-// Definitions is the sum over all servers.
-func (c *Cost) Definitions() int {
-	n := 0
-	for _, s := range c.Servers {
-		n += s.Definitions
-	}
-	return n
-}
-
-// Read is what a model reads of one server to use one of its tools: the listing, the index and a wrapper.
-func (s *ServerCost) Read() int { return s.List + s.Index + s.Wrapper }
-
-// Read is what a model reads that looks into every server and uses one tool. Most look into one or two.
-func (c *Cost) Read() int {
-	n := c.List + c.Wrapper
-	for _, s := range c.Servers {
-		n += s.List + s.Index
-	}
-	return n
-}
-
-// LanguageError is a language that a tree does not have. Exit code 2.
-type LanguageError struct {
-	Language string
-	// Has are those that it has.
-	Has []string
-}
-
-func (e *LanguageError) Error() string {
-	return fmt.Sprintf("the tree has no wrappers in %q, only in %s", e.Language, strings.Join(e.Has, " and "))
-}
-
-// ExitCode is 2.
-func (e *LanguageError) ExitCode() int { return 2 }
-
-// Languages are those that the tree has wrappers in: "typescript", "python", or both in this order.
+// Languages are the names of those that the tree has wrappers in.
 func (t *Tree) Languages() []string {
 	var out []string
-	for _, l := range []struct{ name, client string }{{"typescript", "client.ts"}, {"python", "client.py"}} {
-		if _, has := t.Lock.Files[l.client]; has {
-			out = append(out, l.name)
+	for _, l := range Languages() {
+		if _, has := t.Lock.Files[l.Client]; has {
+			out = append(out, l.Name)
 		}
 	}
 	return out
 }
 
-// Cost counts the tokens of the tree in one of its languages, "typescript" or "python"; empty is the first that it has.
-// A language that the tree does not have is a *[LanguageError].
+// Cost counts the tokens of the tree in one of its languages; empty is the first that it has. A language that the tree
+// does not have is an *[Error].
 func (t *Tree) Cost(language string) (*Cost, error) {
 	if has := t.Languages(); language == "" && len(has) > 0 {
 		language = has[0]
 	} else if !slices.Contains(has, language) {
-		return nil, &LanguageError{Language: language, Has: has}
+		return nil, &Error{Message: fmt.Sprintf("the tree has no wrappers in %q, only in %s", language, strings.Join(has, " and ")), Code: 2}
 	}
-	index := map[string]string{"typescript": "index.ts", "python": "__init__.py"}[language]
+	l, _ := LanguageOf(language)
 	root, err := os.OpenRoot(t.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("count tokens: %w", err)
 	}
 	defer func() { _ = root.Close() }()
 	m := &meter{tree: t, files: root.FS(), language: language}
-	out := &Cost{Language: language, List: m.list(".")}
-	var all []int
+	out := &Cost{Language: language, Encoding: "o200k_base", Servers: []ServerCost{}}
+	all := Reading{List: m.list(".")}
+	var wrappers []int
 	for i := range t.Catalog.Servers {
-		s := m.server(&t.Catalog.Servers[i], index)
+		s := m.server(&t.Catalog.Servers[i], l.IndexFile)
 		for _, tool := range s.Tools {
-			all = append(all, tool.Wrapper)
+			wrappers = append(wrappers, tool.Wrapper)
 		}
+		all.Definitions += s.Definitions
+		all.List += s.List
+		all.Index += s.Index
 		out.Servers = append(out.Servers, s)
 	}
-	out.Wrapper = median(all)
+	all.Wrapper = median(wrappers)
+	all.Read = all.List + all.Index + all.Wrapper
+	if !t.partial {
+		out.All = &all
+	}
 	if m.err != nil {
 		return nil, &catalog.TreeError{Dir: t.Dir, Err: m.err}
 	}
@@ -132,7 +116,7 @@ type meter struct {
 }
 
 func (m *meter) server(s *catalog.Server, index string) ServerCost {
-	out := ServerCost{Key: s.Key, Dir: s.Dir, List: m.list(s.Dir), Index: m.file(path.Join(s.Dir, index))}
+	out := ServerCost{Key: s.Key, Dir: s.Dir, Reading: Reading{List: m.list(s.Dir), Index: m.file(path.Join(s.Dir, index))}, Tools: []ToolCost{}}
 	var wrappers []int
 	for i := range s.Tools {
 		tool := &s.Tools[i]
@@ -146,6 +130,7 @@ func (m *meter) server(s *catalog.Server, index string) ServerCost {
 		wrappers = append(wrappers, cost.Wrapper)
 	}
 	out.Wrapper = median(wrappers)
+	out.Read = out.List + out.Index + out.Wrapper
 	return out
 }
 
@@ -227,6 +212,6 @@ func (t *Tree) Only(servers []string) error {
 	if err != nil {
 		return err
 	}
-	t.Catalog = c
+	t.Catalog, t.partial = c, true
 	return nil
 }

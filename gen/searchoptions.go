@@ -11,7 +11,7 @@ import (
 
 // SearchOptions are the settings of a search as the configuration has them: the servers' categories, and the endpoint for
 // embeddings. lookup finds the variable that holds the endpoint's key; a .env beside the configuration is asked for what it
-// does not have. A key that is not there is no error: searches are answered by words, and say why. cacheDir is for
+// does not have. A key that is not there is no error: searches are answered by words, with the reason. cacheDir is for
 // [search.Options]. The errors are *[search.EndpointError], and those of reading the .env.
 func SearchOptions(cfg *config.Config, lookup func(name string) (string, bool), cacheDir string) (*search.Options, error) {
 	opt := &search.Options{Categories: cfg.Settings.Categories(), CacheDir: cacheDir}
@@ -42,7 +42,7 @@ func SearchOptions(cfg *config.Config, lookup func(name string) (string, bool), 
 }
 
 // OpenSearch opens the tree that opts name, as [Open] does, and makes its index with the settings of the configuration;
-// a tree without one is searched by words, and each server is a category. The caller closes the index.
+// a tree without one is searched by words, and each server is a category.
 func OpenSearch(opts Options, lookup func(name string) (string, bool), cacheDir string) (*Tree, *search.Index, error) {
 	tree, err := Open(opts)
 	if err != nil {
@@ -60,11 +60,7 @@ func OpenSearch(opts Options, lookup func(name string) (string, bool), cacheDir 
 			return nil, nil, err
 		}
 	}
-	x, err := tree.Index(opt)
-	if err != nil {
-		return nil, nil, err
-	}
-	return tree, x, nil
+	return tree, search.New(tree.Catalog, opt), nil
 }
 
 // keyless stands for an endpoint whose key is in a variable that is not set.

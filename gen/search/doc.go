@@ -89,7 +89,7 @@ func read(cat *catalog.Catalog, names map[string]string) ([]doc, []member, []Cat
 func about(s *catalog.Server) string {
 	lead, _ := split(ident.CleanText(clip(s.Instructions, maxLead)))
 	for _, text := range []string{ident.CleanLine(s.Title), ident.CleanLine(lead)} {
-		if text != "" && plain(text) != plain(s.Key) {
+		if text != "" && ident.Fold(text) != ident.Fold(s.Key) {
 			return shorten(text)
 		}
 	}

@@ -11,48 +11,45 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
-	"time"
 )
 
-// API is the form of an endpoint for embeddings.
+// API is the protocol of an endpoint for embeddings.
 type API string
 
 const (
-	// OpenAI is POST <url>/embeddings with a bearer token, as OpenAI, Ollama, vLLM and many others have it.
+	// OpenAI is POST <url>/embeddings with a bearer token, the protocol of OpenAI, Ollama, vLLM and many others.
 	OpenAI API = "openai"
-	// Azure is POST <url>/openai/deployments/<model>/embeddings with the header api-key, as Azure OpenAI has it.
+	// Azure is POST <url>/openai/deployments/<model>/embeddings with the header api-key, the protocol of Azure OpenAI.
 	Azure API = "azure"
 )
 
-// DefaultAPIVersion is the version of Azure's interface that is asked for where nothing is said.
+// DefaultAPIVersion is the default of [EndpointOptions].APIVersion.
 const DefaultAPIVersion = "2024-10-21"
 
 const (
-	// maxEmbedAnswer bounds an answer of the endpoint, in bytes, maxEmbedError what is shown of one that is an error.
+	// maxEmbedAnswer is the size limit of an answer, in bytes; maxEmbedError is how much of an error answer is quoted.
 	maxEmbedAnswer, maxEmbedError = 32 << 20, 300
 )
 
-// Endpoint is an HTTP endpoint that makes embeddings.
+// Endpoint is an [Embedder] that calls an HTTP endpoint.
 type Endpoint struct {
 	opts   EndpointOptions
 	url    string
 	client *http.Client
-	most   atomic.Int64 // how many texts it takes at once, as far as is known; 0: not known
 }
 
 // EndpointOptions are the settings of [NewEndpoint].
 type EndpointOptions struct {
-	// URL is the base address: https://api.openai.com/v1, or of Azure https://NAME.openai.azure.com. One that ends with
-	// /embeddings is used as it is.
+	// URL is the base address: https://api.openai.com/v1, or for Azure https://NAME.openai.azure.com. An address that ends with
+	// /embeddings is used unchanged.
 	URL string
-	// Model is the name of the model, or of Azure the deployment.
+	// Model is the name of the model, or for Azure of the deployment.
 	Model string
-	// API is the form. Empty: [OpenAI].
+	// API is the protocol. Empty: [OpenAI].
 	API API
 	// APIVersion is for [Azure] only. Empty: [DefaultAPIVersion].
 	APIVersion string
-	// Key is a secret; it is never in an error. Empty: none is sent. One is sent by https only, or to this machine.
+	// Key is the API key. It never appears in an error, and is sent over https or to this machine only. Empty: no key is sent.
 	Key string
 	// Dimensions asks for shorter vectors than the model's own. 0: the model's own.
 	Dimensions int
@@ -60,20 +57,20 @@ type EndpointOptions struct {
 	Transport http.RoundTripper
 }
 
-// EndpointError is a setting that will not do.
+// EndpointError reports an invalid setting.
 type EndpointError struct{ Field, Message, Remedy string }
 
 func (e *EndpointError) Error() string {
 	return fmt.Sprintf("search.embeddings.%s: %s", e.Field, e.Message)
 }
 
-// Hint is what to write instead.
+// Hint says what to write instead.
 func (e *EndpointError) Hint() string { return e.Remedy }
 
 // ExitCode is 2.
 func (e *EndpointError) ExitCode() int { return 2 }
 
-// NewEndpoint checks the settings; nothing is sent. The errors are *[EndpointError].
+// NewEndpoint checks the settings and sends nothing. Its errors are *[EndpointError].
 func NewEndpoint(opts EndpointOptions) (*Endpoint, error) {
 	if opts.API == "" {
 		opts.API = OpenAI
@@ -90,18 +87,18 @@ func NewEndpoint(opts EndpointOptions) (*Endpoint, error) {
 	case opts.Model == "":
 		return nil, &EndpointError{"model", "it is missing", "write the name of the model, or of the deployment"}
 	case opts.API != OpenAI && opts.API != Azure:
-		return nil, &EndpointError{"api", fmt.Sprintf("%q is not known", opts.API), "write openai or azure"}
+		return nil, &EndpointError{"api", fmt.Sprintf("unknown protocol %q", opts.API), "write openai or azure"}
 	case opts.Key != "" && base.Scheme == "http" && !thisMachine(base.Hostname()):
 		return nil, &EndpointError{"url", "a key is not sent without encryption", "write an https address, or leave key_env out"}
 	}
 	e := &Endpoint{opts: opts, url: address(base, opts), client: &http.Client{
 		Transport:     opts.Transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect }, // the key would go elsewhere
+		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect }, // the key would be sent to another address
 	}}
 	return e, nil
 }
 
-var errRedirect = errors.New("it sends elsewhere, which is not followed; write the address it names in search.embeddings.url")
+var errRedirect = errors.New("the endpoint redirects, which is not followed; write the new address in search.embeddings.url")
 
 func thisMachine(host string) bool {
 	ip := net.ParseIP(host)
@@ -111,9 +108,9 @@ func thisMachine(host string) bool {
 func address(base *url.URL, opts EndpointOptions) string {
 	u := *base
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
-	whole := strings.HasSuffix(u.Path, "/embeddings")
+	complete := strings.HasSuffix(u.Path, "/embeddings")
 	switch {
-	case whole:
+	case complete:
 	case opts.API == Azure:
 		u = *u.JoinPath("openai", "deployments", opts.Model, "embeddings")
 	default:
@@ -129,14 +126,13 @@ func address(base *url.URL, opts EndpointOptions) string {
 	return u.String()
 }
 
-// Name tells model, address and dimensions apart.
+// Name returns protocol, address, model and dimensions.
 func (e *Endpoint) Name() string {
 	return fmt.Sprintf("%s %s %s %d", e.opts.API, e.url, e.opts.Model, e.opts.Dimensions)
 }
 
-// ask sends texts in one request. An endpoint that is busy, and names a time of at most 5 seconds or none, is asked once
-// more. The error is a *refusal when there was an answer that is one.
-func (e *Endpoint) ask(ctx context.Context, texts []string) ([][]float32, error) {
+// Embed implements [Embedder] with one request.
+func (e *Endpoint) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	body := map[string]any{"input": texts, "model": e.opts.Model, "encoding_format": "float"}
 	if e.opts.Dimensions > 0 {
 		body["dimensions"] = e.opts.Dimensions
@@ -146,14 +142,6 @@ func (e *Endpoint) ask(ctx context.Context, texts []string) ([][]float32, error)
 		return nil, err
 	}
 	answer, err := e.post(ctx, sent)
-	if no, ok := errors.AsType[*refusal](err); ok && no.wait > 0 {
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(no.wait):
-		}
-		answer, err = e.post(ctx, sent)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -163,15 +151,6 @@ func (e *Endpoint) ask(ctx context.Context, texts []string) ([][]float32, error)
 	}
 	return vectors, nil
 }
-
-// refusal is an answer of the endpoint that says no.
-type refusal struct {
-	status int
-	text   string
-	wait   time.Duration // before another try; 0: there is no use in one
-}
-
-func (r *refusal) Error() string { return r.text }
 
 // post sends one request.
 func (e *Endpoint) post(ctx context.Context, body []byte) (answer []byte, err error) {
@@ -193,12 +172,12 @@ func (e *Endpoint) post(ctx context.Context, body []byte) (answer []byte, err er
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // whatever it says
-		return nil, e.failure(&refusal{res.StatusCode, res.Status + ": " + e.shown(text), retryAfter(res)})
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // part of a text is better than none
+		return nil, e.failure(fmt.Errorf("%s: %s", res.Status, e.shown(text)))
 	}
 	answer, err = io.ReadAll(io.LimitReader(res.Body, maxEmbedAnswer+1))
 	if err == nil && len(answer) > maxEmbedAnswer {
-		err = fmt.Errorf("the answer has more than %d MiB", maxEmbedAnswer>>20)
+		err = fmt.Errorf("the answer is larger than %d MiB", maxEmbedAnswer>>20)
 	}
 	if err != nil {
 		return nil, e.failure(err)
@@ -206,7 +185,7 @@ func (e *Endpoint) post(ctx context.Context, body []byte) (answer []byte, err er
 	return answer, nil
 }
 
-// failure names the endpoint, without what its address may hold besides.
+// failure adds the host of the endpoint to an error, without the rest of its address, which may contain secrets.
 func (e *Endpoint) failure(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
@@ -219,11 +198,39 @@ func (e *Endpoint) failure(err error) error {
 	return fmt.Errorf("embeddings from %s: %w", host, err)
 }
 
-// shown is the beginning of an error's text, on one line, without the key.
+// shown returns the beginning of an error text on one line, without the key.
 func (e *Endpoint) shown(text []byte) string {
 	s := string(text)
 	if e.opts.Key != "" {
 		s = strings.ReplaceAll(s, e.opts.Key, "[key]")
 	}
 	return strings.Join(strings.Fields(clip(strings.ToValidUTF8(s, "\uFFFD"), maxEmbedError)), " ")
+}
+
+// readVectors returns the vectors of an answer in the order of the texts.
+func readVectors(answer []byte, texts int) ([][]float32, error) {
+	var parsed struct {
+		Data []struct {
+			Index     *int      `json:"index"`
+			Embedding []float32 `json:"embedding"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(answer, &parsed); err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	if len(parsed.Data) != texts {
+		return nil, fmt.Errorf("got %d vectors for %d texts", len(parsed.Data), texts)
+	}
+	out := make([][]float32, texts)
+	for i, d := range parsed.Data {
+		at := i
+		if d.Index != nil {
+			at = *d.Index
+		}
+		if at < 0 || at >= texts || out[at] != nil || len(d.Embedding) == 0 {
+			return nil, fmt.Errorf("vector %d of the answer is empty, or its index is invalid or used twice", i)
+		}
+		out[at] = d.Embedding
+	}
+	return out, nil
 }

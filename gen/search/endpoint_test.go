@@ -1,7 +1,6 @@
 package search_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +15,7 @@ import (
 
 const secret = "sk-very-secret"
 
-// seen is what a fake endpoint was sent.
+// seen is the last request of a fake endpoint.
 type seen struct {
 	path, query, authorization, apiKey string
 	body                               struct {
@@ -26,7 +25,7 @@ type seen struct {
 	}
 }
 
-// fake is an endpoint that answers with one number a text, backwards.
+// fake returns an endpoint that answers with the length of each text, in reverse order.
 func fake(t *testing.T, got *seen) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -112,7 +111,7 @@ func TestEndpointSettings(t *testing.T) {
 	}
 }
 
-// TestEndpointErrors has answers that are none; no error holds the key, and none is large.
+// TestEndpointErrors checks that invalid answers are errors, short and without the key.
 func TestEndpointErrors(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
 	t.Cleanup(elsewhere.Close)
@@ -161,30 +160,7 @@ func TestEndpointErrors(t *testing.T) {
 	}
 }
 
-// TestEndpointBusy asks once more.
-func TestEndpointBusy(t *testing.T) {
-	calls := 0
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if calls++; calls == 1 {
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusTooManyRequests)
-			return
-		}
-		_, _ = io.WriteString(w, `{"data":[{"embedding":[1,2]}]}`)
-	}))
-	defer s.Close()
-	e := endpoint(t, search.EndpointOptions{URL: s.URL, Model: "m"})
-	if out, err := e.Embed(t.Context(), []string{"a"}); err != nil || len(out) != 1 || calls != 2 {
-		t.Errorf("%v, %v after %d calls", out, err, calls)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := e.Embed(ctx, []string{"a"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("with an ended context: %v", err)
-	}
-}
-
-// TestEndpointName tells apart what must not be compared, and holds no key.
+// TestEndpointName checks that different models have different names, without the key.
 func TestEndpointName(t *testing.T) {
 	names := map[string]bool{}
 	for _, opts := range []search.EndpointOptions{

@@ -40,11 +40,6 @@ type scope map[int32]bool
 
 func (s scope) has(d *doc) bool { return s == nil || s[d.serverIndex] }
 
-// plain leaves out case and separators.
-func plain(name string) string {
-	return strings.NewReplacer("_", "", "-", "", ".", "", "/", "", " ", "").Replace(strings.ToLower(name))
-}
-
 // scope finds the servers that a query is about.
 func (x *Index) scope(q Query) (scope, error) {
 	if q.Server == "" && q.Category == "" {
@@ -52,12 +47,12 @@ func (x *Index) scope(q Query) (scope, error) {
 	}
 	out := scope{}
 	var servers []string
-	wantedServer, wantedCategory := plain(q.Server), plain(q.Category)
+	wantedServer, wantedCategory := ident.Fold(q.Server), ident.Fold(q.Category)
 	serverThere, categoryThere := q.Server == "", q.Category == ""
 	for i, m := range x.members {
 		servers = append(servers, m.server.Key)
-		fitsServer := q.Server == "" || plain(m.server.Key) == wantedServer || plain(m.server.Dir) == wantedServer
-		fitsCategory := q.Category == "" || plain(m.category) == wantedCategory
+		fitsServer := q.Server == "" || ident.Fold(m.server.Key) == wantedServer || ident.Fold(m.server.Dir) == wantedServer
+		fitsCategory := q.Category == "" || ident.Fold(m.category) == wantedCategory
 		serverThere, categoryThere = serverThere || fitsServer, categoryThere || fitsCategory
 		if fitsServer && fitsCategory {
 			out[int32(i)] = true

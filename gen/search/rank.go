@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 	"strings"
@@ -14,77 +13,116 @@ type ranked struct {
 	score float64
 }
 
-// What the ranking by words is made of.
 const (
-	// maxByName and maxByText are how many tools are looked at for words in their names and elsewhere, roughly;
-	// maxCandidates is how many are ranked at all.
-	maxByName, maxByText = 2000, 1000
-	maxCandidates        = 3000
-	// saturation is BM25's k1: how soon more of the same word says no more.
-	saturation = 1.5
 	// nameShare raises a tool of whose name the query has a greater part.
 	nameShare = 0.3
-	// pairShare raises a tool for each two neighbours of the query that are neighbours in its name, maxPairs how many count.
+	// pairShare raises a tool for each two neighbours of the query that are neighbours in its name, up to maxPairs.
 	pairShare = 0.3
 	maxPairs  = 2
-	// spelledOut raises a tool whose name the query has, word by word.
-	spelledOut = 1.5
+	// doesOther lowers a tool whose name says that it does something other than the query wants; doesNotTell lowers it if
+	// the query is a question.
+	doesOther   = 0.75
+	doesNotTell = 0.3
 )
 
-// byWords ranks the tools that have words of the query.
-func (x *Index) byWords(ctx context.Context, a *asked, s scope) ([]ranked, error) {
-	if s != nil && len(s) == 0 {
-		return nil, nil
-	}
-	l := x.words.lookup(a, s == nil)
-	for id := range s {
-		l.servers = append(l.servers, id)
-	}
-	slices.Sort(l.servers)
-	docs, err := x.store.candidates(ctx, l, maxCandidates)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]ranked, len(docs))
-	score := newScorer(x.words, a)
-	for i, d := range docs {
-		out[i] = ranked{d, score.score(d)}
-	}
-	x.sort(out)
-	return out, nil
+// tally is what is known about a tool while a query is scored.
+type tally struct {
+	sum, have float64 // what the concepts say about it, and how much of each it has
+	named     int     // concepts that its name has
+	pairs     int     // neighbours in the query that are neighbours in its name
+	// concept is the last one that it has, counted from 1; term is the one that says the most about it of those that stand
+	// for the concept, and best is how much. before and beforeTerm are the same for the concept that it had before.
+	concept, before  int
+	term, beforeTerm int32
+	best             float64
 }
 
-// lookup chooses the terms to look for. Where bounded, those that say the most are looked for first, and common ones as long
-// as not too many tools have them: a tool that has only common words of a query is not what is meant, if any other is.
-func (v *vocabulary) lookup(a *asked, bounded bool) lookup {
-	type wanted struct {
-		term  int32
-		value float64
-	}
-	var list []wanted
-	for _, c := range a.concepts {
-		for _, alt := range c.alternatives {
-			list = append(list, wanted{alt.term, alt.trust * c.idf})
+// byWords ranks the tools that have words of the query.
+func (x *Index) byWords(q *question, s scope) []ranked {
+	tallies := make([]tally, len(x.docs))
+	all := 0.0
+	for i, c := range q.concepts {
+		all += c.idf
+		for _, doc := range x.words.collect(tallies, i+1, c) {
+			t := &tallies[doc]
+			t.sum += c.idf * t.best
+			t.have += c.idf * min(1, 2*t.best)
+			name := x.words.names[doc]
+			if slices.Contains(name, t.term) {
+				t.named++
+			}
+			if t.before == i && i > 0 && neighbours(name, t.beforeTerm, t.term) {
+				t.pairs++
+			}
 		}
 	}
-	slices.SortFunc(list, func(a, b wanted) int {
-		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.term, b.term))
-	})
-	var l lookup
-	names, texts := 0, 0
-	for _, w := range list {
-		if slices.Contains(l.names, w.term) || slices.Contains(l.texts, w.term) {
-			continue
-		}
-		t := v.terms[w.term]
-		if t.heads > 0 && (!bounded || names+t.heads <= maxByName || len(l.names) == 0) {
-			l.names, names = append(l.names, w.term), names+t.heads
-		}
-		if t.bodies > 0 && (!bounded || texts+t.bodies <= maxByText || len(l.texts) == 0) {
-			l.texts, texts = append(l.texts, w.term), texts+t.bodies
+	var out []ranked
+	for i := range tallies {
+		if tallies[i].concept > 0 && s.has(&x.docs[i]) {
+			out = append(out, ranked{int32(i), x.words.score(q, int32(i), &tallies[i], all)})
 		}
 	}
-	return l
+	x.sort(out)
+	return out
+}
+
+// collect finds the tools that have a concept, the number-th of a query, and the term that says the most about each.
+func (v *vocabulary) collect(tallies []tally, number int, c concept) (docs []int32) {
+	add := func(doc, term int32, value float64) {
+		t := &tallies[doc]
+		if t.concept != number {
+			docs = append(docs, doc)
+			t.before, t.beforeTerm = t.concept, t.term
+			t.concept, t.best = number, 0
+		}
+		if value > t.best {
+			t.best, t.term = value, term
+		}
+	}
+	for _, a := range c.alternatives {
+		for _, p := range v.terms[a.term].postings {
+			add(p.doc, a.term, a.trust*p.value)
+		}
+	}
+	if len(c.together) > 0 {
+		for _, p := range v.terms[c.together[0]].postings {
+			least := p.value
+			for _, term := range c.together[1:] {
+				least = min(least, v.says(term, p.doc))
+			}
+			if least > 0 {
+				add(p.doc, c.together[0], least)
+			}
+		}
+	}
+	return docs
+}
+
+// score is how well a tool fits a query; all is the idf of all concepts.
+func (v *vocabulary) score(q *question, doc int32, t *tally, all float64) float64 {
+	name := v.names[doc]
+	share := t.have / max(all, 1e-9) // squared: a tool with all words of a query goes before one that has one of them many times
+	score := t.sum * share * share * (1 + nameShare*float64(t.named)/float64(max(1, len(name))))
+	score *= 1 + pairShare*float64(min(t.pairs, maxPairs))
+	if does := v.does[doc]; q.action != 0 && does != 0 && does&q.action == 0 {
+		if q.asks {
+			score *= doesNotTell
+		} else {
+			score *= doesOther
+		}
+	}
+	return math.Round(score*1e9) / 1e9 // so that the order does not depend on how a machine adds
+}
+
+// neighbours reports whether two terms are beside each other in a name, in either order: some servers put verbs before
+// things, others after them.
+func neighbours(name []int32, a, b int32) bool {
+	for i := 1; i < len(name); i++ {
+		if name[i-1] == a && name[i] == b || name[i-1] == b && name[i] == a {
+			return true
+		}
+	}
+	return false
 }
 
 // sort puts the best first, those of one score in the order of their ids.

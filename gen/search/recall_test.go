@@ -53,16 +53,7 @@ func find(x *search.Index) searchtest.Find {
 
 func index(t testing.TB, c *catalog.Catalog, opt *search.Options) *search.Index {
 	t.Helper()
-	x, err := search.New(c, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := x.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return x
+	return search.New(c, opt)
 }
 
 // floor is what a part of the questions must reach: shares of those that have an answer among the first three, and ten.

@@ -6,9 +6,9 @@ type Detail string
 const (
 	// DetailName is the tool's id and server.
 	DetailName Detail = "name"
-	// DetailDescription is besides the beginning of its description, and how it is imported. It is the default.
+	// DetailDescription adds the start of the description and the import statement. It is the default.
 	DetailDescription Detail = "description"
-	// DetailFull is besides its signature and the source of its wrapper.
+	// DetailFull adds the signature and the wrapper's source.
 	DetailFull Detail = "full"
 )
 
@@ -18,7 +18,8 @@ func Details() []Detail { return []Detail{DetailName, DetailDescription, DetailF
 // Few is the number of hits up to which each is shown with its import and signature, whatever the [Detail].
 const Few = 3
 
-// Result is a [Hit] as it is shown to a model or a person, without what nobody sees. What is not asked for is empty.
+// Result is a [Hit] as shown to a model or a person, without invisible characters. Fields that were not requested are
+// empty.
 type Result struct {
 	// Tool is its id, Server the server's key.
 	Tool   string `json:"tool"`

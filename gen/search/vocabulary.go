@@ -4,42 +4,53 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// fieldWeights say how much a word in a field counts, fieldLengths how much less it does in a long one (BM25F's w and b).
+// fieldWeights say how much a word in a field counts, fieldLengths how much less it counts in a long field (w and b of
+// BM25F); saturation is how soon more of the same word adds nothing (k1).
 var (
 	fieldWeights = [fieldCount]float64{fieldName: 4, fieldTitle: 1.5, fieldGroup: 1.5, fieldLead: 1.5, fieldBody: 0.7, fieldInput: 0.5}
 	fieldLengths = [fieldCount]float64{fieldName: 1, fieldTitle: 1, fieldGroup: 0.4, fieldLead: 0.4, fieldBody: 0.75, fieldInput: 0.75}
 )
 
-// vocabulary is all terms of a catalog, and what each says of each tool. It does not change once it is made.
+const saturation = 1.5
+
+// vocabulary is the inverted index: all terms of a catalog, and how much each says about each tool. It does not change
+// once it is made.
 type vocabulary struct {
 	ids   map[string]int32
 	terms []term
-	// docs are the terms of each tool, sorted by term.
-	docs [][]weight
-	// names are the terms of each tool's name, in its order; heads those of its name, title and group, bodies of all else,
-	// sorted.
-	names, heads, bodies [][]int32
-	does                 []action  // what each tool does to things
-	idf                  []float64 // by term
-	fuzzy                fuzzy
+	names [][]int32 // the terms of each tool's name, in its order
+	does  []action  // what each tool does to things
+	// spellings are the words of the catalog and of the word list, sorted by text.
+	spellings []spelling
 }
 
+// term is a stem.
 type term struct {
-	text string
-	// tools is how many have it, heads how many in their name, title or group, bodies how many elsewhere.
-	tools, heads, bodies int
+	text     string
+	idf      float64 // how well it tells tools apart
+	named    bool    // it is in a tool's name, title or group
+	postings []posting
 }
 
-// weight is how much a term says of a tool: its frequency in all fields, weighted.
-type weight struct {
-	term  int32
-	value float32
+// posting is how much a term says about a tool, from 0 to 1.
+type posting struct {
+	doc   int32
+	value float64
+}
+
+// spelling is a word as it is written somewhere.
+type spelling struct {
+	text  string
+	tools int // how many have its term
 }
 
 func newVocabulary(docs []doc) *vocabulary {
-	v := &vocabulary{ids: map[string]int32{}, docs: make([][]weight, len(docs))}
+	v := &vocabulary{ids: map[string]int32{}}
 	fields := make([][fieldCount][]int32, len(docs))
 	var total [fieldCount]float64
 	written := map[string]int32{}
@@ -49,46 +60,31 @@ func newVocabulary(docs []doc) *vocabulary {
 			total[f] += float64(len(fields[i][f]))
 		}
 		v.names = append(v.names, fields[i][fieldName])
-		v.heads = append(v.heads, distinct(fields[i][fieldName], fields[i][fieldTitle], fields[i][fieldGroup]))
-		v.bodies = append(v.bodies, distinct(fields[i][fieldLead], fields[i][fieldBody], fields[i][fieldInput]))
-		for _, t := range v.heads[i] {
-			v.terms[t].heads++
+		fields[i][fieldName] = append(slices.Clip(fields[i][fieldName]), v.pairs(fields[i][fieldName])...)
+		for f := range fieldLead {
+			for _, id := range fields[i][f] {
+				v.terms[id].named = true
+			}
 		}
-		for _, t := range v.bodies[i] {
-			v.terms[t].bodies++
-		}
+		v.does = append(v.does, v.doing(v.names[i]))
 	}
 	for i := range docs {
-		v.docs[i] = weigh(fields[i], total, len(docs))
-		for _, w := range v.docs[i] {
-			v.terms[w.term].tools++
-		}
+		v.post(int32(i), fields[i], total, len(docs))
 	}
-	v.does = make([]action, len(docs))
-	for i, name := range v.names {
-		v.does[i] = v.doing(name)
+	for i := range v.terms {
+		n := float64(len(v.terms[i].postings))
+		v.terms[i].idf = math.Log(1 + (float64(len(docs))-n+0.5)/(n+0.5))
 	}
-	v.idf = make([]float64, len(v.terms))
-	for i, t := range v.terms {
-		v.idf[i] = math.Log(1 + (float64(len(docs))-float64(t.tools)+0.5)/(float64(t.tools)+0.5))
-	}
-	v.fuzzy = newFuzzy(written, v.terms)
+	v.addSpellings(written)
 	return v
 }
 
-// distinct joins lists, sorted and each once.
-func distinct(lists ...[]int32) []int32 {
-	all := slices.Concat(lists...)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// number turns words into terms, and notes the term of each in written. Words that mean nothing are left out but in a
-// name, which may be made of them (who_am_i).
+// number turns words into terms, and notes the term of each in written. Stop words are left out except in a name, which
+// may be made of them (who_am_i).
 func (v *vocabulary) number(written map[string]int32, list []string, name bool) []int32 {
 	out := make([]int32, 0, len(list))
 	for _, w := range list {
-		if !name && stopWords[w] {
+		if !name && lists().stop[w] {
 			continue
 		}
 		id, ok := written[w]
@@ -101,35 +97,152 @@ func (v *vocabulary) number(written map[string]int32, list []string, name bool) 
 	return out
 }
 
-// add returns the number of a stem, a new one if need be.
-func (v *vocabulary) add(stem string) int32 {
-	id, ok := v.ids[stem]
+// add returns the number of a term, a new one if need be.
+func (v *vocabulary) add(text string) int32 {
+	id, ok := v.ids[text]
 	if !ok {
 		id = int32(len(v.terms))
-		v.ids[stem] = id
-		v.terms = append(v.terms, term{text: stem})
+		v.ids[text] = id
+		v.terms = append(v.terms, term{text: text})
 	}
 	return id
 }
 
-// weigh joins the fields of one tool.
-func weigh(fields [fieldCount][]int32, total [fieldCount]float64, docs int) []weight {
+// pairs are the terms for neighbours in a name of which one is a stop word, written as one word: oncall.
+func (v *vocabulary) pairs(name []int32) []int32 {
+	var out []int32
+	for i := 1; i < len(name); i++ {
+		a, b := v.terms[name[i-1]].text, v.terms[name[i]].text
+		if lists().stop[a] != lists().stop[b] {
+			out = append(out, v.add(stem(a+b)))
+		}
+	}
+	return out
+}
+
+// post adds one tool to the postings of its terms.
+func (v *vocabulary) post(doc int32, fields [fieldCount][]int32, total [fieldCount]float64, docs int) {
 	sum := map[int32]float64{}
 	for f, list := range fields {
-		if len(list) == 0 {
-			continue
-		}
-		average := max(1, total[f]/float64(docs))
 		b := fieldLengths[f]
+		average := max(1, total[f]/float64(docs))
 		each := fieldWeights[f] / (1 - b + b*float64(len(list))/average)
 		for _, id := range list {
 			sum[id] += each
 		}
 	}
-	out := make([]weight, 0, len(sum))
 	for id, value := range sum {
-		out = append(out, weight{id, float32(value)})
+		v.terms[id].postings = append(v.terms[id].postings, posting{doc, value / (saturation + value)})
 	}
-	slices.SortFunc(out, func(a, b weight) int { return cmp.Compare(a.term, b.term) })
+}
+
+// doing is what a tool does, by the first verb of its name and the last word of it.
+func (v *vocabulary) doing(name []int32) action {
+	var out action
+	for i, t := range name {
+		if out == 0 || i == len(name)-1 {
+			out |= lists().verbs[v.terms[t].text]
+		}
+	}
 	return out
+}
+
+// says is how much a term says about a tool.
+func (v *vocabulary) says(term, doc int32) float64 {
+	list := v.terms[term].postings
+	if i, ok := slices.BinarySearchFunc(list, doc, func(p posting, doc int32) int { return cmp.Compare(p.doc, doc) }); ok {
+		return list[i].value
+	}
+	return 0
+}
+
+// isNamed reports whether a word is in the names of tools.
+func (v *vocabulary) isNamed(word string) bool {
+	id, ok := v.ids[stem(word)]
+	return ok && v.terms[id].named
+}
+
+func (v *vocabulary) addSpellings(written map[string]int32) {
+	for text, id := range written {
+		v.spellings = append(v.spellings, spelling{text, len(v.terms[id].postings)})
+	}
+	for _, text := range lists().all {
+		if _, known := written[text]; !known {
+			v.spellings = append(v.spellings, spelling{text: text})
+		}
+	}
+	slices.SortFunc(v.spellings, func(a, b spelling) int { return strings.Compare(a.text, b.text) })
+	v.spellings = slices.Compact(v.spellings)
+}
+
+// common puts the word that more tools have first.
+func common(a, b spelling) int {
+	return cmp.Or(cmp.Compare(b.tools, a.tools), strings.Compare(a.text, b.text))
+}
+
+// begins are the words of the catalog that begin with a word, at most most of them, the commonest first.
+func (v *vocabulary) begins(word string, most int) []spelling {
+	if len(word) < 3 {
+		return nil
+	}
+	from, _ := slices.BinarySearchFunc(v.spellings, word, func(s spelling, w string) int { return strings.Compare(s.text, w) })
+	var out []spelling
+	for _, s := range v.spellings[from:] {
+		if !strings.HasPrefix(s.text, word) {
+			break
+		}
+		if s.tools > 0 {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, common)
+	return out[:min(most, len(out))]
+}
+
+// nearest is the word that a misspelt one was meant to be, if there is one: one letter off from 4 letters on, two from 8
+// on. Words with digits are taken as they are: v1 is not v2. A short word with another letter is likelier a word of its
+// own (Rome is not role).
+func (v *vocabulary) nearest(word string) (string, bool) {
+	limit := 1
+	if len(word) >= 8 {
+		limit = 2
+	}
+	if len(word) < 4 || len(word) > maxWord || strings.ContainsAny(word, "0123456789") {
+		return "", false
+	}
+	type near struct {
+		spelling
+		edits, first int // first is 1 if the words begin differently, which is rarely a slip
+	}
+	var best *near
+	for _, s := range v.spellings {
+		if len(s.text) < len(word)-limit || len(s.text) > len(word)+limit {
+			continue
+		}
+		n := &near{s, ident.Distance(word, s.text), 0}
+		if s.text[0] != word[0] {
+			n.first = 1
+		}
+		if n.edits > limit || len(word) <= shortWord && len(s.text) == len(word) && !anagrams(word, s.text) {
+			continue
+		}
+		if best == nil || cmp.Or(cmp.Compare(n.edits, best.edits), cmp.Compare(n.first, best.first), common(n.spelling, best.spelling)) < 0 {
+			best = n
+		}
+	}
+	if best == nil {
+		return "", false
+	}
+	return best.text, true
+}
+
+// shortWord is the longest word, in bytes, in which another letter makes another word.
+const shortWord = 5
+
+// anagrams reports whether two words have the same letters.
+func anagrams(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }

@@ -1,5 +1,5 @@
-// Package tokens tells what a text costs a model. Start with [Count]. The vocabulary is in the program; it is loaded
-// by the first call, which takes some hundred milliseconds, and costs nothing until then.
+// Package tokens counts the tokens of a text. Start with [Count]. The vocabulary is compiled into the program. The first
+// call loads it, which takes some hundred milliseconds.
 package tokens
 
 import (
@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// chunk bounds how much text is encoded in one piece, in bytes: the encoder keeps several times its input in memory.
+	// chunk is the longest piece of text that is encoded at once, in bytes: the encoder needs several times its input in
+	// memory.
 	chunk = 256 << 10
-	// maxBlank bounds how many blanks in a row are: the time they take grows with their square.
+	// maxBlank is the longest run of white space that is encoded at once, in characters: the time grows with its square.
 	maxBlank = 256
 )
 
@@ -27,8 +28,8 @@ var load = sync.OnceValue(func() tokenizer.Codec {
 })
 
 // Count returns the number of tokens of text in the o200k_base encoding. Invalid UTF-8 counts as the replacement
-// character. Text beyond 256 KiB is counted in pieces cut at line ends, which may add a token a piece,
-// and so may 256 blanks in a row.
+// character. Text over 256 KiB is split at line ends, and white space after every 256 characters of it; each split may add
+// a token.
 func Count(text string) int {
 	if text == "" {
 		return 0
@@ -40,15 +41,15 @@ func Count(text string) int {
 		text = text[len(piece):]
 		n, err := codec.Count(strings.ToValidUTF8(piece, "\uFFFD"))
 		if err != nil {
-			n = len(piece) / 4 // what English text comes to; the encoder has no error for valid UTF-8
+			n = len(piece) / 4 // an estimate for English; the encoder does not fail on valid UTF-8
 		}
 		sum += n
 	}
 	return sum
 }
 
-// cut returns the length of the next piece of text: up to chunk bytes, ending behind a line where there is one, and
-// never inside a character. One that has more blanks in a row ends in the middle of them.
+// cut returns the length of the next piece of text: up to chunk bytes, at the end of a line if possible, and never inside
+// a character. A long run of white space ends the piece early.
 func cut(text string) int {
 	if n := manyBlanks(text[:min(len(text), chunk)]); n > 0 {
 		return n
@@ -66,7 +67,7 @@ func cut(text string) int {
 	return n
 }
 
-// manyBlanks returns where the first maxBlank blanks in a row end; zero: there are no such.
+// manyBlanks returns the end of the first run of maxBlank white space characters, or 0 if there is none.
 func manyBlanks(text string) int {
 	row := 0
 	for i, r := range text {

@@ -1,5 +1,5 @@
 // Package searchtest judges a search by questions whose answers are known. Start with [Load] and [Judge]; [Substring]
-// and [BM25] are plain searches to compare with.
+// is a plain search to compare with.
 //
 // The questions are in testdata/search, a line each: the question, a tab, and the tools that answer it, each as
 // server/tool, with spaces between them. Any one of these counts. They were written by looking at what tools do, before

@@ -18,15 +18,15 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 )
 
-// meaning is an embedder that knows a few topics: a dimension each.
+// meaning is an embedder with one dimension for each of a few topics.
 type meaning struct {
 	topics [][]string
 	name   string
-	wrong  func(made [][]float32) ([][]float32, error) // changes what it answers; nil: nothing
+	wrong  func(made [][]float32) ([][]float32, error) // changes the answer, if not nil
 	wait   time.Duration
 
 	mu    sync.Mutex
-	texts []string // all that it was asked
+	texts []string // all texts of all calls
 	calls int
 }
 
@@ -73,7 +73,7 @@ func topics() [][]string {
 	return [][]string{{"pull request", "contribution"}, {"issue", "trouble"}, {"repository", "codebase"}, {"e-mail", "correspondence"}, {"screen", "photograph"}}
 }
 
-// TestMeaning finds what has no word in common with the query, and keeps what the words find.
+// TestMeaning checks that search finds tools without a common word, and still finds tools by words.
 func TestMeaning(t *testing.T) {
 	m := &meaning{topics: topics()}
 	x := index(t, small(t), &search.Options{Embedder: m})
@@ -86,11 +86,11 @@ func TestMeaning(t *testing.T) {
 	} {
 		a, err := x.Answer(t.Context(), search.Query{Text: text})
 		if err != nil || a.Degraded != nil || len(a.Hits) == 0 || a.Hits[0].ID != want {
-			t.Errorf("%q finds %v, degraded %v (%v); want %s", text, ids(a.Hits), a.Degraded, err, want)
+			t.Errorf("Answer(%q) = %v, degraded %v (%v), want %s", text, ids(a.Hits), a.Degraded, err, want)
 		}
 	}
 	if n := m.asked(); n != 7+5 {
-		t.Errorf("%d texts were embedded, want each tool and query once", n)
+		t.Errorf("%d texts were embedded, want 12: each tool and query once", n)
 	}
 	hits, err := x.Search(t.Context(), search.Query{Text: "correspondence", Server: "git-hub"})
 	if err != nil || slices.ContainsFunc(hits, func(h search.Hit) bool { return h.Server.Key != "git-hub" }) {
@@ -98,7 +98,7 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// TestDegraded answers by words whatever the embedder does, and says what it did.
+// TestDegraded checks that a failing embedder leaves the answer by words, and is reported.
 func TestDegraded(t *testing.T) {
 	plain := index(t, small(t), nil)
 	want, err := plain.Search(t.Context(), search.Query{Text: "merge pull request"})
@@ -136,7 +136,7 @@ func TestDegraded(t *testing.T) {
 	}
 }
 
-// TestPause does not ask a dead endpoint again and again, but does later.
+// TestPause checks that a dead endpoint is called again only after a pause.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := true
@@ -170,7 +170,7 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// TestSlow bounds what a search waits, and keeps what came meanwhile.
+// TestSlow checks that the wait of a search is bounded, and that vectors made meanwhile are kept.
 func TestSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tools []tool
@@ -181,7 +181,7 @@ func TestSlow(t *testing.T) {
 		x := index(t, catalogOf(t, server(t, "s", tools...)), &search.Options{Embedder: m, EmbedTime: 10 * time.Second})
 		start := time.Now()
 		a, err := x.Answer(t.Context(), search.Query{Text: "screen 7"})
-		if err != nil || a.Degraded == nil || !strings.Contains(a.Degraded.Error(), "128 of 192 are done") || len(a.Hits) == 0 {
+		if err != nil || a.Degraded == nil || !strings.Contains(a.Degraded.Error(), "64 of 96 are done") || len(a.Hits) == 0 {
 			t.Errorf("hits %v, degraded %v, %v", ids(a.Hits), a.Degraded, err)
 		}
 		if took := time.Since(start); took != 10*time.Second {
@@ -191,7 +191,7 @@ func TestSlow(t *testing.T) {
 		if a, err = x.Answer(t.Context(), search.Query{Text: "screen 7"}); err != nil || a.Degraded != nil {
 			t.Errorf("later: %v, %v", a.Degraded, err)
 		}
-		// A caller who goes away is no failure of the endpoint.
+		// A canceled search is not a failure of the endpoint.
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		if _, err = x.Answer(ctx, search.Query{Text: "screen 8"}); !errors.Is(err, context.Canceled) {
@@ -203,7 +203,7 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// TestCache embeds a tool once, for all processes, as long as its text and the embedder are the same.
+// TestCache checks that a tool is embedded once, as long as its text and the embedder stay the same.
 func TestCache(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "odd ?name%20#", "cache")
 	ask := func(m *meaning) {
@@ -224,8 +224,11 @@ func TestCache(t *testing.T) {
 	if n := other.asked(); n != 7 {
 		t.Errorf("another model embedded %d texts, want 7", n)
 	}
-	file := filepath.Join(dir, "embeddings.db")
-	if info, err := os.Stat(file); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "*", "embeddings-*.bin"))
+	if err != nil || len(files) != 2 {
+		t.Fatalf("files %q, %v, want one for each model", files, err)
+	}
+	if info, err := os.Stat(files[0]); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("the file: %v, %v", info, err)
 	}
 	// Several at once.
@@ -236,10 +239,17 @@ func TestCache(t *testing.T) {
 	group.Wait()
 }
 
-// TestDamagedCache goes on without it, and says so.
+// TestDamagedCache checks that search works without a damaged cache, and reports it.
 func TestDamagedCache(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "embeddings.db"), []byte(strings.Repeat("not a database ", 1000)), 0o600); err != nil {
+	if err := index(t, small(t), &search.Options{Embedder: &meaning{topics: topics()}, CacheDir: dir}).Warm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files %q, %v", files, err)
+	}
+	if err := os.Truncate(files[0], 100); err != nil {
 		t.Fatal(err)
 	}
 	x := index(t, small(t), &search.Options{Embedder: &meaning{topics: topics()}, CacheDir: dir})
@@ -248,7 +258,7 @@ func TestDamagedCache(t *testing.T) {
 		if err != nil || len(a.Hits) == 0 || a.Hits[0].ID != "mail__take_screenshot" {
 			t.Errorf("hits %v (%v)", ids(a.Hits), err)
 		}
-		if a.Degraded == nil || !strings.Contains(a.Degraded.Error(), "embeddings.db") {
+		if a.Degraded == nil || !strings.Contains(a.Degraded.Error(), files[0]) {
 			t.Errorf("degraded: %v", a.Degraded)
 		}
 	}

@@ -39,3 +39,23 @@ func TestSpelling(t *testing.T) {
 		}
 	}
 }
+
+// TestStopWordsInNames finds tools by two words of which one says nothing alone.
+func TestStopWordsInNames(t *testing.T) {
+	c := catalogOf(t,
+		server(t, "pager",
+			tool{name: "list_oncall_schedules", description: "Rotations."},
+			tool{name: "get_on_call_users", description: "People."}),
+		server(t, "phone",
+			tool{name: "make_call", description: "Call somebody on the phone."},
+			tool{name: "list_calls", description: "Calls of a day."},
+			tool{name: "call_api", description: "Make any call on behalf of a user."}),
+	)
+	x := index(t, c, nil)
+	for _, text := range []string{"on call", "who is on call", "on-call", "oncall", "who is on call this week?"} {
+		hits, err := x.Search(t.Context(), search.Query{Text: text, Limit: 2})
+		if err != nil || len(hits) != 2 || hits[0].Server.Key != "pager" || hits[1].Server.Key != "pager" {
+			t.Errorf("Search(%q) = %v, %v, want the two tools of pager", text, ids(hits), err)
+		}
+	}
+}

@@ -57,7 +57,7 @@ func words(text string) []string {
 	return out
 }
 
-// beginsWord tells whether a word begins at runes[i], which is r, although no separator is before it.
+// beginsWord reports whether a word begins at runes[i], which is r, although no separator is before it.
 func beginsWord(before, r rune, runes []rune, i int) bool {
 	if !unicode.IsUpper(r) {
 		return false

@@ -1,0 +1,106 @@
+package search
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+)
+
+// maxCached is how many vectors a cache keeps; when there are more, it starts again with those that are added.
+const maxCached = 100_000
+
+// key is the digest of an embedded text.
+type key [sha256.Size]byte
+
+func textKey(text string) key { return sha256.Sum256([]byte(text)) }
+
+// cache keeps the vectors of one embedder in a file: for each the key of its text, the number of dimensions, and as many
+// float32, in little-endian order. Several processes may share it; of two that add vectors at the same time, one may lose
+// its own. The zero cache keeps nothing.
+type cache struct{ file string }
+
+func newCache(dir, embedder string) cache {
+	digest := sha256.Sum256([]byte(embedder))
+	return cache{filepath.Join(dir, fmt.Sprintf("embeddings-%x.bin", digest[:8]))}
+}
+
+// remedy says, for the end of an error, which file to remove.
+func (c cache) remedy() string {
+	if c.file == "" {
+		return ""
+	}
+	return "; remove " + c.file
+}
+
+// load reads all vectors.
+func (c cache) load() (map[key][]float32, error) {
+	if c.file == "" {
+		return nil, nil
+	}
+	raw, err := os.ReadFile(c.file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the cache of embeddings: %w", err)
+	}
+	out := map[key][]float32{}
+	const head = len(key{}) + 4
+	for dimensions := 0; len(raw) > 0; {
+		if len(raw) < head {
+			return nil, fmt.Errorf("the cache of embeddings is damaged%s", c.remedy())
+		}
+		k, n := key(raw), int(binary.LittleEndian.Uint32(raw[len(key{}):]))
+		if n == 0 || n > maxDimensions || len(raw) < head+4*n || dimensions != 0 && n != dimensions {
+			return nil, fmt.Errorf("the cache of embeddings is damaged%s", c.remedy())
+		}
+		vector := make([]float32, n)
+		for i := range vector {
+			vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[head+4*i:]))
+		}
+		if vector = unit(vector); vector == nil {
+			return nil, fmt.Errorf("the cache of embeddings is damaged%s", c.remedy())
+		}
+		out[k], raw, dimensions = vector, raw[head+4*n:], n
+	}
+	return out, nil
+}
+
+// add writes vectors beside those that are there. It makes the folder, and the file for the user alone.
+func (c cache) add(made map[key][]float32) (err error) {
+	if c.file == "" {
+		return nil
+	}
+	all, err := c.load()
+	if err != nil {
+		return err
+	}
+	if maps.Copy(all, made); len(all) > maxCached {
+		all = made
+	}
+	var raw []byte
+	for k, vector := range all {
+		raw = binary.LittleEndian.AppendUint32(append(raw, k[:]...), uint32(len(vector)))
+		for _, x := range vector {
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(c.file), 0o700); err != nil {
+		return fmt.Errorf("create the cache of embeddings: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(c.file), "embeddings-*.tmp")
+	if err != nil {
+		return fmt.Errorf("write the cache of embeddings: %w", err)
+	}
+	_, err = f.Write(raw)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), c.file)
+	}
+	if err != nil {
+		return fmt.Errorf("write the cache of embeddings: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}

@@ -1,0 +1,227 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Embedder turns texts into vectors; texts with similar meanings have similar vectors. [NewEndpoint] returns one that calls
+// an HTTP endpoint.
+type Embedder interface {
+	// Name identifies the model and its dimensions. Vectors of Embedders with different names are never compared. It is
+	// part of the key of the cache on disk.
+	Name() string
+	// Embed returns one vector for each text, in their order, all of the same length. It gets at most [EmbedBatch] texts,
+	// none of them empty or to be trusted. Several goroutines may call it at once.
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+const (
+	// EmbedBatch is the largest number of texts in one call of Embed. Servers that run models themselves take 32 unless told otherwise.
+	EmbedBatch = 32
+	// maxEmbedText is how much text of a tool is embedded, in bytes: small models read 512 tokens.
+	maxEmbedText = 1536
+	// maxDimensions is the size limit of a vector.
+	maxDimensions = 16 << 10
+	// maxNear is how many tools the ranking by meaning returns.
+	maxNear = 100
+	// embedTime is the default of [Options].EmbedTime. embedPause is the time from a failure to the next try, so that a dead
+	// endpoint does not slow down every search.
+	embedTime, embedPause = 10 * time.Second, 30 * time.Second
+)
+
+// vectors has the vectors of all tools. The first search makes them.
+type vectors struct {
+	embedder Embedder
+	wait     time.Duration
+	cache    cache
+	outage   atomic.Pointer[outage] // the last failure; nil: none
+
+	lock     *semaphore.Weighted // of what follows; a search waits for it no longer than its time
+	tools    [][]float32         // by document, of length 1; nil until made
+	cacheErr error               // why vectors are not kept on disk
+}
+
+// outage is a failure of the embedder, and when to try again.
+type outage struct {
+	err   error
+	until time.Time
+}
+
+func newVectors(opts Options) *vectors {
+	v := &vectors{embedder: opts.Embedder, wait: opts.EmbedTime, lock: semaphore.NewWeighted(1)}
+	if v.wait <= 0 {
+		v.wait = embedTime
+	}
+	if opts.CacheDir != "" {
+		v.cache = newCache(opts.CacheDir, opts.Embedder.Name())
+	}
+	return v
+}
+
+// Warm embeds all tools, so that no search has to wait for that. It has no time limit of its own. Without an [Embedder] it
+// does nothing. If it fails, it keeps the vectors made so far.
+func (x *Index) Warm(ctx context.Context) error {
+	if x.vectors == nil {
+		return nil
+	}
+	_, cacheErr, err := x.vectors.all(ctx, x.docs)
+	return errors.Join(err, cacheErr)
+}
+
+// rank returns the tools nearest to a text, the nearest first. It may return a ranking and an error of the cache.
+func (v *vectors) rank(ctx context.Context, docs []doc, text string, s scope) ([]ranked, error) {
+	if o := v.outage.Load(); o != nil && time.Now().Before(o.until) {
+		return nil, fmt.Errorf("%w; next try in %s", o.err, time.Until(o.until).Round(time.Second))
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, v.wait, fmt.Errorf("no answer within %s", v.wait))
+	defer cancel()
+	tools, cacheErr, err := v.all(ctx, docs)
+	if err != nil {
+		return nil, v.failed(ctx, err)
+	}
+	asked, err := v.embed(ctx, []string{clip(text, maxEmbedText)}, tools)
+	if err != nil {
+		return nil, v.failed(ctx, fmt.Errorf("embed the query: %w", err))
+	}
+	return nearest(tools, asked[0], docs, s), cacheErr
+}
+
+// failed records a failure and returns it with its cause. A canceled search is not a failure of the endpoint.
+func (v *vectors) failed(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) && !errors.Is(cause, ctx.Err()) {
+		err = fmt.Errorf("%w (%w)", err, cause)
+	}
+	err = fmt.Errorf("search by meaning: %w", err)
+	if !errors.Is(ctx.Err(), context.Canceled) {
+		v.outage.Store(&outage{err, time.Now().Add(embedPause)})
+	}
+	return err
+}
+
+// all returns the vectors of all tools, and embeds those that are neither in memory nor in the cache. cacheErr tells why
+// vectors are not kept on disk.
+func (v *vectors) all(ctx context.Context, docs []doc) (tools [][]float32, cacheErr, err error) {
+	if err := v.lock.Acquire(ctx, 1); err != nil {
+		return nil, nil, fmt.Errorf("wait for the vectors of the tools: %w", err)
+	}
+	defer v.lock.Release(1)
+	if v.tools == nil {
+		kept, err := v.cache.load()
+		v.keepErr(err)
+		v.tools = make([][]float32, len(docs))
+		for i := range docs {
+			v.tools[i] = kept[textKey(embedText(&docs[i]))]
+		}
+	}
+	var missing []int
+	for i, known := range v.tools {
+		if known == nil {
+			missing = append(missing, i)
+		}
+	}
+	made := map[key][]float32{}
+	for batch := range slices.Chunk(missing, EmbedBatch) {
+		texts := make([]string, len(batch))
+		for i, d := range batch {
+			texts[i] = embedText(&docs[d])
+		}
+		var vectors [][]float32
+		if vectors, err = v.embed(ctx, texts, v.tools); err != nil {
+			err = fmt.Errorf("embed the tools (%d of %d are done): %w", len(docs)-len(missing)+len(made), len(docs), err)
+			break
+		}
+		for i, d := range batch {
+			v.tools[d], made[textKey(texts[i])] = vectors[i], vectors[i]
+		}
+	}
+	if len(made) > 0 && v.cacheErr == nil {
+		v.keepErr(v.cache.add(made))
+	}
+	return v.tools, v.cacheErr, err
+}
+
+// keepErr records an error of the cache.
+func (v *vectors) keepErr(err error) {
+	if err != nil {
+		v.cacheErr = fmt.Errorf("search by meaning: the vectors of tools are not cached: %w", err)
+	}
+}
+
+// embed calls the embedder, checks that the vectors have the dimensions of those of the tools, and scales them to length 1.
+func (v *vectors) embed(ctx context.Context, texts []string, tools [][]float32) ([][]float32, error) {
+	made, err := v.embedder.Embed(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	if len(made) != len(texts) {
+		return nil, fmt.Errorf("got %d vectors for %d texts", len(made), len(texts))
+	}
+	dimensions, known := len(made[0]), false
+	if i := slices.IndexFunc(tools, func(t []float32) bool { return t != nil }); i >= 0 {
+		dimensions, known = len(tools[i]), true
+	}
+	for i, vector := range made {
+		switch made[i] = unit(vector); {
+		case known && len(vector) != dimensions:
+			return nil, fmt.Errorf("the endpoint answers with %d dimensions, before with %d: another model has this name now%s", len(vector), dimensions, v.cache.remedy())
+		case len(vector) == 0 || len(vector) > maxDimensions || len(vector) != dimensions:
+			return nil, fmt.Errorf("vector %d has %d dimensions, the first one has %d", i, len(vector), dimensions)
+		case made[i] == nil:
+			return nil, fmt.Errorf("vector %d has no direction", i)
+		}
+	}
+	return made, nil
+}
+
+// unit scales a vector to length 1. It returns nil if the vector has no direction.
+func unit(vector []float32) []float32 {
+	var sum float64
+	for _, x := range vector {
+		sum += float64(x) * float64(x)
+	}
+	length := math.Sqrt(sum)
+	if length == 0 || math.IsNaN(length) || math.IsInf(length, 0) {
+		return nil
+	}
+	out := make([]float32, len(vector))
+	for i, x := range vector {
+		out[i] = float32(float64(x) / length)
+	}
+	return out
+}
+
+// nearest returns the tools with the greatest cosine similarity, sorted by ids if it is equal.
+func nearest(tools [][]float32, asked []float32, docs []doc, s scope) []ranked {
+	var out []ranked
+	for i, vector := range tools {
+		if !s.has(&docs[i]) {
+			continue
+		}
+		var dot float32
+		for j, x := range vector {
+			dot += x * asked[j]
+		}
+		out = append(out, ranked{int32(i), math.Round(float64(dot)*1e6) / 1e6})
+	}
+	slices.SortFunc(out, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(docs[a.doc].tool.ID, docs[b.doc].tool.ID))
+	})
+	return out[:min(maxNear, len(out))]
+}
+
+// embedText returns the text that is embedded for a tool: its server, the words of its name, title and description.
+func embedText(d *doc) string {
+	f := fields(d.server, d.tool, d.category)
+	text := d.server.Key + ": " + strings.Join(words(f[fieldName]), " ") + "\n" + f[fieldTitle] + "\n" + f[fieldLead] + f[fieldBody]
+	return clip(strings.ToValidUTF8(text, "\uFFFD"), maxEmbedText)
+}
