@@ -3,7 +3,6 @@ package gen
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -32,25 +31,19 @@ type refusal struct {
 	err  error
 }
 
-// checker reads one rendered file back. A wrapper's function is want.Function; for an index, functions are given.
-type checker func(language string, src []byte, want verify.Wrapper, functions []string) error
+// checker reads a wrapper or an index back. A wrapper's function is want.Function; for an index, functions are given.
+type checker func(l *Language, src []byte, want verify.Wrapper, functions []string) error
 
 // readBack is the checker that is used.
-func readBack(language string, src []byte, want verify.Wrapper, functions []string) error {
-	switch {
-	case language == "typescript" && want.ID != "":
-		return want.TypeScript(src)
-	case language == "typescript":
-		return verify.Index{Functions: functions}.TypeScript(src)
-	case want.ID != "":
-		return want.Python(src)
-	default:
-		return verify.Index{Functions: functions}.Python(src)
+func readBack(l *Language, src []byte, want verify.Wrapper, functions []string) error {
+	if want.ID != "" {
+		return l.VerifyWrapper(want, src)
 	}
+	return l.VerifyIndex(verify.Index{Functions: functions}, src)
 }
 
 // verified renders servers and reads every file back. A tool with a file that does not pass is left out of the
-// catalog, with a warning, and the rest is rendered anew, so that what is returned belongs together.
+// catalog, with a warning, and the rest is rendered again, so that what is returned fits together.
 func (s *job) verified(servers []catalog.Server, check checker) (*catalog.Catalog, *render.Result, error) {
 	warnings := slices.Clip(s.report.Warnings)
 	for range maxRenders {
@@ -59,11 +52,12 @@ func (s *job) verified(servers []catalog.Server, check checker) (*catalog.Catalo
 		if err != nil {
 			return nil, nil, err
 		}
-		rendered, err := render.Render(s.renderServers(c), targets(s.config.Settings.Languages))
+		languages := languagesOf(s.config.Settings.Languages)
+		rendered, err := render.Render(s.renderServers(c), printers(languages))
 		if err != nil {
 			return nil, nil, fmt.Errorf("generate the tree: %w", err)
 		}
-		refused := refusals(c, rendered, check)
+		refused := refusals(c, languages, rendered, check)
 		if len(refused) == 0 {
 			return c, rendered, nil
 		}
@@ -76,7 +70,7 @@ func (s *job) verified(servers []catalog.Server, check checker) (*catalog.Catalo
 	return nil, nil, errors.New("generate the tree: files do not pass their check, whatever is left out; nothing was written")
 }
 
-// recount brings the report's number of tools in line with what is left.
+// recount updates the numbers of tools in the report.
 func (s *job) recount(servers []catalog.Server) {
 	for _, server := range servers {
 		for i := range s.report.Servers {
@@ -89,16 +83,15 @@ func (s *job) recount(servers []catalog.Server) {
 
 // refusals reads the wrappers and indexes of all languages back, several at once. They are in the order of languages,
 // servers and tools.
-func refusals(c *catalog.Catalog, rendered *render.Result, check checker) []refusal {
-	const share = 64 // tools whose files one goroutine reads at a time
+func refusals(c *catalog.Catalog, languages []*Language, rendered *render.Result, check checker) []refusal {
 	var parts []func() []refusal
-	for _, language := range slices.Sorted(maps.Keys(rendered.Names)) {
+	for _, l := range languages {
 		for i := range c.Servers {
-			r := reading{language, i, &c.Servers[i], rendered, check}
-			for from := 0; from < len(r.from.Tools); from += share {
-				parts = append(parts, func() []refusal { return r.wrappers(from, min(from+share, len(r.from.Tools))) })
+			r := reading{l, i, &c.Servers[i], rendered, check}
+			for j := range r.from.Tools {
+				parts = append(parts, func() []refusal { return r.wrapper(j) })
 			}
-			parts = append(parts, r.index, r.offers)
+			parts = append(parts, r.index, r.modules)
 		}
 	}
 	found := make([][]refusal, len(parts))
@@ -116,85 +109,60 @@ func refusals(c *catalog.Catalog, rendered *render.Result, check checker) []refu
 
 // reading is the files of one server in one language being read back.
 type reading struct {
-	language string
+	language *Language
 	server   int
 	from     *catalog.Server
 	rendered *render.Result
 	check    checker
 }
 
-// wrappers reads those of some tools.
-func (r reading) wrappers(from, to int) []refusal {
-	var out []refusal
-	for j := from; j < to; j++ {
-		id := r.from.Tools[j].ID
-		n := r.rendered.Names[r.language][id]
-		want := verify.Wrapper{ID: id, Function: n.Function}
-		if err := r.check(r.language, r.rendered.Tree[n.File], want, nil); err != nil {
-			out = append(out, refusal{r.server, j, n.File, err})
-		}
-	}
-	return out
-}
-
-func (r reading) index() []refusal {
-	file := r.from.Dir + "/index.ts"
-	if r.language == "python" {
-		file = r.from.Dir + "/__init__.py"
-	}
-	functions := make([]string, len(r.from.Tools))
-	for j, tool := range r.from.Tools {
-		functions[j] = r.rendered.Names[r.language][tool.ID].Function
-	}
-	functions = append(functions, offered(r.from)...)
-	if err := r.check(r.language, r.rendered.Tree[file], verify.Wrapper{}, functions); err != nil {
-		return []refusal{{r.server, culprit(r.rendered.Tree[file], functions, len(r.from.Tools), err), file, err}}
+func (r reading) wrapper(tool int) []refusal {
+	id := r.from.Tools[tool].ID
+	n := r.rendered.Names[r.language.Name][id]
+	if err := r.check(r.language, r.rendered.Tree[n.File], verify.Wrapper{ID: id, Function: n.Function}, nil); err != nil {
+		return []refusal{{r.server, tool, n.File, err}}
 	}
 	return nil
 }
 
-// offered are the names that an index exports for what the server offers beside tools, in their order.
-func offered(s *catalog.Server) []string {
-	var out []string
-	if s.Resources {
-		out = append(out, "resources")
+func (r reading) index() []refusal {
+	file := r.from.Dir + "/" + r.language.IndexFile
+	functions := make([]string, len(r.from.Tools))
+	for j, tool := range r.from.Tools {
+		functions[j] = r.rendered.Names[r.language.Name][tool.ID].Function
 	}
-	if s.HasPrompts {
-		out = append(out, "prompts")
+	functions = append(functions, modules(r.from)...)
+	if err := r.check(r.language, r.rendered.Tree[file], verify.Wrapper{}, functions); err != nil {
+		return []refusal{{r.server, r.culprit(file, functions, err), file, err}}
 	}
-	return out
+	return nil
 }
 
-// offers reads the files of those.
-func (r reading) offers() []refusal {
-	for _, name := range offered(r.from) {
-		want := verify.Offer{Name: name, Server: r.from.Dir}
-		file, read := r.from.Dir+"/"+name+".ts", want.TypeScript
-		if r.language == "python" {
-			file, read = r.from.Dir+"/"+name+".py", want.Python
-		}
-		if err := read(r.rendered.Tree[file]); err != nil {
+// modules are the names of a server's modules beside its tools, in the order in which an index exports them.
+func modules(s *catalog.Server) []string {
+	return (&render.Server{Resources: s.Resources, HasPrompts: s.HasPrompts}).Modules()
+}
+
+// modules reads those.
+func (r reading) modules() []refusal {
+	for _, name := range modules(r.from) {
+		file := r.from.Dir + "/" + name + r.language.Ext
+		if err := r.language.VerifyModule(verify.Offer{Name: name, Server: r.from.Dir}, r.rendered.Tree[file]); err != nil {
 			return []refusal{{r.server, offers, file, err}}
 		}
 	}
 	return nil
 }
 
-// culprit returns the tool whose line of an index is the bad one, or -1: what the server says of itself is.
-func culprit(src []byte, functions []string, tools int, err error) int {
+// culprit returns the tool whose line of an index is the bad one, or -1: the documentation of the server is.
+func (r reading) culprit(file string, functions []string, err error) int {
 	var bad *verify.Error
-	if !errors.As(err, &bad) {
+	lines := strings.Split(string(r.rendered.Tree[file]), "\n")
+	if !errors.As(err, &bad) || bad.Line > len(lines) {
 		return -1
 	}
-	lines := strings.Split(string(src), "\n")
-	if bad.Line > len(lines) {
-		return -1
-	}
-	line := lines[bad.Line-1]
-	found := slices.IndexFunc(functions, func(f string) bool {
-		return strings.HasPrefix(line, "export ") && strings.Contains(line, ` from "./`+f+`.ts";`) || strings.HasPrefix(line, "from ."+f+" import")
-	})
-	if found >= tools {
+	found := slices.IndexFunc(functions, func(f string) bool { return r.language.Exports(lines[bad.Line-1], f) })
+	if found >= len(r.from.Tools) {
 		return offers
 	}
 	return found

@@ -13,7 +13,7 @@ import (
 )
 
 // verifiedWith renders two servers with a checker that finds fault where bad says so.
-func verifiedWith(t *testing.T, bad func(language string, want verify.Wrapper, functions []string) error) (*job, *catalog.Catalog, []string, error) {
+func verifiedWith(t *testing.T, bad func(language *Language, want verify.Wrapper, functions []string) error) (*job, *catalog.Catalog, []string, error) {
 	t.Helper()
 	var servers []catalog.Server
 	s := &job{config: &config.Config{}, report: &Report{}}
@@ -28,9 +28,9 @@ func verifiedWith(t *testing.T, bad func(language string, want verify.Wrapper, f
 		s.report.Servers = append(s.report.Servers, ServerReport{Key: key, Tools: len(names)})
 	}
 	slices.SortFunc(s.report.Servers, func(a, b ServerReport) int { return strings.Compare(a.Key, b.Key) })
-	c, rendered, err := s.verified(servers, func(language string, src []byte, want verify.Wrapper, functions []string) error {
+	c, rendered, err := s.verified(servers, func(language *Language, src []byte, want verify.Wrapper, functions []string) error {
 		if err := readBack(language, src, want, functions); err != nil {
-			t.Errorf("%s %+v: %v", language, want, err)
+			t.Errorf("%s %+v: %v", language.Name, want, err)
 		}
 		return bad(language, want, functions)
 	})
@@ -45,8 +45,8 @@ func verifiedWith(t *testing.T, bad func(language string, want verify.Wrapper, f
 }
 
 func TestToolThatDoesNotPass(t *testing.T) {
-	s, c, files, err := verifiedWith(t, func(language string, want verify.Wrapper, _ []string) error {
-		if language == "python" && want.ID == "a__two" {
+	s, c, files, err := verifiedWith(t, func(language *Language, want verify.Wrapper, _ []string) error {
+		if language.Name == "python" && want.ID == "a__two" {
 			return errors.New("line 3: found \"evil\"")
 		}
 		return nil
@@ -78,8 +78,8 @@ func TestIndexThatDoesNotPass(t *testing.T) {
 		place string
 		tools int
 	}{{3, "a/three", 4}, {1, "a", 2}, {99, "a", 2}} {
-		s, c, _, err := verifiedWith(t, func(language string, want verify.Wrapper, functions []string) error {
-			if language == "typescript" && slices.Contains(functions, "three") {
+		s, c, _, err := verifiedWith(t, func(language *Language, want verify.Wrapper, functions []string) error {
+			if language.Name == "typescript" && slices.Contains(functions, "three") {
 				return &verify.Error{Line: tt.line, Found: "x", Want: "y"}
 			}
 			return nil
@@ -94,7 +94,7 @@ func TestIndexThatDoesNotPass(t *testing.T) {
 }
 
 func TestNothingPasses(t *testing.T) {
-	_, c, files, err := verifiedWith(t, func(string, verify.Wrapper, []string) error { return errors.New("no") })
+	_, c, files, err := verifiedWith(t, func(*Language, verify.Wrapper, []string) error { return errors.New("no") })
 	if err == nil {
 		t.Errorf("%d tools, %q", c.Tools(), files)
 	}

@@ -1,13 +1,16 @@
-// Package verify reads generated source files back before they are written, with a lexer and a parser of its own that
-// know nothing of how the files were made. It accepts the shapes of file that mcpgen writes and nothing else: types,
-// one wrapper that passes its arguments on, what stands for a server's resources or prompts, and the index of a folder. A statement, call, import, decorator, template
-// or operator beyond those is refused, so text of a server that left its comment or string can't reach the disk.
+// Package verify reads generated source files back before they are written. Its lexer and parser know nothing of how
+// the files were made. It accepts the shapes of file that mcpgen writes and nothing else: types, one wrapper that passes
+// its arguments on, the object for a server's resources or prompts, and the index of a folder. It refuses any other
+// statement, call, import, decorator, template or operator, so text of a server that escapes from its comment or string
+// never reaches the disk.
 //
-// Layout is free: line ends, blanks and comments may stand wherever the language allows them. What comments and
-// strings say is not judged, only that they end where they should, that no comment is an order to a compiler or type
-// checker, and that the file holds no character that can't be seen.
+// Statements must match a shape token by token. Types are not parsed: a type may hold strings, numbers, known names and
+// the punctuation of types, brackets match, and no operand follows another, so nothing in a type can be called or
+// assigned and no statement can begin in it. The contents of comments and strings are not judged, except that each must
+// be closed, that no comment is a directive to a compiler or type checker, and that the file holds no invisible
+// characters. Layout is free.
 //
-// Start with [Wrapper], [Offer] and [Index], which also hold a file to what it should call or export; [TypeScript] and [Python]
+// Start with [Wrapper], [Offer] and [Index], which also check what a file calls or exports; [TypeScript] and [Python]
 // accept any of the shapes.
 package verify
 
@@ -16,16 +19,17 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"unicode"
 	"unicode/utf8"
 )
 
-// Error is the first thing in a file that should not be there.
+// Error is the first token in a file that is not allowed there.
 type Error struct {
 	// Line counts from 1.
 	Line int
-	// Found is what stands there, made visible and cut; foreign text. Empty at the end of the file.
+	// Found is the token, quoted and cut; foreign text. Empty at the end of the file.
 	Found string
-	// Want says what may stand there.
+	// Want describes what is allowed instead.
 	Want string
 }
 
@@ -36,7 +40,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d: found %s; want %s", e.Line, e.Found, e.Want)
 }
 
-// maxFound bounds what an error shows of a file, in bytes.
+// maxFound bounds how much of a file an error quotes, in bytes.
 const maxFound = 60
 
 func fail(line int, found, want string) *Error {
@@ -53,157 +57,139 @@ func fail(line int, found, want string) *Error {
 	return &Error{Line: line, Found: found, Want: want}
 }
 
-// Wrapper is what the file of one tool must do: declare the one function, which calls the one tool.
+// Wrapper is the file of one tool: it declares one function, which calls the one tool.
 type Wrapper struct {
 	// ID is the tool's id, Function the exported name.
 	ID, Function string
 }
 
-// Index is what the index of a folder must do: export these functions, each from the module of its name, and nothing
-// else, in this order.
-type Index struct {
-	Functions []string
-}
-
-// TypeScript accepts a wrapper, an index, or a module of types. The error is an *[Error].
-func TypeScript(src []byte) error {
-	_, err := readTypeScript(src)
-	return asError(err)
-}
-
-// Python accepts a wrapper, an index, or a module of types. The error is an *[Error].
-func Python(src []byte) error {
-	_, err := readPython(src)
-	return asError(err)
-}
-
-// TypeScript accepts the TypeScript file of that tool only. The error is an *[Error].
-func (w Wrapper) TypeScript(src []byte) error {
-	m, err := readTypeScript(src)
-	if err == nil {
-		err = w.check(m)
-	}
-	return asError(err)
-}
-
-// Python accepts the Python file of that tool only. The error is an *[Error].
-func (w Wrapper) Python(src []byte) error {
-	m, err := readPython(src)
-	if err == nil {
-		err = w.check(m)
-	}
-	return asError(err)
-}
-
-// TypeScript accepts the TypeScript index of those functions only. The error is an *[Error].
-func (x Index) TypeScript(src []byte) error {
-	m, err := readTypeScript(src)
-	if err == nil {
-		err = x.check(m)
-	}
-	return asError(err)
-}
-
-// Python accepts the Python index of those functions only. The error is an *[Error].
-func (x Index) Python(src []byte) error {
-	m, err := readPython(src)
-	if err == nil {
-		err = x.check(m)
-	}
-	return asError(err)
-}
-
-// Offer is what the file of a server's resources or prompts must do: export the one name, for the one folder.
+// Offer is the file of a server's resources or prompts: it exports one name, for one folder.
 type Offer struct {
 	// Name is resources or prompts, Server the folder.
 	Name, Server string
 }
 
-// TypeScript accepts the TypeScript file of that offer only. The error is an *[Error].
-func (o Offer) TypeScript(src []byte) error {
-	m, err := readTypeScript(src)
-	if err == nil {
-		err = o.check(m)
-	}
-	return asError(err)
+// Index is the index of a folder: it exports these functions in this order, each from the module of its name, and
+// nothing else.
+type Index struct {
+	Functions []string
 }
+
+// TypeScript accepts a wrapper, an offer, an index, or a module of types. The error is an *[Error].
+func TypeScript(src []byte) error { return read(src, readTypeScript, nil) }
+
+// Python accepts a wrapper, an offer, an index, or a module of types. The error is an *[Error].
+func Python(src []byte) error { return read(src, readPython, nil) }
+
+// TypeScript accepts the TypeScript file of that tool only. The error is an *[Error].
+func (w Wrapper) TypeScript(src []byte) error { return read(src, readTypeScript, w.check) }
+
+// Python accepts the Python file of that tool only. The error is an *[Error].
+func (w Wrapper) Python(src []byte) error { return read(src, readPython, w.check) }
+
+// TypeScript accepts the TypeScript file of that offer only. The error is an *[Error].
+func (o Offer) TypeScript(src []byte) error { return read(src, readTypeScript, o.check) }
 
 // Python accepts the Python file of that offer only. The error is an *[Error].
-func (o Offer) Python(src []byte) error {
-	m, err := readPython(src)
-	if err == nil {
-		err = o.check(m)
-	}
-	return asError(err)
-}
+func (o Offer) Python(src []byte) error { return read(src, readPython, o.check) }
 
-func (o Offer) check(m *module) *Error {
-	switch {
-	case m.offer == "" || m.function != "" || len(m.exports) > 0:
-		return fail(1, "", "the "+o.Name+" of "+o.Server)
-	case m.offer != o.Name || (o.Name == "resources" && m.declared > 0):
-		return fail(m.offerLine, m.offer, o.Name)
-	case m.server != o.Server:
-		return fail(m.offerLine, m.server, "those of "+o.Server)
+// TypeScript accepts the TypeScript index of those functions only. The error is an *[Error].
+func (x Index) TypeScript(src []byte) error { return read(src, readTypeScript, x.check) }
+
+// Python accepts the Python index of those functions only. The error is an *[Error].
+func (x Index) Python(src []byte) error { return read(src, readPython, x.check) }
+
+// read reads a file with the parser of its language and applies check, which may be nil, to what the file does.
+func read(src []byte, parse func([]byte) (*module, *Error), check func(*module) *Error) error {
+	m, err := parse(src)
+	if err == nil && check != nil {
+		err = check(m)
+	}
+	if err != nil { // a nil *Error would not be a nil error
+		return err
 	}
 	return nil
 }
 
-// asError keeps a nil *Error from becoming an error that is not nil.
-func asError(err *Error) error {
-	if err == nil {
-		return nil
-	}
-	return err
-}
-
-// module is what a file was found to do.
+// module is what a file does.
 type module struct {
-	function, id string // of the wrapper, "" for none
-	functionLine int
-	exports      []string // of an index
-	exportLines  []int
-	declared     int // types
-	// offer is resources or prompts, "" for none, and server the folder whose they are.
-	offer, server string
-	offerLine     int
+	function, id  token   // of the wrapper
+	offer, server token   // resources or prompts, and the server's folder
+	exports       []token // of an index, each with the name of its module
+	types         []token // that it declares
 }
 
 func (w Wrapper) check(m *module) *Error {
 	switch {
-	case m.function == "" || m.offer != "":
+	case m.function.text == "" || m.offer.text != "":
 		return fail(1, "", "a wrapper of "+w.ID)
-	case m.function != w.Function:
-		return fail(m.functionLine, m.function, "the function "+w.Function)
-	case m.id != w.ID:
-		return fail(m.functionLine, m.id, "a call of "+w.ID)
+	case m.function.text != w.Function:
+		return fail(m.function.line, m.function.text, "the function "+w.Function)
+	case m.id.text != w.ID:
+		return fail(m.id.line, m.id.text, "a call of "+w.ID)
+	}
+	return nil
+}
+
+func (o Offer) check(m *module) *Error {
+	switch {
+	case m.offer.text == "" || m.function.text != "" || len(m.exports) > 0:
+		return fail(1, "", "the "+o.Name+" of "+o.Server)
+	case m.offer.text != o.Name || (o.Name == "resources" && len(m.types) > 0):
+		return fail(m.offer.line, m.offer.text, o.Name)
+	case m.server.text != o.Server:
+		return fail(m.server.line, m.server.text, "those of "+o.Server)
 	}
 	return nil
 }
 
 func (x Index) check(m *module) *Error {
-	if m.function != "" || m.declared > 0 || m.offer != "" {
+	if m.function.text != "" || len(m.types) > 0 || m.offer.text != "" {
 		return fail(1, "", "an index")
 	}
-	if slices.Equal(m.exports, x.Functions) {
-		return nil
-	}
-	for i, name := range m.exports {
-		if i >= len(x.Functions) || x.Functions[i] != name {
-			return fail(m.exportLines[i], name, "the exports of this folder's tools, in order")
+	for i, export := range m.exports {
+		if i >= len(x.Functions) || x.Functions[i] != export.text {
+			return fail(export.line, export.text, "the exports of this folder's tools, in order")
 		}
 	}
-	return fail(1, "", fmt.Sprintf("%d exports, not %d", len(x.Functions), len(m.exports)))
+	if len(m.exports) != len(x.Functions) {
+		return fail(1, "", fmt.Sprintf("%d exports, not %d", len(x.Functions), len(m.exports)))
+	}
+	return nil
 }
 
 // header is the rest of a generated file's first line.
 const header = " Code generated by mcpgen. DO NOT EDIT."
 
-// begin checks the first line, after mark, and the characters of the whole file.
-func begin(src []byte, mark string) *Error {
+// checkBytes checks the first line, which begins with the comment mark, and the characters of the whole file: valid
+// UTF-8, no control character but the line feed, and nothing invisible, such as bidirectional and zero-width characters,
+// tags, variation selectors and fillers.
+func checkBytes(src []byte, mark string) *Error {
 	first, _, _ := bytes.Cut(src, []byte("\n"))
 	if string(first) != mark+header {
 		return fail(1, string(first), strconv.Quote(mark+header))
 	}
-	return checkText(src)
+	line := 1
+	for i, size := 0, 0; i < len(src); i += size {
+		var r rune
+		r, size = utf8.DecodeRune(src[i:])
+		switch found := string(src[i : i+size]); {
+		case r == '\n':
+			line++
+		case r < ' ' || r == 0x7f:
+			return fail(line, found, "no control character")
+		case r == utf8.RuneError && size == 1:
+			return fail(line, found, "valid UTF-8")
+		case r >= utf8.RuneSelf && !visible(r):
+			return fail(line, found, "no invisible character")
+		}
+	}
+	return nil
+}
+
+// visible reports whether a character beyond ASCII shows, and changes nothing around it.
+func visible(r rune) bool {
+	return unicode.IsPrint(r) && !slices.ContainsFunc(
+		[]*unicode.RangeTable{unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point},
+		func(table *unicode.RangeTable) bool { return unicode.Is(table, r) })
 }

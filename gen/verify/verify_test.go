@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"unsafe"
 )
 
 // trees are folders of generated files that are checked in.
@@ -119,34 +118,15 @@ func TestNothingCanBeAdded(t *testing.T) {
 
 // gaps returns the offsets between the tokens of a file.
 func gaps(t *testing.T, name, s string) []int {
-	var tokens []token
-	var err *Error
-	if path.Ext(name) == ".ts" {
-		tokens, err = lexTypeScript(s)
-	} else {
-		var l *pyLexer
-		if l, err = lexPython(s); err == nil {
-			tokens = l.tokens
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
+	l := newLexer(s, path.Ext(name) == ".py")
+	if l.err != nil {
+		t.Fatal(l.err)
 	}
 	var out []int
-	for _, token := range tokens {
-		if token.text == "" {
-			continue
+	for _, token := range l.tokens {
+		if token.text != "" {
+			out = append(out, token.end)
 		}
-		// A token's text is a part of s.
-		at := int(uintptr(unsafe.Pointer(unsafe.StringData(token.text))) - uintptr(unsafe.Pointer(unsafe.StringData(s))))
-		at += len(token.text)
-		switch token.quote {
-		case '"', '\'':
-			at++
-		case 'd':
-			at += 3
-		}
-		out = append(out, at)
 	}
 	return out
 }
@@ -180,6 +160,14 @@ func TestRefused(t *testing.T) {
 		{"a second function", "index.ts", ts + "export { a, b } from \"./a.ts\";\n", 2},
 		{"a type under another name", "index.ts", ts + "export { a, type A as B } from \"./a.ts\";\n", 2},
 		{"a type of a file that is not exported", "index.ts", ts + "export * from \"./a.ts\";\nexport type { A } from \"./b.ts\";\n", 3},
+		{"call behind a type", "a.ts", ts + "export type A = string\n(evil)();\n", 3},
+		{"call in a type", "a.ts", ts + "export type A = string[evil()];\n", 2},
+		{"template behind a type", "a.ts", ts + "export type A = string\n`${x}`;\n", 3},
+		{"block behind a type", "a.ts", ts + "export type A = string\n{ evil }\n", 3},
+		{"call in a member", "a.ts", ts + "export type A = { a: string\n b(): string };\n", 3},
+		{"type of a module", "a.ts", ts + "export type A = import(\"x\");\n", 2},
+		{"function type", "a.ts", ts + "export type A = () => string;\n", 2},
+		{"brackets that do not match", "a.ts", ts + "export type A = { a: (string } );\n", 2},
 		{"multiplication", "a.ts", ts + "export type A = 1 * 2;\n", 2},
 		{"export of a path", "index.ts", ts + "export { a } from \"../a.ts\";\n", 2},
 		{"unknown type", "a.ts", ts + "export type A = Evil;\n", 2},
@@ -207,6 +195,11 @@ func TestRefused(t *testing.T) {
 		{"two decorators", "a.py", tool + "@tool(\"a\")\n@tool(\"b\")\ndef a() -> object: ...\n", 5},
 		{"call in a default", "a.py", tool + "@tool(\"a\")\ndef a(*, x: int = evil()) -> object: ...\n", 5},
 		{"call in a type", "a.py", py + "A = list[evil()]\n", 2},
+		{"call behind a type", "a.py", py + "A = int (evil)\n", 2},
+		{"call in a union", "a.py", py + "A = int | (evil)()\n", 2},
+		{"code in a literal", "a.py", py + "from typing import Literal\nA = Literal[evil]\n", 3},
+		{"list of types", "a.py", py + "A = [int]\n", 2},
+		{"brackets that do not match", "a.py", py + "A = list[(int])\n", 2},
 		{"call in a quoted type", "a.py", py + "A = \"list[evil()]\"\n", 2},
 		{"unknown name in a quoted type", "a.py", py + "A = \"Evil\"\n", 2},
 		{"escape in a quoted type", "a.py", py + "A = \"li\\x73t[int]\"\n", 2},
@@ -292,7 +285,7 @@ func TestAccepted(t *testing.T) {
 		{"a.py", py + "# mypy: disable-error-code=\"attr-defined,call-arg\"\nfrom typing import TYPE_CHECKING, Any, Never, TypedDict as TypedDict_\n\nif TYPE_CHECKING:\n    from typing_extensions import ReadOnly  # pyright: ignore[reportMissingModuleSource]\n\n    class Open(TypedDict_, extra_items=ReadOnly[object]):  # x\n        pass\nelse:\n    class Open(TypedDict_):\n        pass\n\nif 0:  # for mypy\n    Extra = Any\nelse:\n    Extra = Never  # type: ignore\n\nclass A(Open):\n    a: Extra\n"},
 		{"a.py", py + "# mypy: disable-error-code=empty-body\nfrom ..client import *\n@tool(\"a\")\ndef a(*, b: OneOf[str] = ..., **extra: Any) -> Open: ...\n"},
 		{"a.py", py + "from ..client import *\nfrom ..client import any_tool\n@any_tool(\"a\")\ndef a() -> object: ...\n"},
-		{"a.py", py + "from ..client import UNSET, tool\n@tool(\"a__b\", \"-\", x=\"y z\")\ndef a_b(a: int, /, *, b: int = UNSET, c: int | None = None) -> object: \"\"\"Doc.\"\"\"\n"},
+		{"a.py", py + "from ..client import UNSET, tool\n@tool(\"a__b\", \"-\", x=\"y z\")\ndef a_b(a: int, *, b: int = UNSET, c: int | None = None) -> object: \"\"\"Doc.\"\"\"\n"},
 	}
 	for _, tt := range tests {
 		if err := check(tt.file, []byte(tt.src)); err != nil {
