@@ -1,11 +1,14 @@
-// Package catalog holds what upstream servers offer, as they said it: servers, tools, ids and digests; the lock that
-// a tree is made from; and what changed between two catalogs. It connects to nothing and renders nothing.
+// Package catalog holds what upstream servers offer, as they sent it: servers, tools, ids and digests, and the lock that
+// a tree is made from. It connects to nothing and renders nothing; package diff compares two catalogs.
 //
 // Start with [Catalog]; [NewServer] reads a server's raw tool list, [New] joins servers into a catalog, [LoadTree]
-// reads a catalog back from a tree and refuses one that is not whole, [Diff] says what changed.
+// reads a catalog back from a tree and refuses one that is not whole.
 package catalog
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Catalog is a set of servers, sorted by key. Build one with [New].
 type Catalog struct {
@@ -25,7 +28,7 @@ type Server struct {
 	// Title and Instructions are the server's own words, hostile. Empty when it gave none.
 	Title, Instructions string
 	Tools               []Tool
-	// Resources says that the server offers resources, HasPrompts that it offers prompts; Prompts may be empty all the
+	// Resources reports whether the server offers resources, HasPrompts whether it offers prompts; Prompts may be empty all the
 	// same. See [Server.SetPrompts].
 	Resources, HasPrompts bool
 	// Prompts are sorted by their own names.
@@ -48,12 +51,12 @@ type Tool struct {
 	Raw json.RawMessage
 	// Digest is [Digest] of Raw.
 	Digest string
-	// JSONText says that replies are an object or a list as JSON in a single text, as was learned of them.
+	// JSONText reports whether replies are an object or a list as JSON in a single text; [Learned] found that.
 	JSONText bool
 }
 
-// Hints are MCP's tool annotations. Nil is "not said", which is not the same as false.
-// Defaults when not said: readOnly false, destructive true, idempotent false, openWorld true (MCP 2025-06-18, schema.ts).
+// Hints are MCP's tool annotations. Nil means that the server does not give the hint.
+// Defaults then: readOnly false, destructive true, idempotent false, openWorld true (MCP 2025-06-18, schema.ts).
 type Hints struct {
 	ReadOnly, Destructive, Idempotent, OpenWorld *bool
 }
@@ -63,7 +66,7 @@ type Warning struct {
 	// Place is "server", "server/tool" or "server/tool#/json/pointer". Its parts are foreign text.
 	Place   string
 	Message string
-	// Dropped says that a tool is missing from the catalog because of it.
+	// Dropped reports whether a tool is missing from the catalog because of it.
 	Dropped bool
 }
 
@@ -94,4 +97,21 @@ func (c *Catalog) Tools() int {
 		n += len(s.Tools)
 	}
 	return n
+}
+
+// Definition returns the tool as hosts present it to a model: id, description and input schema, as JSON. Hosts leave out
+// the rest of a definition, above all the output schema.
+func (t *Tool) Definition() string {
+	var text strings.Builder
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Input       json.RawMessage `json:"input_schema"`
+	}{t.ID, t.Description, t.Input})
+	if err != nil {
+		return string(t.Raw)
+	}
+	return text.String()
 }

@@ -11,6 +11,8 @@ import (
 	"io"
 	"slices"
 	"unicode/utf16"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Digest is "sha256:" and the hex SHA-256 of a JSON value in canonical form: as RFC 8785, but numbers as written. So
@@ -33,15 +35,15 @@ func digestBytes(b []byte) string {
 
 // Canonical is the form that [Digest] hashes.
 func Canonical(raw json.RawMessage) ([]byte, error) {
-	v, err := decode(raw)
+	v, err := Decode(raw)
 	if err != nil {
 		return nil, err
 	}
-	return appendCanonical(make([]byte, 0, len(raw)), v), nil
+	return AppendCanonical(make([]byte, 0, len(raw)), v), nil
 }
 
-// decode reads one JSON value with numbers as written.
-func decode(raw []byte) (any, error) {
+// Decode reads one JSON value, with numbers as they are written.
+func Decode(raw []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
@@ -54,7 +56,8 @@ func decode(raw []byte) (any, error) {
 	return v, nil
 }
 
-func appendCanonical(dst []byte, v any) []byte {
+// AppendCanonical appends the canonical form of a value that [Decode] returned.
+func AppendCanonical(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:
 		keys := make([]string, 0, len(v))
@@ -68,7 +71,7 @@ func appendCanonical(dst []byte, v any) []byte {
 				dst = append(dst, ',')
 			}
 			dst = append(appendString(dst, k), ':')
-			dst = appendCanonical(dst, v[k])
+			dst = AppendCanonical(dst, v[k])
 		}
 		return append(dst, '}')
 	case []any:
@@ -77,7 +80,7 @@ func appendCanonical(dst []byte, v any) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = appendCanonical(dst, item)
+			dst = AppendCanonical(dst, item)
 		}
 		return append(dst, ']')
 	case string:
@@ -89,39 +92,15 @@ func appendCanonical(dst []byte, v any) []byte {
 			return append(dst, "true"...)
 		}
 		return append(dst, "false"...)
-	default: // decode yields nothing else but nil
+	default: // Decode yields nothing else but nil
 		return append(dst, "null"...)
 	}
 }
 
-// appendString writes a string as RFC 8785 §3.2.2.2 says: the short escapes where JSON has one, \u00xx for the other
-// control characters, and everything else as it is.
+// appendString writes a string as RFC 8785 §3.2.2.2 demands, which is how jsontext quotes. Decode has replaced invalid UTF-8.
 func appendString(dst []byte, s string) []byte {
-	const hexDigits = "0123456789abcdef"
-	dst = append(dst, '"')
-	for i := range len(s) {
-		switch c := s[i]; c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\b':
-			dst = append(dst, `\b`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\f':
-			dst = append(dst, `\f`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		default:
-			if c < 0x20 {
-				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-			} else {
-				dst = append(dst, c)
-			}
-		}
-	}
-	return append(dst, '"')
+	dst, _ = jsontext.AppendQuote(dst, s)
+	return dst
 }
 
 // compareUTF16 orders strings by their UTF-16 code units (RFC 8785 §3.2.3). It differs from Go's order only where a

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// Invisible is [ident.Invisible], for those who read catalogs.
+// Invisible is [ident.Invisible].
 func Invisible(r rune) bool { return ident.Invisible(r) }
 
 // Joins reports whether an invisible character does its ordinary work after the character before it: a variation

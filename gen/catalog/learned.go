@@ -20,7 +20,7 @@ type Learned struct {
 	Digest string `json:"digest"`
 	// Replies is how many were learned from.
 	Replies int `json:"replies"`
-	// JSON says that the replies were JSON in a text block, and Schema describes the JSON.
+	// JSON reports whether the replies were JSON in a text block, which Schema then describes.
 	JSON bool `json:"json,omitempty"`
 	// Schema is a JSON Schema.
 	Schema json.RawMessage `json:"schema"`
@@ -62,7 +62,7 @@ func (e *DamagedLearnedError) Error() string {
 // Unwrap returns what is wrong with it.
 func (e *DamagedLearnedError) Unwrap() error { return e.Err }
 
-// Hint says what to do about it.
+// Hint suggests a remedy.
 func (e *DamagedLearnedError) Hint() string {
 	return `mend it or restore it from version control; or remove it, and learn anew with "mcpgen learn"`
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 )
 
-// TreeError says that a folder is not a whole tree.
+// TreeError reports that a folder is not a whole tree.
 type TreeError struct {
 	Dir string
 	Err error
@@ -24,7 +26,7 @@ func (e *TreeError) Error() string {
 // Unwrap returns the reason; it is an fs.ErrNotExist when there is no tree, or a file of it is missing.
 func (e *TreeError) Unwrap() error { return e.Err }
 
-// Hint says what to do about it.
+// Hint suggests a remedy.
 func (e *TreeError) Hint() string { return `run "mcpgen sync"` }
 
 // LoadTree reads the catalog and the lock of a generated tree, strictly: the stored tool lists must be the very ones
@@ -53,7 +55,7 @@ func loadTree(dir string) (*Catalog, *Lock, error) {
 		return nil, nil, fmt.Errorf("%s: %w", LockPath, err)
 	}
 	c := &Catalog{byID: map[string]toolRef{}}
-	for _, key := range sortedKeys(lock.Servers) {
+	for _, key := range slices.Sorted(maps.Keys(lock.Servers)) {
 		server, err := loadServer(root, key, lock)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", StoredPath(lock.Servers[key].Directory), err)

@@ -18,7 +18,7 @@ const (
 // LockVersion is the version of the lock's form that this code writes, and the only one it reads.
 const LockVersion = 1
 
-// Lock says what a tree was made from. It holds no time, program version, URL, environment or path outside the tree.
+// Lock records what a tree was made from. It holds no time, program version, URL, environment or path outside the tree.
 type Lock struct {
 	Version int `json:"version"`
 	// Servers by key.
@@ -49,7 +49,7 @@ type LockTool struct {
 	Names map[string]LockNames `json:"names,omitempty"`
 }
 
-// LockNames says where a tool's wrapper is.
+// LockNames is where a tool's wrapper is.
 type LockNames struct {
 	File     string `json:"file"`
 	Function string `json:"function"`
@@ -119,7 +119,7 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("the lock has version %d, and only version %d is known", e.Version, LockVersion)
 }
 
-// Hint says what to do about it.
+// Hint suggests a remedy.
 func (e *VersionError) Hint() string {
 	return "the tree was made by another version of mcpgen: use that one, or remove " + LockPath + " and run \"mcpgen sync\""
 }

@@ -16,8 +16,8 @@ const (
 	MaxDepth           = 256      // nesting of one definition
 )
 
-// NewServer reads a server's tool list. It accepts anything: what can't be a tool is left out, what is odd is put
-// right, and either is said in a warning. Tools are in the server's order and have no id yet; [New] does the rest.
+// NewServer reads a server's tool list. It accepts anything: what can't be a tool is left out, what is odd is
+// corrected, with a warning for each. Tools are in the server's order and have no id yet; [New] does the rest.
 // The raw definitions are kept, not copied, and must not change afterwards.
 func NewServer(key, title, instructions string, rawTools []json.RawMessage) (Server, []Warning) {
 	digest := func(_ string, raw json.RawMessage) (string, error) { return Digest(raw) }
@@ -104,7 +104,7 @@ func (r *reader) tool(place string, raw json.RawMessage) (Tool, bool) {
 // storedSize is the size that counts: a definition that is read must also be read when it comes from a tree.
 func storedSize(raw []byte) int { return len(escapeHidden(raw)) }
 
-// soundText returns a definition as UTF-8, or says why it is not read any further.
+// soundText returns a definition as UTF-8, or the reason why it is not read.
 func soundText(raw json.RawMessage) (sound json.RawMessage, problem string) {
 	switch {
 	case storedSize(raw) > MaxDefinitionBytes:

@@ -24,7 +24,7 @@ type stored struct {
 	Title        string            `json:"title,omitempty"`
 	Instructions string            `json:"instructions,omitempty"`
 	Tools        []json.RawMessage `json:"tools"`
-	// Resources says that the server offers resources. Prompts is nil where it offers none, and else their list.
+	// Resources reports whether the server offers resources. Prompts is nil where it offers none, else their list.
 	Resources bool              `json:"resources,omitempty"`
 	Prompts   []json.RawMessage `json:"prompts,omitzero"`
 }
@@ -92,7 +92,7 @@ func (f *stored) offers(s *Server) []Warning {
 	return s.SetPrompts(f.Prompts)
 }
 
-// Stored is what a tree says about itself, as far as it can be read.
+// Stored is what a tree keeps of its servers, to the extent that it can be read.
 type Stored struct {
 	// Lock is nil when there is none, or none that can be read.
 	Lock *Lock
@@ -105,8 +105,7 @@ type Stored struct {
 	Problems []string
 }
 
-// ReadStored reads a tree that a sync is about to write, or write anew: what is damaged or missing is passed over and
-// named in Problems. Only a lock of another version is an error. A root that isn't there is an empty tree.
+// ReadStored reads a tree that a sync is about to write: what is damaged or missing is skipped and named in Problems. Only a lock of another version is an error. A root that isn't there is an empty tree.
 func ReadStored(dir string) (*Stored, error) {
 	out := &Stored{Servers: map[string]Server{}, Altered: map[string]bool{}}
 	root, err := os.OpenRoot(dir)
@@ -188,7 +187,7 @@ func (s *Stored) readLock(root *os.Root, name string) (*Lock, error) {
 	return lock, nil
 }
 
-// readServer reads the stored list of a folder, and tells whether it is another than a lock was made with.
+// readServer reads the stored list of a folder, and reports whether it differs from the one that the lock was made with.
 func (s *Stored) readServer(root *os.Root, dir string) (Server, bool, error) {
 	b, err := readFile(root, StoredPath(dir))
 	if err != nil {
@@ -202,12 +201,12 @@ func (s *Stored) readServer(root *os.Root, dir string) (Server, bool, error) {
 	if s.locked(StoredPath(dir), b) {
 		return server, false, nil
 	}
-	// An editor or a formatter may have laid it out anew, and that changes nothing.
+	// An editor or a formatter may have changed its white space, which does not count.
 	plain, err := MarshalServer(&server)
 	return server, err != nil || !s.locked(StoredPath(dir), plain), nil
 }
 
-// locked reports whether a file is as a lock says, or there is no lock to say anything.
+// locked reports whether a file has the digest that the lock pins, or there is no lock.
 func (s *Stored) locked(name string, content []byte) bool {
 	return s.Lock == nil || s.Lock.Files[name] == FileDigest(content)
 }

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Visible reports whether r can be seen and does nothing to what stands around it: it is no control, bidirectional,
-// zero-width or tag character, no variation selector, and no filler that only looks like a blank.
+// Visible reports whether r has a visible shape, or is a space, and does not affect the characters around it. Control,
+// bidirectional, zero-width and tag characters, variation selectors and fillers are not visible.
 func Visible(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r >= ' ' && r <= '~'
@@ -16,19 +16,20 @@ func Visible(r rune) bool {
 	return unicode.IsPrint(r) && r != utf8.RuneError && !Invisible(r)
 }
 
-// Invisible reports whether r has no visible shape and is not a blank: zero-width, bidirectional, tags, variation
-// selectors, fillers. Control characters are not included.
+// Invisible reports whether r has no visible shape and is not a space: zero-width, bidirectional and tag characters,
+// variation selectors and fillers. It returns false for control characters.
 func Invisible(r rune) bool {
 	const blankBraille = '\u2800'
 	return r >= 0xAD && (r == blankBraille ||
 		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point))
 }
 
-// lineEnds makes line feeds of all that ends a line, and blanks of tabs. Building it costs more than using it.
+// lineEnds replaces every line end by a line feed, and tabs by spaces. It is kept because building it costs more than
+// using it.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n", "\t", "  ")
 
-// CleanText returns foreign text as a model or a person may read it. Characters that are not [Visible] are dropped, tabs
-// and other blanks become spaces, and whatever ends a line becomes a line feed.
+// CleanText makes untrusted text safe to show to a model or a person. It drops characters that are not [Visible],
+// replaces tabs and other white space by spaces, and replaces every line end by a line feed.
 func CleanText(text string) string {
 	if isClean(text) {
 		return text
@@ -44,12 +45,12 @@ func CleanText(text string) string {
 	}, lineEnds.Replace(text))
 }
 
-// CleanLine is [CleanText] on one line: line ends and runs of blanks become one space, so that the text cannot begin a line
-// that looks like somebody else's.
+// CleanLine is [CleanText] on one line: it replaces line ends and runs of white space by one space, so that the text
+// cannot forge a line of its own.
 func CleanLine(text string) string { return strings.Join(strings.Fields(CleanText(text)), " ") }
 
-// CleanName returns the name of a file as it is, or, where it holds characters that are not [Visible] or begins with a
-// quotation mark, as an ASCII string literal of Go, of which strconv.Unquote makes the name again.
+// CleanName returns the name of a file unchanged if all its characters are [Visible] and it does not begin with a quotation
+// mark. Otherwise it returns an ASCII string literal, which [strconv.Unquote] turns back into the name.
 func CleanName(name string) string {
 	if strings.HasPrefix(name, `"`) || strings.ContainsFunc(name, func(r rune) bool { return !Visible(r) }) {
 		return strconv.QuoteToASCII(name)
@@ -57,7 +58,7 @@ func CleanName(name string) string {
 	return name
 }
 
-// isClean reports whether text is visible ASCII and line feeds only, as most is: then there is nothing to change.
+// isClean reports whether text consists of visible ASCII and line feeds, as most text does. It needs no change then.
 func isClean(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; (c < ' ' || c > '~') && c != '\n' {

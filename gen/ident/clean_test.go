@@ -48,19 +48,19 @@ func FuzzClean(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		text, line, name := ident.CleanText(s), ident.CleanLine(s), ident.CleanName(s)
 		if !utf8.ValidString(text) || ident.CleanText(text) != text || strings.Contains(line, "\n") {
-			t.Errorf("CleanText(%q) = %q, CleanLine = %q", s, text, line)
+			t.Errorf("CleanText(%q) = %q, CleanLine = %q, want valid text that stays the same, and one line", s, text, line)
 		}
 		for _, r := range text + line + name {
 			if r != '\n' && !ident.Visible(r) {
-				t.Errorf("%q leaves %U", s, r)
+				t.Errorf("cleaned %q contains %U, want visible characters only", s, r)
 			}
 		}
 		if strings.HasPrefix(name, `"`) {
 			if back, err := strconv.Unquote(name); err != nil || back != s {
-				t.Errorf("CleanName(%q) = %s, of which %q is made, %v", s, name, back, err)
+				t.Errorf("Unquote(CleanName(%q)) = Unquote(%s) = %q, %v, want the name", s, name, back, err)
 			}
 		} else if name != s {
-			t.Errorf("CleanName(%q) = %s", s, name)
+			t.Errorf("CleanName(%q) = %s, want it unchanged", s, name)
 		}
 	})
 }

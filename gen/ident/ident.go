@@ -1,15 +1,19 @@
-// Package ident turns names from servers, which may hold anything at all, into identifiers and file names that are
-// safe in TypeScript, Python and on every file system. The rules are stable: the same set of names gives the same
-// identifiers on every machine, whatever order they come in. Start with [Snake], [Camel], [Pascal] and [Unique].
+// Package ident converts names from servers, which may contain any characters, to identifiers and file names that are
+// safe in TypeScript, in Python and on every file system. The result is stable: the same set of names gives the same
+// identifiers on every machine, in any order. Start with [Snake], [Camel], [Pascal] and [Unique].
 //
-// Nothing is transliterated. ASCII letters and digits are kept, ASCII punctuation and spaces separate words, and a
-// name that holds anything else gets a short hash of the whole name at its end, so that two such names stay apart.
+// Nothing is transliterated. ASCII letters and digits are kept, and ASCII punctuation and spaces separate words. A name
+// with any other character gets a short hash of the whole name as a suffix, so that two such names differ.
+//
+// The package also finds names that a misspelt one may stand for ([Nearest]), and removes characters from untrusted text
+// that nobody can see ([CleanText]).
 package ident
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"unicode"
 )
 
 const (
@@ -17,29 +21,29 @@ const (
 	maxLength = 80
 	// hashLength is the number of hexadecimal digits of a short hash.
 	hashLength = 6
-	// placeholder begins identifiers that would otherwise begin with a digit, or be empty. It is a letter and not an
+	// placeholder begins identifiers that would otherwise begin with a digit or be empty. It is a letter and not an
 	// underscore because a leading underscore means "private" in Python.
 	placeholder = "n"
 )
 
-// Snake returns name as snake_case: [a-z][a-z0-9_]*, no double underscore, none at the end.
+// Snake returns name in snake_case: [a-z][a-z0-9_]*, without a double underscore and without one at the end.
 func Snake(name string) string {
 	return assemble(name, func(parts []string) string { return strings.Join(parts, "_") })
 }
 
-// Camel returns name as camelCase: [a-z][A-Za-z0-9]*.
+// Camel returns name in camelCase: [a-z][A-Za-z0-9]*.
 func Camel(name string) string {
 	return assemble(name, func(parts []string) string {
 		return parts[0] + titleAll(parts[1:])
 	})
 }
 
-// Pascal returns name as PascalCase: [A-Z][A-Za-z0-9]*.
+// Pascal returns name in PascalCase: [A-Z][A-Za-z0-9]*.
 func Pascal(name string) string {
 	return assemble(name, titleAll)
 }
 
-// Hash returns the short hash of name: hexadecimal digits, lower case.
+// Hash returns a short hash of name: 6 hexadecimal digits in lower case.
 func Hash(name string) string { return hashOf(name, hashLength) }
 
 func hashOf(name string, digits int) string {
@@ -47,7 +51,8 @@ func hashOf(name string, digits int) string {
 	return hex.EncodeToString(sum[:])[:digits]
 }
 
-// assemble splits name, repairs what cannot begin or fit, and joins the parts, which are never empty.
+// assemble splits name into words, and joins them to an identifier with a valid beginning and length. join gets at least
+// one part, and no empty ones.
 func assemble(name string, join func(parts []string) string) string {
 	parts, lost := words(name)
 	if len(parts) == 0 {
@@ -65,8 +70,7 @@ func assemble(name string, join func(parts []string) string) string {
 	return join([]string{strings.TrimRight(out[:maxLength-hashLength-1], "_"), Hash(name)})
 }
 
-// words splits name into lower-case ASCII words. lost tells that name held something that is neither kept nor a
-// plain separator.
+// words splits name into lower-case ASCII words. lost reports whether it dropped a character other than a separator.
 func words(name string) (parts []string, lost bool) {
 	start := -1 // of the word being read
 	flush := func(end int) {
@@ -92,7 +96,7 @@ func words(name string) (parts []string, lost bool) {
 	return parts, lost
 }
 
-// beginsWord reports whether a word begins at name[i] although no separator precedes it: getDocument, HTTPServer.
+// beginsWord reports whether a word begins at name[i] without a separator, as in getDocument and HTTPServer.
 func beginsWord(name string, i int) bool {
 	if !isUpper(name[i]) {
 		return false
@@ -101,6 +105,19 @@ func beginsWord(name string, i int) bool {
 		return true
 	}
 	return i+1 < len(name) && isLower(name[i+1])
+}
+
+// IsIdentifier reports whether name has the form of an ECMAScript identifier: letters and digits of any script, _ and $,
+// without a digit at the beginning, all of them [Visible]. Python's identifiers are the same without $. Keywords are
+// accepted.
+func IsIdentifier(name string) bool {
+	for i, r := range name {
+		first := r == '_' || r == '$' || unicode.In(r, unicode.L, unicode.Nl, unicode.Other_ID_Start)
+		if !Visible(r) || !first && (i == 0 || !unicode.In(r, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc, unicode.Other_ID_Continue)) {
+			return false
+		}
+	}
+	return name != ""
 }
 
 func titleAll(parts []string) string {

@@ -56,11 +56,11 @@ func TestCases(t *testing.T) {
 func TestLongNamesAreCutAndStayApart(t *testing.T) {
 	a, b := Snake(strings.Repeat("ab_", 100)+"x"), Snake(strings.Repeat("ab_", 100)+"y")
 	if len(a) > maxLength || a == b || strings.Contains(a, "__") {
-		t.Errorf("Snake of long names = %q and %q", a, b)
+		t.Errorf("Snake of long names = %q and %q, want two short identifiers", a, b)
 	}
 }
 
-// Whatever a set of names holds, each gets a file of its own on every file system, with any extension.
+// TestFilesOfHostileNames checks that every name gets a file of its own on every file system, with any extension.
 func TestFilesOfHostileNames(t *testing.T) {
 	names := []string{
 		"", " ", "-", "_", ".", "..", "/", "con", "CON", "con_", "Con-", "nul", "aux.", "a", "A", "a_", "a-", "class", "Class", "class_", "\u00e9", "e\u0301", "🚀", "🚀🚀",
@@ -73,16 +73,16 @@ func TestFilesOfHostileNames(t *testing.T) {
 		for i, id := range Unique(names, f, reserved) {
 			shown := names[i][:min(len(names[i]), 20)]
 			if !fileForm.MatchString(id) || len(id) > 160 || reserved(id) {
-				t.Errorf("%s: %q became %q", style, shown, id)
+				t.Errorf("%s: Unique(%q) = %q, want a short identifier that is not reserved", style, shown, id)
 			}
 			if other, taken := seen[strings.ToLower(id)]; taken {
-				t.Errorf("%s: %q and %q both became %q", style, other, shown, id)
+				t.Errorf("%s: Unique(%q) = Unique(%q) = %q, want two identifiers", style, other, shown, id)
 			}
 			seen[strings.ToLower(id)] = shown
 		}
 	}
 	if took := time.Since(start); took > 20*time.Second { // a second on a free machine
-		t.Errorf("it took %s", took)
+		t.Errorf("Unique took %s, want less than 20s", took)
 	}
 }
 
@@ -109,10 +109,10 @@ func TestUniqueDoesNotDependOnOrder(t *testing.T) {
 		seen := map[string]string{}
 		for i, id := range Unique(names, Snake, func(s string) bool { return s == "list" }) {
 			if want[names[i]] != id {
-				t.Fatalf("%q became %q, before %q", names[i], id, want[names[i]])
+				t.Fatalf("Unique(%q) = %q, want %q in any order", names[i], id, want[names[i]])
 			}
 			if other, dup := seen[strings.ToLower(id)]; dup {
-				t.Fatalf("%q and %q both became %q", other, names[i], id)
+				t.Fatalf("Unique(%q) = Unique(%q) = %q, want two identifiers", other, names[i], id)
 			}
 			seen[strings.ToLower(id)] = names[i]
 		}
@@ -122,12 +122,12 @@ func TestUniqueDoesNotDependOnOrder(t *testing.T) {
 func TestReserved(t *testing.T) {
 	for _, name := range []string{"con", "COM1", "lpt9", "nul"} {
 		if !ReservedFile(name) || !ReservedDir(name) {
-			t.Errorf("%q is not reserved", name)
+			t.Errorf("ReservedFile(%q), ReservedDir(%q) = false, want true", name, name)
 		}
 	}
 	for _, name := range []string{"com", "com10", "contact", "github"} {
 		if ReservedFile(name) || ReservedDir(name) {
-			t.Errorf("%q is reserved", name)
+			t.Errorf("ReservedFile(%q), ReservedDir(%q) = true, want false", name, name)
 		}
 	}
 }
@@ -145,11 +145,22 @@ func FuzzNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		for form, id := range map[*regexp.Regexp]string{snakeForm: Snake(name), camelForm: Camel(name), pascalForm: Pascal(name)} {
 			if !form.MatchString(id) || len(id) > maxLength {
-				t.Errorf("%q became %q, which does not match %s", name, id, form)
+				t.Errorf("identifier of %q = %q, want a match of %s", name, id, form)
 			}
 		}
 		if again := Snake(Snake(name)); again != Snake(name) {
-			t.Errorf("Snake is not stable: %q, then %q", Snake(name), again)
+			t.Errorf("Snake(Snake(%q)) = %q, want %q", name, again, Snake(name))
 		}
 	})
+}
+
+func TestIsIdentifier(t *testing.T) {
+	for name, want := range map[string]bool{
+		"limit": true, "_": true, "$x": true, "a1": true, "größe": true, "名前": true, "e\u0301": true,
+		"": false, "1a": false, "a-b": false, "a b": false, "a.b": false, "\u0301e": false, "a\u202eb": false, "\u3164": false, "\xff": false,
+	} {
+		if got := IsIdentifier(name); got != want {
+			t.Errorf("IsIdentifier(%q) = %v, want %v", name, got, want)
+		}
+	}
 }

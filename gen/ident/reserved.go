@@ -2,8 +2,8 @@ package ident
 
 import "strings"
 
-// ReservedFile reports whether name, in any case, is a device on Windows and so cannot be a file's or a folder's
-// name there, whatever extension follows.
+// ReservedFile reports whether name, in any case, is the name of a device on Windows. No file or folder can have it
+// there, with any extension.
 func ReservedFile(name string) bool {
 	switch strings.ToLower(name) {
 	case "con", "prn", "aux", "nul", "conin$", "conout$":
@@ -16,8 +16,8 @@ func ReservedFile(name string) bool {
 	return false
 }
 
-// ReservedDir reports whether name cannot be the folder of a server: it is a device name, a word that Python could
-// not import, or stands for something else at the root of a tree.
+// ReservedDir reports whether name cannot be the folder of a server: it is a device name, a keyword that Python cannot
+// import, or the name of something else at the root of a tree.
 func ReservedDir(name string) bool {
 	switch strings.ToLower(name) {
 	case "client", "index", "init", "mcprun", "readme", "skills", "node_modules", "pycache":
@@ -26,7 +26,7 @@ func ReservedDir(name string) bool {
 	return ReservedFile(name) || PythonKeyword(name)
 }
 
-// PythonKeyword reports whether name is a keyword of Python 3.11 or newer. Soft keywords are not.
+// PythonKeyword reports whether name is a keyword of Python 3.11 or newer. It returns false for soft keywords.
 func PythonKeyword(name string) bool {
 	switch name {
 	case "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
@@ -37,7 +37,7 @@ func PythonKeyword(name string) bool {
 	return false
 }
 
-// TypeScriptReserved reports whether name cannot name a function in a TypeScript module in strict mode.
+// TypeScriptReserved reports whether no function in a TypeScript module can have name, in strict mode.
 func TypeScriptReserved(name string) bool {
 	switch name {
 	case "arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete",

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Unique maps each name through f and makes the results differ from each other, also where case is ignored, and from
-// reserved words. The result has one entry per name, in the order of names, and each depends on the set of names
-// only, not on their order. Equal names get equal results; callers drop duplicates first.
+// Unique maps each name through f to an identifier that differs from all others, even if case is ignored, and from
+// reserved words. The result has one identifier per name, in the order of names. An identifier depends on the set of
+// names, not on their order. Equal names get equal identifiers, so callers drop duplicates first.
 //
-// A result that reserved accepts gets an underscore at its end. Of results that collide, the one whose name already
-// was that identifier keeps it, and every other one gets an underscore and a short hash of its name.
+// An identifier for which reserved returns true gets an underscore as a suffix; reserved may be nil. If identifiers
+// collide, the one that is equal to its name stays, and every other one gets an underscore and a short hash of its name.
 func Unique(names []string, f func(string) string, reserved func(string) bool) []string {
 	distinct := slices.Compact(slices.Sorted(slices.Values(names)))
-	base := make(map[string]string, len(distinct))     // name → identifier before collisions are settled
-	claims := make(map[string][]string, len(distinct)) // folded identifier → names that want it
+	base := make(map[string]string, len(distinct))     // name → identifier before collisions are resolved
+	claims := make(map[string][]string, len(distinct)) // identifier in lower case → its names
 	for _, name := range distinct {
 		id := f(name)
 		if reserved != nil && reserved(id) {
@@ -37,7 +37,7 @@ func Unique(names []string, f func(string) string, reserved func(string) bool) [
 		}
 	}
 	for _, name := range losers {
-		// A longer hash is needed only where somebody named a tool after another one's hash.
+		// A longer hash is needed only if a tool is named after the hash of another one.
 		for digits := hashLength; ; digits += hashLength {
 			id := base[name] + "_" + hashOf(name, min(digits, 64))
 			if key := strings.ToLower(id); !taken[key] {
@@ -54,7 +54,7 @@ func Unique(names []string, f func(string) string, reserved func(string) bool) [
 	return out
 }
 
-// keeper returns the one name of a group that is its own identifier, or "" when there is none or more than one.
+// keeper returns the only name of a group that is equal to its identifier, or "" if there is not exactly one.
 func keeper(group []string, base map[string]string) string {
 	kept := ""
 	for _, name := range group {

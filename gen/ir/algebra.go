@@ -1,34 +1,34 @@
 package ir
 
 const (
-	// defaultSteps is the work of an Algebra that was given none.
+	// defaultSteps is the default of Algebra.Steps.
 	defaultSteps = 20_000
-	// maxDepth bounds how far types inside types are followed.
+	// maxDepth bounds how deep types in types are followed.
 	maxDepth = 200
-	// maxDistribute bounds how many branches an intersection may have when its unions are multiplied out.
+	// maxDistribute bounds the branches of an intersection whose unions are multiplied out.
 	maxDistribute = 64
-	// maxPairs bounds how many pairs of objects two unions are multiplied out to, to find those that exclude each other.
+	// maxPairs bounds the pairs of objects of two unions that are compared to find those that exclude each other.
 	maxPairs = 64
 )
 
-// Algebra computes with types. Its results hold every value they should; where they hold more, Widened grows. The zero
-// value follows no references and is ready for use; it is not safe for concurrent use.
+// Algebra computes with types. Its results never lack a value; if one holds too many, Widened grows. The zero value is ready
+// for use and follows no references. An Algebra is not safe for concurrent use.
 type Algebra struct {
-	// Resolve returns what a reference stands for; ok is false where that is not known. Nil: it never is.
+	// Resolve returns the type that a reference stands for; ok is false if it is unknown. Nil knows none.
 	Resolve func(Ref) (t Type, ok bool)
-	// Within reports whether every value of a is known to be one of b. Nil: nothing is known of references.
+	// Within reports whether every value of a is known to be one of b. Nil knows nothing.
 	Within func(a, b Ref) bool
-	// Steps bounds the work that is done; 0 means 20,000. Results of what is asked afterwards are wide.
+	// Steps bounds the work; 0 means 20,000. Later results are wide.
 	Steps int
-	// Widened counts results that hold more values than they should.
+	// Widened counts results that hold too many values.
 	Widened int
 
 	spent int
 	depth int
-	open  map[[2]string]bool // pairs with references that are being met
+	open  map[[2]string]bool // the pairs with references that are being met
 }
 
-// Meet returns a type that holds every value that both a and b hold, and as few others as it can.
+// Meet returns a type that holds every value that both a and b hold, and as few others as possible.
 func Meet(a, b Type) Type {
 	var x Algebra
 	return x.Meet(a, b)
@@ -47,7 +47,7 @@ const (
 	kAll = kNull | kBool | kNumber | kString | kArray | kObject
 )
 
-// kinds returns the kinds of the values that t can hold, and perhaps others.
+// kinds returns a set with all kinds of values that t can hold.
 func (x *Algebra) kinds(t Type) kinds { return x.kindsAt(t, 0) }
 
 func (x *Algebra) kindsAt(t Type, depth int) kinds {
@@ -118,7 +118,7 @@ func (x *Algebra) Restrict(t, like Type) Type {
 	return NewUnion(out...)
 }
 
-// members returns t's members where it is a union, and t alone otherwise.
+// members returns the members of a union, and of another type the type itself.
 func members(t Type) []Type {
 	if u, ok := t.(Union); ok {
 		return u.Members
@@ -126,7 +126,7 @@ func members(t Type) []Type {
 	return []Type{t}
 }
 
-// expanded is like members, and makes a union of Unknown.
+// expanded is like members, but returns every kind for Unknown.
 func expanded(t Type) []Type {
 	if _, ok := t.(Unknown); ok {
 		return everyKind
@@ -141,7 +141,7 @@ func (x *Algebra) limit() int {
 	return x.Steps
 }
 
-// begin takes one step of work and one level of depth. It reports false where there is none left.
+// begin counts one step of work and one level of depth. It reports false if there is none left.
 func (x *Algebra) begin() bool {
 	if x.Exhausted() || x.depth >= maxDepth {
 		x.Widened++
@@ -154,5 +154,5 @@ func (x *Algebra) begin() bool {
 
 func (x *Algebra) end() { x.depth-- }
 
-// Exhausted reports whether all steps are used, so that results are wide.
+// Exhausted reports whether all steps are used. Results are then wide.
 func (x *Algebra) Exhausted() bool { return x.spent >= x.limit() }

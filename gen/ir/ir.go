@@ -1,7 +1,7 @@
-// Package ir is the language-neutral form of a JSON Schema: what the type printers print. The set of types is sealed.
-// Start with [Schema]. [Union] values are built with [NewUnion] and conjunctions with [Meet], which keep types small.
+// Package ir defines the language-neutral types that JSON Schemas are converted to and that printers print. The set of types
+// is sealed. Start with [Schema]. Unions are built with [NewUnion] and conjunctions with [Meet], which keep types small.
 //
-// A type stands for a set of JSON values that holds at least every value the schema accepts; it may hold more.
+// A type is a set of JSON values. It holds at least every value that its schema accepts; it may hold more.
 package ir
 
 // Type is one of Unknown, Never, Null, Bool, String, Number, Literal, Array, Tuple, Map, Object, Union, Intersection
@@ -34,9 +34,9 @@ type (
 	// Tuple is a list whose first elements have types of their own.
 	Tuple struct {
 		Items []Type
-		// Required is how many of Items are always there.
+		// Required is how many of Items are always present.
 		Required int
-		// Rest is the type of elements after Items; Never where there are none.
+		// Rest is the type of the elements after Items; Never if there are none.
 		Rest Type
 	}
 	// Map is an object whose keys are data.
@@ -44,13 +44,13 @@ type (
 	// Object is an object with declared properties, in the schema's order.
 	Object struct {
 		Fields []Field
-		// Extra is the type of properties that are not declared, nil where the schema says nothing about them, and
-		// Never where it forbids them.
+		// Extra is the type of undeclared properties: nil if the schema has no keyword about them, and Never if it
+		// forbids them.
 		Extra Type
 	}
 	// Union is any of at least two members.
 	Union struct{ Members []Type }
-	// Intersection is all of at least two members. Each member alone is a wider type.
+	// Intersection is all of at least two members, each of which is a wider type.
 	Intersection struct{ Members []Type }
 	// Ref stands for the definition of that name, or with an empty name for the schema's root.
 	Ref struct{ Name string }
@@ -82,7 +82,7 @@ const (
 
 // Field is one declared property.
 type Field struct {
-	// Name is the wire name, hostile.
+	// Name is the name in JSON. It is hostile text.
 	Name     string
 	Type     Type
 	Required bool
@@ -91,7 +91,7 @@ type Field struct {
 
 // Def is a named type that a schema refers to.
 type Def struct {
-	// Name is the definition's own name, hostile, unique in its schema, never empty.
+	// Name is unique in its schema and never empty. It is hostile text.
 	Name string
 	Type Type
 	Doc  Doc
@@ -101,7 +101,7 @@ type Def struct {
 type Schema struct {
 	Root Type
 	Doc  Doc
-	// Defs are the definitions that are referred to, in the order of their first use.
+	// Defs are the definitions that references name, in the order of their first use.
 	Defs []Def
 }
 

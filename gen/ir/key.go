@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Key returns a text that is the same for types that are the same, documentation apart.
+// Key returns a text that is the same for equal types. Documentation does not count.
 func Key(t Type) string {
-	switch t := t.(type) { // the short ones, of which there are many
+	switch t := t.(type) { // the most frequent ones
 	case Unknown:
 		return "?"
 	case String:
@@ -82,7 +82,7 @@ func writeLiteralKey(b *strings.Builder, l Literal) {
 	}
 }
 
-// stringKey says how long a text is, so that no text can look like the end of itself and the start of another type.
+// stringKey begins with the length of a text, so that no text can imitate its own end and another type.
 func stringKey(text string) string { return "=" + strconv.Itoa(len(text)) + ":" + text }
 
 func writeObjectKey(b *strings.Builder, t Object) {
@@ -109,7 +109,7 @@ func writeKeys(b *strings.Builder, types []Type) {
 	}
 }
 
-// Same reports whether two types are the same, documentation apart.
+// Same reports whether two types are equal. Documentation does not count.
 func Same(a, b Type) bool {
 	switch a := a.(type) {
 	case Array:

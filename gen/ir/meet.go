@@ -1,6 +1,6 @@
 package ir
 
-// Meet returns a type that holds every value that both a and b hold, and as few others as it can.
+// Meet returns a type that holds every value that both a and b hold, and as few others as possible.
 func (x *Algebra) Meet(a, b Type) Type {
 	switch a.(type) {
 	case Unknown:
@@ -45,7 +45,7 @@ func (x *Algebra) Meet(a, b Type) Type {
 	return x.meetKinds(a, b)
 }
 
-// meetRef keeps the name where t takes nothing from what it stands for.
+// meetRef keeps the reference if its meeting with t changes nothing.
 func (x *Algebra) meetRef(r Ref, t Type) Type {
 	if other, ok := t.(Ref); ok && x.Within != nil {
 		switch {
@@ -79,7 +79,7 @@ func (x *Algebra) meetRef(r Ref, t Type) Type {
 	return met
 }
 
-// meetIntersection joins t with the member that it can be merged with.
+// meetIntersection meets t with the first member that it can be merged with.
 func (x *Algebra) meetIntersection(i Intersection, t Type) Type {
 	if other, ok := t.(Intersection); ok {
 		out := Type(i)
@@ -108,7 +108,7 @@ func (x *Algebra) meetIntersection(i Intersection, t Type) Type {
 	return x.intersect(append(append([]Type{}, i.Members...), t)...)
 }
 
-// mergeable reports whether two such types meet in one of that form.
+// mergeable reports whether types of this form meet in a type of this form.
 func mergeable(t Type) bool {
 	switch t.(type) {
 	case Ref, Union, Intersection:
@@ -129,8 +129,8 @@ func (x *Algebra) overlapping(types []Type, t Type) []Type {
 	return out
 }
 
-// meetUnion multiplies u out, except where that would repeat the fields of an object in every member. Flipped says that
-// t's fields come first.
+// meetUnion multiplies u out, unless that would repeat the fields of an object in every member. If flipped is set, t's
+// fields come first.
 func (x *Algebra) meetUnion(u Union, t Type, flipped bool) Type {
 	us := x.overlapping(u.Members, t)
 	ts := x.overlapping(members(t), u)
@@ -141,7 +141,7 @@ func (x *Algebra) meetUnion(u Union, t Type, flipped bool) Type {
 		for _, a := range as {
 			for _, b := range bs {
 				if a, ok := a.(Literal); ok {
-					if b, ok := b.(Literal); ok { // enumerations are long, and cheap to compare
+					if b, ok := b.(Literal); ok { // a shortcut for long enumerations
 						if sameLiteral(a, b) {
 							out = append(out, a)
 						}
@@ -175,8 +175,8 @@ func (x *Algebra) split(types []Type) (objects, rest []Type) {
 	return objects, rest
 }
 
-// meetObjectUnions meets two unions of objects. Members that exclude each other are dropped. What is left is written
-// out where that repeats nothing, and kept as an intersection otherwise.
+// meetObjectUnions meets two unions of objects. It drops pairs that exclude each other, and multiplies the others out if
+// that repeats no fields; otherwise the result is an intersection.
 func (x *Algebra) meetObjectUnions(as, bs []Type) Type {
 	if len(as)*len(bs) > maxPairs {
 		return x.intersect(NewUnion(as...), NewUnion(bs...))
@@ -207,7 +207,7 @@ func (x *Algebra) meetObjectUnions(as, bs []Type) Type {
 		return product
 	}
 	a, b := NewUnion(as...), NewUnion(bs...)
-	if len(as) > 1 && len(bs) == 1 { // what all have in common comes first
+	if len(as) > 1 && len(bs) == 1 { // the part in common comes first
 		a, b = b, a
 	}
 	return x.intersect(a, b)
@@ -223,7 +223,7 @@ func used(types []Type, keep []bool) []Type {
 	return out
 }
 
-// weight is how many fields would be printed.
+// weight counts the fields that would be printed.
 func weight(types []Type) int {
 	n := 0
 	for _, t := range types {
@@ -241,8 +241,8 @@ func weight(types []Type) int {
 	return n
 }
 
-// intersect keeps types side by side. What would multiply out to more than maxDistribute members is left out, which is
-// wider: a compiler would refuse the product.
+// intersect returns the intersection of types. It leaves out members with which the product would have more than
+// maxDistribute branches, because a compiler would refuse it.
 func (x *Algebra) intersect(types ...Type) Type {
 	var members []Type
 	product := 1

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// canonical returns a text that is the same for equal numbers however they are written: 1, 1.0 and 10e-1. It takes
-// time in the length of the text only, whatever the exponent.
+// canonical returns a text that is the same for equal numbers, such as 1, 1.0 and 10e-1. It takes time in proportion to the
+// length of the text, whatever the exponent.
 func canonical(number string) string {
 	digits, exponent, ok := decimal(number)
 	if !ok {
@@ -22,7 +22,7 @@ func canonical(number string) string {
 	return sign + digits + "e" + strconv.Itoa(exponent)
 }
 
-// canonical returns the one way to write l.
+// canonical returns l with its number in canonical form.
 func (l Literal) canonical() Literal {
 	if l.Kind == LiteralNumber {
 		l.Text = canonical(l.Text)
@@ -30,14 +30,13 @@ func (l Literal) canonical() Literal {
 	return l
 }
 
-// isInteger reports whether a number is one without a fraction, as 1.0 is.
+// isInteger reports whether a number is an integer, as 1.0 is.
 func isInteger(number string) bool {
 	digits, exponent, ok := decimal(number)
 	return ok && (digits == "" || exponent >= 0)
 }
 
-// decimal splits a number into digits without zeros at either end and the power of ten that they are multiplied with;
-// the sign is left out.
+// decimal splits the absolute value of a number into digits, without zeros at either end, and a power of ten.
 func decimal(number string) (digits string, exponent int, ok bool) {
 	mantissa := strings.TrimPrefix(number, "-")
 	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {

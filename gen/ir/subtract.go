@@ -1,13 +1,13 @@
 package ir
 
-// maxAlternatives bounds how many objects Subtract makes of one.
+// maxAlternatives bounds how many objects Subtract splits one into.
 const maxAlternatives = 4
 
-// Subtract returns a type that holds every value of a that is not a value of b, and as few others as it can. B has to
-// hold nothing but what is to be taken away: a type that was widened must not be subtracted.
+// Subtract returns a type that holds every value of a that is not a value of b, and as few others as possible. B must not be
+// a type that was widened.
 func (x *Algebra) Subtract(a, b Type) Type { return x.subtract(a, b, maxAlternatives) }
 
-// SubtractFlat is like Subtract, but makes no object two.
+// SubtractFlat is like Subtract, but does not split objects.
 func (x *Algebra) SubtractFlat(a, b Type) Type { return x.subtract(a, b, 1) }
 
 func (x *Algebra) subtract(a, b Type, most int) Type {
@@ -48,7 +48,7 @@ func (x *Algebra) subtract(a, b Type, most int) Type {
 	return x.subtractOne(a, b, most)
 }
 
-// withoutLiterals takes one enumeration from another; ok is false where they are something else.
+// withoutLiterals subtracts one enumeration from another; ok is false if a or b is something else.
 func withoutLiterals(a Type, b Union) (left Type, ok bool) {
 	taken := make(map[Literal]bool, len(b.Members))
 	for _, m := range b.Members {
@@ -71,13 +71,13 @@ func withoutLiterals(a Type, b Union) (left Type, ok bool) {
 	return NewUnion(out...), true
 }
 
-// wide is a, from which nothing could be taken.
+// wide returns a, and counts it as widened.
 func (x *Algebra) wide(a Type) Type {
 	x.Widened++
 	return a
 }
 
-// subtractOne takes a type of one kind away.
+// subtractOne subtracts a type of one kind.
 func (x *Algebra) subtractOne(a, b Type, most int) Type {
 	switch a := a.(type) {
 	case Unknown, Union:
@@ -125,14 +125,14 @@ func (x *Algebra) subtractOne(a, b Type, most int) Type {
 	return Never{} // null
 }
 
-// subtractWhole does what is done where b holds nothing of a, or all of it.
+// subtractWhole subtracts b if it holds nothing of a, or all of it.
 func (x *Algebra) subtractWhole(a, b Type) (done bool, out Type) {
 	before := x.Widened
 	met := x.Meet(a, b)
 	switch {
 	case isNever(met):
 		return true, a
-	case Same(met, a) && x.Widened == before: // a wide answer says nothing
+	case Same(met, a) && x.Widened == before: // a wide result proves nothing
 		return true, Never{}
 	}
 	return false, nil
@@ -149,16 +149,16 @@ func (x *Algebra) subtractLists(a, b Tuple, whole Type) Type {
 		}
 	}
 	switch {
-	case anything(b.Rest) && b.Required == 1: // all that are not empty
+	case anything(b.Rest) && b.Required == 1: // all lists but the empty one
 		return NewList(nil, a.Required, Never{})
-	case isNever(b.Rest) && len(b.Items) == 0: // the empty one
+	case isNever(b.Rest) && len(b.Items) == 0: // the empty list
 		return NewList(a.Items, max(a.Required, 1), a.Rest)
 	}
 	return x.wide(whole)
 }
 
-// subtractObjects lists the ways in which an object of a can fail to be one of b: a property that b wants is missing,
-// or has another type.
+// subtractObjects returns the objects of a that are not objects of b: a property that b requires is missing, or one has
+// another type.
 func (x *Algebra) subtractObjects(a, b Object, whole Type, most int) Type {
 	if done, out := x.subtractWhole(whole, b); done {
 		return out
@@ -177,7 +177,7 @@ func (x *Algebra) subtractObjects(a, b Object, whole Type, most int) Type {
 		}
 		if other := x.subtract(have.Type, f.Type, most); !isNever(other) {
 			if _, any := have.Type.(Unknown); any && Same(other, have.Type) && len(b.Fields) > 1 {
-				return x.wide(whole) // as good as nothing, and long
+				return x.wide(whole) // almost as wide as a, and long
 			}
 			out = append(out, x.Meet(whole, Object{Fields: []Field{{Name: f.Name, Type: other, Required: true}}}))
 		}
@@ -188,7 +188,7 @@ func (x *Algebra) subtractObjects(a, b Object, whole Type, most int) Type {
 	return NewUnion(out...)
 }
 
-// declaresAll reports whether a closed b takes every property that an object of a can have.
+// declaresAll reports whether b declares every property that an object of a can have.
 func declaresAll(a, b Object) bool {
 	if !isNever(a.rest()) {
 		return false

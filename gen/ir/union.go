@@ -2,8 +2,8 @@ package ir
 
 import "slices"
 
-// NewUnion returns a type that holds exactly the values that any of types holds: nested unions are flattened, repeated
-// members and those that another member covers are dropped.
+// NewUnion returns the type of the values of any of types. It flattens unions, and drops repeated members and those that
+// another member covers.
 func NewUnion(types ...Type) Type {
 	u := union{seen: map[string]bool{}}
 	for _, t := range types {
@@ -30,7 +30,7 @@ type union struct {
 	seen    map[string]bool
 }
 
-// add reports false where t is any value, which ends the matter.
+// add adds a member. It reports false if t is Unknown, which the union then is too.
 func (u *union) add(t Type) bool {
 	switch t := t.(type) {
 	case Unknown:
@@ -54,7 +54,7 @@ func (u *union) add(t Type) bool {
 
 func (u *union) has(t Type) bool { return u.seen[Key(t)] }
 
-// mergeBools makes bool of true and false.
+// mergeBools replaces the literals true and false by Bool.
 func (u *union) mergeBools() {
 	yes, no := Literal{Kind: LiteralBool, Bool: true}, Literal{Kind: LiteralBool}
 	if !u.has(yes) || !u.has(no) || u.has(Bool{}) {
@@ -62,7 +62,7 @@ func (u *union) mergeBools() {
 	}
 	for i, m := range u.members {
 		if m == Type(yes) || m == Type(no) {
-			u.members[i] = Bool{} // where the first of them stood
+			u.members[i] = Bool{} // in the place of the first of them
 			break
 		}
 	}
@@ -103,12 +103,12 @@ func (u *union) everyKind() bool {
 var (
 	anyArray  = Array{Elem: Unknown{}}
 	anyObject = Map{Value: Unknown{}}
-	// everyKind together is any value.
+	// everyKind are the types whose union is Unknown.
 	everyKind = []Type{anyObject, anyArray, String{}, Number{}, Bool{}, Null{}}
 )
 
-// AnyExcept returns the types of all values that are not of the kinds of t, where t is a type that stands for whole
-// kinds: Map and Object for objects, Array and Tuple for arrays, String, Number, Bool and Null.
+// AnyExcept returns the types of all values that are not of the JSON kind of t, which is one of Map, Object, Array, Tuple,
+// String, Number, Bool and Null.
 func AnyExcept(t Type) []Type {
 	var a Algebra
 	mask := a.kinds(t)

@@ -1,6 +1,6 @@
 package ir
 
-// Walk calls f for t and, where f returns true, for the types in it, in their order. References are not followed.
+// Walk calls f for t and, if f returns true, for the types in t, in their order. It does not follow references.
 func Walk(t Type, f func(Type) bool) {
 	if t == nil || !f(t) {
 		return
@@ -31,8 +31,8 @@ func Walk(t Type, f func(Type) bool) {
 	}
 }
 
-// Replace returns t with each type that is directly in it replaced by what f makes of it. Unions and intersections are
-// built anew, so that they stay in their normal form.
+// Replace returns t with each type directly in it replaced by f's result. Unions and intersections are built again, so that
+// they stay in their normal form.
 func (x *Algebra) Replace(t Type, f func(Type) Type) Type {
 	switch t := t.(type) {
 	case Array:

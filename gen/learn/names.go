@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// dataName matches names that nobody chose for a property: numbers, hashes and UUIDs, dates, addresses, paths, and
+// dataName matches names that are data, not names of properties: numbers, hashes and UUIDs, dates, addresses, paths, and
 // names with white space.
 var dataName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:` + strings.Join([]string{
@@ -20,11 +20,11 @@ var dataName = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)$`)
 })
 
-// codeName matches names that are data when all names of an object are like them: item_0042, INV1001.
+// codeName matches names that are data if all names of an object match: item_0042, INV1001.
 var codeName = regexp.MustCompile(`^[A-Za-z]{1,12}[_-]?\d{2,}$`)
 
-// namesAreData reports whether the names of an object's properties are data: there are too many, one could not be a
-// property's name, all are numbered, or there are many and none is always there.
+// namesAreData reports whether the names of an object's properties are data: there are too many, one cannot be the name of
+// a property, all are numbered, or there are many and none is required.
 func namesAreData(of []property) bool {
 	if len(of) > maxProperties {
 		return true

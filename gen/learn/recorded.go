@@ -5,25 +5,25 @@ import (
 	"regexp"
 )
 
-// Answer is an answer of a tool.
+// Answer is one answer of a tool.
 type Answer struct {
-	// Raw is the answer, in any form that [ReadReply] knows.
+	// Raw is the answer, in any format that [ReadReply] reads.
 	Raw json.RawMessage
 	// Masked is [Reply.Masked].
 	Masked bool
 }
 
-// Recording is what is in replies that may be of a recording.
+// Recording is the result of [Recorded].
 type Recording struct {
-	// Answers are those of the tool, and replies that were not recorded.
+	// Answers are the answers of the tool, and replies that are not part of a recording.
 	Answers []Answer
-	// Found says that there are recorded calls, or that there is a recording's beginning; Calls is how many are of the tool,
-	// also of those that were not answered.
+	// Found is true if there are recorded calls or the first line of a recording. Calls is the number of recorded calls of
+	// the tool, with or without an answer.
 	Found bool
 	Calls int
 }
 
-// line is one of a recording, of the calls of a run (--record).
+// line is one line of a recording of a run's calls (--record).
 type line struct {
 	Kind  string          `json:"mcprun"`
 	Call  int             `json:"call"`
@@ -39,14 +39,14 @@ type line struct {
 	} `json:"error"`
 }
 
-// isCall reports whether a line is a recorded call. Without a beginning before it, as in a part of a recording, it must have
-// all that is always written.
+// isCall reports whether a line is a recorded call. If the first line of the recording is missing (begun is false), the call
+// must have all fields that are always written.
 func (l *line) isCall(begun bool) bool {
 	return l.Tool != "" && l.Args != nil && (l.Value == nil) != (l.Error == nil) && (begun || l.Call > 0 && l.MS != nil)
 }
 
-// Recorded replaces what mcprun recorded of runs (--record), whole or in part, by the answers of one tool. Other replies
-// stay as they are.
+// Recorded replaces recordings of runs (mcprun --record), complete or in part, by the answers of one tool in them. Other
+// replies stay unchanged.
 func Recorded(replies []json.RawMessage, tool string) Recording {
 	var out Recording
 	begun := false
@@ -74,7 +74,7 @@ func Recorded(replies []json.RawMessage, tool string) Recording {
 	return out
 }
 
-// answer is the answer as the server gave it.
+// answer returns the answer as the server sent it.
 func (l *line) answer() json.RawMessage {
 	switch {
 	case l.Error != nil:
@@ -96,16 +96,16 @@ func joined(before string, value json.RawMessage, after string) json.RawMessage 
 	return append(append([]byte(before), value...), after...)
 }
 
-// token is what stands in a recording for what was personal or secret: [EMAIL_1], or a variable's name in brackets.
+// token matches a token, which replaces personal data or a secret in a recording: [EMAIL_1], or a variable's name in brackets.
 var token = regexp.MustCompile(`\[[A-Za-z_.][A-Za-z0-9_. -]*\]`)
 
-// hasToken reports whether a name has a part that is not its own.
+// hasToken reports whether part of a name is a token.
 func hasToken(name string) bool { return token.MatchString(name) }
 
-// ofText is a token for what is never a number.
+// ofText matches a token for a value that is never a number.
 var ofText = regexp.MustCompile(`^\[(EMAIL|IBAN|IP)_[0-9]+\]$`)
 
-// maskedAny reports whether a text is all of it a token that may stand for a number, too.
+// maskedAny reports whether the whole text is a token that may replace a value of any type.
 func maskedAny(text string) bool {
 	at := token.FindStringIndex(text)
 	return at != nil && at[0] == 0 && at[1] == len(text) && !ofText.MatchString(text)

@@ -8,22 +8,23 @@ import (
 	"strings"
 )
 
-// Reply is what a script gets of one tool's answer.
+// Reply is the part of a tool's answer that a script receives.
 type Reply struct {
-	// Value is structuredContent, else a single text as a JSON string, else the list of content blocks; where Text is
-	// set it is the JSON that the text holds.
+	// Value is structuredContent, or else a single text as a JSON string, or else the list of content blocks. If Text is
+	// true, it is the JSON in the text.
 	Value json.RawMessage
-	// Text says that the value was an object or a list, written as JSON in a single text.
+	// Text is true if the value was an object or a list, written as JSON in a single text.
 	Text bool
-	// Masked says that tokens stand in the place of what was personal or secret in it, as in a recording: a text that is one
-	// may have been of any kind, and names that have one are data.
+	// Masked is true if tokens replace personal data and secrets, as in a recording. A text that is a token may have been a
+	// value of any type, and names with a token are data.
 	Masked bool
 }
 
-// ErrFailed is an answer by which a tool reports an error. Nothing is learned from it. [ReadReply] adds what the tool says.
+// ErrFailed means that the tool reported an error. Nothing is learned from such an answer. [ReadReply] adds the message of
+// the tool.
 var ErrFailed = errors.New("the tool reported an error")
 
-// maxQuoted is how many bytes are quoted of what a tool says of its error.
+// maxQuoted is how much of a tool's error message is quoted, in bytes.
 const maxQuoted = 300
 
 func failed(said string) error {
@@ -37,11 +38,11 @@ func failed(said string) error {
 	return fmt.Errorf("%w: %q", ErrFailed, said)
 }
 
-// ReadReply reads an answer: a CallToolResult as MCP has it (2025-06-18, "Tool result"), the JSON-RPC response that
-// carries one, or any other JSON value, which then is the value itself.
+// ReadReply reads an answer: a CallToolResult (MCP 2025-06-18, "Tool result"), a JSON-RPC response with one, or any other
+// JSON value, which is then the value of the reply.
 func ReadReply(raw json.RawMessage) (Reply, error) {
 	if !json.Valid(raw) {
-		return Reply{}, errors.New("it is no JSON")
+		return Reply{}, errors.New("not valid JSON")
 	}
 	var response struct {
 		Version string          `json:"jsonrpc"`
@@ -84,7 +85,7 @@ func ReadReply(raw json.RawMessage) (Reply, error) {
 	return Reply{Value: value}, err
 }
 
-// readText takes a text for JSON where it is an object or a list, and for a text otherwise.
+// readText reads text as JSON if it is an object or a list, and otherwise as plain text.
 func readText(text string) (Reply, error) {
 	trimmed := bytes.TrimSpace([]byte(text))
 	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
@@ -94,7 +95,7 @@ func readText(text string) (Reply, error) {
 	return Reply{Value: value}, err
 }
 
-// areBlocks reports whether a list is one of content blocks: objects that say their type. An empty one is.
+// areBlocks reports whether list consists of content blocks: objects with a type. An empty list does, nil does not.
 func areBlocks(list []json.RawMessage) bool {
 	for _, item := range list {
 		var block struct {

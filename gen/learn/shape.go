@@ -1,9 +1,9 @@
-// Package learn infers the shape of a tool's replies from replies that were seen, for tools whose server declares no
-// output schema. Start with [Infer]; [Merge] joins what was learned at different times.
+// Package learn infers an output schema for a tool from its replies, for servers that declare none. Start with [Infer];
+// [Merge] joins schemas that were inferred at different times.
 //
-// A shape is a JSON Schema. It holds the names of properties and the kinds of values, never a value: replies may be
-// anybody's data. A property is required when every reply had it. Where the names of properties look like data
-// themselves (ids, addresses, dates), they are left out and the object is a map.
+// A schema contains the names of properties and the types of values, but never a value, because replies may contain
+// personal data. A property is required if every reply has it. If the names of properties look like data themselves (ids,
+// addresses, dates), they are left out and the object is a map.
 package learn
 
 import (
@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	// MaxReply bounds one reply, in bytes.
+	// MaxReply is the size limit of one reply, in bytes.
 	MaxReply = 16 << 20
-	// maxDepth is how deep a shape goes; below it any value is accepted.
+	// maxDepth is how deep a schema is nested; any value is accepted below that.
 	maxDepth = 16
-	// maxProperties is how many properties an object may have to be more than a map.
+	// maxProperties is how many properties an object may have; with more it is a map.
 	maxProperties = 200
 )
 
-// shape is what is known of the values at one place.
+// shape describes the values at one place of a reply.
 type shape struct {
-	// any accepts every value; the other fields then say nothing.
+	// any accepts every value; the other fields are then meaningless.
 	any                           bool
 	null, boolean, integer, float bool
 	text                          bool
-	// list and object are set where such a value was seen; items is nil while all lists were empty.
+	// list and object are true if such a value was seen; items is nil if all lists were empty.
 	list, object bool
 	items        *shape
-	// asMap says that the object's names are data; values then stands for all of them. It is nil for empty objects.
+	// asMap is true if the names of properties are data; values then describes all properties. It is nil for empty objects.
 	asMap  bool
 	values *shape
-	// properties are in the order in which they were first seen.
-	properties []property
+	// properties are in the order in which they first appeared.
+	properties properties
 }
 
 type property struct {
@@ -46,11 +46,11 @@ type property struct {
 	shape    *shape
 }
 
-// Infer returns the JSON Schema of replies. It needs at least one. isData reports names of properties that must not be in
-// it, beside those that look like data; nil reports none.
+// Infer returns the JSON Schema of replies, of which there must be at least one. isData reports names of properties that must
+// not be in it, besides those that look like data; nil reports none.
 func Infer(replies []Reply, isData func(name string) bool) (json.RawMessage, error) {
 	if len(replies) == 0 {
-		return nil, errors.New("there is no reply to learn from")
+		return nil, errors.New("no reply to learn from")
 	}
 	var out *shape
 	for i, reply := range replies {
@@ -62,7 +62,7 @@ func Infer(replies []Reply, isData func(name string) bool) (json.RawMessage, err
 		one, err := r.read(0)
 		if err == nil {
 			if _, end := r.dec.Token(); !errors.Is(end, io.EOF) {
-				err = errors.New("there is more than one JSON value")
+				err = errors.New("more than one JSON value")
 			}
 		}
 		if err != nil {
@@ -73,7 +73,7 @@ func Infer(replies []Reply, isData func(name string) bool) (json.RawMessage, err
 	return json.Marshal(out)
 }
 
-// Merge returns a shape that holds every value that a or b holds. Both are shapes that this package made.
+// Merge returns a schema that accepts every value that a or b accepts. Both must come from [Infer] or Merge.
 func Merge(a, b json.RawMessage) (json.RawMessage, error) {
 	var x, y shape
 	for _, part := range []struct {
@@ -94,10 +94,10 @@ type reader struct {
 	masked bool
 }
 
-// read takes one value. Its property order is that of the value.
+// read reads one value. It keeps the order of properties.
 func (r *reader) read(depth int) (*shape, error) {
 	if depth >= maxDepth {
-		var skipped json.RawMessage // the decoder refuses what is nested without end
+		var skipped json.RawMessage // the decoder has a depth limit
 		return &shape{any: true}, r.dec.Decode(&skipped)
 	}
 	token, err := r.dec.Token()
@@ -160,12 +160,12 @@ func (r *reader) object(s *shape, depth int) error {
 		seen[name] = len(s.properties)
 		s.properties = append(s.properties, property{name: name, required: true, shape: value})
 	}
-	s.settle()
+	s.mapIfData()
 	_, err := r.dec.Token()
 	return err
 }
 
-// join returns a shape that holds what a and what b holds. It may reuse both. Nil holds nothing.
+// join returns a shape that accepts every value that a or b accepts. It may reuse both. Nil accepts nothing.
 func join(a, b *shape) *shape {
 	if a == nil {
 		return b
@@ -189,12 +189,13 @@ func join(a, b *shape) *shape {
 	default:
 		out.properties = joinProperties(a.properties, b.properties)
 	}
-	out.settle()
+	out.mapIfData()
 	return out
 }
 
-// joinProperties keeps a's order; what only b has comes behind. Only what both require stays required.
-func joinProperties(a, b []property) []property {
+// joinProperties returns the properties of a, in their order, and then those only b has. A property stays required if both
+// require it.
+func joinProperties(a, b properties) properties {
 	out := slices.Clone(a)
 	for i := range out {
 		out[i].required = false
@@ -203,7 +204,7 @@ func joinProperties(a, b []property) []property {
 	for i, p := range a {
 		index[p.name] = i
 	}
-	var added []property
+	var added properties
 	for _, p := range b {
 		at, both := index[p.name]
 		if !both {
@@ -216,8 +217,8 @@ func joinProperties(a, b []property) []property {
 	return append(out, added...)
 }
 
-// settle turns an object into a map where its names are data.
-func (s *shape) settle() {
+// mapIfData turns an object into a map if the names of its properties are data.
+func (s *shape) mapIfData() {
 	if !s.object {
 		return
 	}

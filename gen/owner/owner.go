@@ -1,9 +1,8 @@
-// Package owner names a process so that another one can tell, also later, whether it still lives. Whatever a program
-// leaves on the machine while it works (containers, folders, control groups, child processes) carries its owner's
-// name; what carries the name of a dead owner may be removed. Start with [Self].
+// Package owner names a process, so that another process can find out later whether it is still running. Everything that a
+// program leaves on the machine while it works (containers, folders, control groups, child processes) carries the name of
+// its owner. Anything that carries the name of a dead owner may be removed. Start with [Self].
 //
-// A bare process number would not do: numbers are used again, and mean something only in one process namespace of one
-// boot.
+// A process number alone is not enough: numbers are reused, and are valid in one process namespace of one boot only.
 package owner
 
 import (
@@ -14,19 +13,19 @@ import (
 
 // Owner names one process of one boot of one machine.
 type Owner struct {
-	Boot  string // the boot's ID; empty where the system has none
-	Space string // the process namespace; empty where the system has none
-	UID   int    // the effective user; −1 where the system has none
+	Boot  string // the ID of the boot; empty on systems without one
+	Space string // the process namespace; empty on systems without one
+	UID   int    // the effective user; −1 on systems without one
 	PID   int
-	Start string // when the process started, in the system's own words
+	Start string // when the process started, in the format of the system
 }
 
-// String is what [Parse] reads: five fields with a '/' between them, of letters, digits and "-_." only.
+// String formats o for [Parse]: five fields of letters, digits and "-_.", separated by '/'.
 func (o Owner) String() string {
 	return fmt.Sprintf("%s/%s/%d/%d/%s", o.Boot, o.Space, o.UID, o.PID, o.Start)
 }
 
-// Parse reads what String wrote; ok is false for anything else.
+// Parse reads the format of [Owner.String]; ok is false for anything else.
 func Parse(s string) (o Owner, ok bool) {
 	parts := strings.Split(s, "/")
 	if len(parts) != 5 {
@@ -40,18 +39,18 @@ func Parse(s string) (o Owner, ok bool) {
 	return Owner{Boot: parts[0], Space: parts[1], UID: uid, PID: pid, Start: parts[4]}, true
 }
 
-// State is what one process can tell about another.
+// State is what one process knows about another.
 type State int
 
-// The states. What is Unknown may live, so it must not be touched.
+// The states. An Unknown process may be running, so nothing of it may be removed.
 const (
 	Alive   State = iota
-	Dead          // it was a process of this boot, and is gone
-	Unknown       // of another boot, namespace or user
+	Dead          // was a process of this boot, and has ended
+	Unknown       // belongs to another boot, namespace or user
 )
 
-// Judge tells for me, a living process, whether o lives. A process of another user may be invisible, so it is Unknown
-// unless root asks.
+// Judge returns the state of o as seen by me, a running process. A process of another user may be invisible, so its state
+// is Unknown unless me belongs to root.
 func (o Owner) Judge(me Owner) State {
 	if o.Boot != me.Boot || o.Space != me.Space || (o.UID != me.UID && me.UID != 0) {
 		return Unknown

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Self is this process.
+// Self returns the name of this process.
 func Self() (Owner, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -29,8 +29,8 @@ func Self() (Owner, error) {
 	}, nil
 }
 
-// started reads when a process began, in ticks since the boot; the name before it may hold anything. A process that has
-// ended and was not waited for is gone.
+// started returns when a process started, in ticks since the boot. The process name before that field may contain any
+// character. A zombie does not exist to started.
 func started(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -38,7 +38,7 @@ func started(pid int) (string, error) {
 	}
 	text := string(stat)
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	const startTime = 22 - 3 // the field's number in proc(5), counted from the one behind the name
+	const startTime = 22 - 3 // the number of the field in proc(5), counted from the field after the name
 	if len(fields) <= startTime {
 		return "", fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
 	}
@@ -48,7 +48,7 @@ func started(pid int) (string, error) {
 	return fields[startTime], nil
 }
 
-// isGone tells whether the kernel knows no such process.
+// isGone reports whether err means that the process does not exist.
 func isGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// zombie is a process that has ended and is not waited for while the test lasts.
+// zombie starts a process that ends, and is not waited for until the test ends.
 func zombie(t *testing.T) (Owner, error) {
 	t.Helper()
 	cmd := exec.Command("cat")
@@ -33,16 +33,16 @@ func zombie(t *testing.T) (Owner, error) {
 			return o, nil
 		}
 	}
-	return o, errors.New("it does not end")
+	return o, errors.New("the process did not end within 10s")
 }
 
-func TestOwnerIsJudged(t *testing.T) {
+func TestJudge(t *testing.T) {
 	me, err := Self()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if back, ok := Parse(me.String()); !ok || back != me {
-		t.Errorf("%v reads back as %v", me, back)
+		t.Errorf("Parse(%v) = %v, %v, want the same", me, back, ok)
 	}
 	user := me
 	user.UID = 1000
@@ -52,7 +52,7 @@ func TestOwnerIsJudged(t *testing.T) {
 		want   State
 	}{
 		"myself":             {func(*Owner) {}, me, Alive},
-		"number used again":  {func(o *Owner) { o.Start = "1" }, me, Dead},
+		"reused number":      {func(o *Owner) { o.Start = "1" }, me, Dead},
 		"no such process":    {func(o *Owner) { o.PID = 1 << 30 }, me, Dead},
 		"another boot":       {func(o *Owner) { o.Boot = "x" }, me, Unknown},
 		"another namespace":  {func(o *Owner) { o.Space = "1" }, me, Unknown},
@@ -62,15 +62,15 @@ func TestOwnerIsJudged(t *testing.T) {
 		o := me
 		c.change(&o)
 		if got := o.Judge(c.by); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
+			t.Errorf("%s: Judge() = %v, want %v", name, got, c.want)
 		}
 	}
 	if o, err := zombie(t); err != nil || o.Judge(me) != Dead {
-		t.Errorf("a zombie is judged as %v: %v", o.Judge(me), err)
+		t.Errorf("Judge() of a zombie = %v (%v), want %v", o.Judge(me), err, Dead)
 	}
 	for _, s := range []string{"", "a/b", "a/b/c/d/e", "a/b/1/2"} {
-		if _, ok := Parse(s); ok {
-			t.Errorf("%q was read as an owner", s)
+		if o, ok := Parse(s); ok {
+			t.Errorf("Parse(%q) = %v, true, want false", s, o)
 		}
 	}
 }

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// processStart stands for the start of this process, whose own start these systems tell in ways of their own: two
-// processes that have one number, one after the other, differ by it.
+// processStart stands in for the start of this process, which every one of these systems reports in another way. It
+// distinguishes two processes that have the same number one after the other.
 var processStart = strconv.FormatInt(time.Now().UnixNano(), 36)
 
-// Self is this process.
+// Self returns the name of this process.
 func Self() (Owner, error) {
 	return Owner{UID: os.Geteuid(), PID: os.Getpid(), Start: processStart}, nil
 }
 
 var errGone = errors.New("no such process")
 
-// started can tell only whether there is such a process. One that is not this one is taken for whoever had the number
-// before: better to leave something behind than to take it from somebody.
+// started finds out only whether the process exists. If it exists and is not this process, it may be the owner: leaving
+// something behind is better than removing something in use.
 func started(pid int) (string, error) {
 	if pid == os.Getpid() {
 		return processStart, nil
@@ -33,12 +33,12 @@ func started(pid int) (string, error) {
 		return "", errGone
 	}
 	defer p.Release()
-	if runtime.GOOS != "windows" { // FindProcess says it there
+	if runtime.GOOS != "windows" { // FindProcess has reported it there
 		if err := p.Signal(syscall.Signal(0)); errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH) {
 			return "", errGone
 		}
 	}
-	return "", errors.New("the system does not tell when a process started")
+	return "", errors.New("this system does not report when a process started")
 }
 
 func isGone(err error) bool { return errors.Is(err, errGone) }

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog"
 )
 
-// characters looks for what a person would not see: it reads the text as it came.
+// characters reports control characters and invisible characters in the original text.
 func (s *scan) characters(place, text string) {
 	if i := strings.IndexByte(text, 0x1b); i >= 0 {
 		s.add(place, control, around(text, i))
@@ -24,7 +24,7 @@ func isControl(r rune) bool {
 	return r < ' ' && r != '\n' && r != '\t' && r != '\r' && r != '\f' && r != '\v' || r >= 0x7f && r < 0xa0 && r != 0x85
 }
 
-// around is the part of text that shows what stands at i.
+// around returns the part of text around the byte at i.
 func around(text string, i int) string {
 	from := max(0, i-20)
 	for from > 0 && !utf8.RuneStart(text[from]) {
@@ -33,13 +33,13 @@ func around(text string, i int) string {
 	return text[from:min(len(text), i+40)]
 }
 
-// hidden finds invisible characters that their surroundings do not explain.
+// hidden reports invisible characters that have no ordinary use where they are.
 func (s *scan) hidden(place, text string) {
 	rtl := strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac, unicode.Thaana)
 	})
 	var before rune
-	said := map[string]bool{}
+	reported := map[string]bool{}
 	for i, r := range text {
 		if r < 0xAD || !catalog.Invisible(r) {
 			before = r
@@ -53,27 +53,28 @@ func (s *scan) hidden(place, text string) {
 			rule = ""
 		case catalog.Joins(before, r):
 			rule = ""
-		case r == 0xFEFF && i == 0, r == 0xAD: // a byte order mark; a soft hyphen
+		case r == 0xFEFF && i == 0, r == 0xAD: // byte order mark, soft hyphen
 			rule = ""
-		case r >= 0xE0020 && r <= 0xE007F && flag(text, i): // England, Scotland and Wales
+		case r >= 0xE0020 && r <= 0xE007F && flag(text, i): // flags of England, Scotland and Wales
 			rule = ""
 		}
 		before = r
-		if rule != "" && !said[rule] {
-			said[rule] = true
+		if rule != "" && !reported[rule] {
+			reported[rule] = true
 			s.add(place, rule, around(text, i))
 		}
 	}
 }
 
-// flag reports whether the tag character at i belongs to a flag: a black flag with at most six of them after it.
+// flag reports whether the tag character at i belongs to an emoji flag: a black flag followed by at most six tag
+// characters.
 func flag(text string, i int) bool {
 	const longest = 7 * 4
 	from := text[max(0, i-longest):i]
 	return strings.Contains(from, "\U0001F3F4")
 }
 
-// unmask replaces letters that look like Latin ones where they stand in one word with Latin ones.
+// unmask replaces letters that look like Latin letters in words that also contain Latin letters.
 func unmask(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return lookAlike(r) != 0 }) {
 		return text
@@ -84,17 +85,16 @@ func unmask(text string) string {
 		if end < 0 {
 			end = len(text)
 		}
-		if word := text[:end]; strings.ContainsFunc(word, func(r rune) bool { return unicode.Is(unicode.Latin, r) }) {
+		word := text[:end]
+		if strings.ContainsFunc(word, func(r rune) bool { return unicode.Is(unicode.Latin, r) }) {
 			word = strings.Map(func(r rune) rune {
 				if c := lookAlike(r); c != 0 {
 					return c
 				}
 				return r
 			}, word)
-			b.WriteString(word)
-		} else {
-			b.WriteString(word)
 		}
+		b.WriteString(word)
 		_, size := utf8.DecodeRuneInString(text[end:])
 		b.WriteString(text[end : end+size])
 		text = text[end+size:]
@@ -102,7 +102,7 @@ func unmask(text string) string {
 	return b.String()
 }
 
-// lookAlike returns the Latin letter that a Cyrillic, Greek or Armenian one is easily taken for, or 0.
+// lookAlike returns the Latin letter that a Cyrillic, Greek or Armenian letter looks like, or 0.
 func lookAlike(r rune) rune {
 	if r < 0x370 || r > 0x587 {
 		return 0

@@ -2,15 +2,14 @@ package poison
 
 import "sync"
 
-// pattern is a rule as it is written: words for [compile], or an expression over the plain text together with the
-// marks without which it can't match.
+// pattern is the source of a rule: words for [compile], or a regular expression over the plain text. With an expression,
+// words lists the markers of which every match contains at least one.
 type pattern struct{ id, words, plain string }
 
-// rules returns the matcher of all patterns. It is compiled when it is first wanted, since most runs of a program that
-// holds it don't.
-var rules = sync.OnceValue(func() *matcher { return compile(wordSets, patterns) })
+// defaultMatcher returns the matcher for patterns. It is compiled on first use, because most runs do not need it.
+var defaultMatcher = sync.OnceValue(func() *matcher { return compile(wordSets, patterns) })
 
-// wordSets are alternatives that several patterns share. An underscore stands for a blank.
+// wordSets holds alternatives that several patterns share. An underscore stands for a space.
 var wordSets = map[string]string{
 	"disregard": `ignore ignoring disregard disregarding forget forgetting do_not_obey don_t_obey never_obey stop_obeying no_longer_obey
 		do_not_follow don_t_follow never_follow stop_following no_longer_follow pay_no_attention_to set_aside`,
@@ -31,8 +30,8 @@ var wordSets = map[string]string{
 	"place":  `parameter param field argument notes metadata context request server endpoint url tool body`,
 }
 
-// These patterns should rarely be wrong, because nobody reads warnings that are usually false. None matches tools that
-// praise themselves or ask to be called first: ordinary servers do that.
+// patterns holds all patterns. They should have few false positives, because nobody reads warnings that are usually
+// wrong. None matches tools that praise themselves or ask to be called first, because ordinary servers do that.
 var patterns = []pattern{
 	{override, `{disregard} ~3 {earlier} ~3 {instructions}`, ""},
 	{override, `{disregard} ~1 all|any ~2 instructions|directives|guidelines|training`, ""},
@@ -94,11 +93,11 @@ var patterns = []pattern{
 	{exfiltrate, `](`, `!\[[^\]\n]{0,200}\]\(\s*https?://[^)\s]{1,300}[?&=/](?:\{|%7b|\$\{?|<|\[)[^)\s]{0,20}(?:conversation|history|context|summary|message|secret|password|token|key)`},
 	{exfiltrate, `http`, `https?://[^\s)"'<>]{1,200}[?&][a-z_]{1,20}=(?:\{+|\$\{|<|\[|%7b)[^\s]{0,20}(?:conversation|chat_history|system_prompt|user_message|last_message|secret|password)`},
 
-	{secretFile, secretMarks,
+	{secretFile, secretMarkers,
 		`(?:read|open|cat|get|load|fetch|access|retrieve|find|print)\b[^\n]{0,100}?` + secretPaths + `[^\n]{0,80}?\b(?:pass|send|include|attach|provide|put|append|upload|paste|post|forward|supply|submit|use|add)\b[^\n]{0,30}?\b(?:its|it|their|them|the contents?|contents?|what it holds|the file|the output|the value|the key)\b`},
-	{secretFile, secretMarks,
+	{secretFile, secretMarkers,
 		`(?:pass|send|include|attach|provide|put|append|upload|paste|post|forward|supply|submit|needs?|wants?)\b[^\n.]{0,40}\b(?:contents?|values?|text|output|copy) (?:of|from)\b[^\n]{0,60}?` + secretPaths},
-	{secretFile, secretMarks,
+	{secretFile, secretMarkers,
 		`(?:before|prior to|first|always|must|whenever)\b[^\n.]{0,60}\b(?:read|open|cat|access|load)\b[^\n.]{0,40}?` + secretPaths},
 
 	{pseudoTag, `<|im_start <|system <|start_header <|user <|assistant [inst [/inst <<sys <start_of_turn`, `<\|(?:im_start|system|user|assistant|start_header_id)\|>|\[/?inst\]|<</?sys>>|<start_of_turn>`},
@@ -108,10 +107,10 @@ var patterns = []pattern{
 	{otherServer, `when|whenever|if|before|each_time ~6 is ~1 invoked|called|used ~2 change|replace|redirect|add|set ~3 recipient|recipients|address|amount|destination`, ""},
 }
 
-// secretPaths match paths of files that hold credentials, secretMarks are parts of them.
+// secretPaths matches paths of files with credentials. Each match contains one of secretMarkers.
 const (
-	secretMarks = `.ssh id_rsa id_ed25519 .env .aws .netrc .npmrc .pypirc .git-credentials .kube .docker /etc/ .bash_history .zsh_history .pgpass mcp.json desktop_config .gnupg wallet.dat keychain`
-	secretPaths = `(?:\.ssh/?(?:[^\w/.]|$)|\.ssh/(?:config|authorized_keys)|\bid_(?:rsa|ed25519|ecdsa|dsa)(?:[^.\w]|\.[^p]|$)|(?:^|[\s"'` + "`" + `(~/])\.env(?:\.[a-z]+)?(?:[\s"'` + "`" + `),.]|$)|` +
+	secretMarkers = `.ssh id_rsa id_ed25519 .env .aws .netrc .npmrc .pypirc .git-credentials .kube .docker /etc/ .bash_history .zsh_history .pgpass mcp.json desktop_config .gnupg wallet.dat keychain`
+	secretPaths   = `(?:\.ssh/?(?:[^\w/.]|$)|\.ssh/(?:config|authorized_keys)|\bid_(?:rsa|ed25519|ecdsa|dsa)(?:[^.\w]|\.[^p]|$)|(?:^|[\s"'` + "`" + `(~/])\.env(?:\.[a-z]+)?(?:[\s"'` + "`" + `),.]|$)|` +
 		`\.aws/(?:credentials|config)|\.netrc\b|\.npmrc\b|\.pypirc\b|\.git-credentials|\.kube/config|\.docker/config\.json|/etc/(?:passwd|shadow|sudoers)|` +
 		`\.(?:bash|zsh)_history|\.pgpass|(?:\.cursor|\.vscode|\.claude)/[a-z_]*mcp\.json|claude_desktop_config|\.gnupg|wallet\.dat|login keychain)`
 )

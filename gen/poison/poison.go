@@ -1,149 +1,143 @@
-// Package poison finds text of servers that tries to instruct a model: to disregard what it was told, to keep something
-// from the user, to give data away, to change how another server's tools are used, or to be read by a model and not by a
-// person. Such text is legal MCP and does no harm as text in a file; it is what a model does on reading it that
-// does. So it is reported, to be judged by a person, and never changed.
+// Package poison finds text in the definitions of MCP servers that tries to instruct a model: to disregard its
+// instructions, to keep something from the user, to give data away or to change how another server's tools are used. It
+// also finds text that a model can read and a person cannot see. Such text is valid MCP, and harmless until a model
+// follows it. So the package reports it for a person to judge, and never changes it.
 //
-// It is a set of rules over words, and no more: text that says the same in a way nobody thought of passes. [Rules]
-// lists them. Start with [Servers].
+// The checks are rules over words, which [Rules] lists. An attack in other words is not found. Start with [Servers].
 //
-// Matching is linear in the text, whatever it holds; what one server can make us read is bounded, and text beyond the
-// bound is itself a finding.
+// Matching takes time linear in the length of the text. The amount of text checked per server is bounded, and text beyond
+// the bound is itself a finding.
 package poison
 
 import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 )
 
-// Finding is one piece of text that should be looked at.
+// Finding is one piece of text that a person should look at.
 type Finding struct {
 	// Place is "server#/title", "server#/instructions", "server#/prompts/name/description", "server/tool#/name" or any JSON
-	// pointer into the tool's definition, as "server/tool#/inputSchema/properties/x/description". Foreign text.
+	// pointer into the tool's definition, such as "server/tool#/inputSchema/properties/x/description". It contains
+	// text from the server that is not escaped.
 	Place string
 	// Rule is the id of a [Rule].
 	Rule string
-	// Message says what the text does and shows the words, cut and made visible.
+	// Message describes the text and quotes the words, clipped and with invisible characters escaped.
 	Message string
 }
 
 const (
-	// maxFindings bounds what is reported of one tool: a poisoned one has said enough by then.
+	// maxFindings bounds the findings for one tool or prompt.
 	maxFindings = 10
-	// maxText is how much of one text is read, in bytes.
+	// maxText bounds how much of one text is checked, in bytes.
 	maxText = 256 << 10
-	// maxServer is how much text of one server is read, in bytes.
+	// maxServer bounds how much text of one server's tools, and of its prompts, is checked, in bytes.
 	maxServer = 32 << 20
 )
 
-// Servers reads everything that the servers of one configuration said, but for what the rules in allowed, by server,
-// would find. Findings come in the order of the servers, the tools, and the text in each.
+// Servers checks all text of the servers of one configuration, and leaves out findings of the rules in allowed, which
+// lists rule ids by server key. Findings are in the order of the servers, the tools, and the text in each.
 func Servers(all []catalog.Server, allowed map[string][]string) []Finding {
-	names := collect(all)
+	names := collectNames(all)
 	found := make([][]Finding, len(all))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, s := range all {
 		group.Go(func() error {
-			found[i] = read(s, names, allowed[s.Key])
+			found[i] = checkServer(s, names, allowed[s.Key])
 			return nil
 		})
 	}
-	_ = group.Wait() // none of them fails
+	_ = group.Wait() // no function returns an error
 	return slices.Concat(found...)
 }
 
-// Server reads everything that a server said. all are the servers of the same configuration, s among them or not: it
-// should not speak of the tools of the others. Findings come in the order of the tools, and of the text in each.
-func Server(s catalog.Server, all []catalog.Server) []Finding { return read(s, collect(all), nil) }
-
-// Text reads one text that no server said, such as the description of a skill. isName says that it is a name, of words
-// joined by case or punctuation.
+// Text checks one text that does not come from a server, such as the description of a skill. isName reports whether it is
+// a name, made of words joined by case or punctuation.
 func Text(place, text string, isName bool) []Finding {
-	s := scan{rules: rules()}
+	s := scan{matcher: defaultMatcher()}
 	s.text(place, text, isName)
 	return s.found
 }
 
-func read(s catalog.Server, names *names, allowed []string) []Finding {
-	others := names.besides(s)
-	server := &scan{others: others, rules: rules(), allowed: allowed}
+// checkServer checks all text of one server. names are those of all servers of the configuration.
+func checkServer(s catalog.Server, names *names, allowed []string) []Finding {
+	others := names.except(s)
+	server := &scan{others: others, matcher: defaultMatcher(), allowed: allowed}
 	server.text(s.Key+"#/title", s.Title, false)
 	server.text(s.Key+"#/instructions", s.Instructions, false)
-	found := append(server.found, readPrompts(s, others, server.rules, allowed)...)
+	found := append(server.found, checkPrompts(s, others, server.matcher, allowed)...)
 
-	scans := make([]scan, len(s.Tools))
-	size, readable := len(s.Title)+len(s.Instructions), len(s.Tools)
+	size, checked := len(s.Title)+len(s.Instructions), len(s.Tools)
 	for i, t := range s.Tools {
 		if size += len(t.Raw); size > maxServer {
-			readable = i
+			checked = i
 			break
 		}
 	}
-	var workers sync.WaitGroup
-	next := make(chan int)
-	for range min(runtime.GOMAXPROCS(0), max(readable/16, 1)) {
-		workers.Go(func() {
-			for i := range next {
-				scans[i].others, scans[i].rules, scans[i].allowed = others, server.rules, allowed
-				scans[i].tool(s.Key, s.Tools[i])
-			}
+	scans := make([]scan, checked)
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range scans {
+		group.Go(func() error {
+			scans[i] = scan{others: others, matcher: server.matcher, allowed: allowed}
+			scans[i].tool(s.Key, s.Tools[i])
+			return nil
 		})
 	}
-	for i := range readable {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
+	_ = group.Wait() // no function returns an error
 	for _, sc := range scans {
 		found = append(found, sc.found...)
 	}
-	if readable < len(s.Tools) && !slices.Contains(allowed, TooLong) {
-		found = append(found, Finding{s.Key, TooLong, "its definitions are too long to be read whole; what " +
-			s.Tools[readable].ID + " and the tools after it say was not looked at"})
+	if checked < len(s.Tools) && !slices.Contains(allowed, TooLong) {
+		found = append(found, Finding{s.Key, TooLong, "its definitions are too long to check completely; " +
+			s.Tools[checked].ID + " and the tools after it were not checked"})
 	}
 	return found
 }
 
-// readPrompts reads the definitions of a server's prompts.
-func readPrompts(s catalog.Server, others *others, rules *matcher, allowed []string) []Finding {
+// checkPrompts checks the definitions of a server's prompts.
+func checkPrompts(s catalog.Server, others *otherNames, m *matcher, allowed []string) []Finding {
 	var found []Finding
 	size := 0
 	for _, p := range s.Prompts {
 		if size += len(p.Raw); size > maxServer {
 			if !slices.Contains(allowed, TooLong) {
-				found = append(found, Finding{s.Key + "#/prompts", TooLong, "its prompts are too long to be read whole"})
+				found = append(found, Finding{s.Key + "#/prompts", TooLong, "its prompts are too long to check completely"})
 			}
 			break
 		}
-		sc := scan{others: others, rules: rules, allowed: allowed}
-		sc.definition(s.Key+"#/prompts/"+escape(p.Name), p.Raw)
+		sc := scan{others: others, matcher: m, allowed: allowed}
+		sc.definition(s.Key+"#"+string(jsontext.Pointer("/prompts").AppendToken(clip(p.Name))), p.Raw)
 		found = append(found, sc.found...)
 	}
 	return found
 }
 
-// scan collects the findings of one tool, or of one prompt.
+// scan collects the findings for one tool or prompt.
 type scan struct {
-	others *others
-	rules  *matcher
-	// allowed are rules whose findings don't count. They must not use up maxFindings: others would hide behind them.
+	others  *otherNames // nil: there are no other servers
+	matcher *matcher
+	// allowed lists the ids of rules whose findings are left out. They do not count towards maxFindings, which would let
+	// them hide other findings.
 	allowed []string
 	found   []Finding
 }
 
+// add adds a finding, unless its rule is allowed or there are enough.
 func (s *scan) add(place, rule, excerpt string) {
 	if len(s.found) < maxFindings && !slices.Contains(s.allowed, rule) {
-		s.found = append(s.found, Finding{place, rule, says(rule) + ": " + show(excerpt)})
+		s.found = append(s.found, Finding{place, rule, description(rule) + ": " + quote(excerpt)})
 	}
 }
 
-// text reads one text by all rules. isName tells that it is a name, of words joined by case or underscores.
+// text checks one text with all rules. isName is as for [Text].
 func (s *scan) text(place, text string, isName bool) {
 	if text == "" || len(s.found) >= maxFindings {
 		return
@@ -153,22 +147,22 @@ func (s *scan) text(place, text string, isName bool) {
 		text = text[:maxText]
 	}
 	s.characters(place, text)
-	n := normalize(s.rules, text, isName)
+	n := normalize(s.matcher, text, isName)
 	last := ""
-	for i := range s.rules.rules {
-		r := &s.rules.rules[i]
+	for i := range s.matcher.rules {
+		r := &s.matcher.rules[i]
 		if r.id == last {
-			continue // once is enough
+			continue // report each rule once
 		}
-		if at := r.match(n); at != "" {
+		if excerpt := r.match(n); excerpt != "" {
 			last = r.id
-			s.add(place, r.id, at)
+			s.add(place, r.id, excerpt)
 		}
 	}
 	if strings.Contains(place, "/enum/") {
-		return // a value, whatever it is called
+		return // a value may have any name
 	}
-	if at := s.others.mention(n.plain); at != "" {
-		s.add(place, otherServer, at)
+	if excerpt := s.others.mention(n.plain); excerpt != "" {
+		s.add(place, otherServer, excerpt)
 	}
 }

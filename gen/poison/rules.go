@@ -1,11 +1,11 @@
 package poison
 
-// Rule is one thing that text may be found to do.
+// Rule describes one kind of suspicious text.
 type Rule struct {
-	// ID names it, for settings and reports.
+	// ID identifies the rule in settings and reports.
 	ID string
-	// Says completes "the text …".
-	Says string
+	// Description says what the text does. It completes a sentence that begins with "the text".
+	Description string
 }
 
 // The ids of the rules.
@@ -21,29 +21,30 @@ const (
 	control     = "control"
 )
 
-// TooLong is the id of the rule for text that is not read whole.
+// TooLong is the id of the rule for text that is longer than what is checked.
 const TooLong = "too-long"
 
-// Rules returns all rules, in the order of the documentation.
+// Rules returns all rules, in the order in which the documentation lists them.
 func Rules() []Rule {
 	return []Rule{
 		{override, "tells a model to disregard its instructions"},
 		{conceal, "asks to keep something from the user"},
-		{exfiltrate, "asks for credentials, a conversation or a prompt to be handed over, or sent to an address"},
-		{secretFile, "asks for a file that holds secrets to be read or sent"},
-		{pseudoTag, "holds a mark by which models tell who speaks"},
-		{otherServer, "says how another server's tools must be used"},
-		{unseen, "holds characters that can't be seen"},
-		{bidi, "holds characters that change the order in which text is shown"},
-		{control, "holds control characters or terminal escapes"},
-		{TooLong, "is too long to be read whole"},
+		{exfiltrate, "asks for credentials, a conversation or a prompt, or sends them to an address"},
+		{secretFile, "asks to read or send a file that contains secrets"},
+		{pseudoTag, "contains a marker that models use to separate roles"},
+		{otherServer, "gives instructions for another server's tools"},
+		{unseen, "contains invisible characters"},
+		{bidi, "contains characters that change the order in which text is displayed"},
+		{control, "contains control characters or terminal escapes"},
+		{TooLong, "is too long to check completely"},
 	}
 }
 
-func says(id string) string {
+// description returns the description of a rule.
+func description(id string) string {
 	for _, r := range Rules() {
 		if r.ID == id {
-			return r.Says
+			return r.Description
 		}
 	}
 	return id

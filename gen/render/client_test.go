@@ -1,4 +1,4 @@
-package render
+package render_test
 
 import (
 	"os"
@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/gen/render/internal/rendertest"
 )
 
 // TestPythonClient calls wrappers of the golden tree over a transport that answers with what it got.
 func TestPythonClient(t *testing.T) {
-	dir := write(t, renderGolden(t).Tree)
+	dir := rendertest.Write(t, renderGolden(t).Tree)
 	const program = `
 import json, sys, types
 from servers.google_drive import get_document, create_sheet, query, list_documents
@@ -237,8 +239,8 @@ holder[key] = { call: () => Promise.reject(own) };
 assert((await fails(() => listDocuments())) === own, "an error that is no failed call");
 console.log("done");
 `)
-	dir := write(t, files)
-	run(t, filepath.Dir(dir), checker(t, "tsc"), "-p", "servers", "--noEmit", "false", "--outDir", "js", "--rewriteRelativeImportExtensions")
+	dir := rendertest.Write(t, files)
+	rendertest.Run(t, filepath.Dir(dir), rendertest.Checker(t, "tsc"), "-p", "servers", "--noEmit", "false", "--outDir", "js", "--rewriteRelativeImportExtensions")
 	if err := os.WriteFile(filepath.Join(filepath.Dir(dir), "package.json"), []byte(`{"type":"module"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,140 +1,88 @@
 package render
 
 import (
-	"regexp"
-	"slices"
+	"fmt"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/render/internal/text"
 )
 
-// fieldText is what is said of a property: its description, or a title that says more than its name, and its limits; with
-// integer also that it is one, where its type does not say so. stored is where the whole of it is, as for [cut].
-func fieldText(name string, d ir.Doc, integer bool, stored string) string {
-	text := body(d.Description, stored)
-	if text == "" && !sameWords(d.Title, name) {
-		text = body(d.Title, stored)
-	}
-	limits := slices.DeleteFunc(slices.Clone(d.Limits), func(l string) bool { return repeats(text, l) })
-	if integer && !strings.Contains(strings.ToLower(text), "integer") {
-		limits = append([]string{"integer"}, limits...)
-	}
-	if d.Deprecated {
-		limits = append([]string{"deprecated"}, limits...)
-	}
-	switch list := strings.Join(limits, ", "); {
-	case list == "":
-		return text
-	case text == "":
-		return list
-	default:
-		return text + " (" + list + ")"
-	}
-}
+// MaxSummary bounds a tool's line in an index, in characters.
+const MaxSummary = 120
 
-// repeats reports whether text has said what limit says: a default that its description mentions, bounds whose numbers
-// are all in it.
-func repeats(text, limit string) bool {
-	lower := strings.ToLower(text)
-	if value, ok := strings.CutPrefix(limit, "default "); ok {
-		return strings.Contains(lower, "default") && strings.Contains(lower, strings.ToLower(strings.Trim(value, `"`)))
-	}
-	if !boundWords.MatchString(lower) || !boundLimit.MatchString(limit) {
-		return false
-	}
-	said := boundNumbers.FindAllString(text, -1)
-	return !slices.ContainsFunc(boundNumbers.FindAllString(limit, -1), func(n string) bool { return !slices.Contains(said, n) })
-}
-
-var (
-	boundWords   = regexp.MustCompile(`\b(min|max|minimum|maximum|least|most|between|from|up to|range|greater|less|positive|than)\b|[<>≤≥]|\d ?(-|–|to|\.\.) ?\d`)
-	boundLimit   = regexp.MustCompile(`^(at least |at most |[<>]=? |-?[\d.]+\.\.)`)
-	boundNumbers = regexp.MustCompile(`\d+`) // in a range, - is no sign
-)
-
-// isInteger reports whether t has integers, but no other numbers, or lists of them.
-func isInteger(t ir.Type) bool {
-	switch t := t.(type) {
-	case ir.Number:
-		return t.Integer
-	case ir.Array:
-		return isInteger(t.Elem)
-	case ir.Union:
-		return slices.ContainsFunc(t.Members, isInteger)
-	}
-	return false
-}
-
-// sameWords reports whether two names differ in nothing but case and punctuation.
-func sameWords(a, b string) bool {
-	squash := func(s string) string { return strings.ReplaceAll(ident.Snake(s), "_", "") }
-	return a == "" || squash(a) == squash(b)
-}
-
-// body is one text as it stands in documentation, without the indentation it had where it was written.
-func body(text, stored string) string {
-	if len(text) <= maxRead {
-		text = strings.Join(tidy(text), "\n")
-	}
-	return strings.Join(tidy(cut(text, maxDoc, stored)), "\n")
-}
-
-// toolText is what is said of a tool: description, else title; hints, and its own name where the function's hides it.
-func toolText(t Tool, function string) string {
+// Doc returns the documentation of a tool's function: the description, else the title; hints; and the tool's own name
+// where the function's differs by more than spelling.
+func (t *Tool) Doc(function string) string {
 	var parts []string
-	if description := body(t.Description, t.stored()); description != "" {
+	if description := text.Body(t.Description, t.Stored()); description != "" {
 		parts = append(parts, description)
-	} else if !sameWords(t.Title, t.Name) {
-		parts = append(parts, body(t.Title, t.stored()))
+	} else if !text.SameWords(t.Title, t.Name) {
+		parts = append(parts, text.Body(t.Title, t.Stored()))
 	}
-	if !sameWords(t.Name, function) {
-		parts = append(parts, "Tool name: "+quote(typeScript, cut(t.Name, 200, "")))
+	if !text.SameWords(t.Name, function) {
+		parts = append(parts, "Tool name: "+text.Quote(text.Cut(t.Name, 200, ""), text.Braces))
 	}
-	text := strings.Join(parts, "\n")
+	doc := strings.Join(parts, "\n")
 	if hints := hintText(t.Hints); hints != "" {
-		text = strings.TrimSpace(text + " (" + hints + ")")
+		doc = strings.TrimSpace(doc + " (" + hints + ")")
 	}
-	return text
+	return doc
 }
 
 func hintText(h Hints) string {
 	var words []string
-	said := func(b *bool) bool { return b != nil && *b }
+	yes := func(b *bool) bool { return b != nil && *b }
 	switch {
-	case said(h.ReadOnly):
+	case yes(h.ReadOnly):
 		words = append(words, "read-only")
-	case said(h.Destructive):
+	case yes(h.Destructive):
 		words = append(words, "destructive")
 	case h.Destructive != nil:
 		words = append(words, "not destructive")
 	}
-	if said(h.Idempotent) && !said(h.ReadOnly) {
+	if yes(h.Idempotent) && !yes(h.ReadOnly) {
 		words = append(words, "idempotent")
 	}
 	return strings.Join(words, ", ")
 }
 
-// shortText is the line that stands for a tool in lists.
-func shortText(t Tool) string {
+// Short returns the text of a tool's line in an index.
+func (t *Tool) Short() string {
 	if strings.TrimSpace(t.Description) != "" {
 		return t.Description
 	}
-	if !sameWords(t.Title, t.Name) {
+	if !text.SameWords(t.Title, t.Name) {
 		return t.Title
 	}
 	return ""
 }
 
-// serverText heads a server's index.
-func serverText(s Server) string {
+// Doc returns the documentation at the top of a server's index.
+func (s *Server) Doc() string {
 	const limit = 800 // instructions are read each time the index is
 	var parts []string
-	if title := strings.TrimSpace(s.Title); !sameWords(title, s.Key) {
-		parts = append(parts, cut(title, limit, s.stored()))
+	if title := strings.TrimSpace(s.Title); !text.SameWords(title, s.Key) {
+		parts = append(parts, text.Cut(title, limit, s.Stored()))
 	}
-	if text := strings.TrimSpace(s.Instructions); text != "" {
-		parts = append(parts, cut(text, limit, s.stored()))
+	if instructions := strings.TrimSpace(s.Instructions); instructions != "" {
+		parts = append(parts, text.Cut(instructions, limit, s.Stored()))
 	}
 	return strings.Join(parts, "\n")
+}
+
+// LimitsDoc returns the documentation of a root schema beside the tool's own: its limits.
+func LimitsDoc(d ir.Doc) string { return text.Field("", ir.Doc{Limits: d.Limits}, false, "") }
+
+// OutputDoc returns the documentation of a tool's output, which is not nil: its limits, and from how many replies it was
+// learned.
+func (t *Tool) OutputDoc() string {
+	learned := ""
+	switch {
+	case t.Learned == 1:
+		learned = "Learned from 1 reply; not declared by the server"
+	case t.Learned > 1:
+		learned = fmt.Sprintf("Learned from %d replies; not declared by the server", t.Learned)
+	}
+	return text.Join(learned, LimitsDoc(t.Output.Doc))
 }

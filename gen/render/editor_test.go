@@ -1,4 +1,4 @@
-package render
+package render_test
 
 import (
 	"os"
@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/gen/render/internal/rendertest"
 )
 
 // TestEditor checks scripts as a person's editor does, with the settings that the tree has for them: they use all that a
 // script may import, and lines that must be errors are marked as such.
 func TestEditor(t *testing.T) {
-	dir := filepath.Dir(write(t, renderGolden(t).Tree))
+	dir := filepath.Dir(rendertest.Write(t, renderGolden(t).Tree))
 	put := func(name, text string) {
 		t.Helper()
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
@@ -35,9 +37,9 @@ func TestEditor(t *testing.T) {
 	put("jobs/tsconfig.json", `{ "extends": "../servers/.mcpgen/editor/tsconfig.json" }`)
 	put("example.py", read("example.py"))
 	put("pyproject.toml", "[tool.pyright]\nextends = \"servers/.mcpgen/editor/pyright.json\"\ninclude = [\"example.py\"]\ntypeCheckingMode = \"strict\"\nreportMissingModuleSource = false\n")
-	run(t, dir, checker(t, "tsc"), "-p", ".")
-	run(t, dir, checker(t, "tsc"), "-p", "jobs")
-	run(t, dir, checker(t, "pyright"), "-p", ".", "--warnings")
+	rendertest.Run(t, dir, rendertest.Checker(t, "tsc"), "-p", ".")
+	rendertest.Run(t, dir, rendertest.Checker(t, "tsc"), "-p", "jobs")
+	rendertest.Run(t, dir, rendertest.Checker(t, "pyright"), "-p", ".", "--warnings")
 
 	// What is wrong must show, or the above says nothing.
 	put("example.ts", "import { readFile } from \"mcprun\";\nexport const n: number = await readFile(\"x\");\n")
@@ -53,7 +55,7 @@ func TestEditor(t *testing.T) {
 // wrong runs a type checker that must find something, and returns what it says.
 func wrong(t *testing.T, dir, program string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), checker(t, program), "-p", ".")
+	cmd := exec.CommandContext(t.Context(), rendertest.Checker(t, program), "-p", ".")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err == nil {

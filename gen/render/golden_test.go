@@ -1,4 +1,4 @@
-package render
+package render_test
 
 import (
 	"bytes"
@@ -11,29 +11,27 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/render"
+	"github.com/mcpgen/mcpgen/gen/render/internal/rendertest"
+	"github.com/mcpgen/mcpgen/gen/render/python"
+	"github.com/mcpgen/mcpgen/gen/render/typescript"
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden tree")
 
-const goldenDir = "../../testdata/golden"
-
-func goldenServers(t testing.TB) []Server {
-	t.Helper()
-	servers := []Server{loadServer(t, goldenDir+"/google-drive.json"), loadServer(t, goldenDir+"/hostile.json"), loadServer(t, goldenDir+"/docs.json")}
-	// The ids of tools with odd names are the catalog's matter; here they only have to differ.
-	for i := range servers[1].Tools {
-		servers[1].Tools[i].ID = "hostile__" + string(rune('a'+i))
-	}
-	return servers
+func languages() []*render.Language {
+	return []*render.Language{typescript.Language(), python.Language()}
 }
 
-func renderGolden(t testing.TB) *Result {
+func renderGolden(t testing.TB) *render.Result {
 	t.Helper()
-	result, err := Render(goldenServers(t), []Target{TypeScript(), Python()})
+	result, err := render.Render(rendertest.GoldenServers(t), languages())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +40,7 @@ func renderGolden(t testing.TB) *Result {
 
 func TestGolden(t *testing.T) {
 	result := renderGolden(t)
-	dir := filepath.Join(goldenDir, "servers")
+	dir := filepath.Join(rendertest.GoldenDir(t), "servers")
 	if *update {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
@@ -99,9 +97,9 @@ func TestOutputIsTheSameEachTime(t *testing.T) {
 // TestNamesDoNotDependOnOrder shuffles the tools: each wrapper must stay what it was.
 func TestNamesDoNotDependOnOrder(t *testing.T) {
 	first := renderGolden(t)
-	server := loadServer(t, goldenDir+"/google-drive.json")
+	server := rendertest.LoadServer(t, rendertest.GoldenDir(t)+"/google-drive.json")
 	rand.Shuffle(len(server.Tools), func(i, j int) { server.Tools[i], server.Tools[j] = server.Tools[j], server.Tools[i] })
-	again, err := Render([]Server{server}, []Target{TypeScript(), Python()})
+	again, err := render.Render([]render.Server{server}, languages())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +116,7 @@ func TestNamesDoNotDependOnOrder(t *testing.T) {
 func TestPathsAreSafe(t *testing.T) {
 	seen := map[string]string{}
 	for path := range renderGolden(t).Tree {
-		if !fs.ValidPath(path) || strings.ContainsAny(path, "\\:*?\"<>|") || strings.Count(path, "/") > 1 && !strings.HasPrefix(path, editorDir) {
+		if !fs.ValidPath(path) || strings.ContainsAny(path, "\\:*?\"<>|") || strings.Count(path, "/") > 1 && !strings.HasPrefix(path, render.EditorDir) {
 			t.Errorf("the path %q is not safe", path)
 		}
 		if other, dup := seen[strings.ToLower(path)]; dup {
@@ -144,10 +142,10 @@ func TestFirstLine(t *testing.T) {
 }
 
 func TestReadmeIsShort(t *testing.T) {
-	var servers []Server
+	var servers []render.Server
 	for i := range 250 {
 		name := fmt.Sprintf("server_%03d", i)
-		servers = append(servers, Server{Key: name, Dir: name, Title: "| [x](y) <b> `z`"})
+		servers = append(servers, render.Server{Key: name, Dir: name, Title: "| [x](y) <b> `z`"})
 	}
 	for _, tt := range []struct {
 		servers int
@@ -157,7 +155,7 @@ func TestReadmeIsShort(t *testing.T) {
 		{20, "server_018, server_019\n"},
 		{250, "server_018, server_019, … and 230 more: list this folder\n"},
 	} {
-		result, err := Render(servers[:tt.servers], []Target{TypeScript(), Python()})
+		result, err := render.Render(servers[:tt.servers], languages())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,31 +170,62 @@ func TestReadmeIsShort(t *testing.T) {
 }
 
 func TestOneLanguage(t *testing.T) {
-	server := loadServer(t, goldenDir+"/google-drive.json")
+	server := rendertest.LoadServer(t, rendertest.GoldenDir(t)+"/google-drive.json")
 	for _, tt := range []struct {
-		target Target
+		target *render.Language
 		absent []string
-	}{{TypeScript(), []string{".py", ".pyi", ".toml"}}, {Python(), []string{".ts", ".json"}}} {
-		result, err := Render([]Server{server}, []Target{tt.target})
+	}{{typescript.Language(), []string{".py", ".pyi", ".toml"}}, {python.Language(), []string{".ts", ".json"}}} {
+		result, err := render.Render([]render.Server{server}, []*render.Language{tt.target})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for path := range result.Tree {
-			if slices.Contains(tt.absent, filepath.Ext(path)) && !strings.HasPrefix(path, editorDir) {
-				t.Errorf("%s alone renders %s", tt.target.Name(), path)
+			if slices.Contains(tt.absent, filepath.Ext(path)) && !strings.HasPrefix(path, render.EditorDir) {
+				t.Errorf("%s alone renders %s", tt.target.Name, path)
 			}
 		}
 	}
 }
 
 func TestCollisionsAreErrors(t *testing.T) {
-	server := loadServer(t, goldenDir+"/google-drive.json")
-	for name, servers := range map[string][]Server{
+	server := rendertest.LoadServer(t, rendertest.GoldenDir(t)+"/google-drive.json")
+	for name, servers := range map[string][]render.Server{
 		"same folder": {server, server},
-		"same tool":   {{Key: "s", Dir: "s", Tools: []Tool{server.Tools[0], server.Tools[0]}}},
+		"same tool":   {{Key: "s", Dir: "s", Tools: []render.Tool{server.Tools[0], server.Tools[0]}}},
 	} {
-		if _, err := Render(servers, []Target{TypeScript()}); err == nil {
+		if _, err := render.Render(servers, []*render.Language{typescript.Language()}); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestReferencesDoNotMultiply renders definitions that each hold two others, and so the first 2^40.
+func TestReferencesDoNotMultiply(t *testing.T) {
+	const depth = 40
+	for name, join := range map[string]func(a, b ir.Type) ir.Type{
+		"union":        func(a, b ir.Type) ir.Type { return ir.Union{Members: []ir.Type{a, b}} },
+		"intersection": func(a, b ir.Type) ir.Type { return ir.Intersection{Members: []ir.Type{a, b}} },
+	} {
+		schema := ir.Schema{Root: join(ir.Ref{Name: "a0"}, ir.Ref{Name: "b0"})}
+		for i := range depth {
+			for _, side := range []string{"a", "b"} {
+				def := ir.Def{Name: fmt.Sprint(side, i), Type: ir.Object{Fields: []ir.Field{{Name: side, Type: ir.String{}}}}}
+				if i < depth-1 {
+					def.Type = join(ir.Ref{Name: fmt.Sprint("a", i+1)}, ir.Ref{Name: fmt.Sprint("b", i+1)})
+				}
+				schema.Defs = append(schema.Defs, def)
+			}
+		}
+		server := render.Server{Key: "s", Dir: "s", Tools: []render.Tool{{ID: "s__t", Name: "t", Input: schema, Output: &schema}}}
+		start := time.Now()
+		for _, target := range languages() {
+			if _, err := render.Render([]render.Server{server}, []*render.Language{target}); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(start); took > 5*time.Second {
+				t.Errorf("%s: %s took %s", name, target.Name, took)
+			}
+			start = time.Now()
 		}
 	}
 }

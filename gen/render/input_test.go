@@ -1,16 +1,17 @@
-package render
+package render_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/gen/render"
 	"github.com/mcpgen/mcpgen/gen/schema"
 )
 
 // TestClosedInputs wants misspelt properties to be errors, and objects that say what else they take to take it.
 func TestClosedInputs(t *testing.T) {
-	tool := Tool{ID: "s__t", Name: "t"}
+	tool := render.Tool{ID: "s__t", Name: "t"}
 	tool.Input, _ = schema.Convert(json.RawMessage(`{"type": "object", "properties": {
 		"a": {"type": "string"}, "inner": {"type": "object", "properties": {"b": {"type": "string"}}},
 		"data": {"type": "object"}, "open": {"type": "object", "properties": {"c": {"type": "string"}}, "additionalProperties": true}}}`))
@@ -22,7 +23,7 @@ func TestClosedInputs(t *testing.T) {
 		true: {`inner?: { b?: string | undefined } | undefined data?: Record<string, unknown> | undefined ` +
 			`open?: { c?: string | undefined; [key: string]: unknown } | undefined }`, "open: TOpen | Extra | None = ...,\n) ->"},
 	} {
-		result, err := Render([]Server{{Key: "s", Dir: "s", Tools: []Tool{tool}, ClosedInputs: closed}}, []Target{TypeScript(), Python()})
+		result, err := render.Render([]render.Server{{Key: "s", Dir: "s", Tools: []render.Tool{tool}, ClosedInputs: closed}}, languages())
 		if err != nil {
 			t.Fatal(err)
 		}

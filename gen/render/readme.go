@@ -1,49 +1,63 @@
 package render
 
 import (
-	"cmp"
+	_ "embed"
 	"slices"
 	"strings"
+	"text/template"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/render/internal/text"
 )
 
-// The README is read whole, each time: it names servers on one line, and says more of them where there are few.
+// The README is read whole, each time: it names servers on one line, and gives their titles where there are few.
 const (
 	maxNamed  = 20
 	maxTitled = 10
 )
 
-type readmeData struct {
-	TypeScript, Python bool
-	Index, Run         string
-	// Clients are where the errors of calls are, Library where the guest library is described.
-	Clients, Library string
-	Dir              string
-	// ID is that of the example, File where it is.
-	ID, File               string
-	TSFunction, TSArgument string
-	PyFunction, PyArgument string
-	Servers                string
-	More                   int
-}
+//go:embed README.md.tmpl
+var readmeText string
+
+var readmeTemplate = template.Must(template.New("README.md").Parse(readmeText))
 
 // readme tells an agent how to use the tree.
-func readme(servers []Server, targets []Target, names map[string]map[string]Names) ([]byte, error) {
-	d := readmeData{Dir: "SERVER", TSFunction: "tool", PyFunction: "tool", TSArgument: "{ … }", PyArgument: "…"}
-	var index, run, clients, library []string
-	if d.TypeScript = hasTarget(targets, "typescript"); d.TypeScript {
-		index, run = append(index, "`index.ts`"), append(run, "`mcprun script.ts`")
-		clients, library = append(clients, "`client.ts`"), append(library, "`mcprun.d.ts`")
+func readme(servers []Server, languages []*Language, names map[string]map[string]Names) ([]byte, error) {
+	var d struct {
+		ID, File                       string // of the tool in the example
+		Indexes, Run, Clients, Library string
+		Examples                       []string
+		Servers                        string
+		More                           int // servers that are not named
 	}
-	if d.Python = hasTarget(targets, "python"); d.Python {
-		index, run = append(index, "`__init__.py`"), append(run, "`mcprun script.py`")
-		clients, library = append(clients, "`client.py`"), append(library, "`mcprun.pyi`")
-	}
-	d.Index, d.Run = strings.Join(index, " or "), strings.Join(run, " or ")
-	d.Clients, d.Library = strings.Join(clients, ", "), strings.Join(library, ", ")
+	var tool *Tool
+	dir := "SERVER"
 	if i := slices.IndexFunc(servers, func(s Server) bool { return len(s.Tools) > 0 }); i >= 0 {
-		d.example(servers[i], names)
+		dir = servers[i].Dir
+		easiest := slices.MinFunc(servers[i].Tools, func(a, b Tool) int { return needs(a) - needs(b) })
+		tool, d.ID = &easiest, easiest.ID
+	}
+	list := func(separator string, of func(l *Language) string) string {
+		var out []string
+		for _, l := range languages {
+			out = append(out, "`"+of(l)+"`")
+		}
+		return strings.Join(out, separator)
+	}
+	d.Indexes = list(" or ", func(l *Language) string { return l.IndexFile })
+	d.Run = list(" or ", func(l *Language) string { return "mcprun script" + l.Ext })
+	d.Clients = list(", ", func(l *Language) string { return l.Client })
+	d.Library = list(", ", func(l *Language) string { return l.Library })
+	for _, l := range languages {
+		function, args := "tool", true
+		if tool != nil {
+			n := names[l.Name][tool.ID]
+			function, args = n.Function, needs(*tool) > 0
+			if d.File == "" {
+				d.File = n.File
+			}
+		}
+		d.Examples = append(d.Examples, l.Example(dir, function, args))
 	}
 	named := make([]string, min(len(servers), maxNamed))
 	for i := range named {
@@ -53,36 +67,25 @@ func readme(servers []Server, targets []Target, names map[string]map[string]Name
 		}
 	}
 	d.Servers, d.More = strings.Join(named, ", "), len(servers)-len(named)
-	return layout("tree/README.md.tmpl", d)
+	return Fill(readmeTemplate, "README.md", d)
 }
 
-// readmeTitle is a server's title where it says more than the folder's name.
+// readmeTitle returns a server's title where it adds to the folder's name, without what Markdown takes for links, code or
+// HTML.
 func readmeTitle(s Server) string {
-	if sameWords(s.Title, s.Dir) {
+	if text.SameWords(s.Title, s.Dir) {
 		return ""
 	}
-	return markdown(summary(python, s.Title, 60))
-}
-
-// example shows a call of the server's tool that needs least.
-func (d *readmeData) example(s Server, names map[string]map[string]Names) {
-	d.Dir = s.Dir
-	best := slices.MinFunc(s.Tools, func(a, b Tool) int { return needs(a) - needs(b) })
-	ts, py := names["typescript"][best.ID], names["python"][best.ID]
-	d.TSFunction, d.PyFunction = ts.Function, py.Function
-	d.ID, d.File = best.ID, cmp.Or(ts.File, py.File)
-	if needs(best) == 0 {
-		d.TSArgument, d.PyArgument = "", ""
-	}
+	plain := strings.NewReplacer("`", "'", "<", "‹", ">", "›", "[", "(", "]", ")", "\\", "/")
+	return plain.Replace(text.Summary(text.Lines(s.Title), 60))
 }
 
 // needs counts what has to be given to a tool: properties, or one for what is not a plain object.
 func needs(t Tool) int {
-	input := inputOf(t.Input)
-	if acceptsEmpty(&input, input.Root) {
+	if t.NoArguments() {
 		return 0
 	}
-	object, ok := input.Resolve(input.Root).(ir.Object)
+	object, ok := t.Input.Resolve(t.Input.Root).(ir.Object)
 	if !ok {
 		return 1
 	}
@@ -93,13 +96,4 @@ func needs(t Tool) int {
 		}
 	}
 	return n
-}
-
-// markdown takes the meaning from what a title may hold: links, code, HTML.
-func markdown(s string) string {
-	return strings.NewReplacer("`", "'", "<", "‹", ">", "›", "[", "(", "]", ")", "\\", "/").Replace(s)
-}
-
-func hasTarget(targets []Target, name string) bool {
-	return slices.ContainsFunc(targets, func(t Target) bool { return t.Name() == name })
 }

@@ -1,67 +1,78 @@
-// Package render turns tools into source files, one [Target] per language. Types are printed by Go; templates only
-// lay out. Every text that came from a server reaches the output through exactly three functions: one for
-// documentation, one for string literals, one for identifiers. Start with [Render].
+// Package render turns tools into source files, in any number of target languages. Types are printed by Go; templates
+// only lay out. A language is a package below this one, such as package typescript, that makes a [Language]; package gen
+// has the list of them. Start with [Render].
 //
-// The output depends on the input alone: no time, no host, no path, no version, no order of a map.
+// Every text that came from a server reaches a file through package text or package ident, which escape it. The output
+// depends on the input alone: no time, no host, no path, no version, no order of a map.
 package render
 
 import (
 	"bytes"
-	"cmp"
+	_ "embed"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
-	"strings"
-	"sync"
 	"text/template"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/tree"
-	"github.com/mcpgen/mcpgen/templates"
 )
 
-// Server is one folder of the tree.
-type Server struct {
-	Key                 string // the name in the configuration
-	Dir                 string // the folder, a safe snake-case identifier
-	Title, Instructions string // hostile, may be empty
-	Tools               []Tool // sorted by Name
-	// Resources and HasPrompts say what the server offers beside tools.
-	Resources, HasPrompts bool
-	Prompts               []Prompt // sorted by Name
-	// ClosedInputs closes objects in inputs whose schemas say nothing of other properties than theirs.
-	ClosedInputs bool
+// Language is one target language: what the rest of mcpgen must know of it, and the printer of its files.
+type Language struct {
+	// Name stands for the language in configurations, in the lock and in results: "typescript". Short is another name that
+	// people may give: "ts". Title is for messages: "TypeScript".
+	Name, Short, Title string
+	// Ext is the extension of a wrapper's file, IndexFile the file in a server's folder that exports all of its wrappers.
+	Ext, IndexFile string
+	// Client is the file at the root of the tree that declares the errors of calls, Library the one that declares the
+	// library of scripts.
+	Client, Library string
+	// Import returns the statement by which a script beside the tree imports a function from a server's folder.
+	Import func(dir, function string) string
+	// Exports reports whether a line of an index exports the function.
+	Exports func(line, function string) bool
+	// Signature cuts the head of a function out of a wrapper, from the line that declares it to the end of its types. It is
+	// empty where there is no such function.
+	Signature func(source, function string) string
+	// Example returns a call of a function as a block of Markdown. args reports whether it takes arguments.
+	Example func(dir, function string, args bool) string
+	// CheckTypeName returns why a type cannot have a name, as a clause, or "" where it can.
+	CheckTypeName func(name string) string
+	Printer
 }
 
-// Tool is one wrapper in each language.
-type Tool struct {
-	ID                 string // server__tool
-	Name               string // the server's own, hostile
-	Title, Description string // hostile, may be empty
-	Hints              Hints
-	Input              ir.Schema
-	Output             *ir.Schema // nil: the server gave none
-	// Learned is how many replies Output was inferred from; 0 where the server declared it.
-	Learned int
+// Printer writes the files of one language.
+type Printer interface {
+	// Types returns a module of its own that exports the type of s under exactly that name, and the definitions that it
+	// refers to under others. Every value of s, written as a literal, fits the type. An error is a name that
+	// CheckTypeName refuses.
+	Types(name string, s ir.Schema) ([]byte, error)
+	// Root returns the files at the root of the tree that belong to this language alone.
+	Root(servers []Server) tree.Tree
+	// Functions returns the name of each tool's function, which is also the name of its file without the extension. The
+	// names differ, and do not depend on the order of tools.
+	Functions(tools []Tool) []string
+	// Wrapper returns a tool's file.
+	Wrapper(t Tool, function string) (Wrapper, error)
+	// Index returns the index of a server's folder; wrappers are in the order of its tools.
+	Index(s Server, wrappers []Wrapper) ([]byte, error)
+	// Resources returns the module "resources" of a server, Prompts the module "prompts".
+	Resources(s Server) ([]byte, error)
+	Prompts(s Server) ([]byte, error)
 }
 
-// stored is the file of the tree that has what the server sent.
-func (s *Server) stored() string { return ".mcpgen/" + s.Dir + ".json" }
-
-// stored is that file of the tool's server.
-func (t *Tool) stored() string {
-	dir, _, _ := strings.Cut(t.ID, "__")
-	return (&Server{Dir: dir}).stored()
+// Wrapper is one tool's file.
+type Wrapper struct {
+	Source []byte
+	// Parts is what the index of the language needs of it.
+	Parts any
 }
 
-// Hints mirror the catalog's; nil means "not said".
-type Hints struct {
-	ReadOnly, Destructive, Idempotent, OpenWorld *bool
-}
-
-// Names says what a tool became in one language.
+// Names is what a tool became in one language.
 type Names struct {
 	File     string `json:"file"`     // path below the tree
 	Function string `json:"function"` // the exported name
@@ -71,133 +82,133 @@ type Names struct {
 type Result struct {
 	// Tree holds every generated file but what the tree was made from.
 	Tree tree.Tree
-	// Names maps target name ("typescript", "python") → tool id → names.
+	// Names maps a language's name → tool id → names.
 	Names map[string]map[string]Names
 }
 
-// Target is one language.
-type Target interface {
-	// Name is the word for it in configurations and results: "typescript".
-	Name() string
-	// Types returns a module of its own that exports the type of s under exactly that name, and the definitions it
-	// refers to under others. Every value of s, written as a literal, fits the type.
-	Types(name string, s ir.Schema) ([]byte, error)
-	// root adds the files at the root of the tree that belong to this language alone.
-	root(t tree.Tree, servers []Server)
-	// server adds a server's folder and returns what its tools became, by tool id.
-	server(t tree.Tree, s Server) (map[string]Names, error)
-}
-
-// editorDir holds what a person's editor is told by, and nobody else reads: a listing of the tree does not show it.
-const editorDir = ".mcpgen/editor/"
+// EditorDir holds the settings of a person's editor. A listing of the tree does not show it.
+const EditorDir = ".mcpgen/editor/"
 
 // Render makes the tree for servers in the given languages. Two tools that claim one file are an error: servers must
-// differ in Dir, and the tools of one server in Name.
-func Render(servers []Server, targets []Target) (*Result, error) {
-	out := &Result{Tree: tree.Tree{}, Names: map[string]map[string]Names{}}
+// differ in Dir, and the tools of one server in Name and ID.
+func Render(servers []Server, languages []*Language) (*Result, error) {
+	servers = prepared(servers)
+	var folders []*folder
+	for _, l := range languages {
+		for _, s := range servers {
+			folders = append(folders, &folder{language: l, server: s, functions: l.Functions(s.Tools), wrappers: make([]Wrapper, len(s.Tools))})
+		}
+	}
+	var wrappers, indexes errgroup.Group
+	wrappers.SetLimit(runtime.GOMAXPROCS(0))
+	for _, f := range folders {
+		for i := range f.wrappers {
+			wrappers.Go(func() error { return f.wrapper(i) })
+		}
+	}
+	if err := wrappers.Wait(); err != nil {
+		return nil, err
+	}
+	indexes.SetLimit(runtime.GOMAXPROCS(0))
+	for _, f := range folders {
+		indexes.Go(f.finish)
+	}
+	if err := indexes.Wait(); err != nil {
+		return nil, err
+	}
+	return collect(servers, languages, folders)
+}
+
+// prepared returns servers with tools as they are printed: what descriptions say on arguments is at these, and
+// inputs are objects.
+func prepared(servers []Server) []Server {
 	servers = slices.Clone(servers)
 	for i := range servers {
 		tools := slices.Clone(servers[i].Tools)
 		for j := range tools {
-			tools[j] = withMembers(tools[j])
+			tools[j] = withArguments(tools[j])
 			if servers[i].ClosedInputs {
 				tools[j].Input = closedInput(tools[j].Input)
 			}
+			tools[j].Input = objectInput(tools[j].Input)
 		}
 		servers[i].Tools = tools
 	}
-	parts := make([]part, len(targets))
-	var languages sync.WaitGroup
-	for i, target := range targets {
-		languages.Go(func() { parts[i] = renderPart(servers, target) })
-	}
-	languages.Wait()
-	for i, target := range targets {
-		if parts[i].err != nil {
-			return nil, parts[i].err
-		}
-		out.Names[target.Name()] = parts[i].names
-		for path, content := range parts[i].tree {
-			if err := put(out.Tree, path, content); err != nil {
-				return nil, err
-			}
-		}
-	}
-	readme, err := readme(servers, targets, out.Names)
+	return servers
+}
+
+// folder is one server in one language.
+type folder struct {
+	language  *Language
+	server    Server
+	functions []string
+	wrappers  []Wrapper
+	files     tree.Tree // all but the wrappers
+}
+
+// wrapper renders the tool of that index.
+func (f *folder) wrapper(i int) (err error) {
+	f.wrappers[i], err = f.language.Wrapper(f.server.Tools[i], f.functions[i])
+	return f.failed(err)
+}
+
+// finish renders the index, and the modules of resources and prompts.
+func (f *folder) finish() error {
+	f.files = tree.Tree{}
+	index, err := f.language.Index(f.server, f.wrappers)
 	if err != nil {
-		return nil, err
+		return f.failed(err)
 	}
-	out.Tree["README.md"] = readme
-	out.Tree[".gitattributes"] = []byte(templates.Text("tree/gitattributes"))
-	return out, nil
-}
-
-// part is what one target makes.
-type part struct {
-	tree  tree.Tree
-	names map[string]Names
-	err   error
-}
-
-func renderPart(servers []Server, target Target) part {
-	out := part{tree: tree.Tree{}, names: map[string]Names{}}
-	target.root(out.tree, servers)
-	trees, names := make([]tree.Tree, len(servers)), make([]map[string]Names, len(servers))
-	out.err = each(len(servers), 1, func(i int) (err error) {
-		trees[i] = tree.Tree{}
-		if names[i], err = target.server(trees[i], servers[i]); err != nil {
-			return fmt.Errorf("render %q as %s: %w", servers[i].Key, target.Name(), err)
+	f.files[f.server.Dir+"/"+f.language.IndexFile] = index
+	modules := map[string]func(Server) ([]byte, error){ResourcesName: f.language.Resources, PromptsName: f.language.Prompts}
+	for _, name := range f.server.Modules() {
+		content, err := modules[name](f.server)
+		if err != nil {
+			return f.failed(err)
 		}
-		return nil
-	})
-	for i := 0; i < len(servers) && out.err == nil; i++ {
-		out.err = out.add(trees[i], names[i])
-		if out.err != nil {
-			out.err = fmt.Errorf("render %q as %s: %w", servers[i].Key, target.Name(), out.err)
-		}
-	}
-	return out
-}
-
-// add takes what one server became.
-func (p *part) add(t tree.Tree, names map[string]Names) error {
-	for path, content := range t {
-		if err := put(p.tree, path, content); err != nil {
-			return err
-		}
-	}
-	for id, n := range names {
-		if other, dup := p.names[id]; dup {
-			return fmt.Errorf("the id %q stands for %s already", id, other.File)
-		}
-		p.names[id] = n
+		f.files[f.server.Dir+"/"+name+f.language.Ext] = content
 	}
 	return nil
 }
 
-// toolsInRow is how many tools of a server are rendered one after the other.
-const toolsInRow = 32
-
-// each calls do for every index below n, so many of them in a row and several rows at once. The error is that of the
-// lowest index.
-func each(n, row int, do func(i int) error) error {
-	errs := make([]error, n)
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for from := 0; from < n; from += row {
-		group.Go(func() error {
-			for i := from; i < min(from+row, n); i++ {
-				errs[i] = do(i)
-			}
-			return nil
-		})
+func (f *folder) failed(err error) error {
+	if err == nil {
+		return nil
 	}
-	_ = group.Wait() // the errors are in errs
-	return cmp.Or(errs...)
+	return fmt.Errorf("render %q as %s: %w", f.server.Key, f.language.Name, err)
 }
 
-// put adds a file; a path that is taken is an error.
-func put(t tree.Tree, path string, content []byte) error {
+// collect puts the files of all folders, and those at the root, into one tree.
+func collect(servers []Server, languages []*Language, folders []*folder) (*Result, error) {
+	out := &Result{Tree: tree.Tree{".gitattributes": []byte(gitAttributes)}, Names: map[string]map[string]Names{}}
+	for _, l := range languages {
+		maps.Copy(out.Tree, l.Root(servers))
+		out.Names[l.Name] = map[string]Names{}
+	}
+	for _, f := range folders {
+		for i, t := range f.server.Tools {
+			names := Names{File: f.server.Dir + "/" + f.functions[i] + f.language.Ext, Function: f.functions[i]}
+			if other, taken := out.Names[f.language.Name][t.ID]; taken {
+				return nil, f.failed(fmt.Errorf("the id %q stands for %s already", t.ID, other.File))
+			}
+			out.Names[f.language.Name][t.ID] = names
+			if err := add(out.Tree, names.File, f.wrappers[i].Source); err != nil {
+				return nil, f.failed(err)
+			}
+		}
+		for path, content := range f.files {
+			if err := add(out.Tree, path, content); err != nil {
+				return nil, f.failed(err)
+			}
+		}
+	}
+	readme, err := readme(servers, languages, out.Names)
+	out.Tree["README.md"] = readme
+	return out, err
+}
+
+// add puts a file into a tree; a path that is taken is an error.
+func add(t tree.Tree, path string, content []byte) error {
 	if _, taken := t[path]; taken {
 		return fmt.Errorf("two tools or servers claim the file %q", path)
 	}
@@ -205,44 +216,14 @@ func put(t tree.Tree, path string, content []byte) error {
 	return nil
 }
 
-// layouts are the parsed templates.
-var layouts = sync.OnceValue(func() *template.Template {
-	all := template.New("").Option("missingkey=error")
-	for _, name := range []string{
-		"ts/tool.ts.tmpl", "ts/index.ts.tmpl", "ts/resources.ts.tmpl", "ts/prompts.ts.tmpl",
-		"py/tool.py.tmpl", "py/init.py.tmpl", "py/resources.py.tmpl", "py/prompts.py.tmpl", "tree/README.md.tmpl",
-	} {
-		template.Must(all.New(name).Parse(templates.Text(name))) // embedded, so that any test would find it broken
-	}
-	return all
-})
+//go:embed gitattributes
+var gitAttributes string
 
-// layout fills the template of that name.
-func layout(name string, data any) ([]byte, error) {
+// Fill executes a template.
+func Fill(t *template.Template, name string, data any) ([]byte, error) {
 	var b bytes.Buffer
-	if err := layouts().ExecuteTemplate(&b, name, data); err != nil {
+	if err := t.ExecuteTemplate(&b, name, data); err != nil {
 		return nil, fmt.Errorf("fill template %s: %w", name, err)
 	}
 	return b.Bytes(), nil
-}
-
-// allocator gives out names that differ, in the order they are asked for.
-type allocator struct{ taken map[string]bool }
-
-func newAllocator(reserved ...string) *allocator {
-	a := &allocator{taken: map[string]bool{}}
-	for _, name := range reserved {
-		a.taken[name] = true
-	}
-	return a
-}
-
-// name returns want, or want with the first number that makes it new.
-func (a *allocator) name(want string) string {
-	name := want
-	for n := 2; a.taken[name]; n++ {
-		name = fmt.Sprintf("%s%d", want, n)
-	}
-	a.taken[name] = true
-	return name
 }

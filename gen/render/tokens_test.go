@@ -1,4 +1,4 @@
-package render
+package render_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/render"
+	"github.com/mcpgen/mcpgen/gen/render/internal/rendertest"
+	"github.com/mcpgen/mcpgen/gen/render/internal/text"
+	"github.com/mcpgen/mcpgen/gen/render/typescript"
 	"github.com/mcpgen/mcpgen/gen/tokens"
 )
 
@@ -19,8 +24,8 @@ const maxOver = 0.05
 // wrapper: it says of a tool all that its server says, and costs a model no more than name, description and input schema
 // as compact JSON. MCPGEN_TEST_CORPUS names another folder of tool lists; -v prints the figures and what costs most.
 func TestWrappersCostLessThanDefinitions(t *testing.T) {
-	paths := append([]string{goldenDir + "/google-drive.json"}, corpusPaths(t)...)
-	for _, target := range []Target{TypeScript(), Python()} {
+	paths := append([]string{rendertest.GoldenDir(t) + "/google-drive.json"}, rendertest.CorpusPaths(t)...)
+	for _, target := range languages() {
 		var all []cost
 		for _, path := range paths {
 			all = append(all, costs(t, path, target)...)
@@ -31,20 +36,20 @@ func TestWrappersCostLessThanDefinitions(t *testing.T) {
 			if c.wrapper > c.definition {
 				over++
 				if testing.Verbose() && i < 40 {
-					t.Logf("%s: %s costs %d of %d", target.Name(), c.tool, c.wrapper, c.definition)
+					t.Logf("%s: %s costs %d of %d", target.Name, c.tool, c.wrapper, c.definition)
 				}
 			}
 			if c.cut {
 				cutShort++
-				t.Errorf("%s: %s says less than its server does", target.Name(), c.tool)
+				t.Errorf("%s: %s says less than its server does", target.Name, c.tool)
 			}
 		}
 		median := all[len(all)/2].ratio()
 		t.Logf("%s: %d tools, %.3f of the definition at the median, %.1f %% cost more, %d descriptions cut",
-			target.Name(), len(all), median, 100*float64(over)/float64(len(all)), cutShort)
+			target.Name, len(all), median, 100*float64(over)/float64(len(all)), cutShort)
 		if few := len(all) < 100; median > 1 || (!few && float64(over) > maxOver*float64(len(all))) {
 			t.Errorf("%s: a wrapper costs %.3f of its definition at the median, and %d of %d cost more; want at most 1, and %.0f %%",
-				target.Name(), median, over, len(all), 100*maxOver)
+				target.Name, median, over, len(all), 100*maxOver)
 		}
 	}
 }
@@ -53,7 +58,7 @@ func TestWrappersCostLessThanDefinitions(t *testing.T) {
 type cost struct {
 	tool                string
 	wrapper, definition int
-	// cut says that a word of the description, which is no longer than maxDoc, is not in the wrapper.
+	// cut says that a word of the description, which is no longer than text.Max, is not in the wrapper.
 	cut bool
 }
 
@@ -65,10 +70,10 @@ func ratioKey(c cost) string {
 }
 
 // costs measures the tools of one recorded server.
-func costs(t *testing.T, path string, target Target) []cost {
+func costs(t *testing.T, path string, target *render.Language) []cost {
 	t.Helper()
-	server := loadServer(t, path)
-	result, err := Render([]Server{server}, []Target{target})
+	server := rendertest.LoadServer(t, path)
+	result, err := render.Render([]render.Server{server}, []*render.Language{target})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,15 +94,15 @@ func costs(t *testing.T, path string, target Target) []cost {
 		if err := enc.Encode(d); err != nil {
 			t.Fatal(err)
 		}
-		source := string(result.Tree[result.Names[target.Name()][tool.ID].File])
+		source := string(result.Tree[result.Names[target.Name][tool.ID].File])
 		if dir := os.Getenv("MCPGEN_TEST_DUMP"); dir != "" {
-			name := filepath.Join(dir, filepath.FromSlash(result.Names[target.Name()][tool.ID].File))
+			name := filepath.Join(dir, filepath.FromSlash(result.Names[target.Name][tool.ID].File))
 			_ = os.MkdirAll(filepath.Dir(name), 0o755)
 			_ = os.WriteFile(name, []byte(source), 0o644)
 		}
 		out = append(out, cost{
 			tool: tool.ID, definition: tokens.Count(strings.TrimSpace(sent.String())), wrapper: tokens.Count(said(source)),
-			cut: utf8.RuneCountInString(tool.Description) <= maxDoc && !says(source, tool.Description),
+			cut: utf8.RuneCountInString(tool.Description) <= text.Max && !says(source, tool.Description),
 		})
 	}
 	return out
@@ -149,20 +154,6 @@ var unsaid = []string{
 	"bool", "dict", "float", "int", "integer", "list", "str",
 }
 
-// corpusPaths returns the recorded tool lists that lie beside the repository, if any.
-func corpusPaths(t testing.TB) []string {
-	t.Helper()
-	dir := os.Getenv("MCPGEN_TEST_CORPUS")
-	if dir == "" {
-		dir = "../../../shared/corpus"
-	}
-	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return paths
-}
-
 // rawTools returns the definitions in a file of a server's tools as they were sent, by the ids that loadServer gives.
 func rawTools(t testing.TB, path string) map[string]json.RawMessage {
 	t.Helper()
@@ -175,8 +166,34 @@ func rawTools(t testing.TB, path string) map[string]json.RawMessage {
 		t.Fatal(err)
 	}
 	out := map[string]json.RawMessage{}
-	for i, tool := range loadServer(t, path).Tools {
+	for i, tool := range rendertest.LoadServer(t, path).Tools {
 		out[tool.ID] = file.Tools[i]
 	}
 	return out
+}
+
+// TestDescriptionsOfPropertiesAreWhole looks for every word that servers say of a tool's properties.
+func TestDescriptionsOfPropertiesAreWhole(t *testing.T) {
+	paths := append(rendertest.CorpusPaths(t), filepath.Join(rendertest.GoldenDir(t), "google-drive.json"))
+	for _, path := range paths {
+		server := rendertest.LoadServer(t, path)
+		result, err := render.Render([]render.Server{server}, []*render.Language{typescript.Language()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range server.Tools {
+			object, ok := tool.Input.Root.(ir.Object)
+			if !ok {
+				continue
+			}
+			source := string(result.Tree[result.Names["typescript"][tool.ID].File])
+			for _, f := range object.Fields {
+				for _, line := range text.Lines(f.Doc.Description) {
+					if !says(source, line) && len(f.Doc.Description) < text.Max {
+						t.Errorf("%s: %q is not said of %q", tool.ID, line, f.Name)
+					}
+				}
+			}
+		}
+	}
 }

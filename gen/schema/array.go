@@ -2,15 +2,17 @@ package schema
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
 )
 
-// maxCounted is up to how many elements minItems and maxItems are part of a type.
+// maxCounted bounds the minItems and maxItems that a type expresses.
 const maxCounted = 6
 
-// array converts what v says of arrays.
-func (c *converter) array(v *value, p place) ir.Type {
+// array converts the keywords of v about arrays.
+func (c *converter) array(v *document.Value, p place) ir.Type {
 	items, rest := c.items(v, p)
 	least, _ := count(v, "minItems")
 	if n := c.contained(v, p, rest, items); n < 0 {
@@ -19,7 +21,7 @@ func (c *converter) array(v *value, p place) ir.Type {
 		least = max(least, n)
 	}
 	most, limited := count(v, "maxItems")
-	if v.is("uniqueItems", true) {
+	if v.Is("uniqueItems", true) {
 		c.wide()
 	}
 	if limited && most < least {
@@ -35,7 +37,7 @@ func (c *converter) array(v *value, p place) ir.Type {
 			c.wide()
 		}
 	}
-	// A tuple too long to be worth its name: a list.
+	// A long tuple becomes a list.
 	if len(items) > maxTuple {
 		c.wide()
 		return ir.Array{Elem: ir.NewUnion(append(slices.Clone(items), rest)...)}
@@ -51,16 +53,16 @@ func (c *converter) array(v *value, p place) ir.Type {
 }
 
 // items returns the types of the first elements and of those after them.
-func (c *converter) items(v *value, p place) (items []ir.Type, rest ir.Type) {
-	prefix, keyword := c.keyword(v, p, "prefixItems", draft202012), "prefixItems"
-	after, afterKeyword := v.get("items"), "items"
-	if after != nil && after.kind == kindArray {
-		if p.res.draft >= draft202012 {
-			c.ignored("items", "is a list, which this dialect calls prefixItems", p)
+func (c *converter) items(v *document.Value, p place) (items []ir.Type, rest ir.Type) {
+	prefix, keyword := c.keyword(v, p, "prefixItems", document.Draft202012), "prefixItems"
+	after, afterKeyword := v.Get("items"), "items"
+	if after != nil && after.Kind == document.KindArray {
+		if p.res.Draft >= document.Draft202012 {
+			c.ignored("items", "is a list, which is prefixItems in this dialect", p)
 			after = nil
 		} else {
 			prefix, keyword = after, "items"
-			after, afterKeyword = v.get("additionalItems"), "additionalItems"
+			after, afterKeyword = v.Get("additionalItems"), "additionalItems"
 		}
 	}
 	rest = ir.Unknown{}
@@ -70,24 +72,24 @@ func (c *converter) items(v *value, p place) (items []ir.Type, rest ir.Type) {
 	if prefix == nil {
 		return nil, rest
 	}
-	if prefix.kind != kindArray {
+	if prefix.Kind != document.KindArray {
 		c.ignored(keyword, "is not a list of schemas", p)
 		return nil, rest
 	}
-	for i, item := range prefix.items {
-		items = append(items, c.schema(item, p.at(keyword, itoa(i))))
+	for i, item := range prefix.Items {
+		items = append(items, c.schema(item, p.at(keyword, strconv.Itoa(i))))
 	}
 	return items, rest
 }
 
-// contained returns how many elements an array has at least so that contains can hold, -1 where it never does.
-func (c *converter) contained(v *value, p place, rest ir.Type, items []ir.Type) int {
-	contains := c.keyword(v, p, "contains", draft06)
+// contained returns how many elements an array needs so that contains can match, or -1 if it never does.
+func (c *converter) contained(v *document.Value, p place, rest ir.Type, items []ir.Type) int {
+	contains := c.keyword(v, p, "contains", document.Draft06)
 	if contains == nil {
 		return 0
 	}
 	least, given := count(v, "minContains")
-	if !given || p.res.draft < draft201909 {
+	if !given || p.res.Draft < document.Draft201909 {
 		least = 1
 	}
 	t := c.schema(contains, p.at("contains"))

@@ -1,66 +1,72 @@
-// Package schema reads the JSON Schemas that upstream servers send. [Convert] turns one into the language-neutral types
-// of package ir; [Compile] makes a validator of one. Both read the raw bytes, keep the order of keys and the digits of
-// numbers, and treat the schema as hostile: its size, depth and cost are bounded, and no reference is ever fetched.
+// Package schema converts the JSON Schemas of upstream servers to the language-neutral types of package ir. Start with
+// [Convert]. It keeps the order of keys and the digits of numbers, and treats a schema as hostile: size, depth and work are
+// bounded, and no reference is ever fetched.
 //
-// Convert refuses nothing. What it cannot express becomes a wider type, never a narrower one, and what it does not
-// understand becomes any value and a [Note].
+// Convert refuses nothing. What a type cannot express makes it wider, never narrower, and what is not understood becomes
+// any value and a [Note].
 package schema
 
 import (
 	"encoding/json"
-	"strings"
+	"strconv"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
 )
 
 const (
+	// maxDepth and maxNodes bound the schemas that are converted. They are larger than those that are checked, because
+	// conversion takes time in proportion to their size only.
+	maxDepth = 256
+	maxNodes = 100_000
 	// maxSteps bounds the work of one conversion, which references can multiply.
 	maxSteps = 60_000
-	// maxNesting is how many schemas may stand inside each other before the rest is any value.
+	// maxNesting bounds how deep schemas are converted inside each other; the rest is any value.
 	maxNesting = 64
-	// maxOutput is how many types a schema may become, as printed.
+	// maxOutput bounds how many types are printed for a schema.
 	maxOutput = 60_000
-	// maxEnum is how many members an enum may have to be listed in a type.
+	// maxEnum bounds the members of an enum that a type lists.
 	maxEnum = 2_000
-	// maxTuple is how many elements a tuple may have to be more than a list.
+	// maxTuple bounds the elements of a tuple; a longer one becomes a list.
 	maxTuple = 32
-	// maxNotes bounds what a schema full of nonsense can make us say.
+	// maxNotes bounds the notes about one schema.
 	maxNotes = 50
 )
 
-// Convert turns a schema into types. It never fails: every value that the schema accepts is a value of the type.
+// Convert converts a schema to types. It never fails, and the types accept every value that the schema accepts.
 func Convert(raw json.RawMessage) (ir.Schema, []Note) {
-	root, err := parse(raw, size{depth: maxConvertDepth, nodes: maxConvertNodes})
+	root, err := document.Parse(raw, document.Limits{Depth: maxDepth, Nodes: maxNodes})
 	if err != nil {
-		return ir.Schema{Root: ir.Unknown{}}, []Note{{Code: codeOf(err), Message: "the schema " + err.Error() + "; any value is accepted"}}
+		return ir.Schema{Root: ir.Unknown{}}, []Note{noteOf(err)}
 	}
 	c := newConverter(root)
 	out := ir.Schema{Doc: c.doc(root)}
-	home := c.source.homes[root]
-	if home.res == nil {
-		home.res = c.source.starts[root]
+	home := c.source.Homes[root]
+	if home.Res == nil {
+		home.Res = c.source.Starts[root]
 	}
-	if home.res.draft == draftUnknown && root.kind == kindObject {
-		c.note(CodeUnknownDialect, "/$schema", "the dialect is not one of JSON Schema's; only the names of properties are used")
+	if home.Res.Draft == document.DraftUnknown && root.Kind == document.KindObject {
+		c.note(CodeUnknownDialect, "/$schema", "the dialect is not one of JSON Schema; only the names of properties are used")
 		out.Root = c.loose(root)
 		return out, c.notes
 	}
-	if c.source.older {
-		c.note(CodeBadKeyword, "/$schema", "the schema uses keywords in an older dialect's way; it is read as of that one")
+	if c.source.Older {
+		c.note(CodeBadKeyword, "/$schema", "the schema uses keywords of an older dialect, and is read by that one")
 		c.wide()
 	}
-	c.root.place = place{res: home.res}
+	c.root.place = place{res: home.Res}
 	c.root.typ = c.schema(root, c.root.place)
 	c.root.state = defDone
 	c.finish(&out)
-	if never(out.Root) && root.kind != kindBool {
-		c.note(CodeNoValue, "", "no value fits the schema")
+	if never(out.Root) && root.Kind != document.KindBool {
+		c.note(CodeNoValue, "", "no value matches the schema")
 	}
 	return out, c.notes
 }
 
 type converter struct {
-	source *document
+	source *document.Document
 	alg    ir.Algebra
 	steps  int
 	depth  int
@@ -70,11 +76,11 @@ type converter struct {
 	defs    map[defKey]*definition
 	byName  map[string]*definition
 	scopes  map[string]*scope
-	nesting int // of definitions that are being converted for another
+	nesting int // of definitions that are converted for each other
 }
 
-func newConverter(root *value) *converter {
-	c := &converter{source: newDocument(root), defs: map[defKey]*definition{}, byName: map[string]*definition{}, scopes: map[string]*scope{}}
+func newConverter(root *document.Value) *converter {
+	c := &converter{source: document.NewDocument(root), defs: map[defKey]*definition{}, byName: map[string]*definition{}, scopes: map[string]*scope{}}
 	c.root = &definition{target: root, state: defOpen}
 	c.defs[defKey{root, nil}] = c.root
 	c.byName[""] = c.root
@@ -82,74 +88,71 @@ func newConverter(root *value) *converter {
 	return c
 }
 
-// place is where in the document a schema stands, and how it was reached.
+// place is the place of a schema in the document, with the dynamic scope in which it was reached.
 type place struct {
 	pointer string
-	res     *resource
+	res     *document.Resource
 	scope   *scope
 }
 
 func (p place) at(tokens ...string) place {
 	for _, token := range tokens {
-		if strings.ContainsAny(token, "~/") {
-			token = strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")
-		}
-		p.pointer += "/" + token
+		p.pointer = string(jsontext.Pointer(p.pointer).AppendToken(token))
 	}
 	return p
 }
 
-// keyword returns the value of a keyword that exists since a draft, nil where the schema is of an older one. Some
-// validators know it there all the same, so the type may be wider than what they check.
-func (c *converter) keyword(v *value, p place, name string, since draft) *value {
-	if p.res.draft >= since {
-		return v.get(name)
+// keyword returns the value of a keyword that exists since a draft, or nil if the schema is of an older one. Some
+// validators apply it there too, so that the type may be wider than what they accept.
+func (c *converter) keyword(v *document.Value, p place, name string, since document.Draft) *document.Value {
+	if p.res.Draft >= since {
+		return v.Get(name)
 	}
-	if v.get(name) != nil {
+	if v.Get(name) != nil {
 		c.wide()
 	}
 	return nil
 }
 
 // schema converts the schema v.
-func (c *converter) schema(v *value, p place) ir.Type {
+func (c *converter) schema(v *document.Value, p place) ir.Type {
 	if !c.begin(p) {
 		return ir.Unknown{}
 	}
 	defer func() { c.depth-- }()
 	switch {
-	case v.kind == kindBool && v.bool:
+	case v.Kind == document.KindBool && v.Bool:
 		return ir.Unknown{}
-	case v.kind == kindBool:
+	case v.Kind == document.KindBool:
 		return ir.Never{}
-	case v.kind != kindObject:
-		c.note(CodeBadSchema, p.pointer, "a schema is an object or a boolean, this is "+v.kind.String()+"; any value is accepted")
+	case v.Kind != document.KindObject:
+		c.note(CodeBadSchema, p.pointer, "a schema is an object or a boolean, and this is "+v.Kind.String()+"; any value is accepted")
 		c.wide()
 		return ir.Unknown{}
 	}
-	if res := c.source.starts[v]; res != nil {
+	if res := c.source.Starts[v]; res != nil {
 		p.res = res
 	}
-	if p.res.draft == draftUnknown {
-		c.note(CodeUnknownDialect, p.pointer, "the dialect is not one of JSON Schema's; any value is accepted")
+	if p.res.Draft == document.DraftUnknown {
+		c.note(CodeUnknownDialect, p.pointer, "the dialect is not one of JSON Schema; any value is accepted")
 		c.wide()
 		return ir.Unknown{}
 	}
 	p.scope = c.enter(p.scope, p.res)
 
 	var t ir.Type
-	if ref := v.get("$ref"); ref != nil && p.res.draft < draft201909 {
-		t = c.reference(ref, p.at("$ref")) // its siblings do not count
+	if ref := v.Get("$ref"); ref != nil && p.res.Draft < document.Draft201909 {
+		t = c.reference(ref, p.at("$ref")) // the keywords beside it have no effect
 	} else {
 		t = c.conjunction(v, p)
 	}
-	if v.is("nullable", true) || v.is("x-nullable", true) { // OpenAPI 3.0, Swagger 2
+	if v.Is("nullable", true) || v.Is("x-nullable", true) { // OpenAPI 3.0, Swagger 2
 		t = ir.NewUnion(t, ir.Null{})
 	}
 	return t
 }
 
-// begin counts one schema. It reports false where there were too many of them, or too many inside each other.
+// begin counts one schema. It reports false if there were too many of them, or too many inside each other.
 func (c *converter) begin(p place) bool {
 	c.steps++
 	switch {
@@ -168,29 +171,29 @@ func (c *converter) begin(p place) bool {
 	return true
 }
 
-// exactly converts v and reports whether the type holds nothing but what v accepts.
-func (c *converter) exactly(v *value, p place) (ir.Type, bool) {
+// exactly converts v and reports whether the type accepts nothing but what v accepts.
+func (c *converter) exactly(v *document.Value, p place) (ir.Type, bool) {
 	before := c.alg.Widened
 	t := c.schema(v, p)
 	return t, c.alg.Widened == before && c.refsExact(t, map[string]bool{})
 }
 
-// conjunction meets everything that v says of one value.
-func (c *converter) conjunction(v *value, p place) ir.Type {
+// conjunction meets the types of all keywords of v.
+func (c *converter) conjunction(v *document.Value, p place) ir.Type {
 	t := c.own(v, p)
-	if ref := v.get("$ref"); ref != nil {
+	if ref := v.Get("$ref"); ref != nil {
 		t = c.alg.Meet(t, c.reference(ref, p.at("$ref")))
 	}
-	if ref := c.keyword(v, p, "$dynamicRef", draft202012); ref != nil {
+	if ref := c.keyword(v, p, "$dynamicRef", document.Draft202012); ref != nil {
 		t = c.alg.Meet(t, c.reference(ref, p.at("$dynamicRef")))
 	}
-	if ref := v.get("$recursiveRef"); ref != nil && p.res.draft != draft201909 {
+	if ref := v.Get("$recursiveRef"); ref != nil && p.res.Draft != document.Draft201909 {
 		c.wide()
 	} else if ref != nil {
 		t = c.alg.Meet(t, c.reference(ref, p.at("$recursiveRef")))
 	}
 	for i, sub := range c.list(v, "allOf", p) {
-		t = c.alg.Meet(t, c.schema(sub, p.at("allOf", itoa(i))))
+		t = c.alg.Meet(t, c.schema(sub, p.at("allOf", strconv.Itoa(i))))
 	}
 	t = c.anyOf(t, v, p)
 	t = c.oneOf(t, v, p)
@@ -200,35 +203,35 @@ func (c *converter) conjunction(v *value, p place) ir.Type {
 	return c.unevaluated(t, v, p)
 }
 
-// list returns the schemas of an applicator.
-func (c *converter) list(v *value, keyword string, p place) []*value {
-	l := v.get(keyword)
+// list returns the schemas in the value of allOf, anyOf or oneOf.
+func (c *converter) list(v *document.Value, keyword string, p place) []*document.Value {
+	l := v.Get(keyword)
 	if l == nil {
 		return nil
 	}
-	if l.kind != kindArray || len(l.items) == 0 {
+	if l.Kind != document.KindArray || len(l.Items) == 0 {
 		c.ignored(keyword, "is not a list of schemas", p)
 		return nil
 	}
-	return l.items
+	return l.Items
 }
 
-// ignored notes that a keyword makes no sense.
+// ignored makes a note that a keyword is ignored because of why.
 func (c *converter) ignored(keyword, why string, p place) {
 	c.note(CodeBadKeyword, p.at(keyword).pointer, keyword+" "+why+"; it is ignored")
 	c.wide()
 }
 
-// loose is the type of a schema in a dialect that is not known: its properties by name.
-func (c *converter) loose(root *value) ir.Type {
-	if root.str("type") != "object" {
+// loose returns the type of a schema in an unknown dialect: its properties by name.
+func (c *converter) loose(root *document.Value) ir.Type {
+	if root.Str("type") != "object" {
 		return ir.Unknown{}
 	}
 	out := ir.Object{}
-	if props := root.get("properties"); props != nil {
-		for _, m := range props.members {
-			if !m.lossy {
-				out.Fields = append(out.Fields, ir.Field{Name: m.key, Type: ir.Unknown{}, Doc: c.doc(m.value)})
+	if props := root.Get("properties"); props != nil {
+		for _, m := range props.Members {
+			if !m.Lossy {
+				out.Fields = append(out.Fields, ir.Field{Name: m.Key, Type: ir.Unknown{}, Doc: c.doc(m.Value)})
 			}
 		}
 	}

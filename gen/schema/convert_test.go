@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/schema/validate"
 )
 
 func TestConvertKeepsOrder(t *testing.T) {
@@ -31,7 +31,7 @@ func TestNotes(t *testing.T) {
 		{"null", `null`, CodeBadSchema, ""},
 		{"not JSON", `{"a":`, CodeNotJSON, ""},
 		{"deep", deep, CodeTooDeep, ""},
-		{"wide", `{"enum":[` + strings.Repeat("1,", maxConvertNodes) + `1]}`, CodeTooLarge, ""},
+		{"wide", `{"enum":[` + strings.Repeat("1,", maxNodes) + `1]}`, CodeTooLarge, ""},
 		{"long enum", `{"enum":[` + strings.Repeat("1,", maxEnum) + `1]}`, CodeLongEnum, "/enum"},
 		{"outside", `{"properties":{"a/b":{"$ref":"https://example.com/x"}}}`, CodeExternalRef, "/properties/a~1b/$ref"},
 		{"file", `{"$ref":"file:///etc/passwd"}`, CodeExternalRef, "/$ref"},
@@ -152,7 +152,7 @@ func FuzzConvert(f *testing.F) {
 		if ir.Key(a.Root) != ir.Key(b.Root) || len(a.Defs) != len(b.Defs) {
 			t.Error("the same schema gave two types")
 		}
-		if v, err := Compile(raw); err == nil {
+		if v, err := validate.Compile(raw); err == nil {
 			_ = v.Validate(json.RawMessage(`{"a":[1,"x",null,{"a":{}}],"b":1.5}`))
 		}
 	})

@@ -5,11 +5,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/ir/irtest"
+	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/schema/validate"
 )
 
 // TestRealSchemas converts the schemas of a golden tool list and, where they lie beside the repository, of recorded ones:
@@ -69,17 +72,17 @@ func TestRealSchemas(t *testing.T) {
 		for _, def := range s.Defs {
 			ir.Walk(def.Type, count)
 		}
-		v, err := Compile(raw)
+		v, err := validate.Compile(raw)
 		if err != nil {
 			t.Errorf("%s\n%.300s", err, raw)
 			continue
 		}
-		root, err := parse(raw, size{})
+		root, err := document.Parse(raw, document.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 20 {
-			value := sample(root, random, 4).appendJSON(nil)
+			value := sample(root, random, 4).AppendJSON(nil)
 			if v.Validate(value) != nil {
 				continue
 			}
@@ -94,49 +97,49 @@ func TestRealSchemas(t *testing.T) {
 }
 
 // sample makes a value that a schema may accept.
-func sample(s *value, r *rand.Rand, depth int) *value {
-	if c := s.get("const"); c != nil {
+func sample(s *document.Value, r *rand.Rand, depth int) *document.Value {
+	if c := s.Get("const"); c != nil {
 		return c
 	}
 	for _, keyword := range []string{"enum", "examples"} {
-		if list := s.get(keyword); list != nil && len(list.items) > 0 {
-			return list.items[r.IntN(len(list.items))]
+		if list := s.Get(keyword); list != nil && len(list.Items) > 0 {
+			return list.Items[r.IntN(len(list.Items))]
 		}
 	}
 	for _, keyword := range []string{"anyOf", "oneOf"} {
-		if list := s.get(keyword); list != nil && len(list.items) > 0 && s.get("properties") == nil {
-			return sample(list.items[r.IntN(len(list.items))], r, depth)
+		if list := s.Get(keyword); list != nil && len(list.Items) > 0 && s.Get("properties") == nil {
+			return sample(list.Items[r.IntN(len(list.Items))], r, depth)
 		}
 	}
-	typ := s.str("type")
-	if list := s.get("type"); list != nil && len(list.items) > 0 {
-		typ = list.items[r.IntN(len(list.items))].text
+	typ := s.Str("type")
+	if list := s.Get("type"); list != nil && len(list.Items) > 0 {
+		typ = list.Items[r.IntN(len(list.Items))].Text
 	}
 	switch typ {
 	case "object":
-		out := &value{kind: kindObject}
-		if depth > 0 && s.get("properties") != nil {
-			for _, m := range s.get("properties").members {
+		out := &document.Value{Kind: document.KindObject}
+		if depth > 0 && s.Get("properties") != nil {
+			for _, m := range s.Get("properties").Members {
 				if r.IntN(3) > 0 {
-					out.members = append(out.members, member{key: m.key, value: sample(m.value, r, depth-1)})
+					out.Members = append(out.Members, document.Member{Key: m.Key, Value: sample(m.Value, r, depth-1)})
 				}
 			}
 		}
 		return out
 	case "array":
-		out := &value{kind: kindArray}
+		out := &document.Value{Kind: document.KindArray}
 		for range r.IntN(3) {
-			if items := s.get("items"); items != nil && depth > 0 {
-				out.items = append(out.items, sample(items, r, depth-1))
+			if items := s.Get("items"); items != nil && depth > 0 {
+				out.Items = append(out.Items, sample(items, r, depth-1))
 			}
 		}
 		return out
 	case "integer", "number":
-		return &value{kind: kindNumber, text: itoa(r.IntN(20))}
+		return &document.Value{Kind: document.KindNumber, Text: strconv.Itoa(r.IntN(20))}
 	case "boolean":
-		return &value{kind: kindBool, bool: r.IntN(2) == 0}
+		return &document.Value{Kind: document.KindBool, Bool: r.IntN(2) == 0}
 	case "null":
-		return &value{kind: kindNull}
+		return &document.Value{Kind: document.KindNull}
 	}
-	return &value{kind: kindString, text: "some text"}
+	return &document.Value{Kind: document.KindString, Text: "some text"}
 }

@@ -1,12 +1,15 @@
 package schema
 
-import "github.com/mcpgen/mcpgen/gen/ir"
+import (
+	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+)
 
-// maxExtends bounds how many schemas are looked at to find what one extends.
+// maxExtends bounds how many schemas are visited to find out whether one extends another.
 const maxExtends = 64
 
-// extends reports whether the schema of a applies that of b to the same value, so that all its values are b's too.
-// Without this a recursive schema that extends another recursive one would be met with it at each level anew.
+// extends reports whether the schema of a applies the one of b to the same value, so that its values are all values of b.
+// Otherwise a recursive schema that extends another one would be met with it again at each level.
 func (c *converter) extends(a, b ir.Ref) bool {
 	from, to := c.byName[a.Name], c.byName[b.Name]
 	if from == nil || to == nil || from.place.res == nil || from.place.scope != to.place.scope {
@@ -16,29 +19,29 @@ func (c *converter) extends(a, b ir.Ref) bool {
 	return c.applies(from.target, to.target, from.place, &left)
 }
 
-func (c *converter) applies(v, wanted *value, p place, left *int) bool {
-	if *left--; *left < 0 || v.kind != kindObject {
+func (c *converter) applies(v, wanted *document.Value, p place, left *int) bool {
+	if *left--; *left < 0 || v.Kind != document.KindObject {
 		return false
 	}
-	if own := c.source.starts[v]; own != nil {
+	if own := c.source.Starts[v]; own != nil {
 		p.res = own
 	}
 	if c.enter(p.scope, p.res) != p.scope {
-		return false // where a $dynamicRef leads to depends on the way that was taken
+		return false // the target of a $dynamicRef depends on the way that was taken
 	}
-	if ref := v.get("$ref"); ref != nil {
-		if ref.kind == kindString {
-			to, failure := c.source.resolve(ref.text, p.res)
-			if failure == "" && (to.target == wanted || c.applies(to.target, wanted, place{res: to.res, scope: p.scope}, left)) {
+	if ref := v.Get("$ref"); ref != nil {
+		if ref.Kind == document.KindString {
+			to, err := c.source.Resolve(ref.Text, p.res)
+			if err == nil && (to.Target == wanted || c.applies(to.Target, wanted, place{res: to.Res, scope: p.scope}, left)) {
 				return true
 			}
 		}
-		if p.res.draft < draft201909 {
-			return false // its siblings do not count
+		if p.res.Draft < document.Draft201909 {
+			return false // the keywords beside it have no effect
 		}
 	}
-	if all := v.get("allOf"); all != nil && all.kind == kindArray {
-		for _, sub := range all.items {
+	if all := v.Get("allOf"); all != nil && all.Kind == document.KindArray {
+		for _, sub := range all.Items {
 			if c.applies(sub, wanted, p, left) {
 				return true
 			}

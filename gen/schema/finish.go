@@ -5,13 +5,13 @@ import (
 )
 
 const (
-	// maxInlined is how deep types that are used once may be put into each other.
+	// maxInlined bounds the depth of a type that is used once and has no name.
 	maxInlined = 12
-	// maxTiny is how many types one may consist of to be repeated rather than named.
+	// maxTiny bounds the parts of a type that is repeated rather than named.
 	maxTiny = 6
 )
 
-// finish makes the schema of the root and the definitions that it needs.
+// finish sets the root of out and the definitions that it needs.
 func (c *converter) finish(out *ir.Schema) {
 	c.convertReachable()
 	c.breakCycles()
@@ -23,7 +23,7 @@ func (c *converter) finish(out *ir.Schema) {
 		out.Defs = append(out.Defs, ir.Def{Name: def.name, Type: typ, Doc: c.doc(def.target)})
 	}
 	if c.alg.Exhausted() {
-		c.note(CodeTooManySteps, "", "the schema takes too much work to combine; some of its types are wider than it")
+		c.note(CodeTooManySteps, "", "the schema takes too much work to combine; some of its types accept more than it")
 	}
 	if c.printed(out) > maxOutput {
 		c.note(CodeTooLarge, "", "the schema would become too many types; any value is accepted")
@@ -33,7 +33,7 @@ func (c *converter) finish(out *ir.Schema) {
 	share(out)
 }
 
-// printed is how many types have to be written down.
+// printed counts the types that are printed for s, up to maxOutput.
 func (c *converter) printed(s *ir.Schema) int {
 	n := 0
 	count := func(ir.Type) bool { n++; return n <= maxOutput }
@@ -44,7 +44,7 @@ func (c *converter) printed(s *ir.Schema) int {
 	return n
 }
 
-// convertReachable makes all definitions that the root needs.
+// convertReachable converts all definitions that the root needs.
 func (c *converter) convertReachable() {
 	c.reachable(c.root.typ, func(def *definition) ir.Type {
 		c.convertDef(def)
@@ -52,7 +52,7 @@ func (c *converter) convertReachable() {
 	})
 }
 
-// reachable lists the definitions that t leads to, in the order of their first use, those of a definition after it.
+// reachable returns the definitions that t refers to, also through others, in the order of their first use.
 func (c *converter) reachable(t ir.Type, typ func(*definition) ir.Type) []*definition {
 	var out []*definition
 	seen := map[string]bool{"": true}
@@ -72,12 +72,11 @@ func (c *converter) reachable(t ir.Type, typ func(*definition) ir.Type) []*defin
 	return out
 }
 
-// breakCycles replaces references that lead back to their own definition without passing a property or an element:
-// a type that is nothing but itself.
+// breakCycles replaces references that lead back to their own definition without passing a property or an element.
 func (c *converter) breakCycles() {
 	state := map[*definition]defState{}
 	var visit func(t ir.Type) ir.Type
-	settle := func(def *definition) {
+	resolveDef := func(def *definition) {
 		state[def] = defOpen
 		def.typ = visit(def.typ)
 		state[def] = defDone
@@ -96,7 +95,7 @@ func (c *converter) breakCycles() {
 				c.wide()
 				return ir.Unknown{}
 			case state[def] == defUnseen:
-				settle(def)
+				resolveDef(def)
 			}
 		}
 		return t
@@ -104,10 +103,66 @@ func (c *converter) breakCycles() {
 	defs := append([]*definition{c.root}, c.reachable(c.root.typ, func(def *definition) ir.Type { return def.typ })...)
 	for _, def := range defs {
 		if state[def] == defUnseen {
-			settle(def)
+			resolveDef(def)
 		}
 	}
-	for _, def := range defs { // what Meet resolved while a cycle was broken may lead to others
+	for _, def := range defs { // Meet may have resolved others while a cycle was broken
 		c.convertDef(def)
 	}
+}
+
+// recursive returns the names of the definitions that refer to themselves, by Tarjan's strongly connected components.
+func (c *converter) recursive() map[string]bool {
+	f := &components{c: c, index: map[string]int{}, low: map[string]int{}, on: map[string]bool{}, recursive: map[string]bool{}}
+	f.visit("")
+	return f.recursive
+}
+
+type components struct {
+	c          *converter
+	index, low map[string]int
+	stack      []string
+	on         map[string]bool
+	recursive  map[string]bool
+}
+
+func (f *components) visit(name string) {
+	f.index[name] = len(f.index) + 1
+	f.low[name] = f.index[name]
+	f.stack = append(f.stack, name)
+	f.on[name] = true
+	ir.Walk(f.c.byName[name].typ, func(t ir.Type) bool {
+		ref, ok := t.(ir.Ref)
+		if !ok || f.c.byName[ref.Name] == nil {
+			return true
+		}
+		switch {
+		case ref.Name == name:
+			f.recursive[name] = true
+		case f.index[ref.Name] == 0:
+			f.visit(ref.Name)
+			f.low[name] = min(f.low[name], f.low[ref.Name])
+		case f.on[ref.Name]:
+			f.low[name] = min(f.low[name], f.index[ref.Name])
+		}
+		return true
+	})
+	if f.low[name] == f.index[name] {
+		f.pop(name)
+	}
+}
+
+// pop removes from the stack the component that begins with name.
+func (f *components) pop(name string) {
+	at := len(f.stack) - 1
+	for f.stack[at] != name {
+		at--
+	}
+	for _, member := range f.stack[at:] {
+		f.on[member] = false
+		if len(f.stack)-at > 1 {
+			f.recursive[member] = true
+		}
+	}
+	f.stack = f.stack[:at]
 }

@@ -109,29 +109,13 @@ func chain(n int) string {
 	return b.String()
 }
 
-// TestManyWrongValues: to say what is wrong with a long list took time that grew with its square, in the process that serves
-// all runs; what is said is the first of it.
-func TestManyWrongValues(t *testing.T) {
-	const n = 60_000
-	for name, c := range map[string]struct{ rule, value, want string }{
-		"types":    {`{"type":"array","items":{"type":"string"}}`, "[" + strings.Repeat("1,", n) + "1]", "b[0]: expected string"},
-		"an enum":  {`{"type":"array","items":{"enum":["x","y"]}}`, "[" + strings.Repeat("1,", n) + "1]", "b[0]: expected one of"},
-		"required": {`{"type":"array","items":{"type":"object","required":["z"]}}`, "[" + strings.Repeat("{},", n) + "{}]", "b[0]: missing"},
-		"the last": {`{"type":"array","items":{"type":"string"}}`, "[" + strings.Repeat(`"",`, n) + "1]", fmt.Sprintf("b[%d]: expected string", n)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			v, err := Compile(json.RawMessage(`{"type":"object","properties":{"b":` + c.rule + `}}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			start := time.Now()
-			err = v.ValidateAs("the arguments", json.RawMessage(`{"b":`+c.value+`}`))
-			if took := time.Since(start); took > max(hostileLimit, 10*time.Second) {
-				t.Errorf("it took %s", took)
-			}
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %.300v, want %s", err, c.want)
-			}
-		})
+// doubling is a schema that asks for the same check 2^n times.
+func doubling(n int, format string) string {
+	var b strings.Builder
+	b.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)
+	for i := range n {
+		fmt.Fprintf(&b, `"d%d":`+format+`,`, i, i+1, i+1)
 	}
+	fmt.Fprintf(&b, `"d%d":{"type":"null"}}}`, n)
+	return b.String()
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// inliner puts definitions in the place of references to them: those that are used once, and the short ones.
+// inliner replaces references by their definitions if these are short or used once.
 type inliner struct {
 	c         *converter
 	uses      map[string]int
@@ -15,7 +15,7 @@ type inliner struct {
 	height    map[string]int     // of those
 }
 
-// count counts how often each definition is referred to.
+// count counts the references to each definition.
 func (n *inliner) count() {
 	use := func(t ir.Type) bool {
 		if ref, ok := t.(ir.Ref); ok {
@@ -29,7 +29,7 @@ func (n *inliner) count() {
 	}
 }
 
-// inlined returns the definition that is to stand in the place of t, nil where t stays what it is.
+// inlined returns the definition that replaces t, or nil if t stays.
 func (n *inliner) inlined(t ir.Type) *definition {
 	ref, ok := t.(ir.Ref)
 	if !ok || ref.Name == "" || n.recursive[ref.Name] {
@@ -47,7 +47,7 @@ func (n *inliner) inlined(t ir.Type) *definition {
 	return nil
 }
 
-// expandDef returns a definition's type with all that is to be put into it.
+// expandDef returns a definition's type with its references replaced.
 func (n *inliner) expandDef(def *definition) ir.Type {
 	if t, ok := n.done[def.name]; ok {
 		return t
@@ -78,7 +78,7 @@ func (n *inliner) expand(t ir.Type) ir.Type {
 	return n.c.alg.Replace(t, n.expand)
 }
 
-// doc adds to the documentation of a property that of the definition which takes its type's place.
+// doc adds to the documentation of a property the one of the definition that replaces its type.
 func (n *inliner) doc(d ir.Doc, t ir.Type) ir.Doc {
 	switch t := t.(type) {
 	case ir.Ref:
@@ -108,9 +108,9 @@ func (n *inliner) doc(d ir.Doc, t ir.Type) ir.Doc {
 	return d
 }
 
-// joinDoc adds what b says and a does not.
+// joinDoc adds to a what only b has.
 func joinDoc(a, b ir.Doc) ir.Doc {
-	a.Say(b.Description)
+	a.AddDescription(b.Description)
 	if a.Title == "" {
 		a.Title = b.Title
 	}
@@ -123,7 +123,7 @@ func joinDoc(a, b ir.Doc) ir.Doc {
 	return a
 }
 
-// tiny reports whether a type is as short as a name for it: a scalar, a short enumeration, a list of those.
+// tiny reports whether a type is about as short as a name: a scalar, a short enumeration, or a list of those.
 func tiny(t ir.Type) bool {
 	n, length := 0, 0
 	ir.Walk(t, func(t ir.Type) bool {
@@ -145,7 +145,7 @@ func tiny(t ir.Type) bool {
 	return n <= maxTiny && length <= 40
 }
 
-// height is how many objects and lists are inside each other.
+// height returns how deep objects and lists are nested.
 func height(t ir.Type) int {
 	h, outer := 0, true
 	ir.Walk(t, func(inner ir.Type) bool {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
 )
 
 // kinds is a set of JSON kinds, integers apart from numbers.
@@ -22,8 +23,7 @@ const (
 	kAll = kNull | kBool | kInteger | kNumber | kString | kArray | kObject
 )
 
-// Keywords that say something about one kind of value. Those of scalars say what types cannot: their documentation
-// does.
+// The keywords about one kind of value. Types do not express those of scalars, which go to the documentation.
 var (
 	objectKeywords = []string{"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties"}
 	arrayKeywords  = []string{"items", "prefixItems", "contains", "minItems", "maxItems", "uniqueItems"}
@@ -32,20 +32,20 @@ var (
 )
 
 // typesOf returns the kinds that v's type keyword allows.
-func (c *converter) typesOf(v *value, p place) kinds {
-	t := v.get("type")
+func (c *converter) typesOf(v *document.Value, p place) kinds {
+	t := v.Get("type")
 	if t == nil {
 		return kAll
 	}
-	names := []*value{t}
-	if t.kind == kindArray {
-		names = t.items
+	names := []*document.Value{t}
+	if t.Kind == document.KindArray {
+		names = t.Items
 	}
 	var out kinds
 	for _, name := range names {
 		k, ok := kindNamed(name)
 		if !ok {
-			c.note(CodeBadKeyword, p.at("type").pointer, "the type is none of JSON Schema's; any type is accepted")
+			c.note(CodeBadKeyword, p.at("type").pointer, "the type is not one of JSON Schema; any type is accepted")
 			c.wide()
 			return kAll
 		}
@@ -58,11 +58,11 @@ func (c *converter) typesOf(v *value, p place) kinds {
 	return out
 }
 
-func kindNamed(v *value) (kinds, bool) {
-	if v.kind != kindString {
+func kindNamed(v *document.Value) (kinds, bool) {
+	if v.Kind != document.KindString {
 		return 0, false
 	}
-	switch v.text {
+	switch v.Text {
 	case "null":
 		return kNull, true
 	case "boolean":
@@ -82,23 +82,23 @@ func kindNamed(v *value) (kinds, bool) {
 }
 
 // own converts the keywords of v that do not apply other schemas to the same value.
-func (c *converter) own(v *value, p place) ir.Type {
+func (c *converter) own(v *document.Value, p place) ir.Type {
 	t := c.byKind(v, p, c.typesOf(v, p))
-	if constant := c.keyword(v, p, "const", draft06); constant != nil {
+	if constant := c.keyword(v, p, "const", document.Draft06); constant != nil {
 		t = c.alg.Meet(c.literal(constant, 0), t)
 	}
-	if enum := v.get("enum"); enum != nil {
-		if enum.kind != kindArray || len(enum.items) == 0 {
+	if enum := v.Get("enum"); enum != nil {
+		if enum.Kind != document.KindArray || len(enum.Items) == 0 {
 			c.ignored("enum", "is empty or not a list", p)
 			return t
 		}
-		if len(enum.items) > maxEnum {
+		if len(enum.Items) > maxEnum {
 			c.note(CodeLongEnum, p.at("enum").pointer, "the enum is too long to be listed; the type of its members is used instead")
 			c.wide()
-			return c.alg.Meet(membersOf(enum.items), t)
+			return c.alg.Meet(membersOf(enum.Items), t)
 		}
-		types := make([]ir.Type, len(enum.items))
-		for i, item := range enum.items {
+		types := make([]ir.Type, len(enum.Items))
+		for i, item := range enum.Items {
 			types[i] = c.literal(item, 0)
 		}
 		t = c.alg.Meet(ir.NewUnion(types...), t)
@@ -106,39 +106,39 @@ func (c *converter) own(v *value, p place) ir.Type {
 	return t
 }
 
-// membersOf returns the kinds of values.
-func membersOf(values []*value) ir.Type {
+// membersOf returns the union of the kinds of values.
+func membersOf(values []*document.Value) ir.Type {
 	var types []ir.Type
-	seen := [kindObject + 1]bool{}
+	seen := [document.KindObject + 1]bool{}
 	for _, v := range values {
-		if !seen[v.kind] {
-			seen[v.kind] = true
-			types = append(types, kindType(v.kind))
+		if !seen[v.Kind] {
+			seen[v.Kind] = true
+			types = append(types, kindType(v.Kind))
 		}
 	}
 	return ir.NewUnion(types...)
 }
 
-func kindType(k kind) ir.Type {
+func kindType(k document.Kind) ir.Type {
 	switch k {
-	case kindNull:
+	case document.KindNull:
 		return ir.Null{}
-	case kindBool:
+	case document.KindBool:
 		return ir.Bool{}
-	case kindNumber:
+	case document.KindNumber:
 		return ir.Number{}
-	case kindString:
+	case document.KindString:
 		return ir.String{}
-	case kindArray:
+	case document.KindArray:
 		return ir.Array{Elem: ir.Unknown{}}
 	}
 	return ir.Map{Value: ir.Unknown{}}
 }
 
-// byKind joins what v says of each kind of value. What is silent about a kind accepts all of it.
-func (c *converter) byKind(v *value, p place, allowed kinds) ir.Type {
-	if allowed == kAll && !hasAny(v, objectKeywords) && !hasAny(v, arrayKeywords) {
-		if hasAny(v, stringKeywords) || hasAny(v, numberKeywords) {
+// byKind returns the union of the types that v has for each kind of value.
+func (c *converter) byKind(v *document.Value, p place, allowed kinds) ir.Type {
+	if allowed == kAll && !v.Has(objectKeywords...) && !v.Has(arrayKeywords...) {
+		if v.Has(stringKeywords...) || v.Has(numberKeywords...) {
 			c.wide()
 		}
 		return ir.Unknown{}
@@ -146,7 +146,7 @@ func (c *converter) byKind(v *value, p place, allowed kinds) ir.Type {
 	var types []ir.Type
 	add := func(k kinds, keywords []string, t func() ir.Type) {
 		if allowed&k != 0 {
-			if hasAny(v, keywords) {
+			if v.Has(keywords...) {
 				c.wide()
 			}
 			types = append(types, t())
@@ -161,41 +161,32 @@ func (c *converter) byKind(v *value, p place, allowed kinds) ir.Type {
 	return ir.NewUnion(types...)
 }
 
-func hasAny(v *value, keywords []string) bool {
-	for _, k := range keywords {
-		if v.get(k) != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// literal returns the type of exactly v, or a wider one where a type cannot be that narrow.
-func (c *converter) literal(v *value, depth int) ir.Type {
+// literal returns the type of the value v, or a wider one if no type is that narrow.
+func (c *converter) literal(v *document.Value, depth int) ir.Type {
 	if c.steps++; c.steps > maxSteps || depth > maxNesting {
 		c.wide()
-		return kindType(v.kind)
+		return kindType(v.Kind)
 	}
-	switch v.kind {
-	case kindNull:
+	switch v.Kind {
+	case document.KindNull:
 		return ir.Null{}
-	case kindBool:
-		return ir.Literal{Kind: ir.LiteralBool, Bool: v.bool}
-	case kindString:
-		if v.lossy {
+	case document.KindBool:
+		return ir.Literal{Kind: ir.LiteralBool, Bool: v.Bool}
+	case document.KindString:
+		if v.Lossy {
 			c.wide()
 			return ir.String{}
 		}
-		return ir.Literal{Kind: ir.LiteralString, Text: v.text}
-	case kindNumber:
-		if !exactInBoth(v.text) {
+		return ir.Literal{Kind: ir.LiteralString, Text: v.Text}
+	case document.KindNumber:
+		if !exactInBoth(v.Text) {
 			c.wide()
 			return ir.Number{}
 		}
-		return ir.Literal{Kind: ir.LiteralNumber, Text: v.text}
-	case kindArray:
-		items := make([]ir.Type, len(v.items))
-		for i, item := range v.items {
+		return ir.Literal{Kind: ir.LiteralNumber, Text: v.Text}
+	case document.KindArray:
+		items := make([]ir.Type, len(v.Items))
+		for i, item := range v.Items {
 			items[i] = c.literal(item, depth+1)
 		}
 		if len(items) > maxTuple {
@@ -205,24 +196,24 @@ func (c *converter) literal(v *value, depth int) ir.Type {
 		return ir.NewList(items, len(items), ir.Never{})
 	}
 	out := ir.Object{Extra: ir.Never{}}
-	for _, m := range v.members {
-		if m.lossy {
+	for _, m := range v.Members {
+		if m.Lossy {
 			c.wide()
 			return ir.Map{Value: ir.Unknown{}}
 		}
-		out.Fields = append(out.Fields, ir.Field{Name: m.key, Type: c.literal(m.value, depth+1), Required: true})
+		out.Fields = append(out.Fields, ir.Field{Name: m.Key, Type: c.literal(m.Value, depth+1), Required: true})
 	}
 	return out
 }
 
-// exactInBoth reports whether a number is the same one in every language: a double-precision number holds it.
+// exactInBoth reports whether a number is the same one in every language, because a float64 holds it.
 func exactInBoth(digits string) bool {
 	if len(digits) > 40 {
 		return false
 	}
 	if i := strings.IndexAny(digits, "eE"); i >= 0 {
 		if e, err := strconv.Atoi(digits[i+1:]); err != nil || e > 40 || e < -40 {
-			return false // also: what follows takes work in the size of the exponent
+			return false // the work below grows with the exponent
 		}
 	}
 	f, err := strconv.ParseFloat(digits, 64)
@@ -238,16 +229,14 @@ func exactInBoth(digits string) bool {
 }
 
 // count returns the non-negative integer at key.
-func count(v *value, key string) (int, bool) {
-	n := v.get(key)
-	if n == nil || n.kind != kindNumber || len(n.text) > 20 {
+func count(v *document.Value, key string) (int, bool) {
+	n := v.Get(key)
+	if n == nil || n.Kind != document.KindNumber || len(n.Text) > 20 {
 		return 0, false
 	}
-	f, err := strconv.ParseFloat(n.text, 64)
+	f, err := strconv.ParseFloat(n.Text, 64)
 	if err != nil || f < 0 || f > 1e9 || f != float64(int(f)) {
 		return 0, false
 	}
 	return int(f), true
 }
-
-func itoa(i int) string { return strconv.Itoa(i) }

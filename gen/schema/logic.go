@@ -2,39 +2,41 @@ package schema
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
 )
 
 const (
-	// maxDependent is how many properties may have others depend on them before only the documentation says so.
+	// maxDependent bounds the properties whose dependencies a type expresses.
 	maxDependent = 4
-	// maxExclusive is up to how many branches of a oneOf are told from each other.
+	// maxExclusive bounds the branches of a oneOf that are subtracted from each other.
 	maxExclusive = 16
 )
 
 // anyOf meets t with the union of v's anyOf.
-func (c *converter) anyOf(t ir.Type, v *value, p place) ir.Type {
+func (c *converter) anyOf(t ir.Type, v *document.Value, p place) ir.Type {
 	branches := c.list(v, "anyOf", p)
 	if len(branches) == 0 {
 		return t
 	}
 	types := make([]ir.Type, len(branches))
 	for i, sub := range branches {
-		types[i] = c.schema(sub, p.at("anyOf", itoa(i)))
+		types[i] = c.schema(sub, p.at("anyOf", strconv.Itoa(i)))
 	}
 	return c.alg.Meet(t, ir.NewUnion(types...))
 }
 
-// oneOf is like anyOf, but takes from each branch what another one holds, where that makes no type longer.
-func (c *converter) oneOf(t ir.Type, v *value, p place) ir.Type {
+// oneOf is like anyOf, but subtracts from each branch the values of the others, unless that makes a type longer.
+func (c *converter) oneOf(t ir.Type, v *document.Value, p place) ir.Type {
 	branches := c.list(v, "oneOf", p)
 	if len(branches) == 0 {
 		return t
 	}
 	types, exact := make([]ir.Type, len(branches)), make([]bool, len(branches))
 	for i, sub := range branches {
-		types[i], exact[i] = c.exactly(sub, p.at("oneOf", itoa(i)))
+		types[i], exact[i] = c.exactly(sub, p.at("oneOf", strconv.Itoa(i)))
 	}
 	if len(branches) == 1 {
 		return c.alg.Meet(t, types[0])
@@ -61,13 +63,13 @@ func (c *converter) oneOf(t ir.Type, v *value, p place) ir.Type {
 	return c.alg.Meet(t, ir.NewUnion(alone...))
 }
 
-// not takes the values of v's not from t.
-func (c *converter) not(t ir.Type, v *value, p place) ir.Type {
-	sub := v.get("not")
+// not subtracts the values of v's not from t.
+func (c *converter) not(t ir.Type, v *document.Value, p place) ir.Type {
+	sub := v.Get("not")
 	if sub == nil {
 		return t
 	}
-	if sub.kind != kindObject && sub.kind != kindBool {
+	if sub.Kind != document.KindObject && sub.Kind != document.KindBool {
 		c.ignored("not", "is not a schema", p)
 		return t
 	}
@@ -79,15 +81,15 @@ func (c *converter) not(t ir.Type, v *value, p place) ir.Type {
 	return c.alg.Subtract(t, taken)
 }
 
-// withoutKinds takes from t the kinds of values that sub accepts whatever they are: a schema that speaks of strings
-// accepts all numbers.
-func (c *converter) withoutKinds(t ir.Type, sub *value, p place) ir.Type {
-	if sub.kind != kindObject {
+// withoutKinds subtracts from t the kinds of which sub accepts every value: a schema with keywords about strings accepts all
+// numbers.
+func (c *converter) withoutKinds(t ir.Type, sub *document.Value, p place) ir.Type {
+	if sub.Kind != document.KindObject {
 		return t
 	}
-	for _, m := range sub.members {
-		if !slices.Contains(objectKeywords, m.key) && !slices.Contains(arrayKeywords, m.key) &&
-			!slices.Contains(stringKeywords, m.key) && !slices.Contains(numberKeywords, m.key) && m.key != "type" {
+	for _, m := range sub.Members {
+		if !slices.Contains(objectKeywords, m.Key) && !slices.Contains(arrayKeywords, m.Key) &&
+			!slices.Contains(stringKeywords, m.Key) && !slices.Contains(numberKeywords, m.Key) && m.Key != "type" {
 			return t
 		}
 	}
@@ -101,17 +103,17 @@ func (c *converter) withoutKinds(t ir.Type, sub *value, p place) ir.Type {
 		{kString, stringKeywords, ir.String{}}, {kNumber, numberKeywords, ir.Number{}},
 		{kBool, nil, ir.Bool{}}, {kNull, nil, ir.Null{}},
 	} {
-		if allowed&k.kind != 0 && !hasAny(sub, k.keywords) {
+		if allowed&k.kind != 0 && !sub.Has(k.keywords...) {
 			t = c.alg.Subtract(t, k.typ)
 		}
 	}
 	return t
 }
 
-// conditional meets t with if, then and else: what fits "if" and "then", or fits "else" and not "if".
-func (c *converter) conditional(t ir.Type, v *value, p place) ir.Type {
-	condition := c.keyword(v, p, "if", draft07)
-	then, otherwise := v.get("then"), v.get("else")
+// conditional meets t with the values that match "if" and "then", or match "else" and not "if".
+func (c *converter) conditional(t ir.Type, v *document.Value, p place) ir.Type {
+	condition := c.keyword(v, p, "if", document.Draft07)
+	then, otherwise := v.Get("then"), v.Get("else")
 	if condition == nil || (then == nil && otherwise == nil) {
 		return t
 	}
@@ -134,8 +136,8 @@ func (c *converter) conditional(t ir.Type, v *value, p place) ir.Type {
 	return c.alg.Meet(t, ir.NewUnion(yes, no))
 }
 
-// around is a part of t that is enough to tell what fits a condition: t's kinds, and of an object only the fields
-// that the condition speaks of. All values of t are values of it.
+// around returns a wider type than t that still decides a condition: t's kinds and, of an object, only the fields that the
+// condition mentions.
 func (c *converter) around(t, condition ir.Type) ir.Type {
 	t = c.resolved(t)
 	if i, ok := t.(ir.Intersection); ok {
@@ -171,52 +173,52 @@ func (c *converter) around(t, condition ir.Type) ir.Type {
 }
 
 // dependent meets t with dependentRequired, dependentSchemas and the older dependencies.
-func (c *converter) dependent(t ir.Type, v *value, p place) ir.Type {
+func (c *converter) dependent(t ir.Type, v *document.Value, p place) ir.Type {
 	n := 0
 	for _, keyword := range []string{"dependentRequired", "dependentSchemas", "dependencies"} {
-		list := v.get(keyword)
+		list := v.Get(keyword)
 		if list == nil {
 			continue
 		}
-		if (keyword == "dependencies") != (p.res.draft < draft201909) {
-			c.wide() // not of this dialect, but some validators check it
+		if (keyword == "dependencies") != (p.res.Draft < document.Draft201909) {
+			c.wide() // another dialect's, which some validators apply all the same
 			continue
 		}
-		if list.kind != kindObject {
+		if list.Kind != document.KindObject {
 			c.ignored(keyword, "is not an object", p)
 			continue
 		}
-		for _, m := range list.members {
-			if n++; n > maxDependent || m.lossy {
+		for _, m := range list.Members {
+			if n++; n > maxDependent || m.Lossy {
 				c.wide()
 				continue
 			}
-			t = c.alg.Meet(t, c.dependency(m, p.at(keyword, m.key)))
+			t = c.alg.Meet(t, c.dependency(m, p.at(keyword, m.Key)))
 		}
 	}
 	return t
 }
 
-// dependency is the type of what has no such property, or has it and fits.
-func (c *converter) dependency(m member, p place) ir.Type {
-	absent := ir.Object{Fields: []ir.Field{{Name: m.key, Type: ir.Never{}}}}
-	present := ir.Type(ir.Object{Fields: []ir.Field{{Name: m.key, Type: ir.Unknown{}, Required: true}}})
-	switch m.value.kind {
-	case kindArray:
+// dependency returns the type of the values that do not have the property m.Key, or have it and match m.Value.
+func (c *converter) dependency(m document.Member, p place) ir.Type {
+	absent := ir.Object{Fields: []ir.Field{{Name: m.Key, Type: ir.Never{}}}}
+	present := ir.Type(ir.Object{Fields: []ir.Field{{Name: m.Key, Type: ir.Unknown{}, Required: true}}})
+	switch m.Value.Kind {
+	case document.KindArray:
 		needs := ir.Object{}
-		for _, item := range m.value.items {
-			if item.kind == kindString && !item.lossy && item.text != m.key {
-				needs.Fields = append(needs.Fields, ir.Field{Name: item.text, Type: ir.Unknown{}, Required: true})
+		for _, item := range m.Value.Items {
+			if item.Kind == document.KindString && !item.Lossy && item.Text != m.Key {
+				needs.Fields = append(needs.Fields, ir.Field{Name: item.Text, Type: ir.Unknown{}, Required: true})
 			}
 		}
 		if len(needs.Fields) == 0 {
 			return ir.Unknown{}
 		}
 		present = c.alg.Meet(present, needs)
-	case kindString: // draft 3
-		present = c.alg.Meet(present, ir.Object{Fields: []ir.Field{{Name: m.value.text, Type: ir.Unknown{}, Required: true}}})
+	case document.KindString: // draft 3
+		present = c.alg.Meet(present, ir.Object{Fields: []ir.Field{{Name: m.Value.Text, Type: ir.Unknown{}, Required: true}}})
 	default:
-		needs := c.schema(m.value, p)
+		needs := c.schema(m.Value, p)
 		if _, any := needs.(ir.Unknown); any {
 			return needs
 		}

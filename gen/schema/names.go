@@ -1,11 +1,16 @@
 package schema
 
-import "strings"
+import (
+	"strconv"
+	"strings"
 
-// defName makes a name for a schema that is referred to, of the words on the way to it that its author chose. It
-// depends on nothing but that way, unless another one has the name already.
-func (c *converter) defName(v *value) string {
-	path := c.source.pathOf(v)
+	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+)
+
+// defName returns the name of a definition, made of the words in its path that the schema's author chose. It depends on
+// nothing but the path, unless another definition has the name.
+func (c *converter) defName(v *document.Value) string {
+	path := c.source.PathOf(v)
 	name := lastWords(words(path, true), 2)
 	for _, candidate := range []string{name, strings.Join(words(path, true), " "), strings.Join(words(path, false), " ")} {
 		if candidate != "" && c.byName[candidate] == nil {
@@ -16,7 +21,7 @@ func (c *converter) defName(v *value) string {
 		name = "definition"
 	}
 	for n := 2; ; n++ {
-		if candidate := name + " " + itoa(n); c.byName[candidate] == nil {
+		if candidate := name + " " + strconv.Itoa(n); c.byName[candidate] == nil {
 			return candidate
 		}
 	}
@@ -26,8 +31,8 @@ func lastWords(words []string, n int) string {
 	return strings.Join(words[max(0, len(words)-n):], " ")
 }
 
-// words picks the names out of a path: of properties and definitions, and "item" for the elements of a list. With
-// short set, a definition's name stands for the whole way to it.
+// words returns the names in a path: those of properties and definitions, and "item" for the elements of a list. If short is
+// set, the name of a definition replaces the path to it.
 func words(path []string, short bool) []string {
 	var out []string
 	for i := 0; i < len(path); i++ {
@@ -51,7 +56,7 @@ func words(path []string, short bool) []string {
 		case "components":
 			continue
 		case "anyOf", "oneOf", "allOf":
-			i++ // which of them says nothing
+			i++ // the number of the branch means nothing
 			if !short && i < len(path) {
 				out = append(out, path[i])
 			}
@@ -71,7 +76,7 @@ func words(path []string, short bool) []string {
 	return out
 }
 
-// lastOfAddress is the part of an address that tells what it is about: bundlers name definitions by where they were.
+// lastOfAddress returns the last part of an address without its extension. Bundlers name definitions by their addresses.
 func lastOfAddress(address string) string {
 	bare := strings.TrimRight(address, "/#")
 	name := bare[strings.LastIndexByte(bare, '/')+1:]

@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
 )
 
-// object converts what v says of objects.
-func (c *converter) object(v *value, p place) ir.Type {
+// object converts the keywords of v about objects.
+func (c *converter) object(v *document.Value, p place) ir.Type {
 	o := objectReader{c: c, v: v, p: p, required: c.required(v, p), patterns: c.patterns(v, p)}
-	if additional := v.get("additionalProperties"); additional != nil {
-		if additional.kind == kindObject || additional.kind == kindBool {
+	if additional := v.Get("additionalProperties"); additional != nil {
+		if additional.Kind == document.KindObject || additional.Kind == document.KindBool {
 			o.additional = c.schema(additional, p.at("additionalProperties"))
 		} else {
 			c.ignored("additionalProperties", "is not a schema", p)
@@ -22,22 +23,22 @@ func (c *converter) object(v *value, p place) ir.Type {
 
 type objectReader struct {
 	c          *converter
-	v          *value
+	v          *document.Value
 	p          place
 	required   map[string]bool
 	patterns   []pattern
-	additional ir.Type // nil: nothing is said
+	additional ir.Type // nil without the keyword
 	declared   map[string]bool
-	hidden     bool // a property exists that the type cannot name
+	hidden     bool // whether a property has a name that the type cannot express
 }
 
 func (o *objectReader) read() ir.Type {
 	out := ir.Object{Extra: o.extra()}
 	o.declared = map[string]bool{}
-	props := o.v.get("properties")
+	props := o.v.Get("properties")
 	switch {
-	case props != nil && props.kind == kindObject:
-		for _, m := range props.members {
+	case props != nil && props.Kind == document.KindObject:
+		for _, m := range props.Members {
 			f, ok := o.field(m)
 			switch {
 			case !ok:
@@ -46,7 +47,7 @@ func (o *objectReader) read() ir.Type {
 			case f.Required:
 				return ir.Never{}
 			case out.Extra == nil || !never(out.Extra):
-				out.Fields = append(out.Fields, f) // it must be absent
+				out.Fields = append(out.Fields, f) // the property must be absent
 			}
 		}
 	case props != nil:
@@ -68,7 +69,7 @@ func (o *objectReader) read() ir.Type {
 		o.c.wide()
 	}
 	if len(out.Fields) > 0 || (out.Extra != nil && never(out.Extra)) || (out.Extra == nil && props != nil) {
-		return out // without fields: the author says that there are no properties
+		return out // without fields: the schema declares that there are no properties
 	}
 	if out.Extra == nil {
 		out.Extra = ir.Unknown{}
@@ -76,30 +77,30 @@ func (o *objectReader) read() ir.Type {
 	return ir.Map{Value: out.Extra}
 }
 
-func (o *objectReader) field(m member) (ir.Field, bool) {
-	if m.lossy {
+func (o *objectReader) field(m document.Member) (ir.Field, bool) {
+	if m.Lossy {
 		o.c.note(CodeBadName, o.p.at("properties").pointer, "the name of a property is not valid Unicode; it is left out")
 		o.hidden = true
 		return ir.Field{}, false
 	}
-	o.declared[m.key] = true
-	t := o.c.schema(m.value, o.p.at("properties", m.key))
+	o.declared[m.Key] = true
+	t := o.c.schema(m.Value, o.p.at("properties", m.Key))
 	for _, pattern := range o.patterns {
-		if pattern.matches(m.key) {
+		if pattern.matches(m.Key) {
 			t = o.c.alg.Meet(t, pattern.typ)
 		}
 	}
-	return ir.Field{Name: m.key, Type: t, Required: o.required[m.key], Doc: o.c.doc(m.value)}, true
+	return ir.Field{Name: m.Key, Type: t, Required: o.required[m.Key], Doc: o.c.doc(m.Value)}, true
 }
 
-// extra returns the type of properties that are not declared: nil where nothing is said about them, Never where they
-// are forbidden.
+// extra returns the type of undeclared properties: nil if the schema has no keyword about them, and Never if they are
+// forbidden.
 func (o *objectReader) extra() ir.Type {
 	if len(o.patterns) == 0 {
 		return o.additional
 	}
 	types := []ir.Type{}
-	every := ir.Type(ir.Unknown{}) // what all names have to be
+	every := ir.Type(ir.Unknown{}) // the type that applies to all names
 	all := false
 	for _, pattern := range o.patterns {
 		types = append(types, pattern.typ)
@@ -118,7 +119,7 @@ func (o *objectReader) extra() ir.Type {
 	return ir.NewUnion(append(types, o.additional)...)
 }
 
-// undeclared is the type of a property that is required and not declared.
+// undeclared returns the type of a property that is required and not declared.
 func (o *objectReader) undeclared(name string) ir.Type {
 	matched, unsure := false, false
 	t := ir.Type(ir.Unknown{})
@@ -139,32 +140,32 @@ func (o *objectReader) undeclared(name string) ir.Type {
 }
 
 // requiredNames returns the names in v's required keyword, without repetition.
-func (c *converter) requiredNames(v *value, p place) []string {
-	list := v.get("required")
-	if list == nil || list.kind != kindArray { // a boolean in draft 3, and in many hands since
+func (c *converter) requiredNames(v *document.Value, p place) []string {
+	list := v.Get("required")
+	if list == nil || list.Kind != document.KindArray { // draft 3 has a boolean, and many authors still write one
 		return nil
 	}
 	var out []string
 	seen := map[string]bool{}
-	for _, item := range list.items {
-		if item.kind != kindString || item.lossy {
+	for _, item := range list.Items {
+		if item.Kind != document.KindString || item.Lossy {
 			c.ignored("required", "has a name that is not a string", p)
 			continue
 		}
-		if !seen[item.text] {
-			seen[item.text] = true
-			out = append(out, item.text)
+		if !seen[item.Text] {
+			seen[item.Text] = true
+			out = append(out, item.Text)
 		}
 	}
 	return out
 }
 
-func (c *converter) required(v *value, p place) map[string]bool {
+func (c *converter) required(v *document.Value, p place) map[string]bool {
 	out := map[string]bool{}
-	if list := v.get("required"); list != nil && list.kind == kindArray {
-		for _, item := range list.items {
-			if item.kind == kindString && !item.lossy {
-				out[item.text] = true
+	if list := v.Get("required"); list != nil && list.Kind == document.KindArray {
+		for _, item := range list.Items {
+			if item.Kind == document.KindString && !item.Lossy {
+				out[item.Text] = true
 			}
 		}
 	} else if list != nil {
@@ -175,8 +176,8 @@ func (c *converter) required(v *value, p place) map[string]bool {
 
 // pattern is one member of patternProperties.
 type pattern struct {
-	expr *regexp.Regexp // nil where Go does not know the expression
-	all  bool           // every name matches
+	expr *regexp.Regexp // nil for an expression that Go does not know
+	all  bool           // whether every name matches
 	typ  ir.Type
 }
 
@@ -184,31 +185,31 @@ func (p pattern) matches(name string) bool {
 	return p.all || (p.expr != nil && p.expr.MatchString(name))
 }
 
-// maxPattern is how long a regular expression may be to be compiled.
+// maxPattern bounds the length in bytes of the regular expressions that are compiled.
 const maxPattern = 1_000
 
-func (c *converter) patterns(v *value, p place) []pattern {
-	list := v.get("patternProperties")
+func (c *converter) patterns(v *document.Value, p place) []pattern {
+	list := v.Get("patternProperties")
 	if list == nil {
 		return nil
 	}
-	if list.kind != kindObject {
+	if list.Kind != document.KindObject {
 		c.ignored("patternProperties", "is not an object", p)
 		return nil
 	}
 	var out []pattern
-	for _, m := range list.members {
-		one := pattern{typ: c.schema(m.value, p.at("patternProperties", m.key))}
-		switch m.key {
+	for _, m := range list.Members {
+		one := pattern{typ: c.schema(m.Value, p.at("patternProperties", m.Key))}
+		switch m.Key {
 		case "", "^", ".*", "^.*", "^.*$", "^(.*)$", ".*$", `^[\s\S]*$`:
-			one.all = m.key != "^.*$" && m.key != "^(.*)$" && m.key != ".*$" // whose dot stops at line ends
+			one.all = m.Key != "^.*$" && m.Key != "^(.*)$" && m.Key != ".*$" // their dot does not match a line break
 			if !one.all {
 				one.all = true
 				c.wide()
 			}
 		default:
-			if len(m.key) <= maxPattern {
-				one.expr, _ = regexp.Compile(m.key)
+			if len(m.Key) <= maxPattern {
+				one.expr, _ = regexp.Compile(m.Key)
 			}
 		}
 		out = append(out, one)
@@ -217,8 +218,8 @@ func (c *converter) patterns(v *value, p place) []pattern {
 }
 
 // propertyNames limits the names of t's properties.
-func (c *converter) propertyNames(t ir.Type, v *value, p place) ir.Type {
-	names := c.keyword(v, p, "propertyNames", draft06)
+func (c *converter) propertyNames(t ir.Type, v *document.Value, p place) ir.Type {
+	names := c.keyword(v, p, "propertyNames", document.Draft06)
 	if names == nil {
 		return t
 	}
@@ -260,8 +261,8 @@ func (c *converter) resolved(t ir.Type) ir.Type {
 	return ir.Unknown{}
 }
 
-// propertyCount takes minProperties and maxProperties for what they say of the empty object.
-func (c *converter) propertyCount(t ir.Type, v *value, p place) ir.Type {
+// propertyCount applies minProperties and maxProperties to the extent that a type can express them.
+func (c *converter) propertyCount(t ir.Type, v *document.Value, p place) ir.Type {
 	least, _ := count(v, "minProperties")
 	most, limited := count(v, "maxProperties")
 	if limited && most == 0 {
@@ -284,7 +285,7 @@ func (c *converter) propertyCount(t ir.Type, v *value, p place) ir.Type {
 	switch {
 	case limited && needed > most, closed && least > len(o.Fields):
 		return ir.Never{}
-	case closed && least == len(o.Fields): // all of them, then
+	case closed && least == len(o.Fields): // so all of them are required
 		o.Fields = slices.Clone(o.Fields)
 		for i := range o.Fields {
 			o.Fields[i].Required = true

@@ -1,39 +1,41 @@
 package schema
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
 )
 
-// maxScopes is how many different dynamic scopes are told apart.
+// maxScopes bounds the number of different dynamic scopes.
 const maxScopes = 32
 
-// scope says where $dynamicRef and $recursiveRef lead: to the outermost resource on the way that has the anchor.
+// scope holds the targets of $dynamicRef and $recursiveRef: the outermost resource on the way that has the anchor.
 type scope struct {
 	key     string
-	anchors map[string]*value // "" is $recursiveAnchor
-	homes   map[string]*resource
+	anchors map[string]*document.Value // "" is $recursiveAnchor
+	homes   map[string]*document.Resource
 }
 
-// enter adds a resource to a scope. Scopes that lead to the same places are the same pointer. Anchors that a document
-// has only once make no difference.
-func (c *converter) enter(s *scope, res *resource) *scope {
+// enter adds a resource to a scope. Scopes with the same targets are the same pointer. Anchors that a document has only
+// once make no difference.
+func (c *converter) enter(s *scope, res *document.Resource) *scope {
 	var added []string
-	for name := range res.dynamicAnchors {
-		if c.source.dynamic[name] > 1 && (s == nil || s.anchors[name] == nil) {
+	for name := range res.DynamicAnchors {
+		if c.source.Dynamic[name] > 1 && (s == nil || s.anchors[name] == nil) {
 			added = append(added, name)
 		}
 	}
-	if res.recursive && c.source.dynamic[""] > 0 && (s == nil || s.anchors[""] == nil) {
+	if res.Recursive && c.source.Dynamic[""] > 0 && (s == nil || s.anchors[""] == nil) {
 		added = append(added, "")
 	}
 	if len(added) == 0 {
 		return s
 	}
 	slices.Sort(added)
-	next := &scope{anchors: map[string]*value{}, homes: map[string]*resource{}}
+	next := &scope{anchors: map[string]*document.Value{}, homes: map[string]*document.Resource{}}
 	if s != nil {
 		next.key = s.key
 		for name, v := range s.anchors {
@@ -43,11 +45,11 @@ func (c *converter) enter(s *scope, res *resource) *scope {
 	var key strings.Builder
 	key.WriteString(next.key)
 	for _, name := range added {
-		next.anchors[name], next.homes[name] = res.root, res
+		next.anchors[name], next.homes[name] = res.Root, res
 		if name != "" {
-			next.anchors[name] = res.dynamicAnchors[name]
+			next.anchors[name] = res.DynamicAnchors[name]
 		}
-		key.WriteString("\x00" + name + "\x00" + res.uri.String())
+		key.WriteString("\x00" + name + "\x00" + res.URI.String())
 	}
 	next.key = key.String()
 	if known := c.scopes[next.key]; known != nil {
@@ -60,69 +62,69 @@ func (c *converter) enter(s *scope, res *resource) *scope {
 	if overflow := c.scopes["overflow"]; overflow != nil {
 		return overflow
 	}
-	c.scopes["overflow"] = &scope{key: "overflow", anchors: map[string]*value{}, homes: map[string]*resource{}}
+	c.scopes["overflow"] = &scope{key: "overflow", anchors: map[string]*document.Value{}, homes: map[string]*document.Resource{}}
 	return c.scopes["overflow"]
 }
 
-// target finds what a reference leads to. Only references within the document are followed; nothing is ever read.
-func (c *converter) target(ref *value, p place) (*value, place, bool) {
-	if ref.kind != kindString {
+// target returns the target of a reference in the document. Nothing outside of it is ever read.
+func (c *converter) target(ref *document.Value, p place) (*document.Value, place, bool) {
+	if ref.Kind != document.KindString {
 		c.note(CodeBadKeyword, p.pointer, "the reference is not a string; any value is accepted")
 		return nil, p, false
 	}
-	to, failure := c.source.resolve(ref.text, p.res)
-	switch failure {
-	case CodeExternalRef:
-		c.note(failure, p.pointer, "the reference leads out of the schema, where nothing is read; any value is accepted")
-		return nil, p, false
-	case CodeUnresolvedRef:
-		c.note(failure, p.pointer, "the reference leads to nothing in the schema; any value is accepted")
+	to, err := c.source.Resolve(ref.Text, p.res)
+	if err != nil {
+		kind := CodeUnresolvedRef
+		if errors.Is(err, document.ErrExternal) {
+			kind = CodeExternalRef
+		}
+		c.note(kind, p.pointer, err.Error()+"; any value is accepted")
 		return nil, p, false
 	}
-	if _, known := c.source.homes[to.target]; !known {
-		c.source.homes[to.target] = to.at
+	if _, known := c.source.Homes[to.Target]; !known {
+		c.source.Homes[to.Target] = to.At
 	}
 	if p.scope != nil {
-		name, dynamic := to.name, false
+		name, dynamic := to.Name, false
 		switch p.pointer[strings.LastIndexByte(p.pointer, '/')+1:] {
 		case "$dynamicRef":
-			dynamic = name != "" && to.target.str("$dynamicAnchor") == name
+			dynamic = name != "" && to.Target.Str("$dynamicAnchor") == name
 		case "$recursiveRef":
-			name, dynamic = "", to.target == to.res.root && to.res.recursive
+			name, dynamic = "", to.Target == to.Res.Root && to.Res.Recursive
 		}
 		if dynamic && p.scope.key == "overflow" {
-			c.note(CodeTooManySteps, p.pointer, "the reference may lead to too many places; any value is accepted")
+			c.note(CodeTooManySteps, p.pointer, "the reference has too many possible targets; any value is accepted")
 			return nil, p, false
 		}
 		if outer := p.scope.anchors[name]; dynamic && outer != nil {
-			to = found{target: outer, res: p.scope.homes[name]}
+			to = document.Found{Target: outer, Res: p.scope.homes[name]}
 		}
 	}
-	at := place{pointer: pointerOf(c.source.pathOf(to.target)), res: to.res, scope: c.enter(p.scope, to.res)}
-	return to.target, at, true
+	at := place{res: to.Res, scope: c.enter(p.scope, to.Res)}.at(c.source.PathOf(to.Target)...)
+	return to.Target, at, true
 }
 
-// reference converts the value of a $ref, $dynamicRef or $recursiveRef, which p points at.
-func (c *converter) reference(ref *value, p place) ir.Type {
+// reference converts the value of a $ref, $dynamicRef or $recursiveRef at p.
+func (c *converter) reference(ref *document.Value, p place) ir.Type {
 	target, at, ok := c.target(ref, p)
 	if !ok {
 		c.wide()
 		return ir.Unknown{}
 	}
-	if target.kind == kindBool || (target.kind == kindObject && len(target.members) == 0) {
+	if target.Kind == document.KindBool || (target.Kind == document.KindObject && len(target.Members) == 0) {
 		return c.schema(target, at)
 	}
 	return ir.Ref{Name: c.define(target, at).name}
 }
 
-// definition is a schema that is referred to. It becomes a named type, unless it is short or used only once.
+// definition is a schema with references to it. It becomes a named type, unless it is short or used only once.
 type definition struct {
 	name   string
-	target *value
+	target *document.Value
 	place  place
 	state  defState
 	typ    ir.Type
-	exact  bool // typ holds nothing but what the schema accepts
+	exact  bool // typ accepts nothing but what the schema accepts
 }
 
 type defState int
@@ -133,15 +135,15 @@ const (
 	defDone
 )
 
-// defKey tells definitions apart: a schema can mean different things in different dynamic scopes.
+// defKey identifies a definition: a schema can have different meanings in different dynamic scopes.
 type defKey struct {
-	target *value
+	target *document.Value
 	scope  *scope
 }
 
-func (c *converter) define(target *value, at place) *definition {
+func (c *converter) define(target *document.Value, at place) *definition {
 	key := defKey{target, at.scope}
-	if target == c.source.root && at.scope == c.enter(nil, at.res) {
+	if target == c.source.Root && at.scope == c.enter(nil, at.res) {
 		return c.root
 	}
 	if def := c.defs[key]; def != nil {
@@ -169,7 +171,7 @@ func (c *converter) convertDef(def *definition) {
 	def.state = defDone
 }
 
-// resolve returns what a reference stands for, unless that is just being made.
+// resolve returns the type that a reference stands for, unless that is being made.
 func (c *converter) resolve(r ir.Ref) (ir.Type, bool) {
 	def := c.byName[r.Name]
 	if def == nil {
@@ -181,7 +183,7 @@ func (c *converter) resolve(r ir.Ref) (ir.Type, bool) {
 	return def.typ, def.state == defDone
 }
 
-// refsExact reports whether no definition that t leads to holds more than its schema.
+// refsExact reports whether no definition that t refers to accepts more than its schema.
 func (c *converter) refsExact(t ir.Type, seen map[string]bool) bool {
 	exact := true
 	ir.Walk(t, func(t ir.Type) bool {

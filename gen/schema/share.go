@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
@@ -9,23 +10,23 @@ import (
 )
 
 const (
-	// minShared is how long a type must be to be named rather than repeated, in bytes of its names and texts.
+	// minShared is the least size of a type that is named rather than repeated, in bytes of its names and texts.
 	minShared = 60
-	// maxInPlace is how much may be said of a short definition that stands where it is used several times, in bytes.
+	// maxInPlace bounds the documentation of a short definition that is repeated at each use, in bytes.
 	maxInPlace = 30
 )
 
-// sharer names the objects and long enumerations that a schema has several times, documentation included.
+// sharer names the objects and long enumerations that occur several times in a schema with the same documentation.
 type sharer struct {
 	schema *ir.Schema
-	ids    map[string]int // of types, by what they are made of
-	nodes  []sharedNode
-	odd    int             // intersections, which are like no other type
-	taken  map[string]bool // names in pascal case
-	naming bool            // all types are counted
+	ids    map[string]int  // of types, by their parts
+	nodes  []sharedNode    // by id
+	unique int             // counts intersections, none of which equals another
+	taken  map[string]bool // names in Pascal case
+	naming bool            // whether all types are counted, and names are given
 }
 
-// sharedNode is a type that the schema has at least once.
+// sharedNode is a type that occurs in the schema.
 type sharedNode struct {
 	uses, size int
 	def        string // its name, once it has one
@@ -40,7 +41,7 @@ func share(s *ir.Schema) {
 	}
 	root, types := s.Root, make([]ir.Type, len(defs))
 	for _, h.naming = range []bool{false, true} {
-		h.odd = 0
+		h.unique = 0
 		root, _ = h.visit(s.Root, nil)
 		for i, def := range defs {
 			made, id, _ := h.parts(def.Type, []string{def.Name})
@@ -57,8 +58,8 @@ func share(s *ir.Schema) {
 	}
 }
 
-// visit returns t with names in the place of what has one, and a number that equal types have in common. path holds the
-// words on the way to t.
+// visit returns t with its named parts replaced by references, and an id that equal types share. path holds the words on the
+// way to t.
 func (h *sharer) visit(t ir.Type, path []string) (ir.Type, int) {
 	out, id, nameable := h.parts(t, path)
 	node := &h.nodes[id]
@@ -72,7 +73,7 @@ func (h *sharer) visit(t ir.Type, path []string) (ir.Type, int) {
 	return ir.Ref{Name: node.def}, id
 }
 
-// parts does so for what t is made of, and reports whether t may have a name. A type counts its parts where it is new.
+// parts visits the parts of t, and reports whether t may have a name. Only the first of equal types counts its parts.
 func (h *sharer) parts(t ir.Type, path []string) (made ir.Type, id int, nameable bool) {
 	var key strings.Builder
 	var parts []int
@@ -130,8 +131,8 @@ func (h *sharer) parts(t ir.Type, path []string) (made ir.Type, id int, nameable
 		}
 		out = ir.Union{Members: members}
 	case ir.Intersection:
-		h.odd++
-		fmt.Fprintf(&key, "& %d", h.odd)
+		h.unique++
+		fmt.Fprintf(&key, "& %d", h.unique)
 	default:
 		k := ir.Key(t)
 		key.WriteString(k)
@@ -150,7 +151,7 @@ func (h *sharer) parts(t ir.Type, path []string) (made ir.Type, id int, nameable
 	return out, id, nameable
 }
 
-// name makes a name of the last words of path: as few as make it new.
+// name returns a new name, made of as few of the last words of path as possible.
 func (h *sharer) name(path []string) string {
 	for n := 1; n <= len(path); n++ {
 		if path[len(path)-n] == "item" && n < len(path) {
@@ -162,7 +163,7 @@ func (h *sharer) name(path []string) string {
 		}
 	}
 	for n := 2; ; n++ {
-		if name := path[len(path)-1] + " " + itoa(n); !h.taken[ident.Pascal(name)] {
+		if name := path[len(path)-1] + " " + strconv.Itoa(n); !h.taken[ident.Pascal(name)] {
 			h.taken[ident.Pascal(name)] = true
 			return name
 		}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/ir/irtest"
+	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
+	"github.com/mcpgen/mcpgen/gen/schema/validate"
 )
 
 // FuzzSound makes a schema and values by chance; each value that a validator accepts must be one of the type.
@@ -42,21 +44,21 @@ func TestRandomSchemasAreSound(t *testing.T) {
 func checkRandom(t *testing.T, seed uint64, dialect byte) int {
 	t.Helper()
 	g := &chance{rand.New(rand.NewPCG(seed, 1))}
-	uri := []string{draft2020, draft2019, draft7, draft6, draft4, ""}[int(dialect)%6]
+	uri := []document.Draft{document.Draft202012, document.Draft201909, document.Draft07, document.Draft06, document.Draft04, document.DraftUnknown}[int(dialect)%6].URI()
 	head := ""
 	if uri != "" {
 		head = fmt.Sprintf(`"$schema": %q, `, uri)
 	}
 	raw := json.RawMessage(fmt.Sprintf(`{%s"$defs": {"A": %s, "B": %s}, "definitions": {"C": %s}, "allOf": [%s]}`, head, g.schema(2), g.schema(2), g.schema(1), g.schema(3)))
-	v, err := Compile(raw)
+	v, err := validate.Compile(raw)
 	if err != nil {
 		return 0 // a reference that is nothing but itself
 	}
-	root, err := parse(raw, size{})
+	root, err := document.Parse(raw, document.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read, _ := dialectOf(root); draftNamed(v.source.str("$schema")) != read {
+	if read, _ := document.DraftOf(root); document.DraftByURI(v.Dialect()) != read {
 		return 0 // it breaks a rule of its dialect, and was taken for one of an older
 	}
 	s, notes := Convert(raw)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/ir/irtest"
+	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
 )
 
 // TestOfficialSuite holds the types of every schema of the official JSON Schema test suite against its values. Each
@@ -17,14 +18,16 @@ import (
 // and must not become fewer: what remains says what no type says, as bounds, patterns and counts do.
 func TestOfficialSuite(t *testing.T) {
 	for _, suite := range []struct {
-		draft, dialect, module, folder string
-		exact                          int
+		draft          string
+		dialect        document.Draft
+		module, folder string
+		exact          int
 	}{
-		{"draft2020-12", draft2020, "github.com/google/jsonschema-go", "jsonschema/testdata/draft2020-12", 239},
-		{"draft2019-09", draft2019, "github.com/qri-io/jsonschema", "testdata/draft2019-09", 0},
-		{"draft7", draft7, "github.com/google/jsonschema-go", "jsonschema/testdata/draft7", 190},
-		{"draft6", draft6, "github.com/xeipuuv/gojsonschema", "testdata/draft6", 0},
-		{"draft4", draft4, "github.com/xeipuuv/gojsonschema", "testdata/draft4", 0},
+		{"draft2020-12", document.Draft202012, "github.com/google/jsonschema-go", "jsonschema/testdata/draft2020-12", 239},
+		{"draft2019-09", document.Draft201909, "github.com/qri-io/jsonschema", "testdata/draft2019-09", 0},
+		{"draft7", document.Draft07, "github.com/google/jsonschema-go", "jsonschema/testdata/draft7", 190},
+		{"draft6", document.Draft06, "github.com/xeipuuv/gojsonschema", "testdata/draft6", 0},
+		{"draft4", document.Draft04, "github.com/xeipuuv/gojsonschema", "testdata/draft4", 0},
 	} {
 		t.Run(suite.draft, func(t *testing.T) {
 			out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", suite.module).Output()
@@ -50,7 +53,7 @@ func TestOfficialSuite(t *testing.T) {
 	}
 }
 
-func checkGroups(t *testing.T, path, dialect string) (groups, exact int) {
+func checkGroups(t *testing.T, path string, dialect document.Draft) (groups, exact int) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -95,14 +98,14 @@ func checkGroups(t *testing.T, path, dialect string) (groups, exact int) {
 }
 
 // inDialect says which dialect a schema is of, where it does not.
-func inDialect(t *testing.T, raw json.RawMessage, dialect string) json.RawMessage {
+func inDialect(t *testing.T, raw json.RawMessage, dialect document.Draft) json.RawMessage {
 	t.Helper()
-	v, err := parse(raw, size{})
+	v, err := document.Parse(raw, document.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.get("$schema") != nil {
+	if v.Get("$schema") != nil {
 		return raw
 	}
-	return withDialect(v, dialect).appendJSON(nil)
+	return document.WithDraft(v, dialect).AppendJSON(nil)
 }

@@ -1,18 +1,21 @@
 package schema
 
 import (
+	"strconv"
+
 	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
 )
 
-// unevaluated meets t with unevaluatedProperties and unevaluatedItems. What other keywords of v may look at is found
-// without regard to whether they do, which is wider.
-func (c *converter) unevaluated(t ir.Type, v *value, p place) ir.Type {
-	props, items := c.keyword(v, p, "unevaluatedProperties", draft201909), c.keyword(v, p, "unevaluatedItems", draft201909)
+// unevaluated meets t with unevaluatedProperties and unevaluatedItems. A property or item counts as evaluated if any
+// keyword of v may evaluate it, which is wider.
+func (c *converter) unevaluated(t ir.Type, v *document.Value, p place) ir.Type {
+	props, items := c.keyword(v, p, "unevaluatedProperties", document.Draft201909), c.keyword(v, p, "unevaluatedItems", document.Draft201909)
 	if props == nil && items == nil {
 		return t
 	}
-	e := evaluation{c: c, seen: map[*value]bool{}, names: map[string]bool{}}
-	e.look(v, p, true)
+	e := evaluation{c: c, seen: map[*document.Value]bool{}, names: map[string]bool{}}
+	e.visit(v, p, true)
 	if e.choices || e.allProperties || e.allItems {
 		c.wide()
 	}
@@ -39,102 +42,102 @@ func (c *converter) unevaluated(t ir.Type, v *value, p place) ir.Type {
 	return t
 }
 
-// evaluation collects which properties and items a schema and those applied to the same value look at.
+// evaluation collects the properties and items that a schema may evaluate, with the schemas it applies to the same value.
 type evaluation struct {
 	c        *converter
-	seen     map[*value]bool
+	seen     map[*document.Value]bool
 	names    map[string]bool
 	order    []string
-	patterns []ir.Type // types of properties that are looked at by pattern
-	items    int       // how many of the first items
+	patterns []ir.Type // types of properties that are evaluated by a pattern
+	items    int       // how many of the first items are evaluated
 
 	allProperties, allItems bool
-	choices                 bool // some of it only where a branch applies
+	choices                 bool // whether some of it depends on a branch
 }
 
-func (e *evaluation) look(v *value, p place, outermost bool) {
-	if v == nil || v.kind != kindObject || e.seen[v] || len(e.seen) > maxSteps {
+func (e *evaluation) visit(v *document.Value, p place, outermost bool) {
+	if v == nil || v.Kind != document.KindObject || e.seen[v] || len(e.seen) > maxSteps {
 		return
 	}
 	e.seen[v] = true
-	if res := e.c.source.starts[v]; res != nil {
+	if res := e.c.source.Starts[v]; res != nil {
 		p.res = res
 	}
 	p.scope = e.c.enter(p.scope, p.res)
-	if p.res.draft == draftUnknown {
+	if p.res.Draft == document.DraftUnknown {
 		e.allProperties, e.allItems = true, true
 		return
 	}
-	if ref := v.get("$ref"); ref != nil {
+	if ref := v.Get("$ref"); ref != nil {
 		e.reference(ref, p.at("$ref"))
-		if p.res.draft < draft201909 {
+		if p.res.Draft < document.Draft201909 {
 			return
 		}
 	}
 	e.own(v, p, outermost)
 	for _, keyword := range []string{"$dynamicRef", "$recursiveRef"} {
-		if ref := v.get(keyword); ref != nil {
+		if ref := v.Get(keyword); ref != nil {
 			e.reference(ref, p.at(keyword))
 		}
 	}
-	for _, m := range v.members {
-		switch m.key {
+	for _, m := range v.Members {
+		switch m.Key {
 		case "allOf", "anyOf", "oneOf":
-			e.choices = e.choices || (m.key != "allOf" && len(m.value.items) > 1)
-			for i, sub := range m.value.items {
-				e.look(sub, p.at(m.key, itoa(i)), false)
+			e.choices = e.choices || (m.Key != "allOf" && len(m.Value.Items) > 1)
+			for i, sub := range m.Value.Items {
+				e.visit(sub, p.at(m.Key, strconv.Itoa(i)), false)
 			}
 		case "if", "then", "else":
 			e.choices = true
-			e.look(m.value, p.at(m.key), false)
+			e.visit(m.Value, p.at(m.Key), false)
 		case "dependentSchemas", "dependencies":
 			e.choices = true
-			for _, sub := range m.value.members {
-				e.look(sub.value, p.at(m.key, sub.key), false)
+			for _, sub := range m.Value.Members {
+				e.visit(sub.Value, p.at(m.Key, sub.Key), false)
 			}
 		}
 	}
 }
 
-func (e *evaluation) reference(ref *value, p place) {
+func (e *evaluation) reference(ref *document.Value, p place) {
 	target, at, ok := e.c.target(ref, p)
 	if !ok {
 		e.allProperties, e.allItems = true, true
 		return
 	}
-	e.look(target, at, false)
+	e.visit(target, at, false)
 }
 
-// own looks at the keywords of v itself. Those of the outermost schema that say unevaluated look at nothing before.
-func (e *evaluation) own(v *value, p place, outermost bool) {
-	if props := v.get("properties"); props != nil {
-		for _, m := range props.members {
-			if !e.names[m.key] {
-				e.names[m.key] = true
-				e.order = append(e.order, m.key)
+// own adds the keywords of v itself. The unevaluated keywords of the outermost schema evaluate nothing here.
+func (e *evaluation) own(v *document.Value, p place, outermost bool) {
+	if props := v.Get("properties"); props != nil {
+		for _, m := range props.Members {
+			if !e.names[m.Key] {
+				e.names[m.Key] = true
+				e.order = append(e.order, m.Key)
 			}
-			e.allProperties = e.allProperties || m.lossy
+			e.allProperties = e.allProperties || m.Lossy
 		}
 	}
 	for _, pattern := range e.c.patterns(v, p) {
 		e.patterns = append(e.patterns, pattern.typ)
 		e.c.wide()
 	}
-	if v.get("additionalProperties") != nil || (!outermost && v.get("unevaluatedProperties") != nil) {
+	if v.Get("additionalProperties") != nil || (!outermost && v.Get("unevaluatedProperties") != nil) {
 		e.allProperties = true
 	}
-	items := v.get("items")
+	items := v.Get("items")
 	switch {
-	case items != nil && (items.kind != kindArray || p.res.draft >= draft202012):
+	case items != nil && (items.Kind != document.KindArray || p.res.Draft >= document.Draft202012):
 		e.allItems = true
 	case items != nil:
-		e.items = max(e.items, len(items.items))
-		e.allItems = e.allItems || v.get("additionalItems") != nil
+		e.items = max(e.items, len(items.Items))
+		e.allItems = e.allItems || v.Get("additionalItems") != nil
 	}
-	if prefix := v.get("prefixItems"); prefix != nil {
-		e.items = max(e.items, len(prefix.items))
+	if prefix := v.Get("prefixItems"); prefix != nil {
+		e.items = max(e.items, len(prefix.Items))
 	}
-	if v.get("contains") != nil || (!outermost && v.get("unevaluatedItems") != nil) {
-		e.allItems = true // contains looks at the items that fit it, wherever they are
+	if v.Get("contains") != nil || (!outermost && v.Get("unevaluatedItems") != nil) {
+		e.allItems = true // contains evaluates the items that match it, at any index
 	}
 }

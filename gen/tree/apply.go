@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// tempPrefix begins the names of files that are being written. They lie beside the commit file.
+// tempPrefix is the prefix of temporary files. They are in the folder of the commit file.
 const tempPrefix = "tmp-"
 
 const (
-	// creators is how many files are made at once. The system makes the names in one folder one after the other anyway,
-	// and whoever waits for that keeps a processor busy.
+	// creators is how many files are created at once. The system creates the files of one folder one by one, and goroutines
+	// that wait for that keep a processor busy.
 	creators = 4
-	// flushers is how many files are flushed to the disk at once; flushes of several files cost little more than one.
+	// flushers is how many files are flushed to the disk at once; flushing several costs little more than flushing one.
 	flushers = 16
 	// maxOpen is how many files are open at once.
 	maxOpen = 192
@@ -31,9 +31,9 @@ func (o Options) temporary(p string) bool {
 	return path.Dir(p) == path.Dir(o.Commit) && strings.HasPrefix(path.Base(p), tempPrefix)
 }
 
-// Apply does what the plan says. The folder should not have changed since the plan was made. It can be interrupted until
-// everything is on the disk under temporary names; then nothing has changed. From then on it goes on to the end. When it
-// fails, what it had done stays, and another sync completes it. Two at once in one folder are an error for the second.
+// Apply executes the plan. The folder should not have changed since [MakePlan]. If ctx ends before all files are on the
+// disk under temporary names, Apply changes nothing and returns the cause. After that it ignores ctx. If Apply fails, its
+// changes so far stay, and another sync completes them. If another Apply is writing to the folder, it returns an error.
 func (p *Plan) Apply(ctx context.Context) (err error) {
 	if p.Empty() && len(p.leftovers) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func (w *writer) apply(ctx context.Context, p *Plan) (err error) {
 			return err
 		}
 	}
-	// The files beside the commit file describe the tree and belong to it, so they change together and last.
+	// The files beside the commit file describe the tree, so they change together with it, after all others.
 	var writes, removes, meta, commit []Step
 	for _, s := range p.Steps {
 		switch {
@@ -96,7 +96,7 @@ func (w *writer) apply(ctx context.Context, p *Plan) (err error) {
 	defer func() {
 		if err != nil {
 			for _, temp := range temps {
-				_ = w.root.Remove(temp) // the first error is the one to report
+				_ = w.root.Remove(temp) // the first error is reported
 			}
 		}
 	}()
@@ -121,8 +121,7 @@ func (w *writer) apply(ctx context.Context, p *Plan) (err error) {
 	return syncDir(w.root, w.meta)
 }
 
-// renameAll puts files that were staged in their places. The renames are what a reader could notice, so they follow each
-// other quickly.
+// renameAll moves staged files to their paths. A reader could see a half-written tree meanwhile, so it does nothing slow.
 func (w *writer) renameAll(temps []string, steps []Step) error {
 	for i, s := range steps {
 		dir := path.Dir(s.Path)
@@ -139,8 +138,8 @@ func (w *writer) renameAll(temps []string, steps []Step) error {
 	return nil
 }
 
-// stageAll puts every file on the disk under a temporary name, so that a full disk changes nothing. It returns the names
-// also of those that it had staged when it failed.
+// stageAll writes every file to the disk under a temporary name, so that a full disk changes nothing. If it fails, it
+// returns the names of files that it may have written.
 func (w *writer) stageAll(ctx context.Context, steps []Step) ([]string, error) {
 	temps := make([]string, len(steps))
 	for i := range temps {
@@ -160,9 +159,8 @@ func (w *writer) stageAll(ctx context.Context, steps []Step) ([]string, error) {
 
 func (w *writer) temporary() string { return path.Join(w.meta, tempPrefix+rand.Text()) }
 
-// stage writes temporary files. All of them are written before the first is flushed: a flush makes the file system
-// record whatever has been done to it, and so the first one does much of the others' work. On an error some may be
-// there.
+// stage writes temporary files. It writes all of them before it flushes the first one, because the first flush makes the file
+// system record most of the other changes too. If it fails, some of the files may exist.
 func (w *writer) stage(temps []string, steps []Step) (err error) {
 	files := make([]*os.File, len(steps))
 	defer func() {
@@ -202,7 +200,7 @@ func (w *writer) remove(name string) error {
 	return nil
 }
 
-// prune removes a folder that has become empty, and those above it. One that isn't empty holds somebody's files.
+// prune removes dir and the folders above it if they are empty.
 func (w *writer) prune(dir string) {
 	for ; dir != "." && dir != w.meta; dir = path.Dir(dir) {
 		if w.root.Remove(dir) != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// beginFlush makes the system begin to write a file to the disk, so that its flush finds that done. It is a hint: what
-// fails here fails in the flush.
+// beginFlush makes the system start to write a file to the disk, so that the flush has less to wait for. It ignores errors:
+// the flush reports them.
 func beginFlush(f *os.File) {
 	_ = unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
 }

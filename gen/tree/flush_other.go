@@ -4,5 +4,5 @@ package tree
 
 import "os"
 
-// beginFlush does nothing where there is no such call.
+// beginFlush does nothing on systems without such a call.
 func beginFlush(*os.File) {}

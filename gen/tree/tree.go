@@ -1,12 +1,11 @@
-// Package tree puts a set of files below one folder: it compares what is wanted with what is there ([MakePlan]) and
-// writes the difference ([Plan.Apply]), never touching a file that is not ours. It knows nothing of what the files
-// mean.
+// Package tree writes a set of files below one folder. It compares the wanted files with the present ones ([MakePlan]) and
+// writes the difference ([Plan.Apply]). It never changes a file that it did not write. It does not know what the files mean.
 //
-// Writing survives a crash at any point. Every file is first put on the disk under a temporary name. Then they are moved
-// to their places, each in one step; then what is stale goes; and last come the files beside the commit file and the
-// commit file itself. The next sync removes temporary files, and knows the others by what they say themselves.
+// Writing survives a crash at any point. First, every file is written to the disk under a temporary name. Then each file is
+// renamed atomically, stale files are removed, and the files beside the commit file are renamed, the commit file last. The
+// next sync removes temporary files, and recognizes generated files by their first lines.
 //
-// All access goes through an os.Root, and a symbolic link on the way to a file is an error even when it stays inside.
+// All access goes through an os.Root. A symbolic link on the way to a file is an error, even if it stays inside the root.
 package tree
 
 import (
@@ -18,13 +17,13 @@ import (
 	"unicode"
 )
 
-// Tree is a set of files: slash-separated paths below the root, and contents.
+// Tree maps slash-separated paths below the root to the contents of files.
 type Tree map[string][]byte
 
-// Check refuses paths that lead outside, that are the same where a file system ignores case, and that are a file and
-// a folder at once.
+// Check returns an error for paths that lead outside the root, that are equal on a file system that ignores case, or that
+// are a file and a folder at once.
 func (t Tree) Check() error {
-	folded := map[string]string{} // folded path of each file and folder → as it was first spelled
+	folded := map[string]string{} // folded path of each file and folder → its first spelling
 	files := map[string]bool{}
 	for _, p := range t.paths() {
 		if err := checkPath(p); err != nil {
@@ -54,12 +53,12 @@ func checkPath(p string) error {
 		return fmt.Errorf("%q is not a path inside the tree", p)
 	}
 	if i := strings.IndexFunc(p, unicode.IsControl); i >= 0 {
-		return fmt.Errorf("the path %q holds a control character", p)
+		return fmt.Errorf("the path %q contains a control character", p)
 	}
 	return nil
 }
 
-// fold maps strings that differ only in case to the same one.
+// fold maps strings that differ only in case to the same string.
 func fold(s string) string { return strings.ToLower(strings.ToUpper(s)) }
 
 func (t Tree) paths() []string {

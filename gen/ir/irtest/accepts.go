@@ -1,5 +1,4 @@
-// Package irtest says which JSON values a type holds, so that tests can compare types with what schemas accept. Start
-// with [Accepts].
+// Package irtest decides which JSON values a type holds, for tests that compare types with schemas. Start with [Accepts].
 package irtest
 
 import (
@@ -12,8 +11,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ir"
 )
 
-// Accepts reports whether a JSON document is a value of s. Undeclared properties are values of objects that are silent
-// about them, and 1.0 is an integer. The document's numbers must have exponents within ±1000.
+// Accepts reports whether a JSON document is a value of s. An object type without Extra accepts undeclared properties, and 1.0
+// is an integer. Numbers in the document need exponents within ±1000.
 func Accepts(s *ir.Schema, document []byte) (bool, error) {
 	dec := json.NewDecoder(bytes.NewReader(document))
 	dec.UseNumber()
@@ -25,8 +24,8 @@ func Accepts(s *ir.Schema, document []byte) (bool, error) {
 	return m.holds(s.Root, v, 0), nil
 }
 
-// maxLoop is how many references in a row may lead to the same value: there are no types that are nothing but
-// themselves, but a broken converter may make one, and then its type holds nothing.
+// maxLoop bounds the references that are followed for one value. Only a broken converter makes a type that refers to
+// itself; that type holds nothing.
 const maxLoop = 1_000
 
 type member struct{ schema *ir.Schema }

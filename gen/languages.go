@@ -1,0 +1,75 @@
+package gen
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/render"
+	"github.com/mcpgen/mcpgen/gen/render/python"
+	"github.com/mcpgen/mcpgen/gen/render/typescript"
+	"github.com/mcpgen/mcpgen/gen/verify"
+)
+
+// Language is a target language of the tree: its printer, and what reads the printed files back, which knows nothing of
+// the printer.
+type Language struct {
+	*render.Language
+	VerifyWrapper func(want verify.Wrapper, source []byte) error
+	VerifyIndex   func(want verify.Index, source []byte) error
+	// VerifyModule reads a module for what a server offers beside tools.
+	VerifyModule func(want verify.Offer, source []byte) error
+}
+
+// Languages returns the target languages; where any will do, the first one is taken that the tree has. All code that
+// depends on the target language reads this table. docs/design.md describes how to add one.
+func Languages() []*Language {
+	return []*Language{
+		{typescript.Language(), verify.Wrapper.TypeScript, verify.Index.TypeScript, verify.Offer.TypeScript},
+		{python.Language(), verify.Wrapper.Python, verify.Index.Python, verify.Offer.Python},
+	}
+}
+
+// LanguageOf finds a language by its name, long or short.
+func LanguageOf(name string) (*Language, bool) {
+	all := Languages()
+	i := slices.IndexFunc(all, func(l *Language) bool { return l.Name == name || l.Short == name })
+	if i < 0 {
+		return nil, false
+	}
+	return all[i], true
+}
+
+// LanguageNames lists the names of the languages, and what may be given beside them, for messages: "typescript, python
+// or all".
+func LanguageNames(beside ...string) string {
+	return alternatives(func(l *Language) string { return l.Name }, beside)
+}
+
+// LanguageShortNames does the same with short names: "ts or py".
+func LanguageShortNames() string {
+	return alternatives(func(l *Language) string { return l.Short }, nil)
+}
+
+func alternatives(name func(*Language) string, beside []string) string {
+	var names []string
+	for _, l := range Languages() {
+		names = append(names, name(l))
+	}
+	names = append(names, beside...)
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// languagesOf returns the languages of the settings.
+func languagesOf(names []config.Language) []*Language {
+	return slices.DeleteFunc(Languages(), func(l *Language) bool { return !slices.Contains(names, config.Language(l.Name)) })
+}
+
+func printers(languages []*Language) []*render.Language {
+	out := make([]*render.Language, len(languages))
+	for i, l := range languages {
+		out[i] = l.Language
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+package poison
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+)
+
+// tool checks every string in the definition of a tool, including keys.
+func (s *scan) tool(server string, t catalog.Tool) {
+	s.definition(server+"/"+clip(t.Name)+"#", t.Raw)
+}
+
+// definition checks every string in a JSON value, including keys. It stops at a syntax error.
+func (s *scan) definition(place string, raw json.RawMessage) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return
+		}
+		if token.Kind() != '"' {
+			continue
+		}
+		text := token.String()
+		kind, length := dec.StackIndex(dec.StackDepth())
+		isKey := kind == '{' && length%2 == 1
+		if isKey && plainWord(text) {
+			continue
+		}
+		pointer := string(dec.StackPointer())
+		s.text(place+clip(pointer), text, isKey || pointer == "/name")
+	}
+}
+
+// clip cuts a name or a pointer to 1,000 bytes.
+func clip(s string) string {
+	const longest = 1000
+	if len(s) > longest {
+		return strings.ToValidUTF8(s[:longest], "") + "…"
+	}
+	return s
+}
+
+// plainWord reports whether a key is one short word of ASCII letters, which cannot be an instruction.
+func plainWord(key string) bool {
+	if len(key) > 24 {
+		return false
+	}
+	for i := range len(key) {
+		if c := key[i] | 0x20; (c < 'a' || c > 'z') && key[i] != '$' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,241 @@
+// Package python prints wrappers and types for Python 3.11 and newer: one module per tool. Start with [Language].
+//
+// The types of arguments are written for two type checkers: pyright, and mypy, which picks the class that a dict display
+// is checked against by its keys alone.
+package python
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/render"
+	"github.com/mcpgen/mcpgen/gen/render/internal/text"
+	"github.com/mcpgen/mcpgen/gen/tree"
+	"github.com/mcpgen/mcpgen/templates"
+)
+
+// Language returns Python as a target language.
+func Language() *render.Language {
+	return &render.Language{
+		Name: "python", Short: "py", Title: "Python", Ext: ".py", IndexFile: "__init__.py",
+		Client: "client.py", Library: "mcprun.pyi",
+		Import: func(dir, function string) string {
+			return fmt.Sprintf("from servers.%s import %s", dir, function)
+		},
+		Exports: func(line, function string) bool {
+			return strings.HasPrefix(line, "from ."+function+" import")
+		},
+		Signature: signature,
+		Example: func(dir, function string, args bool) string {
+			argument := ""
+			if args {
+				argument = "…"
+			}
+			return fmt.Sprintf("```python\nfrom servers.%[2]s import %[1]s\nout = %[1]s(%[3]s)\n```\n", function, dir, argument)
+		},
+		CheckTypeName: checkTypeName,
+		Printer:       files{},
+	}
+}
+
+// signature implements [render.Language].
+func signature(source, function string) string {
+	i := strings.Index(source, "\ndef "+function+"(")
+	if i < 0 {
+		return ""
+	}
+	head := source[i+1:]
+	end, from := len(head), 0
+	if line, _, _ := strings.Cut(head, "\n"); strings.HasSuffix(line, "(*,") || strings.HasSuffix(line, "(") {
+		// Parameters on lines of their own have comments, which may end as a head does.
+		from = max(0, strings.Index(head, "\n) -> "))
+	}
+	for _, mark := range []string{":\n", ": ...\n"} {
+		if j := strings.Index(head[from:], mark); j >= 0 {
+			end = min(end, from+j)
+		}
+	}
+	return head[:end]
+}
+
+// files implements [render.Printer].
+type files struct{}
+
+//go:embed *.tmpl
+var layouts embed.FS
+
+var layout = template.Must(template.ParseFS(layouts, "*.tmpl"))
+
+func (files) Root([]render.Server) tree.Tree {
+	return tree.Tree{
+		"client.py":                       []byte(templates.Text("py/client.py")),
+		"mcprun.pyi":                      []byte(templates.Text("py/mcprun.pyi")),
+		"pyproject.toml":                  []byte(templates.Text("py/pyproject.toml")),
+		"_content.py":                     []byte(templates.Text("py/content.py")),
+		"__init__.py":                     []byte(header),
+		"py.typed":                        {},
+		render.EditorDir + "pyright.json": []byte(templates.Text("py/editor.json")),
+		render.EditorDir + "stubs/__builtins__.pyi": []byte(templates.Text("py/builtins.pyi")),
+	}
+}
+
+func (files) Functions(tools []render.Tool) []string {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name
+	}
+	return ident.Unique(names, ident.Snake, reserved)
+}
+
+// wrapper is what the template of a wrapper shows, and the index of its server.
+type wrapper struct {
+	Imports, Types       []string
+	Decorator            string
+	Doc                  string
+	Function, Parameters string
+	Result, ID           string
+	Wire                 string
+	Summary              string
+}
+
+func (files) Wrapper(t render.Tool, function string) (render.Wrapper, error) {
+	w := newWrapper(t, function)
+	source, err := render.Fill(layout, "tool.py.tmpl", w)
+	return render.Wrapper{Source: source, Parts: w}, err
+}
+
+func newWrapper(t render.Tool, function string) *wrapper {
+	scope := render.NewScope(slices.Concat(globals, builtins)...)
+	scope[function] = true
+	base := ident.Pascal(function)
+	in := newPrinter(&t.Input, base+"Input", base+"Input", scope, true)
+	in.around, in.stored = base, t.Stored()
+	w := &wrapper{
+		Doc:      docComment("    ", text.Join(t.Doc(function), render.LimitsDoc(t.Input.Doc))),
+		Function: function, Result: undeclared, ID: quote(t.ID), Decorator: "tool",
+		Summary: text.Summary(comment(t.Short()), render.MaxSummary),
+	}
+	if object, ok := plainObject(&t.Input); ok {
+		w.Parameters, w.Wire = parameters(in, object)
+	} else {
+		w.Parameters = "input: " + in.rootExpr()
+		if t.NoArguments() {
+			w.Parameters += " = ..."
+		}
+	}
+	out := &printer{}
+	if t.Output != nil {
+		out = newPrinter(t.Output, base+"Output", base+"Item", scope, false)
+		out.around, out.stored = base, t.Stored()
+		w.Result = out.rootExpr()
+		out.finishRoot()
+	}
+	in.finishRoot()
+	w.Types = in.declarations
+	if t.Output != nil {
+		if w.Result != "object" {
+			// mypy takes the body of a stub for a function that returns None.
+			w.Imports = append(w.Imports, "# mypy: disable-error-code=empty-body")
+		}
+		if doc := t.OutputDoc(); doc != "" {
+			w.Types = append(w.Types, "# "+strings.Join(comment(doc), "\n# "))
+		}
+		w.Types = append(w.Types, out.declarations...)
+	}
+	if in.forward || out.forward {
+		w.Imports = append(w.Imports, "from __future__ import annotations")
+	}
+	w.Imports = append(w.Imports, "from ..client import *")
+	if in.code || out.code {
+		w.Imports = append(w.Imports, "from typing import Literal")
+	}
+	if costsMypy(w.Types, w.Parameters+" -> "+w.Result) {
+		w.Decorator = "any_tool"
+		w.Imports = append(w.Imports, "from ..client import any_tool")
+	}
+	return w
+}
+
+func (files) Index(s render.Server, wrappers []render.Wrapper) ([]byte, error) {
+	data := struct {
+		Doc     string
+		Tools   []any
+		Modules []render.Export
+	}{Doc: docComment("", s.Doc()), Modules: s.Exports(comment)}
+	for _, w := range wrappers {
+		data.Tools = append(data.Tools, w.Parts)
+	}
+	return render.Fill(layout, "init.py.tmpl", data)
+}
+
+func (files) Resources(s render.Server) ([]byte, error) {
+	return render.Fill(layout, "resources.py.tmpl", struct{ Server string }{quote(s.Dir)})
+}
+
+// overload is one signature of the function that gets a prompt.
+type overload struct{ Name, Arguments, Doc string }
+
+func (files) Prompts(s render.Server) ([]byte, error) {
+	data := struct {
+		Server     string
+		Types      []string
+		Prompts    []overload
+		Many, Code bool
+	}{Server: quote(s.Dir)}
+	scope := render.NewScope(slices.Concat(globals, builtins, promptWords)...)
+	var unread bool
+	for _, p := range s.Prompts {
+		if !readable(p.Name) {
+			unread = true
+			continue
+		}
+		o := overload{Name: "Literal[" + quote(p.Name) + "]", Arguments: "None"}
+		data.Code = data.Code || holdsCode(o.Name)
+		if len(p.Arguments) > 0 {
+			name := ident.Pascal(p.Name) + "Arguments"
+			in := newPrinter(&ir.Schema{Root: p.Object()}, name, name, scope, true)
+			in.stored = s.Stored()
+			o.Arguments = in.rootExpr()
+			data.Types = append(data.Types, in.declarations...)
+		}
+		switch {
+		case p.Optional() && o.Arguments == "None":
+			o.Arguments += " = None"
+		case p.Optional():
+			o.Arguments += " | None = None"
+		}
+		doc := text.Field(p.Name, ir.Doc{Title: p.Title, Description: p.Description}, false, s.Stored())
+		o.Doc = strings.TrimSuffix(docComment("        ", doc), "\n")
+		data.Prompts = append(data.Prompts, o)
+	}
+	if unread { // one for all whose names type checkers would take for something else
+		data.Prompts = append(data.Prompts, overload{Name: "str", Arguments: "Mapping[str, object] | None = None"})
+	}
+	data.Many = len(data.Prompts) > 1
+	return render.Fill(layout, "prompts.py.tmpl", data)
+}
+
+// reserved reports whether a tool's function and module cannot have that name.
+func reserved(name string) bool {
+	return render.IsModule(name) || ident.PythonKeyword(name) || ident.ReservedFile(name) || slices.Contains(globals, name) || slices.Contains(builtins, name) || name == "client"
+}
+
+// undeclared is the type of a result that its tool does not declare; the client has it in each language.
+const undeclared = "TextOrContent"
+
+// globals are names that printed types and wrappers rely on, beside builtins.
+var globals = []string{
+	"annotations", "tool", "any_tool", "UNSET", "Any", "Extra", "Literal", "Mapping", "NoValue", "NotRequired", "OneOf", "Open",
+	"Sequence", undeclared, "TypeAlias", "TypedDict",
+}
+
+// builtins are names of the language that printed types rely on.
+var builtins = []string{"bool", "dict", "float", "int", "list", "object", "str", "None", "True", "False"}
+
+// promptWords are names that the module of prompts relies on beside globals and builtins.
+var promptWords = []string{"MCPPromptResult", "Prompts", "ServerPrompts", "ServerResources", "get", "name", "overload", "prompts", "self"}

@@ -1,0 +1,85 @@
+package python
+
+import (
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/render/internal/text"
+)
+
+// quote returns s as a string literal.
+func quote(s string) string { return text.Quote(s, text.Long) }
+
+// comment makes s safe to stand inside a comment, and returns its lines. There are none where s is blank.
+func comment(s string) []string {
+	lines := text.Lines(s)
+	for i, line := range lines {
+		lines[i] = defuse(line)
+	}
+	return lines
+}
+
+// defuse breaks what type checkers and linters read inside comments: "type: ignore", "pyright: basic". They count at the
+// beginning of a comment and after each # in it.
+func defuse(line string) string {
+	parts := strings.Split(line, "#")
+	for i, part := range parts {
+		word := strings.ToLower(strings.TrimLeft(part, " "))
+		for _, tool := range []string{"type", "pyright", "mypy", "pylint", "pyre", "ruff", "flake8", "fmt", "isort", "pragma", "noqa", "nosec"} {
+			rest, ok := strings.CutPrefix(word, tool)
+			if ok && (strings.HasPrefix(strings.TrimLeft(rest, " "), ":") || tool == "noqa" || tool == "nosec") {
+				parts[i] = "\\" + strings.TrimLeft(part, " ")
+				break
+			}
+		}
+	}
+	return strings.Join(parts, "#")
+}
+
+// docComment returns a docstring with a line end, or nothing for a blank text.
+func docComment(indent, s string) string {
+	lines := comment(s)
+	if len(lines) == 0 {
+		return ""
+	}
+	for i, line := range lines {
+		if line != "" && i > 0 {
+			lines[i] = indent + escapeQuotes(line)
+		} else {
+			lines[i] = escapeQuotes(line)
+		}
+	}
+	body := strings.Join(lines, "\n")
+	if len(lines) == 1 {
+		return indent + `"""` + body + `"""` + "\n"
+	}
+	return indent + `"""` + body + "\n" + indent + `"""` + "\n"
+}
+
+// escapeQuotes escapes a line for a string between three quotation marks. Of quotation marks it escapes those that could
+// help to end it: in a row, or at the end of a line.
+func escapeQuotes(line string) string {
+	var b strings.Builder
+	for i := 0; i < len(line); i++ {
+		if line[i] == '\\' || (line[i] == '"' && (i+1 == len(line) || line[i+1] == '"')) {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(line[i])
+	}
+	return b.String()
+}
+
+// commented puts doc beside code where it is one line, and above it where it is more. It reports whether there is any.
+func commented(indent, code, doc string) (string, bool) {
+	lines := comment(doc)
+	switch len(lines) {
+	case 0:
+		return indent + code, false
+	case 1:
+		return indent + code + " # " + lines[0], true
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(strings.TrimRight(indent+"# "+line, " ") + "\n")
+	}
+	return b.String() + indent + code, true
+}

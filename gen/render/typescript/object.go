@@ -1,0 +1,161 @@
+package typescript
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ir"
+	"github.com/mcpgen/mcpgen/gen/render/internal/text"
+)
+
+const (
+	// maxInline is how long an object type may be to stand on one line, in bytes.
+	maxInline = 80
+	// maxIndex bounds the union that an index signature repeats of the properties beside it, in bytes.
+	maxIndex = 400
+	// maxIndexTypes bounds the same union, in types of which it is made.
+	maxIndexTypes = 200
+	// indentStep is one blank, which a tokenizer joins to the next word; two blanks are a token of their own.
+	indentStep = " "
+)
+
+// object prints an object. One with a short type and without documentation stands on one line.
+func (p *printer) object(t ir.Object, indent string) string {
+	if len(t.Fields) == 0 {
+		if t.Extra == nil {
+			return p.mapping(ir.Unknown{}, indent)
+		}
+		return p.mapping(t.Extra, indent) // of never: an object without properties
+	}
+	inner := indent + indentStep
+	var lines []string
+	short := "{"
+	documented := false
+	for _, f := range t.Fields {
+		code, doc := p.field(f, inner), ""
+		if !p.bare {
+			doc = text.Field(f.Name, f.Doc, p.mode == accept && text.IsInteger(f.Type), p.stored)
+		}
+		line, hasDoc := p.documented(inner, code, doc)
+		documented = documented || hasDoc
+		if p.bare || len(short) <= maxInline {
+			short += " " + code + ";"
+		}
+		lines = append(lines, line)
+	}
+	if index := p.index(t); index != "" {
+		short += " [key: string]: " + index + ";"
+		lines = append(lines, inner+"[key: string]: "+index)
+	}
+	short = strings.TrimSuffix(short, ";") + " }"
+	if p.bare || (!documented && len(short) <= maxInline && !strings.Contains(short, "\n")) {
+		return short
+	}
+	return "{\n" + strings.Join(lines, "\n") + "\n" + indent + "}"
+}
+
+// documented puts text beside code where both are one line, and above it otherwise or where editors are to show it.
+func (p *printer) documented(indent, code, text string) (line string, any bool) {
+	lines := comment(text)
+	switch {
+	case len(lines) == 0:
+		return indent + code, false
+	case len(lines) == 1 && !p.standalone && !strings.Contains(code, "\n"):
+		return indent + code + " // " + lines[0], true
+	}
+	return docComment(indent, text) + indent + code, true
+}
+
+// index prints the type of an object's undeclared properties, or nothing where it has none. The compiler demands that
+// each declared property fits it too, so it is a union with theirs.
+func (p *printer) index(t ir.Object) string {
+	switch t.Extra.(type) {
+	case nil:
+		if p.mode == result {
+			return ""
+		}
+		return "unknown"
+	case ir.Never:
+		return ""
+	case ir.Unknown:
+		return "unknown"
+	}
+	if p.bare || !small(t, maxIndexTypes) {
+		return "unknown" // repeating what repeats in turn has no end
+	}
+	types := []ir.Type{t.Extra}
+	optional, function := false, false
+	for _, f := range t.Fields {
+		types = append(types, f.Type)
+		optional = optional || !f.Required
+		function = function || (!f.Required && inherited(f.Name))
+	}
+	q := *p
+	q.bare = true
+	text := q.typ(ir.NewUnion(types...), "")
+	p.refersToRoot = q.refersToRoot
+	if text == "unknown" || len(text) > maxIndex {
+		return "unknown"
+	}
+	if function {
+		text = orInherited(text)
+	}
+	if optional {
+		text += " | undefined"
+	}
+	return text
+}
+
+// small reports whether t holds at most max types.
+func small(t ir.Type, max int) bool {
+	ir.Walk(t, func(ir.Type) bool {
+		max--
+		return max >= 0
+	})
+	return max >= 0
+}
+
+func (p *printer) field(f ir.Field, indent string) string {
+	name := f.Name
+	if !plainKey(name) {
+		name = quote(name)
+	}
+	text := p.typ(f.Type, indent)
+	if f.Required {
+		return name + ": " + text
+	}
+	if inherited(f.Name) {
+		text = orInherited(text)
+	}
+	if p.mode == accept && !p.standalone && text != "unknown" {
+		text += " | undefined" // which is what scripts have that fill it in later, and is not sent
+	}
+	return name + "?: " + text
+}
+
+// orInherited widens the type of an optional property that every object inherits as a function. Without that the type
+// would refuse objects without the property.
+func orInherited(text string) string {
+	if text == "unknown" {
+		return "unknown"
+	}
+	return text + " | Function"
+}
+
+// plainKey reports whether a property's name needs no quotation marks.
+func plainKey(name string) bool {
+	for i, c := range []byte(name) {
+		letter := c == '_' || c == '$' || (c|0x20 >= 'a' && c|0x20 <= 'z')
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != "" && name != "__proto__"
+}
+
+// inherited reports whether TypeScript takes a property to be there on every object.
+func inherited(name string) bool {
+	return slices.Contains([]string{
+		"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
+	}, name)
+}
