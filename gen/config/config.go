@@ -1,13 +1,12 @@
-// Package config reads what a person configured: .mcp.json or the file of another MCP host (the servers) and
-// mcpgen.yaml (our own settings). The files of ten hosts are understood, each with its own keys and variables; what is
-// special about a host is in its dialect, and everything behind [ReadFile] knows one form only, [Server].
+// Package config reads configuration: the servers, from .mcp.json or the file of another MCP host, and our own settings,
+// from mcpgen.yaml. It understands the files of nine hosts, each with its own keys and variables. A host's dialect holds what
+// is special about it; [ReadFile] turns every form into [Server].
 //
-// Variables stay unexpanded until [Server.Expand]. The package reads files it is told to read and nothing else: no
-// environment, no home folder. Start with [Locate] and [Location.Load]; package hosts knows where other programs keep their files.
+// Variables stay unexpanded until [Server.Expand]. The package reads the files it is told to, and no environment or home
+// folder. Start with [Locate] and [Location.Load]. Package hosts knows where other programs keep their files.
 //
-// It refuses what it cannot understand rather than guess: every error names the file, the line, the key and what to
-// do about it. Text that may hold a secret (a value of env, headers, args or url) never appears in an error or in a
-// printed [Server].
+// What cannot be understood is an error that names the file, the line, the key and the remedy. Text that may hold a secret
+// (a value of env, headers, args or url) never appears in an error or in a printed [Server].
 package config
 
 import (
@@ -18,9 +17,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
-// The files that list the servers of a project. The first that exists counts.
+// The files that list the servers of a project. The first one that exists is used.
 const (
 	// OwnName is read by mcpgen and mcprun alone.
 	OwnName = "mcpgen.json"
@@ -28,31 +29,38 @@ const (
 	FileName = ".mcp.json"
 )
 
-// SettingsName is the file with our own settings. It lies beside the list of servers, or names it with its key config.
+// SettingsName is the file with our own settings. It is in the folder of the list of servers, or names the list with its key
+// config.
 const SettingsName = "mcpgen.yaml"
 
 // maxFileSize bounds every file this package reads, in bytes.
 const maxFileSize = 4 << 20
 
-// Config is what one or several files of servers say, together with the settings beside the first.
+// FileError is a mistake in a configuration file.
+type FileError = node.FileError
+
+// Note is something in a configuration that a person should know.
+type Note = node.Note
+
+// Config is the content of one or several files of servers, with the settings beside the first.
 type Config struct {
 	// Path is the first file as it was given to [Load], Paths are all of them.
 	Path  string
 	Paths []string
-	// Dir is the absolute folder of the first file's project: where the settings, a .env and, unless they say
-	// otherwise, the tree are.
+	// Dir is the absolute folder of the first file's project. It holds the settings, a .env and, unless the settings name
+	// another folder, the tree.
 	Dir string
-	// Servers are those to use, in the order of the files. What the settings say about one is in it already.
+	// Servers are those to use, in the order of the files, with the settings applied.
 	Servers []Server
-	// Disabled are those that are switched off. They have no place in the tree.
+	// Disabled are those that are switched off and left out of the tree.
 	Disabled []Server
 	// Settings are those of the mcpgen.yaml in Dir, or the defaults.
 	Settings Settings
-	// Notes are what the files hold that a person should know, or may want to.
+	// Notes are about what a person should know of the files.
 	Notes []Note
 }
 
-// Server returns the server with that name, unless it is disabled.
+// Server returns the server with the key, unless it is disabled.
 func (c *Config) Server(key string) (Server, bool) {
 	for _, s := range c.Servers {
 		if s.Key == key {
@@ -117,8 +125,8 @@ func (l Location) Load() (*Config, error) {
 			note := Note{File: s.Source, Server: s.Key, Message: "it is disabled, and left out of the tree", Minor: true}
 			if ours {
 				note.Minor = false
-				note.Message = "it is mcprun serve, which serves a tree itself, and is left out: a tree would hold its own tools again. Keep it in another file than the servers, or say disabled: true for it in " + SettingsName + " (false, if it is to be in the tree all the same)"
-				if own := c.Settings.Servers[s.Key].Disabled; own != nil { // a person has said it
+				note.Message = "it is mcprun serve, which serves a tree itself, and is left out: the tree would contain its own tools. Keep it in another file than the servers, or set disabled: true for it in " + SettingsName + " (false keeps it in the tree)"
+				if own := c.Settings.Servers[s.Key].Disabled; own != nil { // a person chose so
 					note.Minor = true
 				}
 			}
@@ -154,7 +162,7 @@ func (c *Config) merge(all []Server, s Server) []Server {
 	return append(all, s)
 }
 
-// checkNames refuses an alias that is another server's name: the two could not be told apart in a script.
+// checkNames refuses an alias that is another server's name: a script could not distinguish the two.
 func (c *Config) checkNames() error {
 	owner := map[string]Server{}
 	for _, s := range c.Servers {

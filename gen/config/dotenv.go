@@ -10,15 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// DotEnvName is the file of variables beside a configuration.
+// DotEnvName is the file of variables in the folder of a project.
 const DotEnvName = ".env"
 
-// DotEnv reads the .env in dir; without one it returns an empty map. Its values count only where the environment has
-// none: see [WithDotEnv].
+// DotEnv reads the .env in dir. Without one it returns an empty map. The environment takes precedence: see [WithDotEnv].
 //
-// A line is NAME=value, with an optional "export " before it. A value in single quotes is taken as it is, one in
-// double quotes knows \n, \t, \r, \" and \\, a bare one ends at " #". Values refer to no other variables and end with
-// their line.
+// A line is NAME=value, with an optional "export " before it. A value in single quotes is literal, one in double quotes has
+// the escapes \n, \t, \r, \" and \\, and a bare one ends at " #". Values are single lines and contain no variables.
 func DotEnv(dir string) (map[string]string, error) {
 	vars, err := readDotEnv(filepath.Join(dir, DotEnvName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +42,7 @@ func readDotEnv(path string) (map[string]string, error) {
 		}
 		name, raw, found := strings.Cut(line, "=")
 		name = strings.TrimSpace(strings.TrimPrefix(name, "export "))
-		if !found || !isName(name) {
+		if !found || !IsVariableName(name) {
 			return nil, &FileError{File: path, Line: i + 1, Problem: "the line is not NAME=value", Remedy: "correct it, or start it with #"}
 		}
 		value, ok := dotEnvValue(strings.TrimSpace(raw))
@@ -94,13 +92,13 @@ func doubleQuoted(s string) (string, bool) {
 	return "", false
 }
 
-// isComment reports whether nothing but a comment follows a closing quote.
+// isComment reports whether rest, which follows a closing quote, is empty or a comment.
 func isComment(rest string) bool {
 	rest = strings.TrimSpace(rest)
 	return rest == "" || strings.HasPrefix(rest, "#")
 }
 
-// WithDotEnv returns a lookup that asks env first and vars only for what env does not have. A nil env has nothing.
+// WithDotEnv returns a lookup in env and, for variables that env does not have, in vars. env may be nil.
 func WithDotEnv(env Lookup, vars map[string]string) Lookup {
 	return func(name string) (string, bool) {
 		if env != nil {

@@ -5,29 +5,30 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/config/node"
 	"golang.org/x/net/http/httpguts"
 )
 
 // entry is one server of a file while it is read.
 type entry struct {
-	*file
+	*serverFile
 	vars *translator
 	s    Server
 	path string
 	kind string // the type, in lower case
-	// lines of keys that the last check speaks of; 0: not given.
+	// The lines of keys that later checks report; 0 means that the key is missing.
 	kindLine, commandLine, urlLine int
-	httpURL                        bool   // the address came under a key that means streamable HTTP
-	sse                            bool   // or under one that means SSE
-	leaveOut                       string // why the server is not for us
-	leaveMinor                     bool   // and that nobody needs to be told
+	httpURL                        bool   // whether the key of the address implies streamable HTTP
+	sse                            bool   // whether it implies SSE
+	leaveOut                       string // why the server is left out; empty if it is not
+	leaveMinor                     bool   // whether the note about that is minor
 }
 
 // setter reads one key of a server.
-type setter func(e *entry, n node, key string) error
+type setter func(e *entry, n node.Node, key string) error
 
-// commonKeys are the keys that mean the same wherever they occur. Hosts borrow them from each other, so that none is
-// tied to its host.
+// commonKeys returns the keys that have the same meaning in all hosts' files. Hosts borrow keys from each other, so that
+// these are accepted everywhere.
 func commonKeys() map[string]setter {
 	keys := map[string]setter{
 		"type": (*entry).setType, "transport": (*entry).setType,
@@ -54,29 +55,29 @@ func commonKeys() map[string]setter {
 	return keys
 }
 
-// server reads one entry. The Server is complete only when there is no error and nothing is left out.
-func (f *file) server(m member, d dialect, vars *translator, keys map[string]setter) (*entry, error) {
-	e := &entry{file: f, vars: vars, path: join(d.root, m.name)}
-	e.s = Server{Key: m.name, Dir: f.dir, Source: f.name, Host: f.host}
-	if strings.TrimSpace(m.name) == "" {
-		return e, f.errorAt(m.line, d.root, "a server has a blank name", "give it a name")
+// server reads one entry. The Server is complete only if there is no error and leaveOut is empty.
+func (f *serverFile) server(m node.Member, d dialect, vars *translator, keys map[string]setter) (*entry, error) {
+	e := &entry{serverFile: f, vars: vars, path: node.Join(d.root, m.Name)}
+	e.s = Server{Key: m.Name, Dir: f.dir, Source: f.Name, Host: f.host}
+	if strings.TrimSpace(m.Name) == "" {
+		return e, f.ErrorAt(m.Line, d.root, "a server has a blank name", "give it a name")
 	}
-	if m.value.kind != kindObject {
-		return e, f.errorAt(m.value.line, e.path, "it is "+m.value.kind.String()+", not an object", `write {"command": …} or {"url": …}`)
+	if m.Value.Kind != node.KindObject {
+		return e, f.ErrorAt(m.Value.Line, e.path, "it is "+m.Value.Kind.String()+", not an object", `write {"command": …} or {"url": …}`)
 	}
-	for _, k := range m.value.members {
-		key := join(e.path, k.name)
-		set, ok := d.keys[k.name]
+	for _, k := range m.Value.Members {
+		key := node.Join(e.path, k.Name)
+		set, ok := d.keys[k.Name]
 		if !ok {
-			set, ok = keys[k.name]
+			set, ok = keys[k.Name]
 		}
 		if !ok {
-			f.noteMinor(k.line, m.name, k.name, "the key is not known and is ignored")
+			f.NoteMinor(k.Line, m.Name, k.Name, "the key is not known and is ignored")
 			continue
 		}
-		value := k.value
-		if value.line == 0 {
-			value.line = k.line
+		value := k.Value
+		if value.Line == 0 {
+			value.Line = k.Line
 		}
 		if err := set(e, value, key); err != nil {
 			return e, err
@@ -85,8 +86,8 @@ func (f *file) server(m member, d dialect, vars *translator, keys map[string]set
 	return e, e.finish(m, d)
 }
 
-// finish settles the transport and checks what only the whole entry can tell.
-func (e *entry) finish(m member, d dialect) error {
+// finish sets the transport and checks what depends on several keys.
+func (e *entry) finish(m node.Member, d dialect) error {
 	s := &e.s
 	hasCommand, hasURL := e.commandLine > 0, e.urlLine > 0
 	if e.leaveOut == "" && !hasCommand && !hasURL && e.host == OpenCode {
@@ -96,13 +97,13 @@ func (e *entry) finish(m member, d dialect) error {
 	case e.leaveOut != "":
 		return nil
 	case hasCommand && hasURL:
-		return e.errorAt(m.line, e.path, `it has both "command" and "url"`, "keep one: command for a program to start, url for a remote server")
+		return e.ErrorAt(m.Line, e.path, `it has both "command" and "url"`, "keep one: command for a program to start, url for a remote server")
 	case !hasCommand && !hasURL:
-		return e.errorAt(m.line, e.path, `it has neither "command" nor "url"`, "give it one: command for a program to start, url for a remote server")
+		return e.ErrorAt(m.Line, e.path, `it has neither "command" nor "url"`, "give it one: command for a program to start, url for a remote server")
 	case hasCommand && strings.TrimSpace(s.Command) == "":
-		return e.errorAt(e.commandLine, join(e.path, "command"), "it is empty", "name the program to start")
+		return e.ErrorAt(e.commandLine, node.Join(e.path, "command"), "it is empty", "name the program to start")
 	case hasURL && strings.TrimSpace(s.URL) == "":
-		return e.errorAt(e.urlLine, join(e.path, "url"), "it is empty", "write the server's http(s) address")
+		return e.ErrorAt(e.urlLine, node.Join(e.path, "url"), "it is empty", "write the server's http(s) address")
 	}
 	if hasURL {
 		if scheme, _, found := strings.Cut(s.URL, "://"); found && (strings.EqualFold(scheme, "unix") || strings.EqualFold(scheme, "pipe")) {
@@ -150,38 +151,38 @@ func (e *entry) transport(hasCommand bool, d dialect) error {
 	case "sse":
 		s.Transport = TransportSSE
 	case "ws", "websocket":
-		e.leaveOut = "it speaks over a WebSocket, which mcpgen does not"
+		e.leaveOut = "it uses WebSocket, which mcpgen does not support"
 		return nil
 	default:
-		return e.errorAt(e.kindLine, join(e.path, "type"), "the transport is not known", "use stdio, http (streamable HTTP) or sse")
+		return e.ErrorAt(e.kindLine, node.Join(e.path, "type"), "the transport is not known", "use stdio, http (streamable HTTP) or sse")
 	}
 	if (s.Transport == TransportStdio) != hasCommand {
 		given := "url"
 		if hasCommand {
 			given = "command"
 		}
-		return e.errorAt(e.kindLine, join(e.path, "type"), fmt.Sprintf("it is %s, but the server has %q", s.Transport, given), "change the one or the other")
+		return e.ErrorAt(e.kindLine, node.Join(e.path, "type"), fmt.Sprintf("it is %s, but the server has %q", s.Transport, given), "change the one or the other")
 	}
 	return nil
 }
 
-// checkNames refuses names of variables and headers that could not be sent.
-func (e *entry) checkNames(m member) error {
+// checkNames refuses names of variables and headers that cannot be sent.
+func (e *entry) checkNames(m node.Member) error {
 	for name := range e.s.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return e.errorAt(m.line, join(e.path, "env"), fmt.Sprintf("%q cannot name a variable", name), "rename it")
+			return e.ErrorAt(m.Line, node.Join(e.path, "env"), fmt.Sprintf("%q cannot name a variable", name), "rename it")
 		}
 	}
 	for name := range e.s.Headers {
 		if !httpguts.ValidHeaderFieldName(name) {
-			return e.errorAt(m.line, join(e.path, "headers"), fmt.Sprintf("%q cannot name a header", name), "rename it")
+			return e.ErrorAt(m.Line, node.Join(e.path, "headers"), fmt.Sprintf("%q cannot name a header", name), "rename it")
 		}
 	}
 	return nil
 }
 
-// splitCommand takes a whole command line in "command" apart. A path may hold blanks too, so it is left alone unless
-// it begins with a bare program's name, or options follow.
+// splitCommand splits a command line in "command" into words. A path may contain blanks, so that it splits only a line that
+// begins with a bare name, or that has options.
 func (e *entry) splitCommand() {
 	if len(e.s.Args) > 0 || !strings.ContainsAny(strings.TrimSpace(e.s.Command), " \t") {
 		return
@@ -196,11 +197,12 @@ func (e *entry) splitCommand() {
 	}
 	if options || !strings.ContainsAny(words[0], `/\`) {
 		e.s.Command, e.s.Args = words[0], words[1:]
-		e.noteMinor(e.commandLine, e.s.Key, "command", "it holds arguments, and was split into words as a shell does")
+		e.NoteMinor(e.commandLine, e.s.Key, "command", "it holds arguments, and was split into words as a shell does")
 	}
 }
 
-// shellWords splits a line at blanks, with quotes and, outside of single quotes, backslashes before quotes and blanks.
+// shellWords splits a line at blanks, and handles quotes and, outside of single quotes, backslashes before quotes and blanks.
+// Other backslashes stay, as paths of Windows need. It reports false if a quote is not closed.
 func shellWords(line string) ([]string, bool) {
 	var words []string
 	var word strings.Builder
@@ -237,15 +239,15 @@ func shellWords(line string) ([]string, bool) {
 	return words, quote == 0
 }
 
-// text sets one string that may hold variables.
+// text returns a setter of a string that may have variables.
 func text(field func(*Server) *string) setter {
-	return func(e *entry, n node, key string) error {
-		s, err := e.str(n, key)
+	return func(e *entry, n node.Node, key string) error {
+		s, err := e.Str(n, key)
 		*field(&e.s) = e.vars.text(s)
 		return err
 	}
 }
 
-func (e *entry) millis(n node, key string) (time.Duration, error) {
-	return e.number(n, key, time.Millisecond)
+func (e *entry) millis(n node.Node, key string) (time.Duration, error) {
+	return e.Number(n, key, time.Millisecond)
 }

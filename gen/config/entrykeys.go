@@ -4,27 +4,29 @@ import (
 	"maps"
 	"strings"
 	"time"
+
+	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
-func (e *entry) setType(n node, key string) error {
-	kind, err := e.str(n, key)
-	e.kind, e.kindLine = strings.ToLower(kind), n.line
+func (e *entry) setType(n node.Node, key string) error {
+	kind, err := e.Str(n, key)
+	e.kind, e.kindLine = strings.ToLower(kind), n.Line
 	return err
 }
 
-func (e *entry) setCommand(n node, key string) error {
-	command, err := e.str(n, key)
-	e.s.Command, e.commandLine = e.vars.text(command), n.line
+func (e *entry) setCommand(n node.Node, key string) error {
+	command, err := e.Str(n, key)
+	e.s.Command, e.commandLine = e.vars.text(command), n.Line
 	return err
 }
 
 // setCommandList reads a command with its arguments in one list.
-func (e *entry) setCommandList(n node, key string) error {
-	if n.kind == kindString {
+func (e *entry) setCommandList(n node.Node, key string) error {
+	if n.Kind == node.KindString {
 		return e.setCommand(n, key)
 	}
-	words, err := e.list(n, key)
-	e.commandLine = n.line
+	words, err := e.List(n, key)
+	e.commandLine = n.Line
 	if err != nil || len(words) == 0 {
 		return err
 	}
@@ -36,21 +38,21 @@ func (e *entry) setCommandList(n node, key string) error {
 }
 
 // setZedCommand reads the older form too: {"path": …, "args": […], "env": {…}}.
-func (e *entry) setZedCommand(n node, key string) error {
-	if n.kind != kindObject {
+func (e *entry) setZedCommand(n node.Node, key string) error {
+	if n.Kind != node.KindObject {
 		return e.setCommand(n, key)
 	}
-	for _, m := range n.members {
+	for _, m := range n.Members {
 		var err error
-		switch m.name {
+		switch m.Name {
 		case "path":
-			err = e.setCommand(m.value, join(key, m.name))
+			err = e.setCommand(m.Value, node.Join(key, m.Name))
 		case "args":
-			err = e.setArgs(m.value, join(key, m.name))
+			err = e.setArgs(m.Value, node.Join(key, m.Name))
 		case "env":
-			err = e.setEnv(m.value, join(key, m.name))
+			err = e.setEnv(m.Value, node.Join(key, m.Name))
 		default:
-			e.noteMinor(m.line, e.s.Key, join("command", m.name), "the key is not known and is ignored")
+			e.NoteMinor(m.Line, e.s.Key, node.Join("command", m.Name), "the key is not known and is ignored")
 		}
 		if err != nil {
 			return err
@@ -59,16 +61,16 @@ func (e *entry) setZedCommand(n node, key string) error {
 	return nil
 }
 
-// setZedSource knows the servers that an extension of the editor brings: what starts them is not in the file.
-func (e *entry) setZedSource(n node, _ string) error {
-	if n.text == "extension" {
+// setZedSource leaves out servers of an extension of the editor, whose commands are not in the file.
+func (e *entry) setZedSource(n node.Node, _ string) error {
+	if n.Text == "extension" {
 		e.leaveOut = "an extension of Zed starts it, and only that knows how"
 	}
 	return nil
 }
 
-func (e *entry) setArgs(n node, key string) error {
-	list, err := e.list(n, key)
+func (e *entry) setArgs(n node.Node, key string) error {
+	list, err := e.List(n, key)
 	e.s.Args = nil
 	for _, arg := range list {
 		e.s.Args = append(e.s.Args, e.vars.text(arg))
@@ -76,8 +78,8 @@ func (e *entry) setArgs(n node, key string) error {
 	return err
 }
 
-func (e *entry) setEnv(n node, key string) error {
-	if n.kind == kindNull {
+func (e *entry) setEnv(n node.Node, key string) error {
+	if n.Kind == node.KindNull {
 		return nil
 	}
 	values, err := e.strings(n, key)
@@ -89,7 +91,7 @@ func (e *entry) setEnv(n node, key string) error {
 	return err
 }
 
-func (e *entry) setHeaders(n node, key string) error {
+func (e *entry) setHeaders(n node.Node, key string) error {
 	values, err := e.strings(n, key)
 	if err == nil {
 		e.addHeaders(values)
@@ -104,18 +106,18 @@ func (e *entry) addHeaders(values map[string]string) {
 	maps.Copy(e.s.Headers, values)
 }
 
-// strings reads a mapping and translates its values. In VS Code null takes a variable away: there is nothing to take.
-func (e *entry) strings(n node, key string) (map[string]string, error) {
-	if e.host == VSCode && n.kind == kindObject {
-		var kept []member
-		for _, m := range n.members {
-			if m.value.kind != kindNull {
+// strings reads a mapping and translates its values. VS Code's null, which unsets a variable, is ignored.
+func (e *entry) strings(n node.Node, key string) (map[string]string, error) {
+	if e.host == VSCode && n.Kind == node.KindObject {
+		var kept []node.Member
+		for _, m := range n.Members {
+			if m.Value.Kind != node.KindNull {
 				kept = append(kept, m)
 			}
 		}
-		n.members = kept
+		n.Members = kept
 	}
-	values, err := e.mapping(n, key)
+	values, err := e.Mapping(n, key)
 	for name, value := range values {
 		values[name] = e.vars.text(value)
 	}
@@ -123,40 +125,40 @@ func (e *entry) strings(n node, key string) (map[string]string, error) {
 }
 
 // setPassEnv reads names of variables, or objects with a name.
-func (e *entry) setPassEnv(n node, key string) error {
-	if n.kind != kindList {
-		_, err := e.list(n, key)
+func (e *entry) setPassEnv(n node.Node, key string) error {
+	if n.Kind != node.KindList {
+		_, err := e.List(n, key)
 		return err
 	}
-	for _, item := range n.items {
-		if name, ok := item.get("name"); ok {
+	for _, item := range n.Items {
+		if name, ok := item.Get("name"); ok {
 			item = name
 		}
-		if item.kind != kindString || !isName(item.text) {
-			return e.errorAt(item.line, key, "an entry does not name a variable", `write it as ["NAME"]`)
+		if item.Kind != node.KindString || !IsVariableName(item.Text) {
+			return e.ErrorAt(item.Line, key, "an entry does not name a variable", `write it as ["NAME"]`)
 		}
-		e.s.PassEnv = append(e.s.PassEnv, item.text)
+		e.s.PassEnv = append(e.s.PassEnv, item.Text)
 	}
 	return nil
 }
 
-func (e *entry) setURL(n node, key string) error {
-	if e.httpURL { // the more exact key counts
+func (e *entry) setURL(n node.Node, key string) error {
+	if e.httpURL { // the more specific key counts
 		return nil
 	}
-	url, err := e.str(n, key)
-	e.s.URL, e.urlLine = e.vars.text(url), n.line
+	url, err := e.Str(n, key)
+	e.s.URL, e.urlLine = e.vars.text(url), n.Line
 	return err
 }
 
-func (e *entry) setHTTPURL(n node, key string) error {
+func (e *entry) setHTTPURL(n node.Node, key string) error {
 	e.httpURL, e.sse = false, false
 	err := e.setURL(n, key)
 	e.httpURL = true
 	return err
 }
 
-func (e *entry) setSSE(n node, key string) error {
+func (e *entry) setSSE(n node.Node, key string) error {
 	if !e.httpURL {
 		e.sse = true
 	}
@@ -164,23 +166,23 @@ func (e *entry) setSSE(n node, key string) error {
 }
 
 // setBearer reads the name of the variable that holds a token.
-func (e *entry) setBearer(n node, key string) error {
-	name, err := e.str(n, key)
-	if err == nil && !isName(name) {
-		err = e.errorAt(n.line, key, "it does not name a variable", "write the variable's name, not its value")
+func (e *entry) setBearer(n node.Node, key string) error {
+	name, err := e.Str(n, key)
+	if err == nil && !IsVariableName(name) {
+		err = e.ErrorAt(n.Line, key, "it does not name a variable", "write the variable's name, not its value")
 	}
 	e.addHeaders(map[string]string{"Authorization": "Bearer ${" + name + "}"})
 	return err
 }
 
-func (e *entry) setEnvHeaders(n node, key string) error {
-	names, err := e.mapping(n, key)
+func (e *entry) setEnvHeaders(n node.Node, key string) error {
+	names, err := e.Mapping(n, key)
 	if err != nil {
 		return err
 	}
 	for header, name := range names {
-		if !isName(name) {
-			return e.errorAt(n.line, join(key, header), "it does not name a variable", "write the variable's name, not its value")
+		if !IsVariableName(name) {
+			return e.ErrorAt(n.Line, node.Join(key, header), "it does not name a variable", "write the variable's name, not its value")
 		}
 		names[header] = "${" + name + "}"
 	}
@@ -195,37 +197,37 @@ func (e *entry) oauth() *OAuth {
 	return e.s.OAuth
 }
 
-// setOAuth reads what hosts say about logging in, in their various spellings.
-func (e *entry) setOAuth(n node, key string) error {
-	if n.kind == kindBool || n.kind == kindNull {
-		return nil // a login by discovery, which needs no setting, or none, which the server decides
+// setOAuth reads the OAuth settings in the spellings of several hosts.
+func (e *entry) setOAuth(n node.Node, key string) error {
+	if n.Kind == node.KindBool || n.Kind == node.KindNull {
+		return nil // discovery needs no settings, and the server decides whether a login is needed
 	}
-	if n.kind == kindString { // Codex: the kind of login
-		e.noteMinor(n.line, e.s.Key, "auth", "the key has no meaning here and is ignored")
+	if n.Kind == node.KindString { // the kind of login in Codex
+		e.NoteMinor(n.Line, e.s.Key, "auth", "the key has no meaning here and is ignored")
 		return nil
 	}
-	if n.kind != kindObject {
-		return e.errorAt(n.line, key, "it is "+n.kind.String()+", not an object", `write {"clientId": …}`)
+	if n.Kind != node.KindObject {
+		return e.ErrorAt(n.Line, key, "it is "+n.Kind.String()+", not an object", `write {"clientId": …}`)
 	}
 	o := e.oauth()
-	for _, m := range n.members {
+	for _, m := range n.Members {
 		var err error
-		place := join(key, m.name)
-		switch m.name {
+		place := node.Join(key, m.Name)
+		switch m.Name {
 		case "clientId", "client_id", "CLIENT_ID":
-			o.ClientID, err = e.variable(m.value, place)
+			o.ClientID, err = e.variable(m.Value, place)
 		case "clientSecret", "client_secret", "CLIENT_SECRET":
-			o.ClientSecret, err = e.variable(m.value, place)
+			o.ClientSecret, err = e.variable(m.Value, place)
 		case "scopes", "scope", "SCOPES":
-			o.Scopes, err = e.words(m.value, place)
+			o.Scopes, err = e.Words(m.Value, place)
 		case "callbackPort", "callback_port":
-			o.CallbackPort, err = e.port(m.value, place)
+			o.CallbackPort, err = e.Port(m.Value, place)
 		case "resource":
-			o.Resource, err = e.variable(m.value, place)
+			o.Resource, err = e.variable(m.Value, place)
 		case "clientMetadataUrl", "client_metadata_url":
-			o.ClientMetadataURL, err = e.variable(m.value, place)
+			o.ClientMetadataURL, err = e.variable(m.Value, place)
 		default:
-			e.noteMinor(m.line, e.s.Key, join("oauth", m.name), "the key is ignored: addresses are discovered")
+			e.NoteMinor(m.Line, e.s.Key, node.Join("oauth", m.Name), "the key is ignored: addresses are discovered")
 		}
 		if err != nil {
 			return err
@@ -234,51 +236,51 @@ func (e *entry) setOAuth(n node, key string) error {
 	return nil
 }
 
-func (e *entry) variable(n node, key string) (string, error) {
-	s, err := e.str(n, key)
+func (e *entry) variable(n node.Node, key string) (string, error) {
+	s, err := e.Str(n, key)
 	return e.vars.text(s), err
 }
 
-func (e *entry) setScopes(n node, key string) (err error) {
-	e.oauth().Scopes, err = e.words(n, key)
+func (e *entry) setScopes(n node.Node, key string) (err error) {
+	e.oauth().Scopes, err = e.Words(n, key)
 	return err
 }
 
-func (e *entry) setResource(n node, key string) (err error) {
+func (e *entry) setResource(n node.Node, key string) (err error) {
 	e.oauth().Resource, err = e.variable(n, key)
 	return err
 }
 
-func (e *entry) setDisabled(n node, key string) error {
-	off, err := e.boolean(n, key)
+func (e *entry) setDisabled(n node.Node, key string) error {
+	off, err := e.Boolean(n, key)
 	e.s.Disabled = e.s.Disabled || off
 	return err
 }
 
-func (e *entry) setEnabled(n node, key string) error {
-	on, err := e.boolean(n, key)
+func (e *entry) setEnabled(n node.Node, key string) error {
+	on, err := e.Boolean(n, key)
 	e.s.Disabled = e.s.Disabled || !on
 	return err
 }
 
-func (e *entry) setInclude(n node, key string) error {
+func (e *entry) setInclude(n node.Node, key string) error {
 	names, err := e.toolNames(n, key)
-	if err == nil && len(names) == 0 { // an empty list lets nothing through
+	if err == nil && len(names) == 0 { // an empty list allows no tool
 		e.s.Exclude = append(e.s.Exclude, "*")
 	}
 	e.s.Include = append(e.s.Include, names...)
 	return err
 }
 
-func (e *entry) setExclude(n node, key string) error {
+func (e *entry) setExclude(n node.Node, key string) error {
 	names, err := e.toolNames(n, key)
 	e.s.Exclude = append(e.s.Exclude, names...)
 	return err
 }
 
-// toolNames reads a list of tools. Gemini allows "name(arguments)", of which the name counts.
-func (e *entry) toolNames(n node, key string) ([]string, error) {
-	names, err := e.list(n, key)
+// toolNames reads a list of tools. Gemini also allows "name(arguments)", of which the name is used.
+func (e *entry) toolNames(n node.Node, key string) ([]string, error) {
+	names, err := e.List(n, key)
 	for i, name := range names {
 		if e.host == Gemini {
 			names[i], _, _ = strings.Cut(name, "(")
@@ -287,50 +289,50 @@ func (e *entry) toolNames(n node, key string) ([]string, error) {
 	return names, err
 }
 
-// setTools reads a list of tools to let through; Codex has approvals of single tools there.
-func (e *entry) setTools(n node, key string) error {
-	if n.kind == kindObject {
+// setTools reads a list of allowed tools. Codex has approvals of tools in an object there.
+func (e *entry) setTools(n node.Node, key string) error {
+	if n.Kind == node.KindObject {
 		return e.ignore(n, key)
 	}
 	return e.setInclude(n, key)
 }
 
-func (e *entry) setStartupSeconds(n node, key string) (err error) {
-	e.s.StartupTimeout, err = e.number(n, key, time.Second)
+func (e *entry) setStartupSeconds(n node.Node, key string) (err error) {
+	e.s.StartupTimeout, err = e.Number(n, key, time.Second)
 	return err
 }
 
-func (e *entry) setStartupMillis(n node, key string) (err error) {
+func (e *entry) setStartupMillis(n node.Node, key string) (err error) {
 	e.s.StartupTimeout, err = e.millis(n, key)
 	return err
 }
 
-func (e *entry) setCallSeconds(n node, key string) (err error) {
-	e.s.Timeout, err = e.number(n, key, time.Second)
+func (e *entry) setCallSeconds(n node.Node, key string) (err error) {
+	e.s.Timeout, err = e.Number(n, key, time.Second)
 	return err
 }
 
-func (e *entry) setCallMillis(n node, key string) (err error) {
+func (e *entry) setCallMillis(n node.Node, key string) (err error) {
 	e.s.Timeout, err = e.millis(n, key)
 	return err
 }
 
-func (e *entry) setTrust(n node, key string) (err error) {
-	e.s.Trusted, err = e.boolean(n, key)
+func (e *entry) setTrust(n node.Node, key string) (err error) {
+	e.s.Trusted, err = e.Boolean(n, key)
 	return err
 }
 
-func (e *entry) setHeadersHelper(n node, _ string) error {
-	e.note(n.line, e.s.Key, "headersHelper", "the program that makes headers is not run; the server may refuse us: give it headers with ${VAR}")
+func (e *entry) setHeadersHelper(n node.Node, _ string) error {
+	e.Note(n.Line, e.s.Key, "headersHelper", "the program that makes headers is not run; the server may refuse us: give it headers with ${VAR}")
 	return nil
 }
 
-func (e *entry) setTCP(node, string) error {
+func (e *entry) setTCP(node.Node, string) error {
 	e.leaveOut = "it speaks over a WebSocket, which mcpgen does not"
 	return nil
 }
 
-func (e *entry) ignore(n node, key string) error {
-	e.noteMinor(n.line, e.s.Key, strings.TrimPrefix(key, e.path+"."), "the key has no meaning here and is ignored")
+func (e *entry) ignore(n node.Node, key string) error {
+	e.NoteMinor(n.Line, e.s.Key, strings.TrimPrefix(key, e.path+"."), "the key has no meaning here and is ignored")
 	return nil
 }

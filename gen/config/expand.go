@@ -11,28 +11,28 @@ import (
 	"strings"
 )
 
-// Lookup finds a variable, as os.LookupEnv does.
+// Lookup returns a variable, as os.LookupEnv does.
 type Lookup = func(name string) (value string, ok bool)
 
-// Expand returns the server with its variables replaced and its paths made absolute: ready to connect to, and not to
-// be kept, written or printed. The forms are
+// Expand returns the server with its variables replaced and its paths made absolute, ready to connect to. The result holds
+// secrets, and must not be written or printed. The forms are
 //
 //   - ${VAR}, ${VAR:-default} (for an unset or empty VAR) and ${env:VAR};
-//   - ${input:ID}, which is the variable [InputVariable] names;
-//   - ${file:PATH}, the text of a file without the line break at its end, a relative PATH from Dir and ~ from HOME;
-//   - ${:-text}, the text itself: ${:-$}{A} is how to write a ${A} that is no variable.
+//   - ${input:ID}, for the variable that [InputVariable] returns;
+//   - ${file:PATH}, the text of a file without the line break at its end; a relative PATH starts at Dir, and ~ is HOME;
+//   - ${:-text}, the text itself: ${:-$}{A} writes a ${A} that is no variable.
 //
-// They are known in command, args, env, envFile, url, headers, cwd and the OAuth settings; $VAR and every other text
-// stay as they are. A default is plain text. A nil lookup knows no variable.
+// They are replaced in command, args, env, envFile, url, headers, cwd and the OAuth settings. $VAR and other text stay. A
+// default is plain text. A nil lookup knows no variable.
 //
-// A relative cwd, and a relative command that contains a slash, are taken from Dir, which is also the working
-// directory where none is given. The variables of EnvFile and PassEnv are in the Env of the result.
+// A relative cwd, and a relative command with a slash, start at Dir, which is also the default working directory. The
+// variables of EnvFile and PassEnv are in the Env of the result.
 //
-// The error is an [*ExpandError]; it names the server and the field and never holds a value.
+// The error is an [*ExpandError].
 func (s Server) Expand(lookup Lookup) (Server, error) { return s.ExpandNoting(lookup, nil) }
 
-// ExpandNoting is Expand; note is told each value that came from a variable or a file, with its name, so that it can
-// be kept out of whatever is written or printed. A nil note is told nothing.
+// ExpandNoting is Expand with a function that is called for each value from a variable or a file, so that the values can be
+// removed from what is written or printed. note may be nil.
 func (s Server) ExpandNoting(lookup Lookup, note func(name, value string)) (Server, error) {
 	if lookup == nil {
 		lookup = func(string) (string, bool) { return "", false }
@@ -76,7 +76,7 @@ func (s Server) resolve() (Server, error) {
 	return s, nil
 }
 
-// checkURL refuses addresses that no HTTP client could use; the address itself may be secret and is not shown.
+// checkURL refuses addresses that no HTTP client can use. The error does not show the address, which may be a secret.
 func (s Server) checkURL() error {
 	u, err := url.Parse(s.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -85,7 +85,7 @@ func (s Server) checkURL() error {
 	return nil
 }
 
-// expander replaces variables and keeps the first error.
+// expander replaces variables and records the first error.
 type expander struct {
 	server, dir string
 	lookup      Lookup
@@ -101,8 +101,8 @@ func (e *expander) mapping(field string, values map[string]string) map[string]st
 	return out
 }
 
-// environment is what a stdio server gets besides the little that every one inherits: its file, what is passed on, and
-// over both its env.
+// environment returns the variables of a stdio server besides those that every server inherits: of its file and those passed
+// on, overridden by its env.
 func (e *expander) environment(s Server) map[string]string {
 	out := map[string]string{}
 	if path := e.text("envFile", s.EnvFile); path != "" {
@@ -119,7 +119,7 @@ func (e *expander) environment(s Server) map[string]string {
 			return nil
 		}
 		for name, value := range vars {
-			if own, ok := e.lookup(name); ok { // the environment comes first, as with .env
+			if own, ok := e.lookup(name); ok { // the environment takes precedence, as with .env
 				value = own
 			}
 			e.note(name, value)
@@ -157,7 +157,7 @@ func (e *expander) text(field, s string) string {
 			return out.String()
 		}
 		body, after, closed := strings.Cut(rest, "}")
-		if !closed { // no reference, just text
+		if !closed { // not a reference
 			out.WriteString("${" + rest)
 			return out.String()
 		}
@@ -170,7 +170,7 @@ func (e *expander) text(field, s string) string {
 	}
 }
 
-// reference is what the inside of ${…} stands for.
+// reference returns what ${body} stands for.
 func (e *expander) reference(field, body string) (string, bool) {
 	if path, ok := strings.CutPrefix(body, "file:"); ok {
 		return e.file(field, path)
@@ -183,8 +183,8 @@ func (e *expander) reference(field, body string) (string, bool) {
 		name = InputVariable(id)
 	}
 	name = strings.TrimPrefix(name, "env:")
-	if !isName(name) {
-		// Another program's form: it would reach the server as it stands.
+	if !IsVariableName(name) {
+		// Another program's form would reach the server unchanged.
 		e.fail(field, fmt.Sprintf("${%s…} is not a variable", prefixOf(body)), "use ${VAR}, ${VAR:-default}, ${env:VAR}, ${input:ID} or ${file:PATH}")
 		return "", false
 	}
@@ -200,7 +200,7 @@ func (e *expander) reference(field, body string) (string, bool) {
 	return "", false
 }
 
-// file is the text of a file, for ${file:PATH}.
+// file returns the text of a file, for ${file:PATH}.
 func (e *expander) file(field, path string) (string, bool) {
 	text, err := readFile(e.path(path))
 	if err != nil {
@@ -233,7 +233,9 @@ func (e *expander) fail(field, problem, remedy string) {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-func isName(s string) bool {
+// IsVariableName reports whether s can be the name of an environment variable: letters of ASCII, digits and _, without a
+// digit at the beginning.
+func IsVariableName(s string) bool {
 	for i, r := range s {
 		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 		if !letter && (i == 0 || r < '0' || r > '9') {
@@ -243,7 +245,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// prefixOf returns the leading letters of a reference that is not one of ours: enough to recognise it by.
+// prefixOf returns the first letters of a reference that is not one of ours, to recognise it by.
 func prefixOf(body string) string {
 	for i, r := range body {
 		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') || i >= 20 {
@@ -251,4 +253,16 @@ func prefixOf(body string) string {
 		}
 	}
 	return body
+}
+
+// ExpandError reports a variable that could not be expanded. It never holds a value.
+type ExpandError struct {
+	// Server is the server's name, and Field the place in it, such as headers.Authorization or args[2].
+	Server, Field string
+	// Problem is what is wrong, and Remedy what to do about it.
+	Problem, Remedy string
+}
+
+func (e *ExpandError) Error() string {
+	return fmt.Sprintf("server %q: %s: %s; %s", e.Server, e.Field, e.Problem, e.Remedy)
 }

@@ -5,9 +5,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
-// Host is a program that keeps a list of MCP servers, and so a form of file.
+// Host is a program with a list of MCP servers, and stands for the form of its file.
 type Host string
 
 // The forms of file that are understood.
@@ -22,26 +24,39 @@ const (
 	Gemini        Host = "gemini"
 	Zed           Host = "zed"
 	OpenCode      Host = "opencode"
-	Registry      Host = "registry" // server.json of the MCP registry: one server that others may install
 )
 
-// Hosts lists every host but [Project], in the order in which their servers are preferred.
+// Hosts returns every host but [Project], in the order in which their servers are preferred.
 func Hosts() []Host {
-	return []Host{ClaudeCode, ClaudeDesktop, Cursor, VSCode, Windsurf, Codex, Gemini, Zed, OpenCode, Registry}
+	return []Host{ClaudeCode, ClaudeDesktop, Cursor, VSCode, Windsurf, Codex, Gemini, Zed, OpenCode}
 }
 
 // dialect is what is special about a host's form of file.
 type dialect struct {
 	// root is the key of the servers.
 	root string
-	// translate turns the host's variables into ours.
+	// translate converts the host's variables to ours.
 	translate func(*translator, string) string
-	// fallsBack says that the host tries the older SSE transport where a server refuses streamable HTTP.
+	// fallsBack reports whether the host tries the older SSE transport if a server refuses streamable HTTP.
 	fallsBack bool
-	// launch is an entry that starts a program; nil: {"command": …, "args": […]}.
+	// launch returns an entry that starts a program; nil stands for {"command": …, "args": […]}.
 	launch func(Launch) any
-	// keys are those that mean something else than in the other hosts' files, or are known here only.
+	// keys are those with another meaning than in other hosts' files, or that only this host has.
 	keys map[string]setter
+}
+
+// Launch is a program that a host is to start as a server.
+type Launch struct {
+	Command string   `json:"command" toml:"command"`
+	Args    []string `json:"args" toml:"args"`
+}
+
+// Entry returns launch in the form of the host's file.
+func (h Host) Entry(launch Launch) any {
+	if form := dialectOf(h).launch; form != nil {
+		return form(launch)
+	}
+	return launch
 }
 
 func dialectOf(h Host) dialect {
@@ -83,28 +98,26 @@ func dialectOf(h Host) dialect {
 	return dialect{root: "mcpServers", translate: (*translator).ours}
 }
 
-// detect tells whose form a parsed file has: by what it holds, and where several hosts share a form, by its name.
-func detect(path string, toml bool, root node) Host {
+// detect returns the host whose form a file has, by its content and, if several hosts share the form, by its name.
+func detect(path string, toml bool, root node.Node) Host {
 	if toml {
 		return Codex
 	}
-	has := func(key string, k kind) bool { v, ok := root.get(key); return ok && v.kind == k }
-	switch schema, _ := root.get("$schema"); {
-	case has("mcpServers", kindObject):
+	has := func(key string, k node.Kind) bool { v, ok := root.Get(key); return ok && v.Kind == k }
+	switch {
+	case has("mcpServers", node.KindObject):
 		return hostByName(path)
-	case has("context_servers", kindObject):
+	case has("context_servers", node.KindObject):
 		return Zed
-	case has("servers", kindObject):
+	case has("servers", node.KindObject):
 		return VSCode
-	case has("mcp", kindObject):
+	case has("mcp", node.KindObject):
 		return OpenCode
-	case has("packages", kindList), has("remotes", kindList), strings.Contains(schema.text, "/server.schema.json"):
-		return Registry
 	}
 	return hostByName(path)
 }
 
-// hostByName goes by the names that hosts give their files.
+// hostByName returns the host that gives its file this name.
 func hostByName(path string) Host {
 	base, dir := strings.ToLower(filepath.Base(path)), strings.ToLower(filepath.Base(filepath.Dir(path)))
 	switch {
@@ -128,7 +141,7 @@ func hostByName(path string) Host {
 	return Project
 }
 
-// projectDir is the folder that a configuration speaks of: its own, or the one above for a host's folder in a project.
+// projectDir returns the folder of the project of a file: its own folder, or the one above a host's folder such as .vscode.
 func projectDir(abs string) string {
 	dir := filepath.Dir(abs)
 	switch strings.ToLower(filepath.Base(dir)) {
@@ -138,8 +151,8 @@ func projectDir(abs string) string {
 	return dir
 }
 
-// isTOML tells the format by the first character that means something, and by the name where that is no help.
-func isTOML(path string, text []byte) bool {
+// IsTOML reports whether a file is TOML rather than JSON, by its first characters or else by its name.
+func IsTOML(path string, text []byte) bool {
 	ext := strings.ToLower(filepath.Ext(path))
 	trimmed := strings.TrimLeft(string(text[:min(len(text), 4096)]), " \t\r\n")
 	switch {
@@ -151,9 +164,9 @@ func isTOML(path string, text []byte) bool {
 	return ext != ".json" && ext != ".jsonc" && trimmed != ""
 }
 
-// rootHint names the keys under which servers are kept elsewhere, if the file has one.
-func rootHint(root node, want string) string {
-	for _, name := range memberNames(root) {
+// rootHint returns a hint if the file has the key under which another host has its servers.
+func rootHint(root node.Node, want string) string {
+	for _, name := range root.Names() {
 		if name != want && slices.Contains([]string{"mcpServers", "servers", "mcp", "context_servers", "mcp_servers"}, name) {
 			return fmt.Sprintf("; this file has %q, which is another program's form", name)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
 // hostCase is a fixture and what must come of it. The project is /home/me/shop.
@@ -29,7 +30,7 @@ func hostCases() map[string]hostCase {
 			{Key: "internal", Transport: TransportHTTP, URL: "https://tools.corp.example/mcp"},
 			{Key: "db", Transport: TransportSSE, URL: "${DB_URL:-http://localhost:8811}/sse", Headers: map[string]string{"X-Api-Key": "${DB_KEY}"}},
 		}, notes: []string{`"internal": headersHelper: the program that makes headers is not run`, `"live": left out: it speaks over a WebSocket`},
-			minor: []string{`oauth.authServerMetadataUrl`, `"files": the entry of this project goes before`}},
+			minor: []string{`oauth.authServerMetadataUrl`, `"files": the entry of this project replaces`}},
 		"claude_desktop_config.json": {host: ClaudeDesktop, servers: []Server{
 			{Key: "brave-search", Transport: TransportStdio, Command: "npx", Args: []string{"-y", "@modelcontextprotocol/server-brave-search", "${:-$}{NOT_A_VARIABLE}"}, Env: map[string]string{"BRAVE_API_KEY": "BSA-literal"}},
 		}},
@@ -79,11 +80,6 @@ func hostCases() map[string]hostCase {
 				OAuth: &OAuth{ClientID: "${ID}", Scopes: []string{"read", "write"}}},
 			{Key: "off", Transport: TransportHTTP, Inferred: true, URL: "https://x.example/mcp", Disabled: true},
 		}, minor: []string{`"jira": left out: it only switches a server of another file`}},
-		"server.json": {host: Registry, servers: []Server{
-			{Key: "weather", Transport: TransportStdio, Command: "npx", PassEnv: []string{"PROXY"},
-				Args: []string{"-y", "--quiet", "@example/weather@1.2.0", "serve", "--units", "${WEATHER_UNITS:-metric}", "${WEATHER_CITY}"},
-				Env:  map[string]string{"WEATHER_API_KEY": "${WEATHER_API_KEY}", "LOG_LEVEL": "${LOG_LEVEL:-info}", "ENDPOINT": "https://${REGION:-eu}.example.com"}},
-		}, minor: []string{"packages[0]: passed over"}},
 	}
 }
 
@@ -159,25 +155,20 @@ func TestEveryHostHasAFixture(t *testing.T) {
 
 func TestMistakesInHostsFiles(t *testing.T) {
 	cases := map[string]struct{ name, text, want string }{
-		"YAML":                  {"mcpgen.yaml", "version: 1\nservers:\n  x: {}\n", "mcpgen.yaml:1: servers are read from JSON or TOML, not from YAML"},
-		"TOML":                  {"config.toml", "a = 1\n[mcp_servers.x\ncommand = 's3cret'", "config.toml:2: the TOML cannot be read"},
-		"TOML, a server":        {"config.toml", "[mcp_servers.x]\ncommand = 'c'\n\n[mcp_servers.x.env]\nA = ['s3cret']", "config.toml:5: mcp_servers.x.env.A: it is a list"},
-		"TOML, two kinds":       {"config.toml", "[mcp_servers.x]\ncommand = 'c'\nurl = 's3cret'", `config.toml:1: mcp_servers.x: it has both "command" and "url"`},
-		"TOML, a time":          {"config.toml", "[mcp_servers.x]\ncommand = 'c'\ntool_timeout_sec = -1", "config.toml:3: mcp_servers.x.tool_timeout_sec: it is not a time above zero; write it as a number of seconds"},
-		"TOML, a variable":      {"config.toml", "[mcp_servers.x]\nurl = 'u'\nbearer_token_env_var = 's3cret-$'", "bearer_token_env_var: it does not name a variable"},
-		"TOML, env_vars":        {"config.toml", "[mcp_servers.x]\ncommand = 'u'\nenv_vars = ['a b']", "env_vars: an entry does not name a variable"},
-		"TOML, a header":        {"config.toml", "[mcp_servers.x]\nurl = 'u'\nenv_http_headers = {X = 's3cret $'}", "env_http_headers.X: it does not name a variable"},
-		"an input without id":   {"mcp.json", "{\"inputs\": [\n{}], \"servers\": {}}", "mcp.json:2: inputs: an input has no id"},
-		"inputs":                {"mcp.json", `{"inputs": {}, "servers": {}}`, "inputs: it is an object, not a list"},
-		"disabled":              {".mcp.json", `{"mcpServers": {"x": {"command": "c", "disabled": "yes"}}}`, "mcpServers.x.disabled: it is a string, not a boolean"},
-		"a port":                {".mcp.json", `{"mcpServers": {"x": {"url": "u", "oauth": {"callbackPort": 70000}}}}`, "mcpServers.x.oauth.callbackPort: it is not a port"},
-		"oauth":                 {".mcp.json", `{"mcpServers": {"x": {"url": "u", "oauth": [1]}}}`, "mcpServers.x.oauth: it is a list, not an object"},
-		"too deep":              {".mcp.json", strings.Repeat("[", maxDepth+1), "nested more than"},
-		"registry, no name":     {"server.json", `{"packages": []}`, "server.json:1: name: the server has no name"},
-		"registry, nothing":     {"server.json", `{"name": "a/b", "packages": [{"registryType": "mcpb", "identifier": "i"}]}`, "none of the packages and remotes can be used"},
-		"registry, no package":  {"server.json", `{"name": "a/b", "packages": [{"registryType": "npm"}]}`, "the package has no identifier"},
-		"registry, no url":      {"server.json", `{"name": "a/b", "remotes": [{"type": "sse"}]}`, "remotes[0].url: the remote has no url"},
-		"registry, no variable": {"server.json", `{"name": "a/b", "packages": [{"registryType": "npm", "identifier": "i", "environmentVariables": [{}]}]}`, "the variable has no name"},
+		"YAML":                {"mcpgen.yaml", "version: 1\nservers:\n  x: {}\n", "mcpgen.yaml:1: servers are read from JSON or TOML, not from YAML"},
+		"TOML":                {"config.toml", "a = 1\n[mcp_servers.x\ncommand = 's3cret'", "config.toml:2: the TOML cannot be read"},
+		"TOML, a server":      {"config.toml", "[mcp_servers.x]\ncommand = 'c'\n\n[mcp_servers.x.env]\nA = ['s3cret']", "config.toml:5: mcp_servers.x.env.A: it is a list"},
+		"TOML, two kinds":     {"config.toml", "[mcp_servers.x]\ncommand = 'c'\nurl = 's3cret'", `config.toml:1: mcp_servers.x: it has both "command" and "url"`},
+		"TOML, a time":        {"config.toml", "[mcp_servers.x]\ncommand = 'c'\ntool_timeout_sec = -1", "config.toml:3: mcp_servers.x.tool_timeout_sec: it is not a time above zero; write it as a number of seconds"},
+		"TOML, a variable":    {"config.toml", "[mcp_servers.x]\nurl = 'u'\nbearer_token_env_var = 's3cret-$'", "bearer_token_env_var: it does not name a variable"},
+		"TOML, env_vars":      {"config.toml", "[mcp_servers.x]\ncommand = 'u'\nenv_vars = ['a b']", "env_vars: an entry does not name a variable"},
+		"TOML, a header":      {"config.toml", "[mcp_servers.x]\nurl = 'u'\nenv_http_headers = {X = 's3cret $'}", "env_http_headers.X: it does not name a variable"},
+		"an input without id": {"mcp.json", "{\"inputs\": [\n{}], \"servers\": {}}", "mcp.json:2: inputs: an input has no id"},
+		"inputs":              {"mcp.json", `{"inputs": {}, "servers": {}}`, "inputs: it is an object, not a list"},
+		"disabled":            {".mcp.json", `{"mcpServers": {"x": {"command": "c", "disabled": "yes"}}}`, "mcpServers.x.disabled: it is a string, not a boolean"},
+		"a port":              {".mcp.json", `{"mcpServers": {"x": {"url": "u", "oauth": {"callbackPort": 70000}}}}`, "mcpServers.x.oauth.callbackPort: it is not a port"},
+		"oauth":               {".mcp.json", `{"mcpServers": {"x": {"url": "u", "oauth": [1]}}}`, "mcpServers.x.oauth: it is a list, not an object"},
+		"too deep":            {".mcp.json", strings.Repeat("[", node.MaxDepth+1), "nested more than"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -193,29 +184,6 @@ func TestMistakesInHostsFiles(t *testing.T) {
 	}
 }
 
-func TestRegistryRemotesAndContainers(t *testing.T) {
-	read := func(text string) Server {
-		t.Helper()
-		dir := write(t, map[string]string{"server.json": text})
-		f, err := ReadFile(filepath.Join(dir, "server.json"), nil)
-		if err != nil || len(f.Servers) != 1 {
-			t.Fatal(f, err)
-		}
-		return f.Servers[0]
-	}
-	s := read(`{"name": "io.x/crm", "remotes": [{"type": "ws", "url": "u"}, {"type": "sse", "url": "https://{tenant}.x.com/{version}/sse",
-		"variables": {"tenant": {"isRequired": true}, "version": {"value": "v2"}},
-		"headers": [{"name": "X-Api-Key", "isRequired": true}, {"name": "X-Opt"}, {"name": "Authorization", "value": "Bearer {token}"}]}]}`)
-	if s.Transport != TransportSSE || s.URL != "https://${TENANT}.x.com/v2/sse" || len(s.Headers) != 2 || s.Headers["X-Api-Key"] != "${CRM_X_API_KEY}" || s.Headers["Authorization"] != "Bearer ${TOKEN}" {
-		t.Errorf("remote: %s", serverText(s))
-	}
-	s = read(`{"name": "io.x/crm", "packages": [{"registry_type": "oci", "identifier": "ghcr.io/x/crm", "version": "2.0", "runtime_arguments": [{"type": "named", "name": "-e", "value": "TOKEN={token}", "variables": {"token": {"is_secret": true}}}],
-		"environment_variables": [{"name": "TOKEN", "is_required": true}, {"name": "EXTRA"}]}]}`)
-	if got, want := strings.Join(s.Args, " "), "run -i --rm -e TOKEN=${TOKEN} -e EXTRA ghcr.io/x/crm:2.0"; s.Command != "docker" || got != want {
-		t.Errorf("container: %q, want %q", got, want)
-	}
-}
-
 func TestCommandLines(t *testing.T) {
 	cases := map[string][]string{
 		"npx -y pkg":                  {"npx", "-y", "pkg"},
@@ -226,8 +194,8 @@ func TestCommandLines(t *testing.T) {
 		"npx":                         {"npx"},
 	}
 	for line, want := range cases {
-		f := &file{name: "f", dir: "/d"}
-		m := member{name: "s", line: 1, value: node{kind: kindObject, members: []member{{name: "command", line: 1, value: node{kind: kindString, text: line, line: 1}}}}}
+		f := &serverFile{File: node.File{Name: "f"}, dir: "/d"}
+		m := node.Member{Name: "s", Line: 1, Value: node.Node{Kind: node.KindObject, Members: []node.Member{{Name: "command", Line: 1, Value: node.Node{Kind: node.KindString, Text: line, Line: 1}}}}}
 		e, err := f.server(m, dialectOf(Project), &translator{dialect: (*translator).ours}, commonKeys())
 		if err != nil {
 			t.Fatal(err)

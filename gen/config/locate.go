@@ -7,20 +7,22 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
-// Location says which files list the servers of a project.
+// Location is the result of [Locate]: the files that list the servers of a project.
 type Location struct {
 	// Paths are the files; [Locate] returns absolute ones.
 	Paths []string
-	// Project is the absolute folder of the mcpgen.yaml whose key config names the file: relative paths in the file start
-	// there. Empty: the first file's own project.
+	// Project is the absolute folder of the mcpgen.yaml whose key config names the file. Relative paths in the file start
+	// there. If it is empty, the project is the first file's own.
 	Project string
 }
 
-// NotFoundError says that no list of servers is where [Locate] looked. It is an [fs.ErrNotExist].
+// NotFoundError reports that [Locate] found no list of servers. It is an [fs.ErrNotExist].
 type NotFoundError struct {
-	// Dir is where the search began, Root where it ended.
+	// Dir is where the search began, and Root where it ended.
 	Dir, Root string
 }
 
@@ -32,7 +34,7 @@ func (e *NotFoundError) Error() string {
 	return text
 }
 
-// Hint says what to do about it.
+// Hint returns what to do about the error.
 func (e *NotFoundError) Hint() string {
 	return "create one with \"mcpgen init\", take over what an editor has with \"mcpgen init --from cursor\", or name a file with --config"
 }
@@ -40,11 +42,10 @@ func (e *NotFoundError) Hint() string {
 // Is makes the error an [fs.ErrNotExist].
 func (e *NotFoundError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Locate returns the files that are named; a relative one starts at dir. A folder stands for what is found in it. If none
-// is named, Locate looks in dir and, inside a git
-// repository, in each folder above it up to the repository's root. The first folder counts that has one of these, in
-// this order: an mcpgen.yaml whose key config names a file, mcpgen.json, .mcp.json. Outside a repository it looks in dir
-// only: a file further up could be anybody's, and it names commands to run.
+// Locate returns the named files; relative ones start at dir. A folder stands for the file that is found in it. If none is
+// named, Locate looks in dir and, in a git repository, in each folder above it up to the repository's root. It uses the first
+// folder that has one of these, in this order: an mcpgen.yaml whose key config names a file, mcpgen.json, .mcp.json. Outside
+// a repository it looks in dir only, because a file further up could be anybody's, and it names commands to run.
 func Locate(dir string, named []string) (Location, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -80,7 +81,7 @@ func Locate(dir string, named []string) (Location, error) {
 	}
 }
 
-// Dir is the absolute folder of the project.
+// Dir returns the absolute folder of the project.
 func (l Location) Dir() string {
 	if l.Project != "" {
 		return l.Project
@@ -88,7 +89,7 @@ func (l Location) Dir() string {
 	return projectDir(l.Paths[0])
 }
 
-// locateIn looks in one folder. The location has no path where nothing is found.
+// locateIn looks in one folder. The location has no path if nothing is found.
 func locateIn(dir string) (Location, error) {
 	named, err := configKey(filepath.Join(dir, SettingsName))
 	if err != nil {
@@ -119,12 +120,12 @@ func configKey(settings string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read settings: %w", err)
 	}
-	y := &settingsFile{file: file{name: settings, text: bytes.TrimPrefix(text, []byte("\ufeff"))}}
-	root, err := y.parseYAML()
+	y := &settingsFile{File: node.File{Name: settings, Text: bytes.TrimPrefix(text, []byte("\ufeff"))}}
+	root, err := y.ParseYAML()
 	if err != nil {
 		return "", err
 	}
-	value, ok := root.get("config")
+	value, ok := root.Get("config")
 	if !ok {
 		return "", nil
 	}

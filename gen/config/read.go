@@ -7,20 +7,23 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
 // ReadOptions are the settings of [ReadFile]. The zero value is valid.
 type ReadOptions struct {
-	// Host is whose form the file has; empty: found out by what it holds, and by its name.
+	// Host is the host whose form the file has. If it is empty, the content and the name of the file decide.
 	Host Host
-	// Project is the absolute folder that a person's own file is read for: it stands for ${workspaceFolder}, is where
-	// relative paths start, and selects the entries that a file keeps for that project alone. Empty: the file's own.
+	// Project is the absolute folder of the project that a user's own file is read for. It replaces ${workspaceFolder}, is
+	// the base of relative paths, and selects the entries that the file has for that project alone. If it is empty, the
+	// project is the file's own.
 	Project string
 }
 
 // File is one configuration file.
 type File struct {
-	// Path is the file as it was named, Host whose form it has, Dir the absolute folder of its project.
+	// Path is the file as it was named, Host the host whose form it has, and Dir the absolute folder of its project.
 	Path string
 	Host Host
 	Dir  string
@@ -28,28 +31,36 @@ type File struct {
 	Servers []Server
 	Notes   []Note
 
-	text  []byte
+	Text  []byte
+	Lists []serverList
+}
+
+// serverFile is a file of servers that is being read.
+type serverFile struct {
+	node.File
+	dir   string // the absolute folder where relative paths start
+	host  Host
 	lists []serverList
 }
 
 // serverList is one of the objects in a file that hold servers.
 type serverList struct {
-	at    []string // the keys that lead to it
-	names []string
+	At    []string // the keys that lead to it
+	Names []string
 }
 
-// Local returns the servers that a person's own file keeps for the project alone.
+// Local returns the names of the servers that a user's own file has for the project alone.
 func (f *File) Local() []string {
-	for _, list := range f.lists {
-		if list.at[0] == "projects" {
-			return list.names
+	for _, list := range f.Lists {
+		if list.At[0] == "projects" {
+			return list.Names
 		}
 	}
 	return nil
 }
 
 // ReadFile reads the servers of one file: .mcp.json, or the file of any of [Hosts], in JSON with comments or in TOML.
-// Mistakes of different servers are joined; the other servers are returned beside such an error.
+// Errors of several servers are joined; the other servers are returned with such an error.
 func ReadFile(path string, opts *ReadOptions) (*File, error) {
 	if opts == nil {
 		opts = &ReadOptions{}
@@ -65,30 +76,30 @@ func ReadFile(path string, opts *ReadOptions) (*File, error) {
 	return parseFile(path, abs, text, *opts)
 }
 
-// ParseFile reads a text as [ReadFile] does a file of that absolute path. project is [ReadOptions.Project].
+// ParseFile reads the text of a file of that absolute path, as [ReadFile] does. project is [ReadOptions.Project].
 func ParseFile(path string, text []byte, project string) (*File, error) {
 	return parseFile(path, path, text, ReadOptions{Project: project})
 }
 
 func parseFile(path, abs string, text []byte, opts ReadOptions) (*File, error) {
-	f := &file{name: path, dir: opts.Project, host: opts.Host, text: bytes.TrimPrefix(text, []byte("\ufeff"))}
+	f := &serverFile{File: node.File{Name: path, Text: bytes.TrimPrefix(text, []byte("\ufeff"))}, dir: opts.Project, host: opts.Host}
 	if f.dir == "" {
 		f.dir = projectDir(abs)
 	}
-	isToml := isTOML(path, f.text)
-	parse := f.parseJSON
+	isToml := IsTOML(path, f.Text)
+	parse := f.ParseJSON
 	if isToml {
-		parse = f.parseTOML
+		parse = f.ParseTOML
 	}
 	root, err := parse()
 	if ext := strings.ToLower(filepath.Ext(path)); isToml && err != nil && (ext == ".yaml" || ext == ".yml") {
-		return nil, f.errorAt(1, "", "servers are read from JSON or TOML, not from YAML", "name such a file; "+SettingsName+" holds settings, and is read beside it")
+		return nil, f.ErrorAt(1, "", "servers are read from JSON or TOML, not from YAML", "name such a file; "+SettingsName+" holds settings, and is read beside it")
 	}
 	if err != nil {
 		return nil, err
 	}
-	if root.kind != kindObject {
-		return nil, f.errorAt(root.line, "", "the file holds "+root.kind.String()+", not an object", `write {"mcpServers": {…}}`)
+	if root.Kind != node.KindObject {
+		return nil, f.ErrorAt(root.Line, "", "the file holds "+root.Kind.String()+", not an object", `write {"mcpServers": {…}}`)
 	}
 	if f.host == "" {
 		f.host = detect(path, isToml, root)
@@ -97,44 +108,41 @@ func parseFile(path, abs string, text []byte, opts ReadOptions) (*File, error) {
 	if servers == nil && err != nil {
 		return nil, err
 	}
-	return &File{Path: path, Host: f.host, Dir: f.dir, Servers: servers, Notes: f.notes, text: text, lists: f.lists}, err
+	return &File{Path: path, Host: f.host, Dir: f.dir, Servers: servers, Notes: f.Notes, Text: text, Lists: f.lists}, err
 }
 
-// read returns the servers; with an error, those that are well, and nil only where the file as a whole is not.
-func (f *file) read(root node, base string) ([]Server, error) {
+// read returns the servers. With an error it returns those without mistakes, or nil if the mistake is not in a server.
+func (f *serverFile) read(root node.Node, base string) ([]Server, error) {
 	vars := &translator{dialect: dialectOf(f.host).translate, project: f.dir, base: base}
-	if f.host == Registry {
-		return f.registry(root)
-	}
 	if f.host == VSCode {
 		if err := f.inputs(root, vars); err != nil {
 			return nil, err
 		}
 	}
 	d := dialectOf(f.host)
-	if f.host == VSCode { // its portable files have the other form
-		if _, ok := root.get("servers"); !ok {
-			if _, portable := root.get("mcpServers"); portable {
+	if f.host == VSCode { // VS Code reads the common form too
+		if _, ok := root.Get("servers"); !ok {
+			if _, portable := root.Get("mcpServers"); portable {
 				d.root = "mcpServers"
 			}
 		}
 	}
 	servers := []Server{}
 	var errs []error
-	add := func(list node, at ...string) error {
+	add := func(list node.Node, at ...string) error {
 		root := strings.Join(at, ".")
-		if list.kind != kindObject {
-			return f.errorAt(list.line, root, "it is "+list.kind.String()+", not an object", "map each server's name to its settings")
+		if list.Kind != node.KindObject {
+			return f.ErrorAt(list.Line, root, "it is "+list.Kind.String()+", not an object", "map each server's name to its settings")
 		}
 		here := d
 		here.root = root
-		f.lists = append(f.lists, serverList{at, memberNames(list)})
-		for _, m := range list.members {
+		f.lists = append(f.lists, serverList{at, list.Names()})
+		for _, m := range list.Members {
 			servers, errs = f.add(servers, errs, m, here, vars)
 		}
 		return nil
 	}
-	list, ok := root.get(d.root)
+	list, ok := root.Get(d.root)
 	if ok {
 		if err := add(list, d.root); err != nil {
 			return nil, err
@@ -145,7 +153,7 @@ func (f *file) read(root node, base string) ([]Server, error) {
 		return nil, err
 	}
 	if !ok && !local && !f.optional() {
-		return nil, f.errorAt(root.line, "", fmt.Sprintf("there is no %q", d.root), `write {"mcpServers": {"name": {"command": …}}}`+rootHint(root, d.root))
+		return nil, f.ErrorAt(root.Line, "", fmt.Sprintf("there is no %q", d.root), `write {"mcpServers": {"name": {"command": …}}}`+rootHint(root, d.root))
 	}
 	if f.host == Gemini {
 		if err := f.allowed(root, servers); err != nil {
@@ -155,47 +163,47 @@ func (f *file) read(root node, base string) ([]Server, error) {
 	return servers, errors.Join(errs...)
 }
 
-// optional reports whether the file is the host's settings as a whole, which need no servers.
-func (f *file) optional() bool {
+// optional reports whether the file holds other settings of the host too, so that it may have no servers.
+func (f *serverFile) optional() bool {
 	return f.host != Project && f.host != VSCode && f.host != Cursor
 }
 
-// add reads one entry; of two servers of one name the later counts.
-func (f *file) add(servers []Server, errs []error, m member, d dialect, vars *translator) ([]Server, []error) {
+// add reads one entry. Of two servers of one name the later counts.
+func (f *serverFile) add(servers []Server, errs []error, m node.Member, d dialect, vars *translator) ([]Server, []error) {
 	e, err := f.server(m, d, vars, commonKeys())
 	switch {
 	case err != nil:
 		return servers, append(errs, err)
 	case e.leaveOut != "" && e.leaveMinor:
-		f.noteMinor(m.line, m.name, "", "left out: "+e.leaveOut)
+		f.NoteMinor(m.Line, m.Name, "", "left out: "+e.leaveOut)
 		return servers, errs
 	case e.leaveOut != "":
-		f.note(m.line, m.name, "", "left out: "+e.leaveOut)
+		f.Note(m.Line, m.Name, "", "left out: "+e.leaveOut)
 		return servers, errs
 	}
 	if i := slices.IndexFunc(servers, func(s Server) bool { return s.Key == e.s.Key }); i >= 0 {
-		f.noteMinor(m.line, m.name, "", "the entry of this project goes before that of all projects")
+		f.NoteMinor(m.Line, m.Name, "", "the entry of this project replaces that of all projects")
 		servers[i] = e.s
 		return servers, errs
 	}
 	return append(servers, e.s), errs
 }
 
-// project reads what Claude Code keeps for one project in a person's own file.
-func (f *file) project(root node, add func(list node, at ...string) error) (found bool, err error) {
-	projects, ok := root.get("projects")
-	if f.host != ClaudeCode || !ok || projects.kind != kindObject {
+// project reads the servers that a user's file of Claude Code has for the project.
+func (f *serverFile) project(root node.Node, add func(list node.Node, at ...string) error) (found bool, err error) {
+	projects, ok := root.Get("projects")
+	if f.host != ClaudeCode || !ok || projects.Kind != node.KindObject {
 		return false, nil
 	}
-	for _, m := range projects.members {
-		if filepath.Clean(m.name) != f.dir {
+	for _, m := range projects.Members {
+		if filepath.Clean(m.Name) != f.dir {
 			continue
 		}
-		list, ok := m.value.get("mcpServers")
+		list, ok := m.Value.Get("mcpServers")
 		if !ok {
 			continue
 		}
-		if err := add(list, "projects", m.name, "mcpServers"); err != nil {
+		if err := add(list, "projects", m.Name, "mcpServers"); err != nil {
 			return false, err
 		}
 		found = true
@@ -203,48 +211,48 @@ func (f *file) project(root node, add func(list node, at ...string) error) (foun
 	return found, nil
 }
 
-// inputs reads VS Code's inputs: what a value is called, and what it is by default.
-func (f *file) inputs(root node, vars *translator) error {
+// inputs reads the names and defaults of VS Code's inputs.
+func (f *serverFile) inputs(root node.Node, vars *translator) error {
 	vars.inputs = map[string]string{}
-	list, ok := root.get("inputs")
+	list, ok := root.Get("inputs")
 	if !ok {
 		return nil
 	}
-	if list.kind != kindList {
-		return f.errorAt(list.line, "inputs", "it is "+list.kind.String()+", not a list", `write [{"id": …, "type": "promptString"}]`)
+	if list.Kind != node.KindList {
+		return f.ErrorAt(list.Line, "inputs", "it is "+list.Kind.String()+", not a list", `write [{"id": …, "type": "promptString"}]`)
 	}
-	for _, item := range list.items {
-		id, _ := item.get("id")
-		if id.kind != kindString || variableName(id.text) == "" {
-			return f.errorAt(item.line, "inputs", "an input has no id", `give it an "id"`)
+	for _, item := range list.Items {
+		id, _ := item.Get("id")
+		if id.Kind != node.KindString || variableName(id.Text) == "" {
+			return f.ErrorAt(item.Line, "inputs", "an input has no id", `give it an "id"`)
 		}
-		if def, ok := item.get("default"); ok && def.kind == kindString {
-			vars.inputs[id.text] = def.text
+		if def, ok := item.Get("default"); ok && def.Kind == node.KindString {
+			vars.inputs[id.Text] = def.Text
 		}
-		description, _ := item.get("description")
-		message := fmt.Sprintf("the input %q is read from the variable %s", id.text, InputVariable(id.text))
-		if description.text != "" {
-			message += fmt.Sprintf(" (%q)", description.text)
+		description, _ := item.Get("description")
+		message := fmt.Sprintf("the input %q is read from the variable %s", id.Text, InputVariable(id.Text))
+		if description.Text != "" {
+			message += fmt.Sprintf(" (%q)", description.Text)
 		}
-		f.noteMinor(item.line, "", "inputs", message)
+		f.NoteMinor(item.Line, "", "inputs", message)
 	}
 	return nil
 }
 
-// allowed applies Gemini's lists of servers that may and may not be used.
-func (f *file) allowed(root node, servers []Server) error {
-	mcp, ok := root.get("mcp")
-	if !ok || mcp.kind != kindObject {
+// allowed applies Gemini's lists of allowed and excluded servers.
+func (f *serverFile) allowed(root node.Node, servers []Server) error {
+	mcp, ok := root.Get("mcp")
+	if !ok || mcp.Kind != node.KindObject {
 		return nil
 	}
 	var err error
 	lists := map[string][]string{}
 	for _, name := range []string{"allowed", "excluded"} {
-		n, given := mcp.get(name)
+		n, given := mcp.Get(name)
 		if !given {
 			continue
 		}
-		if lists[name], err = f.list(n, join("mcp", name)); err != nil {
+		if lists[name], err = f.List(n, node.Join("mcp", name)); err != nil {
 			return err
 		}
 	}

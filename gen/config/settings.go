@@ -1,13 +1,16 @@
 package config
 
 import (
+	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
-// Language is a language wrappers are written in.
+// Language is a language of the generated files.
 type Language string
 
 const (
@@ -15,40 +18,57 @@ const (
 	Python     Language = "python"
 )
 
-// DefaultOut is the folder the tree is written to when nothing else is said.
+// Languages returns the languages that a setting may name, from mcpgen.schema.json. Package gen has the table of languages.
+func Languages() []Language { return slices.Clone(languages()) }
+
+var languages = sync.OnceValue(func() []Language {
+	var schema struct {
+		Properties struct {
+			Languages struct {
+				Items struct{ Enum []Language }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(settingsSchema), &schema); err != nil {
+		panic(err) // embedded, so that any test would find it broken
+	}
+	return schema.Properties.Languages.Items.Enum
+})
+
+// DefaultOut is the default of [Settings.Out].
 const DefaultOut = "servers"
 
-// Settings are those of mcpgen.yaml.
+// Settings are the content of mcpgen.yaml.
 type Settings struct {
-	// Path is the file, whether it is there or not.
+	// Path is the file, which may be missing.
 	Path string
-	// Languages is never empty; without a setting it is both.
+	// Languages is never empty. The default is [Languages].
 	Languages []Language
-	// Out is the tree's folder, relative to the configuration file unless absolute; "servers" without a setting.
+	// Out is the folder of the tree, absolute or relative to the configuration file. The default is "servers".
 	Out string
-	// Defaults are for servers that say nothing else, neither in the settings nor in their own file.
+	// Defaults are for servers without a setting of their own, here or in their file.
 	Defaults ServerDefaults
 	// Servers holds settings by server name; a server without an entry has the zero value.
 	Servers map[string]ServerSettings
-	// Run is how mcprun runs a script unless its flags or the environment say otherwise.
+	// Run are the defaults of mcprun's flags. Flags and the environment take precedence.
 	Run RunSettings
-	// Search is how tools are searched for.
+	// Search are the settings of the search for tools.
 	Search SearchSettings
 }
 
-// ServerDefaults are settings of all servers; 0 means not said.
+// ServerDefaults are settings of all servers. 0 and nil mean unset.
 type ServerDefaults struct {
 	Timeout, StartupTimeout time.Duration
 	ClosedInputs            *bool
 }
 
-// ServerSettings are the settings of one server. The zero value of each means not said; what is said goes before the
-// server's own file, except that a tool must pass the filters of both.
+// ServerSettings are the settings of one server. A zero value means unset. Settings take precedence over the server's own
+// file, except that a tool must pass the filters of both.
 type ServerSettings struct {
-	// Include and Exclude are globs over tool names: * is any text, ? any one character. A tool counts when it fits
-	// an Include (or there is none) and no Exclude.
+	// Include and Exclude are globs of tool names, in which * is any text and ? any one character. A tool is used if it
+	// matches an Include, or there is none, and no Exclude.
 	Include, Exclude []string
-	// Alias, PassEnv, EnvFile, OAuth, Protocol, and the times are those of [Server].
+	// Alias, PassEnv, EnvFile, OAuth, Protocol and the timeouts are those of [Server].
 	Alias                   string
 	Timeout, StartupTimeout time.Duration
 	Protocol                Protocol
@@ -62,10 +82,9 @@ type ServerSettings struct {
 	Trusted, Disabled    *bool
 	// ClosedInputs is that of [Settings.ClosedInputs].
 	ClosedInputs *bool
-	// Category is the group that it belongs to where tools are searched for.
+	// Category is the server's group in the search for tools.
 	Category string
-	// AllowText are the rules for suspicious text that this server is known to break, and may. Whether there are such
-	// rules is not known here.
+	// AllowText are the rules for suspicious text that this server may break. Their names are not checked here.
 	AllowText []AllowedRule
 }
 
@@ -73,32 +92,28 @@ type ServerSettings struct {
 type AllowedRule struct {
 	// Rule is the rule's name, as written.
 	Rule string
-	// Line is where it stands in mcpgen.yaml.
+	// Line is its line in mcpgen.yaml.
 	Line int
 }
 
-// RunSettings are defaults of mcprun's flags, as a person would write them there; empty or 0 means not said.
-type RunSettings struct {
-	Sandbox, Image, Workspace string
-	// Risk is a floor that no flag goes below.
-	Risk         string
-	Timeout, CPU time.Duration
-	// Sizes: a number of megabytes, or a number with its unit.
-	Memory, FileSize, OutputLimit, Disk, Tmp string
-	Processes, OpenFiles, DiskFiles          int
-	// How calls are made, and what of a run is handed on; the names are those of the flags.
-	CallTimeout              time.Duration
-	Parallel, MaxOutput      int    // calls at once; characters
-	MaxResult                string // a size
-	AllowDrift, StrictOutput *bool
-	Elicit, Daemon           string
-	TSC, Pyright, Skills     string // programs and a folder, from mcpgen.yaml unless absolute or a bare name
-	Workspaces, Quota        string // the folder of customers, and the size of what each may hold
-	// Lines tells where in mcpgen.yaml each key is that is there.
-	Lines map[string]int
+// RunSettings are defaults of mcprun's flags. A key is the name of a flag, with _ for -.
+type RunSettings map[string]RunSetting
+
+// RunSetting is one default of a flag.
+type RunSetting struct {
+	// Value is the value as on the command line. Paths are absolute, or bare names of programs.
+	Value string
+	// Line is its line in mcpgen.yaml.
+	Line int
 }
 
-// apply returns the server with what the settings say about it.
+// IsRunKey reports whether run: in mcpgen.yaml may have the key.
+func IsRunKey(key string) bool {
+	_, ok := (&settingsFile{}).runKeys()[key]
+	return ok
+}
+
+// apply returns the server with the settings applied.
 func (s *Settings) apply(srv Server) Server {
 	own := s.Servers[srv.Key]
 	override(&srv.Alias, own.Alias)
@@ -139,7 +154,7 @@ func (s *Settings) apply(srv Server) Server {
 	return srv
 }
 
-// ClosedInputs reports whether the types of a server's inputs refuse properties that its schemas do not speak of.
+// ClosedInputs reports whether the types of a server's inputs refuse properties that its schemas do not mention.
 func (s *Settings) ClosedInputs(server string) bool {
 	closed := false
 	for _, set := range []*bool{s.Defaults.ClosedInputs, s.Servers[server].ClosedInputs} {
@@ -150,7 +165,7 @@ func (s *Settings) ClosedInputs(server string) bool {
 	return closed
 }
 
-// override sets p to the last of values that says something.
+// override sets p to the last of values that is not zero, if there is one.
 func override[T comparable](p *T, values ...T) {
 	var zero T
 	for _, v := range values {
@@ -169,28 +184,9 @@ func (s ServerSettings) Allows(tool string) bool {
 	return len(s.Include) == 0 || slices.ContainsFunc(s.Include, fits)
 }
 
-// MatchGlob matches the whole of s: * is any text, ? any one character. Unlike path.Match, * also spans a slash: a tool name may hold anything, and an
-// exclude rule must not be escaped by it.
+// MatchGlob reports whether a glob matches all of s; * is any text, and ? any one character. Unlike in path.Match, * also
+// matches a slash: a tool name may contain anything, and must not escape an exclude rule.
 func MatchGlob(glob, s string) bool {
-	g, t := []rune(glob), []rune(s)
-	i, j := 0, 0
-	star, mark := -1, 0 // where the last * stands, and how far it has eaten
-	for j < len(t) {
-		switch {
-		case i < len(g) && g[i] == '*':
-			star, mark = i, j
-			i++
-		case i < len(g) && (g[i] == '?' || g[i] == t[j]):
-			i, j = i+1, j+1
-		case star >= 0:
-			mark++
-			i, j = star+1, mark
-		default:
-			return false
-		}
-	}
-	for i < len(g) && g[i] == '*' {
-		i++
-	}
-	return i == len(g)
+	pattern := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(strings.ToValidUTF8(glob, "\uFFFD")))
+	return regexp.MustCompile(`(?s)^` + pattern + `$`).MatchString(s)
 }

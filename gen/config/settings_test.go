@@ -121,3 +121,17 @@ func TestAllows(t *testing.T) {
 		t.Error("it matches")
 	}
 }
+
+// TestRunSettings: values are as on the command line, and paths start at the file's folder.
+func TestRunSettings(t *testing.T) {
+	dir := t.TempDir()
+	text := "version: 1\nrun:\n  memory: 512\n  allow_drift: false\n  skills: s\n  tsc: bin/tsc\n  pyright: pyright\n  elicit: a.json\n  workspace: /w\n"
+	got, err := parseSettings(filepath.Join(dir, SettingsName), []byte(text), nil)
+	want := RunSettings{
+		"memory": {"512", 3}, "allow_drift": {"false", 4}, "skills": {filepath.Join(dir, "s"), 5}, "tsc": {filepath.Join(dir, "bin", "tsc"), 6},
+		"pyright": {"pyright", 7}, "elicit": {filepath.Join(dir, "a.json"), 8}, "workspace": {"/w", 9},
+	}
+	if diff := cmp.Diff(want, got.Run); err != nil || diff != "" {
+		t.Errorf("parseSettings() = %v (-want +got):\n%s", err, diff)
+	}
+}

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// translator turns the variables of hosts into ours, which [Server.Expand] knows: ${NAME}, ${NAME:-default},
-// ${file:PATH} and, for text that must not be read as a variable, ${:-text}. Values are looked up by nobody here.
+// translator converts the variables of hosts to those of [Server.Expand]: ${NAME}, ${NAME:-default}, ${file:PATH} and, for
+// text that is not a variable, ${:-text}. It looks up no values.
 type translator struct {
 	dialect func(*translator, string) string
-	// project is what ${workspaceFolder} stands for, base where relative files of ${file:…} are: absolute folders.
+	// project is the value of ${workspaceFolder}, and base the folder of relative files in ${file:…}. Both are absolute.
 	project, base string
 	// inputs are the defaults of a file's inputs, by id.
 	inputs map[string]string
@@ -18,20 +18,20 @@ type translator struct {
 
 func (t *translator) text(s string) string { return t.dialect(t, s) }
 
-// dollarSign stands for a $ before a brace that is just text.
+// dollarSign is a $ that does not begin a variable.
 const dollarSign = "${:-$}"
 
-// literal keeps a text from being read as a variable.
+// literal returns a text in which nothing is a variable.
 func literal(s string) string { return strings.ReplaceAll(s, "${", dollarSign+"{") }
 
-// ours are the forms that need no translation.
+// ours is for hosts with our variables.
 func (t *translator) ours(s string) string { return s }
 
 // literal is for hosts without variables.
 func (t *translator) literal(s string) string { return literal(s) }
 
-// references replaces each open…} by what f makes of its inside. What f has nothing for is text, which keep handles
-// with the text around it.
+// references replaces each open…} by the result of f for its body. If f returns false it is text, which keep converts
+// together with the text around it.
 func references(s, open string, f func(body string) (string, bool), keep func(string) string) string {
 	var out, plain strings.Builder
 	flush := func() {
@@ -53,7 +53,7 @@ func references(s, open string, f func(body string) (string, bool), keep func(st
 			flush()
 			out.WriteString(text)
 			s = after
-		} else { // the next reference may begin inside
+		} else { // the next reference may begin in the body
 			plain.WriteString(open)
 			s = rest
 		}
@@ -64,8 +64,7 @@ func references(s, open string, f func(body string) (string, bool), keep func(st
 
 func same(s string) string { return s }
 
-// editor are the forms of Cursor and VS Code. What is neither known nor a plain name stays, and is refused when the
-// server is connected to.
+// editor converts the variables of Cursor and VS Code. Unknown ones stay, and connecting to the server refuses them.
 func (t *translator) editor(s string) string {
 	return references(s, "${", func(body string) (string, bool) {
 		name, rest, _ := strings.Cut(body, ":")
@@ -93,11 +92,11 @@ func (t *translator) input(id string) string {
 	return "${" + name + "}"
 }
 
-// InputVariable is the environment variable that an input of the given id is read from: MCPGEN_INPUT_ and the id in
-// capitals, with an underscore for whatever a name cannot hold.
+// InputVariable returns the environment variable that an input is read from: MCPGEN_INPUT_ and the id in capitals, with
+// underscores for what a name cannot contain.
 func InputVariable(id string) string { return "MCPGEN_INPUT_" + variableName(id) }
 
-// variableName makes the name of an environment variable out of any text.
+// variableName returns a text as the name of an environment variable, or "" if no letter or digit is left.
 func variableName(s string) string {
 	var out strings.Builder
 	for _, r := range strings.ToUpper(s) {
@@ -117,7 +116,7 @@ func homeVariable() string {
 	return "HOME"
 }
 
-// dollar is Gemini's: $NAME as well as ${NAME}.
+// dollar converts the variables of Gemini, $NAME and ${NAME}.
 func (t *translator) dollar(s string) string {
 	var out strings.Builder
 	for {
@@ -127,7 +126,7 @@ func (t *translator) dollar(s string) string {
 			return out.String()
 		}
 		n := 0
-		for n < len(rest) && isName(rest[:n+1]) {
+		for n < len(rest) && IsVariableName(rest[:n+1]) {
 			n++
 		}
 		if n > 0 {
@@ -139,10 +138,10 @@ func (t *translator) dollar(s string) string {
 	}
 }
 
-// braces is OpenCode's: {env:NAME} and {file:PATH}, a relative path from the file's own folder.
+// braces converts the variables of OpenCode, {env:NAME} and {file:PATH}. A relative path starts at the file's own folder.
 func (t *translator) braces(s string) string {
 	return references(s, "{", func(body string) (string, bool) {
-		if name, ok := strings.CutPrefix(body, "env:"); ok && isName(name) {
+		if name, ok := strings.CutPrefix(body, "env:"); ok && IsVariableName(name) {
 			return "${" + name + "}", true
 		}
 		if path, ok := strings.CutPrefix(body, "file:"); ok {

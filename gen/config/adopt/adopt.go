@@ -1,7 +1,7 @@
-// Package adopt takes over servers that other hosts have: it plans what to write into a project's list of servers and
-// mcpgen.yaml, both of which are checked in. No secret gets there: a literal one becomes a variable that [Plan] lists.
-// With [Options.Serve] it also plans how the hosts' own files start mcprun serve in place of these servers.
-// Nothing is written here. Start with [Make].
+// Package adopt copies servers from other hosts to a project. It plans the changes of the project's list of servers and
+// mcpgen.yaml, both of which are checked in, so that a literal secret becomes a variable that [Plan] lists. With
+// [Options.Serve] it also plans that the hosts' files start mcprun serve in place of the servers. It writes no file. Start
+// with [Make].
 package adopt
 
 import (
@@ -12,31 +12,32 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/config/edit"
 )
 
 // Options are the settings of [Make].
 type Options struct {
-	// Dir is the project's absolute folder, Home the person's; paths below them are written relative to them.
+	// Dir is the absolute folder of the project, and Home that of the user. Paths below them are written relative to them.
 	Dir, Home string
 	// Path is the file that lists the project's servers.
 	Path string
-	// Config and Settings are the current texts of that file and of mcpgen.yaml; nil if there is no such file.
+	// Config and Settings are the current texts of that file and of mcpgen.yaml; nil if the file does not exist.
 	Config, Settings []byte
 	// Force replaces servers that are in Config already.
 	Force bool
-	// Serve moves the servers: [Plan.Hosts] takes them out of the hosts' files. Nil: they are only copied.
+	// Serve moves the servers: [Plan.Hosts] removes them from the hosts' files. Nil means that they are only copied.
 	Serve *Serve
 }
 
-// Plan is what is to be written.
+// Plan is what to write.
 type Plan struct {
-	// Config and Settings are the new texts; nil where nothing changes.
+	// Config and Settings are the new texts; nil if nothing changes.
 	Config, Settings []byte
-	// Hosts are the new texts of hosts' files, to be written after all others.
-	Hosts []*config.FileEdit
-	// Outcomes tell of each server, in the order of the files.
+	// Hosts are the new texts of hosts' files. They must be written after all others.
+	Hosts []*edit.FileEdit
+	// Outcomes are what becomes of each server, in the order of the files.
 	Outcomes []Outcome
-	// Variables are needed by the adopted servers.
+	// Variables are those that the adopted servers need.
 	Variables []Variable
 	// hunks are what Diff shows of the hosts' files, in their order; config and settings of the project's.
 	hunks            []string
@@ -48,7 +49,7 @@ type Outcome struct {
 	Key    string
 	Host   config.Host
 	Source string
-	// Action is one of the constants, Why says more.
+	// Action is one of the constants, and Why an explanation, which may be empty.
 	Action Action
 	Why    string
 }
@@ -59,22 +60,22 @@ type Action string
 const (
 	Added    Action = "added"
 	Replaced Action = "replaced"
-	Kept     Action = "kept"     // the project has one of that name, which stays
-	LeftOut  Action = "left out" // it is not taken over
+	Kept     Action = "kept"     // the project has one of the same name, which stays
+	LeftOut  Action = "left out" // it is not copied
 	Moved    Action = "moved"
-	Stays    Action = "stays" // it was to be moved, and stays in the host's file
+	Stays    Action = "stays" // it cannot be moved, and stays in the host's file
 )
 
 // Changed reports whether the action changes the project.
 func (a Action) Changed() bool { return a == Added || a == Replaced || a == Moved }
 
-// Make plans how to take over the servers of files. Of several of one name the first counts.
+// Make plans how to adopt the servers of files. Of several with one name the first counts.
 func Make(files []*config.File, opts Options) (*Plan, error) {
 	text := opts.Config
 	if text == nil {
-		text = []byte(config.EmptyServers)
+		text = []byte(edit.EmptyServers)
 	}
-	present, err := config.ServerNames(opts.Path, text)
+	present, err := edit.ServerNames(opts.Path, text)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func Make(files []*config.File, opts Options) (*Plan, error) {
 	if len(m.entries) == 0 {
 		return m.plan, nil
 	}
-	if m.plan.Config, err = config.SetServers(opts.Path, text, m.entries); err != nil {
+	if m.plan.Config, err = edit.SetServers(opts.Path, text, m.entries); err != nil {
 		return nil, err
 	}
 	return m.plan, m.addSettings()
@@ -105,9 +106,9 @@ type maker struct {
 	naming   naming
 	present  []string
 	taken    map[string]string        // the source of a server, by key
-	old      map[string]config.Server // those that the project has
-	entries  []config.Entry
-	settings []config.SettingsEntry
+	old      map[string]config.Server // the project's servers
+	entries  []edit.Entry
+	settings []edit.SettingsEntry
 	plan     *Plan
 }
 
@@ -115,7 +116,7 @@ func (m *maker) server(s config.Server) {
 	out := Outcome{Key: s.Key, Host: s.Host, Source: s.Source}
 	defer func() { m.plan.Outcomes = append(m.plan.Outcomes, out) }()
 	if from, taken := m.taken[s.Key]; taken {
-		out.Action, out.Why = LeftOut, "the one of that name in "+from+" goes before it"
+		out.Action, out.Why = LeftOut, "the one of that name in "+from+" takes precedence"
 		return
 	}
 	if s.Disabled {
@@ -138,21 +139,21 @@ func (m *maker) server(s config.Server) {
 	m.add(m.portable(s))
 }
 
-// portable returns the server as it may be checked in, and notes the variables that it needs.
+// portable returns a server that may be checked in, and records the variables that it needs.
 func (m *maker) portable(s config.Server) config.Server {
 	p := &portable{naming: &m.naming, server: s.Key, dir: m.opts.Dir, home: m.opts.Home}
 	return p.apply(s)
 }
 
-// add takes a portable server over.
+// add adds a portable server to the plan.
 func (m *maker) add(s config.Server) {
-	m.entries = append(m.entries, config.Entry{Key: s.Key, Value: form(s)})
+	m.entries = append(m.entries, edit.Entry{Key: s.Key, Value: form(s)})
 	if lines := settingsLines(s); len(lines) > 0 {
-		m.settings = append(m.settings, config.SettingsEntry{Key: s.Key, Lines: lines})
+		m.settings = append(m.settings, edit.SettingsEntry{Key: s.Key, Lines: lines})
 	}
 }
 
-// addSettings puts into mcpgen.yaml what .mcp.json has no keys for.
+// addSettings adds to mcpgen.yaml the settings for which .mcp.json has no keys.
 func (m *maker) addSettings() error {
 	if len(m.settings) == 0 {
 		return nil
@@ -161,7 +162,7 @@ func (m *maker) addSettings() error {
 	if text == nil {
 		text = []byte(config.StarterSettings)
 	}
-	text, present, err := config.AddSettings(filepath.Join(m.opts.Dir, config.SettingsName), text, m.settings)
+	text, present, err := edit.AddSettings(filepath.Join(m.opts.Dir, config.SettingsName), text, m.settings)
 	if err != nil {
 		return err
 	}
@@ -175,13 +176,13 @@ func (m *maker) addSettings() error {
 	}
 	for _, s := range m.settings {
 		if !slices.Contains(present, s.Key) {
-			m.plan.settings += "+" + strings.Join(append([]string{config.YAMLText(s.Key) + ":"}, s.Lines...), "\n+  ") + "\n"
+			m.plan.settings += "+" + strings.Join(append([]string{edit.YAMLText(s.Key) + ":"}, s.Lines...), "\n+  ") + "\n"
 		}
 	}
 	return nil
 }
 
-// entryForm is a server as .mcp.json has it.
+// entryForm is a server in the form of .mcp.json.
 type entryForm struct {
 	Type    string            `json:"type,omitempty"`
 	Command string            `json:"command,omitempty"`
@@ -200,7 +201,7 @@ func form(s config.Server) entryForm {
 	return out
 }
 
-// remoteType names the transport: hosts that read .mcp.json want to be told, also where this one left it open.
+// remoteType returns the transport of a remote server, which hosts that read .mcp.json require.
 func remoteType(s config.Server) config.Transport {
 	if !s.Inferred {
 		return s.Transport
@@ -211,13 +212,13 @@ func remoteType(s config.Server) config.Transport {
 	return s.Transport
 }
 
-// settingsLines is what mcpgen.yaml says of a server.
+// settingsLines returns a server's lines in mcpgen.yaml.
 func settingsLines(s config.Server) []string {
 	var lines []string
 	list := func(values []string) string {
 		quoted := make([]string, len(values))
 		for i, v := range values {
-			quoted[i] = config.YAMLText(v)
+			quoted[i] = edit.YAMLText(v)
 		}
 		return "[" + strings.Join(quoted, ", ") + "]"
 	}
@@ -232,14 +233,14 @@ func settingsLines(s config.Server) []string {
 	add(s.StartupTimeout > 0, "startup_timeout: %s", s.StartupTimeout)
 	add(s.Trusted, "trusted: true")
 	add(len(s.PassEnv) > 0, "pass_env: %s", list(s.PassEnv))
-	add(s.EnvFile != "", "env_file: %s", config.YAMLText(s.EnvFile))
+	add(s.EnvFile != "", "env_file: %s", edit.YAMLText(s.EnvFile))
 	if o := s.OAuth; o != nil {
 		add(true, "oauth:")
-		add(o.ClientID != "", "  client_id: %s", config.YAMLText(o.ClientID))
-		add(o.ClientSecret != "", "  client_secret: %s", config.YAMLText(o.ClientSecret))
+		add(o.ClientID != "", "  client_id: %s", edit.YAMLText(o.ClientID))
+		add(o.ClientSecret != "", "  client_secret: %s", edit.YAMLText(o.ClientSecret))
 		add(len(o.Scopes) > 0, "  scopes: %s", list(o.Scopes))
-		add(o.ClientMetadataURL != "", "  client_metadata_url: %s", config.YAMLText(o.ClientMetadataURL))
-		add(o.Resource != "", "  resource: %s", config.YAMLText(o.Resource))
+		add(o.ClientMetadataURL != "", "  client_metadata_url: %s", edit.YAMLText(o.ClientMetadataURL))
+		add(o.Resource != "", "  resource: %s", edit.YAMLText(o.Resource))
 		add(o.CallbackPort > 0, "  callback_port: %d", o.CallbackPort)
 	}
 	return lines

@@ -187,7 +187,7 @@ func TestSettingsMerge(t *testing.T) {
 	if err != nil || plan.Settings != nil || !strings.Contains(plan.Outcomes[0].Why, "stays") {
 		t.Errorf("settings that are there: %v, %s", err, plan.Settings)
 	}
-	if _, err = Make([]*config.File{{Servers: []config.Server{s}}}, Options{Dir: "/p", Settings: []byte("version: 1\nservers: {old: {}}\n")}); err == nil || !strings.Contains(err.Error(), "mcpgen.yaml:2: servers: it is not written one server to a line") {
+	if _, err = Make([]*config.File{{Servers: []config.Server{s}}}, Options{Dir: "/p", Settings: []byte("version: 1\nservers: {old: {}}\n")}); err == nil || !strings.Contains(err.Error(), "mcpgen.yaml:2: servers: it does not have one server to a line") {
 		t.Errorf("servers on one line: %v", err)
 	}
 }
@@ -198,7 +198,7 @@ func TestAdoptedServersAreTheSame(t *testing.T) {
 	fixtures := filepath.Join("..", "testdata", "hosts")
 	for name, host := range map[string]config.Host{
 		".claude.json": config.ClaudeCode, "claude_desktop_config.json": config.ClaudeDesktop, ".cursor/mcp.json": config.Cursor, ".vscode/mcp.json": config.VSCode,
-		"mcp_config.json": config.Windsurf, ".codex/config.toml": config.Codex, ".gemini/settings.json": config.Gemini, ".zed/settings.json": config.Zed, "server.json": config.Registry,
+		"mcp_config.json": config.Windsurf, ".codex/config.toml": config.Codex, ".gemini/settings.json": config.Gemini, ".zed/settings.json": config.Zed,
 	} {
 		dir := t.TempDir()
 		f, err := config.ReadFile(filepath.Join(fixtures, name), &config.ReadOptions{Host: host, Project: dir})

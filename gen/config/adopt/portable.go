@@ -15,13 +15,13 @@ import (
 // Variable is one that the adopted servers need.
 type Variable struct {
 	Name string
-	// Server and Field say what needs it first.
+	// Server and Field are the first place that needs it.
 	Server, Field string
-	// value is the secret that stood in the host's file; empty when the host had a variable there too.
+	// value is the secret in the host's file; empty if the host has a variable there too.
 	value string
 }
 
-// Value is the secret itself, for a file that is not checked in, and for nothing else.
+// Value returns the secret. It may only be written to a file that is not checked in.
 func (v Variable) Value() string { return v.value }
 
 // String does not show the value.
@@ -30,19 +30,19 @@ func (v Variable) String() string { return v.Name }
 // GoString does not show it either.
 func (v Variable) GoString() string { return v.Name }
 
-// naming gives secrets the names of variables, each value one and each name one value.
+// naming chooses names of variables for secrets. Each name has one value.
 type naming struct {
 	variables []Variable
 	byName    map[string]int
-	present   map[string]string // values that names stand for already
+	present   map[string]string // existing variables
 }
 
-// clone returns a copy that changes alone.
+// clone returns a copy that changes independently.
 func (n naming) clone() naming {
 	return naming{slices.Clone(n.variables), maps.Clone(n.byName), n.present}
 }
 
-// secret returns the reference to a variable of that value.
+// secret returns a reference to a variable with the value.
 func (n *naming) secret(server, field, base, value string) string {
 	for i := 0; ; i++ {
 		name := candidate(server, base, i)
@@ -54,13 +54,13 @@ func (n *naming) secret(server, field, base, value string) string {
 		case !taken:
 			n.add(Variable{Name: name, Server: server, Field: field, value: value})
 		case n.variables[at].value != value:
-			continue // another secret, or one that a host reads from the environment itself
+			continue // another secret, or a variable that the host reads too
 		}
 		return "${" + name + "}"
 	}
 }
 
-// candidate is the i-th name to try.
+// candidate returns the i-th name to try.
 func candidate(server, base string, i int) string {
 	prefix := name(server) + "_"
 	switch {
@@ -83,7 +83,7 @@ func (n *naming) add(v Variable) {
 	n.variables = append(n.variables, v)
 }
 
-// name makes the name of a variable out of any text.
+// name returns a text as the name of a variable.
 func name(s string) string {
 	out := strings.Trim(regexp.MustCompile(`[^A-Z0-9]+`).ReplaceAllString(strings.ToUpper(s), "_"), "_")
 	if out == "" || out[0] >= '0' && out[0] <= '9' {
@@ -92,8 +92,8 @@ func name(s string) string {
 	return strings.TrimRight(out, "_")
 }
 
-// portable makes a server fit for a file that is checked in: no secret, and no path of this machine where that can be
-// said otherwise.
+// portable converts a server to one that may be checked in: without secrets and, to the extent possible, without paths of
+// this machine.
 type portable struct {
 	*naming
 	server    string
@@ -126,7 +126,7 @@ func (p *portable) apply(s config.Server) config.Server {
 	return s
 }
 
-// references notes the variables that a server needs besides: those without a default.
+// references records the variables without a default that a server refers to.
 func (p *portable) references(s config.Server) {
 	reference := regexp.MustCompile(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}`)
 	note := func(field, text string) {
@@ -181,14 +181,14 @@ func (p *portable) header(field, key, value string) string {
 	return value
 }
 
-// plain undoes what keeps a $ from being read as a variable: values of variables are not read again.
+// plain replaces the escaped form of $, because values of variables are not expanded again.
 func plain(s string) string { return strings.ReplaceAll(s, "${:-$}", "$") }
 
 func (p *portable) url(field, address string) string {
 	return p.urlNamed(field, name(p.server), address)
 }
 
-// urlNamed takes secrets out of an address: the password, parts of the path, and parameters.
+// urlNamed replaces the secrets in an address: the password, parts of the path, and parameters.
 func (p *portable) urlNamed(field, base, address string) string {
 	if at := userinfo().FindStringSubmatchIndex(address); at != nil && !hasVariable(address[at[2]:at[3]]) {
 		address = address[:at[2]] + p.secret(p.server, field, base+"_PASSWORD", plain(address[at[2]:at[3]])) + address[at[3]:]
@@ -216,7 +216,7 @@ func (p *portable) urlNamed(field, base, address string) string {
 	return place + "?" + strings.Join(params, "&")
 }
 
-// args takes secrets out of a command line: values of options, assignments, headers, addresses, and bare tokens.
+// args replaces the secrets in a command line: values of options, assignments, headers, addresses, and bare tokens.
 func (p *portable) args(args []string, cwd string) []string {
 	args = slices.Clone(args)
 	option := ""
@@ -232,7 +232,7 @@ func (p *portable) args(args []string, cwd string) []string {
 
 func (p *portable) arg(field, option, arg, cwd string) string {
 	own := name(p.server) + "_"
-	if key, value, ok := strings.Cut(arg, "="); ok && (strings.HasPrefix(key, "-") || isVariableName(key)) {
+	if key, value, ok := strings.Cut(arg, "="); ok && (strings.HasPrefix(key, "-") || config.IsVariableName(key)) {
 		base := key
 		if strings.HasPrefix(key, "-") {
 			base = own + name(key)
@@ -268,11 +268,7 @@ func (p *portable) value(field, key, base, value, cwd string) string {
 	return p.fromCwd(value, cwd)
 }
 
-func isVariableName(s string) bool {
-	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(s)
-}
-
-// path says a path of this machine as one from the project's folder or from the home.
+// path returns a path of this machine relative to the project's folder or to the home folder.
 func (p *portable) path(s string) string {
 	if rest, ok := below(s, p.dir); ok {
 		if rest == "" {
@@ -283,7 +279,7 @@ func (p *portable) path(s string) string {
 	return p.fromHome(s)
 }
 
-// fromCwd is path for what the server itself reads: relative only where the server starts in the project's folder.
+// fromCwd is path for what the server itself reads, which is relative only if the server starts in the project's folder.
 func (p *portable) fromCwd(s, cwd string) string {
 	if cwd == "" || cwd == "." {
 		return p.path(s)
@@ -305,7 +301,7 @@ func (p *portable) fromHome(s string) string {
 	return s
 }
 
-// below returns what follows dir in path.
+// below returns the part of path after dir, and whether path is dir or below it.
 func below(path, dir string) (string, bool) {
 	if dir == "" || dir == string(filepath.Separator) || !filepath.IsAbs(path) {
 		return "", false

@@ -6,24 +6,25 @@ import (
 	"unicode"
 )
 
-// Which texts are secrets is a guess. It errs on the side of asking for a variable too many: a token in a file that is
-// checked in can't be taken back.
+// Which texts are secrets is a guess. It rather makes a variable too many, because a token that was checked in cannot be taken
+// back.
 
-// strongWords in a name make its value a secret unless it plainly is none; weakWords need a value that could be one.
+// strongWords are words in a name that make its value a secret, unless it is trivial or a path.
 func strongWords() []string {
 	return []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "CREDENTIAL", "CREDENTIALS", "BEARER", "AUTHORIZATION"}
 }
 
+// weakWords are words in a name that make its value a secret if it has the form of one.
 func weakWords() []string {
 	return []string{"KEY", "AUTH", "COOKIE", "SESSION", "PAT", "PRIVATE", "DSN", "PWD", "PASS", "SIGNATURE", "SIG", "CODE", "JWT"}
 }
 
-// known are the beginnings of tokens of well-known services.
+// known matches the beginnings of tokens of well-known services.
 func known() *regexp.Regexp {
 	return regexp.MustCompile(`^(sk-|sk_|rk_|pk_live_|whsec_|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|ya29\.|1//|eyJ[\w-]{8,}\.|npm_|hf_|pypi-|dop_v1_|shp(at|ss|ca)_|SG\.|lin_api_|ntn_|secret_|figd_|tvly-|fc-|pat-|dckr_pat_|-----BEGIN)`)
 }
 
-// words splits a name at everything that is no letter or digit, and where capitals begin a word.
+// words splits a name at everything but letters and digits, and before capitals that begin a word.
 func words(name string) []string {
 	var out strings.Builder
 	last := rune(0)
@@ -41,7 +42,7 @@ func words(name string) []string {
 	return strings.Fields(out.String())
 }
 
-// secretNamed reports whether a value is a secret by what it is called, or by its looks.
+// secretNamed reports whether a value is a secret by its name or its form.
 func secretNamed(name, value string) bool {
 	if trivial(value) {
 		return false
@@ -75,7 +76,7 @@ func secretNamed(name, value string) bool {
 	return false
 }
 
-// trivial values are no secrets whatever they are called.
+// trivial reports whether a value is not a secret, whatever its name.
 func trivial(value string) bool {
 	switch strings.ToLower(value) {
 	case "", "true", "false", "yes", "no", "on", "off", "none", "null", "auto", "default", "oauth", "bearer", "basic":
@@ -84,7 +85,7 @@ func trivial(value string) bool {
 	return len(value) <= 5 && strings.Trim(value, "0123456789.") == "" || hasVariable(value)
 }
 
-// hasVariable reports whether a text refers to a variable; what stands beside it then is no secret of its own.
+// hasVariable reports whether a text refers to a variable. The rest of the text then is not a secret.
 func hasVariable(s string) bool {
 	for {
 		_, rest, found := strings.Cut(s, "${")
@@ -106,8 +107,8 @@ func isPath(value string) bool {
 		len(value) > 2 && value[1] == ':' && (value[2] == '\\' || value[2] == '/')
 }
 
-// looksSecret reports whether a text alone looks like a token: it begins like one, or holds a long run of mixed
-// letters and digits that is not the digest or commit something is pinned to.
+// looksSecret reports whether a text has the form of a token: the beginning of one, or a long run of mixed letters and digits
+// that is not a digest or a commit.
 func looksSecret(value string) bool {
 	if len(value) >= 10 && known().MatchString(value) {
 		return true
@@ -138,7 +139,7 @@ func longRun(value string) bool {
 	return false
 }
 
-// changes counts how often letters and digits take turns: often in a token, seldom in words with a number.
+// changes counts the changes between letters and digits, of which a token has many, and words with a number few.
 func changes(s string) int {
 	n := 0
 	for i := 1; i < len(s); i++ {
@@ -149,8 +150,8 @@ func changes(s string) int {
 	return n
 }
 
-// passwordIn reports whether an address holds a password.
+// passwordIn reports whether an address contains a password.
 func passwordIn(value string) bool { return userinfo().MatchString(value) }
 
-// userinfo finds the password of an address: scheme://user:password@host.
+// userinfo matches the password of an address: scheme://user:password@host.
 func userinfo() *regexp.Regexp { return regexp.MustCompile(`://[^/@\s:]*:([^/@\s]+)@`) }

@@ -8,22 +8,23 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/config/edit"
 )
 
-// ServerName is what mcprun serve is called in hosts' files.
+// ServerName is the name of mcprun serve in hosts' files.
 const ServerName = "mcprun"
 
-// Serve says how servers are moved.
+// Serve are the settings for moving servers.
 type Serve struct {
-	// Launch is how the host of a file starts mcprun serve.
+	// Launch returns how the host of a file starts mcprun serve.
 	Launch func(*config.File) config.Launch
-	// Variables are those of the project's .env. A secret gets none of these names unless it has that value.
+	// Variables are those of the project's .env. A secret gets one of these names only if it has the same value.
 	Variables map[string]string
-	// Unwanted are servers that mcpgen.yaml disables: they stay with their hosts.
+	// Unwanted reports whether mcpgen.yaml disables a server, which then stays with its host.
 	Unwanted func(key string) bool
 }
 
-// move plans which servers leave their files. One that can't be taken over stays where it is.
+// move plans which servers are removed from their files. A server that cannot be adopted stays.
 func (m *maker) move(files []*config.File, text []byte) error {
 	m.naming.present = m.opts.Serve.Variables
 	project, err := config.ParseFile(m.opts.Path, text, m.opts.Dir)
@@ -52,12 +53,12 @@ func (m *maker) move(files []*config.File, text []byte) error {
 		if len(moved) == 0 {
 			continue
 		}
-		edit, err := f.ReplaceServers(moved, ServerName, m.opts.Serve.Launch(f))
+		change, err := edit.ReplaceServers(f, moved, ServerName, m.opts.Serve.Launch(f))
 		if err != nil {
 			return err
 		}
-		m.plan.Hosts = append(m.plan.Hosts, edit)
-		m.plan.hunks = append(m.plan.hunks, hunk(edit, forms))
+		m.plan.Hosts = append(m.plan.Hosts, change)
+		m.plan.hunks = append(m.plan.hunks, hunk(change, forms))
 	}
 	return nil
 }
@@ -77,7 +78,7 @@ func (m *maker) whyStay(f *config.File, s config.Server) string {
 	return ""
 }
 
-// moveServer plans one server, unless the project has another of its name. forms are the servers that the project has.
+// moveServer plans one server, unless the project has a different one of the same name. forms are the project's servers.
 func (m *maker) moveServer(s config.Server, forms map[string]string, out *Outcome) {
 	before := m.naming.clone()
 	own := m.portable(s)
@@ -97,7 +98,7 @@ func (m *maker) moveServer(s config.Server, forms map[string]string, out *Outcom
 		out.Action = Moved
 		forms[s.Key], m.taken[s.Key] = text, s.Source
 		if there {
-			old := &portable{naming: &naming{}, server: s.Key, dir: m.opts.Dir, home: m.opts.Home} // its secrets are not shown either
+			old := &portable{naming: &naming{}, server: s.Key, dir: m.opts.Dir, home: m.opts.Home} // hides its secrets too
 			m.plan.config += diffLine("-", s.Key, formText(old.apply(m.old[s.Key])))
 		}
 		m.plan.config += diffLine("+", s.Key, text)
@@ -105,10 +106,10 @@ func (m *maker) moveServer(s config.Server, forms map[string]string, out *Outcom
 	}
 }
 
-// formText is a server as it is written, for comparison.
+// formText returns a server as it is written, for comparison.
 func formText(s config.Server) string { return jsonText(form(s)) }
 
-// jsonText is v as JSON on one line, with <, > and & as they are.
+// jsonText returns v as JSON on one line, without escapes for HTML.
 func jsonText(v any) string {
 	var out strings.Builder
 	enc := json.NewEncoder(&out)
@@ -117,9 +118,9 @@ func jsonText(v any) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// Diff shows all that the plan changes, server by server. settings is the path of mcpgen.yaml. A moved server is shown as
-// it is written for the project, with variables in place of secrets, and nothing else of a file is: other tools keep their
-// credentials in these files, and what is shown may end in a log.
+// Diff returns the changes of the plan, server by server. settings is the path of mcpgen.yaml, and name returns the text for a
+// path. A moved server is shown as it is written for the project, with variables in place of secrets. Nothing else of a file
+// is shown, because other tools keep credentials in these files, and a diff may end up in a log.
 func (p *Plan) Diff(opts Options, settings string, name func(path string) string) []byte {
 	var out bytes.Buffer
 	add := func(path string, created bool, lines string) {
@@ -140,10 +141,10 @@ func (p *Plan) Diff(opts Options, settings string, name func(path string) string
 	return out.Bytes()
 }
 
-// hunk shows what changes in the lists of a host's file.
-func hunk(edit *config.FileEdit, forms map[string]string) string {
+// hunk returns the changes in the lists of a host's file.
+func hunk(change *edit.FileEdit, forms map[string]string) string {
 	var out strings.Builder
-	for _, list := range edit.Lists {
+	for _, list := range change.Lists {
 		fmt.Fprintf(&out, "@@ %s @@\n", strings.TrimSuffix(strings.TrimPrefix(jsonText(strings.Join(list.At, ".")), `"`), `"`))
 		for _, key := range list.Removed {
 			out.WriteString(diffLine("-", key, forms[key]))

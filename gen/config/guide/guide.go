@@ -1,5 +1,5 @@
-// Package guide is the paragraph in AGENTS.md or CLAUDE.md that tells an agent of the generated tree. It lives between
-// two markers, is kept current there, and nothing outside of them is touched.
+// Package guide maintains the paragraph in AGENTS.md or CLAUDE.md that describes the generated tree to an agent. The
+// paragraph is between two markers. Text outside of them stays.
 package guide
 
 import (
@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// The markers. Each stands on a line of its own.
+// The markers. Each is on a line of its own.
 const (
 	Begin = "<!-- mcpgen:begin -->"
 	End   = "<!-- mcpgen:end -->"
 )
 
-// Paragraph is what an agent should know of a tree in the folder out, as it is written in the project.
+// Paragraph returns the paragraph for a tree in the folder out, which is relative to the project.
 func Paragraph(out string) string {
 	out = strings.Trim(strings.ReplaceAll(out, `\`, "/"), "/")
 	out = strings.TrimPrefix(out, "./")
@@ -27,16 +27,17 @@ stay in its working directory. Never edit %[1]s%[2]s/%[1]s: %[1]smcpgen sync%[1]
 `, "`", out)
 }
 
-// State says what a text has of the paragraph.
+// State is the state of the paragraph in a text.
 type State int
 
+// The states: there is no paragraph, another one, or the same.
 const (
 	Absent State = iota
 	Stale
 	Current
 )
 
-// MarkerError is a text whose markers are damaged, so that nobody can tell what lies between them.
+// MarkerError reports damaged markers, so that the paragraph cannot be found.
 type MarkerError struct {
 	// Line counts from 1.
 	Line    int
@@ -45,15 +46,15 @@ type MarkerError struct {
 
 func (e *MarkerError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Problem) }
 
-// Hint says what to do about it.
+// Hint returns what to do about the error.
 func (e *MarkerError) Hint() string {
 	return fmt.Sprintf("leave one %q with one %q below it, or remove both", Begin, End)
 }
 
-// ExitCode is 2.
+// ExitCode returns 2.
 func (e *MarkerError) ExitCode() int { return 2 }
 
-// Look says what a text has of the paragraph. The error is a *[MarkerError].
+// Look returns the state of the paragraph in a text. The error is a [*MarkerError].
 func Look(text, paragraph string) (State, error) {
 	updated, state, err := update(text, paragraph)
 	if err == nil && state == Stale && updated == text {
@@ -62,8 +63,8 @@ func Look(text, paragraph string) (State, error) {
 	return state, err
 }
 
-// Update returns the text with the paragraph between its markers, or with both at its end where there are none. The
-// error is a *[MarkerError], and the text then is not to be changed.
+// Update returns the text with the paragraph between its markers. If there are none, it appends both. The error is a
+// [*MarkerError].
 func Update(text, paragraph string) (string, error) {
 	updated, _, err := update(text, paragraph)
 	return updated, err
@@ -88,7 +89,7 @@ func update(text, paragraph string) (string, State, error) {
 	return text[:begin] + block + text[end:], Stale, nil
 }
 
-// find returns where the markers begin and end, -1 without any.
+// find returns the offsets of the beginning and the end of the marked text, -1 without markers.
 func find(text string) (begin, end int, err error) {
 	begin, end = -1, -1
 	offset := 0

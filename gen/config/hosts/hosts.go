@@ -1,6 +1,5 @@
-// Package hosts knows where MCP hosts keep their lists of servers: in a project, and in a person's home. It computes
-// paths from what it is told about the person and the machine, for Linux, macOS and Windows, and reads only what
-// [Find] is asked to look for. Reading the files themselves is package config's work.
+// Package hosts returns where MCP hosts keep their lists of servers, in a project and in a user's home folder, on Linux, macOS
+// and Windows. Paths depend on a [Person] only. [Person.Find] checks whether files exist; package config reads them.
 package hosts
 
 import (
@@ -10,20 +9,20 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// Person is whose files are looked for, and on what machine.
+// Person is a user, with the machine and the project to find files of.
 type Person struct {
-	// OS is as runtime.GOOS says it; all but "windows" and "darwin" count as Linux.
+	// OS is a value of runtime.GOOS. All but "windows" and "darwin" count as Linux.
 	OS string
-	// Home is the person's home folder. Without one there are no files outside the project.
+	// Home is the user's home folder. Without one there are no files outside the project.
 	Home string
-	// Env looks up the variables that move a host's files: APPDATA, XDG_CONFIG_HOME, CLAUDE_CONFIG_DIR, CODEX_HOME.
-	// Nil knows none.
+	// Env looks up the variables that move a host's files: APPDATA, XDG_CONFIG_HOME, CLAUDE_CONFIG_DIR and CODEX_HOME. Nil
+	// knows none.
 	Env config.Lookup
 	// Project is the absolute folder of the project.
 	Project string
 }
 
-// Scope says whose a file is.
+// Scope is whether a file belongs to a project or to a user.
 type Scope string
 
 const (
@@ -38,8 +37,7 @@ type Place struct {
 	Path  string
 }
 
-// Places lists where a host keeps its servers, the place that counts most first. Whether there is a file is not
-// looked at.
+// Places returns the places where a host keeps its servers, in order of precedence, whether or not there is a file.
 func (p Person) Places(host config.Host) []Place {
 	var places []Place
 	add := func(scope Scope, parts ...string) {
@@ -84,13 +82,11 @@ func (p Person) Places(host config.Host) []Place {
 		for _, name := range []string{"opencode.json", "opencode.jsonc"} {
 			add(OfPerson, p.xdg(), "opencode", name)
 		}
-	case config.Registry:
-		add(InProject, p.Project, "server.json")
 	}
 	return places
 }
 
-// Find returns those of a host's places that hold a file.
+// Find returns the places of a host that have a regular file.
 func (p Person) Find(host config.Host) []Place {
 	var found []Place
 	for _, place := range p.Places(host) {
@@ -101,7 +97,7 @@ func (p Person) Find(host config.Host) []Place {
 	return found
 }
 
-// configDir is where programs keep a person's settings.
+// configDir returns the folder where programs keep a user's settings.
 func (p Person) configDir() string {
 	switch p.OS {
 	case "windows":
@@ -112,10 +108,10 @@ func (p Person) configDir() string {
 	return p.xdg()
 }
 
-// xdg is the same for programs that do as on Linux everywhere.
+// xdg is configDir for programs that use the folder of Linux everywhere.
 func (p Person) xdg() string { return p.env("XDG_CONFIG_HOME", p.under(".config")) }
 
-// under is a folder in the home, or nothing without one.
+// under returns a folder in the home folder, or "" without one.
 func (p Person) under(parts ...string) string {
 	if p.Home == "" {
 		return ""
@@ -132,7 +128,7 @@ func (p Person) env(name, otherwise string) string {
 	return otherwise
 }
 
-// join joins as the person's machine does, which in tests need not be this one.
+// join joins a path with the separator of p.OS, which may differ from this machine's.
 func (p Person) join(parts ...string) string {
 	sep := "/"
 	if p.OS == "windows" {

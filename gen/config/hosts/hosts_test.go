@@ -47,7 +47,6 @@ func TestPlaces(t *testing.T) {
 		{mac, config.Zed, []string{"/src/shop/.zed/settings.json", "/Users/me/.config/zed/settings.json"}},
 		{windows, config.Zed, []string{`D:\shop\.zed\settings.json`, `C:\Users\me\AppData\Roaming\Zed\settings.json`}},
 		{moved, config.OpenCode, []string{"/src/shop/opencode.json", "/src/shop/.opencode/opencode.json", "/src/shop/opencode.jsonc", "/src/shop/.opencode/opencode.jsonc", "/cfg/opencode/opencode.json", "/cfg/opencode/opencode.jsonc"}},
-		{linux, config.Registry, []string{"/src/shop/server.json"}},
 		{nobody, config.Codex, []string{"/src/shop/.codex/config.toml"}},
 		{nobody, config.ClaudeDesktop, nil},
 	}

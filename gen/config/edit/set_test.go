@@ -1,6 +1,11 @@
-package config
+package edit
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+)
 
 // A comment that follows a server on its line stays with that server.
 func TestSetServersKeepsComments(t *testing.T) {
@@ -32,4 +37,30 @@ func TestSetServersKeepsComments(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzSetServers adds a server to arbitrary text: what comes out must be readable, and have it.
+func FuzzSetServers(f *testing.F) {
+	f.Add(EmptyServers)
+	f.Add("{\"mcpServers\": {\"a\": {\"command\": \"c\"}, // x\n}} ")
+	f.Fuzz(func(t *testing.T, text string) {
+		out, err := SetServers("f", []byte(text), []Entry{{Key: "new", Value: map[string]string{"command": "c"}}})
+		if err != nil {
+			return
+		}
+		names, err := ServerNames("f", out)
+		if err != nil || !strings.Contains("\x00"+strings.Join(names, "\x00")+"\x00", "\x00new\x00") {
+			t.Errorf("%q became %q: %v", text, out, err)
+		}
+	})
+}
+
+// FuzzAddSettings adds settings to arbitrary text. Nothing may panic.
+func FuzzAddSettings(f *testing.F) {
+	f.Add(config.StarterSettings)
+	f.Add("version: 1\nservers: {a: {include: [x], oauth: {scopes: y}}}\n")
+	f.Add("a: &a [*a]\nb: {<<: *a, ? [c] : d}\n--- x\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		_, _, _ = AddSettings("mcpgen.yaml", []byte(text), []SettingsEntry{{Key: "new", Lines: []string{"trusted: true"}}})
+	})
 }

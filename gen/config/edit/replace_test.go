@@ -1,10 +1,14 @@
-package config
+package edit
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
 // What can't be edited safely is refused, never written wrong.
@@ -26,12 +30,14 @@ func TestReplaceServers(t *testing.T) {
 		{"an inline table", "config.toml", "mcp_servers = {a = {command = \"x\"}}\n", ""},
 	} {
 		dir := t.TempDir()
-		addFile(t, dir, tt.file, tt.text)
-		f, err := ReadFile(filepath.Join(dir, tt.file), nil)
+		if err := os.WriteFile(filepath.Join(dir, tt.file), []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := config.ReadFile(filepath.Join(dir, tt.file), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		edit, err := f.ReplaceServers([]string{"a"}, "mcprun", Launch{"mcprun", []string{"serve"}})
+		edit, err := ReplaceServers(f, []string{"a"}, "mcprun", config.Launch{Command: "mcprun", Args: []string{"serve"}})
 		var before, after []byte
 		if err == nil {
 			before, after = edit.Before, edit.After
@@ -42,7 +48,7 @@ func TestReplaceServers(t *testing.T) {
 			}
 			continue
 		}
-		var bad *FileError
+		var bad *node.FileError
 		if tt.want == "" && (!errors.As(err, &bad) || bad.Remedy == "") || tt.want != "" && (err != nil || string(after) != tt.want || string(before) != tt.text) {
 			t.Errorf("%s: ReplaceServers() = %v\n%s\nwant\n%s", tt.name, err, after, tt.want)
 		}

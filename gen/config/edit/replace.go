@@ -1,4 +1,4 @@
-package config
+package edit
 
 import (
 	"bytes"
@@ -8,18 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/config/node"
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 	"github.com/tailscale/hujson"
 )
 
-// Launch is a program that a host is to start as a server.
-type Launch struct {
-	Command string   `json:"command" toml:"command"`
-	Args    []string `json:"args" toml:"args"`
-}
-
-// FileEdit is a change of a host's file: its text as it was read, and as it is to be.
+// FileEdit is a change of a host's file: its text before and after.
 type FileEdit struct {
 	Path          string
 	Before, After []byte
@@ -30,26 +26,27 @@ type FileEdit struct {
 type ListEdit struct {
 	// At are the keys that lead to the list.
 	At []string
-	// Removed are servers. Added is the entry in their place, in the host's form; nil for none.
+	// Removed are the names of servers. Added is the entry that replaces them, in the host's form; nil for none.
 	Removed []string
 	Added   any
 }
 
-// ReplaceServers puts one server in place of others: those in remove are gone, and the host starts launch under the name.
-// Everything else stays, comments too. Where mcprun serve is in the file already, nothing is added.
-func (f *File) ReplaceServers(remove []string, name string, launch Launch) (*FileEdit, error) {
+// ReplaceServers replaces servers of a file by one: it removes those in remove, and adds an entry for launch under the name,
+// unless mcprun serve is in the file already. Everything else stays, comments too. The error is a [*node.FileError] if the
+// file has a form that cannot be edited safely.
+func ReplaceServers(f *config.File, remove []string, name string, launch config.Launch) (*FileEdit, error) {
 	bom := []byte("\ufeff")
-	text, hasBOM := bytes.CutPrefix(f.text, bom)
-	edit := f.replaceJSON
-	if isTOML(f.Path, text) {
-		edit = f.replaceTOML
+	text, hasBOM := bytes.CutPrefix(f.Text, bom)
+	replace := replaceJSON
+	if config.IsTOML(f.Path, text) {
+		replace = replaceTOML
 	}
 	out := text
 	var err error
 	var lists []ListEdit
-	for _, list := range f.lists {
-		gone := slices.DeleteFunc(slices.Clone(list.names), func(key string) bool { return !slices.Contains(remove, key) })
-		if list.at[0] != "projects" { // of two servers of one name the project's own is the one that was read
+	for _, list := range f.Lists {
+		gone := slices.DeleteFunc(slices.Clone(list.Names), func(key string) bool { return !slices.Contains(remove, key) })
+		if list.At[0] != "projects" { // of two servers of one name, the project's own was read
 			gone = slices.DeleteFunc(gone, func(key string) bool { return slices.Contains(f.Local(), key) })
 		}
 		if len(gone) == 0 {
@@ -57,44 +54,36 @@ func (f *File) ReplaceServers(remove []string, name string, launch Launch) (*Fil
 		}
 		by := name
 		for _, s := range f.Servers {
-			if s.ServesTree() && slices.Contains(list.names, s.Key) {
+			if s.ServesTree() && slices.Contains(list.Names, s.Key) {
 				by = ""
 			}
 		}
-		if by != "" && slices.Contains(list.names, by) && !slices.Contains(gone, by) {
-			return nil, &FileError{File: f.Path, Key: join(strings.Join(list.at, "."), by), Problem: "the name is taken by another server", Remedy: "rename that server"}
+		if by != "" && slices.Contains(list.Names, by) && !slices.Contains(gone, by) {
+			return nil, &node.FileError{File: f.Path, Key: node.Join(strings.Join(list.At, "."), by), Problem: "the name is taken by another server", Remedy: "rename that server"}
 		}
-		if out, err = edit(out, list.at, gone, by, launch); err != nil {
+		if out, err = replace(f, out, list.At, gone, by, launch); err != nil {
 			return nil, err
 		}
-		edited := ListEdit{At: list.at, Removed: gone}
+		edited := ListEdit{At: list.At, Removed: gone}
 		if by != "" {
-			edited.Added = f.entry(launch)
+			edited.Added = f.Host.Entry(launch)
 		}
 		lists = append(lists, edited)
 	}
 	if hasBOM {
 		out = slices.Concat(bom, out)
 	}
-	return &FileEdit{f.Path, f.text, out, lists}, nil
+	return &FileEdit{f.Path, f.Text, out, lists}, nil
 }
 
-// entry is launch in the form of the file's host.
-func (f *File) entry(launch Launch) any {
-	if form := dialectOf(f.Host).launch; form != nil {
-		return form(launch)
-	}
-	return launch
-}
-
-func (f *File) replaceJSON(text []byte, at, gone []string, by string, launch Launch) ([]byte, error) {
+func replaceJSON(f *config.File, text []byte, at, gone []string, by string, launch config.Launch) ([]byte, error) {
 	want, err := decodeJSON(text)
 	if err != nil {
 		return nil, err
 	}
 	out := text
-	entry := f.entry(launch)
-	if slices.Contains(gone, by) { // a server of that name makes room first
+	entry := f.Host.Entry(launch)
+	if slices.Contains(gone, by) { // a server of that name is removed first
 		if out, err = removeJSON(out, at, []string{by}); err != nil {
 			return nil, err
 		}
@@ -120,7 +109,7 @@ func (f *File) replaceJSON(text []byte, at, gone []string, by string, launch Lau
 	if err != nil {
 		return nil, err
 	}
-	return out, f.verify(want, got, at, gone, by, value)
+	return out, verify(f.Path, want, got, at, gone, by, value)
 }
 
 func removeJSON(text []byte, at, keys []string) ([]byte, error) {
@@ -151,7 +140,7 @@ func removeJSON(text []byte, at, keys []string) ([]byte, error) {
 	return root.Pack(), nil
 }
 
-// decodeJSON returns the values of JSON with comments, numbers as they are spelled.
+// decodeJSON returns the values of JSON with comments, with numbers as written.
 func decodeJSON(text []byte) (any, error) {
 	plain, err := hujson.Standardize(slices.Clone(text))
 	if err != nil {
@@ -164,8 +153,8 @@ func decodeJSON(text []byte) (any, error) {
 	return out, err
 }
 
-// replaceTOML removes the tables and lines of the servers, and writes the new table at the end of the file.
-func (f *File) replaceTOML(text []byte, at, gone []string, by string, launch Launch) ([]byte, error) {
+// replaceTOML removes the tables and lines of the servers, and adds the new table at the end of the file.
+func replaceTOML(f *config.File, text []byte, at, gone []string, by string, launch config.Launch) ([]byte, error) {
 	var want, got, value map[string]any
 	if err := toml.Unmarshal(text, &want); err != nil {
 		return nil, err
@@ -187,12 +176,12 @@ func (f *File) replaceTOML(text []byte, at, gone []string, by string, launch Lau
 	if err := toml.Unmarshal(out, &got); err != nil {
 		got = nil
 	}
-	return out, f.verify(want, got, at, gone, by, value)
+	return out, verify(f.Path, want, got, at, gone, by, value)
 }
 
 func removeTOML(text []byte, at, gone []string) []byte {
 	lines := bytes.SplitAfter(text, []byte("\n"))
-	index := newLineIndex(text)
+	index := node.NewLineIndex(text)
 	type expression struct {
 		line int // counted from 0
 		gone bool
@@ -220,10 +209,10 @@ func removeTOML(text []byte, at, gone []string) []byte {
 			continue
 		}
 		n := len(at)
-		all = append(all, expression{index.line(offset) - 1, len(path) > n && slices.Equal(path[:n], at) && slices.Contains(gone, path[n])})
+		all = append(all, expression{index.Line(offset) - 1, len(path) > n && slices.Equal(path[:n], at) && slices.Contains(gone, path[n])})
 	}
 	var out []byte
-	next := 0 // the first line that is not settled yet
+	next := 0 // the first line that is not copied yet
 	for i, e := range all {
 		if !e.gone {
 			continue
@@ -232,11 +221,11 @@ func removeTOML(text []byte, at, gone []string) []byte {
 		if i+1 < len(all) {
 			end = all[i+1].line
 		}
-		for end > e.line+1 && blankOrComment(lines[end-1]) { // what stands before the next table belongs to that
+		for end > e.line+1 && blankOrComment(lines[end-1]) { // comments before the next table belong to that
 			end--
 		}
 		begin := e.line
-		for begin > next && bytes.HasPrefix(bytes.TrimSpace(lines[begin-1]), []byte("#")) { // a comment right above is about it
+		for begin > next && bytes.HasPrefix(bytes.TrimSpace(lines[begin-1]), []byte("#")) { // a comment right above belongs to it
 			begin--
 		}
 		out = append(out, bytes.Join(lines[next:begin], nil)...)
@@ -251,8 +240,8 @@ func blankOrComment(line []byte) bool {
 	return len(line) == 0 || line[0] == '#'
 }
 
-// verify compares what an edit made of a file with what it should have made.
-func (f *File) verify(want, got any, at, gone []string, by string, value any) error {
+// verify compares the content of an edited file, got, with the original, want, to which it applies the same change.
+func verify(path string, want, got any, at, gone []string, by string, value any) error {
 	list := want
 	for _, key := range at {
 		object, _ := list.(map[string]any)
@@ -268,7 +257,7 @@ func (f *File) verify(want, got any, at, gone []string, by string, value any) er
 		}
 	}
 	if !ok || !reflect.DeepEqual(want, got) {
-		return &FileError{File: f.Path, Key: strings.Join(at, "."), Problem: "its servers are written in a form that can't be edited here", Remedy: "remove them by hand, and add mcprun serve"}
+		return &node.FileError{File: path, Key: strings.Join(at, "."), Problem: "its servers are written in a form that cannot be edited here", Remedy: "remove them by hand, and add mcprun serve"}
 	}
 	return nil
 }

@@ -1,4 +1,6 @@
-package config
+// Package edit changes lists of servers and mcpgen.yaml in their own form: what an edit is not about, comments too, stays
+// byte by byte. It computes texts and writes no file.
+package edit
 
 import (
 	"bytes"
@@ -6,9 +8,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
-// Entry is one server as it is to stand in a .mcp.json.
+// Entry is one server to write to a .mcp.json.
 type Entry struct {
 	Key string
 	// Value is marshalled to JSON.
@@ -18,19 +22,19 @@ type Entry struct {
 // EmptyServers is a .mcp.json without servers.
 const EmptyServers = "{\n  \"mcpServers\": {}\n}\n"
 
-// ServerNames returns the names in a .mcp.json, whatever their entries are. path is for errors.
+// ServerNames returns the names of the servers in a .mcp.json without reading their entries. path is for errors.
 func ServerNames(path string, text []byte) ([]string, error) {
-	f := &file{name: path, text: bytes.TrimPrefix(text, []byte("\ufeff"))}
-	root, err := f.parseJSON()
+	f := &node.File{Name: path, Text: bytes.TrimPrefix(text, []byte("\ufeff"))}
+	root, err := f.ParseJSON()
 	if err != nil {
 		return nil, err
 	}
-	list, _ := root.get("mcpServers")
-	return memberNames(list), nil
+	list, _ := root.Get("mcpServers")
+	return list.Names(), nil
 }
 
-// SetServers returns the text of a .mcp.json with the entries in it: those whose key is there are replaced, the others
-// come last. Everything else, comments too, stays byte by byte. path is for errors.
+// SetServers returns the text of a .mcp.json with the entries: those with a present key are replaced, and the others added at
+// the end. Everything else, comments too, stays byte by byte. path is for errors.
 func SetServers(path string, text []byte, entries []Entry) ([]byte, error) {
 	for _, e := range entries {
 		var err error
@@ -41,31 +45,31 @@ func SetServers(path string, text []byte, entries []Entry) ([]byte, error) {
 	return text, nil
 }
 
-// setServer puts an entry into the object at the end of a list of keys.
+// setServer writes an entry to the object that the keys at lead to.
 func setServer(path string, text []byte, at []string, entry Entry) ([]byte, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	f := &file{name: path, text: text}
-	root, err := f.parseJSON()
+	f := &node.File{Name: path, Text: text}
+	root, err := f.ParseJSON()
 	if err != nil {
 		return nil, err
 	}
 	list, ok := root, true
 	for _, key := range at {
-		if list, ok = list.get(key); !ok || list.kind != kindObject {
-			return nil, f.errorAt(root.line, key, "it is missing, or not an object", fmt.Sprintf("write {%q: {}}", key))
+		if list, ok = list.Get(key); !ok || list.Kind != node.KindObject {
+			return nil, f.ErrorAt(root.Line, key, "it is missing, or not an object", fmt.Sprintf("write {%q: {}}", key))
 		}
 	}
 	indent := "    "
-	if n := len(list.members); n > 0 {
-		indent = indentOf(text, list.members[n-1].start)
+	if n := len(list.Members); n > 0 {
+		indent = indentOf(text, list.Members[n-1].Start)
 	}
 	value, err := marshalIndented(entry.Value, indent)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range list.members {
-		if m.name == entry.Key {
-			return splice(text, m.value.start, m.value.end, value), nil
+	for _, m := range list.Members {
+		if m.Name == entry.Key {
+			return splice(text, m.Value.Start, m.Value.End, value), nil
 		}
 	}
 	key, err := marshalIndented(entry.Key, "")
@@ -73,9 +77,9 @@ func setServer(path string, text []byte, at []string, entry Entry) ([]byte, erro
 		return nil, err
 	}
 	added := "\n" + indent + key + ": " + value
-	if n := len(list.members); n > 0 {
-		at := list.members[n-1].value.end
-		if line := restOfLine(text, at); line.end > at { // a comment there is about the member before
+	if n := len(list.Members); n > 0 {
+		at := list.Members[n-1].Value.End
+		if line := restOfLine(text, at); line.end > at { // a comment there belongs to the member before it
 			comma := ","
 			if line.comma {
 				comma, added = "", added+","
@@ -84,15 +88,15 @@ func setServer(path string, text []byte, at []string, entry Entry) ([]byte, erro
 		}
 		return splice(text, at, at, ","+added), nil
 	}
-	if bytes.IndexByte(text[list.start:list.end], '\n') < 0 { // the brace that closes it follows at once
-		added += "\n" + indentOf(text, list.start)
+	if bytes.IndexByte(text[list.Start:list.End], '\n') < 0 { // the closing brace is on the same line
+		added += "\n" + indentOf(text, list.Start)
 	}
-	return splice(text, list.start+1, list.start+1, added), nil
+	return splice(text, list.Start+1, list.Start+1, added), nil
 }
 
-// lineRest is what follows a value on its line, up to a line break that ends it.
+// lineRest is the rest of a line after a value.
 type lineRest struct {
-	// end is where the line ends; the offset asked for where more than a comma and comments follows.
+	// end is the end of the line, or the offset of the value's end if more than a comma and comments follows.
 	end   int
 	comma bool
 }
@@ -152,38 +156,38 @@ func marshalIndented(v any, indent string) (string, error) {
 	return strings.TrimRight(out.String(), "\n"), nil
 }
 
-// SettingsEntry is what is to stand in mcpgen.yaml about one server. Each line is "key: value" without indentation.
+// SettingsEntry is the settings of one server to write to mcpgen.yaml. Each line is "key: value" without indentation.
 type SettingsEntry struct {
 	Key   string
 	Lines []string
 }
 
-// AddSettings returns the text of a mcpgen.yaml with the entries below servers. Entries whose key is there are left
-// out and returned. Everything else, comments too, stays. path is for errors.
+// AddSettings returns the text of a mcpgen.yaml with the entries added below servers. It skips entries whose key is present,
+// and returns these keys. Everything else, comments too, stays. path is for errors.
 func AddSettings(path string, text []byte, entries []SettingsEntry) (_ []byte, present []string, _ error) {
-	f := &file{name: path, text: text}
-	root, err := f.parseYAML()
+	f := &node.File{Name: path, Text: text}
+	root, err := f.ParseYAML()
 	if err != nil {
 		return nil, nil, err
 	}
-	servers, ok := root.get("servers")
+	servers, ok := root.Get("servers")
 	lines := strings.SplitAfter(string(text), "\n")
 	indent, at := "  ", len(lines) // before which line to insert, counted from 0
 	switch {
 	case !ok && len(lines[at-1]) > 0:
 		lines[at-1] += "\n"
 	case !ok:
-	case servers.kind == kindNull:
-		at = servers.line
-	case servers.kind == kindObject && len(servers.members) > 0 && servers.members[0].line > memberLine(root, "servers"):
-		first := lines[servers.members[0].line-1]
-		indent, at = first[:len(first)-len(strings.TrimLeft(first, " "))], servers.members[0].line-1
+	case servers.Kind == node.KindNull:
+		at = servers.Line
+	case servers.Kind == node.KindObject && len(servers.Members) > 0 && servers.Members[0].Line > memberLine(root, "servers"):
+		first := lines[servers.Members[0].Line-1]
+		indent, at = first[:len(first)-len(strings.TrimLeft(first, " "))], servers.Members[0].Line-1
 	default:
-		return nil, nil, f.errorAt(servers.line, "servers", "it is not written one server to a line", "write it so, and run the command again")
+		return nil, nil, f.ErrorAt(servers.Line, "servers", "it does not have one server to a line", "write one server to a line, and run the command again")
 	}
 	var added strings.Builder
 	for _, e := range entries {
-		if _, there := servers.get(e.Key); there {
+		if _, there := servers.Get(e.Key); there {
 			present = append(present, e.Key)
 			continue
 		}
@@ -202,16 +206,16 @@ func AddSettings(path string, text []byte, entries []SettingsEntry) (_ []byte, p
 	return []byte(strings.Join(lines[:at], "") + block + strings.Join(lines[at:], "")), present, nil
 }
 
-func memberLine(n node, name string) int {
-	for _, m := range n.members {
-		if m.name == name {
-			return m.line
+func memberLine(n node.Node, name string) int {
+	for _, m := range n.Members {
+		if m.Name == name {
+			return m.Line
 		}
 	}
 	return 0
 }
 
-// yamlWord writes a key, quoted unless it is surely a plain word.
+// yamlWord returns a key for YAML, quoted unless it is a plain word.
 func yamlWord(s string) string {
 	plain := s != "" && (s[0] >= 'a' && s[0] <= 'z' || s[0] >= 'A' && s[0] <= 'Z')
 	for _, r := range s {
@@ -227,7 +231,7 @@ func yamlWord(s string) string {
 	return YAMLText(s)
 }
 
-// YAMLText writes a text in double quotes, as YAML and JSON read them alike.
+// YAMLText returns a text in double quotes, which YAML and JSON read alike.
 func YAMLText(s string) string {
 	quoted, err := marshalIndented(s, "")
 	if err != nil { // a string can always be marshalled

@@ -1,0 +1,59 @@
+package node
+
+import "fmt"
+
+// FileError is a mistake in a configuration file.
+type FileError struct {
+	// File is the file as it was named. Line counts from 1; 0 means that the mistake has no line.
+	File string
+	Line int
+	// Key is the place in the file, such as mcpServers.github.url. It may be empty.
+	Key string
+	// Problem is what is wrong, and Remedy what to do about it.
+	Problem, Remedy string
+}
+
+func (e *FileError) Error() string {
+	place := e.File
+	if e.Line > 0 {
+		place = fmt.Sprintf("%s:%d", e.File, e.Line)
+	}
+	if e.Key != "" {
+		place += ": " + e.Key
+	}
+	text := place + ": " + e.Problem
+	if e.Remedy != "" {
+		text += "; " + e.Remedy
+	}
+	return text
+}
+
+// Note is something in a configuration file that a person should know. It never holds a value of the file.
+type Note struct {
+	// File is the file as it was named. Line counts from 1; 0 means none.
+	File string
+	Line int
+	// Server and Key are what the note is about. Either may be empty.
+	Server, Key string
+	Message     string
+	// Minor reports that nothing is lost by what the note is about.
+	Minor bool
+}
+
+// String returns the note on one line.
+func (n Note) String() string { return n.Place() + ": " + n.Message }
+
+// Place returns the file, line, server and key.
+func (n Note) Place() string {
+	place := n.File
+	if n.Line > 0 {
+		place = fmt.Sprintf("%s:%d", n.File, n.Line)
+	}
+	if n.Server != "" {
+		place += fmt.Sprintf(": server %q", n.Server)
+	}
+	if n.Key != "" {
+		place += ": " + n.Key
+	}
+	return place
+}
