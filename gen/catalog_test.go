@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
-	"github.com/mcpgen/mcpgen/gen/schema"
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
+	"github.com/mcpgen/mcpgen/gen/schema/validate"
 )
 
 // What the comparison of definitions calls compatible is checked against a validator: random schemas are changed at
@@ -26,8 +27,8 @@ func TestChangesAgreeWithAValidator(t *testing.T) {
 		for _, i := range items {
 			said[string(i.Op)]++
 		}
-		before, errA := schema.Compile(marshal(t, a))
-		now, errB := schema.Compile(marshal(t, b))
+		before, errA := validate.Compile(marshal(t, a))
+		now, errB := validate.Compile(marshal(t, b))
 		if errA != nil || errB != nil {
 			t.Fatalf("%v %v: %s", errA, errB, marshal(t, a))
 		}
@@ -35,11 +36,11 @@ func TestChangesAgreeWithAValidator(t *testing.T) {
 			v := marshal(t, randomValue(r, 3))
 			was, is := before.Validate(v) == nil, now.Validate(v) == nil
 			// A property that came or went is judged by who uses it, not by the values that it leaves.
-			byUse := slices.ContainsFunc(items, func(i catalog.Item) bool { return i.Keyword == "property" })
+			byUse := slices.ContainsFunc(items, func(i diff.Item) bool { return i.Keyword == "property" })
 			switch {
 			case was == is:
 				continue
-			case was && input != catalog.Breaking && !byUse, is && output != catalog.Breaking && !byUse:
+			case was && input != diff.Breaking && !byUse, is && output != diff.Breaking && !byUse:
 				t.Errorf("%s is accepted by one side only, input %s, output %s:\n%s\n%s\n%+v", v, input, output, marshal(t, a), marshal(t, b), items)
 				return
 			}
@@ -49,7 +50,7 @@ func TestChangesAgreeWithAValidator(t *testing.T) {
 	if found < 300 {
 		t.Errorf("only %d values told the schemas apart", found)
 	}
-	for _, op := range []catalog.Op{catalog.Added, catalog.Removed, catalog.Widened, catalog.Narrowed, catalog.Changed, catalog.Required, catalog.Optional, catalog.Respelled} {
+	for _, op := range []diff.Op{diff.Added, diff.Removed, diff.Widened, diff.Narrowed, diff.Changed, diff.Required, diff.Optional, diff.Respelled} {
 		if said[string(op)] < 5 {
 			t.Errorf("%s was said %d times: %v", op, said[string(op)], said)
 		}
@@ -57,7 +58,7 @@ func TestChangesAgreeWithAValidator(t *testing.T) {
 }
 
 // compared is what is said of a tool whose input and output both go from a to b.
-func compared(t *testing.T, a, b any) (items []catalog.Item, input, output catalog.Impact) {
+func compared(t *testing.T, a, b any) (items []diff.Item, input, output diff.Impact) {
 	t.Helper()
 	one := func(s any) *catalog.Catalog {
 		raw := marshal(t, map[string]any{"name": "t", "inputSchema": s, "outputSchema": s})
@@ -68,12 +69,12 @@ func compared(t *testing.T, a, b any) (items []catalog.Item, input, output catal
 		}
 		return c
 	}
-	input, output = catalog.NoImpact, catalog.NoImpact
-	for _, c := range catalog.Diff(one(a), one(b)) {
+	input, output = diff.NoImpact, diff.NoImpact
+	for _, c := range diff.Catalogs(one(a), one(b)) {
 		switch c.Kind {
-		case catalog.Input:
+		case diff.Input:
 			input, items = c.Impact, c.Items
-		case catalog.Output:
+		case diff.Output:
 			output = c.Impact
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/mcpgen/mcpgen/gen/catalog"
 )
 
 // ConfigError is a configuration that can't be found or read. Exit code 2.
@@ -40,82 +38,43 @@ func (e *UnknownServerError) Hint() string {
 // ExitCode is 2.
 func (e *UnknownServerError) ExitCode() int { return 2 }
 
-// AlteredError says that a server was not asked, and that what the tree has stored of it is not what the lock was made
-// with, so that nothing can be made from it. Exit code 2.
-type AlteredError struct {
-	Server string
-	// File is the stored list, below the tree.
-	File string
-	// Err is why the server could not be asked; nil when it was not to be.
+// Error is why a sync or [Learn] did nothing.
+type Error struct {
+	// Message is empty where Err says it all.
+	Message string
+	// Remedy is what to do about it.
+	Remedy string
+	// Code is the exit code: 2 for usage, configuration or files, 3 if a server could not be asked.
+	Code int
+	// Err is what led to it, or nil.
 	Err error
 }
 
-func (e *AlteredError) Error() string {
-	why := "was not asked"
-	if e.Err != nil {
-		why = "could not be asked: " + e.Err.Error()
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return e.Err.Error()
 	}
-	return fmt.Sprintf("server %q: %s was changed after the lock was written (its digest is not the one in %s), and the server %s; nothing was written",
-		e.Server, e.File, catalog.LockPath, why)
+	return e.Message
 }
 
-// Unwrap returns why the server could not be asked.
-func (e *AlteredError) Unwrap() error { return e.Err }
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
 
-// Hint says what to do about it.
-func (e *AlteredError) Hint() string {
-	return "restore " + e.File + " and " + catalog.LockPath + " from version control, or sync while the server can be reached. " +
-		"Should the change be one that you made and trust, such as a merge, remove " + catalog.LockPath + " and run \"mcpgen sync --offline\""
-}
+// Hint returns Remedy.
+func (e *Error) Hint() string { return e.Remedy }
 
-// ExitCode is 2.
-func (e *AlteredError) ExitCode() int { return 2 }
+// ExitCode returns Code.
+func (e *Error) ExitCode() int { return e.Code }
 
-// NoLockError says that a frozen sync has nothing to hold the servers to. Exit code 2.
-type NoLockError struct{ Out string }
-
-func (e *NoLockError) Error() string {
-	return fmt.Sprintf("there is no lock in %s that can be read, and a frozen sync accepts only what one pins", e.Out)
-}
-
-// Hint says what to do about it.
-func (e *NoLockError) Hint() string {
-	return "restore " + catalog.LockPath + " from version control, or run \"mcpgen sync\" and review what it writes"
-}
-
-// ExitCode is 2.
-func (e *NoLockError) ExitCode() int { return 2 }
-
-// LostError says that a server could not be asked, and that what the tree keeps of it is missing or damaged, so that
-// its wrappers could only be removed. Exit code 3.
-type LostError struct {
-	Server string
-	// File is the missing file, below the tree.
-	File string
-	// Err is why the server could not be asked; nil when it was not to be.
-	Err error
-}
-
-func (e *LostError) Error() string {
-	why := "was not asked"
-	if e.Err != nil {
-		why = "could not be asked: " + e.Err.Error()
+// unasked describes why a server was not asked.
+func unasked(err error) string {
+	if err != nil {
+		return "could not be asked: " + err.Error()
 	}
-	return fmt.Sprintf("server %q: %s is missing or damaged, and the server %s; nothing was written", e.Server, e.File, why)
+	return "was not asked"
 }
 
-// Unwrap returns why the server could not be asked.
-func (e *LostError) Unwrap() error { return e.Err }
-
-// Hint says what to do about it.
-func (e *LostError) Hint() string {
-	return "restore the file from version control, or sync while the server can be reached"
-}
-
-// ExitCode is 3.
-func (e *LostError) ExitCode() int { return 3 }
-
-// PruneError says that a sync would remove all wrappers of servers that are no longer configured. Exit code 2.
+// PruneError reports that a sync would remove all wrappers of servers that are no longer configured. Exit code 2.
 type PruneError struct {
 	// Servers are their names, sorted.
 	Servers []string
@@ -146,7 +105,7 @@ func (e *PruneError) Names() string {
 	return strings.Join(names, ", ")
 }
 
-// Hint says what to do about it.
+// Hint suggests a remedy.
 func (e *PruneError) Hint() string {
 	return "to remove these wrappers, run \"mcpgen sync --prune\"; if another file configures them, name it with --config, MCPGEN_CONFIG, or config: in mcpgen.yaml"
 }

@@ -1,10 +1,9 @@
 // Package gen makes the tree of wrappers: it reads the configuration, asks the servers for their tools, and writes the
-// difference between what they say and what is on the disk. [Sync] is all of it, and the same code path decides what
+// difference between what they list and what is on the disk. [Sync] is all of it, and the same code path decides what
 // a check or a diff reports. The parts are in the packages below; this one only puts them in order and converts
 // between their types.
 //
-// One server that can't be reached never spoils the others' work: what the tree has of it stays as it is, and the
-// [Report] says so.
+// A server that can't be reached does not affect the others: what the tree has of it stays, and the [Report] names it.
 package gen
 
 import (
@@ -19,20 +18,20 @@ import (
 // Lister asks one configured server for its tools. It opens and closes its own session; see [Listing.Ended].
 type Lister func(ctx context.Context, server config.Server) (*Listing, error)
 
-// Listing is what a server said. All of it is foreign text.
+// Listing is what a server listed. All of it is foreign text.
 type Listing struct {
 	Title, Instructions string
 	// Tools are the definitions as sent, in the server's order.
 	Tools []json.RawMessage
-	// Resources and HasPrompts say what the server offers beside tools; Prompts are the definitions as sent.
+	// Resources and HasPrompts report what the server offers beside tools; Prompts are the definitions as sent.
 	Resources, HasPrompts bool
 	Prompts               []json.RawMessage
 	// PromptsErr is why its prompts could not be listed; then what the tree has of them stays.
 	PromptsErr error
-	// Omitted says what was left out of them, and why.
+	// Omitted describes what was left out of them, and why.
 	Omitted []string
-	// Ended is closed when the server's session is gone: a server may take its time to leave, and nobody waits for that
-	// but the end of a sync. Nil: it is gone.
+	// Ended is closed when the server's session is gone: a server may take its time to exit, and only the end of a sync
+	// waits for that. Nil: it is gone.
 	Ended <-chan struct{}
 }
 
@@ -55,7 +54,7 @@ type Options struct {
 	Diff bool
 	// Strict writes nothing when a tool can't be generated, or a server's text is suspicious.
 	Strict bool
-	// Frozen writes nothing when what servers say is not what the lock pins. Without a lock it is an error.
+	// Frozen writes nothing when a definition is not the one that the lock pins. Without a lock it is an error.
 	Frozen bool
 	// Prune decides whether the wrappers of servers that are no longer configured may be removed. Nil: they may not, and a
 	// sync that would write is a *[PruneError].
@@ -64,7 +63,7 @@ type Options struct {
 	relearn func(map[string]map[string]catalog.Learned)
 	// Lister asks a server. Needed unless Offline; [UpstreamLister] makes the real one.
 	Lister Lister
-	// Progress is told about each server that is asked. It may be called by several goroutines at once. Nil: nobody is.
+	// Progress is called for each server that is asked, possibly by several goroutines at once. May be nil.
 	Progress func(Event)
 }
 

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
-	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/ir"
 	"github.com/mcpgen/mcpgen/gen/render"
 	"github.com/mcpgen/mcpgen/gen/schema"
 	"github.com/mcpgen/mcpgen/gen/tree"
@@ -63,15 +63,37 @@ func marshalServers(c *catalog.Catalog) ([][]byte, error) {
 	return out, group.Wait()
 }
 
-func targets(languages []config.Language) []render.Target {
-	var out []render.Target
-	for _, language := range languages {
-		switch language {
-		case config.TypeScript:
-			out = append(out, render.TypeScript())
-		case config.Python:
-			out = append(out, render.Python())
+// converted are the types of one tool, and what was not understood of its schemas. output is nil where it has none.
+type converted struct {
+	input                   ir.Schema
+	output                  *ir.Schema
+	inputNotes, outputNotes []schema.Note
+}
+
+// convert turns the schemas of all tools into types, several at once. The result is by server and tool.
+func convert(c *catalog.Catalog) [][]converted {
+	out := make([][]converted, len(c.Servers))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, server := range c.Servers {
+		out[i] = make([]converted, len(server.Tools))
+		for j := range server.Tools {
+			group.Go(func() error {
+				out[i][j] = convertTool(&server.Tools[j])
+				return nil
+			})
 		}
+	}
+	_ = group.Wait() // it never fails
+	return out
+}
+
+func convertTool(t *catalog.Tool) converted {
+	var out converted
+	out.input, out.inputNotes = schema.Convert(t.Input)
+	if t.Output != nil {
+		output, notes := schema.Convert(t.Output)
+		out.output, out.outputNotes = &output, notes
 	}
 	return out
 }

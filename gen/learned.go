@@ -12,6 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/learn"
 	"github.com/mcpgen/mcpgen/gen/render"
 	"github.com/mcpgen/mcpgen/gen/schema"
+	"github.com/mcpgen/mcpgen/gen/schema/validate"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 )
 
@@ -25,7 +26,7 @@ type LearnOptions struct {
 	Replies []json.RawMessage
 	// Forget drops what was learned of the tool before.
 	Forget bool
-	// AllowWrites also calls a tool that doesn't say of itself that it only reads.
+	// AllowWrites also calls a tool without the hint that it is read-only.
 	AllowWrites bool
 	// Check writes nothing.
 	Check bool
@@ -39,44 +40,25 @@ type LearnReport struct {
 	Before, After *catalog.Learned
 	// Failed are the answers by which the tool reported an error; nothing was learned of them.
 	Failed int
-	// Why is what the tool said in the first of them; foreign text.
+	// Why is the text of the first of them; foreign text.
 	Why string
 	// Sync is the report of writing the tree.
 	Sync *Report
 }
 
-// LearnError says why nothing can be learned of a tool. Exit code 2.
-type LearnError struct {
-	Tool, Problem, Remedy string
+// unlearned is why nothing can be learned of a tool.
+func unlearned(tool, problem, remedy string) error {
+	return &Error{Message: fmt.Sprintf("learn %q: %s", tool, problem), Remedy: remedy, Code: 2}
 }
-
-func (e *LearnError) Error() string { return fmt.Sprintf("learn %q: %s", e.Tool, e.Problem) }
-
-// Hint says what to do about it.
-func (e *LearnError) Hint() string { return e.Remedy }
-
-// ExitCode is 2.
-func (e *LearnError) ExitCode() int { return 2 }
-
-// AskError says that a server could not be asked. Exit code 3.
-type AskError struct{ Err error }
-
-func (e *AskError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the reason.
-func (e *AskError) Unwrap() error { return e.Err }
-
-// ExitCode is 3.
-func (e *AskError) ExitCode() int { return 3 }
 
 // learnTimeout bounds a call made to learn of, where the configuration has no time-out.
 const learnTimeout = 2 * time.Minute
 
 // Learn infers the output of a tool whose server declares none, from answers: those of calls that it makes, and
-// recorded ones. What it infers joins what was learned before. It is kept in the tree, which is then made anew without
-// asking any server. Only names and kinds are kept, no value of an answer.
+// recorded ones. The result is merged with what was learned before, and kept in the tree, which is then rendered again
+// without asking any server. Only names and kinds are kept, no value of an answer.
 //
-// A tool is called only if it says that it reads and changes nothing, unless AllowWrites; arguments must fit its
+// A tool is called only if it has the hint that it is read-only, unless AllowWrites; arguments must fit its
 // schema. The first call that can't be made ends it, and nothing is written.
 func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptions) (*LearnReport, error) {
 	tree, err := Open(opts)
@@ -89,7 +71,7 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	}
 	server, tool := found.Server, found.Tool
 	if tool.Output != nil && !how.Forget {
-		return nil, &LearnError{tool.ID, "its server declares what it returns", "there is nothing to learn: the wrapper has the declared type"}
+		return nil, unlearned(tool.ID, "its server declares what it returns", "there is nothing to learn: the wrapper has the declared type")
 	}
 	recording := learn.Recorded(how.Replies, tool.ID)
 	answers := recording.Answers
@@ -132,16 +114,16 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	return report, err
 }
 
-// unanswered says that a recording has no answer of a tool, of which it has that many calls.
+// unanswered is the error of a recording that has calls of a tool, and no answer.
 func unanswered(tool string, calls int) error {
 	switch calls {
 	case 0:
-		return &LearnError{tool, "no call of it was recorded", "record a run that calls it: mcprun --record FILE SCRIPT"}
+		return unlearned(tool, "no call of it was recorded", "record a run that calls it: mcprun --record FILE SCRIPT")
 	case 1:
-		return &LearnError{tool, "the call of it that was recorded got no answer", "record a run in which it answers: mcprun --record FILE SCRIPT"}
+		return unlearned(tool, "the call of it that was recorded got no answer", "record a run in which it answers: mcprun --record FILE SCRIPT")
 	}
 	problem := fmt.Sprintf("none of the %d calls of it that were recorded got an answer", calls)
-	return &LearnError{tool, problem, "record a run in which it answers: mcprun --record FILE SCRIPT"}
+	return unlearned(tool, problem, "record a run in which it answers: mcprun --record FILE SCRIPT")
 }
 
 // learn joins what is known with what answers show. Names that conceal changes are secret, and not kept.
@@ -157,7 +139,7 @@ func (r *LearnReport) learn(tool *catalog.Tool, answers []learn.Answer, conceal 
 			continue
 		}
 		if err != nil {
-			return &LearnError{tool.ID, fmt.Sprintf("reply %d: %v", i+1, err), "give each reply as one JSON value: the tool's result, or what a script gets of it"}
+			return unlearned(tool.ID, fmt.Sprintf("reply %d: %v", i+1, err), "give each reply as one JSON value: the tool's result, or what a script gets of it")
 		}
 		reply.Masked = answer.Masked
 		known = append(known, reply)
@@ -165,20 +147,20 @@ func (r *LearnReport) learn(tool *catalog.Tool, answers []learn.Answer, conceal 
 	}
 	if len(known) == 0 {
 		if r.Failed > 0 {
-			return &LearnError{tool.ID, r.Why, "give arguments that it accepts"}
+			return unlearned(tool.ID, r.Why, "give arguments that it accepts")
 		}
 		return nil
 	}
 	shape, err := learn.Infer(known, func(name string) bool { return conceal(name) != name })
 	if err != nil {
-		return &LearnError{tool.ID, err.Error(), "give each reply as one JSON value"}
+		return unlearned(tool.ID, err.Error(), "give each reply as one JSON value")
 	}
 	out.Replies, out.Schema = len(known), shape
 	if r.After != nil {
 		out.Replies += r.After.Replies
 		out.JSON = out.JSON || r.After.JSON
 		if out.Schema, err = learn.Merge(r.After.Schema, shape); err != nil {
-			return &LearnError{tool.ID, fmt.Sprintf("what the tree has of it is damaged: %v", err), "drop it with --forget"}
+			return unlearned(tool.ID, fmt.Sprintf("what the tree has of it is damaged: %v", err), "drop it with --forget")
 		}
 	}
 	r.After = &out
@@ -189,15 +171,15 @@ func (r *LearnReport) learn(tool *catalog.Tool, answers []learn.Answer, conceal 
 // the configuration's variables out of a text: a server may repeat what it was given, and names are checked in.
 func callAll(ctx context.Context, opts Options, up UpstreamOptions, key string, tool *catalog.Tool, how LearnOptions) ([]learn.Answer, func(string) string, error) {
 	if reads := tool.Hints.ReadOnly; (reads == nil || !*reads) && !how.AllowWrites {
-		return nil, nil, &LearnError{tool.ID, "it doesn't say of itself that it only reads, so it was not called", "give recorded replies with --replies, or call it all the same with --allow-writes"}
+		return nil, nil, unlearned(tool.ID, "it doesn't say of itself that it only reads, so it was not called", "give recorded replies with --replies, or call it all the same with --allow-writes")
 	}
-	validator, err := schema.Compile(tool.Input)
+	validator, err := validate.Compile(tool.Input)
 	if err != nil {
-		return nil, nil, &LearnError{tool.ID, fmt.Sprintf("its input schema can't be checked: %v", err), "give recorded replies with --replies"}
+		return nil, nil, unlearned(tool.ID, fmt.Sprintf("its input schema can't be checked: %v", err), "give recorded replies with --replies")
 	}
 	for i, args := range how.Calls {
 		if err := validator.Validate(args); err != nil {
-			return nil, nil, &LearnError{tool.ID, fmt.Sprintf("arguments %d: %v", i+1, err), fmt.Sprintf(`"mcpgen show %s" has its parameters`, tool.ID)}
+			return nil, nil, unlearned(tool.ID, fmt.Sprintf("arguments %d: %v", i+1, err), fmt.Sprintf(`"mcpgen show %s" has its parameters`, tool.ID))
 		}
 	}
 	srv, options, err := configured(opts, up, key)
@@ -206,14 +188,14 @@ func callAll(ctx context.Context, opts Options, up UpstreamOptions, key string, 
 	}
 	session, err := upstream.Connect(ctx, srv, options)
 	if err != nil {
-		return nil, nil, unasked(ctx, err)
+		return nil, nil, failed(ctx, err)
 	}
 	defer func() { _ = session.Close() }()
 	var answers []learn.Answer
 	for _, args := range how.Calls {
 		answer, err := callOnce(ctx, session, srv, tool.Name, args)
 		if err != nil {
-			return nil, nil, unasked(ctx, err)
+			return nil, nil, failed(ctx, err)
 		}
 		answers = append(answers, learn.Answer{Raw: answer})
 	}
@@ -234,12 +216,12 @@ func callOnce(ctx context.Context, session *upstream.Session, srv config.Server,
 	return result.Raw, nil
 }
 
-// unasked is an *AskError, but for an error that is the end of ctx.
-func unasked(ctx context.Context, err error) error {
+// failed is the error of a server that could not be asked, but for the end of ctx.
+func failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	return &AskError{err}
+	return &Error{Code: 3, Err: err}
 }
 
 // learnedOf is what is known of the replies of a server's tools, as far as they declare none.
@@ -261,7 +243,7 @@ func (s *job) useLearned(place, server string, t *catalog.Tool, out *render.Tool
 	}
 	if known.Digest != t.Digest {
 		s.report.Warnings = append(s.report.Warnings, Warning{
-			Place: place, Code: "learned-before", Message: "its output was learned of an earlier definition; learn it anew, or drop it with \"mcpgen learn --forget\"",
+			Place: place, Code: "learned-before", Message: "its output was learned of an earlier definition; learn it again, or drop it with \"mcpgen learn --forget\"",
 		})
 	}
 	output, notes := schema.Convert(known.Schema)
@@ -274,7 +256,7 @@ type Learnable struct {
 	Tool string `json:"tool"`
 	// Replies is how many replies its type was learned from.
 	Replies int `json:"replies"`
-	// ReadOnly: it says of itself that it only reads. NoArguments: it can be called without.
+	// ReadOnly is the tool's hint. NoArguments reports whether it can be called without arguments.
 	ReadOnly    bool `json:"readOnly"`
 	NoArguments bool `json:"noArguments"`
 }
@@ -293,7 +275,7 @@ func (t *Tree) Learnable() ([]Learnable, error) {
 			}
 			l := Learnable{Tool: tool.ID, Replies: known[s.Key][tool.Name].Replies}
 			l.ReadOnly = tool.Hints.ReadOnly != nil && *tool.Hints.ReadOnly
-			if v, err := schema.Compile(tool.Input); err == nil {
+			if v, err := validate.Compile(tool.Input); err == nil {
 				l.NoArguments = v.Validate(json.RawMessage(`{}`)) == nil
 			}
 			out = append(out, l)

@@ -75,8 +75,8 @@ func (s *job) list(ctx context.Context) ([]catalog.Server, error) {
 	return servers, nil
 }
 
-// settle waits until every session is gone: nothing outlives a sync.
-func (s *job) settle() {
+// awaitSessions waits until every session is closed: no server outlives a sync.
+func (s *job) awaitSessions() {
 	for _, ended := range s.ending {
 		<-ended
 	}
@@ -153,7 +153,11 @@ func (s *job) lost(r ServerReport) error {
 		return nil
 	}
 	if locked, ok := s.stored.Lock.Servers[r.Key]; ok {
-		return &LostError{Server: r.Key, File: catalog.StoredPath(locked.Directory), Err: r.Err}
+		return &Error{
+			Message: fmt.Sprintf("server %q: %s is missing or damaged, and the server %s; nothing was written", r.Key, catalog.StoredPath(locked.Directory), unasked(r.Err)),
+			Remedy:  "restore the file from version control, or sync while the server can be reached",
+			Code:    3, Err: r.Err,
+		}
 	}
 	return nil
 }

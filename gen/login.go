@@ -12,11 +12,11 @@ import (
 type (
 	// Logins keeps the tokens of those servers that a person has logged in to; see [NewLogins].
 	Logins = upstream.Logins
-	// Person is whoever logs in.
+	// Person is the person who logs in.
 	Person = upstream.Person
 	// LoginOptions are the settings of [Login].
 	LoginOptions = upstream.LoginOptions
-	// LoginResult tells of a login that was made.
+	// LoginResult describes a login that was made.
 	LoginResult = upstream.LoginResult
 	// Kept is a stored login.
 	Kept = upstream.Kept
@@ -34,8 +34,8 @@ func Login(ctx context.Context, opts Options, up UpstreamOptions, server string,
 	return upstream.Login(ctx, srv, options, how)
 }
 
-// Logout forgets the login of one configured server. found says whether there was one; told is why its authorization
-// server could not be told, nil if it was or takes no notice.
+// Logout forgets the login of one configured server. found reports whether there was one; told is why its authorization
+// server could not be informed, nil if it was or has no way to be.
 func Logout(ctx context.Context, opts Options, up UpstreamOptions, server string) (found bool, told, err error) {
 	srv, options, err := configured(opts, up, server)
 	if err != nil {

@@ -2,16 +2,17 @@ package gen
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 )
 
-// altered refuses to make wrappers from a stored list that is not the one the lock was made with: whoever changed it
-// would have its words in the lock without a server having said them. A server that was asked needs no stored list,
-// and a warning will do.
+// altered refuses to make wrappers from a stored list that is not the one the lock was made with: an edit would get into
+// the lock although no server sent it. A server that was asked needs no stored list, and a warning is enough.
 func (s *job) altered(r listed) error {
 	key := r.report.Key
 	if !s.stored.Altered[key] {
@@ -19,10 +20,16 @@ func (s *job) altered(r listed) error {
 	}
 	file := catalog.StoredPath(s.stored.Servers[key].Dir)
 	if r.report.Status != Listed {
-		return &AlteredError{Server: key, File: file, Err: r.report.Err}
+		return &Error{
+			Message: fmt.Sprintf("server %q: %s was changed after the lock was written (its digest is not the one in %s), and the server %s; nothing was written",
+				key, file, catalog.LockPath, unasked(r.report.Err)),
+			Remedy: "restore " + file + " and " + catalog.LockPath + " from version control, or sync while the server can be reached. " +
+				"Should the change be one that you made and trust, such as a merge, remove " + catalog.LockPath + " and run \"mcpgen sync --offline\"",
+			Code: 2, Err: r.report.Err,
+		}
 	}
 	s.report.Warnings = append(s.report.Warnings, Warning{
-		Place: file, Message: "it was changed after the lock was written; it is written anew", Code: "altered",
+		Place: file, Message: "it was changed after the lock was written; it is written again", Code: "altered",
 	})
 	return nil
 }
@@ -37,7 +44,7 @@ func (s *job) unpinned(now *catalog.Catalog) {
 	known, prompts := map[[2]string]bool{}, map[string]bool{}
 	for _, c := range s.report.Changes {
 		known[[2]string{c.Server, c.Tool}] = true
-		prompts[c.Server] = prompts[c.Server] || c.Kind == catalog.Prompts
+		prompts[c.Server] = prompts[c.Server] || c.Kind == diff.Prompts
 	}
 	for _, server := range now.Servers {
 		if s.added(server.Key) {
@@ -52,7 +59,7 @@ func (s *job) unpinned(now *catalog.Catalog) {
 			}
 		}
 	}
-	slices.SortStableFunc(s.report.Changes, func(a, b catalog.Change) int {
+	slices.SortStableFunc(s.report.Changes, func(a, b diff.Change) int {
 		return slices.Compare([]string{a.Server, a.Tool}, []string{b.Server, b.Tool})
 	})
 }
@@ -69,12 +76,12 @@ func (s *job) promptsPinned(server *catalog.Server) bool {
 
 // added reports whether a server is reported as new, and so all of its tools.
 func (s *job) added(server string) bool {
-	return slices.ContainsFunc(s.report.Changes, func(c catalog.Change) bool {
-		return c.Server == server && c.Kind == catalog.ServerAdded
+	return slices.ContainsFunc(s.report.Changes, func(c diff.Change) bool {
+		return c.Server == server && c.Kind == diff.ServerAdded
 	})
 }
 
-func (s *job) unpinnedChange(server catalog.Server, t catalog.Tool) catalog.Change {
+func (s *job) unpinnedChange(server catalog.Server, t catalog.Tool) diff.Change {
 	file := catalog.StoredPath(server.Dir)
 	why := file + " has the new one already: the lock was changed, or merged"
 	if _, ok := s.stored.Servers[server.Key]; !ok {
@@ -83,21 +90,21 @@ func (s *job) unpinnedChange(server catalog.Server, t catalog.Tool) catalog.Chan
 		why = file + " was changed beforehand and does not tell how it differs"
 	}
 	message := "the definition is not the one that the lock pins; " + why
-	return catalog.Change{
-		Server: server.Key, Dir: server.Dir, Tool: t.Name, ID: t.ID, Kind: catalog.Definition, Impact: catalog.Breaking, Important: true,
-		Items: []catalog.Item{{Op: catalog.Changed, Impact: catalog.Breaking, Important: true, Message: message}},
+	return diff.Change{
+		Server: server.Key, Dir: server.Dir, Tool: t.Name, ID: t.ID, Kind: diff.Definition, Impact: diff.Breaking, Important: true,
+		Items: []diff.Item{{Op: diff.Changed, Impact: diff.Breaking, Important: true, Message: message}},
 	}
 }
 
-func (s *job) unpinnedPrompts(server *catalog.Server) catalog.Change {
+func (s *job) unpinnedPrompts(server *catalog.Server) diff.Change {
 	message := "they are not the ones that the lock pins, and " + catalog.StoredPath(server.Dir) + " does not tell how they differ"
-	return catalog.Change{
-		Server: server.Key, Dir: server.Dir, Kind: catalog.Prompts, Impact: catalog.Breaking, Important: true,
-		Items: []catalog.Item{{Op: catalog.Changed, Impact: catalog.Breaking, Important: true, Message: message}},
+	return diff.Change{
+		Server: server.Key, Dir: server.Dir, Kind: diff.Prompts, Impact: diff.Breaking, Important: true,
+		Items: []diff.Item{{Op: diff.Changed, Impact: diff.Breaking, Important: true, Message: message}},
 	}
 }
 
-// recalled is what the lock tells of a server whose stored list is missing or damaged: the names of its tools, and
+// recalled is what the lock knows of a server whose stored list is missing or damaged: the names of its tools, and
 // which of them are still what they were. The others come with their new definition, and are found by unpinned.
 func recalled(locked catalog.LockServer, lock *catalog.Lock, now catalog.Server) catalog.Server {
 	out := catalog.Server{Key: now.Key, Dir: locked.Directory}
@@ -134,12 +141,12 @@ func (s *job) refused() bool {
 	return s.opts.Frozen && len(s.report.Changes) > 0
 }
 
-// warnStored says which files of the tree could not be read, and are not needed.
+// warnStored returns a warning for each file of the tree that could not be read, and is not needed.
 func warnStored(stored *catalog.Stored) []Warning {
 	var warnings []Warning
 	for _, problem := range stored.Problems {
 		place, message, _ := strings.Cut(problem, ": ")
-		warnings = append(warnings, Warning{Place: place, Message: message + "; it is written anew", Code: "damaged"})
+		warnings = append(warnings, Warning{Place: place, Message: message + "; it is written again", Code: "damaged"})
 	}
 	return warnings
 }

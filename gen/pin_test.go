@@ -91,7 +91,7 @@ func TestFrozenAcceptsOnlyWhatTheLockPins(t *testing.T) {
 
 func TestFrozenNeedsALock(t *testing.T) {
 	p := newProject(t, map[string][]string{"a": {tool("one", "One.")}})
-	var none *NoLockError
+	var none *Error
 	if _, err := p.sync(frozen); !errors.As(err, &none) || none.ExitCode() != 2 || none.Hint() == "" {
 		t.Errorf("no tree: %v", err)
 	}
@@ -128,12 +128,12 @@ func TestAlteredStoredList(t *testing.T) {
 			tt.alter(p)
 			before := p.files()
 			for name, how := range map[string]func(*Options){"offline": offline, "check": offlineCheck} {
-				var altered *AlteredError
+				var altered *Error
 				_, err := p.sync(func(o *Options) { how(o); o.Check = true })
 				if errors.As(err, &altered) != tt.refused || !tt.refused && err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
-				if tt.refused && (altered.ExitCode() != 2 || !strings.Contains(altered.Hint(), "version control") || altered.Server != "a") {
+				if tt.refused && (altered.ExitCode() != 2 || !strings.Contains(altered.Hint(), "version control") || !strings.Contains(altered.Message, `server "a"`)) {
 					t.Errorf("%+v", altered)
 				}
 			}
@@ -161,7 +161,7 @@ func TestAlteredListOfADeadServer(t *testing.T) {
 	p.mustSync(nil)
 	p.edit("servers/.mcpgen/b.json", "Other.", "Evil.")
 	delete(p.tools, "b")
-	var altered *AlteredError
+	var altered *Error
 	if _, err := p.sync(nil); !errors.As(err, &altered) || !errors.Is(err, errDown) {
 		t.Errorf("%v", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/poison"
 )
 
-// suspect reports what servers say that tries to instruct a model, but for what allow_text says is known. It changes
+// suspect warns of text from servers that tries to instruct a model, unless allow_text permits it. It changes
 // nothing in the tree.
 func (s *job) suspect(c *catalog.Catalog) {
 	allowed := map[string][]string{}

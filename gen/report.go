@@ -4,11 +4,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
 
-// Status says how a server of the configuration came into the tree.
+// Status is how a server of the configuration came into the tree.
 type Status string
 
 // The statuses.
@@ -18,32 +18,33 @@ const (
 	Failed Status = "failed" // it could not be asked: what the tree had stored, if anything, was used
 )
 
-// A change of what a server says, as [Report] lists it.
+// A change of a server's definitions, as [Report] lists it.
 type (
-	Change = catalog.Change
-	Item   = catalog.Item
-	Edit   = catalog.Edit
-	Impact = catalog.Impact
+	Change = diff.Change
+	Item   = diff.Item
+	Edit   = diff.Edit
+	Step   = tree.Step
+	Impact = diff.Impact
 )
 
 // What a change means to code that calls the tool, from the worst.
 const (
-	Breaking   = catalog.Breaking
-	Compatible = catalog.Compatible
-	NoImpact   = catalog.NoImpact
+	Breaking   = diff.Breaking
+	Compatible = diff.Compatible
+	NoImpact   = diff.NoImpact
 )
 
 // The kinds of changes that are about a whole server or tool.
 const (
-	ServerAdded   = catalog.ServerAdded
-	ServerRemoved = catalog.ServerRemoved
-	ToolAdded     = catalog.ToolAdded
-	ToolRemoved   = catalog.ToolRemoved
-	ToolRenamed   = catalog.ToolRenamed
-	// Of what a server says of itself, and offers beside tools.
-	ServerText       = catalog.ServerText
-	ResourcesChanged = catalog.Resources
-	PromptsChanged   = catalog.Prompts
+	ServerAdded   = diff.ServerAdded
+	ServerRemoved = diff.ServerRemoved
+	ToolAdded     = diff.ToolAdded
+	ToolRemoved   = diff.ToolRemoved
+	ToolRenamed   = diff.ToolRenamed
+	// About a server's own texts, and what it offers beside tools.
+	ServerText       = diff.ServerText
+	ResourcesChanged = diff.Resources
+	PromptsChanged   = diff.Prompts
 )
 
 // Report is what [Sync] found and did.
@@ -52,8 +53,8 @@ type Report struct {
 	Config, Out string
 	// Servers are those of the configuration, sorted by key.
 	Servers []ServerReport
-	// Changes are what servers say now and did not when the tree was written.
-	Changes []catalog.Change
+	// Changes are the differences between what servers list now and what the tree was written from.
+	Changes []diff.Change
 	// Files are those that were, or with Check would be, written or removed.
 	Files []tree.Step
 	// Unchanged is the number of generated files that are as they should be.
@@ -66,8 +67,10 @@ type Report struct {
 	Warnings []Warning
 	// Diff is a unified diff of Files, when it was asked for.
 	Diff []byte
-	// Written says that Files were written: there was no Check and nothing stood against it.
+	// Written reports whether Files were written.
 	Written bool
+	// Check, WithDiff, Strict and Frozen are the options of the sync.
+	Check, WithDiff, Strict, Frozen bool
 	// Duration is of the whole, for people; it is never written to a file.
 	Duration time.Duration
 }
@@ -89,14 +92,14 @@ type ServerReport struct {
 // Warning is something odd that did not stop the work.
 type Warning struct {
 	// Place is "server", "server/tool" or "server/tool#/json/pointer", or a file of the tree. Foreign text.
-	Place   string
-	Message string
-	// Dropped says that a tool has no wrapper because of it.
-	Dropped bool
-	// Suspicious says that the server's text looks as if it were meant to steer a model.
-	Suspicious bool
+	Place   string `json:"place"`
+	Message string `json:"message"`
+	// Dropped reports whether a tool has no wrapper because of it.
+	Dropped bool `json:"dropped,omitempty"`
+	// Suspicious reports whether the server's text looks as if it were meant to instruct a model.
+	Suspicious bool `json:"suspicious,omitempty"`
 	// Code names the kind of warning for programs, such as "ref-external"; empty where there is none.
-	Code string
+	Code string `json:"code,omitempty"`
 }
 
 // Drift reports whether the tree is not, or was not, what it should be.
@@ -155,4 +158,121 @@ func (r *Report) InTree() int {
 		}
 	}
 	return n
+}
+
+// Outcome is what came of a sync, in one word for all views of a [Report].
+type Outcome string
+
+// The outcomes.
+const (
+	UpToDate  Outcome = "up to date" // nothing had to be written
+	Updated   Outcome = "updated"    // Files were written
+	OutOfDate Outcome = "out of date"
+	Unpinned  Outcome = "unpinned"  // a frozen sync met definitions that the lock does not pin, and wrote nothing
+	NotAsked  Outcome = "not asked" // no server could be asked, and the tree has nothing of any
+)
+
+// Outcome returns what came of the sync.
+func (r *Report) Outcome() Outcome {
+	switch {
+	case r.Frozen && len(r.Changes) > 0:
+		return Unpinned
+	case r.Drift() && r.Written:
+		return Updated
+	case r.Drift():
+		return OutOfDate
+	case !r.Written && len(r.Failures()) > 0 && r.Tools() == 0:
+		return NotAsked
+	}
+	return UpToDate
+}
+
+// ExitCode is the worst of what happened: a server that could not be asked first, because then nothing else is certain.
+// docs/ci.md lists the codes.
+func (r *Report) ExitCode() int {
+	switch {
+	case len(r.Failures()) > 0:
+		return 3
+	case r.Strict && (r.Dropped() || r.Suspicious()):
+		return 4
+	case r.Check && r.Drift(), r.Outcome() == Unpinned:
+		return 1
+	}
+	return 0
+}
+
+// ServerChanges are the changes of one server, grouped by tool. Every view of a report is made of these.
+type ServerChanges struct {
+	Server string
+	Tools  []ToolChanges
+	// The numbers of tools that were changed, renamed, added or removed; Breaking counts those that break callers.
+	Changed, Renamed, Added, Removed, Breaking int
+}
+
+// ToolChanges are the changes of one tool, or of the server itself where Tool is empty. There is at least one.
+type ToolChanges struct {
+	Tool    string
+	Changes []Change
+}
+
+// Impact is the worst one of the changes.
+func (t ToolChanges) Impact() Impact {
+	worst := NoImpact
+	for _, c := range t.Changes {
+		worst = worst.Worse(c.Impact)
+	}
+	return worst
+}
+
+// Important reports whether the server took back an assurance.
+func (t ToolChanges) Important() bool {
+	return slices.ContainsFunc(t.Changes, func(c Change) bool { return c.Important })
+}
+
+// ByServer groups the report's changes by server and tool, in their order.
+func (r *Report) ByServer() []ServerChanges {
+	var out []ServerChanges
+	for _, c := range r.Changes {
+		if len(out) == 0 || out[len(out)-1].Server != c.Server {
+			out = append(out, ServerChanges{Server: c.Server})
+		}
+		s := &out[len(out)-1]
+		if len(s.Tools) == 0 || s.Tools[len(s.Tools)-1].Tool != c.Tool {
+			s.Tools = append(s.Tools, ToolChanges{Tool: c.Tool})
+		}
+		t := &s.Tools[len(s.Tools)-1]
+		t.Changes = append(t.Changes, c)
+	}
+	for i := range out {
+		for _, t := range out[i].Tools {
+			out[i].count(t)
+		}
+	}
+	return out
+}
+
+func (s *ServerChanges) count(t ToolChanges) {
+	n := 1
+	switch first := t.Changes[0]; first.Kind {
+	case ServerAdded:
+		n = len(first.Tools)
+		s.Added += n
+	case ServerRemoved:
+		n = len(first.Tools)
+		s.Removed += n
+	case ToolAdded:
+		s.Added++
+	case ToolRemoved:
+		s.Removed++
+	case ToolRenamed:
+		s.Renamed++
+	default:
+		if t.Tool == "" {
+			return
+		}
+		s.Changed++
+	}
+	if t.Impact() == Breaking {
+		s.Breaking += n
+	}
 }

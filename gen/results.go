@@ -1,8 +1,8 @@
 package gen
 
 import (
+	"cmp"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -15,9 +15,9 @@ import (
 // maxShown bounds what a result shows of a description, in bytes; its end is then marked with an ellipsis.
 const maxShown = 300
 
-// Results are hits with as much of each tool as detail says, "" being [search.DetailDescription]; at [search.Few] hits or
+// Results returns hits with as much of each tool as detail asks for, "" being [search.DetailDescription]; at [search.Few] hits or
 // fewer each has its import and signature in any case. Imports, signatures and sources are in lang, or where that is empty
-// in TypeScript, and in Python where the tree has no TypeScript. A language that the tree does not have is an error, as
+// in the first of [Languages] that the tree has. A language that the tree does not have is an error, as
 // is a wrapper that can't be read.
 func (t *Tree) Results(hits []search.Hit, detail search.Detail, lang config.Language) ([]search.Result, error) {
 	out := make([]search.Result, 0, len(hits))
@@ -38,7 +38,7 @@ func (t *Tree) Results(hits []search.Hit, detail search.Detail, lang config.Lang
 		if err != nil {
 			return nil, err
 		}
-		r.Import = ident.CleanLine(t.importOf(h.Server.Dir, names.Function, language))
+		r.Import = ident.CleanLine(language.Import(h.Server.Dir, names.Function))
 		if few || detail == search.DetailFull {
 			source, err := t.source(names.File)
 			if err != nil {
@@ -47,7 +47,7 @@ func (t *Tree) Results(hits []search.Hit, detail search.Detail, lang config.Lang
 			if detail == search.DetailFull {
 				r.Description, r.Source = "", ident.CleanText(lean(source)) // which has the rest
 			} else {
-				r.Signature = ident.CleanText(signature(source, names.Function))
+				r.Signature = ident.CleanText(language.Signature(source, names.Function))
 			}
 		}
 		out = append(out, r)
@@ -56,18 +56,15 @@ func (t *Tree) Results(hits []search.Hit, detail search.Detail, lang config.Lang
 }
 
 // names finds a tool's wrapper in a language, or in the first that the tree has.
-func (t *Tree) names(h search.Hit, lang config.Language) (catalog.LockNames, config.Language, error) {
+func (t *Tree) names(h search.Hit, lang config.Language) (catalog.LockNames, *Language, error) {
 	have := t.Lock.Servers[h.Server.Key].Tools[h.Tool.Name].Names
-	wanted := []config.Language{lang}
-	if lang == "" {
-		wanted = []config.Language{config.TypeScript, config.Python}
-	}
-	for _, l := range wanted {
-		if n, ok := have[string(l)]; ok {
+	for _, l := range Languages() {
+		if n, ok := have[l.Name]; ok && (lang == "" || string(lang) == l.Name) {
 			return n, l, nil
 		}
 	}
-	return catalog.LockNames{}, "", &catalog.TreeError{Dir: t.Dir, Err: fmt.Errorf("it has no wrapper of %s in %s", h.ID, wanted[0])}
+	wanted := cmp.Or(string(lang), Languages()[0].Name)
+	return catalog.LockNames{}, nil, &catalog.TreeError{Dir: t.Dir, Err: fmt.Errorf("it has no wrapper of %s in %s", h.ID, wanted)}
 }
 
 // lean is a wrapper without its first lines: the header, orders to type checkers, and what it imports.
@@ -85,15 +82,7 @@ func lean(source string) string {
 	}
 }
 
-// importOf is the statement that scripts beside the tree get a function by.
-func (t *Tree) importOf(dir, function string, lang config.Language) string {
-	if lang == config.Python {
-		return fmt.Sprintf("from servers.%s import %s", dir, function)
-	}
-	return fmt.Sprintf(`import { %s } from "./servers/%s/index.ts";`, function, dir)
-}
-
-// shown is the beginning of what a tool says of itself, on one line.
+// shown returns the beginning of a tool's description, on one line.
 func shown(t *catalog.Tool) string {
 	text := strings.TrimSpace(ident.CleanText(t.Description))
 	if text == "" {
@@ -114,13 +103,4 @@ func shown(t *catalog.Tool) string {
 		end = i
 	}
 	return text[:end] + " …"
-}
-
-// Index makes a search index of the tree. The caller closes it.
-func (t *Tree) Index(opt *search.Options) (*search.Index, error) {
-	x, err := search.New(t.Catalog, opt)
-	if err != nil {
-		return nil, fmt.Errorf("index the tree in %s: %w", filepath.Base(t.Dir), err)
-	}
-	return x, nil
 }

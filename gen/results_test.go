@@ -25,12 +25,7 @@ func demoTree(t *testing.T) (*gen.Tree, *search.Index) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := tree.Index(&search.Options{Categories: map[string]string{"drive": "office"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = x.Close() })
-	return tree, x
+	return tree, search.New(tree.Catalog, &search.Options{Categories: map[string]string{"drive": "office"}})
 }
 
 func demoDir(t *testing.T) string {
@@ -93,7 +88,6 @@ func TestResultsTrouble(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer x.Close()
 	hits, err := x.Search(t.Context(), search.Query{Text: "get document", Limit: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +122,6 @@ func TestSearchOptions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer x.Close()
 		a, err := x.Answer(t.Context(), search.Query{Text: "get a document", Category: "office"})
 		if err != nil || len(a.Hits) == 0 {
 			t.Errorf("hits %v, %v", a.Hits, err)
@@ -197,9 +190,6 @@ func TestSearchByMeaning(t *testing.T) {
 		a, err := x.Answer(t.Context(), search.Query{Text: "zephyr"})
 		if err != nil || a.Degraded != nil || len(a.Hits) == 0 || a.Hits[0].ID != "weather__get_climate" {
 			t.Errorf("%v, degraded %v, %v", a.Hits, a.Degraded, err)
-		}
-		if err := x.Close(); err != nil {
-			t.Error(err)
 		}
 		if got := texts.Load(); got > int64(tree.Catalog.Tools()+2) {
 			t.Errorf("%d texts were embedded for %d tools and two queries", got, tree.Catalog.Tools())

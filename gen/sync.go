@@ -9,13 +9,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
 
-// Sync brings the tree in line with what the servers say, or, with Check, says how far it is from that. The report is
+// Sync brings the tree in line with what the servers list, or, with Check, reports the difference. The report is
 // complete also when servers failed or tools were odd; an error means that there is nothing to report, and that
 // nothing was written unless writing itself failed.
 func Sync(ctx context.Context, opts Options) (*Report, error) {
@@ -24,7 +26,7 @@ func Sync(ctx context.Context, opts Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer s.settle()
+	defer s.awaitSessions()
 	servers, err := s.list(ctx)
 	if err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func open(opts Options) (*job, error) {
 		out = resolve(cfg.Dir, cfg.Settings.Out)
 	}
 	if out == filepath.Dir(out) {
-		return nil, &ConfigError{fmt.Errorf("the tree's folder is %q, the whole machine: name one of its own, such as servers", out)}
+		return nil, &ConfigError{fmt.Errorf("the output folder %q is the file system root; choose a subfolder, such as servers", out)}
 	}
 	keys, names := make([]string, len(cfg.Servers)), make([]string, len(cfg.Servers))
 	for i, srv := range cfg.Servers {
@@ -87,7 +89,7 @@ func open(opts Options) (*job, error) {
 	if opts.relearn != nil {
 		opts.relearn(learned)
 	}
-	report := &Report{Config: cfg.Path, Out: out}
+	report := &Report{Config: cfg.Path, Out: out, Check: opts.Check, WithDiff: opts.Diff, Strict: opts.Strict, Frozen: opts.Frozen}
 	for _, n := range cfg.Notes {
 		if !n.Minor {
 			report.Warnings = append(report.Warnings, Warning{Place: n.Place(), Message: n.Message})
@@ -95,7 +97,11 @@ func open(opts Options) (*job, error) {
 	}
 	report.Warnings = append(report.Warnings, warnStored(stored)...)
 	if opts.Frozen && stored.Lock == nil {
-		return nil, &NoLockError{Out: out}
+		return nil, &Error{
+			Message: fmt.Sprintf("there is no lock in %s that can be read, and a frozen sync accepts only what one pins", out),
+			Remedy:  "restore " + catalog.LockPath + " from version control, or run \"mcpgen sync\" and review what it writes",
+			Code:    2,
+		}
 	}
 	dirs, byName := map[string]string{}, catalog.Dirs(names)
 	for i, key := range keys {
@@ -137,12 +143,12 @@ func (s *job) generate(servers []catalog.Server) error {
 	if err != nil {
 		return err
 	}
-	s.report.Changes = catalog.Diff(before, now)
+	s.report.Changes = diff.Catalogs(before, now)
 	s.unpinned(now)
 	s.suspect(now)
 	s.sortWarnings()
 	if len(now.Servers) == 0 && len(s.report.Failures()) > 0 {
-		return nil // a tree of nothing helps nobody, and may be the work of a network that is down
+		return nil // an empty tree is useless, and probably the network is down
 	}
 	s.plan, err = tree.MakePlan(s.report.Out, want, tree.Options{
 		Written:   s.written(),
@@ -258,4 +264,22 @@ func (s *job) prune(ctx context.Context) error {
 		return gone
 	}
 	return nil
+}
+
+// maxPlace bounds the place of a warning, in bytes. Names may be megabytes long.
+const maxPlace = 400
+
+// clipPlace shortens the place of a warning in its middle, so that the server and the last names stay.
+func clipPlace(place string) string {
+	if len(place) <= maxPlace {
+		return place
+	}
+	head, tail := maxPlace/2, len(place)-maxPlace/2
+	for head > 0 && !utf8.RuneStart(place[head]) {
+		head--
+	}
+	for tail < len(place) && !utf8.RuneStart(place[tail]) {
+		tail++
+	}
+	return place[:head] + "…" + place[tail:]
 }

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,13 +12,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
-	"github.com/mcpgen/mcpgen/gen/render"
 	"github.com/mcpgen/mcpgen/gen/schema"
 )
 
 // TypesOptions are the settings of [Types].
 type TypesOptions struct {
-	// Language is "typescript" or "python". Empty: "typescript".
+	// Language is the name of one of [Languages]. Empty: the first of them.
 	Language string
 	// Name is what the type of the schema is called, to the letter. It must be an identifier of the language that the
 	// declarations do not need for themselves. Empty: "Schema". [TypeNameFor] makes one of a file's name.
@@ -28,33 +28,28 @@ type TypesOptions struct {
 type TypesResult struct {
 	// Source is a module of its own. It exports the named type, and the definitions that the type refers to.
 	Source []byte
-	// Warnings say what in the schema was not understood, or was left out. Place is a JSON pointer after "#".
+	// Warnings are about what in the schema was not understood, or was left out. Place is a JSON pointer after "#".
 	Warnings []Warning
 }
 
 // Types prints the declarations for one JSON Schema of any dialect: every value that the schema accepts, written as a
-// literal, fits the type of that name. The errors are *JSONError where raw is no JSON text and *TypeNameError where
-// the name will not do; a schema that makes no sense is not an error but a wide type and a warning.
+// literal, fits the type of that name. The errors are *[JSONError] where raw is no JSON text and *[TypeNameError] where
+// the name cannot be used; a schema that makes no sense is not an error but a wide type and a warning.
 func Types(raw json.RawMessage, opts TypesOptions) (*TypesResult, error) {
-	if opts.Language == "" {
-		opts.Language = "typescript"
+	l, ok := LanguageOf(cmp.Or(opts.Language, Languages()[0].Name))
+	if !ok {
+		return nil, fmt.Errorf("print types: unknown language %q: it is %s", opts.Language, LanguageNames())
 	}
-	if opts.Name == "" {
-		opts.Name = defaultTypeName
-	}
-	target, err := typesTarget(opts.Language)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkTypeName(opts.Language, opts.Name); err != nil {
-		return nil, err
+	name := cmp.Or(opts.Name, defaultTypeName)
+	if reason := l.CheckTypeName(name); reason != "" {
+		return nil, &TypeNameError{Name: name, Language: l.Name, Reason: reason}
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")) // some editors begin a file so
 	if err := checkJSON(raw); err != nil {
 		return nil, err
 	}
 	converted, notes := schema.Convert(raw)
-	source, err := target.Types(opts.Name, converted)
+	source, err := l.Types(name, converted)
 	if err != nil {
 		return nil, err
 	}
@@ -67,16 +62,6 @@ func Types(raw json.RawMessage, opts TypesOptions) (*TypesResult, error) {
 
 const defaultTypeName = "Schema"
 
-func typesTarget(language string) (render.Target, error) {
-	switch language {
-	case "typescript":
-		return render.TypeScript(), nil
-	case "python":
-		return render.Python(), nil
-	}
-	return nil, fmt.Errorf("print types: unknown language %q: it is typescript or python", language)
-}
-
 // TypeNameFor makes the name of a type from that of a file: "get-user.schema.json" becomes GetUser. A name that the
 // language needs for itself gets the word Schema at its end.
 func TypeNameFor(language, file string) string {
@@ -84,9 +69,12 @@ func TypeNameFor(language, file string) string {
 	for _, ending := range []string{".json", ".schema"} {
 		base = strings.TrimSuffix(base, ending)
 	}
-	name := ident.Pascal(base)
-	if checkTypeName(language, name) != nil {
-		name += defaultTypeName
+	return usableTypeName(language, ident.Pascal(base))
+}
+
+func usableTypeName(language, name string) string {
+	if l, ok := LanguageOf(language); ok && l.CheckTypeName(name) != "" {
+		return name + defaultTypeName
 	}
 	return name
 }
@@ -99,76 +87,24 @@ type TypeNameError struct {
 }
 
 func (e *TypeNameError) Error() string {
-	return fmt.Sprintf("%q cannot name a type in %s: %s", e.Name, languageTitle(e.Language), e.Reason)
+	title := e.Language
+	if l, ok := LanguageOf(e.Language); ok {
+		title = l.Title
+	}
+	return fmt.Sprintf("%q cannot name a type in %s: %s", e.Name, title, e.Reason)
 }
 
-// Hint names one that would do.
+// Hint suggests another name.
 func (e *TypeNameError) Hint() string {
 	name := ident.Pascal(e.Name)
-	if name == e.Name || checkTypeName(e.Language, name) != nil {
+	if name == e.Name {
 		name += defaultTypeName
 	}
-	return fmt.Sprintf("choose another, for example %s", name)
+	return fmt.Sprintf("choose another, for example %s", usableTypeName(e.Language, name))
 }
 
 // ExitCode is 2.
 func (e *TypeNameError) ExitCode() int { return 2 }
-
-func languageTitle(language string) string {
-	if language == "python" {
-		return "Python"
-	}
-	return "TypeScript"
-}
-
-// checkTypeName refuses what is no identifier, and identifiers with a meaning of their own in the declarations.
-func checkTypeName(language, name string) error {
-	fail := func(reason string) error {
-		return &TypeNameError{Name: name, Language: language, Reason: reason}
-	}
-	python := language == "python"
-	for i, c := range []byte(name) {
-		letter := c == '_' || (c == '$' && !python) || (c|0x20 >= 'a' && c|0x20 <= 'z')
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return fail("a name is made of ASCII letters, digits and underscores, and begins with a letter")
-		}
-	}
-	switch {
-	case name == "":
-		return fail("it is empty")
-	case strings.Trim(name, "_") == "" || (python && strings.HasPrefix(name, "__")):
-		return fail("names of that form have a meaning of their own")
-	case python && ident.PythonKeyword(name), !python && ident.TypeScriptReserved(name):
-		return fail("it is a word of the language")
-	case python && pythonTypeWord(name), !python && typeScriptTypeWord(name):
-		return fail("it has a meaning of its own in the declarations")
-	}
-	return nil
-}
-
-// typeScriptTypeWord reports whether name is a type that TypeScript has already and that nobody may declare, or that
-// declarations refer to.
-func typeScriptTypeWord(name string) bool {
-	switch name {
-	case "any", "bigint", "boolean", "never", "number", "object", "string", "symbol", "undefined", "unknown", "globalThis",
-		"__proto__", "Array", "Boolean", "Function", "Number", "Object", "Record", "String", "Symbol":
-		return true
-	// These stand before types, or begin declarations.
-	case "abstract", "as", "asserts", "async", "declare", "global", "infer", "intrinsic", "is", "keyof", "module", "namespace",
-		"readonly", "type", "unique":
-		return true
-	}
-	return false
-}
-
-// pythonTypeWord is the same for Python, whose declarations refer to built-in types. What they import gives way.
-func pythonTypeWord(name string) bool {
-	switch name {
-	case "annotations", "bool", "bytes", "dict", "float", "int", "list", "object", "set", "str", "tuple", "type", "TYPE_CHECKING":
-		return true
-	}
-	return false
-}
 
 // JSONError is a file that is no JSON text. Exit code 2.
 type JSONError struct {
@@ -187,12 +123,12 @@ func (e *JSONError) Unwrap() error { return e.Err }
 // ExitCode is 2.
 func (e *JSONError) ExitCode() int { return 2 }
 
-// Hint says what is read.
+// Hint describes what is read.
 func (e *JSONError) Hint() string {
 	return "a schema is one JSON object, or true or false; comments and commas at the end of a list are not JSON"
 }
 
-// checkJSON reads one JSON value and says where it fails.
+// checkJSON reads one JSON value; the error is a *[JSONError].
 func checkJSON(raw []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	var value json.RawMessage
