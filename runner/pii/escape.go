@@ -2,36 +2,38 @@ package pii
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// unescape returns the text of a JSON string that is written raw. Half of a surrogate pair, which no text can hold, becomes
-// the three bytes that UTF-8 would have for it if it had any; escape turns them back. If places is not nil it gets the place
-// in raw of each byte of the text, and of its end.
-func unescape(raw string, places *[]int) string {
+// unescape returns the text of a JSON string literal without its quotes. If offsets is not nil, it gets the offset in the
+// literal of each byte of the text and of its end. Half of a surrogate pair, which no text can hold, becomes the three bytes
+// that UTF-8 would have for it; escape reverses that.
+func unescape(raw string, offsets *[]int) string {
 	out := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {
 		start, had := i, len(out)
-		if raw[i] != '\\' || i+1 >= len(raw) {
+		switch {
+		case raw[i] != '\\' || i+1 >= len(raw):
 			out = append(out, raw[i])
 			i++
-		} else if raw[i+1] == 'u' {
+		case raw[i+1] == 'u':
 			var r rune
 			r, i = unicodeEscape(raw, i)
 			out = appendRune(out, r)
-		} else {
+		default:
 			out = append(out, simpleEscape(raw[i+1]))
 			i += 2
 		}
-		if places != nil {
+		if offsets != nil {
 			for range len(out) - had {
-				*places = append(*places, start)
+				*offsets = append(*offsets, start)
 			}
 		}
 	}
-	if places != nil {
-		*places = append(*places, len(raw))
+	if offsets != nil {
+		*offsets = append(*offsets, len(raw))
 	}
 	return string(out)
 }
@@ -52,7 +54,7 @@ func simpleEscape(c byte) byte {
 	return c
 }
 
-// unicodeEscape reads the escape at i, and the one behind it where both are one character.
+// unicodeEscape decodes the escape at i, and the one behind it if both are one character.
 func unicodeEscape(raw string, i int) (r rune, end int) {
 	r, end = hex4(raw, i), min(i+6, len(raw))
 	if utf16.IsSurrogate(r) && end+6 <= len(raw) && raw[end] == '\\' && raw[end+1] == 'u' {
@@ -78,13 +80,9 @@ func appendRune(out []byte, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// escape returns how a text is written between the quotes of a JSON string.
+// escape returns a text as it is written between the quotes of a JSON string.
 func escape(text string) string {
-	plain := true
-	for i := 0; i < len(text) && plain; i++ {
-		plain = text[i] >= ' ' && text[i] != '"' && text[i] != '\\' && text[i] != 0xed
-	}
-	if plain {
+	if strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == utf8.RuneError }) < 0 {
 		return text
 	}
 	const digits = "0123456789abcdef"

@@ -3,75 +3,158 @@ package pii
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect"
 )
 
-// maxNested is how deep JSON inside of strings is read as JSON.
+// maxNested is the depth to which JSON in strings is read as JSON.
 const maxNested = 3
 
-// MaskJSON replaces what is found in the strings of a JSON text, and numbers that are personal data, which become strings. All
-// else is copied byte for byte. Names of members are masked too, and tell what their values are. JSON in a string is masked
-// as JSON. Raw is returned itself when nothing was found; what is not JSON is masked as text.
-func (t *Tokenizer) MaskJSON(raw []byte) []byte {
-	if !json.Valid(raw) {
-		text := string(raw)
-		if masked := t.Mask(text); masked != text {
-			return []byte(masked)
-		}
-		return raw
+// document is a text whose pieces are being replaced. Edits are offsets of the outermost text, however deep in strings of JSON
+// a piece stands, so that all other bytes stay as they are.
+type document struct {
+	text  string
+	edits []edit
+}
+
+// newDocument returns a document and the span that is all of it.
+func newDocument(text string) (*document, *span) {
+	d := &document{text: text}
+	return d, &span{doc: d, text: text}
+}
+
+// edit replaces the bytes from start to end.
+type edit struct {
+	start, end int
+	text       string
+}
+
+// apply returns the text with its edits, or the text itself if there are none.
+func (d *document) apply() string { return apply(d.text, d.edits) }
+
+func apply(text string, edits []edit) string {
+	if len(edits) == 0 {
+		return text
 	}
-	m := jsonMasker{masker: t.masker(), s: string(raw)}
-	return m.mask(raw)
-}
-
-// jsonMasker goes once over a JSON text that is known to be valid.
-type jsonMasker struct {
-	*masker
-	s      string
-	depth  int // how many strings this text is inside of
-	out    []byte
-	copied int  // how much of s is in out
-	hint   Type // what the name of the member being read says
-	hints  map[string]Type
-}
-
-// maxHints bounds how many names are kept with what they say; the members of records are called the same again and again.
-const maxHints = 1000
-
-// says is memberHint with a memory.
-func (m *jsonMasker) says(name string) Type {
-	hint, ok := m.hints[name]
-	if !ok {
-		if hint = memberHint(name); m.hints == nil {
-			m.hints = map[string]Type{}
-		}
-		if len(m.hints) < maxHints {
-			m.hints[name] = hint
-		}
+	size := len(text)
+	for _, e := range edits {
+		size += len(e.text) - (e.end - e.start)
 	}
-	return hint
-}
-
-// mask returns raw, whose text is m.s, with what is found replaced, or raw itself.
-func (m *jsonMasker) mask(raw []byte) []byte {
-	m.run()
-	if m.copied == 0 {
-		return raw
+	var b strings.Builder
+	b.Grow(size)
+	at := 0
+	for _, e := range edits {
+		b.WriteString(text[at:e.start])
+		b.WriteString(e.text)
+		at = e.end
 	}
-	return m.done()
+	b.WriteString(text[at:])
+	return b.String()
 }
 
-// done returns the text with what was put into it.
-func (m *jsonMasker) done() []byte { return append(m.out, m.s[m.copied:]...) }
+// span is a text in a document: the document's own, or what a JSON string in it holds.
+type span struct {
+	doc     *document
+	text    string // decoded
+	depth   int    // the strings that it is inside of
+	outer   *span
+	inner   *span  // reused for each string in it
+	at      int    // offset of its first byte in the outer span
+	raw     string // with its escapes; empty if it has none
+	offsets []int  // in raw of its bytes, once origin needs them
+}
 
-func (m *jsonMasker) run() {
-	for i := 0; i < len(m.s); {
-		switch c := m.s[i]; {
+// inside returns the span of the string literal whose text lies from start to end. It is valid until the next call.
+func (s *span) inside(start, end int, escaped bool) *span {
+	if s.inner == nil {
+		s.inner = &span{doc: s.doc, depth: s.depth + 1, outer: s}
+	}
+	in := s.inner
+	in.text, in.raw, in.offsets, in.at = s.text[start:end], "", nil, start
+	if escaped {
+		in.raw = in.text
+		in.text = unescape(in.raw, nil)
+	}
+	return in
+}
+
+// origin returns the offset in the document of the byte at i.
+func (s *span) origin(i int) int {
+	for ; s.outer != nil; s = s.outer {
+		if s.raw != "" {
+			if s.offsets == nil {
+				unescape(s.raw, &s.offsets)
+			}
+			i = s.offsets[i]
+		}
+		i += s.at
+	}
+	return i
+}
+
+// source returns how the document writes the bytes from start to end.
+func (s *span) source(start, end int) string { return s.doc.text[s.origin(start):s.origin(end)] }
+
+// escaped returns how a text is written in the span.
+func (s *span) escaped(text string) string {
+	for range s.depth {
+		text = escape(text)
+	}
+	return text
+}
+
+// replace puts a text in the place of the bytes from start to end.
+func (s *span) replace(start, end int, text string) { s.put(start, end, s.escaped(text)) }
+
+// put is replace for a text that is escaped already.
+func (s *span) put(start, end int, source string) {
+	s.doc.edits = append(s.doc.edits, edit{s.origin(start), s.origin(end), source})
+}
+
+// isJSON reports whether the span is read as JSON: an object or a list, not too deep in strings.
+func (s *span) isJSON() bool { return s.depth <= maxNested && isContainer(s.text) }
+
+func isContainer(text string) bool {
+	i := skipSpace(text, 0)
+	return i+1 < len(text) && (text[i] == '{' || text[i] == '[') && json.Valid([]byte(text))
+}
+
+// literal is a string or a number in a span of JSON.
+type literal struct {
+	span       *span // the text that holds the literal
+	start, end int   // of the literal, with the quotes of a string
+	escaped    bool  // whether a string has escapes
+	isName     bool  // of a member
+}
+
+// text returns the span of a string's text.
+func (l literal) text() *span { return l.span.inside(l.start+1, l.end-1, l.escaped) }
+
+func (l literal) isString() bool { return l.span.text[l.start] == '"' }
+
+// walk calls visit for each string and number of the span, which is valid JSON, in order. The hint is what the name of the
+// member says whose value the literal is; it also holds for the items of a list.
+func (s *span) walk(fields fieldHints, visit func(l literal, hint detect.Type)) {
+	var hint detect.Type
+	for i := 0; i < len(s.text); {
+		l := literal{span: s, start: i}
+		switch c := s.text[i]; {
 		case c == '"':
-			i = m.string(i)
-		case c == '-' || isDigit(c):
-			i = m.number(i)
+			l.end, l.escaped = stringEnd(s.text, i)
+			after := skipSpace(s.text, l.end)
+			l.isName = after < len(s.text) && s.text[after] == ':'
+			visit(l, hint)
+			if l.isName {
+				hint = fields.of(l.span.text[l.start+1 : l.end-1])
+			}
+			i = l.end
+		case c == '-' || c-'0' < 10:
+			for l.end = i + 1; l.end < len(s.text) && strings.IndexByte("0123456789+-.eE", s.text[l.end]) >= 0; l.end++ {
+			}
+			visit(l, hint)
+			i = l.end
 		case c == '{' || c == '}' || c == ']':
-			m.hint = "" // a name goes for a single value, and for the items of a list
+			hint = ""
 			i++
 		default:
 			i++
@@ -79,119 +162,40 @@ func (m *jsonMasker) run() {
 	}
 }
 
-// string masks the string at i, a value or a member's name, and returns where it ends.
-func (m *jsonMasker) string(i int) int {
-	end, escaped := stringEnd(m.s, i+1)
-	after := end + 1
-	for after < len(m.s) && isSpace(m.s[after]) {
-		after++
+// fieldHints remembers what names mean: members of records have the same names again and again.
+type fieldHints map[string]detect.Type
+
+// maxFieldHints bounds the memory of one text.
+const maxFieldHints = 1000
+
+func (h fieldHints) of(rawName string) detect.Type {
+	hint, ok := h[rawName]
+	if !ok {
+		hint = detect.FieldHint(unescape(rawName, nil))
+		if h != nil && len(h) < maxFieldHints {
+			h[rawName] = hint
+		}
 	}
-	raw := m.s[i+1 : end]
-	text := raw
-	if escaped {
-		text = unescape(raw, nil)
-	}
-	if after < len(m.s) && m.s[after] == ':' {
-		m.change(i+1, raw, escaped, m.edits(text, ""))
-		m.hint = m.says(text)
-		return end + 1
-	}
-	m.change(i+1, raw, escaped, m.value(text))
-	return end + 1
+	return hint
 }
 
-// value are the edits of the text of a string.
-func (m *jsonMasker) value(text string) []edit {
-	if isNested(text, m.depth) {
-		inner := jsonMasker{masker: m.masker, s: text, depth: m.depth + 1}
-		return whole(text, string(inner.mask([]byte(text))))
-	}
-	if m.hint == Secret && isSecretValue(text) && (m.wants == nil || m.wants(Secret)) {
-		return whole(text, m.name(Secret, text, false))
-	}
-	edits := m.edits(text, m.hint)
-	if len(edits) > 0 && m.token != nil && isNested(apply(text, edits), m.depth) {
-		// It would be taken for JSON when it is turned back, which it was not.
-		return whole(text, m.name(Secret, text, false))
-	}
-	return edits
-}
-
-// whole is the edit of a whole text, if it is another.
-func whole(was, is string) []edit {
-	if was == is {
-		return nil
-	}
-	return []edit{{0, len(was), is}}
-}
-
-// isNested tells whether the text of a string is read as JSON: an object or a list, not too many strings deep.
-func isNested(text string, depth int) bool {
-	i := 0
-	for i < len(text) && isSpace(text[i]) {
+func skipSpace(s string, i int) int {
+	for i < len(s) && strings.IndexByte(" \n\t\r", s[i]) >= 0 {
 		i++
 	}
-	return i+1 < len(text) && (text[i] == '{' || text[i] == '[') && depth < maxNested && json.Valid([]byte(text))
+	return i
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
-
-// number masks the number at i.
-func (m *jsonMasker) number(i int) int {
-	end := i + 1
-	for end < len(m.s) && (isDigit(m.s[end]) || strings.IndexByte("+-.eE", m.s[end]) >= 0) {
-		end++
-	}
-	digits := m.s[i:end]
-	if len(digits) < 7 || strings.ContainsAny(digits, "+-.eE") {
-		return end
-	}
-	f := finder{s: digits, hint: m.hint}
-	f.scan()
-	if len(f.out) == 1 && f.out[0].End-f.out[0].Start == len(digits) && (m.wants == nil || m.wants(f.out[0].Type)) {
-		m.put(i, end, `"`+m.name(f.out[0].Type, digits, true)+`"`)
-	}
-	return end
-}
-
-// change makes edits of the text of a string, which stands at i as raw. What is not edited stays as it is written.
-func (m *jsonMasker) change(i int, raw string, escaped bool, edits []edit) {
-	if len(edits) == 0 {
-		return
-	}
-	var places []int // of the bytes of the text, in raw
-	if escaped {
-		unescape(raw, &places)
-	}
-	for _, e := range edits {
-		if escaped {
-			e.start, e.end = places[e.start], places[e.end]
-		}
-		m.put(i+e.start, i+e.end, escape(e.text))
-	}
-}
-
-// put writes a text in the place of what stands from start to end.
-func (m *jsonMasker) put(start, end int, text string) {
-	if m.out == nil {
-		m.out = make([]byte, 0, len(m.s)+len(text))
-	}
-	m.out = append(m.out, m.s[m.copied:start]...)
-	m.out = append(m.out, text...)
-	m.copied = end
-}
-
-// stringEnd returns where the string ends whose text begins at i, and whether it has escapes.
+// stringEnd returns the end of the string literal at i, and whether it has escapes.
 func stringEnd(s string, i int) (end int, escaped bool) {
-	for i < len(s) {
+	for i++; i < len(s); i++ {
 		switch s[i] {
 		case '"':
-			return i, escaped
+			return i + 1, escaped
 		case '\\':
 			escaped = true
 			i++
 		}
-		i++
 	}
-	return len(s) - 1, escaped // valid JSON has an end
+	return len(s), escaped // valid JSON has an end
 }

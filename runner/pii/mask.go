@@ -1,84 +1,137 @@
 package pii
 
-import "strings"
+import "github.com/mcpgen/mcpgen/runner/pii/detect"
 
-// masker says what is put in the place of what is found.
+// masker replaces matches in a document.
 type masker struct {
+	fields  fieldHints
 	secrets *literals
-	// wants tells whether finds of a type are replaced. Nil: all are.
+	// wants reports whether matches of a type are replaced. Nil: all are.
 	wants func(Type) bool
-	// name returns what stands for a value. number says that the value is a number of JSON, not a text.
-	name func(typ Type, value string, number bool) string
-	// token returns what stands for a text that looks like a token, or the text itself. Nil: tokens stay.
-	token func(text string) string
+	// token returns the token of a value.
+	token func(Type, value) string
+	// lookalike returns the token of a text that looks like a token, or the text itself. Nil: such texts stay.
+	lookalike func(text string) string
 }
 
-// edit puts another text in the place of a piece of one.
-type edit struct {
-	start, end int
-	text       string
+// value is what a token stands for.
+type value struct {
+	text   string // decoded
+	number bool   // of JSON
+	source string // how the document writes it, if that is not the usual way
+	depth  int    // the strings of JSON that the source stands in
 }
 
-// edits are what masking changes in the text of a value or of a member's name; hint is what the name of the member says
-// of the value. They are in order and don't overlap.
-func (m *masker) edits(text string, hint Type) []edit {
-	f := finder{s: text, hint: hint, secrets: m.secrets}
-	f.scan()
-	if len(f.out) == 0 && m.token == nil {
-		return nil
-	}
-	out := make([]edit, 0, len(f.out))
-	at := 0
-	for _, found := range f.out {
-		if m.wants != nil && !m.wants(found.Type) {
-			continue
+// json replaces matches in a span of valid JSON: in its strings and names of members, and whole numbers.
+func (m *masker) json(s *span) {
+	s.walk(m.fields, func(l literal, hint detect.Type) {
+		switch {
+		case !l.isString():
+			m.number(l, hint)
+		case l.isName:
+			in := l.text()
+			m.replace(in, m.find(in.text, ""))
+		default:
+			m.text(l.text(), hint)
 		}
-		out = m.tokens(out, text, at, found.Start)
-		out = append(out, edit{found.Start, found.End, m.name(found.Type, text[found.Start:found.End], false)})
-		at = found.End
-	}
-	return m.tokens(out, text, at, len(text))
+	})
 }
 
-// tokens adds the edits of what looks like a token between start and end.
-func (m *masker) tokens(out []edit, text string, start, end int) []edit {
-	if m.token == nil {
-		return out
+// text replaces matches in a span that may be JSON itself. The hint is that of the member whose value it is.
+func (m *masker) text(s *span, hint detect.Type) {
+	if s.isJSON() {
+		m.json(s)
+		return
+	}
+	if hint == detect.Secret && detect.IsSecretValue(s.text) && m.isWanted(detect.Secret) {
+		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: detect.Secret}})
+		return
+	}
+	matches := m.find(s.text, hint)
+	had := len(s.doc.edits)
+	m.replace(s, matches)
+	if m.lookalike == nil || len(s.doc.edits) == had || s.depth > maxNested {
+		return
+	}
+	// Text that is not JSON must not become JSON by its tokens: restoring would read it differently.
+	local := make([]edit, 0, len(matches))
+	for _, match := range matches {
+		local = append(local, edit{match.Start, match.End, "[X_1]"})
+	}
+	if isContainer(apply(s.text, local)) {
+		s.doc.edits = s.doc.edits[:had]
+		m.replace(s, []detect.Match{{Start: 0, End: len(s.text), Type: detect.Secret}})
+	}
+}
+
+// number replaces a number that is personal data by a string.
+func (m *masker) number(l literal, hint detect.Type) {
+	digits := l.span.text[l.start:l.end]
+	if len(digits) < minNumber {
+		return
+	}
+	for i := range len(digits) {
+		if digits[i]-'0' > 9 {
+			return
+		}
+	}
+	matches := detect.Find(digits, hint)
+	if len(matches) == 1 && matches[0].End-matches[0].Start == len(digits) && m.isWanted(matches[0].Type) {
+		l.span.replace(l.start, l.end, `"`+m.token(matches[0].Type, value{text: digits, number: true})+`"`)
+	}
+}
+
+const minNumber = 7 // digits of the shortest phone number
+
+func (m *masker) isWanted(t Type) bool { return m.wants == nil || m.wants(t) }
+
+// find returns the matches of the wanted types.
+func (m *masker) find(text string, hint detect.Type) []detect.Match {
+	matches := detect.Find(text, hint)
+	if m.secrets != nil {
+		matches = m.secrets.merge(text, matches)
+	}
+	if m.wants == nil {
+		return matches
+	}
+	wanted := matches[:0]
+	for _, match := range matches {
+		if m.wants(match.Type) {
+			wanted = append(wanted, match)
+		}
+	}
+	return wanted
+}
+
+// replace puts tokens in the place of matches, and of texts between them that look like tokens.
+func (m *masker) replace(s *span, matches []detect.Match) {
+	at := 0
+	for _, match := range matches {
+		m.lookalikes(s, at, match.Start)
+		v := value{text: s.text[match.Start:match.End]}
+		if source := s.source(match.Start, match.End); s.depth > 0 && source != s.escaped(v.text) {
+			v.source, v.depth = source, s.depth
+		}
+		s.replace(match.Start, match.End, m.token(match.Type, v))
+		at = match.End
+	}
+	m.lookalikes(s, at, len(s.text))
+}
+
+// lookalikes replaces what looks like a token from start to end.
+func (m *masker) lookalikes(s *span, start, end int) {
+	if m.lookalike == nil {
+		return
 	}
 	for start < end {
-		first, last := nextToken(text[:end], start)
+		first, last := nextToken(s.text[:end], start)
 		if first < 0 {
-			break
+			return
 		}
-		was := text[first:last]
-		if is := m.token(was); is != was {
-			out = append(out, edit{first, last, is})
+		was := s.text[first:last]
+		if token := m.lookalike(was); token != was {
+			s.replace(first, last, token)
 		}
 		start = last
 	}
-	return out
-}
-
-// text masks a text. One without a find is returned as it came.
-func (m *masker) text(text string, hint Type) string { return apply(text, m.edits(text, hint)) }
-
-// apply makes the edits of a text.
-func apply(text string, edits []edit) string {
-	if len(edits) == 0 {
-		return text
-	}
-	size := len(text)
-	for _, e := range edits {
-		size += len(e.text) - (e.end - e.start)
-	}
-	var b strings.Builder
-	b.Grow(size)
-	at := 0
-	for _, e := range edits {
-		b.WriteString(text[at:e.start])
-		b.WriteString(e.text)
-		at = e.end
-	}
-	b.WriteString(text[at:])
-	return b.String()
 }

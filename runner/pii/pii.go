@@ -1,61 +1,39 @@
-// Package pii finds personal data and credentials in text and JSON, and puts tokens such as [EMAIL_1] in their place. Start
-// with [OpenVault] and a [Vault], whose tokens last and can be turned back; with [Mask] for one text, or [New] and a
-// [Tokenizer], whose tokens can't be and are the same for the same value for as long as it lives. [Find] only tells what is
-// where.
+// Package pii replaces personal data and credentials in text and JSON by tokens such as [EMAIL_1]. A [Vault] keeps what its
+// tokens stand for in a sealed file, restores them exactly, and issues the same token for the same value. [Mask] and a
+// [Tokenizer] issue tokens that cannot be restored. Package detect finds the data.
 //
-// Nothing is taken for personal data by its look alone where a check exists: payment cards must pass Luhn's and have an
-// issuer's prefix, account numbers their check digits, phone numbers the length that their country has, social security
-// numbers the ranges that were given out, addresses of machines must parse, e-mail addresses must end in a domain that
-// exists, keys must have their vendor's form. In JSON the name of a member counts too: what stands under "password" is a
-// secret, and bare digits under "phone" are a phone number.
+// In JSON the name of a member counts too: the value of "password" is a secret, and bare digits under "phone" are a phone
+// number. JSON in strings is treated as JSON. Everything that is not replaced stays byte for byte.
 //
-// What is not found: names and addresses of people, phone numbers in national forms that look like other numbers (unless the
-// member's name or the words before say what they are), and what is written to be hidden. It lessens what a file or a model
-// gets to see; it is no wall.
+// Names and postal addresses of people are not found, nor are phone numbers in national forms that look like other numbers
+// unless a word or member name announces them, nor text written to avoid detection. It reduces what a file or a model gets to
+// see; it is not a security boundary.
 package pii
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"strings"
 	"sync"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect"
 )
 
 // Type is a kind of personal data; it is the first part of its tokens.
-type Type string
+type Type = detect.Type
 
-const (
-	Email  Type = "EMAIL"
-	Phone  Type = "PHONE"
-	SSN    Type = "SSN"     // social security number (United States)
-	Card   Type = "CARD"    // payment card number
-	IBAN   Type = "IBAN"    // number of a bank account
-	IP     Type = "IP"      // address of a machine, version 4 or 6; not loopback, unspecified and reserved ones
-	Key    Type = "API_KEY" // a credential in the form of its vendor, a private key, a token, a password in an address
-	Secret Type = "SECRET"  // a value that was named beforehand, or that stands under, or is given to, a name such as "password"
-)
+// Types returns all types that are replaced, ordered by name.
+func Types() []Type { return detect.Types() }
 
-// Match is one find.
-type Match struct {
-	Start, End int // bytes of the text, End exclusive
-	Type       Type
-}
-
-// Find returns what is found in text, in order and without overlaps. It takes linear time whatever the text is.
-func Find(text string) []Match {
-	f := finder{s: text}
-	f.scan()
-	return f.out
-}
-
-// Mask replaces what is found in text. Tokens count from 1 for each text; use a Tokenizer for more than one.
+// Mask replaces the personal data in text. Tokens count from 1 for each text; use a Tokenizer for several texts.
 func Mask(text string) string { return New(nil).Mask(text) }
 
 // Options configure a Tokenizer; nil is valid.
 type Options struct {
-	// Secrets are values to be replaced wherever they stand, such as those of variables. Ones of fewer than 6 bytes are left
-	// out: they would be found everywhere.
+	// Secrets are values to replace wherever they stand, such as those of variables. Values of fewer than 6 bytes are ignored:
+	// they would be found everywhere.
 	Secrets []string
-	// MaxTokens bounds how many values are remembered. Further ones become a token without a number, such as [EMAIL]. Zero:
+	// MaxTokens bounds how many values are remembered. Further ones become a token without a number, such as [EMAIL]. Zero means
 	// 100,000.
 	MaxTokens int
 }
@@ -65,8 +43,8 @@ const (
 	defaultMaxTokens = 100_000
 )
 
-// Tokenizer replaces personal data by tokens that are the same for the same value. It may be used by several goroutines at
-// once. It keeps the values that it has met in memory, long ones as a digest; they can't be got out of it.
+// Tokenizer replaces personal data by tokens, the same one for the same value. It is safe for concurrent use. It remembers
+// values in memory, long ones as a digest, and does not restore them.
 type Tokenizer struct {
 	max     int
 	secrets *literals
@@ -76,7 +54,7 @@ type Tokenizer struct {
 	counts map[Type]int
 }
 
-// New makes a Tokenizer.
+// New returns a Tokenizer.
 func New(opts *Options) *Tokenizer {
 	var o Options
 	if opts != nil {
@@ -90,13 +68,35 @@ func New(opts *Options) *Tokenizer {
 	}
 }
 
-// Mask replaces what is found in text. Text without a find is returned as it came, and so are tokens.
-func (t *Tokenizer) Mask(text string) string { return t.masker().text(text, "") }
+// Mask replaces the personal data in text. Text without any is returned unchanged, and so are tokens.
+func (t *Tokenizer) Mask(text string) string {
+	return t.mask(text, false)
+}
 
-func (t *Tokenizer) masker() *masker { return &masker{secrets: t.secrets, name: t.token} }
+// MaskJSON replaces personal data in a JSON text: in strings, in names of members, and whole numbers, which become strings. It
+// returns raw itself if there is none. Text that is not JSON is masked as text.
+func (t *Tokenizer) MaskJSON(raw []byte) []byte {
+	text := string(raw)
+	if masked := t.mask(text, json.Valid(raw)); masked != text {
+		return []byte(masked)
+	}
+	return raw
+}
 
-// token is what stands for a value.
-func (t *Tokenizer) token(typ Type, value string, _ bool) string {
+func (t *Tokenizer) mask(text string, asJSON bool) string {
+	d, s := newDocument(text)
+	m := masker{fields: fieldHints{}, secrets: t.secrets, token: t.token}
+	if asJSON {
+		m.json(s)
+	} else {
+		m.replace(s, m.find(text, ""))
+	}
+	return d.apply()
+}
+
+// token returns the token of a value.
+func (t *Tokenizer) token(typ Type, v value) string {
+	value := v.text
 	key := string(typ) + " " + value
 	if len(value) > sha256.Size {
 		sum := sha256.Sum256([]byte(value))

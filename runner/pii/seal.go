@@ -12,14 +12,14 @@ import (
 	"fmt"
 )
 
-// The form of a vault's file:
+// The format of a vault's file:
 //
-//	"mcprun vault 2\n"   what it is, and its version
-//	8 bytes              derived from the key, to tell another key from damage
-//	16 bytes             derived from the key and the owner's name, to tell another owner from damage
-//	32 bytes             salt, new with each writing
-//	12 bytes and the rest: nonce and text, sealed with AES-256-GCM under a key derived from key and salt (HKDF, SHA-256);
-//	all that stands before, and the owner's name, is authenticated with it
+//	"mcprun vault 2\n"   type and version
+//	8 bytes              derived from the key, to distinguish another key from damage
+//	16 bytes             derived from the key and the owner's name, to distinguish another owner from damage
+//	32 bytes             salt, new with each write
+//	12 bytes and the rest  nonce and text, sealed with AES-256-GCM under a key derived from key and salt (HKDF, SHA-256);
+//	everything before it, and the owner's name, is authenticated too
 const (
 	magicName = "mcprun vault "
 	magic     = magicName + "2\n"
@@ -34,21 +34,21 @@ const (
 	infoOwner = "mcprun vault 2: owner "
 )
 
-// sealKey is what a vault is sealed with: a key, and for whom.
+// sealKey is a key and the owner that it seals a vault for.
 type sealKey struct {
 	key   []byte
 	owner string
 }
 
-// sealed is the text in a vault's file.
+// sealed is the plain text of a vault's file.
 type sealed struct {
 	Entries []entry      `json:"entries"`
 	Last    map[Type]int `json:"last"`
 }
 
-// seal returns the file of a vault.
-func (k *kept) seal(key sealKey) ([]byte, error) {
-	text, err := json.Marshal(sealed{k.entries, k.last})
+// seal returns the content of a vault's file.
+func (l *ledger) seal(key sealKey) ([]byte, error) {
+	text, err := json.Marshal(sealed{l.entries, l.last})
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (k *kept) seal(key sealKey) ([]byte, error) {
 	return aead.Seal(out, nil, text, key.bound(head)), nil
 }
 
-// head is the beginning of a file that it seals, up to the salt, with room for that.
+// head returns the beginning of a file that the key seals, up to the salt, with capacity for that.
 func (s sealKey) head() ([]byte, error) {
 	id, err := hkdf.Key(sha256.New, s.key, nil, infoID, keyIDSize)
 	if err != nil {
@@ -81,18 +81,18 @@ func (s sealKey) head() ([]byte, error) {
 	return append(append(append(make([]byte, 0, headSize), magic...), id...), owner...), nil
 }
 
-// bound is what is authenticated with the text: the head, whose length is always the same, and the owner.
+// bound returns what is authenticated with the text: the head, which has a fixed length, and the owner.
 func (s sealKey) bound(head []byte) []byte { return append(bytes.Clone(head), s.owner...) }
 
-// unseal reads the file of a vault.
-func unseal(file []byte, key sealKey) (*kept, error) {
+// unseal reads the content of a vault's file.
+func unseal(file []byte, key sealKey) (*ledger, error) {
 	switch {
 	case len(file) < headSize && bytes.HasPrefix([]byte(magic), file[:min(len(file), len(magic))]), len(file) == 0:
 		return nil, errors.New("it is damaged: its end is missing")
 	case !bytes.HasPrefix(file, []byte(magicName)):
-		return nil, errors.New("it is damaged, or no vault: it does not begin as one")
+		return nil, errors.New("it is damaged or not a vault: its beginning is wrong")
 	case !bytes.HasPrefix(file, []byte(magic)):
-		return nil, errors.New("it is of a version that this program does not know")
+		return nil, errors.New("its version is unknown to this program")
 	}
 	head := file[:headSize]
 	own, err := key.head()
@@ -118,16 +118,16 @@ func unseal(file []byte, key sealKey) (*kept, error) {
 	if err := json.Unmarshal(text, &in); err != nil {
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
-	k := newKept()
+	l := newLedger()
 	for _, e := range in.Entries {
-		if tokenEnd(e.Token, 0) != len(e.Token) || !k.add(e) {
-			return nil, fmt.Errorf("it is damaged: the token %q is in it twice, or is none", e.Token)
+		if tokenEnd(e.Token, 0) != len(e.Token) || !l.add(e) {
+			return nil, fmt.Errorf("it is damaged: the token %q is in it twice, or is not one", e.Token)
 		}
 	}
 	for t, n := range in.Last {
-		k.last[t] = n
+		l.last[t] = n
 	}
-	return k, nil
+	return l, nil
 }
 
 func sealer(key, salt []byte) (cipher.AEAD, error) {

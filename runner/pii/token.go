@@ -1,23 +1,21 @@
 package pii
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// literal is the type of tokens that stand for a text that looks like a token and was there before.
-const literal Type = "LITERAL"
+// literalType is the type of tokens that stand for a text that looked like a token already.
+const literalType Type = "LITERAL"
 
-// Types are all that Find tells, in the order of their names.
-func Types() []Type { return []Type{Key, Card, Email, IBAN, IP, Phone, Secret, SSN} }
+const maxTokenDigits = 9
 
-const mostTokenDigits = 9
-
-// tokenOf is the token of a type and number.
+// tokenOf returns the token of a type and number.
 func tokenOf(typ Type, n int) string { return "[" + string(typ) + "_" + strconv.Itoa(n) + "]" }
 
-// nextToken returns where the next token is at or behind i, exactly as tokenOf writes them: [EMAIL_1], not [email_1], not
-// [EMAIL_01]. -1: there is none.
+// nextToken returns the next token at or behind i, exactly as tokenOf writes them: [EMAIL_1], but neither [email_1] nor
+// [EMAIL_01]. Both are -1 if there is none.
 func nextToken(s string, i int) (start, end int) {
 	for {
 		at := strings.IndexByte(s[i:], '[')
@@ -32,28 +30,22 @@ func nextToken(s string, i int) (start, end int) {
 	}
 }
 
-// tokenEnd returns where the token ends that begins at i; 0 when there is none.
+// tokenEnd returns the end of the token that begins at i, 0 if there is none.
 func tokenEnd(s string, i int) (end int) {
 	name := i + 1
-	for end = name; end < len(s) && (isUpper(s[end]) || s[end] == '_') && end-name <= len("LITERAL_"); end++ {
+	for end = name; end < len(s) && (s[end]-'A' < 26 || s[end] == '_') && end-name <= len("LITERAL_"); end++ {
 	}
-	if end-name < 2 || s[end-1] != '_' || !tokenType(Type(s[name:end-1])) {
+	if end-name < 2 || s[end-1] != '_' || !isTokenType(Type(s[name:end-1])) {
 		return 0
 	}
 	digits := end
-	for end < len(s) && isDigit(s[end]) && end-digits <= mostTokenDigits {
+	for end < len(s) && s[end]-'0' < 10 && end-digits <= maxTokenDigits {
 		end++
 	}
-	if n := end - digits; n < 1 || n > mostTokenDigits || s[digits] == '0' || end >= len(s) || s[end] != ']' {
+	if n := end - digits; n < 1 || n > maxTokenDigits || s[digits] == '0' || end >= len(s) || s[end] != ']' {
 		return 0
 	}
 	return end + 1
 }
 
-func tokenType(t Type) bool {
-	switch t {
-	case Email, Phone, SSN, Card, IBAN, IP, Key, Secret, literal:
-		return true
-	}
-	return false
-}
+func isTokenType(t Type) bool { return t == literalType || slices.Contains(Types(), t) }

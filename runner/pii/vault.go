@@ -5,132 +5,206 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 )
 
 const (
-	// MaxVaultValues is how many values a vault holds.
+	// MaxVaultValues is the number of values that a vault holds.
 	MaxVaultValues = 100_000
-	// MaxVaultBytes is how many bytes its values have together.
+	// MaxVaultBytes is the size of all its values.
 	MaxVaultBytes = 32 << 20
-	// MaxRestored is how many bytes a text or JSON can have when its tokens were turned back.
+	// MaxRestored is the size of a restored text, in bytes.
 	MaxRestored = 64 << 20
+
+	// RunValues and RunBytes are what one run may add to a vault, a quarter of what the vault holds.
+	RunValues = MaxVaultValues / 4
+	RunBytes  = MaxVaultBytes / 4
 )
 
-// Found says how many pieces of each type were replaced.
+// Found counts the replaced pieces of each type.
 type Found map[Type]int
 
-// Vault replaces personal data by tokens such as [EMAIL_1] and turns them back into exactly what was there. What a token
-// stands for is kept in one sealed file. The same value has the same token for as long as the file lives, whoever asks: a
-// vault may be used by several goroutines, and its file by several processes, at once.
+// Vault replaces personal data by tokens such as [EMAIL_1] and restores it exactly. One encrypted file holds what the tokens stand
+// for. The same value has the same token for as long as the file exists, whoever asks: a vault may be used by several
+// goroutines, and its file by several processes, at once.
 //
-// What looks like a token and was there before is kept apart from ours: it stays as it is where no value has that token,
-// and is itself replaced, by [LITERAL_1], where one has. So turning back what was tokenized once gives the same text again,
-// whatever it holds.
+// A text that looks like a token already is distinguished from ours: it stays as it is as long as no value has that token, and
+// is itself replaced, by [LITERAL_1], if one has. So restoring what was tokenized once gives the same text again.
 //
-// A number of JSON has a token of its own, another than the text of the same digits, and becomes a number again.
+// In JSON, a number has a token of its own, different from the text of the same digits, and becomes a number again. So has a
+// value that is written with unusual escapes, which come back too.
 type Vault struct {
 	path string
 	key  sealKey
-	// The bounds; tests have smaller ones.
+	// Limits; tests set smaller ones.
 	maxValues, maxBytes, maxRestored int
 
-	room func(more int64) error // nil: there is always room
+	room func(more int64) error // nil means no limit
 
-	mu   sync.Mutex
-	kept *kept
-	info fs.FileInfo // of the file that kept was read from; nil: there is none
+	mu     sync.Mutex
+	ledger *ledger
+	info   fs.FileInfo // of the file that ledger was read from; nil: there is none
 }
 
-// OpenVault opens the vault at an absolute path, whose folder is made with the first value; beside the file there is
-// another, PATH.lock. key are 32 random bytes that nobody else has; see [LoadKey]. owner names for whom it is, and is bound to
-// the file by its seal: wherever the file is copied to, nobody else opens it. A file that another key sealed, that is another
-// owner's, or that is damaged, is a *VaultError, here and later, and stays as it is.
+// OpenVault opens the vault at an absolute path. Its folder is created with the first value; PATH.lock beside the file locks
+// it. The key is 32 random bytes that nobody else has; see [LoadKey]. The seal binds the file to the owner: wherever the file
+// is copied to, nobody else opens it. A file that another key sealed, that belongs to another owner, or that is damaged, gives
+// a *VaultError, here and later, and stays as it is.
 func OpenVault(path string, key []byte, owner string) (*Vault, error) {
 	if len(key) != keySize {
 		return nil, fmt.Errorf("open the vault %q: its key has %d bytes, not %d", path, len(key), keySize)
 	}
-	v := &Vault{path: path, key: sealKey{append([]byte(nil), key...), owner}, maxValues: MaxVaultValues, maxBytes: MaxVaultBytes, maxRestored: MaxRestored, kept: newKept()}
+	v := &Vault{path: path, key: sealKey{append([]byte(nil), key...), owner}, maxValues: MaxVaultValues, maxBytes: MaxVaultBytes, maxRestored: MaxRestored, ledger: newLedger()}
 	if err := v.refresh(); err != nil {
 		return nil, err
 	}
 	return v, nil
 }
 
-// Limit lets room be asked before the file grows by more bytes. Its error is then what Tokenize and TokenizeJSON return, and
-// nothing is written. It must be called before the vault is used, and room must not use the vault.
+// Limit sets a function that is asked before the file grows by more bytes. Tokenize and TokenizeJSON return its error, and
+// nothing is written. Limit must be called before the vault is used, and room must not use the vault.
 func (v *Vault) Limit(room func(more int64) error) { v.room = room }
 
-// Tokenize replaces what is found in text, of those types if any are named. A text that is a JSON object or list is treated
-// as JSON: see [Vault.TokenizeJSON]. The error is a *VaultError, or a *FullError.
+// Tokenize replaces the personal data in text, of the given types if there are any. A text that is a JSON object or list is
+// treated as JSON: see [Vault.TokenizeJSON]. The error is a *VaultError or a *FullError.
 func (v *Vault) Tokenize(text string, types ...Type) (string, Found, error) {
 	return (&Share{v: v}).Tokenize(context.Background(), text, types...)
 }
 
-// TokenizeJSON replaces what is found in a JSON value, of those types if any are named: in strings, in names of members,
-// and whole numbers, which become strings. All else stays byte for byte. JSON in a string is treated as JSON. Errors are
-// those of Tokenize, and one for what is no JSON.
+// TokenizeJSON replaces the personal data in a JSON value, of the given types if there are any: in strings, in names of
+// members, and whole numbers, which become strings. All else stays byte for byte. JSON in a string is treated as JSON. Errors
+// are those of Tokenize, and one for invalid JSON.
 func (v *Vault) TokenizeJSON(raw json.RawMessage, types ...Type) (json.RawMessage, Found, error) {
 	return (&Share{v: v}).TokenizeJSON(context.Background(), raw, types...)
 }
 
-// change is one use of a vault that may add to it. The vault's mutex is held.
+// Share is a vault with a limit on what may be added through it, for one of its many users, such as a run. It is safe for
+// concurrent use.
+type Share struct {
+	v *Vault
+	// What may be added and what was, guarded by the vault's mutex. If both limits are zero there is none.
+	values, bytes           int
+	addedValues, addedBytes int
+}
+
+// Share returns a share through which values of this number and total size may be added.
+func (v *Vault) Share(values, bytes int) *Share { return &Share{v: v, values: values, bytes: bytes} }
+
+// fits reports whether the share allows more values of this total size.
+func (s *Share) fits(values, bytes int) bool {
+	return s.values == 0 && s.bytes == 0 || s.addedValues+values <= s.values && s.addedBytes+bytes <= s.bytes
+}
+
+// Tokenize is [Vault.Tokenize]. Its error may also be a *ShareError. When ctx has ended nothing more is added to the vault, and
+// the error is its cause.
+func (s *Share) Tokenize(ctx context.Context, text string, types ...Type) (string, Found, error) {
+	return s.tokenize(ctx, text, types, func(m *masker, top *span) { m.text(top, "") })
+}
+
+// TokenizeJSON is [Vault.TokenizeJSON], with the limits of Tokenize.
+func (s *Share) TokenizeJSON(ctx context.Context, raw json.RawMessage, types ...Type) (json.RawMessage, Found, error) {
+	if !json.Valid(raw) {
+		return nil, nil, errNotJSON
+	}
+	out, found, err := s.tokenize(ctx, string(raw), types, (*masker).json)
+	if err != nil {
+		return nil, nil, err
+	}
+	return json.RawMessage(out), found, nil
+}
+
+// tokenize masks a text by mask. New values are written to the file before tokenize returns, or forgotten again.
+func (s *Share) tokenize(ctx context.Context, text string, types []Type, mask func(*masker, *span)) (out string, found Found, err error) {
+	v := s.v
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if ctx.Err() != nil {
+		return "", nil, context.Cause(ctx)
+	}
+	if err := v.refresh(); err != nil {
+		return "", nil, err
+	}
+	c := &change{v: v, ctx: ctx, share: s, found: Found{}}
+	completed := false
+	defer func() {
+		if ended := c.end(completed); ended != nil {
+			out, found, err = "", nil, ended
+		}
+	}()
+	m := &masker{fields: fieldHints{}, token: c.token, lookalike: c.lookalike}
+	if len(types) > 0 {
+		m.wants = func(t Type) bool { return slices.Contains(types, t) }
+	}
+	d, top := newDocument(text)
+	mask(m, top)
+	if c.err != nil {
+		return "", nil, c.err
+	}
+	completed = true
+	return d.apply(), c.found, nil
+}
+
+// change is one use of a vault that may add to it. The vault's mutex is locked.
 type change struct {
 	v      *Vault
 	ctx    context.Context
 	share  *Share
 	found  Found
-	err    error  // the first
-	unlock func() // of the file; nil: it is not locked
+	err    error  // the first one
+	unlock func() // of the file; nil while it is not locked
 	before mark
 }
 
-// name returns the token of a value.
-func (c *change) name(typ Type, value string, number bool) string {
+// token returns the token of a value.
+func (c *change) token(typ Type, v value) string {
 	c.found[typ]++
-	as := asText
-	if number {
-		as = asNumber
+	e := entry{Type: typ, Value: []byte(v.text)}
+	if v.number {
+		e.As = asNumber
 	}
-	return c.tokenFor(typ, value, as)
+	if v.source != "" {
+		e.Source, e.Depth = []byte(v.source), v.depth
+	}
+	return c.tokenOf(e)
 }
 
-// token returns what a text that looks like a token becomes: itself, if it stands for nothing, which is then kept.
-func (c *change) token(text string) string {
-	e, ok := c.v.kept.byToken[text]
+// lookalike returns what a text that looks like a token becomes: itself, if it stands for nothing, which is then remembered.
+func (c *change) lookalike(text string) string {
+	e, ok := c.v.ledger.byToken[text]
 	if !ok && c.begin() {
-		if e, ok = c.v.kept.byToken[text]; !ok {
+		if e, ok = c.v.ledger.byToken[text]; !ok {
 			e = entry{As: asItself, Token: text, Value: []byte(text)}
-			c.fits(len(text))
-			c.v.kept.add(e)
+			c.fits(e.size())
+			c.v.ledger.add(e)
 		}
 	}
 	if c.err != nil || e.As == asItself {
 		return text
 	}
-	return c.tokenFor(literal, text, asText)
+	return c.tokenOf(entry{Type: literalType, Value: []byte(text)})
 }
 
-func (c *change) tokenFor(typ Type, value string, as form) string {
-	key := valueKey(typ, value, as)
-	if token, ok := c.v.kept.byValue[key]; ok {
+// tokenOf returns the token of an entry, which is added if it is new.
+func (c *change) tokenOf(e entry) string {
+	if token, ok := c.v.ledger.byValue[e.key()]; ok {
 		return token
 	}
 	if !c.begin() {
 		return ""
 	}
-	if token, ok := c.v.kept.byValue[key]; ok { // of another process
+	if token, ok := c.v.ledger.byValue[e.key()]; ok { // another process added it
 		return token
 	}
-	if !c.fits(len(value)) {
+	if !c.fits(e.size()) {
 		return ""
 	}
-	token := c.v.kept.free(typ)
-	c.v.kept.add(entry{As: as, Type: typ, Token: token, Value: []byte(value)})
-	return token
+	e.Token = c.v.ledger.unused(e.Type)
+	c.v.ledger.add(e)
+	return e.Token
 }
 
-// begin locks the file and reads what others have added, once.
+// begin locks the file and reads what others have added, once. It reports whether there was no error so far.
 func (c *change) begin() bool {
 	if c.err != nil || c.unlock != nil {
 		return c.err == nil
@@ -138,46 +212,46 @@ func (c *change) begin() bool {
 	if c.unlock, c.err = c.v.lockFile(c.ctx); c.err == nil {
 		c.err = c.v.refresh()
 	}
-	c.before = c.v.kept.mark()
+	c.before = c.v.ledger.mark()
 	return c.err == nil
 }
 
-// fits tells whether there is room for one value more, and somebody still waits for it.
+// fits reports whether one more value fits, and the caller still waits for it.
 func (c *change) fits(size int) bool {
-	k := c.v.kept
+	l := c.v.ledger
 	if c.err == nil && c.ctx.Err() != nil {
 		c.err = context.Cause(c.ctx)
 	}
-	if c.err == nil && !c.share.fits(len(k.entries)-c.before.entries+1, k.bytes-c.before.bytes+size) {
+	if c.err == nil && !c.share.fits(len(l.entries)-c.before.entries+1, l.bytes-c.before.bytes+size) {
 		c.err = &ShareError{Values: c.share.values, Bytes: c.share.bytes}
 	}
-	if c.err == nil && (len(k.entries) >= c.v.maxValues || k.bytes+size > c.v.maxBytes) {
-		c.err = &FullError{Path: c.v.path, Values: len(k.entries), Bytes: k.bytes}
+	if c.err == nil && (len(l.entries) >= c.v.maxValues || l.bytes+size > c.v.maxBytes) {
+		c.err = &FullError{Path: c.v.path, Values: len(l.entries), Bytes: l.bytes}
 	}
 	return c.err == nil
 }
 
-// end writes what is new, or forgets it.
+// end writes what is new, or removes it again.
 func (c *change) end(keep bool) error {
 	if c.unlock == nil {
 		return nil
 	}
 	defer c.unlock()
-	k := c.v.kept
-	if len(k.entries) == c.before.entries {
+	l := c.v.ledger
+	if len(l.entries) == c.before.entries {
 		return nil
 	}
 	if !keep {
-		k.back(c.before)
+		l.rollback(c.before)
 		return nil
 	}
 	info, err := c.v.write(c.ctx)
 	if err != nil {
-		k.back(c.before)
+		l.rollback(c.before)
 		return err
 	}
 	c.v.info = info
-	c.share.added += len(k.entries) - c.before.entries
-	c.share.size += k.bytes - c.before.bytes
+	c.share.addedValues += len(l.entries) - c.before.entries
+	c.share.addedBytes += l.bytes - c.before.bytes
 	return nil
 }

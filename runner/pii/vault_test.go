@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect"
 )
 
 var testKey = bytes.Repeat([]byte{7}, keySize)
@@ -79,12 +81,12 @@ func TestVaultJSON(t *testing.T) {
 			t.Errorf("%s\n got %s, %v\nwant %s", c.raw, got, err, c.want)
 		}
 		back, err := v.RestoreJSON(got)
-		if err != nil || !sameJSON(t, string(back), c.raw) {
+		if err != nil || string(back) != c.raw {
 			t.Errorf("%s comes back as %s, %v", c.raw, back, err)
 		}
 	}
 	if _, _, err := v.TokenizeJSON(json.RawMessage(`{`)); err == nil {
-		t.Error("what is no JSON is taken")
+		t.Error("TokenizeJSON accepts invalid JSON")
 	}
 	text := mustTokenize(t, v, ` {"card":4111111111111111}`)
 	if text != ` {"card":"[CARD_1]"}` {
@@ -95,35 +97,44 @@ func TestVaultJSON(t *testing.T) {
 	}
 }
 
-// sameJSON tells whether two JSON texts are the same but for how their strings are escaped.
-func sameJSON(t *testing.T, a, b string) bool {
-	t.Helper()
-	plain := func(s string) string {
-		w := jsonMasker{s: s}
-		for i := 0; i < len(s); i++ {
-			if s[i] == '"' {
-				end, _ := stringEnd(s, i+1)
-				w.put(i+1, end, escape(unescape(s[i+1:end], nil)))
-				i = end
-			}
+// TestVaultEscapes restores JSON texts to the byte, however their strings are escaped.
+func TestVaultEscapes(t *testing.T) {
+	v := newVault(t)
+	for _, text := range []string{
+		`{"to":"ann\u0040example.com","cc":"ann@example.com","bcc":"\u0061nn@example.com"}`,
+		`{"password":"a\/b\u00e9\t1","note":"\u003cann@example.com\u003e"}`,
+		`["{\"to\":\"ann\\u0040example.com\",\"x\":\"\u003c\"}"]`,
+		`["{\"to\":\"ann\u0040example.com\"}","[\"a\\/b \\ud800 +49 30\\u00a0901820\"]"]`,
+		`{"to":"ann@example.com","cc":"","":["",{}]}`,
+		`{"ann\u0040example.com":"\ud83d\ude00 4111 1111 1111 1111 \b\f"}`,
+	} {
+		hidden := mustTokenize(t, v, text)
+		if strings.Contains(hidden, "ann") {
+			t.Errorf("Tokenize(%s) = %s, want no address", text, hidden)
 		}
-		return string(w.done())
+		if back, err := v.Restore(hidden); err != nil || back != text {
+			t.Errorf("Restore(%s) = %s, %v, want %s", hidden, back, err, text)
+		}
 	}
-	return plain(a) == plain(b)
+	hidden := mustTokenize(t, v, `["ann\u0040example.com"]`)
+	token := strings.Trim(hidden, `[]"`)
+	if back, err := v.Restore("mail [" + token + "]"); err != nil || back != "mail ann@example.com" {
+		t.Errorf("Restore in a text = %q, %v, want the address without escapes", back, err)
+	}
 }
 
 func TestVaultTypes(t *testing.T) {
 	v := newVault(t)
 	const text = "ann@example.com 4111111111111111 [CARD_1] password=s3cret[EMAIL_1]x"
-	got, found, err := v.Tokenize(text, Email)
-	if err != nil || got != "[EMAIL_1] 4111111111111111 [CARD_1] password=s3cret[LITERAL_1]x" || found[Email] != 1 || len(found) != 1 {
+	got, found, err := v.Tokenize(text, detect.Email)
+	if err != nil || got != "[EMAIL_1] 4111111111111111 [CARD_1] password=s3cret[LITERAL_1]x" || found[detect.Email] != 1 || len(found) != 1 {
 		t.Errorf("%s %v %v", got, found, err)
 	}
 	if back, err := v.Restore(got); err != nil || back != text {
 		t.Errorf("%s, %v", back, err)
 	}
 	got, found, err = v.Tokenize("4111111111111111 ann@example.com ann@example.com")
-	if err != nil || got != "[CARD_2] [EMAIL_1] [EMAIL_1]" || found[Email] != 2 || found[Card] != 1 {
+	if err != nil || got != "[CARD_2] [EMAIL_1] [EMAIL_1]" || found[detect.Email] != 2 || found[detect.Card] != 1 {
 		t.Errorf("%s %v %v", got, found, err)
 	}
 }
@@ -198,11 +209,11 @@ func TestDamagedVaults(t *testing.T) {
 		want string
 	}{
 		"empty":        {nil, testKey, "its end is missing"},
-		"no vault":     {[]byte("hello"), testKey, "does not begin as one"},
+		"no vault":     {[]byte("hello"), testKey, "its beginning is wrong"},
 		"short":        {good[:20], testKey, "its end is missing"},
 		"cut":          {good[:len(good)-1], testKey, "its seal is broken"},
 		"longer":       {append(bytes.Clone(good), 0), testKey, "its seal is broken"},
-		"newer":        {bytes.Replace(good, []byte("vault 2"), []byte("vault 3"), 1), testKey, "of a version"},
+		"newer":        {bytes.Replace(good, []byte("vault 2"), []byte("vault 3"), 1), testKey, "version is unknown"},
 		"key":          {good, bytes.Repeat([]byte{8}, keySize), "sealed with another key"},
 		"salt":         {flipped(headSize - 1), testKey, "its seal is broken"},
 		"nonce":        {flipped(headSize), testKey, "its seal is broken"},
@@ -212,7 +223,7 @@ func TestDamagedVaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "vault")
-			v := &Vault{path: path, key: sealKey{c.key, testOwner}, maxValues: 10, maxBytes: 1000, maxRestored: 1000, kept: newKept()}
+			v := &Vault{path: path, key: sealKey{c.key, testOwner}, maxValues: 10, maxBytes: 1000, maxRestored: 1000, ledger: newLedger()}
 			if err := os.WriteFile(path, c.file, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -323,7 +334,7 @@ func TestVaultLost(t *testing.T) {
 		t.Error(err)
 	}
 	// A folder that cannot be written: an error, and nothing is known that is not written.
-	blocked := &Vault{path: "/proc/nowhere/vault", key: sealKey{testKey, testOwner}, maxValues: 9, maxBytes: 99, maxRestored: 99, kept: newKept()}
+	blocked := &Vault{path: "/proc/nowhere/vault", key: sealKey{testKey, testOwner}, maxValues: 9, maxBytes: 99, maxRestored: 99, ledger: newLedger()}
 	if _, _, err := blocked.Tokenize("ann@example.com"); err == nil {
 		t.Error("no error")
 	}

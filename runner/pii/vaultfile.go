@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// maxSealed bounds the file of a vault: its values are in base64.
+	// maxSealed bounds the file, whose values are in base64.
 	maxSealed = 2*MaxVaultBytes + 128*MaxVaultValues
 	lockRetry = 5 * time.Millisecond
-	// lockTime is how long we wait for another process, which holds the lock while it writes.
+	// lockTime bounds the wait for another process, which holds the lock while it writes.
 	lockTime = 20 * time.Second
 )
 
@@ -28,7 +28,7 @@ func (v *Vault) fail(err error, remedy string) error {
 	return &VaultError{Path: v.path, Err: bare(err), remedy: remedy}
 }
 
-// bare leaves away the path that the error around it has already.
+// bare removes the path, which the surrounding error has already.
 func bare(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s it: %w", e.Op, e.Err)
@@ -37,19 +37,19 @@ func bare(err error) error {
 }
 
 const (
-	remedyDamaged = "put back a copy, or move the file away to begin a new vault; its tokens can't be turned back then"
-	remedyForeign = "use the key that it was made with, or move the file away to begin a new vault; its tokens can't be turned back then"
-	remedyOwner   = "put it back to where it was made, or move it away to begin a new vault; its tokens can't be turned back here"
-	remedyFolder  = "make the folder one that only you can read and write"
+	remedyDamaged = "put back a copy, or move the file away to start a new vault; its tokens cannot be restored then"
+	remedyForeign = "use the key that it was created with, or move the file away to start a new vault; its tokens cannot be restored then"
+	remedyOwner   = "put it back where it was created, or move it away to start a new vault; its tokens cannot be restored here"
+	remedyFolder  = "make the folder readable and writable for you only"
 )
 
-// refresh reads the file if it is another than before. The mutex is held, except while nobody else has v.
+// refresh reads the file if it has changed. The mutex is locked, unless nobody else has v yet.
 func (v *Vault) refresh() error {
 	info, err := os.Lstat(v.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if v.info != nil { // somebody took it away: what it held is no longer known to anybody
-			v.kept, v.info = newKept(), nil
+		if v.info != nil { // it was removed: nobody knows what it held
+			v.ledger, v.info = newLedger(), nil
 		}
 		return nil
 	case err != nil:
@@ -66,14 +66,14 @@ func (v *Vault) refresh() error {
 		return v.fail(err, remedyFolder)
 	}
 	defer in.Close()
-	if info, err = in.Stat(); err != nil { // it may have been replaced since
+	if info, err = in.Stat(); err != nil { // it may have been replaced meanwhile
 		return v.fail(err, remedyFolder)
 	}
 	file, err := io.ReadAll(io.LimitReader(in, maxSealed))
 	if err != nil {
 		return v.fail(err, remedyFolder)
 	}
-	k, err := unseal(file, v.key)
+	l, err := unseal(file, v.key)
 	if errors.Is(err, ErrForeignKey) {
 		return v.fail(err, remedyForeign)
 	}
@@ -83,36 +83,36 @@ func (v *Vault) refresh() error {
 	if err != nil {
 		return v.fail(err, remedyDamaged)
 	}
-	v.kept, v.info = k, info
+	v.ledger, v.info = l, info
 	return nil
 }
 
-// lockFile locks the vault against other processes, and makes its folder where that is missing.
+// lockFile locks the vault against other processes, and creates its folder if it is missing.
 func (v *Vault) lockFile(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(v.path), 0o700); err != nil {
 		return nil, v.fail(err, remedyFolder)
 	}
-	if info, err := os.Lstat(v.path + ".lock"); err == nil && !info.Mode().IsRegular() { // to open a pipe may take for ever
+	if info, err := os.Lstat(v.path + ".lock"); err == nil && !info.Mode().IsRegular() { // opening a pipe could block forever
 		return nil, v.fail(errors.New("its lock file, of the same name with .lock, is not a regular file"), "move that away")
 	}
-	l := flock.New(v.path+".lock", flock.SetPermissions(0o600), flock.SetFlag(safeopen.LockFlag))
+	lock := flock.New(v.path+".lock", flock.SetPermissions(0o600), flock.SetFlag(safeopen.LockFlag))
 	own, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
-	if ok, err := l.TryLockContext(own, lockRetry); !ok {
+	if ok, err := lock.TryLockContext(own, lockRetry); !ok {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("another process has not let go of it for %v", lockTime)
+			err = fmt.Errorf("another process has held its lock for %v", lockTime)
 		}
 		return nil, v.fail(err, "end that process, or try again")
 	}
-	return func() { _ = l.Unlock() }, nil
+	return func() { _ = lock.Unlock() }, nil
 }
 
-// write replaces the file, unless ctx has ended. Its lock is held.
+// write replaces the file, unless ctx has ended. The file is locked.
 func (v *Vault) write(ctx context.Context) (fs.FileInfo, error) {
-	file, err := v.kept.seal(v.key)
+	file, err := v.ledger.seal(v.key)
 	if err != nil {
 		return nil, v.fail(err, remedyDamaged)
 	}
@@ -130,12 +130,12 @@ func (v *Vault) write(ctx context.Context) (fs.FileInfo, error) {
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
-		return nil, v.fail(err, "make the folder writable for you, and see that the disk has room")
+		return nil, v.fail(err, "make the folder writable for you, and make sure that the disk has space")
 	}
 	return info, nil
 }
 
-// replace writes a file that only its owner can read, all of it or nothing: nothing if still, which is asked last, returns an
+// replace writes a file that only its owner can read, atomically. It calls still last, and writes nothing if that returns an
 // error.
 func replace(path string, content []byte, still func() error) (info fs.FileInfo, err error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
@@ -151,7 +151,7 @@ func replace(path string, content []byte, still func() error) (info fs.FileInfo,
 	defer func() {
 		if err != nil {
 			_ = out.Close()
-			_ = root.Remove(temp) // the first error is the one to tell
+			_ = root.Remove(temp) // the first error is reported
 		}
 	}()
 	if _, err := out.Write(content); err != nil {
@@ -173,7 +173,7 @@ func replace(path string, content []byte, still func() error) (info fs.FileInfo,
 	return root.Lstat(filepath.Base(path))
 }
 
-// syncFolder makes the new name last through a loss of power, where the system can.
+// syncFolder makes the new name survive a loss of power, where the system can.
 func syncFolder(root *os.Root) {
 	if dir, err := root.Open("."); err == nil {
 		_ = dir.Sync()

@@ -18,30 +18,29 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// Keyring is a place for secrets, such as the system's. Get returns an error that is fs.ErrNotExist for a name it does not
-// know.
+// Keyring stores secrets, as the system's keyring does. Get returns an error that is fs.ErrNotExist for an unknown name.
 type Keyring interface {
 	Get(name string) (string, error)
 	Set(name, secret string) error
 }
 
-// keyName is what the key is filed under in a keyring.
+// keyName is the key's name in a keyring.
 const keyName = "pii-vault-key"
 
 // maxKeyFile bounds the file of a key, in bytes.
 const maxKeyFile = 4096
 
-// keyFile is the file that has the key, or says that the keyring has it.
+// keyFile is the content of the file that holds the key or refers to the keyring.
 type keyFile struct {
 	Version int    `json:"version"`
 	Keyring bool   `json:"keyring,omitempty"`
 	Key     string `json:"key,omitempty"` // base64
 }
 
-// LoadKey returns the key for [OpenVault], 32 random bytes that are made when they are first asked for. It is kept in the
-// keyring; where there is none that works, or ring is nil, in the file at path, which only its owner may read. The file says
-// which of the two it is: a key that is in the keyring is never replaced because the keyring does not answer. Beside it there
-// is PATH.lock. Several processes may ask at once. The error is a *VaultError.
+// LoadKey returns the key for [OpenVault], 32 random bytes that are created on the first call. The keyring holds it; if ring is
+// nil or does not work, the file at path does, which only its owner may read. The file records which of the two it is: a key in
+// the keyring is never replaced because the keyring does not answer. PATH.lock beside it locks it. Several processes may call
+// LoadKey at once. The error is a *VaultError.
 func LoadKey(path string, ring Keyring) ([]byte, error) {
 	f, err := readKeyFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +57,7 @@ func LoadKey(path string, ring Keyring) ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(key) != keySize {
-		return nil, keyError(path, errors.New("the key is damaged"), "put back a copy; vaults that it sealed can't be opened without it")
+		return nil, keyError(path, errors.New("the key is damaged"), "put back a copy; vaults that it sealed cannot be opened without it")
 	}
 	return key, nil
 }
@@ -74,7 +73,7 @@ func fromKeyring(path string, ring Keyring) (string, error) {
 	text, err := ring.Get(keyName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", keyError(path, errors.New("the key is no longer in the system's keyring"),
-			"put it back, or move away this file and the vaults to begin new ones; their tokens can't be turned back then")
+			"put it back, or move this file and the vaults away to start new ones; their tokens cannot be restored then")
 	}
 	if err != nil {
 		return "", keyError(path, fmt.Errorf("read the key from the system's keyring: %w", err), "unlock the keyring")
@@ -82,13 +81,13 @@ func fromKeyring(path string, ring Keyring) (string, error) {
 	return text, nil
 }
 
-// readKeyFile reads the file. The error is fs.ErrNotExist when there is none.
+// readKeyFile reads the file. The error is fs.ErrNotExist if it does not exist.
 func readKeyFile(path string) (*keyFile, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	const remedy = "put back a copy; vaults that it sealed can't be opened without it"
+	const remedy = "put back a copy; vaults that it sealed cannot be opened without it"
 	if err != nil {
 		return nil, keyError(path, err, remedyFolder)
 	}
@@ -97,7 +96,7 @@ func readKeyFile(path string) (*keyFile, error) {
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return nil, keyError(path, fmt.Errorf("other people can read it (mode %04o)", info.Mode().Perm()),
-			"if nobody has, chmod 600 it; else move it and the vaults away to begin new ones")
+			"if nobody has, chmod 600 it; otherwise move it and the vaults away to start new ones")
 	}
 	in, err := safeopen.FileAt(path)
 	if err != nil {
@@ -113,26 +112,26 @@ func readKeyFile(path string) (*keyFile, error) {
 		return nil, keyError(path, errors.New("it is damaged"), remedy)
 	}
 	if f.Version != 1 {
-		return nil, keyError(path, fmt.Errorf("its version is %d, and this program knows 1 only", f.Version), remedy)
+		return nil, keyError(path, fmt.Errorf("its version is %d, and this program supports only 1", f.Version), remedy)
 	}
 	return &f, nil
 }
 
-// makeKey makes the file, and the key where the keyring has none yet.
+// makeKey creates the file, and the key if the keyring has none yet.
 func makeKey(path string, ring Keyring) (*keyFile, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, keyError(path, err, remedyFolder)
 	}
 	l := flock.New(path+".lock", flock.SetPermissions(0o600), flock.SetFlag(safeopen.LockFlag))
-	ctx, cancel := context.WithTimeout(context.Background(), 3*lockTime) // who holds it may wait for a person to unlock the keyring
+	ctx, cancel := context.WithTimeout(context.Background(), 3*lockTime) // its holder may wait for a person to unlock the keyring
 	defer cancel()
 	if ok, err := l.TryLockContext(ctx, lockRetry); !ok {
-		return nil, keyError(path, fmt.Errorf("lock it: %w", err), "end the process that makes the key, or try again")
+		return nil, keyError(path, fmt.Errorf("lock it: %w", err), "end the process that creates the key, or try again")
 	}
 	defer l.Unlock()
 	f, err := readKeyFile(path)
 	if !errors.Is(err, fs.ErrNotExist) {
-		return f, err // of another process
+		return f, err // another process created it
 	}
 	f = &keyFile{Version: 1, Keyring: keepInKeyring(ring)}
 	if !f.Keyring {
@@ -148,7 +147,7 @@ func makeKey(path string, ring Keyring) (*keyFile, error) {
 	return f, nil
 }
 
-// keepInKeyring makes sure that the keyring has a key; false: it does not work.
+// keepInKeyring makes sure that the keyring has a key, and reports whether it works.
 func keepInKeyring(ring Keyring) bool {
 	if ring == nil {
 		return false

@@ -44,8 +44,8 @@ func TestVaultOfManyProcesses(t *testing.T) {
 		}
 	}
 	v, err := OpenVault(path, testKey, testOwner)
-	if err != nil || len(v.kept.entries) != helperValues {
-		t.Fatalf("%d values, %v", len(v.kept.entries), err)
+	if err != nil || len(v.ledger.entries) != helperValues {
+		t.Fatalf("%d values, %v", len(v.ledger.entries), err)
 	}
 }
 
@@ -84,11 +84,11 @@ func FuzzVault(f *testing.F) {
 	f.Add(`{"password":"x","a":["a@b.com",4111111111111111,"{\"b\":\"+49 30 901820\"}"]}`)
 	f.Add("[EMAIL_1] a@b.com [LITERAL_1]")
 	f.Fuzz(func(t *testing.T, text string) {
-		v := &Vault{path: filepath.Join(t.TempDir(), "v"), key: sealKey{testKey, testOwner}, maxValues: 100000, maxBytes: 1 << 30, maxRestored: 1 << 30, kept: newKept()}
+		v := &Vault{path: filepath.Join(t.TempDir(), "v"), key: sealKey{testKey, testOwner}, maxValues: 100000, maxBytes: 1 << 30, maxRestored: 1 << 30, ledger: newLedger()}
 		mustTokenize(t, v, "x@y.com 4111111111111111 [LITERAL_7]")
 		out := mustTokenize(t, v, text)
 		back, err := v.Restore(out)
-		if err != nil || back != text && !(json.Valid([]byte(text)) && sameJSON(t, back, text)) {
+		if err != nil || back != text {
 			t.Fatalf("%q becomes %q, which becomes %q, %v", text, out, back, err)
 		}
 		if json.Valid([]byte(text)) {
@@ -96,7 +96,7 @@ func FuzzVault(f *testing.F) {
 			if err != nil || !json.Valid(raw) {
 				t.Fatalf("%q becomes %q, %v", text, raw, err)
 			}
-			if again, err := v.RestoreJSON(raw); err != nil || !sameJSON(t, string(again), text) {
+			if again, err := v.RestoreJSON(raw); err != nil || string(again) != text {
 				t.Fatalf("%q becomes %q, which becomes %q, %v", text, raw, again, err)
 			}
 		}

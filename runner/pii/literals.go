@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/pii/detect"
 )
 
-// literals finds values that are known beforehand.
+// literals finds values that are known in advance.
 type literals struct {
 	values  []string // longest first
 	byFirst [256][]string
 }
 
-// newLiterals returns nil when no value is long enough to be looked for.
+// newLiterals returns nil if no value is long enough.
 func newLiterals(values []string) *literals {
 	l := &literals{}
 	for _, v := range values {
@@ -31,31 +33,31 @@ func newLiterals(values []string) *literals {
 	return l
 }
 
-// merge puts the places of the values among the finds; a value that lies across a find takes it in.
-func (l *literals) merge(s string, found []Match) []Match {
-	var places []Match
+// merge adds the places of the values to the matches; a value that overlaps a match absorbs it.
+func (l *literals) merge(s string, matches []detect.Match) []detect.Match {
+	var places []detect.Match
 	for i := 0; i < len(s); i++ {
 		for _, v := range l.byFirst[s[i]] {
 			if strings.HasPrefix(s[i:], v) {
-				places = append(places, Match{i, i + len(v), Secret})
+				places = append(places, detect.Match{Start: i, End: i + len(v), Type: detect.Secret})
 				i += len(v) - 1
 				break
 			}
 		}
 	}
 	if places == nil {
-		return found
+		return matches
 	}
-	all := append(places, found...)
-	slices.SortFunc(all, func(a, b Match) int { return cmp.Or(a.Start-b.Start, b.End-a.End) })
+	all := append(places, matches...)
+	slices.SortFunc(all, func(a, b detect.Match) int { return cmp.Or(a.Start-b.Start, b.End-a.End) })
 	out := all[:1]
 	for _, m := range all[1:] {
 		last := &out[len(out)-1]
 		switch {
 		case m.Start >= last.End:
 			out = append(out, m)
-		case m.Type == Secret || last.Type == Secret:
-			last.End, last.Type = max(last.End, m.End), Secret
+		case m.Type == detect.Secret || last.Type == detect.Secret:
+			last.End, last.Type = max(last.End, m.End), detect.Secret
 		}
 	}
 	return out

@@ -1,11 +1,6 @@
 package pii
 
-import (
-	"math/rand/v2"
-	"strings"
-	"testing"
-	"time"
-)
+import "testing"
 
 func TestMask(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
@@ -72,93 +67,4 @@ func TestMask(t *testing.T) {
 			t.Errorf("masking %q again gives %q", want, got)
 		}
 	}
-}
-
-// The keys are put together here: a literal one would alarm those who look for leaked ones.
-func TestKeys(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	body := func(chars alphabet, n int) string {
-		const all = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
-		for {
-			b := make([]byte, 0, n)
-			for len(b) < n {
-				if c := all[r.IntN(len(all))]; in(chars, c) && (chars != hexDigits || c >= 'a' || isDigit(c)) {
-					b = append(b, c)
-				}
-			}
-			if random(string(b)) && isAlnum(b[n-1]) {
-				return string(b)
-			}
-		}
-	}
-	for _, f := range formats() {
-		key := f.prefix + body(f.chars, f.least)
-		for _, text := range []string{key, "key=" + key, "use " + key + ".", `"` + key + `",`} {
-			if got := Mask(text); got != strings.Replace(text, key, "[API_KEY_1]", 1) {
-				t.Errorf("%s: %q becomes %q", f.prefix, text, got)
-			}
-		}
-		if text := f.prefix + body(f.chars, f.least-1); f.prefix != "ghs_" && Mask(text+" ") != text+" " {
-			t.Errorf("%q is too short for a key", text)
-		}
-		if text := "x" + key; isAlnum(f.prefix[0]) && !strings.Contains(key[:8], "-") && Mask(text) != text {
-			t.Errorf("%q is another word", text)
-		}
-	}
-	jwt := "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0." + body(urlSafe, 43)
-	pem := "-----BEGIN RSA " + "PRIVATE KEY-----\n" + body(alnum, 64) + "\n-----END RSA PRIVATE KEY-----"
-	for _, key := range []string{jwt, pem, "12345678:AA" + body(urlSafe, 33), "sk-ant-api03-" + body(urlSafe, 93) + "AA", "sk-proj-" + body(urlSafe, 120)} {
-		if got := Mask("is " + key + " fine"); got != "is [API_KEY_1] fine" {
-			t.Errorf("%q becomes %q", key, got)
-		}
-	}
-	if got := Mask("Authorization: Bearer " + body(alnum, 30)); got != "Authorization: [API_KEY_1]" {
-		t.Errorf("got %q", got)
-	}
-	for _, no := range []string{"sk-learn-contrib-extensions", "npm_config_registry_and_something_long", "bearer of bad news and other things", "key-value-store", "eyJ.eyJ.x",
-		"task-" + body(alnum, 30), "hf_transfer", "-----BEGIN CERTIFICATE-----", "sk-aaaaaaaaaaaaaaaaaaaaaaaaaa1"} {
-		if got := Mask(no); got != no {
-			t.Errorf("%q becomes %q", no, got)
-		}
-	}
-}
-
-// Whoever wrote the text may have wanted to keep us busy.
-func TestLinear(t *testing.T) {
-	for _, piece := range []string{"@", "a@", "a@a.", "eyJ-", "eyJ.ey", "sk-", "1.", "1 ", "1-", "+1", "+49 ", "a:", "2001:", "://a:b", "bearer ", "(212) ", "-----BEGIN ",
-		"-----BEGIN PRIVATE KEY-----", "x.", "AKIA", "4111 ", "12345678:AA", "ya29.", "password=", "\\", "é", "\xff",
-		`"a"@`, "<a@b.com>", "ssh -a a@b.com ", "tel 1", "tel (", "key is a1", "1.2.3.4, ", "a:1.2.3.4", "## 1.2.3.4 ", "password=&", "1 (212)", "电话1234567",
-		"2125550123 or ", "<password>a1", `"key" value="`, "--token ", "password for the x: ", "AKIAABCDEFGHIJ234567 ", "0123/", "01 02 03 04 05 ", "+=@"} {
-		text := strings.Repeat(piece, (1<<18)/len(piece))
-		start := time.Now()
-		Find(text)
-		if took := time.Since(start); took > 4*time.Second {
-			t.Errorf("%q repeated to 256 KiB took %v", piece, took)
-		}
-	}
-}
-
-// TestLinearWithoutSpaces: what stands before a number is looked for nearby, also in a text that has no space in it.
-func TestLinearWithoutSpaces(t *testing.T) {
-	const piece = "tim\tat\t5551234567\t"
-	text := strings.Repeat(piece, (2<<20)/len(piece))
-	start := time.Now()
-	Find(text)
-	if took := time.Since(start); took > 10*time.Second { // it was 34 s
-		t.Errorf("2 MiB took %v", took)
-	}
-}
-
-func FuzzFind(f *testing.F) {
-	f.Add("a@b.com +1 212 555 0123 4111 1111 1111 1111 (212) 555-0123 2001:db8::1 eyJ.eyJ.x -----BEGIN PRIVATE KEY-----")
-	f.Add("postgres://a:b@c")
-	f.Fuzz(func(t *testing.T, text string) {
-		at := 0
-		for _, m := range Find(text) {
-			if m.Start < at || m.End <= m.Start || m.End > len(text) {
-				t.Fatalf("a find at %d to %d, after %d", m.Start, m.End, at)
-			}
-			at = m.End
-		}
-	})
 }

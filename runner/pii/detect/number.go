@@ -1,0 +1,209 @@
+package detect
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// group is a run of digits within a number, and the separator before it.
+type group struct {
+	start, end int
+	separator  byte // ' ', '-' or '.', also for their typographic forms; 0 for the first group
+}
+
+func (g group) width() int { return g.end - g.start }
+
+const (
+	maxGroups = 8
+	maxDigits = 19
+)
+
+// number returns the match whose digits begin at i, the beginning of a word.
+func (f *finder) number(i int) Match {
+	s := f.s
+	if f.mayBeginIP(i) {
+		if end := ipv4(s, i); end > 0 {
+			if f.isVersion(i, end) {
+				return Match{}
+			}
+			return Match{mappedStart(s, f.from, i), end, IP}
+		}
+	}
+	if !mayBegin(s, i) && (s[i-1] != '#' || !isPerson(f.hintAt(i))) {
+		return Match{}
+	}
+	if end := telegramToken(s, i); end > 0 {
+		return Match{i, end, Key}
+	}
+	var buf [maxGroups]group
+	groups := splitGroups(s, i, buf[:0])
+	if len(groups) == 0 {
+		return Match{}
+	}
+	if end := f.card(groups); end > 0 {
+		return Match{i, end, Card}
+	}
+	if startsDate(s, groups) {
+		return Match{}
+	}
+	if end := f.ssn(groups); end > 0 {
+		return Match{i, end, SSN}
+	}
+	if end := f.nationalPhone(groups); end > 0 {
+		return Match{i, end, Phone}
+	}
+	return Match{}
+}
+
+func isPerson(hint Type) bool { return hint == Phone || hint == SSN }
+
+// splitGroups returns groups of digits that have one separator between them.
+func splitGroups(s string, i int, groups []group) []group {
+	digits, separator := 0, byte(0)
+	for len(groups) < cap(groups) {
+		end := i
+		for end < len(s) && isDigit(s[end]) {
+			end++
+		}
+		if digits += end - i; digits > maxDigits {
+			return groups
+		}
+		groups = append(groups, group{i, end, separator})
+		var n int
+		separator, n = separatorAt(s, end)
+		if n == 0 || end+n >= len(s) || !isDigit(s[end+n]) {
+			return groups
+		}
+		i = end + n
+	}
+	return groups
+}
+
+// separatorAt returns the separator of digits at i and its length in bytes. Spaces that do not break and typographic hyphens
+// are returned as ' ' and '-'.
+func separatorAt(s string, i int) (separator byte, n int) {
+	if i >= len(s) {
+		return 0, 0
+	}
+	switch c := s[i]; {
+	case c == ' ' || c == '-' || c == '.':
+		return c, 1
+	case c < utf8.RuneSelf:
+		return 0, 0
+	}
+	r, n := utf8.DecodeRuneInString(s[i:])
+	switch {
+	case r == '\u00a0' || r == '\u202f' || r >= '\u2007' && r <= '\u2009':
+		return ' ', n
+	case r >= '\u2010' && r <= '\u2013':
+		return '-', n
+	}
+	return 0, 0
+}
+
+// formed reports whether groups begin with these widths, have the same separator between them, and may end there.
+func formed(s string, groups []group, widths ...int) bool {
+	if len(groups) < len(widths) {
+		return false
+	}
+	for n, width := range widths {
+		if groups[n].width() != width || n > 1 && groups[n].separator != groups[1].separator {
+			return false
+		}
+	}
+	return mayEnd(s, groups[len(widths)-1].end)
+}
+
+// digitsOf returns the digits of groups without their separators.
+func digitsOf(s string, groups []group) string {
+	if len(groups) == 1 {
+		return s[groups[0].start:groups[0].end]
+	}
+	var b strings.Builder
+	for _, g := range groups {
+		b.WriteString(s[g.start:g.end])
+	}
+	return b.String()
+}
+
+func countDigits(groups []group) (n int) {
+	for _, g := range groups {
+		n += g.width()
+	}
+	return n
+}
+
+// startsDate reports whether groups begin with a date, 2024-01-15.
+func startsDate(s string, groups []group) bool {
+	return len(groups) > 2 && isYear(s, groups[0]) && groups[1].width() == 2 && groups[2].width() == 2 && groups[1].separator == '-'
+}
+
+func isYear(s string, g group) bool {
+	return g.width() == 4 && (s[g.start:g.start+2] == "19" || s[g.start:g.start+2] == "20")
+}
+
+// mayBegin rejects the middle of decimals, dates, versions and identifiers with hyphens.
+func mayBegin(s string, i int) bool {
+	if i == 0 {
+		return true
+	}
+	switch s[i-1] {
+	case '-':
+		return i > 1 && s[i-2] != ' ' && s[i-2] != '$' && !wordBefore(s, i-1)
+	case '.', '/', ':':
+		return i < 2 || !isDigit(s[i-2])
+	case '$', '@', '#', '%', '\\', '+':
+		return false
+	}
+	return true
+}
+
+// mayEnd rejects the same at the end of a number. A full stop of a sentence, for example, may follow.
+func mayEnd(s string, end int) bool {
+	if end >= len(s) {
+		return true
+	}
+	c := s[end]
+	if c == '@' || c == '%' || wordAfter(s, end) && (c|0x20 != 'x' && c|0x20 != 'e' || extension(s, end) == end) {
+		return false
+	}
+	if (c == '-' || c == '.') && end+1 < len(s) {
+		return !isDigit(s[end+1]) && (c != '-' || !isAlnum(s[end+1]))
+	}
+	return true
+}
+
+// ssn returns the end of the social security number that the groups begin with: one of the issued ranges. Without hyphens or
+// spaces it needs a word that announces it.
+func (f *finder) ssn(groups []group) (end int) {
+	s, i := f.s, groups[0].start
+	n := 0
+	switch {
+	case formed(s, groups, 3, 2, 4) && groups[1].separator != '.':
+		n = 3
+	case formed(s, groups, 9):
+		n = 1
+	default:
+		return 0
+	}
+	number := digitsOf(s, groups[:n])
+	area := number[:3]
+	if area == "000" || area == "666" || area[0] == '9' || number[3:5] == "00" || number[5:] == "0000" {
+		return 0
+	}
+	if number == "078051120" || number == "219099999" { // printed on samples, and void since
+		return 0
+	}
+	switch hint := f.hintAt(i); {
+	case hint == Phone || hint == thing:
+		return 0
+	case n == 1 && hint != SSN && (hint != "" || !f.mentionsSSN(i)):
+		return 0
+	}
+	return groups[n-1].end
+}
+
+func (f *finder) mentionsSSN(i int) bool {
+	before := f.wordsBefore(i).text
+	return strings.Contains(before, "ssn") || strings.Contains(before, "social security")
+}

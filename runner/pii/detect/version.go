@@ -1,0 +1,96 @@
+package detect
+
+import "strings"
+
+// isVersion reports whether the dotted numbers from i to end are the version of a program or the number of a section. What
+// stands before them decides: a name, an operator, a word. Small numbers, as those of versions, are one behind any unknown word.
+func (f *finder) isVersion(i, end int) bool {
+	s := f.s
+	if f.field == version {
+		return true
+	}
+	if i > 1 && (s[i-1] == '/' && f.isProduct(i) || // Chrome/120.0.0.0
+		s[i-1] == '=' && strings.IndexByte("=<>~!", s[i-2]) >= 0) { // ==1.2.3.4
+		return true
+	}
+	before := f.wordsBefore(i)
+	if s[i] <= '2' && s[i+1] == '.' && strings.Contains(before.text, "oid") {
+		return true // of ITU-T and ISO
+	}
+	small := isSmall(s, i, end)
+	if small && (strings.HasSuffix(s[i:end], ".0.0") || precedesDate(s, end)) {
+		return true
+	}
+	unknown := false
+	for range maxWords {
+		w := before.next()
+		if rest, ok := strings.CutSuffix(before.text, ","); w == "" && small && ok {
+			before.text = rest
+			continue
+		}
+		switch {
+		case w == "":
+			return small && (unknown || isTitle(s, i, end))
+		case words()["machine"][w] || hasAnySuffix(w, "ip", "host", "addr"):
+			return false
+		case words()["version"][w] || strings.HasSuffix(w, "version"):
+			return true
+		case !words()["place"][w]:
+			unknown = true
+		case !small:
+			return false
+		}
+	}
+	return small && unknown
+}
+
+// isSmall reports whether none of the dotted numbers exceeds 63, and they are not an address that is known anyway: a private
+// one, a resolver, or one with a port or prefix length behind it.
+func isSmall(s string, i, end int) bool {
+	text := s[i:end]
+	for part := range strings.SplitSeq(text, ".") {
+		if atoi(part) > 63 {
+			return false
+		}
+	}
+	switch text {
+	case "1.1.1.1", "1.0.0.1", "8.8.8.8", "8.8.4.4", "9.9.9.9", "4.2.2.2":
+		return false
+	}
+	if end+1 < len(s) && (s[end] == ':' || s[end] == '/') && isDigit(s[end+1]) {
+		return false
+	}
+	if strings.HasSuffix(s[:i], "@") || strings.HasSuffix(s[:i], "//") {
+		return false
+	}
+	return !strings.HasPrefix(text, "10.")
+}
+
+// precedesDate reports whether a date follows at once, as in changelogs.
+func precedesDate(s string, end int) bool {
+	rest := strings.TrimLeft(s[end:min(len(s), end+12)], " |,;/-–()[]\t")
+	return len(rest) > 4 && (rest[:2] == "20" || rest[:2] == "19") && isDigit(rest[2]) && isDigit(rest[3]) && (rest[4] == '-' || rest[4] == '/')
+}
+
+// isTitle reports whether dotted numbers are the number of a section: they begin a line or a comment, and a capitalised word
+// follows, which a comment does not need.
+func isTitle(s string, i, end int) bool {
+	line := i
+	for line > 0 && i-line < maxBefore && strings.IndexByte(" \t/*#;%", s[line-1]) >= 0 {
+		line--
+	}
+	if line > 0 && s[line-1] != '\n' {
+		return false
+	}
+	rest := strings.TrimLeft(s[end:min(len(s), end+6)], ": ")
+	return strings.Contains(s[line:i], "//") || len(rest) > 1 && isUpper(rest[0]) && rest[1] >= 'a' && rest[1] <= 'z'
+}
+
+// isProduct reports whether the slash before i follows the name of a program, and not one in a path.
+func (f *finder) isProduct(i int) bool {
+	at := i - 1
+	for at > f.from && i-at < maxBefore && (isAlnum(f.s[at-1]) || strings.IndexByte("._-", f.s[at-1]) >= 0) {
+		at--
+	}
+	return at < i-1 && (at == 0 || f.s[at-1] != '/')
+}

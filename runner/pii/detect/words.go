@@ -1,0 +1,285 @@
+package detect
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Hints that are not types of personal data.
+const (
+	version   Type = "version"    // of a program or a section: not an IP address
+	record    Type = "record"     // identifier of a record: not a payment card
+	thing     Type = "thing"      // number of an order, a parcel, a part: neither a card nor a phone
+	messageID Type = "message id" // it looks like an e-mail address
+)
+
+//go:embed words.txt
+var wordsText string
+
+// words returns the sections of words.txt.
+var words = sync.OnceValue(func() map[string]map[string]bool {
+	sections := map[string]map[string]bool{}
+	var section map[string]bool
+	for line := range strings.Lines(wordsText) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "["):
+			section = map[string]bool{}
+			sections[strings.Trim(line, "[]")] = section
+		default:
+			for w := range strings.FieldsSeq(line) {
+				section[w] = true
+			}
+		}
+	}
+	return sections
+})
+
+// hintSections are the sections of words that announce a number, with their hints.
+var hintSections = []struct {
+	section string
+	hint    Type
+}{{"phone", Phone}, {"card", Card}, {"record", record}, {"thing", thing}, {"ssn", SSN}}
+
+// wordHints returns the hint of each such word.
+var wordHints = sync.OnceValue(func() map[string]Type {
+	hints := map[string]Type{}
+	for _, h := range hintSections {
+		for w := range words()[h.section] {
+			hints[w] = h.hint
+		}
+	}
+	return hints
+})
+
+// nameEnd is an ending of member names and its hint.
+type nameEnd struct {
+	text string
+	hint Type
+}
+
+// nameEnds returns the endings by their last byte.
+var nameEnds = sync.OnceValue(func() *[256][]nameEnd {
+	var ends [256][]nameEnd
+	add := func(section string, hint Type) {
+		for w := range words()[section] {
+			last := w[len(w)-1]
+			ends[last] = append(ends[last], nameEnd{w, hint})
+		}
+	}
+	add("secret-end", Secret)
+	add("phone-name-end", Phone)
+	add("phone-end", Phone)
+	for _, e := range []nameEnd{{"ssn", SSN}, {"socialsecuritynumber", SSN}, {"version", version}, {"versions", version}, {"card", Card}, {"cardnumber", Card}, {"cardno", Card}} {
+		ends[e.text[len(e.text)-1]] = append(ends[e.text[len(e.text)-1]], e)
+	}
+	return &ends
+})
+
+const maxName = 64 // bytes of a name
+
+// FieldHint returns what the name of a member, or the words before a value, mean for the value: a type, another hint that
+// [Find] accepts, or "" for nothing.
+func FieldHint(name string) Type {
+	if len(name) > maxName || name == "" {
+		return ""
+	}
+	plain := strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == ' ' || r == '.' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
+	if plain == "" {
+		return ""
+	}
+	switch plain {
+	case "ver", "oid", "rev", "release", "build", "firmware", "section":
+		return version
+	case "messageid", "inreplyto", "references":
+		return messageID
+	case "id":
+		return record
+	case "pan":
+		return Card
+	}
+	switch {
+	case words()["secret"][plain] && plain != "pw" && plain != "passe" || strings.HasSuffix(strings.ToLower(name), "_pass"):
+		return Secret
+	case words()["phone-name"][plain]:
+		return Phone
+	}
+	for _, e := range nameEnds()[plain[len(plain)-1]] {
+		if strings.HasSuffix(plain, e.text) {
+			return e.hint
+		}
+	}
+	return identifierHint(name, plain)
+}
+
+// identifierHint returns the hint of names such as orderNo and account_id. The plain name is in small letters and without
+// separators.
+func identifierHint(name, plain string) Type {
+	if strings.Contains(plain, "card") || strings.HasPrefix(plain, "pan") || strings.Contains(plain, "payment") {
+		return ""
+	}
+	stem := plain
+	for _, end := range []string{"number", "no", "nr"} {
+		stem = strings.TrimSuffix(stem, end)
+	}
+	for end := range words()["thing-name-end"] {
+		if stem == end || len(stem) < len(plain) && strings.HasSuffix(stem, end) {
+			return thing
+		}
+	}
+	singular := strings.TrimRight(name, "s")
+	for _, end := range []string{"Id", "ID", "_id", "-id", ".id"} {
+		if strings.HasSuffix(singular, end) {
+			return record
+		}
+	}
+	return ""
+}
+
+// wordHint returns what a word, in small letters, means for the number behind it.
+func wordHint(w string) Type {
+	if hint := wordHints()[w]; hint != "" {
+		return hint
+	}
+	if w[0] >= utf8.RuneSelf {
+		stem := strings.TrimRight(w, "はがをに番号碼码是")
+		for end := range words()["phone-end"] {
+			if strings.HasSuffix(w, end) || strings.HasSuffix(stem, end) {
+				return Phone
+			}
+		}
+		for end := range words()["card"] {
+			if end[0] >= utf8.RuneSelf && strings.HasSuffix(stem, end) {
+				return Card
+			}
+		}
+		if strings.HasSuffix(w, "番号") || strings.HasSuffix(w, "单号") {
+			return thing
+		}
+	}
+	if strings.ContainsAny(w, "_-.") || hasAnySuffix(w, "phone", "phones", "mobile", "number", "nummer", "ssn", "version") {
+		if hint := FieldHint(w); hint != Secret {
+			return hint
+		}
+	}
+	return ""
+}
+
+func hasAnySuffix(s string, ends ...string) bool {
+	for _, end := range ends {
+		if strings.HasSuffix(s, end) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	maxBefore = 64 // bytes that are read backwards for words
+	maxWords  = 6
+)
+
+// hintAt returns what the member's name or the words just before i mean for the number at i. It skips filler words, as in
+// "call me on" and "Telefon Nr.:", and stays within the line and behind the last match.
+func (f *finder) hintAt(i int) Type {
+	if f.field != "" || i == 0 {
+		return f.field
+	}
+	if f.followsPhone(i) {
+		return Phone
+	}
+	last := i - 1
+	for last > f.from && strings.IndexByte(" :=#.\t()\"'-", f.s[last]) >= 0 {
+		last--
+	}
+	if last < f.from || isDigit(f.s[last]) {
+		return "" // most numbers in lists and tables
+	}
+	before := f.wordsBefore(i)
+	unknown := false // whether an unknown word was passed, as "Tim" in "reach Tim at"
+	for n := range maxWords {
+		w := before.next()
+		switch {
+		case w == "":
+			return ""
+		case len(w) == 1 && f.isLabel(i):
+			return Phone
+		case w == "text" && n == 0:
+			return "" // as in "text=", unlike "text me at"
+		}
+		if hint := wordHint(w); hint != "" {
+			return hint
+		}
+		if words()["filler"][w] {
+			continue
+		}
+		if n != 1 || unknown || !endsInPreposition(f.s[max(0, i-maxBefore):i]) {
+			return ""
+		}
+		unknown = true
+	}
+	return ""
+}
+
+// endsInPreposition reports whether a text ends in a word that stands between a person and their number.
+func endsInPreposition(text string) bool {
+	text = strings.TrimRight(text, " ")
+	switch text[strings.LastIndexByte(text, ' ')+1:] {
+	case "at", "on", "under", "unter", "au", "al", "via":
+		return true
+	}
+	return false
+}
+
+// isLabel reports whether a letter such as those on business cards stands before the number at i: "T: ", "M: ".
+func (f *finder) isLabel(i int) bool {
+	at := strings.TrimRight(f.s[max(f.from, i-4):i], " (+")
+	if len(at) < 2 || at[len(at)-1] != ':' {
+		return false
+	}
+	letter := at[len(at)-2]
+	return strings.IndexByte("TMPFHCW", letter) >= 0 && f.s[i-1] == ' ' && (len(at) == 2 || !isAlnum(at[len(at)-3]))
+}
+
+// followsPhone reports whether only a word such as "or" stands between a phone number and i.
+func (f *finder) followsPhone(i int) bool {
+	if len(f.matches) == 0 || i-f.from > 8 || f.matches[len(f.matches)-1].Type != Phone {
+		return false
+	}
+	switch strings.TrimSpace(f.s[f.from:i]) {
+	case "or", "and", "oder", "und", "bzw.", "ou", "et", "o", "y", "e", "of", "en", "/", "или", "и":
+		return true
+	}
+	return false
+}
+
+// backwards reads words from the end of a text.
+type backwards struct{ text string }
+
+// wordsBefore returns the words before i, in small letters, within the line and behind the last match.
+func (f *finder) wordsBefore(i int) backwards {
+	before := f.s[max(f.from, 0, i-maxBefore):i]
+	before = before[strings.LastIndexByte(before, '\n')+1:]
+	return backwards{strings.ToLower(before)}
+}
+
+// next returns the word before those that were read; "" at a comma, a bracket or a quote.
+func (b *backwards) next() string {
+	b.text = strings.TrimRight(b.text, " :=#.\t()\"'*>[`/：-–—（°\u00a0\u202f")
+	at := strings.LastIndexAny(b.text, " \t,;()\"'{}|/<>[]*`、，。（：\u00a0\u202f") + 1
+	for at < len(b.text) && !utf8.RuneStart(b.text[at]) { // rest of a separator beyond ASCII
+		at++
+	}
+	w := b.text[at:]
+	b.text = b.text[:at]
+	return strings.TrimPrefix(w, "-")
+}

@@ -1,0 +1,98 @@
+package pii
+
+import (
+	"maps"
+	"strconv"
+)
+
+// form says what a token becomes again.
+type form string
+
+const (
+	asText   form = ""
+	asNumber form = "number" // of JSON
+	asItself form = "itself" // not a token of ours, but found in a text
+)
+
+// entry is one token and what it stands for.
+type entry struct {
+	Token string `json:"token"`
+	Type  Type   `json:"type,omitempty"`
+	As    form   `json:"as,omitempty"`
+	Value []byte `json:"value"` // bytes, because half of a surrogate pair is not text
+	// Source is how JSON wrote the value, so many strings deep, if it wrote it with unusual escapes.
+	Source []byte `json:"source,omitempty"`
+	Depth  int    `json:"depth,omitempty"`
+}
+
+// key returns what distinguishes values: each has a token of its own.
+func (e *entry) key() string {
+	key := string(e.Type) + " " + string(e.As) + " " + string(e.Value)
+	if e.Source != nil {
+		key += "\x00" + strconv.Itoa(e.Depth) + string(e.Source)
+	}
+	return key
+}
+
+func (e *entry) size() int { return len(e.Value) + len(e.Source) }
+
+// ledger holds the entries of a vault.
+type ledger struct {
+	entries []entry
+	bytes   int
+	byToken map[string]entry
+	byValue map[string]string // tokens by entry.key
+	last    map[Type]int      // the highest number issued
+}
+
+func newLedger() *ledger {
+	return &ledger{byToken: map[string]entry{}, byValue: map[string]string{}, last: map[Type]int{}}
+}
+
+// add adds an entry and reports whether it is consistent with the others.
+func (l *ledger) add(e entry) bool {
+	if _, ok := l.byToken[e.Token]; ok {
+		return false
+	}
+	if e.As != asItself {
+		key := e.key()
+		if _, ok := l.byValue[key]; ok {
+			return false
+		}
+		l.byValue[key] = e.Token
+	}
+	l.byToken[e.Token] = e
+	l.entries = append(l.entries, e)
+	l.bytes += e.size()
+	return true
+}
+
+// unused returns a token that stands for nothing yet.
+func (l *ledger) unused(typ Type) string {
+	for {
+		l.last[typ]++
+		token := tokenOf(typ, l.last[typ])
+		if _, ok := l.byToken[token]; !ok {
+			return token
+		}
+	}
+}
+
+// mark is the state of a ledger, to return to.
+type mark struct {
+	entries, bytes int
+	last           map[Type]int
+}
+
+func (l *ledger) mark() mark { return mark{len(l.entries), l.bytes, maps.Clone(l.last)} }
+
+// back forgets what was added after the marl.
+func (l *ledger) rollback(m mark) {
+	for _, e := range l.entries[m.entries:] {
+		delete(l.byToken, e.Token)
+		if e.As != asItself {
+			delete(l.byValue, e.key())
+		}
+	}
+	l.entries, l.bytes, l.last = l.entries[:m.entries], m.bytes, m.last
+}
