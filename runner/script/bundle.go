@@ -18,18 +18,18 @@ const tsconfig = `{"compilerOptions":{"verbatimModuleSyntax":false}}`
 
 // bundle is a script and what it imports, as one ES module with an inline source map.
 type bundle struct {
-	code string
-	// modules are those that it registers, for bundles that are made while it runs. Nil: it imports nothing by a computed
-	// path.
-	modules map[string]module
+	Code string
+	// Modules are the modules that it registers for bundles that are made while it runs. Nil: it has no computed imports.
+	Modules map[string]module
 }
 
-// newBundle makes the bundle of a script. Seen, unless nil, is told what that stands on; look is as in files.
-func newBundle(src Source, opt Options, seen *reads, look func(id, text string) error) (*bundle, error) {
-	f := newFiles(src, seen)
-	f.look = look
+// newBundle makes the bundle of a script.
+func newBundle(t task) (*bundle, error) {
+	src := t.Src
+	f := newFiles(src)
+	f.onlySmall = t.small
 	defer f.close()
-	if err := f.open(src.Dir, opt); err != nil {
+	if err := f.open(src.Dir, t.Opt); err != nil {
 		return nil, err
 	}
 	script := scriptNamespace + ":" + src.Name
@@ -40,22 +40,22 @@ func newBundle(src Source, opt Options, seen *reads, look func(id, text string) 
 	if err := f.lostReturn(output(res)); err != nil {
 		return nil, err
 	}
-	if f.where && mayNeedModule(src.Code) {
+	if needsModule(src.Code) {
 		m, err := readMeta(res.Metafile)
 		if err != nil {
 			return nil, err
 		}
 		if f.ownModule = m.Inputs[script].Format == "esm"; f.ownModule {
 			again, err := f.build(script, "")
-			if f.ownModule = err == nil; f.ownModule { // else it has a variable of that name
+			if f.ownModule = err == nil; f.ownModule { // otherwise it declares that name itself
 				res = again
 			}
 		}
 	}
 	if !f.computed {
-		return &bundle{code: output(res)}, nil
+		return &bundle{Code: output(res)}, nil
 	}
-	// Once more, now that it is known what is in it: those modules go into the registry.
+	// Build again, with the modules that it turned out to have in the registry.
 	m, err := readMeta(res.Metafile)
 	if err != nil {
 		return nil, err
@@ -72,10 +72,10 @@ func newBundle(src Source, opt Options, seen *reads, look func(id, text string) 
 	if err != nil {
 		return nil, err
 	}
-	return &bundle{code: output(res), modules: modules}, nil
+	return &bundle{Code: output(res), Modules: modules}, nil
 }
 
-// beginning is a module that fills the registry, runs the script and exports what that exports.
+// beginning returns a module that fills the registry, runs the script and exports what the script exports.
 func (f *files) beginning(m *meta, script string) string {
 	text := "import " + quote(entryNamespace+":modules") + ";\n"
 	if m.exports("default") {
@@ -87,15 +87,11 @@ func (f *files) beginning(m *meta, script string) string {
 	return text
 }
 
-// build runs the bundler from one module. Known, unless empty, is the code of the object that holds the known modules.
+// build runs the bundler from one module. Known, unless empty, is an expression for the object of known modules.
 func (f *files) build(entry, known string) (*api.BuildResult, error) {
 	banner := map[string]string{}
 	if known != "" {
 		banner["js"] = "const " + knownModules + " = " + known + ";"
-	}
-	var constants map[string]string // half a millisecond where it is not empty
-	if f.where {
-		constants = placeOfScript(f.main.Name)
 	}
 	var inject []string
 	if f.entry[globalsEntry] != "" {
@@ -117,19 +113,24 @@ func (f *files) build(entry, known string) (*api.BuildResult, error) {
 		Charset:       api.CharsetUTF8,
 		LogLevel:      api.LogLevelSilent,
 		Plugins:       []api.Plugin{f.plugin()},
-		Define:        constants,
 		Banner:        banner,
 	})
-	if f.ended != nil {
-		return nil, f.ended
+	if f.notSmall.Load() {
+		return nil, errNotSmall
 	}
 	problems := res.Errors
 	if len(problems) == 0 {
 		problems = f.calledButMissing(res.Warnings)
 	}
 	if len(problems) > 0 {
+		if f.located { // build again, for positions in the modules as they were written
+			f.located, f.plain = false, true
+			if _, err := f.build(entry, known); err != nil {
+				return nil, err
+			}
+		}
 		problems = problems[:min(len(problems), maxProblems)]
-		return nil, fromMessages(f.main.Name, f.improve(f.asWritten(problems)))
+		return nil, fromMessages(f.main.Name, f.explain(f.asWritten(problems)))
 	}
 	if len(f.failures) > 0 {
 		for name, err := range f.failures {
@@ -142,7 +143,7 @@ func (f *files) build(entry, known string) (*api.BuildResult, error) {
 	return &res, f.restoreSources(&res)
 }
 
-// output is a bundle's code with its source map inside.
+// output returns a bundle's code with its source map inside.
 func output(res *api.BuildResult) string {
 	var code, sourceMap []byte
 	for _, out := range res.OutputFiles {
@@ -155,7 +156,7 @@ func output(res *api.BuildResult) string {
 	return string(code) + "//# sourceMappingURL=data:application/json;base64," + base64.StdEncoding.EncodeToString(sourceMap) + "\n"
 }
 
-// restoreSources puts the modules as they were written into the source map, where the bundler got another text.
+// restoreSources puts modules that were changed for the bundler into the source map as they were written.
 func (f *files) restoreSources(res *api.BuildResult) error {
 	if len(f.originals) == 0 {
 		return nil
@@ -188,7 +189,7 @@ func (f *files) restoreSources(res *api.BuildResult) error {
 	return nil
 }
 
-// asWritten shows lines of modules as they were written.
+// asWritten sets the lines in messages to those of the modules as they were written.
 func (f *files) asWritten(messages []api.Message) []api.Message {
 	for _, m := range messages {
 		if m.Location == nil {
@@ -206,7 +207,7 @@ func (f *files) asWritten(messages []api.Message) []api.Message {
 	return messages
 }
 
-// nowhere is the bundler's working directory. It reads nothing there: the plugin answers for every import.
+// nowhere returns the bundler's working directory. The bundler reads nothing there: the plugin answers every import.
 func nowhere() string {
 	if dir, err := filepath.Abs(string(filepath.Separator)); err == nil {
 		return dir
@@ -214,7 +215,7 @@ func nowhere() string {
 	return os.TempDir()
 }
 
-// loaderOf picks the syntax for a file. Plain JavaScript is read as JavaScript, so that its errors are its own.
+// loaderOf returns the loader for a file. Plain JavaScript is read as JavaScript, so that its errors are its own.
 func loaderOf(name string) api.Loader {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".tsx":

@@ -4,199 +4,203 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 )
 
-// A text of a few hundred bytes can have the bundler take any amount of memory or time, or so much stack that its process
-// dies. Nothing stops it but the end of that process. So a program that serves more than one run has bundles made in
-// processes of their own, which it can end.
+// A text of a few hundred bytes can make esbuild take any amount of memory or time, or overflow the stack, which ends the
+// process. Nothing stops esbuild but the end of its process. So a Bundler makes bundles in child processes that it can kill.
 
-// BundlerOptions configure a [Bundler]. The zero value is ready.
+// BundlerOptions configure a [Bundler].
 type BundlerOptions struct {
 	// Exe is the program whose main begins with [Child]. Empty: the running one.
 	Exe string
-	// Doubtful keeps to this process the scripts that cannot cost much, and the start of another with them. It is for a
-	// program that makes one run and would lose nothing else.
-	Doubtful bool
-	// Workers is how many processes there may be, each of which makes one bundle at a time, and half as many again for
-	// bundles that take more than a second. Zero: as many as processors, at least 2, at most 8.
+	// Workers is the most child processes, each of which makes one bundle at a time. Zero: the number of processors, at
+	// least 2, at most 8.
 	Workers int
-	// Idle is how long a process waits for the next bundle before it is ended. Zero: 10 minutes.
+	// OneRun is for a program that makes one run and would lose nothing else: it bundles small scripts in its own process,
+	// which saves the start of another.
+	OneRun bool
+	// Idle is how long a child process waits for another bundle before it ends. Zero: 10 minutes.
 	Idle time.Duration
 }
 
-// Bundler makes bundles in child processes that have bounds of memory, stack and time: 512 MiB, 64 MiB, 20 seconds. What
-// would pass one ends as an [*Error], and nothing else with it. It is safe for concurrent use.
+// Bundler makes bundles in child processes, each limited to 512 MiB of memory, 64 MiB of stack and 10 seconds a bundle. A
+// script that exceeds a limit gets an [*Error]; nothing else is affected. A Bundler is safe for concurrent use.
 type Bundler struct {
 	opt   BundlerOptions
-	slots chan struct{} // taken by bundles that are being made
-	slow  chan struct{} // taken instead by those that take long
-	doubt chan struct{} // taken as well by those that look as if they might take long, as long as they hold a slot
+	slots chan struct{} // one element for each bundle being made
 
 	mu     sync.Mutex
 	idle   []*worker // the one used last at the end
 	closed bool
 }
 
-// NewBundler makes a Bundler, which starts processes when they are needed; nil options are the zero value. The caller
-// closes it.
+// maxBundleTime bounds the making of one bundle. Those of honest scripts take milliseconds.
+const maxBundleTime = 10 * time.Second
+
+var (
+	errTooSlow      = fmt.Errorf("it cannot be bundled within %v: it is too large, is nested too deeply, or has too many errors", maxBundleTime)
+	errTooLarge     = errors.New("it cannot be bundled: it is nested too deeply, or expands to too much text, as the members of an enum can")
+	errBundlerEnded = errors.New("bundle the script: the program is ending")
+)
+
+// NewBundler returns a Bundler that starts processes when they are needed. Nil options are the zero value. The caller
+// closes the Bundler.
 func NewBundler(opt *BundlerOptions) *Bundler {
 	b := &Bundler{}
 	if opt != nil {
 		b.opt = *opt
 	}
 	b.opt.Exe = cmp.Or(b.opt.Exe, ownProgram())
-	b.opt.Workers = cmp.Or(b.opt.Workers, max(2, min(runtime.NumCPU(), maxAtWork)))
+	b.opt.Workers = cmp.Or(b.opt.Workers, max(2, min(runtime.NumCPU(), 8)))
 	b.opt.Idle = cmp.Or(b.opt.Idle, 10*time.Minute)
-	half := (b.opt.Workers + 1) / 2
-	b.slots, b.slow, b.doubt = make(chan struct{}, b.opt.Workers), make(chan struct{}, half), make(chan struct{}, half)
+	b.slots = make(chan struct{}, b.opt.Workers)
 	return b
 }
 
-// errBundlerClosed is what those get who come too late.
-var errBundlerClosed = errors.New("make a bundle: the program is ending")
-
-// Close ends the processes: those at work when they have made their bundle, or when who waits for it goes.
+// Close ends the idle processes now, and those at work when their bundle is done.
 func (b *Bundler) Close() error {
 	b.mu.Lock()
 	idle := b.idle
 	b.idle, b.closed = nil, true
 	b.mu.Unlock()
 	for _, w := range idle {
-		w.retire()
+		w.kill()
 	}
 	return nil
 }
 
-// make makes a bundle, here or in a worker. Errors that are of the script are an *Error.
-func (b *Bundler) make(ctx context.Context, t task, seen *reads) (*bundle, error) {
-	if b.opt.Doubtful {
-		own := newReads()
-		made, err := within(ctx, nil, func() (*bundle, error) { return t.bundle(own, doubt) })
-		if !errors.Is(err, errDoubtful) {
-			seen.add(own)
-			return made, tooCostly(t.Src.Name, err)
+// make makes a bundle. Errors in the script are an *Error. A nil Bundler makes the bundle in this process, without limits.
+func (b *Bundler) make(ctx context.Context, t task) (*bundle, error) {
+	if b == nil {
+		return t.bundle()
+	}
+	if b.opt.OneRun {
+		if made, err := t.bundleSmall(ctx); !errors.Is(err, errNotSmall) {
+			return made, err
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, maxBundleTime, errTooCostly)
+	select {
+	case b.slots <- struct{}{}:
+		defer func() { <-b.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	t.Idle = b.opt.Idle
+	ctx, cancel := context.WithTimeoutCause(ctx, maxBundleTime, errTooSlow)
 	defer cancel()
-	leave, err := b.enter(ctx, t.doubtful())
-	if err != nil {
-		return nil, tooCostly(t.Src.Name, err)
+	w := b.takeIdle()
+	if w != nil {
+		if a, err := w.do(ctx, t); err == nil || ctx.Err() != nil {
+			return b.finish(ctx, w, t, a, err)
+		}
+		w.kill() // it may have ended while it was idle, which says nothing about the script
 	}
-	defer leave()
-	for again := false; ; again = true {
-		w, fresh, err := b.worker(again)
-		if err != nil {
-			return nil, err
-		}
-		a, err := w.do(ctx, t)
-		if err == nil {
-			b.keep(w, a)
-			seen.add(a.reads())
-			return a.bundle()
-		}
-		w.kill()
-		if err = t.judge(ctx, w, fresh, err); errors.Is(err, errWorkerGone) && !fresh {
-			continue
-		}
+	w, err := b.startWorker()
+	if err != nil {
 		return nil, err
 	}
+	a, err := w.do(ctx, t)
+	return b.finish(ctx, w, t, a, err)
 }
 
-// slowTime is how long a bundle may take among the others. Honest ones take milliseconds.
-const slowTime = time.Second
-
-// enter waits for a place among those that make bundles. Texts that look costly get half of the places at most, and who
-// takes long is moved aside, so that a few texts that were made to cost time do not keep everybody else waiting.
-func (b *Bundler) enter(ctx context.Context, doubtful bool) (leave func(), err error) {
-	places := []chan struct{}{b.slots}
-	if doubtful {
-		places = []chan struct{}{b.doubt, b.slots} // who waits for the first keeps nobody from the second
+// finish returns the bundle of an answer, or the error that the end of its process means.
+func (b *Bundler) finish(ctx context.Context, w *worker, t task, a *answer, err error) (*bundle, error) {
+	if err == nil {
+		b.keep(w)
+		return a.bundle()
 	}
-	if len(places) > 1 && cap(b.slots) == 1 {
-		places = places[1:] // there is no half
+	w.kill()
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
-	for i, place := range places {
-		select {
-		case place <- struct{}{}:
-		case <-ctx.Done():
-			give(places[:i])
-			return nil, context.Cause(ctx)
-		}
-	}
-	var mu sync.Mutex
-	aside := time.AfterFunc(slowTime, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if places == nil {
-			return
-		}
-		select {
-		case b.slow <- struct{}{}:
-			give(places)
-			places = []chan struct{}{b.slow}
-		default:
-		}
-	})
-	return func() {
-		aside.Stop()
-		mu.Lock()
-		defer mu.Unlock()
-		give(places)
-		places = nil
-	}, nil
+	return nil, t.limitError(err)
 }
 
-// give gives places back.
-func give(places []chan struct{}) {
-	for _, place := range places {
-		<-place
+// limitError returns err as an *Error when it is about a limit of bundles.
+func (t task) limitError(err error) error {
+	if errors.Is(err, errTooSlow) || errors.Is(err, errTooLarge) {
+		return &Error{Problems: []Problem{{File: t.Src.Name, Text: err.Error()}}}
 	}
+	return err
 }
 
-// worker returns a process that waits for work, or starts one; fresh tells that it was started just now.
-func (b *Bundler) worker(mustStart bool) (w *worker, fresh bool, err error) {
-	b.mu.Lock()
-	if b.closed {
-		b.mu.Unlock()
-		return nil, false, errBundlerClosed
-	}
-	for !mustStart && len(b.idle) > 0 && w == nil {
-		last := len(b.idle) - 1
-		w, b.idle = b.idle[last], b.idle[:last]
-		if !w.rest.Stop() {
-			w = nil // it is being ended
-		}
-	}
-	b.mu.Unlock()
-	if w != nil {
-		return w, false, nil
-	}
-	w, err = startWorker(b.opt.Exe)
-	return w, true, err
-}
-
-// keep keeps a worker for the next bundle, unless this one has left it large.
-func (b *Bundler) keep(w *worker, a *answer) {
+// takeIdle returns an idle process; nil when there is none.
+func (b *Bundler) takeIdle() *worker {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed || a.Large {
-		go w.retire()
+	for len(b.idle) > 0 {
+		last := len(b.idle) - 1
+		w := b.idle[last]
+		b.idle = b.idle[:last]
+		select {
+		case <-w.ended:
+			go w.kill() // its pipes are still open
+		default:
+			return w
+		}
+	}
+	return nil
+}
+
+func (b *Bundler) startWorker() (*worker, error) {
+	b.mu.Lock()
+	closed := b.closed
+	b.mu.Unlock()
+	if closed {
+		return nil, errBundlerEnded
+	}
+	return startWorker(b.opt.Exe)
+}
+
+// keep keeps a process for the next bundle.
+func (b *Bundler) keep(w *worker) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		go w.kill()
 		return
 	}
-	w.rest = time.AfterFunc(b.opt.Idle, func() {
-		b.mu.Lock()
-		for i, other := range b.idle {
-			if other == w {
-				b.idle = append(b.idle[:i], b.idle[i+1:]...)
-				break
-			}
-		}
-		b.mu.Unlock()
-		w.retire()
-	})
 	b.idle = append(b.idle, w)
+}
+
+// smallModule bounds, in bytes, the modules of a script that can be bundled without limits: a text of that size is too
+// short to need much memory or stack.
+const smallModule = 32 << 10
+
+// errNotSmall ends the bundling of a script that is not small.
+var errNotSmall = errors.New("not a small script")
+
+// isSmall reports whether a module can be bundled without limits. Wrappers can: they are generated. A text with an enum
+// cannot: esbuild adds its members up, so each can double the one before.
+func isSmall(namespace, text string) bool {
+	return namespace == treeNamespace || namespace == libraryNamespace || len(text) <= smallModule && !strings.Contains(text, "enum")
+}
+
+// bundleSmall makes a bundle in this process. The error is errNotSmall for a script that is not small. When its time is up,
+// the work goes on until the process ends.
+func (t task) bundleSmall(ctx context.Context) (*bundle, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxBundleTime, errTooSlow)
+	defer cancel()
+	t.small, t.Known = true, maps.Clone(t.Known)
+	type result struct {
+		made *bundle
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		made, err := t.bundle()
+		done <- result{made, err}
+	}()
+	select {
+	case r := <-done:
+		return r.made, r.err
+	case <-ctx.Done():
+		return nil, t.limitError(context.Cause(ctx))
+	}
 }

@@ -20,8 +20,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// apart returns a cache whose bundles are made in child processes.
-func apart(t testing.TB, opt *BundlerOptions) (*Cache, *Bundler) {
+// newBundler returns a Bundler that is closed at the end of the test.
+func newBundler(t testing.TB, opt *BundlerOptions) *Bundler {
 	t.Helper()
 	b := NewBundler(opt)
 	t.Cleanup(func() {
@@ -29,7 +29,22 @@ func apart(t testing.TB, opt *BundlerOptions) (*Cache, *Bundler) {
 			t.Error(err)
 		}
 	})
-	return NewCache(0).Use(b), b
+	return b
+}
+
+func write(t testing.TB, name, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get bundles a small script.
+func (b *Bundler) get(t testing.TB, code string) {
+	t.Helper()
+	if _, err := b.Prepare(t.Context(), typescript(code, ""), Options{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func typescript(code, dir string) Source {
@@ -52,25 +67,25 @@ func around(open, inner, end string, levels int) string {
 	return strings.Repeat(open, levels) + inner + strings.Repeat(end, levels)
 }
 
-// TestHostileTextsApart bundles what would take all memory, all time or the whole stack. Each must end as an error of the
-// script, or be bundled, without this process growing, and leave the way free for the next.
-func TestHostileTextsApart(t *testing.T) {
+// TestBundlerHostileTexts bundles texts that would take all memory, all time or the whole stack. Each must be bundled or end as an
+// error of the script, without this process growing, and the next text must be bundled.
+func TestBundlerHostileTexts(t *testing.T) {
 	const deep = 90_000
 	dir, opt := world(t, map[string]string{
 		"deep.json": around("[", "1", "]", deep), "deep.js": "export default " + around("(", "1", ")", deep) + ";",
 		"tsconfig.json": around(`{"extends":`, "1", "}", deep), "big.ts": "export " + doubling(40),
 	})
-	c, _ := apart(t, nil)
-	before, _ := inUse()
+	c := newBundler(t, nil)
+	before := heapSize()
 	for name, tt := range map[string]struct{ code, place string }{
-		"an enum that doubles":            {"\n" + doubling(40), "script.ts:2:1: "},
+		"an enum that doubles":            {"\n" + doubling(40), "script.ts: "},
 		"one that a template doubles":     {strings.NewReplacer(" + m", "${m").Replace(strings.ReplaceAll(doubling(3), "'x'", "`${'x'}`")), ""},
-		"one beside the script":           {"import { Big } from './big.ts'; console.log(Big.m40);", "big.ts:1:8: "},
-		"parentheses":                     {"\nconst x = " + around("(", "1", ")", deep) + ";", "script.ts:2:"},
-		"lists":                           {around("[", "1", "]", deep), "script.ts:1:"},
-		"blocks":                          {around("{", "", "}", deep), "script.ts:1:"},
-		"functions":                       {around("()=>(", "1", ")", deep/2), "script.ts:1:"},
-		"calls":                           {around("f(", "1", ")", deep), "script.ts:1:"},
+		"one beside the script":           {"import { Big } from './big.ts'; console.log(Big.m40);", "script.ts: "},
+		"parentheses":                     {"\nconst x = " + around("(", "1", ")", deep) + ";", "script.ts: "},
+		"lists":                           {around("[", "1", "]", deep), "script.ts: "},
+		"blocks":                          {around("{", "", "}", deep), "script.ts: "},
+		"functions":                       {around("()=>(", "1", ")", deep/2), "script.ts: "},
+		"calls":                           {around("f(", "1", ")", deep), "script.ts: "},
 		"templates":                       {around("`${", "1", "}`", deep), ""},
 		"types":                           {"type T = " + around("[", "1", "]", deep) + ";", ""},
 		"classes":                         {around("class A { static x = ", "1", "}", 40_000), ""},
@@ -86,8 +101,8 @@ func TestHostileTextsApart(t *testing.T) {
 		"decorators in decorators":        {around("@(class { ", "@a x = 1", "}) class A {}", 20_000), ""},
 		"types that infer":                {"type T<A> = " + around("A extends infer U extends (", "1", ") ? 1 : 2", 20_000), ""},
 		"a regular expression":            {"x = /" + around("(", "a", ")", deep) + "/", ""},
-		"data beside the script":          {"import x from './deep.json'; console.log(x);", "deep.json:1:"},
-		"a module beside the script":      {"import x from './deep.js'; console.log(x);", "deep.js:1:"},
+		"data beside the script":          {"import x from './deep.json'; console.log(x);", "script.ts: "},
+		"a module beside the script":      {"import x from './deep.js'; console.log(x);", "script.ts: "},
 		"a tsconfig, which nothing reads": {"console.log(1)", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +113,7 @@ func TestHostileTextsApart(t *testing.T) {
 			if err != nil && !errors.As(err, &bad) {
 				t.Fatalf("not an error of the script: %v", err)
 			}
-			if tt.place != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.place) || !strings.Contains(err.Error(), "cannot be put together")) {
+			if tt.place != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.place) || !strings.Contains(err.Error(), "cannot be bundled")) {
 				t.Errorf("%.300v\nwant it at %s", err, tt.place)
 			}
 			if took > maxBundleTime+10*time.Second {
@@ -108,7 +123,7 @@ func TestHostileTextsApart(t *testing.T) {
 		})
 	}
 	runtime.GC()
-	if after, _ := inUse(); after > before+100<<20 {
+	if after := heapSize(); after > before+100<<20 {
 		t.Errorf("this process has grown by %d bytes", after-before)
 	}
 	if _, err := c.Prepare(t.Context(), typescript("console.log('next')", dir), opt); err != nil {
@@ -116,16 +131,16 @@ func TestHostileTextsApart(t *testing.T) {
 	}
 }
 
-// TestEndlessTextApart has a text that takes minutes: who made it goes, its process ends, and nothing stays at work.
-func TestEndlessTextApart(t *testing.T) {
-	c, b := apart(t, &BundlerOptions{Workers: 1})
+// TestBundlerEndlessText has a text that takes minutes: when its caller is cancelled, the process ends.
+func TestBundlerEndlessText(t *testing.T) {
+	b := newBundler(t, &BundlerOptions{Workers: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	code := around("namespace a { ", "export const x = 1", "}", 3000)
-	if _, err := c.Prepare(ctx, typescript(code, ""), Options{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := b.Prepare(ctx, typescript(code, ""), Options{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%.200v", err)
 	}
-	if _, err := c.Prepare(t.Context(), typescript("console.log('next')", ""), Options{}); err != nil {
+	if _, err := b.Prepare(t.Context(), typescript("console.log('next')", ""), Options{}); err != nil {
 		t.Errorf("the next script: %v", err)
 	}
 	if len(b.slots) != 0 {
@@ -133,50 +148,20 @@ func TestEndlessTextApart(t *testing.T) {
 	}
 }
 
-// TestSlowTextApart: a text that takes long keeps nobody else from the only place.
-func TestSlowTextApart(t *testing.T) {
-	c, b := apart(t, &BundlerOptions{Workers: 1})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	slow := make(chan error, 1)
-	go func() {
-		_, err := c.Prepare(ctx, typescript(around("namespace a { ", "export const x = 1", "}", 3000), ""), Options{})
-		slow <- err
-	}()
-	for len(b.slots) == 0 && len(b.slow) == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	if _, err := c.Prepare(t.Context(), typescript("console.log('next')", ""), Options{}); err != nil {
-		t.Errorf("the next script: %v", err)
-	}
-	select {
-	case err := <-slow:
-		t.Fatalf("it has ended before the next one: %v", err)
-	default:
-	}
-	cancel()
-	if err := <-slow; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if len(b.slots)+len(b.slow) != 0 {
-		t.Error("a place is still taken")
-	}
-}
-
-// TestSameApart: what comes of a script does not depend on where it is bundled, errors and later imports included.
-func TestSameApart(t *testing.T) {
+// TestBundlerSameResult checks that a bundle, its errors and its later imports do not depend on the process that makes it.
+func TestBundlerSameResult(t *testing.T) {
 	dir, opt := world(t, map[string]string{"lib.ts": "export const x = 1;", "broken.ts": "export const = 1;"})
-	c, _ := apart(t, nil)
-	doubtful, _ := apart(t, &BundlerOptions{Doubtful: true})
+	c := newBundler(t, nil)
+	oneRun := newBundler(t, &BundlerOptions{OneRun: true})
 	for name, code := range map[string]string{
 		"plain": "import { x } from './lib'; import { getDocument } from './servers/google-drive'; console.log(x, getDocument);",
 		"wrong": "import { x } from './lip';", "broken": "import './broken.ts'", "syntax": "const = 3",
 		"an enum that adds": "enum E { A = 'a' + 'b', B = A + A } console.log(E.B);", "long": strings.Repeat("console.log('abc');\n", 5000),
 		"computed": "const load = (n: string) => import(n); console.log(load);",
 	} {
-		for where, cache := range map[string]*Cache{"apart": c, "doubtful": doubtful} {
+		for where, bundler := range map[string]*Bundler{"apart": c, "one run": oneRun} {
 			want, wantErr := Prepare(t.Context(), typescript(code, dir), opt)
-			got, err := cache.Prepare(t.Context(), typescript(code, dir), opt)
+			got, err := bundler.Prepare(t.Context(), typescript(code, dir), opt)
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 				t.Errorf("%s, %s: %v, want %v", name, where, err, wantErr)
 			}
@@ -200,107 +185,70 @@ func TestSameApart(t *testing.T) {
 	}
 }
 
-// TestKeptApart: bundles that were made apart are kept, and made again when a file has changed.
-func TestKeptApart(t *testing.T) {
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "lib.ts"), "export const x = 'old1';")
-	const code = "import { x } from './lib.js'; console.log(x);"
-	c, _ := apart(t, nil)
-	first := c.get(t, code, dir, "")
-	if !c.isKept(t, code, dir, "") {
-		t.Error("the bundle is not kept")
-	}
-	write(t, filepath.Join(dir, "lib.ts"), "export const x = 'new1';")
-	if got := c.get(t, code, dir, ""); got == first || !strings.Contains(got, "new1") {
-		t.Errorf("the bundle is\n%s", got)
-	}
-}
-
 // TestWorkerLost ends a process that waits for work.
 func TestWorkerLost(t *testing.T) {
-	c, b := apart(t, &BundlerOptions{Workers: 1})
-	c.get(t, "console.log(1)", "", "")
+	b := newBundler(t, &BundlerOptions{Workers: 1})
+	b.get(t, "console.log(1)")
 	if len(b.idle) != 1 {
 		t.Fatalf("%d processes wait", len(b.idle))
 	}
 	w := b.idle[0]
 	_ = w.cmd.Process.Kill()
 	<-w.ended
-	c.get(t, "console.log(2)", "", "")
+	b.get(t, "console.log(2)")
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Prepare(t.Context(), typescript("console.log(3)", ""), Options{}); !errors.Is(err, errBundlerClosed) {
+	if _, err := b.Prepare(t.Context(), typescript("console.log(3)", ""), Options{}); !errors.Is(err, errBundlerEnded) {
 		t.Errorf("after the end: %v", err)
 	}
 }
 
-func TestWorkersIdleAndAtOnce(t *testing.T) {
-	c, b := apart(t, &BundlerOptions{Workers: 2, Idle: time.Hour})
+func TestBundlerConcurrent(t *testing.T) {
+	b := newBundler(t, &BundlerOptions{Workers: 2, Idle: 50 * time.Millisecond})
 	var all sync.WaitGroup
 	for i := range 16 {
-		all.Go(func() { c.get(t, fmt.Sprintf("console.log(%d)", i), "", "") })
+		all.Go(func() { b.get(t, fmt.Sprintf("console.log(%d)", i)) })
 	}
 	all.Wait()
 	if n := len(b.idle); n < 1 || n > 2 {
 		t.Errorf("%d processes wait", n)
 	}
-	w := b.idle[0]
-	w.rest.Reset(0)
-	select {
-	case <-w.ended:
-	case <-time.After(10 * time.Second):
-		t.Error("an idle process is still there")
-	}
 }
 
-func TestWorkerNotThere(t *testing.T) {
-	c, _ := apart(t, &BundlerOptions{Exe: filepath.Join(t.TempDir(), "none")})
+func TestBundlerWithoutProgram(t *testing.T) {
+	c := newBundler(t, &BundlerOptions{Exe: filepath.Join(t.TempDir(), "none")})
 	if _, err := c.Prepare(t.Context(), typescript("console.log(1)", ""), Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }
 
-func BenchmarkTwentyImportsApart(b *testing.B) {
+func BenchmarkBundlerTwentyImports(b *testing.B) {
 	tree := bigTree(b)
-	_, bundler := apart(b, nil)
+	bundler := newBundler(b, nil)
 	code := twenty("import { doThingN } from './servers/serverN';")
 	i := 0
 	for b.Loop() {
 		i++
-		if _, err := NewCache(0).Use(bundler).Prepare(b.Context(), typescript(fmt.Sprintf("%s// %d", code, i), ""), Options{Tree: tree}); err != nil {
+		if _, err := bundler.Prepare(b.Context(), typescript(fmt.Sprintf("%s// %d", code, i), ""), Options{Tree: tree}); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-// TestCostlyTextsLeavePlaces: many texts that look costly do not keep a cheap one waiting.
-func TestCostlyTextsLeavePlaces(t *testing.T) {
-	c, b := apart(t, &BundlerOptions{Workers: 2})
-	ctx, cancel := context.WithCancel(t.Context())
-	var costly sync.WaitGroup
-	for i := range 6 {
-		costly.Go(func() {
-			_, err := c.Prepare(ctx, typescript(around("namespace a { ", fmt.Sprintf("export const x = %d", i), "}", 3000), ""), Options{})
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("a costly text ended with %v", err)
-			}
-		})
-	}
-	for len(b.slots)+len(b.slow) == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	for i := range 5 {
-		if _, err := c.Prepare(t.Context(), typescript(fmt.Sprintf("console.log(%d)", i), ""), Options{}); err != nil {
-			t.Error(err)
-		}
-		if n := len(b.doubt); n > 1 {
-			t.Errorf("%d costly texts hold places", n)
+// TestOneRunHostileTexts bundles hostile texts with a Bundler that bundles small scripts itself: these are not small.
+func TestOneRunHostileTexts(t *testing.T) {
+	dir, opt := world(t, map[string]string{"big.ts": "export " + doubling(40)})
+	c := newBundler(t, &BundlerOptions{OneRun: true})
+	before := heapSize()
+	for _, code := range []string{doubling(40), "import { Big } from './big.ts'; console.log(Big.m40);", around("[", "1", "]", 90_000)} {
+		_, err := c.Prepare(t.Context(), typescript(code, dir), opt)
+		if _, bad := errors.AsType[*Error](err); !bad {
+			t.Errorf("Prepare(%.20q) = %v, want an *Error", code, err)
 		}
 	}
-	cancel()
-	costly.Wait()
-	if len(b.slots)+len(b.slow)+len(b.doubt) != 0 {
-		t.Error("a place is still taken")
+	runtime.GC()
+	if after := heapSize(); after > before+100<<20 {
+		t.Errorf("the process grew by %d bytes, want at most 100 MiB", after-before)
 	}
 }

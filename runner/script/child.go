@@ -1,168 +1,98 @@
 package script
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"sync"
+	"runtime/metrics"
 	"time"
 )
 
-// Bounds of a process that makes bundles, in bytes. The first is what it ends itself at, the second what the system
-// gives it where it knows how: between two looks one text can become very large.
+// Limits of a child process, in bytes. It ends itself when its heap passes the first; the system enforces the second
+// where it can, since one text can become very large between two looks.
 const (
 	maxWorkerHeap  = 512 << 20
 	maxWorkerData  = 1 << 30
 	maxWorkerStack = 64 << 20
-	// largeWorker is what it may have taken without being replaced.
-	largeWorker = 256 << 20
+	largeWorker    = 256 << 20 // a process that has taken more ends after its bundle
+	watchEvery     = 10 * time.Millisecond
 )
 
-// exitTooMuch is the exit code of a process that ended itself for its memory.
-const exitTooMuch = 77
-
-// Child must be called first in the main of a program that has a [Bundler]. In a process that one started it makes
-// bundles and ends the process; in any other it does nothing.
+// Child makes bundles and ends the process, in a process that a [Bundler] started; in any other it does nothing. It must be
+// called first in the main of a program that has a Bundler.
 func Child() {
 	if len(os.Args) == 1 && os.Args[0] == workerName {
 		os.Exit(workerMain(os.Stdin, os.Stdout))
 	}
 }
 
-// workerMain makes the bundles that it is asked for until its input ends, be it in the middle of one: then nobody waits
-// for it any more.
+// workerMain makes bundles until its input ends, if need be in the middle of one: then nobody waits for it any more.
 func workerMain(in io.Reader, out io.Writer) int {
 	debug.SetMaxStack(maxWorkerStack)
 	debug.SetMemoryLimit(maxWorkerHeap * 3 / 4)
-	if err := limitWorker(); err != nil {
-		_, _ = io.WriteString(os.Stderr, "limit the memory: "+err.Error()+"\n")
+	answers := json.NewEncoder(out)
+	if limitWorker() != nil || answers.Encode(true) != nil {
 		return 1
 	}
-	if err := writeFrame(out, frameReady, nil); err != nil {
-		return 1
-	}
-	go watchWorker()
-	tasks := make(chan []byte)
+	tasks := make(chan task)
 	go func() {
-		from := bufio.NewReaderSize(in, 64<<10)
-		for {
-			kind, body, err := readFrame(from, maxTaskFrame)
-			if err != nil || kind != frameTask {
+		for from := json.NewDecoder(in); ; {
+			var t task
+			if from.Decode(&t) != nil {
 				os.Exit(0)
 			}
-			tasks <- body
+			tasks <- t
 		}
 	}()
-	for body := range tasks {
-		var t task
-		if err := json.Unmarshal(body, &t); err != nil {
-			return 1
+	for idle := time.Minute; ; {
+		select {
+		case t := <-tasks:
+			if answers.Encode(t.answer()) != nil {
+				return 1
+			}
+			idle = t.Idle
+		case <-time.After(idle):
+			return 0
 		}
-		if err := answerTask(out, t); err != nil {
-			return 1
+		var m runtime.MemStats
+		if runtime.ReadMemStats(&m); m.Sys > largeWorker {
+			return 0
 		}
 	}
-	return 0
 }
 
-// answerTask makes one bundle and sends it.
-func answerTask(out io.Writer, t task) error {
-	var mu sync.Mutex // the bundler loads modules from many goroutines
-	seen := newReads()
-	made, err := t.bundle(seen, func(id, text string) error {
-		if !dubious(id, text) {
-			return nil
+// answer makes the bundle. It ends the process when that takes too much memory.
+func (t task) answer() *answer {
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case <-time.After(watchEvery):
+				if heapSize() > maxWorkerHeap {
+					os.Exit(1)
+				}
+			case <-done:
+				return
+			}
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		return writeFrame(out, frameModule, []byte(id))
-	})
-	a := &answer{}
-	a.note(seen)
-	var bad *Error
-	switch {
-	case errors.As(err, &bad):
-		a.Problems = bad.Problems
-	case err != nil:
-		a.Failed = err.Error()
-	default:
-		a.Modules, a.code = made.modules, []byte(made.code)
+	}()
+	made, err := t.bundle()
+	if bad, ok := errors.AsType[*Error](err); ok {
+		return &answer{Problems: bad.Problems}
 	}
-	var m runtime.MemStats
-	if heap, _ := inUse(); heap > largeWorker/4 {
-		runtime.ReadMemStats(&m)
-		a.Large = m.Sys > largeWorker
-	}
-	head, err := json.Marshal(a)
 	if err != nil {
-		return err
+		return &answer{Failure: err.Error()}
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	if err := writeFrame(out, frameAnswer, head); err != nil {
-		return err
-	}
-	return writeFrame(out, frameCode, a.code)
+	return &answer{Bundle: made}
 }
 
-// watchWorker ends this process when it has grown too much.
-func watchWorker() {
-	for range time.Tick(watchEvery) {
-		if heap, _ := inUse(); heap > maxWorkerHeap {
-			os.Exit(exitTooMuch)
-		}
-	}
-}
-
-// note puts into the answer what the bundle stands on.
-func (a *answer) note(r *reads) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for p, there := range r.there {
-		a.Files = append(a.Files, fileRead{Place: p, Looked: true, There: there})
-	}
-	for p, sum := range r.content {
-		a.Files = append(a.Files, fileRead{Place: p, Sum: sum[:]})
-	}
-	for p, names := range r.lists {
-		a.Lists = append(a.Lists, listRead{p, names})
-	}
-}
-
-// reads is what note put there.
-func (a *answer) reads() *reads {
-	r := newReads()
-	for _, f := range a.Files {
-		if f.Looked {
-			r.there[f.Place] = f.There
-		} else {
-			r.content[f.Place] = [32]byte(append(f.Sum, make([]byte, 32)...))
-		}
-	}
-	for _, l := range a.Lists {
-		r.lists[l.Place] = l.Names
-	}
-	return r
-}
-
-// add adds what other knows. A nil one keeps nothing.
-func (r *reads) add(other *reads) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for p, there := range other.there {
-		r.there[p] = there
-	}
-	for p, sum := range other.content {
-		r.content[p] = sum
-	}
-	for p, names := range other.lists {
-		r.lists[p] = names
-	}
+// heapSize returns the bytes of this process's objects.
+func heapSize() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// Not all that lies beside a script is the script's: hidden files, and the files that say how servers are reached, hold
-// what a sandbox must not see. A script is judged by the file that a path leads to, since it may have put a link where its
-// workspace lies beside it, and by the file that was opened, since it may change the link meanwhile.
+// Not every file beside a script is for the script: hidden files and the configuration of servers contain what a sandbox must not
+// see. The checks apply to the file that a path leads to, since a script may create links in its workspace, and to the file that was
+// opened, since it may change a link in the meantime.
 
-// hidden tells whether a path, with slashes, has a part that begins with a dot.
+// hidden reports whether a path, with slashes, has a part that begins with a dot.
 func hidden(p string) bool {
 	for part := range strings.SplitSeq(p, "/") {
 		if strings.HasPrefix(part, ".") && part != "." && part != ".." {
@@ -26,7 +26,7 @@ func hidden(p string) bool {
 	return false
 }
 
-// closedFiles finds those of the paths that there are.
+// closedFiles returns those of the paths that exist.
 func closedFiles(paths []string) []fs.FileInfo {
 	var found []fs.FileInfo
 	for _, p := range paths {
@@ -37,7 +37,7 @@ func closedFiles(paths []string) []fs.FileInfo {
 	return found
 }
 
-// shut says why a script may not have a file beside it, found at p; nil when it may.
+// shut returns why a script may not read the file at p, beside it; nil if it may.
 func (f *files) shut(p string, info fs.FileInfo) error {
 	if slices.ContainsFunc(f.closed, func(c fs.FileInfo) bool { return os.SameFile(c, info) }) {
 		return fmt.Errorf("%q cannot be imported: it is configuration of mcprun", p)
@@ -51,8 +51,8 @@ func (f *files) shut(p string, info fs.FileInfo) error {
 	return nil
 }
 
-// belowClosed tells whether p, a path below the folder base, leads into one of the closed paths that is a folder. Of what is
-// outside of base it says nothing.
+// belowClosed reports whether p, a path below the folder base, leads into a closed folder. It does not check what lies outside
+// base.
 func belowClosed(closed []fs.FileInfo, base, p string) bool {
 	if !slices.ContainsFunc(closed, fs.FileInfo.IsDir) {
 		return false
@@ -76,8 +76,8 @@ func belowClosed(closed []fs.FileInfo, base, p string) bool {
 	}
 }
 
-// leadsToHidden tells whether p, a path below the script's folder base, leads over links to a hidden file of that, or to
-// something else than info.
+// leadsToHidden reports whether p, a path below the script's folder base, leads over links to a hidden file there, or to another
+// file than info.
 func leadsToHidden(base, p string, info fs.FileInfo) bool {
 	base, err := filepath.EvalSymlinks(base)
 	if err != nil {
@@ -95,7 +95,7 @@ func leadsToHidden(base, p string, info fs.FileInfo) bool {
 	return err != nil || !os.SameFile(there, info)
 }
 
-// stat finds a module's file.
+// stat returns the file of a module.
 func (f *files) stat(namespace, p string) (fs.FileInfo, error) {
 	root := f.root(namespace)
 	info, err := root.Stat(p)
@@ -108,7 +108,7 @@ func (f *files) stat(namespace, p string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// read reads a module's file.
+// read returns the contents of a module's file.
 func (f *files) read(namespace, p string) ([]byte, error) {
 	file, err := safeopen.File(f.root(namespace), p, os.O_RDONLY, 0)
 	if err != nil {
@@ -125,5 +125,5 @@ func (f *files) read(namespace, p string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(file, MaxSize)) // it may be growing
+	return io.ReadAll(io.LimitReader(file, MaxSize)) // the file may grow
 }

@@ -50,7 +50,7 @@ func TestNotForScripts(t *testing.T) {
 // TestChangedAfterItWasFound: a script may put something else where a module was.
 func TestChangedAfterItWasFound(t *testing.T) {
 	dir, opt := world(t, map[string]string{".mcp.json": "SECRET", "workspace/a.json": "{}"})
-	f := newFiles(Source{Name: "script.ts", Dir: dir}, nil)
+	f := newFiles(Source{Name: "script.ts", Dir: dir})
 	defer f.close()
 	if err := f.open(dir, opt); err != nil {
 		t.Fatal(err)

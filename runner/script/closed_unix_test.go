@@ -12,7 +12,7 @@ import (
 // TestPipeInPlaceOfAModule: opening one waits for somebody to write into it, which nobody does.
 func TestPipeInPlaceOfAModule(t *testing.T) {
 	dir, opt := world(t, map[string]string{"a.json": "{}"})
-	f := newFiles(Source{Name: "script.ts", Dir: dir}, nil)
+	f := newFiles(Source{Name: "script.ts", Dir: dir})
 	defer f.close()
 	if err := f.open(dir, opt); err != nil {
 		t.Fatal(err)

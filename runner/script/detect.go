@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"sync"
@@ -10,14 +11,13 @@ import (
 	"github.com/mcpgen/mcpgen/templates"
 )
 
-// sign is something that code in one language has, and how much it says. Signs that the other language cannot have
-// say most.
+// sign is a pattern of one language, and its weight. Signs that the other language cannot have weigh most.
 type sign struct {
 	weight  int
 	pattern *regexp.Regexp
 }
 
-// signs are those of one language each. They are looked for in code without comments and without what is in strings.
+// signs returns the signs of each language. They are matched against code whose comments and strings are emptied.
 var signs = sync.OnceValue(func() map[sandbox.Language][]sign {
 	list := func(words ...string) []sign {
 		out := make([]sign, 0, len(words)/2)
@@ -59,7 +59,7 @@ var signs = sync.OnceValue(func() map[sandbox.Language][]sign {
 	}
 })
 
-// helperNames are patterns of the library's names, as each language writes them. Those that both write alike are left out.
+// helperNames returns patterns of the library's names as each language writes them, without those that both write alike.
 func helperNames() (python, typescript string) {
 	var snake, camel []string
 	for _, m := range regexp.MustCompile(`from mcprun import ([a-z]+(?:_[a-z]+)+) as`).FindAllStringSubmatch(templates.Text("py/builtins.pyi"), -1) {
@@ -69,12 +69,17 @@ func helperNames() (python, typescript string) {
 	return strings.Join(snake, "|"), strings.Join(camel, "|")
 }
 
-// maxDetected bounds, in bytes, how much of a script is looked at.
+// maxDetected bounds, in bytes, how much of a script is read to detect its language.
 const maxDetected = 256 << 10
 
 // DetectLanguage returns the language that code is most likely in. Code that both could run is in the one whose imports,
 // helpers and idioms it uses, and in TypeScript where it has none.
 func DetectLanguage(code string) sandbox.Language {
+	return cmp.Or(LooksLike(code), sandbox.LangTypeScript)
+}
+
+// LooksLike returns the language that code is written in; empty when nothing in it tells.
+func LooksLike(code string) sandbox.Language {
 	if line, _, _ := strings.Cut(code, "\n"); strings.HasPrefix(line, "#!") && strings.Contains(line, "python") {
 		return sandbox.LangPython
 	}
@@ -90,10 +95,13 @@ func DetectLanguage(code string) sandbox.Language {
 	if assignsUndeclared(bare) {
 		score[sandbox.LangPython] += 2
 	}
-	if score[sandbox.LangPython] > score[sandbox.LangTypeScript] {
+	switch cmp.Compare(score[sandbox.LangPython], score[sandbox.LangTypeScript]) {
+	case 1:
 		return sandbox.LangPython
+	case -1:
+		return sandbox.LangTypeScript
 	}
-	return sandbox.LangTypeScript
+	return ""
 }
 
 var (
@@ -106,7 +114,7 @@ func assignsUndeclared(bare string) bool {
 	return bareAssignment().MatchString(bare) && !declaration().MatchString(bare)
 }
 
-// withoutTexts returns code with its comments and strings emptied, as either language has them: what begins them stays.
+// withoutTexts returns code with the comments and strings of both languages emptied. Their first characters stay.
 func withoutTexts(code string) string {
 	var out strings.Builder
 	for i := 0; i < len(code); {
@@ -130,7 +138,7 @@ func withoutTexts(code string) string {
 	return out.String()
 }
 
-// textAt returns how a comment or a string begins and ends that code begins with, and whether it may have several lines.
+// textAt returns the delimiters of the comment or string that code begins with, and whether it may have several lines.
 func textAt(code string, afterBlank bool) (opens, closes string, lines bool) {
 	for _, quotes := range []string{`"""`, "'''"} {
 		if strings.HasPrefix(code, quotes) {
@@ -152,7 +160,7 @@ func textAt(code string, afterBlank bool) (opens, closes string, lines bool) {
 	return "", "", false
 }
 
-// endOfText returns where a comment or string ends, behind what ends it; a newline is left.
+// endOfText returns the offset after the end of a comment or string. A newline that ends it is not part of it.
 func endOfText(text, closes string, lines bool) int {
 	for i := 0; i < len(text); i++ {
 		switch {

@@ -8,12 +8,12 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// Error says that a script cannot be run as it is. Its exit code is 1, that of a script which fails to load.
+// Error reports that a script cannot run. Its exit code is 1, that of a script which does not load.
 type Error struct {
 	Problems []Problem // at least one, at most 20
 }
 
-// Problem is one thing that is wrong, and where.
+// Problem is an error in a script, with its place.
 type Problem struct {
 	File         string // empty: an import that a running script asked for
 	Line, Column int    // from 1; zero when the problem has no place
@@ -58,7 +58,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// blank replaces everything but tabs by spaces, so that a caret below the line stands in the right place.
+// blank replaces everything but tabs by spaces, so that a caret below the line is in the right column.
 func blank(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/evanw/esbuild/pkg/api"
 
@@ -21,42 +22,47 @@ const (
 	skillsNamespace  = "skills"  // below the folder of saved scripts
 	scriptNamespace  = "script"  // below the script's folder; the script itself is there too, under its name
 	libraryNamespace = "mcprun"  // the guest library and what it needs
-	entryNamespace   = "entry"   // what is written here to begin a bundle
-	globalsEntry     = "globals" // in it, see globals
+	entryNamespace   = "entry"   // modules of this package that begin a bundle
+	globalsEntry     = "globals" // a module of entry, see globals
 	knownNamespace   = "known"   // modules that the guest already has; the path is the id
 )
 
-// namespaces are those whose modules are text that was written by others.
+// place is a namespace and the path of a module below its folder.
+type place struct{ Namespace, Path string }
+
+func (p place) id() string { return p.Namespace + ":" + p.Path }
+
+// namespaces returns the namespaces whose modules are files or the library.
 func namespaces() []string {
 	return []string{treeNamespace, skillsNamespace, scriptNamespace, libraryNamespace}
 }
 
 // files answers for every import of one bundle.
 type files struct {
-	tree, skills, script *os.Root      // nil: there is none
+	tree, skills, script *os.Root      // nil: none
 	closed               []fs.FileInfo // files that no script may import
 
 	main      Source
-	entry     map[string]string           // virtual modules by path
-	where     bool                        // the script may ask where it lies
-	ownModule bool                        // it gets a variable that it takes for its module
-	known     map[string]module           // modules that are not bundled again, by id
-	seen      *reads                      // gets what the answers stand on; nil: nobody wants to know
-	look      func(id, text string) error // sees each module before the bundler does; its error ends all. It may be nil
+	entry     map[string]string // virtual modules by path
+	ownModule bool              // the script gets a variable named module
+	plain     bool              // modules are bundled as they were written, for the positions in errors
+	known     map[string]module // modules that are not bundled again, by id
+	onlySmall bool              // stop when a module is not small
+	notSmall  atomic.Bool       // one was not
 
-	mu        sync.Mutex          // guards what follows: the bundler asks from many goroutines
+	mu        sync.Mutex          // guards the fields below: the bundler calls from many goroutines
 	texts     map[string]string   // modules as they were read, by id
 	computed  bool                // a module has imports whose path is computed
 	requires  bool                // … among them require()
-	originals map[string]struct{} // ids of modules that the bundler got another text of
-	wanted    map[string]string   // what onlyWanted has found, by importer and specifier
+	located   bool                // a module was given its path
+	originals map[string]struct{} // ids of modules that were changed for the bundler
+	wanted    map[string]string   // results of onlyWanted, by importer and specifier
 	failed    int                 // imports that could not be resolved
-	failures  map[string]error    // why, of those that the script may handle, by error code and quoted specifier
-	ended     error               // what look said
+	failures  map[string]error    // errors that the script may handle, by error code and quoted specifier
 }
 
-func newFiles(src Source, seen *reads) *files {
-	return &files{main: src, seen: seen, where: asksWhere(src.Code), texts: map[string]string{}, originals: map[string]struct{}{}, entry: map[string]string{globalsEntry: globals(src.Code)}, wanted: map[string]string{}, failures: map[string]error{}}
+func newFiles(src Source) *files {
+	return &files{main: src, texts: map[string]string{}, originals: map[string]struct{}{}, entry: map[string]string{globalsEntry: globals(src.Code)}, wanted: map[string]string{}, failures: map[string]error{}}
 }
 
 func (f *files) open(dir string, opt Options) error {
@@ -70,7 +76,7 @@ func (f *files) open(dir string, opt Options) error {
 		}
 		root, err := safeopen.Root(folder.path)
 		if os.IsNotExist(err) && folder.root == &f.skills {
-			continue // none has been saved yet
+			continue // no skill has been saved
 		}
 		if err != nil {
 			return fmt.Errorf("open %s: %w", folder.what, err)
@@ -97,12 +103,12 @@ func (f *files) plugin() api.Plugin {
 		}
 		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: entryNamespace}, f.loadEntry)
 		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: knownNamespace}, f.loadKnown)
-		// Whatever else the bundler finds by itself, it is not to read.
+		// The bundler must not read anything else that it finds by itself.
 		b.OnLoad(api.OnLoadOptions{Filter: ".*"}, refuseFiles)
 	}}
 }
 
-// root is the folder that the paths of a namespace are below.
+// root returns the folder of a namespace.
 func (f *files) root(namespace string) *os.Root {
 	switch namespace {
 	case treeNamespace:
@@ -129,21 +135,28 @@ func (f *files) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	if a.Suffix != "" {
 		text = trimIndex(text, strings.Split(strings.TrimPrefix(a.Suffix, "?"), ","))
 	}
-	id := a.Namespace + ":" + a.Path
-	if err := f.show(id, text); err != nil {
-		return api.OnLoadResult{}, err
+	if f.onlySmall && !isSmall(a.Namespace, text) {
+		f.notSmall.Store(true)
+		return api.OnLoadResult{}, errNotSmall
 	}
+	id := a.Namespace + ":" + a.Path
 	if a.Suffix != "" {
 		return api.OnLoadResult{Contents: &text, Loader: loader}, nil
 	}
-	code := text
-	if a.Namespace == treeNamespace {
+	problems := sourceMapComment(text)
+	code, located := text, false
+	switch a.Namespace {
+	case treeNamespace:
 		code = asyncWrapper.ReplaceAllString(code, "export $1")
+	case scriptNamespace, skillsNamespace: // generated modules do not use their path
+		if js, ok := f.withPlace(id, text, loader); ok && len(problems) == 0 {
+			code, loader, located = js, api.LoaderJS, true
+		}
 	}
-	if written := a.Namespace == scriptNamespace || a.Namespace == skillsNamespace; written { // generated modules do not ask
-		code = f.place(id, text, loader)
+	var safe admitted
+	if len(problems) == 0 {
+		safe, problems = admit(code, loader, id)
 	}
-	safe, problems := admit(code, loader, id)
 	if len(problems) > 0 {
 		return api.OnLoadResult{Errors: inModule(problems, a.Namespace, a.Path)}, nil
 	}
@@ -152,27 +165,14 @@ func (f *files) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	if safe.code != text {
 		f.originals[id] = struct{}{}
 	}
+	f.located = f.located || located
 	f.computed = f.computed || safe.imports || safe.requires
 	f.requires = f.requires || safe.requires
 	f.mu.Unlock()
 	return api.OnLoadResult{Contents: &safe.code, Loader: loader}, nil
 }
 
-// show has a module looked at.
-func (f *files) show(id, text string) error {
-	if f.look == nil {
-		return nil
-	}
-	err := f.look(id, text)
-	if err != nil {
-		f.mu.Lock()
-		f.ended = err
-		f.mu.Unlock()
-	}
-	return err
-}
-
-// text is a module as it was written.
+// text returns a module as it was written.
 func (f *files) text(namespace, p string) (string, error) {
 	switch {
 	case namespace == scriptNamespace && p == f.main.Name:
@@ -186,14 +186,13 @@ func (f *files) text(namespace, p string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f.seen.read(place{namespace, p}, text)
 	return string(text), nil
 }
 
 // Paths in the namespace of the guest library.
 const (
 	libraryFile = "mcprun.ts"
-	clientFile  = "client.ts" // where there is no tree
+	clientFile  = "client.ts" // used without a tree
 )
 
 func libraryText(p string) string {
@@ -208,7 +207,7 @@ func (f *files) loadEntry(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
 }
 
-// loadKnown makes of a module that the guest has one that can be imported in every way.
+// loadKnown returns a module that exports a module of the guest and can be imported in every way.
 func (f *files) loadKnown(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	text := "module.exports = " + knownModules + "[" + quote(a.Path) + "]"
 	if f.known[a.Path].CommonJS {
@@ -217,24 +216,18 @@ func (f *files) loadKnown(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
 }
 
-// isFile tells whether a module is there.
+// isFile reports whether a module exists.
 func (f *files) isFile(namespace, p string) bool {
 	if namespace == scriptNamespace && p == f.main.Name {
 		return true
 	}
 	_, err := f.stat(namespace, p)
-	f.seen.looked(place{namespace, p}, err == nil)
 	return err == nil
 }
 
-// entries lists a folder: names in order, folders with a slash at the end. Nil: it is not there.
+// entries returns the sorted names in a folder, those of folders with a slash at the end. Nil: the folder does not exist.
 func (f *files) entries(namespace, dir string) []string {
-	names := entries(f.root(namespace), dir)
-	f.seen.listed(place{namespace, dir}, names)
-	return names
-}
-
-func entries(root *os.Root, dir string) []string {
+	root := f.root(namespace)
 	if root == nil {
 		return nil
 	}
@@ -252,4 +245,10 @@ func entries(root *os.Root, dir string) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// pattern compiles an expression when it is first needed. Otherwise every process of the program, also in sandboxes, would compile
+// it at its start.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

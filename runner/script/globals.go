@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// globalNames are what scripts use without an import of it in code that is brought along, and the module that has them.
+// globalNames returns the names that code from other hosts uses without an import, with code that exports each.
 func globalNames() map[string]string {
 	return map[string]string{
 		"callMCPTool": "export { callMCPTool } from " + quote(libraryNamespace+":"+libraryFile) + ";\n",
@@ -14,10 +14,10 @@ func globalNames() map[string]string {
 	}
 }
 
-// givenGlobal is the beginning of the module: a variable of the run comes first.
+// givenGlobal is the beginning of the module. A variable of the run takes precedence.
 const givenGlobal = "const given = (name, make) => (name in globalThis ? globalThis[name] : make());\n"
 
-// fsGlobal is node:fs, whose functions return promises where they are given no callback.
+// fsGlobal exports node:fs with functions that return promises when they get no callback.
 const fsGlobal = `export const fs = /* @__PURE__ */ given("fs", () => {
   const fs = globalThis.require("node:fs"), all = { ...fs };
   for (const name of Object.keys(fs.promises)) {
@@ -28,8 +28,8 @@ const fsGlobal = `export const fs = /* @__PURE__ */ given("fs", () => {
 });
 `
 
-// usedGlobals finds where a name is used as a global is, and where it is plain that it is none: bundling takes longer with
-// a module more.
+// usedGlobals returns, for each name, patterns for its use as a global and for its declaration. Another module would slow
+// bundling down, so it is added only when used.
 var usedGlobals = sync.OnceValue(func() map[string][2]*regexp.Regexp {
 	out := map[string][2]*regexp.Regexp{}
 	for name := range globalNames() {
@@ -45,8 +45,8 @@ var usedGlobals = sync.OnceValue(func() map[string][2]*regexp.Regexp {
 	return out
 })
 
-// globals is a module with the globals that a script uses and does not declare; empty: there are none. The bundler puts
-// them only where nothing else has the name.
+// globals returns a module with the globals that a script uses and does not declare; empty: none. The bundler uses them only where
+// the name is not defined.
 func globals(code string) string {
 	text := ""
 	for _, name := range []string{"callMCPTool", "fs", "path"} {

@@ -2,7 +2,10 @@ package script
 
 import (
 	"context"
+	_ "embed"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -10,30 +13,29 @@ import (
 	"sync"
 )
 
-// importer makes the modules that one run asks for while it goes on.
+// importer bundles the modules that one script imports while it runs.
 type importer struct {
-	src   Source
-	opt   Options
-	maker bundler
+	src     Source
+	opt     Options
+	bundler *Bundler
 
-	mu     sync.Mutex        // one bundle after the other: each must know what the one before has
-	known  map[string]module // what the guest has, or will have
-	broken error             // why nothing more is made: a bundle is still at work
-	failed map[string]error  // modules that could not be made, by id
+	mu     sync.Mutex        // bundles are made one at a time: each depends on what the guest has
+	known  map[string]module // the modules that the guest has, or was sent
+	failed map[string]error  // errors of modules that cannot be bundled, by id
 }
 
-func newImporter(src Source, opt Options, known map[string]module, maker bundler) *importer {
-	return &importer{src: src, opt: opt, maker: maker, known: maps.Clone(known), failed: map[string]error{}}
+func newImporter(src Source, opt Options, b *Bundler, known map[string]module) *importer {
+	return &importer{src: src, opt: opt, bundler: b, known: maps.Clone(known), failed: map[string]error{}}
 }
 
-// maxSpecifier bounds, in bytes, what a guest may ask for.
+// maxSpecifier bounds, in bytes, the specifier of a guest.
 const maxSpecifier = 4096
 
-// module finds what a guest asks for and makes its code.
+// module finds the module that a guest imports and returns its code.
 func (im *importer) module(ctx context.Context, specifier, from string) (id, code string, err error) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
-	if err := errors.Join(ctx.Err(), im.broken); err != nil {
+	if err := ctx.Err(); err != nil {
 		return "", "", err
 	}
 	if len(specifier) > maxSpecifier || len(from) > maxSpecifier {
@@ -53,26 +55,20 @@ func (im *importer) module(ctx context.Context, specifier, from string) (id, cod
 	if _, ok := im.known[id]; ok {
 		return id, exported(id), nil
 	}
-	// A copy: a bundle whose time is up, or that nobody waits for any more, may still be made.
-	made, err := im.maker.make(ctx, task{Src: im.src, Opt: im.opt, Module: id, Known: maps.Clone(im.known)}, nil)
-	var bad *Error
-	switch {
-	case errors.As(err, &bad):
-		im.failed[id] = err
-		return "", "", err
-	case err != nil:
-		if _, here := im.maker.(inProcess); here {
-			im.broken = err
+	made, err := im.bundler.make(ctx, task{Src: im.src, Opt: im.opt, Module: id, Known: im.known})
+	if err != nil {
+		if _, bad := errors.AsType[*Error](err); bad {
+			im.failed[id] = err
 		}
 		return "", "", err
 	}
-	maps.Copy(im.known, made.modules)
-	return id, made.code, nil
+	maps.Copy(im.known, made.Modules)
+	return id, made.Code, nil
 }
 
-// find is the id of the module that a guest means.
+// find returns the id of the module that a guest imports.
 func (im *importer) find(specifier, from string) (string, error) {
-	f := newFiles(im.src, nil)
+	f := newFiles(im.src)
 	defer f.close()
 	if err := f.open(im.src.Dir, im.opt); err != nil {
 		return "", err
@@ -88,11 +84,11 @@ func (im *importer) find(specifier, from string) (string, error) {
 	return found.id(), nil
 }
 
-// moduleBundle makes the bundle of a module that the guest does not have, and of what that needs. Look is as in files.
-func moduleBundle(t task, look func(id, text string) error) (*bundle, error) {
+// moduleBundle makes the bundle of a module that the guest does not have, with what it imports.
+func moduleBundle(t task) (*bundle, error) {
 	id := t.Module
-	f := newFiles(t.Src, nil)
-	f.known, f.look = t.Known, look
+	f := newFiles(t.Src)
+	f.known, f.onlySmall = t.Known, t.small
 	if f.known == nil {
 		f.known = map[string]module{}
 	}
@@ -109,7 +105,7 @@ func moduleBundle(t task, look func(id, text string) error) (*bundle, error) {
 		return nil, err
 	}
 	modules := m.modules()
-	modules[id] = module{CommonJS: m.Inputs[id].Format == "cjs"} // also when there is nothing in it
+	modules[id] = module{CommonJS: m.Inputs[id].Format == "cjs"} // also if it is empty
 	f.entry["main"] = "import " + quote(entryNamespace+":modules") + ";\n" + exported(id)
 	f.entry["modules"] = registration(slices.Sorted(maps.Keys(modules)), false)
 	known := ""
@@ -124,18 +120,18 @@ func moduleBundle(t task, look func(id, text string) error) (*bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bundle{code: output(res), modules: modules}, nil
+	return &bundle{Code: output(res), Modules: modules}, nil
 }
 
-// nobody stands for the known modules in a bundle that is only looked at.
+// nobody stands for the known modules in a bundle that is only inspected.
 const nobody = "{}"
 
-// exported is the code that hands out a module of the registry.
+// exported returns code that exports a module of the registry.
 func exported(id string) string {
 	return "export const " + namespaceExport + " = await globalThis[" + registryKey + "].get(" + quote(id) + ");\n"
 }
 
-// importerOf reads the id of a module, as a guest says it.
+// importerOf parses the id of a module from a guest.
 func importerOf(from string) (namespace, importer string) {
 	namespace, importer, _ = strings.Cut(from, ":")
 	importer = strings.TrimPrefix(path.Clean("/"+importer), "/")
@@ -145,7 +141,101 @@ func importerOf(from string) (namespace, importer string) {
 	return namespace, importer
 }
 
-// noModule is the error of an import that leads nowhere.
+// noModule returns the error of an import that cannot be resolved.
 func noModule(text string) *Error {
 	return &Error{Problems: []Problem{{Text: text}}}
+}
+
+//go:embed registry.js
+var registryCode string
+
+const (
+	// registryKey is where a guest keeps the modules of its run.
+	registryKey = `Symbol.for("mcprun.modules")`
+	// knownModules is the variable of a bundle that holds the modules which it shares with earlier ones.
+	knownModules = "__mcprun_known"
+	// namespaceExport is what a later bundle exports: the module that was asked for.
+	namespaceExport = "__mcprun"
+)
+
+// module is what is known of a module that a guest has.
+type module struct{ CommonJS bool }
+
+// meta is what the bundler says of a bundle.
+type meta struct {
+	Inputs  map[string]struct{ Format string }
+	Outputs map[string]struct {
+		Inputs  map[string]struct{ BytesInOutput int }
+		Exports []string
+	}
+}
+
+func readMeta(text string) (*meta, error) {
+	m := &meta{}
+	if err := json.Unmarshal([]byte(text), m); err != nil {
+		return nil, fmt.Errorf("read what the bundler says of the bundle: %w", err)
+	}
+	return m, nil
+}
+
+// attributes is how the bundler's names of modules end that were imported "with" something, such as the type of JSON.
+var attributes = pattern(` with \{ .* \}$`)
+
+// modules are those that a bundle holds and that others can share: all but data, indexes that were cut, and what was
+// written here.
+func (m *meta) modules() map[string]module {
+	found := map[string]module{}
+	for _, out := range m.Outputs {
+		for id, in := range out.Inputs {
+			shared := strings.Contains(id, ":") && !strings.Contains(id, "?") && !strings.HasSuffix(id, ".json") &&
+				!strings.HasPrefix(id, entryNamespace+":") && !strings.HasPrefix(id, knownNamespace+":") && !attributes().MatchString(id)
+			if shared && in.BytesInOutput > 0 {
+				found[id] = module{CommonJS: m.Inputs[id].Format == "cjs"}
+			}
+		}
+	}
+	return found
+}
+
+// known are the modules of earlier bundles that this one uses.
+func (m *meta) known() []string {
+	var ids []string
+	for id := range m.Inputs {
+		if known, ok := strings.CutPrefix(id, knownNamespace+":"); ok {
+			ids = append(ids, known)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (m *meta) exports(name string) bool {
+	for _, out := range m.Outputs {
+		if slices.Contains(out.Exports, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// registration is a module that puts modules into the registry. With sync, require finds them too; none of them may have
+// a top-level await then.
+func registration(ids []string, sync bool) string {
+	var load, now strings.Builder
+	for _, id := range ids {
+		fmt.Fprintf(&load, "%s: () => import(%s),\n", quote(id), quote(id))
+		if sync {
+			fmt.Fprintf(&now, "%s: () => require(%s),\n", quote(id), quote(id))
+		}
+	}
+	return fmt.Sprintf("%s\nglobalThis[%s].add({\n%s}, {\n%s});\n", registryCode, registryKey, load.String(), now.String())
+}
+
+// quote writes a string for JavaScript.
+func quote(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return `""` // not reached: strings can be written
+	}
+	return string(text)
 }

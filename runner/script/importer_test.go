@@ -3,8 +3,6 @@ package script
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -13,10 +11,10 @@ import (
 )
 
 // importing prepares a script that imports what it computes, and what else it is given.
-func importing(t testing.TB, c *Cache, more string, dir string, opt Options) *Prepared {
+func importing(t testing.TB, b *Bundler, more string, dir string, opt Options) *Prepared {
 	t.Helper()
 	code := more + "\nconst load = (n: string) => import(n);\nconsole.log(load);"
-	p, err := c.Prepare(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, opt)
+	p, err := b.Prepare(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,27 +104,6 @@ func TestImportAtOnce(t *testing.T) {
 	}
 }
 
-// TestImportAfterTheCache gives each run its own state, also when the bundle is an old one.
-func TestImportAfterTheCache(t *testing.T) {
-	dir, opt := world(t, nil)
-	c := NewCache(0)
-	for range 3 {
-		p := importing(t, c, "", dir, opt)
-		if _, code, err := p.Import(t.Context(), "./servers/crm", ""); err != nil || !strings.Contains(code, "crm__get_record") {
-			t.Errorf("%v\n%s", err, code)
-		}
-	}
-	write(t, filepath.Join(opt.Skills, "later.ts"), "export const x = 1;")
-	for i := range 2 {
-		code := "import { x } from './skills/later'; console.log(x);"
-		p, err := c.Prepare(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, opt)
-		if err != nil || !strings.Contains(p.Code, fmt.Sprintf("x = %d", i+1)) {
-			t.Errorf("%v", err)
-		}
-		write(t, filepath.Join(opt.Skills, "later.ts"), "export const x = 2;")
-	}
-}
-
 func BenchmarkImport(b *testing.B) {
 	dir, opt := world(b, nil)
 	for b.Loop() {
@@ -134,33 +111,5 @@ func BenchmarkImport(b *testing.B) {
 		if _, _, err := p.Import(b.Context(), "./servers/crm", ""); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-// slowBundler makes bundles that nobody waits for to be made.
-type slowBundler struct{ known []map[string]module }
-
-func (b *slowBundler) make(_ context.Context, t task, _ *reads) (*bundle, error) {
-	b.known = append(b.known, t.Known)
-	if len(b.known) == 1 {
-		return nil, context.DeadlineExceeded
-	}
-	return &bundle{modules: map[string]module{t.Module: {}}}, nil
-}
-
-// TestImportThatIsStillMade: what a bundle is made of does not change while it is made, also where nobody waits for it any
-// more. Two that read and write one map end the program.
-func TestImportThatIsStillMade(t *testing.T) {
-	dir, opt := world(t, map[string]string{"a.ts": "export {}", "b.ts": "export {}"})
-	slow := &slowBundler{}
-	im := newImporter(Source{Name: "script.ts", Dir: dir}, opt, map[string]module{}, slow)
-	if _, _, err := im.module(t.Context(), "./a.ts", "script:script.ts"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatal(err)
-	}
-	if _, _, err := im.module(t.Context(), "./b.ts", "script:script.ts"); err != nil {
-		t.Fatal(err)
-	}
-	if len(slow.known[0]) != 0 || len(im.known) != 1 {
-		t.Errorf("the first has %v, the run %v", slow.known[0], im.known)
 	}
 }

@@ -5,20 +5,20 @@ import (
 	"path"
 )
 
-// Module is one file that a TypeScript script refers to, for programs that look at it without running it.
+// Module is a file that a TypeScript script refers to, for programs that inspect the script without running it.
 type Module struct {
-	// Namespace is where it is from: "script" (the script and what lies beside it), "servers", "skills" or "mcprun".
+	// Namespace is "script" (the script and files beside it), "servers", "skills" or "mcprun".
 	Namespace string
-	Path      string // below that, with slashes
+	Path      string // below the folder of the namespace, with slashes
 	Text      string
-	// Imports are the specifiers in it that lead to other modules, in the order of the text.
+	// Imports are its specifiers of other modules, in the order of the text.
 	Imports []Reference
 }
 
 // Reference is a specifier in a module's text.
 type Reference struct {
-	Start, End int // of what is between the quotes, in bytes
-	Module     int // the index of the module that it means
+	Start, End int // of the text between the quotes, in bytes
+	Module     int // the index of the module that it refers to
 }
 
 // Bounds of what Modules returns.
@@ -27,13 +27,13 @@ const (
 	maxListedBytes = 64 << 20
 )
 
-// specifiers finds what may be the specifier of an import. In comments and strings it finds too much.
+// specifiers matches what may be the specifier of an import, also in comments and strings.
 var specifiers = pattern(`(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*)(?:"([^"\\\n]+)"|'([^'\\\n]+)'|` + "`([^`\\\\$\n]+)`)")
 
-// Modules lists the script, which is the first, and all modules that it refers to, also those that it needs for their
-// types alone. Specifiers that lead nowhere are left out.
+// Modules returns the script and then all modules that it refers to, also those that it needs only for their types. Specifiers that
+// cannot be resolved are left out.
 func Modules(src Source, opt Options) ([]Module, error) {
-	f := newFiles(src, nil)
+	f := newFiles(src)
 	defer f.close()
 	if err := f.open(src.Dir, opt); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ type lister struct {
 	err     error
 }
 
-// add returns a module's index; below zero when it cannot be read.
+// add returns a module's index; negative if it cannot be read.
 func (l *lister) add(p place) int {
 	if i, ok := l.index[p]; ok {
 		return i
@@ -73,7 +73,7 @@ func (l *lister) add(p place) int {
 	return l.index[p]
 }
 
-// follow adds what a module refers to.
+// follow adds the modules that a module refers to.
 func (l *lister) follow(i int) {
 	m := l.modules[i]
 	if path.Ext(m.Path) == ".json" {

@@ -1,3 +1,7 @@
+// Package script makes the job that a guest runs from a script: TypeScript is bundled with the wrappers, skills and files that it
+// imports into one ES module; Python is passed on with the files beside it that it imports. Start with [Prepare]. Modules whose
+// path the script computes are bundled while it runs, by [Prepared.Import]. The package reads only files below the tree, the
+// folder of skills and the script's own folder, whatever the script contains.
 package script
 
 import (
@@ -18,38 +22,36 @@ type Source struct {
 	Name     string // a file name, shown in errors; of a module in a package, its path below Dir
 	Code     string
 	Language sandbox.Language
-	Dir      string   // absolute folder that relative imports start from; empty: it has none
-	Args     []string // for the script
+	Dir      string   // absolute folder for relative imports; empty: none
+	Args     []string // passed to the script
 }
 
-// Options say what a script is prepared for.
+// Options configure [Prepare].
 type Options struct {
 	Runtime sandbox.Runtime
-	Tree    string // absolute folder of the generated tree; empty: there is none
-	Skills  string // absolute folder of saved scripts; empty: there is none
-	// Closed are the absolute paths of files that no script may import, though they lie beside it, and of folders of which it
-	// may import nothing.
+	Tree    string // absolute folder of the generated tree; empty: none
+	Skills  string // absolute folder of saved scripts; empty: none
+	// Closed are the absolute paths of files and folders beside scripts that no script may import.
 	Closed []string
 }
 
 // Prepared is a script that can be run.
 type Prepared struct {
 	*bridge.Job
-	// Import answers a guest that imports a module whose path only the running script knows: it makes one ES module more,
-	// from the specifier and the id of the module that the import stands in. Modules that the guest has are not sent again.
-	// A module that cannot be had is an *Error. It is for one run, safe for concurrent use, and believes nothing that the
-	// guest says. Nil: the script has no such imports.
+	// Import answers an import with a computed path: it bundles one more ES module, from the specifier and the id of the
+	// importing module. Modules that the guest has are not sent again. Errors of the import are an *Error. Import serves one
+	// run, is safe for concurrent use, and treats its arguments as hostile. Nil: the script has no such imports.
 	Import func(ctx context.Context, specifier, from string) (id, code string, err error)
 }
 
 // Prepare makes the job. Errors in the script are an *Error.
 func Prepare(ctx context.Context, src Source, opt Options) (*Prepared, error) {
-	return (*Cache)(nil).Prepare(ctx, src, opt)
+	return (*Bundler)(nil).Prepare(ctx, src, opt)
 }
 
-// Prepare makes the job, with the bundle of an earlier one where nothing has changed that went into it. A nil Cache
-// keeps nothing.
-func (c *Cache) Prepare(ctx context.Context, src Source, opt Options) (*Prepared, error) {
+// Prepare makes the job. A nil Bundler bundles in this process, without limits: a hostile script can then take all memory, or
+// end the process.
+func (b *Bundler) Prepare(ctx context.Context, src Source, opt Options) (*Prepared, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -63,14 +65,14 @@ func (c *Cache) Prepare(ctx context.Context, src Source, opt Options) (*Prepared
 	if src.Language == sandbox.LangPython {
 		return preparePython(job, src, opt.Closed)
 	}
-	made, err := c.bundle(ctx, src, opt)
+	made, err := b.make(ctx, task{Src: src, Opt: opt})
 	if err != nil {
 		return nil, err
 	}
-	job.Code = made.code
+	job.Code = made.Code
 	prepared := &Prepared{Job: job}
-	if made.modules != nil {
-		prepared.Import = newImporter(src, opt, made.modules, c.maker()).module
+	if made.Modules != nil {
+		prepared.Import = newImporter(src, opt, b, made.Modules).module
 	}
 	return prepared, nil
 }
@@ -88,7 +90,7 @@ func check(src Source) error {
 	return nil
 }
 
-// invalidAt is the offset of the first byte that is not UTF-8.
+// invalidAt returns the offset of the first byte that is not UTF-8.
 func invalidAt(s string) int {
 	for i, r := range s {
 		if r == utf8.RuneError {

@@ -14,20 +14,21 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+	"github.com/mcpgen/mcpgen/runner/script/internal/pyimport"
 )
 
-// Bounds of the Python files beside a script that go with it.
+// Bounds of the Python files beside a script that it imports.
 const (
 	maxModules     = 200
 	maxModuleBytes = 4 << 20
 	maxModuleDepth = 64 // names in one import: a.b.c has three
-	// maxModuleParts bounds the names of folders and files that are looked at on the way to what is imported. A long list of
-	// names, each in many folders, would keep this process busy for minutes.
+	// maxModuleParts bounds the folders and files that are looked up for imports. A long list of names, each in many folders,
+	// would take minutes.
 	maxModuleParts = 300_000
 )
 
-// preparePython finds the files beside the script that it imports. Nothing else of the folder goes into the sandbox, and
-// nothing of what is closed to scripts.
+// preparePython finds the files beside the script that it imports. No other file of the folder goes into the sandbox, and no closed
+// one.
 func preparePython(job *bridge.Job, src Source, closed []string) (*Prepared, error) {
 	job.Code = strings.TrimPrefix(src.Code, "\ufeff")
 	if src.Dir == "" {
@@ -60,48 +61,48 @@ type pythonFiles struct {
 	root    *os.Root
 	closed  []fs.FileInfo
 	found   map[string]string // code by path, with slashes
-	absent  map[string]bool   // paths that were looked for in vain
-	pending []string          // found, and not looked into yet
-	file    string            // that is being looked into
+	absent  map[string]bool   // paths that do not exist
+	pending []string          // found, and not scanned yet
+	file    string            // that is being scanned
 	size    int
 	parts   int // see maxModuleParts
 	problem *Problem
 }
 
-// follow adds what code imports. Dir is the folder of its package, below the script's; empty for the script.
+// follow adds the files that code imports. Dir is the folder of its package, below the script's; empty for the script.
 func (p *pythonFiles) follow(code, dir string) {
-	for _, im := range pythonImports(code) {
+	for _, im := range pyimport.Scan(code) {
 		if p.problem != nil {
 			return
 		}
-		names := im.module
-		if im.level > 0 {
+		names := im.Module
+		if im.Level > 0 {
 			from := dir
 			if dir == "." {
 				from = ""
 			}
 			parents := strings.Split(from, "/")
-			if from == "" || im.level > len(parents) {
-				continue // Python says that there is no such package
+			if from == "" || im.Level > len(parents) {
+				continue // Python reports that there is no such package
 			}
-			names = append(slices.Clone(parents[:len(parents)-(im.level-1)]), im.module...)
+			names = append(slices.Clone(parents[:len(parents)-(im.Level-1)]), im.Module...)
 		} else if len(names) == 0 || slices.Contains([]string{"servers", "skills", "mcprun", "_mcprun"}, names[0]) {
 			continue
 		}
 		p.module(names)
-		for _, name := range im.names {
+		for _, name := range im.Names {
 			if name == "*" || p.problem != nil {
-				continue // what __all__ of a package names, that package imports or lies beside it unused
+				continue // a package imports what its __all__ names, or does not use it
 			}
 			p.module(append(slices.Clone(names), name))
 		}
 	}
 }
 
-// module adds the files of a module, those of its packages first.
+// module adds the files of a module, after those of its packages.
 func (p *pythonFiles) module(names []string) {
 	if len(names) > maxModuleDepth {
-		return // each costs the length of its path; Python says that there is no such module
+		return // Python reports that there is no such module
 	}
 	if p.parts += len(names); p.parts > maxModuleParts {
 		p.problem = cmp.Or(p.problem, &Problem{File: p.file, Text: "the script, and the files beside it, import too many names: import modules, and use what is in them as MODULE.NAME"})
@@ -115,7 +116,7 @@ func (p *pythonFiles) module(names []string) {
 	}
 }
 
-// add takes a file in, if it is there, and tells whether it is.
+// add adds a file and reports whether it exists.
 func (p *pythonFiles) add(file string) bool {
 	if _, ok := p.found[file]; ok {
 		return true
@@ -152,8 +153,8 @@ func (p *pythonFiles) add(file string) bool {
 	return true
 }
 
-// read reads a file that is there for scripts, as far as it may be long. It is judged as it was opened: what is there may be
-// changed meanwhile.
+// read reads a file that scripts may have, up to the limit. It checks the file that was opened, since a path may change in the
+// meantime.
 func (p *pythonFiles) read(file string) (text []byte, there bool, err error) {
 	f, err := safeopen.File(p.root, file, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,7 +173,7 @@ func (p *pythonFiles) read(file string) (text []byte, there bool, err error) {
 	return text, true, err
 }
 
-// shut tells whether a file is closed to scripts, or hidden; to them it is not there.
+// shut reports whether a file is closed to scripts or hidden. For them it does not exist.
 func (p *pythonFiles) shut(file string, info fs.FileInfo) bool {
 	return slices.ContainsFunc(p.closed, func(c fs.FileInfo) bool { return os.SameFile(c, info) }) ||
 		belowClosed(p.closed, p.root.Name(), file) || leadsToHidden(p.root.Name(), file, info)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,11 +14,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// inFolder recognises every way of writing the tree, or the folder of skills, in an import: ./servers/x, ../servers/x,
+// inFolder matches the ways of writing the tree, or the folder of skills, in an import: ./servers/x, ../servers/x,
 // #servers/x, servers/x, /workspace/servers/x, /mcp/servers/x.
 var inFolder = pattern(`^(?:#|/|(?:\./)?(?:\.\./)*|/workspace/|/mcp/|@/|~/)?(servers|skills)(?:/(.*))?$`)
 
-// resolve decides what an import means.
+// resolve tells the bundler what an import means.
 func (f *files) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
 	if a.Kind == api.ResolveEntryPoint || a.Namespace == entryNamespace {
 		namespace, p, _ := strings.Cut(a.Path, ":")
@@ -27,7 +28,7 @@ func (f *files) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
 		return builtin(a.Path), nil
 	}
 	if f.givenUp() {
-		return api.OnResolveResult{Path: a.Path, External: true}, nil // the bundle fails anyway, and each error costs time
+		return api.OnResolveResult{Path: a.Path, External: true}, nil // the bundle fails in any case, and each error costs time
 	}
 	found, err := f.find(a.Path, a.Namespace, a.Importer)
 	if err != nil {
@@ -41,7 +42,7 @@ func (f *files) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
 	}
 	res := api.OnResolveResult{Namespace: found.Namespace, Path: found.Path}
 	if found.Namespace == treeNamespace || found.Namespace == libraryNamespace {
-		// These do nothing by being imported, so the bundler may drop those that are not used.
+		// Importing these has no effect, so the bundler may drop those that are not used.
 		res.SideEffects = api.SideEffectsFalse
 	}
 	if a.Kind == api.ResolveJSImportStatement {
@@ -50,7 +51,7 @@ func (f *files) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
 	return res, nil
 }
 
-// unresolved answers for an import that leads nowhere. Where a script handles the error, as in try { require("x") } catch {},
+// unresolved answers an import that cannot be resolved. Where a script handles the error, as in try { require("x") } catch {},
 // it gets one at run time. The bundler knows where: it is told nothing of import() and require(), finds nothing itself, because
 // modules have no folder, and reports the import or leaves it to run time. Then build starts again, with modules that throw.
 func (f *files) unresolved(a api.OnResolveArgs, err error) (api.OnResolveResult, error) {
@@ -69,24 +70,22 @@ func (f *files) unresolved(a api.OnResolveArgs, err error) (api.OnResolveResult,
 	return api.OnResolveResult{}, nil
 }
 
-// failing is a module that throws an error as node does for one that it does not find.
+// failing returns a module that throws the error of node for a module that it does not find.
 func failing(code string, err error) string {
 	return fmt.Sprintf("throw Object.assign(new Error(%s), { code: %q });", quote(err.Error()), code)
 }
 
-// givenUp tells whether so many imports have failed that further ones would not be reported anyway.
+// givenUp reports whether so many imports have failed that others would not be reported.
 func (f *files) givenUp() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.failed >= maxProblems
 }
 
-// errItself says why a module that is made while the script runs cannot import it: it would be run a second time.
+// errItself is the error of a module that the running script imports and that imports the script, which would run a second time.
 var errItself = errors.New("this is the script that runs; put what both need into a module of its own")
 
-func (p place) id() string { return p.Namespace + ":" + p.Path }
-
-// find looks a specifier up, as it stands in the module importer of a namespace.
+// find resolves a specifier in the module importer of a namespace.
 func (f *files) find(specifier, namespace, importer string) (place, error) {
 	specifier = withoutScheme(specifier)
 	relative := strings.HasPrefix(specifier, "./") || strings.HasPrefix(specifier, "../") || specifier == "." || specifier == ".."
@@ -122,7 +121,7 @@ func (f *files) find(specifier, namespace, importer string) (place, error) {
 	return place{}, noPackage(specifier)
 }
 
-// withoutScheme turns the address of a file into its path; scripts make such addresses of import.meta.url.
+// withoutScheme turns a file URL into a path. Scripts make such URLs from import.meta.url.
 func withoutScheme(specifier string) string {
 	if rest, ok := strings.CutPrefix(specifier, "file://"); ok && strings.HasPrefix(rest, "/") {
 		return rest
@@ -141,8 +140,8 @@ func noPackage(specifier string) error {
 	return fmt.Errorf("%q cannot be imported: %spackages are not available in the sandbox; there are the wrappers below ./servers, files beside the script, mcprun, and node's own modules as node:NAME", specifier, hint)
 }
 
-// inTree finds a wrapper, a server's index or the client. Names may be written as the server, TypeScript or Python
-// writes them, with or without an extension.
+// inTree finds a wrapper, a server's index or the client. Names may have the spelling of the server, TypeScript or Python, with or
+// without an extension.
 func (f *files) inTree(p string) (place, error) {
 	if f.tree == nil {
 		return place{}, errors.New("there is no generated tree; make one with: mcpgen sync")
@@ -166,10 +165,10 @@ func (f *files) inTree(p string) (place, error) {
 			}
 		}
 	}
-	return place{}, f.missing(dir, file)
+	return place{}, f.noTool(dir, file)
 }
 
-// candidates are the files that an import of file within a server's folder can mean.
+// candidates returns the files that an import of file within a server's folder can mean.
 func candidates(file string) []string {
 	base := trimExtension(file)
 	if base == "" || base == "." {
@@ -187,13 +186,13 @@ func trimExtension(file string) string {
 	return strings.TrimSuffix(file, "/")
 }
 
-// modulesOf are the files that an import of p can mean, the likeliest first: extensions may be left out, and a folder
-// stands for its index.
+// modulesOf returns the files that an import of p can mean, the likeliest first: extensions are optional, and a folder stands for
+// its index.
 func modulesOf(p string) []string {
 	base := trimExtension(p)
 	exact := p
 	if base == p && !strings.HasSuffix(p, ".json") {
-		exact = base + ".ts" // other files are no modules, whatever is in them
+		exact = base + ".ts" // files with other extensions are not modules
 	}
 	return []string{exact, base + ".ts", base + ".tsx", base + ".mts", base + ".cts", base + ".js", base + ".mjs", base + ".cjs",
 		base + ".jsx", p + ".json", path.Join(p, "index.ts"), path.Join(p, "index.js"), path.Join(p, "index.mjs"), path.Join(p, "index.cjs")}
@@ -225,19 +224,10 @@ func (f *files) besideScript(specifier, namespace, importer string) (place, erro
 	if info, err := f.script.Stat(p); err == nil && info.IsDir() {
 		return place{}, fmt.Errorf("%q is a folder without an index.ts or index.js; import one of its files%s", specifier, f.modulesIn(p))
 	}
-	return place{}, fmt.Errorf("%q is not there, beside the script or below it%s", specifier, f.nearFile(p))
+	return place{}, f.noFile(specifier, p)
 }
 
-// nearFile names what there is beside the script instead of p.
-func (f *files) nearFile(p string) string {
-	near := ident.Nearest(trimExtension(path.Base(p)), moduleNames(f.entries(scriptNamespace, path.Dir(p))), 3)
-	if len(near) == 0 {
-		return ""
-	}
-	return "; did you mean " + quoted(near) + "?"
-}
-
-// modulesIn names what there is to import in a folder beside the script.
+// modulesIn lists the modules in a folder beside the script.
 func (f *files) modulesIn(p string) string {
 	there := moduleNames(f.entries(scriptNamespace, p))
 	if len(there) == 0 {
@@ -246,7 +236,7 @@ func (f *files) modulesIn(p string) string {
 	return ": " + listed(there)
 }
 
-// moduleNames are the names of entries that can be imported, without extension.
+// moduleNames returns the names of the entries that can be imported, without extension.
 func moduleNames(entries []string) []string {
 	var names []string
 	for _, e := range entries {
@@ -256,4 +246,103 @@ func moduleNames(entries []string) []string {
 		}
 	}
 	return names
+}
+
+// nodeModules are the modules of Node.js that can be imported without the prefix node:.
+const nodeModules = " assert assert/strict async_hooks buffer child_process cluster console constants crypto dgram " +
+	"diagnostics_channel dns dns/promises domain events fs fs/promises http http2 https inspector module net os path " +
+	"path/posix path/win32 perf_hooks process punycode querystring readline readline/promises repl stream " +
+	"stream/consumers stream/promises stream/web string_decoder sys timers timers/promises tls tty url util util/types " +
+	"v8 vm wasi worker_threads zlib "
+
+func isBuiltin(name string) bool {
+	return strings.HasPrefix(name, "node:") || strings.Contains(nodeModules, " "+name+" ") && !strings.Contains(name, " ")
+}
+
+// builtin leaves a module of node to the guest, under its full name. The embedded engine has some of them and reports the others.
+func builtin(name string) api.OnResolveResult {
+	return api.OnResolveResult{Path: "node:" + strings.TrimPrefix(name, "node:"), External: true}
+}
+
+// NodeModules returns the names of node's modules that can be imported without the prefix node:.
+func NodeModules() []string { return strings.Fields(nodeModules) }
+
+// inSkills finds a saved script: skills/NAME is the file NAME.ts, or the folder NAME with its index.ts,
+// scripts/index.ts, scripts/main.ts, or the only module below scripts/. Names may be written with - or _, or in camel case.
+func (f *files) inSkills(p string) (place, error) {
+	if f.skills == nil {
+		return place{}, errNoSkills
+	}
+	if p == "." || p == ".." || strings.HasPrefix(p, "../") {
+		return place{}, errors.New("an import of skills must name one: ./skills/NAME")
+	}
+	name, rest, _ := strings.Cut(p, "/")
+	names := spellings(name)
+	if bare := trimExtension(name); rest == "" && bare != name {
+		names = append(names, spellings(bare)...)
+	}
+	for _, n := range names {
+		for _, c := range modulesOf(path.Join(n, rest)) {
+			if f.isFile(skillsNamespace, c) {
+				return place{skillsNamespace, c}, nil
+			}
+		}
+		if trimExtension(rest) == "index" || rest == "" {
+			if only, err := f.onlyScript(n); only != "" || err != nil {
+				return place{skillsNamespace, only}, err
+			}
+		}
+	}
+	return place{}, f.noSkill(name, rest)
+}
+
+// spellings returns the ways of writing a skill's name.
+func spellings(name string) []string {
+	return []string{name, strings.ReplaceAll(name, "_", "-"), strings.ReplaceAll(name, "-", "_"), strings.ReplaceAll(ident.Snake(name), "_", "-")}
+}
+
+// onlyScript returns the module that a skill's folder without an index stands for.
+func (f *files) onlyScript(name string) (string, error) {
+	var modules []string
+	for _, e := range f.entries(skillsNamespace, path.Join(name, "scripts")) {
+		if trimExtension(e) != e && !strings.HasSuffix(e, "/") && !strings.HasSuffix(e, ".d.ts") {
+			modules = append(modules, path.Join("scripts", e))
+		}
+	}
+	if main := MainScript(modules, sandbox.LangTypeScript); main != "" || len(modules) == 0 {
+		if main == "" || !f.isFile(skillsNamespace, path.Join(name, main)) {
+			return "", nil
+		}
+		return path.Join(name, main), nil
+	}
+	for i, m := range modules {
+		modules[i] = path.Base(m)
+	}
+	return "", fmt.Errorf("skill %q has several scripts and no index.ts or main.ts; import one of them: %s", name, listed(modules))
+}
+
+// MainScript returns the file that an import of a skill means: index, or else main in scripts, or else the only script there. Names
+// are the paths of the skill's files below its folder, with slashes. The result is empty when there is none, or several.
+func MainScript(names []string, lang sandbox.Language) string {
+	first, extensions := []string{"index.ts", "index.js", "index.mjs", "index.cjs", "scripts/index.ts", "scripts/main.ts"}, ".ts .js .mjs .mts .cjs .cts .tsx .jsx "
+	if lang == sandbox.LangPython {
+		first, extensions = []string{"__init__.py", "scripts/__init__.py", "scripts/main.py"}, ".py "
+	}
+	for _, name := range first {
+		if slices.Contains(names, name) {
+			return name
+		}
+	}
+	only := ""
+	for _, name := range names {
+		ext := path.Ext(name)
+		if path.Dir(name) != "scripts" || ext == "" || !strings.Contains(extensions, ext+" ") || strings.HasSuffix(name, ".d.ts") {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = name
+	}
+	return only
 }

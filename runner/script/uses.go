@@ -10,36 +10,36 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// Used is what the text of a script refers to, found without running it. A path that only the running script knows is not
-// found; what a comment of a TypeScript script names, is. All lists are sorted.
+// Used is what the text of a script refers to, found without running it. Computed paths are not found; names in comments of a
+// TypeScript script are. All lists are sorted.
 type Used struct {
 	Wrappers []string // files of tools below the tree: "drive/getSheet.ts", "drive/get_sheet.py"
 	Tools    []string // ids in calls by name: callMCPTool("drive__get_sheet", …)
 	Servers  []string // folders below the tree of which the script may use any tool
-	Skills   []string // names as they are imported, and as their folders are called where they are there
+	Skills   []string // names of the folders of skills, or as imported if there is no such folder
 	Missing  []Missing
 }
 
-// Missing is something of the tree that a script imports and that is not there.
+// Missing is something of the tree that a script imports and that does not exist.
 type Missing struct {
-	File string // the script, or what lies beside it
+	File string // the script, or a file beside it
 	Line int    // from 1
 	Name string // "drive/getShet", "servers.drive.get_shet"
 }
 
-// Bounds of what is looked into.
+// Bounds of what is read.
 const (
 	maxUsed       = 20_000
 	maxIndexBytes = 8 << 20
 )
 
-// Uses finds what a script and the files beside it that it imports refer to. What the skills refer to that it imports is
-// not looked into. Errors are those of reading; errors in the script are an *Error.
+// Uses returns what a script and the files beside it that it imports refer to, without what imported skills refer to. Errors in the
+// script are an *Error; others are those of reading.
 func Uses(ctx context.Context, src Source, opt Options) (*Used, error) {
 	if err := check(src); err != nil {
 		return nil, err
 	}
-	f := newFiles(src, nil)
+	f := newFiles(src)
 	defer f.close()
 	if err := f.open(src.Dir, opt); err != nil {
 		return nil, err
@@ -65,12 +65,12 @@ type uses struct {
 	files   *files
 	used    *Used
 	indexes map[string][]string // what the index of a server exports, by path
-	wanted  int                 // how often it was found out what is wanted of an index
-	looked  int                 // names of Python that were looked for
-	members map[string]bool     // what pythonMembers has been asked
+	wanted  int                 // how often wantedFrom was called
+	looked  int                 // how many names of Python were looked up
+	members map[string]bool     // calls of pythonMembers
 }
 
-// byName finds calls of a tool by its id.
+// byName matches calls of a tool by its id.
 var byName = pattern(`\b(?:callMCPTool|callMcpTool|call_mcp_tool)\s*(?:<[^()]{0,500}>)?\s*\(\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)'|` + "`([^`\\\\$\n]+)`)")
 
 func (u *uses) calls(text string) {
@@ -79,7 +79,7 @@ func (u *uses) calls(text string) {
 	}
 }
 
-// typescript follows the imports of the script and of what lies beside it.
+// typescript follows the imports of the script and of files beside it.
 func (u *uses) typescript(ctx context.Context, src Source) error {
 	seen := map[place]bool{}
 	pending := []place{{scriptNamespace, src.Name}}
@@ -121,13 +121,13 @@ func (u *uses) typescript(ctx context.Context, src Source) error {
 	return nil
 }
 
-// skill takes in the skill that a file belongs to.
+// skill adds the skill of a file.
 func (u *uses) skill(file string) {
 	dir, _, _ := strings.Cut(file, "/")
 	u.used.Skills = append(u.used.Skills, trimExtension(dir))
 }
 
-// unknownSkill takes in the name of a skill that is not there.
+// unknownSkill adds the name of a skill that does not exist.
 func (u *uses) unknownSkill(specifier string) {
 	m := inFolder().FindStringSubmatch(withoutScheme(specifier))
 	if m == nil || m[1] != skillsNamespace {
@@ -167,7 +167,7 @@ func (u *uses) fromTree(file, text, specifier string) {
 	}
 }
 
-// fromServer takes in the tools of a server's index that a module wants.
+// fromServer adds the tools of a server's index that a module uses.
 func (u *uses) fromServer(dir string, names []string, sure bool) {
 	exported := u.index(dir + "/index.ts")
 	if !sure {
@@ -184,7 +184,7 @@ func (u *uses) fromServer(dir string, names []string, sure bool) {
 	}
 }
 
-// index lists what the index of a server exports.
+// index returns what the index of a server exports.
 func (u *uses) index(file string) []string {
 	if names, ok := u.indexes[file]; ok {
 		return names

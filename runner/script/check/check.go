@@ -1,13 +1,13 @@
 // Package check finds the type errors of a script before it runs, with the compilers that people have: TypeScript's tsc
 // (5.4 or newer) and pyright. Start with [Run].
 //
-// A script is hostile text. So the checker never sees its folder: it gets a private one with copies of what the script
-// may import (the tree, skills, files beside it) and a configuration that lets it read nothing else. It is not told where
-// a Python is, so that it starts none, and its time and its output are bounded.
+// A script is hostile. So the checker never sees its folder: it gets a private one with copies of what the script may import (the
+// tree, skills, files beside it) and a configuration that allows nothing else. It gets no path of a Python, so that it starts none,
+// and its time and output are bounded.
 //
-// Rules are those of an editor with strict types, less what says nothing of the tree and quick scripts break all the time.
-// These are any: parameters without a type, members that an object literal begins as [] or null, what a catch clause gets,
-// and what a tool answers that declares no result. Enums of strings are string, and null and None go anywhere.
+// The rules are those of an editor with strict types, except for those that quick scripts often break and that do not concern the
+// tree. The following are any: parameters without a type, members that an object literal initializes with [] or null, variables of
+// catch clauses, and results of tools without an output schema. Enums of strings are string, and null and None are allowed anywhere.
 package check
 
 import (
@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -36,12 +37,15 @@ const maxProblems = 100
 
 // Options configure [Run]. The zero value checks scripts that import nothing.
 type Options struct {
-	// Tree and Skills are the absolute folders of the generated tree and of saved scripts. Empty: there is none.
+	// Tree and Skills are the absolute folders of the generated tree and of saved scripts. Empty: none.
 	Tree, Skills string
 	// Vars are the variables that the script gets; values are JSON.
 	Vars map[string]json.RawMessage
-	// TSC and Pyright name the checkers: a path, or a name for LookPath. Empty: "tsc" and "pyright".
+	// TSC and Pyright name the checkers: a path, relative to Dir, or a name for LookPath. Empty: "tsc" and "pyright", those of
+	// Project if it has them.
 	TSC, Pyright string
+	Dir          string // empty: the working directory
+	Project      string // a folder whose node_modules may hold the checkers; empty: none
 	// LookPath finds a program by name, like exec.LookPath. Nil: only paths work, names are not found.
 	LookPath func(name string) (string, error)
 	// Timeout bounds the check. Zero: DefaultTimeout.
@@ -50,9 +54,9 @@ type Options struct {
 	Background bool
 }
 
-// Problem is one thing that is wrong with a script, and where.
+// Problem is an error in a script, with its place.
 type Problem struct {
-	File   string `json:"file"`   // as a person knows it: the script's name, skills/NAME/…
+	File   string `json:"file"`   // as people know it: the script's name, skills/NAME/…
 	Line   int    `json:"line"`   // from 1; zero when the problem has no place
 	Column int    `json:"column"` // from 1, in bytes; zero when it is not known
 	Code   string `json:"code"`   // the checker's name for it: TS2345, reportCallIssue; may be empty
@@ -60,7 +64,7 @@ type Problem struct {
 	Source string `json:"source"` // the line, when it is known
 }
 
-// String is the problem as compilers print it, with the line and a mark below.
+// String returns the problem as compilers print it, with the line and a caret below it.
 func (p Problem) String() string {
 	text := p.Text
 	if p.Code != "" {
@@ -69,9 +73,9 @@ func (p Problem) String() string {
 	return script.Problem{File: p.File, Line: p.Line, Column: p.Column, Text: text, Source: p.Source}.String()
 }
 
-// MissingError says that a checker is not there.
+// MissingError reports that a checker is not installed.
 type MissingError struct {
-	Program string // tsc or pyright, or what the options name
+	Program string // tsc or pyright, or the name in the options
 	Err     error
 	python  bool
 }
@@ -88,13 +92,12 @@ func (e *MissingError) Unwrap() error { return e.Err }
 // Hint says how to get the checker.
 func (e *MissingError) Hint() string {
 	if e.python {
-		return "install it with `npm install -g pyright` or `pip install pyright`, or say where it is with --pyright"
+		return "install it with `npm install -g pyright` or `pip install pyright`, or give its path with --pyright"
 	}
-	return "install it with `npm install -g typescript`, or say where it is with --tsc"
+	return "install it with `npm install -g typescript`, or give its path with --tsc"
 }
 
-// Run checks a script. What is wrong with it are the problems; an error says that it could not be checked. None of it is
-// run.
+// Run checks a script, without running any of it, and returns its problems. An error means that it could not be checked.
 func Run(ctx context.Context, src script.Source, opt Options) ([]Problem, error) {
 	python := src.Language == sandbox.LangPython
 	program, err := opt.find(python)
@@ -102,7 +105,7 @@ func Run(ctx context.Context, src script.Source, opt Options) ([]Problem, error)
 		return nil, err
 	}
 	prepared, err := script.Prepare(ctx, src, script.Options{Tree: opt.Tree, Skills: opt.Skills})
-	var known []Problem // because of which it cannot be put together
+	var known []Problem // why it cannot be bundled
 	var bad *script.Error
 	if errors.As(err, &bad) {
 		if known = fromScript(bad); python || !placed(known) {
@@ -115,7 +118,7 @@ func Run(ctx context.Context, src script.Source, opt Options) ([]Problem, error)
 	if timeout == 0 {
 		timeout = DefaultTimeout
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it was not done after %v", timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it did not finish within %v", timeout))
 	defer cancel()
 	m, err := newMirror()
 	if err != nil {
@@ -139,16 +142,15 @@ func Run(ctx context.Context, src script.Source, opt Options) ([]Problem, error)
 	return problems[:min(len(problems), maxProblems)], nil
 }
 
-// placed tells whether each problem has its place: of a text that nobody can read, none has.
+// placed reports whether each problem has a place. Those of a text that cannot be parsed have none.
 func placed(problems []Problem) bool {
 	return !slices.ContainsFunc(problems, func(p Problem) bool { return p.Line == 0 || p.Column == 0 })
 }
 
-// syntax are the codes of what tsc cannot parse. It says more of that than is wrong.
+// syntax matches the codes of syntax errors of tsc, which reports more of them than there are.
 var syntax = regexp.MustCompile(`^TS1\d{3}$`)
 
-// further are the compiler's problems beside those that are known: at other places, such as a wrong argument after an import
-// of what is not there.
+// further returns the compiler's problems at other places than the known ones, such as a wrong argument after a bad import.
 func further(known, found []Problem) []Problem {
 	if len(known) == 0 {
 		return found
@@ -166,7 +168,7 @@ func further(known, found []Problem) []Problem {
 	})
 }
 
-// checker is one check.
+// checker is the state of one check.
 type checker struct {
 	src     script.Source
 	opt     Options
@@ -174,7 +176,7 @@ type checker struct {
 	mirror  *mirror
 }
 
-// find finds the program that checks a language.
+// find returns the path of the program that checks a language.
 func (o *Options) find(python bool) (string, error) {
 	name := o.TSC
 	if python {
@@ -182,8 +184,18 @@ func (o *Options) find(python bool) (string, error) {
 	}
 	if name == "" {
 		name = map[bool]string{false: "tsc", true: "pyright"}[python]
+		own := filepath.Join(o.Project, "node_modules", ".bin", name)
+		if runtime.GOOS == "windows" {
+			own += ".cmd"
+		}
+		if info, err := os.Stat(own); o.Project != "" && err == nil && !info.IsDir() {
+			return own, nil
+		}
 	}
 	if strings.ContainsAny(name, `/\`) {
+		if o.Dir != "" && !filepath.IsAbs(name) {
+			name = filepath.Join(o.Dir, name)
+		}
 		path, err := filepath.Abs(name)
 		if err == nil {
 			_, err = os.Stat(path)
@@ -213,7 +225,7 @@ func fromScript(e *script.Error) []Problem {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// variables are the names of the variables that can be used without more.
+// variables returns the names of the variables that are identifiers.
 func (o *Options) variables() []string {
 	var names []string
 	for name := range o.Vars {
@@ -225,7 +237,7 @@ func (o *Options) variables() []string {
 	return names
 }
 
-// kindOf sorts JSON values: string, number, boolean, or any.
+// kindOf returns the type of a JSON value: string, number, boolean, or any.
 func kindOf(value json.RawMessage) string {
 	var v any
 	if json.Unmarshal(value, &v) != nil {
@@ -255,7 +267,7 @@ func lineAt(text string, line int) string {
 	return strings.TrimSuffix(line1, "\r")
 }
 
-// bytesOf turns a column in UTF-16 units, from 0, into one in bytes.
+// bytesOf converts a column in UTF-16 units, from 0, to one in bytes.
 func bytesOf(line string, units int) int {
 	at := 0
 	for units > 0 && at < len(line) {
@@ -269,7 +281,7 @@ func bytesOf(line string, units int) int {
 	return at
 }
 
-// cut bounds what a checker says, which may repeat the script.
+// cut shortens the output of a checker, which may repeat the script.
 func cut(text string) string {
 	const most = 2000
 	if len(text) <= most {

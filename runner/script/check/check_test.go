@@ -422,11 +422,11 @@ func TestBadCheckers(t *testing.T) {
 	src := script.Source{Name: "script.ts", Code: "1", Language: sandbox.LangTypeScript}
 	t.Setenv("TMPDIR", t.TempDir())
 	for text, want := range map[string]string{
-		"sleep 1000 & sleep 1000":                     "it was not done after 200ms",
+		"sleep 1000 & sleep 1000":                     "it did not finish within 200ms",
 		"echo oops >&2; exit 3":                       "oops",
 		"echo oops >&2; exit 1":                       "oops",
 		"echo 'error TS5023: Unknown option'; exit 1": "TS5023: Unknown option",
-		"exit 1":                                 "ended with exit status 1 and said nothing",
+		"exit 1":                                 "ended with exit status 1 and printed nothing",
 		"echo not a compiler; exit 2":            "it failed: not a compiler",
 		"head -c 9000000 /dev/zero | tr '\\0' x": "printed more than",
 	} {

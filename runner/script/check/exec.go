@@ -16,7 +16,7 @@ const (
 	maxErrors = 16 << 10
 )
 
-// run starts the checker and returns what it prints. A checker that finds problems ends with 1 or 2: failed, and says which.
+// run starts the checker and returns its output. A checker that finds problems exits with 1 or 2, which run reports as failed.
 func (c *checker) run(ctx context.Context, args ...string) (out string, failed bool, err error) {
 	cmd := exec.CommandContext(ctx, c.program, args...)
 	cmd.Dir = c.mirror.dir
@@ -45,7 +45,7 @@ func (c *checker) run(ctx context.Context, args ...string) (out string, failed b
 	}
 	if exit != nil && stdout.data.Len() == 0 {
 		if stderr.data.Len() == 0 {
-			return "", false, fmt.Errorf("it ended with %w and said nothing", exit)
+			return "", false, fmt.Errorf("it ended with %w and printed nothing", exit)
 		}
 		return "", false, errors.New(strings.TrimSpace(stderr.data.String()))
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script"
 )
 
-// pythonSkills copies the saved scripts, and makes of each skill the package that an import of it means in a sandbox:
-// skills/save-sheet/scripts/main.py is skills.save_sheet, and what lies beside it is in that package.
+// pythonSkills copies the saved scripts, and makes each skill the package that it is in a sandbox: skills/save-sheet/scripts/main.py
+// is skills.save_sheet, and the files beside it are in that package.
 func (c *checker) pythonSkills() error {
 	if err := c.mirror.copyTree(c.opt.Skills, "lib/skills", ".py", func(text string) string { return text }); err != nil {
 		return err
@@ -22,7 +22,7 @@ func (c *checker) pythonSkills() error {
 	}
 	folders, err := fs.ReadDir(copied, ".")
 	if err != nil {
-		return nil // none has a script in Python
+		return nil // no skill has a script in Python
 	}
 	for _, f := range folders {
 		if f.IsDir() {

@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
-	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/script/internal/pyimport"
 	"github.com/mcpgen/mcpgen/templates"
 )
 
@@ -46,7 +46,7 @@ func (c *checker) python(ctx context.Context, modules map[string]string) ([]Prob
 	maps.Copy(texts, modules)
 	var outside []Problem
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		for _, line := range script.BeyondPackage(texts[name], strings.Count(name, "/")) {
+		for _, line := range pyimport.LinesBeyond(texts[name], strings.Count(name, "/")) {
 			outside = append(outside, Problem{File: name, Line: line, Text: "a relative import leads out of the package", Source: lineAt(texts[name], line)})
 		}
 		if err := c.mirror.write("script/"+name, texts[name]); err != nil {
@@ -179,7 +179,7 @@ func (c *checker) parsePyright(out string, texts map[string]string) ([]Problem, 
 	return problems, nil
 }
 
-// atTopLevel tells whether a line stands in no function. What is indented less and comes before it decides.
+// atTopLevel reports whether a line is outside any function. What is indented less and comes before it decides.
 func atTopLevel(text string, line int) bool {
 	lines := strings.Split(text, "\n")
 	indent := func(l string) int { return len(l) - len(strings.TrimLeft(l, " \t")) }

@@ -1,31 +1,30 @@
 package script
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// An import whose path is known only when the script runs would be a pattern to the bundler, which lists the host's
-// folders for what may match. So the bundler gets another text: each such import calls a function at the module's end
-// that asks the host for the module. The words have the same length as those they stand for, so that positions remain.
+// The bundler takes an import with a computed path for a pattern, and lists the host's folders for what matches. So it gets a changed
+// text: each such import calls a function at the end of the module that asks the host for the module. The names of the functions
+// are as long as the words that they replace, so that positions stay.
 
-// admitted is what the bundler may see of a module.
+// admitted is a text that is safe for the bundler.
 type admitted struct {
 	code     string
 	imports  bool // it has import() with a computed path
 	requires bool // it has require() with one
 }
 
-// admit makes a module's text safe for the bundler, or says why it cannot.
+// admit makes a module's text safe for the bundler, or returns why it cannot.
 func admit(code string, loader api.Loader, id string) (admitted, []api.Message) {
 	safe := admitted{code: code}
 	if loader == api.LoaderJSON {
 		return safe, nil
-	}
-	if found := sourceMapComment(code, loader); found != nil {
-		return safe, []api.Message{*found}
 	}
 	if !maybeComputed(code) {
 		return safe, nil
@@ -46,10 +45,10 @@ func admit(code string, loader api.Loader, id string) (admitted, []api.Message) 
 		copy(text[s.offset:], word)
 	}
 	safe.code = string(text)
-	// What is left now would be read.
+	// The bundler would read what is left now.
 	if left, problems := computed(safe.code, loader); len(left) > 0 || len(problems) > 0 {
 		for _, s := range left {
-			problems = append(problems, refused(code, s.offset, "this import is written in a way that cannot be put together", "write the path out"))
+			problems = append(problems, refused(code, s.offset, "this form of import cannot be bundled", "write the path out"))
 		}
 		return safe, problems
 	}
@@ -66,14 +65,14 @@ func admit(code string, loader api.Loader, id string) (admitted, []api.Message) 
 	return safe, nil
 }
 
-// unusedWord makes a word of the beginning, a character or two and $ that code does not hold.
+// unusedWord returns a word that does not occur in code: the beginning, a character or two, and $.
 func unusedWord(code, begin string) string {
 	for i := range 36 {
 		if word := begin + strconv.FormatInt(int64(i), 36) + "$"; !strings.Contains(code, word) {
 			return word
 		}
 	}
-	return begin + "_$" // the code has all others: it is then refused for having this one twice
+	return begin + "_$" // the code has all others, and is refused for having this one twice
 }
 
 // site is the first character of a computed import or require.
@@ -82,20 +81,19 @@ type site struct {
 	require bool
 }
 
-// computed finds import() and require() with a path that is known only when the script runs, and what else is wrong
-// with the text.
+// computed returns the import() and require() calls with a computed path, and other errors of the text.
 func computed(code string, loader api.Loader) ([]site, []api.Message) {
 	words := map[string]string{"unsupported-dynamic-import": "import", "unsupported-require-call": "require"}
 	asked := map[string]api.LogLevel{}
 	for id := range words {
 		asked[id] = api.LogLevelError
 	}
-	// Transforming looks at this text alone, where bundling it with the same options would be too late.
+	// Transform reads only this text; a build would already have read files.
 	res := api.Transform(code, api.TransformOptions{
 		Loader: loader, Format: api.FormatESModule, TsconfigRaw: tsconfig, LogLevel: api.LogLevelSilent, LogOverride: asked,
 	})
 	var sites []site
-	seen := map[site]bool{} // one import of one of several paths is reported for each
+	seen := map[site]bool{} // an import of one of several paths is reported for each
 	var problems []api.Message
 	var lines lineOffsets
 	for _, m := range res.Errors {
@@ -105,7 +103,7 @@ func computed(code string, loader api.Loader) ([]site, []api.Message) {
 			continue
 		}
 		if strings.HasPrefix(m.Text, `Converting "require"`) {
-			continue // said of any require when not bundling
+			continue // reported for any require without bundling
 		}
 		at := lines.offset(code, m.Location)
 		rest := strings.TrimLeft(strings.TrimPrefix(code[at:], word), " \t\r\n")
@@ -121,7 +119,7 @@ func computed(code string, loader api.Loader) ([]site, []api.Message) {
 	return sites, problems
 }
 
-// lineOffsets finds lines by their numbers, as the bundler counts them. The zero value is ready.
+// lineOffsets has the offsets of lines as the bundler counts them. The zero value is ready.
 type lineOffsets []int
 
 func (l *lineOffsets) offset(code string, at *api.Location) int {
@@ -144,7 +142,7 @@ func (l *lineOffsets) offset(code string, at *api.Location) int {
 	return min((*l)[at.Line-1]+at.Column, len(code))
 }
 
-// refused is a problem at an offset of the code.
+// refused returns a problem at an offset of the code.
 func refused(code string, offset int, text, note string) api.Message {
 	start := strings.LastIndexByte(code[:offset], '\n') + 1
 	line, _, _ := strings.Cut(code[start:], "\n")
@@ -152,4 +150,59 @@ func refused(code string, offset int, text, note string) api.Message {
 		Text: text, Notes: []api.Note{{Text: note}},
 		Location: &api.Location{Line: lineOf(code, offset), Column: offset - start, LineText: line},
 	}
+}
+
+// The bundler asks the plugin for every module, but there are three ways in which it reads the host's files without asking:
+//
+//   - import(`../${x}.json`) and require() likewise are patterns to it; it lists folders for what may match;
+//   - a comment that names a source map by a file: URL makes it read that file;
+//   - a source map, even one written out in such a comment, makes it read the sources that the map names.
+//
+// A script is hostile, and can read what is bundled. So the bundler never sees these forms, in the script or in any module: admit
+// replaces the first, the others are refused.
+
+// maybeComputed reports whether text may have an import() or require() with a computed path. It errs on the safe side: escapes can
+// spell any name.
+func maybeComputed(code string) bool {
+	for _, word := range []string{"import", "require"} {
+		for rest := code; ; {
+			_, after, found := strings.Cut(rest, word)
+			if !found {
+				break
+			}
+			rest = after
+			after = strings.TrimLeftFunc(after, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || r == '\ufeff' })
+			if after != "" && strings.IndexByte("./(?", after[0]) >= 0 {
+				return true
+			}
+		}
+	}
+	return strings.Contains(code, `\u`)
+}
+
+// mapComment matches comments from which the bundler takes a source map, and strings that look like one.
+var mapComment = pattern(`/[/*][#@] sourceMappingURL=`)
+
+// sourceMapComment returns the error for a text with such a comment.
+func sourceMapComment(code string) []api.Message {
+	at := mapComment().FindStringIndex(code)
+	if at == nil {
+		return nil
+	}
+	return []api.Message{refused(code, at[0], "a script must not refer to a source map", "remove the sourceMappingURL comment; in a string, write it in two parts")}
+}
+
+// inModule sets the module of messages.
+func inModule(messages []api.Message, namespace, file string) []api.Message {
+	for _, m := range messages {
+		if m.Location != nil {
+			m.Location.Namespace, m.Location.File = namespace, file
+		}
+	}
+	return messages
+}
+
+// refuseFiles refuses modules that the bundler found by itself.
+func refuseFiles(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	return api.OnLoadResult{}, fmt.Errorf("%q is not a module of this script", a.Path)
 }

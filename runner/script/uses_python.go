@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/script/internal/pyimport"
 )
 
 // python follows the imports of the script and of the files beside it.
@@ -20,11 +21,11 @@ func (u *uses) python(src Source) error {
 	maps.Copy(texts, prepared.Modules)
 	for _, file := range slices.Sorted(maps.Keys(texts)) {
 		u.calls(texts[file])
-		for _, im := range pythonImports(texts[file]) {
-			if im.level > 0 || len(im.module) == 0 {
+		for _, im := range pyimport.Scan(texts[file]) {
+			if im.Level > 0 || len(im.Module) == 0 {
 				continue
 			}
-			switch im.module[0] {
+			switch im.Module[0] {
 			case treeNamespace:
 				u.pythonTree(file, texts[file], im)
 			case skillsNamespace:
@@ -35,10 +36,10 @@ func (u *uses) python(src Source) error {
 	return nil
 }
 
-func (u *uses) pythonSkills(im pythonImport) {
-	names := im.names
-	if len(im.module) > 1 {
-		names = im.module[1:2]
+func (u *uses) pythonSkills(im pyimport.Import) {
+	names := im.Names
+	if len(im.Module) > 1 {
+		names = im.Module[1:2]
 	}
 	for _, name := range names {
 		if u.looked++; name == "*" || u.looked > maxUsed {
@@ -57,13 +58,12 @@ func (u *uses) pythonSkills(im pythonImport) {
 	}
 }
 
-// pythonTree takes in what an import of the tree means: servers.drive.get_sheet, get_sheet from servers.drive, drive
-// from servers.
-func (u *uses) pythonTree(file, text string, im pythonImport) {
-	parts := im.module[1:]
+// pythonTree adds what an import of the tree means: servers.drive.get_sheet, get_sheet from servers.drive, drive from servers.
+func (u *uses) pythonTree(file, text string, im pyimport.Import) {
+	parts := im.Module[1:]
 	switch {
 	case len(parts) == 0:
-		for _, name := range im.names {
+		for _, name := range im.Names {
 			if u.looked++; u.looked > maxUsed || len(u.used.Missing) >= maxProblems {
 				return
 			}
@@ -75,14 +75,14 @@ func (u *uses) pythonTree(file, text string, im pythonImport) {
 		}
 	case !u.isServer(parts[0]):
 		if !u.isTreeFile(strings.Join(parts, "/") + ".py") {
-			u.missing(file, im, strings.Join(im.module, "."))
+			u.missing(file, im, strings.Join(im.Module, "."))
 		}
 	case len(parts) > 1:
 		u.pythonWrapper(file, im, parts[0], parts[1])
-	case len(im.names) == 0:
-		u.pythonMembers(file, parts[0], text, strings.Join(im.module, "."))
+	case len(im.Names) == 0:
+		u.pythonMembers(file, parts[0], text, strings.Join(im.Module, "."))
 	default:
-		for _, name := range im.names {
+		for _, name := range im.Names {
 			if name == "*" {
 				u.wholeServer(parts[0])
 			} else {
@@ -93,7 +93,7 @@ func (u *uses) pythonTree(file, text string, im pythonImport) {
 }
 
 // pythonWrapper takes in one name of a server: a tool's, or another that its package has.
-func (u *uses) pythonWrapper(file string, im pythonImport, dir, name string) {
+func (u *uses) pythonWrapper(file string, im pyimport.Import, dir, name string) {
 	wrapper := dir + "/" + name + ".py"
 	u.looked++
 	switch {
@@ -105,8 +105,7 @@ func (u *uses) pythonWrapper(file string, im pythonImport, dir, name string) {
 	}
 }
 
-// pythonMembers takes in the tools that a text uses of a server as members of its package. Where that cannot be said, they
-// are all tools of it.
+// pythonMembers adds the tools of a server that a text uses as members of its package, or all tools if it cannot tell.
 func (u *uses) pythonMembers(file, dir, text, called string) {
 	key := file + "\x00" + called
 	if u.members[key] {
@@ -150,20 +149,20 @@ func (u *uses) isTreeFile(file string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// names tells whether a file of the tree has a name in it.
+// names reports whether a file of the tree contains a name.
 func (u *uses) names(file, name string) bool {
 	if u.files.tree == nil {
 		return false
 	}
 	text, err := u.files.text(treeNamespace, file)
-	if err != nil || len(text) > maxIndexBytes || !isPythonName(name) {
+	if err != nil || len(text) > maxIndexBytes || !pyimport.IsIdentifier(name) {
 		return false
 	}
 	return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(text)
 }
 
-func (u *uses) missing(file string, im pythonImport, name string) {
+func (u *uses) missing(file string, im pyimport.Import, name string) {
 	if len(u.used.Missing) < maxProblems {
-		u.used.Missing = append(u.used.Missing, Missing{File: file, Line: im.line, Name: name})
+		u.used.Missing = append(u.used.Missing, Missing{File: file, Line: im.Line, Name: name})
 	}
 }
