@@ -3,7 +3,7 @@
 // A [Backend] starts one [Process] per run from a [Spec]. The process is a guest: an interpreter with our
 // guest program loaded, which connects back to the host over one channel ([Process.Bridge]), proves itself
 // with [Spec.Secret], receives its job there and runs it. The script's output travels on the guest's own
-// stdout and stderr. What the guest's channel says is package bridge's matter; this package moves bytes.
+// stdout and stderr. Package bridge defines the protocol of the channel; this package only connects it.
 //
 // This package holds interfaces and values only. Start with [Backend]. Every backend passes the suite in
 // sandboxtest.
@@ -12,8 +12,11 @@ package sandbox
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"net"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -26,7 +29,7 @@ const (
 	QuickJS Runtime = "quickjs" // the engine inside the mcprun binary
 )
 
-// Wanted names the runtime as a person would install it, with the version it needs at least; QuickJS is never missing.
+// Wanted names the runtime and the oldest version that works, as a person would install it. QuickJS is never missing.
 func (r Runtime) Wanted() string {
 	switch r {
 	case Node:
@@ -45,22 +48,33 @@ const (
 	LangPython     Language = "python"
 )
 
+// Strength is what stands between a script and the machine. A greater one is good for code that is trusted less.
+type Strength int
+
+const (
+	// SharedKernel is a confined process: code of one's own, read before it runs.
+	SharedKernel Strength = iota + 1
+	// Container is a container of an engine: code of a model that reads what strangers wrote.
+	Container
+	// OwnKernel is a kernel that is not the machine's: code of strangers.
+	OwnKernel
+)
+
 // Backend is one kind of sandbox. Implementations are safe for concurrent use and hold no state between runs
 // beyond connections that Close releases.
 type Backend interface {
 	// Name is the word a person selects the backend by: "embedded", "process", "docker".
 	Name() string
-	// Runtime tells which runtime executes scripts of lang here; ok is false where the backend has none.
+	// Strength reports what stands between a script and the machine. It is the same on every machine.
+	Strength() Strength
+	// Runtime reports which runtime executes scripts of lang here; ok is false where the backend has none.
 	Runtime(lang Language) (r Runtime, ok bool)
-	// Probe finds out whether the backend can run scripts here and now. It takes at most two seconds,
-	// starts no sandbox, and reports trouble in the Status, never as a panic or a hang.
+	// Probe checks whether the backend can run scripts on this machine now. It takes at most two seconds, runs no script, and
+	// reports problems in the Status.
 	Probe(ctx context.Context) Status
 	// Start starts a guest. When ctx ends the guest is killed, whatever it is doing. Start undoes everything
-	// it did when it returns an error.
+	// it did when it returns an error. Ten seconds after this process was killed nothing of the guest is left.
 	Start(ctx context.Context, spec Spec) (Process, error)
-	// Sweep removes what runs whose host died have left behind: containers, folders, sockets. It never
-	// touches what belongs to a host that is alive.
-	Sweep(ctx context.Context) error
 	// Close releases the backend's own connections.
 	Close() error
 }
@@ -68,33 +82,33 @@ type Backend interface {
 // Status is what Probe found.
 type Status struct {
 	Usable bool
-	// Detail is one line: what was found ("Docker Engine 28.2, image sha256:…"), or why it is not usable.
+	// Detail is one line: what was found ("Docker Engine 28.2, image sha256:…"), or why the backend is not usable.
 	Detail string
-	// Remedy is what a person can do about it, a command where possible. Empty when usable.
+	// Remedy is what a person can do to make it usable, a command where possible. Empty when usable.
 	Remedy string
 	// Languages lists what can run here now; a usable backend may lack one (no python3 on the machine).
 	Languages []Language
-	// Holds lists what this sandbox keeps from a script here, one short line each ("network: none, also no DNS").
+	// Holds lists what this sandbox protects here, one short line each ("network: none, also no DNS").
 	Holds []string
-	// Lacks lists what this kind of sandbox does not hold on any machine ("kernel: shared with the machine").
+	// Lacks lists what this kind of sandbox does not protect on any machine ("kernel: shared with the machine").
 	Lacks []string
-	// Missing lists isolation that this machine does not give, one line each ("landlock: kernel too old").
+	// Missing lists isolation that this machine does not offer, one line each ("landlock: kernel too old").
 	Missing []string
 }
 
-// Spec says what one run needs. All paths are absolute host paths.
+// Spec describes one run. All paths are absolute paths of the host.
 type Spec struct {
-	// ID names the run; it labels whatever the backend creates. Letters, digits and '-', at most 64 bytes.
+	// ID names the run and labels what the backend creates for it. Letters, digits and '-', at most 64 bytes.
 	ID string
 	// Runtime executes the guest program.
 	Runtime Runtime
-	// Args are the interpreter's own flags, before the guest program's name: what isolates and tunes it. Unused by QuickJS.
+	// Args are flags of the interpreter, which isolate and tune it. They precede the guest program's name. Unused by QuickJS.
 	Args []string
 	// Guest holds the guest program's files by name (no folders). The one named GuestMain(Runtime) is started.
-	// They are readable to the guest below GuestDir and nothing there is writable. Unused by QuickJS.
+	// The guest finds them below GuestDir, which is read-only. Unused by QuickJS.
 	Guest map[string][]byte
-	// Secret is sent by the guest when it connects. It reads it from descriptor SecretFD until the end and closes that
-	// before the script starts: in its environment or arguments the script would find it.
+	// Secret is what the guest sends when it connects. It reads the secret from descriptor SecretFD and closes that before the
+	// script starts: the script could read it from the environment or the arguments. It has at most MaxSecret bytes.
 	Secret string
 	// Tree is the generated servers folder, shown read-only at TreeDir and at WorkspaceDir/servers.
 	// Empty: none.
@@ -102,17 +116,36 @@ type Spec struct {
 	// Skills is the folder of saved scripts, shown read-only at SkillsDir and at WorkspaceDir/skills. Empty: none.
 	Skills string
 	// Workspace is the folder the script may write to, shown at WorkspaceDir, where the script starts. It exists.
-	// Empty: the script starts in an empty folder that vanishes with the run.
+	// Empty: the script starts in an empty folder that is removed with the run.
 	Workspace string
 	// Limits bound the run. Zero fields mean the defaults of WithDefaults.
 	Limits Limits
-	// Turn is awaited before a guest is started. Nil: nothing is.
+	// Turn is awaited before the guest is started. Nil: the guest starts at once.
 	Turn *Turn
 	// Stdin, Stdout and Stderr are the script's. Nil Stdin reads as empty; nil writers discard.
-	// Writers are called from one goroutine each and never after Wait returned.
+	// Each writer is called from one goroutine, and never after Wait has returned.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
+
+// Check returns an error unless ID, Secret and Guest are as their comments say.
+func (s *Spec) Check() error {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
+	if s.ID == "" || len(s.ID) > 64 || strings.Trim(s.ID, letters) != "" {
+		return fmt.Errorf("run ID %q: not 1 to 64 letters, digits and '-'", s.ID)
+	}
+	if len(s.Secret) > MaxSecret {
+		return fmt.Errorf("the secret has %d bytes, more than %d", len(s.Secret), MaxSecret)
+	}
+	main := GuestMain(s.Runtime)
+	if _, ok := s.Guest[main]; main != "" && !ok {
+		return fmt.Errorf("run %s: no guest program %s", s.ID, main)
+	}
+	return nil
+}
+
+// MaxSecret is what every pipe holds, in bytes, so that a secret can be written before anybody reads it.
+const MaxSecret = 4096
 
 // Paths inside every sandbox that has a file system of its own. The embedded backend maps the same names.
 const (
@@ -123,13 +156,24 @@ const (
 	GuestDir     = "/mcp/guest"   // read-only
 )
 
-// What a guest program is started with beside its standard streams, and all it is told: its one argument is
-// BridgeAddress, and it inherits two descriptors. The embedded backend has its guest built in and does without.
+// A guest program gets one argument, BridgeAddress, and inherits two descriptors besides its standard streams. The guest of
+// the embedded backend is built in and does not use these.
 const (
 	BridgeFD      = 3      // its end of the bridge
-	BridgeAddress = "fd:3" // BridgeFD in words
+	BridgeAddress = "fd:3" // BridgeFD as an argument
 	SecretFD      = 4      // a pipe that holds Spec.Secret
 )
+
+// InterpreterOf returns the runtime of a language in sandboxes that have node and python3.
+func InterpreterOf(lang Language) (Runtime, bool) {
+	switch lang {
+	case LangTypeScript:
+		return Node, true
+	case LangPython:
+		return Python, true
+	}
+	return "", false
+}
 
 // GuestMain is the name of the guest file that is started for r; empty for QuickJS.
 func GuestMain(r Runtime) string {
@@ -142,20 +186,20 @@ func GuestMain(r Runtime) string {
 	return ""
 }
 
-// Limits bound one run. The wall clock is the runner's: it ends ctx.
+// Limits bound one run. The runner limits elapsed time: it ends ctx.
 type Limits struct {
 	Memory    int64         // bytes of memory; zero: 500 MB
-	CPU       time.Duration // processor time of all processes together; zero: none beside the wall clock
+	CPU       time.Duration // processor time of all processes together; zero: no limit
 	Processes int           // processes and threads; zero: 128
 	Files     int           // open descriptors per process; zero: 1024
 	FileSize  int64         // bytes of one file; zero: 256 MiB
 	Tmp       int64         // bytes of /tmp; zero: 64 MiB
-	Output    int64         // bytes of standard output and standard error together, and up to 64 KiB of the other when one passes it; zero: 128 MiB
+	Output    int64         // bytes of standard output and standard error together; when one exceeds it, up to 64 KiB of the other still pass; zero: 128 MiB
 	Disk      int64         // bytes that the workspace's files may take; zero: 1 GiB
 	DiskFiles int           // files and folders in the workspace; zero: 100,000
 }
 
-// The names of limits, as Exit and a run's result have them.
+// The names of limits in Exit and in a run's result.
 const (
 	LimitMemory    = "memory"
 	LimitCPU       = "cpu"
@@ -165,6 +209,9 @@ const (
 	LimitFiles     = "files"
 	LimitFileSize  = "file size"
 )
+
+// MinMemory is the least Limits.Memory, in bytes, with which an interpreter starts.
+const MinMemory = 32_000_000
 
 // WithDefaults fills the zero fields.
 func (l Limits) WithDefaults() Limits {
@@ -179,41 +226,47 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Process is one running guest. The caller owns it and must call Wait once, which releases everything.
+// Process is one running guest. The caller owns it and must call Wait once, which releases all its resources.
 type Process interface {
-	// Bridge waits for the guest to connect and returns the host's end; it is called once. It fails when the
+	// Bridge waits for the guest to connect and returns the host's end. It is called once. It fails if the
 	// guest ends first or ctx is done. The caller closes the connection.
 	Bridge(ctx context.Context) (net.Conn, error)
-	// Secret is what this guest says when it connects: that of the Spec it was started with.
+	// Secret returns what this guest sends when it connects: the Secret of the Spec it was started with.
 	Secret() string
-	// Kill ends the guest and everything it started, at once. Safe to call at any time, any number of times.
+	// Kill ends the guest and everything it started, at once. It may be called at any time, any number of times.
 	Kill()
-	// Wait returns after the guest has ended, its output was written out, and nothing of it is left on the machine.
-	// The error says that the backend itself broke (the daemon went away, a mount could not be removed), not that
-	// the script failed.
+	// Wait returns after the guest has ended, its output was written, and nothing of it is left on the machine.
+	// The error is about the backend itself (the daemon went away, a mount could not be removed), not about the script.
 	Wait() (Exit, error)
 }
 
-// Apart is implemented by a Process whose workspace may be a copy, on another machine: what the host puts into the folder
-// while the run goes on is then not seen there. A Process without it works in the folder itself.
-type Apart interface{ Apart() bool }
+// Remote is implemented by a Process whose workspace may be a copy on another machine: what the host writes to the folder
+// during the run does not appear there. A Process that does not implement it works in the folder itself.
+type Remote interface{ Remote() bool }
 
-// IsApart tells whether p works in a copy of its workspace.
-func IsApart(p Process) bool {
-	a, ok := p.(Apart)
-	return ok && a.Apart()
+// IsRemote reports whether p works in a copy of its workspace.
+func IsRemote(p Process) bool {
+	r, ok := p.(Remote)
+	return ok && r.Remote()
 }
 
 // Exit is how a guest ended.
 type Exit struct {
 	// Code is the guest's exit code, 128+n when signal n ended it.
 	Code int
-	// Killed names the limit that ended the guest, one of the Limit constants; empty when none is known to.
-	// A guest ended by Kill or its ctx has no Killed.
+	// Killed names the limit that ended the guest, one of the Limit constants. It is empty if no limit did, and for a guest
+	// ended by Kill or its ctx.
 	Killed string
-	// Hit lists, sorted, the limits that the guest ran into, whether or not they ended it: one that may start no more
-	// processes gets an error and goes on. It holds Killed. A backend lists what it can know.
+	// Hit lists, sorted, the limits that the guest reached, whether or not they ended it: a guest that may start no more
+	// processes gets an error and continues. It contains Killed. A backend lists what it can observe.
 	Hit []string
-	// MaxMemory is the most memory seen, in bytes; zero where the backend can't tell.
+	// MaxMemory is the most memory observed, in bytes; zero if the backend cannot measure it.
 	MaxMemory int64
+}
+
+// Reach adds to Hit the limits that are not empty.
+func (e *Exit) Reach(limits ...string) {
+	e.Hit = append(e.Hit, limits...)
+	slices.Sort(e.Hit)
+	e.Hit = slices.DeleteFunc(slices.Compact(e.Hit), func(l string) bool { return l == "" })
 }

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// starting bounds how many guests this process starts at once. Starting one takes a processor for as long as it lasts: more of
-// them than there are processors only make each other late. It belongs to the process since the processors do.
+// starting bounds how many guests this process starts at once. A start keeps one processor busy, so that more starts than
+// processors only delay each other. It is global because the processors are.
 var starting = semaphore.NewWeighted(MaxStarts())
 
-// MaxStarts is how many guests are started at once; others wait, first come, first served.
+// MaxStarts returns how many guests are started at once. Others wait, first come, first served.
 func MaxStarts() int64 { return int64(max(2, runtime.GOMAXPROCS(0))) }
 
-// Turn is one guest's place among those that are being started, and the clock of its start, which stands still while the guest
-// waits for its place. A guest that was started before it was needed waits for none.
+// Turn is one guest's place in the queue of starts, with a time limit for the start that does not run while the guest waits in
+// the queue.
 type Turn struct {
 	limit time.Duration
 	clock *time.Timer
@@ -26,15 +26,15 @@ type Turn struct {
 	taken bool
 }
 
-// NewTurn starts the clock. Late is called when the start takes longer than limit. Call Done.
+// NewTurn starts the clock. It calls late if the start takes longer than limit. The caller calls Done.
 func NewTurn(limit time.Duration, late func()) *Turn {
 	return &Turn{limit: limit, clock: time.AfterFunc(limit, late)}
 }
 
-// Await waits for a place. A Backend calls it once, before it starts a guest. The error is that of ctx. A nil Turn waits for
-// nothing.
+// Await waits for the guest's turn. A Backend calls it once, before it starts a guest. The error is that of ctx. A nil Turn does
+// not wait.
 func (t *Turn) Await(ctx context.Context) error {
-	if t == nil || !t.clock.Stop() { // its time is up
+	if t == nil || !t.clock.Stop() { // the time limit has passed
 		return ctx.Err()
 	}
 	if err := starting.Acquire(ctx, 1); err != nil {
@@ -47,7 +47,7 @@ func (t *Turn) Await(ctx context.Context) error {
 	return nil
 }
 
-// Done gives the place to the next guest and stops the clock: the guest is ready, or will not be. It may be called again. It
+// Done lets the next guest start and stops the clock: this guest is ready, or failed to start. It may be called again. It
 // reports whether the guest was ready in time.
 func (t *Turn) Done() (inTime bool) {
 	t.mu.Lock()

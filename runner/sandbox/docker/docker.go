@@ -1,22 +1,22 @@
 // Package docker runs guests in hardened containers of a local Docker Engine: no network, a read-only root, no
 // capabilities, no new privileges, an unprivileged user, a system call allow list of its own (seccomp.json), and limits
-// on memory, processors, processes, descriptors and file sizes. What is writable is the workspace and a /tmp of bounded
+// on memory, processors, processes, descriptors and file sizes. Only the workspace is writable, and a /tmp of bounded
 // size. A guest reaches its host through one unix socket, which accepts one connection and is then gone; enter.py makes
 // the connection before the guest program starts, and sees to it that no other can be made.
 //
 // Start with [New]. The image is the one that image.lock.json pins and nothing else, unless the caller names another:
-// an image that merely has the same name is not run. Engines that cannot bound memory and processes are refused, but for the
-// caller's own rootless ones, whose containers this process watches over instead: see watch.go.
+// an image that merely has the same name is not run. Engines that cannot bound memory and processes are refused, except
+// the caller's own rootless ones, whose containers this process watches instead: see watch.go.
 //
-// An engine with which neither folders nor sockets can be shared, as Docker Desktop and engines on other machines, gets
-// the run's files as archives: see apart.go.
+// A remote engine, such as Docker Desktop or one on another machine, shares neither folders nor sockets with this process:
+// it gets the run's files as archives (see remote.go).
 //
-// A container removes itself when it ends, also when mcprun is not there any more: its guest ends when the connection
-// is lost. [Backend.Sweep] removes the rest, as it does what an engine has left that went away during a run.
+// The engine removes a container when it ends, with its volumes. If this process is killed, another one removes its
+// containers and folders: see guard.go.
 //
-// Where the engine's containers run on this machine, their control groups and first processes are looked at directly
-// (see inside): for limits that no engine has, for a quick end, and to give a container that waits its run's folders.
-// Podman's service serves as an engine too (see podman.go).
+// If the engine's containers run on this machine, the package reads their control groups and first processes directly
+// (see inside): for limits that engines lack, to kill quickly, and to mount a run's folders in a container that waits for
+// one. Podman's service serves as an engine too (see podman.go).
 package docker
 
 import (
@@ -27,12 +27,13 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/moby/moby/client"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/mcpgen/mcpgen/gen/owner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 // DefaultHost is where an engine listens that was installed for the whole machine.
@@ -47,39 +48,26 @@ var seccompProfile string
 //go:embed enter.py
 var enterProgram []byte
 
-// Options say which engine and image to use, and as whom guests run.
+// Options select the engine and the image.
 type Options struct {
 	// Host is the engine's address, as in DOCKER_HOST: unix:///path/to/socket, tcp://host:port or npipe:////./pipe/name.
 	// Empty: DefaultHost. The engine need not be on this machine.
 	Host string
 	// CertDir is the folder of ca.pem, cert.pem and key.pem, as in DOCKER_CERT_PATH. With it an engine behind tcp:// is
-	// spoken to over TLS, and is always verified. Empty: no TLS.
+	// reached over TLS, and is always verified. Empty: no TLS.
 	CertDir string
 	// Image is the reference or ID of an image to use in place of the pinned one. It needs node and python3 on
 	// /usr/local/bin:/usr/bin:/bin. What it says about environment, user, program and health is ignored; one that
 	// declares volumes is refused.
 	Image string
 	// RuntimeDir is the folder for the sockets and guest programs of running guests, which other sandboxes may use as
-	// well. It is created if missing, and
-	// refused when another user could enter it. The engine must see it under the same path. Empty: mcprun-<uid>
+	// well. It is created if missing, and refused if another user could enter it. The engine must see it under the same path. Empty: mcprun-<uid>
 	// in the folder for temporary files.
 	RuntimeDir string
-	// UID and GID are the guest's. Zero: those of this process, or 65534 when it runs as root.
-	UID, GID int
-	// Name is the word a person selects the backend by, and what the sandbox is called in messages. Empty: "docker".
-	Name string
-	// Runtime is the OCI runtime that runs the containers, by the name that the engine knows it by ("runsc"). An engine
-	// that does not know it is refused. It is to have a kernel of its own, which then bounds processes. Empty: the engine's
-	// default, which has none.
-	Runtime string
-	// CPUs is how many processors a guest may use. Zero: 2.
-	CPUs float64
-	// Guard is called once, before the first container is made: from then on something is to call Sweep when this process
-	// ends without having ended its guests, as one that is killed does. Close calls what it returns, unless the engine was
-	// gone when a guest was to be removed. It should not take long. Nil: they are left to the next Sweep, where they do not
-	// end by themselves.
-	Guard func() (release func())
-	// Logger is told about what could not be cleaned up, and about starts in detail. Nil: nobody is.
+	// Exe is the file of a program whose main function calls [Init] first, mostly this one. It removes containers and folders
+	// if this process is killed. Empty: they stay then, unless a guest ends with its connection.
+	Exe string
+	// Logger receives what could not be cleaned up, and details of starts. Nil discards them.
 	Logger *slog.Logger
 }
 
@@ -88,31 +76,32 @@ type Backend struct {
 	opt    Options
 	log    *slog.Logger
 	client *client.Client
-	broken error // why the engine's address is of no use, found by New
+	uid    int // the guest's user and group
+	gid    int
+	broken error // what is wrong with the engine's address, found by New
 
 	agreeMu sync.Mutex
 	agreed  bool // the client knows which version of the API it speaks
 
 	mu     sync.Mutex
-	engine *engine // what is known about the engine; nil until it has answered once
-	// Whether running containers can be entered.
+	engine *engine // facts about the engine; nil until it has answered once
+	// Whether running containers can be entered; noEnter is valid if triedEnter.
 	triedEnter bool
 	noEnter    error
 
-	readable folder.Readable
-
-	// Of Podman: it now and then crashes ("concurrent map writes"), or misses the users to map, when containers are made
-	// at the same time.
+	// One container of Podman is made at a time: otherwise it occasionally crashes ("concurrent map writes"), or lacks the
+	// users to map.
 	makingOne *semaphore.Weighted
 
-	guardOnce sync.Once
-	release   func() // of Guard; nil until it was called
+	owner string // this process, in the labels of its containers
 
-	orphansMu sync.Mutex
-	orphans   map[string]bool // containers that were not removed because the engine was gone
+	guardMu sync.Mutex
+	release func() // nil while this process's containers are not guarded
+
+	left atomic.Bool // a container was not removed because the engine was gone
 }
 
-// New returns a backend. It does not talk to the engine; what is wrong with its address is said by Probe and Start.
+// New returns a backend. It does not connect to the engine; Probe and Start report what is wrong with its address.
 func New(opt Options) *Backend {
 	if opt.Host == "" {
 		opt.Host = DefaultHost
@@ -120,28 +109,22 @@ func New(opt Options) *Backend {
 	if opt.RuntimeDir == "" {
 		opt.RuntimeDir = filepath.Join(os.TempDir(), fmt.Sprintf("mcprun-%d", os.Geteuid()))
 	}
-	if opt.UID == 0 {
-		opt.UID = os.Geteuid()
-	}
-	if opt.GID == 0 {
-		opt.GID = os.Getegid()
-	}
-	if os.Geteuid() == 0 && opt.UID == 0 {
-		opt.UID, opt.GID = nobody, nobody
-	}
-	if opt.Name == "" {
-		opt.Name = "docker"
-	}
-	if opt.CPUs == 0 {
-		opt.CPUs = 2
-	}
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
-	b := &Backend{opt: opt, log: opt.Logger, makingOne: semaphore.NewWeighted(1)}
+	b := &Backend{opt: opt, log: opt.Logger, uid: os.Geteuid(), gid: os.Getegid(), makingOne: semaphore.NewWeighted(1)}
+	if b.uid == 0 {
+		b.uid, b.gid = nobody, nobody
+	}
 	if b.broken = checkHost(opt.Host); b.broken != nil {
 		return b
 	}
+	me, err := owner.Self()
+	if err != nil {
+		b.broken = err
+		return b
+	}
+	b.owner = me.String()
 	how, err := clientOptions(opt)
 	if err != nil {
 		b.broken = err
@@ -151,35 +134,20 @@ func New(opt Options) *Backend {
 	return b
 }
 
-// Name is that of the Options.
-func (b *Backend) Name() string { return b.opt.Name }
+// Name implements sandbox.Backend.
+func (b *Backend) Name() string { return "docker" }
 
-// Runtime is node for TypeScript and python for Python.
+// Strength implements sandbox.Backend.
+func (b *Backend) Strength() sandbox.Strength { return sandbox.Container }
+
+// Runtime returns node for TypeScript and python for Python.
 func (b *Backend) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
-	switch lang {
-	case sandbox.LangTypeScript:
-		return sandbox.Node, true
-	case sandbox.LangPython:
-		return sandbox.Python, true
-	}
-	return "", false
+	return sandbox.InterpreterOf(lang)
 }
 
-// guard sees to it that what this process leaves is removed should it be killed.
-func (b *Backend) guard() {
-	b.guardOnce.Do(func() {
-		if b.opt.Guard != nil {
-			b.release = b.opt.Guard()
-		}
-	})
-}
-
-// Close releases the connections to the engine. Running guests go on.
+// Close releases the connections to the engine. Running guests continue.
 func (b *Backend) Close() error {
-	b.guardOnce.Do(func() {}) // whoever is at it has finished, and nobody begins
-	if b.release != nil && !b.hasOrphans() {
-		b.release()
-	}
+	b.unguard()
 	if b.client == nil {
 		return nil
 	}
@@ -188,6 +156,5 @@ func (b *Backend) Close() error {
 
 var _ sandbox.Backend = (*Backend)(nil)
 
-// detach returns a context that outlives ctx: what cleans up, or must not be left half done, goes on when the run is
-// over.
+// detach returns a context that outlives ctx, for cleaning up and for requests that must be completed.
 func detach(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }

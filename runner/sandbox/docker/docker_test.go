@@ -14,10 +14,8 @@ import (
 	"github.com/ory/dockertest/v3"
 	dc "github.com/ory/dockertest/v3/docker"
 
-	"github.com/mcpgen/mcpgen/gen/owner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/docker"
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
 // host is the engine the tests use, as the docker command would.
@@ -39,7 +37,7 @@ func newBackend(t testing.TB, change ...func(*docker.Options)) *docker.Backend {
 	b := docker.New(opt)
 	t.Cleanup(func() { // not after each run: those at the same time share the folder, in which nothing says whose is what
 		b.Close()
-		nothingIn(t, opt.RuntimeDir, false)
+		nothingIn(t, opt.RuntimeDir)
 	})
 	if st := b.Probe(t.Context()); !st.Usable {
 		cannotRun(t, fmt.Sprintf("docker is not usable: %s\n%s", st.Detail, st.Remedy))
@@ -132,21 +130,15 @@ func nothingLeft(t testing.TB, id, runtimeDir string) {
 	for _, c := range left {
 		t.Errorf("container %v is left: %s", c.Names, c.Status)
 	}
-	nothingIn(t, runtimeDir, true)
+	nothingIn(t, runtimeDir)
 }
 
-// nothingIn fails when anything is in a runtime folder. What a killed host had there waits for the next Sweep.
-func nothingIn(t testing.TB, runtimeDir string, swept bool) {
+// nothingIn fails when anything is in a runtime folder.
+func nothingIn(t testing.TB, runtimeDir string) {
 	t.Helper()
-	me, err := owner.Self()
-	if err != nil {
-		t.Fatal(err)
-	}
 	files, _ := filepath.Glob(filepath.Join(runtimeDir, "*"))
 	for _, f := range files {
-		if swept || !folder.Abandoned(f, me, time.Now()) {
-			t.Errorf("%s is left", f)
-		}
+		t.Errorf("%s is left", f)
 	}
 }
 

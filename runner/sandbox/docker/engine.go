@@ -18,23 +18,23 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// answerTime is how long an engine may take for a simple question before it counts as dead.
+// answerTime is how long an engine may take for a simple request before it counts as dead.
 const answerTime = 2 * time.Second
 
-// busyTime is how long one that has answered before may take: on a machine with more to do than it can, it is slow.
+// busyTime is how long an engine that has answered before may take: on a busy machine it is slow.
 const busyTime = 10 * time.Second
 
-// engine is what matters about an engine and does not change while it lives.
+// engine holds the facts about an engine that do not change while it runs.
 type engine struct {
 	version  string
 	cgroup   string
-	rootless bool // the engine runs as the caller: its root is the caller, and nobody more
+	rootless bool // the engine runs as the caller, and its root is the caller
 	watched  bool // the engine cannot hold the limits of its containers; this process does: see watch
 	podman   bool // it is Podman, behind Docker's interface
 	remapped bool // the engine maps the users of its containers to others
 	missing  []string
-	arch     string // by Go's name of it
-	apart    string // why it shares neither folders nor sockets with this process; empty when it does
+	arch     string // in Go's terms
+	remote   string // why it shares neither folders nor sockets with this process; empty if it does
 }
 
 func (e *engine) product() string {
@@ -44,7 +44,7 @@ func (e *engine) product() string {
 	return "Docker Engine"
 }
 
-// EngineError says that there is no engine that can be used.
+// EngineError reports that no usable engine was found.
 type EngineError struct {
 	Host string
 	Err  error
@@ -53,13 +53,13 @@ type EngineError struct {
 
 func (e *EngineError) Error() string {
 	if e.hint == "" {
-		return fmt.Sprintf("docker engine does not answer at %s: %v", e.Host, plainly(e.Err))
+		return fmt.Sprintf("docker engine does not answer at %s: %v", e.Host, unwrapped(e.Err))
 	}
 	return fmt.Sprintf("docker engine at %s cannot be used: %v", e.Host, e.Err)
 }
 
-// plainly is what the system says: the client wraps it in the address, twice, and advice.
-func plainly(err error) error {
+// unwrapped returns the operating system's error without the client's text.
+func unwrapped(err error) error {
 	var errno syscall.Errno
 	switch {
 	case errors.As(err, &errno):
@@ -72,29 +72,29 @@ func plainly(err error) error {
 	return err
 }
 
-// denied tells whether the system does not let this user reach the engine. Of that error the client keeps the words only.
+// denied reports whether the system does not let this user reach the engine. The client keeps only the text of that error.
 func denied(err error) bool {
 	return err != nil && (errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), fs.ErrPermission.Error()))
 }
 
 func (e *EngineError) Unwrap() error { return e.Err }
 
-// Hint is what a person can do about it.
+// Hint returns what a person can do about it.
 func (e *EngineError) Hint() string {
 	switch {
 	case e.hint != "":
 		return e.hint
 	case denied(e.Err):
-		return "join the group that its socket belongs to (sudo usermod -aG docker $USER, then log in anew), which makes you as mighty as root; or use a rootless engine or another sandbox"
+		return "join the group that its socket belongs to (sudo usermod -aG docker $USER, then log in again), which gives you the power of root; or use a rootless engine or another sandbox"
 	}
-	return "start it (sudo systemctl start docker), see that you may use it (docker version), or choose another sandbox"
+	return "start it (sudo systemctl start docker), check that you may use it (docker version), or choose another sandbox"
 }
 
-// ExitCode is mcprun's for a sandbox that is not there.
+// ExitCode returns mcprun's code for a sandbox that is not available.
 func (e *EngineError) ExitCode() int { return 127 }
 
-// over is why ctx has ended, also in the moment when a connection has noticed its deadline before it has itself.
-func over(ctx context.Context) error {
+// contextErr returns why ctx ended; a connection may see the deadline first.
+func contextErr(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		return context.DeadlineExceeded
 	}
@@ -102,11 +102,11 @@ func over(ctx context.Context) error {
 }
 
 var (
-	errNoAnswer = errors.New("no answer in time")
-	errHungUp   = errors.New("it closed the connection")
+	errNoAnswer     = errors.New("no answer in time")
+	errEngineClosed = errors.New("the engine closed the connection")
 )
 
-// asked names the engine in the errors of requests that it did not answer, and leaves its answers alone.
+// asked names the engine in the errors of requests that it did not answer, and returns others as they are.
 func (b *Backend) asked(err error) error {
 	var already *EngineError
 	switch {
@@ -120,21 +120,21 @@ func (b *Backend) asked(err error) error {
 	return err
 }
 
-// askedToConnect is asked for a request that makes a connection of its own, which the client does by other means: a
-// refusal, and an end before any answer, are not marked as such.
+// askedToConnect is asked for a request that makes a connection of its own: the client does not mark a refusal, or an end
+// before any answer, as such.
 func (b *Backend) askedToConnect(err error) error {
 	var refused *net.OpError
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &EngineError{Host: b.opt.Host, Err: errHungUp}
+		return &EngineError{Host: b.opt.Host, Err: errEngineClosed}
 	case errors.As(err, &refused):
 		return &EngineError{Host: b.opt.Host, Err: err}
 	}
 	return b.asked(err)
 }
 
-// agree settles the version of the API with the engine, once. The client would do so by itself with its first request; of
-// two at the same time, though, the one whose question fails reads the version while the other's answer is written.
+// agree negotiates the version of the API with the engine, once. The client does so with its first request, but two first
+// requests at the same time race.
 func (b *Backend) agree(ctx context.Context) error {
 	b.agreeMu.Lock()
 	defer b.agreeMu.Unlock()
@@ -146,7 +146,8 @@ func (b *Backend) agree(ctx context.Context) error {
 	return err
 }
 
-// facts asks the engine what it is, once. An engine that would not enforce what this package promises is an error.
+// facts returns the facts about the engine, which it asks for once. An engine that would not enforce what this package
+// promises is an error.
 func (b *Backend) facts(ctx context.Context) (*engine, error) {
 	if b.broken != nil {
 		return nil, b.broken
@@ -164,8 +165,8 @@ func (b *Backend) facts(ctx context.Context) (*engine, error) {
 	return e, nil
 }
 
-// patience ends after answerTime if the engine is dead, and after busyTime if it lives and merely is slow: Podman asks other
-// programs for most answers.
+// patience returns a context that ends after answerTime if the engine is dead, and after busyTime if it is only slow:
+// Podman runs other programs for most answers.
 func (b *Backend) patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	asking, cancel := context.WithTimeout(ctx, busyTime)
 	doubt := time.AfterFunc(answerTime-pingTime, func() {
@@ -176,7 +177,7 @@ func (b *Backend) patience(ctx context.Context) (context.Context, context.Cancel
 	return asking, func() { doubt.Stop(); cancel() }
 }
 
-// patiently asks the engine one question with patience. An error says what was wanted, and whether the engine was silent.
+// patiently makes one request with patience. The error names the request and says if the engine did not answer.
 func (b *Backend) patiently(ctx context.Context, what string, ask func(context.Context) error) error {
 	asking, cancel := b.patience(ctx)
 	defer cancel()
@@ -209,7 +210,7 @@ func (b *Backend) askFacts(ctx context.Context) (*engine, error) {
 		})
 		err = both.Wait()
 	}
-	if ended := over(ctx); ended != nil { // it is the caller who ended this, not the engine
+	if ended := contextErr(ctx); ended != nil { // the caller ended this, not the engine
 		return nil, ended
 	}
 	switch {
@@ -224,34 +225,34 @@ func (b *Backend) askFacts(ctx context.Context) (*engine, error) {
 			return nil, b.asked(err)
 		}
 	}
-	e, refused := judge(res.Info, b.opt.Runtime)
+	e, refused := judge(res.Info)
 	if refused != nil {
 		refused.Host = b.opt.Host
 		return nil, refused
 	}
 	e.podman = podman
-	if why := b.whyApart(asking, res.Info); why != "" {
-		e.setApart(why)
+	if why := b.whyRemote(res.Info); why != "" {
+		e.setRemote(why)
 	}
 	if err := b.check(e); err != nil {
 		return nil, err
 	}
 	if b.plainTCP() {
-		e.missing = append(e.missing, "encryption: the engine is reached without TLS; whoever is on the way can read and change a run")
+		e.missing = append(e.missing, "encryption: the engine is reached without TLS; others on the network can read and change a run")
 	}
 	return e, nil
 }
 
-// check refuses an engine that can do what is asked of it, but not from where it is.
+// check refuses an engine that cannot do what is needed because of where it runs.
 func (b *Backend) check(e *engine) error {
-	if err := b.checkApart(e); err != nil {
+	if err := b.checkRemote(e); err != nil {
 		return err
 	}
 	return b.checkWatched(e)
 }
 
-// judge refuses engines that cannot hold the limits, or do not know the OCI runtime.
-func judge(info system.Info, runtime string) (*engine, *EngineError) {
+// judge refuses engines that cannot enforce the limits.
+func judge(info system.Info) (*engine, *EngineError) {
 	e := &engine{
 		version:  info.ServerVersion,
 		cgroup:   info.CgroupVersion,
@@ -269,14 +270,11 @@ func judge(info system.Info, runtime string) (*engine, *EngineError) {
 		return refuse("use an engine and a kernel with seccomp", "it does not filter system calls (seccomp)")
 	case e.rootless && (!info.MemoryLimit || !info.PidsLimit):
 		e.watched = true
-		e.missing = append(e.missing, "cgroup: a rootless engine has none here; memory, processes and processor time are held by a watchdog")
+		e.missing = append(e.missing, "cgroup: a rootless engine has none here; a watchdog limits memory, processes and processor time")
 	case !info.MemoryLimit:
 		return refuse("enable the memory cgroup", "it does not limit memory")
 	case !info.PidsLimit:
 		return refuse("enable the pids cgroup", "it does not limit processes")
-	}
-	if _, known := info.Runtimes[runtime]; runtime != "" && !known {
-		return refuse(fmt.Sprintf("add %q to \"runtimes\" in the engine's daemon.json, with \"--network=none\" among its \"runtimeArgs\", and restart it", runtime), "it has no OCI runtime %q", runtime)
 	}
 	if !info.CPUCfsQuota {
 		e.missing = append(e.missing, "cpu quota: the engine has none; a run can use every processor")
@@ -298,5 +296,5 @@ func hasOption(options []string, name string) bool {
 	})
 }
 
-// gone tells whether an answer means that the thing asked about does not exist.
+// gone reports whether err means that the requested thing does not exist.
 func gone(err error) bool { return errdefs.IsNotFound(err) }

@@ -3,29 +3,61 @@ package docker
 import (
 	"context"
 	_ "embed"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/moby/moby/client"
-
-	"github.com/mcpgen/mcpgen/runner/sandbox/docker/internal/imagelock"
 )
 
+// repository is the name that every sandbox image is tagged with.
+const repository = "mcpgen/sandbox"
+
+// imageLock pins the image of each architecture, and records what it was made of. image.sh writes it.
+//
 //go:embed image.lock.json
 var imageLock []byte
 
-// image is one that guests can run from.
+// pinnedImage is one entry of imageLock.
+type pinnedImage struct {
+	// ID is the digest of the image's configuration, which names the digests of its layers.
+	ID string `json:"id"`
+	// Layers are the digests of the uncompressed layers. Engines that keep images in containerd's store know an image
+	// by another ID than ours, but by the same layers.
+	Layers []string `json:"layers"`
+}
+
+// tag returns the image's name for people.
+func (i pinnedImage) tag() string {
+	return repository + ":" + strings.TrimPrefix(i.ID, "sha256:")[:12]
+}
+
+// readLock returns the pinned images by Go's name of their architecture.
+func readLock(data []byte) (map[string]pinnedImage, error) {
+	var lock struct {
+		Images map[string]pinnedImage `json:"images"`
+	}
+	if err := json.Unmarshal(data, &lock); err != nil {
+		return nil, fmt.Errorf("read the image lock: %w", err)
+	}
+	for arch, img := range lock.Images {
+		if digest, ok := strings.CutPrefix(img.ID, "sha256:"); !ok || len(digest) != 64 || len(img.Layers) == 0 {
+			return nil, fmt.Errorf("read the image lock: %q has no complete image", arch)
+		}
+	}
+	return lock.Images, nil
+}
+
+// image is an image that guests run from.
 type image struct {
 	id    string
 	name  string   // for people
 	unset []string // variables that the image would set
 }
 
-// ImageError says that the image to run from is not there, or not fit.
+// ImageError reports that the image to run from is missing, or not suitable.
 type ImageError struct {
 	Image  string
 	Reason string
@@ -34,26 +66,18 @@ type ImageError struct {
 
 func (e *ImageError) Error() string { return fmt.Sprintf("sandbox image %s %s", e.Image, e.Reason) }
 
-// Hint is what a person can do about it.
+// Hint returns what a person can do about it.
 func (e *ImageError) Hint() string { return e.hint }
 
-// ExitCode is mcprun's for a sandbox that is not there.
+// ExitCode returns mcprun's code for a sandbox that is not available.
 func (e *ImageError) ExitCode() int { return 127 }
 
 const buildHint = "build it: make image (in mcpgen's source tree)"
 
-// image finds the image to run from on an engine of the architecture, by Go's name of it. It asks the engine each time: a
-// person may remove it at any time. An engine that takes long but lives is merely busy, and gets more time.
+// image finds the image to run from on an engine of the architecture, in Go's terms. It asks the engine each time, because
+// the image may be removed at any time.
 func (b *Backend) image(ctx context.Context, arch string) (image, error) {
-	img, err := b.imageWithin(ctx, arch, busyTime)
-	if _, bounded := ctx.Deadline(); bounded || ctx.Err() != nil || !isNoAnswer(err) || b.ping() != nil {
-		return img, err
-	}
-	return b.imageWithin(ctx, arch, createTime)
-}
-
-func (b *Backend) imageWithin(ctx context.Context, arch string, patience time.Duration) (image, error) {
-	asking, cancel := context.WithTimeout(ctx, patience)
+	asking, cancel := context.WithTimeout(ctx, createTime)
 	defer cancel()
 	var img image
 	var err error
@@ -62,43 +86,37 @@ func (b *Backend) imageWithin(ctx context.Context, arch string, patience time.Du
 	} else {
 		img, err = b.pinnedImage(asking, arch)
 	}
-	if ended := over(ctx); ended != nil { // it is the caller who ended this, not the engine
+	if ended := contextErr(ctx); ended != nil { // the caller ended this, not the engine
 		return image{}, ended
 	}
 	return img, err
 }
 
-// isNoAnswer tells whether an engine took too long to answer.
-func isNoAnswer(err error) bool {
-	var e *EngineError
-	return errors.As(err, &e) && errors.Is(e.Err, errNoAnswer)
-}
-
 func (b *Backend) pinnedImage(ctx context.Context, arch string) (image, error) {
-	lock, err := imagelock.Parse(imageLock)
+	pins, err := readLock(imageLock)
 	if err != nil {
 		return image{}, err
 	}
-	pin, ok := lock.Images[arch]
+	pin, ok := pins[arch]
 	if !ok {
-		return image{}, &ImageError{Image: imagelock.Repository, Reason: "is not pinned for " + arch,
+		return image{}, &ImageError{Image: repository, Reason: "is not pinned for " + arch,
 			hint: "build it and mcprun: make image build (in mcpgen's source tree)"}
 	}
 	found, err := b.client.ImageInspect(ctx, pin.ID)
 	if gone(err) {
 		// Engines with containerd's image store give images other IDs. The digests of the layers are the same.
-		found, err = b.client.ImageInspect(ctx, pin.Tag())
+		found, err = b.client.ImageInspect(ctx, pin.tag())
 	}
 	if gone(err) {
-		return image{}, &ImageError{Image: pin.Tag(), Reason: "is not in the engine", hint: buildHint}
+		return image{}, &ImageError{Image: pin.tag(), Reason: "is not in the engine", hint: buildHint}
 	}
 	if err != nil {
-		return image{}, fmt.Errorf("look for the image %s: %w", pin.Tag(), b.asked(err))
+		return image{}, fmt.Errorf("look for the image %s: %w", pin.tag(), b.asked(err))
 	}
 	if !slices.Equal(found.RootFS.Layers, pin.Layers) {
-		return image{}, &ImageError{Image: pin.Tag(), Reason: "is not the one that this mcprun was built for", hint: buildHint}
+		return image{}, &ImageError{Image: pin.tag(), Reason: "is not the one that this mcprun was built for", hint: buildHint}
 	}
-	return b.usable(pin.Tag(), found)
+	return b.usable(pin.tag(), found)
 }
 
 func (b *Backend) namedImage(ctx context.Context) (image, error) {

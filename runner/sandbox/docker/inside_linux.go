@@ -12,17 +12,18 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/cgroup"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/mounts"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
-// inside is a running container as this machine's own kernel knows it: its first process and its control group. There
-// is one only where the engine's containers run on this machine and in this process namespace. It is used for what the
-// engine is too slow for or does not tell, and when the engine is gone.
+// inside is a running container as this machine's own kernel knows it: its first process and its control group. It
+// exists only if the engine's containers run on this machine and in this PID namespace. It is used where the
+// engine is too slow, does not report a figure, or is gone.
 type inside struct {
 	pid    int
-	handle *os.File // a pidfd: the number may be another's by now, this is not
+	handle *os.File // a pidfd: unlike the process ID, it is never reused
 	group  *cgroup.Group
-	eyes   *eyes // where there is no group
+	tree   *treeWatch // if there is no group
 }
 
 // lookInside finds the container with the ID whose first process is said to be pid. One in no control group is found
@@ -35,14 +36,14 @@ func lookInside(id string, pid int, mark string) (*inside, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a handle for process %d: %w", pid, err)
 	}
-	if err := unix.SetNonblock(fd, true); err != nil { // so that waiting for it takes no thread
+	if err := unix.SetNonblock(fd, true); err != nil { // so that waiting does not block a thread
 		unix.Close(fd)
 		return nil, err
 	}
 	in := &inside{pid: pid, handle: os.NewFile(uintptr(fd), "pidfd")}
-	// The number is the engine's; that it means the container here as well is seen by the name of the group.
+	// The process ID comes from the engine; the group's name shows that it means the container here as well.
 	if mark != "" {
-		in.eyes, err = newEyes(pid, mark)
+		in.tree, err = newTreeWatch(pid, mark)
 	} else {
 		in.group, err = cgroup.Of(pid, id)
 	}
@@ -55,7 +56,7 @@ func lookInside(id string, pid int, mark string) (*inside, error) {
 	return in, nil
 }
 
-// over tells whether the first process, and with it every other, has ended.
+// over reports whether the first process has ended, and with it every other.
 func (in *inside) over() bool {
 	conn, err := in.handle.SyscallConn()
 	if err != nil {
@@ -101,23 +102,23 @@ func (in *inside) close() { in.handle.Close() }
 // count reads what the group has used so far. Whole is false when it is not there any more, or only in part; then what
 // could not be read is zero.
 func (in *inside) count() (c counters, whole bool) {
-	if in.eyes != nil {
-		return in.eyes.count(), false
+	if in.tree != nil {
+		return in.tree.count(), false
 	}
 	use, whole := in.group.Use()
 	return counters{cpu: use.CPU, memory: use.Memory, ooms: use.OutOfMemory, forks: use.OutOfTasks}, whole
 }
 
-// pids lists the container's processes, as far as they can be told.
+// pids lists the container's processes that can be found.
 func (in *inside) pids() []int {
-	if in.eyes != nil {
-		return in.eyes.pids()
+	if in.tree != nil {
+		return in.tree.pids()
 	}
 	all, _ := in.group.PIDs()
 	return all
 }
 
-// pauser is what stops all of the container's processes at once; nil where that is not permitted.
+// pauser returns a function that stops all of the container's processes at once; nil if that is not permitted.
 func (in *inside) pauser() func() (resume func()) {
 	if !in.group.CanFreeze() {
 		return nil
@@ -157,7 +158,7 @@ func (in *inside) limit(lim sandbox.Limits, seconds int64, user, group int) erro
 	})
 }
 
-// tryLimit finds out whether limit will work, and sets what bounds all processes together.
+// tryLimit checks whether limit will work, and sets the limits of all processes together.
 func (in *inside) tryLimit(lim sandbox.Limits, user, group int) error {
 	if err := in.limitGroup(lim); err != nil {
 		return fmt.Errorf("set the limits of a container: %w", err)
@@ -198,7 +199,7 @@ func (in *inside) eachProcess(user, group int, f func(pid int) error) error {
 	})
 }
 
-// becomeUser changes the user of this thread alone, which the library's calls would change for all.
+// becomeUser changes the user of this thread only; the library's calls would change all threads.
 func becomeUser(user, group int) error {
 	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, uintptr(group), uintptr(group), uintptr(group)); errno != 0 {
 		return fmt.Errorf("become group %d: %w", group, errno)
@@ -210,10 +211,24 @@ func becomeUser(user, group int) error {
 }
 
 func (in *inside) limitGroup(lim sandbox.Limits) error {
-	return errors.Join(in.group.SetTasks(lim.Processes), in.group.SetMemory(lim.Memory))
+	return in.group.SetLimits(cgroup.Limits{Memory: lim.Memory, Tasks: lim.Processes})
 }
 
-// mostProcesses is how many processes a user may have here, as far as programs that are modest with it go.
+func canEnter() error { return mounts.Available() }
+
+// show mounts the run's folders in a container that has none of them yet, and sets the size of its /tmp.
+func (in *inside) show(spec sandbox.Spec, lim sandbox.Limits) error {
+	lives := func() bool { return !in.over() }
+	return mounts.Show(in.pid, lives, mounts.OfRun(spec, lim), func(int) error {
+		options := fmt.Sprintf("size=%d,nr_inodes=%d", lim.Tmp, mounts.Files(lim.Tmp))
+		if err := unix.Mount("", "/tmp", "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, options); err != nil {
+			return fmt.Errorf("set the size of /tmp: %w", err)
+		}
+		return nil
+	})
+}
+
+// mostProcesses returns how many processes a user may have here, and no more than the kernel's usual number.
 func mostProcesses() (int64, bool) {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &l); err != nil {

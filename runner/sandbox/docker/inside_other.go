@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// inside is a container seen by the kernel that it runs on, which is never that of this system.
+// inside is a container as its kernel knows it; on this system, containers run on another kernel.
 type inside struct{}
 
 func lookInside(string, int, string) (*inside, error) { return nil, errors.ErrUnsupported }

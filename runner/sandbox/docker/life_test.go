@@ -267,7 +267,7 @@ func TestRuntimeDirOfOthers(t *testing.T) {
 		b := docker.New(docker.Options{Host: host(), RuntimeDir: dir})
 		defer b.Close()
 		_, err := b.Start(t.Context(), newGuest(t, sandbox.Python, "pass").Spec)
-		var private *folder.PrivateError
+		var private *folder.Error
 		if !errors.As(err, &private) {
 			t.Errorf("%s: error %v", dir, err)
 		}

@@ -66,8 +66,8 @@ func TestEngineGoesAway(t *testing.T) {
 				t.Errorf("it took %v to close", took)
 			}
 			c.back(engine)
-			if err := b.Sweep(t.Context()); err != nil {
-				t.Errorf("sweep: %v", err)
+			if err := b.RemoveOwned(t.Context()); err != nil {
+				t.Errorf("RemoveOwned() = %v", err)
 			}
 			waitFor(t, "the end of what is left", func() bool { return len(engine.left()) == 0 })
 			nothingLeft(t, r.id, dir)
@@ -101,8 +101,8 @@ func TestEngineGoesAwayDuringAStart(t *testing.T) {
 		}
 		engine.wait()
 		engine.start()
-		if err := b.Sweep(t.Context()); err != nil {
-			t.Errorf("sweep: %v", err)
+		if err := b.RemoveOwned(t.Context()); err != nil {
+			t.Errorf("RemoveOwned() = %v", err)
 		}
 		waitFor(t, "the end of what is left", func() bool { return len(engine.left()) == 0 })
 		nothingLeft(t, g.ID, dir)

@@ -16,17 +16,17 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// suitPodman changes what Podman understands in another way than Docker, behind the same interface.
+// suitPodman changes settings that Podman interprets differently than Docker.
 func (d *runDir) suitPodman(h *container.HostConfig, rootless bool) {
 	if rootless {
 		// A user namespace for each container, in which the guest is not its root, that owns /run and /dev.
 		h.UsernsMode = "keep-id"
 	}
-	// It wants the name of a file.
+	// It expects the name of a file.
 	h.SecurityOpt = []string{"no-new-privileges", "seccomp=" + d.seccomp(), "mask=" + strings.Join(h.MaskedPaths, ":")}
-	// It does not tell how a container has ended that it has removed.
+	// It does not report how a container ended once it has removed it.
 	h.AutoRemove = false
-	// It makes more folders to write to, and files that tell of this machine and of who runs it.
+	// It adds writable folders, and files that describe this machine and its user.
 	h.Mounts = append(h.Mounts, bind(d.hosts(), "/etc/hosts", true))
 	if rootless {
 		h.Mounts = append(h.Mounts, bind(d.passwd(), "/etc/passwd", true), bind(d.resolv(), "/etc/group", true))
@@ -82,7 +82,7 @@ func (b *Backend) correctPodman(ctx context.Context, info *system.Info) error {
 	return nil
 }
 
-// getJSON asks the engine what Docker's client has no question for.
+// getJSON makes a request that Docker's client does not support.
 func (b *Backend) getJSON(ctx context.Context, path string, into any) error {
 	dial := b.client.Dialer()
 	transport := &http.Transport{
@@ -106,28 +106,13 @@ func (b *Backend) getJSON(ctx context.Context, path string, into any) error {
 
 const mappingHint = "give your user some, and have Podman take notice: sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $USER; podman system migrate"
 
-// mappingTries is how often Podman is asked to make a container that it says there are no users for.
-const mappingTries = 5
-
-// noMapping tells whether rootless Podman says that its user has no others to map. It also says so now and then when it
-// makes several containers at a time.
-func noMapping(err error) bool {
-	return strings.Contains(err.Error(), "keep-id requires additional UIDs")
-}
-
-// brokenMapping tells whether the start of a container failed as it does where Podman has made it with too few users, for
-// the same reason.
-func brokenMapping(err error) bool {
-	return strings.Contains(err.Error(), "can't get final child's PID from pipe")
-}
-
 // finishStaying finds out how a container has ended that its engine does not remove, and removes it.
 func (p *process) finishStaying() {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
 	res, err := p.backend.client.ContainerInspect(ctx, p.id, client.ContainerInspectOptions{})
 	switch {
-	case gone(err): // somebody has removed it, and so killed it
+	case gone(err): // someone has removed it, and so killed it
 		p.exit.Code = signalKill
 		return
 	case err != nil:
@@ -137,18 +122,4 @@ func (p *process) finishStaying() {
 		p.exit.Code = res.Container.State.ExitCode
 	}
 	p.err = p.backend.removeContainer(context.Background(), p.id)
-}
-
-// attachError explains why a container cannot be attached to. Podman makes it ready for that first, and why it fails to
-// is said only where it is started.
-func (p *process) attachError(ctx context.Context, err error) error {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	if _, again := p.backend.client.ContainerStart(ctx, p.id, client.ContainerStartOptions{}); again != nil {
-		err = again
-	}
-	if brokenMapping(err) {
-		return &EngineError{Host: p.backend.opt.Host, Err: fmt.Errorf("its user has too few further users to map (/etc/subuid, /etc/subgid): %w", err), hint: mappingHint}
-	}
-	return fmt.Errorf("start container %s: %w", p.id, p.backend.asked(err))
 }

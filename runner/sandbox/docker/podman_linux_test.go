@@ -166,17 +166,13 @@ print(json.dumps({"caps": st["CapBnd"], "uid": os.getuid(), "new": st["NoNewPriv
 			p.Kill()
 			p.Wait()
 			t.Error("it started")
-		} else if !strings.Contains(err.Error(), "start container") {
-			t.Error(err)
 		}
 		left(t)
 	})
 	t.Run("dead host", func(t *testing.T) {
 		t.Setenv("DOCKER_HOST", host)
 		killedHost(t, "podman-dead", dir, polite)
-		if err := b.Sweep(t.Context()); err != nil {
-			t.Error(err)
-		}
+		goneWithin(t, goneTime, func() bool { return isLeft(t, "podman-dead", dir) })
 		left(t)
 	})
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
-// Probe asks the engine and looks for the image.
+// Probe asks the engine what it can do and looks for the image.
 func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()
 	e, img, err := b.probe(ctx)
 	if err != nil {
-		err = b.asked(err) // whosever patience has ended
+		err = b.asked(err) // whichever deadline has passed
 		st := sandbox.Status{Detail: err.Error()}
 		var hinter interface{ Hint() string }
 		if errors.As(err, &hinter) {
@@ -36,13 +36,13 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 	if e.rootless {
 		st.Detail += ", rootless"
 	}
-	if e.apart != "" {
-		st.Detail += ", files travel as archives because " + e.apart
+	if e.remote != "" {
+		st.Detail += ", files are copied as archives because " + e.remote
 	}
 	return st
 }
 
-// probe asks anew each time: a person may have put right what was wrong.
+// probe asks the engine each time: a person may have fixed the problem.
 func (b *Backend) probe(ctx context.Context) (*engine, image, error) {
 	if b.broken != nil {
 		return nil, image{}, b.broken
@@ -51,11 +51,31 @@ func (b *Backend) probe(ctx context.Context) (*engine, image, error) {
 	if err != nil {
 		return nil, image{}, err
 	}
-	if e.apart == "" {
+	if e.remote == "" {
 		if err := folder.Private(b.opt.RuntimeDir); err != nil {
 			return nil, image{}, err
 		}
 	}
 	img, err := b.image(ctx, e.arch)
 	return e, img, err
+}
+
+// holds lists what every container protects; what an engine lacks is in Status.Missing.
+func holds() []string {
+	return []string{
+		"network: none, and no name resolution",
+		"files: the workspace, and read-only the generated tree and the image; nothing of the machine",
+		"processes: none of the machine's are seen or reached",
+		"privileges: an unprivileged user, no capabilities, no new ones",
+		"kernel: a list of system calls of our own, stricter than the engine's; no io_uring, bpf, keyrings, ptrace, mounts, namespaces",
+		"limits: memory, processor time, processes, open files, file size, output, workspace",
+	}
+}
+
+// lacks lists what no container protects.
+func lacks() []string {
+	return []string{
+		"kernel: it is the machine's own; a hole in a system call that is allowed is a way out",
+		"hardware: side channels of a shared processor",
+	}
 }

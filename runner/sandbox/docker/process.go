@@ -25,7 +25,7 @@ type process struct {
 	secret   string
 	created  bool
 	stays    bool      // the engine does not remove the container when it has ended
-	watched  bool      // nobody holds its limits but this process
+	watched  bool      // only this process enforces its limits
 	began    time.Time // just before the guest was started, or adopted
 	listener *net.UnixListener
 	attached client.ContainerAttachResult
@@ -40,7 +40,7 @@ type process struct {
 	accepted chan net.Conn // the guest's connection; closed without one when none will come
 	over     *once         // closed at the first sign that the guest has ended
 	gone     chan struct{} // closed when the container is; what supervise wrote is final
-	done     chan struct{} // closed when nothing of it is left; exit and err are final
+	done     chan struct{} // closed when nothing is left of it; exit and err are final
 
 	mu     sync.Mutex
 	kill   chan struct{} // closed when the guest is to be ended
@@ -48,9 +48,9 @@ type process struct {
 	cause  string        // the limit it is ended for; empty: none
 	hit    []string      // limits that were passed
 
-	// What an engine that is apart needs; see distant.
+	// Set for a remote engine; see remoteProcess.
 	ready  func() error  // waits until the container may be started
-	softly func() bool   // ends the guest, and tells whether the container ends by itself then
+	softly func() bool   // ends the guest, and reports whether the container ends by itself then
 	grace  time.Duration // how much longer than a kill that may take
 
 	given      bool // the guest was given up before the engine reported its end
@@ -66,7 +66,7 @@ func newProcess(b *Backend, dir *runDir, secret string) *process {
 	}
 }
 
-// begin sets the goroutines going that every container has.
+// begin starts the goroutines that every container has.
 func (p *process) begin() {
 	if p.listener != nil {
 		go p.accept()
@@ -105,9 +105,7 @@ func (p *process) connect(ctx context.Context, spec sandbox.Spec, disk *meter.Di
 		defer close(p.done)
 		<-p.gone
 		stopKill()
-		p.listener.Close() // Bridge need not wait for the output
-		stdout.unbound()
-		stderr.unbound()
+		p.listener.Close() // so that Bridge does not wait for the output
 		p.drain(fetched)
 		if disk.Stop() {
 			p.note(sandbox.LimitDisk)
@@ -122,7 +120,7 @@ func (p *process) connect(ctx context.Context, spec sandbox.Spec, disk *meter.Di
 	}()
 }
 
-// watchDisk begins to watch what the workspace takes, also by files without a name where the guest's processes are known.
+// watchDisk starts to measure the workspace, including removed open files if the guest's processes are known.
 func (p *process) watchDisk(disk *meter.Disk) {
 	var guest meter.Guest
 	if in := p.usage.kernel(); in != nil {
@@ -170,7 +168,7 @@ func (p *process) Bridge(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// Secret is what the guest will say.
+// Secret returns the secret that the guest will send.
 func (p *process) Secret() string { return p.secret }
 
 // Wait waits until nothing is left.
@@ -198,7 +196,7 @@ func (p *process) end(limit string) {
 	close(p.kill)
 }
 
-// note takes down a limit that was passed without ending the guest for it.
+// note records a limit that was passed without ending the guest for it.
 func (p *process) note(limit string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,7 +223,7 @@ func (p *process) drain(fetched <-chan error) {
 	}
 }
 
-// release gives back what is left when the container is gone.
+// release releases the remaining resources when the container is gone.
 func (p *process) release() error {
 	p.listener.Close()
 	p.attached.Close()
@@ -234,14 +232,14 @@ func (p *process) release() error {
 		in.close()
 	}
 	p.watchers.Wait()
-	for conn := range p.accepted { // nobody asked for it
+	for conn := range p.accepted { // no caller took it
 		conn.Close()
 	}
 	return p.dir.remove()
 }
 
-// forget ends the requests that watch the container. The client's goroutine that waits for the end would wait for
-// ever with an answer that nobody takes.
+// forget ends the requests that watch the container, and takes the answer of the one that waits for its end: the client's
+// goroutine would block on it forever.
 func (p *process) forget() {
 	if p.stopWatching == nil {
 		return

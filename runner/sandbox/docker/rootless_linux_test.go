@@ -316,9 +316,7 @@ func TestRootlessRuns(t *testing.T) {
 	})
 	t.Run("dead host", func(t *testing.T) {
 		killedHost(t, "rootless-dead", dir, stubborn)
-		if err := b.Sweep(t.Context()); err != nil {
-			t.Error(err)
-		}
+		goneWithin(t, goneTime, func() bool { return isLeft(t, "rootless-dead", dir) })
 		left(t)
 	})
 	t.Run("figures", func(t *testing.T) {

@@ -2,7 +2,6 @@ package docker
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/system"
-	"github.com/moby/moby/client"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -22,7 +20,7 @@ import (
 // An engine with no control groups of its own can be used where this process can hold the limits, and nowhere else.
 func TestRootlessEngineWithoutControlGroupsIsWatched(t *testing.T) {
 	info := system.Info{OSType: "linux", SecurityOptions: []string{"name=seccomp,profile=default", "name=rootless"}}
-	e, refused := judge(info, "")
+	e, refused := judge(info)
 	if refused != nil {
 		t.Fatal(refused)
 	}
@@ -34,16 +32,16 @@ func TestRootlessEngineWithoutControlGroupsIsWatched(t *testing.T) {
 	if can := runtime.GOOS == "linux"; (err == nil) != can {
 		t.Errorf("on this machine: %v", err)
 	}
-	e.apart = "it is on another machine"
+	e.remote = "it is on another machine"
 	var hinted *EngineError
 	if err := b.checkWatched(e); !errors.As(err, &hinted) || hinted.Hint() == "" {
 		t.Errorf("on another machine: %v", err)
 	}
-	if err := b.checkWatched(&engine{apart: "it is on another machine"}); err != nil {
+	if err := b.checkWatched(&engine{remote: "it is on another machine"}); err != nil {
 		t.Errorf("with control groups: %v", err)
 	}
 	info.MemoryLimit, info.PidsLimit = true, true
-	if e, err := judge(info, ""); err != nil || e.watched || hasMissing(e, "cgroup") {
+	if e, err := judge(info); err != nil || e.watched || hasMissing(e, "cgroup") {
 		t.Errorf("with control groups: %+v, %v", e, err)
 	}
 }
@@ -119,66 +117,13 @@ func served(t *testing.T, engine http.HandlerFunc) *Backend {
 	return b
 }
 
-// A container that Podman made with too few users cannot be started, and is made anew; what else goes wrong is said.
-func TestPodmanMakesContainersAnew(t *testing.T) {
-	made, removed, err := launched(t, 2, false)
-	if made != 3 || removed != 2 || err == nil || !strings.Contains(err.Error(), "something else") {
-		t.Errorf("%d made, %d removed: %v", made, removed, err)
-	}
-}
-
-// When that does not help, or cannot be tried, the error says what was wrong and what to do.
-func TestPodmanHasTooFewUsers(t *testing.T) {
-	for lost, tries := range map[bool]int{false: mappingTries, true: 1} {
-		made, _, err := launched(t, 100, lost)
-		var hinted *EngineError
-		if made != tries || err == nil || !strings.Contains(err.Error(), "final child's PID") || !errors.As(err, &hinted) || hinted.Hint() != mappingHint {
-			t.Errorf("%d made: %v", made, err)
-		}
-		if err != nil && lost != strings.Contains(err.Error(), "does not answer") {
-			t.Errorf("the engine is gone: %t, and %v", lost, err)
-		}
-	}
-}
-
-// launched has Podman make a container with too few users so many times, and go away when it has said so where lost.
-func launched(t *testing.T, broken int, lost bool) (made, removed int, _ error) {
-	var b *Backend
-	b = served(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Connection", "close")
-		w.Header().Set("Content-Type", "application/json")
-		switch {
-		case strings.HasSuffix(r.URL.Path, "/containers/create"):
-			made++
-			w.WriteHeader(http.StatusCreated)
-			fmt.Fprintf(w, `{"Id": "c%d"}`, made)
-		case r.Method == http.MethodDelete:
-			removed++
-			w.WriteHeader(http.StatusNoContent)
-		case strings.HasSuffix(r.URL.Path, "/json"):
-			http.NotFound(w, r)
-		case strings.HasSuffix(r.URL.Path, "/start") && made <= broken:
-			if lost {
-				os.Remove(strings.TrimPrefix(b.opt.Host, "unix://"))
-			}
-			w.WriteHeader(http.StatusInternalServerError)
-			fmt.Fprint(w, `{"message": "runc create failed: can't get final child's PID from pipe: EOF"}`)
-		default:
-			w.WriteHeader(http.StatusInternalServerError)
-			fmt.Fprint(w, `{"message": "something else"}`)
-		}
-	})
-	p := newProcess(b, &runDir{container: "mcprun-test"}, "")
-	err := p.launch(t.Context(), client.ContainerCreateOptions{Name: "mcprun-test", Config: &container.Config{Image: "x"}, HostConfig: &container.HostConfig{}})
-	return made, removed, err
-}
-
 // Rootless Podman sets no limits of processes and shows who runs it: the guest is not its root, and bounds itself.
 func TestContainerOfRootlessPodman(t *testing.T) {
-	b := New(Options{UID: 1000, GID: 100})
+	b := New(Options{})
+	b.uid, b.gid = 1000, 100
 	spec := sandbox.Spec{ID: "x", Runtime: sandbox.Python, Workspace: "/w"}
 	e := &engine{podman: true, rootless: true, watched: true}
-	got := b.created(t.Context(), spec, e, image{id: "img"}, &runDir{path: "/run-dir"}, "me")
+	got := b.created(t.Context(), spec, e, image{id: "img"}, &runDir{path: "/run-dir"})
 	h := got.HostConfig
 	if got.Config.User != "1000:100" || h.UsernsMode != "keep-id" || len(h.Resources.Ulimits) != 0 || h.Resources.Memory != 0 || h.Resources.PidsLimit != nil {
 		t.Errorf("user %q, %+v", got.Config.User, h)
@@ -190,7 +135,7 @@ func TestContainerOfRootlessPodman(t *testing.T) {
 		}
 	}
 	e = &engine{rootless: true}
-	got = b.created(t.Context(), spec, e, image{id: "img"}, &runDir{path: "/run-dir"}, "me")
+	got = b.created(t.Context(), spec, e, image{id: "img"}, &runDir{path: "/run-dir"})
 	h = got.HostConfig
 	if got.Config.User != "0:0" || h.UsernsMode != container.UsernsMode("") || len(h.Resources.Ulimits) == 0 || h.Resources.Memory == 0 || !strings.Contains(strings.Join(h.ReadonlyPaths, " "), "/dev") {
 		t.Errorf("rootless Docker: user %q, %+v", got.Config.User, h)

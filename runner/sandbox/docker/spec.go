@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/mounts"
 )
 
 // Places inside a container, beside those in package sandbox.
@@ -26,12 +27,8 @@ const (
 	searchPath = "/usr/local/bin:/usr/bin:/bin"
 )
 
-// A runtime with a kernel of its own has kernelTasksEach threads on the machine for each of the guest's tasks, and beside
-// them kernelTasks: its own, and those that serve folders.
-const (
-	kernelTasksEach = 4
-	kernelTasks     = 256
-)
+// guestCPUs is how many processors a guest may use.
+const guestCPUs = 2
 
 // maskedPaths are hidden from guests: what engines hide by default (this list replaces the engine's own, and
 // older engines know fewer), what tells about the host's kernel, and the message queues, which would be one more
@@ -54,8 +51,8 @@ func readonlyPaths() []string {
 	return []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger", "/dev"}
 }
 
-// created is everything that the engine is told about a container.
-func (b *Backend) created(ctx context.Context, spec sandbox.Spec, e *engine, img image, dir *runDir, owner string) client.ContainerCreateOptions {
+// created returns the container's configuration.
+func (b *Backend) created(ctx context.Context, spec sandbox.Spec, e *engine, img image, dir *runDir) client.ContainerCreateOptions {
 	lim := spec.Limits.WithDefaults()
 	host := b.host(ctx, spec, lim, e, dir)
 	cmd := command(spec, lim, e.ownLimits(host))
@@ -70,7 +67,7 @@ func (b *Backend) created(ctx context.Context, spec sandbox.Spec, e *engine, img
 			StopSignal:      "SIGKILL", // an engine that is stopped stops its containers, and nothing is worth its waiting
 			NetworkDisabled: true,
 			Healthcheck:     &container.HealthConfig{Test: []string{"NONE"}},
-			Labels:          map[string]string{labelRun: spec.ID, labelOwner: owner},
+			Labels:          map[string]string{labelRun: spec.ID, labelOwner: b.owner},
 		},
 		HostConfig: host,
 	}
@@ -80,7 +77,6 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 	yes := true
 	h := &container.HostConfig{
 		AutoRemove:     true,
-		Runtime:        b.opt.Runtime,
 		NetworkMode:    "none",
 		ReadonlyRootfs: true,
 		CapDrop:        []string{"ALL"},
@@ -91,19 +87,15 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 		MaskedPaths:  maskedPaths(),
 		LogConfig:    container.LogConfig{Type: "none"},
 		Init:         &yes,
-		Mounts:       mounts(spec, dir),
+		Mounts:       binds(spec, dir),
 		Tmpfs:        map[string]string{"/tmp": e.tmpfs(lim.Tmp)},
-		Resources:    container.Resources{Ulimits: ulimits(ctx, e, lim, b.opt.CPUs)},
+		Resources:    container.Resources{Ulimits: ulimits(ctx, e, lim)},
 	}
 	if e.watched {
 		h.MaskedPaths = append(h.MaskedPaths, zeroDevice)
 		h.Resources.Ulimits = append(h.Resources.Ulimits, watchedUlimits(lim, spec.Runtime)...)
 	} else {
 		pids := int64(lim.Processes)
-		if b.opt.Runtime != "" { // the group has its kernel's threads, and a kernel that gets none ends the run without a word
-			h.Resources.Ulimits = append(h.Resources.Ulimits, limit("nproc", pids))
-			pids = pids*kernelTasksEach + kernelTasks
-		}
 		h.Resources.Memory, h.Resources.MemorySwap, h.Resources.PidsLimit = lim.Memory, lim.Memory, &pids
 	}
 	if e.rootless && !e.podman {
@@ -114,7 +106,7 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 	}
 	if !hasMissing(e, "cpu quota") {
 		const period = 100_000
-		h.Resources.CPUPeriod, h.Resources.CPUQuota = period, int64(b.opt.CPUs*period)
+		h.Resources.CPUPeriod, h.Resources.CPUQuota = period, guestCPUs*period
 	}
 	if e.podman {
 		dir.suitPodman(h, e.rootless)
@@ -125,13 +117,13 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 	return h
 }
 
-// user is who the guest runs as. The root of a rootless engine is the caller, who owns the workspace; without
+// user returns whom the guest runs as. The root of a rootless engine is the caller, who owns the workspace; without
 // capabilities that is all it is.
 func (b *Backend) user(e *engine) string {
 	if e.rootless && !e.podman {
 		return "0:0"
 	}
-	return fmt.Sprintf("%d:%d", b.opt.UID, b.opt.GID)
+	return fmt.Sprintf("%d:%d", b.uid, b.gid)
 }
 
 // command starts enter.py, which connects to the bridge and becomes the guest's interpreter. It also hands the secret over:
@@ -141,7 +133,7 @@ func command(spec sandbox.Spec, lim sandbox.Limits, limits string) []string {
 	return append(cmd, interpreter(spec, lim)...)
 }
 
-// interpreter is the guest's own command.
+// interpreter returns the guest's own command.
 func interpreter(spec sandbox.Spec, lim sandbox.Limits) []string {
 	var cmd []string
 	if spec.Runtime == sandbox.Node {
@@ -159,11 +151,11 @@ func bind(source, target string, readOnly bool) mount.Mount {
 		BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate, NonRecursive: true}}
 }
 
-func mounts(spec sandbox.Spec, dir *runDir) []mount.Mount {
+func binds(spec sandbox.Spec, dir *runDir) []mount.Mount {
 	all := []mount.Mount{
 		bind(dir.guest(), sandbox.GuestDir, true),
 		bind(dir.bridge(), bridgeDir, true),
-		// The engine would tell where this machine finds its name servers.
+		// The engine would reveal the name servers of this machine.
 		bind(dir.resolv(), "/etc/resolv.conf", true),
 	}
 	if spec.Workspace != "" {
@@ -189,8 +181,8 @@ func readOnlyFolders(spec sandbox.Spec) []readOnly {
 	return all
 }
 
-// leaveRoom makes places for the run's folders in a container that will get them later. Nothing can be written there.
-func (d *runDir) leaveRoom(h *container.HostConfig) {
+// mountEmpty mounts an empty read-only folder at each place that a waiting container gets a folder of its run later.
+func (d *runDir) mountEmpty(h *container.HostConfig) {
 	delete(h.Tmpfs, sandbox.WorkspaceDir)
 	for _, at := range []string{sandbox.WorkspaceDir, sandbox.TreeDir, sandbox.SkillsDir} {
 		h.Mounts = append(h.Mounts, bind(d.empty(), at, true))
@@ -201,18 +193,16 @@ func (d *runDir) leaveRoom(h *container.HostConfig) {
 func (e *engine) tmpfs(size int64) string {
 	options := fmt.Sprintf("rw,nosuid,nodev,noexec,mode=1777,size=%d", size)
 	if !e.podman {
-		options += fmt.Sprintf(",nr_inodes=%d", tmpFiles(size))
+		options += fmt.Sprintf(",nr_inodes=%d", mounts.Files(size))
 	}
 	return options
 }
-
-func tmpFiles(size int64) int64 { return max(size>>10, 1024) }
 
 // sigPending is how many signals may wait, and timers be set. The kernel counts them for a user, and so for all runs
 // together: one that took all would leave none for the others, whose starts need them.
 const sigPending = 1024
 
-// signals is sigPending, as far as the engine may set that: a rootless one cannot raise what its user, who is ours, has.
+// signals is sigPending, to the extent that the engine may set that: a rootless one cannot raise what its user, who is ours, has.
 func (e *engine) signals() int64 {
 	if most, ok := mostSignals(); ok && e.rootless {
 		return min(sigPending, most)
@@ -220,20 +210,20 @@ func (e *engine) signals() int64 {
 	return sigPending
 }
 
-func ulimits(ctx context.Context, e *engine, lim sandbox.Limits, cpus float64) []*container.Ulimit {
+func ulimits(ctx context.Context, e *engine, lim sandbox.Limits) []*container.Ulimit {
 	all := []*container.Ulimit{
 		limit("core", 0),
 		limit("fsize", fileSize(lim)),
 		limit("nofile", int64(lim.Files)),
 		limit("sigpending", e.signals()),
 	}
-	if s := cpuSeconds(ctx, lim, cpus); s > 0 {
+	if s := cpuSeconds(ctx, lim); s > 0 {
 		all = append(all, &container.Ulimit{Name: "cpu", Soft: s, Hard: s + 1})
 	}
 	return all
 }
 
-// fileSize is the largest file: none is larger than all together may be.
+// fileSize returns the limit of one file's size: at most the limit of the workspace.
 func fileSize(lim sandbox.Limits) int64 { return min(lim.FileSize, lim.Disk) }
 
 func limit(name string, n int64) *container.Ulimit {
@@ -244,18 +234,18 @@ func limit(name string, n int64) *container.Ulimit {
 // more than the run's limit: what the kernel holds against it is guessed from who runs at each tick, and on a busy machine
 // may be well above what was used. Where the run has no such limit but a time to end, it is what the process can use until
 // then and some.
-func cpuSeconds(ctx context.Context, lim sandbox.Limits, cpus float64) int64 {
+func cpuSeconds(ctx context.Context, lim sandbox.Limits) int64 {
 	if lim.CPU > 0 {
 		return int64(math.Ceil(lim.CPU.Seconds()*1.25)) + 1
 	}
 	if deadline, ok := ctx.Deadline(); ok {
-		return int64(math.Ceil(max(time.Until(deadline).Seconds(), 0)*cpus)) + 10
+		return int64(math.Ceil(max(time.Until(deadline).Seconds(), 0)*guestCPUs)) + 10
 	}
 	return 0
 }
 
-// unset drops what an image would set: a name without a value removes it. Podman takes that for a wish to hand on its
-// own, so there it becomes empty.
+// unset drops what an image would set: a name without a value removes it. Podman would pass on its own
+// value instead, so there it becomes empty.
 func (e *engine) unset(img image) []string {
 	var out []string
 	for _, key := range img.unset {

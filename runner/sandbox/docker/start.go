@@ -10,7 +10,6 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
-	"github.com/mcpgen/mcpgen/gen/owner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
@@ -20,13 +19,17 @@ const (
 	createTime = 30 * time.Second
 	startTime  = 60 * time.Second
 	removeTime = 30 * time.Second
+	// endTime is how long an engine may take to report the end of a container.
+	endTime = 5 * time.Second
 )
 
-// prepare checks what is asked for and finds what every container needs. What an engine that went away has left is
-// removed meanwhile.
+// prepare checks the request and finds what every container needs.
 func (b *Backend) prepare(ctx context.Context, spec sandbox.Spec) (*engine, image, error) {
-	if err := b.checkSpec(spec); err != nil {
+	if err := spec.Check(); err != nil {
 		return nil, image{}, err
+	}
+	if sandbox.GuestMain(spec.Runtime) == "" {
+		return nil, image{}, fmt.Errorf("sandbox docker does not run %q", spec.Runtime)
 	}
 	e, err := b.facts(ctx)
 	if err != nil {
@@ -36,9 +39,7 @@ func (b *Backend) prepare(ctx context.Context, spec sandbox.Spec) (*engine, imag
 	if err != nil {
 		return nil, image{}, err
 	}
-	b.guard()
-	go b.tidy()
-	return e, img, nil
+	return e, img, b.guard()
 }
 
 // Start creates a container and starts the guest in it.
@@ -50,17 +51,13 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	if err != nil {
 		return nil, err
 	}
-	if e.apart != "" {
-		return b.startApart(ctx, spec, e, img)
+	if e.remote != "" {
+		return b.startRemote(ctx, spec, e, img)
 	}
 	if err := b.prepareFolders(spec, e); err != nil {
 		return nil, err
 	}
-	me, err := owner.Self()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := b.newRunDir(spec, me, e.seccomp())
+	dir, err := b.newRunDir(spec, e.seccomp())
 	if err != nil {
 		return nil, err
 	}
@@ -68,45 +65,27 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	p.watched = e.watched
 	lim := spec.Limits.WithDefaults()
 	disk := meter.NewDisk(spec.Workspace, lim)
-	create := b.created(ctx, spec, e, img, dir, me.String())
-	seen := sources(create)
-	if err := p.launch(ctx, create); err != nil {
+	if err := p.launch(ctx, b.created(ctx, spec, e, img, dir)); err != nil {
 		disk.Stop()
-		vanished := b.vanished(ctx, err, create, img, seen)
-		undone := p.undo(ctx)
-		if vanished != nil {
-			return nil, errors.Join(vanished, undone)
-		}
-		err = errors.Join(err, undone)
+		err = errors.Join(err, p.undo(ctx))
 		if unseen(err) && ctx.Err() == nil {
-			return b.startApart(ctx, spec, b.foundApart("it does not see this machine's folders"), img)
+			if err := b.prepareFolders(spec, e); err != nil { // one has been removed in the meantime
+				return nil, err
+			}
+			return b.startRemote(ctx, spec, b.foundRemote("it does not see this machine's folders"), img)
 		}
 		return nil, err
 	}
-	if _, err := p.find(p.watching); err != nil {
-		if e.watched && !p.soonOver() {
-			disk.Stop()
-			return nil, errors.Join(fmt.Errorf("watch over container %s: %w", p.id, err), p.drop())
+	if _, err := p.find(p.watching); err != nil && !p.soonOver() {
+		disk.Stop()
+		err = errors.Join(fmt.Errorf("watch over container %s: %w", p.id, err), p.drop())
+		if _, silent := errors.AsType[*EngineError](err); silent || e.podman || e.watched || ctx.Err() != nil {
+			return nil, err
 		}
-		b.log.Debug("the engine's figures must do", "error", err)
+		return b.startRemote(ctx, spec, b.foundRemote("its containers' processes are not seen from here"), img)
 	}
 	p.connect(ctx, spec, disk)
 	return p, nil
-}
-
-func (b *Backend) checkSpec(spec sandbox.Spec) error {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
-	if spec.ID == "" || len(spec.ID) > 64 || strings.Trim(spec.ID, letters) != "" {
-		return fmt.Errorf("run ID %q: not 1 to 64 letters, digits and '-'", spec.ID)
-	}
-	main := sandbox.GuestMain(spec.Runtime)
-	if main == "" {
-		return fmt.Errorf("sandbox %s does not run %q", b.opt.Name, spec.Runtime)
-	}
-	if _, ok := spec.Guest[main]; !ok {
-		return fmt.Errorf("run %s: no guest program %s", spec.ID, main)
-	}
-	return nil
 }
 
 // launch does everything in the order that loses nothing: the socket is there before the guest asks for it, output is
@@ -123,18 +102,8 @@ func (p *process) launch(ctx context.Context, create client.ContainerCreateOptio
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for try := 1; ; try++ {
-		err := p.make(ctx, create)
-		if err == nil {
-			break
-		}
-		if !p.stays || !brokenMapping(err) || try == mappingTries || ctx.Err() != nil {
-			return err
-		}
-		p.stopWatching()
-		if undone := b.removeContainer(ctx, p.dir.container); undone != nil {
-			return errors.Join(err, undone)
-		}
+	if err := p.make(ctx, create); err != nil {
+		return err
 	}
 	p.oom = b.client.Events(p.watching, client.EventsListOptions{
 		Filters: make(client.Filters).Add("type", "container").Add("container", p.id).Add("event", "oom"),
@@ -161,17 +130,17 @@ func (p *process) launch(ctx context.Context, create client.ContainerCreateOptio
 	return nil
 }
 
-// soonOver tells whether a container that is not found ended by itself, which its engine may not have said yet.
+// soonOver reports whether a container that is not found ended by itself, which its engine may not have said yet.
 func (p *process) soonOver() bool {
 	select {
 	case <-p.over.c:
 		return true
-	case <-time.After(lastTime):
+	case <-time.After(endTime):
 		return false
 	}
 }
 
-// drop ends a container that was launched, and has no run.
+// drop kills a container that was launched and has no run.
 func (p *process) drop() error {
 	p.Kill()
 	<-p.gone
@@ -192,9 +161,6 @@ func (p *process) make(ctx context.Context, create client.ContainerCreateOptions
 	defer cancel()
 	p.created = true // from here on there may be one, whatever the engine answers
 	made, err := b.client.ContainerCreate(createCtx, create)
-	for try := 1; err != nil && noMapping(err) && try < mappingTries && createCtx.Err() == nil; try++ {
-		made, err = b.client.ContainerCreate(createCtx, create)
-	}
 	if err != nil {
 		return b.createError(err)
 	}
@@ -215,15 +181,13 @@ func (p *process) make(ctx context.Context, create client.ContainerCreateOptions
 	switch inTime := late.Stop(); {
 	case !inTime:
 		return fmt.Errorf("attach to container %s: %w", p.id, &EngineError{Host: b.opt.Host, Err: errNoAnswer})
-	case err != nil && p.stays:
-		return p.attachError(p.watching, err)
 	case err != nil:
 		return fmt.Errorf("attach to container %s: %w", p.id, b.askedToConnect(err))
 	}
 	return nil
 }
 
-// createError explains what a person can do something about.
+// createError explains errors that a person can fix.
 func (b *Backend) createError(err error) error {
 	if strings.Contains(err.Error(), noSource) {
 		return &EngineError{Host: b.opt.Host, Err: err,
@@ -232,13 +196,10 @@ func (b *Backend) createError(err error) error {
 	if strings.Contains(err.Error(), "container-init binary not found") {
 		return &EngineError{Host: b.opt.Host, Err: err, hint: "install catatonit, which Podman starts containers with"}
 	}
-	if noMapping(err) {
-		return &EngineError{Host: b.opt.Host, Err: err, hint: mappingHint}
-	}
 	return fmt.Errorf("create a container: %w", b.asked(err))
 }
 
-// startError explains what a person can do something about.
+// startError explains errors that a person can fix.
 func (b *Backend) startError(id string, err error) error {
 	if strings.Contains(err.Error(), "error setting rlimit") {
 		return &EngineError{Host: b.opt.Host, Err: err,
@@ -247,7 +208,7 @@ func (b *Backend) startError(id string, err error) error {
 	return fmt.Errorf("start container %s: %w", id, b.asked(err))
 }
 
-// undo removes whatever start had made when it failed.
+// undo removes what a failed start has created.
 func (p *process) undo(ctx context.Context) error {
 	var errs []error
 	if p.attached.Conn != nil {

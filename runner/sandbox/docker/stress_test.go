@@ -21,8 +21,8 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 	manyRuns(t, newBackend(t, func(o *docker.Options) { o.RuntimeDir = dir }), dir, 60)
 }
 
-func TestDistantManyRunsLeaveNothing(t *testing.T) {
-	b := distantBackend(t)
+func TestRemoteManyRunsLeaveNothing(t *testing.T) {
+	b := remoteBackend(t)
 	manyRuns(t, b, shortDir(t), 40)
 	for _, v := range volumes(t, newGuest(t, sandbox.Python, "").ID) {
 		t.Errorf("%s is left", v)

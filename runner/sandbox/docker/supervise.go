@@ -19,9 +19,9 @@ const (
 	// pingPause is how often an engine is asked whether it lives, while it owes the end of a container, and pingTime how
 	// long it may take to answer.
 	pingPause, pingTime = 500 * time.Millisecond, time.Second
-	// silence is how long an engine may answer nothing at all before it counts as gone. One that is gone refuses at
+	// engineTimeout is how long an engine may answer nothing at all before it counts as gone. One that is gone refuses at
 	// once; this is for one that hangs, or has more to do than the machine can.
-	silence = 20 * time.Second
+	engineTimeout = 20 * time.Second
 )
 
 var errStuck = errors.New("it did not end when it was killed")
@@ -65,7 +65,7 @@ func (p *process) supervise() {
 			switch err := p.backend.ping(); {
 			case err == nil:
 				heard = time.Now()
-			case !isSlow(err) || time.Since(heard) > silence:
+			case !isSlow(err) || time.Since(heard) > engineTimeout:
 				p.lost(err)
 				return
 			}
@@ -101,7 +101,7 @@ func (b *Backend) ping() error {
 	return err
 }
 
-// isSlow tells the silence of an engine from its refusal, or its absence.
+// isSlow reports whether an engine is silent, rather than refusing or absent.
 func isSlow(err error) bool {
 	var timeout interface{ Timeout() bool }
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
@@ -113,7 +113,7 @@ func (p *process) signal() {
 	if p.softly != nil && p.softly() {
 		return
 	}
-	if in := p.usage.kernel(); in != nil && p.backend.opt.Runtime == "" {
+	if in := p.usage.kernel(); in != nil {
 		if err := in.kill(); err == nil {
 			return
 		}
@@ -125,7 +125,7 @@ func (p *process) signal() {
 	}
 }
 
-// finish notes what the engine says of the end.
+// finish records what the engine reports about the end.
 func (p *process) finish(res container.WaitResponse) {
 	p.mu.Lock()
 	p.given = p.ending
@@ -173,11 +173,11 @@ func (p *process) lost(err error) {
 		return
 	}
 	p.lostEngine = true
-	p.err = &EngineLostError{Host: p.backend.opt.Host, Err: plainly(err)}
-	p.backend.remember(p.id)
+	p.err = &EngineLostError{Host: p.backend.opt.Host, Err: unwrapped(err)}
+	p.backend.left.Store(true)
 }
 
-// answered tells whether an error is what a living engine said.
+// answered reports whether an error is the answer of a live engine.
 func answered(err error) bool {
 	return errors.Is(err, errStuck) || errdefs.IsNotFound(err) || errdefs.IsConflict(err) || errdefs.IsInvalidArgument(err)
 }

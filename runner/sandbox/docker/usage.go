@@ -2,34 +2,31 @@ package docker
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
 
-	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 const (
-	// lookPause is the longest time between two looks at what a guest has used; the engine is asked less often.
-	lookPause, askPause = 50 * time.Millisecond, 500 * time.Millisecond
-	// leastPause bounds how often is looked at a guest that is near its limit.
+	// lookPause is the longest time between two measurements of a guest.
+	lookPause = 50 * time.Millisecond
+	// leastPause is the shortest time between two measurements, for a guest near its limit.
 	leastPause = 5 * time.Millisecond
 )
 
-// counters are what a container has used.
+// counters hold what a container has used.
 type counters struct {
 	cpu    time.Duration // processor time of all processes
 	memory int64         // the most bytes at once
 	now    int64         // bytes of now, and tasks the threads of now; of a watched container only
 	tasks  int
-	ooms   int64 // processes that the kernel killed for want of memory
+	ooms   int64 // processes that the kernel killed because memory ran out
 	forks  int64 // processes that could not be started for the limit of their number
 }
 
@@ -41,11 +38,11 @@ func (c counters) upTo(later counters) counters {
 	}
 }
 
-// usage is what is known about a container's use of the machine. The kernel's figures are read while the container
+// usage holds what is known about a container's use of the machine. The kernel's figures are read while the container
 // runs, and once more when its first process has ended: the control group lives on for a moment.
 type usage struct {
 	mu    sync.Mutex
-	in    *inside  // nil until found, and where there is none
+	in    *inside  // nil until found, or if it cannot be found
 	base  counters // used before the run
 	last  counters
 	final bool          // last is from after the end
@@ -69,7 +66,7 @@ func (u *usage) kernel() *inside {
 	return u.in
 }
 
-// rebase makes what was used so far not the run's. The most memory may have been used before.
+// rebase excludes what was used before the run. The most memory may have been used before.
 func (u *usage) rebase(in *inside) {
 	u.read(in, false)
 	u.mu.Lock()
@@ -125,28 +122,24 @@ func (p *process) find(ctx context.Context) (*inside, error) {
 // the container's own.
 func (p *process) follow(lim sandbox.Limits, ownWorkspace bool) {
 	in := p.usage.kernel()
+	if in == nil { // it ended before it was found
+		return
+	}
 	pause := lookPause
-	switch {
-	case in == nil:
-		pause = askPause
-	case p.watched:
+	if p.watched {
 		pause = watchPause
 		in.bound(lim, ownWorkspace)
 	}
 	limit := lim.CPU
 	for {
-		if in != nil {
-			p.usage.read(in, false)
-		} else {
-			p.askUsage()
-		}
+		p.usage.read(in, false)
 		wait := pause
 		used, _ := p.usage.get()
 		if passed := watch(used, lim); p.watched && passed != "" {
 			p.exceed(passed)
 			return
 		}
-		if in != nil && p.backend.opt.Runtime == "" && in.manyWatches() {
+		if in.manyWatches() {
 			p.exceed(sandbox.LimitFiles)
 			return
 		}
@@ -163,26 +156,6 @@ func (p *process) follow(lim sandbox.Limits, ownWorkspace bool) {
 		case <-time.After(wait):
 		}
 	}
-}
-
-// askUsage takes the engine's figures, which are fewer.
-func (p *process) askUsage() {
-	asking, cancel := context.WithTimeout(context.Background(), answerTime)
-	defer cancel()
-	res, err := p.backend.client.ContainerStats(asking, p.id, client.ContainerStatsOptions{})
-	if err != nil {
-		return // it has ended, or the engine has, which others find out
-	}
-	defer res.Body.Close()
-	var s container.StatsResponse
-	if json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&s) != nil {
-		return
-	}
-	u := &p.usage
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.last.cpu = max(u.last.cpu, time.Duration(s.CPUStats.CPUUsage.TotalUsage))
-	u.last.memory = max(u.last.memory, int64(s.MemoryStats.Usage), int64(s.MemoryStats.MaxUsage))
 }
 
 // once is a channel that can be closed again and again.

@@ -11,13 +11,13 @@ const (
 	signalKill     = 128 + 9
 	signalCPU      = 128 + 24 // SIGXCPU
 	signalFileSize = 128 + 25 // SIGXFSZ
-	// oomNews is how long the engine's word of a memory kill may come after that of the end.
-	oomNews = time.Second
-	// lastLook is how long the look at a container's figures after its end may take.
+	// oomDelay is how much later than the end the engine may report an out-of-memory kill.
+	oomDelay = time.Second
+	// lastLook is how long reading a container's figures after its end may take.
 	lastLook = 200 * time.Millisecond
 )
 
-// conclude says which limits the guest ran into. A guest that someone has ended was not ended by a limit.
+// conclude decides which limits the guest reached. A guest that was killed on request was not ended by a limit.
 func (p *process) conclude(lim sandbox.Limits, heapFull bool) {
 	if p.usage.ended != nil {
 		select {
@@ -32,17 +32,14 @@ func (p *process) conclude(lim sandbox.Limits, heapFull bool) {
 	if killed == "" && !p.given && p.exit.Code != 0 {
 		killed = p.endedBy(lim, heapFull)
 	}
-	if killed != "" {
-		hit = append(hit, killed)
-	}
 	if used.ooms > 0 {
 		hit = append(hit, sandbox.LimitMemory)
 	}
 	if used.forks > 0 {
 		hit = append(hit, sandbox.LimitProcesses)
 	}
-	slices.Sort(hit)
-	p.exit.Killed, p.exit.Hit, p.exit.MaxMemory = killed, slices.Compact(hit), used.memory
+	p.exit.Killed, p.exit.MaxMemory = killed, used.memory
+	p.exit.Reach(append(hit, killed)...)
 }
 
 // endedBy finds the limit behind the end of a guest that failed.
@@ -58,7 +55,7 @@ func (p *process) endedBy(lim sandbox.Limits, heapFull bool) string {
 	return ""
 }
 
-// ranOutOfTime tells whether the kernel ended the guest for its processor time: with a signal of its own at the soft
+// ranOutOfTime reports whether the kernel ended the guest for its processor time: with a signal of its own at the soft
 // limit of one process, and by a kill at the hard one, a second later, when the guest ignores that. The figures show
 // whether the guest merely killed itself so.
 func (p *process) ranOutOfTime(limit time.Duration) bool {
@@ -74,7 +71,7 @@ func (p *process) ranOutOfTime(limit time.Duration) bool {
 	return used.cpu >= limit-limit/10
 }
 
-// ranOutOfMemory tells whether the kernel killed something in the container for want of memory. The control group's own
+// ranOutOfMemory reports whether the kernel killed something in the container for want of memory. The control group's own
 // count is final when it was read after the end. Without it there is the engine's word, which comes over another way than
 // that of the end: it may come later, and on a busy machine never. So a guest that was killed by whomever is worth a look
 // at the kernel's log, and a moment.
@@ -83,7 +80,7 @@ func (p *process) ranOutOfMemory() bool {
 	if used.ooms > 0 || final {
 		return used.ooms > 0
 	}
-	if p.watched { // no engine knows
+	if p.watched { // the engine does not know
 		return false
 	}
 	select {
@@ -94,13 +91,10 @@ func (p *process) ranOutOfMemory() bool {
 	if p.exit.Code != signalKill {
 		return false
 	}
-	if oomLogged(p.id) {
-		return true
-	}
 	select {
 	case <-p.oom.Messages:
 		return true
-	case <-time.After(oomNews):
+	case <-time.After(oomDelay):
 		return false
 	}
 }

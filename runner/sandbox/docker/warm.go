@@ -10,7 +10,6 @@ import (
 
 	"github.com/moby/moby/api/types/container"
 
-	"github.com/mcpgen/mcpgen/gen/owner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
@@ -23,8 +22,8 @@ var _ sandbox.Warmer = (*Backend)(nil)
 // Shape leaves out the folders and most limits where this process can set them in a running container: where it is root
 // on the engine's machine. Node's heap is sized when it starts, so its guests keep their memory limit.
 func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
-	if e, err := b.facts(context.Background()); err == nil && e.apart != "" {
-		return shapeApart(spec)
+	if e, err := b.facts(context.Background()); err == nil && e.remote != "" {
+		return remoteShape(spec)
 	}
 	lim := spec.Limits.WithDefaults()
 	shape := sandbox.Shape{Runtime: spec.Runtime}
@@ -43,11 +42,11 @@ func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
 	return shape
 }
 
-// entering tells whether running containers of this engine can be entered. It is found out once, and again found to
-// be wrong by the first Warm that fails to.
+// entering reports whether running containers of this engine can be entered. It is tried once; the first Warm that fails to
+// enter one changes the answer.
 func (b *Backend) entering(ctx context.Context) bool {
 	e, err := b.facts(ctx)
-	if err != nil || e.apart != "" || e.rootless || e.remapped || b.opt.Runtime != "" {
+	if err != nil || e.remote != "" || e.rootless || e.remapped {
 		return false
 	}
 	b.mu.Lock()
@@ -74,8 +73,8 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 	if err != nil {
 		return nil, err
 	}
-	if e.apart != "" {
-		return b.warmApart(ctx, spec, e, img)
+	if e.remote != "" {
+		return b.warmRemote(ctx, spec, e, img)
 	}
 	w := &idle{shape: b.Shape(spec), enter: b.entering(ctx), engine: e}
 	if w.enter {
@@ -83,40 +82,30 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 	} else if err := b.prepareFolders(spec, e); err != nil {
 		return nil, err
 	}
-	me, err := owner.Self()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := b.newRunDir(spec, me, e.seccomp())
+	dir, err := b.newRunDir(spec, e.seccomp())
 	if err != nil {
 		return nil, err
 	}
 	spec.Limits.CPU, spec.Stdin = 0, later{}
-	create := b.created(detach(ctx), spec, e, img, dir, me.String())
+	create := b.created(detach(ctx), spec, e, img, dir)
 	if w.enter {
-		dir.leaveRoom(create.HostConfig)
+		dir.mountEmpty(create.HostConfig)
 		create.HostConfig.Ulimits = slices.DeleteFunc(create.HostConfig.Ulimits, func(l *container.Ulimit) bool { return l.Name == "fsize" || l.Name == "nofile" })
 		create.HostConfig.Ulimits = append(create.HostConfig.Ulimits, limit("nofile", max(commonFiles, int64(w.shape.Limits.Files))))
 	}
 	p := newProcess(b, dir, spec.Secret)
 	w.process, p.watched = p, e.watched
-	seen := sources(create)
 	if err := p.launch(ctx, create); err != nil {
-		if gone := b.vanished(ctx, err, create, img, seen); gone != nil {
-			err = gone
-		}
 		return nil, errors.Join(err, p.undo(ctx))
 	}
 	w.stopKill = context.AfterFunc(ctx, p.Kill)
 	in, err := p.find(p.watching)
 	if err == nil && w.enter {
-		err = in.tryLimit(spec.Limits.WithDefaults(), b.opt.UID, b.opt.GID)
+		err = in.tryLimit(spec.Limits.WithDefaults(), b.uid, b.gid)
 	}
-	if err != nil && e.watched && ctx.Err() == nil && !p.soonOver() {
-		return nil, errors.Join(fmt.Errorf("watch over container %s: %w", p.id, err), w.Close())
-	}
-	if err != nil && w.enter && ctx.Err() == nil && !p.isOver() {
-		if _, silent := errors.AsType[*EngineError](err); !silent { // that says nothing of containers
+	if err != nil && ctx.Err() == nil && !p.soonOver() {
+		err = fmt.Errorf("watch over container %s: %w", p.id, err)
+		if _, silent := errors.AsType[*EngineError](err); w.enter && !silent { // that says nothing of containers
 			err = fmt.Errorf("containers cannot be entered: %w", err)
 			b.cannotEnter(err)
 		}
@@ -158,7 +147,7 @@ func (w *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, e
 	return p, nil
 }
 
-// fit gives the container what is the run's.
+// fit gives the container the run's folders and limits.
 func (w *idle) fit(ctx context.Context, spec sandbox.Spec) error {
 	b := w.backend
 	if !w.stopKill() {
@@ -168,7 +157,7 @@ func (w *idle) fit(ctx context.Context, spec sandbox.Spec) error {
 		return err
 	}
 	if got := b.Shape(spec); got != w.shape {
-		return fmt.Errorf("it is of another shape: %+v, and %+v is wanted", w.shape, got)
+		return fmt.Errorf("its shape is %+v, want %+v", w.shape, got)
 	}
 	if w.isOver() {
 		return errors.New("the guest has ended")
@@ -181,7 +170,7 @@ func (w *idle) fit(ctx context.Context, spec sandbox.Spec) error {
 		lim := spec.Limits.WithDefaults()
 		placed := make(chan error, 1)
 		go func() { placed <- in.show(spec, lim) }() // meanwhile: each takes a third of a millisecond
-		err := in.limit(lim, cpuSeconds(ctx, lim, b.opt.CPUs), b.opt.UID, b.opt.GID)
+		err := in.limit(lim, cpuSeconds(ctx, lim), b.uid, b.gid)
 		if err := errors.Join(err, <-placed); err != nil {
 			return err
 		}
@@ -192,7 +181,7 @@ func (w *idle) fit(ctx context.Context, spec sandbox.Spec) error {
 	return nil
 }
 
-// Bridge is the process's.
+// Bridge returns the process's bridge.
 func (w *idle) Bridge(ctx context.Context) (net.Conn, error) { return w.process.Bridge(ctx) }
 
 func (p *process) isOver() bool {
@@ -204,7 +193,7 @@ func (p *process) isOver() bool {
 	}
 }
 
-// later is a standard input that is there to be replaced.
+// later stands for a standard input that is set later.
 type later struct{}
 
 func (later) Read([]byte) (int, error) { return 0, errors.New("nobody reads from here") }

@@ -9,17 +9,17 @@ import (
 )
 
 // A rootless engine may have no control groups that it could make: with those of version 1 none has, with those of
-// version 2 one to which nobody has delegated any. Podman does not even say so. Then this process holds the limits, as it
+// version 2 one to which nobody has delegated any. Podman does not report this. Then this process enforces the limits, as it
 // does for sandboxes that it starts itself: it adds up what the container's processes use, and kills the container. What
 // one process can take at once, and how far a fork bomb gets in between, is bounded by the kernel (watchedUlimits).
 
-// watchPause is the time between two looks at a container that nobody else bounds.
+// watchPause is the time between two measurements of a container without a control group.
 const watchPause = 25 * time.Millisecond
 
 // watch names the limit that a container has passed.
 func watch(now counters, lim sandbox.Limits) string {
 	switch {
-	case now.tasks > lim.Processes: // first: a fork bomb waits for nobody
+	case now.tasks > lim.Processes: // first: a fork bomb is the most urgent
 		return sandbox.LimitProcesses
 	case now.now > lim.Memory:
 		return sandbox.LimitMemory
@@ -33,14 +33,7 @@ func watch(now counters, lim sandbox.Limits) string {
 const (
 	zeroDevice = "/dev/zero"
 	mapAll     = `{"names": ["mmap"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 3, "value": 262144, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]}`
-	// Nor may more room be made for what waits in a socket (SOL_SOCKET is 1, SO_SNDBUF 7): it is answered with success, as the
-	// kernel does that gives less than was asked for.
-	optionsAll   = `{"names": ["setsockopt"], "action": "SCMP_ACT_ALLOW"}`
-	optionsFewer = `
-		{"names": ["setsockopt"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 1, "value": 1, "op": "SCMP_CMP_NE"}]},
-		{"names": ["setsockopt"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 2, "value": 7, "op": "SCMP_CMP_NE"}]},
-		{"names": ["setsockopt"], "action": "SCMP_ACT_ERRNO", "errnoRet": 0, "args": [{"index": 1, "value": 1, "op": "SCMP_CMP_EQ"}, {"index": 2, "value": 7, "op": "SCMP_CMP_EQ"}]}`
-	mapFewer = `
+	mapFewer   = `
 		{"names": ["mmap"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 3, "value": 262177, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]},
 		{"names": ["mmap"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 3, "value": 262177, "valueTwo": 1, "op": "SCMP_CMP_MASKED_EQ"}]},
 		{"names": ["mmap"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 3, "value": 262177, "valueTwo": 32, "op": "SCMP_CMP_MASKED_EQ"}]}`
@@ -49,19 +42,19 @@ const (
 // seccomp is the profile of the engine's containers.
 func (e *engine) seccomp() string {
 	if e.watched {
-		return strings.NewReplacer(mapAll, mapFewer, optionsAll, optionsFewer).Replace(seccompProfile)
+		return strings.Replace(seccompProfile, mapAll, mapFewer, 1)
 	}
 	return seccompProfile
 }
 
 // checkWatched refuses an engine that cannot hold the limits where this process can't either.
 func (b *Backend) checkWatched(e *engine) error {
-	if !e.watched || e.apart == "" && canWatch() {
+	if !e.watched || e.remote == "" && canWatch() {
 		return nil
 	}
 	why := "it is rootless and has no control groups, so it limits neither memory nor processes"
-	if e.apart != "" {
-		why += ", and " + e.apart
+	if e.remote != "" {
+		why += ", and " + e.remote
 	}
 	return &EngineError{Host: b.opt.Host, Err: errors.New(why),
 		hint: "have its machine use control groups of version 2 and delegate memory, pids and cpu to its user, or use another engine or sandbox"}

@@ -29,17 +29,13 @@ func (w *firstWrite) Write(p []byte) (int, error) {
 // BenchmarkCold is the way from TypeScript source to the first line of its output: bundle, start, run.
 func BenchmarkCold(b *testing.B) { benchmarkFirstLine(b, false) }
 
-// BenchmarkWarm is the same with a guest that waits, and a bundle that is kept.
+// BenchmarkWarm is the same with a guest that waits.
 func BenchmarkWarm(b *testing.B) { benchmarkFirstLine(b, true) }
 
 func benchmarkFirstLine(b *testing.B, warm bool) {
 	for _, plain := range []bool{false, true} {
 		b.Run(fmt.Sprintf("plain=%v", plain), func(b *testing.B) {
 			k := kind{New(&Options{plain: plain, RuntimeDir: privateDir(b)}), warm}
-			var cache *script.Cache
-			if warm {
-				cache = script.NewCache(0)
-			}
 			workspace := b.TempDir()
 			var prepare, start, line time.Duration
 			for b.Loop() {
@@ -50,7 +46,7 @@ func benchmarkFirstLine(b *testing.B, warm bool) {
 					b.Fatal(err)
 				}
 				begin := time.Now()
-				job, err := cache.Prepare(b.Context(), script.Source{Name: "script.ts", Language: sandbox.LangTypeScript,
+				job, err := script.Prepare(b.Context(), script.Source{Name: "script.ts", Language: sandbox.LangTypeScript,
 					Code: "const n: number = 1; console.log('hello', n);"}, script.Options{Runtime: sandbox.QuickJS})
 				if err != nil {
 					b.Fatal(err)

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// jailEntry names this package's children to the jail.
+	// jailEntry is the name under which the jail starts this package's children.
 	jailEntry = "embedded"
 	// plainName is argv[0] of children without a jail.
 	plainName = "mcprun-embedded"
@@ -26,44 +26,44 @@ const (
 // the process; in any other it does nothing.
 func Child() {
 	jail.Init(jailEntry, func(in jail.Inside) int {
-		return guestMain(os.NewFile(bridgeFD, "bridge"), habitat{find: in.Path, limit: func(rlimits) error { return nil }})
+		return guestMain(os.NewFile(bridgeFD, "bridge"), environment{find: in.Path, limit: func(rlimits) error { return nil }})
 	})
 	if len(os.Args) == 1 && os.Args[0] == plainName {
 		os.Exit(plainMain())
 	}
 }
 
-// The host tells the child two things over the bridge, in frames that the protocol does not know of, because they are
-// gone before it begins: first what the engine needs to start, and, before the job or together with the first, what
-// belongs to the run.
+// The host sends the child two frames before the bridge protocol begins: a setup, which the engine needs to start, and a
+// binding, which belongs to a run. A cold start sends both at once, a warm start sends the binding when there is a run.
 
-// setup is the first.
+// setup is the first frame.
 type setup struct {
 	Secret string
 	// Memory bounds the engine's heap in bytes.
 	Memory int64
-	// Idle says that the binding comes only when there is a run.
+	// Idle reports that the binding is sent later, when there is a run.
 	Idle bool
 }
 
-// binding is the second.
+// binding is the second frame.
 type binding struct {
-	// Folders are the script's: in a jail by their targets there, else by their real paths. Empty ones do not exist.
+	// Folders are the folders of the script: in a jail the targets of its mounts, otherwise real paths. Empty means that there
+	// is none.
 	Folders folders
 	// Memory and FileSize bound the engine's heap and the files it writes, in bytes.
 	Memory, FileSize int64
-	// TmpSize bounds Folders.Tmp in bytes, where that is no file system of its own; else zero.
+	// TmpSize limits Folders.Tmp, in bytes, if that is not a file system of its own; otherwise it is zero.
 	TmpSize int64
-	// Limits are those that a child without a jail sets on itself, where the system has them.
+	// Limits are resource limits which a child without a jail sets for itself.
 	Limits rlimits
 }
 
 type folders struct{ Workspace, Tree, Skills, Tmp string }
 
-// rlimits are in seconds, descriptors and bytes; zero: none.
+// rlimits are in seconds, descriptors and bytes. Zero means no limit.
 type rlimits struct{ CPU, Files, FileSize uint64 }
 
-// newBinding is what a run's limits say; where its folders are is for the caller to add.
+// newBinding returns a binding with the limits of a run. The caller adds its folders.
 func newBinding(l sandbox.Limits) binding {
 	return binding{
 		Memory: engineMemory(l.Memory), FileSize: l.FileSize,
@@ -74,13 +74,13 @@ func newBinding(l sandbox.Limits) binding {
 	}
 }
 
-// habitat is what the child's way of confinement decides.
-type habitat struct {
-	find  func(folder string) string // where a folder of the binding is
+// environment is what depends on how the child is confined.
+type environment struct {
+	find  func(folder string) string // maps a folder of the binding to its path in the child
 	limit func(rlimits) error
 }
 
-// maxFrame bounds the two frames; they hold a handful of paths.
+// maxFrame is the most bytes of each of the two frames; they hold a handful of paths.
 const maxFrame = 64 << 10
 
 // writeFrames sends each value as one frame.
@@ -93,7 +93,7 @@ func writeFrames(conn net.Conn, values ...any) error {
 		}
 		b = append(binary.BigEndian.AppendUint32(b, uint32(len(body))), body...)
 	}
-	// They fit into the socket's buffer, so this does not wait for a child that hangs.
+	// The frames fit into the socket's buffer, so a child that hangs does not block this write.
 	if err := conn.SetWriteDeadline(time.Now().Add(5 * time.Second)); err != nil {
 		return err
 	}
@@ -106,15 +106,15 @@ func writeFrames(conn net.Conn, values ...any) error {
 func readSetup(r io.Reader) (s setup, err error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
-		return s, fmt.Errorf("read what to set up: %w", err)
+		return s, fmt.Errorf("read the setup: %w", err)
 	}
 	n := binary.BigEndian.Uint32(size[:])
 	if n > maxFrame {
-		return s, fmt.Errorf("a set-up of %d bytes", n)
+		return s, fmt.Errorf("setup of %d bytes; at most %d are allowed", n, maxFrame)
 	}
 	body := make([]byte, n)
 	if _, err := io.ReadFull(r, body); err != nil {
-		return s, fmt.Errorf("read what to set up: %w", err)
+		return s, fmt.Errorf("read the setup: %w", err)
 	}
 	return s, json.Unmarshal(body, &s)
 }

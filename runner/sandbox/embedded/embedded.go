@@ -1,11 +1,11 @@
-// Package embedded runs TypeScript and JavaScript with nothing installed: on the QuickJS engine inside the mcprun
-// binary, in a child process of that same binary. Start with [New]; the program's main must begin with [Child].
+// Package embedded runs TypeScript and JavaScript without an installed runtime: on the QuickJS engine inside the mcprun
+// binary, in a child process of that binary. Start with [New]; the program's main must call [Child] first.
 //
-// The engine is C made into Go, so its faults are memory faults, and JavaScript can always loop or grow. The child
-// is what bounds that: a fault, a native loop or a blow-up is a dead child and never a dead host. On Linux the child
-// also lives in the jail that package process uses (namespaces, no network, Landlock, a system-call filter,
-// limits), from which it can start no program. Elsewhere it is an ordinary process that touches files only through
-// os.Root, and [sandbox.Status].Missing says what that lacks. It is no boundary between customers.
+// The engine is C translated to Go, so a bug in it is a memory fault, and any script can loop or use up memory. The child
+// process contains that: a fault ends the child and never the host. On Linux the child also runs in the jail that package
+// process uses (namespaces, no network, Landlock, a system call filter, limits), in which it cannot start programs. On other
+// systems it is an ordinary process that opens files only through os.Root, and [sandbox.Status].Missing lists what is missing.
+// The package does not isolate customers from each other.
 package embedded
 
 import (
@@ -22,22 +22,21 @@ import (
 
 // Options configure a Backend; nil is valid.
 type Options struct {
-	// Exe is the program whose main begins with Child. Empty: the running one.
+	// Exe is the program whose main calls Child first. Empty means the running program.
 	Exe string
-	// RuntimeDir holds the empty folders of runs without a workspace, where the jail does not make them. Empty: the
-	// system's folder for temporary files.
+	// RuntimeDir holds the temporary folders of runs if there is no jail that mounts them. Empty means os.TempDir().
 	RuntimeDir string
-	// Logger gets what is of no interest to a script. Nil: discarded.
+	// Logger receives debug messages. Nil discards them.
 	Logger *slog.Logger
 
-	// plain starts children without a jail even where there is one, for tests of what other systems do.
+	// plain starts children without a jail, to test what other systems do.
 	plain bool
 }
 
-// Backend is the embedded sandbox. It holds nothing between runs.
+// Backend is the embedded sandbox. It keeps no state between runs.
 type Backend struct{ opts Options }
 
-// New makes a Backend.
+// New returns a Backend. Options may be nil.
 func New(opts *Options) *Backend {
 	b := &Backend{}
 	if opts != nil {
@@ -57,15 +56,18 @@ func New(opts *Options) *Backend {
 
 var _ sandbox.Backend = (*Backend)(nil)
 
-// Name is "embedded".
+// Name returns "embedded".
 func (*Backend) Name() string { return "embedded" }
 
-// Runtime is QuickJS for TypeScript; there is no Python here.
+// Strength implements sandbox.Backend.
+func (*Backend) Strength() sandbox.Strength { return sandbox.SharedKernel }
+
+// Runtime returns QuickJS for TypeScript. There is no runtime for Python.
 func (*Backend) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
 	return sandbox.QuickJS, lang == sandbox.LangTypeScript
 }
 
-// Probe tells what isolation the child gets.
+// Probe reports whether the engine runs here, and how its child process is isolated.
 func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 	if !engineAvailable {
 		return sandbox.Status{
@@ -89,43 +91,34 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 	return s
 }
 
-// Sweep removes what died hosts left: folders of plain runs, and the jail's groups.
-func (b *Backend) Sweep(context.Context) error {
-	err := sweepScratch(b.opts.RuntimeDir)
-	if b.jailed() {
-		err = errors.Join(err, jail.Sweep())
-	}
-	return err
-}
-
-// Close has nothing to release.
+// Close does nothing.
 func (*Backend) Close() error { return nil }
 
-// jailed tells whether children are started in a jail.
+// jailed reports whether children are started in a jail.
 func (b *Backend) jailed() bool {
 	return !b.opts.plain && runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64")
 }
 
-// selfExe is the running binary, also after its file was replaced.
+// selfExe returns the path of the running binary, even if its file was replaced.
 func selfExe() string {
 	if runtime.GOOS == "linux" {
 		return "/proc/self/exe"
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		return "" // starting it says that there is no command
+		return "" // starting it fails with exec's own error
 	}
 	return exe
 }
 
-// plainMissing lists what a child without a jail lacks.
+// plainMissing lists the isolation that a child without a jail does not have.
 func plainMissing() []string {
 	missing := []string{
-		"namespaces: none on this system; the engine itself is what keeps scripts from files and network",
+		"namespaces: none on this system; only the engine keeps scripts away from files and the network",
 		"system-call filter: none on this system",
 	}
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
-		missing = append(missing, "memory: bounded inside the engine only")
+		missing = append(missing, "memory: limited by the engine only")
 	}
 	return missing
 }

@@ -9,12 +9,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/mcpgen/mcpgen/gen/owner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/testhost"
 )
@@ -273,33 +271,6 @@ func TestProbe(t *testing.T) {
 			t.Error("Python")
 		}
 	})
-}
-
-func TestSweep(t *testing.T) {
-	dir := privateDir(t)
-	b := New(&Options{RuntimeDir: dir})
-	mine, err := makeScratch(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead, err := owner.Self()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead.Start += "0"
-	name := strings.ReplaceAll(dead.String(), "/", ownerSlash)
-	for _, name := range []string{scratchPrefix + name + ownerEnd + "1", scratchPrefix + "whose", "other"} {
-		if err := os.MkdirAll(filepath.Join(dir, name, "tmp"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := b.Sweep(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	left, _ := filepath.Glob(dir + "/*")
-	if !slices.Equal(left, []string{string(mine), filepath.Join(dir, scratchPrefix+"whose"), filepath.Join(dir, "other")}) {
-		t.Errorf("left: %v", left)
-	}
 }
 
 // privateDir is a folder for runs that no other user can enter.

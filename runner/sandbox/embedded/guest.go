@@ -20,11 +20,11 @@ const engineAvailable = true
 
 var engineName = "QuickJS " + engine.Version() + ", inside mcprun"
 
-// codeFault is the exit code of a child whose engine broke, as a shell has it for SIGSEGV.
+// codeFault is the exit code of a child whose engine crashed: what a shell reports for SIGSEGV.
 const codeFault = 139
 
-// guestMain is the life of the child, with the bridge as a socket.
-func guestMain(bridge *os.File, h habitat) int {
+// guestMain runs the guest over a bridge that is a socket, and returns the exit code of the child process.
+func guestMain(bridge *os.File, h environment) int {
 	conn, err := net.FileConn(bridge)
 	if err != nil {
 		return complain(fmt.Errorf("open the bridge: %w", err))
@@ -33,29 +33,29 @@ func guestMain(bridge *os.File, h habitat) int {
 	return guestOn(conn, h)
 }
 
-// guestOn runs the guest in a goroutine of its own: the caller's may be tied to its thread, and each switch between that
-// one and the bridge's reader would be one of threads.
-func guestOn(conn io.ReadWriteCloser, h habitat) int {
+// guestOn runs the guest in a new goroutine. The caller's goroutine may be locked to its thread, and then every switch between
+// the engine and the reader of the bridge would be a switch of threads.
+func guestOn(conn io.ReadWriteCloser, h environment) int {
 	code := make(chan int)
-	go func() { code <- guestUntied(conn, h) }()
+	go func() { code <- runGuest(conn, h) }()
 	return <-code
 }
 
-func guestUntied(conn io.ReadWriteCloser, h habitat) (code int) {
-	// One processor for the engine and the bridge's reader: a reply that wakes one has not to wake another, which costs a
-	// quarter of a call. A script that never yields is preempted, so that the reader still sees a lost host.
+func runGuest(conn io.ReadWriteCloser, h environment) (code int) {
+	// One processor serves the engine and the reader of the bridge, because waking a second one takes a quarter of the time of a
+	// call. A script that never yields is preempted, so that the reader still notices when the host is gone.
 	runtime.GOMAXPROCS(1)
 	s, err := readSetup(conn)
 	if err != nil {
 		return complain(err)
 	}
-	// A fault of the engine becomes a panic of this goroutine, where Go would print its threads and end.
+	// A memory fault in the engine panics in this goroutine; otherwise Go would print all stacks and exit.
 	debug.SetPanicOnFault(true)
 	debug.SetTraceback("none")
 	debug.SetMemoryLimit(s.Memory)
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(os.Stderr, "mcprun: the JavaScript engine broke: %v\n", p)
+			fmt.Fprintf(os.Stderr, "mcprun: the JavaScript engine crashed: %v\n", p)
 			code = codeFault
 		}
 	}()
@@ -73,11 +73,11 @@ func guestUntied(conn io.ReadWriteCloser, h habitat) (code int) {
 	return out.Code
 }
 
-// bind completes the options with the host's second frame.
-func (h habitat) bind(frame []byte, o *guest.Options) (err error) {
+// bind completes the options from the host's second frame.
+func (h environment) bind(frame []byte, o *guest.Options) (err error) {
 	var b binding
 	if err := json.Unmarshal(frame, &b); err != nil {
-		return fmt.Errorf("read what belongs to the run: %w", err)
+		return fmt.Errorf("read the binding of the run: %w", err)
 	}
 	at := func(folder string) string {
 		if folder == "" {
@@ -96,6 +96,7 @@ func (h habitat) bind(frame []byte, o *guest.Options) (err error) {
 	return h.limit(b.Limits)
 }
 
+// complain reports an error that kept the guest from starting, and returns the exit code.
 func complain(err error) int {
 	fmt.Fprintf(os.Stderr, "mcprun: the embedded engine could not start: %v\n", err)
 	return 125

@@ -12,11 +12,11 @@ const engineAvailable = false
 
 const engineName = ""
 
-func guestMain(*os.File, habitat) int {
+func guestMain(*os.File, environment) int {
 	return complain(fmt.Errorf("the engine needs a 64-bit processor"))
 }
 
-func guestOn(io.ReadWriteCloser, habitat) int { return guestMain(nil, habitat{}) }
+func guestOn(io.ReadWriteCloser, environment) int { return guestMain(nil, environment{}) }
 
 func complain(err error) int {
 	fmt.Fprintf(os.Stderr, "mcprun: the embedded engine could not start: %v\n", err)

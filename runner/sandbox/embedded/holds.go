@@ -1,6 +1,6 @@
 package embedded
 
-// holds is what the sandbox keeps from a script, in a jail or without one.
+// holds lists the guarantees of the sandbox, in a jail or without one.
 func holds(jailed bool) []string {
 	all := []string{
 		"network: none, and no name resolution",
@@ -9,25 +9,25 @@ func holds(jailed bool) []string {
 	}
 	if jailed {
 		return append(all,
-			"faults of the engine: they end a child process without files, network and privileges, and nothing else",
+			"faults of the engine: they end a child process that has no files, network or privileges",
 			"kernel: an allow list of system calls; no io_uring, bpf, keyrings, ptrace, mounts, namespaces",
 			"limits: memory, processor time, file size, output, workspace, /tmp",
 		)
 	}
 	return append(all,
-		"faults of the engine: they end a child process, and not mcprun",
+		"faults of the engine: they end a child process, not mcprun",
 		"limits: memory, processor time, file size, output, workspace, /tmp",
 	)
 }
 
-// lacks is what no sandbox of this kind holds.
+// lacks lists what this sandbox does not guarantee.
 func lacks(jailed bool) []string {
-	kernel := "kernel: it is the machine's own"
+	kernel := "kernel: shared with the machine"
 	if !jailed {
-		kernel = "engine: whoever finds a hole in it has the rights of your user"
+		kernel = "engine: an exploit of it gets the rights of your user"
 	}
 	return []string{
-		"languages: no Python, no npm packages, and Node's modules in part",
+		"languages: no Python, no npm packages, only part of Node's modules",
 		kernel,
 		"customers: a run of one must not share a machine with secrets of another",
 		"hardware: side channels of a shared processor",

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// codeQuota is the exit code of a process that the system ended for its processor time (ERROR_NOT_ENOUGH_QUOTA).
+	// codeQuota is the exit code of a process that used up its processor time (ERROR_NOT_ENOUGH_QUOTA).
 	codeQuota = 1816
-	// codeNoMemory is that of a guest whose engine came to its limit. Scripts can't exit with any above 255.
+	// codeNoMemory is the exit code of a guest whose engine reached its memory limit. Scripts cannot exit with codes above 255.
 	codeNoMemory = 0x20000017
 )
 
-// guard holds the child to its limits with a job object: memory, processor time, and no process beside it. The child
-// ends with the host, which alone has the job open. The returned function ends the guarding and says the most memory
-// that was used.
+// guard enforces the child's limits with a job object: memory, processor time, and a single process. The child is killed when
+// the host ends, because only the host has the job open. The returned function closes the job and returns the peak memory in
+// bytes.
 func guard(child *os.Process, limits sandbox.Limits, _ func(limit string)) (stop func() int64, err error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -59,14 +59,14 @@ func guard(child *os.Process, limits sandbox.Limits, _ func(limit string)) (stop
 	}, nil
 }
 
-// endedBy names the limit for which the system ended the child; empty: none that is known.
+// endedBy returns the name of the limit for which the system killed the child, or "".
 func endedBy(s *os.ProcessState, limits sandbox.Limits, most int64) string {
 	switch {
 	case s.ExitCode() == codeNoMemory:
 		return sandbox.LimitMemory
 	case s.ExitCode() == codeQuota && limits.CPU > 0:
 		return sandbox.LimitCPU
-	case s.ExitCode() != 0 && most > limits.Memory-limits.Memory/16: // it asked for more, and got none
+	case s.ExitCode() != 0 && most > limits.Memory-limits.Memory/16: // an allocation failed
 		return sandbox.LimitMemory
 	}
 	return ""

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// applyLimits sets limits on this process.
+// applyLimits sets the resource limits of this process.
 func applyLimits(l rlimits) error {
 	for which, value := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_CPU: l.CPU, unix.RLIMIT_NOFILE: l.Files, unix.RLIMIT_FSIZE: l.FileSize} {
 		if value == 0 && which != unix.RLIMIT_CORE {

@@ -15,26 +15,26 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
-// plainChild is a child without a jail: what the operating system gives any process, and the engine's own limits.
+// plainChild is a child process without a jail. The operating system's ordinary limits and those of the engine bound it.
 type plainChild struct {
 	cmd     *exec.Cmd
 	conn    net.Conn
 	streams [3]*os.File // the host's ends of stdin, stdout and stderr
-	stop    func() bool // ends the watch over the context; tells whether it was in time
+	stop    func() bool // detaches the child from its context; reports whether it did so before the context ended
 
 	done    chan struct{} // closed when the process has ended; waitErr is set before
 	waitErr error
 
-	cause  atomic.Pointer[string] // what ended it first: a limit's name, or "" for Kill
+	cause  atomic.Pointer[string] // why it was killed first: the name of a limit, or "" for Kill
 	limits sandbox.Limits
 	copies sync.WaitGroup // of output
-	output *meter.Output  // nil, like what follows, until attach
+	output *meter.Output  // this and the following fields are nil until attach
 	memory func() (most int64)
 	disk   *meter.Disk
 }
 
-// startPlain starts a child that waits for attach. Its standard streams are pipes of ours: it gets no file of the
-// caller's. It is killed when ctx ends.
+// startPlain starts a child that waits for attach. Its standard streams are pipes, so that it inherits none of the caller's
+// files. The child is killed when ctx ends.
 func startPlain(ctx context.Context, exe string) (_ *plainChild, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -79,10 +79,10 @@ func startPlain(ctx context.Context, exe string) (_ *plainChild, err error) {
 	return p, nil
 }
 
-// attach makes the child that of a run: it is killed when ctx ends, its streams are copied and its limits watched.
+// attach connects the child to a run: it copies the streams, watches the limits, and kills the child when ctx ends.
 func (p *plainChild) attach(ctx context.Context, spec sandbox.Spec) error {
 	if !p.stop() {
-		return errors.New("the engine's process was ended before it had a run")
+		return errors.New("the engine's process ended before it got a run")
 	}
 	p.stop = context.AfterFunc(ctx, p.Kill)
 	p.limits = spec.Limits
@@ -110,10 +110,10 @@ func (p *plainChild) Bridge() net.Conn { return p.conn }
 // Done is closed when the process has ended.
 func (p *plainChild) Done() <-chan struct{} { return p.done }
 
-// Kill ends the child, which has no children of its own.
+// Kill kills the child, which has no child processes.
 func (p *plainChild) Kill() { p.end("") }
 
-// end kills the child for passing a limit.
+// end kills the child because it exceeded a limit.
 func (p *plainChild) end(limit string) {
 	p.cause.CompareAndSwap(nil, &limit)
 	_ = p.cmd.Process.Kill()
@@ -131,7 +131,7 @@ func (p *plainChild) closeStreams() {
 func (p *plainChild) Wait() (sandbox.Exit, error) {
 	<-p.done
 	p.stop()
-	p.streams[0].Close() // a reader that blocks for ever keeps its goroutine, not ours
+	p.streams[0].Close() // a Stdin that blocks forever keeps its own goroutine only
 	p.copies.Wait()
 	p.closeStreams()
 	state := p.cmd.ProcessState
@@ -155,5 +155,5 @@ func (p *plainChild) Wait() (sandbox.Exit, error) {
 	return exit, nil
 }
 
-// samePath is how a child without a jail finds its folders.
+// samePath maps folders for a child without a jail.
 func samePath(p string) string { return p }

@@ -11,7 +11,7 @@ import (
 
 func plainAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// guard has no cheap way to look into another process here: for memory the engine's own limit holds alone.
+// guard does nothing: there is no cheap way to read another process's memory here, so only the engine's own limit bounds it.
 func guard(*os.Process, sandbox.Limits, func(string)) (stop func() int64, err error) {
 	return func() int64 { return 0 }, nil
 }

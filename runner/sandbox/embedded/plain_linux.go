@@ -12,14 +12,14 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// plainAttributes: a process group of its own, so that a Ctrl-C in the terminal is the host's to handle. The
-// parent-death signal is left out: it would fire when the thread that forked ends. The bridge's end serves instead.
+// plainAttributes puts the child into a new process group, so that only the host handles a Ctrl-C in the terminal. It sets no
+// parent-death signal, which would be sent when the thread that forked ends; the child exits when its bridge closes.
 func plainAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 const watchInterval = 50 * time.Millisecond
 
-// guard calls over when the process uses more memory than its limit. The returned function ends the watch and returns
-// the most it saw, in bytes.
+// guard calls over when the process uses more memory than its limit. The returned function stops watching and returns the peak
+// that was seen, in bytes.
 func guard(child *os.Process, limits sandbox.Limits, over func(limit string)) (stop func() int64, err error) {
 	var (
 		most int64
@@ -50,7 +50,7 @@ func guard(child *os.Process, limits sandbox.Limits, over func(limit string)) (s
 	}, nil
 }
 
-// residentMemory is the process's anonymous memory; pages of its binary don't count.
+// residentMemory returns the anonymous memory of a process in bytes. Pages of its executable do not count.
 func residentMemory(pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {

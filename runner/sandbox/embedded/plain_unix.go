@@ -17,7 +17,7 @@ import (
 
 func childEnv() []string { return []string{"GOTRACEBACK=none"} }
 
-// attachBridge makes a pair of sockets and gives the child its end.
+// attachBridge makes a socket pair and passes one end to the child.
 func attachBridge(cmd *exec.Cmd) (host net.Conn, afterStart func(), err error) {
 	syscall.ForkLock.RLock()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
@@ -40,14 +40,14 @@ func attachBridge(cmd *exec.Cmd) (host net.Conn, afterStart func(), err error) {
 	return host, func() { theirs.Close() }, nil
 }
 
-// plainMain is the child's main.
+// plainMain is the main function of a child without a jail.
 func plainMain() int {
-	// A write beyond the size limit is then an error that the script sees, not the end of the process.
+	// With the signals ignored, a write beyond the size limit fails with an error instead of killing the process.
 	signal.Ignore(syscall.SIGXFSZ, syscall.SIGPIPE)
 	os.Clearenv()
-	code := guestMain(os.NewFile(bridgeFD, "bridge"), habitat{find: samePath, limit: applyLimits})
+	code := guestMain(os.NewFile(bridgeFD, "bridge"), environment{find: samePath, limit: applyLimits})
 	if code == jail.OutOfMemory {
-		_ = unix.Kill(os.Getpid(), unix.SIGKILL) // as the kernel would, and as no script can
+		_ = unix.Kill(os.Getpid(), unix.SIGKILL) // as the kernel does; no script can imitate it
 		select {}
 	}
 	return code
@@ -63,7 +63,7 @@ func exitCode(s *os.ProcessState) int {
 	return s.ExitCode()
 }
 
-// endedBy names the limit for which the system ended the child; empty: none that is known.
+// endedBy returns the name of the limit for which the system killed the child, or "".
 func endedBy(s *os.ProcessState, limits sandbox.Limits, _ int64) string {
 	// The kernel counts processor time more coarsely when it enforces the limit than when it reports.
 	switch {
@@ -72,5 +72,5 @@ func endedBy(s *os.ProcessState, limits sandbox.Limits, _ int64) string {
 	case limits.CPU > 0 && s.UserTime()+s.SystemTime() > limits.CPU/2:
 		return sandbox.LimitCPU
 	}
-	return sandbox.LimitMemory // its own word, or the kernel's
+	return sandbox.LimitMemory // killed by itself (see plainMain) or by the kernel
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
 
-// envBridge names the two inherited handles of the child, which has no numbered descriptors here.
+// envBridge is the variable that names the child's two inherited handles, because Windows has no numbered descriptors.
 const envBridge = "MCPRUN_BRIDGE"
 
-// childEnv keeps the two variables without which a Windows process cannot make sockets or find its libraries.
+// childEnv returns the child's environment. A Windows process needs SYSTEMROOT to make sockets and find its libraries.
 func childEnv() []string {
 	return []string{"GOTRACEBACK=none", "SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}
 }
 
-// attachBridge makes two pipes. Pipes have no deadlines, so the host's end is a net.Pipe with two copiers.
+// attachBridge makes two pipes. Pipes have no deadlines, so the host's end is a net.Pipe with two goroutines that copy.
 func attachBridge(cmd *exec.Cmd) (net.Conn, func(), error) {
 	childIn, hostOut, err := os.Pipe()
 	if err != nil {
@@ -49,7 +49,7 @@ func attachBridge(cmd *exec.Cmd) (net.Conn, func(), error) {
 	return ours, func() { childIn.Close(); childOut.Close() }, nil
 }
 
-// pipes is the child's end.
+// pipes is the child's end of the bridge.
 type pipes struct{ in, out *os.File }
 
 func (p pipes) Read(b []byte) (int, error)  { return p.in.Read(b) }
@@ -62,7 +62,7 @@ func plainMain() int {
 		return complain(errors.New("no bridge"))
 	}
 	os.Clearenv()
-	code := guestOn(pipes{os.NewFile(in, "bridge"), os.NewFile(out, "bridge")}, habitat{find: samePath, limit: func(rlimits) error { return nil }})
+	code := guestOn(pipes{os.NewFile(in, "bridge"), os.NewFile(out, "bridge")}, environment{find: samePath, limit: func(rlimits) error { return nil }})
 	if code == jail.OutOfMemory {
 		code = codeNoMemory
 	}
@@ -79,7 +79,7 @@ func exitCode(s *os.ProcessState) int {
 	return s.ExitCode()
 }
 
-// parseHandles reads the two handles of a Windows child.
+// parseHandles parses the value of envBridge.
 func parseHandles(s string) (in, out uintptr, ok bool) {
 	a, b, ok := strings.Cut(s, ",")
 	x, errX := strconv.ParseUint(a, 10, 64)

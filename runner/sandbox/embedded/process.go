@@ -12,16 +12,16 @@ import (
 
 // process is one running guest.
 type process struct {
-	ctx     context.Context // when it ends, the child was killed and not ended by a limit
+	ctx     context.Context // once it is done, the child was killed by its caller and not for a limit
 	child   child
 	conn    net.Conn      // the host's end of the bridge
-	bridge  chan net.Conn // the same, until somebody takes it
+	bridge  chan net.Conn // holds conn until Bridge is called
 	secret  string
 	scratch scratch
 	killed  atomic.Bool
 }
 
-// Bridge returns the host's end of the guest's connection, which exists from the start.
+// Bridge returns the host's end of the guest's connection. It can be called once.
 func (p *process) Bridge(ctx context.Context) (net.Conn, error) {
 	select {
 	case conn := <-p.bridge:
@@ -31,29 +31,29 @@ func (p *process) Bridge(ctx context.Context) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return nil, errors.New("the bridge was taken already")
+	return nil, errors.New("Bridge was called before")
 }
 
-// Secret is the one that the guest was given.
+// Secret returns the secret that was given to the guest.
 func (p *process) Secret() string { return p.secret }
 
-// Kill ends the guest at once.
+// Kill kills the guest at once.
 func (p *process) Kill() {
 	p.killed.Store(true)
 	p.child.Kill()
 }
 
-// Wait waits for the guest's end and removes what was made for it.
+// Wait waits until the guest has ended, and removes its scratch folder.
 func (p *process) Wait() (sandbox.Exit, error) {
 	exit, err := p.child.Wait()
 	select {
-	case conn := <-p.bridge: // nobody took it
+	case conn := <-p.bridge: // Bridge was never called
 		err = errors.Join(err, conn.Close())
 	default:
 	}
 	ended := p.killed.Load() || p.ctx.Err() != nil
 	if ended && exit.Code == codeLost {
-		// Who ends a run also closes its bridge, and the guest may notice that before the signal arrives.
+		// Ending a run closes its bridge too, and the guest may notice that before the signal arrives.
 		exit.Code = codeKilled
 	}
 	if exit.Killed != "" && !slices.Contains(exit.Hit, exit.Killed) {
@@ -65,6 +65,6 @@ func (p *process) Wait() (sandbox.Exit, error) {
 
 // Exit codes of the guest that mean something to the host.
 const (
-	codeKilled = 137 // as a shell has it for SIGKILL
+	codeKilled = 137 // what a shell reports for SIGKILL
 	codeLost   = 125 // the bridge was lost
 )

@@ -4,7 +4,7 @@ package embedded
 
 import "syscall"
 
-// setRlimit lowers both limits to value; raising one is neither wanted nor allowed.
+// setRlimit lowers the soft and the hard limit to value. It never raises one.
 func setRlimit(l *syscall.Rlimit, value uint64) {
 	l.Max = min(l.Max, int64(value))
 	l.Cur = l.Max

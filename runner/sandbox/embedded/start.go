@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
 
-// child is a started process of either kind. *jail.Child and *plainChild are the two.
+// child is a started child process: a *jail.Child or a *plainChild.
 type child interface {
 	Bridge() net.Conn
 	Kill()
@@ -29,7 +29,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	return p, nil
 }
 
-// start starts a guest, for a run or, when warm, to wait for one.
+// start starts a guest. A warm guest waits for its run.
 func (b *Backend) start(ctx context.Context, spec sandbox.Spec, warm bool) (_ *process, err error) {
 	if spec.Runtime != sandbox.QuickJS {
 		return nil, fmt.Errorf("the embedded sandbox has no runtime %q", spec.Runtime)
@@ -59,13 +59,14 @@ func (b *Backend) start(ctx context.Context, spec sandbox.Spec, warm bool) (_ *p
 	if err := writeFrames(p.conn, frames...); err != nil {
 		p.child.Kill()
 		_, waitErr := p.child.Wait()
-		return nil, errors.Join(fmt.Errorf("prepare the engine's process: %w", err), p.conn.Close(), waitErr)
+		return nil, errors.Join(fmt.Errorf("send the setup to the engine's process: %w", err), p.conn.Close(), waitErr)
 	}
 	p.bridge <- p.conn
 	return p, nil
 }
 
-// launch starts the child in the best confinement there is. The binding is that of a run, and unused when warm.
+// launch starts the child in the strongest confinement that works here. It returns the binding of the run, which is unused if
+// warm is set.
 func (b *Backend) launch(ctx context.Context, spec sandbox.Spec, p *process, warm bool) (binding, error) {
 	if b.jailed() {
 		bound, err := b.startJail(ctx, spec, p, warm)
@@ -75,7 +76,7 @@ func (b *Backend) launch(ctx context.Context, spec sandbox.Spec, p *process, war
 		b.opts.Logger.Debug("no namespaces for the embedded engine", "error", err)
 	}
 	var err error
-	if p.scratch, err = makeScratch(b.opts.RuntimeDir); err != nil {
+	if p.scratch, err = makeScratch(b.opts.RuntimeDir, b.opts.Exe); err != nil {
 		return binding{}, err
 	}
 	if b.jailed() {
@@ -102,10 +103,10 @@ func (b *Backend) launch(ctx context.Context, spec sandbox.Spec, p *process, war
 	return bound, err
 }
 
-// startJail starts the child in a jail. A scratch folder says that the machine gave no namespaces: the jail then makes no
-// folders, and what lies in the scratch folder takes their place.
+// startJail starts the child in a jail. If there is a scratch folder, the machine offers no namespaces: then the jail cannot mount
+// empty folders, and those in the scratch folder take their place.
 func (b *Backend) startJail(ctx context.Context, spec sandbox.Spec, p *process, warm bool) (bound binding, err error) {
-	cfg := jail.Config{ID: spec.ID, Exe: b.opts.Exe, Entry: jailEntry, Dir: "/", Limits: spec.Limits, AllowNoNamespaces: p.scratch != "", Warm: warm}
+	cfg := jail.Config{ID: spec.ID, Exe: b.opts.Exe, Entry: jailEntry, Dir: "/", Limits: spec.Limits, AllowNoNamespaces: p.scratch.path != "", Warm: warm}
 	if warm {
 		cfg.Dirs = []string{sandbox.WorkspaceDir, sandbox.TreeDir, sandbox.SkillsDir}
 	} else {
@@ -121,7 +122,7 @@ func (b *Backend) startJail(ctx context.Context, spec sandbox.Spec, p *process, 
 	return bound, err
 }
 
-// views says what a jail shows of a run, and grants the jail's user what it may write to.
+// views returns the mounts of a jail for a run, and gives the jail's user access to the folders that it may write to.
 func views(spec sandbox.Spec, s scratch) (mounts []jail.Mount, tmpfs []string, bound binding, err error) {
 	bound = newBinding(spec.Limits)
 	show := func(source, target string, writable bool, told *string) {
@@ -140,12 +141,12 @@ func views(spec sandbox.Spec, s scratch) (mounts []jail.Mount, tmpfs []string, b
 	switch {
 	case spec.Workspace != "":
 		show(spec.Workspace, sandbox.WorkspaceDir, true, &f.Workspace)
-	case s != "":
+	case s.path != "":
 		show(s.workspace(), sandbox.WorkspaceDir, true, &f.Workspace)
 	default:
 		tmpfs, f.Workspace = []string{sandbox.WorkspaceDir}, sandbox.WorkspaceDir
 	}
-	if s != "" {
+	if s.path != "" {
 		show(s.tmp(), tmpDir, true, &f.Tmp)
 		bound.TmpSize = spec.Limits.Tmp
 	}
@@ -153,7 +154,7 @@ func views(spec sandbox.Spec, s scratch) (mounts []jail.Mount, tmpfs []string, b
 	return mounts, tmpfs, bound, err
 }
 
-// bind makes a started child that of a run, and returns what it is to be told.
+// bind attaches a started child to a run, and returns the binding to send to it.
 func (p *process) bind(ctx context.Context, spec sandbox.Spec) (binding, error) {
 	switch c := p.child.(type) {
 	case *jail.Child:
@@ -173,13 +174,13 @@ func (p *process) bind(ctx context.Context, spec sandbox.Spec) (binding, error) 
 		bound.TmpSize = spec.Limits.Tmp
 		return bound, c.attach(ctx, spec)
 	}
-	return binding{}, fmt.Errorf("a child of an unknown kind: %T", p.child)
+	return binding{}, fmt.Errorf("unknown type of child: %T", p.child)
 }
 
-// tmpDir is where scripts find an empty folder that vanishes with the run.
+// tmpDir is an empty folder of the script that is removed with the run.
 const tmpDir = "/tmp"
 
-// engineMemory is the part of a run's memory that the engine may use for itself: the rest is the process around it.
+// engineMemory returns how many bytes of a run's memory limit the engine's heap may use. The process around it needs the rest.
 func engineMemory(limit int64) int64 {
 	const process = 48 << 20
 	if limit < 4*process {

@@ -10,10 +10,10 @@ import (
 
 var _ sandbox.Warmer = (*Backend)(nil)
 
-// Shape is the runtime alone: what a run sees and may use is settled when it gets its guest.
+// Shape returns the runtime alone: folders and limits are set when a run adopts the guest.
 func (*Backend) Shape(spec sandbox.Spec) sandbox.Shape { return sandbox.Shape{Runtime: spec.Runtime} }
 
-// Warm starts a guest whose engine is up and waits.
+// Warm starts a guest that loads its engine and waits for a run.
 func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, error) {
 	p, err := b.start(ctx, spec, true)
 	if err != nil {
@@ -35,7 +35,7 @@ func (i *idle) Close() error {
 	return err
 }
 
-// Adopt makes the guest that of a run.
+// Adopt attaches the guest to a run.
 func (i *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
 	p := i.process
 	spec.Limits = spec.Limits.WithDefaults()
@@ -48,7 +48,7 @@ func (i *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, e
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return nil, errors.Join(fmt.Errorf("give the engine's process its run: %w", err), i.Close())
+		return nil, errors.Join(fmt.Errorf("attach the engine's process to its run: %w", err), i.Close())
 	}
 	return p, nil
 }

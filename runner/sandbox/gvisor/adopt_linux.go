@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/cgroup"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/mounts"
 )
 
 // idle is a guest that waits for its run.
@@ -45,14 +48,25 @@ func (i *idle) adopt(ctx context.Context, spec sandbox.Spec) error {
 		if err := i.direct.prepareFolders(spec, i.late); err != nil {
 			return err
 		}
-		i.kin.find(i.proc.Pid)
-		_, files := i.kin.pids()
-		if err := show(files, places(spec, lim)); err != nil {
+		if err := i.show(mounts.OfRun(spec, lim)); err != nil {
 			return err
 		}
 	}
 	i.before.Store(int64(i.spent()))
-	return i.group.SetMemory(lim.Memory + ownMemory)
+	return i.group.SetLimits(cgroup.Limits{Memory: lim.Memory + ownMemory})
+}
+
+// show mounts folders in the view of the process that serves the guest its files: the guest then finds them in its root, which
+// gVisor looks at again.
+func (i *idle) show(all []mounts.Mount) error {
+	_, gofer := i.processes.find(i.proc.Pid)
+	if gofer == 0 {
+		return errors.New("the process that serves the guest's files was not found")
+	}
+	return mounts.Show(gofer, nil, all, func(root int) error {
+		// Nobody is to change what is left of the root itself.
+		return unix.MountSetattr(root, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	})
 }
 
 // Close implements sandbox.Idle.
@@ -60,23 +74,6 @@ func (i *idle) Close() error {
 	i.Kill()
 	<-i.done
 	i.stopCtx()
-	i.close()
+	i.streams.Close()
 	return errors.Join(i.err, i.dir.remove())
-}
-
-// place is a folder of the host, or an empty one in memory, and where the guest is to see it.
-type place struct {
-	source   string // empty: size bytes in memory
-	size     int64
-	target   string // below the guest's root, without the '/' in front
-	writable bool
-}
-
-// places lists what a guest is shown that did not know its run when it was started, outer folders first.
-func places(spec sandbox.Spec, lim sandbox.Limits) []place {
-	all := []place{{source: spec.Workspace, size: lim.Tmp, target: strings.TrimPrefix(sandbox.WorkspaceDir, "/"), writable: true}}
-	for _, f := range shownTwice(spec) {
-		all = append(all, place{source: f.Source, target: strings.TrimPrefix(f.Target, "/")})
-	}
-	return all
 }

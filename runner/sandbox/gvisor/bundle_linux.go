@@ -9,127 +9,65 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/opencontainers/runtime-spec/specs-go"
+
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/layout"
 )
 
-// bundle is a container as the Open Container Initiative's runtime specification has it, as far as it is used here.
-type bundle struct {
-	Version  string   `json:"ociVersion"`
-	Process  ociProc  `json:"process"`
-	Root     ociRoot  `json:"root"`
-	Hostname string   `json:"hostname"`
-	Mounts   []mount  `json:"mounts"`
-	Linux    ociLinux `json:"linux"`
-}
-
-type ociProc struct {
-	User         ociUser             `json:"user"`
-	Args         []string            `json:"args"`
-	Env          []string            `json:"env"`
-	Cwd          string              `json:"cwd"`
-	NoNewPrivs   bool                `json:"noNewPrivileges"`
-	Capabilities map[string][]string `json:"capabilities"`
-	Rlimits      []rlimit            `json:"rlimits"`
-}
-
-type ociUser struct {
-	UID    int   `json:"uid"`
-	GID    int   `json:"gid"`
-	Groups []int `json:"additionalGids,omitempty"`
-}
-
-type rlimit struct {
-	Type string `json:"type"`
-	Hard uint64 `json:"hard"`
-	Soft uint64 `json:"soft"`
-}
-
-type ociRoot struct {
-	Path     string `json:"path"`
-	Readonly bool   `json:"readonly"`
-}
-
-type mount struct {
-	Destination string   `json:"destination"`
-	Type        string   `json:"type"`
-	Source      string   `json:"source"`
-	Options     []string `json:"options"`
-}
-
-type ociLinux struct {
-	Namespaces []namespace `json:"namespaces"`
-	Seccomp    *seccomp    `json:"seccomp"`
-}
-
-type namespace struct {
-	Type string `json:"type"`
-}
-
 // showAt shows a host file or folder inside.
-func showAt(source, target string, writable bool) mount {
+func showAt(source, target string, writable bool) specs.Mount {
 	access := "ro"
 	if writable {
 		access = "rw"
 	}
-	return mount{Destination: target, Type: "bind", Source: source, Options: []string{"bind", access, "nosuid", "nodev"}}
+	return specs.Mount{Destination: target, Type: "bind", Source: source, Options: []string{"bind", access, "nosuid", "nodev"}}
 }
 
 // memoryFolder is an empty folder in the guest's memory.
-func memoryFolder(target string, size int64) mount {
-	return mount{Destination: target, Type: "tmpfs", Source: "tmpfs",
+func memoryFolder(target string, size int64) specs.Mount {
+	return specs.Mount{Destination: target, Type: "tmpfs", Source: "tmpfs",
 		Options: []string{"nosuid", "nodev", "noexec", "mode=1777", fmt.Sprintf("size=%d", size)}}
 }
 
 // sealed is an empty folder in which nothing can be made.
-func sealed(target string) mount {
-	return mount{Destination: target, Type: "tmpfs", Source: "tmpfs", Options: []string{"ro", "nosuid", "nodev", "noexec", "mode=0555", "size=4096"}}
+func sealed(target string) specs.Mount {
+	return specs.Mount{Destination: target, Type: "tmpfs", Source: "tmpfs", Options: []string{"ro", "nosuid", "nodev", "noexec", "mode=0555", "size=4096"}}
 }
-
-// shownTwice lists the folders that the guest finds below /mcp and in its workspace, with their names there.
-func shownTwice(spec sandbox.Spec) []interp.File {
-	var all []interp.File
-	if spec.Tree != "" {
-		all = append(all, interp.File{Source: spec.Tree, Target: sandbox.TreeDir}, interp.File{Source: spec.Tree, Target: sandbox.WorkspaceDir + "/" + treeName})
-	}
-	if spec.Skills != "" {
-		all = append(all, interp.File{Source: spec.Skills, Target: sandbox.SkillsDir}, interp.File{Source: spec.Skills, Target: sandbox.WorkspaceDir + "/" + skillsName})
-	}
-	return all
-}
-
-// The names in the workspace under which tree and saved scripts are shown.
-const (
-	treeName   = "servers"
-	skillsName = "skills"
-)
 
 // config is the bundle of one guest. With late set, the workspace and what is shown in it come when the guest is
 // adopted: they are then mounted, from outside, into folders of the root, which can't be read-only for gVisor's own
 // kernel therefore, but is so for the process that serves its files.
-func (d *direct) config(dir *runDir, spec sandbox.Spec, late bool) bundle {
+func (d *direct) config(dir *runDir, spec sandbox.Spec, late bool) specs.Spec {
 	lim := spec.Limits.WithDefaults()
 	uid, gid := d.user()
-	c := bundle{
-		Version: "1.0.2", Hostname: "sandbox", Root: ociRoot{Path: "rootfs", Readonly: !late},
-		Process: ociProc{
-			User: ociUser{uid, gid, d.groups(spec.Workspace, late)}, Cwd: sandbox.WorkspaceDir, NoNewPrivs: true, Capabilities: map[string][]string{},
-			Args: d.command(spec), Env: []string{"PATH=/usr/bin", "HOME=/tmp", "LANG=C.UTF-8"},
-			Rlimits: []rlimit{
+	var groups []uint32
+	if extra, ok := d.group(spec.Workspace, late); ok {
+		groups = []uint32{uint32(extra)}
+	}
+	c := specs.Spec{
+		Version: "1.0.2", Hostname: "sandbox", Root: &specs.Root{Path: "rootfs", Readonly: !late},
+		Process: &specs.Process{
+			User: specs.User{UID: uint32(uid), GID: uint32(gid), AdditionalGids: groups}, Cwd: sandbox.WorkspaceDir, NoNewPrivileges: true,
+			Capabilities: &specs.LinuxCapabilities{},
+			Args:         d.command(spec), Env: layout.Environment(),
+			Rlimits: []specs.POSIXRlimit{
 				limit("RLIMIT_CORE", 0), limit("RLIMIT_NOFILE", int64(lim.Files)), limit("RLIMIT_NPROC", int64(lim.Processes)),
 				limit("RLIMIT_FSIZE", min(lim.FileSize, lim.Disk)),
 			},
 		},
-		Mounts: []mount{
+		Mounts: []specs.Mount{
 			{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "nodev", "noexec"}},
 			{Destination: "/sys", Type: "sysfs", Source: "sysfs", Options: []string{"ro", "nosuid", "nodev", "noexec"}},
 			memoryFolder("/tmp", lim.Tmp), sealed("/dev/shm"), sealed("/dev/net"), showAt(dir.nothing(), "/dev/fuse", false),
 		},
 	}
-	c.Linux.Seccomp = filter(c.Process.User.Groups)
-	for _, ns := range []string{"pid", "network", "ipc", "uts", "mount"} {
-		c.Linux.Namespaces = append(c.Linux.Namespaces, namespace{ns})
+	c.Linux = &specs.Linux{Seccomp: filter(groups)}
+	for _, ns := range []specs.LinuxNamespaceType{
+		specs.PIDNamespace, specs.NetworkNamespace, specs.IPCNamespace, specs.UTSNamespace, specs.MountNamespace,
+	} {
+		c.Linux.Namespaces = append(c.Linux.Namespaces, specs.LinuxNamespace{Type: ns})
 	}
 	for _, f := range d.files() {
 		c.Mounts = append(c.Mounts, showAt(f.Source, f.Target, false))
@@ -145,13 +83,15 @@ func (d *direct) config(dir *runDir, spec sandbox.Spec, late bool) bundle {
 	} else {
 		c.Mounts = append(c.Mounts, showAt(spec.Workspace, sandbox.WorkspaceDir, true))
 	}
-	for _, f := range shownTwice(spec) {
+	for _, f := range layout.ReadOnly(spec) {
 		c.Mounts = append(c.Mounts, showAt(f.Source, f.Target, false))
 	}
 	return c
 }
 
-func limit(name string, n int64) rlimit { return rlimit{Type: name, Hard: uint64(n), Soft: uint64(n)} }
+func limit(name string, n int64) specs.POSIXRlimit {
+	return specs.POSIXRlimit{Type: name, Hard: uint64(n), Soft: uint64(n)}
+}
 
 // command is what the guest's first process runs.
 func (d *direct) command(spec sandbox.Spec) []string {
@@ -159,12 +99,7 @@ func (d *direct) command(spec sandbox.Spec) []string {
 	if !d.tool.passFD {
 		cmd = append(cmd, enterPath)
 	}
-	cmd = append(cmd, d.in.Inside)
-	if meter.LargeHeap(spec.Runtime, spec.Limits) > 0 {
-		cmd = append(cmd, meter.HeapFlag(spec.Limits))
-	}
-	cmd = append(cmd, spec.Args...)
-	return append(cmd, sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), sandbox.BridgeAddress)
+	return append(append(cmd, d.in.Inside), layout.Arguments(spec)...)
 }
 
 // files are those of the machine that every guest sees: the interpreter's, and of the program that hands over
@@ -190,20 +125,17 @@ func (d *direct) user() (uid, gid int) {
 	return 0, 0
 }
 
-// groups are further groups of the guest. gVisor's kernel knows no access control lists, through which nobody may write
+// group is a further group of the guest; ok is false where it has none. gVisor's kernel knows no access control lists, through which nobody may write
 // to a workspace of root's: it sees what the list allows at most as the rights of the workspace's own group, so the
 // guest is a member of that. Of a workspace that is mounted later it must be this process's group. To the host the guest
 // is no member of anything: the process that serves its files acts for it, and filter keeps files of that group from
 // being made.
-func (d *direct) groups(workspace string, late bool) []int {
-	gid, ok := os.Getegid(), late
+func (d *direct) group(workspace string, late bool) (gid int, ok bool) {
+	gid, ok = os.Getegid(), late
 	if !late && workspace != "" {
 		gid, ok = groupOf(workspace)
 	}
-	if !d.root || !ok || gid == nobody {
-		return nil
-	}
-	return []int{gid}
+	return gid, ok && d.root && gid != nobody
 }
 
 // groupOf is the group that a folder belongs to.
@@ -235,15 +167,9 @@ func (d *direct) fill(dir *runDir, spec sandbox.Spec, late bool) error {
 	}
 	uid, gid := d.user()
 	root := filepath.Join(dir.path, "rootfs")
-	files := map[string][]byte{
-		"/etc/passwd": fmt.Appendf(nil, "sandbox:x:%d:%d::/tmp:/bin/false\n", uid, gid),
-		"/etc/group":  fmt.Appendf(nil, "sandbox:x:%d:\n", gid),
-	}
-	for name, content := range spec.Guest {
-		if name == "" || name != filepath.Base(name) || !filepath.IsLocal(name) {
-			return fmt.Errorf("guest file %q: not a plain file name", name)
-		}
-		files[sandbox.GuestDir+"/"+name] = content
+	files, err := layout.Files(spec, uid, gid)
+	if err != nil {
+		return err
 	}
 	for _, place := range []string{sandbox.WorkspaceDir, sandbox.TreeDir, sandbox.SkillsDir, "/tmp", "/proc", "/sys", "/dev"} {
 		if err := makeFolder(filepath.Join(root, place)); err != nil {
@@ -264,7 +190,7 @@ func (d *direct) fill(dir *runDir, spec sandbox.Spec, late bool) error {
 }
 
 // makePlace makes what m is mounted on, in the root; what lies in another mount is there.
-func makePlace(root string, m mount) error {
+func makePlace(root string, m specs.Mount) error {
 	at := filepath.Join(root, m.Destination)
 	if m.Type != "bind" {
 		return makeFolder(at)

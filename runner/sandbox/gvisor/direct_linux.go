@@ -15,23 +15,25 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/layout"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
 // nobody is the user and group of guests that root starts.
-const nobody = 65534
+const nobody = jail.UID
 
-// direct is the way by runsc itself, for one runtime.
+// direct starts guests of one runtime with runsc itself.
 type direct struct {
 	b     *Backend
 	tool  *tool
 	in    *interp.Interpreter
-	root  bool          // this process may do everything on the machine
+	root  bool          // this process has all rights on the machine
 	enter []interp.File // the program that hands over descriptors, and its libraries; none where runsc does it
 }
 
-// direct finds what the direct way needs for a runtime. The error is an *UnavailableError, or the interpreter's
-// absence, or the context's.
+// direct finds what a direct start needs for a runtime. The error is an *UnavailableError, that of a missing interpreter, or
+// the context's.
 func (b *Backend) direct(ctx context.Context, rt sandbox.Runtime) (*direct, error) {
 	if sandbox.GuestMain(rt) == "" {
 		return nil, fmt.Errorf("sandbox gvisor does not run %q", rt)
@@ -57,7 +59,7 @@ func (b *Backend) direct(ctx context.Context, rt sandbox.Runtime) (*direct, erro
 	return d, nil
 }
 
-// enterFiles shows the running program as the guest's first one; see Init. It is looked at once: each run asks.
+// enterFiles returns the files of the running program as the guest's first one; see Init. They are looked up once.
 func (b *Backend) enterFiles() ([]interp.File, error) {
 	b.entry.mu.Lock()
 	defer b.entry.mu.Unlock()
@@ -79,7 +81,7 @@ func (b *Backend) enterFiles() ([]interp.File, error) {
 	return b.entry.files, nil
 }
 
-// isRoot tells whether this process is root with what belongs to it: in many containers it is not.
+// isRoot reports whether this process is root with its capabilities: in many containers root has few.
 func isRoot() bool {
 	if os.Geteuid() != 0 {
 		return false
@@ -97,8 +99,8 @@ func isRoot() bool {
 	return false
 }
 
-// userNamespaces makes sure that a caller who is not root may have a user namespace, by giving one to a runsc that does
-// nothing. Once it has had one it is not asked again.
+// userNamespaces checks that a caller who is not root may have a user namespace, by starting a runsc in one that does
+// nothing. A success is remembered.
 func userNamespaces(ctx context.Context, t *tool) error {
 	if t.mapped.Load() {
 		return nil
@@ -123,7 +125,7 @@ func userNamespaces(ctx context.Context, t *tool) error {
 	}
 }
 
-// mapCaller makes the child root of a user namespace in which it is the caller and nobody more.
+// mapCaller makes the child root of a user namespace that maps the caller only.
 func mapCaller(attr *syscall.SysProcAttr) {
 	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
@@ -144,10 +146,10 @@ func (d *direct) start(ctx context.Context, spec sandbox.Spec) (sandbox.Process,
 	return g, nil
 }
 
-// shape implements sandbox.Warmer's. Root can mount folders into a guest that runs; limits that gVisor's kernel holds
+// shape implements Shape of sandbox.Warmer. Root can mount folders into a running guest. Limits that gVisor's kernel enforces
 // are set once, and so is the size of a large heap.
 func (d *direct) shape(spec sandbox.Spec) sandbox.Shape {
-	s := whole(spec)
+	s := completeShape(spec)
 	lim := s.Limits
 	s.Limits = sandbox.Limits{
 		Processes: lim.Processes, Files: lim.Files, FileSize: min(lim.FileSize, lim.Disk), Tmp: lim.Tmp,
@@ -159,7 +161,7 @@ func (d *direct) shape(spec sandbox.Spec) sandbox.Shape {
 	return s
 }
 
-// late tells whether the folders of a run can be shown when a guest is adopted; see groups.
+// late reports whether the folders of a run can be mounted when a guest is adopted; see group.
 func (d *direct) late(spec sandbox.Spec) bool {
 	gid, ok := groupOf(spec.Workspace)
 	return d.root && (spec.Workspace == "" || ok && gid == os.Getegid())
@@ -178,4 +180,17 @@ func (d *direct) warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, err
 		return nil, err
 	}
 	return &idle{guest: g, direct: d, shape: d.shape(spec)}, nil
+}
+
+// prepareFolders makes the run's folders ready for the guest's user.
+func (d *direct) prepareFolders(spec sandbox.Spec, late bool) error {
+	if !d.root {
+		return layout.Prepare(spec, nil)
+	}
+	uid, gid := d.user()
+	user := &layout.User{UID: uid, Groups: []int{gid}}
+	if extra, ok := d.group(spec.Workspace, late); ok {
+		user.Groups = append(user.Groups, extra)
+	}
+	return layout.Prepare(spec, user)
 }

@@ -3,13 +3,14 @@ package gvisor
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/reaper"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
 )
 
 // enterPath is where the guest finds the program that its releases of runsc need as its first, and what that is called.
@@ -25,6 +26,7 @@ const codeLost = 125
 // Newer releases of runsc hand descriptors to a guest themselves. With an older one, the guest is started with the bridge
 // as its standard input, and receives the real one over it.
 func Init() {
+	reaper.Init()
 	if len(os.Args) < 2 || os.Args[0] != enterPath {
 		return
 	}
@@ -65,7 +67,7 @@ func enter(command []string) error {
 
 // takeOver receives what handOver has sent.
 func takeOver() (secret []byte, stdin int, err error) {
-	data, rights := make([]byte, 1+maxSecret), make([]byte, unix.CmsgSpace(4))
+	data, rights := make([]byte, 1+sandbox.MaxSecret), make([]byte, unix.CmsgSpace(4))
 	n, m, _, _, err := unix.Recvmsg(0, data, rights, unix.MSG_CMSG_CLOEXEC)
 	if err != nil {
 		return nil, -1, err
@@ -88,7 +90,8 @@ func takeOver() (secret []byte, stdin int, err error) {
 }
 
 // handOver sends the guest its standard input and its secret, before anything else is said on the bridge.
-func handOver(bridge *net.UnixConn, stdin *os.File, secret string) error {
+func handOver(streams *stdio.Streams, stdin *os.File, secret string) error {
+	bridge := streams.PeekBridge()
 	// One byte goes before the secret: descriptors do not travel without any.
 	_, _, err := bridge.WriteMsgUnix(append([]byte{0}, secret...), unix.UnixRights(int(stdin.Fd())), nil)
 	return err

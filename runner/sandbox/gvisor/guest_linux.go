@@ -5,57 +5,49 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/cgroup"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
 )
 
 const (
 	codeKilled   = 128 + int(unix.SIGKILL)
 	codeFileSize = 128 + int(unix.SIGXFSZ)
-	// drainTime is how long the rest of the output may take once all processes are gone: the pipes have ended then.
-	drainTime = time.Second
 )
 
-// guest is one running gVisor with its run's folder. Its owner calls Wait once.
+// guest is one running gVisor and its run's folder. Its owner calls Wait once.
 type guest struct {
-	dir    *runDir
-	log    *slog.Logger
-	secret string
-	late   bool
-	// streams are the host's ends of stdin, stdout, stderr.
-	streams [3]*os.File
-	bridge  *net.UnixConn
-	group   *cgroup.Group // nil where none could be made
-	proc    *os.Process   // runsc, the parent of gVisor's kernel and of the process that serves files
-	stopCtx func() bool
+	dir       *runDir
+	secret    string
+	late      bool // its workspace is mounted when it is adopted
+	streams   *stdio.Streams
+	group     *cgroup.Group // nil where none could be made
+	proc      *os.Process   // runsc, the parent of gVisor's kernel and of the gofer
+	processes processes
+	stopCtx   func() bool
 
-	limits atomic.Pointer[bounds]
-	before atomic.Int64 // processor time that does not count, in nanoseconds
+	limits atomic.Pointer[sandbox.Limits]
+	before atomic.Int64 // processor time used before the run, in nanoseconds
 	most   atomic.Int64 // most memory that was seen
-	// overDisk: the limit of the workspace was passed, maybe by files without names.
-	overDisk atomic.Bool
-	cause    atomic.Pointer[string]
-	kin      kin
+	cause  atomic.Pointer[string]
+	treeMu sync.Mutex
+	tree   *proctree.Tree // of runsc
 
-	bridgeTaken atomic.Bool
-	output      sync.WaitGroup
-	meter       *meter.Output
-	disk        *meter.Disk
-	complaint   head        // what came on standard error first
-	heap        *meter.Heap // nil: it runs no V8
+	meter     *meter.Output
+	disk      *meter.Disk
+	complaint head        // what came on standard error first
+	heap      *meter.Heap // nil: it runs no V8
 
 	done  chan struct{} // closed when every process is gone; what follows is set before
 	state *os.ProcessState
@@ -69,10 +61,11 @@ func (g *guest) Bridge(ctx context.Context) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if g.bridgeTaken.Swap(true) {
+	conn, again := g.streams.Bridge()
+	if again {
 		return nil, errors.New("the guest's bridge was taken before")
 	}
-	return g.bridge, nil
+	return conn, nil
 }
 
 // Secret implements sandbox.Process.
@@ -81,19 +74,19 @@ func (g *guest) Secret() string { return g.secret }
 // Kill implements sandbox.Process.
 func (g *guest) Kill() { g.kill("") }
 
-// kill ends everything. runsc is stopped first, because it would notice the others' end and exit in its own way, and
-// killed only when they have had time to end, because they end with it.
+// kill ends everything. It stops runsc first, which would otherwise notice the others' end and exit with its own code. It kills
+// runsc last, because the others end with it.
 func (g *guest) kill(cause string) {
 	g.cause.CompareAndSwap(nil, &cause)
-	g.kin.find(g.proc.Pid)
+	g.processes.find(g.proc.Pid)
 	_ = g.proc.Signal(unix.SIGSTOP)
-	g.kin.killKernel()
+	g.processes.killKernel()
 	_ = g.proc.Kill()
-	g.kin.kill()
+	g.processes.kill()
 	g.group.Kill()
 }
 
-// supervise waits for the end of every process, and looks at what the group has seen before it goes.
+// supervise waits until every process has ended, and reads the group's counters before it removes the group.
 func (g *guest) supervise() {
 	defer close(g.done)
 	state, err := g.proc.Wait()
@@ -101,71 +94,57 @@ func (g *guest) supervise() {
 	if err != nil {
 		g.err = fmt.Errorf("wait for runsc: %w", err)
 	}
-	g.kin.kill()
+	g.processes.kill()
 	g.group.Kill()
-	g.err = errors.Join(g.err, g.kin.wait())
+	g.err = errors.Join(g.err, g.processes.wait())
 	g.oom, g.tasks = g.group.OutOfMemory(), g.group.OutOfTasks()
 	g.err = errors.Join(g.err, g.group.Close())
 }
 
-// begin makes the guest that of a run: from now on its limits hold, its streams flow, and ctx ends it.
+// begin gives the guest a run: from now on the run's limits hold, its streams are connected, and ctx ends it.
 func (g *guest) begin(ctx context.Context, spec sandbox.Spec) {
 	lim := spec.Limits.WithDefaults()
-	g.limits.Store(newBounds(lim, spec.Workspace))
+	g.limits.Store(&lim)
 	if g.stopCtx != nil {
 		g.stopCtx()
 	}
 	g.stopCtx = context.AfterFunc(ctx, g.Kill)
 	g.meter = meter.NewOutput(lim.Output, func() { g.kill(sandbox.LimitOutput) })
-	g.disk = meter.WatchDisk(spec.Workspace, lim, func() { g.kill(sandbox.LimitDisk) })
-	go func() {
-		if spec.Stdin != nil {
-			_, _ = io.Copy(g.streams[0], spec.Stdin)
-		}
-		g.streams[0].Close()
-	}()
+	g.disk = meter.NewDisk(spec.Workspace, lim)
+	g.disk.Watch(meter.Guest{PIDs: g.fileHolders}, func() { g.kill(sandbox.LimitDisk) })
 	stderr := g.meter.Writer(spec.Stderr)
 	if spec.Runtime == sandbox.Node {
 		g.heap = meter.NewHeap(stderr)
 		stderr = g.heap
 	}
-	for i, w := range []io.Writer{g.meter.Writer(spec.Stdout), io.MultiWriter(&g.complaint, stderr)} {
-		g.output.Go(func() { _, _ = io.Copy(w, g.streams[i+1]) })
-	}
+	g.streams.Copy(spec.Stdin, g.meter.Writer(spec.Stdout), io.MultiWriter(&g.complaint, stderr))
+}
+
+// fileHolders lists the processes that hold the guest's files open.
+func (g *guest) fileHolders() []int {
+	kernel, gofer := g.processes.find(g.proc.Pid)
+	return []int{kernel, gofer}
 }
 
 // Wait implements sandbox.Process.
 func (g *guest) Wait() (sandbox.Exit, error) {
 	<-g.done
 	g.stopCtx()
-	for _, s := range g.streams[1:] {
-		_ = s.SetReadDeadline(time.Now().Add(drainTime))
-	}
-	g.output.Wait()
-	if g.disk.Stop() {
-		g.overDisk.Store(true)
-	}
+	g.streams.Drain()
+	overDisk := g.disk.Stop()
 	started := g.hasStarted()
-	complaint := g.said()
-	g.close()
+	complaint := g.reason()
+	g.streams.Close()
 	err := errors.Join(g.err, g.dir.remove())
 	exit := sandbox.Exit{Code: g.code(), MaxMemory: g.most.Load()}
 	if !started && g.cause.Load() == nil {
 		return exit, errors.Join(fmt.Errorf("runsc could not start the guest: %s", complaint), err)
 	}
-	g.fill(&exit)
+	g.fill(&exit, overDisk)
 	return exit, err
 }
 
-// close closes the host's ends.
-func (g *guest) close() {
-	closeAll(g.streams[:])
-	if !g.bridgeTaken.Load() {
-		g.bridge.Close()
-	}
-}
-
-// hasStarted tells whether runsc got so far as to run the guest.
+// hasStarted reports whether runsc got so far as to run the guest.
 func (g *guest) hasStarted() bool {
 	_, err := os.Stat(g.dir.pidFile())
 	return err == nil
@@ -184,7 +163,7 @@ func (g *guest) code() int {
 }
 
 // fill names the limits that the guest ran into.
-func (g *guest) fill(exit *sandbox.Exit) {
+func (g *guest) fill(exit *sandbox.Exit, overDisk bool) {
 	switch cause := g.cause.Load(); {
 	case cause != nil && exit.Code == codeKilled:
 		exit.Killed = *cause
@@ -199,21 +178,19 @@ func (g *guest) fill(exit *sandbox.Exit) {
 	case g.heap != nil && g.heap.Ended(exit.Code):
 		exit.Killed = sandbox.LimitMemory
 	}
-	hits := []string{exit.Killed}
+	exit.Reach(exit.Killed)
 	for limit, hit := range map[string]bool{
-		sandbox.LimitOutput: g.meter.Hit(), sandbox.LimitDisk: g.overDisk.Load(), sandbox.LimitFileSize: g.disk.HitFileSize(),
+		sandbox.LimitOutput: g.meter.Hit(), sandbox.LimitDisk: overDisk, sandbox.LimitFileSize: g.disk.HitFileSize(),
 		sandbox.LimitMemory: g.oom, sandbox.LimitProcesses: g.tasks,
 	} {
 		if hit {
-			hits = append(hits, limit)
+			exit.Reach(limit)
 		}
 	}
-	slices.Sort(hits)
-	exit.Hit = slices.DeleteFunc(slices.Compact(hits), func(limit string) bool { return limit == "" })
 }
 
-// said is what runsc gave as its reason, from its log or else its standard error.
-func (g *guest) said() string {
+// reason is what runsc gave as its reason, from its log or else its standard error.
+func (g *guest) reason() string {
 	text, _ := os.ReadFile(g.dir.logFile())
 	for line := range strings.Lines(string(text)) {
 		if _, why, ok := strings.Cut(line, "FATAL ERROR: "); ok {

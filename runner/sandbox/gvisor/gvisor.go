@@ -1,14 +1,12 @@
 // Package gvisor runs guests on gVisor, a kernel of its own in user space: a script's system calls are answered by that
-// kernel and do not reach the machine's. It is the strongest wall that mcprun has. Start with [New]; the program's main
+// kernel and do not reach the machine's. It isolates most strongly of all sandboxes. Start with [New]; the program's main
 // begins with [Init].
 //
-// There are two ways to it behind one backend. The direct one starts runsc with the machine's own node and python3,
-// whose files and nothing else of the machine are shown; it needs no daemon and no image, and works for root and, where
-// user namespaces are allowed, for everybody. The other is a Docker Engine that has runsc as a runtime: a backend that
-// the caller makes and hands over in [Options].Engine. The direct way is taken where it can be, run by run.
+// The backend starts runsc with the machine's own node and python3, and shows their files and nothing else of the machine.
+// This needs no daemon and no image, and works for root and, where user namespaces are allowed, for everybody.
 //
-// In the direct way each run has a folder of its own in the runtime folder, and all that is left of a run whose host was
-// killed is that folder and a control group: every process was told to end with its parent. [Backend.Sweep] removes them.
+// Each run has a folder of its own in the runtime folder. When the host is killed, the guest's processes
+// end with it, and package reaper removes the folder and the control group.
 package gvisor
 
 import (
@@ -21,7 +19,6 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
 )
 
@@ -38,10 +35,7 @@ type Options struct {
 	// RuntimeDir is the folder for the files of running guests, which other sandboxes may use as well. It is created if
 	// missing, and refused when another user could enter it. Empty: mcprun-<uid> in the folder for temporary files.
 	RuntimeDir string
-	// Engine runs guests through a container engine that knows gVisor, where the direct way is closed. It is closed with
-	// this Backend. Nil: there is only the direct way.
-	Engine sandbox.Backend
-	// Logger is told what a person may want to know about a run. Nil: nothing is logged.
+	// Logger gets what a person may want to know about a run. Nil: nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -51,9 +45,7 @@ type Backend struct {
 	log    *slog.Logger
 	interp *interp.Finder
 	tools  tools
-	// readable is what guests of the direct way can read.
-	readable folder.Readable
-	entry    struct {
+	entry  struct {
 		mu    sync.Mutex
 		files []interp.File // nil: not known yet
 	}
@@ -64,7 +56,7 @@ var (
 	_ sandbox.Warmer  = (*Backend)(nil)
 )
 
-// New returns a backend. It touches nothing: Probe tells whether the machine can run it.
+// New returns a backend. It does not look at the machine: Probe reports whether the machine can run it.
 func New(opts Options) *Backend {
 	if opts.Runsc == "" {
 		opts.Runsc = "runsc"
@@ -76,96 +68,62 @@ func New(opts Options) *Backend {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	find := interp.New(interp.Options{Node: opts.Node, Python: opts.Python, LookPath: opts.LookPath})
-	return &Backend{opts: opts, log: opts.Logger, interp: find, readable: folder.Readable{NoLists: true}}
+	return &Backend{opts: opts, log: opts.Logger, interp: find}
 }
 
 // Name implements sandbox.Backend.
 func (b *Backend) Name() string { return "gvisor" }
 
+// Strength implements sandbox.Backend.
+func (*Backend) Strength() sandbox.Strength { return sandbox.OwnKernel }
+
 // Runtime implements sandbox.Backend.
 func (b *Backend) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
-	switch lang {
-	case sandbox.LangTypeScript:
-		return sandbox.Node, true
-	case sandbox.LangPython:
-		return sandbox.Python, true
-	}
-	return "", false
+	return sandbox.InterpreterOf(lang)
 }
 
 // Start implements sandbox.Backend.
 func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
 	d, err := b.direct(ctx, spec.Runtime)
-	if err == nil {
-		if err := spec.Turn.Await(ctx); err != nil {
-			return nil, err
-		}
-		return d.start(ctx, spec)
+	if err != nil {
+		return nil, err
 	}
-	if b.opts.Engine != nil && ctx.Err() == nil {
-		p, other := b.opts.Engine.Start(ctx, spec)
-		if other == nil {
-			return p, nil
-		}
-		err = bothWays(err, other)
+	if err := spec.Turn.Await(ctx); err != nil {
+		return nil, err
 	}
-	return nil, err
+	return d.start(ctx, spec)
 }
 
 // Shape implements sandbox.Warmer.
 func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
 	d, err := b.direct(context.Background(), spec.Runtime)
-	if err == nil {
-		return d.shape(spec)
+	if err != nil {
+		return completeShape(spec)
 	}
-	if w, ok := b.opts.Engine.(sandbox.Warmer); ok {
-		return w.Shape(spec)
-	}
-	return whole(spec)
+	return d.shape(spec)
 }
 
-// whole is the shape that changes nothing when a guest is adopted.
-func whole(spec sandbox.Spec) sandbox.Shape {
+// completeShape is the shape of a guest for which adoption changes nothing.
+func completeShape(spec sandbox.Spec) sandbox.Shape {
 	return sandbox.Shape{Runtime: spec.Runtime, Tree: spec.Tree, Skills: spec.Skills, Workspace: spec.Workspace, Limits: spec.Limits.WithDefaults()}
 }
 
 // Warm implements sandbox.Warmer.
 func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, error) {
 	d, err := b.direct(ctx, spec.Runtime)
-	if err == nil {
-		if err := spec.Turn.Await(ctx); err != nil {
-			return nil, err
-		}
-		return d.warm(ctx, spec)
+	if err != nil {
+		return nil, err
 	}
-	if w, ok := b.opts.Engine.(sandbox.Warmer); ok && ctx.Err() == nil {
-		idle, other := w.Warm(ctx, spec)
-		if other == nil {
-			return idle, nil
-		}
-		err = bothWays(err, other)
+	if err := spec.Turn.Await(ctx); err != nil {
+		return nil, err
 	}
-	return nil, err
+	return d.warm(ctx, spec)
 }
 
-// Sweep implements sandbox.Backend.
-func (b *Backend) Sweep(ctx context.Context) error {
-	err := sweep(b.opts.RuntimeDir)
-	if b.opts.Engine != nil {
-		err = errors.Join(err, b.opts.Engine.Sweep(ctx))
-	}
-	return err
-}
+// Close implements sandbox.Backend; there is nothing to release.
+func (b *Backend) Close() error { return nil }
 
-// Close implements sandbox.Backend.
-func (b *Backend) Close() error {
-	if b.opts.Engine == nil {
-		return nil
-	}
-	return b.opts.Engine.Close()
-}
-
-// UnavailableError says that this machine cannot run gVisor as it is.
+// UnavailableError is returned if this machine cannot run gVisor.
 type UnavailableError struct {
 	Err  error
 	hint string
@@ -179,11 +137,6 @@ func (e *UnavailableError) Hint() string { return e.hint }
 
 // ExitCode is mcprun's for a sandbox that is not there.
 func (e *UnavailableError) ExitCode() int { return 127 }
-
-// bothWays joins why neither way is open. What helps with the direct one is the advice: it needs less.
-func bothWays(direct, engine error) error {
-	return &UnavailableError{Err: fmt.Errorf("%w; through the container engine: %w", direct, engine), hint: hintOf(direct)}
-}
 
 func hintOf(err error) string {
 	var h interface{ Hint() string }

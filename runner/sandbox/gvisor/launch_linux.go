@@ -4,31 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"math"
 	"os"
 	"runtime"
-	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/mcpgen/mcpgen/gen/owner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/cgroup"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
 const (
-	// ownMemory is what gVisor itself may take beside the guest's memory, in bytes: its kernel, the process that serves
-	// files, and the pages of files that the kernel keeps for them. The group's limit is above the guest's by so much.
+	// ownMemory is what gVisor itself may use besides the guest's memory, in bytes: its kernel, the gofer, and the file pages
+	// that the machine's kernel caches for them. The group's limit exceeds the guest's by this much.
 	ownMemory = 192 << 20
 	// ownTasks is room for their threads, mountTasks for those that serve one folder or file of the host (older releases
 	// have five or six), and tasksEach for those that stand for one of the guest's.
 	ownTasks   = 192
 	mountTasks = 8
 	tasksEach  = 4
-	// maxSecret is what every pipe holds, so that no one has to read it while it is written.
-	maxSecret = 4096
 )
 
 // launch starts runsc with the guest's bundle. The guest is killed when ctx ends, until begin. Whatever the error,
@@ -37,24 +33,20 @@ func (d *direct) launch(ctx context.Context, spec sandbox.Spec, late bool) (_ *g
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := checkSpec(spec); err != nil {
+	if err := spec.Check(); err != nil {
 		return nil, err
 	}
-	me, err := owner.Self()
+	dir, err := d.b.newRunDir(spec.ID)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := newRunDir(d.b.opts.RuntimeDir, spec.ID, me)
-	if err != nil {
-		return nil, err
-	}
-	g := &guest{dir: dir, log: d.b.log, secret: spec.Secret, late: late, done: make(chan struct{})}
+	g := &guest{dir: dir, secret: spec.Secret, late: late, done: make(chan struct{})}
 	lim := spec.Limits.WithDefaults()
-	g.limits.Store(newBounds(lim, ""))
+	g.limits.Store(&lim)
 	g.before.Store(int64(startCPU))
 	var ends []*os.File
 	defer func() {
-		closeAll(ends)
+		stdio.CloseAll(ends)
 		if err != nil {
 			err = errors.Join(err, g.abandon())
 		}
@@ -62,12 +54,17 @@ func (d *direct) launch(ctx context.Context, spec sandbox.Spec, late bool) (_ *g
 	if err := d.fill(dir, spec, late); err != nil {
 		return nil, fmt.Errorf("fill the run's folder: %w", err)
 	}
-	if ends, err = g.openEnds(); err != nil {
+	if g.streams, ends, err = stdio.Open(); err != nil {
 		return nil, err
 	}
+	secret, err := secretPipe(spec.Secret)
+	if err != nil {
+		return nil, err
+	}
+	ends = append(ends, secret)
 	var missing []string
 	bounds := cgroup.Limits{Memory: lim.Memory + ownMemory, Tasks: lim.Processes*tasksEach + len(d.files())*mountTasks + ownTasks}
-	if g.group, missing = cgroup.New(kind, me, dir.name, bounds); missing != nil {
+	if g.group, missing = cgroup.New(dir.name, bounds, d.b.guard); missing != nil {
 		d.b.log.Info("a guest of gVisor runs with less than it could", "missing", missing)
 	}
 	files := ends
@@ -78,27 +75,13 @@ func (d *direct) launch(ctx context.Context, spec sandbox.Spec, late bool) (_ *g
 		return nil, err
 	}
 	if !d.tool.passFD {
-		if err := handOver(g.bridge, ends[0], spec.Secret); err != nil {
+		if err := handOver(g.streams, ends[0], spec.Secret); err != nil {
 			return nil, fmt.Errorf("hand descriptors over to the guest: %w", err)
 		}
 	}
 	g.stopCtx = context.AfterFunc(ctx, g.Kill)
 	go g.watch()
 	return g, nil
-}
-
-func checkSpec(spec sandbox.Spec) error {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
-	if spec.ID == "" || len(spec.ID) > 64 || strings.Trim(spec.ID, letters) != "" {
-		return fmt.Errorf("run ID %q: not 1 to 64 letters, digits and '-'", spec.ID)
-	}
-	if len(spec.Secret) > maxSecret {
-		return fmt.Errorf("the secret has %d bytes, more than %d", len(spec.Secret), maxSecret)
-	}
-	if _, ok := spec.Guest[sandbox.GuestMain(spec.Runtime)]; !ok {
-		return fmt.Errorf("run %s: no guest program %s", spec.ID, sandbox.GuestMain(spec.Runtime))
-	}
-	return nil
 }
 
 // arguments are runsc's.
@@ -110,13 +93,13 @@ func (d *direct) arguments(g *guest) []string {
 	// The group is ours, made before and removed after. No file of the host is a socket or pipe to the guest.
 	args = append(args, "--ignore-cgroups", "--network=none", "--host-uds=none", "--overlay2=none", "--oci-seccomp")
 	if g.late {
-		// What is mounted later appears in a root that is looked at anew each time; what is mounted now stays as it is.
+		// The root is not cached, so that later mounts appear in it. Present mounts do not change.
 		args = append(args, "--file-access=shared", "--file-access-mounts=exclusive")
 	}
 	if d.root && d.tool.directFS {
-		// gVisor's kernel then opens no file of the host itself, and leaves it to the process that serves files. That one
-		// alone sees what is mounted later, and so lets nobody rename or remove it; and when the guest is killed, it can
-		// finish what it was asked (see kin). It costs time with every file.
+		// gVisor's kernel then opens no file of the host itself and asks the gofer, which alone sees later mounts, and so lets
+		// nobody rename or remove them. When the guest is killed, the gofer can finish its work (see processes). Every file
+		// access takes longer.
 		args = append(args, "--directfs=false")
 	}
 	args = append(args, "run", "--bundle="+g.dir.path, "--pid-file="+g.dir.pidFile())
@@ -126,8 +109,8 @@ func (d *direct) arguments(g *guest) []string {
 	return append(args, "mcprun-"+g.dir.name)
 }
 
-// run starts runsc, in its group from the first moment, on a thread that lives as long as it: it is to end with its
-// parent, which for the kernel is the thread.
+// run starts runsc in its group, on a thread that lives as long as runsc does: the kernel sends the parent-death signal when
+// the thread ends that started it.
 func (g *guest) run(d *direct, files []*os.File) error {
 	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	if !d.root {
@@ -148,6 +131,9 @@ func (g *guest) run(d *direct, files []*os.File) error {
 			g.proc = nil
 		}
 		failed := g.proc == nil
+		if !failed {
+			g.tree = &proctree.Tree{Root: g.proc.Pid, MaxTasks: maxTasks, MaxMemory: math.MaxInt64}
+		}
 		errc <- err
 		if !failed {
 			g.supervise()
@@ -159,49 +145,18 @@ func (g *guest) run(d *direct, files []*os.File) error {
 	return nil
 }
 
-// openEnds makes the pipes and the bridge; the guest's ends are returned in the order of their descriptors.
-func (g *guest) openEnds() (ends []*os.File, err error) {
-	for i := range g.streams {
-		r, w, err := os.Pipe()
-		if err != nil {
-			return ends, fmt.Errorf("make a pipe: %w", err)
-		}
-		if i == 0 {
-			r, w = w, r
-		}
-		g.streams[i] = r
-		ends = append(ends, w)
-	}
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return ends, fmt.Errorf("make a socket pair: %w", err)
-	}
-	ends = append(ends, os.NewFile(uintptr(fds[1]), "guest"))
-	host := os.NewFile(uintptr(fds[0]), "host")
-	defer host.Close() // FileConn makes a copy
-	conn, err := net.FileConn(host)
-	if err != nil {
-		return ends, fmt.Errorf("make a socket pair: %w", err)
-	}
-	g.bridge = conn.(*net.UnixConn)
+// secretPipe returns the reading end of a pipe that holds the secret and then ends.
+func secretPipe(secret string) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return ends, fmt.Errorf("make a pipe: %w", err)
+		return nil, fmt.Errorf("make a pipe: %w", err)
 	}
 	defer w.Close()
-	ends = append(ends, r)
-	if _, err := w.WriteString(g.secret); err != nil {
-		return ends, fmt.Errorf("hand the secret over: %w", err)
+	if _, err := w.WriteString(secret); err != nil {
+		r.Close()
+		return nil, fmt.Errorf("hand the secret over: %w", err)
 	}
-	return ends, nil
-}
-
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		if f != nil {
-			f.Close()
-		}
-	}
+	return r, nil
 }
 
 // abandon undoes a launch that failed.
@@ -215,9 +170,8 @@ func (g *guest) abandon() error {
 	if g.stopCtx != nil {
 		g.stopCtx()
 	}
-	closeAll(g.streams[:])
-	if g.bridge != nil {
-		g.bridge.Close()
+	if g.streams != nil {
+		g.streams.Close()
 	}
 	return errors.Join(g.err, g.dir.remove())
 }

@@ -77,43 +77,6 @@ func TestWithoutGVisor(t *testing.T) {
 	if !errors.As(err, &coder) || coder.ExitCode() != 127 {
 		t.Errorf("%v", err)
 	}
-	if err := b.Sweep(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-// engine stands for a backend by a container engine.
-type engine struct {
-	sandbox.Backend
-	started int
-}
-
-func (e *engine) Probe(context.Context) sandbox.Status {
-	return sandbox.Status{Usable: true, Detail: "an engine", Languages: []sandbox.Language{sandbox.LangPython}}
-}
-
-func (e *engine) Start(context.Context, sandbox.Spec) (sandbox.Process, error) {
-	e.started++
-	return nil, nil
-}
-func (e *engine) Sweep(context.Context) error { return nil }
-func (e *engine) Close() error                { return nil }
-
-func TestEngineTakesOver(t *testing.T) {
-	e := &engine{}
-	b := gvisor.New(gvisor.Options{Runsc: "/nowhere/runsc", RuntimeDir: runtimeDir(t), Engine: e})
-	if st := b.Probe(t.Context()); !st.Usable || !strings.Contains(st.Detail, "an engine") {
-		t.Errorf("%+v", st)
-	}
-	if _, err := b.Start(t.Context(), spec(sandbox.Python, "print(1)")); err != nil || e.started != 1 {
-		t.Errorf("%v, started %d times", err, e.started)
-	}
-	if _, err := b.Warm(t.Context(), spec(sandbox.Python, "print(1)")); err == nil {
-		t.Error("an engine that can't warm guests has warmed one")
-	}
-	if err := errors.Join(b.Sweep(t.Context()), b.Close()); err != nil {
-		t.Error(err)
-	}
 }
 
 // childVariable has the test binary start a guest.
@@ -243,17 +206,18 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait()
-			b := gvisor.New(gvisor.Options{Runsc: runsc, RuntimeDir: dir, LookPath: exec.LookPath})
-			if err := b.Sweep(t.Context()); err != nil {
-				t.Error(err)
-			}
-			for end := time.Now().Add(10 * time.Second); len(runscs(t, dir)) > 0; time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatalf("left: %v", runscs(t, dir))
+			look := func() []string {
+				left := runscs(t, dir)
+				for _, pattern := range []string{dir + "/gvisor-*", fmt.Sprintf("/sys/fs/cgroup/*/mcprun-%d-*", cmd.Process.Pid)} {
+					found, _ := filepath.Glob(pattern)
+					left = append(left, found...)
 				}
+				return left
 			}
-			if left, _ := filepath.Glob("/sys/fs/cgroup/*/mcprun-gvisor.*+" + fmt.Sprint(cmd.Process.Pid) + "+*"); len(left) > 0 {
-				t.Errorf("left: %v", left)
+			for end := time.Now().Add(10 * time.Second); len(look()) > 0; time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("left behind: %v", look())
+				}
 			}
 		})
 	}
@@ -274,20 +238,4 @@ func runscs(t *testing.T, dir string) []string {
 		}
 	}
 	return found
-}
-
-func TestFoldersOfTheLivingStay(t *testing.T) {
-	b := backend(t, "module")
-	idle, _ := warm(t, b, spec(sandbox.Python, waiting))
-	if err := b.Sweep(t.Context()); err != nil {
-		t.Error(err)
-	}
-	select {
-	case <-idle.Done():
-		t.Error("a living host's guest was swept away")
-	case <-time.After(200 * time.Millisecond):
-	}
-	if err := idle.Close(); err != nil {
-		t.Error(err)
-	}
 }

@@ -5,8 +5,6 @@ package gvisor
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -29,18 +27,10 @@ func (*direct) warm(context.Context, sandbox.Spec) (sandbox.Idle, error) {
 	return nil, errors.ErrUnsupported
 }
 
-func (*direct) shape(spec sandbox.Spec) sandbox.Shape { return whole(spec) }
+func (*direct) shape(spec sandbox.Spec) sandbox.Shape { return completeShape(spec) }
 
 // Probe implements sandbox.Backend.
 func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 	_, err := b.direct(ctx, sandbox.Node)
-	return b.probeEngine(ctx, err)
-}
-
-// sweep makes sure that nothing of the direct way is there: nothing can be.
-func sweep(parent string) error {
-	if _, err := os.Stat(parent); err != nil && !os.IsNotExist(err) {
-		return fmt.Errorf("look at the folder for running sandboxes: %w", err)
-	}
-	return nil
+	return unusable(err)
 }

@@ -1,27 +1,13 @@
 package gvisor
 
-import (
-	"context"
-	"fmt"
+import "github.com/mcpgen/mcpgen/runner/sandbox"
 
-	"github.com/mcpgen/mcpgen/runner/sandbox"
-)
-
-// probeEngine is what Probe finds where the direct way is closed, and why it is.
-func (b *Backend) probeEngine(ctx context.Context, why error) sandbox.Status {
-	if b.opts.Engine == nil {
-		return sandbox.Status{Detail: why.Error(), Remedy: hintOf(why)}
-	}
-	st := b.opts.Engine.Probe(ctx)
-	if !st.Usable {
-		return sandbox.Status{Detail: fmt.Sprintf("%v; through a container engine: %s", why, st.Detail), Remedy: hintOf(why)}
-	}
-	st.Detail = "runsc through " + st.Detail
-	st.Holds, st.Lacks = holds(), lacks()
-	return st
+// unusable is the status of a machine that cannot run gVisor.
+func unusable(why error) sandbox.Status {
+	return sandbox.Status{Detail: why.Error(), Remedy: hintOf(why)}
 }
 
-// holds is what gVisor keeps from a script, whichever way it is started.
+// holds is what gVisor keeps from a script.
 func holds() []string {
 	return []string{
 		"kernel: system calls are answered by gVisor's own kernel, not by the machine's",

@@ -2,12 +2,10 @@ package gvisor
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/mcpgen/mcpgen/gen/owner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/cgroup"
 )
@@ -41,7 +39,7 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 		st.Holds, st.Lacks = holds(), lacks()
 		return st
 	}
-	return b.probeEngine(ctx, why)
+	return unusable(why)
 }
 
 // missing lists what this machine does not give.
@@ -50,11 +48,7 @@ func (d *direct) missing() []string {
 	if !d.root {
 		missing = append(missing, "user: without root the guest runs as this user, in a namespace of its own")
 	}
-	me, err := owner.Self()
-	if err != nil {
-		return append(missing, err.Error())
-	}
-	g, without := cgroup.New(kind, me, "probe-"+rand.Text()[:8], cgroup.Limits{})
+	g, without := cgroup.New("probe", cgroup.Limits{}, d.b.guard)
 	for _, m := range without {
 		missing = append(missing, m+"; memory and processor time are held by a watchdog")
 	}

@@ -1,6 +1,9 @@
 package gvisor
 
-import "golang.org/x/sys/unix"
+import (
+	"github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+)
 
 // The guest's system calls are answered by gVisor's kernel. This filter is in front of it, inside: what a script has no
 // use for is refused before that kernel's code for it runs, and what would leave traces on the host that outlast the
@@ -8,40 +11,23 @@ import "golang.org/x/sys/unix"
 // Unlike a filter of the host's kernel it can refuse with one error number only, EPERM; what must fail otherwise for
 // libraries to find another way (clone3) is left to gVisor.
 
-// seccomp is a filter as the runtime specification has it.
-type seccomp struct {
-	Default string `json:"defaultAction"`
-	Rules   []rule `json:"syscalls"`
-}
-
-type rule struct {
-	Names  []string   `json:"names"`
-	Action string     `json:"action"`
-	Args   []argument `json:"args,omitempty"`
-}
-
-// argument is a condition: by Op the argument's bits under Value are those of ValueTwo, or the argument is not Value.
-type argument struct {
-	Index    uint   `json:"index"`
-	Value    uint64 `json:"value"`
-	ValueTwo uint64 `json:"valueTwo"`
-	Op       string `json:"op"`
-}
-
 // has is the condition that all bits are set.
-func has(index uint, bits uint64) argument {
-	return argument{Index: index, Value: bits, ValueTwo: bits, Op: "SCMP_CMP_MASKED_EQ"}
+func has(index uint, bits uint64) specs.LinuxSeccompArg {
+	return specs.LinuxSeccompArg{Index: index, Value: bits, ValueTwo: bits, Op: specs.OpMaskedEqual}
 }
 
 // equals is the condition that an argument of 32 bits has a value; what a register holds above them does not count.
-func equals(index uint, value uint32) argument {
-	return argument{Index: index, Value: 0xffffffff, ValueTwo: uint64(value), Op: "SCMP_CMP_MASKED_EQ"}
+func equals(index uint, value uint32) specs.LinuxSeccompArg {
+	return specs.LinuxSeccompArg{Index: index, Value: 0xffffffff, ValueTwo: uint64(value), Op: specs.OpMaskedEqual}
 }
 
 // filter also refuses to give files to the groups that the guest is in by courtesy: on the host they are true ones.
-func filter(groups []int) *seccomp {
-	f := &seccomp{Default: "SCMP_ACT_ALLOW"}
-	f.refuse([]string{
+func filter(groups []uint32) *specs.LinuxSeccomp {
+	f := &specs.LinuxSeccomp{DefaultAction: specs.ActAllow}
+	refuse := func(names []string, when ...specs.LinuxSeccompArg) {
+		f.Syscalls = append(f.Syscalls, specs.LinuxSyscall{Names: names, Action: specs.ActErrno, Args: when})
+	}
+	refuse([]string{
 		// Other processes, and what is no process's own.
 		"ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "process_madvise", "pidfd_getfd", "seccomp",
 		"keyctl", "add_key", "request_key", "bpf", "perf_event_open", "userfaultfd",
@@ -57,32 +43,28 @@ func filter(groups []int) *seccomp {
 		"setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr",
 	})
 	// Unix sockets only, and no descriptors through them: those are in no process's count while they travel.
-	f.refuse([]string{"socket", "socketpair"}, argument{Index: 0, Value: unix.AF_UNIX, Op: "SCMP_CMP_NE"})
-	f.refuse([]string{"sendmsg", "sendmmsg"})
+	refuse([]string{"socket", "socketpair"}, specs.LinuxSeccompArg{Index: 0, Value: unix.AF_UNIX, Op: specs.OpNotEqual})
+	refuse([]string{"sendmsg", "sendmmsg"})
 	const (
 		setUserID, setGroupID = 0o4000, 0o2000
 		create                = 0o100   // O_CREAT
 		unnamed               = 1 << 22 // the bit that is O_TMPFILE's own
 	)
 	for _, bit := range []uint64{setUserID, setGroupID} {
-		f.refuse([]string{"chmod", "fchmod", "creat"}, has(1, bit))
-		f.refuse([]string{"fchmodat", "fchmodat2"}, has(2, bit))
+		refuse([]string{"chmod", "fchmod", "creat"}, has(1, bit))
+		refuse([]string{"fchmodat", "fchmodat2"}, has(2, bit))
 		for _, made := range []uint64{create, unnamed} {
-			f.refuse([]string{"open"}, has(1, made), has(2, bit))
-			f.refuse([]string{"openat"}, has(2, made), has(3, bit))
+			refuse([]string{"open"}, has(1, made), has(2, bit))
+			refuse([]string{"openat"}, has(2, made), has(3, bit))
 		}
 	}
 	for _, gid := range groups {
-		f.refuse([]string{"chown", "lchown", "fchown"}, equals(2, uint32(gid)))
-		f.refuse([]string{"fchownat"}, equals(3, uint32(gid)))
+		refuse([]string{"chown", "lchown", "fchown"}, equals(2, gid))
+		refuse([]string{"fchownat"}, equals(3, gid))
 	}
 	// What clone makes new: mounts, control groups, names, messages, users, processes, network.
 	for _, bit := range []uint64{0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000} {
-		f.refuse([]string{"clone"}, has(0, bit))
+		refuse([]string{"clone"}, has(0, bit))
 	}
 	return f
-}
-
-func (f *seccomp) refuse(names []string, when ...argument) {
-	f.Rules = append(f.Rules, rule{Names: names, Action: "SCMP_ACT_ERRNO", Args: when})
 }

@@ -1,40 +1,40 @@
 package gvisor
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
 )
 
 const (
 	watchInterval = 20 * time.Millisecond
 	// startCPU is processor time that a start takes and that is not the script's.
 	startCPU = 500 * time.Millisecond
-	// maxProcesses bounds how many processes are looked at to add up their time.
-	maxProcesses = 4096
+	// maxTasks bounds how many threads are looked at.
+	maxTasks = 4096
 )
 
-// watch looks every watchInterval at what the guest uses, and kills it when that passes a limit. The group's own limit
-// of memory is above the guest's, for the sake of gVisor itself, and catches what grows faster than this looks.
+// watch measures the guest every watchInterval, and kills it when it exceeds a limit. The group's own memory limit is higher,
+// to leave room for gVisor itself, and stops guests that grow faster than watch notices.
 func (g *guest) watch() {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	var memory memoryFile
-	for n := 0; ; n++ {
+	for {
 		select {
 		case <-g.done:
 			return
 		case <-tick.C:
 		}
-		g.kin.find(g.proc.Pid)
 		lim := g.limits.Load()
-		kernel, files := g.kin.pids()
-		if used := memory.used(kernel) + g.beside(kernel, files); used > 0 {
+		kernel, gofer := g.processes.find(g.proc.Pid)
+		if used := memory.used(kernel) + g.beside(kernel, gofer); used > 0 {
 			g.most.Store(max(g.most.Load(), used))
 			if used > lim.Memory {
 				g.kill(sandbox.LimitMemory)
@@ -43,158 +43,79 @@ func (g *guest) watch() {
 		if lim.CPU > 0 && g.spent()-time.Duration(g.before.Load()) > lim.CPU {
 			g.kill(sandbox.LimitCPU)
 		}
-		if n%removedEvery == 0 && lim.watched && lim.removed(kernel)+lim.removed(files) > lim.Disk {
-			g.overDisk.Store(true)
-			g.kill(sandbox.LimitDisk)
-		}
 	}
 }
 
-// beside is what gVisor's own processes hold beyond what they need for themselves, in bytes: bytes that wait in the guest's
-// pipes and sockets, for instance. Where there is a group, its limit counts them.
-func (g *guest) beside(kernel, files int) int64 {
+// beside returns the memory of gVisor's own processes beyond what they need themselves, in bytes: data that waits in the
+// guest's pipes and sockets, for instance. A control group counts it, so that it is 0 there.
+func (g *guest) beside(kernel, gofer int) int64 {
 	if g.group.BoundsMemory() || kernel == 0 {
 		return 0
 	}
-	own := statusOf(kernel, "RssAnon:")
-	if files != 0 {
-		own += statusOf(files, "RssAnon:")
+	own := proctree.Status(kernel, "RssAnon")
+	if gofer != 0 {
+		own += proctree.Status(gofer, "RssAnon")
 	}
 	return max(own-ownMemory, 0)
 }
 
-// removedEvery is after how many looks the guest's open files are looked at.
-const removedEvery = 5
-
-// bounds are the limits that the watch holds.
-type bounds struct {
-	sandbox.Limits
-	watched bool // there is a workspace
-	device  uint64
+func stat(path string) (*syscall.Stat_t, bool) {
+	st := new(syscall.Stat_t)
+	return st, syscall.Stat(path, st) == nil
 }
 
-func newBounds(limits sandbox.Limits, workspace string) *bounds {
-	b := &bounds{Limits: limits}
-	if st, err := os.Stat(workspace); workspace != "" && err == nil {
-		if sys, ok := st.Sys().(*syscall.Stat_t); ok {
-			b.watched, b.device = true, uint64(sys.Dev)
-		}
-	}
-	return b
+// openFiles lists the links to what a process has open; none of process 0.
+func openFiles(pid int) []string {
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	return links
 }
 
-// removed is what files take, on the workspace's disk, that the process holds open for the guest and that have no name
-// any more: who looks at the workspace does not see them.
-func (b *bounds) removed(pid int) int64 {
-	if pid == 0 {
-		return 0
-	}
-	var sum int64
-	links, _ := filepath.Glob(procFile(pid, "fd/*"))
-	for _, link := range links {
-		var st syscall.Stat_t
-		if syscall.Stat(link, &st) == nil && st.Nlink == 0 && uint64(st.Dev) == b.device && st.Mode&syscall.S_IFMT == syscall.S_IFREG {
-			sum += st.Blocks * 512
-		}
-	}
-	return sum
-}
+// onDisk is what a file takes, in bytes; st_blocks counts units of 512 whatever the file system's own are (stat(2)).
+func onDisk(st *syscall.Stat_t) int64 { return st.Blocks * 512 }
 
 // spent is the processor time of the guest, of gVisor's kernel and of runsc together.
 func (g *guest) spent() time.Duration {
 	if used, ok := g.group.CPU(); ok {
 		return used
 	}
-	var total time.Duration
-	seen := 0
-	for todo := []int{g.proc.Pid}; len(todo) > 0 && seen < maxProcesses; seen++ {
-		pid := todo[len(todo)-1]
-		todo = append(todo[:len(todo)-1], children(pid)...)
-		total += cpuTime(pid)
-	}
-	return total
+	g.treeMu.Lock()
+	defer g.treeMu.Unlock()
+	return g.tree.Measure().CPU
 }
 
-// cpuTime is what pid and the children it has waited for have used.
-func cpuTime(pid int) time.Duration {
-	text, err := os.ReadFile(procFile(pid, "stat"))
-	if err != nil {
-		return 0
-	}
-	// From the third field on: the second is a name in brackets that may hold anything.
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(fields) < 15 {
-		return 0
-	}
-	var ticks uint64
-	for _, f := range fields[11:15] { // utime, stime, cutime, cstime
-		n, _ := strconv.ParseUint(f, 10, 64)
-		ticks += n
-	}
-	const perSecond = 100 // USER_HZ, the same on every Linux
-	return time.Duration(ticks) * time.Second / perSecond
-}
-
-// memoryFile finds the file in which gVisor's kernel keeps the memory of its guest: all of its processes' own memory and
-// of its folders in memory, each page once.
+// memoryFile is the file in which gVisor's kernel keeps the memory of its guest, that of its processes and of its folders in
+// memory, each page once.
 type memoryFile struct{ name string }
 
-// used is how much of it is in use, in bytes; 0 where that can't be told (yet).
+// used returns how much of it is in use, in bytes; 0 if that is not known yet.
 func (m *memoryFile) used(kernel int) int64 {
 	if kernel == 0 {
 		return 0
 	}
 	if m.name == "" {
-		links, _ := filepath.Glob(procFile(kernel, "fd/*"))
-		for _, link := range links {
+		for _, link := range openFiles(kernel) {
 			if to, err := os.Readlink(link); err == nil && strings.HasPrefix(to, "/memfd:runsc-memory") {
 				m.name = link
-				break
 			}
 		}
 	}
-	if m.name != "" {
-		if st, err := os.Stat(m.name); err == nil {
-			return onDisk(st)
-		}
+	if st, ok := stat(m.name); ok {
+		return onDisk(st)
 	}
 	return residentShared(kernel)
 }
 
-// residentShared is for a caller who may not look at the kernel's descriptors: what it has mapped of its guest's memory
-// and not given back, and what the processes that run the guest's code have mapped. A page that both have mapped would
-// count twice, so the larger of the two sums is taken.
+// residentShared serves a caller that may not read the kernel's descriptors. It compares what the kernel has mapped of its
+// guest's memory with what the processes that run the guest's code have mapped, and returns the larger: a page that both have
+// mapped would count twice in their sum.
 func residentShared(kernel int) int64 {
-	own := statusOf(kernel, "RssShmem:")
 	var guests int64
-	seen := 0
-	for todo := children(kernel); len(todo) > 0 && seen < maxProcesses; seen++ {
+	todo, _ := proctree.Children(kernel)
+	for seen := 0; len(todo) > 0 && seen < maxTasks; seen++ {
 		pid := todo[len(todo)-1]
-		todo = append(todo[:len(todo)-1], children(pid)...)
-		guests += statusOf(pid, "RssShmem:")
+		children, _ := proctree.Children(pid)
+		todo = append(todo[:len(todo)-1], children...)
+		guests += proctree.Status(pid, "RssShmem")
 	}
-	return max(own, guests)
-}
-
-// statusOf is one line of a process's status, in bytes; 0 where it can't be told.
-func statusOf(pid int, name string) int64 {
-	text, err := os.ReadFile(procFile(pid, "status"))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, name); ok {
-			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-			return n << 10
-		}
-	}
-	return 0
-}
-
-// onDisk is what a file takes, in bytes; st_blocks counts units of 512 whatever the file system's own are (stat(2)).
-func onDisk(st os.FileInfo) int64 {
-	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
-		return sys.Blocks * 512
-	}
-	return 0
+	return max(proctree.Status(kernel, "RssShmem"), guests)
 }

@@ -11,7 +11,7 @@ import (
 
 // A pool is a backend like the one below it, and holds what that one holds.
 func TestConformance(t *testing.T) {
-	p := pool.New(process.New(&process.Options{LookPath: exec.LookPath}), &pool.Options{Min: 4})
+	p := pool.New(process.New(&process.Options{LookPath: exec.LookPath}), nil)
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)

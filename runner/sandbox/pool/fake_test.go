@@ -27,12 +27,12 @@ type fake struct {
 	mu              sync.Mutex
 	warmed, started int
 	guests          map[*fakeGuest]bool // alive, idle or running
-	most            int
 	closed          bool
 	specs           []sandbox.Spec // of Warm
 }
 
-func (f *fake) Name() string { return "fake" }
+func (f *fake) Name() string               { return "fake" }
+func (f *fake) Strength() sandbox.Strength { return sandbox.SharedKernel }
 func (f *fake) Runtime(sandbox.Language) (sandbox.Runtime, bool) {
 	return sandbox.Python, true
 }
@@ -74,7 +74,6 @@ func (f *fake) add(spec sandbox.Spec) *fakeGuest {
 		f.guests = map[*fakeGuest]bool{}
 	}
 	f.guests[g] = true
-	f.most = max(f.most, len(f.guests))
 	return g
 }
 
@@ -231,7 +230,9 @@ func tryStart(ctx context.Context, p *Pool, spec sandbox.Spec) (sandbox.Process,
 	}
 	conn, err := proc.Bridge(ctx)
 	if err != nil {
-		return nil, err
+		proc.Kill()
+		_, waitErr := proc.Wait()
+		return nil, errors.Join(err, waitErr)
 	}
 	defer conn.Close()
 	text := make([]byte, 100)

@@ -21,14 +21,13 @@ const (
 
 var errSlow = errors.New("it did not become ready in time")
 
-// guest is one that waits for its run.
+// guest waits for its run.
 type guest struct {
 	idle  sandbox.Idle
 	end   context.CancelCauseFunc // of the context that it was started with
 	conn  net.Conn
 	hello []byte
-	since time.Time
-	taken chan struct{} // closed when it leaves its shelf
+	taken chan struct{} // closed when it leaves its set
 }
 
 // ready starts a guest and returns when it has said its hello.
@@ -52,7 +51,6 @@ func ready(life context.Context, backend sandbox.Warmer, spec sandbox.Spec) (*gu
 	if !spec.Turn.Done() { // its context ends at this moment
 		return nil, errors.Join(errSlow, g.close())
 	}
-	g.since = time.Now()
 	return g, nil
 }
 
@@ -72,7 +70,7 @@ func (g *guest) listen(ctx context.Context) (err error) {
 	return bridge.Wait(g.conn)
 }
 
-// dead tells whether the guest has ended.
+// dead reports whether the guest has ended.
 func (g *guest) dead() bool {
 	select {
 	case <-g.idle.Done():
@@ -92,7 +90,7 @@ func (g *guest) close() error {
 	return err
 }
 
-// adopt makes the guest that of a run. It is gone when that is an error.
+// adopt assigns the guest to a run. After an error the guest is gone.
 func (g *guest) adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
 	proc, err := g.idle.Adopt(ctx, spec)
 	g.end(nil) // an adopted guest does not notice
@@ -102,7 +100,7 @@ func (g *guest) adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, 
 	return proc, err
 }
 
-// handOver returns the connection as its run expects it: from the beginning.
+// handOver returns the connection as its run expects it, with everything that the guest has sent.
 func (g *guest) handOver() chan net.Conn {
 	c := make(chan net.Conn, 1)
 	c <- &replayed{Conn: g.conn, first: g.hello}
@@ -115,7 +113,7 @@ type replayed struct {
 	first []byte
 }
 
-// Read returns what was read before, and then what comes.
+// Read returns the bytes read before, and then those of the connection.
 func (r *replayed) Read(b []byte) (int, error) {
 	if len(r.first) == 0 {
 		return r.Conn.Read(b)
@@ -132,7 +130,7 @@ type process struct {
 	conn chan net.Conn // holds the connection of an adopted guest; nil for one that was started for its run
 }
 
-// Bridge returns the connection on which the guest has said its hello, or waits for it.
+// Bridge returns the guest's connection, or waits for it.
 func (x *process) Bridge(ctx context.Context) (net.Conn, error) {
 	if x.conn == nil {
 		return x.Process.Bridge(ctx)
@@ -148,21 +146,20 @@ func (x *process) Bridge(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// Apart implements sandbox.Apart for the guest's own process.
-func (x *process) Apart() bool { return sandbox.IsApart(x.Process) }
+// Remote implements sandbox.Remote for the guest's own process.
+func (x *process) Remote() bool { return sandbox.IsRemote(x.Process) }
 
-// Wait waits for the guest's end and makes room for the next.
+// Wait waits for the guest's end.
 func (x *process) Wait() (sandbox.Exit, error) {
 	exit, err := x.Process.Wait()
 	select {
-	case conn := <-x.conn: // nobody took it
+	case conn := <-x.conn: // no caller took it
 		conn.Close()
 	default:
 	}
 	x.pool.mu.Lock()
 	defer x.pool.mu.Unlock()
 	delete(x.pool.runs, x)
-	x.pool.running--
-	x.pool.settle()
+	x.pool.stats.Running--
 	return exit, err
 }

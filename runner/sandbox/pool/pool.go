@@ -1,3 +1,13 @@
+// Package pool keeps idle sandboxes, with their interpreter loaded, and hands each to one run: a run then begins in
+// about a millisecond instead of the time that its sandbox takes to start. Start with [New]. A [Pool] is itself a
+// [sandbox.Backend], over one that can start guests ahead of their runs (a [sandbox.Warmer]); callers need not know
+// that it is one.
+//
+// A guest serves one run and is then discarded. No run can reach another through the pool: an idle guest has seen
+// no script, no workspace but the one that its shape names, and no secret but its own.
+//
+// The pool keeps as many idle guests of a [sandbox.Shape] as recent runs of that shape missed. A run that finds none waits
+// for one that is being started, and otherwise starts its sandbox as if there were no pool.
 package pool
 
 import (
@@ -11,48 +21,24 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
+const (
+	// headStart is how long a run that has just begun has the processors to itself before the pool starts guests.
+	headStart = 30 * time.Millisecond
+	// waitTime bounds how long a run waits for a guest that is being started before it starts its own.
+	waitTime = 10 * time.Second
+)
+
 // Options configure a Pool; nil is valid.
 type Options struct {
-	// Min is how many guests of each shape are kept idle while the shape is in use. Zero: 1.
-	Min int
 	// MaxIdle bounds the idle guests of all shapes together. The shape used longest ago gives way. Zero: 8.
 	MaxIdle int
-	// Max bounds all guests, whether they are idle, starting, running or being removed. Zero: 64.
-	Max int
-	// MaxWait bounds how long Start waits: for a guest that is on its way, before it starts one the slow way, and for
-	// another run to end where Max are running. Zero: 10 s. Negative: it does not wait.
-	MaxWait time.Duration
-	// IdleExpiry is how long a guest beyond Min may stay unused, and how long a shape is remembered that no run has.
-	// Zero: 5 min.
-	IdleExpiry time.Duration
-	// Starts bounds how many guests are started ahead at the same time. Zero: 4.
-	Starts int
-	// HeadStart is how long after a guest was handed out none is started ahead, so that the run has the processors to
-	// itself at first. It is not prolonged by further runs. Zero: 30 ms. Negative: none.
-	HeadStart time.Duration
+	// IdleTime is how long a guest may stay idle. Zero: 5 min.
+	IdleTime time.Duration
 	// Logger receives diagnostics. Nil discards them.
 	Logger *slog.Logger
 }
 
-func (o *Options) withDefaults() Options {
-	if o == nil {
-		o = &Options{}
-	}
-	opt := *o
-	opt.Max = cmp.Or(max(opt.Max, 0), 64)
-	opt.MaxIdle = min(cmp.Or(max(opt.MaxIdle, 0), 8), opt.Max)
-	opt.Min = min(cmp.Or(max(opt.Min, 0), 1), opt.MaxIdle)
-	opt.MaxWait = cmp.Or(opt.MaxWait, 10*time.Second)
-	opt.IdleExpiry = cmp.Or(max(opt.IdleExpiry, 0), 5*time.Minute)
-	opt.Starts = cmp.Or(max(opt.Starts, 0), 4)
-	opt.HeadStart = cmp.Or(opt.HeadStart, 30*time.Millisecond)
-	if opt.Logger == nil {
-		opt.Logger = slog.New(slog.DiscardHandler)
-	}
-	return opt
-}
-
-// Pool is a warm pool over one backend. It is safe for concurrent use.
+// Pool keeps idle guests of one backend. It is safe for concurrent use.
 type Pool struct {
 	backend sandbox.Warmer
 	opt     Options
@@ -60,56 +46,117 @@ type Pool struct {
 	end     context.CancelFunc
 	work    sync.WaitGroup // what starts, watches and closes idle guests
 
-	mu      sync.Mutex
-	closed  bool
-	shelves map[sandbox.Shape]*shelf
-	waiting []*waiter             // first come, first served
-	runs    map[*process]struct{} // adopted or started, until their Wait
-	clock   *time.Timer           // calls tick at the next expiry or retry; nil before the first
-	calm    time.Time             // the end of a run's head start
-	errs    []error               // of closing idle guests
-	// Guests at this moment: in shelves, on their way into one, with a run (from the moment it is promised one), and on
-	// their way out.
-	idle, starting, running, closing int
-	launching                        int // of running: those that are being started for their run
-	count                            counters
+	mu     sync.Mutex
+	closed bool
+	sets   map[sandbox.Shape]*idleSet
+	runs   map[*process]struct{} // adopted or started, until their Wait
+	errs   []error               // of closing idle guests
+	stats  Stats
 }
 
-// New makes a Pool over backend and takes ownership of it: Close closes both. Nothing is started before the first run,
-// or Keep.
+// New makes a Pool over backend and takes ownership of it: Close closes both. Nothing is started before the first run.
 func New(backend sandbox.Warmer, opt *Options) *Pool {
-	p := &Pool{backend: backend, opt: opt.withDefaults(), shelves: map[sandbox.Shape]*shelf{}, runs: map[*process]struct{}{}}
+	p := &Pool{backend: backend, sets: map[sandbox.Shape]*idleSet{}, runs: map[*process]struct{}{}}
+	if opt != nil {
+		p.opt = *opt
+	}
+	p.opt.MaxIdle = cmp.Or(max(p.opt.MaxIdle, 0), 8)
+	p.opt.IdleTime = cmp.Or(max(p.opt.IdleTime, 0), 5*time.Minute)
+	if p.opt.Logger == nil {
+		p.opt.Logger = slog.New(slog.DiscardHandler)
+	}
 	p.life, p.end = context.WithCancel(context.Background())
 	return p
 }
 
 var _ sandbox.Backend = (*Pool)(nil)
 
-// Name is that of the backend below.
+// Name returns the backend's name.
 func (p *Pool) Name() string { return p.backend.Name() }
 
-// Runtime is that of the backend below.
+// Strength returns the backend's strength.
+func (p *Pool) Strength() sandbox.Strength { return p.backend.Strength() }
+
+// Runtime returns the backend's runtime for lang.
 func (p *Pool) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) { return p.backend.Runtime(lang) }
 
-// Probe is that of the backend below.
+// Probe probes the backend.
 func (p *Pool) Probe(ctx context.Context) sandbox.Status { return p.backend.Probe(ctx) }
 
-// Sweep is that of the backend below. The pool's own guests belong to a host that is alive, this one.
-func (p *Pool) Sweep(ctx context.Context) error { return p.backend.Sweep(ctx) }
+// Stats are a pool's figures.
+type Stats struct {
+	// Now: guests that are idle, being started ahead, or with a run.
+	Idle, Starting, Running int
+	// Since New: runs that got an idle guest, and runs that had one started.
+	Warm, Cold int64
+	// Failed counts guests that could not be started ahead or not be handed over, and Died those that ended while idle.
+	Failed, Died int64
+}
 
-// Keep has Min guests of spec's shape ready from now on, whether or not runs use them. What counts in spec is what
-// [sandbox.Warmer] names.
-func (p *Pool) Keep(spec sandbox.Spec) {
-	shape := p.backend.Shape(spec)
+// Stats returns the current figures.
+func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		return
+	s := p.stats
+	s.Idle = p.idle()
+	for _, set := range p.sets {
+		s.Starting += set.starting
 	}
-	s := p.shelf(shape, spec)
-	s.kept = true
-	s.target = max(s.target, p.opt.Min)
-	p.settle()
+	return s
+}
+
+var errClosed = errors.New("the pool of sandboxes is closed")
+
+// Start hands out an idle guest of spec's shape, or waits for one or starts one as the package comment says.
+func (p *Pool) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	g, err := p.take(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	run, err := p.launch(ctx, g, spec)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	time.AfterFunc(headStart, p.refill)
+	if err != nil {
+		return nil, err
+	}
+	p.stats.Running++
+	p.runs[run] = struct{}{}
+	if p.closed {
+		run.Kill()
+	}
+	return run, nil
+}
+
+// launch makes g, or a guest of its own, the guest of a run.
+func (p *Pool) launch(ctx context.Context, g *guest, spec sandbox.Spec) (*process, error) {
+	if g != nil {
+		proc, err := g.adopt(ctx, spec)
+		if err == nil {
+			p.count(&p.stats.Warm)
+			return &process{Process: proc, pool: p, conn: g.handOver()}, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		p.opt.Logger.Warn("an idle guest could not be used", "sandbox", p.Name(), "error", err)
+		p.count(&p.stats.Failed)
+	}
+	proc, err := p.backend.Start(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	p.count(&p.stats.Cold)
+	return &process{Process: proc, pool: p}, nil
+}
+
+func (p *Pool) count(figure *int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*figure++
 }
 
 // Close ends the idle guests, kills those of runs (whose callers still have to Wait), and closes the backend. It returns
@@ -121,16 +168,13 @@ func (p *Pool) Close() error {
 		return nil
 	}
 	p.closed = true
-	for _, w := range p.waiting {
-		w.err = errClosed
-		close(w.decided)
-	}
-	p.waiting = nil
-	for _, s := range p.shelves {
-		p.clear(s)
-	}
-	if p.clock != nil {
-		p.clock.Stop()
+	for _, s := range p.sets {
+		for len(s.idle) > 0 {
+			p.retire(s, s.idle[0])
+		}
+		for len(s.waiting) > 0 {
+			s.serve(nil)
+		}
 	}
 	for run := range p.runs {
 		run.Kill()
@@ -139,50 +183,4 @@ func (p *Pool) Close() error {
 	p.end()
 	p.work.Wait()
 	return errors.Join(errors.Join(p.errs...), p.backend.Close())
-}
-
-var errClosed = errors.New("the pool of sandboxes is closed")
-
-// settle is called, with the lock held, after every change: it gives waiting runs what they can have, lets go of what is
-// no longer wanted, and starts what is missing.
-func (p *Pool) settle() {
-	if p.closed {
-		return
-	}
-	now := time.Now()
-	p.serve(now)
-	p.expire(now)
-	p.refill(now)
-	p.schedule(now)
-}
-
-// room tells whether there may be one more guest.
-func (p *Pool) room() bool { return p.idle+p.starting+p.running+p.closing < p.opt.Max }
-
-// tick is settle for a moment when nothing but the time has changed.
-func (p *Pool) tick() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.settle()
-}
-
-// schedule sets the clock to the next moment at which settle would find something to do.
-func (p *Pool) schedule(now time.Time) {
-	var next time.Time
-	if p.calm.After(now) {
-		next = p.calm
-	}
-	for _, s := range p.shelves {
-		if at := p.next(s, now); !at.IsZero() && (next.IsZero() || at.Before(next)) {
-			next = at
-		}
-	}
-	switch {
-	case p.clock == nil && !next.IsZero():
-		p.clock = time.AfterFunc(next.Sub(now), p.tick)
-	case p.clock != nil && next.IsZero():
-		p.clock.Stop()
-	case p.clock != nil:
-		p.clock.Reset(next.Sub(now))
-	}
 }

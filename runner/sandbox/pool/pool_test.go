@@ -40,17 +40,17 @@ func TestColdThenWarm(t *testing.T) {
 	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
 		var first sandbox.Process
 		if d := took(func() { first = start(t, p, sandbox.Spec{}) }); d != b.coldTime {
-			t.Errorf("the first run waited %v", d)
+			t.Errorf("the first run waited %v, want %v", d, b.coldTime)
 		}
-		if first.Secret() != "of the run" {
-			t.Error("a cold guest has another secret than the run")
+		if got := first.Secret(); got != "of the run" {
+			t.Errorf("a cold guest's secret is %q, want the run's", got)
 		}
 		settled(time.Second)
 		seen := map[string]bool{}
 		for range 10 {
 			var proc sandbox.Process
 			if d := took(func() { proc = start(t, p, sandbox.Spec{}) }); d != 0 {
-				t.Errorf("a warm run waited %v", d)
+				t.Errorf("a warm run waited %v, want 0", d)
 			}
 			if seen[proc.Secret()] || proc.Secret() == "of the run" {
 				t.Error("a guest or its secret was used twice")
@@ -63,46 +63,22 @@ func TestColdThenWarm(t *testing.T) {
 			settled(time.Second)
 		}
 		end(t, first)
-		s := p.Stats()
-		if s.Warm != 10 || s.Cold != 1 || s.Idle != 1 || s.Running != 0 || s.Waited != 0 || s.RefillTime != b.warmTime || s.Refills != 11 {
-			t.Errorf("%+v", s)
+		if s := p.Stats(); s.Warm != 10 || s.Cold != 1 || s.Idle != 1 || s.Running != 0 {
+			t.Errorf("Stats() = %+v, want 10 warm, 1 cold, 1 idle", s)
 		}
 	})
 }
 
-func TestKeep(t *testing.T) {
-	in(t, Options{Min: 3, IdleExpiry: time.Minute}, func(t *testing.T, p *Pool, b *fake) {
-		p.Keep(sandbox.Spec{Runtime: sandbox.Python, Tree: "/tree", Guest: map[string][]byte{"guest.py": nil}, Args: []string{"-I"}})
-		settled(time.Hour)
-		if s := p.Stats(); s.Idle != 3 || s.Refills != 3 {
-			t.Errorf("%+v", s)
-		}
-		for _, spec := range b.specs {
-			if spec.Tree != "/tree" || len(spec.Guest) != 1 || len(spec.Args) != 1 || spec.ID == "" || spec.Secret == "" || spec.Limits.Memory == 0 {
-				t.Errorf("started with %+v", spec)
-			}
-		}
-		for range 3 {
-			if d := took(func() { end(t, start(t, p, sandbox.Spec{Tree: "/tree"})) }); d != 0 {
-				t.Errorf("waited %v", d)
-			}
-		}
-		if d := took(func() { end(t, start(t, p, sandbox.Spec{Tree: "/other"})) }); d != b.coldTime {
-			t.Errorf("another tree's guest took %v", d)
-		}
-	})
-}
-
-// TestDemand runs five at once again and again, and then stops.
+// TestDemand runs five at once again and again, and then one at a time.
 func TestDemand(t *testing.T) {
-	in(t, Options{IdleExpiry: time.Minute}, func(t *testing.T, p *Pool, b *fake) {
+	in(t, Options{IdleTime: time.Minute}, func(t *testing.T, p *Pool, b *fake) {
 		for round := range 3 {
 			var runs sync.WaitGroup
 			for range 5 {
 				runs.Go(func() {
 					var proc sandbox.Process
 					if d := took(func() { proc = start(t, p, sandbox.Spec{}) }); round > 0 && d != 0 {
-						t.Errorf("round %d waited %v", round, d)
+						t.Errorf("a run of round %d waited %v, want 0", round, d)
 					}
 					time.Sleep(time.Second)
 					end(t, proc)
@@ -111,143 +87,120 @@ func TestDemand(t *testing.T) {
 			runs.Wait()
 			settled(3 * time.Second)
 		}
-		many := p.Stats().Idle
-		if many < 4 {
-			t.Errorf("%d idle while five are used at once", many)
+		if got := p.Stats().Idle; got != 5 {
+			t.Errorf("%d guests are idle, want 5", got)
 		}
-		// One at a time needs one.
 		for range 10 {
 			end(t, start(t, p, sandbox.Spec{}))
-			settled(20 * time.Second)
+			settled(40 * time.Second)
 		}
-		if s := p.Stats(); s.Idle != 1 || s.Expired < int64(many)-1 {
-			t.Errorf("after a quiet time: %+v", s)
+		if s := p.Stats(); s.Idle > 2 || s.Warm < 20 {
+			t.Errorf("after a quiet time: Stats() = %+v, want at most 2 idle", s)
 		}
 		settled(2 * time.Minute)
-		if s := p.Stats(); s.Idle != 0 || len(p.shelves) != 0 {
-			t.Errorf("after a long time: %+v, %d shelves", s, len(p.shelves))
+		if s := p.Stats(); s.Idle != 0 || len(p.sets) != 0 {
+			t.Errorf("after a long time: Stats() = %+v with %d shapes, want nothing", s, len(p.sets))
 		}
 	})
 }
 
-func TestWaitForOneOnTheWay(t *testing.T) {
+// TestWaitForOneThatIsStarting has a run find a guest half ready.
+func TestWaitForOneThatIsStarting(t *testing.T) {
 	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
-		p.Keep(sandbox.Spec{Runtime: sandbox.Python})
-		settled(50 * time.Millisecond)
+		end(t, start(t, p, sandbox.Spec{}))
+		settled(headStart + 50*time.Millisecond)
 		if d := took(func() { end(t, start(t, p, sandbox.Spec{})) }); d != 150*time.Millisecond {
 			t.Errorf("waited %v for a guest that needed 150 ms more", d)
 		}
-		if s := p.Stats(); s.Warm != 1 || s.Cold != 0 || s.Waited != 1 {
-			t.Errorf("%+v", s)
+		if s := p.Stats(); s.Warm != 1 || s.Cold != 1 {
+			t.Errorf("Stats() = %+v, want 1 warm, 1 cold", s)
 		}
 	})
-	// It never comes: the wait ends, and the run starts its own.
-	in(t, Options{MaxWait: time.Second}, func(t *testing.T, p *Pool, b *fake) {
-		b.warmTime = 20 * time.Second
-		p.Keep(sandbox.Spec{Runtime: sandbox.Python})
-		if d := took(func() { end(t, start(t, p, sandbox.Spec{})) }); d != time.Second+b.coldTime {
-			t.Errorf("waited %v", d)
-		}
-	})
-	in(t, Options{MaxWait: -1}, func(t *testing.T, p *Pool, b *fake) {
-		p.Keep(sandbox.Spec{Runtime: sandbox.Python})
-		settled(0)
-		if d := took(func() { end(t, start(t, p, sandbox.Spec{})) }); d != b.coldTime {
-			t.Errorf("waited %v", d)
-		}
-	})
-}
-
-func TestFull(t *testing.T) {
-	in(t, Options{Max: 2, MaxWait: 5 * time.Second}, func(t *testing.T, p *Pool, b *fake) {
-		a, c := start(t, p, sandbox.Spec{}), start(t, p, sandbox.Spec{})
+	// It takes too long: the wait ends, and the run starts its own.
+	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
+		b.warmTime = time.Hour
+		end(t, start(t, p, sandbox.Spec{}))
 		settled(time.Second)
-		// A third waits until one ends.
-		time.AfterFunc(2*time.Second, func() { end(t, a) })
-		var third sandbox.Process
-		if d := took(func() { third = start(t, p, sandbox.Spec{}) }); d != 2*time.Second+b.coldTime {
-			t.Errorf("waited %v", d)
+		if d := took(func() { end(t, start(t, p, sandbox.Spec{})) }); d != waitTime+b.coldTime {
+			t.Errorf("waited %v, want %v", d, waitTime+b.coldTime)
 		}
-		// A fourth waits in vain.
-		var err error
-		d := took(func() { _, err = p.Start(t.Context(), sandbox.Spec{Runtime: sandbox.Python}) })
-		var busy *BusyError
-		if !errors.As(err, &busy) || busy.Max != 2 || d != 5*time.Second || busy.Hint() == "" {
-			t.Errorf("after %v: %v", d, err)
-		}
-		// A fifth gives up.
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	})
+	// The run gives up.
+	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
+		b.warmTime = time.Second
+		end(t, start(t, p, sandbox.Spec{}))
+		settled(100 * time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		if d := took(func() { _, err = p.Start(ctx, sandbox.Spec{Runtime: sandbox.Python}) }); !errors.Is(err, context.DeadlineExceeded) || d != time.Second {
-			t.Errorf("after %v: %v", d, err)
+		if _, err := p.Start(ctx, sandbox.Spec{Runtime: sandbox.Python}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Start() = %v, want the context's error", err)
 		}
-		end(t, c)
-		end(t, third)
-		if s := p.Stats(); b.most > 2 || s.Busy != 1 || s.Waiting != 0 {
-			t.Errorf("%d guests at once, %+v", b.most, s)
+		settled(time.Minute)
+		if s := p.Stats(); s.Idle == 0 {
+			t.Errorf("Stats() = %+v, want an idle guest", s)
 		}
 	})
 }
 
-// TestGiveWay has a pool that is full of idle guests of other shapes.
-func TestGiveWay(t *testing.T) {
-	in(t, Options{Max: 3, MaxIdle: 3, Min: 3}, func(t *testing.T, p *Pool, b *fake) {
-		p.Keep(sandbox.Spec{Runtime: sandbox.Python, Tree: "/a"})
+// TestMakeRoom has a pool that is full of idle guests of another shape.
+func TestMakeRoom(t *testing.T) {
+	in(t, Options{MaxIdle: 3}, func(t *testing.T, p *Pool, b *fake) {
+		fill(t, p, sandbox.Spec{Tree: "/a"}, 3)
+		end(t, start(t, p, sandbox.Spec{Tree: "/b"}))
 		settled(time.Second)
+		for _, tree := range []string{"/b", "/a"} {
+			if d := took(func() { end(t, start(t, p, sandbox.Spec{Tree: tree})) }); d != 0 {
+				t.Errorf("%s waited %v, want 0", tree, d)
+			}
+			settled(time.Second)
+		}
 		if s := p.Stats(); s.Idle != 3 {
-			t.Fatalf("%+v", s)
-		}
-		var proc sandbox.Process
-		if d := took(func() { proc = start(t, p, sandbox.Spec{Tree: "/b"}) }); d != b.closeTime+b.coldTime {
-			t.Errorf("waited %v", d)
-		}
-		end(t, proc)
-		settled(time.Second)
-		// What was used last has its guests; what was kept gets the rest.
-		if d := took(func() { end(t, start(t, p, sandbox.Spec{Tree: "/b"})) }); d != 0 {
-			t.Errorf("the shape used last waited %v", d)
-		}
-		settled(time.Second)
-		if d := took(func() { end(t, start(t, p, sandbox.Spec{Tree: "/a"})) }); d != 0 {
-			t.Errorf("the kept shape waited %v", d)
-		}
-		if b.most > 3 {
-			t.Errorf("%d at once", b.most)
+			t.Errorf("Stats() = %+v, want 3 idle", s)
 		}
 	})
+}
+
+// fill has n runs at once, so that as many guests are idle afterwards.
+func fill(t *testing.T, p *Pool, spec sandbox.Spec, n int) {
+	t.Helper()
+	var runs sync.WaitGroup
+	for range n {
+		runs.Go(func() { end(t, start(t, p, spec)) })
+	}
+	runs.Wait()
+	settled(time.Second)
+	if s := p.Stats(); s.Idle != n {
+		t.Fatalf("Stats() = %+v, want %d idle", s, n)
+	}
 }
 
 // TestWorkspaceShapes is a backend whose idle guests have their workspace already: each is learnt from use.
 func TestWorkspaceShapes(t *testing.T) {
-	in(t, Options{MaxIdle: 4, IdleExpiry: time.Hour}, func(t *testing.T, p *Pool, b *fake) {
+	in(t, Options{MaxIdle: 4, IdleTime: time.Hour}, func(t *testing.T, p *Pool, b *fake) {
 		b.keepWorkspace = true
 		for i := range 100 {
 			end(t, start(t, p, sandbox.Spec{Workspace: fmt.Sprint("/w", i)}))
 			settled(time.Second)
 		}
-		if s := p.Stats(); s.Idle != 4 || s.Cold != 100 {
-			t.Errorf("%+v", s)
-		}
-		if len(p.shelves) > maxShelves {
-			t.Errorf("%d shapes are remembered", len(p.shelves))
+		if s := p.Stats(); s.Idle != 4 || s.Cold != 100 || len(p.sets) > 5 {
+			t.Errorf("Stats() = %+v with %d shapes, want 4 idle, 100 cold", s, len(p.sets))
 		}
 		for i := 99; i > 95; i-- {
 			proc := start(t, p, sandbox.Spec{Workspace: fmt.Sprint("/w", i)})
-			if w := proc.(*process).Process.(*fakeProcess).spec.Workspace; w != fmt.Sprint("/w", i) {
-				t.Errorf("got the workspace %q", w)
+			if got, want := proc.(*process).Process.(*fakeProcess).spec.Workspace, fmt.Sprint("/w", i); got != want {
+				t.Errorf("the workspace is %q, want %q", got, want)
 			}
 			end(t, proc)
 		}
 		if s := p.Stats(); s.Warm != 4 {
-			t.Errorf("the last four were not kept: %+v", s)
+			t.Errorf("Stats() = %+v, want 4 warm", s)
 		}
 	})
 }
 
 func TestDead(t *testing.T) {
-	in(t, Options{Min: 2}, func(t *testing.T, p *Pool, b *fake) {
-		p.Keep(sandbox.Spec{Runtime: sandbox.Python})
-		settled(time.Second)
+	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
+		fill(t, p, sandbox.Spec{}, 2)
 		b.mu.Lock()
 		for g := range b.guests {
 			g.end()
@@ -255,83 +208,78 @@ func TestDead(t *testing.T) {
 		b.mu.Unlock()
 		settled(0)
 		if s := p.Stats(); s.Idle != 0 || s.Died != 2 {
-			t.Errorf("%+v", s)
+			t.Errorf("Stats() = %+v, want 0 idle, 2 died", s)
 		}
-		settled(10 * time.Second)
-		if s := p.Stats(); s.Idle != 2 {
-			t.Errorf("they were not replaced: %+v", s)
-		}
-		if d := took(func() { end(t, start(t, p, sandbox.Spec{})) }); d != 0 {
-			t.Errorf("waited %v", d)
+		end(t, start(t, p, sandbox.Spec{}))
+		settled(time.Second)
+		if s := p.Stats(); s.Idle != 1 {
+			t.Errorf("Stats() = %+v, want 1 idle", s)
 		}
 	})
-	// Death without anybody to notice it but the run that wants the guest.
+	// Only the run that wants the guest finds that it has ended.
 	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
-		p.Keep(sandbox.Spec{Runtime: sandbox.Python})
-		settled(time.Second)
+		fill(t, p, sandbox.Spec{}, 1)
 		p.mu.Lock()
 		b.mu.Lock()
 		for g := range b.guests {
 			g.end()
 		}
 		b.mu.Unlock()
-		s := p.shelves[b.Shape(sandbox.Spec{Runtime: sandbox.Python})]
-		if g := p.take(s); g != nil {
-			t.Error("a dead guest was handed out")
-		}
 		p.mu.Unlock()
+		end(t, start(t, p, sandbox.Spec{}))
+		if s := p.Stats(); s.Cold != 2 || s.Warm != 0 {
+			t.Errorf("Stats() = %+v, want 2 cold", s)
+		}
 	})
 }
 
 func TestWarmFails(t *testing.T) {
-	in(t, Options{Min: 2}, func(t *testing.T, p *Pool, b *fake) {
+	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
 		b.warmErr = errors.New("no daemon")
-		p.Keep(sandbox.Spec{Runtime: sandbox.Python})
-		settled(10 * time.Minute)
-		if b.warmed < 10 || b.warmed > 60 {
-			t.Errorf("tried %d times in ten minutes", b.warmed)
+		for range 3 {
+			if d := took(func() { end(t, start(t, p, sandbox.Spec{})) }); d != b.coldTime {
+				t.Errorf("waited %v, want %v", d, b.coldTime)
+			}
+			settled(time.Minute)
 		}
-		if d := took(func() { end(t, start(t, p, sandbox.Spec{})) }); d != b.coldTime {
-			t.Errorf("waited %v", d)
+		if b.warmed != 3 {
+			t.Errorf("tried %d times, want once for each run", b.warmed)
 		}
-		b.mu.Lock()
 		b.warmErr = nil
-		b.mu.Unlock()
-		settled(2 * maxRetry)
-		if s := p.Stats(); s.Idle < 2 {
-			t.Errorf("it did not recover: %+v", s)
+		end(t, start(t, p, sandbox.Spec{}))
+		settled(time.Second)
+		if s := p.Stats(); s.Idle != 1 || s.Failed != 3 {
+			t.Errorf("Stats() = %+v, want 1 idle, 3 failed", s)
 		}
 	})
 	// A guest that starts and says nothing.
 	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
 		b.mute = true
-		p.Keep(sandbox.Spec{Runtime: sandbox.Python})
+		end(t, start(t, p, sandbox.Spec{}))
 		settled(readyTimeout + time.Second)
-		if s := p.Stats(); s.Failed != 1 || s.Idle != 0 {
-			t.Errorf("%+v", s)
+		if s := p.Stats(); s.Failed != 1 || s.Idle != 0 || s.Starting != 0 {
+			t.Errorf("Stats() = %+v, want 1 failed", s)
 		}
-		b.mute = false
-		settled(2 * maxRetry)
 	})
 }
 
 func TestAdoptFails(t *testing.T) {
 	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
-		p.Keep(sandbox.Spec{Runtime: sandbox.Python})
-		settled(time.Second)
+		fill(t, p, sandbox.Spec{}, 1)
 		b.adoptErr = errors.New("cannot mount")
 		if d := took(func() { end(t, start(t, p, sandbox.Spec{})) }); d != b.coldTime {
-			t.Errorf("waited %v", d)
+			t.Errorf("waited %v, want %v", d, b.coldTime)
 		}
-		if s := p.Stats(); s.Failed != 1 || s.Cold != 1 || s.Warm != 0 {
-			t.Errorf("%+v", s)
+		if s := p.Stats(); s.Failed != 1 || s.Cold != 2 || s.Warm != 0 {
+			t.Errorf("Stats() = %+v, want 1 failed, 2 cold", s)
 		}
 	})
 }
 
 func TestClose(t *testing.T) {
-	in(t, Options{Max: 1}, func(t *testing.T, p *Pool, b *fake) {
+	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
 		running := start(t, p, sandbox.Spec{})
+		settled(headStart + 50*time.Millisecond)
 		wait := make(chan error, 1)
 		go func() { _, err := p.Start(t.Context(), sandbox.Spec{Runtime: sandbox.Python}); wait <- err }()
 		settled(0)
@@ -347,15 +295,15 @@ func TestClose(t *testing.T) {
 		if _, err := p.Start(t.Context(), sandbox.Spec{}); err == nil {
 			t.Error("a closed pool started a run")
 		}
-		p.Keep(sandbox.Spec{})
 	})
-	// While one guest is idle, others start, and one is started for a run.
-	in(t, Options{Min: 4, Starts: 1}, func(t *testing.T, p *Pool, b *fake) {
-		p.Keep(sandbox.Spec{Runtime: sandbox.Python})
-		settled(300 * time.Millisecond)
+	// While one guest is idle, another starts, and one is started for a run.
+	in(t, Options{}, func(t *testing.T, p *Pool, b *fake) {
+		fill(t, p, sandbox.Spec{}, 1)
+		end(t, start(t, p, sandbox.Spec{Tree: "/b"}))
+		settled(headStart)
 		b.coldTime = time.Second
 		go func() {
-			proc, err := p.Start(t.Context(), sandbox.Spec{Runtime: sandbox.Python, Tree: "/other"})
+			proc, err := p.Start(t.Context(), sandbox.Spec{Runtime: sandbox.Python, Tree: "/c"})
 			if err != nil {
 				t.Error(err)
 				return
@@ -365,13 +313,13 @@ func TestClose(t *testing.T) {
 			}
 		}()
 		settled(10 * time.Millisecond)
-		if s := p.Stats(); s.Idle != 1 || s.Starting != 1 || s.Running != 1 {
-			t.Errorf("%+v", s)
+		if s := p.Stats(); s.Idle != 1 || s.Starting != 1 {
+			t.Errorf("Stats() = %+v, want 1 idle, 1 starting", s)
 		}
 		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
-		settled(time.Second)
+		settled(2 * time.Second)
 	})
 }
 
@@ -385,7 +333,7 @@ func TestBounds(t *testing.T) {
 		}
 		last := b.specs[len(b.specs)-1].Limits
 		if last.Memory != 1<<20 || last.Files != 5000 || last.Output == 0 || last.CPU != 0 {
-			t.Errorf("the last was started with %+v", last)
+			t.Errorf("the last guest was started with %+v, want the shape's memory and 5000 files", last)
 		}
 	})
 }
@@ -395,7 +343,7 @@ func TestStartOfEndedContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := p.Start(ctx, sandbox.Spec{}); err == nil || b.started != 0 {
-			t.Error("started")
+			t.Errorf("Start() = %v with %d guests started, want an error and none", err, b.started)
 		}
 	})
 }

@@ -111,10 +111,9 @@ func TestNothingIsCarriedOver(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%s", name, lang), func(t *testing.T) {
-				p := pool.New(noClose{b}, &pool.Options{Min: 2})
-				rt, _ := b.Runtime(lang)
-				p.Keep(sandbox.Spec{Runtime: rt, Args: templates.RuntimeArgs(string(rt)), Guest: templates.Guest(string(rt))})
-				idle(t, p, 2)
+				p := pool.New(noClose{b}, nil)
+				one(t, p, lang, sandbox.Spec{}, "")
+				idle(t, p, 1)
 				var runs sync.WaitGroup
 				for i := range 8 {
 					runs.Go(func() {
@@ -137,7 +136,7 @@ func TestNothingIsCarriedOver(t *testing.T) {
 				}
 				runs.Wait()
 				s := p.Stats()
-				if s.Warm < 2 || s.Warm+s.Cold != 24 || s.Failed != 0 || s.Died != 0 {
+				if s.Warm < 1 || s.Warm+s.Cold != 25 || s.Failed != 0 || s.Died != 0 {
 					t.Errorf("%+v", s)
 				}
 				if err := p.Close(); err != nil {
@@ -179,14 +178,13 @@ func (noClose) Close() error { return nil }
 func BenchmarkFirstLine(b *testing.B) {
 	for name, backend := range real(b) {
 		for lang, code := range map[sandbox.Language]string{sandbox.LangTypeScript: `console.log("x")`, sandbox.LangPython: `print("x")`} {
-			rt, ok := backend.Runtime(lang)
-			if !ok {
+			if _, ok := backend.Runtime(lang); !ok {
 				continue
 			}
 			b.Run(fmt.Sprintf("%s/%s", name, lang), func(b *testing.B) {
 				p := pool.New(noClose{backend}, nil)
 				defer p.Close()
-				p.Keep(sandbox.Spec{Runtime: rt, Args: templates.RuntimeArgs(string(rt)), Guest: templates.Guest(string(rt))})
+				one(b, p, lang, sandbox.Spec{}, "")
 				ws := b.TempDir()
 				var total time.Duration
 				for b.Loop() {

@@ -3,16 +3,54 @@
 package process_test
 
 import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
+	"github.com/mcpgen/mcpgen/runner/sandbox/process"
 	"github.com/mcpgen/mcpgen/runner/sandbox/sandboxtest"
 )
 
 func TestConformance(t *testing.T) {
-	sandboxtest.Run(t, backend(t), sandboxtest.Options{})
+	b := backend(t)
+	sandboxtest.Run(t, b, sandboxtest.Options{Column: column(t, b)})
 }
 
 // TestConformanceWarm has every case run in a guest that was started before there was a script.
 func TestConformanceWarm(t *testing.T) {
-	sandboxtest.Run(t, backend(t), sandboxtest.Options{Warm: true})
+	b := backend(t)
+	sandboxtest.Run(t, b, sandboxtest.Options{Warm: true, Column: column(t, b)})
+}
+
+// withoutGroups is the column of machines on which this user may make no control groups.
+const withoutGroups = "process without groups"
+
+func column(t *testing.T, b *process.Backend) string {
+	t.Helper()
+	missing := b.Probe(t.Context()).Missing
+	if slices.ContainsFunc(missing, func(line string) bool { return strings.HasPrefix(line, "cgroup") }) {
+		return withoutGroups
+	}
+	return "process"
+}
+
+// TestConformanceWithoutGroups runs the cases that differ for an ordinary user, who has no control groups here.
+func TestConformanceWithoutGroups(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return // TestConformance has done so
+	}
+	col, _ := sandboxtest.Named(withoutGroups)
+	for _, name := range col.Tests() {
+		lang, name, _ := strings.Cut(name, "/")
+		cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestConformance$/^"+lang+"$/^"+name+"$")
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: jail.UID, Gid: jail.UID}}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s of %s without root: %v\n%s", name, lang, err, out)
+		}
+	}
 }

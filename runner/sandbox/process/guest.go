@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
@@ -43,9 +42,7 @@ func (g *guest) Wait() (sandbox.Exit, error) {
 	exit, err := g.child.Wait()
 	if g.heap != nil && exit.Killed == "" && g.heap.Ended(exit.Code) {
 		exit.Killed = sandbox.LimitMemory
-		exit.Hit = append(slices.Clone(exit.Hit), sandbox.LimitMemory)
-		slices.Sort(exit.Hit)
-		exit.Hit = slices.Compact(exit.Hit)
+		exit.Reach(sandbox.LimitMemory)
 	}
 	return exit, err
 }

@@ -2,21 +2,16 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/acl"
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/layout"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
@@ -38,17 +33,15 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Backend runs each guest in a jail of its own. It keeps what it learned about the interpreters, and which folders guests
-// can read, nothing else.
+// Backend runs each guest in a jail of its own. It keeps what it learned about the interpreters, nothing else.
 type Backend struct {
 	opts         Options
 	interpreters *interp.Finder
-	readable     folder.Readable
 }
 
 var _ sandbox.Backend = (*Backend)(nil)
 
-// New returns a backend; opts may be nil. It touches nothing: Probe tells whether the machine can run it.
+// New returns a backend; opts may be nil. It touches nothing: Probe reports whether the machine can run it.
 func New(opts *Options) *Backend {
 	b := &Backend{}
 	if opts != nil {
@@ -67,15 +60,12 @@ func New(opts *Options) *Backend {
 // Name implements sandbox.Backend.
 func (b *Backend) Name() string { return "process" }
 
+// Strength implements sandbox.Backend.
+func (*Backend) Strength() sandbox.Strength { return sandbox.SharedKernel }
+
 // Runtime implements sandbox.Backend.
 func (b *Backend) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
-	switch lang {
-	case sandbox.LangTypeScript:
-		return sandbox.Node, true
-	case sandbox.LangPython:
-		return sandbox.Python, true
-	}
-	return "", false
+	return sandbox.InterpreterOf(lang)
 }
 
 // Probe implements sandbox.Backend. It makes one empty jail, which takes some milliseconds: nothing else tells for
@@ -118,7 +108,11 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 		return nil, err
 	}
 	heap := watchHeap(&spec)
-	cfg, bind := b.config(in, spec), binding(spec)
+	cfg, err := b.config(in, spec)
+	if err != nil {
+		return nil, err
+	}
+	bind := binding(spec)
 	cfg.Mounts, cfg.Tmpfs = append(cfg.Mounts, bind.Mounts...), bind.Tmpfs
 	cfg.Stdin, cfg.Stdout, cfg.Stderr = bind.Stdin, bind.Stdout, bind.Stderr
 	if err := spec.Turn.Await(ctx); err != nil {
@@ -140,35 +134,43 @@ func (b *Backend) report(child *jail.Child) {
 }
 
 // config maps the run to a jail, except what binding returns.
-func (b *Backend) config(in *interp.Interpreter, spec sandbox.Spec) jail.Config {
-	cfg := jail.Config{
+func (b *Backend) config(in *interp.Interpreter, spec sandbox.Spec) (cfg jail.Config, err error) {
+	cfg = jail.Config{
 		ID: spec.ID, Exe: b.opts.Exe, Entry: entry,
 		Program: in.Inside,
-		Args:    arguments(spec),
-		Env:     []string{"PATH=/usr/bin", "HOME=/tmp", "LANG=C.UTF-8"},
+		Args:    layout.Arguments(spec),
+		Env:     layout.Environment(),
 		Secret:  spec.Secret,
 		Dir:     sandbox.WorkspaceDir,
 		Hidden:  in.Hidden,
-		Files:   accountFiles(),
 		Limits:  spec.Limits,
 	}
 	for _, f := range in.Files {
 		cfg.Mounts = append(cfg.Mounts, jail.Mount{Source: f.Source, Target: f.Target})
 	}
-	for name, content := range spec.Guest {
-		cfg.Files[sandbox.GuestDir+"/"+name] = content
-	}
-	return cfg
+	uid, gid := account()
+	cfg.Files, err = layout.Files(spec, uid, gid)
+	return cfg, err
 }
 
-// arguments are the interpreter's.
-func arguments(spec sandbox.Spec) []string {
-	var args []string
-	if meter.LargeHeap(spec.Runtime, spec.Limits) > 0 {
-		args = append(args, meter.HeapFlag(spec.Limits))
+// account is the user and group that the guest's programs find themselves to be.
+func account() (uid, gid int) {
+	if uid = jail.User(); uid == 0 {
+		uid = jail.UID
 	}
-	args = append(args, spec.Args...)
-	return append(args, sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), sandbox.BridgeAddress)
+	if gid = os.Getegid(); gid == 0 || uid == jail.UID {
+		gid = jail.UID
+	}
+	return uid, gid
+}
+
+// prepareFolders makes the run's folders ready for the jail's user.
+func (b *Backend) prepareFolders(spec sandbox.Spec) error {
+	var user *layout.User
+	if uid := jail.User(); uid != os.Geteuid() {
+		user = &layout.User{UID: uid, Groups: []int{uid}} // its group has the same number
+	}
+	return layout.Prepare(spec, user)
 }
 
 // watchHeap looks at what node says on its stderr. Nil: the run is not node's.
@@ -193,79 +195,11 @@ func binding(spec sandbox.Spec) jail.Binding {
 	} else {
 		bind.Mounts = append(bind.Mounts, jail.Mount{Source: spec.Workspace, Target: sandbox.WorkspaceDir, Writable: true})
 	}
-	for _, s := range shown(spec) {
-		bind.Mounts = append(bind.Mounts, jail.Mount{Source: s.source, Target: s.dir},
-			jail.Mount{Source: s.source, Target: sandbox.WorkspaceDir + "/" + s.name})
+	for _, f := range layout.ReadOnly(spec) {
+		bind.Mounts = append(bind.Mounts, jail.Mount{Source: f.Source, Target: f.Target})
 	}
 	return bind
 }
-
-// readOnly is a folder that is shown read-only at dir and, by its name, in the workspace.
-type readOnly struct{ source, dir, name string }
-
-func shown(spec sandbox.Spec) []readOnly {
-	var list []readOnly
-	for _, f := range []readOnly{
-		{spec.Tree, sandbox.TreeDir, path.Base(sandbox.TreeDir)},
-		{spec.Skills, sandbox.SkillsDir, path.Base(sandbox.SkillsDir)},
-	} {
-		if f.source != "" {
-			list = append(list, f)
-		}
-	}
-	return list
-}
-
-// prepareFolders makes the workspace writable to the jail's user, and sees to it that this user can read the read-only
-// folders and that they can be shown in the workspace. The empty folders that they are mounted on stay: another run may
-// be using them.
-func (b *Backend) prepareFolders(spec sandbox.Spec) error {
-	if uid := jail.User(); uid != os.Geteuid() {
-		if spec.Workspace != "" {
-			if err := acl.Grant(spec.Workspace, uid); err != nil {
-				return fmt.Errorf("make the workspace %q writable to the sandbox: %w", spec.Workspace, err)
-			}
-		}
-		for _, f := range shown(spec) {
-			if err := b.readable.Check(f.source, uid, uid); err != nil { // its group has the same number
-				return err
-			}
-		}
-	}
-	if spec.Workspace == "" {
-		return nil
-	}
-	for _, f := range shown(spec) {
-		place := filepath.Join(spec.Workspace, f.name)
-		switch st, err := os.Lstat(place); {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return fmt.Errorf("look at %q: %w", place, err)
-		case !st.IsDir():
-			return fmt.Errorf("%q is not a folder: %q is shown in its place, so move it away", place, f.source)
-		}
-	}
-	return nil
-}
-
-// accountFiles let programs find the name and home of the user they run as.
-func accountFiles() map[string][]byte {
-	uid := jail.User()
-	if uid == 0 {
-		uid = jail.UID
-	}
-	gid := os.Getegid()
-	if gid == 0 || uid == jail.UID {
-		gid = jail.UID
-	}
-	return map[string][]byte{
-		"/etc/passwd": fmt.Appendf(nil, "sandbox:x:%d:%d::/tmp:/bin/false\n", uid, gid),
-		"/etc/group":  fmt.Appendf(nil, "sandbox:x:%d:\n", gid),
-	}
-}
-
-// Sweep implements sandbox.Backend.
-func (b *Backend) Sweep(context.Context) error { return jail.Sweep() }
 
 // Close implements sandbox.Backend; there is nothing to release.
 func (b *Backend) Close() error { return nil }

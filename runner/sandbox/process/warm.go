@@ -24,7 +24,10 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 	if err != nil {
 		return nil, err
 	}
-	cfg := b.config(in, spec)
+	cfg, err := b.config(in, spec)
+	if err != nil {
+		return nil, err
+	}
 	cfg.Warm, cfg.Dirs = true, []string{sandbox.WorkspaceDir, sandbox.TreeDir, sandbox.SkillsDir}
 	if err := spec.Turn.Await(ctx); err != nil {
 		return nil, err

@@ -12,41 +12,41 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// testCase is one script per language and what must come of it.
+// testCase is one script per language, and its expected result.
 type testCase struct {
-	// name says what is tried, in words for a buyer; with '-' for ' ' it is the name of its programs.
+	// name is the attempt, in plain words for docs/security.md. With "-" for " " it is the name of the programs.
 	name   string
-	code   map[sandbox.Language]string // @NAME@ stands for the world's values; nil: the files of programs
+	code   map[sandbox.Language]string // with placeholders such as @ID@, see [world.fill]; nil: the files below programs
 	args   []string
 	stdin  string
-	beside map[string]string // files beside the script, which has no folder without them
+	beside map[string]string // files beside the script; without them it has no folder
 	limits sandbox.Limits
-	// timeout ends the run's context; zero: a minute, which no case should need.
+	// timeout ends the context of the run; zero: a minute, which no case should need.
 	timeout time.Duration
-	// noWorkspace runs without one, noTree without a tree.
+	// noWorkspace runs without a workspace, noTree without a tree.
 	noWorkspace, noTree bool
-	// serial keeps others from running at the same time: the case takes the machine's memory or processors, or looks at
-	// the clock.
+	// serial prevents other cases from running at the same time: this one uses much memory or processor time, or measures
+	// time.
 	serial bool
 	setup  func(t *testing.T, w *world)
-	// check looks at the result. Nil: ok must hold for a script given here, nothing for one from a file.
+	// check checks the result. Nil: [ok] for a script in code, [nothing] for one from a file.
 	check func(t *judge, w *world, r *result)
-	// then is another run in the same workspace afterwards. Its setup, serial, then and neighbour do not count.
+	// then is another run afterwards in the same workspace. Its setup, serial, then and neighbour are ignored.
 	then *testCase
-	// mayRefuse allows the sandbox not to start, with an error that says why.
+	// mayRefuse allows the sandbox to refuse to start, with an error that names the reason.
 	mayRefuse bool
-	// neighbour is a program of another customer that runs meanwhile, in a sandbox of its own.
+	// neighbour runs a program of another customer at the same time, in its own sandbox.
 	neighbour bool
 }
 
-// group is one row of the list of threats, and the cases about it.
+// group is one threat, and the cases about it.
 type group struct {
-	threat string // as a buyer reads it
-	works  bool   // it is about what must work, and so not in the table
+	threat string // heading in docs/security.md
+	works  bool   // about what must work, and so not in the table
 	cases  []testCase
 }
 
-// groups is the whole suite.
+// groups returns the whole suite.
 func groups() []group {
 	return []group{
 		{threat: "works", works: true, cases: slices.Concat(basicCases(), callCases(), importCases(), fileCases())},
@@ -65,7 +65,7 @@ func groups() []group {
 	}
 }
 
-// cases is the whole suite in a row, complete.
+// cases returns all cases of the suite, complete.
 func cases() []testCase {
 	var all []testCase
 	for _, g := range groups() {
@@ -76,7 +76,7 @@ func cases() []testCase {
 	return all
 }
 
-// complete adds what a case says by its name only.
+// complete fills in the defaults of a case.
 func complete(c testCase) testCase {
 	if c.code == nil {
 		c.code = programs(strings.ReplaceAll(c.name, " ", "-"))
@@ -97,13 +97,13 @@ func complete(c testCase) testCase {
 //go:embed programs
 var programFiles embed.FS
 
-// programs reads the scripts of a name. Each language has a prelude that goes before it.
+// programs returns the scripts with that name, each after the prelude of its language.
 func programs(name string) map[sandbox.Language]string {
 	found := map[sandbox.Language]string{}
 	for lang, ext := range map[sandbox.Language]string{sandbox.LangTypeScript: ".ts", sandbox.LangPython: ".py"} {
 		text, err := programFiles.ReadFile("programs/" + name + ext)
 		if err != nil {
-			continue // this language has no means for it
+			continue // not in this language
 		}
 		prelude, err := programFiles.ReadFile("programs/prelude" + ext)
 		if err != nil {
@@ -114,26 +114,26 @@ func programs(name string) map[sandbox.Language]string {
 	return found
 }
 
-// both is a script in each language.
+// both returns a script in each language.
 func both(ts, py string) map[sandbox.Language]string {
 	return map[sandbox.Language]string{sandbox.LangTypeScript: ts, sandbox.LangPython: py}
 }
 
-// python is a script in Python only: what it does has no counterpart elsewhere.
+// python returns a script in Python only.
 func python(py string) map[sandbox.Language]string {
 	return map[sandbox.Language]string{sandbox.LangPython: py}
 }
 
-// result is what came of a run.
+// result is the result of a run.
 type result struct {
 	exit           sandbox.Exit
 	stdout, stderr string
 	outcome        *bridge.Outcome
 	bridgeErr      error
-	began          time.Time     // when the guest had its job
+	began          time.Time     // when the guest got its job
 	elapsed        time.Duration // from then to the end
-	refused        error         // the script could not even be prepared
-	notStarted     error         // the sandbox refused to start
+	refused        error         // the script could not be prepared
+	notStarted     error         // the sandbox did not start
 }
 
 func (r *result) String() string {

@@ -47,18 +47,18 @@ func bridgeCases() []testCase {
 	return list
 }
 
-// only keeps one language.
+// only returns the entry of one language.
 func only[T any](code map[sandbox.Language]T, lang sandbox.Language) map[sandbox.Language]T {
 	return map[sandbox.Language]T{lang: code[lang]}
 }
 
-// forked is a script in Python whose children have the bridge. The guest program closes its descriptor in them, but who
-// means harm has kept another.
+// forked returns a script in Python whose children have the bridge. The guest program closes its descriptor in them, but a
+// malicious script has kept a duplicate.
 func forked(code map[sandbox.Language]string) map[sandbox.Language]string {
 	return python("import os\nkept = os.dup(3)\nos.register_at_fork(after_in_child=lambda: os.dup2(kept, 3))\n" + code[sandbox.LangPython])
 }
 
-// brokeOff: the host saw the violation, ended the run at once, and made no forged call.
+// brokeOff checks that the host detected the violation, ended the run at once, and made no forged call.
 func brokeOff(t *judge, w *world, r *result) {
 	if noMeans(t, r) {
 		return
@@ -73,7 +73,7 @@ func brokeOff(t *judge, w *world, r *result) {
 	}
 }
 
-// ended: nothing after the end counts.
+// ended checks that the host ignored everything after the end.
 func ended(t *judge, w *world, r *result) {
 	if noMeans(t, r) {
 		return
@@ -84,7 +84,7 @@ func ended(t *judge, w *world, r *result) {
 	}
 }
 
-// held: no forged call was made, the host is well, and the run ended in time.
+// held checks that no forged call was made, the host works, and the run ended in time.
 func held(t *judge, w *world, r *result) {
 	if !strings.HasPrefix(r.stdout, "speaking") {
 		t.Errorf("the script did not start")
@@ -93,13 +93,13 @@ func held(t *judge, w *world, r *result) {
 		return
 	}
 	if strings.Contains(r.stdout, "EBADF") || strings.Contains(r.stdout, "Bad file descriptor") {
-		t.Errorf("the script spoke to nobody: the bridge is not where it looks for it")
+		t.Errorf("the script did not reach the bridge")
 	}
 	if slices.Contains(w.called(), "test__forged") {
 		t.Errorf("a forged call was made")
 	}
 	if strings.Contains(r.stdout, "let through") {
-		t.Errorf("the host went on as if nothing had been")
+		t.Errorf("the host continued after a violation")
 	}
 	if r.elapsed > 25*time.Second {
 		t.Errorf("took %v", r.elapsed)
@@ -129,16 +129,16 @@ func resultCases() []testCase {
 				if noMeans(t, r) {
 					return
 				}
-				// After the end was said, the guest may notice first that the host has hung up.
+				// After the end was reported, the guest may first notice that the host has closed the connection.
 				lost := strings.HasPrefix(f.what, "success") && r.exit.Code == 125
 				if r.exit.Code != f.exit && !lost || r.exit.Killed != "" {
 					t.Errorf("exit %+v, want code %d and no limit named", r.exit, f.exit)
 				}
 				if strings.HasPrefix(f.what, "success") && !lost && !r.outcome.Done {
-					t.Errorf("the success was not heard of: it was not forged")
+					t.Errorf("the host did not receive the forged success")
 				}
 				if f.what == "no word" && r.outcome.Done {
-					t.Errorf("an end was reported that nobody had said")
+					t.Errorf("an end was reported that was never sent")
 				}
 			}})
 	}

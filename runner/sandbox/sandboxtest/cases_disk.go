@@ -22,7 +22,7 @@ func diskCases() []testCase {
 				t.Errorf("the limits hit are %q, without disk", r.exit.Hit)
 			}
 			if size, _ := w.size(); size > small.Disk+overshoot {
-				t.Errorf("the workspace holds %d bytes, of %d that are allowed", size, small.Disk)
+				t.Errorf("the workspace has %d bytes, want at most %d and the overshoot", size, small.Disk)
 			}
 		}
 	}
@@ -32,7 +32,7 @@ func diskCases() []testCase {
 		{name: "very many files", limits: sandbox.Limits{DiskFiles: 5000}, serial: true, timeout: 40 * time.Second, check: func(t *judge, w *world, r *result) {
 			limitOrRefused(sandbox.LimitDisk)(t, w, r)
 			if _, n := w.size(); n > 40_000 {
-				t.Errorf("the workspace holds %d files", n)
+				t.Errorf("the workspace has %d files, want at most 40,000", n)
 			}
 		}},
 		{name: "very many files in a locked folder", limits: small, serial: true, timeout: 30 * time.Second, check: disk(256 << 20)},
@@ -49,7 +49,7 @@ try:
 except OSError: pass
 print("checked")`),
 			check: func(t *judge, w *world, r *result) {
-				harmless(t, w, r) // being killed for it is all right too
+				harmless(t, w, r) // being killed for it is fine too
 				if size, _ := w.size(); size > 2<<20 {
 					t.Errorf("a file of %d bytes could be written", size)
 				}
@@ -60,26 +60,26 @@ print("checked")`),
 	}
 }
 
-// flooded: the output was cut at its limit, the run ended by it, and what fits is there.
+// flooded checks that the output was cut at its limit, which ended the run, and that the output up to the limit arrived.
 func flooded(t *judge, _ *world, r *result) {
 	if r.exit.Killed != sandbox.LimitOutput || r.exit.Code != 137 {
 		t.Errorf("exit %+v, want 137, killed by output", r.exit)
 	}
-	late := 0 // what the other stream may have had in its pipe
+	late := 0 // what may have been in the pipe of the other stream
 	if len(r.stdout) > 0 && len(r.stderr) > 0 {
 		late = 64 << 10
 	}
 	if got := len(r.stdout) + len(r.stderr); got < 2<<20 || got > 2<<20+late {
-		t.Errorf("%d bytes of output came, want the %d that are allowed", got, 2<<20)
+		t.Errorf("got %d bytes of output, want %d", got, 2<<20)
 	}
 	r.stdout, r.stderr = strings.Clone(r.stdout[:min(100, len(r.stdout))]), strings.Clone(r.stderr[:min(100, len(r.stderr))])
 }
 
-// size is what the workspace takes, in bytes, and how many files are in it.
+// size returns the size of the workspace in bytes, and the number of its files.
 func (w *world) size() (bytes int64, files int) {
 	_ = filepath.WalkDir(w.workspace, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // a folder that is locked, where the test is not root
+			return nil // a locked folder, when the test does not run as root
 		}
 		files++
 		if info, err := d.Info(); err == nil && d.Type().IsRegular() {

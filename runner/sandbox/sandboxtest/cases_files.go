@@ -25,7 +25,7 @@ os.mkdir("dir"); open("dir/out.txt", "w").write(open("in.txt").read() + "!"); os
 		{name: "tmp is private",
 			setup: func(t *testing.T, w *world) {
 				if list, err := filepath.Glob(filepath.Join(os.TempDir(), "sandboxtest-*")); err != nil || len(list) == 0 {
-					t.Fatalf("the host's own folder for temporary files lacks what must not be seen inside: %v", err)
+					t.Fatalf("the temporary folder of the host has no file that must not be visible inside: %v", err)
 				}
 			},
 			code: both(`

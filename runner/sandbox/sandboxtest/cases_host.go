@@ -20,7 +20,7 @@ func hostCases() []testCase {
 		}},
 		{name: "proc and sys", setup: canaryIsThere},
 		{name: "other processes in the sandbox", setup: canaryIsThere},
-		// Whoever started the host may have left it a descriptor that children inherit.
+		// The host may have been started with a descriptor that children inherit.
 		{name: "descriptors", serial: true, setup: func(t *testing.T, w *world) { inheritable(t, w.canary) }},
 		{name: "links", setup: func(t *testing.T, w *world) {
 			canaryIsThere(t, w)
@@ -33,7 +33,7 @@ func hostCases() []testCase {
 		{name: "devices"},
 		{name: "the machine name and addresses"},
 		{name: "what node keeps inside", setup: canaryIsThere},
-		// The bundler reads files on the host: only what a script may see anyway.
+		// The bundler runs on the host, and must read only what the script may see.
 		{name: "imports of host files", setup: canaryIsThere, code: map[sandbox.Language]string{
 			sandbox.LangTypeScript: `import text from "@CANARY@"; console.log(text);`}, check: notPrepared},
 		{name: "imports of host files as text", setup: canaryIsThere, code: map[sandbox.Language]string{
@@ -45,7 +45,7 @@ func hostCases() []testCase {
 	}
 }
 
-// canaryIsThere makes sure that there is something to be found.
+// canaryIsThere checks that there is something to find.
 func canaryIsThere(t *testing.T, w *world) {
 	t.Helper()
 	if got, err := os.ReadFile(w.canary); err != nil || string(got) != w.secret {
@@ -53,7 +53,7 @@ func canaryIsThere(t *testing.T, w *world) {
 	}
 }
 
-// notPrepared: the script was refused before it ran, or ran and failed.
+// notPrepared checks that the script was refused before it ran, or ran and failed.
 func notPrepared(t *judge, _ *world, r *result) {
 	if r.refused == nil && r.exit.Code == 0 {
 		t.Errorf("the script was prepared and ran")
@@ -106,7 +106,7 @@ func integrityCases() []testCase {
 	}
 }
 
-// openTo lets everybody write to the tree and the skills: permissions are not what protects them.
+// openTo lets everyone write to the tree and the skills, which permissions must not be needed to protect.
 func openTo(t *testing.T, w *world) {
 	t.Helper()
 	must(t, os.Chmod(w.tree, 0o777))

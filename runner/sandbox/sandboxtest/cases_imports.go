@@ -72,6 +72,6 @@ for (const bad of ["bad", "nope", "../../secret"]) {
   try { await import(` + "`./plugins/${bad}.ts`" + `); console.log("no error"); }
   catch (e: any) { console.log(e instanceof Error, e.name, e.message.slice(0, 22)); }
 }`},
-			check: prints("a b a+b true\ntrue x/y function\ntrue RangeError from a plugin\ntrue Error \"./plugins/nope.ts\" is\ntrue Error \"./plugins/../../secre\n")},
+			check: prints("a b a+b true\ntrue x/y function\ntrue RangeError from a plugin\ntrue Error \"./plugins/nope.ts\" do\ntrue Error \"./plugins/../../secre\n")},
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// timeLimit is that of the cases about it.
+// timeLimit is the time limit of the cases about it.
 const timeLimit = 1500 * time.Millisecond
 
 func limitCases() []testCase {
@@ -54,7 +54,8 @@ print("checked")`), check: nothing},
 	}
 }
 
-// kernelMemory is a case about one kind of it: what ends a run for the first would keep the second from being tried.
+// kernelMemory returns a case about one kind of kernel memory. A case of its own is needed for each kind, because the first
+// may end the run.
 func kernelMemory(kind string, then *testCase) *testCase {
 	const name = "memory of the kernel"
 	return &testCase{name: name, args: []string{kind}, code: programs(strings.ReplaceAll(name, " ", "-")), limits: sandbox.Limits{Memory: 150_000_000},
@@ -83,8 +84,8 @@ while True:
     try: os.fork()
     except OSError: pass`),
 			check: killedOr("running", sandbox.LimitProcesses, sandbox.LimitMemory)},
-		// Where threads and memory run out at the same moment, the kernel may throw out and read again the program's own
-		// pages until the time is up.
+		// If threads and memory run out at the same moment, the kernel may evict and reload the pages of the program until the
+		// time is up.
 		{name: "a thread bomb", limits: sandbox.Limits{Processes: 64, Memory: 1 << 30}, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitProcesses, sandbox.LimitMemory)},
 		{name: "a bomb of programs", limits: few, serial: true, timeout: 4 * time.Second, check: func(t *judge, w *world, r *result) {
 			harmless(t, w, r)
@@ -101,10 +102,10 @@ while True:
 	}
 }
 
-// killed checks a run that its context ended: at once, whatever it was doing, after it had printed something.
+// killed checks that the context ended the run at once, whatever it was doing, after it had printed something.
 func killed(printed string) func(*judge, *world, *result) { return killedOr(printed) }
 
-// onTime is killed after [timeLimit], neither before nor more than [overrun] later.
+// onTime checks that the run was killed after [timeLimit], not before, and at most [overrun] later.
 func onTime(t *judge, w *world, r *result) {
 	killed("running")(t, w, r)
 	t.Logf("the run ended %v after its time", r.elapsed-timeLimit)
@@ -113,7 +114,7 @@ func onTime(t *judge, w *world, r *result) {
 	}
 }
 
-// killedOr is killed, or one of the limits has ended the run before.
+// killedOr is like [killed], but one of the limits may have ended the run before.
 func killedOr(printed string, limits ...string) func(*judge, *world, *result) {
 	return func(t *judge, _ *world, r *result) {
 		if !strings.HasPrefix(r.stdout, printed) {
@@ -131,12 +132,12 @@ func killedOr(printed string, limits ...string) func(*judge, *world, *result) {
 	}
 }
 
-// limit checks a run that a limit ended: it is named, and what was printed before is there.
+// limit checks that the named limit ended the run, and that earlier output arrived.
 func limit(name string) func(*judge, *world, *result) {
 	return func(t *judge, w *world, r *result) {
 		harmless(t, w, r)
 		if !strings.HasPrefix(r.stdout, "running") {
-			t.Errorf("what was printed before is not there")
+			t.Errorf("earlier output is missing")
 		}
 		if r.exit.Killed != name || r.exit.Code <= 128 { // SIGKILL, SIGXCPU, or an interpreter's abort
 			t.Errorf("exit %+v, want a signal's, killed by %s", r.exit, name)
@@ -147,7 +148,7 @@ func limit(name string) func(*judge, *world, *result) {
 	}
 }
 
-// limitOrRefused checks a run that one of the limits ended, or whose script got an error for it and went on.
+// limitOrRefused checks that one of the limits ended the run, or that the script got an error and continued.
 func limitOrRefused(names ...string) func(*judge, *world, *result) {
 	return func(t *judge, w *world, r *result) {
 		harmless(t, w, r)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// judge collects what is wrong with a run. It has the methods of testing.T that checks use; it is none, because some
-// cases are expected to fail.
+// judge collects the problems of a run. It has the methods of testing.T that checks use, but some cases are expected to
+// fail.
 type judge struct {
 	problems, notes []string
 }
@@ -29,13 +29,13 @@ func (j *judge) Fatalf(format string, args ...any) {
 	panic(verdict{})
 }
 
-// Beginnings of problems that a column may expect.
+// Prefixes of problems that a column may expect.
 const (
 	worked       = "a forbidden thing worked: "
 	triedNothing = "the script had no means, and tried nothing: "
 )
 
-// hold runs a check, which Fatalf may end. A sandbox that did not start holds only where that is asked for.
+// hold runs a check, which Fatalf may end. A sandbox that did not start is a problem unless mayRefuse is set.
 func (j *judge) hold(check func(*judge, *world, *result), mayRefuse bool, w *world, r *result) {
 	if r.notStarted != nil {
 		if !mayRefuse || !refused(w, r.notStarted) {
@@ -53,8 +53,8 @@ func (j *judge) hold(check func(*judge, *world, *result), mayRefuse bool, w *wor
 	check(j, w, r)
 }
 
-// refused tells whether a sandbox did not start because of what is in the workspace, and says so. One whose engine is
-// gone, or took too long, has refused nothing.
+// refused reports whether a sandbox did not start because of the workspace, which its error must name. A lost connection to
+// the engine and a timeout do not count.
 func refused(w *world, err error) bool {
 	if gone := new(net.OpError); errors.As(err, &gone) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return false
@@ -62,7 +62,7 @@ func refused(w *world, err error) bool {
 	return strings.Contains(err.Error(), w.workspace)
 }
 
-// noMeans tells whether the script had no means for what it is about. That is a problem, unless the column says so.
+// noMeans reports whether the script had no means for its attempt. That is a problem, unless the column lists it.
 func noMeans(t *judge, r *result) bool {
 	if !strings.Contains(r.stdout, "there is no such means") && !strings.Contains(r.stdout, "there is no such descriptor") {
 		return false
@@ -74,7 +74,7 @@ func noMeans(t *judge, r *result) bool {
 	return true
 }
 
-// ok: the script ran to its end and all was well.
+// ok checks that the script ran to its end without an error.
 func ok(t *judge, _ *world, r *result) {
 	if r.refused != nil {
 		t.Fatalf("the script was refused: %v", r.refused)
@@ -94,16 +94,16 @@ func prints(want string) func(*judge, *world, *result) {
 	}
 }
 
-// nothing checks a script that tries forbidden things: it prints LEAK and what for each that worked, and "checked" at
-// the end.
+// nothing checks that no forbidden attempt of a script worked: it prints LEAK and a description for each that did, and
+// "checked" at its end.
 func nothing(t *judge, w *world, r *result) {
 	harmless(t, w, r)
 	if r.refused == nil && !strings.Contains(r.stdout, "checked") {
-		t.Errorf("the script did not get to its end")
+		t.Errorf("the script did not reach its end")
 	}
 }
 
-// harmless is like nothing, but the script may be ended for what it did.
+// harmless is like [nothing], but the run may have been ended.
 func harmless(t *judge, _ *world, r *result) {
 	if r.refused != nil {
 		t.Errorf("refused before it ran, so that it tried nothing: %v", r.refused)

@@ -15,8 +15,7 @@ import (
 func (w *world) leftovers(opt Options) []string {
 	var left []string
 	if !opt.Elsewhere {
-		// Wait has returned, so nothing may be there. A moment is granted for the kernel to take a dead process off its
-		// list, not for a sandbox to end.
+		// Wait has returned, so nothing may be left. The kernel gets a moment to remove a dead process from its list.
 		for range 20 {
 			left = append(w.processes(), w.mounts("self")...)
 			if len(left) == 0 {
@@ -28,7 +27,7 @@ func (w *world) leftovers(opt Options) []string {
 	for _, dir := range []string{os.TempDir(), "/run", "/dev/shm"} {
 		left = append(left, w.named(dir, 2)...)
 	}
-	// The test's own group, below which some backends make theirs, may be anywhere.
+	// The control group of the test, below which some backends create theirs, may be anywhere.
 	left = append(left, w.named("/sys/fs/cgroup", math.MaxInt)...)
 	if opt.Leftovers != nil {
 		for i := range w.runs {
@@ -38,8 +37,8 @@ func (w *world) leftovers(opt Options) []string {
 	return left
 }
 
-// processes lists those that have the case's id among their arguments or in their environment, and those in a mount
-// namespace of their own that shows a folder of the case: a guest needs no name of ours to be one.
+// processes lists processes with the id of the case in their arguments or environment, and those in a mount namespace that
+// shows a folder of the case.
 func (w *world) processes() []string {
 	var found []string
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -62,7 +61,7 @@ func (w *world) processes() []string {
 	return found
 }
 
-// mounts lists those of the case's folders in the namespace of a process.
+// mounts lists the mounts of the case's folders in the namespace of a process.
 func (w *world) mounts(pid string) []string {
 	text, err := os.ReadFile("/proc/" + pid + "/mountinfo")
 	if err != nil {
@@ -77,7 +76,7 @@ func (w *world) mounts(pid string) []string {
 	return found
 }
 
-// named lists entries of dir, down to so many levels, that have the case's id in their name.
+// named lists entries below dir, down to that many levels, with the id of the case in their name.
 func (w *world) named(dir string, levels int) []string {
 	var found []string
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

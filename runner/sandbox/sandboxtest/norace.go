@@ -4,5 +4,5 @@ package sandboxtest
 
 import "time"
 
-// overrun is what may pass between a time limit and the end of the run.
+// overrun bounds the time between a time limit and the end of the run.
 const overrun = 2 * time.Second

@@ -4,6 +4,6 @@ package sandboxtest
 
 import "time"
 
-// overrun is what may pass between a time limit and the end of the run. Tests with the race detector run while those of
-// other packages fill the machine.
+// overrun bounds the time between a time limit and the end of the run. With the race detector the tests of other packages
+// keep the machine busy.
 const overrun = 5 * time.Second

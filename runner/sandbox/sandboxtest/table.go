@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// Table is the suite's attacks and what each backend makes of them, in Markdown, for docs/security.md.
+// Table returns the attacks of the suite and the result of each backend, in Markdown, for docs/security.md.
 func Table() string {
 	var b strings.Builder
 	var notes []string
@@ -43,7 +43,7 @@ func Table() string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// tried marks the languages that a case is written in.
+// tried returns a mark if a case has a script in a language.
 func tried(c testCase, lang sandbox.Language) string {
 	if _, ok := c.code[lang]; ok {
 		return "●"
@@ -51,7 +51,7 @@ func tried(c testCase, lang sandbox.Language) string {
 	return ""
 }
 
-// cell says whether a case holds; exceptions are numbered, and the same reason has one number.
+// cell returns whether a case holds. Exceptions have the numbers of their reasons.
 func cell(c testCase, col Column, notes *[]string) string {
 	number := func(reason string) string {
 		i := slices.Index(*notes, reason)

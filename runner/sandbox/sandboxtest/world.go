@@ -20,7 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/templates"
 )
 
-// world is what surrounds the runs of one case: their folders, and things on the host that no script may see.
+// world is the surroundings of the runs of one case: their folders, and things on the host that no script may see.
 type world struct {
 	id                      string
 	base                    string // the folder that holds all of it
@@ -75,7 +75,7 @@ func newWorld(t *testing.T, secret string) *world {
 		filepath.Join(w.elsewhere, "somebody.txt"):  "somebody's",
 	} {
 		must(t, os.WriteFile(name, []byte(text), 0o644))
-		must(t, os.Chmod(name, 0o666)) // permissions are not what protects them
+		must(t, os.Chmod(name, 0o666)) // permissions must not be needed to protect them
 	}
 	w.listen(t)
 	return w
@@ -88,7 +88,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// removeAll removes a folder also where scripts have locked folders in it.
+// removeAll removes a folder, even if scripts have locked folders in it.
 func removeAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
@@ -108,7 +108,7 @@ func (w *world) nextID() string {
 	return fmt.Sprintf("%s-%d", w.id, w.runs)
 }
 
-// outside lists everything beside the workspace, with what it holds.
+// outside lists all files beside the workspace, with digests of their content.
 func (w *world) outside(t testing.TB) []string {
 	t.Helper()
 	var list []string
@@ -138,7 +138,7 @@ func (w *world) outside(t testing.TB) []string {
 	return list
 }
 
-// fill replaces the names in a script.
+// fill replaces the placeholders in a script.
 func (w *world) fill(code string) string {
 	host, _ := os.Hostname()
 	pairs := []string{"@CANARY@", w.canary, "@VARIABLE@", canaryVariable, "@ID@", w.id, "@HOSTWORKSPACE@", w.workspace,
@@ -150,7 +150,7 @@ func (w *world) fill(code string) string {
 	return strings.NewReplacer(pairs...).Replace(code)
 }
 
-// handle answers the suite's tools.
+// handle answers calls of the tools of the suite.
 func (w *world) handle(ctx context.Context, req *call.Request) (*call.Result, error) {
 	w.mu.Lock()
 	if len(w.calls) < 1000 {
@@ -180,7 +180,7 @@ func (w *world) handle(ctx context.Context, req *call.Request) (*call.Result, er
 		<-ctx.Done()
 		select {
 		case w.canceled <- req.Tool:
-		default: // as many as anybody counts
+		default: // enough are recorded
 		}
 		return nil, ctx.Err()
 	case "test__when_hanging": // answers when test__hang was entered
@@ -224,7 +224,7 @@ func (w *world) called() []string {
 	return slices.Clone(w.calls)
 }
 
-// watcher notes when each piece of output came.
+// watcher records when each piece of output arrived.
 type watcher struct {
 	mu    sync.Mutex
 	lines []arrival
@@ -246,7 +246,7 @@ func (w *watcher) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// when is the time at which text was first seen.
+// when returns the time at which text first arrived.
 func (w *watcher) when(text string) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,7 +1,7 @@
 // Package acl lets one more user write to a folder without changing who owns it. A backend that was started by root
 // runs its guests as an unprivileged user, which has to write to a workspace that root made. Start with [Grant]. It
-// changes the one folder it is given, follows nothing inside it and never takes a permission away. [Reads] looks at what
-// such a user may read.
+// changes only the folder it is given, follows no link in it, and never removes a permission. [Reads] checks what such a
+// user may read.
 package acl
 
 import (
@@ -36,7 +36,7 @@ type entry struct {
 // list is an access control list; the kernel wants it sorted by tag and id.
 type list []entry
 
-// fromMode is the list that the permission bits of mode stand for.
+// fromMode returns the list that is equivalent to the permission bits of mode.
 func fromMode(mode uint32) list {
 	return list{
 		{tagUserObj, uint16(mode >> 6 & rwx), noID},
@@ -70,10 +70,10 @@ func (l list) bytes() []byte {
 	return b
 }
 
-// allows tells whether l itself gives the user id everything.
+// allows reports whether l itself gives the user id everything.
 func (l list) allows(id uint32) bool { return l.given(id) == rwx }
 
-// given is what l itself gives the user id.
+// given returns the permissions that l itself gives the user id.
 func (l list) given(id uint32) uint16 {
 	mask, named := uint16(rwx), uint16(0)
 	for _, e := range l {
@@ -88,8 +88,8 @@ func (l list) given(id uint32) uint16 {
 }
 
 // with returns l with every permission for the user id. The mask, which bounds all but the owner and the others,
-// becomes what every entry that it bounds asks for: a list without a mask had none of them bounded, and in one with a
-// mask nothing but the new entry may win by the change, so the others are first cut to what they had.
+// becomes the union of the entries that it bounds. A list without a mask did not bound them; in a list with a
+// mask only the new entry may gain permissions, so the other entries are first reduced to what they had.
 func (l list) with(id uint32) list {
 	mask := uint16(rwx)
 	for _, e := range l {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NotSupportedError says that the folder's file system keeps no access control lists.
+// NotSupportedError reports that the folder's file system keeps no access control lists.
 type NotSupportedError struct {
 	Dir string
 	UID int
@@ -17,15 +17,15 @@ func (e *NotSupportedError) Error() string {
 	return fmt.Sprintf("make %q writable for user %d: its file system keeps no access control lists", e.Dir, e.UID)
 }
 
-// Hint is what a person can do about it.
+// Hint returns what a person can do about the error.
 func (e *NotSupportedError) Hint() string {
 	return fmt.Sprintf("run mcprun as an ordinary user, or give the folder away: chown %d %q", e.UID, e.Dir)
 }
 
-// Grant makes sure that the user uid can read, write and enter the folder dir, and whatever is created in it from now
-// on as far as the creating program's own mode bits allow. What is in the folder already keeps its permissions. It
-// needs to run as the folder's owner or root, and does nothing when the user has these permissions already.
-// The error is a *NotSupportedError where the file system keeps no lists.
+// Grant lets the user uid read, write and enter the folder dir, and what is created in it from now
+// on, to the extent that the creating program's mode bits allow. The folder's present contents keep their permissions. It
+// must run as the folder's owner or root, and does nothing if the user has these permissions already.
+// The error is a *NotSupportedError if the file system keeps no lists.
 func Grant(dir string, uid int) error {
 	if err := grant(dir, uid); err != nil {
 		if errors.Is(err, unix.ENOTSUP) {
@@ -36,8 +36,8 @@ func Grant(dir string, uid int) error {
 	return nil
 }
 
-// Reads tells whether the list of a file or folder gives the user uid the right to read it, and to enter it. What its
-// permission bits give plays no part.
+// Reads reports whether the list of a file or folder gives the user uid the right to read it, and to enter it. What its
+// permission bits allow is not considered.
 func Reads(name string, uid int) bool {
 	var st unix.Stat_t
 	if err := unix.Lstat(name, &st); err != nil {
@@ -73,7 +73,7 @@ func grant(dir string, uid int) error {
 	return extend(fd, "system.posix_acl_default", mode, uint32(uid))
 }
 
-// extend adds the user id to the list in the attribute name; where there is none it starts from initial.
+// extend adds the user id to the list in the attribute name, or to initial if the attribute does not exist.
 func extend(fd int, name string, initial list, id uint32) error {
 	l, err := read(func(buf []byte) (int, error) { return unix.Fgetxattr(fd, name, buf) })
 	if err != nil {
@@ -88,7 +88,7 @@ func extend(fd int, name string, initial list, id uint32) error {
 	return unix.Fsetxattr(fd, name, l.with(id).bytes(), 0)
 }
 
-// read returns nil where there is no list.
+// read returns nil if there is no list.
 func read(get func(buf []byte) (int, error)) (list, error) {
 	buf := make([]byte, 64<<10) // the largest value an attribute can have
 	n, err := get(buf)

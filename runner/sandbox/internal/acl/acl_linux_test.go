@@ -69,7 +69,7 @@ func TestGrantLetsTheUserWrite(t *testing.T) {
 		t.Error("the owner changed")
 	}
 	if st.Mode().Perm()&0o007 != 0 {
-		t.Errorf("mode %v: the others won permissions", st.Mode())
+		t.Errorf("mode %v: other users gained permissions", st.Mode())
 	}
 }
 
@@ -94,7 +94,7 @@ func TestReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	if Reads(dir, nobody) {
-		t.Error("who is in no list reads a folder")
+		t.Error("a user who is not in the list can read the folder")
 	}
 	if err := Grant(dir, nobody); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestReads(t *testing.T) {
 
 func TestGrantMissingFolder(t *testing.T) {
 	if err := Grant(filepath.Join(t.TempDir(), "none"), nobody); err == nil {
-		t.Error("no error for a folder that is not there")
+		t.Error("got no error for a missing folder")
 	}
 }
 
@@ -135,7 +135,7 @@ func TestWithKeepsOthersBounded(t *testing.T) {
 func TestParseRefusesGarbage(t *testing.T) {
 	for _, b := range [][]byte{nil, {2, 0, 0}, {1, 0, 0, 0}, {2, 0, 0, 0, 1}} {
 		if _, err := parse(b); err == nil {
-			t.Errorf("parse(%v) found no fault", b)
+			t.Errorf("parse(%v) returned no error", b)
 		}
 	}
 }

@@ -13,14 +13,14 @@ import (
 )
 
 // Of finds the group of a process that another program has put there, as long as its path holds name: the process
-// number alone could mean another process. Such a group is only looked at and bounded; whoever made it removes it, so
-// Close is not to be called.
+// ID alone could mean another process. Such a group is only read and limited; the program that made it removes it, so
+// do not call Close.
 func Of(pid int, name string) (*Group, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
 		return nil, fmt.Errorf("look for the control group of process %d: %w", pid, err)
 	}
-	groups := parseGroups(text)
+	groups := parseGroups(string(text))
 	g := &Group{dirs: make(map[string]string)}
 	below := func(m hierarchy, controller string) string {
 		path, ok := groups[controller]
@@ -43,9 +43,7 @@ func Of(pid int, name string) (*Group, error) {
 	}
 	if g.dirs[memory] == "" && g.dirs[pids] == "" && two != "" {
 		g.unified = true
-		for _, c := range []string{memory, pids, cpu, freezer} {
-			g.dirs[c] = two
-		}
+		g.dirs = map[string]string{memory: two, pids: two, cpu: two, freezer: two}
 	}
 	for _, c := range []string{memory, pids, cpu} {
 		if g.dirs[c] == "" {
@@ -55,32 +53,29 @@ func Of(pid int, name string) (*Group, error) {
 	return g, nil
 }
 
-// Use is what a group has used and run into.
+// Use is what a group has used, and how often it reached a limit.
 type Use struct {
 	CPU         time.Duration
-	Memory      int64 // the most bytes at one time; where that is not kept, those of now
-	OutOfMemory int64 // processes killed for want of memory
+	Memory      int64 // peak bytes, including pages of files; present bytes if the kernel keeps no peak
+	OutOfMemory int64 // processes killed because memory ran out
 	OutOfTasks  int64 // threads refused
 }
 
-// Use reads everything at once. Whole is false when the group, or a part of it, was gone by the end of that, or has
-// nothing that counts time: what is zero then says nothing. The parts of a group of version 1 go one after the other.
-func (g *Group) Use() (u Use, whole bool) {
-	u.CPU, whole = g.CPU()
-	if u.Memory = g.Peak(); u.Memory == 0 {
-		u.Memory, _ = g.number(memory, "memory.current")
+// Use reads all figures. Complete is false if the group, or a part of it, was removed by then, or has
+// nothing that counts time: zero fields are then meaningless. The parts of a version 1 group are removed one by one.
+func (g *Group) Use() (u Use, complete bool) {
+	u.CPU, complete = g.CPU()
+	for _, file := range []string{"memory.max_usage_in_bytes", "memory.peak", "memory.current"} {
+		if n, ok := g.number(memory, file); ok {
+			u.Memory = n
+			break
+		}
 	}
-	u.OutOfMemory, u.OutOfTasks = g.outOfMemory(), g.outOfTasks()
+	u.OutOfMemory, u.OutOfTasks = g.outOfMemory(), g.count(pids, "pids.events", "max")
 	for _, c := range []string{memory, pids, cpu} {
-		whole = whole && g.has(c)
+		complete = complete && IsGroup(g.dirs[c])
 	}
-	return u, whole
-}
-
-// has tells whether the group still has what a controller counts.
-func (g *Group) has(controller string) bool {
-	_, err := os.Stat(g.dirs[controller])
-	return err == nil
+	return u, complete
 }
 
 // PIDs lists the group's processes.
@@ -106,26 +101,28 @@ func (g *Group) PIDs() ([]int, error) {
 // freezeTime bounds the wait for processes to stand still: those in the middle of a system call finish it first.
 const freezeTime = 100 * time.Millisecond
 
-// CanFreeze tells whether Freeze may work: for root, mostly.
+// freezing returns the file that stops the group's processes, and what is written there to stop and to resume them.
+func (g *Group) freezing() (file, stop, resume string) {
+	if g.unified {
+		return filepath.Join(g.dirs[freezer], "cgroup.freeze"), "1", "0"
+	}
+	return filepath.Join(g.dirs[freezer], "freezer.state"), "FROZEN", "THAWED"
+}
+
+// CanFreeze reports whether Freeze may work: for root, mostly.
 func (g *Group) CanFreeze() bool {
-	return g != nil && g.dirs[freezer] != "" && unix.Access(filepath.Join(g.dirs[freezer], g.freezeFile()), unix.W_OK) == nil
-}
-
-func (g *Group) freezeFile() string {
-	if g.unified {
-		return "cgroup.freeze"
+	if g == nil || g.dirs[freezer] == "" {
+		return false
 	}
-	return "freezer.state"
+	file, _, _ := g.freezing()
+	return unix.Access(file, unix.W_OK) == nil
 }
 
-// Freeze stops all processes of the group, and returns when they stand still or freezeTime has gone by. Thaw lets them
-// go on.
+// Freeze stops all processes of the group, and returns when they have stopped or freezeTime has passed. Thaw lets them
+// continue.
 func (g *Group) Freeze() {
-	file, word := filepath.Join(g.dirs[freezer], g.freezeFile()), "FROZEN"
-	if g.unified {
-		word = "1"
-	}
-	if put(file, word) != nil {
+	file, stop, _ := g.freezing()
+	if put(file, stop) != nil {
 		return
 	}
 	for began := time.Now(); time.Since(began) < freezeTime && !g.frozen(); {
@@ -137,15 +134,11 @@ func (g *Group) frozen() bool {
 	if g.unified {
 		return g.count(freezer, "cgroup.events", "frozen") == 1
 	}
-	state, err := os.ReadFile(filepath.Join(g.dirs[freezer], "freezer.state"))
-	return err != nil || strings.TrimSpace(string(state)) == "FROZEN"
+	return strings.TrimSpace(g.read(freezer, "freezer.state")) != "FREEZING"
 }
 
 // Thaw undoes Freeze.
 func (g *Group) Thaw() {
-	word := "THAWED"
-	if g.unified {
-		word = "0"
-	}
-	_ = put(filepath.Join(g.dirs[freezer], g.freezeFile()), word) // it fails when the group is gone
+	file, _, resume := g.freezing()
+	_ = put(file, resume) // it fails if the group is removed
 }

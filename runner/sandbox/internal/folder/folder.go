@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// Error says that a folder of the caller's cannot be shown to a guest.
+// Error reports that a folder of the caller cannot be used for a sandbox.
 type Error struct {
 	Path   string
 	Reason string
@@ -21,10 +21,10 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%q %s", e.Path, e.Reason) }
 
-// Hint is what a person can do about it.
+// Hint returns what a person can do about the error.
 func (e *Error) Hint() string { return e.Remedy }
 
-// Check makes sure that dir is the absolute path of a folder.
+// Check returns an error unless dir is the absolute path of a folder.
 func Check(dir string) error {
 	if !filepath.IsAbs(dir) {
 		return &Error{Path: dir, Reason: "is not an absolute path"}
@@ -39,7 +39,7 @@ func Check(dir string) error {
 	return nil
 }
 
-// Place makes the folder name in a workspace, on which another folder is mounted. It stays when the run is over:
+// Place makes the folder name in a workspace, on which another folder is mounted. It stays after the run:
 // removing it would unmount what other runs in the same workspace see there.
 func Place(workspace, name string) error {
 	root, err := safeopen.Root(workspace)
@@ -61,8 +61,8 @@ func Place(workspace, name string) error {
 	return nil
 }
 
-// Private makes dir, or makes sure that no other user can have put anything there: otherwise it is a *PrivateError.
-// Systems without Unix's owners and permissions check nothing but that it is a folder.
+// Private makes dir, or checks that no other user can have written to it: otherwise it returns an *Error.
+// Systems without Unix owners and permissions only check that it is a folder.
 func Private(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make the folder for running sandboxes: %w", err)
@@ -72,19 +72,8 @@ func Private(dir string) error {
 		return fmt.Errorf("look at the folder for running sandboxes: %w", err)
 	}
 	if !st.IsDir() || !mine(st) {
-		return &PrivateError{Dir: dir}
+		return &Error{Path: dir, Reason: "is for running sandboxes, and not a folder that belongs to you alone",
+			Remedy: fmt.Sprintf("remove it, or, if it is yours: chmod 700 %q", dir)}
 	}
 	return nil
-}
-
-// PrivateError says that the folder for running sandboxes is not private.
-type PrivateError struct{ Dir string }
-
-func (e *PrivateError) Error() string {
-	return fmt.Sprintf("folder for running sandboxes %q: not a folder that belongs to you alone", e.Dir)
-}
-
-// Hint is what a person can do about it.
-func (e *PrivateError) Hint() string {
-	return fmt.Sprintf("remove it, or, if it is yours: chmod 700 %q", e.Dir)
 }

@@ -29,7 +29,7 @@ func TestPrivate(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := folder.Private(dir)
-			var private *folder.PrivateError
+			var private *folder.Error
 			if c.ok && err != nil || !c.ok && (!errors.As(err, &private) || private.Hint() == "") {
 				t.Errorf("error %v", err)
 			}

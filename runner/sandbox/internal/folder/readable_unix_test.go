@@ -7,85 +7,42 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
-func TestReadableFoldersAreLookedThroughOnce(t *testing.T) {
-	var r Readable
-	check := func(dir string) error { return r.Check(dir, 65533, 65533) }
+func TestReadable(t *testing.T) {
 	tree := t.TempDir()
-	file := filepath.Join(tree, "calculator", "add.py")
-	for _, err := range []error{os.Chmod(tree, 0o755), os.Mkdir(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o600)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	chmod := func(name string, mode os.FileMode) {
-		t.Helper()
-		if err := os.Chmod(name, mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	refused := func(name string) {
-		t.Helper()
-		err, ok := errors.AsType[*Error](check(tree))
-		if !ok || err.Path != name || err.Remedy == "" {
-			t.Errorf("got %v; %s is to be named, with a remedy", err, name)
-		}
-	}
-	readable := func() {
-		t.Helper()
-		if err := check(tree); err != nil {
-			t.Error(err)
-		}
-	}
-	refused(file)
-	chmod(file, 0o644)
-	readable() // a refusal is not kept
-	chmod(file, 0o600)
-	readable() // nothing was written anew
-	later := time.Now().Add(time.Second)
-	if err := os.Chtimes(filepath.Dir(file), later, later); err != nil {
+	file := filepath.Join(tree, "index.py")
+	if err := errors.Join(os.Chmod(tree, 0o755), os.WriteFile(file, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	refused(file) // as after a sync
-	chmod(file, 0o644)
-	readable()
-	chmod(tree, 0o700)
-	refused(tree)
-	chmod(tree, 0o755)
-	readable()
-	if err := os.Rename(filepath.Dir(file), filepath.Join(tree, "other")); err != nil {
-		t.Fatal(err)
+	err, ok := errors.AsType[*Error](Readable(tree, 65533, 65533))
+	if !ok || err.Path != file || err.Remedy == "" {
+		t.Errorf("Readable() = %v, want an error that names %s, with a remedy", err, file)
 	}
-	readable()
-	if err := os.RemoveAll(tree); err != nil {
-		t.Fatal(err)
+	if err := errors.Join(os.Chmod(file, 0o644), Readable(tree, 65533, 65533)); err != nil {
+		t.Error(err)
 	}
-	if err := check(tree); err == nil {
-		t.Error("a folder that is gone is readable")
+	if err := Readable(filepath.Join(tree, "none"), 65533); err == nil {
+		t.Error("Readable() of a folder that is not there = nil, want an error")
 	}
 }
 
-// Groups count as they do for the kernel: of a file that is of one, what the others may plays no part.
+// Groups count as they do for the kernel: the permissions of others do not apply to a member of the file's group.
 func TestReadableForGroups(t *testing.T) {
 	tree := t.TempDir()
 	if err := os.Chmod(tree, 0o750); err != nil {
 		t.Fatal(err)
 	}
-	var r Readable
-	for range 2 { // who may not does not profit from who may
-		if err := r.Check(tree, 65533, 65533, os.Getegid()); err != nil {
-			t.Error(err)
-		}
-		if err := r.Check(tree, 65533, 65533); err == nil {
-			t.Error("a folder of another group is readable")
-		}
+	if err := Readable(tree, 65533, 65533, os.Getegid()); err != nil {
+		t.Error(err)
+	}
+	if err := Readable(tree, 65533, 65533); err == nil {
+		t.Error("a folder of another group is readable")
 	}
 	if err := os.Chmod(tree, 0o705); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Check(tree, 65533, os.Getegid()); err == nil {
+	if err := Readable(tree, 65533, os.Getegid()); err == nil {
 		t.Error("a folder is readable whose group may not read it")
 	}
 }

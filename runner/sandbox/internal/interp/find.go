@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// findNode finds node and its libraries. A shim (of a version manager) is asked for the real program.
+// findNode finds node and its libraries. It asks a version manager's shim for the real program.
 func (f *Finder) findNode(ctx context.Context) (*Interpreter, error) {
 	named, err := f.opts.LookPath(f.opts.Node)
 	if err != nil {
@@ -45,7 +45,7 @@ func (f *Finder) findNode(ctx context.Context) (*Interpreter, error) {
 	return in, nil
 }
 
-// pythonVersion is the version that an interpreter's file name says: python3.12, python3.14t. Empty when it says none.
+// pythonVersion returns the version in an interpreter's file name (python3.12, python3.14t), or "" if the name has none.
 func pythonVersion(name string) string {
 	version, ok := strings.CutPrefix(name, "python")
 	version = strings.TrimSuffix(version, "t")
@@ -68,7 +68,7 @@ func (f *Finder) findPython(ctx context.Context) (*Interpreter, error) {
 	}
 	version := pythonVersion(filepath.Base(exe))
 	if version == "" || !isELF(exe) {
-		// A shim, or a name without a version. The real executable of a virtual environment is its base's.
+		// A shim, or a name without a version. For a virtual environment, the real executable is that of its base.
 		out, err := ask(ctx, named, "-I", "-S", "-c",
 			"import sys, os; p = os.path.realpath(getattr(sys, '_base_executable', '') or sys.executable); print(p); print('%d.%d' % sys.version_info[:2])")
 		if err != nil {
@@ -104,7 +104,7 @@ func pythonAt(exe, version string) (*Interpreter, error) {
 		}
 		modules, _ := filepath.Glob(filepath.Join(host, "lib-dynload", "*.so"))
 		for _, m := range modules {
-			programs[m] = "" // there already, with the folder; only its libraries are wanted
+			programs[m] = "" // the folder includes it; only its libraries are needed
 		}
 	}
 	if !found {
@@ -117,8 +117,8 @@ func pythonAt(exe, version string) (*Interpreter, error) {
 	return in, nil
 }
 
-// addPrograms adds programs and every shared library they need: place inside → host file. One without a host file is
-// itself the host file of a module that is there already.
+// addPrograms adds programs (path inside → host file) and every shared library they need. For a module that is there
+// already, the key is the host file and the value is empty.
 func (in *Interpreter) addPrograms(programs map[string]string) error {
 	l := newLoader()
 	for target, source := range programs {
@@ -128,7 +128,7 @@ func (in *Interpreter) addPrograms(programs map[string]string) error {
 			in.Files = append(in.Files, File{Source: source, Target: target})
 		}
 		if err := l.add(file); err != nil && source != "" {
-			return err // a module whose libraries are not installed fails when it is imported, as outside
+			return err // a module whose libraries are not installed fails on import, as it does outside
 		}
 	}
 	in.Files = append(in.Files, l.show()...)
@@ -152,7 +152,7 @@ func isELF(path string) bool {
 	return err == nil && string(magic) == elf.ELFMAG
 }
 
-// ask runs an interpreter on the host, with a text of ours, to find out about itself.
+// ask runs an interpreter on the host with our own code, which prints facts about the interpreter.
 func ask(ctx context.Context, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.WaitDelay = time.Second

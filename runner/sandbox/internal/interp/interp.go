@@ -1,4 +1,4 @@
-// Package interp finds what the machine's own node and python3 are made of (programs, shared libraries, the standard
+// Package interp finds the files of the machine's own node and python3 (programs, shared libraries, the standard
 // library), so that a sandbox can show a script these files and nothing else of the machine. Start with [New].
 package interp
 
@@ -14,14 +14,14 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// Interpreter is what one runtime needs inside. Its files are shown at fixed places, so that no path of the machine
-// is seen: the program in /usr/bin, libraries where the loader looks, Python's library in /usr/lib.
+// Interpreter lists the files that one runtime needs inside. They are shown at fixed places, so that no path of the machine
+// is visible: the program in /usr/bin, libraries where the loader looks, Python's library in /usr/lib.
 type Interpreter struct {
 	Host   string // the program on this machine
 	Inside string // and in the sandbox
 	// Files are to be shown read-only. A later one may lie inside an earlier one.
 	Files []File
-	// Hidden lists folders below Files that are to be shown empty: packages that somebody installed.
+	// Hidden lists folders below Files that are to be shown empty: installed packages.
 	Hidden []string
 }
 
@@ -46,7 +46,7 @@ type Finder struct {
 	known map[sandbox.Runtime]*Interpreter
 }
 
-// New returns a finder that has not looked yet.
+// New returns a Finder.
 func New(opts Options) *Finder {
 	if opts.Node == "" {
 		opts.Node = "node"
@@ -67,8 +67,7 @@ func New(opts Options) *Finder {
 
 const askTimeout = 10 * time.Second
 
-// Find finds a runtime's interpreter once and remembers it as long as its file is there. The result must not be
-// changed.
+// Find finds a runtime's interpreter, and remembers it while its file exists. The caller must not change the result.
 func (f *Finder) Find(ctx context.Context, rt sandbox.Runtime) (*Interpreter, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +95,7 @@ func (f *Finder) Find(ctx context.Context, rt sandbox.Runtime) (*Interpreter, er
 	return in, nil
 }
 
-// MissingError says that an interpreter is not on this machine, or can't be used.
+// MissingError reports that an interpreter is not on this machine, or can't be used.
 type MissingError struct {
 	Runtime   sandbox.Runtime
 	Err       error
@@ -106,7 +105,7 @@ type MissingError struct {
 func (e *MissingError) Error() string { return fmt.Sprintf("no usable %s: %v", e.Runtime, e.Err) }
 func (e *MissingError) Unwrap() error { return e.Err }
 
-// Hint tells what to do.
+// Hint returns what a person can do about the error.
 func (e *MissingError) Hint() string {
 	hint := "install " + e.Runtime.Wanted()
 	if e.elsewhere != "" {
@@ -115,5 +114,5 @@ func (e *MissingError) Hint() string {
 	return hint
 }
 
-// ExitCode is that of a shell that finds no command.
+// ExitCode returns the exit code of a shell that does not find a command.
 func (e *MissingError) ExitCode() int { return 127 }

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// TestFindsAllOfAnInterpreter: each file that is to be shown is there, once, and nothing is shown of a person's own.
+// TestFindsAllOfAnInterpreter checks that each file to show exists, is shown once, and is not a personal file.
 func TestFindsAllOfAnInterpreter(t *testing.T) {
 	f := New(Options{LookPath: exec.LookPath})
 	for rt, inside := range map[sandbox.Runtime]string{sandbox.Node: "/usr/bin/node", sandbox.Python: "/usr/bin/python3"} {
@@ -21,7 +21,7 @@ func TestFindsAllOfAnInterpreter(t *testing.T) {
 			t.Fatal(err)
 		}
 		if again, err := f.Find(t.Context(), rt); err != nil || again != in {
-			t.Errorf("%s is looked for again: %v", rt, err)
+			t.Errorf("%s was searched again: %v", rt, err)
 		}
 		seen := make(map[string]bool)
 		for _, file := range in.Files {
@@ -62,7 +62,7 @@ func TestMissingInterpreterIsExplained(t *testing.T) {
 	}
 }
 
-// TestLibrariesOfAProgram: a program that has all in itself needs none, others at least the C library.
+// TestLibrariesOfAProgram checks that a static program needs no libraries, and others at least the C library.
 func TestLibrariesOfAProgram(t *testing.T) {
 	sh, err := filepath.EvalSymlinks("/bin/sh")
 	if err != nil {

@@ -1,7 +1,9 @@
 package interp
 
 import (
+	"bytes"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,7 +22,7 @@ type loader struct {
 	seen   map[string]bool   // files looked into
 }
 
-// Libraries lists the shared libraries that a program needs, where it looks for them; none for one that has all in itself.
+// Libraries lists the shared libraries that a program needs, at the paths where it looks; nil for a static program.
 func Libraries(program string) ([]File, error) {
 	l := newLoader()
 	if err := l.add(program); err != nil {
@@ -57,10 +59,11 @@ func (l *loader) add(file string) error {
 		}
 		l.interp = strings.TrimRight(string(text), "\x00")
 	}
-	needed, err := f.ImportedLibraries()
+	needed, err := dynamicStrings(f, elf.DT_NEEDED)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)
 	}
+	places := runPath(f, file)
 	if l.interp != "" && len(needed) > 0 {
 		needed = append(needed, optional)
 	}
@@ -68,7 +71,7 @@ func (l *loader) add(file string) error {
 		if l.files[name] != "" || name == filepath.Base(l.interp) {
 			continue
 		}
-		found := l.find(name, runPath(f, file))
+		found := l.find(name, places)
 		if found == "" {
 			if name == optional {
 				continue
@@ -116,11 +119,38 @@ func existing(file string) string {
 	return file
 }
 
-// runPath is where file itself says its libraries are.
+// dynamicStrings returns the strings of a tag in file's dynamic section. It reads only these: the names of node's
+// exports take many megabytes.
+func dynamicStrings(f *elf.File, tag elf.DynTag) ([]string, error) {
+	section := f.SectionByType(elf.SHT_DYNAMIC)
+	if section == nil {
+		return nil, nil // linked statically
+	}
+	offsets, err := f.DynValue(tag)
+	if err != nil {
+		return nil, err
+	}
+	if int(section.Link) >= len(f.Sections) {
+		return nil, errors.New("its dynamic section has no strings")
+	}
+	var all []string
+	for _, at := range offsets {
+		buf := make([]byte, 4096) // a path, or several
+		n, err := f.Sections[section.Link].ReadAt(buf, int64(at))
+		text, _, found := bytes.Cut(buf[:n], []byte{0})
+		if !found {
+			return nil, errors.Join(err, errors.New("a name in its dynamic section has no end"))
+		}
+		all = append(all, string(text))
+	}
+	return all, nil
+}
+
+// runPath returns the folders in which file itself says its libraries are.
 func runPath(f *elf.File, file string) []string {
 	var dirs []string
 	for _, tag := range []elf.DynTag{elf.DT_RUNPATH, elf.DT_RPATH} {
-		values, err := f.DynString(tag)
+		values, err := dynamicStrings(f, tag)
 		if err != nil {
 			continue
 		}
@@ -142,7 +172,7 @@ func runPath(f *elf.File, file string) []string {
 }
 
 // show shows every library found, by its name, in the one folder where this machine keeps its C library: there the
-// loader inside looks for all of them, with no cache and no variable.
+// loader inside looks for them, without a cache or variable.
 func (l *loader) show() []File {
 	dir := "/lib"
 	if libc := l.files["libc.so.6"]; libc != "" {

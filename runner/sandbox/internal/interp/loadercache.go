@@ -7,8 +7,8 @@ import (
 	"runtime"
 )
 
-// readLoaderCache reads glibc's cache of library files (the format of glibc 2.2 and newer, "dl-cache.h"). Nil where
-// there is none or it is of another kind: the standard folders serve then.
+// readLoaderCache reads glibc's cache of library files (the format of glibc 2.2 and newer, "dl-cache.h"). It returns nil if
+// the cache is missing or has another format: then the standard folders suffice.
 func readLoaderCache(file string) map[string]string {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -31,7 +31,7 @@ func readLoaderCache(file string) map[string]string {
 		}
 		e := data[off:]
 		flags, hwcap := binary.LittleEndian.Uint32(e), binary.LittleEndian.Uint64(e[16:])
-		if flags != want || hwcap != 0 { // variants for special processors have the plain one beside them
+		if flags != want || hwcap != 0 { // variants for special processors always come with a generic one
 			continue
 		}
 		name, path := cString(data, binary.LittleEndian.Uint32(e[4:])), cString(data, binary.LittleEndian.Uint32(e[8:]))

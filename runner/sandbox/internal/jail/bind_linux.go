@@ -10,19 +10,19 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
 )
 
-// bindTimeout is far more than a jail needs.
+// bindTimeout bounds the wait for a jail's answer; a working jail needs far less.
 const bindTimeout = 5 * time.Second
 
 // Bind gives a warm jail its run: it shows the mounts, sets the limits and connects the streams. It returns when the
-// jail can be given what is not trusted. It is called once, and only for a jail started with Config.Warm. From then on
-// the jail is killed when ctx ends, no more when the context of Start does. After an error the jail is dead, and Wait
-// is still to be called.
+// jail may be given untrusted data. Call it once, and only for a jail started with Config.Warm. From then on
+// the jail is killed when ctx ends, and no longer when the context of Start does. After an error the jail is dead; the
+// caller must still call Wait.
 func (c *Child) Bind(ctx context.Context, b Binding) (err error) {
 	if !c.cfg.Warm || c.bound {
-		return errors.New("the sandbox process was not started to be bound later, or it is bound already")
+		return errors.New("the sandbox process is not warm, or is already bound")
 	}
 	c.bound = true
 	defer func() {
@@ -34,28 +34,32 @@ func (c *Child) Bind(ctx context.Context, b Binding) (err error) {
 		}
 	}()
 	if !c.stopCtx() {
-		return errors.New("the sandbox process was ended before it was bound")
+		return errors.New("the sandbox process ended before it was bound")
 	}
 	c.stopCtx = context.AfterFunc(ctx, c.Kill)
 	if err := ctx.Err(); err != nil {
-		return err // it may take longer to be killed than to be bound
+		return err // killing may take longer than binding
 	}
 	before := c.cfg.Limits
-	c.cfg.Limits, c.cfg.Data = b.Limits.WithDefaults(), b.Data
+	c.cfg.Limits = b.Limits.WithDefaults()
 	c.cfg.Stdin, c.cfg.Stdout, c.cfg.Stderr = b.Stdin, b.Stdout, b.Stderr
 	c.cfg.Tmpfs = append(c.cfg.Tmpfs[:len(c.cfg.Tmpfs):len(c.cfg.Tmpfs)], b.Tmpfs...)
-	var used usage
+	var used proctree.Usage
 	if _, counted := c.group.CPU(); !counted {
-		used = measure(c.proc.Pid, false, before.Processes+2*ownTasks)
+		used = c.tree.Measure()
 	}
+	now := c.newTree()
+	c.tree.MaxTasks, c.tree.MaxMemory, c.tree.Folders = now.MaxTasks, now.MaxMemory, now.Folders
 	c.before = c.processorTime(used)
 	c.prepareMeters(b.Mounts)
-	o, err := c.makeOrder(b)
+	o, err := c.makeBindRequest(b)
 	if err != nil {
 		return err
 	}
-	if err := c.changeGroup(before); err != nil {
-		return err
+	if groupLimits(before) != groupLimits(c.cfg.Limits) {
+		if err := c.group.SetLimits(groupLimits(c.cfg.Limits)); err != nil {
+			return err
+		}
 	}
 	_ = c.control.SetDeadline(time.Now().Add(bindTimeout))
 	if err := writeFrame(c.control, o); err != nil {
@@ -78,14 +82,14 @@ func (c *Child) Bind(ctx context.Context, b Binding) (err error) {
 	return nil
 }
 
-// makeOrder is what init is told.
-func (c *Child) makeOrder(b Binding) (*order, error) {
-	o := &order{Tmpfs: b.Tmpfs, TmpSize: c.cfg.Limits.Tmp, Limits: c.limits()}
+// makeBindRequest returns the request that Bind sends to init.
+func (c *Child) makeBindRequest(b Binding) (*bindRequest, error) {
+	o := &bindRequest{Tmpfs: b.Tmpfs, TmpSize: c.cfg.Limits.Tmp, Limits: c.limits()}
 	if o.Limits.CPU > 0 { // the kernel counts from the process's start
 		o.Limits.CPU += uint64((c.before + time.Second - 1) / time.Second)
 	}
 	if o.Limits.Processes == 0 && !c.group.BoundsTasks() {
-		o.Limits.Processes = uint64(boundOfTasks(c.cfg.Limits))
+		o.Limits.Processes = uint64(MaxTasks(User(), c.cfg.Limits))
 	}
 	for _, m := range b.Mounts {
 		var st unix.Stat_t
@@ -96,7 +100,3 @@ func (c *Child) makeOrder(b Binding) (*order, error) {
 	}
 	return o, nil
 }
-
-// boundOfTasks is for root without a cgroup: the kernel then counts the processes of all jails together, so that no
-// exact limit can be set, but a fork bomb must not outrun the watchdog by more than this.
-func boundOfTasks(l sandbox.Limits) int { return MostTasks(User(), l) }

@@ -9,10 +9,10 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// Name is argv[0] of every process that Start starts, and how Init recognises one.
+// Name is argv[0] of every process that Start starts, by which Init recognizes it.
 const Name = "mcprun-jail"
 
-// UID is the user and group a jail runs as when the host is root. A writable mount must be writable to it.
+// UID is the user and group that a jail runs as if the host is root. It needs write permission for writable mounts.
 const UID = 65534
 
 // BridgeFD is the descriptor under which the jailed program finds its end of the bridge.
@@ -21,31 +21,28 @@ const BridgeFD = sandbox.BridgeFD
 // SecretFD is the descriptor under which Program finds a pipe that holds Config.Secret.
 const SecretFD = sandbox.SecretFD
 
-// maxSecret is what every pipe holds, so that no one has to read it while it is written.
-const maxSecret = 4096
-
-// ErrUnsupported is what Start and Probe wrap where this machine cannot give the isolation that a jail needs.
+// ErrUnsupported is wrapped by errors of Start and Probe if this machine does not offer the isolation that a jail needs.
 var ErrUnsupported = errors.New("this machine does not allow sandboxed processes")
 
-// Config describes one jail. Every path outside is absolute on the host, every path inside absolute in the jail.
+// Config describes one jail. Paths of the host and paths inside the jail are absolute.
 type Config struct {
-	// ID names the run, for what is created on the host. Letters, digits and '-'.
+	// ID names the run and is part of the names of what is created on the host. Letters, digits and '-'.
 	ID string
 	// Exe is the program whose main calls Init; empty: the running binary.
 	Exe string
 	// Entry selects the Init call that takes the child.
 	Entry string
 
-	// Program is the path inside of what init starts. Empty: the function given to Init runs, in init itself, and can
-	// start no process.
+	// Program is the path, inside the jail, of the program that init starts. Empty: the function given to Init runs in init
+	// itself, and cannot start processes.
 	Program string
 	// Args follow the program's name: Args[0] is the first argument.
 	// A function gets them in Inside.
 	Args []string
 	// Env is the whole environment of Program, NAME=value. Unused with a function.
 	Env []string
-	// Secret is what Program can read once from SecretFD, and nobody from /proc; at most 4096 bytes. Empty: Program has
-	// no such descriptor. Unused with a function.
+	// Secret is data that Program can read once from SecretFD and that /proc does not show; at most sandbox.MaxSecret bytes. Empty:
+	// Program has no such descriptor. Unused with a function.
 	Secret string
 	// Dir is the working directory inside; empty: "/".
 	Dir string
@@ -55,29 +52,26 @@ type Config struct {
 	Mounts []Mount
 	// Files are written, read-only, into the jail's own root: path inside → content.
 	Files map[string][]byte
-	// Tmpfs lists folders inside that are empty, private, writable and vanish with the jail; each holds Limits.Tmp bytes.
+	// Tmpfs lists folders inside that are empty, private, writable and removed with the jail; each holds Limits.Tmp bytes.
 	Tmpfs []string
 	// Hidden lists folders inside, below a mount, that are shown empty and read-only.
 	Hidden []string
-	// Dirs lists folders that the jail's own root has, empty and read-only: places for what Bind shows.
+	// Dirs lists empty, read-only folders in the jail's own root, on which Bind mounts.
 	Dirs []string
 
-	// Warm starts the program or function before there is a run for it: Child.Bind shows mounts, sets limits and connects
-	// the streams later, and must be called before anything that is not trusted reaches the jail. Until then Limits are an
-	// upper bound, and Stdin, Stdout and Stderr do not count. A function runs unconfined until Bind, a program as
-	// it would otherwise, save that Landlock does not repeat which mounts may be written to.
+	// Warm starts the program or function before there is a run for it. Child.Bind later shows mounts, sets limits and connects
+	// the streams, and must be called before untrusted data reaches the jail. Until then Limits are an
+	// upper bound, and Stdin, Stdout and Stderr are ignored. A function runs unconfined until Bind. A program is confined, except
+	// that Landlock does not repeat which mounts are writable.
 	Warm bool
 
 	Limits sandbox.Limits
-	// Data bounds the writable private memory of one process by RLIMIT_DATA; zero: Limits.Memory plus 512 MiB.
-	// It catches what grows faster than the watchdog looks.
-	Data int64
 
-	// AllowNoNamespaces lets a Go function run where namespaces cannot be had, with everything else applied.
+	// AllowNoNamespaces lets a Go function run on a machine without namespaces, with everything else applied.
 	// Missing then says so. Ignored with a Program.
 	AllowNoNamespaces bool
 
-	// Stdin, Stdout and Stderr as in sandbox.Spec.
+	// Stdin, Stdout and Stderr are as in sandbox.Spec.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
@@ -88,17 +82,17 @@ type Mount struct {
 	Writable       bool
 }
 
-// Inside is what a function learns about the jail it runs in.
+// Inside describes to a function the jail it runs in.
 type Inside struct {
-	// Args are those of Config.
+	// Args holds Config.Args.
 	Args []string
-	// Namespaces is false where Config.AllowNoNamespaces was needed: paths are then those of the host.
+	// Namespaces is false if the machine has no namespaces (see Config.AllowNoNamespaces): paths are then those of the host.
 	Namespaces bool
 	mounts     *atomic.Pointer[[]Mount]
 }
 
-// Path is where a function finds what a mount shows at target; empty where no mount has that target and there are
-// no namespaces. After Bind it knows those of the Binding.
+// Path returns the path at which a function finds the mount with the given target. Without namespaces it is empty if no mount
+// has that target. After Bind it includes the mounts of the Binding.
 func (i Inside) Path(target string) string {
 	if i.Namespaces {
 		return target
@@ -111,8 +105,8 @@ func (i Inside) Path(target string) string {
 	return ""
 }
 
-// OutOfMemory is what a function returns that has come to its memory limit by its own reckoning: the jail then ends as
-// one that the kernel ended for that. No exit code has this value, so nothing that only sets one can pretend it.
+// OutOfMemory is returned by a function that has reached its own memory limit. The jail then ends like one that the kernel
+// killed for that. It is not a possible exit code, so a script cannot forge it.
 const OutOfMemory = 1 << 8
 
 const (

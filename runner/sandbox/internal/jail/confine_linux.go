@@ -15,11 +15,11 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
-// confine gives up, for every thread of this process, all it does not need from here on. The order matters: what
-// needs a privilege comes before the privilege goes, and the filter comes last because it refuses what the others use.
-func confine(p *plan, lastCap int) (missing []string, err error) {
-	// The bounding set matters to what execs, so it is dropped on the thread that Init has locked, which starts the program.
-	// A function runs on others, too, whose sets stay: they gain nothing by an exec, and the filter refuses it to them.
+// confine drops, on every thread of this process, the rights it no longer needs. The order matters: a step that
+// needs a privilege comes before the privilege is dropped, and the filter is last because it refuses calls of other steps.
+func confine(p *request, lastCap int) (missing []string, err error) {
+	// The bounding set matters on exec, so it is dropped on the thread that Init has locked, which starts the program.
+	// A function also runs on other threads, which keep their sets: exec gains them nothing, and the filter refuses it.
 	for c := 0; c <= lastCap; c++ {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0); err != nil && p.canDropBounds() {
 			return nil, fmt.Errorf("drop capability %d: %w", c, err)
@@ -31,8 +31,8 @@ func confine(p *plan, lastCap int) (missing []string, err error) {
 	return giveUpRest(p, true)
 }
 
-// giveUpEarly gives up what a warm jail does not need to show mounts later.
-func giveUpEarly(p *plan) error {
+// giveUpEarly drops the rights that a warm jail does not need for mounting later.
+func giveUpEarly(p *request) error {
 	if p.DropTo != 0 {
 		// The syscall package changes all threads.
 		if err := syscall.Setgroups([]int{}); err != nil {
@@ -59,12 +59,12 @@ func dieWithHost() error {
 	return nil
 }
 
-// giveUpRest gives up what is left. Landlock is for what runs code of others.
-func giveUpRest(p *plan, withLandlock bool) (missing []string, err error) {
+// giveUpRest drops the remaining rights. Landlock is for processes that run untrusted code.
+func giveUpRest(p *request, withLandlock bool) (missing []string, err error) {
 	if err := setLimits(p.Limits, p.Warm); err != nil {
 		return nil, err
 	}
-	// Before the user changes: what is done on all threads takes signals, and those of the scripts' user may be used up.
+	// This precedes the change of user: changing all threads needs signals, and those of the scripts' user may be used up.
 	if withLandlock {
 		if missing, err = applyLandlock(p); err != nil {
 			return nil, err
@@ -92,27 +92,27 @@ func giveUpRest(p *plan, withLandlock bool) (missing []string, err error) {
 	return missing, boundSignals()
 }
 
-// queuedSignals is how many real-time signals and timers may wait.
+// queuedSignals is how many real-time signals and timers may be pending.
 const queuedSignals = 1024
 
-// boundSignals keeps scripts from using up what the kernel keeps for one user's signals and timers, all runs of this user
-// together: with nothing left, no process of theirs can change what its threads are allowed any more, and none would start.
-// It comes after the last such change: whoever is above the bound already can make none.
+// boundSignals keeps scripts from using up the kernel's quota of pending signals and timers, which all runs of a user
+// share: with nothing left, none of that user's processes could change its threads' privileges, and no jail would start.
+// It follows the last such change: a process already above the bound can make none.
 func boundSignals() error {
 	return setLimit(rlimit{"queued signals", unix.RLIMIT_SIGPENDING, queuedSignals}, false)
 }
 
-// canDropBounds tells whether this process has the right to: it does inside a user namespace of its own and as root.
-func (p *plan) canDropBounds() bool { return p.Namespaces || p.DropTo != 0 }
+// canDropBounds reports whether this process may drop capability bounds: it may as root and in its own user namespace.
+func (p *request) canDropBounds() bool { return p.Namespaces || p.DropTo != 0 }
 
-// rlimit is one limit of the kernel's.
+// rlimit is one resource limit of the kernel.
 type rlimit struct {
 	name  string
 	which int
 	value uint64
 }
 
-// list has the limits that are set.
+// list returns the limits that are not zero.
 func (l rlimits) list() []rlimit {
 	all := []rlimit{
 		{"core size", unix.RLIMIT_CORE, 0},
@@ -134,14 +134,14 @@ func (l rlimits) list() []rlimit {
 	return all
 }
 
-// below is what the limit becomes where old is in force: raising one is neither wanted nor allowed. A soft one can be
-// set again.
+// below returns the limit to set where old is in force: limits are never raised. A soft limit can be
+// changed again.
 func (lim rlimit) below(old syscall.Rlimit, soft bool) syscall.Rlimit {
 	value := min(lim.value, old.Max)
 	switch {
 	case soft:
 		return syscall.Rlimit{Cur: value, Max: old.Max}
-	case lim.which == unix.RLIMIT_CPU: // the soft limit sends a signal that tells the cause, the hard one kills
+	case lim.which == unix.RLIMIT_CPU: // the soft limit sends a signal that identifies the cause, the hard one kills
 		return syscall.Rlimit{Cur: value, Max: min(value+1, old.Max)}
 	}
 	return syscall.Rlimit{Cur: value, Max: value}
@@ -169,7 +169,7 @@ func setLimit(lim rlimit, soft bool) error {
 	return nil
 }
 
-// limitProcess sets the limits of another process, for good.
+// limitProcess sets hard limits on another process.
 func limitProcess(pid int, l rlimits) error {
 	for _, lim := range l.list() {
 		var old unix.Rlimit
@@ -197,7 +197,7 @@ func dropCapabilities() error {
 	return nil
 }
 
-// prctlAll calls prctl on every thread, cgo's included.
+// prctlAll calls prctl on every thread, including those of cgo.
 func prctlAll(option, arg uintptr) error {
 	if _, _, errno := psx.Syscall6(unix.SYS_PRCTL, option, arg, 0, 0, 0, 0); errno != 0 {
 		return errno
@@ -205,9 +205,9 @@ func prctlAll(option, arg uintptr) error {
 	return nil
 }
 
-// applyLandlock repeats with paths what the mounts already say, and closes what mounts don't: where there are no
-// namespaces, it is what keeps a function away from every file.
-func applyLandlock(p *plan) (missing []string, err error) {
+// applyLandlock repeats for paths what the mounts already enforce, and adds what mounts cannot: without
+// namespaces, it alone keeps a function away from every file.
+func applyLandlock(p *request) (missing []string, err error) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return []string{"landlock: the kernel does not offer it"}, nil
@@ -222,9 +222,9 @@ func applyLandlock(p *plan) (missing []string, err error) {
 	return missing, nil
 }
 
-// landlockRules allow what the jail shows: everything in its own root where it has one, else the mounts' sources.
-// refer: the kernel knows the right to move files between folders; asking an older one for it would switch everything off.
-func landlockRules(p *plan, refer bool) []landlock.Rule {
+// landlockRules allow what the jail shows: everything in its own root if it has one, otherwise the mounts' sources.
+// refer: the kernel knows the right to move files between folders; requesting it from an older one would disable Landlock.
+func landlockRules(p *request, refer bool) []landlock.Rule {
 	var rules []landlock.Rule
 	writable := func(dirs ...string) {
 		rule := landlock.RWDirs(dirs...)
@@ -249,7 +249,7 @@ func landlockRules(p *plan, refer bool) []landlock.Rule {
 		}
 	}
 	if p.Warm {
-		writable("/") // what is to be mounted is not known yet, and rules can't be added later
+		writable("/") // the mounts are not known yet, and rules can't be added later
 	}
 	if p.Namespaces {
 		writable(append([]string{"/tmp"}, p.Tmpfs...)...)

@@ -72,7 +72,7 @@ func startStubborn(t *testing.T, ctx context.Context, marker string) *jail.Child
 		t.Fatalf("%q %v", line, err)
 	}
 	if len(alive(marker)) < 2 {
-		t.Error("the busy processes are not seen, so their end will not be either")
+		t.Error("alive does not find the busy processes, so it cannot show that they ended")
 	}
 	return c
 }
@@ -130,7 +130,7 @@ func TestHostForKilling(t *testing.T) {
 		startStubborn(t, t.Context(), marker)
 	} else {
 		cfg := shell(stubborn(marker))
-		cfg.Warm = true // nobody ever binds it
+		cfg.Warm = true // it is never bound
 		if _, err := jail.Start(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
@@ -161,16 +161,28 @@ func TestKilledHost(t *testing.T) {
 		for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "jail "+marker; {
 		}
 		if len(alive(marker)) == 0 {
-			t.Error("the jail is not there")
+			t.Error("got no running jail, want one")
 		}
 		_ = host.Process.Signal(how)
 		_ = host.Wait()
 		waitGone(t, marker)
-		if err := jail.Sweep(); err != nil {
-			t.Errorf("sweep: %v", err)
+		waitRemoved(t, fmt.Sprintf("/sys/fs/cgroup/*/mcprun-%d-*", host.Process.Pid))
+	}
+}
+
+// waitRemoved fails the test if files that match the pattern still exist after ten seconds.
+func waitRemoved(t *testing.T, pattern string) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		left, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if left, _ := filepath.Glob(fmt.Sprintf("/sys/fs/cgroup/*/mcprun-*+%d+*", host.Process.Pid)); len(left) > 0 {
-			t.Errorf("cgroups left: %q", left)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("left behind: %q", left)
 		}
 	}
 }
@@ -195,7 +207,7 @@ func TestInheritedDescriptorsAreClosed(t *testing.T) {
 	}
 }
 
-// TestKillComesSecond: a program that ends because its connection was closed, by who also kills it, was killed.
+// TestKillComesSecond checks that a program counts as killed if it ends because its killer closed its connection first.
 func TestKillComesSecond(t *testing.T) {
 	for code, want := range map[int]int{125: 137, 3: 3} {
 		c, err := jail.Start(t.Context(), shell(fmt.Sprintf("read line <&3; exit %d", code)))

@@ -2,11 +2,11 @@
 
 package jail
 
-// Pause is what the watcher of the disk does.
+// Pause pauses the jail as the disk meter does.
 func (c *Child) Pause() (resume func()) { return c.pause() }
 
-// Stands tells whether the pause has come about.
-func (c *Child) Stands() bool { return c.stands() }
+// Paused reports whether the jail stands still.
+func (c *Child) Paused() bool { return c.paused() }
 
-// PIDs is for tests.
+// PIDs lists the jail's processes.
 func (c *Child) PIDs() []int { return c.pids() }

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identity says whom a jail runs as and which right makes its namespaces.
+// identity is the user that a jail runs as, and the right by which its namespaces are made.
 type identity struct {
 	uid, gid int
-	// dropTo is the user a jail becomes; 0: it stays the caller, inside a user namespace of its own.
+	// dropTo is the user a jail becomes; 0: it stays the caller, inside its own user namespace.
 	dropTo int
 	// ownCount: the kernel counts a user's processes per user namespace, so RLIMIT_NPROC bounds one jail only.
 	ownCount bool
 }
 
-// User is the user a jail's processes have on the host: UID when the host is root with root's rights, else the caller.
+// User returns the jail processes' user on the host: UID if the host is root with root's rights, else the caller.
 func User() int {
 	if who := caller(); who.dropTo != 0 {
 		return who.dropTo
@@ -39,7 +39,7 @@ func caller() identity {
 	return who
 }
 
-// privileged tells whether root has the rights of root, which it lacks in most containers.
+// privileged reports whether root has all capabilities it needs, which it lacks in most containers.
 func privileged() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -54,7 +54,7 @@ func privileged() bool {
 	return true
 }
 
-// maps tells whether id exists in the user namespace that file describes.
+// maps reports whether id exists in the user namespace that file describes.
 func maps(file string, id int64) bool {
 	f, err := os.Open(file)
 	if err != nil {
@@ -70,7 +70,7 @@ func maps(file string, id int64) bool {
 	return false
 }
 
-// attributes make the child of a jail. A warm one has to enter its own mount namespace again from another.
+// attributes returns the attributes of a jail's first process. A warm jail later enters its mount namespace again.
 func (who identity) attributes(withNamespaces, warm bool) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if !withNamespaces {
@@ -91,7 +91,7 @@ func (who identity) attributes(withNamespaces, warm bool) *syscall.SysProcAttr {
 	return attr
 }
 
-// inside is the id a caller has in its own user namespace: the same, but never root's.
+// inside returns the caller's ID in its own user namespace: the same, but never root's.
 func inside(id int) int {
 	if id == 0 {
 		return UID

@@ -19,6 +19,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/reaper"
 )
 
 const (
@@ -36,6 +39,7 @@ const (
 // This is the one library function that looks at the program's arguments and ends the process: it is main's first
 // statement under another name.
 func Init(entry string, fn func(Inside) int) {
+	reaper.Init()
 	if len(os.Args) != 2 || os.Args[0] != Name {
 		return
 	}
@@ -53,7 +57,7 @@ func Init(entry string, fn func(Inside) int) {
 	runtime.UnlockOSThread()
 }
 
-// runInit is the life of the jail's first process.
+// runInit runs the jail's first process and returns its exit code.
 func runInit(fn func(Inside) int) int {
 	_ = dieWithHost() // cleared where the exec changed privileges
 	unix.CloseOnExec(BridgeFD)
@@ -63,14 +67,14 @@ func runInit(fn func(Inside) int) int {
 	if control == nil {
 		return codeFailed
 	}
-	i := &initProcess{out: json.NewEncoder(control), plan: new(plan), fn: fn}
-	if err := readFrame(control, i.plan); err != nil {
+	i := &initProcess{out: json.NewEncoder(control), request: new(request), fn: fn}
+	if err := readFrame(control, i.request); err != nil {
 		return i.fail(err)
 	}
-	i.start, i.orders = watchHost(control, i.plan.Warm)
+	i.start, i.binds = watchHost(control, i.request.Warm)
 	closeInherited()
-	lastCap := lastCapability() // the file is out of reach afterwards
-	if i.plan.Warm {
+	lastCap := lastCapability() // the file is not visible later
+	if i.request.Warm {
 		return i.runWarm(lastCap)
 	}
 	return i.run(lastCap)
@@ -78,13 +82,13 @@ func runInit(fn func(Inside) int) int {
 
 // initProcess is the jail's first process.
 type initProcess struct {
-	mu     sync.Mutex
-	out    *json.Encoder
-	plan   *plan
-	fn     func(Inside) int
-	start  <-chan struct{} // closed when the host says to go on
-	orders <-chan *order   // what a warm jail is given, once
-	keeper *keeper         // of a warm jail with namespaces
+	mu      sync.Mutex
+	out     *json.Encoder
+	request *request
+	fn      func(Inside) int
+	start   <-chan struct{}     // closed when the host says go
+	binds   <-chan *bindRequest // a warm jail's one bind request
+	mounter *mounter            // of a warm jail with namespaces
 }
 
 func (i *initProcess) tell(m message) error {
@@ -98,22 +102,22 @@ func (i *initProcess) fail(err error) int {
 	return codeFailed
 }
 
-// run is the way of a jail that has its run from the start.
+// run runs a jail that has its run from the start.
 func (i *initProcess) run(lastCap int) int {
-	missing, err := enterJail(i.plan)
+	missing, err := enterJail(i.request)
 	if err != nil {
 		return i.fail(err)
 	}
-	more, err := confine(i.plan, lastCap)
+	more, err := confine(i.request, lastCap)
 	if err != nil {
 		return i.fail(err)
 	}
 	missing = append(missing, more...)
 	<-i.start
-	if i.plan.Program == "" {
-		return i.call(missing, &i.plan.Mounts)
+	if i.request.Program == "" {
+		return i.call(missing, &i.request.Mounts)
 	}
-	pid, err := startProgram(i.plan)
+	pid, err := startProgram(i.request)
 	if err != nil {
 		return i.fail(err)
 	}
@@ -128,7 +132,7 @@ func (i *initProcess) call(missing []string, mounts *[]Mount) int {
 	if i.fn == nil {
 		return i.fail(errors.New("neither a program nor a function to run"))
 	}
-	in := Inside{Args: i.plan.Args, Namespaces: i.plan.Namespaces, mounts: new(atomic.Pointer[[]Mount])}
+	in := Inside{Args: i.request.Args, Namespaces: i.request.Namespaces, mounts: new(atomic.Pointer[[]Mount])}
 	in.mounts.Store(mounts)
 	i.bindWhenTold(0, in.mounts)
 	if i.tell(message{Ready: true, Missing: missing}) != nil {
@@ -142,10 +146,10 @@ func (i *initProcess) call(missing []string, mounts *[]Mount) int {
 	return code
 }
 
-// watchHost ends this process when the host closes the control socket, which its death does too. The first channel is
-// closed when the host says to go on; the second has what a warm jail is bound to.
-func watchHost(control io.Reader, warm bool) (<-chan struct{}, <-chan *order) {
-	start, orders := make(chan struct{}), make(chan *order, 1)
+// watchHost ends this process when the control socket closes, as it does when the host dies. The first channel is
+// closed when the host says go; the second delivers a warm jail's bind request.
+func watchHost(control io.Reader, warm bool) (<-chan struct{}, <-chan *bindRequest) {
+	start, binds := make(chan struct{}), make(chan *bindRequest, 1)
 	go func() {
 		b := make([]byte, 1)
 		if _, err := io.ReadFull(control, b); err != nil || b[0] != goAhead {
@@ -153,11 +157,11 @@ func watchHost(control io.Reader, warm bool) (<-chan struct{}, <-chan *order) {
 		}
 		close(start)
 		if warm {
-			o := new(order)
+			o := new(bindRequest)
 			if readFrame(control, o) != nil {
 				os.Exit(codeKilled)
 			}
-			orders <- o
+			binds <- o
 		}
 		for {
 			if _, err := control.Read(b); err != nil {
@@ -166,11 +170,11 @@ func watchHost(control io.Reader, warm bool) (<-chan struct{}, <-chan *order) {
 			obey(b[0])
 		}
 	}()
-	return start, orders
+	return start, binds
 }
 
-// enterJail gives this process the jail's root, where there are namespaces.
-func enterJail(p *plan) (missing []string, err error) {
+// enterJail makes the jail's root this process's root, if the jail has namespaces.
+func enterJail(p *request) (missing []string, err error) {
 	if !p.Namespaces {
 		return nil, unix.Chdir("/")
 	}
@@ -183,15 +187,15 @@ func enterJail(p *plan) (missing []string, err error) {
 	return missing, enterDir(p)
 }
 
-func enterDir(p *plan) error {
+func enterDir(p *request) error {
 	if err := unix.Chdir(path.Clean("/" + p.Dir)); err != nil {
 		return fmt.Errorf("enter %q: %w", p.Dir, err)
 	}
 	return nil
 }
 
-// closeInherited closes what the host's own parent left open in it: descriptors that survived an exec lack the
-// close-on-exec flag, which everything the Go runtime opened has.
+// closeInherited closes descriptors that the host inherited from its own parent: those that survived an exec lack the
+// close-on-exec flag, which the Go runtime sets on all that it opens.
 func closeInherited() {
 	names, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -209,9 +213,9 @@ func closeInherited() {
 	}
 }
 
-// startProgram starts the program with the descriptors 0 to 3, and SecretFD if it has a secret, and lets go of them
-// itself, so that the host sees the end of each when the program closes it.
-func startProgram(p *plan) (int, error) {
+// startProgram starts the program with the descriptors 0 to 3, and SecretFD if it has a secret. It closes its own copies,
+// so that the host sees end-of-file when the program closes one.
+func startProgram(p *request) (int, error) {
 	files, err := programFiles(p)
 	if err != nil {
 		return 0, err
@@ -229,11 +233,11 @@ func startProgram(p *plan) (int, error) {
 	return pid, becomeReaper()
 }
 
-// spareThreads is more than an init that only waits ever uses at once.
+// spareThreads is more threads than an init that only waits ever uses at once.
 const spareThreads = 4
 
-// reserveThreads makes the threads that this process may want later: the runtime keeps those it has, and ends the process
-// when it can't get one, as when the program has taken all that the jail may have.
+// reserveThreads creates the threads that this process may need later: the runtime keeps them, and ends the process
+// if it can't create one, for instance when the program has used up the jail's tasks.
 func reserveThreads() {
 	var together, gone sync.WaitGroup
 	together.Add(spareThreads)
@@ -248,8 +252,8 @@ func reserveThreads() {
 	gone.Wait()
 }
 
-// programFiles are the program's descriptors. The control socket has SecretFD's number here, but not in the program.
-func programFiles(p *plan) ([]uintptr, error) {
+// programFiles returns the program's descriptors. The control socket has SecretFD's number here, but not in the program.
+func programFiles(p *request) ([]uintptr, error) {
 	files := []uintptr{0, 1, 2, BridgeFD}
 	if p.Secret != "" {
 		secret, err := secretPipe(p.Secret)
@@ -267,11 +271,11 @@ func closeSecret(files []uintptr) {
 	}
 }
 
-// becomeReaper leaves this process with nothing to do but wait, once the program has its descriptors.
+// becomeReaper prepares this process to do nothing but wait, once the program has its descriptors.
 func becomeReaper() error {
-	debug.SetGCPercent(-1) // from here on this process allocates next to nothing
+	debug.SetGCPercent(-1) // from here on this process allocates almost nothing
 	drain := make(chan os.Signal, 1)
-	signal.Notify(drain) // the script may send init any signal; none may do more than be received
+	signal.Notify(drain) // the script may send init any signal; all are ignored
 	go func() {
 		for range drain {
 		}
@@ -291,8 +295,8 @@ func becomeReaper() error {
 
 // secretPipe returns the reading end of a pipe that holds the secret and then ends.
 func secretPipe(secret string) (int, error) {
-	if len(secret) > maxSecret {
-		return -1, fmt.Errorf("the secret has %d bytes, more than %d", len(secret), maxSecret)
+	if len(secret) > sandbox.MaxSecret {
+		return -1, fmt.Errorf("the secret has %d bytes, more than %d", len(secret), sandbox.MaxSecret)
 	}
 	var ends [2]int
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
@@ -301,12 +305,12 @@ func secretPipe(secret string) (int, error) {
 	defer unix.Close(ends[1])
 	if _, err := unix.Write(ends[1], []byte(secret)); err != nil {
 		unix.Close(ends[0])
-		return -1, fmt.Errorf("hand the secret over: %w", err)
+		return -1, fmt.Errorf("write the secret: %w", err)
 	}
 	return ends[0], nil
 }
 
-// reap collects everything that ends until the program does, and returns its exit code.
+// reap waits for ended processes until the program ends, and returns its exit code.
 func (i *initProcess) reap(pid int) int {
 	for {
 		var ws unix.WaitStatus
@@ -328,7 +332,7 @@ func (i *initProcess) reap(pid int) int {
 	}
 }
 
-// used is what the ended processes took; MaxRSS is that of the largest. The host can't ask the kernel for it: what its own
+// used returns the resources of the ended processes; MaxRSS is the largest one's. The host can't ask the kernel: what its own
 // child reports begins with the host's own size at the time of the fork.
 func used() message {
 	var sum unix.Rusage
@@ -338,7 +342,7 @@ func used() message {
 	return message{MaxRSS: sum.Maxrss << 10, CPU: time.Duration(sum.Utime.Nano() + sum.Stime.Nano())}
 }
 
-// isDenied tells whether err is the machine's refusal rather than a mistake in the plan.
+// isDenied reports whether err means that the machine refuses, rather than that the request is wrong.
 func isDenied(err error) bool {
 	for _, e := range []error{unix.EPERM, unix.EACCES, unix.ENOSYS, unix.ENOSPC, unix.EUSERS} {
 		if errors.Is(err, e) {

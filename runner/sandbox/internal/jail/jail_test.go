@@ -147,7 +147,7 @@ func TestSeesNothing(t *testing.T) {
 	}
 }
 
-// inside is what the function jail does: it prints what works.
+// inside is the function of a jail: it prints which operations work.
 func inside(jail.Inside) int {
 	if _, err := os.ReadDir("/etc"); err != nil {
 		fmt.Println("no /etc")
@@ -167,7 +167,7 @@ func paths(in jail.Inside) int {
 	return 0
 }
 
-// wait says that it is there, and does as inside and paths when it is told to go on.
+// wait reports that it runs, and after a line from the bridge does what inside and paths do.
 func wait(in jail.Inside) int {
 	bridge := os.NewFile(jail.BridgeFD, "bridge")
 	fmt.Fprintln(bridge, "ready")

@@ -52,15 +52,15 @@ func TestLimitsAreNamed(t *testing.T) {
 		killed string
 		hit    string
 	}{
-		"output":                                {"while :; do echo 0123456789; done", sandbox.Limits{Output: 100_000}, sandbox.LimitOutput, "output"},
-		"both streams":                          {"while :; do echo 0123456789; echo 0123456789 >&2; done", sandbox.Limits{Output: 100_000}, sandbox.LimitOutput, "output"},
-		"disk":                                  {"while :; do head -c 1000000 /dev/zero >>a; done", sandbox.Limits{Disk: 10 << 20, FileSize: 1 << 30}, sandbox.LimitDisk, "disk"},
-		"disk in files":                         {"i=0; while :; do : >$i; i=$((i+1)); done", sandbox.Limits{DiskFiles: 100}, sandbox.LimitDisk, "disk"},
-		"disk, and gone before it is looked at": {"head -c 20000000 /dev/zero >a; rm a; sleep 0.2; echo done", sandbox.Limits{Disk: 100 << 20}, "", ""},
-		"file size":                             {"exec head -c 20000000 /dev/zero >a", sandbox.Limits{FileSize: 1 << 20}, sandbox.LimitFileSize, "file size"},
-		"file size of a child":                  {"head -c 20000000 /dev/zero >a; true", sandbox.Limits{FileSize: 1 << 20}, "", "file size"},
-		"processor time":                        {"while :; do :; done", sandbox.Limits{CPU: time.Second}, sandbox.LimitCPU, "cpu"},
-		"processor time of all":                 {"for i in 1 2 3 4; do (while :; do :; done)& done; wait", sandbox.Limits{CPU: 2 * time.Second}, sandbox.LimitCPU, "cpu"},
+		"output":                      {"while :; do echo 0123456789; done", sandbox.Limits{Output: 100_000}, sandbox.LimitOutput, "output"},
+		"both streams":                {"while :; do echo 0123456789; echo 0123456789 >&2; done", sandbox.Limits{Output: 100_000}, sandbox.LimitOutput, "output"},
+		"disk":                        {"while :; do head -c 1000000 /dev/zero >>a; done", sandbox.Limits{Disk: 10 << 20, FileSize: 1 << 30}, sandbox.LimitDisk, "disk"},
+		"disk in files":               {"i=0; while :; do : >$i; i=$((i+1)); done", sandbox.Limits{DiskFiles: 100}, sandbox.LimitDisk, "disk"},
+		"disk, removed before a scan": {"head -c 20000000 /dev/zero >a; rm a; sleep 0.2; echo done", sandbox.Limits{Disk: 100 << 20}, "", ""},
+		"file size":                   {"exec head -c 20000000 /dev/zero >a", sandbox.Limits{FileSize: 1 << 20}, sandbox.LimitFileSize, "file size"},
+		"file size of a child":        {"head -c 20000000 /dev/zero >a; true", sandbox.Limits{FileSize: 1 << 20}, "", "file size"},
+		"processor time":              {"while :; do :; done", sandbox.Limits{CPU: time.Second}, sandbox.LimitCPU, "cpu"},
+		"processor time of all":       {"for i in 1 2 3 4; do (while :; do :; done)& done; wait", sandbox.Limits{CPU: 2 * time.Second}, sandbox.LimitCPU, "cpu"},
 		"processor time of processes that come and go": {
 			`while :; do ( (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done) & ) ; done`, sandbox.Limits{CPU: 2 * time.Second}, sandbox.LimitCPU, "cpu"},
 		"memory":  {"x=a; while :; do x=$x$x; done", sandbox.Limits{Memory: 64 << 20}, sandbox.LimitMemory, "memory"},
@@ -82,7 +82,7 @@ while True:
 			if got.Killed != c.killed || hit != c.hit {
 				t.Errorf("killed %q, hit %q, code %d; want %q, %q\n%s", got.Killed, hit, got.Code, c.killed, c.hit, got.stderr)
 			}
-			late := 0 // what the other stream may have had in its pipe
+			late := 0 // what may have been in the other stream's pipe
 			if len(got.stdout) > 0 && len(got.stderr) > 0 {
 				late = 64 << 10
 			}
@@ -109,9 +109,9 @@ func onDisk(t *testing.T, dir string) (sum int64) {
 	return sum
 }
 
-// TestRefusedProcessesAreNoticed: the cgroup tells, and where there is none the watchdog, which needs some time to see it.
+// TestRefusedProcessesAreNoticed keeps refused processes refused long enough for a watchdog; a control group counts them.
 func TestRefusedProcessesAreNoticed(t *testing.T) {
-	cfg := shell(`(i=0; while [ $i -lt 100 ]; do sleep 60 & i=$((i+1)); done; echo not reached); sleep 0.3; echo end`)
+	cfg := shell(`(i=0; while [ $i -lt 100 ]; do sleep 60 & i=$((i+1)); done; echo not reached); sleep 2; echo end`)
 	cfg.Limits.Processes = 20
 	got := run(t, cfg)
 	if got.stdout != "end\n" || !slices.Contains(got.Hit, sandbox.LimitProcesses) {
@@ -120,7 +120,7 @@ func TestRefusedProcessesAreNoticed(t *testing.T) {
 	withoutRoot(t)
 }
 
-// withoutRoot runs the calling test once more as an ordinary user, where root runs it: there is no cgroup then.
+// withoutRoot runs the calling test again as an ordinary user if root runs it: then the jail has no cgroup.
 func withoutRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -146,11 +146,11 @@ func TestStandstill(t *testing.T) {
 	pauses := 0
 	for ended := false; !ended; pauses++ {
 		resume := c.Pause()
-		if c.Stands() {
+		if c.Paused() {
 			before := count(t, ws)
 			time.Sleep(2 * time.Millisecond)
 			if after := count(t, ws); before != after {
-				t.Errorf("something went on: %d files, then %d", before, after)
+				t.Errorf("the jail was not paused: %d files, then %d", before, after)
 			}
 		}
 		resume()
@@ -174,7 +174,7 @@ func count(t *testing.T, dir string) int {
 	return len(list)
 }
 
-// hiddenMemory are programs that keep memory where figures of processes do not have it.
+// hiddenMemory are programs that keep memory which the figures of processes do not include.
 var hiddenMemory = map[string]string{
 	"page tables": `
 import mmap
@@ -183,37 +183,6 @@ while True:
     m = mmap.mmap(-1, 1 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ)
     held.append(m)
     for at in range(0, 1 << 30, 1 << 21): m[at]
-`,
-	"sockets": `
-import os, socket, time
-for _ in range(40):
-    if os.fork() == 0:
-        held = []
-        try:
-            while True:
-                pair = socket.socketpair(); held.append(pair)
-                for s in pair:
-                    s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-                    s.setblocking(False)
-                    try:
-                        while True: s.send(bytes(1 << 17))
-                    except BlockingIOError: pass
-        except OSError: pass
-        time.sleep(60)
-time.sleep(60)
-`,
-	"events": `
-import ctypes, os, time
-libc = ctypes.CDLL(None)
-os.mkdir("/tmp/d")
-for _ in range(50):
-    libc.inotify_add_watch(libc.inotify_init1(0), b"/tmp/d", 0xfff)
-names = ["/tmp/d/" + c * 250 for c in "ab"]
-open(names[0], "w").close()
-for _ in range(9000):
-    os.rename(*names)
-    names.reverse()
-time.sleep(60)
 `,
 	"threads whose first has ended": `
 import ctypes, threading, time
@@ -237,8 +206,8 @@ time.sleep(60)
 `,
 }
 
-// TestMemoryThatIsInNoProcess needs a machine where the jail has no cgroup to be more than a repetition: what is counted
-// there is what processes have, and this is what they keep elsewhere.
+// TestMemoryThatIsInNoProcess checks memory outside the figures of processes. It matters on machines without a cgroup,
+// where a watchdog adds up those figures.
 func TestMemoryThatIsInNoProcess(t *testing.T) {
 	for name, code := range hiddenMemory {
 		cfg := shell("")
@@ -251,31 +220,7 @@ func TestMemoryThatIsInNoProcess(t *testing.T) {
 	withoutRoot(t)
 }
 
-// TestRoomInSockets is not for scripts to make where nobody counts what waits there.
-func TestRoomInSockets(t *testing.T) {
-	cfg := shell("")
-	cfg.Program, cfg.Args = "/usr/bin/python3", []string{"-c", `
-import socket
-held, sum = [], 0
-for _ in range(28):
-    for s in socket.socketpair():
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 30)
-        s.setblocking(False)
-        try:
-            while True: sum += s.send(bytes(1 << 20))
-        except BlockingIOError: pass
-        held.append(s)
-print(sum)
-`}
-	cfg.Limits.Memory = 200 << 20
-	got := run(t, cfg)
-	if sum, err := strconv.Atoi(strings.TrimSpace(got.stdout)); got.Killed != sandbox.LimitMemory && (err != nil || sum > 100<<20) {
-		t.Errorf("%+v %q %.300s", got.Exit, got.stdout, got.stderr)
-	}
-	withoutRoot(t)
-}
-
-// TestSharedMemory that no process has in its figures: it is refused where nothing else counts it.
+// TestSharedMemory checks that shared memory in no process's figures is refused where nothing else counts it.
 func TestSharedMemory(t *testing.T) {
 	for name, code := range map[string]string{
 		"nameless": `mmap.mmap(-1, 10 << 20)`,
@@ -306,7 +251,7 @@ else:
 	withoutRoot(t)
 }
 
-// TestMappedFileInMemory counts once, however it is looked at.
+// TestMappedFileInMemory checks that a mapped file in memory counts once.
 func TestMappedFileInMemory(t *testing.T) {
 	cfg := shell("")
 	cfg.Program, cfg.Args = "/usr/bin/python3", []string{"-c", `
@@ -329,7 +274,7 @@ print("fine")
 	withoutRoot(t)
 }
 
-// TestQueuedSignalsAreFew: what the kernel keeps of them is the user's, and so of all runs together.
+// TestQueuedSignalsAreFew checks the bound on queued signals, whose quota all runs of a user share.
 func TestQueuedSignalsAreFew(t *testing.T) {
 	cfg, _ := inWorkspace(t, "grep 'Max pending signals' /proc/self/limits", sandbox.Limits{})
 	got := run(t, cfg)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// plan is what the host tells init: Config without what cannot be sent, and what the host decided.
-type plan struct {
+// request is the host's message to init: the parts of Config that can be sent, and the host's decisions.
+type request struct {
 	Entry      string
 	Program    string
 	Args, Env  []string
@@ -26,20 +26,20 @@ type plan struct {
 	TmpSize    int64
 	Limits     rlimits
 	Namespaces bool
-	Watched    bool // nothing bounds its memory but the watchdog, which must see all of it
-	DropTo     int  // user and group to become; 0: stay who we are
+	Watched    bool // only the watchdog bounds its memory, so the watchdog must see all of it
+	DropTo     int  // user and group to become; 0: keep the present ones
 }
 
-// order is what the host tells the init of a warm jail that gets its run.
-type order struct {
+// bindRequest is the host's message to the init of a warm jail that gets its run.
+type bindRequest struct {
 	Mounts  []pinned
 	Tmpfs   []string
 	TmpSize int64
 	Limits  rlimits
 }
 
-// pinned is a mount and the file that its source was for the host: init sees the host's mounts as they were when the jail
-// was started, and must not show another file than the host meant.
+// pinned is a mount and the file that the host found at its source: init sees the host's mounts as they were when the jail
+// was started, and must not mount a different file.
 type pinned struct {
 	Mount
 	Dev, Ino uint64
@@ -48,15 +48,15 @@ type pinned struct {
 // rlimits are the limits that init sets on itself and its children; zero: none.
 type rlimits struct{ Files, FileSize, CPU, Data, Processes uint64 }
 
-// message is what init tells the host, one JSON value each: first Ready or Error, as the answer to an order Bound or
-// Error, and when the program has ended the rest.
+// message is init's message to the host, one JSON value each: first Ready or Error, in answer to a bindRequest Bound or
+// Error, and the other fields when the program has ended.
 type message struct {
 	Ready   bool     `json:",omitempty"`
 	Bound   bool     `json:",omitempty"`
 	Error   string   `json:",omitempty"`
 	Denied  bool     `json:",omitempty"` // the error is a refusal of this machine
 	Missing []string `json:",omitempty"`
-	// OutOfMemory says that a function has returned that.
+	// OutOfMemory reports that a function returned the exit code OutOfMemory.
 	OutOfMemory bool `json:",omitempty"`
 
 	Signal int   `json:",omitempty"` // the signal that ended the program
@@ -65,10 +65,10 @@ type message struct {
 	CPU time.Duration `json:",omitempty"` // of all processes that ended
 }
 
-// go tells init that the host has done its part (the cgroup) and the program may start.
+// go tells init that the host has finished its part (the cgroup) and the program may start.
 const goAhead = 'g'
 
-// maxFrame is far more than any plan needs.
+// maxFrame bounds the size of a request in bytes; no request needs nearly as much.
 const maxFrame = 64 << 20
 
 func writeFrame(w io.Writer, what any) error {
@@ -78,7 +78,7 @@ func writeFrame(w io.Writer, what any) error {
 	}
 	frame := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
 	if _, err := w.Write(append(frame, body...)); err != nil {
-		return fmt.Errorf("tell the jail what to do: %w", err)
+		return fmt.Errorf("send a request to the jail: %w", err)
 	}
 	return nil
 }
@@ -86,18 +86,18 @@ func writeFrame(w io.Writer, what any) error {
 func readFrame(r io.Reader, what any) error {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
-		return fmt.Errorf("read what to do: %w", err)
+		return fmt.Errorf("read the request: %w", err)
 	}
 	n := binary.BigEndian.Uint32(size[:])
 	if n > maxFrame {
-		return fmt.Errorf("read what to do: %d bytes", n)
+		return fmt.Errorf("read the request: %d bytes", n)
 	}
 	body := make([]byte, n)
 	if _, err := io.ReadFull(r, body); err != nil {
-		return fmt.Errorf("read what to do: %w", err)
+		return fmt.Errorf("read the request: %w", err)
 	}
 	if err := json.Unmarshal(body, what); err != nil {
-		return fmt.Errorf("read what to do: %w", err)
+		return fmt.Errorf("read the request: %w", err)
 	}
 	return nil
 }

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// buildRoot makes a new root from the plan and leaves the old one behind, unreachable. It returns what could not be
-// had. It runs in the jail's own mount namespace.
+// buildRoot makes a new root from the request and makes the old one unreachable. It returns the isolation that the
+// machine does not support. It runs in the jail's own mount namespace.
 //
 // Everything from the host is cloned first, while its paths still mean what the host meant; the clones are then put
-// at their places in a fresh tmpfs, walking each place without following a link.
-func buildRoot(p *plan) (missing []string, err error) {
+// at their places in a fresh tmpfs, following no link on the way.
+func buildRoot(p *request) (missing []string, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("make mounts private: %w", err)
 	}
@@ -65,7 +65,7 @@ func buildRoot(p *plan) (missing []string, err error) {
 	return missing, enterRoot(root)
 }
 
-// clone is a copy of a host mount that is attached nowhere yet.
+// clone is a copy of a host mount that is not attached yet.
 type clone struct {
 	Mount
 	fd       int
@@ -85,7 +85,7 @@ func cloneMount(m Mount) (clone, error) {
 		return clone{}, fmt.Errorf("mount %q: %w", m.Source, err)
 	}
 	c.dev, c.ino, c.isDir = st.Dev, st.Ino, st.Mode&unix.S_IFMT == unix.S_IFDIR
-	// Private: what is mounted on the host later stays out.
+	// Private: later mounts on the host do not appear in the jail.
 	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID, Propagation: unix.MS_PRIVATE}
 	if st.Mode&unix.S_IFMT != unix.S_IFCHR {
 		attr.Attr_set |= unix.MOUNT_ATTR_NODEV
@@ -121,7 +121,7 @@ func (c clone) attach(root int) error {
 }
 
 // newRoot mounts the tmpfs that becomes the root and returns a descriptor of it. Any folder will do to hold it: the
-// mount is seen in this namespace only, and the folder is gone from view in the end.
+// mount is visible only in this namespace, and the folder is hidden in the end.
 func newRoot() (int, error) {
 	if err := unix.Mount("jail", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=16m,nr_inodes=8192"); err != nil {
 		return -1, fmt.Errorf("mount the root: %w", err)
@@ -133,7 +133,7 @@ func newRoot() (int, error) {
 	return fd, nil
 }
 
-// descend opens the place name below root, making what is not there yet: folders, and at the end a folder or an
+// descend opens name below root and creates what is missing: folders, and at the end a folder or an
 // empty file. It follows no link, so what a guest left in a workspace can't redirect a mount.
 func descend(root int, name string, dir bool) (int, error) {
 	at, err := unix.Dup(root)
@@ -209,8 +209,8 @@ func writeFiles(root int, files map[string][]byte) error {
 	return nil
 }
 
-// devices are the only nodes in /dev. What is mapped from /dev/zero can be shared memory without a file: see filter.
-func (p *plan) devices() []Mount {
+// devices are the only nodes in /dev. A mapping of /dev/zero can be shared memory without a file: see filter.
+func (p *request) devices() []Mount {
 	names := []string{"null", "full", "random", "urandom"}
 	if !p.Watched {
 		names = append(names, "zero")
@@ -223,7 +223,7 @@ func (p *plan) devices() []Mount {
 }
 
 // mountProc mounts a fresh, read-only /proc of this PID namespace: only processes where the kernel can do that, else
-// with the kernel's own files masked. A container that masks its own /proc refuses a fresh one; then there is none.
+// with the kernel's own files masked. A container that masks its own /proc refuses a fresh one; then the jail has none.
 func mountProc(root int) (missing []string, err error) {
 	place, err := descend(root, "/proc", true)
 	if err != nil {
@@ -244,7 +244,7 @@ func mountProc(root int) (missing []string, err error) {
 	return nil, nil
 }
 
-// enterRoot makes root the root of this process and drops everything else.
+// enterRoot makes root the root of this process and detaches everything else.
 func enterRoot(root int) error {
 	if err := unix.Fchdir(root); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Probe starts an empty jail in which nothing runs, and tells what the machine does not give. The error, which wraps
-// ErrUnsupported where the machine refuses, says why none can be had. It takes some ten milliseconds. Of cfg it uses
+// Probe starts an empty jail, and returns the isolation that the machine does not support. The error, which wraps
+// ErrUnsupported if the machine refuses, says why no jail can be started. Probe takes about ten milliseconds. Of cfg it uses
 // Exe and AllowNoNamespaces.
 func Probe(ctx context.Context, cfg Config) (missing []string, err error) {
 	c, err := Start(ctx, Config{ID: "probe", Exe: cfg.Exe, Entry: probeEntry, AllowNoNamespaces: cfg.AllowNoNamespaces})
@@ -25,7 +25,7 @@ func Probe(ctx context.Context, cfg Config) (missing []string, err error) {
 	return c.Missing(), err
 }
 
-// Remedy is what a person can do about an error of Probe or Start that wraps ErrUnsupported: one line.
+// Remedy returns one line that says what a person can do about an error of Probe or Start that wraps ErrUnsupported.
 func Remedy(err error) string {
 	if !errors.Is(err, ErrUnsupported) {
 		return ""

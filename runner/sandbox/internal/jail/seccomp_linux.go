@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allowed is what node, CPython and the Go runtime use, and nothing that reaches another process's memory, a
-// namespace, a mount, a key ring, a socket address, or a part of the kernel that scripts have no business with.
+// allowed lists the calls that node, CPython and the Go runtime use, and none that reaches another process's memory, a
+// namespace, a mount, a key ring, a socket address, or a part of the kernel that scripts do not need.
 // memfd_create is left out on purpose: memory behind it is in no process's resident set, so no watchdog sees it. So are mknod
-// and mknodat, by which mkfifo makes its pipes: who opens a named pipe waits for the other end, and what is in the workspace is
+// and mknodat, by which mkfifo makes its pipes: opening a named pipe waits for the other end, and files in the workspace are
 // opened by the host and by later runs.
 func allowed() []uintptr {
 	return append([]uintptr{
@@ -22,7 +22,7 @@ func allowed() []uintptr {
 		unix.SYS_PREADV, unix.SYS_PWRITEV, unix.SYS_PREADV2, unix.SYS_PWRITEV2, unix.SYS_LSEEK, unix.SYS_CLOSE,
 		unix.SYS_DUP, unix.SYS_DUP3, unix.SYS_PIPE2, unix.SYS_SENDFILE,
 		unix.SYS_COPY_FILE_RANGE, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_SYNC_FILE_RANGE, unix.SYS_FADVISE64,
-		unix.SYS_READAHEAD, unix.SYS_FLOCK, unix.SYS_FTRUNCATE, unix.SYS_TRUNCATE, unix.SYS_FALLOCATE,
+		unix.SYS_READAHEAD, unix.SYS_FLOCK, unix.SYS_FCNTL, unix.SYS_FTRUNCATE, unix.SYS_TRUNCATE, unix.SYS_FALLOCATE,
 		// waiting
 		unix.SYS_PPOLL, unix.SYS_PSELECT6, unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT,
 		unix.SYS_EPOLL_PWAIT2, unix.SYS_EVENTFD2, unix.SYS_SIGNALFD4, unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH,
@@ -50,7 +50,7 @@ func allowed() []uintptr {
 		unix.SYS_SCHED_GETSCHEDULER, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_GETATTR, unix.SYS_SCHED_GET_PRIORITY_MAX,
 		unix.SYS_SCHED_GET_PRIORITY_MIN, unix.SYS_SCHED_RR_GET_INTERVAL, unix.SYS_GETPRIORITY, unix.SYS_SETPRIORITY,
 		unix.SYS_SETPGID, unix.SYS_GETPGID, unix.SYS_SETSID, unix.SYS_GETSID, unix.SYS_GETCPU,
-		// who am I
+		// identity
 		unix.SYS_GETPID, unix.SYS_GETPPID, unix.SYS_GETTID, unix.SYS_GETUID, unix.SYS_GETEUID, unix.SYS_GETGID,
 		unix.SYS_GETEGID, unix.SYS_GETRESUID, unix.SYS_GETRESGID, unix.SYS_GETGROUPS, unix.SYS_CAPGET, unix.SYS_UNAME,
 		unix.SYS_SYSINFO, unix.SYS_GETRLIMIT, unix.SYS_SETRLIMIT, unix.SYS_PRLIMIT64, unix.SYS_GETRUSAGE, unix.SYS_TIMES,
@@ -60,9 +60,9 @@ func allowed() []uintptr {
 		unix.SYS_GETITIMER, unix.SYS_SETITIMER, unix.SYS_TIMER_CREATE, unix.SYS_TIMER_SETTIME, unix.SYS_TIMER_GETTIME,
 		unix.SYS_TIMER_GETOVERRUN, unix.SYS_TIMER_DELETE,
 		// sockets that are already connected: the bridge and the pipes of child processes; no bind, no connect, no accept.
-		// No sendmsg: a descriptor sent with it, and not received, holds a file that no look at the jail's processes finds.
+		// No sendmsg: a descriptor that was sent and not received holds a file which the watchdog cannot find.
 		unix.SYS_SENDTO, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_RECVMMSG,
-		unix.SYS_SHUTDOWN, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT,
+		unix.SYS_SHUTDOWN, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT, unix.SYS_SETSOCKOPT,
 	}, archAllowed()...)
 }
 
@@ -72,18 +72,18 @@ type modeArg struct {
 	arg uint32
 }
 
-// modes and opens are let through unless they make a file set-user-ID or set-group-ID: it would lie in the workspace on
-// the host, belong to whoever runs mcprun, and do what the script likes for any other user who starts it.
+// modes and opens are allowed unless they make a file set-user-ID or set-group-ID: it would lie in the workspace on
+// the host, belong to the user of mcprun, and run the script's code with that user's rights when another user starts it.
 func modes() []modeArg {
 	return append([]modeArg{
 		{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2},
 	}, archModes()...)
 }
 
-// opens are the calls whose permissions count only when their flags, the argument before, make a file.
+// opens are the calls whose permissions count only if their flags, the preceding argument, make a file.
 func opens() []modeArg { return append([]modeArg{{unix.SYS_OPENAT, 3}}, archOpens()...) }
 
-// absent are calls that programs try first and do without when the kernel says it has none: refusing them with
+// absent are calls that programs try first and replace if the kernel returns ENOSYS: refusing them with
 // EPERM would break the program instead. clone3 and openat2 take their arguments in memory, where no filter can look.
 func absent() []uintptr { return []uintptr{unix.SYS_CLONE3, unix.SYS_OPENAT2} }
 
@@ -94,22 +94,18 @@ const (
 	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 		unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-	retAllow   = uint32(unix.SECCOMP_RET_ALLOW)
-	retPerm    = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EPERM)
-	retNosys   = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.ENOSYS)
-	retKill    = uint32(unix.SECCOMP_RET_KILL_PROCESS)
-	retInvalid = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EINVAL)
-	// the call is not made, and answered with success
-	retNothing = uint32(unix.SECCOMP_RET_ERRNO)
+	retAllow = uint32(unix.SECCOMP_RET_ALLOW)
+	retPerm  = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EPERM)
+	retNosys = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.ENOSYS)
+	retKill  = uint32(unix.SECCOMP_RET_KILL_PROCESS)
 
 	// offsets in struct seccomp_data; arguments are 64 bits, low half first on both architectures
 	offNr, offArch, offArgs = 0, 4, 16
 )
 
 // filter builds the system-call filter. noProcesses also refuses to start processes and programs; threads stay. noShared
-// refuses memory that processes share without a file: it stays as a whole for as long as one page of it is mapped
-// anywhere, while no process's figures have more than the pages that it has touched. It also lets nobody
-// make more room in a socket, see queueSize: the kernel itself gives less than was asked for and says nothing.
+// refuses memory that processes share without a file: all of it stays allocated while one page is mapped
+// anywhere, but a process's figures include only the pages that it has touched.
 func filter(noProcesses, noShared bool) []bpf.Instruction {
 	prog := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offArch, Size: 4},
@@ -126,9 +122,7 @@ func filter(noProcesses, noShared bool) []bpf.Instruction {
 		on(nr, ret(retAllow))
 	}
 	on(unix.SYS_MMAP, mapping(noShared)...)
-	on(unix.SYS_FCNTL, locking(noShared)...)
-	on(unix.SYS_SETSOCKOPT, socketOption(noShared)...)
-	// A process that nobody may look into hides its files from the watchdog of an ordinary user.
+	// A process that is not dumpable hides its files from the watchdog of an ordinary user.
 	on(unix.SYS_PRCTL, arg(0),
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.PR_SET_DUMPABLE, SkipTrue: 1},
 		ret(retAllow), ret(retPerm))
@@ -184,21 +178,7 @@ func ret(v uint32) bpf.Instruction { return bpf.RetConstant{Val: v} }
 // arg loads the low half of an argument.
 func arg(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: offArgs + 8*n, Size: 4} }
 
-// locking judges fcntl. Locks of an open file, unlike those of a process, outlive its last descriptor where it is mapped, and
-// are then seen by no look at the descriptors.
-func locking(watched bool) []bpf.Instruction {
-	if !watched {
-		return []bpf.Instruction{ret(retAllow)}
-	}
-	return []bpf.Instruction{
-		arg(1),
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.F_OFD_SETLK, SkipTrue: 2},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.F_OFD_SETLKW, SkipTrue: 1},
-		ret(retAllow), ret(retInvalid),
-	}
-}
-
-// mapping judges mmap. Huge pages are set aside for other programs, and no count of memory has them.
+// mapping filters mmap. Huge pages are reserved for other programs, and memory figures do not include them.
 func mapping(noShared bool) []bpf.Instruction {
 	huge := bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.MAP_HUGETLB, SkipTrue: 1}
 	if !noShared {
@@ -213,19 +193,7 @@ func mapping(noShared bool) []bpf.Instruction {
 	}
 }
 
-// socketOption judges setsockopt.
-func socketOption(noRoom bool) []bpf.Instruction {
-	if !noRoom {
-		return []bpf.Instruction{ret(retAllow)}
-	}
-	return []bpf.Instruction{
-		arg(1), bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SOL_SOCKET, SkipTrue: 2},
-		arg(2), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SO_SNDBUF, SkipTrue: 1},
-		ret(retAllow), ret(retNothing),
-	}
-}
-
-// cloning judges clone. A thread has the files of its process, where the watchdog looks for them.
+// cloning filters clone. A thread must share the files of its process, where the watchdog looks for them.
 func cloning(threadsOnly bool) []bpf.Instruction {
 	process := ret(retAllow)
 	if threadsOnly {

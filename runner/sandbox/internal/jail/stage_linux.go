@@ -26,8 +26,8 @@ type stage struct {
 	name string
 }
 
-// startStage starts the process and returns when it runs.
-func startStage(p *plan) (*stage, error) {
+// startStage starts the process and returns when it is running.
+func startStage(p *request) (*stage, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("make a socket pair: %w", err)
@@ -57,8 +57,8 @@ func startStage(p *plan) (*stage, error) {
 	return st, nil
 }
 
-// become lets the process become the program, and returns when it has.
-func (st *stage) become(p *plan) (missing []string, err error) {
+// become makes the process exec the program, and returns when it has.
+func (st *stage) become(p *request) (missing []string, err error) {
 	defer st.ctl.Close()
 	if err := writeFrame(st.ctl, p); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (st *stage) become(p *plan) (missing []string, err error) {
 	}
 }
 
-// runStage is the life of a stage's process; it returns only when it fails.
+// runStage runs a stage's process; it returns only when it fails.
 func runStage() int {
 	unix.CloseOnExec(stageFD)
 	ctl := os.NewFile(stageFD, "init")
@@ -87,12 +87,12 @@ func runStage() int {
 		return codeFailed
 	}
 	tell := json.NewEncoder(ctl)
-	lastCap := lastCapability() // the file is out of reach afterwards
+	lastCap := lastCapability() // the file is not visible later
 	err := func() error {
 		if _, err := ctl.Write([]byte{stageLoaded}); err != nil {
 			return err
 		}
-		p := new(plan)
+		p := new(request)
 		if err := readFrame(ctl, p); err != nil {
 			return err
 		}

@@ -3,11 +3,11 @@
 package jail
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"runtime"
 	"strings"
@@ -16,6 +16,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
@@ -23,8 +27,8 @@ const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | un
 	unix.CLONE_NEWCGROUP
 
 // Start starts a jail and returns when its program runs, or when the function is about to be called. The jail is
-// killed when ctx ends. An error wraps ErrUnsupported where the machine refuses what a jail needs. Whatever the
-// error, nothing of the jail is left.
+// killed when ctx ends. The error wraps ErrUnsupported if the machine refuses what a jail needs. After any
+// error, nothing is left of the jail.
 func Start(ctx context.Context, cfg Config) (*Child, error) {
 	c, err := start(ctx, cfg, true)
 	if err == nil || cfg.Program != "" || !cfg.AllowNoNamespaces || !errors.Is(err, ErrUnsupported) {
@@ -45,31 +49,39 @@ func start(ctx context.Context, cfg Config, withNamespaces bool) (_ *Child, err 
 	cfg.Limits = cfg.Limits.WithDefaults()
 	who := caller()
 	c := &Child{cfg: cfg, done: make(chan struct{}), namespaces: withNamespaces, ownCount: withNamespaces && who.ownCount}
-	ends, err := c.openEnds()
+	streams, ends, err := stdio.Open()
 	if err != nil {
 		return nil, err
 	}
+	c.streams = streams
 	if !cfg.Warm {
 		c.prepareMeters(cfg.Mounts)
 	}
 	started := false
 	defer func() {
-		closeAll(ends)
+		stdio.CloseAll(ends)
 		if err != nil {
 			c.abandon(started)
 		}
 	}()
-	if err := c.makeGroup(); err != nil {
+	control, end, err := stdio.SocketPair()
+	if err != nil {
 		return nil, err
+	}
+	c.control, ends = control, append(ends, end)
+	c.makeGroup()
+	if !c.group.BoundsMemory() && !proctree.Available() {
+		return nil, fmt.Errorf("%w: it gives no control group, and /proc lists no child processes", ErrUnsupported)
 	}
 	if err := c.launch(ends, who.attributes(withNamespaces, cfg.Warm)); err != nil {
 		return nil, err
 	}
 	started = true
-	closeAll(ends)
+	c.tree = c.newTree()
+	stdio.CloseAll(ends)
 	ends = nil
 	c.stopCtx = context.AfterFunc(ctx, c.Kill)
-	if err := c.handshake(c.makePlan(who, withNamespaces)); err != nil {
+	if err := c.handshake(c.makeRequest(who, withNamespaces)); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -81,30 +93,28 @@ func start(ctx context.Context, cfg Config, withNamespaces bool) (_ *Child, err 
 	return c, nil
 }
 
-// follow begins what goes on as long as the jail has a run.
+// follow starts the goroutines that last as long as the run.
 func (c *Child) follow() {
-	c.copyStreams()
-	c.watchDisks()
+	c.streams.Copy(c.cfg.Stdin, c.printed.Writer(c.cfg.Stdout), c.printed.Writer(c.cfg.Stderr))
+	for _, d := range c.disks {
+		d.Watch(meter.Guest{PIDs: c.pids, Pause: c.pause}, func() { c.kill(sandbox.LimitDisk) })
+	}
 	c.watching.Go(c.watch)
 }
 
-// launch starts the process on a thread of its own that lives as long as it: the parent-death signal fires when the
+// launch starts the process on its own thread, which lives as long as the process: the parent-death signal fires when the
 // thread that forked ends, not when the process does.
 func (c *Child) launch(files []*os.File, attr *syscall.SysProcAttr) error {
-	exe := c.cfg.Exe
-	if exe == "" {
-		exe = "/proc/self/exe"
-	}
 	errc := make(chan error)
 	thread.Go(func() {
 		free, err := c.startInGroup(attr, func() (err error) {
-			c.proc, err = os.StartProcess(exe, []string{Name, c.cfg.Entry}, &os.ProcAttr{
+			c.proc, err = os.StartProcess(c.exe(), []string{Name, c.cfg.Entry}, &os.ProcAttr{
 				Dir: "/", Env: []string{}, Files: files, Sys: attr, // not nil: nil would be our own environment
 			})
 			return err
 		})
 		if free {
-			defer runtime.UnlockOSThread() // else it ends with this goroutine, and leaves the group so
+			defer runtime.UnlockOSThread() // otherwise the thread ends with this goroutine, and so leaves the group
 		}
 		errc <- err
 		if err != nil {
@@ -122,10 +132,13 @@ func (c *Child) launch(files []*os.File, attr *syscall.SysProcAttr) error {
 	return nil
 }
 
+// exe returns the program whose main calls Init.
+func (c *Child) exe() string { return cmp.Or(c.cfg.Exe, "/proc/self/exe") }
+
 func isRefusal(err error) bool { return isDenied(err) || errors.Is(err, unix.EINVAL) }
 
-// handshake sends the plan and waits until the program runs.
-func (c *Child) handshake(p *plan) error {
+// handshake sends the request and waits until the program runs.
+func (c *Child) handshake(p *request) error {
 	_ = c.control.SetDeadline(time.Now().Add(setupTimeout))
 	err := writeFrame(c.control, p)
 	if err == nil {
@@ -134,12 +147,12 @@ func (c *Child) handshake(p *plan) error {
 		}
 		_, err = c.control.Write([]byte{goAhead})
 	}
-	// Even after a failed write the jail's own word comes first: it says why it went away.
+	// Even after a failed write, read the jail's message first: it says why the jail ended.
 	c.hear = json.NewDecoder(c.control)
 	var m message
 	if hearErr := c.hear.Decode(&m); hearErr != nil {
 		if errors.Is(hearErr, os.ErrDeadlineExceeded) {
-			return fmt.Errorf("the sandbox process was not ready after %v: the machine has too much to do", setupTimeout)
+			return fmt.Errorf("the sandbox process was not ready after %v: the machine is overloaded", setupTimeout)
 		}
 		return fmt.Errorf("the sandbox process ended before it was ready: %w", errors.Join(err, hearErr, c.lastWords()))
 	}
@@ -155,106 +168,50 @@ func (c *Child) handshake(p *plan) error {
 	return c.control.SetDeadline(time.Time{})
 }
 
-// boundTasks sets that bound on init before the program inherits it.
+// boundTasks bounds the processes of root's jails without a control group, on init before the program inherits it: the kernel
+// then counts the processes of all jails together.
 func (c *Child) boundTasks() {
-	value := uint64(boundOfTasks(c.cfg.Limits))
+	value := uint64(MaxTasks(User(), c.cfg.Limits))
 	limit := unix.Rlimit{Cur: value, Max: value}
 	if err := unix.Prlimit(c.proc.Pid, unix.RLIMIT_NPROC, &limit, nil); err != nil {
 		c.missing = append(c.missing, fmt.Sprintf("processes: bounded by a watchdog only: %v", err))
 	}
 }
 
-// lastWords is the beginning of what a jail that failed wrote to its standard error, a Go panic for instance.
+// lastWords returns the beginning of a failed jail's standard error, a Go panic for instance.
 func (c *Child) lastWords() error {
 	c.Kill()
 	<-c.done
-	_ = c.streams[2].SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	stderr := c.streams.Stderr()
+	_ = stderr.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 	buf := make([]byte, 2000)
-	n, _ := c.streams[2].Read(buf)
+	n, _ := stderr.Read(buf)
 	if n == 0 {
 		return errors.New("does the program's main begin with the sandbox's Init?")
 	}
 	return fmt.Errorf("it wrote %q", strings.TrimSpace(string(buf[:n])))
 }
 
-// openEnds makes the pipes and sockets; the child's ends are returned in the order of their descriptors.
-func (c *Child) openEnds() (ends []*os.File, err error) {
-	defer func() {
-		if err != nil {
-			closeAll(ends)
-			c.closeHostEnds()
-		}
-	}()
-	for i := range c.streams {
-		r, w, err := os.Pipe()
-		if err != nil {
-			return ends, fmt.Errorf("make a pipe: %w", err)
-		}
-		if i == 0 {
-			r, w = w, r
-		}
-		c.streams[i] = r
-		ends = append(ends, w)
-	}
-	for _, conn := range []*net.Conn{&c.bridge, &c.control} {
-		host, child, err := socketPair()
-		if err != nil {
-			return ends, err
-		}
-		*conn = host
-		ends = append(ends, child)
-	}
-	return ends, nil
-}
-
-func socketPair() (net.Conn, *os.File, error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a socket pair: %w", err)
-	}
-	child := os.NewFile(uintptr(fds[1]), "guest")
-	host := os.NewFile(uintptr(fds[0]), "host")
-	defer host.Close() // FileConn makes a copy
-	conn, err := net.FileConn(host)
-	if err != nil {
-		child.Close()
-		return nil, nil, fmt.Errorf("make a socket pair: %w", err)
-	}
-	return conn, child, nil
-}
-
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		if f != nil {
-			f.Close()
-		}
-	}
-}
-
-func (c *Child) makePlan(who identity, withNamespaces bool) *plan {
+func (c *Child) makeRequest(who identity, withNamespaces bool) *request {
 	cfg := c.cfg
-	p := &plan{
+	p := &request{
 		Entry: cfg.Entry, Program: cfg.Program, Args: cfg.Args, Env: cfg.Env, Secret: cfg.Secret, Dir: cfg.Dir,
 		Mounts: cfg.Mounts, Files: cfg.Files, Tmpfs: cfg.Tmpfs, Hidden: cfg.Hidden, Dirs: cfg.Dirs, Warm: cfg.Warm,
 		TmpSize: cfg.Limits.Tmp, Namespaces: withNamespaces, DropTo: who.dropTo, Limits: c.limits(),
 		Watched: !c.group.BoundsMemory(),
 	}
 	if cfg.Warm {
-		p.Limits = rlimits{} // the cgroup is enough for what is trusted
+		p.Limits = rlimits{} // the cgroup suffices for trusted code
 	}
 	return p
 }
 
-// limits are those that the kernel keeps for each process.
+// limits returns the limits that the kernel enforces for each process.
 func (c *Child) limits() rlimits {
 	l := c.cfg.Limits
-	data := c.cfg.Data
-	if data == 0 {
-		data = l.Memory + dataSlack
-	}
 	r := rlimits{
-		// One file alone may pass the limit of all by so much that this is seen.
-		Files: uint64(l.Files), FileSize: uint64(min(l.FileSize, l.Disk+1<<20)), Data: uint64(data),
+		// One file may exceed the workspace's limit, by enough for the meter to notice.
+		Files: uint64(l.Files), FileSize: uint64(min(l.FileSize, l.Disk+1<<20)), Data: uint64(l.Memory + dataSlack),
 		CPU: uint64((l.CPU + time.Second - 1) / time.Second),
 	}
 	if c.ownCount {
@@ -263,5 +220,5 @@ func (c *Child) limits() rlimits {
 	return r
 }
 
-// ownTasks is room for init's own threads where processes are counted.
+// ownTasks is the allowance for init's own threads where processes are counted.
 const ownTasks = 24

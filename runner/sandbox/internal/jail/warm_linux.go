@@ -12,20 +12,20 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
-// runWarm is the way of a jail that starts before there is a run for it. Nothing that is not trusted reaches the jail
-// until Bind has returned on the host; by then this process has given up as much as any other init.
+// runWarm runs a jail that starts before there is a run for it. Nothing untrusted reaches the jail
+// until Bind has returned on the host; by then this process has dropped the same rights as any other init.
 //
-//	keeper ── a thread in a copy of the host's mount namespace, until it shows the run's mounts in the jail's
+//	mounter ── a thread in a copy of the host's mount namespace, until it shows the run's mounts in the jail's
 //	stage  ── our own binary once more, which confines itself and becomes the program
 //
-// Init itself, where it runs no function, needs no Landlock: it never does what a script says.
+// Init itself, unless it runs a function, needs no Landlock: it never runs a script's code.
 func (i *initProcess) runWarm(lastCap int) int {
-	p := i.plan
+	p := i.request
 	var st *stage
 	var err error
-	<-i.start // what is started before the host has put this process into its control group stays outside of it
+	<-i.start // processes started before the host has moved this one into its control group would stay outside
 	if p.Namespaces {
-		if i.keeper, err = newKeeper(); err != nil {
+		if i.mounter, err = newMounter(); err != nil {
 			return i.fail(err)
 		}
 	}
@@ -38,7 +38,7 @@ func (i *initProcess) runWarm(lastCap int) int {
 	if err != nil {
 		return i.fail(err)
 	}
-	// Slow, and needs nothing that Bind brings: before it.
+	// This is slow and does not depend on the bind request, so it is done before.
 	for c := 0; c <= lastCap; c++ {
 		if err := prctlAll(unix.PR_CAPBSET_DROP, uintptr(c)); err != nil && p.canDropBounds() {
 			return i.fail(fmt.Errorf("drop capability %d: %w", c, err))
@@ -64,14 +64,14 @@ func (i *initProcess) runWarm(lastCap int) int {
 	return i.reap(st.pid)
 }
 
-// bindWhenTold waits, beside what else this process does, for what a warm jail is bound to. pid is the program's;
-// mounts is where a function looks.
+// bindWhenTold waits in the background for a warm jail's bind request. pid is the program's;
+// mounts is where a function finds its mounts.
 func (i *initProcess) bindWhenTold(pid int, mounts *atomic.Pointer[[]Mount]) {
-	if !i.plan.Warm {
+	if !i.request.Warm {
 		return
 	}
 	go func() {
-		missing, err := i.bind(<-i.orders, pid, mounts)
+		missing, err := i.bind(<-i.binds, pid, mounts)
 		if err != nil {
 			i.fail(err) // the host ends this process
 			return
@@ -80,9 +80,9 @@ func (i *initProcess) bindWhenTold(pid int, mounts *atomic.Pointer[[]Mount]) {
 	}()
 }
 
-// bind shows what was ordered, limits the program, and gives up all that was kept for this.
-func (i *initProcess) bind(o *order, pid int, mounts *atomic.Pointer[[]Mount]) (missing []string, err error) {
-	p := *i.plan
+// bind mounts what the request names, limits the program, and drops the rights that were kept for this.
+func (i *initProcess) bind(o *bindRequest, pid int, mounts *atomic.Pointer[[]Mount]) (missing []string, err error) {
+	p := *i.request
 	p.Warm, p.Limits = false, o.Limits
 	for _, m := range o.Mounts {
 		p.Mounts = append(p.Mounts[:len(p.Mounts):len(p.Mounts)], m.Mount)
@@ -91,8 +91,8 @@ func (i *initProcess) bind(o *order, pid int, mounts *atomic.Pointer[[]Mount]) (
 	if mounts != nil {
 		mounts.Store(&p.Mounts)
 	}
-	if i.keeper != nil {
-		if err := i.keeper.show(o); err != nil {
+	if i.mounter != nil {
+		if err := i.mounter.show(o); err != nil {
 			return nil, err
 		}
 	}
@@ -100,38 +100,38 @@ func (i *initProcess) bind(o *order, pid int, mounts *atomic.Pointer[[]Mount]) (
 		return missing, err
 	}
 	reserveThreads()
-	return missing, limitProcess(pid, o.Limits) // now that this process is the same user's
+	return missing, limitProcess(pid, o.Limits) // possible now that both processes have the same user
 }
 
-// keeper is a thread that sees the host's mounts after the others have left them behind.
-type keeper struct {
+// mounter is a thread that still sees the host's mounts after the other threads have left them.
+type mounter struct {
 	jail   int // the jail's mount namespace
-	orders chan *order
+	binds  chan *bindRequest
 	result chan error
 }
 
-// newKeeper starts the thread. The jail's root must not be built yet.
-func newKeeper() (*keeper, error) {
-	k := &keeper{orders: make(chan *order), result: make(chan error)}
+// newMounter starts the thread. The jail's root must not be built yet.
+func newMounter() (*mounter, error) {
+	k := &mounter{binds: make(chan *bindRequest), result: make(chan error)}
 	go thread.Spare(func() error {
 		err := k.leave()
 		k.result <- err
 		if err == nil {
-			k.result <- k.bind(<-k.orders)
+			k.result <- k.bind(<-k.binds)
 		}
 		return nil
 	})
 	return k, <-k.result
 }
 
-// show does what the order says about mounts. It can be done once.
-func (k *keeper) show(o *order) error {
-	k.orders <- o
+// show mounts what a bindRequest names. It can be called once.
+func (k *mounter) show(o *bindRequest) error {
+	k.binds <- o
 	return <-k.result
 }
 
-// leave moves this thread to a mount namespace of its own, where mounts of the host come and go as on the host.
-func (k *keeper) leave() (err error) {
+// leave moves this thread to its own mount namespace, where later mounts of the host appear too.
+func (k *mounter) leave() (err error) {
 	if k.jail, err = unix.Open("/proc/thread-self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		return fmt.Errorf("open the jail's mount namespace: %w", err)
 	}
@@ -145,7 +145,7 @@ func (k *keeper) leave() (err error) {
 }
 
 // bind copies the mounts, enters the jail and shows them there.
-func (k *keeper) bind(o *order) error {
+func (k *mounter) bind(o *bindRequest) error {
 	defer unix.Close(k.jail)
 	var clones []clone
 	defer func() {
@@ -187,7 +187,7 @@ func (k *keeper) bind(o *order) error {
 	return nil
 }
 
-var errOtherFile = errors.New("the sandbox, which was started before, sees another file there")
+var errOtherFile = errors.New("the sandbox was started earlier and sees another file there")
 
 func resizeTmp(size int64) error {
 	err := unix.Mount("", "/tmp", "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, fmt.Sprintf("size=%d", size))

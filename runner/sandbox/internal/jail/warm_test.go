@@ -32,7 +32,7 @@ func openDir(t testing.TB) string {
 	return dir
 }
 
-// warmShell is a shell that says that it is there and runs script as soon as it reads a line from the bridge.
+// warmShell is a shell that reports that it runs, and runs script as soon as it reads a line from the bridge.
 func warmShell(script string) jail.Config {
 	cfg := shell(`echo ready >&3; read line <&3; cd "$PWD"; ` + script)
 	cfg.Warm, cfg.Dirs, cfg.Dir = true, []string{"/ws", "/ro/tree"}, "/ws"
@@ -54,7 +54,7 @@ func warm(t testing.TB, ctx context.Context, cfg jail.Config) (*jail.Child, func
 	return c, func() { fmt.Fprintln(conn, "go") }
 }
 
-// adopt binds c, lets it go on and waits for its end.
+// adopt binds c, lets it continue and waits for its end.
 func adopt(t testing.TB, c *jail.Child, goOn func(), b jail.Binding) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -107,7 +107,7 @@ func TestWarmProgramGetsItsRun(t *testing.T) {
 	}
 }
 
-// TestWarmProgramIsInItsGroup looks from the host: what is outside of the jail's control group has none of its limits.
+// TestWarmProgramIsInItsGroup checks from the host: a process outside the jail's control group escapes its limits.
 func TestWarmProgramIsInItsGroup(t *testing.T) {
 	c, goOn := warm(t, t.Context(), warmShell("exit 0"))
 	groups := func(pid int) string {
@@ -135,7 +135,7 @@ func TestWarmProgramIsInItsGroup(t *testing.T) {
 	}
 }
 
-// TestWarmProgramHasAllItsTime: what a program used before it had a run is not the run's.
+// TestWarmProgramHasAllItsTime checks that processor time used before the run does not count.
 func TestWarmProgramHasAllItsTime(t *testing.T) {
 	cfg := warmShell("sleep 0.3")
 	cfg.Args[1] = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; " + cfg.Args[1]
@@ -162,7 +162,7 @@ func TestWarmInitIsConfined(t *testing.T) {
 			for _, file := range tasks {
 				text, err := os.ReadFile(file)
 				if errors.Is(err, os.ErrNotExist) {
-					continue // the keeper has just ended
+					continue // the mounter has just ended
 				}
 				for _, want := range []string{"CapEff:\t0000000000000000", "CapPrm:\t0000000000000000", "CapInh:\t0000000000000000",
 					"CapBnd:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2", "Groups:\t"} {

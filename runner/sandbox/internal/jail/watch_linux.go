@@ -5,187 +5,92 @@ package jail
 import (
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
+	"slices"
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
 )
 
-// watch adds up, every watchInterval in which they did anything, what the jail's processes use, and kills the jail when that passes a limit. It
-// is all there is where no cgroup can be had, and counts processor time everywhere.
+// watch measures the jail's processes every watchInterval in which they ran, and kills the jail when they exceed a limit. It
+// always enforces the limit of processor time, and those of memory and processes if no control group does.
 func (c *Child) watch() {
-	tick := time.NewTimer(watchInterval)
+	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
-	defer c.rest(false)
-	var sum clock
-	var quiet glance
-	defer quiet.close()
-	for ticks := 0; ; tick.Reset(c.nextGlance(ticks)) {
+	bounded := c.group.BoundsMemory() && c.group.BoundsTasks()
+	for last := time.Duration(-1); ; {
 		select {
 		case <-c.done:
 			return
 		case <-tick.C:
 		}
-		if quiet.same() {
-			ticks++
-			c.rest(true)
+		now, counted := c.group.CPU()
+		if counted && bounded && now == last {
 			continue
 		}
-		if quiet.changed() {
-			ticks = 0
-			c.rest(false)
-		}
-		quiet.expect()
-		maxTasks := c.cfg.Limits.Processes + 2*ownTasks
-		used := measure(c.proc.Pid, c.cfg.Program == "", maxTasks)
-		quiet.note(used)
-		used.cpu = max(used.cpu, sum.add(used.own))
-		if used.tasks > maxTasks { // only where nothing else bounds them; first, for a fork bomb waits for nobody
-			c.kill(sandbox.LimitProcesses)
-			continue
-		}
-		// A kernel that counts them without a control group does not tell that it has refused one.
-		if c.ownCount && !c.group.BoundsTasks() && used.tasks >= c.cfg.Limits.Processes+ownTasks {
-			c.full.Store(true)
-		}
-		if enough := c.cfg.Limits.Memory; c.group.BoundsMemory() {
-			used.memory = used.closely(enough, 0)
-		} else {
-			// A function's process hides its files from others of its user, and makes no sockets.
-			used.memory = used.closely(enough, filed(c.proc.Pid, c.inMemory())) + queuedMemory(used.pids, enough, c.cfg.Program != "")
-		}
-		if used.memory > c.most.Load() {
-			c.most.Store(used.memory)
-		}
-		switch l := c.cfg.Limits; {
-		case used.memory > l.Memory:
-			c.kill(sandbox.LimitMemory)
-		case l.CPU > 0 && c.processorTime(used) > l.CPU:
-			c.kill(sandbox.LimitCPU)
-		case c.cfg.Program != "" && ManyWatches(used.pids, !c.group.BoundsMemory()):
-			c.kill(sandbox.LimitFiles)
+		last = now
+		if limit := c.exceeded(); limit != "" {
+			c.kill(limit)
 		}
 	}
 }
 
-// inMemory lists the jail's own folders whose files are kept in memory.
-func (c *Child) inMemory() []string {
-	if !c.namespaces {
-		return nil // it sees the host's
+// exceeded returns the limit that the jail's processes exceed, or "".
+func (c *Child) exceeded() string {
+	l := c.cfg.Limits
+	used := c.tree.Measure()
+	if used.Tasks > c.tree.MaxTasks { // only if nothing else bounds them
+		return sandbox.LimitProcesses
 	}
-	return append([]string{"/tmp"}, c.cfg.Tmpfs...)
+	// A kernel that counts tasks without a control group does not report that it refused one.
+	if c.ownCount && !c.group.BoundsTasks() && used.Tasks >= l.Processes+ownTasks {
+		c.full.Store(true)
+	}
+	c.most.Store(max(c.most.Load(), used.Memory))
+	switch {
+	case used.Memory > l.Memory:
+		return sandbox.LimitMemory
+	case l.CPU > 0 && c.processorTime(used) > l.CPU:
+		return sandbox.LimitCPU
+	case c.cfg.Program != "" && proctree.ManyWatches(used.PIDs):
+		return sandbox.LimitFiles
+	}
+	return ""
 }
 
-// processorTime is what the run has used. The cgroup also knows of processes that ended without being waited for.
-func (c *Child) processorTime(u usage) time.Duration {
+// newTree returns the jail's process tree, to be measured against its present limits. An init that has a program is not part
+// of the run. Files in memory lie in the jail's own folders, and count if no control group counts them.
+func (c *Child) newTree() *proctree.Tree {
+	t := &proctree.Tree{Root: c.proc.Pid, MaxTasks: c.cfg.Limits.Processes + 2*ownTasks, MaxMemory: c.cfg.Limits.Memory}
+	if c.cfg.Program != "" {
+		t.Skip = c.proc.Pid
+	}
+	if c.namespaces && !c.group.BoundsMemory() {
+		t.Folders = append([]string{"/tmp"}, c.cfg.Tmpfs...)
+	}
+	return t
+}
+
+// processorTime returns the time that the run has used. The group includes processes that ended without being waited for.
+func (c *Child) processorTime(u proctree.Usage) time.Duration {
+	used := u.CPU
 	if t, ok := c.group.CPU(); ok {
-		return max(t, u.cpu) - c.before
+		used = max(used, t)
 	}
-	return u.cpu - c.before
+	return used - c.before
 }
 
-// usage is what a jail's processes use together.
-type usage struct {
-	memory int64 // anonymous and shared memory that is resident, and page tables; files of libraries can be dropped and don't count
-	cpu    time.Duration
-	tasks  int
-	files  []string                  // that change when something is done
-	blind  bool                      // not all of those are known
-	pids   []int                     // whose memory is counted
-	own    map[process]time.Duration // processor time without that of children
-}
+// taskSlack is how many tasks beyond its limit a sandbox can have until a watchdog sees them.
+const taskSlack = 2048
 
-// measure walks the tree of processes from init down: in a PID namespace every orphan becomes init's child, so none
-// is outside of it. withInit counts init's own memory too. With more than maxTasks it stops: a fork bomb grows while it
-// counts.
-func measure(init int, withInit bool, maxTasks int) usage {
-	total := usage{own: make(map[process]time.Duration)}
-	kidsOf := childLister(init)
-	for todo := []int{init}; len(todo) > 0 && total.tasks <= maxTasks; {
-		pid := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		kids, tasks, files := kidsOf(pid)
-		todo = append(todo, kids...)
-		total.files = append(total.files, files...)
-		total.blind = total.blind || files == nil
-		total.tasks += tasks
-		if f := statFields(pid); len(f) > statStart {
-			total.cpu += ticks(f[statUsed:statEnd])
-			total.own[process{pid, f[statStart]}] = ticks(f[statUsed:statChildren])
-		}
-		if pid != init || withInit {
-			total.memory += residentMemory(pid)
-			total.pids = append(total.pids, pid)
-		}
-	}
-	return total
-}
-
-func procFile(pid int, name string) string { return filepath.Join("/proc", strconv.Itoa(pid), name) }
-
-// childLister returns how to find a process's children: as the kernel lists them, or, where it was built without that
-// (CONFIG_PROC_CHILDREN), from every process's parent.
-func childLister(init int) func(pid int) (kids []int, tasks int, files []string) {
-	if _, err := os.Stat(procFile(init, "task/"+strconv.Itoa(init)+"/children")); err == nil {
-		return children
-	}
-	kids := make(map[int][]int)
-	names, _ := filepath.Glob("/proc/[0-9]*")
-	for _, name := range names {
-		pid, err := strconv.Atoi(filepath.Base(name))
-		if err != nil {
-			continue
-		}
-		if fields := statFields(pid); len(fields) > 1 {
-			parent, _ := strconv.Atoi(fields[1])
-			kids[parent] = append(kids[parent], pid)
-		}
-	}
-	return func(pid int) ([]int, int, []string) {
-		fields := statFields(pid)
-		if len(fields) < 18 {
-			return kids[pid], 0, nil
-		}
-		threads, _ := strconv.Atoi(fields[17])
-		return kids[pid], threads, nil
-	}
-}
-
-// children returns the child processes of pid's threads, how many threads it has, and the files that change when it does
-// anything: nil when they are too many.
-func children(pid int) (kids []int, tasks int, files []string) {
-	dir, err := os.Open(procFile(pid, "task"))
-	if err != nil {
-		return nil, 0, nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	if len(names) < maxGlance {
-		files = append(files, procFile(pid, "stat"))
-	}
-	for _, tid := range names {
-		name := procFile(pid, "task/"+tid+"/children")
-		if files != nil {
-			files = append(files, name)
-		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			continue
-		}
-		for f := range strings.FieldsSeq(string(text)) {
-			if kid, err := strconv.Atoi(f); err == nil {
-				kids = append(kids, kid)
-			}
-		}
-	}
-	return kids, len(names), files
-}
-
-// tasksOf is how many threads the processes of a user have.
-func tasksOf(uid int) int {
-	total := 0
+// MaxTasks returns the RLIMIT_NPROC of a sandbox whose processes the kernel counts together with others of uid: not an exact
+// limit, but it bounds how far a fork bomb gets before a watchdog acts.
+func MaxTasks(uid int, l sandbox.Limits) int {
+	total := l.Processes + taskSlack
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		var st syscall.Stat_t
@@ -199,12 +104,79 @@ func tasksOf(uid int) int {
 	return total
 }
 
-// statFields are the fields of /proc/<pid>/stat from the third on: the second is a name in brackets that may hold
-// anything.
-func statFields(pid int) []string {
-	text, err := os.ReadFile(procFile(pid, "stat"))
-	if err != nil {
-		return nil
+// Requests of the host to a program's init, about all other processes of the jail.
+const (
+	pauseAll  = 'p'
+	resumeAll = 'r'
+)
+
+// pauseTime bounds the wait for processes to stand still: those in the middle of a system call finish it first.
+const pauseTime = 100 * time.Millisecond
+
+// prepareMeters records what the writable mounts hold before the run can write there.
+func (c *Child) prepareMeters(mounts []Mount) {
+	for _, m := range mounts {
+		if m.Writable {
+			c.disks = append(c.disks, meter.NewDisk(m.Source, c.cfg.Limits))
+		}
 	}
-	return strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	c.printed = meter.NewOutput(c.cfg.Limits.Output, func() { c.kill(sandbox.LimitOutput) })
+}
+
+// readMeters stops the meters after the jail has ended, and records what they found.
+func (c *Child) readMeters(exit *sandbox.Exit) {
+	for _, d := range c.disks {
+		if d.Stop() {
+			exit.Reach(sandbox.LimitDisk)
+		}
+		if d.HitFileSize() {
+			exit.Reach(sandbox.LimitFileSize)
+		}
+	}
+	c.disks = nil
+	if c.printed != nil && c.printed.Hit() {
+		exit.Reach(sandbox.LimitOutput)
+	}
+}
+
+// pids lists the jail's processes.
+func (c *Child) pids() []int {
+	return c.newTree().Measure().PIDs
+}
+
+// pause stops all of the jail until resume is called. Only init can stop all other processes at once; if it runs a
+// function, the jail has no others.
+func (c *Child) pause() (resume func()) {
+	tell := func(what byte) { _, _ = c.control.Write([]byte{what}) }
+	if c.cfg.Program == "" {
+		tell = func(what byte) {
+			_ = c.proc.Signal(map[byte]os.Signal{pauseAll: unix.SIGSTOP, resumeAll: unix.SIGCONT}[what])
+		}
+	}
+	tell(pauseAll)
+	for began := time.Now(); time.Since(began) < pauseTime && !c.paused(); {
+		time.Sleep(time.Millisecond)
+	}
+	return func() { tell(resumeAll) }
+}
+
+// paused reports whether all processes of the jail are stopped, apart from an init that has a program.
+func (c *Child) paused() bool {
+	return !slices.ContainsFunc(c.pids(), func(pid int) bool {
+		if pid == c.proc.Pid && c.cfg.Program != "" {
+			return false
+		}
+		f := proctree.Stat(pid)
+		return len(f) > 0 && f[0] != "T" && f[0] != "Z" && f[0] != "X"
+	})
+}
+
+// obey carries out, in init, a request that the host sends as one byte.
+func obey(what byte) {
+	switch what {
+	case pauseAll:
+		_ = unix.Kill(-1, unix.SIGSTOP) // all but init itself; none can be started in between
+	case resumeAll:
+		_ = unix.Kill(-1, unix.SIGCONT)
+	}
 }

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// minPause is the least time between two looks.
+	// minPause is the shortest time between two scans of the workspace.
 	minPause = 25 * time.Millisecond
-	// share bounds what looking costs: a look is followed by a pause that is this many times as long.
-	share = 10
-	// idleLooks is how many pauses may go by without a look while the file system's own figures do not change.
-	idleLooks = 20
-	// hurry and hurryFiles are what the file system must lose to be looked at out of turn.
-	hurry      = 8 << 20
-	hurryFiles = 1000
-	// slack is how much a file system may lose, beside what looking finds, without the guest being suspected.
+	// pauseFactor bounds what scanning costs: the pause after a scan is this many times as long as the scan.
+	pauseFactor = 10
+	// idlePauses is how many pauses may pass without a scan while the file system's own figures do not change.
+	idlePauses = 20
+	// urgentBytes and urgentFiles are what the file system must lose for a scan to come early.
+	urgentBytes = 8 << 20
+	urgentFiles = 1000
+	// slack is how many bytes a file system may lose, besides what a scan finds, before the guest is suspected.
 	slack = 64 << 20
 )
 
@@ -28,7 +28,7 @@ type Disk struct {
 	files int
 	size  int64 // the limit of one file
 
-	before usage // what was there before the guest
+	before usage // of the workspace, before the guest started
 
 	guest Guest
 	over  func()
@@ -38,20 +38,17 @@ type Disk struct {
 	hit, hitSize bool // written by the watching goroutine, read after done
 }
 
-// Guest is what a watcher can ask about the guest. Without these it sees no more than the workspace does.
+// Guest gives a Disk access to the guest's processes. Both fields may be nil.
 type Guest struct {
-	// PIDs lists the guest's processes: files that they hold open and that have no name take space, too. Nil: unknown.
+	// PIDs lists the processes: removed files that they still hold open take space, too.
 	PIDs func() []int
-	// Pause stops all of them until resume is called. It is used seldom: when the disk fills and looking finds nothing, as
-	// when files are moved out of the way of a look. Nil: impossible.
+	// Pause stops all processes until resume is called. It is used rarely: when the disk fills up and a scan finds nothing,
+	// for instance because files are moved while it runs.
 	Pause func() (resume func())
-	// AtRest returns, while the guest does nothing at all, a channel that is closed when it does something again; else nil.
-	// Nil: unknown.
-	AtRest func() <-chan struct{}
 }
 
-// NewDisk notes what the workspace dir holds now, which takes some microseconds a file. Call it before the guest can
-// write there. An empty dir is never watched.
+// NewDisk records the present contents of the workspace dir, which takes a few microseconds a file. Call it before the guest
+// can write there. An empty dir is never watched.
 func NewDisk(dir string, limits sandbox.Limits) *Disk {
 	limits = limits.WithDefaults()
 	d := &Disk{dir: dir, bytes: limits.Disk, files: limits.DiskFiles, size: limits.FileSize, stop: make(chan struct{})}
@@ -64,18 +61,18 @@ func NewDisk(dir string, limits sandbox.Limits) *Disk {
 	return d
 }
 
-// WatchDisk is NewDisk and Watch in one, for a guest of which nothing is known.
+// WatchDisk calls NewDisk and Watch, for a guest whose processes are out of reach.
 func WatchDisk(dir string, limits sandbox.Limits, over func()) *Disk {
 	d := NewDisk(dir, limits)
 	d.Watch(Guest{}, over)
 	return d
 }
 
-// Watch begins to look again and again at what the workspace holds, and calls over once when that is more than
+// Watch scans the workspace repeatedly, and calls over once when it holds more than
 // limits.Disk bytes or limits.DiskFiles files and folders. A workspace that held more before may shrink but not grow.
-// A guest can write more than the limit before it is noticed: as much as the disk takes in some tens of milliseconds and
-// while all files are looked at, which takes 2 to 3 microseconds a file. That were tens of megabytes where they were
-// written as fast as memory takes them, and some hundred beside 100,000 files. Call Stop when the guest has ended.
+// A guest can exceed the limit before this is noticed, by what the disk takes in some tens of milliseconds and during one
+// scan, which takes 2 to 3 microseconds a file: in tests tens of megabytes, and some hundred besides 100,000 files. Call Stop
+// when the guest has ended.
 func (d *Disk) Watch(guest Guest, over func()) {
 	if d.dir == "" {
 		return
@@ -84,19 +81,19 @@ func (d *Disk) Watch(guest Guest, over func()) {
 	d.done.Go(d.watch)
 }
 
-// Stop ends the watching, after a last look, and tells whether the limit was passed. It may be called once.
+// Stop scans a last time and reports whether the limit was exceeded. It is called once.
 func (d *Disk) Stop() (hit bool) {
 	close(d.stop)
 	d.done.Wait()
 	return d.hit
 }
 
-// HitFileSize tells, after Stop, whether a file reached the size that one file may have.
+// HitFileSize reports, after Stop, whether a file reached the limit of one file's size.
 func (d *Disk) HitFileSize() bool { return d.hitSize }
 
 func (d *Disk) watch() {
 	first := freeSpace(d.dir)
-	last := look{free: first, end: time.Now()}
+	last := scan{free: first, end: time.Now()}
 	for {
 		select {
 		case <-d.stop:
@@ -104,7 +101,6 @@ func (d *Disk) watch() {
 			d.judge(d.measure())
 			return
 		case <-time.After(minPause):
-			d.sleep()
 		}
 		now := freeSpace(d.dir)
 		if !d.due(last, now) {
@@ -113,55 +109,39 @@ func (d *Disk) watch() {
 		began := time.Now()
 		used := d.measure()
 		if !d.judge(used) && now.known && first.bytes-now.bytes > max(0, d.bytes-used.bytes)+slack {
-			d.judgeAtStandstill()
-			first = now // whatever it was, it is no reason to stop the guest again
+			d.judgePaused()
+			first = now // the guest is not stopped again for the same loss
 		}
 		end := time.Now()
-		last = look{used: used, free: now, end: end, took: end.Sub(began)}
+		last = scan{used: used, free: now, end: end, took: end.Sub(began)}
 	}
 }
 
-// sleep waits while the guest does nothing, but not for long: something else may write to the workspace.
-func (d *Disk) sleep() {
-	if d.guest.AtRest == nil {
-		return
-	}
-	rest := d.guest.AtRest()
-	if rest == nil {
-		return
-	}
-	select {
-	case <-rest:
-	case <-d.stop:
-	case <-time.After(idleLooks * minPause):
-	}
-}
-
-// look is what was seen, and when.
-type look struct {
+// scan is the result of a scan and when it was made.
+type scan struct {
 	used usage
 	free space
 	end  time.Time
 	took time.Duration
 }
 
-// due tells whether it is time to look again: at once when the file system has since lost half of what the guest may
-// still take, and otherwise seldom enough. The file system counts for us: while it gives away nothing, there is nothing
-// new to find but by its own delay.
-func (d *Disk) due(last look, now space) bool {
-	pause, since := max(minPause, share*last.took), time.Since(last.end)
+// due reports whether it is time for the next scan: at once if the file system has since lost half of what the guest may
+// still use, and otherwise after a pause. While the file system's figures stay the same, a scan would find the same, apart
+// from writes that the file system has delayed.
+func (d *Disk) due(last scan, now space) bool {
+	pause, since := max(minPause, pauseFactor*last.took), time.Since(last.end)
 	if !now.known {
 		return since >= pause
 	}
 	lost, more := last.free.bytes-now.bytes, int64(last.free.nodes)-int64(now.nodes)
-	if lost > max(hurry, (d.bytes-last.used.bytes)/2) || more > max(hurryFiles, int64(d.files-last.used.files)/2) {
+	if lost > max(urgentBytes, (d.bytes-last.used.bytes)/2) || more > max(urgentFiles, int64(d.files-last.used.files)/2) {
 		return since >= last.took
 	}
-	return since >= pause && (now != last.free || since >= idleLooks*pause)
+	return since >= pause && (now != last.free || since >= idlePauses*pause)
 }
 
-// judgeAtStandstill looks while the guest can hide nothing from it.
-func (d *Disk) judgeAtStandstill() {
+// judgePaused scans while the guest is paused and cannot hide files.
+func (d *Disk) judgePaused() {
 	if d.guest.Pause == nil || d.hit {
 		return
 	}
@@ -174,7 +154,7 @@ func (d *Disk) judgeAtStandstill() {
 func (d *Disk) measure() usage {
 	used := measure(d.dir, usage{bytes: d.bytes, files: d.files})
 	if d.guest.PIDs != nil && !d.passed(used) {
-		used.bytes += nameless(d.guest.PIDs())
+		used.bytes += nameless(d.dir, d.guest.PIDs())
 	}
 	return used
 }
@@ -188,7 +168,7 @@ func (d *Disk) judge(used usage) (passed bool) {
 	return d.hit
 }
 
-// cutOff tells whether a file was written as far as a file may get. One that is larger was so before.
+// cutOff reports whether a file has grown to the limit of one file's size. A larger one was there before.
 func (d *Disk) cutOff(u usage) bool {
 	if d.before.largest < d.size {
 		return u.largest >= d.size
@@ -200,16 +180,16 @@ func (d *Disk) passed(u usage) bool {
 	return u.bytes > d.bytes || u.files > d.files || u.tooDeep && !d.before.tooDeep
 }
 
-// usage is what a folder holds. Holes in files take no space; a file with several names is counted for each.
+// usage is what a folder holds. Holes in files take no space. A file counts once for each of its names.
 type usage struct {
 	bytes   int64
 	files   int
 	largest int64 // the size of the largest file, holes included
-	written int64 // when that was written to, or of several the last, in nanoseconds since 1970
-	tooDeep bool  // some folders are so deep, and so many, that it was not looked into all
+	written int64 // when that was last written to, in nanoseconds since 1970
+	tooDeep bool  // some folders were too deep, and too many, to be scanned
 }
 
-// add counts a file or folder; the size of what is no regular file is 0.
+// add counts a file or folder. The size of anything but a regular file is 0.
 func (u *usage) add(size, onDisk, written int64) {
 	u.files++
 	u.bytes += onDisk
@@ -218,12 +198,12 @@ func (u *usage) add(size, onDisk, written int64) {
 	}
 }
 
-// beyond tells whether u is more than enough; negative figures of enough stand for no bound.
+// beyond reports whether u exceeds enough; negative fields of enough mean no bound.
 func (u usage) beyond(enough usage) bool {
 	return enough.bytes >= 0 && u.bytes > enough.bytes || enough.files >= 0 && u.files > enough.files
 }
 
-// space is what a file system says of itself.
+// space is what a file system reports about itself.
 type space struct {
 	known bool
 	bytes int64 // free

@@ -23,7 +23,7 @@ func write(t testing.TB, file string, size int) {
 
 var unbounded = usage{bytes: -1, files: -1}
 
-// measures are the ways to look: the system's own, and that of systems without one.
+// measures are the ways to scan: the system's own, and the portable one.
 var measures = map[string]func(string, usage) usage{"measure": measure, "measureByNames": measureByNames}
 
 func TestMeasure(t *testing.T) {
@@ -59,7 +59,7 @@ func fill(t testing.TB, dir string, n int) {
 	}
 }
 
-// watched is a watcher that tells through over.
+// watched is a watcher that reports through over.
 func watched(dir string, l sandbox.Limits) (*Disk, <-chan struct{}) {
 	over := make(chan struct{}, 2)
 	return WatchDisk(dir, l, func() { over <- struct{}{} }), over
@@ -72,15 +72,15 @@ func TestDiskLimits(t *testing.T) {
 		do     func(dir string)
 		hit    bool
 	}{
-		"bytes":                {sandbox.Limits{Disk: 3 << 20}, 0, func(dir string) { fill(t, dir, 5) }, true},
-		"fewer bytes":          {sandbox.Limits{Disk: 9 << 20}, 0, func(dir string) { fill(t, dir, 5) }, false},
-		"files":                {sandbox.Limits{DiskFiles: 10}, 0, func(dir string) { many(t, dir, 12) }, true},
-		"fewer files":          {sandbox.Limits{DiskFiles: 20}, 0, func(dir string) { many(t, dir, 12) }, false},
-		"as much as before":    {sandbox.Limits{Disk: 1 << 20}, 4, func(dir string) { fill(t, dir, 4) }, false},
-		"more than before":     {sandbox.Limits{Disk: 1 << 20}, 4, func(dir string) { fill(t, dir, 6) }, true},
-		"holes take no space":  {sandbox.Limits{Disk: 1 << 20}, 0, func(dir string) { sparse(t, dir) }, false},
-		"nothing was written":  {sandbox.Limits{Disk: 1 << 20}, 0, func(string) {}, false},
-		"gone before the look": {sandbox.Limits{Disk: 64 << 20}, 0, func(dir string) { fill(t, dir, 2); _ = os.Remove(filepath.Join(dir, "f1")) }, false},
+		"bytes":                   {sandbox.Limits{Disk: 3 << 20}, 0, func(dir string) { fill(t, dir, 5) }, true},
+		"fewer bytes":             {sandbox.Limits{Disk: 9 << 20}, 0, func(dir string) { fill(t, dir, 5) }, false},
+		"files":                   {sandbox.Limits{DiskFiles: 10}, 0, func(dir string) { many(t, dir, 12) }, true},
+		"fewer files":             {sandbox.Limits{DiskFiles: 20}, 0, func(dir string) { many(t, dir, 12) }, false},
+		"as much as before":       {sandbox.Limits{Disk: 1 << 20}, 4, func(dir string) { fill(t, dir, 4) }, false},
+		"more than before":        {sandbox.Limits{Disk: 1 << 20}, 4, func(dir string) { fill(t, dir, 6) }, true},
+		"holes take no space":     {sandbox.Limits{Disk: 1 << 20}, 0, func(dir string) { sparse(t, dir) }, false},
+		"nothing was written":     {sandbox.Limits{Disk: 1 << 20}, 0, func(string) {}, false},
+		"removed before the scan": {sandbox.Limits{Disk: 64 << 20}, 0, func(dir string) { fill(t, dir, 2); _ = os.Remove(filepath.Join(dir, "f1")) }, false},
 	} {
 		dir := t.TempDir()
 		fill(t, dir, c.before)

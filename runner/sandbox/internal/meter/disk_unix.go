@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onDisk is what a file takes, in bytes; st_blocks counts units of 512 whatever the file system's own are (stat(2)).
+// onDisk returns the bytes that a file takes; st_blocks counts units of 512 on every file system (stat(2)).
 func onDisk(info fs.FileInfo) int64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return st.Blocks * 512

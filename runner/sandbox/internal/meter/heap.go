@@ -8,16 +8,16 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// HeapFlag is what node is started with for its heap to follow from the memory limit.
+// HeapFlag returns the flag of node that sets the size of its heap by the memory limit.
 func HeapFlag(limits sandbox.Limits) string {
 	return "--max-old-space-size=" + strconv.FormatInt(max(limits.WithDefaults().Memory/4*3>>20, 16), 10)
 }
 
-// largeHeap is the memory limit, in bytes, up to which V8 left alone is not the first to give up: it sizes its heap by the
-// machine, at 2 to 4 GB where that has as much.
+// largeHeap is the memory limit, in bytes, up to which V8's own heap size is large enough: V8 chooses 2 to 4 GB if the machine
+// has as much.
 const largeHeap = 1 << 30
 
-// LargeHeap is the memory limit that a guest must know when it starts, as HeapFlag; zero where it need not.
+// LargeHeap returns the memory limit, in bytes, that a guest must be started with as HeapFlag; zero if it needs none.
 func LargeHeap(runtime sandbox.Runtime, limits sandbox.Limits) int64 {
 	if memory := limits.WithDefaults().Memory; runtime == sandbox.Node && memory > largeHeap {
 		return memory
@@ -25,26 +25,26 @@ func LargeHeap(runtime sandbox.Runtime, limits sandbox.Limits) int64 {
 	return 0
 }
 
-// Heap passes a guest's stderr on and notes when V8 says that it has no memory left. What it may have follows from the
-// run's limit (see HeapFlag and LargeHeap), so a script that reaches it ran into that limit, although what ends it is V8's own abort. A
-// script can print such words and abort, too: that says of its end only what it wants to be said.
+// Heap copies a guest's stderr and detects V8's message that it is out of memory. V8's heap size follows from the run's
+// memory limit (see HeapFlag and LargeHeap), so such a script has reached that limit, although V8's own abort ends it. A
+// script can print the message and abort, too; that changes nothing but the reason given for its end.
 type Heap struct {
 	next io.Writer
-	tail []byte // of what was passed on: the words may come in parts
+	tail []byte // the end of what was written: the message may come in parts
 	full bool
 }
 
-// NewHeap passes on to next.
+// NewHeap returns a Heap that copies to next.
 func NewHeap(next io.Writer) *Heap { return &Heap{next: next} }
 
 var heapFatal = []byte("FATAL ERROR: ")
 
-// heapWords are those for the heap, and for memory that V8 itself works with. It has more of the latter kind, but says
-// them also of a stack that is full.
+// heapWords are V8's messages about the heap and about its own working memory. There are more of the latter kind, but V8 also
+// prints those when a stack is full.
 var heapWords = [][]byte{[]byte("JavaScript heap out of memory"), []byte("Zone Allocation failed - process out of memory")}
 
-// heapLine is how long the line before the words can be; it names one of a few places in V8. heapKept is how much is kept
-// for words that have come in part.
+// heapLine is how long the line before the words can be; it names a place in V8. heapKept is how much is kept to find words
+// that come in parts.
 const (
 	heapLine = 256
 	heapKept = heapLine + 64
@@ -54,14 +54,14 @@ const (
 func (w *Heap) Write(p []byte) (int, error) {
 	if !w.full {
 		w.tail = append(w.tail, p...)
-		w.full = saysFull(w.tail)
+		w.full = outOfMemory(w.tail)
 		w.tail = append(w.tail[:0], w.tail[max(0, len(w.tail)-heapKept):]...)
 	}
 	return w.next.Write(p)
 }
 
-// saysFull tells whether V8's words are in text. A script may print some of them before.
-func saysFull(text []byte) bool {
+// outOfMemory reports whether text has V8's message. A script may have printed parts of it before.
+func outOfMemory(text []byte) bool {
 	for _, words := range heapWords {
 		for end := 0; ; {
 			at := bytes.Index(text[end:], words)
@@ -77,8 +77,8 @@ func saysFull(text []byte) bool {
 	return false
 }
 
-// Ended tells whether a guest with this exit code was ended by V8 for want of memory. It is to be called when everything
-// was written. V8 ends its program by SIGILL, SIGTRAP or SIGABRT.
+// Ended reports whether V8 ended the guest with this exit code because it was out of memory. Call it when all output was
+// written. V8 ends its process with SIGILL, SIGTRAP or SIGABRT.
 func (w *Heap) Ended(code int) bool {
 	return w.full && (code == 128+4 || code == 128+5 || code == 128+6)
 }

@@ -1,6 +1,6 @@
-// Package meter measures what a guest uses where no kernel counts it, the same for every sandbox: the bytes it prints
-// ([Output]) and what its workspace takes on disk ([WatchDisk]). Both call back once when a limit is passed; whoever owns
-// the guest then kills it and says why.
+// Package meter measures what no kernel counts for a guest, in the same way for every sandbox: the bytes it prints
+// ([Output]) and the space its workspace takes on disk ([WatchDisk]). Both call a function once when a limit is exceeded; the
+// guest's owner then kills the guest and reports why. [Heap] recognizes that node has run out of memory.
 package meter
 
 import (
@@ -14,25 +14,25 @@ type Output struct {
 	left int64
 	late int64 // of each writer
 	hit  bool
-	by   *counted // whose write passed the limit
+	by   *counted // whose write exceeded the limit
 	over func()
 }
 
-// lateBytes is what a writer may still be given when another has passed the limit. Streams are read side by side, and what
-// was printed to one before the other was flooded, its pipe at most, may come later.
+// lateBytes is how much a writer still passes after another has exceeded the limit. Streams are read concurrently: what
+// was printed to one before the other was flooded, at most a pipe's content, may arrive later.
 const lateBytes = 64 << 10
 
-// NewOutput allows limit bytes. over is called once, by the write that passes the limit, which is cut there; it must
-// not wait for the guest. What is written later is dropped, but for the first 64 KiB of each other writer, and no more than limit.
+// NewOutput allows limit bytes. The write that exceeds the limit is cut there, and calls over, which must not wait for the
+// guest. Later writes are dropped, except for the first 64 KiB of each other writer, but never more than limit.
 func NewOutput(limit int64, over func()) *Output {
 	return &Output{left: limit, late: min(lateBytes, limit), over: over}
 }
 
-// Writer returns a writer that passes on to w, and counts what it is given. A nil w discards. Its Write never fails, so
-// that a reader that is gone does not end a guest.
+// Writer returns a writer that counts what it is given and passes it to w. A nil w discards. Its Write never fails, so that
+// a reader that has gone away does not end a guest.
 func (o *Output) Writer(w io.Writer) io.Writer { return &counted{output: o, next: w, late: o.late} }
 
-// Hit tells whether the limit was passed.
+// Hit reports whether the limit was exceeded.
 func (o *Output) Hit() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,7 +63,7 @@ func (o *Output) take(c *counted, n int) int {
 type counted struct {
 	output *Output
 	next   io.Writer
-	late   int64 // may still pass when another has passed the limit
+	late   int64 // bytes that may still pass when another writer has exceeded the limit
 }
 
 func (c *counted) Write(p []byte) (int, error) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLateOutput: what one stream had before the other was flooded is kept, also when it is read later.
+// TestLateOutput checks that output printed before the other stream was flooded is kept even if it is read later.
 func TestLateOutput(t *testing.T) {
 	over := 0
 	o := NewOutput(100, func() { over++ })

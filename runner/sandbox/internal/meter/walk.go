@@ -6,8 +6,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// measureByNames looks at all that is below dir, until that is more than enough. It follows no link, and skips what it
-// cannot read.
+// measureByNames scans all that is below dir and stops when that exceeds enough. It follows no link, and skips what it cannot
+// read.
 func measureByNames(dir string, enough usage) usage {
 	var u usage
 	root, err := safeopen.Root(dir)

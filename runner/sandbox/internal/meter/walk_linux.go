@@ -9,51 +9,52 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
 )
 
-// Folders thousands deep must take neither thousands of descriptors nor, for each, the whole way from the top.
+// A tree of folders thousands deep must not take thousands of descriptors, nor a walk from the top for each folder.
 const (
-	maxBelow   = 64   // how many folders deep one is opened from an open one,
+	maxBelow   = 64   // how many folders deep a folder is opened from an open one,
 	maxName    = 3000 // in how many bytes; the kernel takes 4095
 	maxAnchors = 1000 // folders open at the same time; more need tens of thousands of folders, each beside others
 )
 
-// beneath is how folders are opened: no link is followed, and nothing outside is reached.
+// beneath opens folders without following links or leaving the tree.
 const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 
-// anchor is an open folder, kept as long as something below it is still to be looked at.
+// anchor is an open folder, kept while folders below it are still to be scanned.
 type anchor struct {
 	fd, users int
 }
 
-// place is a folder still to be looked at.
+// place is a folder that is still to be scanned.
 type place struct {
 	from *anchor
 	name string // below from
 	deep int    // how many folders below
 }
 
-// walker looks at folders, the deepest first. A guest may change them at the same time.
+// walker scans folders, the deepest first. A guest may change them at the same time.
 type walker struct {
 	used, enough usage
 	todo         []place
 	anchors      int // open now
 }
 
-// measure looks at all that is below dir, until that is more than enough. It follows no link and skips what it cannot
-// read.
+// measure scans all that is below dir and stops when that exceeds enough. It follows no link and skips what it cannot read.
 func measure(dir string, enough usage) usage {
 	locked, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return usage{}
 	}
-	fd, err := unlock(locked) // it may have been the guest's to lock, like those below
+	fd, err := unlock(locked) // the guest may have locked it, like folders below it
 	if err != nil {
 		return usage{}
 	}
 	if probe, err := openBelow(fd, ".", unix.O_PATH); err == nil {
 		unix.Close(probe)
-	} else if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // an older kernel, or a filter that knows no better
+	} else if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // an older kernel, or a filter that refuses unknown calls
 		unix.Close(fd)
 		return measureByNames(dir, enough)
 	}
@@ -64,7 +65,7 @@ func measure(dir string, enough usage) usage {
 		p := w.todo[last]
 		w.todo = w.todo[:last]
 		if !w.used.beyond(enough) {
-			w.look(p)
+			w.scan(p)
 		}
 		w.release(p.from)
 	}
@@ -78,8 +79,8 @@ func (w *walker) release(a *anchor) {
 	}
 }
 
-// look counts what is in one folder and notes the folders in it.
-func (w *walker) look(p place) {
+// scan counts what is in one folder and queues the folders in it.
+func (w *walker) scan(p place) {
 	fd, err := openFolder(p.from.fd, p.name)
 	if err != nil {
 		return
@@ -108,7 +109,7 @@ func (w *walker) look(p place) {
 			}
 			var st unix.Stat_t
 			if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
-				continue // gone meanwhile
+				continue // removed in the meantime
 			}
 			size := int64(0)
 			if st.Mode&unix.S_IFMT == unix.S_IFREG {
@@ -127,7 +128,7 @@ func (w *walker) look(p place) {
 }
 
 func openBelow(at int, name string, flags uint64) (int, error) {
-	for range 10 { // the kernel gives up where something is renamed just then
+	for range 10 { // the kernel gives up if something is renamed at that moment
 		fd, err := unix.Openat2(at, name, &unix.OpenHow{Flags: flags | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: beneath})
 		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
 			return fd, err
@@ -136,11 +137,11 @@ func openBelow(at int, name string, flags uint64) (int, error) {
 	return -1, unix.EAGAIN
 }
 
-// canLook are the permissions that it takes to count what is in a folder.
+// canLook are the permissions needed to scan a folder.
 const canLook = 0o500
 
-// openFolder opens a folder. One that its owner, this user, may not look into is unlocked for good: what cannot be
-// seen could not be counted, nor be removed by a person.
+// openFolder opens a folder. It permanently adds the permissions if this user owns the folder but may not read it: its files could
+// otherwise neither be counted nor be removed by a person.
 func openFolder(at int, name string) (int, error) {
 	fd, err := openBelow(at, name, unix.O_RDONLY)
 	if err != nil && !errors.Is(err, unix.EACCES) {
@@ -174,37 +175,18 @@ func unlock(locked int) (int, error) {
 	return unix.Open(self, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
-// Living is the folder of /proc that tells of a process's memory and files. Once its first thread has ended, which it can
-// without the others, its own folder has neither, but theirs do.
-func Living(pid int) string {
-	dir := "/proc/" + strconv.Itoa(pid)
-	if !ended(dir) {
-		return dir
+// nameless returns the space of removed files on dir's disk that the processes still hold open or have mapped. A mapping counts
+// with its length, since the kernel does not report how much of its file is on disk.
+func nameless(dir string, pids []int) int64 {
+	var st unix.Stat_t
+	if unix.Stat(dir, &st) != nil {
+		return 0
 	}
-	tasks, _ := os.ReadDir(dir + "/task")
-	for _, t := range tasks {
-		if task := dir + "/task/" + t.Name(); !ended(task) {
-			return task
-		}
-	}
-	return dir
-}
-
-// ended tells whether a thread is there no more, or only because nobody has asked for its end.
-func ended(dir string) bool {
-	text, err := os.ReadFile(dir + "/stat")
-	_, state, ok := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
-	return err != nil || !ok || strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
-}
-
-// nameless is what the files take that the processes hold open, or have in memory, and that have no name any more. A
-// mapping counts with its length, since nothing tells how much of its file is on disk.
-func nameless(pids []int) int64 {
 	held := make(map[[2]uint64]int64)
 	for _, pid := range pids {
-		dir := Living(pid)
-		openFiles(dir+"/fd", held)
-		mappedFiles(dir+"/maps", held)
+		process := proctree.Living(pid)
+		openFiles(process+"/fd", uint64(st.Dev), held)
+		mappedFiles(process+"/maps", held)
 	}
 	var sum int64
 	for _, bytes := range held {
@@ -213,7 +195,7 @@ func nameless(pids []int) int64 {
 	return sum
 }
 
-func openFiles(dir string, held map[[2]uint64]int64) {
+func openFiles(dir string, device uint64, held map[[2]uint64]int64) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return
@@ -223,7 +205,7 @@ func openFiles(dir string, held map[[2]uint64]int64) {
 		names, err := f.Readdirnames(1024)
 		for _, name := range names {
 			var st unix.Stat_t
-			if unix.Stat(dir+"/"+name, &st) == nil && st.Nlink == 0 && st.Mode&unix.S_IFMT == unix.S_IFREG {
+			if unix.Stat(dir+"/"+name, &st) == nil && st.Nlink == 0 && uint64(st.Dev) == device && st.Mode&unix.S_IFMT == unix.S_IFREG {
 				held[[2]uint64{uint64(st.Dev), st.Ino}] = st.Blocks * 512
 			}
 		}
@@ -246,7 +228,7 @@ func mappedFiles(file string, held map[[2]uint64]int64) {
 	mapped := make(map[[2]uint64]int64)
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSuffix(line, "\n")
-		if !strings.HasSuffix(line, " (deleted)") || strings.HasSuffix(line, " /dev/zero (deleted)") { // shared memory
+		if !strings.HasSuffix(line, " (deleted)") || strings.HasSuffix(line, " /dev/zero (deleted)") || strings.Contains(line, " /memfd:") { // memory
 			continue
 		}
 		// from-to permissions offset major:minor inode name

@@ -99,7 +99,7 @@ func TestLockedFoldersAreMeasured(t *testing.T) {
 func TestNamelessFilesAreFound(t *testing.T) {
 	dir := t.TempDir()
 	me := []int{os.Getpid()}
-	before := nameless(me)
+	before := nameless(dir, me)
 	f, err := os.Create(filepath.Join(dir, "f"))
 	if err != nil {
 		t.Fatal(err)
@@ -108,13 +108,13 @@ func TestNamelessFilesAreFound(t *testing.T) {
 	if _, err := f.Write(make([]byte, 4<<20)); err != nil {
 		t.Fatal(err)
 	}
-	if got := nameless(me); got != before {
+	if got := nameless(dir, me); got != before {
 		t.Errorf("a file with a name counts %d", got-before)
 	}
 	if err := os.Remove(f.Name()); err != nil {
 		t.Fatal(err)
 	}
-	if got := nameless(me) - before; got < 4<<20 || got > 5<<20 {
+	if got := nameless(dir, me) - before; got < 4<<20 || got > 5<<20 {
 		t.Errorf("an open file without a name counts %d", got)
 	}
 	m, err := unix.Mmap(int(f.Fd()), 0, 2<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
@@ -122,11 +122,11 @@ func TestNamelessFilesAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = unix.Munmap(m) }()
-	if got := nameless(me) - before; got < 4<<20 || got > 5<<20 {
+	if got := nameless(dir, me) - before; got < 4<<20 || got > 5<<20 {
 		t.Errorf("open and mapped it counts %d", got)
 	}
 	f.Close()
-	if got := nameless(me) - before; got != 2<<20 {
+	if got := nameless(dir, me) - before; got != 2<<20 {
 		t.Errorf("mapped only it counts %d", got)
 	}
 	shared, err := unix.Mmap(-1, 0, 2<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
@@ -134,12 +134,12 @@ func TestNamelessFilesAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = unix.Munmap(shared) }()
-	if got := nameless(me) - before; got != 2<<20 {
+	if got := nameless(dir, me) - before; got != 2<<20 {
 		t.Errorf("with shared memory it counts %d", got)
 	}
 }
 
-// TestHiddenWritesAreFoundAtStandstill fills the disk where looking finds nothing until the guest is paused.
+// TestHiddenWritesAreFoundAtStandstill fills the disk so that scans find nothing until the guest is paused.
 func TestHiddenWritesAreFoundAtStandstill(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	d := NewDisk(dir, sandbox.Limits{Disk: 8 << 20})

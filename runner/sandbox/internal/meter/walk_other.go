@@ -2,8 +2,8 @@
 
 package meter
 
-// measure looks at all that is below dir, until that is more than enough.
+// measure scans all that is below dir and stops when that exceeds enough.
 func measure(dir string, enough usage) usage { return measureByNames(dir, enough) }
 
-// nameless cannot be told here.
-func nameless([]int) int64 { return 0 }
+// nameless returns 0: this system does not report removed files.
+func nameless(string, []int) int64 { return 0 }

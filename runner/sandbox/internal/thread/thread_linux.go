@@ -1,5 +1,5 @@
-// Package thread calls functions on threads of their own, for what the kernel keeps for each thread apart: its view of
-// the machine, its user.
+// Package thread calls functions on threads of their own, for state that the kernel keeps per thread: mount namespace, user,
+// control group.
 package thread
 
 import (
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Spare calls f on a thread that belongs to nobody else and ends with it, so f may change for good what the thread sees
-// and who it is. It is never the process's first thread, which cannot end, and whose view is what /proc/self shows.
+// Spare calls f on a thread that runs nothing else and ends with f, so f may change the thread's namespaces and user for
+// good. It is never the process's first thread, which cannot end, and which /proc/self describes.
 func Spare(f func() error) error {
 	result := make(chan error, 1)
 	go func() {

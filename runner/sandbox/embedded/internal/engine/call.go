@@ -9,7 +9,7 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// Func makes a JavaScript function of f, which lives as long as the VM.
+// Func returns a JavaScript function that calls f. It lives as long as the VM.
 func (vm *VM) Func(name string, length int, f Func) Value {
 	vm.funcs = append(vm.funcs, f)
 	p := vm.cString(name)
@@ -18,8 +18,7 @@ func (vm *VM) Func(name string, length int, f Func) Value {
 		lib.EJS_CFUNC_generic_magic, int32(len(vm.funcs)-1)))
 }
 
-// callGo is what the engine calls for every function made by Func. A panic of a host function is a fault of ours and
-// ends the process.
+// callGo is called by the engine for every function made by Func. A panic of a host function ends the process.
 func callGo(tls *libc.TLS, ctx uintptr, this lib.TJSValue, argc int32, argv uintptr, magic int32) lib.TJSValue {
 	vm := owner(tls, ctx)
 	v, err := vm.funcs[magic](Value(this), unsafe.Slice((*Value)(pointer(argv)), argc))
@@ -52,17 +51,17 @@ func (vm *VM) argv(args []Value) uintptr {
 	return p
 }
 
-// IsFunction tells whether v can be called.
+// IsFunction reports whether v can be called.
 func (vm *VM) IsFunction(v Value) bool {
 	return lib.XJS_IsFunction(vm.tls, vm.ctx, lib.TJSValue(v)) != 0
 }
 
-// IsError tells whether v is one of the language's own errors.
+// IsError reports whether v is a JavaScript Error.
 func (vm *VM) IsError(v Value) bool {
 	return v.IsObject() && lib.XJS_IsError(vm.tls, vm.ctx, lib.TJSValue(v)) != 0
 }
 
-// Promise makes a promise and the two functions that settle it.
+// Promise returns a promise and the two functions that settle it.
 func (vm *VM) Promise() (promise, resolve, reject Value, err error) {
 	const pair = 2 * int(unsafe.Sizeof(Value{}))
 	out := vm.tls.Alloc(pair)
@@ -75,10 +74,10 @@ func (vm *VM) Promise() (promise, resolve, reject Value, err error) {
 	return promise, fns[0], fns[1], nil
 }
 
-// PromiseState is what [VM.State] tells.
+// PromiseState is the state of a promise; see [VM.State].
 type PromiseState int
 
-// The states of a promise; NotPromise is any other value.
+// The states of a promise. NotPromise means that the value is not a promise.
 const (
 	NotPromise PromiseState = iota
 	Pending
@@ -86,7 +85,7 @@ const (
 	Rejected
 )
 
-// State tells how far a promise is.
+// State returns the state of a promise.
 func (vm *VM) State(v Value) PromiseState {
 	if !v.IsObject() {
 		return NotPromise
@@ -102,7 +101,7 @@ func (vm *VM) State(v Value) PromiseState {
 	return NotPromise
 }
 
-// Settled returns what a promise was fulfilled or rejected with.
+// Settled returns the value with which a promise was fulfilled or rejected.
 func (vm *VM) Settled(promise Value) Value {
 	return Value(lib.XJS_PromiseResult(vm.tls, vm.ctx, lib.TJSValue(promise)))
 }
@@ -113,7 +112,7 @@ func rejectionTracker(tls *libc.TLS, ctx uintptr, promise, reason lib.TJSValue, 
 	}
 }
 
-// moduleNormalize answers the engine's question which module a specifier means; the answer is memory of the engine's.
+// moduleNormalize returns the name of the module that a specifier means, in memory of the engine.
 func moduleNormalize(tls *libc.TLS, ctx, base, name, _ uintptr) uintptr {
 	vm := owner(tls, ctx)
 	if vm.normalize == nil {

@@ -11,19 +11,19 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// NotJSONError says what in a value JSON cannot hold.
+// NotJSONError reports a value that JSON cannot represent, and where it is.
 type NotJSONError struct{ text string }
 
 func (e *NotJSONError) Error() string { return e.text }
 
-// maxDepth is how deep a value may be nested: the bridge allows 512, the frame around the value included.
+// maxDepth is the deepest nesting of a value. The bridge allows 512 levels including those of the frame.
 const maxDepth = 500
 
-// EncodeJSON writes v as JSON, at most max bytes of it. It is JSON.stringify, but strict: what JSON cannot hold is a
-// *NotJSONError that says where, instead of a null or nothing. As with JSON.stringify, toJSON is called, and members
-// that are undefined are left out: they are TypeScript's optional properties. A BigInt becomes an integer, half a
-// surrogate pair U+FFFD. Where names the value in errors. Nothing that a script can replace takes part, except its own
-// getters and toJSON; what those throw is returned as an *Exception.
+// EncodeJSON returns v as JSON of at most max bytes. It does what JSON.stringify does, but a value that JSON cannot represent is
+// a *NotJSONError that names the place, instead of being omitted or null. As in JSON.stringify, toJSON is called, and undefined
+// members, TypeScript's optional properties, are omitted. A BigInt becomes an integer, a lone surrogate U+FFFD. where names the
+// value in errors. The script's getters and toJSON methods are called, and what they throw is returned as an *Exception; nothing
+// else that a script can replace is used.
 func (vm *VM) EncodeJSON(v Value, where string, max int) ([]byte, error) {
 	e := &encoder{vm: vm, max: max, where: where}
 	defer e.close()
@@ -40,19 +40,19 @@ type encoder struct {
 	max     int
 	where   string
 	parents []uintptr
-	names   map[lib.TJSAtom]memberName // of members met before; the records of a list have the same ones
+	names   map[lib.TJSAtom]memberName // names seen before; the records of a list share theirs
 }
 
-// memberName is a member's name as text and as JSON with its colon.
+// memberName is the name of a member as text, and as JSON with a colon.
 type memberName struct {
 	text string
 	json []byte
 }
 
-// maxNames bounds how many names are kept.
+// maxNames is the most names that are kept.
 const maxNames = 1000
 
-// name returns the name that an atom stands for. The encoder holds on to atoms that it keeps: their numbers are used again.
+// name returns the name of an atom. The encoder holds a reference to each atom in names, because the engine reuses their numbers.
 func (e *encoder) name(atom lib.TJSAtom) (memberName, error) {
 	if n, ok := e.names[atom]; ok {
 		return n, nil
@@ -73,18 +73,18 @@ func (e *encoder) name(atom lib.TJSAtom) (memberName, error) {
 	return n, nil
 }
 
-// close gives the kept atoms back.
+// close releases the atoms in names.
 func (e *encoder) close() {
 	for atom := range e.names {
 		lib.XJS_FreeAtom(e.vm.tls, e.vm.ctx, atom)
 	}
 }
 
-// path is a place in a value, spelled out only for an error.
+// path is a place in a value. It is converted to text only for errors.
 type path struct {
 	up   *path
 	name string
-	item int // of an array, when up is not nil and name is empty
+	item int // index in an array, if up is not nil and name is empty
 }
 
 func (p path) String() string {
@@ -99,7 +99,7 @@ func (p path) String() string {
 	return p.up.String() + "[" + string(appendJSON(nil, p.name)) + "]"
 }
 
-// IsIdentifier reports whether a name can be written as it is.
+// IsIdentifier reports whether s is an identifier of JavaScript (ECMA-262 IdentifierName, without escapes).
 func IsIdentifier(s string) bool {
 	for i, c := range s {
 		first := c == '_' || c == '$' || unicode.In(c, unicode.L, unicode.Nl, unicode.Other_ID_Start)
@@ -153,8 +153,8 @@ func (e *encoder) value(v Value, p path) error {
 	return e.refuse(p, "is a value that JSON cannot hold")
 }
 
-// OnObject sets what EncodeJSON asks of every object before it looks into it: its JSON, or the reason why it has none. Both
-// empty: it is an object like any other. Nil: nothing is asked.
+// OnObject sets a function that EncodeJSON calls for every object first. It returns the object's JSON, or the reason why it has
+// none; if both are empty, the object is encoded as usual. Nil removes the function.
 func (vm *VM) OnObject(f func(v Value) (json, refusal string, err error)) { vm.object = f }
 
 func (e *encoder) object(v Value, p path) error {
@@ -170,7 +170,7 @@ func (e *encoder) object(v Value, p path) error {
 			return nil
 		}
 	}
-	if hint := e.vm.foreign(v); hint != "" {
+	if hint := e.vm.notJSON(v); hint != "" {
 		return e.refuse(p, "is %s", hint)
 	}
 	plain, err := e.vm.toJSON(v)
@@ -262,7 +262,7 @@ func (e *encoder) member(v Value, atom lib.TJSAtom, p path, first *bool) error {
 	return e.value(member, path{up: &p, name: name.text})
 }
 
-// keys lists the own enumerable string keys of an object.
+// keys returns the own enumerable string keys of an object.
 func (vm *VM) keys(v Value) (atoms []lib.TJSPropertyEnum, free func(), err error) {
 	out := vm.tls.Alloc(16)
 	defer vm.tls.Free(16)
@@ -275,7 +275,8 @@ func (vm *VM) keys(v Value) (atoms []lib.TJSPropertyEnum, free func(), err error
 	}, nil
 }
 
-// toJSON returns what stands for an object: what its toJSON returns, the value in a Number, String or Boolean, or itself.
+// toJSON returns the value that represents an object: the result of its toJSON method, the primitive value of a Number, String or
+// Boolean object, or the object itself.
 func (vm *VM) toJSON(v Value) (Value, error) {
 	method := "toJSON"
 	f := vm.Get(v, method)
@@ -294,8 +295,8 @@ func (vm *VM) toJSON(v Value) (Value, error) {
 	return vm.Call(f, v, key)
 }
 
-// foreign says what to use instead of well-known objects that would silently become {} or a list of numbers.
-func (vm *VM) foreign(v Value) string {
+// notJSON returns a hint for well-known objects that would silently become {} or a list of numbers, or "".
+func (vm *VM) notJSON(v Value) string {
 	switch class := lib.XJS_GetClassID(vm.tls, lib.TJSValue(v)); {
 	case class == lib.EJS_CLASS_MAP:
 		return "a Map, which JSON cannot hold; use Object.fromEntries(map)"
@@ -310,7 +311,7 @@ func (vm *VM) foreign(v Value) string {
 	return ""
 }
 
-// appendJSON appends a string literal. s is valid UTF-8.
+// appendJSON appends s, which must be valid UTF-8, as a string literal.
 func appendJSON(b []byte, s string) []byte {
 	const digits = "0123456789abcdef"
 	b = append(b, '"')

@@ -1,15 +1,14 @@
 //go:build !386 && !arm
 
-// Package engine is a thin, ownership-explicit binding of the QuickJS engine (modernc.org/libquickjs, the
-// transpiled engine below modernc.org/quickjs) for one guest process. It exists beside that wrapper because
-// a guest needs what the wrapper does not show: unhandled rejections, native buffers, named modules and their
-// namespaces, and the text of a stack.
+// Package engine binds the QuickJS engine (modernc.org/libquickjs, the engine below modernc.org/quickjs) for one guest process.
+// The wrapper modernc.org/quickjs hides what a guest needs: unhandled rejections, native buffers, named modules and their
+// namespaces, and the text of stacks.
 //
-// A [VM] belongs to one goroutine and lives as long as its process: there is no Close. Values are counted
-// references: what a method returns as a Value is owned by the caller and given back with [VM.Free] (or by
-// handing it to something that says it takes it over); values passed in are borrowed.
+// A [VM] belongs to one goroutine and lives as long as its process; there is no Close. Values are counted references. The caller
+// owns a Value that a method returns, and releases it with [VM.Free] or by passing it to a function that takes ownership. Values
+// passed to other functions are borrowed.
 //
-// The engine is C made into Go: its faults are faults of the process. That is why it runs in a child.
+// The engine is C translated to Go, so a fault in it crashes the process. Therefore it runs in a child process.
 package engine
 
 import (
@@ -26,7 +25,7 @@ type VM struct {
 	tls *libc.TLS
 	rt  uintptr
 	ctx uintptr
-	// scratch is C memory for out-parameters: the engine must never hold a pointer into a Go stack, which moves.
+	// scratch is C memory for out parameters: the engine must never hold a pointer into a Go stack, which moves.
 	scratch uintptr
 	funcs   []Func
 	errors  map[string]Value
@@ -37,20 +36,20 @@ type VM struct {
 	stack     func(header, frames string) string
 	normalize func(base, name string) (string, error)
 	load      func(name string) (string, error)
-	// frames is the key under which an error holds the engine's frames until its stack is read; the two functions are
-	// the accessor that reads them.
+	// frames is the key under which an error holds the engine's frames until its stack is read. getStack and setStack are the
+	// accessor of the stack property.
 	frames             lib.TJSAtom
 	getStack, setStack Value
 	starved            bool
-	// halted is set once Halt was called: JavaScript runs no more.
+	// halted is set by Halt: no JavaScript runs after it.
 	halted bool
 }
 
-// Func is a function of the host. It borrows this and args and returns an owned value. An error that is an
-// *Exception throws that value again; any other becomes a new JavaScript Error.
+// Func is a host function. It borrows this and args, and the caller owns the result. An error that is an *Exception throws its
+// value again; any other error becomes a new JavaScript Error.
 type Func func(this Value, args []Value) (Value, error)
 
-// New makes a VM. memory bounds the engine's own heap, in bytes.
+// New returns a VM whose heap may use at most memory bytes.
 func New(memory int64) (*VM, error) {
 	vm := &VM{tls: libc.NewTLS(), errors: map[string]Value{}}
 	if vm.rt = vm.newRuntime(); vm.rt == 0 {
@@ -76,21 +75,21 @@ func New(memory int64) (*VM, error) {
 	return vm, nil
 }
 
-// SetMemory changes the bound on the engine's own heap, in bytes. Zero or less: it stays.
+// SetMemory changes the most bytes of the engine's heap. It ignores zero and negative numbers.
 func (vm *VM) SetMemory(limit int64) {
 	if limit > 0 {
 		lib.XJS_SetMemoryLimit(vm.tls, vm.rt, lib.Tsize_t(limit))
 	}
 }
 
-// Version is the engine's release.
+// Version returns the release of the engine.
 func Version() string { return lib.MCONFIG_VERSION }
 
-// OnRejection sets what is told that a promise was rejected without a handler (handled false), and that one of
-// those got its handler after all. Both values are borrowed.
+// OnRejection sets a function that is called when a promise is rejected without a handler (handled is false), and when such a
+// promise gets a handler later. Both values are borrowed.
 func (vm *VM) OnRejection(f func(promise, reason Value, handled bool)) { vm.rejection = f }
 
-// SetModules sets how import specifiers become module names, and names become source text.
+// SetModules sets the functions that convert import specifiers to module names, and load the source of a module.
 func (vm *VM) SetModules(normalize func(base, name string) (string, error), load func(name string) (string, error)) {
 	vm.normalize, vm.load = normalize, load
 }
@@ -125,7 +124,7 @@ func (vm *VM) Module(source, name string, meta map[string]string) (Module, Value
 	return m, code, nil
 }
 
-// RunModule links and starts a compiled module, taking over code. The promise settles when its top level has ended.
+// RunModule links and starts a compiled module. It takes ownership of code. The promise settles when the top level has ended.
 func (vm *VM) RunModule(code Value) (promise Value, err error) {
 	if lib.XJS_ResolveModule(vm.tls, vm.ctx, lib.TJSValue(code)) < 0 {
 		vm.Free(code)
@@ -147,30 +146,30 @@ func (vm *VM) RunJobs() {
 			return
 		}
 		if r < 0 {
-			// Only what no promise can hold comes out here: the exception that Halt threw.
+			// The exception that Halt threw is the only one that no promise catches.
 			vm.Free(Value(lib.XJS_GetException(vm.tls, vm.ctx)))
 		}
 	}
 }
 
-// Halt makes the JavaScript that called the host function now running stop, past every catch and finally. The host
-// function returns the error Halt gave it.
+// Halt stops the JavaScript that called the current host function; catch and finally blocks do not run. The host function must
+// return the error that Halt returns.
 func (vm *VM) Halt() error {
 	vm.halted = true
 	return errHalt
 }
 
-// Halted tells whether Halt was called.
+// Halted reports whether Halt was called.
 func (vm *VM) Halted() bool { return vm.halted }
 
 var errHalt = errors.New("halted")
 
-// Exception is an error that carries the thrown JavaScript value, which the VM keeps until the process ends.
+// Exception is an error with the JavaScript value that was thrown. The VM keeps the value until the process ends.
 type Exception struct{ Value Value }
 
 func (e *Exception) Error() string { return "javascript exception" }
 
-// Thrown is the JavaScript value of an error, owned: what was thrown, or a new Error.
+// Thrown returns the JavaScript value of an error, owned by the caller: the value that was thrown, or a new Error.
 func (vm *VM) Thrown(err error) Value {
 	var ex *Exception
 	if errors.As(err, &ex) {
@@ -183,7 +182,7 @@ func (vm *VM) Thrown(err error) Value {
 	return v
 }
 
-// exception takes the pending exception out of the VM.
+// exception returns the pending exception and clears it.
 func (vm *VM) exception() error {
 	return &Exception{Value: Value(lib.XJS_GetException(vm.tls, vm.ctx))}
 }
@@ -197,7 +196,7 @@ func (vm *VM) result(v lib.TJSValue) (Value, error) {
 
 // ThrowError is a host error that becomes a JavaScript error of the named class with extra properties.
 type ThrowError struct {
-	Class   string // "Error" when empty
+	Class   string // "Error" if empty
 	Message string
 	Props   map[string]string
 	Errno   int
@@ -205,7 +204,7 @@ type ThrowError struct {
 
 func (e *ThrowError) Error() string { return e.Message }
 
-// throw makes err the pending exception and returns what a C function returns then.
+// throw makes err the pending exception and returns the engine's exception value.
 func (vm *VM) throw(err error) lib.TJSValue {
 	var ex *Exception
 	if errors.As(err, &ex) {
@@ -225,7 +224,7 @@ func (vm *VM) throw(err error) lib.TJSValue {
 	return lib.XJS_Throw(vm.tls, vm.ctx, lib.TJSValue(v))
 }
 
-// NewError makes a JavaScript error from err, see [ThrowError].
+// NewError returns a JavaScript error for err; see [ThrowError].
 func (vm *VM) NewError(err error) (Value, error) {
 	var t *ThrowError
 	if !errors.As(err, &t) {
@@ -260,20 +259,20 @@ func (vm *VM) NewError(err error) (Value, error) {
 	return v, nil
 }
 
-// Throwf makes a ThrowError of a class.
+// Throwf returns a ThrowError of a class.
 func Throwf(class, format string, a ...any) error {
 	return &ThrowError{Class: class, Message: fmt.Sprintf(format, a...)}
 }
 
-// pointer turns an address of C memory, which the collector does not know, into a pointer.
+// pointer converts an address of C memory, which the garbage collector does not manage, to a pointer.
 func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
 
-// fp is the address by which transpiled C calls the Go function f, which must be a plain function, no closure.
+// fp returns the address by which translated C calls the Go function f, which must not be a closure.
 func fp(f any) uintptr {
 	return (*[2]uintptr)(unsafe.Pointer(&f))[1]
 }
 
-// owner finds the VM of a realm.
+// owner returns the VM of a realm.
 func owner(tls *libc.TLS, ctx uintptr) *VM {
 	return (*VM)(pointer(lib.XJS_GetContextOpaque(tls, ctx)))
 }

@@ -3,21 +3,24 @@
 package engine
 
 import (
-	"encoding/json"
+	"bytes"
+	"errors"
+	"math"
 	"strconv"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"modernc.org/libc"
 	lib "modernc.org/libquickjs"
 )
 
-// Integers beyond 2^53-1 become BigInts, so that no digit is lost. The engine's parser knows nothing of that, and it is
-// several times faster than going through a text here; it gets every text that cannot hold such an integer.
+// Integers beyond 2^53-1 become BigInts, so that they keep all digits. The engine's own JSON parser cannot do that. It is
+// several times faster, however, so it parses every text without such an integer.
 
 // exactDigits is the length of the shortest integer beyond 2^53-1 = 9007199254740991.
 const exactDigits = 16
 
-// hasLongInteger tells whether text may hold an integer of so many digits. Only every 16th byte has to be looked at: a
-// run of 16 digits has one of them.
+// hasLongInteger reports whether text may hold an integer of at least exactDigits digits. It needs to look at every 16th byte
+// only, because 16 digits in a row include one of these.
 func hasLongInteger(text []byte) bool {
 	for i := exactDigits - 1; i < len(text); i += exactDigits {
 		if !isDigit(text[i]) {
@@ -39,157 +42,107 @@ func hasLongInteger(text []byte) bool {
 
 func isDigit(c byte) bool { return c-'0' < 10 }
 
-// exact makes values of a JSON text that is known to be valid.
+// exact makes JavaScript values of a JSON text.
 type exact struct {
-	vm    *VM
-	s     []byte
-	i     int
-	depth int
+	vm  *VM
+	dec *jsontext.Decoder
 }
 
-// maxExactDepth bounds the nesting; deeper texts are the engine's to refuse.
+// maxExactDepth is the deepest nesting of a text that exact parses; the engine refuses deeper ones.
 const maxExactDepth = 2 * maxDepth
 
-// parseExact returns the value of a text, and false when it is none for this parser.
-func (vm *VM) parseExact(text []byte) (v Value, ok bool, err error) {
-	if !json.Valid(text) {
-		return v, false, nil
-	}
-	e := &exact{vm: vm, s: text}
-	if v, err = e.value(); e.depth > maxExactDepth {
-		vm.drop(err)
-		return Value{}, false, nil
-	}
-	return v, true, err
-}
+// errNotExact means that a text is not JSON, or nested too deeply. The engine's parser then makes the error.
+var errNotExact = errors.New("not a text for this parser")
 
-func (e *exact) space() {
-	for e.i < len(e.s) && (e.s[e.i] == ' ' || e.s[e.i] == '\n' || e.s[e.i] == '\t' || e.s[e.i] == '\r') {
-		e.i++
+// parseExact returns the value of a text. ok is false if the engine's parser has to decide.
+func (vm *VM) parseExact(text []byte) (v Value, ok bool, err error) {
+	e := &exact{vm, jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+	if v, err = e.value(); err == nil && e.dec.PeekKind() != 0 {
+		vm.Free(v)
+		err = errNotExact
 	}
+	return v, !errors.Is(err, errNotExact), err
 }
 
 func (e *exact) value() (Value, error) {
-	e.space()
-	switch c := e.s[e.i]; c {
-	case '{', '[':
-		if e.depth++; e.depth > maxExactDepth {
-			return Value{}, &NotJSONError{"nested too deep"}
-		}
-		v, err := e.list(c)
-		if err == nil {
-			e.depth--
-		}
-		return v, err
-	case '"':
-		return e.vm.String(e.text()), nil
-	case 't':
-		e.i += len("true")
-		return Bool(true), nil
-	case 'f':
-		e.i += len("false")
-		return Bool(false), nil
-	case 'n':
-		e.i += len("null")
+	token, err := e.dec.ReadToken()
+	if err != nil || e.dec.StackDepth() > maxExactDepth {
+		return Value{}, errNotExact
+	}
+	switch token.Kind() {
+	case jsontext.KindBeginObject, jsontext.KindBeginArray:
+		return e.items(token.Kind())
+	case jsontext.KindString:
+		return e.vm.String(token.String()), nil
+	case jsontext.KindTrue, jsontext.KindFalse:
+		return Bool(token.Bool()), nil
+	case jsontext.KindNull:
 		return Null(), nil
 	}
-	return e.number()
+	return e.number(token.String())
 }
 
-// text reads a string.
-func (e *exact) text() string {
-	start, plain := e.i, true
-	for e.i++; e.s[e.i] != '"'; e.i++ {
-		if e.s[e.i] == '\\' {
-			plain = false
-			e.i++
-		}
-	}
-	e.i++
-	if plain {
-		return string(e.s[start+1 : e.i-1])
-	}
-	var s string
-	_ = json.Unmarshal(e.s[start:e.i], &s) // valid, as the whole is
-	return s
-}
-
-// number makes a number, or a BigInt of an integer that a number cannot hold.
-func (e *exact) number() (Value, error) {
-	start, whole := e.i, true
-	for e.i < len(e.s) {
-		c := e.s[e.i]
-		if c == '.' || c|0x20 == 'e' {
-			whole = false
-		} else if !isDigit(c) && c != '-' && c != '+' {
-			break
-		}
-		e.i++
-	}
-	text := string(e.s[start:e.i])
-	if whole {
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n <= 1<<53-1 && n >= -(1<<53-1) {
-			if n == 0 && text[0] == '-' {
-				return e.vm.number(text)
-			}
-			return Int(int(n)), nil
-		}
+// number returns a number, or a BigInt if text is an integer that a number cannot hold.
+func (e *exact) number(text string) (Value, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err == nil && n == 0 && text[0] == '-':
+		return Float(math.Copysign(0, -1)), nil
+	case err == nil && n <= 1<<53-1 && n >= -(1<<53-1):
+		return Int(int(n)), nil
+	case err == nil || errors.Is(err, strconv.ErrRange):
 		digits := e.vm.String(text)
 		defer e.vm.Free(digits)
 		return e.vm.Call(e.vm.bigInt, Undefined(), digits)
 	}
-	return e.vm.number(text)
-}
-
-func (vm *VM) number(text string) (Value, error) {
-	f, _ := strconv.ParseFloat(text, 64) // out of range: infinite, as JSON.parse has it
+	f, _ := strconv.ParseFloat(text, 64) // infinite if out of range, as with JSON.parse
 	return Float(f), nil
 }
 
-// list reads an object or an array.
-func (e *exact) list(open byte) (Value, error) {
-	vm := e.vm
-	var v Value
-	if open == '{' {
+// items reads the members of an object or the items of an array, up to its end.
+func (e *exact) items(kind jsontext.Kind) (v Value, err error) {
+	vm, object := e.vm, kind == jsontext.KindBeginObject
+	if object {
 		v = vm.Object()
 	} else {
 		v = Value(lib.XJS_NewArray(vm.tls, vm.ctx))
 	}
-	e.i++
+	defer func() {
+		if err != nil {
+			vm.Free(v)
+		}
+	}()
 	for n := uint32(0); ; n++ {
-		e.space()
-		switch e.s[e.i] {
-		case '}', ']':
-			e.i++
-			return v, nil
-		case ',':
-			e.i++
-			e.space()
+		if k := e.dec.PeekKind(); k == jsontext.KindEndObject || k == jsontext.KindEndArray {
+			_, err = e.dec.ReadToken()
+			return v, err
 		}
 		name := ""
-		if open == '{' {
-			name = e.text()
-			e.space()
-			e.i++ // the colon
+		if object {
+			token, err := e.dec.ReadToken()
+			if err != nil {
+				return v, errNotExact
+			}
+			name = token.String()
 		}
 		item, err := e.value()
 		if err == nil {
-			err = vm.put(v, open == '{', name, n, item)
+			err = vm.put(v, object, name, n, item)
 		}
 		if err != nil {
-			vm.Free(v)
-			return Value{}, err
+			return v, err
 		}
 	}
 }
 
-// put defines a member or an item, taking over item.
-func (vm *VM) put(v Value, member bool, name string, n uint32, item Value) error {
+// put defines a member of an object, or item n of an array. It takes ownership of item.
+func (vm *VM) put(v Value, object bool, name string, n uint32, item Value) error {
 	var r int32
-	if member {
-		p := vm.cString(toJS(name))
+	if object {
+		name = toJS(name)
+		p := vm.cString(name)
 		defer libc.Xfree(vm.tls, p)
-		atom := lib.XJS_NewAtomLen(vm.tls, vm.ctx, p, lib.Tsize_t(len(toJS(name))))
+		atom := lib.XJS_NewAtomLen(vm.tls, vm.ctx, p, lib.Tsize_t(len(name)))
 		r = lib.XJS_DefinePropertyValue(vm.tls, vm.ctx, lib.TJSValue(v), atom, lib.TJSValue(item), lib.MJS_PROP_C_W_E)
 		lib.XJS_FreeAtom(vm.tls, vm.ctx, atom)
 	} else {

@@ -9,10 +9,8 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// The engine's allocator with its own bookkeeping of the limit, as the engine's default has it, and one thing more: it
-// remembers that it refused. An engine without memory may throw its error, or, lacking memory even for that, null.
-
-// newRuntime makes the engine's runtime with that allocator.
+// newRuntime returns a runtime of the engine with an allocator that enforces the limit, as the engine's own does, and also records
+// that it refused an allocation. An engine that is out of memory throws an error, or null if there is no memory for an error.
 func (vm *VM) newRuntime() uintptr {
 	m := libc.Xcalloc(vm.tls, 1, lib.Tsize_t(unsafe.Sizeof(lib.TJSMallocFunctions{})))
 	if m == 0 {
@@ -24,13 +22,13 @@ func (vm *VM) newRuntime() uintptr {
 	return lib.XJS_NewRuntime2(vm.tls, m, uintptr(unsafe.Pointer(vm)))
 }
 
-// Memory returns the bytes the engine has allocated, and its limit.
+// Memory returns the bytes that the engine has allocated, and its limit.
 func (vm *VM) Memory() (used, limit int64) {
 	state := (*lib.TJSRuntime)(pointer(vm.rt)).Fmalloc_ctx.Fmalloc_state
 	return int64(state.Fmalloc_size), int64(state.Fmalloc_limit)
 }
 
-// Starved tells whether the engine was ever refused memory.
+// Starved reports whether an allocation of the engine was ever refused.
 func (vm *VM) Starved() bool { return vm.starved }
 
 func allocate(tls *libc.TLS, s uintptr, size lib.Tsize_t) uintptr {

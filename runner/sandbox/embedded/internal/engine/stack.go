@@ -10,13 +10,12 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// OnStack sets what makes the text of an error's stack property, at the moment the engine makes it: header is
-// "Name: message", frames are the engine's own lines ("    at f (file:1:2)\n"). Scripts expect the text that V8 makes,
-// and lines of the source that was written, not of the bundle.
+// OnStack sets a function that returns the text of an error's stack property: header is "Name: message", frames are the engine's
+// lines ("    at f (file:1:2)\n"). Scripts expect a text in V8's form, with places in their sources instead of the bundle.
 func (vm *VM) OnStack(f func(header, frames string) string) { vm.stack = f }
 
-// hookStacks gives the class of errors an exotic define_own_property method, the one place all stacks come through:
-// the engine has no prepareStackTrace and makes stack a plain property of each error.
+// hookStacks sets the exotic define_own_property method of the class of errors, which the engine calls to set any stack: it has
+// no prepareStackTrace, and makes stack a plain property of each error.
 func (vm *VM) hookStacks() {
 	m := libc.Xcalloc(vm.tls, 1, lib.Tsize_t(unsafe.Sizeof(lib.TJSClassExoticMethods{})))
 	if m == 0 {
@@ -35,8 +34,8 @@ func (vm *VM) hookStacks() {
 	vm.frames = lib.XJS_ValueToAtom(vm.tls, vm.ctx, lib.TJSValue(symbol))
 }
 
-// defineOnError lets every property through but stack: that becomes an accessor, which makes the text when it is first
-// read. V8 does the same, and only so has it the name that a class gives its errors after their stack was made.
+// defineOnError makes stack an accessor, which produces the text when it is first read, as in V8: a class may set the name of its
+// errors after the engine has made their stack. Other properties are defined as usual.
 func defineOnError(tls *libc.TLS, ctx uintptr, obj lib.TJSValue, prop lib.TJSAtom, v, get, set lib.TJSValue, flags int32) int32 {
 	vm := owner(tls, ctx)
 	if prop != lib.EJS_ATOM_stack || !Value(v).IsString() || vm.stack == nil || !vm.isFrames(Value(v)) {
@@ -53,7 +52,7 @@ func defineOnError(tls *libc.TLS, ctx uintptr, obj lib.TJSValue, prop lib.TJSAto
 	return lib.XJS_DefineProperty(tls, ctx, obj, prop, undef, lib.TJSValue(vm.getStack), lib.TJSValue(vm.setStack), accessor)
 }
 
-// isFrames tells the engine's own text from one that a script sets.
+// isFrames reports whether v is a text of the engine's, not one that a script sets.
 func (vm *VM) isFrames(v Value) bool {
 	text, err := vm.Text(v)
 	if err != nil {
@@ -63,7 +62,7 @@ func (vm *VM) isFrames(v Value) bool {
 	return text == "" || strings.HasPrefix(text, "    at ")
 }
 
-// readStack is the getter: it makes the text and puts it in its own place.
+// readStack is the getter of stack. It produces the text, and makes stack a plain property.
 func (vm *VM) readStack(this Value, _ []Value) (Value, error) {
 	if !this.IsObject() {
 		return Undefined(), nil
@@ -81,11 +80,10 @@ func (vm *VM) readStack(this Value, _ []Value) (Value, error) {
 	return text, vm.keepStack(this, text)
 }
 
-// maxClasses is how many classes above each other an error is asked for.
+// maxClasses is the most levels of base classes of an error that are considered.
 const maxClasses = 16
 
-// thrown leaves out the frames of the classes that made an error, as V8 does: what a reader looks for is where it was
-// thrown. A frame that is not there for a class of its own stays.
+// thrown removes the frames of the constructors of an error, as V8 does, so that the first frame is where it was thrown.
 func (vm *VM) thrown(err Value, frames string) string {
 	class := vm.Get(err, "constructor")
 	classes := map[string]bool{}
@@ -110,7 +108,7 @@ func (vm *VM) thrown(err Value, frames string) string {
 	}
 }
 
-// writeStack is the setter.
+// writeStack is the setter of stack.
 func (vm *VM) writeStack(this Value, args []Value) (Value, error) {
 	if len(args) == 0 || !this.IsObject() {
 		return Undefined(), nil
@@ -128,7 +126,7 @@ func (vm *VM) keepStack(this, text Value) error {
 	return nil
 }
 
-// Header is "Name: message" of an error, as its toString makes it, without calling that.
+// Header returns "Name: message" of an error, as its toString does, without calling that.
 func (vm *VM) Header(err Value) string {
 	name, ok := vm.GetString(err, "name")
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// fromJS makes a Go string of the engine's UTF-8, in which a lone surrogate is three bytes that are no UTF-8: each
-// becomes one U+FFFD, as TextEncoder has it.
+// fromJS converts the engine's text to a Go string. The engine encodes a lone surrogate as three bytes that are not valid UTF-8;
+// each becomes one U+FFFD, as with TextEncoder.
 func fromJS(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -23,13 +23,13 @@ func fromJS(b []byte) string {
 	return string(bytes.ToValidUTF8(out, []byte("\uFFFD")))
 }
 
-// toJS makes sure that the engine gets UTF-8; given anything else it skips bytes.
+// toJS replaces invalid UTF-8 by U+FFFD; the engine would skip the bytes.
 func toJS(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}
 	out := make([]rune, 0, len(s))
-	for _, r := range s { // an invalid byte comes as U+FFFD
+	for _, r := range s { // an invalid byte yields U+FFFD
 		out = append(out, r)
 	}
 	return string(out)

@@ -9,19 +9,19 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// Value is a JavaScript value. The zero Value is not one; see [Undefined].
+// Value is a JavaScript value. The zero Value is invalid; see [Undefined].
 type Value lib.TJSValue
 
-// payload reads the union of a value; its address is the first field's, whatever the engine calls it.
+// payload returns the union of a value, its first field.
 func payload(v Value) uintptr { return *(*uintptr)(unsafe.Pointer(&v)) }
 
-// Undefined, Null, Bool, Int and Float make values that need no Free.
+// Undefined returns undefined. The values of Undefined, Null, Bool, Int and Float need not be freed.
 func Undefined() Value { return Value{Ftag: lib.EJS_TAG_UNDEFINED} }
 
-// Null is null.
+// Null returns null.
 func Null() Value { return Value{Ftag: lib.EJS_TAG_NULL} }
 
-// Bool makes a boolean.
+// Bool returns a boolean.
 func Bool(b bool) Value {
 	v := Value{Ftag: lib.EJS_TAG_BOOL}
 	if b {
@@ -30,7 +30,7 @@ func Bool(b bool) Value {
 	return v
 }
 
-// Int makes a number.
+// Int returns a number.
 func Int(n int) Value {
 	if int(int32(n)) != n {
 		return Float(float64(n))
@@ -40,7 +40,7 @@ func Int(n int) Value {
 	return v
 }
 
-// Float makes a number.
+// Float returns a number.
 func Float(f float64) Value {
 	v := Value{Ftag: lib.EJS_TAG_FLOAT64}
 	*(*float64)(unsafe.Pointer(&v)) = f
@@ -58,16 +58,16 @@ func (v Value) IsString() bool {
 }
 func (v Value) IsNumber() bool { return v.tag() == lib.EJS_TAG_INT || v.tag() == lib.EJS_TAG_FLOAT64 }
 
-// Identity tells objects apart while they live.
+// Identity returns a number that is unique among living objects.
 func (v Value) Identity() uintptr { return payload(v) }
 
-// Bool tells whether v is the boolean true.
+// Bool reports whether v is the boolean true.
 func (v Value) Bool() bool { return v.tag() == lib.EJS_TAG_BOOL && payload(v)&1 != 0 }
 
-// Truthy tells whether v counts as true where the language asks. It runs no JavaScript.
+// Truthy reports whether v is truthy. It runs no JavaScript.
 func (vm *VM) Truthy(v Value) bool { return lib.XJS_ToBool(vm.tls, vm.ctx, lib.TJSValue(v)) > 0 }
 
-// Number returns a number's value and whether v is one; it converts nothing.
+// Number returns the value of a number and true, or 0 and false if v is not a number.
 func (v Value) Number() (float64, bool) {
 	switch v.tag() {
 	case lib.EJS_TAG_INT:
@@ -81,16 +81,16 @@ func (v Value) Number() (float64, bool) {
 // Dup adds a reference.
 func (vm *VM) Dup(v Value) Value { return Value(lib.XDupValue(vm.tls, vm.ctx, lib.TJSValue(v))) }
 
-// Free gives a reference back.
+// Free removes a reference.
 func (vm *VM) Free(v Value) { lib.XFreeValue(vm.tls, vm.ctx, lib.TJSValue(v)) }
 
 // Global returns the global object.
 func (vm *VM) Global() Value { return Value(lib.XJS_GetGlobalObject(vm.tls, vm.ctx)) }
 
-// Object makes {}.
+// Object returns a new object.
 func (vm *VM) Object() Value { return Value(lib.XJS_NewObject(vm.tls, vm.ctx)) }
 
-// Array makes an array of items, taking them over.
+// Array returns a new array. It takes ownership of the items.
 func (vm *VM) Array(items ...Value) Value {
 	a := Value(lib.XJS_NewArray(vm.tls, vm.ctx))
 	for i, v := range items {
@@ -99,7 +99,7 @@ func (vm *VM) Array(items ...Value) Value {
 	return a
 }
 
-// String makes a string of UTF-8 text; what is not UTF-8 becomes U+FFFD.
+// String returns a string. Invalid UTF-8 becomes U+FFFD.
 func (vm *VM) String(s string) Value {
 	s = toJS(s)
 	p := vm.cString(s)
@@ -107,14 +107,14 @@ func (vm *VM) String(s string) Value {
 	return Value(lib.XJS_NewStringLen(vm.tls, vm.ctx, p, lib.Tsize_t(len(s))))
 }
 
-// Bytes makes an ArrayBuffer with a copy of b.
+// Bytes returns a new ArrayBuffer with a copy of b.
 func (vm *VM) Bytes(b []byte) (Value, error) {
 	p := vm.cString(unsafe.String(unsafe.SliceData(b), len(b)))
 	defer libc.Xfree(vm.tls, p)
 	return vm.result(lib.XJS_NewArrayBufferCopy(vm.tls, vm.ctx, p, lib.Tsize_t(len(b))))
 }
 
-// Text converts any value as String(v) does; it can run JavaScript and fail.
+// Text converts a value as String(v) does. It can run JavaScript, and fail.
 func (vm *VM) Text(v Value) (string, error) {
 	size := vm.tls.Alloc(8)
 	defer vm.tls.Free(8)
@@ -126,7 +126,7 @@ func (vm *VM) Text(v Value) (string, error) {
 	return fromJS(unsafe.Slice((*byte)(pointer(p)), *(*lib.Tsize_t)(pointer(size)))), nil
 }
 
-// Data returns a copy of the bytes of an ArrayBuffer or a view on one.
+// Data returns a copy of the bytes of an ArrayBuffer or of a view of one.
 func (vm *VM) Data(v Value) ([]byte, error) {
 	const words = 3 * 8
 	out := vm.tls.Alloc(words)
@@ -157,7 +157,7 @@ func (vm *VM) Data(v Value) ([]byte, error) {
 	return append([]byte(nil), all[off:off+size]...), nil
 }
 
-// Get reads a property; one that cannot be read is undefined.
+// Get returns a property, or undefined if reading it throws.
 func (vm *VM) Get(obj Value, name string) Value {
 	p := vm.cString(name)
 	defer libc.Xfree(vm.tls, p)
@@ -169,7 +169,7 @@ func (vm *VM) Get(obj Value, name string) Value {
 	return v
 }
 
-// GetString reads a property that is a string; ok is false for anything else, a throwing getter included.
+// GetString returns a property that is a string. ok is false if it is not a string, or reading it throws.
 func (vm *VM) GetString(obj Value, name string) (s string, ok bool) {
 	if !obj.IsObject() {
 		return "", false
@@ -186,20 +186,20 @@ func (vm *VM) GetString(obj Value, name string) (s string, ok bool) {
 	return s, err == nil
 }
 
-// Set defines a plain own property, taking over v.
+// Set defines an ordinary own property. It takes ownership of v.
 func (vm *VM) Set(obj Value, name string, v Value) {
 	vm.define(obj, name, v, lib.MJS_PROP_C_W_E)
 }
 
-// Seal defines an own property that can be neither changed nor removed nor is listed, taking over v.
+// Seal defines an own property that cannot be changed, removed or listed. It takes ownership of v.
 func (vm *VM) Seal(obj Value, name Value, v Value) {
 	atom := lib.XJS_ValueToAtom(vm.tls, vm.ctx, lib.TJSValue(name))
 	lib.XJS_DefinePropertyValue(vm.tls, vm.ctx, lib.TJSValue(obj), atom, lib.TJSValue(v), 0)
 	lib.XJS_FreeAtom(vm.tls, vm.ctx, atom)
 }
 
-// SealGlobal defines a global property that can be neither changed nor removed nor is listed. It is an accessor because
-// the engine lets Object.defineProperty overwrite a global that is merely not writable. v is borrowed.
+// SealGlobal defines a global property that cannot be changed, removed or listed. It is an accessor, because the engine lets
+// Object.defineProperty overwrite a global that is only not writable. v is borrowed.
 func (vm *VM) SealGlobal(name, v Value) {
 	get := vm.Func("get", 0, func(Value, []Value) (Value, error) { return vm.Dup(v), nil })
 	defer vm.Free(get)
@@ -220,8 +220,7 @@ func (vm *VM) define(obj Value, name string, v Value, flags int32) {
 	}
 }
 
-// ParseJSON makes the value that text stands for, without going through anything a script can replace. Integers beyond
-// 2^53-1 become BigInts.
+// ParseJSON parses a JSON text without using anything that a script can replace. Integers beyond 2^53-1 become BigInts.
 func (vm *VM) ParseJSON(text []byte) (Value, error) {
 	if hasLongInteger(text) {
 		if v, ok, err := vm.parseExact(text); ok {
@@ -235,18 +234,18 @@ func (vm *VM) ParseJSON(text []byte) (Value, error) {
 	return vm.result(lib.XJS_ParseJSON(vm.tls, vm.ctx, p, lib.Tsize_t(len(text)), name))
 }
 
-// drop gives back what an error of this package holds.
+// drop frees the value of an error of this package.
 func (vm *VM) drop(err error) {
 	if ex, ok := err.(*Exception); ok {
 		vm.Free(ex.Value)
 	}
 }
 
-// cString copies s to C memory with a NUL behind it, which the engine's parsers rely on.
+// cString copies s to C memory and appends a NUL, on which the engine's parsers rely.
 func (vm *VM) cString(s string) uintptr {
 	p := libc.Xmalloc(vm.tls, lib.Tsize_t(len(s)+1))
 	if p == 0 {
-		panic("out of memory") // the child ends with this; the host says so
+		panic("out of memory") // ends the child, and the host reports it
 	}
 	b := unsafe.Slice((*byte)(pointer(p)), len(s)+1)
 	copy(b, s)
@@ -254,12 +253,12 @@ func (vm *VM) cString(s string) uintptr {
 	return p
 }
 
-// Fix defines an own property that can be neither changed nor removed, taking over v.
+// Fix defines an own property that cannot be changed or removed. It takes ownership of v.
 func (vm *VM) Fix(obj Value, name string, v Value) {
 	vm.define(obj, name, v, lib.MJS_PROP_ENUMERABLE)
 }
 
-// Has tells whether an object has a property of that name, its own or inherited.
+// Has reports whether an object has a property, its own or inherited.
 func (vm *VM) Has(obj Value, name string) bool {
 	p := vm.cString(name)
 	defer libc.Xfree(vm.tls, p)
@@ -268,5 +267,5 @@ func (vm *VM) Has(obj Value, name string) bool {
 	return lib.XJS_HasProperty(vm.tls, vm.ctx, lib.TJSValue(obj), atom) != 0
 }
 
-// Freeze makes an object refuse new properties; those it has keep what they were defined with.
+// Freeze prevents new properties of an object. Existing ones keep their attributes.
 func (vm *VM) Freeze(obj Value) { lib.XJS_PreventExtensions(vm.tls, vm.ctx, lib.TJSValue(obj)) }

@@ -13,30 +13,31 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
-// What a guest may have without a reply; more is held back here, because the host ends a guest that floods it.
+// Limits of calls without a reply and of their arguments' bytes. Further calls wait in held, because the host ends a guest that
+// exceeds its own limits.
 const (
 	maxInFlight = 128
 	maxPending  = 32 << 20
 )
 
-// pendingCall is a call or request without a reply: the functions that settle its promise, owned.
+// pendingCall is a call or request without a reply. It owns its values, the functions that settle its promise.
 type pendingCall struct {
 	resolve, reject engine.Value
 	size            int
-	tool, method    string       // one of the two
-	raw             bool         // of a call: the whole result was asked for
-	params          string       // of a request whose answer holds content; else empty
-	unwatch         engine.Value // gives the signal's listener back; undefined without one
-	answer          func(reply)  // takes the place of settling the promise; nil: none does
+	tool, method    string       // one of them is set
+	raw             bool         // the script wants the complete result of the call
+	params          string       // the parameters of a request whose answer holds content, otherwise empty
+	unwatch         engine.Value // removes the listener of the signal; undefined without a signal
+	answer          func(reply)  // replaces settleCall if it is not nil
 }
 
-// heldCall waits for its turn.
+// heldCall is a call that waits to be sent.
 type heldCall struct {
 	id    int64
 	parts []string
 }
 
-// callFailure is what a call rejects with: a plain object with the members of the bridge's error.
+// callFailure is the reason with which a call is rejected: an object with the members of the bridge's error.
 type callFailure struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
@@ -45,8 +46,8 @@ type callFailure struct {
 
 func (f *callFailure) Error() string { return f.Message }
 
-// transport makes the object that the generated client finds at globalThis[Symbol.for("mcprun.transport")]. It is
-// native through and through: nothing a script does to the language's own objects can get between.
+// transport returns the object that the generated client finds at globalThis[Symbol.for("mcprun.transport")]. It consists of
+// native functions only, so that a script which changes the language's own objects cannot interfere.
 func (g *guest) transport() engine.Value {
 	t := g.vm.Object()
 	for name, f := range map[string]engine.Func{"call": g.callTool, "request": g.request} {
@@ -58,14 +59,14 @@ func (g *guest) transport() engine.Value {
 	return t
 }
 
-// callTool is call(tool, args, options?): Promise.
+// callTool implements call(tool, args, options?): Promise.
 func (g *guest) callTool(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	return g.ask(args, true, func(tool, input string, o callOptions) (pendingCall, []string) {
 		return pendingCall{tool: tool, raw: o.raw}, []string{`,"tool":`, string(mustJSON(tool)), `,"args":`, input, o.member, "}"}
 	})
 }
 
-// request is request(method, params, options?): Promise; of the options only the signal means something.
+// request implements request(method, params, options?): Promise. Its only option is signal.
 func (g *guest) request(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	return g.ask(args, false, func(method, params string, _ callOptions) (pendingCall, []string) {
 		c := pendingCall{method: method}
@@ -76,8 +77,7 @@ func (g *guest) request(_ engine.Value, args []engine.Value) (engine.Value, erro
 	})
 }
 
-// ask sends a frame that the host replies to. What is wrong with the arguments rejects the promise, as the host's refusal
-// would.
+// ask sends a frame to which the host replies. Wrong arguments reject the promise, as an error of the host does.
 func (g *guest) ask(args []engine.Value, isCall bool, frame func(name, text string, o callOptions) (pendingCall, []string)) (engine.Value, error) {
 	promise, resolve, reject, err := g.vm.Promise()
 	if err != nil {
@@ -111,7 +111,7 @@ func (g *guest) ask(args []engine.Value, isCall bool, frame func(name, text stri
 	return promise, nil
 }
 
-// send sends what is a call to the host, or holds it back. Both kinds begin alike but for their type.
+// send sends a call or request, or holds it back.
 func (g *guest) send(id int64, c pendingCall, parts []string) {
 	head := `{"type":"call","id":`
 	if c.method != "" {
@@ -123,7 +123,7 @@ func (g *guest) send(id int64, c pendingCall, parts []string) {
 	g.sendHeld()
 }
 
-// refuseCall rejects a call that is not made, if there is a reason. The error it returns is the one that ends the script.
+// refuseCall rejects the promise of a call that is not sent. It returns errors that end the script.
 func (g *guest) refuseCall(c pendingCall, err error) error {
 	if err == nil {
 		return nil
@@ -140,7 +140,7 @@ func (g *guest) refuseCall(c pendingCall, err error) error {
 	return nil
 }
 
-// nameOf is the tool's id, or a request's method.
+// nameOf returns the id of the tool, or the method of a request.
 func (g *guest) nameOf(args []engine.Value, isCall bool) (string, error) {
 	if len(args) > 0 && args[0].IsString() {
 		return g.vm.Text(args[0])
@@ -151,7 +151,7 @@ func (g *guest) nameOf(args []engine.Value, isCall bool) (string, error) {
 	return "", &callFailure{Kind: "argument", Message: "the method is not a string"}
 }
 
-// encodeInput makes the arguments' JSON; what a getter of the script's throws is passed on.
+// encodeInput returns the arguments as JSON. It returns what a getter of the script throws as an error.
 func (g *guest) encodeInput(args []engine.Value, name string) (string, error) {
 	refuse := func(format string, a ...any) (string, error) {
 		return "", &callFailure{Kind: "argument", Tool: name, Message: fmt.Sprintf(format, a...)}
@@ -176,10 +176,10 @@ func (g *guest) encodeInput(args []engine.Value, name string) (string, error) {
 	case len(b)+len(name) > most:
 		return refuse("the input has %d bytes; one call can have at most %d", len(b)+len(name), most)
 	}
-	return unsafe.String(unsafe.SliceData(b), len(b)), nil // b is not touched again
+	return unsafe.String(unsafe.SliceData(b), len(b)), nil // b is not modified any more
 }
 
-// sendHeld sends what may be sent.
+// sendHeld sends held calls while the limits allow it.
 func (g *guest) sendHeld() {
 	for len(g.held) > 0 {
 		h := g.held[0]
@@ -191,44 +191,36 @@ func (g *guest) sendHeld() {
 		g.inFlight++
 		g.pending += size
 		if g.wire.write(h.parts...) != nil {
-			return // the reader sees the same and ends the run
+			return // the reader notices it too and ends the run
 		}
 	}
 }
 
 // receive reads the host's frames until there are no more; it runs in its own goroutine.
 func (g *guest) receive() {
-	err := g.wire.each(func(frame []byte) bool {
-		more := g.arrived(frame)
-		g.loop.wakeUp()
-		return more
-	})
-	if err == nil {
-		return
+	for {
+		frame, err := g.wire.read()
+		if err != nil {
+			if g.o.Lost != nil && !g.done.Load() {
+				g.o.Lost()
+			}
+			g.loop.post(func() { g.loop.lost = true })
+			g.loop.saidBye()
+			return
+		}
+		if r, ok := parseReply(frame); ok {
+			g.loop.post(func() { g.answer(r) })
+			continue
+		}
+		var other struct{ Type string }
+		if json.Unmarshal(frame, &other) != nil || other.Type == "bye" {
+			g.loop.saidBye()
+			return
+		}
 	}
-	if g.o.Lost != nil && !g.said.Load() {
-		g.o.Lost()
-	}
-	g.loop.post(func() { g.loop.lost = true })
-	g.loop.saidBye()
 }
 
-// arrived takes a frame of the host's, and tells whether there are more to come. It is called by the reader, and in the
-// loop's goroutine.
-func (g *guest) arrived(frame []byte) bool {
-	if r, ok := parseReply(frame); ok {
-		g.loop.put(func() { g.answer(r) })
-		return true
-	}
-	var other struct{ Type string }
-	if json.Unmarshal(frame, &other) != nil || other.Type == "bye" {
-		g.loop.saidBye()
-		return false
-	}
-	return true
-}
-
-// answer settles the promise of a call. Of one that was cancelled nothing is known any more.
+// answer settles the promise of a call. Answers to cancelled calls are ignored.
 func (g *guest) answer(r reply) {
 	c, ok := g.calls[r.id]
 	if !ok {
@@ -245,14 +237,14 @@ func (g *guest) answer(r reply) {
 	g.sendHeld()
 }
 
-// forget takes a call out of those that are waited for.
+// forget removes a call from those without a reply.
 func (g *guest) forget(id int64, c pendingCall) {
 	delete(g.calls, id)
 	g.loop.waiting--
 	g.unwatch(c.unwatch)
 }
 
-// cancel(id, reason) rejects a call whose signal was aborted, and tells the host unless that knows nothing of it yet.
+// cancel(id, reason) rejects a call whose signal was aborted, and tells the host if the call was sent.
 func (g *guest) cancel(a args) (engine.Value, error) {
 	id := int64(a.number(0))
 	c, ok := g.calls[id]
@@ -264,11 +256,11 @@ func (g *guest) cancel(a args) (engine.Value, error) {
 	} else {
 		g.inFlight--
 		g.pending -= c.size
-		_ = g.wire.write(`{"type":"cancel","id":`, strconv.FormatInt(id, 10), "}") // the reader sees a lost host
+		_ = g.wire.write(`{"type":"cancel","id":`, strconv.FormatInt(id, 10), "}") // the reader notices a lost host
 	}
 	g.forget(id, c)
 	g.settleValue(c, c.reject, g.vm.Dup(a.value(1)))
-	g.loop.post(g.sendHeld) // not now: the same signal may be about to end those that are held
+	g.loop.post(g.sendHeld) // not now: the same signal may cancel held calls too
 	return engine.Undefined(), nil
 }
 
@@ -281,12 +273,12 @@ func (g *guest) settleCall(c pendingCall, r reply) {
 		v, err = g.value(c, r)
 	}
 	if err != nil {
-		settle, v = c.reject, g.vm.Thrown(err) // no memory for it
+		settle, v = c.reject, g.vm.Thrown(err) // out of memory
 	}
 	g.settleValue(c, settle, v)
 }
 
-// settleValue calls one of the two functions with v, and gives all three back.
+// settleValue calls settle with v, and frees v and both functions.
 func (g *guest) settleValue(c pendingCall, settle, v engine.Value) {
 	if done, err := g.vm.Call(settle, engine.Undefined(), v); err == nil {
 		g.vm.Free(done)
@@ -296,7 +288,7 @@ func (g *guest) settleValue(c pendingCall, settle, v engine.Value) {
 	g.vm.Free(c.reject)
 }
 
-// mustJSON encodes strings and structs of strings, which cannot fail.
+// mustJSON encodes strings and structs of strings, which cannot fail to encode.
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
-// encodings are the natives that turn text into bytes and back, and hash bytes.
+// encodings returns the natives that encode and decode text, hash bytes and parse URLs.
 func (g *guest) encodings() map[string]native {
 	return map[string]native{
 		// encode(text, encoding) → ArrayBuffer
@@ -32,7 +32,7 @@ func (g *guest) encodings() map[string]native {
 			}
 			return g.vm.String(decodeText(b, a.text(1))), nil
 		},
-		// utf8Length(bytes) → how many bytes are left before an unfinished character at the end; -1 when not UTF-8
+		// utf8Length(bytes) → the number of bytes before an incomplete character at the end; -1 if they are not UTF-8
 		"utf8Prefix": func(a args) (engine.Value, error) {
 			b, err := a.bytes(0)
 			if err != nil {
@@ -46,12 +46,12 @@ func (g *guest) encodings() map[string]native {
 		},
 		// hash(algorithm, bytes, key?) → ArrayBuffer, undefined for an unknown algorithm
 		"hash": g.hash,
-		// url(text, base?) → [protocol, username, password, hostname, port, pathname, search, hash], undefined when invalid
-		"url": g.parseURL,
+		// url(text, base?) → [href, protocol, username, password, hostname, port, pathname, search, hash], undefined if invalid
+		"url": g.parseURL, "setURL": g.setURL,
 	}
 }
 
-// encodeText knows node's names of encodings; what it does not know is UTF-8.
+// encodeText encodes text in one of Node's encodings. An unknown encoding means UTF-8.
 func encodeText(s, encoding string) []byte {
 	switch strings.ToLower(encoding) {
 	case "base64", "base64url":
@@ -107,7 +107,7 @@ func decodeText(b []byte, encoding string) string {
 	return string(b)
 }
 
-// decodeBase64 takes both alphabets, with or without padding, and skips what belongs to neither, as node does.
+// decodeBase64 accepts both alphabets, with or without padding, and skips other characters, as Node does.
 func decodeBase64(s string) []byte {
 	clean := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -135,7 +135,7 @@ func isAlnum(c byte) bool {
 
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// utf8Prefix returns how much of b can be decoded now: all but a character that is not complete yet.
+// utf8Prefix returns the length of b without an incomplete character at its end.
 func utf8Prefix(b []byte) int {
 	for back := 1; back <= 3 && back <= len(b); back++ {
 		if c := b[len(b)-back]; utf8.RuneStart(c) {

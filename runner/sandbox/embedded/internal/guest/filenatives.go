@@ -17,11 +17,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
-// fileOp is one operation: what it returns reaches the script, its error as node's error for that system call.
+// fileOp is one file operation. The script gets what it returns, and its error as Node reports it for the system call.
 type fileOp func(a args, f file) (engine.Value, error)
 
-// fileNatives are the file operations, all synchronous: the promise forms of the prelude are settled when they return.
-// The first argument of each is a path.
+// fileNatives returns the file operations. All are synchronous; the prelude settles promises after they return. The first
+// argument of each is a path.
 func (g *guest) fileNatives() map[string]native {
 	m := map[string]native{}
 	add := func(name, call string, writes bool, op fileOp) {
@@ -66,7 +66,7 @@ func throwFile(err error, call, name string) error {
 		Props: map[string]string{"code": e.code, "syscall": e.syscall, "path": e.path}}
 }
 
-// callError is an error of another system call than its operation is named for.
+// callError is an error of a system call other than the one that its operation is named after.
 type callError struct {
 	call string
 	error
@@ -74,7 +74,7 @@ type callError struct {
 
 func (e *callError) Unwrap() error { return e.error }
 
-// open opens a regular file for reading; anything else that a workspace may hold would block, or is not ours to read.
+// open opens a regular file for reading. Other kinds of files could block.
 func (f file) open() (*os.File, fs.FileInfo, error) {
 	if f.root == nil {
 		return nil, nil, syscall.ENOENT
@@ -91,7 +91,7 @@ func (f file) open() (*os.File, fs.FileInfo, error) {
 	return h, info, nil
 }
 
-// kindErrno replaces the error of opening what is of another kind by the one that Node.js has for it.
+// kindErrno replaces the error for a file that is not regular by the one that Node reports.
 func kindErrno(err error) error {
 	switch e, ok := errors.AsType[*safeopen.KindError](err); {
 	case !ok:
@@ -176,7 +176,7 @@ func (g *guest) fileWrite(a args, f file) (engine.Value, error) {
 	return engine.Undefined(), errors.Join(writeErr, err, h.Close())
 }
 
-// kind names a file's type in one letter.
+// kind returns a letter for a file's type.
 func kind(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():
@@ -201,7 +201,7 @@ func (g *guest) fileList(_ args, f file) (engine.Value, error) {
 			return engine.Undefined(), err
 		}
 		for _, e := range entries {
-			// The tree's own folder is listed as one that holds nothing but servers, whose folders have no dot.
+			// The folder of the tree lists servers only, whose names have no dot.
 			if isTree := f.rel == "." && path.Base(f.abs) == "servers"; isTree && (strings.Contains(e.Name(), ".") || e.Name() == "__pycache__") {
 				continue
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// Where scripts find what, as in every sandbox.
+// The folders that scripts see, as in every sandbox.
 const (
 	workspaceDir = "/workspace"
 	treeDir      = "/mcp/servers"
@@ -22,8 +22,8 @@ const (
 	tmpDir       = "/tmp"
 )
 
-// Files is the file system that a script sees: a few folders of the real one at fixed places, each confined by os.Root,
-// which no link leads out of.
+// Files is the file system that a script sees: a few real folders at fixed places. Each is opened as an os.Root, which no
+// link can leave.
 type Files struct {
 	mounts []mount // longest path first
 }
@@ -35,15 +35,15 @@ type mount struct {
 	quota    *quota
 }
 
-// Folders are real folders. Empty ones are left out.
+// Folders are paths of real folders. Empty ones do not exist for the script.
 type Folders struct {
 	Workspace, Tree, Skills, Tmp string
-	// TmpSize bounds what Tmp may hold, in bytes, where no file system of its own does. Zero: it does, or nothing.
+	// TmpSize is the most bytes that Tmp may hold. Zero means that this package does not limit it.
 	TmpSize int64
 }
 
-// OpenFiles opens folders: the workspace and tmp read-write, the tree and the skills read-only below /mcp and below the
-// workspace.
+// OpenFiles opens the folders. The workspace and /tmp are writable; the tree and the skills are read-only, below /mcp and below
+// the workspace.
 func OpenFiles(real Folders) (*Files, error) {
 	f := &Files{}
 	add := func(real string, writable bool, size int64, at ...string) error {
@@ -67,17 +67,16 @@ func OpenFiles(real Folders) (*Files, error) {
 	return f, err
 }
 
-// file is a place in the file system: a path below a root, or, where root is nil, one of the folders that only
-// lead to mounts.
+// file is a place in the file system: a path below a root or, if root is nil, a folder that only leads to mounts.
 type file struct {
 	root     *os.Root
 	rel      string
 	abs      string
 	writable bool
-	quota    *quota // nil without root
+	quota    *quota // nil if root is nil
 }
 
-// find resolves a script's path. Scripts start, and stay, in the workspace.
+// find resolves a path of the script. The working directory is always the workspace.
 func (f *Files) find(name string) file {
 	abs := name
 	if !strings.HasPrefix(abs, "/") {
@@ -89,7 +88,7 @@ func (f *Files) find(name string) file {
 			return file{m.root, ".", abs, m.writable, m.quota}
 		}
 		if rest, ok := strings.CutPrefix(abs, m.at+"/"); ok {
-			if path.Base(m.at) == "servers" { // no folder of the tree has a dash: a server's name was meant
+			if path.Base(m.at) == "servers" { // folders of the tree have no dash: this is a server's own name
 				server, file, below := strings.Cut(rest, "/")
 				if rest = strings.ReplaceAll(server, "-", "_"); below {
 					rest += "/" + file
@@ -101,7 +100,7 @@ func (f *Files) find(name string) file {
 	return file{abs: abs}
 }
 
-// below lists the names of mounts that lie directly below a folder.
+// below returns the names of mounts directly below a folder.
 func (f *Files) below(abs string) []string {
 	if abs != "/" {
 		abs += "/"
@@ -120,7 +119,7 @@ func (f *Files) below(abs string) []string {
 	return names
 }
 
-// isMount tells whether a folder is a mount or leads to one: such a folder can be neither removed nor replaced.
+// isMount reports whether a folder is a mount or leads to one. Such a folder can be neither removed nor replaced.
 func (f *Files) isMount(abs string) bool {
 	for _, m := range f.mounts {
 		if m.at == abs || strings.HasPrefix(m.at, strings.TrimSuffix(abs, "/")+"/") {
@@ -130,7 +129,7 @@ func (f *Files) isMount(abs string) bool {
 	return false
 }
 
-// fileError is an error as node reports it.
+// fileError is an error as Node reports it.
 type fileError struct {
 	code    string
 	errno   int
@@ -143,7 +142,7 @@ func (e *fileError) Error() string {
 	return fmt.Sprintf("%s: %s, %s '%s'", e.code, e.text, e.syscall, e.path)
 }
 
-// asFileError finds node's words for what a file operation failed with.
+// asFileError converts the error of a file operation to Node's.
 func asFileError(err error, call, name string) *fileError {
 	e := &fileError{code: "EIO", errno: -5, text: "i/o error", syscall: call, path: name}
 	set := func(code string, errno int, text string) { e.code, e.errno, e.text = code, errno, text }

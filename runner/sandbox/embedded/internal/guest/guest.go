@@ -1,14 +1,14 @@
 //go:build !386 && !arm
 
-// Package guest is the guest program of the embedded backend: it runs one job on the engine, in a process of its
-// own, and speaks the guest's side of the bridge protocol. Start with [Run].
+// Package guest is the guest program of the embedded backend: it runs one job on the engine, in its own process, and
+// implements the guest's side of the bridge protocol. Start with [Run].
 //
-// What a script can touch is what this package gives it: its two streams, files below three folders, timers,
-// hashes, and calls over the bridge. There is no network, no process, no environment. The engine itself is not
-// a wall (see package engine); the process around it is.
+// A script can use only what this package gives it: its standard streams, files below a few folders, timers, hashes, and calls
+// over the bridge. There is no network, no other process and no environment. The engine itself is not a security boundary (see
+// package engine); the process around it is.
 //
-// The JavaScript in prelude/ lays node's names over the host functions of natives.go. Files of it are loaded when
-// a script first uses them, because a small start is the point of this backend.
+// The JavaScript in prelude/ implements Node's modules on the host functions of natives.go. Its files are loaded when a script
+// first uses them, because this backend exists for fast starts.
 package guest
 
 import (
@@ -21,43 +21,43 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
-// Options is what a guest runs with.
+// Options configure a guest.
 type Options struct {
 	// Conn is the bridge. Run closes it.
 	Conn io.ReadWriteCloser
-	// Secret goes into the hello.
+	// Secret is sent in the hello frame, as the bridge protocol requires.
 	Secret string
-	// Files is where scripts find what; see [OpenFiles].
+	// Files is the script's file system; see [OpenFiles].
 	Files *Files
-	// Bind gets the host's first frame and completes these options with it: Files, Memory and FileSize. Nil: they are
-	// complete, and the first frame is the job.
+	// Bind gets the host's first frame and sets Files, Memory and FileSize from it. Nil means that the options are complete and
+	// the first frame is the job.
 	Bind func(frame []byte, o *Options) error
-	// Idle has the guest load all that scripts may use before its hello, because it waits for its job.
+	// Idle makes the guest load the whole prelude before its hello, because it waits for a job that does not exist yet.
 	Idle bool
-	// Stdin, Stdout and Stderr are the script's.
+	// Stdin, Stdout and Stderr are the script's standard streams.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Memory bounds the engine's heap, in bytes.
+	// Memory is the most bytes of the engine's heap.
 	Memory int64
-	// FileSize bounds the files that a script writes, in bytes. Zero: the system's limit alone.
+	// FileSize is the most bytes of a file that a script writes. Zero means that only the system's limit applies.
 	FileSize int64
-	// Lost is called, from another goroutine, when the bridge ends while the script runs. It should end the process:
-	// nothing else can stop a script that never yields. Nil: the script ends at its next turn.
+	// Lost is called, on another goroutine, when the bridge closes while the script runs. It should end the process, because
+	// nothing else can stop a script that never yields. If it is nil, the script ends at its next turn of the event loop.
 	Lost func()
 }
 
-// Outcome is how a job ended.
+// Outcome reports how a job ended.
 type Outcome struct {
 	// Code is the exit code of the process.
 	Code int
-	// OutOfMemory tells that the script ended because the engine's memory limit was reached.
+	// OutOfMemory reports that the script ended because it reached the engine's memory limit.
 	OutOfMemory bool
 }
 
-// Exit codes that node uses too.
+// Exit codes, as Node uses them.
 const (
 	codeUncaught  = 1
-	codeUnsettled = 13 // the module awaits what will never settle
+	codeUnsettled = 13 // a top-level await never settled
 	codeMemory    = 137
 )
 
@@ -68,15 +68,15 @@ type job struct {
 	Name     string   `json:"name"`
 	Code     string   `json:"code"`
 	Args     []string `json:"args"`
-	// Vars are variables of the script.
+	// Vars are the script's variables, by name.
 	Vars map[string]json.RawMessage `json:"vars"`
 }
 
-// Run shakes hands, runs the job and reports how it ended. An error means that no script ran.
+// Run greets the host, runs the job and reports how it ended. An error means that no script ran.
 func Run(o Options) (Outcome, error) {
 	g := &guest{o: o, start: time.Now(), wire: newWire(o.Conn), loop: newLoop(), maps: newSourceMaps(), calls: map[int64]pendingCall{}, extra: map[string]extraModule{}}
 	defer o.Conn.Close()
-	if !o.Idle { // the engine starts while the host reads the greeting
+	if !o.Idle { // the engine starts while the host reads the hello
 		if err := g.hello(); err != nil {
 			return Outcome{}, err
 		}
@@ -115,9 +115,9 @@ func (g *guest) hello() error {
 	return nil
 }
 
-// await waits for what belongs to the run, and for its job.
+// await waits for the binding of the run, if there is one, and for its job.
 func (g *guest) await() error {
-	frame, err := g.word()
+	frame, err := g.firstFrame()
 	if err == nil && g.o.Bind != nil {
 		if err := g.o.Bind(frame, &g.o); err != nil {
 			return err
@@ -129,13 +129,14 @@ func (g *guest) await() error {
 		return fmt.Errorf("wait for the job: %w", err)
 	}
 	if err := json.Unmarshal(frame, &g.job); err != nil || g.job.Type != "job" {
-		return fmt.Errorf("the host's frame is no job")
+		return fmt.Errorf("the host sent a frame that is not a job")
 	}
 	return nil
 }
 
-// word is the host's next frame that says more than that there is no job yet: this guest prepares before its hello.
-func (g *guest) word() ([]byte, error) {
+// firstFrame returns the host's next frame other than wait, which says that there is no job yet: this guest has prepared itself
+// before its hello.
+func (g *guest) firstFrame() ([]byte, error) {
 	frame, err := g.wire.read()
 	if err == nil && string(frame) == `{"type":"wait"}` {
 		return g.wire.read()
@@ -143,7 +144,7 @@ func (g *guest) word() ([]byte, error) {
 	return frame, err
 }
 
-// guest is one run. Everything but the loop's queue belongs to the goroutine that called Run.
+// guest is the state of one run. Only the goroutine that called Run may use it, except for the loop's queue.
 type guest struct {
 	o     Options
 	vm    *engine.VM
@@ -160,33 +161,33 @@ type guest struct {
 	inFlight int
 	pending  int // bytes of arguments in flight
 
-	rejected []rejection             // without handler, in order
+	rejected []rejection             // promises that were rejected without a handler, in order
 	native   engine.Value            // the host functions, for the prelude only
 	hooks    engine.Value            // functions of the prelude that the loop calls
 	loaded   map[string]engine.Value // prelude files by name
 
-	dressed bool // values that are more than JSON were made; see values.go
+	madeValues bool // values that are more than JSON exist; see values.go
 
-	now *timer // whose callback is running
+	now *timer // the timer whose callback is running
 
 	exited   bool // process.exit was called
 	exitCode int
 	failure  *failure
 	result   json.RawMessage
-	said     atomic.Bool // done was said: losing the host changes nothing any more
+	done     atomic.Bool // the done frame was sent: losing the host no longer matters
 
 	printed int64 // bytes of standard output
-	// ended is how it was when the script's module had ended; nil: it has not.
-	ended *ended
+	// moduleEnd is the state when the script's module had ended. It is nil until then.
+	moduleEnd *moduleEnd
 }
 
-// ended is what was printed, and the tools of the calls without an answer.
-type ended struct {
+// moduleEnd records how much was printed, and the tools of calls without an answer, when the script's module ended.
+type moduleEnd struct {
 	printed int64
 	open    []string
 }
 
-// failure is an uncaught error, as done reports it.
+// failure is an uncaught error as the done frame reports it.
 type failure struct {
 	Name    string `json:"name"`
 	Message string `json:"message"`
@@ -195,7 +196,7 @@ type failure struct {
 	memory bool
 }
 
-// run evaluates the job and turns the loop until nothing is left to do.
+// run evaluates the job and runs the event loop until nothing is left to do.
 func (g *guest) run() Outcome {
 	code, mapText := splitSourceMap(g.job.Code)
 	g.maps.add(g.job.Name, mapText)
@@ -224,7 +225,7 @@ func (g *guest) run() Outcome {
 	return g.outcome()
 }
 
-// awaited returns a promise of a value, as await makes one.
+// awaited returns a promise that resolves as await v does.
 func (g *guest) awaited(v engine.Value) engine.Value {
 	defer g.vm.Free(v)
 	promise, resolve, reject, err := g.vm.Promise()
@@ -239,17 +240,17 @@ func (g *guest) awaited(v engine.Value) engine.Value {
 	return promise
 }
 
-// end takes note of how it is when the script's module has ended.
-func (g *guest) end() {
-	g.ended = &ended{printed: g.printed}
+// noteModuleEnd records the state when the script's module has ended.
+func (g *guest) noteModuleEnd() {
+	g.moduleEnd = &moduleEnd{printed: g.printed}
 	for _, c := range g.calls {
 		if c.tool != "" {
-			g.ended.open = append(g.ended.open, c.tool)
+			g.moduleEnd.open = append(g.moduleEnd.open, c.tool)
 		}
 	}
 }
 
-// exported returns what the module exports as its result: the export of that name, else the default one.
+// exported returns the module's result: the export named result, otherwise the default export.
 func (g *guest) exported(m engine.Module) engine.Value {
 	ns, err := g.vm.Namespace(m)
 	if err != nil {
@@ -259,13 +260,13 @@ func (g *guest) exported(m engine.Module) engine.Value {
 	v := g.vm.Get(ns, "result")
 	if v.IsUndefined() {
 		if v = g.vm.Get(ns, "default"); g.vm.IsFunction(v) {
-			return engine.Undefined() // a function is exported by default for others to import
+			return engine.Undefined() // a default function is exported for other modules to import
 		}
 	}
 	return v
 }
 
-// outcome asks the script's exit listeners and settles the exit code.
+// outcome calls the script's exit listeners and determines the exit code.
 func (g *guest) outcome() Outcome {
 	code := g.exitCode
 	if g.failure != nil && code == 0 {
@@ -280,25 +281,25 @@ func (g *guest) outcome() Outcome {
 	return Outcome{Code: code}
 }
 
-// finish tells the host and waits for its word that the guest may go.
+// finish sends the done frame and waits for the host's bye.
 func (g *guest) finish() {
-	done := map[string]any{"type": "done"}
+	frame := map[string]any{"type": "done"}
 	switch {
 	case g.failure != nil:
-		done["error"] = g.failure
+		frame["error"] = g.failure
 	case g.result != nil:
-		done["result"] = g.result
+		frame["result"] = g.result
 	}
 	if notes := g.notes(); notes != nil {
-		done["notes"] = notes
+		frame["notes"] = notes
 	}
-	g.said.Store(true)
-	if g.wire.send(done) == nil {
+	g.done.Store(true)
+	if g.wire.send(frame) == nil {
 		g.loop.waitBye(byeTime)
 	}
 }
 
-// notes are what the client and the makers of values noticed, as JSON; nil: nothing.
+// notes returns what the client and the makers of values noted about the script, as JSON, or nil.
 func (g *guest) notes() json.RawMessage {
 	if g.vm.Halted() {
 		return nil
@@ -311,7 +312,7 @@ func (g *guest) notes() json.RawMessage {
 	if !v.IsObject() {
 		return nil
 	}
-	if e := g.ended; e != nil && g.failure == nil && g.result == nil && g.printed > 0 && g.printed == e.printed {
+	if e := g.moduleEnd; e != nil && g.failure == nil && g.result == nil && g.printed > 0 && g.printed == e.printed {
 		for _, tool := range e.open {
 			g.vm.Set(v, "open "+tool, engine.Int(1))
 		}
@@ -323,5 +324,5 @@ func (g *guest) notes() json.RawMessage {
 	return b
 }
 
-// byeTime bounds the wait for the host's bye. The host answers at once; a host that does not is gone.
+// byeTime is how long finish waits for the host's bye. A host that does not answer in this time is gone.
 const byeTime = 5 * time.Second

@@ -9,14 +9,14 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
-// extraModule is a module that the script imported while it ran, by a path that it computed.
+// extraModule is a module that the script imported at run time by a computed path.
 type extraModule struct {
 	module engine.Module
 	ran    engine.Value // the promise of its top level, owned
 }
 
-// importModule(specifier, from) asks the host for a module and returns a promise of its exports. The same module is run
-// once, whatever it was asked for by. What Node has itself the prelude imports without coming here.
+// importModule(specifier, from) requests a module from the host and returns a promise of its exports. Each module runs once.
+// Node's own modules are imported by the prelude.
 func (g *guest) importModule(a args) (engine.Value, error) {
 	promise, resolve, reject, err := g.vm.Promise()
 	if err != nil {
@@ -33,7 +33,7 @@ func (g *guest) importModule(a args) (engine.Value, error) {
 	return promise, nil
 }
 
-// imported runs the module that came, and settles the promise of its exports.
+// imported runs a module that the host sent, and settles the promise of its exports.
 func (g *guest) imported(c pendingCall, r reply) {
 	if r.err != nil {
 		g.settleValue(c, c.reject, g.importError(r.err))
@@ -41,7 +41,7 @@ func (g *guest) imported(c pendingCall, r reply) {
 	}
 	var m struct{ ID, Code string }
 	if err := json.Unmarshal(r.value, &m); err != nil || m.ID == "" {
-		g.settleValue(c, c.reject, g.vm.Thrown(errors.New("the host's answer to an import is no module")))
+		g.settleValue(c, c.reject, g.vm.Thrown(errors.New("the host's answer to an import is not a module")))
 		return
 	}
 	ran, err := g.runExtra(m.ID, m.Code)
@@ -61,7 +61,7 @@ func (g *guest) imported(c pendingCall, r reply) {
 	g.settleValue(c, c.resolve, v)
 }
 
-// importError makes the error of an import that the host refused one that looks like the language's own.
+// importError returns the error of an import that the host refused, in the form of Node's own.
 func (g *guest) importError(text []byte) engine.Value {
 	var e struct{ Message string }
 	if json.Unmarshal(text, &e) != nil || e.Message == "" {
@@ -70,7 +70,7 @@ func (g *guest) importError(text []byte) engine.Value {
 	return g.vm.Thrown(&engine.ThrowError{Message: e.Message, Props: map[string]string{"code": "ERR_MODULE_NOT_FOUND"}})
 }
 
-// runExtra runs a module unless it has been run, and returns the promise of its top level, borrowed.
+// runExtra runs a module, unless it ran before, and returns the promise of its top level, borrowed.
 func (g *guest) runExtra(id, code string) (engine.Value, error) {
 	if m, ok := g.extra[id]; ok {
 		return m.ran, nil
@@ -94,8 +94,8 @@ func (g *guest) runExtra(id, code string) (engine.Value, error) {
 	return ran, nil
 }
 
-// forgive takes out of the list of unhandled rejections, from an index on, what a module that threw left there: the engine
-// makes a promise of its own for a module's top level, which nobody can handle.
+// forgive removes the rejection of a module that threw from the list of unhandled rejections, starting at an index: the engine
+// makes a promise for a module's top level that no script can handle.
 func (g *guest) forgive(from int, ran engine.Value) {
 	if g.vm.State(ran) != engine.Rejected {
 		return
@@ -114,7 +114,7 @@ func (g *guest) forgive(from int, ran engine.Value) {
 	g.rejected = kept
 }
 
-// exports(id) returns what a module that has run exports.
+// exports(id) returns the exports of a module that has run.
 func (g *guest) exports(a args) (engine.Value, error) {
 	m, ok := g.extra[a.text(0)]
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
-// loop holds what the guest waits for: timers, and replies that other goroutines put in. Only post, put, wakeUp and saidBye
-// are for other goroutines.
+// loop is the event loop: it holds the timers, and the functions that other goroutines post. Other goroutines may only call
+// post and saidBye.
 type loop struct {
 	mu     sync.Mutex
 	queue  []func()
@@ -24,9 +24,9 @@ type loop struct {
 	byID      map[int64]*timer
 	lastTimer int64
 	immediate []*timer
-	// waiting counts what keeps the loop alive beside timers: calls without a reply, a read of stdin.
+	// waiting counts calls without a reply and reads of stdin, which keep the loop alive.
 	waiting int
-	// refs counts the timers that keep it alive.
+	// refs counts the timers that keep the loop alive.
 	refs int
 }
 
@@ -34,27 +34,18 @@ func newLoop() *loop {
 	return &loop{wake: make(chan struct{}, 1), bye: make(chan struct{}), byID: map[int64]*timer{}}
 }
 
-// post queues f for the loop's goroutine.
+// post queues f for the loop's goroutine, and wakes it.
 func (l *loop) post(f func()) {
-	l.put(f)
-	l.wakeUp()
-}
-
-// put does so without waking that goroutine.
-func (l *loop) put(f func()) {
 	l.mu.Lock()
 	l.queue = append(l.queue, f)
 	l.mu.Unlock()
-}
-
-func (l *loop) wakeUp() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
-// take empties the queue.
+// take returns the queued functions, and empties the queue.
 func (l *loop) take() []func() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +54,7 @@ func (l *loop) take() []func() {
 	return q
 }
 
-// saidBye notes that the host has nothing more to say, or is gone.
+// saidBye records that the host said bye or is gone.
 func (l *loop) saidBye() { l.byeOne.Do(func() { close(l.bye) }) }
 
 func (l *loop) waitBye(limit time.Duration) {
@@ -75,11 +66,11 @@ func (l *loop) waitBye(limit time.Duration) {
 	}
 }
 
-// timer is a callback of the script with its arguments, owned values.
+// timer is a callback of the script with its arguments; it owns these values.
 type timer struct {
 	id     int64
 	at     time.Time
-	every  time.Duration // of an interval; else zero
+	every  time.Duration // the period of an interval, otherwise zero
 	repeat bool
 	ref    bool // keeps the loop alive
 	fn     engine.Value
@@ -157,48 +148,27 @@ func (l *loop) setRef(t *timer, on bool) {
 	t.ref = on
 }
 
-// alive tells whether something is left that may still call the script.
+// alive reports whether something is left that may call the script.
 func (l *loop) alive() bool { return l.waiting > 0 || l.refs > 0 }
 
-// wait blocks until something was posted or the next timer is due. Linger waits for a moment for what the host sends, and
-// tells whether it has queued that.
-func (l *loop) wait(linger func(time.Duration) bool) {
+// wait blocks until something was posted or the next timer is due.
+func (l *loop) wait() {
 	if len(l.immediate) > 0 {
 		return
 	}
+	var due <-chan time.Time // never, without timers
+	if len(l.timers) > 0 {
+		t := time.NewTimer(time.Until(l.timers[0].at))
+		defer t.Stop()
+		due = t.C
+	}
 	select {
 	case <-l.wake:
-		return
-	default:
-	}
-	if len(l.timers) == 0 {
-		if !linger(time.Hour) {
-			<-l.wake
-		}
-		return
-	}
-	d := time.Until(l.timers[0].at)
-	if d <= 0 {
-		return
-	}
-	if linger(d) {
-		return
-	}
-	t := time.NewTimer(time.Until(l.timers[0].at))
-	defer t.Stop()
-	select {
-	case <-l.wake:
-	case <-t.C:
+	case <-due:
 	}
 }
 
-// linger waits for the host's next frame where there is one to come.
-func (g *guest) linger(limit time.Duration) bool {
-	return g.inFlight > 0 && g.wire.linger(limit, g.arrived)
-}
-
-// turn runs the loop until the script is over, and returns the exported result when it ended well: an owned value,
-// undefined when there is none.
+// turn runs the loop until the script has ended. It returns the exported result, owned by the caller, or undefined.
 func (g *guest) turn(module engine.Value, ns func() engine.Value) engine.Value {
 	result := engine.Undefined()
 	exported := false
@@ -210,13 +180,13 @@ func (g *guest) turn(module engine.Value, ns func() engine.Value) engine.Value {
 			exported, result = true, g.awaited(ns()) // export default main()
 			continue
 		}
-		if exported && g.ended == nil && g.vm.State(result) != engine.Pending {
-			g.end()
+		if exported && g.moduleEnd == nil && g.vm.State(result) != engine.Pending {
+			g.noteModuleEnd()
 		}
 		if !g.loop.alive() {
 			break
 		}
-		g.loop.wait(g.linger)
+		g.loop.wait()
 		if g.lostHost() || !g.runQueue() || !g.runTimers() || !g.runImmediates() {
 			return engine.Undefined()
 		}
@@ -228,13 +198,13 @@ func (g *guest) turn(module engine.Value, ns func() engine.Value) engine.Value {
 	case g.vm.State(result) == engine.Fulfilled:
 		return g.vm.Settled(result)
 	}
-	return engine.Undefined() // never settled: nothing to show
+	return engine.Undefined() // the exported promise never settled
 }
 
-// settle runs promise jobs until none is left, and tells whether the script goes on.
+// settle runs promise jobs until none is left, and reports whether the script goes on.
 func (g *guest) settle() bool {
 	g.vm.RunJobs()
-	return !g.exited && g.failure == nil && !g.vm.Halted() && g.judgeRejections()
+	return !g.exited && g.failure == nil && !g.vm.Halted() && g.checkRejections()
 }
 
 func (g *guest) runQueue() bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
-// modulesByFile says which prelude file gives which of node's modules, and what they export beside default.
+// modulesByFile returns the prelude file that implements each of Node's modules, and the module's named exports.
 func modulesByFile() map[string]struct {
 	file  string
 	names []string
@@ -50,7 +50,7 @@ func modulesByFile() map[string]struct {
 	}
 }
 
-// shortName is a module's name without its scheme; known tells whether it exists here.
+// shortName returns a module's name without its scheme. known reports whether the module exists here.
 func shortName(name string) (short string, known bool) {
 	short = strings.TrimPrefix(name, "node:")
 	if short == "assert/strict" {
@@ -60,8 +60,8 @@ func shortName(name string) (short string, known bool) {
 	return short, known
 }
 
-// normalizeModule turns a specifier into a module's name; only node's own modules exist here, everything else has been
-// bundled into the script.
+// normalizeModule converts a specifier to a module's name. Only Node's own modules exist here; everything else was bundled into
+// the script.
 func (g *guest) normalizeModule(by, name string) (string, error) {
 	short, known := shortName(name)
 	if known {
@@ -83,7 +83,7 @@ func (g *guest) normalizeModule(by, name string) (string, error) {
 		Props:   map[string]string{"code": "ERR_MODULE_NOT_FOUND"}}
 }
 
-// isNetwork tells whether one of node's modules is for the network, which no other sandbox has either.
+// isNetwork reports whether one of Node's modules is for the network, which no sandbox has.
 func isNetwork(name string) bool {
 	switch name {
 	case "http", "https", "http2", "net", "tls", "dns", "dns/promises", "dgram":
@@ -92,8 +92,8 @@ func isNetwork(name string) bool {
 	return false
 }
 
-// importOf is where the script imports one of node's modules with a statement, or "": the engine names no place when a
-// module cannot be linked.
+// importOf returns the place of the statement that imports one of Node's modules, or "". The engine names no place if a module
+// cannot be linked.
 func (g *guest) importOf(name string) string {
 	quoted := strconv.Quote(name)
 	n := 0
@@ -107,15 +107,15 @@ func (g *guest) importOf(name string) string {
 	return ""
 }
 
-// builtin(name) tells whether import and require find a module here: one of node's own, or one whose lack is said better by
-// them.
+// builtin(name) reports whether import and require handle a module here: one of Node's own, or one for which they have the better
+// error.
 func (g *guest) builtin(a args) (engine.Value, error) {
 	name := a.text(0)
 	_, known := shortName(name)
 	return engine.Bool(known || strings.HasPrefix(name, "node:")), nil
 }
 
-// moduleFile(name) is the native of require: the prelude file of a module, or the error that import would give.
+// moduleFile(name) returns the prelude file of a module for require, or fails as import does.
 func (g *guest) moduleFile(a args) (engine.Value, error) {
 	name := a.text(0)
 	if _, err := g.normalizeModule("", name); err != nil {
@@ -125,12 +125,12 @@ func (g *guest) moduleFile(a args) (engine.Value, error) {
 	return g.vm.Array(g.vm.String(short), g.vm.String(modulesByFile()[short].file)), nil
 }
 
-// loadModule writes the source of a module: its exports are the members of what the prelude file gives.
+// loadModule returns the source of a module. It exports the members of the prelude file's value.
 func (g *guest) loadModule(name string) (string, error) {
 	short := strings.TrimPrefix(name, preludePrefix+"node/")
 	m := modulesByFile()[short]
 	var b strings.Builder
-	// The hand-over is one call deep in the prelude, under a symbol that only the prelude and this line know.
+	// The value comes from a function of the prelude, under a symbol that only the prelude and this line use.
 	fmt.Fprintf(&b, "const m = globalThis[Symbol.for(%q)](%q);\nexport default m;\n", moduleSymbol, short)
 	for _, n := range slices.Compact(slices.Sorted(slices.Values(m.names))) {
 		fmt.Fprintf(&b, "export const %s = m.%s;\n", n, n)
@@ -138,5 +138,5 @@ func (g *guest) loadModule(name string) (string, error) {
 	return b.String(), nil
 }
 
-// moduleSymbol names the function that gives modules their exports. A script that finds it gets what import gives it.
+// moduleSymbol names the function that returns the exports of a module. A script that finds it gets what import returns.
 const moduleSymbol = "mcprun.module"

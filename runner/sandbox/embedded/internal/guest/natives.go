@@ -16,11 +16,10 @@ import (
 //go:embed prelude/*.js
 var prelude embed.FS
 
-// native is one host function of the prelude. The prelude checks and converts arguments before it calls, so these
-// take what they are given at face value, or fail.
+// native is a host function of the prelude. The prelude checks and converts arguments before it calls one.
 type native func(a args) (engine.Value, error)
 
-// args are a native's arguments.
+// args are the arguments of a native.
 type args struct {
 	g *guest
 	v []engine.Value
@@ -44,7 +43,7 @@ func (a args) text(i int) string {
 func (a args) number(i int) float64 { n, _ := a.value(i).Number(); return n }
 func (a args) bool(i int) bool      { return a.value(i).Bool() }
 
-// bytes takes text as UTF-8, else the bytes of a buffer.
+// bytes returns a string as UTF-8, or the bytes of a buffer.
 func (a args) bytes(i int) ([]byte, error) {
 	if v := a.value(i); v.IsString() {
 		s, err := a.g.vm.Text(v)
@@ -53,7 +52,7 @@ func (a args) bytes(i int) ([]byte, error) {
 	return a.g.vm.Data(a.value(i))
 }
 
-// install builds the script's world: the host functions, the core of the prelude over them, and the transport.
+// install sets up the globals of the script: the core of the prelude, and the transport.
 func (g *guest) install() error {
 	vm := g.vm
 	g.loaded = map[string]engine.Value{}
@@ -75,7 +74,7 @@ func (g *guest) install() error {
 	return g.sealGlobal("mcprun.transport", transport)
 }
 
-// loadPrelude runs a prelude file, a function of the host functions, and returns what that returned. Once per file.
+// loadPrelude returns the value of a prelude file, which is a function that gets the host functions. Each file runs once.
 func (g *guest) loadPrelude(name string) (engine.Value, error) {
 	if v, ok := g.loaded[name]; ok {
 		return v, nil
@@ -96,7 +95,7 @@ func (g *guest) loadPrelude(name string) (engine.Value, error) {
 	return v, err
 }
 
-// preload runs every prelude file that a script would otherwise wait for, but for the one that holds its arguments.
+// preload runs all prelude files except process, which reads the script's arguments.
 func (g *guest) preload() error {
 	entries, err := prelude.ReadDir("prelude")
 	if err != nil {
@@ -157,14 +156,14 @@ func (g *guest) write(a args) (engine.Value, error) {
 	return engine.Undefined(), nil
 }
 
-// exit(code) ends the script here and now.
+// exit(code) ends the script at once.
 func (g *guest) exit(a args) (engine.Value, error) {
 	g.exited = true
 	g.exitCode = int(int64(a.number(0))) & 0xff
 	return engine.Undefined(), g.vm.Halt()
 }
 
-// load(file) returns what a prelude file gives.
+// load(file) returns the value of a prelude file.
 func (g *guest) load(a args) (engine.Value, error) {
 	v, err := g.loadPrelude(a.text(0))
 	if err != nil {
@@ -192,7 +191,7 @@ func (g *guest) immediateNative(a args) (engine.Value, error) {
 	return engine.Float(float64(g.loop.addImmediate(g.vm.Dup(a.value(0)), g.list(a.value(1))))), nil
 }
 
-// list returns the items of an array, owned.
+// list returns the items of an array, owned by the caller.
 func (g *guest) list(v engine.Value) []engine.Value {
 	if !v.IsObject() {
 		return nil
@@ -219,10 +218,10 @@ func (g *guest) clearTimer(a args) (engine.Value, error) {
 	return engine.Undefined(), nil
 }
 
-// firing tells whether t's callback is running; fire frees it then.
+// firing reports whether t's callback is running. If so, fire frees the timer.
 func (g *guest) firing(t *timer) bool { return g.now == t }
 
-// ref(id, on?) says whether a timer keeps the script alive, after setting it when on is given.
+// ref(id, on?) returns whether a timer keeps the script alive, after changing that if on is given.
 func (g *guest) refTimer(a args) (engine.Value, error) {
 	t := g.loop.byID[int64(a.number(0))]
 	if t == nil {
@@ -234,7 +233,7 @@ func (g *guest) refTimer(a args) (engine.Value, error) {
 	return engine.Bool(t.ref), nil
 }
 
-// plain(values) is console.log's text without any JavaScript: JSON instead of node's form.
+// plain(values) returns a text for console.log without running JavaScript: JSON instead of Node's form.
 func (g *guest) plain(a args) (engine.Value, error) {
 	var b strings.Builder
 	for i, v := range g.list(a.value(0)) {
@@ -279,10 +278,10 @@ func (g *guest) promiseState(a args) (engine.Value, error) {
 	return engine.Undefined(), nil
 }
 
-// stdinChunk is how much one read of stdin asks for.
+// stdinChunk is the most bytes of one read of stdin.
 const stdinChunk = 64 << 10
 
-// stdin(sync) reads: all that is left at once when sync, else a promise of the next piece, null at the end.
+// stdin(sync) reads all of stdin if sync is true. Otherwise it returns a promise of the next chunk, or null at the end.
 func (g *guest) readStdin(a args) (engine.Value, error) {
 	in := g.o.Stdin
 	if in == nil {
@@ -329,7 +328,7 @@ func (g *guest) settleRead(resolve, reject engine.Value, b []byte) {
 	g.vm.Free(reject)
 }
 
-// maxRead bounds what is read into memory at once: half of the engine's limit, because a copy of it is made.
+// maxRead is the most bytes that are read into memory at once: half of the engine's limit, because they are copied.
 func (g *guest) maxRead() int64 {
 	if g.o.Memory <= 0 {
 		return 256 << 20

@@ -9,17 +9,17 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
-// callOptions are the third argument of a call.
+// callOptions are the options of a call, its third argument.
 type callOptions struct {
-	member string       // the frame's member with its comma; empty when nothing is to be said
-	raw    bool         // asks for the whole result
-	signal engine.Value // an object, owned; else undefined
+	member string       // the member of the frame with its comma, or ""
+	raw    bool         // the script wants the complete result
+	signal engine.Value // an object, owned, or undefined
 }
 
-// maxTimeout is the largest time-out that means something: what a signed 32-bit number of milliseconds holds.
+// maxTimeout is the largest timeout in milliseconds: the largest signed 32-bit number.
 const maxTimeout = 1<<31 - 1
 
-// callOptions reads what a call of a tool, or a request, is asked to be like; of a request that is the signal alone.
+// callOptions reads the options of a call or request. A request has only a signal.
 func (g *guest) callOptions(args []engine.Value, name string, isCall bool) (callOptions, error) {
 	o := callOptions{signal: engine.Undefined()}
 	if len(args) < 3 || !args[2].IsObject() {
@@ -46,7 +46,7 @@ func (g *guest) readOptions(o *callOptions, given engine.Value, tool string) err
 	if !timeout.IsUndefined() {
 		ms, ok := timeout.Number()
 		if !ok || !(ms > 0) {
-			return &callFailure{Kind: "argument", Tool: tool, Message: "timeoutMs is no number of milliseconds above zero"}
+			return &callFailure{Kind: "argument", Tool: tool, Message: "timeoutMs must be a number of milliseconds above zero"}
 		}
 		members = `"timeoutMs":` + strconv.FormatInt(int64(math.Ceil(min(ms, maxTimeout))), 10)
 	}
@@ -64,8 +64,8 @@ func (g *guest) readOptions(o *callOptions, given engine.Value, tool string) err
 	return nil
 }
 
-// watch has a call cancelled when its signal is aborted. It takes the signal over, and returns what unwatch needs; or the
-// signal's reason, owned, when it is aborted already.
+// watch cancels a call when its signal is aborted. It takes ownership of the signal. It returns the function that unwatch calls
+// or, if the signal is aborted already, its reason, owned by the caller.
 func (g *guest) watch(signal engine.Value, id int64) (v engine.Value, aborted bool, err error) {
 	if signal.IsUndefined() {
 		return signal, false, nil
@@ -83,7 +83,7 @@ func (g *guest) watch(signal engine.Value, id int64) (v engine.Value, aborted bo
 	return g.vm.Get(signal, "reason"), true, nil
 }
 
-// unwatch takes the listener off the signal again.
+// unwatch removes the listener from the signal.
 func (g *guest) unwatch(f engine.Value) {
 	if !f.IsObject() {
 		return

@@ -10,24 +10,23 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// quota bounds a folder that only the script writes to, where it lies on a file system of the machine's. What a file
-// takes beside its content is reckoned as one block.
+// quota limits the size of a folder that only the script writes to. Each file counts one block in addition to its content.
 type quota struct {
 	root  *os.Root
-	limit int64 // bytes; zero: none
-	spent int64 // at least what the folder holds
+	limit int64 // bytes; zero means no limit
+	spent int64 // an upper bound of what the folder holds, in bytes
 }
 
 const blockSize = 4096
 
-// spend allows one more file with n bytes, or n bytes more in one.
+// spend reserves n bytes for a new file, or for more content of one. It fails with ENOSPC.
 func (q *quota) spend(n int) error {
 	if q.limit <= 0 {
 		return nil
 	}
 	cost := int64(n) + blockSize
 	if q.spent+cost > q.limit {
-		q.spent = q.holds() // something may have been removed, or written over
+		q.spent = q.holds() // files may have been removed or overwritten
 	}
 	if q.spent+cost > q.limit {
 		return syscall.ENOSPC

@@ -12,10 +12,10 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
-// rejection is a promise that was rejected while nothing handled it; both values are owned.
+// rejection is a promise that was rejected without a handler. It owns both values.
 type rejection struct{ promise, reason engine.Value }
 
-// onRejection keeps the list of promises whose rejection nobody has taken up yet.
+// onRejection keeps the list of promises that were rejected without a handler.
 func (g *guest) onRejection(promise, reason engine.Value, handled bool) {
 	if !handled {
 		g.rejected = append(g.rejected, rejection{g.vm.Dup(promise), g.vm.Dup(reason)})
@@ -31,9 +31,9 @@ func (g *guest) onRejection(promise, reason engine.Value, handled bool) {
 	}
 }
 
-// judgeRejections ends the script when a rejection is left without a handler after all promise jobs have run, as node
-// does. It tells whether the script goes on.
-func (g *guest) judgeRejections() bool {
+// checkRejections ends the script, as Node does, if a rejection has no handler after all promise jobs have run. It reports
+// whether the script goes on.
+func (g *guest) checkRejections() bool {
 	for len(g.rejected) > 0 {
 		r := g.rejected[0]
 		g.rejected = g.rejected[1:]
@@ -61,12 +61,12 @@ func (g *guest) uncaught(err error) {
 	g.fail(ex.Value, "uncaughtException")
 }
 
-// fail makes value the script's uncaught error, unless a listener of the script's takes it, and prints it.
+// fail makes value the script's uncaught error and prints it, unless a listener of the script handles it.
 func (g *guest) fail(value engine.Value, event string) {
 	if g.outOfMemory(value) {
 		g.failure = &failure{Name: "InternalError", Message: "out of memory", memory: true}
-		// How much that is the host says: the engine has what the process leaves of it.
-		fmt.Fprintln(g.o.Stderr, "mcprun: the script needs more memory than it may use")
+		// The host names the limit; the engine's own is smaller, because the process needs memory too.
+		fmt.Fprintln(g.o.Stderr, "mcprun: the script needs more memory than its limit")
 		return
 	}
 	if g.hook("uncaught", g.vm.String(event), g.vm.Dup(value)) {
@@ -93,7 +93,7 @@ func (g *guest) fail(value engine.Value, event string) {
 	if f.Name == "" {
 		f.Name = "Error"
 	}
-	at, known := firstFrame(f.Stack)
+	at, known := scriptFrame(f.Stack)
 	f.Message, f.Stack = clip(f.Message), clip(f.Stack)
 	g.failure = f
 	var b strings.Builder
@@ -104,8 +104,8 @@ func (g *guest) fail(value engine.Value, event string) {
 	fmt.Fprintln(g.o.Stderr, bounded(b.String()))
 }
 
-// plain is a text for a terminal, which gets what servers say in it: characters that would move its cursor, or turn the
-// direction of text, are shown as escapes.
+// plain escapes control characters and those that change the direction of text, because the text may come from a server and is
+// printed to a terminal.
 func plain(s string) string {
 	dangerous := func(r rune) bool {
 		return r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
@@ -127,15 +127,15 @@ func plain(s string) string {
 	return b.String()
 }
 
-// restack gives an error of the engine's parser the stack of any other: it gets the parser's own place after its stack was
-// made, past what makes it (engine.OnStack).
+// restack gives an error of the engine's parser a stack like that of other errors. The parser sets the stack itself, without
+// engine.OnStack.
 func (g *guest) restack(value engine.Value) {
 	if stack, ok := g.vm.GetString(value, "stack"); ok && strings.HasPrefix(stack, "    at ") && g.vm.IsError(value) {
 		g.vm.Set(value, "stack", g.vm.String(g.stackText(g.vm.Header(value), stack)))
 	}
 }
 
-// outOfMemory recognises the engine's own error, and the null it throws when there is no memory even for that.
+// outOfMemory recognizes the engine's error, and the null that it throws when there is no memory for an error.
 func (g *guest) outOfMemory(value engine.Value) bool {
 	if !g.vm.Starved() {
 		return false
@@ -145,10 +145,10 @@ func (g *guest) outOfMemory(value engine.Value) bool {
 	}
 	name, _ := g.vm.GetString(value, "name")
 	message, _ := g.vm.GetString(value, "message")
-	return name == "InternalError" && (message == "out of memory" || message == "") // there may be none even for the words
+	return name == "InternalError" && (message == "out of memory" || message == "") // there may be no memory for the message
 }
 
-// excerpt writes where an error was, and the line, as node does.
+// excerpt writes the place of an error and its source line, as Node does.
 func (g *guest) excerpt(b *strings.Builder, at position) {
 	fmt.Fprintf(b, "%s:%d\n", at.file, at.line)
 	if src := g.maps.line(at.file, at.line); src != "" && len(src) < 500 {
@@ -159,7 +159,7 @@ func (g *guest) excerpt(b *strings.Builder, at position) {
 	b.WriteByte('\n')
 }
 
-// report is what node writes of an uncaught value.
+// report returns what Node prints for an uncaught value.
 func (g *guest) report(value engine.Value) string {
 	text := strings.TrimRight(g.show(value), "\n")
 	if !value.IsObject() || !g.vm.IsError(value) {
@@ -168,7 +168,7 @@ func (g *guest) report(value engine.Value) string {
 	return plain(text)
 }
 
-// caret makes the line below a source line that points at its column, which counts UTF-16 units; tabs stay tabs.
+// caret returns the line below a source line that points at a column, counted in UTF-16 units. Tabs stay tabs.
 func caret(src string, column int) string {
 	var b strings.Builder
 	at := 1
@@ -186,7 +186,7 @@ func caret(src string, column int) string {
 	return b.String() + "^\n"
 }
 
-// show is util.inspect with a way out: the script may have broken what that stands on.
+// show returns util.inspect(value), or a simpler text if the script broke what inspect depends on.
 func (g *guest) show(value engine.Value) string {
 	if g.hooks.IsObject() {
 		fn := g.vm.Get(g.hooks, "inspect")
@@ -201,7 +201,7 @@ func (g *guest) show(value engine.Value) string {
 	return g.text(value)
 }
 
-// text shows a value without the prelude.
+// text returns a text for a value without the prelude.
 func (g *guest) text(value engine.Value) string {
 	if value.IsObject() {
 		if stack, ok := g.vm.GetString(value, "stack"); ok && stack != "" {
@@ -216,7 +216,7 @@ func (g *guest) text(value engine.Value) string {
 	return s
 }
 
-// describe is one line about an error of the engine.
+// describe returns one line about an error of the engine.
 func (g *guest) describe(err error) string {
 	var ex *engine.Exception
 	if errors.As(err, &ex) {
@@ -228,14 +228,14 @@ func (g *guest) describe(err error) string {
 	return err.Error()
 }
 
-// unsettled says what node says when the module waits for something that will never come.
+// unsettled reports a top-level await that never settles, as Node does.
 func (g *guest) unsettled() {
 	fmt.Fprintf(g.o.Stderr, "Warning: Detected unsettled top-level await in %s\n", g.job.Name)
-	g.failure = &failure{Name: "Error", Message: "a top-level await never ended"}
+	g.failure = &failure{Name: "Error", Message: "a top-level await never settled"}
 	g.exitCode = codeUnsettled
 }
 
-// keepResult turns the exported value into the run's result.
+// keepResult makes the exported value the run's result.
 func (g *guest) keepResult(v engine.Value) {
 	if v.IsUndefined() {
 		return
@@ -248,7 +248,7 @@ func (g *guest) keepResult(v engine.Value) {
 	g.result = b
 }
 
-// hook calls a function of the prelude, taking args over; it tells whether that returned true.
+// hook calls a function of the prelude and reports whether it returned true. It takes ownership of args.
 func (g *guest) hook(name string, args ...engine.Value) bool {
 	defer func() {
 		for _, a := range args {
@@ -268,7 +268,7 @@ func (g *guest) hook(name string, args ...engine.Value) bool {
 	return v.Bool()
 }
 
-// endHooks runs the script's exit listeners and returns the exit code they leave.
+// endHooks calls the script's exit listeners and returns the exit code that they set.
 func (g *guest) endHooks(code int) int {
 	if !g.hooks.IsObject() {
 		return code
@@ -291,14 +291,14 @@ func (g *guest) endHooks(code int) int {
 	return code
 }
 
-// lostHost tells whether the bridge is gone.
+// lostHost reports whether the bridge is gone.
 func (g *guest) lostHost() bool {
 	g.loop.mu.Lock()
 	defer g.loop.mu.Unlock()
 	return g.loop.lost
 }
 
-// maxText bounds the texts of a reported error.
+// maxText is the most bytes of the message and of the stack of a reported error.
 const maxText = 64 << 10
 
 func clip(s string) string {

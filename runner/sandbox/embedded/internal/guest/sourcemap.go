@@ -4,10 +4,11 @@ package guest
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"sort"
 	"strings"
+	"sync"
+
+	"github.com/go-sourcemap/sourcemap"
 )
 
 const mapComment = "//# sourceMappingURL=data:application/json"
@@ -29,27 +30,35 @@ func splitSourceMap(code string) (rest, text string) {
 	return code[:i], string(raw)
 }
 
-// sourceMaps are those of all modules that run: the job's code, and what it imported while it ran.
+// sourceMaps holds the source maps (ECMA-426) of all modules that run: the job's code, and what it imported while it ran.
 type sourceMaps struct {
 	byModule map[string]*sourceMap
-	names    []string // in order, for line
+	names    []string // in the order of add, for line
 }
 
 func newSourceMaps() *sourceMaps { return &sourceMaps{byModule: map[string]*sourceMap{}} }
 
-// add keeps the map of a module for when it is asked for.
+// add keeps the map of a module; it is parsed when it is first needed.
 func (ms *sourceMaps) add(module, text string) {
 	if ms.byModule[module] == nil {
 		ms.names = append(ms.names, module)
 	}
-	ms.byModule[module] = &sourceMap{text: text}
+	ms.byModule[module] = &sourceMap{parse: sync.OnceValue(func() *sourcemap.Consumer {
+		c, err := sourcemap.Parse("", []byte(text))
+		if err != nil {
+			return &sourcemap.Consumer{} // a map that maps nothing
+		}
+		return c
+	})}
 }
 
-// place maps "module:line:column", counted from 1; what it knows nothing about it returns as it is.
+// place maps "module:line:column", counted from 1. It returns a place of which it knows nothing unchanged.
 func (ms *sourceMaps) place(s string) string {
 	p, ok := splitPlace(s)
 	if m := ms.byModule[p.file]; ok && m != nil {
-		return m.place(s, p)
+		if source, line, column, ok := m.source(p.line, p.column); ok {
+			return fmt.Sprintf("%s:%d:%d", source, line, column)
+		}
 	}
 	return s
 }
@@ -57,118 +66,43 @@ func (ms *sourceMaps) place(s string) string {
 // line returns the text of a source line, counted from 1, or "".
 func (ms *sourceMaps) line(file string, n int) string {
 	for _, name := range ms.names {
-		if text := ms.byModule[name].line(file, n); text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// sourceMap maps places in a bundle to places in the sources (ECMA-426). It is decoded when first asked.
-type sourceMap struct {
-	text    string
-	decoded bool
-	sources []string
-	content []string
-	lines   [][]segment // by line of the bundle
-}
-
-type segment struct{ column, source, line, sourceColumn int }
-
-// place maps a place of the bundle; what it knows nothing about it returns as it was written.
-func (m *sourceMap) place(s string, p position) string {
-	m.decode()
-	if p.line < 1 || p.line > len(m.lines) {
-		return s
-	}
-	segments := m.lines[p.line-1]
-	i := sort.Search(len(segments), func(i int) bool { return segments[i].column > p.column-1 }) - 1
-	if i < 0 {
-		return s
-	}
-	seg := segments[i]
-	return fmt.Sprintf("%s:%d:%d", m.sources[seg.source], seg.line+1, seg.sourceColumn+1)
-}
-
-// line returns the text of a source line, counted from 1, or "".
-func (m *sourceMap) line(file string, n int) string {
-	m.decode()
-	for i, s := range m.sources {
-		if s != file || i >= len(m.content) {
-			continue
-		}
-		lines := strings.SplitN(m.content[i], "\n", n+1)
-		if n >= 1 && n <= len(lines) {
+		lines := strings.SplitN(ms.byModule[name].content(file), "\n", n+1)
+		if n >= 1 && n <= len(lines) && lines[n-1] != "" {
 			return strings.TrimRight(lines[n-1], "\r")
 		}
 	}
 	return ""
 }
 
-func (m *sourceMap) decode() {
-	if m.decoded {
-		return
-	}
-	m.decoded = true
-	var doc struct {
-		SourceRoot     string   `json:"sourceRoot"`
-		Sources        []string `json:"sources"`
-		SourcesContent []string `json:"sourcesContent"`
-		Mappings       string   `json:"mappings"`
-	}
-	if m.text == "" || json.Unmarshal([]byte(m.text), &doc) != nil {
-		return
-	}
-	m.text = ""
-	for i := range doc.Sources {
-		name := doc.SourceRoot + doc.Sources[i]
-		if rest, ok := strings.CutPrefix(name, "servers:"); ok {
-			name = "servers/" + rest // the bundler's word for what it found in the tree
+type sourceMap struct{ parse func() *sourcemap.Consumer }
+
+// The bundler marks what it found in the tree and the script itself.
+const treeMark, scriptMark = "servers:", "script:"
+
+// source returns where a place of the bundle comes from, all counted from 1.
+func (m *sourceMap) source(line, column int) (source string, sourceLine, sourceColumn int, ok bool) {
+	defer func() {
+		if recover() != nil { // a hostile map that names sources which it does not have
+			ok = false
 		}
-		doc.Sources[i] = strings.TrimPrefix(name, "script:")
+	}()
+	source, _, sourceLine, sourceColumn, ok = m.parse().Source(line, column-1)
+	if rest, tree := strings.CutPrefix(source, treeMark); tree {
+		source = "servers/" + rest
 	}
-	m.sources, m.content = doc.Sources, doc.SourcesContent
-	var seg segment
-	for line := range strings.SplitSeq(doc.Mappings, ";") {
-		seg.column = 0
-		var segments []segment
-		for text := range strings.SplitSeq(line, ",") {
-			n, fields := decodeVLQ(text)
-			seg.column += fields[0]
-			if n < 4 {
-				continue
-			}
-			seg.source += fields[1]
-			seg.line += fields[2]
-			seg.sourceColumn += fields[3]
-			if seg.source >= 0 && seg.source < len(m.sources) {
-				segments = append(segments, seg)
-			}
-		}
-		m.lines = append(m.lines, segments)
-	}
+	return strings.TrimPrefix(source, scriptMark), sourceLine, sourceColumn + 1, ok && source != ""
 }
 
-const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-
-// decodeVLQ decodes the fields of one segment.
-func decodeVLQ(s string) (n int, fields [5]int) {
-	value, shift := 0, 0
-	for i := 0; i < len(s) && n < len(fields); i++ {
-		d := strings.IndexByte(base64Digits, s[i])
-		if d < 0 || shift > 30 {
-			return 0, fields
-		}
-		value |= d & 31 << shift
-		if d&32 != 0 {
-			shift += 5
-			continue
-		}
-		fields[n] = value >> 1
-		if value&1 != 0 {
-			fields[n] = -fields[n]
-		}
-		n, value, shift = n+1, 0, 0
+// content returns the text of a source, or "".
+func (m *sourceMap) content(file string) string {
+	names := []string{scriptMark + file, file}
+	if rest, tree := strings.CutPrefix(file, "servers/"); tree {
+		names = append(names, treeMark+rest)
 	}
-	return n, fields
+	for _, name := range names {
+		if text := m.parse().SourceContent(name); text != "" {
+			return text
+		}
+	}
+	return ""
 }

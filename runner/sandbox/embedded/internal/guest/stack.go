@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Module names inside the engine. Prelude files and the job carry prefixes by which their frames are told apart.
+// Prefixes of module names inside the engine, by which stackText tells frames apart.
 const (
 	preludePrefix = "mcprun:"
 	scriptPrefix  = "script:"
@@ -17,28 +17,27 @@ const (
 
 func scriptModule(name string) string { return scriptPrefix + name }
 
-// maxFrames is how many frames a stack shows.
+// maxFrames is the most frames of a stack.
 const maxFrames = 15
 
-// stackText turns the engine's frames into what V8 would have made of them: a header, places in the sources that were
-// written, nothing of ours.
+// stackText converts the engine's frames to a stack in the form of V8's: a header, and places in the script's own sources.
 func (g *guest) stackText(header, frames string) string {
 	var shown []string
-	ours := false
+	prelude := false
 	for line := range strings.SplitSeq(strings.TrimRight(frames, "\n"), "\n") {
 		name, place := splitFrame(line)
 		switch {
 		case strings.HasPrefix(place, preludePrefix):
-			// What is above was called by the prelude: native functions, which are no business of the script's.
+			// The frames above are native functions that the prelude called; the script does not need them.
 			for len(shown) > 0 && strings.HasSuffix(shown[len(shown)-1], "(native)") {
 				shown = shown[:len(shown)-1]
 			}
-			ours = true
+			prelude = true
 			continue
 		case place == "":
 			continue
 		}
-		if ours && place == "native" && len(shown) == 0 {
+		if prelude && place == "native" && len(shown) == 0 {
 			continue
 		}
 		if text := g.frame(name, place); text != "" {
@@ -54,7 +53,7 @@ func (g *guest) stackText(header, frames string) string {
 	return header + "\n    at " + strings.Join(shown, "\n    at ")
 }
 
-// splitFrame takes a line "    at f (place)" apart.
+// splitFrame splits a line "    at f (place)".
 func splitFrame(line string) (name, place string) {
 	line = strings.TrimPrefix(line, "    at ")
 	open := strings.LastIndex(line, " (")
@@ -78,7 +77,7 @@ func (g *guest) frame(name, place string) string {
 	return name + " (" + place + ")"
 }
 
-// isModule tells whether a function is what the bundler makes of a CommonJS module, which it calls by the module's id.
+// isModule reports whether a function is the bundler's wrapper of a CommonJS module, which has the module's id as its name.
 func isModule(name string) bool {
 	for _, prefix := range []string{scriptPrefix, "servers:", "skills:"} {
 		if strings.HasPrefix(name, prefix) {
@@ -88,7 +87,7 @@ func isModule(name string) bool {
 	return false
 }
 
-// isGlue tells whether a frame is what the bundler puts around computed imports, or of the library that scripts import.
+// isGlue reports whether a frame belongs to the bundler's code around computed imports, or to the library that scripts import.
 func isGlue(name, place string) bool {
 	for _, prefix := range []string{"$imp", "$requ"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && len(rest) == 2 && rest[1] == '$' {
@@ -106,9 +105,9 @@ type position struct {
 
 var framePattern = regexp.MustCompile(`(?m)^    at (?:.* \()?([^()\n]+):(\d+):(\d+)\)?$`)
 
-// firstFrame finds the place in the script itself that a stack leads to: wrappers are not where a mistake is, and neither
-// is what JSON.parse was given (<input>).
-func firstFrame(stack string) (position, bool) {
+// scriptFrame returns the first place of a stack in the script itself: not in a wrapper, and not in a text that was given to
+// JSON.parse (<input>).
+func scriptFrame(stack string) (position, bool) {
 	for _, m := range framePattern.FindAllStringSubmatch(stack, -1) {
 		if strings.HasPrefix(m[1], "servers/") || strings.HasPrefix(m[1], "<") {
 			continue
@@ -120,7 +119,7 @@ func firstFrame(stack string) (position, bool) {
 	return position{}, false
 }
 
-// splitPlace takes "file:line:column" apart.
+// splitPlace splits "file:line:column".
 func splitPlace(s string) (position, bool) {
 	rest, col, ok := cutLast(s)
 	if !ok {

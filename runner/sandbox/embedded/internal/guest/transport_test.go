@@ -81,7 +81,7 @@ func TestCallOptions(t *testing.T) {
 	`, testhost.Host{}, Options{})
 	want := []string{`t__x {}`, `t__x {}`, `t__x {}`, `t__x {} {"timeoutMs":1501}`, `t__x {} {"raw":true}`, `t__x {} {"timeoutMs":1}`, `t__x {} {"timeoutMs":2147483647,"raw":true}`,
 		`t__x {} {"raw":true}`, `t__x {} {"raw":true}`, `t__x {}`, `t__x {}`, `t__x {} {"timeoutMs":1}`}
-	if strings.Join(r.Calls, "\n") != strings.Join(want, "\n") || r.stdout != strings.Repeat("argument t__x timeoutMs is no number of milliseconds above zero\n", 7)+"null\n" {
+	if strings.Join(r.Calls, "\n") != strings.Join(want, "\n") || r.stdout != strings.Repeat("argument t__x timeoutMs must be a number of milliseconds above zero\n", 7)+"null\n" {
 		t.Errorf("calls %q\nstdout %s", r.Calls, r.stdout)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/mcpgen/mcpgen/templates"
 )
 
-// value makes the value of a reply, owned. Plain JSON takes the short way, through nothing that a script can replace. What
-// is to become more is made by the prelude: content with a way to save it, a handle on what lies in a file, a placeholder
-// for a call that was not made.
+// value returns the value of a reply, owned by the caller. Plain JSON is parsed without running anything that a script can
+// replace. The prelude makes the other values: content that can be saved, a handle on a result in a file, a placeholder for a
+// call that a dry run skipped.
 func (g *guest) value(c pendingCall, r reply) (engine.Value, error) {
 	v, err := g.vm.ParseJSON(r.value)
 	switch {
@@ -34,7 +34,7 @@ func (g *guest) value(c pendingCall, r reply) (engine.Value, error) {
 	return g.make("dress", g.vm.String(c.method), v, params)
 }
 
-// refusal makes the value of an error, owned; the content of one is made like that of a result.
+// refusal returns the value of an error, owned by the caller. Its content is converted like that of a result.
 func (g *guest) refusal(c pendingCall, text []byte) (engine.Value, error) {
 	v, err := g.vm.ParseJSON(text)
 	if err != nil || c.tool == "" || !bytes.Contains(text, []byte(`"content":[`)) {
@@ -43,7 +43,7 @@ func (g *guest) refusal(c pendingCall, text []byte) (engine.Value, error) {
 	return g.make("within", v, g.vm.String(c.tool))
 }
 
-// make calls one of the makers of values, taking its arguments over.
+// make calls one of the makers of values. It takes ownership of the arguments.
 func (g *guest) make(maker string, args ...engine.Value) (engine.Value, error) {
 	defer func() {
 		for _, a := range args {
@@ -54,13 +54,13 @@ func (g *guest) make(maker string, args ...engine.Value) (engine.Value, error) {
 	if err != nil {
 		return engine.Value{}, err
 	}
-	g.dressed = true
+	g.madeValues = true
 	f := g.vm.Get(values, maker)
 	defer g.vm.Free(f)
 	return g.vm.Call(f, engine.Undefined(), args...)
 }
 
-// makeValues(io) is how the prelude gets the makers, which guests in Node share. The source is one module with one export.
+// makeValues(io) returns the makers of values to the prelude. Guests in Node use the same source, a module with one export.
 func (g *guest) makeValues(a args) (engine.Value, error) {
 	source := strings.Replace(templates.Values(), "export ", "", 1)
 	makers, err := g.vm.Eval("(() => {\n"+source+"\nreturn values;\n})()", preludePrefix+"values.mjs")
@@ -71,9 +71,9 @@ func (g *guest) makeValues(a args) (engine.Value, error) {
 	return g.vm.Call(makers, engine.Undefined(), a.value(0))
 }
 
-// special recognises handles and placeholders among a call's arguments; nil as long as there are none.
+// special returns a function that recognizes handles and placeholders among the arguments of a call, or nil while there are none.
 func (g *guest) special() func(engine.Value) (json, refusal string, err error) {
-	if !g.dressed {
+	if !g.madeValues {
 		return nil
 	}
 	return func(v engine.Value) (json, refusal string, err error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
-// setVars gives the script its variables: all of them at globalThis[Symbol.for("mcprun.vars")], and those that are called
-// like nothing that is there already as globals too.
+// setVars sets the script's variables: all of them in globalThis[Symbol.for("mcprun.vars")], and those whose names are not taken
+// as globals too.
 func (g *guest) setVars() error {
 	vars := g.vm.Object()
 	global := g.vm.Global()
@@ -30,7 +30,7 @@ func (g *guest) setVars() error {
 	return g.sealGlobal("mcprun.vars", vars)
 }
 
-// sealGlobal puts a value where only who knows the symbol finds it, and nobody can change it.
+// sealGlobal sets a global under a symbol. It cannot be listed or changed.
 func (g *guest) sealGlobal(symbol string, v engine.Value) error {
 	key, err := g.vm.Eval(fmt.Sprintf("Symbol.for(%q)", symbol), preludePrefix+"symbol")
 	if err != nil {

@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
@@ -10,107 +11,50 @@ import (
 	"io"
 	"net"
 	"strconv"
-	"sync"
-	"syscall"
 	"unsafe"
 )
 
-// maxFrame is the protocol's bound on one frame.
+// maxFrame is the most bytes that the protocol allows in one frame.
 const maxFrame = 16 << 20
 
-// wire reads and writes frames: a 4-byte big-endian length and that much JSON. One goroutine may write while others read.
+// wire reads and writes frames: a 4-byte big-endian length and that much JSON. One goroutine may write while another reads.
 type wire struct {
-	conn io.ReadWriter
-	raw  syscall.RawConn // of a connection with a descriptor; else nil
-	fd   int             // the descriptor; -1: there is none
-
-	mu sync.Mutex // guards in, and keeps frames in their order; not for connections without a descriptor
-	in inbox
+	conn io.Writer
+	in   *bufio.Reader
 }
 
 func newWire(conn io.ReadWriter) *wire {
-	w := &wire{conn: conn, in: inbox{buf: make([]byte, receive)}}
-	w.raw, w.fd = descriptor(conn)
-	return w
+	return &wire{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}
 }
 
-// read waits for the next frame. Nobody else may read yet.
+// read waits for the next frame, which the caller may keep.
 func (w *wire) read() ([]byte, error) {
-	for {
-		if frame, err := w.in.next(); frame != nil || err != nil {
-			return frame, err
-		}
-		n, err := w.conn.Read(w.in.space())
-		if w.in.took(n); n == 0 && err != nil {
-			return nil, err
-		}
+	var size [4]byte
+	if _, err := io.ReadFull(w.in, size[:]); err != nil {
+		return nil, err
 	}
+	n := binary.BigEndian.Uint32(size[:])
+	if n > maxFrame {
+		return nil, fmt.Errorf("frame of %d bytes; at most %d are allowed", n, maxFrame)
+	}
+	frame := make([]byte, n)
+	if _, err := io.ReadFull(w.in, frame); err != nil {
+		return nil, err
+	}
+	return frame, nil
 }
 
-// each hands on frames, until got returns false or there are no more. Where the connection has a descriptor, linger may
-// take some of them; then got is called there.
-func (w *wire) each(got func(frame []byte) bool) error {
-	if w.raw == nil {
-		for {
-			frame, err := w.read()
-			if err != nil {
-				return err
-			}
-			if !got(frame) {
-				return nil
-			}
-		}
-	}
-	for {
-		var more bool
-		var failed error
-		if err := w.raw.Read(func(fd uintptr) bool {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			more, failed = w.hand(got)
-			if !more || failed != nil {
-				return true
-			}
-			var n int
-			n, failed = readNow(fd, w.in.space())
-			w.in.took(max(n, 0))
-			if n > 0 { // now: linger takes it that no whole frame is left, and that there is space
-				more, failed = w.hand(got)
-			}
-			return n >= 0 // else there is nothing yet
-		}); err != nil {
-			return err
-		}
-		if failed != nil || !more {
-			return failed
-		}
-	}
-}
-
-// hand hands on the frames that are whole, and tells whether there may be more to come. The mutex is held.
-func (w *wire) hand(got func(frame []byte) bool) (more bool, err error) {
-	for {
-		frame, err := w.in.next()
-		if frame == nil || err != nil {
-			return true, err
-		}
-		if !got(frame) {
-			return false, nil
-		}
-	}
-}
-
-// largeFrame is the size from which a frame is sent piece by piece instead of being put together first.
+// largeFrame is the size, in bytes, from which a frame is written part by part instead of being copied together first.
 const largeFrame = 64 << 10
 
-// write sends one frame made of parts, as one write where it is small.
+// write sends one frame made of parts. A small frame takes one write.
 func (w *wire) write(parts ...string) error {
 	size := 0
 	for _, p := range parts {
 		size += len(p)
 	}
 	if size > maxFrame {
-		return fmt.Errorf("a frame of %d bytes; at most %d can be sent", size, maxFrame)
+		return fmt.Errorf("frame of %d bytes; at most %d are allowed", size, maxFrame)
 	}
 	if size >= largeFrame {
 		pieces := net.Buffers{binary.BigEndian.AppendUint32(nil, uint32(size))}
@@ -139,14 +83,14 @@ func (w *wire) send(frame any) error {
 	return w.write(string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))))
 }
 
-// reply is an answer to a call: exactly one of value and err is JSON text. As says what the value is to become.
+// reply is the answer to a call: exactly one of value and err holds JSON text. The field as names what value becomes.
 type reply struct {
 	id         int64
 	as         string
 	value, err []byte
 }
 
-// parseReply takes a reply apart without parsing its value: the host writes members in a fixed order without spaces.
+// parseReply splits a reply without parsing its value: the host writes members in a fixed order and without spaces.
 func parseReply(frame []byte) (reply, bool) {
 	rest, ok := bytes.CutPrefix(frame, []byte(`{"type":"reply","id":`))
 	if !ok || len(rest) == 0 || rest[len(rest)-1] != '}' {

@@ -1,4 +1,4 @@
-// Buffer, atob and btoa. A Buffer is a Uint8Array with node's conversions.
+// Buffer, atob and btoa. A Buffer is a Uint8Array with Node's conversions.
 (function (host) {
   "use strict";
   class Buffer extends Uint8Array {
@@ -72,7 +72,7 @@
     }
     includes(value, from, encoding) { return this.indexOf(value, from, encoding) >= 0; }
   }
-  // The numbers of DataView under node's names.
+  // DataView's accessors under Node's names.
   const kinds = { UInt8: ["Uint8", 1], Int8: ["Int8", 1], UInt16: ["Uint16", 2], Int16: ["Int16", 2], UInt32: ["Uint32", 4], Int32: ["Int32", 4],
     Float: ["Float32", 4], Double: ["Float64", 8], BigUInt64: ["BigUint64", 8], BigInt64: ["BigInt64", 8] };
   const method = (name, value) => Object.defineProperty(Buffer.prototype, name, { __proto__: null, value, writable: true, configurable: true });

@@ -1,6 +1,6 @@
-// The part of the script's world that is there from the start. Everything bigger is loaded when it is first used.
-// Like every file here it is a function of the host functions (see natives.go). Scripts can change the language's own
-// objects at any time, so what later code relies on is taken now.
+// The globals that exist from the start. Larger modules are loaded when they are first used.
+// Like every file here, this one is a function that gets the host functions (see natives.go). Scripts can change the language's
+// own objects at any time, so later code uses references that are taken now.
 (function (host) {
   "use strict";
   const { defineProperty, freeze } = Object;
@@ -111,7 +111,7 @@
   const microtask = (f) => { promiseThen(resolved, () => { f(); }); };
   define("queueMicrotask", function queueMicrotask(f) { callable(f); microtask(f); });
 
-  // --- the rest, on first use ---
+  // --- globals that are loaded on first use ---
   lazy("process", ["process", "performance"]);
   lazy("buffer", ["Buffer", "atob", "btoa"]);
   lazy("url", ["URL", "URLSearchParams"]);
@@ -157,7 +157,7 @@
     if (!Symbol[name]) defineProperty(Symbol, name, { __proto__: null, value: Symbol.for("Symbol." + name) });
   }
 
-  // --- node's modules ---
+  // --- Node's modules ---
   const views = {
     __proto__: null,
     "fs/promises": (m) => m.promises, "path/posix": (m) => m.posix, "timers/promises": (m) => m.promises,
@@ -169,7 +169,7 @@
     return modules[name] ??= views[name] ? views[name](host.load(found[1])) : host.load(found[1]);
   };
   define("require", function require(name) { return module(`${name}`); });
-  // What the bundler makes of an import() or require() whose path the script computes.
+  // The bundler calls these for an import() or require() with a computed path.
   const seal = (name, value) => defineProperty(G, Symbol.for(name), { __proto__: null, value });
   seal("mcprun.import", function (specifier, from) {
     const name = `${specifier}`;
@@ -190,7 +190,7 @@
     throw e;
   });
 
-  // --- numbers without loss: a BigInt is written as its digits ---
+  // --- numbers without loss: JSON.stringify writes a BigInt as its digits ---
   const { stringify } = JSON;
   const randomKey = () => { let key = ""; for (let i = 0; i < 4; i++) key += Math.random().toString(36); return key; };
   const isArray = Array.isArray, includes = uncurry(Array.prototype.includes);
@@ -216,7 +216,7 @@
   defineProperty(JSON, "stringify", { __proto__: null, value: writer.stringify, writable: true, configurable: true, enumerable: false });
   defineProperty(G, Symbol.for("mcprun.module"), { __proto__: null, value: freeze((name) => module(name)) });
 
-  // --- what the loop calls ---
+  // --- functions that the event loop calls ---
   const ended = { __proto__: null };
   return {
     __proto__: null,
@@ -226,14 +226,15 @@
     end: (code) => ended.end ? ended.end(code) : code,
     listen: host.listen = (hooks) => { ended.uncaught = hooks.uncaught; ended.end = hooks.end; },
     microtask: host.microtask = microtask,
-    // Has a call cancelled when its signal is aborted; returns what takes that back, or nothing when it is aborted already.
+    // Cancels a call when its signal is aborted. Returns a function that removes the listener, or undefined if the signal is
+    // already aborted.
     watch: (signal, id) => {
       if (signal.aborted) return;
       const abort = () => host.cancel(id, signal.reason);
       signal.addEventListener("abort", abort, { once: true });
       return () => signal.removeEventListener("abort", abort);
     },
-    // The exports of a module once it has run.
+    // Returns the exports of a module after it has run.
     exports: (ran, id) => promiseThen(ran, () => host.exports(id)),
   };
 })

@@ -1,4 +1,4 @@
-// node:crypto: random values and hashes. Ciphers and keys are not here.
+// node:crypto: random values and hashes, without ciphers and keys.
 (function (host) {
   "use strict";
   const hex = (b) => host.decode(b, "hex");

@@ -1,4 +1,4 @@
-// node:events, as far as scripts use it.
+// node:events: EventEmitter and once.
 (function () {
   "use strict";
   class EventEmitter {

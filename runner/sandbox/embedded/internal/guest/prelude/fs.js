@@ -1,5 +1,5 @@
-// node:fs and node:fs/promises over the host's file operations. All of them work synchronously: promises are settled
-// when they are returned, but for what is written piece by piece.
+// node:fs and node:fs/promises over the host's file operations. All of them are synchronous: promises are settled when they are
+// returned, except those of writing in chunks.
 (function (host) {
   "use strict";
   const constants = { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1, COPYFILE_EXCL: 1, O_RDONLY: 0, O_WRONLY: 1, O_RDWR: 2 };
@@ -23,7 +23,7 @@
     throw e;
   };
   const bytesOf = (data) => (ArrayBuffer.isView(data) ? Buffer.from(data.buffer, data.byteOffset, data.byteLength) : Buffer.from(data));
-  // Node's promises also take what can be iterated over, as the handle of a large text can: here it is written in one go.
+  // Node's promises also accept iterables, such as the handle of a large text. They are written at once here.
   const pieces = async (data, options) => {
     if (data === null || typeof data !== "object" || data instanceof ArrayBuffer || ArrayBuffer.isView(data)) return data;
     if (typeof (data[Symbol.asyncIterator] ?? data[Symbol.iterator]) !== "function") return data;

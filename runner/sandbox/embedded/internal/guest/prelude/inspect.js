@@ -1,4 +1,4 @@
-// util.inspect, util.format and console.table as node prints them (its default options; no colours, no proxies shown).
+// util.inspect, util.format and console.table as Node prints them (with its default options; no colors, no proxies).
 (function (host) {
   "use strict";
   const { getPrototypeOf, getOwnPropertyNames, getOwnPropertySymbols, getOwnPropertyDescriptor, keys: ownKeys, hasOwn, is } = Object;
@@ -49,7 +49,7 @@
       default: return `${v}`;
     }
   };
-  // A string that does not fit is shown by its lines, as node does.
+  // A string that does not fit is split into its lines, as in Node.
   const longString = (ctx, s) => {
     let rest = "";
     if (s.length > ctx.maxStringLength) {
@@ -148,7 +148,7 @@
     return keys;
   };
 
-  // kindOf tells how v is shown: text that is all of it, or braces, a base before them, and what comes before the properties.
+  // kindOf returns how v is shown: the complete text, or braces, a base before them, and items before the properties.
   const kindOf = (ctx, v, name, tag, keys, array, view, depth) => {
     const braces = (open, items, list) => ({ base: "", open, close: list ? "]" : "}", items, list });
     const based = (base) => (keys.length === 0 ? base : { base, open: "{", close: "}" });
@@ -276,7 +276,7 @@
     return `${name}: ${text}`;
   };
 
-  // An error is its stack; its own properties follow in braces. The cause is shown like one of them.
+  // An error is shown as its stack, followed by its own properties in braces. The cause is shown as one of them.
   const errorBase = (ctx, err, name, keys, depth) => {
     let stack = typeof err.stack === "string" && err.stack !== "" ? err.stack : errorText(err);
     for (let i = keys.length - 1; i >= 0; i--) {
@@ -291,7 +291,7 @@
     return stack;
   };
 
-  // improveStack names the error's class where its name alone does not.
+  // improveStack adds the name of the error's class if the error's name lacks it.
   const improveStack = (stack, constructor, name) => {
     let n = name.length;
     const regular = endsWith(name, "Error") && startsWith(stack, name) && (stack.length === n || stack[n] === ":" || stack[n] === "\n");

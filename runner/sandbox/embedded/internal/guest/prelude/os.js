@@ -1,4 +1,4 @@
-// node:os tells nothing about the machine.
+// node:os with constants only: it reveals nothing about the machine.
 (function (host) {
   "use strict";
   return {

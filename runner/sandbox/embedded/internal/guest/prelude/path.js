@@ -1,4 +1,4 @@
-// node:path: paths of a POSIX system, whatever the machine outside is.
+// node:path with POSIX paths, whatever the host's system is.
 (function () {
   "use strict";
   const text = (s) => {

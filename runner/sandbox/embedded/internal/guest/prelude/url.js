@@ -68,37 +68,32 @@
     }
     static canParse(input, base) { return host.url(String(input), base === undefined ? undefined : String(base)) !== undefined; }
     static parse(input, base) { return URL.canParse(input, base) ? new URL(input, base) : null; }
-    // Changing a part parses the whole again; what does not parse is ignored, as the standard has it.
-    #set(i, v) {
-      const p = [...this.#p];
-      p[i] = v;
-      const next = host.url(join(p));
-      if (next) this.#p = next;
-      if (this.#params && i !== 6) return;
-      if (this.#params) bindParams(this.#params, this.search, () => this.#fromParams());
+    #set(part, v) {
+      this.#p = host.setURL(this.href, part, String(v));
+      if (this.#params && part !== "hash") bindParams(this.#params, this.search, () => this.#fromParams());
     }
-    #fromParams() { const s = this.#params.toString(); this.#p[6] = s && "?" + s; }
-    get href() { return join(this.#p); }
-    set href(v) { const p = host.url(String(v)); if (!p) throw invalid(String(v)); this.#p = p; }
-    get protocol() { return this.#p[0]; }
-    set protocol(v) { this.#set(0, String(v).replace(/:.*$/s, "") + ":"); }
-    get username() { return this.#p[1]; }
-    set username(v) { this.#set(1, encodeURIComponent(v)); }
-    get password() { return this.#p[2]; }
-    set password(v) { this.#set(2, encodeURIComponent(v)); }
-    get hostname() { return this.#p[3]; }
-    set hostname(v) { this.#set(3, String(v)); }
-    get port() { return this.#p[4]; }
-    set port(v) { this.#set(4, String(v)); }
-    get host() { return this.#p[3] + (this.#p[4] && ":" + this.#p[4]); }
-    set host(v) { const m = /^(.*?)(?::(\d+))?$/.exec(String(v)); this.#set(3, m[1]); if (m[2]) this.#set(4, m[2]); }
+    #fromParams() { this.#p = host.setURL(this.href, "search", this.#params.toString()); }
+    get href() { return this.#p[0]; }
+    set href(v) { const p = host.url(String(v)); if (!p) throw invalid(String(v)); this.#p = p; if (this.#params) bindParams(this.#params, this.search, () => this.#fromParams()); }
+    get protocol() { return this.#p[1]; }
+    set protocol(v) { this.#set("protocol", v); }
+    get username() { return this.#p[2]; }
+    set username(v) { this.#set("username", v); }
+    get password() { return this.#p[3]; }
+    set password(v) { this.#set("password", v); }
+    get hostname() { return this.#p[4]; }
+    set hostname(v) { this.#set("hostname", v); }
+    get port() { return this.#p[5]; }
+    set port(v) { this.#set("port", v); }
+    get host() { return this.hostname + (this.port && ":" + this.port); }
+    set host(v) { this.#set("host", v); }
     get origin() { return /^(https?|wss?|ftp):$/.test(this.protocol) ? this.protocol + "//" + this.host : "null"; }
-    get pathname() { return this.#p[5]; }
-    set pathname(v) { this.#set(5, String(v).replace(/[?#]/g, encodeURIComponent)); }
-    get search() { return this.#p[6]; }
-    set search(v) { v = String(v).replace(/^\?/, ""); this.#set(6, v && "?" + v.replaceAll("#", "%23")); }
-    get hash() { return this.#p[7]; }
-    set hash(v) { v = String(v).replace(/^#/, ""); this.#set(7, v && "#" + v); }
+    get pathname() { return this.#p[6]; }
+    set pathname(v) { this.#set("pathname", v); }
+    get search() { return this.#p[7]; }
+    set search(v) { this.#set("search", v); }
+    get hash() { return this.#p[8]; }
+    set hash(v) { this.#set("hash", v); }
     get searchParams() {
       if (!this.#params) { this.#params = new URLSearchParams(); bindParams(this.#params, this.search, () => this.#fromParams()); }
       return this.#params;
@@ -111,10 +106,6 @@
       return "URL " + inspect({ href, origin, protocol, username, password, host, hostname, port, pathname, search, searchParams, hash }, options);
     }
   }
-  const join = (p) => {
-    const login = p[1] || p[2] ? p[1] + (p[2] && ":" + p[2]) + "@" : "";
-    return p[0] + p[8] + login + p[3] + (p[4] && ":" + p[4]) + p[5] + p[6] + p[7];
-  };
   const fileURLToPath = (u) => {
     const url = u instanceof URL ? u : new URL(u);
     if (url.protocol !== "file:") throw new TypeError("The URL must be of scheme file");

@@ -1,4 +1,4 @@
-// node:util, as far as scripts use it.
+// The parts of node:util that scripts use.
 (function (host) {
   "use strict";
   const { inspect, formatArgs } = host.load("inspect");

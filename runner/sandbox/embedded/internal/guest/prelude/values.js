@@ -1,5 +1,5 @@
-// What a reply can become beside plain JSON. The classes are those of every JavaScript guest (templates/guest/values.mjs);
-// here they get their files and bytes.
+// Makers of the values of replies that are more than plain JSON. All JavaScript guests share the classes
+// (templates/guest/values.mjs); this file gives them access to files and bytes.
 (function (host) {
   "use strict";
   const fs = host.load("fs"), path = host.load("path");
@@ -29,7 +29,7 @@
     make: made.make,
     dress: made.dress,
     within: made.within,
-    // The number of the call that v stands for; or why v is no argument; or nothing.
+    // Returns the number of the call that v stands for, the reason why v cannot be an argument, or undefined.
     judge(v) {
       const call = made.placeholder(v);
       if (call !== undefined) return call;

@@ -1,4 +1,4 @@
-// Small pieces of the web platform that node has as globals.
+// Small parts of the web platform that are globals in Node.
 (function (host) {
   "use strict";
   class TextEncoder {

@@ -1,0 +1,6 @@
+package docker
+
+import "context"
+
+// RemoveOwned removes what this process has left in the engine, as the process does that outlives it.
+func (b *Backend) RemoveOwned(ctx context.Context) error { return b.removeOwned(ctx, b.owner) }

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package docker
-
-func oomLogged(string) bool { return false }

@@ -1,0 +1,91 @@
+package docker
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/moby/moby/api/types/system"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
+)
+
+// whyRemote returns why the engine counts as remote; empty if it does not. An engine that turns out not to see the folders of
+// a run counts as remote from then on: see unseen.
+func (b *Backend) whyRemote(info system.Info) string {
+	scheme, _, _ := strings.Cut(b.opt.Host, "://")
+	name, err := os.Hostname()
+	switch {
+	case scheme != "unix":
+		return "it is reached over " + scheme
+	case runtime.GOOS != "linux":
+		return "containers do not run on " + runtime.GOOS
+	case strings.Contains(info.OperatingSystem, "Docker Desktop"):
+		return "Docker Desktop keeps containers in a virtual machine"
+	case hasOption(info.SecurityOptions, "rootless") && !b.ownSocket():
+		return "it runs as another user"
+	case err == nil && info.Name != name:
+		return "its machine has another name than this one"
+	}
+	return ""
+}
+
+// ownSocket reports whether this process's user owns the socket, as with the user's own rootless engine.
+func (b *Backend) ownSocket() bool {
+	st, err := os.Stat(strings.TrimPrefix(b.opt.Host, "unix://"))
+	return err == nil && folder.OwnedBy(st, os.Geteuid())
+}
+
+// noSource is Docker's error for a folder that it does not find.
+const noSource = "bind source path does not exist"
+
+// unseen reports whether err is Docker's or Podman's for a folder of this machine that the engine does not find.
+func unseen(err error) bool {
+	if err == nil {
+		return false
+	}
+	text := err.Error()
+	return strings.Contains(text, noSource) ||
+		strings.Contains(text, "no such file or directory") && strings.Contains(text, runDirPrefix)
+}
+
+// setRemote changes what is known of an engine that turns out to be remote: what its missing powers would do to folders of
+// this machine plays no part then.
+func (e *engine) setRemote(why string) {
+	e.remote = why
+	e.missing = slices.DeleteFunc(e.missing, func(s string) bool { return strings.HasPrefix(s, "user namespace:") })
+}
+
+// checkRemote refuses a remote engine that would run guests without our filter of system calls: Podman reads that from a
+// file of its own machine.
+func (b *Backend) checkRemote(e *engine) error {
+	if e.remote == "" || !e.podman {
+		return nil
+	}
+	return &EngineError{Host: b.opt.Host, Err: fmt.Errorf("it is Podman, which takes no system call filter from another machine, and %s", e.remote),
+		hint: "run mcprun where Podman runs and sees its folders, or use Docker"}
+}
+
+// foundRemote records that a failed start has shown the engine to be remote.
+func (b *Backend) foundRemote(why string) *engine {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := *b.engine
+	e.missing = slices.Clone(e.missing)
+	e.setRemote(why)
+	b.engine = &e
+	return &e
+}
+
+// goArch returns Go's name of an engine's architecture.
+func goArch(machine string) string {
+	switch machine {
+	case "x86_64", "amd64":
+		return "amd64"
+	case "aarch64", "arm64":
+		return "arm64"
+	}
+	return machine
+}

@@ -1,0 +1,90 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// remoteShape is Shape on a remote engine: a workspace is copied when a guest is adopted, files cannot be added to a
+// container that runs, and of the limits only those that the host and the relay count can change.
+func remoteShape(spec sandbox.Spec) sandbox.Shape {
+	lim := spec.Limits.WithDefaults()
+	lim.CPU, lim.Output = 0, 0
+	return sandbox.Shape{Runtime: spec.Runtime, Tree: spec.Tree, Skills: spec.Skills, Limits: lim}
+}
+
+// warmRemote is Warm on a remote engine.
+func (b *Backend) warmRemote(ctx context.Context, spec sandbox.Spec, e *engine, img image) (sandbox.Idle, error) {
+	w := &remoteIdle{shape: remoteShape(spec)}
+	spec.Workspace, spec.Limits.CPU = "", 0
+	if _, err := openWorkspace(spec); err != nil { // it looks at the folders
+		return nil, err
+	}
+	var err error
+	if w.remoteProcess, err = b.launchRemote(detach(ctx), spec, e, img); err != nil {
+		return nil, err
+	}
+	w.stopKill = context.AfterFunc(ctx, w.Kill)
+	return w, nil
+}
+
+// remoteIdle is a container on a remote engine that waits to be adopted.
+type remoteIdle struct {
+	*remoteProcess
+	shape    sandbox.Shape
+	stopKill func() bool
+}
+
+var _ sandbox.Idle = (*remoteIdle)(nil)
+
+// Bridge returns the guest's connection, which needs no workspace yet.
+func (w *remoteIdle) Bridge(ctx context.Context) (net.Conn, error) { return w.process.Bridge(ctx) }
+
+// Done is closed when the guest has ended.
+func (w *remoteIdle) Done() <-chan struct{} { return w.over.c }
+
+// Close ends the guest.
+func (w *remoteIdle) Close() error {
+	w.stopKill()
+	return w.abandon()
+}
+
+// Adopt makes the container that of a run.
+func (w *remoteIdle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
+	err := w.adopt(ctx, spec)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("adopt container %s: %w", w.id, err), w.Close())
+	}
+	// Whoever has the guest's connection already sends it its job now.
+	select {
+	case <-w.copied:
+	case <-w.gone:
+	}
+	return w.remoteProcess, nil
+}
+
+func (w *remoteIdle) adopt(ctx context.Context, spec sandbox.Spec) error {
+	if !w.stopKill() {
+		return errors.New("it was given up")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if got := remoteShape(spec); got != w.shape {
+		return fmt.Errorf("it is of another shape: %+v, and %+v is wanted", w.shape, got)
+	}
+	if w.isOver() {
+		return errors.New("the guest has ended")
+	}
+	workspace, err := openWorkspace(spec)
+	if err != nil {
+		return err
+	}
+	w.began = time.Now()
+	return w.connect(ctx, spec, workspace)
+}

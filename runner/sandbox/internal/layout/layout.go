@@ -1,0 +1,103 @@
+// Package layout says what a guest finds where, and how it is started: the same in every sandbox that runs the machine's own
+// interpreters.
+package layout
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/acl"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
+)
+
+// Environment returns the whole environment of a guest.
+func Environment() []string { return []string{"PATH=/usr/bin", "HOME=/tmp", "LANG=C.UTF-8"} }
+
+// Arguments returns the interpreter's.
+func Arguments(spec sandbox.Spec) []string {
+	var args []string
+	if meter.LargeHeap(spec.Runtime, spec.Limits) > 0 {
+		args = append(args, meter.HeapFlag(spec.Limits))
+	}
+	args = append(args, spec.Args...)
+	return append(args, sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), sandbox.BridgeAddress)
+}
+
+// Files returns the files that are written for a guest, by path: the guest program, and the name and home of the user that it
+// runs as.
+func Files(spec sandbox.Spec, uid, gid int) (map[string][]byte, error) {
+	files := map[string][]byte{
+		"/etc/passwd": fmt.Appendf(nil, "sandbox:x:%d:%d::/tmp:/bin/false\n", uid, gid),
+		"/etc/group":  fmt.Appendf(nil, "sandbox:x:%d:\n", gid),
+	}
+	for name, content := range spec.Guest {
+		if name == "" || name != filepath.Base(name) || !filepath.IsLocal(name) {
+			return nil, fmt.Errorf("guest file %q: not a plain file name", name)
+		}
+		files[sandbox.GuestDir+"/"+name] = content
+	}
+	return files, nil
+}
+
+// ReadOnly lists the folders that a guest finds read-only below /mcp and in its workspace.
+func ReadOnly(spec sandbox.Spec) []interp.File {
+	var all []interp.File
+	for source, target := range readOnly(spec) {
+		all = append(all, interp.File{Source: source, Target: target},
+			interp.File{Source: source, Target: sandbox.WorkspaceDir + "/" + path.Base(target)})
+	}
+	return all
+}
+
+func readOnly(spec sandbox.Spec) func(yield func(source, target string) bool) {
+	return func(yield func(source, target string) bool) {
+		if spec.Tree != "" && !yield(spec.Tree, sandbox.TreeDir) {
+			return
+		}
+		if spec.Skills != "" {
+			yield(spec.Skills, sandbox.SkillsDir)
+		}
+	}
+}
+
+// User is another user than this process's, whom a guest runs as.
+type User struct {
+	UID    int
+	Groups []int
+}
+
+// Prepare makes the folders of a run ready for a guest: the workspace is there, with places for what is shown in it, which
+// stay because another run may be using them. With a user, it can write to the workspace and read the other folders.
+func Prepare(spec sandbox.Spec, user *User) error {
+	for source := range readOnly(spec) {
+		if err := folder.Check(source); err != nil {
+			return err
+		}
+		if user != nil {
+			if err := folder.Readable(source, user.UID, user.Groups...); err != nil {
+				return err
+			}
+		}
+	}
+	if spec.Workspace == "" {
+		return nil
+	}
+	if err := folder.Check(spec.Workspace); err != nil {
+		return err
+	}
+	if user != nil {
+		if err := acl.Grant(spec.Workspace, user.UID); err != nil {
+			return err
+		}
+	}
+	for _, target := range readOnly(spec) {
+		if err := folder.Place(spec.Workspace, path.Base(target)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+// Package mounts shows folders of the host in the mount namespace of a guest that is already running. Only root may do that.
+// Start with [Show].
+package mounts
+
+import (
+	"path"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// Mount is a folder of the host, or an empty one in memory, and where the guest is to see it.
+type Mount struct {
+	Source   string // empty: a folder of Size bytes in memory, in which everybody may write, with empty folders named Dirs
+	Size     int64
+	Dirs     []string
+	Target   string // a folder that the guest has, or one in an earlier mount
+	Writable bool
+}
+
+// Files returns how many files a folder of size bytes in memory may hold: an empty one costs memory as well.
+func Files(size int64) int64 { return max(size>>10, 1024) }
+
+// OfRun lists the mounts of a run, outer folders first. A run without a workspace gets one in memory.
+func OfRun(spec sandbox.Spec, lim sandbox.Limits) []Mount {
+	all := []Mount{{Source: spec.Workspace, Size: lim.Tmp, Target: sandbox.WorkspaceDir, Writable: true}}
+	for _, m := range []Mount{{Source: spec.Tree, Target: sandbox.TreeDir}, {Source: spec.Skills, Target: sandbox.SkillsDir}} {
+		if m.Source != "" {
+			name := path.Base(m.Target)
+			all[0].Dirs = append(all[0].Dirs, name)
+			all = append(all, m, Mount{Source: m.Source, Target: path.Join(sandbox.WorkspaceDir, name)})
+		}
+	}
+	return all
+}

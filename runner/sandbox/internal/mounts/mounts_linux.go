@@ -1,0 +1,179 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
+)
+
+// Available returns why this process may not change what a running guest sees: that takes root, and Linux 5.12.
+func Available() error {
+	if os.Geteuid() != 0 {
+		return errors.New("only root can")
+	}
+	fd, err := Mount{Source: "/"}.clone()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return thread.Spare(func() error {
+		space, err := os.Open("/proc/self/ns/mnt")
+		if err != nil {
+			return err
+		}
+		defer space.Close()
+		return enter(space)
+	})
+}
+
+// Show mounts folders in the mount namespace of process pid, whose root is that of the guest or has it as a folder named
+// root. Then it calls finish on a thread in that namespace, with the guest's root. lives reports whether the process still
+// has that number; nil: it does. Nothing is mounted in this process's own namespace, and everything goes with the guest's.
+// The guest must not have started its job.
+func Show(pid int, lives func() bool, all []Mount, finish func(root int) error) error {
+	process := filepath.Join("/proc", strconv.Itoa(pid))
+	space, err := os.Open(filepath.Join(process, "ns/mnt"))
+	if err != nil {
+		return fmt.Errorf("show the run's folders: %w", err)
+	}
+	defer space.Close()
+	top, err := unix.Open(filepath.Join(process, "root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("show the run's folders: %w", err)
+	}
+	defer unix.Close(top)
+	if lives != nil && !lives() {
+		return errors.New("show the run's folders: the guest has ended")
+	}
+	err = thread.Spare(func() error {
+		var clones []int
+		defer func() {
+			for _, fd := range clones {
+				unix.Close(fd) // this removes the mount if it was not attached
+			}
+		}()
+		for _, m := range all {
+			fd, err := m.clone()
+			if err != nil {
+				return fmt.Errorf("prepare %s: %w", m.Target, err)
+			}
+			clones = append(clones, fd)
+		}
+		if err := enter(space); err != nil {
+			return err
+		}
+		root, err := guestRoot(top)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(root)
+		for i, m := range all {
+			if err := m.attach(root, clones[i]); err != nil {
+				return fmt.Errorf("mount %s: %w", m.Target, err)
+			}
+		}
+		return finish(root)
+	})
+	if err != nil {
+		return fmt.Errorf("show the run's folders: %w", err)
+	}
+	return nil
+}
+
+// enter moves this thread into a mount namespace.
+func enter(space *os.File) error {
+	if err := unix.Unshare(unix.CLONE_FS); err != nil {
+		return fmt.Errorf("separate a thread: %w", err)
+	}
+	if err := unix.Setns(int(space.Fd()), unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("enter the guest's mounts: %w", err)
+	}
+	return nil
+}
+
+// guestRoot finds the guest's root in the process's.
+func guestRoot(top int) (int, error) {
+	for _, name := range []string{".", "root"} {
+		if fd, err := beneath(top, name+sandbox.GuestDir); err == nil {
+			unix.Close(fd)
+			return beneath(top, name)
+		}
+	}
+	return -1, errors.New("the guest's root is not where it should be")
+}
+
+// beneath opens a folder below another without following any link.
+func beneath(dir int, name string) (int, error) {
+	return unix.Openat2(dir, name, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_BENEATH,
+	})
+}
+
+// clone returns a mount that is attached nowhere yet. What is mounted below a folder of the host is not part of it: a
+// read-only mount is not read-only further down. It is private: where the host's mounts are shared, as systemd has them,
+// what is mounted in it would appear in the host's folder too, and stay.
+func (m Mount) clone() (int, error) {
+	if m.Source == "" {
+		return newTmpfs(m.Size, m.Dirs)
+	}
+	fd, err := unix.OpenTree(unix.AT_FDCWD, m.Source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	if err != nil {
+		return -1, &os.PathError{Op: "mount", Path: m.Source, Err: err}
+	}
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV, Propagation: unix.MS_PRIVATE}
+	if !m.Writable {
+		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
+	}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &attr); err != nil {
+		unix.Close(fd)
+		return -1, &os.PathError{Op: "protect", Path: m.Source, Err: err}
+	}
+	return fd, nil
+}
+
+// attach mounts a clone in the guest's root. Another run may be using the same workspace: its links are not followed.
+func (m Mount) attach(root, clone int) error {
+	target, err := beneath(root, strings.TrimPrefix(m.Target, "/"))
+	if err != nil {
+		return err
+	}
+	defer unix.Close(target)
+	return unix.MoveMount(clone, "", target, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+}
+
+func newTmpfs(size int64, dirs []string) (int, error) {
+	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fs)
+	for key, value := range map[string]string{
+		"source": "sandbox", "mode": "1777", "size": strconv.FormatInt(size, 10), "nr_inodes": strconv.FormatInt(Files(size), 10),
+	} {
+		if err := unix.FsconfigSetString(fs, key, value); err != nil {
+			return -1, err
+		}
+	}
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return -1, err
+	}
+	tree, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	for _, dir := range dirs {
+		if err := unix.Mkdirat(tree, dir, 0o755); err != nil {
+			unix.Close(tree)
+			return -1, err
+		}
+	}
+	return tree, nil
+}

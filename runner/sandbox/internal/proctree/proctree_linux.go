@@ -1,0 +1,227 @@
+package proctree
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Usage is what the processes of a tree use together.
+type Usage struct {
+	Memory int64         // bytes of now; files of programs and libraries can be dropped and do not count
+	CPU    time.Duration // of all processes that were seen so far, and of those that their parents have waited for
+	Tasks  int           // threads of now
+	PIDs   []int
+}
+
+// Available reports whether this kernel lists the children of a process (CONFIG_PROC_CHILDREN).
+func Available() bool {
+	_, err := os.Stat("/proc/thread-self/children")
+	return err == nil
+}
+
+// Tree is a process and all below it. Where the process is the first of a process namespace, every orphan becomes its
+// child, so that none is outside. A Tree is not safe for concurrent use.
+type Tree struct {
+	Root int
+	Skip int // a process whose memory does not count; 0: none
+	// MaxTasks ends a look: a fork bomb grows while it is counted.
+	MaxTasks int
+	// MaxMemory, in bytes, is from where on pages that several processes share are counted once: that takes too long to be
+	// done every time.
+	MaxMemory int64
+	// Folders of the sandbox that are file systems of its own in memory, whose files count.
+	Folders []string
+
+	alive map[process]time.Duration // processor time without that of children, at the last look
+	ended time.Duration             // that of processes that have ended since
+}
+
+// process is one process for good: its number may be given to another later.
+type process struct {
+	pid   int
+	start string
+}
+
+// Measure walks the tree.
+func (t *Tree) Measure() Usage {
+	var u Usage
+	seen := make(map[process]time.Duration)
+	var waited time.Duration // processor time with that of children that were waited for
+	for todo := []int{t.Root}; len(todo) > 0 && u.Tasks <= t.MaxTasks; {
+		pid := todo[len(todo)-1]
+		children, tasks := Children(pid)
+		todo = append(todo[:len(todo)-1], children...)
+		u.Tasks += tasks
+		u.PIDs = append(u.PIDs, pid)
+		if f := Stat(pid); len(f) > statStart {
+			waited += ticks(f[statUsed:statEnd])
+			seen[process{pid, f[statStart]}] = ticks(f[statUsed:statChildren])
+		}
+		if pid != t.Skip {
+			u.Memory += sum(pid, "status", "RssAnon", "RssShmem", "VmPTE", "VmSwap")
+		}
+	}
+	files := tmpfs(t.Root, t.Folders)
+	if u.Memory += files; u.Memory > t.MaxMemory {
+		u.Memory = t.shared(u, files)
+	}
+	u.CPU = max(waited, t.add(seen))
+	return u
+}
+
+// add takes what was seen now, and returns the processor time so far: a parent need not wait for its children, and their
+// time is then nobody's.
+func (t *Tree) add(seen map[process]time.Duration) time.Duration {
+	for p, used := range t.alive {
+		if _, ok := seen[p]; ok {
+			continue
+		}
+		if f := Stat(p.pid); len(f) > statStart && f[statStart] == p.start {
+			seen[p] = used // it was only overlooked
+		} else {
+			t.ended += used
+		}
+	}
+	t.alive = seen
+	total := t.ended
+	for _, used := range seen {
+		total += used
+	}
+	return total
+}
+
+// shared returns u's memory with each page that several share, as after a fork, counted once; or u's own figure where the
+// kernel does not tell. What is shared may have the files in memory behind it.
+func (t *Tree) shared(u Usage, files int64) int64 {
+	var private, shared int64
+	for _, pid := range u.PIDs {
+		if pid == t.Skip {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(Living(pid), "smaps_rollup"))
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH):
+			continue // it has just ended
+		case err != nil:
+			return u.Memory
+		}
+		private += kilobytes(text, "Pss_Anon", "SwapPss") + sum(pid, "status", "VmPTE")
+		shared += kilobytes(text, "Pss_Shmem")
+	}
+	return private + max(shared, files)
+}
+
+// Children lists the child processes of pid's threads, and says how many threads it has.
+func Children(pid int) (children []int, tasks int) {
+	names, err := os.ReadDir(procFile(pid, "task"))
+	if err != nil {
+		return nil, 0
+	}
+	for _, name := range names {
+		text, _ := os.ReadFile(procFile(pid, "task/"+name.Name()+"/children"))
+		for f := range bytes.FieldsSeq(text) {
+			if child, err := strconv.Atoi(string(f)); err == nil {
+				children = append(children, child)
+			}
+		}
+	}
+	return children, len(names)
+}
+
+// Positions in Stat: when the process was started, and the processor time that it, and then the children it has waited for,
+// used in user and in system mode (proc(5)).
+const (
+	statUsed, statChildren, statEnd = 11, 13, 15
+	statStart                       = 19
+)
+
+// Stat returns the fields of /proc/<pid>/stat from the third on, which is the state: the second is a name in brackets that may
+// hold anything.
+func Stat(pid int) []string { return statFields(procFile(pid, "stat")) }
+
+func statFields(file string) []string {
+	text, _ := os.ReadFile(file)
+	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+}
+
+// ticks adds up fields that count processor time.
+func ticks(fields []string) time.Duration {
+	var n uint64
+	for _, f := range fields {
+		ticks, _ := strconv.ParseUint(f, 10, 64)
+		n += ticks
+	}
+	const perSecond = 100 // USER_HZ, the same on every Linux
+	return time.Duration(n) * time.Second / perSecond
+}
+
+func procFile(pid int, name string) string { return filepath.Join("/proc", strconv.Itoa(pid), name) }
+
+// Living returns the folder of /proc that tells of a process's memory and files. Once its first thread has ended, which it can
+// without the others, its own folder has neither, but theirs do.
+func Living(pid int) string {
+	dir := procFile(pid, "")
+	if lives(dir) {
+		return dir
+	}
+	tasks, _ := os.ReadDir(filepath.Join(dir, "task"))
+	for _, t := range tasks {
+		if task := filepath.Join(dir, "task", t.Name()); lives(task) {
+			return task
+		}
+	}
+	return dir
+}
+
+func lives(dir string) bool {
+	f := statFields(filepath.Join(dir, "stat"))
+	return len(f) > 0 && f[0] != "Z" && f[0] != "X"
+}
+
+// Status returns a line of a process's status, in bytes; 0 where there is none.
+func Status(pid int, name string) int64 { return sum(pid, "status", name) }
+
+// sum adds up lines of a file that the kernel has for each process, in bytes.
+func sum(pid int, file string, names ...string) int64 {
+	text, _ := os.ReadFile(procFile(pid, file))
+	if n := kilobytes(text, names...); n > 0 {
+		return n
+	}
+	text, _ = os.ReadFile(filepath.Join(Living(pid), file))
+	return kilobytes(text, names...)
+}
+
+// kilobytes adds up lines of the form "name: 123 kB", in bytes.
+func kilobytes(text []byte, names ...string) (total int64) {
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		var kb int64
+		if _, err := fmt.Sscan(value, &kb); slices.Contains(names, name) && err == nil {
+			total += kb << 10
+		}
+	}
+	return total
+}
+
+// tmpfs is what the files take in folders that the process pid sees as file systems in memory.
+func tmpfs(pid int, folders []string) (total int64) {
+	const file = 1024 // what the kernel needs for one, beside what is in it
+	for _, folder := range folders {
+		var st unix.Statfs_t
+		if err := unix.Statfs(procFile(pid, "root")+folder, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
+			total += int64(st.Blocks-st.Bfree)*st.Bsize + int64(st.Files-st.Ffree)*file
+		}
+	}
+	return total
+}

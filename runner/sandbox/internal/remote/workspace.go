@@ -1,0 +1,364 @@
+package remote
+
+import (
+	"archive/tar"
+	"bufio"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+)
+
+const (
+	maxPath  = 4000 // bytes; Linux takes no more than 4,095, the container's name of the workspace included
+	maxDepth = 255  // elements of a path
+	page     = 4096
+	// Slack and FileSlack are how many more bytes and files a workspace in a container has room for than it may hold: a
+	// guest that passes the limit is ended before it runs into this, and what is there by then is not lost.
+	Slack     = 64 << 20
+	FileSlack = 8192
+	// entryBytes is more than an archive has for one file or folder besides its data.
+	entryBytes = 6 << 10
+)
+
+// Limits bound what a workspace holds, in both directions.
+type Limits struct {
+	Bytes   int64 // of all files
+	Files   int   // files, folders and links
+	Largest int64 // bytes of one file that a script may write
+	// Skip are folders at the top of the workspace that are not its own, and stay as they are.
+	Skip []string
+}
+
+// Workspace copies a folder into a container, and back what a script has changed in it. Both directions are tar archives,
+// as engines take and give them. What comes back was made by a hostile script: it is bounded, nothing of it reaches
+// outside of the folder, and nothing is touched before all of it is there.
+type Workspace struct {
+	root    *os.Root
+	lim     Limits
+	packed  map[string]state
+	largest int64 // bytes of the largest file that is there at first
+	files   int   // files, folders and links that can be copied
+	left    int   // things that cannot be copied: sockets, pipes, what cannot be read, paths too long, links that lead out
+
+	spool *os.File
+	name  string // of spool, where it could not be removed while it is open
+}
+
+// state is what a file, folder or link is. Times are in seconds, as archives have them.
+type state struct {
+	kind  byte // a tar.Type
+	mode  fs.FileMode
+	mtime int64
+	sum   [sha256.Size]byte
+	link  string
+}
+
+// TooLargeError says that a workspace holds more than may be copied.
+type TooLargeError struct{ Reason string }
+
+func (e *TooLargeError) Error() string { return "the workspace " + e.Reason }
+
+// OpenWorkspace opens a folder. It returns a *TooLargeError if the folder holds more than lim.
+func OpenWorkspace(dir string, lim Limits) (*Workspace, error) {
+	root, err := safeopen.Root(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	w := &Workspace{root: root, lim: lim, packed: map[string]state{}}
+	bytes := int64(0)
+	err = w.walk(func(_ string, st fs.FileInfo) error {
+		if st.Mode().IsRegular() {
+			bytes += (st.Size() + page - 1) / page * page
+			w.largest = max(w.largest, st.Size())
+		}
+		w.files++
+		switch {
+		case bytes > lim.Bytes:
+			return &TooLargeError{fmt.Sprintf("has files of more than %d bytes", lim.Bytes)}
+		case w.files > lim.Files:
+			return &TooLargeError{fmt.Sprintf("has more than %d files and folders", lim.Files)}
+		}
+		return nil
+	}, func() { w.left++ })
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// Empty reports whether there is nothing to copy into a container.
+func (w *Workspace) Empty() bool { return w.files == 0 }
+
+// Left returns how many things in the workspace cannot be copied.
+func (w *Workspace) Left() int { return w.left }
+
+// Pack writes the workspace as an archive whose files belong to user. It follows no symbolic link. What changes meanwhile
+// is copied in one of its states or left out.
+func (w *Workspace) Pack(ctx context.Context, user int, to io.Writer) error {
+	t := tar.NewWriter(to)
+	add := func(name string, s state, size int64) error {
+		h := &tar.Header{Typeflag: s.kind, Name: name, Size: size, Mode: int64(s.mode), Uid: user, Gid: user, Linkname: s.link, Format: tar.FormatPAX}
+		if s.kind == tar.TypeReg {
+			h.ModTime = time.Unix(s.mtime, 0)
+		}
+		w.packed[name] = s
+		return t.WriteHeader(h)
+	}
+	err := w.walk(func(name string, st fs.FileInfo) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		switch {
+		case st.IsDir():
+			return add(name, state{kind: tar.TypeDir, mode: st.Mode().Perm()}, 0)
+		case st.Mode()&fs.ModeSymlink != 0:
+			target, ok := Link(w.root, name)
+			if !ok {
+				return nil
+			}
+			return add(name, state{kind: tar.TypeSymlink, link: target}, 0)
+		}
+		// One that cannot be opened, or is not the one that was seen, is left out: its name may lead to another by now.
+		f, err := safeopen.File(w.root, filepath.FromSlash(name), os.O_RDONLY, 0)
+		if err != nil {
+			return nil
+		}
+		defer f.Close()
+		now, err := f.Stat()
+		if err != nil || !os.SameFile(now, st) {
+			return nil
+		}
+		s := state{kind: tar.TypeReg, mode: now.Mode().Perm(), mtime: now.ModTime().Unix()}
+		if err := add(name, s, now.Size()); err != nil {
+			return err
+		}
+		// An archive says the size first. A file that has become shorter is filled up.
+		sum := sha256.New()
+		n, err := io.Copy(io.MultiWriter(t, sum), io.LimitReader(f, now.Size()))
+		if err == nil && n < now.Size() {
+			_, err = io.Copy(t, io.LimitReader(zeros{}, now.Size()-n))
+		}
+		s.sum = [sha256.Size]byte(sum.Sum(nil))
+		w.packed[name] = s
+		return err
+	}, func() {})
+	if err != nil {
+		return err
+	}
+	return t.Close()
+}
+
+// zeros reads as zero bytes.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// walk visits what can be copied, folders before what is in them, and calls left for everything else.
+func (w *Workspace) walk(visit func(name string, st fs.FileInfo) error, left func()) error {
+	return fs.WalkDir(safeopen.FS(w.root), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case name == "." && err != nil:
+			return fmt.Errorf("read the workspace: %w", err)
+		case name == ".":
+			return nil
+		case w.skips(name):
+			return skip(d)
+		case err != nil, !okPath(name): // a folder that cannot be read was visited already
+			left()
+			return skip(d)
+		}
+		st, err := d.Info()
+		if err != nil || !st.IsDir() && !st.Mode().IsRegular() && st.Mode()&fs.ModeSymlink == 0 {
+			left()
+			return nil
+		}
+		if st.Mode()&fs.ModeSymlink != 0 {
+			if _, ok := Link(w.root, name); !ok {
+				left()
+				return nil
+			}
+		}
+		return visit(name, st)
+	})
+}
+
+// Link returns the target of a symbolic link, and whether it can be copied: Docker refuses a whole archive for one relative
+// link that leads out of the folder. An absolute one is copied, and leads into the container.
+func Link(root *os.Root, name string) (target string, ok bool) {
+	target, err := root.Readlink(filepath.FromSlash(name))
+	if err != nil || len(target) > maxPath {
+		return "", false
+	}
+	target = filepath.ToSlash(target)
+	return target, filepath.IsAbs(target) || filepath.IsLocal(filepath.Join(filepath.Dir(filepath.FromSlash(name)), target))
+}
+
+func skip(d fs.DirEntry) error {
+	if d != nil && d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// skips reports whether name is one of the folders that are not the workspace's own, or below one.
+func (w *Workspace) skips(name string) bool {
+	top, _, _ := strings.Cut(name, "/")
+	return slices.Contains(w.lim.Skip, top)
+}
+
+// okPath reports whether name is a path below the workspace, written in the one way that there is, on this system too.
+func okPath(name string) bool {
+	return name == path.Clean(name) && name != "." && len(name) <= maxPath && strings.Count(name, "/") < maxDepth && !strings.ContainsRune(name, 0) &&
+		filepath.IsLocal(filepath.FromSlash(name)) && (filepath.Separator == '/' || !strings.ContainsRune(name, filepath.Separator))
+}
+
+// errTooMuch says that a container gives back more than its workspace may hold.
+var errTooMuch = errors.New("more came back from the container than its workspace may hold")
+
+// Receive keeps an archive of what the workspace has become until Apply.
+func (w *Workspace) Receive(from io.Reader) error {
+	// In the workspace, because the changes need space there. The file has no name as long as it is open.
+	name := ".mcprun-" + rand.Text()
+	f, err := w.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("keep the changes to the workspace: %w", err)
+	}
+	w.spool = f
+	if w.root.Remove(name) != nil { // not every system can
+		w.name = name
+	}
+	most := w.lim.Bytes + Slack + int64(w.lim.Files+FileSlack)*entryBytes
+	n, err := io.Copy(f, io.LimitReader(from, most+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("keep the changes to the workspace: %w", err)
+	case n > most:
+		return errTooMuch
+	}
+	return nil
+}
+
+// Close releases the workspace.
+func (w *Workspace) Close() error {
+	var errs []error
+	if w.spool != nil {
+		w.spool.Close()
+		if w.name != "" {
+			if err := w.root.Remove(w.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(append(errs, w.root.Close())...)
+}
+
+// IsTooMuch reports whether Receive or Apply failed because a script left more than its workspace may hold.
+func IsTooMuch(err error) bool { return errors.Is(err, errTooMuch) }
+
+// DamagedError says that what came back from a container is not a whole archive.
+type DamagedError struct{ Err error }
+
+func (e *DamagedError) Error() string {
+	return "the changes to the workspace are damaged: " + e.Err.Error()
+}
+
+// Unwrap returns what is wrong with the archive.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// entries calls visit for everything in the archive that came back. The name is one of the workspace's; data is a file's.
+func (w *Workspace) entries(res *Result, visit func(name string, h *tar.Header, data io.Reader) error) error {
+	if _, err := w.spool.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("read the changes to the workspace: %w", err)
+	}
+	t := tar.NewReader(bufio.NewReaderSize(w.spool, 256<<10))
+	bytes, files := int64(0), 0
+	sizes := map[string]int64{}
+	for {
+		h, err := t.Next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return &DamagedError{err}
+		}
+		name := path.Clean(h.Name)
+		if name == "." || w.skips(name) {
+			continue
+		}
+		sizes[name] = h.Size
+		if h.Typeflag == tar.TypeLink { // it becomes a file of its own
+			sizes[name] = sizes[linked(h)]
+		}
+		if files, bytes = files+1, bytes+sizes[name]; files > w.lim.Files+FileSlack || bytes > w.lim.Bytes+Slack || h.Size > max(w.lim.Largest, w.largest) {
+			return errTooMuch
+		}
+		known := slices.Contains([]byte{tar.TypeReg, tar.TypeDir, tar.TypeSymlink, tar.TypeLink}, h.Typeflag)
+		switch {
+		case !okPath(name), !known:
+			res.leave(name)
+		default:
+			if err := visit(name, h, t); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// linked returns the name that a hard link has first in its archive.
+func linked(h *tar.Header) string { return path.Clean(h.Linkname) }
+
+// whole returns an error if the archive lacks its end: what is missing would count as removed.
+func (w *Workspace) whole() error {
+	const trailer = 1024
+	st, err := w.spool.Stat()
+	if err != nil {
+		return err
+	}
+	end := make([]byte, trailer)
+	if _, err := w.spool.ReadAt(end, max(st.Size()-trailer, 0)); err != nil || [trailer]byte(end) != [trailer]byte{} {
+		return &DamagedError{io.ErrUnexpectedEOF}
+	}
+	return nil
+}
+
+// states reads the archive once and returns what the workspace has become.
+func (w *Workspace) states() (map[string]state, error) {
+	if err := w.whole(); err != nil {
+		return nil, err
+	}
+	now := map[string]state{}
+	return now, w.entries(&Result{}, func(name string, h *tar.Header, data io.Reader) error {
+		s := state{kind: h.Typeflag, mode: fs.FileMode(h.Mode) & fs.ModePerm}
+		switch h.Typeflag {
+		case tar.TypeReg:
+			sum := sha256.New()
+			if _, err := io.Copy(sum, data); err != nil {
+				return &DamagedError{err}
+			}
+			s.mtime, s.sum = h.ModTime.Unix(), [sha256.Size]byte(sum.Sum(nil))
+		case tar.TypeLink: // another name of a file that came before
+			first, ok := now[linked(h)]
+			if !ok || first.kind != tar.TypeReg {
+				first = w.packed[name] // it stays as it is
+			}
+			s = first
+		case tar.TypeSymlink:
+			s.mode, s.link = 0, h.Linkname
+		}
+		now[name] = s
+		return nil
+	})
+}

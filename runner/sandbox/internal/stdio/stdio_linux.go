@@ -1,0 +1,153 @@
+package stdio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Streams are the host's ends. Their owner calls Close.
+type Streams struct {
+	files   [3]*os.File // stdin, stdout, stderr
+	bridge  *net.UnixConn
+	taken   atomic.Bool
+	copying sync.WaitGroup
+}
+
+// Open makes the pipes and the socket. The guest's ends are in the order of its descriptors 0 to 3; the caller closes them
+// when the guest has them.
+func Open() (s *Streams, guest []*os.File, err error) {
+	s = &Streams{}
+	defer func() {
+		if err != nil {
+			CloseAll(guest)
+			s.Close()
+		}
+	}()
+	for i := range s.files {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return s, guest, fmt.Errorf("make a pipe: %w", err)
+		}
+		if i == 0 {
+			r, w = w, r
+		}
+		s.files[i] = r
+		guest = append(guest, w)
+	}
+	conn, end, err := SocketPair()
+	if err != nil {
+		return s, guest, err
+	}
+	s.bridge = conn
+	return s, append(guest, end), nil
+}
+
+// SocketPair makes a connection; the second end is for a child.
+func SocketPair() (*net.UnixConn, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a socket pair: %w", err)
+	}
+	child, host := os.NewFile(uintptr(fds[1]), "guest"), os.NewFile(uintptr(fds[0]), "host")
+	defer host.Close() // FileConn makes a copy
+	conn, err := net.FileConn(host)
+	if err != nil {
+		child.Close()
+		return nil, nil, fmt.Errorf("make a socket pair: %w", err)
+	}
+	return conn.(*net.UnixConn), child, nil
+}
+
+// CloseAll closes files; nil ones are skipped.
+func CloseAll(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// Bridge returns the host's end of the bridge, and whether it was returned before. Who takes it closes it; Close does if
+// nobody has.
+func (s *Streams) Bridge() (conn *net.UnixConn, again bool) { return s.bridge, s.taken.Swap(true) }
+
+// PeekBridge is Bridge for what is said before anybody has taken it.
+func (s *Streams) PeekBridge() *net.UnixConn { return s.bridge }
+
+// Stderr is what the guest writes its errors to, until Copy is called.
+func (s *Streams) Stderr() *os.File { return s.files[2] }
+
+// Copy connects the guest's streams with the caller's. A nil stdin is empty. Writes to stdout and stderr must not fail.
+func (s *Streams) Copy(stdin io.Reader, stdout, stderr io.Writer) {
+	go func() { // a reader that blocks for ever keeps its goroutine, and nobody else
+		if stdin != nil {
+			_, _ = io.Copy(s.files[0], stdin)
+		}
+		s.files[0].Close()
+	}()
+	for i, to := range []io.Writer{stdout, stderr} {
+		s.copying.Go(func() { copyOutput(to, s.files[i+1]) })
+	}
+}
+
+// drainTime is how long output may take to arrive once the guest has ended.
+const drainTime = time.Second
+
+// Drain returns when the output was written out, once the guest has ended. Pipes end with their last writer; one that was
+// sent through a socket outlives it, and is not waited for.
+func (s *Streams) Drain() {
+	_ = s.files[0].Close()
+	for _, f := range s.files[1:] {
+		_ = f.SetReadDeadline(time.Now().Add(drainTime))
+	}
+	s.copying.Wait()
+}
+
+// Close closes the host's ends but for a bridge that was taken.
+func (s *Streams) Close() {
+	CloseAll(s.files[:])
+	if s.bridge != nil && !s.taken.Load() {
+		s.bridge.Close()
+	}
+}
+
+// copyOutput copies until the end. After the read deadline it takes what the pipe still holds and stops.
+func copyOutput(w io.Writer, from *os.File) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			n, err = readNow(from, buf)
+		}
+		if n > 0 {
+			_, _ = w.Write(buf[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// readNow reads without waiting and without regard to the deadline.
+func readNow(from *os.File, buf []byte) (n int, err error) {
+	raw, err := from.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	ctlErr := raw.Control(func(fd uintptr) { n, err = unix.Read(int(fd), buf) })
+	if ctlErr != nil {
+		return 0, ctlErr
+	}
+	if n <= 0 && err == nil {
+		err = io.EOF
+	}
+	return max(n, 0), err
+}

@@ -1,0 +1,234 @@
+package sandboxtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// Column is a backend as the table in docs/security.md shows it.
+type Column struct {
+	// Name is what Options.Column selects; Title is the table's.
+	Name, Title string
+	// Languages are the languages in which the cases run there; nil: both.
+	Languages []sandbox.Language
+	// Cases are the names of the cases that run there with every change; the whole suite was run by hand. Nil: all.
+	Cases []string
+	// NoMeans are the cases whose programs have no means there for an attempt.
+	NoMeans []NoMeans
+	// Exceptions are the cases that do not hold there.
+	Exceptions []Exception
+}
+
+// NoMeans are cases whose programs report that they have no means for an attempt. Elsewhere such a report fails the test,
+// because the program may look in the wrong place.
+type NoMeans struct {
+	Cases  []string // names, or their beginnings up to a ':'
+	Reason string
+}
+
+// Exception is a case in which a backend does not hold. It runs all the same, and must fail.
+type Exception struct {
+	Case string
+	// Finds are prefixes of what the program reports after the word LEAK, Problems are prefixes of other problems.
+	// Everything else fails the test.
+	Finds, Problems []string
+	// Reason tells a reader whether the exception matters.
+	Reason string
+	// Languages are the languages of the exception; nil: all.
+	Languages []sandbox.Language
+	// Varies reports whether the case holds on some machines.
+	Varies bool
+}
+
+// Columns returns all backends.
+func Columns() []Column {
+	typescript, python := []sandbox.Language{sandbox.LangTypeScript}, []sandbox.Language{sandbox.LangPython}
+	return []Column{
+		{Name: "embedded", Title: "embedded, Linux", Languages: typescript, NoMeans: embeddedNoMeans()},
+		{Name: "embedded bare", Title: "embedded, elsewhere", Languages: typescript, NoMeans: embeddedNoMeans(), Exceptions: []Exception{{Case: "memory in much tmp",
+			Finds: []string{"600 MiB in /tmp"}, Problems: []string{"exit {Code:0 Killed: Hit:[] ", "the limits hit are []"},
+			Reason: "`/tmp` is a folder on the disk there, which `--tmp` bounds, and no memory"}}},
+		{Name: "process", Title: "process"},
+		{Name: "process without groups", Title: "process, no control groups", Cases: withoutGroupsCases(), Exceptions: withoutGroupsExceptions()},
+		{Name: "docker", Title: "docker"},
+		{Name: "docker rootless", Title: "docker, rootless", Cases: rootlessCases(), Exceptions: rootlessExceptions()},
+		{Name: "podman rootless", Title: "docker, rootless Podman", Cases: rootlessCases(), Exceptions: withoutGroupsExceptions()},
+		{Name: "docker remote", Title: "docker, remote engine", Exceptions: []Exception{{Case: "very many watched descriptors", Finds: []string{"64,000"},
+			Reason: "nobody looks at its descriptors there: what the engine's machine lets all runs together watch with epoll can be used up by some of them, as far as their memory goes"}}},
+		{Name: "gvisor", Title: "gvisor", Exceptions: gvisorExceptions()},
+		{Name: "gvisor of 2022", Title: "gvisor, Debian's of 2022", Languages: python, Exceptions: gvisorExceptions()},
+	}
+}
+
+// embeddedNoMeans returns the cases that need descriptors or signals, which the engine does not have.
+func embeddedNoMeans() []NoMeans {
+	return []NoMeans{
+		{Cases: []string{"bridge:"}, Reason: "its engine gives a script no descriptor of the bridge; such frames are sent to the host itself in the tests of `runner/bridge`"},
+		{Cases: []string{"forged: success, then failure", "forged: success, then a crash", "forged: a kill", "forged: no word", "forged: an abort"},
+			Reason: "its engine gives a script no descriptor of the bridge, no signals, and no way to end without saying so"},
+		{Cases: []string{"a file that is in no folder"}, Reason: "its engine opens no file for longer than one reading or writing of it"},
+	}
+}
+
+// rootlessCases returns the cases in which a rootless engine differs, or once differed.
+func rootlessCases() []string {
+	return []string{"privileges", "set-user-ID files", "environment", "the machine name and addresses", "names", "priorities", "proc and sys",
+		"no other place is writable", "memory limit", "shared memory", "memory in much tmp", "very many watched descriptors", "a thread bomb",
+		"memory of the kernel", "processor time", "one large file", "workspace persists"}
+}
+
+// rootlessExceptions returns the exceptions of a rootless Docker Engine, where only one user may write to the workspace.
+func rootlessExceptions() []Exception {
+	const own = "the guest has the number of root there, which is the user who runs mcprun, and nobody more: without capabilities, and a file of root is one of that user's"
+	return append(withoutGroupsExceptions(), []Exception{
+		{Case: "privileges", Reason: own, Finds: []string{"root", "Uid", "Gid", "Groups"}},
+		{Case: "set-user-ID files", Reason: own, Finds: []string{"root's file", "group of root"}},
+		{Case: "the machine name and addresses", Reason: own, Finds: []string{"user"}, Languages: []sandbox.Language{sandbox.LangTypeScript}},
+	}...)
+}
+
+// withoutGroupsCases returns the cases in which polling replaces control groups.
+func withoutGroupsCases() []string {
+	return []string{"memory limit", "memory of children", "shared memory", "memory in tmp", "memory in much tmp", "memory of the kernel",
+		"very many watched descriptors", "processor time", "processor time of children", "processes are bounded",
+		"fork bomb ends with the run", "a thread bomb"}
+}
+
+// withoutGroupsExceptions returns the exceptions on machines where an ordinary user cannot create a control group.
+func withoutGroupsExceptions() []Exception {
+	return []Exception{{Case: "memory of the kernel", Varies: true, Finds: []string{"data that nobody reads"},
+		Reason: "data that waits in pipes and sockets is counted by nothing but a control group, and there may be none: the kernel's bounds for one user are all that holds it"}}
+}
+
+// gvisorExceptions returns the calls that gVisor's own kernel answers. They work there, and change nothing on the host.
+func gvisorExceptions() []Exception {
+	const own = "gVisor's own kernel answers: priorities and memory scores are its numbers, and the host's processes keep theirs"
+	return []Exception{
+		{Case: "priorities", Reason: own, Finds: []string{"nice", "priority", "spared by the killer"}},
+		{Case: "signals to a neighbour", Reason: own, Finds: []string{"priority"}, Languages: []sandbox.Language{sandbox.LangPython}},
+		{Case: "proc and sys", Reason: own, Finds: []string{"write /proc/self/oom_score_adj", "write /proc/1/oom_score_adj"}},
+		{Case: "namespaces", Varies: true, Reason: "user namespaces are gVisor's own: made in its kernel, they give nothing in the host's", Finds: []string{"clone", "unshare"}},
+		{Case: "privileges", Varies: true, Finds: []string{"Groups"},
+			Reason: "a guest that root starts is in the workspace's group, by which gVisor sees that it may write there; it can give this group no file"},
+		{Case: "the tree is read-only", Varies: true, Reason: "in a guest that was started before its run a truncation is answered with success, and not done", Finds: []string{"truncate"}},
+		{Case: "skills are read-only", Varies: true, Reason: "in a guest that was started before its run a truncation is answered with success, and not done", Finds: []string{"truncate"}},
+		{Case: "very many watched descriptors", Finds: []string{"64,000"}, Reason: "gVisor's own kernel watches them, and the host's has no part in it"},
+		{Case: "programs in tmp", Varies: true, Finds: []string{"library"}, Reason: "older releases load libraries from a folder that is to hold none"},
+	}
+}
+
+// expects reports whether the exception lists a problem.
+func (e *Exception) expects(problem string) bool {
+	begins := func(text string, beginnings []string) bool {
+		return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(text, b) })
+	}
+	if e == nil {
+		return false
+	}
+	if leak, ok := strings.CutPrefix(problem, worked+"LEAK "); ok {
+		return begins(leak, e.Finds)
+	}
+	return begins(problem, e.Problems)
+}
+
+// Named finds a column.
+func Named(name string) (Column, bool) {
+	for _, c := range Columns() {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Column{}, false
+}
+
+// column finds a column by name. Unknown cases in it fail the test.
+func column(t *testing.T, name string) Column {
+	t.Helper()
+	c, ok := Named(name)
+	if !ok {
+		t.Fatalf("there is no column %q", name)
+	}
+	for _, wrong := range c.unknown() {
+		t.Errorf("%s of %s is not a case", wrong, name)
+	}
+	return c
+}
+
+// unknown lists the entries of a column that name no case.
+func (c Column) unknown() (list []string) {
+	all := cases()
+	look := func(what, name string, is func(testCase) bool) {
+		if !slices.ContainsFunc(all, is) {
+			list = append(list, fmt.Sprintf("the %s %q", what, name))
+		}
+	}
+	for _, e := range c.Exceptions {
+		look("exception", e.Case, func(t testCase) bool { return t.name == e.Case })
+	}
+	for _, name := range c.Cases {
+		look("case", name, func(t testCase) bool { return t.name == name })
+	}
+	for _, n := range c.NoMeans {
+		for _, name := range n.Cases {
+			look("lack", name, func(t testCase) bool { return NoMeans{Cases: []string{name}}.has(t.name) })
+		}
+	}
+	return list
+}
+
+// Tests names what [Run] runs there with every change, as the go command does: "python/memory_limit".
+func (c Column) Tests() []string {
+	var list []string
+	for _, tc := range cases() {
+		for _, lang := range c.languages(tc) {
+			if c.tries(tc.name) {
+				list = append(list, string(lang)+"/"+strings.ReplaceAll(tc.name, " ", "_"))
+			}
+		}
+	}
+	return list
+}
+
+// tries reports whether a case runs there with every change.
+func (c Column) tries(name string) bool { return c.Cases == nil || slices.Contains(c.Cases, name) }
+
+// languages returns the languages in which a case runs there.
+func (c Column) languages(tc testCase) []sandbox.Language {
+	langs := c.Languages
+	if langs == nil {
+		langs = []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython}
+	}
+	return slices.DeleteFunc(slices.Clone(langs), func(l sandbox.Language) bool { _, ok := tc.code[l]; return !ok })
+}
+
+// has reports whether it lists a case.
+func (n NoMeans) has(name string) bool {
+	return slices.ContainsFunc(n.Cases, func(c string) bool { return name == c || strings.HasSuffix(c, ":") && strings.HasPrefix(name, c) })
+}
+
+// means returns the entry of a case that has no means there, or nil.
+func (c Column) means(name string) *NoMeans {
+	for i, n := range c.NoMeans {
+		if n.has(name) {
+			return &c.NoMeans[i]
+		}
+	}
+	return nil
+}
+
+// exception returns the exception of a case, or nil.
+func (c Column) exception(name string, lang sandbox.Language) *Exception {
+	if n := c.means(name); n != nil {
+		return &Exception{Case: name, Reason: n.Reason, Problems: []string{triedNothing}}
+	}
+	for i, e := range c.Exceptions {
+		if e.Case == name && (e.Languages == nil || slices.Contains(e.Languages, lang)) {
+			return &c.Exceptions[i]
+		}
+	}
+	return nil
+}
