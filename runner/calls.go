@@ -2,69 +2,73 @@ package runner
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/mcpgen/mcpgen/gen/schema/validate"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/internal/clock"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/record"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
-// maxInFlight is how many calls of one guest the bridge takes.
+// maxInFlight is how many calls of one guest the bridge accepts at a time.
 const maxInFlight = 256
 
-// maxWarnings bounds how many warnings of one run are kept.
+// maxWarnings bounds the warnings of one run.
 const maxWarnings = 100
 
-// calls is what the calls of one run share. It is safe for concurrent use.
+// calls is the state that the calls of one run share. It is safe for concurrent use.
 type calls struct {
 	r       *Runner
 	set     CallSettings
 	elicit  upstream.ElicitFunc
 	watch   func(Event)
 	usage   *usage
-	modules func(ctx context.Context, specifier, from string) (id, code string, err error) // nil: there are none
+	modules func(ctx context.Context, specifier, from string) (id, code string, err error) // nil: the script cannot import while it runs
 	answers map[string]func(context.Context, json.RawMessage) (json.RawMessage, error)
 
-	store    *workspace.Store // nil: there is no workspace to put large results into
-	id       string           // of the run, for names of files
+	store    *workspace.Store // nil: there is no workspace for large results
+	id       string           // of the run; begins the names of files
 	recorder *record.Writer   // nil: nothing is recorded
 	player   *record.Player   // nil: calls are made
-	turns    *turns           // with player: brings calls into the script's order
-	clock    *clock           // the run's; nil until its script has started
-	starts   sync.Map         // the servers whose start has stopped the clock
-	over     <-chan struct{}  // closed when the run's time is up or it is interrupted; nil: never
+	turns    *turns           // with player: puts calls into the script's order
+	clock    *clock.Clock     // of the run; nil until its script has started
+	starts   sync.Map         // servers whose start has held the clock
+	over     <-chan struct{}  // closed when the run times out or is interrupted; nil: never
 	slots    chan struct{}
-	room     *semaphore.Weighted // see ownRoom
-	checks   chan struct{}       // holds as many as results are being checked beside the script
-	work     sync.WaitGroup      // checks that go on after the script has its answer
+	memory   *semaphore.Weighted // see ownMemory
+	checks   chan struct{}       // one element for each result that is checked while the script goes on
+	work     sync.WaitGroup      // checks that go on after the script has the result
 
-	unknown atomic.Int32 // calls of tools that there are none of
+	unknown atomic.Int32 // calls of unknown tools
 
-	kept  atomic.Bool // an answer, or a part of one, became a file and a handle
-	asked atomic.Bool // the script asked the host for what is no tool call, a module neither
+	kept  atomic.Bool // a result, or a part of one, was replaced by a handle
+	asked atomic.Bool // the script called a method of the host other than import
 
-	watching sync.Mutex // held while somebody is told something
+	watching sync.Mutex // held while watch runs
 
 	mu       sync.Mutex
-	next     int                      // number of the last call, where the bridge gives none
+	next     int                      // number of the last call that the bridge did not number
 	gates    map[string]chan struct{} // by server
-	dryCalls map[int]bool             // calls that were listed instead of made
+	dryCalls map[int]bool             // calls that a dry run skipped
 	listed   int                      // bytes of their arguments
 	warned   map[string]bool
-	texts    map[string]bool // tools that returned JSON in a text
+	texts    map[string]bool // tools that returned JSON as text
 	warnings []string
 }
 
-// newCalls prepares the calls of a run. The error is that of a recording that cannot be begun, or read.
+// newCalls prepares the calls of a run. Its errors are those of starting or reading a recording.
 func (r *Runner) newCalls(id string, s *Script, prepared *script.Prepared, store *workspace.Store) (*calls, error) {
 	set := s.Calls.withDefaults()
 	c := &calls{
@@ -90,9 +94,9 @@ func (r *Runner) newCalls(id string, s *Script, prepared *script.Prepared, store
 	return c, nil
 }
 
-// atOnce is how many calls the bridge hands over at once: all that a guest may have under way, since they have their
-// queue here, and a call that waits for a slow server must keep no other from its own. Where results may be as large as
-// a frame there are fewer: each is held until the guest has read it.
+// atOnce returns how many calls the bridge passes on at once: all that a guest may have in flight, since they queue here, and a
+// call that waits for a slow server must not hold back calls to another. Where results may be as large as a frame there are
+// fewer: each is in memory until the guest has read it.
 func (c *calls) atOnce() int {
 	if c.set.MaxResult < 0 && c.player == nil {
 		return max(defaultParallel, min(c.set.Parallel, maxInFlight))
@@ -100,7 +104,7 @@ func (c *calls) atOnce() int {
 	return maxInFlight
 }
 
-// mask takes out of a recording what must not be in it: the values of variables, and personal data.
+// mask removes the values of variables and personal data from a recording.
 func (r *Runner) mask() record.Mask {
 	m := record.Mask{JSON: pii.New(nil).MaskJSON}
 	if up, ok := r.opt.Upstreams.(concealer); ok {
@@ -109,7 +113,7 @@ func (r *Runner) mask() record.Mask {
 	return m
 }
 
-// number gives a call its number.
+// number returns the number of a call.
 func (c *calls) number(seq int) int {
 	if seq > 0 {
 		return seq
@@ -120,7 +124,7 @@ func (c *calls) number(seq int) int {
 	return c.next
 }
 
-// tell hands an event to who watches.
+// tell passes an event to the watcher.
 func (c *calls) tell(e Event) {
 	if c.watch == nil {
 		return
@@ -130,8 +134,8 @@ func (c *calls) tell(e Event) {
 	c.watch(e)
 }
 
-// warn says something about a call that did not stop it, once for each tool and text.
-func (c *calls) warn(req *call.Request, format string, args ...any) {
+// warn adds a warning about a call, once for each tool and text.
+func (c *calls) warn(req *request, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if req.Tool != "" {
 		text = req.Tool + ": " + text
@@ -150,7 +154,7 @@ func (c *calls) warn(req *call.Request, format string, args ...any) {
 	c.tell(Event{Kind: EventWarning, Call: req.Seq, Tool: req.Tool, Message: text})
 }
 
-// finish waits for what is still being checked and returns the warnings, sorted by nothing but time.
+// finish waits for the checks that still run and returns the warnings in the order in which they came.
 func (c *calls) finish() []string {
 	c.work.Wait()
 	c.mu.Lock()
@@ -158,31 +162,41 @@ func (c *calls) finish() []string {
 	return slices.Clone(c.warnings)
 }
 
-// refusal is an error of this side about a call.
-func refusal(kind call.Kind, req *call.Request, format string, args ...any) *call.Error {
-	return &call.Error{Kind: kind, Server: req.Server, Tool: req.Tool, Message: fmt.Sprintf(format, args...)}
+// DirectCall is a tool call without a script.
+type DirectCall struct {
+	Tool string          // the tool id; hostile
+	Args json.RawMessage // one JSON object; empty: {}
+	// Values are more arguments as a person writes them, NAME=VALUE or NAME:=JSON; see validate.ParseArguments.
+	Values []string
+	// Calls, Elicit and Watch are as in Script. Results are never replaced by handles.
+	Calls  CallSettings
+	Elicit upstream.ElicitFunc
+	Watch  func(Event)
 }
 
-// live is what the stages of one call say about it.
-type live struct {
-	rank      int // its number among the calls of its tool, from 0; in a replay only
-	queueMS   float64
-	retries   int
-	reached   bool            // a server may have acted on it
-	arguments json.RawMessage // of a call that was listed instead of made
-	skipped   string          // why it was, where that is not obvious
-	whole     json.RawMessage // a result that became a file
-	server    string          // its configured name, once the call is known to have one
-	waiting   waiting
-	clock     *clock // of the time that the script gave it; nil: it gave none
-}
-
-type liveKey struct{}
-
-// liveOf returns the call's own state; a call outside of any run has one that nobody reads.
-func liveOf(ctx context.Context) *live {
-	if l, ok := ctx.Value(liveKey{}).(*live); ok {
-		return l
+// Call makes one call, through the same stages as those of a script. The result's value is the whole CallToolResult, also when
+// the tool reports a failure in it. Errors are *call.Error. The record and the warnings are returned in either case.
+func (r *Runner) Call(ctx context.Context, d DirectCall) (*call.Result, CallRecord, []string, error) {
+	c, err := r.newCalls("call-"+rand.Text()[:12], &Script{Calls: d.Calls, Elicit: d.Elicit, Watch: d.Watch}, nil, nil)
+	if err != nil {
+		return nil, CallRecord{}, nil, err
 	}
-	return &live{}
+	c.usage.began = time.Now()
+	var input json.RawMessage // nil for an unknown tool: the call suggests names
+	if _, tool, ok := r.catalog.Lookup(d.Tool); ok {
+		input = tool.Input
+	}
+	if len(d.Args) == 0 || len(d.Values) > 0 {
+		if d.Args, err = validate.ParseArguments(input, d.Args, d.Values); err != nil {
+			return nil, CallRecord{Call: 1, Tool: d.Tool}, nil, &call.Error{Kind: call.KindArgument, Tool: d.Tool, Message: err.Error()}
+		}
+	}
+	res, err := c.handler()(ctx, &call.Request{Tool: d.Tool, Args: d.Args, Seq: 1, Raw: true})
+	warnings := c.finish()
+	calls, _ := c.usage.listed()
+	record := CallRecord{Call: 1, Tool: d.Tool}
+	if len(calls) > 0 {
+		record = calls[0]
+	}
+	return res, record, warnings, err
 }

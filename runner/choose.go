@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,18 +13,17 @@ import (
 // Auto is the name that lets Choose decide.
 const Auto = "auto"
 
-// BackendError says that no sandbox could take the script. Its exit code is 127, or 126 where the one that was asked for
-// is refused.
+// BackendError reports that no sandbox can run the script. Its exit code is 127, or 126 if the sandbox that was named is refused.
 type BackendError struct {
-	Name    string // the sandbox that was asked for
+	Name    string // the sandbox that was named
 	Message string
 	Remedy  string
-	Refused bool // it is there, and too weak
+	Refused bool // it works, and is too weak
 }
 
 func (e *BackendError) Error() string { return e.Message }
 
-// Hint tells what to do.
+// Hint says what to do.
 func (e *BackendError) Hint() string {
 	if e.Remedy == "" {
 		return "see which sandboxes work here with: mcprun doctor"
@@ -31,7 +31,7 @@ func (e *BackendError) Hint() string {
 	return e.Remedy
 }
 
-// ExitCode is that of a shell that finds no command, or may not execute it.
+// ExitCode is the exit code of a shell that does not find a command, or may not execute it.
 func (e *BackendError) ExitCode() int {
 	if e.Refused {
 		return ExitRefused
@@ -39,124 +39,116 @@ func (e *BackendError) ExitCode() int {
 	return ExitNoBackend
 }
 
-// Wish is what a script asks of its sandbox.
-type Wish struct {
+// Need describes the sandbox that a script needs.
+type Need struct {
 	Name     string // of the backend, or Auto
 	Language sandbox.Language
-	Risk     Risk // the sandbox must be good for it, whoever named it
+	Risk     Risk // a weaker sandbox is refused, even if it is named
 }
 
-// Choice is the backend for a script, and why it was chosen; Reason is empty when it was named. Usual is that no risk was
-// named and no better one was passed over, so that there is nothing to explain.
+// Choice is the backend for a script, and why it was chosen. Reason is empty when the backend was named. Usual reports that
+// there is nothing to explain: no risk was given, and the first preference works.
 type Choice struct {
 	Backend sandbox.Backend
 	Reason  string
 	Usual   bool
 }
 
-// Choose picks a backend by name, or for Auto the first usable one in the order that the wish's risk and language give.
-// One that is too weak for the risk is refused also when it was named. Apart from that a named backend is taken as it
-// is, usable or not: its Start says what is wrong.
-func Choose(ctx context.Context, backends []sandbox.Backend, w Wish) (Choice, error) {
-	if w.Name == Auto {
-		return chooseByRisk(ctx, backends, w)
+// Choose returns the backend of a name, or for Auto the first usable one in the order of preference. A backend that is too weak
+// for the risk is refused, even if it is named. Otherwise a named backend is returned whether it is usable or not: its Start
+// reports what is wrong.
+func Choose(ctx context.Context, backends []sandbox.Backend, n Need) (Choice, error) {
+	if n.Name == Auto {
+		return chooseUsable(ctx, backends, n)
 	}
-	b := named(backends, w.Name)
-	if b == nil {
-		return Choice{}, unknownBackend(backends, w.Name)
+	i := slices.IndexFunc(backends, func(b sandbox.Backend) bool { return b.Name() == n.Name })
+	if i < 0 {
+		return Choice{}, unknownBackend(backends, n.Name)
 	}
-	if !goodFor(w.Name, w.Risk) {
-		return Choice{}, tooWeak(w)
+	b := backends[i]
+	if !goodFor(b, n.Risk) {
+		return Choice{}, tooWeak(backends, b, n.Risk)
 	}
-	if _, ok := b.Runtime(w.Language); !ok {
-		return Choice{}, &BackendError{Name: w.Name, Message: fmt.Sprintf("sandbox %q does not run %s", w.Name, w.Language)}
+	if _, ok := b.Runtime(n.Language); !ok {
+		return Choice{}, &BackendError{Name: n.Name, Message: fmt.Sprintf("sandbox %q does not run %s", n.Name, n.Language)}
 	}
 	return Choice{Backend: b}, nil
 }
 
-// order lists the kinds of sandbox from the one that is tried first. Without a risk that is the strongest of those that
-// most machines have, and of a low one the lightest. The rest follows, weakest first: Choose passes over what is too weak.
-func order(w Wish) []string {
-	light := []string{"embedded", "process"}
-	if w.Language == sandbox.LangPython {
-		light = []string{"process", "embedded"}
+// preferred returns the backends in the order in which they are tried: with a risk from the weakest, which starts fastest;
+// without one a container first, the strongest that most machines have, and a kernel of its own last.
+func preferred(backends []sandbox.Backend, risk Risk) []sandbox.Backend {
+	rank := func(b sandbox.Backend) int {
+		if risk == RiskUnset && b.Strength() == sandbox.Container {
+			return 0
+		}
+		return int(b.Strength())
 	}
-	if w.Risk == RiskUnset {
-		return append(append([]string{"docker"}, light...), "gvisor")
-	}
-	return append(light, "docker", "gvisor")
+	return slices.SortedStableFunc(slices.Values(backends), func(a, b sandbox.Backend) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-func chooseByRisk(ctx context.Context, backends []sandbox.Backend, w Wish) (Choice, error) {
+func chooseUsable(ctx context.Context, backends []sandbox.Backend, n Need) (Choice, error) {
 	var why, remedies []string
-	for _, name := range order(w) {
-		b := named(backends, name)
-		if b == nil || !goodFor(name, w.Risk) {
-			continue
-		}
-		rt, ok := b.Runtime(w.Language)
-		if !ok {
+	for _, b := range preferred(backends, n.Risk) {
+		rt, ok := b.Runtime(n.Language)
+		if !ok || !goodFor(b, n.Risk) {
 			continue
 		}
 		st := b.Probe(ctx)
-		if st.Usable && slices.Contains(st.Languages, w.Language) {
-			return Choice{Backend: b, Reason: reason(w, why), Usual: why == nil && w.Risk == RiskUnset}, nil
+		if st.Usable && slices.Contains(st.Languages, n.Language) {
+			return Choice{Backend: b, Reason: reason(n, why), Usual: why == nil && n.Risk == RiskUnset}, nil
 		}
 		detail := st.Detail
 		if st.Usable {
-			detail = fmt.Sprintf("it has no %s here", w.Language)
+			detail = fmt.Sprintf("it has no %s here", n.Language)
 			st.Remedy = "install " + rt.Wanted()
 		}
-		why = append(why, fmt.Sprintf("%s is not usable: %s", name, detail))
+		why = append(why, fmt.Sprintf("%s is not usable: %s", b.Name(), detail))
 		if st.Remedy != "" {
-			remedies = append(remedies, name+": "+st.Remedy)
+			remedies = append(remedies, b.Name()+": "+st.Remedy)
 		}
 	}
-	e := &BackendError{Name: Auto, Message: fmt.Sprintf("no sandbox here can run %s", w.Language), Remedy: strings.Join(remedies, "\n")}
-	if w.Risk != RiskUnset {
-		e.Message += fmt.Sprintf(" of %s risk", w.Risk)
+	e := &BackendError{Name: Auto, Message: fmt.Sprintf("no sandbox here can run %s", n.Language), Remedy: strings.Join(remedies, "\n")}
+	if n.Risk != RiskUnset {
+		e.Message += fmt.Sprintf(" of %s risk", n.Risk)
 	}
 	if why == nil {
-		why = []string{"this program knows none for it"}
+		why = []string{"this program has none for it"}
 	}
 	e.Message += ": " + strings.Join(why, "; ")
 	return Choice{}, e
 }
 
-func reason(w Wish, passed []string) string {
+// reason explains why a backend was chosen, and why others were not.
+func reason(n Need, passed []string) string {
 	first := "chosen automatically"
-	if w.Risk != RiskUnset {
-		first = fmt.Sprintf("chosen for %s risk", w.Risk)
+	if n.Risk != RiskUnset {
+		first = fmt.Sprintf("chosen for %s risk", n.Risk)
 	}
-	if passed == nil {
+	switch {
+	case passed == nil:
 		return first
-	}
-	if w.Risk == RiskUnset {
+	case n.Risk == RiskUnset:
 		return strings.Join(passed, "; ")
 	}
 	return first + "; " + strings.Join(passed, "; ")
 }
 
-func named(backends []sandbox.Backend, name string) sandbox.Backend {
-	i := slices.IndexFunc(backends, func(b sandbox.Backend) bool { return b.Name() == name })
-	if i < 0 {
-		return nil
-	}
-	return backends[i]
-}
-
-// tooWeak names those that would do, whether they are there or not.
-func tooWeak(w Wish) error {
+// tooWeak returns the error for a backend that is too weak. It names those that are strong enough, usable or not.
+func tooWeak(backends []sandbox.Backend, b sandbox.Backend, risk Risk) error {
 	var enough []string
-	for _, name := range order(w) {
-		if goodFor(name, w.Risk) {
-			enough = append(enough, name)
+	for _, other := range preferred(backends, risk) {
+		if goodFor(other, risk) {
+			enough = append(enough, other.Name())
 		}
 	}
+	remedy := "leave the choice to auto"
+	if enough != nil {
+		remedy = "use --sandbox " + strings.Join(enough, " or ") + ", or " + remedy
+	}
 	return &BackendError{
-		Name: w.Name, Refused: true,
-		Message: fmt.Sprintf("sandbox %q is too weak for code of %s risk: it is good for %s risk", w.Name, w.Risk, Strength(w.Name)),
-		Remedy:  "use --sandbox " + strings.Join(enough, " or ") + ", or leave the choice to auto; mcprun doctor tells how to get it",
+		Name: b.Name(), Refused: true, Remedy: remedy + "; mcprun doctor says how to get it",
+		Message: fmt.Sprintf("sandbox %q is too weak for code of %s risk: it is good for %s risk", b.Name(), risk, GoodFor(b.Strength())),
 	}
 }
 

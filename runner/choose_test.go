@@ -66,7 +66,7 @@ func TestChoose(t *testing.T) {
 		{"embedded process no-docker no-gvisor", "auto", py, "medium", "no sandbox here can run python of medium risk: docker is not usable: docker is broken; gvisor is not usable", 127},
 		{all, "auto", py, "critical", "gvisor", 0},
 		{"embedded process docker no-gvisor", "auto", ts, "critical", "gvisor is broken", 127},
-		{"embedded process docker", "auto", ts, "critical", "knows none", 127},
+		{"embedded process docker", "auto", ts, "critical", "has none", 127},
 
 		{"no-process docker", "process", py, "", "process", 0},
 		{"no-process", "vm", py, "", `unknown sandbox "vm"`, 127},
@@ -78,7 +78,7 @@ func TestChoose(t *testing.T) {
 		{all, "docker", ts, "critical", "too weak", 126},
 		{all, "gvisor", ts, "low", "gvisor", 0},
 	} {
-		got, err := runner.Choose(t.Context(), machine(c.backends), runner.Wish{Name: c.ask, Language: c.lang, Risk: c.risk})
+		got, err := runner.Choose(t.Context(), machine(c.backends), runner.Need{Name: c.ask, Language: c.lang, Risk: c.risk})
 		name := strings.Join([]string{c.backends, c.ask, string(c.lang), string(c.risk)}, ", ")
 		var b *runner.BackendError
 		switch {
@@ -94,16 +94,16 @@ func TestChoose(t *testing.T) {
 
 // TestRefusalSaysWhatToInstall: the remedies of all that would have done are there, and no others.
 func TestRefusalSaysWhatToInstall(t *testing.T) {
-	_, err := runner.Choose(t.Context(), machine("no-embedded no-process no-docker no-gvisor"), runner.Wish{Name: "auto", Language: py, Risk: "medium"})
+	_, err := runner.Choose(t.Context(), machine("no-embedded no-process no-docker no-gvisor"), runner.Need{Name: "auto", Language: py, Risk: "medium"})
 	b, ok := errors.AsType[*runner.BackendError](err)
 	if !ok || b.Hint() != "docker: mend docker\ngvisor: mend gvisor" {
 		t.Errorf("%v, hint %q", err, b.Hint())
 	}
-	_, err = runner.Choose(t.Context(), machine("process-ts no-docker"), runner.Wish{Name: "auto", Language: py})
+	_, err = runner.Choose(t.Context(), machine("process-ts no-docker"), runner.Need{Name: "auto", Language: py})
 	if b, ok = errors.AsType[*runner.BackendError](err); !ok || b.Hint() != "docker: mend docker\nprocess: install python 3.11 or newer" {
 		t.Errorf("%v, hint %q", err, b.Hint())
 	}
-	_, err = runner.Choose(t.Context(), machine("process"), runner.Wish{Name: "process", Language: py, Risk: "high"})
+	_, err = runner.Choose(t.Context(), machine("process docker no-gvisor"), runner.Need{Name: "process", Language: py, Risk: "high"})
 	if b, ok = errors.AsType[*runner.BackendError](err); !ok || !strings.Contains(b.Hint(), "--sandbox docker or gvisor") {
 		t.Errorf("%v, hint %q", err, b.Hint())
 	}

@@ -23,7 +23,7 @@ type fakeBackend struct {
 	startErr error
 	status   sandbox.Status
 	name     string
-	apart    bool  // its workspace is a copy
+	remote   bool  // its workspace is a copy
 	broke    error // how the sandbox itself breaks; nil: it does not
 }
 
@@ -32,6 +32,15 @@ func (b *fakeBackend) Name() string {
 		return b.name
 	}
 	return "fake"
+}
+func (b *fakeBackend) Strength() sandbox.Strength {
+	switch b.name {
+	case "docker":
+		return sandbox.Container
+	case "gvisor":
+		return sandbox.OwnKernel
+	}
+	return sandbox.SharedKernel
 }
 func (b *fakeBackend) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
 	switch {
@@ -52,7 +61,7 @@ func (b *fakeBackend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Pro
 	}
 	ours, theirs := net.Pipe()
 	ctx, kill := context.WithCancel(ctx)
-	p := &fakeProcess{host: ours, secret: spec.Secret, kill: kill, exited: make(chan struct{}), apart: b.apart, broke: b.broke}
+	p := &fakeProcess{host: ours, secret: spec.Secret, kill: kill, exited: make(chan struct{}), remote: b.remote, broke: b.broke}
 	g := &guest{ctx: ctx, conn: theirs, in: bufio.NewReader(theirs), spec: spec}
 	go func() {
 		defer close(p.exited)
@@ -68,11 +77,11 @@ type fakeProcess struct {
 	kill   func()
 	exited chan struct{}
 	exit   sandbox.Exit
-	apart  bool
+	remote bool
 	broke  error
 }
 
-func (p *fakeProcess) Apart() bool { return p.apart }
+func (p *fakeProcess) Remote() bool { return p.remote }
 
 func (p *fakeProcess) Bridge(ctx context.Context) (net.Conn, error) { return p.host, nil }
 func (p *fakeProcess) Secret() string                               { return p.secret }

@@ -4,24 +4,25 @@ import (
 	"encoding/json"
 
 	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// Cause says why a run ended.
+// Cause is why a run ended.
 type Cause string
 
 const (
 	CauseExit        Cause = "exit"        // the script ended by itself, with whatever exit code
 	CauseError       Cause = "error"       // the script ended by an uncaught error
-	CauseTimeout     Cause = "timeout"     // its time was up
+	CauseTimeout     Cause = "timeout"     // it took longer than allowed
 	CauseMemory      Cause = "memory"      // it used more memory than allowed
 	CauseCPU         Cause = "cpu"         // it used more processor time than allowed
 	CauseProcesses   Cause = "processes"   // it started more processes than allowed
 	CauseOutput      Cause = "output"      // it printed more than allowed
 	CauseDisk        Cause = "disk"        // it wrote more into its workspace than allowed
 	CauseFileSize    Cause = "file size"   // it wrote a larger file than allowed
-	CauseInterrupted Cause = "interrupted" // whoever started it ended it
-	CauseBridge      Cause = "bridge"      // what came over its bridge was not the protocol, or the sandbox died
-	CauseFailed      Cause = "failed"      // the run could not be made: configuration, tree, sandbox
+	CauseInterrupted Cause = "interrupted" // its caller ended it
+	CauseBridge      Cause = "bridge"      // its bridge broke the protocol, or its sandbox failed
+	CauseFailed      Cause = "failed"      // the run could not start: configuration, tree, sandbox
 )
 
 // Exit codes that are not the script's own; those of coreutils timeout(1) and of the shell.
@@ -34,12 +35,12 @@ const (
 	ExitKilled      = 137 // by a limit other than its time; the cause says which
 )
 
-// Result is what a run came to.
+// Result is the result of a run.
 type Result struct {
 	ExitCode int    `json:"exitCode"`
 	Cause    Cause  `json:"cause"`
-	Message  string `json:"message,omitempty"` // what there is to say about the cause, or about limits it met
-	// LimitsHit lists, sorted, the limits that the run ran into, whether or not they ended it: "timeout", and the Limit
+	Message  string `json:"message,omitempty"` // explains the cause, and limits that the run reached
+	// LimitsHit lists, sorted, the limits that the run reached, whether or not they ended it: "timeout", and the Limit
 	// constants of package sandbox. Never nil.
 	LimitsHit []string `json:"limitsHit"`
 	Sandbox   string   `json:"sandbox"`
@@ -47,7 +48,7 @@ type Result struct {
 	// DurationMS is the whole run; StartMS the part until the sandbox was ready for the script.
 	DurationMS float64 `json:"durationMs"`
 	StartMS    float64 `json:"startMs"`
-	// MaxMemoryBytes is the most memory seen; zero where the sandbox can't tell.
+	// MaxMemoryBytes is the peak of memory; zero if the sandbox does not measure it.
 	MaxMemoryBytes int64 `json:"maxMemoryBytes"`
 	// Stdout and Stderr are filled only when Script.Capture is set.
 	Stdout string `json:"stdout"`
@@ -56,25 +57,25 @@ type Result struct {
 	// Stdout and Stderr.
 	StdoutCut int64 `json:"stdoutCutBytes,omitempty"`
 	StderrCut int64 `json:"stderrCutBytes,omitempty"`
-	// Value is what the script left as its result; absent when nothing.
+	// Value is the result of the script; absent when it has none.
 	Value json.RawMessage `json:"result,omitempty"`
-	// Error is what nobody caught; absent when nothing. With Script.MaxOutput each of its texts has at most some 4,000 bytes.
+	// Error is the uncaught error; absent when there is none. With Script.MaxOutput each of its texts has about 4,000 bytes
+	// at most.
 	Error *bridge.ScriptError `json:"error,omitempty"`
 	// Calls lists the calls in the order in which the script made them, at most 10,000; CallCount counts all.
 	Calls     []CallRecord `json:"calls"`
 	CallCount int          `json:"callCount"`
-	// Warnings are what was odd about calls and did not stop them, at most 100. Foreign text may be in them.
+	// Warnings are about calls that were made all the same, at most 100. They may contain text of servers.
 	Warnings []string `json:"warnings,omitempty"`
-	// Files lists what the script wrote in the workspace.
+	// Files lists the files that the script wrote in the workspace.
 	Files  []string `json:"files"`
 	Tokens *Tokens  `json:"tokens,omitempty"`
 }
 
-// Tokens compares what the model reads and writes for this run with what direct tool calls would have cost it: every
-// definition up front, and every argument and result through its context. It is the account of the run by itself: of several
-// in one conversation the definitions would be sent once, see workspace.Tokens.Share. What a model reads to find the wrappers (lists of
-// folders, an index, a search) is not in it: that is read once for many runs. Counted with the o200k_base encoding; texts
-// of more than 1 MiB are reckoned from their two ends.
+// Tokens compares what a model reads and writes for this run with what direct tool calls would have cost: every definition in
+// advance, and every argument and result through its context. It covers this run alone: several runs of one conversation would
+// share the definitions, see customer.Tokens.Share. It does not count what a model reads to find the wrappers (folders, an index,
+// a search), which serves many runs. The encoding is o200k_base; texts of more than 1 MiB are estimated from their two ends.
 type Tokens struct {
 	// Used = Script + Wrappers + Output.
 	Used     int `json:"used"`
@@ -86,7 +87,40 @@ type Tokens struct {
 	Definitions int `json:"definitions"` // name, description and input schema of every tool in the tree; 0 when no tool was called
 	Arguments   int `json:"arguments"`
 	Results     int `json:"results"`
-	// Saved = Direct − Used; negative when the direct way would have been cheaper.
+	// Saved = Direct − Used; negative when direct calls would have been cheaper.
 	Saved        int     `json:"saved"`
 	SavedPercent float64 `json:"savedPercent"`
+}
+
+// Logged returns the entry of the run in a session's log, without arguments and results of calls. Secrets and personal data are
+// removed when it is appended.
+func (r *Result) Logged(s *Script) *customer.Run {
+	run := &customer.Run{
+		Name: s.Name, Language: string(s.Language), Code: s.Code, Sandbox: r.Sandbox, ExitCode: r.ExitCode, Cause: string(r.Cause), Message: r.Message,
+		DurationMS: r.DurationMS, Result: r.Value, Output: r.Stdout, CallCount: r.CallCount, Files: r.Files, Tokens: r.Tokens.logged(),
+	}
+	if r.Error != nil {
+		run.Message = r.Error.Name + ": " + r.Error.Message
+	}
+	for _, c := range r.Calls {
+		run.Calls = append(run.Calls, customer.Call{Tool: c.Tool, MS: c.DurationMS, Outcome: c.Outcome})
+	}
+	return run
+}
+
+// LoggedFailure returns the entry of a run that could not be started.
+func LoggedFailure(s *Script, err error) *customer.Run {
+	return &customer.Run{
+		Name: s.Name, Language: string(s.Language), Code: s.Code, ExitCode: ExitRunner, Cause: string(CauseFailed), Message: err.Error(),
+	}
+}
+
+func (t *Tokens) logged() *customer.Tokens {
+	if t == nil {
+		return nil
+	}
+	return &customer.Tokens{
+		Used: int64(t.Used), Script: int64(t.Script), Wrappers: int64(t.Wrappers), Output: int64(t.Output),
+		Direct: int64(t.Direct), Definitions: int64(t.Definitions), Arguments: int64(t.Arguments), Results: int64(t.Results), Saved: int64(t.Saved),
+	}
 }

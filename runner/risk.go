@@ -4,22 +4,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// Risk is how much harm the code of a run could mean to do. It is a floor for the sandbox: a run of some risk happens
-// in a sandbox that is good for it, or not at all.
+// Risk is how much harm the code of a run might intend. Code runs only in a sandbox that is strong enough for its risk.
 type Risk string
 
 // The risks, from the least.
 const (
-	RiskUnset    Risk = ""         // nobody said; any sandbox will do
-	RiskLow      Risk = "low"      // code of one's own, read before it runs
+	RiskUnset    Risk = ""         // not set; any sandbox is strong enough
+	RiskLow      Risk = "low"      // your own code, read before it runs
 	RiskMedium   Risk = "medium"   // code of a model that works on trusted data
-	RiskHigh     Risk = "high"     // code of a model that reads what strangers wrote
+	RiskHigh     Risk = "high"     // code of a model that reads text of strangers
 	RiskCritical Risk = "critical" // code of strangers
 )
 
-// Risks lists the risks that can be said, from the least.
+// Risks lists the risks that can be set, from the least.
 func Risks() []Risk { return []Risk{RiskLow, RiskMedium, RiskHigh, RiskCritical} }
 
 // ParseRisk reads a risk's name; the empty one is RiskUnset.
@@ -50,16 +51,16 @@ func (r Risk) Max(other Risk) Risk {
 	return r
 }
 
-// Strength is the greatest risk that a kind of sandbox is good for. One that is not known is good for the least.
-func Strength(backend string) Risk {
-	switch backend {
-	case "gvisor":
+// GoodFor returns the greatest risk that a sandbox of a strength may run.
+func GoodFor(s sandbox.Strength) Risk {
+	switch s {
+	case sandbox.OwnKernel:
 		return RiskCritical
-	case "docker":
+	case sandbox.Container:
 		return RiskHigh
 	}
 	return RiskLow
 }
 
-// goodFor tells whether a kind of sandbox may run code of a risk.
-func goodFor(backend string, risk Risk) bool { return Strength(backend).level() >= risk.level() }
+// goodFor reports whether a backend may run code of a risk.
+func goodFor(b sandbox.Backend, risk Risk) bool { return GoodFor(b.Strength()).level() >= risk.level() }

@@ -28,8 +28,8 @@ func (asking) Call(ctx context.Context, _, _ string, _ json.RawMessage, opt *ups
 	return &upstream.CallResult{Structured: json.RawMessage(`"` + reply.Action + `"`)}, nil
 }
 
-// TestAPersonsTimeIsNotTheScripts: neither a call's time nor the run's goes on while a question is open.
-func TestAPersonsTimeIsNotTheScripts(t *testing.T) {
+// TestElicitationHoldsTheClock: neither a call's time nor the run's goes on while a question is open.
+func TestElicitationHoldsTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reply map[string]json.RawMessage
 		res, err := run(t, asking{}, runner.Script{
@@ -51,15 +51,15 @@ func TestAPersonsTimeIsNotTheScripts(t *testing.T) {
 		if string(reply["value"]) != `"decline"` || res.Cause != runner.CauseTimeout || res.DurationMS < 7_200_000 || res.DurationMS > 7_202_000 {
 			t.Errorf("reply %s, cause %q after %v ms", reply["value"], res.Cause, res.DurationMS)
 		}
-		if !strings.Contains(res.Message, "2 calls that were already made, and would be made again: calculator__add ok ×2") {
+		if !strings.Contains(res.Message, "2 calls already succeeded; running the script again will repeat them: calculator__add ok ×2") {
 			t.Errorf("message %q", res.Message)
 		}
 	})
 }
 
-// TestASandboxThatBreaks does not take with it what the script did before: its calls would be made again, and its output is
+// TestBrokenSandbox does not take with it what the script did before: running it again would repeat its calls, and its output is
 // the only trace of it.
-func TestASandboxThatBreaks(t *testing.T) {
+func TestBrokenSandbox(t *testing.T) {
 	broke := &fakeBackend{broke: &runner.BackendError{Message: "the engine went away", Remedy: "start it again"}, guest: func(g *guest) sandbox.Exit {
 		g.begin()
 		g.call(1, "calculator__add", object{"numbers": []int{1, 2}})
@@ -72,7 +72,7 @@ func TestASandboxThatBreaks(t *testing.T) {
 	if err != nil || res.ExitCode != runner.ExitRunner || res.Cause != runner.CauseBridge || res.Stdout != "half" || res.CallCount != 1 {
 		t.Fatalf("%+v, error %v", res, err)
 	}
-	if want := `sandbox "fake": the engine went away; start it again; 1 call that was already made, and would be made again: calculator__add ok`; res.Message != want {
+	if want := `sandbox "fake": the engine went away; start it again; 1 call already succeeded; running the script again will repeat it: calculator__add ok`; res.Message != want {
 		t.Errorf("message %q", res.Message)
 	}
 	crashed, err := run(t, up, runner.Script{}, func(g *guest) sandbox.Exit {
@@ -130,13 +130,13 @@ func TestLargeResultAndOutput(t *testing.T) {
 	}
 }
 
-// TestWorkspaceElsewhere: where the script works in a copy of the workspace, it would not find what the host puts there.
-func TestWorkspaceElsewhere(t *testing.T) {
+// TestWorkspaceCopy: where the script works in a copy of the workspace, it would not find what the host puts there.
+func TestWorkspaceCopy(t *testing.T) {
 	value := `{"result":"` + strings.Repeat("x", 2000) + `"}`
 	up := &fakeUpstreams{answers: map[string]*upstream.CallResult{"calculator/add": {Structured: json.RawMessage(value)}}}
 	dir := t.TempDir()
 	var reply map[string]json.RawMessage
-	backend := &fakeBackend{apart: true, guest: func(g *guest) sandbox.Exit {
+	backend := &fakeBackend{remote: true, guest: func(g *guest) sandbox.Exit {
 		g.begin()
 		reply = g.call(1, "calculator__add", object{"numbers": []int{1, 2}})
 		g.done(nil)
@@ -194,7 +194,7 @@ func TestBadRecording(t *testing.T) {
 		t.Error("the run began")
 		return sandbox.Exit{}
 	})
-	if err == nil || !strings.Contains(err.Error(), "line 1: it is not a recording") {
+	if err == nil || !strings.Contains(err.Error(), "line 1: this is not a recording") {
 		t.Error(err)
 	}
 }

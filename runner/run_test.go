@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-func TestHowARunEnds(t *testing.T) {
+func TestCauses(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		timeout time.Duration
@@ -82,7 +82,7 @@ func TestScriptsThatDoNothing(t *testing.T) {
 	}
 }
 
-func TestWorkspaceThatIsTakenAway(t *testing.T) {
+func TestDeletedWorkspace(t *testing.T) {
 	res, err := run(t, nil, runner.Script{Workspace: t.TempDir(), Capture: true}, func(g *guest) sandbox.Exit {
 		g.begin()
 		fmt.Fprint(g.spec.Stdout, "said")
@@ -97,7 +97,7 @@ func TestWorkspaceThatIsTakenAway(t *testing.T) {
 	}
 }
 
-func TestRefusedWorkspaceIsNotMade(t *testing.T) {
+func TestRefusedWorkspaceIsNotCreated(t *testing.T) {
 	dir := t.TempDir()
 	wanted := filepath.Join(dir, "new", "deep")
 	r, err := runner.New(&runner.Options{Trusted: []string{filepath.Join(wanted, "mcpgen.yaml")}})

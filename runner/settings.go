@@ -2,38 +2,40 @@ package runner
 
 import (
 	"io"
+	"slices"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 )
 
-// CallSettings say how the tool calls of one run are made. The zero value is valid.
+// CallSettings are the settings of the tool calls of one run. The zero value is valid.
 type CallSettings struct {
-	// AllowDrift lets calls through whose live definition differs from the locked one.
+	// AllowDrift allows calls of tools whose live definition differs from the locked one.
 	AllowDrift bool
-	// StrictOutput makes a result that does not fit its tool's output schema an error; otherwise it is a warning.
+	// StrictOutput makes a result that does not match its tool's output schema an error instead of a warning.
 	StrictOutput bool
-	// DryRun makes calls of read-only tools and lists the others instead of making them.
+	// DryRun makes only calls of read-only tools; the others are listed.
 	DryRun bool
-	// Timeout bounds one call from the moment it is sent; progress of the server resets it, and it stands still while a
-	// person is asked something. Zero: the server's own setting, else 60 s.
+	// Timeout bounds one call from the moment it is sent. Progress of the server restarts it, and it pauses during an
+	// elicitation. Zero: the server's setting, or else 60 s.
 	Timeout time.Duration
-	// MaxTime bounds one call however much progress there is. Zero: ten times Timeout. The run's own time bounds all.
+	// MaxTime bounds one call whatever its progress. Zero: ten times Timeout.
 	MaxTime time.Duration
-	// Parallel bounds how many calls are under way at once; others wait. Zero: 64.
+	// Parallel bounds the calls in flight; others wait. Zero: 64.
 	Parallel int
-	// MaxResult is the size in bytes of the largest result that is handed to the script as a value; a larger one becomes a
-	// file of the workspace and a handle. Zero: 1 MiB. Negative, or without a workspace: no limit but the bridge's.
+	// MaxResult is the size in bytes of the largest result that the script gets as a value. A larger one is written to a file
+	// of the workspace, and the script gets a handle. Zero: 1 MiB. Negative, or without a workspace: only the limit of the bridge.
 	MaxResult int64
-	// Record gets one line of JSON for each call, secrets and personal data masked. Nil: nothing is recorded.
+	// Record receives one line of JSON for each call, with secrets and personal data masked. May be nil.
 	Record io.Writer
-	// Replay holds what Record wrote: no call is made, each is answered from there. Nil: calls are made.
+	// Replay is a recording made by Record. Calls are answered from it and not made. May be nil.
 	Replay io.Reader
-	// ReplayLoose answers by tool and arguments, whatever the order; otherwise each tool's calls must come as recorded.
+	// ReplayLoose answers by tool and arguments in any order. Otherwise the calls of each tool must come in the recorded order.
 	ReplayLoose bool
 }
 
-// withDefaults returns the settings with what they leave open filled in, but for the times, which servers have a say in.
+// withDefaults fills in the defaults, except for the timeouts, which depend on the server.
 func (s CallSettings) withDefaults() CallSettings {
 	if s.Parallel <= 0 {
 		s.Parallel = defaultParallel
@@ -44,20 +46,20 @@ func (s CallSettings) withDefaults() CallSettings {
 	return s
 }
 
-// ServerSettings are what the configuration says of calls to one server.
+// ServerSettings are the settings of calls to one server.
 type ServerSettings struct {
-	// Parallel bounds how many calls of all runs are under way at this server at once. Zero: 64.
+	// Parallel bounds the calls of all runs in flight at this server. Zero: 64.
 	Parallel int
-	// Timeout and MaxTime are those of CallSettings for this server; zero: not said.
+	// Timeout and MaxTime are as in CallSettings. Zero: not set.
 	Timeout, MaxTime time.Duration
-	// Trusted says that the server's hints (annotations) are believed.
+	// Trusted means that the annotations of the server's tools are believed.
 	Trusted bool
-	// Idempotent and ReadOnly are globs over the tools' own names that a person vouches for: calls that may be made twice,
-	// and such as change nothing.
+	// Idempotent and ReadOnly are globs for names of tools that a person vouches for: those that may be called twice, and those
+	// that change nothing.
 	Idempotent, ReadOnly []string
 }
 
-// Event is something that happens to a run or to one of its calls, for those who watch it.
+// Event is something that happens to a run or to one of its calls.
 type Event struct {
 	Kind EventKind
 	// Call is the number of the call in its run, from 1; Tool its id.
@@ -65,25 +67,64 @@ type Event struct {
 	Tool string
 	// Outcome is that of a call that has ended: see [CallRecord].
 	Outcome string
-	// Progress is what the server said; only with EventProgress.
+	// Progress is the server's report; only with EventProgress.
 	Progress upstream.Progress
-	// Message is for people: the reason of a retry, a warning, what a call waits for. Foreign text may be in it.
+	// Message is for people: the reason of a retry, a warning, what a call waits for. It may contain text of a server.
 	Message string
 }
 
-// WaitAnswer is the Message of an [EventWaiting] of a call that was sent.
+// WaitAnswer is the Message of [EventWaiting] for a call that has been sent.
 const WaitAnswer = "its answer"
 
-// EventKind sorts events.
+// EventKind is the kind of an event.
 type EventKind string
 
 const (
-	EventReady    EventKind = "ready"    // the sandbox is there, and the script begins; it is about no call
+	EventReady    EventKind = "ready"    // the sandbox is ready and the script begins; not about a call
 	EventWaiting  EventKind = "waiting"  // the call waits for what Message says, such as "its answer"
 	EventStarted  EventKind = "started"  // the call is made
-	EventStarting EventKind = "starting" // its server is being started, as Message says; empty once it has started
-	EventProgress EventKind = "progress" // the server said how far it is
-	EventRetry    EventKind = "retry"    // it is made again
+	EventStarting EventKind = "starting" // its server is starting, as Message says; an empty Message when it has started
+	EventProgress EventKind = "progress" // the server reported progress
+	EventRetry    EventKind = "retry"    // it is being retried
 	EventEnded    EventKind = "ended"
 	EventWarning  EventKind = "warning"
 )
+
+// ServersOf returns the settings of calls that a configuration has.
+func ServersOf(cfg *config.Config) map[string]ServerSettings {
+	out := make(map[string]ServerSettings, len(cfg.Servers))
+	for _, s := range cfg.Servers {
+		out[s.Key] = ServerSettings{
+			Parallel: s.Parallel, Timeout: s.Timeout, MaxTime: s.MaxTime, Trusted: s.Trusted,
+			Idempotent: s.Idempotent, ReadOnly: s.ReadOnly,
+		}
+	}
+	return out
+}
+
+// readOnly reports whether a person or a trusted server says that the tool changes nothing.
+func (r *Runner) readOnly(req *request) bool {
+	s := r.opt.Servers[req.Server]
+	if fits(s.ReadOnly, req.Name) {
+		return true
+	}
+	_, tool, ok := r.catalog.Lookup(req.Tool)
+	return ok && s.Trusted && tool.Hints.ReadOnly != nil && *tool.Hints.ReadOnly
+}
+
+// repeatable reports whether a person or a trusted server says that a second call has no further effect.
+func (r *Runner) repeatable(req *request) bool {
+	s := r.opt.Servers[req.Server]
+	if fits(s.Idempotent, req.Name) || r.readOnly(req) {
+		return true
+	}
+	_, tool, ok := r.catalog.Lookup(req.Tool)
+	if !ok {
+		return isAsk(req) // MCP's lists, reads and prompts change nothing
+	}
+	return s.Trusted && tool.Hints.Idempotent != nil && *tool.Hints.Idempotent
+}
+
+func fits(globs []string, name string) bool {
+	return slices.ContainsFunc(globs, func(g string) bool { return config.MatchGlob(g, name) })
+}

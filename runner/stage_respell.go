@@ -4,41 +4,38 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/mcpgen/mcpgen/gen/schema"
+	"github.com/mcpgen/mcpgen/gen/schema/validate"
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// respell renames arguments that are written in another style than the tool's: documentId where the schema has only
-// document_id. It stands above the recording, so that a replay sees the names that were sent.
-func (c *calls) respell(next call.Handler) call.Handler {
-	return func(ctx context.Context, req *call.Request) (*call.Result, error) {
+// respell renames arguments that are spelled in another style than the tool's: documentId where the schema has only document_id.
+func (c *calls) respell(next handler) handler {
+	return func(ctx context.Context, req *request) (*call.Result, error) {
 		if names := c.r.parameters(req.Tool); names != nil {
 			if args, changed := respelled(req.Args, names); changed {
-				renamed := *req
-				renamed.Args = args
-				req = &renamed
+				req.Args = args
 			}
 		}
 		return next(ctx, req)
 	}
 }
 
-// parameters are the names of a tool's arguments by their plain spelling. The name is empty where several are alike. Nil:
-// the tool is unknown, or takes arguments of other names too.
+// parameters returns the names of a tool's arguments by their plain spelling. A name is empty where several have the same. Nil:
+// the tool is unknown, or also takes arguments of other names.
 func (r *Runner) parameters(id string) map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	names, ok := r.named[id]
 	if !ok {
 		if _, tool, found := r.catalog.Lookup(id); found {
-			names = schema.PropertySpellings(tool.Input)
+			names = validate.PropertySpellings(tool.Input)
 			r.named[id] = names
 		}
 	}
 	return names
 }
 
-// respelled returns arguments with the names that the schema has, where there is no doubt which is meant.
+// respelled returns arguments with the names of the schema, where there is no doubt about them.
 func respelled(args json.RawMessage, names map[string]string) (json.RawMessage, bool) {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(args, &given) != nil {
@@ -46,7 +43,7 @@ func respelled(args json.RawMessage, names map[string]string) (json.RawMessage, 
 	}
 	rename := map[string]string{} // the schema's name → the one that was given
 	for name := range given {
-		meant := names[schema.PlainSpelling(name)]
+		meant := names[validate.PlainSpelling(name)]
 		if meant == "" || meant == name {
 			continue
 		}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/mcpgen/mcpgen/gen/schema"
+	"github.com/mcpgen/mcpgen/gen/schema/validate"
 )
 
 func TestRespelled(t *testing.T) {
@@ -24,7 +24,7 @@ func TestRespelled(t *testing.T) {
 		{`{}`, `{"documentId":1}`, ``},
 		{`true`, `{"documentId":1}`, ``},
 	} {
-		got, changed := respelled(json.RawMessage(tt.args), schema.PropertySpellings(json.RawMessage(tt.schema)))
+		got, changed := respelled(json.RawMessage(tt.args), validate.PropertySpellings(json.RawMessage(tt.schema)))
 		if want := tt.want; changed != (want != "") || changed && string(got) != want {
 			t.Errorf("respelled(%s) for %s = %s, %v, want %s", tt.args, tt.schema, got, changed, want)
 		}

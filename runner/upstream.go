@@ -12,12 +12,12 @@ import (
 )
 
 // callUpstream makes the call and turns the answer into what the script sees.
-func (r *Runner) callUpstream(ctx context.Context, req *call.Request) (*call.Result, error) {
+func (r *Runner) callUpstream(ctx context.Context, req *request) (*call.Result, error) {
 	if r.opt.Upstreams == nil {
 		return nil, noServers(req)
 	}
-	res, err := r.opt.Upstreams.Call(ctx, req.Server, req.Name, req.Args, optionsOf(ctx))
-	liveOf(ctx).tried(ctx, err)
+	res, err := r.opt.Upstreams.Call(ctx, req.Server, req.Name, req.Args, req.options)
+	req.tried(ctx, err)
 	switch {
 	case err != nil:
 		return nil, callError(ctx, req, err)
@@ -33,23 +33,11 @@ func (r *Runner) callUpstream(ctx context.Context, req *call.Request) (*call.Res
 	return out, nil
 }
 
-// tried notes that a server was asked, unless the error says that it was not, or its end came before that.
-func (l *live) tried(ctx context.Context, err error) {
-	var gone *upstream.ConnectionError
-	switch {
-	case errors.As(err, &gone) && gone.NotSent:
-	case err != nil && ctx.Err() != nil && l.waiting.unsent():
-	default:
-		l.reached = true
-		l.waiting.sent()
-	}
-}
-
-func noServers(req *call.Request) *call.Error {
+func noServers(req *request) *call.Error {
 	return refusal(call.KindConnection, req, "no servers are configured; mcprun reads them from mcpgen.json or .mcp.json")
 }
 
-func callError(ctx context.Context, req *call.Request, err error) *call.Error {
+func callError(ctx context.Context, req *request, err error) *call.Error {
 	out := &call.Error{Kind: call.KindConnection, Server: req.Server, Tool: req.Tool, Message: err.Error(), Cause: err}
 	var protocol *upstream.ProtocolError
 	var late *callTimeout
@@ -59,13 +47,13 @@ func callError(ctx context.Context, req *call.Request, err error) *call.Error {
 	case errors.Is(err, upstream.ErrUnknownServer):
 		out.Message = "the tree has this server, but it is not configured, or is disabled: add it to mcpgen.json or .mcp.json, or remove it from the tree with mcpgen sync --prune"
 	case errors.Is(context.Cause(ctx), errTimeout):
-		out.Kind, out.Message = call.KindTimeout, "the run's time was up before an answer came"
-		if what, _ := liveOf(ctx).waiting.now(); what != "" && what != waitAnswer {
-			out.Message = "the run's time was up while the call waited for " + what.words(req.Server)
+		out.Kind, out.Message = call.KindTimeout, "the run timed out before an answer came"
+		if what, _ := req.waiting.now(); what != "" && what != waitAnswer {
+			out.Message = "the run timed out while the call waited for " + what.words(req.Server)
 		}
 	case errors.As(context.Cause(ctx), &late):
 		out.Kind, out.Message = call.KindTimeout, late.Error()
-		out.Retryable = late.unsent() && !liveOf(ctx).reached
+		out.Retryable = late.unsent() && !req.reached
 	case errors.Is(err, context.DeadlineExceeded):
 		out.Kind, out.Message = call.KindTimeout, "no answer in time"
 	case ctx.Err() != nil:
@@ -74,8 +62,8 @@ func callError(ctx context.Context, req *call.Request, err error) *call.Error {
 	return out
 }
 
-// toolError carries what the tool said about its failure.
-func toolError(req *call.Request, res *upstream.CallResult) *call.Error {
+// toolError returns the failure that a tool reported.
+func toolError(req *request, res *upstream.CallResult) *call.Error {
 	content, _ := json.Marshal(res.Content)
 	var texts []string
 	for _, block := range res.Content {
@@ -91,14 +79,13 @@ func toolError(req *call.Request, res *upstream.CallResult) *call.Error {
 }
 
 // jsonText reports whether the tool is known to answer with JSON in a text.
-func (r *Runner) jsonText(req *call.Request) bool {
+func (r *Runner) jsonText(req *request) bool {
 	_, tool, ok := r.catalog.Lookup(req.Tool)
 	return ok && tool.JSONText
 }
 
-// unwrap picks what a call returns: structuredContent, else a single text, else the list of content blocks. With
-// jsonText, a text that is an object or a list in JSON is that object or list; any other stays a text. Bytes are handed
-// on as they came wherever that can be.
+// unwrap returns the value of a result: structuredContent, or else a single text, or else the list of content blocks. With
+// jsonText, a text that is a JSON object or array becomes that object or array. Bytes stay as they came where possible.
 func unwrap(res *upstream.CallResult, jsonText bool) (*call.Result, error) {
 	out := &call.Result{Raw: res.Raw}
 	if res.Structured != nil {
@@ -124,7 +111,7 @@ func unwrap(res *upstream.CallResult, jsonText bool) (*call.Result, error) {
 	return out, err
 }
 
-// joined is a JSON list of values, which are put there as they are.
+// joined returns a JSON array of values, unchanged.
 func joined(values []json.RawMessage) (json.RawMessage, error) {
 	size := 2
 	for _, v := range values {
@@ -143,7 +130,7 @@ func joined(values []json.RawMessage) (json.RawMessage, error) {
 	return append(out, ']'), nil
 }
 
-// quotedText returns the text of a text block as a JSON string; it shares its memory with the block where it can.
+// quotedText returns the text of a text block as a JSON string. It shares memory with the block where possible.
 func quotedText(block json.RawMessage) (json.RawMessage, bool) {
 	fields, err := upstream.Members(block)
 	var kind string
@@ -153,7 +140,7 @@ func quotedText(block json.RawMessage) (json.RawMessage, bool) {
 	if !bytes.Contains(fields["text"], []byte(`\u`)) {
 		return fields["text"], true
 	}
-	var text string // half of a surrogate pair becomes U+FFFD, which every guest can read
+	var text string // a lone surrogate becomes U+FFFD, which every guest can read
 	if json.Unmarshal(fields["text"], &text) != nil {
 		return nil, false
 	}
@@ -161,7 +148,7 @@ func quotedText(block json.RawMessage) (json.RawMessage, bool) {
 	return quoted, err == nil
 }
 
-// parsedText returns what a JSON string holds where that is an object or a list in JSON, else the string.
+// parsedText returns the JSON object or array in a JSON string, or the string if it contains neither.
 func parsedText(quoted json.RawMessage) json.RawMessage {
 	var text string
 	if json.Unmarshal(quoted, &text) != nil {

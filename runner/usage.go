@@ -2,52 +2,53 @@ package runner
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
+	"math"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/tokens"
-	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// maxRecorded bounds how many calls of one run are listed; all are counted.
+// maxRecorded bounds the calls of one run that are listed. All are counted.
 const maxRecorded = 10_000
 
-// maxErrorText bounds, in bytes, what a CallRecord says of an error.
+// maxErrorText bounds, in bytes, the error of a CallRecord.
 const maxErrorText = 500
 
-// OutcomeOK and OutcomeDry are outcomes of calls that did not fail; the others are the kinds of errors.
+// OutcomeOK and OutcomeDry are the outcomes of calls that did not fail. The others are kinds of errors.
 const (
 	OutcomeOK  = "ok"
-	OutcomeDry = "dry" // not made, but listed: a dry run
+	OutcomeDry = "dry" // listed instead of made, in a dry run
 )
 
 // CallRecord is one tool call of a run, or one request for a resource or a prompt.
 type CallRecord struct {
 	// Call is its number, from 1, in the order in which the script made them.
 	Call int `json:"call"`
-	// Tool is the tool id as the script said it; for what is no tool call the server's folder, a colon, and the method:
+	// Tool is the tool id that the script gave. For a resource or a prompt it is the server's folder, a colon, and the method:
 	// drive:resources/read.
 	Tool string `json:"tool"`
-	// StartMS is when the script made it, from when the script started. DurationMS is how long it took in all; QueueMS is
-	// the part of it in which it waited for its turn.
+	// StartMS is when the script made it, counted from the start of the script. DurationMS is how long it took; QueueMS is the
+	// part in which it waited for its turn.
 	StartMS    float64 `json:"startMs"`
 	DurationMS float64 `json:"durationMs"`
 	QueueMS    float64 `json:"queueMs,omitempty"`
-	// Retries counts how often it was made again.
+	// Retries counts how often it was retried.
 	Retries       int `json:"retries,omitempty"`
 	ArgumentBytes int `json:"argumentBytes"`
-	ResultBytes   int `json:"resultBytes"` // of the whole result, also where the script got a handle
+	ResultBytes   int `json:"resultBytes"` // of the whole result, also if the script got a handle
 	// Outcome is "ok", "dry", or the kind of the error: "tool", "protocol", "argument", "denied", "timeout", "connection",
 	// "cancelled", "internal".
 	Outcome string `json:"outcome"`
-	// Error is the error's message, cut; foreign text.
+	// Error is the error's message, shortened. It may be text of a server.
 	Error string `json:"error,omitempty"`
-	// WaitingFor is what the call was waiting for when the run's time was up or the run was interrupted: in words, such as
-	// its answer. Empty of a call that ended otherwise. WaitedMS is for how long.
+	// WaitingFor is what the call was waiting for when the run timed out or was interrupted, in words such as "its answer". It
+	// is empty for a call that ended otherwise. WaitedMS is for how long.
 	WaitingFor string  `json:"waitingFor,omitempty"`
 	WaitedMS   float64 `json:"waitedMs,omitempty"`
 	// Arguments are those of a call with the outcome "dry".
@@ -58,74 +59,20 @@ type CallRecord struct {
 	reached bool // a server may have acted on it
 }
 
-// usage collects what the calls of one run cost. Safe for concurrent use.
+// usage collects the records and the cost of a run's calls. It is safe for concurrent use.
 type usage struct {
-	count bool      // count tokens too
+	count bool      // also count tokens
 	began time.Time // when the script started
 
-	counting  sync.WaitGroup // token counts under way, beside the calls so that they don't slow them
+	counting  sync.WaitGroup // token counts in progress; they run beside the calls
 	mu        sync.Mutex
 	calls     []CallRecord
-	underWay  []CallRecord // those that wait for something at the run's end, whether they are listed or not
-	idle      []int        // which of them did nothing at any server
+	underWay  []CallRecord // those in flight when the run ended, whether they are listed or not
+	idle      []int        // indexes of calls that reached no server
 	total     int
-	waiting   int // bytes of texts that are being counted
+	waiting   int // bytes of texts that wait to be counted
 	arguments int // tokens
 	results   int // tokens
-}
-
-// report is the outermost stage: it numbers the call and says how it ended.
-func (c *calls) report(next call.Handler) call.Handler {
-	return func(ctx context.Context, req *call.Request) (*call.Result, error) {
-		start := time.Now()
-		numbered := *req
-		numbered.Seq = c.number(req.Seq)
-		own := &live{}
-		if c.watch != nil {
-			own.waiting.changed = func(what waitFor) {
-				c.tell(Event{Kind: EventWaiting, Call: numbered.Seq, Tool: req.Tool, Message: what.words(own.server)})
-			}
-		}
-		if c.turns != nil {
-			own.rank = c.turns.take(ctx, numbered.Seq, c.r.knownName(req))
-		}
-		res, err := next(context.WithValue(ctx, liveKey{}, own), &numbered)
-		took := time.Since(start)
-		rec := CallRecord{
-			Call: numbered.Seq, Tool: clipText(req.Tool, 300), StartMS: ms(start.Sub(c.usage.began)), DurationMS: ms(took), QueueMS: own.queueMS,
-			Retries: own.retries, ArgumentBytes: len(req.Args), Outcome: OutcomeOK, Arguments: own.arguments, Skipped: own.skipped, reached: own.reached,
-		}
-		var answer json.RawMessage
-		switch {
-		case err == nil:
-			if answer = res.Value; own.whole != nil {
-				answer = own.whole
-			}
-			rec.ResultBytes = len(answer)
-			if res.As == call.AsDry {
-				rec.Outcome = OutcomeDry
-			}
-		default:
-			rec.Outcome = string(kindOf(err))
-			rec.Error = clipText(messageOf(err), maxErrorText)
-			if what, waited := own.waiting.now(); what != "" && c.ended() {
-				rec.WaitingFor, rec.WaitedMS = what.words(own.server), ms(waited)
-			}
-			answer = json.RawMessage(err.Error())
-		}
-		c.usage.add(rec, req.Args, answer)
-		c.tell(Event{Kind: EventEnded, Call: rec.Call, Tool: rec.Tool, Outcome: rec.Outcome, Message: rec.Error})
-		return res, err
-	}
-}
-
-// knownName is the name under which calls of a kind are counted; empty for what is refused anyway, since whatever a script
-// calls things must not pile up here.
-func (r *Runner) knownName(req *call.Request) string {
-	if _, _, ok := r.catalog.Lookup(req.Tool); ok || isAsk(req) {
-		return req.Tool
-	}
-	return ""
 }
 
 func (u *usage) add(rec CallRecord, args, answer json.RawMessage) {
@@ -158,8 +105,8 @@ func (u *usage) add(rec CallRecord, args, answer json.RawMessage) {
 	})
 }
 
-// list keeps a call's record. When there are as many as may be, one that did something takes the place of one that did
-// not: a script must not be able to push off the list what it has done.
+// list keeps a call's record. When the list is full, a call that reached a server replaces one that did not: a script must not be
+// able to hide what it has done.
 func (u *usage) list(rec CallRecord) {
 	switch {
 	case len(u.calls) < maxRecorded:
@@ -175,14 +122,14 @@ func (u *usage) list(rec CallRecord) {
 }
 
 const (
-	// maxWaiting bounds how many bytes of texts wait for their tokens to be counted: a script makes calls faster than that.
-	// What comes beyond is reckoned from its length, as English text.
+	// maxWaiting bounds the bytes of texts that wait for their tokens to be counted, since a script makes calls faster than
+	// that. Beyond it tokens are estimated from the length, as for English text.
 	maxWaiting    = 32 << 20
 	bytesPerToken = 4
 )
 
-// countedWhole is up to how many bytes a text's tokens are counted one by one. What a larger one has is reckoned from its
-// two ends: counting ten megabytes takes a second of processor time, which the run's calls need.
+// countedWhole is the size in bytes of the largest text whose tokens are all counted. Those of a larger one are estimated from its
+// two ends: counting ten megabytes takes a second of processor time.
 const countedWhole = 1 << 20
 
 func countText(text string) int {
@@ -193,7 +140,7 @@ func countText(text string) int {
 	return int(float64(n) * float64(len(text)) / countedWhole)
 }
 
-// listed returns the calls in the order in which they were made, and how many there were in all.
+// listed returns the listed calls in the order in which they were made, and the number of all calls.
 func (u *usage) listed() ([]CallRecord, int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -205,7 +152,7 @@ func (u *usage) listed() ([]CallRecord, int) {
 	return calls, u.total
 }
 
-// asRead is the text a model reads when a result comes to it directly: a string without its JSON quoting.
+// asRead returns the text that a model reads of a direct result: a string without its JSON quoting.
 func asRead(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -214,26 +161,87 @@ func asRead(value json.RawMessage) string {
 	return string(value)
 }
 
-func kindOf(err error) call.Kind {
-	var e *call.Error
-	switch {
-	case errors.As(err, &e):
-		return e.Kind
-	case errors.Is(err, context.Canceled):
-		return call.KindCancelled
-	}
-	return call.KindInternal
-}
-
-// messageOf is what an error says without the tool's name, which stands beside it.
-func messageOf(err error) string {
-	var e *call.Error
-	if errors.As(err, &e) {
-		return e.Message
-	}
-	return err.Error()
-}
-
 func ms(d time.Duration) float64 {
 	return float64(d.Microseconds()) / 1000
+}
+
+// definitionCount counts the tokens of a catalog's definitions once: a thousand tools take a fifth of a second.
+type definitionCount struct {
+	once   sync.Once
+	tokens int
+}
+
+func (d *definitionCount) count(c *catalog.Catalog) int {
+	d.once.Do(func() {
+		for _, server := range c.Servers {
+			for _, tool := range server.Tools {
+				d.tokens += tokens.Count(tool.Definition())
+			}
+		}
+	})
+	return d.tokens
+}
+
+// countTokens returns what the run cost and what direct calls would have cost. The output is what the script printed, and its
+// result. Definitions count only for a run that called a tool of the catalog.
+func (r *Runner) countTokens(s *Script, u *usage, output ...string) *Tokens {
+	u.counting.Wait()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	t := &Tokens{Script: tokens.Count(s.Code), Wrappers: r.wrapperTokens(s.Language, u.calls), Arguments: u.arguments, Results: u.results}
+	for _, text := range output {
+		t.Output += countText(text)
+	}
+	if r.called(u.calls) {
+		t.Definitions = r.definitions.count(r.catalog)
+	}
+	t.Used = t.Script + t.Wrappers + t.Output
+	t.Direct = t.Definitions + t.Arguments + t.Results
+	t.Saved = t.Direct - t.Used
+	if t.Direct > 0 {
+		t.SavedPercent = math.Round(1000*float64(t.Saved)/float64(t.Direct)) / 10
+	}
+	return t
+}
+
+// called reports whether one of the calls was for a tool of the catalog.
+func (r *Runner) called(calls []CallRecord) bool {
+	return slices.ContainsFunc(calls, func(c CallRecord) bool {
+		_, _, known := r.catalog.Lookup(c.Tool)
+		return known
+	})
+}
+
+// wrapperTokens counts the tokens of the wrapper files of the tools that were called, each once.
+func (r *Runner) wrapperTokens(lang sandbox.Language, calls []CallRecord) int {
+	if r.lock == nil {
+		return 0
+	}
+	root, err := os.OpenRoot(r.opt.Tree)
+	if err != nil {
+		return 0
+	}
+	defer root.Close()
+	seen := map[string]bool{}
+	sum := 0
+	for _, c := range calls {
+		if seen[c.Tool] {
+			continue
+		}
+		seen[c.Tool] = true
+		text, err := root.ReadFile(r.wrapperFile(c.Tool, lang))
+		if err == nil {
+			sum += tokens.Count(string(text))
+		}
+	}
+	return sum
+}
+
+// wrapperFile returns the path, below the tree, of a tool's wrapper in a language; empty when there is none.
+func (r *Runner) wrapperFile(id string, lang sandbox.Language) string {
+	server, tool, ok := r.catalog.Lookup(id)
+	if !ok {
+		return ""
+	}
+	return r.lock.Servers[server.Key].Tools[tool.Name].Names[string(lang)].File
 }

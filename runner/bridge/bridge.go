@@ -1,16 +1,16 @@
 // Package bridge is the host's side of the one connection a guest has: framing, handshake, calls in and replies
 // out, limits. Start with [Serve]. It trusts nothing that the guest says: a malformed, oversized, forged or
-// flooding frame ends that connection with an error and touches nothing else. It decides nothing about a call;
-// that is the handler's.
+// flooding frame ends that connection with an error and affects nothing else. It decides nothing about a call:
+// the handler does.
 //
 // # Protocol (version 1)
 //
 // A frame is a 4-byte big-endian length followed by that many bytes of one UTF-8 JSON object. Frames are at most
 // 16 MiB, nested at most 512 deep. The guest's frames have no duplicate member at any depth, no unknown member and
-// no half of a surrogate pair. Each side sends frames in any order after the handshake.
+// no unpaired surrogate. Each side sends frames in any order after the handshake.
 //
 //	guest → host  {"type":"hello","protocol":1,"secret":"…","runtime":"node 24.21.0"}
-//	host → guest  {"type":"wait"}                       there is no job yet, so that there is time to prepare for one
+//	host → guest  {"type":"wait"}                       there is no job yet: the guest has time to prepare
 //	host → guest  {"type":"job","language":"typescript","name":"script.ts","code":"…","args":["…"],"vars":{…},"modules":{…}}
 //	guest → host  {"type":"call","id":1,"tool":"drive__get_document","args":{…}}
 //	guest → host  {"type":"call","id":2,"tool":"…","args":{…},"options":{"timeoutMs":5000,"raw":true}}
@@ -21,24 +21,24 @@
 //	guest → host  {"type":"cancel","id":1}
 //	guest → host  {"type":"done","result":…}            the script ended by itself; result is absent when it has none
 //	guest → host  {"type":"done","error":{"name":"…","message":"…","stack":"…"}}    it ended by an uncaught error
-//	…                                                     done may have "notes":{"…":n}, which Outcome.Notes explains
+//	…                                                     done may have "notes":{"…":n}, see Outcome.Notes
 //	host → guest  {"type":"bye"}                        the answer to done: the guest may exit
 //
 // hello must be the first frame, within the handshake time and at most 4 KiB; a wrong secret or version ends the
-// connection without an answer. wait comes at most once, to guests that are started ahead of their run. A request asks for what is no tool call; it is answered, cancelled and bounded as a
-// call is. Ids of calls and requests are one sequence: positive, below 2^53, each higher than the one before.
+// connection without an answer. wait comes at most once, to guests that are started ahead of their run. A request asks
+// for something other than a tool call; it is answered, cancelled and bounded as a call is. Ids of calls and requests are one sequence: positive, below 2^53, each higher than the one before.
 //
-// The options of a call, and each of them, may be left out. timeoutMs is how long the script is ready to wait once the
-// call is under way, from 1 to 2^31-1; raw asks for the whole CallToolResult. The host judges both.
+// The options of a call are optional, and so is each of them. timeoutMs is how long the script waits once the
+// call is in flight, from 1 to 2^31-1; raw asks for the whole CallToolResult. The host decides about both.
 //
 // Members of a reply come in the order shown, without white space between them, so that a guest may find the id
-// without parsing the value. "as" says what a guest makes of the value, see [call.As]; without it the value is what its
-// JSON says. A call that was cancelled gets no reply, but one may already be under way: guests skip replies to ids they
+// without parsing the value. "as" says what a guest makes of the value, see [call.As]; without it the value is plain
+// JSON. A cancelled call gets no reply, but one may already be on its way: guests skip replies to ids they
 // no longer wait for. Nothing follows done.
 //
-// A guest keeps at most 128 calls and requests and 32 MiB of their arguments without a reply and holds further ones back
-// itself; the host ends a guest that has twice as many. Of a guest that sends frames faster than it should, the host
-// reads them more slowly. All frames of a run together are at most 16 GiB. A guest whose connection is lost ends itself.
+// A guest has at most 128 calls and requests, with 32 MiB of arguments, in flight and holds further ones back
+// itself; the host ends a guest that has twice as many. The host reads more slowly from a guest that sends frames too
+// fast. All frames of a run together are at most 16 GiB. A guest whose connection is lost ends itself.
 package bridge
 
 import (
@@ -71,31 +71,30 @@ type Options struct {
 	// Handler answers calls; it is called from many goroutines. Its context ends when the guest cancels the call,
 	// says done or is lost. It must return soon after: Serve waits for it.
 	Handler call.Handler
-	// Answers answers what the guest asks for that is no tool call; as Handler in everything else. Nil: every request is
-	// refused.
+	// Answers answers requests, as Handler answers calls. Nil: every request is refused.
 	Answers call.Answerer
-	// Logger receives what a script must not see: internal errors of the handler. Nil: discarded.
+	// Logger receives internal errors of the handler, which a script must not see. Nil: discarded.
 	Logger *slog.Logger
 	// Started is called once, when the guest has been sent its job. Nil: not called.
 	Started func()
 	// HandshakeTimeout bounds the time until hello has arrived. Zero: 10 s.
 	HandshakeTimeout time.Duration
-	// MaxFrame is the size of the largest frame in bytes, in both directions. Zero: 16 MiB, which is what guests
-	// reckon with.
+	// MaxFrame is the size of the largest frame in bytes, in both directions. Zero: 16 MiB, which is the limit that
+	// guests know.
 	MaxFrame int
 	// MaxInFlight is how many calls and requests may be without a reply; one more ends the connection. Zero: 256.
 	MaxInFlight int
 	// MaxPending is how many bytes of calls and requests may be without a reply; more end the connection. Zero: 64 MiB.
 	MaxPending int
-	// MaxUnread is how many bytes of answers may wait until the guest reads them; one more answer is dropped, and an error
-	// takes its place. A single answer may have any size. Zero: 256 MiB.
+	// MaxUnread is how many bytes of answers may wait until the guest reads them; an error replaces any further answer.
+	// A single answer may have any size. Zero: 256 MiB.
 	MaxUnread int
-	// MaxTotal is how many bytes may go over the connection in all, both ways together; more end it. Zero: 16 GiB.
+	// MaxTotal is how many bytes may cross the connection, both directions together; more end it. Zero: 16 GiB.
 	MaxTotal int64
 	// MaxParallel is how many calls and requests are handled at once; further ones wait. Zero: 64.
 	MaxParallel int
-	// MaxRate is how many frames a second are read from a guest, after a first second's worth at once; further ones
-	// wait in the connection. Zero: 20,000.
+	// MaxRate is how many frames a second are read from a guest; a burst may have as many. Further ones wait in the
+	// connection. Zero: 20,000.
 	MaxRate int
 }
 
@@ -127,22 +126,21 @@ func orDefault[T int | int64 | time.Duration](v, def T) T {
 	return v
 }
 
-// Outcome is what the guest said of its script. All of it is the guest's word.
+// Outcome is what the guest reported about its script. Nothing in it has been verified.
 type Outcome struct {
 	// Runtime is the guest's description of its interpreter; empty when the handshake was not completed.
 	Runtime string
-	// Started tells that the guest was sent its job.
+	// Started reports whether the guest was sent its job.
 	Started bool
-	// Done tells that the guest said the script had ended. An interpreter that was killed, or left by a hard exit, says
-	// nothing.
+	// Done reports whether the guest said that the script had ended. An interpreter that was killed, or that called
+	// exit, says nothing.
 	Done bool
 	// Result is the script's result as JSON; nil when it has none.
 	Result json.RawMessage
-	// Error is the error nobody caught; nil when there was none.
+	// Error is the uncaught error that ended the script; nil when there was none.
 	Error *ScriptError
-	// Notes are how often the guest noticed what is likely a mistake: "unawaited TOOL", a call that nothing waits for;
-	// "open TOOL", one whose answer came after the script's last output; "text TOOL", JSON in a text that is used as what it
-	// stands for.
+	// Notes count likely mistakes that the guest noticed: "unawaited TOOL", a call that nothing waits for; "open TOOL", a
+	// call whose answer came after the script's last output; "text TOOL", text used as if it were the JSON inside it.
 	Notes map[string]int
 	// Calls counts the tool calls that were accepted.
 	Calls int
@@ -162,8 +160,8 @@ func (e *ScriptError) Error() string {
 	return fmt.Sprintf("%s: %s", e.Name, e.Message)
 }
 
-// ErrClosed is returned by [Serve] when the connection ended before the guest said done. How the script ended is then
-// for the process to say.
+// ErrClosed is returned by [Serve] when the connection ended before the guest said done. The exit of its process then
+// tells how the script ended.
 var ErrClosed = errors.New("the guest closed its connection before its script was done")
 
 // ErrHandshake is returned by [Serve], wrapped, when the guest did not prove itself: no hello in time, a wrong secret,

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// maxName bounds a tool id and a method. The longest that there are is far below.
+// maxName bounds the length of a tool id and a method in bytes. Real ones are much shorter.
 const maxName = 1024
 
 // running is a call that was accepted and has no reply yet.
@@ -20,32 +20,27 @@ type running struct {
 	ctx  context.Context
 	stop context.CancelFunc
 	size int
-	// cancelled tells that the guest no longer waits for it.
+	// cancelled reports whether the guest cancelled it.
 	cancelled bool
 }
 
-// accept starts a call in a goroutine of its own, which goes on with the calls that it is first to see. The frame, of so
-// many bytes, stays in memory as long as the call.
+// accept starts a call in a goroutine of its own. The frame, of size bytes, stays in memory as long as the call.
 func (s *session) accept(ctx context.Context, msg *callMsg, size int) error {
 	r, err := s.register(ctx, msg, size)
 	if err != nil {
 		return err
 	}
-	s.handlers.Go(func() {
-		for ; r != nil; r = s.next(ctx) {
-			s.serve(r)
-		}
-	})
+	s.handlers.Go(func() { s.serve(r) })
 	return nil
 }
 
-// register counts a call as running; it has to be served.
+// register counts a call as running; the caller must serve it.
 func (s *session) register(ctx context.Context, msg *callMsg, size int) (*running, error) {
 	if msg.id <= s.lastID {
 		return nil, violation("call id %d after %d", msg.id, s.lastID)
 	}
 	if len(msg.args) < size/2 {
-		msg.args = bytes.Clone(msg.args) // who keeps them must not keep a frame that is full of blanks
+		msg.args = bytes.Clone(msg.args) // keep the arguments without a frame that is full of blanks
 	}
 	msg.seq = s.seq + 1
 	ctx, stop := context.WithCancel(ctx)
@@ -71,14 +66,7 @@ func (s *session) register(ctx context.Context, msg *callMsg, size int) (*runnin
 	return r, nil
 }
 
-// idle tells whether no call is under way and more may come.
-func (s *session) idle() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.running) == 0 && !s.over
-}
-
-// cancel ends a call. One that has been answered meanwhile is no mistake.
+// cancel ends a call. Cancelling a call that has been answered meanwhile is not an error.
 func (s *session) cancel(id int64) error {
 	if s.cancels++; id > s.lastID || s.cancels > s.seq {
 		return violation("cancel of a call that was not made")
@@ -92,7 +80,7 @@ func (s *session) cancel(id int64) error {
 	return nil
 }
 
-// serve waits for its turn, runs the handler and sends the reply.
+// serve waits for a free slot, runs the handler and sends the reply.
 func (s *session) serve(r *running) {
 	ctx, msg := r.ctx, r.msg
 	defer r.stop()
@@ -127,7 +115,7 @@ func (s *session) serve(r *running) {
 	}
 }
 
-// keep counts the bytes of an answer that is about to be written. A guest that reads has no memory for so many.
+// keep counts the bytes of an answer that is about to be written, and refuses the answer if too many bytes wait.
 func (s *session) keep(msg *callMsg, size int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +133,7 @@ func (s *session) release(size int) {
 	s.unread -= size
 }
 
-// forget ends the counting of a call: only after its reply is written, for until then its bytes are here.
+// forget stops counting a call. It runs after the reply is written: until then the call's bytes are in memory.
 func (s *session) forget(id int64, r *running) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,8 +141,8 @@ func (s *session) forget(id int64, r *running) {
 	s.pending -= r.size
 }
 
-// silent tells whether nobody is to have a call's reply any more. A script of a run that is over would take what the end
-// did to its call for the call's own fault, and say so, before it hears of the end.
+// silent reports whether a call gets no reply. Without this, a script whose run has ended would see its call fail, and
+// report that as the cause, before it learns of the end.
 func (s *session) silent(r *running) bool {
 	if s.ended() {
 		return true
@@ -172,10 +160,10 @@ func (s *session) handle(ctx context.Context, msg *callMsg) (res *call.Result, e
 		}
 	}()
 	if err := ctx.Err(); err != nil {
-		return nil, err // cancelled while it waited: the turn may come at the same moment
+		return nil, err // cancelled while it waited for a slot
 	}
 	if len(msg.name) > maxName {
-		return nil, msg.refused(fmt.Sprintf("%s of %d bytes: none is as long", msg.what(), len(msg.name)))
+		return nil, msg.refused(fmt.Sprintf("%s of %d bytes is too long", msg.what(), len(msg.name)))
 	}
 	if msg.args[0] != '{' {
 		return nil, msg.refused("arguments are not an object")
@@ -184,13 +172,13 @@ func (s *session) handle(ctx context.Context, msg *callMsg) (res *call.Result, e
 		return s.opts.Handler(ctx, &call.Request{Tool: msg.name, Args: msg.args, Seq: msg.seq, Timeout: msg.timeout, Raw: msg.raw})
 	}
 	if s.opts.Answers == nil {
-		return nil, msg.refused("nothing but tools is there to be asked")
+		return nil, msg.refused(fmt.Sprintf("unknown method %q: this host answers tool calls only", msg.name))
 	}
 	value, err := s.opts.Answers(ctx, &call.Ask{Method: msg.name, Params: msg.args, Seq: msg.seq})
 	return &call.Result{Value: value}, err
 }
 
-// what names the kind of thing that a message names.
+// what describes what the message's name is.
 func (m *callMsg) what() string {
 	if m.request {
 		return "a method"
@@ -198,7 +186,7 @@ func (m *callMsg) what() string {
 	return "a tool id"
 }
 
-// tool is the id of the tool, for errors; empty for a request and for what is no tool's id.
+// tool is the id of the tool, for errors; empty for a request and for an impossible id.
 func (m *callMsg) tool() string {
 	if m.request || len(m.name) > maxName {
 		return ""
@@ -206,7 +194,7 @@ func (m *callMsg) tool() string {
 	return m.name
 }
 
-// refused is the error of a message that goes no further.
+// refused returns the error for a message that is not handled.
 func (m *callMsg) refused(message string) *call.Error {
 	return &call.Error{Kind: call.KindArgument, Tool: m.tool(), Message: message}
 }
@@ -247,5 +235,5 @@ func (s *session) visible(ctx context.Context, msg *callMsg, err error) *call.Er
 		return &call.Error{Kind: call.KindCancelled, Tool: msg.tool(), Message: "the call was cancelled"}
 	}
 	s.opts.Logger.Error("answer "+msg.what(), "name", clip(msg.name, maxName), "error", err)
-	return &call.Error{Kind: call.KindInternal, Tool: msg.tool(), Message: "internal error; the log of mcprun says more"}
+	return &call.Error{Kind: call.KindInternal, Tool: msg.tool(), Message: "internal error; see the log of mcprun"}
 }

@@ -10,11 +10,11 @@ import (
 
 const (
 	headerLen = 4
-	// maxHello bounds what is read from somebody who has not proved anything yet.
+	// maxHello bounds what is read before the guest has proved itself.
 	maxHello = 4 << 10
-	// readStep is how much memory a frame gets before its bytes have arrived: a length alone is just a claim.
+	// readStep is how much memory a frame gets before its bytes have arrived: a guest can claim any length.
 	readStep = 256 << 10
-	// joinMax is the size up to which a frame is copied together and written at once.
+	// joinMax is the size up to which the parts of a frame are joined and written at once.
 	joinMax = 64 << 10
 )
 
@@ -47,17 +47,9 @@ func readFrame(r io.Reader, max int) ([]byte, error) {
 	return frame, nil
 }
 
-// wholeFrame tells whether b is one frame, and no more, and returns what is in it.
-func wholeFrame(b []byte) ([]byte, bool) {
-	if len(b) < headerLen || int64(binary.BigEndian.Uint32(b)) != int64(len(b)-headerLen) {
-		return nil, false
-	}
-	return b[headerLen:], true
-}
-
 // writer writes frames whole, from any goroutine. A write that blocks ends when the connection is closed.
 type writer struct {
-	turn chan struct{} // holds a token while somebody writes; a mutex would do, but testing/synctest cannot see through it
+	turn chan struct{} // holds a token during a write; not a mutex, because testing/synctest does not see a mutex block
 	conn io.Writer
 	max  int
 }

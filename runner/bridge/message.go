@@ -33,9 +33,9 @@ type callMsg struct {
 	request bool
 	name    string // the tool's id, or the method
 	args    json.RawMessage
-	timeout time.Duration // zero: not said
+	timeout time.Duration // zero: none
 	raw     bool
-	seq     int // its place among all calls and requests, from 1; set when it is accepted
+	seq     int // the position among all calls and requests, from 1; set when it is accepted
 }
 
 type cancel struct {
@@ -75,7 +75,7 @@ func decode(frame []byte) (message, error) {
 	return msg, f.finish()
 }
 
-// fields takes members out of a frame. The first thing that is wrong is kept, and what is left at the end is wrong.
+// fields takes members out of a frame. It keeps the first error; a member that is left at the end is an error.
 type fields struct {
 	members []member
 	err     error
@@ -94,7 +94,7 @@ func (f *fields) finish() error {
 	return f.err
 }
 
-// optional takes a member out; nil when there is none.
+// optional takes a member out. It returns nil when there is none.
 func (f *fields) optional(name string) json.RawMessage {
 	for i, m := range f.members {
 		if m.name == name {

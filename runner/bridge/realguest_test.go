@@ -96,10 +96,10 @@ func (r guestRun) run(t testing.TB) ended {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	if err := listener.(*net.UnixListener).SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := listener.(*net.UnixListener).SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	address, guestEnd := "unix:"+listener.Addr().String(), (*os.File)(nil)
 	if !r.byPath {
@@ -195,7 +195,7 @@ func secretPipe(t testing.TB) *os.File {
 func TestGuestStartedByHand(t *testing.T) {
 	for _, lang := range []string{"typescript", "python"} {
 		in := install(t, lang)
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, in.argv[0], in.argv[1:]...)
 		out, err := cmd.CombinedOutput()

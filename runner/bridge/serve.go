@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -14,8 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/mcpgen/mcpgen/gen/eager"
 )
 
 // byeTimeout bounds how long a guest that said done may take to read what is still on its way to it.
@@ -33,17 +30,13 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 	if err != nil {
 		return out, errors.Join(err, conn.Close())
 	}
-	arriving, err := direct(conn)
-	if err != nil {
-		return out, fmt.Errorf("take over the connection to the guest: %w", err)
-	}
 	ctx, end := context.WithCancelCause(ctx)
 	// Closing is the one way to interrupt a read or a write that every kind of connection has.
-	stop := context.AfterFunc(ctx, func() { arriving.Close() })
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	s := &session{
-		opts: opts, conn: arriving, end: end, out: out,
-		arriving: arriving, in: bufio.NewReaderSize(arriving, 64<<10),
-		w:       newWriter(arriving, opts.MaxFrame),
+		opts: opts, conn: conn, end: end, out: out,
+		in:      bufio.NewReaderSize(conn, 64<<10),
+		w:       newWriter(conn, opts.MaxFrame),
 		running: make(map[int64]*running),
 		slots:   make(chan struct{}, opts.MaxParallel),
 		pace:    pace{rate: opts.MaxRate},
@@ -52,7 +45,7 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 	defer func() {
 		end(ErrClosed)
 		stop()
-		arriving.Close()
+		conn.Close()
 		s.handlers.Wait()
 	}()
 	if err := s.handshake(); err != nil {
@@ -62,51 +55,27 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 	return out, s.cause(ctx, err)
 }
 
-// Wait tells a guest that has said hello, or is about to, that there is no job for it yet. Serve takes the connection over
-// later. The frame is so small that no guest can hold it up.
+// Wait tells a guest that has said hello, or is about to, that there is no job yet. Serve takes over the connection
+// later. The frame fits into any connection's buffer, so Wait does not block.
 func Wait(conn io.Writer) error {
 	return newWriter(conn, len(waiting)).write([]byte(waiting))
 }
 
 const waiting = `{"type":"wait"}`
 
-// arrivals is a connection from which others than its reader may take what arrives, see package eager.
-type arrivals interface {
-	io.ReadWriteCloser
-	Boundary()
-	Take(limit time.Duration, wanted func() bool, use func(arrived []byte) bool) bool
-}
-
-// direct takes a connection over and makes one of it that others may take from, if they can of that kind.
-func direct(conn net.Conn) (arrivals, error) {
-	if socket, ok := conn.(*net.UnixConn); ok {
-		return eager.New(socket)
-	}
-	return alone{conn}, nil
-}
-
-// alone is a connection with its reader alone.
-type alone struct{ net.Conn }
-
-func (alone) Boundary() {}
-
-func (alone) Take(time.Duration, func() bool, func(arrived []byte) bool) bool { return false }
-
 // session is the state of one connection.
 type session struct {
 	opts Options
 	conn io.Closer
-	// in is the reading goroutine's. A goroutine that has sent the only answer takes from arriving the next call itself.
-	arriving arrivals
-	in       *bufio.Reader
-	w        *writer
-	out      *Outcome
+	w    *writer
+	out  *Outcome
 	// end ends the session with a cause, from any goroutine.
 	end context.CancelCauseFunc
-	// ended tells whether it is over.
+	// ended reports whether the session is over.
 	ended func() bool
 
-	// Only the reading goroutine uses these, or who has taken a frame in its place.
+	// Only the reading goroutine uses these.
+	in      *bufio.Reader
 	lastID  int64
 	seq     int // of the last call or request
 	cancels int
@@ -123,7 +92,7 @@ type session struct {
 	over    bool               // done was said: no more replies
 }
 
-// cause finds the first reason for the end: closing the connection makes the reader fail with a second one.
+// cause returns the first reason for the end: closing the connection makes the reader fail with a second one.
 func (s *session) cause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -131,7 +100,7 @@ func (s *session) cause(ctx context.Context, err error) error {
 	return err
 }
 
-// lost says of a failed read or write that the connection is gone.
+// lost wraps the error of a failed read or write in ErrClosed.
 func lost(err error) error {
 	var v *ViolationError
 	switch {
@@ -186,7 +155,7 @@ func (s *session) handshake() error {
 	return nil
 }
 
-// sameSecret compares without telling by its time where, or in length, the two differ.
+// sameSecret compares two secrets in a time that depends on neither.
 func sameSecret(got, want string) bool {
 	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
@@ -195,9 +164,6 @@ func sameSecret(got, want string) bool {
 // loop reads frames until done, which returns nil.
 func (s *session) loop(ctx context.Context) error {
 	for {
-		if s.in.Buffered() == 0 {
-			s.arriving.Boundary()
-		}
 		frame, err := readFrame(s.in, s.opts.MaxFrame)
 		if err != nil {
 			return lost(err)
@@ -229,33 +195,7 @@ func (s *session) loop(ctx context.Context) error {
 	}
 }
 
-// lingerTime is how long who has sent an answer waits for the next call.
-const lingerTime = 300 * time.Microsecond
-
-// next waits, not for long, for a call after the only one that was under way has been answered, and registers it; nil when
-// something else came, or nothing. That is then the reading goroutine's.
-func (s *session) next(ctx context.Context) (r *running) {
-	s.arriving.Take(lingerTime, s.idle, func(arrived []byte) bool {
-		frame, whole := wholeFrame(arrived)
-		if !whole || s.moved.Load()+int64(len(frame)) > s.opts.MaxTotal || s.pace.late() {
-			return false
-		}
-		msg, err := decode(bytes.Clone(frame))
-		c, ok := msg.(*callMsg)
-		if err != nil || !ok {
-			return false
-		}
-		if r, err = s.register(ctx, c, len(frame)); err != nil {
-			return false
-		}
-		s.moved.Add(int64(len(frame)))
-		s.pace.count()
-		return true
-	})
-	return r
-}
-
-// move counts bytes that go over the connection.
+// move counts bytes that cross the connection.
 func (s *session) move(bytes int) error {
 	if s.moved.Add(int64(bytes)) > s.opts.MaxTotal {
 		return violation("more than %d bytes in all of calls and their answers", s.opts.MaxTotal)
@@ -263,7 +203,7 @@ func (s *session) move(bytes int) error {
 	return nil
 }
 
-// finish ends what is running and says bye. A guest that is already gone does not change what it said before.
+// finish ends the running calls and says bye. A guest that is already gone has said done nevertheless.
 func (s *session) finish(d *done) {
 	s.out.Done, s.out.Result, s.out.Error, s.out.Notes = true, d.result, d.err, d.notes
 	s.mu.Lock()

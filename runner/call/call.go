@@ -1,6 +1,5 @@
-// Package call is the vocabulary of one tool call on its way from a script to an upstream: what is asked
-// ([Request]), what comes back ([Result], [Error]), and the shape of every stage in between ([Handler],
-// [Middleware]). It decides nothing.
+// Package call has the types of one tool call on its way from a script to an upstream: the [Request], the [Result] or [Error], and
+// the [Handler] that turns one into the other. It contains no logic.
 package call
 
 import (
@@ -10,7 +9,7 @@ import (
 	"time"
 )
 
-// Request is one call as the script made it. A stage never changes a Request it was given; it passes a copy on.
+// Request is one call as the script made it.
 type Request struct {
 	// Tool is the tool id as the script sent it: server__tool. Hostile until the lock has confirmed it.
 	Tool string
@@ -18,17 +17,17 @@ type Request struct {
 	Server, Name string
 	// Args is one JSON object, byte for byte as the script sent it.
 	Args json.RawMessage
-	// Seq is the number of the call in its run, from 1, in the order in which the script made them; asks are counted with
-	// them. Zero: not known.
+	// Seq is the number of the call in its run, from 1, in the order in which the script made them; asks are counted
+	// with them. Zero: not known.
 	Seq int
-	// Timeout is how long the script is ready to wait for the answer once the call has its turn, the start of its server and
-	// every try included. Zero: it did not say.
+	// Timeout is how long the script waits for the result after the call has left the queue, including the start of its server
+	// and every try. Zero: not given.
 	Timeout time.Duration
 	// Raw asks for the whole CallToolResult as the value, errors of the tool included.
 	Raw bool
 }
 
-// Ask is what a script asks the host for that is no tool call: a module, a resource, a prompt.
+// Ask is a request of a script to the host that is not a tool call: for a module, a resource, a prompt.
 type Ask struct {
 	Method string          // hostile
 	Params json.RawMessage // one JSON object, byte for byte as the guest sent it
@@ -40,48 +39,45 @@ type Ask struct {
 // detail.
 type Answerer func(ctx context.Context, ask *Ask) (json.RawMessage, error)
 
-// As says what a guest makes of a value.
+// As is what a guest makes of a value.
 type As string
 
 const (
-	AsValue   As = ""        // what the JSON says
+	AsValue   As = ""        // the JSON value
 	AsContent As = "content" // a list of MCP content blocks, whose data can be saved
-	AsHandle  As = "handle"  // {"path","size","type","preview"}: a result that lies in a file
-	AsJSON    As = "json"    // a text that is an object or a list in JSON, of a tool that declares no result
-	AsDry     As = "dry"     // {"call":n}: what a call that was not made would have returned
+	AsHandle  As = "handle"  // {"path","size","type","preview"}: a result in a file
+	AsJSON    As = "json"    // a text that contains a JSON object or array, of a tool without an output schema
+	AsDry     As = "dry"     // {"call":n}: stands for the result of a call that was not made
 )
 
-// Result is what a tool answered.
+// Result is the answer of a tool.
 type Result struct {
 	// Value is what the script's call returns: structuredContent, else a single text as a JSON string, else the
 	// list of content blocks. Numbers are the upstream's own digits.
 	Value json.RawMessage
-	// As says what Value is to become in the guest.
+	// As is what the guest makes of Value.
 	As As
 	// Raw is the whole CallToolResult as the upstream sent it.
 	Raw json.RawMessage
-	// Structured says that Value is the structuredContent of the result.
+	// Structured reports that Value is the structuredContent of the result.
 	Structured bool
 }
 
 // Handler answers a call. Errors that a script may see are *Error; any other is reported to it without detail.
 type Handler func(ctx context.Context, req *Request) (*Result, error)
 
-// Middleware wraps a Handler.
-type Middleware func(Handler) Handler
-
-// Kind sorts errors into the exception types that both client libraries have.
+// Kind is the kind of an error. Both client libraries have an exception type for each.
 type Kind string
 
 const (
 	KindTool       Kind = "tool"       // the tool ran and answered isError
-	KindProtocol   Kind = "protocol"   // the upstream answered with a JSON-RPC error, or not as MCP says
-	KindArgument   Kind = "argument"   // refused here: unknown tool, or arguments that do not fit its schema
+	KindProtocol   Kind = "protocol"   // the upstream answered with a JSON-RPC error, or broke MCP
+	KindArgument   Kind = "argument"   // refused by the host: unknown tool, or arguments that do not match its schema
 	KindDenied     Kind = "denied"     // refused by policy or a person
 	KindTimeout    Kind = "timeout"    // no answer in time
 	KindConnection Kind = "connection" // the upstream could not be reached, or went away
 	KindCancelled  Kind = "cancelled"  // the run ended first
-	KindInternal   Kind = "internal"   // our own fault
+	KindInternal   Kind = "internal"   // a fault of the host
 )
 
 // Error is a failed call, in the form that crosses the bridge.
@@ -95,10 +91,10 @@ type Error struct {
 	// Code and Data are those of a JSON-RPC error.
 	Code int             `json:"code,omitempty"`
 	Data json.RawMessage `json:"data,omitempty"`
-	// Retryable says that the same call may succeed later, and that making it again repeats nothing: it was not sent, or
-	// the tool is trusted to be idempotent.
+	// Retryable reports that the same call may succeed later, and that a retry repeats no effect: it was not sent, or the tool
+	// is trusted to be idempotent.
 	Retryable bool `json:"retryable,omitempty"`
-	// Cause is the error behind it, for the host; it never crosses the bridge.
+	// Cause is the underlying error, for the host. It never crosses the bridge.
 	Cause error `json:"-"`
 }
 

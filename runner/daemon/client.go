@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -11,14 +13,14 @@ import (
 	"time"
 )
 
-// Client talks to the daemon of one folder. It is safe for concurrent use.
+// Client uses the daemon of one folder. It is safe for concurrent use.
 type Client struct {
 	opt    Options
 	log    *slog.Logger
 	launch Launcher
 }
 
-// NewClient makes a Client; launch starts the daemon where there is none, nil starts none.
+// NewClient returns a Client. It starts a missing daemon with launch; nil starts none.
 func NewClient(opt Options, launch Launcher) *Client {
 	c := &Client{opt: opt, log: opt.Logger, launch: launch}
 	if c.log == nil {
@@ -27,16 +29,16 @@ func NewClient(opt Options, launch Launcher) *Client {
 	return c
 }
 
-// Start makes sure that there is a daemon of this build; began says that it was started by this call.
-func (c *Client) Start(ctx context.Context) (s *Status, began bool, err error) {
+// Start starts a daemon of this build unless one is running. It reports whether it started one.
+func (c *Client) Start(ctx context.Context) (s *Status, started bool, err error) {
 	for range attempts {
 		s, ok, err := c.Status(ctx)
 		switch {
 		case err != nil:
 			return nil, false, err
 		case ok && s.Build == c.opt.Build:
-			return s, began, nil
-		case ok: // it gives way
+			return s, started, nil
+		case ok: // of another build
 			if _, _, err := c.ask(ctx, socketPath(c.opt.Dir), hello{Op: opStop}, nil); err != nil {
 				return nil, false, err
 			}
@@ -46,19 +48,19 @@ func (c *Client) Start(ctx context.Context) (s *Status, began bool, err error) {
 			return nil, false, err
 		}
 		conn.Close()
-		began = true
+		started = true
 	}
-	return nil, false, errors.New("start the daemon: it ends whenever it is asked")
+	return nil, false, errors.New("start the daemon: it ended each time")
 }
 
-// Status asks the daemon about itself; ok is false when none is running.
+// Status returns the daemon's status; ok is false if none is running.
 func (c *Client) Status(ctx context.Context) (s *Status, ok bool, err error) {
 	return c.ask(ctx, socketPath(c.opt.Dir), hello{Op: opStatus}, nil)
 }
 
-// Stop ends the daemon and returns when it has ended: it takes no more jobs, and those under way end first; with now they
-// are interrupted. So are those of daemons that were told to end before, and have not yet. Begun, which may be nil, is told
-// the Status of each at that moment. Ok is false when none was running. When ctx ends Stop waits no longer.
+// Stop ends the daemon, and daemons that were stopped earlier and have not ended, and returns when they have. They take no
+// more jobs and finish those in progress; with now those are interrupted. Begun, which may be nil, gets the status of each
+// when it starts to end. Ok is false if none was running. Stop stops waiting when ctx ends.
 func (c *Client) Stop(ctx context.Context, now bool, begun func(*Status)) (s *Status, ok bool, err error) {
 	if begun == nil {
 		begun = func(*Status) {}
@@ -72,15 +74,15 @@ func (c *Client) Stop(ctx context.Context, now bool, begun func(*Status)) (s *St
 		case there && !ok:
 			s, ok = one, true
 		case !there && path != socketPath(c.opt.Dir):
-			_ = os.Remove(path) // of one that died
+			_ = os.Remove(path) // left by a daemon that died
 		}
 	}
 	return s, ok, nil
 }
 
-// ask says hello to the daemon of a socket and takes a Status for an answer; with wait, which is told it, it waits for the
-// daemon's end.
-func (c *Client) ask(ctx context.Context, path string, h hello, wait func(*Status)) (*Status, bool, error) {
+// ask sends a hello to a daemon, which answers with its status. If ending is not nil, ask passes it the status and waits for
+// the daemon's end.
+func (c *Client) ask(ctx context.Context, path string, h hello, ending func(*Status)) (*Status, bool, error) {
 	conn, err := dialAt(ctx, c.opt.Dir, path)
 	if errors.Is(err, errAbsent) {
 		return nil, false, nil
@@ -96,7 +98,7 @@ func (c *Client) ask(ctx context.Context, path string, h hello, wait func(*Statu
 	switch {
 	case ctx.Err() != nil:
 		return nil, false, context.Cause(ctx)
-	case gone(err):
+	case disconnected(err):
 		return nil, false, nil
 	case err != nil:
 		return nil, false, err
@@ -107,9 +109,9 @@ func (c *Client) ask(ctx context.Context, path string, h hello, wait func(*Statu
 	if err != nil {
 		return nil, false, err
 	}
-	if wait != nil {
-		wait(s)
-		_, _, _ = r.next() // nothing comes but the end
+	if ending != nil {
+		ending(s)
+		_, _, _ = r.next() // returns when the connection ends
 		if ctx.Err() != nil {
 			return s, true, context.Cause(ctx)
 		}
@@ -117,9 +119,9 @@ func (c *Client) ask(ctx context.Context, path string, h hello, wait func(*Statu
 	return s, true, nil
 }
 
-// greet says hello and reads the answer.
+// greet sends hello and reads the answer.
 func (c *Client) greet(w *wire, r *reader, h hello) (kind byte, payload []byte, err error) {
-	h.Protocol, h.Build, h.Place = protocol, c.opt.Build, c.opt.Place
+	h.Protocol, h.Build, h.Environment = protocol, c.opt.Build, c.opt.Environment
 	if err := w.conn.SetDeadline(time.Now().Add(helloTime)); err != nil {
 		return 0, nil, err
 	}
@@ -132,20 +134,20 @@ func (c *Client) greet(w *wire, r *reader, h hello) (kind byte, payload []byte, 
 	return kind, payload, w.conn.SetDeadline(time.Time{})
 }
 
-// gone tells whether an error says that the other end closed the connection, or went away.
-func gone(err error) bool {
+// disconnected reports whether an error means that the other end closed the connection or ended.
+func disconnected(err error) bool {
 	var op *net.OpError
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &op) && !op.Timeout()
 }
 
-// attempts bounds how often a client begins anew because a daemon ended, or gave way, at that moment.
+// attempts bounds how often a client tries again because a daemon was just ending.
 const attempts = 4
 
-// Run has the daemon do a job, starting it where there is none, and returns the job's exit code. When ctx ends the daemon
-// is sent the signal behind it, and Run still waits for the exit code.
+// Run runs a job in the daemon, which it starts if necessary, and returns the job's exit code. When ctx ends, Run sends the
+// daemon the signal that ended it, and still waits for the exit code.
 //
-// An [*UnavailableError] says that nothing was done, and that the caller may do the work itself; a [*LostError] that the
-// daemon ended in the middle of it. An error of Stdout or Stderr ends the job and is returned as it is.
+// An [*UnavailableError] means that nothing was done, so the caller may run the job itself; a [*LostError] means that the
+// daemon ended during the job. An error of Stdout or Stderr ends the job and is returned unchanged.
 func (c *Client) Run(ctx context.Context, job *Job, io Streams) (exitCode int, err error) {
 	for range attempts {
 		var again bool
@@ -154,10 +156,10 @@ func (c *Client) Run(ctx context.Context, job *Job, io Streams) (exitCode int, e
 			return exitCode, err
 		}
 	}
-	return 0, &UnavailableError{Reason: "it ends whenever it is asked", Err: err}
+	return 0, &UnavailableError{Reason: "it ended each time", Err: err}
 }
 
-// try is one attempt. Again says that nothing was done and that another attempt may do better.
+// try is one attempt. Again reports that nothing was done and that another attempt may succeed.
 func (c *Client) try(ctx context.Context, job *Job, io Streams) (exitCode int, again bool, err error) {
 	conn, err := dial(ctx, c.opt.Dir)
 	if errors.Is(err, errAbsent) {
@@ -170,10 +172,10 @@ func (c *Client) try(ctx context.Context, job *Job, io Streams) (exitCode int, a
 		return 0, false, &UnavailableError{Reason: "it cannot be reached", Err: err}
 	}
 	defer conn.Close()
-	s := &session{wire: wire{conn: conn}, read: reader{r: conn}, io: io}
+	s := &clientJob{wire: wire{conn: conn}, read: reader{r: conn}, io: io}
 	kind, payload, err := c.greet(&s.wire, &s.read, hello{Op: opRun, Job: job})
 	switch {
-	case gone(err): // it ended, or was ended, before it took the job
+	case disconnected(err): // it ended before it took the job
 		return 0, true, err
 	case err != nil:
 		return 0, false, &UnavailableError{Reason: "it does not answer", Err: err}
@@ -182,8 +184,8 @@ func (c *Client) try(ctx context.Context, job *Job, io Streams) (exitCode int, a
 		if err != nil {
 			return 0, false, &UnavailableError{Reason: "it does not answer", Err: err}
 		}
-		c.log.Debug("the daemon takes no job", "reason", r.Reason)
-		return 0, r.Gives, &UnavailableError{Reason: r.Reason}
+		c.log.Debug("the daemon refused the job", "reason", r.Reason)
+		return 0, r.Ending, &UnavailableError{Reason: r.Reason}
 	case kind != kindWelcome:
 		return 0, false, &UnavailableError{Reason: "it does not answer", Err: errProtocol}
 	}
@@ -191,15 +193,15 @@ func (c *Client) try(ctx context.Context, job *Job, io Streams) (exitCode int, a
 	return exitCode, false, err
 }
 
-// startTime bounds the start of a daemon.
+// startTime bounds how long a daemon may take to start.
 const startTime = 10 * time.Second
 
-// start starts a daemon and connects to it. Of several clients one starts it, and the others find it.
+// start starts a daemon and connects to it. If several clients do so, one starts it and the others wait.
 func (c *Client) start(ctx context.Context) (net.Conn, error) {
 	if c.launch == nil {
 		return nil, errAbsent
 	}
-	if err := private(c.opt.Dir); err != nil {
+	if err := makePrivate(c.opt.Dir); err != nil {
 		return nil, err
 	}
 	held, err := lock(c.opt.Dir, startName, true)
@@ -210,12 +212,104 @@ func (c *Client) start(ctx context.Context) (net.Conn, error) {
 	if conn, err := dial(ctx, c.opt.Dir); !errors.Is(err, errAbsent) {
 		return conn, err
 	}
-	if err := c.launched(ctx); err != nil {
+	if err := c.launchAndWait(ctx); err != nil {
 		return nil, err
 	}
 	conn, err := dial(ctx, c.opt.Dir)
 	if errors.Is(err, errAbsent) {
-		return nil, fmt.Errorf("it was started and ended at once; what it said is in %q", logPath(c.opt.Dir))
+		return nil, fmt.Errorf("it ended at once; what it printed is in %q", logPath(c.opt.Dir))
 	}
 	return conn, err
+}
+
+// clientJob is the client's side of a job.
+type clientJob struct {
+	wire wire
+	read reader
+	io   Streams
+}
+
+// sigint is the number of SIGINT.
+const sigint = 2
+
+// follow serves the daemon's requests until the job ends.
+func (s *clientJob) follow(ctx context.Context) (exitCode int, err error) {
+	stop := context.AfterFunc(ctx, func() {
+		number := sigint
+		if s.io.Signal != nil {
+			number = cmp.Or(s.io.Signal(ctx), sigint)
+		}
+		_ = s.wire.write(kindSignal, []byte{byte(number)})
+	})
+	defer stop()
+	for {
+		kind, payload, err := s.read.next()
+		if err != nil {
+			return 0, &LostError{Err: err}
+		}
+		switch kind {
+		case kindExit:
+			if len(payload) != 4 {
+				return 0, &LostError{Err: errProtocol}
+			}
+			return int(int32(binary.BigEndian.Uint32(payload))), nil
+		case kindBroken:
+			return 0, &LostError{Err: errors.New(string(payload))}
+		}
+		if err := s.serve(kind, payload); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// serve answers one message of the daemon.
+func (s *clientJob) serve(kind byte, payload []byte) error {
+	switch kind {
+	case kindStdout:
+		return writeTo(s.io.Stdout, payload)
+	case kindStderr:
+		return writeTo(s.io.Stderr, payload)
+	case kindAsk:
+		v := variable{Name: string(payload)}
+		if s.io.LookupEnv != nil {
+			if value, ok := s.io.LookupEnv(v.Name); ok {
+				v.Value, v.Set = value, true
+			}
+		}
+		if err := s.wire.writeJSON(kindVariable, v); err != nil {
+			return &LostError{Err: err}
+		}
+		return nil
+	case kindWant:
+		if len(payload) != 4 {
+			return &LostError{Err: errProtocol}
+		}
+		// There is one such goroutine at a time, because the daemon waits for the input. It may still be in Read when the job
+		// has ended.
+		go s.sendInput(int(min(binary.BigEndian.Uint32(payload), maxChunk)))
+		return nil
+	}
+	return &LostError{Err: fmt.Errorf("%w: a message of kind %q", errProtocol, kind)}
+}
+
+// sendInput reads standard input once and sends what it got. An error is like the end of input.
+func (s *clientJob) sendInput(most int) {
+	var n int
+	buf := make([]byte, most)
+	if s.io.Stdin != nil {
+		var err error
+		for n == 0 && err == nil && most > 0 {
+			n, err = s.io.Stdin.Read(buf)
+		}
+	}
+	_ = s.wire.write(kindInput, buf[:n])
+}
+
+// writeTo writes to a stream that may be nil.
+func writeTo(w io.Writer, p []byte) error {
+	if w == nil {
+		return nil
+	}
+	_, err := w.Write(p)
+	return err
 }

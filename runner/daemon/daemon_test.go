@@ -18,18 +18,18 @@ import (
 	"time"
 )
 
-// place returns the options of a daemon's folder of its own, with a path short enough for a socket.
-func place(t *testing.T) Options {
+// testOptions returns options with a new folder, whose path is short enough for a socket.
+func testOptions(t *testing.T) Options {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "daemon")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	return Options{Dir: dir, Build: "build", Place: Place{"umask": "1"}}
+	return Options{Dir: dir, Build: "build", Environment: Environment{"umask": "1"}}
 }
 
-// serving starts a daemon in this process. It has ended when the test has.
+// serving starts a daemon in this process, and ends it with the test.
 func serving(t *testing.T, opt ServeOptions) (ended <-chan error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -60,7 +60,7 @@ func serving(t *testing.T, opt ServeOptions) (ended <-chan error) {
 }
 
 func TestRun(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	big := strings.Repeat("0123456789", 40_000)
 	serving(t, ServeOptions{Options: opt, Handler: func(_ context.Context, w *Work) int {
 		fmt.Fprintf(w.Stdout, "%q %s %v %d\n", w.Args, w.Dir, w.Terminal, w.Columns)
@@ -107,13 +107,13 @@ NOT_SET  false
 	}
 }
 
-// reads counts how often it is read.
+// reads counts calls of Read.
 type reads struct{ n atomic.Int32 }
 
 func (r *reads) Read([]byte) (int, error) { r.n.Add(1); return 0, io.EOF }
 
-func TestStdinIsReadWhenWanted(t *testing.T) {
-	opt := place(t)
+func TestStdinIsReadOnDemand(t *testing.T) {
+	opt := testOptions(t)
 	read := false
 	serving(t, ServeOptions{Options: opt, Handler: func(_ context.Context, w *Work) int {
 		if read {
@@ -137,9 +137,9 @@ func TestStdinIsReadWhenWanted(t *testing.T) {
 	}
 }
 
-// A read that nobody answers ends with the job, so that nothing of it stays.
-func TestReadEndsWithTheJob(t *testing.T) {
-	opt := place(t)
+// TestReadEndsWithJob checks that a read that the client does not answer ends with the job.
+func TestReadEndsWithJob(t *testing.T) {
+	opt := testOptions(t)
 	ended := make(chan error, 1)
 	serving(t, ServeOptions{Options: opt, Handler: func(_ context.Context, w *Work) int {
 		wants := make(chan struct{})
@@ -163,7 +163,7 @@ func TestReadEndsWithTheJob(t *testing.T) {
 }
 
 func TestSignal(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	began := make(chan struct{}, 1)
 	serving(t, ServeOptions{Options: opt, Handler: func(ctx context.Context, w *Work) int {
 		began <- struct{}{}
@@ -190,7 +190,7 @@ func TestSignal(t *testing.T) {
 	}
 }
 
-// connected is a client that has said hello, and can do what no good client does.
+// connected returns a connection that has sent its hello, for tests that break the protocol.
 func connected(t *testing.T, opt Options, h hello) (net.Conn, *reader) {
 	t.Helper()
 	conn, err := dial(t.Context(), opt.Dir)
@@ -201,7 +201,7 @@ func connected(t *testing.T, opt Options, h hello) (net.Conn, *reader) {
 	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	h.Protocol, h.Build, h.Place = protocol, opt.Build, opt.Place
+	h.Protocol, h.Build, h.Environment = protocol, opt.Build, opt.Environment
 	if err := (&wire{conn: conn}).writeJSON(kindHello, h); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestClientGone(t *testing.T) {
 		"a message too big": func(conn net.Conn) { _, _ = conn.Write([]byte{kindInput, 0xff, 0xff, 0xff, 0xff}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			opt := place(t)
+			opt := testOptions(t)
 			causes, looked := make(chan error, 1), make(chan bool, 1)
 			serving(t, ServeOptions{Options: opt, Handler: func(ctx context.Context, w *Work) int {
 				_, ok := w.LookupEnv("NOBODY_ANSWERS")
@@ -245,7 +245,7 @@ func TestClientGone(t *testing.T) {
 }
 
 func TestPanic(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	serving(t, ServeOptions{Options: opt, Handler: func(_ context.Context, w *Work) int {
 		if len(w.Args) > 0 {
 			panic("at the disco")
@@ -262,9 +262,9 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// A panic of a client's own writer, or its error, ends the job.
+// TestOutputError checks that an error of the client's writer ends the job.
 func TestOutputError(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	ended := make(chan error, 1)
 	serving(t, ServeOptions{Options: opt, Handler: func(ctx context.Context, w *Work) int {
 		fmt.Fprint(w.Stdout, "some")
@@ -283,7 +283,7 @@ func TestOutputError(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	began, end := make(chan struct{}), make(chan struct{})
 	serving(t, ServeOptions{Options: opt, Jobs: 1, Handler: func(context.Context, *Work) int { close(began); <-end; return 0 }})
 	var first sync.WaitGroup
@@ -294,15 +294,15 @@ func TestRefusals(t *testing.T) {
 	})
 	<-began
 	elsewhere := opt
-	elsewhere.Place = Place{"umask": "2", "the root folder": "3"}
+	elsewhere.Environment = Environment{"umask": "2", "the root folder": "3"}
 	for name, c := range map[string]struct {
 		opt  Options
 		want string
-	}{"busy": {opt, "busy with 1 job"}, "place": {elsewhere, "a difference in the root folder, umask"}} {
+	}{"busy": {opt, "busy with 1 job"}, "environment": {elsewhere, "what differs: the root folder, umask"}} {
 		_, err := NewClient(c.opt, nil).Run(t.Context(), &Job{}, Streams{})
 		var no *UnavailableError
 		if !errors.As(err, &no) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Run() = %v, want an UnavailableError with %q", name, err, c.want)
 		}
 	}
 	st, ok, err := NewClient(elsewhere, nil).Status(t.Context())

@@ -22,7 +22,7 @@ func TestFolder(t *testing.T) {
 		"too long":       func(dir string) (string, error) { return filepath.Join(dir, strings.Repeat("x", 100)), nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			opt := place(t)
+			opt := testOptions(t)
 			var err error
 			if opt.Dir, err = make(opt.Dir); err != nil {
 				t.Fatal(err)
@@ -41,7 +41,7 @@ func TestFolder(t *testing.T) {
 }
 
 func TestLog(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	elsewhere := filepath.Join(t.TempDir(), "mine")
 	if err := os.WriteFile(elsewhere, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
@@ -63,11 +63,11 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// Whatever comes first on a connection, the daemon goes on.
+// TestHostileHello checks that the daemon survives any first message.
 func TestHostileHello(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	serving(t, ServeOptions{Options: opt, Handler: pid})
-	job, err := json.Marshal(hello{Protocol: protocol, Op: opRun, Build: opt.Build, Place: opt.Place})
+	job, err := json.Marshal(hello{Protocol: protocol, Op: opRun, Build: opt.Build, Environment: opt.Environment})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestHostileHello(t *testing.T) {
 }
 
 func TestPeer(t *testing.T) {
-	l, err := listen(place(t).Dir)
+	l, err := listen(testOptions(t).Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,45 +10,45 @@ import (
 	"time"
 )
 
-// logName is the file in the daemon's folder that has what a daemon printed: why it did not start, or how it died.
+// logName is the file in the daemon's folder with what the daemon printed: why it did not start, or how it ended.
 const logName = "daemon.log"
 
 func logPath(dir string) string { return filepath.Join(dir, logName) }
 
-// EmptyFolder makes an empty folder for a daemon to stand in: no command's relative path may mean anything there, and it
-// keeps no file system from being unmounted.
+// EmptyFolder creates an empty folder and returns its path. A daemon works in it, so that relative paths of a command find
+// nothing, and no file system is kept from being unmounted.
 func EmptyFolder(dir string) (string, error) {
-	if err := private(dir); err != nil {
+	if err := makePrivate(dir); err != nil {
 		return "", err
 	}
 	empty := filepath.Join(dir, "empty")
 	if err := os.RemoveAll(empty); err != nil {
-		return "", fmt.Errorf("make an empty folder: %w", err)
+		return "", fmt.Errorf("create an empty folder: %w", err)
 	}
 	if err := os.Mkdir(empty, 0o700); err != nil {
-		return "", fmt.Errorf("make an empty folder: %w", err)
+		return "", fmt.Errorf("create an empty folder: %w", err)
 	}
 	return empty, nil
 }
 
-// OpenLog makes the file for what a daemon prints anew. Only its owner can read it.
+// OpenLog creates the file for what a daemon prints, and removes an earlier one. Only its owner can read it.
 func OpenLog(dir string) (*os.File, error) {
-	if err := private(dir); err != nil {
+	if err := makePrivate(dir); err != nil {
 		return nil, err
 	}
 	path := logPath(dir)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("begin the daemon's log: %w", err)
+		return nil, fmt.Errorf("create the daemon's log: %w", err)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("begin the daemon's log: %w", err)
+		return nil, fmt.Errorf("create the daemon's log: %w", err)
 	}
 	return f, nil
 }
 
-// launched starts the process and waits until it is ready, or has ended.
-func (c *Client) launched(ctx context.Context) error {
+// launchAndWait starts the process and waits until it is ready or has ended.
+func (c *Client) launchAndWait(ctx context.Context) error {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("start the daemon: %w", err)

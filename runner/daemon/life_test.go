@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// launching starts daemons in this process instead of processes, and counts them.
+// launching returns a Launcher that starts daemons in this process, and counts them.
 type launching struct {
 	t    *testing.T
 	opt  ServeOptions
@@ -50,7 +50,7 @@ func (l *launching) launch(ready *os.File) error {
 func pid(context.Context, *Work) int { return 11 }
 
 func TestStartOnDemand(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	l := &launching{t: t, opt: ServeOptions{Options: opt, Handler: pid}}
 	var all sync.WaitGroup
 	for range 16 {
@@ -67,7 +67,7 @@ func TestStartOnDemand(t *testing.T) {
 }
 
 func TestNoDaemon(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	c := NewClient(opt, nil)
 	if _, ok, err := c.Status(t.Context()); ok || err != nil {
 		t.Errorf("status: %v, %v", ok, err)
@@ -104,9 +104,10 @@ func TestNoDaemon(t *testing.T) {
 	}
 }
 
-// A daemon of another build ends what it has begun and takes no more; the client starts its own.
-func TestOtherBuildGivesWay(t *testing.T) {
-	opt := place(t)
+// TestOtherBuild checks that a daemon of another build takes no more jobs and finishes those in progress, and that the
+// client starts its own.
+func TestOtherBuild(t *testing.T) {
+	opt := testOptions(t)
 	began, end := make(chan struct{}), make(chan struct{})
 	old := serving(t, ServeOptions{Options: opt, Handler: func(context.Context, *Work) int { close(began); <-end; return 1 }})
 	var first sync.WaitGroup
@@ -145,7 +146,7 @@ func TestOtherBuildGivesWay(t *testing.T) {
 }
 
 func TestStart(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	serving(t, ServeOptions{Options: opt, Handler: pid})
 	if s, began, err := NewClient(opt, nil).Start(t.Context()); err != nil || began || s.PID != os.Getpid() {
 		t.Errorf("%+v, %v, %v", s, began, err)
@@ -159,7 +160,7 @@ func TestStart(t *testing.T) {
 }
 
 func TestStop(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	for _, now := range []bool{false, true} {
 		began, end := make(chan struct{}), make(chan struct{})
 		if now {
@@ -206,10 +207,10 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestStuckJob: a job that does not heed its interruption keeps nobody: the daemon that was told to end can still be told to
-// end now, and ends without the job.
+// TestStuckJob checks that a daemon that waits for a job can still be told to interrupt it, and ends without the job if that
+// ignores its interruption.
 func TestStuckJob(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	began, release := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
 	ready := make(chan struct{})
@@ -245,9 +246,9 @@ func TestStuckJob(t *testing.T) {
 	}
 }
 
-// TestStopWithoutReader: a client may be stopped, or its output be read by nobody.
+// TestStopWithoutReader checks that a client that reads no output does not keep the daemon from ending.
 func TestStopWithoutReader(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	ended := serving(t, ServeOptions{Options: opt, Handler: func(_ context.Context, w *Work) int {
 		for { // as a copy of what a script prints goes on until that is over
 			if _, err := w.Stdout.Write(make([]byte, 1<<20)); err != nil {
@@ -261,7 +262,7 @@ func TestStopWithoutReader(t *testing.T) {
 			t.Fatalf("kind %q, %v", kind, err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), lastWords+20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), unreadTime+20*time.Second)
 	defer cancel()
 	if _, ok, err := NewClient(opt, nil).Stop(ctx, true, nil); !ok || err != nil {
 		t.Fatalf("%v, %v", ok, err)
@@ -271,7 +272,7 @@ func TestStopWithoutReader(t *testing.T) {
 	}
 }
 
-// pretend listens as a daemon would, and treats each connection after its hello as it likes.
+// pretend listens like a daemon, and passes each connection to a function after its hello.
 func pretend(t *testing.T, opt Options, with func(w *wire)) {
 	t.Helper()
 	l, err := listen(opt.Dir)
@@ -308,7 +309,7 @@ func TestDaemonDies(t *testing.T) {
 		"a strange refusal":    {func(w *wire) { _ = w.write(kindRefused, []byte("no")) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opt := place(t)
+			opt := testOptions(t)
 			pretend(t, opt, c.with)
 			_, err := NewClient(opt, nil).Run(t.Context(), &Job{}, Streams{})
 			var lost *LostError
@@ -323,9 +324,9 @@ func TestDaemonDies(t *testing.T) {
 	}
 }
 
-// What a daemon has left that was killed is no obstacle.
+// TestStaleSocket checks that a daemon starts although a killed one left its socket.
 func TestStaleSocket(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	l, err := net.Listen("unix", socketPath(opt.Dir))
 	if err != nil {
 		t.Fatal(err)
@@ -339,7 +340,7 @@ func TestStaleSocket(t *testing.T) {
 }
 
 func TestOneDaemon(t *testing.T) {
-	opt := place(t)
+	opt := testOptions(t)
 	serving(t, ServeOptions{Options: opt, Handler: pid})
 	if err := Serve(t.Context(), ServeOptions{Options: opt, Handler: pid}); !errors.Is(err, ErrRunning) {
 		t.Errorf("a second one: %v", err)
@@ -349,7 +350,7 @@ func TestOneDaemon(t *testing.T) {
 	}
 }
 
-// silent is a listener to which nobody comes.
+// silent is a listener to which no client connects.
 type silent struct {
 	net.Listener
 	closed chan struct{}
@@ -390,7 +391,7 @@ func TestIdle(t *testing.T) {
 		if want := 50*time.Second + 10*time.Minute + time.Minute; ended != want {
 			t.Errorf("ended after %v, want %v", ended, want)
 		}
-		if r := s.begin(job); r == nil || !r.Gives {
+		if r := s.begin(job); r == nil || !r.Ending {
 			t.Errorf("a job after the end: %+v", r)
 		}
 	})

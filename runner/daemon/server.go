@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// maxConns bounds the connections at once, those among them that have not said yet what they want.
+// maxConns bounds the open connections, including those that have sent no hello yet.
 const maxConns = 256
 
-// ErrRunning is returned by Serve when another daemon has the folder.
+// ErrRunning is returned by Serve if another daemon uses the folder.
 var ErrRunning = errRunning
 
-// Serve is the daemon: it does jobs until there has been none for some time, until it is told to stop or to give way to
-// another build, or until ctx ends, which interrupts the jobs under way. It returns when all jobs are done.
+// Serve runs jobs until there has been none for Idle, a client stops it, or a client of another build connects. It also
+// ends when ctx does, which interrupts the jobs in progress. Serve returns when all jobs have ended.
 func Serve(ctx context.Context, opt ServeOptions) error {
 	l, err := listen(opt.Dir)
 	if err != nil {
@@ -28,28 +28,35 @@ func Serve(ctx context.Context, opt ServeOptions) error {
 	return newServer(ctx, opt, l).serve(ctx)
 }
 
-// newServer makes one that takes connections from l, and takes ownership of it.
+// newServer returns a server that accepts connections from l, and closes it.
 func newServer(ctx context.Context, opt ServeOptions, l net.Listener) *server {
 	s := &server{opt: opt, log: opt.Logger, listener: l, stopped: make(chan struct{}), started: time.Now(), changed: time.Now()}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	if s.opt.Ready == nil {
+		s.opt.Ready = func() {}
+	}
+	if s.opt.Close == nil {
+		s.opt.Close = func() {}
+	}
+	if s.opt.Describe == nil {
+		s.opt.Describe = func() []string { return nil }
+	}
 	s.opt.Idle = cmp.Or(opt.Idle, 10*time.Minute)
 	s.opt.Jobs = cmp.Or(opt.Jobs, 64)
 	s.opt.EndTime = cmp.Or(opt.EndTime, 20*time.Second)
-	s.life, s.end = context.WithCancelCause(ctx)
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.clock = time.AfterFunc(s.opt.Idle, s.idle)
 	return s
 }
 
-// serve works until all is done.
+// serve runs the daemon.
 func (s *server) serve(ctx context.Context) error {
-	defer s.end(nil)
+	defer s.cancel(nil)
 	stop := context.AfterFunc(ctx, s.stop)
 	defer stop()
-	if s.opt.Ready != nil {
-		s.opt.Ready()
-	}
+	s.opt.Ready()
 	var err error
 	accepted := make(chan struct{})
 	go func() {
@@ -58,17 +65,17 @@ func (s *server) serve(ctx context.Context) error {
 	}()
 	select {
 	case <-accepted:
-	case <-s.stopped: // it still takes connections, of those who ask it to end sooner
+	case <-s.stopped: // connections are still accepted: a client may ask to interrupt the jobs
 	}
 	s.stop()
-	ended := s.ends(s.jobs.Wait)
+	ended := s.inTime(s.jobs.Wait)
 	s.listener.Close()
 	<-accepted
 	switch {
 	case !ended:
-		err = errors.Join(err, &StuckError{Jobs: s.underWay()})
-	case !s.ends(func() { s.conns.Wait(); s.close() }):
-		err = errors.Join(err, errors.New("the daemon could not close in time what it kept"))
+		err = errors.Join(err, &StuckError{Jobs: s.jobCount()})
+	case !s.inTime(func() { s.conns.Wait(); s.opt.Close() }):
+		err = errors.Join(err, errors.New("closing what the daemon kept took too long"))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,15 +85,8 @@ func (s *server) serve(ctx context.Context) error {
 	return err
 }
 
-// close ends what the daemon kept.
-func (s *server) close() {
-	if s.opt.Close != nil {
-		s.opt.Close()
-	}
-}
-
-// ends reports whether f returned. It waits without bound until the jobs are interrupted, and from then on for EndTime.
-func (s *server) ends(f func()) bool {
+// inTime reports whether f returned. It waits without bound until the jobs are interrupted, and from then on for EndTime.
+func (s *server) inTime(f func()) bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -95,7 +95,7 @@ func (s *server) ends(f func()) bool {
 	select {
 	case <-done:
 		return true
-	case <-s.life.Done():
+	case <-s.ctx.Done():
 	}
 	clock := time.NewTimer(s.opt.EndTime)
 	defer clock.Stop()
@@ -119,8 +119,8 @@ type server struct {
 	opt      ServeOptions
 	log      *slog.Logger
 	listener net.Listener
-	life     context.Context // of the jobs
-	end      context.CancelCauseFunc
+	ctx      context.Context // of the jobs
+	cancel   context.CancelCauseFunc
 	conns    sync.WaitGroup
 	jobs     sync.WaitGroup
 	stopped  chan struct{} // closed by stop
@@ -128,15 +128,15 @@ type server struct {
 
 	mu            sync.Mutex
 	stopping      bool
-	open          int        // connections
-	waiting       []net.Conn // of those who wait for its end
+	connCount     int
+	waiting       []net.Conn // of clients that wait for the end
 	running       int
 	done, refused int64
 	changed       time.Time // when running became zero
 	clock         *time.Timer
 }
 
-// accept takes connections until the listener is closed.
+// accept accepts connections until the listener is closed.
 func (s *server) accept() error {
 	pause := time.Millisecond
 	for {
@@ -159,15 +159,15 @@ func (s *server) accept() error {
 			continue
 		}
 		s.conns.Go(func() {
-			defer s.dismiss()
-			if err := s.converse(conn); err != nil {
+			defer s.release()
+			if err := s.serveConn(conn); err != nil {
 				s.log.Info("a connection ended", "error", err)
 			}
 		})
 	}
 }
 
-func (s *server) underWay() int {
+func (s *server) jobCount() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.running
@@ -179,23 +179,24 @@ func (s *server) isStopping() bool {
 	return s.stopping
 }
 
+// admit counts a connection, and reports false if there are too many.
 func (s *server) admit() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open >= maxConns {
+	if s.connCount >= maxConns {
 		return false
 	}
-	s.open++
+	s.connCount++
 	return true
 }
 
-func (s *server) dismiss() {
+func (s *server) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.open--
+	s.connCount--
 }
 
-// stop takes no more jobs; those under way go on. The next daemon can listen in its place.
+// stop takes no more jobs; those in progress go on. Another daemon can take over the socket.
 func (s *server) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,35 +206,35 @@ func (s *server) stop() {
 	s.stopping = true
 	close(s.stopped)
 	s.clock.Stop()
-	giveWay := s.listener.Close
+	handOver := s.listener.Close
 	if l, ok := s.listener.(*listener); ok {
-		giveWay = l.giveWay
+		handOver = l.handOver
 	}
-	if err := giveWay(); err != nil {
-		s.log.Warn("the socket could not be closed", "error", err)
+	if err := handOver(); err != nil {
+		s.log.Warn("the socket could not be handed over", "error", err)
 	}
 }
 
-// idle ends a daemon that nobody needed.
+// idle stops the daemon if it has had no job for Idle.
 func (s *server) idle() {
 	s.mu.Lock()
-	wanted := s.running > 0 || time.Since(s.changed) < s.opt.Idle
+	used := s.running > 0 || time.Since(s.changed) < s.opt.Idle
 	s.mu.Unlock()
-	if !wanted {
+	if !used {
 		s.stop()
 	}
 }
 
-// begin counts a job, or says why there can be none.
+// begin counts a job, or returns why it is refused.
 func (s *server) begin(h *hello) *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var r *refusal
 	switch diff := s.differs(h); {
 	case s.stopping:
-		r = &refusal{Reason: "it is ending", Gives: true}
+		r = &refusal{Reason: "it is ending", Ending: true}
 	case h.Job == nil:
-		r = &refusal{Reason: "there is no job"}
+		r = &refusal{Reason: "the message has no job"}
 	case diff != "":
 		r = &refusal{Reason: diff}
 	case s.running >= s.opt.Jobs:
@@ -248,17 +249,18 @@ func (s *server) begin(h *hello) *refusal {
 	return r
 }
 
-// differs says why a client of the same user cannot use this daemon; empty: it can.
+// differs returns why the daemon does not serve a client of the same user, or "" if it does.
 func (s *server) differs(h *hello) string {
 	if h.Protocol != protocol || h.Build != s.opt.Build {
-		return "it is of another build than this command"
+		return "it was built differently from this command"
 	}
-	if diff := s.opt.Place.differs(h.Place); diff != "" {
-		return "it was started in another place than this command: there is a difference in " + diff
+	if diff := s.opt.Environment.differs(h.Environment); diff != "" {
+		return "it was started in another environment than this command; what differs: " + diff
 	}
 	return ""
 }
 
+// finish counts the end of a job.
 func (s *server) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,14 +284,12 @@ func (s *server) status(h *hello) *Status {
 		st.IdleSeconds, st.EndsSeconds = idle.Seconds(), max(0, (s.opt.Idle-idle).Seconds())
 	}
 	s.mu.Unlock()
-	if s.opt.Describe != nil {
-		st.Kept = append(st.Kept, s.opt.Describe()...)
-	}
+	st.Kept = append(st.Kept, s.opt.Describe()...)
 	return st
 }
 
-// converse serves one connection, and closes it.
-func (s *server) converse(conn net.Conn) (err error) {
+// serveConn serves one connection and closes it, unless its client waits for the daemon's end.
+func (s *server) serveConn(conn net.Conn) (err error) {
 	keep := false
 	defer func() {
 		if !keep {
@@ -308,7 +308,7 @@ func (s *server) converse(conn net.Conn) (err error) {
 		return err
 	}
 	if kind != kindHello {
-		return fmt.Errorf("%w: it begins with a message of kind %q", errProtocol, kind)
+		return fmt.Errorf("%w: the first message is of kind %q", errProtocol, kind)
 	}
 	h, err := decode[hello](payload)
 	if err != nil {
@@ -317,7 +317,7 @@ func (s *server) converse(conn net.Conn) (err error) {
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
-	r.buf = nil // the job's texts are not kept in it
+	r.buf = nil // it holds the job's variables
 	switch h.Op {
 	case opStatus:
 		return w.writeJSON(kindStatus, s.status(h))
@@ -325,7 +325,7 @@ func (s *server) converse(conn net.Conn) (err error) {
 		st := s.status(h)
 		s.stop()
 		if h.Now {
-			s.end(errStopped)
+			s.cancel(errStopped)
 		}
 		s.mu.Lock()
 		s.waiting = append(s.waiting, conn)
@@ -334,15 +334,15 @@ func (s *server) converse(conn net.Conn) (err error) {
 		return w.writeJSON(kindStatus, st)
 	case opRun:
 	default:
-		return w.writeJSON(kindRefused, refusal{Reason: fmt.Sprintf("it knows no operation %q", h.Op)})
+		return w.writeJSON(kindRefused, refusal{Reason: fmt.Sprintf("it has no operation %q", h.Op)})
 	}
 	if h.Protocol != protocol || h.Build != s.opt.Build {
 		s.stop()
-		return w.writeJSON(kindRefused, refusal{Reason: "it is of another build", Gives: true})
+		return w.writeJSON(kindRefused, refusal{Reason: "it is of another build", Ending: true})
 	}
 	if r := s.begin(h); r != nil {
 		return w.writeJSON(kindRefused, r)
 	}
 	defer s.finish()
-	return s.work(w, r, h.Job)
+	return s.runJob(w, r, h.Job)
 }

@@ -15,50 +15,50 @@ import (
 
 const (
 	socketName = "daemon.sock"
-	// lockName is held by the process that listens, startName by a client that starts one.
+	// lockName is locked by the daemon that listens, startName by a client that starts one.
 	lockName  = "daemon.lock"
 	startName = "start.lock"
 )
 
-// dialTime bounds connecting, helloTime each side's first message.
+// dialTime bounds connecting, helloTime the first message of each side.
 const (
 	dialTime  = 2 * time.Second
 	helloTime = 5 * time.Second
 )
 
-// errAbsent says that no daemon listens.
+// errAbsent reports that no daemon listens.
 var errAbsent = errors.New("no daemon is running")
 
 func socketPath(dir string) string { return filepath.Join(dir, socketName) }
 
-// endingPath is a new name for the socket of a daemon that is ending; none is longer than socketName, as the system bounds
-// the paths of sockets.
+// endingPath returns a new path for the socket of a daemon that is ending. It is no longer than that of socketName, because
+// systems bound the paths of sockets.
 func endingPath(dir string) string { return filepath.Join(dir, "e"+rand.Text()[:5]+".sock") }
 
-// endingPaths lists the sockets of daemons that are ending.
+// endingPaths returns the sockets of daemons that are ending.
 func endingPaths(dir string) []string {
 	paths, _ := filepath.Glob(filepath.Join(dir, "e?????.sock")) // the pattern is well formed
 	return paths
 }
 
-// dial connects to the daemon, and makes sure that it is one of this user. errAbsent says that there is none.
+// dial connects to the daemon and checks that it is this user's. The error is errAbsent if there is none.
 func dial(ctx context.Context, dir string) (net.Conn, error) {
 	return dialAt(ctx, dir, socketPath(dir))
 }
 
-// dialAt connects to a daemon by the path of its socket in dir.
+// dialAt connects to a daemon by the path of its socket, which is in dir.
 func dialAt(ctx context.Context, dir, path string) (net.Conn, error) {
 	if !Supported {
 		return nil, errAbsent
 	}
-	if err := onlyMine(dir); errors.Is(err, fs.ErrNotExist) {
+	if err := checkPrivate(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, errAbsent
 	} else if err != nil {
 		return nil, err
 	}
 	dialer := net.Dialer{Timeout: dialTime}
 	conn, err := dialer.DialContext(ctx, "unix", path)
-	if absent(err) {
+	if isAbsent(err) {
 		return nil, errAbsent
 	}
 	if err != nil {
@@ -71,27 +71,27 @@ func dialAt(ctx context.Context, dir, path string) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkPeer makes sure that the other end is a process of this user.
+// checkPeer checks that the process at the other end is this user's.
 func checkPeer(conn net.Conn) error {
 	unix, ok := conn.(*net.UnixConn)
 	if !ok {
-		return errors.New("the daemon's connection is no Unix socket")
+		return errors.New("the daemon's connection is not a Unix socket")
 	}
 	uid, err := peerUser(unix)
 	if err != nil {
-		return fmt.Errorf("find out who is at the other end of the daemon's socket: %w", err)
+		return fmt.Errorf("identify the other end of the daemon's socket: %w", err)
 	}
 	return sameUser(uid, os.Geteuid())
 }
 
 func sameUser(peer, self int) error {
 	if peer != self {
-		return fmt.Errorf("the other end of the daemon's socket belongs to user %d, and not to user %d", peer, self)
+		return fmt.Errorf("the other end of the daemon's socket belongs to user %d, not to user %d", peer, self)
 	}
 	return nil
 }
 
-// listener is the daemon's socket, and the right to have it.
+// listener is the daemon's socket, and the lock that allows this process to have it.
 type listener struct {
 	net.Listener
 	self os.FileInfo // of the socket
@@ -102,12 +102,12 @@ type listener struct {
 	path string
 }
 
-// errRunning says that another daemon listens.
-var errRunning = errors.New("a daemon is running already")
+// errRunning reports that another daemon listens.
+var errRunning = errors.New("a daemon is already running")
 
-// listen makes the socket. What a dead daemon has left is replaced. Another one that lives makes it errRunning.
+// listen creates the socket. One that a dead daemon left is replaced; with a running daemon the error is errRunning.
 func listen(dir string) (_ *listener, err error) {
-	if err := private(dir); err != nil {
+	if err := makePrivate(dir); err != nil {
 		return nil, err
 	}
 	held, err := lock(dir, lockName, false)
@@ -130,7 +130,7 @@ func listen(dir string) (_ *listener, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for commands: %w", err)
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) // by then it may be another's
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // the path may be another daemon's by then
 	if err := os.Chmod(path, 0o600); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("listen for commands: %w", err)
@@ -143,14 +143,14 @@ func listen(dir string) (_ *listener, err error) {
 	return &listener{Listener: l, path: path, self: self, lock: held}, nil
 }
 
-// giveWay gives the place to the next daemon: first the socket's name, then the right to have one. The socket goes on under
-// another name, by which this daemon can be told to end sooner.
-func (l *listener) giveWay() error {
+// handOver lets another daemon listen: it frees the socket's path, then the lock. This socket goes on under another path,
+// by which clients can stop this daemon.
+func (l *listener) handOver() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	path := endingPath(filepath.Dir(l.path))
 	if st, err := os.Lstat(l.path); err != nil || !os.SameFile(st, l.self) {
-		return l.lock.Close() // somebody has taken it away
+		return l.lock.Close() // the path is no longer this socket's
 	}
 	if err := os.Rename(l.path, path); err != nil {
 		return errors.Join(err, os.Remove(l.path), l.lock.Close())
@@ -159,7 +159,7 @@ func (l *listener) giveWay() error {
 	return l.lock.Close()
 }
 
-// Close listens no more.
+// Close closes and removes the socket.
 func (l *listener) Close() (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,7 +168,7 @@ func (l *listener) Close() (err error) {
 			_ = os.Remove(l.path)
 		}
 		err = l.Listener.Close()
-		_ = l.lock.Close() // giveWay may have closed it
+		_ = l.lock.Close() // handOver may have closed it
 	})
 	return err
 }

@@ -18,18 +18,18 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 )
 
-// TestExecute: what a run came to is in the text and in the fields alike, in both eras.
+// TestExecute checks that the result of a run is complete in the text and in the structured content.
 func TestExecute(t *testing.T) {
-	for _, era := range eras {
-		t.Run(era, func(t *testing.T) {
-			w := newWorld(t)
+	for _, revision := range revisions {
+		t.Run(revision, func(t *testing.T) {
+			w := newFixture(t)
 			w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) {
 				return &runner.Result{
 					Cause: runner.CauseExit, Stdout: "one\n", Stderr: "odd\n", Value: json.RawMessage(`{"n":9007199254740993}`), CallCount: 2,
 					Files: []string{"a.csv", "b.csv"}, Tokens: &runner.Tokens{Used: 10, Definitions: 900, Results: 100, Direct: 1000, Saved: 990},
 				}, nil
 			}
-			cs := w.stdio(w.server(), era, nil)
+			cs := w.stdio(w.server(), revision, nil)
 			res := call(t, cs, "execute_code", map[string]any{"code": "x", "language": "python", "context_vars": map[string]any{"n": 1, "größe": 5}, "timeout_seconds": 2, "memory_mb": 100})
 			text := textOf(res)
 			for _, want := range []string{"one\nodd", `result: {"n":9007199254740993}`, "files written: a.csv, b.csv"} {
@@ -54,24 +54,24 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-// TestDefaults are those that are promised.
+// TestDefaults checks the documented defaults.
 func TestDefaults(t *testing.T) {
-	w := newWorld(t)
-	cs := w.stdio(w.server(), eras[0], nil)
+	w := newFixture(t)
+	cs := w.stdio(w.server(), revisions[0], nil)
 	call(t, cs, "execute_code", map[string]any{"code": "1"})
 	if job := w.jobs[0]; job.Timeout != 30*time.Second || job.Memory != 500e6 || job.Language != "typescript" {
 		t.Errorf("job %+v", job)
 	}
 }
 
-// TestWordsOfResult: how a value comes back depends on the language, and the description says it of those that there are.
-func TestWordsOfResult(t *testing.T) {
+// TestResultHint checks that the description says how scripts return a value in the allowed languages.
+func TestResultHint(t *testing.T) {
 	for want, languages := range map[string][]string{
 		"returns only what it prints, or exports (Python: assigns) as `result`.": nil,
 		"or exports as `result`.": {"typescript"},
 		"or assigns to `result`.": {"python"},
 	} {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.opt.Languages = languages
 		var list struct{ Tools []mcp.Tool }
 		if err := json.Unmarshal(w.server().Definitions(), &list); err != nil || !strings.Contains(list.Tools[0].Description, want) {
@@ -80,23 +80,22 @@ func TestWordsOfResult(t *testing.T) {
 	}
 }
 
-// TestFailedRun: why it failed is in the text, which is all that hosts show of an error.
+// TestFailedRun checks that the text has the reason of a failure, because hosts show only the text of an error.
 func TestFailedRun(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.run = func(context.Context, *mcpserver.Job) (*runner.Result, error) {
 		return &runner.Result{ExitCode: 124, Cause: runner.CauseTimeout, Message: "the script was stopped after 2s (--timeout)", Error: &bridge.ScriptError{Name: "Error", Message: "x"}}, nil
 	}
-	res := call(t, w.stdio(w.server(), eras[1], nil), "execute_code", map[string]any{"code": "1"})
+	res := call(t, w.stdio(w.server(), revisions[1], nil), "execute_code", map[string]any{"code": "1"})
 	if text := textOf(res); !res.IsError || !strings.Contains(text, "stopped after 2s (timeout_seconds)") || !strings.Contains(text, "exit code 124, timeout") {
 		t.Errorf("error %v: %s", res.IsError, text)
 	}
 }
 
-// TestFailureInFields: a program finds how a run went under the names that other systems use, and output is what the script
-// printed.
-func TestFailureInFields(t *testing.T) {
+// TestFailureFields checks that structured content has the usual names, and that output is what the script printed.
+func TestFailureFields(t *testing.T) {
 	const trace = "Traceback (most recent call last):\n  File \"script.py\", line 1, in <module>\nKeyError: 'a'"
-	w := newWorld(t)
+	w := newFixture(t)
 	results := map[string]*runner.Result{
 		"fine": {Cause: runner.CauseExit, Stdout: "hi\n", DurationMS: 12.3},
 		"raises": {ExitCode: 1, Cause: runner.CauseError, Stdout: "hi\n", Stderr: "odd\n" + trace + "\n", DurationMS: 12.3,
@@ -106,7 +105,7 @@ func TestFailureInFields(t *testing.T) {
 		"load":  {ExitCode: 1, Cause: runner.CauseError, DurationMS: 12.3, Error: &bridge.ScriptError{Name: "LoadError", Message: "bad"}},
 	}
 	w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) { return results[job.Code], nil }
-	cs := w.stdio(w.server(), eras[1], nil)
+	cs := w.stdio(w.server(), revisions[1], nil)
 	for _, c := range []struct {
 		code                 string
 		success              bool
@@ -130,10 +129,10 @@ func TestFailureInFields(t *testing.T) {
 	}
 }
 
-// TestBadArguments: each is answered in words that say what to do.
+// TestBadArguments checks that each error says what to do.
 func TestBadArguments(t *testing.T) {
-	w := newWorld(t)
-	cs := w.stdio(w.server(), eras[1], nil)
+	w := newFixture(t)
+	cs := w.stdio(w.server(), revisions[1], nil)
 	for _, c := range []struct {
 		tool string
 		args any
@@ -145,8 +144,8 @@ func TestBadArguments(t *testing.T) {
 		{"execute_code", map[string]any{"code": "1", "language": "ruby"}, "typescript, python"},
 		{"execute_code", map[string]any{"code": "1", "timeout_seconds": 1e9}, "at most 600"},
 		{"execute_code", map[string]any{"code": "1", "timeout_seconds": -1}, "more than 0"},
-		{"execute_code", map[string]any{"code": "1", "memory_mb": 1}, "from 64"},
-		{"execute_code", map[string]any{"code": "1", "context_vars": map[string]any{"a-b": 1}}, "no name of a variable"},
+		{"execute_code", map[string]any{"code": "1", "memory_mb": 1}, "from 32"},
+		{"execute_code", map[string]any{"code": "1", "context_vars": map[string]any{"a-b": 1}}, "not the name of a variable"},
 		{"execute_code", map[string]any{"code": "1", "context_vars": []int{1}}, "an object"},
 		{"execute_code", map[string]any{"code": strings.Repeat("x", 1<<20+1)}, "write_workspace_file"},
 		{"search_tools", map[string]any{"query": "x", "detail_level": "all"}, "name, description, summary, full"},
@@ -154,13 +153,13 @@ func TestBadArguments(t *testing.T) {
 		{"list_skills", map[string]any{"x": 1}, "query"},
 		{"call_tool", map[string]any{"tool": "x", "arguments": 1}, "object"},
 		{"load_skill", map[string]any{"name": "none"}, `no skill "none"`},
-		{"restore_pii", map[string]any{"text": "[EMAIL_2]"}, "unknown token [EMAIL_2]"},
+		{"restore_pii", map[string]any{"text": "[EMAIL_2]"}, "is not a token of this workspace"},
 		{"read_workspace_file", map[string]any{"filename": "none.txt"}, "list_workspace_files"},
-		{"write_workspace_file", map[string]any{"filename": "../x", "content": ""}, "below the workspace"},
+		{"write_workspace_file", map[string]any{"filename": "../x", "content": ""}, "relative to the workspace"},
 		{"write_workspace_file", map[string]any{"filename": "a"}, "content is missing"},
 		{"sanitize_pii", map[string]any{}, "text is missing"},
-		{"write_workspace_file", map[string]any{"filename": ".MCPRUN/x", "content": ""}, "not for files of yours"},
-		{"write_workspace_file", map[string]any{"filename": "servers/x/index.ts", "content": ""}, "not for files of yours"},
+		{"write_workspace_file", map[string]any{"filename": ".MCPRUN/x", "content": ""}, "is reserved"},
+		{"write_workspace_file", map[string]any{"filename": "servers/x/index.ts", "content": ""}, "is reserved"},
 	} {
 		res := call(t, cs, c.tool, c.args)
 		if text := textOf(res); !res.IsError || !strings.Contains(text, c.want) {
@@ -168,15 +167,15 @@ func TestBadArguments(t *testing.T) {
 		}
 	}
 	if len(w.jobs) != 0 {
-		t.Errorf("%d runs were made", len(w.jobs))
+		t.Errorf("got %d runs, want none", len(w.jobs))
 	}
 }
 
-// TestOtherTools calls each of them once with what it is for.
+// TestOtherTools calls each of the other tools for its purpose.
 func TestOtherTools(t *testing.T) {
-	for _, era := range eras {
-		w := newWorld(t)
-		cs := w.stdio(w.server(), era, nil)
+	for _, revision := range revisions {
+		w := newFixture(t)
+		cs := w.stdio(w.server(), revision, nil)
 		for _, c := range []struct {
 			tool string
 			args map[string]any
@@ -191,7 +190,7 @@ func TestOtherTools(t *testing.T) {
 			{"load_skill", map[string]any{"name": "greet"}, "print(1)"},
 			{"list_skills", map[string]any{}, "greet: d"},
 			{"list_skills", map[string]any{"query": "Gree"}, "greet: d"},
-			{"list_skills", map[string]any{"query": "nothing such"}, "none has the query"},
+			{"list_skills", map[string]any{"query": "nothing such"}, "no skill has the query"},
 			{"sanitize_pii", map[string]any{"text": "to ada@example.com"}, "to [EMAIL_1]"},
 			{"restore_pii", map[string]any{"text": "to [EMAIL_1]"}, "to ada@example.com"},
 			{"write_workspace_file", map[string]any{"filename": "d/a.txt", "content": "grüße"}, "d/a.txt"},
@@ -212,15 +211,15 @@ func TestOtherTools(t *testing.T) {
 	}
 }
 
-// TestCut: a large file and a large result say where the rest is.
+// TestCut checks that a cut file and a cut result say where the rest is.
 func TestCut(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.opt.MaxText = 1000
 	raw, _ := json.Marshal(map[string]any{"content": []any{map[string]any{"type": "text", "text": strings.Repeat("é", 5000)}}})
 	w.opt.Call = func(context.Context, *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
 		return &mcpserver.CallAnswer{Raw: raw}, nil
 	}
-	cs := w.stdio(w.server(), eras[1], nil)
+	cs := w.stdio(w.server(), revisions[1], nil)
 	call(t, cs, "write_workspace_file", map[string]any{"filename": "a", "content": strings.Repeat("ü", 3000)})
 	res := call(t, cs, "read_workspace_file", map[string]any{"filename": "a"})
 	if text := textOf(res); !strings.Contains(text, "[cut: the file has 6000 bytes") || strings.Count(text, "ü") != 1000 || structured(t, res, "cut") != true {
@@ -237,14 +236,14 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestLargeValue: a result value that is too large is in a file.
+// TestLargeValue checks that a value too large for a result is in a file.
 func TestLargeValue(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	value := json.RawMessage(`"` + strings.Repeat("x", 40_000) + `"`)
 	w.run = func(context.Context, *mcpserver.Job) (*runner.Result, error) {
 		return &runner.Result{Cause: runner.CauseExit, Value: value}, nil
 	}
-	cs := w.stdio(w.server(), eras[1], nil)
+	cs := w.stdio(w.server(), revisions[1], nil)
 	text := textOf(call(t, cs, "execute_code", map[string]any{"code": "1"}))
 	_, at, ok := strings.Cut(text, "40002 bytes and is in ")
 	at, _, _ = strings.Cut(at, " ")
@@ -253,9 +252,9 @@ func TestLargeValue(t *testing.T) {
 	}
 }
 
-// TestCallTool passes on what the server said, as it said it.
+// TestCallTool checks that a server's result is returned as it came.
 func TestCallTool(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	var raw string
 	w.opt.Call = func(_ context.Context, job *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
 		if job.Tool == "no" {
@@ -263,7 +262,7 @@ func TestCallTool(t *testing.T) {
 		}
 		return &mcpserver.CallAnswer{Raw: json.RawMessage(raw)}, nil
 	}
-	cs := w.stdio(w.server(), eras[1], nil)
+	cs := w.stdio(w.server(), revisions[1], nil)
 	raw = `{"content":[{"type":"text","text":"three"},{"type":"image","mimeType":"image/png","data":"AAAA"}],"structuredContent":{"n":9007199254740993}}`
 	res := call(t, cs, "call_tool", map[string]any{"tool": "a__b", "arguments": map[string]any{"x": 1}})
 	if textOf(res) != "three" || len(res.Content) != 2 || res.IsError {
@@ -291,13 +290,13 @@ func TestCallTool(t *testing.T) {
 	}
 }
 
-// TestImages: what a script shows comes as image content, if it is an image; then no structured content hides it.
+// TestImages checks that images are image content, and that then no structured content hides them.
 func TestImages(t *testing.T) {
 	var picture bytes.Buffer
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	var errs []error
 	w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) {
 		errs = append(errs, job.Image("image/png", picture.Bytes()), job.Image("image/png", []byte("<html>")), job.Image("image/svg+xml", []byte("<svg/>")),
@@ -307,7 +306,7 @@ func TestImages(t *testing.T) {
 		}
 		return &runner.Result{Cause: runner.CauseExit}, nil
 	}
-	res := call(t, w.stdio(w.server(), eras[1], nil), "execute_code", map[string]any{"code": "1"})
+	res := call(t, w.stdio(w.server(), revisions[1], nil), "execute_code", map[string]any{"code": "1"})
 	n := 0
 	for _, c := range res.Content {
 		if img, ok := c.(*mcp.ImageContent); ok {

@@ -10,20 +10,21 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 )
 
-// inFolder has a server whose customers all work in one folder.
-func inFolder(t *testing.T, dir string) *world {
-	w := newWorld(t)
+// inFolder returns a server whose customers all use one folder.
+func inFolder(t *testing.T, dir string) *fixture {
+	w := newFixture(t)
+	skills := skillsIn(t, nil)
 	w.opt.Customer = func(_ context.Context, id string) (*mcpserver.Customer, error) {
-		return &mcpserver.Customer{ID: id, Files: dir, Quota: 1 << 20, Skills: &shelf{}, Vault: vault{}}, nil
+		return &mcpserver.Customer{ID: id, Files: dir, Quota: 1 << 20, Skills: skills, Vault: vaultIn(t)}, nil
 	}
 	return w
 }
 
-// TestCheckpoint: what a step left is there for another server and session, and scripts find and leave it as a file.
+// TestCheckpoint checks that checkpoints last beyond a server and session, and that scripts can read and write them as files.
 func TestCheckpoint(t *testing.T) {
 	dir := t.TempDir()
-	cs := inFolder(t, dir).stdio(inFolder(t, dir).server(), eras[1], nil)
-	if res := call(t, cs, "checkpoint", nil); res.IsError || textOf(res) != "there are none yet" {
+	cs := inFolder(t, dir).stdio(inFolder(t, dir).server(), revisions[1], nil)
+	if res := call(t, cs, "checkpoint", nil); res.IsError || textOf(res) != "there are no checkpoints yet" {
 		t.Errorf("checkpoint() = %s", textOf(res))
 	}
 	if res := call(t, cs, "checkpoint", map[string]any{"name": "imported", "data": map[string]any{"row": 17}}); res.IsError {
@@ -34,7 +35,7 @@ func TestCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	later := inFolder(t, dir).stdio(inFolder(t, dir).server(), eras[0], nil)
+	later := inFolder(t, dir).stdio(inFolder(t, dir).server(), revisions[0], nil)
 	res := call(t, later, "checkpoint", map[string]any{"name": "imported"})
 	if data, _ := structured(t, res, "data").(map[string]any); data["row"] != 17.0 || !strings.Contains(textOf(res), `"data":{"row":17}`) {
 		t.Errorf("the step left %v: %s", data, textOf(res))
@@ -50,7 +51,7 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("the file is %s, %v", data, err)
 	}
 	for want, args := range map[string]map[string]any{
-		"there is none named": {"name": "gone"}, "a name has up to": {"name": "a/b"}, "needs a name": {"data": map[string]any{}},
+		"there is no checkpoint": {"name": "gone"}, "a name has up to": {"name": "a/b"}, "needs a name": {"data": map[string]any{}},
 		"at most 1048576": {"name": "x", "data": map[string]any{"a": strings.Repeat("x", 1<<20)}},
 	} {
 		if res := call(t, later, "checkpoint", args); !res.IsError || !strings.Contains(textOf(res), want) {
@@ -59,12 +60,12 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// TestStatsOfEnvironment: they are there before anything has run, and after a restart.
+// TestStatsOfEnvironment checks the statistics before the first run and after a restart.
 func TestStatsOfEnvironment(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not made yet")
 	w := inFolder(t, dir)
 	w.opt.ShowPaths = true
-	cs := w.stdio(w.server(), eras[1], nil)
+	cs := w.stdio(w.server(), revisions[1], nil)
 	files := func(res any) any { return res.(map[string]any)["files"] }
 	res := call(t, cs, "get_execution_stats", nil)
 	at, _ := structured(t, res, "workspace").(map[string]any)
@@ -84,7 +85,7 @@ func TestStatsOfEnvironment(t *testing.T) {
 	}
 
 	w = inFolder(t, dir)
-	later := w.stdio(w.server(), eras[0], nil)
+	later := w.stdio(w.server(), revisions[0], nil)
 	at, _ = structured(t, call(t, later, "get_execution_stats", nil), "workspace").(map[string]any)
 	if files(at) != 1.0 || at["bytes"] != 5.0 || at["localPath"] != nil {
 		t.Errorf("after a restart: %v", at)

@@ -6,20 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
-// world is what a server in a test works with.
-type world struct {
+// fixture has the options of a server in a test, and records what the server does.
+type fixture struct {
 	t   *testing.T
 	opt mcpserver.Options
 	run func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error)
@@ -29,8 +35,8 @@ type world struct {
 	logs []mcpserver.Entry
 }
 
-func newWorld(t *testing.T) *world {
-	w := &world{t: t}
+func newFixture(t *testing.T) *fixture {
+	w := &fixture{t: t}
 	cat, lock, err := catalog.LoadTree("../../servers")
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +53,7 @@ func newWorld(t *testing.T) *world {
 			if strings.Contains(id, "/") {
 				return nil, errors.New("no such customer")
 			}
-			return &mcpserver.Customer{ID: id, Files: t.TempDir(), Quota: 1 << 20, Skills: &shelf{}, Vault: vault{}, Log: w}, nil
+			return &mcpserver.Customer{ID: id, Files: t.TempDir(), Quota: 1 << 20, Skills: skillsIn(t, nil), Vault: vaultIn(t), Log: w}, nil
 		},
 	}
 	w.run = func(context.Context, *mcpserver.Job) (*runner.Result, error) {
@@ -56,16 +62,16 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) Append(e mcpserver.Entry) error {
+func (w *fixture) Append(e mcpserver.Entry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.logs = append(w.logs, e)
 	return nil
 }
 
-func (w *world) Stats() (json.RawMessage, error) { return json.RawMessage(`{"sessions":1}`), nil }
+func (w *fixture) Stats() (json.RawMessage, error) { return json.RawMessage(`{"sessions":1}`), nil }
 
-func (w *world) server() *mcpserver.Server {
+func (w *fixture) server() *mcpserver.Server {
 	w.t.Helper()
 	s, err := mcpserver.New(&w.opt)
 	if err != nil {
@@ -75,18 +81,18 @@ func (w *world) server() *mcpserver.Server {
 	return s
 }
 
-// eras are the two ways in which clients speak.
-var eras = []string{"2025-11-25", "2026-07-28"}
+// revisions are a revision with sessions and a stateless one.
+var revisions = []string{"2025-11-25", "2026-07-28"}
 
-// stdio connects a client over a pair of pipes, in an era.
-func (w *world) stdio(s *mcpserver.Server, era string, opt *mcp.ClientOptions) *mcp.ClientSession {
+// stdio connects a client over a pair of pipes, in a revision.
+func (w *fixture) stdio(s *mcpserver.Server, revision string, opt *mcp.ClientOptions) *mcp.ClientSession {
 	w.t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ended := make(chan error, 1)
 	go func() { ended <- s.Stdio(w.t.Context(), "acme", inR, outW); _ = outW.Close() }()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opt)
-	cs, err := c.Connect(w.t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+	cs, err := c.Connect(w.t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -100,8 +106,8 @@ func (w *world) stdio(s *mcpserver.Server, era string, opt *mcp.ClientOptions) *
 	return cs
 }
 
-// web serves HTTP.
-func (w *world) web(s *mcpserver.Server, opt *mcpserver.HTTPOptions) *httptest.Server {
+// web serves the server over HTTP.
+func (w *fixture) web(s *mcpserver.Server, opt *mcpserver.HTTPOptions) *httptest.Server {
 	w.t.Helper()
 	h, err := s.Handler(opt)
 	if err != nil {
@@ -131,7 +137,7 @@ func textOf(res *mcp.CallToolResult) string {
 	return strings.Join(all, "\n")
 }
 
-// structured is a member of the structured content.
+// structured returns a member of the structured content.
 func structured(t *testing.T, res *mcp.CallToolResult, name string) any {
 	t.Helper()
 	m, ok := res.StructuredContent.(map[string]any)
@@ -143,13 +149,13 @@ func structured(t *testing.T, res *mcp.CallToolResult, name string) any {
 
 type finder struct{ cat *catalog.Catalog }
 
-func (f finder) Search(_ context.Context, q mcpserver.FindQuery) ([]mcpserver.Found, error) {
-	var out []mcpserver.Found
+func (f finder) Search(_ context.Context, q search.Query, detail search.Detail, _ string) ([]search.Result, error) {
+	var out []search.Result
 	for _, s := range f.cat.Servers {
 		for _, t := range s.Tools {
 			if strings.Contains(t.ID, q.Text) && (q.Category == "" || q.Category == s.Key) {
-				one := mcpserver.Found{Tool: t.ID, Server: s.Key, Description: t.Description}
-				if q.Detail == mcpserver.DetailFull {
+				one := search.Result{Tool: t.ID, Server: s.Key, Description: t.Description}
+				if detail == search.DetailFull {
 					one.Source = "// " + t.ID
 				}
 				out = append(out, one)
@@ -159,73 +165,50 @@ func (f finder) Search(_ context.Context, q mcpserver.FindQuery) ([]mcpserver.Fo
 	return out, nil
 }
 
-func (f finder) Definition(ctx context.Context, name, category, _ string) ([]mcpserver.Found, error) {
-	found, _ := f.Search(ctx, mcpserver.FindQuery{Text: name, Category: category, Detail: mcpserver.DetailFull})
+func (f finder) Definition(ctx context.Context, name, category, language string) ([]search.Result, error) {
+	found, _ := f.Search(ctx, search.Query{Text: name, Category: category}, search.DetailFull, language)
 	if len(found) == 0 {
 		return nil, fmt.Errorf("no tool %q; did you mean calculator__add?", name)
 	}
 	return found, nil
 }
 
-func (f finder) Categories(context.Context) ([]mcpserver.Category, error) {
+func (f finder) Categories() []mcpserver.Category {
 	var out []mcpserver.Category
 	for _, s := range f.cat.Servers {
 		out = append(out, mcpserver.Category{Name: s.Key, Servers: []string{s.Key}, Tools: len(s.Tools)})
 	}
-	return out, nil
+	return out
 }
 
-type shelf struct {
-	mu   sync.Mutex
-	list []mcpserver.Skill
-}
-
-func (s *shelf) Save(_ context.Context, d mcpserver.SkillDraft) (*mcpserver.Skill, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if strings.Contains(d.Name, "/") {
-		return nil, errors.New("the name must not hold /")
+// skillsIn returns a store of skills: an empty folder, and the files of shipped, if there are any.
+func skillsIn(t *testing.T, shipped fs.FS) *skill.Store {
+	t.Helper()
+	dirs := []skill.Dir{{Path: t.TempDir(), Writable: true}}
+	if shipped != nil {
+		dirs = append(dirs, skill.Dir{FS: shipped, Shipped: true})
 	}
-	k := mcpserver.Skill{Name: d.Name, Description: d.Description, Language: d.Language, Code: d.Code, Path: "./skills/" + d.Name}
-	s.list = append(s.list, k)
-	return &k, nil
-}
-
-func (s *shelf) Load(_ context.Context, name string) (*mcpserver.Skill, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, k := range s.list {
-		if k.Name == name {
-			return &k, nil
-		}
+	store, err := skill.Open(dirs, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return nil, fmt.Errorf("no skill %q", name)
+	return store
 }
 
-func (s *shelf) List(context.Context) ([]mcpserver.Skill, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]mcpserver.Skill(nil), s.list...), nil
-}
-
-func (s *shelf) Published(context.Context) ([]mcpserver.PublishedSkill, error) {
-	return []mcpserver.PublishedSkill{{
-		Name: "greet", Frontmatter: json.RawMessage(`{"name":"greet","description":"Greets."}`),
-		Files: []mcpserver.SkillFile{{Path: "SKILL.md", Size: 3, Digest: "sha256:" + strings.Repeat("ab", 32)}},
-		Read:  func(string) ([]byte, error) { return []byte("hi\n"), nil },
-	}}, nil
-}
-
-type vault struct{}
-
-func (vault) Sanitize(_ context.Context, text string) (string, map[string]int, error) {
-	n := strings.Count(text, "ada@example.com")
-	return strings.ReplaceAll(text, "ada@example.com", "[EMAIL_1]"), map[string]int{"EMAIL": n}, nil
-}
-
-func (vault) Restore(_ context.Context, text string) (string, error) {
-	if strings.Contains(text, "[EMAIL_2]") {
-		return "", errors.New("unknown token [EMAIL_2]")
+// withSkills gives customers shipped skills, by their file names.
+func (w *fixture) withSkills(files map[string]string) {
+	shipped := fstest.MapFS{}
+	for name, text := range files {
+		shipped[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
 	}
-	return strings.ReplaceAll(text, "[EMAIL_1]", "ada@example.com"), nil
+	w.opt.Customer = func(_ context.Context, id string) (*mcpserver.Customer, error) {
+		return &mcpserver.Customer{ID: id, Files: w.t.TempDir(), Skills: skillsIn(w.t, shipped)}, nil
+	}
+}
+
+func vaultIn(t *testing.T) func() (*pii.Vault, error) {
+	dir := t.TempDir()
+	return func() (*pii.Vault, error) {
+		return pii.OpenVault(filepath.Join(dir, "vault"), make([]byte, 32), "acme")
+	}
 }

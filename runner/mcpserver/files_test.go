@@ -13,9 +13,9 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 )
 
-// TestHostileFiles: what a script left in its workspace neither leads out of it nor holds the server up.
+// TestHostileFiles checks that links and pipes of a script neither lead out of the workspace nor block the server.
 func TestHostileFiles(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	w.opt.Customer = func(_ context.Context, id string) (*mcpserver.Customer, error) {
 		return &mcpserver.Customer{ID: id, Files: dir, Quota: 4096}, nil
@@ -31,7 +31,7 @@ func TestHostileFiles(t *testing.T) {
 	must(os.Symlink(filepath.Dir(secret), filepath.Join(dir, "out")))
 	must(syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
 	must(os.WriteFile(filepath.Join(dir, "bin"), []byte{0xff, 0, 1}, 0o600))
-	cs := w.stdio(w.server(), eras[1], nil)
+	cs := w.stdio(w.server(), revisions[1], nil)
 	for _, c := range []struct{ tool, name string }{
 		{"read_workspace_file", "link"}, {"read_workspace_file", "out/secret"}, {"read_workspace_file", "pipe"}, {"read_workspace_file", "../secret"},
 		{"read_workspace_file", secret}, {"write_workspace_file", "out/new"}, {"write_workspace_file", "x\x00y"}, {"write_workspace_file", ""},
@@ -57,7 +57,7 @@ func TestHostileFiles(t *testing.T) {
 		t.Error(textOf(res))
 	}
 	if data, _ := os.ReadFile(secret); string(data) != "SECRET" {
-		t.Errorf("the secret is %q", data)
+		t.Errorf("the secret is %q, want SECRET", data)
 	}
 	if res := call(t, cs, "read_workspace_file", map[string]any{"filename": "bin"}); structured(t, res, "base64") != true || structured(t, res, "content") != "/wAB" {
 		t.Errorf("bytes: %+v", res.StructuredContent)

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 )
 
-// schemaNode is a schema in a tool's definition.
+// schemaNode is a schema within a tool's definition.
 type schemaNode struct {
 	at     string
 	schema map[string]any
@@ -24,7 +24,7 @@ func (n schemaNode) has(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(k string) bool { _, ok := n.schema[k]; return ok })
 }
 
-// hostRules are what hosts, or the providers of their models, refuse in a schema. One bad tool fails the whole request.
+// hostRules find what hosts, or the providers of their models, refuse in a schema. One such tool fails the whole request.
 var hostRules = []struct {
 	host, rule string
 	breaks     func(n schemaNode) bool
@@ -64,7 +64,7 @@ var (
 	toolName    = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 )
 
-// schemaNodes are all schemas in one.
+// schemaNodes returns a schema and all schemas within it.
 func schemaNodes(at string, schema any, root bool) []schemaNode {
 	m, ok := schema.(map[string]any)
 	if !ok {
@@ -81,7 +81,7 @@ func schemaNodes(at string, schema any, root bool) []schemaNode {
 	return all
 }
 
-// broken are the rules that a list of tools breaks.
+// broken returns the rules that a list of tools breaks.
 func broken(t *testing.T, list json.RawMessage) (problems []string) {
 	t.Helper()
 	var all struct {
@@ -115,12 +115,12 @@ func broken(t *testing.T, list json.RawMessage) (problems []string) {
 	return problems
 }
 
-// TestHostRules: no host refuses a definition, whatever is served.
+// TestHostRules checks that no host refuses a definition, with any options.
 func TestHostRules(t *testing.T) {
 	for _, mode := range []mcpserver.Mode{mcpserver.ModeAll, mcpserver.ModeCode} {
 		for _, languages := range [][]string{nil, {mcpserver.TypeScript}, {mcpserver.Python}} {
 			for _, bare := range []bool{false, true} { // without tree, skills, vault and log
-				w := newWorld(t)
+				w := newFixture(t)
 				w.opt.Mode, w.opt.Languages = mode, languages
 				if bare {
 					w.opt.Catalog, w.opt.Lock, w.opt.Finder = nil, nil, nil
@@ -131,7 +131,7 @@ func TestHostRules(t *testing.T) {
 				s := w.server()
 				lists := []json.RawMessage{s.Definitions()}
 				srv := w.web(s, &mcpserver.HTTPOptions{Tokens: tokensOf(t)})
-				for _, cs := range []*mcp.ClientSession{w.stdio(s, eras[0], nil), connect(t, srv.URL, tokenOfAda, eras[1], nil)} {
+				for _, cs := range []*mcp.ClientSession{w.stdio(s, revisions[0], nil), connect(t, srv.URL, tokenOfAda, revisions[1], nil)} {
 					res, err := cs.ListTools(t.Context(), nil)
 					if err != nil {
 						t.Fatal(err)
@@ -152,7 +152,7 @@ func TestHostRules(t *testing.T) {
 	}
 }
 
-// TestHostRulesFind: the rules find what hosts have refused.
+// TestHostRulesFind checks that the rules find what hosts have refused.
 func TestHostRulesFind(t *testing.T) {
 	for _, schema := range []string{
 		`{"type":"object"}`, `{"type":"object","properties":{"a":{"enum":["x"]}}}`, `{"type":"object","properties":{"a":{"type":"object"}}}`,
@@ -162,7 +162,7 @@ func TestHostRulesFind(t *testing.T) {
 		`{"type":"object","properties":{"a":{"type":"string","format":"uri"}}}`, `{"type":"object","properties":{"a":{"const":1}}}`,
 	} {
 		if problems := broken(t, json.RawMessage(`{"tools":[{"name":"x","inputSchema":`+schema+`}]}`)); len(problems) == 0 {
-			t.Errorf("nothing is wrong with %s", schema)
+			t.Errorf("broken() finds nothing in %s, want a rule", schema)
 		}
 	}
 }

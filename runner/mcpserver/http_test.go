@@ -14,8 +14,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/bearer"
 )
 
 const (
@@ -23,29 +25,29 @@ const (
 	tokenOfBob = "0123456789abcdef-bob"
 )
 
-func tokensOf(t *testing.T) *mcpserver.Tokens {
+func tokensOf(t *testing.T) *bearer.Tokens {
 	t.Helper()
-	tokens, err := mcpserver.ReadTokens([]byte("# who may come\n"+tokenOfAda+" ada\n\n"+tokenOfBob+"  bob\n"), "")
+	tokens, err := bearer.Read([]byte("# who may come\n"+tokenOfAda+" ada\n\n"+tokenOfBob+"  bob\n"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tokens
 }
 
-// bearer sends a token with each request.
-type bearer string
+// withToken adds a token to each request.
+type withToken string
 
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+string(b))
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func connect(t *testing.T, url, token, era string, opt *mcp.ClientOptions) *mcp.ClientSession {
+func connect(t *testing.T, url, token, revision string, opt *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opt)
-	cs, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url + mcpserver.Path, HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1},
-		&mcp.ClientSessionOptions{ProtocolVersion: era})
+	cs, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url + mcpserver.Path, HTTPClient: &http.Client{Transport: withToken(token)}, MaxRetries: -1},
+		&mcp.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,18 +55,18 @@ func connect(t *testing.T, url, token, era string, opt *mcp.ClientOptions) *mcp.
 	return cs
 }
 
-// TestCustomersByToken: each token reaches its own customer's things, in both eras, at the same time.
+// TestCustomersByToken checks that concurrent clients reach only the files of their token's customer.
 func TestCustomersByToken(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) {
 		return &runner.Result{Cause: runner.CauseExit, Stdout: job.Customer.ID + " " + job.Code}, nil
 	}
 	srv := w.web(w.server(), &mcpserver.HTTPOptions{Tokens: tokensOf(t)})
 	var all sync.WaitGroup
-	for _, era := range eras {
+	for _, revision := range revisions {
 		for customer, token := range map[string]string{"ada": tokenOfAda, "bob": tokenOfBob} {
-			cs := connect(t, srv.URL, token, era, nil)
-			name := customer + era
+			cs := connect(t, srv.URL, token, revision, nil)
+			name := customer + revision
 			all.Go(func() {
 				for i := range 10 {
 					code := fmt.Sprint(name, i)
@@ -81,7 +83,7 @@ func TestCustomersByToken(t *testing.T) {
 	}
 	all.Wait()
 	for customer, token := range map[string]string{"ada": tokenOfAda, "bob": tokenOfBob} {
-		text := textOf(call(t, connect(t, srv.URL, token, eras[1], nil), "list_workspace_files", nil))
+		text := textOf(call(t, connect(t, srv.URL, token, revisions[1], nil), "list_workspace_files", nil))
 		for _, other := range []string{"ada", "bob"} {
 			if strings.Contains(text, other) != (other == customer) {
 				t.Errorf("%s sees %s", customer, text)
@@ -92,7 +94,7 @@ func TestCustomersByToken(t *testing.T) {
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 
-// post sends a request and returns status, headers and body.
+// post sends a request, and returns status, headers and body of the response.
 func post(t *testing.T, url, body string, headers map[string]string) (int, http.Header, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+mcpserver.Path, strings.NewReader(body))
@@ -116,9 +118,9 @@ func post(t *testing.T, url, body string, headers map[string]string) (int, http.
 	return res.StatusCode, res.Header, string(text)
 }
 
-// TestRefused: who has no token, a wrong one, or comes by a web page, gets nothing.
+// TestRefused checks that requests without a valid token, or from a web page, are refused.
 func TestRefused(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	srv := w.web(w.server(), &mcpserver.HTTPOptions{Tokens: tokensOf(t), Origins: []string{"https://app.example.com"}, Hosts: []string{"tools.example.com"}})
 	open := w.web(w.server(), &mcpserver.HTTPOptions{Customer: "acme"})
 	good := "Bearer " + tokenOfAda
@@ -159,9 +161,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSessionsAreOnesOwn: a session of one customer is nothing to another, also where its name leaked.
-func TestSessionsAreOnesOwn(t *testing.T) {
-	w := newWorld(t)
+// TestForeignSession checks that a customer cannot use the session of another, even with its id.
+func TestForeignSession(t *testing.T) {
+	w := newFixture(t)
 	w.opt.MaxSessions = 2
 	srv := w.web(w.server(), &mcpserver.HTTPOptions{Tokens: tokensOf(t)})
 	ada, bob := map[string]string{"Authorization": "Bearer " + tokenOfAda}, map[string]string{"Authorization": "Bearer " + tokenOfBob}
@@ -181,15 +183,6 @@ func TestSessionsAreOnesOwn(t *testing.T) {
 		}
 		delete(c.headers, "Mcp-Session-Id")
 	}
-	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
-		ada["Mcp-Session-Id"], ada["MCP-Protocol-Version"] = session, revision
-		body := `{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list","params":{}}`
-		if status, _, body := post(t, srv.URL, body, ada); status != 400 || !strings.Contains(body, `"id":9007199254740993`) {
-			t.Errorf("an id that does not come back as it was: %d %s", status, body)
-		}
-		delete(ada, "Mcp-Session-Id")
-		delete(ada, "MCP-Protocol-Version")
-	}
 	for range 3 { // what begins no session does not take the place of one either
 		if status, _, body := post(t, srv.URL, list, ada); status != 400 || !strings.Contains(body, "initialize") {
 			t.Errorf("without a session: %d %s", status, body)
@@ -206,9 +199,9 @@ func TestSessionsAreOnesOwn(t *testing.T) {
 	}
 }
 
-// TestEndedSession: a client that ends its session ends what is under way in it, and in no other.
+// TestEndedSession checks that the end of a session ends its runs, and no others.
 func TestEndedSession(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	began, ended, stay := make(chan string, 2), make(chan error, 2), make(chan struct{})
 	w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
 		began <- job.Code
@@ -232,9 +225,9 @@ func TestEndedSession(t *testing.T) {
 		})
 		<-began
 	}
-	run(connect(t, srv.URL, tokenOfAda, eras[0], nil), "other")
+	run(connect(t, srv.URL, tokenOfAda, revisions[0], nil), "other")
 	status, header, _ := post(t, srv.URL, initialize, map[string]string{"Authorization": "Bearer " + tokenOfAda})
-	session := map[string]string{"Authorization": "Bearer " + tokenOfAda, "Mcp-Session-Id": header.Get("Mcp-Session-Id"), "Mcp-Protocol-Version": eras[0]}
+	session := map[string]string{"Authorization": "Bearer " + tokenOfAda, "Mcp-Session-Id": header.Get("Mcp-Session-Id"), "Mcp-Protocol-Version": revisions[0]}
 	if status != 200 {
 		t.Fatal(status)
 	}
@@ -260,15 +253,15 @@ func TestEndedSession(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	default:
-		t.Error("the session is gone and its run is not")
+		t.Error("the session has ended and its run has not")
 	}
 	close(stay)
 	all.Wait()
 }
 
-// TestLargeBody: a request has a bound.
+// TestLargeBody checks the limit of a request body.
 func TestLargeBody(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	srv := w.web(w.server(), &mcpserver.HTTPOptions{Customer: "acme"})
 	body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"x":"` + strings.Repeat("x", 9<<20) + `"}}`
 	if status, _, _ := post(t, srv.URL, body, nil); status != http.StatusRequestEntityTooLarge {
@@ -276,10 +269,10 @@ func TestLargeBody(t *testing.T) {
 	}
 }
 
-// TestClosedStream: a request of the newer era that is closed ends its run; in the older one the client says so.
+// TestClosedStream checks that a closed stateless request ends its run; in a session the client sends a cancellation.
 func TestClosedStream(t *testing.T) {
-	for _, era := range eras {
-		w := newWorld(t)
+	for _, revision := range revisions {
+		w := newFixture(t)
 		begun, ended := make(chan bool, 1), make(chan bool, 1)
 		w.run = func(ctx context.Context, _ *mcpserver.Job) (*runner.Result, error) {
 			begun <- true
@@ -288,48 +281,48 @@ func TestClosedStream(t *testing.T) {
 			return nil, ctx.Err()
 		}
 		srv := w.web(w.server(), &mcpserver.HTTPOptions{Customer: "acme"})
-		cs := connect(t, srv.URL, "", era, nil)
+		cs := connect(t, srv.URL, "", revision, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-begun; cancel() }()
 		if _, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"code": "1"}}); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", era, err)
+			t.Errorf("%s: %v", revision, err)
 		}
 		select {
 		case <-ended:
 		case <-time.After(20 * time.Second):
-			t.Fatalf("%s: the run goes on", era)
+			t.Fatalf("%s: the run is still in progress, want it ended", revision)
 		}
 	}
 }
 
-// TestElicitByHTTP: questions reach the client there too, and the run goes on over several requests.
+// TestElicitByHTTP checks that questions reach a client over HTTP, and that the run goes on over several requests.
 func TestElicitByHTTP(t *testing.T) {
-	for _, era := range eras {
-		w := newWorld(t)
+	for _, revision := range revisions {
+		w := newFixture(t)
 		w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
 			fmt.Fprintln(job.Stdout, "before")
-			a, err := job.Ask(ctx, &mcpserver.Question{Server: "crm", Message: "Sure?", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)})
+			a, err := job.Ask(ctx, &upstream.Question{Server: "crm", Message: "Sure?", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)})
 			if err != nil {
 				return nil, err
 			}
 			return &runner.Result{Cause: runner.CauseExit, Stdout: a.Action + string(a.Content)}, nil
 		}
 		srv := w.web(w.server(), &mcpserver.HTTPOptions{Customer: "acme"})
-		cs := connect(t, srv.URL, "", era, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		cs := connect(t, srv.URL, "", revision, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"n": 7}}, nil
 		}})
 		if got := textOf(call(t, cs, "execute_code", map[string]any{"code": "1"})); got != `accept{"n":7}` {
-			t.Errorf("%s: %q", era, got)
+			t.Errorf("%s: %q", revision, got)
 		}
 	}
 }
 
-// TestParkedIsOnesOwn: nobody answers for another customer's run.
-func TestParkedIsOnesOwn(t *testing.T) {
-	w := newWorld(t)
+// TestForeignAnswer checks that a customer cannot answer the question of another's run.
+func TestForeignAnswer(t *testing.T) {
+	w := newFixture(t)
 	answered := make(chan string, 1)
 	w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
-		a, err := job.Ask(ctx, &mcpserver.Question{Message: "?", Schema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		a, err := job.Ask(ctx, &upstream.Question{Message: "?", Schema: json.RawMessage(`{"type":"object","properties":{}}`)})
 		if err != nil {
 			return nil, err
 		}
@@ -341,7 +334,7 @@ func TestParkedIsOnesOwn(t *testing.T) {
 		Capabilities:   &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}},
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	}
-	ada, bob := connect(t, srv.URL, tokenOfAda, eras[1], opt), connect(t, srv.URL, tokenOfBob, eras[1], opt)
+	ada, bob := connect(t, srv.URL, tokenOfAda, revisions[1], opt), connect(t, srv.URL, tokenOfBob, revisions[1], opt)
 	res := call(t, ada, "execute_code", map[string]any{"code": "1"})
 	answer := &mcp.CallToolParams{
 		Name: "execute_code", Arguments: map[string]any{"code": "1"}, RequestState: res.RequestState,
@@ -356,15 +349,15 @@ func TestParkedIsOnesOwn(t *testing.T) {
 	}
 }
 
-// TestTokens: what is no token file is refused, and no error shows a token.
+// TestTokens checks that malformed token files are refused, and that no error shows a token.
 func TestTokens(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "short ada\n", tokenOfAda + " ada bob\n", tokenOfAda + " ada\n" + tokenOfAda + " bob\n", "töken-that-is-long-enough ada", "\xff"} {
-		_, err := mcpserver.ReadTokens([]byte(text), "")
+		_, err := bearer.Read([]byte(text), "")
 		if err == nil || strings.Contains(err.Error(), tokenOfAda) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	tokens, err := mcpserver.ReadTokens([]byte(tokenOfAda), "one")
+	tokens, err := bearer.Read([]byte(tokenOfAda), "one")
 	if err != nil {
 		t.Fatal(err)
 	}

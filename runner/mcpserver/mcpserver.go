@@ -1,12 +1,13 @@
-// Package mcpserver is what `mcprun serve` shows: an MCP server whose tools run scripts in a sandbox, find tools, keep
-// skills, hide personal data and reach a customer's files. Start with [New]; then [Server.Stdio] or [Server.Handler].
+// Package mcpserver is the MCP server of `mcprun serve`. Its tools run scripts in a sandbox, find tools, keep skills, hide
+// personal data, and read and write a customer's files. Start with [New]; then [Server.Stdio] or [Server.Handler].
 //
-// Both eras of the protocol are spoken. What a client sends is taken for hostile: arguments are checked here, bodies
-// and queues are bounded, and one customer reaches nothing of another's. The package starts no sandbox and connects to
-// no server: what does is handed in.
+// The server speaks the stateless revision of the protocol (2026-07-28) and those before it, which have sessions. What a
+// client sends is treated as hostile: arguments are checked here, bodies and queues are bounded, and one customer reaches
+// nothing of another's. The package starts no sandbox and connects to no server: [Options] supply what does.
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,25 +16,30 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/eventstream"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/index"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/runqueue"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/wire"
 )
 
-// Mode says which tools are shown.
+// Mode selects the tools that clients see.
 type Mode string
 
 const (
-	// ModeAll shows all tools.
+	// ModeAll offers all tools.
 	ModeAll Mode = "all"
-	// ModeCode shows those that work with code takes, for the fewest tokens.
+	// ModeCode offers execute_code and search_tools only, which costs a model the fewest tokens.
 	ModeCode Mode = "code"
 )
 
-// Languages of scripts, by the names that tools know them by.
+// Names of the languages of scripts.
 const (
 	TypeScript = "typescript"
 	Python     = "python"
@@ -41,51 +47,51 @@ const (
 
 // Options are a Server's settings. Run and Customer are required.
 type Options struct {
-	// Version is what the server says of itself.
+	// Version is the server's version as clients see it.
 	Version string
 	// Mode selects the tools. Empty: ModeAll.
 	Mode Mode
-	// Catalog and Lock are the tree's, for the index. Nil: there is no tree, and the index is empty.
+	// Catalog and Lock describe the generated tree, for the index of its tools. Nil: there is no index.
 	Catalog *catalog.Catalog
 	Lock    *catalog.Lock
-	// IndexTokens bounds the index in the description of execute_code. Zero: 250. Negative: there is none.
+	// IndexTokens bounds the index in the description of execute_code. Zero: 250. Negative: no index.
 	IndexTokens int
-	// Languages are those that scripts may be in; wrappers are shown in the first. Empty: TypeScript, Python.
+	// Languages are those allowed for scripts; wrappers are shown in the first. Empty: TypeScript, Python.
 	Languages []string
 
-	// Run makes one run. Errors are shown to the model.
+	// Run runs a script. Its errors are shown to the model.
 	Run func(ctx context.Context, job *Job) (*runner.Result, error)
-	// Call makes one call without a script. Nil: call_tool says that it is not to be had.
+	// Call calls one tool without a script. Nil: call_tool answers that it is not available.
 	Call func(ctx context.Context, job *CallJob) (*CallAnswer, error)
-	// Finder finds tools. Nil: the tools that need it say that there is no tree.
+	// Finder finds tools. Nil: the tools that need it answer that there is no generated tree.
 	Finder Finder
-	// Customer opens a customer, once for each id. It is closed with the server.
+	// Customer opens a customer, once for each id. The customer is closed with the server.
 	Customer func(ctx context.Context, id string) (*Customer, error)
 
-	// Parallel bounds the runs and calls under way at once. Zero: 8.
+	// Parallel bounds the runs and calls in progress. Zero: 8.
 	Parallel int
 	// Share bounds those of one customer. Zero: Parallel.
 	Share int
-	// Waiting bounds how many wait for their turn, and MaxWait for how long. Zero: 64 and 30 s.
+	// Waiting bounds how many runs and calls wait for their turn, and MaxWait how long each waits. Zero: 64 and 30 s.
 	Waiting int
 	MaxWait time.Duration
-	// MaxTime is the most that timeout_seconds may say, MaxMemory the most of memory_mb, in bytes. Zero: 10 min and 4 GB.
+	// MaxTime bounds timeout_seconds. Zero: 10 min. MaxMemory bounds memory_mb, in bytes. Zero: 4 GB.
 	MaxTime   time.Duration
 	MaxMemory int64
-	// Time and Memory are what a run gets that says nothing. Zero: 30 s and 500 MB.
+	// Time and Memory, in bytes, are the limits of a run that names none. Zero: 30 s and 500 MB.
 	Time   time.Duration
 	Memory int64
-	// MaxText bounds, in characters, what one result says to the model. Zero: 30,000. Runs are bounded by Run itself.
+	// MaxText bounds the text of one result, in characters. Zero: 30,000. Run itself bounds the output of scripts.
 	MaxText int
-	// AnswerTime is how long a run waits for a client that was asked something to come back with the answer. Zero: 5 min.
+	// AnswerTime is how long a run waits until a client returns with the answer to a question. Zero: 5 min.
 	AnswerTime time.Duration
-	// ShowPaths tells clients where the workspace lies on this machine; for those that run on it.
+	// ShowPaths tells clients the path of the workspace on this machine. It is for clients that run on it.
 	ShowPaths bool
-	// Quiet is after how long without any progress a client is told what its call waits for. Zero: 10 s.
+	// Quiet is how long a call may be silent until its client is told what the call waits for. Zero: 10 s.
 	Quiet time.Duration
-	// KeepAlive is after how long without a byte a client over HTTP is sent an empty comment. Zero: 15 s.
+	// KeepAlive is how long an HTTP answer may be silent until an empty comment is sent. Zero: 15 s.
 	KeepAlive time.Duration
-	// MaxSessions bounds the sessions of one customer in the older era over HTTP. Zero: 100.
+	// MaxSessions bounds the HTTP sessions of one customer. Stateless requests have none. Zero: 1,000.
 	MaxSessions int
 	// Logger receives diagnostics. Nil discards them.
 	Logger *slog.Logger
@@ -93,26 +99,25 @@ type Options struct {
 
 // Server answers MCP clients. It is safe for concurrent use.
 type Server struct {
-	opt   Options
-	log   *slog.Logger
-	index string
-	gate  *gate
-	// streams are the answers over HTTP that are under way.
-	streams streams
+	opt     Options
+	log     *slog.Logger
+	index   string
+	queue   *runqueue.Queue
+	streams eventstream.Streams
 
-	life context.Context // of everything that is under way
-	end  context.CancelCauseFunc
-	work sync.WaitGroup
+	ctx    context.Context // of all work in progress
+	cancel context.CancelCauseFunc
+	work   sync.WaitGroup
 
 	mu        sync.Mutex
-	customers map[string]*desk
+	customers map[string]*customerServer
 	closed    bool
 }
 
-// errEnding is why runs are ended when the server is.
-var errEnding = errors.New("the server is ending")
+// errClosing is the cause of the end of runs that the server's end interrupts.
+var errClosing = errors.New("the server is ending")
 
-// New makes a server. The error says which option is wrong.
+// New returns a Server. The error names the option that is wrong.
 func New(opt *Options) (*Server, error) {
 	if opt == nil || opt.Run == nil || opt.Customer == nil {
 		return nil, errors.New("mcpserver: Run and Customer are required")
@@ -126,28 +131,28 @@ func New(opt *Options) (*Server, error) {
 			return nil, fmt.Errorf("mcpserver: language %q is neither %s nor %s", l, TypeScript, Python)
 		}
 	}
-	s := &Server{opt: o, log: o.Logger, gate: newGate(o.Parallel, o.Share, o.Waiting, o.MaxWait), customers: map[string]*desk{}}
-	s.index = indexOf(o.Catalog, o.Lock, o.Languages[0], o.IndexTokens)
-	s.life, s.end = context.WithCancelCause(context.Background())
+	s := &Server{opt: o, log: o.Logger, queue: runqueue.New(o.Parallel, o.Share, o.Waiting, o.MaxWait), customers: map[string]*customerServer{}}
+	s.index = index.Text(o.Catalog, o.Lock, o.Languages[0], o.IndexTokens)
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s, nil
 }
 
 func (o Options) withDefaults() Options {
-	def(&o.Mode, ModeAll)
-	def(&o.IndexTokens, 250)
-	def(&o.Parallel, 8)
-	def(&o.Share, o.Parallel)
-	def(&o.Waiting, 64)
-	def(&o.MaxWait, 30*time.Second)
-	def(&o.MaxTime, 10*time.Minute)
-	def(&o.MaxMemory, 4e9)
-	def(&o.Time, runner.DefaultTimeout)
-	def(&o.Memory, 500e6)
-	def(&o.MaxText, 30_000)
-	def(&o.AnswerTime, 5*time.Minute)
-	def(&o.Quiet, 10*time.Second)
-	def(&o.KeepAlive, keepAlive)
-	def(&o.MaxSessions, 100)
+	o.Mode = cmp.Or(o.Mode, ModeAll)
+	o.IndexTokens = cmp.Or(o.IndexTokens, 250)
+	o.Parallel = cmp.Or(o.Parallel, 8)
+	o.Share = cmp.Or(o.Share, o.Parallel)
+	o.Waiting = cmp.Or(o.Waiting, 64)
+	o.MaxWait = cmp.Or(o.MaxWait, 30*time.Second)
+	o.MaxTime = cmp.Or(o.MaxTime, 10*time.Minute)
+	o.MaxMemory = cmp.Or(o.MaxMemory, 4e9)
+	o.Time = cmp.Or(o.Time, runner.DefaultTimeout)
+	o.Memory = cmp.Or(o.Memory, 500e6)
+	o.MaxText = cmp.Or(o.MaxText, 30_000)
+	o.AnswerTime = cmp.Or(o.AnswerTime, 5*time.Minute)
+	o.Quiet = cmp.Or(o.Quiet, 10*time.Second)
+	o.KeepAlive = cmp.Or(o.KeepAlive, 15*time.Second)
+	o.MaxSessions = cmp.Or(o.MaxSessions, 1000)
 	if len(o.Languages) == 0 {
 		o.Languages = []string{TypeScript, Python}
 	}
@@ -158,166 +163,103 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func def[T comparable](v *T, to T) {
-	var zero T
-	if *v == zero {
-		*v = to
-	}
-}
-
-// desk is the server of one customer: what is asked through it can concern no other.
-type desk struct {
-	s        *Server
-	customer *Customer
-	mcp      *mcp.Server
-	parked   parked
-	stats    stats
-
-	uses      uses       // of its sessions over HTTP
-	admitting sync.Mutex // held while one of them is let in
-	beginning int        // those that were let in and may not be there yet; under admitting
-}
-
-// desk returns the customer's, opening the customer at first.
-func (s *Server) desk(id string) (*desk, error) {
+// customer returns the customer's server, which it opens the first time.
+func (s *Server) customer(id string) (*customerServer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errEnding
+		return nil, errClosing
 	}
-	if d, ok := s.customers[id]; ok {
-		return d, nil
+	if cs, ok := s.customers[id]; ok {
+		return cs, nil
 	}
-	c, err := s.opt.Customer(s.life, id)
+	c, err := s.opt.Customer(s.ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("open customer %q: %w", id, err)
 	}
-	d := &desk{s: s, customer: c}
-	d.mcp = d.build()
-	s.customers[id] = d
-	return d, nil
+	cs := newCustomerServer(s, c)
+	s.customers[id] = cs
+	return cs, nil
 }
 
-func (d *desk) build() *mcp.Server {
-	//lint:ignore SA1019 clients of the older revisions ask for it, and of the newest one may
-	caps := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{}}
-	if d.customer.Skills != nil {
-		caps.AddExtension(skillsExtension, nil)
-		caps.Resources = &mcp.ResourceCapabilities{}
-	}
-	m := mcp.NewServer(&mcp.Implementation{Name: "mcprun", Version: d.s.opt.Version},
-		&mcp.ServerOptions{Capabilities: caps, Logger: d.s.log, SetCacheable: cacheable})
-	for _, t := range d.s.tools() {
-		m.AddTool(t.definition(), d.handler(t))
-	}
-	if d.customer.Skills != nil {
-		d.serveSkills(m)
-	}
-	m.AddReceivingMiddleware(d.resources)
-	return m
-}
-
-// cacheable: a list of tools is the same until the server is started anew, and may name a customer's own servers.
-func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
-	c.CacheScope = "private"
-	if _, ok := req.(*mcp.ListToolsRequest); ok {
-		c.TTLMs = int((5 * time.Minute).Milliseconds())
-	}
-}
-
-// starts tells whether a call may begin, and counts it; work.Done is called when it has ended.
-func (s *Server) starts() bool {
+// startWork reports whether a call may begin. If so, it is counted, and the caller calls work.Done at its end.
+func (s *Server) startWork() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.life.Err() != nil {
+	if s.closed || s.ctx.Err() != nil {
 		return false
 	}
 	s.work.Add(1)
 	return true
 }
 
-// Stdio serves one client over a pair of streams, as a customer, until the input ends or ctx does; both are a clean end.
-// What is under way then is ended, and the server serves nobody any more.
+// unreadTime is how long an ending server waits for its client to read the last messages.
+const unreadTime = 2 * time.Second
+
+// Stdio serves one client over a pair of streams, as a customer, until the input or ctx ends, and returns nil for both.
+// Runs in progress are then ended, and the server serves no other client.
 func (s *Server) Stdio(ctx context.Context, customer string, in io.ReadCloser, out io.WriteCloser) error {
-	d, err := s.desk(customer)
+	cs, err := s.customer(customer)
 	if err != nil {
 		return err
 	}
-	ended := &endReader{ReadCloser: in, end: func() { s.end(errEnding) }}
-	reader, writer := newFrames(ended, out)
-	context.AfterFunc(s.life, func() { time.AfterFunc(unreadTime, writer.giveUp) })
-	session, err := d.mcp.Connect(context.WithoutCancel(ctx), &mcp.IOTransport{Reader: reader, Writer: writer}, nil)
+	input := &endingReader{ReadCloser: in, end: func() { s.cancel(errClosing) }}
+	writer := wire.NewWriter(out)
+	context.AfterFunc(s.ctx, func() { time.AfterFunc(unreadTime, writer.GiveUp) })
+	transport := &mcp.IOTransport{Reader: input, Writer: writer}
+	session, err := cs.mcp.Connect(context.WithoutCancel(ctx), transport, nil)
 	if err != nil {
 		return err
 	}
-	over := make(chan error, 1)
-	go func() { over <- session.Wait() }()
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
 	select {
-	case err = <-over:
+	case err = <-ended:
 	case <-ctx.Done():
-		s.end(errEnding) // what is under way is ended; what it came to still goes out
-		s.work.Wait()
+		s.cancel(errClosing)
+		s.work.Wait() // the results of interrupted runs are still sent
 		_ = session.Close()
 		return nil
 	}
-	if errors.Is(err, io.EOF) || ended.done() {
+	if err == nil || errors.Is(err, io.EOF) || input.ended.Load() {
 		return nil
 	}
-	return err
+	return fmt.Errorf("read a message of the client: %w", err)
 }
 
-// unreadTime is how long an ending server waits for its client to read what is still to be said.
-const unreadTime = 2 * time.Second
-
-// endReader says when the input has ended: nobody will read what is still to come.
-type endReader struct {
+// endingReader calls end when reading fails: nobody will read further answers.
+type endingReader struct {
 	io.ReadCloser
-	end  func()
-	once sync.Once
-	mu   sync.Mutex
-	over bool
+	end   func()
+	ended atomic.Bool
 }
 
-func (r *endReader) Read(p []byte) (int, error) {
+func (r *endingReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	if err != nil {
-		r.once.Do(func() {
-			r.mu.Lock()
-			r.over = true
-			r.mu.Unlock()
-			r.end()
-		})
+		r.ended.Store(true)
+		r.end()
 	}
 	return n, err
 }
 
-func (r *endReader) done() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.over
-}
-
-// Close ends what is under way, waits for it, and closes the customers.
+// Close ends runs in progress, waits for them, and closes the customers.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
-	desks := make([]*desk, 0, len(s.customers))
-	for _, d := range s.customers {
-		desks = append(desks, d)
-	}
-	s.mu.Unlock()
-	s.end(errEnding)
+	s.mu.Unlock() // from here on customers does not change
+	s.cancel(errClosing)
 	s.work.Wait()
-	var all []error
-	for _, d := range desks {
-		if d.customer.Close != nil {
-			all = append(all, d.customer.Close())
+	var errs []error
+	for _, cs := range s.customers {
+		if cs.customer.Close != nil {
+			errs = append(errs, cs.customer.Close())
 		}
 	}
-	return errors.Join(all...)
+	return errors.Join(errs...)
 }
 
-// Definitions is the result of tools/list as compact JSON: what it costs a model to have this server.
+// Definitions returns the result of tools/list as compact JSON: what a model pays to have this server.
 func (s *Server) Definitions() json.RawMessage {
 	list := struct {
 		Tools []*mcp.Tool `json:"tools"`
@@ -327,7 +269,7 @@ func (s *Server) Definitions() json.RawMessage {
 	}
 	out, err := json.Marshal(list)
 	if err != nil {
-		panic(err) // they are our own
+		panic(err) // the definitions are constants
 	}
 	return out
 }

@@ -21,14 +21,18 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/script/check"
+	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
-// TestQuiet: a client that gave a progress token hears of a quiet call what it waits for, over stdio and HTTP, in both eras.
+// TestQuiet checks that a client with a progress token is told what a quiet call waits for, over stdio and HTTP, with and
+// without sessions.
 func TestQuiet(t *testing.T) {
-	for _, era := range eras {
+	for _, revision := range revisions {
 		for _, over := range []string{"stdio", "http"} {
-			t.Run(over+" "+era, func(t *testing.T) {
-				w := newWorld(t)
+			t.Run(over+" "+revision, func(t *testing.T) {
+				w := newFixture(t)
 				w.opt.Quiet = 10 * time.Millisecond
 				heard := make(chan string, 1000)
 				await := func(want string) {
@@ -40,7 +44,7 @@ func TestQuiet(t *testing.T) {
 								return
 							}
 						case <-late:
-							t.Errorf("the client never heard %q", want)
+							t.Errorf("the client got no message with %q", want)
 							return
 						}
 					}
@@ -72,9 +76,9 @@ func TestQuiet(t *testing.T) {
 				s := w.server()
 				var cs *mcp.ClientSession
 				if over == "stdio" {
-					cs = w.stdio(s, era, opt)
+					cs = w.stdio(s, revision, opt)
 				} else {
-					cs = connect(t, w.web(s, &mcpserver.HTTPOptions{Tokens: tokensOf(t)}).URL, tokenOfAda, era, opt)
+					cs = connect(t, w.web(s, &mcpserver.HTTPOptions{Tokens: tokensOf(t)}).URL, tokenOfAda, revision, opt)
 				}
 				params := &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"code": "1"}}
 				params.SetProgressToken("p")
@@ -104,19 +108,26 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// TestQuietTools: also of tools that are no run.
+// TestQuietTools checks the same for tools that run no script.
 func TestQuietTools(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.opt.Quiet = 10 * time.Millisecond
 	heard := make(chan string, 100)
+	slow, err := skill.Open([]skill.Dir{{Path: t.TempDir(), Writable: true}}, &skill.Options{Check: func(context.Context, script.Source) ([]check.Problem, error) {
+		<-heard
+		return nil, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.opt.Customer = func(context.Context, string) (*mcpserver.Customer, error) {
-		return &mcpserver.Customer{Skills: &slowShelf{heard: heard}}, nil
+		return &mcpserver.Customer{Skills: slow}, nil
 	}
 	w.opt.Call = func(context.Context, *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
 		<-heard
 		return &mcpserver.CallAnswer{Raw: json.RawMessage(`{"content":[]}`)}, nil
 	}
-	cs := w.stdio(w.server(), eras[0], &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+	cs := w.stdio(w.server(), revisions[0], &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 		if !strings.Contains(req.Params.Message, " running, 0 s") {
 			t.Errorf("message %q", req.Params.Message)
 		}
@@ -136,21 +147,10 @@ func TestQuietTools(t *testing.T) {
 	}
 }
 
-// slowShelf saves when the client has heard something.
-type slowShelf struct {
-	shelf
-	heard chan string
-}
-
-func (s *slowShelf) Save(ctx context.Context, d mcpserver.SkillDraft) (*mcpserver.Skill, error) {
-	<-s.heard
-	return s.shelf.Save(ctx, d)
-}
-
-// rawCall is a tools/call as it stands in a request, and its headers.
-func rawCall(era, session string, tool string, meta string) (body string, headers map[string]string) {
-	headers = map[string]string{"Mcp-Protocol-Version": era, "Authorization": "Bearer " + tokenOfAda, "Mcp-Method": "tools/call", "Mcp-Name": tool}
-	if era == eras[1] {
+// rawCall returns the body and headers of a tools/call request.
+func rawCall(revision, session string, tool string, meta string) (body string, headers map[string]string) {
+	headers = map[string]string{"Mcp-Protocol-Version": revision, "Authorization": "Bearer " + tokenOfAda, "Mcp-Method": "tools/call", "Mcp-Name": tool}
+	if revision == revisions[1] {
 		meta += `,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}`
 	} else {
 		headers["Mcp-Session-Id"] = session
@@ -159,7 +159,7 @@ func rawCall(era, session string, tool string, meta string) (body string, header
 	return body, headers
 }
 
-// session begins one of the older era.
+// session begins a session and returns its id.
 func session(t *testing.T, url string) string {
 	t.Helper()
 	_, headers, body := post(t, url, initialize, map[string]string{"Authorization": "Bearer " + tokenOfAda})
@@ -167,16 +167,16 @@ func session(t *testing.T, url string) string {
 	if id == "" {
 		t.Fatalf("no session: %s", body)
 	}
-	post(t, url, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, map[string]string{"Authorization": "Bearer " + tokenOfAda, "Mcp-Session-Id": id, "Mcp-Protocol-Version": eras[0]})
+	post(t, url, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, map[string]string{"Authorization": "Bearer " + tokenOfAda, "Mcp-Session-Id": id, "Mcp-Protocol-Version": revisions[0]})
 	return id
 }
 
-// TestHeadersAtOnce: the answer begins while the call is under way, with neither output nor progress, and comments follow.
-// What is no call that can be made is an error of HTTP all the same.
-func TestHeadersAtOnce(t *testing.T) {
-	for _, era := range eras {
-		t.Run(era, func(t *testing.T) {
-			w := newWorld(t)
+// TestEarlyHeaders checks that the answer begins while a silent call is in progress, that comments follow, and that a call of
+// an unknown tool is still an HTTP error.
+func TestEarlyHeaders(t *testing.T) {
+	for _, revision := range revisions {
+		t.Run(revision, func(t *testing.T) {
+			w := newFixture(t)
 			w.opt.KeepAlive = 10 * time.Millisecond
 			goOn := make(chan bool)
 			w.run = func(ctx context.Context, _ *mcpserver.Job) (*runner.Result, error) {
@@ -188,10 +188,10 @@ func TestHeadersAtOnce(t *testing.T) {
 			}
 			srv := w.web(w.server(), &mcpserver.HTTPOptions{Tokens: tokensOf(t)})
 			id := ""
-			if era == eras[0] {
+			if revision == revisions[0] {
 				id = session(t, srv.URL)
 			}
-			body, headers := rawCall(era, id, "execute_code", "")
+			body, headers := rawCall(revision, id, "execute_code", "")
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL+mcpserver.Path, strings.NewReader(body))
@@ -205,7 +205,7 @@ func TestHeadersAtOnce(t *testing.T) {
 			}
 			res, err := http.DefaultClient.Do(req)
 			if err != nil {
-				t.Fatalf("no headers while the call is under way: %v", err)
+				t.Fatalf("no headers while the call is in progress: %v", err)
 			}
 			defer res.Body.Close()
 			if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || kind != "text/event-stream" {
@@ -223,8 +223,8 @@ func TestHeadersAtOnce(t *testing.T) {
 			if err != nil || !strings.Contains(string(rest), `"text":"done"`) || !strings.HasSuffix(string(rest), "\n\n") {
 				t.Errorf("the rest is %q, %v", rest, err)
 			}
-			if era == eras[1] {
-				body, headers := rawCall(era, "", "no_such_tool", "")
+			if revision == revisions[1] {
+				body, headers := rawCall(revision, "", "no_such_tool", "")
 				if status, _, text := post(t, srv.URL, body, headers); status == http.StatusOK || !json.Valid([]byte(text)) {
 					t.Errorf("an unknown tool: status %d, %s", status, text)
 				}
@@ -233,9 +233,9 @@ func TestHeadersAtOnce(t *testing.T) {
 	}
 }
 
-// TestCommentsBetweenEvents: comments that are due all the time do not tear the events of a run that says much.
+// TestCommentsBetweenEvents checks that frequent comments do not interrupt the events of a run with much output.
 func TestCommentsBetweenEvents(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.opt.KeepAlive = time.Microsecond
 	w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) {
 		for range 10 {
@@ -245,7 +245,7 @@ func TestCommentsBetweenEvents(t *testing.T) {
 		return &runner.Result{Cause: runner.CauseExit, Stdout: strings.Repeat("output ", 4000)}, nil
 	}
 	srv := w.web(w.server(), &mcpserver.HTTPOptions{Tokens: tokensOf(t)})
-	body, headers := rawCall(eras[1], "", "execute_code", `,"progressToken":"p"`)
+	body, headers := rawCall(revisions[1], "", "execute_code", `,"progressToken":"p"`)
 	_, _, text := post(t, srv.URL, body, headers)
 	events, comments := 0, 0
 	for block := range strings.SplitSeq(strings.TrimSuffix(text, "\n\n"), "\n\n") {
@@ -255,7 +255,7 @@ func TestCommentsBetweenEvents(t *testing.T) {
 		}
 		data, ok := strings.CutPrefix(block, "event: message\ndata: ")
 		if !ok || !json.Valid([]byte(data)) {
-			t.Fatalf("a torn event: %.200q", block)
+			t.Fatalf("an interrupted event: %.200q", block)
 		}
 		events++
 	}
@@ -264,7 +264,7 @@ func TestCommentsBetweenEvents(t *testing.T) {
 	}
 }
 
-// patience is a connection that gives up when nothing comes for a while, as a reverse proxy does.
+// patience is a connection with a read timeout, like that of a reverse proxy.
 type patience struct {
 	net.Conn
 	most time.Duration
@@ -277,10 +277,10 @@ func (p patience) Read(b []byte) (int, error) {
 	return p.Conn.Read(b)
 }
 
-// TestBehindProxy: a quiet run outlasts what a reverse proxy waits for a byte, with and without a progress token.
+// TestBehindProxy checks that a quiet run may last longer than the read timeout of a reverse proxy.
 func TestBehindProxy(t *testing.T) {
 	const most = 2 * time.Second
-	w := newWorld(t)
+	w := newFixture(t)
 	w.opt.KeepAlive = most / 20
 	w.run = func(context.Context, *mcpserver.Job) (*runner.Result, error) {
 		time.Sleep(2 * most)
@@ -301,12 +301,12 @@ func TestBehindProxy(t *testing.T) {
 	front := httptest.NewServer(proxy)
 	t.Cleanup(func() { front.CloseClientConnections(); front.Close() })
 	var all sync.WaitGroup
-	for _, era := range eras {
-		cs := connect(t, front.URL, tokenOfAda, era, nil)
+	for _, revision := range revisions {
+		cs := connect(t, front.URL, tokenOfAda, revision, nil)
 		all.Go(func() {
 			res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"code": "1"}})
 			if err != nil || textOf(res) != "done" {
-				t.Errorf("%s: %v, %v", era, res, err)
+				t.Errorf("%s: %v, %v", revision, res, err)
 			}
 		})
 	}

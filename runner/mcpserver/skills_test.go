@@ -10,37 +10,40 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 )
 
-// TestSkillsExtension: skills are listed with digests, and their files are resources, in both eras.
+var greeting = map[string]string{"greet/SKILL.md": "---\nname: greet\ndescription: Greets.\n---\nhi\n"}
+
+// TestSkillsExtension checks that skills are listed with digests, and that their files are resources.
 func TestSkillsExtension(t *testing.T) {
-	for _, era := range eras {
-		w := newWorld(t)
-		opt := &mcp.ClientOptions{}
-		cs := w.stdio(w.server(), era, opt)
+	for _, revision := range revisions {
+		w := newFixture(t)
+		w.withSkills(greeting)
+		cs := w.stdio(w.server(), revision, nil)
 		if _, ok := cs.InitializeResult().Capabilities.Extensions["io.modelcontextprotocol/skills"]; !ok {
-			t.Errorf("%s: the extension is not declared: %+v", era, cs.InitializeResult().Capabilities)
+			t.Errorf("%s: the extension is not declared: %+v", revision, cs.InitializeResult().Capabilities)
 		}
 		list, err := cs.ListResources(t.Context(), nil)
 		if err != nil || len(list.Resources) != 1 || list.Resources[0].URI != "skill://greet/SKILL.md" || list.Resources[0].Description != "Greets." {
-			t.Errorf("%s: %v %+v", era, err, list)
+			t.Errorf("%s: %v %+v", revision, err, list)
 		}
 		res, err := cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "skill://greet/SKILL.md"})
-		if err != nil || len(res.Contents) != 1 || res.Contents[0].Text != "hi\n" || res.Contents[0].MIMEType != "text/markdown" {
-			t.Errorf("%s: %v %+v", era, err, res)
+		if err != nil || len(res.Contents) != 1 || res.Contents[0].Text != greeting["greet/SKILL.md"] || res.Contents[0].MIMEType != "text/markdown" {
+			t.Errorf("%s: %v %+v", revision, err, res)
 		}
 		for _, uri := range []string{"skill://greet/none", "skill://none/SKILL.md", "file:///etc/passwd", "skill://greet/../../x", "skill://\x01\\x", "", "skill://greet"} {
 			if _, err := cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err == nil {
-				t.Errorf("%s: %q was read", era, uri)
+				t.Errorf("%s: reading %q succeeded, want an error", revision, uri)
 			}
 		}
 		if _, err := cs.ListTools(t.Context(), nil); err != nil { // the session is still there
-			t.Errorf("%s: %v", era, err)
+			t.Errorf("%s: %v", revision, err)
 		}
 	}
 }
 
-// TestSkillsMethods: the extension's own methods.
+// TestSkillsMethods checks the methods of the extension.
 func TestSkillsMethods(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
+	w.withSkills(greeting)
 	srv := w.web(w.server(), &mcpserver.HTTPOptions{Customer: "acme"})
 	_, header, _ := post(t, srv.URL, initialize, nil)
 	session := map[string]string{"Mcp-Session-Id": header.Get("Mcp-Session-Id")}
@@ -57,13 +60,13 @@ func TestSkillsMethods(t *testing.T) {
 	}
 }
 
-// TestWithoutSkills: a customer without them has no extension, and its tools say why.
+// TestWithoutSkills checks that a customer without skills has no extension, and that its tools give the reason.
 func TestWithoutSkills(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.opt.Customer = func(_ context.Context, id string) (*mcpserver.Customer, error) {
 		return &mcpserver.Customer{ID: id}, nil
 	}
-	cs := w.stdio(w.server(), eras[1], nil)
+	cs := w.stdio(w.server(), revisions[1], nil)
 	if caps := cs.InitializeResult().Capabilities; len(caps.Extensions) != 0 || caps.Resources != nil {
 		t.Errorf("%+v", caps)
 	}

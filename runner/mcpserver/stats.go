@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
@@ -23,13 +24,14 @@ type stats struct {
 	Calls  int `json:"calls"` // of scripts and of call_tool
 	Used   int `json:"tokensUsed"`
 	Saved  int `json:"tokensSaved"`
-	// MS is the time of all runs together, in milliseconds.
+	// MS is the time of all runs, in milliseconds.
 	MS float64 `json:"durationMs"`
-	// Files counts files, each once: of runs at the same time each names what any of them wrote. 10,000 at most.
+	// Files counts files by name, up to maxWritten: concurrent runs may report the same file.
 	Files int `json:"filesWritten"`
 	files map[string]bool
 	tools map[string]*toolStats
-	sent  map[string]int // tokens of definitions that direct calls would have taken, by session
+	// sent counts tokens of definitions that direct calls would have sent, by session.
+	sent map[string]int
 }
 
 type toolStats struct {
@@ -38,10 +40,11 @@ type toolStats struct {
 	Failed int    `json:"failed,omitempty"`
 }
 
-// maxToolStats bounds for how many tools calls are counted apart.
+// maxToolStats bounds the number of tools whose calls are counted separately.
 const maxToolStats = 1000
 
-func (s *stats) tool(name string, failed bool) {
+// countCall counts a call of a tool. The caller holds mu.
+func (s *stats) countCall(name string, failed bool) {
 	if s.tools == nil {
 		s.tools = map[string]*toolStats{}
 	}
@@ -59,10 +62,11 @@ func (s *stats) tool(name string, failed bool) {
 	}
 }
 
-// maxWritten bounds how many files are told apart.
+// maxWritten bounds the number of files that are counted.
 const maxWritten = 10_000
 
-func (s *stats) wrote(files []string) {
+// countFiles counts files that a run wrote. The caller holds mu.
+func (s *stats) countFiles(files []string) {
 	if s.files == nil {
 		s.files = map[string]bool{}
 	}
@@ -75,11 +79,12 @@ func (s *stats) wrote(files []string) {
 	s.Files = len(s.files)
 }
 
-// maxSent bounds how many sessions of clients are told apart; those above it count as one.
+// maxSent bounds the number of sessions that are told apart; further ones count as one.
 const maxSent = 1000
 
-// tokens counts what a run cost, and returns what it saved: direct calls need the definitions once a session.
-func (s *stats) tokens(session string, t *runner.Tokens) (saved int) {
+// countTokens counts the tokens of a run, and returns how many it saved: direct calls need the definitions once a session.
+// The caller holds mu.
+func (s *stats) countTokens(session string, t *runner.Tokens) (saved int) {
 	if s.sent == nil {
 		s.sent = map[string]int{}
 	}
@@ -94,51 +99,48 @@ func (s *stats) tokens(session string, t *runner.Tokens) (saved int) {
 	return saved
 }
 
-// note counts a run or a call, hands it to the customer's log, and returns the tokens that it saved.
-func (d *desk) note(e Entry, err error) (saved int) {
-	if err != nil && e.Error == "" {
-		e.Error = err.Error()
-	}
-	s := &d.stats
+// noteCall counts a call without a script.
+func (s *stats) noteCall(tool string, failed bool) {
 	s.mu.Lock()
-	switch {
-	case e.Kind == "call":
-		s.Calls++
-		s.tool(strings.ToValidUTF8(e.Tool[:min(len(e.Tool), maxNameText)], ""), e.Error != "")
-	default:
-		s.Runs++
-		if e.Result == nil || e.Result.ExitCode != 0 || e.Result.Cause != runner.CauseExit {
-			s.Failed++
-		}
+	defer s.mu.Unlock()
+	s.Calls++
+	s.countCall(strings.ToValidUTF8(tool[:min(len(tool), maxNameBytes)], ""), failed)
+}
+
+// note counts a run, adds it to the customer's log, and returns how many tokens it saved.
+func (cs *customerServer) note(e Entry) (saved int) {
+	s := &cs.stats
+	s.mu.Lock()
+	s.Runs++
+	if e.Result == nil || e.Result.ExitCode != 0 || e.Result.Cause != runner.CauseExit {
+		s.Failed++
 	}
 	if r := e.Result; r != nil {
 		s.Calls += r.CallCount
 		s.MS = math.Round(1000*(s.MS+r.DurationMS)) / 1000
-		s.wrote(r.Files)
+		s.countFiles(r.Files)
 		if r.Tokens != nil {
-			saved = s.tokens(e.Session, r.Tokens)
+			saved = s.countTokens(e.Session, r.Tokens)
 		}
 		for _, c := range r.Calls {
-			s.tool(c.Tool, c.Outcome != runner.OutcomeOK && c.Outcome != runner.OutcomeDry)
+			s.countCall(c.Tool, c.Outcome != runner.OutcomeOK && c.Outcome != runner.OutcomeDry)
 		}
 	}
 	s.mu.Unlock()
-	if d.customer.Log == nil {
+	if cs.customer.Log == nil {
 		return saved
 	}
-	if err := d.customer.Log.Append(e); err != nil {
-		d.logged().Warn("the session log could not be written", "error", err)
+	if err := cs.customer.Log.Append(e); err != nil {
+		cs.logger().Warn("the customer's log could not be written", "error", err)
 	}
 	return saved
 }
 
-const mostTools = 10 // that are named in the statistics, unless asked for more or fewer
-
-// environment is what get_execution_stats says of where scripts run. All of it is read anew, so that it is true before the
-// first run and after a restart.
+// environment is what get_execution_stats reports about where scripts run. It is read for each call, so it is right before
+// the first run and after a restart.
 type environment struct {
 	Workspace struct {
-		Path  string `json:"path"` // as scripts see it
+		Path  string `json:"path"` // that scripts see
 		Local string `json:"localPath,omitempty"`
 		Files int    `json:"files"`
 		Bytes int64  `json:"bytes"`
@@ -159,61 +161,60 @@ type environment struct {
 		MaxMemory  float64 `json:"maxMemoryMb"`
 		Output     int     `json:"outputCharacters"`
 		Parallel   int     `json:"parallelRuns"`
-		Quota      int64   `json:"workspaceBytes,omitempty"` // 0: no bound of the workspace's own
+		Quota      int64   `json:"workspaceBytes,omitempty"` // 0: no quota
 	} `json:"limits"`
 }
 
-// scriptFolder is where scripts see their workspace.
-const scriptFolder = "/workspace"
-
-func (d *desk) environment(ctx context.Context) (*environment, error) {
-	o, e := &d.s.opt, &environment{}
-	if files := d.customer.Files; files != "" {
-		e.Workspace.Path = scriptFolder
+func (cs *customerServer) environment() (*environment, error) {
+	o, e := &cs.s.opt, &environment{}
+	if files := cs.customer.Files; files != "" {
+		e.Workspace.Path = sandbox.WorkspaceDir
 		if o.ShowPaths {
 			e.Workspace.Local = files
 		}
 		there, err := workspace.Take(files)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it is made by the first run
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the first run creates it
 			return nil, err
 		}
 		for file := range there {
-			if strings.HasPrefix(file, workspace.StoreDir+"/") { // the host's
+			if strings.HasPrefix(file, workspace.StoreDir+"/") { // the host's files
 				delete(there, file)
 			}
 		}
 		e.Workspace.Files, e.Workspace.Bytes = len(there), there.Bytes()
 	}
-	if k := d.customer.Skills; k != nil {
-		list, err := k.List(ctx)
+	if k := cs.customer.Skills; k != nil {
+		list, err := k.List()
 		if err != nil {
 			return nil, err
 		}
 		e.Skills = len(list)
 	}
 	can := &e.Capabilities
-	can.Languages, can.Skills, can.PII, can.CallTool = o.Languages, d.customer.Skills != nil, d.customer.Vault != nil, o.Call != nil
+	can.Languages, can.Skills, can.PII, can.CallTool = o.Languages, cs.customer.Skills != nil, cs.customer.Vault != nil, o.Call != nil
 	if o.Catalog != nil {
 		can.Servers, can.Tools = len(o.Catalog.Servers), o.Catalog.Tools()
 	}
 	l := &e.Limits
 	l.Timeout, l.MaxTimeout, l.Memory, l.MaxMemory = o.Time.Seconds(), o.MaxTime.Seconds(), float64(o.Memory)/1e6, float64(o.MaxMemory)/1e6
-	l.Output, l.Parallel, l.Quota = o.MaxText, min(o.Parallel, o.Share), d.customer.Quota
+	l.Output, l.Parallel, l.Quota = o.MaxText, min(o.Parallel, o.Share), cs.customer.Quota
 	return e, nil
 }
 
-func executionStats(ctx context.Context, c *conversation) (*reply, error) {
-	in := struct {
-		Top int `json:"top"`
-	}{mostTools}
-	if err := c.decode(&in); err != nil {
-		return nil, err
+type statsArgs struct {
+	Top *int `json:"top"`
+}
+
+func callGetExecutionStats(_ context.Context, c *toolCall, args *statsArgs) (*reply, error) {
+	top := 10 // tools
+	if args.Top != nil {
+		top = max(0, *args.Top)
 	}
-	env, err := c.d.environment(ctx)
+	env, err := c.cs.environment()
 	if err != nil {
 		return nil, err
 	}
-	s := &c.d.stats
+	s := &c.cs.stats
 	s.mu.Lock()
 	tools := make([]toolStats, 0, len(s.tools))
 	for _, t := range s.tools {
@@ -230,16 +231,16 @@ func executionStats(ctx context.Context, c *conversation) (*reply, error) {
 		*stats
 		Tools []toolStats     `json:"tools"`
 		Log   json.RawMessage `json:"session,omitempty"`
-	}{environment: env, stats: s, Tools: tools[:min(max(0, in.Top), len(tools))]}
-	totals, err := compact(data)
+	}{environment: env, stats: s, Tools: firstOf(tools, top)}
+	totals, err := compactJSON(data)
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	if log := c.d.customer.Log; log != nil {
+	if log := c.cs.customer.Log; log != nil {
 		kept, err := log.Stats()
 		if err != nil {
-			return nil, sayf("get_execution_stats: %v", err)
+			return nil, c.errorf("%v", err)
 		}
 		if kept != nil {
 			totals = fmt.Sprintf(`%s,"session":%s}`, strings.TrimSuffix(totals, "}"), kept)

@@ -8,10 +8,10 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 )
 
-// TestSavedOncePerSession: direct calls would need the definitions once a conversation, which is a session of the older
-// revisions, or all that a customer's other clients do while the server runs. Runs that call nothing save nothing.
+// TestSavedOncePerSession checks that the definitions count as saved once per session, and once for all clients of a
+// customer without sessions. Runs without calls save nothing.
 func TestSavedOncePerSession(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) {
 		if job.Code == "silent" {
 			return &runner.Result{Cause: runner.CauseExit, Tokens: &runner.Tokens{Used: 5, Saved: -5}}, nil
@@ -21,8 +21,8 @@ func TestSavedOncePerSession(t *testing.T) {
 		}}, nil
 	}
 	srv := w.web(w.server(), &mcpserver.HTTPOptions{Tokens: tokensOf(t)})
-	run := func(era string, codes ...string) (saved []float64) {
-		cs := connect(t, srv.URL, tokenOfAda, era, nil)
+	run := func(revision string, codes ...string) (saved []float64) {
+		cs := connect(t, srv.URL, tokenOfAda, revision, nil)
 		for _, code := range codes {
 			n, _ := structured(t, call(t, cs, "execute_code", map[string]any{"code": code}), "tokensSaved").(float64)
 			saved = append(saved, n)
@@ -30,21 +30,21 @@ func TestSavedOncePerSession(t *testing.T) {
 		return saved
 	}
 	for i, c := range []struct {
-		era  string
-		want []float64
+		revision string
+		want     []float64
 	}{
-		{eras[0], []float64{0, 1010, 10, 0}}, {eras[0], []float64{0, 1010, 10, 0}}, // two sessions
-		{eras[1], []float64{0, 1010, 10, 0}}, {eras[1], []float64{0, 10, 10, 0}}, // no session: one conversation
+		{revisions[0], []float64{0, 1010, 10, 0}}, {revisions[0], []float64{0, 1010, 10, 0}}, // two sessions
+		{revisions[1], []float64{0, 1010, 10, 0}}, {revisions[1], []float64{0, 10, 10, 0}}, // no session: one conversation
 	} {
-		got := run(c.era, "silent", "calls", "calls", "silent")
+		got := run(c.revision, "silent", "calls", "calls", "silent")
 		for j := range c.want {
 			if got[j] != c.want[j] {
-				t.Errorf("%d, %s: saved %v, not %v", i, c.era, got, c.want)
+				t.Errorf("%d, %s: saved %v, not %v", i, c.revision, got, c.want)
 				break
 			}
 		}
 	}
-	res := call(t, connect(t, srv.URL, tokenOfAda, eras[1], nil), "get_execution_stats", nil)
+	res := call(t, connect(t, srv.URL, tokenOfAda, revisions[1], nil), "get_execution_stats", nil)
 	if used, saved := structured(t, res, "tokensUsed"), structured(t, res, "tokensSaved"); used != 120.0 || saved != 3000.0+8*10-8*5 {
 		t.Errorf("used %v, saved %v", used, saved)
 	}

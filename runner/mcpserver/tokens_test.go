@@ -11,10 +11,10 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 )
 
-// TestFixedCost holds what every client pays before anything is done, the index left out.
+// TestFixedCost bounds the tokens that every client pays before the first call, without the index.
 func TestFixedCost(t *testing.T) {
 	for mode, most := range map[mcpserver.Mode]int{mcpserver.ModeAll: 1000, mcpserver.ModeCode: 200} {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.opt.Mode, w.opt.IndexTokens = mode, -1
 		list := w.server().Definitions()
 		if n := tokens.Count(string(list)); n >= most {
@@ -23,7 +23,7 @@ func TestFixedCost(t *testing.T) {
 			t.Logf("%s: %d tokens", mode, n)
 		}
 		// What a client gets has the same tools; its envelope is not for the model.
-		cs := w.stdio(w.server(), eras[1], nil)
+		cs := w.stdio(w.server(), revisions[1], nil)
 		res, err := cs.ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestFixedCost(t *testing.T) {
 	}
 }
 
-// TestTools are the names and parameters that are promised.
+// TestTools checks the documented names and parameters.
 func TestTools(t *testing.T) {
 	want := map[string]string{
 		"execute_code": "code,context_vars,language,memory_mb,timeout_seconds", "search_tools": "category,detail_level,query",
@@ -49,8 +49,8 @@ func TestTools(t *testing.T) {
 		"save_skill": "code,description,language,name", "load_skill": "name", "list_skills": "query", "sanitize_pii": "text", "restore_pii": "text",
 		"write_workspace_file": "content,filename", "read_workspace_file": "filename", "list_workspace_files": "subpath", "checkpoint": "data,name", "get_execution_stats": "top",
 	}
-	w := newWorld(t)
-	cs := w.stdio(w.server(), eras[0], nil)
+	w := newFixture(t)
+	cs := w.stdio(w.server(), revisions[0], nil)
 	res, err := cs.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -79,9 +79,9 @@ func sorted(m map[string]any) []string {
 	return out
 }
 
-// TestIndex: it is the same at each start, within its budget, and says what it left out.
+// TestIndex checks that the index is the same at each start and within its budget.
 func TestIndex(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	whole := description(t, w.server())
 	if whole != description(t, w.server()) {
 		t.Error("the index differs from start to start")
@@ -110,7 +110,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestIndexOfMany: with more servers than fit, it says how many there are.
+// TestIndexOfMany checks that the index counts the servers that do not fit.
 func TestIndexOfMany(t *testing.T) {
 	cat, lock := &catalog.Catalog{}, &catalog.Lock{Servers: map[string]catalog.LockServer{}}
 	for i := range 300 {
@@ -118,7 +118,7 @@ func TestIndexOfMany(t *testing.T) {
 		cat.Servers = append(cat.Servers, catalog.Server{Key: name, Dir: name, Tools: []catalog.Tool{{ID: name + "__go", Name: "go"}}})
 		lock.Servers[name] = catalog.LockServer{Tools: map[string]catalog.LockTool{"go": {Names: map[string]catalog.LockNames{"typescript": {Function: "go"}}}}}
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	w.opt.Catalog, w.opt.Lock = cat, lock
 	if d := description(t, w.server()); !strings.Contains(d, "more: list ./servers") {
 		t.Errorf("index: %s", d)

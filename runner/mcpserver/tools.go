@@ -7,19 +7,20 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/progress"
 )
 
-// tool is one tool as it is shown, and what answers it. Everything in its definition is paid for by every client, so
-// descriptions say what names do not, and schemas what a model must know; arguments are checked more closely than they say.
+// tool is one tool. Every client pays for the definition in tokens, so a description has only what the name does not say,
+// and a schema only what a model must know; arguments are checked more strictly than the schema says.
 type tool struct {
 	name, description string
-	// input is a JSON Schema. There is none of the output: it would say little, would demand structured content also where
-	// there are images to show or the result is another tool's, and would be paid for in each conversation.
+	// input is a JSON Schema. There is none of the output: it would cost tokens, and require structured content even with images.
 	input string
 	hints *mcp.ToolAnnotations
-	run   func(ctx context.Context, c *conversation) (*reply, error)
-	// long says that it takes a place among the runs, and may go on while the client is asked something; stage is what it
-	// does then while no call is under way.
+	run   func(ctx context.Context, c *toolCall) (*reply, error)
+	// long calls wait for a place in the queue, and may ask the client's user; stage is what they do while no call of the
+	// script is in progress.
 	long  bool
 	stage string
 }
@@ -28,90 +29,88 @@ func (t *tool) definition() *mcp.Tool {
 	return &mcp.Tool{Name: t.name, Description: t.description, Annotations: t.hints, InputSchema: json.RawMessage(t.input)}
 }
 
-// anyObject is an object of which nothing is said. OpenAI refuses objects without properties, and hosts hand on schemas as
-// they are: one that a model's provider refuses fails the whole request. For the same reason each enum says its type. Gemini
-// has refused empty properties, so no tool has them at the root. Arguments that may hold anything do: models take a made-up
-// property for a real one, and a text of JSON is worse for all others.
+// anyObject is the schema of an arbitrary object. OpenAI refuses objects without properties and enums without a type; Gemini
+// has refused empty properties at the root. Models take an invented property for a real one.
 const anyObject = `{"type":"object","properties":{}}`
 
-// readOnly are the hints of tools that change nothing and reach no other machine; a tool that has them need say no more.
+// readOnly returns the hints of tools that change nothing and reach no other machine.
 func readOnly() *mcp.ToolAnnotations { return &mcp.ToolAnnotations{ReadOnlyHint: true} }
 
-// adds are the hints of tools that write without taking anything away.
-func adds() *mcp.ToolAnnotations {
+// additive returns the hints of tools that write without deleting anything.
+func additive() *mcp.ToolAnnotations {
 	no := false
 	return &mcp.ToolAnnotations{DestructiveHint: &no}
 }
 
-// tools are the tools that are shown. Clients get them sorted by name.
+// tools returns the tools of the mode. Clients get them sorted by name.
 func (s *Server) tools() []*tool {
-	code := []*tool{s.executeCode()}
+	code := []*tool{s.executeCodeTool()}
 	if s.opt.Mode == ModeCode {
-		return append(code, searchTools())
+		return append(code, searchToolsTool())
 	}
 	return append(code,
-		searchTools(),
+		searchToolsTool(),
 		&tool{
-			name: "get_tool_definition", description: "A tool's signature and wrapper.", run: getToolDefinition, hints: readOnly(),
+			name: "get_tool_definition", description: "A tool's signature and wrapper.", run: withArgs(callGetToolDefinition), hints: readOnly(),
 			input: `{"type":"object","properties":{"tool_name":{"type":"string"},"category":{"type":"string"}},"required":["tool_name"]}`,
 		},
 		&tool{
-			name: "list_tool_categories", description: "Categories, for search_tools.", run: listToolCategories, hints: readOnly(),
+			name: "list_tool_categories", description: "Categories, for search_tools.", run: withArgs(callListToolCategories), hints: readOnly(),
 			input: `{"type":"object","properties":{"query":{"type":"string"}}}`,
 		},
 		&tool{
-			name: "call_tool", description: "Call one tool without a script.", run: callTool, long: true, stage: "call_tool running",
+			name: "call_tool", description: "Call one tool without a script.", run: withArgs(callCallTool), long: true, stage: "call_tool running",
 			input: `{"type":"object","properties":{"tool":{"type":"string","description":"server__tool"},"arguments":` + anyObject + `},"required":["tool"]}`,
 		},
 		&tool{
-			name: "save_skill", description: "Save a script to import later: ./skills/NAME.", run: saveSkill, hints: adds(),
+			name: "save_skill", description: "Save a script to import later: ./skills/NAME.", run: withArgs(callSaveSkill), hints: additive(),
 			input: `{"type":"object","properties":{"name":{"type":"string"},"code":{"type":"string"},"description":{"type":"string"},` +
-				`"language":` + s.languages() + `},"required":["name","code"]}`,
+				`"language":` + s.languageSchema() + `},"required":["name","code"]}`,
 		},
 		&tool{
-			name: "load_skill", description: "A skill's code.", run: loadSkill, hints: readOnly(),
+			name: "load_skill", description: "A skill's code.", run: withArgs(callLoadSkill), hints: readOnly(),
 			input: `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`,
 		},
-		&tool{name: "list_skills", run: listSkills, hints: readOnly(), description: "Saved skills.", input: `{"type":"object","properties":{"query":{"type":"string"}}}`},
+		&tool{name: "list_skills", run: withArgs(callListSkills), hints: readOnly(), description: "Saved skills.", input: `{"type":"object","properties":{"query":{"type":"string"}}}`},
 		&tool{
-			name: "sanitize_pii", description: "Replace personal data with tokens such as [EMAIL_1].", run: sanitizePII, hints: adds(),
+			name: "sanitize_pii", description: "Replace personal data with tokens such as [EMAIL_1].", run: withArgs(callSanitizePII), hints: additive(),
 			input: `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`,
 		},
 		&tool{
-			name: "restore_pii", description: "The reverse.", run: restorePII, hints: readOnly(),
+			name: "restore_pii", description: "The reverse.", run: withArgs(callRestorePII), hints: readOnly(),
 			input: `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`,
 		},
 		&tool{
-			name: "write_workspace_file", description: "Write a file that scripts can read.", run: writeFile,
+			name: "write_workspace_file", description: "Write a file that scripts can read.", run: withArgs(callWriteWorkspaceFile),
 			input: `{"type":"object","properties":{"filename":{"type":"string"},"content":{"type":"string"}},"required":["filename","content"]}`,
 		},
 		&tool{
-			name: "read_workspace_file", description: "Read a file that a script wrote.", run: readFile, hints: readOnly(),
+			name: "read_workspace_file", description: "Read a file that a script wrote.", run: withArgs(callReadWorkspaceFile), hints: readOnly(),
 			input: `{"type":"object","properties":{"filename":{"type":"string"}},"required":["filename"]}`,
 		},
 		&tool{
-			name: "list_workspace_files", description: "Files with sizes.", run: listFiles, hints: readOnly(),
+			name: "list_workspace_files", description: "Files with sizes.", run: withArgs(callListWorkspaceFiles), hints: readOnly(),
 			input: `{"type":"object","properties":{"subpath":{"type":"string"}}}`,
 		},
 		&tool{
-			name: "checkpoint", run: checkpoint,
+			name: "checkpoint", run: withArgs(callCheckpoint),
 			description: "Keep a step's data, for later sessions too. Without data: read it; without name: list all.",
 			input:       `{"type":"object","properties":{"name":{"type":"string"},"data":` + anyObject + `}}`,
 		},
 		&tool{
-			name: "get_execution_stats", description: "Runs, tokens saved, workspace, limits.", run: executionStats, hints: readOnly(),
+			name: "get_execution_stats", description: "Runs, tokens saved, workspace, limits.", run: withArgs(callGetExecutionStats), hints: readOnly(),
 			input: `{"type":"object","properties":{"top":{"type":"integer","description":"tools to list"}}}`,
 		},
 	)
 }
 
-// languages is the schema of a language.
-func (s *Server) languages() string {
+// languageSchema returns the schema of an argument that names a language.
+func (s *Server) languageSchema() string {
 	return `{"type":"string","enum":["` + strings.Join(s.opt.Languages, `","`) + `"]}`
 }
 
-// leaving is how a script hands a value back, in the languages that it may be in.
-func (s *Server) leaving() string {
+// resultHint returns how scripts return a value, for the languages allowed.
+func (s *Server) resultHint() string {
 	switch {
 	case !slices.Contains(s.opt.Languages, Python):
 		return "exports as `result`"
@@ -121,19 +120,19 @@ func (s *Server) leaving() string {
 	return "exports (Python: assigns) as `result`"
 }
 
-func (s *Server) executeCode() *tool {
+func (s *Server) executeCodeTool() *tool {
 	return &tool{
-		name: "execute_code", run: executeCode, long: true, stage: stageSandbox,
-		description: "Run code in a sandbox. It imports MCP tools from ./servers and returns only what it prints, or " + s.leaving() + "." + s.index,
-		input: `{"type":"object","properties":{"code":{"type":"string"},"language":` + s.languages() + `,` +
+		name: "execute_code", run: withArgs(callExecuteCode), long: true, stage: progress.StageSandbox,
+		description: "Run code in a sandbox. It imports MCP tools from ./servers and returns only what it prints, or " + s.resultHint() + "." + s.index,
+		input: `{"type":"object","properties":{"code":{"type":"string"},"language":` + s.languageSchema() + `,` +
 			`"context_vars":{"type":"object","description":"become variables","properties":{}},` +
-			`"timeout_seconds":{"type":"number","default":` + number(s.opt.Time.Seconds()) + `},"memory_mb":{"type":"number","default":` + number(float64(s.opt.Memory)/1e6) + `}},"required":["code"]}`,
+			`"timeout_seconds":{"type":"number","default":` + formatNumber(s.opt.Time.Seconds()) + `},"memory_mb":{"type":"number","default":` + formatNumber(float64(s.opt.Memory)/1e6) + `}},"required":["code"]}`,
 	}
 }
 
-func searchTools() *tool {
+func searchToolsTool() *tool {
 	return &tool{
-		name: "search_tools", description: "Find tools by what they do.", run: searchForTools, hints: readOnly(),
+		name: "search_tools", description: "Find tools by what they do.", run: withArgs(callSearchTools), hints: readOnly(),
 		input: `{"type":"object","properties":{"query":{"type":"string"},"category":{"type":"string"},` +
 			`"detail_level":{"type":"string","enum":["name","description","summary","full"]}},"required":["query"]}`,
 	}

@@ -9,20 +9,17 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// Mask takes out of texts and JSON what must not stand in a file. A nil field does nothing. Masking what was masked must
-// change nothing: a replay masks the arguments that it compares.
+// Mask removes from texts and JSON what must not be in a file. A nil field removes nothing. Masking twice must be the same as
+// masking once, because a replay masks the arguments that it compares.
 type Mask struct {
-	// Text takes secrets out of a text; it is given strings as they are, without JSON's escapes.
+	// Text removes secrets from a text. Strings of JSON are passed to it decoded.
 	Text func(string) string
-	// JSON takes personal data out of a JSON text and leaves it JSON.
+	// JSON removes personal data from a JSON text. The result is JSON.
 	JSON func([]byte) []byte
 }
 
 // Value masks one JSON value.
-func (m *Mask) Value(raw json.RawMessage) json.RawMessage { return m.json(raw) }
-
-// json masks one JSON value.
-func (m *Mask) json(raw json.RawMessage) json.RawMessage {
+func (m *Mask) Value(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return raw
 	}
@@ -35,30 +32,29 @@ func (m *Mask) json(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// text masks one text.
+// text masks one string.
 func (m *Mask) text(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {
 		return ""
 	}
 	var out string
-	if json.Unmarshal(m.json(raw), &out) != nil {
+	if json.Unmarshal(m.Value(raw), &out) != nil {
 		return ""
 	}
 	return out
 }
 
-// error masks a copy.
+// error returns a masked copy of an error.
 func (m *Mask) error(e *call.Error) *call.Error {
 	masked := *e
-	masked.Message, masked.Content, masked.Data = m.text(e.Message), m.json(e.Content), m.json(e.Data)
+	masked.Message, masked.Content, masked.Data = m.text(e.Message), m.Value(e.Content), m.Value(e.Data)
 	masked.Tool = m.text(e.Tool)
 	masked.Cause = nil
 	return &masked
 }
 
-// mapStrings applies f to every string of a JSON text, names of members too, and keeps everything else as it is. raw is
-// valid JSON.
+// mapStrings applies f to every string of a valid JSON text, including names of members, and keeps the rest unchanged.
 func mapStrings(raw []byte, f func(string) string) []byte {
 	var out []byte
 	copied := 0
@@ -82,7 +78,7 @@ func mapStrings(raw []byte, f func(string) string) []byte {
 	return append(out, raw[copied:]...)
 }
 
-// stringEnd returns where the string ends that begins at i.
+// stringEnd returns the index after the string that begins at i.
 func stringEnd(raw []byte, i int) int {
 	for j := i + 1; j < len(raw); j++ {
 		switch raw[j] {
@@ -95,20 +91,21 @@ func stringEnd(raw []byte, i int) int {
 	return len(raw)
 }
 
+// quoted returns a string as JSON, without escapes for HTML.
 func quoted(s string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string: cannot fail
+	_ = enc.Encode(s) // a string cannot fail
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// token is what stands in a recording for what was taken out: [EMAIL_1], or a variable's name in brackets.
+// token matches what a recording has in place of removed text: [EMAIL_1], or a variable's name in brackets.
 var token = regexp.MustCompile(`\[[A-Za-z_.][A-Za-z0-9_. -]*\]`)
 
-// pattern is a recorded JSON text, with its tokens: what they stand for is not known any more, and the same value may have
-// another token in another run, or none, where the variable is not set. It is a part of one string in any case.
-type pattern struct{ parts []string } // what is between the tokens
+// pattern is a recorded JSON text in which each token matches any part of a string. What a token replaced is unknown, and the
+// same value may have another token in another run, or none if the variable is not set.
+type pattern struct{ parts []string } // the texts between the tokens
 
 func newPattern(recorded string) pattern {
 	var parts []string
@@ -124,8 +121,8 @@ func newPattern(recorded string) pattern {
 	return pattern{parts: append(parts, recorded[begin:])}
 }
 
-// fits tells whether text can be what was recorded.
-func (p pattern) fits(text string) bool {
+// matches reports whether text can be the text that was recorded.
+func (p pattern) matches(text string) bool {
 	first, last := p.parts[0], p.parts[len(p.parts)-1]
 	if len(p.parts) == 1 {
 		return text == first
@@ -145,7 +142,7 @@ func (p pattern) fits(text string) bool {
 	return ok && inString(hidden)
 }
 
-// inString tells whether text, which begins inside of a JSON string, does not lead out of it.
+// inString reports whether text, which begins inside a JSON string, stays inside it.
 func inString(text string) bool {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {

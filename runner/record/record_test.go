@@ -82,14 +82,14 @@ func TestStrict(t *testing.T) {
 		{"a__y", `{"to":"ann@example.com"}`, 0, false, `"mailed"`},
 		{"a__y", `{"to":"[EMAIL_7]"}`, 0, false, `"mailed"`},   // what a replayed script passes on
 		{"a__y", `{"to":"ann at home"}`, 0, false, `"mailed"`}, // nor is it known what it was
-		{"a__y", `{"to":"ann","cc":"bob"}`, 0, false, `call 1 of a__y was recorded differently: cc was not there`},
-		{"a__y", `{"to":"ann","with":"bob"}`, 0, false, `call 1 of a__y was recorded differently: to was "[EMAIL_1]" and is "ann", with was not there`},
+		{"a__y", `{"to":"ann","cc":"bob"}`, 0, false, `call 1 of a__y was recorded differently: cc was missing`},
+		{"a__y", `{"to":"ann","with":"bob"}`, 0, false, `call 1 of a__y was recorded differently: to was "[EMAIL_1]" and is "ann", with was missing`},
 		{"a__y", `{"to":"ann \"at\" home"}`, 0, false, `"mailed"`},
 		{"a__x", ` {"n" : 2}`, 1, false, `"two"`},
 		{"a__x", `{"n":2}`, 0, false, `call 1 of a__x was recorded differently: n was 1 and is 2`},
 		{"a__x", `{"n":1}`, 0, true, `call 1 of a__x was recorded differently: the option raw was false and is true`},
 		{"a__x", `{"n":3}`, 2, false, "it has 2 calls of a__x, and this is number 3"},
-		{"a__x", `{"m":"` + strings.Repeat("x", 100) + `"}`, 0, false, `m was not there and is "` + strings.Repeat("x", 79) + `…, n was 1 and is not there`},
+		{"a__x", `{"m":"` + strings.Repeat("x", 100) + `"}`, 0, false, `m was missing and is "` + strings.Repeat("x", 79) + `…, n was 1 and is missing`},
 		{"a__z", `{}`, 0, false, "it has no call of a__z; it has a__x, a__y"},
 	} {
 		got, err := p.Answer(&call.Request{Tool: c.tool, Args: json.RawMessage(c.args), Raw: c.raw}, c.rank)
@@ -158,7 +158,7 @@ func textOf(e *record.Entry, err error) string {
 func TestBadFiles(t *testing.T) {
 	head := `{"mcprun":"recording","version":1}` + "\n"
 	for file, want := range map[string]string{
-		`{"a":1}`:                                 "line 1: it is not a recording",
+		`{"a":1}`:                                 "line 1: this is not a recording",
 		`{"mcprun":"recording","version":9}`:      "version 9",
 		head + `{"call":1`:                        "line 2:",
 		head + "\n" + `{"tool":"a__x","args":{}}`: "line 3: a call has a tool",

@@ -22,24 +22,24 @@ type Player struct {
 	mask  Mask
 
 	mu     sync.Mutex
-	byTool map[string][]*played // in the order of the calls
+	byTool map[string][]*recorded // in the order of the calls
 }
 
-// played is an entry, and whether it was used.
-type played struct {
+// recorded is an entry that answers calls.
+type recorded struct {
 	Entry
-	exact string // its arguments, in the form that is compared
+	exact string // the canonical arguments
 	like  pattern
 	used  bool
 }
 
-// Read reads a recording. With loose, calls are found by tool and arguments in any order, and the last one that fits
-// answers for all further ones; otherwise the calls of each tool must come in the order recorded, each once.
+// Read reads a recording of at most 512 MiB. With loose, calls match by tool and arguments in any order, and the last match
+// answers all further calls; otherwise the calls of each tool must come in the order recorded, each once.
 func Read(r io.Reader, loose bool, mask Mask) (*Player, error) {
-	p := &Player{loose: loose, mask: mask, byTool: map[string][]*played{}}
+	p := &Player{loose: loose, mask: mask, byTool: map[string][]*recorded{}}
 	bounded := &io.LimitedReader{R: r, N: maxBytes + 1}
 	err := p.read(bounded)
-	if bounded.N == 0 { // it ends anywhere then
+	if bounded.N == 0 { // the error of a cut file would mislead
 		err = errTooLarge
 	}
 	if err != nil {
@@ -59,10 +59,10 @@ func (p *Player) read(r io.Reader) error {
 		if n == 1 {
 			var h header
 			if err := json.Unmarshal(line, &h); err != nil || h.Kind != kind {
-				return errors.New("line 1: it is not a recording; make one with --record")
+				return errors.New("line 1: this is not a recording; make one with --record")
 			}
 			if h.Version != version {
-				return fmt.Errorf("line 1: it has version %d, this program knows %d; record it again", h.Version, version)
+				return fmt.Errorf("line 1: the recording has version %d, this program reads %d; record it again", h.Version, version)
 			}
 			continue
 		}
@@ -74,7 +74,7 @@ func (p *Player) read(r io.Reader) error {
 		return err
 	}
 	for _, entries := range p.byTool {
-		slices.SortStableFunc(entries, func(a, b *played) int { return a.Call - b.Call })
+		slices.SortStableFunc(entries, func(a, b *recorded) int { return a.Call - b.Call })
 	}
 	return nil
 }
@@ -91,19 +91,19 @@ func (p *Player) add(line []byte) error {
 	if err != nil {
 		return fmt.Errorf("its arguments: %w", err)
 	}
-	p.byTool[e.Tool] = append(p.byTool[e.Tool], &played{Entry: e, exact: exact, like: newPattern(exact)})
+	p.byTool[e.Tool] = append(p.byTool[e.Tool], &recorded{Entry: e, exact: exact, like: newPattern(exact)})
 	return nil
 }
 
-// NoMatchError says that the recording has no answer to a call.
+// NoMatchError reports that the recording has no answer to a call.
 type NoMatchError struct{ Reason string }
 
 func (e *NoMatchError) Error() string { return "the recording has no answer: " + e.Reason }
 
-// Answer finds the answer to a call: rank is its number among the calls of its tool, from 0. The error is a
+// Answer returns the answer to a call, which is number rank among the calls of its tool, from 0. The error is a
 // *[NoMatchError].
 func (p *Player) Answer(req *call.Request, rank int) (*Entry, error) {
-	exact, err := canonical(p.mask.json(req.Args))
+	exact, err := canonical(p.mask.Value(req.Args))
 	if err != nil {
 		return nil, &NoMatchError{Reason: err.Error()}
 	}
@@ -121,20 +121,21 @@ func (p *Player) Answer(req *call.Request, rank int) (*Entry, error) {
 	return &found.Entry, nil
 }
 
-func (p *Player) pick(entries []*played, req *call.Request, exact string, rank int) *played {
+// pick returns the entry that answers a call, or nil. The caller holds mu.
+func (p *Player) pick(entries []*recorded, req *call.Request, exact string, rank int) *recorded {
 	if !p.loose {
-		if rank < len(entries) && entries[rank].like.fits(exact) && entries[rank].Raw == req.Raw {
+		if rank < len(entries) && entries[rank].like.matches(exact) && entries[rank].Raw == req.Raw {
 			return entries[rank]
 		}
 		return nil
 	}
-	var last *played
-	for _, fits := range []func(e *played) bool{
-		func(e *played) bool { return e.exact == exact },
-		func(e *played) bool { return e.like.fits(exact) },
+	var last *recorded
+	for _, matches := range []func(e *recorded) bool{
+		func(e *recorded) bool { return e.exact == exact },
+		func(e *recorded) bool { return e.like.matches(exact) },
 	} {
 		for _, e := range entries {
-			if e.Raw != req.Raw || !fits(e) {
+			if e.Raw != req.Raw || !matches(e) {
 				continue
 			}
 			if !e.used {
@@ -149,45 +150,45 @@ func (p *Player) pick(entries []*played, req *call.Request, exact string, rank i
 	return nil
 }
 
-// why explains that no entry of the tool fits, by the one that comes nearest.
-func (p *Player) why(entries []*played, req *call.Request, exact string, rank int) string {
+// why describes why no entry of the tool matches, by the nearest one.
+func (p *Player) why(entries []*recorded, req *call.Request, exact string, rank int) string {
 	if !p.loose {
 		if rank >= len(entries) {
 			return fmt.Sprintf("it has %d calls of %s, and this is number %d", len(entries), req.Tool, rank+1)
 		}
 		return fmt.Sprintf("call %d of %s was recorded differently: %s (--replay-match loose takes calls in any order)",
-			rank+1, req.Tool, against(entries[rank], req, exact))
+			rank+1, req.Tool, describeDifference(entries[rank], req, exact))
 	}
 	best, most := entries[0], -1
 	for _, e := range entries {
-		if n := alike(e.exact, exact); n > most {
+		if n := countEqual(e.exact, exact); n > most {
 			best, most = e, n
 		}
 	}
-	return fmt.Sprintf("the nearest is call %d, of %s: %s", best.Call, req.Tool, against(best, req, exact))
+	return fmt.Sprintf("the nearest is call %d, of %s: %s", best.Call, req.Tool, describeDifference(best, req, exact))
 }
 
-// against says how a call differs from a recorded one.
-func against(e *played, req *call.Request, exact string) string {
+// describeDifference describes how a call differs from a recorded one.
+func describeDifference(e *recorded, req *call.Request, exact string) string {
 	if e.Raw != req.Raw {
 		return fmt.Sprintf("the option raw was %v and is %v", e.Raw, req.Raw)
 	}
 	return difference(e.exact, exact)
 }
 
-// others names the recorded tools nearest to one that is not there.
+// others names the recorded tools nearest to an unknown one.
 func (p *Player) others(tool string) string {
 	names := slices.Sorted(maps.Keys(p.byTool))
 	if near := ident.Nearest(tool, names, 3); len(near) > 0 {
 		names = near
 	}
 	if len(names) == 0 {
-		return "; it is empty"
+		return "; the recording is empty"
 	}
 	return "; it has " + strings.Join(names[:min(len(names), 10)], ", ")
 }
 
-// clip cuts a text after n bytes of whole characters.
+// clip cuts a text after at most n bytes, between characters.
 func clip(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -195,13 +196,13 @@ func clip(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
-// maxDifferent bounds how many members are shown that differ, and shortValue, in bytes, how much of each.
+// maxDifferent bounds how many differing members are shown, shortValue how many bytes of each.
 const (
 	maxDifferent = 3
 	shortValue   = 80
 )
 
-// difference shows the members of two objects that differ.
+// difference describes the members in which two objects differ.
 func difference(recorded, now string) string {
 	a, b := members(recorded), members(now)
 	var names []string
@@ -228,13 +229,13 @@ func difference(recorded, now string) string {
 
 func orNone(value string) string {
 	if value == "" {
-		return "not there"
+		return "missing"
 	}
 	return clip(value, shortValue)
 }
 
-// alike counts the members that two objects have in common.
-func alike(a, b string) int {
+// countEqual counts the members that are equal in two objects.
+func countEqual(a, b string) int {
 	x, y := members(a), members(b)
 	n := 0
 	for name, v := range x {
@@ -257,7 +258,7 @@ func members(object string) map[string]string {
 	return out
 }
 
-// canonical is a form that is the same for the same value: members sorted, no white space, numbers as written.
+// canonical returns a form that is the same for equal values: members sorted, no white space, numbers as written.
 func canonical(raw []byte) (string, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

@@ -8,37 +8,37 @@ import (
 	"sync"
 )
 
-// Writer writes a recording. It is safe for concurrent use; each call of the underlying writer is one whole line.
+// Writer writes a recording. It is safe for concurrent use. It writes each line with one call of the underlying writer.
 type Writer struct {
 	mask Mask
 
 	mu   sync.Mutex
 	w    io.Writer
 	left int   // bytes
-	err  error // the first that there was; nothing is written after it
+	err  error // the first one; nothing is written after it
 }
 
-// maxBytes bounds a recording, also one that is read: a script makes calls, those that are refused too, as fast as a disk
-// can take them.
+// maxBytes bounds a recording that is written or read: a script can make calls as fast as the disk writes them.
 const maxBytes = 512 << 20
 
-var errTooLarge = fmt.Errorf("it has more than %d MiB", maxBytes>>20)
+var errTooLarge = fmt.Errorf("the recording has more than %d MiB", maxBytes>>20)
 
-// NewWriter begins a recording.
+// NewWriter writes the header of a recording and returns its Writer.
 func NewWriter(w io.Writer, mask Mask) (*Writer, error) {
 	out := &Writer{w: w, mask: mask, left: maxBytes}
 	return out, out.line(header{kind, version}, "begin the recording")
 }
 
-// Write adds a call. The entry is not changed. After an error nothing more is written, and the same error comes back.
+// Write adds a call. It does not change what the entry refers to. After an error it writes nothing, and returns the same
+// error again.
 func (w *Writer) Write(e Entry) error {
 	if err := w.failed(); err != nil {
 		return err
 	}
-	e.Args, e.Value = w.mask.json(e.Args), w.mask.json(e.Value)
+	e.Args, e.Value = w.mask.Value(e.Args), w.mask.Value(e.Value)
 	if e.Error != nil {
 		e.Error = w.mask.error(e.Error)
-		e.Tool = w.mask.text(e.Tool) // of a tool that there is none of, the name is the script's
+		e.Tool = w.mask.text(e.Tool) // the name of an unknown tool is the script's text
 	}
 	return w.line(e, fmt.Sprintf("record call %d", e.Call))
 }
@@ -49,7 +49,7 @@ func (w *Writer) failed() error {
 	return w.err
 }
 
-// line writes a line of JSON; what says in words what it is.
+// line writes a value as a line of JSON. An error begins with what.
 func (w *Writer) line(v any, what string) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/check"
 )
 
-// TestListIsLight: a list of skills does not hold what all of their files hold; it is read when it is asked for.
+// TestListIsLight checks that a list of skills does not hold the data of their files, which are read when needed.
 func TestListIsLight(t *testing.T) {
 	w := newWorld(t)
 	save(t, w.open(t), Draft{Name: "one", Code: tsCode})
@@ -24,16 +24,16 @@ func TestListIsLight(t *testing.T) {
 	}
 	k := all[0]
 	if k.content.files != nil || k.Language() != "typescript" || k.Broken {
-		t.Errorf("%d files are in memory, %q, %v", len(k.content.files), k.Language(), k.Reasons)
+		t.Errorf("List() holds %d files, language %q, reasons %v", len(k.content.files), k.Language(), k.Reasons)
 	}
 	if data, err := k.Read("scripts/main.ts"); err != nil || string(data) != tsCode {
-		t.Errorf("%q %v", data, err)
+		t.Errorf("Read() = %q, %v", data, err)
 	}
 	if _, code, ok := k.Main(""); !ok || code != tsCode {
-		t.Errorf("%q", code)
+		t.Errorf("Main() = %q", code)
 	}
 	if _, err := k.Read("scripts/../../other"); err == nil {
-		t.Error("what is no file of the skill is read")
+		t.Error("Read() of a missing file succeeded, want an error")
 	}
 	if report, err := w.open(t).Check(t.Context()); err != nil || len(report.Broken()) > 0 {
 		t.Error(report, err)
@@ -42,11 +42,11 @@ func TestListIsLight(t *testing.T) {
 		t.Fatal(err)
 	}
 	if data, err := k.Read("scripts/main.ts"); err == nil {
-		t.Errorf("another version is given for the one that was listed: %q", data)
+		t.Errorf("Read() of a changed file = %q, want an error", data)
 	}
 }
 
-// TestViewsAreBounded: saving and running again and again does not fill the disk with copies.
+// TestViewsAreBounded checks that views do not fill the disk if a skill is saved and run again and again.
 func TestViewsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	save(t, w.open(t), Draft{Name: "one", Code: tsCode})
@@ -64,24 +64,24 @@ func TestViewsAreBounded(t *testing.T) {
 	}
 	save(t, both, Draft{Name: "two", Code: tsCode})
 	if at, err := both.View(below); !errors.As(err, new(*ViewError)) {
-		t.Errorf("%s %v", at, err)
+		t.Errorf("View() = %s, %v", at, err)
 	}
 	past := time.Now().Add(-2 * viewUsed)
 	if err := os.Chtimes(large, past, past); err != nil {
 		t.Fatal(err)
 	}
 	if at, err := both.View(below); err != nil || at == "" {
-		t.Errorf("%s %v", at, err)
+		t.Errorf("View() = %s, %v", at, err)
 	}
 	if _, err := os.Stat(large); err == nil {
-		t.Error("an old view stays where there is no room")
+		t.Error("View() kept an old view without room for it")
 	}
 	if _, err := os.Stat(foreign); err != nil {
 		t.Error("a view of other folders was removed")
 	}
 }
 
-// TestChecksAreBounded: scripts that take a checker all of its time do not add up.
+// TestChecksAreBounded checks that scripts that keep a type checker busy until its timeout do not add up.
 func TestChecksAreBounded(t *testing.T) {
 	w := newWorld(t)
 	checks, bounded := 0, 0
@@ -102,7 +102,7 @@ func TestChecksAreBounded(t *testing.T) {
 		}
 	}
 	if checks != 5 || bounded != 4 {
-		t.Errorf("%d checks, %d of them with a bound of the store's own", checks, bounded)
+		t.Errorf("%d type checks, %d of them with the store's timeout", checks, bounded)
 	}
 	checks = 0
 	report, err := s.Check(t.Context())

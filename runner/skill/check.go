@@ -2,25 +2,31 @@ package skill
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
+	"os"
 	"os/exec"
 	"slices"
 
-	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 	"github.com/mcpgen/mcpgen/runner/script/check"
 )
 
-// Report is what a check of skills found.
+// Report is the result of checking skills.
 type Report struct {
-	Skills   []*Skill // that were checked, sorted by name
-	Warnings []string // such as that types could not be checked; one line each
-	// NotInstalled says which type checkers are not installed, so that types were not checked; one line each.
+	Skills   []*Skill // the skills that were checked, sorted by name
+	Warnings []string // one line each
+	// NotInstalled describes the type checkers that are not installed, one line each.
 	NotInstalled []string
 }
 
-// Broken are the skills that are broken.
+// Broken returns the skills that are broken.
 func (r *Report) Broken() []*Skill {
 	var all []*Skill
 	for _, k := range r.Skills {
@@ -31,12 +37,12 @@ func (r *Report) Broken() []*Skill {
 	return all
 }
 
-// maxUnchecked bounds how many checks of types may fail before no further ones are made: each may have taken all of its time.
+// maxUnchecked limits how many type checks may fail before no further ones are made: each may have run into its timeout.
 const maxUnchecked = 3
 
-// Check looks into the scripts of the named skills, of all when none is named: whether they can be put together with the
-// tree and the other skills of now, and their types where Options.Check finds out. What types are is kept, so that they
-// are checked again only when the skill or a tool that it uses is another.
+// Check checks the named skills, or all if none is named: whether their scripts can be bundled with the current tree and
+// skills, and their types if Options.Check is set. Results of type checks are kept until the skill or one of its tools
+// changes.
 func (s *Store) Check(ctx context.Context, names ...string) (*Report, error) {
 	all, err := s.List()
 	if err != nil {
@@ -62,8 +68,8 @@ func (s *Store) Check(ctx context.Context, names ...string) (*Report, error) {
 		}
 		checking := s
 		if failed >= maxUnchecked {
-			checking = s.typeless()
-			r.warn("types of further skills were not checked, since the checks of others had failed")
+			checking = s.withoutTypes()
+			r.warn("types of further skills were not checked, because other checks failed")
 		}
 		c, unchecked, err := checking.check(ctx, k, r)
 		if unchecked {
@@ -88,12 +94,12 @@ func (s *Store) Check(ctx context.Context, names ...string) (*Report, error) {
 	return r, errors.Join(errs...)
 }
 
-// unchecked takes in that types could not be checked. That there is no checker is said once.
+// unchecked records why types could not be checked. A checker that is not installed is recorded once.
 func (r *Report) unchecked(k *Skill, found *findings) {
 	if found.unchecked == nil || len(r.Warnings) >= 100 {
 		return
 	}
-	line := oneLine(fmt.Sprintf("%s: types were not checked: %v", k.Name, found.unchecked), 500)
+	line := oneLine(fmt.Sprintf("%s: %v", k.Name, found.unchecked), 500)
 	if missing, ok := errors.AsType[*check.MissingError](found.unchecked); ok {
 		line = fmt.Sprintf("types were not checked: %v; %s", missing, missing.Hint())
 		if errors.Is(missing, exec.ErrNotFound) {
@@ -112,31 +118,31 @@ func (r *Report) warn(line string) {
 	}
 }
 
-// typeless is the store without a check of types.
-func (s *Store) typeless() *Store {
-	quick := &Store{dirs: s.dirs, opt: s.opt, log: s.log, tools: s.tools}
-	quick.opt.Check = nil
-	return quick
+// withoutTypes returns the store without type checks.
+func (s *Store) withoutTypes() *Store {
+	opt := s.opt
+	opt.Check = nil
+	return &Store{dirs: s.dirs, opt: opt, log: s.log, tools: s.tools}
 }
 
-// check adds to a skill what looking into its scripts finds. It returns what is to be kept of it, or nil, and whether a check
-// of its types has failed.
-func (s *Store) check(ctx context.Context, k *Skill, r *Report) (c *checked, failed bool, err error) {
+// check inspects the scripts of a skill and adds what it finds to the skill and the report. It returns the result of the
+// type check, or nil, and whether the type check failed.
+func (s *Store) check(ctx context.Context, k *Skill, r *Report) (result *checked, failed bool, err error) {
 	known, ok := readChecks(k.dir)[k.Name]
 	fresh := ok && known.Version == k.Version && known.Against == s.against(k.Tools)
 	with := s
 	if fresh {
-		with = s.typeless()
+		with = s.withoutTypes()
 	}
 	dir, skills := k.Path, k.dir.Path
 	if k.dir.FS != nil {
 		dir, skills = "", ""
 	}
-	whole, err := k.whole()
+	c, err := k.load()
 	if err != nil {
 		return nil, false, err
 	}
-	found, err := with.inspect(ctx, k.Name, whole, dir, skills)
+	found, err := with.inspect(ctx, k.Name, c, dir, skills)
 	if err != nil {
 		return nil, false, err
 	}
@@ -147,55 +153,103 @@ func (s *Store) check(ctx context.Context, k *Skill, r *Report) (c *checked, fai
 	}
 	r.unchecked(k, found)
 	if !fresh && s.opt.Check != nil && found.unchecked == nil && k.dir.FS == nil && len(k.Languages) > 0 {
-		c = &checked{Version: k.Version, Against: s.against(k.Tools), Types: found.types, More: found.moreTypes}
+		result = &checked{Version: k.Version, Against: s.against(k.Tools), Types: found.types, More: found.moreTypes}
 		if len(found.types) > 0 {
-			k.Reasons = append(k.Reasons, typesReason(*c))
+			k.Reasons = append(k.Reasons, typesReason(*result))
 		}
 	}
 	sortReasons(k)
 	_, missing := errors.AsType[*check.MissingError](found.unchecked)
-	return c, found.unchecked != nil && !missing, nil
+	return result, found.unchecked != nil && !missing, nil
 }
 
-// Used finds the skills that a script imports, and what is wrong with them: for a word before it runs. Skills that are
-// not there are left to the import itself, which says so.
-func (s *Store) Used(ctx context.Context, src script.Source) ([]*Skill, error) {
-	used, err := script.Uses(ctx, src, script.Options{Tree: s.opt.Tree, Skills: s.imported()})
+// checked is the result of a type check.
+type checked struct {
+	Version string   `json:"version"`
+	Against string   `json:"against"`         // a digest of the tools it was checked with
+	Types   []string `json:"types,omitempty"` // one line each
+	More    int      `json:"more,omitempty"`
+}
+
+// against returns a digest of the current state of tools. Results of type checks are valid as long as it stays the same.
+func (s *Store) against(all []Tool) string {
+	h := sha256.New()
+	for _, t := range all {
+		digest := ""
+		if s.tools != nil {
+			digest = s.tools.digests[t.ID]
+		}
+		fmt.Fprintf(h, "%q %q\n", t.ID, digest)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+func readChecks(d Dir) map[string]checked {
+	all := map[string]checked{}
+	if d.FS != nil {
+		return all
+	}
+	root, err := safeopen.Root(d.Path)
 	if err != nil {
-		return nil, err
+		return all
 	}
-	if len(used.Skills) == 0 {
-		return nil, nil
+	defer root.Close()
+	f, err := safeopen.File(root, checksFile, os.O_RDONLY, 0)
+	if err != nil {
+		return all
 	}
-	var all []*Skill
-	j := s.judging(nil)
-	for _, name := range used.Skills {
-		if s.Plain(name) {
-			continue
-		}
-		k, err := s.find(canonical(name))
-		if err != nil {
-			return nil, err
-		}
-		if k == nil && kebab.MatchString(name) {
-			if k, err = s.find(name); err != nil {
-				return nil, err
-			}
-		}
-		if k != nil && !slices.ContainsFunc(all, func(o *Skill) bool { return o.Name == k.Name }) {
-			j.judge(k)
-			all = append(all, k)
-		}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxChecks))
+	if err != nil || json.Unmarshal(text, &all) != nil {
+		return map[string]checked{} // the next check writes it again
 	}
-	return all, nil
+	return all
 }
 
-// imported is the folder that ./skills means in a run: the first one. Empty: it is none.
-func (s *Store) imported() string {
-	for _, d := range s.dirs {
-		if d.FS == nil {
-			return d.Path
+// keepChecks saves results of type checks. Results that another process saves at the same time may be lost; the next check
+// finds them again.
+func (s *Store) keepChecks(d Dir, found map[string]checked) error {
+	if len(found) == 0 || d.FS != nil || !d.Writable {
+		return nil
+	}
+	root, err := safeopen.Root(d.Path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := prepareDataDir(root); err != nil {
+		return err
+	}
+	all := readChecks(d)
+	maps.Copy(all, found)
+	for name := range all {
+		if _, err := root.Lstat(name + "/" + File); err != nil {
+			delete(all, name)
 		}
 	}
-	return ""
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(root, checksFile, append(text, '\n'))
+}
+
+// addTypeErrors adds the result of the last type check to a skill, if it was for the same skill and tools.
+func (s *Store) addTypeErrors(k *Skill, kept map[string]checked) {
+	c, ok := kept[k.Name]
+	if !ok || c.Version != k.Version || c.Against != s.against(k.Tools) || len(c.Types) == 0 {
+		return
+	}
+	k.Reasons = append(k.Reasons, typesReason(c))
+}
+
+func typesReason(c checked) Reason {
+	r := Reason{Kind: KindTypes, Text: "its types do not match the tree: " + oneLine(c.Types[0], 300)}
+	for _, line := range c.Types[:min(len(c.Types), maxDetails)] {
+		r.Details = append(r.Details, oneLine(line, 300))
+	}
+	if n := len(c.Types) + c.More; n > 1 {
+		r.Text += fmt.Sprintf(" (and %d more)", n-1)
+	}
+	return r
 }

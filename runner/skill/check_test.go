@@ -14,7 +14,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/check"
 )
 
-// TestLongChain: a skill that is broken breaks all that build on it, however long the chain is and wherever a list begins.
+// TestLongChain checks that a broken skill breaks all skills that build on it, however many there are and in whatever
+// order.
 func TestLongChain(t *testing.T) {
 	w := newWorld(t)
 	const length = 30
@@ -34,11 +35,11 @@ func TestLongChain(t *testing.T) {
 		}
 	}
 	if !load(t, w.open(t), "a00").Fatal() {
-		t.Error("the first could work")
+		t.Error("Fatal() = false for a skill that builds on one that cannot work, want true")
 	}
 }
 
-// TestBrokenByTheTree: a skill whose tool is gone, or is another than it was, says so, and how it has changed.
+// TestBrokenByTheTree checks that a skill is broken if its tool was removed or has changed, and tells how it has changed.
 func TestBrokenByTheTree(t *testing.T) {
 	w := newWorld(t)
 	for name, draft := range map[string]Draft{"ts-one": {Code: tsCode}, "py-one": {Code: pyCode, Language: sandbox.LangPython}, "lists": {Description: "Lists.", Code: "import { listSheets } from './servers/drive'; export const all = () => listSheets({});"}} {
@@ -63,7 +64,7 @@ func TestBrokenByTheTree(t *testing.T) {
 	if k := load(t, s, "lists"); k.Broken {
 		t.Errorf("%+v", k.Reasons)
 	}
-	// Saved anew, it is sound again.
+	// Saving it again repairs it.
 	if saved := save(t, s, Draft{Name: "ts-one", Code: tsCode}); saved.Broken || load(t, s, "upon").Broken {
 		t.Errorf("%+v", saved.Reasons)
 	}
@@ -74,9 +75,9 @@ func TestBrokenByTheTree(t *testing.T) {
 	if !k.Fatal() || k.Reasons[0].Kind != KindRemoved {
 		t.Errorf("%+v", k.Reasons)
 	}
-	wants(t, k.Reason(), "the tool drive__get_sheet that it uses is gone; there is drive__list_sheets")
+	wants(t, k.Reason(), "the tool drive__get_sheet that it uses does not exist; there is drive__list_sheets")
 	if !load(t, s, "upon").Fatal() {
-		t.Error("a skill that uses it could work")
+		t.Error("Fatal() = false for a skill that uses one that cannot work, want true")
 	}
 	report, err := s.Check(t.Context())
 	if err != nil || len(report.Broken()) != 3 || len(report.Skills) != 4 {
@@ -89,7 +90,7 @@ func TestBrokenByTheTree(t *testing.T) {
 	}
 }
 
-// TestTypes: what a type check finds is told, kept, and found anew only when something is another.
+// TestTypes checks that type errors are reported and kept, and that types are only checked again if something has changed.
 func TestTypes(t *testing.T) {
 	w := newWorld(t)
 	checks, problems := 0, []check.Problem{{File: "scripts/main.ts", Line: 3, Text: "Type 'string' is not\n  assignable", Code: "TS2322"}}
@@ -129,7 +130,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestNoChecker: that there is no type checker is said, and stops nothing.
+// TestNoChecker checks that a missing type checker is reported and nothing fails.
 func TestNoChecker(t *testing.T) {
 	w := newWorld(t)
 	s, err := Open([]Dir{{Path: w.skills, Writable: true}}, &Options{Tree: w.tree, Check: func(context.Context, script.Source) ([]check.Problem, error) {
@@ -143,8 +144,8 @@ func TestNoChecker(t *testing.T) {
 		t.Errorf("%+v", saved)
 	}
 	wants(t, saved.Warnings[0], "the types of scripts/main.ts were not checked", "npm install -g typescript")
-	if again := save(t, s, Draft{Name: "two", Code: tsCode}); len(again.Warnings) != 0 {
-		t.Errorf("said again: %q", again.Warnings)
+	if again := save(t, s, Draft{Name: "two", Code: tsCode, Author: AuthorAgent}); len(again.Warnings) != 0 {
+		t.Errorf("Save() of an agent has the warnings %q", again.Warnings)
 	}
 	report, err := s.Check(t.Context())
 	if err != nil || len(report.Warnings) != 1 || len(report.Broken()) != 0 {
@@ -152,7 +153,7 @@ func TestNoChecker(t *testing.T) {
 	}
 }
 
-// TestRealCheckers: the compilers find what is wrong with scripts of several files in both languages, and only that.
+// TestRealCheckers checks scripts of several files in both languages with the real compilers.
 func TestRealCheckers(t *testing.T) {
 	w := newWorld(t)
 	tree, err := filepath.Abs("../../servers")
@@ -185,14 +186,14 @@ func TestRealCheckers(t *testing.T) {
 			t.Errorf("%s: %+v", name, saved.Skill)
 		}
 	}
-	// Others are found under the name that an import gives them.
+	// Another skill is found by the name in the import.
 	upon := save(t, s, Draft{Name: "upon-py", Description: "x", Language: sandbox.LangPython, Code: "from skills.good_py import two\nfrom skills.good_py.one import one\n\ndef three() -> float:\n    return two() + one\n"})
 	if upon.Broken || len(upon.Skills) != 1 || upon.Skills[0] != "good-py" || len(upon.Tools) != 0 {
 		t.Errorf("%+v %v", upon.Skill, upon.Warnings)
 	}
 }
 
-// program finds a checker that is pinned in testdata/npm.
+// program returns the path of a type checker that is pinned in testdata/npm.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("../../testdata/npm/node_modules/.bin", name))
@@ -208,7 +209,7 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-// TestUsed: before a run, the skills that a script imports are found, however it writes them, and judged.
+// TestUsed checks that the skills that a script imports are found before it runs, in every spelling, with their reasons.
 func TestUsed(t *testing.T) {
 	w := newWorld(t)
 	save(t, w.open(t), Draft{Name: "ts-one", Code: tsCode})

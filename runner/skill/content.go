@@ -13,12 +13,13 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/skill/internal/frontmatter"
 )
 
-// content is all files of a skill, by their paths with slashes.
+// content holds the files of a skill, by their paths with slashes.
 type content struct {
-	files map[string][]byte
-	infos []FileInfo // sorted by path
+	files map[string][]byte // nil after drop
+	infos []FileInfo        // sorted by path
 }
 
 func newContent(files map[string][]byte) *content {
@@ -29,10 +30,10 @@ func newContent(files map[string][]byte) *content {
 	return c
 }
 
-// light leaves away what the files hold: of all skills together that may be more than memory has room for.
-func (c *content) light() { c.files = nil }
+// drop releases the files' data, because all skills together may be larger than memory.
+func (c *content) drop() { c.files = nil }
 
-// data is what a file of the skill holds. It is read where a list has left it away, and must be what it was then.
+// data returns the data of a file. If it was dropped, it is read again, and must not have changed.
 func (s *Skill) data(name string) ([]byte, error) {
 	if data, ok := s.content.files[name]; ok {
 		return data, nil
@@ -52,13 +53,13 @@ func (s *Skill) data(name string) ([]byte, error) {
 		return nil, fmt.Errorf("read skill %q: %w", s.Name, err)
 	}
 	if digestOf(data) != info.Digest {
-		return nil, fmt.Errorf("read skill %q: %s has just been changed: try again", s.Name, name)
+		return nil, fmt.Errorf("read skill %q: %s has just changed: try again", s.Name, name)
 	}
 	return data, nil
 }
 
-// whole is the skill's content with what its files hold.
-func (s *Skill) whole() (*content, error) {
+// load returns the skill's content including the files' data.
+func (s *Skill) load() (*content, error) {
 	if s.content.files != nil {
 		return s.content, nil
 	}
@@ -78,7 +79,7 @@ func digestOf(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// SizeError says that a skill has more than can be handled.
+// SizeError reports that a skill is too large.
 type SizeError struct {
 	Name string
 	What string
@@ -86,7 +87,7 @@ type SizeError struct {
 
 func (e *SizeError) Error() string { return fmt.Sprintf("skill %q %s", e.Name, e.What) }
 
-// readContent reads a skill's folder. Links, special files and what begins with a dot are left out.
+// readContent reads a skill's folder. It ignores links, special files, and names that begin with a dot.
 func readContent(fsys fs.FS, dir string) (*content, error) {
 	files, size := map[string][]byte{}, int64(0)
 	seen := 0
@@ -101,9 +102,9 @@ func readContent(fsys fs.FS, dir string) (*content, error) {
 		switch {
 		case name == dir:
 			return nil
-		case d.IsDir() && (leftOut(d.Name()) || strings.Count(rel, "/") >= 8):
+		case d.IsDir() && (ignored(d.Name()) || strings.Count(rel, "/") >= 8):
 			return fs.SkipDir
-		case !d.Type().IsRegular() || leftOut(d.Name()):
+		case !d.Type().IsRegular() || ignored(d.Name()):
 			return nil
 		case len(files) == MaxFiles:
 			return &SizeError{dir, fmt.Sprintf("has more than %d files", MaxFiles)}
@@ -124,30 +125,31 @@ func readContent(fsys fs.FS, dir string) (*content, error) {
 	return newContent(files), nil
 }
 
-func leftOut(name string) bool {
+// ignored reports whether a file or folder is not a part of a skill.
+func ignored(name string) bool {
 	return name[0] == '.' || name == "__pycache__" || name == "node_modules"
 }
 
-// readBounded reads a file, up to one byte more than most.
-func readBounded(fsys fs.FS, name string, most int64) ([]byte, error) {
+// readBounded reads at most max+1 bytes of a file.
+func readBounded(fsys fs.FS, name string, max int64) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most+1))
+	return io.ReadAll(io.LimitReader(f, max+1))
 }
 
-// ourLines are lines of front matter that say what we remember, and that a version does not depend on.
-var ourLines = regexp.MustCompile(`^(?:metadata:|\s+["']?(?:` + keyVersion + `|` + keyGiven + `|` + keySkills + `|` + keyAuthor + `|` + keyTool + `[^:]*)["']?:.*)$`)
+// recordLines matches lines of front matter that hold what we record. The version does not depend on them.
+var recordLines = regexp.MustCompile(`^(?:metadata:|\s+["']?(?:` + keyVersion + `|` + keyGiven + `|` + keySkills + `|` + keyAuthor + `|` + keyTool + `[^:]*)["']?:.*)$`)
 
-// version is the digest of what a skill is: all of its files, but for what we remember of it.
+// version returns the digest of all files, except what we record in SKILL.md.
 func (c *content) version() string {
 	h := sha256.New()
 	for _, info := range c.infos {
 		data := c.files[info.Path]
 		if info.Path == File {
-			data = withoutMarks(data)
+			data = withoutRecord(data)
 		}
 		fmt.Fprintf(h, "%d:%s%d:", len(info.Path), info.Path, len(data))
 		h.Write(data)
@@ -155,21 +157,21 @@ func (c *content) version() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func withoutMarks(text []byte) []byte {
-	head, body, err := splitFront(string(text))
+func withoutRecord(text []byte) []byte {
+	head, body, err := frontmatter.Split(string(text))
 	if err != nil {
 		return text
 	}
 	var b strings.Builder
 	for line := range strings.Lines(head) {
-		if !ourLines.MatchString(strings.TrimRight(line, "\n")) {
+		if !recordLines.MatchString(strings.TrimRight(line, "\n")) {
 			b.WriteString(line)
 		}
 	}
 	return []byte("---\n" + b.String() + "---\n" + body)
 }
 
-// mainOf is the script that an import means. Empty: there is none.
+// mainOf returns the path of the script that an import runs, or "".
 func mainOf(c *content, lang sandbox.Language) string {
 	names := make([]string, len(c.infos))
 	for i, info := range c.infos {
@@ -178,7 +180,7 @@ func mainOf(c *content, lang sandbox.Language) string {
 	return script.MainScript(names, lang)
 }
 
-// scripts are all scripts of a language, the main one first.
+// scripts returns the paths of all scripts of a language, the main script first.
 func (c *content) scripts(lang sandbox.Language) []string {
 	main := mainOf(c, lang)
 	var all []string
@@ -193,7 +195,7 @@ func (c *content) scripts(lang sandbox.Language) []string {
 	return all
 }
 
-// languages are those of the scripts, sorted.
+// languages returns the languages of the scripts, sorted.
 func (c *content) languages() []sandbox.Language {
 	found := []sandbox.Language{}
 	for _, info := range c.infos {

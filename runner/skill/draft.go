@@ -14,23 +14,24 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/skill/internal/frontmatter"
 )
 
-// Draft is a skill to be saved.
+// Draft is a skill that is to be saved.
 type Draft struct {
 	Name        string           // in any style
-	Description string           // what it does, and when to use it; empty: that of SKILL.md, of the version before, of the code
-	Language    sandbox.Language // empty: the one that Code is written in
-	Code        string           // the main script; empty: it is among Files, or there is none
-	// Files are further ones, or all of them, by their paths below the skill's folder. SKILL.md is made where it is missing.
+	Description string           // what it does and when to use it; empty: from SKILL.md, the previous version or the code
+	Language    sandbox.Language // of Code; empty: detected
+	Code        string           // the main script; empty: it is in Files, or there is none
+	// Files are further files, by their paths below the skill's folder. SKILL.md is generated if it is missing.
 	Files map[string][]byte
-	// Author is AuthorScript, AuthorAgent, or empty for a person. The former may replace only what either saved.
+	// Author is AuthorScript, AuthorAgent, or empty for a person. Scripts and agents may only replace each other's skills.
 	Author string
-	// Force saves a skill also when it cannot work. It is broken from the start.
+	// Force saves a skill even if it cannot work.
 	Force bool
 }
 
-// DraftError says why something cannot be saved.
+// DraftError reports why a skill cannot be saved.
 type DraftError struct {
 	Name string // of the skill
 	Why  string
@@ -39,12 +40,12 @@ type DraftError struct {
 
 func (e *DraftError) Error() string { return fmt.Sprintf("save skill %.80q: %s", e.Name, e.Why) }
 
-// Hint says what to do instead; it may be empty.
+// Hint returns what to do instead. It may be empty.
 func (e *DraftError) Hint() string { return e.hint }
 
-// complete makes all files of the skill but what SKILL.md remembers. Before is the one that it replaces, or nil.
-func (d *Draft) complete(name string, before *Skill) (files map[string][]byte, f *front, warnings []string, err error) {
-	refuse := func(format string, args ...any) (map[string][]byte, *front, []string, error) {
+// complete returns the files of the skill and its front matter without our record. The skill it replaces is before, or nil.
+func (d *Draft) complete(name string, before *Skill) (files map[string][]byte, f *frontmatter.Front, warnings []string, err error) {
+	refuse := func(format string, args ...any) (map[string][]byte, *frontmatter.Front, []string, error) {
 		return nil, nil, nil, &DraftError{Name: d.Name, Why: fmt.Sprintf(format, args...)}
 	}
 	files = map[string][]byte{}
@@ -61,16 +62,16 @@ func (d *Draft) complete(name string, before *Skill) (files map[string][]byte, f
 		}
 		files[p] = []byte(d.Code)
 	}
-	if err := d.bounded(files); err != nil {
+	if err := d.checkSize(files); err != nil {
 		return refuse("%v", err)
 	}
 	c := newContent(files)
 	given := strings.TrimSpace(d.Description)
 	if text, ok := files[File]; ok {
-		if f, err = parseFront(text); err != nil {
+		if f, err = frontmatter.Parse(text); err != nil {
 			return refuse("%s: %v", File, err)
 		}
-		given = cmp.Or(given, f.description)
+		given = cmp.Or(given, f.Description)
 	}
 	if given == "" && before != nil {
 		given = before.Description
@@ -78,22 +79,22 @@ func (d *Draft) complete(name string, before *Skill) (files map[string][]byte, f
 	if given == "" {
 		if given = described(c); given == "" {
 			given = "The script " + name + "."
-			warnings = append(warnings, "it has no description; say what it does and when to use it, or nobody will find it")
+			warnings = append(warnings, "it has no description; describe what it does and when to use it, so that it can be found")
 		}
 	}
-	description, err := describable(given)
+	description, err := frontmatter.CleanDescription(given)
 	if err != nil {
 		return refuse("%v", err)
 	}
 	if f == nil {
-		f = &front{root: emptyFront(), metadata: map[string]string{}, body: usage(name, description, c)}
+		f = frontmatter.New(usage(name, description, c))
 	}
-	set(f.root, "name", name)
-	set(f.root, "description", description)
+	f.Set("name", name)
+	f.Set("description", description)
 	return files, f, warnings, nil
 }
 
-// mainPath is where the code goes.
+// mainPath returns the path of the main script.
 func (d *Draft) mainPath(files map[string][]byte) (string, error) {
 	p := "scripts/main.ts"
 	switch lang := cmp.Or(d.Language, script.DetectLanguage(d.Code)); lang {
@@ -101,7 +102,7 @@ func (d *Draft) mainPath(files map[string][]byte) (string, error) {
 		p = "scripts/main.py"
 	case sandbox.LangTypeScript:
 	default:
-		return "", fmt.Errorf("the language %.40q is none of typescript, python", d.Language)
+		return "", fmt.Errorf("the language %.40q is neither typescript nor python", d.Language)
 	}
 	if _, ok := files[p]; ok {
 		return "", fmt.Errorf("%s is given twice", p)
@@ -109,13 +110,13 @@ func (d *Draft) mainPath(files map[string][]byte) (string, error) {
 	return p, nil
 }
 
-// bounded refuses what is too much, or nothing.
-func (d *Draft) bounded(files map[string][]byte) error {
-	mostFiles, mostSize := MaxFiles, MaxSize
+// checkSize refuses a skill that is empty or too large.
+func (d *Draft) checkSize(files map[string][]byte) error {
+	maxFiles, maxSize := MaxFiles, MaxSize
 	if d.Author != "" {
-		mostFiles, mostSize = MaxSavedFiles, MaxSavedSize
+		maxFiles, maxSize = MaxSavedFiles, MaxSavedSize
 		if _, ok := files[File]; ok {
-			return errors.New(File + " is written for it and cannot be given")
+			return errors.New(File + " is generated and cannot be given")
 		}
 	}
 	size, seen := 0, map[string]string{}
@@ -123,7 +124,7 @@ func (d *Draft) bounded(files map[string][]byte) error {
 		size += len(data)
 		lower := strings.ToLower(p)
 		if other, ok := seen[lower]; ok {
-			return fmt.Errorf("files %q and %q would be one where case makes no difference", min(p, other), max(p, other))
+			return fmt.Errorf("files %q and %q differ only in case, which some file systems ignore", min(p, other), max(p, other))
 		}
 		seen[lower] = p
 		if languageOf(p) == "" {
@@ -138,21 +139,21 @@ func (d *Draft) bounded(files map[string][]byte) error {
 	}
 	switch {
 	case len(files) == 0:
-		return errors.New("there is nothing in it; give code or files")
-	case len(files) > mostFiles:
-		return fmt.Errorf("it has %d files; at most %d are allowed", len(files), mostFiles)
-	case size > mostSize:
-		return fmt.Errorf("it has %d bytes; at most %d are allowed", size, mostSize)
+		return errors.New("it is empty; give code or files")
+	case len(files) > maxFiles:
+		return fmt.Errorf("it has %d files; at most %d are allowed", len(files), maxFiles)
+	case size > maxSize:
+		return fmt.Errorf("it has %d bytes; at most %d are allowed", size, maxSize)
 	}
 	return nil
 }
 
 var storableName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._ @+-]*$`)
 
-// storable refuses a path that could lead elsewhere, or could not be written on every system.
+// storable refuses a path that could lead outside the skill's folder, or that some systems cannot store.
 func storable(p string) error {
 	if !fs.ValidPath(p) || p == "." || strings.ContainsAny(p, `\:`) {
-		return errors.New("it is no path below the skill's folder")
+		return errors.New("it is not a path below the skill's folder")
 	}
 	if len(p) > 200 || strings.Count(p, "/") > 5 {
 		return errors.New("its path is too long, or too deep")
@@ -160,12 +161,12 @@ func storable(p string) error {
 	for part := range strings.SplitSeq(p, "/") {
 		base, _, _ := strings.Cut(part, ".")
 		switch {
-		case leftOut(part):
-			return errors.New("what begins with a dot, __pycache__ and node_modules are no part of a skill")
+		case ignored(part):
+			return errors.New("names that begin with a dot, __pycache__ and node_modules are not part of a skill")
 		case !storableName.MatchString(part) || strings.HasSuffix(part, ".") || strings.HasSuffix(part, " "):
-			return errors.New("its name has characters that not every system can store")
+			return errors.New("its name has characters that some systems cannot store")
 		case ident.ReservedFile(base):
-			return errors.New("it has the name of a device on Windows")
+			return errors.New("its name is a device name on Windows")
 		}
 	}
 	if strings.EqualFold(p, File) && p != File {
@@ -181,7 +182,7 @@ var (
 	defined    = regexp.MustCompile(`(?m)^(?:async\s+)?def\s+([A-Za-z]\w*)`)
 )
 
-// described is the comment that the main script begins with, its first paragraph.
+// described returns the first paragraph of the comment at the beginning of the main script.
 func described(c *content) string {
 	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
 		m := docComment.FindStringSubmatch(string(c.files[mainOf(c, lang)]))
@@ -197,7 +198,7 @@ func described(c *content) string {
 	return ""
 }
 
-// usage is the text of a SKILL.md that nobody wrote: how to import the skill's scripts.
+// usage returns the text of a generated SKILL.md: how to import the skill's scripts.
 func usage(name, description string, c *content) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n# %s\n\n%s\n", name, description)
@@ -214,34 +215,4 @@ func usage(name, description string, c *content) string {
 		}
 	}
 	return b.String()
-}
-
-// importOf is the line by which a script imports a skill with that main script.
-func importOf(name, code string, lang sandbox.Language) string {
-	names := strings.Join(namesIn(code, lang), ", ")
-	module := "skills." + strings.ReplaceAll(name, "-", "_")
-	switch {
-	case lang == sandbox.LangPython && names == "":
-		return "import " + module
-	case lang == sandbox.LangPython:
-		return "from " + module + " import " + names
-	case names == "":
-		return `import "./skills/` + name + `";`
-	}
-	return "import { " + names + ` } from "./skills/` + name + `";`
-}
-
-// namesIn are what a script offers to those that import it, at most eight.
-func namesIn(code string, lang sandbox.Language) []string {
-	pattern := exported
-	if lang == sandbox.LangPython {
-		pattern = defined
-	}
-	var names []string
-	for _, m := range pattern.FindAllStringSubmatch(code, 50) {
-		if len(names) < 8 && !slices.Contains(names, m[1]) {
-			names = append(names, m[1])
-		}
-	}
-	return names
 }

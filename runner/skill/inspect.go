@@ -13,24 +13,22 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script/check"
 )
 
-// maxScripts bounds how many scripts of one skill are looked into.
+// maxScripts limits how many scripts of one skill are inspected.
 const maxScripts = 32
 
-// findings are what looking into the scripts of a skill gives.
+// findings is the result of inspecting the scripts of a skill.
 type findings struct {
-	tools     []Tool   // that they use, with the digests of now
-	skills    []string // that they import
-	reasons   []Reason // for which it cannot work
+	tools     []Tool   // the tools they use, with their current digests
+	skills    []string // the skills they import
+	reasons   []Reason // why the skill cannot work
 	warnings  []string
 	types     []string // type errors, one line each, at most maxDetails
 	moreTypes int
-	unchecked error // why types were not checked; nil: they were, or nobody asked
-	// lacking are what there is to say of checkers that are not there, by program.
-	lacking map[string]string
+	unchecked error // why types were not checked; nil if they were, or need not be
 }
 
-// inspect looks into the scripts of a skill without running them. Dir is where its files lie, and empty for a skill in the
-// program itself; skills is the folder that ./skills means.
+// inspect inspects the scripts of a skill without running them. The argument dir is the folder of its files, and empty for
+// a skill in the program itself; skills is the folder that ./skills means.
 func (s *Store) inspect(ctx context.Context, name string, c *content, dir, skills string) (*findings, error) {
 	i := &inspector{store: s, name: name, opt: script.Options{Tree: s.opt.Tree, Skills: skills}, found: &findings{}, ids: map[string]bool{}}
 	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
@@ -49,17 +47,17 @@ func (s *Store) inspect(ctx context.Context, name string, c *content, dir, skill
 	return i.found, nil
 }
 
-// hurry bounds the check of the types of what a script or an agent saves, who may have written it to take long.
-const hurry = 20 * time.Second
+// savedCheckTime limits the type check of a skill that a script or an agent saves, which may be written to take long.
+const savedCheckTime = 20 * time.Second
 
-// hurried is the store with a check of types that ends soon.
-func (s *Store) hurried() *Store {
+// withTimeout returns the store with type checks that end after savedCheckTime.
+func (s *Store) withTimeout() *Store {
 	h := &Store{dirs: s.dirs, opt: s.opt, log: s.log, tools: s.tools}
-	if whole := s.opt.Check; whole != nil {
+	if run := s.opt.Check; run != nil {
 		h.opt.Check = func(ctx context.Context, src script.Source) ([]check.Problem, error) {
-			ctx, cancel := context.WithTimeoutCause(ctx, hurry, fmt.Errorf("it was not done after %v", hurry))
+			ctx, cancel := context.WithTimeoutCause(ctx, savedCheckTime, fmt.Errorf("it did not end within %v", savedCheckTime))
 			defer cancel()
-			return whole(ctx, src)
+			return run(ctx, src)
 		}
 	}
 	return h
@@ -73,8 +71,9 @@ type inspector struct {
 	ids   map[string]bool
 }
 
-// script looks into one script. Whole: as one that is imported, which checks what it imports too.
-func (i *inspector) script(ctx context.Context, src script.Source, whole bool) error {
+// script inspects one script. If entry is set, it also bundles the script and checks its types, which includes what it
+// imports.
+func (i *inspector) script(ctx context.Context, src script.Source, entry bool) error {
 	var bad *script.Error
 	used, err := script.Uses(ctx, src, i.opt)
 	if errors.As(err, &bad) {
@@ -82,10 +81,10 @@ func (i *inspector) script(ctx context.Context, src script.Source, whole bool) e
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look into %s of skill %q: %w", src.Name, i.name, err)
+		return fmt.Errorf("inspect %s of skill %q: %w", src.Name, i.name, err)
 	}
 	i.used(src, used)
-	if !whole {
+	if !entry {
 		return nil
 	}
 	_, err = i.store.opt.Scripts.Prepare(ctx, src, i.opt)
@@ -94,12 +93,12 @@ func (i *inspector) script(ctx context.Context, src script.Source, whole bool) e
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look into %s of skill %q: %w", src.Name, i.name, err)
+		return fmt.Errorf("inspect %s of skill %q: %w", src.Name, i.name, err)
 	}
 	return i.types(ctx, src)
 }
 
-// problems takes in what keeps a script from being put together.
+// problems adds why a script cannot be bundled.
 func (i *inspector) problems(e *script.Error) {
 	r := Reason{Kind: KindScript, Fatal: true, Text: oneLine(fmt.Sprintf("%s: %s", e.Problems[0].File, e.Problems[0].Text), 500)}
 	if e.Problems[0].Line > 0 {
@@ -111,7 +110,7 @@ func (i *inspector) problems(e *script.Error) {
 	i.found.reasons = append(i.found.reasons, r)
 }
 
-// used takes in what a script refers to.
+// used adds what a script imports and calls.
 func (i *inspector) used(src script.Source, used *script.Used) {
 	t := i.store.tools
 	for _, name := range used.Skills {
@@ -134,7 +133,7 @@ func (i *inspector) used(src script.Source, used *script.Used) {
 			continue
 		}
 		r := i.store.removed(id)
-		r.Text = fmt.Sprintf("%s calls %q, and there is no such tool", src.Name, r.Tool)
+		r.Text = fmt.Sprintf("%s calls %q, which does not exist", src.Name, r.Tool)
 		if near := t.near(id); len(near) > 0 {
 			r.Text += "; did you mean " + near[0] + "?"
 		}
@@ -146,7 +145,7 @@ func (i *inspector) used(src script.Source, used *script.Used) {
 	}
 }
 
-// tools gives the tools that were found their digests.
+// tools adds the tools that were found, with their digests.
 func (i *inspector) tools() {
 	for _, id := range slices.Sorted(maps.Keys(i.ids)) {
 		i.found.tools = append(i.found.tools, Tool{ID: id, Digest: i.store.tools.digests[id]})
@@ -159,20 +158,11 @@ func (i *inspector) types(ctx context.Context, src script.Source) error {
 		return nil
 	}
 	problems, err := i.store.opt.Check(ctx, src)
-	var missing *check.MissingError
 	switch {
-	case errors.As(err, &missing):
-		i.found.unchecked = err
-		if i.found.lacking == nil {
-			i.found.lacking = map[string]string{}
-		}
-		i.found.lacking[missing.Program] = fmt.Sprintf("the types of %s were not checked: %v; %s", src.Name, missing, missing.Hint())
-		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		i.found.unchecked = err
-		i.found.warnings = append(i.found.warnings, oneLine(fmt.Sprintf("the types of %s were not checked: %v", src.Name, err), 500))
+		i.found.unchecked = fmt.Errorf("the types of %s were not checked: %w", src.Name, err)
 		return nil
 	}
 	for _, p := range problems {

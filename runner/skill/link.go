@@ -11,17 +11,17 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// copyMark is the file that marks a folder as a copy of a skill, made where links cannot be. It holds the skill's path.
+// copyMark is the file that marks a folder as a copy of a skill, made if the system does not support links. It names the skill.
 const copyMark = ".mcprun-copy"
 
-// Linked is a skill that is visible in a folder of a host.
+// Linked is a skill that is visible in a host's folder.
 type Linked struct {
 	Path   string `json:"path"` // absolute
 	Copied bool   `json:"copied,omitempty"`
-	Made   bool   `json:"made"` // false: it was there already
+	Made   bool   `json:"made"` // false if it existed already
 }
 
-// LinkError says that a skill cannot be made visible in a folder.
+// LinkError reports that a skill cannot be made visible in a folder.
 type LinkError struct {
 	Path string
 	Why  string
@@ -29,9 +29,10 @@ type LinkError struct {
 
 func (e *LinkError) Error() string { return fmt.Sprintf("link %q: %s", e.Path, e.Why) }
 
-// Link makes a skill visible in a folder where a host looks for skills, such as .claude/skills, by a relative link, or by
-// a copy where links cannot be made; a copy is renewed. What is there and not ours stays: a *LinkError. A broken skill is
-// not linked: a *BrokenError. A skill in the program itself is always copied. Folder is absolute and made if missing.
+// Link makes a skill visible in a folder where a host looks for skills, such as .claude/skills. It creates a relative link,
+// or a copy if links are not supported or the skill is in the program itself; it replaces an earlier copy. The error is a
+// *LinkError if something else has that name, and a *BrokenError if the skill is broken. The folder is absolute and is
+// created if it is missing.
 func (s *Store) Link(name, folder string) (*Linked, error) {
 	k, err := s.Load(name)
 	if err != nil {
@@ -41,18 +42,18 @@ func (s *Store) Link(name, folder string) (*Linked, error) {
 		return nil, &BrokenError{Name: k.Name, Reasons: k.Reasons}
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder for links: %w", err)
+		return nil, fmt.Errorf("create the folder for links: %w", err)
 	}
 	at := filepath.Join(folder, k.Name)
-	kind, err := s.whose(k, at)
+	kind, err := s.ownerOf(k, at)
 	if err != nil {
 		return nil, err
 	}
 	switch kind {
 	case foreign:
-		return nil, &LinkError{at, "there is something else already"}
+		return nil, &LinkError{at, "something else has that name"}
 	case itself:
-		return nil, &LinkError{at, "this is where the skill itself lies"}
+		return nil, &LinkError{at, "this is the folder of the skill itself"}
 	case link:
 		return &Linked{Path: at}, nil
 	}
@@ -65,7 +66,7 @@ func (s *Store) Link(name, folder string) (*Linked, error) {
 			return &Linked{Path: at, Made: true}, nil
 		}
 		if errors.Is(err, fs.ErrExist) {
-			return nil, &LinkError{at, "there is something else already"}
+			return nil, &LinkError{at, "something else has that name"}
 		}
 	}
 	if err := copyTo(k, folder, kind == copied); err != nil {
@@ -74,10 +75,10 @@ func (s *Store) Link(name, folder string) (*Linked, error) {
 	return &Linked{Path: at, Copied: true, Made: true}, nil
 }
 
-// Unlink removes what Link has made of a skill in a folder. False: there was nothing of ours.
+// Unlink removes a link or copy that Link created. It returns false if there is none.
 func (s *Store) Unlink(k *Skill, folder string) (bool, error) {
 	at := filepath.Join(folder, k.Name)
-	kind, err := s.whose(k, at)
+	kind, err := s.ownerOf(k, at)
 	if err != nil {
 		return false, err
 	}
@@ -95,13 +96,13 @@ func (s *Store) Unlink(k *Skill, folder string) (bool, error) {
 	return true, nil
 }
 
-// IsLinked tells whether a skill is visible in a folder by a link or a copy of ours.
+// IsLinked reports whether a skill is visible in a folder by a link or a copy that Link created.
 func (s *Store) IsLinked(k *Skill, folder string) bool {
-	kind, err := s.whose(k, filepath.Join(folder, k.Name))
+	kind, err := s.ownerOf(k, filepath.Join(folder, k.Name))
 	return err == nil && (kind == link || kind == copied)
 }
 
-// owner says what is at the place of a link.
+// owner is what exists at the path of a link.
 type owner int
 
 const (
@@ -112,14 +113,14 @@ const (
 	itself
 )
 
-// whose finds out what is at a place. A link is ours when it leads to the skill's place, be the skill there or not.
-func (s *Store) whose(k *Skill, at string) (owner, error) {
+// ownerOf returns what exists at a path. A link is ours if it leads to the skill's path, even if the skill does not exist.
+func (s *Store) ownerOf(k *Skill, at string) (owner, error) {
 	info, err := os.Lstat(at)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nothing, nil
 	case err != nil:
-		return foreign, fmt.Errorf("look at %q: %w", at, err)
+		return foreign, fmt.Errorf("examine %q: %w", at, err)
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := os.Readlink(at)
 		if err != nil {
@@ -128,13 +129,13 @@ func (s *Store) whose(k *Skill, at string) (owner, error) {
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(resolved(filepath.Dir(at)), target)
 		}
-		if k.dir.FS == nil && samePlace(target, k.Path) {
+		if k.dir.FS == nil && samePath(target, k.Path) {
 			return link, nil
 		}
 		return foreign, nil
 	case !info.IsDir():
 		return foreign, nil
-	case k.dir.FS == nil && samePlace(at, k.Path):
+	case k.dir.FS == nil && samePath(at, k.Path):
 		return itself, nil
 	}
 	text, err := os.ReadFile(filepath.Join(at, copyMark))
@@ -144,11 +145,11 @@ func (s *Store) whose(k *Skill, at string) (owner, error) {
 	return foreign, nil
 }
 
-// markOf names the skill in a copy, without a path of the machine.
+// markOf returns the text of a copy's mark. It holds no path of the machine.
 func markOf(k *Skill) string { return "a copy of the skill " + k.Name + ", made by mcprun skill link" }
 
-// samePlace compares paths whose last part may not be there any more.
-func samePlace(a, b string) bool {
+// samePath reports whether two paths are the same. Their last elements may not exist.
+func samePath(a, b string) bool {
 	at := func(p string) string { return filepath.Join(resolved(filepath.Dir(p)), filepath.Base(p)) }
 	return at(a) == at(b) || resolved(a) == resolved(b)
 }
@@ -160,12 +161,12 @@ func resolved(p string) string {
 	return filepath.Clean(p)
 }
 
-// relativeTo is the way from a folder, as it really lies, to a path.
+// relativeTo returns the relative path from a folder, with links resolved, to a path.
 func relativeTo(folder, path string) (string, error) {
 	return filepath.Rel(resolved(folder), filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path)))
 }
 
-// copyTo writes the files of a skill into a folder, in place of a former copy.
+// copyTo copies a skill to a folder, and replaces an earlier copy.
 func copyTo(k *Skill, folder string, replace bool) error {
 	root, err := safeopen.Root(folder)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// NameError says that a name cannot be a skill's.
+// NameError reports that a text cannot be the name of a skill.
 type NameError struct {
 	Name string
 	Why  string
@@ -16,7 +16,7 @@ type NameError struct {
 
 func (e *NameError) Error() string { return fmt.Sprintf("skill name %.80q: %s", e.Name, e.Why) }
 
-// Hint is the rule.
+// Hint returns the rule for names.
 func (e *NameError) Hint() string {
 	return "use words of letters and digits, such as save-sheet-as-csv, save_sheet_as_csv or saveSheetAsCsv"
 }
@@ -26,8 +26,8 @@ var (
 	kebab       = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 )
 
-// Canonical turns a name in any style into the one that the skill is kept under: save_sheet_as_csv, saveSheetAsCsv and
-// save-sheet-as-csv are save-sheet-as-csv. Errors are a *NameError.
+// Canonical converts a name in any style to the name under which the skill is stored: save_sheet_as_csv, saveSheetAsCsv and
+// save-sheet-as-csv become save-sheet-as-csv. The error is a *NameError.
 func Canonical(name string) (string, error) {
 	refuse := func(why string) (string, error) { return "", &NameError{Name: name, Why: why} }
 	switch {
@@ -49,19 +49,19 @@ func Canonical(name string) (string, error) {
 	case strings.Trim(name, "-_") == "":
 		return refuse("it has no letters or digits")
 	case strings.IndexByte("0123456789", strings.TrimLeft(name, "-_")[0]) >= 0:
-		return refuse("it begins with a digit, so that Python could not import it")
+		return refuse("it begins with a digit, so Python could not import it")
 	case ident.ReservedFile(canonical):
-		return refuse("it is the name of a device on Windows")
+		return refuse("it is a device name on Windows")
 	case reserved(canonical):
 		return refuse("it is reserved")
 	}
 	return canonical, nil
 }
 
-// reserved tells whether a canonical name would mean something else where skills are imported.
+// reserved reports whether a canonical name has another meaning where skills are imported.
 func reserved(name string) bool {
 	return ident.ReservedDir(name) || name == "servers" || name == "scripts" || name == "skill"
 }
 
-// canonical is the spelling alone, without any check.
+// canonical converts the spelling of a name without checking it.
 func canonical(name string) string { return strings.ReplaceAll(ident.Snake(name), "_", "-") }

@@ -1,8 +1,6 @@
 package skill
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,7 +9,7 @@ import (
 	"testing/fstest"
 )
 
-// TestSearch: the order is that of how well words fit, and always the same.
+// TestSearch checks that the order depends on how well words match, and is always the same.
 func TestSearch(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(t)
@@ -40,12 +38,13 @@ func TestSearch(t *testing.T) {
 			names = append(names, k.Name)
 		}
 		if err != nil || strings.Join(names, " ") != want {
-			t.Errorf("%.40q: %v %v", query, names, err)
+			t.Errorf("Search(%.40q) = %v, %v", query, names, err)
 		}
 	}
 }
 
-// TestLink: a host sees a skill through a relative link; what is not ours is neither replaced nor removed.
+// TestLink checks that a host sees a skill through a relative link, and that foreign files are neither replaced nor
+// removed.
 func TestLink(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(t)
@@ -53,7 +52,7 @@ func TestLink(t *testing.T) {
 	folder := filepath.Join(w.top, ".claude", "skills")
 	made, err := s.Link("one", folder)
 	if err != nil || !made.Made || made.Copied {
-		t.Fatalf("%+v %v", made, err)
+		t.Fatalf("Link() = %+v, %v", made, err)
 	}
 	if target, err := os.Readlink(made.Path); err != nil || target != filepath.FromSlash("../../skills/one") {
 		t.Errorf("%q %v", target, err)
@@ -62,7 +61,7 @@ func TestLink(t *testing.T) {
 		t.Error(err)
 	}
 	if again, err := s.Link("one", folder); err != nil || again.Made {
-		t.Errorf("%+v %v", again, err)
+		t.Errorf("the second Link() = %+v, %v", again, err)
 	}
 	save(t, s, Draft{Name: "two", Code: tsCode})
 	writeAll(t, folder, map[string]string{"two/SKILL.md": "somebody else's"})
@@ -94,7 +93,7 @@ func TestLink(t *testing.T) {
 	if _, err := s.Remove("one"); err != nil {
 		t.Fatal(err)
 	}
-	if removed, err := s.Unlink(k, folder); err != nil || !removed { // the skill is gone, and the link dangles
+	if removed, err := s.Unlink(k, folder); err != nil || !removed { // the skill was removed, and the link is broken
 		t.Error(removed, err)
 	}
 	writeTree(t, w.tree, lister)
@@ -104,7 +103,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// TestShipped: skills of the program itself are listed, read, copied where they are linked, and overruled by one's own.
+// TestShipped checks that skills of the program itself are listed, read and copied, and that own skills take precedence.
 func TestShipped(t *testing.T) {
 	w := newWorld(t)
 	shipped := fstest.MapFS{"guide/SKILL.md": {Data: []byte("---\nname: guide\ndescription: How to.\n---\nRead.\n")}, "skills.go": {Data: []byte("package skills")}}
@@ -120,7 +119,7 @@ func TestShipped(t *testing.T) {
 	for range 2 { // the second renews it
 		made, err := s.Link("guide", folder)
 		if err != nil || !made.Copied {
-			t.Fatalf("%+v %v", made, err)
+			t.Fatalf("Link() = %+v, %v", made, err)
 		}
 	}
 	if removed, err := s.Unlink(k, folder); err != nil || !removed {
@@ -135,7 +134,7 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// TestFrontmatter: the front matter of other makers is read and served as it stands; what is odd is marked, not hidden.
+// TestFrontmatter checks that foreign front matter is served unchanged, and that a malformed one is listed as broken.
 func TestFrontmatter(t *testing.T) {
 	w := newWorld(t)
 	writeAll(t, w.skills, map[string]string{
@@ -163,7 +162,7 @@ func TestFrontmatter(t *testing.T) {
 			t.Errorf("%s: %+v", k.Name, k.Reasons)
 		}
 	}
-	// Saved by a person, the keys of others stay.
+	// If a person saves it, foreign keys are kept.
 	files := map[string][]byte{}
 	for _, f := range k.Files() {
 		files[f.Path], _ = k.Read(f.Path)
@@ -171,52 +170,5 @@ func TestFrontmatter(t *testing.T) {
 	saved := save(t, s, Draft{Name: "other", Files: files})
 	if saved.Broken || !strings.Contains(string(saved.Frontmatter()), `"allowed-tools":"Bash Read"`) || saved.Version == "" {
 		t.Errorf("%+v %s", saved, saved.Frontmatter())
-	}
-}
-
-// TestAnswers: what scripts ask for; parameters are hostile.
-func TestAnswers(t *testing.T) {
-	w := newWorld(t)
-	s := w.open(t)
-	save(t, s, Draft{Name: "hers", Code: tsCode})
-	answers := Answers(s)
-	ask := func(method, params string) (string, error) {
-		v, err := answers[method](context.Background(), json.RawMessage(params))
-		return string(v), err
-	}
-	said, err := ask("skills/save", `{"name":"sumUp","code":"# Sum up.\nx = 1\n","language":"python"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wants(t, said, `"name":"sum-up"`, `"path":"skills/sum-up/scripts/main.py"`, `"warnings":[]`)
-	if k := load(t, s, "sum-up"); k.Author != AuthorScript || k.Description != "Sum up." {
-		t.Errorf("%+v", k)
-	}
-	said, err = ask("skills/load", `{"name":"sum_up"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wants(t, said, `"language":"python"`, `"code":"# Sum up.\nx = 1\n"`, `"import":"import skills.sum_up"`)
-	said, err = ask("skills/list", ``)
-	if err != nil || strings.Count(said, `"name"`) != 2 {
-		t.Error(said, err)
-	}
-	if said, err = ask("skills/list", `{"query":"csv"}`); err != nil || !strings.Contains(said, `"skills":[{"name":"hers"`) {
-		t.Error(said, err)
-	}
-	for _, bad := range [][3]string{
-		{"skills/save", `{"name":"hers","code":"1"}`, "a person saved"},
-		{"skills/save", `{"name":"../x","code":"1"}`, "path"},
-		{"skills/save", `{"name":"x1"}`, "code is missing"},
-		{"skills/save", `{"name":"x1","code":"1","author":"me"}`, "unknown field"},
-		{"skills/save", `{"name":"x1","code":"1"}{}`, "more than one"},
-		{"skills/save", `[]`, "parameters"},
-		{"skills/save", `{"name":"x1","code":"` + strings.Repeat("a", MaxSavedSize+1) + `"}`, "at most"},
-		{"skills/load", `{"name":"../../etc/passwd"}`, "path"},
-		{"skills/load", `{"name":"nope"}`, "there is no skill"},
-	} {
-		if _, err := ask(bad[0], bad[1]); err == nil || !strings.Contains(err.Error(), bad[2]) {
-			t.Errorf("%s %.60s: %v", bad[0], bad[1], err)
-		}
 	}
 }

@@ -4,19 +4,22 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/poison"
+	"github.com/mcpgen/mcpgen/runner/skill/internal/frontmatter"
 )
 
-// read reads a skill of a folder. That it is not there is an fs.ErrNotExist; what is wrong with it is in its reasons. A
-// save that happens meanwhile makes no mixture: what was read must be of one folder, which is still in its place.
+// read reads a skill from a folder. The error matches fs.ErrNotExist if the skill does not exist; what is wrong with its
+// content is in its reasons. All files come from one version, also if the skill is saved at the same time: the folder must
+// still be in place after they were read.
 func (s *Store) read(d Dir, name string) (*Skill, error) {
 	fsys, leave, err := d.open()
 	if err != nil {
@@ -24,24 +27,18 @@ func (s *Store) read(d Dir, name string) (*Skill, error) {
 	}
 	defer leave()
 	for try := 1; ; try++ {
-		before, err := fs.Stat(fsys, name)
-		if err != nil {
-			before = nil
-		}
+		before, beforeErr := fs.Stat(fsys, name)
 		found, err := s.readOnce(fsys, d, name)
-		if d.FS != nil || try == 50 {
-			return found, err
-		}
-		after, statErr := fs.Stat(fsys, name)
+		after, afterErr := fs.Stat(fsys, name)
 		switch {
-		case before != nil && statErr == nil && os.SameFile(before, after):
+		case d.FS != nil || try == 50 || beforeErr == nil && afterErr == nil && os.SameFile(before, after):
 			return found, err
-		case before == nil && statErr != nil:
+		case beforeErr != nil && afterErr != nil:
 			if _, err := fs.Stat(fsys, versionsDir+"/"+name); err != nil || try > 5 {
 				return nil, fs.ErrNotExist
 			}
-			time.Sleep(time.Millisecond) // where folders cannot be exchanged, there is a moment without one
 		}
+		time.Sleep(time.Millisecond) // a save moves the old folder away before it moves the new one into place
 	}
 }
 
@@ -49,7 +46,7 @@ func (s *Store) readOnce(fsys fs.FS, d Dir, name string) (*Skill, error) {
 	for _, of := range []struct {
 		name string
 		kind fs.FileMode
-	}{{name, fs.ModeDir}, {name + "/" + File, 0}} { // no links: what they lead to is no part of the folder
+	}{{name, fs.ModeDir}, {name + "/" + File, 0}} { // links are not followed
 		if info, err := fs.Lstat(fsys, of.name); err != nil || info.Mode().Type() != of.kind {
 			return nil, fs.ErrNotExist
 		}
@@ -62,7 +59,7 @@ func (s *Store) readOnce(fsys fs.FS, d Dir, name string) (*Skill, error) {
 	var large *SizeError
 	switch {
 	case errors.As(err, &large):
-		found.content, found.front = newContent(nil), &front{root: emptyFront(), metadata: map[string]string{}}
+		found.content, found.front = newContent(nil), frontmatter.New("")
 		found.fail(KindFormat, large.Error())
 		return found, nil
 	case err != nil:
@@ -72,47 +69,83 @@ func (s *Store) readOnce(fsys fs.FS, d Dir, name string) (*Skill, error) {
 	return found, nil
 }
 
-// take fills a skill from its files.
+// take sets the fields of a skill from its files.
 func (s *Skill) take(c *content) {
 	s.content, s.Languages, s.Version = c, c.languages(), c.version()
-	f, err := parseFront(c.files[File])
+	f, err := frontmatter.Parse(c.files[File])
 	if err != nil {
-		s.front = &front{root: emptyFront(), metadata: map[string]string{}}
+		s.front = frontmatter.New("")
 		s.fail(KindFormat, fmt.Sprintf("%s: %v", File, err))
 		return
 	}
-	s.front, s.Description, s.Author, s.Given, s.Tools = f, oneLine(f.description, MaxDescription), oneLine(f.metadata[keyAuthor], 200), oneLine(f.metadata[keyGiven], MaxName), f.tools()
-	s.Skills = strings.Fields(oneLine(f.metadata[keySkills], 2000))
-	saved := f.metadata[keyVersion]
+	s.front, s.Description, s.Author, s.Given, s.Tools = f, oneLine(f.Description, MaxDescription), oneLine(f.Metadata[keyAuthor], 200), oneLine(f.Metadata[keyGiven], MaxName), toolsIn(f.Metadata)
+	s.Skills = strings.Fields(oneLine(f.Metadata[keySkills], 2000))
+	saved := f.Metadata[keyVersion]
 	s.Edited = saved != "" && saved != s.Version
 	s.Suspicious = s.suspicious()
 	switch {
-	case f.name != s.Name:
-		s.fail(KindFormat, fmt.Sprintf("%s: its name is %.80q, and that of its folder %.80q", File, f.name, s.Name))
+	case f.Name != s.Name:
+		s.fail(KindFormat, fmt.Sprintf("%s: its name is %.80q, but its folder is named %.80q", File, f.Name, s.Name))
 	case !kebab.MatchString(s.Name) || len(s.Name) > MaxName:
-		s.fail(KindFormat, fmt.Sprintf("its folder's name %.80q is none of a skill: words of a-z and 0-9 with - between them", s.Name))
-	case f.description == "":
+		s.fail(KindFormat, fmt.Sprintf("its folder's name %.80q is not the name of a skill: words of a-z and 0-9 separated by -", s.Name))
+	case f.Description == "":
 		s.fail(KindFormat, File+": it has no description")
 	default:
-		if _, err := describable(f.description); err != nil {
+		if _, err := frontmatter.CleanDescription(f.Description); err != nil {
 			s.fail(KindFormat, File+": "+err.Error())
 		}
 	}
 }
 
-// fail adds a reason for which the skill cannot work.
+// fail adds a fatal reason.
 func (s *Skill) fail(kind Kind, text string) {
 	s.Broken = true
 	s.Reasons = append(s.Reasons, Reason{Kind: kind, Text: text, Fatal: true})
 }
 
-func emptyFront() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
+// toolsIn returns the tools recorded in metadata, sorted by id.
+func toolsIn(metadata map[string]string) []Tool {
+	var all []Tool
+	for key, digest := range metadata {
+		if id, ok := strings.CutPrefix(key, keyTool); ok && id != "" {
+			all = append(all, Tool{ID: id, Digest: digest})
+		}
+	}
+	slices.SortFunc(all, func(a, b Tool) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
 
-// oneLine makes one line of a text that others wrote, without what nobody can see, and at most so many characters long.
-func oneLine(text string, most int) string {
+// oneLine converts a foreign text to one line of at most max characters, without invisible characters.
+func oneLine(text string, max int) string {
 	text = ident.CleanLine(text)
-	if utf8.RuneCountInString(text) <= most {
+	if utf8.RuneCountInString(text) <= max {
 		return text
 	}
-	return string([]rune(text)[:most-1]) + "…"
+	return string([]rune(text)[:max-1]) + "…"
+}
+
+// maxSuspicious limits the lines of [Skill.Suspicious].
+const maxSuspicious = 5
+
+// suspicious describes what in a skill tries to instruct whoever reads it, by the rules for texts of servers: models read
+// its description, instructions and code.
+func (s *Skill) suspicious() []string {
+	var lines []string
+	read := func(place, text string, isName bool) {
+		for _, f := range poison.Text(place, text, isName) {
+			if f.Rule != poison.TooLong && len(lines) < maxSuspicious {
+				lines = append(lines, f.Place+": the text "+f.Message)
+			}
+		}
+	}
+	read("its name", s.Name, true)
+	read("the name it was saved under", s.Given, true)
+	read("its description", s.front.Description, false)
+	read(File, s.front.Body, false)
+	for _, name := range slices.Sorted(maps.Keys(s.content.files)) {
+		if languageOf(name) != "" {
+			read(oneLine(name, 200), string(s.content.files[name]), false)
+		}
+	}
+	return lines
 }

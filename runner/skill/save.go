@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,17 +13,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+	"github.com/mcpgen/mcpgen/runner/script/check"
+	"github.com/mcpgen/mcpgen/runner/skill/internal/frontmatter"
 )
 
-// Saved is a skill as it was saved.
+// Saved is a skill that was saved.
 type Saved struct {
 	*Skill
 	Warnings []string // one line each
-	Before   string   // the version that it replaced; empty: it is new
+	Before   string   // the version it replaced; empty if the skill is new
 }
 
-// BrokenError says that a skill is broken, and why.
+// BrokenError reports that a skill is broken, and why.
 type BrokenError struct {
 	Name    string
 	Reasons []Reason
@@ -42,12 +45,12 @@ func (e *BrokenError) Error() string {
 	return fmt.Sprintf("skill %q %s: %s", e.Name, is, strings.Join(texts, "; "))
 }
 
-// ExitCode is 1.
+// ExitCode returns 1.
 func (e *BrokenError) ExitCode() int { return 1 }
 
-// Save checks a skill and writes it to the folder that may be written to, in place of one with the same name, which is
-// kept as an earlier version. Nothing is written unless all of it is. Errors: *NameError, *DraftError, *BrokenError where
-// a script cannot be put together or uses a tool that is not there.
+// Save checks a skill and writes it to the writable folder. It replaces a skill of the same name, which is kept as an
+// earlier version. The skill is written completely or not at all. The error is a *NameError, a *DraftError, or a
+// *BrokenError if a script cannot be bundled or uses a tool that does not exist.
 func (s *Store) Save(ctx context.Context, draft Draft) (*Saved, error) {
 	name, err := Canonical(draft.Name)
 	if err != nil {
@@ -68,7 +71,7 @@ func (s *Store) Save(ctx context.Context, draft Draft) (*Saved, error) {
 		return nil, err
 	}
 	if s.limit != nil {
-		more := int64(2 * maxFront)
+		more := int64(2 * frontmatter.MaxSize)
 		for _, data := range files {
 			more += 2 * int64(len(data))
 		}
@@ -77,7 +80,7 @@ func (s *Store) Save(ctx context.Context, draft Draft) (*Saved, error) {
 		}
 	}
 	if err := os.MkdirAll(d.Path, 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder of skills: %w", err)
+		return nil, fmt.Errorf("create the folder of skills: %w", err)
 	}
 	root, err := d.openToWrite()
 	if err != nil {
@@ -93,7 +96,7 @@ func (s *Store) Save(ctx context.Context, draft Draft) (*Saved, error) {
 	return saved, nil
 }
 
-// replaceable finds the skill that a draft would replace, and refuses where it may not.
+// replaceable returns the skill that a draft would replace, or nil. It refuses to replace one that the author may not.
 func (s *Store) replaceable(d Dir, name string, draft *Draft) (*Skill, error) {
 	refuse := func(hint, format string, args ...any) (*Skill, error) {
 		return nil, &DraftError{Name: draft.Name, Why: fmt.Sprintf(format, args...), hint: hint}
@@ -106,7 +109,7 @@ func (s *Store) replaceable(d Dir, name string, draft *Draft) (*Skill, error) {
 	all := s.names(d)
 	for _, n := range all {
 		if n != name && canonical(n) == name {
-			return refuse("rename or remove the folder "+n, "there is a skill of that name in the folder %q, which is written differently", n)
+			return refuse("rename or remove the folder "+n, "there is a skill of that name in the folder %q, which is spelled differently", n)
 		}
 	}
 	switch {
@@ -114,24 +117,25 @@ func (s *Store) replaceable(d Dir, name string, draft *Draft) (*Skill, error) {
 		return refuse("remove one that is no longer needed", "there are %d skills already", len(all))
 	case before == nil:
 		if _, err := os.Lstat(filepath.Join(d.Path, name)); !errors.Is(err, fs.ErrNotExist) {
-			return refuse(other, "there is a file or a folder %q already, which is no skill", filepath.Join(d.Path, name))
+			return refuse(other, "there is a file or a folder %q already, which is not a skill", filepath.Join(d.Path, name))
 		}
 		return nil, nil
 	case before.Path != filepath.Join(d.Path, name):
 		if before.dir.order < d.order {
-			return refuse(other, "there is one in %q, where nothing is saved to, and it would still be the one that counts", before.dir.place())
+			return refuse(other, "there is one in %q, to which nothing is saved, and it would take precedence", before.dir.place())
 		}
 		if draft.Author != "" {
-			return refuse(other, "there is one of that name that %s may not replace", an(draft.Author))
+			return refuse(other, "there is one of that name that %s may not replace", authorText(draft.Author))
 		}
-		return nil, nil // a copy of one's own, which counts from now on
+		return nil, nil // a copy, which takes precedence over the original
 	case draft.Author != "" && before.Author != AuthorScript && before.Author != AuthorAgent:
-		return refuse(other, "a person saved the skill of that name; %s may not replace it", an(draft.Author))
+		return refuse(other, "a person saved the skill of that name; %s may not replace it", authorText(draft.Author))
 	}
 	return before, nil
 }
 
-func an(author string) string {
+// authorText returns the author with an article.
+func authorText(author string) string {
 	if author == AuthorAgent {
 		return "an agent"
 	}
@@ -153,13 +157,18 @@ type writer struct {
 	name  string
 }
 
-func (w *writer) save(ctx context.Context, draft *Draft, files map[string][]byte, f *front, before *Skill) (*Saved, error) {
-	if err := prepareKept(w.root); err != nil {
+func (w *writer) save(ctx context.Context, draft *Draft, files map[string][]byte, f *frontmatter.Front, before *Skill) (*Saved, error) {
+	if err := prepareDataDir(w.root); err != nil {
 		return nil, err
 	}
+	unlock, err := lock(ctx, w.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	w.sweep()
 	stage := stagePrefix + rand.Text()
-	defer func() { _ = w.root.RemoveAll(stage) }() // a rest is swept later
+	defer func() { _ = w.root.RemoveAll(stage) }() // sweep removes what remains
 	for p, data := range files {
 		if p != File {
 			if err := writeFile(w.root, stage+"/"+p, data); err != nil {
@@ -169,7 +178,7 @@ func (w *writer) save(ctx context.Context, draft *Draft, files map[string][]byte
 	}
 	inspecting := w.store
 	if draft.Author != "" {
-		inspecting = w.store.hurried()
+		inspecting = w.store.withTimeout()
 	}
 	found, err := inspecting.inspect(ctx, w.name, newContent(files), filepath.Join(w.dir.Path, filepath.FromSlash(stage)), w.dir.Path)
 	if err != nil {
@@ -178,7 +187,7 @@ func (w *writer) save(ctx context.Context, draft *Draft, files map[string][]byte
 	if len(found.reasons) > 0 && !draft.Force {
 		return nil, &BrokenError{Name: w.name, Reasons: found.reasons}
 	}
-	c, err := w.marked(draft, files, f, found, before)
+	c, err := w.record(draft, files, f, found, before)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +198,7 @@ func (w *writer) save(ctx context.Context, draft *Draft, files map[string][]byte
 		return nil, err
 	}
 	if err := install(w.root, stage, w.name); err != nil {
-		return nil, fmt.Errorf("put skill %q in its place: %w", w.name, err)
+		return nil, fmt.Errorf("move skill %q into place: %w", w.name, err)
 	}
 	if w.store.opt.Check != nil && found.unchecked == nil && len(c.languages()) > 0 {
 		kept := checked{Version: c.version(), Against: w.store.against(found.tools), Types: found.types, More: found.moreTypes}
@@ -200,8 +209,15 @@ func (w *writer) save(ctx context.Context, draft *Draft, files map[string][]byte
 	k := &Skill{Name: w.name, Path: filepath.Join(w.dir.Path, w.name), Shipped: w.dir.Shipped, dir: w.dir}
 	k.take(c)
 	k.Reasons = append(k.Reasons, found.reasons...)
-	w.store.judge(k)
-	saved := &Saved{Skill: k, Warnings: append(found.warnings, w.store.lacks(found)...)}
+	w.store.evaluate(k)
+	saved := &Saved{Skill: k, Warnings: found.warnings}
+	missing, notInstalled := errors.AsType[*check.MissingError](found.unchecked)
+	switch {
+	case notInstalled && draft.Author == "": // a script or an agent can do nothing about it
+		saved.Warnings = append(saved.Warnings, fmt.Sprintf("%v; %s", found.unchecked, missing.Hint()))
+	case found.unchecked != nil && !notInstalled:
+		saved.Warnings = append(saved.Warnings, oneLine(found.unchecked.Error(), 500))
+	}
 	for _, line := range k.Suspicious {
 		saved.Warnings = append(saved.Warnings, "suspicious: "+line)
 	}
@@ -211,22 +227,8 @@ func (w *writer) save(ctx context.Context, draft *Draft, files map[string][]byte
 	return saved, nil
 }
 
-// lacks says that checkers are not there, each once: nothing is new when the next skill is saved. The store is being saved to.
-func (s *Store) lacks(found *findings) (lines []string) {
-	for _, program := range slices.Sorted(maps.Keys(found.lacking)) {
-		if !s.lacking[program] {
-			if s.lacking == nil {
-				s.lacking = map[string]bool{}
-			}
-			s.lacking[program] = true
-			lines = append(lines, found.lacking[program])
-		}
-	}
-	return lines
-}
-
-// marked adds to the files a SKILL.md that remembers what it must.
-func (w *writer) marked(draft *Draft, files map[string][]byte, f *front, found *findings, before *Skill) (*content, error) {
+// record adds SKILL.md, with what we record in it, to the files.
+func (w *writer) record(draft *Draft, files map[string][]byte, f *frontmatter.Front, found *findings, before *Skill) (*content, error) {
 	given := ""
 	if draft.Name != w.name {
 		given = draft.Name
@@ -237,12 +239,19 @@ func (w *writer) marked(draft *Draft, files map[string][]byte, f *front, found *
 		if version != "" {
 			version = newContent(files).version()
 		}
-		f.mark(draft.Author, given, version, found.tools, found.skills)
-		text, err := f.text()
+		texts := [][2]string{{keyGiven, given}, {keyVersion, version}, {keySkills, strings.Join(found.skills, " ")}}
+		if draft.Author != "" {
+			texts = append([][2]string{{keyAuthor, draft.Author}}, texts...)
+		}
+		for _, t := range found.tools {
+			texts = append(texts, [2]string{keyTool + t.ID, t.Digest})
+		}
+		f.SetMetadata(isRecord, texts)
+		text, err := f.Text()
 		if err != nil {
 			return nil, err
 		}
-		if _, err := parseFront(text); err != nil {
+		if _, err := frontmatter.Parse(text); err != nil {
 			return nil, &DraftError{Name: draft.Name, Why: fmt.Sprintf("%s: %v", File, err)}
 		}
 		files[File] = text
@@ -250,7 +259,12 @@ func (w *writer) marked(draft *Draft, files map[string][]byte, f *front, found *
 	return newContent(files), nil
 }
 
-// keep keeps the version, the one before where only its folder has it, and what the tools are.
+// isRecord reports whether a key of metadata is one that every save writes anew.
+func isRecord(key string) bool {
+	return strings.HasPrefix(key, keyTool) || key == keyVersion || key == keyGiven || key == keySkills
+}
+
+// keep saves the version, the previous version unless it was saved before, and the definitions of the tools.
 func (w *writer) keep(c *content, found *findings, before *Skill) error {
 	if before != nil {
 		if err := keepVersion(w.root, w.name, before.content); err != nil {
@@ -269,28 +283,28 @@ func (w *writer) keep(c *content, found *findings, before *Skill) error {
 	return w.store.keepDefinitions(w.root, found.tools)
 }
 
-// sweep removes what saves have left behind that did not end.
+// sweep removes what interrupted saves have left behind.
 func (w *writer) sweep() {
-	entries, err := fs.ReadDir(safeopen.FS(w.root), keptDir)
+	entries, err := fs.ReadDir(safeopen.FS(w.root), dataDir)
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err == nil && strings.HasPrefix(keptDir+"/"+e.Name(), stagePrefix) && time.Since(info.ModTime()) > time.Hour {
-			_ = w.root.RemoveAll(path.Join(keptDir, e.Name())) // tried again by the next save
+		if err == nil && strings.HasPrefix(dataDir+"/"+e.Name(), stagePrefix) && time.Since(info.ModTime()) > time.Hour {
+			_ = w.root.RemoveAll(path.Join(dataDir, e.Name())) // the next save tries again
 		}
 	}
 }
 
-// Remove removes a skill that was saved, and its earlier versions. Links to it are the caller's: see [Store.Unlink].
+// Remove removes a skill that was saved, and its earlier versions. It does not remove links to it; see [Store.Unlink].
 func (s *Store) Remove(name string) (*Skill, error) {
 	k, err := s.Load(name)
 	if err != nil {
 		return nil, err
 	}
 	if k.ReadOnly {
-		return nil, fmt.Errorf("remove skill %q: it is in %s, where nothing is removed from", k.Name, k.dir.place())
+		return nil, fmt.Errorf("remove skill %q: it is in %s, from which nothing is removed", k.Name, k.dir.place())
 	}
 	s.saving.Lock()
 	defer s.saving.Unlock()
@@ -299,10 +313,15 @@ func (s *Store) Remove(name string) (*Skill, error) {
 		return nil, err
 	}
 	defer root.Close()
-	if err := prepareKept(root); err != nil {
+	if err := prepareDataDir(root); err != nil {
 		return nil, err
 	}
-	gone := stagePrefix + rand.Text() // it is gone at once, however long the removal takes
+	unlock, err := lock(context.Background(), k.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	gone := stagePrefix + rand.Text() // rename it first: removing takes time
 	if err := root.Rename(k.Name, gone); err != nil {
 		return nil, fmt.Errorf("remove skill %q: %w", k.Name, err)
 	}
@@ -310,4 +329,30 @@ func (s *Store) Remove(name string) (*Skill, error) {
 		return nil, fmt.Errorf("remove skill %q: %w", k.Name, err)
 	}
 	return k, nil
+}
+
+// install moves the folder stage to name, in place of what is there. The caller holds the lock of the folder of skills.
+func install(root *os.Root, stage, name string) error {
+	aside := stagePrefix + rand.Text()
+	old := root.Rename(name, aside)
+	if old != nil && !errors.Is(old, fs.ErrNotExist) {
+		return old
+	}
+	if err := root.Rename(stage, name); err != nil {
+		if old == nil {
+			err = errors.Join(err, root.Rename(aside, name))
+		}
+		return err
+	}
+	_ = root.RemoveAll(aside) // sweep removes what remains
+	return nil
+}
+
+// lock waits until no other process saves to the folder or removes from it. The data folder exists.
+func lock(ctx context.Context, d Dir) (unlock func(), err error) {
+	l := flock.New(filepath.Join(d.Path, filepath.FromSlash(lockFile)), flock.SetFlag(safeopen.LockFlag))
+	if _, err := l.TryLockContext(ctx, 5*time.Millisecond); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock the folder of skills: %w", err), l.Close())
+	}
+	return func() { _ = l.Close() }, nil
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// TestSave: a script becomes a folder in the Agent Skills format, which remembers the tools that it uses.
+// TestSave checks that a script becomes a folder in the Agent Skills format, which records the tools it uses.
 func TestSave(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(t)
 	saved := save(t, s, Draft{Name: "saveSheetAsCsv", Code: tsCode, Language: sandbox.LangTypeScript})
 	if saved.Name != "save-sheet-as-csv" || saved.Broken || saved.Before != "" || len(saved.Warnings) > 0 {
-		t.Errorf("%+v", saved)
+		t.Errorf("Save() = %+v", saved)
 	}
 	text, err := os.ReadFile(filepath.Join(w.skills, "save-sheet-as-csv", File))
 	if err != nil {
@@ -43,7 +43,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// TestNames: hostile names are refused, with the reason.
+// TestNames checks that hostile names are refused with a reason.
 func TestNames(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(t)
@@ -56,18 +56,19 @@ func TestNames(t *testing.T) {
 		_, err := s.Save(t.Context(), Draft{Name: name, Code: tsCode})
 		var bad *NameError
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), why) || bad.Hint() == "" {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("Save() as %q = %v, want a *NameError", name, err)
 		}
 		if _, err := s.Load(name); err == nil {
-			t.Errorf("%q was loaded", name)
+			t.Errorf("Load(%q) succeeded, want an error", name)
 		}
 	}
 	if entries, err := os.ReadDir(w.skills); err == nil {
-		t.Errorf("something was written: %v", entries)
+		t.Errorf("refused saves left %v", entries)
 	}
 }
 
-// TestHostileDrafts: what could lead out, could not be stored everywhere or is too much is refused, and nothing is written.
+// TestHostileDrafts checks that drafts that lead outside, are not portable or are too large are refused, and nothing is
+// written.
 func TestHostileDrafts(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(t)
@@ -79,62 +80,62 @@ func TestHostileDrafts(t *testing.T) {
 		draft Draft
 		want  string
 	}{
-		"nothing":        {Draft{}, "nothing in it"},
-		"traversal":      {Draft{Files: map[string][]byte{"../evil.ts": nil}}, "no path below"},
-		"absolute":       {Draft{Files: map[string][]byte{"/etc/passwd": nil}}, "no path below"},
-		"backslash":      {Draft{Files: map[string][]byte{`scripts\..\..\x.ts`: nil}}, "no path below"},
-		"stream":         {Draft{Files: map[string][]byte{"main.ts:hidden": nil}}, "no path below"},
-		"dot":            {Draft{Files: map[string][]byte{".mcprun/checks.json": nil}}, "begins with a dot"},
+		"nothing":        {Draft{}, "it is empty"},
+		"traversal":      {Draft{Files: map[string][]byte{"../evil.ts": nil}}, "not a path below"},
+		"absolute":       {Draft{Files: map[string][]byte{"/etc/passwd": nil}}, "not a path below"},
+		"backslash":      {Draft{Files: map[string][]byte{`scripts\..\..\x.ts`: nil}}, "not a path below"},
+		"stream":         {Draft{Files: map[string][]byte{"main.ts:hidden": nil}}, "not a path below"},
+		"dot":            {Draft{Files: map[string][]byte{".mcprun/checks.json": nil}}, "begin with a dot"},
 		"device":         {Draft{Files: map[string][]byte{"scripts/aux.ts": nil}}, "device"},
-		"trailing":       {Draft{Files: map[string][]byte{"scripts/a. ": nil}}, "not every system"},
-		"control":        {Draft{Files: map[string][]byte{"scripts/a\x1b[31m.ts": nil}}, "not every system"},
-		"case":           {Draft{Files: map[string][]byte{"scripts/a.ts": nil, "scripts/A.ts": nil}}, "case makes no difference"},
+		"trailing":       {Draft{Files: map[string][]byte{"scripts/a. ": nil}}, "some systems"},
+		"control":        {Draft{Files: map[string][]byte{"scripts/a\x1b[31m.ts": nil}}, "some systems"},
+		"case":           {Draft{Files: map[string][]byte{"scripts/a.ts": nil, "scripts/A.ts": nil}}, "differ only in case"},
 		"case of main":   {Draft{Files: map[string][]byte{"skill.md": nil}}, "must be written SKILL.md"},
 		"deep":           {Draft{Files: map[string][]byte{"a/b/c/d/e/f/g.ts": nil}}, "too deep"},
 		"binary":         {Draft{Code: "\xff\xfe"}, "not UTF-8"},
 		"NUL":            {Draft{Code: "a\x00b"}, "not UTF-8"},
-		"language":       {Draft{Code: "x", Language: "ruby"}, "none of typescript, python"},
+		"language":       {Draft{Code: "x", Language: "ruby"}, "neither typescript nor python"},
 		"large":          {Draft{Files: map[string][]byte{"data.bin": big}, Author: AuthorScript, Code: "1"}, "at most"},
 		"large code":     {Draft{Code: strings.Repeat("//", 1<<20)}, "at most"},
 		"script's front": {Draft{Files: front("description: x"), Author: AuthorScript}, "cannot be given"},
 		"description":    {Draft{Code: "1", Description: strings.Repeat("x", 1025)}, "at most 1024"},
-		"bidi":           {Draft{Code: "1", Description: "safe\u202eelif"}, "nobody could see"},
-		"escape":         {Draft{Code: "1", Description: "a\x1b[2Jb"}, "nobody could see"},
-		"selectors":      {Draft{Code: "1", Description: "safe\U000E0148\U000E0155"}, "nobody could see"},
-		"two selectors":  {Draft{Code: "1", Description: "safe\uFE0F\uFE0F"}, "nobody could see"},
-		"filler":         {Draft{Code: "1", Description: "a\u3164b"}, "nobody could see"},
-		"blank braille":  {Draft{Code: "1", Description: "a\u2800b"}, "nobody could see"},
+		"bidi":           {Draft{Code: "1", Description: "safe\u202eelif"}, "invisible character"},
+		"escape":         {Draft{Code: "1", Description: "a\x1b[2Jb"}, "invisible character"},
+		"selectors":      {Draft{Code: "1", Description: "safe\U000E0148\U000E0155"}, "invisible character"},
+		"two selectors":  {Draft{Code: "1", Description: "safe\uFE0F\uFE0F"}, "invisible character"},
+		"filler":         {Draft{Code: "1", Description: "a\u3164b"}, "invisible character"},
+		"blank braille":  {Draft{Code: "1", Description: "a\u2800b"}, "invisible character"},
 		"no front":       {Draft{Files: map[string][]byte{File: []byte("# hello")}}, "front matter"},
 		"open front":     {Draft{Files: map[string][]byte{File: []byte("---\nname: x\n")}}, "does not end"},
 		"alias":          {Draft{Files: front("description: &a x\nmetadata:\n  b: *a")}, "anchor or an alias"},
 		"bomb":           {Draft{Files: front("a: &a [x,x]\nb: &b [*a,*a]")}, "anchor or an alias"},
 		"tag":            {Draft{Files: front("description: !!python/object:os.system x")}, "tag"},
-		"twice":          {Draft{Files: front("description: a\nmetadata:\n  k: 1\n  k: 2")}, "twice"},
-		"merge":          {Draft{Files: front("description: a\n<<: {allowed-tools: Bash}")}, "a key <<"},
-		"list":           {Draft{Files: map[string][]byte{File: []byte("---\n- a\n---\n")}}, "no mapping"},
+		"twice":          {Draft{Files: front("description: a\nmetadata:\n  k: 1\n  k: 2")}, "more than once"},
+		"merge":          {Draft{Files: front("description: a\n<<: {allowed-tools: Bash}")}, "a merge key <<"},
+		"list":           {Draft{Files: map[string][]byte{File: []byte("---\n- a\n---\n")}}, "not a mapping"},
 		"deep front":     {Draft{Files: front("x: " + strings.Repeat("[", 50) + strings.Repeat("]", 50))}, "too deeply"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.draft.Name = "victim"
 			_, err := s.Save(t.Context(), test.draft)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%v", err)
+				t.Errorf("Save() = %v, want %q", err, test.want)
 			}
 			if _, err := os.Stat(filepath.Join(w.skills, "victim")); err == nil {
-				t.Error("it was saved")
+				t.Error("a refused draft was saved")
 			}
 		})
 	}
 }
 
-// TestSaveBroken: what cannot work is not saved, unless that is asked for.
+// TestSaveBroken checks that a skill that cannot work is only saved with Force.
 func TestSaveBroken(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(t)
 	for name, draft := range map[string]Draft{
 		`scripts/main.ts:1: server "drive" has no tool "getShet"`: {Code: "import { getSheet } from './servers/drive/getShet'; getSheet();"},
 		`exports no "getShet"`: {Code: "import { getShet } from './servers/drive'; getShet();"},
-		`calls "drive__get_shet", and there is no such tool; did you mean drive__get_sheet?`: {Code: "import { callMCPTool } from './servers/client'; await callMCPTool<number>('drive__get_shet', {});"},
+		`calls "drive__get_shet", which does not exist; did you mean drive__get_sheet?`: {Code: "import { callMCPTool } from './servers/client'; await callMCPTool<number>('drive__get_shet', {});"},
 		"Expected":                             {Code: "export function ("},
 		"no servers.drive.get_shet in the":     {Code: "from servers.drive import get_shet", Language: sandbox.LangPython},
 		"no servers.drivel in the tree":        {Code: "import servers.drivel", Language: sandbox.LangPython},
@@ -144,7 +145,7 @@ func TestSaveBroken(t *testing.T) {
 		_, err := s.Save(t.Context(), draft)
 		var broken *BrokenError
 		if !errors.As(err, &broken) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("Save() of %s = %v", name, err)
 			continue
 		}
 		wants(t, err.Error(), name)
@@ -154,11 +155,11 @@ func TestSaveBroken(t *testing.T) {
 	}
 	forced := save(t, s, Draft{Name: "forced", Description: "x", Code: "import { callMCPTool } from './servers/client'; await callMCPTool('drive__nope', {});", Force: true})
 	if !forced.Broken {
-		t.Error("it is not broken")
+		t.Error("Broken = false, want true")
 	}
 }
 
-// TestVersions: what is replaced is kept, can be loaded, and is bounded.
+// TestVersions checks that replaced versions are kept, can be loaded, and are limited in number.
 func TestVersions(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(t)
@@ -172,7 +173,7 @@ func TestVersions(t *testing.T) {
 	}
 	again := save(t, s, Draft{Name: "counter", Code: fmt.Sprintf("export const n = %d;\n", maxVersions+4)})
 	if again.Version != versions[len(versions)-1] || again.Description != "Count." {
-		t.Errorf("the same content is another version: %+v", again)
+		t.Errorf("saving the same content created another version: %+v", again)
 	}
 	all, err := s.Versions("counter")
 	if err != nil || len(all) != maxVersions+1 || !all[0].Current || all[0].Version != again.Version {
@@ -186,13 +187,13 @@ func TestVersions(t *testing.T) {
 		t.Error(code)
 	}
 	for _, bad := range []string{"x", "00", versions[0], "../../../etc", strings.Repeat("0", 64)} {
-		if _, err := s.LoadVersion("counter", bad); err == nil || !strings.Contains(err.Error(), "kept are") {
-			t.Errorf("%q: %v", bad, err)
+		if _, err := s.LoadVersion("counter", bad); err == nil || !strings.Contains(err.Error(), "the saved versions are") {
+			t.Errorf("LoadVersion(%q) = %v, want an error", bad, err)
 		}
 	}
 }
 
-// TestEdited: a change by hand is noticed, kept as a version when it is saved, and saved by naming the folder itself.
+// TestEdited checks that a manual change is detected, and is kept as a version when it is saved.
 func TestEdited(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(t)
@@ -208,14 +209,14 @@ func TestEdited(t *testing.T) {
 	}
 	saved := save(t, s, Draft{Name: "one", Files: files})
 	if saved.Edited || saved.Version != edited.Version {
-		t.Errorf("%+v", saved)
+		t.Errorf("Save() = %+v", saved)
 	}
 	if _, err := s.LoadVersion("one", edited.Version); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestConcurrentSaves: whoever comes last is there, whole, and nothing is left behind; readers always find a whole skill.
+// TestConcurrentSaves checks that the last save wins, leaves nothing behind, and that readers always find a complete skill.
 func TestConcurrentSaves(t *testing.T) {
 	w := newWorld(t)
 	first := w.open(t)
@@ -260,14 +261,14 @@ func TestConcurrentSaves(t *testing.T) {
 	}
 }
 
-// TestNotOurs: folders that are no skills, read-only folders, and what a person saved are not replaced.
+// TestNotOurs checks that other folders, read-only folders and skills of a person are not replaced.
 func TestNotOurs(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(t)
 	writeAll(t, w.skills, map[string]string{"notes/todo.txt": "mine", "old_style/SKILL.md": "---\nname: old_style\ndescription: x\n---\n"})
-	for name, why := range map[string]string{"notes": "no skill", "old-style": "written differently"} {
+	for name, why := range map[string]string{"notes": "not a skill", "old-style": "spelled differently"} {
 		if _, err := s.Save(t.Context(), Draft{Name: name, Code: tsCode}); err == nil || !strings.Contains(err.Error(), why) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("Save() of %s = %v", name, err)
 		}
 	}
 	save(t, s, Draft{Name: "hers", Code: tsCode})
@@ -277,7 +278,7 @@ func TestNotOurs(t *testing.T) {
 			t.Error(err)
 		}
 		if saved := save(t, s, Draft{Name: "its", Description: author, Code: tsCode, Author: author}); saved.Author != author {
-			t.Errorf("%+v", saved)
+			t.Errorf("Save() = %+v", saved)
 		}
 	}
 	for _, dirs := range [][]Dir{
@@ -300,7 +301,7 @@ func TestNotOurs(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := readOnly.Remove("its"); err == nil {
-		t.Error("it was removed")
+		t.Error("Remove() removed a read-only skill")
 	}
 }
 
@@ -312,7 +313,7 @@ func hintOf(err error) string {
 	return ""
 }
 
-// TestLimit: what there is no room for is not saved.
+// TestLimit checks that a skill is not saved if there is no room for it.
 func TestLimit(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(t)
@@ -325,7 +326,7 @@ func TestLimit(t *testing.T) {
 	})
 	save(t, s, Draft{Name: "small", Code: tsCode})
 	if asked < int64(2*len(tsCode)) {
-		t.Errorf("asked for %d bytes", asked)
+		t.Errorf("Save() asked for room for %d bytes", asked)
 	}
 	if _, err := s.Save(t.Context(), Draft{Name: "large", Code: tsCode, Files: map[string][]byte{"data.txt": make([]byte, 1<<20)}}); err == nil || err.Error() != "no room" {
 		t.Error(err)
@@ -335,7 +336,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestLinksInside: a link in the folder of skills, or in a skill, leads nowhere.
+// TestLinksInside checks that links in the folder of skills or in a skill are not followed.
 func TestLinksInside(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(t)
@@ -349,14 +350,14 @@ func TestLinksInside(t *testing.T) {
 		t.Error("a link was followed")
 	}
 	if _, err := load(t, s, "one").Read("key.txt"); err == nil {
-		t.Error("a link was read")
+		t.Error("a skill includes a linked file")
 	}
 	if _, err := s.Save(t.Context(), Draft{Name: "linked", Code: tsCode}); err == nil {
 		t.Error("a link was replaced")
 	}
 }
 
-// TestRemove: the skill and its versions go, and nothing else.
+// TestRemove checks that a skill and its versions are removed, and nothing else.
 func TestRemove(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(t)
@@ -369,7 +370,7 @@ func TestRemove(t *testing.T) {
 		t.Error(all, err)
 	}
 	if _, err := os.Stat(filepath.Join(w.skills, versionsDir, "one")); err == nil {
-		t.Error("its versions are there")
+		t.Error("Remove() left the versions")
 	}
 	var missing *MissingError
 	if _, err := s.Remove("one"); !errors.As(err, &missing) {

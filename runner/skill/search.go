@@ -8,11 +8,11 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// maxQuery bounds a query, in bytes.
+// maxQuery limits a query in bytes.
 const maxQuery = 1000
 
-// Search returns the skills that a query fits, the best first: by its words in the names, then in the descriptions; equal
-// ones by name. A skill that works comes before one that does not. An empty query fits all.
+// Search returns the skills that match a query, the best first: by words in their names, then in their descriptions, then
+// by name. Skills that cannot work come last. An empty query matches all.
 func (s *Store) Search(query string) ([]*Skill, error) {
 	all, err := s.List()
 	if err != nil {
@@ -39,7 +39,8 @@ func (s *Store) Search(query string) ([]*Skill, error) {
 	return found, nil
 }
 
-// score tells how well a skill fits. Each word counts once, where it fits best; more words count more than better places.
+// score returns how well a skill matches. Each word counts once, where it matches best; more words count more than better
+// matches.
 func score(k *Skill, wanted []string) int {
 	name, description := wordsOf(k.Name), wordsOf(k.Description)
 	sum := 0
@@ -58,7 +59,7 @@ func score(k *Skill, wanted []string) int {
 	return sum
 }
 
-// alike tells whether words may be forms of one: sheet and sheets, save and saving.
+// alike reports whether two words may be forms of the same word, such as sheet and sheets, or save and saving.
 func alike(a, b string) bool {
 	short := min(len(a), len(b))
 	if short < 3 {
@@ -71,10 +72,10 @@ func alike(a, b string) bool {
 	return shared >= 3 && shared >= max(len(a), len(b))-3 && shared >= short-1
 }
 
-// stops are words that say nothing of a skill.
+// stops are words that do not describe a skill.
 var stops = []string{"a", "an", "the", "of", "to", "in", "on", "for", "and", "or", "as", "with", "from", "by", "it", "is", "that", "this", "how", "do", "i", "my", "me"}
 
-// wordsOf splits a text or a name into lower-case words without the commonest.
+// wordsOf splits a text or a name into lower-case words, without stop words.
 func wordsOf(text string) []string {
 	var words []string
 	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {

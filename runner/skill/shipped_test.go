@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestRepository: the skills that come with the program are sound with the tree that is checked in, and saved as they are.
+// TestRepository checks that the skills of the program itself work with the repository's tree, and are saved as they are.
 func TestRepository(t *testing.T) {
 	tree, err := filepath.Abs("../../servers")
 	if err != nil {
@@ -34,7 +34,8 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// TestView: scripts see the skills of all folders as one, made once, and readable by whoever they run as.
+// TestView checks that scripts see the skills of all folders in one folder, which is created once and readable for every
+// user.
 func TestView(t *testing.T) {
 	w := newWorld(t)
 	save(t, w.open(t), Draft{Name: "one", Code: tsCode})
@@ -71,6 +72,6 @@ func TestView(t *testing.T) {
 		t.Fatal(err)
 	}
 	if copied, err := w.open(t).View(below); err != nil || filepath.Dir(copied) != below {
-		t.Errorf("a folder that is its owner's alone is shown: %s %v", copied, err)
+		t.Errorf("View() of a private folder = %s, %v, want a copy", copied, err)
 	}
 }

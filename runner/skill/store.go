@@ -21,59 +21,57 @@ import (
 
 // Dir is a folder of skills.
 type Dir struct {
-	// Path is absolute. The folder may be missing; the first save makes it.
+	// Path is absolute. The folder may be missing; the first save creates it.
 	Path string
-	// FS is read instead of Path, for skills that are in the program itself.
+	// FS is read instead of Path, for skills in the program itself.
 	FS fs.FS
-	// Link is the link by which Path was found, empty if there was none. Nothing is written through it.
+	// Link is the link that led to Path, or empty. Nothing is written through a link.
 	Link string
-	// Writable: skills may be saved to it. Shipped: they came with the program.
+	// Writable reports whether skills may be saved to the folder, Shipped whether they came with the program.
 	Writable, Shipped bool
 
-	order int // in the store
+	order int // index in the store
 }
 
-// Options say what skills are checked against. The zero value checks their form alone.
+// Options configure what skills are checked against. The zero value checks only their format.
 type Options struct {
-	// Tree is the absolute path of the generated tree that the skills' scripts import. Empty: there is none.
+	// Tree is the absolute path of the generated tree that the scripts of skills import. Empty means there is none.
 	Tree string
-	// Catalog and Lock are the tree's. Nil: read from Tree, when that is set.
+	// Catalog and Lock are those of the tree. If Lock is nil, both are read from Tree.
 	Catalog *catalog.Catalog
 	Lock    *catalog.Lock
-	// Check finds type errors, such as [check.Run] does. An error that is no *check.MissingError fails what needed it.
-	// Nil: types are not checked.
+	// Check finds type errors, like [check.Run]. Nil means that types are not checked.
 	Check func(ctx context.Context, src script.Source) ([]check.Problem, error)
-	// Scripts puts scripts together, to see whether that can be done. Nil: in this process; see [script.Cache.Use] for why
-	// a service does not.
-	Scripts *script.Cache
+	// Scripts bundles scripts, to find out whether they can be bundled. Nil bundles in this process; see [script.Bundler.Prepare]
+	// for why a service should not.
+	Scripts *script.Bundler
 	// Logger receives diagnostics. Nil discards them.
 	Logger *slog.Logger
 }
 
-// Checker makes Options.Check: check.Run with these options.
+// Checker returns a function for Options.Check that calls check.Run with opt.
 func Checker(opt check.Options) func(context.Context, script.Source) ([]check.Problem, error) {
 	return func(ctx context.Context, src script.Source) ([]check.Problem, error) { return check.Run(ctx, src, opt) }
 }
 
-// Store is a list of folders of skills. Of two skills with one name, that of the earlier folder counts. It is safe for
-// concurrent use, also by several processes.
+// Store is a list of folders of skills. If several folders have a skill of the same name, the first one counts. It is safe
+// for concurrent use, also by several processes.
 type Store struct {
 	dirs  []Dir
 	opt   Options
 	log   *slog.Logger
-	tools *tools // nil: there is no tree to check against
+	tools *tools // nil if there is no tree to check against
 
 	saving  sync.Mutex
-	lacking map[string]bool // checkers of which was said that they are not there; under saving
 	listing sync.Mutex
-	limit   func(more int64) error // nil: there is none
+	limit   func(more int64) error // may be nil
 }
 
-// Limit has room asked for before a skill is saved: the number of bytes that its files and the version that is kept will
-// take. An error is that of the save. It must be called before the store is used.
+// Limit sets a function that is called before a skill is saved, with the number of bytes that its files and the version
+// that is kept will take. If it returns an error, the skill is not saved. Limit must be called before the store is used.
 func (s *Store) Limit(room func(more int64) error) { s.limit = room }
 
-// Open makes a store. No folder need be there yet. Errors are those of the tree.
+// Open returns a store. The folders may be missing. It returns an error if the tree cannot be read.
 func Open(dirs []Dir, opt *Options) (*Store, error) {
 	s := &Store{dirs: slices.Clone(dirs)}
 	if opt != nil {
@@ -101,10 +99,10 @@ func Open(dirs []Dir, opt *Options) (*Store, error) {
 	return s, nil
 }
 
-// MissingError says that there is no such skill.
+// MissingError reports that a skill does not exist.
 type MissingError struct {
 	Name string
-	Near []string // names that may have been meant, else all, at most 20
+	Near []string // similar names, or else all names, at most 20
 	near bool
 }
 
@@ -118,15 +116,15 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("there is no skill %.80q; none has been saved yet", e.Name)
 }
 
-// Load returns a skill by its name, in any style. A skill that is broken is returned too, with the reasons; whoever
-// passes it on says them. There is no such skill: a *MissingError.
+// Load returns a skill by its name, in any style. A broken skill is returned too, with the reasons. The error is a
+// *MissingError if the skill does not exist.
 func (s *Store) Load(name string) (*Skill, error) {
 	canonical, err := Canonical(name)
 	if err != nil {
 		if !kebab.MatchString(name) {
 			return nil, err
 		}
-		canonical = name // of another maker, whose rules are other
+		canonical = name // written by another program with other rules
 	}
 	found, err := s.find(canonical)
 	if err != nil {
@@ -135,11 +133,11 @@ func (s *Store) Load(name string) (*Skill, error) {
 	if found == nil {
 		return nil, s.missing(name)
 	}
-	s.judge(found)
+	s.evaluate(found)
 	return found, nil
 }
 
-// find looks a skill up, without judging it. Nil: there is none.
+// find returns a skill without its reasons for being broken. It returns nil if the skill does not exist.
 func (s *Store) find(canonical string) (*Skill, error) {
 	for _, d := range s.dirs {
 		found, err := s.read(d, canonical)
@@ -172,11 +170,11 @@ func (s *Store) missing(name string) error {
 	return e
 }
 
-// List returns all skills, sorted by name, each with what is wrong with it. Those in the program itself whose tools are not
-// in this tree are left out: nobody here has saved them. What their files hold is not kept in memory: it is read when it is
-// asked for, and is then an error, or empty, where it has been changed.
+// List returns all skills, sorted by name, each with the reasons why it is broken. It omits skills in the program itself
+// that are broken, for example because this tree lacks their tools. The list does not hold the data of files; they are read
+// again when needed, and reading them fails if they have changed.
 func (s *Store) List() ([]*Skill, error) {
-	s.listing.Lock() // scripts may ask for many lists at once
+	s.listing.Lock() // scripts may request many lists at once
 	defer s.listing.Unlock()
 	byName := map[string]*Skill{}
 	var all []*Skill
@@ -187,34 +185,34 @@ func (s *Store) List() ([]*Skill, error) {
 			}
 			found, err := s.read(d, name)
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // removed since
+				continue // it was removed in the meantime
 			}
 			if err != nil {
 				return nil, err
 			}
-			found.content.light()
+			found.content.drop()
 			byName[name] = found
 			all = append(all, found)
 		}
 	}
 	slices.SortFunc(all, func(a, b *Skill) int { return strings.Compare(a.Name, b.Name) })
-	j := s.judging(byName)
+	e := s.newEvaluation(byName)
 	for _, each := range all {
-		j.judge(each)
+		e.evaluate(each)
 	}
 	return slices.DeleteFunc(all, func(k *Skill) bool { return k.Broken && k.dir.FS != nil }), nil
 }
 
-// names lists the skills of a folder, sorted. Nil: there is no folder.
+// names returns the names of the skills in a folder, sorted.
 func (s *Store) names(d Dir) []string {
-	fsys, leave, err := d.open()
+	fsys, done, err := d.open()
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.log.Warn("open the folder of skills", "folder", d.Path, "error", err)
 		}
 		return nil
 	}
-	defer leave()
+	defer done()
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
 		s.log.Warn("list the folder of skills", "folder", d.Path, "error", err)
@@ -229,7 +227,7 @@ func (s *Store) names(d Dir) []string {
 			continue
 		}
 		if len(names) == MaxSkills {
-			s.log.Warn("a folder has too many skills; the rest is left out", "folder", d.Path, "most", MaxSkills)
+			s.log.Warn("a folder has too many skills; the rest is ignored", "folder", d.Path, "most", MaxSkills)
 			break
 		}
 		names = append(names, e.Name())
@@ -237,8 +235,8 @@ func (s *Store) names(d Dir) []string {
 	return names
 }
 
-// open opens the folder to read. The caller calls leave.
-func (d Dir) open() (fsys fs.FS, leave func(), err error) {
+// open opens the folder for reading. The caller must call done.
+func (d Dir) open() (fsys fs.FS, done func(), err error) {
 	if d.FS != nil {
 		return d.FS, func() {}, nil
 	}
@@ -249,19 +247,19 @@ func (d Dir) open() (fsys fs.FS, leave func(), err error) {
 	return safeopen.FS(root), func() { _ = root.Close() }, nil
 }
 
-// LinkedFolderError says that a folder of skills is a link, through which nothing is written.
+// LinkedFolderError reports that a folder of skills is a link. Nothing is written through a link.
 type LinkedFolderError struct{ Link, Path string }
 
 func (e *LinkedFolderError) Error() string {
 	return fmt.Sprintf("the folder of skills %q is a link to %q; skills are read through it, but neither saved nor removed", e.Link, e.Path)
 }
 
-// Hint says what to do about it.
+// Hint returns what to do about the error.
 func (e *LinkedFolderError) Hint() string {
 	return fmt.Sprintf("name the folder itself: --skills %q", e.Path)
 }
 
-// openToWrite opens the folder to save to it. A link is refused: it may lead anywhere.
+// openToWrite opens the folder for saving. It refuses a link, which may lead anywhere.
 func (d Dir) openToWrite() (*os.Root, error) {
 	if d.Link != "" {
 		return nil, &LinkedFolderError{d.Link, d.Path}
@@ -278,7 +276,7 @@ func (d Dir) openToWrite() (*os.Root, error) {
 	return root, nil
 }
 
-// writable is the folder that skills are saved to.
+// writable returns the folder that skills are saved to.
 func (s *Store) writable() (Dir, error) {
 	for _, d := range s.dirs {
 		if d.Writable && d.FS == nil {

@@ -1,13 +1,13 @@
 package skill
 
 import (
-	"archive/tar"
-	"bytes"
+	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -15,18 +15,15 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// Version is one version of a skill that is kept.
+// Version is a saved version of a skill.
 type Version struct {
 	Version string    `json:"version"`
 	Saved   time.Time `json:"saved"`
-	Size    int64     `json:"size"` // bytes of all files, about
 	Current bool      `json:"current,omitempty"`
 }
 
-// maxVersionBytes bounds what is kept of the earlier versions of one skill.
-const maxVersionBytes = 4 << 20
-
-// Versions lists what is kept of a skill, the newest first. The current one is among them, unless it was never saved.
+// Versions returns the saved versions of a skill, the newest first. The current version is among them, unless it was never
+// saved.
 func (s *Store) Versions(name string) ([]Version, error) {
 	k, err := s.Load(name)
 	if err != nil {
@@ -54,23 +51,18 @@ func versionsIn(d Dir, name string) ([]Version, error) {
 	}
 	var all []Version
 	for _, e := range entries {
-		version, ok := strings.CutSuffix(e.Name(), ".tar")
-		info, err := e.Info()
-		if !ok || err != nil || !info.Mode().IsRegular() {
-			continue
+		if info, err := e.Info(); err == nil && info.IsDir() {
+			all = append(all, Version{Version: e.Name(), Saved: info.ModTime()})
 		}
-		all = append(all, Version{Version: version, Saved: info.ModTime(), Size: info.Size()})
 	}
 	slices.SortFunc(all, func(a, b Version) int {
-		if c := b.Saved.Compare(a.Saved); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Version, b.Version)
+		return cmp.Or(b.Saved.Compare(a.Saved), strings.Compare(a.Version, b.Version))
 	})
 	return all, nil
 }
 
-// LoadVersion returns an earlier version of a skill: six or more digits of its version are enough.
+// LoadVersion returns a version of a skill. The first six or more digits of the version are enough; an empty version is the
+// current one.
 func (s *Store) LoadVersion(name, version string) (*Skill, error) {
 	k, err := s.Load(name)
 	if err != nil {
@@ -85,18 +77,23 @@ func (s *Store) LoadVersion(name, version string) (*Skill, error) {
 	}
 	found := slices.DeleteFunc(slices.Clone(all), func(v Version) bool { return len(version) < 6 || !strings.HasPrefix(v.Version, version) })
 	if len(found) != 1 {
-		return nil, fmt.Errorf("skill %q has no single version %.70q; kept are: %s", k.Name, version, shortList(all))
+		return nil, fmt.Errorf("skill %q has no unique version %.70q; the saved versions are: %s", k.Name, version, shortList(all))
 	}
-	c, err := readVersion(k.dir, k.Name, found[0].Version)
+	fsys, done, err := k.dir.open()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	c, err := readContent(fsys, versionPath(k.Name, found[0].Version))
 	if err != nil {
 		return nil, fmt.Errorf("read version %.12s of %q: %w", found[0].Version, k.Name, err)
 	}
 	old := &Skill{Name: k.Name, Path: k.Path, Shipped: k.Shipped, ReadOnly: true, dir: k.dir}
 	old.take(c)
 	if old.Version != found[0].Version {
-		return nil, fmt.Errorf("read version %.12s of %q: its file was changed", found[0].Version, k.Name)
+		return nil, fmt.Errorf("read version %.12s of %q: its files have changed", found[0].Version, k.Name)
 	}
-	s.judge(old)
+	s.evaluate(old)
 	return old, nil
 }
 
@@ -111,81 +108,37 @@ func shortList(all []Version) string {
 	return strings.Join(texts, ", ")
 }
 
-func versionFile(name, version string) string {
-	return versionsDir + "/" + name + "/" + version + ".tar"
-}
+// versionPath returns the folder of a version.
+func versionPath(name, version string) string { return versionsDir + "/" + name + "/" + version }
 
-// keepVersion writes the files of a skill down as a version.
+// keepVersion saves the files of a skill as a version.
 func keepVersion(root *os.Root, name string, c *content) error {
-	file := versionFile(name, c.version())
+	at := versionPath(name, c.version())
 	now := time.Now()
-	if _, err := root.Stat(file); err == nil {
-		return root.Chtimes(file, now, now) // it is the newest again
+	if _, err := root.Stat(at); err == nil {
+		return root.Chtimes(at, now, now) // it is the newest version again
 	}
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
+	stage := stagePrefix + rand.Text()
 	for _, info := range c.infos {
-		err := w.WriteHeader(&tar.Header{Name: info.Path, Mode: 0o644, Size: info.Size, Format: tar.FormatPAX})
-		if err == nil {
-			_, err = w.Write(c.files[info.Path])
-		}
-		if err != nil {
-			return fmt.Errorf("keep a version of %q: %w", name, err)
+		if err := writeFile(root, stage+"/"+info.Path, c.files[info.Path]); err != nil {
+			return fmt.Errorf("save a version of %q: %w", name, err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		return fmt.Errorf("keep a version of %q: %w", name, err)
+	if err := errors.Join(root.MkdirAll(path.Dir(at), 0o755), root.Rename(stage, at)); err != nil {
+		return fmt.Errorf("save a version of %q: %w", name, err)
 	}
-	return writeFile(root, file, b.Bytes())
+	return nil
 }
 
-func readVersion(d Dir, name, version string) (*content, error) {
-	root, err := safeopen.Root(d.Path)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	f, err := safeopen.File(root, versionFile(name, version), os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	files, left := map[string][]byte{}, int64(MaxSize)
-	for r := tar.NewReader(f); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return newContent(files), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if h.Typeflag != tar.TypeReg || !fs.ValidPath(h.Name) || len(files) == MaxFiles || h.Size > left {
-			return nil, fmt.Errorf("it holds %.80q, which no skill does", h.Name)
-		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			return nil, err
-		}
-		left -= int64(len(data))
-		files[h.Name] = data
-	}
-}
-
-// prune removes the oldest versions beyond what is kept. The newest two, what is there and what was there before, stay in any
-// case.
+// prune removes the oldest versions beyond maxVersions.
 func prune(root *os.Root, d Dir, name string) error {
 	all, err := versionsIn(d, name)
 	if err != nil {
 		return err
 	}
-	size := int64(0)
 	var errs []error
-	for i, v := range all {
-		if size += v.Size; i > 1 && size > maxVersionBytes || i > maxVersions {
-			if err := root.Remove(versionFile(name, v.Version)); !errors.Is(err, fs.ErrNotExist) {
-				errs = append(errs, err)
-			}
-		}
+	for _, v := range all[min(len(all), maxVersions+1):] {
+		errs = append(errs, root.RemoveAll(versionPath(name, v.Version)))
 	}
 	return errors.Join(errs...)
 }

@@ -17,31 +17,32 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// keepViews is how long a view stays that nobody has asked for.
+// keepViews is how long an unused view is kept.
 const keepViews = 7 * 24 * time.Hour
 
-// maxViews is what the views of one store take together that were asked for in the last hour, in bytes: whoever saves and
-// runs again and again makes a view each time, and runs may still be reading them. Older ones make room.
+// maxViews limits the size of the views of one store that were used in the last hour, in bytes: every save before a run makes
+// another view, and runs may still be reading the earlier ones. Older views are removed to make room.
 const (
 	maxViews = 256 << 20
 	viewUsed = time.Hour
 )
 
-// ViewError says that skills have no room to be shown together.
-type ViewError struct{ Bytes int64 } // that a view of them takes
+// ViewError reports that a view of the skills would be too large.
+type ViewError struct{ Bytes int64 } // the size of the view
 
 func (e *ViewError) Error() string {
-	return fmt.Sprintf("the skills of several folders have %d bytes to be shown to scripts as one folder; with what was shown in the last hour that is more than %d", e.Bytes, maxViews)
+	return fmt.Sprintf("the skills of several folders need %d bytes to be shown to scripts as one folder; with the views of the last hour that is more than %d", e.Bytes, maxViews)
 }
 
-// Hint is what a person can do about it.
+// Hint returns what a person can do about the error.
 func (e *ViewError) Hint() string {
-	return "remove skills that nobody needs; or save copies of what is used of the other folders, such as with mcprun skill save NAME --shipped"
+	return "remove skills that nobody needs, or copy those you use to one folder, for example with mcprun skill save NAME --shipped"
 }
 
-// View returns a folder that holds the skills as scripts are to see them: of all folders of the store, those that count.
-// Where they all lie in one folder that everybody may read, that is it; otherwise it is a copy below the folder named, absolute
-// and made if missing, which is made once for the same skills. Empty: there are none. Too much to copy is a *[ViewError].
+// View returns a folder that holds the skills of all folders of the store, as scripts see them. If all are in one folder
+// that everybody may read, it returns that folder; otherwise a copy below the folder below, which is absolute and created
+// if it is missing. The copy is reused as long as the skills do not change. View returns "" if there are no skills. The
+// error is a *[ViewError] if the copy would be too large.
 func (s *Store) View(below string) (string, error) {
 	all, err := s.List()
 	if err != nil {
@@ -62,14 +63,14 @@ func (s *Store) View(below string) (string, error) {
 	case one && Readable(only):
 		return only, nil
 	}
-	// The name says whose view it is, of what, and what it takes.
+	// The name consists of the store, the skills and the size.
 	at := filepath.Join(below, fmt.Sprintf("%s-%s-%d", s.key(), hex.EncodeToString(h.Sum(nil))[:32], bytes))
 	if info, err := os.Stat(at); err == nil && info.IsDir() {
 		now := time.Now()
 		return at, os.Chtimes(at, now, now)
 	}
 	if err := os.MkdirAll(below, 0o700); err != nil {
-		return "", fmt.Errorf("make the folder for views of skills: %w", err)
+		return "", fmt.Errorf("create the folder for views of skills: %w", err)
 	}
 	root, err := safeopen.Root(below)
 	if err != nil {
@@ -82,10 +83,10 @@ func (s *Store) View(below string) (string, error) {
 	return at, makeView(root, filepath.Base(at), all)
 }
 
-// makeView copies skills to a folder, which is there whole or not at all.
+// makeView copies skills to a folder. The folder is complete or does not exist.
 func makeView(root *os.Root, name string, all []*Skill) error {
 	stage := "stage-" + rand.Text()
-	err := root.Mkdir(stage, 0o755) // whoever runs the script reads it; others do not get past the folder around it
+	err := root.Mkdir(stage, 0o755) // scripts may run as another user; other users cannot pass the folder around it
 	for _, k := range all {
 		for _, info := range k.content.infos {
 			var data []byte
@@ -100,17 +101,17 @@ func makeView(root *os.Root, name string, all []*Skill) error {
 	if err == nil {
 		if err = root.Rename(stage, name); err != nil {
 			if _, there := root.Stat(name); there == nil {
-				err = root.RemoveAll(stage) // another run was first
+				err = root.RemoveAll(stage) // another run created it
 			}
 		}
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("make a view of the skills: %w", err), root.RemoveAll(stage))
+		return errors.Join(fmt.Errorf("create a view of the skills: %w", err), root.RemoveAll(stage))
 	}
 	return nil
 }
 
-// key tells the store from others, by its folders.
+// key returns a digest of the store's folders.
 func (s *Store) key() string {
 	h := sha256.New()
 	for _, d := range s.dirs {
@@ -119,7 +120,7 @@ func (s *Store) key() string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// onDisk is about what a copy of a skill takes, in bytes.
+// onDisk returns about how much disk space a copy of a skill takes, in bytes.
 func onDisk(k *Skill) int64 {
 	const block = 4096
 	sum := int64(2 * block) // folders
@@ -129,16 +130,15 @@ func onDisk(k *Skill) int64 {
 	return sum
 }
 
-// Readable tells whether whoever a script runs as may read a folder.
+// Readable reports whether every user may read a folder.
 func Readable(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && info.IsDir() && info.Mode().Perm()&0o005 == 0o005
 }
 
-// sweepViews removes views that nobody has asked for in a long time, and what was begun and not finished. Of those whose names
-// begin with key, which were not asked for lately, it removes the oldest until they take no more than most. It returns what
-// they take then.
-func sweepViews(root *os.Root, key string, most int64) int64 {
+// sweepViews removes views that have long been unused, and unfinished ones. It also removes the oldest views whose names
+// begin with key until the rest takes at most max bytes, except those used recently. It returns the size of the rest.
+func sweepViews(root *os.Root, key string, max int64) int64 {
 	type view struct {
 		name  string
 		bytes int64
@@ -156,7 +156,7 @@ func sweepViews(root *os.Root, key string, most int64) int64 {
 			continue
 		}
 		if time.Since(info.ModTime()) > keepViews {
-			_ = root.RemoveAll(e.Name()) // tried again the next time
+			_ = root.RemoveAll(e.Name()) // the next call tries again
 			continue
 		}
 		parts := strings.Split(e.Name(), "-")
@@ -167,7 +167,7 @@ func sweepViews(root *os.Root, key string, most int64) int64 {
 	}
 	slices.SortFunc(own, func(a, b view) int { return a.at.Compare(b.at) })
 	for _, v := range own {
-		if sum <= most || time.Since(v.at) < viewUsed {
+		if sum <= max || time.Since(v.at) < viewUsed {
 			break
 		}
 		if root.RemoveAll(v.name) == nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
-// sheet and list are two tools as a server lists them.
+// sheet and list are the definitions of two tools.
 const (
 	sheet  = `{"name":"get_sheet","description":"Get a sheet.","inputSchema":{"type":"object","properties":{"sheet_id":{"type":"string"}},"required":["sheet_id"]}}`
 	sheet2 = `{"name":"get_sheet","description":"Get a sheet.","inputSchema":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]}}`
 	lister = `{"name":"list_sheets","description":"List sheets.","inputSchema":{"type":"object"}}`
 )
 
-// writeTree writes a generated tree in miniature with a server "drive" that has the tools.
+// writeTree writes a small generated tree with a server "drive" that has the tools.
 func writeTree(t *testing.T, dir string, tools ...string) {
 	t.Helper()
 	if err := os.RemoveAll(dir); err != nil {
@@ -90,7 +90,7 @@ func newWorld(t *testing.T) world {
 	return w
 }
 
-// open opens the store anew, as another run would.
+// open opens the store again, as another run would.
 func (w world) open(t *testing.T) *Store {
 	t.Helper()
 	s, err := Open([]Dir{{Path: w.skills, Writable: true}}, &Options{Tree: w.tree})
@@ -118,7 +118,7 @@ func load(t *testing.T, s *Store, name string) *Skill {
 	return k
 }
 
-// wants fails unless text holds each part.
+// wants fails the test unless text contains each part.
 func wants(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {

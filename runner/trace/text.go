@@ -6,66 +6,70 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner"
 )
 
 const (
-	// minWidth is the narrowest terminal that is written for; on a narrower one lines wrap.
+	// minWidth is the least width, in columns; on a narrower terminal lines wrap.
 	minWidth = 32
-	// minBar is the least room that bars are drawn in; without it the names get it.
+	// minBar is the least width of bars; with less there are no bars, and the names get their columns.
 	minBar = 8
-	// maxRows bounds how many calls are drawn; a person reads no more, and the page has them all.
+	// maxRows bounds how many calls are drawn; the page has all of them.
 	maxRows = 200
 )
 
-// Text draws the waterfall in lines of at most width columns; 0 stands for 80. Waiting is drawn lighter than working.
-func Text(w io.Writer, r Run, width int) error {
+// Text draws the waterfall of a script's run in lines of at most width columns, at least 32; 0: 80. Waiting is drawn lighter
+// than working.
+func Text(w io.Writer, name string, res *runner.Result, width int) error {
 	if width == 0 {
 		width = 80
 	}
 	width = max(width, minWidth)
-	shown := r.Calls[:min(len(r.Calls), maxRows)]
+	shown := res.Calls[:min(len(res.Calls), maxRows)]
 	names, note := 4, 2
 	for _, c := range shown {
-		names = max(names, utf8.RuneCountInString(clean(c.Tool)))
+		names = max(names, utf8.RuneCountInString(ident.CleanLine(c.Tool)))
 		note = max(note, utf8.RuneCountInString(noteOf(c)))
 	}
 	numbers := len(fmt.Sprint(maxNumber(shown)))
-	room := width - numbers - len("  ") - len(" ") - len("1234.5 ms ")
+	free := width - numbers - len("  ") - len(" ") - len("1234.5 ms ")
 	note = min(note, width/4)
-	bar := room - note - min(names, width*2/5) - len("  ")
+	bar := free - note - min(names, width*2/5) - len("  ")
 	if bar >= minBar {
 		names = min(names, width*2/5)
 	} else {
-		bar, names = 0, min(names, room-note)
+		bar, names = 0, min(names, free-note)
 	}
 	var b strings.Builder
-	b.WriteString(cut(r.heading(), width) + "\n")
-	end := r.end()
+	b.WriteString(cut(heading(name, res), width) + "\n")
+	end := end(res)
 	for _, c := range shown {
 		drawn := ""
 		if bar > 0 {
 			drawn = "  " + bars(c, end, bar)
 		}
-		fmt.Fprintf(&b, "%*d  %s%s %9s %s\n", numbers, c.Number, pad(clean(c.Tool), names), drawn, duration(c.DurationMS), cut(noteOf(c), note))
+		fmt.Fprintf(&b, "%*d  %s%s %9s %s\n", numbers, c.Call, pad(ident.CleanLine(c.Tool), names), drawn, duration(c.DurationMS), cut(noteOf(c), note))
 	}
-	if more := r.Total - len(shown); more > 0 {
+	if more := res.CallCount - len(shown); more > 0 {
 		fmt.Fprintf(&b, "and %d more\n", more)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func maxNumber(calls []Call) int {
+func maxNumber(calls []runner.CallRecord) int {
 	n := 0
 	for _, c := range calls {
-		n = max(n, c.Number)
+		n = max(n, c.Call)
 	}
 	return n
 }
 
-// noteOf says how a call ended.
-func noteOf(c Call) string {
-	note := clean(c.Outcome)
+// noteOf returns how a call ended.
+func noteOf(c runner.CallRecord) string {
+	note := ident.CleanLine(c.Outcome)
 	switch {
 	case c.Retries == 1:
 		note += ", 1 retry"
@@ -75,14 +79,14 @@ func noteOf(c Call) string {
 	return note
 }
 
-// bars draws one call on a line of n columns that stands for the time until end.
-func bars(c Call, end float64, n int) string {
+// bars draws one call on a line of n columns, which represent the time until end.
+func bars(c runner.CallRecord, end float64, n int) string {
 	if end <= 0 {
 		return strings.Repeat(" ", n)
 	}
 	column := func(ms float64) int { return min(n, max(0, int(math.Round(ms/end*float64(n))))) }
 	from := min(column(c.StartMS), n-1)
-	to := max(column(c.StartMS+c.DurationMS), from+1) // the shortest call can be seen
+	to := max(column(c.StartMS+c.DurationMS), from+1) // the shortest call is visible
 	work := min(column(c.StartMS+c.QueueMS), to-1)
 	work = max(work, from)
 	return strings.Repeat(" ", from) + strings.Repeat("░", work-from) + strings.Repeat("█", to-work) + strings.Repeat(" ", n-to)

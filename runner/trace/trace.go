@@ -1,48 +1,25 @@
 // Package trace shows the calls of a run as a waterfall: when each began, how long it waited for its turn, how long it
-// took. [Text] is for a terminal, [HTML] makes a page that needs nothing else. Names and errors are foreign text; neither
-// form lets them do anything.
+// took. [Text] is for a terminal; [HTML] writes a page that needs no other file. Names and errors may be hostile text, which
+// is harmless in both forms.
 package trace
 
 import (
 	"fmt"
-	"strings"
-	"unicode"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner"
 )
 
-// Run is what is shown.
-type Run struct {
-	// Name is that of the script.
-	Name string
-	// DurationMS is how long the run took.
-	DurationMS float64
-	// Calls are in the order in which they were made; Total counts those that are not listed too.
-	Calls []Call
-	Total int
-}
-
-// Call is one call. Times are in milliseconds, StartMS from when the script started.
-type Call struct {
-	Number              int
-	Tool                string
-	StartMS, DurationMS float64
-	QueueMS             float64 // the part of DurationMS in which it waited for its turn
-	Retries             int
-	ArgumentBytes       int
-	ResultBytes         int
-	Outcome             string // "ok", "dry", or the kind of the error
-	Error               string
-}
-
-// end is when the last call ended.
-func (r *Run) end() float64 {
+// end returns when the last call ended, in milliseconds from the start of the script.
+func end(res *runner.Result) float64 {
 	end := 0.0
-	for _, c := range r.Calls {
+	for _, c := range res.Calls {
 		end = max(end, c.StartMS+c.DurationMS)
 	}
 	return end
 }
 
-// duration writes milliseconds for people.
+// duration formats milliseconds.
 func duration(ms float64) string {
 	switch {
 	case ms >= 99_950:
@@ -55,7 +32,7 @@ func duration(ms float64) string {
 	return fmt.Sprintf("%.1f ms", ms)
 }
 
-// size writes a number of bytes for people.
+// size formats a number of bytes.
 func size(n int) string {
 	switch {
 	case n >= 1e6:
@@ -66,24 +43,11 @@ func size(n int) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// clean takes out what could steer a terminal or turn text around, and puts everything on one line.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// heading is the first line of both forms.
-func (r *Run) heading() string {
+// heading returns the first line of both forms.
+func heading(name string, res *runner.Result) string {
 	calls := "1 call"
-	if r.Total != 1 {
-		calls = fmt.Sprintf("%d calls", r.Total)
+	if res.CallCount != 1 {
+		calls = fmt.Sprintf("%d calls", res.CallCount)
 	}
-	return fmt.Sprintf("%s: %s, run %s", clean(r.Name), calls, duration(r.DurationMS))
+	return fmt.Sprintf("%s: %s, run %s", ident.CleanLine(name), calls, duration(res.DurationMS))
 }

@@ -7,20 +7,21 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/trace"
 )
 
-func sample() trace.Run {
-	return trace.Run{Name: "report.ts", DurationMS: 1234, Total: 3, Calls: []trace.Call{
-		{Number: 1, Tool: "drive__get_document", StartMS: 0, DurationMS: 250, ResultBytes: 12_345, Outcome: "ok"},
-		{Number: 2, Tool: "crm__update_record", StartMS: 250, DurationMS: 750, QueueMS: 500, Retries: 1, Outcome: "ok"},
-		{Number: 3, Tool: "crm__x\x1b[2J\u202e<script>", StartMS: 999, DurationMS: 1, Outcome: "timeout", Error: "<b>no answer</b>"},
+func sample() *runner.Result {
+	return &runner.Result{DurationMS: 1234, CallCount: 3, Calls: []runner.CallRecord{
+		{Call: 1, Tool: "drive__get_document", StartMS: 0, DurationMS: 250, ResultBytes: 12_345, Outcome: "ok"},
+		{Call: 2, Tool: "crm__update_record", StartMS: 250, DurationMS: 750, QueueMS: 500, Retries: 1, Outcome: "ok"},
+		{Call: 3, Tool: "crm__x\x1b[2J\u202e<script>", StartMS: 999, DurationMS: 1, Outcome: "timeout", Error: "<b>no answer</b>"},
 	}}
 }
 
 func TestText(t *testing.T) {
 	var b bytes.Buffer
-	if err := trace.Text(&b, sample(), 80); err != nil {
+	if err := trace.Text(&b, "report.ts", sample(), 80); err != nil {
 		t.Fatal(err)
 	}
 	want := strings.TrimPrefix(`
@@ -37,14 +38,13 @@ report.ts: 3 calls, run 1.2 s
 func TestTextFits(t *testing.T) {
 	r := sample()
 	r.Calls[0].Tool = strings.Repeat("é", 300)
-	r.Name = strings.Repeat("n", 300)
 	for range 300 {
 		r.Calls = append(r.Calls, r.Calls[1])
 	}
-	r.Total = 20_000
+	r.CallCount = 20_000
 	for _, width := range []int{0, 32, 40, 50, 60, 79, 200} {
 		var b bytes.Buffer
-		if err := trace.Text(&b, r, width); err != nil {
+		if err := trace.Text(&b, strings.Repeat("n", 300), r, width); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
@@ -62,7 +62,7 @@ func TestTextFits(t *testing.T) {
 // TestTextIsReadableInANarrowTerminal: bars that nobody could read give their room to the names.
 func TestTextIsReadableInANarrowTerminal(t *testing.T) {
 	var b bytes.Buffer
-	if err := trace.Text(&b, sample(), 40); err != nil {
+	if err := trace.Text(&b, "report.ts", sample(), 40); err != nil {
 		t.Fatal(err)
 	}
 	want := strings.TrimPrefix(`
@@ -78,7 +78,7 @@ report.ts: 3 calls, run 1.2 s
 
 func TestHTML(t *testing.T) {
 	var b bytes.Buffer
-	if err := trace.HTML(&b, sample()); err != nil {
+	if err := trace.HTML(&b, "report.ts", sample()); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()
@@ -93,11 +93,11 @@ func TestHTML(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := trace.HTML(&b, trace.Run{Name: "s.py"}); err != nil || !strings.Contains(b.String(), "made no call") {
+	if err := trace.HTML(&b, "s.py", &runner.Result{}); err != nil || !strings.Contains(b.String(), "made no call") {
 		t.Errorf("%v %s", err, &b)
 	}
 	b.Reset()
-	if err := trace.Text(&b, trace.Run{Name: "s.py", DurationMS: 3}, 80); err != nil || b.String() != "s.py: 0 calls, run 3.0 ms\n" {
+	if err := trace.Text(&b, "s.py", &runner.Result{DurationMS: 3}, 80); err != nil || b.String() != "s.py: 0 calls, run 3.0 ms\n" {
 		t.Errorf("%v %q", err, &b)
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// nestedName is a folder that scripts write to below the one they start in, as published examples do. The workspace itself
-// is what they mean by it, but a path is a path.
+// nestedName is the folder that published examples of scripts write to, as in "./workspace/out.csv". They mean the workspace,
+// which is already their working directory, so the folder must exist inside it.
 const nestedName = "workspace"
 
-// Nested tells whether a script's text names such a folder: in quotes, with or without "./" before it.
+// Nested reports whether a script names a folder "workspace" below its working directory: in quotes, with or without "./".
 func Nested(code string) bool {
 	for {
 		i := strings.Index(code, nestedName)
@@ -28,18 +28,18 @@ func Nested(code string) bool {
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 
-// Nest makes the folder in a workspace where nothing of its name is there, and tells whether it did. It is writable for
-// whom the workspace's list of rights allows that.
+// Nest creates the folder "workspace" in a workspace if the name is unused, and reports whether it did. The workspace's access
+// control list decides who may write to it.
 func Nest(dir string) bool {
 	root, err := safeopen.Root(dir)
 	if err != nil {
 		return false
 	}
 	defer root.Close()
-	return root.Mkdir(nestedName, 0o775) == nil // otherwise it is there, or cannot be made: the script will see
+	return root.Mkdir(nestedName, 0o775) == nil // otherwise the script finds what is there, or fails
 }
 
-// Unnest removes the folder if nothing is in it.
+// Unnest removes the folder "workspace" from a workspace if it is empty.
 func Unnest(dir string) {
 	root, err := safeopen.Root(dir)
 	if err != nil {

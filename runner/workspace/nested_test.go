@@ -22,7 +22,7 @@ func TestNested(t *testing.T) {
 		``:                                                 false,
 	} {
 		if got := Nested(code); got != want {
-			t.Errorf("%s: %v", code, got)
+			t.Errorf("Nested(%s) = %v", code, got)
 		}
 	}
 }
@@ -30,11 +30,11 @@ func TestNested(t *testing.T) {
 func TestNest(t *testing.T) {
 	dir := t.TempDir()
 	if !Nest(dir) || Nest(dir) {
-		t.Error("it is made once")
+		t.Error("Nest() created the folder twice")
 	}
 	Unnest(dir)
 	if _, err := os.Stat(filepath.Join(dir, "workspace")); err == nil {
-		t.Error("the empty folder was left")
+		t.Error("Unnest() left an empty folder")
 	}
 	Nest(dir)
 	write(t, filepath.Join(dir, "workspace", "a"), "x")

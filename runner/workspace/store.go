@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,42 +16,44 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// StoreDir is the folder of a workspace where the host puts what is too large to be handed over otherwise.
+// StoreDir is the folder in a workspace where the host puts values that are too large to be passed to a script otherwise.
 const StoreDir = ".mcprun"
 
 const (
-	// keptBytes and keptFiles bound what earlier runs leave in the store. What is younger than keptTime is not counted: a
-	// run may still be reading it.
+	// keptBytes and keptFiles limit the files of earlier runs in the store. Files younger than keptTime are not counted,
+	// because a run may still be reading them.
 	keptBytes = 256 << 20
 	keptFiles = 500
 	keptTime  = time.Hour
-	// restTime is how long a result is kept where there is little room.
-	restTime = 5 * time.Minute
+	// minKeptTime is how long a result is kept even if there is little room.
+	minKeptTime = 5 * time.Minute
 )
 
-// ErrNoRoom is returned, wrapped, for a file that would take the workspace over its quota.
+// ErrNoRoom reports that a file would make the workspace exceed its quota. It is returned wrapped.
 var ErrNoRoom = errors.New("the workspace has no room for it")
 
-// Store puts files of the host's own into a workspace that a script may be changing at the same moment. It follows no
-// link and writes over nothing that is there. It is safe for concurrent use.
+// Store writes files of the host to a workspace that a script may be changing at the same time. It follows no link and
+// overwrites nothing. It is safe for concurrent use.
 type Store struct {
 	dir string
 
 	mu   sync.Mutex
 	root *os.Root // nil until something is stored
-	room int64
+	room int64    // bytes that may still be written
 	made []string
 }
 
-// NewStore prepares a store in a workspace that was opened. room is how many bytes may be put there.
+// NewStore returns the store in a workspace that was opened with [Open]. At most room bytes are written to it. The caller must
+// call [Store.Close].
 func NewStore(dir string, room int64) *Store { return &Store{dir: dir, room: room} }
 
-// Put writes a file into a folder of the store and returns its path below the workspace, with slashes.
+// Put creates a file in a folder of the store and returns its path below the workspace, with slashes. The error matches
+// [ErrNoRoom] if there is no room.
 func (s *Store) Put(folder, name string, data []byte) (string, error) {
 	return s.put(folder, name, func(f *File) (int, error) { return f.Write(data) })
 }
 
-// PutText is Put for a text, of which it makes no copy.
+// PutText is like Put, for a text. It does not copy the text.
 func (s *Store) PutText(folder, name, text string) (string, error) {
 	return s.put(folder, name, func(f *File) (int, error) { return f.WriteString(text) })
 }
@@ -70,20 +73,20 @@ func (s *Store) put(folder, name string, write func(*File) (int, error)) (string
 	return f.Path, nil
 }
 
-// Create makes an empty file to write to.
+// Create creates a file in a folder of the store. The caller must close it.
 func (s *Store) Create(folder, name string) (*File, error) {
 	root, err := s.open()
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
 	at := path.Join(StoreDir, folder, name)
-	dir, err := openFolder(root, folder, true)
+	dir, err := makeFolder(root, folder)
 	if err != nil {
-		return nil, fmt.Errorf("make %s in the workspace: %w", path.Dir(at), err)
+		return nil, fmt.Errorf("create %s in the workspace: %w", path.Dir(at), err)
 	}
 	f, err := dir.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make %s in the workspace: %w", at, err), dir.Close())
+		return nil, errors.Join(fmt.Errorf("create %s in the workspace: %w", at, err), dir.Close())
 	}
 	s.mu.Lock()
 	s.made = append(s.made, at)
@@ -91,36 +94,35 @@ func (s *Store) Create(folder, name string) (*File, error) {
 	return &File{Path: at, store: s, dir: dir, file: f}, nil
 }
 
-// openFolder opens a folder of the store, and makes what is missing of it if that is wanted.
-func openFolder(root *os.Root, folder string, create bool) (*os.Root, error) {
-	store, err := openReal(root, StoreDir, create)
+// openFolder opens a folder of the store. It refuses links, which may lead to the generated tree, where scripts cannot write.
+func openFolder(root *os.Root, folder string) (*os.Root, error) {
+	store, err := safeopen.Dir(root, StoreDir)
 	if err != nil {
 		return nil, err
 	}
 	defer store.Close()
-	return openReal(store, folder, create)
+	return safeopen.Dir(store, folder)
 }
 
-// openReal opens a folder that is one, and no link to one: what is in the workspace may be the tree, which scripts cannot
-// write to.
-func openReal(root *os.Root, name string, create bool) (*os.Root, error) {
-	if create {
-		// Readable for all who may enter the workspace: scripts may run as another user than the host.
-		if err := root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
+// makeFolder is like openFolder, and creates the folder if it is missing. It is readable for everybody who can enter the
+// workspace, because scripts may run as another user than the host.
+func makeFolder(root *os.Root, folder string) (*os.Root, error) {
+	store, err := safeopen.MakeDir(root, StoreDir, 0o755)
+	if err != nil {
+		return nil, err
 	}
-	return safeopen.Dir(root, name)
+	defer store.Close()
+	return safeopen.MakeDir(store, folder, 0o755)
 }
 
-// Made lists the files that were put there.
+// Made returns the paths of the files that were created, below the workspace.
 func (s *Store) Made() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.made)
 }
 
-// Close releases the workspace.
+// Close closes the workspace.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +132,7 @@ func (s *Store) Close() error {
 	return s.root.Close()
 }
 
-// open opens the workspace when it is first needed, and makes room in the store.
+// open opens the workspace when it is first needed, and then prunes the store.
 func (s *Store) open() (*os.Root, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +147,7 @@ func (s *Store) open() (*os.Root, error) {
 	return s.root, nil
 }
 
-// prune removes the oldest files of earlier runs. What cannot be removed stays.
+// prune removes the oldest files of earlier runs, as far as it can.
 func (s *Store) prune() {
 	files, done := s.earlier(keptTime, "results", "output")
 	defer done()
@@ -157,15 +159,15 @@ func (s *Store) prune() {
 	}
 }
 
-// Relieve removes results that earlier runs have left, the oldest first, until so many bytes are free again or there are
-// only results of the last five minutes: scripts that get many large ones would fill their workspace otherwise.
+// Relieve removes results of earlier runs, the oldest first, until it has freed a number of bytes or only results of the last
+// five minutes are left. Otherwise scripts that get many large results would fill their workspace.
 func (s *Store) Relieve(bytes int64) {
 	if _, err := s.open(); err != nil {
-		return // what cannot be removed stays
+		return // nothing can be removed
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	files, done := s.earlier(restTime, "results")
+	files, done := s.earlier(minKeptTime, "results")
 	defer done()
 	for _, f := range slices.Backward(files) {
 		if bytes <= 0 {
@@ -178,33 +180,31 @@ func (s *Store) Relieve(bytes int64) {
 	}
 }
 
-// stored is a file that is in the store.
+// stored is a file in the store.
 type stored struct {
 	dir  *os.Root
 	info fs.FileInfo
 }
 
-// earlier lists the files in folders that are older, the youngest first. done closes the folders.
-func (s *Store) earlier(older time.Duration, folders ...string) (files []stored, done func()) {
+// earlier returns the files in folders that are older than age, the youngest first. The caller must call done, which closes
+// the folders.
+func (s *Store) earlier(age time.Duration, folders ...string) (files []stored, done func()) {
 	var open []*os.Root
 	for _, folder := range folders {
-		dir, err := openFolder(s.root, folder, false)
+		dir, err := openFolder(s.root, folder)
 		if err != nil {
-			continue // it is not there
+			continue // it does not exist
 		}
 		open = append(open, dir)
 		entries, _ := safeopen.ReadDir(dir, ".", maxEntries)
 		for _, e := range entries {
-			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > older {
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > age {
 				files = append(files, stored{dir, info})
 			}
 		}
 	}
 	slices.SortFunc(files, func(a, b stored) int {
-		if c := b.info.ModTime().Compare(a.info.ModTime()); c != 0 {
-			return c
-		}
-		return strings.Compare(a.info.Name(), b.info.Name())
+		return cmp.Or(b.info.ModTime().Compare(a.info.ModTime()), strings.Compare(a.info.Name(), b.info.Name()))
 	})
 	return files, func() {
 		for _, dir := range open {
@@ -213,6 +213,7 @@ func (s *Store) earlier(older time.Duration, folders ...string) (files []stored,
 	}
 }
 
+// take reserves room for n bytes.
 func (s *Store) take(n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +224,7 @@ func (s *Store) take(n int) error {
 	return nil
 }
 
-// File is one file of a store, being written.
+// File is a file of a store that is being written.
 type File struct {
 	Path  string // below the workspace, with slashes
 	store *Store
@@ -231,15 +232,15 @@ type File struct {
 	file  io.WriteCloser
 }
 
-// remove takes the file away again.
+// remove removes the file.
 func (f *File) remove() {
-	_ = f.dir.Remove(path.Base(f.Path)) // what cannot be removed stays
+	_ = f.dir.Remove(path.Base(f.Path)) // the next prune tries again
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
 	f.store.made = slices.DeleteFunc(f.store.made, func(p string) bool { return p == f.Path })
 }
 
-// Write writes as long as there is room; an error wraps [ErrNoRoom] when there is none.
+// Write writes p if the store has room for all of it. Otherwise the error matches [ErrNoRoom].
 func (f *File) Write(p []byte) (int, error) {
 	if err := f.store.take(len(p)); err != nil {
 		return 0, err
@@ -247,7 +248,7 @@ func (f *File) Write(p []byte) (int, error) {
 	return f.file.Write(p)
 }
 
-// WriteString is Write for a text, of which it makes no copy.
+// WriteString is like Write, for a text. It does not copy the text.
 func (f *File) WriteString(text string) (int, error) {
 	if err := f.store.take(len(text)); err != nil {
 		return 0, err
@@ -255,5 +256,5 @@ func (f *File) WriteString(text string) (int, error) {
 	return io.WriteString(f.file, text)
 }
 
-// Close ends the writing.
+// Close closes the file.
 func (f *File) Close() error { return errors.Join(f.file.Close(), f.dir.Close()) }

@@ -17,29 +17,29 @@ func TestStore(t *testing.T) {
 	s := NewStore(dir, 100)
 	at, err := s.Put("results", "a.json", []byte(`{"a":1}`))
 	if err != nil || at != ".mcprun/results/a.json" {
-		t.Fatalf("%q %v", at, err)
+		t.Fatalf("Put() = %q, %v", at, err)
 	}
 	if got, err := os.ReadFile(filepath.Join(dir, at)); err != nil || string(got) != `{"a":1}` {
 		t.Errorf("%s %v", got, err)
 	}
 	if _, err := s.Put("results", "a.json", nil); err == nil {
-		t.Error("a file was written over")
+		t.Error("Put() overwrote a file")
 	}
 	if _, err := s.Put("results", "b.json", make([]byte, 94)); !errors.Is(err, ErrNoRoom) {
-		t.Errorf("94 bytes where 93 are left: %v", err)
+		t.Errorf("Put() of 94 bytes with room for 93 = %v, want ErrNoRoom", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".mcprun/results/b.json")); err == nil {
-		t.Error("half a file was left")
+		t.Error("a failed Put() left a part of a file")
 	}
 	if got := s.Made(); len(got) != 1 || got[0] != at {
-		t.Errorf("made %q", got)
+		t.Errorf("Made() = %q", got)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestStoreFollowsNoLink: the script owns the workspace, and may put links where the host is about to write.
+// TestStoreFollowsNoLink plants links where the host is about to write, as a script can.
 func TestStoreFollowsNoLink(t *testing.T) {
 	for _, link := range []string{".mcprun", ".mcprun/results", ".mcprun/results/a.json"} {
 		dir, outside := t.TempDir(), t.TempDir()
@@ -55,10 +55,10 @@ func TestStoreFollowsNoLink(t *testing.T) {
 		}
 		s := NewStore(dir, 100)
 		if at, err := s.Put("results", "a.json", []byte("x")); err == nil {
-			t.Errorf("through %s: %s", link, at)
+			t.Errorf("Put() through %s = %s, want an error", link, at)
 		}
 		if entries, _ := os.ReadDir(outside); len(entries) > 0 {
-			t.Errorf("through %s: something was written outside", link)
+			t.Errorf("Put() through %s wrote outside the workspace", link)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -66,7 +66,7 @@ func TestStoreFollowsNoLink(t *testing.T) {
 	}
 }
 
-// TestStoreKeepsOffTheTree: the tree may be in the workspace, where scripts can put links to it and not write to it.
+// TestStoreKeepsOffTheTree plants links to the generated tree, which may be in the workspace but is read-only for scripts.
 func TestStoreKeepsOffTheTree(t *testing.T) {
 	old := time.Now().Add(-2 * keptTime)
 	for link, target := range map[string]string{".mcprun": "servers", ".mcprun/results": "../servers/results"} {
@@ -86,7 +86,7 @@ func TestStoreKeepsOffTheTree(t *testing.T) {
 		}
 		s := NewStore(dir, 100)
 		if at, err := s.Put("results", "a.json", []byte("x")); err == nil {
-			t.Errorf("through %s: %s", link, at)
+			t.Errorf("Put() through %s = %s, want an error", link, at)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -124,11 +124,11 @@ func TestStorePrunes(t *testing.T) {
 	}
 }
 
-// TestRelieve: earlier results make room, the oldest first; those that a run may still be reading, and files of others, stay.
+// TestRelieve checks that the oldest results are removed first, and that recent ones and other files are kept.
 func TestRelieve(t *testing.T) {
 	dir := t.TempDir()
 	results := filepath.Join(dir, StoreDir, "results")
-	for name, age := range map[string]time.Duration{"a": 4 * restTime, "b": 3 * restTime, "c": 2 * restTime, "young": 0} {
+	for name, age := range map[string]time.Duration{"a": 4 * minKeptTime, "b": 3 * minKeptTime, "c": 2 * minKeptTime, "young": 0} {
 		file := filepath.Join(results, name+".json")
 		write(t, file, strings.Repeat("x", 100))
 		if err := os.Chtimes(file, time.Time{}, time.Now().Add(-age)); err != nil {
@@ -150,14 +150,14 @@ func TestRelieve(t *testing.T) {
 	}
 	s.Relieve(101)
 	if got := left(); !slices.Equal(got, []string{"c", "young"}) {
-		t.Errorf("left: %v", got)
+		t.Errorf("Relieve() left %v", got)
 	}
 	if _, err := s.Put("results", "new.json", make([]byte, 200)); err != nil {
-		t.Errorf("there is room again: %v", err)
+		t.Errorf("Put() after Relieve() = %v", err)
 	}
 	s.Relieve(1 << 40)
 	if got := left(); !slices.Equal(got, []string{"new", "young"}) {
-		t.Errorf("left: %v", got)
+		t.Errorf("Relieve() left %v", got)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "mine.txt")); err != nil {
 		t.Error(err)

@@ -1,11 +1,7 @@
-// Package workspace prepares the folder that a script may write to, and tells what a run changed in it. Start with [Open].
+// Package workspace prepares the folder that a script may write to, and finds the files that a run changed in it. Start with
+// [Open]. A [Store] holds what the host puts there; the package customer keeps a workspace for each of several customers.
 //
-// Those who run scripts for several parties begin with [OpenRoot]: each [Customer] has a folder apart from all others, with a
-// quota; [Customer.Begin] takes its state for a run; a [Session] logs what was done, and keeps and restores checkpoints of the
-// state; [Stats] adds up what runs cost.
-//
-// It never follows a symbolic link that a script left behind. Contents of a script's files are read only to copy them. Ids,
-// logs and archives are taken for hostile; so is all that is in a state.
+// No function here follows a symbolic link that a script left behind, or reads the content of a script's files.
 package workspace
 
 import (
@@ -15,20 +11,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// maxEntries bounds how many entries a Snapshot looks at; a workspace with more reports only those.
-const maxEntries = 20_000
-
-// maxDepth bounds how deep a Snapshot descends.
-const maxDepth = 32
-
-// Open makes sure that dir is a folder, creating it and its parents with mode 0700 where missing, and returns its
-// absolute path with symbolic links resolved. The root of the file system is refused with a [*RootError].
+// Open creates dir and its parents with mode 0700 if they are missing, and returns the absolute path with symbolic links
+// resolved. It refuses the root of the file system with a *[RootError].
 func Open(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -41,8 +32,8 @@ func Open(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("workspace %q: %w", dir, err)
 	}
-	if !utf8.ValidString(abs) { // sandboxes are told in JSON, where it would become another name
-		return "", fmt.Errorf("workspace %q: its path is not UTF-8: use a folder whose path is", abs)
+	if !utf8.ValidString(abs) { // sandboxes receive the path in JSON, which would change it
+		return "", fmt.Errorf("workspace %q: its path is not UTF-8: use another folder", abs)
 	}
 	if isRoot(abs) {
 		return "", &RootError{Dir: dir}
@@ -50,17 +41,17 @@ func Open(dir string) (string, error) {
 	return abs, nil
 }
 
-// RootError says that the folder that holds all others was named as a workspace.
+// RootError reports that the root of the file system was named as a workspace.
 type RootError struct{ Dir string } // as it was named
 
 func (e *RootError) Error() string {
-	return fmt.Sprintf("workspace %q: it is the root of the file system: a script could change everything there, and sandboxes change rights in a workspace", e.Dir)
+	return fmt.Sprintf("workspace %q: it is the root of the file system: a script could change everything there, and sandboxes change permissions in a workspace", e.Dir)
 }
 
-// Hint is what a person can do about it.
-func (e *RootError) Hint() string { return "name a folder of its own for what scripts write" }
+// Hint returns what a person can do about the error.
+func (e *RootError) Hint() string { return "name a separate folder for what scripts write" }
 
-// isRoot tells whether a path without links is the root of a file system's names, or another place where that is shown.
+// isRoot reports whether a path without links is the root of the file system, or a place where the root is mounted.
 func isRoot(abs string) bool {
 	if filepath.Dir(abs) == abs {
 		return true
@@ -73,6 +64,23 @@ func isRoot(abs string) bool {
 	return err == nil && os.SameFile(root, info)
 }
 
+// openLocked opens a workspace that a script of the same user may have made inaccessible, and makes it accessible.
+func openLocked(dir string) (*os.Root, error) {
+	const readable = 0o500
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() && info.Mode().Perm()&readable != readable {
+		if err := os.Chmod(dir, info.Mode().Perm()|0o700); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return nil, err
+		}
+	}
+	return safeopen.Root(dir) // it fails if the folder belongs to somebody else
+}
+
+// maxEntries limits how many entries Take examines.
+const maxEntries = 20_000
+
+// maxDepth limits how deep Take descends.
+const maxDepth = 32
+
 // Snapshot is what a workspace held at one moment.
 type Snapshot map[string]entry
 
@@ -81,9 +89,9 @@ type entry struct {
 	mtime time.Time
 }
 
-// Take records the regular files below dir, leaving out the top-level folder named servers, where the tree is shown.
-// Folders that cannot be read are passed over: a script may have locked them. It may have locked dir as well, which is
-// then unlocked.
+// Take records the regular files below dir, except in the folder servers, where the generated tree is shown. It records at
+// most the first 20,000 entries, and ignores folders that cannot be read, because a script may have made them inaccessible. If
+// dir itself is inaccessible, Take changes its permissions.
 func Take(dir string) (Snapshot, error) {
 	root, err := openLocked(dir)
 	if err != nil {
@@ -103,19 +111,14 @@ func Take(dir string) (Snapshot, error) {
 			return nil
 		}
 		if d.IsDir() {
-			if path == "servers" || depth(path) > maxDepth {
+			if path == "servers" || strings.Count(path, "/") > maxDepth {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		info, err := d.Info()
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-			return nil
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			snap[path] = entry{info.Size(), info.ModTime()}
 		}
-		if err != nil {
-			return nil
-		}
-		snap[path] = entry{info.Size(), info.ModTime()}
 		return nil
 	})
 	if err != nil {
@@ -124,28 +127,7 @@ func Take(dir string) (Snapshot, error) {
 	return snap, nil
 }
 
-// openLocked opens a folder that a script which ran as this user may have locked, and unlocks it.
-func openLocked(dir string) (*os.Root, error) {
-	const canLook = 0o500
-	if info, err := os.Lstat(dir); err == nil && info.IsDir() && info.Mode().Perm()&canLook != canLook {
-		if err := os.Chmod(dir, info.Mode().Perm()|0o700); err != nil && !errors.Is(err, fs.ErrPermission) {
-			return nil, err
-		}
-	}
-	return safeopen.Root(dir) // where it was somebody else's to unlock, this says so
-}
-
-func depth(path string) int {
-	n := 0
-	for _, c := range path {
-		if c == '/' {
-			n++
-		}
-	}
-	return n
-}
-
-// Written lists the files that are new or changed in after, sorted, with slashes. The list is never nil.
+// Written returns the files that are new or changed in after, sorted, with slashes. The list is never nil.
 func Written(before, after Snapshot) []string {
 	out := []string{}
 	for path, e := range after {
@@ -157,7 +139,7 @@ func Written(before, after Snapshot) []string {
 	return out
 }
 
-// Bytes is the size of all files together.
+// Bytes returns the size of all files together.
 func (s Snapshot) Bytes() int64 {
 	var sum int64
 	for _, e := range s {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestLockedWorkspace: a script that runs as this user can lock its workspace, and must not take the run's result with it.
+// TestLockedWorkspace checks that the host can read a workspace that a script of the same user made inaccessible.
 func TestLockedWorkspace(t *testing.T) {
 	if os.Geteuid() == 0 { // whom no lock stops
 		cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestLockedWorkspace$")
@@ -26,7 +26,7 @@ func TestLockedWorkspace(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := Take(dir); err != nil || len(got) != 1 {
-			t.Errorf("%v: %v %v", mode, got, err)
+			t.Errorf("Take() of a folder with mode %v = %v, %v", mode, got, err)
 		}
 		if err := os.Chmod(dir, 0o700); err != nil {
 			t.Error(err)

@@ -53,7 +53,7 @@ func TestOpenRefusesAFile(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesTheRoot, under every name of it, and leaves it as it is. Open makes nothing where a folder is.
+// TestOpenRefusesTheRoot checks that Open refuses the root under each of its names, and does not change it.
 func TestOpenRefusesTheRoot(t *testing.T) {
 	dir := t.TempDir()
 	root := filepath.VolumeName(dir) + string(filepath.Separator)
@@ -72,13 +72,13 @@ func TestOpenRefusesTheRoot(t *testing.T) {
 	for _, name := range names {
 		var refused *RootError
 		if got, err := Open(name); !errors.As(err, &refused) || refused.Hint() == "" {
-			t.Errorf("%s: %q, %v", name, got, err)
+			t.Errorf("Open(%s) = %q, %v, want a *RootError", name, got, err)
 		}
 	}
 	if after, err := os.Stat(root); err != nil || after.Mode() != before.Mode() {
-		t.Errorf("%v became %v, %v", before.Mode(), after.Mode(), err)
+		t.Errorf("the mode of the root changed from %v to %v, %v", before.Mode(), after.Mode(), err)
 	}
 	if got, err := Open(dir); err != nil {
-		t.Errorf("a folder with a link to the root in it: %q, %v", got, err)
+		t.Errorf("Open() of a folder that has a link to the root = %q, %v", got, err)
 	}
 }

@@ -2,5 +2,5 @@
 
 package safeopen
 
-// nonblock is nothing on systems whose folders hold no pipes.
+// nonblock has no effect on systems without named pipes in folders.
 const nonblock = 0

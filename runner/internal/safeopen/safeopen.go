@@ -1,13 +1,15 @@
-// Package safeopen opens files and folders in places where scripts may have put something else: a named pipe, a device, a
-// socket, a link. No function here waits for another process, opens a file that is not regular, or leaves the folder that it
-// was given. Everything the host opens below a workspace is opened here.
+// Package safeopen opens files and folders in places where a script may have put something else: a named pipe, a device, a
+// socket or a symbolic link. No function here waits for another process, opens a file that is not regular, or leaves the
+// folder it was given. The host opens everything below a workspace with this package.
 //
-// A folder is opened by a path that ends in "/.", since the system then refuses what is not a folder instead of opening it
-// ([os.Root.OpenRoot] would wait for a pipe's other end). A file is opened without waiting, looked at, and refused unless it
-// is regular. Both look at what was opened, not at what was there before: a script may change names at any time.
+// A folder is opened by a path that ends in "/.", because the system then refuses anything that is not a folder before it
+// opens it ([os.Root.OpenRoot] would wait for the other end of a pipe). A file is opened without waiting, then examined, and
+// refused unless it is regular. Both checks examine what was opened, not what was there before: a script may replace a name
+// at any time.
 package safeopen
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,21 +17,21 @@ import (
 	"strings"
 )
 
-// KindError reports that something is not of the kind that it was opened as.
+// KindError reports that a path is not of the kind it was opened as.
 type KindError struct {
 	Path string
 	Mode fs.FileMode
-	Want string // "a folder"
+	Want string // such as "a folder"
 }
 
 func (e *KindError) Error() string {
 	return fmt.Sprintf("%s is %s, not %s", e.Path, Kind(e.Mode), e.Want)
 }
 
-// Hint is what a person can do about it.
+// Hint returns what a person can do about the error.
 func (e *KindError) Hint() string { return "remove it" }
 
-// Kind names a type of file.
+// Kind describes the type of a file in words, such as "a symbolic link".
 func Kind(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeSymlink != 0:
@@ -53,7 +55,7 @@ const (
 	wantFile   = "a regular file"
 )
 
-// Root opens the folder at a path, as [os.OpenRoot] does.
+// Root opens the folder at a path, like [os.OpenRoot].
 func Root(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(within(dir))
 	if err == nil {
@@ -62,7 +64,7 @@ func Root(dir string) (*os.Root, error) {
 	return nil, explain(err, dir, wantFolder, os.Stat)
 }
 
-// Dir opens a folder below root that is a folder itself, and not a link to one.
+// Dir opens a folder below root. It refuses a link to a folder.
 func Dir(root *os.Root, name string) (*os.Root, error) {
 	dir, err := root.OpenRoot(within(name))
 	if err != nil {
@@ -70,7 +72,7 @@ func Dir(root *os.Root, name string) (*os.Root, error) {
 	}
 	opened, err := dir.Stat(".")
 	if err == nil {
-		var there fs.FileInfo // after it was opened: a link that was removed meanwhile is another file
+		var there fs.FileInfo // read after opening: a link that was replaced in between has a different identity
 		if there, err = root.Lstat(name); err == nil && !os.SameFile(there, opened) {
 			err = &KindError{Path: name, Mode: there.Mode(), Want: wantFolder}
 		}
@@ -82,14 +84,22 @@ func Dir(root *os.Root, name string) (*os.Root, error) {
 	return dir, nil
 }
 
-// File opens a regular file below root. Links are followed as long as they stay there. Flag is as for [os.OpenFile]; a file
-// that it creates gets perm.
+// MakeDir opens a folder below root like [Dir], and creates it with perm if it is missing.
+func MakeDir(root *os.Root, name string, perm fs.FileMode) (*os.Root, error) {
+	if err := root.Mkdir(name, perm); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return Dir(root, name)
+}
+
+// File opens a regular file below root. It follows links that stay below root. The flag is that of [os.OpenFile]; a file
+// that File creates gets perm.
 func File(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File, error) {
 	f, err := root.OpenFile(name, flag|nonblock, perm)
 	return regular(f, err, name, root.Stat)
 }
 
-// FileAt opens the regular file at a path for reading.
+// FileAt opens the regular file at a path for reading. It follows links.
 func FileAt(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	return regular(f, err, path, os.Stat)
@@ -110,7 +120,7 @@ func regular(f *os.File, err error, name string, stat func(string) (fs.FileInfo,
 	return f, nil
 }
 
-// ReadDir lists up to max entries of a folder below root, in no order; max of 0 or less is no bound.
+// ReadDir lists at most max entries of a folder below root, in no particular order. There is no limit if max is 0 or less.
 func ReadDir(root *os.Root, name string, max int) ([]fs.DirEntry, error) {
 	f, err := root.Open(within(name))
 	if err != nil {
@@ -119,12 +129,12 @@ func ReadDir(root *os.Root, name string, max int) ([]fs.DirEntry, error) {
 	defer f.Close()
 	entries, err := f.ReadDir(max)
 	if max > 0 && len(entries) == 0 {
-		return nil, nil // io.EOF, or nothing that can be read
+		return nil, nil // the folder is empty or unreadable
 	}
 	return entries, err
 }
 
-// FS is root's files as an [fs.FS] whose methods open as this package does.
+// FS returns the files below root as an [fs.FS] that opens them with the checks of this package.
 func FS(root *os.Root) fs.FS { return files{root} }
 
 type files struct{ root *os.Root }
@@ -172,7 +182,7 @@ func (f files) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// Stat describes a file, and follows links that stay below the root.
+// Stat describes a file. It follows links that stay below the root.
 func (f files) Stat(name string) (fs.FileInfo, error) {
 	if err := valid("stat", name); err != nil {
 		return nil, err
@@ -180,7 +190,7 @@ func (f files) Stat(name string) (fs.FileInfo, error) {
 	return f.root.Stat(name)
 }
 
-// Lstat describes a file, and follows no link.
+// Lstat describes a file. It follows no link in the last element of the name.
 func (f files) Lstat(name string) (fs.FileInfo, error) {
 	if err := valid("lstat", name); err != nil {
 		return nil, err
@@ -188,7 +198,7 @@ func (f files) Lstat(name string) (fs.FileInfo, error) {
 	return f.root.Lstat(name)
 }
 
-// ReadLink reads where a link leads.
+// ReadLink returns the target of a link.
 func (f files) ReadLink(name string) (string, error) {
 	if err := valid("readlink", name); err != nil {
 		return "", err
@@ -196,20 +206,19 @@ func (f files) ReadLink(name string) (string, error) {
 	return f.root.Readlink(name)
 }
 
-// within names a folder so that nothing else can be opened in its place.
+// within returns a path that can only be opened if it is a folder.
 func within(dir string) string { return dir + "/." }
 
-// explain replaces an error by one that says what is there, where that is why it could not be opened.
+// explain returns a *KindError if opening failed because of the kind of file at the name.
 func explain(err error, name, want string, stat func(string) (fs.FileInfo, error)) error {
 	if info, statErr := stat(name); statErr == nil && (want == wantFolder && !info.IsDir() || want == wantFile && !info.Mode().IsRegular()) {
 		return &KindError{Path: name, Mode: info.Mode(), Want: want}
 	}
 	if at, ok := err.(*fs.PathError); ok {
-		return &fs.PathError{Op: "open", Path: name, Err: at.Err} // without the dot
+		return &fs.PathError{Op: "open", Path: name, Err: at.Err} // without the "/."
 	}
 	return err
 }
 
-// LockFlag opens or creates a file for a lock, by its path, as [os.OpenFile] does. A pipe in its place is locked as well as a
-// file.
+// LockFlag is the flag for [os.OpenFile] that opens or creates a lock file. It does not wait if the path is a pipe.
 const LockFlag = os.O_CREATE | os.O_RDONLY | nonblock

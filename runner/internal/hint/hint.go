@@ -1,0 +1,210 @@
+// Package hint says what to do about the error that ended a script, where the error itself does not: a name that was not
+// imported or is misspelt, the network that a sandbox does not have, a language that was mistaken for the other.
+//
+// A hint is one sentence without a full stop, for the script's author, who is often a model. It names only what exists: tools,
+// servers and functions come from the tree and the library, files from the script's folder. The texts of an error come from a
+// hostile guest; they choose among hints and never appear in one, except for names that are plain identifiers.
+package hint
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
+)
+
+// rule is a hint for errors of an interpreter or of the C library.
+type rule struct {
+	// pattern is a regular expression for "NAME: MESSAGE\nSTACK".
+	pattern string
+	// when, unless nil, must hold too.
+	when func(f *Failure) bool
+	// text may refer to groups of the pattern, as in $1. textTools stands for the result of JSONInText.
+	text string
+}
+
+const textTools = "$texts"
+
+// rules holds the rules for all interpreters. The first that matches applies.
+var rules = []rule{
+	{`getaddrinfo (EAI_AGAIN|ENOTFOUND|EAI_FAIL)|connect (EPERM|EACCES|EAFNOSUPPORT|ENETUNREACH|EHOSTUNREACH) |` +
+		`Temporary failure in name resolution|Name or service not known|Network is unreachable|Address family not supported by protocol|` +
+		`(?s:socket\.py.*PermissionError: \[Errno 1\])`,
+		nil, "the sandbox has no network; call the tools in ./servers instead"},
+	{`^ModuleNotFoundError: No module named '(requests|httpx|aiohttp|urllib3)'`,
+		nil, "the sandbox has no network, and no $1; call tools instead, as in: from servers.SERVER import TOOL"},
+	{`^ModuleNotFoundError: No module named '(?:servers|skills)?[^.']*'\n`,
+		func(f *Failure) bool { return !strings.Contains(f.Err.Message, ";") },
+		"a script can import the standard library, servers, skills, mcprun, and the files beside it; packages that are not in the sandbox cannot be imported"},
+	{`^ImportError: attempted relative import with no known parent package`,
+		nil, "the script is not part of a package: import files beside it without the dot, as in: from helper import NAME"},
+	{`spawn(?:Sync)? \S+ ENOENT|(?s:subprocess\.py.*FileNotFoundError)`,
+		nil, "the sandbox has no other programs, and no shell"},
+
+	{`^TypeError: .*(?:\b(?:Result)?Handle\b|Received object\n)`,
+		func(f *Failure) bool { return f.Handles },
+		"a result larger than --max-result is a handle: where a function wants the text or the data itself, pass its text() or json()"},
+	{`^(?:TypeError: string indices must be integers|(?:TypeError|AttributeError): 'str' object )`,
+		func(f *Failure) bool { return len(f.TextTools) > 0 }, textTools},
+	{`^TypeError: 'builtin_function_or_method' object is not (?:subscriptable|iterable)`,
+		nil, `results are dicts, whose methods hide keys of the same name: write answer["items"]`},
+
+	{`^TypeError: (?:object \S+ can't be used in 'await' expression|'\S+' object can't be awaited)`,
+		nil, "tools and the functions of mcprun are not async in Python: leave await out"},
+	{`^(?:TypeError: (?:An asyncio\.Future, a coroutine or an awaitable is required|a coroutine was expected|(?s:unhashable type: '(?:dict|list)'.*gather))|ValueError: a coroutine was expected)`,
+		nil, "tools are not async in Python; to call several at once, use concurrent.futures.ThreadPoolExecutor().map, or await asyncio.to_thread(TOOL, …)"},
+	{`^TypeError: (?:.* is not async iterable|not a function\n)`,
+		func(f *Failure) bool { return strings.Contains(f.line(), "for await") },
+		"a tool returns one result, which for await cannot iterate over; write: for (const item of (await TOOL(…)).items)"},
+
+	{`^ReferenceError: '?print'? is not defined`, nil, "this is TypeScript: use console.log, or name the script .py, or use --language python"},
+	{`^NameError: name 'console' is not defined`, nil, "this is Python: use print, or name the script .ts, or use --language typescript"},
+	{`^SyntaxError: 'return' outside function`, nil, "to return a value from the script, write: result = VALUE"},
+	{`^SyntaxError: `,
+		func(f *Failure) bool {
+			return f.Language == sandbox.LangPython && OtherLanguage(f.Language, f.Code) != ""
+		},
+		looksLikeTypeScript},
+
+	{`^ReferenceError: '?(Blob|BroadcastChannel|ByteLengthQueuingStrategy|CompressionStream|CountQueuingStrategy|Crypto|CryptoKey|DecompressionStream|` +
+		`EventSource|File|FormData|Headers|Intl|MessageChannel|MessageEvent|MessagePort|Navigator|navigator|Performance|PerformanceEntry|` +
+		`PerformanceMark|PerformanceMeasure|PerformanceObserver|ReadableStream|Request|Response|SubtleCrypto|TextDecoderStream|TextEncoderStream|` +
+		`TransformStream|WebAssembly|WebSocket|WritableStream)'? is not defined`,
+		nil, "the embedded sandbox has no $1; the others have it: --sandbox process, docker or gvisor"},
+}
+
+var (
+	patterns = sync.OnceValue(func() []*regexp.Regexp {
+		all := make([]*regexp.Regexp, len(rules))
+		for i, r := range rules {
+			all[i] = regexp.MustCompile(r.pattern)
+		}
+		return all
+	})
+	// pythonPlace matches a place in a stack of Python.
+	pythonPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^  File "([^"\n]+)", line (\d+)`) })
+	// variable matches the use of an environment variable.
+	variable = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`process\.env(?:\.|\[["'])(\w+)|os\.environ(?:\.get\(|\[)["'](\w+)|os\.getenv\(["'](\w+)`)
+	})
+)
+
+// Failure is a script that failed, with what is known about its run.
+type Failure struct {
+	Name, Code string
+	Language   sandbox.Language
+	Dir        string              // the folder of the script; empty: it has none
+	Err        *bridge.ScriptError // nil: it did not fail
+	Handles    bool                // the script was given a handle for a large result
+	TextTools  []string            // the ids of tools that returned JSON as text
+	Tree       string              // the generated folder; empty: there is none
+	Catalog    *catalog.Catalog    // of the tree
+}
+
+// Hint returns the hint for the failure; empty when there is none.
+func (f *Failure) Hint() string {
+	if f.Err == nil {
+		return ""
+	}
+	return cmp.Or(f.module(), f.name(), f.rule())
+}
+
+// line returns the line of the script in which the error occurred; empty when it is not known.
+func (f *Failure) line() string {
+	if at := firstPlace().FindStringSubmatch(f.Err.Stack); at != nil && at[1] == f.Name {
+		return lineAt(f.Code, at[2])
+	}
+	line := ""
+	for _, at := range pythonPlace().FindAllStringSubmatch(f.Err.Stack, -1) { // the innermost is the last
+		if at[1] == f.Name {
+			line = lineAt(f.Code, at[2])
+		}
+	}
+	return line
+}
+
+// rule returns the hint of the first rule that matches, or else that for a variable which is not set.
+func (f *Failure) rule() string {
+	subject := f.Err.Name + ": " + f.Err.Message + "\n" + f.Err.Stack
+	for i, pattern := range patterns() {
+		r := rules[i]
+		found := pattern.FindStringSubmatchIndex(subject)
+		if found == nil || r.when != nil && !r.when(f) {
+			continue
+		}
+		if r.text == textTools {
+			return JSONInText(f.TextTools[0], f.Language)
+		}
+		return string(pattern.ExpandString(nil, r.text, subject, found))
+	}
+	if name := f.variable(); name != "" {
+		return NotSet(name)
+	}
+	return ""
+}
+
+// NotSet returns the hint for an environment variable that a script reads.
+func NotSet(name string) string {
+	return name + " is not set: a sandbox gets no environment variables; pass values with --var, and leave credentials to the servers"
+}
+
+// credential matches where a script reads a credential from the environment, and the beginning of a default after it.
+var credential = sync.OnceValue(func() *regexp.Regexp {
+	const name = `(\w*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)\w*)`
+	return regexp.MustCompile(`(?:process\.env(?:\.|\[["'])` + name + `(?:["']\])?|os\.(?:environ\.get|getenv)\(["']` + name + `["'])(\s*(?:\?\?|\|\||,))?`)
+})
+
+// MissingCredential returns the name of the first credential that a script reads from the environment without a default; empty
+// when there is none.
+func MissingCredential(code string) string {
+	for _, found := range credential().FindAllStringSubmatch(code, -1) {
+		if found[3] == "" {
+			return found[1] + found[2]
+		}
+	}
+	return ""
+}
+
+// variable returns the environment variable that the error is about: the message has its name, or the line reads it, or the
+// message is about a missing value.
+func (f *Failure) variable() string {
+	missing := strings.Contains(f.Err.Message, "NoneType") || strings.Contains(f.Err.Message, "undefined")
+	for _, found := range variable().FindAllStringSubmatch(f.Code, -1) {
+		name := found[1] + found[2] + found[3]
+		if missing || strings.Contains(f.Err.Message, name) || strings.Contains(f.line(), found[0]) {
+			return name
+		}
+	}
+	return ""
+}
+
+const (
+	looksLikePython     = "this looks like Python: name the script .py, or use --language python"
+	looksLikeTypeScript = "this looks like TypeScript: name the script .ts, or use --language typescript"
+)
+
+// OtherLanguage returns the hint for code that cannot be parsed and looks like the other language; empty when it does not.
+func OtherLanguage(language sandbox.Language, code string) string {
+	switch looks := script.LooksLike(code); {
+	case looks == "" || looks == language:
+		return ""
+	case looks == sandbox.LangPython:
+		return looksLikePython
+	}
+	return looksLikeTypeScript
+}
+
+// JSONInText returns the hint for a tool that returned JSON as text. The tool is its id.
+func JSONInText(tool string, language sandbox.Language) string {
+	parse := "JSON.parse"
+	if language == sandbox.LangPython {
+		parse = "json.loads"
+	}
+	return fmt.Sprintf("%s returned JSON as text: use %s, or run: mcpgen learn %s", tool, parse, tool)
+}

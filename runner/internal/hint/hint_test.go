@@ -1,0 +1,96 @@
+package hint
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// TestRules has the errors of the interpreters.
+func TestRules(t *testing.T) {
+	const py, ts = sandbox.LangPython, sandbox.LangTypeScript
+	const offline, handle = "no network", "pass its text() or json()"
+	for _, c := range []struct {
+		lang                       sandbox.Language
+		name, message, stack, code string
+		want                       string // a part of the hint; empty: there is none
+	}{
+		{ts, "Error", "getaddrinfo EAI_AGAIN example.com", "", "", offline},
+		{ts, "Error", "x", "getaddrinfo ENOTFOUND example.com", "", offline},
+		{ts, "Error", "connect EPERM 1.1.1.1:80 - Local (undefined:undefined)", "", "", offline},
+		{py, "URLError", "<urlopen error [Errno -3] Temporary failure in name resolution>", "", "", offline},
+		{py, "PermissionError", "x", "File \"/usr/lib/socket.py\", line 1\nPermissionError: [Errno 1] Operation …", "", offline},
+		{py, "ModuleNotFoundError", "No module named 'requests'", "", "", offline},
+		{ts, "Error", "connect ECONNREFUSED 127.0.0.1:80", "", "", ""},
+		{py, "PermissionError", "[Errno 1] Operation not permitted: '/etc'", "", "", ""},
+		{py, "ModuleNotFoundError", "No module named 'pandas'", "", "", "packages that are not in the sandbox"},
+		{py, "ModuleNotFoundError", "No module named 'servers.crn'; the servers are: crm", "", "", ""},
+		{py, "ImportError", "attempted relative import with no known parent package", "", "", "without the dot"},
+		{ts, "Error", "spawnSync /bin/sh ENOENT", "", "", "no other programs"},
+
+		{ts, "TypeError", `The "data" argument must be of type string or an instance of Buffer. Received an instance of ResultHandle`, "", "", handle},
+		{ts, "TypeError", `The "data" argument must be of type string or an instance of Buffer. Received object`, "", "", handle},
+		{py, "TypeError", "the JSON object must be str, bytes or bytearray, not Handle", "", "", handle},
+		{py, "TypeError", "Object of type date is not JSON serializable", "", "", ""},
+		{py, "KeyError", "Handle", "", "", ""},
+		{py, "TypeError", "string indices must be integers, not 'str'", "", "", "crm__list returned JSON as text: use json.loads, or run: mcpgen learn crm__list"},
+		{py, "AttributeError", "'str' object has no attribute 'get'", "", "", "crm__list returned JSON as text"},
+
+		{py, "TypeError", "object dict can't be used in 'await' expression", "", "", "leave await out"},
+		{py, "TypeError", "'list' object can't be awaited", "", "", "leave await out"},
+		{py, "TypeError", "An asyncio.Future, a coroutine or an awaitable is required", "", "", "ThreadPoolExecutor"},
+		{py, "TypeError", "unhashable type: 'dict'", "  File \"/usr/lib/python3.11/asyncio/tasks.py\", line 789, in gather\n", "", "ThreadPoolExecutor"},
+		{py, "TypeError", "unhashable type: 'dict'", "", "{{}: 1}", ""},
+		{py, "TypeError", "'builtin_function_or_method' object is not iterable", "", "", `answer["items"]`},
+		{ts, "TypeError", "list(...) is not a function or its return value is not async iterable", "    at a.ts:2:5", "x\nfor await (const t of list()) {}", "for await cannot iterate"},
+		{ts, "TypeError", "not a function", "    at a.ts:2:5", "x\nfor await (const t of list()) {}", "for await cannot iterate"},
+		{ts, "TypeError", "not a function", "    at a.ts:1:5", "rows.x()", ""},
+
+		{ts, "TypeError", "Cannot read properties of undefined (reading 'length')", "    at a.ts:1:5", "f(process.env.TOKEN.length)", "TOKEN is not set"},
+		{ts, "Error", "TOKEN is not set", "    at a.ts:2:5", "if (!process.env['TOKEN'])\n  throw 1", "TOKEN is not set"},
+		{py, "KeyError", "'TOKEN'", "", "os.environ[\"TOKEN\"]", "TOKEN is not set"},
+		{py, "KeyError", "'id'", "", "os.environ.get('TOKEN')", ""},
+		{py, "TypeError", `can only concatenate str (not "NoneType") to str`, "", "t = os.getenv('TOKEN')\nh = 'Bearer ' + t", "TOKEN is not set"},
+		{py, "ValueError", "bad", "  File \"a.ts\", line 2, in <module>\n", "x = 1\nf(os.getenv('TOKEN'))", "TOKEN is not set"},
+
+		{py, "SyntaxError", "invalid syntax", "", "import { a } from \"./servers/crm\";", "looks like TypeScript"},
+		{py, "SyntaxError", "invalid syntax", "", "def f(:\n  pass", ""},
+		{py, "SyntaxError", "'return' outside function", "", "return 1", "result = VALUE"},
+		{py, "NameError", "name 'console' is not defined", "", "", "use print"},
+		{ts, "ReferenceError", "print is not defined", "", "", "console.log"},
+		{ts, "ReferenceError", "'Intl' is not defined", "", "", "the embedded sandbox has no Intl"},
+		{ts, "ReferenceError", "'Foo' is not defined", "", "", ""},
+	} {
+		f := Failure{Name: "a.ts", Language: c.lang, Code: c.code, Err: &bridge.ScriptError{Name: c.name, Message: c.message, Stack: c.stack}, Handles: true, TextTools: []string{"crm__list"}}
+		got := f.Hint()
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("Hint() of %s: %s = %q, want %q", c.name, c.message, got, c.want)
+		}
+	}
+	for _, f := range []Failure{
+		{},
+		{Err: &bridge.ScriptError{Name: "TypeError", Message: "not Handle"}},
+		{Err: &bridge.ScriptError{Name: "AttributeError", Message: "'str' object has no attribute 'get'"}},
+	} {
+		if got := f.Hint(); got != "" {
+			t.Errorf("Hint() = %q, want none", got)
+		}
+	}
+}
+
+func TestMissingCredential(t *testing.T) {
+	for code, want := range map[string]string{
+		"const h = `Bearer ${process.env.GITHUB_TOKEN}`;": "GITHUB_TOKEN",
+		"h = '%s' % os.environ.get('API_KEY')":            "API_KEY",
+		"process.env['DB_PASSWORD'];":                     "DB_PASSWORD",
+		"process.env.API_KEY ?? 'none'":                   "",
+		"os.getenv('API_KEY', 'none')":                    "",
+		"process.env.DEBUG":                               "",
+	} {
+		if got := MissingCredential(code); got != want {
+			t.Errorf("MissingCredential(%s) = %q, want %q", code, got, want)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/images"
+	"github.com/mcpgen/mcpgen/runner/workspace"
+)
+
+// resultsFolder holds results that are too large for a model, in the host's folder of the workspace.
+const resultsFolder = "results"
+
+// maxBlocks bounds the content blocks of a result besides its text.
+const maxBlocks = 100
+
+type callToolArgs struct {
+	Tool      string          `json:"tool" required:""`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+func callCallTool(ctx context.Context, c *toolCall, args *callToolArgs) (*reply, error) {
+	switch text := strings.TrimSpace(string(args.Arguments)); {
+	case text == "null":
+		args.Arguments = nil
+	case text != "" && text[0] != '{':
+		return nil, c.errorf("arguments must be an object")
+	}
+	if c.cs.s.opt.Call == nil {
+		return nil, c.errorf("calls without a script are not available here; use execute_code")
+	}
+	r, err := c.forward(ctx, args)
+	c.cs.stats.noteCall(args.Tool, err != nil || r.failed)
+	return r, err
+}
+
+// forward makes the call and returns its result.
+func (c *toolCall) forward(ctx context.Context, args *callToolArgs) (*reply, error) {
+	answer, err := c.cs.s.opt.Call(ctx, &CallJob{Customer: c.cs.customer, Tool: args.Tool, Args: args.Arguments, Ask: c.ask, Watch: c.progress.Watch})
+	if err != nil {
+		return nil, c.errorf("%v", err)
+	}
+	if answer.Failed && len(answer.Raw) == 0 {
+		return nil, modelErrorf("%s", answer.Message)
+	}
+	return c.upstreamReply(ctx, answer)
+}
+
+// upstreamReply returns another server's result as it came, so that it costs no more than a direct call. A result over the
+// limit goes to a file, and its beginning is shown.
+func (c *toolCall) upstreamReply(ctx context.Context, a *CallAnswer) (*reply, error) {
+	var res struct {
+		Content    []json.RawMessage `json:"content"`
+		Structured json.RawMessage   `json:"structuredContent"`
+		IsError    bool              `json:"isError"`
+	}
+	if err := json.Unmarshal(a.Raw, &res); err != nil {
+		return nil, c.errorf("the server's result cannot be read: %v", err)
+	}
+	r := &reply{failed: res.IsError || a.Failed}
+	r.blocks, r.text = splitContent(res.Content)
+	if r.text == "" && res.Structured != nil {
+		r.text = string(res.Structured)
+	}
+	limit := c.cs.s.opt.MaxText
+	switch {
+	case len(r.text) > limit || len(res.Structured) > limit:
+		r.text = c.keepLarge(ctx, r.text, res.Structured, limit)
+		if len(res.Structured) > 0 || len(r.blocks) == 0 {
+			r.data = map[string]any{"preview": r.text}
+		}
+	case len(res.Structured) > 0 && string(res.Structured) != "null":
+		r.data = res.Structured
+	}
+	for _, w := range cleanLines(firstOf(a.Warnings, 3)) {
+		r.text = joinOutput(r.text, "warning: "+w)
+	}
+	return r, nil
+}
+
+// splitContent returns the blocks of a result that are passed on, and the text of the others.
+func splitContent(content []json.RawMessage) (blocks []mcp.Content, text string) {
+	var texts []string
+	free, dropped := images.MaxBytes, 0
+	for _, raw := range content {
+		block, blockText := parseBlock(raw)
+		switch {
+		case block == nil && blockText != nil:
+			texts = append(texts, *blockText)
+		case block != nil && len(blocks) >= maxBlocks:
+			dropped++
+		case block != nil && len(raw) <= free:
+			free -= len(raw)
+			blocks = append(blocks, block)
+		default:
+			texts = append(texts, fmt.Sprintf("[a block of %d bytes is left out: use execute_code to save it to a file]", len(raw)))
+		}
+	}
+	if dropped > 0 {
+		texts = append(texts, fmt.Sprintf("[%d more blocks that are not text are left out: use execute_code to save them to files]", dropped))
+	}
+	return blocks, joinOutput(texts...)
+}
+
+// parseBlock returns a content block, or its text; neither if its type is unknown.
+func parseBlock(raw json.RawMessage) (block mcp.Content, text *string) {
+	var res mcp.CallToolResult
+	if err := json.Unmarshal([]byte(`{"content":[`+string(raw)+`]}`), &res); err != nil || len(res.Content) != 1 {
+		return nil, nil
+	}
+	switch b := res.Content[0].(type) {
+	case *mcp.TextContent:
+		return nil, &b.Text
+	case *mcp.EmbeddedResource:
+		if b.Resource == nil {
+			return nil, nil
+		}
+		if b.Resource.Text != "" {
+			return nil, &b.Resource.Text
+		}
+		return b, nil
+	case *mcp.ImageContent, *mcp.AudioContent, *mcp.ResourceLink:
+		return b, nil
+	}
+	return nil, nil
+}
+
+// joinOutput joins texts, each beginning on a new line. Empty ones are left out.
+func joinOutput(texts ...string) string {
+	var b strings.Builder
+	endsLine := true
+	for _, text := range texts {
+		if text == "" {
+			continue
+		}
+		if !endsLine {
+			b.WriteByte('\n')
+		}
+		b.WriteString(text)
+		endsLine = strings.HasSuffix(text, "\n")
+	}
+	return b.String()
+}
+
+// keepLarge puts a result into a file of the workspace, and returns its beginning and where the rest is.
+func (c *toolCall) keepLarge(ctx context.Context, text string, structured json.RawMessage, limit int) string {
+	data, extension := []byte(text), "txt"
+	if len(structured) > 0 {
+		data, extension = structured, "json"
+	}
+	where := "and could not be kept"
+	if c.cs.customer.Files != "" {
+		if file, err := c.keep(ctx, extension, data); err != nil {
+			where += " (" + hidePath(err).Error() + ")"
+		} else {
+			where = "all of it is in " + file + " in the workspace"
+		}
+	}
+	const preview = 2000
+	return fmt.Sprintf("%s\n[the result has %d bytes, more than the %d that are shown; %s. Use execute_code to work with such results.]",
+		strings.ToValidUTF8(string(data[:min(preview, len(data))]), ""), len(data), limit, where)
+}
+
+// keep writes data to a new file in the host's folder of the workspace, and returns its path in the workspace.
+func (c *toolCall) keep(ctx context.Context, extension string, data []byte) (string, error) {
+	dir, err := workspace.Open(c.cs.customer.Files)
+	if err != nil {
+		return "", err
+	}
+	if err := c.checkQuota(ctx, dir, int64(len(data))); err != nil {
+		return "", err
+	}
+	store := workspace.NewStore(dir, int64(len(data)))
+	defer store.Close()
+	return store.Put(resultsFolder, "call-"+strings.ToLower(rand.Text()[:12])+"."+extension, data)
+}

@@ -1,0 +1,116 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/mcpserver"
+)
+
+// TestElicit checks that a server's question reaches the client's user and the answer the server, with and without sessions.
+func TestElicit(t *testing.T) {
+	for _, revision := range revisions {
+		t.Run(revision, func(t *testing.T) {
+			w := newFixture(t)
+			w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+				said := ""
+				for _, q := range []*upstream.Question{
+					{Server: "crm", Message: "Really?", Schema: json.RawMessage(`{"type":"object","properties":{"sure":{"type":"boolean"}}}`)},
+					{Server: "crm", Message: "Log in", URL: "https://example.com/login"},
+				} {
+					a, err := job.Ask(ctx, q)
+					if err != nil {
+						return nil, err
+					}
+					said += a.Action + string(a.Content) + "\n"
+				}
+				return &runner.Result{Cause: runner.CauseExit, Stdout: said}, nil
+			}
+			var asked []string
+			cs := w.stdio(w.server(), revision, &mcp.ClientOptions{
+				Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}},
+				ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					asked = append(asked, req.Params.Message+req.Params.URL)
+					if req.Params.Mode == "url" {
+						return &mcp.ElicitResult{Action: "decline"}, nil
+					}
+					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"sure": true}}, nil
+				},
+			})
+			res := call(t, cs, "execute_code", map[string]any{"code": "1"})
+			if got := textOf(res); got != "accept{\"sure\":true}\ndecline" || res.IsError {
+				t.Errorf("%q", got)
+			}
+			if len(asked) != 2 || asked[0] != "[crm] Really?" || !strings.HasSuffix(asked[1], "https://example.com/login") {
+				t.Errorf("asked %q", asked)
+			}
+			if len(w.jobs) != 1 {
+				t.Errorf("got %d runs", len(w.jobs))
+			}
+		})
+	}
+}
+
+// TestNoElicitation checks that questions to a client without elicitation are declined at once.
+func TestNoElicitation(t *testing.T) {
+	for _, revision := range revisions {
+		w := newFixture(t)
+		w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+			a, err := job.Ask(ctx, &upstream.Question{Message: "?", Schema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			if err != nil {
+				return nil, err
+			}
+			return &runner.Result{Cause: runner.CauseExit, Stdout: a.Action}, nil
+		}
+		if got := textOf(call(t, w.stdio(w.server(), revision, nil), "execute_code", map[string]any{"code": "1"})); got != "decline" {
+			t.Errorf("%s: %q", revision, got)
+		}
+	}
+}
+
+// TestNoAnswer checks that a run without an answer ends, and that an unknown or used requestState runs nothing.
+func TestNoAnswer(t *testing.T) {
+	w := newFixture(t)
+	w.opt.AnswerTime = 50 * time.Millisecond
+	ended := make(chan error, 1)
+	w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+		_, err := job.Ask(ctx, &upstream.Question{Message: "?", Schema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		ended <- err
+		return nil, err
+	}
+	cs := w.stdio(w.server(), revisions[1], &mcp.ClientOptions{
+		Capabilities:   &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}},
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+	})
+	res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"code": "1"}})
+	if err != nil || !res.NeedsInput() || res.RequestState == "" {
+		t.Fatalf("%v %+v", err, res)
+	}
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("it was answered")
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the run still waits, want it ended")
+	}
+	for _, state := range []string{res.RequestState, "made up"} {
+		again, err := cs.CallTool(t.Context(), &mcp.CallToolParams{
+			Name: "execute_code", Arguments: map[string]any{"code": "1"}, RequestState: state,
+			InputResponses: mcp.InputResponseMap{"answer": &mcp.ElicitResult{Action: "accept"}},
+		})
+		if err == nil || !strings.Contains(err.Error(), "no run waits") {
+			t.Errorf("%v %+v", err, again)
+		}
+	}
+	if len(w.jobs) != 1 {
+		t.Errorf("got %d runs", len(w.jobs))
+	}
+}

@@ -1,0 +1,321 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/images"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
+)
+
+const (
+	maxCode     = 1 << 20 // bytes of a script
+	maxVarBytes = 1 << 20 // bytes of its variables
+	maxVarName  = 100     // bytes of a variable's name
+	maxListed   = 20      // files that a result names
+)
+
+type executeArgs struct {
+	Code     string                     `json:"code" required:""`
+	Language string                     `json:"language"`
+	Vars     map[string]json.RawMessage `json:"context_vars"`
+	Timeout  *float64                   `json:"timeout_seconds"`
+	Memory   *float64                   `json:"memory_mb"`
+}
+
+// execution is the structured content of execute_code. The first members are named as in other servers' execute_code; the
+// others are left out if empty.
+type execution struct {
+	Success   bool    `json:"success"`
+	Output    string  `json:"output"` // without the traceback
+	Error     *string `json:"error"`
+	Traceback *string `json:"traceback"`
+	MS        float64 `json:"execution_time_ms"`
+	thrown    string  // the message of an uncaught error
+
+	ExitCode int             `json:"exitCode"`
+	Cause    runner.Cause    `json:"cause,omitempty"` // of the end, unless the script ended by itself
+	Message  string          `json:"message,omitempty"`
+	Result   json.RawMessage `json:"result,omitempty"`
+	Files    []string        `json:"files,omitempty"`
+	// MoreFiles counts those not in Files.
+	MoreFiles int      `json:"moreFiles,omitempty"`
+	Calls     int      `json:"calls,omitempty"`
+	Warnings  []string `json:"warnings,omitempty"`
+	Images    int      `json:"images,omitempty"`
+	// TokensSaved is how many tokens fewer this cost than direct calls. In the first run of a session that makes a call it
+	// includes the definitions of all tools.
+	TokensSaved int `json:"tokensSaved,omitempty"`
+}
+
+func callExecuteCode(ctx context.Context, c *toolCall, args *executeArgs) (*reply, error) {
+	job, err := c.newJob(args)
+	if err != nil {
+		return nil, err
+	}
+	shown := &images.Images{}
+	job.Image = shown.Add
+	job.Stdout, job.Stderr = c.progress, c.progress
+	job.Ask, job.Watch = c.ask, c.progress.Watch
+	res, err := c.cs.s.opt.Run(ctx, job)
+	saved := c.cs.note(Entry{Session: c.session, Code: args.Code, Language: job.Language, Result: res, Err: err})
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, modelErrorf("the run was ended: %v", cause)
+		}
+		return nil, modelErrorf("%s", forModel(hinted(err).Error()))
+	}
+	return c.execution(ctx, res, shown, job.Language, saved), nil
+}
+
+// newJob returns the run that the arguments ask for, or the error in them.
+func (c *toolCall) newJob(args *executeArgs) (*Job, error) {
+	o := &c.cs.s.opt
+	if len(args.Code) > maxCode {
+		return nil, c.errorf("code has %d bytes; at most %d. Put data into a file with write_workspace_file, or into context_vars.", len(args.Code), maxCode)
+	}
+	job := &Job{Customer: c.cs.customer, Session: c.session, Code: args.Code, Vars: args.Vars, Timeout: o.Time, Memory: o.Memory}
+	var err error
+	if job.Language, err = c.language(args.Language, args.Code); err != nil {
+		return nil, err
+	}
+	if err := c.checkVars(args.Vars); err != nil {
+		return nil, err
+	}
+	if t := args.Timeout; t != nil {
+		if !(*t > 0) || *t > o.MaxTime.Seconds() {
+			return nil, c.errorf("timeout_seconds must be more than 0 and at most %s", formatNumber(o.MaxTime.Seconds()))
+		}
+		job.Timeout = max(time.Duration(*t*float64(time.Second)), time.Millisecond)
+	}
+	if m := args.Memory; m != nil {
+		if !(*m*1e6 >= sandbox.MinMemory) || *m*1e6 > float64(o.MaxMemory) {
+			return nil, c.errorf("memory_mb must be from %d to %s", sandbox.MinMemory/1_000_000, formatNumber(float64(o.MaxMemory)/1e6))
+		}
+		job.Memory = int64(*m * 1e6)
+	}
+	return job, nil
+}
+
+// languageAliases are names that models use for the languages.
+var languageAliases = map[string]string{"ts": TypeScript, "javascript": TypeScript, "js": TypeScript, "py": Python, "python3": Python}
+
+// language returns the language of that name, or, without a name, that of the code.
+func (c *toolCall) language(name, code string) (string, error) {
+	languages := c.cs.s.opt.Languages
+	if name == "" {
+		if lang := string(script.DetectLanguage(code)); slices.Contains(languages, lang) {
+			return lang, nil
+		}
+		return languages[0], nil
+	}
+	language := strings.ToLower(name)
+	language = cmp.Or(languageAliases[language], language)
+	if !slices.Contains(languages, language) {
+		return "", c.errorf("language %.50q is not one of: %s", name, strings.Join(languages, ", "))
+	}
+	return language, nil
+}
+
+func (c *toolCall) checkVars(vars map[string]json.RawMessage) error {
+	size := 0
+	for name, v := range vars {
+		if !ident.IsIdentifier(name) || len(name) > maxVarName {
+			return c.errorf("context_vars: %.100q is not the name of a variable: letters, digits and _, not beginning with a digit; at most %d bytes", name, maxVarName)
+		}
+		size += len(name) + len(v)
+	}
+	if size > maxVarBytes {
+		return c.errorf("context_vars have %d bytes; at most %d. Put data into a file with write_workspace_file.", size, maxVarBytes)
+	}
+	return nil
+}
+
+// execution returns the reply for a result.
+func (c *toolCall) execution(ctx context.Context, res *runner.Result, shown *images.Images, language string, saved int) *reply {
+	blocks, refused := shown.List()
+	warnings := append(slices.Clone(res.Warnings), refused...)
+	e := execution{
+		ExitCode: res.ExitCode, Output: joinOutput(res.Stdout, res.Stderr), MS: math.Round(res.DurationMS), Message: res.Message,
+		Result: res.Value, Calls: res.CallCount, Warnings: cleanLines(firstOf(warnings, 5)), Images: len(blocks),
+		MoreFiles: max(0, len(res.Files)-maxListed),
+	}
+	for _, f := range firstOf(res.Files, maxListed) {
+		e.Files = append(e.Files, ident.CleanName(f))
+	}
+	if res.Cause != runner.CauseExit {
+		e.Cause = res.Cause
+	}
+	if cause := context.Cause(ctx); cause != nil && res.Cause == runner.CauseInterrupted {
+		e.Message = appendSentence(e.Message, "("+cause.Error()+")")
+	}
+	if saved > 0 && res.CallCount > 0 {
+		e.TokensSaved = saved
+	}
+	if len(e.Result) > c.cs.s.opt.MaxText {
+		e.Message = appendSentence(e.Message, c.keepValue(ctx, e.Result))
+		e.Result = nil
+	}
+	e.Message = ident.CleanText(forModel(e.Message))
+	e.setError(res)
+	e.clean()
+	e.Message = appendSentence(e.Message, otherLanguageHint(res, language, c.cs.s.opt.Languages))
+	r := &reply{text: e.text(), data: e, blocks: blocks, meta: metaOf(res), failed: !e.Success}
+	if len(blocks) > 0 {
+		r.data = nil // a host that shows a model structured content would leave the images out
+	}
+	return r
+}
+
+func appendSentence(message, sentence string) string {
+	return strings.TrimSpace(message + " " + sentence)
+}
+
+// setError sets Success, and the error of a run that failed. The traceback that the interpreter printed is moved from the
+// output to Traceback.
+func (e *execution) setError(res *runner.Result) {
+	e.Success = res.ExitCode == 0 && e.Cause == ""
+	if e.Success {
+		return
+	}
+	reason := fmt.Sprintf("exit code %d", res.ExitCode)
+	if e.Cause != "" {
+		reason = cmp.Or(e.Message, string(e.Cause))
+	}
+	if res.Error != nil {
+		reason, e.thrown = res.Error.Error(), res.Error.Message
+		if trace := strings.TrimSpace(res.Error.Stack); trace != "" {
+			e.Traceback = &trace
+			if out, ok := strings.CutSuffix(strings.TrimRight(e.Output, "\n"), trace); ok {
+				e.Output = out
+			}
+		}
+	}
+	e.Error = &reason
+}
+
+// clean removes invisible characters from an error, which may quote servers. Lines of a message after the first are
+// indented, so that none looks like a line of the host. The output is the script's own and stays as it is.
+func (e *execution) clean() {
+	for _, text := range []*string{e.Error, e.Traceback} {
+		if text != nil {
+			*text = ident.CleanText(*text)
+		}
+	}
+	thrown := ident.CleanText(e.thrown)
+	indented := strings.ReplaceAll(thrown, "\n", "\n  ")
+	if e.Error != nil {
+		*e.Error = strings.ReplaceAll(*e.Error, "\n", "\n  ")
+	}
+	if e.Traceback != nil && thrown != "" {
+		*e.Traceback = strings.ReplaceAll(*e.Traceback, thrown, indented)
+	}
+}
+
+// keepValue puts a value that is too large for a model into a file, and returns a sentence about it.
+func (c *toolCall) keepValue(ctx context.Context, value json.RawMessage) string {
+	reason := "there is no workspace"
+	if c.cs.customer.Files != "" {
+		file, err := c.keep(ctx, "json", value)
+		if err == nil {
+			return fmt.Sprintf("The result value has %d bytes and is in %s in the workspace.", len(value), file)
+		}
+		reason = hidePath(err).Error()
+	}
+	return fmt.Sprintf("The result value has %d bytes, too many to be shown, and was not kept: %s. Write it to a file, or return less.", len(value), reason)
+}
+
+// text returns all of the execution for hosts that show a model text.
+func (e *execution) text() string {
+	var parts []string
+	if out := strings.TrimRight(e.Output, "\n"); out != "" {
+		parts = append(parts, out)
+	}
+	if e.Traceback != nil {
+		parts = append(parts, *e.Traceback)
+	} else if e.thrown != "" && !strings.Contains(e.Output, e.thrown) {
+		parts = append(parts, *e.Error)
+	}
+	if e.Result != nil {
+		parts = append(parts, "result: "+string(e.Result))
+	}
+	if len(e.Files) > 0 {
+		files := "files written: " + strings.Join(e.Files, ", ")
+		if e.MoreFiles > 0 {
+			files += fmt.Sprintf(", and %d more", e.MoreFiles)
+		}
+		parts = append(parts, files)
+	}
+	for _, w := range e.Warnings {
+		parts = append(parts, "warning: "+w)
+	}
+	if !e.Success {
+		end := fmt.Sprintf("exit code %d", e.ExitCode)
+		if e.Cause != "" {
+			end += ", " + string(e.Cause)
+		}
+		parts = append(parts, end)
+	}
+	if e.Message != "" {
+		parts = append(parts, e.Message)
+	}
+	if len(parts) == 0 {
+		return "(no output)"
+	}
+	return strings.Join(parts, "\n")
+}
+
+// metaOf returns what programs may want of a result.
+func metaOf(res *runner.Result) map[string]any {
+	m := map[string]any{
+		"sandbox": res.Sandbox, "runtime": res.Runtime, "durationMs": res.DurationMS, "startMs": res.StartMS, "cause": res.Cause,
+		"limitsHit": res.LimitsHit, "callCount": res.CallCount,
+	}
+	if res.MaxMemoryBytes > 0 {
+		m["maxMemoryBytes"] = res.MaxMemoryBytes
+	}
+	if res.Tokens != nil {
+		m["tokens"] = res.Tokens
+	}
+	type metaCall struct {
+		Tool    string  `json:"tool"`
+		MS      float64 `json:"durationMs"`
+		Outcome string  `json:"outcome"`
+	}
+	calls := []metaCall{}
+	for _, call := range firstOf(res.Calls, 100) {
+		calls = append(calls, metaCall{call.Tool, call.DurationMS, call.Outcome})
+	}
+	m["calls"] = calls
+	return m
+}
+
+// flagsToArguments replaces the flags of mcprun by the arguments of execute_code.
+var flagsToArguments = strings.NewReplacer(" (--timeout)", " (timeout_seconds)", "what --timeout gives it", "what timeout_seconds gives it", " (--memory)", " (memory_mb)",
+	" (--cpu)", "", " (--processes)", "", " (--output-limit)", "", " (--disk, --disk-files)", "", " (--open-files)", "", " (--file-size)", "")
+
+// forModel returns a message of the runner with names that a model can use.
+func forModel(message string) string { return flagsToArguments.Replace(message) }
+
+// otherLanguageHint returns a hint if the error is typical for code in another language than it was run as.
+func otherLanguageHint(res *runner.Result, language string, allowed []string) string {
+	if res.Error == nil || len(allowed) < 2 {
+		return ""
+	}
+	text := res.Error.Message
+	python := language == TypeScript && res.Error.Name == "ReferenceError" && strings.HasPrefix(text, "print is not")
+	syntax := res.Error.Name == "SyntaxError" || res.Error.Name == "LoadError" && (strings.Contains(text, "Expected ") || strings.Contains(text, "Unexpected "))
+	if !python && !syntax {
+		return ""
+	}
+	return fmt.Sprintf("It was run as %s; the argument language selects another.", language)
+}

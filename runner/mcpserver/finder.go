@@ -1,0 +1,172 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/search"
+)
+
+// Finder finds tools of the generated tree.
+type Finder interface {
+	// Search returns the tools that a query finds, with so much detail, and wrappers in a language.
+	Search(ctx context.Context, q search.Query, detail search.Detail, language string) ([]search.Result, error)
+	// Definition returns the tools of that name with their source. The name is a tool id or a tool's own name, in one
+	// category or, if category is empty, in all. The error for an unknown name offers the nearest one.
+	Definition(ctx context.Context, name, category, language string) ([]search.Result, error)
+	Categories() []Category
+}
+
+// Category is a group of tools.
+type Category struct {
+	Name string `json:"name"`
+	// Description is one line about its tools.
+	Description string   `json:"description,omitempty"`
+	Servers     []string `json:"servers,omitempty"`
+	Tools       int      `json:"tools"`
+}
+
+const (
+	maxQueryBytes = 1000
+	maxNameBytes  = 500
+)
+
+func (c *toolCall) finder() (Finder, error) {
+	if f := c.cs.s.opt.Finder; f != nil {
+		return f, nil
+	}
+	return nil, c.errorf("there is no generated tree, so there are no tools to find; make one with: mcpgen sync")
+}
+
+type searchArgs struct {
+	Query    string        `json:"query" required:""`
+	Category string        `json:"category"`
+	Detail   search.Detail `json:"detail_level"`
+}
+
+func callSearchTools(ctx context.Context, c *toolCall, args *searchArgs) (*reply, error) {
+	if len(args.Query) > maxQueryBytes || len(args.Category) > maxNameBytes {
+		return nil, c.errorf("the query is too long: use a few words, at most %d bytes", maxQueryBytes)
+	}
+	if args.Detail == "" || args.Detail == "summary" { // other servers call it so
+		args.Detail = search.DetailDescription
+	}
+	if !slices.Contains(search.Details(), args.Detail) {
+		return nil, c.errorf("detail_level %.50q is not one of: name, description, summary, full", string(args.Detail))
+	}
+	f, err := c.finder()
+	if err != nil {
+		return nil, err
+	}
+	found, err := f.Search(ctx, search.Query{Text: args.Query, Category: args.Category}, args.Detail, c.cs.s.opt.Languages[0])
+	if err != nil {
+		return nil, c.errorf("%v", hinted(err))
+	}
+	if len(found) == 0 {
+		none := "Nothing was found. Try other words, or leave the category out; list_tool_categories lists the categories."
+		return &reply{text: none, data: map[string]any{"tools": []search.Result{}, "message": none}}, nil
+	}
+	return c.found(found), nil
+}
+
+type definitionArgs struct {
+	Tool     string `json:"tool_name" required:""`
+	Category string `json:"category"`
+}
+
+func callGetToolDefinition(ctx context.Context, c *toolCall, args *definitionArgs) (*reply, error) {
+	if len(args.Tool) > maxNameBytes || len(args.Category) > maxNameBytes {
+		return nil, c.errorf("the name is too long: at most %d bytes", maxNameBytes)
+	}
+	f, err := c.finder()
+	if err != nil {
+		return nil, err
+	}
+	found, err := f.Definition(ctx, args.Tool, args.Category, c.cs.s.opt.Languages[0])
+	if err != nil {
+		return nil, c.errorf("%v", hinted(err))
+	}
+	return c.found(found), nil
+}
+
+// found returns the tools that fit into a result, with source if there is any: a model writes calls from it.
+func (c *toolCall) found(found []search.Result) *reply {
+	limit := c.cs.s.opt.MaxText
+	var b strings.Builder
+	for i := range found {
+		cleanResult(&found[i])
+		entry := resultText(&found[i])
+		if i > 0 && b.Len()+len(entry) > limit {
+			fmt.Fprintf(&b, "\n(%d more left out: ask for less detail, or for fewer)", len(found)-i)
+			found = found[:i]
+			break
+		}
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(cutText(entry, limit))
+	}
+	if len(found) == 1 {
+		found[0].Source = cutText(found[0].Source, limit)
+	}
+	return &reply{text: b.String(), data: map[string]any{"tools": found}}
+}
+
+// cleanResult removes invisible characters, and line ends where a text is one line, so that none looks like another tool. The
+// texts are those of other servers. Source repeats description and signature, which are dropped then.
+func cleanResult(f *search.Result) {
+	for _, line := range []*string{&f.Tool, &f.Server, &f.Category, &f.Description, &f.Import} {
+		*line = ident.CleanLine(*line)
+	}
+	f.Signature, f.Source = ident.CleanText(f.Signature), ident.CleanText(f.Source)
+	if f.Source != "" {
+		f.Description, f.Signature = "", ""
+	}
+}
+
+func resultText(f *search.Result) string {
+	rows := []string{f.Tool}
+	if f.Description != "" {
+		rows[0] += ": " + f.Description
+	}
+	indent := "  "
+	if f.Source != "" {
+		indent = ""
+	}
+	for _, row := range []string{f.Import, f.Signature} {
+		if row != "" {
+			rows = append(rows, indent+row)
+		}
+	}
+	if f.Source != "" {
+		rows = append(rows, f.Source)
+	}
+	return strings.Join(rows, "\n")
+}
+
+func callListToolCategories(_ context.Context, c *toolCall, args *queryArgs) (*reply, error) {
+	f, err := c.finder()
+	if err != nil {
+		return nil, err
+	}
+	list, rows := []Category{}, []string{}
+	for _, each := range f.Categories() {
+		if !mentions(args.Query, append([]string{each.Name, each.Description}, each.Servers...)...) {
+			continue
+		}
+		each.Name, each.Description, each.Servers = ident.CleanLine(each.Name), ident.CleanLine(each.Description), cleanLines(each.Servers)
+		list = append(list, each)
+		row := fmt.Sprintf("%s (%d)", each.Name, each.Tools)
+		if len(each.Servers) > 1 || len(each.Servers) == 1 && each.Servers[0] != each.Name {
+			row += " [" + strings.Join(each.Servers, ", ") + "]"
+		}
+		if each.Description != "" {
+			row += ": " + each.Description
+		}
+		rows = append(rows, row)
+	}
+	return &reply{text: strings.Join(rows, "\n"), data: map[string]any{"categories": list}}, nil
+}

@@ -1,0 +1,111 @@
+// Package runqueue bounds how many runs a server has at once, in all and for one customer. Callers that find no place wait
+// in the order in which they came; a customer that has its share lets others pass. The queue is bounded in length and time.
+package runqueue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Queue hands out places. It is safe for concurrent use.
+type Queue struct {
+	places, share, length int
+	maxWait               time.Duration
+
+	mu      sync.Mutex
+	taken   map[string]int // by customer
+	total   int
+	waiting []*waiter // in the order in which they came
+}
+
+// waiter is a caller that waits for a place.
+type waiter struct {
+	customer string
+	turn     chan struct{} // closed when it has a place
+}
+
+// New returns a queue of so many places, of which one customer may have share at once. At most length callers wait, each
+// at most maxWait.
+func New(places, share, length int, maxWait time.Duration) *Queue {
+	return &Queue{places: places, share: min(share, places), length: length, maxWait: maxWait, taken: map[string]int{}}
+}
+
+// BusyError reports that there was no place. Its text is meant for a model.
+type BusyError struct{ message string }
+
+func (e *BusyError) Error() string { return e.message }
+
+// Enter takes a place for a customer, waiting for one if necessary; the caller calls leave once. The error is a
+// *[BusyError] or the cause of the context's end.
+func (q *Queue) Enter(ctx context.Context, customer string) (leave func(), err error) {
+	leave = func() { q.leave(customer) }
+	q.mu.Lock()
+	if q.free(customer) {
+		q.take(customer)
+		q.mu.Unlock()
+		return leave, nil
+	}
+	if len(q.waiting) >= q.length {
+		q.mu.Unlock()
+		return nil, &BusyError{fmt.Sprintf("the server is busy: %d calls wait already. Nothing was run; try again in a few seconds.", q.length)}
+	}
+	w := &waiter{customer: customer, turn: make(chan struct{})}
+	q.waiting = append(q.waiting, w)
+	q.mu.Unlock()
+
+	timer := time.NewTimer(q.maxWait)
+	defer timer.Stop()
+	select {
+	case <-w.turn:
+		return leave, nil
+	case <-timer.C:
+		err = &BusyError{fmt.Sprintf("the server is busy: no place became free for %v. Nothing was run; try again in a few seconds.", q.maxWait)}
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if !q.remove(w) {
+		leave() // it got a place at the same moment
+	}
+	return nil, err
+}
+
+func (q *Queue) free(customer string) bool { return q.total < q.places && q.taken[customer] < q.share }
+
+func (q *Queue) take(customer string) {
+	q.total++
+	q.taken[customer]++
+}
+
+// leave frees a place and gives it to the first waiter that may have it.
+func (q *Queue) leave(customer string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.total--
+	q.taken[customer]--
+	if q.taken[customer] == 0 {
+		delete(q.taken, customer)
+	}
+	i := slices.IndexFunc(q.waiting, func(w *waiter) bool { return q.free(w.customer) })
+	if i < 0 {
+		return
+	}
+	w := q.waiting[i]
+	q.waiting = slices.Delete(q.waiting, i, i+1)
+	q.take(w.customer)
+	close(w.turn)
+}
+
+// remove takes a waiter out of the queue. It reports false if the waiter has a place already.
+func (q *Queue) remove(w *waiter) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.Index(q.waiting, w)
+	if i < 0 {
+		return false
+	}
+	q.waiting = slices.Delete(q.waiting, i, i+1)
+	return true
+}

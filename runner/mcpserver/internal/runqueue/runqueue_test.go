@@ -1,0 +1,105 @@
+package runqueue
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestQueueShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(3, 2, 10, time.Minute)
+		enter := func(who string) func() {
+			leave, err := q.Enter(t.Context(), who)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return leave
+		}
+		a, b := enter("ada"), enter("ada")
+		got := make(chan string, 10)
+		for _, who := range []string{"ada", "bob"} {
+			go func() { leave := enter(who); got <- who; leave() }()
+			synctest.Wait()
+		}
+		if len(got) != 1 || <-got != "bob" { // the third place is not for ada
+			t.Error("bob waited, want a place at once")
+		}
+		a()
+		synctest.Wait()
+		if len(got) != 1 || <-got != "ada" {
+			t.Error("ada still waits, want the freed place")
+		}
+		b()
+	})
+}
+
+func TestQueueBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(1, 1, 1, time.Minute)
+		leave, err := q.Enter(t.Context(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs := make(chan error, 2)
+		go func() { _, err := q.Enter(t.Context(), "x"); errs <- err }()
+		synctest.Wait()
+		if _, err := q.Enter(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "wait already") {
+			t.Errorf("Enter() with a full queue = %v, want \"wait already\"", err)
+		}
+		var busy *BusyError
+		if err := <-errs; !errors.As(err, &busy) {
+			t.Errorf("Enter() after maxWait = %v, want a *BusyError", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, err := q.Enter(ctx, "x"); errs <- err }()
+		synctest.Wait()
+		cancel()
+		if err := <-errs; !errors.Is(err, context.Canceled) {
+			t.Errorf("Enter() with a cancelled context = %v, want context.Canceled", err)
+		}
+		leave()
+		if leave, err = q.Enter(t.Context(), "x"); err != nil {
+			t.Fatal(err)
+		}
+		leave()
+		if q.total != 0 || len(q.taken) != 0 || len(q.waiting) != 0 {
+			t.Errorf("queue after all left = %+v, want it empty", q)
+		}
+	})
+}
+
+// TestQueueCrowd checks that many concurrent callers never exceed the bound, and that no place is lost.
+func TestQueueCrowd(t *testing.T) {
+	q := New(4, 3, 1000, time.Minute)
+	var now, most atomic.Int64
+	var all sync.WaitGroup
+	for i := range 300 {
+		all.Go(func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			if i%3 == 0 {
+				time.AfterFunc(time.Duration(i)*10*time.Microsecond, cancel)
+			}
+			defer cancel()
+			leave, err := q.Enter(ctx, string(rune('a'+i%5)))
+			if err != nil {
+				return
+			}
+			if n := now.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			time.Sleep(time.Millisecond)
+			now.Add(-1)
+			leave()
+		})
+	}
+	all.Wait()
+	if most.Load() > 4 || q.total != 0 || len(q.taken) != 0 || len(q.waiting) != 0 {
+		t.Errorf("got %d at once, want at most 4; queue after all left = %+v, want it empty", most.Load(), q)
+	}
+}

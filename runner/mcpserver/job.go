@@ -1,0 +1,48 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner"
+)
+
+// Job is a run that a client asked for.
+type Job struct {
+	Customer       *Customer
+	Session        string // the client's, as in Entry
+	Code, Language string
+	Vars           map[string]json.RawMessage
+	Timeout        time.Duration
+	Memory         int64 // bytes
+	// Stdout and Stderr receive output as it is printed.
+	Stdout, Stderr io.Writer
+	// Ask asks the client's user a server's question. It is never nil, and declines if the client cannot ask.
+	Ask upstream.ElicitFunc
+	// Watch receives the events of calls.
+	Watch func(runner.Event)
+	// Image receives an image that the script shows. The error is the reason for refusing it.
+	Image func(mimeType string, data []byte) error
+}
+
+// CallJob is one call without a script.
+type CallJob struct {
+	Customer *Customer
+	Tool     string // the tool id, as the client sent it
+	Args     json.RawMessage
+	Ask      upstream.ElicitFunc
+	Watch    func(runner.Event)
+}
+
+// CallAnswer is the outcome of a CallJob.
+type CallAnswer struct {
+	// Raw is the CallToolResult as the server sent it, except for content that became a file.
+	Raw json.RawMessage
+	// Warnings are about the result.
+	Warnings []string
+	// Failed reports that the call did not succeed; Message is the reason, for a model. Raw may be empty then.
+	Failed  bool
+	Message string
+}

@@ -1,0 +1,258 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/progress"
+)
+
+// firstStateless is the first revision of the protocol in which a server sends no requests. A question is the result of
+// the client's request (input_required), and the answer comes with its next request.
+const firstStateless = "2026-07-28"
+
+// answerKey names the only question of a result.
+const answerKey = "answer"
+
+// maxParked bounds the calls of one customer that wait for an answer.
+const maxParked = 32
+
+// longCall is a call that may outlive a request. It belongs to the requests that ask for its result, one after the other:
+// when a client cancels its request, or does not return with an answer, the call is ended.
+type longCall struct {
+	tool      string
+	progress  *progress.Progress
+	cancel    context.CancelCauseFunc
+	questions chan *pendingQuestion
+	done      chan struct{} // closed when result and err are set
+	result    *mcp.CallToolResult
+	err       error
+}
+
+// pendingQuestion is a question on its way to the client.
+type pendingQuestion struct {
+	question *upstream.Question
+	answer   chan *upstream.Reply // of capacity 1
+}
+
+// parkedCalls are the calls that wait for their client to return, by an unguessable requestState.
+type parkedCalls struct {
+	mu      sync.Mutex
+	byState map[string]*parkedCall
+}
+
+type parkedCall struct {
+	*longCall
+	pending *pendingQuestion
+	timeout *time.Timer
+}
+
+var (
+	errCancelled = errors.New("the client cancelled its request")
+	errNoAnswer  = errors.New("the client did not return with an answer in time")
+)
+
+// startLongCall starts a call and waits for its result or first question.
+func (cs *customerServer) startLongCall(ctx context.Context, t *tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if !cs.s.startWork() {
+		return cs.result(nil, modelErrorf("the server is ending; nothing was run"))
+	}
+	callCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	l := &longCall{
+		tool: t.name, progress: progress.New(ctx, req, cs.s.opt.Quiet, progress.StageTurn), cancel: cancel,
+		questions: make(chan *pendingQuestion), done: make(chan struct{}),
+	}
+	stop := context.AfterFunc(cs.s.ctx, func() { cancel(errClosing) })
+	c := &toolCall{cs: cs, tool: t, args: req.Params.Arguments, progress: l.progress, ask: cs.asker(req, l)}
+	if req.ProtocolVersion() < firstStateless {
+		c.session = req.Session.ID()
+	}
+	forget := cs.calls.add(c.session, cancel)
+	go func() {
+		defer cs.s.work.Done()
+		defer close(l.done)
+		defer forget()
+		defer stop()
+		defer cancel(nil)
+		defer l.progress.Close()
+		l.result, l.err = cs.result(c.runInTurn(callCtx))
+	}()
+	return cs.wait(ctx, l)
+}
+
+// runInTurn runs the tool when the queue has a place.
+func (c *toolCall) runInTurn(ctx context.Context) (*reply, error) {
+	leave, err := c.cs.s.queue.Enter(ctx, c.cs.customer.ID)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = modelErrorf("%s was ended before its turn came: %v", c.tool.name, err)
+		}
+		return nil, err
+	}
+	defer leave()
+	c.progress.Enter(c.tool.stage)
+	return c.tool.run(ctx, c)
+}
+
+// wait waits for the call's result or next question.
+func (cs *customerServer) wait(ctx context.Context, l *longCall) (*mcp.CallToolResult, error) {
+	select {
+	case <-l.done:
+		return l.result, l.err
+	case p := <-l.questions:
+		return cs.park(l, p)
+	case <-ctx.Done():
+		l.cancel(errCancelled)
+		<-l.done // nothing of the call outlives the request
+		return nil, ctx.Err()
+	}
+}
+
+// park returns a question as the result of a request. The call goes on with the request that brings the answer.
+func (cs *customerServer) park(l *longCall, p *pendingQuestion) (*mcp.CallToolResult, error) {
+	cs.parked.mu.Lock()
+	defer cs.parked.mu.Unlock()
+	if len(cs.parked.byState) >= maxParked {
+		p.answer <- &upstream.Reply{Action: "decline"}
+		l.cancel(errors.New("too many runs wait for an answer"))
+		return cs.result(nil, modelErrorf("too many runs of this customer wait for the user's answer; the run was ended"))
+	}
+	state := rand.Text()
+	parked := &parkedCall{longCall: l, pending: p}
+	parked.timeout = time.AfterFunc(cs.s.opt.AnswerTime, func() {
+		if cs.parked.take(state) != nil {
+			l.cancel(errNoAnswer)
+		}
+	})
+	if cs.parked.byState == nil {
+		cs.parked.byState = map[string]*parkedCall{}
+	}
+	cs.parked.byState[state] = parked
+	l.progress.Detach()
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{answerKey: elicitParams(p.question)}, RequestState: state}, nil
+}
+
+// take removes and returns a parked call; nil if there is none.
+func (p *parkedCalls) take(state string) *parkedCall {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.byState[state]
+	delete(p.byState, state)
+	return c
+}
+
+// resume continues the parked call whose question the request answers.
+func (cs *customerServer) resume(ctx context.Context, t *tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	p := cs.parked.take(req.Params.RequestState)
+	if p == nil || p.tool != t.name {
+		if p != nil {
+			p.cancel(errCancelled)
+		}
+		return nil, invalidParams("no run waits for this answer: it was given before, or came too late, or its requestState is not what was sent. Nothing was repeated; make the call again without requestState if it is still wanted.")
+	}
+	p.timeout.Stop()
+	answer := &upstream.Reply{Action: "cancel"}
+	if res, ok := req.Params.InputResponses[answerKey].(*mcp.ElicitResult); ok {
+		answer = answerOf(res, p.pending.question)
+	}
+	cs.openStream(req)
+	p.progress.Attach(ctx, req)
+	p.pending.answer <- answer
+	return cs.wait(ctx, p.longCall)
+}
+
+func decline(context.Context, *upstream.Question) (*upstream.Reply, error) {
+	return &upstream.Reply{Action: "decline"}, nil
+}
+
+// asker returns the function that asks the client's user. It declines questions of a kind that the client does not support.
+func (cs *customerServer) asker(req *mcp.CallToolRequest, l *longCall) upstream.ElicitFunc {
+	caps := req.ClientCapabilities()
+	if caps == nil || caps.Elicitation == nil {
+		return decline
+	}
+	ask := func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+		return cs.elicit(ctx, req, l.progress, q)
+	}
+	if req.ProtocolVersion() >= firstStateless {
+		ask = l.askByResult
+	}
+	return func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+		supported := caps.Elicitation.Form != nil || caps.Elicitation.URL == nil // neither: older clients mean form
+		if q.URL != "" {
+			supported = caps.Elicitation.URL != nil
+		}
+		if !supported {
+			return decline(ctx, q)
+		}
+		return ask(ctx, q)
+	}
+}
+
+// askByResult parks the call with a question and waits for the answer of the next request.
+func (l *longCall) askByResult(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+	p := &pendingQuestion{question: q, answer: make(chan *upstream.Reply, 1)}
+	select {
+	case l.questions <- p:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case answer := <-p.answer:
+		return answer, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// elicit sends a question as a request of the server.
+func (cs *customerServer) elicit(ctx context.Context, req *mcp.CallToolRequest, p *progress.Progress, q *upstream.Question) (*upstream.Reply, error) {
+	ctx, cancel := p.RequestContext(ctx)
+	defer cancel()
+	res, err := req.Session.Elicit(ctx, elicitParams(q))
+	if err != nil {
+		cs.logger().Info("a question could not be sent to the client; declined", "error", err)
+		return decline(ctx, q)
+	}
+	return answerOf(res, q), nil
+}
+
+func elicitParams(q *upstream.Question) *mcp.ElicitParams {
+	p := &mcp.ElicitParams{Mode: "form", Message: "[" + ident.CleanLine(q.Server) + "] " + ident.CleanText(q.Message)}
+	if q.URL != "" {
+		p.Mode, p.URL, p.ElicitationID = "url", q.URL, rand.Text()
+	} else {
+		p.RequestedSchema = q.Schema
+	}
+	return p
+}
+
+// answerOf returns the answer of a client. An accepted form without fields is an empty object.
+func answerOf(res *mcp.ElicitResult, q *upstream.Question) *upstream.Reply {
+	a := &upstream.Reply{Action: res.Action}
+	if a.Action != upstream.ActionAccept || res.Content == nil {
+		if a.Action == upstream.ActionAccept && q.URL == "" {
+			a.Content = json.RawMessage("{}")
+		}
+		return a
+	}
+	content, err := json.Marshal(res.Content)
+	if err != nil {
+		return &upstream.Reply{Action: "cancel"}
+	}
+	a.Content = content
+	return a
+}
+
+func invalidParams(message string) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
+}

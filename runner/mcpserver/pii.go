@@ -1,0 +1,67 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/pii"
+)
+
+const maxPIIText = 4 << 20 // bytes
+
+type piiArgs struct {
+	Text *string `json:"text" required:""`
+}
+
+// vault returns the customer's vault if the arguments are valid.
+func (c *toolCall) vault(args *piiArgs) (*pii.Vault, error) {
+	if len(*args.Text) > maxPIIText {
+		return nil, c.errorf("the text has %d bytes; at most %d", len(*args.Text), maxPIIText)
+	}
+	if c.cs.customer.Vault == nil {
+		return nil, c.errorf("there is no vault here: the server was started without one")
+	}
+	v, err := c.cs.customer.Vault()
+	if err != nil {
+		return nil, c.errorf("%v", hinted(err))
+	}
+	return v, nil
+}
+
+func callSanitizePII(ctx context.Context, c *toolCall, args *piiArgs) (*reply, error) {
+	vault, err := c.vault(args)
+	if err != nil {
+		return nil, err
+	}
+	sanitized, found, err := vault.Share(pii.RunValues, pii.RunBytes).Tokenize(ctx, *args.Text)
+	if err != nil {
+		return nil, c.errorf("%v", hinted(err))
+	}
+	text := sanitized
+	if len(found) > 0 {
+		var counts []string
+		for _, kind := range slices.Sorted(maps.Keys(found)) {
+			counts = append(counts, fmt.Sprintf("%s %d", kind, found[kind]))
+		}
+		text = joinOutput(text, "[found: "+strings.Join(counts, ", ")+"]")
+	}
+	return &reply{text: text, data: struct {
+		Text  string    `json:"text"`
+		Found pii.Found `json:"found,omitempty"`
+	}{sanitized, found}}, nil
+}
+
+func callRestorePII(_ context.Context, c *toolCall, args *piiArgs) (*reply, error) {
+	vault, err := c.vault(args)
+	if err != nil {
+		return nil, err
+	}
+	restored, err := vault.Restore(*args.Text)
+	if err != nil {
+		return nil, c.errorf("%v", hinted(err))
+	}
+	return &reply{text: restored, data: map[string]string{"text": restored}}, nil
+}

@@ -1,0 +1,158 @@
+package mcpserver
+
+import (
+	"context"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/skill"
+)
+
+const maxSkillName = 200 // bytes
+
+func (c *toolCall) skills() (*skill.Store, error) {
+	if skills := c.cs.customer.Skills; skills != nil {
+		return skills, nil
+	}
+	return nil, c.errorf("there are no skills here: the server was started without a folder for them")
+}
+
+// skillReply is the structured content about a skill.
+type skillReply struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description,omitempty"`
+	Language    string   `json:"language,omitempty"`
+	Version     string   `json:"version,omitempty"`
+	Path        string   `json:"path,omitempty"` // how scripts import it
+	Code        string   `json:"code,omitempty"`
+	Broken      bool     `json:"broken,omitempty"`
+	Reason      string   `json:"reason,omitempty"` // why it is broken
+	Warnings    []string `json:"warnings,omitempty"`
+}
+
+// replyOf describes a skill without its code, in single lines without invisible characters.
+func replyOf(k *skill.Skill) skillReply {
+	r := skillReply{
+		Name: ident.CleanLine(k.Name), Description: ident.CleanLine(k.Description), Language: string(k.Language()),
+		Version: k.Version[:min(len(k.Version), 12)], Broken: k.Broken, Reason: ident.CleanLine(k.Reason()),
+	}
+	for _, line := range k.Suspicious {
+		r.Warnings = append(r.Warnings, "suspicious: "+ident.CleanLine(line))
+	}
+	if r.Language != "" {
+		r.Path = "./skills/" + r.Name
+	}
+	return r
+}
+
+type saveSkillArgs struct {
+	Name        string `json:"name" required:""`
+	Code        string `json:"code" required:""`
+	Description string `json:"description"`
+	Language    string `json:"language"`
+}
+
+func callSaveSkill(ctx context.Context, c *toolCall, args *saveSkillArgs) (*reply, error) {
+	if len(args.Name) > maxSkillName || len(args.Code) > maxCode {
+		return nil, c.errorf("a name has at most %d bytes, code at most %d", maxSkillName, maxCode)
+	}
+	language, err := c.language(args.Language, args.Code)
+	if err != nil {
+		return nil, err
+	}
+	skills, err := c.skills()
+	if err != nil {
+		return nil, err
+	}
+	const overhead = 8 << 10 // SKILL.md and the files of a version
+	if err := c.checkRoom(ctx, int64(len(args.Code)+len(args.Description)+overhead)); err != nil {
+		return nil, err
+	}
+	saved, err := skills.Save(ctx, skill.Draft{
+		Name: args.Name, Description: args.Description, Language: sandbox.Language(language), Code: args.Code, Author: skill.AuthorAgent,
+	})
+	if err != nil {
+		return nil, c.errorf("%v", hinted(err))
+	}
+	r := replyOf(saved.Skill)
+	r.Description = "" // the model has just written it
+	r.Warnings = cleanLines(saved.Warnings)
+	text := "saved " + r.Name + "; scripts import it from " + r.Path
+	for _, w := range r.Warnings {
+		text += "\nwarning: " + w
+	}
+	return &reply{text: text, data: r}, nil
+}
+
+type loadSkillArgs struct {
+	Name string `json:"name" required:""`
+}
+
+func callLoadSkill(_ context.Context, c *toolCall, args *loadSkillArgs) (*reply, error) {
+	skills, err := c.skills()
+	if err != nil {
+		return nil, err
+	}
+	if len(args.Name) > maxSkillName {
+		return nil, c.errorf("a name has at most %d bytes", maxSkillName)
+	}
+	k, err := skills.Load(args.Name)
+	if err != nil {
+		return nil, c.errorf("%v", hinted(err))
+	}
+	r := replyOf(k)
+	_, code, ok := k.Main("")
+	if !ok {
+		code = k.Instructions()
+	}
+	r.Code = cutText(code, c.cs.s.opt.MaxText)
+	text := r.Code
+	if r.Broken {
+		text = "BROKEN: " + r.Reason + "\n" + text
+	}
+	for _, w := range r.Warnings {
+		text = "WARNING: " + w + "\n" + text
+	}
+	return &reply{text: text, data: r}, nil
+}
+
+// queryArgs are the arguments of tools that list.
+type queryArgs struct {
+	Query string `json:"query"`
+}
+
+func callListSkills(_ context.Context, c *toolCall, args *queryArgs) (*reply, error) {
+	skills, err := c.skills()
+	if err != nil {
+		return nil, err
+	}
+	all, err := skills.List()
+	if err != nil {
+		return nil, c.errorf("%v", err)
+	}
+	list, rows := []skillReply{}, []string{}
+	for _, k := range all {
+		if !mentions(args.Query, k.Name, k.Description) {
+			continue
+		}
+		r := replyOf(k)
+		list = append(list, r)
+		row := r.Name + ": " + r.Description
+		if r.Broken {
+			row += " (broken: " + r.Reason + ")"
+		}
+		if len(r.Warnings) > 0 {
+			row += " (" + strings.Join(r.Warnings, "; ") + ")"
+		}
+		rows = append(rows, row)
+	}
+	text := strings.Join(rows, "\n")
+	switch {
+	case len(all) == 0:
+		text = "there are no skills yet"
+	case len(list) == 0:
+		text = "no skill has the query in its name or description; leave it out to list all"
+	}
+	return &reply{text: cutText(text, c.cs.s.opt.MaxText), data: map[string]any{"skills": list}}, nil
+}

@@ -1,0 +1,167 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/arguments"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/progress"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/runqueue"
+)
+
+// toolCall is one tools/call from its first request to its result. In the stateless revision it may take several requests:
+// a question to the client ends one, and its answer comes with the next.
+type toolCall struct {
+	cs       *customerServer
+	tool     *tool
+	args     json.RawMessage
+	progress *progress.Progress
+	// session is the client's HTTP session; empty in stateless requests and over stdio.
+	session string
+	ask     upstream.ElicitFunc
+}
+
+// reply is the outcome of a tool. Hosts show a model either the text or the structured content, so each is complete.
+type reply struct {
+	text   string
+	data   any // marshals to a JSON object
+	blocks []mcp.Content
+	meta   map[string]any // for programs
+	failed bool
+}
+
+// modelError is an error whose text is meant for the model.
+type modelError struct{ message string }
+
+func (e *modelError) Error() string { return e.message }
+
+func modelErrorf(format string, args ...any) error { return &modelError{fmt.Sprintf(format, args...)} }
+
+// errorf returns an error for the model that begins with the tool's name.
+func (c *toolCall) errorf(format string, args ...any) error {
+	return modelErrorf("%s: %s", c.tool.name, fmt.Sprintf(format, args...))
+}
+
+// hinted adds an error's hint to its text.
+func hinted(err error) error {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) && h.Hint() != "" {
+		return fmt.Errorf("%w; %s", err, h.Hint())
+	}
+	return err
+}
+
+// withArgs returns a tool's function from one that gets its arguments decoded.
+func withArgs[Args any](run func(ctx context.Context, c *toolCall, args *Args) (*reply, error)) func(context.Context, *toolCall) (*reply, error) {
+	return func(ctx context.Context, c *toolCall) (*reply, error) {
+		args := new(Args)
+		if err := arguments.Decode(c.args, args); err != nil {
+			return nil, c.errorf("%v", err)
+		}
+		return run(ctx, c, args)
+	}
+}
+
+// handler answers the calls of a tool.
+func (cs *customerServer) handler(t *tool) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if req.Params.RequestState != "" {
+			return cs.resume(ctx, t, req)
+		}
+		cs.openStream(req)
+		if t.long {
+			return cs.startLongCall(ctx, t, req)
+		}
+		p := progress.New(ctx, req, cs.s.opt.Quiet, t.name+" running")
+		defer p.Close()
+		return cs.result(t.run(ctx, &toolCall{cs: cs, tool: t, args: req.Params.Arguments, progress: p}))
+	}
+}
+
+// openStream sends the headers of the HTTP answer: the request is valid and gets a result.
+func (cs *customerServer) openStream(req *mcp.CallToolRequest) {
+	if req.Extra != nil {
+		cs.s.streams.Open(req.Extra.Header)
+	}
+}
+
+// metaKey is the member of a result's _meta with what programs may want and a model need not read.
+const metaKey = "com.github.mcpgen/run"
+
+// result returns what the client gets. Errors not written for the model may describe this machine and go to the log only.
+func (cs *customerServer) result(r *reply, err error) (*mcp.CallToolResult, error) {
+	if err != nil {
+		var forModel *modelError
+		var busy *runqueue.BusyError
+		text := err.Error()
+		if !errors.As(err, &forModel) && !errors.As(err, &busy) {
+			cs.logger().Warn("a tool failed", "error", err)
+			text = "the server could not do this; its log has the reason"
+		}
+		text = ident.CleanText(text) // it may quote other servers
+		r = &reply{text: text, data: map[string]any{"success": false, "error": text}, failed: true}
+	}
+	res := &mcp.CallToolResult{IsError: r.failed, StructuredContent: r.data}
+	if r.text != "" || len(r.blocks) == 0 {
+		res.Content = append(res.Content, &mcp.TextContent{Text: r.text})
+	}
+	res.Content = append(res.Content, r.blocks...)
+	if r.meta != nil {
+		res.Meta = mcp.Meta{metaKey: r.meta}
+	}
+	return res, nil
+}
+
+// formatNumber writes a number without an exponent.
+func formatNumber(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// compactJSON marshals without spaces, and without escapes for HTML.
+func compactJSON(v any) (string, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// cutText cuts a text after most characters, and notes that it did.
+func cutText(text string, most int) string {
+	n := 0
+	for i := range text {
+		if n == most {
+			return fmt.Sprintf("%s\n[cut: %d more bytes]", text[:i], len(text)-i)
+		}
+		n++
+	}
+	return text
+}
+
+// cleanLines makes each text one line without invisible characters.
+func cleanLines(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = ident.CleanLine(text)
+	}
+	return out
+}
+
+// firstOf returns at most n elements from the front.
+func firstOf[T any](list []T, n int) []T { return list[:min(n, len(list))] }
+
+// mentions reports whether one of the texts contains the query, in any case.
+func mentions(query string, texts ...string) bool {
+	query = strings.ToLower(strings.TrimSpace(query))
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), query) })
+}

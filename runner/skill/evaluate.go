@@ -1,0 +1,187 @@
+package skill
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
+	"github.com/mcpgen/mcpgen/gen/ident"
+)
+
+// evaluation finds out which skills are broken, each once. It runs no other program and reads no script, so that a list of all
+// skills is fast: it relies on what was recorded when they were saved.
+type evaluation struct {
+	store  *Store
+	byName map[string]*Skill             // skills that were read
+	checks map[string]map[string]checked // by folder
+	done   map[*Skill]bool
+}
+
+func (s *Store) newEvaluation(byName map[string]*Skill) *evaluation {
+	if byName == nil {
+		byName = map[string]*Skill{}
+	}
+	return &evaluation{store: s, byName: byName, checks: map[string]map[string]checked{}, done: map[*Skill]bool{}}
+}
+
+// evaluate sets the reasons why a skill is broken.
+func (s *Store) evaluate(k *Skill) { s.newEvaluation(nil).evaluate(k) }
+
+func (e *evaluation) evaluate(k *Skill) {
+	if e.done[k] {
+		return
+	}
+	e.done[k] = true
+	e.store.compareTools(k)
+	kept, ok := e.checks[k.dir.Path]
+	if !ok {
+		kept = readChecks(k.dir)
+		e.checks[k.dir.Path] = kept
+	}
+	e.store.addTypeErrors(k, kept)
+	e.used(k)
+	sortReasons(k)
+}
+
+// used evaluates the skills that a skill uses, each once, so the recursion is limited by their number. In a cycle, a skill
+// counts with the reasons found so far.
+func (e *evaluation) used(k *Skill) {
+	for _, name := range k.Skills {
+		other, ok := e.byName[name]
+		if !ok && kebab.MatchString(name) {
+			if other, _ = e.store.find(name); other != nil {
+				other.content.drop()
+			}
+			e.byName[name] = other
+		}
+		if other == nil {
+			k.Reasons = append(k.Reasons, Reason{Kind: KindSkill, Text: fmt.Sprintf("the skill %.80q that it uses does not exist", name), Fatal: true})
+			continue
+		}
+		e.evaluate(other)
+		if len(other.Reasons) > 0 {
+			k.Reasons = append(k.Reasons, Reason{Kind: KindSkill, Fatal: other.Fatal(), Text: fmt.Sprintf("the skill %s that it uses is broken: %s", other.Name, oneLine(other.Reason(), 500))})
+		}
+	}
+}
+
+func sortReasons(k *Skill) {
+	slices.SortStableFunc(k.Reasons, func(a, b Reason) int {
+		if a.Fatal != b.Fatal {
+			if a.Fatal {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Tool, b.Tool)
+	})
+	k.Broken = len(k.Reasons) > 0
+}
+
+// compareTools compares the tools that a skill uses with those in the lock file.
+func (s *Store) compareTools(k *Skill) {
+	if s.tools == nil {
+		return
+	}
+	for _, tool := range k.Tools {
+		digest, ok := s.tools.digests[tool.ID]
+		switch {
+		case !ok:
+			k.Reasons = append(k.Reasons, s.removed(tool.ID))
+		case digest != tool.Digest:
+			k.Reasons = append(k.Reasons, s.changed(tool))
+		}
+	}
+}
+
+// removed returns the reason that a tool does not exist, with similar tools.
+func (s *Store) removed(id string) Reason {
+	r := Reason{Kind: KindRemoved, Tool: oneLine(id, 200), Fatal: true}
+	r.Text = fmt.Sprintf("the tool %s that it uses does not exist", r.Tool)
+	if near := s.tools.near(id); len(near) > 0 {
+		r.Text += "; there is " + strings.Join(near, ", ")
+	}
+	return r
+}
+
+// maxDetails limits the details of a reason.
+const maxDetails = 12
+
+// changed returns the reason that a tool has changed, and how if its former definition was kept.
+func (s *Store) changed(tool Tool) Reason {
+	r := Reason{Kind: KindChanged, Tool: tool.ID, Text: fmt.Sprintf("the tool %s has changed since the skill was saved", tool.ID)}
+	key, now := s.tools.definition(tool.ID)
+	before := s.definition(tool.Digest)
+	if now == nil || before == nil {
+		return r
+	}
+	var kinds []string
+	for _, c := range difference(key, before, now) {
+		if !slices.Contains(kinds, string(c.Kind)) {
+			kinds = append(kinds, string(c.Kind))
+		}
+		for _, line := range c.Lines() {
+			if len(r.Details) < maxDetails {
+				r.Details = append(r.Details, oneLine(string(c.Kind)+": "+line, 300))
+			}
+		}
+	}
+	if len(kinds) > 0 {
+		r.Text += ": " + strings.Join(kinds, ", ")
+	}
+	return r
+}
+
+// difference compares two definitions of one tool.
+func difference(key string, before, now []byte) []diff.Change {
+	catalogs := make([]*catalog.Catalog, 2)
+	for i, raw := range [][]byte{before, now} {
+		server, _ := catalog.NewServer(key, "", "", []json.RawMessage{raw})
+		c, err := catalog.New([]catalog.Server{server})
+		if err != nil {
+			return nil
+		}
+		catalogs[i] = c
+	}
+	return diff.Catalogs(catalogs[0], catalogs[1])
+}
+
+// tools are the tools in the lock file of a tree.
+type tools struct {
+	catalog  *catalog.Catalog // may be nil
+	digests  map[string]string
+	wrappers map[string]string // ids by file names of wrappers
+	ids      []string
+}
+
+func newTools(lock *catalog.Lock, cat *catalog.Catalog) *tools {
+	t := &tools{catalog: cat, digests: map[string]string{}, wrappers: map[string]string{}}
+	for _, server := range lock.Servers {
+		for _, tool := range server.Tools {
+			t.digests[tool.ID] = tool.Digest
+			t.ids = append(t.ids, tool.ID)
+			for _, names := range tool.Names {
+				t.wrappers[names.File] = tool.ID
+			}
+		}
+	}
+	return t
+}
+
+// definition returns the current definition of a tool. It is nil if it is unknown.
+func (t *tools) definition(id string) (server string, raw []byte) {
+	if t.catalog == nil {
+		return "", nil
+	}
+	s, tool, ok := t.catalog.Lookup(id)
+	if !ok {
+		return "", nil
+	}
+	return s.Key, tool.Raw
+}
+
+// near returns similar ids, at most three.
+func (t *tools) near(id string) []string { return ident.Nearest(id, t.ids, 3) }

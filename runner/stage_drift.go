@@ -1,0 +1,150 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+// definer returns the definition that a server has of a tool now. *upstream.Pool implements it.
+type definer interface {
+	Definition(ctx context.Context, server, tool string) (json.RawMessage, error)
+}
+
+// concealer removes the values of the configuration's variables from a text. *upstream.Pool implements it.
+type concealer interface{ Conceal(text string) string }
+
+// drift refuses a tool whose definition has changed since the tree was made: nobody has reviewed what would be called.
+func (c *calls) drift(next handler) handler {
+	up, ok := c.r.opt.Upstreams.(definer)
+	if !ok {
+		return next
+	}
+	return func(ctx context.Context, req *request) (*call.Result, error) {
+		req.waiting.begin(ctx, waitList)
+		live, err := up.Definition(ctx, req.Server, req.Name)
+		changed := ""
+		switch {
+		case errors.Is(err, upstream.ErrUnknownTool):
+			changed = "the server does not list this tool any more"
+		case err != nil && (!c.set.AllowDrift || isConnection(err) || ctx.Err() != nil):
+			return nil, unchecked(ctx, req, err)
+		case err == nil:
+			changed = c.r.changed(req, live)
+		}
+		switch {
+		case changed == "":
+		case c.set.AllowDrift:
+			c.warn(req, "called although it drifted from the tree: %s", changed)
+		default:
+			return nil, refusal(call.KindDenied, req, `drift: %s; look at it with "mcpgen sync --diff" and accept it with "mcpgen sync", or let it through with --allow-drift`, changed)
+		}
+		req.waiting.begin(ctx, waitAnswer)
+		return next(ctx, req)
+	}
+}
+
+// unchecked returns the error of a call whose tool's definition could not be read. If the server does not list its tools, the
+// error says so and what helps: the server's own error is about its list, not about the call.
+func unchecked(ctx context.Context, req *request, err error) *call.Error {
+	out := callError(ctx, req, notSent(err))
+	var refused *upstream.ProtocolError
+	why := ""
+	switch {
+	case ctx.Err() != nil:
+		return out
+	case errors.As(err, &refused) && refused.Code == upstream.CodeBadAnswer:
+		why = "does not answer tools/list as MCP says: " + clipText(refused.Message, maxListReason)
+	case errors.As(err, &refused):
+		why = fmt.Sprintf("answers tools/list with error %d: %s", refused.Code, clipText(refused.Message, maxListReason))
+	case errors.Is(err, upstream.ErrListTimeout):
+		why, out.Retryable = "did not answer tools/list in time", true
+	default:
+		return out
+	}
+	out.Message = fmt.Sprintf(`the definitions of server %q cannot be checked against the lock, since it %s; nothing was sent; try it with "mcpgen sync --check", fix or update the server, or allow calls with --allow-drift`,
+		req.Server, why)
+	return out
+}
+
+// maxListReason bounds, in bytes, the quote of a server that does not list its tools: the remedy follows it.
+const maxListReason = 1000
+
+// notSent marks the error of a connection that was lost while the definition was read: the call itself was not sent.
+func notSent(err error) error {
+	var gone *upstream.ConnectionError
+	if !errors.As(err, &gone) {
+		return err
+	}
+	before := *gone
+	before.NotSent = true
+	return &before
+}
+
+func isConnection(err error) bool {
+	var gone *upstream.ConnectionError
+	return errors.As(err, &gone)
+}
+
+// changed describes how a tool's definition differs from the locked one; empty when it does not.
+func (r *Runner) changed(req *request, live json.RawMessage) string {
+	server, locked, ok := r.catalog.Lookup(req.Tool)
+	if !ok {
+		return "it is not in the tree"
+	}
+	r.mu.Lock()
+	known := r.same[req.Tool]
+	r.mu.Unlock()
+	if known != nil && bytes.Equal(known, live) {
+		return ""
+	}
+	digest, err := catalog.Digest(live)
+	if err == nil && digest == locked.Digest {
+		r.mu.Lock()
+		r.same[req.Tool] = live
+		r.mu.Unlock()
+		return ""
+	}
+	return describeChange(server, locked, live)
+}
+
+const (
+	maxChangeLines = 3
+	maxChangeText  = 200 // bytes of a line
+)
+
+// describeChange describes the difference. Its quotes are text of the server.
+func describeChange(server *catalog.Server, locked *catalog.Tool, live json.RawMessage) string {
+	const plainly = "its definition changed since the tree was made"
+	now, _ := catalog.NewServer(server.Key, "", "", []json.RawMessage{live})
+	before := catalog.Server{Key: server.Key, Dir: server.Dir, Tools: []catalog.Tool{*locked}}
+	now.Dir = server.Dir
+	old, err1 := catalog.New([]catalog.Server{before})
+	new, err2 := catalog.New([]catalog.Server{now})
+	if err1 != nil || err2 != nil {
+		return plainly
+	}
+	var lines []string
+	for _, change := range diff.Catalogs(old, new) {
+		for _, line := range change.Lines() {
+			if len(lines) < maxChangeLines {
+				if kind := string(change.Kind) + ": "; !strings.HasPrefix(line, kind) {
+					line = kind + line
+				}
+				lines = append(lines, clipText(line, maxChangeText))
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return plainly
+	}
+	return plainly + " (" + strings.Join(lines, "; ") + ")"
+}

@@ -1,0 +1,158 @@
+package customer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// GCOptions select what is removed.
+type GCOptions struct {
+	Idle time.Duration // for how long something must have been unused; more than 0
+	// DryRun removes nothing, and reports what would be removed.
+	DryRun bool
+	// Customer is the only customer that is examined. Empty means all.
+	Customer string
+}
+
+// Removed describes what was removed of one customer, or would be.
+type Removed struct {
+	Customer string   `json:"customer"`
+	Sessions []string `json:"sessions"` // with their checkpoints
+	State    bool     `json:"state"`    // whether the state was emptied
+	Files    int      `json:"files"`    // files and folders in the state
+	Bytes    int64    `json:"bytes"`    // disk space of everything removed
+	// Busy is the number of runs in progress. If there are any, nothing is removed.
+	Busy int `json:"busy,omitempty"`
+}
+
+// GC removes sessions whose logs have been unchanged for a time, with their checkpoints, and empties the state of customers
+// that have been unused for that time. It keeps skills and vaults, and everything of a customer with a run in progress. It
+// returns an entry for each customer that is busy or had something removed, even if there is an error.
+func (r *Root) GC(ctx context.Context, opt GCOptions) ([]Removed, error) {
+	if opt.Idle <= 0 {
+		return nil, errors.New("the time after which something counts as unused must be more than 0")
+	}
+	out := []Removed{}
+	list, err := r.List()
+	if opt.Customer != "" {
+		var one *Customer
+		one, err = r.Find(opt.Customer)
+		list = []*Customer{one}
+	}
+	if err != nil {
+		return out, err
+	}
+	var errs []error
+	for _, c := range list {
+		if ctx.Err() != nil {
+			return out, errors.Join(append(errs, context.Cause(ctx))...)
+		}
+		removed, err := c.gc(ctx, opt)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("customer %q: %w", c.id, err))
+		}
+		if len(removed.Sessions) > 0 || removed.State || removed.Busy > 0 {
+			out = append(out, removed)
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func (c *Customer) gc(ctx context.Context, opt GCOptions) (Removed, error) {
+	out := Removed{Customer: c.id, Sessions: []string{}}
+	unlock, err := c.lock(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer unlock()
+	runs, err := c.runs()
+	if err != nil || runs.count > 0 {
+		out.Busy = runs.count
+		return out, err
+	}
+	before := c.root.opt.Now().Add(-opt.Idle)
+	if err := c.gcSessions(ctx, before, opt.DryRun, &out); err != nil {
+		return out, err
+	}
+	return out, c.gcState(before, opt.DryRun, &out)
+}
+
+func (c *Customer) gcSessions(ctx context.Context, before time.Time, dry bool, out *Removed) error {
+	sessions, err := c.Sessions()
+	if err != nil {
+		return err
+	}
+	all, err := c.openIn(sessionsDir)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	for _, s := range sessions {
+		bytes, gone, err := s.gc(ctx, all, before, dry)
+		if err != nil {
+			return fmt.Errorf("remove session %q: %w", s.id, err)
+		}
+		if gone {
+			out.Sessions = append(out.Sessions, s.id)
+			out.Bytes += bytes
+		}
+	}
+	return nil
+}
+
+// gc removes the session if its log has not changed since before.
+func (s *Session) gc(ctx context.Context, all *os.Root, before time.Time, dry bool) (bytes int64, gone bool, err error) {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	defer unlock()
+	info, err := all.Lstat(s.id + "/" + logName)
+	if err != nil || !info.ModTime().Before(before) {
+		return 0, false, err
+	}
+	bytes, _ = measure(all, s.id)
+	if dry {
+		return bytes, true, nil
+	}
+	// Without its log it is not a session, even if the rest cannot be removed.
+	if err := all.Remove(s.id + "/" + logName); err != nil {
+		return 0, false, err
+	}
+	unlock() // some systems cannot remove an open file
+	return bytes, true, removeAll(all, s.id)
+}
+
+// gcState empties the state of a customer that has not been used since before.
+func (c *Customer) gcState(before time.Time, dry bool, out *Removed) error {
+	dir, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	used, err := c.lastUsed(dir)
+	if err != nil || !used.Before(before) {
+		return err
+	}
+	if !dry {
+		if err := c.recover(dir); err != nil {
+			return err
+		}
+	}
+	bytes, files := measure(dir, stateDir)
+	if files == 0 {
+		return nil
+	}
+	out.State, out.Files, out.Bytes = true, files, out.Bytes+bytes
+	if dry {
+		return nil
+	}
+	// It is renamed first, so that a crash does not leave a part of it as the state.
+	if err := dir.Rename(stateDir, stateNew); err != nil {
+		return err
+	}
+	return errors.Join(dir.Mkdir(stateDir, 0o700), removeAll(dir, stateNew))
+}

@@ -1,0 +1,193 @@
+package customer
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// Kind is the kind of a record in a session's log.
+type Kind string
+
+const (
+	KindSession    Kind = "session"    // the first line
+	KindTask       Kind = "task"       // a task that somebody described
+	KindRun        Kind = "run"        // a script that ran
+	KindCheckpoint Kind = "checkpoint" // a copy of the state was made
+	KindRestore    Kind = "restore"    // the state was replaced with a checkpoint
+)
+
+// Record is one line of a session's log. Texts longer than their limits are cut when the record is appended.
+type Record struct {
+	Kind Kind      `json:"kind"`
+	Time time.Time `json:"time"` // zero means the time at which it is appended
+	// Task describes the task in words, in at most 8 KiB. In the first line it is the session's title.
+	Task       string          `json:"task,omitempty"`
+	Run        *Run            `json:"run,omitempty"`
+	Checkpoint *CheckpointInfo `json:"checkpoint,omitempty"`
+}
+
+// Limits of a record, in bytes unless stated otherwise.
+const (
+	maxTask   = 8 << 10
+	maxCode   = 96 << 10
+	maxOutput = 16 << 10
+	maxResult = 32 << 10
+	maxText   = 2 << 10
+	maxName   = 300
+	maxCalls  = 1000 // number of calls
+	maxFiles  = 500  // number of files
+	// maxLine limits a line of the log, when it is written and when it is read.
+	maxLine = 512 << 10
+	// maxLog limits a log.
+	maxLog = 64 << 20
+)
+
+// Run describes the run of a script.
+type Run struct {
+	Name     string `json:"name,omitempty"` // the script's file
+	Language string `json:"language"`
+	Code     string `json:"code"`
+	Sandbox  string `json:"sandbox,omitempty"`
+	ExitCode int    `json:"exitCode"`
+	// Cause is how the run ended: "exit" if the script ended by itself, "failed" if it could not be run, or a limit.
+	Cause      string  `json:"cause"`
+	Message    string  `json:"message,omitempty"`
+	DurationMS float64 `json:"durationMs"`
+	// Result is the script's result. Output is the end of what it printed.
+	Result json.RawMessage `json:"result,omitempty"`
+	Output string          `json:"output,omitempty"`
+	// Calls are the first 1,000 calls. CallCount is the number of all calls.
+	Calls     []Call `json:"calls,omitempty"`
+	CallCount int    `json:"callCount"`
+	// Files are the first 500 files that it wrote, as paths below the state, with slashes. FileCount is the number of all.
+	Files     []string `json:"files,omitempty"`
+	FileCount int      `json:"fileCount,omitempty"`
+	Tokens    *Tokens  `json:"tokens,omitempty"`
+	// Cut reports whether a part of the record was cut.
+	Cut bool `json:"cut,omitempty"`
+}
+
+// Call describes a tool call of a script. A log does not hold arguments and results, which may be confidential.
+type Call struct {
+	Tool    string  `json:"tool"`
+	MS      float64 `json:"ms"`
+	Outcome string  `json:"outcome"` // "ok", "dry" for a dry run, or the kind of the error
+}
+
+// Tokens compares the tokens that one or several runs cost the model with those of direct tool calls.
+type Tokens struct {
+	Used        int64 `json:"used"` // script, wrappers and output
+	Script      int64 `json:"script"`
+	Wrappers    int64 `json:"wrappers"`
+	Output      int64 `json:"output"`
+	Direct      int64 `json:"direct"` // definitions, arguments and results
+	Arguments   int64 `json:"arguments"`
+	Definitions int64 `json:"definitions"` // of tools, which were not sent; 0 for a run without calls
+	Results     int64 `json:"results"`     // of calls, which the script kept to itself
+	Saved       int64 `json:"saved"`       // Direct − Used; may be negative
+}
+
+// Share returns what a run with a number of calls adds to a conversation in which direct calls would already have paid for
+// definitions of paid tokens: direct calls need them once, however many runs there are. A run without calls needs none.
+func (t Tokens) Share(paid int64, calls int) Tokens {
+	if calls == 0 {
+		t.Definitions = 0
+	}
+	t.Definitions = max(0, t.Definitions-paid)
+	t.Direct = t.Definitions + t.Arguments + t.Results
+	t.Saved = t.Direct - t.Used
+	return t
+}
+
+// add adds o to t.
+func (t *Tokens) add(o *Tokens) {
+	t.Used += o.Used
+	t.Script += o.Script
+	t.Wrappers += o.Wrappers
+	t.Output += o.Output
+	t.Direct += o.Direct
+	t.Arguments += o.Arguments
+	t.Definitions += o.Definitions
+	t.Results += o.Results
+	t.Saved += o.Saved
+}
+
+// cut returns a copy in which no text is longer than a number of times its limit.
+func (r Record) cut(times int) Record {
+	r.Task = clip(r.Task, times*maxTask)
+	if r.Run == nil {
+		return r
+	}
+	run := *r.Run
+	r.Run = &run
+	run.CallCount, run.FileCount = max(run.CallCount, len(run.Calls)), max(run.FileCount, len(run.Files))
+	run.Cut = run.Cut || len(run.Code) > times*maxCode || len(run.Output) > times*maxOutput || len(run.Result) > times*maxResult ||
+		len(run.Calls) > maxCalls || len(run.Files) > maxFiles
+	for _, text := range []*string{&run.Name, &run.Language, &run.Sandbox, &run.Cause} {
+		*text = clip(*text, times*maxName)
+	}
+	run.Code, run.Message, run.Output = clip(run.Code, times*maxCode), clip(run.Message, times*maxText), clipFront(run.Output, times*maxOutput)
+	if len(run.Result) > times*maxResult {
+		run.Result = nil
+	}
+	run.Calls = slices.Clone(run.Calls[:min(len(run.Calls), maxCalls)])
+	for i := range run.Calls {
+		run.Calls[i].Tool, run.Calls[i].Outcome = clip(run.Calls[i].Tool, times*maxName), clip(run.Calls[i].Outcome, times*maxName)
+	}
+	run.Files = slices.Clone(run.Files[:min(len(run.Files), maxFiles)])
+	for i := range run.Files {
+		run.Files[i] = clip(run.Files[i], times*maxName)
+	}
+	return r
+}
+
+// masked returns a copy of a record that was cut, without secrets and personal data. The whole record is masked at once, so
+// that a token stands for the same value everywhere in it. If masking fails, its texts are empty.
+func (r Record) masked(mask func(json.RawMessage) json.RawMessage) Record {
+	if mask == nil {
+		return r
+	}
+	texts := []*string{&r.Task}
+	result := json.RawMessage("null")
+	if r.Checkpoint != nil {
+		info := *r.Checkpoint
+		r.Checkpoint = &info
+		texts = append(texts, &info.Example) // it has the name of a file
+	}
+	if r.Run != nil {
+		run := *r.Run
+		r.Run = &run
+		texts = append(texts, &run.Name, &run.Code, &run.Message, &run.Output)
+		for i := range run.Calls { // a script may call tools that do not exist by any name
+			texts = append(texts, &run.Calls[i].Tool)
+		}
+		for i := range run.Files {
+			texts = append(texts, &run.Files[i])
+		}
+		if len(run.Result) > 0 {
+			result = run.Result
+		}
+	}
+	var out []json.RawMessage
+	raw, err := json.Marshal([]any{texts, result})
+	if err == nil {
+		err = json.Unmarshal(mask(raw), &out)
+	}
+	var clean []string
+	if err == nil && len(out) == 2 {
+		err = json.Unmarshal(out[0], &clean)
+	}
+	complete := err == nil && len(clean) == len(texts)
+	for i, text := range texts {
+		if *text = ""; complete {
+			*text = clean[i]
+		}
+	}
+	if r.Run != nil && len(r.Run.Result) > 0 {
+		if r.Run.Result = nil; complete {
+			r.Run.Result = out[1]
+		}
+	}
+	return r
+}

@@ -1,0 +1,164 @@
+package customer
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+	"github.com/mcpgen/mcpgen/runner/workspace"
+)
+
+// Append masks a record, cuts it to its limits and appends it to the log. The line is written completely or not at all, also
+// when several processes append at once; a line that a crash left incomplete is ended first. The error matches
+// [workspace.ErrNoRoom] if the log has reached its limit of 64 MiB.
+func (s *Session) Append(r Record) error {
+	if r.Time.IsZero() {
+		r.Time = s.customer.root.opt.Now()
+	}
+	line, err := s.line(r)
+	if err != nil {
+		return err
+	}
+	return s.append(line)
+}
+
+// append appends a line, which ends with a newline.
+func (s *Session) append(line []byte) error {
+	unlock, err := s.lock(context.Background())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	dir, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	f, err := safeopen.File(dir, logName, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("open the log of session %q: %w", s.id, err)
+	}
+	if err := appendLine(f, line); err != nil {
+		err = fmt.Errorf("write to the log of session %q of customer %q: %w", s.id, s.customer.id, err)
+		return errors.Join(err, f.Close())
+	}
+	return f.Close()
+}
+
+// appendLine writes a line to a log, on a line of its own.
+func appendLine(f *os.File, line []byte) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	size := info.Size()
+	switch {
+	case size+int64(len(line)) > maxLog:
+		return fmt.Errorf("it has %s, the limit of a log: begin another session: %w", sizeText(size), workspace.ErrNoRoom)
+	case size > 0:
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, size-1); err != nil {
+			return err
+		}
+		if last[0] != '\n' {
+			line = append([]byte("\n"), line...)
+		}
+	}
+	if _, err := f.Write(line); err != nil {
+		return errors.Join(err, f.Truncate(size)) // remove the incomplete line
+	}
+	return nil
+}
+
+// line returns a record as a line of the log.
+func (s *Session) line(r Record) ([]byte, error) {
+	// The text that is masked is longer than what is kept, so that a cut does not leave half a secret unmasked.
+	r = r.cut(2).masked(s.customer.root.opt.Mask).cut(1)
+	line, err := encode(r)
+	if err == nil && len(line) > maxLine && r.Run != nil { // escapes made it longer
+		run := *r.Run
+		run.Code, run.Output = clip(run.Code, maxCode/8), clipFront(run.Output, maxOutput/8)
+		run.Result, run.Calls, run.Files, run.Cut = nil, nil, nil, true
+		r.Run = &run
+		line, err = encode(r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write a line for session %q: %w", s.id, err)
+	}
+	return line, nil
+}
+
+func encode(r Record) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(r)
+	return b.Bytes(), err
+}
+
+// Read calls f with each record of the log, in order. If f returns an error, Read stops and returns it. The result bad counts
+// lines that are not records: a crash left them incomplete, or somebody else wrote them.
+func (s *Session) Read(f func(r *Record) error) (bad int, err error) {
+	return s.eachLine(func(line []byte) (bool, error) {
+		var r Record
+		if json.Unmarshal(line, &r) != nil || r.Kind == "" {
+			return false, nil
+		}
+		return true, f(&r)
+	})
+}
+
+// eachLine calls f with each line of the log. f reports whether the line is a record.
+func (s *Session) eachLine(f func(line []byte) (ok bool, err error)) (bad int, err error) {
+	dir, err := s.open()
+	if err != nil {
+		return 0, err
+	}
+	defer dir.Close()
+	file, err := safeopen.File(dir, logName, os.O_RDONLY, 0)
+	if err != nil {
+		return 0, fmt.Errorf("read the log of session %q: %w", s.id, err)
+	}
+	defer file.Close()
+	if bad, err = eachLine(file, f); err != nil {
+		err = fmt.Errorf("read the log of session %q of customer %q: %w", s.id, s.customer.id, err)
+	}
+	return bad, err
+}
+
+// eachLine calls f with each line, also with a last line that has no newline. It counts the lines for which f returns false,
+// and those longer than maxLine. It reads at most maxLog bytes.
+func eachLine(r io.Reader, f func(line []byte) (ok bool, err error)) (bad int, err error) {
+	in := bufio.NewReaderSize(io.LimitReader(r, maxLog), maxLine)
+	for {
+		line, readErr := in.ReadSlice('\n')
+		long := false
+		for errors.Is(readErr, bufio.ErrBufferFull) {
+			long = true
+			_, readErr = in.ReadSlice('\n')
+		}
+		if readErr != nil && !errors.Is(readErr, io.EOF) {
+			return bad, readErr
+		}
+		if line = bytes.TrimSpace(line); long {
+			bad++
+		} else if len(line) > 0 {
+			ok, err := f(line)
+			if err != nil {
+				return bad, err
+			}
+			if !ok {
+				bad++
+			}
+		}
+		if readErr != nil {
+			return bad, nil
+		}
+	}
+}
