@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/config/edit"
 	"github.com/mcpgen/mcpgen/gen/config/hosts"
 )
 
@@ -33,7 +34,7 @@ type initOptions struct {
 type project struct {
 	// dir is the project's folder, config the file that lists its servers.
 	dir, config string
-	// fresh says that there was no such file.
+	// fresh reports that there was no such file.
 	fresh bool
 }
 
@@ -61,7 +62,7 @@ stays. Secrets go to .env, which git must ignore. The changes are shown first, a
 server that can't be moved stays where it is, and so do a person's own servers for all projects, unless the program has
 no others or its file is named.
 
-With --agents-md it also writes the paragraph that tells an agent of the tree, between two markers in AGENTS.md, and in
+With --agents-md it also writes a paragraph about the tree for agents, between two markers in AGENTS.md, and in
 CLAUDE.md if there is one. Where the markers are, each init keeps the paragraph current and touches nothing else.`,
 		Example: `  mcpgen init
   mcpgen init --from cursor,vscode            # take over servers
@@ -128,7 +129,7 @@ func (o *initOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// project finds the project, or says where one is to be made.
+// project finds the project, or chooses the place for a new one.
 func (o *initOptions) project() (project, error) {
 	named := o.app.Configs(nil)
 	at, err := config.Locate(o.app.Dir, named)
@@ -136,7 +137,7 @@ func (o *initOptions) project() (project, error) {
 	if _, none := errors.AsType[*config.NotFoundError](err); err != nil && !none {
 		return p, err
 	}
-	chosen := len(named) > 0 // a person has said which file it is
+	chosen := len(named) > 0 // a person has named the file
 	if err == nil {
 		p.dir, p.config = at.Dir(), at.Paths[0]
 		chosen = chosen || at.Project != ""
@@ -149,7 +150,7 @@ func (o *initOptions) project() (project, error) {
 	return p, nil
 }
 
-// tellEditors says which lines make a person's editor know what scripts can import.
+// tellEditors prints the lines by which a person's editor finds what scripts can import.
 func (o *initOptions) tellEditors(p project) {
 	out := "servers"
 	if at, err := config.Locate(p.dir, o.app.Configs(nil)); err == nil {
@@ -170,7 +171,7 @@ For your editor to know the tree and the library of scripts:
 // start creates the files that are missing.
 func (o *initOptions) start(p project) error {
 	if p.fresh {
-		if err := o.create(p.config, config.EmptyServers); err != nil {
+		if err := o.create(p.config, edit.EmptyServers); err != nil {
 			return err
 		}
 	} else {
@@ -224,32 +225,6 @@ func (o *initOptions) create(path, content string) error {
 	return nil
 }
 
-// replace writes a file whole or not at all, through a link if it is one, and keeps the permissions it has.
-func replace(path string, content []byte, mode fs.FileMode) error {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".mcpgen-*")
-	if errors.Is(err, fs.ErrNotExist) { // the error names a file that nobody asked for
-		return fmt.Errorf("write %s: there is no folder %s", path, filepath.Dir(path))
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // it is gone when all went well
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
-}
-
 // readIfThere returns nil for a file that isn't there.
 func readIfThere(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
@@ -263,7 +238,7 @@ func (o *initOptions) name(path string) string {
 	if rel, err := filepath.Rel(o.app.Dir, path); err == nil && !strings.HasPrefix(rel, ".."+string(filepath.Separator)+"..") {
 		path = filepath.ToSlash(rel)
 	}
-	return cli.CleanLine(path)
+	return cli.EscapeLine(path)
 }
 
 func (o *initOptions) say(format string, args ...any) {
@@ -271,5 +246,5 @@ func (o *initOptions) say(format string, args ...any) {
 }
 
 func (o *initOptions) warn(message string) {
-	_, _ = fmt.Fprintf(o.app.Stderr, "%s %s\n", o.app.ErrStyle().Yellow("warning:"), cli.CleanLine(message))
+	_, _ = fmt.Fprintf(o.app.Stderr, "%s %s\n", o.app.ErrStyle().Yellow("warning:"), cli.EscapeLine(message))
 }

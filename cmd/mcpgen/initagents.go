@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config/guide"
 )
 
-// usualAgentFiles stands for the files that agents usually read.
+// usualAgentFiles means the files that agents usually read.
 const usualAgentFiles = "AGENTS.md and CLAUDE.md"
 
 // tellAgents writes the paragraph for agents where it was asked for, and keeps it current where it is. Elsewhere it is
@@ -87,7 +87,7 @@ func (o *initOptions) tell(file, paragraph string, asked bool) (bool, error) {
 	return true, o.put(file, []byte(updated), text != nil)
 }
 
-// refersToAgents reports whether a CLAUDE.md takes in AGENTS.md whole, so that it need not be told again.
+// refersToAgents reports whether a CLAUDE.md takes in AGENTS.md whole, so that it needs no paragraph of its own.
 func refersToAgents(text []byte) bool {
 	return regexp.MustCompile(`(?m)(^|\s)@(\./)?AGENTS\.md\b`).Match(text)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config/adopt"
 )
 
-// environment says which variables the adopted servers need, and with --write-env puts the secrets among them into
+// environment lists the variables that the adopted servers need, and with --write-env adds the secrets among them to
 // .env.
 func (o *initOptions) environment(plan *adopt.Plan, dir string) error {
 	vars, err := config.DotEnv(dir)
@@ -46,7 +45,7 @@ func (o *initOptions) environment(plan *adopt.Plan, dir string) error {
 	if len(missing) > 0 {
 		o.say("\nSet these variables, in the environment or in a .env that git ignores:")
 		for _, v := range missing {
-			line := fmt.Sprintf("  %s  for %s of %q", v.Name, cli.CleanLine(v.Field), cli.CleanLine(v.Server))
+			line := fmt.Sprintf("  %s  for %s of %q", v.Name, cli.EscapeLine(v.Field), cli.EscapeLine(v.Server))
 			if v.Value() != "" {
 				line += "; its value stands in the file it comes from"
 			}
@@ -86,7 +85,7 @@ func (o *initOptions) writeSecrets(secrets []adopt.Variable, dir string) error {
 	}
 	var names []string
 	for _, v := range secrets {
-		fmt.Fprintf(&out, "%s=%s\n", v.Name, quoteEnv(v.Value()))
+		out.WriteString(adopt.EnvLine(v.Name, v.Value()))
 		names = append(names, v.Name)
 	}
 	_, err = f.WriteString(out.String())
@@ -99,83 +98,16 @@ func (o *initOptions) writeSecrets(secrets []adopt.Variable, dir string) error {
 
 // checkSecretsFile refuses a .env that would be checked in.
 func (o *initOptions) checkSecretsFile(dir string) error {
-	if ignored, inGit := ignoredByGit(dir, config.DotEnvName); inGit && !ignored {
-		return &exposedError{file: o.name(filepath.Join(dir, config.DotEnvName))}
+	if ignored, inGit := adopt.IgnoredByGit(dir, config.DotEnvName); inGit && !ignored {
+		return cli.WithHint(fmt.Errorf("git does not ignore %s, so the secrets were not written, nor anything else", o.name(filepath.Join(dir, config.DotEnvName))),
+			"add a line .env to .gitignore, and run the command again")
 	}
 	return nil
 }
 
 func gitWords(dir string) string {
-	if _, inGit := ignoredByGit(dir, config.DotEnvName); inGit {
+	if _, inGit := adopt.IgnoredByGit(dir, config.DotEnvName); inGit {
 		return " and git ignores"
 	}
 	return "; this is no git repository: do not check it in"
-}
-
-// quoteEnv writes a value as package config reads it.
-func quoteEnv(value string) string {
-	if !strings.ContainsAny(value, "'\n\r") {
-		return "'" + value + "'"
-	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(value) + `"`
-}
-
-// exposedError is a .env that would be checked in.
-type exposedError struct{ file string }
-
-func (e *exposedError) Error() string {
-	return fmt.Sprintf("git does not ignore %s, so the secrets were not written, nor anything else", e.file)
-}
-
-// Hint says what to do about it.
-func (e *exposedError) Hint() string {
-	return "add a line .env to .gitignore, and run the command again"
-}
-
-// ExitCode is 2.
-func (e *exposedError) ExitCode() int { return 2 }
-
-// ignoredByGit reports whether the .gitignore files from the repository's root down to dir ignore a file of that name,
-// and whether there is a repository. It reads the common patterns; one that it does not understand ignores nothing.
-func ignoredByGit(dir, name string) (ignored, inGit bool) {
-	var dirs []string
-	for d := dir; ; d = filepath.Dir(d) {
-		dirs = append(dirs, d)
-		if _, err := os.Stat(filepath.Join(d, ".git")); err == nil {
-			inGit = true
-			break
-		}
-		if d == filepath.Dir(d) {
-			return false, false
-		}
-	}
-	for i := len(dirs) - 1; i >= 0; i-- { // a file further down has the last word
-		text, err := os.ReadFile(filepath.Join(dirs[i], ".gitignore"))
-		if err != nil {
-			continue
-		}
-		below, err := filepath.Rel(dirs[i], filepath.Join(dir, name))
-		if err != nil {
-			continue
-		}
-		for _, line := range strings.Split(string(text), "\n") {
-			pattern := strings.TrimSpace(line)
-			keep, again := strings.CutPrefix(pattern, "!")
-			if again {
-				pattern = keep
-			}
-			if pattern == "" || strings.HasPrefix(pattern, "#") || strings.HasSuffix(pattern, "/") {
-				continue
-			}
-			pattern = strings.TrimPrefix(pattern, "**/")
-			subject := name
-			if strings.Contains(pattern, "/") {
-				pattern, subject = strings.TrimPrefix(pattern, "/"), filepath.ToSlash(below)
-			}
-			if fits, err := path.Match(pattern, subject); err == nil && fits {
-				ignored = !again
-			}
-		}
-	}
-	return ignored, inGit
 }

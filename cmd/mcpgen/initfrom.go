@@ -91,13 +91,13 @@ func (o *initOptions) adoptOptions(p project) (adopt.Options, error) {
 	return opts, nil
 }
 
-// paidTwice says which hosts load the definitions of the servers in their own files, wrappers or not.
+// paidTwice lists the hosts that still load the definitions of the servers in their own files.
 func (o *initOptions) paidTwice(places []hosts.Place) {
 	var names, files []string
 	for _, place := range places {
 		base := filepath.Base(place.Path)
 		own := place.Host != config.ClaudeCode || base == config.FileName || base == ".claude.json"
-		if !own || place.Host == config.Registry {
+		if !own {
 			continue
 		}
 		f, err := config.ReadFile(place.Path, &config.ReadOptions{Host: place.Host})
@@ -130,7 +130,7 @@ func (o *initOptions) putProject(p project, plan *adopt.Plan, opts adopt.Options
 	return o.put(p.settings(), plan.Settings, opts.Settings != nil)
 }
 
-// put writes a file, or says what would be written.
+// put writes a file; with --dry-run it prints what would be written.
 func (o *initOptions) put(path string, text []byte, was bool) error {
 	verb := "created"
 	if was {
@@ -140,10 +140,10 @@ func (o *initOptions) put(path string, text []byte, was bool) error {
 	case text == nil:
 		return nil
 	case o.dryRun:
-		o.say("\n%s would be %s:\n\n%s", o.name(path), verb, cli.Clean(string(text)))
+		o.say("\n%s would be %s:\n\n%s", o.name(path), verb, cli.Escape(string(text)))
 		return nil
 	}
-	if err := replace(path, text, 0o644); err != nil {
+	if err := adopt.ReplaceFile(path, text, 0o644); err != nil {
 		return err
 	}
 	o.say("%s %s", verb, o.name(path))
@@ -195,31 +195,12 @@ func (o *initOptions) nothing(from string, person hosts.Person, wanted []config.
 			looked = append(looked, place.Path)
 		}
 	}
-	return &missingError{from: from, looked: looked}
-}
-
-// missingError is a host that has no file where hosts keep theirs.
-type missingError struct {
-	from   string
-	looked []string
-}
-
-func (e *missingError) Error() string {
-	return fmt.Sprintf("--from %s: there is no file of it", e.from)
-}
-
-// Hint lists where files were looked for.
-func (e *missingError) Hint() string {
-	const most = 6
-	list := e.looked
-	if len(list) > most {
-		list = append(slices.Clone(list[:most]), fmt.Sprintf("%d more places", len(e.looked)-most))
+	if more := len(looked) - 6; more > 0 {
+		looked = append(looked[:6], fmt.Sprintf("%d more places", more))
 	}
-	return fmt.Sprintf("looked for %s; name another file with --from %s:FILE", strings.Join(list, ", "), e.from)
+	return cli.WithHint(fmt.Errorf("--from %s: there is no file of it", from),
+		fmt.Sprintf("looked for %s; name another file with --from %s:FILE", strings.Join(looked, ", "), from))
 }
-
-// ExitCode is 2.
-func (e *missingError) ExitCode() int { return 2 }
 
 // read reads all files. A mistake in one server leaves that one out; a file that can't be read at all is an error.
 func (o *initOptions) read(places []hosts.Place, dir string) ([]*config.File, error) {
@@ -237,7 +218,7 @@ func (o *initOptions) read(places []hosts.Place, dir string) ([]*config.File, er
 			case !n.Minor:
 				o.warn(n.String())
 			case o.verbose:
-				_, _ = fmt.Fprintf(o.app.Stderr, "note: %s\n", cli.CleanLine(n.String()))
+				_, _ = fmt.Fprintf(o.app.Stderr, "note: %s\n", cli.EscapeLine(n.String()))
 			}
 		}
 		files = append(files, f)
@@ -255,7 +236,7 @@ func unjoin(err error) []error {
 	return []error{err}
 }
 
-// outcomes says what becomes of each server, by file.
+// outcomes prints what becomes of each server, by file.
 func (o *initOptions) outcomes(plan *adopt.Plan) {
 	style, source := o.app.OutStyle(), ""
 	if len(plan.Outcomes) == 0 {
@@ -266,9 +247,9 @@ func (o *initOptions) outcomes(plan *adopt.Plan) {
 			source = out.Source
 			o.say("%s", style.Bold(fmt.Sprintf("%s: %s", out.Host, o.name(source))))
 		}
-		line := fmt.Sprintf("  %s: %s", cli.CleanLine(out.Key), out.Action)
+		line := fmt.Sprintf("  %s: %s", cli.EscapeLine(out.Key), out.Action)
 		if out.Why != "" {
-			line += " (" + cli.CleanLine(out.Why) + ")"
+			line += " (" + cli.EscapeLine(out.Why) + ")"
 		}
 		o.say("%s", line)
 	}

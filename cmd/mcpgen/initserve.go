@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/syncview"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/adopt"
 	"github.com/mcpgen/mcpgen/gen/config/hosts"
@@ -25,7 +26,6 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 	if err != nil {
 		return err
 	}
-	places = slices.DeleteFunc(places, func(place hosts.Place) bool { return place.Host == config.Registry })
 	if len(places) == 0 {
 		return &cli.UsageError{Err: fmt.Errorf("--serve: there is no program's file to change beside %s", o.name(p.config)), Command: "mcpgen init"}
 	}
@@ -99,7 +99,7 @@ func (o *initOptions) ownLast(places []hosts.Place, files []*config.File) []*con
 			if slices.Contains(f.Local(), s.Key) {
 				local.Servers = append(local.Servers, s)
 			} else if !s.Disabled && !s.ServesTree() {
-				stay = append(stay, cli.CleanLine(s.Key))
+				stay = append(stay, cli.EscapeLine(s.Key))
 			}
 		}
 		if len(stay) > 0 {
@@ -118,7 +118,7 @@ func (o *initOptions) serveOptions(p project, places []hosts.Place) (*adopt.Serv
 	}
 	var settings config.Settings
 	if at, err := config.Locate(p.dir, o.app.Configs(nil)); err == nil {
-		if cfg, err := at.Load(); err == nil { // what is wrong with it, sync says
+		if cfg, err := at.Load(); err == nil { // sync reports what is wrong with it
 			settings = cfg.Settings
 		}
 	}
@@ -159,7 +159,7 @@ func (o *initOptions) mcprun() string {
 }
 
 func (o *initOptions) showDiff(text []byte) {
-	_, _ = io.WriteString(o.app.Stdout, colourDiff(o.app.OutStyle(), text))
+	_, _ = io.WriteString(o.app.Stdout, syncview.ColourDiff(o.app.OutStyle(), text))
 }
 
 // agree asks whether to go on. Nothing was written so far.
@@ -186,7 +186,7 @@ func (o *initOptions) agree(ctx context.Context, plan *adopt.Plan, p project) (b
 	case o.yes:
 		return true, nil
 	case !o.app.Interactive():
-		return false, &unaskedError{}
+		return false, cli.WithHint(errors.New("there is no terminal to ask on, so nothing was written"), "read the changes, and run the command again with --yes")
 	}
 	ok, err := o.app.Confirm(ctx, "\nMake these changes?")
 	if err == nil && !ok {
@@ -194,14 +194,3 @@ func (o *initOptions) agree(ctx context.Context, plan *adopt.Plan, p project) (b
 	}
 	return ok, err
 }
-
-// unaskedError says that nobody could be asked.
-type unaskedError struct{}
-
-func (*unaskedError) Error() string { return "there is no terminal to ask on, so nothing was written" }
-
-// Hint says what to do about it.
-func (*unaskedError) Hint() string { return "read the changes, and run the command again with --yes" }
-
-// ExitCode is 2.
-func (*unaskedError) ExitCode() int { return 2 }

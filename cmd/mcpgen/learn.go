@@ -33,7 +33,7 @@ func newLearnCmd(app *cli.App) *cobra.Command {
 	o := &learnOptions{app: app}
 	cmd := &cobra.Command{
 		Use:   "learn [TOOL...]",
-		Short: "Learn what a tool returns from replies, where its server doesn't say",
+		Short: "Infer a tool's output type from replies, if its server declares none",
 		Long: `learn gives a type to the output of tools whose servers declare none. It calls a tool with the arguments you give, or
 reads replies that were recorded, and infers a type from what came: a property is required only if every reply had it.
 What is learned joins what was learned before, is kept in .mcpgen/ in the tree, and is marked as learned in the
@@ -96,7 +96,7 @@ func (o *learnOptions) run(cmd *cobra.Command, names []string) error {
 		how.Replies = append(how.Replies, replies...)
 	}
 	if len(o.replies) > 0 && len(how.Replies) == 0 { // no call is made in their place
-		return &repliesError{errors.New("there is no reply in " + strings.Join(o.replies, ", ")), "give a file of JSON values"}
+		return cli.WithHint(errors.New("there is no reply in "+strings.Join(o.replies, ", ")), "give a file of JSON values")
 	}
 	if len(how.Calls) == 0 && len(how.Replies) == 0 && !o.forget {
 		how.Calls = []json.RawMessage{json.RawMessage(`{}`)}
@@ -133,21 +133,21 @@ func (o *learnOptions) print(report *gen.LearnReport, out learnJSON) error {
 	style := o.app.OutStyle()
 	switch {
 	case report.After == nil && report.Before == nil:
-		fmt.Fprintf(&b, "%s: nothing was learned of it\n", style.Bold(cli.CleanLine(out.Tool)))
+		fmt.Fprintf(&b, "%s: nothing was learned of it\n", style.Bold(cli.EscapeLine(out.Tool)))
 	case report.After == nil:
-		fmt.Fprintf(&b, "%s: forgotten\n", style.Bold(cli.CleanLine(out.Tool)))
+		fmt.Fprintf(&b, "%s: forgotten\n", style.Bold(cli.EscapeLine(out.Tool)))
 	default:
 		kind := ""
 		if out.Text {
 			kind = ", JSON in a text"
 		}
-		fmt.Fprintf(&b, "%s: learned from %s%s\n", style.Bold(cli.CleanLine(out.Tool)), replyCount(out.Replies), kind)
+		fmt.Fprintf(&b, "%s: learned from %s%s\n", style.Bold(cli.EscapeLine(out.Tool)), replyCount(out.Replies), kind)
 		if out.Failed > 0 {
-			fmt.Fprintf(&b, "  %s taught nothing: %s\n", replyCount(out.Failed), cli.CleanLine(report.Why))
+			fmt.Fprintf(&b, "  %s taught nothing: %s\n", replyCount(out.Failed), cli.EscapeLine(report.Why))
 		}
 		var shape bytes.Buffer
 		if json.Indent(&shape, out.Schema, "  ", "  ") == nil {
-			fmt.Fprintf(&b, "\n  %s\n\n", cli.Clean(shape.String()))
+			fmt.Fprintf(&b, "\n  %s\n\n", cli.Escape(shape.String()))
 		}
 	}
 	switch {
@@ -155,7 +155,7 @@ func (o *learnOptions) print(report *gen.LearnReport, out learnJSON) error {
 		fmt.Fprintln(&b, "nothing was written (--dry-run)")
 	case out.Written:
 		for _, step := range report.Sync.Files {
-			fmt.Fprintf(&b, "  %s\n", cli.CleanLine(filepath.Join(filepath.Base(report.Sync.Out), step.Path)))
+			fmt.Fprintf(&b, "  %s\n", cli.EscapeLine(filepath.Join(filepath.Base(report.Sync.Out), step.Path)))
 		}
 	}
 	_, err := o.app.Stdout.Write(b.Bytes())
@@ -214,7 +214,7 @@ func (o *learnOptions) readReplies(name string) ([]json.RawMessage, error) {
 		}
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, &repliesError{fmt.Errorf("read replies: %w", err), "give a file of JSON values"}
+			return nil, cli.WithHint(fmt.Errorf("read replies: %w", err), "give a file of JSON values")
 		}
 		defer func() { _ = f.Close() }()
 		in = f
@@ -233,23 +233,12 @@ func (o *learnOptions) readReplies(name string) ([]json.RawMessage, error) {
 			break
 		}
 		if err != nil {
-			return nil, &repliesError{fmt.Errorf("read reply %d of %s: %w", len(out)+1, name, err), "give one JSON value after the other"}
+			return nil, cli.WithHint(fmt.Errorf("read reply %d of %s: %w", len(out)+1, name, err), "give one JSON value after the other")
 		}
 		out = append(out, reply)
 	}
 	if limited.N <= 0 {
-		return nil, &repliesError{fmt.Errorf("read replies: %s is larger than %d MiB", name, most>>20), "split it, and learn from each part"}
+		return nil, cli.WithHint(fmt.Errorf("read replies: %s is larger than %d MiB", name, most>>20), "split it, and learn from each part")
 	}
 	return out, nil
 }
-
-// repliesError is a file of replies that can't be read. Exit code 2.
-type repliesError struct {
-	err  error
-	hint string
-}
-
-func (e *repliesError) Error() string { return e.err.Error() }
-func (e *repliesError) Unwrap() error { return e.err }
-func (e *repliesError) Hint() string  { return e.hint }
-func (e *repliesError) ExitCode() int { return 2 }

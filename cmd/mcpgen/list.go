@@ -53,7 +53,7 @@ type listServerJSON struct {
 	Title        string         `json:"title,omitempty"`
 	Instructions string         `json:"instructions,omitempty"`
 	Tools        []listToolJSON `json:"tools"`
-	// Resources says that the server offers resources. Prompts are those that it listed.
+	// Resources reports whether the server offers resources. Prompts are those that it listed.
 	Resources bool         `json:"resources,omitempty"`
 	Prompts   []promptJSON `json:"prompts,omitempty"`
 }
@@ -108,7 +108,7 @@ func (o *listOptions) run(only []string) error {
 	}
 	if cfg != nil {
 		for _, n := range cfg.Notes {
-			_, _ = fmt.Fprintf(o.app.Stderr, "note: %s\n", cli.CleanLine(n.String()))
+			_, _ = fmt.Fprintf(o.app.Stderr, "note: %s\n", cli.EscapeLine(n.String()))
 		}
 	}
 	if o.json {
@@ -121,12 +121,12 @@ func (o *listOptions) print(list listJSON) error {
 	style := o.app.OutStyle()
 	var rows [][]string
 	for i, s := range list.Servers {
-		heading := fmt.Sprintf("%s  %s", style.Bold(cli.CleanLine(s.Name)), cli.Count(len(s.Tools), "tool"))
+		heading := fmt.Sprintf("%s  %s", style.Bold(cli.EscapeLine(s.Name)), cli.Count(len(s.Tools), "tool"))
 		if s.Title != "" && s.Title != s.Name {
-			heading += "  " + style.Dim(cli.Shorten(cli.CleanLine(s.Title), 60))
+			heading += "  " + style.Dim(cli.Shorten(cli.EscapeLine(s.Title), 60))
 		}
 		if s.Source != "" {
-			heading += "\n  " + style.Dim("from "+cli.CleanLine(s.Source))
+			heading += "\n  " + style.Dim("from "+cli.EscapeLine(s.Source))
 		}
 		if i > 0 {
 			heading = "\n" + heading
@@ -139,7 +139,7 @@ func (o *listOptions) print(list listJSON) error {
 			rows = append(rows, []string{"  " + t.ID, firstLine(t.Title, t.Description)})
 		}
 		if s.Resources {
-			rows = append(rows, []string{"  " + style.Dim("resources"), "what there is to read, only the server can tell: resources.list()"})
+			rows = append(rows, []string{"  " + style.Dim("resources"), "listed by the server at run time: resources.list()"})
 		}
 		for _, p := range s.Prompts {
 			rows = append(rows, promptRow("  "+style.Dim("prompt")+" ", p))
@@ -161,5 +161,5 @@ func firstLine(title, description string) string {
 	if line == "" {
 		line = title
 	}
-	return cli.Shorten(cli.CleanLine(line), 90)
+	return cli.Shorten(cli.EscapeLine(line), 90)
 }

@@ -29,9 +29,9 @@ func newLoginCmd(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login SERVER",
 		Short: "Log in to a remote server that asks for it",
-		Long: `login opens the browser at a remote server's login page and keeps the tokens that come of it; sync and mcprun send them
-from then on, and renew them. They are kept in the system's keyring where there is one, else in a file that only you
-can read. ` + cli.KeyringVariable + `=off keeps the keyring out of it.
+		Long: `login opens the browser at a remote server's login page and stores the resulting tokens; sync and mcprun send them from
+then on, and renew them. They are kept in the system's keyring, or, if there is none, in a file that only you can read.
+` + cli.KeyringVariable + `=off disables the keyring.
 
 The browser is sent back to an address of this machine. Where there is no browser here, open the printed address on any
 other machine, log in, and paste the address that its browser could not load afterwards.
@@ -62,7 +62,7 @@ Exit codes: 0 logged in, 2 usage or configuration, 3 the login failed, 130 inter
 	f.BoolVar(&o.noBrowser, "no-browser", false, "print the address and open no browser")
 	f.BoolVar(&o.paste, "paste", false, "read the address that the browser was sent to from standard input, even if that is no terminal")
 	f.BoolVar(&o.list, "list", false, "list the logins that are kept, and log in to nothing")
-	f.BoolVar(&o.localhost, "localhost", false, "be sent back to localhost, not to 127.0.0.1, for clients that were registered so")
+	f.BoolVar(&o.localhost, "localhost", false, "use localhost instead of 127.0.0.1 in the redirect address, for clients registered that way")
 	f.IntVar(&o.port, "port", 0, "be sent back to this `port` (default: callbackPort of the configuration, else any)")
 	f.StringArrayVar(&o.scopes, "scope", nil, "ask for this `scope`; may be given several times (default: what the server names)")
 	return cmd
@@ -79,7 +79,7 @@ func (o *loginOptions) run(ctx context.Context, server string) error {
 	}
 	how := gen.LoginOptions{Scopes: o.scopes, Port: o.port, Localhost: o.localhost, Person: gen.Person{
 		Visit: func(address, back string) error { return o.visit(ctx, server, address, back) },
-		Note:  func(text string) { o.say("%s\n", cli.CleanLine(text)) },
+		Note:  func(text string) { o.say("%s\n", cli.EscapeLine(text)) },
 	}}
 	if o.paste || o.app.Terminal.Stdin {
 		how.Person.Paste = o.app.Stdin
@@ -100,21 +100,21 @@ func (o *loginOptions) visit(ctx context.Context, server, address, back string) 
 	style := o.app.ErrStyle()
 	switch {
 	case opened:
-		o.say("Log in to %s in the browser. If none has opened, open this address:\n\n%s\n\n", style.Bold(cli.CleanLine(server)), cli.CleanLine(address))
+		o.say("Log in to %s in the browser. If none has opened, open this address:\n\n%s\n\n", style.Bold(cli.EscapeLine(server)), cli.EscapeLine(address))
 	case o.noBrowser:
-		o.say("Log in to %s at this address:\n\n%s\n\n", style.Bold(cli.CleanLine(server)), cli.CleanLine(address))
+		o.say("Log in to %s at this address:\n\n%s\n\n", style.Bold(cli.EscapeLine(server)), cli.EscapeLine(address))
 	default:
-		o.say("There is no browser here. Log in to %s at this address, on any machine:\n\n%s\n\n", style.Bold(cli.CleanLine(server)), cli.CleanLine(address))
+		o.say("There is no browser here. Log in to %s at this address, on any machine:\n\n%s\n\n", style.Bold(cli.EscapeLine(server)), cli.EscapeLine(address))
 	}
 	if !opened && (o.paste || o.app.Terminal.Stdin) {
 		o.say("On another machine the browser ends at %s, which it can't load there.\n"+
-			"Copy that whole address from its address bar, and paste it here:\n", cli.CleanLine(back))
+			"Copy that whole address from its address bar, and paste it here:\n", cli.EscapeLine(back))
 	}
 	return nil
 }
 
 func (o *loginOptions) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(o.app.Stderr, format, args...) // a person who can't be told sees the login fail
+	_, _ = fmt.Fprintf(o.app.Stderr, format, args...) // without it the person sees the login fail
 }
 
 func (o *loginOptions) print(server string, r *gen.LoginResult) error {
@@ -122,11 +122,11 @@ func (o *loginOptions) print(server string, r *gen.LoginResult) error {
 	if !r.InKeyring {
 		where = r.Path
 	}
-	text := fmt.Sprintf("logged in to %s at %s: %s", cli.CleanLine(server), cli.CleanLine(r.Issuer), cli.Count(r.Tools, "tool"))
+	text := fmt.Sprintf("logged in to %s at %s: %s", cli.EscapeLine(server), cli.EscapeLine(r.Issuer), cli.Count(r.Tools, "tool"))
 	if len(r.Scopes) > 0 {
-		text += ", scopes " + cli.CleanLine(strings.Join(r.Scopes, " "))
+		text += ", scopes " + cli.EscapeLine(strings.Join(r.Scopes, " "))
 	}
-	text += "\nkept in " + cli.CleanLine(where)
+	text += "\nkept in " + cli.EscapeLine(where)
 	if !r.Renewable && !r.Expires.IsZero() {
 		text += fmt.Sprintf("; it ends in %s and can't be renewed", time.Until(r.Expires).Round(time.Minute))
 	}
@@ -152,10 +152,10 @@ func (o *loginOptions) printList() error {
 			where = "keyring"
 		}
 		if k.Err != nil {
-			rows = append(rows, []string{"?", cli.CleanLine(k.Err.Error()), "", "", ""})
+			rows = append(rows, []string{"?", cli.EscapeLine(k.Err.Error()), "", "", ""})
 			continue
 		}
-		rows = append(rows, []string{cli.CleanLine(k.Server), cli.CleanLine(k.Origin), cli.CleanLine(k.Issuer), cli.CleanLine(strings.Join(k.Scopes, " ")), where})
+		rows = append(rows, []string{cli.EscapeLine(k.Server), cli.EscapeLine(k.Origin), cli.EscapeLine(k.Issuer), cli.EscapeLine(strings.Join(k.Scopes, " ")), where})
 	}
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(o.app.Stdout, "there are no logins")
@@ -164,7 +164,7 @@ func (o *loginOptions) printList() error {
 	return cli.Table(o.app.Stdout, o.app.OutStyle(), []string{"server", "at", "login by", "scopes", "kept in"}, rows)
 }
 
-// configFlags say where the configuration is.
+// configFlags name the configuration.
 type configFlags struct{ configs []string }
 
 func (f *configFlags) bind(cmd *cobra.Command) {
@@ -179,7 +179,7 @@ func (f *configFlags) options(app *cli.App) gen.Options {
 // upstreamOptions are those with which this program talks to servers.
 func upstreamOptions(app *cli.App) gen.UpstreamOptions {
 	out := gen.UpstreamOptions{LookupEnv: app.LookupEnv, Version: cli.Version()}
-	if dir, err := app.StateDir(); err == nil { // without one there are no logins; a server that wants one says so
+	if dir, err := app.StateDir(); err == nil { // without one there are no logins, and a server that requires one fails with a hint
 		out.Logins = gen.NewLogins(filepath.Join(dir, "logins"), app.Keyring())
 	}
 	return out

@@ -40,12 +40,12 @@ func (o *logoutOptions) run(ctx context.Context, server string) error {
 	if err != nil {
 		return err
 	}
-	text := "logged out of " + cli.CleanLine(server)
+	text := "logged out of " + cli.EscapeLine(server)
 	switch {
 	case !found:
-		text = "there was no login to " + cli.CleanLine(server)
+		text = "there was no login to " + cli.EscapeLine(server)
 	case told != nil:
-		text += "; its authorization server could not be told, so the tokens may work until they end: " + cli.CleanLine(told.Error())
+		text += "; its authorization server could not be notified, so the tokens may work until they expire: " + cli.EscapeLine(told.Error())
 	}
 	_, err = fmt.Fprintln(o.app.Stdout, text)
 	return err

@@ -15,7 +15,7 @@ import (
 const softMemory = 400 << 20
 
 func main() {
-	script.Child() // does not return where skills are put together
+	script.Child() // does not return in a process that bundles scripts
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(softMemory)
 	}

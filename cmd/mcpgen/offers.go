@@ -46,7 +46,7 @@ func promptRow(prefix string, p promptJSON) []string {
 			names[i] += "?"
 		}
 	}
-	head := cli.Shorten(cli.CleanLine(p.Name+"("+strings.Join(names, ", ")+")"), 60)
+	head := cli.Shorten(cli.EscapeLine(p.Name+"("+strings.Join(names, ", ")+")"), 60)
 	return []string{prefix + head, firstLine(p.Title, p.Description)}
 }
 
@@ -96,7 +96,8 @@ func (f *offer) wrappers(tree *gen.Tree) (map[string]wrapperJSON, error) {
 	defer root.Close()
 	out := map[string]wrapperJSON{}
 	for _, language := range tree.Languages() {
-		file := path.Join(f.server.Dir, f.kind+map[string]string{"typescript": ".ts", "python": ".py"}[language])
+		l, _ := gen.LanguageOf(language)
+		file := path.Join(f.server.Dir, f.kind+l.Ext)
 		text, err := fs.ReadFile(root.FS(), file)
 		if err != nil {
 			return nil, fmt.Errorf("read the tree: %w", err)
@@ -106,7 +107,7 @@ func (f *offer) wrappers(tree *gen.Tree) (map[string]wrapperJSON, error) {
 	return out, nil
 }
 
-// showOffer shows one. Of prompts there is a list; what resources there are, only the server can tell.
+// showOffer shows the prompts or the resources of a server. The tree lists prompts; resources are known to the server only.
 func (o *showOptions) showOffer(tree *gen.Tree, f *offer) error {
 	wrappers, err := f.wrappers(tree)
 	if err != nil {
@@ -129,7 +130,7 @@ func (o *showOptions) showOffer(tree *gen.Tree, f *offer) error {
 	if f.kind == "prompts" {
 		head = cli.Count(len(js.Prompts), "prompt")
 	}
-	if _, err := fmt.Fprintf(out, "%s  %s of server %s\n", style.Bold(cli.CleanLine(f.server.Dir+"/"+f.kind)), head, cli.CleanLine(fmt.Sprintf("%q", f.server.Key))); err != nil {
+	if _, err := fmt.Fprintf(out, "%s  %s of server %s\n", style.Bold(cli.EscapeLine(f.server.Dir+"/"+f.kind)), head, cli.EscapeLine(fmt.Sprintf("%q", f.server.Key))); err != nil {
 		return err
 	}
 	var rows [][]string
@@ -148,7 +149,7 @@ func (o *showOptions) showOffer(tree *gen.Tree, f *offer) error {
 		if rel, err := filepath.Rel(o.app.Dir, tree.Dir); err == nil && !strings.HasPrefix(rel, "..") {
 			file = filepath.ToSlash(filepath.Join(rel, w.File))
 		}
-		if _, err := fmt.Fprintf(out, "\n%s  %s\n\n%s\n", style.Bold(language), style.Cyan(cli.CleanLine(file)), indent(cli.Clean(strings.TrimSpace(w.Source)))); err != nil {
+		if _, err := fmt.Fprintf(out, "\n%s  %s\n\n%s\n", style.Bold(language), style.Cyan(cli.EscapeLine(file)), indent(cli.Escape(strings.TrimSpace(w.Source)))); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ func newVersionCmd(app *cli.App) *cobra.Command {
 	}
 }
 
-// placeFlags say where configuration and tree are; all commands but init and version have them.
+// placeFlags name the configuration and the tree; all commands but init and version have them.
 type placeFlags struct {
 	configs []string
 	out     string

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -43,7 +42,7 @@ how it is imported; full, also the wrapper's source. Three or fewer hits are sho
 either, QUERY may be left out, and all of those are listed. A server without a category is one of its own.
 
 Where mcpgen.yaml names an endpoint for embeddings, tools are also ranked by meaning, and the two rankings are merged.
-When the endpoint fails, the words alone decide, and a note says so. docs/search.md tells more.`,
+When the endpoint fails, the words alone decide, and a note says so. See docs/search.md.`,
 		Example: `  mcpgen search close a pull request
   mcpgen search "add rows" --server drive --detail full --language python
   mcpgen search --category "code hosting" --limit 100
@@ -55,7 +54,7 @@ When the endpoint fails, the words alone decide, and a note says so. docs/search
 	f.StringVar(&o.server, "server", "", "only tools of the server of this `name`")
 	f.StringVar(&o.category, "category", "", "only tools of servers of the category of this `name`")
 	f.StringVar(&o.detail, "detail", string(search.DetailDescription), "how `much` to show: name, description or full")
-	f.StringVar(&o.language, "language", "", "imports, signatures and sources in this `language`: typescript or python (default: typescript, if the tree has it)")
+	f.StringVar(&o.language, "language", "", "imports, signatures and sources in this `language`: "+gen.LanguageNames()+" (default: the first that the tree has)")
 	f.IntVar(&o.limit, "limit", search.DefaultLimit, fmt.Sprintf("show at most this `number` of tools, up to %d", search.MaxLimit))
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	_ = cmd.RegisterFlagCompletionFunc("detail", cobra.FixedCompletions(details(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that isn't there
@@ -73,12 +72,12 @@ func details() []string {
 // searchJSON is the output of search --json.
 type searchJSON struct {
 	Hits []search.Result `json:"hits"`
-	// Degraded says why the ranking by meaning did not take part.
+	// Degraded is why the ranking by meaning did not take part.
 	Degraded string `json:"degraded,omitempty"`
 }
 
-// settle checks the flags and the query.
-func (o *searchOptions) settle(cmd *cobra.Command, query string) error {
+// validate checks the flags and the query.
+func (o *searchOptions) validate(cmd *cobra.Command, query string) error {
 	if strings.TrimSpace(query) == "" && o.server == "" && o.category == "" {
 		return cli.Usage(cmd, "say what to look for, or name a --server or --category")
 	}
@@ -89,17 +88,17 @@ func (o *searchOptions) settle(cmd *cobra.Command, query string) error {
 		return cli.Usage(cmd, "--limit is 1 to %d, not %d", search.MaxLimit, o.limit)
 	}
 	if o.language != "" {
-		full, ok := languageOf(o.language)
+		l, ok := gen.LanguageOf(o.language)
 		if !ok {
-			return cli.Usage(cmd, "unknown language %q: it is typescript or python", o.language)
+			return cli.Usage(cmd, "unknown language %q: it is %s", o.language, gen.LanguageNames())
 		}
-		o.language = full
+		o.language = l.Name
 	}
 	return nil
 }
 
 func (o *searchOptions) run(cmd *cobra.Command, query string) error {
-	if err := o.settle(cmd, query); err != nil {
+	if err := o.validate(cmd, query); err != nil {
 		return err
 	}
 	results, degraded, err := o.find(cmd.Context(), query)
@@ -107,7 +106,7 @@ func (o *searchOptions) run(cmd *cobra.Command, query string) error {
 		return err
 	}
 	if degraded != nil {
-		_, _ = fmt.Fprintf(o.app.Stderr, "note: %s\n", cli.CleanLine(degraded.Error()))
+		_, _ = fmt.Fprintf(o.app.Stderr, "note: %s\n", cli.EscapeLine(degraded.Error()))
 	}
 	if o.json {
 		out := searchJSON{Hits: results}
@@ -129,7 +128,6 @@ func (o *searchOptions) find(ctx context.Context, query string) (_ []search.Resu
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, index.Close()) }()
 	answer, err := index.Answer(ctx, search.Query{Text: query, Server: o.server, Category: o.category, Limit: o.limit})
 	if err != nil {
 		return nil, nil, err
@@ -153,13 +151,13 @@ func (o *searchOptions) print(results []search.Result) error {
 			out.WriteByte('\n')
 		}
 		if r.Source != "" { // as code, which names the tool
-			fmt.Fprintf(&out, "%s\n%s\n", cli.CleanLine(r.Import), cli.Clean(strings.TrimSpace(r.Source)))
+			fmt.Fprintf(&out, "%s\n%s\n", cli.EscapeLine(r.Import), cli.Escape(strings.TrimSpace(r.Source)))
 			continue
 		}
-		fmt.Fprintln(&out, style.Bold(cli.CleanLine(r.Tool)))
+		fmt.Fprintln(&out, style.Bold(cli.EscapeLine(r.Tool)))
 		for _, text := range []string{r.Description, r.Import, r.Signature} {
 			if text = strings.TrimSpace(text); text != "" {
-				fmt.Fprintln(&out, indent(cli.Clean(text)))
+				fmt.Fprintln(&out, indent(cli.Escape(text)))
 			}
 		}
 	}

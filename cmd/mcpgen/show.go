@@ -36,7 +36,7 @@ It reads files only; no server is asked.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
 	o.place.bind(cmd)
-	cmd.Flags().StringVar(&o.language, "language", "", "show the tool in this `language`: typescript, python or all")
+	cmd.Flags().StringVar(&o.language, "language", "", "show the tool in this `language`: "+gen.LanguageNames("all"))
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -64,11 +64,11 @@ type wrapperJSON struct {
 
 func (o *showOptions) run(cmd *cobra.Command, name string) error {
 	if o.language != "" && o.language != allLanguages {
-		full, ok := languageOf(o.language)
+		l, ok := gen.LanguageOf(o.language)
 		if !ok {
-			return cli.Usage(cmd, "unknown language %q: it is typescript, python or all", o.language)
+			return cli.Usage(cmd, "unknown language %q: it is %s", o.language, gen.LanguageNames("all"))
 		}
-		o.language = full
+		o.language = l.Name
 	}
 	tree, err := gen.Open(o.place.options(o.app))
 	if err != nil {
@@ -120,7 +120,7 @@ func (o *showOptions) print(d *gen.Definition) error {
 		if out.Len() > 0 {
 			out.WriteByte('\n')
 		}
-		fmt.Fprintf(&out, "%s\n%s\n", cli.CleanLine(w.Import), cli.Clean(strings.TrimSpace(w.Lean)))
+		fmt.Fprintf(&out, "%s\n%s\n", cli.EscapeLine(w.Import), cli.Escape(strings.TrimSpace(w.Lean)))
 	}
 	_, err := io.WriteString(o.app.Stdout, out.String())
 	return err
@@ -134,4 +134,18 @@ func indent(s string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// hintsOf returns the hints that a server gives.
+func hintsOf(t *gen.Tool) map[string]bool {
+	hints := map[string]bool{}
+	for name, value := range map[string]*bool{
+		"readOnly": t.Hints.ReadOnly, "destructive": t.Hints.Destructive,
+		"idempotent": t.Hints.Idempotent, "openWorld": t.Hints.OpenWorld,
+	} {
+		if value != nil {
+			hints[name] = *value
+		}
+	}
+	return hints
 }

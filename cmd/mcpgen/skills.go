@@ -7,11 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/syncview"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -33,19 +33,19 @@ type skillReport struct {
 }
 
 // checkSkills checks the skills beside the configuration against the tree as it is after the sync. Where nothing was
-// written, tools that a server has changed count too: what would be broken is told as well. What goes wrong here is told
-// and changes no exit code: a tree can be in sync while a skill is not.
+// written, tools that a server has changed count too: what would be broken is reported as well. Problems here
+// change no exit code: a tree can be in sync while a skill is not.
 func (o *syncOptions) checkSkills(ctx context.Context, r *gen.Report) *skillReport {
 	dir, settings := o.skillsFolder(r)
 	if dir == "" {
 		return nil
 	}
 	out := &skillReport{}
-	// Agents save skills: what may cost much is put together in a process of its own.
-	bundler := script.NewBundler(&script.BundlerOptions{Doubtful: true})
+	// Agents save skills: their scripts are bundled in a process of its own.
+	bundler := script.NewBundler(&script.BundlerOptions{})
 	defer bundler.Close()
 	store, err := skill.Open([]skill.Dir{{Path: dir, Writable: !o.check && !o.diff}}, &skill.Options{
-		Tree: r.Out, Scripts: script.NewCache(0).Use(bundler), Check: skill.Checker(typeChecks(o.app, r, settings, dir)),
+		Tree: r.Out, Scripts: bundler, Check: skill.Checker(typeChecks(o.app, r, settings, dir)),
 	})
 	if err == nil {
 		var report *skill.Report
@@ -65,7 +65,15 @@ func (o *syncOptions) checkSkills(ctx context.Context, r *gen.Report) *skillRepo
 	return out
 }
 
-// add takes a skill in if it is broken, or would be.
+// json returns the broken skills for the report; nil where there are none.
+func (s *skillReport) json() any {
+	if s == nil || len(s.broken) == 0 {
+		return nil
+	}
+	return s.broken
+}
+
+// add notes a skill if it is broken, or would be.
 func (s *skillReport) add(k *skill.Skill, r *gen.Report) {
 	reasons := slices.Clone(k.Reasons)
 	if !r.Written {
@@ -103,7 +111,7 @@ func (o *syncOptions) skillsFolder(r *gen.Report) (string, config.Settings) {
 	if cfg, err := gen.LoadConfig(o.place.options(o.app)); err == nil { // it could be read a moment ago
 		base, settings = cfg.Dir, cfg.Settings
 	}
-	dir := cmp.Or(o.app.Env("MCPRUN_SKILLS"), settings.Run.Skills, "skills")
+	dir := cmp.Or(o.app.Env("MCPRUN_SKILLS"), settings.Run["skills"].Value, "skills")
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(base, dir)
 	}
@@ -113,39 +121,24 @@ func (o *syncOptions) skillsFolder(r *gen.Report) (string, config.Settings) {
 	return dir, settings
 }
 
-// typeChecks says how types are checked: by the project's own programs, else those on PATH.
+// typeChecks returns how types are checked: by the project's own programs, else those on PATH.
 func typeChecks(app *cli.App, r *gen.Report, settings config.Settings, skills string) check.Options {
 	base := filepath.Dir(skills)
-	program := func(env, named, name string) string {
-		if named = cmp.Or(app.Env(env), named); named != "" {
-			if strings.ContainsRune(filepath.ToSlash(named), '/') && !filepath.IsAbs(named) {
-				return filepath.Join(base, named)
-			}
-			return named
-		}
-		if runtime.GOOS == "windows" {
-			name += ".cmd"
-		}
-		own := filepath.Join(base, "node_modules", ".bin", name)
-		if info, err := os.Stat(own); err == nil && !info.IsDir() {
-			return own
-		}
-		return ""
-	}
 	return check.Options{
-		Tree: r.Out, Skills: skills, LookPath: exec.LookPath,
-		TSC: program("MCPRUN_TSC", settings.Run.TSC, "tsc"), Pyright: program("MCPRUN_PYRIGHT", settings.Run.Pyright, "pyright"),
+		Tree: r.Out, Skills: skills, LookPath: exec.LookPath, Dir: base, Project: base,
+		TSC:     cmp.Or(app.Env("MCPRUN_TSC"), settings.Run["tsc"].Value),
+		Pyright: cmp.Or(app.Env("MCPRUN_PYRIGHT"), settings.Run["pyright"].Value),
 	}
 }
 
-// print tells people about it, on standard error as other warnings.
+// print writes it to standard error, as other warnings.
 func (s *skillReport) print(app *cli.App) {
 	if s == nil {
 		return
 	}
 	style := app.ErrStyle()
 	say := func(label, text string) {
-		_, _ = fmt.Fprintf(app.Stderr, "%s %s\n", label, disarm(text))
+		_, _ = fmt.Fprintf(app.Stderr, "%s %s\n", label, syncview.Disarm(text))
 	}
 	for _, k := range s.broken {
 		label := style.Yellow("warning:")
@@ -153,16 +146,16 @@ func (s *skillReport) print(app *cli.App) {
 			label = style.Red("broken:")
 		}
 		for _, r := range k.Reasons {
-			say(label, fmt.Sprintf("skill %s: %s", cli.CleanLine(k.Name), cli.CleanLine(r.Text)))
+			say(label, fmt.Sprintf("skill %s: %s", cli.EscapeLine(k.Name), cli.EscapeLine(r.Text)))
 			for _, d := range r.Details {
-				say("  ", style.Dim(cli.CleanLine(d)))
+				say("  ", style.Dim(cli.EscapeLine(d)))
 			}
 		}
 	}
 	for _, w := range s.warnings {
-		say(style.Yellow("warning:"), "skills: "+cli.CleanLine(w))
+		say(style.Yellow("warning:"), "skills: "+cli.EscapeLine(w))
 	}
 	if len(s.broken) > 0 {
-		say(style.Bold("hint:"), "mend each skill, then run `mcprun skill save NAME`, which also accepts that its tools have changed")
+		say(style.Bold("hint:"), "fix each skill, then run `mcprun skill save NAME`, which also accepts that its tools have changed")
 	}
 }

@@ -22,7 +22,7 @@ func newTokensCmd(app *cli.App) *cobra.Command {
 	o := &tokensOptions{app: app}
 	cmd := &cobra.Command{
 		Use:   "tokens [SERVER...]",
-		Short: "Count what the tree costs a model, beside the definitions of its tools",
+		Short: "Compare the tokens of the tree with those of the tool definitions",
 		Long: `tokens counts, in tokens of o200k_base:
 
   definitions  what a host sends of all tools: name, description and input schema, as compact JSON
@@ -42,51 +42,19 @@ It reads files only; no server is asked.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.place.bind(cmd)
-	cmd.Flags().StringVar(&o.language, "language", "", "count the wrappers in this `language`: typescript or python (default: typescript, if the tree has it)")
+	cmd.Flags().StringVar(&o.language, "language", "", "count the wrappers in this `language`: "+gen.LanguageNames()+" (default: the first that the tree has)")
 	cmd.Flags().BoolVar(&o.tools, "tools", false, "list each tool")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
 
-// tokensJSON is the output of tokens --json. All numbers are tokens.
-type tokensJSON struct {
-	Language string             `json:"language"`
-	Encoding string             `json:"encoding"`
-	Servers  []serverTokensJSON `json:"servers"`
-	All      *allTokensJSON     `json:"all,omitempty"` // absent when servers were named
-}
-
-type serverTokensJSON struct {
-	Name        string           `json:"name"`
-	Dir         string           `json:"dir"`
-	Definitions int              `json:"definitions"`
-	List        int              `json:"ls"`
-	Index       int              `json:"index"`
-	Wrapper     int              `json:"wrapper"`
-	Read        int              `json:"read"`
-	Tools       []toolTokensJSON `json:"tools"`
-}
-
-type toolTokensJSON struct {
-	ID                 string `json:"id"`
-	Definition         int    `json:"definition"`
-	DefinitionCompact  int    `json:"definitionCompact"`
-	DefinitionIndented int    `json:"definitionIndented"`
-	Wrapper            int    `json:"wrapper"`
-}
-
-type allTokensJSON struct {
-	Definitions int `json:"definitions"`
-	List        int `json:"ls"`
-	Index       int `json:"index"`
-	Wrapper     int `json:"wrapper"`
-	Read        int `json:"read"`
-}
-
 func (o *tokensOptions) run(cmd *cobra.Command, only []string) error {
-	language, ok := languageOf(o.language)
-	if !ok && o.language != "" {
-		return cli.Usage(cmd, "unknown language %q: it is typescript or python", o.language)
+	if o.language != "" {
+		l, ok := gen.LanguageOf(o.language)
+		if !ok {
+			return cli.Usage(cmd, "unknown language %q: it is %s", o.language, gen.LanguageNames())
+		}
+		o.language = l.Name
 	}
 	tree, err := gen.Open(o.place.options(o.app))
 	if err != nil {
@@ -95,43 +63,23 @@ func (o *tokensOptions) run(cmd *cobra.Command, only []string) error {
 	if err := tree.Only(only); err != nil {
 		return err
 	}
-	cost, err := tree.Cost(language)
+	cost, err := tree.Cost(o.language)
 	if err != nil {
 		return err
 	}
-	out := tokensJSON{Language: cost.Language, Encoding: "o200k_base", Servers: []serverTokensJSON{}}
-	for _, s := range cost.Servers {
-		js := serverTokensJSON{
-			Name: s.Key, Dir: s.Dir, Definitions: s.Definitions, List: s.List, Index: s.Index, Wrapper: s.Wrapper, Read: s.Read(),
-			Tools: []toolTokensJSON{},
-		}
-		for _, t := range s.Tools {
-			js.Tools = append(js.Tools, toolTokensJSON{
-				ID: t.ID, Definition: t.Definition, DefinitionCompact: t.Raw, DefinitionIndented: t.Indented, Wrapper: t.Wrapper,
-			})
-		}
-		out.Servers = append(out.Servers, js)
-	}
-	if len(only) == 0 {
-		out.All = &allTokensJSON{Definitions: cost.Definitions(), List: cost.List, Wrapper: cost.Wrapper, Read: cost.Read()}
-		for _, s := range cost.Servers {
-			out.All.List += s.List
-			out.All.Index += s.Index
-		}
-	}
 	if o.json {
-		return o.app.JSON(out)
+		return o.app.JSON(cost)
 	}
-	return o.print(out)
+	return o.print(cost)
 }
 
-func (o *tokensOptions) print(out tokensJSON) error {
+func (o *tokensOptions) print(out *gen.Cost) error {
 	style := o.app.OutStyle()
 	if o.tools {
 		rows := [][]string{}
 		for _, s := range out.Servers {
 			for _, t := range s.Tools {
-				rows = append(rows, []string{t.ID, number(t.DefinitionIndented), number(t.DefinitionCompact), number(t.Wrapper), percent(t.Wrapper, t.DefinitionIndented)})
+				rows = append(rows, []string{t.ID, number(t.Indented), number(t.Raw), number(t.Wrapper), percent(t.Wrapper, t.Indented)})
 			}
 		}
 		return cli.Table(o.app.Stdout, style, []string{"tool", "definition", "compact", "wrapper", "of definition"}, alignRight(rows))
@@ -139,7 +87,7 @@ func (o *tokensOptions) print(out tokensJSON) error {
 	rows := [][]string{}
 	for _, s := range out.Servers {
 		rows = append(rows, []string{
-			s.Name, number(len(s.Tools)), number(s.Definitions), number(s.List), number(s.Index), number(s.Wrapper), number(s.Read), saved(s.Read, s.Definitions),
+			s.Key, number(len(s.Tools)), number(s.Definitions), number(s.List), number(s.Index), number(s.Wrapper), number(s.Read), saved(s.Read, s.Definitions),
 		})
 	}
 	if a := out.All; a != nil {
@@ -185,7 +133,7 @@ func percent(part, whole int) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(whole))
 }
 
-// saved says how much less is than whole; nothing where it is not less.
+// saved returns by how much is falls short of whole, "-" where it does not.
 func saved(is, whole int) string {
 	if is >= whole {
 		return "-"

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -48,9 +47,9 @@ to is read. SCHEMA.json may be - for standard input.`,
 }
 
 func (o *typesOptions) run(cmd *cobra.Command, file string) error {
-	language, ok := languageOf(o.lang)
+	language, ok := gen.LanguageOf(o.lang)
 	if !ok {
-		return cli.Usage(cmd, "unknown language %q: it is ts or py", o.lang)
+		return cli.Usage(cmd, "unknown language %q: it is %s", o.lang, gen.LanguageShortNames())
 	}
 	raw, err := o.read(file)
 	if err != nil {
@@ -61,9 +60,9 @@ func (o *typesOptions) run(cmd *cobra.Command, file string) error {
 	case cmd.Flags().Changed("name") && name == "":
 		return cli.Usage(cmd, "the name of the type is empty")
 	case name == "" && file != "-":
-		name = gen.TypeNameFor(language, file)
+		name = gen.TypeNameFor(language.Name, file)
 	}
-	result, err := gen.Types(raw, gen.TypesOptions{Language: language, Name: name})
+	result, err := gen.Types(raw, gen.TypesOptions{Language: language.Name, Name: name})
 	if err != nil {
 		if _, named := errors.AsType[*gen.TypeNameError](err); named {
 			return err
@@ -72,43 +71,17 @@ func (o *typesOptions) run(cmd *cobra.Command, file string) error {
 	}
 	style := o.app.ErrStyle()
 	for _, w := range result.Warnings {
-		_, _ = fmt.Fprintf(o.app.Stderr, "%s %s: %s\n", style.Yellow("warning:"), cli.CleanLine(w.Place), cli.CleanLine(w.Message))
+		_, _ = fmt.Fprintf(o.app.Stderr, "%s %s: %s\n", style.Yellow("warning:"), cli.EscapeLine(w.Place), cli.EscapeLine(w.Message))
 	}
 	_, err = o.app.Stdout.Write(result.Source)
 	return err
-}
-
-// languageOf reads a language's name as people write it.
-func languageOf(name string) (string, bool) {
-	switch name {
-	case "ts", "typescript":
-		return "typescript", true
-	case "py", "python":
-		return "python", true
-	}
-	return "", false
 }
 
 func (o *typesOptions) title(file string) string {
 	if file == "-" {
 		return "standard input"
 	}
-	return cli.CleanLine(file)
-}
-
-// unreadableError is a schema file that cannot be read. Exit code 2.
-type unreadableError struct{ err error }
-
-func (e *unreadableError) Error() string { return "read the schema: " + e.err.Error() }
-func (e *unreadableError) Unwrap() error { return e.err }
-func (e *unreadableError) ExitCode() int { return 2 }
-
-// Hint says what the argument is.
-func (e *unreadableError) Hint() string {
-	if errors.Is(e.err, fs.ErrNotExist) {
-		return "the argument is the path of a JSON Schema file, or - for standard input"
-	}
-	return ""
+	return cli.EscapeLine(file)
 }
 
 // read returns the whole file, or standard input.
@@ -120,17 +93,17 @@ func (o *typesOptions) read(file string) ([]byte, error) {
 		}
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, &unreadableError{err}
+			return nil, cli.WithHint(fmt.Errorf("read the schema: %w", err), "the argument is the path of a JSON Schema file, or - for standard input")
 		}
 		defer f.Close()
 		from = f
 	}
 	raw, err := io.ReadAll(io.LimitReader(from, maxSchemaFile+1))
 	if err != nil {
-		return nil, &unreadableError{err}
+		return nil, fmt.Errorf("read the schema: %w", err)
 	}
 	if len(raw) > maxSchemaFile {
-		return nil, &unreadableError{fmt.Errorf("%s is larger than %d MiB", o.title(file), maxSchemaFile>>20)}
+		return nil, fmt.Errorf("read the schema: %s is larger than %d MiB", o.title(file), maxSchemaFile>>20)
 	}
 	return raw, nil
 }

@@ -1,11 +1,19 @@
-// Command mcprun runs scripts that call MCP tools, in a sandbox.
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/daemon"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/doctor"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/serve"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
 	"github.com/mcpgen/mcpgen/runner"
 )
 
@@ -13,6 +21,59 @@ func main() {
 	backends.RunChild() // does not return in a sandbox's own first process
 	cli.Main(cli.Program{
 		Name: "mcprun", FailCode: runner.ExitRunner,
-		Command: func(app *cli.App) *cobra.Command { return newRoot(app, cold{}) },
+		Command: func(app *cli.App) *cobra.Command { return newRoot(app, resources.Cold{}) },
 	})
+}
+
+const longHelp = `mcprun runs a TypeScript or Python script in a sandbox. The script imports the
+wrappers that mcpgen generated; each call it makes goes to the real MCP server.
+What the script prints is all that leaves the sandbox.
+
+The exit code is the script's own, or: 124 the time limit was reached, 125 mcprun
+failed, 126 refused, 127 no sandbox or interpreter for it, 130 interrupted,
+137 killed by another limit.
+
+Flags that are not about a single run have defaults elsewhere: --memory, for example, is
+MCPRUN_MEMORY in the environment, or memory below run: in mcpgen.yaml.
+Precedence: flag, environment variable, run: in mcpgen.yaml, default.`
+
+const examplesHelp = `  mcprun report.ts                          a file; the sandbox is chosen for it
+  mcprun sync.py -- --month 2026-10         with arguments for the script
+  mcprun -e 'console.log(1 + 1)'            code from the command line
+  mcprun --sandbox docker --json report.ts  one JSON object: output, calls, tokens
+  mcprun --var top=5 report.ts              with a variable
+  mcprun --customer acme report.ts          in a customer's folder, logged in a session
+  mcprun --check report.ts                  type errors against the tree; nothing runs
+  mcprun --dry-run --trace sync.py          read only, and show the calls as a waterfall
+  mcprun doctor                             which sandboxes work here`
+
+// newRoot builds the command line. The root command runs a script, so that `mcprun script.ts` needs no verb.
+func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
+	root := run.NewCommand(app, at, "mcprun [run] SCRIPT [-- ARGS...]", "Run a script that calls MCP tools, in a sandbox")
+	root.Long, root.Example = longHelp, examplesHelp
+	cli.ShowVersion(root)
+	root.AddCommand(
+		run.NewCommand(app, at, "run SCRIPT [-- ARGS...]", "Run a script: the same as without the word run"),
+		run.NewCallCommand(app, at),
+		customers.NewSessionCommand(app, run.NewResumeCommand(app, at)),
+		customers.NewCommand(app),
+		customers.NewStatsCommand(app),
+		skills.NewCommand(app, at),
+		doctor.NewCommand(app),
+		daemon.NewCommand(app, newRoot),
+		serve.NewCommand(app),
+		newVersionCmd(app),
+	)
+	return root
+}
+
+func newVersionCmd(app *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version",
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(app.Stdout, "mcprun", cli.Version())
+			return err
+		},
+	}
 }

@@ -9,8 +9,31 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/runner"
 )
+
+// TestFlagsThatExcludeEachOther are told before anything starts.
+func TestFlagsThatExcludeEachOther(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"one of the two", []string{"--replay", "a", "--dry-run"}},
+		{"the same file", []string{"--replay", "a", "--record", "./a"}},
+		{`"fuzzy" is not one of strict, loose`, []string{"--replay-match", "fuzzy"}},
+		{"open the recording to replay", []string{"--replay", "nothing.jsonl"}},
+		{"nobody can be asked", []string{"--elicit", "prompt"}},
+		{"read the answers", []string{"--elicit", "nothing.json"}},
+		{"at least 500", []string{"--max-output", "20"}},
+		{`"on" is not one of off, auto`, []string{"--daemon", "on"}},
+	} {
+		code, stdout, stderr := mcprun(t, append(c.args, "--sandbox", "embedded", "-e", "console.log(1)")...)
+		if code != runner.ExitRunner || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("%v: exit code %d, %q, %q", c.args, code, stdout, stderr)
+		}
+	}
+}
 
 // mcprun runs the command in an empty folder. What it is given here never starts a sandbox.
 func mcprun(t *testing.T, args ...string) (code int, stdout, stderr string) {
@@ -20,7 +43,7 @@ func mcprun(t *testing.T, args ...string) (code int, stdout, stderr string) {
 		Name: "mcprun", Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Dir: t.TempDir(), FailCode: runner.ExitRunner,
 		LookupEnv: func(string) (string, bool) { return "", false },
 	}
-	code = app.Run(t.Context(), newRoot(app, cold{}), args)
+	code = app.Run(t.Context(), newRoot(app, resources.Cold{}), args)
 	return code, out.String(), errs.String()
 }
 
@@ -74,5 +97,30 @@ func TestWorkspaceWithTheConfiguration(t *testing.T) {
 	code, _, stderr := mcprun(t, "--sandbox", "embedded", "--config", file, "--workspace", dir, "-e", "1")
 	if code != runner.ExitRunner || !strings.Contains(stderr, "could change") || !strings.Contains(stderr, "hint: ") {
 		t.Errorf("exit code %d, %q", code, stderr)
+	}
+}
+
+// TestRunReadsTheSettings runs the command with settings that cannot be followed.
+func TestRunReadsTheSettings(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(".mcp.json", `{"mcpServers": {}}`)
+	for yaml, want := range map[string]string{
+		"run: {sandbox: vm}":                  `"vm"`,
+		"run: {memory: 1KB}":                  "mcpgen.yaml:2: run.memory: 1KB is too little",
+		"run: {disk: much}":                   `mcpgen.yaml:2: run.disk: "much" is not a size`,
+		"run: {open_files: 3}":                "mcpgen.yaml:2: run.open_files: 3 is too little: at least 64",
+		"run: {risk: high, sandbox: process}": `sandbox "process" is too weak for code of high risk`,
+		"run: {timeout: none}":                "mcpgen.yaml:2: run.timeout: it is not a time above zero",
+	} {
+		write("mcpgen.yaml", "version: 1\n"+yaml+"\n")
+		code, _, stderr := mcprun(t, "--config", filepath.Join(dir, ".mcp.json"), "-e", "1")
+		if code == 0 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d, %q", yaml, code, stderr)
+		}
 	}
 }

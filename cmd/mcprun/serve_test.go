@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/serve"
 )
 
 // serveApp runs `mcprun serve` with arguments that are refused, and returns what it says.
@@ -23,7 +25,7 @@ func serveApp(t *testing.T, env map[string]string, args ...string) (int, string)
 			return v, ok
 		},
 	}
-	code := app.Run(t.Context(), newRoot(app, cold{}), append([]string{"serve"}, args...))
+	code := app.Run(t.Context(), newRoot(app, resources.Cold{}), append([]string{"serve"}, args...))
 	return code, stderr.String()
 }
 
@@ -48,7 +50,7 @@ func TestServeRefuses(t *testing.T) {
 		args []string
 	}{
 		{"needs a bearer token", nil, []string{"--http", "127.0.0.1:0"}},
-		{"can be guessed", map[string]string{tokenVariable: "short"}, []string{"--http", "127.0.0.1:0"}},
+		{"can be guessed", map[string]string{serve.TokenVariable: "short"}, []string{"--http", "127.0.0.1:0"}},
 		{"other machines could run code", nil, []string{"--http", "0.0.0.0:0", "--no-token"}},
 		{"other machines could run code", nil, []string{"--http", "example.com:80", "--no-token"}},
 		{"is no address", nil, []string{"--http", "8700", "--no-token"}},
@@ -83,7 +85,7 @@ func TestServeRefuses(t *testing.T) {
 func TestServeHelp(t *testing.T) {
 	var out bytes.Buffer
 	app := &cli.App{Name: "mcprun", Dir: t.TempDir(), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}
-	if code := app.Run(t.Context(), newRoot(app, cold{}), []string{"serve", "--help"}); code != 0 {
+	if code := app.Run(t.Context(), newRoot(app, resources.Cold{}), []string{"serve", "--help"}); code != 0 {
 		t.Fatal(code)
 	}
 	for _, want := range []string{"claude mcp add mcprun", "--token-file", "(default 30s)", "(default 500MB)", "(default 250)", "mcprun serve --tools code"} {

@@ -264,3 +264,14 @@ console.log("read", JSON.stringify(fs.readFileSync(0, "utf8")));
 		}
 	})
 }
+
+// screen is what a terminal shows that got these bytes: only newlines and [cli.ClearLine] are understood.
+func screen(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if at := strings.LastIndex(line, cli.ClearLine); at >= 0 {
+			lines[i] = line[at+len(cli.ClearLine):]
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,68 @@
+package syncview
+
+import (
+	"github.com/mcpgen/mcpgen/gen"
+)
+
+// reportJSON is the output of sync --json. Its fields are a promise to programs: they are added to, never changed.
+type reportJSON struct {
+	Config    string        `json:"config"`
+	Out       string        `json:"out"`
+	InSync    bool          `json:"inSync"`
+	Written   bool          `json:"written"`
+	Refused   bool          `json:"refused"`
+	ExitCode  int           `json:"exitCode"`
+	Impact    string        `json:"impact"`
+	Important bool          `json:"important"`
+	Repair    string        `json:"repair,omitempty"`
+	Servers   []serverJSON  `json:"servers"`
+	Changes   []changeJSON  `json:"changes"`
+	Files     []gen.Step    `json:"files"`
+	Unchanged int           `json:"unchanged"`
+	Kept      []string      `json:"kept,omitempty"`
+	Warnings  []gen.Warning `json:"warnings"`
+	Skills    any           `json:"brokenSkills,omitempty"`
+	Diff      string        `json:"diff,omitempty"`
+	Duration  int64         `json:"durationMs"`
+}
+
+// changeJSON is a change with a line in words for each of its items.
+type changeJSON struct {
+	gen.Change
+	Details []string `json:"details"`
+}
+
+type serverJSON struct {
+	Name     string `json:"name"`
+	Dir      string `json:"dir"`
+	Source   string `json:"source,omitempty"`
+	Status   string `json:"status"`
+	Tools    int    `json:"tools"`
+	Error    string `json:"error,omitempty"`
+	Duration int64  `json:"durationMs"`
+}
+
+func (v *View) json() *reportJSON {
+	r := v.Report
+	out := &reportJSON{
+		Config: r.Config, Out: r.Out, InSync: !r.Drift() && len(r.Failures()) == 0, Written: r.Written,
+		ExitCode: r.ExitCode(), Unchanged: r.Unchanged, Kept: r.Kept, Diff: string(r.Diff), Skills: v.Skills,
+		Refused: r.Outcome() == gen.Unpinned, Impact: string(r.Impact()), Important: r.Important(),
+		Changes: []changeJSON{}, Files: append([]gen.Step{}, r.Files...), Warnings: append([]gen.Warning{}, r.Warnings...), Servers: []serverJSON{},
+		Duration: r.Duration.Milliseconds(),
+	}
+	for _, c := range r.Changes {
+		out.Changes = append(out.Changes, changeJSON{c, c.Lines()})
+	}
+	if r.Drift() && !r.Written {
+		out.Repair = v.Repair
+	}
+	for _, s := range r.Servers {
+		js := serverJSON{Name: s.Key, Dir: s.Dir, Source: s.Source, Status: string(s.Status), Tools: s.Tools, Duration: s.Duration.Milliseconds()}
+		if s.Err != nil {
+			js.Error = s.Err.Error()
+		}
+		out.Servers = append(out.Servers, js)
+	}
+	return out
+}

@@ -1,0 +1,189 @@
+// Package syncview shows the report of a sync in one of three forms: text for people, JSON for programs, and the log and
+// annotations of GitHub Actions; and writes its summary in Markdown. All are made of [gen.Report].
+package syncview
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen"
+)
+
+// The forms of a report.
+const (
+	Text   = "text"
+	JSON   = "json"
+	GitHub = "github"
+)
+
+// View is a report, and what the views need besides.
+type View struct {
+	App    *cli.App
+	Report *gen.Report
+	// Repair is the command that brings the tree up to date.
+	Repair string
+	// Skills are the saved skills that are broken, for JSON. May be nil.
+	Skills any
+}
+
+// Print writes the report in one of the forms: what was found and done to standard output, and problems to standard
+// error.
+func (v *View) Print(form string) error {
+	switch form {
+	case JSON:
+		v.problems()
+		to := *v.App
+		to.Stdout = inertJSON{v.App.Stdout}
+		return to.JSON(v.json())
+	case GitHub:
+		return v.github()
+	}
+	v.problems()
+	text := v.text()
+	if v.App.Env("GITHUB_ACTIONS") == "true" {
+		text = withoutCommands(text)
+	}
+	_, err := io.WriteString(v.App.Stdout, text)
+	return err
+}
+
+// WriteJSON writes the report as JSON to a file.
+func (v *View) WriteJSON(path string) error {
+	var out bytes.Buffer
+	to := *v.App
+	to.Stdout = &out
+	if err := to.JSON(v.json()); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// problems prints warnings and failures. With --json they are in the object too, but a person may be watching.
+func (v *View) problems() {
+	style := v.App.ErrStyle()
+	line := func(label, place, message string) {
+		text := fmt.Sprintf("%s: %s", cli.EscapeLine(place), cli.EscapeLine(message))
+		// Where a log is read for commands, those of the older form may stand anywhere in a line.
+		_, _ = fmt.Fprintf(v.App.Stderr, "%s %s\n", label, Disarm(text))
+	}
+	if len(v.Report.Servers) == 0 {
+		line(style.Yellow("warning:"), filepath.Base(v.Report.Config), "it lists no servers")
+	}
+	for _, w := range v.Report.Warnings {
+		line(style.Yellow("warning:"), w.Place, w.Message)
+	}
+	for _, path := range v.Report.Kept {
+		line(style.Yellow("warning:"), path, "it is no longer generated, but was changed by hand; it stays")
+	}
+	for _, s := range v.Report.Failures() {
+		message := strings.TrimPrefix(s.Err.Error(), fmt.Sprintf("server %q: ", s.Key))
+		if s.Tools > 0 {
+			message += fmt.Sprintf(" (what the tree has of it stays: %s)", cli.Count(s.Tools, "tool"))
+		}
+		line(style.Red("error:"), s.Key, message)
+		for _, hint := range cli.Hints(s.Err) {
+			line(style.Bold("hint:"), s.Key, hint)
+		}
+	}
+	if v.Report.Strict && v.Report.Dropped() {
+		line(style.Red("error:"), "--strict", "tools could not be generated; nothing was written")
+	}
+	if v.Report.Strict && v.Report.Suspicious() {
+		line(style.Red("error:"), "--strict", "texts look as if they were meant to steer a model; nothing was written")
+	}
+}
+
+// text is the report for people: the changes of servers, the files concerned, the diff if it is wanted, and what to do.
+func (v *View) text() string {
+	var out strings.Builder
+	v.changes(&out)
+	switch {
+	case v.Report.Written:
+	case v.Report.WithDiff:
+		out.WriteString(ColourDiff(v.App.OutStyle(), v.Report.Diff))
+	default:
+		v.files(&out)
+	}
+	out.WriteString(v.verdict())
+	return out.String()
+}
+
+// ColourDiff returns a unified diff for a terminal, coloured as git does it.
+func ColourDiff(style cli.Style, diff []byte) string {
+	var out strings.Builder
+	for line := range strings.Lines(cli.Escape(string(diff))) {
+		text := strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(text, "--- "), strings.HasPrefix(text, "+++ "):
+			text = style.Bold(text)
+		case strings.HasPrefix(text, "@@"):
+			text = style.Cyan(text)
+		case strings.HasPrefix(text, "-"):
+			text = style.Red(text)
+		case strings.HasPrefix(text, "+"):
+			text = style.Green(text)
+		}
+		out.WriteString(text + "\n")
+	}
+	return out.String()
+}
+
+// verdict is the last line or two.
+func (v *View) verdict() string {
+	r := v.Report
+	of := fmt.Sprintf("%s from %s", cli.Count(r.Tools(), "tool"), cli.Count(r.InTree(), "server"))
+	if failed := len(r.Failures()); failed > 0 {
+		of += fmt.Sprintf(", %d not asked", failed)
+	}
+	took := v.App.OutStyle().Dim(fmt.Sprintf("(%s)", r.Duration.Round(10*time.Millisecond)))
+	switch r.Outcome() {
+	case gen.Updated:
+		count := map[string]int{}
+		for _, f := range r.Files {
+			count[string(f.Action)]++
+		}
+		return fmt.Sprintf("%s: %s; files: %d created, %d updated, %d deleted, %d unchanged %s\n", v.outName(), of,
+			count["create"], count["update"], count["delete"], r.Unchanged, took)
+	case gen.Unpinned:
+		return fmt.Sprintf("%sThe lock pins other definitions than these, so nothing was written. To accept them, run:\n  %s\n", v.legend(), v.Repair)
+	case gen.OutOfDate:
+		if !r.Check {
+			return "nothing was written\n"
+		}
+		return fmt.Sprintf("%s%s is out of date. To repair it, run:\n  %s\n", v.legend(), v.outName(), v.Repair)
+	case gen.NotAsked:
+		return "no server could be asked; nothing was written\n"
+	}
+	return fmt.Sprintf("%s is up to date: %s, %s %s\n", v.outName(), of, cli.Count(r.Unchanged, "file"), took)
+}
+
+// legend explains the mark, where there is one.
+func (v *View) legend() string {
+	red := v.App.OutStyle().Red
+	switch breaking, important := v.Report.Impact() == gen.Breaking, v.Report.Important(); {
+	case breaking && important:
+		return red("!") + " breaks callers, or takes back an assurance.\n"
+	case breaking:
+		return red("!") + " breaks callers: what was accepted may be refused, or a reply may hold what it could not before.\n"
+	case important:
+		return red("!") + " takes back an assurance.\n"
+	}
+	return ""
+}
+
+// outName is the tree's folder as a person would type it.
+func (v *View) outName() string {
+	if rel, err := filepath.Rel(v.App.Dir, v.Report.Out); err == nil && !strings.HasPrefix(rel, "..") {
+		return cli.EscapeLine(filepath.ToSlash(rel))
+	}
+	return cli.EscapeLine(v.Report.Out)
+}

@@ -1,0 +1,260 @@
+package customers
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
+)
+
+const workspaceHelp = `A customer is a user, client or project for which scripts run. Each has its own folder
+below workspaces/: scripts write to state; sessions, skills and vault belong to mcprun.
+A run with --customer ID creates it.`
+
+func NewCommand(app *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "workspace", Short: "Manage customers' folders",
+		Long: workspaceHelp,
+		Example: `  mcprun run --customer acme report.ts       makes the customer, and a session
+  mcprun workspace list
+  mcprun workspace gc --idle 30d --dry-run`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newWorkspaceListCmd(app), newWorkspaceShowCmd(app), newWorkspaceGCCmd(app))
+	return cmd
+}
+
+func newWorkspaceListCmd(app *cli.App) *cobra.Command {
+	o := &customersCommand{app: app}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List customers and their disk usage",
+		Example: "  mcprun workspace list\n  mcprun workspace list --json",
+		Args:    cli.Args(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.list(cmd) },
+	}
+	o.bind(cmd)
+	return cmd
+}
+
+func (o *customersCommand) list(cmd *cobra.Command) error {
+	root, err := o.openRoot(cmd, false)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	list, err := root.List()
+	if err != nil {
+		return err
+	}
+	infos := []*customer.Info{}
+	for _, c := range list {
+		info, err := c.Summary(cmd.Context())
+		if err != nil {
+			return err
+		}
+		infos = append(infos, info)
+	}
+	if o.json {
+		return o.app.JSON(map[string]any{"customers": infos})
+	}
+	if len(infos) == 0 {
+		_, err := fmt.Fprintf(o.app.Stdout, "no customers in %s\n", cli.EscapeLine(root.Dir()))
+		return err
+	}
+	var rows [][]string
+	for _, i := range infos {
+		rows = append(rows, []string{i.ID, ofQuota(i), ago(time.Now(), i.LastUsed), fmt.Sprint(i.SessionCount), running(i.Runs)})
+	}
+	return o.app.FitTable([]string{"CUSTOMER", "TAKES", "LAST USED", "SESSIONS", ""}, rows)
+}
+
+// ofQuota describes how much of its quota a customer uses.
+func ofQuota(i *customer.Info) string {
+	return fmt.Sprintf("%s (%d %%)", flags.Bytes(int(i.Usage.Total())), i.Usage.Total()*100/i.Quota)
+}
+
+func running(runs int) string {
+	if runs == 0 {
+		return ""
+	}
+	return cli.Count(runs, "run") + " under way"
+}
+
+func newWorkspaceShowCmd(app *cli.App) *cobra.Command {
+	o := &customersCommand{app: app}
+	cmd := &cobra.Command{
+		Use: "show CUSTOMER", Short: "Show one customer: folders, sizes, sessions",
+		Example: "  mcprun workspace show acme",
+		Args:    cli.Args(cobra.ExactArgs(1)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.show(cmd, args[0]) },
+	}
+	o.bind(cmd)
+	return cmd
+}
+
+func (o *customersCommand) show(cmd *cobra.Command, id string) error {
+	root, c, err := o.openCustomer(cmd, id)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	info, err := c.Info(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return o.app.JSON(info)
+	}
+	style, w := o.app.OutStyle(), o.app.Stdout
+	fmt.Fprintf(w, "%s  %s of %s\n%s\n", style.Bold(info.ID), flags.Bytes(int(info.Usage.Total())), flags.Bytes(int(info.Quota)), cli.EscapeLine(info.Dir))
+	rows := [][]string{
+		{"  state", flags.Bytes(int(info.Usage.State)), cli.Count(info.Usage.Files, "file or folder")},
+		{"  sessions", flags.Bytes(int(info.Usage.Sessions)), cli.Count(len(info.Sessions), "session")},
+		{"  skills", flags.Bytes(int(info.Usage.Skills)), ""},
+		{"  vault", flags.Bytes(int(info.Usage.Vault)), ""},
+	}
+	if info.Usage.Files != 1 {
+		rows[0][2] = fmt.Sprintf("%d files and folders", info.Usage.Files)
+	}
+	if err := cli.Table(w, style, nil, rows); err != nil {
+		return err
+	}
+	if info.Runs > 0 {
+		fmt.Fprintf(w, "  %s\n", style.Yellow(running(info.Runs)))
+	}
+	if len(info.Sessions) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	return printSessions(o.app, info.Sessions, false)
+}
+
+type gcCommand struct {
+	customersCommand
+	idle     time.Duration
+	dryRun   bool
+	customer string
+}
+
+func newWorkspaceGCCmd(app *cli.App) *cobra.Command {
+	o := &gcCommand{customersCommand: customersCommand{app: app}}
+	cmd := &cobra.Command{
+		Use: "gc --idle TIME", Short: "Remove sessions and state that have not been used for a while",
+		Long: `Removes sessions, with their checkpoints, to whose log nothing was written for the
+time given, and empties the state of customers who were not used for that long.
+Skills and vaults stay. A customer is passed over while a run of its is under way.`,
+		Example: "  mcprun workspace gc --idle 30d --dry-run    say what would go\n  mcprun workspace gc --idle 30d",
+		Args:    cli.Args(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	o.bind(cmd)
+	f := cmd.Flags()
+	f.Var(days(&o.idle), "idle", "unused for so long: days such as 30d, or a duration such as 12h")
+	f.Var(flags.ID(&o.customer, "customer", "id"), "customer", "look at this customer only")
+	f.BoolVar(&o.dryRun, "dry-run", false, "remove nothing, and list what would be removed")
+	return cmd
+}
+
+func (o *gcCommand) run(cmd *cobra.Command) error {
+	if o.idle == 0 {
+		return cli.Usage(cmd, "say with --idle after what time something counts as unused, such as --idle 30d")
+	}
+	root, err := o.openRoot(cmd, false)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	removed, err := root.GC(cmd.Context(), customer.GCOptions{Idle: o.idle, DryRun: o.dryRun, Customer: o.customer})
+	if o.json {
+		return errors.Join(err, o.app.JSON(map[string]any{"dryRun": o.dryRun, "removed": removed}))
+	}
+	o.say(removed)
+	return err
+}
+
+func (o *gcCommand) say(removed []customer.Removed) {
+	style, w, bytes, busy := o.app.OutStyle(), o.app.Stdout, int64(0), 0
+	verb := "removed"
+	if o.dryRun {
+		verb = "would be removed"
+	}
+	for _, r := range removed {
+		bytes += r.Bytes
+		if busy += r.Busy; r.Busy > 0 {
+			fmt.Fprintf(w, "%s  %s\n", style.Bold(r.Customer), style.Yellow("passed over: "+running(r.Busy)))
+			continue
+		}
+		fmt.Fprintf(w, "%s  %s %s\n", style.Bold(r.Customer), flags.Bytes(int(r.Bytes)), verb)
+		if r.State {
+			fmt.Fprintf(w, "  the state: %d files and folders\n", r.Files)
+		}
+		for _, s := range r.Sessions {
+			fmt.Fprintf(w, "  session %s\n", s)
+		}
+	}
+	switch {
+	case bytes == 0 && busy > 0:
+	case bytes == 0:
+		fmt.Fprintf(w, "nothing was unused for %s\n", days(&o.idle).String())
+	case len(removed) > 1:
+		fmt.Fprintf(w, "together %s\n", flags.Bytes(int(bytes)))
+	}
+}
+
+const day = 24 * time.Hour
+
+// days returns a flag value of more than zero: a number of days such as 30d, or a Go duration. Zero stands for no default.
+func days(p *time.Duration) pflag.Value {
+	get := func() string {
+		switch {
+		case *p == 0:
+			return ""
+		case *p%day == 0:
+			return fmt.Sprintf("%dd", *p/day)
+		default:
+			return p.String()
+		}
+	}
+	return flags.New("time", get, func(text string) error {
+		var d time.Duration
+		if number, ok := strings.CutSuffix(text, "d"); ok {
+			if n, err := strconv.ParseUint(number, 10, 16); err == nil {
+				d = time.Duration(n) * day
+			}
+		} else if parsed, err := time.ParseDuration(text); err == nil {
+			d = parsed
+		}
+		if d <= 0 {
+			return fmt.Errorf("%q is not a time: write days, such as 30d, or a duration, such as 12h", text)
+		}
+		*p = d
+		return nil
+	})
+}
+
+// ago describes how long ago a time was.
+func ago(now, at time.Time) string {
+	d := now.Sub(at)
+	switch {
+	case at.IsZero():
+		return "never"
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return cli.Count(int(d/time.Minute), "minute") + " ago"
+	case d < day:
+		return cli.Count(int(d/time.Hour), "hour") + " ago"
+	case d < 60*day:
+		return cli.Count(int(d/day), "day") + " ago"
+	}
+	return at.Local().Format(time.DateOnly)
+}

@@ -1,0 +1,115 @@
+// Package customers is about the people and projects that scripts run for: the commands workspace, session and stats, and what
+// a run with --customer does before and after ([LeasedRun]). The folders, logs and quotas themselves are in runner/workspace.
+package customers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/record"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
+)
+
+// FolderFlags say where customers' folders are, and what each may hold.
+type FolderFlags struct {
+	workspaces string
+	Quota      int64
+}
+
+func (o *FolderFlags) Bind(f *pflag.FlagSet) {
+	o.Quota = customer.DefaultQuota
+	f.Var(flags.Text(&o.workspaces, "folder"), "workspaces", "customers' folders (default workspaces beside the configuration)")
+	f.Var(flags.Size(&o.Quota, customer.MinQuota), "quota", "what one customer may hold: state, sessions, skills and vault")
+}
+
+// Folder is where customers' folders are, absolute; base is the project's.
+func (o *FolderFlags) Folder(app *cli.App, base string) string {
+	if o.workspaces == "" {
+		return filepath.Join(base, "workspaces")
+	}
+	return app.Path(o.workspaces)
+}
+
+// Open opens the folder of customers, and makes it where it is missing. Variables that upstreams know, and personal data, are
+// kept out of session logs. The caller closes it.
+func (o *FolderFlags) Open(app *cli.App, base string, upstreams runner.Upstreams) (*customer.Root, error) {
+	dir := o.Folder(app, base)
+	if err := project.RefuseHome(app, dir); err != nil {
+		return nil, err
+	}
+	return customer.OpenRoot(dir, &customer.RootOptions{Quota: o.Quota, Mask: logMask(upstreams)})
+}
+
+// logMask takes out of a log what a recording does not hold either. Each value has tokens of its own, so that nothing of
+// what was met stays in memory.
+func logMask(upstreams runner.Upstreams) func(json.RawMessage) json.RawMessage {
+	var conceal func(string) string
+	if up, ok := upstreams.(interface{ Conceal(string) string }); ok {
+		conceal = up.Conceal
+	}
+	return func(value json.RawMessage) json.RawMessage {
+		m := record.Mask{Text: conceal, JSON: pii.New(nil).MaskJSON}
+		return m.Value(value)
+	}
+}
+
+// customersCommand is what the commands about customers share. They inspect folders and run no script.
+type customersCommand struct {
+	app *cli.App
+	FolderFlags
+	project project.LocationFlags
+	json    bool
+}
+
+func (o *customersCommand) bind(cmd *cobra.Command) {
+	f := cmd.Flags()
+	o.FolderFlags.Bind(f)
+	cli.BindConfig(f, &o.project.Configs)
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+}
+
+// openRoot opens the folder of customers as a run here would. A folder that is missing is an error unless create is set:
+// looking makes nothing.
+func (o *customersCommand) openRoot(cmd *cobra.Command, create bool) (*customer.Root, error) {
+	cfg, err := o.project.Load(o.app)
+	if err != nil {
+		return nil, err
+	}
+	base, settings := o.app.Dir, config.Settings{}
+	if cfg != nil {
+		base, settings = cfg.Dir, cfg.Settings
+	}
+	if err := flags.ApplyDefaults(o.app, cmd.Flags(), &settings); err != nil {
+		return nil, err
+	}
+	dir := o.Folder(o.app, base)
+	if _, err := os.Stat(dir); err != nil && !create {
+		return nil, cli.WithHint(fmt.Errorf("there are no customers: open %q: %w", dir, err), "a run with --customer ID makes the first one; --workspaces names another folder")
+	}
+	return o.Open(o.app, base, nil)
+}
+
+// openCustomer opens an existing customer and the folder of customers. The caller closes the folder.
+func (o *customersCommand) openCustomer(cmd *cobra.Command, id string) (*customer.Root, *customer.Customer, error) {
+	root, err := o.openRoot(cmd, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := root.Find(id)
+	if err != nil {
+		return nil, nil, errors.Join(err, root.Close())
+	}
+	return root, c, nil
+}

@@ -1,0 +1,295 @@
+package customers
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
+)
+
+// NewSessionCommand returns the command session, with resume among its commands.
+func NewSessionCommand(app *cli.App, resume *cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "session", Short: "List, show and resume sessions",
+		Long: `A session is the log of what was done for a customer: tasks, scripts and what came of
+them, calls, files, checkpoints, tokens. A run with --customer writes it. Secrets and
+personal data are taken out; arguments and answers of calls are not in it.`,
+		Example: `  mcprun session list
+  mcprun session show 20261003-120000-abc123
+  mcprun session resume 20261003-120000-abc123 next.ts`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newSessionListCmd(app), newSessionShowCmd(app), resume)
+	return cmd
+}
+
+type sessionCommand struct {
+	customersCommand
+	customer string
+	code     bool
+}
+
+func newSessionListCmd(app *cli.App) *cobra.Command {
+	o := &sessionCommand{customersCommand: customersCommand{app: app}}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List sessions, most recently used first",
+		Example: "  mcprun session list\n  mcprun session list --customer acme",
+		Args:    cli.Args(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.list(cmd) },
+	}
+	o.bind(cmd)
+	cmd.Flags().Var(flags.ID(&o.customer, "customer", "id"), "customer", "show this customer only")
+	return cmd
+}
+
+func (o *sessionCommand) list(cmd *cobra.Command) error {
+	root, err := o.openRoot(cmd, false)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	list, err := customersOf(root, o.customer)
+	if err != nil {
+		return err
+	}
+	infos := []customer.SessionInfo{}
+	for _, c := range list {
+		info, err := c.Info(cmd.Context())
+		if err != nil {
+			return err
+		}
+		infos = append(infos, info.Sessions...)
+	}
+	slices.SortStableFunc(infos, func(a, b customer.SessionInfo) int {
+		return cmp.Or(b.LastUsed.Compare(a.LastUsed), strings.Compare(a.Customer, b.Customer), strings.Compare(a.ID, b.ID))
+	})
+	if o.json {
+		return o.app.JSON(map[string]any{"sessions": infos})
+	}
+	if len(infos) == 0 {
+		_, err := fmt.Fprintln(o.app.Stdout, "no sessions")
+		return err
+	}
+	return printSessions(o.app, infos, true)
+}
+
+// customersOf returns the customer of that id, or all without an id.
+func customersOf(root *customer.Root, id string) ([]*customer.Customer, error) {
+	if id == "" {
+		return root.List()
+	}
+	c, err := root.Find(id)
+	return []*customer.Customer{c}, err
+}
+
+// printSessions prints a table of sessions; titles are cut where the terminal ends.
+func printSessions(app *cli.App, infos []customer.SessionInfo, customers bool) error {
+	header := []string{"SESSION", "CUSTOMER", "RUNS", "CALLS", "SAVED", "LAST USED", "TITLE"}
+	var rows [][]string
+	for i := range infos {
+		s := &infos[i]
+		rows = append(rows, []string{
+			s.ID, s.Customer, fmt.Sprint(s.Stats.Runs), fmt.Sprint(s.Stats.Calls), saved(&s.Stats), ago(time.Now(), s.LastUsed), cli.EscapeLine(s.Title),
+		})
+	}
+	if !customers {
+		header = slices.Delete(header, 1, 2)
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 1, 2)
+		}
+	}
+	return app.FitTable(header, rows)
+}
+
+func newSessionShowCmd(app *cli.App) *cobra.Command {
+	o := &sessionCommand{customersCommand: customersCommand{app: app}}
+	cmd := &cobra.Command{
+		Use: "show SESSION", Short: "Show the log of a session",
+		Example: "  mcprun session show 20261003-120000-abc123\n  mcprun session show onboarding --customer acme --code",
+		Args:    cli.Args(cobra.ExactArgs(1)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.show(cmd, args[0]) },
+	}
+	o.bind(cmd)
+	f := cmd.Flags()
+	f.Var(flags.ID(&o.customer, "customer", "id"), "customer", "whose session it is, if several customers have one of that id")
+	f.BoolVar(&o.code, "code", false, "show the scripts and their output")
+	return cmd
+}
+
+func (o *sessionCommand) show(cmd *cobra.Command, id string) error {
+	root, err := o.openRoot(cmd, false)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	s, err := findSession(root, o.customer, id)
+	if err != nil {
+		return err
+	}
+	info, err := s.Info()
+	if err != nil {
+		return err
+	}
+	records := []customer.Record{}
+	bad, err := s.Read(func(r *customer.Record) error {
+		records = append(records, *r)
+		return cmd.Context().Err()
+	})
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return o.app.JSON(map[string]any{"session": info, "records": records, "unreadable": bad})
+	}
+	style, w := o.app.OutStyle(), o.app.Stdout
+	fmt.Fprintf(w, "%s of %s, %s, last used %s\n", style.Bold(info.ID), info.Customer, flags.Bytes(int(info.Bytes)), ago(time.Now(), info.LastUsed))
+	if info.Stats.Runs > 0 {
+		fmt.Fprintf(w, "%s, %s, %s\n", cli.Count(info.Stats.Runs, "run"), cli.Count(info.Stats.Calls, "call"), tokenWords(&info.Stats))
+	}
+	var sums customer.Stats
+	for i := range records {
+		o.record(&records[i], &sums)
+	}
+	if bad > 0 {
+		fmt.Fprintf(w, "%s %s of the log cannot be read: torn by a crash, or not mcprun's\n", style.Yellow("note:"), cli.Count(bad, "line"))
+	}
+	return nil
+}
+
+func findSession(root *customer.Root, customer, id string) (*customer.Session, error) {
+	if customer == "" {
+		return root.FindSession(id)
+	}
+	c, err := root.Find(customer)
+	if err != nil {
+		return nil, err
+	}
+	return c.Session(id)
+}
+
+// record prints one line of a log; sums are of the runs before it.
+func (o *sessionCommand) record(r *customer.Record, sums *customer.Stats) {
+	style, w := o.app.OutStyle(), o.app.Stdout
+	at := style.Dim(r.Time.Local().Format("2006-01-02 15:04:05"))
+	switch {
+	case r.Run != nil:
+		o.ran(at, r.Run, sums.Add(r.Time, r.Run))
+	case r.Checkpoint != nil && r.Kind == customer.KindRestore:
+		fmt.Fprintf(w, "%s  %s to checkpoint %s\n", at, style.Yellow("restored"), cli.EscapeLine(r.Checkpoint.Name))
+	case r.Checkpoint != nil:
+		fmt.Fprintf(w, "%s  %s\n", at, cleanCheckpoint(r.Checkpoint))
+	case r.Kind == customer.KindSession:
+		fmt.Fprintf(w, "%s  begun%s\n", at, leading(": ", cli.EscapeLine(r.Task)))
+	default:
+		o.item(at, cli.EscapeLine(string(r.Kind))+leading(": ", cli.EscapeLine(r.Task)))
+	}
+}
+
+// leading is text behind lead, or nothing.
+func leading(lead, text string) string {
+	if text == "" {
+		return ""
+	}
+	return lead + text
+}
+
+// cleanCheckpoint describes a checkpoint of a log, which may come from elsewhere.
+func cleanCheckpoint(c *customer.CheckpointInfo) string { return cli.EscapeLine(checkpointWords(c)) }
+
+// item prints a text that belongs to a time, folded to the terminal.
+func (o *sessionCommand) item(at, text string) {
+	const indent = 21
+	lead := at + "  "
+	for _, line := range cli.Fold(text, o.app.Columns()-indent) {
+		fmt.Fprintf(o.app.Stdout, "%s%s\n", lead, line)
+		lead = strings.Repeat(" ", indent)
+	}
+}
+
+func (o *sessionCommand) ran(at string, run *customer.Run, share customer.Tokens) {
+	style := o.app.OutStyle()
+	mark := style.Green("ran")
+	if run.ExitCode != 0 || run.Cause != "exit" {
+		mark = style.Red(fmt.Sprintf("ran, %s, exit code %d", cli.EscapeLine(run.Cause), run.ExitCode))
+	}
+	fmt.Fprintf(o.app.Stdout, "%s  %s %s, %s, %s\n", at, mark, cli.EscapeLine(cmp.Or(run.Name, run.Language)), millis(run.DurationMS), cli.Count(run.CallCount, "call"))
+	rest := strings.Repeat(" ", 19)
+	if run.Message != "" {
+		o.item(rest, cli.EscapeLine(run.Message))
+	}
+	if text := callWords(run.Calls); text != "" {
+		o.item(rest, "calls: "+text)
+	}
+	if len(run.Files) > 0 {
+		text := "wrote: " + cli.EscapeLine(strings.Join(run.Files[:min(len(run.Files), 10)], ", "))
+		if more := run.FileCount - 10; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		o.item(rest, text)
+	}
+	if run.Tokens != nil {
+		o.item(rest, tokenWords(&customer.Stats{Tokens: share}))
+	}
+	if !o.code {
+		return
+	}
+	o.block("code", run.Code)
+	o.block("output", run.Output)
+	o.block("result", string(run.Result))
+}
+
+// block prints a text of several lines.
+func (o *sessionCommand) block(title, text string) {
+	if text == "" {
+		return
+	}
+	style := o.app.OutStyle()
+	fmt.Fprintf(o.app.Stdout, "  %s\n", style.Bold(title))
+	for line := range strings.Lines(cli.Escape(text)) {
+		fmt.Fprintf(o.app.Stdout, "  %s %s\n", style.Dim("|"), strings.TrimRight(line, "\n"))
+	}
+}
+
+// callWords counts the calls of each tool, and its failures, in the order of their first call.
+func callWords(calls []customer.Call) string {
+	var tools []string
+	made, failed := map[string]int{}, map[string]int{}
+	for _, c := range calls {
+		if made[c.Tool]++; made[c.Tool] == 1 {
+			tools = append(tools, c.Tool)
+		}
+		if c.Outcome != "ok" && c.Outcome != "dry" {
+			failed[c.Tool]++
+		}
+	}
+	var words []string
+	for _, t := range tools[:min(len(tools), 10)] {
+		text := cli.EscapeLine(t)
+		if made[t] > 1 {
+			text += fmt.Sprintf(" ×%d", made[t])
+		}
+		if failed[t] > 0 {
+			text += fmt.Sprintf(" (%d failed)", failed[t])
+		}
+		words = append(words, text)
+	}
+	if more := len(tools) - 10; more > 0 {
+		words = append(words, fmt.Sprintf("and %s more", cli.Count(more, "tool")))
+	}
+	return strings.Join(words, ", ")
+}
+
+func millis(ms float64) string {
+	if ms >= 10_000 {
+		return fmt.Sprintf("%.1f s", ms/1000)
+	}
+	return fmt.Sprintf("%.0f ms", ms)
+}

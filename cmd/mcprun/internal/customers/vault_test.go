@@ -1,0 +1,24 @@
+package customers
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+)
+
+// TestVaultPlace: projects are told apart by their folders, whatever way leads there, and no vault is where scripts write.
+func TestVaultPlace(t *testing.T) {
+	dir := t.TempDir()
+	if projectName(dir) != projectName(filepath.Join(dir, "x", "..")) || projectName(dir) == projectName(filepath.Join(dir, "x")) {
+		t.Error("names of projects")
+	}
+	for _, c := range []struct {
+		dir, other string
+		want       bool
+	}{{"a/b", "a", true}, {"a", "a", true}, {"a", "a/b", false}, {"ab", "a", false}, {"..a", "", true}, {"a", "b", false}} {
+		if got := project.IsBelow(filepath.Join(dir, c.dir), filepath.Join(dir, c.other)); got != c.want {
+			t.Errorf("%q below %q: %v", c.dir, c.other, got)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/backends"
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/daemon"
+)
+
+// Run has the daemon run the whole command, and starts a daemon if there is none. If done is false, nothing was run: no daemon
+// is possible here, or it cannot take this command; the caller then runs it itself, which is only slower.
+func Run(ctx context.Context, app *cli.App) (code int, done bool, err error) {
+	client, err := newDaemonClient(app)
+	if err != nil {
+		return 0, false, nil
+	}
+	if slices.ContainsFunc(app.Args, isOwnFile) {
+		return 0, false, nil
+	}
+	code, err = client.Run(ctx, daemonJob(app), daemon.Streams{
+		Stdin: app.Stdin, Stdout: app.Stdout, Stderr: app.Stderr, LookupEnv: app.LookupEnv, Signal: signalNumber,
+	})
+	if _, ok := errors.AsType[*daemon.UnavailableError](err); ok {
+		return 0, false, nil
+	}
+	return code, true, err
+}
+
+// isOwnFile reports whether an argument or its value names what only this process has open, such as the shell's <(...).
+func isOwnFile(arg string) bool {
+	return slices.ContainsFunc([]string{"/dev/", "/proc/"}, func(dir string) bool {
+		return strings.HasPrefix(arg, dir) || strings.Contains(arg, "="+dir)
+	})
+}
+
+// signalNumber returns the number of the signal that ended ctx, or 0.
+func signalNumber(ctx context.Context) int {
+	if sig, ok := errors.AsType[*cli.SignalError](context.Cause(ctx)); ok {
+		return int(sig.Signal)
+	}
+	return 0
+}
+
+// newDaemonClient makes the client of this user's daemon.
+func newDaemonClient(app *cli.App) (*daemon.Client, error) {
+	opt, err := daemonOptions(app)
+	if err != nil {
+		return nil, err
+	}
+	return daemon.NewClient(opt, func(ready *os.File) error { return launchDaemon(app, opt.Dir, ready) }), nil
+}
+
+// daemonOptions are the same for the daemon and its clients, if they may work together.
+func daemonOptions(app *cli.App) (daemon.Options, error) {
+	if !daemon.Supported {
+		return daemon.Options{}, errors.New("there is no daemon on this system: it could not check which user connects")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return daemon.Options{}, fmt.Errorf("find this program's own file: %w", err)
+	}
+	build, err := daemon.BuildID(exe)
+	if err != nil {
+		return daemon.Options{}, err
+	}
+	environment, err := daemon.EnvironmentOf(app.LookupEnv, ambientNames())
+	if err != nil {
+		return daemon.Options{}, err
+	}
+	return daemon.Options{Dir: backends.RuntimeDir(app.LookupEnv) + "-daemon", Build: build, Environment: environment}, nil
+}
+
+// ambientNames are the variables that libraries read from the process that they are in. A daemon has those of the client
+// that started it.
+func ambientNames() []string {
+	return []string{
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy", "REQUEST_METHOD",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "TMPDIR", "TZ", "GODEBUG", "DBUS_SESSION_BUS_ADDRESS", "RES_OPTIONS", "LOCALDOMAIN",
+	}
+}
+
+// keptNames are what the daemon itself is started with beside ambientNames: nothing of it is a secret.
+func keptNames() []string { return []string{"PATH", "HOME", "USER", "LOGNAME", "XDG_RUNTIME_DIR"} }
+
+// daemonEnv is the environment of the daemon.
+func daemonEnv(app *cli.App) []string {
+	var env []string
+	for _, name := range append(ambientNames(), keptNames()...) {
+		if value, ok := app.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// askedAlways are the variables that every run looks up, so that they are sent along rather than asked for one by one.
+func askedAlways() []string {
+	return append(upstream.InheritedNames(),
+		flags.EnvPrefix+"*", cli.KeyringVariable, "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CI",
+		"DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY")
+}
+
+// daemonJob is this command.
+func daemonJob(app *cli.App) *daemon.Job {
+	job := &daemon.Job{
+		Args: app.Args, Dir: app.Dir, Env: map[string]string{}, Known: askedAlways(), Columns: max(app.ErrColumns(), app.Columns()),
+		Terminal: daemon.Terminal{
+			Stdin: app.Terminal.Stdin, Stdout: app.Terminal.Stdout, Stderr: app.Terminal.Stderr, Shared: app.Terminal.Shared,
+		},
+	}
+	for _, name := range job.Known {
+		if value, ok := app.LookupEnv(name); ok {
+			job.Env[name] = value
+		}
+	}
+	for _, pair := range os.Environ() { // names only: LookupEnv has the values
+		name, _, _ := strings.Cut(pair, "=")
+		if value, ok := app.LookupEnv(name); ok && strings.HasPrefix(name, flags.EnvPrefix) {
+			job.Env[name] = value
+		}
+	}
+	return job
+}

@@ -1,0 +1,195 @@
+// Package daemon has the command daemon, the client by which a run has the daemon do its work, and the daemon's handler, which
+// does a client's command over the client's streams. The protocol between the two is in runner/daemon.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/doctor"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/runner/daemon"
+)
+
+// IdleVariable sets how long a daemon that was started on demand runs without work.
+const IdleVariable = flags.EnvPrefix + "DAEMON_IDLE"
+
+const daemonHelp = `The daemon is mcprun in the background. It keeps connections to servers and started
+sandboxes between runs, so that running a script takes some tens of milliseconds. Runs use it with --daemon auto, MCPRUN_DAEMON=auto or daemon: auto below
+run: in mcpgen.yaml, which also starts it; it exits when it has not been used for a while.
+Only you can connect to it.`
+
+type command struct {
+	app        *cli.App
+	newRoot    rootFunc
+	idle       time.Duration
+	foreground bool
+	ready      bool
+	json       bool
+	now        bool
+}
+
+func NewCommand(app *cli.App, newRoot rootFunc) *cobra.Command {
+	o := &command{app: app, newRoot: newRoot, idle: 10 * time.Minute}
+	cmd := &cobra.Command{
+		Use: "daemon", Short: "Start, stop or inspect the background process that keeps servers and sandboxes ready",
+		Long: daemonHelp,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.foreground {
+				return o.serve(cmd.Context())
+			}
+			return o.start(cmd.Context(), cmd.Flags().Changed("idle"))
+		},
+	}
+	f := cmd.Flags()
+	f.Var(flags.Duration(&o.idle), "idle", "exit after this time without a run")
+	f.BoolVar(&o.foreground, "foreground", false, "run the daemon in this process instead of the background")
+	f.BoolVar(&o.ready, "ready", false, "close descriptor 3 when runs can come")
+	_ = f.MarkHidden("ready")
+	status := &cobra.Command{
+		Use: "status", Short: "Report whether the daemon is running, and what it keeps",
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.status(cmd.Context()) },
+	}
+	status.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	stop := &cobra.Command{
+		Use: "stop", Short: "Stop the daemon when its runs have ended",
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.stop(cmd.Context()) },
+	}
+	stop.Flags().BoolVar(&o.now, "now", false, "end running scripts too")
+	cmd.AddCommand(status, stop)
+	return cmd
+}
+
+// serve is the daemon.
+func (o *command) serve(ctx context.Context) error {
+	opt, err := daemonOptions(o.app)
+	if err != nil {
+		return err
+	}
+	opt.Logger = slog.New(slog.NewTextHandler(o.app.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	ready := func() {}
+	if o.ready {
+		if f := readyFile(); f != nil {
+			ready = func() { _ = f.Close() }
+		}
+	}
+	h := resources.NewWarm(opt.Logger)
+	handler := func(ctx context.Context, w *daemon.Work) int { return handle(ctx, w, h, o.newRoot) }
+	err = daemon.Serve(ctx, daemon.ServeOptions{
+		Options: opt, Handler: handler, Idle: o.idle, Ready: ready, Close: h.Close, Describe: h.Describe, Version: cli.Version(),
+	})
+	if errors.Is(err, daemon.ErrRunning) && o.ready {
+		return nil // another one was faster, which is as good
+	}
+	return err
+}
+
+// start makes sure that there is a daemon, of this build and in this place.
+func (o *command) start(ctx context.Context, idleSaid bool) error {
+	app := *o.app
+	if idleSaid {
+		app.LookupEnv = func(name string) (string, bool) {
+			if name == IdleVariable {
+				return o.idle.String(), true
+			}
+			return o.app.LookupEnv(name)
+		}
+	}
+	client, err := newDaemonClient(&app)
+	if err != nil {
+		return err
+	}
+	s, began, err := client.Start(ctx)
+	if err != nil {
+		return err
+	}
+	word := "is running already"
+	if began {
+		word = "was started"
+	}
+	_, err = fmt.Fprintf(o.app.Stdout, "the daemon %s: process %d\n", word, s.PID)
+	return err
+}
+
+func (o *command) stop(ctx context.Context) error {
+	client, err := newDaemonClient(o.app)
+	if err != nil {
+		return err
+	}
+	s, ok, err := client.Stop(ctx, o.now, func(s *daemon.Status) {
+		if s.Running > 0 && !o.now {
+			fmt.Fprintf(o.app.Stderr, "mcprun: the daemon takes no more runs; waiting for the end of %s (--now ends them)\n", cli.Count(s.Running, "run"))
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		_, err = fmt.Fprintln(o.app.Stdout, "no daemon is running")
+	default:
+		_, err = fmt.Fprintf(o.app.Stdout, "the daemon has ended: process %d\n", s.PID)
+	}
+	return err
+}
+
+// status prints the daemon's status. Without a daemon the exit code is 1.
+func (o *command) status(ctx context.Context) error {
+	client, err := newDaemonClient(o.app)
+	if err != nil {
+		return err
+	}
+	s, ok, err := client.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		if err := o.app.JSON(s); err != nil { // null without one
+			return err
+		}
+	} else if ok {
+		o.print(s)
+	} else {
+		fmt.Fprintln(o.app.Stdout, "no daemon is running")
+	}
+	if !ok {
+		return cli.Quiet(1)
+	}
+	return nil
+}
+
+func (o *command) print(s *daemon.Status) {
+	style, w := o.app.OutStyle(), o.app.Stdout
+	item := func(label, text string) {
+		fmt.Fprintf(w, "%s %s\n", style.Bold(fmt.Sprintf("%-9s", label)), cli.EscapeLine(text))
+	}
+	item("process:", fmt.Sprintf("%d, for %v", s.PID, time.Since(s.Started).Round(time.Second)))
+	item("version:", s.Version)
+	runs := fmt.Sprintf("%d done, %d under way", s.Done, s.Running)
+	if s.Refused > 0 {
+		runs += fmt.Sprintf(", %d not taken", s.Refused)
+	}
+	item("runs:", runs)
+	if s.Running == 0 {
+		item("idle:", fmt.Sprintf("for %v, ends in %v", seconds(s.IdleSeconds), seconds(s.EndsSeconds)))
+	}
+	for i, k := range s.Kept {
+		item(doctor.Labelled(i, "keeps:"), k)
+	}
+	if s.Differs != "" {
+		item("but:", s.Differs)
+	}
+}
+
+func seconds(s float64) time.Duration {
+	return (time.Duration(s * float64(time.Second))).Round(time.Second)
+}

@@ -1,0 +1,188 @@
+// Package doctor has the command doctor, which reports the sandboxes that work on this machine and how fast they start.
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+type command struct {
+	app *cli.App
+	resources.SandboxFlags
+	json    bool
+	noSpeed bool
+}
+
+const doctorHelp = `doctor checks what each sandbox needs. In each usable one it runs a script of one line, and
+reports how long that takes.
+It exits with 0 if at least one sandbox is usable, else with 1.`
+
+func NewCommand(app *cli.App) *cobra.Command {
+	o := &command{app: app}
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Report which sandboxes work on this machine, and how to fix those that do not",
+		Long: doctorHelp,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print one JSON array")
+	f.BoolVar(&o.noSpeed, "no-speed", false, "do not start scripts to measure speed")
+	o.SandboxFlags.Bind(f)
+	return cmd
+}
+
+// Finding is one sandbox as doctor shows it.
+type Finding struct {
+	Name   string `json:"name"`
+	Usable bool   `json:"usable"`
+	Detail string `json:"detail"`
+	Remedy string `json:"remedy,omitempty"`
+	// GoodFor is the greatest risk that this kind of sandbox is good for.
+	GoodFor   runner.Risk        `json:"goodFor"`
+	Languages []sandbox.Language `json:"languages"`
+	// Starts has an entry for each language, when speed was measured.
+	Starts []start `json:"starts,omitempty"`
+	// Holds is what this sandbox keeps from a script here, Lacks what its kind keeps from it nowhere, Missing what this
+	// machine has not for it.
+	Holds   []string `json:"holds"`
+	Lacks   []string `json:"lacks"`
+	Missing []string `json:"missing"`
+
+	backend sandbox.Backend
+}
+
+// applyDefaults sets flags that were not given on the command line. A project that cannot be read is not a reason to report nothing.
+func (o *command) applyDefaults(set *pflag.FlagSet) error {
+	settings := config.Settings{}
+	cfg, err := (&project.LocationFlags{}).Load(o.app)
+	switch {
+	case err != nil:
+		fmt.Fprintf(o.app.Stderr, "mcprun: the project's settings are ignored: %s\n", cli.Escape(err.Error()))
+	case cfg != nil:
+		settings = cfg.Settings
+	}
+	return flags.ApplyDefaults(o.app, set, &settings)
+}
+
+func (o *command) run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	if err := o.applyDefaults(cmd.Flags()); err != nil {
+		return err
+	}
+	backends, err := o.Backends(o.app, nil)
+	if err != nil {
+		return err
+	}
+	defer resources.CloseAll(backends)
+	findings := probe(ctx, backends)
+	usable := false
+	for i := range findings {
+		f := &findings[i]
+		if f.Usable && !o.noSpeed {
+			f.measure(ctx)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		usable = usable || f.Usable
+		if !o.json {
+			o.print(f)
+		}
+	}
+	if o.json {
+		err = o.app.JSON(findings)
+	} else {
+		o.printAuto(ctx, findings)
+	}
+	if err == nil && !usable {
+		return cli.Quiet(1)
+	}
+	return err
+}
+
+// probe asks all of them at once: one that is not there may take its time to say so.
+func probe(ctx context.Context, backends []sandbox.Backend) []Finding {
+	findings := make([]Finding, len(backends))
+	var all sync.WaitGroup
+	for i, b := range backends {
+		all.Go(func() {
+			st := b.Probe(ctx)
+			findings[i] = Finding{
+				Name: b.Name(), Usable: st.Usable, Detail: st.Detail, Remedy: st.Remedy, GoodFor: runner.GoodFor(b.Strength()),
+				Languages: append([]sandbox.Language{}, st.Languages...),
+				Holds:     append([]string{}, st.Holds...), Lacks: append([]string{}, st.Lacks...), Missing: append([]string{}, st.Missing...),
+				backend: b,
+			}
+		})
+	}
+	all.Wait()
+	return findings
+}
+
+// start is how fast a sandbox starts a script of one language.
+type start struct {
+	Language sandbox.Language `json:"language"`
+	// MS is how long a script of one line takes, in milliseconds.
+	MS float64 `json:"ms,omitempty"`
+	// Error is why it could not be measured.
+	Error string `json:"error,omitempty"`
+}
+
+const startTime = 15 * time.Second
+
+// measure starts scripts. A sandbox in which no script starts is not usable, whatever its probe reported.
+func (f *Finding) measure(ctx context.Context) {
+	works := len(f.Languages) == 0
+	for _, lang := range f.Languages {
+		s := start{Language: lang}
+		took, err := coldStart(ctx, f.backend, lang)
+		if err != nil {
+			s.Error = err.Error()
+		} else {
+			s.MS, works = float64(took.Microseconds())/1000, true
+		}
+		f.Starts = append(f.Starts, s)
+	}
+	if !works {
+		f.Usable, f.Detail = false, f.Detail+"; but no script starts in it: "+f.Starts[0].Error
+		f.Remedy = "see what happens in a run of its own: mcprun --debug --sandbox " + f.Name + " SCRIPT"
+	}
+}
+
+// coldStart returns how long a script of one line takes.
+func coldStart(ctx context.Context, b sandbox.Backend, lang sandbox.Language) (time.Duration, error) {
+	r, err := runner.New(nil)
+	if err != nil {
+		return 0, err
+	}
+	var stdout, stderr bytes.Buffer
+	script := runner.Script{Name: "doctor.ts", Code: `console.log("ready")`, Language: lang, Backend: b, Timeout: startTime, Stdout: &stdout, Stderr: &stderr}
+	if lang == sandbox.LangPython {
+		script.Name, script.Code = "doctor.py", `print("ready")`
+	}
+	began := time.Now()
+	res, err := r.Run(ctx, script)
+	switch {
+	case err != nil:
+		return 0, err
+	case res.ExitCode != 0 || !strings.Contains(stdout.String(), "ready"):
+		return 0, fmt.Errorf("a script of one line ended with code %d (%s) %s", res.ExitCode, res.Cause, strings.TrimSpace(res.Message+" "+stderr.String()))
+	}
+	return time.Since(began), nil
+}

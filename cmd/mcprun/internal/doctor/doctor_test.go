@@ -1,0 +1,115 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// told is a sandbox that says what it is told to, and starts nothing.
+type told struct {
+	sandbox.Backend
+	name   string
+	status sandbox.Status
+}
+
+func (s told) Name() string { return s.name }
+
+func (s told) Probe(context.Context) sandbox.Status { return s.status }
+
+func (s told) Strength() sandbox.Strength {
+	switch s.name {
+	case "docker":
+		return sandbox.Container
+	case "gvisor":
+		return sandbox.OwnKernel
+	}
+	return sandbox.SharedKernel
+}
+
+func (s told) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
+	return sandbox.Node, s.name != "embedded" || lang == sandbox.LangTypeScript
+}
+
+func (s told) Start(context.Context, sandbox.Spec) (sandbox.Process, error) {
+	return nil, errors.New("nothing starts here")
+}
+
+func both() []sandbox.Language {
+	return []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython}
+}
+
+// TestDoctorKnowsTheProject: it looks at the image that a run of this project would take.
+func TestDoctorKnowsTheProject(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{".mcp.json": `{"mcpServers": {}}`, "mcpgen.yaml": "version: 1\nrun: {image: my/own}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var stderr bytes.Buffer
+	app := &cli.App{Dir: dir, Stderr: &stderr, LookupEnv: func(string) (string, bool) { return "", false }}
+	settle := func() (image string, err error) {
+		o, flags := &command{app: app}, pflag.NewFlagSet("", pflag.ContinueOnError)
+		o.Bind(flags)
+		err = o.applyDefaults(flags)
+		return o.Image, err
+	}
+	if image, err := settle(); err != nil || image != "my/own" || stderr.Len() > 0 {
+		t.Errorf("image = %q, %v, want my/own; stderr %q", image, err, &stderr)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "mcpgen.yaml"), []byte("version: 1\nrun: 7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if image, err := settle(); err != nil || image != "" || !strings.Contains(stderr.String(), "mcpgen.yaml:2") {
+		t.Errorf("image = %q, %v, want none; stderr %q", image, err, &stderr)
+	}
+}
+
+// TestSpeed measures the embedded sandbox, which starts everywhere.
+func TestSpeed(t *testing.T) {
+	list, err := (&resources.SandboxFlags{}).Backends(&cli.App{LookupEnv: func(string) (string, bool) { return "", false }}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resources.CloseAll(list)
+	f := probe(t.Context(), list[:1])[0]
+	f.measure(t.Context())
+	if s := f.Starts; f.Name != "embedded" || !f.Usable || len(s) != 1 || s[0].Language != sandbox.LangTypeScript || s[0].MS <= 0 || s[0].Error != "" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestASandboxThatStartsNothing is not usable, whatever its parts say.
+func TestASandboxThatStartsNothing(t *testing.T) {
+	f := probe(t.Context(), []sandbox.Backend{told{name: "process", status: sandbox.Status{Usable: true, Detail: "all is there", Languages: both()}}})[0]
+	f.measure(t.Context())
+	if f.Usable || !strings.Contains(f.Detail, "nothing starts here") || f.Remedy == "" || len(f.Starts) != 2 {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestWhatAutoTakes(t *testing.T) {
+	usable := sandbox.Status{Usable: true, Languages: both()}
+	backends := []sandbox.Backend{
+		told{name: "embedded", status: usable}, told{name: "process", status: usable}, told{name: "docker", status: usable}, told{name: "gvisor"},
+	}
+	for risk, want := range map[runner.Risk]string{
+		"": "docker", "low": "embedded for typescript, process for python", "medium": "docker", "high": "docker", "critical": "none of these",
+	} {
+		if got := choices(t.Context(), backends, risk); got != want {
+			t.Errorf("risk %q: %q, want %q", risk, got, want)
+		}
+	}
+}

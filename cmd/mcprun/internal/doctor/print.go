@@ -1,0 +1,140 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+const (
+	nameWidth  = 10 // of the column of sandboxes' names
+	markWidth  = 12 // of "usable" and "not usable"
+	labelWidth = 17 // of the column of labels in the lines below
+)
+
+func (o *command) print(f *Finding) {
+	style, w := o.app.OutStyle(), o.app.Stdout
+	mark := style.Green("usable    ")
+	if !f.Usable {
+		mark = style.Red("not usable")
+	}
+	lead := style.Bold(fmt.Sprintf("%-*s", nameWidth, f.Name)) + mark + "  "
+	for _, line := range cli.Fold(cli.EscapeLine(f.Detail), o.app.Columns()-nameWidth-markWidth) {
+		fmt.Fprintf(w, "%s%s\n", lead, line)
+		lead = strings.Repeat(" ", nameWidth+markWidth)
+	}
+	for i, m := range f.Missing {
+		o.item(Labelled(i, "missing here:"), style.Yellow, m)
+	}
+	if f.Remedy != "" {
+		for i, line := range strings.Split(f.Remedy, "\n") {
+			o.item(Labelled(i, "do:"), style.Bold, line)
+		}
+	}
+	if f.Usable {
+		o.item("good for:", style.Dim, goodFor(f.GoodFor))
+		words := make([]string, len(f.Languages))
+		for i, l := range f.Languages {
+			words[i] = string(l)
+		}
+		o.item("runs:", style.Dim, strings.Join(words, ", "))
+	}
+	for i, s := range f.Starts {
+		o.item(Labelled(i, "takes:"), style.Dim, s.words())
+	}
+	for i, h := range f.Holds {
+		o.item(Labelled(i, "holds:"), style.Green, h)
+	}
+	for i, l := range f.Lacks {
+		o.item(Labelled(i, "does not hold:"), style.Yellow, l)
+	}
+	fmt.Fprintln(w)
+}
+
+// Labelled is a label for the first of several lines.
+func Labelled(i int, label string) string {
+	if i > 0 {
+		return ""
+	}
+	return label
+}
+
+func (s start) words() string {
+	if s.Error != "" {
+		return fmt.Sprintf("%s: not measured: %s", s.Language, s.Error)
+	}
+	return fmt.Sprintf("%.0f ms for a script of one line in %s", s.MS, s.Language)
+}
+
+// goodFor lists the risks up to the greatest.
+func goodFor(most runner.Risk) string {
+	var words []string
+	for _, r := range runner.Risks() {
+		words = append(words, string(r))
+		if r == most {
+			break
+		}
+	}
+	if len(words) == 1 {
+		return "code of low risk"
+	}
+	return "code of " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + " risk"
+}
+
+// item prints one line of a finding: a label and its text, which is folded to the terminal's width.
+func (o *command) item(label string, style func(string) string, text string) {
+	const indent = nameWidth + labelWidth
+	lead := strings.Repeat(" ", nameWidth) + style(label) + strings.Repeat(" ", labelWidth-utf8.RuneCountInString(label))
+	for _, line := range cli.Fold(cli.EscapeLine(text), o.app.Columns()-indent) {
+		fmt.Fprintf(o.app.Stdout, "%s%s\n", lead, line)
+		lead = strings.Repeat(" ", indent)
+	}
+}
+
+// printAuto prints which sandbox a run without --sandbox gets, for each risk.
+func (o *command) printAuto(ctx context.Context, findings []Finding) {
+	style := o.app.OutStyle()
+	backends := make([]sandbox.Backend, len(findings))
+	for i, f := range findings {
+		backends[i] = known{f.backend, f}
+	}
+	fmt.Fprintf(o.app.Stdout, "%s%s\n", style.Bold(fmt.Sprintf("%-*s", nameWidth, runner.Auto)), "what --sandbox auto takes here")
+	for _, risk := range append([]runner.Risk{runner.RiskUnset}, runner.Risks()...) {
+		label := "--risk " + string(risk) + ":"
+		if risk == runner.RiskUnset {
+			label = "no --risk:"
+		}
+		o.item(label, style.Dim, choices(ctx, backends, risk))
+	}
+}
+
+// choices returns the sandbox chosen for each language, once if it is the same.
+func choices(ctx context.Context, backends []sandbox.Backend, risk runner.Risk) string {
+	var names, words []string
+	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
+		name := "none of these"
+		if c, err := runner.Choose(ctx, backends, runner.Need{Name: runner.Auto, Language: lang, Risk: risk}); err == nil {
+			name = c.Backend.Name()
+		}
+		names, words = append(names, name), append(words, fmt.Sprintf("%s for %s", name, lang))
+	}
+	if names[0] == names[1] {
+		return names[0]
+	}
+	return strings.Join(words, ", ")
+}
+
+// known is a sandbox of which was found out already what its Probe would tell.
+type known struct {
+	sandbox.Backend
+	finding Finding
+}
+
+func (k known) Probe(context.Context) sandbox.Status {
+	return sandbox.Status{Usable: k.finding.Usable, Languages: k.finding.Languages, Detail: k.finding.Detail, Remedy: k.finding.Remedy}
+}

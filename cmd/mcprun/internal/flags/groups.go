@@ -1,0 +1,66 @@
+package flags
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+)
+
+// Groups are the flags of one command as its help lists them: under headings, in the order in which they were added.
+type Groups struct {
+	cmd    *cobra.Command
+	width  int // of the terminal; 0: lines are as long as they like
+	groups []flagGroup
+}
+
+type flagGroup struct {
+	title string
+	flags *pflag.FlagSet
+}
+
+// NewGroups makes the command's help show its flags in groups. Commands below it keep the usual help.
+func NewGroups(cmd *cobra.Command, app *cli.App) *Groups {
+	g := &Groups{cmd: cmd, width: app.Columns()}
+	usual := (&cobra.Command{}).UsageFunc()
+	cmd.SetUsageFunc(func(c *cobra.Command) error {
+		if c != cmd {
+			return usual(c)
+		}
+		g.print(c.OutOrStderr())
+		return nil
+	})
+	return g
+}
+
+// Add makes a group of the flags that bind registers.
+func (g *Groups) Add(title string, bind func(f *pflag.FlagSet)) {
+	flags := pflag.NewFlagSet(title, pflag.ContinueOnError)
+	flags.SortFlags = false
+	bind(flags)
+	g.cmd.Flags().AddFlagSet(flags)
+	g.groups = append(g.groups, flagGroup{title, flags})
+}
+
+func (g *Groups) print(w io.Writer) {
+	c := g.cmd
+	fmt.Fprintf(w, "Usage:\n  %s\n", c.UseLine())
+	if c.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", c.Example)
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\nCommands:\n")
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() {
+				fmt.Fprintf(w, "  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
+			}
+		}
+	}
+	for _, group := range g.groups {
+		fmt.Fprintf(w, "\n%s:\n%s\n", group.title, strings.TrimRight(group.flags.FlagUsagesWrapped(g.width), "\n"))
+	}
+}

@@ -1,0 +1,37 @@
+package flags
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen/config"
+)
+
+// EnvPrefix begins the name of every variable that stands for a flag.
+const EnvPrefix = "MCPRUN_"
+
+// ApplyDefaults sets flags that were not given on the command line, from the environment, else from run: in mcpgen.yaml. Only flags
+// that are keys of run: can be set there. The key risk is not a default but a floor, and left to its command.
+func ApplyDefaults(app *cli.App, flags *pflag.FlagSet, settings *config.Settings) error {
+	var failed error
+	flags.VisitAll(func(flag *pflag.Flag) {
+		key := strings.ReplaceAll(flag.Name, "-", "_")
+		if failed != nil || flag.Changed || key == "risk" || !config.IsRunKey(key) {
+			return
+		}
+		env := EnvPrefix + strings.ToUpper(key)
+		if value := app.Env(env); value != "" {
+			if err := flag.Value.Set(value); err != nil {
+				failed = &cli.UsageError{Err: fmt.Errorf("%s: %w", env, err), Command: "mcprun"}
+			}
+		} else if s, ok := settings.Run[key]; ok {
+			if err := flag.Value.Set(s.Value); err != nil {
+				failed = &config.FileError{File: settings.Path, Line: s.Line, Key: "run." + key, Problem: err.Error()}
+			}
+		}
+	})
+	return failed
+}

@@ -1,0 +1,54 @@
+package flags
+
+import (
+	"testing"
+	"time"
+)
+
+func TestByteSize(t *testing.T) {
+	for text, want := range map[string]int64{
+		"500": 500_000_000, "512MiB": 512 << 20, "1GB": 1_000_000_000, "1GiB": 1 << 30, "64mb": 64_000_000, "0.5GB": 500_000_000,
+	} {
+		var n int64
+		if err := (Size(&n, 32_000_000)).Set(text); err != nil || n != want {
+			t.Errorf("Set(%q) = %d, %v; want %d", text, n, err, want)
+		}
+	}
+	for _, text := range []string{"", "lots", "-1", "1MB", "0", "5 apples", "99999999999999999999"} {
+		var n int64
+		if err := (Size(&n, 32_000_000)).Set(text); err == nil {
+			t.Errorf("Set(%q) = %d, want an error", text, n)
+		}
+	}
+	var n int64
+	if err := (Size(&n, MinSize)).Set("4kB"); err != nil || n != 4000 {
+		t.Errorf("Set = %d, %v", n, err)
+	}
+	for n, want := range map[int64]string{0: "", 500_000_000: "500MB", 1_000_000_000: "1GB", 256 << 20: "256MiB", 1 << 30: "1GiB", 5 << 10: "5KiB"} {
+		if got := (Size(&n, 0)).String(); got != want {
+			t.Errorf("%d is shown as %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestRunTime(t *testing.T) {
+	for text, want := range map[string]time.Duration{"30": 30 * time.Second, "1.5s": 1500 * time.Millisecond, "2m": 2 * time.Minute} {
+		var d time.Duration
+		if err := Duration(&d).Set(text); err != nil || d != want {
+			t.Errorf("Set(%q) = %v, %v; want %v", text, d, err, want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	n := 0
+	c := Count(&n, 16)
+	if err := c.Set("16"); err != nil || n != 16 || c.String() != "16" {
+		t.Errorf("Set = %d, %v", n, err)
+	}
+	for _, text := range []string{"", "15", "-1", "0", "x", "1.5", "99999999999", "99999999999999999999999"} {
+		if err := c.Set(text); err == nil || n != 16 {
+			t.Errorf("Set(%q) = %d, want an error", text, n)
+		}
+	}
+}

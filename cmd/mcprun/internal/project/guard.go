@@ -1,0 +1,71 @@
+package project
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+)
+
+// RefuseHome makes sure that the home folder is not in a script's reach. Folders in it are.
+func RefuseHome(app *cli.App, workspace string) error {
+	name := "HOME"
+	if runtime.GOOS == "windows" {
+		name = "USERPROFILE"
+	}
+	home := app.Env(name)
+	if !filepath.IsAbs(home) {
+		return nil
+	}
+	at, err := os.Stat(workspace)
+	if err != nil {
+		return nil // it is made, and nothing is in it
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	for dir := home; ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && os.SameFile(at, info) && !isTop(dir) {
+			what := "is your home folder"
+			if dir != home {
+				what = fmt.Sprintf("holds your home folder %q", home)
+			}
+			return cli.WithHint(fmt.Errorf("the workspace %q %s: a script could read your keys and logins there, and change what your shell and other programs run", dir, what),
+				"name a folder of its own for what scripts write, with --workspace or in mcpgen.yaml")
+		}
+		if isTop(dir) {
+			return nil // the root of all is never a workspace
+		}
+	}
+}
+
+func isTop(dir string) bool { return filepath.Dir(dir) == dir }
+
+// IsLink reports whether a path is a symbolic link.
+func IsLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
+}
+
+// RealPath returns a path without symbolic links. Missing elements at its end stay as they are.
+func RealPath(path string) string {
+	for dir, rest := path, ""; ; dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if isTop(dir) {
+			return path
+		}
+	}
+}
+
+// IsBelow reports whether a folder is another or in it.
+func IsBelow(dir, other string) bool {
+	dir, other = RealPath(dir), RealPath(other)
+	rel, err := filepath.Rel(other, dir)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(os.PathSeparator))
+}

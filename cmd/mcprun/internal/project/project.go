@@ -1,0 +1,227 @@
+// Package project finds the configuration, the generated tree, the skills and the workspace of the folder that a command is
+// started in, and guards against workspaces in which scripts could do harm.
+package project
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/script"
+)
+
+// namesTree finds in a script what looks like an import of the tree.
+var namesTree = regexp.MustCompile(`\bservers\b`)
+
+// ExplainNoTree adds to a run's result or error where the tree was looked for, if the script imports one and there is none.
+func (p *Project) ExplainNoTree(code string, res *runner.Result, err error) error {
+	if p.Tree != "" || !namesTree.MatchString(code) {
+		return err
+	}
+	from := "the folder that mcprun was started in, which has no " + config.OwnName + " or " + config.FileName + "; inside a git repository it is looked for further up as well"
+	if p.configured {
+		from = "as the configuration beside it says"
+	}
+	where := fmt.Sprintf("the tree was looked for in %q (%s): start mcprun in the project, or name the tree with --servers", p.Wanted, from)
+	if _, bad := errors.AsType[*script.Error](err); bad {
+		return cli.WithHint(err, where)
+	}
+	if err == nil && res.Cause == runner.CauseError {
+		if res.Message != "" {
+			res.Message += "; "
+		}
+		res.Message += where
+	}
+	return err
+}
+
+// LocationFlags say where configuration and tree are.
+type LocationFlags struct {
+	Configs []string
+	servers string
+	Skills  string
+	Debug   bool // bound where the other flags of what is said are
+}
+
+func (o *LocationFlags) Bind(f *pflag.FlagSet) {
+	cli.BindConfig(f, &o.Configs)
+	f.Var(flags.Text(&o.servers, "folder"), "servers", "the generated tree (default what the configuration says, servers/)")
+	f.Var(flags.Text(&o.Skills, "folder"), "skills", "saved scripts, for ./skills/NAME (default skills/ beside the configuration)")
+}
+
+// Project is what a run needs to know of the folder it is started in.
+type Project struct {
+	Tree      string // absolute; empty: there is none
+	Wanted    string // absolute: where the tree is, or would be
+	Base      string // absolute: where the configuration is, or the working directory
+	Skills    string // absolute; empty: there is none
+	Workspace string // where scripts write unless told otherwise
+	Upstreams runner.Upstreams
+	Servers   map[string]runner.ServerSettings
+	Settings  config.Settings
+	Cfg       *config.Config // nil: there is none
+	// configured says that there is a file of servers.
+	configured bool
+	Trusted    []string // the files that configuration is read from
+	Log        *slog.Logger
+	closeAll   []func() error
+}
+
+// Close ends the connections to servers.
+func (p *Project) Close() error {
+	var errs []error
+	for _, c := range p.closeAll {
+		errs = append(errs, c())
+	}
+	return errors.Join(errs...)
+}
+
+// OnClose makes Close call f too.
+func (p *Project) OnClose(f func() error) { p.closeAll = append(p.closeAll, f) }
+
+// Open finds configuration and tree. Either may be missing: a script that calls nothing needs neither.
+func (o *LocationFlags) Open(app *cli.App, at resources.Provider, stderr io.Writer) (*Project, error) {
+	p := &Project{Log: slog.New(slog.DiscardHandler)}
+	if o.Debug {
+		p.Log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	cfg, err := o.Load(app)
+	if err != nil {
+		return nil, err
+	}
+	base, out := app.Dir, config.DefaultOut
+	if p.configured = cfg != nil; p.configured {
+		base, out, p.Cfg = cfg.Dir, cfg.Settings.Out, cfg
+		p.Servers, p.Settings = runner.ServersOf(cfg), cfg.Settings
+		p.Trusted = append(slices.Clone(cfg.Paths), filepath.Join(cfg.Dir, config.SettingsName), filepath.Join(cfg.Dir, config.DotEnvName))
+		for _, n := range cfg.Notes {
+			p.Log.Info(cli.EscapeLine(n.String()))
+		}
+		var closeUpstreams func() error
+		if p.Upstreams, closeUpstreams, err = connect(app, at, cfg, base, p.Log, stderr, o.Debug); err != nil {
+			return nil, err
+		}
+		p.OnClose(closeUpstreams)
+	}
+	p.Wanted = o.treeFolder(app, base, out)
+	p.Tree, err = o.findTree(p.Wanted)
+	if err != nil {
+		return nil, err
+	}
+	p.Base, p.Workspace = base, filepath.Join(base, "workspace")
+	return p, nil
+}
+
+func (o *LocationFlags) Load(app *cli.App) (*config.Config, error) {
+	at, err := config.Locate(app.Dir, app.Configs(o.Configs))
+	if _, none := errors.AsType[*config.NotFoundError](err); none {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return at.Load()
+}
+
+// connect prepares connections. It makes none; the first call does.
+func connect(app *cli.App, at resources.Provider, cfg *config.Config, dir string, log *slog.Logger, stderr io.Writer, debug bool) (runner.Upstreams, func() error, error) {
+	dotenv, err := config.DotEnv(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	opt := &upstream.Options{
+		Lookup: config.WithDotEnv(app.LookupEnv, dotenv),
+		Logger: log, ClientName: "mcprun", ClientVersion: cli.Version(), Elicit: true,
+	}
+	if dir, err := app.StateDir(); err == nil { // without one there are no logins; a server that wants one says so
+		opt.Logins = upstream.NewLogins(filepath.Join(dir, "logins"), app.Keyring())
+	}
+	if debug {
+		opt.Stderr = cli.Prefixed(stderr)
+	}
+	return at.Upstreams(app, cfg.Servers, opt)
+}
+
+// FindSkills returns the folder of skills, without links; empty if there is none. A named folder must exist; the default one need
+// not.
+func (o *LocationFlags) FindSkills(p *Project) (string, error) {
+	dir, _, err := o.SkillsFolder(p)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(dir); err != nil && o.Skills != "" {
+		return "", &cli.UsageError{Err: fmt.Errorf("find the skills: %w", err)}
+	} else if err != nil {
+		return "", nil
+	}
+	return dir, nil
+}
+
+// SkillsFolder is where the project's skills are, or would be, and the link that leads there, if one does.
+func (o *LocationFlags) SkillsFolder(p *Project) (dir, link string, err error) {
+	dir = cmp.Or(o.Skills, "skills")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(p.Base, dir)
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return dir, "", nil
+	case err != nil:
+		return "", "", &cli.UsageError{Err: fmt.Errorf("find the skills: %w", err)}
+	case !info.IsDir():
+		return "", "", flags.Usage("the folder of skills %q is none", dir)
+	case IsLink(dir):
+		link = dir
+	}
+	dir, err = filepath.EvalSymlinks(dir)
+	return dir, link, err
+}
+
+// treeFolder is where the tree is, or would be.
+func (o *LocationFlags) treeFolder(app *cli.App, base, out string) string {
+	switch {
+	case o.servers != "":
+		return app.Path(o.servers)
+	case filepath.IsAbs(out):
+		return out
+	}
+	return filepath.Join(base, out)
+}
+
+// findTree returns the tree's folder. A named folder must exist; the default one need not.
+func (o *LocationFlags) findTree(dir string) (string, error) {
+	named := o.servers != ""
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && info.IsDir() && !named && !hasLock(dir):
+		return "", nil // a folder that happens to have the name
+	case err == nil && info.IsDir():
+		return filepath.EvalSymlinks(dir)
+	case !named && errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err == nil:
+		return "", &cli.UsageError{Err: fmt.Errorf("the tree %q is not a folder", dir)}
+	}
+	return "", &cli.UsageError{Err: fmt.Errorf("find the tree: %w", err)}
+}
+
+func hasLock(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, ".mcpgen", "lock.json"))
+	return err == nil
+}

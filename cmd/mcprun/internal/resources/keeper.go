@@ -1,0 +1,125 @@
+package resources
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+// keeper keeps expensive values under keys that name all that they depend on. It closes values that were unused for a while, and
+// the longest unused ones if there are too many.
+type keeper[T any] struct {
+	most  int           // entries, those in use not counted
+	after time.Duration // how long an unused one stays
+	close func(T)       // nil: nothing needs to be done
+
+	mu      sync.Mutex
+	entries map[string]*kept[T]
+	closed  bool
+}
+
+type kept[T any] struct {
+	made  chan struct{} // closed when value and err are there
+	value T
+	err   error
+	users int
+	used  time.Time // when the last user left
+}
+
+// errNotMade is the error of callers that waited for a value whose maker panicked.
+var errNotMade = errors.New("what the run needs could not be made")
+
+func newKeeper[T any](most int, after time.Duration, closeOne func(T)) *keeper[T] {
+	if closeOne == nil {
+		closeOne = func(T) {}
+	}
+	return &keeper[T]{most: most, after: after, close: closeOne, entries: map[string]*kept[T]{}}
+}
+
+// get returns what is kept under key, or makes it; callers at the same time share one. Release is called once. An error
+// is not kept.
+func (k *keeper[T]) get(key string, makeOne func() (T, error)) (value T, release func(), err error) {
+	k.mu.Lock()
+	e, ok := k.entries[key]
+	if !ok {
+		e = &kept[T]{made: make(chan struct{}), err: errNotMade}
+		k.entries[key] = e
+	}
+	e.users++
+	k.mu.Unlock()
+	if ok {
+		<-e.made
+	} else {
+		func() {
+			defer close(e.made) // also when it panics
+			e.value, e.err = makeOne()
+		}()
+	}
+	if e.err != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if e.users--; k.entries[key] == e {
+			delete(k.entries, key)
+		}
+		return value, func() {}, e.err
+	}
+	return e.value, func() { k.release(e) }, nil
+}
+
+func (k *keeper[T]) release(e *kept[T]) {
+	k.mu.Lock()
+	e.users--
+	e.used = time.Now()
+	k.mu.Unlock()
+	k.tidy()
+}
+
+// tidy closes values that were unused for too long, and the longest unused of too many.
+func (k *keeper[T]) tidy() {
+	var gone []T
+	k.mu.Lock()
+	for {
+		oldest, unused := "", 0
+		for key, e := range k.entries {
+			if e.users > 0 {
+				continue
+			}
+			unused++
+			if oldest == "" || e.used.Before(k.entries[oldest].used) {
+				oldest = key
+			}
+		}
+		if unused == 0 || !k.closed && unused <= k.most && time.Since(k.entries[oldest].used) < k.after {
+			break
+		}
+		gone = append(gone, k.entries[oldest].value)
+		delete(k.entries, oldest)
+	}
+	k.mu.Unlock()
+	for _, v := range gone {
+		k.close(v)
+	}
+}
+
+// shut closes unused values now, and the others when they are released.
+func (k *keeper[T]) shut() {
+	k.mu.Lock()
+	k.closed = true
+	k.mu.Unlock()
+	k.tidy()
+}
+
+// each calls f for everything that is kept.
+func (k *keeper[T]) each(f func(T)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, e := range k.entries {
+		select {
+		case <-e.made:
+			if e.err == nil {
+				f(e.value)
+			}
+		default:
+		}
+	}
+}

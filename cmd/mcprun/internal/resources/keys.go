@@ -1,0 +1,124 @@
+package resources
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner"
+)
+
+// setVariables are the variables of a client that something kept depends upon. One with a nil value is not set.
+type setVariables map[string]*string
+
+func (v setVariables) lookup(name string) (string, bool) {
+	if value := v[name]; value != nil {
+		return *value, true
+	}
+	return "", false
+}
+
+// lookUp takes the variables of those names.
+func lookUp(lookup config.Lookup, names []string) setVariables {
+	v := setVariables{}
+	for _, name := range names {
+		v[name] = nil
+		if value, ok := lookup(name); ok {
+			v[name] = &value
+		}
+	}
+	return v
+}
+
+// serversKey names connections to servers by all that they depend upon, and returns the variables among it: those that
+// the configuration refers to, and those that every server inherits.
+func serversKey(servers []config.Server, opt *upstream.Options, state string, keyring bool) (setVariables, string) {
+	known := lookUp(opt.Lookup, upstream.InheritedNames())
+	var mu sync.Mutex
+	noting := func(name string) (string, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		value, ok := opt.Lookup(name)
+		known[name] = nil
+		if ok {
+			known[name] = &value
+		}
+		return value, ok
+	}
+	var parts []any
+	for _, s := range servers {
+		expanded, err := s.Expand(noting) // files that it refers to are in it
+		said := ""
+		if err != nil {
+			said = err.Error()
+		}
+		parts = append(parts, plainServer(s), plainServer(expanded), said)
+	}
+	plain := *opt
+	plain.Lookup, plain.Logger, plain.Stderr, plain.Logins = nil, nil, nil, nil
+	return known, digestOf(append(parts, known, fmt.Sprintf("%#v", plain), state, keyring)...)
+}
+
+// plainServer is a server with all its members; a config.Server shows none of what may be secret.
+func plainServer(s config.Server) any {
+	type open config.Server
+	type openOAuth config.OAuth
+	oauth := s.OAuth
+	s.OAuth = nil
+	if oauth == nil {
+		return open(s)
+	}
+	return []any{open(s), openOAuth(*oauth)}
+}
+
+// runnerKey names a runner by its options and the tree that it has read.
+func runnerKey(opt runner.Options) (string, error) {
+	tree, err := treeState(opt.Tree)
+	if err != nil {
+		return "", err
+	}
+	pool := fmt.Sprintf("%p", opt.Upstreams) // the runner that is kept has the pool, so that no other gets this address
+	opt.Upstreams, opt.Logger = nil, nil
+	return digestOf(fmt.Sprintf("%#v", opt), pool, tree), nil
+}
+
+// treeState reports whether the files that a tree is read from have changed.
+func treeState(dir string) ([]string, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	dir = filepath.Join(dir, ".mcpgen")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	state := make([]string, 0, len(entries))
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return nil, err
+		}
+		state = append(state, fmt.Sprintf("%q %d %d", e.Name(), info.Size(), info.ModTime().UnixNano()))
+	}
+	return state, nil
+}
+
+// digestOf returns a key of values that encoding/json can write. Keys are digests, so that they reveal no secret.
+func digestOf(parts ...any) string {
+	sum := sha256.New()
+	for _, part := range parts {
+		text, err := json.Marshal(part)
+		if err != nil { // a value that JSON cannot write shares nothing with another
+			text = fmt.Appendf(nil, "%p %v", &part, err)
+		}
+		fmt.Fprintf(sum, "%d:", len(text))
+		sum.Write(text)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

@@ -1,0 +1,130 @@
+// Package resources supplies the expensive parts of a run: sandboxes, connections to servers, search indexes and runners.
+// [Cold] makes them for one run; [Warm] keeps them for the next one, in the daemon and in mcprun serve. What Warm keeps it keeps
+// under keys that name all that it depends on, so a run cannot tell the two apart.
+package resources
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/backends"
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/search"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
+)
+
+// TreeIndex is a tree that can be searched.
+type TreeIndex struct {
+	Tree  *gen.Tree
+	Index *search.Index
+}
+
+// SandboxFlags are what a person can say about the sandboxes themselves.
+type SandboxFlags struct {
+	Image string
+	Runsc string
+}
+
+func (o *SandboxFlags) Bind(f *pflag.FlagSet) {
+	f.Var(flags.Text(&o.Image, "name"), "image", "of the docker sandbox, instead of the pinned one; it also selects docker")
+	f.Var(flags.Text(&o.Runsc, "program"), "runsc", "gVisor's, for the gvisor sandbox, instead of the one on PATH")
+}
+
+func (o *SandboxFlags) Backends(app *cli.App, log *slog.Logger) ([]sandbox.Backend, error) {
+	return backends.List(backends.Options{LookupEnv: app.LookupEnv, Image: o.Image, Runsc: o.Runsc, Logger: log})
+}
+
+func CloseAll(list []sandbox.Backend) {
+	for _, b := range list {
+		_ = b.Close()
+	}
+}
+
+// Provider supplies the expensive parts of a run: sandboxes, connections, indexes and runners. A run returns all that it was
+// given, and cannot tell [Cold] from [Warm].
+type Provider interface {
+	// sandboxes returns the sandboxes there are; release is called once, after the run.
+	Sandboxes(app *cli.App, opt backends.Options) (list []sandbox.Backend, release func(), err error)
+	// upstreams returns connections to servers; release is called once, after the run.
+	Upstreams(app *cli.App, servers []config.Server, opt *upstream.Options) (u runner.Upstreams, release func() error, err error)
+	// runner makes what runs scripts against the tree of opt. Its Upstreams are of this host.
+	Runner(opt *runner.Options) (*runner.Runner, error)
+	// Index returns a tree and its search index.
+	Index(tree string, opt *search.Options) (*TreeIndex, error)
+	// Sweep ends the servers that killed runs have left, beside this run; wait waits for it, but not long.
+	Sweep(ctx context.Context, log *slog.Logger) (wait func())
+	// InDaemon reports whether this process is the daemon.
+	InDaemon() bool
+}
+
+// Cold is the host of a command that does everything itself.
+type Cold struct{}
+
+func (Cold) Sandboxes(_ *cli.App, opt backends.Options) ([]sandbox.Backend, func(), error) {
+	list, err := backends.List(opt)
+	return list, func() { CloseAll(list) }, err
+}
+
+func (Cold) Upstreams(_ *cli.App, servers []config.Server, opt *upstream.Options) (runner.Upstreams, func() error, error) {
+	pool := upstream.NewPool(servers, opt)
+	return pool, pool.Close, nil
+}
+
+func (Cold) Runner(opt *runner.Options) (*runner.Runner, error) {
+	own := *opt
+	if own.Bundler == nil {
+		// It is not closed: what it has started ends with this process.
+		own.Bundler = script.NewBundler(&script.BundlerOptions{OneRun: true})
+	}
+	return runner.New(&own)
+}
+
+func (Cold) Index(tree string, opt *search.Options) (*TreeIndex, error) {
+	t, err := gen.Open(gen.Options{Out: tree})
+	if err != nil {
+		return nil, err
+	}
+	return &TreeIndex{Tree: t, Index: search.New(t.Catalog, opt)}, nil
+}
+
+func (Cold) Sweep(ctx context.Context, log *slog.Logger) func() {
+	return sweep(ctx, log)
+}
+
+func (Cold) InDaemon() bool { return false }
+
+const (
+	// sweepTime is how long ending the servers of killed runs may take.
+	sweepTime = 5 * time.Second
+	// sweepWait is how long a run that is over waits for that. What is left then is tried again by the next run.
+	sweepWait = time.Second
+)
+
+// sweep ends what servers of killed programs have left running. It works beside the run; wait waits for it, but not long.
+// Sandboxes leave nothing: what a killed mcprun has left of them goes at once.
+func sweep(ctx context.Context, log *slog.Logger) (wait func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTime)
+		defer cancel()
+		if err := upstream.Sweep(ctx); err != nil {
+			log.Debug("end the servers of killed runs", "err", err)
+		}
+	}()
+	return func() {
+		select {
+		case <-done:
+		case <-time.After(sweepWait):
+		}
+	}
+}

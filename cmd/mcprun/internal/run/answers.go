@@ -1,0 +1,129 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/search"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/hostapi"
+	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/skill"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
+)
+
+// sayImages prints where images were stored.
+func sayImages(say func(string), dir string, files []hostapi.ImageFile, err error) {
+	for _, f := range files {
+		say(fmt.Sprintf("image: %s (%s, %s)", cli.EscapeLine(filepath.Join(dir, filepath.FromSlash(f.Path))), cli.EscapeLine(f.MimeType), flags.Bytes(f.Size)))
+	}
+	if err != nil {
+		say(cli.EscapeLine(err.Error()))
+	}
+}
+
+// answers are what the script of one run may ask the host for. Nothing is opened before it is asked for.
+type answers struct {
+	hostapi.Methods
+	images hostapi.Images
+	script *runner.Script
+	say    func(line string)
+	warn   func(line string) // says what went wrong
+}
+
+// newRunAnswers prepares the answers of a run, for a customer if v is not nil. The caller calls finish after the run.
+func (o *Options) newRunAnswers(project *project.Project, s *runner.Script, v *customers.LeasedRun, say func(line string)) *answers {
+	var own *customer.Customer
+	if v != nil {
+		own = v.Session.Customer()
+	}
+	a := &answers{script: s, say: say, warn: say}
+	a.Trouble = a.sayTrouble
+	a.Image = func(mimeType string, data []byte) error {
+		if s.Workspace == "" {
+			return errors.New("there is no workspace to put the image into")
+		}
+		return a.images.Add(mimeType, data)
+	}
+	a.Vault = hostapi.Once(func() (*pii.Vault, error) { return customers.OpenVault(o.App, project.Base, own, s.Workspace) })
+	a.Skills = hostapi.Once(func() (*skill.Store, error) {
+		return skills.OpenFor(o.App, &o.LocationFlags, project, own, skills.CheckFlags{})
+	})
+	if project.Tree != "" {
+		a.Tools = o.finder(project, config.Language(s.Language), a.sayTrouble)
+	}
+	return a
+}
+
+// sayTrouble prints an error that is not the script's fault, with its hint.
+func (a *answers) sayTrouble(err error) {
+	line := err.Error()
+	if h, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok && h.Hint() != "" {
+		line += "; " + h.Hint()
+	}
+	a.warn(cli.EscapeLine(line))
+}
+
+// finish puts what the script showed where it can be seen.
+func (a *answers) finish() []hostapi.ImageFile {
+	files, err := a.images.Store(a.script.Workspace, a.script.Limits.Disk)
+	sayImages(a.say, a.script.Workspace, files, err)
+	return files
+}
+
+// searchOptions returns the search settings of the configuration. degraded is called once, with the reason, if a search used
+// words only.
+func searchOptions(app *cli.App, project *project.Project, degraded func(error)) (*search.Options, error) {
+	if project.Cfg == nil {
+		return nil, nil
+	}
+	opt, err := gen.SearchOptions(project.Cfg, app.LookupEnv, app.CacheDir())
+	if err != nil {
+		return nil, err
+	}
+	var first sync.Once
+	opt.Degraded = func(err error) {
+		first.Do(func() { degraded(fmt.Errorf("tools are searched by words only: %w", err)) })
+	}
+	return opt, nil
+}
+
+// finder returns what finds tools of the project's tree, whose index is made for the first search.
+func (o *Options) finder(p *project.Project, lang config.Language, degraded func(error)) func(context.Context, search.Query, search.Detail) ([]search.Result, error) {
+	open := hostapi.Once(func() (*resources.TreeIndex, error) {
+		opt, err := searchOptions(o.App, p, degraded)
+		if err != nil {
+			return nil, err
+		}
+		return o.Resources.Index(p.Tree, opt)
+	})
+	return func(ctx context.Context, q search.Query, detail search.Detail) ([]search.Result, error) {
+		x, err := open()
+		if err != nil {
+			return nil, err
+		}
+		hits, err := x.Index.Search(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(x.Tree.Languages(), string(lang)) {
+			return x.Tree.Results(hits, detail, "")
+		}
+		return x.Tree.Results(hits, detail, lang)
+	}
+}

@@ -1,0 +1,289 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+// callCommand calls one tool without a script.
+type callCommand struct {
+	app  *cli.App
+	host resources.Provider
+	project.LocationFlags
+	callFlags
+	timeout           time.Duration
+	elicit            string
+	list, json, quiet bool
+}
+
+func NewCallCommand(app *cli.App, at resources.Provider) *cobra.Command {
+	o := &callCommand{app: app, host: at}
+	cmd := &cobra.Command{
+		Use: "call TOOL [NAME=VALUE...] [-]", Short: "Call one tool, or list the tools",
+		Long: `Calls a tool as a script's call is made, and prints its answer: structured content as
+JSON, else its text. A value has the type that the tool's schema gives it; NAME:=JSON is
+JSON as it stands. With - a JSON object is read from standard input; also without arguments, if
+the tool requires some.
+A tool that fails ends mcprun with code 1, and its text is on standard error.`,
+		Example: `  mcprun call drive__get_sheet sheet_id=rollout-plan
+  mcprun call crm__create_record object_type=Account data:='{"Name": "Bern"}'
+  echo '{"query": "depot"}' | mcprun call crm__search_records
+  mcprun call --list drive`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.list:
+				return o.listTools(args)
+			case len(args) == 0:
+				return cli.Usage(cmd, "name a tool; --list lists them")
+			}
+			return o.run(cmd, args[0], args[1:])
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.list, "list", false, "list the tools, of all servers or of those that are named")
+	f.BoolVar(&o.json, "json", false, "print the whole result, with content and isError")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing of mcprun's own but errors")
+	f.Var(flags.Duration(&o.timeout), "timeout", "of the call: seconds, or a duration such as 2m (default the server's own, else 60s)")
+	f.Var(flags.Text(&o.elicit, "how"), "elicit", "who answers what the server asks: prompt, decline, or a file of answers (default prompt in a terminal)")
+	o.LocationFlags.Bind(f)
+	o.callFlags.bind(f)
+	return cmd
+}
+
+// openTree opens the project and reads its tree. The caller closes the project.
+func (o *callCommand) openTree(stderr io.Writer) (*project.Project, *gen.Tree, error) {
+	p, err := o.Open(o.app, o.host, stderr)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.Tree == "" {
+		err = &cli.UsageError{Err: fmt.Errorf("there is no generated tree in %q: make one with mcpgen sync, or name it with --servers", p.Wanted), Command: "mcprun call"}
+		return nil, nil, errors.Join(err, p.Close())
+	}
+	tree, err := gen.Open(gen.Options{Out: p.Tree})
+	if err != nil {
+		return nil, nil, errors.Join(err, p.Close())
+	}
+	return p, tree, nil
+}
+
+func (o *callCommand) listTools(names []string) error {
+	p, tree, err := o.openTree(o.app.Stderr)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	var rows [][]string
+	found := map[string]bool{}
+	for i := range tree.Catalog.Servers {
+		s := &tree.Catalog.Servers[i]
+		if len(names) > 0 && !contains(names, s) {
+			continue
+		}
+		found[s.Dir], found[s.Key] = true, true
+		for _, t := range s.Tools {
+			first, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
+			rows = append(rows, []string{t.ID, cli.EscapeLine(first)})
+		}
+	}
+	for _, name := range names {
+		if !found[name] {
+			return &cli.UsageError{Err: fmt.Errorf("no server %q in the tree; mcprun call --list lists all", name), Command: "mcprun call"}
+		}
+	}
+	return o.app.FitTable([]string{"TOOL", "DESCRIPTION"}, rows)
+}
+
+func contains(names []string, s *catalog.Server) bool {
+	for _, name := range names {
+		if name == s.Dir || name == s.Key {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error {
+	con := term.NewConsole(o.app)
+	defer con.Close()
+	p, tree, err := o.openTree(con.Other())
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if err := flags.ApplyDefaults(o.app, cmd.Flags(), &p.Settings); err != nil {
+		return err
+	}
+	var input json.RawMessage
+	if _, t, ok := tree.Catalog.Lookup(tool); ok {
+		input = t.Input
+	}
+	args, values, err := o.arguments(cmd.Context(), input, pairs)
+	if err != nil {
+		return err
+	}
+	if err := o.callFlags.validate(o.app); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("timeout") {
+		o.Calls.Timeout = o.timeout
+	}
+	r, err := o.host.Runner(&runner.Options{Tree: p.Tree, Upstreams: p.Upstreams, Servers: p.Servers, Logger: p.Log})
+	if err != nil {
+		return err
+	}
+	asked, err := term.NewElicitor(o.app, con, nil, term.TerminalName(), o.elicit)
+	if err != nil {
+		return err
+	}
+	defer asked.Close()
+	asked.Quiet = o.quiet
+	d := runner.DirectCall{Tool: tool, Args: args, Values: values, Calls: o.Calls, Elicit: asked.Answer}
+	files, err := o.openFiles(o.app, &d.Calls)
+	if err != nil {
+		return err
+	}
+	res, record, warnings, err := r.Call(cmd.Context(), d)
+	err = errors.Join(err, files.Close())
+	if !o.quiet {
+		for _, w := range warnings {
+			con.Say("mcprun: " + cli.EscapeLine(w))
+		}
+	}
+	if err != nil {
+		return callFailure(cmd.Context(), err)
+	}
+	if res.As == call.AsDry {
+		con.Say(fmt.Sprintf("mcprun: dry run: skipped %s %s", tool, cli.EscapeLine(string(record.Arguments))))
+		if record.Skipped != "" && !o.quiet {
+			con.Say("mcprun: " + cli.EscapeLine(record.Skipped))
+		}
+		return nil
+	}
+	return o.print(res)
+}
+
+// arguments are a JSON object from standard input, if one is to be read, and the values that go over it. A tool that requires
+// nothing is called without reading: standard input may be a pipe that nobody writes to.
+func (o *callCommand) arguments(ctx context.Context, input json.RawMessage, pairs []string) (args json.RawMessage, values []string, err error) {
+	var s struct {
+		Required []string `json:"required"`
+	}
+	_ = json.Unmarshal(input, &s) // a schema that cannot be read requires nothing
+	fromStdin := len(pairs) == 0 && !o.app.Terminal.Stdin && len(s.Required) > 0
+	if n := len(pairs); n > 0 && pairs[n-1] == "-" {
+		pairs, fromStdin = pairs[:n-1], true
+	}
+	if !fromStdin {
+		return nil, pairs, nil
+	}
+	if args, err = source.ReadStdin(ctx, o.app.Stdin); err != nil {
+		return nil, nil, fmt.Errorf("read the arguments from standard input: %w", err)
+	}
+	if args = bytes.TrimSpace(args); len(args) > 0 && args[0] != '{' {
+		return nil, nil, &cli.UsageError{Err: fmt.Errorf("the arguments are not one JSON object: %.80q", args), Command: "mcprun call"}
+	}
+	return args, pairs, nil
+}
+
+// callFailure is the error of a call that has no result. Time that is up has the exit code that it has in a run.
+func callFailure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if failed, ok := errors.AsType[*call.Error](err); ok && failed.Kind == call.KindTimeout {
+		return &timeoutError{err}
+	}
+	return err
+}
+
+type timeoutError struct{ error }
+
+func (e *timeoutError) Unwrap() error { return e.error }
+
+func (e *timeoutError) ExitCode() int { return runner.ExitTimeout }
+
+// block is a content block of an answer: a text, or JSON for any other kind.
+type block string
+
+func (b *block) UnmarshalJSON(raw []byte) error {
+	var is struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(raw, &is); err != nil {
+		return err
+	}
+	if *b = block(is.Text); is.Type != "text" {
+		*b = block(raw)
+	}
+	return nil
+}
+
+// print prints the answer of a tool.
+func (o *callCommand) print(res *call.Result) error {
+	raw := res.Raw
+	if len(raw) == 0 { // from a recording
+		raw = res.Value
+	}
+	var answer struct {
+		Content    []block         `json:"content"`
+		Structured json.RawMessage `json:"structuredContent"`
+		IsError    bool            `json:"isError"`
+	}
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	var err error
+	switch {
+	case o.json:
+		err = o.app.JSON(raw)
+	case answer.IsError:
+	case len(answer.Structured) > 0 && string(answer.Structured) != "null":
+		err = o.app.JSON(answer.Structured)
+	default:
+		err = printBlocks(o.app.Stdout, answer.Content, o.app.Terminal.Stdout)
+	}
+	if err != nil || !answer.IsError {
+		return err
+	}
+	return errors.Join(printBlocks(o.app.Stderr, answer.Content, o.app.Terminal.Stderr), cli.Quiet(1))
+}
+
+// printBlocks prints each block, and ends its last line.
+func printBlocks(w io.Writer, blocks []block, terminal bool) error {
+	for _, b := range blocks {
+		text := string(b)
+		if terminal {
+			text = cli.Escape(text)
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			return err
+		}
+		if !strings.HasSuffix(text, "\n") {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/runner"
+)
+
+// callFlags are the flags that say how tools are called.
+type callFlags struct {
+	Calls       runner.CallSettings
+	record      string
+	replay      string
+	replayMatch string
+}
+
+// Values of --replay-match.
+const (
+	matchStrict = "strict"
+	matchLoose  = "loose"
+)
+
+func (o *callFlags) bind(f *pflag.FlagSet) {
+	o.replayMatch = matchStrict
+	f.Var(flags.Duration(&o.Calls.Timeout), "call-timeout", "of one call; progress of the server renews it (default the server's own, else 60s)")
+	f.Var(flags.Count(&o.Calls.Parallel, 1), "parallel", "calls in flight at once; others wait (default 64)")
+	f.Var(flags.Size(&o.Calls.MaxResult, flags.MinSize), "max-result", "a larger result becomes a file in the workspace, and a handle for the script (default 1MiB)")
+	flags.BindSwitch(f, &o.Calls.StrictOutput, "strict-output", "a result that does not match its tool's output schema is an error, not a warning")
+	flags.BindSwitch(f, &o.Calls.AllowDrift, "allow-drift", "call tools that have changed since the tree was generated")
+	flags.BindSwitch(f, &o.Calls.DryRun, "dry-run", "call read-only tools only, and list the other calls instead")
+	f.Var(flags.Text(&o.record, "file"), "record", "write each call and its answer to this file, without secrets and personal data")
+	f.Var(flags.Text(&o.replay, "file"), "replay", "call nothing; answer each call from this file")
+	f.Var(flags.Choice(&o.replayMatch, matchStrict, matchLoose), "replay-match", "strict: each tool's calls come in the recorded order; loose: in any order")
+}
+
+// validate reports conflicting flags.
+func (o *callFlags) validate(app *cli.App) error {
+	switch {
+	case o.replay != "" && o.Calls.DryRun:
+		return flags.Usage("--replay calls nothing, so --dry-run has no effect: give one of the two")
+	case o.replay != "" && app.Path(o.record) == app.Path(o.replay):
+		return flags.Usage("--record and --replay name the same file, %q: it would be emptied before it is read", o.record)
+	}
+	return nil
+}
+
+// openFiles opens the files of --record and --replay for the calls of a run. The caller closes what it returns.
+func (o *callFlags) openFiles(app *cli.App, s *runner.CallSettings) (files, error) {
+	var open files
+	s.ReplayLoose = o.replayMatch == matchLoose
+	if o.replay != "" {
+		f, err := os.Open(app.Path(o.replay))
+		if err != nil {
+			return nil, fmt.Errorf("open the recording to replay: %w", err)
+		}
+		open, s.Replay = append(open, f), f
+	}
+	if o.record != "" {
+		f, err := create(app.Path(o.record))
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("begin the recording: %w", err), open.Close())
+		}
+		open, s.Record = append(open, f), f
+	}
+	return open, nil
+}
+
+// create creates or replaces a file that only its owner may read. It does not follow a link, which a script may have put there.
+func create(path string) (*os.File, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%q exists and is not a regular file: name another", path)
+	default:
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+}
+
+// files are closed together.
+type files []io.Closer
+
+// Close closes all of them.
+func (f files) Close() error {
+	var all []error
+	for _, each := range f {
+		all = append(all, each.Close())
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,163 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/hostapi"
+	"github.com/mcpgen/mcpgen/runner/trace"
+)
+
+// shownResult is a result with the images that the script showed, and where the run is logged.
+type shownResult struct {
+	*runner.Result
+	Images []hostapi.ImageFile `json:"images,omitempty"`
+	Logged *customers.Logged   `json:"logged,omitempty"`
+}
+
+// jsonOutput is how many characters of output the reader of --json gets by default.
+const jsonOutput = 30_000
+
+// outputFlags are the flags that say what a run prints, and how.
+type outputFlags struct {
+	JSON      bool
+	verbose   bool
+	Quiet     bool
+	maxOutput int // characters; 0: no bound, flags.Unset: the default
+	trace     string
+}
+
+const traceTerminal = "terminal" // the value of --trace without one
+
+func (o *outputFlags) bind(f *pflag.FlagSet, debug *bool) {
+	o.maxOutput = flags.Unset
+	f.BoolVar(&o.JSON, "json", false, "print one JSON object with output, calls and tokens instead of streaming")
+	f.Var(flags.Characters(&o.maxOutput, minOutput), "max-output", "print at most this many characters of output; the rest goes to a file (default 30000 with --json, else none)")
+	f.VarPF(flags.Text(&o.trace, ""), "trace", "", "show the calls as a waterfall on stderr, or as an HTML page with =FILE.html").NoOptDefVal = traceTerminal
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "print to stderr what was called and how many tokens that saved")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "print nothing but errors to stderr")
+	f.BoolVar(debug, "debug", false, "print to stderr what servers print and what connections do")
+	f.BoolP("help", "h", false, "show this help")
+}
+
+// OutputBound returns [runner.Script].MaxOutput.
+func (o *outputFlags) OutputBound() int {
+	switch {
+	case o.maxOutput != flags.Unset:
+		return o.maxOutput
+	case o.JSON:
+		return jsonOutput
+	}
+	return 0
+}
+
+// minOutput leaves space for the line that tells what was cut.
+const minOutput = 500
+
+// report prints a run's result and returns its exit code as an error.
+func (o *Options) report(res *runner.Result, script string) error {
+	if o.JSON {
+		if err := o.App.JSON(shownResult{res, o.shown, o.logged}); err != nil {
+			return err
+		}
+	} else {
+		if res.Message != "" {
+			fmt.Fprintf(o.App.Stderr, "mcprun: %s\n", cli.Escape(res.Message))
+		}
+		if !o.Quiet {
+			o.printSkipped(res)
+		}
+		if o.verbose && !o.Quiet {
+			printSummary(o.App.Stderr, o.App.ErrStyle(), res)
+		}
+	}
+	if err := o.showTrace(res, script); err != nil {
+		return cli.Quiet(o.App.Fail(err)) // said here: what is on stdout is the result already
+	}
+	if res.ExitCode != 0 {
+		return cli.Quiet(res.ExitCode)
+	}
+	return nil
+}
+
+// printSkipped lists the calls that a dry run skipped, with their arguments.
+func (o *Options) printSkipped(res *runner.Result) {
+	style, w, n := o.App.ErrStyle(), o.App.Stderr, 0
+	for _, c := range res.Calls {
+		if c.Outcome != runner.OutcomeDry {
+			continue
+		}
+		if n++; n > maxSkipped {
+			continue
+		}
+		why := ""
+		if c.Skipped != "" {
+			why = " (" + c.Skipped + ")"
+		}
+		fmt.Fprintf(w, "mcprun: %s skipped %s %s%s\n", style.Yellow("dry run:"), cli.EscapeLine(c.Tool), cli.EscapeLine(cli.Shorten(string(c.Arguments), term.MaxShown)), style.Dim(why))
+	}
+	if n > maxSkipped {
+		fmt.Fprintf(w, "mcprun: %s skipped %d more; --json lists all\n", style.Yellow("dry run:"), n-maxSkipped)
+	}
+}
+
+// maxSkipped is how many skipped calls are listed for a person.
+const maxSkipped = 200
+
+// printSummary prints a summary of a run in a few lines.
+func printSummary(w io.Writer, style cli.Style, res *runner.Result) {
+	fmt.Fprintf(w, "%s %s, %.0f ms (ready after %.0f), exit code %d\n", style.Bold("run:"), res.Sandbox, res.DurationMS, res.StartMS, res.ExitCode)
+	for _, c := range res.Calls {
+		again := ""
+		if c.Retries > 0 {
+			again = ", retried " + cli.Count(c.Retries, "time")
+		}
+		fmt.Fprintf(w, "  %s  %.1f ms, %s in, %s out, %s%s\n", cli.EscapeLine(c.Tool), c.DurationMS, flags.Bytes(c.ArgumentBytes), flags.Bytes(c.ResultBytes), c.Outcome, again)
+	}
+	for _, f := range res.Files {
+		fmt.Fprintf(w, "  wrote %s\n", cli.EscapeLine(f))
+	}
+	if t := res.Tokens; t != nil {
+		fmt.Fprintf(w, "%s the model reads %d tokens (script %d, wrappers %d, output %d); with direct tool calls it would read %d (definitions %d, arguments %d, results %d): %s\n",
+			style.Bold("tokens:"), t.Used, t.Script, t.Wrappers, t.Output, t.Direct, t.Definitions, t.Arguments, t.Results,
+			savedWords(style, t))
+	}
+}
+
+// savedWords describes what a run saved, or cost more: a single short call is cheaper made directly.
+func savedWords(style cli.Style, t *runner.Tokens) string {
+	if t.Saved < 0 {
+		return fmt.Sprintf("%d more", -t.Saved)
+	}
+	return style.Green(fmt.Sprintf("%.1f %% saved", t.SavedPercent))
+}
+
+// traceColumns is the width of a waterfall that goes to no terminal.
+const traceColumns = 100
+
+// showTrace prints or writes the trace, as --trace requests.
+func (o *Options) showTrace(res *runner.Result, script string) error {
+	switch o.trace {
+	case "":
+		return nil
+	case traceTerminal:
+		width := o.App.ErrColumns()
+		if width == 0 {
+			width = traceColumns
+		}
+		return trace.Text(o.App.Stderr, script, res, width)
+	}
+	f, err := create(o.App.Path(o.trace))
+	if err != nil {
+		return fmt.Errorf("write the trace: %w", err)
+	}
+	return errors.Join(trace.HTML(f, script, res), f.Close())
+}

@@ -1,0 +1,69 @@
+package run
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
+)
+
+func NewResumeCommand(app *cli.App, at resources.Provider) *cobra.Command {
+	o := &Options{App: app, Resources: at}
+	o.Resumes = true
+	cmd := &cobra.Command{
+		Use: "resume SESSION [SCRIPT] [-- ARGS...]", Short: "Run a script in an existing session",
+		Long: `Runs a script in the state of the session's customer, and logs it in that session.
+--restore puts a checkpoint in the place of the state first; without a script that is all.
+Every flag of mcprun run is there, too: see mcprun run --help.`,
+		Example: `  mcprun session resume 20261003-120000-abc123 next.ts
+  mcprun session resume onboarding --customer acme --restore=before-import next.ts
+  mcprun session resume onboarding --restore      only puts the last checkpoint back`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Usage(cmd, "name the session; mcprun session list has all")
+			}
+			o.Session, o.args = args[0], args[1:]
+			if o.code == "" && len(o.args) == 0 {
+				return o.restoreOnly(cmd.Context())
+			}
+			return o.run(cmd.Context())
+		},
+	}
+	o.Bind(cmd)
+	return cmd
+}
+
+// restoreOnly puts a checkpoint back and runs nothing.
+func (o *Options) restoreOnly(ctx context.Context) error {
+	if o.Restore == "" {
+		return cli.Usage(o.Cmd, "name a script, give code with -e, or put a checkpoint back with --restore")
+	}
+	if o.Checkpoint != "" {
+		return cli.Usage(o.Cmd, "--checkpoint is about a run: name a script")
+	}
+	con := term.NewConsole(o.App)
+	project, err := o.openProject(con)
+	if err != nil {
+		return err
+	}
+	defer project.Close()
+	root, err := o.FolderFlags.Open(o.App, project.Base, project.Upstreams)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	s, err := o.Find(root)
+	if err != nil {
+		return err
+	}
+	if o.Task != "" {
+		err = s.Append(customer.Record{Kind: customer.KindTask, Task: o.Task})
+	}
+	return errors.Join(err, o.PutBack(ctx, s, o.printer(con)))
+}

@@ -1,0 +1,400 @@
+// Package run has the commands that run a script or make a single call: mcprun, run, call and session resume.
+//
+// Flags are bound to the fields of a [runner.Script] ([Options].Base); environment and mcpgen.yaml set the same fields. A run
+// copies that script, adds code, variables, streams and answers, chooses a sandbox, and passes it to the runner. To add a flag,
+// bind it in [Options.Bind]; to let the environment and mcpgen.yaml set it, add its name to the keys of run: in gen/config.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/backends"
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/hostapi"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/skill"
+)
+
+func NewCommand(app *cli.App, at resources.Provider, use, short string) *cobra.Command {
+	o := &Options{App: app, Resources: at}
+	cmd := &cobra.Command{
+		Use: use, Short: short,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.args = args
+			if o.code == "" && len(args) == 0 && !cmd.Flags().Changed("eval") {
+				return cmd.Help()
+			}
+			return o.run(cmd.Context())
+		},
+	}
+	o.Bind(cmd)
+	return cmd
+}
+
+// Options are the flags of a run. Those that the runner knows are fields of base, which flags, environment and mcpgen.yaml
+// set directly; a run starts as a copy of it.
+type Options struct {
+	App       *cli.App
+	Resources resources.Provider
+	Base      runner.Script
+	project.LocationFlags
+	resources.SandboxFlags
+	callFlags
+	varFlags
+	skills.CheckFlags
+	outputFlags
+	customers.Flags
+
+	code     string
+	language string
+	sandbox  string
+	riskFlag string
+	elicit   string
+	daemon   string
+
+	risk   runner.Risk         // the highest of flag, environment and mcpgen.yaml
+	shown  []hostapi.ImageFile // by the script, once it has run
+	logged *customers.Logged   // nil: nothing is logged
+	Cmd    *cobra.Command
+	args   []string // the script's file, unless code is set, and its own arguments
+}
+
+// Bind registers the flags of a run on cmd, which is the root command, `run` and `session resume`.
+func (o *Options) Bind(cmd *cobra.Command) {
+	o.Cmd = cmd
+	groups := flags.NewGroups(cmd, o.App)
+	o.sandbox, o.daemon = runner.Auto, daemonOff
+	groups.Add("The script", func(f *pflag.FlagSet) {
+		f.VarP(flags.Text(&o.code, "code"), "eval", "e", "run this code instead of a file")
+		f.Var(flags.Text(&o.language, "name"), "language", "of -e, standard input and files without an extension: typescript or python (default: detected)")
+		o.varFlags.bind(f)
+		f.Var(flags.Text(&o.Base.Workspace, "folder"), "workspace", "folder the script may write to, created if missing (default: workspace/, next to the tree)")
+		o.CheckFlags.Bind(f)
+	})
+	groups.Add("Customer", o.Flags.Bind)
+	groups.Add("Where it runs", func(f *pflag.FlagSet) {
+		f.Var(flags.Text(&o.sandbox, "name"), "sandbox", "auto, embedded, process, docker or gvisor")
+		f.Var(flags.Text(&o.riskFlag, "level"), "risk", "low, medium, high or critical: refuse a sandbox that is too weak for it")
+		o.SandboxFlags.Bind(f)
+		f.Var(flags.Choice(&o.daemon, daemonOff, daemonAuto), "daemon", "auto: run in a background process that keeps servers and sandboxes ready")
+	})
+	groups.Add("What it calls", func(f *pflag.FlagSet) {
+		o.LocationFlags.Bind(f)
+		o.callFlags.bind(f)
+		f.Var(flags.Text(&o.elicit, "how"), "elicit", "who answers questions of servers: prompt, decline, or a file of answers (default prompt in a terminal)")
+	})
+	groups.Add("Limits", func(f *pflag.FlagSet) { bindLimits(f, &o.Base) })
+	groups.Add("Output", func(f *pflag.FlagSet) { o.outputFlags.bind(f, &o.Debug) })
+}
+
+// bindLimits registers the flags that bound a run.
+func bindLimits(f *pflag.FlagSet, s *runner.Script) {
+	s.Limits, s.Timeout = sandbox.Limits{}.WithDefaults(), runner.DefaultTimeout
+	s.Limits.CPU = 0 // the runner derives it from the timeout
+	f.Var(flags.Duration(&s.Timeout), "timeout", "stop the script after this time: seconds, or a duration such as 2m")
+	f.Var(flags.Size(&s.Limits.Memory, sandbox.MinMemory), "memory", "memory: megabytes, or with a unit such as 512MiB")
+	f.Var(flags.Duration(&s.Limits.CPU), "cpu", "processor time of all its processes together (default four times --timeout)")
+	f.Var(flags.Count(&s.Limits.Processes, 16), "processes", "processes and threads at once")
+	f.Var(flags.Count(&s.Limits.Files, 64), "open-files", "open files of one process")
+	f.Var(flags.Size(&s.Limits.FileSize, flags.MinSize), "file-size", "size of one file")
+	f.Var(flags.Size(&s.Limits.Output, flags.MinSize), "output-limit", "what it prints, stdout and stderr together")
+	f.Var(flags.Size(&s.Limits.Disk, flags.MinSize), "disk", "what its workspace may hold")
+	f.Var(flags.Count(&s.Limits.DiskFiles, 1), "disk-files", "files and folders in its workspace")
+	f.Var(flags.Size(&s.Limits.Tmp, flags.MinSize), "tmp", "size of /tmp")
+}
+
+// run runs the script. With --json it prints an object to stdout even when the script could not be run.
+func (o *Options) run(ctx context.Context) error {
+	done, err := o.runByDaemon(ctx)
+	if !done {
+		err = o.execute(ctx)
+	}
+	if _, printed := errors.AsType[cli.Quiet](err); err == nil || printed || !o.JSON {
+		return err
+	}
+	res := &runner.Result{
+		ExitCode: cli.ExitCode(err, runner.ExitRunner), Cause: runner.CauseFailed, Message: err.Error(),
+		LimitsHit: []string{}, Calls: []runner.CallRecord{}, Files: []string{},
+	}
+	return errors.Join(err, o.App.JSON(res))
+}
+
+func (o *Options) execute(ctx context.Context) error {
+	s := o.Base
+	if err := o.readSource(ctx, &s); err != nil {
+		return err
+	}
+	con := term.NewConsole(o.App)
+	p, err := o.openProject(con)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if err := o.Flags.Validate(o.Cmd.Flags()); err != nil {
+		return err
+	}
+	if err := o.Complete(&s, p); err != nil {
+		return err
+	}
+	if err := o.showSkillsOf(ctx, p, &s, o.printer(con)); err != nil {
+		return err
+	}
+	if o.Check {
+		return o.typeCheck(ctx, p, &s)
+	}
+	if err := project.RefuseHome(o.App, s.Workspace); err != nil {
+		return err
+	}
+	at, leave, err := o.Host(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	res, err := o.runFor(ctx, con, p, &s, at)
+	if err := p.ExplainNoTree(s.Code, res, err); err != nil {
+		return err
+	}
+	if sig, ok := errors.AsType[*cli.SignalError](context.Cause(ctx)); ok && res.Cause == runner.CauseInterrupted {
+		res.ExitCode = sig.ExitCode()
+	}
+	err = o.report(res, s.Name)
+	if lost := con.Loss(); lost != nil {
+		return fmt.Errorf("pass on what the script printed: %w", lost)
+	}
+	return err
+}
+
+// readSource reads the script: from -e, from standard input, or from a file.
+func (o *Options) readSource(ctx context.Context, s *runner.Script) error {
+	s.Stdin, s.Args = o.App.Stdin, o.args
+	if o.code != "" {
+		return source.FromCode(s, "eval", o.language, o.code)
+	}
+	if len(o.args) == 0 {
+		return flags.Usage("no script: name a .ts or .py file, or give code with -e")
+	}
+	s.Args = o.args[1:]
+	if o.args[0] == "-" {
+		s.Stdin = nil
+		code, err := source.ReadStdin(ctx, o.App.Stdin)
+		if err != nil {
+			return fmt.Errorf("read the script from standard input: %w", err)
+		}
+		return source.FromCode(s, "stdin", o.language, string(code))
+	}
+	return source.FromFile(s, o.App.Path(o.args[0]), o.language)
+}
+
+// openProject opens the project and applies the defaults of flags. The caller closes it.
+func (o *Options) openProject(con *term.Console) (*project.Project, error) {
+	p, err := o.Open(o.App, o.Resources, con.Other())
+	if err != nil {
+		return nil, err
+	}
+	if err := o.ApplyDefaults(p); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// ApplyDefaults sets flags that were not given on the command line. The highest risk of flag, environment and mcpgen.yaml
+// counts.
+func (o *Options) ApplyDefaults(p *project.Project) error {
+	if err := flags.ApplyDefaults(o.App, o.Cmd.Flags(), &p.Settings); err != nil {
+		return err
+	}
+	for _, s := range []struct{ from, value string }{
+		{"--risk", o.riskFlag}, {flags.EnvPrefix + "RISK", o.App.Env(flags.EnvPrefix + "RISK")}, {"run.risk", p.Settings.Run["risk"].Value},
+	} {
+		r, err := runner.ParseRisk(s.value)
+		if err != nil {
+			return flags.Usage("%s: %w", s.from, err)
+		}
+		o.risk = o.risk.Max(r)
+	}
+	return nil
+}
+
+// Complete fills in what the script does not have from its source.
+func (o *Options) Complete(s *runner.Script, p *project.Project) error {
+	vars, err := o.values(o.App)
+	if err != nil {
+		return err
+	}
+	if err := o.callFlags.validate(o.App); err != nil {
+		return err
+	}
+	s.Vars, s.Calls = vars, o.Calls
+	if s.Workspace = o.App.Path(o.Base.Workspace); s.Workspace == "" {
+		s.Workspace = p.Workspace
+	}
+	s.MaxOutput, s.Capture = o.OutputBound(), o.JSON || o.verbose
+	return nil
+}
+
+// runFor runs the script, and logs the run if it is for a customer.
+func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Project, s *runner.Script, at *Host) (*runner.Result, error) {
+	defer con.Close()
+	limit := s.Limits.Disk
+	v, err := o.LeaseRun(ctx, o.App, p, s, o.printer(con))
+	if err != nil {
+		return nil, err
+	}
+	warn := func(line string) { con.Say("mcprun: " + line) } // an error, which is printed with --quiet too
+	if v != nil {
+		v.Warn = warn
+	}
+	answers := o.newRunAnswers(p, s, v, o.printer(con))
+	answers.warn = warn
+	endCheck := o.checkBeside(ctx, con, p, s)
+	s.Answers = answers.All()
+	res, err := o.runAt(ctx, con, s, at)
+	endCheck(err == nil && res.ExitCode != 0)
+	o.shown = answers.finish()
+	o.logged = v.Place()
+	v.Explain(res, limit)
+	v.Log(context.WithoutCancel(ctx), s, res, err)
+	return res, errors.Join(err, v.Close())
+}
+
+// printer prints lines of mcprun's own, unless --quiet is set.
+func (o *Options) printer(con *term.Console) func(line string) {
+	return func(line string) {
+		if !o.Quiet {
+			con.Say("mcprun: " + line)
+		}
+	}
+}
+
+// runAt connects a run with the terminal, or what stands in for it.
+func (o *Options) runAt(ctx context.Context, con *term.Console, s *runner.Script, at *Host) (*runner.Result, error) {
+	var shared *term.Input
+	if o.App.Terminal.Stdin {
+		shared = term.NewInput(o.App.Stdin)
+		defer shared.Close()
+		if s.Stdin != nil {
+			s.Stdin = shared
+		}
+	}
+	tty := term.TerminalName()
+	if o.Resources.InDaemon() {
+		tty = "" // the daemon has no terminal
+	}
+	asked, err := term.NewElicitor(o.App, con, shared, tty, o.elicit)
+	if err != nil {
+		return nil, err
+	}
+	defer asked.Close()
+	asked.Quiet = o.Quiet
+	watch := term.NewWatcher(o.App, con, o.Quiet)
+	defer watch.Close()
+	s.Elicit, s.Watch = asked.Answer, watch.Event
+	if !o.JSON {
+		s.Stdout, s.Stderr = con.Streams()
+	}
+	return o.RunScript(ctx, at, s, o.printer(con))
+}
+
+// RunScript chooses the sandbox and runs the script there. An error means that it could not be run.
+func (o *Options) RunScript(ctx context.Context, at *Host, s *runner.Script, say func(line string)) (*runner.Result, error) {
+	choice, err := runner.Choose(ctx, at.backends, runner.Need{Name: o.sandboxName(), Language: s.Language, Risk: o.risk})
+	if err != nil {
+		return nil, err
+	}
+	brief := !o.verbose && !o.App.Terminal.Stderr // a model that reads stderr pays for each line
+	if choice.Reason != "" && !(brief && choice.Usual) {
+		say(fmt.Sprintf("sandbox %s (%s)", choice.Backend.Name(), cli.EscapeLine(choice.Reason)))
+	}
+	s.Backend = choice.Backend
+	files, err := o.openFiles(o.App, &s.Calls)
+	if err != nil {
+		return nil, err
+	}
+	res, err := at.Runner.Run(ctx, *s)
+	if err := files.Close(); err != nil {
+		say(cli.EscapeLine(err.Error()))
+	}
+	if bad, ok := errors.AsType[*script.Error](err); ok && o.JSON {
+		return unloadable(bad, s), nil
+	}
+	return res, err
+}
+
+// sandboxName returns the sandbox's name; --image on the command line implies docker.
+func (o *Options) sandboxName() string {
+	if o.sandbox == runner.Auto && o.Cmd.Flags().Changed("image") {
+		return "docker"
+	}
+	return o.sandbox
+}
+
+// unloadable returns the result of a script that the bundler refuses: an object like that of a Python script which cannot be
+// compiled, so that readers of --json handle one form of answer for both.
+func unloadable(bad *script.Error, s *runner.Script) *runner.Result {
+	rt, _ := s.Backend.Runtime(s.Language)
+	return &runner.Result{
+		ExitCode: bad.ExitCode(), Cause: runner.CauseError, Sandbox: s.Backend.Name(), Runtime: string(rt), Stderr: bad.Error() + "\n",
+		Error:     &bridge.ScriptError{Name: "LoadError", Message: bad.Error()},
+		LimitsHit: []string{}, Calls: []runner.CallRecord{}, Files: []string{},
+	}
+}
+
+// showSkillsOf decides what the script sees as ./skills.
+func (o *Options) showSkillsOf(ctx context.Context, p *project.Project, s *runner.Script, say func(line string)) error {
+	customer, err := o.CustomerSkills(o.App, p, !o.Check)
+	if err != nil {
+		return err
+	}
+	shown := ""
+	if customer == "" {
+		shown, err = o.FindSkills(p)
+	} else if real, missing := filepath.EvalSymlinks(customer); missing == nil {
+		shown = real
+	}
+	if err != nil {
+		return err
+	}
+	open := func() (*skill.Store, error) { return skills.Open(o.App, &o.LocationFlags, p, customer) }
+	p.Skills, err = skills.Show(ctx, o.App, open, p.Tree, shown, s, say)
+	return err
+}
+
+// Host holds what runs share: the runner and the sandboxes.
+type Host struct {
+	Runner   *runner.Runner
+	backends []sandbox.Backend
+}
+
+// Host prepares what the run shares with others. The caller calls leave after the run.
+func (o *Options) Host(ctx context.Context, p *project.Project) (at *Host, leave func(), err error) {
+	list, release, err := o.Resources.Sandboxes(o.App, backends.Options{LookupEnv: o.App.LookupEnv, Image: o.Image, Runsc: o.Runsc, Logger: p.Log})
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := o.Resources.Runner(&runner.Options{
+		Tree: p.Tree, Skills: p.Skills, Trusted: o.Trusted(o.App, p), Upstreams: p.Upstreams, Servers: p.Servers, Logger: p.Log,
+	})
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	swept := o.Resources.Sweep(ctx, p.Log)
+	return &Host{Runner: r, backends: list}, func() { swept(); release() }, nil
+}

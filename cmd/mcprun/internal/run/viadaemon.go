@@ -1,0 +1,65 @@
+package run
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/daemon"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/gen/config"
+)
+
+// What --daemon may say.
+const (
+	daemonAuto = "auto"
+	daemonOff  = "off"
+)
+
+// runByDaemon runs the command in the daemon if --daemon asks for it and a daemon is available. If done is false, nothing
+// was run.
+func (o *Options) runByDaemon(ctx context.Context) (done bool, err error) {
+	if o.Resources.InDaemon() || o.Check {
+		return false, nil
+	}
+	file := config.RunSettings{}
+	if cfg, err := o.Load(o.App); err == nil && cfg != nil { // the run itself says what is wrong with it
+		file = cfg.Settings.Run
+	}
+	if o.early("daemon", file) != daemonAuto || o.needsTerminal(o.early("elicit", file)) {
+		return false, nil
+	}
+	code, done, err := daemon.Run(ctx, o.App)
+	if done && err == nil && code != 0 {
+		err = cli.Quiet(code)
+	}
+	return done, err
+}
+
+// early returns the final value of a flag before ApplyDefaults has run.
+func (o *Options) early(name string, file config.RunSettings) string {
+	flag := o.Cmd.Flags().Lookup(name)
+	if flag.Changed {
+		return flag.Value.String()
+	}
+	if v := o.App.Env(flags.EnvPrefix + strings.ToUpper(name)); v != "" {
+		return v
+	}
+	return file[name].Value
+}
+
+// needsTerminal reports whether a person would be asked at a terminal that is not one of this process's streams: the daemon
+// cannot open it.
+func (o *Options) needsTerminal(elicit string) bool {
+	if !o.App.Terminal.Stderr || o.App.Terminal.Stdin || elicit != "" && elicit != term.ElicitPrompt || elicit == "" && o.App.Env("CI") != "" {
+		return false
+	}
+	tty, err := os.Open(term.TerminalName())
+	if err != nil {
+		return false
+	}
+	_ = tty.Close()
+	return true
+}

@@ -1,0 +1,130 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
+	"github.com/mcpgen/mcpgen/gen/search"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/hostapi"
+	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/skill"
+	"github.com/mcpgen/mcpgen/runner/workspace"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
+)
+
+// equip gives a customer its skills and its vault: those in its own folders, or the project's.
+func (b *state) equip(c *mcpserver.Customer, own *customer.Customer) error {
+	store, err := skills.OpenFor(b.o.app, &b.o.run.LocationFlags, b.project, own, skills.CheckFlags{})
+	if err != nil {
+		return err
+	}
+	c.Skills = store
+	c.Vault = hostapi.Once(func() (*pii.Vault, error) { return customers.OpenVault(b.o.app, b.project.Base, own, c.Files) })
+	return nil
+}
+
+// sessionLog are the sessions of a customer in a server's life: one for each session of a client, and one for all clients
+// that have none. Each begins with its first run.
+type sessionLog struct {
+	customer *customer.Customer
+
+	mu       sync.Mutex
+	sessions map[string]*customer.Session // by that of the client
+}
+
+// maxLogged bounds the client sessions that are logged separately. Further ones are logged with the clients without a session.
+const maxLogged = 1000
+
+// begun returns what a client's runs are logged in. old is one that can't be written to any more.
+func (l *sessionLog) begun(client string, old *customer.Session) (*customer.Session, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.sessions[client]; !known && len(l.sessions) >= maxLogged {
+		client = ""
+	}
+	if s := l.sessions[client]; s != nil && s != old {
+		return s, nil
+	}
+	s, err := l.customer.NewSession(customer.Meta{Title: "mcprun serve"})
+	if err != nil {
+		return nil, err
+	}
+	if l.sessions == nil {
+		l.sessions = map[string]*customer.Session{}
+	}
+	l.sessions[client] = s
+	return s, nil
+}
+
+// serveScript is a script as it is logged.
+func serveScript(code string, lang sandbox.Language) *runner.Script {
+	return &runner.Script{Name: "execute_code", Code: code, Language: lang}
+}
+
+// Append writes down a run.
+func (l *sessionLog) Append(e mcpserver.Entry) error {
+	lang, err := source.Named(e.Language)
+	if err != nil {
+		return err
+	}
+	script := serveScript(e.Code, lang)
+	var run *customer.Run
+	if e.Result != nil {
+		run = e.Result.Logged(script)
+	} else {
+		run = runner.LoggedFailure(script, e.Err)
+	}
+	record := customer.Record{Kind: customer.KindRun, Run: run}
+	s, err := l.begun(e.Session, nil)
+	if err != nil {
+		return err
+	}
+	err = s.Append(record)
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, workspace.ErrNoRoom) {
+		return err
+	}
+	if s, err = l.begun(e.Session, s); err != nil { // it was removed meanwhile, or is as long as a log may be
+		return err
+	}
+	return s.Append(record)
+}
+
+// Stats are the totals of all the customer's sessions.
+func (l *sessionLog) Stats() (json.RawMessage, error) {
+	all, err := l.customer.Stats(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(struct {
+		Sessions int             `json:"sessions"`
+		Runs     int             `json:"runs"`
+		Failed   int             `json:"failedRuns"`
+		Calls    int             `json:"calls"`
+		Tokens   customer.Tokens `json:"tokens"`
+	}{len(all.Sessions), all.Runs, all.Failed, all.Calls, all.Tokens})
+}
+
+// answers are what a script may ask the host for.
+func (b *state) answers(job *mcpserver.Job) map[string]hostapi.Method {
+	h := &hostapi.Methods{
+		Skills: func() (*skill.Store, error) { return job.Customer.Skills, nil }, Vault: job.Customer.Vault, Image: job.Image,
+		Trouble: func(err error) {
+			b.log.Warn("what a script asked for failed", "customer", job.Customer.ID, "error", hinted(err))
+		},
+	}
+	if b.index != nil {
+		h.Tools = func(ctx context.Context, q search.Query, detail search.Detail) ([]search.Result, error) {
+			return (&finder{tree: b.tree, index: b.index, log: b.log}).Search(ctx, q, detail, job.Language)
+		}
+	}
+	return h.All()
+}

@@ -1,0 +1,125 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/search"
+	"github.com/mcpgen/mcpgen/runner/mcpserver"
+)
+
+// finder finds tools of a tree for a server's clients.
+type finder struct {
+	tree  *gen.Tree
+	index *search.Index
+	log   *slog.Logger
+}
+
+// Search finds tools by words.
+func (f *finder) Search(ctx context.Context, q search.Query, detail search.Detail, language string) ([]search.Result, error) {
+	answer, err := f.index.Answer(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Degraded != nil {
+		f.log.Warn("a search was answered by words only", "error", answer.Degraded)
+	}
+	return f.shown(answer.Hits, detail, language)
+}
+
+func (f *finder) shown(hits []search.Hit, detail search.Detail, language string) ([]search.Result, error) {
+	results, err := f.tree.Results(hits, detail, config.Language(language))
+	if err != nil { // not all wrappers are in each language
+		return f.tree.Results(hits, detail, "")
+	}
+	return results, nil
+}
+
+// Definition finds tools by name: an id, a server's own name for it, or the name of the wrapper's function.
+func (f *finder) Definition(ctx context.Context, name, category, language string) ([]search.Result, error) {
+	of := map[string]string{} // server → its category
+	if category != "" {
+		// A search without words checks the category and says which servers are in it.
+		if _, err := f.index.Search(ctx, search.Query{Category: category, Limit: 1}); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range f.index.Categories() {
+		if category != "" && !c.Is(category) {
+			continue
+		}
+		for _, key := range c.Servers {
+			of[key] = c.Name
+		}
+	}
+	var hits []search.Hit
+	for i := range f.tree.Catalog.Servers {
+		s := &f.tree.Catalog.Servers[i]
+		in, ok := of[s.Key]
+		if !ok {
+			continue
+		}
+		for j := range s.Tools {
+			if t := &s.Tools[j]; f.isNamed(s, t, name) {
+				hits = append(hits, search.Hit{ID: t.ID, Server: s, Tool: t, Category: in})
+			}
+		}
+	}
+	const most = 5
+	switch {
+	case len(hits) == 0:
+		return nil, f.unknown(ctx, name)
+	case len(hits) > most:
+		return nil, fmt.Errorf("%d tools are called %.100q: name the server too, as in %s", len(hits), name, hits[0].ID)
+	}
+	return f.shown(hits, search.DetailFull, language)
+}
+
+func (f *finder) isNamed(s *catalog.Server, t *catalog.Tool, name string) bool {
+	if t.ID == name || t.Name == name || strings.TrimPrefix(t.ID, s.Dir+"__") == name {
+		return true
+	}
+	for _, n := range f.tree.Lock.Servers[s.Key].Tools[t.Name].Names {
+		if n.Function == name {
+			return true
+		}
+	}
+	return false
+}
+
+// unknown offers what may have been meant.
+func (f *finder) unknown(ctx context.Context, name string) error {
+	hits, err := f.index.Search(ctx, search.Query{Text: name, Limit: 3})
+	if err != nil || len(hits) == 0 {
+		return fmt.Errorf("no tool %.100q; find one with search_tools", name)
+	}
+	ids := make([]string, len(hits))
+	for i, h := range hits {
+		ids[i] = h.ID
+	}
+	return fmt.Errorf("no tool %.100q; did you mean %s?", name, strings.Join(ids, ", "))
+}
+
+// Categories lists the groups of tools.
+func (f *finder) Categories() []mcpserver.Category {
+	var out []mcpserver.Category
+	for _, c := range f.index.Categories() {
+		out = append(out, mcpserver.Category{Name: c.Name, Description: c.About, Servers: c.Servers, Tools: c.Tools})
+	}
+	return out
+}
+
+// hinted adds an error's hint to its text, for clients that see only the text.
+func hinted(err error) error {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) && h.Hint() != "" {
+		return fmt.Errorf("%w; %s", err, h.Hint())
+	}
+	return err
+}

@@ -1,0 +1,278 @@
+// Package serve has the command serve: it runs mcprun as an MCP server whose tools run scripts. The protocol is in
+// runner/mcpserver; this package gives it the project, the customers and the runs.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/bearer"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
+)
+
+const serveHelp = `mcprun serve runs as an MCP server for agents: execute_code runs a script that calls your
+other MCP servers through the generated tree, in a sandbox, and further tools find
+tools, keep skills, hide personal data and reach files. An agent that has it needs no
+other server's definitions.
+
+It speaks over standard input and output, or with --http over streamable HTTP at /mcp.
+There a bearer token is required: in a file named by --token-file, or in
+MCPRUN_SERVE_TOKEN. Each line of the file has a token and, after a space, the customer it
+stands for; what customers have is kept apart.`
+
+const serveExamples = `  mcprun serve                                       for a host that starts it
+  mcprun serve --tools code                          only what code takes, for the fewest tokens
+  mcprun serve --customer acme                       with the files, skills and tokens of acme
+  mcprun serve --http 127.0.0.1:8700 --token-file tokens.txt
+  mcprun serve --http 127.0.0.1:8700 --no-token      loopback only; any local user may connect
+  claude mcp add mcprun -- mcprun serve              in Claude Code`
+
+// TokenVariable holds a bearer token.
+const TokenVariable = flags.EnvPrefix + "SERVE_TOKEN"
+
+// command are those of mcprun serve. What a run needs it takes from the options of one.
+type command struct {
+	app *cli.App
+	run *run.Options
+
+	tools     string
+	languages []string
+	http      string
+	tokenFile string
+	noToken   bool
+	hosts     []string
+	origins   []string
+
+	parallel  int
+	queueTime time.Duration
+	maxTime   time.Duration
+	maxMemory int64
+	index     int
+}
+
+func NewCommand(app *cli.App) *cobra.Command {
+	inner := &run.Options{App: app}
+	innerCmd := &cobra.Command{Use: "mcprun"}
+	inner.Bind(innerCmd)
+	o := &command{app: app, run: inner}
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run as an MCP server",
+		Long: serveHelp, Example: serveExamples,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := o.serve(cmd.Context())
+			if _, ok := errors.AsType[*cli.SignalError](context.Cause(cmd.Context())); ok && err == nil {
+				return cli.Quiet(0) // an interrupt is the normal way to stop it
+			}
+			return err
+		},
+	}
+	o.bind(cmd, innerCmd)
+	return cmd
+}
+
+// bind registers the flags; those that a run has too are the run's own.
+func (o *command) bind(cmd, run *cobra.Command) {
+	o.tools, o.parallel, o.queueTime, o.maxTime, o.maxMemory = string(mcpserver.ModeAll), 8, 30*time.Second, 10*time.Minute, 4e9
+	for name, usage := range map[string]string{
+		"timeout":    "default time limit of a run, if timeout_seconds is not given: seconds, or a duration such as 2m",
+		"memory":     "default memory limit of a run, if memory_mb is not given: megabytes, or with a unit such as 512MiB",
+		"max-output": "return at most this many characters of output; the rest goes to a file (default 30000)",
+		"workspace":  "folder that the project's scripts may write to, created if missing (default: workspace/, next to the tree)",
+	} {
+		run.Flags().Lookup(name).Usage = usage
+	}
+	groups := flags.NewGroups(cmd, o.app)
+	take := func(f *pflag.FlagSet, names ...string) {
+		for _, name := range names {
+			f.AddFlag(run.Flags().Lookup(name))
+		}
+	}
+	groups.Add("Tools", func(f *pflag.FlagSet) {
+		f.Var(flags.Choice(&o.tools, string(mcpserver.ModeAll), string(mcpserver.ModeCode)), "tools", "all, or code: only the tools needed to run code")
+		f.StringSliceVar(&o.languages, "languages", nil, "script languages; tools are shown in the first (default: typescript,python)")
+		f.IntVar(&o.index, "index-tokens", 250, "bound of the list of servers and tools in the description of execute_code; 0: no list")
+	})
+	groups.Add("Clients", func(f *pflag.FlagSet) {
+		f.Var(flags.ID(&o.run.Customer, "customer", "id"), "customer", "whose files, skills and tokens are used (default those of the project)")
+		take(f, "workspaces", "quota")
+		f.Var(flags.Text(&o.http, "address"), "http", "serve HTTP there, such as 127.0.0.1:8700, instead of standard input and output")
+		f.Var(flags.Text(&o.tokenFile, "file"), "token-file", "of bearer tokens, one a line, each with the customer it stands for (default "+TokenVariable+")")
+		f.BoolVar(&o.noToken, "no-token", false, "with --http on a loopback address: accept everybody on this machine")
+		f.StringSliceVar(&o.hosts, "allow-host", nil, "a Host header to accept besides loopback names")
+		f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin of web pages to accept, such as https://app.example.com")
+	})
+	groups.Add("Where code runs", func(f *pflag.FlagSet) {
+		take(f, "sandbox", "risk", "image", "runsc")
+	})
+	groups.Add("What it calls", func(f *pflag.FlagSet) {
+		take(f, "config", "servers", "skills", "call-timeout", "max-result", "strict-output", "allow-drift", "dry-run")
+	})
+	groups.Add("Limits", func(f *pflag.FlagSet) {
+		f.Var(flags.Count(&o.parallel, 1), "parallel", "runs at once; others wait")
+		f.Var(flags.Duration(&o.queueTime), "queue-time", "how long a run waits for its turn")
+		f.Var(flags.Duration(&o.maxTime), "max-timeout", "upper limit of timeout_seconds")
+		f.Var(flags.Size(&o.maxMemory, sandbox.MinMemory), "max-memory", "the largest memory_mb that is accepted")
+		take(f, "timeout", "memory", "cpu", "processes", "open-files", "file-size", "output-limit", "disk", "disk-files", "tmp", "max-output", "workspace")
+	})
+	groups.Add("Output", func(f *pflag.FlagSet) {
+		take(f, "quiet", "debug")
+		f.BoolP("help", "h", false, "show this help")
+	})
+}
+
+// serve serves until the input or ctx ends.
+func (o *command) serve(ctx context.Context) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	stderr := term.NewConsole(o.app)
+	log := slog.New(slog.NewTextHandler(stderr.Other(), &slog.HandlerOptions{Level: o.level()}))
+	at := resources.NewWarm(log)
+	defer at.Close()
+	o.run.Resources = at
+	project, err := o.run.Open(o.app, at, stderr.Other())
+	if err != nil {
+		return err
+	}
+	defer project.Close()
+	if err := o.run.ApplyDefaults(project); err != nil {
+		return err
+	}
+	if project.Skills, err = o.run.FindSkills(project); err != nil {
+		return err
+	}
+	b, err := o.newState(project, at, log)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	opt, err := b.options(o)
+	if err != nil {
+		return err
+	}
+	var tokens *bearer.Tokens
+	if o.http != "" {
+		if tokens, err = o.tokens(); err != nil {
+			return err
+		}
+		if tokens != nil && len(tokens.Customers()) > 1 {
+			opt.Share = max(1, o.parallel*3/4) // a customer leaves places to the others
+		}
+	}
+	server, err := mcpserver.New(opt)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	defer b.warm(ctx, opt.Languages)()
+	if o.http != "" {
+		return o.serveHTTP(ctx, server, tokens)
+	}
+	if o.app.Terminal.Stdin && !o.run.Quiet {
+		stderr.Say("mcprun: speaking MCP on standard input and output, for a program; end it with Ctrl-D")
+	}
+	return server.Stdio(ctx, o.run.Customer, io.NopCloser(o.app.Stdin), nopCloser{o.app.Stdout})
+}
+
+// validate reports conflicting flags.
+func (o *command) validate() error {
+	for _, l := range o.languages {
+		if l != mcpserver.TypeScript && l != mcpserver.Python {
+			return o.usage("--languages %q is neither typescript nor python", l)
+		}
+	}
+	http := []struct {
+		name string
+		said bool
+	}{{"--token-file", o.tokenFile != ""}, {"--no-token", o.noToken}, {"--allow-host", len(o.hosts) > 0}, {"--allow-origin", len(o.origins) > 0}}
+	for _, f := range http {
+		if f.said && o.http == "" {
+			return o.usage("%s is about --http, which is not there", f.name)
+		}
+	}
+	if o.run.Customer != "" && o.run.Cmd.Flags().Changed("workspace") {
+		return o.usage("--customer and --workspace both say where scripts write: give one of the two")
+	}
+	if o.noToken && o.tokenFile != "" {
+		return o.usage("--no-token and --token-file: give one of the two")
+	}
+	return nil
+}
+
+func (o *command) usage(format string, args ...any) error {
+	return &cli.UsageError{Err: fmt.Errorf(format, args...), Command: "mcprun serve"}
+}
+
+func (o *command) level() slog.Level {
+	switch {
+	case o.run.Debug:
+		return slog.LevelDebug
+	case o.run.Quiet:
+		return slog.LevelError
+	}
+	return slog.LevelWarn
+}
+
+// scriptLanguages returns the languages named by --languages, or those of the tree.
+func (o *command) scriptLanguages(tree []string) []string {
+	if len(o.languages) > 0 {
+		return slices.Compact(slices.Clone(o.languages))
+	}
+	if len(tree) > 0 {
+		return tree
+	}
+	return []string{mcpserver.TypeScript, mcpserver.Python}
+}
+
+// tokens reads the bearer tokens that HTTP clients need; nil accepts everybody.
+func (o *command) tokens() (*bearer.Tokens, error) {
+	if o.noToken {
+		return nil, nil
+	}
+	text, from := strings.TrimSpace(o.app.Env(TokenVariable)), TokenVariable
+	if o.tokenFile != "" {
+		from = "--token-file"
+		data, err := readPrivate(o.app.Path(o.tokenFile))
+		if err != nil {
+			return nil, o.usage("--token-file: %w", err)
+		}
+		text = string(data)
+	}
+	if text == "" {
+		return nil, o.usage("--http needs a bearer token: give --token-file FILE, or set %s (make one with: openssl rand -hex 32); on a loopback address --no-token does without", TokenVariable)
+	}
+	t, err := bearer.Read([]byte(text), o.run.Customer)
+	if err != nil {
+		return nil, o.usage("%s: %w", from, err)
+	}
+	for _, id := range t.Customers() {
+		if id == "" {
+			continue // the project
+		}
+		if err := customer.CheckID("customer", id); err != nil {
+			return nil, o.usage("%s: %w", from, err)
+		}
+	}
+	return t, nil
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }

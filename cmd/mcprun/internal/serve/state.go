@@ -1,0 +1,292 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/search"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/skill"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
+)
+
+// state is what `mcprun serve` works with: the project, and the customers' workspaces.
+type state struct {
+	o       *command
+	project *project.Project
+	log     *slog.Logger
+	tree    *gen.Tree     // nil: there is none
+	index   *search.Index // the same
+	root    *customer.Root
+}
+
+// newState opens the tree and its index. The caller closes what it returns.
+func (o *command) newState(p *project.Project, _ resources.Provider, log *slog.Logger) (*state, error) {
+	b := &state{o: o, project: p, log: log}
+	o.run.JSON = true // output is bounded, and kept in the result
+	if p.Tree == "" {
+		return b, nil
+	}
+	var err error
+	b.tree, b.index, err = gen.OpenSearch(gen.Options{Configs: o.app.Configs(o.run.Configs), Dir: o.app.Dir, Out: p.Tree}, o.app.LookupEnv, o.app.CacheDir())
+	return b, err
+}
+
+// Close releases the server state.
+func (b *state) Close() error {
+	if b.root == nil {
+		return nil
+	}
+	return b.root.Close()
+}
+
+// options are those of the server.
+func (b *state) options(o *command) (*mcpserver.Options, error) {
+	opt := &mcpserver.Options{
+		Version: cli.Version(), Mode: mcpserver.Mode(o.tools), IndexTokens: o.index,
+		Run: b.runJob, Call: b.callTool, Customer: b.customer,
+		Parallel: o.parallel, MaxWait: o.queueTime, MaxTime: o.maxTime, MaxMemory: o.maxMemory,
+		Time: o.run.Base.Timeout, Memory: o.run.Base.Limits.Memory, MaxText: o.run.OutputBound(), ShowPaths: o.http == "", Logger: b.log,
+	}
+	if o.index == 0 {
+		opt.IndexTokens = -1
+	}
+	if opt.Time > opt.MaxTime || opt.Memory > opt.MaxMemory {
+		return nil, o.usage("--timeout is at most --max-timeout, and --memory at most --max-memory")
+	}
+	var languages []string
+	if b.tree != nil {
+		opt.Catalog, opt.Lock, opt.Finder = b.tree.Catalog, b.tree.Lock, &finder{tree: b.tree, index: b.index, log: b.log}
+		languages = treeLanguages(b.tree.Lock)
+	}
+	opt.Languages = o.scriptLanguages(languages)
+	return opt, nil
+}
+
+// treeLanguages are the languages of a tree's wrappers, TypeScript first.
+func treeLanguages(lock *catalog.Lock) []string {
+	has := map[string]bool{}
+	for _, s := range lock.Servers {
+		for _, t := range s.Tools {
+			for l := range t.Names {
+				has[l] = true
+			}
+		}
+	}
+	var list []string
+	for _, l := range []string{mcpserver.TypeScript, mcpserver.Python} {
+		if has[l] {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// customer opens a customer; the empty one is the project itself, whose scripts write where those of mcprun do.
+func (b *state) customer(ctx context.Context, id string) (*mcpserver.Customer, error) {
+	if id == "" {
+		return b.own()
+	}
+	if b.root == nil {
+		root, err := b.o.run.FolderFlags.Open(b.o.app, b.project.Base, b.project.Upstreams)
+		if err != nil {
+			return nil, err
+		}
+		b.root = root
+	}
+	c, err := b.root.Customer(id)
+	if err != nil {
+		return nil, err
+	}
+	out := &mcpserver.Customer{ID: id, Files: c.Files(), Quota: c.Quota(), Room: c.Room, Log: &sessionLog{customer: c}}
+	return out, b.equip(out, c)
+}
+
+// own is the project as a customer.
+func (b *state) own() (*mcpserver.Customer, error) {
+	files := b.o.app.Path(b.o.run.Base.Workspace)
+	if files == "" {
+		files = b.project.Workspace
+	}
+	if err := project.RefuseHome(b.o.app, files); err != nil {
+		return nil, err
+	}
+	if err := customers.RefuseCustomers(b.o.run.Folder(b.o.app, b.project.Base), files); err != nil {
+		return nil, err
+	}
+	out := &mcpserver.Customer{Files: files, Quota: b.o.run.Base.Limits.Disk}
+	return out, b.equip(out, nil)
+}
+
+// place begins a run of a customer and returns its files; it lowers the disk limit to what the customer's quota allows. notes
+// are for the model. The caller calls leave after the run.
+func (b *state) place(ctx context.Context, job *mcpserver.Job, l *sandbox.Limits) (files string, notes []string, leave func(), err error) {
+	c := job.Customer
+	if c.ID == "" {
+		return c.Files, nil, func() {}, nil
+	}
+	own, err := b.root.Customer(c.ID)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	lease, err := own.Begin(ctx, l.Disk)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	l.Disk = lease.Disk
+	for _, m := range lease.Moved {
+		notes = append(notes, m.String())
+	}
+	return lease.Files(), notes, func() { _ = lease.Close() }, nil
+}
+
+// environment prepares where a customer's script runs; skills is the folder that the script sees.
+func (b *state) environment(ctx context.Context, skills string) (*run.Host, func(), error) {
+	p := *b.project
+	p.Skills = skills
+	return b.o.run.Host(ctx, &p)
+}
+
+// shown returns a customer's folder of skills without symbolic links, or empty if there is none.
+func (b *state) shown(c *mcpserver.Customer) string {
+	if dir := skillsDir(b, c); dir != "" {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return real
+		}
+	}
+	return ""
+}
+
+func skillsDir(b *state, c *mcpserver.Customer) string {
+	if c.ID == "" {
+		dir, err := b.o.run.FindSkills(b.project) // there may be none until the first is saved
+		if err != nil {
+			b.log.Warn("the skills are not shown to scripts", "error", err)
+		}
+		return dir
+	}
+	own, err := b.root.Customer(c.ID)
+	if err != nil {
+		return ""
+	}
+	if info, err := os.Stat(own.Skills()); err != nil || !info.IsDir() {
+		return ""
+	}
+	return own.Skills()
+}
+
+// script returns a run's script with what the server's flags set.
+func (b *state) script(lang sandbox.Language, code string) (*runner.Script, error) {
+	s := b.o.run.Base
+	s.Name, s.Code, s.Language = "script"+source.Extension(lang), code, lang
+	return &s, b.o.run.Complete(&s, b.project)
+}
+
+// runJob makes a run.
+func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+	lang := sandbox.LangTypeScript
+	if job.Language == mcpserver.Python {
+		lang = sandbox.LangPython
+	}
+	s, err := b.script(lang, job.Code)
+	if err != nil {
+		return nil, err
+	}
+	s.Vars, s.Timeout, s.Limits.Memory = job.Vars, job.Timeout, job.Memory
+	files, said, leave, err := b.place(ctx, job, &s.Limits)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	s.Workspace = files
+	own := func() (*skill.Store, error) { return job.Customer.Skills, nil }
+	skills, err := skills.Show(ctx, b.o.app, own, b.project.Tree, b.shown(job.Customer), s, func(line string) { said = append(said, line) })
+	if err != nil {
+		return nil, err
+	}
+	at, done, err := b.environment(ctx, skills)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	s.Stdout, s.Stderr, s.Elicit, s.Watch, s.Answers = job.Stdout, job.Stderr, job.Ask, job.Watch, b.answers(job)
+	res, err := b.o.run.RunScript(ctx, at, s, func(line string) { b.log.Debug(line) })
+	if ctx.Err() != nil && err != nil {
+		return nil, fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	if res != nil {
+		res.Warnings = append(said, res.Warnings...)
+	}
+	return res, err
+}
+
+// callTool makes one call.
+func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
+	at, done, err := b.environment(ctx, b.shown(job.Customer))
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	res, _, warnings, err := at.Runner.Call(ctx, runner.DirectCall{
+		Tool: job.Tool, Args: job.Args, Calls: b.o.run.Calls, Elicit: job.Ask, Watch: job.Watch,
+	})
+	if bad, ok := errors.AsType[*call.Error](err); ok {
+		return &mcpserver.CallAnswer{Failed: true, Message: bad.Error(), Warnings: warnings}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &mcpserver.CallAnswer{Raw: res.Raw, Warnings: warnings}, nil
+}
+
+// warm makes an empty run in each language in the background, after which the pool has sandboxes of their kind waiting: the
+// first real run need not start its own. It writes nowhere, calls nothing and is in no log. What it returns ends it and waits
+// for that.
+func (b *state) warm(ctx context.Context, languages []string) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	for _, name := range languages {
+		work.Go(func() {
+			if err := b.emptyRun(ctx, name); err != nil && ctx.Err() == nil {
+				b.log.Debug("no sandbox was started ahead; the first run says why", "language", name, "error", err)
+			}
+		})
+	}
+	return func() { cancel(); work.Wait() }
+}
+
+func (b *state) emptyRun(ctx context.Context, language string) error {
+	lang, code := sandbox.LangTypeScript, "export {};"
+	if language == mcpserver.Python {
+		lang, code = sandbox.LangPython, "pass"
+	}
+	s, err := b.script(lang, code)
+	if err != nil {
+		return err
+	}
+	s.Workspace = ""
+	at, done, err := b.environment(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = b.o.run.RunScript(ctx, at, s, func(string) {})
+	return err
+}

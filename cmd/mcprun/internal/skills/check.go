@@ -1,0 +1,70 @@
+package skills
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/runner/skill"
+)
+
+// CheckFlags are about type errors of a script.
+type CheckFlags struct {
+	Check   bool
+	TSC     string
+	Pyright string
+}
+
+func (o *CheckFlags) Bind(f *pflag.FlagSet) {
+	f.BoolVar(&o.Check, "check", false, "report its type errors against the tree, and run nothing")
+	f.Var(flags.Text(&o.TSC, "program"), "tsc", "TypeScript's, for --check (default the project's, else on PATH)")
+	f.Var(flags.Text(&o.Pyright, "program"), "pyright", "for --check of Python (default the project's, else on PATH)")
+}
+
+func newSkillCheckCmd(app *cli.App, at resources.Provider) *cobra.Command {
+	o := &skillOptions{app: app, at: at}
+	cmd := &cobra.Command{
+		Use: "check [NAME...]", Short: "Check skills against the tree, and their types",
+		Long: `check puts each skill's scripts together with the tree of now, compares the tools that
+it uses with those it was saved with, and checks its types where tsc or pyright is
+there. It exits with 1 when a skill is broken.`,
+		Example: "  mcprun skill check\n  mcprun skill check save-sheet-as-csv --json",
+		RunE:    func(_ *cobra.Command, args []string) error { return o.check(args) },
+	}
+	o.bindCheckers(cmd.Flags())
+	o.bind(cmd)
+	return cmd
+}
+
+func (o *skillOptions) check(names []string) error {
+	store, err := o.store()
+	if err != nil {
+		return err
+	}
+	defer o.project.Close()
+	report, err := store.Check(o.cmd.Context(), names...)
+	if err != nil {
+		return err
+	}
+	broken := report.Broken()
+	report.Warnings = append(report.Warnings, report.NotInstalled...)
+	if o.json {
+		err = o.app.JSON(map[string]any{"skills": append([]*skill.Skill{}, report.Skills...), "warnings": append([]string{}, report.Warnings...)})
+	} else {
+		err = o.printProblems(report.Skills)
+		for _, line := range report.Warnings {
+			fmt.Fprintf(o.app.Stderr, "mcprun: %s\n", cli.EscapeLine(line))
+		}
+		if len(broken) == 0 {
+			fmt.Fprintf(o.app.Stdout, "%s checked, none broken\n", cli.Count(len(report.Skills), "skill"))
+		}
+	}
+	if err == nil && len(broken) > 0 {
+		return cli.Quiet(1)
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+package skills
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/script/check"
+	"github.com/mcpgen/mcpgen/runner/skill"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
+	"github.com/mcpgen/mcpgen/skills"
+)
+
+// Open opens the skills of a project: those of a customer first, where skills are saved then, then the project's, then
+// those that come with the program. Customer is the customer's folder of skills; empty: there is none, and skills are saved
+// to the project's folder. Neither folder need be there.
+func Open(app *cli.App, o *project.LocationFlags, p *project.Project, customer string) (*skill.Store, error) {
+	return openChecked(app, o, p, customer, CheckFlags{})
+}
+
+// openChecked is openSkills with type checkers that were named.
+func openChecked(app *cli.App, o *project.LocationFlags, p *project.Project, customer string, checkers CheckFlags) (*skill.Store, error) {
+	own, link, err := o.SkillsFolder(p)
+	if err != nil {
+		return nil, err
+	}
+	dirs := []skill.Dir{{Path: own, Link: link, Writable: customer == ""}, {FS: skills.FS, Shipped: true}}
+	if customer != "" {
+		dirs = append([]skill.Dir{{Path: customer, Writable: true}}, dirs...)
+	}
+	// What a script saves may be made to cost memory. Processes that put such scripts together end soon by themselves.
+	bundler := script.NewBundler(&script.BundlerOptions{Idle: 10 * time.Second})
+	store, err := skill.Open(dirs, &skill.Options{
+		Tree: p.Tree, Logger: p.Log, Scripts: bundler,
+		Check: skill.Checker(check.Options{
+			Tree: p.Tree, Skills: dirs[0].Path, LookPath: exec.LookPath,
+			TSC: checkers.TSC, Pyright: checkers.Pyright, Dir: app.Dir, Project: p.Base,
+		}),
+	})
+	if tree, ok := errors.AsType[*catalog.TreeError](err); ok {
+		return nil, &cli.UsageError{Err: tree}
+	}
+	return store, err
+}
+
+// OpenFor is Open for a customer, whose quota bounds what is saved. A nil customer is the project.
+func OpenFor(app *cli.App, o *project.LocationFlags, p *project.Project, c *customer.Customer, checkers CheckFlags) (*skill.Store, error) {
+	if c == nil {
+		return openChecked(app, o, p, "", checkers)
+	}
+	store, err := openChecked(app, o, p, c.Skills(), checkers)
+	if err != nil {
+		return nil, err
+	}
+	store.Limit(func(more int64) error {
+		ctx, cancel := context.WithTimeout(context.Background(), customers.RoomTime)
+		defer cancel()
+		free, err := c.Room(ctx)
+		if err == nil && more > free {
+			err = &customer.QuotaError{Customer: c.ID(), Quota: c.Quota(), Free: free, For: "skills"}
+		}
+		return err
+	})
+	return store, nil
+}
+
+// Show decides which folder a script sees as ./skills: the one that it would see by itself, or, where the script
+// imports skills that lie elsewhere, such as those that come with the program, a view of them all. A skill that it imports
+// and that may work although its tools have changed is warned of; one that cannot work is a *brokenSkillError. Shown may be
+// empty: there is no folder. Open is called when the script imports any.
+func Show(ctx context.Context, app *cli.App, open func() (*skill.Store, error), tree, shown string, src *runner.Script, say func(line string)) (string, error) {
+	cache := app.CacheDir()
+	if cache != "" && shown != "" && !skill.Readable(shown) { // a customer's folder is its owner's alone
+		own, err := skill.Open([]skill.Dir{{Path: shown}}, nil)
+		if err == nil {
+			shown, err = own.View(filepath.Join(cache, "skills"))
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if !strings.Contains(src.Code, "skills") && src.Dir == "" {
+		return shown, nil
+	}
+	of := script.Source{Name: src.Name, Code: src.Code, Language: src.Language, Dir: src.Dir}
+	used, err := script.Uses(ctx, of, script.Options{Tree: tree, Skills: shown})
+	if err != nil || len(used.Skills) == 0 {
+		return shown, nil // what is wrong with the script, the run says in its own way
+	}
+	store, err := open()
+	if err != nil {
+		return "", err
+	}
+	all, err := store.Used(ctx, of)
+	if err != nil {
+		return "", err
+	}
+	elsewhere := false // some are not in the folder shown
+	for _, k := range all {
+		if k.Fatal() {
+			return "", &brokenSkillError{name: k.Name, reason: k.Reason()}
+		}
+		if k.Broken {
+			say(cli.EscapeLine(fmt.Sprintf("the skill %s that the script imports may not work: %s", k.Name, k.Reason())))
+		}
+		if filepath.Dir(k.Path) != shown {
+			elsewhere = true
+		}
+	}
+	if !elsewhere || cache == "" {
+		return shown, nil
+	}
+	return store.View(filepath.Join(cache, "skills"))
+}
+
+// brokenSkillError reports a script that imports a skill which cannot work.
+type brokenSkillError struct{ name, reason string }
+
+func (e *brokenSkillError) Error() string {
+	return fmt.Sprintf("the script imports the skill %s, which cannot work: %s", e.name, e.reason)
+}
+
+func (e *brokenSkillError) Hint() string {
+	return fmt.Sprintf("mend it, then run `mcprun skill save %s`; `mcprun skill show %s` says what is wrong", e.name, e.name)
+}
+
+// ExitCode is that of a script that fails to load.
+func (e *brokenSkillError) ExitCode() int { return 1 }

@@ -1,0 +1,115 @@
+// Package source reads the script of a run, and finds out its language.
+package source
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
+)
+
+// maxSource is the largest script read, in bytes. The runner's own limit is lower and explains itself.
+const maxSource = 16 << 20
+
+// FromCode fills in a script that is given as text. The language is that of the name, or without one that of the code.
+func FromCode(s *runner.Script, name, language, code string) error {
+	lang, err := Detect(language, code)
+	s.Name, s.Code, s.Language = name+Extension(lang), code, lang
+	return err
+}
+
+// FromFile fills in a script that is a file.
+func FromFile(s *runner.Script, path, language string) error {
+	bare := filepath.Ext(path) == ""
+	lang, err := OfFile(path)
+	if bare {
+		lang, err = Named(language)
+	}
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return &cli.UsageError{Err: fmt.Errorf("read the script: %w", err)}
+	}
+	defer f.Close()
+	code, err := io.ReadAll(io.LimitReader(f, maxSource))
+	if err != nil {
+		return fmt.Errorf("read the script: %w", err)
+	}
+	name := filepath.Base(path)
+	if bare {
+		if language == "" {
+			lang = script.DetectLanguage(string(code))
+		}
+		name += Extension(lang)
+	}
+	s.Name, s.Code, s.Language, s.Dir = cli.EscapeLine(name), string(code), lang, filepath.Dir(path)
+	return nil
+}
+
+// OfFile returns the language of a file, by its extension.
+func OfFile(path string) (sandbox.Language, error) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx":
+		return sandbox.LangTypeScript, nil
+	case ".py":
+		return sandbox.LangPython, nil
+	}
+	return "", flags.Usage("%s: a script ends in .ts, .js or .py", cli.EscapeLine(filepath.Base(path)))
+}
+
+// Detect returns the language of that name, or without a name that of the code.
+func Detect(name, code string) (sandbox.Language, error) {
+	if name == "" {
+		return script.DetectLanguage(code), nil
+	}
+	return Named(name)
+}
+
+// Named returns the language of that name. The empty name is TypeScript.
+func Named(name string) (sandbox.Language, error) {
+	switch strings.ToLower(name) {
+	case "", "typescript", "ts", "javascript", "js":
+		return sandbox.LangTypeScript, nil
+	case "python", "py":
+		return sandbox.LangPython, nil
+	}
+	return "", flags.Usage("unknown language %q: typescript or python", name)
+}
+
+// Extension returns the extension of a language's files, with its dot.
+func Extension(lang sandbox.Language) string {
+	if lang == sandbox.LangPython {
+		return ".py"
+	}
+	return ".ts"
+}
+
+// ReadStdin reads standard input to its end, at most maxSource bytes, or until ctx ends: a blocked read of a pipe must not
+// delay a signal.
+func ReadStdin(ctx context.Context, r io.Reader) ([]byte, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(r, maxSource))
+		done <- result{data, err}
+	}()
+	select {
+	case res := <-done:
+		return res.data, res.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

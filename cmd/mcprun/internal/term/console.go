@@ -1,0 +1,177 @@
+// Package term is mcprun at a person's terminal: where the script's output, mcprun's own lines, the progress line and questions
+// of servers meet ([Console]), who answers those questions ([Elicitor]), and the line that shows the calls in flight ([Watcher]).
+//
+// Texts of servers are hostile. All that is printed here passes through [cli.Escape], [cli.EscapeLine] or [cli.Neutral] first.
+// Nobody is asked where standard error is not a terminal.
+package term
+
+import (
+	"io"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+)
+
+// maxHeld is how much of a script's output waits while a person is asked something, in bytes. More is shown at once.
+const maxHeld = 1 << 20
+
+// Console is where a script's output, mcprun's own lines, the progress line and questions to a person meet, so that none runs
+// into another. It tracks whether the last line was ended, so that what is printed next starts on its own line. Its methods may be
+// called from several goroutines.
+type Console struct {
+	stdout, stderr io.Writer
+	shared         bool // both end up in one place
+	terminal       bool // stderr is one
+
+	mu     sync.Mutex
+	open   bool // the last byte that stderr, or what it shares, has seen is no newline
+	status string
+	drawn  bool // status is on the screen, as the last line
+	asking bool
+	held   []piece // what came while asking
+	size   int
+	script *stream // the script's stdout, and why some of it is lost; nil: all was passed on
+	lost   error
+}
+
+// piece is output that waits.
+type piece struct {
+	to   *stream
+	data []byte
+}
+
+// NewConsole returns one on the streams of app. Whoever sets a status knows that stderr is a terminal.
+func NewConsole(app *cli.App) *Console {
+	return &Console{stdout: app.Stdout, stderr: app.Stderr, shared: app.Terminal.Shared, terminal: app.Terminal.Stderr}
+}
+
+// Streams are the two that a script prints to. Errors of servers end up on stderr, if the script does not catch them: on a terminal
+// what is in them is only shown.
+func (c *Console) Streams() (stdout, stderr io.Writer) {
+	c.script = &stream{c, c.stdout, c.shared}
+	stderr = &stream{c, c.stderr, true}
+	if c.terminal {
+		stderr = cli.Neutral(stderr)
+	}
+	return c.script, stderr
+}
+
+// Other returns stderr for writers other than the script.
+func (c *Console) Other() io.Writer { return &stream{c, c.stderr, true} }
+
+// stream is one of the two. Only a watched one shows where stderr's lines end.
+type stream struct {
+	c       *Console
+	w       io.Writer
+	watched bool
+}
+
+func (t *stream) Write(p []byte) (int, error) {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	if t.c.asking && t.watched && t.c.size+len(p) <= maxHeld {
+		t.c.held = append(t.c.held, piece{t, append([]byte(nil), p...)})
+		t.c.size += len(p)
+		return len(p), nil
+	}
+	return t.c.write(t, p)
+}
+
+func (c *Console) write(t *stream, p []byte) (int, error) {
+	if t.watched {
+		c.erase()
+		defer c.draw()
+	}
+	n, err := t.w.Write(p)
+	if t.watched && n > 0 {
+		c.open = p[n-1] != '\n'
+	}
+	if err != nil && t == c.script && c.lost == nil {
+		c.lost = err
+	}
+	return n, err
+}
+
+// Loss is why not all of the script's output was passed on, such as a full disk; nil: all was.
+func (c *Console) Loss() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lost
+}
+
+// Say prints a line of mcprun's own.
+func (c *Console) Say(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := []byte(line + "\n")
+	to := &stream{c, c.stderr, true}
+	if c.asking {
+		c.held = append(c.held, piece{to, text})
+		return
+	}
+	c.erase()
+	c.endLine()
+	_, _ = c.write(to, text)
+}
+
+// setStatus changes the progress line; an empty one removes it.
+func (c *Console) setStatus(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if line == c.status {
+		return
+	}
+	c.erase()
+	c.status = line
+	c.draw()
+}
+
+// ask lets f have the terminal for itself: it may write to stderr, and output waits until it is done.
+func (c *Console) ask(f func(w io.Writer)) {
+	c.mu.Lock()
+	c.erase()
+	c.endLine()
+	c.asking = true
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.asking = false
+		for _, p := range c.held {
+			_, _ = c.write(p.to, p.data)
+		}
+		c.held, c.size = nil, 0
+		c.draw()
+	}()
+	f(c.stderr)
+}
+
+// Close removes the progress line and ends an open line. Nothing may be written afterwards.
+func (c *Console) Close() {
+	c.setStatus("")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endLine()
+}
+
+func (c *Console) endLine() {
+	if c.open {
+		_, _ = io.WriteString(c.stderr, "\n")
+		c.open = false
+	}
+}
+
+func (c *Console) erase() {
+	if c.drawn {
+		_, _ = io.WriteString(c.stderr, cli.ClearLine)
+		c.drawn = false
+	}
+}
+
+// draw shows the status where it can be taken back: not behind a line that is open.
+func (c *Console) draw() {
+	if c.status != "" && !c.open && !c.asking && !c.drawn {
+		_, _ = io.WriteString(c.stderr, c.status)
+		c.drawn = true
+	}
+}

@@ -1,0 +1,180 @@
+package term
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+)
+
+// What is shown of a server's texts, in characters.
+const (
+	MaxShown = 2000 // of its message
+	maxLabel = 200  // of a title or description
+	// maxChoices is how many choices of a field are listed; the others can be typed.
+	maxChoices = 100
+)
+
+// dialogue is one question on its way through a terminal.
+type dialogue struct {
+	w     io.Writer
+	in    *Input
+	style cli.Style
+	open  func(ctx context.Context, address string) bool // a browser
+}
+
+func (d *dialogue) say(format string, args ...any) { _, _ = fmt.Fprintf(d.w, format, args...) }
+
+// head prints who asks what.
+func (d *dialogue) head(q *upstream.Question) {
+	d.say("%s\n", d.style.Bold("The server "+cli.EscapeLine(q.Server)+" asks:"))
+	for line := range strings.Lines(cli.Shorten(strings.TrimSpace(q.Message), MaxShown)) {
+		d.say("  %s\n", cli.EscapeLine(strings.TrimRight(line, "\r\n")))
+	}
+}
+
+// pick asks until it gets one of the words or its first letter. An empty line is the first word.
+func (d *dialogue) pick(ctx context.Context, words ...string) (string, error) {
+	shown := make([]string, len(words))
+	for i, w := range words {
+		shown[i] = "[" + w[:1] + "]" + w[1:]
+	}
+	shown[0] = strings.ToUpper(shown[0][:3]) + shown[0][3:]
+	for {
+		d.say("%s: ", strings.Join(shown, ", "))
+		line, err := d.in.line(ctx)
+		if err != nil {
+			return "", err
+		}
+		line = strings.ToLower(strings.TrimSpace(line))
+		if line == "" {
+			return words[0], nil
+		}
+		for _, w := range words {
+			if line == w || line == w[:1] {
+				return w, nil
+			}
+		}
+	}
+}
+
+// visit asks for consent to a page that a person is to visit. Nothing is fetched from it, and no browser opened unasked.
+func (d *dialogue) visit(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+	d.head(q)
+	u, err := url.Parse(q.URL)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		d.say("It wants a page to be visited whose address is none of the web: declined.\n  %s\n", cli.EscapeLine(q.URL))
+		return &upstream.Reply{Action: upstream.ActionDecline}, nil
+	}
+	d.say("It wants you to visit this page of %s:\n  %s\n", d.style.Bold(cli.EscapeLine(u.Host)), cli.EscapeLine(q.URL))
+	if u.Scheme == "http" {
+		d.say("%s it is not encrypted.\n", d.style.Yellow("Beware:"))
+	}
+	if strings.Contains("."+u.Hostname(), ".xn--") || strings.ContainsFunc(u.Host, func(r rune) bool { return r > 0x7e }) {
+		d.say("%s its name is not plain ASCII, and may look like another's.\n", d.style.Yellow("Beware:"))
+	}
+	d.say("Nothing was opened. Open it in the browser, or visit it yourself and say so, or decline?\n")
+	word, err := d.pick(ctx, "decline", "open", "visited")
+	switch {
+	case err != nil:
+		return nil, err
+	case word == "decline":
+		return &upstream.Reply{Action: upstream.ActionDecline}, nil
+	case word == "open" && !d.open(ctx, q.URL):
+		d.say("There is no browser here. Visit the page on any machine, then press Enter; Ctrl-D cancels.\n")
+		if _, err := d.in.line(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &upstream.Reply{Action: upstream.ActionAccept}, nil
+}
+
+// form asks for each field of a form, and for consent before anything is sent.
+func (d *dialogue) form(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+	d.head(q)
+	d.say("%s\n", d.style.Dim("What you answer goes to that server. Give it no passwords or keys. Ctrl-D cancels."))
+	word, err := d.pick(ctx, "answer", "decline")
+	if err != nil {
+		return nil, err
+	}
+	if word == "decline" {
+		return &upstream.Reply{Action: upstream.ActionDecline}, nil
+	}
+	for {
+		filled, err := d.fill(ctx, q.Fields)
+		if err != nil {
+			return nil, err
+		}
+		d.say("To be sent to %s: %s\n", cli.EscapeLine(q.Server), cli.EscapeLine(string(filled)))
+		word, err := d.pick(ctx, "send", "change", "decline")
+		switch {
+		case err != nil:
+			return nil, err
+		case word == "send":
+			return &upstream.Reply{Action: upstream.ActionAccept, Content: filled}, nil
+		case word == "decline":
+			return &upstream.Reply{Action: upstream.ActionDecline}, nil
+		}
+	}
+}
+
+// fill asks for the fields one after the other. What was left out is not in the object.
+func (d *dialogue) fill(ctx context.Context, fields []upstream.Field) (json.RawMessage, error) {
+	var b strings.Builder
+	for i := range fields {
+		f := field{&fields[i]}
+		value, err := d.fieldValue(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		if value == nil {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.Write(AsText(f.Name))
+		b.WriteString(": ")
+		b.Write(value)
+	}
+	return json.RawMessage("{" + b.String() + "}"), nil
+}
+
+// fieldValue asks until the answer is valid. It returns nil for an optional field without an answer.
+func (d *dialogue) fieldValue(ctx context.Context, f field) (json.RawMessage, error) {
+	d.say("\n%s%s\n", d.style.Bold(cli.EscapeLine(cli.Shorten(f.label(), maxLabel))), d.style.Dim("  "+cli.EscapeLine(cli.Shorten(f.kindWords(), maxLabel))))
+	if f.Description != "" {
+		d.say("  %s\n", cli.EscapeLine(cli.Shorten(f.Description, maxLabel)))
+	}
+	for i, c := range f.Choices {
+		if i == maxChoices {
+			d.say("  … and %d more\n", len(f.Choices)-maxChoices)
+			break
+		}
+		d.say("  %d  %s\n", i+1, cli.EscapeLine(cli.Shorten(titled(c.Title, c.Value), maxLabel)))
+	}
+	for {
+		d.say("%s ", d.style.Cyan(">"))
+		line, err := d.in.line(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if strings.TrimSpace(line) == "" {
+			if value, ok := f.untyped(); ok {
+				return value, nil
+			}
+			d.say("It is required.\n")
+			continue
+		}
+		value, err := f.read(line)
+		if err == nil {
+			return value, nil
+		}
+		d.say("%s\n", cli.EscapeLine(cli.Shorten(err.Error(), maxLabel)))
+	}
+}

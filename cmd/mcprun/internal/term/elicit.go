@@ -1,0 +1,143 @@
+package term
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+)
+
+// What --elicit may say besides the name of a file.
+const (
+	ElicitPrompt  = "prompt"
+	elicitDecline = "decline"
+)
+
+// elicitor answers what servers ask a person, one question at a time.
+type elicitor struct {
+	app   *cli.App
+	con   *Console
+	Quiet bool                                           // says nothing of what is declined
+	in    *Input                                         // where a person answers; nil: there is nobody
+	file  *answers                                       // nil: there is none
+	why   string                                         // nobody is asked
+	tty   *os.File                                       // opened for in; nil: in is standard input
+	open  func(ctx context.Context, address string) bool // a browser
+
+	turn sync.Mutex
+}
+
+// NewElicitor follows --elicit; empty means to prompt where there is a terminal. in is a terminal that is standard input,
+// or nil; then the one called tty is opened, if it has a name. The caller closes the elicitor.
+func NewElicitor(app *cli.App, con *Console, in *Input, tty, mode string) (*elicitor, error) {
+	e := &elicitor{app: app, con: con, open: app.OpenBrowser}
+	switch mode {
+	case elicitDecline:
+		e.why = "--elicit says decline"
+		return e, nil
+	case "", ElicitPrompt:
+		err := e.findTerminal(in, tty)
+		switch {
+		case err == nil && (mode == ElicitPrompt || app.Env("CI") == ""):
+			return e, nil
+		case mode == ElicitPrompt:
+			return nil, flags.Usage("--elicit prompt: nobody can be asked: %w; give a file of answers instead", err)
+		}
+		if e.why = "there is no terminal to ask in; give answers with --elicit FILE"; err == nil {
+			e.why = "this is CI; give answers with --elicit FILE, or say --elicit prompt"
+		}
+		e.in = nil
+		return e, nil
+	}
+	a, err := readAnswers(app.Path(mode))
+	if err != nil {
+		return nil, &cli.UsageError{Err: fmt.Errorf("--elicit: %w", err), Command: "mcprun"}
+	}
+	e.file, e.why = a, "the file of --elicit has no answer for it"
+	return e, nil
+}
+
+// findTerminal finds the terminal where a person reads and answers.
+func (e *elicitor) findTerminal(in *Input, tty string) error {
+	switch {
+	case !e.app.Terminal.Stderr:
+		return errors.New("standard error is not a terminal")
+	case in != nil:
+		e.in = in
+		return nil
+	case tty == "":
+		return errors.New("standard input is not a terminal")
+	}
+	f, err := os.Open(tty)
+	if err != nil {
+		return fmt.Errorf("open the terminal: %w", err)
+	}
+	e.in, e.tty = NewInput(f), f
+	return nil
+}
+
+// Close closes the terminal, unless it is standard input.
+func (e *elicitor) Close() error {
+	if e.tty == nil {
+		return nil
+	}
+	return e.tty.Close()
+}
+
+// Answer is the upstream.ElicitFunc.
+func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if e.file != nil {
+		if reply := e.file.find(q); reply != nil {
+			return reply, nil
+		}
+	}
+	switch {
+	case e.in != nil:
+	case e.Quiet:
+		return &upstream.Reply{Action: upstream.ActionDecline}, nil
+	default:
+		e.con.Say(fmt.Sprintf("mcprun: server %s asks: %s: declined, because %s",
+			cli.EscapeLine(q.Server), cli.EscapeLine(cli.Shorten(strings.TrimRight(q.Message, " \t\r\n:.…"), 300)), e.why))
+		return &upstream.Reply{Action: upstream.ActionDecline}, nil
+	}
+	var reply *upstream.Reply
+	var err error
+	e.con.ask(func(w io.Writer) {
+		end := e.in.ask()
+		defer end()
+		d := &dialogue{w: w, in: e.in, style: e.app.ErrStyle(), open: e.open}
+		if q.URL != "" {
+			reply, err = d.visit(ctx, q)
+		} else {
+			reply, err = d.form(ctx, q)
+		}
+		if err != nil { // the run ended, or the person's terminal did
+			_, _ = fmt.Fprintln(w)
+		}
+	})
+	if errors.Is(err, io.EOF) {
+		return &upstream.Reply{Action: upstream.ActionCancel}, nil
+	}
+	return reply, err
+}
+
+// TerminalName returns the file of the terminal that the process belongs to.
+func TerminalName() string {
+	if runtime.GOOS == "windows" {
+		return "CONIN$"
+	}
+	return "/dev/tty"
+}

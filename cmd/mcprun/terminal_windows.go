@@ -1,4 +1,0 @@
-package main
-
-// terminalName is the console that the process belongs to.
-const terminalName = "CONIN$"
