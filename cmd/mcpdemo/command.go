@@ -2,7 +2,7 @@
 // calculator, weather, filesystem, database, drive and crm. They are what the
 // repository's .mcp.json configures, what its examples call, and what its tests
 // measure. Each runs as a process of its own: mcpdemo NAME speaks MCP on stdin
-// and stdout, and with --http over streamable HTTP on a loopback port.
+// and stdout.
 //
 // Start at [newCommand]; each server is a package below internal.
 package main
@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/mcpdemo/internal/calculator"
@@ -29,31 +30,28 @@ import (
 // options are the flags of all servers.
 type options struct {
 	data    string
-	http    string
 	latency time.Duration // weather only
 
 	stdin  io.ReadCloser
 	stdout io.WriteCloser
-	stderr io.Writer
 }
 
 // newCommand returns the root command; every server is a subcommand.
 func newCommand(stdin io.ReadCloser, stdout io.WriteCloser, stderr io.Writer) *cobra.Command {
-	o := &options{stdin: stdin, stdout: stdout, stderr: stderr}
+	o := &options{stdin: stdin, stdout: stdout}
 	root := &cobra.Command{
 		Use:           "mcpdemo SERVER",
 		Short:         "MCP servers that do real work on local data",
-		Long:          "mcpdemo runs one of six MCP servers on stdin and stdout, or with --http over streamable HTTP.\nTheir data is created on first use and kept in the folder given by --data.",
+		Long:          "mcpdemo runs one of six MCP servers on stdin and stdout.\nTheir data is created on first use and kept in the folder given by --data.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.SetErr(stderr)
 	root.SetOut(stderr) // stdout belongs to the protocol
 	root.PersistentFlags().StringVar(&o.data, "data", "", "folder for the servers' data (default $XDG_STATE_HOME/mcpdemo)")
-	root.PersistentFlags().StringVar(&o.http, "http", "", "serve streamable HTTP on this loopback address, for example 127.0.0.1:0")
 
 	weatherCmd := o.server("weather", "climate normals and forecasts of 24 cities", func(context.Context, string) (*tool.Server, error) {
-		return weather.New(&weather.Options{Latency: o.latency})
+		return weather.New(o.latency)
 	})
 	weatherCmd.Flags().DurationVar(&o.latency, "latency", 0, "simulate a remote service: every tool call takes at least this long")
 	root.AddCommand(
@@ -86,10 +84,11 @@ func (o *options) server(name, short string, open func(ctx context.Context, dir 
 				return err
 			}
 			defer func() { err = errors.Join(err, srv.Close()) }()
-			if o.http != "" {
-				return serveHTTP(cmd.Context(), srv, o.http, o.stderr)
+			err = srv.Run(cmd.Context(), &mcp.IOTransport{Reader: o.stdin, Writer: o.stdout})
+			if cmd.Context().Err() != nil || errors.Is(err, io.EOF) {
+				return nil // a clean end
 			}
-			return serveStdio(cmd.Context(), srv, o.stdin, o.stdout)
+			return err
 		},
 	}
 }

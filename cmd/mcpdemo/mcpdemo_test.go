@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -134,57 +132,6 @@ func TestStdioSDK(t *testing.T) {
 	}
 }
 
-// TestHTTP serves both eras from one address, refuses web pages, and ends
-// cleanly on SIGTERM.
-func TestHTTP(t *testing.T) {
-	cmd, _, stdout, stderr := start(t, "drive", "--data", t.TempDir(), "--http", "127.0.0.1:0")
-	line, err := bufio.NewReader(stderr).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, url, found := strings.Cut(strings.TrimSpace(line), "listening on ")
-	if !found {
-		t.Fatalf("announced %q", line)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	for _, version := range []string{"", "2025-11-25", "2025-03-26"} {
-		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-		session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url}, &mcp.ClientSessionOptions{ProtocolVersion: version})
-		if err != nil {
-			t.Fatalf("connect with %q: %v", version, err)
-		}
-		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "get_sheet", Arguments: json.RawMessage(`{"sheet_id":"rollout-plan"}`)})
-		if err != nil || res.IsError || res.StructuredContent == nil {
-			t.Errorf("call with %q: %v", version, err)
-		}
-		_ = session.Close()
-	}
-	for header, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example", "Host": "evil.example"} {
-		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader("{}"))
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set(header, value)
-		if header == "Host" {
-			req.Host = value
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusForbidden {
-			t.Errorf("%s: %s was answered with %s", header, value, resp.Status)
-		}
-	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if rest, _ := io.ReadAll(stdout); len(rest) != 0 {
-		t.Errorf("stdout: %q", rest)
-	}
-	wait(t, cmd)
-}
-
 // TestSignal ends a stdio server that is waiting for input.
 func TestSignal(t *testing.T) {
 	cmd, stdin, stdout, _ := start(t, "calculator")
@@ -207,11 +154,9 @@ func TestCommandErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"unknown command":        {"nope"},
-		"not a loopback address": {"calculator", "--http", "0.0.0.0:0"},
-		"is no address":          {"calculator", "--http", "8080"},
-		"unknown flag":           {"calculator", "--latency", "1s"},
-		"not a directory":        {"drive", "--data", blocked},
+		"unknown command": {"nope"},
+		"unknown flag":    {"calculator", "--latency", "1s"},
+		"not a directory": {"drive", "--data", blocked},
 	} {
 		var stdout, stderr bytes.Buffer
 		cmd := newCommand(io.NopCloser(strings.NewReader("")), nopCloser{&stdout}, &stderr)

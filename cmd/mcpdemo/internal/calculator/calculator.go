@@ -10,6 +10,10 @@ import (
 	"math"
 	"strconv"
 
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	textnumber "golang.org/x/text/number"
+
 	"github.com/mcpgen/mcpgen/cmd/mcpdemo/internal/tool"
 )
 
@@ -40,7 +44,7 @@ type rootInput struct {
 type evaluateInput struct {
 	Expression string             `json:"expression" minlen:"1" maxlen:"2000" example:"(1 + r/12)^(12*years) * principal" jsonschema:"The expression. Operators + - * / % ^ and postfix !, parentheses, the constants pi, e and tau, and the functions abs sqrt cbrt exp ln log10 log2 log(x, base) floor ceil round(x[, digits]) sin cos tan asin acos atan atan2(y, x) hypot(a, b) min max sum avg."`
 	Variables  map[string]float64 `json:"variables,omitempty" jsonschema:"Values for names used in the expression, for example {\"r\": 0.05}. A variable hides a constant of the same name."`
-	AngleUnit  AngleUnit          `json:"angle_unit,omitempty" enum:"radians,degrees" default:"radians" jsonschema:"The unit of angles for the trigonometric functions."`
+	AngleUnit  string             `json:"angle_unit,omitempty" enum:"radians,degrees" default:"radians" jsonschema:"The unit of angles for the trigonometric functions."`
 	Precision  *int               `json:"precision,omitempty" min:"0" max:"15" jsonschema:"Round the result to this many decimal places; null or absent keeps full precision."`
 }
 
@@ -107,54 +111,29 @@ func addArithmetic(s *tool.Server) {
 func number(value float64) (numberOutput, error) { return numberOutput{value}, finite(value) }
 
 func divide(_ context.Context, in divideInput) (divideOutput, error) {
-	if in.Divisor == 0 {
+	rest, err := remainder(in.Dividend, in.Divisor)
+	if err != nil {
 		return divideOutput{}, fmt.Errorf("cannot divide %g by zero", in.Dividend)
 	}
-	out := divideOutput{
-		Result:    in.Dividend / in.Divisor,
-		Quotient:  math.Floor(in.Dividend / in.Divisor),
-		Remainder: floorMod(in.Dividend, in.Divisor),
-	}
-	return out, finite(out.Result)
+	result := in.Dividend / in.Divisor
+	return divideOutput{result, math.Floor(result), rest}, finite(result)
 }
 
 func evaluate(_ context.Context, in evaluateInput) (evaluateOutput, error) {
-	value, err := Evaluate(in.Expression, in.Variables, in.AngleUnit)
+	radians := 1.0
+	if in.AngleUnit == "degrees" {
+		radians = math.Pi / 180
+	}
+	value, err := Evaluate(in.Expression, in.Variables, radians)
 	if err != nil {
 		return evaluateOutput{}, err
 	}
 	if in.Precision != nil {
 		// Formatting and reading back rounds correctly where scaling would not.
-		rounded, err := strconv.ParseFloat(strconv.FormatFloat(value, 'f', *in.Precision, 64), 64)
-		if err != nil {
+		if value, err = strconv.ParseFloat(strconv.FormatFloat(value, 'f', *in.Precision, 64), 64); err != nil {
 			return evaluateOutput{}, err
 		}
-		value = rounded
 	}
-	return evaluateOutput{Result: value, Formatted: format(value), Expression: in.Expression}, nil
-}
-
-// format writes 1234567.5 as 1,234,567.5; very large and very small numbers
-// keep their exponent.
-func format(value float64) string {
-	if abs := math.Abs(value); abs >= 1e15 || abs != 0 && abs < 1e-6 {
-		return strconv.FormatFloat(value, 'g', -1, 64)
-	}
-	text := strconv.FormatFloat(value, 'f', -1, 64)
-	sign, end := "", len(text)
-	if text[0] == '-' {
-		sign, text = "-", text[1:]
-		end--
-	}
-	for i := range text {
-		if text[i] == '.' {
-			end = i
-		}
-	}
-	grouped := text[end:]
-	for end > 3 {
-		grouped = "," + text[end-3:end] + grouped
-		end -= 3
-	}
-	return sign + text[:end] + grouped
+	formatted := message.NewPrinter(language.English).Sprint(textnumber.Decimal(value, textnumber.MaxFractionDigits(15)))
+	return evaluateOutput{Result: value, Formatted: formatted, Expression: in.Expression}, nil
 }

@@ -20,7 +20,7 @@ func TestEvaluate(t *testing.T) {
 		"hypot(3,4)": 5, "sum(1,2,3)": 6, "avg(1,2,3)": 2, "cbrt(-27)": -3, "abs(-2)": 2, " 1\t+\n1 ": 2,
 		"ceil(1.2) + floor(1.8)": 3, "exp(0)": 1, "ln(1)": 0, "log10(100)": 2, "log2(8)": 3,
 	} {
-		got, err := Evaluate(expression, vars, Radians)
+		got, err := Evaluate(expression, vars, 1)
 		if math.IsNaN(want) {
 			if err == nil {
 				t.Errorf("%s: no error", expression)
@@ -31,7 +31,7 @@ func TestEvaluate(t *testing.T) {
 			t.Errorf("%s = %v, %v; want %v", expression, got, err, want)
 		}
 	}
-	if got, err := Evaluate("sin(30) + acos(0.5)", nil, Degrees); err != nil || math.Abs(got-60.5) > 1e-9 {
+	if got, err := Evaluate("sin(30) + acos(0.5)", nil, math.Pi/180); err != nil || math.Abs(got-60.5) > 1e-9 {
 		t.Errorf("degrees: %v, %v", got, err)
 	}
 }
@@ -42,35 +42,34 @@ func TestEvaluateErrors(t *testing.T) {
 		position   int
 		message    string
 	}{
-		{"", 1, "unexpected end"},
-		{"1 +", 4, "unexpected end"},
-		{"1 2", 3, `unexpected "2"`},
-		{"2 * (3 + 4", 5, `"(" without ")"`},
-		{"max(1, 2", 4, `"(" without ")"`},
-		{"1 + foo", 5, `unknown name "foo"`},
-		{"foo(1)", 1, `unknown function "foo"`},
-		{"sqrt", 1, "needs arguments"},
-		{"sqrt(1, 2)", 1, "takes 1 argument(s), not 2"},
-		{"round()", 1, "takes 1 to 2 argument(s)"},
-		{"max()", 1, "at least 1"},
+		{"", 1, "unexpected token EOF"},
+		{"1 +", 3, "unexpected token EOF"},
+		{"1 2", 3, `unexpected token Number("2")`},
+		{"2 * (3 + 4", 10, "unexpected token EOF"},
+		{"1 + foo", 5, "unknown name foo"},
+		{"foo(1)", 1, "unknown name foo"},
+		{"sqrt", 1, "expected float64"},
+		{`"text"`, 1, "expected float64"},
+		{"sqrt(1, 2)", 1, "too many arguments"},
+		{"round()", 1, "not enough arguments"},
+		{"max()", 1, "not enough arguments"},
 		{"1 / (2 - 2)", 3, "division by zero"},
 		{"5 % 0", 3, "division by zero"},
 		{"sqrt(-1)", 1, "not a real number"},
 		{"(-8)^0.5", 5, "not a real number"},
 		{"0^-1", 2, "negative power"},
-		{"2.5!", 4, "whole number"},
-		{"171!", 4, "0 to 170"},
-		{"1e999", 1, "out of range"},
-		{"1e308 * 10", 7, "too large"},
+		{"2.5!", 1, "whole number"},
+		{"171!", 1, "0 to 170"},
+		{"!", 1, "unexpected token EOF"},
+		{"sum(map(1..100000000, #))", 10, "mismatched types"},
+		{"sum(1..100000000)", 6, "memory budget exceeded"},
+		{"1e999", 5, "out of range"},
+		{"1e308 * 10", 1, "too large"},
 		{"10^400", 3, "too large"},
-		{".", 1, "needs digits"},
-		{"é + ü", 1, `unexpected "é"`},
-		{"1 + é", 5, `unexpected "é"`},
-		{"1 + (é)", 6, `unexpected "é"`},
-		{strings.Repeat("(", 1000), 101, "nesting"},
-		{"1" + strings.Repeat("^1", 500), 0, "nesting"},
+		{"1 + é", 5, "unknown name é"},
+		{strings.Repeat("(", 1000), 1000, "unexpected token EOF"},
 	} {
-		_, err := Evaluate(tc.expression, nil, Radians)
+		_, err := Evaluate(tc.expression, nil, 1)
 		var where *ExpressionError
 		if !errors.As(err, &where) {
 			t.Errorf("%.20q: got %v", tc.expression, err)
@@ -78,16 +77,6 @@ func TestEvaluateErrors(t *testing.T) {
 		}
 		if (tc.position != 0 && where.Position != tc.position) || !strings.Contains(where.Message, tc.message) {
 			t.Errorf("%.20q: got %q at %d, want %q at %d", tc.expression, where.Message, where.Position, tc.message, tc.position)
-		}
-	}
-}
-
-func TestFormat(t *testing.T) {
-	for value, want := range map[float64]string{
-		0: "0", 5: "5", -5: "-5", 123: "123", 1234: "1,234", -1234567.5: "-1,234,567.5", 1e20: "1e+20", 1e-9: "1e-09", 0.25: "0.25",
-	} {
-		if got := format(value); got != want {
-			t.Errorf("format(%v) = %q, want %q", value, got, want)
 		}
 	}
 }
@@ -113,7 +102,7 @@ func FuzzEvaluate(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, expression string) {
-		value, err := Evaluate(expression, nil, Radians)
+		value, err := Evaluate(expression, nil, 1)
 		if err == nil && (math.IsNaN(value) || math.IsInf(value, 0)) {
 			t.Errorf("%q = %v", expression, value)
 		}

@@ -6,124 +6,56 @@ import (
 	"math"
 )
 
-// AngleUnit is the unit of angles that trigonometric functions take and give.
-type AngleUnit string
-
-// The angle units; the empty string means radians.
-const (
-	Radians AngleUnit = "radians"
-	Degrees AngleUnit = "degrees"
-)
-
-func (u AngleUnit) toRadians(x float64) float64 {
-	if u == Degrees {
-		return x * math.Pi / 180
+// functions returns what expressions can call. Trigonometric functions take
+// and give angles in a unit that has so many radians.
+func functions(radians float64) map[string]any {
+	of := func(f func(float64) float64) func(float64) float64 {
+		return func(x float64) float64 { return f(x * radians) }
 	}
-	return x
+	angle := func(f func(float64) float64) func(float64) float64 {
+		return func(x float64) float64 { return f(x) / radians }
+	}
+	return map[string]any{
+		"abs": math.Abs, "sqrt": math.Sqrt, "cbrt": math.Cbrt, "exp": math.Exp, "ln": math.Log, "log10": math.Log10, "log2": math.Log2,
+		"floor": math.Floor, "ceil": math.Ceil, "hypot": math.Hypot,
+		"sin": of(math.Sin), "cos": of(math.Cos), "tan": of(math.Tan), "asin": angle(math.Asin), "acos": angle(math.Acos), "atan": angle(math.Atan),
+		"atan2": func(y, x float64) float64 { return math.Atan2(y, x) / radians },
+		"log":   func(x, base float64) float64 { return math.Log(x) / math.Log(base) },
+		"round": round,
+		"min":   func(first float64, rest ...float64) float64 { return fold(append(rest, first), math.Min) },
+		"max":   func(first float64, rest ...float64) float64 { return fold(append(rest, first), math.Max) },
+		"sum":   func(first float64, rest ...float64) float64 { return sum(append(rest, first)) },
+		"avg":   func(first float64, rest ...float64) float64 { return sum(append(rest, first)) / float64(len(rest)+1) },
+
+		"factorial": factorial, "$divide": quotient, "$remainder": remainder, "$power": power,
+	}
 }
 
-func (u AngleUnit) fromRadians(x float64) float64 {
-	if u == Degrees {
-		return x * 180 / math.Pi
+func round(x float64, digits ...float64) float64 {
+	if len(digits) == 0 {
+		return math.Round(x)
 	}
-	return x
+	scale := math.Pow(10, math.Trunc(digits[0]))
+	return math.Round(x*scale) / scale
 }
 
-func constant(name string) (float64, bool) {
-	switch name {
-	case "pi":
-		return math.Pi, true
-	case "e":
-		return math.E, true
-	case "tau":
-		return 2 * math.Pi, true
+func quotient(a, b float64) (float64, error) {
+	if b == 0 {
+		return 0, errors.New("division by zero")
 	}
-	return 0, false
+	return a / b, nil
 }
 
-// function returns how many arguments a function takes (max -1: any number)
-// and its computation.
-func function(name string, unit AngleUnit) (minArgs, maxArgs int, compute func([]float64) float64) {
-	one := func(f func(float64) float64) (int, int, func([]float64) float64) {
-		return 1, 1, func(a []float64) float64 { return f(a[0]) }
+// remainder has the sign of the divisor, as in mathematics.
+func remainder(a, b float64) (float64, error) {
+	if b == 0 {
+		return 0, errors.New("division by zero")
 	}
-	switch name {
-	case "abs":
-		return one(math.Abs)
-	case "sqrt":
-		return one(math.Sqrt)
-	case "cbrt":
-		return one(math.Cbrt)
-	case "exp":
-		return one(math.Exp)
-	case "ln":
-		return one(math.Log)
-	case "log10":
-		return one(math.Log10)
-	case "log2":
-		return one(math.Log2)
-	case "floor":
-		return one(math.Floor)
-	case "ceil":
-		return one(math.Ceil)
-	case "sin":
-		return one(func(x float64) float64 { return math.Sin(unit.toRadians(x)) })
-	case "cos":
-		return one(func(x float64) float64 { return math.Cos(unit.toRadians(x)) })
-	case "tan":
-		return one(func(x float64) float64 { return math.Tan(unit.toRadians(x)) })
-	case "asin":
-		return one(func(x float64) float64 { return unit.fromRadians(math.Asin(x)) })
-	case "acos":
-		return one(func(x float64) float64 { return unit.fromRadians(math.Acos(x)) })
-	case "atan":
-		return one(func(x float64) float64 { return unit.fromRadians(math.Atan(x)) })
-	case "atan2":
-		return 2, 2, func(a []float64) float64 { return unit.fromRadians(math.Atan2(a[0], a[1])) }
-	case "hypot":
-		return 2, 2, func(a []float64) float64 { return math.Hypot(a[0], a[1]) }
-	case "log":
-		return 2, 2, func(a []float64) float64 { return math.Log(a[0]) / math.Log(a[1]) }
-	case "round":
-		return 1, 2, func(a []float64) float64 {
-			if len(a) == 1 {
-				return math.Round(a[0])
-			}
-			scale := math.Pow(10, math.Trunc(a[1]))
-			return math.Round(a[0]*scale) / scale
-		}
-	case "min":
-		return 1, -1, func(a []float64) float64 { return fold(a, math.Min) }
-	case "max":
-		return 1, -1, func(a []float64) float64 { return fold(a, math.Max) }
-	case "sum":
-		return 1, -1, sum
-	case "avg":
-		return 1, -1, func(a []float64) float64 { return sum(a) / float64(len(a)) }
+	m := math.Mod(a, b)
+	if m != 0 && (m < 0) != (b < 0) {
+		m += b
 	}
-	return 0, 0, nil
-}
-
-func isFunction(name string) bool {
-	_, _, compute := function(name, Radians)
-	return compute != nil
-}
-
-func call(name string, args []float64, unit AngleUnit) (float64, error) {
-	minArgs, maxArgs, compute := function(name, unit)
-	switch {
-	case compute == nil:
-		return 0, fmt.Errorf("unknown function %q", name)
-	case len(args) < minArgs, maxArgs >= 0 && len(args) > maxArgs:
-		want := fmt.Sprint(minArgs)
-		if maxArgs < 0 {
-			want = fmt.Sprintf("at least %d", minArgs)
-		} else if maxArgs > minArgs {
-			want = fmt.Sprintf("%d to %d", minArgs, maxArgs)
-		}
-		return 0, fmt.Errorf("function %s takes %s argument(s), not %d", name, want, len(args))
-	}
-	return compute(args), nil
+	return m, nil
 }
 
 func fold(values []float64, f func(a, b float64) float64) float64 {
@@ -187,15 +119,6 @@ func factorial(n float64) (float64, error) {
 		result *= i
 	}
 	return result, nil
-}
-
-// floorMod is the remainder with the sign of the divisor, as in mathematics.
-func floorMod(a, b float64) float64 {
-	m := math.Mod(a, b)
-	if m != 0 && (m < 0) != (b < 0) {
-		m += b
-	}
-	return m
 }
 
 func finite(value float64) error {

@@ -2,8 +2,6 @@ package crm
 
 import "github.com/mcpgen/mcpgen/cmd/mcpdemo/internal/tool"
 
-type record map[string]tool.Scalar
-
 type describeInput struct {
 	ObjectType string `json:"object_type,omitempty" enum:"Account,Contact,Lead,Opportunity,SalesMeeting" jsonschema:"Only this kind of record; absent means all."`
 }
@@ -52,9 +50,9 @@ type queryInput struct {
 }
 
 type queryOutput struct {
-	Records    []record `json:"records" jsonschema:"The records, each with the fields asked for."`
-	Total      int      `json:"total" min:"0" jsonschema:"How many records match altogether."`
-	NextOffset *int     `json:"next_offset" jsonschema:"Pass this as offset for the next records, or null when there are none."`
+	Records    []map[string]tool.Scalar `json:"records" jsonschema:"The records, each with the fields asked for."`
+	Total      int                      `json:"total" min:"0" jsonschema:"How many records match altogether."`
+	NextOffset *int                     `json:"next_offset" jsonschema:"Pass this as offset for the next records, or null when there are none."`
 }
 
 type getInput struct {
@@ -64,20 +62,20 @@ type getInput struct {
 }
 
 type recordOutput struct {
-	ObjectType string `json:"object_type" enum:"Account,Contact,Lead,Opportunity,SalesMeeting" jsonschema:"The kind of record."`
-	ID         string `json:"id" jsonschema:"The record's id."`
-	Record     record `json:"record" jsonschema:"The fields and their values; absent values are null."`
+	ObjectType string                 `json:"object_type" enum:"Account,Contact,Lead,Opportunity,SalesMeeting" jsonschema:"The kind of record."`
+	ID         string                 `json:"id" jsonschema:"The record's id."`
+	Record     map[string]tool.Scalar `json:"record" jsonschema:"The fields and their values; absent values are null."`
 }
 
 type createInput struct {
-	ObjectType string `json:"object_type" enum:"Account,Contact,Lead,Opportunity,SalesMeeting" jsonschema:"The kind of record."`
-	Data       record `json:"data" jsonschema:"The fields of the new record. describe_objects says which are required and what they take."`
+	ObjectType string                 `json:"object_type" enum:"Account,Contact,Lead,Opportunity,SalesMeeting" jsonschema:"The kind of record."`
+	Data       map[string]tool.Scalar `json:"data" jsonschema:"The fields of the new record. describe_objects says which are required and what they take."`
 }
 
 type updateInput struct {
-	ObjectType string `json:"object_type" enum:"Account,Contact,Lead,Opportunity,SalesMeeting" jsonschema:"The kind of record."`
-	RecordID   string `json:"record_id" minlen:"3" maxlen:"18" jsonschema:"The record's id."`
-	Data       record `json:"data" jsonschema:"The fields to change, for example {\"Notes\": \"…\"}. Others stay as they are; null empties a field."`
+	ObjectType string                 `json:"object_type" enum:"Account,Contact,Lead,Opportunity,SalesMeeting" jsonschema:"The kind of record."`
+	RecordID   string                 `json:"record_id" minlen:"3" maxlen:"18" jsonschema:"The record's id."`
+	Data       map[string]tool.Scalar `json:"data" jsonschema:"The fields to change, for example {\"Notes\": \"…\"}. Others stay as they are; null empties a field."`
 }
 
 type writeOutput struct {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -19,20 +20,19 @@ func (c *crm) create(ctx context.Context, in createInput) (writeOutput, error) {
 		return writeOutput{}, err
 	}
 	for _, f := range o.Fields {
-		if _, given := in.Data[f.Name]; f.Required && !given {
+		if f.Required && in.Data[f.Name] == nil {
 			return writeOutput{}, fmt.Errorf("a new %s needs the field %s (%s)", o.Name, f.Name, f.Label)
 		}
 	}
-	var out writeOutput
-	err = c.inTransaction(ctx, func(tx *sql.Tx) error {
-		var highest int
-		if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(CAST(substr(Id, 6) AS INTEGER)), 0) FROM "+o.Name).Scan(&highest); err != nil {
-			return err
-		}
-		out, err = c.store(ctx, tx, o, newID(o, highest+1), in.Data, true)
-		return err
-	})
-	return out, err
+	now := timestamp()
+	names, args, err := o.assignments(in.Data, now)
+	if err != nil {
+		return writeOutput{}, err
+	}
+	// Ids have 15 characters, as Salesforce's do: prefix, "5f" and a number.
+	statement := fmt.Sprintf("INSERT INTO %s (%s, CreatedDate, Id) SELECT ?%s, printf('%s5f%%010d', coalesce(max(CAST(substr(Id, 6) AS INTEGER)), 0) + 1) FROM %[1]s RETURNING Id",
+		o.Name, strings.Join(names, ", "), strings.Repeat(", ?", len(names)), o.IDPrefix)
+	return c.write(ctx, o, "", names, statement, append(args, now)...)
 }
 
 func (c *crm) update(ctx context.Context, in updateInput) (writeOutput, error) {
@@ -43,60 +43,50 @@ func (c *crm) update(ctx context.Context, in updateInput) (writeOutput, error) {
 	if len(in.Data) == 0 {
 		return writeOutput{}, errors.New("data holds no fields to change")
 	}
-	var out writeOutput
-	err = c.inTransaction(ctx, func(tx *sql.Tx) error {
-		out, err = c.store(ctx, tx, o, in.RecordID, in.Data, false)
-		return err
-	})
-	return out, err
+	names, args, err := o.assignments(in.Data, timestamp())
+	if err != nil {
+		return writeOutput{}, err
+	}
+	statement := "UPDATE " + o.Name + " SET " + strings.Join(names, " = ?, ") + " = ? WHERE Id = ? RETURNING Id"
+	return c.write(ctx, o, in.RecordID, names, statement, append(args, in.RecordID)...)
 }
 
-// store checks the data and inserts or updates one record.
-func (c *crm) store(ctx context.Context, tx *sql.Tx, o *object, id string, data record, insert bool) (writeOutput, error) {
-	out := writeOutput{ObjectType: o.Name, ID: id, Fields: []string{}, LastModifiedDate: c.now().UTC().Format(time.RFC3339)}
-	names, args := []string{"LastModifiedDate"}, []any{out.LastModifiedDate}
+func timestamp() string { return time.Now().UTC().Format(time.RFC3339) }
+
+// assignments checks the fields to write and returns their columns and values,
+// sorted by name, after LastModifiedDate.
+func (o *objectInfo) assignments(data map[string]tool.Scalar, now string) (names []string, args []any, err error) {
+	names, args = []string{"LastModifiedDate"}, []any{now}
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		f, err := o.field(name)
 		if err != nil {
-			return writeOutput{}, err
+			return nil, nil, err
 		}
-		if slices.Contains(out.Fields, f.Name) {
-			return writeOutput{}, fmt.Errorf("field %s is given twice", f.Name)
+		switch {
+		case f.ReadOnly:
+			return nil, nil, fmt.Errorf("field %s is set by the CRM and cannot be written", name)
+		case f.Required && (data[name] == nil || data[name] == ""):
+			return nil, nil, fmt.Errorf("field %s is required and cannot be empty", name)
 		}
-		value, err := f.check(data[name])
-		if err == nil && f.Type == typeRef && value != nil {
-			err = c.mustExist(ctx, tx, f, value)
+		if err := f.check(data[name]); err != nil {
+			return nil, nil, err
 		}
-		if err != nil {
-			return writeOutput{}, err
-		}
-		out.Fields = append(out.Fields, f.Name)
-		names, args = append(names, f.Name), append(args, value)
+		names, args = append(names, f.Name), append(args, data[name])
 	}
-	statement := "UPDATE " + o.Name + " SET " + strings.Join(names, " = ?, ") + " = ? WHERE Id = ?"
-	if insert {
-		names, args = append(names, "CreatedDate", "Id"), append(args, out.LastModifiedDate, id)
-		statement = "INSERT INTO " + o.Name + " (" + strings.Join(names, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(names)-1) + ")"
-	} else {
-		args = append(args, id)
-	}
-	result, err := tx.ExecContext(ctx, statement, args...)
-	if err != nil {
-		return writeOutput{}, fmt.Errorf("store %s: %w", o.Name, err)
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return writeOutput{}, errors.Join(err, c.notFound(o, id))
-	}
-	return out, nil
+	return names, args, nil
 }
 
-func (c *crm) mustExist(ctx context.Context, tx *sql.Tx, f *field, id tool.Scalar) error {
-	var found int
-	err := tx.QueryRowContext(ctx, "SELECT 1 FROM "+f.Target+" WHERE Id = ?", id).Scan(&found)
-	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("field %s: there is no %s with id %q", f.Name, f.Target, id)
+// write runs a statement that returns the id of the one record it wrote.
+func (c *crm) write(ctx context.Context, o *objectInfo, id string, names []string, statement string, args ...any) (writeOutput, error) {
+	out := writeOutput{ObjectType: o.Name, Fields: names[1:], LastModifiedDate: args[0].(string)}
+	err := c.db.Write.QueryRowContext(ctx, statement, args...).Scan(&out.ID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return writeOutput{}, notFound(o, id)
+	case err != nil && strings.Contains(err.Error(), "FOREIGN KEY"):
+		return writeOutput{}, errors.New("a reference holds an id that no record has; query_records finds records by their fields")
 	}
-	return err
+	return out, err
 }
 
 func (c *crm) deleteRecord(ctx context.Context, in deleteInput) (deleteOutput, error) {
@@ -105,33 +95,42 @@ func (c *crm) deleteRecord(ctx context.Context, in deleteInput) (deleteOutput, e
 		return deleteOutput{}, err
 	}
 	out := deleteOutput{ObjectType: o.Name, ID: in.RecordID}
-	err = c.inTransaction(ctx, func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, "DELETE FROM "+o.Name+" WHERE Id = ? RETURNING Name", in.RecordID).Scan(&out.Name)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return c.notFound(o, in.RecordID)
-		case err != nil && strings.Contains(err.Error(), "FOREIGN KEY"):
-			return fmt.Errorf("%s %q cannot be deleted while other records refer to it", o.Name, in.RecordID)
-		}
-		return err
-	})
+	err = c.db.Write.QueryRowContext(ctx, "DELETE FROM "+o.Name+" WHERE Id = ? RETURNING Name", in.RecordID).Scan(&out.Name)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return deleteOutput{}, notFound(o, in.RecordID)
+	case err != nil && strings.Contains(err.Error(), "FOREIGN KEY"):
+		return deleteOutput{}, fmt.Errorf("%s %q cannot be deleted while other records refer to it", o.Name, in.RecordID)
+	}
 	return out, err
 }
 
-// inTransaction runs f and commits, or undoes everything on an error.
-func (c *crm) inTransaction(ctx context.Context, f func(tx *sql.Tx) error) error {
-	tx, err := c.db.Write.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+// check says what is wrong with a value for the field; null is fine.
+func (f *fieldInfo) check(value tool.Scalar) error {
+	text, isText := value.(string)
+	number, isNumber := value.(float64)
+	_, isBoolean := value.(bool)
+	ok, want := isText && len([]rune(text)) <= 255, "a string of up to 255 characters"
+	switch f.Type {
+	case "number":
+		ok, want = isNumber, "a number"
+	case "integer":
+		ok, want = isNumber && number == math.Trunc(number), "a whole number"
+	case "boolean":
+		ok, want = isBoolean, "true or false"
+	case "text":
+		ok, want = isText && len([]rune(text)) <= 1_000_000, "a string of up to 1,000,000 characters"
+	case "picklist":
+		ok, want = slices.Contains(f.Values, text), "one of "+strings.Join(f.Values, ", ")
+	case "date":
+		_, err := time.Parse(time.DateOnly, text)
+		ok, want = err == nil, "a date such as 2026-07-31"
+	case "datetime":
+		at, err := time.Parse(time.RFC3339, text)
+		ok, want = err == nil && at.Location() == time.UTC, "a time in UTC such as 2026-07-31T09:30:00Z"
 	}
-	if err := f(tx); err != nil {
-		if undo := tx.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) {
-			return errors.Join(err, undo)
-		}
-		return err
+	if !ok && value != nil {
+		return fmt.Errorf("field %s must be %s, not %.60q", f.Name, want, fmt.Sprint(value))
 	}
-	return tx.Commit()
+	return nil
 }
-
-// newID makes an id of 15 characters, as Salesforce's are.
-func newID(o *object, number int) string { return fmt.Sprintf("%s5f%010d", o.Prefix, number) }

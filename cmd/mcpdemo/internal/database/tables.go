@@ -9,31 +9,22 @@ import (
 )
 
 func (s *shop) listTables(ctx context.Context, in listTablesInput) (listTablesOutput, error) {
-	out := listTablesOutput{Tables: []tableInfo{}}
-	err := each(ctx, s.db.Read, func(row *sql.Rows) error {
-		var t tableInfo
-		if err := row.Scan(&t.Name, &t.Type); err != nil {
-			return err
-		}
-		if t.Type == "table" || in.IncludeViews {
-			out.Tables = append(out.Tables, t)
-		}
-		return nil
-	}, "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")
+	tables, err := read(ctx, s.db.Read, func(t *tableInfo) []any { return []any{&t.Name, &t.Type} },
+		"SELECT name, type FROM sqlite_schema WHERE (type = 'table' OR type = 'view' AND ?) AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name", in.IncludeViews)
 	if err != nil {
 		return listTablesOutput{}, err
 	}
-	for i := range out.Tables {
-		t := &out.Tables[i]
-		if err := s.db.Read.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+quote(t.Name)).Scan(&t.Rows); err != nil {
+	for i := range tables {
+		t := &tables[i]
+		if err := s.db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM "`+strings.ReplaceAll(t.Name, `"`, `""`)+`"`).Scan(&t.Rows); err != nil {
 			return listTablesOutput{}, fmt.Errorf("count the rows of %q: %w", t.Name, err)
 		}
 	}
-	return out, nil
+	return listTablesOutput{tables}, nil
 }
 
 func (s *shop) describe(ctx context.Context, in describeInput) (describeOutput, error) {
-	out := describeOutput{Columns: []columnInfo{}, ForeignKeys: []foreignKey{}, Indexes: []indexInfo{}}
+	var out describeOutput
 	err := s.db.Read.QueryRowContext(ctx,
 		"SELECT name, sql FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE", in.Table).
 		Scan(&out.Table, &out.SQL)
@@ -43,53 +34,46 @@ func (s *shop) describe(ctx context.Context, in describeInput) (describeOutput, 
 	if err != nil {
 		return describeOutput{}, err
 	}
-	err = each(ctx, s.db.Read, func(row *sql.Rows) error {
-		var c columnInfo
-		var notNull bool
-		if err := row.Scan(&c.Name, &c.Type, &notNull, &c.Default, &c.PrimaryKey); err != nil {
-			return err
+	if out.Columns, err = read(ctx, s.db.Read, func(c *columnInfo) []any {
+		return []any{&c.Name, &c.Type, &c.Nullable, &c.Default, &c.PrimaryKey}
+	}, `SELECT name, type, "notnull" = 0 AND pk = 0, dflt_value, pk FROM pragma_table_info(?) ORDER BY cid`, out.Table); err != nil {
+		return describeOutput{}, err
+	}
+	if out.ForeignKeys, err = read(ctx, s.db.Read, func(k *foreignKey) []any {
+		return []any{&k.Column, &k.ReferencesTable, &k.ReferencesColumn}
+	}, `SELECT "from", "table", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq`, out.Table); err != nil {
+		return describeOutput{}, err
+	}
+	if out.Indexes, err = read(ctx, s.db.Read, func(x *indexInfo) []any {
+		return []any{&x.Name, &x.Unique}
+	}, `SELECT name, "unique" FROM pragma_index_list(?) ORDER BY name`, out.Table); err != nil {
+		return describeOutput{}, err
+	}
+	for i := range out.Indexes {
+		x := &out.Indexes[i]
+		if x.Columns, err = read(ctx, s.db.Read, func(name *string) []any { return []any{name} },
+			`SELECT coalesce(name, '(expression)') FROM pragma_index_info(?) ORDER BY seqno`, x.Name); err != nil {
+			return describeOutput{}, err
 		}
-		c.Nullable = !notNull && c.PrimaryKey == 0
-		out.Columns = append(out.Columns, c)
-		return nil
-	}, `SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info(?) ORDER BY cid`, out.Table)
-	if err != nil {
-		return describeOutput{}, err
 	}
-	err = each(ctx, s.db.Read, func(row *sql.Rows) error {
-		var k foreignKey
-		err := row.Scan(&k.Column, &k.ReferencesTable, &k.ReferencesColumn)
-		out.ForeignKeys = append(out.ForeignKeys, k)
-		return err
-	}, `SELECT "from", "table", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq`, out.Table)
-	if err != nil {
-		return describeOutput{}, err
-	}
-	err = each(ctx, s.db.Read, func(row *sql.Rows) error {
-		var index indexInfo
-		var columns string
-		err := row.Scan(&index.Name, &index.Unique, &columns)
-		index.Columns = strings.Split(columns, "\x1f")
-		out.Indexes = append(out.Indexes, index)
-		return err
-	}, `SELECT l.name, l."unique", (SELECT group_concat(name, char(31)) FROM (SELECT coalesce(name, '(expression)') AS name FROM pragma_index_info(l.name) ORDER BY seqno))
-	    FROM pragma_index_list(?) AS l ORDER BY l.name`, out.Table)
-	return out, err
+	return out, nil
 }
 
-// each calls f for every row of a query.
-func each(ctx context.Context, db *sql.DB, f func(*sql.Rows) error, query string, args ...any) error {
+// read returns a value for every row of a query; fields are the pointers that a
+// row is scanned into.
+func read[T any](ctx context.Context, db *sql.DB, fields func(*T) []any, query string, args ...any) ([]T, error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close()
+	list := []T{}
 	for rows.Next() {
-		if err := f(rows); err != nil {
-			return err
+		var value T
+		if err := rows.Scan(fields(&value)...); err != nil {
+			return nil, err
 		}
+		list = append(list, value)
 	}
-	return rows.Err()
+	return list, rows.Err()
 }
-
-func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -10,21 +11,21 @@ import (
 // is the heading.
 type area struct{ firstColumn, firstRow, lastColumn, lastRow int }
 
+// a1 matches a range in A1 notation: A1, A1:F100 or A:C.
+var a1 = regexp.MustCompile(`^([A-Z]{1,2})(\d{0,7})(?::([A-Z]{1,2})(\d{0,7}))?$`)
+
 // parseRange reads A1 notation within the whole sheet. Ends beyond the sheet
-// are cut to it; a start beyond it is an error.
+// are cut to it; a start beyond its columns is an error.
 func parseRange(text string, whole area) (area, error) {
-	from, to, isRange := strings.Cut(strings.ToUpper(text), ":")
-	if !isRange {
-		to = from
+	parts := a1.FindStringSubmatch(strings.ToUpper(text))
+	if parts == nil {
+		return area{}, fmt.Errorf("range %q is not in A1 notation; write for example B7, A1:F100 or A:C", text)
 	}
-	result := whole
-	var err error
-	if result.firstColumn, result.firstRow, err = parseCell(from, 0); err == nil {
-		result.lastColumn, result.lastRow, err = parseCell(to, whole.lastRow)
+	if parts[3] == "" { // one cell, or one column
+		parts[3], parts[4] = parts[1], parts[2]
 	}
+	result := area{columnNumber(parts[1]), rowNumber(parts[2], 0), columnNumber(parts[3]), rowNumber(parts[4], whole.lastRow)}
 	switch {
-	case err != nil:
-		return area{}, fmt.Errorf("range %q: %w", text, err)
 	case result.firstColumn > result.lastColumn || result.firstRow > result.lastRow:
 		return area{}, fmt.Errorf("range %q ends before it starts", text)
 	case result.firstColumn > whole.lastColumn:
@@ -37,27 +38,19 @@ func parseRange(text string, whole area) (area, error) {
 	return result, nil
 }
 
-// parseCell reads B7 as column 1 and row 6; without a number the row is rest.
-func parseCell(text string, rest int) (column, row int, err error) {
-	digits := strings.IndexAny(text, "0123456789")
-	if digits < 0 {
-		digits = len(text)
-	}
-	for _, letter := range text[:digits] {
-		if letter < 'A' || letter > 'Z' || column > 1000 {
-			return 0, 0, fmt.Errorf("%q is no cell; write for example B7", text)
-		}
+// columnNumber reads B as 1 and AA as 26.
+func columnNumber(letters string) int {
+	column := 0
+	for _, letter := range letters {
 		column = column*26 + int(letter-'A') + 1
 	}
-	if column == 0 {
-		return 0, 0, fmt.Errorf("%q is no cell; write for example B7", text)
+	return column - 1
+}
+
+// rowNumber reads 7 as 6; without a number the row is rest.
+func rowNumber(digits string, rest int) int {
+	if n, err := strconv.Atoi(digits); err == nil {
+		return max(0, n-1)
 	}
-	if digits == len(text) {
-		return column - 1, rest, nil
-	}
-	row, err = strconv.Atoi(text[digits:])
-	if err != nil || row < 1 {
-		return 0, 0, fmt.Errorf("%q is no cell; rows count from 1", text)
-	}
-	return column - 1, row - 1, nil
+	return rest
 }

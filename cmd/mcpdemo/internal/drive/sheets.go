@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,23 +12,26 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcpdemo/internal/tool"
 )
 
-func (d *drive) addSheets(s *tool.Server) {
+type sheets struct{ *store }
+
+func addSheets(s *tool.Server, st *store) {
+	d := sheets{st}
 	tool.Add(s, tool.Spec{Name: "list_sheets", Title: "List sheets", Effect: tool.Reads,
-		Description: "List sheets with their ids, titles, columns and number of rows, without the rows. Filter by a text or a label; long lists come in pages."}, d.listSheets)
+		Description: "List sheets with their ids, titles, columns and number of rows, without the rows. Filter by a text or a label; long lists come in pages."}, d.list)
 	tool.Add(s, tool.Spec{Name: "get_sheet", Title: "Get sheet", Effect: tool.Reads,
-		Description: "Get the rows of a sheet, or of a range of it, as objects, arrays or CSV. A large sheet has 10,000 rows and more: call this from code and filter there, or give a range."}, d.getSheet)
+		Description: "Get the rows of a sheet, or of a range of it, as objects, arrays or CSV. A large sheet has 10,000 rows and more: call this from code and filter there, or give a range."}, d.get)
 	tool.Add(s, tool.Spec{Name: "create_sheet", Title: "Create sheet", Effect: tool.Creates,
-		Description: "Create a sheet with typed columns and optionally rows, and get its id. Every cell is checked against its column's type; null makes an empty cell."}, d.createSheet)
+		Description: "Create a sheet with typed columns and optionally rows, and get its id. Every cell is checked against its column's type; null makes an empty cell."}, d.create)
 	tool.Add(s, tool.Spec{Name: "append_rows", Title: "Append rows", Effect: tool.Creates,
-		Description: "Add rows at the end of a sheet, given as objects with the headings as keys. Either all rows are added or, when one cell is wrong, none."}, d.appendRows)
+		Description: "Add rows at the end of a sheet, given as objects with the headings as keys. Either all rows are added or, when one cell is wrong, none."}, d.append)
 }
 
 func (m *meta) sheet() sheetInfo {
 	return sheetInfo{m.ID, m.Title, m.Owner, m.Labels, m.CreatedAt, m.UpdatedAt, m.Columns, m.Rows}
 }
 
-func (d *drive) listSheets(_ context.Context, in listInput) (listSheetsOutput, error) {
-	page, next, err := d.sheets.list(in)
+func (d sheets) list(_ context.Context, in listInput) (listSheetsOutput, error) {
+	page, next, err := d.store.list(in)
 	out := listSheetsOutput{Sheets: []sheetInfo{}, NextCursor: next}
 	for _, m := range page {
 		out.Sheets = append(out.Sheets, m.sheet())
@@ -37,12 +39,8 @@ func (d *drive) listSheets(_ context.Context, in listInput) (listSheetsOutput, e
 	return out, err
 }
 
-func (d *drive) getSheet(_ context.Context, in getSheetInput) (getSheetOutput, error) {
-	m, err := d.sheets.meta(in.SheetID)
-	if err != nil {
-		return getSheetOutput{}, err
-	}
-	text, err := d.sheets.content(m.ID)
+func (d sheets) get(_ context.Context, in getSheetInput) (getSheetOutput, error) {
+	m, text, err := d.store.get(in.SheetID)
 	if err != nil {
 		return getSheetOutput{}, err
 	}
@@ -58,51 +56,49 @@ func (d *drive) getSheet(_ context.Context, in getSheetInput) (getSheetOutput, e
 	}
 	// Row 0 is the heading, which names the columns and is no row of data.
 	rows = rows[max(1, box.firstRow) : box.lastRow+1]
+	for i := range rows {
+		rows[i] = rows[i][box.firstColumn : box.lastColumn+1]
+	}
 	columns := m.Columns[box.firstColumn : box.lastColumn+1]
 	out := getSheetOutput{SheetID: m.ID, Title: m.Title, Columns: columns, RowCount: len(rows)}
-	if in.Format == "csv" {
-		out.CSV, err = asCSV(columns, rows, box)
-		return out, err
-	}
-	if in.Format == "records" {
-		out.Records = make([]map[string]tool.Scalar, 0, len(rows))
-	} else {
-		out.Values = make([][]tool.Scalar, 0, len(rows))
-	}
-	for _, row := range rows {
-		cells := make([]tool.Scalar, len(columns))
-		for i, text := range row[box.firstColumn : box.lastColumn+1] {
-			cells[i] = columns[i].decode(text)
+	switch in.Format {
+	case "csv":
+		out.CSV, err = asCSV(columns, rows)
+	case "values":
+		out.Values = make([][]tool.Scalar, len(rows))
+		for i, row := range rows {
+			for j, text := range row {
+				out.Values[i] = append(out.Values[i], columns[j].decode(text))
+			}
 		}
-		if in.Format == "values" {
-			out.Values = append(out.Values, cells)
-			continue
+	default:
+		out.Records = make([]map[string]tool.Scalar, len(rows))
+		for i, row := range rows {
+			out.Records[i] = make(map[string]tool.Scalar, len(row))
+			for j, text := range row {
+				out.Records[i][columns[j].Name] = columns[j].decode(text)
+			}
 		}
-		record := make(map[string]tool.Scalar, len(columns))
-		for i, c := range columns {
-			record[c.Name] = cells[i]
-		}
-		out.Records = append(out.Records, record)
 	}
-	return out, nil
+	return out, err
 }
 
-func asCSV(columns []Column, rows [][]string, box area) (string, error) {
+// asCSV returns a heading and rows as CSV; without columns there is no heading.
+func asCSV(columns []Column, rows [][]string) (string, error) {
+	var heading []string
+	for _, c := range columns {
+		heading = append(heading, c.Name)
+	}
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	heading := make([]string, len(columns))
-	for i, c := range columns {
-		heading[i] = c.Name
+	if heading != nil {
+		rows = append([][]string{heading}, rows...)
 	}
-	_ = w.Write(heading) // the builder never fails; Error below has the rest
-	for _, row := range rows {
-		_ = w.Write(row[box.firstColumn : box.lastColumn+1])
-	}
-	w.Flush()
-	return b.String(), w.Error()
+	err := w.WriteAll(rows)
+	return b.String(), err
 }
 
-func (d *drive) createSheet(_ context.Context, in createSheetInput) (sheetInfo, error) {
+func (d sheets) create(_ context.Context, in createSheetInput) (sheetInfo, error) {
 	seen := map[string]bool{}
 	for _, c := range in.Columns {
 		if seen[c.Name] {
@@ -110,66 +106,57 @@ func (d *drive) createSheet(_ context.Context, in createSheetInput) (sheetInfo, 
 		}
 		seen[c.Name] = true
 	}
-	rows := make([][]string, 0, len(in.Rows))
+	var rows [][]string
 	for i, cells := range in.Rows {
 		if len(cells) != len(in.Columns) {
 			return sheetInfo{}, fmt.Errorf("row %d has %d cells for %d columns", i+1, len(cells), len(in.Columns))
 		}
-		row := make([]string, len(cells))
-		for j, cell := range cells {
-			var err error
-			if row[j], err = in.Columns[j].encode(cell); err != nil {
-				return sheetInfo{}, fmt.Errorf("row %d: %w", i+1, err)
-			}
+		row, err := encode(in.Columns, func(j int) tool.Scalar { return cells[j] })
+		if err != nil {
+			return sheetInfo{}, fmt.Errorf("row %d: %w", i+1, err)
 		}
 		rows = append(rows, row)
 	}
-	text, err := asCSV(in.Columns, rows, area{lastColumn: len(in.Columns) - 1})
+	text, err := asCSV(in.Columns, rows)
 	if err != nil {
 		return sheetInfo{}, err
 	}
-	d.sheets.mu.Lock()
-	defer d.sheets.mu.Unlock()
-	now := d.now().UTC()
-	m := meta{ID: d.sheets.newID(in.Title), Title: in.Title, Owner: owner, Labels: orEmpty(in.Labels),
-		CreatedAt: now, UpdatedAt: now, Columns: in.Columns, Rows: len(rows)}
-	return m.sheet(), d.sheets.save(m, text)
+	m, err := d.store.create(meta{Title: in.Title, Labels: in.Labels, Columns: in.Columns, Rows: len(rows)}, text)
+	return m.sheet(), err
 }
 
-func (d *drive) appendRows(_ context.Context, in appendRowsInput) (sheetInfo, error) {
-	d.sheets.mu.Lock()
-	defer d.sheets.mu.Unlock()
-	m, err := d.sheets.meta(in.SheetID)
-	if err != nil {
-		return sheetInfo{}, err
-	}
-	text, err := d.sheets.content(m.ID)
-	if err != nil {
-		return sheetInfo{}, err
-	}
-	var b strings.Builder
-	b.WriteString(text)
-	w := csv.NewWriter(&b)
-	for i, record := range in.Records {
-		row := make([]string, len(m.Columns))
-		left := maps.Clone(record)
-		for j, c := range m.Columns {
-			if row[j], err = c.encode(record[c.Name]); err != nil {
-				return sheetInfo{}, fmt.Errorf("record %d: %w", i+1, err)
+func (d sheets) append(_ context.Context, in appendRowsInput) (sheetInfo, error) {
+	m, err := d.store.update(in.SheetID, func(m *meta, content *string) error {
+		var rows [][]string
+		for i, record := range in.Records {
+			for name := range record {
+				if !slices.ContainsFunc(m.Columns, func(c Column) bool { return c.Name == name }) {
+					return fmt.Errorf("record %d: the sheet has no column %q", i+1, name)
+				}
 			}
-			delete(left, c.Name)
+			row, err := encode(m.Columns, func(j int) tool.Scalar { return record[m.Columns[j].Name] })
+			if err != nil {
+				return fmt.Errorf("record %d: %w", i+1, err)
+			}
+			rows = append(rows, row)
 		}
-		if len(left) > 0 {
-			return sheetInfo{}, fmt.Errorf("record %d: the sheet has no column %q", i+1, slices.Sorted(maps.Keys(left))[0])
+		text, err := asCSV(nil, rows)
+		*content += text
+		m.Rows += len(rows)
+		return err
+	})
+	return m.sheet(), err
+}
+
+// encode turns a row's values, one for each column, into the texts of its cells.
+func encode(columns []Column, value func(column int) tool.Scalar) (row []string, err error) {
+	row = make([]string, len(columns))
+	for i := range columns {
+		if row[i], err = columns[i].encode(value(i)); err != nil {
+			return nil, err
 		}
-		_ = w.Write(row) // the builder never fails
 	}
-	w.Flush()
-	if err := w.Error(); err != nil {
-		return sheetInfo{}, err
-	}
-	m.Rows, m.UpdatedAt = m.Rows+len(in.Records), d.now().UTC()
-	return m.sheet(), d.sheets.save(m, b.String())
+	return row, nil
 }
 
 // decode turns a cell's text into its value. A text that does not fit its

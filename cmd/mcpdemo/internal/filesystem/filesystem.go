@@ -8,14 +8,11 @@
 package filesystem
 
 import (
-	"context"
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -36,7 +33,7 @@ func New(dir string) (*tool.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := seed.Dir(dir, func(tmp string) error { return seed.Write(tmp, files) }); err != nil {
+	if err := seed.Dir(dir, func(tmp string) error { return os.CopyFS(tmp, files) }); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(dir)
@@ -55,25 +52,6 @@ func New(dir string) (*tool.Server, error) {
 // folder answers the tool calls.
 type folder struct{ root *os.Root }
 
-// clean checks a path from a client and returns it in its shortest form.
-func clean(name string) (string, error) {
-	switch {
-	case name == "" || strings.ContainsRune(name, 0):
-		return "", fmt.Errorf("path %q is not valid; use \".\" for the served folder itself", name)
-	case path.IsAbs(name) || strings.Contains(name, `\`) || len(name) > 1 && name[1] == ':':
-		return "", fmt.Errorf("path %q is not relative; paths start below the served folder and use \"/\", for example notes/plan.md", name)
-	}
-	cleaned := path.Clean(name)
-	if cleaned == ".." || strings.HasPrefix(cleaned, "../") {
-		return "", outside(name)
-	}
-	return cleaned, nil
-}
-
-func outside(name string) error {
-	return fmt.Errorf("access denied: path %q leads outside the served folder", name)
-}
-
 // explain turns an error of the file system into one that names only the path
 // the client gave, and says what to do.
 func explain(name string, err error) error {
@@ -84,49 +62,28 @@ func explain(name string, err error) error {
 		return fmt.Errorf("path %q does not exist; list_directory shows what does", name)
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("path %q exists already", name)
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("permission denied for path %q", name)
 	case strings.Contains(err.Error(), "path escapes from parent"): // os has no sentinel for it
-		return outside(name)
-	}
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
-		err = pathError.Err
-	}
-	var linkError *os.LinkError
-	if errors.As(err, &linkError) {
-		err = linkError.Err
+		return fmt.Errorf("access denied: path %q leads outside the served folder", name)
 	}
 	return fmt.Errorf("path %q: %w", name, err)
 }
 
 // read returns the content of a regular file.
 func (f *folder) read(name string) ([]byte, error) {
-	cleaned, err := clean(name)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.root.Stat(cleaned)
+	info, err := f.root.Stat(name)
 	if err != nil {
 		return nil, explain(name, err)
 	}
-	if err := mustBeFile(name, info); err != nil {
-		return nil, err
-	}
-	file, err := f.root.Open(cleaned)
-	if err != nil {
-		return nil, explain(name, err)
-	}
-	defer file.Close()
-	// The limit also holds for a file that grows while it is read.
-	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err != nil {
-		return nil, explain(name, err)
-	}
-	if len(content) > maxFile {
+	switch {
+	case info.IsDir():
+		return nil, fmt.Errorf("path %q is a directory; use list_directory", name)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("path %q is not a regular file", name)
+	case info.Size() > maxFile:
 		return nil, fmt.Errorf("file %q is larger than the limit of %d bytes", name, maxFile)
 	}
-	return content, nil
+	content, err := f.root.ReadFile(name)
+	return content, explain(name, err)
 }
 
 // readText is read for files that are text.
@@ -140,17 +97,3 @@ func (f *folder) readText(name string) (string, error) {
 	}
 	return string(content), nil
 }
-
-func mustBeFile(name string, info fs.FileInfo) error {
-	switch {
-	case info.IsDir():
-		return fmt.Errorf("path %q is a directory; use list_directory", name)
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("path %q is not a regular file", name)
-	}
-	return nil
-}
-
-// stop returns the context's error now and then, so that long walks end with
-// the call that started them.
-func stop(ctx context.Context) error { return context.Cause(ctx) }

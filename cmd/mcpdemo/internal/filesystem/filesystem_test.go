@@ -53,7 +53,7 @@ func TestServer(t *testing.T) {
 		{Tool: "move_file", Args: args("source", "new/c.txt", "destination", "README.md"), Fails: true, Want: "exists already"},
 		{Tool: "delete_file", Args: args("path", "new"), Fails: true, Want: "not empty"},
 		{Tool: "delete_file", Args: args("path", "new", "recursive", true), Want: `"type":"directory"`},
-		{Tool: "delete_file", Args: args("path", ".", "recursive", true), Fails: true, Want: "cannot be moved or deleted"},
+		{Tool: "delete_file", Args: args("path", ".", "recursive", true), Fails: true, Want: "cannot be deleted"},
 	})
 }
 
@@ -78,7 +78,7 @@ func TestEscapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := tooltest.Connect(t, srv)
-	for _, path := range []string{"../secret.txt", "notes/../../secret.txt", secret, "file", "abs", "up/secret.txt", "up", "..", "pipe", "a\x00b", `..\secret.txt`, "C:/x"} {
+	for _, path := range []string{"../secret.txt", "notes/../../secret.txt", secret, "file", "abs", "up/secret.txt", "up", "..", "pipe", "a\x00b"} {
 		for tool, args := range map[string]map[string]any{
 			"read_file":        {"path": path},
 			"write_file":       {"path": path, "content": "changed"},

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io/fs"
+	"path"
 	"strings"
 	"time"
 
@@ -132,10 +133,7 @@ func (f *folder) readMany(_ context.Context, in readManyInput) (readManyOutput, 
 }
 
 func (f *folder) info(_ context.Context, in pathInput) (infoOutput, error) {
-	name, err := clean(in.Path)
-	if err != nil {
-		return infoOutput{}, err
-	}
+	name := path.Clean(in.Path)
 	info, err := f.root.Lstat(name)
 	if err != nil {
 		return infoOutput{}, explain(in.Path, err)

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // maxEntries bounds what one tree or search returns or visits.
@@ -81,18 +80,14 @@ func kind(mode fs.FileMode) string {
 
 // entries returns what a directory holds, sorted by name.
 func (f *folder) entries(name string) ([]fs.DirEntry, error) {
-	cleaned, err := clean(name)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.root.Stat(cleaned)
+	info, err := f.root.Stat(name)
 	if err != nil {
 		return nil, explain(name, err)
 	}
 	if !info.IsDir() {
 		return nil, fmt.Errorf("path %q is not a directory; use read_file or get_file_info", name)
 	}
-	list, err := fs.ReadDir(f.root.FS(), cleaned)
+	list, err := fs.ReadDir(f.root.FS(), path.Clean(name))
 	return list, explain(name, err)
 }
 
@@ -104,11 +99,8 @@ func (f *folder) list(_ context.Context, in listInput) (listOutput, error) {
 	out := listOutput{Path: path.Clean(in.Path), Entries: []entry{}}
 	for _, e := range list {
 		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // deleted since it was listed
-		}
 		if err != nil {
-			return listOutput{}, explain(in.Path, err)
+			continue // deleted since it was listed
 		}
 		out.Entries = append(out.Entries, newEntry(path.Join(in.Path, e.Name()), info))
 	}
@@ -121,21 +113,18 @@ func (f *folder) list(_ context.Context, in listInput) (listOutput, error) {
 	return out, nil
 }
 
-func (f *folder) tree(ctx context.Context, in treeInput) (treeOutput, error) {
+func (f *folder) tree(_ context.Context, in treeInput) (treeOutput, error) {
 	out := treeOutput{Root: &treeNode{Name: path.Base(path.Clean(in.Path)), Type: "directory"}}
-	err := f.grow(ctx, in.Path, out.Root, in.MaxDepth, &out)
+	err := f.grow(in.Path, out.Root, in.MaxDepth, &out)
 	return out, err
 }
 
 // grow adds the children of a directory and goes on below them.
-func (f *folder) grow(ctx context.Context, name string, node *treeNode, depth int, out *treeOutput) error {
+func (f *folder) grow(name string, node *treeNode, depth int, out *treeOutput) error {
 	children := []*treeNode{}
 	node.Children = &children
 	list, err := f.entries(name)
 	if err != nil {
-		return err
-	}
-	if err := stop(ctx); err != nil {
 		return err
 	}
 	if depth == 0 {
@@ -155,7 +144,7 @@ func (f *folder) grow(ctx context.Context, name string, node *treeNode, depth in
 		}
 		children = append(children, child)
 		if e.IsDir() {
-			if err := f.grow(ctx, path.Join(name, e.Name()), child, depth-1, out); err != nil {
+			if err := f.grow(path.Join(name, e.Name()), child, depth-1, out); err != nil {
 				return err
 			}
 		}
@@ -163,12 +152,9 @@ func (f *folder) grow(ctx context.Context, name string, node *treeNode, depth in
 	return nil
 }
 
-func (f *folder) search(ctx context.Context, in searchInput) (searchOutput, error) {
+func (f *folder) search(_ context.Context, in searchInput) (searchOutput, error) {
 	if in.NamePattern == "" && in.Content == "" {
 		return searchOutput{}, errors.New("give name_pattern, content or both")
-	}
-	if _, err := path.Match(in.NamePattern, "x"); err != nil {
-		return searchOutput{}, fmt.Errorf("name_pattern %q: %w", in.NamePattern, err)
 	}
 	matcher, err := newMatcher(in)
 	if err != nil {
@@ -180,9 +166,6 @@ func (f *folder) search(ctx context.Context, in searchInput) (searchOutput, erro
 	out := searchOutput{Files: []searchMatch{}}
 	visited := 0
 	walkErr := fs.WalkDir(f.root.FS(), path.Clean(in.Path), func(name string, e fs.DirEntry, err error) error {
-		if stopped := stop(ctx); stopped != nil {
-			return stopped
-		}
 		if visited++; visited > maxEntries || len(out.Files) == in.MaxResults {
 			out.Truncated = true
 			return fs.SkipAll
@@ -199,15 +182,12 @@ func (f *folder) search(ctx context.Context, in searchInput) (searchOutput, erro
 }
 
 func nameMatches(pattern, name string) bool {
-	if pattern == "" {
-		return true
-	}
 	pattern = strings.TrimPrefix(pattern, "**/")
 	if !strings.Contains(pattern, "/") {
 		name = path.Base(name)
 	}
-	ok, _ := path.Match(pattern, name) // the pattern was checked before
-	return ok
+	ok, err := path.Match(pattern, name)
+	return pattern == "" || ok && err == nil
 }
 
 // newMatcher returns the test for a line, or nil when content does not matter.
@@ -248,16 +228,9 @@ func (f *folder) match(name string, e fs.DirEntry, matcher *regexp.Regexp) (sear
 			break
 		}
 		if line = strings.TrimRight(line, "\r\n"); matcher.MatchString(line) {
-			found.Matches = append(found.Matches, lineMatch{number, cut(line, 300)})
+			runes := []rune(line)
+			found.Matches = append(found.Matches, lineMatch{number, string(runes[:min(len(runes), 300)])})
 		}
 	}
 	return found, len(found.Matches) > 0
-}
-
-// cut shortens a line to so many characters.
-func cut(line string, limit int) string {
-	if utf8.RuneCountInString(line) <= limit {
-		return line
-	}
-	return string([]rune(line)[:limit]) + "…"
 }

@@ -2,13 +2,11 @@ package filesystem
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
-	"os"
 	"path"
 	"strings"
 
@@ -86,77 +84,52 @@ func (f *folder) addWriters(s *tool.Server) {
 }
 
 func (f *folder) writeFile(_ context.Context, in writeInput) (writeOutput, error) {
-	name, err := clean(in.Path)
-	if err != nil {
-		return writeOutput{}, err
-	}
 	content := []byte(in.Content)
 	if in.Encoding == "base64" {
+		var err error
 		if content, err = base64.StdEncoding.DecodeString(in.Content); err != nil {
 			return writeOutput{}, fmt.Errorf("content is not base64: %w", err)
 		}
 	}
-	info, err := f.root.Stat(name)
+	_, err := f.root.Stat(in.Path)
 	exists := err == nil
 	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return writeOutput{}, explain(in.Path, err)
 	case exists && in.Mode == "create":
 		return writeOutput{}, explain(in.Path, fs.ErrExist)
-	case exists:
-		if err := mustBeFile(in.Path, info); err != nil {
-			return writeOutput{}, err
-		}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return writeOutput{}, explain(in.Path, err)
 	}
-	if in.Mode == "append" && exists {
+	if exists { // also refuses to replace what is not a file
 		before, err := f.read(in.Path)
 		if err != nil {
 			return writeOutput{}, err
 		}
-		content = append(before, content...)
+		if in.Mode == "append" {
+			content = append(before, content...)
+		}
 	}
 	if in.CreateParents {
-		if err := f.root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		if err := f.root.MkdirAll(path.Dir(in.Path), 0o755); err != nil {
 			return writeOutput{}, explain(path.Dir(in.Path), err)
 		}
 	}
-	if err := f.replace(name, content); err != nil {
-		return writeOutput{}, explain(in.Path, err)
-	}
-	return writeOutput{Path: name, SizeBytes: len(content), Created: !exists}, nil
+	err = f.replace(in.Path, content)
+	return writeOutput{Path: path.Clean(in.Path), SizeBytes: len(content), Created: !exists}, err
 }
 
 // replace writes a file beside the wanted one and renames it into place.
-func (f *folder) replace(name string, content []byte) (err error) {
+func (f *folder) replace(name string, content []byte) error {
 	if len(content) > maxFile {
 		return fmt.Errorf("%d bytes are more than the limit of %d", len(content), maxFile)
 	}
-	suffix := make([]byte, 6)
-	for i := range suffix {
-		suffix[i] = byte(rand.IntN(256))
+	tmp := path.Join(path.Dir(name), ".tmp-"+rand.Text())
+	if err := f.root.WriteFile(tmp, content, 0o644); err != nil {
+		return explain(name, err)
 	}
-	tmp := path.Join(path.Dir(name), ".tmp-"+hex.EncodeToString(suffix))
-	file, err := f.root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
+	if err := f.root.Rename(tmp, path.Clean(name)); err != nil {
+		return errors.Join(explain(name, err), f.root.Remove(tmp))
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, ignoreMissing(f.root.Remove(tmp)))
-		}
-	}()
-	_, err = file.Write(content)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return f.root.Rename(tmp, name)
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return nil
 }
 
 func (f *folder) editFile(_ context.Context, in editInput) (editOutput, error) {
@@ -175,76 +148,44 @@ func (f *folder) editFile(_ context.Context, in editInput) (editOutput, error) {
 		}
 	}
 	if !in.DryRun {
-		if err := f.replace(path.Clean(in.Path), []byte(text)); err != nil {
-			return editOutput{}, explain(in.Path, err)
+		if err := f.replace(in.Path, []byte(text)); err != nil {
+			return editOutput{}, err
 		}
 	}
 	return editOutput{Path: path.Clean(in.Path), Applied: len(in.Edits), Written: !in.DryRun, Content: text}, nil
 }
 
 func (f *folder) createDir(_ context.Context, in pathInput) (createDirOutput, error) {
-	name, err := clean(in.Path)
-	if err != nil {
-		return createDirOutput{}, err
-	}
-	_, err = f.root.Stat(name)
+	_, err := f.root.Stat(in.Path)
 	existed := err == nil
-	if err := f.root.MkdirAll(name, 0o755); err != nil {
-		return createDirOutput{}, explain(in.Path, err)
-	}
-	return createDirOutput{Path: name, Created: !existed}, nil
+	err = f.root.MkdirAll(in.Path, 0o755)
+	return createDirOutput{Path: path.Clean(in.Path), Created: !existed}, explain(in.Path, err)
 }
 
 func (f *folder) move(_ context.Context, in moveInput) (moveOutput, error) {
-	source, err := cleanChangeable(in.Source)
-	if err != nil {
-		return moveOutput{}, err
-	}
-	destination, err := cleanChangeable(in.Destination)
-	if err != nil {
-		return moveOutput{}, err
-	}
+	source, destination := path.Clean(in.Source), path.Clean(in.Destination)
 	if _, err := f.root.Lstat(source); err != nil {
 		return moveOutput{}, explain(in.Source, err)
 	}
 	if _, err := f.root.Lstat(destination); err == nil {
 		return moveOutput{}, explain(in.Destination, fs.ErrExist)
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return moveOutput{}, explain(in.Destination, err)
 	}
-	if err := f.root.Rename(source, destination); err != nil {
-		return moveOutput{}, explain(in.Destination, err)
-	}
-	return moveOutput{Source: source, Destination: destination}, nil
+	return moveOutput{Source: source, Destination: destination}, explain(in.Destination, f.root.Rename(source, destination))
 }
 
 func (f *folder) deleteFile(_ context.Context, in deleteInput) (deleteOutput, error) {
-	name, err := cleanChangeable(in.Path)
-	if err != nil {
-		return deleteOutput{}, err
+	name := path.Clean(in.Path)
+	if name == "." {
+		return deleteOutput{}, errors.New("the served folder itself cannot be deleted")
 	}
 	info, err := f.root.Lstat(name)
 	if err != nil {
 		return deleteOutput{}, explain(in.Path, err)
 	}
-	remove := f.root.Remove
 	if in.Recursive {
-		remove = f.root.RemoveAll
+		err = f.root.RemoveAll(name)
+	} else if err = f.root.Remove(name); err != nil && info.IsDir() {
+		err = fmt.Errorf("directory %q is not empty; set recursive to delete it with everything in it", in.Path)
 	}
-	if err := remove(name); err != nil {
-		if info.IsDir() && !in.Recursive {
-			return deleteOutput{}, fmt.Errorf("directory %q is not empty; set recursive to delete it with everything in it", in.Path)
-		}
-		return deleteOutput{}, explain(in.Path, err)
-	}
-	return deleteOutput{Path: name, Type: kind(info.Mode())}, nil
-}
-
-// cleanChangeable is clean for a path that is not the served folder itself.
-func cleanChangeable(name string) (string, error) {
-	cleaned, err := clean(name)
-	if err == nil && cleaned == "." {
-		err = errors.New("the served folder itself cannot be moved or deleted")
-	}
-	return cleaned, err
+	return deleteOutput{Path: name, Type: kind(info.Mode())}, explain(in.Path, err)
 }

@@ -1,55 +1,51 @@
 // Package sqlitedb opens SQLite files for the demo servers: one handle that
-// writes and one that cannot, both closed in by SQLite's authorizer so that a
-// statement from outside never reaches another file. Start at [Open].
+// reads and one that writes. Start at [Open].
 package sqlitedb
 
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	_ "modernc.org/sqlite" // the driver
 
 	"github.com/mcpgen/mcpgen/cmd/mcpdemo/internal/seed"
+	"github.com/mcpgen/mcpgen/cmd/mcpdemo/internal/tool"
 )
 
 // DB is one SQLite file.
 type DB struct {
-	// Read runs statements that change nothing: the file is opened read-only
-	// and the authorizer allows reading alone.
-	Read *sql.DB
-	// Write runs everything but what leaves the file: ATTACH, VACUUM INTO,
-	// PRAGMA and loading extensions are refused.
+	Read  *sql.DB // opened read-only
 	Write *sql.DB
 }
 
 // Open opens dir/name.sqlite. If dir does not exist, it is created with a
-// database that fill has filled inside one transaction. Any number of
-// processes may do so at the same time.
-func Open(ctx context.Context, dir, name string, fill func(ctx context.Context, tx *sql.Tx) error) (*DB, error) {
+// database that the statements of first have filled. Any number of processes
+// may do so at the same time.
+func Open(ctx context.Context, dir, name, first string) (*DB, error) {
 	err := seed.Dir(dir, func(tmp string) error {
-		return create(ctx, filepath.Join(tmp, name+".sqlite"), fill)
+		// WAL is a property of the file: readers do not block the writer.
+		db, err := open(filepath.Join(tmp, name+".sqlite"), "rwc", "journal_mode(WAL)")
+		if err != nil {
+			return err
+		}
+		_, err = db.ExecContext(ctx, "BEGIN;"+first+"COMMIT;")
+		return errors.Join(err, db.Close())
 	})
 	if err != nil {
 		return nil, err
 	}
 	file := filepath.Join(dir, name+".sqlite")
-	if _, err := os.Stat(file); err != nil {
-		return nil, fmt.Errorf("open the demo database: %w; delete its folder to start afresh", err)
-	}
-	write, err := open(file, url.Values{"mode": {"rw"}, "_txlock": {"immediate"}}, writeAuthorizer)
+	write, err := open(file, "rw", "foreign_keys(1)")
 	if err != nil {
 		return nil, err
 	}
 	// One writer at a time is all SQLite has; more would only wait on its lock.
 	write.SetMaxOpenConns(1)
-	read, err := open(file, url.Values{"mode": {"ro"}, "_query_only": {"1"}}, readAuthorizer)
+	read, err := open(file, "ro", "query_only(1)")
 	if err != nil {
 		return nil, errors.Join(err, write.Close())
 	}
@@ -60,110 +56,36 @@ func Open(ctx context.Context, dir, name string, fill func(ctx context.Context, 
 // Close closes both handles.
 func (db *DB) Close() error { return errors.Join(db.Read.Close(), db.Write.Close()) }
 
-// maxValue bounds one text or blob, so that a few characters of SQL such as
-// printf('%1000000000d', 1) cannot ask for a gigabyte.
-const maxValue = 16 << 20
-
-// Conn returns a connection of a handle for one statement from outside. The
-// caller closes it.
-func Conn(ctx context.Context, handle *sql.DB) (*sql.Conn, error) {
-	conn, err := handle.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, maxValue); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn, nil
-}
-
-// create makes the database of a new folder. WAL is a property of the file, so
-// setting it here is enough for readers not to block the writer.
-func create(ctx context.Context, file string, fill func(ctx context.Context, tx *sql.Tx) error) (err error) {
-	db, err := open(file, url.Values{"mode": {"rwc"}, "_pragma": {"journal_mode(WAL)", "synchronous(NORMAL)"}}, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("create the demo database: %w", err)
-	}
-	if err := fill(ctx, tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
-}
-
-func open(file string, query url.Values, authorizer sqlite.AuthorizerFn) (*sql.DB, error) {
+func open(file, mode, pragma string) (*sql.DB, error) {
 	absolute, err := filepath.Abs(file)
 	if err != nil {
 		return nil, err
 	}
-	query["_pragma"] = append([]string{"busy_timeout(10000)", "foreign_keys(1)"}, query["_pragma"]...)
-	query.Set("_defensive", "1")
+	query := url.Values{"mode": {mode}, "_pragma": {"busy_timeout(10000)", pragma}}
 	dsn := (&url.URL{Scheme: "file", Path: filepath.ToSlash(absolute), RawQuery: query.Encode()}).String()
-	base, err := sqlite.NewConnector(dsn)
+	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, fmt.Errorf("open the demo database: %w", err)
 	}
-	return sql.OpenDB(&guarded{base, authorizer}), nil
+	return db, nil
 }
 
-// guarded installs the authorizer on every connection of a pool.
-type guarded struct {
-	driver.Connector
-	authorizer sqlite.AuthorizerFn
-}
-
-func (g *guarded) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := g.Connector.Connect(ctx)
-	if err != nil || g.authorizer == nil {
-		return conn, err
+// Row reads the current row of rows as an object, with column names as keys.
+func Row(rows *sql.Rows) (map[string]tool.Scalar, error) {
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
 	}
-	registerer, ok := conn.(sqlite.AuthorizerRegisterer)
-	if !ok {
-		return nil, errors.Join(errors.New("this SQLite driver has no authorizer"), conn.Close())
+	values, pointers := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		pointers[i] = &values[i]
 	}
-	if err := registerer.RegisterAuthorizer(g.authorizer); err != nil {
-		return nil, errors.Join(err, conn.Close())
+	if err := rows.Scan(pointers...); err != nil {
+		return nil, err
 	}
-	return conn, nil
-}
-
-// readAuthorizer allows what a SELECT needs, and the pragmas that describe
-// tables (also as functions, pragma_table_info and so on).
-func readAuthorizer(action sqlite.AuthorizerActionCode, pragma, name, _, _ string) sqlite.AuthorizerReturnCode {
-	switch action {
-	case sqlite.AuthSelect, sqlite.AuthRead, sqlite.AuthRecursive:
-		return sqlite.AuthorizerOK
-	case sqlite.AuthPragma:
-		switch pragma {
-		case "table_info", "foreign_key_list", "index_list", "index_info":
-			return sqlite.AuthorizerOK
-		}
-	case sqlite.AuthFunction:
-		return allowFunction(name)
+	row := make(map[string]tool.Scalar, len(columns))
+	for i, name := range columns {
+		row[name] = values[i]
 	}
-	return sqlite.AuthorizerDeny
-}
-
-// writeAuthorizer refuses what reaches beyond the file or outlives a call.
-func writeAuthorizer(action sqlite.AuthorizerActionCode, _, name, _, _ string) sqlite.AuthorizerReturnCode {
-	switch action {
-	case sqlite.AuthAttach, sqlite.AuthDetach, sqlite.AuthPragma,
-		sqlite.AuthCreateVTable, sqlite.AuthDropVTable:
-		return sqlite.AuthorizerDeny
-	case sqlite.AuthFunction:
-		return allowFunction(name)
-	}
-	return sqlite.AuthorizerOK
-}
-
-func allowFunction(name string) sqlite.AuthorizerReturnCode {
-	switch name {
-	case "load_extension", "fts3_tokenizer": // they run or hand out native code
-		return sqlite.AuthorizerDeny
-	}
-	return sqlite.AuthorizerOK
+	return row, nil
 }

@@ -1,11 +1,12 @@
 package tool
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -38,13 +39,7 @@ func schemaFor[T any]() (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := decorate(schema, reflect.TypeFor[T]()); err != nil {
-		return nil, err
-	}
-	// A tag that is no JSON would only show when the tools are listed, and the
-	// SDK answers nothing at all to a list that it cannot marshal.
-	_, err = json.Marshal(schema)
-	return schema, err
+	return schema, decorate(schema, reflect.TypeFor[T]())
 }
 
 // decorate walks a type and its inferred schema together.
@@ -86,46 +81,34 @@ func applyTags(s *jsonschema.Schema, tag reflect.StructTag) error {
 	if s.Type == "array" {
 		value = s.Items
 	}
-	text := func(key string, set func(string)) {
-		if v, ok := tag.Lookup(key); ok {
-			set(v)
-		}
-	}
-	text("format", func(v string) { value.Format = v })
-	text("pattern", func(v string) { value.Pattern = v })
-	text("enum", func(v string) {
-		for item := range strings.SplitSeq(v, ",") {
+	value.Format, value.Pattern = cmp.Or(tag.Get("format"), value.Format), tag.Get("pattern")
+	if enum, ok := tag.Lookup("enum"); ok {
+		for item := range strings.SplitSeq(enum, ",") {
 			value.Enum = append(value.Enum, item)
 		}
 		if len(value.Types) > 0 { // a nullable enum
 			value.Enum = append(value.Enum, nil)
 		}
-	})
-	text("example", func(v string) { value.Examples = []any{asJSON(v, value)} })
-	text("default", func(v string) { s.Default = asJSON(v, s) })
+	}
+	if v, ok := tag.Lookup("example"); ok {
+		value.Examples = []any{asJSON(v, value)}
+	}
+	if v, ok := tag.Lookup("default"); ok {
+		s.Default = asJSON(v, s)
+	}
+	return errors.Join(
+		bound(tag, "min", &value.Minimum), bound(tag, "max", &value.Maximum),
+		bound(tag, "minlen", &value.MinLength), bound(tag, "maxlen", &value.MaxLength),
+		bound(tag, "minitems", &s.MinItems), bound(tag, "maxitems", &s.MaxItems))
+}
 
-	for key, dst := range map[string]**float64{"min": &value.Minimum, "max": &value.Maximum} {
-		if v, ok := tag.Lookup(key); ok {
-			n, err := strconv.ParseFloat(v, 64)
-			if err != nil {
-				return fmt.Errorf("tag %s: %w", key, err)
-			}
-			*dst = &n
-		}
+// bound sets dst to the number in a tag, if the field has it.
+func bound[T int | float64](tag reflect.StructTag, key string, dst **T) error {
+	v, ok := tag.Lookup(key)
+	if !ok {
+		return nil
 	}
-	for key, dst := range map[string]**int{
-		"minlen": &value.MinLength, "maxlen": &value.MaxLength,
-		"minitems": &s.MinItems, "maxitems": &s.MaxItems,
-	} {
-		if v, ok := tag.Lookup(key); ok {
-			n, err := strconv.Atoi(v)
-			if err != nil {
-				return fmt.Errorf("tag %s: %w", key, err)
-			}
-			*dst = &n
-		}
-	}
-	return nil
+	return json.Unmarshal([]byte(v), dst)
 }
 
 // asJSON returns a tag's value as JSON; a string needs no quotes in a tag.

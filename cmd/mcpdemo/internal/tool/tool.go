@@ -8,7 +8,6 @@ package tool
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -22,7 +21,7 @@ const Version = "1.0.0"
 // Server is an MCP server together with what it has opened.
 type Server struct {
 	*mcp.Server
-	closers []func() error
+	close func() error
 }
 
 // NewServer returns a server without tools. The instructions are what a
@@ -38,32 +37,25 @@ func NewServer(name, title, instructions string) *Server {
 	)}
 }
 
-// OnClose makes Close call f; the last one added is called first.
-func (s *Server) OnClose(f func() error) { s.closers = append(s.closers, f) }
+// OnClose makes Close call f.
+func (s *Server) OnClose(f func() error) { s.close = f }
 
 // Close releases what the server has opened. Sessions must have ended.
 func (s *Server) Close() error {
-	var errs []error
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		errs = append(errs, s.closers[i]())
+	if s.close == nil {
+		return nil
 	}
-	s.closers = nil
-	return errors.Join(errs...)
+	return s.close()
 }
 
 // Delay makes every tool call take at least d, as a call to a service far away
 // does. Calls wait at the same time, and a cancelled call stops waiting.
 func (s *Server) Delay(d time.Duration) {
-	if d <= 0 {
-		return
-	}
 	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			if method == "tools/call" {
-				timer := time.NewTimer(d)
-				defer timer.Stop()
 				select {
-				case <-timer.C:
+				case <-time.After(d):
 				case <-ctx.Done():
 					return nil, ctx.Err()
 				}

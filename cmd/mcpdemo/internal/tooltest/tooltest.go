@@ -116,14 +116,8 @@ func Decode[T any](t *testing.T, client *mcp.ClientSession, name string, args ma
 // checkTool holds a tool to what a good public server offers.
 func checkTool(t *testing.T, tl *mcp.Tool) {
 	t.Helper()
-	if tl.Title == "" || len(tl.Description) < 60 {
-		t.Errorf("%s: title %q, description of %d bytes", tl.Name, tl.Title, len(tl.Description))
-	}
-	if a := tl.Annotations; a == nil || a.DestructiveHint == nil || a.OpenWorldHint == nil {
-		t.Errorf("%s: annotations incomplete: %+v", tl.Name, a)
-	}
-	if tl.OutputSchema == nil {
-		t.Errorf("%s: no output schema", tl.Name)
+	if tl.Title == "" || len(tl.Description) < 60 || tl.Annotations == nil || tl.OutputSchema == nil {
+		t.Errorf("%s lacks a title, a description of 60 bytes, annotations or an output schema: %+v", tl.Name, tl)
 	}
 	checkDescribed(t, tl.Name+" input", tl.InputSchema)
 	checkDescribed(t, tl.Name+" output", tl.OutputSchema)
@@ -132,24 +126,20 @@ func checkTool(t *testing.T, tl *mcp.Tool) {
 // checkDescribed wants a description on every property, at every depth.
 func checkDescribed(t *testing.T, where string, schema any) {
 	t.Helper()
-	node, ok := schema.(map[string]any)
-	if !ok {
-		return
-	}
-	if properties, ok := node["properties"].(map[string]any); ok {
-		for name, p := range properties {
-			property, _ := p.(map[string]any)
+	node, _ := schema.(map[string]any)
+	for _, key := range []string{"properties", "$defs"} {
+		children, _ := node[key].(map[string]any)
+		for name, child := range children {
+			property, _ := child.(map[string]any)
 			if text, _ := property["description"].(string); text == "" {
 				t.Errorf("%s: property %q has no description", where, name)
 			}
-			checkDescribed(t, where+"."+name, p)
+			checkDescribed(t, where+"."+name, child)
 		}
 	}
-	checkDescribed(t, where+"[]", node["items"])
-	checkDescribed(t, where+"{}", node["additionalProperties"])
-	if defs, ok := node["$defs"].(map[string]any); ok {
-		for name, def := range defs {
-			checkDescribed(t, where+"#"+name, def)
+	for _, key := range []string{"items", "additionalProperties"} {
+		if node[key] != nil {
+			checkDescribed(t, where+"."+key, node[key])
 		}
 	}
 }

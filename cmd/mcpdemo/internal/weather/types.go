@@ -104,34 +104,19 @@ type forecastOutput struct {
 
 // units converts from the metric figures everything is computed in.
 type units struct {
-	names    unitNames
-	imperial bool
+	names                             unitNames
+	temperature, precipitation, speed func(metric float64) float64
 }
 
 func unitsOf(name string) units {
 	if name == "imperial" {
-		return units{unitNames{"°F", "in", "mph"}, true}
+		return units{unitNames{"°F", "in", "mph"},
+			func(celsius float64) float64 { return round(celsius*9/5+32, 1) },
+			func(mm float64) float64 { return round(mm/25.4, 2) },
+			func(kmh float64) float64 { return round(kmh/1.609344, 0) }}
 	}
-	return units{unitNames{"°C", "mm", "km/h"}, false}
-}
-
-func (u units) temperature(celsius float64) float64 {
-	if u.imperial {
-		return round(celsius*9/5+32, 1)
-	}
-	return round(celsius, 1)
-}
-
-func (u units) precipitation(mm float64) float64 {
-	if u.imperial {
-		return round(mm/25.4, 2)
-	}
-	return round(mm, 1)
-}
-
-func (u units) speed(kmh float64) float64 {
-	if u.imperial {
-		return round(kmh/1.609344, 0)
-	}
-	return round(kmh, 0)
+	return units{unitNames{"°C", "mm", "km/h"},
+		func(celsius float64) float64 { return round(celsius, 1) },
+		func(mm float64) float64 { return round(mm, 1) },
+		func(kmh float64) float64 { return round(kmh, 0) }}
 }

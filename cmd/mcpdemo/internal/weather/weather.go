@@ -4,48 +4,32 @@
 package weather
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/mcpdemo/internal/tool"
 )
 
-// Options changes what New returns. Nil means the defaults.
-type Options struct {
-	// Latency makes every tool call take at least this long, as if the stations
-	// were asked over a network. Zero answers at once.
-	Latency time.Duration
-	// Now is the clock that decides what "today" is. Nil means time.Now.
-	Now func() time.Time
-}
-
-// New returns the weather server.
-func New(opts *Options) (*tool.Server, error) {
-	if opts == nil {
-		opts = &Options{}
-	}
-	cities, err := parseClimate(climateCSV)
-	if err != nil {
-		return nil, err
-	}
-	svc := &service{cities: cities, now: opts.Now}
-	if svc.now == nil {
-		svc.now = time.Now
+// New returns the weather server. Every tool call takes at least the latency,
+// as if the stations were asked over a network.
+func New(latency time.Duration) (*tool.Server, error) {
+	svc := &service{}
+	if err := json.Unmarshal(climateJSON, &svc.cities); err != nil {
+		return nil, fmt.Errorf("read the climate normals: %w", err)
 	}
 	s := tool.NewServer("mcpdemo-weather", "Weather",
 		"Climate normals and computed forecasts for a fixed set of cities. Call list_cities for the names; names are matched without regard to case and accents. Forecasts for several cities are independent calls and can run in parallel.")
-	s.Delay(opts.Latency)
+	s.Delay(latency)
 	svc.addTools(s)
 	return s, nil
 }
 
-type service struct {
-	cities []City
-	now    func() time.Time
-}
+type service struct{ cities []City }
 
 func (svc *service) addTools(s *tool.Server) {
 	tool.Add(s, tool.Spec{Name: "list_cities", Title: "List cities", Effect: tool.Reads,
@@ -61,55 +45,34 @@ func (svc *service) addTools(s *tool.Server) {
 
 // city finds a city by name.
 func (svc *service) city(name string) (*City, error) {
-	wanted := fold(name)
-	var near []string
 	for i := range svc.cities {
-		have := fold(svc.cities[i].Name)
-		if have == wanted {
+		if fold(svc.cities[i].Name) == fold(name) {
 			return &svc.cities[i], nil
 		}
-		if wanted != "" && (strings.HasPrefix(have, wanted[:1]) || strings.Contains(have, wanted)) {
-			near = append(near, svc.cities[i].Name)
-		}
 	}
-	hint := "call list_cities for the names"
-	if len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return nil, fmt.Errorf("no data for city %q; %s", name, hint)
+	return nil, fmt.Errorf("no data for city %q; call list_cities for the names", name)
 }
 
 func (svc *service) listCities(_ context.Context, in listCitiesInput) (listCitiesOutput, error) {
 	out := listCitiesOutput{Cities: []cityInfo{}}
-	for i := range svc.cities {
-		c := &svc.cities[i]
+	for _, c := range svc.cities {
 		country := fold(in.Country)
 		if in.Continent != "" && c.Continent != in.Continent ||
 			country != "" && country != fold(c.Country) && country != fold(c.CountryCode) {
 			continue
 		}
-		out.Cities = append(out.Cities, c.info())
+		out.Cities = append(out.Cities, c.cityInfo)
 	}
 	out.Count = len(out.Cities)
 	return out, nil
 }
 
-func (c *City) info() cityInfo {
-	return cityInfo{Name: c.Name, Country: c.Country, CountryCode: c.CountryCode, Continent: c.Continent,
-		Coordinates: coordinates{c.Latitude, c.Longitude}, ElevationM: c.Elevation, Timezone: c.Timezone}
-}
-
 func (svc *service) findNearest(_ context.Context, in nearestInput) (nearestOutput, error) {
-	out := nearestOutput{Cities: []nearCity{}}
-	for i := range svc.cities {
-		c := &svc.cities[i]
-		near := nearCity{c.info(), math.Round(distance(in.Latitude, in.Longitude, c.Latitude, c.Longitude))}
-		at := len(out.Cities)
-		for at > 0 && out.Cities[at-1].DistanceKM > near.DistanceKM {
-			at--
-		}
-		out.Cities = append(out.Cities[:at], append([]nearCity{near}, out.Cities[at:]...)...)
+	var out nearestOutput
+	for _, c := range svc.cities {
+		out.Cities = append(out.Cities, nearCity{c.cityInfo, math.Round(distance(in.Latitude, in.Longitude, c.Coordinates.Latitude, c.Coordinates.Longitude))})
 	}
+	slices.SortStableFunc(out.Cities, func(a, b nearCity) int { return cmp.Compare(a.DistanceKM, b.DistanceKM) })
 	out.Cities = out.Cities[:min(in.Limit, len(out.Cities))]
 	return out, nil
 }
@@ -120,18 +83,14 @@ func (svc *service) getClimate(_ context.Context, in climateInput) (climateOutpu
 		return climateOutput{}, err
 	}
 	u := unitsOf(in.Units)
-	out := climateOutput{City: c.info(), Units: u.names, Months: []monthNormals{}}
-	wanted := map[int]bool{}
-	for _, m := range in.Months {
-		wanted[m] = true
-	}
+	out := climateOutput{City: c.cityInfo, Units: u.names, Months: []monthNormals{}}
 	var mean, rain, wet float64
 	for m := range 12 {
 		monthMean := (c.High[m] + c.Low[m]) / 2
 		mean += monthMean / 12
 		rain += c.Precipitation[m]
 		wet += c.WetDays[m]
-		if len(wanted) > 0 && !wanted[m+1] {
+		if len(in.Months) > 0 && !slices.Contains(in.Months, m+1) {
 			continue
 		}
 		out.Months = append(out.Months, monthNormals{
@@ -149,12 +108,12 @@ func (svc *service) getForecast(_ context.Context, in forecastInput) (forecastOu
 	if err != nil {
 		return forecastOutput{}, err
 	}
-	start, err := svc.startDate(c, in.StartDate)
+	start, err := startDate(c, in.StartDate)
 	if err != nil {
 		return forecastOutput{}, err
 	}
 	u := unitsOf(in.Units)
-	out := forecastOutput{City: c.info(), Units: u.names, StartDate: start.Format(time.DateOnly)}
+	out := forecastOutput{City: c.cityInfo, Units: u.names, StartDate: start.Format(time.DateOnly)}
 	for i := range in.Days {
 		d := c.Forecast(start.AddDate(0, 0, i))
 		info := forecastDay{
@@ -172,9 +131,9 @@ func (svc *service) getForecast(_ context.Context, in forecastInput) (forecastOu
 }
 
 // startDate reads a date, or takes today's in the city.
-func (svc *service) startDate(c *City, text string) (time.Time, error) {
+func startDate(c *City, text string) (time.Time, error) {
 	if text == "" {
-		now := svc.now().UTC()
+		now := time.Now().UTC()
 		// A machine without time zone data still answers, in UTC.
 		if zone, err := time.LoadLocation(c.Timezone); err == nil {
 			now = now.In(zone)
