@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/cmd/internal/backends/early"
+	_ "github.com/mcpgen/mcpgen/cmd/internal/backends/early" // the main functions of sandboxes' first processes
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/docker"
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded"
@@ -40,42 +40,38 @@ func List(o Options) ([]sandbox.Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program's own file: %w", err)
 	}
-	p := o.places()
+	p := o.locations()
 	find := o.lookPath
-	engine := docker.Options{
-		Host: p.engine, CertDir: p.certs, Image: o.Image, RuntimeDir: p.dir, Logger: o.Logger,
-		Guard: newCaretaker(exe, &o).attend,
-	}
-	onGVisor := engine
-	onGVisor.Name, onGVisor.Runtime = "gvisor", "runsc"
 	return []sandbox.Backend{
 		embedded.New(&embedded.Options{Exe: exe, RuntimeDir: p.dir, Logger: o.Logger}),
 		process.New(&process.Options{
 			Exe: exe, Logger: o.Logger, LookPath: find,
 			Node: p.node, Python: p.python,
 		}),
-		docker.New(engine),
+		docker.New(docker.Options{
+			Host: p.engine, CertDir: p.certs, Image: o.Image, RuntimeDir: p.dir, Exe: exe, Logger: o.Logger,
+		}),
 		gvisor.New(gvisor.Options{
 			Exe: exe, Runsc: p.runsc, Node: p.node, Python: p.python, LookPath: find,
-			RuntimeDir: p.dir, Engine: docker.New(onGVisor), Logger: o.Logger,
+			RuntimeDir: p.dir, Logger: o.Logger,
 		}),
 	}, nil
 }
 
-// places are what variables and options say of where things are. Programs are names for lookPath.
-type places struct{ dir, node, python, runsc, engine, certs string }
+// locations are the paths and addresses from variables and options. Programs are names for lookPath.
+type locations struct{ dir, node, python, runsc, engine, certs string }
 
-func (o *Options) places() places {
-	return places{
+func (o *Options) locations() locations {
+	return locations{
 		dir: RuntimeDir(o.LookupEnv), engine: engineHost(o.LookupEnv), certs: certDir(o.LookupEnv),
 		node: env(o.LookupEnv, "MCPRUN_NODE", "node"), python: env(o.LookupEnv, "MCPRUN_PYTHON", "python3"),
 		runsc: cmp.Or(o.Runsc, env(o.LookupEnv, "MCPRUN_RUNSC", "runsc")),
 	}
 }
 
-// Depends lists all that List's sandboxes depend upon, Logger apart: two Options for which it is the same make the same.
-func (o *Options) Depends() []string {
-	p := o.places()
+// CacheKey lists everything that List's result depends on, except Logger.
+func (o *Options) CacheKey() []string {
+	p := o.locations()
 	all := []string{o.Image, p.dir, p.engine, p.certs}
 	for _, name := range []string{p.node, p.python, p.runsc} {
 		file, err := o.lookPath(name)
@@ -87,14 +83,12 @@ func (o *Options) Depends() []string {
 	return all
 }
 
-// RunChild must be the first thing that the main function of a program does that uses List or has a script.Bundler: scripts
-// are bundled in a child that is the same program, and another one removes what is left when this process is killed. In
-// these it does not return. Sandboxes' own first processes never come that far (see early).
+// RunChild must be the first call in main of every program that uses List or has a script.Bundler: scripts are bundled in a
+// child that is the same program, and another one removes containers if this process is killed. It does not return in
+// these. The first processes of sandboxes end before main (see early).
 func RunChild() {
 	script.Child()
-	if len(os.Args) == 2 && os.Args[0] == early.Caretaker {
-		os.Exit(takeCare(os.Args[1]))
-	}
+	docker.Init()
 }
 
 // Names lists the variables that List and what it makes read.

@@ -78,7 +78,7 @@ func Main(p Program) {
 func processApp(p Program) (*App, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return nil, &NoDirError{Err: err}
+		return nil, fmt.Errorf("find the working directory (change to a folder that exists): %w", err)
 	}
 	app := &App{
 		Name: p.Name, FailCode: p.FailCode, Dir: dir,
@@ -90,16 +90,6 @@ func processApp(p Program) (*App, error) {
 	app.Terminal.Shared = sameFile(os.Stdout, os.Stderr)
 	return app, nil
 }
-
-// NoDirError says that the process has no working directory: it was removed, or may not be read.
-type NoDirError struct{ Err error }
-
-func (e *NoDirError) Error() string { return fmt.Sprintf("find the working directory: %v", e.Err) }
-
-func (e *NoDirError) Unwrap() error { return e.Err }
-
-// Hint is what a person can do about it.
-func (e *NoDirError) Hint() string { return "change to a folder that is there" }
 
 // Run executes a root command with args and returns the exit code; a returned error has been printed.
 func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {

@@ -14,14 +14,14 @@ const emojiStyle = '\uFE0F'
 // shown reports whether a terminal may get r as it is.
 func shown(r rune) bool { return ident.Visible(r) || r == emojiStyle || r == utf8.RuneError }
 
-// Clean makes foreign text safe to print: everything but visible characters, spaces, tabs and newlines is shown as
+// Escape makes foreign text safe to print: everything but visible characters, spaces, tabs and newlines is shown as
 // an escape, so that no text can move the cursor, set a title, or reverse the direction of what follows it.
-func Clean(s string) string { return clean(s, "\t\n") }
+func Escape(s string) string { return escape(s, "\t\n") }
 
-// CleanLine is Clean for text that must stay on one line: newlines and tabs are escaped too.
-func CleanLine(s string) string { return clean(s, "") }
+// EscapeLine is Escape for text that must stay on one line: newlines and tabs are escaped too.
+func EscapeLine(s string) string { return escape(s, "") }
 
-func clean(s, keep string) string {
+func escape(s, keep string) string {
 	if printable(s, keep) {
 		return s
 	}

@@ -89,20 +89,20 @@ func TestClean(t *testing.T) {
 		"⚠\ufe0f\U000E0100":   "⚠\ufe0f" + `\U000e0100`,
 		"\u115f\u2800\ufe00":  `\u115f\u2800\ufe00`,
 	} {
-		if got := Clean(in); got != want {
-			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
+		if got := Escape(in); got != want {
+			t.Errorf("Escape(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got := CleanLine("a\nb\tc"); got != `a\nb\tc` {
-		t.Errorf("CleanLine: %q", got)
+	if got := EscapeLine("a\nb\tc"); got != `a\nb\tc` {
+		t.Errorf("EscapeLine: %q", got)
 	}
 }
 
 func FuzzClean(f *testing.F) {
 	f.Add("a\x1b[31m\u202e\xff")
 	f.Fuzz(func(t *testing.T, s string) {
-		if got := CleanLine(s); !printable(got, "") {
-			t.Errorf("CleanLine(%q) = %q", s, got)
+		if got := EscapeLine(s); !printable(got, "") {
+			t.Errorf("EscapeLine(%q) = %q", s, got)
 		}
 	})
 }

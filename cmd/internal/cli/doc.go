@@ -3,7 +3,7 @@
 // progress. It is the only library that may touch the process: arguments, environment, standard streams, exit.
 //
 // Text that came from a server or a script may hold terminal escape sequences. Everything printed through this
-// package is cleaned; whoever prints foreign text by another way passes it through [Clean] or [CleanLine] first.
+// package is cleaned; whoever prints foreign text by another way passes it through [Escape] or [EscapeLine] first.
 //
 // Start with [Main]: a program's main function is one call of it.
 package cli

@@ -38,6 +38,18 @@ func (e *UsageError) Hint() string {
 	return fmt.Sprintf("run %q", e.Command+" --help")
 }
 
+// WithHint returns err with a hint that says what to do about it.
+func WithHint(err error, hint string) error { return &errorWithHint{err, hint} }
+
+type errorWithHint struct {
+	error
+	hint string
+}
+
+func (e *errorWithHint) Unwrap() error { return e.error }
+
+func (e *errorWithHint) Hint() string { return e.hint }
+
 // Usage makes a *UsageError for cmd.
 func Usage(cmd *cobra.Command, format string, args ...any) error {
 	return &UsageError{Err: fmt.Errorf(format, args...), Command: cmd.CommandPath()}
@@ -72,10 +84,10 @@ func (a *App) Fail(err error) int {
 		return code
 	}
 	style := a.ErrStyle()
-	text := strings.TrimRight(Clean(quotePaths(err)), "\n")
+	text := strings.TrimRight(Escape(quotePaths(err)), "\n")
 	_, _ = fmt.Fprintf(a.Stderr, "%s %s\n", style.Red(a.Name+":"), strings.ReplaceAll(text, "\n", "\n  "))
 	for _, hint := range Hints(err) {
-		_, _ = fmt.Fprintf(a.Stderr, "%s %s\n", style.Bold("hint:"), strings.ReplaceAll(Clean(hint), "\n", "\n  "))
+		_, _ = fmt.Fprintf(a.Stderr, "%s %s\n", style.Bold("hint:"), strings.ReplaceAll(Escape(hint), "\n", "\n  "))
 	}
 	return code
 }
@@ -94,7 +106,7 @@ func quotePaths(err error) string {
 			paths = []string{e.Old, e.New}
 		}
 		for _, path := range paths {
-			if clean := CleanLine(path); clean != path {
+			if clean := EscapeLine(path); clean != path {
 				text = strings.ReplaceAll(text, path, clean)
 			}
 		}

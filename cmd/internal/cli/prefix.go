@@ -10,7 +10,7 @@ import (
 // standard error. Lines of several such writers don't mix. Each Write must be one or more whole lines.
 func Prefixed(w io.Writer) func(name string) io.Writer {
 	var mu sync.Mutex
-	return func(name string) io.Writer { return &prefixed{mu: &mu, w: w, prefix: CleanLine(name) + ": "} }
+	return func(name string) io.Writer { return &prefixed{mu: &mu, w: w, prefix: EscapeLine(name) + ": "} }
 }
 
 type prefixed struct {
@@ -22,7 +22,7 @@ type prefixed struct {
 func (p *prefixed) Write(b []byte) (int, error) {
 	var out bytes.Buffer
 	for line := range bytes.Lines(b) {
-		out.WriteString(p.prefix + CleanLine(string(bytes.TrimRight(line, "\r\n"))) + "\n")
+		out.WriteString(p.prefix + EscapeLine(string(bytes.TrimRight(line, "\r\n"))) + "\n")
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

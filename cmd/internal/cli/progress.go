@@ -40,7 +40,7 @@ func (a *App) Progress(verb string) *Progress {
 func (p *Progress) Start(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.running = append(p.running, CleanLine(name))
+	p.running = append(p.running, EscapeLine(name))
 	if !p.terminal && p.reminder == nil {
 		p.began = time.Now()
 		p.reminder = time.AfterFunc(firstReminder, p.remind)
@@ -52,7 +52,7 @@ func (p *Progress) Start(name string) {
 func (p *Progress) Done(name, note string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i := slices.Index(p.running, CleanLine(name)); i >= 0 {
+	if i := slices.Index(p.running, EscapeLine(name)); i >= 0 {
 		p.running = slices.Delete(p.running, i, i+1)
 	}
 	p.draw(note)

@@ -17,8 +17,8 @@ import (
 // articlesVariable makes the test binary the server of that name in [serveArticles].
 const articlesVariable = "MCPGEN_IT_ARTICLES"
 
-// serveArticles is the main function of the servers that public articles on running code against MCP servers speak of. It
-// returns false when the process is none of them. Updates go to a file of the working directory.
+// serveArticles is the main function of the servers in public articles about code that calls MCP servers. It returns false
+// if the process is not one of them. Updates go to a file of the working directory.
 func serveArticles() bool {
 	name := os.Getenv(articlesVariable)
 	if name == "" {
@@ -76,7 +76,7 @@ func serveArticles() bool {
 	return true
 }
 
-// transcript is a text that must not come out.
+// transcript returns a text that must not appear in the output.
 func transcript() string {
 	return strings.Repeat("[00:01] We talked about prices for a long time. ", 4000)
 }
@@ -116,7 +116,7 @@ func recordUpdate(args map[string]any) any {
 	return map[string]any{"updated": err == nil}
 }
 
-// TestArticles runs scripts as public articles on the subject print them, as they stand.
+// TestArticles runs scripts from public articles, unchanged.
 func TestArticles(t *testing.T) {
 	t.Parallel()
 	for _, where := range places() {
@@ -161,7 +161,7 @@ type article struct {
 	files          []string
 }
 
-// articles are in the order in which they run: some stand on what others left.
+// articles returns the articles in the order in which they run. Some use files that earlier ones wrote.
 func articles() []article {
 	return []article{
 		{"transcript.ts", "", 2, nil},
@@ -180,7 +180,7 @@ func articles() []article {
 	}
 }
 
-// newArticles is a project with those servers, their tree, the scripts and a skill.
+// newArticles returns a project with those servers, their tree, the scripts and a skill.
 func newArticles(t *testing.T) *project {
 	t.Helper()
 	self, err := os.Executable()

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFeatures uses what a real server offers beside plain calls, from both languages, in every sandbox.
+// TestFeatures uses features of a real server besides plain calls, from both languages, in every sandbox.
 func TestFeatures(t *testing.T) {
 	t.Parallel()
 	program := entry(t, everythingPackage)
@@ -42,7 +42,7 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// TestCancelReachesTheServer: a call that its script gives up, or whose run ends, is cancelled at the server too.
+// TestCancelReachesTheServer checks that the server learns of a call that its script cancels, or whose run ends.
 func TestCancelReachesTheServer(t *testing.T) {
 	t.Parallel()
 	hang := tool{"name": "hang", "description": "Never answers.", "inputSchema": map[string]any{"type": "object", "properties": map[string]any{}}}
@@ -91,7 +91,7 @@ call_mcp_tool("tracker__hang", {}, **options)`,
 	}
 }
 
-// waitCancelled waits for the server's word that a call of it was cancelled, and takes it away.
+// waitCancelled waits for the file in which the server reports a cancelled call, and removes it.
 func waitCancelled(t *testing.T, what, path string) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(5 * time.Millisecond) {
@@ -102,7 +102,7 @@ func waitCancelled(t *testing.T, what, path string) {
 	t.Errorf("%s: the server never heard of it", what)
 }
 
-// waitFor waits until a file is there, or the command has ended.
+// waitFor waits until a file exists, or the command has ended.
 func waitFor(t *testing.T, cmd *exec.Cmd, path string) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < commandTime; time.Sleep(5 * time.Millisecond) {

@@ -140,15 +140,14 @@ func ownedBy(pids []int, label string) bool {
 	return err != nil || slices.Contains(pids, pid)
 }
 
-// groupsOf lists the control groups that processes have made: their names hold whose they are.
+// groupsOf lists the control groups that processes have made. Their names begin with "mcprun-" and the process's number.
 func groupsOf(pids []int) []string {
 	var found []string
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() || !strings.HasPrefix(d.Name(), "mcprun-") {
 			return nil // also somebody else's that ended while we looked
 		}
-		_, mark, _ := strings.Cut(d.Name(), ".")
-		if ownedBy(pids, strings.ReplaceAll(mark, "+", "/")) {
+		if pid, err := strconv.Atoi(strings.Split(d.Name(), "-")[1]); err != nil || slices.Contains(pids, pid) {
 			found = append(found, "control group "+path)
 		}
 		return nil

@@ -145,10 +145,11 @@ func TestProcessState(t *testing.T) {
 // programs are the places outside of cmd that are, or begin, a process of their own: packages by pattern, or files.
 func programs() []string {
 	return []string{
-		"runner/sandbox/docker/internal/mkimage",
 		// The child that a sandbox starts as a second process of the same program: it knows itself by its arguments,
 		// and its standard streams are its channel to the host.
 		"runner/sandbox/internal/jail/init_linux.go",
+		"runner/sandbox/internal/reaper/reaper.go",
+		"runner/sandbox/docker/guard.go", // the same: it removes containers
 		"runner/sandbox/gvisor/enter_linux.go",
 		"runner/script/child.go", // the same for one that makes bundles
 		"runner/sandbox/embedded/child.go",
@@ -158,6 +159,8 @@ func programs() []string {
 		"runner/sandbox/embedded/plain_windows.go",
 		// Helpers of tests, which run the test binary again as a server or look at their own environment.
 		"gen/upstream/upstreamtest",
+		// What tests share: it finds type checkers as they do.
+		"gen/render/internal/rendertest",
 		"runner/sandbox/sandboxtest",
 	}
 }
