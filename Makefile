@@ -24,13 +24,13 @@ soak: ## make 10,000 runs in every sandbox and kill 200 in the middle; count wha
 	bash .ci/soak
 
 fuzz: ## make files of a million hostile tools and read each back (FUZZ_TOOLS=1000000; FUZZ_SEED=1 for others)
-	MCPGEN_FUZZ_TOOLS=$${FUZZ_TOOLS:-1000000} MCPGEN_FUZZ_SEED=$${FUZZ_SEED:-1} go test ./cmd/internal/hostile -run '^TestManyTools$$' -count=1 -v -timeout 6h
+	MCPGEN_FUZZ_TOOLS=$${FUZZ_TOOLS:-1000000} MCPGEN_FUZZ_SEED=$${FUZZ_SEED:-1} go test ./cmd/internal/eval/hostile -run '^TestManyTools$$' -count=1 -v -timeout 6h
 
 bench: build ## measure and compare; BENCH_JSON=FILE writes one JSON object a line as well
 	bash .ci/bench
 
-bench-tokens: build ## prove what code saves in tokens, task by task, each checked (PROOF_CATALOGS=DIR, PROOF_SIZES=20,100,500,all, PROOF_JSON=FILE)
-	go run $(GOFLAGS_BUILD) ./cmd/internal/proof $(if $(PROOF_CATALOGS)$(PROOF_SIZES),,-picture docs/tokens.svg -page docs/tokens.md)
+bench-tokens: build ## prove what code saves in tokens, task by task, each checked (PROOF_CATALOGS=DIR, PROOF_SIZES=20,100,500,all)
+	go run $(GOFLAGS_BUILD) ./cmd/internal/eval/proof $(if $(PROOF_CATALOGS)$(PROOF_SIZES),,-page docs/tokens.md)
 
 generate: build ## make the checked-in servers/ tree anew from the demo servers
 	$(BIN)/mcpgen sync
@@ -39,7 +39,7 @@ lint: ## gofmt, go vet, staticcheck, govulncheck
 	bash .ci/lint
 
 image: ## build the sandbox image from Debian packages, without a registry
-	go run ./runner/sandbox/docker/internal/mkimage
+	runner/sandbox/docker/image.sh
 
 clean: ## remove what was built
 	rm -rf $(BIN) build

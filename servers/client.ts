@@ -141,7 +141,7 @@ export interface MCPContent {
  */
 export type TextOrContent = string & { readonly [index: number]: MCPContent };
 
-/** Stands for an answer that is too large to be handed over: it lies in a file. */
+/** Stands for an answer that is too large to be passed on: it is in a file. */
 export interface MCPHandle {
   readonly path: string;
   /** In bytes. */

@@ -1,6 +1,5 @@
-// Package templates holds the text that generated trees are made of: layouts for wrappers and index files, and the
-// files that are copied as they are; the guest programs, and the library that scripts import as mcprun. It knows nothing
-// of what is put into them; package render fills them.
+// Package templates holds the files that are copied as they are: into generated trees, such as client.ts; the guest
+// programs that run inside sandboxes; and the library that scripts import as mcprun.
 package templates
 
 import (
@@ -8,10 +7,10 @@ import (
 	"fmt"
 )
 
-//go:embed ts py tree guest/mcprun.ts guest/mcprun.py
+//go:embed ts py guest/mcprun.ts guest/mcprun.py
 var files embed.FS
 
-// Text returns the file of that name below this folder, for example "ts/client.ts". It panics where there is none,
+// Text returns the file of that name below this folder, for example "ts/client.ts". It panics if the file does not exist,
 // which only a mistake in this program can cause.
 func Text(name string) string {
 	text, err := files.ReadFile(name)

@@ -383,7 +383,7 @@ class Bridge:
             thread.join(BYE_TIMEOUT)
 
     def next_job(self):
-        """Wait for the job, and return it, or None when the host says that there is none yet. Nobody else reads yet."""
+        """Wait for the job, and return it, or None when the host says that there is no job yet. Nothing else reads yet."""
         self.job.answer = None
         self.receive(self.job)
         return self.job.answer if self.job.answer["type"] == "job" else None
@@ -426,7 +426,7 @@ def options(timeout, raw):
     members = []
     if timeout is not None:
         if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout:
-            raise NotJSON(f"timeout is {timeout!r:.100}, which is no number of seconds above zero")
+            raise NotJSON(f"timeout is {timeout!r:.100}, which is not a number of seconds above zero")
         members.append(b'"timeoutMs":%d' % min(max(1, round(min(timeout, 1e7) * 1000)), 2**31 - 1))
     if raw:
         members.append(b'"raw":true')

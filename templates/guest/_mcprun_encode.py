@@ -26,7 +26,7 @@ class Stored:
 def encode(value, where, default=None):
     """Encode a value as JSON, strictly: what JSON cannot hold, or would hold as something else, is an error.
 
-    default turns what is no JSON into what is, or raises TypeError; without it there is no such thing.
+    default converts a value that is not JSON, or raises TypeError; without it such a value is an error.
     """
     try:
         text = json().dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=default).encode()

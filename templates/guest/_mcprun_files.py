@@ -138,7 +138,7 @@ def save_checkpoint(name, data=None):
 
 
 def load_checkpoint(name=None):
-    """Return what a checkpoint was saved with: the last one, or that of a name. None where there is none."""
+    """Return the value of a checkpoint: the last one, or the one with that name. None if it does not exist."""
     if name is None:
         last = list_checkpoints()[-1:]
         return load_checkpoint(last[0]["name"]) if last else None

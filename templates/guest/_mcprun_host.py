@@ -28,7 +28,7 @@ def _ask(function, method, **params):
         if not isinstance(fields, dict):
             raise
         kind, message = fields.get("kind") or "internal", str(fields.get("message") or "the host did not answer")
-        if message.startswith("unknown method ") or message.startswith("nothing but tools "):
+        if message.startswith("unknown method "):
             message = f"{function}(): this run has {_LACKS[method.partition('/')[0]]}"
         raise _error(kind, message, fields) from None
 

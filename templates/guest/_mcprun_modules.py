@@ -179,7 +179,7 @@ class Missing:
         names = inside(path) if rest else []
         if names or "." in rest:
             instead = nearest(rest.rpartition(".")[2], names, "there is" if "." in rest else f"the {top} are")
-        elif top == "servers":  # some sandboxes have an empty folder where there is none
+        elif top == "servers":  # some sandboxes have an empty folder in its place
             instead = "there is no generated tree; make one with: mcpgen sync"
         else:
             instead = "there are no saved skills"

@@ -20,7 +20,7 @@ CLIENTS = tuple(os.path.join(_mcprun_modules.ROOT, "servers", name) for name in 
 
 
 def ours(filename):
-    """Tell whether a frame is none of the script's: this guest, what imports, the client below a wrapper."""
+    """Report whether a frame does not belong to the script: this guest, what imports, the client below a wrapper."""
     return filename in CLIENTS or filename.startswith("<frozen importlib") or os.path.dirname(filename) == _mcprun_modules.HERE
 
 

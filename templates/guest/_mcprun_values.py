@@ -92,7 +92,7 @@ class Reader:
 
 
 class Handle(Stored):
-    """A result that was too large to be handed over: it lies in a file. size is in bytes; preview is its beginning.
+    """A result that was too large to be passed to the script: it is in a file. size is in bytes; preview is its beginning.
 
     A script that knows nothing of handles works all the same: whatever is no member of the handle is one of the value,
     which is read when it is first asked for.

@@ -32,7 +32,7 @@ export class Bridge {
   #pumping = false;
   closed = false; // done was said
   hasJob = false;
-  word = new Promise((resolve) => (this.#wordArrived = resolve)); // of the host: the job, or that there is none yet
+  word = new Promise((resolve) => (this.#wordArrived = resolve)); // of the host: the job, or that there is no job yet
   job = new Promise((resolve) => (this.#jobArrived = resolve));
   bye = new Promise((resolve) => (this.#byeArrived = resolve));
 
@@ -112,7 +112,7 @@ export class Bridge {
     if (this.#waiting.size === 0) this.#socket.unref();
   }
 
-  /** Sends calls that were held back, as far as there is room. */
+  /** Sends calls that were held back, while there is room. */
   #pump() {
     while (this.#queue.length > 0 && this.#waiting.size < MAX_CALLS) {
       const call = this.#queue[0];
@@ -152,7 +152,7 @@ export class Bridge {
     if (typeof tool !== "string") throw refusal("the tool id is not a string");
     let options = "";
     if (timeoutMs !== undefined) {
-      if (typeof timeoutMs !== "number" || !(timeoutMs > 0)) throw refusal("timeoutMs is no number of milliseconds above zero", tool);
+      if (typeof timeoutMs !== "number" || !(timeoutMs > 0)) throw refusal("timeoutMs must be a number of milliseconds above zero", tool);
       options = `"timeoutMs":${Math.min(Math.ceil(timeoutMs), 2 ** 31 - 1)}`;
     }
     if (raw) options += `${options && ","}"raw":true`;

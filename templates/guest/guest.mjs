@@ -301,7 +301,7 @@ function waitForWrites(stream) {
   };
 }
 
-/** Reads what proves to the host who we are, once, and closes the way to it. Empty: there is none. */
+/** Reads the secret that identifies this guest to the host, once, and closes its file. Empty: no secret. */
 function readSecret() {
   try {
     const secret = fs.readFileSync(SECRET_FD, "latin1");
@@ -349,7 +349,7 @@ async function main() {
   await Promise.all([bridge.word, import(addressOf('import "node:fs";'))]); // the first import costs most
   if (!bridge.hasJob) await rehearse(bridge);
   const job = await bridge.job;
-  process.chdir(home); // anew, by its name: the workspace of the run may have been mounted there meanwhile
+  process.chdir(home); // again, by its name: the workspace of the run may have been mounted there meanwhile
   bridge.idle();
   await run(bridge, job, stacks);
 }

@@ -50,7 +50,7 @@ def stored(value):
     """Show a stored result that is the script's own result: where it is, and what."""
     if isinstance(value, Stored):
         return {"path": value.path, "size": value.size, "type": value.type, "preview": value.preview}
-    raise TypeError(f"{type(value).__name__} is no JSON")
+    raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 def result_of(module):
@@ -161,9 +161,9 @@ def run(bridge, job, finder):
 
 
 def wait_for_job(bridge):
-    """Wait for the job, and if there is none yet, import what it will likely need meanwhile.
+    """Wait for the job, and until it comes, import what it will likely need.
 
-    The folder that the guest was started in is then entered anew, by its name: the workspace of the run may have been
+    The folder that the guest was started in is then entered again, by its name: the workspace of the run may have been
     mounted there meanwhile.
     """
     home = os.getcwd()
@@ -182,7 +182,7 @@ def wait_for_job(bridge):
 
 
 def read_secret():
-    """Read what proves to the host who we are, once, and close the way to it. Empty: there is none."""
+    """Read the secret that identifies this guest to the host, once, and close its file. Empty: no secret."""
     secret = b""
     try:
         while part := os.read(SECRET_FD, 4096):

@@ -75,7 +75,7 @@ callMCPTool = call_mcp_tool
 
 
 def is_handle(value):
-    """Whether an answer is too large to be handed over: read it with lines(), text() or json()."""
+    """Whether an answer is too large to be passed to the script: read it with lines(), text() or json()."""
     return not isinstance(value, dict) and all(hasattr(value, name) for name in ("preview", "lines", "path"))
 
 

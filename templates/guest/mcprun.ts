@@ -368,7 +368,7 @@ async function ask(site, name, method, params) {
     } catch (reason) {
       if (typeof reason !== "object" || reason === null || reason instanceof Error || !("kind" in reason)) throw reason;
       failure = { ...reason };
-      if (/^(unknown method|nothing but tools) /.test(failure.message)) failure.message = `${name}(): this run has ${lacks[method.split("/")[0]]}`;
+      if (/^unknown method /.test(failure.message)) failure.message = `${name}(): this run has ${lacks[method.split("/")[0]]}`;
     }
   }
   const classes = {

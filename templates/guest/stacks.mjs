@@ -22,7 +22,7 @@ const plain = (text) =>
 
 /** Turns positions in bundles into positions in the agent's own files, and hides frames that are not the script's. */
 export class Stacks {
-  #modules = new Map(); // url → {address, code, map, sources}; map: undefined: not read yet; null: there is none
+  #modules = new Map(); // url → {address, code, map, sources}; map: undefined: not read yet; null: no map
 
   constructor() {
     Error.prepareStackTrace = (error, sites) => {

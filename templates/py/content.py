@@ -56,7 +56,7 @@ class MCPContent(MCPSavable, Protocol):
 
 
 class MCPHandle(Protocol):
-    """Stands for an answer that is too large to be handed over: it lies in a file. size is in bytes, preview the first
+    """Stands for an answer that is too large to be passed on: it is in a file. size is in bytes, preview the first
     2,000 characters.
     """
 

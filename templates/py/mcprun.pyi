@@ -35,7 +35,7 @@ workspace: Path
 """The folder that the script may write to."""
 
 def is_handle(value: object) -> TypeGuard[MCPHandle]:
-    """Whether an answer is too large to be handed over: read it with lines(), text() or json()."""
+    """Whether an answer is too large to be passed to the script: read it with lines(), text() or json()."""
 
 @overload
 def read_file(path: str | PathLike[str], binary: Literal[False] = False) -> str:
@@ -62,7 +62,7 @@ def save_checkpoint(name: str, data: object = None) -> str:
     """
 
 def load_checkpoint(name: str | None = None) -> Any:
-    """Return what a checkpoint was saved with: the last one, or that of a name. None where there is none."""
+    """Return the value of a checkpoint: the last one, or the one with that name. None if it does not exist."""
 
 class Checkpoint(TypedDict):
     """A checkpoint that is listed."""

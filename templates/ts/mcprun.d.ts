@@ -13,7 +13,7 @@ import type { MCPContent, MCPHandle } from "./client.ts";
 /** The variables of the run: `--var name=value`. Those whose names are identifiers are globals too. */
 export const vars: Readonly<Record<string, any>>;
 
-/** Whether an answer is too large to be handed over: read it with lines(), text() or json(). */
+/** Whether an answer is too large to be passed to the script: read it with lines(), text() or json(). */
 export function isHandle(value: unknown): value is MCPHandle;
 
 /** Returns the text of a file, which must be UTF-8, or with `binary` its bytes. */
@@ -60,7 +60,7 @@ export interface FieldSummary {
 /** Keeps data under the name of a step, for later runs in this workspace; returns the path of its file. */
 export function saveCheckpoint(name: string, data?: unknown): Promise<string>;
 
-/** Returns what a checkpoint was saved with: the last one, or that of a name. null where there is none. */
+/** Returns the value of a checkpoint: the last one, or the one with that name. null if it does not exist. */
 export function loadCheckpoint(name?: string): Promise<any>;
 
 /** Returns the checkpoints there are, the last one last. */
