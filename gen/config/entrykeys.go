@@ -328,7 +328,7 @@ func (e *entry) setHeadersHelper(n node.Node, _ string) error {
 }
 
 func (e *entry) setTCP(node.Node, string) error {
-	e.leaveOut = "it speaks over a WebSocket, which mcpgen does not"
+	e.leaveOut = "it uses WebSocket, which mcpgen does not support"
 	return nil
 }
 

@@ -29,7 +29,7 @@ func hostCases() map[string]hostCase {
 			{Key: "files", Transport: TransportStdio, Command: "npx", Args: []string{"-y", "@modelcontextprotocol/server-filesystem", "."}, Env: map[string]string{}},
 			{Key: "internal", Transport: TransportHTTP, URL: "https://tools.corp.example/mcp"},
 			{Key: "db", Transport: TransportSSE, URL: "${DB_URL:-http://localhost:8811}/sse", Headers: map[string]string{"X-Api-Key": "${DB_KEY}"}},
-		}, notes: []string{`"internal": headersHelper: the program that makes headers is not run`, `"live": left out: it speaks over a WebSocket`},
+		}, notes: []string{`"internal": headersHelper: the program that makes headers is not run`, `"live": left out: it uses WebSocket`},
 			minor: []string{`oauth.authServerMetadataUrl`, `"files": the entry of this project replaces`}},
 		"claude_desktop_config.json": {host: ClaudeDesktop, servers: []Server{
 			{Key: "brave-search", Transport: TransportStdio, Command: "npx", Args: []string{"-y", "@modelcontextprotocol/server-brave-search", "${:-$}{NOT_A_VARIABLE}"}, Env: map[string]string{"BRAVE_API_KEY": "BSA-literal"}},

@@ -196,6 +196,13 @@ func (p *process) end(limit string) {
 	close(p.kill)
 }
 
+// isEnding reports whether the container is being killed.
+func (p *process) isEnding() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ending
+}
+
 // note records a limit that was passed without ending the guest for it.
 func (p *process) note(limit string) {
 	p.mu.Lock()

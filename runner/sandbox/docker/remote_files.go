@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 	"golang.org/x/sync/errgroup"
@@ -195,7 +196,8 @@ func (r *remoteProcess) copyWorkspace(ctx context.Context) error {
 	return r.backend.copyIn(ctx, r.id, sandbox.WorkspaceDir, func(to io.Writer) error { return r.workspace.Pack(ctx, nobody, to) })
 }
 
-// fetchWorkspace copies the workspace back.
+// fetchWorkspace copies the workspace back. A container that was killed may be gone before that can begin: the workspace
+// stays as it was then.
 func (r *remoteProcess) fetchWorkspace() error {
 	r.mu.Lock()
 	w := r.workspace
@@ -206,6 +208,9 @@ func (r *remoteProcess) fetchWorkspace() error {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
 	defer cancel()
 	res, err := r.backend.client.CopyFromContainer(ctx, r.id, client.CopyFromContainerOptions{SourcePath: sandbox.WorkspaceDir + "/."})
+	if errdefs.IsNotFound(err) && r.isEnding() {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("copy the workspace from container %s: %w", r.id, r.backend.asked(err))
 	}
