@@ -73,10 +73,10 @@ func (t *httpTransport) noToken(err error) error {
 	return err
 }
 
-// repeat renews the token and sends the request again. It returns nil if the request cannot be sent again; the next one
+// repeat refreshes the token and sends the request again. It returns nil if the request cannot be sent again; the next one
 // has the new token.
 func (t *httpTransport) repeat(req *http.Request, refused string) (*http.Response, error) {
-	token, err := t.logins.Renew(req.Context(), refused)
+	token, err := t.logins.Refresh(req.Context(), refused)
 	if err != nil {
 		return nil, t.noToken(err)
 	}

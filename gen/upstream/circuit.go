@@ -15,10 +15,11 @@ var ErrCircuitOpen = errors.New("the server failed repeatedly and is left alone 
 
 const (
 	// maxFailures within failureWindow, if they are at least half of all outcomes, open the circuit: nothing is tried
-	// for openTime, nor for another openTime if the next try fails as well.
+	// for openTime, nor for another openTime if the next try fails as well. It is shorter than the default time limit of a
+	// run, so that a run can still use a server that has recovered.
 	maxFailures   = 5
 	failureWindow = time.Minute
-	openTime      = 30 * time.Second
+	openTime      = 15 * time.Second
 	// firstDelay is the mean pause before the second start in a row that follows a failure; it doubles up to maxDelay.
 	firstDelay = 100 * time.Millisecond
 	maxDelay   = 5 * time.Second

@@ -1,14 +1,18 @@
 package upstream
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"regexp"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
 
 // maxErrorBody bounds what is read of the body of an HTTP error, in bytes.
@@ -26,12 +30,12 @@ func (t *httpTransport) checkAnswer(req *http.Request, resp *http.Response) (*ht
 	status := resp.StatusCode
 	var err error
 	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, t.forgotten.Load():
+	case t.forgotten.Load():
 	case status >= 400:
 		err = t.errorStatus(req, resp, c)
 	case status >= 300, c == nil:
 	case isMedia(resp, "text/event-stream"):
-		resp.Body = &reservingBody{ReadCloser: resp.Body, capture: c}
+		resp.Body = newEventStream(&reservingBody{ReadCloser: resp.Body, capture: c}, c)
 	default:
 		err = readHead(resp, c)
 	}
@@ -53,6 +57,8 @@ func (t *httpTransport) errorStatus(req *http.Request, resp *http.Response, c *c
 	}
 	r := &refusal{text: statusText(resp.StatusCode)}
 	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		r.text = fmt.Sprintf("the server refused the request (%d %s); check what the credentials in its configuration, or its login, are allowed to do", resp.StatusCode, http.StatusText(resp.StatusCode))
 	case http.StatusTooManyRequests:
 		r.unsent = true
 	case http.StatusBadGateway, http.StatusServiceUnavailable: // 504 may be about this call only
@@ -80,8 +86,8 @@ func errorIn(body []byte) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: message.Error.Code, Message: message.Error.Message, Data: message.Error.Data}
 }
 
-// readHead reads the beginning of an answer and reserves memory if the answer is large. An answer that breaks off here
-// ends its request; the SDK would end the session.
+// readHead reads the beginning of an answer and reserves memory if the answer is large. An answer that breaks off here, or a
+// small one that is malformed, ends its request; the SDK would end the session.
 func readHead(resp *http.Response, c *capture) error {
 	var head bytes.Buffer
 	size := int(min(resp.ContentLength, MaxMessage))
@@ -91,6 +97,8 @@ func readHead(resp *http.Response, c *capture) error {
 		}
 		if size = head.Len(); size == LargeAnswer {
 			size = LargeGuess
+		} else if c.answer = stdio.Malformed(head.Bytes()); c.answer != nil {
+			return c.answer
 		}
 	}
 	body := resp.Body
@@ -117,4 +125,74 @@ func (b *reservingBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), 64<<10)])
 	b.read += n
 	return n, err
+}
+
+// eventStream is a stream of events. In place of a malformed message of less than [LargeAnswer] bytes it passes on an error
+// of the request; the SDK would end the session.
+type eventStream struct {
+	io.Closer
+	in      *bufio.Reader
+	capture *capture
+	event   []byte // what was read and not passed on yet
+	err     error  // of reading
+	large   bool   // the rest of the stream is not checked
+}
+
+func newEventStream(body io.ReadCloser, c *capture) *eventStream {
+	return &eventStream{Closer: body, in: bufio.NewReaderSize(body, 64<<10), capture: c}
+}
+
+func (s *eventStream) Read(p []byte) (int, error) {
+	if len(s.event) == 0 {
+		if s.large {
+			return s.in.Read(p)
+		}
+		s.next()
+	}
+	n := copy(p, s.event)
+	if s.event = s.event[n:]; n == 0 {
+		return 0, s.err
+	}
+	return n, nil
+}
+
+// next reads an event, or the beginning of a large one.
+func (s *eventStream) next() {
+	s.event = nil
+	for s.err == nil && !s.large {
+		var part []byte
+		part, s.err = s.in.ReadSlice('\n')
+		if errors.Is(s.err, bufio.ErrBufferFull) {
+			s.err = nil
+		}
+		s.event = append(s.event, part...)
+		s.large = len(s.event) >= LargeAnswer
+		if bytes.HasSuffix(s.event, []byte("\n\n")) || bytes.HasSuffix(s.event, []byte("\n\r\n")) {
+			s.check()
+			return
+		}
+	}
+}
+
+// check replaces a malformed message.
+func (s *eventStream) check() {
+	var data []byte
+	for line := range bytes.Lines(s.event) {
+		field, value, _ := bytes.Cut(line, []byte(":"))
+		switch value = bytes.TrimSpace(value); string(field) {
+		case "data":
+			data = append(append(data, value...), '\n')
+		case "event":
+			if string(value) != "message" {
+				return // not a message of MCP
+			}
+		}
+	}
+	if len(bytes.TrimSpace(data)) == 0 { // such as an id from which the stream can be resumed
+		return
+	}
+	if bad := stdio.Malformed(data); bad != nil {
+		text, _ := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: s.capture.id, Error: bad}) // a number and a text: cannot fail
+		s.event = fmt.Appendf(nil, "data: %s\n\n", text)
+	}
 }

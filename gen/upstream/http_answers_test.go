@@ -59,13 +59,37 @@ func TestBadAnswersEndTheirCallOnly(t *testing.T) {
 	}
 }
 
+// TestMalformedAnswersEndTheirCallOnly: the same over HTTP as over pipes, whether the answer comes alone or as an event.
+func TestMalformedAnswersEndTheirCallOnly(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ media, before, text, want string }{
+		{"application/json", "", `{"jsonrpc":"2.0","id":2,"result":{"contents":[NaN]}}`, "invalid character 'N'"},
+		{"application/json", "", `{"jsonrpc"`, "unexpected end of JSON input"},
+		{"application/json", "", `{}`, "it is not a JSON-RPC 2.0 message"},
+		{"text/event-stream", "data: ", `{"jsonrpc":"2.0","id":2,"result":{"contents":[NaN]}}`, "invalid character 'N'"},
+		{"text/event-stream", ": ping\r\n\r\nevent: ping\r\ndata: now\r\n\r\nevent: message\r\ndata: ", `{}`, "it is not a JSON-RPC 2.0 message"},
+	} {
+		s := open(t, behind(t, methodReadResource, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", c.media)
+			_, _ = w.Write([]byte(c.before + c.text + "\n\n"))
+		}), testOptions())
+		_, err := s.ReadResource(testContext(t), "demo://one", nil)
+		var bad *ProtocolError
+		if !errors.As(err, &bad) || !strings.Contains(bad.Message, "malformed message: "+c.want) {
+			t.Errorf("ReadResource() with %s = %v, want %q", c.text, err, c.want)
+		}
+		if s.Lost() {
+			t.Errorf("Lost() after %s = true, want false", c.text)
+		}
+	}
+}
+
 // TestForeignAnswersEndTheSession: nobody can know what else such a server confuses.
 func TestForeignAnswersEndTheSession(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":"x","result":{"contents":[]}}`: `answered a request that was never made, with the id "x"`,
 		`{"jsonrpc":"2.0","id":99,"result":{"contents":[]}}`:  `answered a request that was never made, with the id 99`,
-		`{"jsonrpc"`: "the server sent a malformed message",
 	} {
 		s := open(t, behind(t, methodReadResource, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -95,6 +119,9 @@ func TestRefusedCallsAreNotRepeated(t *testing.T) {
 		"400 with JSON":        {session: true, status: 400, media: "application/json", text: `{"error":"bad arguments"}`, calls: 1, want: "HTTP status 400"},
 		"400 with an answer":   {session: true, status: 400, media: "application/json", text: `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad arguments"}}`, calls: 1, want: "bad arguments"},
 		"400 for its session":  {session: true, status: 400, media: "text/plain", text: "Bad Request: No valid session ID provided", calls: 2, lost: true, want: "does not know the session that it has just begun"},
+		"401":                  {session: true, status: 401, media: "text/plain", text: "no", calls: 1, want: "the server refused the request (401 Unauthorized)"},
+		"403":                  {session: true, status: 403, media: "text/plain", text: "no", calls: 1, want: "the server refused the request (403 Forbidden); check what the credentials"},
+		"403 with an answer":   {session: true, status: 403, media: "application/json", text: `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"not yours"}}`, calls: 1, want: "not yours"},
 		"404":                  {session: true, status: 404, media: "text/plain", text: "no", calls: 2, lost: true, want: "does not know the session that it has just begun"},
 		"404 without sessions": {status: 404, media: "text/plain", text: "no", calls: 1, want: "HTTP status 404"},
 		"405 with JSON":        {session: true, status: 405, media: "application/json", text: `{}`, calls: 1, want: "HTTP status 405"},

@@ -16,7 +16,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,7 +26,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpgen/mcpgen/gen/upstream/internal/rawjson"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 )
@@ -267,18 +268,17 @@ func (c *Conn) countNoise(shown string) error {
 func (c *Conn) accept(line []byte) error {
 	msgs, err := decodeLine(line)
 	if err != nil {
-		isMessage := bytes.Contains(line, []byte(`"jsonrpc"`))
-		err = defect(line)
-		answer := malformedAnswer(line, isMessage, err)
+		reason := malformed(line)
+		answer := malformedAnswer(line, reason)
 		switch {
 		case line[len(line)-1] != '\n': // the server ended in the middle of it
 			return io.EOF
-		case answer == nil && !isMessage:
+		case answer == nil && !bytes.Contains(line, []byte(`"jsonrpc"`)):
 			return c.countNoise(c.quote(line))
 		}
-		c.log.Debug("the server sent a malformed message", "error", err, "line", c.quote(line))
+		c.log.Debug("the server sent a malformed message", "error", reason.Message, "line", c.quote(line))
 		if answer == nil {
-			return fmt.Errorf("the server sent a malformed message: %w", err)
+			return errors.New(reason.Message)
 		}
 		msgs = []jsonrpc.Message{answer}
 	}
@@ -292,54 +292,36 @@ func (c *Conn) accept(line []byte) error {
 	return nil
 }
 
-// malformedAnswer returns an error response with the id of a malformed answer; nil if no id precedes the defect. A common
-// one is NaN, which Python writes. Without "jsonrpc" only an object with an id and a result counts as an answer.
-func malformedAnswer(line []byte, isMessage bool, reason error) jsonrpc.Message {
-	d := rawjson.Decoder(line)
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+// answerStart matches the beginning of an answer, up to its result.
+var answerStart = regexp.MustCompile(`^\s*\{\s*("jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]{1,15})\s*,\s*("jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"result"\s*:`)
+
+// malformedAnswer returns an error response with the id of a malformed answer; nil if no id precedes the result. The common
+// defect is NaN, which Python writes, with the id first.
+func malformedAnswer(line []byte, reason *jsonrpc.Error) jsonrpc.Message {
+	m := answerStart.FindSubmatch(line)
+	if m == nil {
 		return nil
 	}
-	var id jsonrpc.ID
-	for {
-		name, err := d.ReadToken()
-		if err != nil || name.Kind() != '"' {
-			return nil
-		}
-		switch name.String() {
-		case "id":
-			value, err := d.ReadToken()
-			if err != nil || value.Kind() != '0' {
-				return nil
-			}
-			n, err := value.Int()
-			if err != nil {
-				return nil
-			}
-			id, _ = jsonrpc.MakeID(float64(n))
-		case "result", "error":
-			if !id.IsValid() || name.String() == "error" && !isMessage {
-				return nil
-			}
-			return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{
-				Code: jsonrpc.CodeParseError, Message: "the server's answer is malformed: " + reason.Error(),
-			}}
-		case "method":
-			return nil
-		default:
-			if d.SkipValue() != nil {
-				return nil
-			}
-		}
-	}
+	n, _ := strconv.ParseFloat(string(m[2]), 64) // digits only
+	id, _ := jsonrpc.MakeID(n)
+	return &jsonrpc.Response{ID: id, Error: reason}
 }
 
-// defect says what is wrong with a message, without quoting it.
-func defect(line []byte) error {
-	var raw json.RawMessage
-	if err := json.Unmarshal(line, &raw); err != nil {
-		return err
+// Malformed returns an error, which does not quote the text, unless the text is one JSON-RPC message.
+func Malformed(text []byte) *jsonrpc.Error {
+	if _, err := jsonrpc.DecodeMessage(text); err == nil {
+		return nil
 	}
-	return errors.New("it is not a JSON-RPC 2.0 message")
+	return malformed(text)
+}
+
+// malformed returns what is wrong with a malformed message.
+func malformed(text []byte) *jsonrpc.Error {
+	problem := "it is not a JSON-RPC 2.0 message"
+	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
+		problem = err.Error()
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the server sent a malformed message: " + problem}
 }
 
 // quote returns the beginning of a line as printable text without secrets.

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
-// Source provides the access token of one server, and renews it. It may be used from several goroutines at once.
+// Source provides the access token of one server, and refreshes it. It may be used from several goroutines at once.
 type Source struct {
 	store  *Store
 	server Server
@@ -37,7 +37,7 @@ func (s *Store) Source(server Server, log *slog.Logger, secret func(value, name 
 	return &Source{store: s, server: server, log: log, secret: secret}
 }
 
-// Token returns a token that probably works, "" if nobody has logged in. It may wait for another process that renews the
+// Token returns a token that probably works, "" if nobody has logged in. It may wait for another process that refreshes the
 // same login.
 //
 // Errors: a *LoginError when only a new login helps, a *StoreError, the context's error, or one that says why the
@@ -57,24 +57,24 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 	if s.current.good(time.Now()) {
 		return s.current.Access, nil
 	}
-	token, err := s.renew(ctx, s.current.Access)
+	token, err := s.refresh(ctx, s.current.Access)
 	if err != nil && s.current != nil && s.current.Access != "" && time.Now().Before(s.current.Expiry) {
-		s.log.Debug("renew the login before its end", "err", err)
+		s.log.Debug("refresh the token before its end", "err", err)
 		return s.current.Access, nil // still good for a moment; the next request tries again
 	}
 	return token, err
 }
 
-// Renew returns another token than the one that the server has just refused.
+// Refresh returns another token than the one that the server has just refused.
 //
 // Errors as those of Token.
-func (s *Source) Renew(ctx context.Context, refused string) (string, error) {
+func (s *Source) Refresh(ctx context.Context, refused string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != nil && s.current.Access != refused && s.current.good(time.Now()) {
-		return s.current.Access, nil // renewed meanwhile, for another request
+		return s.current.Access, nil // refreshed meanwhile, for another request
 	}
-	return s.renew(ctx, refused)
+	return s.refresh(ctx, refused)
 }
 
 // Want notes the scopes that a request needs, so that the next login asks for them.
@@ -107,9 +107,9 @@ func (s *Source) use(l *login) {
 	s.secret(l.ClientSecret, "client secret")
 }
 
-// renew renews the login, unless another process has done so. The lock allows one request at a time: a refresh token
+// refresh refreshes the token, unless another process has done so. The lock allows one request at a time: a refresh token
 // that rotates works once, and using it again makes servers revoke all tokens of the login.
-func (s *Source) renew(ctx context.Context, old string) (string, error) {
+func (s *Source) refresh(ctx context.Context, old string) (string, error) {
 	unlock, err := s.store.lock(ctx, s.server.id())
 	if err != nil {
 		return "", err
@@ -149,7 +149,7 @@ func (s *Source) renew(ctx context.Context, old string) (string, error) {
 		return "", s.needed("the login could not be renewed: " + refused.Error())
 	}
 	if err != nil {
-		return "", fmt.Errorf("renew the login at %q: %w", safetext.Printable(l.Issuer, 200), err)
+		return "", fmt.Errorf("refresh the token at %q: %w", safetext.Printable(l.Issuer, 200), err)
 	}
 	l.apply(token)
 	s.use(l)
