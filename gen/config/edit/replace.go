@@ -117,18 +117,13 @@ func removeJSON(text []byte, at, keys []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	type operation struct {
 		Op   string `json:"op"`
 		Path string `json:"path"`
 	}
 	patch := []operation{}
 	for _, key := range keys {
-		pointer := ""
-		for _, part := range append(slices.Clone(at), key) {
-			pointer += "/" + escape.Replace(part)
-		}
-		patch = append(patch, operation{"remove", pointer})
+		patch = append(patch, operation{"remove", pointer(append(slices.Clone(at), key)...)})
 	}
 	encoded, err := json.Marshal(patch)
 	if err != nil {

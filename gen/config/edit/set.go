@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/config/node"
+	"github.com/tailscale/hujson"
 )
 
 // Entry is one server to write to a .mcp.json.
@@ -49,94 +50,68 @@ func SetServers(path string, text []byte, entries []Entry) ([]byte, error) {
 func setServer(path string, text []byte, at []string, entry Entry) ([]byte, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	f := &node.File{Name: path, Text: text}
-	root, err := f.ParseJSON()
+	if _, err := f.ParseJSON(); err != nil { // its errors say where
+		return nil, err
+	}
+	root, err := hujson.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	list, ok := root, true
-	for _, key := range at {
-		if list, ok = list.Get(key); !ok || list.Kind != node.KindObject {
-			return nil, f.ErrorAt(root.Line, key, "it is missing, or not an object", fmt.Sprintf("write {%q: {}}", key))
-		}
+	list := root.Find(pointer(at...))
+	if list == nil || list.Value.Kind() != '{' {
+		return nil, f.ErrorAt(1, strings.Join(at, "."), "it is missing, or not an object", fmt.Sprintf("write {%q: {}}", at[len(at)-1]))
 	}
-	indent := "    "
-	if n := len(list.Members); n > 0 {
-		indent = indentOf(text, list.Members[n-1].Start)
+	object := list.Value.(*hujson.Object)
+	indent, n := "    ", len(object.Members)
+	if n > 0 {
+		indent = indentOf(text, object.Members[n-1].Name.StartOffset)
 	}
-	value, err := marshalIndented(entry.Value, indent)
+	value, err := parseValue(entry.Value, indent)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range list.Members {
-		if m.Name == entry.Key {
-			return splice(text, m.Value.Start, m.Value.End, value), nil
-		}
+	if old := root.Find(pointer(append(slices.Clone(at), entry.Key)...)); old != nil {
+		old.Value = value
+		return root.Pack(), nil
 	}
-	key, err := marshalIndented(entry.Key, "")
+	key, err := parseValue(entry.Key, "")
 	if err != nil {
 		return nil, err
 	}
-	added := "\n" + indent + key + ": " + value
-	if n := len(list.Members); n > 0 {
-		at := list.Members[n-1].Value.End
-		if line := restOfLine(text, at); line.end > at { // a comment there belongs to the member before it
-			comma := ","
-			if line.comma {
-				comma, added = "", added+","
-			}
-			return slices.Concat(text[:at], []byte(comma), text[at:line.end], []byte(added), text[line.end:]), nil
-		}
-		return splice(text, at, at, ","+added), nil
+	// A comment after the last member stays before the new one.
+	comments := bytes.TrimRight(object.AfterExtra, " \t\r\n")
+	rest := object.AfterExtra[len(comments):]
+	if n == 0 && !bytes.Contains(object.AfterExtra, []byte("\n")) {
+		rest = hujson.Extra("\n" + indentOf(text, list.StartOffset))
 	}
-	if bytes.IndexByte(text[list.Start:list.End], '\n') < 0 { // the closing brace is on the same line
-		added += "\n" + indentOf(text, list.Start)
+	added := hujson.ObjectMember{
+		Name:  hujson.Value{BeforeExtra: hujson.Extra(string(comments) + "\n" + indent), Value: key},
+		Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: value},
 	}
-	return splice(text, list.Start+1, list.Start+1, added), nil
+	if n > 0 && object.Members[n-1].Value.AfterExtra != nil { // a comma follows it
+		added.Value.AfterExtra = hujson.Extra{}
+	}
+	object.Members, object.AfterExtra = append(object.Members, added), rest
+	return root.Pack(), nil
 }
 
-// lineRest is the rest of a line after a value.
-type lineRest struct {
-	// end is the end of the line, or the offset of the value's end if more than a comma and comments follows.
-	end   int
-	comma bool
-}
-
-func restOfLine(text []byte, offset int) lineRest {
-	none := lineRest{end: offset}
-	out := none
-	for i := offset; i < len(text); i++ {
-		rest := text[i:]
-		switch {
-		case rest[0] == '\n':
-			out.end = i
-			if i > offset && text[i-1] == '\r' {
-				out.end--
-			}
-			return out
-		case rest[0] == ',' && !out.comma:
-			out.comma = true
-		case rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r':
-		case bytes.HasPrefix(rest, []byte("//")):
-			length := bytes.IndexByte(rest, '\n')
-			if length < 0 {
-				return none
-			}
-			i += length - 1
-		case bytes.HasPrefix(rest, []byte("/*")):
-			length := bytes.Index(rest, []byte("*/"))
-			if length < 0 || bytes.IndexByte(rest[:length], '\n') >= 0 {
-				return none
-			}
-			i += length + 1
-		default:
-			return none
-		}
+// pointer returns the JSON pointer (RFC 6901) of a path of keys.
+func pointer(keys ...string) string {
+	out := ""
+	for _, key := range keys {
+		out += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 	}
-	return none
+	return out
 }
 
-func splice(text []byte, from, to int, by string) []byte {
-	return slices.Concat(text[:from], []byte(by), text[to:])
+// parseValue returns v as JSON, indented by two blanks more than indent.
+func parseValue(v any, indent string) (hujson.ValueTrimmed, error) {
+	text, err := marshalIndented(v, indent)
+	if err != nil {
+		return nil, err
+	}
+	value, err := hujson.Parse([]byte(text))
+	return value.Value, err
 }
 
 // indentOf returns the white space that the line of an offset begins with.

@@ -14,13 +14,13 @@ func TestSetServersKeepsComments(t *testing.T) {
     }`
 	tests := []struct{ name, text, want string }{
 		{"comma, comment", "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }, // keep\n    /* tail */\n  },\n}",
-			"{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }, // keep\n    " + added + ",\n    /* tail */\n  },\n}"},
+			"{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }, // keep\n    /* tail */\n    " + added + ",\n  },\n}"},
 		{"comment", "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" } /* one */ // two\n  }\n}",
 			"{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }, /* one */ // two\n    " + added + "\n  }\n}"},
 		{"comma on the next line", "{\n  \"mcpServers\": {\n    \"a\": {} // one\n    ,\n  }\n}",
-			"{\n  \"mcpServers\": {\n    \"a\": {}, // one\n    " + added + "\n    ,\n  }\n}"},
+			"{\n  \"mcpServers\": {\n    \"a\": {} // one\n    ,\n    " + added + ",\n  }\n}"},
 		{"comment over two lines", "{\n  \"mcpServers\": {\n    \"a\": {} /* one\n two */\n  }\n}",
-			"{\n  \"mcpServers\": {\n    \"a\": {},\n    " + added + " /* one\n two */\n  }\n}"},
+			"{\n  \"mcpServers\": {\n    \"a\": {}, /* one\n two */\n    " + added + "\n  }\n}"},
 		{"brace on the line", "{\n  \"mcpServers\": {\n    \"a\": {} }}",
 			"{\n  \"mcpServers\": {\n    \"a\": {},\n    " + added + " }}"},
 		{"carriage returns", "{\r\n  \"mcpServers\": {\r\n    \"a\": {} // one\r\n  }\r\n}",

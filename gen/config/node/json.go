@@ -104,7 +104,7 @@ type jsonBuilder struct {
 }
 
 func (b *jsonBuilder) node(v hujson.Value, path string) (Node, error) {
-	n := Node{Line: b.lines.Line(v.StartOffset), Start: v.StartOffset, End: v.EndOffset}
+	n := Node{Line: b.lines.Line(v.StartOffset)}
 	switch t := v.Value.(type) {
 	case *hujson.Object:
 		n.Kind = KindObject
@@ -115,7 +115,7 @@ func (b *jsonBuilder) node(v hujson.Value, path string) (Node, error) {
 			if err != nil {
 				return Node{}, err
 			}
-			n.Members = append(n.Members, Member{Name: name, Line: b.lines.Line(m.Name.StartOffset), Start: m.Name.StartOffset, Value: value})
+			n.Members = append(n.Members, Member{Name: name, Line: b.lines.Line(m.Name.StartOffset), Value: value})
 		}
 		return n, b.file.checkMembers(n.Members, path)
 	case *hujson.Array:

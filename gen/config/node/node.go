@@ -38,15 +38,12 @@ type Node struct {
 	Members []Member
 	Items   []Node // of a list
 	Line    int
-	// Start and End are the byte offsets of the value in a JSON file.
-	Start, End int
 }
 
 // Member is one member of an object.
 type Member struct {
 	Name  string
 	Line  int
-	Start int // of the key, in a JSON file
 	Value Node
 }
 
