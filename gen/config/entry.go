@@ -38,12 +38,14 @@ func commonKeys() map[string]setter {
 		"url":     (*entry).setURL, "serverUrl": (*entry).setURL, "httpUrl": (*entry).setHTTPURL,
 		"headers": (*entry).setHeaders, "http_headers": (*entry).setHeaders,
 		"env_http_headers": (*entry).setEnvHeaders, "bearer_token_env_var": (*entry).setBearer,
-		"oauth": (*entry).setOAuth, "auth": (*entry).setOAuth, "scopes": (*entry).setScopes, "oauth_resource": (*entry).setResource,
-		"disabled": (*entry).setDisabled, "enabled": (*entry).setEnabled,
+		"oauth": (*entry).setOAuth, "auth": (*entry).setOAuth,
+		"scopes":         into(func(s *Server) *[]string { return &s.oauth().Scopes }, func(e *entry, n node.Node, key string) ([]string, error) { return e.Words(n, key) }),
+		"oauth_resource": text(func(s *Server) *string { return &s.oauth().Resource }),
+		"disabled":       (*entry).setDisabled, "enabled": (*entry).setEnabled,
 		"disabledTools": (*entry).setExclude, "disabled_tools": (*entry).setExclude, "excludeTools": (*entry).setExclude,
 		"enabledTools": (*entry).setInclude, "enabled_tools": (*entry).setInclude, "includeTools": (*entry).setInclude, "tools": (*entry).setTools,
-		"startup_timeout_sec": (*entry).setStartupSeconds, "startup_timeout_ms": (*entry).setStartupMillis, "tool_timeout_sec": (*entry).setCallSeconds,
-		"trust":         (*entry).setTrust,
+		"startup_timeout_sec": into(startup, (*entry).seconds), "startup_timeout_ms": into(startup, (*entry).millis), "tool_timeout_sec": into(timeout, (*entry).seconds),
+		"trust":         into(func(s *Server) *bool { return &s.Trusted }, func(e *entry, n node.Node, key string) (bool, error) { return e.Boolean(n, key) }),
 		"headersHelper": (*entry).setHeadersHelper, "tcp": (*entry).setTCP,
 	}
 	for _, key := range []string{
@@ -117,15 +119,10 @@ func (e *entry) finish(m node.Member, d dialect) error {
 	if hasCommand {
 		e.splitCommand()
 	}
-	if s.OAuth != nil && *oauthText(*s.OAuth) == "" && len(s.OAuth.Scopes) == 0 && s.OAuth.CallbackPort == 0 {
+	if o := s.OAuth; o != nil && o.ClientID+o.ClientSecret+o.ClientMetadataURL+o.Resource == "" && len(o.Scopes) == 0 && o.CallbackPort == 0 {
 		s.OAuth = nil
 	}
 	return e.checkNames(m)
-}
-
-func oauthText(o OAuth) *string {
-	all := o.ClientID + o.ClientSecret + o.ClientMetadataURL + o.Resource
-	return &all
 }
 
 func (e *entry) transport(hasCommand bool, d dialect) error {
@@ -239,15 +236,22 @@ func shellWords(line string) ([]string, bool) {
 	return words, quote == 0
 }
 
-// text returns a setter of a string that may have variables.
-func text(field func(*Server) *string) setter {
-	return func(e *entry, n node.Node, key string) error {
-		s, err := e.Str(n, key)
-		*field(&e.s) = e.vars.text(s)
+// into returns a setter that stores what read returns.
+func into[T any](field func(*Server) *T, read func(*entry, node.Node, string) (T, error)) setter {
+	return func(e *entry, n node.Node, key string) (err error) {
+		*field(&e.s), err = read(e, n, key)
 		return err
 	}
 }
 
+func text(field func(*Server) *string) setter { return into(field, (*entry).variable) }
+
+func startup(s *Server) *time.Duration { return &s.StartupTimeout }
+func timeout(s *Server) *time.Duration { return &s.Timeout }
+
+func (e *entry) seconds(n node.Node, key string) (time.Duration, error) {
+	return e.Number(n, key, time.Second)
+}
 func (e *entry) millis(n node.Node, key string) (time.Duration, error) {
 	return e.Number(n, key, time.Millisecond)
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"maps"
 	"strings"
-	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config/node"
 )
@@ -190,11 +189,12 @@ func (e *entry) setEnvHeaders(n node.Node, key string) error {
 	return nil
 }
 
-func (e *entry) oauth() *OAuth {
-	if e.s.OAuth == nil {
-		e.s.OAuth = &OAuth{}
+// oauth returns the OAuth settings, which it creates if there are none.
+func (s *Server) oauth() *OAuth {
+	if s.OAuth == nil {
+		s.OAuth = &OAuth{}
 	}
-	return e.s.OAuth
+	return s.OAuth
 }
 
 // setOAuth reads the OAuth settings in the spellings of several hosts.
@@ -209,7 +209,7 @@ func (e *entry) setOAuth(n node.Node, key string) error {
 	if n.Kind != node.KindObject {
 		return e.ErrorAt(n.Line, key, "it is "+n.Kind.String()+", not an object", `write {"clientId": …}`)
 	}
-	o := e.oauth()
+	o := e.s.oauth()
 	for _, m := range n.Members {
 		var err error
 		place := node.Join(key, m.Name)
@@ -236,19 +236,10 @@ func (e *entry) setOAuth(n node.Node, key string) error {
 	return nil
 }
 
+// variable reads a string that may have variables.
 func (e *entry) variable(n node.Node, key string) (string, error) {
 	s, err := e.Str(n, key)
 	return e.vars.text(s), err
-}
-
-func (e *entry) setScopes(n node.Node, key string) (err error) {
-	e.oauth().Scopes, err = e.Words(n, key)
-	return err
-}
-
-func (e *entry) setResource(n node.Node, key string) (err error) {
-	e.oauth().Resource, err = e.variable(n, key)
-	return err
 }
 
 func (e *entry) setDisabled(n node.Node, key string) error {
@@ -295,31 +286,6 @@ func (e *entry) setTools(n node.Node, key string) error {
 		return e.ignore(n, key)
 	}
 	return e.setInclude(n, key)
-}
-
-func (e *entry) setStartupSeconds(n node.Node, key string) (err error) {
-	e.s.StartupTimeout, err = e.Number(n, key, time.Second)
-	return err
-}
-
-func (e *entry) setStartupMillis(n node.Node, key string) (err error) {
-	e.s.StartupTimeout, err = e.millis(n, key)
-	return err
-}
-
-func (e *entry) setCallSeconds(n node.Node, key string) (err error) {
-	e.s.Timeout, err = e.Number(n, key, time.Second)
-	return err
-}
-
-func (e *entry) setCallMillis(n node.Node, key string) (err error) {
-	e.s.Timeout, err = e.millis(n, key)
-	return err
-}
-
-func (e *entry) setTrust(n node.Node, key string) (err error) {
-	e.s.Trusted, err = e.Boolean(n, key)
-	return err
 }
 
 func (e *entry) setHeadersHelper(n node.Node, _ string) error {

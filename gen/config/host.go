@@ -78,7 +78,7 @@ func dialectOf(h Host) dialect {
 		return dialect{root: "mcp_servers", translate: (*translator).literal}
 	case Gemini:
 		return dialect{root: "mcpServers", translate: (*translator).dollar, keys: map[string]setter{
-			"url": (*entry).setSSE, "timeout": (*entry).setCallMillis,
+			"url": (*entry).setSSE, "timeout": into(timeout, (*entry).millis),
 		}}
 	case Zed:
 		return dialect{root: "context_servers", translate: (*translator).literal, fallsBack: true, keys: map[string]setter{
@@ -92,7 +92,7 @@ func dialectOf(h Host) dialect {
 			}{"local", append([]string{l.Command}, l.Args...)}
 		}
 		return dialect{root: "mcp", translate: (*translator).braces, fallsBack: true, launch: launch, keys: map[string]setter{
-			"command": (*entry).setCommandList, "timeout": (*entry).setStartupMillis,
+			"command": (*entry).setCommandList, "timeout": into(startup, (*entry).millis),
 		}}
 	}
 	return dialect{root: "mcpServers", translate: (*translator).ours}
