@@ -2,19 +2,15 @@ package runner
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/mcpgen/mcpgen/gen/schema/validate"
 	"github.com/mcpgen/mcpgen/gen/upstream"
-	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/record"
@@ -162,41 +158,12 @@ func (c *calls) finish() []string {
 	return slices.Clone(c.warnings)
 }
 
-// DirectCall is a tool call without a script.
-type DirectCall struct {
-	Tool string          // the tool id; hostile
-	Args json.RawMessage // one JSON object; empty: {}
-	// Values are more arguments as a person writes them, NAME=VALUE or NAME:=JSON; see validate.ParseArguments.
-	Values []string
-	// Calls, Elicit and Watch are as in Script. Results are never replaced by handles.
-	Calls  CallSettings
-	Elicit upstream.ElicitFunc
-	Watch  func(Event)
-}
-
-// Call makes one call, through the same stages as those of a script. The result's value is the whole CallToolResult, also when
-// the tool reports a failure in it. Errors are *call.Error. The record and the warnings are returned in either case.
-func (r *Runner) Call(ctx context.Context, d DirectCall) (*call.Result, CallRecord, []string, error) {
-	c, err := r.newCalls("call-"+rand.Text()[:12], &Script{Calls: d.Calls, Elicit: d.Elicit, Watch: d.Watch}, nil, nil)
-	if err != nil {
-		return nil, CallRecord{}, nil, err
+// ended reports whether the run has timed out or was interrupted.
+func (c *calls) ended() bool {
+	select {
+	case <-c.over:
+		return true
+	default:
+		return false
 	}
-	c.usage.began = time.Now()
-	var input json.RawMessage // nil for an unknown tool: the call suggests names
-	if _, tool, ok := r.catalog.Lookup(d.Tool); ok {
-		input = tool.Input
-	}
-	if len(d.Args) == 0 || len(d.Values) > 0 {
-		if d.Args, err = validate.ParseArguments(input, d.Args, d.Values); err != nil {
-			return nil, CallRecord{Call: 1, Tool: d.Tool}, nil, &call.Error{Kind: call.KindArgument, Tool: d.Tool, Message: err.Error()}
-		}
-	}
-	res, err := c.handler()(ctx, &call.Request{Tool: d.Tool, Args: d.Args, Seq: 1, Raw: true})
-	warnings := c.finish()
-	calls, _ := c.usage.listed()
-	record := CallRecord{Call: 1, Tool: d.Tool}
-	if len(calls) > 0 {
-		record = calls[0]
-	}
-	return res, record, warnings, err
 }

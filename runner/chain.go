@@ -2,7 +2,8 @@ package runner
 
 import "github.com/mcpgen/mcpgen/runner/call"
 
-// handler returns the stages of one run's tool calls, outermost first. Only this function defines the order.
+// handler returns the stages of one run's tool calls, outermost first. Only this function defines the order. Each stage is in a
+// file of its own: waitForMemory is in stage_wait_for_memory.go.
 func (c *calls) handler() call.Handler {
 	return chain(c.r.callUpstream,
 		c.report,         // sees every call, also those that are refused, so that the run's record is complete
@@ -16,7 +17,7 @@ func (c *calls) handler() call.Handler {
 		c.replay,         // below it servers take part, and a replay has none
 		c.dryRun,         // the same for calls that a dry run skips
 		c.queue,          // waiting here does not count against the call's timeout, which starts below
-		c.fit,            // below the queue, so that a call which waits for memory does not hold back calls to other servers
+		c.waitForMemory,  // below the queue, so that a call which waits for memory does not hold back calls to other servers
 		c.scriptTimeout,  // the timeout that the script gave; it starts when the call has left the queue
 		c.retry,          // keeps its place in the queue, so that retries add nothing to a server's load
 		c.timeout,        // of one try: all that follows except the start of its server

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +12,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/internal/hint"
 	"github.com/mcpgen/mcpgen/runner/internal/output"
-	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 // result returns the Result of a run whose guest has ended.
@@ -28,7 +29,7 @@ func (x *run) result(ctx context.Context) *Result {
 		res.StartMS = ms(x.ready.Sub(x.began))
 	}
 	x.judge(ctx, res)
-	x.calls.noted(x.outcome.Notes, x.script)
+	x.calls.warnOfNotes(x.outcome.Notes, x.script)
 	if name := hint.MissingCredential(x.script.Code); name != "" && x.outcome.Error == nil {
 		x.calls.warn(&request{}, "%s", hint.NotSet(name))
 	}
@@ -201,109 +202,74 @@ func rowsOf(calls []CallRecord, together bool) (rows []string, count int) {
 	return rows, count
 }
 
-// cpuPerTime is the default limit of processor time as a multiple of the timeout. It ends a guest that spins after its host was
-// killed.
-const cpuPerTime = 4
-
-// limits returns the limits of the run. None is zero.
-func (s *Script) limits() sandbox.Limits {
-	l := s.Limits.WithDefaults()
-	if l.CPU == 0 {
-		l.CPU = cpuPerTime * s.timeout()
+// warnOfNotes turns what the guest noticed into warnings. The guest may be hostile: only names of tools count.
+func (c *calls) warnOfNotes(notes map[string]int, s *Script) {
+	for _, note := range slices.Sorted(maps.Keys(notes)) {
+		what, id, _ := strings.Cut(note, " ")
+		_, tool, ok := c.r.catalog.Lookup(id)
+		if !ok || notes[note] < 1 {
+			continue
+		}
+		switch what {
+		case "unawaited":
+			c.warn(&request{}, "%s was called and never awaited; write: await %s(…), or add .catch(…) where nothing needs the result", id, ident.Camel(tool.Name))
+		case "open":
+			if notes["unawaited "+id] < 1 {
+				c.warn(&request{}, "%s: its result came after the script's last output; await what calls it, as in: for (const item of list) { await … }, or await Promise.all(list.map(async …))", id)
+			}
+		case "text":
+			c.warn(&request{}, "%s", hint.JSONInText(id, s.Language))
+		}
 	}
-	return l
 }
 
-// hits lists the limits that the run reached, sorted, each once.
-func hits(exit sandbox.Exit, cause Cause) []string {
-	all := slices.Clone(exit.Hit)
-	if exit.Killed != "" {
-		all = append(all, exit.Killed)
-	}
-	if cause == CauseTimeout {
-		all = append(all, string(CauseTimeout))
-	}
-	if all == nil {
-		return []string{}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
+// maxUnderWay bounds the rows of calls in flight that a message lists.
+const maxUnderWay = 5
+
+// waited lists the calls that were in flight when the run ended; empty when there are none.
+func (u *usage) waited() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	slices.SortFunc(u.underWay, func(a, b CallRecord) int { return cmp.Compare(a.Call, b.Call) })
+	return underWay(u.underWay)
 }
 
-// ownWords returns the limit that an uncaught error is about, by the wording of the interpreters; empty for none. A refusal of the
-// guest's kernel cannot be seen from outside, and a script that lies here misleads only its own caller.
-func ownWords(e *bridge.ScriptError) string {
-	if e == nil {
+func underWay(calls []CallRecord) string {
+	type kind struct{ tool, waits string }
+	var kinds []kind
+	times, longest := map[kind]int{}, map[kind]float64{}
+	for _, c := range calls {
+		if c.WaitingFor == "" {
+			continue
+		}
+		k := kind{c.Tool, c.WaitingFor}
+		if times[k]++; times[k] == 1 {
+			kinds = append(kinds, k)
+		}
+		longest[k] = max(longest[k], c.WaitedMS)
+	}
+	var rows []string
+	for _, k := range kinds[:min(len(kinds), maxUnderWay)] {
+		row := fmt.Sprintf("%s (waiting for %s for %v)", k.tool, k.waits, rounded(longest[k]))
+		if times[k] > 1 {
+			row += fmt.Sprintf(" ×%d", times[k])
+		}
+		rows = append(rows, row)
+	}
+	if more := len(kinds) - len(rows); more > 0 {
+		rows = append(rows, fmt.Sprintf("and %d more", more))
+	}
+	if rows == nil {
 		return ""
 	}
-	starts := func(with string) bool { return strings.HasPrefix(e.Message, with) }
-	again := strings.HasSuffix(e.Message, " EAGAIN")
-	switch {
-	case e.Name == "Error" && starts("EMFILE: "), e.Name == "OSError" && starts("[Errno 24] "):
-		return sandbox.LimitFiles
-	case e.Name == "MemoryError", e.Name == "OSError" && starts("[Errno 12] "), e.Name == "RangeError" && starts("Array buffer allocation failed"):
-		return sandbox.LimitMemory
-	case e.Name == "RuntimeError" && starts("can't start new thread"), e.Name == "Error" && again && (starts("spawn ") || starts("spawnSync ") || starts("Worker initialization failure:")),
-		e.Name == "BlockingIOError" && starts("[Errno 11] ") && forks().MatchString(e.Stack):
-		return sandbox.LimitProcesses
-	}
-	return ""
+	return "still under way: " + strings.Join(rows, ", ")
 }
 
-// forks matches calls that start a process. Elsewhere the same error has another cause.
-var forks = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(os\.)?(fork|forkpty|posix_spawnp?|spawn[lv]p?e?|popen)\(|fork_exec|subprocess\.|\bPopen\(|multiprocessing/`)
-})
-
-// overstepped describes how a script exceeded a limit, with the flag that sets it.
-func (s *Script) overstepped(limit string) string {
-	l := s.limits()
-	switch limit {
-	case sandbox.LimitMemory:
-		return fmt.Sprintf("it wanted more than %s of memory (--memory)", size(l.Memory))
-	case sandbox.LimitCPU:
-		if s.Limits.CPU == 0 {
-			return fmt.Sprintf("it used more than %v of processor time, %d times what --timeout gives it (--cpu)", l.CPU, cpuPerTime)
-		}
-		return fmt.Sprintf("it used more than %v of processor time (--cpu)", l.CPU)
-	case sandbox.LimitProcesses:
-		return fmt.Sprintf("it wanted more than %d processes and threads (--processes)", l.Processes)
-	case sandbox.LimitOutput:
-		return fmt.Sprintf("it printed more than %s (--output-limit)", size(l.Output))
-	case sandbox.LimitDisk:
-		return fmt.Sprintf("its workspace came to hold more than %s or %d files (--disk, --disk-files)", size(l.Disk), l.DiskFiles)
-	case sandbox.LimitFiles:
-		return fmt.Sprintf("it wanted more than %d open files (--open-files), or had epoll watch far more", l.Files)
-	case sandbox.LimitFileSize:
-		if l.Disk < l.FileSize {
-			return fmt.Sprintf("it wanted a file of more than %s, which its workspace may hold (--disk)", size(l.Disk))
-		}
-		return fmt.Sprintf("it wanted a file of more than %s (--file-size)", size(l.FileSize))
+// rounded returns milliseconds as a duration with the digits that people read.
+func rounded(ms float64) time.Duration {
+	d := time.Duration(ms * float64(time.Millisecond))
+	if d >= time.Second {
+		return d.Round(time.Second)
 	}
-	return fmt.Sprintf("it ran into the limit of %s", limit)
-}
-
-// ranInto describes limits that did not end the script; empty when there are none.
-func (s *Script) ranInto(limits []string) string {
-	if len(limits) == 0 {
-		return ""
-	}
-	words := make([]string, len(limits))
-	for i, l := range limits {
-		words[i] = s.overstepped(l)
-	}
-	return "the script ran into a limit: " + strings.Join(words, "; ")
-}
-
-// size formats a number of bytes in the largest unit that divides it.
-func size(n int64) string {
-	for _, u := range []struct {
-		name  string
-		bytes int64
-	}{{"GiB", 1 << 30}, {"GB", 1e9}, {"MiB", 1 << 20}, {"MB", 1e6}, {"KiB", 1 << 10}, {"kB", 1e3}} {
-		if n >= u.bytes && n%u.bytes == 0 {
-			return fmt.Sprintf("%d %s", n/u.bytes, u.name)
-		}
-	}
-	return fmt.Sprintf("%d bytes", n)
+	return d.Round(time.Millisecond)
 }

@@ -10,58 +10,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
-// DefaultMemoryBudget is the default size of a [MemoryBudget], in bytes.
-const DefaultMemoryBudget = 512 << 20
-
-// MemoryBudget bounds the bytes of large results in memory, for all runs that share it. One run may use half of it.
-//
-// The size of a result is known only when its server begins to send it. So a call reserves the size of the largest recent result of
-// its tool before it is sent, and waits until that is free. A result that turns out to be large waits again, if possible before it
-// is read, for the size of all its copies. Calls of tools with small results, and first calls, are sent at once. A MemoryBudget is
-// safe for concurrent use.
-type MemoryBudget struct {
-	size  int64
-	bytes *semaphore.Weighted
-
-	mu      sync.Mutex
-	largest map[string]int64 // results of at least largeResult bytes, by tool
-}
-
-// Bounds: the size in bytes of the smallest result that is reserved, and how many tools are remembered.
-const (
-	largeResult = 1 << 20
-	maxLargest  = 10_000
-)
-
-// NewMemoryBudget returns a budget of that many bytes. Zero: DefaultMemoryBudget.
-func NewMemoryBudget(bytes int64) *MemoryBudget {
-	if bytes == 0 {
-		bytes = DefaultMemoryBudget
-	}
-	return &MemoryBudget{size: bytes, bytes: semaphore.NewWeighted(bytes), largest: map[string]int64{}}
-}
-
-// expect returns how many bytes a call of the tool reserves: at most a quarter, so that a few can be in flight.
-func (r *MemoryBudget) expect(tool string) int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return min(r.largest[tool], r.size/4)
-}
-
-// note remembers the size of a result. A smaller one moves the expectation half the way.
-func (r *MemoryBudget) note(tool string, size int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	old, known := r.largest[tool]
-	now := max(int64(size), old-(old-int64(size)+1)/2)
-	switch {
-	case now < largeResult:
-		delete(r.largest, tool)
-	case known || len(r.largest) < maxLargest:
-		r.largest[tool] = now
-	}
-}
-
 // landingCopies is the most copies of a large result in memory while it is read, decoded and stored.
 const landingCopies = 4
 
@@ -139,21 +87,4 @@ func (c *calls) ownMemory() *semaphore.Weighted {
 		c.memory = semaphore.NewWeighted(c.r.memory.size / 2)
 	}
 	return c.memory
-}
-
-// fit makes a call wait until there is memory for its result, if its size can be expected.
-func (c *calls) fit(next handler) handler {
-	return func(ctx context.Context, req *request) (*call.Result, error) {
-		if bytes := c.r.memory.expect(req.Tool); bytes > 0 {
-			req.waiting.begin(ctx, waitMemory)
-			if err := req.memory.take(ctx, bytes); err != nil {
-				return nil, callError(ctx, req, err)
-			}
-		}
-		res, err := next(ctx, req)
-		if err == nil && res != nil {
-			c.r.memory.note(req.Tool, len(res.Value))
-		}
-		return res, err
-	}
 }

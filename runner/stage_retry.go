@@ -28,9 +28,9 @@ func (c *calls) retry(next handler) handler {
 			if err == nil || !errors.As(err, &failed) {
 				return res, err
 			}
-			again := c.again(req, failed)
-			failed.Retryable = again > 0 || failed.Retryable
-			if try >= again || !helps(failed) {
+			most := c.retries(req, failed)
+			failed.Retryable = most > 0 || failed.Retryable
+			if try >= most || !mayHelp(failed) {
 				return nil, failed
 			}
 			req.waiting.begin(ctx, waitRetry)
@@ -38,14 +38,14 @@ func (c *calls) retry(next handler) handler {
 				return nil, failed
 			}
 			req.retries++
-			c.tell(Event{Kind: EventRetry, Call: req.Seq, Tool: req.Tool, Message: fmt.Sprintf("%s; retrying (try %d of %d)", failed.Message, try+2, again+1)})
+			c.tell(Event{Kind: EventRetry, Call: req.Seq, Tool: req.Tool, Message: fmt.Sprintf("%s; retrying (try %d of %d)", failed.Message, try+2, most+1)})
 			wait *= 4
 		}
 	}
 }
 
-// again returns how often a call that failed may be retried.
-func (c *calls) again(req *request, failed *call.Error) int {
+// retries returns how often a call that failed may be retried.
+func (c *calls) retries(req *request, failed *call.Error) int {
 	repeatable := c.r.repeatable(req)
 	var gone *upstream.ConnectionError
 	switch {
@@ -62,8 +62,8 @@ func (c *calls) again(req *request, failed *call.Error) int {
 	return 0
 }
 
-// helps reports whether retrying at once may help.
-func helps(failed *call.Error) bool { return !errors.Is(failed, upstream.ErrCircuitOpen) }
+// mayHelp reports whether retrying at once may help.
+func mayHelp(failed *call.Error) bool { return !errors.Is(failed, upstream.ErrCircuitOpen) }
 
 // sleep waits for about d and reports whether ctx is still alive.
 func sleep(ctx context.Context, d time.Duration) bool {
