@@ -5,24 +5,6 @@ import (
 	"strings"
 )
 
-// mayBeginIP is mayBegin for IP addresses, which also stand in root@10.0.0.1, 80:10.0.0.1:80 and 10.0.0.1-10.0.0.9.
-func (f *finder) mayBeginIP(i int) bool {
-	if i == 0 {
-		return true
-	}
-	switch f.s[i-1] {
-	case '.':
-		return !wordBefore(f.s, i-1)
-	case '-':
-		return i < 2 || !isDigit(f.s[i-2]) || f.from == i-1
-	case '/':
-		return i < 2 || !isDigit(f.s[i-2])
-	case '$', '#', '%', '\\', '+':
-		return false
-	}
-	return true
-}
-
 // mappedStart returns the beginning of the IPv6 form of the IPv4 address at i: ::ffff:10.0.0.1.
 func mappedStart(s string, from, i int) int {
 	const prefix = "::ffff:"

@@ -21,7 +21,7 @@ const (
 // number returns the match whose digits begin at i, the beginning of a word.
 func (f *finder) number(i int) Match {
 	s := f.s
-	if f.mayBeginIP(i) {
+	if i == 0 || s[i-1] != '.' || !wordBefore(s, i-1) { // not within 1.2.3.4.5
 		if end := ipv4(s, i); end > 0 {
 			if f.isVersion(i, end) {
 				return Match{}
@@ -42,9 +42,6 @@ func (f *finder) number(i int) Match {
 	}
 	if end := f.card(groups); end > 0 {
 		return Match{i, end, Card}
-	}
-	if startsDate(s, groups) {
-		return Match{}
 	}
 	if end := f.ssn(groups); end > 0 {
 		return Match{i, end, SSN}
@@ -131,11 +128,6 @@ func countDigits(groups []group) (n int) {
 		n += g.width()
 	}
 	return n
-}
-
-// startsDate reports whether groups begin with a date, 2024-01-15.
-func startsDate(s string, groups []group) bool {
-	return len(groups) > 2 && isYear(s, groups[0]) && groups[1].width() == 2 && groups[2].width() == 2 && groups[1].separator == '-'
 }
 
 func isYear(s string, g group) bool {
