@@ -39,60 +39,42 @@ func closedFiles(paths []string) []fs.FileInfo {
 
 // shut returns why a script may not read the file at p, beside it; nil if it may.
 func (f *files) shut(p string, info fs.FileInfo) error {
-	if slices.ContainsFunc(f.closed, func(c fs.FileInfo) bool { return os.SameFile(c, info) }) {
-		return fmt.Errorf("%q cannot be imported: it is configuration of mcprun", p)
-	}
-	if belowClosed(f.closed, f.script.Name(), p) {
-		return fmt.Errorf("%q cannot be imported: it is in a folder of mcprun's own", p)
-	}
-	if hidden(p) || leadsToHidden(f.script.Name(), p, info) {
-		return fmt.Errorf("%q cannot be imported: hidden files are not for scripts", p)
-	}
-	return nil
+	return refuse(f.closed, f.script.Name(), p, info)
 }
 
-// belowClosed reports whether p, a path below the folder base, leads into a closed folder. It does not check what lies outside
-// base.
-func belowClosed(closed []fs.FileInfo, base, p string) bool {
-	if !slices.ContainsFunc(closed, fs.FileInfo.IsDir) {
-		return false
+// refuse returns why a script in the folder base may not read the file at p, below it, that was opened as info; nil if it may.
+func refuse(closed []fs.FileInfo, base, p string, info fs.FileInfo) error {
+	isClosed := func(file fs.FileInfo) bool {
+		return slices.ContainsFunc(closed, func(c fs.FileInfo) bool { return os.SameFile(c, file) })
 	}
+	if isClosed(info) {
+		return fmt.Errorf("%q cannot be imported: it is configuration of mcprun", p)
+	}
+	errHidden := fmt.Errorf("%q cannot be imported: hidden files are not for scripts", p)
 	base, err := filepath.EvalSymlinks(base)
 	if err != nil {
-		return true
+		return errHidden
 	}
 	real, err := filepath.EvalSymlinks(filepath.Join(base, filepath.FromSlash(p)))
 	if err != nil {
-		return true
+		return errHidden
 	}
 	for dir := filepath.Dir(real); ; dir = filepath.Dir(dir) {
 		if rel, err := filepath.Rel(base, dir); err != nil || !filepath.IsLocal(rel) {
-			return false
+			break
 		}
-		info, err := os.Lstat(dir)
-		if err != nil || slices.ContainsFunc(closed, func(c fs.FileInfo) bool { return os.SameFile(c, info) }) {
-			return true
+		if folder, err := os.Lstat(dir); err != nil || isClosed(folder) {
+			return fmt.Errorf("%q cannot be imported: it is in a folder of mcprun's own", p)
 		}
-	}
-}
-
-// leadsToHidden reports whether p, a path below the script's folder base, leads over links to a hidden file there, or to another
-// file than info.
-func leadsToHidden(base, p string, info fs.FileInfo) bool {
-	base, err := filepath.EvalSymlinks(base)
-	if err != nil {
-		return true
-	}
-	real, err := filepath.EvalSymlinks(filepath.Join(base, filepath.FromSlash(p)))
-	if err != nil {
-		return true
 	}
 	rel, err := filepath.Rel(base, real)
-	if err != nil || hidden(filepath.ToSlash(rel)) {
-		return true
+	if err != nil || hidden(p) || hidden(filepath.ToSlash(rel)) {
+		return errHidden
 	}
-	there, err := os.Lstat(real)
-	return err != nil || !os.SameFile(there, info)
+	if there, err := os.Lstat(real); err != nil || !os.SameFile(there, info) {
+		return errHidden // it was replaced meanwhile
+	}
+	return nil
 }
 
 // stat returns the file of a module.

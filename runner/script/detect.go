@@ -114,63 +114,13 @@ func assignsUndeclared(bare string) bool {
 	return bareAssignment().MatchString(bare) && !declaration().MatchString(bare)
 }
 
-// withoutTexts returns code with the comments and strings of both languages emptied. Their first characters stay.
+// texts matches the comments and strings of both languages. The groups are what stands before a comment, and what begins each.
+var texts = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(""")(?s:\\.|.)*?(?:"""|\z)|(''')(?s:\\.|.)*?(?:'''|\z)|(")(?:\\.|[^"\\\n])*"?|(')(?:\\.|[^'\\\n])*'?` +
+		"|(`)(?:\\\\(?s:.)|[^`\\\\])*`?" + `|(/\*)(?s:.)*?(?:\*/|\z)|(^|[ \t\n;({\[,])(?:(//)[^\n]*|(#)(?:[^!\n][^\n]*)?)`)
+})
+
+// withoutTexts returns code with the comments and strings of both languages emptied.
 func withoutTexts(code string) string {
-	var out strings.Builder
-	for i := 0; i < len(code); {
-		rest := code[i:]
-		opens, closes, lines := textAt(rest, i == 0 || strings.IndexByte(" \t\n;({[,", code[i-1]) >= 0)
-		if opens == "" {
-			out.WriteByte(code[i])
-			i++
-			continue
-		}
-		out.WriteString(opens)
-		if opens == "/*" || opens == "//" || opens == "#" {
-			out.WriteByte(' ')
-		}
-		end := endOfText(rest[len(opens):], closes, lines)
-		i += len(opens) + end
-		if closes != "\n" {
-			out.WriteString(closes)
-		}
-	}
-	return out.String()
-}
-
-// textAt returns the delimiters of the comment or string that code begins with, and whether it may have several lines.
-func textAt(code string, afterBlank bool) (opens, closes string, lines bool) {
-	for _, quotes := range []string{`"""`, "'''"} {
-		if strings.HasPrefix(code, quotes) {
-			return quotes, quotes, true
-		}
-	}
-	switch {
-	case code[0] == '"', code[0] == '\'':
-		return code[:1], code[:1], false
-	case code[0] == '`':
-		return "`", "`", true
-	case strings.HasPrefix(code, "/*"):
-		return "/*", "*/", true
-	case afterBlank && strings.HasPrefix(code, "//"):
-		return "//", "\n", false
-	case afterBlank && code[0] == '#' && !strings.HasPrefix(code, "#!"):
-		return "#", "\n", false
-	}
-	return "", "", false
-}
-
-// endOfText returns the offset after the end of a comment or string. A newline that ends it is not part of it.
-func endOfText(text, closes string, lines bool) int {
-	for i := 0; i < len(text); i++ {
-		switch {
-		case text[i] == '\n' && !lines:
-			return i
-		case strings.HasPrefix(text[i:], closes):
-			return i + len(closes)
-		case text[i] == '\\' && len(closes) != 2: // not in comments
-			i++
-		}
-	}
-	return len(text)
+	return texts().ReplaceAllString(code, "$1$2$3$4$5$6$7$8$9 $1$2$3$4$5")
 }

@@ -162,32 +162,23 @@ func trimIndex(text string, names []string) string {
 // exports the one value of that name, and types, which a script need not be given.
 func exportedBy(line string) string {
 	if rest, ok := strings.CutPrefix(line, "export * from \"./"); ok {
-		if name, _, ok := strings.Cut(rest, ".ts\";"); ok && isIdentifier(name) {
+		if name, _, ok := strings.Cut(rest, ".ts\";"); ok && ident.IsIdentifier(name) {
 			return name
 		}
 	}
 	if rest, ok := strings.CutPrefix(line, "export { "); ok {
 		if list, _, ok := strings.Cut(rest, " } from \"./"); ok {
-			if name, _, _ := strings.Cut(list, ", type "); isIdentifier(name) {
+			if name, _, _ := strings.Cut(list, ", type "); ident.IsIdentifier(name) {
 				return name
 			}
 		}
 	}
 	if rest, ok := strings.CutPrefix(line, "export * as "); ok {
-		if name, _, ok := strings.Cut(rest, " from \"./"); ok && isIdentifier(name) {
+		if name, _, ok := strings.Cut(rest, " from \"./"); ok && ident.IsIdentifier(name) {
 			return name
 		}
 	}
 	return ""
-}
-
-func isIdentifier(s string) bool {
-	for i := range len(s) {
-		if !isWord(s[i]) || i == 0 && s[i] >= '0' && s[i] <= '9' {
-			return false
-		}
-	}
-	return s != ""
 }
 
 // everyServer is the index over all servers: each under the name of its folder, and as TypeScript would write that.
@@ -203,7 +194,7 @@ func (f *files) everyServer() string {
 			names = names[:1]
 		}
 		for _, n := range names {
-			if ident.TypeScriptReserved(n) || !isIdentifier(n) {
+			if ident.TypeScriptReserved(n) || !ident.IsIdentifier(n) {
 				continue
 			}
 			b.WriteString("export * as " + n + " from " + quote("./"+dir+"/index.ts") + ";\n")

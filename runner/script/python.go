@@ -175,6 +175,5 @@ func (p *pythonFiles) read(file string) (text []byte, there bool, err error) {
 
 // shut reports whether a file is closed to scripts or hidden. For them it does not exist.
 func (p *pythonFiles) shut(file string, info fs.FileInfo) bool {
-	return slices.ContainsFunc(p.closed, func(c fs.FileInfo) bool { return os.SameFile(c, info) }) ||
-		belowClosed(p.closed, p.root.Name(), file) || leadsToHidden(p.root.Name(), file, info)
+	return refuse(p.closed, p.root.Name(), file, info) != nil
 }

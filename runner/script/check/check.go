@@ -27,6 +27,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/script/internal/pyimport"
 )
 
 // DefaultTimeout bounds a check when Options.Timeout is zero.
@@ -223,13 +224,11 @@ func fromScript(e *script.Error) []Problem {
 	return problems
 }
 
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
 // variables returns the names of the variables that are identifiers.
 func (o *Options) variables() []string {
 	var names []string
 	for name := range o.Vars {
-		if identifier.MatchString(name) {
+		if pyimport.IsIdentifier(name) {
 			names = append(names, name)
 		}
 	}

@@ -168,7 +168,7 @@ func (c *checker) parsePyright(out string, texts map[string]string) ([]Problem, 
 		source := lineAt(text, line)
 		p := Problem{File: path.Clean(name), Line: line, Column: bytesOf(source, d.Range.Start.Character) + 1, Code: d.Rule,
 			Text: cut(strings.ReplaceAll(strings.ReplaceAll(d.Message, c.mirror.dir, ""), "\u00a0", " ")), Source: source}
-		if d.Rule == "reportArgumentType" && identifier.MatchString(source[p.Column-1:min(p.Column, len(source))]) && dictNotTypedDict.MatchString(p.Text) {
+		if d.Rule == "reportArgumentType" && pyimport.IsIdentifier(source[p.Column-1:min(p.Column, len(source))]) && dictNotTypedDict.MatchString(p.Text) {
 			continue
 		}
 		if len(p.Source) > 300 {

@@ -9,7 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"unicode"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Import is one module that Python code imports.
@@ -103,12 +104,7 @@ func dotted(name string) []string {
 
 // IsIdentifier reports whether s can be a name in Python, of at most 255 bytes.
 func IsIdentifier(s string) bool {
-	for i, r := range s {
-		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 255
+	return len(s) <= 255 && !strings.Contains(s, "$") && ident.IsIdentifier(s)
 }
 
 // LinesBeyond returns the lines of relative imports that lead out of the script's folder, or would in a package. The file

@@ -5,10 +5,11 @@ package engine
 import (
 	"fmt"
 	"strconv"
-	"unicode"
 	"unsafe"
 
 	lib "modernc.org/libquickjs"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // NotJSONError reports a value that JSON cannot represent, and where it is.
@@ -93,21 +94,10 @@ func (p path) String() string {
 		return p.name
 	case p.name == "":
 		return fmt.Sprintf("%s[%d]", p.up, p.item)
-	case IsIdentifier(p.name):
+	case ident.IsIdentifier(p.name):
 		return p.up.String() + "." + p.name
 	}
 	return p.up.String() + "[" + string(appendJSON(nil, p.name)) + "]"
-}
-
-// IsIdentifier reports whether s is an identifier of JavaScript (ECMA-262 IdentifierName, without escapes).
-func IsIdentifier(s string) bool {
-	for i, c := range s {
-		first := c == '_' || c == '$' || unicode.In(c, unicode.L, unicode.Nl, unicode.Other_ID_Start)
-		if !first && (i == 0 || !unicode.In(c, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc, unicode.Other_ID_Continue)) {
-			return false
-		}
-	}
-	return s != ""
 }
 
 func (e *encoder) refuse(p path, format string, a ...any) error {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/engine"
 )
 
@@ -21,7 +22,7 @@ func (g *guest) setVars() error {
 		if err != nil {
 			return fmt.Errorf("read the variable %q: %w", name, err)
 		}
-		if engine.IsIdentifier(name) && !g.vm.Has(global, name) {
+		if ident.IsIdentifier(name) && !g.vm.Has(global, name) {
 			g.vm.Set(global, name, g.vm.Dup(v))
 		}
 		g.vm.Fix(vars, name, v)
