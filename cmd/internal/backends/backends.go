@@ -42,18 +42,19 @@ func List(o Options) ([]sandbox.Backend, error) {
 	}
 	p := o.locations()
 	find := o.lookPath
+	engine := docker.Options{Host: p.engine, CertDir: p.certs, Image: o.Image, RuntimeDir: p.dir, Exe: exe, Logger: o.Logger}
+	withGVisor := engine
+	withGVisor.Name, withGVisor.Runtime = "gvisor", "runsc"
 	return []sandbox.Backend{
 		embedded.New(&embedded.Options{Exe: exe, RuntimeDir: p.dir, Logger: o.Logger}),
 		process.New(&process.Options{
 			Exe: exe, Logger: o.Logger, LookPath: find,
 			Node: p.node, Python: p.python,
 		}),
-		docker.New(docker.Options{
-			Host: p.engine, CertDir: p.certs, Image: o.Image, RuntimeDir: p.dir, Exe: exe, Logger: o.Logger,
-		}),
+		docker.New(engine),
 		gvisor.New(gvisor.Options{
 			Exe: exe, Runsc: p.runsc, Node: p.node, Python: p.python, LookPath: find,
-			RuntimeDir: p.dir, Logger: o.Logger,
+			RuntimeDir: p.dir, Engine: docker.New(withGVisor), Logger: o.Logger,
 		}),
 	}, nil
 }

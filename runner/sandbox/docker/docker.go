@@ -50,6 +50,11 @@ var enterProgram []byte
 
 // Options select the engine and the image.
 type Options struct {
+	// Name is the backend's name. Empty: docker.
+	Name string
+	// Runtime is the OCI runtime that runs the containers, by the engine's name for it ("runsc"). An engine without it is
+	// refused. Empty: the engine's default.
+	Runtime string
 	// Host is the engine's address, as in DOCKER_HOST: unix:///path/to/socket, tcp://host:port or npipe:////./pipe/name.
 	// Empty: DefaultHost. The engine need not be on this machine.
 	Host string
@@ -103,6 +108,9 @@ type Backend struct {
 
 // New returns a backend. It does not connect to the engine; Probe and Start report what is wrong with its address.
 func New(opt Options) *Backend {
+	if opt.Name == "" {
+		opt.Name = "docker"
+	}
 	if opt.Host == "" {
 		opt.Host = DefaultHost
 	}
@@ -135,7 +143,7 @@ func New(opt Options) *Backend {
 }
 
 // Name implements sandbox.Backend.
-func (b *Backend) Name() string { return "docker" }
+func (b *Backend) Name() string { return b.opt.Name }
 
 // Strength implements sandbox.Backend.
 func (b *Backend) Strength() sandbox.Strength { return sandbox.Container }

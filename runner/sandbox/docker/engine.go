@@ -225,7 +225,7 @@ func (b *Backend) askFacts(ctx context.Context) (*engine, error) {
 			return nil, b.asked(err)
 		}
 	}
-	e, refused := judge(res.Info)
+	e, refused := judge(res.Info, b.opt.Runtime)
 	if refused != nil {
 		refused.Host = b.opt.Host
 		return nil, refused
@@ -251,8 +251,8 @@ func (b *Backend) check(e *engine) error {
 	return b.checkWatched(e)
 }
 
-// judge refuses engines that cannot enforce the limits.
-func judge(info system.Info) (*engine, *EngineError) {
+// judge refuses engines that cannot enforce the limits, or do not have the OCI runtime.
+func judge(info system.Info, runtime string) (*engine, *EngineError) {
 	e := &engine{
 		version:  info.ServerVersion,
 		cgroup:   info.CgroupVersion,
@@ -275,6 +275,9 @@ func judge(info system.Info) (*engine, *EngineError) {
 		return refuse("enable the memory cgroup", "it does not limit memory")
 	case !info.PidsLimit:
 		return refuse("enable the pids cgroup", "it does not limit processes")
+	}
+	if _, ok := info.Runtimes[runtime]; runtime != "" && !ok {
+		return refuse(fmt.Sprintf("add %q to \"runtimes\" in the engine's daemon.json and restart it", runtime), "it has no OCI runtime %q", runtime)
 	}
 	if !info.CPUCfsQuota {
 		e.missing = append(e.missing, "cpu quota: the engine has none; a run can use every processor")

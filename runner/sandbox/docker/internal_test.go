@@ -22,7 +22,7 @@ func TestEnginesAreJudged(t *testing.T) {
 		return system.Info{OSType: "linux", OperatingSystem: "Debian", MemoryLimit: true, PidsLimit: true, SwapLimit: true, CPUCfsQuota: true,
 			SecurityOptions: []string{"name=apparmor", "name=seccomp,profile=default"}}
 	}
-	if e, err := judge(good()); err != nil || len(e.missing) != 0 || e.rootless || e.remapped {
+	if e, err := judge(good(), ""); err != nil || len(e.missing) != 0 || e.rootless || e.remapped {
 		t.Errorf("a good engine: %+v, %v", e, err)
 	}
 	for name, change := range map[string]func(*system.Info){
@@ -33,15 +33,37 @@ func TestEnginesAreJudged(t *testing.T) {
 	} {
 		info := good()
 		change(&info)
-		if _, err := judge(info); err == nil || err.Hint() == "" {
+		if _, err := judge(info, ""); err == nil || err.Hint() == "" {
 			t.Errorf("%s: accepted, or no hint: %v", name, err)
 		}
 	}
 	info := good()
 	info.SecurityOptions = append(info.SecurityOptions, "name=rootless", "name=userns")
 	info.SwapLimit = false
-	if e, err := judge(info); err != nil || !e.rootless || !e.remapped || len(e.missing) != 2 {
+	if e, err := judge(info, ""); err != nil || !e.rootless || !e.remapped || len(e.missing) != 2 {
 		t.Errorf("a rootless engine: %+v, %v", e, err)
+	}
+}
+
+func TestRuntimeOfContainers(t *testing.T) {
+	b := New(Options{Name: "gvisor", Runtime: "runsc"})
+	defer b.Close()
+	info := system.Info{MemoryLimit: true, PidsLimit: true, SecurityOptions: []string{"name=seccomp"}}
+	if _, err := judge(info, "runsc"); err == nil || !strings.Contains(err.Hint(), "daemon.json") {
+		t.Errorf("an engine without the runtime: error = %v, want one that names daemon.json", err)
+	}
+	info.Runtimes = map[string]system.RuntimeWithStatus{"runsc": {}}
+	e, err := judge(info, "runsc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.remote = b.whyRemote(info); e.remote == "" {
+		t.Error("whyRemote() is empty, want the runtime")
+	}
+	spec := sandbox.Spec{ID: "x", Runtime: sandbox.Python}
+	h := b.createdRemote(t.Context(), spec, e, image{id: "img"}, &runDir{container: "name"}).HostConfig
+	if h.Runtime != "runsc" || *h.PidsLimit <= int64(spec.Limits.WithDefaults().Processes) {
+		t.Errorf("runtime = %q, process limit = %d, want runsc and room for its kernel's threads", h.Runtime, *h.PidsLimit)
 	}
 }
 

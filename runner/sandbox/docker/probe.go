@@ -30,6 +30,9 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 		Missing:   e.missing,
 		Holds:     holds(), Lacks: lacks(),
 	}
+	if b.opt.Runtime != "" {
+		st.Detail += ", runtime " + b.opt.Runtime
+	}
 	if e.cgroup != "" {
 		st.Detail += ", cgroup v" + e.cgroup
 	}

@@ -26,6 +26,8 @@ func (b *Backend) whyRemote(info system.Info) string {
 		return "Docker Desktop keeps containers in a virtual machine"
 	case hasOption(info.SecurityOptions, "rootless") && !b.ownSocket():
 		return "it runs as another user"
+	case b.opt.Runtime != "":
+		return "the runtime " + b.opt.Runtime + " connects containers to no socket of this machine"
 	case err == nil && info.Name != name:
 		return "its machine has another name than this one"
 	}

@@ -20,7 +20,7 @@ import (
 // An engine with no control groups of its own can be used where this process can hold the limits, and nowhere else.
 func TestRootlessEngineWithoutControlGroupsIsWatched(t *testing.T) {
 	info := system.Info{OSType: "linux", SecurityOptions: []string{"name=seccomp,profile=default", "name=rootless"}}
-	e, refused := judge(info)
+	e, refused := judge(info, "")
 	if refused != nil {
 		t.Fatal(refused)
 	}
@@ -41,7 +41,7 @@ func TestRootlessEngineWithoutControlGroupsIsWatched(t *testing.T) {
 		t.Errorf("with control groups: %v", err)
 	}
 	info.MemoryLimit, info.PidsLimit = true, true
-	if e, err := judge(info); err != nil || e.watched || hasMissing(e, "cgroup") {
+	if e, err := judge(info, ""); err != nil || e.watched || hasMissing(e, "cgroup") {
 		t.Errorf("with control groups: %+v, %v", e, err)
 	}
 }

@@ -27,6 +27,13 @@ const (
 	searchPath = "/usr/local/bin:/usr/bin:/bin"
 )
 
+// A runtime with a kernel of its own has kernelThreadsPerTask threads on the host for each of the guest's tasks, and
+// kernelThreads besides.
+const (
+	kernelThreadsPerTask = 4
+	kernelThreads        = 256
+)
+
 // guestCPUs is how many processors a guest may use.
 const guestCPUs = 2
 
@@ -77,6 +84,7 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 	yes := true
 	h := &container.HostConfig{
 		AutoRemove:     true,
+		Runtime:        b.opt.Runtime,
 		NetworkMode:    "none",
 		ReadonlyRootfs: true,
 		CapDrop:        []string{"ALL"},
@@ -96,6 +104,10 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 		h.Resources.Ulimits = append(h.Resources.Ulimits, watchedUlimits(lim, spec.Runtime)...)
 	} else {
 		pids := int64(lim.Processes)
+		if b.opt.Runtime != "" { // the group counts the threads of the runtime's kernel, which ends if it gets none
+			h.Resources.Ulimits = append(h.Resources.Ulimits, limit("nproc", pids))
+			pids = pids*kernelThreadsPerTask + kernelThreads
+		}
 		h.Resources.Memory, h.Resources.MemorySwap, h.Resources.PidsLimit = lim.Memory, lim.Memory, &pids
 	}
 	if e.rootless && !e.podman {

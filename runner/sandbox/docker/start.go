@@ -29,7 +29,7 @@ func (b *Backend) prepare(ctx context.Context, spec sandbox.Spec) (*engine, imag
 		return nil, image{}, err
 	}
 	if sandbox.GuestMain(spec.Runtime) == "" {
-		return nil, image{}, fmt.Errorf("sandbox docker does not run %q", spec.Runtime)
+		return nil, image{}, fmt.Errorf("sandbox %s does not run %q", b.opt.Name, spec.Runtime)
 	}
 	e, err := b.facts(ctx)
 	if err != nil {

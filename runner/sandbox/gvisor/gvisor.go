@@ -3,7 +3,8 @@
 // begins with [Init].
 //
 // The backend starts runsc with the machine's own node and python3, and shows their files and nothing else of the machine.
-// This needs no daemon and no image, and works for root and, where user namespaces are allowed, for everybody.
+// This needs no daemon and no image, and works for root and, where user namespaces are allowed, for everybody. Where it is
+// not possible, a Docker Engine that has runsc as a runtime takes its place: see [Options].Engine.
 //
 // Each run has a folder of its own in the runtime folder. When the host is killed, the guest's processes
 // end with it, and package reaper removes the folder and the control group.
@@ -35,8 +36,17 @@ type Options struct {
 	// RuntimeDir is the folder for the files of running guests, which other sandboxes may use as well. It is created if
 	// missing, and refused when another user could enter it. Empty: mcprun-<uid> in the folder for temporary files.
 	RuntimeDir string
+	// Engine runs guests where runsc cannot be started directly: a container engine with a gVisor runtime. It is closed with
+	// this backend. Nil: there is none.
+	Engine Engine
 	// Logger gets what a person may want to know about a run. Nil: nothing is logged.
 	Logger *slog.Logger
+}
+
+// Engine is a backend that runs guests on gVisor by other means.
+type Engine interface {
+	sandbox.Backend
+	sandbox.Warmer
 }
 
 // Backend runs each guest in a gVisor of its own. It is safe for concurrent use.
@@ -86,7 +96,11 @@ func (b *Backend) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
 func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
 	d, err := b.direct(ctx, spec.Runtime)
 	if err != nil {
-		return nil, err
+		if b.opts.Engine == nil || ctx.Err() != nil {
+			return nil, err
+		}
+		p, engineErr := b.opts.Engine.Start(ctx, spec)
+		return p, unavailable(err, engineErr)
 	}
 	if err := spec.Turn.Await(ctx); err != nil {
 		return nil, err
@@ -97,10 +111,13 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 // Shape implements sandbox.Warmer.
 func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
 	d, err := b.direct(context.Background(), spec.Runtime)
-	if err != nil {
-		return completeShape(spec)
+	switch {
+	case err == nil:
+		return d.shape(spec)
+	case b.opts.Engine != nil:
+		return b.opts.Engine.Shape(spec)
 	}
-	return d.shape(spec)
+	return completeShape(spec)
 }
 
 // completeShape is the shape of a guest for which adoption changes nothing.
@@ -112,7 +129,11 @@ func completeShape(spec sandbox.Spec) sandbox.Shape {
 func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, error) {
 	d, err := b.direct(ctx, spec.Runtime)
 	if err != nil {
-		return nil, err
+		if b.opts.Engine == nil || ctx.Err() != nil {
+			return nil, err
+		}
+		idle, engineErr := b.opts.Engine.Warm(ctx, spec)
+		return idle, unavailable(err, engineErr)
 	}
 	if err := spec.Turn.Await(ctx); err != nil {
 		return nil, err
@@ -120,8 +141,13 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 	return d.warm(ctx, spec)
 }
 
-// Close implements sandbox.Backend; there is nothing to release.
-func (b *Backend) Close() error { return nil }
+// Close implements sandbox.Backend.
+func (b *Backend) Close() error {
+	if b.opts.Engine == nil {
+		return nil
+	}
+	return b.opts.Engine.Close()
+}
 
 // UnavailableError is returned if this machine cannot run gVisor.
 type UnavailableError struct {
@@ -137,6 +163,14 @@ func (e *UnavailableError) Hint() string { return e.hint }
 
 // ExitCode is mcprun's for a sandbox that is not there.
 func (e *UnavailableError) ExitCode() int { return 127 }
+
+// unavailable returns why runsc cannot be started and the engine cannot run a guest either; nil if the engine can.
+func unavailable(direct, engine error) error {
+	if engine == nil {
+		return nil
+	}
+	return &UnavailableError{Err: fmt.Errorf("%w; by a container engine: %w", direct, engine), hint: hintOf(direct)}
+}
 
 func hintOf(err error) string {
 	var h interface{ Hint() string }

@@ -32,5 +32,5 @@ func (*direct) shape(spec sandbox.Spec) sandbox.Shape { return completeShape(spe
 // Probe implements sandbox.Backend.
 func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 	_, err := b.direct(ctx, sandbox.Node)
-	return unusable(err)
+	return b.probeEngine(ctx, err)
 }

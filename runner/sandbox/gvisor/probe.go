@@ -1,10 +1,23 @@
 package gvisor
 
-import "github.com/mcpgen/mcpgen/runner/sandbox"
+import (
+	"context"
+	"errors"
 
-// unusable is the status of a machine that cannot run gVisor.
-func unusable(why error) sandbox.Status {
-	return sandbox.Status{Detail: why.Error(), Remedy: hintOf(why)}
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// probeEngine returns the status of a machine where runsc cannot be started, for the reason direct.
+func (b *Backend) probeEngine(ctx context.Context, direct error) sandbox.Status {
+	if b.opts.Engine != nil {
+		st := b.opts.Engine.Probe(ctx)
+		if st.Usable {
+			st.Holds, st.Lacks = holds(), lacks()
+			return st
+		}
+		direct = unavailable(direct, errors.New(st.Detail))
+	}
+	return sandbox.Status{Detail: direct.Error(), Remedy: hintOf(direct)}
 }
 
 // holds is what gVisor keeps from a script.

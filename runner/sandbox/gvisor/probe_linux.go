@@ -39,7 +39,7 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 		st.Holds, st.Lacks = holds(), lacks()
 		return st
 	}
-	return unusable(why)
+	return b.probeEngine(ctx, why)
 }
 
 // missing lists what this machine does not give.

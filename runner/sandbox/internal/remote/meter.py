@@ -34,7 +34,9 @@ class Meter:
         self.told = set()
 
     def begin(self, cpu):
+        """Start to count for a run; false if processor time is limited and the container does not see it."""
         self.cpu, self.spent = cpu, read(CPU)
+        return self.spent > 0 or not cpu
 
     def watch(self, max_bytes, max_files):
         st = os.statvfs("/workspace")

@@ -167,7 +167,9 @@ class Relay:
     def begin(self, payload):
         """Make the guest that of a run."""
         max_bytes, max_files, cpu = map(int, payload.split(b"\0"))
-        self.meter.begin(cpu)
+        if not self.meter.begin(cpu):
+            alone()
+            self.fault("processor time cannot be limited: the container does not see what it uses (gVisor shows it since 2023)")
         if max_bytes:
             self.meter.watch(max_bytes, max_files)
 
