@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,11 +29,43 @@ const (
 
 // Hosts returns every host but [Project], in the order in which their servers are preferred.
 func Hosts() []Host {
-	return []Host{ClaudeCode, ClaudeDesktop, Cursor, VSCode, Windsurf, Codex, Gemini, Zed, OpenCode}
+	var out []Host
+	for _, d := range dialects() {
+		out = append(out, d.host)
+	}
+	return out
 }
+
+// Folder is where a host's file is.
+type Folder int
+
+// The folders: that of the project, the user's home folder, the one for settings of programs, XDG_CONFIG_HOME on all
+// systems, and the same except on Windows, where it is InSettings.
+const (
+	InProject Folder = iota
+	InHome
+	InSettings
+	InXDG
+	InXDGOrSettings
+)
+
+// HostFile is a file in which a host keeps servers.
+type HostFile struct {
+	In Folder
+	// Path is the path below the folder, with slashes.
+	Path string
+	// DirEnv names the variable that holds another folder for the file; empty: none does.
+	DirEnv string
+}
+
+// Files returns the files in which a host keeps servers, in order of precedence.
+func (h Host) Files() []HostFile { return dialectOf(h).files }
 
 // dialect is what is special about a host's form of file.
 type dialect struct {
+	host Host
+	// files are those in which the host keeps servers, in order of precedence.
+	files []HostFile
 	// root is the key of the servers.
 	root string
 	// translate converts the host's variables to ours.
@@ -43,6 +76,61 @@ type dialect struct {
 	launch func(Launch) any
 	// keys are those with another meaning than in other hosts' files, or that only this host has.
 	keys map[string]setter
+}
+
+// dialects is the table of hosts.
+func dialects() []dialect {
+	return []dialect{
+		{host: ClaudeCode, root: "mcpServers", translate: (*translator).ours, files: []HostFile{
+			{In: InProject, Path: FileName}, {In: InHome, Path: ".claude.json", DirEnv: "CLAUDE_CONFIG_DIR"},
+		}},
+		{host: ClaudeDesktop, root: "mcpServers", translate: (*translator).literal, files: []HostFile{
+			{In: InSettings, Path: "Claude/claude_desktop_config.json"},
+		}},
+		{host: Cursor, root: "mcpServers", translate: (*translator).editor, fallsBack: true, files: []HostFile{
+			{In: InProject, Path: ".cursor/mcp.json"}, {In: InHome, Path: ".cursor/mcp.json"},
+		}},
+		{host: VSCode, root: "servers", translate: (*translator).editor, fallsBack: true, files: []HostFile{
+			{In: InProject, Path: ".vscode/mcp.json"}, {In: InSettings, Path: "Code/User/mcp.json"},
+			{In: InSettings, Path: "Code - Insiders/User/mcp.json"}, {In: InHome, Path: ".copilot/mcp-config.json"},
+		}, launch: func(l Launch) any {
+			return struct {
+				Type string `json:"type"`
+				Launch
+			}{"stdio", l}
+		}},
+		{host: Windsurf, root: "mcpServers", translate: (*translator).ours, fallsBack: true, files: []HostFile{
+			{In: InHome, Path: ".codeium/windsurf/mcp_config.json"},
+		}},
+		{host: Codex, root: "mcp_servers", translate: (*translator).literal, files: []HostFile{
+			{In: InProject, Path: ".codex/config.toml"}, {In: InHome, Path: ".codex/config.toml", DirEnv: "CODEX_HOME"},
+		}},
+		{host: Gemini, root: "mcpServers", translate: (*translator).dollar, files: []HostFile{
+			{In: InProject, Path: ".gemini/settings.json"}, {In: InHome, Path: ".gemini/settings.json"},
+		}, keys: map[string]setter{"url": (*entry).setSSE, "timeout": into(timeout, (*entry).millis)}},
+		{host: Zed, root: "context_servers", translate: (*translator).literal, fallsBack: true, files: []HostFile{
+			{In: InProject, Path: ".zed/settings.json"}, {In: InXDGOrSettings, Path: "zed/settings.json"},
+		}, keys: map[string]setter{"command": (*entry).setZedCommand, "source": (*entry).setZedSource}},
+		{host: OpenCode, root: "mcp", translate: (*translator).braces, fallsBack: true, files: []HostFile{
+			{In: InProject, Path: "opencode.json"}, {In: InProject, Path: ".opencode/opencode.json"},
+			{In: InProject, Path: "opencode.jsonc"}, {In: InProject, Path: ".opencode/opencode.jsonc"},
+			{In: InXDG, Path: "opencode/opencode.json"}, {In: InXDG, Path: "opencode/opencode.jsonc"},
+		}, launch: func(l Launch) any {
+			return struct {
+				Type    string   `json:"type"`
+				Command []string `json:"command"`
+			}{"local", append([]string{l.Command}, l.Args...)}
+		}, keys: map[string]setter{"command": (*entry).setCommandList, "timeout": into(startup, (*entry).millis)}},
+	}
+}
+
+func dialectOf(h Host) dialect {
+	for _, d := range dialects() {
+		if d.host == h {
+			return d
+		}
+	}
+	return dialect{root: "mcpServers", translate: (*translator).ours}
 }
 
 // Launch is a program that a host is to start as a server.
@@ -59,54 +147,15 @@ func (h Host) Entry(launch Launch) any {
 	return launch
 }
 
-func dialectOf(h Host) dialect {
-	switch h {
-	case ClaudeDesktop:
-		return dialect{root: "mcpServers", translate: (*translator).literal}
-	case Cursor:
-		return dialect{root: "mcpServers", translate: (*translator).editor, fallsBack: true}
-	case VSCode:
-		return dialect{root: "servers", translate: (*translator).editor, fallsBack: true, launch: func(l Launch) any {
-			return struct {
-				Type string `json:"type"`
-				Launch
-			}{"stdio", l}
-		}}
-	case Windsurf:
-		return dialect{root: "mcpServers", translate: (*translator).ours, fallsBack: true}
-	case Codex:
-		return dialect{root: "mcp_servers", translate: (*translator).literal}
-	case Gemini:
-		return dialect{root: "mcpServers", translate: (*translator).dollar, keys: map[string]setter{
-			"url": (*entry).setSSE, "timeout": into(timeout, (*entry).millis),
-		}}
-	case Zed:
-		return dialect{root: "context_servers", translate: (*translator).literal, fallsBack: true, keys: map[string]setter{
-			"command": (*entry).setZedCommand, "source": (*entry).setZedSource,
-		}}
-	case OpenCode:
-		launch := func(l Launch) any {
-			return struct {
-				Type    string   `json:"type"`
-				Command []string `json:"command"`
-			}{"local", append([]string{l.Command}, l.Args...)}
-		}
-		return dialect{root: "mcp", translate: (*translator).braces, fallsBack: true, launch: launch, keys: map[string]setter{
-			"command": (*entry).setCommandList, "timeout": into(startup, (*entry).millis),
-		}}
-	}
-	return dialect{root: "mcpServers", translate: (*translator).ours}
-}
-
 // detect returns the host whose form a file has, by its content and, if several hosts share the form, by its name.
-func detect(path string, toml bool, root node.Node) Host {
+func detect(file string, toml bool, root node.Node) Host {
 	if toml {
 		return Codex
 	}
 	has := func(key string, k node.Kind) bool { v, ok := root.Get(key); return ok && v.Kind == k }
 	switch {
 	case has("mcpServers", node.KindObject):
-		return hostByName(path)
+		return hostByName(file)
 	case has("context_servers", node.KindObject):
 		return Zed
 	case has("servers", node.KindObject):
@@ -114,29 +163,22 @@ func detect(path string, toml bool, root node.Node) Host {
 	case has("mcp", node.KindObject):
 		return OpenCode
 	}
-	return hostByName(path)
+	return hostByName(file)
 }
 
-// hostByName returns the host that gives its file this name.
-func hostByName(path string) Host {
-	base, dir := strings.ToLower(filepath.Base(path)), strings.ToLower(filepath.Base(filepath.Dir(path)))
-	switch {
-	case base == ".claude.json":
-		return ClaudeCode
-	case base == "claude_desktop_config.json":
-		return ClaudeDesktop
-	case base == "mcp_config.json":
-		return Windsurf
-	case base == "settings.json" && dir == ".gemini":
-		return Gemini
-	case base == "mcp.json" && dir == ".cursor":
-		return Cursor
-	case base == "opencode.json" || base == "opencode.jsonc":
-		return OpenCode
-	case base == "mcp.json" && dir == ".vscode":
-		return VSCode
-	case base == "settings.json" && (dir == ".zed" || dir == "zed"):
-		return Zed
+// hostByName returns the host that gives its file this name. The folder counts too for names that several hosts use.
+func hostByName(file string) Host {
+	file = strings.ToLower(filepath.ToSlash(file))
+	for _, d := range dialects() {
+		for _, f := range d.files {
+			name := path.Base(f.Path)
+			if name == "mcp.json" || name == "settings.json" {
+				name = path.Base(path.Dir(f.Path)) + "/" + name
+			}
+			if name != FileName && strings.HasSuffix("/"+file, "/"+strings.ToLower(name)) {
+				return d.host
+			}
+		}
 	}
 	return Project
 }
@@ -144,16 +186,19 @@ func hostByName(path string) Host {
 // projectDir returns the folder of the project of a file: its own folder, or the one above a host's folder such as .vscode.
 func projectDir(abs string) string {
 	dir := filepath.Dir(abs)
-	switch strings.ToLower(filepath.Base(dir)) {
-	case ".vscode", ".cursor", ".gemini", ".codex", ".zed", ".opencode":
-		return filepath.Dir(dir)
+	for _, d := range dialects() {
+		for _, f := range d.files {
+			if f.In == InProject && path.Dir(f.Path) == strings.ToLower(filepath.Base(dir)) {
+				return filepath.Dir(dir)
+			}
+		}
 	}
 	return dir
 }
 
 // IsTOML reports whether a file is TOML rather than JSON, by its first characters or else by its name.
-func IsTOML(path string, text []byte) bool {
-	ext := strings.ToLower(filepath.Ext(path))
+func IsTOML(file string, text []byte) bool {
+	ext := strings.ToLower(filepath.Ext(file))
 	trimmed := strings.TrimLeft(string(text[:min(len(text), 4096)]), " \t\r\n")
 	switch {
 	case strings.HasPrefix(trimmed, "{"), strings.HasPrefix(trimmed, "//"), strings.HasPrefix(trimmed, "/*"):

@@ -40,50 +40,36 @@ type Place struct {
 // Places returns the places where a host keeps its servers, in order of precedence, whether or not there is a file.
 func (p Person) Places(host config.Host) []Place {
 	var places []Place
-	add := func(scope Scope, parts ...string) {
-		if parts[0] != "" {
-			places = append(places, Place{Host: host, Scope: scope, Path: p.join(parts...)})
+	for _, f := range host.Files() {
+		scope, dir, parts := OfPerson, p.folder(f.In), strings.Split(f.Path, "/")
+		if f.In == config.InProject {
+			scope = InProject
 		}
-	}
-	switch host {
-	case config.ClaudeCode:
-		add(InProject, p.Project, config.FileName)
-		add(OfPerson, p.env("CLAUDE_CONFIG_DIR", p.Home), ".claude.json")
-	case config.ClaudeDesktop:
-		add(OfPerson, p.configDir(), "Claude", "claude_desktop_config.json")
-	case config.Cursor:
-		add(InProject, p.Project, ".cursor", "mcp.json")
-		add(OfPerson, p.Home, ".cursor", "mcp.json")
-	case config.VSCode:
-		add(InProject, p.Project, ".vscode", "mcp.json")
-		add(OfPerson, p.configDir(), "Code", "User", "mcp.json")
-		add(OfPerson, p.configDir(), "Code - Insiders", "User", "mcp.json")
-		add(OfPerson, p.Home, ".copilot", "mcp-config.json")
-	case config.Windsurf:
-		add(OfPerson, p.Home, ".codeium", "windsurf", "mcp_config.json")
-	case config.Codex:
-		add(InProject, p.Project, ".codex", "config.toml")
-		add(OfPerson, p.env("CODEX_HOME", p.under(".codex")), "config.toml")
-	case config.Gemini:
-		add(InProject, p.Project, ".gemini", "settings.json")
-		add(OfPerson, p.Home, ".gemini", "settings.json")
-	case config.Zed:
-		add(InProject, p.Project, ".zed", "settings.json")
-		if p.OS == "windows" {
-			add(OfPerson, p.configDir(), "Zed", "settings.json")
-		} else {
-			add(OfPerson, p.xdg(), "zed", "settings.json")
+		if moved := p.env(f.DirEnv, ""); f.DirEnv != "" && moved != "" {
+			dir, parts = moved, parts[len(parts)-1:]
 		}
-	case config.OpenCode:
-		for _, name := range []string{"opencode.json", "opencode.jsonc"} {
-			add(InProject, p.Project, name)
-			add(InProject, p.Project, ".opencode", name)
-		}
-		for _, name := range []string{"opencode.json", "opencode.jsonc"} {
-			add(OfPerson, p.xdg(), "opencode", name)
+		if dir != "" {
+			places = append(places, Place{Host: host, Scope: scope, Path: p.join(append([]string{dir}, parts...)...)})
 		}
 	}
 	return places
+}
+
+// folder returns a folder; empty if it is unknown.
+func (p Person) folder(f config.Folder) string {
+	switch f {
+	case config.InProject:
+		return p.Project
+	case config.InHome:
+		return p.Home
+	case config.InSettings:
+		return p.configDir()
+	case config.InXDGOrSettings:
+		if p.OS == "windows" {
+			return p.configDir()
+		}
+	}
+	return p.xdg()
 }
 
 // Find returns the places of a host that have a regular file.

@@ -45,7 +45,7 @@ func TestPlaces(t *testing.T) {
 		{windows, config.Gemini, []string{`D:\shop\.gemini\settings.json`, `C:\Users\me\.gemini\settings.json`}},
 		{linux, config.Zed, []string{"/src/shop/.zed/settings.json", "/home/me/.config/zed/settings.json"}},
 		{mac, config.Zed, []string{"/src/shop/.zed/settings.json", "/Users/me/.config/zed/settings.json"}},
-		{windows, config.Zed, []string{`D:\shop\.zed\settings.json`, `C:\Users\me\AppData\Roaming\Zed\settings.json`}},
+		{windows, config.Zed, []string{`D:\shop\.zed\settings.json`, `C:\Users\me\AppData\Roaming\zed\settings.json`}},
 		{moved, config.OpenCode, []string{"/src/shop/opencode.json", "/src/shop/.opencode/opencode.json", "/src/shop/opencode.jsonc", "/src/shop/.opencode/opencode.jsonc", "/cfg/opencode/opencode.json", "/cfg/opencode/opencode.jsonc"}},
 		{nobody, config.Codex, []string{"/src/shop/.codex/config.toml"}},
 		{nobody, config.ClaudeDesktop, nil},
