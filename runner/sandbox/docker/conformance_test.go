@@ -10,7 +10,7 @@ import (
 
 func TestConformance(t *testing.T) { conformance(t, false) }
 
-// TestConformanceWarm has every case run in a container that was started before there was a script.
+// TestConformanceWarm runs the cases in containers that were started before there was a script.
 func TestConformanceWarm(t *testing.T) { conformance(t, true) }
 
 func conformance(t *testing.T, warm bool) {

@@ -20,7 +20,7 @@ func TestConformance(t *testing.T) {
 	sandboxtest.Run(t, b, sandboxtest.Options{Column: column(t, b)})
 }
 
-// TestConformanceWarm has every case run in a guest that was started before there was a script.
+// TestConformanceWarm runs the cases in guests that were started before there was a script.
 func TestConformanceWarm(t *testing.T) {
 	b := backend(t)
 	sandboxtest.Run(t, b, sandboxtest.Options{Warm: true, Column: column(t, b)})

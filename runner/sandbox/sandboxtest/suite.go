@@ -17,8 +17,11 @@ type Options struct {
 	Languages []sandbox.Language
 	// Column names the backend in [Columns], where its exceptions are. Empty: the backend's own name.
 	Column string
-	// Warm runs each case in a guest that was started ahead; the backend must be a sandbox.Warmer.
+	// Warm runs each case in a guest that was started ahead; the backend must be a sandbox.Warmer. It leaves out what a warm
+	// start cannot change, and tries each attack in one language only.
 	Warm bool
+	// WorksOnly leaves out all attacks.
+	WorksOnly bool
 	// Leftovers lists what a run left behind that only the test of the backend can see, such as containers. May be nil.
 	Leftovers func(runID string) []string
 	// Elsewhere reports that guests run on another machine or in their own kernel, so that the processes and mounts of the
@@ -41,15 +44,13 @@ func Run(t *testing.T, b sandbox.Backend, opt Options) {
 	if langs == nil {
 		langs = []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython}
 	}
+	langs = slices.DeleteFunc(slices.Clone(langs), func(l sandbox.Language) bool { _, ok := b.Runtime(l); return !ok })
 	secret := newSecret()
 	t.Setenv(canaryVariable, secret)
 	for _, lang := range langs {
-		if _, ok := b.Runtime(lang); !ok {
-			continue
-		}
 		t.Run(string(lang), func(t *testing.T) {
 			for _, c := range cases() {
-				if _, ok := c.code[lang]; !ok {
+				if !slices.Contains(opt.languages(c, langs), lang) {
 					continue
 				}
 				t.Run(c.name, func(t *testing.T) {
@@ -62,6 +63,18 @@ func Run(t *testing.T, b sandbox.Backend, opt Options) {
 			}
 		})
 	}
+}
+
+// languages returns those of langs in which a case runs.
+func (o Options) languages(c testCase, langs []sandbox.Language) []sandbox.Language {
+	langs = slices.DeleteFunc(slices.Clone(langs), func(l sandbox.Language) bool { _, ok := c.code[l]; return !ok })
+	switch {
+	case !c.works && (o.WorksOnly || o.Warm && c.coldOnly):
+		return nil
+	case !c.works && o.Warm && len(langs) > 1: // Python reaches more of the kernel
+		return []sandbox.Language{sandbox.LangPython}
+	}
+	return langs
 }
 
 // execution runs one case.
