@@ -33,9 +33,9 @@ func BenchmarkCold(b *testing.B) { benchmarkFirstLine(b, false) }
 func BenchmarkWarm(b *testing.B) { benchmarkFirstLine(b, true) }
 
 func benchmarkFirstLine(b *testing.B, warm bool) {
-	for _, plain := range []bool{false, true} {
-		b.Run(fmt.Sprintf("plain=%v", plain), func(b *testing.B) {
-			k := kind{New(&Options{plain: plain, RuntimeDir: privateDir(b)}), warm}
+	for _, unjailed := range []bool{false, true} {
+		b.Run(fmt.Sprintf("unjailed=%v", unjailed), func(b *testing.B) {
+			k := kind{New(&Options{unjailed: unjailed, RuntimeDir: privateDir(b)}), warm}
 			workspace := b.TempDir()
 			var prepare, start, line time.Duration
 			for b.Loop() {

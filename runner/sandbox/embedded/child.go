@@ -16,8 +16,8 @@ import (
 const (
 	// jailEntry is the name under which the jail starts this package's children.
 	jailEntry = "embedded"
-	// plainName is argv[0] of children without a jail.
-	plainName = "mcprun-embedded"
+	// unjailedName is argv[0] of children without a jail.
+	unjailedName = "mcprun-embedded"
 	// bridgeFD is the child's end of the bridge.
 	bridgeFD = jail.BridgeFD
 )
@@ -28,8 +28,8 @@ func Child() {
 	jail.Init(jailEntry, func(in jail.Inside) int {
 		return guestMain(os.NewFile(bridgeFD, "bridge"), environment{find: in.Path, limit: func(rlimits) error { return nil }})
 	})
-	if len(os.Args) == 1 && os.Args[0] == plainName {
-		os.Exit(plainMain())
+	if len(os.Args) == 1 && os.Args[0] == unjailedName {
+		os.Exit(unjailedMain())
 	}
 }
 

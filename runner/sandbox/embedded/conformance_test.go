@@ -13,11 +13,11 @@ func TestConformance(t *testing.T) {
 		noNamespaces = string(raw) == "0\n"
 	}
 	kinds(t, func(t *testing.T, b kind) {
-		if b.opts.plain && b.warm {
+		if b.opts.unjailed && b.warm {
 			return // differs from the cold one in nothing that a script could notice
 		}
 		name := b.Name()
-		if b.opts.plain || noNamespaces {
+		if b.opts.unjailed || noNamespaces {
 			name = "embedded bare"
 		}
 		col, _ := sandboxtest.Named(name)

@@ -11,7 +11,6 @@ package embedded
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"runtime"
@@ -29,8 +28,8 @@ type Options struct {
 	// Logger receives debug messages. Nil discards them.
 	Logger *slog.Logger
 
-	// plain starts children without a jail, to test what other systems do.
-	plain bool
+	// unjailed starts children without a jail, to test what other systems do.
+	unjailed bool
 }
 
 // Backend is the embedded sandbox. It keeps no state between runs.
@@ -69,12 +68,6 @@ func (*Backend) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
 
 // Probe reports whether the engine runs here, and how its child process is isolated.
 func (b *Backend) Probe(ctx context.Context) sandbox.Status {
-	if !engineAvailable {
-		return sandbox.Status{
-			Detail: fmt.Sprintf("the engine does not run on %s/%s", runtime.GOOS, runtime.GOARCH),
-			Remedy: "use a 64-bit build of mcprun, or --sandbox docker",
-		}
-	}
 	s := sandbox.Status{Usable: true, Detail: engineName, Languages: []sandbox.Language{sandbox.LangTypeScript}}
 	if b.jailed() {
 		missing, err := jail.Probe(ctx, jail.Config{Exe: b.opts.Exe, AllowNoNamespaces: true})
@@ -87,7 +80,7 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 		}
 		b.opts.Logger.Debug("no jail for the embedded engine", "error", err)
 	}
-	s.Missing, s.Holds, s.Lacks = plainMissing(), holds(false), lacks(false)
+	s.Missing, s.Holds, s.Lacks = unjailedMissing(), holds(false), lacks(false)
 	return s
 }
 
@@ -96,7 +89,7 @@ func (*Backend) Close() error { return nil }
 
 // jailed reports whether children are started in a jail.
 func (b *Backend) jailed() bool {
-	return !b.opts.plain && runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64")
+	return !b.opts.unjailed && runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64")
 }
 
 // selfExe returns the path of the running binary, even if its file was replaced.
@@ -111,8 +104,8 @@ func selfExe() string {
 	return exe
 }
 
-// plainMissing lists the isolation that a child without a jail does not have.
-func plainMissing() []string {
+// unjailedMissing lists the isolation that a child without a jail does not have.
+func unjailedMissing() []string {
 	missing := []string{
 		"namespaces: none on this system; only the engine keeps scripts away from files and the network",
 		"system-call filter: none on this system",

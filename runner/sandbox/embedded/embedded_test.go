@@ -37,10 +37,10 @@ type kind struct {
 
 // kinds are the two ways a child is confined, with guests that are started for their run and before it.
 func kinds(t *testing.T, f func(t *testing.T, b kind)) {
-	for _, plain := range []bool{false, true} {
+	for _, unjailed := range []bool{false, true} {
 		for _, warm := range []bool{false, true} {
-			t.Run(fmt.Sprintf("plain=%v,warm=%v", plain, warm), func(t *testing.T) {
-				f(t, kind{New(&Options{plain: plain, RuntimeDir: privateDir(t)}), warm})
+			t.Run(fmt.Sprintf("unjailed=%v,warm=%v", unjailed, warm), func(t *testing.T) {
+				f(t, kind{New(&Options{unjailed: unjailed, RuntimeDir: privateDir(t)}), warm})
 			})
 		}
 	}
@@ -261,7 +261,7 @@ func TestProbe(t *testing.T) {
 		if !s.Usable || s.Detail == "" || len(s.Languages) != 1 || time.Since(start) > 2*time.Second {
 			t.Errorf("%+v", s)
 		}
-		if b.opts.plain && len(s.Missing) == 0 {
+		if b.opts.unjailed && len(s.Missing) == 0 {
 			t.Error("a child without a jail is said to lack nothing")
 		}
 		if rt, ok := b.Runtime(sandbox.LangTypeScript); rt != sandbox.QuickJS || !ok {

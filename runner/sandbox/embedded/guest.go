@@ -1,5 +1,3 @@
-//go:build !386 && !arm
-
 package embedded
 
 import (
@@ -15,8 +13,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/guest"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
-
-const engineAvailable = true
 
 var engineName = "QuickJS " + engine.Version() + ", inside mcprun"
 

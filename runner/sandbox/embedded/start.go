@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
 
-// child is a started child process: a *jail.Child or a *plainChild.
+// child is a started child process: a *jail.Child or a *unjailedChild.
 type child interface {
 	Bridge() net.Conn
 	Kill()
@@ -33,9 +33,6 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 func (b *Backend) start(ctx context.Context, spec sandbox.Spec, warm bool) (_ *process, err error) {
 	if spec.Runtime != sandbox.QuickJS {
 		return nil, fmt.Errorf("the embedded sandbox has no runtime %q", spec.Runtime)
-	}
-	if !engineAvailable {
-		return nil, errors.New(b.Probe(ctx).Detail)
 	}
 	if err := spec.Turn.Await(ctx); err != nil {
 		return nil, err
@@ -86,19 +83,19 @@ func (b *Backend) launch(ctx context.Context, spec sandbox.Spec, p *process, war
 		}
 		b.opts.Logger.Debug("no jail for the embedded engine", "error", err)
 	}
-	plain, err := startPlain(ctx, b.opts.Exe)
+	child, err := startUnjailed(ctx, b.opts.Exe)
 	if err != nil {
 		return binding{}, err
 	}
-	p.child = plain
+	p.child = child
 	if warm {
 		return binding{}, nil
 	}
 	bound, err := p.bind(ctx, spec)
 	if err != nil {
-		plain.Kill()
-		_, waitErr := plain.Wait()
-		err = errors.Join(err, plain.conn.Close(), waitErr)
+		child.Kill()
+		_, waitErr := child.Wait()
+		err = errors.Join(err, child.conn.Close(), waitErr)
 	}
 	return bound, err
 }
@@ -165,7 +162,7 @@ func (p *process) bind(ctx context.Context, spec sandbox.Spec) (binding, error) 
 		return bound, c.Bind(ctx, jail.Binding{
 			Mounts: mounts, Tmpfs: tmpfs, Limits: spec.Limits, Stdin: spec.Stdin, Stdout: spec.Stdout, Stderr: spec.Stderr,
 		})
-	case *plainChild:
+	case *unjailedChild:
 		if spec.Workspace == "" {
 			spec.Workspace = p.scratch.workspace()
 		}

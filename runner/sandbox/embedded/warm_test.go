@@ -13,8 +13,8 @@ import (
 
 // idles are idle guests of both kinds, each with its backend.
 func idles(t *testing.T, ctx context.Context, f func(t *testing.T, b *Backend, i sandbox.Idle)) {
-	for _, plain := range []bool{false, true} {
-		b := New(&Options{plain: plain, RuntimeDir: privateDir(t)})
+	for _, unjailed := range []bool{false, true} {
+		b := New(&Options{unjailed: unjailed, RuntimeDir: privateDir(t)})
 		i, err := b.Warm(ctx, sandbox.Spec{ID: "idle", Runtime: sandbox.QuickJS, Secret: "own"})
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func TestIdleEnds(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	idles(t, ctx, func(t *testing.T, b *Backend, i sandbox.Idle) {
-		if b.opts.plain { // the second: now for both
+		if b.opts.unjailed { // the second: now for both
 			cancel()
 			ended(t, i)
 		}
@@ -64,7 +64,7 @@ func TestIdleEnds(t *testing.T) {
 
 func TestAdoptErrors(t *testing.T) {
 	idles(t, t.Context(), func(t *testing.T, b *Backend, i sandbox.Idle) {
-		if _, err := i.Adopt(t.Context(), sandbox.Spec{ID: "run", Runtime: sandbox.QuickJS, Workspace: "/does/not/exist"}); err == nil && !b.opts.plain {
+		if _, err := i.Adopt(t.Context(), sandbox.Spec{ID: "run", Runtime: sandbox.QuickJS, Workspace: "/does/not/exist"}); err == nil && !b.opts.unjailed {
 			t.Error("a workspace that does not exist was accepted")
 		} else if err == nil {
 			_ = i.Close()
@@ -97,7 +97,7 @@ func TestAdoptedContexts(t *testing.T) {
 		if p.Secret() != "own" {
 			t.Errorf("its secret is %q", p.Secret())
 		}
-		if b.opts.plain {
+		if b.opts.unjailed {
 			forget()
 		}
 		conn, err := p.Bridge(ctx)

@@ -13,7 +13,7 @@ func endCases() []testCase {
 	well := &testCase{code: both(`console.log("well")`, `print("well")`), check: prints("well\n")}
 	return []testCase{
 		{name: "daemons", check: soon},
-		{name: "busy children end with a kill", timeout: 2 * time.Second, code: both(`
+		{name: "busy children end with a kill", coldOnly: true, timeout: 2 * time.Second, code: both(`
 try {
   const { spawn } = await import("node:child_process");
   for (let i = 0; i < 3; i++) spawn(process.execPath, ["-e", "while (true) {}", "@ID@"], { detached: true, stdio: "ignore" }).on("error", () => {});
@@ -55,7 +55,7 @@ open("done", "w").write("1")`),
 				t.Errorf("took %v", r.elapsed)
 			}
 		}, then: well},
-		{name: "odd things in the workspace", timeout: 40 * time.Second, check: nothing, then: well},
+		{name: "odd things in the workspace", coldOnly: true, timeout: 40 * time.Second, check: nothing, then: well},
 		{name: "a locked workspace", check: nothing, then: &testCase{code: well.code, check: well.check, mayRefuse: true}},
 	}
 }

@@ -87,7 +87,7 @@ while True:
 		// If threads and memory run out at the same moment, the kernel may evict and reload the pages of the program until the
 		// time is up.
 		{name: "a thread bomb", limits: sandbox.Limits{Processes: 64, Memory: 1 << 30}, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitProcesses, sandbox.LimitMemory)},
-		{name: "a bomb of programs", limits: few, serial: true, timeout: 4 * time.Second, check: func(t *judge, w *world, r *result) {
+		{name: "a bomb of programs", coldOnly: true, limits: few, serial: true, timeout: 4 * time.Second, check: func(t *judge, w *world, r *result) {
 			harmless(t, w, r)
 			if strings.Contains(r.stdout, "checked") { // there are no programs at all
 				return

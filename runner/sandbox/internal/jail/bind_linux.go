@@ -66,7 +66,7 @@ func (c *Child) Bind(ctx context.Context, b Binding) (err error) {
 		return fmt.Errorf("bind the sandbox process: %w", err)
 	}
 	var m message
-	switch err := c.hear.Decode(&m); {
+	switch err := c.messages.Decode(&m); {
 	case err != nil:
 		return fmt.Errorf("bind the sandbox process: it ended: %w", err)
 	case m.Error != "":
@@ -78,7 +78,7 @@ func (c *Child) Bind(ctx context.Context, b Binding) (err error) {
 	if err := c.control.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
-	c.follow()
+	c.serve()
 	return nil
 }
 

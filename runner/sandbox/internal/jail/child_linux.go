@@ -24,14 +24,14 @@ import (
 
 // Child is one running jail. Its owner calls Wait once.
 type Child struct {
-	cfg     Config
-	proc    *os.Process
-	streams *stdio.Streams
-	control net.Conn
-	hear    *json.Decoder
-	group   *cgroup.Group // nil if it could not be made
-	missing []string
-	stopCtx func() bool
+	cfg      Config
+	proc     *os.Process
+	streams  *stdio.Streams
+	control  net.Conn
+	messages *json.Decoder // from init
+	group    *cgroup.Group // nil if it could not be made
+	missing  []string
+	stopCtx  func() bool
 
 	namespaces bool           // the jail has its own namespaces
 	ownCount   bool           // RLIMIT_NPROC counts this jail's processes only
@@ -102,7 +102,7 @@ func (c *Child) Wait() (sandbox.Exit, error) {
 // lastMessage reads init's message after the program has ended; it is empty if init was killed.
 func (c *Child) lastMessage() (m message) {
 	_ = c.control.SetReadDeadline(time.Now().Add(time.Second))
-	if c.hear.Decode(&m) != nil {
+	if c.messages.Decode(&m) != nil {
 		return message{}
 	}
 	return m
@@ -155,5 +155,31 @@ func (c *Child) closeHostEnds() {
 	c.streams.Close()
 	if c.control != nil {
 		c.control.Close()
+	}
+}
+
+// prepareMeters records what the writable mounts hold before the run can write there.
+func (c *Child) prepareMeters(mounts []Mount) {
+	for _, m := range mounts {
+		if m.Writable {
+			c.disks = append(c.disks, meter.NewDisk(m.Source, c.cfg.Limits))
+		}
+	}
+	c.printed = meter.NewOutput(c.cfg.Limits.Output, func() { c.kill(sandbox.LimitOutput) })
+}
+
+// readMeters stops the meters after the jail has ended, and records what they found.
+func (c *Child) readMeters(exit *sandbox.Exit) {
+	for _, d := range c.disks {
+		if d.Stop() {
+			exit.Reach(sandbox.LimitDisk)
+		}
+		if d.HitFileSize() {
+			exit.Reach(sandbox.LimitFileSize)
+		}
+	}
+	c.disks = nil
+	if c.printed != nil && c.printed.Hit() {
+		exit.Reach(sandbox.LimitOutput)
 	}
 }

@@ -27,6 +27,12 @@
 // processes twenty times a second: it always bounds processor time, and bounds memory and processes if there is no
 // cgroup. Output is counted as it is copied, and the writable mounts are watched (package meter).
 //
+// # Files
+//
+// The host's side: start (Start), bind (Child.Bind), child (Child.Wait), watchdog, pause, cgroup. Init's side: init, warm,
+// launcher, confine (the order in which rights are dropped). What isolates: namespaces, mount, capabilities, rlimits, landlock,
+// seccomp. What they say to each other: protocol.
+//
 // # What it refuses
 //
 // A jail never starts without namespaces, no_new_privs and the system-call filter, except that a Go function may

@@ -25,11 +25,11 @@ import (
 )
 
 const (
-	controlFD  = 4
-	probeEntry = "probe"
-	stageEntry = "stage"
-	codeFailed = 125 // the jail itself broke
-	codeKilled = 128 + int(unix.SIGKILL)
+	controlFD     = 4
+	probeEntry    = "probe"
+	launcherEntry = "launcher"
+	codeFailed    = 125 // the jail itself broke
+	codeKilled    = 128 + int(unix.SIGKILL)
 )
 
 // Init must be called first in the program's main, once for each entry that the program starts jails with. In a
@@ -47,8 +47,8 @@ func Init(entry string, fn func(Inside) int) {
 	// that starts the program.
 	runtime.LockOSThread()
 	switch os.Args[1] {
-	case stageEntry:
-		os.Exit(runStage())
+	case launcherEntry:
+		os.Exit(runLauncher())
 	case probeEntry:
 		os.Exit(runInit(func(Inside) int { return 0 }))
 	case entry:
@@ -91,14 +91,14 @@ type initProcess struct {
 	mounter *mounter            // of a warm jail with namespaces
 }
 
-func (i *initProcess) tell(m message) error {
+func (i *initProcess) send(m message) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.out.Encode(m)
 }
 
 func (i *initProcess) fail(err error) int {
-	_ = i.tell(message{Error: err.Error(), Denied: isDenied(err)})
+	_ = i.send(message{Error: err.Error(), Denied: isDenied(err)})
 	return codeFailed
 }
 
@@ -121,7 +121,7 @@ func (i *initProcess) run(lastCap int) int {
 	if err != nil {
 		return i.fail(err)
 	}
-	if i.tell(message{Ready: true, Missing: missing}) != nil {
+	if i.send(message{Ready: true, Missing: missing}) != nil {
 		return codeFailed
 	}
 	return i.reap(pid)
@@ -135,12 +135,12 @@ func (i *initProcess) call(missing []string, mounts *[]Mount) int {
 	in := Inside{Args: i.request.Args, Namespaces: i.request.Namespaces, mounts: new(atomic.Pointer[[]Mount])}
 	in.mounts.Store(mounts)
 	i.bindWhenTold(0, in.mounts)
-	if i.tell(message{Ready: true, Missing: missing}) != nil {
+	if i.send(message{Ready: true, Missing: missing}) != nil {
 		return codeFailed
 	}
 	code := i.fn(in)
 	if code == OutOfMemory {
-		_ = i.tell(message{OutOfMemory: true})
+		_ = i.send(message{OutOfMemory: true})
 		code = codeKilled
 	}
 	return code
@@ -167,7 +167,7 @@ func watchHost(control io.Reader, warm bool) (<-chan struct{}, <-chan *bindReque
 			if _, err := control.Read(b); err != nil {
 				os.Exit(codeKilled)
 			}
-			obey(b[0])
+			handleByte(b[0])
 		}
 	}()
 	return start, binds
@@ -321,12 +321,12 @@ func (i *initProcess) reap(pid int) int {
 			return codeFailed
 		case got != pid:
 		case ws.Exited():
-			_ = i.tell(used())
+			_ = i.send(used())
 			return ws.ExitStatus()
 		case ws.Signaled():
 			m := used()
 			m.Signal = int(ws.Signal())
-			_ = i.tell(m)
+			_ = i.send(m)
 			return 128 + int(ws.Signal())
 		}
 	}

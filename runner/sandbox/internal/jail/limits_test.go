@@ -60,9 +60,9 @@ func TestLimitsAreNamed(t *testing.T) {
 		"file size":                   {"exec head -c 20000000 /dev/zero >a", sandbox.Limits{FileSize: 1 << 20}, sandbox.LimitFileSize, "file size"},
 		"file size of a child":        {"head -c 20000000 /dev/zero >a; true", sandbox.Limits{FileSize: 1 << 20}, "", "file size"},
 		"processor time":              {"while :; do :; done", sandbox.Limits{CPU: time.Second}, sandbox.LimitCPU, "cpu"},
-		"processor time of all":       {"for i in 1 2 3 4; do (while :; do :; done)& done; wait", sandbox.Limits{CPU: 2 * time.Second}, sandbox.LimitCPU, "cpu"},
+		"processor time of all":       {"for i in 1 2 3 4; do (while :; do :; done)& done; wait", sandbox.Limits{CPU: time.Second}, sandbox.LimitCPU, "cpu"},
 		"processor time of processes that come and go": {
-			`while :; do ( (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done) & ) ; done`, sandbox.Limits{CPU: 2 * time.Second}, sandbox.LimitCPU, "cpu"},
+			`while :; do ( (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done) & ) ; done`, sandbox.Limits{CPU: time.Second}, sandbox.LimitCPU, "cpu"},
 		"memory":  {"x=a; while :; do x=$x$x; done", sandbox.Limits{Memory: 64 << 20}, sandbox.LimitMemory, "memory"},
 		"nothing": {"echo fine", sandbox.Limits{}, "", ""},
 		"nameless files": {python + ` -c '
@@ -111,7 +111,7 @@ func onDisk(t *testing.T, dir string) (sum int64) {
 
 // TestRefusedProcessesAreNoticed keeps refused processes refused long enough for a watchdog; a control group counts them.
 func TestRefusedProcessesAreNoticed(t *testing.T) {
-	cfg := shell(`(i=0; while [ $i -lt 100 ]; do sleep 60 & i=$((i+1)); done; echo not reached); sleep 2; echo end`)
+	cfg := shell(`(i=0; while [ $i -lt 100 ]; do sleep 60 & i=$((i+1)); done; echo not reached); sleep 1; echo end`)
 	cfg.Limits.Processes = 20
 	got := run(t, cfg)
 	if got.stdout != "end\n" || !slices.Contains(got.Hit, sandbox.LimitProcesses) {

@@ -23,9 +23,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
-const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
-	unix.CLONE_NEWCGROUP
-
 // Start starts a jail and returns when its program runs, or when the function is about to be called. The jail is
 // killed when ctx ends. The error wraps ErrUnsupported if the machine refuses what a jail needs. After any
 // error, nothing is left of the jail.
@@ -88,13 +85,13 @@ func start(ctx context.Context, cfg Config, withNamespaces bool) (_ *Child, err 
 		return nil, err
 	}
 	if !cfg.Warm {
-		c.follow()
+		c.serve()
 	}
 	return c, nil
 }
 
-// follow starts the goroutines that last as long as the run.
-func (c *Child) follow() {
+// serve starts the goroutines that last as long as the run.
+func (c *Child) serve() {
 	c.streams.Copy(c.cfg.Stdin, c.printed.Writer(c.cfg.Stdout), c.printed.Writer(c.cfg.Stderr))
 	for _, d := range c.disks {
 		d.Watch(meter.Guest{PIDs: c.pids, Pause: c.pause}, func() { c.kill(sandbox.LimitDisk) })
@@ -148,13 +145,13 @@ func (c *Child) handshake(p *request) error {
 		_, err = c.control.Write([]byte{goAhead})
 	}
 	// Even after a failed write, read the jail's message first: it says why the jail ended.
-	c.hear = json.NewDecoder(c.control)
+	c.messages = json.NewDecoder(c.control)
 	var m message
-	if hearErr := c.hear.Decode(&m); hearErr != nil {
+	if hearErr := c.messages.Decode(&m); hearErr != nil {
 		if errors.Is(hearErr, os.ErrDeadlineExceeded) {
 			return fmt.Errorf("the sandbox process was not ready after %v: the machine is overloaded", setupTimeout)
 		}
-		return fmt.Errorf("the sandbox process ended before it was ready: %w", errors.Join(err, hearErr, c.lastWords()))
+		return fmt.Errorf("the sandbox process ended before it was ready: %w", errors.Join(err, hearErr, c.stderrStart()))
 	}
 	switch {
 	case m.Error != "" && m.Denied:
@@ -168,18 +165,8 @@ func (c *Child) handshake(p *request) error {
 	return c.control.SetDeadline(time.Time{})
 }
 
-// boundTasks bounds the processes of root's jails without a control group, on init before the program inherits it: the kernel
-// then counts the processes of all jails together.
-func (c *Child) boundTasks() {
-	value := uint64(MaxTasks(User(), c.cfg.Limits))
-	limit := unix.Rlimit{Cur: value, Max: value}
-	if err := unix.Prlimit(c.proc.Pid, unix.RLIMIT_NPROC, &limit, nil); err != nil {
-		c.missing = append(c.missing, fmt.Sprintf("processes: bounded by a watchdog only: %v", err))
-	}
-}
-
-// lastWords returns the beginning of a failed jail's standard error, a Go panic for instance.
-func (c *Child) lastWords() error {
+// stderrStart returns the beginning of a failed jail's standard error, a Go panic for instance.
+func (c *Child) stderrStart() error {
 	c.Kill()
 	<-c.done
 	stderr := c.streams.Stderr()
@@ -205,20 +192,3 @@ func (c *Child) makeRequest(who identity, withNamespaces bool) *request {
 	}
 	return p
 }
-
-// limits returns the limits that the kernel enforces for each process.
-func (c *Child) limits() rlimits {
-	l := c.cfg.Limits
-	r := rlimits{
-		// One file may exceed the workspace's limit, by enough for the meter to notice.
-		Files: uint64(l.Files), FileSize: uint64(min(l.FileSize, l.Disk+1<<20)), Data: uint64(l.Memory + dataSlack),
-		CPU: uint64((l.CPU + time.Second - 1) / time.Second),
-	}
-	if c.ownCount {
-		r.Processes = uint64(l.Processes + ownTasks)
-	}
-	return r
-}
-
-// ownTasks is the allowance for init's own threads where processes are counted.
-const ownTasks = 24

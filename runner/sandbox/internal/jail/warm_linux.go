@@ -16,12 +16,12 @@ import (
 // until Bind has returned on the host; by then this process has dropped the same rights as any other init.
 //
 //	mounter ── a thread in a copy of the host's mount namespace, until it shows the run's mounts in the jail's
-//	stage  ── our own binary once more, which confines itself and becomes the program
+//	launcher  ── our own binary once more, which confines itself and becomes the program
 //
 // Init itself, unless it runs a function, needs no Landlock: it never runs a script's code.
 func (i *initProcess) runWarm(lastCap int) int {
 	p := i.request
-	var st *stage
+	var l *launcher
 	var err error
 	<-i.start // processes started before the host has moved this one into its control group would stay outside
 	if p.Namespaces {
@@ -30,7 +30,7 @@ func (i *initProcess) runWarm(lastCap int) int {
 		}
 	}
 	if p.Program != "" {
-		if st, err = startStage(p); err != nil {
+		if l, err = startLauncher(p); err != nil {
 			return i.fail(err)
 		}
 	}
@@ -44,24 +44,24 @@ func (i *initProcess) runWarm(lastCap int) int {
 			return i.fail(fmt.Errorf("drop capability %d: %w", c, err))
 		}
 	}
-	if err := giveUpEarly(p); err != nil {
+	if err := dropEarly(p); err != nil {
 		return i.fail(err)
 	}
-	if st == nil {
+	if l == nil {
 		return i.call(missing, &p.Mounts)
 	}
-	more, err := st.become(p)
+	more, err := l.exec(p)
 	if err != nil {
 		return i.fail(err)
 	}
 	if err := becomeReaper(); err != nil {
 		return i.fail(err)
 	}
-	i.bindWhenTold(st.pid, nil)
-	if i.tell(message{Ready: true, Missing: append(missing, more...)}) != nil {
+	i.bindWhenTold(l.pid, nil)
+	if i.send(message{Ready: true, Missing: append(missing, more...)}) != nil {
 		return codeFailed
 	}
-	return i.reap(st.pid)
+	return i.reap(l.pid)
 }
 
 // bindWhenTold waits in the background for a warm jail's bind request. pid is the program's;
@@ -76,7 +76,7 @@ func (i *initProcess) bindWhenTold(pid int, mounts *atomic.Pointer[[]Mount]) {
 			i.fail(err) // the host ends this process
 			return
 		}
-		_ = i.tell(message{Bound: true, Missing: missing})
+		_ = i.send(message{Bound: true, Missing: missing})
 	}()
 }
 
@@ -96,7 +96,7 @@ func (i *initProcess) bind(o *bindRequest, pid int, mounts *atomic.Pointer[[]Mou
 			return nil, err
 		}
 	}
-	if missing, err = giveUpRest(&p, pid == 0); err != nil || pid == 0 {
+	if missing, err = dropRest(&p, pid == 0); err != nil || pid == 0 {
 		return missing, err
 	}
 	reserveThreads()

@@ -1,5 +1,3 @@
-//go:build !386 && !arm
-
 // Package engine binds the QuickJS engine (modernc.org/libquickjs, the engine below modernc.org/quickjs) for one guest process.
 // The wrapper modernc.org/quickjs hides what a guest needs: unhandled rejections, native buffers, named modules and their
 // namespaces, and the text of stacks.

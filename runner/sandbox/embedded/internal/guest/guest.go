@@ -1,5 +1,3 @@
-//go:build !386 && !arm
-
 // Package guest is the guest program of the embedded backend: it runs one job on the engine, in its own process, and
 // implements the guest's side of the bridge protocol. Start with [Run].
 //

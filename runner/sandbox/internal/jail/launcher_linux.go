@@ -13,26 +13,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stageFD is a stage's end of the socket to its init.
-const stageFD = 5
+// launcherFD is a launcher's end of the socket to its init.
+const launcherFD = 5
 
-const stageLoaded = 'l'
+const launcherReady = 'l'
 
-// stage is a process that becomes a warm jail's program. It is started while its own libraries can still be found, and
+// launcher is a process that becomes a warm jail's program. It is started while its own libraries can still be found, and
 // confines itself, so that init keeps what it needs for Bind.
-type stage struct {
+type launcher struct {
 	pid  int
 	ctl  *os.File
 	name string
 }
 
-// startStage starts the process and returns when it is running.
-func startStage(p *request) (*stage, error) {
+// startLauncher starts the process and returns when it is running.
+func startLauncher(p *request) (*launcher, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("make a socket pair: %w", err)
 	}
-	st := &stage{ctl: os.NewFile(uintptr(fds[0]), "stage"), name: p.Program}
+	l := &launcher{ctl: os.NewFile(uintptr(fds[0]), "launcher"), name: p.Program}
 	files, err := programFiles(p)
 	if err != nil {
 		return nil, err // and this process ends
@@ -41,7 +41,7 @@ func startStage(p *request) (*stage, error) {
 	if p.Secret == "" {
 		all = append(all, ^uintptr(0)) // closed
 	}
-	st.pid, err = syscall.ForkExec("/proc/self/exe", []string{Name, stageEntry}, &syscall.ProcAttr{
+	l.pid, err = syscall.ForkExec("/proc/self/exe", []string{Name, launcherEntry}, &syscall.ProcAttr{
 		Env: []string{}, Files: append(all, uintptr(fds[1])),
 		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
@@ -51,26 +51,26 @@ func startStage(p *request) (*stage, error) {
 		return nil, fmt.Errorf("prepare to start %q: %w", p.Program, err)
 	}
 	loaded := make([]byte, 1)
-	if _, err := io.ReadFull(st.ctl, loaded); err != nil || loaded[0] != stageLoaded {
+	if _, err := io.ReadFull(l.ctl, loaded); err != nil || loaded[0] != launcherReady {
 		return nil, fmt.Errorf("prepare to start %q: %w", p.Program, errors.Join(err, errors.New("its process does not answer")))
 	}
-	return st, nil
+	return l, nil
 }
 
-// become makes the process exec the program, and returns when it has.
-func (st *stage) become(p *request) (missing []string, err error) {
-	defer st.ctl.Close()
-	if err := writeFrame(st.ctl, p); err != nil {
+// exec makes the process exec the program, and returns when it has.
+func (l *launcher) exec(p *request) (missing []string, err error) {
+	defer l.ctl.Close()
+	if err := writeFrame(l.ctl, p); err != nil {
 		return nil, err
 	}
-	hear := json.NewDecoder(st.ctl)
+	replies := json.NewDecoder(l.ctl)
 	var m message
 	for {
-		switch err := hear.Decode(&m); {
+		switch err := replies.Decode(&m); {
 		case errors.Is(err, io.EOF) && m.Ready: // closed by the exec
 			return m.Missing, nil
 		case err != nil:
-			return nil, fmt.Errorf("start %q in the sandbox: %w", st.name, err)
+			return nil, fmt.Errorf("start %q in the sandbox: %w", l.name, err)
 		case m.Denied:
 			return nil, fmt.Errorf("%s: %w", m.Error, unix.EPERM)
 		case m.Error != "":
@@ -79,17 +79,17 @@ func (st *stage) become(p *request) (missing []string, err error) {
 	}
 }
 
-// runStage runs a stage's process; it returns only when it fails.
-func runStage() int {
-	unix.CloseOnExec(stageFD)
-	ctl := os.NewFile(stageFD, "init")
+// runLauncher runs a launcher's process; it returns only when it fails.
+func runLauncher() int {
+	unix.CloseOnExec(launcherFD)
+	ctl := os.NewFile(launcherFD, "init")
 	if ctl == nil {
 		return codeFailed
 	}
-	tell := json.NewEncoder(ctl)
+	reply := json.NewEncoder(ctl)
 	lastCap := lastCapability() // the file is not visible later
 	err := func() error {
-		if _, err := ctl.Write([]byte{stageLoaded}); err != nil {
+		if _, err := ctl.Write([]byte{launcherReady}); err != nil {
 			return err
 		}
 		p := new(request)
@@ -103,12 +103,12 @@ func runStage() int {
 		if err != nil {
 			return err
 		}
-		if err := tell.Encode(message{Ready: true, Missing: missing}); err != nil {
+		if err := reply.Encode(message{Ready: true, Missing: missing}); err != nil {
 			return err
 		}
 		err = unix.Exec(p.Program, append([]string{p.Program}, p.Args...), p.Env)
 		return fmt.Errorf("start %q in the sandbox: %w", p.Program, err)
 	}()
-	_ = tell.Encode(message{Error: err.Error(), Denied: isDenied(err)})
+	_ = reply.Encode(message{Error: err.Error(), Denied: isDenied(err)})
 	return codeFailed
 }

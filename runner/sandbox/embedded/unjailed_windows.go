@@ -56,7 +56,7 @@ func (p pipes) Read(b []byte) (int, error)  { return p.in.Read(b) }
 func (p pipes) Write(b []byte) (int, error) { return p.out.Write(b) }
 func (p pipes) Close() error                { return errors.Join(p.in.Close(), p.out.Close()) }
 
-func plainMain() int {
+func unjailedMain() int {
 	in, out, ok := parseHandles(os.Getenv(envBridge))
 	if !ok {
 		return complain(errors.New("no bridge"))

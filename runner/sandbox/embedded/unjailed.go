@@ -15,8 +15,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
-// plainChild is a child process without a jail. The operating system's ordinary limits and those of the engine bound it.
-type plainChild struct {
+// unjailedChild is a child process without a jail. The operating system's ordinary limits and those of the engine bound it.
+type unjailedChild struct {
 	cmd     *exec.Cmd
 	conn    net.Conn
 	streams [3]*os.File // the host's ends of stdin, stdout and stderr
@@ -33,14 +33,14 @@ type plainChild struct {
 	disk   *meter.Disk
 }
 
-// startPlain starts a child that waits for attach. Its standard streams are pipes, so that it inherits none of the caller's
+// startUnjailed starts a child that waits for attach. Its standard streams are pipes, so that it inherits none of the caller's
 // files. The child is killed when ctx ends.
-func startPlain(ctx context.Context, exe string) (_ *plainChild, err error) {
+func startUnjailed(ctx context.Context, exe string) (_ *unjailedChild, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p := &plainChild{cmd: exec.Command(exe), done: make(chan struct{})}
-	p.cmd.Args, p.cmd.Env = []string{plainName}, childEnv()
+	p := &unjailedChild{cmd: exec.Command(exe), done: make(chan struct{})}
+	p.cmd.Args, p.cmd.Env = []string{unjailedName}, childEnv()
 	theirs := []*os.File{}
 	defer func() {
 		for _, f := range theirs {
@@ -80,7 +80,7 @@ func startPlain(ctx context.Context, exe string) (_ *plainChild, err error) {
 }
 
 // attach connects the child to a run: it copies the streams, watches the limits, and kills the child when ctx ends.
-func (p *plainChild) attach(ctx context.Context, spec sandbox.Spec) error {
+func (p *unjailedChild) attach(ctx context.Context, spec sandbox.Spec) error {
 	if !p.stop() {
 		return errors.New("the engine's process ended before it got a run")
 	}
@@ -105,21 +105,21 @@ func (p *plainChild) attach(ctx context.Context, spec sandbox.Spec) error {
 }
 
 // Bridge returns the host's end.
-func (p *plainChild) Bridge() net.Conn { return p.conn }
+func (p *unjailedChild) Bridge() net.Conn { return p.conn }
 
 // Done is closed when the process has ended.
-func (p *plainChild) Done() <-chan struct{} { return p.done }
+func (p *unjailedChild) Done() <-chan struct{} { return p.done }
 
 // Kill kills the child, which has no child processes.
-func (p *plainChild) Kill() { p.end("") }
+func (p *unjailedChild) Kill() { p.end("") }
 
 // end kills the child because it exceeded a limit.
-func (p *plainChild) end(limit string) {
+func (p *unjailedChild) end(limit string) {
 	p.cause.CompareAndSwap(nil, &limit)
 	_ = p.cmd.Process.Kill()
 }
 
-func (p *plainChild) closeStreams() {
+func (p *unjailedChild) closeStreams() {
 	for _, f := range p.streams {
 		if f != nil {
 			f.Close()
@@ -128,7 +128,7 @@ func (p *plainChild) closeStreams() {
 }
 
 // Wait waits for the end of the process and of its output.
-func (p *plainChild) Wait() (sandbox.Exit, error) {
+func (p *unjailedChild) Wait() (sandbox.Exit, error) {
 	<-p.done
 	p.stop()
 	p.streams[0].Close() // a Stdin that blocks forever keeps its own goroutine only

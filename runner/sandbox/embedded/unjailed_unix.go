@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -36,12 +37,14 @@ func attachBridge(cmd *exec.Cmd) (host net.Conn, afterStart func(), err error) {
 		return nil, nil, err
 	}
 	cmd.ExtraFiles = []*os.File{theirs}
-	cmd.SysProcAttr = plainAttributes()
+	// A new process group, so that only the host handles a Ctrl-C in the terminal. There is no parent-death signal, which would
+	// be sent when the thread that forked ends; the child exits when its bridge closes.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return host, func() { theirs.Close() }, nil
 }
 
-// plainMain is the main function of a child without a jail.
-func plainMain() int {
+// unjailedMain is the main function of a child without a jail.
+func unjailedMain() int {
 	// With the signals ignored, a write beyond the size limit fails with an error instead of killing the process.
 	signal.Ignore(syscall.SIGXFSZ, syscall.SIGPIPE)
 	os.Clearenv()
@@ -72,5 +75,29 @@ func endedBy(s *os.ProcessState, limits sandbox.Limits, _ int64) string {
 	case limits.CPU > 0 && s.UserTime()+s.SystemTime() > limits.CPU/2:
 		return sandbox.LimitCPU
 	}
-	return sandbox.LimitMemory // killed by itself (see plainMain) or by the kernel
+	return sandbox.LimitMemory // killed by itself (see unjailedMain) or by the kernel
+}
+
+// applyLimits sets the resource limits of this process.
+func applyLimits(l rlimits) error {
+	for which, value := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_CPU: l.CPU, unix.RLIMIT_NOFILE: l.Files, unix.RLIMIT_FSIZE: l.FileSize} {
+		if value == 0 && which != unix.RLIMIT_CORE {
+			continue
+		}
+		var old syscall.Rlimit
+		if err := syscall.Getrlimit(which, &old); err != nil {
+			return fmt.Errorf("limit %d: %w", which, err)
+		}
+		lower(&old.Cur, &old.Max, value)
+		if err := syscall.Setrlimit(which, &old); err != nil {
+			return fmt.Errorf("limit %d: %w", which, err)
+		}
+	}
+	return nil
+}
+
+// lower sets a soft and a hard limit to value. It never raises one. Their type depends on the system.
+func lower[T int64 | uint64](soft, hard *T, value uint64) {
+	*hard = min(*hard, T(value))
+	*soft = *hard
 }

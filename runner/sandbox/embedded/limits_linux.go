@@ -6,15 +6,10 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
-
-// plainAttributes puts the child into a new process group, so that only the host handles a Ctrl-C in the terminal. It sets no
-// parent-death signal, which would be sent when the thread that forked ends; the child exits when its bridge closes.
-func plainAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 const watchInterval = 50 * time.Millisecond
 

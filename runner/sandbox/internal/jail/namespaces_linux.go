@@ -12,6 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// namespaces are those of every jail. If the caller is not root, a user namespace is added.
+const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
+	unix.CLONE_NEWCGROUP
+
 // identity is the user that a jail runs as, and the right by which its namespaces are made.
 type identity struct {
 	uid, gid int

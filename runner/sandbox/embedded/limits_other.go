@@ -4,12 +4,9 @@ package embedded
 
 import (
 	"os"
-	"syscall"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
-
-func plainAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // guard does nothing: there is no cheap way to read another process's memory here, so only the engine's own limit bounds it.
 func guard(*os.Process, sandbox.Limits, func(string)) (stop func() int64, err error) {
