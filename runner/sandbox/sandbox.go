@@ -48,7 +48,7 @@ const (
 	LangPython     Language = "python"
 )
 
-// Strength is what stands between a script and the machine. A greater one is good for code that is trusted less.
+// Strength is the kind of isolation between a script and the machine. A greater one suits code that is trusted less.
 type Strength int
 
 const (
@@ -65,7 +65,7 @@ const (
 type Backend interface {
 	// Name is the word a person selects the backend by: "embedded", "process", "docker".
 	Name() string
-	// Strength reports what stands between a script and the machine. It is the same on every machine.
+	// Strength reports the kind of isolation. It is the same on every machine.
 	Strength() Strength
 	// Runtime reports which runtime executes scripts of lang here; ok is false where the backend has none.
 	Runtime(lang Language) (r Runtime, ok bool)
@@ -144,7 +144,7 @@ func (s *Spec) Check() error {
 	return nil
 }
 
-// MaxSecret is what every pipe holds, in bytes, so that a secret can be written before anybody reads it.
+// MaxSecret is what every pipe holds, in bytes, so that a secret can be written before it is read.
 const MaxSecret = 4096
 
 // Paths inside every sandbox that has a file system of its own. The embedded backend maps the same names.

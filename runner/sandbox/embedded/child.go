@@ -1,10 +1,6 @@
 package embedded
 
 import (
-	"encoding/binary"
-	"encoding/json"
-	"fmt"
-	"io"
 	"net"
 	"os"
 	"time"
@@ -80,41 +76,15 @@ type environment struct {
 	limit func(rlimits) error
 }
 
-// maxFrame is the most bytes of each of the two frames; they hold a handful of paths.
-const maxFrame = 64 << 10
-
-// writeFrames sends each value as one frame.
+// writeFrames sends each value as one frame. They fit into the socket's buffer, so a child that hangs does not block this.
 func writeFrames(conn net.Conn, values ...any) error {
-	var b []byte
-	for _, v := range values {
-		body, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		b = append(binary.BigEndian.AppendUint32(b, uint32(len(body))), body...)
-	}
-	// The frames fit into the socket's buffer, so a child that hangs does not block this write.
 	if err := conn.SetWriteDeadline(time.Now().Add(5 * time.Second)); err != nil {
 		return err
 	}
-	if _, err := conn.Write(b); err != nil {
-		return err
+	for _, v := range values {
+		if err := jail.WriteFrame(conn, v); err != nil {
+			return err
+		}
 	}
 	return conn.SetWriteDeadline(time.Time{})
-}
-
-func readSetup(r io.Reader) (s setup, err error) {
-	var size [4]byte
-	if _, err := io.ReadFull(r, size[:]); err != nil {
-		return s, fmt.Errorf("read the setup: %w", err)
-	}
-	n := binary.BigEndian.Uint32(size[:])
-	if n > maxFrame {
-		return s, fmt.Errorf("setup of %d bytes; at most %d are allowed", n, maxFrame)
-	}
-	body := make([]byte, n)
-	if _, err := io.ReadFull(r, body); err != nil {
-		return s, fmt.Errorf("read the setup: %w", err)
-	}
-	return s, json.Unmarshal(body, &s)
 }

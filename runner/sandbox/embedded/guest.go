@@ -41,8 +41,8 @@ func runGuest(conn io.ReadWriteCloser, h environment) (code int) {
 	// One processor serves the engine and the reader of the bridge, because waking a second one takes a quarter of the time of a
 	// call. A script that never yields is preempted, so that the reader still notices when the host is gone.
 	runtime.GOMAXPROCS(1)
-	s, err := readSetup(conn)
-	if err != nil {
+	var s setup
+	if err := jail.ReadFrame(conn, &s); err != nil {
 		return complain(err)
 	}
 	// A memory fault in the engine panics in this goroutine; otherwise Go would print all stacks and exit.

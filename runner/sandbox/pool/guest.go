@@ -54,7 +54,7 @@ func ready(life context.Context, backend sandbox.Warmer, spec sandbox.Spec) (*gu
 	return g, nil
 }
 
-// listen waits for the hello, and tells the guest that it is early.
+// listen waits for the hello, and sends the guest the frame that says that there is no job yet.
 func (g *guest) listen(ctx context.Context) (err error) {
 	if g.conn, err = g.idle.Bridge(ctx); err != nil {
 		return err

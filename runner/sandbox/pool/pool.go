@@ -30,7 +30,7 @@ const (
 
 // Options configure a Pool; nil is valid.
 type Options struct {
-	// MaxIdle bounds the idle guests of all shapes together. The shape used longest ago gives way. Zero: 8.
+	// MaxIdle bounds the idle guests of all shapes together. Guests of the least recently used shape are closed first. Zero: 8.
 	MaxIdle int
 	// IdleTime is how long a guest may stay idle. Zero: 5 min.
 	IdleTime time.Duration

@@ -68,8 +68,7 @@ func (b *Backend) Runtime(lang sandbox.Language) (sandbox.Runtime, bool) {
 	return sandbox.InterpreterOf(lang)
 }
 
-// Probe implements sandbox.Backend. It makes one empty jail, which takes some milliseconds: nothing else tells for
-// sure what the machine allows.
+// Probe implements sandbox.Backend. It starts one empty jail, which takes some milliseconds: no other check is as reliable.
 func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 	missing, err := jail.Probe(ctx, jail.Config{Exe: b.opts.Exe})
 	if err != nil {
@@ -126,7 +125,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	return &guest{child: child, heap: heap, secret: spec.Secret}, nil
 }
 
-// report says what a guest runs without.
+// report logs the isolation that a guest lacks.
 func (b *Backend) report(child *jail.Child) {
 	for _, m := range child.Missing() {
 		b.opts.Logger.Info("the process sandbox runs with less than it could", "missing", m)

@@ -2,7 +2,7 @@ package sandboxtest
 
 import "github.com/mcpgen/mcpgen/runner/sandbox"
 
-// importCases import what lies beside a script, and what a script names only while it runs.
+// importCases import files beside a script, and modules whose names are computed while it runs.
 func importCases() []testCase {
 	return []testCase{
 		{name: "files beside the script", beside: map[string]string{

@@ -117,7 +117,7 @@ func (x *execution) start(ctx context.Context, spec sandbox.Spec) (sandbox.Proce
 	if err != nil {
 		return nil, nil, errors.Join(err, idle.Close())
 	}
-	// The guest is ready when it has said hello; what was read to see that is read again by whoever comes next.
+	// The guest is ready when it has sent its hello. The bytes read here are read again by the bridge.
 	first := make([]byte, 1)
 	if _, err := io.ReadFull(conn, first); err != nil {
 		return nil, nil, errors.Join(err, conn.Close(), idle.Close())

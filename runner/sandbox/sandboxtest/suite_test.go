@@ -99,7 +99,7 @@ func hyphened(names map[string]bool, base string) bool {
 	return false
 }
 
-// TestJudgeCanFail makes sure that a leak is one, whoever prints it.
+// TestJudgeCanFail checks that a leak is a problem.
 func TestJudgeCanFail(t *testing.T) {
 	for name, tt := range map[string]struct {
 		check func(*judge, *world, *result)

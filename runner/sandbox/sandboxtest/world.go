@@ -25,7 +25,7 @@ type world struct {
 	id                      string
 	base                    string // the folder that holds all of it
 	workspace, tree, skills string
-	elsewhere               string // a folder that anybody may write to, outside of the sandbox
+	elsewhere               string // a folder outside of the sandbox that all users may write to
 	secret                  string // in the canary file, the canary variable and the answer of the listeners
 	canary                  string // a file outside of everything, readable by all
 	other                   *world // the neighbour's; nil: there is none

@@ -19,16 +19,16 @@ import (
 type Interpreter struct {
 	Host   string // the program on this machine
 	Inside string // and in the sandbox
-	// Files are to be shown read-only. A later one may lie inside an earlier one.
+	// Files are shown read-only. A later one may be inside an earlier one.
 	Files []File
-	// Hidden lists folders below Files that are to be shown empty: installed packages.
+	// Hidden lists folders below Files that are shown empty: installed packages.
 	Hidden []string
 }
 
 // File shows Source (a file or folder of the host; links are followed) at Target inside.
 type File struct{ Source, Target string }
 
-// Options say where to look.
+// Options configure a Finder.
 type Options struct {
 	// Node and Python name the interpreters: a path, or a name for LookPath. Empty: "node" and "python3".
 	Node, Python string

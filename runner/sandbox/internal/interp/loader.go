@@ -12,10 +12,9 @@ import (
 	"strings"
 )
 
-// loader finds shared libraries the way the machine's dynamic loader does, without running it: a program's run path,
-// then the loader's cache, then the standard folders.
+// loader finds shared libraries where the machine's dynamic loader does, without running it: in a program's run path, then in
+// the standard folders.
 type loader struct {
-	cache  map[string]string // library name → file, from /etc/ld.so.cache
 	dirs   []string          // standard folders
 	files  map[string]string // library name → file, found so far
 	interp string            // the dynamic loader itself
@@ -34,7 +33,6 @@ func Libraries(program string) ([]File, error) {
 func newLoader() *loader {
 	triple := map[string]string{"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}[runtime.GOARCH]
 	return &loader{
-		cache: readLoaderCache("/etc/ld.so.cache"),
 		dirs:  []string{"/lib/" + triple, "/usr/lib/" + triple, "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"},
 		files: make(map[string]string),
 		seen:  make(map[string]bool),
@@ -76,7 +74,7 @@ func (l *loader) add(file string) error {
 			if name == optional {
 				continue
 			}
-			return fmt.Errorf("%s needs the library %s, which is not on this machine", file, name)
+			return fmt.Errorf("%s needs the library %s, which is in none of the standard folders", file, name)
 		}
 		l.files[name] = found
 		if err := l.add(found); err != nil {
@@ -93,15 +91,7 @@ func (l *loader) find(name string, dirs []string) string {
 	if filepath.IsAbs(name) {
 		return existing(name)
 	}
-	for _, dir := range dirs {
-		if f := existing(filepath.Join(dir, name)); f != "" {
-			return f
-		}
-	}
-	if f := existing(l.cache[name]); f != "" {
-		return f
-	}
-	for _, dir := range l.dirs {
+	for _, dir := range append(dirs[:len(dirs):len(dirs)], l.dirs...) {
 		if f := existing(filepath.Join(dir, name)); f != "" {
 			return f
 		}

@@ -62,7 +62,7 @@ func (c *Child) Bind(ctx context.Context, b Binding) (err error) {
 		}
 	}
 	_ = c.control.SetDeadline(time.Now().Add(bindTimeout))
-	if err := writeFrame(c.control, o); err != nil {
+	if err := WriteFrame(c.control, o); err != nil {
 		return fmt.Errorf("bind the sandbox process: %w", err)
 	}
 	var m message

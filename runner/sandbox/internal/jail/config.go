@@ -47,7 +47,7 @@ type Config struct {
 	// Dir is the working directory inside; empty: "/".
 	Dir string
 
-	// Mounts show host files and folders inside. A later mount may lie inside an earlier one or in one of Tmpfs.
+	// Mounts show host files and folders inside. A later mount may be inside an earlier one or one of Tmpfs.
 	// Writable ones are folders.
 	Mounts []Mount
 	// Files are written, read-only, into the jail's own root: path inside → content.

@@ -68,7 +68,7 @@ func runInit(fn func(Inside) int) int {
 		return codeFailed
 	}
 	i := &initProcess{out: json.NewEncoder(control), request: new(request), fn: fn}
-	if err := readFrame(control, i.request); err != nil {
+	if err := ReadFrame(control, i.request); err != nil {
 		return i.fail(err)
 	}
 	i.start, i.binds = watchHost(control, i.request.Warm)
@@ -158,7 +158,7 @@ func watchHost(control io.Reader, warm bool) (<-chan struct{}, <-chan *bindReque
 		close(start)
 		if warm {
 			o := new(bindRequest)
-			if readFrame(control, o) != nil {
+			if ReadFrame(control, o) != nil {
 				os.Exit(codeKilled)
 			}
 			binds <- o

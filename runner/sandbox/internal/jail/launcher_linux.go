@@ -60,7 +60,7 @@ func startLauncher(p *request) (*launcher, error) {
 // exec makes the process exec the program, and returns when it has.
 func (l *launcher) exec(p *request) (missing []string, err error) {
 	defer l.ctl.Close()
-	if err := writeFrame(l.ctl, p); err != nil {
+	if err := WriteFrame(l.ctl, p); err != nil {
 		return nil, err
 	}
 	replies := json.NewDecoder(l.ctl)
@@ -93,7 +93,7 @@ func runLauncher() int {
 			return err
 		}
 		p := new(request)
-		if err := readFrame(ctl, p); err != nil {
+		if err := ReadFrame(ctl, p); err != nil {
 			return err
 		}
 		if err := enterDir(p); err != nil { // init has changed this process's root with its own

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -39,7 +38,7 @@ func caller() identity {
 		who.dropTo = UID
 		return who
 	}
-	who.ownCount = kernelAtLeast(5, 14)
+	who.ownCount = true // since Linux 5.14
 	return who
 }
 
@@ -101,16 +100,4 @@ func inside(id int) int {
 		return UID
 	}
 	return id
-}
-
-func kernelAtLeast(major, minor int) bool {
-	var u unix.Utsname
-	if unix.Uname(&u) != nil {
-		return false
-	}
-	var a, b int
-	if _, err := fmt.Sscanf(strings.TrimRight(string(u.Release[:]), "\x00"), "%d.%d", &a, &b); err != nil {
-		return false
-	}
-	return a > major || a == major && b >= minor
 }

@@ -18,7 +18,7 @@ const (
 	resumeAll = 'r'
 )
 
-// pauseTime bounds the wait for processes to stand still: those in the middle of a system call finish it first.
+// pauseTime bounds the wait for processes to stop: those in the middle of a system call finish it first.
 const pauseTime = 100 * time.Millisecond
 
 // pids lists the jail's processes.

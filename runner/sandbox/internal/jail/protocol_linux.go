@@ -2,13 +2,7 @@
 
 package jail
 
-import (
-	"encoding/binary"
-	"encoding/json"
-	"fmt"
-	"io"
-	"time"
-)
+import "time"
 
 // request is the host's message to init: the parts of Config that can be sent, and the host's decisions.
 type request struct {
@@ -65,39 +59,5 @@ type message struct {
 	CPU time.Duration `json:",omitempty"` // of all processes that ended
 }
 
-// go tells init that the host has finished its part (the cgroup) and the program may start.
+// goAhead is the byte that the host sends when it has finished its part (the cgroup) and the program may start.
 const goAhead = 'g'
-
-// maxFrame bounds the size of a request in bytes; no request needs nearly as much.
-const maxFrame = 64 << 20
-
-func writeFrame(w io.Writer, what any) error {
-	body, err := json.Marshal(what)
-	if err != nil {
-		return err
-	}
-	frame := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
-	if _, err := w.Write(append(frame, body...)); err != nil {
-		return fmt.Errorf("send a request to the jail: %w", err)
-	}
-	return nil
-}
-
-func readFrame(r io.Reader, what any) error {
-	var size [4]byte
-	if _, err := io.ReadFull(r, size[:]); err != nil {
-		return fmt.Errorf("read the request: %w", err)
-	}
-	n := binary.BigEndian.Uint32(size[:])
-	if n > maxFrame {
-		return fmt.Errorf("read the request: %d bytes", n)
-	}
-	body := make([]byte, n)
-	if _, err := io.ReadFull(r, body); err != nil {
-		return fmt.Errorf("read the request: %w", err)
-	}
-	if err := json.Unmarshal(body, what); err != nil {
-		return fmt.Errorf("read the request: %w", err)
-	}
-	return nil
-}

@@ -72,7 +72,7 @@ type modeArg struct {
 	arg uint32
 }
 
-// modes and opens are allowed unless they make a file set-user-ID or set-group-ID: it would lie in the workspace on
+// modes and opens are allowed unless they make a file set-user-ID or set-group-ID: it would be in the workspace on
 // the host, belong to the user of mcprun, and run the script's code with that user's rights when another user starts it.
 func modes() []modeArg {
 	return append([]modeArg{

@@ -137,7 +137,7 @@ func isRefusal(err error) bool { return isDenied(err) || errors.Is(err, unix.EIN
 // handshake sends the request and waits until the program runs.
 func (c *Child) handshake(p *request) error {
 	_ = c.control.SetDeadline(time.Now().Add(setupTimeout))
-	err := writeFrame(c.control, p)
+	err := WriteFrame(c.control, p)
 	if err == nil {
 		if !c.cfg.Warm && !c.group.BoundsTasks() && p.Limits.Processes == 0 {
 			c.boundTasks()

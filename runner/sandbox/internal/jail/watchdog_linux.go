@@ -56,7 +56,7 @@ func (c *Child) exceeded() string {
 }
 
 // newTree returns the jail's process tree, to be measured against its present limits. An init that has a program is not part
-// of the run. Files in memory lie in the jail's own folders, and count if no control group counts them.
+// of the run. Files in memory are in the jail's own folders, and are counted if no control group counts them.
 func (c *Child) newTree() *proctree.Tree {
 	t := &proctree.Tree{Root: c.proc.Pid, MaxTasks: c.cfg.Limits.Processes + 2*ownTasks, MaxMemory: c.cfg.Limits.Memory}
 	if c.cfg.Program != "" {

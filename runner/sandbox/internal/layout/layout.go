@@ -1,4 +1,4 @@
-// Package layout says what a guest finds where, and how it is started: the same in every sandbox that runs the machine's own
+// Package layout defines the file system, environment and arguments of a guest, for every sandbox that runs the machine's own
 // interpreters.
 package layout
 
@@ -17,7 +17,7 @@ import (
 // Environment returns the whole environment of a guest.
 func Environment() []string { return []string{"PATH=/usr/bin", "HOME=/tmp", "LANG=C.UTF-8"} }
 
-// Arguments returns the interpreter's.
+// Arguments returns the arguments of the interpreter.
 func Arguments(spec sandbox.Spec) []string {
 	var args []string
 	if meter.LargeHeap(spec.Runtime, spec.Limits) > 0 {
@@ -70,8 +70,9 @@ type User struct {
 	Groups []int
 }
 
-// Prepare makes the folders of a run ready for a guest: the workspace is there, with places for what is shown in it, which
-// stay because another run may be using them. With a user, it can write to the workspace and read the other folders.
+// Prepare checks the folders of a run, and makes the folders in the workspace on which others are mounted. They stay there,
+// because another run may be using them. A user, if not nil, gets write access to the workspace, and must be able to read the
+// other folders.
 func Prepare(spec sandbox.Spec, user *User) error {
 	for source := range readOnly(spec) {
 		if err := folder.Check(source); err != nil {

@@ -75,11 +75,11 @@ func CloseAll(files []*os.File) {
 	}
 }
 
-// Bridge returns the host's end of the bridge, and whether it was returned before. Who takes it closes it; Close does if
-// nobody has.
+// Bridge returns the host's end of the bridge, and whether it was returned before. The caller closes it. If Bridge was never
+// called, Close does.
 func (s *Streams) Bridge() (conn *net.UnixConn, again bool) { return s.bridge, s.taken.Swap(true) }
 
-// PeekBridge is Bridge for what is said before anybody has taken it.
+// PeekBridge returns the host's end of the bridge; the caller does not close it.
 func (s *Streams) PeekBridge() *net.UnixConn { return s.bridge }
 
 // Stderr is what the guest writes its errors to, until Copy is called.
@@ -87,7 +87,7 @@ func (s *Streams) Stderr() *os.File { return s.files[2] }
 
 // Copy connects the guest's streams with the caller's. A nil stdin is empty. Writes to stdout and stderr must not fail.
 func (s *Streams) Copy(stdin io.Reader, stdout, stderr io.Writer) {
-	go func() { // a reader that blocks for ever keeps its goroutine, and nobody else
+	go func() { // a reader that blocks forever keeps only this goroutine
 		if stdin != nil {
 			_, _ = io.Copy(s.files[0], stdin)
 		}
@@ -98,11 +98,11 @@ func (s *Streams) Copy(stdin io.Reader, stdout, stderr io.Writer) {
 	}
 }
 
-// drainTime is how long output may take to arrive once the guest has ended.
+// drainTime is how long Drain waits for output.
 const drainTime = time.Second
 
-// Drain returns when the output was written out, once the guest has ended. Pipes end with their last writer; one that was
-// sent through a socket outlives it, and is not waited for.
+// Drain waits, after the guest has ended, until its output was written. A pipe ends with its last writer. A writer that was
+// sent through a socket outlives the guest; Drain does not wait for it.
 func (s *Streams) Drain() {
 	_ = s.files[0].Close()
 	for _, f := range s.files[1:] {
@@ -111,7 +111,7 @@ func (s *Streams) Drain() {
 	s.copying.Wait()
 }
 
-// Close closes the host's ends but for a bridge that was taken.
+// Close closes the host's ends, except a bridge that Bridge has returned.
 func (s *Streams) Close() {
 	CloseAll(s.files[:])
 	if s.bridge != nil && !s.taken.Load() {

@@ -1,4 +1,4 @@
 //go:build !linux
 
-// Package thread calls functions on threads of their own. On this system nobody needs that.
+// Package thread calls functions on threads of their own. It is empty on this system.
 package thread

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Spare calls f on a thread that runs nothing else and ends with f, so f may change the thread's namespaces and user for
-// good. It is never the process's first thread, which cannot end, and which /proc/self describes.
+// Spare calls f on a thread that runs nothing else and ends with f, so f may change the thread's namespaces and user. It is never the process's first thread, which cannot end, and which /proc/self describes.
 func Spare(f func() error) error {
 	result := make(chan error, 1)
 	go func() {
@@ -24,9 +23,8 @@ func Spare(f func() error) error {
 	return <-result
 }
 
-// Go calls f on a goroutine of its own that is locked to a thread, and is not the process's first: where that one is in a
-// control group of version 1, the memory that any thread of the process takes is counted there. Whether the thread goes on
-// when f returns is for f to say, by unlocking it.
+// Go calls f on a new goroutine that is locked to a thread other than the process's first: a version 1 control group of the
+// first thread is charged for the memory of all threads. The thread ends with f unless f unlocks it.
 func Go(f func()) {
 	go func() {
 		runtime.LockOSThread()

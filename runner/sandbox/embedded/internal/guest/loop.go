@@ -136,7 +136,7 @@ func (l *loop) remove(id int64) *timer {
 	return t
 }
 
-// setRef says whether a timer keeps the loop alive.
+// setRef sets whether a timer keeps the loop alive.
 func (l *loop) setRef(t *timer, on bool) {
 	if t.ref && !on {
 		l.refs--
@@ -199,7 +199,7 @@ func (g *guest) turn(module engine.Value, ns func() engine.Value) engine.Value {
 	return engine.Undefined() // the exported promise never settled
 }
 
-// settle runs promise jobs until none is left, and reports whether the script goes on.
+// settle runs promise jobs until none is left, and reports whether the script continues.
 func (g *guest) settle() bool {
 	g.vm.RunJobs()
 	return !g.exited && g.failure == nil && !g.vm.Halted() && g.checkRejections()

@@ -30,7 +30,7 @@ func (g *guest) onRejection(promise, reason engine.Value, handled bool) {
 }
 
 // checkRejections ends the script, as Node does, if a rejection has no handler after all promise jobs have run. It reports
-// whether the script goes on.
+// whether the script continues.
 func (g *guest) checkRejections() bool {
 	for len(g.rejected) > 0 {
 		r := g.rejected[0]

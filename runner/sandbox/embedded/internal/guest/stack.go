@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Prefixes of module names inside the engine, by which stackText tells frames apart.
+// Prefixes of module names inside the engine, by which stackText distinguishes frames.
 const (
 	preludePrefix = "mcprun:"
 	scriptPrefix  = "script:"
