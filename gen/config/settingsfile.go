@@ -234,7 +234,11 @@ func (y *settingsFile) version(n node.Node, key string) error {
 }
 
 func (y *settingsFile) languages(n node.Node, key string) error {
-	const remedy = "write languages: [typescript, python], or one of them"
+	var names []string
+	for _, l := range Languages() {
+		names = append(names, string(l))
+	}
+	remedy := "write languages: [" + strings.Join(names, ", ") + "], or one of them"
 	if n.Kind != node.KindList || len(n.Items) == 0 {
 		return y.ErrorAt(n.Line, key, "it is not a list of languages", remedy)
 	}
