@@ -36,9 +36,9 @@ type LearnOptions struct {
 type LearnReport struct {
 	// Tool is the tool's id.
 	Tool string
-	// Before is what was known of its replies, After what is known now. Nil is nothing.
+	// Before is what was known of its replies, After what is known now. Nil means nothing.
 	Before, After *catalog.Learned
-	// Failed are the answers by which the tool reported an error; nothing was learned of them.
+	// Failed counts the answers in which the tool reported an error. They are not learned from.
 	Failed int
 	// Why is the text of the first of them; foreign text.
 	Why string
@@ -46,12 +46,12 @@ type LearnReport struct {
 	Sync *Report
 }
 
-// unlearned is why nothing can be learned of a tool.
+// unlearned returns the error that nothing can be learned about a tool.
 func unlearned(tool, problem, remedy string) error {
 	return &Error{Message: fmt.Sprintf("learn %q: %s", tool, problem), Remedy: remedy, Code: 2}
 }
 
-// learnTimeout bounds a call made to learn of, where the configuration has no time-out.
+// learnTimeout bounds a call if the configuration has no time-out.
 const learnTimeout = 2 * time.Minute
 
 // Learn infers the output of a tool whose server declares none, from answers: those of calls that it makes, and
@@ -114,7 +114,7 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	return report, err
 }
 
-// unanswered is the error of a recording that has calls of a tool, and no answer.
+// unanswered returns the error for a recording that has no answer of a tool.
 func unanswered(tool string, calls int) error {
 	switch calls {
 	case 0:
@@ -126,7 +126,7 @@ func unanswered(tool string, calls int) error {
 	return unlearned(tool, problem, "record a run in which it answers: mcprun --record FILE SCRIPT")
 }
 
-// learn joins what is known with what answers show. Names that conceal changes are secret, and not kept.
+// learn merges the type of the answers into what is known. It drops names that conceal changes, because they are secret.
 func (r *LearnReport) learn(tool *catalog.Tool, answers []learn.Answer, conceal func(text string) string) error {
 	var known []learn.Reply
 	out := catalog.Learned{Digest: tool.Digest}
@@ -167,8 +167,8 @@ func (r *LearnReport) learn(tool *catalog.Tool, answers []learn.Answer, conceal 
 	return nil
 }
 
-// callAll calls a tool with each of the arguments and returns its answers, and what takes values of
-// the configuration's variables out of a text: a server may repeat what it was given, and names are checked in.
+// callAll calls a tool with each of the arguments and returns its answers. It also returns a function that removes the values of
+// the configuration's variables from a text: a server may repeat them, and learned names are checked in to version control.
 func callAll(ctx context.Context, opts Options, up UpstreamOptions, key string, tool *catalog.Tool, how LearnOptions) ([]learn.Answer, func(string) string, error) {
 	if reads := tool.Hints.ReadOnly; (reads == nil || !*reads) && !how.AllowWrites {
 		return nil, nil, unlearned(tool.ID, "it doesn't say of itself that it only reads, so it was not called", "give recorded replies with --replies, or call it all the same with --allow-writes")
@@ -216,7 +216,7 @@ func callOnce(ctx context.Context, session *upstream.Session, srv config.Server,
 	return result.Raw, nil
 }
 
-// failed is the error of a server that could not be asked, but for the end of ctx.
+// failed returns err with the exit code of a server that failed, unless ctx has ended.
 func failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -224,7 +224,7 @@ func failed(ctx context.Context, err error) error {
 	return &Error{Code: 3, Err: err}
 }
 
-// learnedOf is what is known of the replies of a server's tools, as far as they declare none.
+// learnedOf returns the learned types of a server's tools that declare no output.
 func (s *job) learnedOf(server *catalog.Server) map[string]catalog.Learned {
 	out := map[string]catalog.Learned{}
 	for _, t := range server.Tools {
@@ -235,7 +235,7 @@ func (s *job) learnedOf(server *catalog.Server) map[string]catalog.Learned {
 	return out
 }
 
-// useLearned gives a tool the output that was learned of it.
+// useLearned sets the output of a tool to the learned type, if there is one.
 func (s *job) useLearned(place, server string, t *catalog.Tool, out *render.Tool) {
 	known, ok := s.learned[server][t.Name]
 	if !ok {
@@ -243,7 +243,7 @@ func (s *job) useLearned(place, server string, t *catalog.Tool, out *render.Tool
 	}
 	if known.Digest != t.Digest {
 		s.report.Warnings = append(s.report.Warnings, Warning{
-			Place: place, Code: "learned-before", Message: "its output was learned of an earlier definition; learn it again, or drop it with \"mcpgen learn --forget\"",
+			Place: place, Code: "learned-before", Message: "its output was learned from an earlier definition; learn it again, or drop it with \"mcpgen learn --forget\"",
 		})
 	}
 	output, notes := schema.Convert(known.Schema)

@@ -17,15 +17,15 @@ import (
 // maxParallel is how many servers are asked at once.
 const maxParallel = 64
 
-// listed is the outcome of one server.
+// listed is the result of listing one server.
 type listed struct {
-	server   *catalog.Server // nil: the tree will have nothing of it
+	server   *catalog.Server // nil: neither the server nor the tree has a list
 	report   ServerReport
 	warnings []catalog.Warning
 	ended    <-chan struct{} // see Listing.Ended
 }
 
-// list brings every configured server's tools together, from the server or from the tree.
+// list returns the tools of all configured servers. Each list comes from the server or, if it is not asked or fails, from the tree.
 func (s *job) list(ctx context.Context) ([]catalog.Server, error) {
 	results := make([]listed, len(s.config.Servers))
 	var group errgroup.Group
@@ -43,7 +43,7 @@ func (s *job) list(ctx context.Context) ([]catalog.Server, error) {
 	_ = group.Wait()
 	for _, r := range results {
 		if r.ended != nil {
-			s.ending = append(s.ending, r.ended)
+			s.closing = append(s.closing, r.ended)
 		}
 	}
 	if ctx.Err() != nil {
@@ -55,7 +55,7 @@ func (s *job) list(ctx context.Context) ([]catalog.Server, error) {
 		for _, w := range r.warnings {
 			s.report.Warnings = append(s.report.Warnings, Warning{Place: w.Place, Message: w.Message, Dropped: w.Dropped})
 		}
-		if err := s.altered(r); err != nil {
+		if err := s.checkStored(r); err != nil {
 			return nil, err
 		}
 		if r.server != nil {
@@ -63,7 +63,7 @@ func (s *job) list(ctx context.Context) ([]catalog.Server, error) {
 			r.server.Dir = s.dirs[r.server.Key]
 			r.report.Tools = len(r.server.Tools)
 			servers = append(servers, *r.server)
-		} else if err := s.lost(r.report); err != nil {
+		} else if err := s.checkMissing(r.report); err != nil {
 			return nil, err
 		}
 		r.report.Dir = s.dirs[r.report.Key]
@@ -77,12 +77,12 @@ func (s *job) list(ctx context.Context) ([]catalog.Server, error) {
 
 // awaitSessions waits until every session is closed: no server outlives a sync.
 func (s *job) awaitSessions() {
-	for _, ended := range s.ending {
+	for _, ended := range s.closing {
 		<-ended
 	}
 }
 
-// fromServer asks a server, and falls back on the tree.
+// fromServer lists a server, or takes its stored list if that fails.
 func (s *job) fromServer(ctx context.Context, srv config.Server) listed {
 	start := time.Now()
 	s.progress(Event{Server: srv.Key})
@@ -95,11 +95,11 @@ func (s *job) fromServer(ctx context.Context, srv config.Server) listed {
 		return out
 	}
 	server, warnings := catalog.NewServer(srv.Key, listing.Title, listing.Instructions, listing.Tools)
-	warnings = append(warnings, s.offers(&server, listing)...)
+	warnings = append(warnings, s.addOffers(&server, listing)...)
 	for _, text := range listing.Omitted {
 		warnings = append(warnings, catalog.Warning{Place: srv.Key, Message: text})
 	}
-	s.keepSpelling(&server)
+	s.keepStoredForm(&server)
 	s.progress(Event{Server: srv.Key, Done: true, Tools: len(server.Tools), Duration: took})
 	return listed{
 		server: &server, warnings: warnings, ended: listing.Ended,
@@ -107,8 +107,8 @@ func (s *job) fromServer(ctx context.Context, srv config.Server) listed {
 	}
 }
 
-// offers notes what a server offers beside tools.
-func (s *job) offers(server *catalog.Server, listing *Listing) []catalog.Warning {
+// addOffers adds a server's resources and prompts.
+func (s *job) addOffers(server *catalog.Server, listing *Listing) []catalog.Warning {
 	server.Resources = listing.Resources
 	switch {
 	case !listing.HasPrompts:
@@ -116,14 +116,14 @@ func (s *job) offers(server *catalog.Server, listing *Listing) []catalog.Warning
 	case listing.PromptsErr != nil:
 		stored := s.stored.Servers[server.Key]
 		server.HasPrompts, server.Prompts = stored.HasPrompts, stored.Prompts
-		return []catalog.Warning{{Place: server.Key, Message: fmt.Sprintf("its prompts could not be listed; what the tree has of them stays: %v", listing.PromptsErr)}}
+		return []catalog.Warning{{Place: server.Key, Message: fmt.Sprintf("its prompts could not be listed; the tree keeps those that it has: %v", listing.PromptsErr)}}
 	}
 	warnings := server.SetPrompts(listing.Prompts)
 	old := map[string]catalog.Prompt{}
 	for _, p := range s.stored.Servers[server.Key].Prompts {
 		old[p.Name] = p
 	}
-	for i, p := range server.Prompts { // as in keepSpelling
+	for i, p := range server.Prompts { // as in keepStoredForm
 		if o, ok := old[p.Name]; ok && o.Digest == p.Digest {
 			server.Prompts[i] = o
 		}
@@ -131,7 +131,7 @@ func (s *job) offers(server *catalog.Server, listing *Listing) []catalog.Warning
 	return warnings
 }
 
-// fromTree takes what the tree has stored of a server.
+// fromTree returns the list of a server that the tree has stored.
 func (s *job) fromTree(srv config.Server) listed {
 	report := ServerReport{Key: srv.Key, Status: Stored}
 	stored, ok := s.stored.Servers[srv.Key]
@@ -141,14 +141,14 @@ func (s *job) fromTree(srv config.Server) listed {
 		}
 		return listed{report: report}
 	}
-	stored.Tools = slices.Clone(stored.Tools) // the catalog of before keeps its own
+	stored.Tools = slices.Clone(stored.Tools) // s.stored keeps its own
 	return listed{server: &stored, report: report}
 }
 
-var errNotStored = errors.New("the tree has no tools stored for it; it must be asked once, without --offline")
+var errNotStored = errors.New("the tree has no tools stored for it; sync once without --offline")
 
-// lost refuses to go on without a server that the tree has wrappers of: they would be removed as stale.
-func (s *job) lost(r ServerReport) error {
+// checkMissing returns an error if the tree has wrappers of a server that has no list: they would be removed as stale.
+func (s *job) checkMissing(r ServerReport) error {
 	if s.stored.Lock == nil {
 		return nil
 	}
@@ -162,9 +162,9 @@ func (s *job) lost(r ServerReport) error {
 	return nil
 }
 
-// keepSpelling replaces each definition by the stored one where they differ in nothing but white space and the order
-// of keys. Some servers list keys in another order each time, and that is no change that a person should review.
-func (s *job) keepSpelling(server *catalog.Server) {
+// keepStoredForm replaces each definition with the stored one if they differ only in white space and the order of keys. Some
+// servers list keys in another order each time, which nobody should have to review.
+func (s *job) keepStoredForm(server *catalog.Server) {
 	old := map[string]catalog.Tool{}
 	for _, t := range s.stored.Servers[server.Key].Tools {
 		old[t.Name] = t

@@ -11,9 +11,9 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 )
 
-// altered refuses to make wrappers from a stored list that is not the one the lock was made with: an edit would get into
-// the lock although no server sent it. A server that was asked needs no stored list, and a warning is enough.
-func (s *job) altered(r listed) error {
+// checkStored returns an error if wrappers would be made from a stored list that was edited since the lock was written: the edit
+// would get into the lock although no server sent it. For a server that was asked it only warns, because the list is not used.
+func (s *job) checkStored(r listed) error {
 	key := r.report.Key
 	if !s.stored.Altered[key] {
 		return nil
@@ -24,7 +24,7 @@ func (s *job) altered(r listed) error {
 			Message: fmt.Sprintf("server %q: %s was changed after the lock was written (its digest is not the one in %s), and the server %s; nothing was written",
 				key, file, catalog.LockPath, unasked(r.report.Err)),
 			Remedy: "restore " + file + " and " + catalog.LockPath + " from version control, or sync while the server can be reached. " +
-				"Should the change be one that you made and trust, such as a merge, remove " + catalog.LockPath + " and run \"mcpgen sync --offline\"",
+				"If you made the change yourself, for example in a merge, and trust it, remove " + catalog.LockPath + " and run \"mcpgen sync --offline\"",
 			Code: 2, Err: r.report.Err,
 		}
 	}
@@ -34,10 +34,10 @@ func (s *job) altered(r listed) error {
 	return nil
 }
 
-// unpinned adds a change for each tool that is not what the lock pins and of which no change is known. That is so when
-// somebody put the new definition into the stored list beforehand, when that list is missing, and when the lock itself
-// was changed, be it by a merge.
-func (s *job) unpinned(now *catalog.Catalog) {
+// addUnpinned adds a change for each tool that differs from the lock although it does not differ from the stored list. That
+// happens if the stored list was edited to hold the new definition, if it is missing, and if the lock itself was changed, for
+// example by a merge.
+func (s *job) addUnpinned(now *catalog.Catalog) {
 	if s.stored.Lock == nil {
 		return
 	}
@@ -83,11 +83,11 @@ func (s *job) added(server string) bool {
 
 func (s *job) unpinnedChange(server catalog.Server, t catalog.Tool) diff.Change {
 	file := catalog.StoredPath(server.Dir)
-	why := file + " has the new one already: the lock was changed, or merged"
+	why := file + " already has the new one: the lock was changed, or merged"
 	if _, ok := s.stored.Servers[server.Key]; !ok {
-		why = file + ", which would tell how it differs, can't be read"
+		why = file + ", which would show the difference, can't be read"
 	} else if s.stored.Altered[server.Key] {
-		why = file + " was changed beforehand and does not tell how it differs"
+		why = file + " was changed beforehand and does not show the difference"
 	}
 	message := "the definition is not the one that the lock pins; " + why
 	return diff.Change{
@@ -97,16 +97,16 @@ func (s *job) unpinnedChange(server catalog.Server, t catalog.Tool) diff.Change 
 }
 
 func (s *job) unpinnedPrompts(server *catalog.Server) diff.Change {
-	message := "they are not the ones that the lock pins, and " + catalog.StoredPath(server.Dir) + " does not tell how they differ"
+	message := "the prompts are not the ones that the lock pins, and " + catalog.StoredPath(server.Dir) + " does not show the difference"
 	return diff.Change{
 		Server: server.Key, Dir: server.Dir, Kind: diff.Prompts, Impact: diff.Breaking, Important: true,
 		Items: []diff.Item{{Op: diff.Changed, Impact: diff.Breaking, Important: true, Message: message}},
 	}
 }
 
-// recalled is what the lock knows of a server whose stored list is missing or damaged: the names of its tools, and
-// which of them are still what they were. The others come with their new definition, and are found by unpinned.
-func recalled(locked catalog.LockServer, lock *catalog.Lock, now catalog.Server) catalog.Server {
+// serverFromLock reconstructs a server whose stored list is missing or damaged from the lock, which has the names and digests of
+// its tools. Tools that exist now have their new definitions; addUnpinned finds those that differ.
+func serverFromLock(locked catalog.LockServer, lock *catalog.Lock, now catalog.Server) catalog.Server {
 	out := catalog.Server{Key: now.Key, Dir: locked.Directory}
 	if b, err := catalog.MarshalServer(&now); err == nil && lock.Files[catalog.StoredPath(now.Dir)] == catalog.FileDigest(b) {
 		out.Title, out.Instructions = now.Title, now.Instructions // otherwise they may have been anything
@@ -129,9 +129,8 @@ func recalled(locked catalog.LockServer, lock *catalog.Lock, now catalog.Server)
 	return out
 }
 
-// refused reports whether something stands against writing: a check, what strict forbids, or definitions that a frozen
-// lock does not pin.
-func (s *job) refused() bool {
+// writesNothing reports whether this sync must not write: it is a check, or strict or frozen forbids what it found.
+func (s *job) writesNothing() bool {
 	switch {
 	case s.opts.Check:
 		return true
@@ -141,7 +140,7 @@ func (s *job) refused() bool {
 	return s.opts.Frozen && len(s.report.Changes) > 0
 }
 
-// warnStored returns a warning for each file of the tree that could not be read, and is not needed.
+// warnStored returns a warning for each file of the tree that could not be read and will be written again.
 func warnStored(stored *catalog.Stored) []Warning {
 	var warnings []Warning
 	for _, problem := range stored.Problems {

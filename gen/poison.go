@@ -11,9 +11,9 @@ import (
 	"github.com/mcpgen/mcpgen/gen/poison"
 )
 
-// suspect warns of text from servers that tries to instruct a model, unless allow_text permits it. It changes
-// nothing in the tree.
-func (s *job) suspect(c *catalog.Catalog) {
+// warnSuspicious adds a warning for each text of a server that tries to instruct a model, unless allow_text permits it. The
+// text stays in the tree.
+func (s *job) warnSuspicious(c *catalog.Catalog) {
 	allowed := map[string][]string{}
 	for key, settings := range s.config.Settings.Servers {
 		for _, a := range settings.AllowText {
@@ -27,8 +27,7 @@ func (s *job) suspect(c *catalog.Catalog) {
 	}
 }
 
-// checkAllowed refuses an allow_text that names no rule: it would be taken for one that works. The reader of the
-// configuration doesn't know the rules.
+// checkAllowed returns an error if allow_text names a rule that does not exist. Package config does not know the rules.
 func checkAllowed(cfg *config.Config) error {
 	var known []string
 	for _, r := range poison.Rules() {

@@ -53,8 +53,8 @@ type job struct {
 	dirs   map[string]string
 	plan   *tree.Plan
 	report *Report
-	// ending are the sessions that are still being closed.
-	ending []<-chan struct{}
+	// closing are the sessions that are still being closed.
+	closing []<-chan struct{}
 }
 
 func open(opts Options) (*job, error) {
@@ -144,8 +144,8 @@ func (s *job) generate(servers []catalog.Server) error {
 		return err
 	}
 	s.report.Changes = diff.Catalogs(before, now)
-	s.unpinned(now)
-	s.suspect(now)
+	s.addUnpinned(now)
+	s.warnSuspicious(now)
 	s.sortWarnings()
 	if len(now.Servers) == 0 && len(s.report.Failures()) > 0 {
 		return nil // an empty tree is useless, and probably the network is down
@@ -158,7 +158,7 @@ func (s *job) generate(servers []catalog.Server) error {
 	if err != nil {
 		return err
 	}
-	if s.report.Gone = s.gone(); s.refused() {
+	if s.report.Gone = s.gone(); s.writesNothing() {
 		for _, key := range s.report.Gone {
 			s.report.Warnings = append(s.report.Warnings, Warning{Place: key, Code: "gone", Message: "it is no longer configured, and a sync removes its wrappers with --prune only; " +
 				"if another file configures it, name that with --config, MCPGEN_CONFIG, or config: in mcpgen.yaml"})
@@ -172,7 +172,7 @@ func (s *job) generate(servers []catalog.Server) error {
 	return nil
 }
 
-// before is the catalog that the tree was made from, as far as it can be read.
+// before returns the catalog that the tree was made from, to the extent that it can be read.
 func (s *job) before(now *catalog.Catalog) (*catalog.Catalog, error) {
 	var servers []catalog.Server
 	for _, server := range s.stored.Servers {
@@ -184,7 +184,7 @@ func (s *job) before(now *catalog.Catalog) (*catalog.Catalog, error) {
 			continue
 		}
 		if locked, ok := s.stored.Lock.Servers[server.Key]; ok {
-			servers = append(servers, recalled(locked, s.stored.Lock, server))
+			servers = append(servers, serverFromLock(locked, s.stored.Lock, server))
 		}
 	}
 	c, err := catalog.New(servers)
@@ -213,7 +213,7 @@ func (s *job) sortWarnings() {
 
 func (s *job) write(ctx context.Context) error {
 	switch {
-	case s.plan == nil || s.refused():
+	case s.plan == nil || s.writesNothing():
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

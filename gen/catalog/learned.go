@@ -10,17 +10,16 @@ import (
 	"strings"
 )
 
-// LearnedDir holds what was learned of tools' replies, one file per server folder.
+// LearnedDir is the folder of the learned output types, one file per server folder.
 const LearnedDir = MetaDir + "/learned"
 
-// Learned is what is known of a tool's replies where its server declares no output schema. It holds no value of any
-// reply.
+// Learned is the output type of a tool whose server declares none, inferred from replies. It holds no value of any reply.
 type Learned struct {
-	// Digest is that of the tool's definition when the last reply was learned.
+	// Digest is the digest of the tool's definition when the last reply was read.
 	Digest string `json:"digest"`
-	// Replies is how many were learned from.
+	// Replies is the number of replies read.
 	Replies int `json:"replies"`
-	// JSON reports whether the replies were JSON in a text block, which Schema then describes.
+	// JSON reports whether the replies were JSON in a text block. Schema then describes that JSON.
 	JSON bool `json:"json,omitempty"`
 	// Schema is a JSON Schema.
 	Schema json.RawMessage `json:"schema"`
@@ -32,23 +31,23 @@ type learnedFile struct {
 	Tools  map[string]Learned `json:"tools"` // by the server's own names for them
 }
 
-// LearnedPath is the file that keeps what was learned of the tools of a server's folder.
+// LearnedPath returns the path of the file for a server's folder.
 func LearnedPath(dir string) string { return LearnedDir + "/" + dir + ".json" }
 
-// MarshalLearned writes what was learned of a server's tools, sorted by name.
+// MarshalLearned encodes the learned types of a server's tools, sorted by name.
 func MarshalLearned(server string, tools map[string]Learned) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(learnedFile{Server: server, Tools: tools}); err != nil {
-		return nil, fmt.Errorf("write what was learned of %q: %w", server, err)
+		return nil, fmt.Errorf("encode the learned types of %q: %w", server, err)
 	}
 	return escapeHidden(b.Bytes()), nil
 }
 
-// DamagedLearnedError is a file of what was learned that can't be read. Unlike other files of a tree no server can give
-// it again, so nothing is written over it.
+// DamagedLearnedError is a file of learned types that cannot be read. Unlike the other files of a tree it cannot be generated
+// again, so nothing overwrites it.
 type DamagedLearnedError struct {
 	// File is its path below the tree.
 	File string
@@ -59,19 +58,19 @@ func (e *DamagedLearnedError) Error() string {
 	return fmt.Sprintf("%s cannot be read: %v", e.File, e.Err)
 }
 
-// Unwrap returns what is wrong with it.
+// Unwrap returns the cause.
 func (e *DamagedLearnedError) Unwrap() error { return e.Err }
 
 // Hint suggests a remedy.
 func (e *DamagedLearnedError) Hint() string {
-	return `mend it or restore it from version control; or remove it, and learn anew with "mcpgen learn"`
+	return `repair it or restore it from version control; or remove it, and learn again with "mcpgen learn"`
 }
 
 // ExitCode is 2.
 func (e *DamagedLearnedError) ExitCode() int { return 2 }
 
-// ReadLearned reads what a tree keeps of tools' replies, by server and tool. A tree that isn't there has learned
-// nothing. A file that can't be read is a *[DamagedLearnedError].
+// ReadLearned reads the learned types of a tree, by server and tool. It returns an empty map if the tree does not exist, and a
+// *[DamagedLearnedError] for a file that cannot be read.
 func ReadLearned(dir string) (map[string]map[string]Learned, error) {
 	learned := map[string]map[string]Learned{}
 	root, err := os.OpenRoot(dir)
@@ -106,7 +105,7 @@ func ReadLearned(dir string) (map[string]map[string]Learned, error) {
 			learned[file.Server] = map[string]Learned{}
 		}
 		for tool, known := range file.Tools {
-			if _, twice := learned[file.Server][tool]; !twice { // a sync that was cut off may leave two files of one server
+			if _, twice := learned[file.Server][tool]; !twice { // an interrupted sync may leave two files of one server
 				learned[file.Server][tool] = known
 			}
 		}

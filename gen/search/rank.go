@@ -19,19 +19,19 @@ const (
 	// pairShare raises a tool for each two neighbours of the query that are neighbours in its name, up to maxPairs.
 	pairShare = 0.3
 	maxPairs  = 2
-	// doesOther lowers a tool whose name says that it does something other than the query wants; doesNotTell lowers it if
-	// the query is a question.
-	doesOther   = 0.75
-	doesNotTell = 0.3
+	// otherAction is the factor for a tool whose name has another kind of verb than the query, otherActionAsked the one for such
+	// a tool if the query is a question.
+	otherAction      = 0.75
+	otherActionAsked = 0.3
 )
 
-// tally is what is known about a tool while a query is scored.
+// tally accumulates the score of a tool for one query.
 type tally struct {
-	sum, have float64 // what the concepts say about it, and how much of each it has
-	named     int     // concepts that its name has
-	pairs     int     // neighbours in the query that are neighbours in its name
-	// concept is the last one that it has, counted from 1; term is the one that says the most about it of those that stand
-	// for the concept, and best is how much. before and beforeTerm are the same for the concept that it had before.
+	sum, have float64 // the weights of its concepts times their idf, and how much of each concept it has
+	named     int     // the number of concepts in its name
+	pairs     int     // the number of neighbours in the query that are neighbours in its name
+	// concept is the number of the last concept that it has, from 1. term is the term for it with the highest weight, and best
+	// is that weight. before and beforeTerm are the previous values of concept and term.
 	concept, before  int
 	term, beforeTerm int32
 	best             float64
@@ -66,7 +66,7 @@ func (x *Index) byWords(q *question, s scope) []ranked {
 	return out
 }
 
-// collect finds the tools that have a concept, the number-th of a query, and the term that says the most about each.
+// collect finds the tools that have a concept, which is the number-th of the query, and the best term for each.
 func (v *vocabulary) collect(tallies []tally, number int, c concept) (docs []int32) {
 	add := func(doc, term int32, value float64) {
 		t := &tallies[doc]
@@ -98,7 +98,7 @@ func (v *vocabulary) collect(tallies []tally, number int, c concept) (docs []int
 	return docs
 }
 
-// score is how well a tool fits a query; all is the idf of all concepts.
+// score returns the score of a tool for a query; all is the sum of the idf of all concepts.
 func (v *vocabulary) score(q *question, doc int32, t *tally, all float64) float64 {
 	name := v.names[doc]
 	share := t.have / max(all, 1e-9) // squared: a tool with all words of a query goes before one that has one of them many times
@@ -106,9 +106,9 @@ func (v *vocabulary) score(q *question, doc int32, t *tally, all float64) float6
 	score *= 1 + pairShare*float64(min(t.pairs, maxPairs))
 	if does := v.does[doc]; q.action != 0 && does != 0 && does&q.action == 0 {
 		if q.asks {
-			score *= doesNotTell
+			score *= otherActionAsked
 		} else {
-			score *= doesOther
+			score *= otherAction
 		}
 	}
 	return math.Round(score*1e9) / 1e9 // so that the order does not depend on how a machine adds
@@ -125,14 +125,14 @@ func neighbours(name []int32, a, b int32) bool {
 	return false
 }
 
-// sort puts the best first, those of one score in the order of their ids.
+// sort sorts by score, best first, and then by id.
 func (x *Index) sort(list []ranked) {
 	slices.SortFunc(list, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(x.docs[a.doc].tool.ID, x.docs[b.doc].tool.ID))
 	})
 }
 
-// all are the tools that the filters leave, in the order of their ids.
+// all returns the tools in scope, sorted by id.
 func (x *Index) all(s scope) []ranked {
 	var out []ranked
 	for i := range x.docs {

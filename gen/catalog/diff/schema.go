@@ -26,7 +26,7 @@ const (
 	maxCompareDepth = 500
 )
 
-// role is who makes the values of a schema: callers those of an input, the server those of an output.
+// role tells whether a schema is that of an input, whose values callers make, or of an output, whose values the server makes.
 type role bool
 
 const (
@@ -34,7 +34,7 @@ const (
 	outputRole role = true
 )
 
-// impact returns what a difference in the accepted values means to a caller.
+// impact returns what a change of the accepted values means to callers.
 func (r role) impact(op Op) Impact {
 	switch op {
 	case Widened:
@@ -75,8 +75,8 @@ func (r *result) add(item Item) {
 	r.items = append(r.items, item)
 }
 
-// diffSchema compares two schemas by what they accept. There is no item where both mean the same and read the same,
-// otherwise at least one. limits bounds its work.
+// diffSchema compares two schemas by the values they accept. It returns no items only if both have the same meaning and the same
+// text, apart from the order of keys. limits bounds its work.
 func diffSchema(a, b json.RawMessage, who role, limits *budget) result {
 	if bytes.Equal(a, b) {
 		return result{}
@@ -100,14 +100,14 @@ func diffSchema(a, b json.RawMessage, who role, limits *budget) result {
 	switch {
 	case where == "":
 	case limits.out: // what was found so far may be wrong
-		other.add(Item{Op: Changed, Impact: Breaking, Message: "changed, and too intricate to say how: " + where})
+		other.add(Item{Op: Changed, Impact: Breaking, Message: "changed, and too complex to say how: " + where})
 	default:
 		other.add(Item{Op: Respelled, Impact: NoImpact, Message: "written differently, with the same meaning: " + where})
 	}
 	return other
 }
 
-// place is where the comparison is: as a JSON pointer, and for people.
+// place is a place in a schema, as a JSON pointer and as a name for people.
 type place struct {
 	pointer, name string
 	depth         int
@@ -125,7 +125,7 @@ func (p place) property(name string) place {
 	return p.at("/properties/"+pointerEscape(name), shown)
 }
 
-// displayName quotes a name that could be read as more than one.
+// displayName quotes a name that could be misread.
 func displayName(name string) string {
 	if name == "" || strings.ContainsAny(name, ".[]<>{}\"") || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return strconv.Quote(shortened(name, maxToken))
@@ -133,7 +133,7 @@ func displayName(name string) string {
 	return cut(name, maxText)
 }
 
-// compared is a pair of schemas that was met, where, and its items.
+// compared is a pair of schemas that was compared, with its place and the range of its items.
 type compared struct {
 	place       place
 	finished    bool
@@ -147,13 +147,13 @@ type comparer struct {
 	done     map[[2]uintptr]*compared
 	// plain reports that neither schema has references, so that equal text means the same.
 	plain bool
-	// overlapping counts the unions around that one alternative must hold of, and which more may. There a value may be
-	// refused because an alternative accepts more than it did.
+	// overlapping counts the enclosing oneOf unions whose alternatives overlap. In one, a value may be refused because an
+	// alternative accepts more than before.
 	overlapping int
 	out         result
 }
 
-// certain is op where it is certain of the schema as a whole.
+// certain returns op if it holds for the whole schema, and Changed if that is not certain.
 func (c *comparer) certain(op Op) Op {
 	if c.overlapping > 0 && (op == Widened || op == Narrowed) {
 		return Changed
@@ -174,7 +174,7 @@ func (c *comparer) item(p place, keyword string, op Op, impact Impact, old, new,
 	})
 }
 
-// values records that a place accepts other values than it did.
+// values adds an item for a place that accepts other values than before.
 func (c *comparer) values(p place, keyword string, op Op, old, new string) {
 	op = c.certain(op)
 	c.item(p, keyword, op, c.who.impact(op), old, new, "%s: %s", op, transition(keyword, old, new))
@@ -193,7 +193,7 @@ func transition(keyword, old, new string) string {
 
 func (c *comparer) compare(p place, a, b any) {
 	if acceptsAll(a) && acceptsAll(b) || a == false && b == false {
-		return // the end of every comparison: an absent schema accepts anything, and so do its parts
+		return // stops the recursion: an absent schema accepts anything, and so do its parts
 	}
 	if c.plain && equal(a, b) {
 		return
@@ -224,7 +224,7 @@ func acceptsAll(schema any) bool {
 	return ok && len(node) == 0 || schema == true
 }
 
-// again notes a further place of a pair that was compared. One that is still under way is a recursion.
+// again adds a further place to the items of a pair that was already compared. It does nothing for a recursive reference.
 func (c *comparer) again(p place, met *compared) {
 	if !met.finished {
 		return
@@ -268,13 +268,13 @@ func (c *comparer) flat(p place, x, y fields) {
 			applies[key] = applies[key] || both
 		}
 	}
-	for key, does := range applies { // the others constrain a type that is not on both sides
+	for key, does := range applies { // keywords of a type that is not on both sides
 		handled[key] = handled[key] || !does
 	}
 	c.rest(p, x, y, handled)
 }
 
-// accepts reports whether a kind is among types, where a kind of integer stands for all numbers.
+// accepts reports whether types has a kind; integer stands for all numbers.
 func accepts(types []string, kind string) bool {
 	return slices.Contains(types, kind) || kind == "integer" && slices.Contains(types, "number")
 }
@@ -292,7 +292,7 @@ func (c *comparer) conjunction(p place, x, y fields, handled map[string]bool) {
 	}
 }
 
-// types compares which types are accepted.
+// types compares the accepted types.
 func (c *comparer) types(p place, before, now []string) {
 	gone := slices.ContainsFunc(before, func(t string) bool { return !slices.Contains(now, t) })
 	come := slices.ContainsFunc(now, func(t string) bool { return !slices.Contains(before, t) })

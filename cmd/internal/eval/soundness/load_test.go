@@ -81,7 +81,7 @@ func loadAll() ([]*Case, error) {
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 		return nil, errs[i]
 	}
-	return slices.Concat(cases, tools, Random(int(*chances), *seed)), nil
+	return slices.Concat(cases, tools, Random(int(*randomCases), *seed)), nil
 }
 
 // corpusDir is where recorded tool lists of real servers are: MCPGEN_TEST_CORPUS, or beside the repository. Empty:

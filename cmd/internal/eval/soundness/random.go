@@ -13,7 +13,7 @@ import (
 // are independent of them but use the same few names. Random skips schemas that the validator cannot compile, or that
 // accept none of the values.
 func Random(n int, seed uint64) []*Case {
-	g := &chance{rand.New(rand.NewPCG(seed, 2))}
+	g := &randomGenerator{rand.New(rand.NewPCG(seed, 2))}
 	var cases []*Case
 	for i := 0; len(cases) < n; i++ {
 		raw := json.RawMessage(fmt.Sprintf(`{"$defs": {"A": %s, "B": %s}, "allOf": [%s]}`, g.schema(2), g.schema(2), g.schema(3)))
@@ -47,12 +47,12 @@ func Random(n int, seed uint64) []*Case {
 	return cases
 }
 
-// chance generates random schemas and values.
-type chance struct{ *rand.Rand }
+// randomGenerator makes random schemas and values.
+type randomGenerator struct{ *rand.Rand }
 
-func (g *chance) pick(options ...string) string { return options[g.IntN(len(options))] }
+func (g *randomGenerator) pick(options ...string) string { return options[g.IntN(len(options))] }
 
-func (g *chance) schema(depth int) string {
+func (g *randomGenerator) schema(depth int) string {
 	if depth == 0 {
 		return g.pick(`{}`, `true`, `{"type": "string"}`, `{"type": "integer"}`, `{"type": ["number", "null"]}`, `{"enum": ["x", 1, null]}`,
 			`{"const": "y"}`, `{"type": "boolean"}`, `{"$ref": "#/$defs/A"}`, `{"$ref": "#/$defs/B"}`, `{"enum": [true, "x"]}`, `{"minLength": 1}`,
@@ -91,18 +91,18 @@ func (g *chance) schema(depth int) string {
 	return g.schema(0)
 }
 
-func (g *chance) kind() string {
+func (g *randomGenerator) kind() string {
 	return g.pick(`"type": "object", `, `"type": "object", `, "", `"type": ["object", "null"], `)
 }
 
-func (g *chance) properties(sub func() string) string {
+func (g *randomGenerator) properties(sub func() string) string {
 	extra := g.pick("", `, "additionalProperties": false`, `, "additionalProperties": true`, `, "additionalProperties": `+sub(),
 		`, "unevaluatedProperties": false`, `, "minProperties": 1`)
 	return fmt.Sprintf(`"properties": {"a": %s, "%s": %s, "%s": %s}, "required": [%s]%s`,
 		sub(), g.pick("b", "b", "b", "x-y"), sub(), g.pick("c", "c", "list"), sub(), g.pick("", `"a"`, `"b", "c"`, `"d"`), extra)
 }
 
-func (g *chance) value(depth int) string {
+func (g *randomGenerator) value(depth int) string {
 	if depth == 0 || g.IntN(3) == 0 {
 		return g.pick(`"x"`, `"y"`, `""`, `1`, `1.5`, `0`, `null`, `true`, `false`, `[]`, `{}`)
 	}

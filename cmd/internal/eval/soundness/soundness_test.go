@@ -18,10 +18,10 @@ import (
 
 // Flags for work on one case: go test ./cmd/internal/eval/soundness -run TestTypeScript -v -case 'suite/draft7: ref'.
 var (
-	onlyCase = flag.String("case", "", "check only cases whose source and name match this `expression`, and describe each in full")
-	chances  = flag.Uint("random", 400, "make `N` cases by chance")
-	seed     = flag.Uint64("seed", 1, "the `seed` of the cases that are made by chance")
-	describe = flag.String("describe", "", "write all that is wrong, case by case, to FOLDER/{typescript,pyright,mypy}.txt")
+	onlyCase    = flag.String("case", "", "check only cases whose source and name match this `expression`, and describe each in full")
+	randomCases = flag.Uint("random", 400, "number `N` of random cases")
+	seed        = flag.Uint64("seed", 1, "the `seed` of the random cases")
+	describe    = flag.String("describe", "", "write all that is wrong, case by case, to FOLDER/{typescript,pyright,mypy}.txt")
 )
 
 const (
