@@ -45,7 +45,6 @@ func TestSchemaHasTheKeysThatAreRead(t *testing.T) {
 	for name, c := range map[string][2][]string{
 		"top":      {keys(y.top()), slices.Sorted(maps.Keys(schema.Properties))},
 		"defaults": {keys(y.defaults(&ServerDefaults{})), keys(schema.Properties["defaults"].Properties)},
-		"run":      {keys(y.runKeys()), keys(schema.Properties["run"].Properties)},
 		"server":   {keys(y.server(&ServerSettings{})), slices.Sorted(maps.Keys(server))},
 		"oauth":    {keys(y.oauth(&OAuth{})), keys(server["oauth"].Properties)},
 	} {

@@ -21,18 +21,30 @@ const (
 // Languages returns the languages that a setting may name, from mcpgen.schema.json. Package gen has the table of languages.
 func Languages() []Language { return slices.Clone(languages()) }
 
-var languages = sync.OnceValue(func() []Language {
-	var schema struct {
-		Properties struct {
-			Languages struct {
-				Items struct{ Enum []Language }
-			}
-		}
+func languages() []Language { return readSchema().Languages.Items.Enum }
+
+// schemaProperties are the parts of mcpgen.schema.json that the reader of mcpgen.yaml takes from it.
+type schemaProperties struct {
+	Languages struct {
+		Items struct{ Enum []Language }
 	}
+	Run struct{ Properties map[string]runKey }
+}
+
+// runKey is a key of run: as the schema describes it.
+type runKey struct {
+	Type, Format string
+	Ref          string `json:"$ref"`
+	Enum         []string
+	Examples     []string
+}
+
+var readSchema = sync.OnceValue(func() *schemaProperties {
+	var schema struct{ Properties schemaProperties }
 	if err := json.Unmarshal([]byte(settingsSchema), &schema); err != nil {
 		panic(err) // embedded, so that any test would find it broken
 	}
-	return schema.Properties.Languages.Items.Enum
+	return &schema.Properties
 })
 
 // DefaultOut is the default of [Settings.Out].
@@ -109,7 +121,7 @@ type RunSetting struct {
 
 // IsRunKey reports whether run: in mcpgen.yaml may have the key.
 func IsRunKey(key string) bool {
-	_, ok := (&settingsFile{}).runKeys()[key]
+	_, ok := readSchema().Run.Properties[key]
 	return ok
 }
 

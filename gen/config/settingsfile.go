@@ -156,19 +156,32 @@ func (y *settingsFile) oauth(o *OAuth) map[string]field {
 	}
 }
 
-// runKeys returns the keys of run:, with checks of their values. A key is the name of a flag of mcprun, with _ for -.
+// runKeys returns the keys of run:, with checks of their values, as the schema lists them. A key is the name of a flag of
+// mcprun, with _ for -.
 func (y *settingsFile) runKeys() map[string]field {
-	word, size, folder := y.word(new(string)), y.size(new(string)), y.folder(new(string))
-	count, duration, flag := y.count(new(int)), y.duration(new(time.Duration)), y.flag(new(*bool))
-	return map[string]field{
-		"sandbox": word, "image": word, "workspace": folder, "workspaces": folder, "quota": size, "skills": folder,
-		"risk":    y.oneOf(new(string), "low", "medium", "high", "critical"),
-		"timeout": duration, "cpu": duration, "memory": size, "file_size": size, "output_limit": size, "disk": size, "tmp": size,
-		"processes": count, "open_files": count, "disk_files": count,
-		"call_timeout": duration, "parallel": count, "max_output": count, "max_result": size, "allow_drift": flag, "strict_output": flag,
-		"elicit": word, "tsc": word, "pyright": word,
-		"daemon": y.oneOf(new(string), "auto", "off"),
+	keys := map[string]field{}
+	for name, k := range readSchema().Run.Properties {
+		keys[name] = y.runKey(k)
 	}
+	return keys
+}
+
+func (y *settingsFile) runKey(k runKey) field {
+	switch {
+	case k.Enum != nil:
+		return y.oneOf(new(string), k.Enum...)
+	case k.Ref == "#/$defs/size":
+		return y.size(new(string))
+	case k.Ref == "#/$defs/count":
+		return y.count(new(int))
+	case k.Ref == "#/$defs/duration":
+		return y.duration(new(time.Duration))
+	case k.Type == "boolean":
+		return y.flag(new(*bool))
+	case k.Format == "folder":
+		return y.folder(new(string))
+	}
+	return y.word(new(string))
 }
 
 // run reads run:. Its paths are relative to the file's folder.
@@ -178,18 +191,12 @@ func (y *settingsFile) run(n node.Node, key string) error {
 	}
 	y.out.Run = RunSettings{}
 	for _, m := range n.Members {
-		value := m.Value.Text
-		switch m.Name {
-		case "workspace", "workspaces", "skills":
+		value, k := m.Value.Text, readSchema().Run.Properties[m.Name]
+		switch {
+		case slices.Contains(k.Examples, value): // a word that is no path
+		case k.Format == "folder" || k.Format == "file",
+			k.Format == "program" && strings.ContainsRune(filepath.ToSlash(value), '/'): // a bare name is searched for on PATH
 			value = y.resolve(value)
-		case "tsc", "pyright":
-			if strings.ContainsRune(filepath.ToSlash(value), '/') { // a bare name is searched for on PATH
-				value = y.resolve(value)
-			}
-		case "elicit":
-			if value != "prompt" && value != "decline" {
-				value = y.resolve(value)
-			}
 		}
 		y.out.Run[m.Name] = RunSetting{Value: value, Line: m.Line}
 	}

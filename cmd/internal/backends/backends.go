@@ -1,4 +1,4 @@
-// Package backends lists the sandboxes that this build knows. It is the one place outside of tests that names them.
+// Package backends has the table of sandboxes, the flags that belong to a single one, and the variables that they read.
 package backends
 
 import (
@@ -20,9 +20,9 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script"
 )
 
-// Options say how sandboxes are built. LookupEnv is required.
+// Options are what sandboxes are made from. LookupEnv is required.
 type Options struct {
-	// LookupEnv reads the variables of [Names].
+	// LookupEnv reads the variables of [Variables].
 	LookupEnv func(name string) (string, bool)
 	// Dir is the absolute folder that the paths of programs start at. Empty: the process's working directory.
 	Dir string
@@ -34,33 +34,66 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// List returns every sandbox, weakest need first. The caller closes them.
+// kind is one entry of the table of sandboxes.
+type kind struct {
+	name string // as its Backend has it
+	flag string // the flag that selects it for --sandbox auto; empty: none does
+	make func(o *Options, at *locations) sandbox.Backend
+}
+
+// kinds is the table of sandboxes, from the one that needs the least of a machine. Help, completion, doctor and the choice of
+// a sandbox follow it.
+var kinds = []kind{
+	{name: "embedded", make: func(o *Options, at *locations) sandbox.Backend {
+		return embedded.New(&embedded.Options{Exe: at.exe, RuntimeDir: at.dir, Logger: o.Logger})
+	}},
+	{name: "process", make: func(o *Options, at *locations) sandbox.Backend {
+		return process.New(&process.Options{Exe: at.exe, Logger: o.Logger, LookPath: o.lookPath, Node: at.node, Python: at.python})
+	}},
+	{name: "docker", flag: imageFlag, make: func(o *Options, at *locations) sandbox.Backend {
+		return docker.New(o.engine(at))
+	}},
+	{name: "gvisor", make: func(o *Options, at *locations) sandbox.Backend {
+		engine := o.engine(at)
+		engine.Name, engine.Runtime = "gvisor", "runsc"
+		return gvisor.New(gvisor.Options{
+			Exe: at.exe, Runsc: at.runsc, Node: at.node, Python: at.python, LookPath: o.lookPath, RuntimeDir: at.dir,
+			Engine: docker.New(engine), Logger: o.Logger,
+		})
+	}},
+}
+
+// engine returns the options of a sandbox in the Docker Engine.
+func (o *Options) engine(at *locations) docker.Options {
+	return docker.Options{Host: at.engine, CertDir: at.certs, Image: o.Image, RuntimeDir: at.dir, Exe: at.exe, Logger: o.Logger}
+}
+
+// Names returns the names of all sandboxes, in the order of List.
+func Names() []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.name
+	}
+	return names
+}
+
+// List returns every sandbox. The caller closes them.
 func List(o Options) ([]sandbox.Backend, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program's own file: %w", err)
 	}
-	p := o.locations()
-	find := o.lookPath
-	engine := docker.Options{Host: p.engine, CertDir: p.certs, Image: o.Image, RuntimeDir: p.dir, Exe: exe, Logger: o.Logger}
-	withGVisor := engine
-	withGVisor.Name, withGVisor.Runtime = "gvisor", "runsc"
-	return []sandbox.Backend{
-		embedded.New(&embedded.Options{Exe: exe, RuntimeDir: p.dir, Logger: o.Logger}),
-		process.New(&process.Options{
-			Exe: exe, Logger: o.Logger, LookPath: find,
-			Node: p.node, Python: p.python,
-		}),
-		docker.New(engine),
-		gvisor.New(gvisor.Options{
-			Exe: exe, Runsc: p.runsc, Node: p.node, Python: p.python, LookPath: find,
-			RuntimeDir: p.dir, Engine: docker.New(withGVisor), Logger: o.Logger,
-		}),
-	}, nil
+	at := o.locations()
+	at.exe = exe
+	list := make([]sandbox.Backend, len(kinds))
+	for i, k := range kinds {
+		list[i] = k.make(&o, &at)
+	}
+	return list, nil
 }
 
 // locations are the paths and addresses from variables and options. Programs are names for lookPath.
-type locations struct{ dir, node, python, runsc, engine, certs string }
+type locations struct{ exe, dir, node, python, runsc, engine, certs string }
 
 func (o *Options) locations() locations {
 	return locations{
@@ -77,30 +110,30 @@ func (o *Options) CacheKey() []string {
 	for _, name := range []string{p.node, p.python, p.runsc} {
 		file, err := o.lookPath(name)
 		if err != nil {
-			file = name // there is none, whatever the PATH
+			file = name // it does not exist, whatever the PATH is
 		}
 		all = append(all, file)
 	}
 	return all
 }
 
-// RunChild must be the first call in main of every program that uses List or has a script.Bundler: scripts are bundled in a
-// child that is the same program, and another one removes containers if this process is killed. It does not return in
-// these. The first processes of sandboxes end before main (see early).
+// RunChild must be the first call in main of every program that uses List or has a script.Bundler. Scripts are bundled in a
+// child that is the same program, and another one removes containers if this process is killed; in these it does not return.
+// The first processes of sandboxes end before main (see early).
 func RunChild() {
 	script.Child()
 	docker.Init()
 }
 
-// Names lists the variables that List and what it makes read.
-func Names() []string {
+// Variables lists the environment variables that List and the sandboxes read.
+func Variables() []string {
 	return []string{
 		"DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "HOME", "USERPROFILE", "XDG_RUNTIME_DIR", "PATH",
 		"MCPRUN_NODE", "MCPRUN_PYTHON", "MCPRUN_RUNSC",
 	}
 }
 
-// RuntimeDir is the private folder for what runs need while they last. It need not be there.
+// RuntimeDir returns the private folder for files of runs in progress. It may not exist yet.
 func RuntimeDir(lookup func(string) (string, bool)) string {
 	if dir, ok := lookup("XDG_RUNTIME_DIR"); ok && filepath.IsAbs(dir) {
 		return filepath.Join(dir, "mcprun")
@@ -108,8 +141,8 @@ func RuntimeDir(lookup func(string) (string, bool)) string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("mcprun-%d", os.Geteuid()))
 }
 
-// lookPath finds programs like [exec.LookPath], on the PATH that LookupEnv knows, and from Dir: those of the process itself
-// may be another's.
+// lookPath finds programs like [exec.LookPath], with the PATH of LookupEnv and from Dir: in the daemon those of the process
+// are not the client's.
 func (o *Options) lookPath(name string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		if !filepath.IsAbs(name) && o.Dir != "" {

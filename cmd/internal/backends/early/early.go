@@ -1,6 +1,6 @@
-// Package early runs the first process of each sandbox, which is this program re-executed. It needs little of the program,
-// and every run waits for it. An init function comes before those of packages that it does not import
-// and that are behind it in the order of import paths; the JSON Schema library alone takes some milliseconds there.
+// Package early runs the first process of each sandbox, which is this program started again. Every run waits for that process,
+// and it needs little of the program, so it has to begin before the rest is initialised: packages are initialised in the order
+// of their import paths, imports first, and the JSON Schema library alone takes some milliseconds.
 package early
 
 import (

@@ -79,7 +79,6 @@ func (o *Flags) Bind(f *pflag.FlagSet) {
 	if o.Resumes {
 		f.VarPF(flags.ID(&o.Restore, "checkpoint", ""), "restore", "", "restore a checkpoint before the run: the session's last, or =NAME").NoOptDefVal = restoreLast
 	}
-	o.FolderFlags.Bind(f)
 }
 
 // wanted reports whether the run is for a customer.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
@@ -23,7 +24,7 @@ import (
 
 type command struct {
 	app *cli.App
-	resources.SandboxFlags
+	backends.SandboxFlags
 	json    bool
 	noSpeed bool
 }
@@ -58,8 +59,8 @@ type Finding struct {
 	Languages []sandbox.Language `json:"languages"`
 	// Starts has an entry for each language, when speed was measured.
 	Starts []start `json:"starts,omitempty"`
-	// Holds is what this sandbox keeps from a script here, Lacks what its kind keeps from it nowhere, Missing what this
-	// machine has not for it.
+	// Holds is what this sandbox protects here, Lacks what this kind of sandbox does not protect on any machine, Missing the
+	// isolation that this machine does not offer.
 	Holds   []string `json:"holds"`
 	Lacks   []string `json:"lacks"`
 	Missing []string `json:"missing"`
@@ -85,12 +86,12 @@ func (o *command) run(cmd *cobra.Command) error {
 	if err := o.applyDefaults(cmd.Flags()); err != nil {
 		return err
 	}
-	backends, err := o.Backends(o.app, nil)
+	list, err := backends.List(backends.Options{LookupEnv: o.app.LookupEnv, Image: o.Image, Runsc: o.Runsc})
 	if err != nil {
 		return err
 	}
-	defer resources.CloseAll(backends)
-	findings := probe(ctx, backends)
+	defer resources.CloseAll(list)
+	findings := probe(ctx, list)
 	usable := false
 	for i := range findings {
 		f := &findings[i]
@@ -116,7 +117,7 @@ func (o *command) run(cmd *cobra.Command) error {
 	return err
 }
 
-// probe asks all of them at once: one that is not there may take its time to say so.
+// probe probes all of them at once, because each may take two seconds.
 func probe(ctx context.Context, backends []sandbox.Backend) []Finding {
 	findings := make([]Finding, len(backends))
 	var all sync.WaitGroup

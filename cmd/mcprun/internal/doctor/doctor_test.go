@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/runner"
@@ -79,7 +80,7 @@ func TestDoctorKnowsTheProject(t *testing.T) {
 
 // TestSpeed measures the embedded sandbox, which starts everywhere.
 func TestSpeed(t *testing.T) {
-	list, err := (&resources.SandboxFlags{}).Backends(&cli.App{LookupEnv: func(string) (string, bool) { return "", false }}, nil)
+	list, err := backends.List(backends.Options{LookupEnv: func(string) (string, bool) { return "", false }})
 	if err != nil {
 		t.Fatal(err)
 	}

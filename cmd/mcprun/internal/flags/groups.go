@@ -37,11 +37,17 @@ func NewGroups(cmd *cobra.Command, app *cli.App) *Groups {
 	return g
 }
 
+// Set returns the flags that bind registers, in that order, for several commands or groups.
+func Set(bind func(f *pflag.FlagSet)) *pflag.FlagSet {
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.SortFlags = false
+	bind(f)
+	return f
+}
+
 // Add makes a group of the flags that bind registers.
 func (g *Groups) Add(title string, bind func(f *pflag.FlagSet)) {
-	flags := pflag.NewFlagSet(title, pflag.ContinueOnError)
-	flags.SortFlags = false
-	bind(flags)
+	flags := Set(bind)
 	g.cmd.Flags().AddFlagSet(flags)
 	g.groups = append(g.groups, flagGroup{title, flags})
 }

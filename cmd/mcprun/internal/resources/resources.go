@@ -8,11 +8,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/search"
@@ -28,21 +25,7 @@ type TreeIndex struct {
 	Index *search.Index
 }
 
-// SandboxFlags are what a person can say about the sandboxes themselves.
-type SandboxFlags struct {
-	Image string
-	Runsc string
-}
-
-func (o *SandboxFlags) Bind(f *pflag.FlagSet) {
-	f.Var(flags.Text(&o.Image, "name"), "image", "of the docker sandbox, instead of the pinned one; it also selects docker")
-	f.Var(flags.Text(&o.Runsc, "program"), "runsc", "gVisor's, for the gvisor sandbox, instead of the one on PATH")
-}
-
-func (o *SandboxFlags) Backends(app *cli.App, log *slog.Logger) ([]sandbox.Backend, error) {
-	return backends.List(backends.Options{LookupEnv: app.LookupEnv, Image: o.Image, Runsc: o.Runsc, Logger: log})
-}
-
+// CloseAll closes sandboxes.
 func CloseAll(list []sandbox.Backend) {
 	for _, b := range list {
 		_ = b.Close()

@@ -110,7 +110,7 @@ func (h *Warm) Sandboxes(app *cli.App, opt backends.Options) ([]sandbox.Backend,
 	if isWatched(opt.Logger) {
 		return Cold{}.Sandboxes(app, opt)
 	}
-	known := lookUp(app.LookupEnv, backends.Names())
+	known := lookUp(app.LookupEnv, backends.Variables())
 	opt.LookupEnv, opt.Dir, opt.Logger = known.lookup, app.Dir, h.log
 	return h.sets.get(digestOf(opt.CacheKey()), func() ([]sandbox.Backend, error) {
 		list, err := backends.List(opt)

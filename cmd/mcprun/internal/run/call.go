@@ -65,6 +65,7 @@ A tool that fails ends mcprun with code 1, and its text is on standard error.`,
 	f.Var(flags.Duration(&o.timeout), "timeout", "of the call: seconds, or a duration such as 2m (default the server's own, else 60s)")
 	f.Var(flags.Text(&o.elicit, "how"), "elicit", "who answers what the server asks: prompt, decline, or a file of answers (default prompt in a terminal)")
 	o.LocationFlags.Bind(f)
+	o.callFlags.bindShared(f)
 	o.callFlags.bind(f)
 	return cmd
 }
@@ -110,7 +111,7 @@ func (o *callCommand) listTools(names []string) error {
 			return &cli.UsageError{Err: fmt.Errorf("no server %q in the tree; mcprun call --list lists all", name), Command: "mcprun call"}
 		}
 	}
-	return o.app.FitTable([]string{"TOOL", "DESCRIPTION"}, rows)
+	return o.app.Table([]string{"TOOL", "DESCRIPTION"}, rows)
 }
 
 func contains(names []string, s *catalog.Server) bool {
@@ -151,7 +152,7 @@ func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error
 	if err != nil {
 		return err
 	}
-	asked, err := term.NewElicitor(o.app, con, nil, term.TerminalName(), o.elicit)
+	asked, err := term.NewElicitor(o.app, con, term.TerminalName(), o.elicit)
 	if err != nil {
 		return err
 	}

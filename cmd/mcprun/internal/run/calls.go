@@ -28,14 +28,18 @@ const (
 	matchLoose  = "loose"
 )
 
-func (o *callFlags) bind(f *pflag.FlagSet) {
-	o.replayMatch = matchStrict
+// bindShared registers the flags that mcprun serve has too.
+func (o *callFlags) bindShared(f *pflag.FlagSet) {
 	f.Var(flags.Duration(&o.Calls.Timeout), "call-timeout", "of one call; progress of the server renews it (default the server's own, else 60s)")
-	f.Var(flags.Count(&o.Calls.Parallel, 1), "parallel", "calls in flight at once; others wait (default 64)")
 	f.Var(flags.Size(&o.Calls.MaxResult, flags.MinSize), "max-result", "a larger result becomes a file in the workspace, and a handle for the script (default 1MiB)")
 	flags.BindSwitch(f, &o.Calls.StrictOutput, "strict-output", "a result that does not match its tool's output schema is an error, not a warning")
 	flags.BindSwitch(f, &o.Calls.AllowDrift, "allow-drift", "call tools that have changed since the tree was generated")
 	flags.BindSwitch(f, &o.Calls.DryRun, "dry-run", "call read-only tools only, and list the other calls instead")
+}
+
+func (o *callFlags) bind(f *pflag.FlagSet) {
+	o.replayMatch = matchStrict
+	f.Var(flags.Count(&o.Calls.Parallel, 1), "parallel", "calls in flight at once; others wait (default 64)")
 	f.Var(flags.Text(&o.record, "file"), "record", "write each call and its answer to this file, without secrets and personal data")
 	f.Var(flags.Text(&o.replay, "file"), "replay", "call nothing; answer each call from this file")
 	f.Var(flags.Choice(&o.replayMatch, matchStrict, matchLoose), "replay-match", "strict: each tool's calls come in the recorded order; loose: in any order")

@@ -37,15 +37,19 @@ type outputFlags struct {
 
 const traceTerminal = "terminal" // the value of --trace without one
 
-func (o *outputFlags) bind(f *pflag.FlagSet, debug *bool) {
+// bindShared registers the flags that mcprun serve has too.
+func (o *outputFlags) bindShared(f *pflag.FlagSet, debug *bool) {
 	o.maxOutput = flags.Unset
-	f.BoolVar(&o.JSON, "json", false, "print one JSON object with output, calls and tokens instead of streaming")
 	f.Var(flags.Characters(&o.maxOutput, minOutput), "max-output", "print at most this many characters of output; the rest goes to a file (default 30000 with --json, else none)")
-	f.VarPF(flags.Text(&o.trace, ""), "trace", "", "show the calls as a waterfall on stderr, or as an HTML page with =FILE.html").NoOptDefVal = traceTerminal
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "print to stderr what was called and how many tokens that saved")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "print nothing but errors to stderr")
 	f.BoolVar(debug, "debug", false, "print to stderr what servers print and what connections do")
 	f.BoolP("help", "h", false, "show this help")
+}
+
+func (o *outputFlags) bind(f *pflag.FlagSet) {
+	f.BoolVar(&o.JSON, "json", false, "print one JSON object with output, calls and tokens instead of streaming")
+	f.VarPF(flags.Text(&o.trace, ""), "trace", "", "show the calls as a waterfall on stderr, or as an HTML page with =FILE.html").NoOptDefVal = traceTerminal
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "print to stderr what was called and how many tokens that saved")
 }
 
 // OutputBound returns [runner.Script].MaxOutput.

@@ -2,7 +2,7 @@
 //
 // Flags are bound to the fields of a [runner.Script] ([Options].Base); environment and mcpgen.yaml set the same fields. A run
 // copies that script, adds code, variables, streams and answers, chooses a sandbox, and passes it to the runner. To add a flag,
-// bind it in [Options.Bind]; to let the environment and mcpgen.yaml set it, add its name to the keys of run: in gen/config.
+// bind it in [Options.Bind]; to let the environment and mcpgen.yaml set it, add it to run: in gen/config/mcpgen.schema.json.
 package run
 
 import (
@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,6 +32,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
+// NewCommand returns a command that runs a script: the root command, or run.
 func NewCommand(app *cli.App, at resources.Provider, use, short string) *cobra.Command {
 	o := &Options{App: app, Resources: at}
 	cmd := &cobra.Command{
@@ -55,7 +57,7 @@ type Options struct {
 	Resources resources.Provider
 	Base      runner.Script
 	project.LocationFlags
-	resources.SandboxFlags
+	backends.SandboxFlags
 	callFlags
 	varFlags
 	skills.CheckFlags
@@ -69,6 +71,9 @@ type Options struct {
 	elicit   string
 	daemon   string
 
+	// Shared are the flags that mcprun serve has too.
+	Shared Shared
+
 	risk   runner.Risk         // the highest of flag, environment and mcpgen.yaml
 	shown  []hostapi.ImageFile // by the script, once it has run
 	logged *customers.Logged   // nil: nothing is logged
@@ -76,32 +81,75 @@ type Options struct {
 	args   []string // the script's file, unless code is set, and its own arguments
 }
 
+// Shared are flags of a run that are flags of mcprun serve too, by the groups of its help.
+type Shared struct{ Customers, Sandbox, Calls, Limits, Output *pflag.FlagSet }
+
+// bindShared registers the flags that runs and mcprun serve have in common.
+func (o *Options) bindShared() {
+	o.sandbox = runner.Auto
+	o.Shared = Shared{
+		Customers: flags.Set(o.FolderFlags.Bind),
+		Sandbox: flags.Set(func(f *pflag.FlagSet) {
+			f.Var(flags.Text(&o.sandbox, "name"), "sandbox", "auto, or one of "+strings.Join(backends.Names(), ", "))
+			f.Var(flags.Text(&o.riskFlag, "level"), "risk", "refuse a sandbox that is too weak for this: "+strings.Join(risks(), ", "))
+			o.SandboxFlags.Bind(f)
+			f.Var(flags.Text(&o.Base.Workspace, "folder"), "workspace", "folder the script may write to, created if missing (default: workspace/, next to the tree)")
+		}),
+		Calls: flags.Set(func(f *pflag.FlagSet) {
+			o.LocationFlags.Bind(f)
+			o.callFlags.bindShared(f)
+		}),
+		Limits: flags.Set(func(f *pflag.FlagSet) { bindLimits(f, &o.Base) }),
+		Output: flags.Set(func(f *pflag.FlagSet) { o.outputFlags.bindShared(f, &o.Debug) }),
+	}
+}
+
+func risks() []string {
+	var words []string
+	for _, r := range runner.Risks() {
+		words = append(words, string(r))
+	}
+	return words
+}
+
+// BindCompletion registers what a shell completes for the flags of a run that are words.
+func BindCompletion(cmd *cobra.Command) {
+	for name, words := range map[string][]string{"sandbox": append([]string{runner.Auto}, backends.Names()...), "risk": risks()} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that does not exist
+	}
+}
+
 // Bind registers the flags of a run on cmd, which is the root command, `run` and `session resume`.
 func (o *Options) Bind(cmd *cobra.Command) {
 	o.Cmd = cmd
 	groups := flags.NewGroups(cmd, o.App)
-	o.sandbox, o.daemon = runner.Auto, daemonOff
+	o.daemon = daemonOff
+	o.bindShared()
 	groups.Add("The script", func(f *pflag.FlagSet) {
 		f.VarP(flags.Text(&o.code, "code"), "eval", "e", "run this code instead of a file")
 		f.Var(flags.Text(&o.language, "name"), "language", "of -e, standard input and files without an extension: typescript or python (default: detected)")
 		o.varFlags.bind(f)
-		f.Var(flags.Text(&o.Base.Workspace, "folder"), "workspace", "folder the script may write to, created if missing (default: workspace/, next to the tree)")
 		o.CheckFlags.Bind(f)
 	})
-	groups.Add("Customer", o.Flags.Bind)
+	groups.Add("Customer", func(f *pflag.FlagSet) {
+		o.Flags.Bind(f)
+		f.AddFlagSet(o.Shared.Customers)
+	})
 	groups.Add("Where it runs", func(f *pflag.FlagSet) {
-		f.Var(flags.Text(&o.sandbox, "name"), "sandbox", "auto, embedded, process, docker or gvisor")
-		f.Var(flags.Text(&o.riskFlag, "level"), "risk", "low, medium, high or critical: refuse a sandbox that is too weak for it")
-		o.SandboxFlags.Bind(f)
+		f.AddFlagSet(o.Shared.Sandbox)
 		f.Var(flags.Choice(&o.daemon, daemonOff, daemonAuto), "daemon", "auto: run in a background process that keeps servers and sandboxes ready")
 	})
 	groups.Add("What it calls", func(f *pflag.FlagSet) {
-		o.LocationFlags.Bind(f)
+		f.AddFlagSet(o.Shared.Calls)
 		o.callFlags.bind(f)
 		f.Var(flags.Text(&o.elicit, "how"), "elicit", "who answers questions of servers: prompt, decline, or a file of answers (default prompt in a terminal)")
 	})
-	groups.Add("Limits", func(f *pflag.FlagSet) { bindLimits(f, &o.Base) })
-	groups.Add("Output", func(f *pflag.FlagSet) { o.outputFlags.bind(f, &o.Debug) })
+	groups.Add("Limits", func(f *pflag.FlagSet) { f.AddFlagSet(o.Shared.Limits) })
+	groups.Add("Output", func(f *pflag.FlagSet) {
+		o.outputFlags.bind(f)
+		f.AddFlagSet(o.Shared.Output)
+	})
+	BindCompletion(cmd)
 }
 
 // bindLimits registers the flags that bound a run.
@@ -183,7 +231,10 @@ func (o *Options) execute(ctx context.Context) error {
 
 // readSource reads the script: from -e, from standard input, or from a file.
 func (o *Options) readSource(ctx context.Context, s *runner.Script) error {
-	s.Stdin, s.Args = o.App.Stdin, o.args
+	s.Args = o.args
+	if !o.App.Terminal.Stdin { // a terminal is for questions of servers
+		s.Stdin = o.App.Stdin
+	}
 	if o.code != "" {
 		return source.FromCode(s, "eval", o.language, o.code)
 	}
@@ -285,19 +336,11 @@ func (o *Options) printer(con *term.Console) func(line string) {
 
 // runAt connects a run with the terminal, or what stands in for it.
 func (o *Options) runAt(ctx context.Context, con *term.Console, s *runner.Script, at *Host) (*runner.Result, error) {
-	var shared *term.Input
-	if o.App.Terminal.Stdin {
-		shared = term.NewInput(o.App.Stdin)
-		defer shared.Close()
-		if s.Stdin != nil {
-			s.Stdin = shared
-		}
-	}
 	tty := term.TerminalName()
 	if o.Resources.InDaemon() {
 		tty = "" // the daemon has no terminal
 	}
-	asked, err := term.NewElicitor(o.App, con, shared, tty, o.elicit)
+	asked, err := term.NewElicitor(o.App, con, tty, o.elicit)
 	if err != nil {
 		return nil, err
 	}
@@ -337,10 +380,10 @@ func (o *Options) RunScript(ctx context.Context, at *Host, s *runner.Script, say
 	return res, err
 }
 
-// sandboxName returns the sandbox's name; --image on the command line implies docker.
+// sandboxName returns the sandbox's name; a flag of a single sandbox selects it for auto.
 func (o *Options) sandboxName() string {
-	if o.sandbox == runner.Auto && o.Cmd.Flags().Changed("image") {
-		return "docker"
+	if selected := backends.Selected(o.Cmd.Flags()); o.sandbox == runner.Auto && selected != "" {
+		return selected
 	}
 	return o.sandbox
 }

@@ -87,8 +87,8 @@ func NewCommand(app *cli.App) *cobra.Command {
 	return cmd
 }
 
-// bind registers the flags; those that a run has too are the run's own.
-func (o *command) bind(cmd, run *cobra.Command) {
+// bind registers the flags. Those that a run has too are the same values.
+func (o *command) bind(cmd, runCmd *cobra.Command) {
 	o.tools, o.parallel, o.queueTime, o.maxTime, o.maxMemory = string(mcpserver.ModeAll), 8, 30*time.Second, 10*time.Minute, 4e9
 	for name, usage := range map[string]string{
 		"timeout":    "default time limit of a run, if timeout_seconds is not given: seconds, or a duration such as 2m",
@@ -96,14 +96,9 @@ func (o *command) bind(cmd, run *cobra.Command) {
 		"max-output": "return at most this many characters of output; the rest goes to a file (default 30000)",
 		"workspace":  "folder that the project's scripts may write to, created if missing (default: workspace/, next to the tree)",
 	} {
-		run.Flags().Lookup(name).Usage = usage
+		runCmd.Flags().Lookup(name).Usage = usage
 	}
-	groups := flags.NewGroups(cmd, o.app)
-	take := func(f *pflag.FlagSet, names ...string) {
-		for _, name := range names {
-			f.AddFlag(run.Flags().Lookup(name))
-		}
-	}
+	groups, shared := flags.NewGroups(cmd, o.app), &o.run.Shared
 	groups.Add("Tools", func(f *pflag.FlagSet) {
 		f.Var(flags.Choice(&o.tools, string(mcpserver.ModeAll), string(mcpserver.ModeCode)), "tools", "all, or code: only the tools needed to run code")
 		f.StringSliceVar(&o.languages, "languages", nil, "script languages; tools are shown in the first (default: typescript,python)")
@@ -111,30 +106,24 @@ func (o *command) bind(cmd, run *cobra.Command) {
 	})
 	groups.Add("Clients", func(f *pflag.FlagSet) {
 		f.Var(flags.ID(&o.run.Customer, "customer", "id"), "customer", "whose files, skills and tokens are used (default those of the project)")
-		take(f, "workspaces", "quota")
+		f.AddFlagSet(shared.Customers)
 		f.Var(flags.Text(&o.http, "address"), "http", "serve HTTP there, such as 127.0.0.1:8700, instead of standard input and output")
 		f.Var(flags.Text(&o.tokenFile, "file"), "token-file", "of bearer tokens, one a line, each with the customer it stands for (default "+TokenVariable+")")
 		f.BoolVar(&o.noToken, "no-token", false, "with --http on a loopback address: accept everybody on this machine")
 		f.StringSliceVar(&o.hosts, "allow-host", nil, "a Host header to accept besides loopback names")
 		f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin of web pages to accept, such as https://app.example.com")
 	})
-	groups.Add("Where code runs", func(f *pflag.FlagSet) {
-		take(f, "sandbox", "risk", "image", "runsc")
-	})
-	groups.Add("What it calls", func(f *pflag.FlagSet) {
-		take(f, "config", "servers", "skills", "call-timeout", "max-result", "strict-output", "allow-drift", "dry-run")
-	})
+	groups.Add("Where code runs", func(f *pflag.FlagSet) { f.AddFlagSet(shared.Sandbox) })
+	groups.Add("What it calls", func(f *pflag.FlagSet) { f.AddFlagSet(shared.Calls) })
 	groups.Add("Limits", func(f *pflag.FlagSet) {
 		f.Var(flags.Count(&o.parallel, 1), "parallel", "runs at once; others wait")
 		f.Var(flags.Duration(&o.queueTime), "queue-time", "how long a run waits for its turn")
 		f.Var(flags.Duration(&o.maxTime), "max-timeout", "upper limit of timeout_seconds")
 		f.Var(flags.Size(&o.maxMemory, sandbox.MinMemory), "max-memory", "the largest memory_mb that is accepted")
-		take(f, "timeout", "memory", "cpu", "processes", "open-files", "file-size", "output-limit", "disk", "disk-files", "tmp", "max-output", "workspace")
+		f.AddFlagSet(shared.Limits)
 	})
-	groups.Add("Output", func(f *pflag.FlagSet) {
-		take(f, "quiet", "debug")
-		f.BoolP("help", "h", false, "show this help")
-	})
+	groups.Add("Output", func(f *pflag.FlagSet) { f.AddFlagSet(shared.Output) })
+	run.BindCompletion(cmd)
 }
 
 // serve serves until the input or ctx ends.

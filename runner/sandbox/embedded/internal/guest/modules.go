@@ -66,7 +66,7 @@ func (g *guest) normalizeModule(by, name string) (string, error) {
 		return preludePrefix + "node/" + short, nil
 	}
 	if short != name {
-		message := fmt.Sprintf("the embedded sandbox has no module %q; run the script with --sandbox process or docker", name)
+		message := fmt.Sprintf("the embedded sandbox has no module %q; name another with --sandbox (mcprun doctor lists them)", name)
 		if isNetwork(short) {
 			message = fmt.Sprintf("there is no module %q: there is no network in a sandbox (egress is off); reach the outside through the tools in ./servers", name)
 		}
