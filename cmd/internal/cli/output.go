@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Table prints rows in aligned columns, two spaces between them. Cells are cleaned; the header, when there is one, is
-// bold. The last column is as wide as it likes.
+// Table prints rows in aligned columns, two spaces between them. Cells are cleaned. The header is bold; nil: there is none.
 func Table(w io.Writer, style Style, header []string, rows [][]string) error {
 	var out bytes.Buffer
 	columns := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
@@ -38,58 +37,23 @@ func Table(w io.Writer, style Style, header []string, rows [][]string) error {
 	return err
 }
 
-// FitTable prints a table to Stdout that is no wider than the terminal: it cuts the last column, and leaves out columns from the
-// right of which nothing would be seen.
-func (a *App) FitTable(header []string, rows [][]string) error {
-	const least = 5 // characters of a column that is cut
-	for columns := a.Columns(); columns > 0 && len(header) > 1; {
-		last := len(header) - 1
-		room := columns
-		for i := range last {
-			room -= columnWidth(header, rows, i) + 2
+// Table prints a table to Stdout. On a terminal it cuts texts of the last column that would not fit.
+func (a *App) Table(header []string, rows [][]string) error {
+	const least = 20 // characters of a text that is cut
+	width, last := 0, len(header)-1
+	for i := range last {
+		widest := 0
+		for _, row := range append([][]string{header}, rows...) {
+			widest = max(widest, utf8.RuneCountInString(EscapeLine(row[i])))
 		}
-		if room >= min(least, columnWidth(header, rows, last)) {
-			for _, row := range rows {
-				row[last] = Shorten(row[last], room)
-			}
-			header[last] = Shorten(header[last], room)
-			break
-		}
-		header = header[:last]
-		for i := range rows {
-			rows[i] = rows[i][:last]
+		width += widest + 2
+	}
+	if columns := a.Columns(); columns > 0 {
+		for _, row := range rows {
+			row[last] = Shorten(row[last], max(least, columns-width))
 		}
 	}
 	return Table(a.Stdout, a.OutStyle(), header, rows)
-}
-
-func columnWidth(header []string, rows [][]string, i int) int {
-	width := utf8.RuneCountInString(header[i])
-	for _, row := range rows {
-		width = max(width, utf8.RuneCountInString(EscapeLine(row[i])))
-	}
-	return width
-}
-
-// Fold breaks a text at spaces into lines of at most width characters; longer words stay whole. With a width below 20, which is
-// too narrow for reading, it breaks nothing.
-func Fold(text string, width int) []string {
-	if width < 20 {
-		return []string{text}
-	}
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }
 
 // JSON prints v on Stdout as one indented JSON value. What a terminal could act upon is written as \u escapes, which

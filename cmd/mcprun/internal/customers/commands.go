@@ -74,7 +74,7 @@ func (o *customersCommand) list(cmd *cobra.Command) error {
 	for _, i := range infos {
 		rows = append(rows, []string{i.ID, ofQuota(i), ago(time.Now(), i.LastUsed), fmt.Sprint(i.SessionCount), running(i.Runs)})
 	}
-	return o.app.FitTable([]string{"CUSTOMER", "TAKES", "LAST USED", "SESSIONS", ""}, rows)
+	return o.app.Table([]string{"CUSTOMER", "TAKES", "LAST USED", "SESSIONS", ""}, rows)
 }
 
 // ofQuota describes how much of its quota a customer uses.

@@ -106,7 +106,7 @@ func printSessions(app *cli.App, infos []customer.SessionInfo, customers bool) e
 			rows[i] = slices.Delete(rows[i], 1, 2)
 		}
 	}
-	return app.FitTable(header, rows)
+	return app.Table(header, rows)
 }
 
 func newSessionShowCmd(app *cli.App) *cobra.Command {
@@ -204,15 +204,8 @@ func leading(lead, text string) string {
 // cleanCheckpoint describes a checkpoint of a log, which may come from elsewhere.
 func cleanCheckpoint(c *customer.CheckpointInfo) string { return cli.EscapeLine(checkpointWords(c)) }
 
-// item prints a text that belongs to a time, folded to the terminal.
-func (o *sessionCommand) item(at, text string) {
-	const indent = 21
-	lead := at + "  "
-	for _, line := range cli.Fold(text, o.app.Columns()-indent) {
-		fmt.Fprintf(o.app.Stdout, "%s%s\n", lead, line)
-		lead = strings.Repeat(" ", indent)
-	}
-}
+// item prints a text behind the time that it belongs to.
+func (o *sessionCommand) item(at, text string) { fmt.Fprintf(o.app.Stdout, "%s  %s\n", at, text) }
 
 func (o *sessionCommand) ran(at string, run *customer.Run, share customer.Tokens) {
 	style := o.app.OutStyle()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/runner"
@@ -13,7 +12,6 @@ import (
 
 const (
 	nameWidth  = 10 // of the column of sandboxes' names
-	markWidth  = 12 // of "usable" and "not usable"
 	labelWidth = 17 // of the column of labels in the lines below
 )
 
@@ -23,11 +21,7 @@ func (o *command) print(f *Finding) {
 	if !f.Usable {
 		mark = style.Red("not usable")
 	}
-	lead := style.Bold(fmt.Sprintf("%-*s", nameWidth, f.Name)) + mark + "  "
-	for _, line := range cli.Fold(cli.EscapeLine(f.Detail), o.app.Columns()-nameWidth-markWidth) {
-		fmt.Fprintf(w, "%s%s\n", lead, line)
-		lead = strings.Repeat(" ", nameWidth+markWidth)
-	}
+	fmt.Fprintf(w, "%s%s  %s\n", style.Bold(fmt.Sprintf("%-*s", nameWidth, f.Name)), mark, cli.EscapeLine(f.Detail))
 	for i, m := range f.Missing {
 		o.item(Labelled(i, "missing here:"), style.Yellow, m)
 	}
@@ -48,15 +42,15 @@ func (o *command) print(f *Finding) {
 		o.item(Labelled(i, "takes:"), style.Dim, s.words())
 	}
 	for i, h := range f.Holds {
-		o.item(Labelled(i, "holds:"), style.Green, h)
+		o.item(Labelled(i, "protects:"), style.Green, h)
 	}
 	for i, l := range f.Lacks {
-		o.item(Labelled(i, "does not hold:"), style.Yellow, l)
+		o.item(Labelled(i, "limitations:"), style.Yellow, l)
 	}
 	fmt.Fprintln(w)
 }
 
-// Labelled is a label for the first of several lines.
+// Labelled returns the label for the first of several lines, and nothing for the others.
 func Labelled(i int, label string) string {
 	if i > 0 {
 		return ""
@@ -86,14 +80,9 @@ func goodFor(most runner.Risk) string {
 	return "code of " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + " risk"
 }
 
-// item prints one line of a finding: a label and its text, which is folded to the terminal's width.
+// item prints one line of a finding: a label and its text.
 func (o *command) item(label string, style func(string) string, text string) {
-	const indent = nameWidth + labelWidth
-	lead := strings.Repeat(" ", nameWidth) + style(label) + strings.Repeat(" ", labelWidth-utf8.RuneCountInString(label))
-	for _, line := range cli.Fold(cli.EscapeLine(text), o.app.Columns()-indent) {
-		fmt.Fprintf(o.app.Stdout, "%s%s\n", lead, line)
-		lead = strings.Repeat(" ", indent)
-	}
+	fmt.Fprintf(o.app.Stdout, "%*s%s %s\n", nameWidth, "", style(fmt.Sprintf("%-*s", labelWidth-1, label)), cli.EscapeLine(text))
 }
 
 // printAuto prints which sandbox a run without --sandbox gets, for each risk.
@@ -103,7 +92,7 @@ func (o *command) printAuto(ctx context.Context, findings []Finding) {
 	for i, f := range findings {
 		backends[i] = known{f.backend, f}
 	}
-	fmt.Fprintf(o.app.Stdout, "%s%s\n", style.Bold(fmt.Sprintf("%-*s", nameWidth, runner.Auto)), "what --sandbox auto takes here")
+	fmt.Fprintf(o.app.Stdout, "%s%s\n", style.Bold(fmt.Sprintf("%-*s", nameWidth, runner.Auto)), "what --sandbox auto selects here")
 	for _, risk := range append([]runner.Risk{runner.RiskUnset}, runner.Risks()...) {
 		label := "--risk " + string(risk) + ":"
 		if risk == runner.RiskUnset {
@@ -129,7 +118,7 @@ func choices(ctx context.Context, backends []sandbox.Backend, risk runner.Risk) 
 	return strings.Join(words, ", ")
 }
 
-// known is a sandbox of which was found out already what its Probe would tell.
+// known is a sandbox that was probed already.
 type known struct {
 	sandbox.Backend
 	finding Finding

@@ -23,7 +23,7 @@ const (
 // dialogue is one question on its way through a terminal.
 type dialogue struct {
 	w     io.Writer
-	in    *Input
+	in    *input
 	style cli.Style
 	open  func(ctx context.Context, address string) bool // a browser
 }

@@ -26,7 +26,7 @@ type elicitor struct {
 	app   *cli.App
 	con   *Console
 	Quiet bool                                           // says nothing of what is declined
-	in    *Input                                         // where a person answers; nil: there is nobody
+	in    *input                                         // where a person answers; nil: there is nobody
 	file  *answers                                       // nil: there is none
 	why   string                                         // nobody is asked
 	tty   *os.File                                       // opened for in; nil: in is standard input
@@ -35,16 +35,16 @@ type elicitor struct {
 	turn sync.Mutex
 }
 
-// NewElicitor follows --elicit; empty means to prompt where there is a terminal. in is a terminal that is standard input,
-// or nil; then the one called tty is opened, if it has a name. The caller closes the elicitor.
-func NewElicitor(app *cli.App, con *Console, in *Input, tty, mode string) (*elicitor, error) {
+// NewElicitor follows --elicit; empty means to prompt where there is a terminal: standard input if it is one, else tty, the name
+// of one, unless that is empty. The caller closes the elicitor.
+func NewElicitor(app *cli.App, con *Console, tty, mode string) (*elicitor, error) {
 	e := &elicitor{app: app, con: con, open: app.OpenBrowser}
 	switch mode {
 	case elicitDecline:
 		e.why = "--elicit says decline"
 		return e, nil
 	case "", ElicitPrompt:
-		err := e.findTerminal(in, tty)
+		err := e.findTerminal(tty)
 		switch {
 		case err == nil && (mode == ElicitPrompt || app.Env("CI") == ""):
 			return e, nil
@@ -66,12 +66,12 @@ func NewElicitor(app *cli.App, con *Console, in *Input, tty, mode string) (*elic
 }
 
 // findTerminal finds the terminal where a person reads and answers.
-func (e *elicitor) findTerminal(in *Input, tty string) error {
+func (e *elicitor) findTerminal(tty string) error {
 	switch {
 	case !e.app.Terminal.Stderr:
 		return errors.New("standard error is not a terminal")
-	case in != nil:
-		e.in = in
+	case e.app.Terminal.Stdin:
+		e.in = newInput(e.app.Stdin)
 		return nil
 	case tty == "":
 		return errors.New("standard input is not a terminal")
@@ -80,7 +80,7 @@ func (e *elicitor) findTerminal(in *Input, tty string) error {
 	if err != nil {
 		return fmt.Errorf("open the terminal: %w", err)
 	}
-	e.in, e.tty = NewInput(f), f
+	e.in, e.tty = newInput(f), f
 	return nil
 }
 
@@ -116,8 +116,7 @@ func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.
 	var reply *upstream.Reply
 	var err error
 	e.con.ask(func(w io.Writer) {
-		end := e.in.ask()
-		defer end()
+		e.in.discard()
 		d := &dialogue{w: w, in: e.in, style: e.app.ErrStyle(), open: e.open}
 		if q.URL != "" {
 			reply, err = d.visit(ctx, q)

@@ -36,7 +36,7 @@ func converse(t *testing.T, q *upstream.Question, browser bool, lines ...string)
 		var out bytes.Buffer
 		app := &cli.App{Stdout: &out, Stderr: &out}
 		app.Terminal.Shared = true
-		e := &elicitor{app: app, con: NewConsole(app), in: NewInput(keys), open: func(_ context.Context, address string) bool {
+		e := &elicitor{app: app, con: NewConsole(app), in: newInput(keys), open: func(_ context.Context, address string) bool {
 			opened = append(opened, address)
 			return browser
 		}}
@@ -52,8 +52,7 @@ func converse(t *testing.T, q *upstream.Question, browser bool, lines ...string)
 		}
 		shown = out.String()
 		synctest.Wait()
-		e.in.Close()
-		left := len(e.in.script)
+		left := 0
 		for line := range keys {
 			left += len(line)
 		}
@@ -148,7 +147,7 @@ func TestQuestionThatNobodyWaitsFor(t *testing.T) {
 		keys := make(terminal)
 		defer close(keys)
 		con, _, stderr := newTestConsole(true)
-		e := &elicitor{app: &cli.App{}, con: con, in: NewInput(keys)}
+		e := &elicitor{app: &cli.App{}, con: con, in: newInput(keys)}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if reply, err := e.Answer(ctx, order()); !errors.Is(err, context.DeadlineExceeded) {
@@ -169,7 +168,7 @@ func TestAnswersFromAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		con, _, stderr := newTestConsole(false)
-		e, err := NewElicitor(&cli.App{Dir: dir}, con, nil, "", mode)
+		e, err := NewElicitor(&cli.App{Dir: dir}, con, "", mode)
 		if err == nil {
 			_ = e.Close()
 		}
