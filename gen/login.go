@@ -18,8 +18,8 @@ type (
 	LoginOptions = upstream.LoginOptions
 	// LoginResult describes a login that was made.
 	LoginResult = upstream.LoginResult
-	// Kept is a stored login.
-	Kept = upstream.Kept
+	// StoredLogin is a stored login, without its secrets.
+	StoredLogin = upstream.StoredLogin
 )
 
 // NewLogins opens the logins in an absolute folder, with the system's keyring for their secrets if there is to be one.

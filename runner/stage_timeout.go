@@ -99,7 +99,7 @@ func (c *calls) options(req *request, clock *clock.Clock) *upstream.CallOptions 
 			defer aside(ctx, waitPerson)() // a person may take any time
 			return ask(ctx, q)
 		}
-		opt.Unasked = func(reason string) { c.warn(req, "%.500s", reason) }
+		opt.Declined = func(reason string) { c.warn(req, "%.500s", reason) }
 	}
 	return opt
 }

@@ -294,7 +294,7 @@ func TestReplayWithoutACall(t *testing.T) {
 func TestElicitationsThatNobodySaw(t *testing.T) {
 	up := answerer(func(_ context.Context, _ string, _ json.RawMessage, opt *upstream.CallOptions) (*upstream.CallResult, error) {
 		for range 3 {
-			opt.Unasked("it is nested")
+			opt.Declined("it is nested")
 		}
 		return structured(`{"n":1}`), nil
 	})

@@ -26,7 +26,7 @@ func (o *initOptions) environment(plan *adopt.Plan, dir string) error {
 		switch {
 		case v.Value() != "" && o.writeEnv:
 			if other, set := o.app.LookupEnv(v.Name); o.serve && set && other != v.Value() {
-				o.warn(fmt.Sprintf("the environment has another %s, which goes before the one in %s", v.Name, config.DotEnvName))
+				o.warn(fmt.Sprintf("the environment has another %s, which takes precedence over the one in %s", v.Name, config.DotEnvName))
 			}
 			if value, there := vars[v.Name]; there && o.serve && value == v.Value() {
 				continue

@@ -154,7 +154,7 @@ func (s *Server) ServesTree() bool {
 func (c *Config) merge(all []Server, s Server) []Server {
 	for i, old := range all {
 		if old.Key == s.Key {
-			c.Notes = append(c.Notes, Note{File: s.Source, Server: s.Key, Message: "it goes before the one of that name in " + old.Source})
+			c.Notes = append(c.Notes, Note{File: s.Source, Server: s.Key, Message: "it takes precedence over the one of that name in " + old.Source})
 			all[i] = s
 			return all
 		}

@@ -239,7 +239,7 @@ func TestSeveralFiles(t *testing.T) {
 	if cfg.Allows("two", "x") || cfg.Allows("two", "y") || !cfg.Allows("two", "z") || !cfg.Allows("one", "x") {
 		t.Error("the filters of file and settings must both count")
 	}
-	checkNotes(t, cfg.Notes, false, []string{"c.toml: server \"one\": it goes before the one of that name in " + paths[1], "goes before the one of that name in " + paths[0]})
+	checkNotes(t, cfg.Notes, false, []string{"c.toml: server \"one\": it takes precedence over the one of that name in " + paths[1], "takes precedence over the one of that name in " + paths[0]})
 	if _, err := Load(); err == nil {
 		t.Error("no file is no error")
 	}

@@ -21,9 +21,9 @@ type CallOptions struct {
 	// Elicit answers what the server asks a person because of this call. With nil, or without [Options.Elicit], every
 	// question is declined.
 	Elicit ElicitFunc
-	// Unasked is called with the reason, for people, why a question of the call was declined before Elicit saw it, or why
+	// Declined is called with the reason, for people, why a question of the call was declined without asking Elicit, or why
 	// an answer of Elicit was not sent. Parts of the text are the server's: hostile, and bounded. It may be nil.
-	Unasked func(reason string)
+	Declined func(reason string)
 	// Owner says who makes the call, such as a run; any comparable value. In the older protocol era a question does not
 	// say which call it belongs to: it is asked if all calls in flight in the session have one owner, and declined
 	// otherwise. With nil the call has an owner of its own.

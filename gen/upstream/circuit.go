@@ -27,7 +27,7 @@ const (
 	failurePause = 500 * time.Millisecond
 )
 
-// circuit keeps how a server has done lately. The pool's mutex guards it.
+// circuit records the recent failures of a server. The pool's mutex guards it.
 type circuit struct {
 	breaker *gobreaker.TwoStepCircuitBreaker[any]
 	delays  *backoff.ExponentialBackOff

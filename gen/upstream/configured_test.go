@@ -23,7 +23,7 @@ func TestConfiguredEra(t *testing.T) {
 	}
 }
 
-// TestConfiguredStartupTimeout goes before the options' own.
+// TestConfiguredStartupTimeout checks that it takes precedence over that of the options.
 func TestConfiguredStartupTimeout(t *testing.T) {
 	t.Parallel()
 	srv := upstreamtest.Server(t, upstreamtest.HangAlways)

@@ -36,16 +36,16 @@ func (in *inflight) ask(ctx context.Context, r *activeRequest, params json.RawMe
 	reply, err := in.askPerson(ctx, r, params)
 	if err != nil {
 		in.log.Info("the server asked for input from a person; declined", "reason", err)
-		r.unasked(fmt.Sprintf("a question of the server was declined: %v", err))
+		r.declined(fmt.Sprintf("a question of the server was declined: %v", err))
 		reply = &elicit.Reply{Action: elicit.ActionDecline}
 	}
 	return reply.Result()
 }
 
-// unasked reports why nobody answered a question. A caller without Elicit knows.
-func (r *activeRequest) unasked(reason string) {
-	if r.opt.Unasked != nil && r.opt.Elicit != nil && r.ctx.Err() == nil {
-		r.opt.Unasked(reason)
+// declined reports why nobody was asked a question. A caller without Elicit need not be told.
+func (r *activeRequest) declined(reason string) {
+	if r.opt.Declined != nil && r.opt.Elicit != nil && r.ctx.Err() == nil {
+		r.opt.Declined(reason)
 	}
 }
 
@@ -73,7 +73,7 @@ func (in *inflight) askPerson(ctx context.Context, r *activeRequest, params json
 			return &elicit.Reply{Action: elicit.ActionAccept, Content: content}, nil
 		}
 		in.log.Warn("the answer to a question of the server does not fit its form; it was not sent", "err", err)
-		r.unasked(fmt.Sprintf("the answer to a question of the server was not sent: it does not fit the form: %v", err))
+		r.declined(fmt.Sprintf("the answer to a question of the server was not sent: it does not fit the form: %v", err))
 	}
 	return &elicit.Reply{Action: elicit.ActionCancel}, nil
 }

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// startTime is what a server gets to become ready where nothing else is said, installTime what one gets that may have
-	// to be downloaded, or built, first.
+	// startTime is the default time limit for a server to become ready, installTime that of a server that may have to be
+	// downloaded or built first.
 	startTime   = 60 * time.Second
 	installTime = 5 * time.Minute
 )
 
-// installers are the commands that may install a server before they run it, with the arguments that say so; none: they always
-// may.
+// installers returns the commands that may install a server before they run it, with the subcommands that do so; nil means
+// all.
 func installers() map[string][]string {
 	return map[string][]string{
 		"npx": nil, "pnpx": nil, "bunx": nil, "uvx": nil, "dnx": nil,
@@ -36,7 +36,7 @@ func installs(command string, args []string) bool {
 	return known && (verbs == nil || slices.ContainsFunc(words[1:], func(arg string) bool { return slices.Contains(verbs, arg) }))
 }
 
-// programName is the name of a program without its folder and what Windows puts after it.
+// programName returns the name of a program without its folder and without an extension of Windows.
 func programName(command string) string {
 	name := strings.ToLower(filepath.Base(command))
 	for _, ext := range []string{".cmd", ".exe", ".bat"} {
@@ -45,7 +45,8 @@ func programName(command string) string {
 	return name
 }
 
-// connectTimeout bounds connecting to a server: what is configured for it, else what is set for all, else what suits it.
+// connectTimeout returns the time limit for connecting to a server: its own setting, else the one for all servers, else the
+// default for its command.
 func (o *Options) connectTimeout(srv config.Server) time.Duration {
 	switch {
 	case srv.StartupTimeout > 0:

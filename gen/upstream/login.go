@@ -25,7 +25,7 @@ func NewLogins(dir string, keyring bool) *Logins {
 
 // LoginOptions are the settings of [Login].
 type LoginOptions struct {
-	// Person is whoever logs in.
+	// Person is the person who logs in.
 	Person Person
 	// Scopes are asked for in place of those that configuration and server name; empty: those.
 	Scopes []string
@@ -35,14 +35,15 @@ type LoginOptions struct {
 	Localhost bool
 }
 
-// LoginResult tells of a login that was made.
+// LoginResult describes a successful login.
 type LoginResult struct {
 	oauth.Result
 	// Tools is how many tools the server lists with it.
 	Tools int
 }
 
-// LoginFailure is a login that was not made, or is of no use. Its text names the server and holds no secret.
+// LoginFailure is the error of a login that failed, or whose token the server refuses. Its text names the server and holds
+// no secret.
 type LoginFailure struct {
 	Server string
 	Err    error
@@ -51,13 +52,13 @@ type LoginFailure struct {
 
 func (e *LoginFailure) Error() string { return fmt.Sprintf("log in to %q: %v", e.Server, e.Err) }
 
-// Unwrap returns what was wrong.
+// Unwrap returns the cause.
 func (e *LoginFailure) Unwrap() error { return e.Err }
 
-// Hint says what to do about it; it may be empty.
+// Hint returns what to do about the error; it may be empty.
 func (e *LoginFailure) Hint() string { return e.hint }
 
-// ExitCode is 3: the server can't be used.
+// ExitCode returns 3: the server can't be used.
 func (e *LoginFailure) ExitCode() int { return 3 }
 
 // loginRounds is how often a person is sent to an authorization server: a second time when the server wants more than
@@ -75,9 +76,9 @@ func Login(ctx context.Context, srv config.Server, opts *Options, how LoginOptio
 	fail := &errorMaker{server: srv.Key, secret: secret}
 	switch {
 	case opts.Logins == nil:
-		return nil, fail.login(errors.New("there is no place to keep the login"), "")
+		return nil, fail.login(errors.New("there is no folder for stored logins"), "")
 	case srv.Transport == config.TransportStdio:
-		return nil, fail.login(errors.New("it is started by a command, and logs in by itself if at all"), "see what the server's own documentation says about credentials")
+		return nil, fail.login(errors.New("it is started by a command, and logs in by itself if at all"), "look up credentials in the server's own documentation")
 	case hasCredentials(expanded):
 		return nil, fail.login(errors.New("the configuration gives it an Authorization header"), "remove the header to log in instead")
 	}
@@ -111,7 +112,7 @@ func Login(ctx context.Context, srv config.Server, opts *Options, how LoginOptio
 			return &LoginResult{Result: *made, Tools: tools}, nil
 		}
 		if missing == nil || round == loginRounds {
-			return nil, fail.login(fmt.Errorf("there is a token now, and the server refuses it: %w", err), "")
+			return nil, fail.login(fmt.Errorf("the server refuses the new token: %w", err), "")
 		}
 		options.Challenge = *missing // which the stored login notes as wanted, so that it is widened
 	}
@@ -170,8 +171,8 @@ type cleaned struct {
 func (e *cleaned) Error() string { return e.text }
 func (e *cleaned) Unwrap() error { return e.err }
 
-// Logout forgets the login of a server, as it is configured. found says whether there was one; told is why its
-// authorization server could not be told, nil if it was or takes no notice.
+// Logout removes the stored login of a server. found reports whether there was one; told is why the authorization server
+// could not revoke its tokens, nil if it did or does not support that.
 func Logout(ctx context.Context, srv config.Server, opts *Options) (found bool, told, err error) {
 	opts = opts.withDefaults()
 	expanded, _, err := redact.Expand(srv, opts.Lookup)

@@ -302,7 +302,7 @@ func TestLoginByPastedAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.notes) != 1 || !strings.Contains(c.notes[0], "what was pasted was not taken") {
+	if len(c.notes) != 1 || !strings.Contains(c.notes[0], "what was pasted was not accepted") {
 		t.Errorf("notes %q", c.notes)
 	}
 }
@@ -367,7 +367,7 @@ func TestRefresh(t *testing.T) {
 		_, err := s.Call(testContext(t), upstreamtest.ToolEcho, nil, nil)
 		wantLogin(t, err, "the login could not be renewed: invalid_grant (no such refresh token)")
 		_, err = Connect(testContext(t), c.srv, c.opts)
-		wantLogin(t, err, "no longer good")
+		wantLogin(t, err, "no longer valid")
 		if n := c.auth.timesSeen("refresh"); n != 1 {
 			t.Errorf("%d refreshes: the dead token was used again", n)
 		}

@@ -13,10 +13,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// What belongs to no request comes in a way that depends on the era. In the older one, over streamable HTTP, the client
-// opens a stream for it (MCP 2025-11-25, basic/transports); many servers send questions to a person there, too. In the
-// newer era a server tells of changes only if a request that stays open has asked it to (MCP 2026-07-28,
-// subscriptions): over HTTP they come in the answer to that request, over pipes among all other messages.
+// How messages arrive that belong to no request depends on the era. In the older one, over streamable HTTP, the client opens
+// a stream for them (MCP 2025-11-25, basic/transports); many servers send elicitation requests there too. In the newer era a
+// server announces changes only to clients that have subscribed with a request that stays open (MCP 2026-07-28,
+// subscriptions): over HTTP they arrive in the answer to that request, over pipes among all other messages.
 
 const (
 	// listenTime is how long from the session's start requests wait for the server to open that stream, if a question may
@@ -38,7 +38,7 @@ func (s *Session) announcesChanges() bool {
 	return init != nil && init.Capabilities != nil && init.Capabilities.Tools != nil && init.Capabilities.Tools.ListChanged
 }
 
-// listenInOlderEra opens the server's stream if anything that may come there is of use.
+// listenInOlderEra opens the server's stream if it may carry elicitation requests or changes.
 func (s *Session) listenInOlderEra() {
 	if s.modern() || s.http == nil || s.http.sse || !s.opts.Elicit && !s.announcesChanges() {
 		return
@@ -74,7 +74,7 @@ func (s *Session) subscribe() {
 	})
 }
 
-// keepListening listens again and again as long as the session lasts. listen reports whether something came, and whether
+// keepListening calls listen repeatedly as long as the session lasts. listen reports whether something came, and whether
 // it may be called again.
 func (s *Session) keepListening(listen func() (heard, more bool)) {
 	for wait := minListenPause; ; wait = min(2*wait, maxListenPause) {
@@ -86,7 +86,7 @@ func (s *Session) keepListening(listen func() (heard, more bool)) {
 		if !more || !pause(s.conn.lost, wait) {
 			return
 		}
-		s.conn.changes.Add(1) // nobody heard what happened meanwhile
+		s.conn.changes.Add(1) // changes in between went unnoticed
 	}
 }
 

@@ -237,7 +237,7 @@ func through[T any](ctx context.Context, p *Pool, key string, use func(*Session)
 	return out, err
 }
 
-// note notes what the outcome of a request says about the server.
+// note records the outcome of a request.
 func (p *Pool) note(m *member, s *Session, err error) {
 	var gone *ConnectionError
 	failed := errors.As(err, &gone)

@@ -20,7 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
 
-// The methods that this package treats in a way of its own.
+// The methods that this package handles itself.
 const (
 	methodDiscover      = "server/discover"
 	methodInitialize    = "initialize"
@@ -45,13 +45,13 @@ const cancelTime = time.Second
 // codeRejected is the SDK's marker for a failed write that leaves the connection usable.
 const codeRejected = -32005
 
-// rawConn stands between the SDK and the connection of a transport, whichever that is. It does three things:
+// rawConn is a connection between the SDK and that of any transport. It does three things:
 //
 //   - It keeps the raw result of a request whose context carries a [capture], and hands an empty one to the SDK, which
 //     would lose key order and digits, and fail on content that it does not know.
 //   - It answers the server's own requests: see serverRequest. The SDK would parse their schemas, queue them without a
 //     bound, and overflow its stack on a schema that refers to itself.
-//   - It notes what the session has to know: the protocol version, when the connection is lost, and why.
+//   - It records the protocol version, and when and why the connection is lost.
 type rawConn struct {
 	inner    mcp.Connection
 	log      *slog.Logger

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/upstreamtest"
 )
 
-// TestRefreshAcrossProcesses has several processes find out at the same time that the access token is no longer good.
+// TestRefreshAcrossProcesses has several processes find out at the same time that the access token is no longer valid.
 // The refresh token is good for one use: a second use makes the authorization server revoke everything.
 func TestRefreshAcrossProcesses(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ type request struct {
 	send func(ctx context.Context, meta mcp.Meta) error
 }
 
-// exchange makes a request to its end: it sends it, answers what the server asks because of it, and returns the result.
+// exchange sends a request, answers the questions that the server asks because of it, and returns the result.
 func (s *Session) exchange(ctx context.Context, r request) (json.RawMessage, error) {
 	up, cancel := s.whileUp(ctx)
 	defer cancel()
@@ -92,7 +92,7 @@ func (s *Session) round(ctx, up context.Context, active *activeRequest, r reques
 		meta[metaProgressToken] = active.token
 	}
 	if s.modern() && active.opt.Elicit == nil {
-		meta[metaCapabilities] = map[string]any{} // nobody is there to ask about this request
+		meta[metaCapabilities] = map[string]any{} // nobody can be asked about this request
 	}
 	err := r.send(withCapture(up, c), meta)
 	c.release()

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
-// Offers says what a server declares.
+// Offers are the capabilities that a server declares.
 type Offers struct{ Tools, Resources, Prompts bool }
 
 // Offers returns what the server declared when it connected. Servers are not always right about it.

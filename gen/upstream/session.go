@@ -30,8 +30,8 @@ type Session struct {
 	http    *httpTransport // nil for stdio
 
 	inflight    *inflight
-	listening   chan struct{} // closed once the server has opened its own stream; nil: nobody listens
-	listeningBy time.Time     // nobody waits for that any longer
+	listening   chan struct{} // closed once the server has opened its own stream; nil if none was asked for
+	listeningBy time.Time     // when requests stop waiting for that
 	subscribing sync.Once
 
 	listing chan struct{}            // holds one element while the tools are listed
@@ -129,7 +129,7 @@ func (s *Session) Close() error {
 func (s *Session) abandon() {
 	s.conn.lose(io.EOF)
 	if s.conn.inner != nil {
-		_ = s.conn.inner.Close() // nobody needs to know how that went
+		_ = s.conn.inner.Close() // the reason to abandon it is reported already
 	}
 	s.finish()
 }

@@ -10,13 +10,13 @@ import (
 type State string
 
 const (
-	StateIdle       State = "idle"       // there is no session, and nobody wants one
-	StateConnecting State = "connecting" // or waiting for the next try
+	StateIdle       State = "idle"       // without a session
+	StateConnecting State = "connecting" // or waiting for the next attempt
 	StateConnected  State = "connected"
-	StateOpen       State = "open" // the circuit is: see [ErrCircuitOpen]
+	StateOpen       State = "open" // the circuit is open: see [ErrCircuitOpen]
 )
 
-// ServerStats says how a pool does with one server.
+// ServerStats describes a pool's connection to one server.
 type ServerStats struct {
 	Server string `json:"server"`
 	State  State  `json:"state"`
@@ -27,15 +27,15 @@ type ServerStats struct {
 	InFlight int `json:"inFlight"`
 	Calls    int `json:"calls"`
 	Restarts int `json:"restarts"`
-	// Failures counts those of the last minute. LastFailure is the reason of the last one, without secrets; it may be
-	// empty.
+	// Failures counts the failures of the last minute. LastFailure is the reason of the last failure, without secrets; it may
+	// be empty.
 	Failures    int    `json:"failures"`
 	LastFailure string `json:"lastFailure,omitempty"`
 	// RetryAt is when an open circuit is tried again; zero if it is closed.
 	RetryAt time.Time `json:"retryAt,omitzero"`
 }
 
-// Stats returns how the pool does with its servers, by name.
+// Stats returns the statistics of all servers, sorted by name.
 func (p *Pool) Stats() []ServerStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -4,8 +4,8 @@
 //
 // What a server sends keeps its bytes: tool definitions and results are passed on as raw JSON, digits and key order
 // included, and unknown kinds of content are no error. A server may ask the client only for input from a person
-// (elicitation), and only if somebody is there to answer: see [CallOptions]. A server that breaks JSON-RPC loses its
-// session, with an error that names it and quotes what it sent.
+// (elicitation), and only if somebody is there to answer: see [CallOptions]. A malformed answer fails its
+// request; any other breach of JSON-RPC ends the session with an error that names the server.
 //
 // From the outside in: a [Pool] restarts servers that fail, within the limits of a circuit. A [Session] makes requests,
 // each with the questions that it brings back (request.go), and knows which are in flight (inflight.go). Below the SDK a
@@ -50,10 +50,10 @@ type (
 	Choice    = elicit.Choice
 	// Logins keeps the tokens of the servers that a person has logged in to.
 	Logins = oauth.Store
-	// Person is who logs in.
+	// Person is the person who logs in.
 	Person = oauth.Person
-	// Kept is a stored login.
-	Kept = oauth.Kept
+	// StoredLogin is a stored login, without its secrets.
+	StoredLogin = oauth.StoredLogin
 )
 
 // The values of [FieldKind], and the actions of a [Reply].
@@ -83,9 +83,9 @@ func Sweep(ctx context.Context) error { return stdio.Sweep(ctx) }
 // Options are the settings of [Connect] and [NewPool]. Nil, and every zero value, is valid.
 type Options struct {
 	// Lookup finds the variables of the configuration, and those that a started server inherits: see [InheritedNames].
-	// Nil knows none, not even PATH.
+	// With nil no variable is set, not even PATH.
 	Lookup config.Lookup
-	// Logger gets the mistakes of servers that are tolerated. Nil logs nothing.
+	// Logger receives warnings about mistakes of servers that are tolerated. Nil logs nothing.
 	Logger *slog.Logger
 	// Stderr returns where the standard error of a server goes, one Write per line, without control characters. Nil, or a
 	// nil writer, drops it. A writer that several servers share must allow concurrent use.
@@ -103,8 +103,8 @@ type Options struct {
 	Elicit bool
 	// IdleExpiry is how long a [Pool] keeps a session that nobody uses; zero keeps it until the pool is closed.
 	IdleExpiry time.Duration
-	// Logins has the tokens of the remote servers that a person has logged in to, and renews them. With nil, a server that
-	// asks for a login refuses its headers.
+	// Logins has the tokens of the remote servers that a person has logged in to, and renews them. With nil, the
+	// requests to a server that needs a login fail.
 	Logins *Logins
 	// ClientName and ClientVersion are sent to servers; empty means "mcpgen" and "dev".
 	ClientName, ClientVersion string

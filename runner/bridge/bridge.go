@@ -26,7 +26,8 @@
 //
 // hello must be the first frame, within the handshake time and at most 4 KiB; a wrong secret or version ends the
 // connection without an answer. wait comes at most once, to guests that are started ahead of their run. A request asks
-// for something other than a tool call; it is answered, cancelled and bounded as a call is. Ids of calls and requests are one sequence: positive, below 2^53, each higher than the one before.
+// for something other than a tool call; it is answered, cancelled and bounded as a call is. Ids of calls and requests are
+// one sequence: positive, below 2^53, each higher than the one before.
 //
 // The options of a call are optional, and so is each of them. timeoutMs is how long the script waits once the
 // call is in flight, from 1 to 2^31-1; raw asks for the whole CallToolResult. The host decides about both.

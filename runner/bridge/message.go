@@ -152,7 +152,7 @@ func (f *fields) options(c *callMsg) {
 	if v := o.optional("timeoutMs"); v != nil {
 		ms, err := strconv.ParseInt(string(v), 10, 64)
 		if err != nil || ms < 1 || ms > maxTimeout {
-			o.fail("timeoutMs is no number of milliseconds")
+			o.fail("timeoutMs is not a number of milliseconds")
 		}
 		c.timeout = time.Duration(ms) * time.Millisecond
 	}

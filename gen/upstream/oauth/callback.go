@@ -105,15 +105,15 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := r.URL.Query()
 	if err := c.take(answer); err != nil {
 		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprintf(w, page, "Not taken", "This answer was not taken: "+err.Error()+".")
-		c.note("an answer in the browser was not taken: " + err.Error())
+		fmt.Fprintf(w, page, "Not accepted", "This answer was not accepted: "+err.Error()+".")
+		c.note("an answer in the browser was not accepted: " + err.Error())
 		return
 	}
 	if answer.Get("error") != "" {
 		fmt.Fprintf(w, page, "Not logged in", "You are not logged in. The terminal says why; you can close this page.")
 		return
 	}
-	fmt.Fprintf(w, page, "Back to the terminal", "The rest happens in the terminal; you can close this page.")
+	fmt.Fprintf(w, page, "Back to the terminal", "Return to the terminal to finish; you can close this page.")
 }
 
 // page is what the browser shows; both verbs are filled with our own text only.
@@ -138,7 +138,7 @@ func (c *callback) read(paste io.Reader) {
 		if err == nil {
 			return
 		}
-		c.note("what was pasted was not taken: " + err.Error() + "; paste the whole address that the browser was sent to")
+		c.note("what was pasted was not accepted: " + err.Error() + "; paste the whole address that the browser was sent to")
 	}
 }
 

@@ -28,7 +28,7 @@ type Person struct {
 	Note func(text string)
 }
 
-// LoginOptions are the settings of [Login].
+// LoginOptions are the settings of [Store.Login].
 type LoginOptions struct {
 	// Challenge is what the server answered to a request without a token.
 	Challenge Challenge
@@ -59,8 +59,8 @@ type Result struct {
 // ErrNoLogin is returned if a server shows no sign of asking for a login.
 var ErrNoLogin = errors.New("it does not ask for a login")
 
-// Login logs a person in to a server, as a new client unless the client is configured, and stores the tokens. It replaces an earlier login, and adds the scopes for
-// lack of which requests have been refused.
+// Login logs a person in to a server, as a new client unless the client is configured, and stores the tokens. It replaces
+// an earlier login, and also asks for scopes that earlier requests were refused for lack of.
 //
 // Errors: [ErrNoLogin], a *StoreError, the context's error, or one that names the step that failed.
 func (s *Store) Login(ctx context.Context, server Server, person Person, opts LoginOptions) (*Result, error) {

@@ -1,6 +1,5 @@
 // Package oauth logs a person in to remote MCP servers and keeps the login: authorization code with PKCE over a loopback
-// redirect, discovery, client registration, token refresh and storage. Start with [Login] and
-// [Store.Source].
+// redirect, discovery, client registration, token refresh and storage. Start with [Store.Login] and [Store.Source].
 //
 // It follows the authorization part of MCP 2026-07-28 and, for older servers, those of 2025-11-25 and 2025-03-26:
 // protected resource metadata (RFC 9728), authorization server metadata (RFC 8414 and OpenID Connect Discovery), client

@@ -115,7 +115,7 @@ func TestGood(t *testing.T) {
 		{tokens{Access: "a", Obtained: now, Expiry: now.Add(20 * time.Second)}, true},
 		{tokens{Access: "a", Obtained: now.Add(-2 * time.Hour), Expiry: now.Add(-time.Hour)}, false},
 	} {
-		if got := c.t.good(now); got != c.want {
+		if got := c.t.valid(now); got != c.want {
 			t.Errorf("%v to %v: %t", c.t.Obtained.Sub(now), c.t.Expiry.Sub(now), got)
 		}
 	}

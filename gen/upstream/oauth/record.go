@@ -43,16 +43,16 @@ type tokens struct {
 	Refresh string `json:"refresh,omitempty"`
 	// ClientSecret is that of a client registered dynamically. One from the configuration stays there.
 	ClientSecret string `json:"clientSecret,omitempty"`
-	// Obtained and Expiry say when the access token is good; Expiry is zero when the server did not say.
+	// Obtained and Expiry bound the time in which the access token is valid; Expiry is zero if it is not known.
 	Obtained time.Time `json:"obtained"`
 	Expiry   time.Time `json:"expiry,omitzero"`
 }
 
-// maxLeeway is how long before its end an access token is renewed.
+// maxLeeway is how long before its expiry an access token is refreshed.
 const maxLeeway = 30 * time.Second
 
-// good reports whether the access token probably works now.
-func (t *tokens) good(now time.Time) bool {
+// valid reports whether the access token probably works now.
+func (t *tokens) valid(now time.Time) bool {
 	if t.Access == "" || t.Expiry.IsZero() {
 		return t.Access != ""
 	}
@@ -71,8 +71,8 @@ func (l *login) String() string { return "login" }
 // GoString is [login.String].
 func (l *login) GoString() string { return l.String() }
 
-// Kept is one stored login, without its secrets.
-type Kept struct {
+// StoredLogin is a stored login, without its secrets.
+type StoredLogin struct {
 	// Server is the name under which it was made, Origin scheme and host of its address, Issuer who gave the tokens.
 	Server, Origin, Issuer string
 	// Scopes were granted.
@@ -84,14 +84,14 @@ type Kept struct {
 }
 
 // List returns all stored logins, by name. It does not touch the keyring.
-func (s *Store) List() ([]Kept, error) {
+func (s *Store) List() ([]StoredLogin, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
 		return nil, &StoreError{Path: s.dir, Err: cause(err), remedy: "make it a folder that only you can read"}
 	}
-	var out []Kept
+	var out []StoredLogin
 	for _, e := range entries {
 		id, isRecord := strings.CutSuffix(filepath.Base(e.Name()), ".json")
 		if !isRecord {
@@ -101,13 +101,13 @@ func (s *Store) List() ([]Kept, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // removed at this moment
 		case err != nil:
-			out = append(out, Kept{Err: err})
+			out = append(out, StoredLogin{Err: err})
 		default:
 			r := &f.Data
-			out = append(out, Kept{Server: r.Name, Origin: r.Origin, Issuer: r.Issuer, Scopes: r.Scopes, InKeyring: f.Secret == nil})
+			out = append(out, StoredLogin{Server: r.Name, Origin: r.Origin, Issuer: r.Issuer, Scopes: r.Scopes, InKeyring: f.Secret == nil})
 		}
 	}
-	slices.SortFunc(out, func(a, b Kept) int {
+	slices.SortFunc(out, func(a, b StoredLogin) int {
 		return strings.Compare(a.Server+"\x00"+a.Origin, b.Server+"\x00"+b.Origin)
 	})
 	return out, nil

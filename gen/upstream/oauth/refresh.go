@@ -54,13 +54,13 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 		}
 		s.use(l)
 	}
-	if s.current.good(time.Now()) {
+	if s.current.valid(time.Now()) {
 		return s.current.Access, nil
 	}
 	token, err := s.refresh(ctx, s.current.Access)
 	if err != nil && s.current != nil && s.current.Access != "" && time.Now().Before(s.current.Expiry) {
 		s.log.Debug("refresh the token before its end", "err", err)
-		return s.current.Access, nil // still good for a moment; the next request tries again
+		return s.current.Access, nil // not expired yet; the next request tries again
 	}
 	return token, err
 }
@@ -71,7 +71,7 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 func (s *Source) Refresh(ctx context.Context, refused string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.current != nil && s.current.Access != refused && s.current.good(time.Now()) {
+	if s.current != nil && s.current.Access != refused && s.current.valid(time.Now()) {
 		return s.current.Access, nil // refreshed meanwhile, for another request
 	}
 	return s.refresh(ctx, refused)
@@ -86,12 +86,12 @@ func (s *Source) Want(ctx context.Context, scopes []string) {
 	}
 	unlock, err := s.store.lock(ctx, s.server.id())
 	if err != nil {
-		return // it is only a convenience
+		return // the next login then asks without them
 	}
 	defer unlock()
 	l, err := s.store.loadLogin(s.server)
 	if err != nil {
-		return // as above
+		return
 	}
 	l.Wanted = union(l.Wanted, scopes)
 	if _, err := s.store.saveLogin(s.server, l); err != nil {
@@ -125,10 +125,10 @@ func (s *Source) refresh(ctx context.Context, old string) (string, error) {
 	}
 	s.use(l)
 	switch {
-	case l.Access != old && l.good(time.Now()):
+	case l.Access != old && l.valid(time.Now()):
 		return l.Access, nil
 	case l.Refresh == "" && l.Access == "":
-		return "", s.needed("the login is no longer good")
+		return "", s.needed("the login is no longer valid")
 	case l.Refresh == "":
 		return "", s.needed("the login has expired, and its authorization server does not let it be renewed")
 	}
@@ -144,7 +144,7 @@ func (s *Source) refresh(ctx context.Context, old string) (string, error) {
 	if errors.As(err, &refused) && refused.final() {
 		l.Access, l.Refresh = "", "" // s.current too: it is the same
 		if _, err := s.store.saveLogin(s.server, l); err != nil {
-			s.log.Debug("forget a login that is no longer good", "err", err)
+			s.log.Debug("remove a login that is no longer valid", "err", err)
 		}
 		return "", s.needed("the login could not be renewed: " + refused.Error())
 	}

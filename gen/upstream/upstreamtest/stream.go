@@ -50,7 +50,7 @@ func (h *HTTP) listen(w http.ResponseWriter, r *http.Request) {
 	s.end()
 }
 
-// end takes the stream from those who would write to it, which nobody may once its handler has returned.
+// end prevents further writes, which are not allowed once the handler has returned.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (h *HTTP) Streams() int {
 	return len(h.streams)
 }
 
-// Drop ends those streams, as a proxy does that has had enough of them.
+// Drop ends those streams, like a proxy with a time limit.
 func (h *HTTP) Drop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,7 +74,7 @@ func (h *HTTP) Drop() {
 	}
 }
 
-// notify sends a notification with an answer, or where there is none, on its own.
+// notify sends a notification with an answer or, if there is none, on the open streams.
 func (h *HTTP) notify(out *stream, method, params string) {
 	text := `{"jsonrpc":"2.0","method":"` + method + `","params":` + params + `}`
 	if out != nil && h.opts.EventStream && method != "notifications/tools/list_changed" {
@@ -93,7 +93,7 @@ func (h *HTTP) broadcast(text string) {
 	}
 }
 
-// ask asks the client, and waits for what it posts, or until it is gone.
+// ask asks the client, and waits for its answer or until the client is gone.
 func (h *HTTP) ask(out *stream, gone <-chan struct{}, method, params string) message {
 	answer := make(chan message, 1)
 	id := fmt.Sprintf(`"q%d"`, h.asked.Add(1))

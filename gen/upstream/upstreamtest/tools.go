@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// arguments are those any of the tools takes.
+// arguments are the arguments of all tools.
 type arguments struct {
 	MS    *int    `json:"ms"`
 	Bytes int     `json:"bytes"`
@@ -89,7 +89,7 @@ func (f *fake) call(m message, p peer) reply {
 	return f.inspect(params.Name, args)
 }
 
-// inspect answers the tools that tell of the server itself.
+// inspect answers the tools that describe the server itself.
 func (f *fake) inspect(name string, args arguments) reply {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,7 +117,7 @@ func (f *fake) inspect(name string, args arguments) reply {
 	return failure(-32602, "unknown tool: "+name)
 }
 
-// askAll asks the client for what no client of ours offers.
+// askAll asks the client for features that our client does not offer.
 func askAll(p peer) reply {
 	codes := []int{}
 	for _, method := range []string{"sampling/createMessage", "roots/list", "whatever/else"} {

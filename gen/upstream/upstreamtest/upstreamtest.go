@@ -8,10 +8,10 @@
 //
 //	srv := upstreamtest.Server(t, upstreamtest.Banner) // a config.Server, key "fake"
 //
-// A [Mode] changes how the server speaks the protocol. What it lists and how it floods the client, a test says itself: see
-// [Behaviours]. The tools are the same in every mode that
-// does not say otherwise; [ToolNames] has them, and each is described at its constant. The package knows nothing of
-// this module's client: it is written against the specification, by hand, so that it can break it.
+// A [Mode] changes how the server speaks the protocol. A test defines itself what the server lists and how it floods the
+// client: see [Behaviours]. The tools are the same in every mode unless its comment says otherwise; [ToolNames] lists them,
+// and each is described at its constant. The package shares no code with this module's client and does not use the SDK, so
+// that it can violate the specification.
 package upstreamtest
 
 import (
@@ -38,15 +38,15 @@ const (
 	HangOnProbe Mode = "hang-on-probe"
 	// IgnoreProbe knows the older era only, and does not answer server/discover.
 	IgnoreProbe Mode = "ignore-probe"
-	// SlowStart is Normal, and reads nothing for 600 ms, as a server that is installed first; SlowStartLegacy is LegacyOnly and
-	// does the same.
+	// SlowStart is Normal and reads nothing for 600 ms, like a server that is installed first; SlowStartLegacy is LegacyOnly
+	// and does the same.
 	SlowStart       Mode = "slow-start"
 	SlowStartLegacy Mode = "slow-start-legacy"
 	// ExitOnProbe ends with status 1 on server/discover; begun with initialize it works.
 	ExitOnProbe Mode = "exit-on-probe"
 	// HangOnList never answers anything from the first tools/list on.
 	HangOnList Mode = "hang-on-list"
-	// ForeignVersion knows the older era only, and answers initialize with a version that there is not.
+	// ForeignVersion knows the older era only, and answers initialize with a version that does not exist.
 	ForeignVersion Mode = "foreign-version"
 	// HangAlways never answers.
 	HangAlways Mode = "hang-always"
@@ -112,7 +112,7 @@ const (
 	// ToolAsk asks the client, over stdio, for sampling, for roots and for something nobody knows, and answers with
 	// {"codes":[…]}: the error codes that came back, 0 for a result.
 	ToolAsk = "ask"
-	// ToolRegion answers with {"region":"…"}: the Mcp-Param-Region header it came with. It is not listed; over HTTP it
+	// ToolRegion answers with {"region":"…"}, the Mcp-Param-Region header of its request. It is not listed; over HTTP it
 	// demands the header if it has the argument "where".
 	ToolRegion = "region"
 

@@ -27,7 +27,7 @@ func TestQuestionsThatNobodyIsAsked(t *testing.T) {
 		} {
 			for _, a := range args {
 				var reasons []string
-				res, err := s.Call(testContext(t), tool, json.RawMessage(a), &CallOptions{Elicit: never, Unasked: func(why string) { reasons = append(reasons, why) }})
+				res, err := s.Call(testContext(t), tool, json.RawMessage(a), &CallOptions{Elicit: never, Declined: func(why string) { reasons = append(reasons, why) }})
 				if err != nil || string(res.Structured) != `{"answers":[{"action":"decline"}]}` {
 					t.Errorf("%s %s: %v, %v", tool, a, res, err)
 				}
