@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-# CPython's own cores of json, queue and socket: to import these takes longer than most scripts run.
+# CPython's C modules below json, queue and socket, because importing those takes longer than most scripts run.
 from _json import encode_basestring_ascii as quote
 from _json import make_scanner
 from _queue import SimpleQueue
@@ -19,9 +19,9 @@ MAX_CALLS = 128
 MAX_CALL_BYTES = 32 * 1024 * 1024
 BYE_TIMEOUT = 2.0
 EXIT_LOST = 125
-WATCH_TIME = 2000  # milliseconds between two looks at whether the host is still there
-SMALL = 32 * 1024  # frames up to here are written by whoever makes them, if the kernel takes them at once
-RECEIVE = 32 * 1024  # bytes asked for at once; more where a large frame is under way
+WATCH_TIME = 2000  # milliseconds between two checks that the host is there
+SMALL = 32 * 1024  # frames up to this size are written by the calling thread, if the kernel accepts them at once
+RECEIVE = 32 * 1024  # bytes of one read; more if a large frame is arriving
 MOST = 256 * 1024
 
 REPLY = b'{"type":"reply","id":'
@@ -33,7 +33,7 @@ FIELDS = ("kind", "message", "server", "tool", "content", "code", "data", "retry
 
 
 class Plain:
-    """How JSON is read: as the package json does where nothing else is said."""
+    """The JSON scanner's options, with the defaults of the package json."""
 
     strict = True
     object_hook = object_pairs_hook = parse_constant = None
@@ -58,7 +58,7 @@ CallError.__module__ = "_mcprun"
 
 
 class Slot:
-    """What somebody waits for. Its lock is held until there is an answer, or until it is its owner's turn to read."""
+    """A wait for a reply. Its lock is held until the reply is there, or until its owner becomes the reader."""
 
     __slots__ = ("answer", "id", "sent", "size", "thread", "turn")
 
@@ -91,15 +91,15 @@ class Bridge:
         self.sock = connect(address)
         self.lock = threading.RLock()  # guards what follows
         self.room = threading.Condition(self.lock)
-        self.held = 0  # calls that wait for room
+        self.held = 0  # calls that wait until others have been answered
         self.last_id = 0
         self.waiting = {}  # id → Slot
         self.waiting_bytes = 0
-        self.over = False  # done was said
-        self.reader = None  # the Slot whose owner reads
-        self.backlog = 0  # frames that the writing thread has
+        self.over = False  # done was sent
+        self.reader = None  # the Slot whose owner is reading
+        self.backlog = 0  # frames that the writing thread has not written
 
-        self.stream = ([], 0)  # what was received, and how much of the first piece was dealt with; the reader's
+        self.stream = ([], 0)  # received pieces, and how many bytes of the first were processed; only the reader uses it
         self.made = None  # see values
         self.job = Slot()
         self.bye = Slot()
@@ -127,7 +127,7 @@ class Bridge:
             if sent == len(frame):
                 return None
             head, parts = frame[sent:], ()
-        # By a thread of its own, so that an exception that a signal raises in the main thread cannot tear it.
+        # In its own thread, so that an exception raised by a signal in the main thread cannot split a frame.
         self.backlog += 1
         self.outgoing.put((head, *parts))
         return None
@@ -149,11 +149,11 @@ class Bridge:
         poll = select.poll()
         poll.register(self.sock, getattr(select, "POLLRDHUP", 0))
         while not poll.poll(WATCH_TIME) and not self.ended():
-            pass  # gVisor does not tell of the end in this way
+            pass  # gVisor does not report the end this way
         self.lost()
 
     def ended(self):
-        """Tell whether the host has closed the connection, and all that it had sent was read."""
+        """Report whether the host has closed the connection and everything it sent was read."""
         try:
             return not self.sock.recv(1, MSG_PEEK | MSG_DONTWAIT)
         except BlockingIOError:
@@ -162,14 +162,14 @@ class Bridge:
             return True
 
     def lost(self):
-        """End the process at once: nobody is there to run for."""
+        """End the process at once, because the host is gone."""
         if not self.over:
             os._exit(EXIT_LOST)
         self.bye.answer = True
         self.bye.wake()
 
     def ready(self, timeout):
-        """Tell whether there is something to read within that many seconds."""
+        """Report whether there is something to read within that many seconds."""
         poll = select.poll()
         poll.register(self.sock, select.POLLIN)
         return bool(poll.poll(max(0, timeout) * 1000))
@@ -187,7 +187,7 @@ class Bridge:
                 self.park()
             if deadline is not None and not self.ready(deadline - time.monotonic()):
                 return
-            # In one step, as signals see it: what was received is in the list, or was not received.
+            # In one step for signals: received bytes are either in the list or still in the socket.
             try:
                 pieces.extend(map(self.sock.recv, (max(RECEIVE, min(want, MOST)),)))
             except OSError:
@@ -197,7 +197,7 @@ class Bridge:
                     self.lost()
 
     def park(self):
-        """Stay here while the interpreter ends: a thread that comes back then is ended the hard way."""
+        """Block while the interpreter exits: it would kill a thread that returns then."""
         while True:
             time.sleep(1 << 20)
 
@@ -231,7 +231,7 @@ class Bridge:
                     self.room.notify()
 
     def wait(self, slot):
-        """Wait for the answer, as the reader if there is no other."""
+        """Wait for the reply, as the reader if there is no other."""
         while slot.answer is None:
             with self.lock:
                 if reads := self.reader is None:
@@ -244,7 +244,7 @@ class Bridge:
                 slot.turn.acquire()
 
     def leave(self, slot):
-        """End the waiting for an answer: cancel what has none, and let another one read. May be done twice."""
+        """Stop waiting for a reply: cancel a call without one, and let another thread read. It may be called twice."""
         with self.lock:
             if slot.id in self.waiting:
                 self.forget(slot)
@@ -280,17 +280,17 @@ class Bridge:
         return value
 
     def request(self, method, params=None):
-        """Ask the host for something that is no tool call, and return the answer; blocks. Raises CallError."""
+        """Send a request that is not a tool call, and return the reply; blocks. Raises CallError."""
         try:
             body = encode({} if params is None else params, "params")
             head = b'"method":%b,"params":' % encode(str(method), "the method")
         except NotJSON as error:
             raise CallError({"kind": "argument", "message": str(error)}) from None
         _, value = self.exchange(b"request", head, body, b"", None)
-        return self.values().dress(method, value, params)
+        return self.values().from_request(method, value, params)
 
     def exchange(self, kind, head, body, tail, tool):
-        """Send a call and wait for its answer: the kind of its value, and the value.
+        """Send a call and wait for its reply: the kind of its value, and the value.
 
         An exception from a signal meanwhile cancels the call.
         """
@@ -331,7 +331,7 @@ class Bridge:
         return kind, value
 
     def values(self):
-        """Return what makes values that are more than plain JSON."""
+        """Return the maker of values that are more than plain JSON."""
         if self.made is None:
             from _mcprun_values import Values
 
@@ -352,7 +352,7 @@ class Bridge:
     # ---- the end ----
 
     def done(self, members):
-        """Say done, once, and wait for bye, but not for long."""
+        """Send done, once, and wait a short time for bye."""
         with self.lock:
             if self.over or os.getpid() != self.pid:
                 return
@@ -374,11 +374,11 @@ class Bridge:
         if self.bye.answer is None:
             return
         try:
-            self.sock.shutdown(SHUT_RDWR)  # wakes the one that watches
+            self.sock.shutdown(SHUT_RDWR)  # wakes the watching thread
         except OSError:
             pass
-        # A thread that wakes up while the interpreter ends is ended the hard way, for which the C library opens a file:
-        # without descriptors it aborts the process.
+        # The interpreter kills a thread that wakes up while it exits, for which the C library opens a file. Without
+        # descriptors that aborts the process.
         for thread in self.threads:
             thread.join(BYE_TIMEOUT)
 
@@ -389,12 +389,12 @@ class Bridge:
         return self.job.answer if self.job.answer["type"] == "job" else None
 
     def has_news(self):
-        """Tell whether the host has said more than was dealt with. Nobody else reads yet."""
+        """Report whether there are unprocessed bytes of the host. No other thread reads yet."""
         return bool(self.stream[0]) or self.ready(0)
 
 
 def reply(head):
-    """Take the head of a reply apart: the call's id, whether it failed, the kind of its value, and where that begins."""
+    """Parse the head of a reply: the call's id, whether it failed, the kind of its value, and where that begins."""
     end = head.index(b",", len(REPLY))
     call_id, start, kind = int(head[len(REPLY) : end]), end + 1, None
     if head.startswith(KIND, start):

@@ -20,7 +20,7 @@ class NotJSON(Exception):
 
 
 class Stored:
-    """The base of what stands for a result that lies in a file; it knows what it is in words."""
+    """The base class of handles on results in files; it can describe itself."""
 
 
 def encode(value, where, default=None):
@@ -40,7 +40,7 @@ def encode(value, where, default=None):
 
 
 def plain(value):
-    """Tell whether a value that could be encoded was encoded as it is: keys are strings, and it is not nested too deep.
+    """Report whether an encoded value was encoded unchanged: keys are strings, and it is not nested too deep.
 
     This is fast and may say no where check finds nothing wrong.
     """
@@ -65,7 +65,7 @@ def plain(value):
 
 
 def check(value, where, depth=0, parents=(), default=None):
-    """Raise NotJSON, saying where, if encode would fail on value, or would change it silently."""
+    """Raise NotJSON with the place if encode would fail on value or change it silently."""
     if value is None or isinstance(value, (bool, int)):
         return
     if isinstance(value, str):
@@ -99,7 +99,7 @@ def check(value, where, depth=0, parents=(), default=None):
 
 
 def describe(value):
-    """Name a value that JSON cannot hold, and say what to use instead where that is well known."""
+    """Describe a value that JSON cannot hold, and what to use instead if that is known."""
     if isinstance(value, Stored):
         return f"a stored result of {value.size:,} bytes; pass .json() or .text() of it"
     kind = type(value)

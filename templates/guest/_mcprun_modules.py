@@ -1,4 +1,4 @@
-"""What a script can import beside the standard library, and what to say of what it cannot. See guest.py."""
+"""Imports of a script beside the standard library, and the errors of those that fail. See guest.py."""
 
 import builtins
 import os
@@ -7,7 +7,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-OURS = ("servers", "skills", "mcprun")  # names that no file beside the script takes
+OURS = ("servers", "skills", "mcprun")  # names that files beside the script cannot have
 LIBRARY = frozenset(("mcprun", "_mcprun_client", "_mcprun_common", "_mcprun_files", "_mcprun_host", "_mcprun_lists", "_mcprun_report", "_mcprun_values"))  # files beside this one
 MOST = 12  # names that are listed
 
@@ -18,7 +18,7 @@ class Finder:
     def __init__(self):
         self.sources = {}  # module → (file, code, whether it is a package)
         self.texts = {}  # file → code
-        self.watching = False  # what exec() runs
+        self.watching = False  # whether code of exec() is examined
 
     def take(self, name, code, modules):
         """Take the script and the files beside it: their code by their paths."""
@@ -33,12 +33,12 @@ class Finder:
             if not parts or parts[0] in OURS or not all(map(str.isidentifier, parts)):
                 continue
             self.sources[".".join(parts)] = (path, code, is_package)
-            for i in range(1, len(parts)):  # a folder may do without a file of its own
+            for i in range(1, len(parts)):  # a package needs no __init__.py
                 self.sources.setdefault(".".join(parts[:i]), (None, "", True))
         for name in self.sources:
             loaded = sys.modules.get(name)
             if loaded is not None and name not in sys.builtin_module_names and hasattr(loaded, "__file__"):
-                del sys.modules[name]  # what was imported ahead of the script is not what it means
+                del sys.modules[name]  # a module that was imported before the script has the same name
 
     def find_spec(self, name, path=None, target=None):
         if name in LIBRARY:
@@ -68,7 +68,7 @@ class Finder:
         exec(code, module.__dict__)
 
     def publish(self, code):
-        """Put the names that compiled code may use without an import where it finds them, and code that it runs as text."""
+        """Make the names that code may use without an import available to it, and to code that it runs with exec()."""
         names = names_in(code)
         if not self.watching and not names.isdisjoint(("exec", "eval")):
             sys.addaudithook(self.watch)
@@ -84,14 +84,14 @@ class Finder:
         return self.sources[name][1]
 
     def show(self, linecache):
-        """Tell what shows lines in tracebacks the lines of the script's files, which are nowhere on the disk."""
+        """Give linecache the lines of the script's files, which are not on the disk."""
         for file, code in self.texts.items():
             lines = [line + "\n" for line in code.splitlines()]  # the last as well: markers below it are counted from its end
             linecache.cache[file] = (len(code), None, lines, file)
 
 
 def names_in(code):
-    """Return the names that compiled code uses, and its functions and classes do."""
+    """Return the names that compiled code uses, including its functions and classes."""
     names = set(code.co_names)
     for each in code.co_consts:
         if isinstance(each, type(code)):
@@ -100,7 +100,7 @@ def names_in(code):
 
 
 class SkillLoader(SourceFileLoader):
-    """Loads a saved script, which finds the same names without an import as the script that uses it."""
+    """Loads a skill, for which the same names are available without an import as for the script."""
 
     finder = None
 
@@ -111,7 +111,7 @@ class SkillLoader(SourceFileLoader):
 
 
 class Shown:
-    """Loads linecache, and tells it the lines of the script's files."""
+    """Loads linecache, and gives it the lines of the script's files."""
 
     def __init__(self, loader, finder):
         self.loader = loader
@@ -170,7 +170,7 @@ def kebab(name):
 
 
 class Missing:
-    """Comes last, and says what there is instead of a server, a tool or a skill that is not there."""
+    """Is the last finder, and raises the error of a missing server, tool or skill, with the names that exist."""
 
     def find_spec(self, name, path=None, target=None):
         top, _, rest = name.partition(".")
@@ -179,7 +179,7 @@ class Missing:
         names = inside(path) if rest else []
         if names or "." in rest:
             instead = nearest(rest.rpartition(".")[2], names, "there is" if "." in rest else f"the {top} are")
-        elif top == "servers":  # some sandboxes have an empty folder in its place
+        elif top == "servers":  # in some sandboxes it is an empty folder
             instead = "there is no generated tree; make one with: mcpgen sync"
         else:
             instead = "there are no saved skills"
@@ -202,7 +202,7 @@ def inside(path):
 
 
 def nearest(name, names, listing):
-    """Say which of the names may have been meant, or else which there are."""
+    """Return a hint: the names that may have been meant, or those that exist."""
     near = close(name, names)
     if near:
         return f"did you mean {' or '.join(map(repr, near))}?"
@@ -245,12 +245,12 @@ class Servers:
 
 
 def is_server(name):
-    """Tell the folder of a server from what else there is in the tree's folder."""
+    """Report whether an entry of the tree's folder is the folder of a server."""
     return "." not in name and name != "__pycache__"
 
 
 def list_servers_only():
-    """Have scripts see the tree's own folder as one that holds nothing but servers."""
+    """Make listings of the tree's folder contain servers only."""
     listed, scanned = os.listdir, os.scandir
     trees = {os.path.join(folder, "servers") for folder in (ROOT, os.getcwd(), "/workspace", "/mcp")}
 
@@ -268,7 +268,7 @@ def list_servers_only():
 
 
 def install():
-    """Put the finders where imports go through, and the tree on the module path. Returns the one that takes modules."""
+    """Install the finders, and put the tree on the module path. Return the finder of modules."""
     finder = SkillLoader.finder = Finder()
     sys.path.insert(0, ROOT)
     # Before the folders of the standard library, as the folder of a script is.

@@ -1,4 +1,4 @@
-"""What a person reads of an error that nobody caught. See guest.py."""
+"""Reports of uncaught errors. See guest.py."""
 
 import builtins
 import json
@@ -25,7 +25,7 @@ def ours(filename):
 
 
 def of_loop(filename):
-    """Tell whether a frame is of what runs an await at the top of a script, or a thread."""
+    """Report whether a frame belongs to the event loop of a top-level await, or to the start of a thread."""
     return filename == threading.__file__ or os.path.dirname(filename) == os.path.join(os.path.dirname(threading.__file__), "asyncio")
 
 
@@ -97,7 +97,7 @@ def bounded(text):
 
 
 def formatted(error):
-    """Return what Python would print of an error, without our frames, and with the nearest names of what is not there."""
+    """Return what Python would print of an error, without our frames, and with names similar to a missing one."""
     report = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
     items = trim(report)
     text = "".join(report.format())
@@ -114,7 +114,7 @@ def formatted(error):
 
 
 def hint_of(error):
-    """Return what to add to an error's message: names that may have been meant."""
+    """Return the hint for an error's message: names that may have been meant."""
     if isinstance(error, ModuleNotFoundError):
         return ""
     if isinstance(error, ImportError):
@@ -143,7 +143,7 @@ def public(module):
 
 
 def visible(error):
-    """Return the names that were there where the error was."""
+    """Return the names that were defined at the place of the error."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
@@ -158,7 +158,7 @@ def names(wanted, there):
 
 
 def uncaught(error, hook):
-    """Print an error nobody caught, as Python would, and return it as members of done."""
+    """Print an uncaught error, as Python would, and return it as members of done."""
     text, hint = formatted(error)
     if sys.excepthook is not hook:
         try:
@@ -181,7 +181,7 @@ def show(text):
         sys.stdout.flush()
         sys.stderr.write(bounded(plain(text)))
     except (OSError, ValueError, AttributeError):
-        pass  # nobody reads it, or the script has closed it
+        pass  # it is closed at one of its ends
 
 
 def in_thread(args):

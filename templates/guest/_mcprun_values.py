@@ -258,13 +258,13 @@ JSONText.__name__ = JSONText.__qualname__ = "str"  # in the interpreter's messag
 
 
 class Values:
-    """Makes values of what the host says. request asks the host."""
+    """Makes values from replies. request sends a request to the host."""
 
     def __init__(self, request):
         self.request = request
 
     def decode(self, kind, value, tool):
-        """Make what the host says that the value is."""
+        """Make the kind of value that the reply names."""
         if kind == b"content":
             return self.blocks(value, tool)
         if kind == b"handle":
@@ -276,8 +276,8 @@ class Values:
             value.tool = tool
         return value
 
-    def dress(self, method, value, params):
-        """Make the content objects in the answer to a request."""
+    def from_request(self, method, value, params):
+        """Make the content objects in the reply to a request."""
         if not isinstance(value, dict):
             return value
         if method == "resources/read":
@@ -303,13 +303,13 @@ class Values:
         return Content(members, read)
 
     def reader(self, tool, params):
-        """Return the function that reads what a link leads to, at the server that sent the link."""
+        """Return the function that reads a link's resource from the server that sent the link."""
         server = params.get("server") if isinstance(params, dict) else (tool or "").partition("__")[0]
         return Reader(server, self.request)
 
 
 def unstored(contents):
-    """Put handles in the place of the parts of a resource that lie in files."""
+    """Replace the parts of a resource that are stored in files by handles."""
     for name in ("text", "blob"):
         part = contents.get(name) if isinstance(contents, dict) else None
         if isinstance(part, dict) and "mcprun/handle" in part:
@@ -317,14 +317,14 @@ def unstored(contents):
 
 
 def whole(value):
-    """Return a text, also one that lies in a file; of anything else None."""
+    """Return a text, which may be stored in a file; None for other values."""
     if isinstance(value, Handle):
         return value.text()
     return value if isinstance(value, str) else None
 
 
 def within(path):
-    """Return the absolute path of a file of the workspace; what lies outside is an error."""
+    """Return the absolute path of a file of the workspace. A path outside of it is an error."""
     root = os.path.realpath(sys.modules["_mcprun"].home)
     place = os.path.realpath(os.path.join(root, os.fspath(path)))
     if not place.startswith(root.rstrip("/") + "/"):

@@ -18,14 +18,14 @@ const refusal = (message, tool) => failure({ kind: "argument", message }, tool);
 /** The connection, its frames, and the calls that wait for a reply. */
 export class Bridge {
   #socket;
-  #lost; // called once, when the connection is gone before done was said
+  #lost; // called once, if the connection is lost before done was sent
   #head = Buffer.alloc(4); // the length of the frame that is arriving
   #frame; // its bytes; undefined: the length has not arrived
   #have = 0; // how much of the head or the frame has arrived
   #lastId = 0;
   #waiting = new Map(); // id → {resolve, reject, tool, bytes}
   #bytes = 0; // of the arguments of the calls in #waiting
-  #queue = []; // calls held back until there is room
+  #queue = []; // calls that are sent when others have been answered
   #wordArrived;
   #jobArrived;
   #byeArrived;
@@ -36,12 +36,12 @@ export class Bridge {
   job = new Promise((resolve) => (this.#jobArrived = resolve));
   bye = new Promise((resolve) => (this.#byeArrived = resolve));
 
-  /** made is what values() gives, encode what turns values into JSON. */
+  /** made is the result of values(); encode converts values to JSON. */
   constructor(address, secret, io, lost) {
     this.#lost = lost;
     this.made = values({ ...io, request: (method, params) => this.request(method, params) });
     this.encode = encoder(this.made);
-    // One buffer for all that arrives, without the machinery of streams: that is most of what a small reply costs.
+    // One buffer for all input, without streams, which would take most of the time of a small reply.
     const onread = { buffer: Buffer.allocUnsafe(RECEIVE), callback: (size, buffer) => this.#receive(buffer.subarray(0, size)) };
     if (address.startsWith("unix:")) this.#socket = net.connect({ path: address.slice("unix:".length), onread });
     else if (/^fd:\d+$/.test(address)) this.#socket = new net.Socket({ fd: Number(address.slice("fd:".length)), readable: true, writable: true, onread });
@@ -101,7 +101,7 @@ export class Bridge {
     if (!call) return; // cancelled meanwhile
     this.#forget(frame.id, call);
     this.#pump();
-    if (frame.error) call.reject(this.made.within(failure(frame.error, call.tool), call.tool));
+    if (frame.error) call.reject(this.made.fromResult(failure(frame.error, call.tool), call.tool));
     else call.resolve(call.finish(frame.value, frame.as));
   }
 
@@ -112,7 +112,7 @@ export class Bridge {
     if (this.#waiting.size === 0) this.#socket.unref();
   }
 
-  /** Sends calls that were held back, while there is room. */
+  /** Sends waiting calls while the limits allow it. */
   #pump() {
     while (this.#queue.length > 0 && this.#waiting.size < MAX_CALLS) {
       const call = this.#queue[0];
@@ -137,7 +137,7 @@ export class Bridge {
     call.reject(reason);
   }
 
-  /** Not at once: others that are held back may be of the same signal, and be cancelled in the same moment. */
+  /** Not at once: the same signal may cancel other waiting calls. */
   #pumpLater() {
     if (this.#pumping) return;
     this.#pumping = true;
@@ -156,14 +156,14 @@ export class Bridge {
       options = `"timeoutMs":${Math.min(Math.ceil(timeoutMs), 2 ** 31 - 1)}`;
     }
     if (raw) options += `${options && ","}"raw":true`;
-    const finish = (value, as) => (raw && !as ? this.made.within(value, tool) : this.made.make(value, as, tool));
+    const finish = (value, as) => (raw && !as ? this.made.fromResult(value, tool) : this.made.make(value, as, tool));
     return this.#ask("call", tool, args, "tool", "args", options && `,"options":{${options}}`, signal, finish);
   }
 
-  /** Asks the host for something that is no tool call. Rejects as call does. */
+  /** Sends a request that is not a tool call. Rejects as call does. */
   async request(method, params = {}, { signal } = {}) {
     if (typeof method !== "string") throw refusal("the method is not a string");
-    return this.#ask("request", method, params, "method", "params", "", signal, (value) => this.made.dress(method, value, params));
+    return this.#ask("request", method, params, "method", "params", "", signal, (value) => this.made.fromRequest(method, value, params));
   }
 
   #ask(type, name, args, nameMember, argsMember, options, signal, finish) {
@@ -198,7 +198,7 @@ export class Bridge {
     });
   }
 
-  /** Says done, once; false: what was to be said is too large. The write goes out at once where the kernel has room, so that it works in an exit handler too. */
+  /** Sends done, once. Returns false if the frame is too large. The write is synchronous if the kernel has room, so it works in an exit handler. */
   done(members) {
     if (this.closed) return true;
     this.closed = true;
@@ -209,17 +209,17 @@ export class Bridge {
     return fits;
   }
 
-  /** The tools of the calls without an answer. */
+  /** Returns the tools of the calls without a reply. */
   get openTools() {
     return [...this.#waiting.values(), ...this.#queue].flatMap(({ tool }) => tool ?? []);
   }
 
-  /** Whether everything said has been given to the kernel. */
+  /** Reports whether everything sent has been written. */
   get flushed() {
     return !this.#socket.connecting && this.#socket.writableLength === 0;
   }
 
-  /** Does not keep the process alive any more, unless a call waits. */
+  /** Stops keeping the process alive, unless a call waits for its reply. */
   idle() {
     this.#socket.unref();
   }

@@ -9,14 +9,14 @@ export class NotJSON extends Error {}
  * Makes the function encode(value, where): JSON.stringify, but strict. What JSON cannot hold is an error that says where,
  * instead of a null or nothing. As with JSON.stringify, toJSON is called, and object members that are undefined are left
  * out: they are TypeScript's optional properties. A BigInt becomes an integer. Half a surrogate pair (a cut emoji) becomes
- * U+FFFD, as everywhere on the web. made tells handles and placeholders; for a result, a handle is what it says of itself.
+ * U+FFFD, as everywhere on the web. made recognizes handles and placeholders; in a result, a handle becomes its description.
  */
 export function encoder(made) {
   const stringify = JSON.stringify; // the language's own, whatever the script puts in its place
 
   /**
-   * Walks over a value. True: JSON.stringify would say the same. False: it would not, which encode must find out. It
-   * builds nothing, because large values are mostly as they should be.
+   * Reports whether JSON.stringify gives the same text for a value as encode. It builds nothing, because it does for most
+   * large values.
    */
   function plain(value, parents) {
     switch (typeof value) {
@@ -98,7 +98,7 @@ export function encoder(made) {
   return (value, where, asResult = false) => (plain(value, []) ? stringify(value) : careful(value, where, asResult, []));
 }
 
-/** Says what to use instead for well-known objects that would silently become {} or a list of numbers. */
+/** Returns what to use instead for well-known objects that would silently become {} or a list of numbers. */
 function foreign(value) {
   if (value instanceof Map) return "a Map, which JSON cannot hold; use Object.fromEntries(map)";
   if (value instanceof Set) return "a Set, which JSON cannot hold; use [...set]";

@@ -1,6 +1,6 @@
-// The guest program for Node.js 20 and newer: connects to the bridge, receives one job, runs it, says how it ended.
+// The guest program for Node.js 20 and newer: connects to the bridge, receives one job, runs it, and reports how it ended.
 // Nothing of a job is read from the command line or the environment, so that it can be started before there is a job.
-// It is no wall between a script and the host: whatever runs here may forge what this file says. The host knows that.
+// It does not isolate the script from the host: a script can forge anything that this file sends, and the host expects that.
 import { Buffer } from "node:buffer";
 import fs from "node:fs";
 import { createRequire, isBuiltin, syncBuiltinESMExports } from "node:module";
@@ -24,14 +24,14 @@ const writeError = (text) => {
   try {
     process.stderr.write(text);
   } catch {
-    // Nobody reads it: there is nobody left to tell.
+    // Standard error is closed too, so the error cannot be reported.
   }
 };
 
 let printed = 0; // bytes of standard output
 let ended; // how it was when the script's module had ended: {printed, open}, the tools of the calls without an answer
 
-/** Says done, and what of it had to be left out. */
+/** Sends done, and prints a note about anything that had to be left out. */
 function sayDone(bridge, members) {
   const noted = globalThis[Symbol.for("mcprun.notes")] ?? {};
   if (members === "" && printed > 0 && ended?.printed === printed) for (const tool of ended.open) noted[`open ${tool}`] = 1;
@@ -39,9 +39,9 @@ function sayDone(bridge, members) {
   if (!bridge.done(`${members},"notes":${notes}`)) writeError("mcprun: the result has more than 16 MiB and was left out; write it to a file instead\n");
 }
 
-// ---- what a script finds ----
+// ---- globals of the script ----
 
-/** Writes a file of the workspace and returns its path; what lies outside is an error. */
+/** Writes a file of the workspace and returns its path. A path outside of the workspace is an error. */
 function writeFile(name, data) {
   const outside = () => new Error(`${JSON.stringify(name)} lies outside of the workspace; use a path below it, such as "out/image.png"`);
   const root = fs.realpathSync(home);
@@ -63,7 +63,7 @@ function writeFile(name, data) {
 
 const define = (key, value, writable = false) => Object.defineProperty(globalThis, key, { value, writable, configurable: writable });
 
-/** Gives the script the way to its tools, and what its bundle calls for what it imports by a computed name. */
+/** Sets the transport of tool calls, and the functions that the bundle calls for imports by a computed name. */
 function provide(bridge, stacks) {
   const transport = {
     call: (tool, args, options) => bridge.call(tool, args, options),
@@ -96,7 +96,7 @@ function provide(bridge, stacks) {
 
 const OFFLINE = /^(EAI_\w+|ENOTFOUND|EPERM|EACCES|EAFNOSUPPORT|ENETUNREACH|EHOSTUNREACH)$/; // ways to say that there is no network
 
-/** fetch says that it failed, and not why, though here that is nearly always known. */
+/** Makes fetch say why it failed: there is no network. */
 function explainFetch() {
   const fetchIt = globalThis.fetch;
   define("fetch", async function fetch(input, init = undefined) {
@@ -141,7 +141,7 @@ function spellServers() {
   syncBuiltinESMExports();
 }
 
-/** Makes the job's variables global, but never in the place of something else. */
+/** Makes the job's variables global. It replaces no existing global. */
 function provideVars(vars = {}) {
   define(Symbol.for("mcprun.vars"), Object.freeze(vars));
   for (const [name, value] of Object.entries(vars)) {
@@ -163,11 +163,11 @@ function doneError(error) {
   return `,"error":${JSON.stringify({ name, message, stack: isObject ? text(error.stack) : "" })}`;
 }
 
-/** The last lines of a run of frames, as many as a stack has here: what comes before them is a message that looks alike. */
+/** Returns the last lines of a run of frames, as many as a stack has here. Lines before them belong to the message. */
 const STACK = /(?:^ {4,40}at [^\n]{1,500}(?:\n|(?![^]))){1,15}(?! {4,40}at )/gm;
 const NOTE = 64; // bytes, at most, of the words that stand for what was left out
 
-/** The report of an error, no longer than it may be: messages end early, stacks are kept. */
+/** Shortens the report of an error to its limit: messages are cut, stacks are kept. */
 function bounded(report) {
   const sizeOf = (text) => Buffer.byteLength(text);
   if (sizeOf(report) <= MAX_REPORT) return report;
@@ -189,7 +189,7 @@ function bounded(report) {
   return messages.map((text, i) => cut(text, most) + (stacks[i]?.[0] ?? "")).join("");
 }
 
-/** The beginning of a text, and how much more there was. */
+/** Returns the beginning of a text, and how many characters were cut. */
 function cut(text, most) {
   const bytes = Buffer.from(text);
   if (bytes.length <= most) return text;
@@ -233,12 +233,12 @@ async function run(bridge, job, stacks) {
     }
     writeError(report);
     sayDone(bridge, doneError(error));
-    // Like node, at once: the rest of the script must not run on. Waiting is for what the kernel has not taken yet.
+    // Exit at once, as node does. Wait only for output that the kernel has not accepted yet.
     if (bridge.flushed) process.exit(1);
     leave(bridge, 1);
   };
   process.on("uncaughtException", (error) => {
-    // Listeners of the script's own mean that it wants to go on, as in plain node.
+    // If the script has listeners of its own, it continues, as in plain node.
     if (process.listenerCount("uncaughtException") === 1) fail(error);
   });
   process.on("exit", () => {
@@ -267,11 +267,11 @@ async function run(bridge, job, stacks) {
     if (process.listenerCount("uncaughtException") === 1) fail(error);
     else setImmediate(() => { throw error; }); // for the script's own listener
   }
-  // After the script's own listeners, which may still have something to do.
+  // After the script's own listeners, which may still do something.
   process.off("beforeExit", drained).on("beforeExit", drained);
 }
 
-/** Waits for bye, but not for long, and exits; without a code with the one the script has set. */
+/** Waits a short time for bye, and exits. Without a code, it exits with the one that the script has set. */
 async function leave(bridge, code) {
   const exit = () => process.exit(code ?? process.exitCode);
   setTimeout(exit, BYE_TIMEOUT);
@@ -286,7 +286,7 @@ async function leave(bridge, code) {
 function waitForWrites(stream) {
   if (!stream._handle?.setBlocking) return;
   stream._handle.setBlocking(true);
-  // Not every kernel takes all of a large write at once, and the stream would write the rest when it is too late.
+  // Not every kernel accepts all of a large write at once, and the stream would write the rest too late.
   const { fd } = stream;
   stream._writev = null;
   stream._write = (chunk, encoding, done) => {
@@ -312,7 +312,7 @@ function readSecret() {
   }
 }
 
-/** Does once what costs most the first time, because there is no job to do yet. */
+/** Runs once, while there is no job yet, what is slow the first time. */
 async function rehearse(bridge) {
   const nowhere = new Writable({ write: (chunk, encoding, done) => done() });
   new console.Console({ stdout: nowhere, stderr: nowhere }).log("%s", "text", { a: [1] });
@@ -337,7 +337,7 @@ async function main() {
     textBytes: (text) => new TextEncoder().encode(text),
     inspect: inspect.custom,
   };
-  // At once: nothing of the script, not even its exit handlers, has anybody to run for any more.
+  // Exit at once, without the script's exit handlers: the host is gone.
   const bridge = new Bridge(address, secret, io, () => reallyExit(EXIT_LOST));
   waitForWrites(process.stdout);
   waitForWrites(process.stderr);

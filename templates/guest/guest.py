@@ -1,11 +1,11 @@
-"""The guest program for CPython 3.11 and newer: connects to the bridge, receives one job, runs it, says how it ended.
+"""The guest program for CPython 3.11 and newer: connects to the bridge, receives one job, runs it, and reports how it ended.
 
 Nothing of a job is read from the command line or the environment, so that it can be started before there is a job.
 It is no wall between a script and the host: whatever runs here may forge what this file says. The host knows that.
 """
 
-# A script should not have to wait for what it may never use: imports take most of the time until it starts. What only
-# errors, and answers that are more than plain JSON, have a use for is imported when there is one.
+# Imports take most of the time until a script starts. Modules that only errors and values beyond plain JSON need are
+# imported when they are first used.
 import atexit
 import builtins
 import io
@@ -20,17 +20,17 @@ import _mcprun_bridge
 import _mcprun_modules
 from _mcprun_encode import NotJSON, Stored, encode, json
 
-del sys.path[0]  # none of these names is the script's business
+del sys.path[0]  # scripts must not import the guest's own files
 
 SECRET_FD = 4
 EXIT_LOST = 125
 EXIT_INTERRUPTED = 130
-CO_COROUTINE = 128  # of inspect, whose import takes its time
-# What the guest imports after the script's files can be found. It comes first where one of them has the name of a module of
-# Python's: that is not the one we mean.
+CO_COROUTINE = 128  # of inspect, whose import is slow
+# Modules that the guest imports after the script's files are on the path. They are imported first if a file of the script has
+# the same name.
 LATER = ("mcprun", "_mcprun_common", "_mcprun_report", "_mcprun_values", "_mcprun_files", "_mcprun_lists", "_mcprun_host", "difflib", "servers.client")
 
-# What scripts and wrappers mostly import. Imported while there is no job yet, the most likely first.
+# Common imports of scripts and wrappers, loaded while there is no job yet, the most likely first.
 PRELOAD = (
     "mcprun", "json", "_mcprun_report", "_mcprun_values", "typing", "concurrent.futures.thread", "collections.abc", "dataclasses", "datetime", "pathlib",
     "time", "csv", "random", "hashlib", "base64", "itertools", "functools", "statistics", "textwrap", "string", "decimal", "uuid",
@@ -43,11 +43,11 @@ def note(text):
         sys.stderr.write(f"mcprun: {text}\n")
         sys.stderr.flush()
     except (OSError, ValueError, AttributeError):
-        pass  # nobody reads it, or the script has closed it
+        pass  # it is closed at one of its ends
 
 
 def stored(value):
-    """Show a stored result that is the script's own result: where it is, and what."""
+    """Describe a result of the script that is stored in a file."""
     if isinstance(value, Stored):
         return {"path": value.path, "size": value.size, "type": value.type, "preview": value.preview}
     raise TypeError(f"{type(value).__name__} is not JSON")
@@ -67,7 +67,7 @@ def result_of(module):
 
 
 def prepare(job, finder):
-    """Make the script's module and put it in the place of ours."""
+    """Make the script's module, which replaces the guest's as __main__."""
     name, code, modules = job["name"], job["code"], job.get("modules") or {}
     module = type(sys)("__main__")
     module.__dict__.update(__file__=name, __builtins__=builtins, __cached__=None)
@@ -93,7 +93,7 @@ def prepare(job, finder):
 
 
 def execute(job, module, finder):
-    """Run the code. What awaits at the top level is run by a loop; everything else does without."""
+    """Run the code, in an event loop if it awaits at the top level."""
     code = compile(job["code"], job["name"], "exec", flags=PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     finder.publish(code)
     if code.co_flags & CO_COROUTINE:
@@ -108,21 +108,21 @@ def in_thread(args):
     """Report an error that ended a thread."""
     try:
         import _mcprun_report
-    except Exception:  # the script left nothing to do it with
+    except Exception:  # the script has broken what reporting needs
         threading.__excepthook__(args)
     else:
         _mcprun_report.in_thread(args)
 
 
 def uncaught(error, hook):
-    """Print an error that nobody caught, and return it as members of done."""
+    """Print an uncaught error, and return it as members of done."""
     try:
         try:
             import _mcprun_report
-        except OSError:  # the script left no descriptor; it has no more use for this one
+        except OSError:  # the script has used up all descriptors; this one is not needed any more
             os.close(0)
             import _mcprun_report
-    except Exception:  # nor memory, or what it has in the place of Python's modules is no good
+    except Exception:  # no memory is left, or the script has replaced modules of Python
         at = error.__traceback__
         while at is not None and at.tb_frame.f_globals is globals():
             at = at.tb_next
@@ -138,7 +138,7 @@ def run(bridge, job, finder):
     module = prepare(job, finder)
     end = {"members": b""}
 
-    # The first that is registered is the last that is called: after threads have ended and the script's own handlers.
+    # The first handler that is registered is called last: after threads have ended and after the script's own handlers.
     def finish():
         if os.getpid() == bridge.pid:
             try:

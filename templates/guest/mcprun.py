@@ -80,7 +80,7 @@ def is_handle(value):
 
 
 def whole(value):
-    """What a value stands for: of an answer that lies in a file, the whole of it."""
+    """The value itself; of a result that is stored in a file, its whole content."""
     if not is_handle(value):
         return value
     return value.json() if value.type == "json" else value.text()

@@ -17,7 +17,7 @@ export function isHandle(value) {
   return typeof value === "object" && value !== null && typeof value.preview === "string" && typeof value.lines === "function";
 }
 
-/** What a value stands for: of an answer that lies in a file, the whole of it. */
+/** The value itself; of a result that is stored in a file, its whole content. */
 function whole(value) {
   if (!isHandle(value)) return value;
   return value.type === "json" ? value.json() : value.text();
@@ -126,7 +126,7 @@ export async function deleteFile(name) {
   fs.unlinkSync(full);
 }
 
-// ---- checkpoints: data that later runs go on from ----
+// ---- checkpoints: data for later runs ----
 
 const checkpoints = "checkpoints";
 
@@ -358,7 +358,7 @@ const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"
 
 const lacks = { tools: "no catalogue of tools", skills: "no skills", pii: "no vault for personal data", output: "nobody to show an image to" };
 
-/** Asks the host. site has the caller's lines: not every engine keeps them across an await. */
+/** Sends a request. site has the caller's frames, which not every engine keeps across an await. */
 async function ask(site, name, method, params) {
   const transport = globalThis[Symbol.for("mcprun.transport")];
   let failure = { kind: "connection", message: `${name}() works only in a script that runs with \`mcprun\`` };

@@ -1,4 +1,4 @@
-// What a person reads of an error that nobody caught. See guest.mjs.
+// Reports of uncaught errors. See guest.mjs.
 import { Buffer } from "node:buffer";
 import { SourceMap } from "node:module";
 import { inspect } from "node:util";
@@ -7,12 +7,11 @@ import vm from "node:vm";
 const MARKER = "//# sourceMappingURL=data:application/json;base64,";
 const GUEST = new URL(".", import.meta.url).href;
 
-/** The address of a module that has this code. Without a file: in some sandboxes a few of those take longer than everything else here. */
+/** Returns the URL of a module with this code. It is a data URL, because files are slow in some sandboxes. */
 export const addressOf = (code) => `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`;
 
 /**
- * A text for a terminal, which gets what servers say in it: characters that would move its cursor, or turn the direction of
- * text, are shown as escapes.
+ * Escapes characters that would move a terminal's cursor or change the direction of text: the text may come from a server.
  */
 const plain = (text) =>
   text.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (c) => {
@@ -20,7 +19,7 @@ const plain = (text) =>
     return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
   });
 
-/** Turns positions in bundles into positions in the agent's own files, and hides frames that are not the script's. */
+/** Converts positions in bundles to positions in the script's own files, and removes frames that are not the script's. */
 export class Stacks {
   #modules = new Map(); // url → {address, code, map, sources}; map: undefined: not read yet; null: no map
 
@@ -37,7 +36,7 @@ export class Stacks {
     Error.stackTraceLimit = 30; // many of them are hidden
   }
 
-  /** Takes a module's code; positions in it are known from now on. Returns the address to import it from. */
+  /** Adds a module's code, so that positions in it can be converted. Returns the URL to import it from. */
   add(code) {
     const url = `mcprun:bundle${this.#modules.size || ""}`;
     const address = addressOf(`${code}\n//# sourceURL=${url}`);
@@ -86,7 +85,7 @@ export class Stacks {
     if (at < 0) return;
     try {
       module.sources = JSON.parse(Buffer.from(module.code.slice(at + MARKER.length), "base64").toString("utf8"));
-      // Modules of the tree and files beside the script are marked as such; shown are paths as a person knows them.
+      // The bundler marks modules of the tree and files beside the script; the marks are not shown.
       module.sources.sources = module.sources.sources.map((name) => name.replace(/^(servers|skills):/, "$1/").replace(/^script:/, ""));
       module.map = new SourceMap(module.sources);
     } catch {
@@ -114,7 +113,7 @@ export class Stacks {
     }
   }
 
-  /** The text that node would print for an error nobody caught, for the script's own frames. */
+  /** Returns what node would print for an uncaught error, with the script's own frames. */
   report(error) {
     this.locate(error);
     const isError = error instanceof Error || Object.prototype.toString.call(error) === "[object Error]";
@@ -122,7 +121,7 @@ export class Stacks {
     return `${isError ? this.#excerpt(String(error.stack)) : ""}${plain(text)}\n`;
   }
 
-  /** The line of source where the script itself was. */
+  /** Returns the line of the script's source in which the error happened. */
   #excerpt(stack) {
     for (const line of stack.split("\n")) {
       const match = /^ {4}at (?:.*\()?(?:async )?(?!servers\/)([^()]+):(\d+):(\d+)\)?$/.exec(line);

@@ -1,6 +1,6 @@
-// What a script gets from a call where that is more than plain JSON: content that can be saved, a large result that lies
-// in a file, what stands for an answer in a dry run, and integers too large for a number. Every guest of TypeScript has
-// this; what is different between them comes in as io:
+// Values of calls that are more than plain JSON: content that can be saved, a large result in a file, the placeholder of a
+// skipped call in a dry run, and integers too large for a number. All TypeScript guests use this file; io is what differs
+// between them:
 //
 //   readText(path)         the text of a file
 //   writeFile(path, data)  writes text or bytes into the workspace, makes missing folders, returns the absolute path,
@@ -108,7 +108,7 @@ export function values(io) {
     return plain;
   }
 
-  /** A text, also one that lies in a file. */
+  /** Returns a text, which may be stored in a file. */
   const whole = (value) => (handles.has(value) ? value.text() : value);
 
   class Content {
@@ -174,7 +174,7 @@ export function values(io) {
     return value;
   }
 
-  /** What reads a resource's contents, at the server with that folder or key. */
+  /** Returns the function that reads a resource from the server with that folder or key. */
   const readerAt = (server) => async (uri) => {
     const { contents } = await io.request("resources/read", { server, uri });
     if (!contents?.length) throw new Error(`the resource ${uri} is empty`);
@@ -189,14 +189,14 @@ export function values(io) {
     return Object.setPrototypeOf(target, proto);
   }
 
-  // ---- a result that lies in a file ----
+  // ---- results in files ----
 
   class ResultHandle {
-    #dress;
+    #convert;
 
-    constructor({ path, size, type, preview }, dress) {
+    constructor({ path, size, type, preview }, convert) {
       Object.assign(this, { path, size, type, preview });
-      this.#dress = dress;
+      this.#convert = convert;
     }
 
     text() {
@@ -204,7 +204,7 @@ export function values(io) {
     }
 
     json() {
-      return this.#dress(parse(this.text()));
+      return this.#convert(parse(this.text()));
     }
 
     *lines() {
@@ -226,11 +226,11 @@ export function values(io) {
     `<a result of ${count(handle.size)} bytes in ${handle.path}; read it with json(), text() or lines(); it begins: ${JSON.stringify(handle.preview.slice(0, 300))}>`;
 
   /**
-   * A script that knows nothing of handles works all the same: whatever is no member of the handle is one of the value,
-   * which is read when it is first asked for.
+   * Lets scripts use a handle like the value itself: members that the handle does not have are the value's, which is read
+   * at first use.
    */
-  function handle(members, dress = (value) => value) {
-    const own = new ResultHandle(members, dress);
+  function handle(members, convert = (value) => value) {
+    const own = new ResultHandle(members, convert);
     let whole;
     const value = () => (whole ??= own.type === "text" ? own.text() : own.json());
     const boxed = () => Object(value());
@@ -241,7 +241,7 @@ export function values(io) {
       get(target, key) {
         if (io.inspect && key === io.inspect) return target[key];
         if (key === Symbol.toPrimitive) return () => (own.type === "text" ? value() : line(own));
-        // fs.promises.writeFile and streams take what can be iterated over piece by piece: not one letter at a time.
+        // fs.promises.writeFile and streams iterate over it: by pieces, not by letters.
         if (key === Symbol.asyncIterator && own.type === "text") return async function* () { yield value(); };
         if (mine(key)) {
           const member = key === "then" ? undefined : own[key];
@@ -265,7 +265,7 @@ export function values(io) {
     return made;
   }
 
-  /** Puts handles in the place of the parts of a resource that lie in files. */
+  /** Replaces the parts of a resource that are stored in files by handles. */
   function unstored(contents) {
     for (const name of ["text", "blob"]) {
       const stored = contents?.[name]?.["mcprun/handle"];
@@ -273,11 +273,11 @@ export function values(io) {
     }
   }
 
-  // ---- a call that was not made ----
+  // ---- placeholders of skipped calls ----
 
   const placeholders = new WeakMap(); // → number of the call
 
-  /** Stands for the answer; it can be passed on, and whatever is taken out of it is itself. */
+  /** The placeholder of an answer. It can be passed to other calls, and each of its members is the placeholder itself. */
   function placeholder({ call }) {
     const text = `<result of call ${call}>`;
     const made = new Proxy(printed(function () {}, () => text), {
@@ -317,7 +317,7 @@ export function values(io) {
   let keptText = 0;
   let lastTool;
 
-  /** Takes note of a text that is JSON, so that its use as an object or a list does not go unnoticed. */
+  /** Watches a text that is JSON, so that its use as an object or a list is noted. */
   function jsonText(text, tool) {
     if (lastTool === undefined) watchTexts();
     lastTool = tool;
@@ -363,15 +363,15 @@ export function values(io) {
     });
   }
 
-  // ---- what the host says ----
+  // ---- replies ----
 
-  /** Makes what the host says that a parsed value is. */
+  /** Makes the kind of value that the reply names. */
   function make(value, as, tool) {
     switch (as) {
       case "content":
         return blocks(value, readerOf(tool));
       case "handle":
-        return handle(value, value.content && ((held) => (Array.isArray(held) ? blocks(held, readerOf(tool)) : within(held, tool))));
+        return handle(value, value.content && ((held) => (Array.isArray(held) ? blocks(held, readerOf(tool)) : fromResult(held, tool))));
       case "dry":
         return placeholder(value);
       case "json":
@@ -381,7 +381,7 @@ export function values(io) {
   }
 
   /** Makes content objects in a whole CallToolResult, or in an error. */
-  function within(result, tool) {
+  function fromResult(result, tool) {
     if (isObject(result)) blocks(result.content, readerOf(tool));
     return result;
   }
@@ -391,8 +391,8 @@ export function values(io) {
     make,
     writeBigInts,
     decode: (text, as, tool) => make(parse(text), as, tool),
-    /** Makes the content objects in an answer to a request. */
-    dress(method, value, params) {
+    /** Makes the content objects in the reply to a request. */
+    fromRequest(method, value, params) {
       if (!isObject(value)) return value;
       const read = readerAt(params?.server);
       if (method === "resources/read") {
@@ -404,11 +404,11 @@ export function values(io) {
       }
       return value;
     },
-    within,
+    fromResult,
     isHandle: (value) => handles.has(value),
-    /** What a stored result says of itself in words, for errors. */
+    /** Returns the description of a stored result, for errors. */
     sizeOf: (value) => count(value.size),
-    /** The number of the call that a value stands for; undefined for any other. */
+    /** Returns the number of the call that a placeholder stands for; undefined for other values. */
     placeholder: (value) => placeholders.get(value),
   };
 }

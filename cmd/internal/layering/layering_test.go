@@ -155,7 +155,7 @@ func programs() []string {
 		"runner/sandbox/embedded/child.go",
 		"runner/sandbox/embedded/guest.go",
 		"runner/sandbox/embedded/guest_32bit.go",
-		"runner/sandbox/embedded/plain_unix.go",
+		"runner/sandbox/embedded/unjailed_unix.go",
 		"runner/sandbox/embedded/unjailed_windows.go",
 		// Helpers of tests, which run the test binary again as a server or look at their own environment.
 		"gen/upstream/upstreamtest",

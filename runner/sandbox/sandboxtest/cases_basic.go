@@ -13,14 +13,14 @@ func basicCases() []testCase {
 		{name: "both streams", code: both(
 			`console.log("out"); console.error("err")`,
 			`import sys; print("out"); print("err", file=sys.stderr)`),
-			check: func(t *judge, w *world, r *result) {
+			check: func(t *recorder, w *world, r *result) {
 				prints("out\n")(t, w, r)
 				if r.stderr != "err\n" {
 					t.Errorf("stderr is %q", r.stderr)
 				}
 			}},
 		{name: "exit code", code: both(`process.exit(7)`, `import sys; sys.exit(7)`),
-			check: func(t *judge, _ *world, r *result) {
+			check: func(t *recorder, _ *world, r *result) {
 				if r.exit.Code != 7 || r.exit.Killed != "" {
 					t.Errorf("exit %+v, want code 7", r.exit)
 				}
@@ -38,7 +38,7 @@ func basicCases() []testCase {
 		{name: "output streams", serial: true, code: both(
 			`console.log("early"); await new Promise((ok) => setTimeout(ok, 400)); console.log("late")`,
 			`import time; print("early"); time.sleep(0.4); print("late")`),
-			check: func(t *judge, w *world, r *result) {
+			check: func(t *recorder, w *world, r *result) {
 				prints("early\nlate\n")(t, w, r)
 				if gap := w.watch.when("late").Sub(w.watch.when("early")); gap < 200*time.Millisecond {
 					t.Errorf("the first line came only %v before the second: output is held back", gap)
@@ -47,7 +47,7 @@ func basicCases() []testCase {
 		{name: "uncaught error", code: both(
 			"const x: number = 1;\nthrow new TypeError('bad thing ' + x);\n",
 			"x = 1\nraise TypeError(f'bad thing {x}')\n"),
-			check: func(t *judge, _ *world, r *result) {
+			check: func(t *recorder, _ *world, r *result) {
 				if r.exit.Code != 1 || r.outcome.Error == nil {
 					t.Fatalf("an uncaught error was not reported")
 				}
@@ -62,7 +62,7 @@ func basicCases() []testCase {
 		{name: "uncaught error of the library", code: both(
 			"import { readFile } from 'mcprun';\nawait readFile('nothing');\n",
 			"from servers.client import call_mcp_tool\nread_file('nothing')\n"),
-			check: func(t *judge, _ *world, r *result) {
+			check: func(t *recorder, _ *world, r *result) {
 				if r.exit.Code != 1 || r.outcome.Error == nil {
 					t.Fatalf("an uncaught error was not reported")
 				}
@@ -77,7 +77,7 @@ func basicCases() []testCase {
 		{name: "result", code: both(
 			`export const result = { n: 42, list: ["é", null, true] };`,
 			`result = {"n": 42, "list": ["é", None, True]}`),
-			check: func(t *judge, w *world, r *result) {
+			check: func(t *recorder, w *world, r *result) {
 				ok(t, w, r)
 				if got := strings.ReplaceAll(string(r.outcome.Result), " ", ""); got != `{"n":42,"list":["é",null,true]}` {
 					t.Errorf("result is %s", got)
@@ -85,7 +85,7 @@ func basicCases() []testCase {
 			}},
 		{name: "result that is filled late", code: map[sandbox.Language]string{
 			sandbox.LangTypeScript: `export const result: unknown[] = []; setTimeout(() => result.push("late"), 20);`},
-			check: func(t *judge, w *world, r *result) {
+			check: func(t *recorder, w *world, r *result) {
 				ok(t, w, r)
 				if got := string(r.outcome.Result); got != `["late"]` {
 					t.Errorf("result is %s", got)
@@ -101,7 +101,7 @@ try { await load(); } catch (e: any) { console.log(e.message, e.code, /load \(.*
 		{name: "output before a hard exit", code: both(
 			`console.log("x".repeat(4 << 20)); process.exit(0)`,
 			`import sys; print("x" * (4 << 20)); sys.exit(0)`),
-			check: func(t *judge, w *world, r *result) {
+			check: func(t *recorder, w *world, r *result) {
 				ok(t, w, r)
 				if len(r.stdout) != 4<<20+1 {
 					t.Errorf("%d bytes of output arrived, want %d", len(r.stdout), 4<<20+1)
@@ -112,7 +112,7 @@ try { await load(); } catch (e: any) { console.log(e.message, e.code, /load \(.*
 			`const line = "x".repeat(1023) + "\n"; for (let i = 0; i < 20 * 1024; i++) process.stdout.write(line);`,
 			`import sys
 for _ in range(20 * 1024): sys.stdout.write("x" * 1023 + "\n")`),
-			check: func(t *judge, w *world, r *result) {
+			check: func(t *recorder, w *world, r *result) {
 				ok(t, w, r)
 				if len(r.stdout) != 20<<20 {
 					t.Errorf("%d bytes of output arrived, want %d", len(r.stdout), 20<<20)

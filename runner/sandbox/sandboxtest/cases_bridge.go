@@ -22,7 +22,7 @@ func bridgeCases() []testCase {
 		"half a surrogate", "not UTF-8", "empty frames", "a flood of calls"} {
 		add(what, testCase{timeout: 30 * time.Second, check: brokeOff})
 	}
-	add("descriptors", testCase{timeout: 30 * time.Second, check: func(t *judge, w *world, r *result) {
+	add("descriptors", testCase{timeout: 30 * time.Second, check: func(t *recorder, w *world, r *result) {
 		if r.stdout == "speaking\nthere is no such call\n" {
 			held(t, w, r) // the kernel does not let it through
 			return
@@ -59,7 +59,7 @@ func forked(code map[sandbox.Language]string) map[sandbox.Language]string {
 }
 
 // brokeOff checks that the host detected the violation, ended the run at once, and made no forged call.
-func brokeOff(t *judge, w *world, r *result) {
+func brokeOff(t *recorder, w *world, r *result) {
 	if noMeans(t, r) {
 		return
 	}
@@ -74,7 +74,7 @@ func brokeOff(t *judge, w *world, r *result) {
 }
 
 // ended checks that the host ignored everything after the end.
-func ended(t *judge, w *world, r *result) {
+func ended(t *recorder, w *world, r *result) {
 	if noMeans(t, r) {
 		return
 	}
@@ -85,7 +85,7 @@ func ended(t *judge, w *world, r *result) {
 }
 
 // held checks that no forged call was made, the host works, and the run ended in time.
-func held(t *judge, w *world, r *result) {
+func held(t *recorder, w *world, r *result) {
 	if !strings.HasPrefix(r.stdout, "speaking") {
 		t.Errorf("the script did not start")
 	}
@@ -108,7 +108,7 @@ func held(t *judge, w *world, r *result) {
 
 func resultCases() []testCase {
 	list := []testCase{
-		{name: "tools that look alike", check: func(t *judge, w *world, r *result) {
+		{name: "tools that look alike", check: func(t *recorder, w *world, r *result) {
 			nothing(t, w, r)
 			if slices.Contains(w.called(), "test__forged") {
 				t.Errorf("a forged call was made")
@@ -125,7 +125,7 @@ func resultCases() []testCase {
 		{"a kill's code", 137, code}, {"no word", 0, code}, {"an abort", 134, code}, {"words of ours", 5, code},
 	} {
 		list = append(list, testCase{name: "forged: " + f.what, args: []string{f.what}, code: f.code, timeout: 20 * time.Second,
-			check: func(t *judge, _ *world, r *result) {
+			check: func(t *recorder, _ *world, r *result) {
 				if noMeans(t, r) {
 					return
 				}

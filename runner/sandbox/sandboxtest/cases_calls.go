@@ -35,7 +35,7 @@ for kind, type in [("tool", MCPToolError), ("argument", MCPArgumentError), ("den
 			importPy+`from concurrent.futures import ThreadPoolExecutor
 with ThreadPoolExecutor(20) as pool: list(pool.map(lambda _: call_mcp_tool("test__sleep", {}), range(20)))
 print("done")`),
-			check: func(t *judge, w *world, r *result) {
+			check: func(t *recorder, w *world, r *result) {
 				prints("done\n")(t, w, r)
 				if took := w.watch.when("done").Sub(r.began); took > time.Second {
 					t.Errorf("20 calls of 100 ms took %v together", took)
@@ -43,7 +43,7 @@ print("done")`),
 			}},
 		{name: "uncaught tool error", code: both(
 			importTS+`await callMCPTool("test__fail_denied", {});`, importPy+`call_mcp_tool("test__fail_denied", {})`),
-			check: func(t *judge, _ *world, r *result) {
+			check: func(t *recorder, _ *world, r *result) {
 				if r.exit.Code != 1 || r.outcome.Error == nil || r.outcome.Error.Name != "MCPDeniedError" {
 					t.Errorf("exit %+v, error %+v, want an MCPDeniedError", r.exit, r.outcome.Error)
 				}
@@ -53,7 +53,7 @@ print("done")`),
 			importPy+`import threading, os, time
 threading.Thread(target=lambda: call_mcp_tool("test__hang", {}), daemon=True).start()
 call_mcp_tool("test__when_hanging", {})`),
-			check: func(t *judge, w *world, r *result) {
+			check: func(t *recorder, w *world, r *result) {
 				if r.exit.Code != 0 {
 					t.Errorf("exit %+v", r.exit)
 				}

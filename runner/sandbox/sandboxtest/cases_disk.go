@@ -12,8 +12,8 @@ import (
 
 func diskCases() []testCase {
 	small := sandbox.Limits{Disk: 48 << 20}
-	disk := func(overshoot int64) func(*judge, *world, *result) {
-		return func(t *judge, w *world, r *result) {
+	disk := func(overshoot int64) func(*recorder, *world, *result) {
+		return func(t *recorder, w *world, r *result) {
 			if noMeans(t, r) {
 				return
 			}
@@ -29,7 +29,7 @@ func diskCases() []testCase {
 	return []testCase{
 		{name: "one large file", limits: small, serial: true, timeout: 30 * time.Second, check: disk(256 << 20)},
 		{name: "a file that is in no folder", limits: small, serial: true, timeout: 30 * time.Second, check: disk(256 << 20)},
-		{name: "very many files", coldOnly: true, limits: sandbox.Limits{DiskFiles: 5000}, serial: true, timeout: 40 * time.Second, check: func(t *judge, w *world, r *result) {
+		{name: "very many files", coldOnly: true, limits: sandbox.Limits{DiskFiles: 5000}, serial: true, timeout: 40 * time.Second, check: func(t *recorder, w *world, r *result) {
 			limitOrRefused(sandbox.LimitDisk)(t, w, r)
 			if _, n := w.size(); n > 40_000 {
 				t.Errorf("the workspace has %d files, want at most 40,000", n)
@@ -48,7 +48,7 @@ try:
     print("LEAK")
 except OSError: pass
 print("checked")`),
-			check: func(t *judge, w *world, r *result) {
+			check: func(t *recorder, w *world, r *result) {
 				harmless(t, w, r) // being killed for it is fine too
 				if size, _ := w.size(); size > 2<<20 {
 					t.Errorf("a file of %d bytes could be written", size)
@@ -61,7 +61,7 @@ print("checked")`),
 }
 
 // flooded checks that the output was cut at its limit, which ended the run, and that the output up to the limit arrived.
-func flooded(t *judge, _ *world, r *result) {
+func flooded(t *recorder, _ *world, r *result) {
 	if r.exit.Killed != sandbox.LimitOutput || r.exit.Code != 137 {
 		t.Errorf("exit %+v, want 137, killed by output", r.exit)
 	}

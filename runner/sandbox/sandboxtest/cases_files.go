@@ -16,7 +16,7 @@ func fileCases() []testCase {
 				`import fs from "node:fs"; fs.mkdirSync("dir"); fs.writeFileSync("dir/out.txt", fs.readFileSync("in.txt", "utf8") + "!"); fs.renameSync("dir/out.txt", "/workspace/moved.txt"); console.log(process.cwd());`,
 				`import os
 os.mkdir("dir"); open("dir/out.txt", "w").write(open("in.txt").read() + "!"); os.rename("dir/out.txt", "/workspace/moved.txt"); print(os.getcwd())`),
-			check: func(t *judge, w *world, r *result) {
+			check: func(t *recorder, w *world, r *result) {
 				prints("/workspace\n")(t, w, r)
 				if got, err := os.ReadFile(filepath.Join(w.workspace, "moved.txt")); err != nil || string(got) != "from before!" {
 					t.Errorf("the file on the host: %q, %v", got, err)

@@ -54,7 +54,7 @@ func canaryIsThere(t *testing.T, w *world) {
 }
 
 // notPrepared checks that the script was refused before it ran, or ran and failed.
-func notPrepared(t *judge, _ *world, r *result) {
+func notPrepared(t *recorder, _ *world, r *result) {
 	if r.refused == nil && r.exit.Code == 0 {
 		t.Errorf("the script was prepared and ran")
 	}

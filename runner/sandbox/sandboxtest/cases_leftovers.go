@@ -41,7 +41,7 @@ time.sleep(60)`),
 import os
 os.close(0); os.close(1); os.close(2)
 open("done", "w").write("1")`),
-			check: func(t *judge, w *world, r *result) {
+			check: func(t *recorder, w *world, r *result) {
 				if text, err := os.ReadFile(filepath.Join(w.workspace, "done")); err != nil || string(text) != "1" {
 					t.Errorf("the script did not reach its end: %q, %v", text, err)
 				}
@@ -49,7 +49,7 @@ open("done", "w").write("1")`),
 					t.Errorf("took %v", r.elapsed)
 				}
 			}},
-		{name: "signals to all", timeout: 20 * time.Second, check: func(t *judge, w *world, r *result) {
+		{name: "signals to all", timeout: 20 * time.Second, check: func(t *recorder, w *world, r *result) {
 			nothing(t, w, r) // it may have hit itself afterwards
 			if r.elapsed > 15*time.Second {
 				t.Errorf("took %v", r.elapsed)
@@ -61,8 +61,8 @@ open("done", "w").write("1")`),
 }
 
 // alone checks that the guest ended soon after the script lost its host by calling tool.
-func alone(tool string) func(*judge, *world, *result) {
-	return func(t *judge, w *world, r *result) {
+func alone(tool string) func(*recorder, *world, *result) {
+	return func(t *recorder, w *world, r *result) {
 		if r.began.IsZero() || !slices.Contains(w.called(), tool) {
 			t.Errorf("the script did not lose its host: it began %v and called %q", r.began, w.called())
 		}
@@ -73,7 +73,7 @@ func alone(tool string) func(*judge, *world, *result) {
 }
 
 // soon checks that nothing forbidden worked, and that the run did not wait for processes of the script.
-func soon(t *judge, w *world, r *result) {
+func soon(t *recorder, w *world, r *result) {
 	nothing(t, w, r)
 	if r.elapsed > 10*time.Second {
 		t.Errorf("took %v", r.elapsed)
@@ -107,7 +107,7 @@ func neighbourCases() []testCase {
 }
 
 // harmlessNeighbour checks that the script hit at most itself. It may not have reached its end in time.
-func harmlessNeighbour(t *judge, w *world, r *result) {
+func harmlessNeighbour(t *recorder, w *world, r *result) {
 	harmless(t, w, r)
 	if !strings.HasPrefix(r.stdout, "running") {
 		t.Errorf("the script did not start")

@@ -87,7 +87,7 @@ while True:
 		// If threads and memory run out at the same moment, the kernel may evict and reload the pages of the program until the
 		// time is up.
 		{name: "a thread bomb", limits: sandbox.Limits{Processes: 64, Memory: 1 << 30}, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitProcesses, sandbox.LimitMemory)},
-		{name: "a bomb of programs", coldOnly: true, limits: few, serial: true, timeout: 4 * time.Second, check: func(t *judge, w *world, r *result) {
+		{name: "a bomb of programs", coldOnly: true, limits: few, serial: true, timeout: 4 * time.Second, check: func(t *recorder, w *world, r *result) {
 			harmless(t, w, r)
 			if strings.Contains(r.stdout, "checked") { // there are no programs at all
 				return
@@ -103,10 +103,10 @@ while True:
 }
 
 // killed checks that the context ended the run at once, whatever it was doing, after it had printed something.
-func killed(printed string) func(*judge, *world, *result) { return killedOr(printed) }
+func killed(printed string) func(*recorder, *world, *result) { return killedOr(printed) }
 
 // onTime checks that the run was killed after [timeLimit], not before, and at most [overrun] later.
-func onTime(t *judge, w *world, r *result) {
+func onTime(t *recorder, w *world, r *result) {
 	killed("running")(t, w, r)
 	t.Logf("the run ended %v after its time", r.elapsed-timeLimit)
 	if r.elapsed < timeLimit || r.elapsed > timeLimit+overrun {
@@ -115,8 +115,8 @@ func onTime(t *judge, w *world, r *result) {
 }
 
 // killedOr is like [killed], but one of the limits may have ended the run before.
-func killedOr(printed string, limits ...string) func(*judge, *world, *result) {
-	return func(t *judge, _ *world, r *result) {
+func killedOr(printed string, limits ...string) func(*recorder, *world, *result) {
+	return func(t *recorder, _ *world, r *result) {
 		if !strings.HasPrefix(r.stdout, printed) {
 			t.Errorf("the script did not start")
 		}
@@ -133,8 +133,8 @@ func killedOr(printed string, limits ...string) func(*judge, *world, *result) {
 }
 
 // limit checks that the named limit ended the run, and that earlier output arrived.
-func limit(name string) func(*judge, *world, *result) {
-	return func(t *judge, w *world, r *result) {
+func limit(name string) func(*recorder, *world, *result) {
+	return func(t *recorder, w *world, r *result) {
 		harmless(t, w, r)
 		if !strings.HasPrefix(r.stdout, "running") {
 			t.Errorf("earlier output is missing")
@@ -149,8 +149,8 @@ func limit(name string) func(*judge, *world, *result) {
 }
 
 // limitOrRefused checks that one of the limits ended the run, or that the script got an error and continued.
-func limitOrRefused(names ...string) func(*judge, *world, *result) {
-	return func(t *judge, w *world, r *result) {
+func limitOrRefused(names ...string) func(*recorder, *world, *result) {
+	return func(t *recorder, w *world, r *result) {
 		harmless(t, w, r)
 		if slices.Contains(names, r.exit.Killed) {
 			return

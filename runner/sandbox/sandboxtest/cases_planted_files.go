@@ -36,13 +36,13 @@ func plantedCases() []testCase {
 					given(t, kind, filepath.Join(w.workspace, fmt.Sprintf("given-%d", i)))
 				}
 			},
-			check: func(t *judge, w *world, r *result) { nothing(t, w, r); hostReads(t, w) }, then: well})
+			check: func(t *recorder, w *world, r *result) { nothing(t, w, r); hostReads(t, w) }, then: well})
 	}
 	return list
 }
 
 // hostReads does what the host does in a workspace during and after a run.
-func hostReads(t *judge, w *world) {
+func hostReads(t *recorder, w *world) {
 	for _, dir := range hostFolders() {
 		store := func() error {
 			s := workspace.NewStore(w.workspace, 1<<20)
@@ -107,7 +107,7 @@ func (w *world) imports(lang sandbox.Language) error {
 }
 
 // ends checks that f returns soon, without an error other than of permissions.
-func ends(t *judge, what string, f func() error) {
+func ends(t *recorder, what string, f func() error) {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
 	select {

@@ -24,7 +24,7 @@ import (
 const startTimeout = 30 * time.Second
 
 // execute makes one run as the runner does.
-func (x *execution) execute(j *judge, c testCase, w *world) *result {
+func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 	x.t.Helper()
 	rt, _ := x.backend.Runtime(x.lang)
 	src := script.Source{Name: "script" + map[sandbox.Language]string{sandbox.LangTypeScript: ".ts", sandbox.LangPython: ".py"}[x.lang],
@@ -154,7 +154,7 @@ func (x *execution) neighbour(w *world) func() *result {
 	w.other = other
 	c := testCase{code: programs("neighbour")}
 	done := make(chan *result, 1)
-	j := &judge{}
+	j := &recorder{}
 	go func() { done <- x.execute(j, c, other) }()
 	deadline := time.Now().Add(30 * time.Second)
 	for other.watch.when("ready").IsZero() {

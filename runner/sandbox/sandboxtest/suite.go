@@ -108,14 +108,14 @@ func (x *execution) judge(c testCase, expected *Exception) {
 }
 
 // try makes the runs of a case and checks the host after each.
-func (x *execution) try(c testCase) (*judge, *result) {
+func (x *execution) try(c testCase) (*recorder, *result) {
 	x.t.Helper()
 	w := newWorld(x.t, x.secret)
 	if c.setup != nil {
 		c.setup(x.t, w)
 	}
 	before := w.outside(x.t)
-	j := &judge{}
+	j := &recorder{}
 	var end func() *result
 	if c.neighbour {
 		end = x.neighbour(w)
@@ -137,7 +137,7 @@ func (x *execution) try(c testCase) (*judge, *result) {
 }
 
 // checkHost checks that a run changed nothing on the host, and left nothing behind.
-func (x *execution) checkHost(j *judge, w *world, r *result, before []string) {
+func (x *execution) checkHost(j *recorder, w *world, r *result, before []string) {
 	x.t.Helper()
 	for _, left := range w.leftovers(x.opt) {
 		j.Errorf("left behind: %s", left)

@@ -99,10 +99,10 @@ func hyphened(names map[string]bool, base string) bool {
 	return false
 }
 
-// TestJudgeCanFail checks that a leak is a problem.
-func TestJudgeCanFail(t *testing.T) {
+// TestChecksCanFail checks that a leak is a problem.
+func TestChecksCanFail(t *testing.T) {
 	for name, tt := range map[string]struct {
-		check func(*judge, *world, *result)
+		check func(*recorder, *world, *result)
 		r     result
 		fails bool
 	}{
@@ -120,7 +120,7 @@ func TestJudgeCanFail(t *testing.T) {
 		"no bridge":    {held, result{stdout: "speaking\n[Errno 9] Bad file descriptor\n"}, true},
 		"held":         {held, result{stdout: "speaking\n"}, false},
 	} {
-		j := &judge{}
+		j := &recorder{}
 		j.hold(tt.check, false, &world{}, &tt.r)
 		if (len(j.problems) > 0) != tt.fails {
 			t.Errorf("%s: %q", name, j.problems)
@@ -137,7 +137,7 @@ func TestJudgeCanFail(t *testing.T) {
 		errors.New(`mount "/w/tree" at "/w/workspace/servers": not a directory`):                  true,
 	} {
 		for mayRefuse, want := range map[bool]bool{false: false, true: holds} {
-			j := &judge{}
+			j := &recorder{}
 			j.hold(nothing, mayRefuse, &world{workspace: "/w/workspace"}, &result{notStarted: err})
 			if (len(j.problems) == 0) != want {
 				t.Errorf("a sandbox that did not start (may refuse: %v) for %q: %q", mayRefuse, err, j.problems)
@@ -161,7 +161,7 @@ func TestExceptions(t *testing.T) {
 			t.Errorf("%q is expected: %v", problem, !want)
 		}
 	}
-	said := &judge{}
+	said := &recorder{}
 	said.hold(brokeOff, false, &world{}, &result{stdout: "speaking\nthere is no such descriptor\n"})
 	for _, col := range Columns() {
 		if wrong := col.unknown(); wrong != nil {

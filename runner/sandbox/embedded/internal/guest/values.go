@@ -20,7 +20,7 @@ func (g *guest) value(c pendingCall, r reply) (engine.Value, error) {
 	case r.as != "":
 		return g.make("make", v, g.vm.String(r.as), g.vm.String(c.tool))
 	case c.raw:
-		return g.make("within", v, g.vm.String(c.tool))
+		return g.make("fromResult", v, g.vm.String(c.tool))
 	case c.params == "":
 		return v, nil
 	}
@@ -29,7 +29,7 @@ func (g *guest) value(c pendingCall, r reply) (engine.Value, error) {
 		g.vm.Free(v)
 		return params, err
 	}
-	return g.make("dress", g.vm.String(c.method), v, params)
+	return g.make("fromRequest", g.vm.String(c.method), v, params)
 }
 
 // refusal returns the value of an error, owned by the caller. Its content is converted like that of a result.
@@ -38,7 +38,7 @@ func (g *guest) refusal(c pendingCall, text []byte) (engine.Value, error) {
 	if err != nil || c.tool == "" || !bytes.Contains(text, []byte(`"content":[`)) {
 		return v, err
 	}
-	return g.make("within", v, g.vm.String(c.tool))
+	return g.make("fromResult", v, g.vm.String(c.tool))
 }
 
 // make calls one of the makers of values. It takes ownership of the arguments.
@@ -75,7 +75,7 @@ func (g *guest) special() func(engine.Value) (json, refusal string, err error) {
 		return nil
 	}
 	return func(v engine.Value) (json, refusal string, err error) {
-		r, err := g.make("judge", g.vm.Dup(v))
+		r, err := g.make("special", g.vm.Dup(v))
 		if err != nil {
 			return "", "", err
 		}

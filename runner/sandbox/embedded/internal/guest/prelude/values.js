@@ -27,10 +27,10 @@
   return {
     __proto__: null,
     make: made.make,
-    dress: made.dress,
-    within: made.within,
+    fromRequest: made.fromRequest,
+    fromResult: made.fromResult,
     // Returns the number of the call that v stands for, the reason why v cannot be an argument, or undefined.
-    judge(v) {
+    special(v) {
       const call = made.placeholder(v);
       if (call !== undefined) return call;
       if (made.isHandle(v)) return `is a stored result of ${made.sizeOf(v)} bytes; pass json() or text() of it`;

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// judge collects the problems of a run. It has the methods of testing.T that checks use, but some cases are expected to
+// recorder collects the problems of a run. It has the methods of testing.T that checks use, but some cases are expected to
 // fail.
-type judge struct {
+type recorder struct {
 	problems, notes []string
 }
 
 // verdict ends a check early.
 type verdict struct{}
 
-func (j *judge) Errorf(format string, args ...any) {
+func (j *recorder) Errorf(format string, args ...any) {
 	j.problems = append(j.problems, fmt.Sprintf(format, args...))
 }
-func (j *judge) Error(args ...any) { j.problems = append(j.problems, fmt.Sprint(args...)) }
-func (j *judge) Logf(format string, args ...any) {
+func (j *recorder) Error(args ...any) { j.problems = append(j.problems, fmt.Sprint(args...)) }
+func (j *recorder) Logf(format string, args ...any) {
 	j.notes = append(j.notes, fmt.Sprintf(format, args...))
 }
-func (j *judge) Fatalf(format string, args ...any) {
+func (j *recorder) Fatalf(format string, args ...any) {
 	j.Errorf(format, args...)
 	panic(verdict{})
 }
@@ -36,7 +36,7 @@ const (
 )
 
 // hold runs a check, which Fatalf may end. A sandbox that did not start is a problem unless mayRefuse is set.
-func (j *judge) hold(check func(*judge, *world, *result), mayRefuse bool, w *world, r *result) {
+func (j *recorder) hold(check func(*recorder, *world, *result), mayRefuse bool, w *world, r *result) {
 	if r.notStarted != nil {
 		if !mayRefuse || !refused(w, r.notStarted) {
 			j.Errorf("start: %v", r.notStarted)
@@ -63,7 +63,7 @@ func refused(w *world, err error) bool {
 }
 
 // noMeans reports whether the script had no means for its attempt. That is a problem, unless the column lists it.
-func noMeans(t *judge, r *result) bool {
+func noMeans(t *recorder, r *result) bool {
 	if !strings.Contains(r.stdout, "there is no such means") && !strings.Contains(r.stdout, "there is no such descriptor") {
 		return false
 	}
@@ -75,7 +75,7 @@ func noMeans(t *judge, r *result) bool {
 }
 
 // ok checks that the script ran to its end without an error.
-func ok(t *judge, _ *world, r *result) {
+func ok(t *recorder, _ *world, r *result) {
 	if r.refused != nil {
 		t.Fatalf("the script was refused: %v", r.refused)
 	}
@@ -85,8 +85,8 @@ func ok(t *judge, _ *world, r *result) {
 }
 
 // prints checks the standard output, after ok.
-func prints(want string) func(*judge, *world, *result) {
-	return func(t *judge, w *world, r *result) {
+func prints(want string) func(*recorder, *world, *result) {
+	return func(t *recorder, w *world, r *result) {
 		ok(t, w, r)
 		if r.stdout != want {
 			t.Errorf("stdout is %.500q, want %.500q", r.stdout, want)
@@ -96,7 +96,7 @@ func prints(want string) func(*judge, *world, *result) {
 
 // nothing checks that no forbidden attempt of a script worked: it prints LEAK and a description for each that did, and
 // "checked" at its end.
-func nothing(t *judge, w *world, r *result) {
+func nothing(t *recorder, w *world, r *result) {
 	harmless(t, w, r)
 	if r.refused == nil && !strings.Contains(r.stdout, "checked") {
 		t.Errorf("the script did not reach its end")
@@ -104,7 +104,7 @@ func nothing(t *judge, w *world, r *result) {
 }
 
 // harmless is like [nothing], but the run may have been ended.
-func harmless(t *judge, _ *world, r *result) {
+func harmless(t *recorder, _ *world, r *result) {
 	if r.refused != nil {
 		t.Errorf("refused before it ran, so that it tried nothing: %v", r.refused)
 		return

@@ -30,7 +30,7 @@ type testCase struct {
 	serial bool
 	setup  func(t *testing.T, w *world)
 	// check checks the result. Nil: [ok] for a script in code, [nothing] for one from a file.
-	check func(t *judge, w *world, r *result)
+	check func(t *recorder, w *world, r *result)
 	// then is another run afterwards in the same workspace. Its setup, serial, then and neighbour are ignored.
 	then *testCase
 	// mayRefuse allows the sandbox to refuse to start, with an error that names the reason.
