@@ -29,8 +29,8 @@ const (
 	codeMethodNotFound = -32601
 )
 
-// libraries are servers that offer resources and prompts. *upstream.Pool implements it.
-type libraries interface {
+// resourceClient lists and reads the resources and prompts of servers. *upstream.Pool implements it.
+type resourceClient interface {
 	ListResources(ctx context.Context, server string) ([]json.RawMessage, error)
 	ListResourceTemplates(ctx context.Context, server string) ([]json.RawMessage, error)
 	ReadResource(ctx context.Context, server, uri string, opt *upstream.CallOptions) (json.RawMessage, error)
@@ -38,8 +38,8 @@ type libraries interface {
 	GetPrompt(ctx context.Context, server, name string, args map[string]string, opt *upstream.CallOptions) (json.RawMessage, error)
 }
 
-// answer returns the answerer of requests that are not tool calls.
-func (c *calls) answer() call.Answerer {
+// answerer returns the function that answers requests which are not tool calls.
+func (c *calls) answerer() call.Answerer {
 	ask := c.asker()
 	return func(ctx context.Context, a *call.Ask) (json.RawMessage, error) {
 		switch a.Method {
@@ -49,7 +49,7 @@ func (c *calls) answer() call.Answerer {
 			}
 			return c.module(ctx, a.Params)
 		case methodResources, methodTemplates, methodReadResource, methodPrompts, methodPrompt:
-			req, err := c.r.asked(a)
+			req, err := c.r.askRequest(a)
 			if err != nil {
 				return nil, err
 			}
@@ -60,7 +60,7 @@ func (c *calls) answer() call.Answerer {
 			return res.Value, nil
 		}
 		if own := c.answers[a.Method]; own != nil {
-			c.asked.Store(true)
+			c.askedHost.Store(true)
 			return own(ctx, a.Params)
 		}
 		return nil, &call.Error{Kind: call.KindArgument, Message: fmt.Sprintf("unknown method %.100q: this version of mcprun does not have it", a.Method)}
@@ -86,19 +86,19 @@ func (c *calls) module(ctx context.Context, params json.RawMessage) (json.RawMes
 	return json.Marshal(map[string]string{"id": id, "code": code})
 }
 
-// question holds the parameters of such a request.
-type question struct {
+// askParams are the parameters of a request for resources or prompts.
+type askParams struct {
 	Server    string            `json:"server"`
 	URI       string            `json:"uri,omitempty"`
 	Name      string            `json:"name,omitempty"`
 	Arguments map[string]string `json:"arguments,omitempty"`
 }
 
-// asked turns an Ask into a request for the chain. The server must be in the tree.
-func (r *Runner) asked(a *call.Ask) (*request, error) {
-	var q question
+// askRequest converts an Ask into a request for the chain. The server must be in the tree.
+func (r *Runner) askRequest(a *call.Ask) (*request, error) {
+	var q askParams
 	if err := json.Unmarshal(a.Params, &q); err != nil {
-		return nil, &call.Error{Kind: call.KindArgument, Message: a.Method + ": " + notText(a.Params, err)}
+		return nil, &call.Error{Kind: call.KindArgument, Message: a.Method + ": " + wrongParams(a.Params, err)}
 	}
 	key, dir, err := r.serverOf(q.Server)
 	if err != nil {
@@ -123,8 +123,8 @@ func (r *Runner) asked(a *call.Ask) (*request, error) {
 	return &request{Request: call.Request{Tool: dir + askSeparator + a.Method, Server: key, Name: a.Method, Args: args, Seq: a.Seq}}, nil
 }
 
-// notText returns the error for parameters that are not strings.
-func notText(params json.RawMessage, err error) string {
+// wrongParams says which of the parameters is not a string.
+func wrongParams(params json.RawMessage, err error) string {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok || wrong.Field == "" {
 		return "the parameters must be an object"
@@ -169,13 +169,13 @@ func (r *Runner) serverOf(name string) (key, dir string, err error) {
 	return "", "", &call.Error{Kind: call.KindArgument, Message: message}
 }
 
-// askUpstream sends the request to the server.
+// askUpstream sends the request to the server and returns its answer.
 func (r *Runner) askUpstream(ctx context.Context, req *request) (*call.Result, error) {
-	up, ok := r.opt.Upstreams.(libraries)
+	up, ok := r.opt.Upstreams.(resourceClient)
 	if !ok {
 		return nil, noServers(req)
 	}
-	var q question
+	var q askParams
 	if err := json.Unmarshal(req.Args, &q); err != nil {
 		return nil, err
 	}
@@ -184,17 +184,17 @@ func (r *Runner) askUpstream(ctx context.Context, req *request) (*call.Result, e
 	opt := req.options
 	switch req.Name {
 	case methodResources:
-		value, err = list(up.ListResources(ctx, req.Server))
+		value, err = joinNonEmpty(up.ListResources(ctx, req.Server))
 	case methodTemplates:
-		value, err = list(up.ListResourceTemplates(ctx, req.Server))
+		value, err = joinNonEmpty(up.ListResourceTemplates(ctx, req.Server))
 	case methodPrompts:
-		value, err = list(up.ListPrompts(ctx, req.Server))
+		value, err = joinNonEmpty(up.ListPrompts(ctx, req.Server))
 	case methodReadResource:
 		value, err = up.ReadResource(ctx, req.Server, q.URI, opt)
 	case methodPrompt:
 		value, err = up.GetPrompt(ctx, req.Server, q.Name, q.Arguments, opt)
 	}
-	req.tried(ctx, err)
+	req.recordAttempt(ctx, err)
 	if err == nil {
 		return &call.Result{Value: value, Raw: value}, nil
 	}
@@ -206,7 +206,8 @@ func (r *Runner) askUpstream(ctx context.Context, req *request) (*call.Result, e
 	return nil, failed
 }
 
-func list(values []json.RawMessage, err error) (json.RawMessage, error) {
+// joinNonEmpty returns values as a JSON array, without empty ones.
+func joinNonEmpty(values []json.RawMessage, err error) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func TestRequests(t *testing.T) {
 		}
 		return "id-" + specifier, from, nil
 	}
-	answer := w.answer()
+	answer := w.answerer()
 	for _, c := range []struct{ method, params, want string }{
 		{"resources/list", `{"server":"crm"}`, `[{"uri":"a"},{"uri":"b"}]`},
 		{"resources/templates", `{"server":"crm"}`, `[]`},

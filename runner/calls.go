@@ -49,8 +49,8 @@ type calls struct {
 
 	unknown atomic.Int32 // calls of unknown tools
 
-	kept  atomic.Bool // a result, or a part of one, was replaced by a handle
-	asked atomic.Bool // the script called a method of the host other than import
+	kept      atomic.Bool // a result, or a part of one, was replaced by a handle
+	askedHost atomic.Bool // the script called a method of the host other than import
 
 	watching sync.Mutex // held while watch runs
 

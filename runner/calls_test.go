@@ -390,7 +390,7 @@ func TestMade(t *testing.T) {
 		{Result{Cause: CauseError, Calls: rows(slices.Repeat([]string{"a__x ok", "a__y ok"}, maxMade)...)}, "40 calls already succeeded; running the script again will repeat them: a__x ok ×20, a__y ok ×20"},
 		{Result{Cause: CauseError, Calls: rows("a__x ok"), CallCount: 3}, "1 call already succeeded; running the script again will repeat it: a__x ok, 2 further calls were not recorded"},
 	} {
-		if got := made(&c.res); got != c.want {
+		if got := callsMade(&c.res); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}

@@ -23,7 +23,7 @@ func (c *calls) handler() call.Handler {
 		c.timeout,        // of one try: all that follows except the start of its server
 		c.drift,          // below retry: a restarted server may have other tools; listing them counts against the timeout
 		c.validateResult, // a bad result is not retried
-	).entrance()
+	).callHandler()
 }
 
 // asker returns the stages of requests that are not tool calls: the same, without those about tools.

@@ -24,8 +24,8 @@ func (s *Script) limits() sandbox.Limits {
 	return l
 }
 
-// hits lists the limits that the run reached, sorted, each once.
-func hits(exit sandbox.Exit, cause Cause) []string {
+// limitsReached lists the limits that the run reached, sorted, each once.
+func limitsReached(exit sandbox.Exit, cause Cause) []string {
 	all := slices.Clone(exit.Hit)
 	if exit.Killed != "" {
 		all = append(all, exit.Killed)
@@ -40,9 +40,9 @@ func hits(exit sandbox.Exit, cause Cause) []string {
 	return slices.Compact(all)
 }
 
-// ownWords returns the limit that an uncaught error is about, by the wording of the interpreters; empty for none. A refusal of the
+// limitOfError returns the limit that an uncaught error is about, by the wording of the interpreters; empty for none. A refusal of the
 // guest's kernel cannot be seen from outside, and a script that lies here misleads only its own caller.
-func ownWords(e *bridge.ScriptError) string {
+func limitOfError(e *bridge.ScriptError) string {
 	if e == nil {
 		return ""
 	}
@@ -65,8 +65,8 @@ var forks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(os\.)?(fork|forkpty|posix_spawnp?|spawn[lv]p?e?|popen)\(|fork_exec|subprocess\.|\bPopen\(|multiprocessing/`)
 })
 
-// overstepped describes how a script exceeded a limit, with the flag that sets it.
-func (s *Script) overstepped(limit string) string {
+// describeLimit describes how a script exceeded a limit, with the flag that sets it.
+func (s *Script) describeLimit(limit string) string {
 	l := s.limits()
 	switch limit {
 	case sandbox.LimitMemory:
@@ -93,14 +93,14 @@ func (s *Script) overstepped(limit string) string {
 	return fmt.Sprintf("it ran into the limit of %s", limit)
 }
 
-// ranInto describes limits that did not end the script; empty when there are none.
-func (s *Script) ranInto(limits []string) string {
+// describeLimits describes limits that did not end the script; empty when there are none.
+func (s *Script) describeLimits(limits []string) string {
 	if len(limits) == 0 {
 		return ""
 	}
 	words := make([]string, len(limits))
 	for i, l := range limits {
-		words[i] = s.overstepped(l)
+		words[i] = s.describeLimit(l)
 	}
 	return "the script ran into a limit: " + strings.Join(words, "; ")
 }

@@ -23,19 +23,19 @@ func (x *run) result(ctx context.Context) *Result {
 	res := &Result{
 		ExitCode: x.exit.Code, Cause: CauseExit, Sandbox: x.script.Backend.Name(), Runtime: string(x.runtime),
 		DurationMS: ms(time.Since(x.began)), MaxMemoryBytes: x.exit.MaxMemory,
-		Value: x.outcome.Result, Error: x.script.shown(x.outcome.Error), Files: []string{},
+		Value: x.outcome.Result, Error: x.script.shortened(x.outcome.Error), Files: []string{},
 	}
 	if !x.ready.IsZero() {
 		res.StartMS = ms(x.ready.Sub(x.began))
 	}
-	x.judge(ctx, res)
+	x.setCause(ctx, res)
 	x.calls.warnOfNotes(x.outcome.Notes, x.script)
 	if name := hint.MissingCredential(x.script.Code); name != "" && x.outcome.Error == nil {
 		x.calls.warn(&request{}, "%s", hint.NotSet(name))
 	}
 	res.Warnings = x.calls.finish()
 	res.Calls, res.CallCount = x.calls.usage.listed()
-	for _, text := range []string{x.calls.usage.waited(), made(res), x.hint()} {
+	for _, text := range []string{x.calls.usage.callsInFlight(), callsMade(res), x.hint()} {
 		if text != "" {
 			res.Message = strings.TrimPrefix(res.Message+"; "+text, "; ")
 		}
@@ -60,18 +60,18 @@ func (x *run) hint() string {
 	return f.Hint()
 }
 
-// shown returns an error as the result has it. Where output is limited its texts are shortened: a tool, or a hostile guest, may
-// put very much in one, and standard error has all of it.
-func (s *Script) shown(e *bridge.ScriptError) *bridge.ScriptError {
+// shortened returns an error as the result contains it. Where output is limited, so are its texts: a tool or a hostile guest may put
+// any amount into them, and standard error has all of it.
+func (s *Script) shortened(e *bridge.ScriptError) *bridge.ScriptError {
 	if e == nil || s.MaxOutput == 0 {
 		return e
 	}
 	return &bridge.ScriptError{Name: output.Shorten(e.Name), Message: output.Shorten(e.Message), Stack: output.Shorten(e.Stack)}
 }
 
-// judge sets how the run ended and which limits it reached. The order of the cases matters: a limit explains the end better than
+// setCause sets how the run ended and which limits it reached. The order of the cases matters: a limit explains the end better than
 // the signal that enforced it.
-func (x *run) judge(ctx context.Context, res *Result) {
+func (x *run) setCause(ctx context.Context, res *Result) {
 	switch {
 	case x.lost != nil:
 		res.ExitCode, res.Cause, res.Message = ExitRunner, CauseBridge, x.lost.Error()
@@ -88,7 +88,7 @@ func (x *run) judge(ctx context.Context, res *Result) {
 		res.ExitCode, res.Cause, res.Message = ExitRunner, CauseBridge, x.cause.Error()
 	case x.exit.Killed != "":
 		res.ExitCode, res.Cause = ExitKilled, Cause(x.exit.Killed)
-		res.Message = "the script was killed: " + x.script.overstepped(x.exit.Killed)
+		res.Message = "the script was killed: " + x.script.describeLimit(x.exit.Killed)
 	case x.broken != nil:
 		res.ExitCode, res.Cause, res.Message = ExitRunner, CauseBridge, fmt.Sprintf("the run was stopped: %v", x.broken)
 	case x.closed && x.exit.Code == ExitRunner:
@@ -97,24 +97,24 @@ func (x *run) judge(ctx context.Context, res *Result) {
 	case x.outcome.Error != nil:
 		res.Cause = CauseError
 	}
-	res.LimitsHit = hits(x.exit, res.Cause)
-	if limit := ownWords(x.outcome.Error); res.Cause == CauseError && limit != "" && !slices.Contains(res.LimitsHit, limit) {
+	res.LimitsHit = limitsReached(x.exit, res.Cause)
+	if limit := limitOfError(x.outcome.Error); res.Cause == CauseError && limit != "" && !slices.Contains(res.LimitsHit, limit) {
 		res.LimitsHit = append(res.LimitsHit, limit)
 		slices.Sort(res.LimitsHit)
 	}
 	if res.Message == "" {
-		res.Message = x.script.ranInto(res.LimitsHit)
+		res.Message = x.script.describeLimits(res.LimitsHit)
 	}
 	if res.Message == "" && res.Cause == CauseExit {
-		res.Message = ownCode(res.ExitCode)
+		res.Message = explainExitCode(res.ExitCode)
 	}
 }
 
 // crashes maps exit codes to the signals that end a program which crashes.
 var crashes = map[int]string{132: "SIGILL", 133: "SIGTRAP", 134: "SIGABRT", 135: "SIGBUS", 136: "SIGFPE", 139: "SIGSEGV"}
 
-// ownCode explains an exit code of the script that mcprun also uses, or that stands for a crash; empty for any other.
-func ownCode(code int) string {
+// explainExitCode explains an exit code of the script that mcprun also uses, or that stands for a crash; empty for any other.
+func explainExitCode(code int) string {
 	if signal, ok := crashes[code]; ok {
 		return fmt.Sprintf("exit code %d stands for %s: the interpreter crashed, or the script ended with that code", code, signal)
 	}
@@ -128,25 +128,25 @@ func ownCode(code int) string {
 // function matches what looks like a function in either language.
 var function = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`=>|\bfunction\b|(?m)^\s*(async )?def `) })
 
-// idle reports whether a run ended well and did nothing, though the script has a function. Other hosts call the function that a
+// didNothing reports whether a run ended well and did nothing, though the script has a function. Other hosts call the function that a
 // script consists of.
-func (x *run) idle(res *Result) bool {
+func (x *run) didNothing(res *Result) bool {
 	return res.Cause == CauseExit && res.ExitCode == 0 && res.CallCount == 0 && len(res.Value) == 0 && len(res.Files) == 0 &&
-		!x.output.Printed() && !x.calls.asked.Load() && function().MatchString(x.script.Code)
+		!x.output.Printed() && !x.calls.askedHost.Load() && function().MatchString(x.script.Code)
 }
 
 // maxMade bounds the rows of calls that a message lists.
 const maxMade = 20
 
-// made lists the calls of a run that ended badly, so that nobody repeats their effects by accident. It is empty when there were
+// callsMade lists the calls of a run that ended badly, so that their effects are not repeated by accident. It is empty when there were
 // none, or the run ended well.
-func made(res *Result) string {
+func callsMade(res *Result) string {
 	if res.Cause == CauseExit && crashes[res.ExitCode] == "" {
 		return ""
 	}
-	rows, count := rowsOf(res.Calls, false)
+	rows, count := describeCalls(res.Calls, false)
 	if len(rows) > maxMade {
-		rows, _ = rowsOf(res.Calls, true)
+		rows, _ = describeCalls(res.Calls, true)
 	}
 	if count == 0 {
 		return ""
@@ -168,9 +168,9 @@ func made(res *Result) string {
 	return fmt.Sprintf("%d %s %s; running the script again will repeat %s: %s", count, calls, verb, them, strings.Join(rows, ", "))
 }
 
-// rowsOf counts the calls that were sent and describes them in rows. Equal calls share a row: those that follow one another, or,
+// describeCalls counts the calls that were sent and describes them in rows. Equal calls share a row: those that follow one another, or,
 // with together, all of them.
-func rowsOf(calls []CallRecord, together bool) (rows []string, count int) {
+func describeCalls(calls []CallRecord, together bool) (rows []string, count int) {
 	type kind struct{ tool, outcome string }
 	var kinds []kind
 	var times []int
@@ -223,18 +223,18 @@ func (c *calls) warnOfNotes(notes map[string]int, s *Script) {
 	}
 }
 
-// maxUnderWay bounds the rows of calls in flight that a message lists.
-const maxUnderWay = 5
+// maxInFlightRows bounds the rows of calls in flight that a message lists.
+const maxInFlightRows = 5
 
-// waited lists the calls that were in flight when the run ended; empty when there are none.
-func (u *usage) waited() string {
+// callsInFlight lists the calls that were in flight when the run ended; empty when there are none.
+func (u *usage) callsInFlight() string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	slices.SortFunc(u.underWay, func(a, b CallRecord) int { return cmp.Compare(a.Call, b.Call) })
-	return underWay(u.underWay)
+	slices.SortFunc(u.inFlight, func(a, b CallRecord) int { return cmp.Compare(a.Call, b.Call) })
+	return describeInFlight(u.inFlight)
 }
 
-func underWay(calls []CallRecord) string {
+func describeInFlight(calls []CallRecord) string {
 	type kind struct{ tool, waits string }
 	var kinds []kind
 	times, longest := map[kind]int{}, map[kind]float64{}
@@ -249,7 +249,7 @@ func underWay(calls []CallRecord) string {
 		longest[k] = max(longest[k], c.WaitedMS)
 	}
 	var rows []string
-	for _, k := range kinds[:min(len(kinds), maxUnderWay)] {
+	for _, k := range kinds[:min(len(kinds), maxInFlightRows)] {
 		row := fmt.Sprintf("%s (waiting for %s for %v)", k.tool, k.waits, rounded(longest[k]))
 		if times[k] > 1 {
 			row += fmt.Sprintf(" ×%d", times[k])

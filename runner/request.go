@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
 )
 
-// request is one call on its way through the stages, with what they tell each other about it. Stages change it in place.
+// request is one call with the state that the stages share. Stages modify it in place.
 type request struct {
 	call.Request
 
@@ -34,15 +34,15 @@ type handler func(ctx context.Context, req *request) (*call.Result, error)
 // stage wraps a handler.
 type stage func(next handler) handler
 
-// entrance returns a handler of requests from a guest.
-func (h handler) entrance() call.Handler {
+// callHandler adapts h to the requests of a guest.
+func (h handler) callHandler() call.Handler {
 	return func(ctx context.Context, req *call.Request) (*call.Result, error) {
 		return h(ctx, &request{Request: *req})
 	}
 }
 
-// tried records that the server may have acted on the request, unless the error says that it was not sent.
-func (req *request) tried(ctx context.Context, err error) {
+// recordAttempt records that the server may have acted on the request, unless the error says that it was not sent.
+func (req *request) recordAttempt(ctx context.Context, err error) {
 	var gone *upstream.ConnectionError
 	switch {
 	case errors.As(err, &gone) && gone.NotSent:
@@ -53,7 +53,7 @@ func (req *request) tried(ctx context.Context, err error) {
 	}
 }
 
-// refusal returns an error about a call that the host itself reports.
+// refusal returns the error for a call that the host refuses.
 func refusal(kind call.Kind, req *request, format string, args ...any) *call.Error {
 	return &call.Error{Kind: kind, Server: req.Server, Tool: req.Tool, Message: fmt.Sprintf(format, args...)}
 }

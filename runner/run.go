@@ -139,7 +139,7 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 		made := run.store.Made()
 		res.Files = slices.DeleteFunc(workspace.Written(before, after), func(f string) bool { return slices.Contains(made, f) })
 	}
-	if res.Message == "" && run.idle(res) {
+	if res.Message == "" && run.didNothing(res) {
 		res.Message = "the script did nothing: it called no tool, printed nothing and has no result; a function that it defines must also be called"
 	}
 	return res, nil
@@ -271,7 +271,7 @@ func (x *run) serve(ctx context.Context, proc sandbox.Process, ready func()) err
 		return fmt.Errorf("guest did not connect: %w", err)
 	}
 	outcome, err := bridge.Serve(ctx, conn, bridge.Options{
-		Secret: proc.Secret(), Job: x.job, Handler: x.calls.handler(), Answers: x.calls.answer(), Logger: x.runner.log, Started: ready,
+		Secret: proc.Secret(), Job: x.job, Handler: x.calls.handler(), Answers: x.calls.answerer(), Logger: x.runner.log, Started: ready,
 		MaxParallel: x.calls.atOnce(), HandshakeTimeout: startTimeout, // the limit of the turn is stricter
 	})
 	if outcome != nil {
@@ -288,7 +288,7 @@ func (x *run) neverReady(served error) error {
 	}
 	if x.exit.Killed != "" {
 		return &BackendError{Name: x.script.Backend.Name(), Remedy: "raise the limit", Message: fmt.Sprintf("sandbox %q: the %s guest was killed before the script could start: %s",
-			x.script.Backend.Name(), x.runtime, x.script.overstepped(x.exit.Killed))}
+			x.script.Backend.Name(), x.runtime, x.script.describeLimit(x.exit.Killed))}
 	}
 	return &BackendError{Name: x.script.Backend.Name(), Message: fmt.Sprintf("sandbox %q: the %s guest ended with code %d before the script could start (%v)%s",
 		x.script.Backend.Name(), x.runtime, x.exit.Code, served, text)}

@@ -113,7 +113,7 @@ func (r *Runner) changed(req *request, live json.RawMessage) string {
 		r.mu.Unlock()
 		return ""
 	}
-	return describeChange(server, locked, live)
+	return describeChange(server.Key, locked, live)
 }
 
 const (
@@ -122,18 +122,10 @@ const (
 )
 
 // describeChange describes the difference. Its quotes are text of the server.
-func describeChange(server *catalog.Server, locked *catalog.Tool, live json.RawMessage) string {
+func describeChange(server string, locked *catalog.Tool, live json.RawMessage) string {
 	const plainly = "its definition changed since the tree was made"
-	now, _ := catalog.NewServer(server.Key, "", "", []json.RawMessage{live})
-	before := catalog.Server{Key: server.Key, Dir: server.Dir, Tools: []catalog.Tool{*locked}}
-	now.Dir = server.Dir
-	old, err1 := catalog.New([]catalog.Server{before})
-	new, err2 := catalog.New([]catalog.Server{now})
-	if err1 != nil || err2 != nil {
-		return plainly
-	}
 	var lines []string
-	for _, change := range diff.Catalogs(old, new) {
+	for _, change := range diff.Definitions(server, locked.Raw, live) {
 		for _, line := range change.Lines() {
 			if len(lines) < maxChangeLines {
 				if kind := string(change.Kind) + ": "; !strings.HasPrefix(line, kind) {

@@ -55,7 +55,7 @@ func (s resources) ReadResource(context.Context, string, string, *upstream.CallO
 func readAll(t *testing.T, holds, dir string, max int64) (map[string][]map[string]any, *testCalls, error) {
 	t.Helper()
 	w := newTestCalls(t, resources{holds: holds}, nil, CallSettings{MaxResult: max}, dir)
-	value, err := w.answer()(t.Context(), &call.Ask{Method: methodReadResource, Params: json.RawMessage(`{"server":"crm","uri":"x"}`)})
+	value, err := w.answerer()(t.Context(), &call.Ask{Method: methodReadResource, Params: json.RawMessage(`{"server":"crm","uri":"x"}`)})
 	if err != nil {
 		return nil, w, err
 	}

@@ -17,7 +17,7 @@ import (
 
 // reserving is what of a call's way is about room.
 func reserving(c *calls, upstream handler) call.Handler {
-	return chain(upstream, c.reserve, c.waitForMemory).entrance()
+	return chain(upstream, c.reserve, c.waitForMemory).callHandler()
 }
 
 // TestFirstLargeResultsTakeTurns: those that nobody expected to be large wait before they are read.

@@ -17,7 +17,7 @@ func (r *Runner) callUpstream(ctx context.Context, req *request) (*call.Result, 
 		return nil, noServers(req)
 	}
 	res, err := r.opt.Upstreams.Call(ctx, req.Server, req.Name, req.Args, req.options)
-	req.tried(ctx, err)
+	req.recordAttempt(ctx, err)
 	switch {
 	case err != nil:
 		return nil, callError(ctx, req, err)

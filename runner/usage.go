@@ -67,7 +67,7 @@ type usage struct {
 	counting  sync.WaitGroup // token counts in progress; they run beside the calls
 	mu        sync.Mutex
 	calls     []CallRecord
-	underWay  []CallRecord // those in flight when the run ended, whether they are listed or not
+	inFlight  []CallRecord // those in flight when the run ended, whether they are listed or not
 	idle      []int        // indexes of calls that reached no server
 	total     int
 	waiting   int // bytes of texts that wait to be counted
@@ -80,7 +80,7 @@ func (u *usage) add(rec CallRecord, args, answer json.RawMessage) {
 	u.total++
 	u.list(rec)
 	if rec.WaitingFor != "" {
-		u.underWay = append(u.underWay, rec)
+		u.inFlight = append(u.inFlight, rec)
 	}
 	size := len(args) + len(answer)
 	counted := u.count && (u.waiting == 0 || u.waiting+size <= maxWaiting)

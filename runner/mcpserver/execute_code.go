@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	maxCode     = 1 << 20 // bytes of a script
+	maxCode     = script.MaxSize
 	maxVarBytes = 1 << 20 // bytes of its variables
 	maxVarName  = 100     // bytes of a variable's name
 	maxListed   = 20      // files that a result names

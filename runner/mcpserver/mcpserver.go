@@ -27,6 +27,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/index"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/runqueue"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/wire"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 // Mode selects the tools that clients see.
@@ -122,7 +123,7 @@ func New(opt *Options) (*Server, error) {
 	if opt == nil || opt.Run == nil || opt.Customer == nil {
 		return nil, errors.New("mcpserver: Run and Customer are required")
 	}
-	o := opt.withDefaults()
+	o := opt.WithDefaults()
 	if o.Mode != ModeAll && o.Mode != ModeCode {
 		return nil, fmt.Errorf("mcpserver: mode %q is neither %s nor %s", o.Mode, ModeAll, ModeCode)
 	}
@@ -137,7 +138,8 @@ func New(opt *Options) (*Server, error) {
 	return s, nil
 }
 
-func (o Options) withDefaults() Options {
+// WithDefaults returns the options with the zero fields set.
+func (o Options) WithDefaults() Options {
 	o.Mode = cmp.Or(o.Mode, ModeAll)
 	o.IndexTokens = cmp.Or(o.IndexTokens, 250)
 	o.Parallel = cmp.Or(o.Parallel, 8)
@@ -147,7 +149,7 @@ func (o Options) withDefaults() Options {
 	o.MaxTime = cmp.Or(o.MaxTime, 10*time.Minute)
 	o.MaxMemory = cmp.Or(o.MaxMemory, 4e9)
 	o.Time = cmp.Or(o.Time, runner.DefaultTimeout)
-	o.Memory = cmp.Or(o.Memory, 500e6)
+	o.Memory = cmp.Or(o.Memory, sandbox.Limits{}.WithDefaults().Memory)
 	o.MaxText = cmp.Or(o.MaxText, 30_000)
 	o.AnswerTime = cmp.Or(o.AnswerTime, 5*time.Minute)
 	o.Quiet = cmp.Or(o.Quiet, 10*time.Second)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// form says what a token becomes again.
+// form is what a token is restored to.
 type form string
 
 const (
@@ -78,7 +78,7 @@ func (l *ledger) unused(typ Type) string {
 	}
 }
 
-// mark is the state of a ledger, to return to.
+// mark is a state of a ledger that rollback returns to.
 type mark struct {
 	entries, bytes int
 	last           map[Type]int
@@ -86,7 +86,7 @@ type mark struct {
 
 func (l *ledger) mark() mark { return mark{len(l.entries), l.bytes, maps.Clone(l.last)} }
 
-// back forgets what was added after the marl.
+// rollback removes what was added after the mark.
 func (l *ledger) rollback(m mark) {
 	for _, e := range l.entries[m.entries:] {
 		delete(l.byToken, e.Token)

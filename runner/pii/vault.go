@@ -22,7 +22,7 @@ const (
 	RunBytes  = MaxVaultBytes / 4
 )
 
-// Found counts the replaced pieces of each type.
+// Found counts the replaced values by type.
 type Found map[Type]int
 
 // Vault replaces personal data by tokens such as [EMAIL_1] and restores it exactly. One encrypted file holds what the tokens stand
@@ -48,8 +48,8 @@ type Vault struct {
 }
 
 // OpenVault opens the vault at an absolute path. Its folder is created with the first value; PATH.lock beside the file locks
-// it. The key is 32 random bytes that nobody else has; see [LoadKey]. The seal binds the file to the owner: wherever the file
-// is copied to, nobody else opens it. A file that another key sealed, that belongs to another owner, or that is damaged, gives
+// it. The key is 32 random bytes and must be kept secret; see [LoadKey]. The file is bound to the owner: a copy of it cannot be
+// opened for another owner. A file that another key sealed, that belongs to another owner, or that is damaged, gives
 // a *VaultError, here and later, and stays as it is.
 func OpenVault(path string, key []byte, owner string) (*Vault, error) {
 	if len(key) != keySize {
@@ -145,7 +145,7 @@ func (s *Share) tokenize(ctx context.Context, text string, types []Type, mask fu
 	return d.apply(), c.found, nil
 }
 
-// change is one use of a vault that may add to it. The vault's mutex is locked.
+// change is one operation that may add to a vault. The caller holds the vault's mutex.
 type change struct {
 	v      *Vault
 	ctx    context.Context
@@ -216,7 +216,7 @@ func (c *change) begin() bool {
 	return c.err == nil
 }
 
-// fits reports whether one more value fits, and the caller still waits for it.
+// fits reports whether one more value fits, and ctx has not ended.
 func (c *change) fits(size int) bool {
 	l := c.v.ledger
 	if c.err == nil && c.ctx.Err() != nil {
@@ -231,7 +231,7 @@ func (c *change) fits(size int) bool {
 	return c.err == nil
 }
 
-// end writes what is new, or removes it again.
+// end writes the new entries to the file, or removes them if keep is false or they cannot be written.
 func (c *change) end(keep bool) error {
 	if c.unlock == nil {
 		return nil

@@ -25,11 +25,11 @@ const (
 )
 
 func (v *Vault) fail(err error, remedy string) error {
-	return &VaultError{Path: v.path, Err: bare(err), remedy: remedy}
+	return &VaultError{Path: v.path, Err: withoutPath(err), remedy: remedy}
 }
 
-// bare removes the path, which the surrounding error has already.
-func bare(err error) error {
+// withoutPath removes the path from an error; the VaultError names it.
+func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s it: %w", e.Op, e.Err)
 	}
@@ -43,12 +43,12 @@ const (
 	remedyFolder  = "make the folder readable and writable for you only"
 )
 
-// refresh reads the file if it has changed. The mutex is locked, unless nobody else has v yet.
+// refresh reads the file if it has changed. The caller holds the mutex, except in OpenVault.
 func (v *Vault) refresh() error {
 	info, err := os.Lstat(v.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if v.info != nil { // it was removed: nobody knows what it held
+		if v.info != nil { // it was removed, and its tokens cannot be restored any more
 			v.ledger, v.info = newLedger(), nil
 		}
 		return nil
@@ -110,7 +110,7 @@ func (v *Vault) lockFile(ctx context.Context) (unlock func(), err error) {
 	return func() { _ = lock.Unlock() }, nil
 }
 
-// write replaces the file, unless ctx has ended. The file is locked.
+// write replaces the file, unless ctx has ended. The caller has locked it.
 func (v *Vault) write(ctx context.Context) (fs.FileInfo, error) {
 	file, err := v.ledger.seal(v.key)
 	if err != nil {
@@ -135,9 +135,9 @@ func (v *Vault) write(ctx context.Context) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// replace writes a file that only its owner can read, atomically. It calls still last, and writes nothing if that returns an
-// error.
-func replace(path string, content []byte, still func() error) (info fs.FileInfo, err error) {
+// replace writes a file that only its owner can read, atomically. It calls check just before it renames the new
+// file, and keeps the old one if check returns an error.
+func replace(path string, content []byte, check func() error) (info fs.FileInfo, err error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func replace(path string, content []byte, still func() error) (info fs.FileInfo,
 	if err := out.Close(); err != nil {
 		return nil, err
 	}
-	if err := still(); err != nil {
+	if err := check(); err != nil {
 		return nil, err
 	}
 	if err := root.Rename(temp, filepath.Base(path)); err != nil {

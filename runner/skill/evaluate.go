@@ -1,7 +1,6 @@
 package skill
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,7 +118,7 @@ func (s *Store) changed(tool Tool) Reason {
 		return r
 	}
 	var kinds []string
-	for _, c := range difference(key, before, now) {
+	for _, c := range diff.Definitions(key, before, now) {
 		if !slices.Contains(kinds, string(c.Kind)) {
 			kinds = append(kinds, string(c.Kind))
 		}
@@ -133,20 +132,6 @@ func (s *Store) changed(tool Tool) Reason {
 		r.Text += ": " + strings.Join(kinds, ", ")
 	}
 	return r
-}
-
-// difference compares two definitions of one tool.
-func difference(key string, before, now []byte) []diff.Change {
-	catalogs := make([]*catalog.Catalog, 2)
-	for i, raw := range [][]byte{before, now} {
-		server, _ := catalog.NewServer(key, "", "", []json.RawMessage{raw})
-		c, err := catalog.New([]catalog.Server{server})
-		if err != nil {
-			return nil
-		}
-		catalogs[i] = c
-	}
-	return diff.Catalogs(catalogs[0], catalogs[1])
 }
 
 // tools are the tools in the lock file of a tree.

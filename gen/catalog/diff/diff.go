@@ -38,6 +38,20 @@ func Catalogs(old, new *catalog.Catalog) []Change {
 	return d.changes
 }
 
+// Definitions returns how one tool of a server differs between two definitions. It is nil if one of them is malformed.
+func Definitions(server string, old, new json.RawMessage) []Change {
+	catalogs := make([]*catalog.Catalog, 2)
+	for i, raw := range []json.RawMessage{old, new} {
+		s, _ := catalog.NewServer(server, "", "", []json.RawMessage{raw})
+		c, err := catalog.New([]catalog.Server{s})
+		if err != nil {
+			return nil
+		}
+		catalogs[i] = c
+	}
+	return Catalogs(catalogs[0], catalogs[1])
+}
+
 // differ collects changes.
 type differ struct {
 	changes []Change

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Hints that are not types of personal data.
+// Hints besides the types of personal data.
 const (
 	version   Type = "version"    // of a program or a section: not an IP address
 	record    Type = "record"     // identifier of a record: not a payment card
@@ -39,13 +39,13 @@ var words = sync.OnceValue(func() map[string]map[string]bool {
 	return sections
 })
 
-// hintSections are the sections of words that announce a number, with their hints.
+// hintSections are the sections of words.txt whose words stand before a number, with the hint that they give for it.
 var hintSections = []struct {
 	section string
 	hint    Type
 }{{"phone", Phone}, {"card", Card}, {"record", record}, {"thing", thing}, {"ssn", SSN}}
 
-// wordHints returns the hint of each such word.
+// wordHints returns the hints by word.
 var wordHints = sync.OnceValue(func() map[string]Type {
 	hints := map[string]Type{}
 	for _, h := range hintSections {
@@ -56,13 +56,13 @@ var wordHints = sync.OnceValue(func() map[string]Type {
 	return hints
 })
 
-// nameEnd is an ending of member names and its hint.
+// nameEnd is a suffix of member names and its hint.
 type nameEnd struct {
 	text string
 	hint Type
 }
 
-// nameEnds returns the endings by their last byte.
+// nameEnds returns the suffixes by their last byte.
 var nameEnds = sync.OnceValue(func() *[256][]nameEnd {
 	var ends [256][]nameEnd
 	add := func(section string, hint Type) {
@@ -121,8 +121,7 @@ func FieldHint(name string) Type {
 	return identifierHint(name, plain)
 }
 
-// identifierHint returns the hint of names such as orderNo and account_id. The plain name is in small letters and without
-// separators.
+// identifierHint returns the hint of names such as orderNo and account_id. The plain name is in lower case, without separators.
 func identifierHint(name, plain string) Type {
 	if strings.Contains(plain, "card") || strings.HasPrefix(plain, "pan") || strings.Contains(plain, "payment") {
 		return ""
@@ -145,7 +144,7 @@ func identifierHint(name, plain string) Type {
 	return ""
 }
 
-// wordHint returns what a word, in small letters, means for the number behind it.
+// wordHint returns the hint that a word, in lower case, gives for the number after it.
 func wordHint(w string) Type {
 	if hint := wordHints()[w]; hint != "" {
 		return hint
@@ -189,7 +188,7 @@ const (
 )
 
 // hintAt returns what the member's name or the words just before i mean for the number at i. It skips filler words, as in
-// "call me on" and "Telefon Nr.:", and stays within the line and behind the last match.
+// "call me on" and "Telefon Nr.:", and stays within the line and after the last match.
 func (f *finder) hintAt(i int) Type {
 	if f.field != "" || i == 0 {
 		return f.field
@@ -205,7 +204,7 @@ func (f *finder) hintAt(i int) Type {
 		return "" // most numbers in lists and tables
 	}
 	before := f.wordsBefore(i)
-	unknown := false // whether an unknown word was passed, as "Tim" in "reach Tim at"
+	unknown := false // an unknown word was passed, as "Tim" in "reach Tim at"
 	for n := range maxWords {
 		w := before.next()
 		switch {
@@ -240,7 +239,7 @@ func endsInPreposition(text string) bool {
 	return false
 }
 
-// isLabel reports whether a letter such as those on business cards stands before the number at i: "T: ", "M: ".
+// isLabel reports whether a label of one letter, as on business cards, stands before the number at i: "T: ", "M: ".
 func (f *finder) isLabel(i int) bool {
 	at := strings.TrimRight(f.s[max(f.from, i-4):i], " (+")
 	if len(at) < 2 || at[len(at)-1] != ':' {
@@ -265,7 +264,7 @@ func (f *finder) followsPhone(i int) bool {
 // backwards reads words from the end of a text.
 type backwards struct{ text string }
 
-// wordsBefore returns the words before i, in small letters, within the line and behind the last match.
+// wordsBefore returns the words before i in lower case, within the line and after the last match.
 func (f *finder) wordsBefore(i int) backwards {
 	before := f.s[max(f.from, 0, i-maxBefore):i]
 	before = before[strings.LastIndexByte(before, '\n')+1:]

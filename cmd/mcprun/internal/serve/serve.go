@@ -89,7 +89,8 @@ func NewCommand(app *cli.App) *cobra.Command {
 
 // bind registers the flags. Those that a run has too are the same values.
 func (o *command) bind(cmd, runCmd *cobra.Command) {
-	o.tools, o.parallel, o.queueTime, o.maxTime, o.maxMemory = string(mcpserver.ModeAll), 8, 30*time.Second, 10*time.Minute, 4e9
+	def := mcpserver.Options{}.WithDefaults()
+	o.tools, o.parallel, o.queueTime, o.maxTime, o.maxMemory = string(def.Mode), def.Parallel, def.MaxWait, def.MaxTime, def.MaxMemory
 	for name, usage := range map[string]string{
 		"timeout":    "default time limit of a run, if timeout_seconds is not given: seconds, or a duration such as 2m",
 		"memory":     "default memory limit of a run, if memory_mb is not given: megabytes, or with a unit such as 512MiB",
@@ -102,7 +103,7 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 	groups.Add("Tools", func(f *pflag.FlagSet) {
 		f.Var(flags.Choice(&o.tools, string(mcpserver.ModeAll), string(mcpserver.ModeCode)), "tools", "all, or code: only the tools needed to run code")
 		f.StringSliceVar(&o.languages, "languages", nil, "script languages; tools are shown in the first (default: typescript,python)")
-		f.IntVar(&o.index, "index-tokens", 250, "bound of the list of servers and tools in the description of execute_code; 0: no list")
+		f.IntVar(&o.index, "index-tokens", def.IndexTokens, "bound of the list of servers and tools in the description of execute_code; 0: no list")
 	})
 	groups.Add("Clients", func(f *pflag.FlagSet) {
 		f.Var(flags.ID(&o.run.Customer, "customer", "id"), "customer", "whose files, skills and tokens are used (default those of the project)")
