@@ -31,7 +31,7 @@ func (s *Store) read(d Dir, name string) (*Skill, error) {
 		found, err := s.readOnce(fsys, d, name)
 		after, afterErr := fs.Stat(fsys, name)
 		switch {
-		case d.FS != nil || try == 50 || beforeErr == nil && afterErr == nil && os.SameFile(before, after):
+		case d.FS != nil || try == 50 || beforeErr == nil && afterErr == nil && sameFolder(before, after):
 			return found, err
 		case beforeErr != nil && afterErr != nil:
 			if _, err := fs.Stat(fsys, versionsDir+"/"+name); err != nil || try > 5 {
@@ -40,6 +40,11 @@ func (s *Store) read(d Dir, name string) (*Skill, error) {
 		}
 		time.Sleep(time.Millisecond) // a save moves the old folder away before it moves the new one into place
 	}
+}
+
+// sameFolder reports whether a folder is still in place. Its time is compared too: a new folder may get the inode of a removed one.
+func sameFolder(before, after fs.FileInfo) bool {
+	return os.SameFile(before, after) && before.ModTime().Equal(after.ModTime())
 }
 
 func (s *Store) readOnce(fsys fs.FS, d Dir, name string) (*Skill, error) {
