@@ -51,8 +51,6 @@ type Options struct {
 	LookPath func(name string) (string, error)
 	// Timeout bounds the check. Zero: DefaultTimeout.
 	Timeout time.Duration
-	// Background gives the checker processor time only where nothing else wants it.
-	Background bool
 }
 
 // Problem is an error in a script, with its place.

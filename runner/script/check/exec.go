@@ -24,12 +24,7 @@ func (c *checker) run(ctx context.Context, args ...string) (out string, failed b
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	group(cmd)
 	cmd.WaitDelay = 2 * time.Second
-	if err = cmd.Start(); err == nil {
-		if c.opt.Background {
-			lower(cmd)
-		}
-		err = cmd.Wait()
-	}
+	err = cmd.Run()
 	if ctx.Err() != nil {
 		return "", false, context.Cause(ctx)
 	}

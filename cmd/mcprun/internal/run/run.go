@@ -314,10 +314,8 @@ func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Proj
 	}
 	answers := o.newRunAnswers(p, s, v, o.printer(con))
 	answers.warn = warn
-	endCheck := o.checkBeside(ctx, con, p, s)
 	s.Answers = answers.All()
 	res, err := o.runAt(ctx, con, s, at)
-	endCheck(err == nil && res.ExitCode != 0)
 	o.shown = answers.finish()
 	o.logged = v.Place()
 	v.Explain(res, limit)
