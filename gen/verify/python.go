@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"bytes"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -10,30 +8,30 @@ import (
 // pyParser reads a Python file.
 type pyParser struct {
 	parser
-	// known maps each known name to its meaning: a name of Python's, of typing's or of the client's, or itself if the file
-	// declares it.
-	known map[string]string
-	code  bool // a statement other than an import was read
-	// preludes are the first and last lines of the blocks that tell type checkers apart.
-	preludes [][2]int
+	known map[string]bool // names of Python's, of typing's and of the client's, and those that the file declares
+	code  bool            // a statement other than an import was read
+	// prompts reports whether the class of a server's prompts was read.
+	prompts bool
 }
 
 const (
 	pyBuiltins = "str int float bool object list dict tuple None"
 	pyKeywords = " False None True and as assert async await break class continue def del elif else except finally for from " +
 		"global if import in is lambda nonlocal not or pass raise return try while with yield "
-	clientNames = "UNSET Any Extra Literal Mapping NoValue NotRequired OneOf Open Sequence TextOrContent TypeAlias TypedDict tool"
 )
 
-// pyModules are the modules that generated files import from, and the names that they may import.
-var pyModules = map[string]string{
-	"__future__":        "annotations",
-	"collections.abc":   "Callable Mapping Sequence",
-	"typing":            "TYPE_CHECKING Any Literal Never NotRequired Required TypeAlias TypedDict TypeVar Union",
-	"typing_extensions": "ReadOnly",
-	"..client":          clientNames + " any_tool",
-	".._content":        "Any Literal Mapping MCPPromptResult NotRequired ServerPrompts ServerResources TypedDict overload",
+// pyImports are the imports of generated files other than indexes, and the names that each makes known.
+var pyImports = map[string]string{
+	"from __future__ import annotations":       "",
+	"from . . client import *":                 "UNSET Any Extra Literal Mapping NoValue NotRequired OneOf Open Sequence TextOrContent TypeAlias TypedDict tool",
+	"from . . client import any_tool":          "any_tool",
+	"from . . _content import *":               "Any Literal Mapping MCPPromptResult NotRequired ServerPrompts ServerResources TypedDict overload",
+	"from . . _content import ServerResources": "ServerResources",
+	"from typing import Literal":               "Literal",
 }
+
+// mypyDirective is the only order to a type checker that generated files have, on the second line.
+const mypyDirective = "# mypy: disable-error-code=empty-body"
 
 func readPython(src []byte) (*module, *Error) {
 	if err := checkBytes(src, "#"); err != nil {
@@ -43,39 +41,33 @@ func readPython(src []byte) (*module, *Error) {
 	if l.err != nil {
 		return nil, l.err
 	}
-	p := &pyParser{parser: parser{tokens: l.tokens}, known: make(map[string]string, 32)}
-	for word := range strings.FieldsSeq(pyBuiltins) {
-		p.known[word] = word
-	}
+	p := &pyParser{parser: parser{tokens: l.tokens}, known: make(map[string]bool, 32)}
+	p.know(pyBuiltins)
 	p.docstring()
 	for p.peek().kind != end {
 		p.statement()
 	}
-	p.require(p.known["Prompts"] != "ServerPrompts" || p.out.offer.text != "", token{line: 1}, "the prompts of a server")
+	p.require(!p.prompts || p.out.offer.text != "", token{line: 1}, "the prompts of a server")
 	for _, t := range p.used {
-		p.require(p.known[t.text] != "", t, "a type that the file imports or declares")
+		p.require(p.known[t.text], t, "a type that the file imports or declares")
 	}
 	for _, directive := range l.directives {
-		p.require(p.expected(directive), directive, "no directive to a type checker in a comment")
+		p.require(directive.line == 2 && directive.text == mypyDirective, directive, "no directive to a type checker in a comment")
 	}
-	// mypy obeys lines without looking whether they stand in a string.
-	for i, l := range bytes.Split(src, []byte("\n")) {
-		directive := token{kind: name, line: i + 1, text: string(l)}
-		p.require(!bytes.HasPrefix(l, []byte("# mypy:")) || p.expected(directive), directive, "no directive to a type checker")
+	row := 0
+	for text := range strings.SplitSeq(string(src), "\n") { // mypy obeys such lines in strings, too
+		row++
+		directive := strings.HasPrefix(text, "# mypy:") && (row != 2 || text != mypyDirective)
+		p.require(!directive, token{kind: name, line: row, text: text}, "no directive to a type checker")
 	}
 	return &p.out, p.err
 }
 
-// expected reports whether a directive to type checkers is one that generated files need: for mypy on the second line,
-// and in the blocks that tell type checkers apart.
-func (p *pyParser) expected(directive token) bool {
-	switch directive.text {
-	case "# mypy: disable-error-code=empty-body", `# mypy: disable-error-code="attr-defined,call-arg"`:
-		return directive.line == 2
-	case "# type: ignore", "# pyright: ignore[reportMissingModuleSource]":
-		return slices.ContainsFunc(p.preludes, func(lines [2]int) bool { return lines[0] <= directive.line && directive.line <= lines[1] })
+// know adds names to the known ones.
+func (p *pyParser) know(names string) {
+	for word := range strings.FieldsSeq(names) {
+		p.known[word] = true
 	}
-	return false
 }
 
 // docstring skips a string that is a statement of its own.
@@ -115,8 +107,6 @@ func (p *pyParser) statement() {
 		p.imports()
 	case p.is("class"):
 		p.class()
-	case p.is("if"):
-		p.prelude()
 	case p.is("@"):
 		p.wrapper()
 	case p.is("resources", "prompts") && p.peekAt(1).is("="):
@@ -126,65 +116,36 @@ func (p *pyParser) statement() {
 	}
 }
 
-// imports reads an import: of the names that types need, of the client, or, in an index, of one function from its
-// module.
+// imports reads an import: one of pyImports or, in an index, from .name import name as name.
 func (p *pyParser) imports() {
-	start := p.next()
+	start := p.peek()
 	p.require(!p.code, start, "no import here")
-	module := ""
-	for p.peek().kind != end && !p.is("import") {
-		t := p.next()
-		p.require(t.kind == name || t.is(".", "..."), t, "a module of a generated file")
-		module += t.text
-	}
-	p.expect("import")
-	known, ok := pyModules[module]
-	if !ok {
-		p.reexport(start, module)
-		return
-	}
-	p.require(len(p.out.exports) == 0, start, "an import of a tool")
-	names := strings.Fields(known)
-	if strings.HasPrefix(module, "..") && p.accept("*") {
-		for _, n := range names {
-			if n != "any_tool" { // the client does not export it to a star import
-				p.known[n] = n
-			}
-		}
-		p.endOfLine()
-		return
-	}
-	for more := true; more; more = p.accept(",") {
-		t := p.take(name, "a name")
-		p.require(slices.Contains(names, t.text), t, "an import of a generated file")
-		called := t
-		if p.accept("as") {
-			called = p.word("a name")
-		}
-		p.require(p.known[called.text] == "" || p.known[called.text] == t.text, called, "a new name")
-		p.known[called.text] = t.text
+	var words []string
+	for p.peek().kind == name || p.peek().kind == mark {
+		words = append(words, p.next().text)
 	}
 	p.endOfLine()
-}
-
-// reexport reads the rest of a line of an index: from .name import name as name.
-func (p *pyParser) reexport(start token, module string) {
-	function := strings.TrimPrefix(module, ".")
-	ok := module == "."+function && isIdentifier(function) && !isKeyword(function) && len(p.known) == len(strings.Fields(pyBuiltins))
-	p.require(ok, start, "a module of a generated file")
-	p.expect(function)
-	if p.accept("as") {
-		p.expect(function)
+	line := strings.Join(words, " ")
+	known, ok := pyImports[line]
+	p.know(known)
+	if ok {
+		p.require(len(p.out.exports) == 0, start, "an import of a tool")
+		return
 	}
-	start.text = function
-	p.out.exports = append(p.out.exports, start)
-	p.endOfLine()
+	f := token{kind: name, line: start.line}
+	if len(words) > 2 {
+		f.text = words[2]
+	}
+	reexport := "from . " + f.text + " import " + f.text
+	ok = isIdentifier(f.text) && !isKeyword(f.text) && (line == reexport || line == reexport+" as "+f.text) && len(p.known) == len(strings.Fields(pyBuiltins))
+	p.require(ok, start, "an import of a generated file")
+	p.out.exports = append(p.out.exports, f)
 }
 
 // declare notes a new type.
 func (p *pyParser) declare(t token) {
-	p.require(p.known[t.text] == "" && !isKeyword(t.text), t, "a new type's name")
-	p.known[t.text] = t.text
+	p.require(!p.known[t.text] && !isKeyword(t.text), t, "a new type's name")
+	p.known[t.text] = true
 	p.out.types = append(p.out.types, t)
 }
 
@@ -198,14 +159,13 @@ func (p *pyParser) class() {
 	p.next()
 	t := p.take(name, "a class's name")
 	if p.accept("(") {
-		if p.known[p.peek().text] == "ServerPrompts" {
+		if p.is("ServerPrompts") && p.known["ServerPrompts"] {
 			p.promptsClass(t)
 			return
 		}
 		for more := true; more; more = !p.peekAt(2).is("=") && p.accept(",") {
 			base := p.take(name, "a class of the file")
-			meaning := p.known[base.text]
-			p.require(meaning == "TypedDict" || meaning == "Open" || p.declared(base.text), base, "a class of the file")
+			p.require(p.known[base.text] && base.is("TypedDict", "Open") || p.declared(base.text), base, "a class of the file")
 		}
 		p.options()
 	}
@@ -221,18 +181,10 @@ func (p *pyParser) class() {
 
 // options reads what may follow a TypedDict's base or fields, up to the closing bracket.
 func (p *pyParser) options() {
-	for p.accept(",") {
-		switch t := p.next(); {
-		case t.is("total"):
-			p.expect("=")
-			if !p.accept("True") {
-				p.expect("False")
-			}
-		case t.is("extra_items"):
-			p.expect("=")
-			p.typ()
-		default:
-			p.require(false, t, "an option of TypedDict")
+	if p.accept(",") {
+		p.expect("total =")
+		if !p.accept("True") {
+			p.expect("False")
 		}
 	}
 	p.expect(")")
@@ -264,87 +216,34 @@ func (p *pyParser) body(member func()) {
 	p.next()
 }
 
-// alias reads a type alias, or a TypedDict or TypeVar that is made by a call.
+// alias reads a type alias, or a TypedDict that is made by a call.
 func (p *pyParser) alias() {
 	t := p.take(name, "an import, a type or a wrapper")
 	p.declare(t)
 	if p.accept(":") {
-		a := p.next()
-		p.require(a.kind == name && p.known[a.text] == "TypeAlias", a, "TypeAlias")
+		p.require(p.known["TypeAlias"], t, "an import of TypeAlias")
+		p.expect("TypeAlias")
 	}
 	p.expect("=")
-	maker := p.known[p.peek().text]
-	if maker != "TypedDict" && maker != "TypeVar" {
+	if !p.is("TypedDict") || !p.known["TypedDict"] {
 		p.typ()
 		p.endOfLine()
 		return
 	}
-	p.next()
-	p.expect("(")
+	p.expect("TypedDict (")
 	s := p.take(text, "the type's own name")
 	p.require(s.text == t.text, s, "the type's own name")
-	if maker == "TypeVar" {
-		p.expect(")")
-	} else {
-		p.expect(", {")
-		p.mapping(p.typ)
-		p.options()
-	}
-	p.endOfLine()
-}
-
-// mapping reads a mapping of strings to values, behind its brace.
-func (p *pyParser) mapping(value func()) {
+	p.expect(", {")
 	for p.err == nil && !p.accept("}") {
 		p.take(text, "a string")
 		p.expect(":")
-		value()
+		p.typ()
 		if !p.is("}") {
 			p.expect(",")
 		}
 	}
-}
-
-// prelude reads a block that says one thing to one type checker and another to the others:
-//
-//	if TYPE_CHECKING:      if 0:
-//	    …                      …
-//	else:                  else:
-//	    …                      …
-//
-// The branches hold imports, classes and aliases; both may declare the same names.
-func (p *pyParser) prelude() {
-	start := p.next()
-	condition := p.next()
-	p.require(condition.text == "0" || p.known[condition.text] == "TYPE_CHECKING", condition, "TYPE_CHECKING or 0")
-	before := maps.Clone(p.known)
-	p.branch()
-	p.expect("else")
-	first := p.known
-	p.known = before
-	p.branch()
-	maps.Copy(p.known, first)
-	p.preludes = append(p.preludes, [2]int{start.line, p.last().line})
-}
-
-func (p *pyParser) branch() {
-	p.expect(":")
-	p.indented()
-	for p.peek().kind != dedent && p.err == nil {
-		switch {
-		case p.is("from"):
-			p.code = false // imports may stand here
-			p.imports()
-			p.code = true
-		case p.is("class"):
-			p.class()
-		case p.accept("pass"):
-			p.endOfLine()
-		default:
-			p.alias()
-		}
-	}
-	p.next()
+	p.options()
+	p.endOfLine()
 }
 
 // wrapper reads the decorated function of a tool. Its body is empty: the decorator makes the call. After the id, the
@@ -352,7 +251,7 @@ func (p *pyParser) branch() {
 func (p *pyParser) wrapper() {
 	p.expect("@")
 	decorator := p.next()
-	p.require(decorator.is("tool", "any_tool") && p.known[decorator.text] == decorator.text, decorator, "tool, imported above")
+	p.require(decorator.is("tool", "any_tool") && p.known[decorator.text] && !p.declared(decorator.text), decorator, "tool, imported above")
 	p.expect("(")
 	p.out.id = p.id("a tool's id")
 	for p.accept(",") {
@@ -400,8 +299,7 @@ func (p *pyParser) parameter() {
 func (p *pyParser) offer() {
 	p.out.offer = p.next()
 	maker := map[string]string{"resources": "ServerResources", "prompts": "Prompts"}[p.out.offer.text]
-	meaning := map[string]string{"resources": "ServerResources", "prompts": "ServerPrompts"}[p.out.offer.text]
-	p.require(p.known[maker] == meaning, p.out.offer, "an import, a type or a wrapper")
+	p.require(maker == "Prompts" && p.prompts || maker == "ServerResources" && p.known[maker], p.out.offer, "an import, a type or a wrapper")
 	p.expect("= " + maker + " (")
 	p.out.server = p.id("a server's folder")
 	p.expect(")")
@@ -415,8 +313,8 @@ func (p *pyParser) offer() {
 // prompt, and the method.
 func (p *pyParser) promptsClass(t token) {
 	p.require(t.text == "Prompts", t, "the class Prompts")
+	p.prompts = true
 	p.declare(t)
-	p.known[t.text] = "ServerPrompts"
 	p.next()
 	p.expect(") :")
 	p.indented()
@@ -424,7 +322,6 @@ func (p *pyParser) promptsClass(t token) {
 		p.endOfLine()
 	} else {
 		for p.accept("@") {
-			p.require(p.known["overload"] != "", p.peek(), "no decorator")
 			p.expect("overload")
 			p.endOfLine()
 			p.signature()
@@ -474,7 +371,7 @@ func (p *pyParser) typ() {
 			operand = false
 		case operand && t.is("[") && p.last().kind == name, !operand && literal == 0 && (t.is("(") || t.is("[") && inner == "["):
 			p.require(in.push(t.text), t, "types nested less deep")
-			if operand && p.known[p.last().text] == "Literal" {
+			if operand && p.last().text == "Literal" && p.known["Literal"] {
 				literal = len(in.open)
 			}
 			operand = false

@@ -1,6 +1,6 @@
 // Package verify reads generated source files back before they are written. Its lexer and parser know nothing of how
-// the files were made. It accepts the shapes of file that mcpgen writes and nothing else: types, one wrapper that passes
-// its arguments on, the object for a server's resources or prompts, and the index of a folder. It refuses any other
+// the files were made. It accepts the shapes of file that mcpgen writes below servers/ and nothing else: one wrapper with its
+// types, which passes its arguments on, the object for a server's resources or prompts, and the index of a folder. It refuses any other
 // statement, call, import, decorator, template or operator, so text of a server that escapes from its comment or string
 // never reaches the disk.
 //
@@ -78,7 +78,7 @@ type Index struct {
 // TypeScript accepts a wrapper, an offer, an index, or a module of types. The error is an *[Error].
 func TypeScript(src []byte) error { return read(src, readTypeScript, nil) }
 
-// Python accepts a wrapper, an offer, an index, or a module of types. The error is an *[Error].
+// Python accepts a wrapper, an offer, an index, or types as a wrapper has them. The error is an *[Error].
 func Python(src []byte) error { return read(src, readPython, nil) }
 
 // TypeScript accepts the TypeScript file of that tool only. The error is an *[Error].

@@ -18,7 +18,6 @@ import (
 	"github.com/mcpgen/mcpgen/gen/render/python"
 	"github.com/mcpgen/mcpgen/gen/render/typescript"
 	"github.com/mcpgen/mcpgen/gen/schema"
-	"github.com/mcpgen/mcpgen/gen/verify"
 )
 
 // hostileTree generates the files of a hostile server.
@@ -114,15 +113,10 @@ func FuzzTypes(f *testing.F) {
 			if err != nil {
 				continue // a name that is taken by the language
 			}
-			file := "a.ts"
-			read := verify.TypeScript
-			if target.Name == "python" {
-				file, read = "a.py", verify.Python
-			}
-			if err := read(src); err != nil {
+			if err := verifyTypes(target.Name, src, converted); err != nil {
 				t.Errorf("%v\n%s\n%s", err, src, raw)
 			}
-			if err := noTextIsCode(file, string(src), derived); err != nil {
+			if err := noTextIsCode("a"+target.Ext, string(src), derived); err != nil {
 				t.Errorf("%v\n%s\n%s", err, src, raw)
 			}
 		}
