@@ -23,15 +23,15 @@ import (
 type way string
 
 const (
-	direct way = "direct"             // calls, with every definition in the context
-	found  way = "search"             // search, then call
-	code   way = "code"               // scripts, found as the paragraph in AGENTS.md says
-	readme way = "code, README first" // scripts, found by the tree's README and indexes
-	served way = "mcprun serve"       // call_tool for one call, else execute_code
+	byCalls  way = "direct"             // calls, with every definition in the context
+	bySearch way = "search"             // search, then call
+	byScript way = "code"               // scripts, found as the paragraph in AGENTS.md says
+	byReadme way = "code, README first" // scripts, found by the tree's README and indexes
+	byServe  way = "mcprun serve"       // call_tool for one call, else execute_code
 )
 
 // ways returns the ways in which every task is done, direct calls first.
-func ways() []way { return []way{direct, found, code, readme, served} }
+func ways() []way { return []way{byCalls, bySearch, byScript, byReadme, byServe} }
 
 // measured is the cost of one task done in one way with one catalog.
 type measured struct {
@@ -70,7 +70,7 @@ type options struct {
 	progress io.Writer
 }
 
-// proof is a run of the command.
+// proof is one run of the command: its settings, the initial data, and what was measured.
 type proof struct {
 	options
 	temp   string
@@ -140,13 +140,13 @@ type project struct {
 	tree        *gen.Tree
 	finder      *finder
 	runner      *runner.Runner
-	upstreams   *swapped
+	upstreams   *currentPool
 	definitions int // tokens of all
 	tools       int
 }
 
-// swapped is the pool of the current world.
-type swapped struct{ *upstream.Pool }
+// currentPool is the pool of the demo servers of the current task, replaced for each.
+type currentPool struct{ *upstream.Pool }
 
 // size does all tasks with a catalog of that many tools, or with all tools if size is 0.
 func (p *proof) size(ctx context.Context, size int) error {
@@ -172,7 +172,7 @@ func (p *proof) size(ctx context.Context, size int) error {
 	}
 	for _, t := range p.tasks {
 		for _, w := range p.ways {
-			if w == served && p.mcprun == "" {
+			if w == byServe && p.mcprun == "" {
 				continue
 			}
 			if err := p.one(ctx, b, t, w); err != nil {
@@ -198,7 +198,7 @@ func (p *proof) newProject(ctx context.Context, servers []catalog.Server) (*proj
 	if err != nil {
 		return nil, err
 	}
-	b := &project{dir: dir, upstreams: &swapped{}}
+	b := &project{dir: dir, upstreams: &currentPool{}}
 	if b.tree, err = writeTree(ctx, dir, servers); err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (p *proof) newProject(ctx context.Context, servers []catalog.Server) (*proj
 	return b, nil
 }
 
-// one does a task in one way with its own data, and checks the result.
+// one does a task in one way with a fresh copy of the data, and checks the result.
 func (p *proof) one(ctx context.Context, b *project, t task, w way) (err error) {
 	data, err := os.MkdirTemp(p.temp, "data-")
 	if err != nil {
@@ -239,7 +239,7 @@ func (p *proof) one(ctx context.Context, b *project, t task, w way) (err error) 
 	if err != nil {
 		return err
 	}
-	if w != served && len(did.wrote) > 0 != t.changes {
+	if w != byServe && len(did.wrote) > 0 != t.changes {
 		return fmt.Errorf("it called %v, which may change data", did.wrote)
 	}
 	if err := t.check(&judge{ctx: ctx, answer: did.answer, before: p.before, after: world}); err != nil {
@@ -254,7 +254,7 @@ func (p *proof) one(ctx context.Context, b *project, t task, w way) (err error) 
 	return nil
 }
 
-// done is a task as a model did it.
+// done is the outcome of a task.
 type done struct {
 	led    *ledger
 	answer string
@@ -266,13 +266,13 @@ type done struct {
 func (p *proof) do(ctx context.Context, b *project, t task, w way, world *world) (*done, error) {
 	led := &ledger{}
 	switch w {
-	case code, readme:
+	case byScript, byReadme:
 		return p.script(ctx, b, t, w, led)
-	case served:
+	case byServe:
 		return p.viaServe(ctx, b, t, world, led)
 	}
 	m := &model{ctx: ctx, world: world, led: led, count: p.count.count, tools: b.tree.Catalog, found: map[string]bool{}}
-	if w == direct {
+	if w == byCalls {
 		led.define(b.definitions)
 	} else {
 		led.define(p.count.count(searchTools))
@@ -292,7 +292,7 @@ func (p *proof) do(ctx context.Context, b *project, t task, w way, world *world)
 func (p *proof) script(ctx context.Context, b *project, t task, w way, led *ledger) (*done, error) {
 	c := &coder{ctx: ctx, led: led, count: p.count.count, tree: b.tree, finder: b.finder, runner: b.runner, with: p.typed}
 	told, look := guide.Paragraph("servers"), c.follow
-	if w == readme {
+	if w == byReadme {
 		told, look = pointer, c.browse
 	}
 	led.define(p.count.count(shellTool) + p.count.count(told))

@@ -89,11 +89,11 @@ func testSmall(t *testing.T, o options) {
 				}
 			}
 		}
-		if len(read) != 4 || read[code] >= read[readme] || read[code] >= read[direct] || read[found] >= read[direct] {
+		if len(read) != 4 || read[byScript] >= read[byReadme] || read[byScript] >= read[byCalls] || read[bySearch] >= read[byCalls] {
 			t.Errorf("%s: tokens %v", name, read)
 		}
 	}
-	if list := r.pick(20, dataHeavy, direct); len(list) != 1 || list[0].In < 40_000 {
+	if list := r.pick(20, dataHeavy, byCalls); len(list) != 1 || list[0].In < 40_000 {
 		t.Errorf("two thousand rows are not in front of the model: %+v", list)
 	}
 	if err := r.missed(); err != nil {
@@ -130,20 +130,20 @@ func testWrong(t *testing.T, o options) {
 		way        way
 		change     func(*task)
 	}{
-		{"state", "direct, 20 tools: it was not done right: the opportunity is", direct, func(w *task) {
+		{"state", "direct, 20 tools: it was not done right: the opportunity is", byCalls, func(w *task) {
 			w.direct = func(m *model) string {
 				read[object](m, "crm__update_record", object{"object_type": "Opportunity", "record_id": "0065f0000000003", "data": object{"Probability": 100}})
 				return ""
 			}
 		}},
-		{"somebody else's record", "code, 20 tools: it was not done right: Opportunity 0065f0000000004 was changed", code, func(w *task) {
+		{"somebody else's record", "code, 20 tools: it was not done right: Opportunity 0065f0000000004 was changed", byScript, func(w *task) {
 			w.scripts = []string{right.scripts[0] + `await updateRecord({ object_type: "Opportunity", record_id: "0065f0000000004", data: { Probability: 1 } });`}
 		}},
-		{"answer", `it was not done right: the answer is "0065f0000000003 is closed as won.", want "something else"`, direct, func(w *task) {
+		{"answer", `it was not done right: the answer is "0065f0000000003 is closed as won.", want "something else"`, byCalls, func(w *task) {
 			w.check = func(j *judge) error { return j.answered("something else") }
 		}},
-		{"a change that nobody asked for", "it called [crm__update_record], which may change data", found, func(w *task) { w.changes = false }},
-		{"a script that fails", "script 1 ended with exit code 1", code, func(w *task) { w.scripts = []string{"throw new Error('no')"} }},
+		{"a change that nobody asked for", "it called [crm__update_record], which may change data", bySearch, func(w *task) { w.changes = false }},
+		{"a script that fails", "script 1 ended with exit code 1", byScript, func(w *task) { w.scripts = []string{"throw new Error('no')"} }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			wrong := right

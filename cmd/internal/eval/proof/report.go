@@ -60,7 +60,7 @@ const all kind = "all"
 func newReport(p *proof) *report {
 	r := &report{Sizes: p.made, Tasks: p.out, Serve: p.fixed, Search: p.count.count(searchTools), Shell: p.count.count(shellTool) + p.count.count(guide.Paragraph("servers"))}
 	for _, tools := range p.made {
-		r.Catalog = append(r.Catalog, r.pick(tools, all, direct)[0].Definitions)
+		r.Catalog = append(r.Catalog, r.pick(tools, all, byCalls)[0].Definitions)
 		for _, k := range append(kinds(), all) {
 			for _, w := range ways() {
 				if t, ok := r.total(tools, k, w); ok {
@@ -90,7 +90,7 @@ func (r *report) total(tools int, k kind, w way) (total, bool) {
 	t := total{Tools: tools, Kind: k, Way: w, SavedLeast: 100}
 	var base measured
 	for _, m := range r.pick(tools, k, w) {
-		i := slices.IndexFunc(r.Tasks, func(d measured) bool { return d.Tools == tools && d.Way == direct && d.Task == m.Task })
+		i := slices.IndexFunc(r.Tasks, func(d measured) bool { return d.Tools == tools && d.Way == byCalls && d.Task == m.Task })
 		d := r.Tasks[i]
 		t.Tasks++
 		t.measured.add(m)
@@ -117,12 +117,12 @@ func fewer(n, base float64) float64 { return 100 * (1 - n/base) }
 func (r *report) judge() {
 	for _, t := range r.Totals {
 		switch {
-		case t.Way == code && t.Kind == dataHeavy && t.Tools <= goalTools && t.Tools > goalTools-goalTools/20:
+		case t.Way == byScript && t.Kind == dataHeavy && t.Tools <= goalTools && t.Tools > goalTools-goalTools/20:
 			r.Goals = append(r.Goals, goal{
 				Goal:    fmt.Sprintf("at %d tools, code reads at least %.1f %% fewer tokens than direct calls on the data-heavy tasks", t.Tools, goalPercent),
 				Reached: t.Saved >= goalPercent, Is: fmt.Sprintf("%.2f %%; least on %s, %.2f %%", t.Saved, t.Worst, t.SavedLeast),
 			})
-		case (t.Way == code || t.Way == served) && t.Kind == oneCall:
+		case (t.Way == byScript || t.Way == byServe) && t.Kind == oneCall:
 			r.Goals = append(r.Goals, goal{
 				Goal:    fmt.Sprintf("at %d tools, %s never reads more than direct calls on one-call tasks", t.Tools, t.Way),
 				Reached: t.SavedLeast >= 0, Is: fmt.Sprintf("least on %s, %.1f %% fewer", t.Worst, t.SavedLeast),
@@ -192,7 +192,7 @@ type line struct {
 func (r *report) worstFirst() []line {
 	var out []line
 	for _, m := range r.Tasks {
-		if m.Way != direct {
+		if m.Way != byCalls {
 			continue
 		}
 		l := line{tools: m.Tools, task: m.Task, kind: m.Kind}
@@ -252,7 +252,7 @@ func (r *report) markdown() string {
 	b.WriteString(".\n\n| Tools | Tasks | Way | In | Out | Fewer, read once | Least | Fewer, billed | Fewer, with a cache | Calls | Turns |\n|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, t := range r.Totals {
 		saved := "| | | | "
-		if t.Way != direct {
+		if t.Way != byCalls {
 			saved = fmt.Sprintf("| %.2f %% | %.1f %% | %.1f %% | %.1f %% ", t.Saved, t.SavedLeast, t.SavedBilled, t.SavedCached)
 		}
 		fmt.Fprintf(&b, "| %s | %d %s | %s | %s | %s %s| %d | %d |\n", thousands(t.Tools), t.Tasks, t.Kind, t.Way, thousands(t.In), thousands(t.Out), saved, t.Calls, t.Turns)
