@@ -55,7 +55,7 @@ open("done", "w").write("1")`),
 				t.Errorf("took %v", r.elapsed)
 			}
 		}, then: well},
-		{name: "odd things in the workspace", coldOnly: true, timeout: 40 * time.Second, check: nothing, then: well},
+		{name: "unusual files in the workspace", coldOnly: true, timeout: 40 * time.Second, check: nothing, then: well},
 		{name: "a locked workspace", check: nothing, then: &testCase{code: well.code, check: well.check, mayRefuse: true}},
 	}
 }

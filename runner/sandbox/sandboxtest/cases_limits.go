@@ -32,7 +32,7 @@ func limitCases() []testCase {
 		{name: "memory of children", limits: memory, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitMemory)},
 		{name: "shared memory", limits: memory, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitMemory)},
 		{name: "memory in tmp", limits: sandbox.Limits{Memory: 150_000_000, Tmp: 32 << 20}, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitMemory)},
-		{name: "memory in much tmp", limits: sandbox.Limits{Memory: 150_000_000, Tmp: 1 << 30}, serial: true, timeout: 30 * time.Second, code: both(
+		{name: "memory in a large tmp", limits: sandbox.Limits{Memory: 150_000_000, Tmp: 1 << 30}, serial: true, timeout: 30 * time.Second, code: both(
 			`console.log("running"); const fs = await import("node:fs"); for (let i = 0; i < 60; i++) fs.writeFileSync("/tmp/f" + i, Buffer.alloc(10 << 20, 120)); setTimeout(() => console.log("LEAK 600 MiB in /tmp"), 2000);`,
 			"import time\nprint('running', flush=True)\nfor i in range(60):\n    with open(f'/tmp/f{i}', 'wb') as f: f.write(bytes(10 << 20))\ntime.sleep(2); print('LEAK 600 MiB in /tmp')"),
 			check: limit(sandbox.LimitMemory)},

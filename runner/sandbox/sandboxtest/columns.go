@@ -49,7 +49,7 @@ func Columns() []Column {
 	typescript, python := []sandbox.Language{sandbox.LangTypeScript}, []sandbox.Language{sandbox.LangPython}
 	return []Column{
 		{Name: "embedded", Title: "embedded, Linux", Languages: typescript, NoMeans: embeddedNoMeans()},
-		{Name: "embedded bare", Title: "embedded, elsewhere", Languages: typescript, NoMeans: embeddedNoMeans(), Exceptions: []Exception{{Case: "memory in much tmp",
+		{Name: "embedded bare", Title: "embedded, elsewhere", Languages: typescript, NoMeans: embeddedNoMeans(), Exceptions: []Exception{{Case: "memory in a large tmp",
 			Finds: []string{"600 MiB in /tmp"}, Problems: []string{"exit {Code:0 Killed: Hit:[] ", "the limits hit are []"},
 			Reason: "`/tmp` is a folder on the disk there, which `--tmp` bounds, and no memory"}}},
 		{Name: "process", Title: "process"},
@@ -77,7 +77,7 @@ func embeddedNoMeans() []NoMeans {
 // rootlessCases returns the cases in which a rootless engine differs, or once differed.
 func rootlessCases() []string {
 	return []string{"privileges", "set-user-ID files", "environment", "the machine name and addresses", "names", "priorities", "proc and sys",
-		"no other place is writable", "memory limit", "shared memory", "memory in much tmp", "very many watched descriptors", "a thread bomb",
+		"no other place is writable", "memory limit", "shared memory", "memory in a large tmp", "very many watched descriptors", "a thread bomb",
 		"memory of the kernel", "processor time", "one large file", "workspace persists"}
 }
 
@@ -93,7 +93,7 @@ func rootlessExceptions() []Exception {
 
 // withoutGroupsCases returns the cases in which polling replaces control groups.
 func withoutGroupsCases() []string {
-	return []string{"memory limit", "memory of children", "shared memory", "memory in tmp", "memory in much tmp", "memory of the kernel",
+	return []string{"memory limit", "memory of children", "shared memory", "memory in tmp", "memory in a large tmp", "memory of the kernel",
 		"very many watched descriptors", "processor time", "processor time of children", "processes are bounded",
 		"fork bomb ends with the run", "a thread bomb"}
 }

@@ -171,7 +171,7 @@ func (g *guest) turn(module engine.Value, ns func() engine.Value) engine.Value {
 	result := engine.Undefined()
 	exported := false
 	for {
-		if !g.settle() {
+		if !g.runJobs() {
 			return engine.Undefined()
 		}
 		if !exported && g.vm.State(module) == engine.Fulfilled {
@@ -199,8 +199,8 @@ func (g *guest) turn(module engine.Value, ns func() engine.Value) engine.Value {
 	return engine.Undefined() // the exported promise never settled
 }
 
-// settle runs promise jobs until none is left, and reports whether the script continues.
-func (g *guest) settle() bool {
+// runJobs runs promise jobs until none is left, and reports whether the script continues.
+func (g *guest) runJobs() bool {
 	g.vm.RunJobs()
 	return !g.exited && g.failure == nil && !g.vm.Halted() && g.checkRejections()
 }
@@ -208,7 +208,7 @@ func (g *guest) settle() bool {
 func (g *guest) runQueue() bool {
 	for _, f := range g.loop.take() {
 		f()
-		if !g.settle() {
+		if !g.runJobs() {
 			return false
 		}
 	}
@@ -263,7 +263,7 @@ func (g *guest) fire(t *timer) bool {
 	if g.loop.byID[t.id] != t { // one-shot, or cleared by its own callback
 		g.freeTimer(t)
 	}
-	return g.settle()
+	return g.runJobs()
 }
 
 func (g *guest) freeTimer(t *timer) {
