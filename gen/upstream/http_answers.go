@@ -35,7 +35,7 @@ func (t *httpTransport) checkAnswer(req *http.Request, resp *http.Response) (*ht
 		err = t.errorStatus(req, resp, c)
 	case status >= 300, c == nil:
 	case isMedia(resp, "text/event-stream"):
-		resp.Body = newEventStream(&reservingBody{ReadCloser: resp.Body, capture: c}, c)
+		resp.Body = &eventStream{Closer: resp.Body, in: bufio.NewReaderSize(resp.Body, 64<<10), capture: c}
 	default:
 		err = readHead(resp, c)
 	}
@@ -109,41 +109,19 @@ func readHead(resp *http.Response, c *capture) error {
 	return c.reserveFor(size)
 }
 
-// reservingBody is a stream of events. It reserves memory once it has become large.
-type reservingBody struct {
-	io.ReadCloser
-	capture *capture
-	read    int
-}
-
-func (b *reservingBody) Read(p []byte) (int, error) {
-	if b.read >= LargeAnswer {
-		if err := b.capture.reserveFor(LargeGuess); err != nil {
-			return 0, err
-		}
-	}
-	n, err := b.ReadCloser.Read(p[:min(len(p), 64<<10)])
-	b.read += n
-	return n, err
-}
-
 // eventStream is a stream of events. In place of a malformed message of less than [LargeAnswer] bytes it passes on an error
-// of the request; the SDK would end the session.
+// of the request; the SDK would end the session. It reserves memory for an event that is larger.
 type eventStream struct {
 	io.Closer
 	in      *bufio.Reader
 	capture *capture
 	event   []byte // what was read and not passed on yet
-	err     error  // of reading
+	err     error  // comes after event
 	large   bool   // the rest of the stream is not checked
 }
 
-func newEventStream(body io.ReadCloser, c *capture) *eventStream {
-	return &eventStream{Closer: body, in: bufio.NewReaderSize(body, 64<<10), capture: c}
-}
-
 func (s *eventStream) Read(p []byte) (int, error) {
-	if len(s.event) == 0 {
+	if len(s.event) == 0 && s.err == nil {
 		if s.large {
 			return s.in.Read(p)
 		}
@@ -166,9 +144,13 @@ func (s *eventStream) next() {
 			s.err = nil
 		}
 		s.event = append(s.event, part...)
-		s.large = len(s.event) >= LargeAnswer
+		if s.large = len(s.event) >= LargeAnswer; s.large && s.err == nil {
+			s.err = s.capture.reserveFor(LargeGuess)
+		}
 		if bytes.HasSuffix(s.event, []byte("\n\n")) || bytes.HasSuffix(s.event, []byte("\n\r\n")) {
-			s.check()
+			if !s.large {
+				s.check()
+			}
 			return
 		}
 	}

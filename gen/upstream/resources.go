@@ -26,29 +26,25 @@ func (s *Session) Offers() Offers {
 // ListResources returns the resources that the server lists, byte for byte and in its order. Its bounds and errors are
 // those of [Session.ListTools]; a server without resources answers with a *ProtocolError of the code -32601.
 func (s *Session) ListResources(ctx context.Context) ([]json.RawMessage, error) {
-	return s.listAll(ctx, listing{what: "resources", method: methodListResources, member: "resources",
-		send: func(ctx context.Context) error {
-			_, err := s.sdk.ListResources(ctx, &mcp.ListResourcesParams{})
-			return err
-		}})
+	return s.listAll(ctx, listing{what: "resources", method: methodListResources, member: "resources", send: empty(s.sdk.ListResources)})
 }
 
 // ListResourceTemplates does the same with resource templates.
 func (s *Session) ListResourceTemplates(ctx context.Context) ([]json.RawMessage, error) {
-	return s.listAll(ctx, listing{what: "resource templates", method: methodListTemplates, member: "resourceTemplates",
-		send: func(ctx context.Context) error {
-			_, err := s.sdk.ListResourceTemplates(ctx, &mcp.ListResourceTemplatesParams{})
-			return err
-		}})
+	return s.listAll(ctx, listing{what: "resource templates", method: methodListTemplates, member: "resourceTemplates", send: empty(s.sdk.ListResourceTemplates)})
 }
 
 // ListPrompts does the same with prompts.
 func (s *Session) ListPrompts(ctx context.Context) ([]json.RawMessage, error) {
-	return s.listAll(ctx, listing{what: "prompts", method: methodListPrompts, member: "prompts",
-		send: func(ctx context.Context) error {
-			_, err := s.sdk.ListPrompts(ctx, &mcp.ListPromptsParams{})
-			return err
-		}})
+	return s.listAll(ctx, listing{what: "prompts", method: methodListPrompts, member: "prompts", send: empty(s.sdk.ListPrompts)})
+}
+
+// empty returns a function that sends a request without parameters.
+func empty[P, R any](send func(context.Context, *P) (R, error)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := send(ctx, new(P))
+		return err
+	}
 }
 
 // ReadResource reads a resource and returns the whole ReadResourceResult, byte for byte; its "contents" is a list. The
