@@ -102,7 +102,7 @@ func (c *calls) atOnce() int {
 
 // mask removes the values of variables and personal data from a recording.
 func (r *Runner) mask() record.Mask {
-	m := record.Mask{JSON: pii.New(nil).MaskJSON}
+	m := record.Mask{JSON: pii.New().MaskJSON}
 	if up, ok := r.opt.Upstreams.(concealer); ok {
 		m.Text = up.Conceal
 	}

@@ -113,7 +113,7 @@ func chooseUsable(ctx context.Context, backends []sandbox.Backend, n Need) (Choi
 		e.Message += fmt.Sprintf(" of %s risk", n.Risk)
 	}
 	if why == nil {
-		why = []string{"this program has none for it"}
+		why = []string{"this program has no sandbox for it"}
 	}
 	e.Message += ": " + strings.Join(why, "; ")
 	return Choice{}, e

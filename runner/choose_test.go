@@ -66,7 +66,7 @@ func TestChoose(t *testing.T) {
 		{"embedded process no-docker no-gvisor", "auto", py, "medium", "no sandbox here can run python of medium risk: docker is not usable: docker is broken; gvisor is not usable", 127},
 		{all, "auto", py, "critical", "gvisor", 0},
 		{"embedded process docker no-gvisor", "auto", ts, "critical", "gvisor is broken", 127},
-		{"embedded process docker", "auto", ts, "critical", "has none", 127},
+		{"embedded process docker", "auto", ts, "critical", "has no sandbox for it", 127},
 
 		{"no-process docker", "process", py, "", "process", 0},
 		{"no-process", "vm", py, "", `unknown sandbox "vm"`, 127},

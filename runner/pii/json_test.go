@@ -1,7 +1,6 @@
 package pii
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -32,7 +31,7 @@ func TestMaskJSON(t *testing.T) {
 		if want == "" {
 			want = tt.raw
 		}
-		tok := New(nil)
+		tok := New()
 		got := string(tok.MaskJSON([]byte(tt.raw)))
 		if got != want {
 			t.Errorf("%s\n got %s\nwant %s", tt.raw, got, want)
@@ -42,17 +41,15 @@ func TestMaskJSON(t *testing.T) {
 		}
 	}
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
-	if got := New(nil).MaskJSON([]byte(deep)); string(got) != deep {
+	if got := New().MaskJSON([]byte(deep)); string(got) != deep {
 		t.Error("deep nesting is changed")
 	}
 }
 
 func TestTokenizer(t *testing.T) {
-	tok := New(&Options{Secrets: []string{"hunter2", "hunter2-and-more", "abc", `qu"ote`, ""}, MaxTokens: 4})
+	tok := New()
+	tok.max = 1
 	for _, tt := range [][2]string{
-		{"hunter2 abc", "[SECRET_1] abc"},
-		{"xhunter2-and-morex", "x[SECRET_2]x"},
-		{"https://hunter2.example.com/?q=a@hunter2.com", "https://[SECRET_1].example.com/?q=[SECRET_3]"}, // the address goes with it
 		{"a@b.com", "[EMAIL_1]"},
 		{"c@d.com a@b.com", "[EMAIL] [EMAIL_1]"}, // no room for more
 	} {
@@ -60,13 +57,10 @@ func TestTokenizer(t *testing.T) {
 			t.Errorf("Mask(%q) = %q, want %q", tt[0], got, tt[1])
 		}
 	}
-	if got := string(tok.MaskJSON([]byte(`{"a":"x qu\"ote y"}`))); got != `{"a":"x [SECRET] y"}` {
-		t.Errorf("an escaped secret becomes %s", got)
-	}
 }
 
 func TestTokensAreStableAcrossGoroutines(t *testing.T) {
-	tok := New(nil)
+	tok := New()
 	var wg sync.WaitGroup
 	got := make([]string, 16)
 	for i := range got {
@@ -90,12 +84,9 @@ func TestTokensAreStableAcrossGoroutines(t *testing.T) {
 func FuzzMaskJSON(f *testing.F) {
 	f.Add([]byte(`{"password":"x","a":["a@b.com",4111111111111111,"{\"b\":\"+49 30 901820\"}"]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		out := New(&Options{Secrets: []string{"secret-value"}}).MaskJSON(raw)
+		out := New().MaskJSON(raw)
 		if json.Valid(raw) && !json.Valid(out) {
 			t.Fatalf("%q becomes %q", raw, out)
-		}
-		if json.Valid(raw) && json.Valid(out) && bytes.Count(raw, []byte("secret-value")) > 0 && bytes.Contains(out, []byte("secret-value")) {
-			t.Fatalf("the secret is left in %q", out)
 		}
 	})
 }
@@ -122,7 +113,7 @@ func BenchmarkMaskJSON(b *testing.B) {
 	b.SetBytes(int64(len(raw)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if tok := New(nil); len(tok.MaskJSON(raw)) == len(raw) {
+		if tok := New(); len(tok.MaskJSON(raw)) == len(raw) {
 			b.Fatal("nothing was found")
 		}
 	}
@@ -132,6 +123,6 @@ func BenchmarkMaskText(b *testing.B) {
 	text := string(ordinary(5000))
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		New(nil).Mask(text)
+		New().Mask(text)
 	}
 }

@@ -4,8 +4,7 @@ import "github.com/mcpgen/mcpgen/runner/pii/detect"
 
 // masker replaces matches in a document.
 type masker struct {
-	fields  fieldHints
-	secrets *literals
+	fields fieldHints
 	// wants reports whether matches of a type are replaced. Nil: all are.
 	wants func(Type) bool
 	// token returns the token of a value.
@@ -88,9 +87,6 @@ func (m *masker) isWanted(t Type) bool { return m.wants == nil || m.wants(t) }
 // find returns the matches of the wanted types.
 func (m *masker) find(text string, hint detect.Type) []detect.Match {
 	matches := detect.Find(text, hint)
-	if m.secrets != nil {
-		matches = m.secrets.merge(text, matches)
-	}
 	if m.wants == nil {
 		return matches
 	}

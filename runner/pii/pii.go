@@ -26,28 +26,15 @@ type Type = detect.Type
 func Types() []Type { return detect.Types() }
 
 // Mask replaces the personal data in text. Tokens count from 1 for each text; use a Tokenizer for several texts.
-func Mask(text string) string { return New(nil).Mask(text) }
+func Mask(text string) string { return New().Mask(text) }
 
-// Options configure a Tokenizer; nil is valid.
-type Options struct {
-	// Secrets are values to replace wherever they stand, such as those of variables. Values of fewer than 6 bytes are ignored:
-	// they would be found everywhere.
-	Secrets []string
-	// MaxTokens bounds how many values are remembered. Further ones become a token without a number, such as [EMAIL]. Zero means
-	// 100,000.
-	MaxTokens int
-}
-
-const (
-	minSecret        = 6
-	defaultMaxTokens = 100_000
-)
+// maxTokens bounds how many values are remembered. Further ones become a token without a number, such as [EMAIL].
+const maxTokens = 100_000
 
 // Tokenizer replaces personal data by tokens, the same one for the same value. It is safe for concurrent use. It remembers
 // values in memory, long ones as a digest, and does not restore them.
 type Tokenizer struct {
-	max     int
-	secrets *literals
+	max int
 
 	mu     sync.Mutex
 	tokens map[string]string // type and value → token
@@ -55,17 +42,8 @@ type Tokenizer struct {
 }
 
 // New returns a Tokenizer.
-func New(opts *Options) *Tokenizer {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	if o.MaxTokens <= 0 {
-		o.MaxTokens = defaultMaxTokens
-	}
-	return &Tokenizer{
-		max: o.MaxTokens, secrets: newLiterals(o.Secrets), tokens: map[string]string{}, counts: map[Type]int{},
-	}
+func New() *Tokenizer {
+	return &Tokenizer{max: maxTokens, tokens: map[string]string{}, counts: map[Type]int{}}
 }
 
 // Mask replaces the personal data in text. Text without any is returned unchanged, and so are tokens.
@@ -85,7 +63,7 @@ func (t *Tokenizer) MaskJSON(raw []byte) []byte {
 
 func (t *Tokenizer) mask(text string, asJSON bool) string {
 	d, s := newDocument(text)
-	m := masker{fields: fieldHints{}, secrets: t.secrets, token: t.token}
+	m := masker{fields: fieldHints{}, token: t.token}
 	if asJSON {
 		m.json(s)
 	} else {

@@ -15,7 +15,7 @@ import (
 func masks() record.Mask {
 	return record.Mask{
 		Text: func(s string) string { return strings.ReplaceAll(s, `s3"cret`, "[TOKEN]") },
-		JSON: pii.New(nil).MaskJSON,
+		JSON: pii.New().MaskJSON,
 	}
 }
 

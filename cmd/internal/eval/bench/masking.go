@@ -29,7 +29,7 @@ func (b *bench) masking(context.Context) error {
 	}
 	var masked []byte
 	masking, err := sample(0, maskRuns, rate, func(int) error {
-		masked = pii.New(nil).MaskJSON(raw)
+		masked = pii.New().MaskJSON(raw)
 		return nil
 	})
 	if err != nil {

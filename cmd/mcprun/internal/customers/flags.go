@@ -60,7 +60,7 @@ func logMask(upstreams runner.Upstreams) func(json.RawMessage) json.RawMessage {
 		conceal = up.Conceal
 	}
 	return func(value json.RawMessage) json.RawMessage {
-		m := record.Mask{Text: conceal, JSON: pii.New(nil).MaskJSON}
+		m := record.Mask{Text: conceal, JSON: pii.New().MaskJSON}
 		return m.Value(value)
 	}
 }
