@@ -43,7 +43,7 @@ func limitCases() []testCase {
 			`b = bytes(60_000_000) + b"x"; print("fits")`),
 			check: prints("fits\n")},
 		{name: "processor time", limits: sandbox.Limits{CPU: time.Second}, serial: true, timeout: 20 * time.Second, check: limit(sandbox.LimitCPU)},
-		{name: "processor time of children", limits: sandbox.Limits{CPU: 2 * time.Second}, serial: true, timeout: 30 * time.Second, check: limit(sandbox.LimitCPU)},
+		{name: "processor time of children", limits: sandbox.Limits{CPU: time.Second}, serial: true, timeout: 30 * time.Second, check: limit(sandbox.LimitCPU)},
 		{name: "priorities are not raised by a limit", limits: sandbox.Limits{CPU: 5 * time.Second, Processes: 64}, code: python(`
 import resource
 for n in (resource.RLIMIT_CPU, resource.RLIMIT_NPROC, resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE):
