@@ -154,7 +154,7 @@ func (s *Source) refresh(ctx context.Context, old string) (string, error) {
 	l.apply(token)
 	s.use(l)
 	if _, err := s.store.saveLogin(s.server, l); err != nil {
-		s.log.Warn("the renewed login could not be stored; the next process will ask for a login", "server", s.server.Name, "err", err)
+		s.log.Warn("the refreshed token could not be stored; the next process will ask for a login", "server", s.server.Name, "err", err)
 	}
 	return l.Access, nil
 }
