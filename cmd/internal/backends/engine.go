@@ -6,8 +6,7 @@ import (
 	"runtime"
 )
 
-// engineHost is the address of the Docker Engine: what DOCKER_HOST says, else the first socket that is there. Empty: the
-// system's usual one.
+// engineHost returns the address of the Docker Engine: DOCKER_HOST, else the first socket that exists. Empty: the system's default.
 func engineHost(lookup func(string) (string, bool)) string {
 	if host := env(lookup, "DOCKER_HOST", ""); host != "" || runtime.GOOS == "windows" {
 		return host
@@ -27,8 +26,8 @@ func engineHost(lookup func(string) (string, bool)) string {
 	return ""
 }
 
-// certDir is where the certificates for an engine behind TCP are; empty: it is spoken to without TLS. Unlike the docker
-// command, mcprun verifies the engine also when DOCKER_TLS_VERIFY is not set.
+// certDir returns the folder of the certificates for an engine behind TCP; empty: no TLS. Unlike the docker command, mcprun
+// verifies the engine even if DOCKER_TLS_VERIFY is not set.
 func certDir(lookup func(string) (string, bool)) string {
 	dir := env(lookup, "DOCKER_CERT_PATH", "")
 	if dir == "" && env(lookup, "DOCKER_TLS_VERIFY", "") != "" {

@@ -15,8 +15,8 @@
 // containers and folders: see guard.go.
 //
 // If the engine's containers run on this machine, the package reads their control groups and first processes directly
-// (see inside): for limits that engines lack, to kill quickly, and to mount a run's folders in a container that waits for
-// one. Podman's service serves as an engine too (see podman.go).
+// (see kernelView): for limits that engines lack, to kill quickly, and to mount a run's folders in a container that waits for
+// its run. Podman's service serves as an engine too (see podman.go).
 package docker
 
 import (
@@ -85,18 +85,17 @@ type Backend struct {
 	gid    int
 	broken error // what is wrong with the engine's address, found by New
 
-	agreeMu sync.Mutex
-	agreed  bool // the client knows which version of the API it speaks
+	negotiateMu sync.Mutex
+	negotiated  bool // the client knows which version of the API it speaks
 
 	mu     sync.Mutex
 	engine *engine // facts about the engine; nil until it has answered once
-	// Whether running containers can be entered; noEnter is valid if triedEnter.
-	triedEnter bool
-	noEnter    error
+	// Whether the namespaces of running containers can be entered; enterErr is valid if enterTried.
+	enterTried bool
+	enterErr   error
 
-	// One container of Podman is made at a time: otherwise it occasionally crashes ("concurrent map writes"), or lacks the
-	// users to map.
-	makingOne *semaphore.Weighted
+	// Podman 4.3 creates one container at a time: otherwise it occasionally crashes ("concurrent map writes").
+	creating *semaphore.Weighted
 
 	owner string // this process, in the labels of its containers
 
@@ -120,7 +119,7 @@ func New(opt Options) *Backend {
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
-	b := &Backend{opt: opt, log: opt.Logger, uid: os.Geteuid(), gid: os.Getegid(), makingOne: semaphore.NewWeighted(1)}
+	b := &Backend{opt: opt, log: opt.Logger, uid: os.Geteuid(), gid: os.Getegid(), creating: semaphore.NewWeighted(1)}
 	if b.uid == 0 {
 		b.uid, b.gid = nobody, nobody
 	}

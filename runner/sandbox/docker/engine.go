@@ -18,18 +18,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// answerTime is how long an engine may take for a simple request before it counts as dead.
-const answerTime = 2 * time.Second
-
-// busyTime is how long an engine that has answered before may take: on a busy machine it is slow.
-const busyTime = 10 * time.Second
+// answerTime is how long an engine may take for a simple request: on a busy machine it is slow.
+const answerTime = 10 * time.Second
 
 // engine holds the facts about an engine that do not change while it runs.
 type engine struct {
 	version  string
 	cgroup   string
 	rootless bool // the engine runs as the caller, and its root is the caller
-	watched  bool // the engine cannot hold the limits of its containers; this process does: see watch
+	watched  bool // the engine cannot enforce limits; this process does: see watch.go
 	podman   bool // it is Podman, behind Docker's interface
 	remapped bool // the engine maps the users of its containers to others
 	missing  []string
@@ -53,13 +50,13 @@ type EngineError struct {
 
 func (e *EngineError) Error() string {
 	if e.hint == "" {
-		return fmt.Sprintf("docker engine does not answer at %s: %v", e.Host, unwrapped(e.Err))
+		return fmt.Sprintf("docker engine does not answer at %s: %v", e.Host, rootCause(e.Err))
 	}
 	return fmt.Sprintf("docker engine at %s cannot be used: %v", e.Host, e.Err)
 }
 
-// unwrapped returns the operating system's error without the client's text.
-func unwrapped(err error) error {
+// rootCause returns the operating system's error without the client's text.
+func rootCause(err error) error {
 	var errno syscall.Errno
 	switch {
 	case errors.As(err, &errno):
@@ -106,8 +103,8 @@ var (
 	errEngineClosed = errors.New("the engine closed the connection")
 )
 
-// asked names the engine in the errors of requests that it did not answer, and returns others as they are.
-func (b *Backend) asked(err error) error {
+// engineError names the engine in the errors of requests that it did not answer, and returns others as they are.
+func (b *Backend) engineError(err error) error {
 	var already *EngineError
 	switch {
 	case err == nil, errors.As(err, &already):
@@ -120,9 +117,9 @@ func (b *Backend) asked(err error) error {
 	return err
 }
 
-// askedToConnect is asked for a request that makes a connection of its own: the client does not mark a refusal, or an end
-// before any answer, as such.
-func (b *Backend) askedToConnect(err error) error {
+// connectError is engineError for requests that make a connection of their own: the client does not mark a refused connection, or
+// one that was closed before any answer, as such.
+func (b *Backend) connectError(err error) error {
 	var refused *net.OpError
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -130,23 +127,23 @@ func (b *Backend) askedToConnect(err error) error {
 	case errors.As(err, &refused):
 		return &EngineError{Host: b.opt.Host, Err: err}
 	}
-	return b.asked(err)
+	return b.engineError(err)
 }
 
-// agree negotiates the version of the API with the engine, once. The client does so with its first request, but two first
-// requests at the same time race.
-func (b *Backend) agree(ctx context.Context) error {
-	b.agreeMu.Lock()
-	defer b.agreeMu.Unlock()
-	if b.agreed {
+// negotiateVersion negotiates the version of the API with the engine, once. The client does so with its first request, but two
+// concurrent first requests would race.
+func (b *Backend) negotiateVersion(ctx context.Context) error {
+	b.negotiateMu.Lock()
+	defer b.negotiateMu.Unlock()
+	if b.negotiated {
 		return nil
 	}
 	_, err := b.client.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
-	b.agreed = err == nil
+	b.negotiated = err == nil
 	return err
 }
 
-// facts returns the facts about the engine, which it asks for once. An engine that would not enforce what this package
+// facts returns the facts about the engine, which are requested once. An engine that would not enforce what this package
 // promises is an error.
 func (b *Backend) facts(ctx context.Context) (*engine, error) {
 	if b.broken != nil {
@@ -157,7 +154,7 @@ func (b *Backend) facts(ctx context.Context) (*engine, error) {
 	if b.engine != nil {
 		return b.engine, nil
 	}
-	e, err := b.askFacts(ctx)
+	e, err := b.queryEngine(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -165,47 +162,21 @@ func (b *Backend) facts(ctx context.Context) (*engine, error) {
 	return e, nil
 }
 
-// patience returns a context that ends after answerTime if the engine is dead, and after busyTime if it is only slow:
-// Podman runs other programs for most answers.
-func (b *Backend) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	asking, cancel := context.WithTimeout(ctx, busyTime)
-	doubt := time.AfterFunc(answerTime-pingTime, func() {
-		if b.ping() != nil {
-			cancel()
-		}
-	})
-	return asking, func() { doubt.Stop(); cancel() }
-}
-
-// patiently makes one request with patience. The error names the request and says if the engine did not answer.
-func (b *Backend) patiently(ctx context.Context, what string, ask func(context.Context) error) error {
-	asking, cancel := b.patience(ctx)
-	defer cancel()
-	err := ask(asking)
-	switch {
-	case err == nil:
-		return nil
-	case asking.Err() != nil && ctx.Err() == nil:
-		err = &EngineError{Host: b.opt.Host, Err: errNoAnswer}
-	}
-	return fmt.Errorf("%s: %w", what, b.asked(err))
-}
-
-func (b *Backend) askFacts(ctx context.Context) (*engine, error) {
-	asking, cancel := b.patience(ctx)
+func (b *Backend) queryEngine(ctx context.Context) (*engine, error) {
+	reqCtx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	var res client.SystemInfoResult
 	var version client.ServerVersionResult
-	err := b.agree(asking)
+	err := b.negotiateVersion(reqCtx)
 	if err == nil {
 		// At the same time: Podman takes some tenths of a second for each.
 		var both errgroup.Group
 		both.Go(func() (err error) {
-			res, err = b.client.Info(asking, client.InfoOptions{})
+			res, err = b.client.Info(reqCtx, client.InfoOptions{})
 			return err
 		})
 		both.Go(func() (err error) {
-			version, err = b.client.ServerVersion(asking, client.ServerVersionOptions{})
+			version, err = b.client.ServerVersion(reqCtx, client.ServerVersionOptions{})
 			return err
 		})
 		err = both.Wait()
@@ -214,25 +185,25 @@ func (b *Backend) askFacts(ctx context.Context) (*engine, error) {
 		return nil, ended
 	}
 	switch {
-	case err != nil && asking.Err() != nil:
+	case err != nil && reqCtx.Err() != nil:
 		return nil, &EngineError{Host: b.opt.Host, Err: errNoAnswer}
 	case err != nil:
-		return nil, b.asked(err)
+		return nil, b.engineError(err)
 	}
 	podman := slices.ContainsFunc(version.Components, func(c system.ComponentVersion) bool { return c.Name == "Podman Engine" })
 	if podman {
-		if err := b.correctPodman(asking, &res.Info); err != nil {
-			return nil, b.asked(err)
+		if err := b.queryPodman(reqCtx, &res.Info); err != nil {
+			return nil, b.engineError(err)
 		}
 	}
-	e, refused := judge(res.Info, b.opt.Runtime)
+	e, refused := engineFrom(res.Info, b.opt.Runtime)
 	if refused != nil {
 		refused.Host = b.opt.Host
 		return nil, refused
 	}
 	e.podman = podman
 	if why := b.whyRemote(res.Info); why != "" {
-		e.setRemote(why)
+		e.markRemote(why)
 	}
 	if err := b.check(e); err != nil {
 		return nil, err
@@ -251,8 +222,9 @@ func (b *Backend) check(e *engine) error {
 	return b.checkWatched(e)
 }
 
-// judge refuses engines that cannot enforce the limits, or do not have the OCI runtime.
-func judge(info system.Info, runtime string) (*engine, *EngineError) {
+// engineFrom returns what the engine's description says about it. An engine that cannot enforce the limits, or does not have
+// the OCI runtime, is an error.
+func engineFrom(info system.Info, runtime string) (*engine, *EngineError) {
 	e := &engine{
 		version:  info.ServerVersion,
 		cgroup:   info.CgroupVersion,

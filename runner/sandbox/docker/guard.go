@@ -23,10 +23,10 @@ const (
 const removerName = "mcprun-remove-containers"
 
 const (
-	// removerTime is how long that process tries, and lookAgain how long after its first success it looks again: the engine
-	// may have been asked for a container just before.
+	// removerTime is how long that process tries, and recheckTime how long after its first success it checks again: the
+	// engine may still be creating a container that was requested just before.
 	removerTime = 2 * time.Minute
-	lookAgain   = 3 * time.Second
+	recheckTime = 3 * time.Second
 )
 
 // Init must be the first call in main of every program that [Options].Exe names. It does not return in the processes that
@@ -39,14 +39,14 @@ func Init() {
 	ctx, cancel := context.WithTimeout(context.Background(), removerTime)
 	defer cancel()
 	b := New(Options{Host: os.Args[1], CertDir: os.Args[2]})
-	if b.removeLeft(ctx, os.Args[3]) != nil {
+	if b.removeContainersOf(ctx, os.Args[3]) != nil {
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-// removeLeft removes the containers of a process that is dead, until there are none or ctx ends.
-func (b *Backend) removeLeft(ctx context.Context, owner string) error {
+// removeContainersOf removes the containers of a process that is dead, until there are none or ctx ends.
+func (b *Backend) removeContainersOf(ctx context.Context, owner string) error {
 	for clean := false; ; {
 		err := b.removeOwned(ctx, owner)
 		if err == nil && clean {
@@ -54,7 +54,7 @@ func (b *Backend) removeLeft(ctx context.Context, owner string) error {
 		}
 		clean = err == nil
 		select {
-		case <-time.After(lookAgain):
+		case <-time.After(recheckTime):
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
 		}
@@ -66,16 +66,16 @@ func (b *Backend) removeOwned(ctx context.Context, owner string) error {
 	if b.broken != nil {
 		return b.broken
 	}
-	asking, cancel := context.WithTimeout(ctx, busyTime)
+	reqCtx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if err := b.agree(asking); err != nil {
-		return fmt.Errorf("list the containers of a dead process: %w", b.asked(err))
+	if err := b.negotiateVersion(reqCtx); err != nil {
+		return fmt.Errorf("list the containers of a dead process: %w", b.engineError(err))
 	}
-	found, err := b.client.ContainerList(asking, client.ContainerListOptions{
+	found, err := b.client.ContainerList(reqCtx, client.ContainerListOptions{
 		All: true, Filters: make(client.Filters).Add("label", labelOwner+"="+owner),
 	})
 	if err != nil {
-		return fmt.Errorf("list the containers of a dead process: %w", b.asked(err))
+		return fmt.Errorf("list the containers of a dead process: %w", b.engineError(err))
 	}
 	var errs []error
 	for _, c := range found.Items {
@@ -123,14 +123,14 @@ func (b *Backend) removeContainer(ctx context.Context, id string) error {
 				return nil
 			}
 		}
-		if lost := new(EngineError); errors.As(b.asked(err), &lost) {
+		if lost := new(EngineError); errors.As(b.engineError(err), &lost) {
 			b.left.Store(true)
 			return fmt.Errorf("remove container %s: %w", id, lost)
 		}
 		// Another removal may be in progress; wait for it.
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("remove container %s: %w", id, errors.Join(b.asked(ctx.Err()), err))
+			return fmt.Errorf("remove container %s: %w", id, errors.Join(b.engineError(ctx.Err()), err))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -77,14 +77,14 @@ const buildHint = "build it: make image (in mcpgen's source tree)"
 // image finds the image to run from on an engine of the architecture, in Go's terms. It asks the engine each time, because
 // the image may be removed at any time.
 func (b *Backend) image(ctx context.Context, arch string) (image, error) {
-	asking, cancel := context.WithTimeout(ctx, createTime)
+	reqCtx, cancel := context.WithTimeout(ctx, createTime)
 	defer cancel()
 	var img image
 	var err error
 	if b.opt.Image != "" {
-		img, err = b.namedImage(asking)
+		img, err = b.namedImage(reqCtx)
 	} else {
-		img, err = b.pinnedImage(asking, arch)
+		img, err = b.pinnedImage(reqCtx, arch)
 	}
 	if ended := contextErr(ctx); ended != nil { // the caller ended this, not the engine
 		return image{}, ended
@@ -111,7 +111,7 @@ func (b *Backend) pinnedImage(ctx context.Context, arch string) (image, error) {
 		return image{}, &ImageError{Image: pin.tag(), Reason: "is not in the engine", hint: buildHint}
 	}
 	if err != nil {
-		return image{}, fmt.Errorf("look for the image %s: %w", pin.tag(), b.asked(err))
+		return image{}, fmt.Errorf("look for the image %s: %w", pin.tag(), b.engineError(err))
 	}
 	if !slices.Equal(found.RootFS.Layers, pin.Layers) {
 		return image{}, &ImageError{Image: pin.tag(), Reason: "is not the one that this mcprun was built for", hint: buildHint}
@@ -126,7 +126,7 @@ func (b *Backend) namedImage(ctx context.Context) (image, error) {
 		return image{}, &ImageError{Image: ref, Reason: "is not in the engine", hint: "load, pull or build it first: mcprun never does"}
 	}
 	if err != nil {
-		return image{}, fmt.Errorf("look for the image %s: %w", ref, b.asked(err))
+		return image{}, fmt.Errorf("look for the image %s: %w", ref, b.engineError(err))
 	}
 	return b.usable(ref, found)
 }

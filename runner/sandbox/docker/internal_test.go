@@ -22,7 +22,7 @@ func TestEnginesAreJudged(t *testing.T) {
 		return system.Info{OSType: "linux", OperatingSystem: "Debian", MemoryLimit: true, PidsLimit: true, SwapLimit: true, CPUCfsQuota: true,
 			SecurityOptions: []string{"name=apparmor", "name=seccomp,profile=default"}}
 	}
-	if e, err := judge(good(), ""); err != nil || len(e.missing) != 0 || e.rootless || e.remapped {
+	if e, err := engineFrom(good(), ""); err != nil || len(e.missing) != 0 || e.rootless || e.remapped {
 		t.Errorf("a good engine: %+v, %v", e, err)
 	}
 	for name, change := range map[string]func(*system.Info){
@@ -33,14 +33,14 @@ func TestEnginesAreJudged(t *testing.T) {
 	} {
 		info := good()
 		change(&info)
-		if _, err := judge(info, ""); err == nil || err.Hint() == "" {
+		if _, err := engineFrom(info, ""); err == nil || err.Hint() == "" {
 			t.Errorf("%s: accepted, or no hint: %v", name, err)
 		}
 	}
 	info := good()
 	info.SecurityOptions = append(info.SecurityOptions, "name=rootless", "name=userns")
 	info.SwapLimit = false
-	if e, err := judge(info, ""); err != nil || !e.rootless || !e.remapped || len(e.missing) != 2 {
+	if e, err := engineFrom(info, ""); err != nil || !e.rootless || !e.remapped || len(e.missing) != 2 {
 		t.Errorf("a rootless engine: %+v, %v", e, err)
 	}
 }
@@ -49,11 +49,11 @@ func TestRuntimeOfContainers(t *testing.T) {
 	b := New(Options{Name: "gvisor", Runtime: "runsc"})
 	defer b.Close()
 	info := system.Info{MemoryLimit: true, PidsLimit: true, SecurityOptions: []string{"name=seccomp"}}
-	if _, err := judge(info, "runsc"); err == nil || !strings.Contains(err.Hint(), "daemon.json") {
+	if _, err := engineFrom(info, "runsc"); err == nil || !strings.Contains(err.Hint(), "daemon.json") {
 		t.Errorf("an engine without the runtime: error = %v, want one that names daemon.json", err)
 	}
 	info.Runtimes = map[string]system.RuntimeWithStatus{"runsc": {}}
-	e, err := judge(info, "runsc")
+	e, err := engineFrom(info, "runsc")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestRuntimeOfContainers(t *testing.T) {
 		t.Error("whyRemote() is empty, want the runtime")
 	}
 	spec := sandbox.Spec{ID: "x", Runtime: sandbox.Python}
-	h := b.createdRemote(t.Context(), spec, e, image{id: "img"}, &runDir{container: "name"}).HostConfig
+	h := b.createRemoteOptions(t.Context(), spec, e, image{id: "img"}, &runDir{container: "name"}).HostConfig
 	if h.Runtime != "runsc" || *h.PidsLimit <= int64(spec.Limits.WithDefaults().Processes) {
 		t.Errorf("runtime = %q, process limit = %d, want runsc and room for its kernel's threads", h.Runtime, *h.PidsLimit)
 	}
@@ -91,7 +91,7 @@ func TestProcessorTimeBoundsAGuestWithoutHost(t *testing.T) {
 // A control group that is being removed tells less and less. What it has told before stays.
 func TestFiguresDoNotFall(t *testing.T) {
 	before := counters{cpu: time.Second, memory: 5, ooms: 1, forks: 2}
-	if got := before.upTo(counters{cpu: 2 * time.Second, memory: 4}); got != (counters{cpu: 2 * time.Second, memory: 5, ooms: 1, forks: 2}) {
+	if got := before.merge(counters{cpu: 2 * time.Second, memory: 4}); got != (counters{cpu: 2 * time.Second, memory: 5, ooms: 1, forks: 2}) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -171,15 +171,15 @@ func TestSeccompProfileIsWhole(t *testing.T) {
 	}
 }
 
-// The version of the API is settled by one question at a time, also when the first one gets no answer: what -race would see.
+// The version of the API is negotiated by one request at a time, even if the first one gets no answer: the race detector would report more.
 func TestAgreesOnce(t *testing.T) {
 	for range 20 {
-		var asked atomic.Int32
+		var pings atomic.Int32
 		b := served(t, func(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case r.URL.Path != "/_ping":
 				w.Write([]byte(`[]`))
-			case asked.Add(1) <= 2: // HEAD, and then GET
+			case pings.Add(1) <= 2: // HEAD, and then GET
 				time.Sleep(5 * time.Millisecond)
 				panic(http.ErrAbortHandler)
 			default:
@@ -190,7 +190,7 @@ func TestAgreesOnce(t *testing.T) {
 		wg.Go(func() { b.Probe(t.Context()) })
 		wg.Go(func() { b.removeOwned(t.Context(), "nobody") })
 		wg.Wait()
-		if err := b.agree(t.Context()); err != nil || b.client.ClientVersion() != "1.41" {
+		if err := b.negotiateVersion(t.Context()); err != nil || b.client.ClientVersion() != "1.41" {
 			t.Errorf("the client speaks %q: %v", b.client.ClientVersion(), err)
 		}
 	}

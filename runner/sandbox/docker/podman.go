@@ -16,15 +16,15 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// suitPodman changes settings that Podman interprets differently than Docker.
-func (d *runDir) suitPodman(h *container.HostConfig, rootless bool) {
+// adaptToPodman changes settings that Podman interprets differently than Docker.
+func (d *runDir) adaptToPodman(h *container.HostConfig, rootless bool) {
 	if rootless {
 		// A user namespace for each container, in which the guest is not its root, that owns /run and /dev.
 		h.UsernsMode = "keep-id"
 	}
 	// It expects the name of a file.
 	h.SecurityOpt = []string{"no-new-privileges", "seccomp=" + d.seccomp(), "mask=" + strings.Join(h.MaskedPaths, ":")}
-	// It does not report how a container ended once it has removed it.
+	// It cannot report the exit code of a container that it has removed.
 	h.AutoRemove = false
 	// It adds writable folders, and files that describe this machine and its user.
 	h.Mounts = append(h.Mounts, bind(d.hosts(), "/etc/hosts", true))
@@ -34,15 +34,15 @@ func (d *runDir) suitPodman(h *container.HostConfig, rootless bool) {
 	for _, at := range []string{"/dev/mqueue", "/var/tmp"} {
 		h.Mounts = append(h.Mounts, bind(d.empty(), at, true))
 	}
-	// Where this is not said it asks for more than root may have in a container.
-	if n, ok := mostProcesses(); ok && !slices.ContainsFunc(h.Resources.Ulimits, func(l *container.Ulimit) bool { return l.Name == "nproc" }) {
+	// Its default is more than root may have in a container.
+	if n, ok := maxProcesses(); ok && !slices.ContainsFunc(h.Resources.Ulimits, func(l *container.Ulimit) bool { return l.Name == "nproc" }) {
 		h.Resources.Ulimits = append(h.Resources.Ulimits, limit("nproc", n))
 	}
 }
 
-// ownLimits takes from a container what bounds its processes if the engine would not set it, as Podman does not when it
-// is rootless. It is for enter.py then.
-func (e *engine) ownLimits(h *container.HostConfig) string {
+// takeUlimits removes the ulimits from the configuration if the engine would not set them, as with rootless Podman, and returns
+// them for enter.py.
+func (e *engine) takeUlimits(h *container.HostConfig) string {
 	if !e.podman || !e.rootless {
 		return ""
 	}
@@ -54,9 +54,9 @@ func (e *engine) ownLimits(h *container.HostConfig) string {
 	return strings.Join(all, ",")
 }
 
-// correctPodman puts right what Podman says behind Docker's interface: there it does not tell that it is rootless, and
-// it says that it limits what its machine could limit, not what it may itself.
-func (b *Backend) correctPodman(ctx context.Context, info *system.Info) error {
+// queryPodman corrects what Podman reports through Docker's API: that omits whether it is rootless, and lists the limits that the
+// machine supports rather than those that Podman may set.
+func (b *Backend) queryPodman(ctx context.Context, info *system.Info) error {
 	var own struct {
 		Host struct {
 			CgroupVersion     string
@@ -106,19 +106,19 @@ func (b *Backend) getJSON(ctx context.Context, path string, into any) error {
 
 const mappingHint = "give your user some, and have Podman take notice: sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $USER; podman system migrate"
 
-// finishStaying finds out how a container has ended that its engine does not remove, and removes it.
-func (p *process) finishStaying() {
+// finishPodman reads the exit code of a container that the engine does not remove, and removes it.
+func (p *process) finishPodman() {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
 	res, err := p.backend.client.ContainerInspect(ctx, p.id, client.ContainerInspectOptions{})
 	switch {
-	case gone(err): // someone has removed it, and so killed it
+	case gone(err): // it was removed, and so killed
 		p.exit.Code = signalKill
 		return
 	case err != nil:
 		p.lost(err)
 		return
-	case res.Container.State != nil && !p.given:
+	case res.Container.State != nil && !p.killed:
 		p.exit.Code = res.Container.State.ExitCode
 	}
 	p.err = p.backend.removeContainer(context.Background(), p.id)

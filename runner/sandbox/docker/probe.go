@@ -11,11 +11,11 @@ import (
 
 // Probe asks the engine what it can do and looks for the image.
 func (b *Backend) Probe(ctx context.Context) sandbox.Status {
-	ctx, cancel := context.WithTimeout(ctx, busyTime)
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	e, img, err := b.probe(ctx)
 	if err != nil {
-		err = b.asked(err) // whichever deadline has passed
+		err = b.engineError(err) // whichever deadline has passed
 		st := sandbox.Status{Detail: err.Error()}
 		var hinter interface{ Hint() string }
 		if errors.As(err, &hinter) {
@@ -50,7 +50,7 @@ func (b *Backend) probe(ctx context.Context) (*engine, image, error) {
 	if b.broken != nil {
 		return nil, image{}, b.broken
 	}
-	e, err := b.askFacts(ctx)
+	e, err := b.queryEngine(ctx)
 	if err != nil {
 		return nil, image{}, err
 	}

@@ -16,15 +16,15 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 )
 
-// process is one container with its socket, folder and connections to the engine. It begins to be supervised when it
-// was launched; a run's streams are connected to it then, or, if it waits for one, later.
+// process is one container with its socket, folder and connections to the engine. launch starts it and its supervision; connect
+// connects a run's streams, at once or, for a container that waits for a run, later.
 type process struct {
 	backend  *Backend
 	dir      *runDir
 	id       string
 	secret   string
 	created  bool
-	stays    bool      // the engine does not remove the container when it has ended
+	keeps    bool      // the engine does not remove the container when it has ended
 	watched  bool      // only this process enforces its limits
 	began    time.Time // just before the guest was started, or adopted
 	listener *net.UnixListener
@@ -38,30 +38,32 @@ type process struct {
 	usage        usage
 
 	accepted chan net.Conn // the guest's connection; closed without one when none will come
-	over     *once         // closed at the first sign that the guest has ended
+	over     chan struct{} // closed at the first sign that the guest has ended
+	setOver  func()        // closes over, once
 	gone     chan struct{} // closed when the container is; what supervise wrote is final
 	done     chan struct{} // closed when nothing is left of it; exit and err are final
 
 	mu     sync.Mutex
 	kill   chan struct{} // closed when the guest is to be ended
 	ending bool          // kill is closed
-	cause  string        // the limit it is ended for; empty: none
+	cause  string        // the limit for which it is killed; empty: none
 	hit    []string      // limits that were passed
 
 	// Set for a remote engine; see remoteProcess.
-	ready  func() error  // waits until the container may be started
-	softly func() bool   // ends the guest, and reports whether the container ends by itself then
-	grace  time.Duration // how much longer than a kill that may take
+	ready     func() error  // waits until the container may be started
+	stopRelay func() bool   // kills the guest through the relay; reports whether the container then ends by itself
+	grace     time.Duration // how much longer than killTime the end may take
 
-	given      bool // the guest was given up before the engine reported its end
-	lostEngine bool // the engine will not report it
+	killed     bool // the guest was killed before the engine reported its end
+	lostEngine bool // the engine will not report the end
 	exit       sandbox.Exit
 	err        error
 }
 
 func newProcess(b *Backend, dir *runDir, secret string) *process {
+	over := make(chan struct{})
 	return &process{
-		backend: b, dir: dir, secret: secret, accepted: make(chan net.Conn, 1), over: newOnce(),
+		backend: b, dir: dir, secret: secret, accepted: make(chan net.Conn, 1), over: over, setOver: sync.OnceFunc(func() { close(over) }),
 		gone: make(chan struct{}), done: make(chan struct{}), kill: make(chan struct{}),
 	}
 }
@@ -73,13 +75,13 @@ func (p *process) begin() {
 	}
 	go func() {
 		defer close(p.gone)
-		defer p.over.close()
+		defer p.setOver()
 		p.supervise()
 	}()
 }
 
-// connect makes the container that of a run. All of its goroutines end before done is closed, but for one that may wait
-// for the caller's Stdin.
+// connect gives the container its run: streams, limits and workspace. All of its goroutines end before done is closed, except one
+// that may wait for the caller's Stdin.
 func (p *process) connect(ctx context.Context, spec sandbox.Spec, disk *meter.Disk) {
 	stopKill := context.AfterFunc(ctx, p.Kill)
 	lim := spec.Limits.WithDefaults()
@@ -100,7 +102,7 @@ func (p *process) connect(ctx context.Context, spec sandbox.Spec, disk *meter.Di
 		fetched <- err
 	}()
 	p.watchDisk(disk)
-	p.watchers.Go(func() { p.follow(lim, spec.Workspace == "") })
+	p.watchers.Go(func() { p.poll(lim, spec.Workspace == "") })
 	go func() {
 		defer close(p.done)
 		<-p.gone
@@ -113,7 +115,7 @@ func (p *process) connect(ctx context.Context, spec sandbox.Spec, disk *meter.Di
 		if disk.HitFileSize() {
 			p.note(sandbox.LimitFileSize)
 		}
-		p.conclude(lim, spec.Runtime == sandbox.Node && heap.Ended(p.exit.Code))
+		p.nameLimits(lim, spec.Runtime == sandbox.Node && heap.Ended(p.exit.Code))
 		stdout.wait()
 		stderr.wait()
 		p.err = errors.Join(p.err, p.release())
@@ -129,8 +131,7 @@ func (p *process) watchDisk(disk *meter.Disk) {
 	disk.Watch(guest, func() { p.exceed(sandbox.LimitDisk) })
 }
 
-// accept takes one connection and closes the socket: there is nothing left that another process could connect to, or
-// prove itself with.
+// accept takes one connection, then removes the socket and the secret: no other process can connect.
 func (p *process) accept() {
 	defer close(p.accepted)
 	conn, err := p.listener.AcceptUnix()
@@ -143,8 +144,8 @@ func (p *process) accept() {
 	}
 }
 
-// lastTime is how long the connection of a guest that has ended may take to be noticed.
-const lastTime = 500 * time.Millisecond
+// lastConnectTime is how long the connection of a guest that has ended may take to be noticed.
+const lastConnectTime = 500 * time.Millisecond
 
 // Bridge waits for the guest's connection.
 func (p *process) Bridge(ctx context.Context) (net.Conn, error) {
@@ -154,13 +155,13 @@ func (p *process) Bridge(ctx context.Context) (net.Conn, error) {
 			return conn, nil
 		}
 		return nil, errors.New("the guest ended before it connected")
-	case <-p.gone: // with an engine that died nobody may connect any more
+	case <-p.gone: // the engine may have died
 		select {
 		case conn, ok := <-p.accepted:
 			if ok {
 				return conn, nil
 			}
-		case <-time.After(lastTime): // one that came at the last moment may still be on its way here
+		case <-time.After(lastConnectTime): // a connection made at the last moment may not have been accepted yet
 		}
 		return nil, errors.New("the guest ended before it connected")
 	case <-ctx.Done():
@@ -196,8 +197,8 @@ func (p *process) end(limit string) {
 	close(p.kill)
 }
 
-// isEnding reports whether the container is being killed.
-func (p *process) isEnding() bool {
+// isKilled reports whether the container is being killed.
+func (p *process) isKilled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ending
@@ -212,16 +213,16 @@ func (p *process) note(limit string) {
 
 // drain waits for the last of the output. The engine ends the stream when it has delivered everything.
 func (p *process) drain(fetched <-chan error) {
-	patience := drainTime
+	timeout := drainTime
 	if p.lostEngine {
-		patience = 0 // nobody delivers any more
+		timeout = 0
 	}
 	select {
 	case err := <-fetched:
 		if err != nil {
 			p.backend.log.Debug("read a container's output", "container", p.id, "error", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		if !p.lostEngine {
 			p.backend.log.Warn("the engine did not end a container's output", "container", p.id)
 		}
@@ -234,20 +235,20 @@ func (p *process) drain(fetched <-chan error) {
 func (p *process) release() error {
 	p.listener.Close()
 	p.attached.Close()
-	p.forget()
+	p.cancelRequests()
 	if in := p.usage.kernel(); in != nil {
 		in.close()
 	}
 	p.watchers.Wait()
-	for conn := range p.accepted { // no caller took it
+	for conn := range p.accepted { // Bridge was not called
 		conn.Close()
 	}
 	return p.dir.remove()
 }
 
-// forget ends the requests that watch the container, and takes the answer of the one that waits for its end: the client's
-// goroutine would block on it forever.
-func (p *process) forget() {
+// cancelRequests cancels the requests that watch the container, and receives the result of the one that waits for its end: the
+// client's goroutine would otherwise block forever.
+func (p *process) cancelRequests() {
 	if p.stopWatching == nil {
 		return
 	}

@@ -28,16 +28,16 @@ const (
 	relayMemory = 24 << 20
 )
 
-// remoteProcess is a container of a remote engine: a relay takes the place of the socket, and copies that of folders.
+// remoteProcess is a container of a remote engine: it has a relay in place of the socket, and copies in place of mounted folders.
 type remoteProcess struct {
 	*process
 	host      *remote.Host
 	workspace *remote.Workspace // nil until there is a run, and if the run has none
 
-	copied   chan struct{} // closed when the run's workspace is in the container
-	attended chan struct{} // closed when nothing more is done with what the relay reports
-	words    tail          // what the container's own programs print, apart from the guest
-	fetched  chan error
+	copied      chan struct{} // closed when the run's workspace is in the container
+	reportsDone chan struct{} // closed when the relay's reports have been handled
+	ownOutput   tail          // output of the relay itself, such as Python's errors
+	fetched     chan error
 
 	fault error // why the run failed through no fault of its script; guarded by mu
 }
@@ -92,13 +92,13 @@ func (b *Backend) launchRemote(ctx context.Context, spec sandbox.Spec, e *engine
 		}
 	}
 	dir := &runDir{container: "mcprun-" + spec.ID + "-" + randomName()}
-	r := &remoteProcess{process: newProcess(b, dir, spec.Secret), fetched: make(chan error, 1), attended: make(chan struct{}), copied: make(chan struct{})}
+	r := &remoteProcess{process: newProcess(b, dir, spec.Secret), fetched: make(chan error, 1), reportsDone: make(chan struct{}), copied: make(chan struct{})}
 	r.ready = func() error { return b.copyReadOnly(detach(ctx), r.id, spec) }
-	if err := r.launch(ctx, b.createdRemote(ctx, spec, e, img, dir)); err != nil {
+	if err := r.launch(ctx, b.createRemoteOptions(ctx, spec, e, img, dir)); err != nil {
 		return nil, errors.Join(err, r.undo(ctx))
 	}
 	r.host = remote.NewHost(r.attached.Conn)
-	r.softly, r.grace = r.stop, fetchTime
+	r.stopRelay, r.grace = r.stop, fetchTime
 	r.listen()
 	if err := r.host.Start(spec.Secret, interpreter(spec, spec.Limits.WithDefaults())); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the guest in container %s: %w", r.id, err), r.abandon())
@@ -106,13 +106,14 @@ func (b *Backend) launchRemote(ctx context.Context, spec sandbox.Spec, e *engine
 	return r, nil
 }
 
-// createdRemote is created for a remote engine. The relay is the first process: nothing in a container can send a signal to
-// that one. The guest is nobody, whoever the caller is, and the engine's own mapping of users stays on.
-func (b *Backend) createdRemote(ctx context.Context, spec sandbox.Spec, e *engine, img image, dir *runDir) client.ContainerCreateOptions {
+// createRemoteOptions returns the configuration of a container of a remote engine. The relay is the first process: nothing in a
+// container can send a signal to that one. The guest is nobody, whoever the caller is, and the engine's own mapping of users
+// stays on.
+func (b *Backend) createRemoteOptions(ctx context.Context, spec sandbox.Spec, e *engine, img image, dir *runDir) client.ContainerCreateOptions {
 	lim := spec.Limits.WithDefaults()
 	plain := spec
-	plain.Workspace, plain.Tree, plain.Skills, plain.Stdin = "", "", "", later{}
-	create := b.created(ctx, plain, e, img, dir)
+	plain.Workspace, plain.Tree, plain.Skills, plain.Stdin = "", "", "", noStdin{}
+	create := b.createOptions(ctx, plain, e, img, dir)
 	conf, h := create.Config, create.HostConfig
 	conf.User = fmt.Sprintf("%d:%d", nobody, nobody)
 	conf.Entrypoint, conf.Cmd = []string{"python3"}, []string{"-I", "-S", "-B", path.Join(sandbox.GuestDir, remote.Name)}
@@ -140,10 +141,10 @@ func (r *remoteProcess) abandon() error {
 	return errors.Join(r.err, r.release())
 }
 
-// listen takes what the container prints, from its start to its end.
+// listen starts the goroutines that handle the container's output, from its start to its end.
 func (r *remoteProcess) listen() {
 	go func() {
-		_, err := stdcopy.StdCopy(r.host, &r.words, r.attached.Reader)
+		_, err := stdcopy.StdCopy(r.host, &r.ownOutput, r.attached.Reader)
 		if odd, ok := errors.AsType[*remote.ProtocolError](err); ok {
 			r.fail(odd)
 			r.Kill()
@@ -159,12 +160,12 @@ func (r *remoteProcess) listen() {
 		case <-r.host.Gone():
 		}
 		select {
-		case <-r.host.Spoke(): // what it said before its end counts
+		case <-r.host.Spoke(): // even if it has ended since
 			r.accepted <- r.host.Bridge()
 		default:
 		}
 	}()
-	go r.attend()
+	go r.handleReports()
 }
 
 func (r *remoteProcess) fail(err error) {
@@ -175,26 +176,26 @@ func (r *remoteProcess) fail(err error) {
 	}
 }
 
-// attend acts on the relay's reports.
-func (r *remoteProcess) attend() {
-	defer close(r.attended)
+// handleReports acts on the relay's reports.
+func (r *remoteProcess) handleReports() {
+	defer close(r.reportsDone)
 	for exited := r.host.Exited(); ; {
 		select {
 		case limit := <-r.host.Limits():
-			r.passed(limit)
+			r.handleLimit(limit)
 			continue
 		default: // limits are reported before the end
 		}
 		select {
 		case limit := <-r.host.Limits():
-			r.passed(limit)
+			r.handleLimit(limit)
 		case <-exited:
 			exited = nil
 			e := r.host.Exit()
 			r.usage.report(counters{cpu: e.CPU, memory: e.Memory, ooms: e.OOMs, forks: e.Forks})
-			r.over.close()
+			r.setOver()
 		case <-r.host.Complete():
-			if err := r.fetchWorkspace(); remote.IsTooMuch(err) {
+			if err := r.receiveWorkspace(); remote.IsTooMuch(err) {
 				r.exceed(sandbox.LimitDisk)
 			} else if err != nil {
 				r.fail(err)
@@ -207,9 +208,9 @@ func (r *remoteProcess) attend() {
 	}
 }
 
-// passed ends a guest for a limit that it has passed, or notes the limit when the guest has ended anyway. One that has
-// failed then has most likely failed for it: the workspace is full.
-func (r *remoteProcess) passed(limit string) {
+// handleLimit kills the guest for a limit that it has passed, or records the limit if the guest has succeeded in the meantime. A
+// guest that has failed most likely failed because of it: the workspace is full.
+func (r *remoteProcess) handleLimit(limit string) {
 	if limit != sandbox.LimitDisk && limit != sandbox.LimitCPU {
 		return
 	}
@@ -224,8 +225,8 @@ func (r *remoteProcess) passed(limit string) {
 	r.exceed(limit)
 }
 
-// stop has the relay kill the guest, and reports whether the container ends by itself then, when its workspace was copied
-// back. A relay that does not answer, as one that the kernel has stopped, is not waited for.
+// stop has the relay kill the guest, and reports whether the container then ends by itself, after its workspace was copied back. It
+// does not wait for a relay that does not answer.
 func (r *remoteProcess) stop() bool {
 	go r.host.Kill()
 	ack := time.NewTimer(ackTime)
@@ -272,7 +273,7 @@ func (r *remoteProcess) Bridge(ctx context.Context) (net.Conn, error) {
 // Remote implements sandbox.Remote: the workspace is a copy that is copied back at the end.
 func (r *remoteProcess) Remote() bool { return true }
 
-// connect makes the container that of a run, as process.connect does, and takes over the workspace.
+// connect gives the container its run, as process.connect does, and owns the workspace from then on.
 func (r *remoteProcess) connect(ctx context.Context, spec sandbox.Spec, w *remote.Workspace) error {
 	lim := spec.Limits.WithDefaults()
 	r.mu.Lock()
@@ -291,7 +292,7 @@ func (r *remoteProcess) connect(ctx context.Context, spec sandbox.Spec, w *remot
 	r.host.Connect(spec.Stdin, output.Writer(spec.Stdout), heap)
 	go func() {
 		defer close(r.copied)
-		if err := r.copyWorkspace(ctx); err != nil && ctx.Err() == nil && !r.isOver() {
+		if err := r.copyWorkspace(ctx); err != nil && ctx.Err() == nil && !r.hasEnded() {
 			r.fail(err)
 			r.Kill()
 		}
@@ -302,12 +303,12 @@ func (r *remoteProcess) connect(ctx context.Context, spec sandbox.Spec, w *remot
 		stopKill()
 		r.drain(r.fetched)
 		r.host.Streams()
-		<-r.attended
+		<-r.reportsDone
 		<-r.copied
-		r.settle(spec)
-		r.conclude(lim, spec.Runtime == sandbox.Node && heap.Ended(r.exit.Code))
-		if r.err == nil && r.workspace != nil && !r.given && r.exit.Killed == "" && !r.isComplete() {
-			r.err = fmt.Errorf("container %s ended before its workspace was copied back: %q", r.id, r.words.String())
+		r.collectChanges(spec)
+		r.nameLimits(lim, spec.Runtime == sandbox.Node && heap.Ended(r.exit.Code))
+		if r.err == nil && r.workspace != nil && !r.killed && r.exit.Killed == "" && !r.isComplete() {
+			r.err = fmt.Errorf("container %s ended before its workspace was copied back: %q", r.id, r.ownOutput.String())
 		}
 		r.err = errors.Join(r.err, r.release())
 	}()
@@ -324,8 +325,8 @@ func (r *remoteProcess) isComplete() bool {
 	}
 }
 
-// settle makes the changes to the workspace, and collects what went wrong.
-func (r *remoteProcess) settle(spec sandbox.Spec) {
+// collectChanges applies the changes to the workspace, and records what went wrong.
+func (r *remoteProcess) collectChanges(spec sandbox.Spec) {
 	r.mu.Lock()
 	fault := r.fault
 	r.mu.Unlock()
@@ -337,7 +338,7 @@ func (r *remoteProcess) settle(spec sandbox.Spec) {
 		var limit string
 		limit, err = r.applyChanges(spec)
 		switch limit {
-		case sandbox.LimitDisk: // too late to end it, but that is why it counts as failed
+		case sandbox.LimitDisk: // it has ended, but counts as killed for this
 			r.exceed(limit)
 			r.exit.Code = signalKill
 		case sandbox.LimitFileSize:
@@ -347,7 +348,7 @@ func (r *remoteProcess) settle(spec sandbox.Spec) {
 	if r.err == nil {
 		r.err = errors.Join(fault, err)
 	}
-	if words := r.words.String(); words != "" {
+	if words := r.ownOutput.String(); words != "" {
 		r.backend.log.Debug("a container's own programs print", "container", r.id, "text", words)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // whyRemote returns why the engine counts as remote; empty if it does not. An engine that turns out not to see the folders of
-// a run counts as remote from then on: see unseen.
+// a run counts as remote from then on: see isFolderUnseen.
 func (b *Backend) whyRemote(info system.Info) string {
 	scheme, _, _ := strings.Cut(b.opt.Host, "://")
 	name, err := os.Hostname()
@@ -43,8 +43,8 @@ func (b *Backend) ownSocket() bool {
 // noSource is Docker's error for a folder that it does not find.
 const noSource = "bind source path does not exist"
 
-// unseen reports whether err is Docker's or Podman's for a folder of this machine that the engine does not find.
-func unseen(err error) bool {
+// isFolderUnseen reports whether err is Docker's or Podman's error for a folder of this machine that the engine does not find.
+func isFolderUnseen(err error) bool {
 	if err == nil {
 		return false
 	}
@@ -53,15 +53,13 @@ func unseen(err error) bool {
 		strings.Contains(text, "no such file or directory") && strings.Contains(text, runDirPrefix)
 }
 
-// setRemote changes what is known of an engine that turns out to be remote: what its missing powers would do to folders of
-// this machine plays no part then.
-func (e *engine) setRemote(why string) {
+// markRemote records that the engine is remote, and why. What is missing for folders of this machine does not matter then.
+func (e *engine) markRemote(why string) {
 	e.remote = why
 	e.missing = slices.DeleteFunc(e.missing, func(s string) bool { return strings.HasPrefix(s, "user namespace:") })
 }
 
-// checkRemote refuses a remote engine that would run guests without our filter of system calls: Podman reads that from a
-// file of its own machine.
+// checkRemote refuses a remote Podman: it reads the system call filter from a file on its own machine, and so would not use ours.
 func (b *Backend) checkRemote(e *engine) error {
 	if e.remote == "" || !e.podman {
 		return nil
@@ -70,13 +68,13 @@ func (b *Backend) checkRemote(e *engine) error {
 		hint: "run mcprun where Podman runs and sees its folders, or use Docker"}
 }
 
-// foundRemote records that a failed start has shown the engine to be remote.
-func (b *Backend) foundRemote(why string) *engine {
+// setRemote records that the engine turned out to be remote when a container was started.
+func (b *Backend) setRemote(why string) *engine {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := *b.engine
 	e.missing = slices.Clone(e.missing)
-	e.setRemote(why)
+	e.markRemote(why)
 	b.engine = &e
 	return &e
 }

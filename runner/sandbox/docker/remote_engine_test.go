@@ -96,11 +96,11 @@ func TestRemoteEngines(t *testing.T) {
 		`statfs /run/mcprun/docker-0a/g: no such file or directory`:                                    true,
 		`exec: "python3": executable file not found`:                                                   false,
 	} {
-		if got := unseen(errors.New(text)); got != want {
+		if got := isFolderUnseen(errors.New(text)); got != want {
 			t.Errorf("%q means that folders are not seen: %v", text, got)
 		}
 	}
-	if unseen(nil) {
+	if isFolderUnseen(nil) {
 		t.Error("no error is taken for one")
 	}
 }
@@ -111,7 +111,7 @@ func TestRemoteContainersAreHardened(t *testing.T) {
 	defer b.Close()
 	spec := sandbox.Spec{ID: "x", Runtime: sandbox.Python, Tree: "/host/tree", Skills: "/host/skills", Workspace: "/host/work"}
 	lim := spec.Limits.WithDefaults()
-	got := b.createdRemote(t.Context(), spec, &engine{remapped: true, rootless: true, remote: "it is"}, image{id: "img"}, &runDir{container: "name"})
+	got := b.createRemoteOptions(t.Context(), spec, &engine{remapped: true, rootless: true, remote: "it is"}, image{id: "img"}, &runDir{container: "name"})
 	h := got.HostConfig
 	if !h.ReadonlyRootfs || h.NetworkMode != "none" || len(h.CapDrop) != 1 || h.IpcMode != container.IPCModeNone || *h.Init || h.UsernsMode != "" ||
 		got.Config.User != "65534:65534" || !h.AutoRemove || len(h.SecurityOpt) != 2 {

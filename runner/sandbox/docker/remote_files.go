@@ -23,11 +23,11 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/remote"
 )
 
-// A container of a remote engine has volumes without a name, which go with it. What a script may read is in some that are
-// filled before the container starts, and belongs to root, while everything in the container runs as another user without
-// capabilities: guest program and relay at sandbox.Root, and each folder in the workspace, where a mount can be neither
-// renamed nor removed, with a link to it at sandbox.Root. The workspace is one in memory, which bounds it for real; it is
-// filled when the container runs, and copied back at its end.
+// A container of a remote engine has anonymous volumes, which the engine removes with it. Those that hold what a script may read
+// are filled before the container starts. Their files belong to root, and everything in the container runs as another user
+// without capabilities: guest program and relay at sandbox.Root, and each folder in the workspace, where a mount can be neither
+// renamed nor removed, with a link to it at sandbox.Root. The workspace is a volume in memory, whose size bounds it; it is filled
+// when the container runs, and copied back at its end.
 
 // remoteMounts are the volumes of a container.
 func remoteMounts(lim sandbox.Limits, folders []readOnly, labels map[string]string) []mount.Mount {
@@ -60,7 +60,7 @@ func (b *Backend) copyIn(ctx context.Context, container, to string, write func(i
 	_, err := b.client.CopyToContainer(ctx, container, client.CopyToContainerOptions{DestinationPath: to, Content: r})
 	r.CloseWithError(io.ErrClosedPipe)
 	if err != nil {
-		return fmt.Errorf("copy files to %s of container %s: %w", to, container, b.asked(err))
+		return fmt.Errorf("copy files to %s of container %s: %w", to, container, b.engineError(err))
 	}
 	return nil
 }
@@ -196,9 +196,9 @@ func (r *remoteProcess) copyWorkspace(ctx context.Context) error {
 	return r.backend.copyIn(ctx, r.id, sandbox.WorkspaceDir, func(to io.Writer) error { return r.workspace.Pack(ctx, nobody, to) })
 }
 
-// fetchWorkspace copies the workspace back. A container that was killed may be gone before that can begin: the workspace
+// receiveWorkspace copies the workspace back. A container that was killed may be gone before that can begin: the workspace
 // stays as it was then.
-func (r *remoteProcess) fetchWorkspace() error {
+func (r *remoteProcess) receiveWorkspace() error {
 	r.mu.Lock()
 	w := r.workspace
 	r.mu.Unlock()
@@ -208,11 +208,11 @@ func (r *remoteProcess) fetchWorkspace() error {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
 	defer cancel()
 	res, err := r.backend.client.CopyFromContainer(ctx, r.id, client.CopyFromContainerOptions{SourcePath: sandbox.WorkspaceDir + "/."})
-	if errdefs.IsNotFound(err) && r.isEnding() {
+	if errdefs.IsNotFound(err) && r.isKilled() {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("copy the workspace from container %s: %w", r.id, r.backend.asked(err))
+		return fmt.Errorf("copy the workspace from container %s: %w", r.id, r.backend.engineError(err))
 	}
 	defer res.Content.Close()
 	stop := time.AfterFunc(fetchTime, func() { res.Content.Close() })
@@ -220,7 +220,7 @@ func (r *remoteProcess) fetchWorkspace() error {
 	return w.Receive(res.Content)
 }
 
-// applyChanges takes over what has come back. It reports a limit that the guest has passed; empty: none.
+// applyChanges applies the changes that were received to the workspace. It returns the limit that the guest has passed, or "".
 func (r *remoteProcess) applyChanges(spec sandbox.Spec) (limit string, err error) {
 	res, err := r.workspace.Apply()
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// remoteShape is Shape on a remote engine: a workspace is copied when a guest is adopted, files cannot be added to a
-// container that runs, and of the limits only those that the host and the relay count can change.
+// remoteShape is Shape on a remote engine: the workspace is copied when a guest is adopted, other folders cannot be added to a
+// running container, and only limits that the host and the relay enforce can change.
 func remoteShape(spec sandbox.Spec) sandbox.Shape {
 	lim := spec.Limits.WithDefaults()
 	lim.CPU, lim.Output = 0, 0
@@ -22,7 +22,7 @@ func remoteShape(spec sandbox.Spec) sandbox.Shape {
 func (b *Backend) warmRemote(ctx context.Context, spec sandbox.Spec, e *engine, img image) (sandbox.Idle, error) {
 	w := &remoteIdle{shape: remoteShape(spec)}
 	spec.Workspace, spec.Limits.CPU = "", 0
-	if _, err := openWorkspace(spec); err != nil { // it looks at the folders
+	if _, err := openWorkspace(spec); err != nil { // this checks the folders
 		return nil, err
 	}
 	var err error
@@ -46,7 +46,7 @@ var _ sandbox.Idle = (*remoteIdle)(nil)
 func (w *remoteIdle) Bridge(ctx context.Context) (net.Conn, error) { return w.process.Bridge(ctx) }
 
 // Done is closed when the guest has ended.
-func (w *remoteIdle) Done() <-chan struct{} { return w.over.c }
+func (w *remoteIdle) Done() <-chan struct{} { return w.over }
 
 // Close ends the guest.
 func (w *remoteIdle) Close() error {
@@ -60,7 +60,7 @@ func (w *remoteIdle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Proc
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("adopt container %s: %w", w.id, err), w.Close())
 	}
-	// Whoever has the guest's connection already sends it its job now.
+	// The caller already has the guest's connection, and sends the job when this returns.
 	select {
 	case <-w.copied:
 	case <-w.gone:
@@ -70,7 +70,7 @@ func (w *remoteIdle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Proc
 
 func (w *remoteIdle) adopt(ctx context.Context, spec sandbox.Spec) error {
 	if !w.stopKill() {
-		return errors.New("it was given up")
+		return errors.New("it was killed")
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (w *remoteIdle) adopt(ctx context.Context, spec sandbox.Spec) error {
 	if got := remoteShape(spec); got != w.shape {
 		return fmt.Errorf("it is of another shape: %+v, and %+v is wanted", w.shape, got)
 	}
-	if w.isOver() {
+	if w.hasEnded() {
 		return errors.New("the guest has ended")
 	}
 	workspace, err := openWorkspace(spec)

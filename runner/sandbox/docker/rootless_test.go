@@ -20,7 +20,7 @@ import (
 // An engine with no control groups of its own can be used where this process can hold the limits, and nowhere else.
 func TestRootlessEngineWithoutControlGroupsIsWatched(t *testing.T) {
 	info := system.Info{OSType: "linux", SecurityOptions: []string{"name=seccomp,profile=default", "name=rootless"}}
-	e, refused := judge(info, "")
+	e, refused := engineFrom(info, "")
 	if refused != nil {
 		t.Fatal(refused)
 	}
@@ -41,7 +41,7 @@ func TestRootlessEngineWithoutControlGroupsIsWatched(t *testing.T) {
 		t.Errorf("with control groups: %v", err)
 	}
 	info.MemoryLimit, info.PidsLimit = true, true
-	if e, err := judge(info, ""); err != nil || e.watched || hasMissing(e, "cgroup") {
+	if e, err := engineFrom(info, ""); err != nil || e.watched || hasMissing(e, "cgroup") {
 		t.Errorf("with control groups: %+v, %v", e, err)
 	}
 }
@@ -71,7 +71,7 @@ func TestPodmanIsCorrected(t *testing.T) {
 	} {
 		b := answering(t, c.answer)
 		info := system.Info{MemoryLimit: true, PidsLimit: true, SecurityOptions: []string{"name=seccomp"}}
-		if err := b.correctPodman(t.Context(), &info); err != nil {
+		if err := b.queryPodman(t.Context(), &info); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if hasOption(info.SecurityOptions, "rootless") != c.rootless || info.MemoryLimit != c.memory || info.PidsLimit != c.pids || info.CPUCfsQuota != c.quota {
@@ -79,7 +79,7 @@ func TestPodmanIsCorrected(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`no JSON`, `{"host": {"security": {"rootless": true}, "idMappings": {"uidmap": [{"size": 1}]}}}`} {
-		if err := answering(t, bad).correctPodman(t.Context(), &system.Info{MemoryLimit: true}); err == nil {
+		if err := answering(t, bad).queryPodman(t.Context(), &system.Info{MemoryLimit: true}); err == nil {
 			t.Errorf("%s was taken", bad)
 		}
 	}
@@ -123,7 +123,7 @@ func TestContainerOfRootlessPodman(t *testing.T) {
 	b.uid, b.gid = 1000, 100
 	spec := sandbox.Spec{ID: "x", Runtime: sandbox.Python, Workspace: "/w"}
 	e := &engine{podman: true, rootless: true, watched: true}
-	got := b.created(t.Context(), spec, e, image{id: "img"}, &runDir{path: "/run-dir"})
+	got := b.createOptions(t.Context(), spec, e, image{id: "img"}, &runDir{path: "/run-dir"})
 	h := got.HostConfig
 	if got.Config.User != "1000:100" || h.UsernsMode != "keep-id" || len(h.Resources.Ulimits) != 0 || h.Resources.Memory != 0 || h.Resources.PidsLimit != nil {
 		t.Errorf("user %q, %+v", got.Config.User, h)
@@ -135,7 +135,7 @@ func TestContainerOfRootlessPodman(t *testing.T) {
 		}
 	}
 	e = &engine{rootless: true}
-	got = b.created(t.Context(), spec, e, image{id: "img"}, &runDir{path: "/run-dir"})
+	got = b.createOptions(t.Context(), spec, e, image{id: "img"}, &runDir{path: "/run-dir"})
 	h = got.HostConfig
 	if got.Config.User != "0:0" || h.UsernsMode != container.UsernsMode("") || len(h.Resources.Ulimits) == 0 || h.Resources.Memory == 0 || !strings.Contains(strings.Join(h.ReadonlyPaths, " "), "/dev") {
 		t.Errorf("rootless Docker: user %q, %+v", got.Config.User, h)

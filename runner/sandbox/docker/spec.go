@@ -58,11 +58,11 @@ func readonlyPaths() []string {
 	return []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger", "/dev"}
 }
 
-// created returns the container's configuration.
-func (b *Backend) created(ctx context.Context, spec sandbox.Spec, e *engine, img image, dir *runDir) client.ContainerCreateOptions {
+// createOptions returns the container's configuration.
+func (b *Backend) createOptions(ctx context.Context, spec sandbox.Spec, e *engine, img image, dir *runDir) client.ContainerCreateOptions {
 	lim := spec.Limits.WithDefaults()
 	host := b.host(ctx, spec, lim, e, dir)
-	cmd := command(spec, lim, e.ownLimits(host))
+	cmd := command(spec, lim, e.takeUlimits(host))
 	env := append([]string{"PATH=" + searchPath, "HOME=/tmp", "LANG=C.UTF-8"}, e.unset(img)...)
 	return client.ContainerCreateOptions{
 		Name: dir.container,
@@ -71,7 +71,7 @@ func (b *Backend) created(ctx context.Context, spec sandbox.Spec, e *engine, img
 			Entrypoint: cmd[:1], Cmd: cmd[1:], Env: env,
 			AttachStdin: spec.Stdin != nil, OpenStdin: spec.Stdin != nil, StdinOnce: spec.Stdin != nil,
 			AttachStdout: true, AttachStderr: true,
-			StopSignal:      "SIGKILL", // an engine that is stopped stops its containers, and nothing is worth its waiting
+			StopSignal:      "SIGKILL", // so that an engine that shuts down does not wait
 			NetworkDisabled: true,
 			Healthcheck:     &container.HealthConfig{Test: []string{"NONE"}},
 			Labels:          map[string]string{labelRun: spec.ID, labelOwner: b.owner},
@@ -97,7 +97,7 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 		Init:         &yes,
 		Mounts:       binds(spec, dir),
 		Tmpfs:        map[string]string{"/tmp": e.tmpfs(lim.Tmp)},
-		Resources:    container.Resources{Ulimits: ulimits(ctx, e, lim)},
+		Resources:    container.Resources{Ulimits: ulimits(ctx, lim)},
 	}
 	if e.watched {
 		h.MaskedPaths = append(h.MaskedPaths, zeroDevice)
@@ -121,7 +121,7 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 		h.Resources.CPUPeriod, h.Resources.CPUQuota = period, guestCPUs*period
 	}
 	if e.podman {
-		dir.suitPodman(h, e.rootless)
+		dir.adaptToPodman(h, e.rootless)
 	}
 	if e.remapped && !e.rootless {
 		h.UsernsMode = "host"
@@ -138,8 +138,8 @@ func (b *Backend) user(e *engine) string {
 	return fmt.Sprintf("%d:%d", b.uid, b.gid)
 }
 
-// command starts enter.py, which connects to the bridge and becomes the guest's interpreter. It also hands the secret over:
-// in what the container is started with, anybody in it could read it for ever. Limits are what it bounds processes by.
+// command starts enter.py, which connects to the bridge, sets the ulimits in limits and becomes the guest's interpreter. It also
+// hands over the secret: any process of the container could read that from its command or environment.
 func command(spec sandbox.Spec, lim sandbox.Limits, limits string) []string {
 	cmd := []string{"python3", "-I", "-S", "-B", path.Join(bridgeDir, enterName), bridgeDir, limits}
 	return append(cmd, interpreter(spec, lim)...)
@@ -201,7 +201,8 @@ func (d *runDir) mountEmpty(h *container.HostConfig) {
 	}
 }
 
-// tmpfs bounds files by number too: an empty one costs memory as well. Podman knows no such bound.
+// tmpfs returns the mount options of a folder in memory. They bound the number of files too, since an empty one costs memory as
+// well; Podman has no such option.
 func (e *engine) tmpfs(size int64) string {
 	options := fmt.Sprintf("rw,nosuid,nodev,noexec,mode=1777,size=%d", size)
 	if !e.podman {
@@ -210,24 +211,16 @@ func (e *engine) tmpfs(size int64) string {
 	return options
 }
 
-// sigPending is how many signals may wait, and timers be set. The kernel counts them for a user, and so for all runs
-// together: one that took all would leave none for the others, whose starts need them.
+// sigPending is how many signals may be pending and timers set. The kernel counts them per user, and so for all runs together:
+// one that took all would leave none for the others, which need some to start.
 const sigPending = 1024
 
-// signals is sigPending, to the extent that the engine may set that: a rootless one cannot raise what its user, who is ours, has.
-func (e *engine) signals() int64 {
-	if most, ok := mostSignals(); ok && e.rootless {
-		return min(sigPending, most)
-	}
-	return sigPending
-}
-
-func ulimits(ctx context.Context, e *engine, lim sandbox.Limits) []*container.Ulimit {
+func ulimits(ctx context.Context, lim sandbox.Limits) []*container.Ulimit {
 	all := []*container.Ulimit{
 		limit("core", 0),
 		limit("fsize", fileSize(lim)),
 		limit("nofile", int64(lim.Files)),
-		limit("sigpending", e.signals()),
+		limit("sigpending", sigPending),
 	}
 	if s := cpuSeconds(ctx, lim); s > 0 {
 		all = append(all, &container.Ulimit{Name: "cpu", Soft: s, Hard: s + 1})
@@ -242,10 +235,9 @@ func limit(name string, n int64) *container.Ulimit {
 	return &container.Ulimit{Name: name, Soft: n, Hard: n}
 }
 
-// cpuSeconds is the processor time of one process. It ends a busy guest whose host was killed and could not, and is
-// more than the run's limit: what the kernel holds against it is guessed from who runs at each tick, and on a busy machine
-// may be well above what was used. Where the run has no such limit but a time to end, it is what the process can use until
-// then and some.
+// cpuSeconds returns the limit of processor time for one process, which ends a busy guest whose host was killed. It is above the
+// run's limit: the kernel estimates the time at each tick, and on a busy machine may count well above what was used. For a run
+// with a deadline only, it is above what the process can use until then.
 func cpuSeconds(ctx context.Context, lim sandbox.Limits) int64 {
 	if lim.CPU > 0 {
 		return int64(math.Ceil(lim.CPU.Seconds()*1.25)) + 1
@@ -256,8 +248,8 @@ func cpuSeconds(ctx context.Context, lim sandbox.Limits) int64 {
 	return 0
 }
 
-// unset drops what an image would set: a name without a value removes it. Podman would pass on its own
-// value instead, so there it becomes empty.
+// unset removes variables that the image would set: a name without a value does so. Podman would pass on its own value for one, so
+// there the value is empty.
 func (e *engine) unset(img image) []string {
 	var out []string
 	for _, key := range img.unset {

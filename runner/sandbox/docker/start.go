@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// createTime and startTime are how long a loaded engine may take; a dead one is found before.
+	// createTime and startTime are how long a busy engine may take.
 	createTime = 30 * time.Second
 	startTime  = 60 * time.Second
 	removeTime = 30 * time.Second
@@ -65,32 +65,32 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	p.watched = e.watched
 	lim := spec.Limits.WithDefaults()
 	disk := meter.NewDisk(spec.Workspace, lim)
-	if err := p.launch(ctx, b.created(ctx, spec, e, img, dir)); err != nil {
+	if err := p.launch(ctx, b.createOptions(ctx, spec, e, img, dir)); err != nil {
 		disk.Stop()
 		err = errors.Join(err, p.undo(ctx))
-		if unseen(err) && ctx.Err() == nil {
+		if isFolderUnseen(err) && ctx.Err() == nil {
 			if err := b.prepareFolders(spec, e); err != nil { // one has been removed in the meantime
 				return nil, err
 			}
-			return b.startRemote(ctx, spec, b.foundRemote("it does not see this machine's folders"), img)
+			return b.startRemote(ctx, spec, b.setRemote("it does not see this machine's folders"), img)
 		}
 		return nil, err
 	}
-	if _, err := p.find(p.watching); err != nil && !p.soonOver() {
+	if _, err := p.find(p.watching); err != nil && !p.endsSoon() {
 		disk.Stop()
-		err = errors.Join(fmt.Errorf("watch over container %s: %w", p.id, err), p.drop())
+		err = errors.Join(fmt.Errorf("watch over container %s: %w", p.id, err), p.discard())
 		if _, silent := errors.AsType[*EngineError](err); silent || e.podman || e.watched || ctx.Err() != nil {
 			return nil, err
 		}
-		return b.startRemote(ctx, spec, b.foundRemote("its containers' processes are not seen from here"), img)
+		return b.startRemote(ctx, spec, b.setRemote("its containers' processes are not seen from here"), img)
 	}
 	p.connect(ctx, spec, disk)
 	return p, nil
 }
 
-// launch does everything in the order that loses nothing: the socket is there before the guest asks for it, output is
-// attached and the end is waited for before there can be any. Requests that make something are not cut short by ctx,
-// because the engine may carry them out all the same; ctx is asked in between.
+// launch creates and starts the container. The socket exists before the guest connects, and output and end are waited for before
+// there can be any. ctx does not cancel requests that create something, because the engine may carry them out anyway; it is
+// checked in between.
 func (p *process) launch(ctx context.Context, create client.ContainerCreateOptions) error {
 	b := p.backend
 	var err error
@@ -108,7 +108,7 @@ func (p *process) launch(ctx context.Context, create client.ContainerCreateOptio
 	p.oom = b.client.Events(p.watching, client.EventsListOptions{
 		Filters: make(client.Filters).Add("type", "container").Add("container", p.id).Add("event", "oom"),
 	})
-	if !p.stays {
+	if !p.keeps {
 		p.removed = b.client.ContainerWait(p.watching, p.id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
 	}
 
@@ -123,25 +123,25 @@ func (p *process) launch(ctx context.Context, create client.ContainerCreateOptio
 	if _, err := b.client.ContainerStart(startCtx, p.id, client.ContainerStartOptions{}); err != nil {
 		return b.startError(p.id, err)
 	}
-	if p.stays {
+	if p.keeps {
 		p.removed = b.client.ContainerWait(p.watching, p.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
 	}
 	p.begin()
 	return nil
 }
 
-// soonOver reports whether a container that is not found ended by itself, which its engine may not have said yet.
-func (p *process) soonOver() bool {
+// endsSoon reports whether a container that was not found has ended by itself, which its engine may not have reported yet.
+func (p *process) endsSoon() bool {
 	select {
-	case <-p.over.c:
+	case <-p.over:
 		return true
 	case <-time.After(endTime):
 		return false
 	}
 }
 
-// drop kills a container that was launched and has no run.
-func (p *process) drop() error {
+// discard kills a container that was launched and has no run.
+func (p *process) discard() error {
 	p.Kill()
 	<-p.gone
 	return errors.Join(p.err, p.release())
@@ -150,21 +150,21 @@ func (p *process) drop() error {
 // make creates the container and attaches to it.
 func (p *process) make(ctx context.Context, create client.ContainerCreateOptions) error {
 	b := p.backend
-	stays := !create.HostConfig.AutoRemove // it is Podman's
-	if stays {
-		if err := b.makingOne.Acquire(ctx, 1); err != nil {
+	keeps := !create.HostConfig.AutoRemove // Podman
+	if keeps {
+		if err := b.creating.Acquire(ctx, 1); err != nil {
 			return err
 		}
-		defer b.makingOne.Release(1)
+		defer b.creating.Release(1)
 	}
 	createCtx, cancel := context.WithTimeout(detach(ctx), createTime)
 	defer cancel()
-	p.created = true // from here on there may be one, whatever the engine answers
+	p.created = true // even if the request fails, there may be one
 	made, err := b.client.ContainerCreate(createCtx, create)
 	if err != nil {
 		return b.createError(err)
 	}
-	p.id, p.stays = made.ID, stays
+	p.id, p.keeps = made.ID, keeps
 	for _, w := range made.Warnings {
 		b.log.Warn("the engine warns about the container", "warning", w)
 	}
@@ -182,7 +182,7 @@ func (p *process) make(ctx context.Context, create client.ContainerCreateOptions
 	case !inTime:
 		return fmt.Errorf("attach to container %s: %w", p.id, &EngineError{Host: b.opt.Host, Err: errNoAnswer})
 	case err != nil:
-		return fmt.Errorf("attach to container %s: %w", p.id, b.askedToConnect(err))
+		return fmt.Errorf("attach to container %s: %w", p.id, b.connectError(err))
 	}
 	return nil
 }
@@ -193,10 +193,7 @@ func (b *Backend) createError(err error) error {
 		return &EngineError{Host: b.opt.Host, Err: err,
 			hint: "the engine does not see the same folders as mcprun does (is it a snap, or in a container?): move the workspace and the folder for running sandboxes to where it sees them"}
 	}
-	if strings.Contains(err.Error(), "container-init binary not found") {
-		return &EngineError{Host: b.opt.Host, Err: err, hint: "install catatonit, which Podman starts containers with"}
-	}
-	return fmt.Errorf("create a container: %w", b.asked(err))
+	return fmt.Errorf("create a container: %w", b.engineError(err))
 }
 
 // startError explains errors that a person can fix.
@@ -205,7 +202,7 @@ func (b *Backend) startError(id string, err error) error {
 		return &EngineError{Host: b.opt.Host, Err: err,
 			hint: "a limit is above what the engine may set itself: ask for fewer --open-files, or raise the engine's own limit (LimitNOFILE of its service)"}
 	}
-	return fmt.Errorf("start container %s: %w", id, b.asked(err))
+	return fmt.Errorf("start container %s: %w", id, b.engineError(err))
 }
 
 // undo removes what a failed start has created.
@@ -214,9 +211,9 @@ func (p *process) undo(ctx context.Context) error {
 	if p.attached.Conn != nil {
 		p.attached.Close()
 	}
-	p.forget()
+	p.cancelRequests()
 	if p.created {
-		// By its name: the engine may have made it without telling us its ID.
+		// By its name: the engine may have created it without returning its ID.
 		errs = append(errs, p.backend.removeContainer(ctx, p.dir.container))
 	}
 	if p.listener != nil {

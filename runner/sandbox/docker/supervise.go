@@ -16,12 +16,8 @@ const (
 	killTime = 20 * time.Second
 	// drainTime is how long the engine may take to deliver the rest of the output of a container that is gone.
 	drainTime = 5 * time.Second
-	// pingPause is how often an engine is asked whether it lives, while it owes the end of a container, and pingTime how
-	// long it may take to answer.
-	pingPause, pingTime = 500 * time.Millisecond, time.Second
-	// engineTimeout is how long an engine may answer nothing at all before it counts as gone. One that is gone refuses at
-	// once; this is for one that hangs, or has more to do than the machine can.
-	engineTimeout = 20 * time.Second
+	// pingTime is how long the engine may take to answer a ping.
+	pingTime = time.Second
 )
 
 var errStuck = errors.New("it did not end when it was killed")
@@ -43,52 +39,42 @@ func (e *EngineLostError) Hint() string {
 	return "find out why it stopped (journalctl -u docker) or wait until it is up again, then run the script again"
 }
 
-// supervise waits for the container's end and removal, and brings them about when it has to. An engine that should
-// have news of the end, because the guest was killed or this machine's kernel says that it is gone, is asked whether it
-// still lives.
+// supervise waits until the engine has removed the container, and kills the guest on request. If the guest has ended or was
+// killed, the engine has killTime to report it.
 func (p *process) supervise() {
-	kill, over := p.kill, p.over.c
-	var since, heard time.Time // when its news became due; when it last answered
-	var patience <-chan time.Time
+	kill, over := p.kill, p.over
+	var timeout <-chan time.Time
 	for {
 		select {
 		case res := <-p.removed.Result:
 			p.removed.Result = nil
 			p.finish(res)
-			p.suspect()
+			p.checkEngineAlive()
 			return
 		case err := <-p.removed.Error:
 			p.removed.Result = nil
 			p.lost(err)
 			return
-		case <-patience:
-			switch err := p.backend.ping(); {
-			case err == nil:
-				heard = time.Now()
-			case !isSlow(err) || time.Since(heard) > engineTimeout:
-				p.lost(err)
-				return
+		case <-timeout:
+			err := p.backend.ping()
+			if err == nil {
+				err = errStuck
 			}
-			if time.Since(since) > killTime+p.grace {
-				p.lost(errStuck)
-				return
-			}
+			p.lost(err)
+			return
 		case <-kill:
 			kill = nil
 			go p.signal()
 		case <-over:
 			over = nil
 		}
-		if since.IsZero() {
-			since = time.Now()
-			heard = since
+		if timeout == nil {
+			timeout = time.After(killTime + p.grace)
 		}
-		patience = time.After(pingPause)
 	}
 }
 
-// ping finds out whether the engine lives: one that is about to end still answers on the connections it has, but takes
-// no new ones.
+// ping returns an error if the engine does not answer on a new connection: one that is shutting down still answers on old ones.
 func (b *Backend) ping() error {
 	ctx, cancel := context.WithTimeout(context.Background(), pingTime)
 	defer cancel()
@@ -107,10 +93,9 @@ func isSlow(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// signal kills every process of the container: by this machine's kernel where that is possible, which takes no time and
-// works without the engine.
+// signal kills every process of the container: directly if they run on this machine, which is fast and needs no engine.
 func (p *process) signal() {
-	if p.softly != nil && p.softly() {
+	if p.stopRelay != nil && p.stopRelay() {
 		return
 	}
 	if in := p.usage.kernel(); in != nil {
@@ -128,15 +113,15 @@ func (p *process) signal() {
 // finish records what the engine reports about the end.
 func (p *process) finish(res container.WaitResponse) {
 	p.mu.Lock()
-	p.given = p.ending
+	p.killed = p.ending
 	p.mu.Unlock()
 	p.exit.Code = int(res.StatusCode)
-	if p.given && p.exit.Code != 0 {
-		// It may have noticed that its host had given it up, and ended by itself a moment before the kill.
+	if p.killed && p.exit.Code != 0 {
+		// It may have ended by itself just before the kill, because its connection was closed.
 		p.exit.Code = signalKill
 	}
-	if p.stays {
-		p.finishStaying()
+	if p.keeps {
+		p.finishPodman()
 		return
 	}
 	if res.Error != nil {
@@ -145,10 +130,9 @@ func (p *process) finish(res container.WaitResponse) {
 	}
 }
 
-// suspect finds out whether a guest that was killed without being given up was killed by its engine, which does that to
-// all when it is stopped.
-func (p *process) suspect() {
-	if p.given || p.exit.Code != signalKill {
+// checkEngineAlive reports the engine as lost if it killed the guest because it is shutting down.
+func (p *process) checkEngineAlive() {
+	if p.killed || p.exit.Code != signalKill {
 		return
 	}
 	if used, _ := p.usage.get(); used.ooms > 0 {
@@ -159,10 +143,10 @@ func (p *process) suspect() {
 	}
 }
 
-// lost is for a container whose end the engine does not tell: it is killed and removed, and the run is a failure of the
-// backend. What an engine that is gone keeps is removed when it is there again.
+// lost kills and removes a container whose end the engine does not report, and records that the run failed through the backend.
+// Containers of an engine that is gone are removed when it is back.
 func (p *process) lost(err error) {
-	p.given, p.exit.Code = true, signalKill
+	p.killed, p.exit.Code = true, signalKill
 	if in := p.usage.kernel(); in != nil {
 		if err := in.kill(); err != nil {
 			p.backend.log.Warn("kill a container whose engine is gone", "container", p.id, "error", err)
@@ -173,7 +157,7 @@ func (p *process) lost(err error) {
 		return
 	}
 	p.lostEngine = true
-	p.err = &EngineLostError{Host: p.backend.opt.Host, Err: unwrapped(err)}
+	p.err = &EngineLostError{Host: p.backend.opt.Host, Err: rootCause(err)}
 	p.backend.left.Store(true)
 }
 

@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// lookPause is the longest time between two measurements of a guest.
-	lookPause = 50 * time.Millisecond
-	// leastPause is the shortest time between two measurements, for a guest near its limit.
-	leastPause = 5 * time.Millisecond
+	// pollInterval is the longest time between two measurements of a guest.
+	pollInterval = 50 * time.Millisecond
+	// minPollInterval is the shortest time between two measurements, for a guest near its limit.
+	minPollInterval = 5 * time.Millisecond
 )
 
 // counters hold what a container has used.
 type counters struct {
 	cpu    time.Duration // processor time of all processes
 	memory int64         // the most bytes at once
-	now    int64         // bytes of now, and tasks the threads of now; of a watched container only
+	now    int64         // present bytes; now and tasks (present threads) are known for watched containers only
 	tasks  int
 	ooms   int64 // processes that the kernel killed because memory ran out
 	forks  int64 // processes that could not be started for the limit of their number
 }
 
-// upTo is what was used when later figures are known. None of them can fall.
-func (c counters) upTo(later counters) counters {
+// merge returns the larger of each pair of figures: none of them can fall.
+func (c counters) merge(later counters) counters {
 	return counters{
 		cpu: max(c.cpu, later.cpu), memory: max(c.memory, later.memory), ooms: max(c.ooms, later.ooms), forks: max(c.forks, later.forks),
 		now: later.now, tasks: later.tasks,
@@ -42,8 +42,8 @@ func (c counters) upTo(later counters) counters {
 // runs, and once more when its first process has ended: the control group lives on for a moment.
 type usage struct {
 	mu    sync.Mutex
-	in    *inside  // nil until found, or if it cannot be found
-	base  counters // used before the run
+	in    *kernelView // nil until found, or if it cannot be found
+	base  counters    // used before the run
 	last  counters
 	final bool          // last is from after the end
 	ended chan struct{} // closed when in has ended; nil without in
@@ -60,38 +60,36 @@ func (u *usage) get() (c counters, final bool) {
 	return c, u.final
 }
 
-func (u *usage) kernel() *inside {
+func (u *usage) kernel() *kernelView {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.in
 }
 
 // rebase excludes what was used before the run. The most memory may have been used before.
-func (u *usage) rebase(in *inside) {
+func (u *usage) rebase(in *kernelView) {
 	u.read(in, false)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.base = u.last
 }
 
-// read takes the kernel's figures. What a dying group no longer tells stays as it was, and the figures are final only
-// where it told all.
-func (u *usage) read(in *inside, final bool) {
-	c, whole := in.count()
+// read updates the figures from the kernel. Figures that a group no longer has while it is removed stay as they were; they are
+// final only if all were read.
+func (u *usage) read(in *kernelView, final bool) {
+	c, complete := in.count()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.last, u.final = u.last.upTo(c), u.final || final && whole
+	u.last, u.final = u.last.merge(c), u.final || final && complete
 }
 
 // find looks for the container in this machine's kernel.
-func (p *process) find(ctx context.Context) (*inside, error) {
-	var res client.ContainerInspectResult
-	err := p.backend.patiently(ctx, "ask for the processes of container "+p.id, func(ctx context.Context) (err error) {
-		res, err = p.backend.client.ContainerInspect(ctx, p.id, client.ContainerInspectOptions{})
-		return err
-	})
+func (p *process) find(ctx context.Context) (*kernelView, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	res, err := p.backend.client.ContainerInspect(ctx, p.id, client.ContainerInspectOptions{})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("inspect container %s: %w", p.id, p.backend.engineError(err))
 	}
 	if res.Container.State == nil {
 		return nil, fmt.Errorf("the engine does not tell the state of container %s", p.id)
@@ -100,7 +98,7 @@ func (p *process) find(ctx context.Context) (*inside, error) {
 	if p.watched {
 		mark = filepath.Base(p.dir.path)
 	}
-	in, err := lookInside(p.id, res.Container.State.Pid, mark)
+	in, err := openKernelView(p.id, res.Container.State.Pid, mark)
 	if err != nil {
 		return nil, fmt.Errorf("look into container %s: %w", p.id, err)
 	}
@@ -112,22 +110,21 @@ func (p *process) find(ctx context.Context) (*inside, error) {
 		defer close(u.ended)
 		in.wait()
 		u.read(in, true)
-		p.over.close()
+		p.setOver()
 	})
 	return in, nil
 }
 
-// follow enforces the limit of processor time, for which the kernel has none that counts all processes together, those
-// that a watched container has no other for, and keeps the figures fresh, until the guest has ended. The workspace may be
-// the container's own.
-func (p *process) follow(lim sandbox.Limits, ownWorkspace bool) {
+// poll reads the figures until the guest has ended. It enforces the limit of processor time, since the kernel has none for all
+// processes together, and every limit of a watched container. The workspace may be the container's own.
+func (p *process) poll(lim sandbox.Limits, ownWorkspace bool) {
 	in := p.usage.kernel()
-	if in == nil { // it ended before it was found
+	if in == nil { // the guest ended before its processes were found
 		return
 	}
-	pause := lookPause
+	pause := pollInterval
 	if p.watched {
-		pause = watchPause
+		pause = watchedPollInterval
 		in.bound(lim, ownWorkspace)
 	}
 	limit := lim.CPU
@@ -148,22 +145,12 @@ func (p *process) follow(lim sandbox.Limits, ownWorkspace bool) {
 				p.exceed(sandbox.LimitCPU)
 				return
 			}
-			wait = min(pause, max(leastPause, (limit-used.cpu)/time.Duration(runtime.NumCPU())))
+			wait = min(pause, max(minPollInterval, (limit-used.cpu)/time.Duration(runtime.NumCPU())))
 		}
 		select {
-		case <-p.over.c:
+		case <-p.over:
 			return
 		case <-time.After(wait):
 		}
 	}
 }
-
-// once is a channel that can be closed again and again.
-type once struct {
-	c  chan struct{}
-	do sync.Once
-}
-
-func newOnce() *once { return &once{c: make(chan struct{})} }
-
-func (o *once) close() { o.do.Do(func() { close(o.c) }) }

@@ -27,7 +27,7 @@ func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
 	}
 	lim := spec.Limits.WithDefaults()
 	shape := sandbox.Shape{Runtime: spec.Runtime}
-	if b.entering(context.Background()) {
+	if b.canEnter(context.Background()) {
 		if spec.Runtime == sandbox.Node {
 			shape.Limits.Memory = lim.Memory
 		}
@@ -42,26 +42,26 @@ func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
 	return shape
 }
 
-// entering reports whether running containers of this engine can be entered. It is tried once; the first Warm that fails to
-// enter one changes the answer.
-func (b *Backend) entering(ctx context.Context) bool {
+// canEnter reports whether this process can enter the namespaces of this engine's running containers. This is tried once, and is
+// false after the first Warm that fails to enter one.
+func (b *Backend) canEnter(ctx context.Context) bool {
 	e, err := b.facts(ctx)
 	if err != nil || e.remote != "" || e.rootless || e.remapped {
 		return false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.triedEnter {
-		b.triedEnter = true
-		b.noEnter = canEnter()
+	if !b.enterTried {
+		b.enterTried = true
+		b.enterErr = mountsAvailable()
 	}
-	return b.noEnter == nil
+	return b.enterErr == nil
 }
 
-func (b *Backend) cannotEnter(err error) {
+func (b *Backend) setEnterError(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.noEnter = err
+	b.enterErr = err
 }
 
 // Warm starts a container whose guest waits for its job.
@@ -76,7 +76,7 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 	if e.remote != "" {
 		return b.warmRemote(ctx, spec, e, img)
 	}
-	w := &idle{shape: b.Shape(spec), enter: b.entering(ctx), engine: e}
+	w := &idle{shape: b.Shape(spec), enter: b.canEnter(ctx), engine: e}
 	if w.enter {
 		spec.Workspace, spec.Tree, spec.Skills = "", "", ""
 	} else if err := b.prepareFolders(spec, e); err != nil {
@@ -86,8 +86,8 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 	if err != nil {
 		return nil, err
 	}
-	spec.Limits.CPU, spec.Stdin = 0, later{}
-	create := b.created(detach(ctx), spec, e, img, dir)
+	spec.Limits.CPU, spec.Stdin = 0, noStdin{}
+	create := b.createOptions(detach(ctx), spec, e, img, dir)
 	if w.enter {
 		dir.mountEmpty(create.HostConfig)
 		create.HostConfig.Ulimits = slices.DeleteFunc(create.HostConfig.Ulimits, func(l *container.Ulimit) bool { return l.Name == "fsize" || l.Name == "nofile" })
@@ -101,13 +101,13 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 	w.stopKill = context.AfterFunc(ctx, p.Kill)
 	in, err := p.find(p.watching)
 	if err == nil && w.enter {
-		err = in.tryLimit(spec.Limits.WithDefaults(), b.uid, b.gid)
+		err = in.checkLimits(spec.Limits.WithDefaults(), b.uid, b.gid)
 	}
-	if err != nil && ctx.Err() == nil && !p.soonOver() {
+	if err != nil && ctx.Err() == nil && !p.endsSoon() {
 		err = fmt.Errorf("watch over container %s: %w", p.id, err)
-		if _, silent := errors.AsType[*EngineError](err); w.enter && !silent { // that says nothing of containers
+		if _, engineFailed := errors.AsType[*EngineError](err); w.enter && !engineFailed {
 			err = fmt.Errorf("containers cannot be entered: %w", err)
-			b.cannotEnter(err)
+			b.setEnterError(err)
 		}
 		return nil, errors.Join(err, w.Close())
 	}
@@ -124,18 +124,18 @@ type idle struct {
 }
 
 // Done is closed when the guest has ended.
-func (w *idle) Done() <-chan struct{} { return w.over.c }
+func (w *idle) Done() <-chan struct{} { return w.over }
 
 // Close ends the guest.
 func (w *idle) Close() error {
 	w.stopKill()
-	return w.drop()
+	return w.discard()
 }
 
 // Adopt makes the container that of a run.
 func (w *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
 	p := w.process
-	if err := w.fit(ctx, spec); err != nil {
+	if err := w.prepareRun(ctx, spec); err != nil {
 		return nil, errors.Join(fmt.Errorf("adopt container %s: %w", p.id, err), w.Close())
 	}
 	p.began = time.Now()
@@ -147,11 +147,11 @@ func (w *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, e
 	return p, nil
 }
 
-// fit gives the container the run's folders and limits.
-func (w *idle) fit(ctx context.Context, spec sandbox.Spec) error {
+// prepareRun sets the run's folders and limits in the container.
+func (w *idle) prepareRun(ctx context.Context, spec sandbox.Spec) error {
 	b := w.backend
 	if !w.stopKill() {
-		return errors.New("it was given up")
+		return errors.New("it was killed")
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (w *idle) fit(ctx context.Context, spec sandbox.Spec) error {
 	if got := b.Shape(spec); got != w.shape {
 		return fmt.Errorf("its shape is %+v, want %+v", w.shape, got)
 	}
-	if w.isOver() {
+	if w.hasEnded() {
 		return errors.New("the guest has ended")
 	}
 	in := w.usage.kernel()
@@ -169,7 +169,7 @@ func (w *idle) fit(ctx context.Context, spec sandbox.Spec) error {
 		}
 		lim := spec.Limits.WithDefaults()
 		placed := make(chan error, 1)
-		go func() { placed <- in.show(spec, lim) }() // meanwhile: each takes a third of a millisecond
+		go func() { placed <- in.mountFolders(spec, lim) }() // concurrently: each takes a third of a millisecond
 		err := in.limit(lim, cpuSeconds(ctx, lim), b.uid, b.gid)
 		if err := errors.Join(err, <-placed); err != nil {
 			return err
@@ -184,16 +184,16 @@ func (w *idle) fit(ctx context.Context, spec sandbox.Spec) error {
 // Bridge returns the process's bridge.
 func (w *idle) Bridge(ctx context.Context) (net.Conn, error) { return w.process.Bridge(ctx) }
 
-func (p *process) isOver() bool {
+func (p *process) hasEnded() bool {
 	select {
-	case <-p.over.c:
+	case <-p.over:
 		return true
 	default:
 		return false
 	}
 }
 
-// later stands for a standard input that is set later.
-type later struct{}
+// noStdin is the placeholder for a standard input that Adopt sets.
+type noStdin struct{}
 
-func (later) Read([]byte) (int, error) { return 0, errors.New("nobody reads from here") }
+func (noStdin) Read([]byte) (int, error) { return 0, errors.New("no standard input yet") }

@@ -8,13 +8,13 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// A rootless engine may have no control groups that it could make: with those of version 1 none has, with those of
-// version 2 one to which nobody has delegated any. Podman does not report this. Then this process enforces the limits, as it
-// does for sandboxes that it starts itself: it adds up what the container's processes use, and kills the container. What
-// one process can take at once, and how far a fork bomb gets in between, is bounded by the kernel (watchedUlimits).
+// A rootless engine may be unable to make control groups: with version 1 none is able to, with
+// version 2 only one with delegated controllers. Podman does not report this. Then this process enforces the limits, as it does
+// for sandboxes that it starts itself: it adds up what the container's processes use, and kills the container. The kernel
+// bounds what one process can use at once, and how far a fork bomb gets in between (watchedUlimits).
 
-// watchPause is the time between two measurements of a container without a control group.
-const watchPause = 25 * time.Millisecond
+// watchedPollInterval is the time between two measurements of a container without a control group.
+const watchedPollInterval = 25 * time.Millisecond
 
 // watch names the limit that a container has passed.
 func watch(now counters, lim sandbox.Limits) string {
@@ -27,9 +27,9 @@ func watch(now counters, lim sandbox.Limits) string {
 	return ""
 }
 
-// Memory that processes share without a file is counted by nobody where there is no control group: it stays as a whole for
-// as long as one page of it is mapped anywhere, while no process's figures have more than the pages that it has touched. So
-// there it is refused: as MAP_SHARED (1) with MAP_ANONYMOUS (32), beside MAP_HUGETLB (262144), and as what is mapped from /dev/zero.
+// Without a control group, nothing counts memory that processes share without a file: all of it stays while one page is mapped
+// anywhere, and each process's figures include only the pages that it has touched. So it is refused there: MAP_SHARED (1) with
+// MAP_ANONYMOUS (32), beside MAP_HUGETLB (262144), and mappings of /dev/zero.
 const (
 	zeroDevice = "/dev/zero"
 	mapAll     = `{"names": ["mmap"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 3, "value": 262144, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]}`
@@ -47,7 +47,7 @@ func (e *engine) seccomp() string {
 	return seccompProfile
 }
 
-// checkWatched refuses an engine that cannot hold the limits where this process can't either.
+// checkWatched refuses an engine without control groups if this process cannot enforce the limits in its place.
 func (b *Backend) checkWatched(e *engine) error {
 	if !e.watched || e.remote == "" && canWatch() {
 		return nil

@@ -48,7 +48,7 @@ func (i *idle) adopt(ctx context.Context, spec sandbox.Spec) error {
 		if err := i.direct.prepareFolders(spec, i.late); err != nil {
 			return err
 		}
-		if err := i.show(mounts.OfRun(spec, lim)); err != nil {
+		if err := i.mountFolders(mounts.OfRun(spec, lim)); err != nil {
 			return err
 		}
 	}
@@ -56,15 +56,14 @@ func (i *idle) adopt(ctx context.Context, spec sandbox.Spec) error {
 	return i.group.SetLimits(cgroup.Limits{Memory: lim.Memory + ownMemory})
 }
 
-// show mounts folders in the view of the process that serves the guest its files: the guest then finds them in its root, which
-// gVisor looks at again.
-func (i *idle) show(all []mounts.Mount) error {
+// mountFolders mounts folders in the gofer's mount namespace: the guest then finds them in its root, which gVisor does not cache.
+func (i *idle) mountFolders(all []mounts.Mount) error {
 	_, gofer := i.processes.find(i.proc.Pid)
 	if gofer == 0 {
 		return errors.New("the process that serves the guest's files was not found")
 	}
 	return mounts.Show(gofer, nil, all, func(root int) error {
-		// Nobody is to change what is left of the root itself.
+		// The rest of the root must not change.
 		return unix.MountSetattr(root, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/layout"
 )
 
-// showAt shows a host file or folder inside.
+// showAt is a bind mount of a file or folder of the host.
 func showAt(source, target string, writable bool) specs.Mount {
 	access := "ro"
 	if writable {
@@ -36,9 +36,8 @@ func sealed(target string) specs.Mount {
 	return specs.Mount{Destination: target, Type: "tmpfs", Source: "tmpfs", Options: []string{"ro", "nosuid", "nodev", "noexec", "mode=0555", "size=4096"}}
 }
 
-// config is the bundle of one guest. With late set, the workspace and what is shown in it come when the guest is
-// adopted: they are then mounted, from outside, into folders of the root, which can't be read-only for gVisor's own
-// kernel therefore, but is so for the process that serves its files.
+// config returns the configuration of one guest's bundle. With late set, the workspace and the folders in it are mounted from
+// outside when the guest is adopted. For that the root must be writable to gVisor's kernel; it is read-only for the gofer.
 func (d *direct) config(dir *runDir, spec sandbox.Spec, late bool) specs.Spec {
 	lim := spec.Limits.WithDefaults()
 	uid, gid := d.user()
@@ -102,8 +101,8 @@ func (d *direct) command(spec sandbox.Spec) []string {
 	return append(append(cmd, d.in.Inside), layout.Arguments(spec)...)
 }
 
-// files are those of the machine that every guest sees: the interpreter's, and of the program that hands over
-// descriptors where there has to be one.
+// files returns the host's files that every guest sees: the interpreter's, and those of the program that hands over descriptors,
+// if one is needed.
 func (d *direct) files() []interp.File {
 	all := slices.Clone(d.in.Files)
 	for _, f := range d.enter {
@@ -116,8 +115,8 @@ func (d *direct) files() []interp.File {
 	return all
 }
 
-// user is who the guest runs as: nobody, or, where the caller has only itself to give, the caller under the name of
-// root. It has no capabilities in either case.
+// user returns the user and group that the guest runs as: nobody, or, without root, the caller, mapped to root. It has no
+// capabilities in either case.
 func (d *direct) user() (uid, gid int) {
 	if d.root {
 		return nobody, nobody
@@ -125,11 +124,10 @@ func (d *direct) user() (uid, gid int) {
 	return 0, 0
 }
 
-// group is a further group of the guest; ok is false where it has none. gVisor's kernel knows no access control lists, through which nobody may write
-// to a workspace of root's: it sees what the list allows at most as the rights of the workspace's own group, so the
-// guest is a member of that. Of a workspace that is mounted later it must be this process's group. To the host the guest
-// is no member of anything: the process that serves its files acts for it, and filter keeps files of that group from
-// being made.
+// group returns a supplementary group of the guest; ok is false if it has none. gVisor's kernel does not know access control lists,
+// by which nobody may write to root's workspace: it sees their mask as the permissions of the workspace's group, so the guest
+// is a member of that group. A workspace that is mounted later must belong to this process's group. On the host the guest is in
+// no group: the gofer acts for it, and filter refuses to create files of that group.
 func (d *direct) group(workspace string, late bool) (gid int, ok bool) {
 	gid, ok = os.Getegid(), late
 	if !late && workspace != "" {
@@ -189,7 +187,7 @@ func (d *direct) fill(dir *runDir, spec sandbox.Spec, late bool) error {
 	return nil
 }
 
-// makePlace makes what m is mounted on, in the root; what lies in another mount is there.
+// makePlace makes the mount point of m in the root.
 func makePlace(root string, m specs.Mount) error {
 	at := filepath.Join(root, m.Destination)
 	if m.Type != "bind" {

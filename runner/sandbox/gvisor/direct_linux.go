@@ -28,11 +28,11 @@ type direct struct {
 	b     *Backend
 	tool  *tool
 	in    *interp.Interpreter
-	root  bool          // this process has all rights on the machine
-	enter []interp.File // the program that hands over descriptors, and its libraries; none where runsc does it
+	root  bool          // this process is root and may mount
+	enter []interp.File // the program that hands over descriptors, and its libraries; none if runsc does it
 }
 
-// direct finds what a direct start needs for a runtime. The error is an *UnavailableError, that of a missing interpreter, or
+// direct returns what a direct start of a runtime needs. The error is an *UnavailableError, that of a missing interpreter, or
 // the context's.
 func (b *Backend) direct(ctx context.Context, rt sandbox.Runtime) (*direct, error) {
 	if sandbox.GuestMain(rt) == "" {
@@ -100,7 +100,7 @@ func isRoot() bool {
 }
 
 // userNamespaces checks that a caller who is not root may have a user namespace, by starting a runsc in one that does
-// nothing. A success is remembered.
+// nothing. A success is cached.
 func userNamespaces(ctx context.Context, t *tool) error {
 	if t.mapped.Load() {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
 )
 
-// enterPath is where the guest finds the program that its releases of runsc need as its first, and what that is called.
+// enterPath is the path and argv[0] of the guest's first program with old releases of runsc.
 const enterPath = "/mcp/mcprun-enter"
 
 // codeLost is what guest programs exit with when there is no host.
@@ -48,8 +48,7 @@ func enter(command []string) error {
 	if _, err := unix.Write(secret[1], text); err != nil {
 		return err
 	}
-	// All are moved out of the way before each takes its place, so that none ends another. They may not be many: the
-	// run's limit of open files holds already.
+	// All are moved to higher numbers first, so that none overwrites another. The run's limit of open files holds already.
 	const aside = max(sandbox.BridgeFD, sandbox.SecretFD) + 1
 	var parked [3]int
 	for i, fd := range []int{stdin, 0, secret[0]} {
@@ -92,7 +91,7 @@ func takeOver() (secret []byte, stdin int, err error) {
 // handOver sends the guest its standard input and its secret, before anything else is said on the bridge.
 func handOver(streams *stdio.Streams, stdin *os.File, secret string) error {
 	bridge := streams.PeekBridge()
-	// One byte goes before the secret: descriptors do not travel without any.
+	// A descriptor needs at least one byte of data, and the secret may be empty.
 	_, _, err := bridge.WriteMsgUnix(append([]byte{0}, secret...), unix.UnixRights(int(stdin.Fd())), nil)
 	return err
 }

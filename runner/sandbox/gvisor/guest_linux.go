@@ -39,20 +39,20 @@ type guest struct {
 
 	limits atomic.Pointer[sandbox.Limits]
 	before atomic.Int64 // processor time used before the run, in nanoseconds
-	most   atomic.Int64 // most memory that was seen
+	most   atomic.Int64 // peak memory
 	cause  atomic.Pointer[string]
 	treeMu sync.Mutex
 	tree   *proctree.Tree // of runsc
 
 	meter     *meter.Output
 	disk      *meter.Disk
-	complaint head        // what came on standard error first
+	complaint head        // the beginning of standard error
 	heap      *meter.Heap // nil: it runs no V8
 
 	done  chan struct{} // closed when every process is gone; what follows is set before
 	state *os.ProcessState
-	oom   bool // the kernel killed for want of memory
-	tasks bool // and refused a thread
+	oom   bool // the kernel killed a process because memory ran out
+	tasks bool // the kernel refused a thread
 	err   error
 }
 
@@ -144,7 +144,7 @@ func (g *guest) Wait() (sandbox.Exit, error) {
 	return exit, err
 }
 
-// hasStarted reports whether runsc got so far as to run the guest.
+// hasStarted reports whether runsc has started the guest.
 func (g *guest) hasStarted() bool {
 	_, err := os.Stat(g.dir.pidFile())
 	return err == nil
@@ -168,7 +168,7 @@ func (g *guest) fill(exit *sandbox.Exit, overDisk bool) {
 	case cause != nil && exit.Code == codeKilled:
 		exit.Killed = *cause
 	case g.meter.Hit():
-		exit.Killed = sandbox.LimitOutput // its end was not heard
+		exit.Killed = sandbox.LimitOutput // it ended before it could be killed
 	case g.oom && exit.Code != 0:
 		exit.Killed, exit.Code = sandbox.LimitMemory, codeKilled
 	case g.tasks && exit.Code != 0:
@@ -189,7 +189,7 @@ func (g *guest) fill(exit *sandbox.Exit, overDisk bool) {
 	}
 }
 
-// reason is what runsc gave as its reason, from its log or else its standard error.
+// reason returns runsc's error message, from its log or else its standard error.
 func (g *guest) reason() string {
 	text, _ := os.ReadFile(g.dir.logFile())
 	for line := range strings.Lines(string(text)) {

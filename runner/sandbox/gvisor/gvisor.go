@@ -158,10 +158,10 @@ type UnavailableError struct {
 func (e *UnavailableError) Error() string { return e.Err.Error() }
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// Hint is what a person can do about it.
+// Hint returns what a person can do about it.
 func (e *UnavailableError) Hint() string { return e.hint }
 
-// ExitCode is mcprun's for a sandbox that is not there.
+// ExitCode returns mcprun's code for a sandbox that is not available.
 func (e *UnavailableError) ExitCode() int { return 127 }
 
 // unavailable returns why runsc cannot be started and the engine cannot run a guest either; nil if the engine can.

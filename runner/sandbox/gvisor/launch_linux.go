@@ -65,7 +65,7 @@ func (d *direct) launch(ctx context.Context, spec sandbox.Spec, late bool) (_ *g
 	var missing []string
 	bounds := cgroup.Limits{Memory: lim.Memory + ownMemory, Tasks: lim.Processes*tasksEach + len(d.files())*mountTasks + ownTasks}
 	if g.group, missing = cgroup.New(dir.name, bounds, d.b.guard); missing != nil {
-		d.b.log.Info("a guest of gVisor runs with less than it could", "missing", missing)
+		d.b.log.Info("a guest of gVisor runs without some control groups", "missing", missing)
 	}
 	files := ends
 	if !d.tool.passFD {
@@ -145,7 +145,7 @@ func (g *guest) run(d *direct, files []*os.File) error {
 	return nil
 }
 
-// secretPipe returns the reading end of a pipe that holds the secret and then ends.
+// secretPipe returns the read end of a pipe that holds the secret, and whose write end is closed.
 func secretPipe(secret string) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {

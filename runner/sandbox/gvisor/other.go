@@ -12,7 +12,7 @@ import (
 // Init does nothing on this system.
 func Init() {}
 
-// direct is the way by runsc itself, which exists on Linux only.
+// direct starts guests with runsc itself, on Linux only.
 type direct struct{}
 
 func (b *Backend) direct(context.Context, sandbox.Runtime) (*direct, error) {

@@ -20,7 +20,7 @@ func (b *Backend) probeEngine(ctx context.Context, direct error) sandbox.Status 
 	return sandbox.Status{Detail: direct.Error(), Remedy: hintOf(direct)}
 }
 
-// holds is what gVisor keeps from a script.
+// holds lists what gVisor protects.
 func holds() []string {
 	return []string{
 		"kernel: system calls are answered by gVisor's own kernel, not by the machine's",
@@ -32,7 +32,7 @@ func holds() []string {
 	}
 }
 
-// lacks is what no gVisor holds.
+// lacks lists what gVisor does not protect.
 func lacks() []string {
 	return []string{
 		"hardware: side channels of a shared processor",

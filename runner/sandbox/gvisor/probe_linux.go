@@ -42,7 +42,7 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 	return b.probeEngine(ctx, why)
 }
 
-// missing lists what this machine does not give.
+// missing lists what is missing on this machine.
 func (d *direct) missing() []string {
 	var missing []string
 	if !d.root {

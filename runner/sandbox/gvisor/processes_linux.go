@@ -13,8 +13,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
 )
 
-// processes are the two that runsc starts for a guest: gVisor's kernel, with the guest's processes in it, and the gofer,
-// which serves files. They were told to end with runsc; this makes sure of it.
+// processes are the two that runsc starts for a guest: gVisor's kernel, which runs the guest's processes, and the gofer, which
+// serves files. They end with runsc; kill and wait make sure of it.
 type processes struct {
 	mu     sync.Mutex
 	kernel handle
@@ -24,8 +24,7 @@ type processes struct {
 // handle is a process and its pidfd, so that a reused PID is never signalled.
 type handle struct{ pid, fd int }
 
-// find looks for those that are not known yet among the children of runsc. It returns their numbers, 0 for one that is not
-// there.
+// find looks for the processes among runsc's children. It returns their process IDs, 0 for one that does not exist.
 func (p *processes) find(runsc int) (kernel, gofer int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,11 +46,11 @@ func (p *processes) find(runsc int) (kernel, gofer int) {
 	return p.kernel.pid, p.gofer.pid
 }
 
-// goferTime is how long the gofer may take to end once nobody asks it any more.
+// goferTime is how long the gofer may take to end after gVisor's kernel.
 const goferTime = 200 * time.Millisecond
 
-// killKernel kills gVisor's kernel, and waits a little for the gofer: it first finishes what it was asked. Killed between
-// making a file and giving it to the guest's user, it would leave one that no later run may write.
+// killKernel kills gVisor's kernel, and waits briefly for the gofer to finish its request. If it were killed between creating a
+// file and changing its owner, no later run could write to that file.
 func (p *processes) killKernel() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +75,7 @@ func (p *processes) kill() {
 // endTime is how long killed processes may take to be gone.
 const endTime = 10 * time.Second
 
-// wait returns when they are gone. Nothing else is called after that.
+// wait waits until both have ended. It is called last.
 func (p *processes) wait() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,37 +14,37 @@ import (
 	"time"
 )
 
-// installHint is how gVisor comes onto a machine.
+// installHint says how to install gVisor.
 const installHint = "install gVisor: apt-get install runsc (Debian), https://gvisor.dev/docs/user_guide/install, or " +
 	"with Go: go mod init x && go get gvisor.dev/gvisor@go && go build -o runsc gvisor.dev/gvisor/runsc; " +
 	"then have runsc on PATH or name it with --runsc (MCPRUN_RUNSC)"
 
-// askTime is how long runsc may take to tell about itself.
-const askTime = 10 * time.Second
+// queryTime is how long runsc may take to print its version and flags.
+const queryTime = 10 * time.Second
 
 // tool is one runsc on this machine and what it can do. Releases differ in what their flags are.
 type tool struct {
 	path    string
 	version string
-	// passFD: it hands descriptors to the guest. Else the guest's first program is ours and takes them from its
-	// standard input.
+	// passFD reports whether it hands descriptors to the guest. Otherwise the guest's first program is ours, and receives them
+	// over its standard input.
 	passFD bool
-	// directFS: its kernel opens files itself unless it is told not to.
+	// directFS reports whether its kernel opens files itself by default.
 	directFS bool
-	// mapped: it was seen to run in a user namespace of the caller's.
+	// mapped reports whether it has run in a user namespace that maps the caller.
 	mapped atomic.Bool
 
 	size    int64
 	changed time.Time
 }
 
-// tools remembers what was found. Its zero value has found nothing.
+// tools caches the program that was found. Its zero value is empty.
 type tools struct {
 	mu    sync.Mutex
 	known *tool
 }
 
-// find finds runsc and asks it what it is, again when the file has changed.
+// find finds runsc and queries its version and flags, again if the file has changed.
 func (t *tools) find(ctx context.Context, name string, lookPath func(string) (string, error)) (*tool, error) {
 	path := name
 	if !filepath.IsAbs(name) {
@@ -68,7 +68,7 @@ func (t *tools) find(ctx context.Context, name string, lookPath func(string) (st
 	if k := t.known; k != nil && k.path == path && k.size == st.Size() && k.changed.Equal(st.ModTime()) {
 		return k, nil
 	}
-	found, err := ask(ctx, path)
+	found, err := query(ctx, path)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -80,8 +80,8 @@ func (t *tools) find(ctx context.Context, name string, lookPath func(string) (st
 	return found, nil
 }
 
-// ask runs runsc for what it says of itself: its version and the flags that matter.
-func ask(ctx context.Context, path string) (*tool, error) {
+// query runs runsc for its version and the flags that matter.
+func query(ctx context.Context, path string) (*tool, error) {
 	version, err := output(ctx, path, "--version")
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func ask(ctx context.Context, path string) (*tool, error) {
 	first, _, _ := strings.Cut(version, "\n")
 	number, ok := strings.CutPrefix(strings.TrimSpace(first), "runsc version ")
 	if !ok {
-		return nil, fmt.Errorf("%s does not say that it is runsc: %.100q", path, first)
+		return nil, fmt.Errorf("%s is not runsc, its version is %.100q", path, first)
 	}
 	flags, err := output(ctx, path, "flags")
 	if err != nil {
@@ -97,7 +97,7 @@ func ask(ctx context.Context, path string) (*tool, error) {
 	}
 	for _, need := range []string{"-overlay2", "-host-uds", "-file-access-mounts"} {
 		if !strings.Contains(flags, need) {
-			return nil, fmt.Errorf("%s, version %s, is too old: it does not know %s", path, number, need)
+			return nil, fmt.Errorf("%s, version %s, is too old: it has no flag %s", path, number, need)
 		}
 	}
 	help, err := output(ctx, path, "help", "run")
@@ -108,14 +108,14 @@ func ask(ctx context.Context, path string) (*tool, error) {
 }
 
 func output(ctx context.Context, path string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = []string{}
 	cmd.WaitDelay = time.Second
 	text, err := cmd.CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("ask %s about itself: %w", path, errors.Join(err, errors.New(strings.TrimSpace(string(text[:min(len(text), 500)])))))
+		return "", fmt.Errorf("run %s: %w", path, errors.Join(err, errors.New(strings.TrimSpace(string(text[:min(len(text), 500)])))))
 	}
 	return string(text), nil
 }

@@ -14,9 +14,9 @@ import (
 
 const (
 	watchInterval = 20 * time.Millisecond
-	// startCPU is processor time that a start takes and that is not the script's.
+	// startCPU is the processor time of a start, which does not count as the script's.
 	startCPU = 500 * time.Millisecond
-	// maxTasks bounds how many threads are looked at.
+	// maxTasks bounds how many threads are measured.
 	maxTasks = 4096
 )
 
@@ -34,7 +34,7 @@ func (g *guest) watch() {
 		}
 		lim := g.limits.Load()
 		kernel, gofer := g.processes.find(g.proc.Pid)
-		if used := memory.used(kernel) + g.beside(kernel, gofer); used > 0 {
+		if used := memory.used(kernel) + g.kernelExcess(kernel, gofer); used > 0 {
 			g.most.Store(max(g.most.Load(), used))
 			if used > lim.Memory {
 				g.kill(sandbox.LimitMemory)
@@ -46,9 +46,9 @@ func (g *guest) watch() {
 	}
 }
 
-// beside returns the memory of gVisor's own processes beyond what they need themselves, in bytes: data that waits in the
-// guest's pipes and sockets, for instance. A control group counts it, so that it is 0 there.
-func (g *guest) beside(kernel, gofer int) int64 {
+// kernelExcess returns the memory of gVisor's own processes beyond ownMemory, in bytes: data in the guest's pipes and sockets, for
+// instance. It is 0 if a control group counts it.
+func (g *guest) kernelExcess(kernel, gofer int) int64 {
 	if g.group.BoundsMemory() || kernel == 0 {
 		return 0
 	}
@@ -64,16 +64,16 @@ func stat(path string) (*syscall.Stat_t, bool) {
 	return st, syscall.Stat(path, st) == nil
 }
 
-// openFiles lists the links to what a process has open; none of process 0.
+// openFiles lists the links in /proc to a process's open files.
 func openFiles(pid int) []string {
 	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	return links
 }
 
-// onDisk is what a file takes, in bytes; st_blocks counts units of 512 whatever the file system's own are (stat(2)).
+// onDisk returns the space that a file takes, in bytes; st_blocks always counts units of 512 (stat(2)).
 func onDisk(st *syscall.Stat_t) int64 { return st.Blocks * 512 }
 
-// spent is the processor time of the guest, of gVisor's kernel and of runsc together.
+// spent returns the processor time of the guest, of gVisor's kernel and of runsc together.
 func (g *guest) spent() time.Duration {
 	if used, ok := g.group.CPU(); ok {
 		return used
@@ -105,9 +105,8 @@ func (m *memoryFile) used(kernel int) int64 {
 	return residentShared(kernel)
 }
 
-// residentShared serves a caller that may not read the kernel's descriptors. It compares what the kernel has mapped of its
-// guest's memory with what the processes that run the guest's code have mapped, and returns the larger: a page that both have
-// mapped would count twice in their sum.
+// residentShared estimates the guest's memory if the kernel's descriptors cannot be read. It returns the larger of what gVisor's
+// kernel and what the processes that run the guest's code have mapped of it: their sum would count common pages twice.
 func residentShared(kernel int) int64 {
 	var guests int64
 	todo, _ := proctree.Children(kernel)

@@ -13,23 +13,23 @@ const (
 	signalFileSize = 128 + 25 // SIGXFSZ
 	// oomDelay is how much later than the end the engine may report an out-of-memory kill.
 	oomDelay = time.Second
-	// lastLook is how long reading a container's figures after its end may take.
-	lastLook = 200 * time.Millisecond
+	// lastReadTime is how long reading a container's figures after its end may take.
+	lastReadTime = 200 * time.Millisecond
 )
 
-// conclude decides which limits the guest reached. A guest that was killed on request was not ended by a limit.
-func (p *process) conclude(lim sandbox.Limits, heapFull bool) {
+// nameLimits decides which limits the guest reached. A guest that was killed on request was not ended by a limit.
+func (p *process) nameLimits(lim sandbox.Limits, heapFull bool) {
 	if p.usage.ended != nil {
 		select {
 		case <-p.usage.ended:
-		case <-time.After(lastLook):
+		case <-time.After(lastReadTime):
 		}
 	}
 	used, _ := p.usage.get()
 	p.mu.Lock()
 	killed, hit := p.cause, slices.Clone(p.hit)
 	p.mu.Unlock()
-	if killed == "" && !p.given && p.exit.Code != 0 {
+	if killed == "" && !p.killed && p.exit.Code != 0 {
 		killed = p.endedBy(lim, heapFull)
 	}
 	if used.ooms > 0 {
@@ -71,16 +71,14 @@ func (p *process) ranOutOfTime(limit time.Duration) bool {
 	return used.cpu >= limit-limit/10
 }
 
-// ranOutOfMemory reports whether the kernel killed something in the container for want of memory. The control group's own
-// count is final when it was read after the end. Without it there is the engine's word, which comes over another way than
-// that of the end: it may come later, and on a busy machine never. So a guest that was killed by whomever is worth a look
-// at the kernel's log, and a moment.
+// ranOutOfMemory reports whether the kernel killed a process in the container because memory ran out. The control group's count
+// is final if it was read after the end. Otherwise the engine's event has to do, which may arrive after the end.
 func (p *process) ranOutOfMemory() bool {
 	used, final := p.usage.get()
 	if used.ooms > 0 || final {
 		return used.ooms > 0
 	}
-	if p.watched { // the engine does not know
+	if p.watched { // the engine has no control group that would count it
 		return false
 	}
 	select {

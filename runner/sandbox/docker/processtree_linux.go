@@ -13,18 +13,18 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
 )
 
-// treeWatch measures the processes of a container that is in no control group.
-type treeWatch struct {
+// processTree measures the processes of a container that is in no control group.
+type processTree struct {
 	mu   sync.Mutex
 	tree *proctree.Tree
 	seen []int // the processes of the last measurement
 }
 
-// dataSlack is how much more private memory one process may have than all may use: what is mapped need not be used.
+// dataSlack is how much more private memory one process may map than the run may use.
 const dataSlack = 512 << 20
 
-// newTreeWatch returns that of the container whose first process is pid, if it has mounted a folder by the name of mark.
-func newTreeWatch(pid int, mark string) (*treeWatch, error) {
+// newProcessTree returns the process tree of the container whose first process is pid, if a folder named mark is mounted there.
+func newProcessTree(pid int, mark string) (*processTree, error) {
 	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
 	if err != nil {
 		return nil, fmt.Errorf("look for the container of process %d: %w", pid, err)
@@ -33,10 +33,10 @@ func newTreeWatch(pid int, mark string) (*treeWatch, error) {
 		return nil, fmt.Errorf("process %d is not in the container: the engine's processes have other numbers here", pid)
 	}
 	lim := sandbox.Limits{}.WithDefaults()
-	return &treeWatch{tree: &proctree.Tree{Root: pid, Folders: []string{"/tmp"}, MaxTasks: lim.Processes, MaxMemory: lim.Memory}}, nil
+	return &processTree{tree: &proctree.Tree{Root: pid, Folders: []string{"/tmp"}, MaxTasks: lim.Processes, MaxMemory: lim.Memory}}, nil
 }
 
-func (w *treeWatch) look() proctree.Usage {
+func (w *processTree) look() proctree.Usage {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := w.tree.Measure()
@@ -44,16 +44,16 @@ func (w *treeWatch) look() proctree.Usage {
 	return r
 }
 
-func (w *treeWatch) count() counters {
+func (w *processTree) count() counters {
 	r := w.look()
 	return counters{cpu: r.CPU, memory: r.Memory, now: r.Memory, tasks: r.Tasks}
 }
 
-func (w *treeWatch) pids() []int { return w.look().PIDs }
+func (w *processTree) pids() []int { return w.look().PIDs }
 
-// bound says from where on nothing needs to be looked at any more, and whether the workspace is the container's own: one
-// of the host that is in memory there holds files of others.
-func (in *inside) bound(lim sandbox.Limits, ownWorkspace bool) {
+// bound sets the limits at which a measurement may stop. ownWorkspace reports whether the workspace is the container's own file
+// system in memory, whose files count.
+func (in *kernelView) bound(lim sandbox.Limits, ownWorkspace bool) {
 	if in.tree == nil {
 		return
 	}
@@ -65,8 +65,8 @@ func (in *inside) bound(lim sandbox.Limits, ownWorkspace bool) {
 	}
 }
 
-// manyWatches reports whether the container has more for epoll to look at than one run may have.
-func (in *inside) manyWatches() bool {
+// manyWatches reports whether the container has more epoll watches than one run may have.
+func (in *kernelView) manyWatches() bool {
 	if in.tree == nil {
 		return proctree.ManyWatches(in.pids())
 	}
@@ -75,16 +75,16 @@ func (in *inside) manyWatches() bool {
 	return proctree.ManyWatches(in.tree.seen)
 }
 
-// canWatch reports whether this process can look at containers of a rootless engine, which run as its own user.
+// canWatch reports whether this process can measure containers of a rootless engine, which run as its own user.
 func canWatch() bool { return proctree.Available() }
 
-// watchedUlimits bound what no control group does. Node reserves far more than it ever uses, for each worker.
+// watchedUlimits returns bounds in place of a control group's. Node reserves far more memory than it uses, for each worker.
 func watchedUlimits(lim sandbox.Limits, rt sandbox.Runtime) []*container.Ulimit {
 	var all []*container.Ulimit
 	if rt != sandbox.Node {
 		all = append(all, limit("data", lim.Memory+dataSlack))
 	}
-	if most, ok := mostProcesses(); ok {
+	if most, ok := maxProcesses(); ok {
 		all = append(all, limit("nproc", min(most, int64(jail.MaxTasks(os.Geteuid(), lim)))))
 	}
 	return all

@@ -3,7 +3,6 @@ package docker
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"time"
@@ -16,19 +15,18 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
-// inside is a running container as this machine's own kernel knows it: its first process and its control group. It
-// exists only if the engine's containers run on this machine and in this PID namespace. It is used where the
-// engine is too slow, does not report a figure, or is gone.
-type inside struct {
+// kernelView is a running container's first process and control group, by which this process kills, limits and measures it without
+// the engine. It exists only if the engine's containers run on this machine and in this PID namespace.
+type kernelView struct {
 	pid    int
 	handle *os.File // a pidfd: unlike the process ID, it is never reused
 	group  *cgroup.Group
-	tree   *treeWatch // if there is no group
+	tree   *processTree // if there is no group
 }
 
-// lookInside finds the container with the ID whose first process is said to be pid. One in no control group is found
-// where it has mounted a folder whose name, which nobody else knows, is mark.
-func lookInside(id string, pid int, mark string) (*inside, error) {
+// openKernelView finds the container with the ID whose first process is pid, according to the engine. If mark is not empty, the
+// container is in no control group, and is recognized by a mounted folder with that secret name.
+func openKernelView(id string, pid int, mark string) (*kernelView, error) {
 	if pid <= 0 {
 		return nil, errors.New("the engine names no process")
 	}
@@ -40,10 +38,10 @@ func lookInside(id string, pid int, mark string) (*inside, error) {
 		unix.Close(fd)
 		return nil, err
 	}
-	in := &inside{pid: pid, handle: os.NewFile(uintptr(fd), "pidfd")}
+	in := &kernelView{pid: pid, handle: os.NewFile(uintptr(fd), "pidfd")}
 	// The process ID comes from the engine; the group's name shows that it means the container here as well.
 	if mark != "" {
-		in.tree, err = newTreeWatch(pid, mark)
+		in.tree, err = newProcessTree(pid, mark)
 	} else {
 		in.group, err = cgroup.Of(pid, id)
 	}
@@ -57,7 +55,7 @@ func lookInside(id string, pid int, mark string) (*inside, error) {
 }
 
 // over reports whether the first process has ended, and with it every other.
-func (in *inside) over() bool {
+func (in *kernelView) over() bool {
 	conn, err := in.handle.SyscallConn()
 	if err != nil {
 		return true
@@ -68,7 +66,7 @@ func (in *inside) over() bool {
 }
 
 // wait returns when the container's first process has ended, or the handle is closed.
-func (in *inside) wait() {
+func (in *kernelView) wait() {
 	conn, err := in.handle.SyscallConn()
 	if err != nil {
 		return
@@ -82,7 +80,7 @@ func readable(fd uintptr) bool {
 }
 
 // kill ends every process of the container: the first takes along all of its namespace.
-func (in *inside) kill() error {
+func (in *kernelView) kill() error {
 	conn, err := in.handle.SyscallConn()
 	if err != nil {
 		return err
@@ -97,20 +95,20 @@ func (in *inside) kill() error {
 	return killed
 }
 
-func (in *inside) close() { in.handle.Close() }
+func (in *kernelView) close() { in.handle.Close() }
 
-// count reads what the group has used so far. Whole is false when it is not there any more, or only in part; then what
-// could not be read is zero.
-func (in *inside) count() (c counters, whole bool) {
+// count reads what the container has used so far. Complete is false if its control group was removed, at least in part; figures
+// that could not be read are then zero.
+func (in *kernelView) count() (c counters, complete bool) {
 	if in.tree != nil {
 		return in.tree.count(), false
 	}
-	use, whole := in.group.Use()
-	return counters{cpu: use.CPU, memory: use.Memory, ooms: use.OutOfMemory, forks: use.OutOfTasks}, whole
+	use, complete := in.group.Use()
+	return counters{cpu: use.CPU, memory: use.Memory, ooms: use.OutOfMemory, forks: use.OutOfTasks}, complete
 }
 
 // pids lists the container's processes that can be found.
-func (in *inside) pids() []int {
+func (in *kernelView) pids() []int {
 	if in.tree != nil {
 		return in.tree.pids()
 	}
@@ -119,7 +117,7 @@ func (in *inside) pids() []int {
 }
 
 // pauser returns a function that stops all of the container's processes at once; nil if that is not permitted.
-func (in *inside) pauser() func() (resume func()) {
+func (in *kernelView) pauser() func() (resume func()) {
 	if !in.group.CanFreeze() {
 		return nil
 	}
@@ -129,15 +127,14 @@ func (in *inside) pauser() func() (resume func()) {
 	}
 }
 
-// limit sets the limits of a container that runs; seconds bounds the processor time of each process from now on, if
-// it is not zero. The processes must be ones that do not start others while this happens. What bounds each process can
-// only be made less.
-func (in *inside) limit(lim sandbox.Limits, seconds int64, user, group int) error {
+// limit sets the limits of a running container; seconds bounds the processor time of each process from now on, if it is not zero.
+// The processes must not start others meanwhile. Limits of single processes can only be lowered.
+func (in *kernelView) limit(lim sandbox.Limits, seconds int64, user, group int) error {
 	if err := in.limitGroup(lim); err != nil {
 		return fmt.Errorf("set the limits of a container: %w", err)
 	}
-	used, whole := in.count()
-	if !whole {
+	used, complete := in.count()
+	if !complete {
 		return errors.New("set the limits of a container: its control group is gone")
 	}
 	limits := map[int]unix.Rlimit{
@@ -158,8 +155,8 @@ func (in *inside) limit(lim sandbox.Limits, seconds int64, user, group int) erro
 	})
 }
 
-// tryLimit checks whether limit will work, and sets the limits of all processes together.
-func (in *inside) tryLimit(lim sandbox.Limits, user, group int) error {
+// checkLimits checks whether limit will work, and sets the limits of all processes together.
+func (in *kernelView) checkLimits(lim sandbox.Limits, user, group int) error {
 	if err := in.limitGroup(lim); err != nil {
 		return fmt.Errorf("set the limits of a container: %w", err)
 	}
@@ -169,8 +166,8 @@ func (in *inside) tryLimit(lim sandbox.Limits, user, group int) error {
 	})
 }
 
-// eachProcess calls f for every process of the container; where root may not do it, as whom the processes run.
-func (in *inside) eachProcess(user, group int, f func(pid int) error) error {
+// eachProcess calls f for every process of the container; if root may not do it, as the user of the processes.
+func (in *kernelView) eachProcess(user, group int, f func(pid int) error) error {
 	pids, err := in.group.PIDs()
 	if err != nil {
 		return fmt.Errorf("set the limits of a container: %w", err)
@@ -210,14 +207,14 @@ func becomeUser(user, group int) error {
 	return nil
 }
 
-func (in *inside) limitGroup(lim sandbox.Limits) error {
+func (in *kernelView) limitGroup(lim sandbox.Limits) error {
 	return in.group.SetLimits(cgroup.Limits{Memory: lim.Memory, Tasks: lim.Processes})
 }
 
-func canEnter() error { return mounts.Available() }
+func mountsAvailable() error { return mounts.Available() }
 
-// show mounts the run's folders in a container that has none of them yet, and sets the size of its /tmp.
-func (in *inside) show(spec sandbox.Spec, lim sandbox.Limits) error {
+// mountFolders mounts the run's folders in a container that has none of them yet, and sets the size of its /tmp.
+func (in *kernelView) mountFolders(spec sandbox.Spec, lim sandbox.Limits) error {
 	lives := func() bool { return !in.over() }
 	return mounts.Show(in.pid, lives, mounts.OfRun(spec, lim), func(int) error {
 		options := fmt.Sprintf("size=%d,nr_inodes=%d", lim.Tmp, mounts.Files(lim.Tmp))
@@ -228,20 +225,11 @@ func (in *inside) show(spec sandbox.Spec, lim sandbox.Limits) error {
 	})
 }
 
-// mostProcesses returns how many processes a user may have here, and no more than the kernel's usual number.
-func mostProcesses() (int64, bool) {
+// maxProcesses returns how many processes a user may have here, and no more than the kernel's usual number.
+func maxProcesses() (int64, bool) {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &l); err != nil {
 		return 0, false
 	}
 	return int64(min(l.Max, 32768)), true
-}
-
-// mostSignals is how many signals of this process's user may wait.
-func mostSignals() (int64, bool) {
-	var l unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_SIGPENDING, &l); err != nil {
-		return 0, false
-	}
-	return int64(min(l.Max, math.MaxInt64)), true
 }
