@@ -17,7 +17,7 @@ const (
 	// urgentBytes and urgentFiles are what the file system must lose for a scan to come early.
 	urgentBytes = 8 << 20
 	urgentFiles = 1000
-	// slack is how many bytes a file system may lose, besides what a scan finds, before the guest is suspected.
+	// slack is how many bytes a file system may lose, besides what a scan finds, before the guest is scanned while paused.
 	slack = 64 << 20
 )
 
@@ -98,7 +98,7 @@ func (d *Disk) watch() {
 		select {
 		case <-d.stop:
 			d.guest = Guest{} // it has ended
-			d.judge(d.measure())
+			d.check(d.measure())
 			return
 		case <-time.After(minPause):
 		}
@@ -108,8 +108,8 @@ func (d *Disk) watch() {
 		}
 		began := time.Now()
 		used := d.measure()
-		if !d.judge(used) && now.known && first.bytes-now.bytes > max(0, d.bytes-used.bytes)+slack {
-			d.judgePaused()
+		if !d.check(used) && now.known && first.bytes-now.bytes > max(0, d.bytes-used.bytes)+slack {
+			d.scanPaused()
 			first = now // the guest is not stopped again for the same loss
 		}
 		end := time.Now()
@@ -140,15 +140,15 @@ func (d *Disk) due(last scan, now space) bool {
 	return since >= pause && (now != last.free || since >= idlePauses*pause)
 }
 
-// judgePaused scans while the guest is paused and cannot hide files.
-func (d *Disk) judgePaused() {
+// scanPaused scans while the guest is paused and cannot hide files.
+func (d *Disk) scanPaused() {
 	if d.guest.Pause == nil || d.hit {
 		return
 	}
 	resume := d.guest.Pause()
 	used := d.measure()
 	resume()
-	d.judge(used)
+	d.check(used)
 }
 
 func (d *Disk) measure() usage {
@@ -159,7 +159,7 @@ func (d *Disk) measure() usage {
 	return used
 }
 
-func (d *Disk) judge(used usage) (passed bool) {
+func (d *Disk) check(used usage) (passed bool) {
 	d.hitSize = d.hitSize || d.cutOff(used)
 	if d.passed(used) && !d.hit {
 		d.hit = true

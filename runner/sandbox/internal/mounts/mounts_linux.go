@@ -36,7 +36,7 @@ func Available() error {
 
 // Show mounts folders in the mount namespace of process pid, whose root is that of the guest or has it as a folder named
 // root. Then it calls finish on a thread in that namespace, with the guest's root. lives reports whether the process still
-// has that number; nil: it does. Nothing is mounted in this process's own namespace, and everything goes with the guest's.
+// has that process ID; nil: it does. Nothing is mounted in this process's own namespace, and everything goes with the guest's.
 // The guest must not have started its job.
 func Show(pid int, lives func() bool, all []Mount, finish func(root int) error) error {
 	process := filepath.Join("/proc", strconv.Itoa(pid))
@@ -117,9 +117,9 @@ func beneath(dir int, name string) (int, error) {
 	})
 }
 
-// clone returns a mount that is attached nowhere yet. What is mounted below a folder of the host is not part of it: a
+// clone returns a detached mount. What is mounted below a folder of the host is not part of it: a
 // read-only mount is not read-only further down. It is private: where the host's mounts are shared, as systemd has them,
-// what is mounted in it would appear in the host's folder too, and stay.
+// mounts in it would appear in the host's folder too, and stay.
 func (m Mount) clone() (int, error) {
 	if m.Source == "" {
 		return newTmpfs(m.Size, m.Dirs)

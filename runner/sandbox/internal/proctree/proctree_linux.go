@@ -18,9 +18,9 @@ import (
 
 // Usage is what the processes of a tree use together.
 type Usage struct {
-	Memory int64         // bytes of now; files of programs and libraries can be dropped and do not count
+	Memory int64         // present bytes; pages of programs and libraries can be dropped and do not count
 	CPU    time.Duration // of all processes that were seen so far, and of those that their parents have waited for
-	Tasks  int           // threads of now
+	Tasks  int           // present threads
 	PIDs   []int
 }
 
@@ -35,19 +35,19 @@ func Available() bool {
 type Tree struct {
 	Root int
 	Skip int // a process whose memory does not count; 0: none
-	// MaxTasks ends a look: a fork bomb grows while it is counted.
+	// MaxTasks ends a measurement: a fork bomb grows while it is counted.
 	MaxTasks int
-	// MaxMemory, in bytes, is from where on pages that several processes share are counted once: that takes too long to be
-	// done every time.
+	// MaxMemory, in bytes, is the sum above which pages that several processes share are counted once: that is too slow to be done
+	// every time.
 	MaxMemory int64
 	// Folders of the sandbox that are file systems of its own in memory, whose files count.
 	Folders []string
 
-	alive map[process]time.Duration // processor time without that of children, at the last look
+	alive map[process]time.Duration // processor time without that of children, at the last measurement
 	ended time.Duration             // that of processes that have ended since
 }
 
-// process is one process for good: its number may be given to another later.
+// process identifies one process: the kernel may reuse its process ID.
 type process struct {
 	pid   int
 	start string
@@ -80,15 +80,15 @@ func (t *Tree) Measure() Usage {
 	return u
 }
 
-// add takes what was seen now, and returns the processor time so far: a parent need not wait for its children, and their
-// time is then nobody's.
+// add records the processes of a measurement, and returns the processor time so far. It includes that of ended processes for which
+// no parent has waited.
 func (t *Tree) add(seen map[process]time.Duration) time.Duration {
 	for p, used := range t.alive {
 		if _, ok := seen[p]; ok {
 			continue
 		}
 		if f := Stat(p.pid); len(f) > statStart && f[statStart] == p.start {
-			seen[p] = used // it was only overlooked
+			seen[p] = used // it still runs
 		} else {
 			t.ended += used
 		}
@@ -101,8 +101,8 @@ func (t *Tree) add(seen map[process]time.Duration) time.Duration {
 	return total
 }
 
-// shared returns u's memory with each page that several share, as after a fork, counted once; or u's own figure where the
-// kernel does not tell. What is shared may have the files in memory behind it.
+// shared returns u's memory with shared pages, as after a fork, counted once; or u's own figure if the kernel does not report it.
+// Shared pages may belong to the files in memory.
 func (t *Tree) shared(u Usage, files int64) int64 {
 	var private, shared int64
 	for _, pid := range u.PIDs {
@@ -168,8 +168,8 @@ func ticks(fields []string) time.Duration {
 
 func procFile(pid int, name string) string { return filepath.Join("/proc", strconv.Itoa(pid), name) }
 
-// Living returns the folder of /proc that tells of a process's memory and files. Once its first thread has ended, which it can
-// without the others, its own folder has neither, but theirs do.
+// Living returns the folder of /proc that has a process's memory and files. After its first thread has ended, only the folders of
+// its other threads have them.
 func Living(pid int) string {
 	dir := procFile(pid, "")
 	if lives(dir) {
@@ -214,9 +214,9 @@ func kilobytes(text []byte, names ...string) (total int64) {
 	return total
 }
 
-// tmpfs is what the files take in folders that the process pid sees as file systems in memory.
+// tmpfs returns the memory of the files in those folders of process pid that are file systems in memory.
 func tmpfs(pid int, folders []string) (total int64) {
-	const file = 1024 // what the kernel needs for one, beside what is in it
+	const file = 1024 // what the kernel needs for one, besides its content
 	for _, folder := range folders {
 		var st unix.Statfs_t
 		if err := unix.Statfs(procFile(pid, "root")+folder, &st); err == nil && st.Type == unix.TMPFS_MAGIC {

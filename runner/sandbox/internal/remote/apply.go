@@ -15,10 +15,10 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 )
 
-// Result is what came of Apply.
+// Result is the result of Apply.
 type Result struct {
-	// Left counts what the run left in its workspace and this machine does not get: symbolic links that lead out of
-	// the workspace, paths too long or too deep, names that this system does not allow, pipes and sockets.
+	// Left counts what was not copied to this machine: symbolic links that lead out of the workspace, paths too long or too deep,
+	// names that this system does not allow, pipes and sockets.
 	Left int
 	// Example is the path of one of them.
 	Example string
@@ -33,11 +33,11 @@ func (r *Result) leave(name string) {
 	r.Left++
 }
 
-// Apply makes the changes that Receive brought: what differs from what was packed. It changes nothing unless the archive
-// is complete and within the limits: the error is then a [DamagedError], or one of IsTooMuch. An error of this machine, as
-// when its disk is full, ends it in the middle.
+// Apply applies what Receive has received, to the extent that it differs from what was packed. It changes nothing unless the archive is
+// complete and within the limits: otherwise the error is a [DamagedError], or IsTooMuch reports true. Another error, as when this
+// machine's disk is full, may leave only a part applied.
 func (w *Workspace) Apply() (Result, error) {
-	if w.spool == nil { // nothing came back
+	if w.spool == nil { // nothing was received
 		return Result{}, nil
 	}
 	now, err := w.states()
@@ -66,8 +66,8 @@ type applier struct {
 	modes []dirMode       // to be set at the end
 }
 
-// removeAll removes what was packed and is gone, or is of another kind now. The deepest comes first, so that a folder is
-// empty when its turn comes.
+// removeAll removes what was packed and does not exist any more, or is of another kind now. The deepest comes first, so that folders
+// are empty when they are removed.
 func (a *applier) removeAll(packed, now map[string]state) error {
 	var gone []string
 	for name, s := range packed {
@@ -84,7 +84,7 @@ func (a *applier) removeAll(packed, now map[string]state) error {
 	return nil
 }
 
-// apply makes name what the archive has.
+// apply replaces name by what the archive has.
 func (a *applier) apply(name string, h *tar.Header, s state, data io.Reader) error {
 	ok, err := a.parent(name)
 	if err != nil {
@@ -143,8 +143,8 @@ func (a *applier) file(name string, h *tar.Header, data io.Reader) error {
 	return errors.Join(err, f.Chmod(fs.FileMode(h.Mode)&fs.ModePerm), f.Close(), a.root.Chtimes(system(name), h.ModTime, h.ModTime))
 }
 
-// inside reports whether a symbolic link at name to target stays in the workspace. Steps upwards count only where they
-// come first: behind a name, which may be a link itself, nobody knows what they lead to.
+// inside reports whether a symbolic link at name to target stays in the workspace. ".." is accepted at the beginning only: after a
+// name, which may itself be a link, its meaning is unknown.
 func inside(name, target string) bool {
 	if target == "" || len(target) > maxPath || strings.ContainsRune(target, 0) {
 		return false
@@ -195,7 +195,7 @@ func (a *applier) parent(name string) (bool, error) {
 	return true, nil
 }
 
-// unlocked calls do, and again with name's folder unlocked if that is not permitted.
+// unlocked calls do, and calls it again with name's folder made writable if that is not permitted.
 func (a *applier) unlocked(name string, do func() error) error {
 	err := do()
 	if !errors.Is(err, fs.ErrPermission) {
@@ -221,7 +221,7 @@ func (a *applier) away(name string) (bool, error) {
 	err := a.unlocked(name, func() error { return a.root.Remove(system(name)) })
 	switch {
 	case err == nil || errors.Is(err, fs.ErrNotExist):
-		// What was known of a folder says nothing of what will be here.
+		// What was recorded about a folder of this name no longer applies.
 		delete(a.real, name)
 		a.modes = slices.DeleteFunc(a.modes, func(m dirMode) bool { return m.name == name })
 		return true, nil
@@ -265,7 +265,7 @@ func (a *applier) dir(name string, mode fs.FileMode) error {
 	return nil
 }
 
-// finish sets the permissions of folders, the innermost first: one that is locked locks what is below it.
+// finish sets the permissions of folders, the innermost first: a folder without permissions makes those below it inaccessible.
 func (a *applier) finish() error {
 	slices.SortStableFunc(a.modes, func(x, y dirMode) int { return len(y.name) - len(x.name) })
 	var errs []error

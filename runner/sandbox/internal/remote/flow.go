@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// credit is how much may still be sent on a channel.
+// credit is the send window of a channel: how many bytes may still be sent.
 type credit struct {
 	mu     sync.Mutex
 	change *sync.Cond
 	left   int
-	over   bool
+	closed bool
 }
 
 func newCredit() *credit {
@@ -20,14 +20,14 @@ func newCredit() *credit {
 	return c
 }
 
-// take waits until something may be sent and returns how much of n, or zero when nothing may any more.
+// take waits until something may be sent, and returns how many of n bytes; zero after close.
 func (c *credit) take(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.left == 0 && !c.over {
+	for c.left == 0 && !c.closed {
 		c.change.Wait()
 	}
-	if c.over {
+	if c.closed {
 		return 0
 	}
 	n = min(n, c.left, maxFrame)
@@ -35,7 +35,7 @@ func (c *credit) take(n int) int {
 	return n
 }
 
-// add is for a grant; more than was taken is a lie.
+// add adds a grant. It returns false for more than was taken.
 func (c *credit) add(n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,41 +50,41 @@ func (c *credit) add(n int) bool {
 func (c *credit) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.over = true
+	c.closed = true
 	c.change.Broadcast()
 }
 
-// inbox holds what has come on a channel until somebody takes it. What is in it, and what was taken and not granted
-// yet, is bounded by the channel's window.
+// inbox buffers what was received on a channel. Its content, and what was taken and not granted yet, is bounded by the channel's
+// window.
 type inbox struct {
 	mu     sync.Mutex
 	change *sync.Cond
 	buf    []byte
-	room   int // what may still come
-	owed   int // taken and not granted yet
+	window int // bytes that may still be received
+	owed   int // bytes passed on and not granted yet
 	ended  bool
 }
 
 func newInbox() *inbox {
-	b := &inbox{room: Window}
+	b := &inbox{window: Window}
 	b.change = sync.NewCond(&b.mu)
 	return b
 }
 
-// put adds what has come. It is false for what may not come.
+// put adds what was received. It returns false if that exceeds the window.
 func (b *inbox) put(p []byte) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended || len(p) > b.room {
+	if b.ended || len(p) > b.window {
 		return false
 	}
-	b.room -= len(p)
+	b.window -= len(p)
 	b.buf = append(b.buf, p...)
 	b.change.Broadcast()
 	return true
 }
 
-// get waits for something and returns it in exchange for an empty buffer; nil when there will be no more.
+// get waits for data and returns it in exchange for an empty buffer; nil at the end.
 func (b *inbox) get(empty []byte) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,7 +99,7 @@ func (b *inbox) get(empty []byte) []byte {
 	return got
 }
 
-// passed notes that n bytes were passed on, and returns what is to be granted now, which is mostly nothing.
+// passed records that n bytes were passed on, and returns how many to grant now, which is mostly zero.
 func (b *inbox) passed(n int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,15 +108,15 @@ func (b *inbox) passed(n int) int {
 	}
 	n = b.owed
 	b.owed = 0
-	b.room += n
+	b.window += n
 	return n
 }
 
-// widen lets n more bytes come than were granted in turn.
+// widen adds n bytes to the window.
 func (b *inbox) widen(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.room += n
+	b.window += n
 }
 
 func (b *inbox) end() {
@@ -126,8 +126,7 @@ func (b *inbox) end() {
 	b.change.Broadcast()
 }
 
-// drain hands over what comes on a channel to w until its end. A writer that fails takes no more; what comes is then
-// thrown away.
+// drain copies a channel to w until its end. After w has failed, the rest is discarded.
 func (h *Host) drain(kind byte, w io.Writer) {
 	box := h.in[kind]
 	var chunk []byte
@@ -146,12 +145,12 @@ func (h *Host) drain(kind byte, w io.Writer) {
 	}
 }
 
-// feed sends what it reads from r until its end.
+// feed copies r to a channel until its end.
 func (h *Host) feed(kind byte, r io.Reader) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := r.Read(buf)
-		if sendErr := h.pour(kind, buf[:n]); sendErr != nil {
+		if sendErr := h.sendAll(kind, buf[:n]); sendErr != nil {
 			return
 		}
 		if err != nil {
@@ -161,8 +160,8 @@ func (h *Host) feed(kind byte, r io.Reader) {
 	}
 }
 
-// pour sends p, as fast as the other side takes it.
-func (h *Host) pour(kind byte, p []byte) error {
+// sendAll sends p as the channel's window allows.
+func (h *Host) sendAll(kind byte, p []byte) error {
 	for len(p) > 0 {
 		n := h.out[kind].take(len(p))
 		if n == 0 {

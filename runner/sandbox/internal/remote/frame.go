@@ -1,36 +1,36 @@
 // Package remote runs guests where the host shares neither folders nor sockets with the engine that runs containers: on
 // another machine, in a virtual machine, or outside of the container that the host is in. [Host] and relay.py, the
-// container's first program, carry the bridge and the script's streams over one pair of byte streams, the attached standard
-// input and output of the container. [Workspace] copies a folder into the container and the changes back, as tar archives.
-// An engine needs to offer no more than to attach to a container and to copy archives into and out of it.
+// container's first program, multiplex the bridge and the script's streams over the attached standard input and output of the
+// container. [Workspace] copies a folder into the container and the changes back, as tar archives.
+// An engine only has to attach to a container, and to copy archives into and out of it.
 //
 // Both directions of the streams are frames: a letter (8 bits), a length (32 bits, big-endian, at most 65,536) and so many
 // bytes.
 //
 //	to the container
 //	S  start the guest: its secret and its command, separated by NULs
-//	R  the guest becomes that of a run: the bytes and the files that its workspace may hold (0: it has none of its own), and
-//	   the run's processor time in nanoseconds (0: any), separated by NULs
+//	R  the guest gets its run: the bytes and files that its workspace may hold (0: it has none), and the run's processor time
+//	   in nanoseconds (0: no limit), separated by NULs
 //	B  the bridge     I  standard input
 //	K  kill everything but the relay
 //	Q  everything was received: end
 //
 //	from the container
 //	B  the bridge     O  standard output    E  standard error
-//	X  the guest has ended: its status, how many processes were killed for want of memory, how many could not be
+//	X  the guest has ended: its status, how many processes were killed because memory ran out, how many could not be
 //	   started (32 bits each), the processor time in nanoseconds, and the most memory in bytes (64 bits each)
 //	D  done: X was sent, and O and E have ended; the workspace can be copied back
 //	L  a limit was passed: "cpu" or "disk"
-//	F  the relay could not do its work: why, in words
+//	F  the relay failed: why
 //
 //	both
 //	G  grant: a channel's letter and a number (32 bits) of bytes
 //	   a channel's letter in lower case: nothing more comes on it; the bridge is then over in both directions
 //
-// Of each channel (B, I, O, E) at most [Window] bytes may be on their way in a direction. The receiver grants as many as
-// it has passed on, so that no channel holds up another: a guest that reads no input still gets its replies.
+// At most [Window] bytes of each channel (B, I, O, E) may be in flight in a direction. The receiver grants as many as it has passed
+// on, so that no channel blocks another: a guest that reads no input still gets its replies.
 //
-// The relay is out of a script's reach, but the host does not rely on that: a container that breaks these rules is ended.
+// Scripts cannot reach the relay, but the host does not rely on that: a container that breaks these rules is killed.
 package remote
 
 import (
@@ -44,20 +44,20 @@ import (
 //go:embed relay.py meter.py
 var programs embed.FS
 
-// Name is the program to start in the container, one of Files.
+// Name is the name of the relay in Files.
 const Name = "relay.py"
 
 // Files returns what must be in one folder of the container, beside enter.py.
 func Files() map[string][]byte {
 	all := map[string][]byte{}
 	for _, name := range []string{Name, "meter.py"} {
-		all[name], _ = programs.ReadFile(name) // it is part of this program
+		all[name], _ = programs.ReadFile(name) // embedded
 	}
 	return all
 }
 
 const (
-	// Window is how many bytes of a channel may be on their way.
+	// Window is how many bytes of a channel may be in flight.
 	Window = 1 << 20
 	// maxFrame is the most that one frame carries.
 	maxFrame  = 64 << 10
@@ -83,11 +83,11 @@ const (
 	closed = 0x20 // turns a channel's letter into its end
 )
 
-// Run describes the run that a guest becomes that of.
+// Run describes the run that a guest gets.
 type Run struct {
-	Bytes int64         // that the workspace may hold; zero: there is none to watch
+	Bytes int64         // that the workspace may hold; zero: there is no workspace
 	Files int           // files and folders that it may hold
-	CPU   time.Duration // processor time of all processes; zero: any
+	CPU   time.Duration // processor time of all processes; zero: no limit
 }
 
 func (r Run) encode() []byte {
@@ -109,7 +109,7 @@ func start(secret string, command []string) ([]byte, error) {
 	return b, nil
 }
 
-// frame puts a frame into one piece.
+// frame encodes a frame.
 func frame(kind byte, payload []byte) []byte {
 	b := make([]byte, headBytes, headBytes+len(payload))
 	b[0] = kind
@@ -117,7 +117,7 @@ func frame(kind byte, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// ProtocolError says that a container does not keep to the rules above.
+// ProtocolError reports that a container broke the protocol.
 type ProtocolError struct{ Reason string }
 
 func (e *ProtocolError) Error() string { return "the container's relay misbehaves: " + e.Reason }

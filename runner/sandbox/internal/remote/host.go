@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Host is the host's end of one container's streams. Its owner passes everything that the container prints to Write, and
-// then calls End.
+// Host is the host's end of one container's streams. Its owner passes all output of the container to Write, and then calls End.
 type Host struct {
 	mu  sync.Mutex // guards w
 	w   io.Writer
@@ -19,14 +18,14 @@ type Host struct {
 
 	out  map[byte]*credit
 	in   map[byte]*inbox
-	part []byte // of a frame that has not come whole
+	part []byte // the beginning of an incomplete frame
 
 	conn    net.Conn
 	speak   sync.Once
 	over    sync.Once
-	streams sync.WaitGroup // the goroutines that hand over what comes
+	streams sync.WaitGroup // of drain
 
-	spoke    chan struct{} // closed when the guest has said something over the bridge
+	spoke    chan struct{} // closed when the guest has sent something over the bridge
 	exited   chan struct{}
 	exit     Exit
 	limits   chan string
@@ -35,7 +34,7 @@ type Host struct {
 	gone     chan struct{}
 }
 
-// NewHost talks to the relay that reads what is written to w.
+// NewHost returns the host's end for the relay that reads from w.
 func NewHost(w io.Writer) *Host {
 	h := &Host{
 		w: w, out: map[byte]*credit{}, in: map[byte]*inbox{},
@@ -61,7 +60,7 @@ const maxLimits = 4
 // Exit is how a guest ended, and what the container had used by then.
 type Exit struct {
 	Code   int           // 128+n when signal n ended it
-	OOMs   int64         // processes that the kernel killed for want of memory
+	OOMs   int64         // processes that the kernel killed because memory ran out
 	Forks  int64         // processes that could not be started
 	CPU    time.Duration // of all processes, since the run began
 	Memory int64         // the most bytes at once; zero when unknown
@@ -76,14 +75,14 @@ func (h *Host) Start(secret string, command []string) error {
 	return h.send(kindStart, b)
 }
 
-// Run makes the guest that of a run.
+// Run gives the guest its run.
 func (h *Host) Run(r Run) error { return h.send(kindRun, r.encode()) }
 
-// Bridge is the host's end of the bridge. The caller closes it.
+// Bridge returns the host's end of the bridge. The caller closes it.
 func (h *Host) Bridge() net.Conn { return h.conn }
 
-// Connect hands what the guest prints to stdout and stderr, and stdin to the guest; nil means nothing. It is called once.
-// Streams waits until everything was handed over.
+// Connect copies the guest's output to stdout and stderr, and stdin to the guest; each may be nil. It is called once. Streams waits
+// for the output's end.
 func (h *Host) Connect(stdin io.Reader, stdout, stderr io.Writer) {
 	for kind, w := range map[byte]io.Writer{kindStdout: stdout, kindStderr: stderr} {
 		h.streams.Go(func() { h.drain(kind, w) })
@@ -94,31 +93,31 @@ func (h *Host) Connect(stdin io.Reader, stdout, stderr io.Writer) {
 	go h.feed(kindStdin, stdin) // ends when either side does; a guest need not read its input
 }
 
-// Streams waits until everything that came was handed over, and there is no more.
+// Streams waits until all output was copied.
 func (h *Host) Streams() { h.streams.Wait() }
 
-// Kill ends the guest and everything it started. It may block as long as the container does not read.
+// Kill kills the guest and everything it started. It blocks while the container does not read.
 func (h *Host) Kill() { h.send(kindKill, nil) }
 
-// Finish has the relay end: everything was received.
+// Finish tells the relay to exit: everything was received.
 func (h *Host) Finish() { h.send(kindQuit, nil) }
 
-// Spoke is closed when the guest has said something over the bridge.
+// Spoke is closed when the guest has sent something over the bridge.
 func (h *Host) Spoke() <-chan struct{} { return h.spoke }
 
 // Exited is closed when the guest has ended.
 func (h *Host) Exited() <-chan struct{} { return h.exited }
 
-// Exit is how it ended, once Exited is closed.
+// Exit returns how the guest ended, once Exited is closed.
 func (h *Host) Exit() Exit { return h.exit }
 
-// Limits gives the names of limits that were passed.
+// Limits receives the names of limits that were passed.
 func (h *Host) Limits() <-chan string { return h.limits }
 
 // Complete is closed when the relay has sent everything.
 func (h *Host) Complete() <-chan struct{} { return h.complete }
 
-// Fault says, after Complete or End, why the relay could not do its work; empty when it could.
+// Fault returns, after Complete or End, why the relay failed; empty if it did not.
 func (h *Host) Fault() string { return h.fault }
 
 func (h *Host) send(kind byte, payload []byte) error {
@@ -134,7 +133,7 @@ func (h *Host) grant(kind byte, n int) {
 	h.send(kindGrant, binary.BigEndian.AppendUint32([]byte{kind}, uint32(n)))
 }
 
-// Write takes what the container has printed. Its error is a [ProtocolError].
+// Write handles output of the container. Its error is a [ProtocolError].
 func (h *Host) Write(p []byte) (int, error) {
 	n := len(p)
 	if len(h.part) > 0 {
@@ -154,7 +153,7 @@ func (h *Host) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// next handles the first frame of p, if it is there whole.
+// next handles the first frame of p, if it is complete.
 func (h *Host) next(p []byte) (rest []byte, ok bool, err error) {
 	if len(p) < headBytes {
 		return p, false, nil
@@ -191,7 +190,7 @@ func (h *Host) handle(kind byte, payload []byte) error {
 		}
 		c, ok := h.out[payload[0]]
 		if !ok || !c.add(int(binary.BigEndian.Uint32(payload[1:]))) {
-			return misbehaves("a grant that makes no sense")
+			return misbehaves("a grant of more than was sent")
 		}
 	case kindExited:
 		if len(payload) != exitBytes {
@@ -218,11 +217,11 @@ func (h *Host) handle(kind byte, payload []byte) error {
 	return nil
 }
 
-// end notes the guest's end. The container waits until what it still had to say was sent, so all of it may come now,
-// however slow the reader: there is not more of it than pipes and sockets hold.
+// end records the guest's end. The relay ends only when the rest of the guest's output was sent, so all of that is granted at once,
+// however slow the reader: it is no more than pipes and sockets hold.
 func (h *Host) end(e Exit) error {
 	select {
-	case <-h.exited: // and read by others
+	case <-h.exited: // others may be reading exit
 	default:
 		h.exit = e
 	}
@@ -236,11 +235,11 @@ func (h *Host) end(e Exit) error {
 	return nil
 }
 
-// once closes c, which happens once only. All of this happens in the goroutine that calls Write.
+// once closes c. Closing it twice is a protocol error. Only the goroutine that calls Write calls it.
 func (h *Host) once(c chan struct{}) error {
 	select {
 	case <-c:
-		return misbehaves("it says something twice that happens once")
+		return misbehaves("the same event twice")
 	default:
 		close(c)
 		return nil
@@ -250,7 +249,7 @@ func (h *Host) once(c chan struct{}) error {
 // Gone is closed by End.
 func (h *Host) Gone() <-chan struct{} { return h.gone }
 
-// End says that nothing more comes from the container. Everything that waits for it is let go; the bridge ends.
+// End marks the end of the container's output. It closes the bridge and ends all waits.
 func (h *Host) End() {
 	h.over.Do(func() {
 		for _, box := range h.in {

@@ -24,11 +24,11 @@ const (
 	maxPath  = 4000 // bytes; Linux takes no more than 4,095, the container's name of the workspace included
 	maxDepth = 255  // elements of a path
 	page     = 4096
-	// Slack and FileSlack are how many more bytes and files a workspace in a container has room for than it may hold: a
-	// guest that passes the limit is ended before it runs into this, and what is there by then is not lost.
+	// Slack and FileSlack are how many more bytes and files a workspace in a container can hold than its limit allows: a guest that
+	// passes the limit is killed before the file system is full.
 	Slack     = 64 << 20
 	FileSlack = 8192
-	// entryBytes is more than an archive has for one file or folder besides its data.
+	// entryBytes is an upper bound of what an archive needs for one file or folder besides its data.
 	entryBytes = 6 << 10
 )
 
@@ -48,15 +48,15 @@ type Workspace struct {
 	root    *os.Root
 	lim     Limits
 	packed  map[string]state
-	largest int64 // bytes of the largest file that is there at first
+	largest int64 // bytes of the largest file at the beginning
 	files   int   // files, folders and links that can be copied
 	left    int   // things that cannot be copied: sockets, pipes, what cannot be read, paths too long, links that lead out
 
 	spool *os.File
-	name  string // of spool, where it could not be removed while it is open
+	name  string // of spool, if it could not be removed while it is open
 }
 
-// state is what a file, folder or link is. Times are in seconds, as archives have them.
+// state describes a file, folder or link. Times are in seconds, as in archives.
 type state struct {
 	kind  byte // a tar.Type
 	mode  fs.FileMode
@@ -65,7 +65,7 @@ type state struct {
 	link  string
 }
 
-// TooLargeError says that a workspace holds more than may be copied.
+// TooLargeError reports that a workspace holds more than may be copied.
 type TooLargeError struct{ Reason string }
 
 func (e *TooLargeError) Error() string { return "the workspace " + e.Reason }
@@ -131,7 +131,7 @@ func (w *Workspace) Pack(ctx context.Context, user int, to io.Writer) error {
 			}
 			return add(name, state{kind: tar.TypeSymlink, link: target}, 0)
 		}
-		// One that cannot be opened, or is not the one that was seen, is left out: its name may lead to another by now.
+		// A file that cannot be opened, or is another one by now, is left out.
 		f, err := safeopen.File(w.root, filepath.FromSlash(name), os.O_RDONLY, 0)
 		if err != nil {
 			return nil
@@ -145,7 +145,7 @@ func (w *Workspace) Pack(ctx context.Context, user int, to io.Writer) error {
 		if err := add(name, s, now.Size()); err != nil {
 			return err
 		}
-		// An archive says the size first. A file that has become shorter is filled up.
+		// An archive has the size first. A file that has become shorter is padded.
 		sum := sha256.New()
 		n, err := io.Copy(io.MultiWriter(t, sum), io.LimitReader(f, now.Size()))
 		if err == nil && n < now.Size() {
@@ -225,10 +225,10 @@ func okPath(name string) bool {
 		filepath.IsLocal(filepath.FromSlash(name)) && (filepath.Separator == '/' || !strings.ContainsRune(name, filepath.Separator))
 }
 
-// errTooMuch says that a container gives back more than its workspace may hold.
+// errTooMuch reports that a container returned more than its workspace may hold.
 var errTooMuch = errors.New("more came back from the container than its workspace may hold")
 
-// Receive keeps an archive of what the workspace has become until Apply.
+// Receive stores an archive of the changed workspace until Apply.
 func (w *Workspace) Receive(from io.Reader) error {
 	// In the workspace, because the changes need space there. The file has no name as long as it is open.
 	name := ".mcprun-" + rand.Text()
@@ -268,7 +268,7 @@ func (w *Workspace) Close() error {
 // IsTooMuch reports whether Receive or Apply failed because a script left more than its workspace may hold.
 func IsTooMuch(err error) bool { return errors.Is(err, errTooMuch) }
 
-// DamagedError says that what came back from a container is not a whole archive.
+// DamagedError reports that a container returned an incomplete or malformed archive.
 type DamagedError struct{ Err error }
 
 func (e *DamagedError) Error() string {
@@ -278,7 +278,7 @@ func (e *DamagedError) Error() string {
 // Unwrap returns what is wrong with the archive.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// entries calls visit for everything in the archive that came back. The name is one of the workspace's; data is a file's.
+// entries calls visit for everything in the received archive. The name is a path in the workspace; data is the content of a file.
 func (w *Workspace) entries(res *Result, visit func(name string, h *tar.Header, data io.Reader) error) error {
 	if _, err := w.spool.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("read the changes to the workspace: %w", err)
@@ -320,8 +320,8 @@ func (w *Workspace) entries(res *Result, visit func(name string, h *tar.Header, 
 // linked returns the name that a hard link has first in its archive.
 func linked(h *tar.Header) string { return path.Clean(h.Linkname) }
 
-// whole returns an error if the archive lacks its end: what is missing would count as removed.
-func (w *Workspace) whole() error {
+// checkComplete returns an error if the archive lacks its end: what is missing would count as removed.
+func (w *Workspace) checkComplete() error {
 	const trailer = 1024
 	st, err := w.spool.Stat()
 	if err != nil {
@@ -334,9 +334,9 @@ func (w *Workspace) whole() error {
 	return nil
 }
 
-// states reads the archive once and returns what the workspace has become.
+// states reads the archive and returns the state of everything in it.
 func (w *Workspace) states() (map[string]state, error) {
-	if err := w.whole(); err != nil {
+	if err := w.checkComplete(); err != nil {
 		return nil, err
 	}
 	now := map[string]state{}
