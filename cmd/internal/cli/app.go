@@ -24,7 +24,7 @@ type App struct {
 	LookupEnv func(name string) (string, bool)
 	// Dir is the absolute working directory.
 	Dir string
-	// FailCode is the exit code of an error that says nothing else. Zero means 2.
+	// FailCode is the exit code of an error without one of its own. Zero means 2.
 	FailCode int
 	// Args is the command line that [App.Run] got.
 	Args []string
@@ -32,12 +32,12 @@ type App struct {
 	Terminal Terminal
 }
 
-// Terminal is what is known of the streams.
+// Terminal describes the standard streams.
 type Terminal struct {
 	Stdin, Stdout, Stderr bool
-	// Shared says that Stdout and Stderr end up in one terminal, pipe or file.
+	// Shared reports that Stdout and Stderr are the same terminal, pipe or file.
 	Shared bool
-	// Columns is how wide the terminals are that are no files of this process; 0: the files are asked.
+	// Columns is the width of terminals that are not files of this process; 0: the files report it.
 	Columns int
 }
 
@@ -66,7 +66,7 @@ func Main(p Program) {
 		}()
 		select {
 		case <-said:
-		case <-time.After(time.Second): // nobody may be reading
+		case <-time.After(time.Second): // standard error may be blocked
 		}
 		os.Exit(sig.ExitCode())
 	})
@@ -107,7 +107,7 @@ func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {
 	if err == nil {
 		return 0
 	}
-	// What was interrupted reports whatever broke first; what the person did is the better explanation.
+	// An interrupted command may report any error; the signal explains it better.
 	_, quiet := errors.AsType[Quiet](err)
 	if sig := signalOf(ctx); sig != nil && !quiet {
 		err = sig
@@ -124,7 +124,7 @@ func (a *App) Env(name string) string {
 	return value
 }
 
-// Path is name as an absolute path: a relative one starts at Dir. The empty name stays empty.
+// Path returns name as an absolute path: a relative one starts at Dir. The empty name stays empty.
 func (a *App) Path(name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name
@@ -132,7 +132,7 @@ func (a *App) Path(name string) string {
 	return filepath.Join(a.Dir, name)
 }
 
-// sameFile tells whether two files are one terminal, pipe or file.
+// sameFile reports whether two files are the same terminal, pipe or file.
 func sameFile(a, b *os.File) bool {
 	x, err := a.Stat()
 	if err != nil {

@@ -25,7 +25,7 @@ func (a *App) OpenBrowser(ctx context.Context, address string) bool {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = os.Environ()
 	for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "BROWSER"} {
-		if value := a.Env(name); value != "" { // the person's, whose process this need not be
+		if value := a.Env(name); value != "" { // of the client, if this is the daemon
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
@@ -33,6 +33,6 @@ func (a *App) OpenBrowser(ctx context.Context, address string) bool {
 	if cmd.Start() != nil {
 		return false
 	}
-	go func() { _ = cmd.Wait() }() // what becomes of it shows in whether the person comes back
+	go func() { _ = cmd.Wait() }() // whether the page was visited is up to the person
 	return true
 }

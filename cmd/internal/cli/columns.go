@@ -7,10 +7,10 @@ import (
 	"golang.org/x/term"
 )
 
-// Columns is the width of the terminal that Stdout is, or 0 when it is none.
+// Columns returns the width of Stdout, or 0 if it is not a terminal.
 func (a *App) Columns() int { return a.columns(a.Stdout, a.Terminal.Stdout) }
 
-// ErrColumns is the width of the terminal that Stderr is, or 0 when it is none.
+// ErrColumns returns the width of Stderr, or 0 if it is not a terminal.
 func (a *App) ErrColumns() int { return a.columns(a.Stderr, a.Terminal.Stderr) }
 
 func (a *App) columns(w io.Writer, terminal bool) int {

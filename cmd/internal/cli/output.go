@@ -56,8 +56,7 @@ func (a *App) Table(header []string, rows [][]string) error {
 	return Table(a.Stdout, a.OutStyle(), header, rows)
 }
 
-// JSON prints v on Stdout as one indented JSON value. What a terminal could act upon is written as \u escapes, which
-// leaves the value the same.
+// JSON prints v on Stdout as one indented JSON value. Control and invisible characters are written as \u escapes.
 func (a *App) JSON(v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -90,7 +89,7 @@ func escapeJSON(s string) string {
 	return b.String()
 }
 
-// Count is "1 tool", "2 tools": n and the word, with an s unless n is one.
+// Count returns n and the word, with an s unless n is 1: "1 tool", "2 tools".
 func Count(n int, word string) string {
 	if n == 1 {
 		return "1 " + word

@@ -28,10 +28,10 @@ const (
 	nextReminder  = 30 * time.Second
 )
 
-// ClearLine takes back what stands on a terminal's line.
+// ClearLine erases the line of a terminal.
 const ClearLine = "\r\x1b[K"
 
-// Progress returns one that says "verb a, b, c". [Progress.Close] must be called before anything else is printed.
+// Progress returns a Progress that shows "verb a, b, c". [Progress.Close] must be called before anything else is printed.
 func (a *App) Progress(verb string) *Progress {
 	return &Progress{verb: verb, out: a.Stderr, terminal: a.Terminal.Stderr && a.Env("CI") == "" && a.Env("TERM") != "dumb"}
 }
@@ -58,7 +58,7 @@ func (p *Progress) Done(name, note string) {
 	p.draw(note)
 }
 
-// Close takes the line away.
+// Close erases the line.
 func (p *Progress) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +69,7 @@ func (p *Progress) Close() {
 	p.draw("")
 }
 
-// remind says what is still running, and will do so again.
+// remind reports what is still running, and schedules the next report.
 func (p *Progress) remind() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +89,7 @@ func (p *Progress) draw(note string) {
 		text += note + "\n"
 	}
 	if len(p.running) > 0 {
-		// Longer lines would wrap, and a wrapped line can't be taken back.
+		// Longer lines would wrap, and could not be erased.
 		text += Shorten(p.verb+" "+strings.Join(p.running, ", "), 78)
 	}
 	_, _ = fmt.Fprint(p.out, text)

@@ -3,10 +3,10 @@ package cli
 // Style colours text, or leaves it alone. The zero value leaves it alone.
 type Style struct{ on bool }
 
-// OutStyle is the style for Stdout, ErrStyle the one for Stderr.
+// OutStyle returns the style for Stdout.
 func (a *App) OutStyle() Style { return Style{a.colour(a.Terminal.Stdout)} }
 
-// ErrStyle is the style for Stderr.
+// ErrStyle returns the style for Stderr.
 func (a *App) ErrStyle() Style { return Style{a.colour(a.Terminal.Stderr)} }
 
 // colour follows no-color.org first, then the two usual ways to force colour, then the terminal.

@@ -22,7 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// FolderFlags say where customers' folders are, and what each may hold.
+// FolderFlags are the flags for the folder of customers and their quota.
 type FolderFlags struct {
 	workspaces string
 	Quota      int64
@@ -34,7 +34,7 @@ func (o *FolderFlags) Bind(f *pflag.FlagSet) {
 	f.Var(flags.Size(&o.Quota, customer.MinQuota), "quota", "what one customer may hold: state, sessions, skills and vault")
 }
 
-// Folder is where customers' folders are, absolute; base is the project's.
+// Folder returns the absolute folder of customers; base is that of the project.
 func (o *FolderFlags) Folder(app *cli.App, base string) string {
 	if o.workspaces == "" {
 		return filepath.Join(base, "workspaces")
@@ -42,8 +42,8 @@ func (o *FolderFlags) Folder(app *cli.App, base string) string {
 	return app.Path(o.workspaces)
 }
 
-// Open opens the folder of customers, and makes it where it is missing. Variables that upstreams know, and personal data, are
-// kept out of session logs. The caller closes it.
+// Open opens the folder of customers, and creates it if it is missing. Session logs get neither values of upstreams' variables
+// nor personal data. The caller closes it.
 func (o *FolderFlags) Open(app *cli.App, base string, upstreams runner.Upstreams) (*customer.Root, error) {
 	dir := o.Folder(app, base)
 	if err := project.RefuseHome(app, dir); err != nil {
@@ -52,8 +52,8 @@ func (o *FolderFlags) Open(app *cli.App, base string, upstreams runner.Upstreams
 	return customer.OpenRoot(dir, &customer.RootOptions{Quota: o.Quota, Mask: logMask(upstreams)})
 }
 
-// logMask takes out of a log what a recording does not hold either. Each value has tokens of its own, so that nothing of
-// what was met stays in memory.
+// logMask returns a function that removes secrets and personal data from a value of a log, as a recording does. Each value has
+// its own tokens, so that no personal data stays in memory.
 func logMask(upstreams runner.Upstreams) func(json.RawMessage) json.RawMessage {
 	var conceal func(string) string
 	if up, ok := upstreams.(interface{ Conceal(string) string }); ok {
@@ -65,7 +65,7 @@ func logMask(upstreams runner.Upstreams) func(json.RawMessage) json.RawMessage {
 	}
 }
 
-// customersCommand is what the commands about customers share. They inspect folders and run no script.
+// customersCommand holds what the commands about customers share.
 type customersCommand struct {
 	app *cli.App
 	FolderFlags
@@ -80,8 +80,7 @@ func (o *customersCommand) bind(cmd *cobra.Command) {
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 }
 
-// openRoot opens the folder of customers as a run here would. A folder that is missing is an error unless create is set:
-// looking makes nothing.
+// openRoot opens the folder of customers as a run here would. A folder that is missing is an error unless create is set.
 func (o *customersCommand) openRoot(cmd *cobra.Command, create bool) (*customer.Root, error) {
 	cfg, err := o.project.Load(o.app)
 	if err != nil {

@@ -44,7 +44,7 @@ func (o *Flags) CustomerSkills(app *cli.App, p *project.Project, create bool) (s
 	}
 	c, err := open(o.Customer)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil // the run says it
+		return "", nil // the run reports it
 	}
 	if err != nil {
 		return "", err
@@ -52,20 +52,20 @@ func (o *Flags) CustomerSkills(app *cli.App, p *project.Project, create bool) (s
 	return c.Skills(), nil
 }
 
-// checkpointNow and restoreLast are what the flags mean without a name.
+// checkpointNow and restoreLast are the values of --checkpoint and --restore without a name.
 const (
 	checkpointNow = "now"
 	restoreLast   = "last"
 )
 
-// Flags say for whom a run is.
+// Flags are the flags of a run for a customer.
 type Flags struct {
 	FolderFlags
 	Customer   string
 	Session    string
 	Task       string
 	Checkpoint string
-	Resumes    bool // session was named as one that is there
+	Resumes    bool // the session must exist
 	Restore    string
 }
 
@@ -94,7 +94,7 @@ func (o *Flags) Validate(set *pflag.FlagSet) error {
 	}
 	for _, name := range []string{"session", "task", "checkpoint"} {
 		if set.Changed(name) {
-			return flags.Usage("--%s is about a customer's run: name the customer with --customer", name)
+			return flags.Usage("--%s needs --customer", name)
 		}
 	}
 	return nil
@@ -111,8 +111,8 @@ type LeasedRun struct {
 	Warn    func(line string) // says what went wrong
 }
 
-// LeaseRun takes the customer's state for a run, whose plan it completes. The caller closes it. It is nil when the run is for no
-// customer.
+// LeaseRun leases the customer's state for a run, and sets the script's workspace and disk limit. The caller closes the lease. It
+// is nil when the run is for no customer.
 func (o *Flags) LeaseRun(ctx context.Context, app *cli.App, project *project.Project, s *runner.Script, say func(line string)) (v *LeasedRun, err error) {
 	if !o.wanted() {
 		return nil, RefuseCustomers(o.Folder(app, project.Base), s.Workspace)
@@ -176,7 +176,7 @@ func (o *Flags) Find(root *customer.Root) (*customer.Session, error) {
 		}
 	}
 	s, err := c.NewSession(customer.Meta{ID: o.Session, Title: o.Task})
-	if errors.Is(err, fs.ErrExist) { // another run has just begun it
+	if errors.Is(err, fs.ErrExist) { // another run has just created it
 		return c.Session(o.Session)
 	}
 	return s, err
@@ -195,11 +195,11 @@ func (o *Flags) PutBack(ctx context.Context, s *customer.Session, say func(strin
 	if err != nil {
 		return err
 	}
-	say(fmt.Sprintf("the state is that of checkpoint %s, %s", info.Name, cli.Count(info.Files, "file")))
+	say(fmt.Sprintf("restored checkpoint %s, %s", info.Name, cli.Count(info.Files, "file")))
 	return nil
 }
 
-// Logged tells the reader of a result where the run is logged.
+// Logged says in a result where the run is logged.
 type Logged struct {
 	Customer   string                   `json:"customer"`
 	Session    string                   `json:"session"`
@@ -207,7 +207,7 @@ type Logged struct {
 	Checkpoint *customer.CheckpointInfo `json:"checkpoint,omitempty"`
 }
 
-// Place is where the run is logged; nil where it is not.
+// Place returns where the run is logged, or nil if it is not.
 func (v *LeasedRun) Place() *Logged {
 	if v == nil {
 		return nil
@@ -249,7 +249,7 @@ func (v *LeasedRun) Log(ctx context.Context, s *runner.Script, res *runner.Resul
 
 // keep creates the requested checkpoint.
 func (v *LeasedRun) keep(ctx context.Context) error {
-	if err := v.lease.Close(); err != nil { // what was promised to the run is free for the copy
+	if err := v.lease.Close(); err != nil { // frees the run's reservation for the copy
 		return err
 	}
 	name := v.opt.Checkpoint
@@ -284,7 +284,7 @@ func (v *LeasedRun) Close() error {
 	return errors.Join(err, v.root.Close())
 }
 
-// Trusted are the files and folders that scripts have no part in: the project's, and, where there are any, customers' folders.
+// Trusted returns the files and folders that scripts must not change: the project's, and the folder of customers if it exists.
 func (o *FolderFlags) Trusted(app *cli.App, p *project.Project) []string {
 	dir := o.Folder(app, p.Base)
 	if _, err := os.Stat(dir); err != nil {

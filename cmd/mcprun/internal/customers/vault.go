@@ -15,14 +15,14 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// vaultFolder is where the vaults of projects are, below the folder of what outlives a command, with the key of all.
+// vaultFolder holds the vaults of projects and the key of all vaults; it is below the state folder.
 const vaultFolder = "vaults"
 
-// RoomTime bounds finding out how much room a customer has left.
+// RoomTime bounds measuring how much of its quota a customer has left.
 const RoomTime = 20 * time.Second
 
-// OpenVault opens the vault of a project, by the folder that its configuration is in; or that of a customer, if own is not
-// nil, whose quota holds for it. workspace is where scripts write, if anywhere.
+// OpenVault opens the vault of a project, named after the folder of its configuration, or the vault of a customer if own is not
+// nil, which counts towards the customer's quota. workspace is where scripts write; it may be empty.
 func OpenVault(app *cli.App, base string, own *customer.Customer, workspace string) (*pii.Vault, error) {
 	vaults, err := vaultsFolder(app)
 	if err != nil {
@@ -50,16 +50,16 @@ func OpenVault(app *cli.App, base string, own *customer.Customer, workspace stri
 }
 
 const (
-	// vaultFile is the vault's name in a customer's folder for it.
+	// vaultFile is the name of a customer's vault.
 	vaultFile = "pii.vault"
-	// keyFile is the key's in the folder of vaults, or a word that the keyring has it.
+	// keyFile holds the key, or a word which says that the keyring has it.
 	keyFile = "key"
 )
 
-// vaultOwner is what a customer's vault is bound to. A project's is bound to nothing: the empty text is no customer's.
+// vaultOwner returns the name that a customer's vault is bound to. A project's vault is bound to the empty name.
 func vaultOwner(customer string) string { return "customer " + customer }
 
-// vaultsFolder is where the vaults of projects are, and the key.
+// vaultsFolder returns the folder with the vaults of projects and the key.
 func vaultsFolder(app *cli.App) (string, error) {
 	state, err := app.StateDir()
 	if err != nil {
@@ -68,7 +68,7 @@ func vaultsFolder(app *cli.App) (string, error) {
 	return filepath.Join(state, vaultFolder), nil
 }
 
-// vaultKey is the key of all vaults of the user.
+// vaultKey returns the key of all vaults of the user.
 func vaultKey(app *cli.App, vaults string) ([]byte, error) {
 	var ring pii.Keyring
 	if app.Keyring() {
@@ -77,7 +77,7 @@ func vaultKey(app *cli.App, vaults string) ([]byte, error) {
 	return pii.LoadKey(filepath.Join(vaults, keyFile), ring)
 }
 
-// boundVault makes a customer's quota hold for the vault.
+// boundVault makes the vault count towards the customer's quota.
 func boundVault(v *pii.Vault, c *customer.Customer) {
 	v.Limit(func(more int64) error {
 		ctx, cancel := context.WithTimeout(context.Background(), RoomTime)
@@ -93,7 +93,7 @@ func boundVault(v *pii.Vault, c *customer.Customer) {
 	})
 }
 
-// projectName names a project by its folder, whatever way led there.
+// projectName returns a name for the project in a folder, the same for every path to the folder.
 func projectName(base string) string {
 	sum := sha256.Sum256([]byte(project.RealPath(base)))
 	return hex.EncodeToString(sum[:16])

@@ -58,10 +58,10 @@ func newDaemonClient(app *cli.App) (*daemon.Client, error) {
 	return daemon.NewClient(opt, func(ready *os.File) error { return launchDaemon(app, opt.Dir, ready) }), nil
 }
 
-// daemonOptions are the same for the daemon and its clients, if they may work together.
+// daemonOptions returns the options of the daemon and its clients, which are equal if the two may work together.
 func daemonOptions(app *cli.App) (daemon.Options, error) {
 	if !daemon.Supported {
-		return daemon.Options{}, errors.New("there is no daemon on this system: it could not check which user connects")
+		return daemon.Options{}, errors.New("the daemon is not supported on this system, because it could not check which user connects")
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -78,8 +78,8 @@ func daemonOptions(app *cli.App) (daemon.Options, error) {
 	return daemon.Options{Dir: backends.RuntimeDir(app.LookupEnv) + "-daemon", Build: build, Environment: environment}, nil
 }
 
-// ambientNames are the variables that libraries read from the process that they are in. A daemon has those of the client
-// that started it.
+// ambientNames returns the variables that libraries read from their own process. The daemon has the values of the client that
+// started it.
 func ambientNames() []string {
 	return []string{
 		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy", "REQUEST_METHOD",
@@ -87,10 +87,10 @@ func ambientNames() []string {
 	}
 }
 
-// keptNames are what the daemon itself is started with beside ambientNames: nothing of it is a secret.
+// keptNames returns the other variables that the daemon is started with. None is a secret.
 func keptNames() []string { return []string{"PATH", "HOME", "USER", "LOGNAME", "XDG_RUNTIME_DIR"} }
 
-// daemonEnv is the environment of the daemon.
+// daemonEnv returns the environment of the daemon.
 func daemonEnv(app *cli.App) []string {
 	var env []string
 	for _, name := range append(ambientNames(), keptNames()...) {
@@ -101,14 +101,14 @@ func daemonEnv(app *cli.App) []string {
 	return env
 }
 
-// askedAlways are the variables that every run looks up, so that they are sent along rather than asked for one by one.
+// askedAlways returns the variables that every run looks up. They are sent with the job instead of one by one.
 func askedAlways() []string {
 	return append(upstream.InheritedNames(),
 		flags.EnvPrefix+"*", cli.KeyringVariable, "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CI",
 		"DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY")
 }
 
-// daemonJob is this command.
+// daemonJob returns this command as a job.
 func daemonJob(app *cli.App) *daemon.Job {
 	job := &daemon.Job{
 		Args: app.Args, Dir: app.Dir, Env: map[string]string{}, Known: askedAlways(), Columns: max(app.ErrColumns(), app.Columns()),

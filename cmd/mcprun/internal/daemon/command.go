@@ -52,7 +52,7 @@ func NewCommand(app *cli.App, newRoot rootFunc) *cobra.Command {
 	f := cmd.Flags()
 	f.Var(flags.Duration(&o.idle), "idle", "exit after this time without a run")
 	f.BoolVar(&o.foreground, "foreground", false, "run the daemon in this process instead of the background")
-	f.BoolVar(&o.ready, "ready", false, "close descriptor 3 when runs can come")
+	f.BoolVar(&o.ready, "ready", false, "close descriptor 3 when clients can connect")
 	_ = f.MarkHidden("ready")
 	status := &cobra.Command{
 		Use: "status", Short: "Report whether the daemon is running, and what it keeps",
@@ -70,7 +70,7 @@ func NewCommand(app *cli.App, newRoot rootFunc) *cobra.Command {
 	return cmd
 }
 
-// serve is the daemon.
+// serve runs the daemon in this process.
 func (o *command) serve(ctx context.Context) error {
 	opt, err := daemonOptions(o.app)
 	if err != nil {
@@ -89,12 +89,12 @@ func (o *command) serve(ctx context.Context) error {
 		Options: opt, Handler: handler, Idle: o.idle, Ready: ready, Close: h.Close, Describe: h.Describe, Version: cli.Version(),
 	})
 	if errors.Is(err, daemon.ErrRunning) && o.ready {
-		return nil // another one was faster, which is as good
+		return nil // another daemon started first
 	}
 	return err
 }
 
-// start makes sure that there is a daemon, of this build and in this place.
+// start starts a daemon of this build and environment unless there is one.
 func (o *command) start(ctx context.Context, idleSaid bool) error {
 	app := *o.app
 	if idleSaid {

@@ -16,7 +16,7 @@ import (
 // rootFunc builds the command line of mcprun.
 type rootFunc = func(app *cli.App, at resources.Provider) *cobra.Command
 
-// handle does the command of a client, as the client itself would without a daemon.
+// handle runs the command of a client as the client itself would without a daemon.
 func handle(ctx context.Context, w *daemon.Work, h resources.Provider, newRoot rootFunc) int {
 	app := &cli.App{
 		Name: "mcprun", FailCode: runner.ExitRunner, Dir: w.Dir,

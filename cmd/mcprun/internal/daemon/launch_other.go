@@ -10,7 +10,7 @@ import (
 )
 
 func launchDaemon(*cli.App, string, *os.File) error {
-	return errors.New("there is no daemon on this system")
+	return errors.New("the daemon is not supported on this system")
 }
 
 func readyFile() *os.File { return nil }

@@ -136,7 +136,7 @@ func probe(ctx context.Context, backends []sandbox.Backend) []Finding {
 	return findings
 }
 
-// start is how fast a sandbox starts a script of one language.
+// start is the result of starting a script of one language.
 type start struct {
 	Language sandbox.Language `json:"language"`
 	// MS is how long a script of one line takes, in milliseconds.

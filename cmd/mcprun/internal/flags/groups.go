@@ -14,7 +14,7 @@ import (
 // Groups are the flags of one command as its help lists them: under headings, in the order in which they were added.
 type Groups struct {
 	cmd    *cobra.Command
-	width  int // of the terminal; 0: lines are as long as they like
+	width  int // of the terminal; 0: unlimited
 	groups []flagGroup
 }
 

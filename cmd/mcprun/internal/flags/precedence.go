@@ -10,11 +10,11 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// EnvPrefix begins the name of every variable that stands for a flag.
+// EnvPrefix is the prefix of the variables that set flags.
 const EnvPrefix = "MCPRUN_"
 
 // ApplyDefaults sets flags that were not given on the command line, from the environment, else from run: in mcpgen.yaml. Only flags
-// that are keys of run: can be set there. The key risk is not a default but a floor, and left to its command.
+// that are keys of run: can be set there. The key risk is a minimum, not a default; its command applies it.
 func ApplyDefaults(app *cli.App, flags *pflag.FlagSet, settings *config.Settings) error {
 	var failed error
 	flags.VisitAll(func(flag *pflag.Flag) {

@@ -42,8 +42,8 @@ func Text(p *string, kind string) pflag.Value {
 	return New(kind, func() string { return *p }, func(text string) error { *p = text; return nil })
 }
 
-// ID returns a flag value that is the id of a customer, a session or a checkpoint. It refuses the empty text: a program that
-// forgot an id must not come to mean nobody, or all.
+// ID returns a flag value that is the id of a customer, a session or a checkpoint. It refuses the empty text, which a program may
+// pass by mistake.
 func ID(p *string, what, kind string) pflag.Value {
 	return New(kind, func() string { return *p }, func(text string) error {
 		if err := customer.CheckID(what, text); err != nil {
@@ -151,7 +151,7 @@ func Duration(p *time.Duration) pflag.Value {
 // Sizes in bytes.
 const (
 	MinSize = 1_000
-	maxSize = 1 << 50 // more than any machine has; far below where sums would overflow
+	maxSize = 1 << 50 // far below where sums would overflow
 )
 
 // Size returns a flag value in bytes, at least least. A plain number is megabytes (10⁶ bytes); KiB, MiB and GiB are powers of
@@ -169,7 +169,7 @@ func Size(p *int64, least int64) pflag.Value {
 	}
 	return New("size", get, func(text string) error {
 		bytes, err := parseSize(text)
-		if err != nil || bytes < 0 || bytes > maxSize { // the parser of units does not notice an overflow
+		if err != nil || bytes < 0 || bytes > maxSize { // units does not report an overflow
 			return fmt.Errorf("%q is not a size: write megabytes, or for example 512MiB", text)
 		}
 		if bytes < least {
@@ -190,7 +190,7 @@ func parseSize(text string) (int64, error) {
 	return units.FromHumanSize(text)
 }
 
-// Bytes returns a size for people.
+// Bytes formats a size.
 func Bytes(n int) string { return units.HumanSize(float64(n)) }
 
 // Usage returns an error of the command line of a run.

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 )
 
-// RefuseHome makes sure that the home folder is not in a script's reach. Folders in it are.
+// RefuseHome refuses a workspace that is or contains the home folder. Folders below the home folder are allowed.
 func RefuseHome(app *cli.App, workspace string) error {
 	name := "HOME"
 	if runtime.GOOS == "windows" {
@@ -23,7 +23,7 @@ func RefuseHome(app *cli.App, workspace string) error {
 	}
 	at, err := os.Stat(workspace)
 	if err != nil {
-		return nil // it is made, and nothing is in it
+		return nil // it does not exist yet
 	}
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real
@@ -38,7 +38,7 @@ func RefuseHome(app *cli.App, workspace string) error {
 				"name a folder of its own for what scripts write, with --workspace or in mcpgen.yaml")
 		}
 		if isTop(dir) {
-			return nil // the root of all is never a workspace
+			return nil
 		}
 	}
 }
@@ -63,7 +63,7 @@ func RealPath(path string) string {
 	}
 }
 
-// IsBelow reports whether a folder is another or in it.
+// IsBelow reports whether dir is other or is in it.
 func IsBelow(dir, other string) bool {
 	dir, other = RealPath(dir), RealPath(other)
 	rel, err := filepath.Rel(other, dir)

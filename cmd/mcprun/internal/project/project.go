@@ -25,7 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script"
 )
 
-// namesTree finds in a script what looks like an import of the tree.
+// namesTree matches what may be an import of the tree.
 var namesTree = regexp.MustCompile(`\bservers\b`)
 
 // ExplainNoTree adds to a run's result or error where the tree was looked for, if the script imports one and there is none.
@@ -50,12 +50,12 @@ func (p *Project) ExplainNoTree(code string, res *runner.Result, err error) erro
 	return err
 }
 
-// LocationFlags say where configuration and tree are.
+// LocationFlags are the flags that name the configuration, the tree and the skills.
 type LocationFlags struct {
 	Configs []string
 	servers string
 	Skills  string
-	Debug   bool // bound where the other flags of what is said are
+	Debug   bool // bound with the output flags
 }
 
 func (o *LocationFlags) Bind(f *pflag.FlagSet) {
@@ -64,20 +64,20 @@ func (o *LocationFlags) Bind(f *pflag.FlagSet) {
 	f.Var(flags.Text(&o.Skills, "folder"), "skills", "saved scripts, for ./skills/NAME (default skills/ beside the configuration)")
 }
 
-// Project is what a run needs to know of the folder it is started in.
+// Project is the project that a command is started in.
 type Project struct {
-	Tree      string // absolute; empty: there is none
+	Tree      string // absolute; empty if there is none
 	Wanted    string // absolute: where the tree is, or would be
 	Base      string // absolute: where the configuration is, or the working directory
-	Skills    string // absolute; empty: there is none
-	Workspace string // where scripts write unless told otherwise
+	Skills    string // absolute; empty if there is none
+	Workspace string // the default folder that scripts write to
 	Upstreams runner.Upstreams
 	Servers   map[string]runner.ServerSettings
 	Settings  config.Settings
-	Cfg       *config.Config // nil: there is none
-	// configured says that there is a file of servers.
+	Cfg       *config.Config // nil if there is none
+	// configured reports whether there is a file of servers.
 	configured bool
-	Trusted    []string // the files that configuration is read from
+	Trusted    []string // the files of the configuration
 	Log        *slog.Logger
 	closeAll   []func() error
 }
@@ -94,7 +94,7 @@ func (p *Project) Close() error {
 // OnClose makes Close call f too.
 func (p *Project) OnClose(f func() error) { p.closeAll = append(p.closeAll, f) }
 
-// Open finds configuration and tree. Either may be missing: a script that calls nothing needs neither.
+// Open finds configuration and tree. Either may be missing.
 func (o *LocationFlags) Open(app *cli.App, at resources.Provider, stderr io.Writer) (*Project, error) {
 	p := &Project{Log: slog.New(slog.DiscardHandler)}
 	if o.Debug {
@@ -138,7 +138,7 @@ func (o *LocationFlags) Load(app *cli.App) (*config.Config, error) {
 	return at.Load()
 }
 
-// connect prepares connections. It makes none; the first call does.
+// connect prepares connections. The first call connects.
 func connect(app *cli.App, at resources.Provider, cfg *config.Config, dir string, log *slog.Logger, stderr io.Writer, debug bool) (runner.Upstreams, func() error, error) {
 	dotenv, err := config.DotEnv(dir)
 	if err != nil {
@@ -148,7 +148,7 @@ func connect(app *cli.App, at resources.Provider, cfg *config.Config, dir string
 		Lookup: config.WithDotEnv(app.LookupEnv, dotenv),
 		Logger: log, ClientName: "mcprun", ClientVersion: cli.Version(), Elicit: true,
 	}
-	if dir, err := app.StateDir(); err == nil { // without one there are no logins; a server that wants one says so
+	if dir, err := app.StateDir(); err == nil { // without a state folder there are no logins
 		opt.Logins = upstream.NewLogins(filepath.Join(dir, "logins"), app.Keyring())
 	}
 	if debug {
@@ -172,7 +172,7 @@ func (o *LocationFlags) FindSkills(p *Project) (string, error) {
 	return dir, nil
 }
 
-// SkillsFolder is where the project's skills are, or would be, and the link that leads there, if one does.
+// SkillsFolder returns the folder of the project's skills, which may not exist, and the symbolic link to it if it is one.
 func (o *LocationFlags) SkillsFolder(p *Project) (dir, link string, err error) {
 	dir = cmp.Or(o.Skills, "skills")
 	if !filepath.IsAbs(dir) {
@@ -185,7 +185,7 @@ func (o *LocationFlags) SkillsFolder(p *Project) (dir, link string, err error) {
 	case err != nil:
 		return "", "", &cli.UsageError{Err: fmt.Errorf("find the skills: %w", err)}
 	case !info.IsDir():
-		return "", "", flags.Usage("the folder of skills %q is none", dir)
+		return "", "", flags.Usage("the skills %q are not a folder", dir)
 	case IsLink(dir):
 		link = dir
 	}
@@ -193,7 +193,7 @@ func (o *LocationFlags) SkillsFolder(p *Project) (dir, link string, err error) {
 	return dir, link, err
 }
 
-// treeFolder is where the tree is, or would be.
+// treeFolder returns the folder of the tree, which may not exist.
 func (o *LocationFlags) treeFolder(app *cli.App, base, out string) string {
 	switch {
 	case o.servers != "":
@@ -210,7 +210,7 @@ func (o *LocationFlags) findTree(dir string) (string, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case err == nil && info.IsDir() && !named && !hasLock(dir):
-		return "", nil // a folder that happens to have the name
+		return "", nil // a folder that is no tree
 	case err == nil && info.IsDir():
 		return filepath.EvalSymlinks(dir)
 	case !named && errors.Is(err, fs.ErrNotExist):

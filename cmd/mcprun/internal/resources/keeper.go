@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// keeper keeps expensive values under keys that name all that they depend on. It closes values that were unused for a while, and
-// the longest unused ones if there are too many.
+// keeper is a cache of expensive values by key. It closes values that were unused for a while, and the least recently used ones
+// if there are too many.
 type keeper[T any] struct {
-	most  int           // entries, those in use not counted
-	after time.Duration // how long an unused one stays
-	close func(T)       // nil: nothing needs to be done
+	most  int           // unused entries
+	after time.Duration // how long an unused entry is kept
+	close func(T)       // nil: values need no closing
 
 	mu      sync.Mutex
 	entries map[string]*kept[T]
@@ -19,7 +19,7 @@ type keeper[T any] struct {
 }
 
 type kept[T any] struct {
-	made  chan struct{} // closed when value and err are there
+	made  chan struct{} // closed when value and err are set
 	value T
 	err   error
 	users int
@@ -27,7 +27,7 @@ type kept[T any] struct {
 }
 
 // errNotMade is the error of callers that waited for a value whose maker panicked.
-var errNotMade = errors.New("what the run needs could not be made")
+var errNotMade = errors.New("a part of the run could not be made")
 
 func newKeeper[T any](most int, after time.Duration, closeOne func(T)) *keeper[T] {
 	if closeOne == nil {
@@ -74,7 +74,7 @@ func (k *keeper[T]) release(e *kept[T]) {
 	k.tidy()
 }
 
-// tidy closes values that were unused for too long, and the longest unused of too many.
+// tidy closes values that were unused for too long, and the least recently used if there are too many.
 func (k *keeper[T]) tidy() {
 	var gone []T
 	k.mu.Lock()
@@ -101,7 +101,7 @@ func (k *keeper[T]) tidy() {
 	}
 }
 
-// shut closes unused values now, and the others when they are released.
+// shut closes unused values now, and values in use when they are released.
 func (k *keeper[T]) shut() {
 	k.mu.Lock()
 	k.closed = true

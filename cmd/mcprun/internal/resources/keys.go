@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 )
 
-// setVariables are the variables of a client that something kept depends upon. One with a nil value is not set.
+// setVariables are variables of a client. One with a nil value is not set.
 type setVariables map[string]*string
 
 func (v setVariables) lookup(name string) (string, bool) {
@@ -24,7 +24,7 @@ func (v setVariables) lookup(name string) (string, bool) {
 	return "", false
 }
 
-// lookUp takes the variables of those names.
+// lookUp looks up the variables of these names.
 func lookUp(lookup config.Lookup, names []string) setVariables {
 	v := setVariables{}
 	for _, name := range names {
@@ -36,8 +36,8 @@ func lookUp(lookup config.Lookup, names []string) setVariables {
 	return v
 }
 
-// serversKey names connections to servers by all that they depend upon, and returns the variables among it: those that
-// the configuration refers to, and those that every server inherits.
+// serversKey returns a key of everything that connections to servers depend on, and the variables among that: those that the
+// configuration refers to, and those that every server inherits.
 func serversKey(servers []config.Server, opt *upstream.Options, state string, keyring bool) (setVariables, string) {
 	known := lookUp(opt.Lookup, upstream.InheritedNames())
 	var mu sync.Mutex
@@ -65,7 +65,7 @@ func serversKey(servers []config.Server, opt *upstream.Options, state string, ke
 	return known, digestOf(append(parts, known, fmt.Sprintf("%#v", plain), state, keyring)...)
 }
 
-// plainServer is a server with all its members; a config.Server shows none of what may be secret.
+// plainServer returns a server for encoding with all its members; a config.Server hides what may be secret.
 func plainServer(s config.Server) any {
 	type open config.Server
 	type openOAuth config.OAuth
@@ -77,18 +77,18 @@ func plainServer(s config.Server) any {
 	return []any{open(s), openOAuth(*oauth)}
 }
 
-// runnerKey names a runner by its options and the tree that it has read.
+// runnerKey returns a key of a runner's options and tree.
 func runnerKey(opt runner.Options) (string, error) {
 	tree, err := treeState(opt.Tree)
 	if err != nil {
 		return "", err
 	}
-	pool := fmt.Sprintf("%p", opt.Upstreams) // the runner that is kept has the pool, so that no other gets this address
+	pool := fmt.Sprintf("%p", opt.Upstreams) // the kept runner refers to the pool, so its address is not reused
 	opt.Upstreams, opt.Logger = nil, nil
 	return digestOf(fmt.Sprintf("%#v", opt), pool, tree), nil
 }
 
-// treeState reports whether the files that a tree is read from have changed.
+// treeState returns a value that changes when the files of a tree change.
 func treeState(dir string) ([]string, error) {
 	if dir == "" {
 		return nil, nil
@@ -109,12 +109,12 @@ func treeState(dir string) ([]string, error) {
 	return state, nil
 }
 
-// digestOf returns a key of values that encoding/json can write. Keys are digests, so that they reveal no secret.
+// digestOf returns a key of values. It is a digest, so that it reveals no secret.
 func digestOf(parts ...any) string {
 	sum := sha256.New()
 	for _, part := range parts {
 		text, err := json.Marshal(part)
-		if err != nil { // a value that JSON cannot write shares nothing with another
+		if err != nil { // a key that equals no other
 			text = fmt.Appendf(nil, "%p %v", &part, err)
 		}
 		fmt.Fprintf(sum, "%d:", len(text))

@@ -1,6 +1,6 @@
 // Package resources supplies the expensive parts of a run: sandboxes, connections to servers, search indexes and runners.
-// [Cold] makes them for one run; [Warm] keeps them for the next one, in the daemon and in mcprun serve. What Warm keeps it keeps
-// under keys that name all that it depends on, so a run cannot tell the two apart.
+// [Cold] makes them for one run; [Warm] keeps them for the next one, in the daemon and in mcprun serve. Warm keeps each
+// value under a key of everything it depends on, so that runs behave the same with both.
 package resources
 
 import (
@@ -32,24 +32,24 @@ func CloseAll(list []sandbox.Backend) {
 	}
 }
 
-// Provider supplies the expensive parts of a run: sandboxes, connections, indexes and runners. A run returns all that it was
-// given, and cannot tell [Cold] from [Warm].
+// Provider supplies the expensive parts of a run: sandboxes, connections, indexes and runners. A run releases all that it
+// was given.
 type Provider interface {
-	// sandboxes returns the sandboxes there are; release is called once, after the run.
+	// Sandboxes returns all sandboxes; release is called once, after the run.
 	Sandboxes(app *cli.App, opt backends.Options) (list []sandbox.Backend, release func(), err error)
-	// upstreams returns connections to servers; release is called once, after the run.
+	// Upstreams returns connections to servers; release is called once, after the run.
 	Upstreams(app *cli.App, servers []config.Server, opt *upstream.Options) (u runner.Upstreams, release func() error, err error)
-	// runner makes what runs scripts against the tree of opt. Its Upstreams are of this host.
+	// Runner returns a runner of scripts for the tree of opt, whose Upstreams come from this provider.
 	Runner(opt *runner.Options) (*runner.Runner, error)
 	// Index returns a tree and its search index.
 	Index(tree string, opt *search.Options) (*TreeIndex, error)
-	// Sweep ends the servers that killed runs have left, beside this run; wait waits for it, but not long.
+	// Sweep ends servers that killed runs have left, in the background; wait waits a moment for it.
 	Sweep(ctx context.Context, log *slog.Logger) (wait func())
 	// InDaemon reports whether this process is the daemon.
 	InDaemon() bool
 }
 
-// Cold is the host of a command that does everything itself.
+// Cold makes resources for a single run.
 type Cold struct{}
 
 func (Cold) Sandboxes(_ *cli.App, opt backends.Options) ([]sandbox.Backend, func(), error) {
@@ -65,7 +65,7 @@ func (Cold) Upstreams(_ *cli.App, servers []config.Server, opt *upstream.Options
 func (Cold) Runner(opt *runner.Options) (*runner.Runner, error) {
 	own := *opt
 	if own.Bundler == nil {
-		// It is not closed: what it has started ends with this process.
+		// It is not closed: its child ends with this process.
 		own.Bundler = script.NewBundler(&script.BundlerOptions{OneRun: true})
 	}
 	return runner.New(&own)
@@ -88,12 +88,12 @@ func (Cold) InDaemon() bool { return false }
 const (
 	// sweepTime is how long ending the servers of killed runs may take.
 	sweepTime = 5 * time.Second
-	// sweepWait is how long a run that is over waits for that. What is left then is tried again by the next run.
+	// sweepWait is how long a finished run waits for that. The next run tries again.
 	sweepWait = time.Second
 )
 
-// sweep ends what servers of killed programs have left running. It works beside the run; wait waits for it, but not long.
-// Sandboxes leave nothing: what a killed mcprun has left of them goes at once.
+// sweep ends servers that killed runs have left, in the background; wait waits a moment for it. Sandboxes need no sweeping: they
+// end with mcprun, however it ends.
 func sweep(ctx context.Context, log *slog.Logger) (wait func()) {
 	done := make(chan struct{})
 	go func() {

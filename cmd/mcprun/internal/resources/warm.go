@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// unusedTime is how long the daemon keeps what no run uses: connections of a project, sandboxes of a kind.
+	// unusedTime is how long resources are kept that no run uses.
 	unusedTime = 10 * time.Minute
-	// sessionTime is how long it keeps a connection that no call uses.
+	// sessionTime is how long a connection is kept that no call uses.
 	sessionTime = 5 * time.Minute
-	// maxIdle bounds the started sandboxes of one kind that wait for a run.
+	// maxIdle bounds the idle sandboxes of one kind.
 	maxIdle = 4
 	// sweepPause is the least time between two sweeps.
 	sweepPause = 5 * time.Second
-	// maxIndexes bounds the search indexes that are kept without being in use: each has its tree in memory.
+	// maxIndexes bounds the unused search indexes: each has its tree in memory.
 	maxIndexes = 4
-	// maxUnused bounds what is kept of each kind without being in use.
+	// maxUnused bounds the unused resources of each kind.
 	maxUnused = 16
 )
 
@@ -42,9 +42,9 @@ type Warm struct {
 	runners *keeper[*runner.Runner]
 	indexes *keeper[*TreeIndex]
 	memory  *runner.MemoryBudget
-	bundler *script.Bundler // no script can take the daemon down with it
+	bundler *script.Bundler // in a child process, so that no script can end the daemon
 
-	life context.Context // of sweeps and of tidying
+	life context.Context // of the background work
 	end  context.CancelFunc
 	work sync.WaitGroup
 
@@ -101,7 +101,7 @@ func (h *Warm) Close() {
 
 func (h *Warm) InDaemon() bool { return true }
 
-// isWatched reports whether a client wants to see what happens inside: it then shares nothing, for others would not see it.
+// isWatched reports whether a client wants debug logs: its resources are then not shared, so that it gets all of them.
 func isWatched(log *slog.Logger) bool {
 	return log != nil && log.Enabled(context.Background(), slog.LevelDebug)
 }
@@ -228,7 +228,7 @@ func describeServers(p *upstream.Pool) []string {
 // probeTime is how long a successful probe is remembered.
 const probeTime = 10 * time.Second
 
-// cachedProbe is a pool whose Probe result is cached. If the machine has changed since, Start reports it.
+// cachedProbe is a pool whose Probe result is cached. Start reports what has changed since.
 type cachedProbe struct {
 	*pool.Pool
 
@@ -249,7 +249,7 @@ func (p *cachedProbe) Probe(ctx context.Context) sandbox.Status {
 	return p.last
 }
 
-// Start is the pool's. After a failed start the next Probe asks the machine again.
+// Start starts a guest. After a failure the next Probe is not answered from the cache.
 func (p *cachedProbe) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
 	proc, err := p.Pool.Start(ctx, spec)
 	if err != nil {

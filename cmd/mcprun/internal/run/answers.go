@@ -34,13 +34,13 @@ func sayImages(say func(string), dir string, files []hostapi.ImageFile, err erro
 	}
 }
 
-// answers are what the script of one run may ask the host for. Nothing is opened before it is asked for.
+// answers implements what the script of a run may ask the host for. Everything is opened when it is first used.
 type answers struct {
 	hostapi.Methods
 	images hostapi.Images
 	script *runner.Script
 	say    func(line string)
-	warn   func(line string) // says what went wrong
+	warn   func(line string) // prints an error
 }
 
 // newRunAnswers prepares the answers of a run, for a customer if v is not nil. The caller calls finish after the run.
@@ -79,7 +79,7 @@ func (a *answers) sayTrouble(err error) {
 	a.warn(cli.EscapeLine(line))
 }
 
-// finish puts what the script showed where it can be seen.
+// finish stores the images that the script showed.
 func (a *answers) finish() []hostapi.ImageFile {
 	files, err := a.images.Store(a.script.Workspace, a.script.Limits.Disk)
 	sayImages(a.say, a.script.Workspace, files, err)
@@ -103,7 +103,7 @@ func searchOptions(app *cli.App, project *project.Project, degraded func(error))
 	return opt, nil
 }
 
-// finder returns what finds tools of the project's tree, whose index is made for the first search.
+// finder returns a function that finds tools of the project's tree. The first search makes the index.
 func (o *Options) finder(p *project.Project, lang config.Language, degraded func(error)) func(context.Context, search.Query, search.Detail) ([]search.Result, error) {
 	open := hostapi.Once(func() (*resources.TreeIndex, error) {
 		opt, err := searchOptions(o.App, p, degraded)

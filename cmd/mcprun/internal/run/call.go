@@ -35,6 +35,7 @@ type callCommand struct {
 	list, json, quiet bool
 }
 
+// NewCallCommand returns the command call.
 func NewCallCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &callCommand{app: app, host: at}
 	cmd := &cobra.Command{
@@ -183,8 +184,8 @@ func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error
 	return o.print(res)
 }
 
-// arguments are a JSON object from standard input, if one is to be read, and the values that go over it. A tool that requires
-// nothing is called without reading: standard input may be a pipe that nobody writes to.
+// arguments returns a JSON object from standard input, if it is to be read, and the values that override it. For a tool without
+// required arguments standard input is not read: it may be a pipe that is never closed.
 func (o *callCommand) arguments(ctx context.Context, input json.RawMessage, pairs []string) (args json.RawMessage, values []string, err error) {
 	var s struct {
 		Required []string `json:"required"`
@@ -206,7 +207,7 @@ func (o *callCommand) arguments(ctx context.Context, input json.RawMessage, pair
 	return args, pairs, nil
 }
 
-// callFailure is the error of a call that has no result. Time that is up has the exit code that it has in a run.
+// callFailure returns the error of a call without a result. A timeout has the same exit code as in a run.
 func callFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -77,7 +77,7 @@ func (o *callFlags) openFiles(app *cli.App, s *runner.CallSettings) (files, erro
 	return open, nil
 }
 
-// create creates or replaces a file that only its owner may read. It does not follow a link, which a script may have put there.
+// create creates or replaces a file that only its owner may read. It does not follow a link, which a script may have created.
 func create(path string) (*os.File, error) {
 	info, err := os.Lstat(path)
 	switch {

@@ -63,7 +63,7 @@ func (o *outputFlags) OutputBound() int {
 	return 0
 }
 
-// minOutput leaves space for the line that tells what was cut.
+// minOutput leaves space for the line about what was cut.
 const minOutput = 500
 
 // report prints a run's result and returns its exit code as an error.
@@ -84,7 +84,7 @@ func (o *Options) report(res *runner.Result, script string) error {
 		}
 	}
 	if err := o.showTrace(res, script); err != nil {
-		return cli.Quiet(o.App.Fail(err)) // said here: what is on stdout is the result already
+		return cli.Quiet(o.App.Fail(err)) // the result is already on stdout
 	}
 	if res.ExitCode != 0 {
 		return cli.Quiet(res.ExitCode)
@@ -136,7 +136,7 @@ func printSummary(w io.Writer, style cli.Style, res *runner.Result) {
 	}
 }
 
-// savedWords describes what a run saved, or cost more: a single short call is cheaper made directly.
+// savedWords describes the tokens that a run saved. A single short call may cost more than a direct one.
 func savedWords(style cli.Style, t *runner.Tokens) string {
 	if t.Saved < 0 {
 		return fmt.Sprintf("%d more", -t.Saved)
@@ -144,7 +144,7 @@ func savedWords(style cli.Style, t *runner.Tokens) string {
 	return style.Green(fmt.Sprintf("%.1f %% saved", t.SavedPercent))
 }
 
-// traceColumns is the width of a waterfall that goes to no terminal.
+// traceColumns is the width of a waterfall that is not printed to a terminal.
 const traceColumns = 100
 
 // showTrace prints or writes the trace, as --trace requests.

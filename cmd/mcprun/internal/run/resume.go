@@ -12,17 +12,18 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
+// NewResumeCommand returns the command session resume.
 func NewResumeCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &Options{App: app, Resources: at}
 	o.Resumes = true
 	cmd := &cobra.Command{
 		Use: "resume SESSION [SCRIPT] [-- ARGS...]", Short: "Run a script in an existing session",
 		Long: `Runs a script in the state of the session's customer, and logs it in that session.
---restore puts a checkpoint in the place of the state first; without a script that is all.
-Every flag of mcprun run is there, too: see mcprun run --help.`,
+--restore replaces the state by a checkpoint first; a script is then optional.
+All flags of mcprun run are accepted: see mcprun run --help.`,
 		Example: `  mcprun session resume 20261003-120000-abc123 next.ts
   mcprun session resume onboarding --customer acme --restore=before-import next.ts
-  mcprun session resume onboarding --restore      only puts the last checkpoint back`,
+  mcprun session resume onboarding --restore      only restore the last checkpoint`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -39,13 +40,13 @@ Every flag of mcprun run is there, too: see mcprun run --help.`,
 	return cmd
 }
 
-// restoreOnly puts a checkpoint back and runs nothing.
+// restoreOnly restores a checkpoint and runs nothing.
 func (o *Options) restoreOnly(ctx context.Context) error {
 	if o.Restore == "" {
-		return cli.Usage(o.Cmd, "name a script, give code with -e, or put a checkpoint back with --restore")
+		return cli.Usage(o.Cmd, "name a script, give code with -e, or restore a checkpoint with --restore")
 	}
 	if o.Checkpoint != "" {
-		return cli.Usage(o.Cmd, "--checkpoint is about a run: name a script")
+		return cli.Usage(o.Cmd, "--checkpoint needs a script")
 	}
 	con := term.NewConsole(o.App)
 	project, err := o.openProject(con)

@@ -283,7 +283,7 @@ func (o *Options) ApplyDefaults(p *project.Project) error {
 	return nil
 }
 
-// Complete fills in what the script does not have from its source.
+// Complete sets the fields of the script that flags determine.
 func (o *Options) Complete(s *runner.Script, p *project.Project) error {
 	vars, err := o.values(o.App)
 	if err != nil {
@@ -323,7 +323,7 @@ func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Proj
 	return res, errors.Join(err, v.Close())
 }
 
-// printer prints lines of mcprun's own, unless --quiet is set.
+// printer returns a function that prints messages of mcprun, unless --quiet is set.
 func (o *Options) printer(con *term.Console) func(line string) {
 	return func(line string) {
 		if !o.Quiet {
@@ -332,7 +332,7 @@ func (o *Options) printer(con *term.Console) func(line string) {
 	}
 }
 
-// runAt connects a run with the terminal, or what stands in for it.
+// runAt connects a run with the streams and the terminal, and runs it.
 func (o *Options) runAt(ctx context.Context, con *term.Console, s *runner.Script, at *Host) (*runner.Result, error) {
 	tty := term.TerminalName()
 	if o.Resources.InDaemon() {
@@ -397,7 +397,7 @@ func unloadable(bad *script.Error, s *runner.Script) *runner.Result {
 	}
 }
 
-// showSkillsOf decides what the script sees as ./skills.
+// showSkillsOf chooses the folder that the script sees as ./skills.
 func (o *Options) showSkillsOf(ctx context.Context, p *project.Project, s *runner.Script, say func(line string)) error {
 	customer, err := o.CustomerSkills(o.App, p, !o.Check)
 	if err != nil {
@@ -417,13 +417,13 @@ func (o *Options) showSkillsOf(ctx context.Context, p *project.Project, s *runne
 	return err
 }
 
-// Host holds what runs share: the runner and the sandboxes.
+// Host is the runner and the sandboxes of a run.
 type Host struct {
 	Runner   *runner.Runner
 	backends []sandbox.Backend
 }
 
-// Host prepares what the run shares with others. The caller calls leave after the run.
+// Host returns the runner and the sandboxes. The caller calls leave after the run.
 func (o *Options) Host(ctx context.Context, p *project.Project) (at *Host, leave func(), err error) {
 	list, release, err := o.Resources.Sandboxes(o.App, backends.Options{LookupEnv: o.App.LookupEnv, Image: o.Image, Runsc: o.Runsc, Logger: p.Log})
 	if err != nil {

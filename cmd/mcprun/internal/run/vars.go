@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
 )
 
-// varFlags are the variables that a script is given.
+// varFlags are the flags for the variables of a script.
 type varFlags struct {
 	single map[string]json.RawMessage
 	file   string
@@ -34,7 +34,7 @@ func (o *varFlags) bind(f *pflag.FlagSet) {
 	f.Var(flags.Text(&o.file, "file"), "vars", "a file with a JSON object of variables; --var overrides it")
 }
 
-// values are all variables, by name.
+// values returns all variables, by name.
 func (o *varFlags) values(app *cli.App) (map[string]json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	if o.file != "" {
@@ -53,7 +53,7 @@ func (o *varFlags) values(app *cli.App) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// asJSON is a value as JSON: as it is written when it is JSON, else as a text.
+// asJSON returns a value as JSON: as written if it is JSON, else as a text.
 func asJSON(value string) json.RawMessage {
 	if json.Valid([]byte(value)) {
 		return json.RawMessage(strings.TrimSpace(value))

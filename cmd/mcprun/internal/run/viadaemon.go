@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
-// What --daemon may say.
+// Values of --daemon.
 const (
 	daemonAuto = "auto"
 	daemonOff  = "off"
@@ -25,7 +25,7 @@ func (o *Options) runByDaemon(ctx context.Context) (done bool, err error) {
 		return false, nil
 	}
 	file := config.RunSettings{}
-	if cfg, err := o.Load(o.App); err == nil && cfg != nil { // the run itself says what is wrong with it
+	if cfg, err := o.Load(o.App); err == nil && cfg != nil { // the run itself reports what is wrong with it
 		file = cfg.Settings.Run
 	}
 	if o.early("daemon", file) != daemonAuto || o.needsTerminal(o.early("elicit", file)) {

@@ -32,19 +32,19 @@ func (b *state) equip(c *mcpserver.Customer, own *customer.Customer) error {
 	return nil
 }
 
-// sessionLog are the sessions of a customer in a server's life: one for each session of a client, and one for all clients
-// that have none. Each begins with its first run.
+// sessionLog logs a customer's runs in sessions: one for each session of a client, and one for all clients without a session.
+// A session begins with its first run.
 type sessionLog struct {
 	customer *customer.Customer
 
 	mu       sync.Mutex
-	sessions map[string]*customer.Session // by that of the client
+	sessions map[string]*customer.Session // by the client's session
 }
 
 // maxLogged bounds the client sessions that are logged separately. Further ones are logged with the clients without a session.
 const maxLogged = 1000
 
-// begun returns what a client's runs are logged in. old is one that can't be written to any more.
+// begun returns the session in which a client's runs are logged. old is one that cannot be written to any more.
 func (l *sessionLog) begun(client string, old *customer.Session) (*customer.Session, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,12 +65,12 @@ func (l *sessionLog) begun(client string, old *customer.Session) (*customer.Sess
 	return s, nil
 }
 
-// serveScript is a script as it is logged.
+// serveScript returns a script as it is logged.
 func serveScript(code string, lang sandbox.Language) *runner.Script {
 	return &runner.Script{Name: "execute_code", Code: code, Language: lang}
 }
 
-// Append writes down a run.
+// Append logs a run.
 func (l *sessionLog) Append(e mcpserver.Entry) error {
 	lang, err := source.Named(e.Language)
 	if err != nil {
@@ -92,13 +92,13 @@ func (l *sessionLog) Append(e mcpserver.Entry) error {
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, workspace.ErrNoRoom) {
 		return err
 	}
-	if s, err = l.begun(e.Session, s); err != nil { // it was removed meanwhile, or is as long as a log may be
+	if s, err = l.begun(e.Session, s); err != nil { // it was removed, or has reached the limit of a log
 		return err
 	}
 	return s.Append(record)
 }
 
-// Stats are the totals of all the customer's sessions.
+// Stats returns the totals of all the customer's sessions.
 func (l *sessionLog) Stats() (json.RawMessage, error) {
 	all, err := l.customer.Stats(context.Background())
 	if err != nil {
@@ -113,7 +113,7 @@ func (l *sessionLog) Stats() (json.RawMessage, error) {
 	}{len(all.Sessions), all.Runs, all.Failed, all.Calls, all.Tokens})
 }
 
-// answers are what a script may ask the host for.
+// answers returns what a script may ask the host for.
 func (b *state) answers(job *mcpserver.Job) map[string]hostapi.Method {
 	h := &hostapi.Methods{
 		Skills: func() (*skill.Store, error) { return job.Customer.Skills, nil }, Vault: job.Customer.Vault, Image: job.Image,

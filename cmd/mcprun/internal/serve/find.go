@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 )
 
-// finder finds tools of a tree for a server's clients.
+// finder finds tools of a tree for clients.
 type finder struct {
 	tree  *gen.Tree
 	index *search.Index
@@ -35,7 +35,7 @@ func (f *finder) Search(ctx context.Context, q search.Query, detail search.Detai
 
 func (f *finder) shown(hits []search.Hit, detail search.Detail, language string) ([]search.Result, error) {
 	results, err := f.tree.Results(hits, detail, config.Language(language))
-	if err != nil { // not all wrappers are in each language
+	if err != nil { // a language may lack some wrappers
 		return f.tree.Results(hits, detail, "")
 	}
 	return results, nil
@@ -43,7 +43,7 @@ func (f *finder) shown(hits []search.Hit, detail search.Detail, language string)
 
 // Definition finds tools by name: an id, a server's own name for it, or the name of the wrapper's function.
 func (f *finder) Definition(ctx context.Context, name, category, language string) ([]search.Result, error) {
-	of := map[string]string{} // server → its category
+	of := map[string]string{} // by server: its category
 	if category != "" {
 		// A search without words checks the category and says which servers are in it.
 		if _, err := f.index.Search(ctx, search.Query{Category: category, Limit: 1}); err != nil {
@@ -93,7 +93,7 @@ func (f *finder) isNamed(s *catalog.Server, t *catalog.Tool, name string) bool {
 	return false
 }
 
-// unknown offers what may have been meant.
+// unknown returns the error for a tool that does not exist; it suggests similar ones.
 func (f *finder) unknown(ctx context.Context, name string) error {
 	hits, err := f.index.Search(ctx, search.Query{Text: name, Limit: 3})
 	if err != nil || len(hits) == 0 {

@@ -18,7 +18,7 @@ import (
 
 const (
 	maxTokenFile = 4 << 20 // bytes
-	// endTime is how long results of runs that were ended may take to reach their clients.
+	// endTime bounds how long results of interrupted runs may take to reach their clients.
 	endTime = 3 * time.Second
 )
 
@@ -48,9 +48,9 @@ func (o *command) serveHTTP(ctx context.Context, server *mcpserver.Server, token
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
 	closed := make(chan error, 1)
-	go func() { closed <- server.Close() }() // ends what is under way, whose results then go out
+	go func() { closed <- server.Close() }() // ends the runs in progress, whose results are then sent
 	if err := web.Shutdown(grace); err != nil {
-		_ = web.Close() // streams that clients keep open for ever
+		_ = web.Close() // streams that clients keep open
 	}
 	if err := <-ended; err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -58,7 +58,7 @@ func (o *command) serveHTTP(ctx context.Context, server *mcpserver.Server, token
 	return <-closed
 }
 
-// address is where to listen; without a host on 127.0.0.1. Whoever does without tokens stays on this machine.
+// address returns where to listen; without a host on 127.0.0.1. Without tokens only a loopback address is accepted.
 func (o *command) address() (string, error) {
 	host, port, err := net.SplitHostPort(o.http)
 	if err != nil {

@@ -46,7 +46,7 @@ const serveExamples = `  mcprun serve                                       for 
 // TokenVariable holds a bearer token.
 const TokenVariable = flags.EnvPrefix + "SERVE_TOKEN"
 
-// command are those of mcprun serve. What a run needs it takes from the options of one.
+// command holds the flags of mcprun serve, with the options of its runs in run.
 type command struct {
 	app *cli.App
 	run *run.Options
@@ -66,6 +66,7 @@ type command struct {
 	index     int
 }
 
+// NewCommand returns the command serve.
 func NewCommand(app *cli.App) *cobra.Command {
 	inner := &run.Options{App: app}
 	innerCmd := &cobra.Command{Use: "mcprun"}
@@ -163,7 +164,7 @@ func (o *command) serve(ctx context.Context) error {
 			return err
 		}
 		if tokens != nil && len(tokens.Customers()) > 1 {
-			opt.Share = max(1, o.parallel*3/4) // a customer leaves places to the others
+			opt.Share = max(1, o.parallel*3/4) // one customer cannot take all
 		}
 	}
 	server, err := mcpserver.New(opt)
@@ -176,7 +177,7 @@ func (o *command) serve(ctx context.Context) error {
 		return o.serveHTTP(ctx, server, tokens)
 	}
 	if o.app.Terminal.Stdin && !o.run.Quiet {
-		stderr.Say("mcprun: speaking MCP on standard input and output, for a program; end it with Ctrl-D")
+		stderr.Say("mcprun: serving MCP on standard input and output, for a client program; end it with Ctrl-D")
 	}
 	return server.Stdio(ctx, o.run.Customer, io.NopCloser(o.app.Stdin), nopCloser{o.app.Stdout})
 }
@@ -194,7 +195,7 @@ func (o *command) validate() error {
 	}{{"--token-file", o.tokenFile != ""}, {"--no-token", o.noToken}, {"--allow-host", len(o.hosts) > 0}, {"--allow-origin", len(o.origins) > 0}}
 	for _, f := range http {
 		if f.said && o.http == "" {
-			return o.usage("%s is about --http, which is not there", f.name)
+			return o.usage("%s needs --http", f.name)
 		}
 	}
 	if o.run.Customer != "" && o.run.Cmd.Flags().Changed("workspace") {

@@ -27,13 +27,13 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// state is what `mcprun serve` works with: the project, and the customers' workspaces.
+// state is the state of `mcprun serve`: the project, and the customers' workspaces.
 type state struct {
 	o       *command
 	project *project.Project
 	log     *slog.Logger
-	tree    *gen.Tree     // nil: there is none
-	index   *search.Index // the same
+	tree    *gen.Tree     // nil if there is none
+	index   *search.Index // nil if there is no tree
 	root    *customer.Root
 }
 
@@ -57,7 +57,7 @@ func (b *state) Close() error {
 	return b.root.Close()
 }
 
-// options are those of the server.
+// options returns the options of the server.
 func (b *state) options(o *command) (*mcpserver.Options, error) {
 	opt := &mcpserver.Options{
 		Version: cli.Version(), Mode: mcpserver.Mode(o.tools), IndexTokens: o.index,
@@ -80,7 +80,7 @@ func (b *state) options(o *command) (*mcpserver.Options, error) {
 	return opt, nil
 }
 
-// treeLanguages are the languages of a tree's wrappers, TypeScript first.
+// treeLanguages returns the languages of a tree's wrappers, TypeScript first.
 func treeLanguages(lock *catalog.Lock) []string {
 	has := map[string]bool{}
 	for _, s := range lock.Servers {
@@ -99,7 +99,7 @@ func treeLanguages(lock *catalog.Lock) []string {
 	return list
 }
 
-// customer opens a customer; the empty one is the project itself, whose scripts write where those of mcprun do.
+// customer opens a customer. The empty id is the project itself, whose scripts write to the project's workspace.
 func (b *state) customer(ctx context.Context, id string) (*mcpserver.Customer, error) {
 	if id == "" {
 		return b.own()
@@ -119,7 +119,7 @@ func (b *state) customer(ctx context.Context, id string) (*mcpserver.Customer, e
 	return out, b.equip(out, c)
 }
 
-// own is the project as a customer.
+// own returns the project as a customer.
 func (b *state) own() (*mcpserver.Customer, error) {
 	files := b.o.app.Path(b.o.run.Base.Workspace)
 	if files == "" {
@@ -192,14 +192,14 @@ func skillsDir(b *state, c *mcpserver.Customer) string {
 	return own.Skills()
 }
 
-// script returns a run's script with what the server's flags set.
+// script returns a run's script with the settings of the server's flags.
 func (b *state) script(lang sandbox.Language, code string) (*runner.Script, error) {
 	s := b.o.run.Base
 	s.Name, s.Code, s.Language = "script"+source.Extension(lang), code, lang
 	return &s, b.o.run.Complete(&s, b.project)
 }
 
-// runJob makes a run.
+// runJob runs a script.
 func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
 	lang := sandbox.LangTypeScript
 	if job.Language == mcpserver.Python {
@@ -256,9 +256,9 @@ func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserve
 	return &mcpserver.CallAnswer{Raw: res.Raw, Warnings: warnings}, nil
 }
 
-// warm makes an empty run in each language in the background, after which the pool has sandboxes of their kind waiting: the
-// first real run need not start its own. It writes nowhere, calls nothing and is in no log. What it returns ends it and waits
-// for that.
+// warm runs an empty script in each language in the background. The pool then has idle sandboxes, so that the first real run need
+// not start its own. These runs write nothing, call nothing and are not logged. The caller calls the returned function, which
+// ends them.
 func (b *state) warm(ctx context.Context, languages []string) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup

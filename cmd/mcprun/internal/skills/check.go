@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
-// CheckFlags are about type errors of a script.
+// CheckFlags are the flags of a type check.
 type CheckFlags struct {
 	Check   bool
 	TSC     string
@@ -29,9 +29,9 @@ func newSkillCheckCmd(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &skillOptions{app: app, at: at}
 	cmd := &cobra.Command{
 		Use: "check [NAME...]", Short: "Check skills against the tree, and their types",
-		Long: `check puts each skill's scripts together with the tree of now, compares the tools that
-it uses with those it was saved with, and checks its types where tsc or pyright is
-there. It exits with 1 when a skill is broken.`,
+		Long: `check bundles each skill's scripts with the current tree, compares the tools that it uses
+with those it was saved with, and checks its types if tsc or pyright is installed.
+It exits with 1 when a skill is broken.`,
 		Example: "  mcprun skill check\n  mcprun skill check save-sheet-as-csv --json",
 		RunE:    func(_ *cobra.Command, args []string) error { return o.check(args) },
 	}

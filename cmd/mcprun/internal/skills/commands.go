@@ -41,7 +41,7 @@ func NewCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	return cmd
 }
 
-// skillOptions are what commands about skills share.
+// skillOptions are the flags that the commands about skills share.
 type skillOptions struct {
 	app *cli.App
 	at  resources.Provider
@@ -65,7 +65,7 @@ func (o *skillOptions) bind(cmd *cobra.Command) {
 	f.SortFlags = false
 }
 
-// bindCheckers registers which type checkers are used.
+// bindCheckers registers the flags that name type checkers.
 func (o *skillOptions) bindCheckers(f *pflag.FlagSet) {
 	f.Var(flags.Text(&o.TSC, "program"), "tsc", "TypeScript's (default the project's, else on PATH)")
 	f.Var(flags.Text(&o.Pyright, "program"), "pyright", "for Python (default the project's, else on PATH)")
@@ -128,7 +128,7 @@ func newSkillSearchCmd(app *cli.App, at resources.Provider) *cobra.Command {
 	return cmd
 }
 
-// list prints the skills that a query fits.
+// list prints the skills that match a query.
 func (o *skillOptions) list(query string) error {
 	store, err := o.store()
 	if err != nil {

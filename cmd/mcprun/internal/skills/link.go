@@ -18,12 +18,12 @@ import (
 // skillHost is a program that looks for skills in a folder of its own.
 type skillHost struct {
 	name string
-	// own is the folder by which one tells that the host is used in a project; empty: it always counts.
+	// own is a folder that exists where the host is used in a project; empty: the host is always linked to.
 	own    string
 	folder string // of skills, below the project
 }
 
-// skillHosts lists the hosts whose folder is known. Many read .agents/skills.
+// skillHosts lists the hosts with a known folder. Many hosts read .agents/skills.
 func skillHosts() []skillHost {
 	return []skillHost{
 		{"agents", "", ".agents/skills"},
@@ -141,7 +141,7 @@ func (o *skillLinkOptions) print(done []linked) {
 	}
 }
 
-// one links or unlinks one skill. Nil: there was nothing to do.
+// one links or unlinks one skill. It returns nil if there was nothing to do.
 func (o *skillLinkOptions) one(store *skill.Store, k *skill.Skill, folder string) (*linked, error) {
 	if o.remove {
 		removed, err := store.Unlink(k, folder)
@@ -177,7 +177,7 @@ func (o *skillLinkOptions) wanted(store *skill.Store, names, folders []string) (
 		case o.remove:
 		case k.Broken:
 			why = k.Reason()
-		case k.Author != "": // what saved it may change what it says, and every agent here would read that
+		case k.Author != "": // its author can change it, and every agent here would read that
 			why = fmt.Sprintf("it was saved by %s; read it, and name it to have it linked", map[string]string{skill.AuthorScript: "a script", skill.AuthorAgent: "an agent"}[k.Author])
 		}
 		if why == "" {
@@ -193,7 +193,7 @@ func (o *skillLinkOptions) wanted(store *skill.Store, names, folders []string) (
 	return all, err
 }
 
-// folders are where to link to.
+// folders returns the folders to link to.
 func (o *skillLinkOptions) folders() ([]string, error) {
 	var folders []string
 	for _, to := range o.to {

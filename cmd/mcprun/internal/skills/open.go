@@ -23,12 +23,12 @@ import (
 
 // Open opens the skills of a project: those of a customer first, where skills are saved then, then the project's, then
 // those that come with the program. Customer is the customer's folder of skills; empty: there is none, and skills are saved
-// to the project's folder. Neither folder need be there.
+// to the project's folder. Neither folder needs to exist.
 func Open(app *cli.App, o *project.LocationFlags, p *project.Project, customer string) (*skill.Store, error) {
 	return openChecked(app, o, p, customer, CheckFlags{})
 }
 
-// openChecked is openSkills with type checkers that were named.
+// openChecked is Open with the type checkers that flags name.
 func openChecked(app *cli.App, o *project.LocationFlags, p *project.Project, customer string, checkers CheckFlags) (*skill.Store, error) {
 	own, link, err := o.SkillsFolder(p)
 	if err != nil {
@@ -38,7 +38,7 @@ func openChecked(app *cli.App, o *project.LocationFlags, p *project.Project, cus
 	if customer != "" {
 		dirs = append([]skill.Dir{{Path: customer, Writable: true}}, dirs...)
 	}
-	// What a script saves may be made to cost memory. Processes that put such scripts together end soon by themselves.
+	// A script may save code that takes much memory to bundle. The bundler's process bounds that, and soon ends by itself.
 	bundler := script.NewBundler(&script.BundlerOptions{Idle: 10 * time.Second})
 	store, err := skill.Open(dirs, &skill.Options{
 		Tree: p.Tree, Logger: p.Log, Scripts: bundler,
@@ -75,9 +75,9 @@ func OpenFor(app *cli.App, o *project.LocationFlags, p *project.Project, c *cust
 }
 
 // Show decides which folder a script sees as ./skills: the one that it would see by itself, or, where the script
-// imports skills that lie elsewhere, such as those that come with the program, a view of them all. A skill that it imports
-// and that may work although its tools have changed is warned of; one that cannot work is a *brokenSkillError. Shown may be
-// empty: there is no folder. Open is called when the script imports any.
+// imports skills that lie elsewhere, such as those that come with the program, a view of them all. It warns of an imported skill
+// whose tools have changed; one that cannot work is a *brokenSkillError. Shown is empty if there is no folder. Open is called
+// when the script imports a skill.
 func Show(ctx context.Context, app *cli.App, open func() (*skill.Store, error), tree, shown string, src *runner.Script, say func(line string)) (string, error) {
 	cache := app.CacheDir()
 	if cache != "" && shown != "" && !skill.Readable(shown) { // a customer's folder is its owner's alone
@@ -95,7 +95,7 @@ func Show(ctx context.Context, app *cli.App, open func() (*skill.Store, error), 
 	of := script.Source{Name: src.Name, Code: src.Code, Language: src.Language, Dir: src.Dir}
 	used, err := script.Uses(ctx, of, script.Options{Tree: tree, Skills: shown})
 	if err != nil || len(used.Skills) == 0 {
-		return shown, nil // what is wrong with the script, the run says in its own way
+		return shown, nil // the run reports what is wrong with the script
 	}
 	store, err := open()
 	if err != nil {

@@ -104,11 +104,11 @@ func (o *skillSaveOptions) say(saved *skill.Saved) error {
 		fmt.Fprintf(o.app.Stderr, "mcprun: %s\n", cli.EscapeLine(line))
 	}
 	told := *saved.Skill
-	told.Suspicious = nil // among the warnings
+	told.Suspicious = nil // is among the warnings
 	return o.printProblems([]*skill.Skill{&told})
 }
 
-// fill puts into the draft what was named.
+// fill sets the draft from the flags and files that were given.
 func (o *skillSaveOptions) fill(store *skill.Store, draft *skill.Draft, paths []string) error {
 	sources := 0
 	for _, given := range []bool{len(paths) > 0, o.code != "", o.version != "", o.shipped} {
@@ -158,7 +158,7 @@ func filesOf(store *skill.Store, draft *skill.Draft, version string) error {
 	return nil
 }
 
-// read takes the files that were named: a folder as it is, scripts below scripts/.
+// read reads the files that were given: a folder as it is, scripts below scripts/.
 func (o *skillSaveOptions) read(draft *skill.Draft, paths []string) error {
 	draft.Files = map[string][]byte{}
 	perLanguage := map[sandbox.Language]int{}
@@ -201,7 +201,7 @@ func (o *skillSaveOptions) read(draft *skill.Draft, paths []string) error {
 	return nil
 }
 
-// readFolder takes the files of a folder; what begins with a dot is left out.
+// readFolder reads the files of a folder, except those whose names begin with a dot.
 func readFolder(draft *skill.Draft, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -235,7 +235,7 @@ func readFolder(draft *skill.Draft, dir string) error {
 	})
 }
 
-// readSmall reads a file of a skill, one byte more than a skill may have where it is larger: the save refuses that.
+// readSmall reads a file of a skill, up to one byte more than a skill may have, so that saving refuses a larger one.
 func readSmall(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

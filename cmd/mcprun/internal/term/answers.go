@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 )
 
-// answers are replies from a file: for tests, and where nobody can be asked.
+// answers are replies from a file, for tests and for runs without a person.
 type answers struct {
 	mu   sync.Mutex
 	list []answer
@@ -26,7 +26,7 @@ type answer struct {
 	Message string          `json:"message"` // a part of what it asks
 	Action  string          `json:"action"`  // accept (the default), decline, cancel
 	Content json.RawMessage `json:"content"` // the form
-	Repeat  bool            `json:"repeat"`  // for any number of questions, not for one
+	Repeat  bool            `json:"repeat"`  // for any number of questions instead of one
 }
 
 // readAnswers reads a JSON list of answers, or a single one that is given again and again.
@@ -56,7 +56,7 @@ func readAnswers(path string) (*answers, error) {
 	return a, nil
 }
 
-// strictly decodes JSON whose keys are all known.
+// decodeStrict decodes JSON and refuses unknown keys.
 func decodeStrict(text []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -76,7 +76,7 @@ func (a *answer) check() error {
 	return nil
 }
 
-// find is the first answer that fits and is left, or nil.
+// find returns the first unused answer that matches, or nil.
 func (a *answers) find(q *upstream.Question) *upstream.Reply {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -2,7 +2,7 @@
 // of servers meet ([Console]), who answers those questions ([Elicitor]), and the line that shows the calls in flight ([Watcher]).
 //
 // Texts of servers are hostile. All that is printed here passes through [cli.Escape], [cli.EscapeLine] or [cli.Neutral] first.
-// Nobody is asked where standard error is not a terminal.
+// Questions are asked only if standard error is a terminal.
 package term
 
 import (
@@ -20,33 +20,33 @@ const maxHeld = 1 << 20
 // called from several goroutines.
 type Console struct {
 	stdout, stderr io.Writer
-	shared         bool // both end up in one place
+	shared         bool // both are the same terminal, pipe or file
 	terminal       bool // stderr is one
 
 	mu     sync.Mutex
-	open   bool // the last byte that stderr, or what it shares, has seen is no newline
+	open   bool // the last line on stderr, or on what it shares, is not ended
 	status string
 	drawn  bool // status is on the screen, as the last line
 	asking bool
-	held   []piece // what came while asking
+	held   []piece // written while asking
 	size   int
-	script *stream // the script's stdout, and why some of it is lost; nil: all was passed on
+	script *stream // the script's stdout
 	lost   error
 }
 
-// piece is output that waits.
+// piece is output that is held.
 type piece struct {
 	to   *stream
 	data []byte
 }
 
-// NewConsole returns one on the streams of app. Whoever sets a status knows that stderr is a terminal.
+// NewConsole returns a console for the streams of app.
 func NewConsole(app *cli.App) *Console {
 	return &Console{stdout: app.Stdout, stderr: app.Stderr, shared: app.Terminal.Shared, terminal: app.Terminal.Stderr}
 }
 
-// Streams are the two that a script prints to. Errors of servers end up on stderr, if the script does not catch them: on a terminal
-// what is in them is only shown.
+// Streams returns the two streams that a script prints to. Uncaught errors of servers reach stderr, so control characters are
+// escaped there on a terminal.
 func (c *Console) Streams() (stdout, stderr io.Writer) {
 	c.script = &stream{c, c.stdout, c.shared}
 	stderr = &stream{c, c.stderr, true}
@@ -59,7 +59,7 @@ func (c *Console) Streams() (stdout, stderr io.Writer) {
 // Other returns stderr for writers other than the script.
 func (c *Console) Other() io.Writer { return &stream{c, c.stderr, true} }
 
-// stream is one of the two. Only a watched one shows where stderr's lines end.
+// stream is one of the two. A watched one shares the place of stderr.
 type stream struct {
 	c       *Console
 	w       io.Writer
@@ -92,14 +92,14 @@ func (c *Console) write(t *stream, p []byte) (int, error) {
 	return n, err
 }
 
-// Loss is why not all of the script's output was passed on, such as a full disk; nil: all was.
+// Loss returns why some of the script's output was lost, such as a full disk; nil if none was.
 func (c *Console) Loss() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lost
 }
 
-// Say prints a line of mcprun's own.
+// Say prints a message of mcprun.
 func (c *Console) Say(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +126,7 @@ func (c *Console) setStatus(line string) {
 	c.draw()
 }
 
-// ask lets f have the terminal for itself: it may write to stderr, and output waits until it is done.
+// ask gives f the terminal: f writes to stderr, and other output is held until it returns.
 func (c *Console) ask(f func(w io.Writer)) {
 	c.mu.Lock()
 	c.erase()
@@ -168,7 +168,7 @@ func (c *Console) erase() {
 	}
 }
 
-// draw shows the status where it can be taken back: not behind a line that is open.
+// draw shows the status on a line of its own, so that it can be erased.
 func (c *Console) draw() {
 	if c.status != "" && !c.open && !c.asking && !c.drawn {
 		_, _ = io.WriteString(c.stderr, c.status)

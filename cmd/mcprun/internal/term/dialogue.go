@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 )
 
-// What is shown of a server's texts, in characters.
+// Limits for texts of a server, in characters.
 const (
 	MaxShown = 2000 // of its message
 	maxLabel = 200  // of a title or description
@@ -20,7 +20,7 @@ const (
 	maxChoices = 100
 )
 
-// dialogue is one question on its way through a terminal.
+// dialogue asks one question at a terminal.
 type dialogue struct {
 	w     io.Writer
 	in    *input
@@ -30,7 +30,7 @@ type dialogue struct {
 
 func (d *dialogue) say(format string, args ...any) { _, _ = fmt.Fprintf(d.w, format, args...) }
 
-// head prints who asks what.
+// head prints the server and its message.
 func (d *dialogue) head(q *upstream.Question) {
 	d.say("%s\n", d.style.Bold("The server "+cli.EscapeLine(q.Server)+" asks:"))
 	for line := range strings.Lines(cli.Shorten(strings.TrimSpace(q.Message), MaxShown)) {
@@ -63,22 +63,22 @@ func (d *dialogue) pick(ctx context.Context, words ...string) (string, error) {
 	}
 }
 
-// visit asks for consent to a page that a person is to visit. Nothing is fetched from it, and no browser opened unasked.
+// visit asks for consent to a page that a person is to visit. Nothing is fetched, and no browser is opened without consent.
 func (d *dialogue) visit(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 	d.head(q)
 	u, err := url.Parse(q.URL)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		d.say("It wants a page to be visited whose address is none of the web: declined.\n  %s\n", cli.EscapeLine(q.URL))
+		d.say("It wants you to visit a page, but its address is not http or https: declined.\n  %s\n", cli.EscapeLine(q.URL))
 		return &upstream.Reply{Action: upstream.ActionDecline}, nil
 	}
 	d.say("It wants you to visit this page of %s:\n  %s\n", d.style.Bold(cli.EscapeLine(u.Host)), cli.EscapeLine(q.URL))
 	if u.Scheme == "http" {
-		d.say("%s it is not encrypted.\n", d.style.Yellow("Beware:"))
+		d.say("%s the connection is not encrypted.\n", d.style.Yellow("Warning:"))
 	}
 	if strings.Contains("."+u.Hostname(), ".xn--") || strings.ContainsFunc(u.Host, func(r rune) bool { return r > 0x7e }) {
-		d.say("%s its name is not plain ASCII, and may look like another's.\n", d.style.Yellow("Beware:"))
+		d.say("%s its name is not plain ASCII, and may look like another's.\n", d.style.Yellow("Warning:"))
 	}
-	d.say("Nothing was opened. Open it in the browser, or visit it yourself and say so, or decline?\n")
+	d.say("Open it in the browser, visit it yourself, or decline?\n")
 	word, err := d.pick(ctx, "decline", "open", "visited")
 	switch {
 	case err != nil:
@@ -123,7 +123,7 @@ func (d *dialogue) form(ctx context.Context, q *upstream.Question) (*upstream.Re
 	}
 }
 
-// fill asks for the fields one after the other. What was left out is not in the object.
+// fill asks for the fields in order. Fields without an answer are not in the object.
 func (d *dialogue) fill(ctx context.Context, fields []upstream.Field) (json.RawMessage, error) {
 	var b strings.Builder
 	for i := range fields {

@@ -15,20 +15,20 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 )
 
-// What --elicit may say besides the name of a file.
+// Values of --elicit, besides the name of a file.
 const (
 	ElicitPrompt  = "prompt"
 	elicitDecline = "decline"
 )
 
-// elicitor answers what servers ask a person, one question at a time.
+// elicitor answers questions of servers, one at a time.
 type elicitor struct {
 	app   *cli.App
 	con   *Console
-	Quiet bool                                           // says nothing of what is declined
-	in    *input                                         // where a person answers; nil: there is nobody
-	file  *answers                                       // nil: there is none
-	why   string                                         // nobody is asked
+	Quiet bool                                           // does not report declined questions
+	in    *input                                         // where a person answers; nil: nobody is asked
+	file  *answers                                       // nil if there is none
+	why   string                                         // why nobody is asked
 	tty   *os.File                                       // opened for in; nil: in is standard input
 	open  func(ctx context.Context, address string) bool // a browser
 
@@ -52,7 +52,7 @@ func NewElicitor(app *cli.App, con *Console, tty, mode string) (*elicitor, error
 			return nil, flags.Usage("--elicit prompt: nobody can be asked: %w; give a file of answers instead", err)
 		}
 		if e.why = "there is no terminal to ask in; give answers with --elicit FILE"; err == nil {
-			e.why = "this is CI; give answers with --elicit FILE, or say --elicit prompt"
+			e.why = "this is CI; give answers with --elicit FILE, or use --elicit prompt"
 		}
 		e.in = nil
 		return e, nil
@@ -123,7 +123,7 @@ func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.
 		} else {
 			reply, err = d.form(ctx, q)
 		}
-		if err != nil { // the run ended, or the person's terminal did
+		if err != nil { // the run or the terminal ended
 			_, _ = fmt.Fprintln(w)
 		}
 	})

@@ -130,7 +130,7 @@ func TestPage(t *testing.T) {
 		{"not encrypted", "http://pay.example.com/", true, []string{"d\n"}, "decline", 0, "not encrypted"},
 		{"looks like another", "https://xn--pple-43d.com/", true, []string{"d\n"}, "decline", 0, "may look like another's"},
 		{"looks like another, undisguised", "https://аpple.com/", true, []string{"d\n"}, "decline", 0, "may look like another's"},
-		{"no page", "file:///etc/passwd", true, nil, "decline", 0, "none of the web"},
+		{"no page", "file:///etc/passwd", true, nil, "decline", 0, "not http or https"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			reply, shown, opened := converse(t, q(c.url), c.browser, c.typed...)

@@ -17,7 +17,7 @@ type field struct{ *upstream.Field }
 
 func (f field) label() string { return titled(f.Title, f.Name) }
 
-// titled is a title with the name behind it, where they differ.
+// titled returns a title, followed by the name if they differ.
 func titled(title, name string) string {
 	if title == "" || title == name {
 		return name
@@ -58,7 +58,7 @@ func (f field) kindWords() string {
 	return strings.Join(words, ", ")
 }
 
-// untyped returns the answer if nothing is typed: the default, or none. It is not ok if something has to be typed.
+// untyped returns the value for an empty line: the default, or none. ok is false for a required field without a default.
 func (f field) untyped() (value json.RawMessage, ok bool) {
 	return f.Default, !f.Required || f.Default != nil
 }
@@ -93,20 +93,20 @@ func (f field) value(line string) (json.RawMessage, error) {
 		return nil, errors.New("type yes or no")
 	case upstream.FieldNumber, upstream.FieldInteger:
 		if !json.Valid([]byte(trimmed)) {
-			return nil, fmt.Errorf("%q is no number", trimmed)
+			return nil, fmt.Errorf("%q is not a number", trimmed)
 		}
 		return json.RawMessage(trimmed), nil
 	}
-	if trimmed == `""` { // the way to say the empty text
+	if trimmed == `""` { // stands for the empty text
 		line = ""
 	}
 	if !utf8.ValidString(line) {
-		return nil, errors.New("it is no UTF-8")
+		return nil, errors.New("it is not valid UTF-8")
 	}
 	return AsText(line), nil
 }
 
-// choice is the value that the value itself, its number or its title names.
+// choice returns the value that was typed as itself, its number or its title.
 func (f field) choice(typed string) (string, error) {
 	for _, c := range f.Choices {
 		if c.Value == typed {
@@ -139,7 +139,7 @@ func (f field) several(typed string) (json.RawMessage, error) {
 	return json.RawMessage("[" + string(bytes.Join(values, []byte(","))) + "]"), nil
 }
 
-// AsText is a text as JSON.
+// AsText returns a text as JSON.
 func AsText(text string) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -14,33 +14,33 @@ import (
 const (
 	quickCall   = 500 * time.Millisecond // a call that takes less is not shown
 	redrawEvery = 250 * time.Millisecond
-	startNotice = 3 * time.Second // a server that takes longer to start is named where there is no line to show it
+	startNotice = 3 * time.Second // without a progress line, a server that takes longer to start is named
 )
 
-// watcher shows what the calls of a run do: on a terminal as one line that is rewritten, and warnings as lines of their own.
+// watcher shows the calls of a run as a progress line on a terminal, and prints warnings.
 type watcher struct {
 	con   *Console
 	style cli.Style
-	width int  // of the terminal; 0: there is none
+	width int  // of the terminal; 0: no progress line
 	quiet bool // no warnings
 
 	mu   sync.Mutex
-	live []*liveCall            // in the order in which they began
+	live []*liveCall            // oldest first
 	slow map[string]*time.Timer // by message: servers that are being started, or were
 	done chan struct{}
 	over sync.WaitGroup
 }
 
-// liveCall is a call that is under way.
+// liveCall is a call in progress.
 type liveCall struct {
 	number int
 	tool   string
 	began  time.Time
-	said   string // by the server: how far it is
+	said   string // the progress that the server reported
 }
 
-// NewWatcher begins to show; close ends it. The line is left out where there is no terminal, in CI, and where lines can't
-// be taken back.
+// NewWatcher starts a watcher, which Close ends. There is no progress line without a terminal, in CI, and on a terminal that
+// cannot erase lines.
 func NewWatcher(app *cli.App, con *Console, quiet bool) *watcher {
 	w := &watcher{slow: map[string]*time.Timer{}, con: con, style: app.ErrStyle(), quiet: quiet, done: make(chan struct{})}
 	if !quiet && app.Env("CI") == "" && app.Env("TERM") != "dumb" {
@@ -108,7 +108,7 @@ func (w *watcher) Event(e runner.Event) {
 	}
 }
 
-// say notes what there is to say of a call.
+// say sets the progress of a call.
 func (w *watcher) say(call int, text string) {
 	for _, c := range w.live {
 		if c.number == call {
@@ -127,7 +127,7 @@ func (w *watcher) noticeStart(message string) {
 	}
 }
 
-// about is an event's message with the tool that it is about.
+// about returns an event's message, with the name of its tool.
 func about(e runner.Event) string {
 	text := cli.EscapeLine(cli.Shorten(e.Message, 1000))
 	if e.Tool == "" || strings.Contains(text, e.Tool) {
@@ -167,7 +167,7 @@ func (w *watcher) line(now time.Time) string {
 	if first.said != "" {
 		text += "  " + first.said
 	}
-	return w.style.Dim(fit(text, w.width-1)) // a line that fills the last column may wrap, and can't be taken back then
+	return w.style.Dim(fit(text, w.width-1)) // a line that fills the last column may wrap, and could not be erased
 }
 
 // fit cuts a text to a terminal's width. Non-ASCII characters may be two columns wide.
