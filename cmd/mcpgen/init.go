@@ -30,7 +30,7 @@ type initOptions struct {
 	yes      bool
 }
 
-// project is where init works.
+// project is the project that init works on.
 type project struct {
 	// dir is the project's folder, config the file that lists its servers.
 	dir, config string
@@ -137,7 +137,7 @@ func (o *initOptions) project() (project, error) {
 	if _, none := errors.AsType[*config.NotFoundError](err); err != nil && !none {
 		return p, err
 	}
-	chosen := len(named) > 0 // a person has named the file
+	chosen := len(named) > 0 // the file was named
 	if err == nil {
 		p.dir, p.config = at.Dir(), at.Paths[0]
 		chosen = chosen || at.Project != ""
@@ -150,7 +150,7 @@ func (o *initOptions) project() (project, error) {
 	return p, nil
 }
 
-// tellEditors prints the lines by which a person's editor finds what scripts can import.
+// tellEditors prints the settings with which an editor resolves imports of scripts.
 func (o *initOptions) tellEditors(p project) {
 	out := "servers"
 	if at, err := config.Locate(p.dir, o.app.Configs(nil)); err == nil {
@@ -198,7 +198,7 @@ Then run "mcpgen sync". It starts the commands that are listed there, and writes
 	return nil
 }
 
-// create writes a file that isn't there.
+// create writes a file unless it exists.
 func (o *initOptions) create(path, content string) error {
 	if o.dryRun {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -225,7 +225,7 @@ func (o *initOptions) create(path, content string) error {
 	return nil
 }
 
-// readIfThere returns nil for a file that isn't there.
+// readIfThere returns nil for a file that does not exist.
 func readIfThere(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -87,7 +87,7 @@ func (o *initOptions) tell(file, paragraph string, asked bool) (bool, error) {
 	return true, o.put(file, []byte(updated), text != nil)
 }
 
-// refersToAgents reports whether a CLAUDE.md takes in AGENTS.md whole, so that it needs no paragraph of its own.
+// refersToAgents reports whether a CLAUDE.md imports AGENTS.md, so that it needs no paragraph of its own.
 func refersToAgents(text []byte) bool {
 	return regexp.MustCompile(`(?m)(^|\s)@(\./)?AGENTS\.md\b`).Match(text)
 }

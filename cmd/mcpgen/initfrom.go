@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config/hosts"
 )
 
-// person is whose files are looked at.
+// person returns the person whose files are read.
 func (o *initOptions) person(project string) hosts.Person {
 	home := o.app.Env("HOME")
 	if runtime.GOOS == "windows" {
@@ -23,7 +23,7 @@ func (o *initOptions) person(project string) hosts.Person {
 	return hosts.Person{OS: runtime.GOOS, Home: home, Env: o.app.LookupEnv, Project: project}
 }
 
-// suggestion names the hosts that have something to take over.
+// suggestion lists the hosts that have servers to import.
 func (o *initOptions) suggestion(project string) string {
 	var found []string
 	for _, h := range config.Hosts() {
@@ -39,13 +39,13 @@ func (o *initOptions) suggestion(project string) string {
 	return strings.Join(found, ",")
 }
 
-// adopt takes over the servers of other hosts into the project.
+// adopt imports the servers of other hosts into the project.
 func (o *initOptions) adopt(p project) error {
 	places, err := o.places(p)
 	if err != nil {
 		return err
 	}
-	if len(places) == 0 { // the project's list is the host's own
+	if len(places) == 0 { // the host's only file is the project's own list
 		return o.start(p)
 	}
 	files, err := o.read(places, p.dir)
@@ -91,7 +91,7 @@ func (o *initOptions) adoptOptions(p project) (adopt.Options, error) {
 	return opts, nil
 }
 
-// paidTwice lists the hosts that still load the definitions of the servers in their own files.
+// paidTwice lists the hosts that still load the definitions of servers in their own files.
 func (o *initOptions) paidTwice(places []hosts.Place) {
 	var names, files []string
 	for _, place := range places {
@@ -117,7 +117,7 @@ To have the program start mcprun serve in place of these servers:
 	}
 }
 
-// putProject writes the project's files. The list of servers may be named where there is no folder yet.
+// putProject writes the project's files. It creates the folder of the list of servers if it is missing.
 func (o *initOptions) putProject(p project, plan *adopt.Plan, opts adopt.Options) error {
 	if plan.Config != nil && !o.dryRun {
 		if err := os.MkdirAll(filepath.Dir(p.config), 0o755); err != nil {
@@ -150,9 +150,7 @@ func (o *initOptions) put(path string, text []byte, was bool) error {
 	return nil
 }
 
-// places are the files that --from names, or that are where the named hosts keep theirs.
-//
-// A host whose only file is the project's own list has none to take over.
+// places returns the files that --from names, or the existing files of the hosts that it names, without the project's own list.
 func (o *initOptions) places(p project) ([]hosts.Place, error) {
 	person := o.person(p.dir)
 	var places []hosts.Place
@@ -187,7 +185,7 @@ func (o *initOptions) places(p project) ([]hosts.Place, error) {
 	return places, nil
 }
 
-// nothing is the error of a host that has no file here.
+// nothing returns the error for a host without a file.
 func (o *initOptions) nothing(from string, person hosts.Person, wanted []config.Host) error {
 	var looked []string
 	for _, h := range wanted {
@@ -202,7 +200,7 @@ func (o *initOptions) nothing(from string, person hosts.Person, wanted []config.
 		fmt.Sprintf("looked for %s; name another file with --from %s:FILE", strings.Join(looked, ", "), from))
 }
 
-// read reads all files. A mistake in one server leaves that one out; a file that can't be read at all is an error.
+// read reads all files. A server with a mistake is left out; a file that cannot be read at all is an error.
 func (o *initOptions) read(places []hosts.Place, dir string) ([]*config.File, error) {
 	var files []*config.File
 	for _, place := range places {
@@ -236,7 +234,7 @@ func unjoin(err error) []error {
 	return []error{err}
 }
 
-// outcomes prints what becomes of each server, by file.
+// outcomes prints what happens to each server, by file.
 func (o *initOptions) outcomes(plan *adopt.Plan) {
 	style, source := o.app.OutStyle(), ""
 	if len(plan.Outcomes) == 0 {

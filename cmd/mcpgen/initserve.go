@@ -62,7 +62,7 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 	if err := o.putProject(p, plan, opts); err != nil {
 		return err
 	}
-	for _, h := range plan.Hosts { // last: until then no server is lost
+	for _, h := range plan.Hosts { // last, so that no server is lost when something fails before
 		if now, err := os.ReadFile(h.Path); err != nil || !bytes.Equal(now, h.Before) {
 			return errors.Join(err, fmt.Errorf("%s was changed meanwhile, and was left alone: run the command again", o.name(h.Path)))
 		}
@@ -77,8 +77,8 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 	return nil
 }
 
-// ownLast leaves out a person's own files for all projects of those hosts that have servers for this one, unless a file
-// was named: other projects need what is in them.
+// ownLast leaves out a person's own files, which are for all projects, of hosts that have servers for this project, unless such
+// a file was named: other projects need their servers.
 func (o *initOptions) ownLast(places []hosts.Place, files []*config.File) []*config.File {
 	has := map[config.Host]bool{}
 	for i, f := range files {
@@ -118,7 +118,7 @@ func (o *initOptions) serveOptions(p project, places []hosts.Place) (*adopt.Serv
 	}
 	var settings config.Settings
 	if at, err := config.Locate(p.dir, o.app.Configs(nil)); err == nil {
-		if cfg, err := at.Load(); err == nil { // sync reports what is wrong with it
+		if cfg, err := at.Load(); err == nil { // sync reports mistakes in it
 			settings = cfg.Settings
 		}
 	}
@@ -130,7 +130,7 @@ func (o *initOptions) serveOptions(p project, places []hosts.Place) (*adopt.Serv
 				return place.Path == f.Path && (place.Scope == hosts.OfPerson || place.Scope == "" && !strings.HasPrefix(f.Path, p.dir+string(filepath.Separator)))
 			})
 			switch {
-			case person: // a person's own file: the program may be started anywhere, and its PATH is not that of a shell
+			case person: // in a person's own file: the host may start mcprun anywhere, without a shell's PATH
 				return config.Launch{Command: o.mcprun(), Args: []string{"serve", "--config", p.dir}}
 			case f.Host == config.Cursor || f.Host == config.VSCode:
 				return config.Launch{Command: "mcprun", Args: []string{"serve", "--config", "${workspaceFolder}"}}
@@ -140,7 +140,7 @@ func (o *initOptions) serveOptions(p project, places []hosts.Place) (*adopt.Serv
 	}, nil
 }
 
-// mcprun is the path of the program, which is installed beside this one.
+// mcprun returns the path of mcprun, which is usually in the folder of this program.
 func (o *initOptions) mcprun() string {
 	name := "mcprun"
 	if self, err := os.Executable(); err == nil {

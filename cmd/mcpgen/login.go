@@ -176,7 +176,7 @@ func (f *configFlags) options(app *cli.App) gen.Options {
 	return gen.Options{Configs: app.Configs(f.configs), Dir: app.Dir}
 }
 
-// upstreamOptions are those with which this program talks to servers.
+// upstreamOptions returns the options for connections to servers.
 func upstreamOptions(app *cli.App) gen.UpstreamOptions {
 	out := gen.UpstreamOptions{LookupEnv: app.LookupEnv, Version: cli.Version()}
 	if dir, err := app.StateDir(); err == nil { // without one there are no logins, and a server that requires one fails with a hint

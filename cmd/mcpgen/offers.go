@@ -38,7 +38,7 @@ func promptsOf(s *gen.Server) []promptJSON {
 	return out
 }
 
-// promptRow is a prompt in a table: its name with its arguments, and what it is for.
+// promptRow returns the row of a prompt: its name with its arguments, and its title or description.
 func promptRow(prefix string, p promptJSON) []string {
 	names := make([]string, len(p.Arguments))
 	for i, a := range p.Arguments {
@@ -50,7 +50,7 @@ func promptRow(prefix string, p promptJSON) []string {
 	return []string{prefix + head, firstLine(p.Title, p.Description)}
 }
 
-// offer is what a server offers beside tools, as show has it.
+// offer is what a server offers besides tools: its prompts or its resources.
 type offer struct {
 	server *gen.Server
 	kind   string // prompts or resources
@@ -87,7 +87,7 @@ func findOffer(tree *gen.Tree, name string) *offer {
 	return nil
 }
 
-// wrappers are the files of an offer, by language.
+// wrappers returns the files of an offer, by language.
 func (f *offer) wrappers(tree *gen.Tree) (map[string]wrapperJSON, error) {
 	root, err := os.OpenRoot(tree.Dir)
 	if err != nil {

@@ -104,7 +104,7 @@ func (s *skillReport) add(k *skill.Skill, r *gen.Report) {
 	}
 }
 
-// skillsFolder is the project's folder of skills. Empty: there is none, and nothing to do.
+// skillsFolder returns the project's folder of skills, or empty if there is none.
 func (o *syncOptions) skillsFolder(r *gen.Report) (string, config.Settings) {
 	var settings config.Settings
 	base := filepath.Dir(r.Config)

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen"
 )
 
-// maxSchemaFile bounds what types reads. It is above what a schema may have to be understood.
+// maxSchemaFile bounds what types reads. It is above the limit for schemas.
 const maxSchemaFile = 16 << 20
 
 type typesOptions struct {

@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// Options are those of the daemon and its clients. Both need the same.
+// Options are the options of the daemon and of its clients, which must be equal.
 type Options struct {
 	// Dir is the absolute path of the folder for the socket. It is created if missing, but not its parents. A folder of
 	// another user, or one that others can read or write, is an error. Required.
@@ -86,7 +86,7 @@ type Work struct {
 	LookupEnv func(name string) (value string, ok bool)
 }
 
-// ServeOptions are those of the daemon.
+// ServeOptions are the options of [Serve].
 type ServeOptions struct {
 	Options
 	// Handler runs the jobs. Required.

@@ -42,7 +42,7 @@ type serverJob struct {
 }
 
 // unreadTime is how long a client may take to read the output of an interrupted job. A client that is suspended, or whose
-// output nobody reads, would otherwise keep the daemon for ever.
+// output is not read, would otherwise keep the daemon running.
 const unreadTime = 3 * time.Second
 
 // runJob runs one job.

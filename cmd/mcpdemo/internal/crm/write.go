@@ -105,7 +105,7 @@ func (c *crm) deleteRecord(ctx context.Context, in deleteInput) (deleteOutput, e
 	return out, err
 }
 
-// check says what is wrong with a value for the field; null is fine.
+// check returns an error unless the field may have the value. Null is allowed.
 func (f *fieldInfo) check(value tool.Scalar) error {
 	text, isText := value.(string)
 	number, isNumber := value.(float64)

@@ -56,8 +56,8 @@ func New(ctx context.Context, dir string) (*tool.Server, error) {
 
 type shop struct{ db *sqlitedb.DB }
 
-// startsWith refuses a statement that begins with none of the keywords, and
-// more than one statement: the driver would run them all.
+// startsWith returns an error unless sql is a single statement that begins with
+// one of the keywords: the driver would run several.
 func startsWith(sql string, keywords ...string) error {
 	if i := strings.IndexByte(sql, ';'); i >= 0 && strings.TrimSpace(sql[i+1:]) != "" {
 		return errors.New(`one statement at a time: put a text that holds ";" into params`)
@@ -162,7 +162,7 @@ func bind(params []tool.Scalar) []any {
 	return args
 }
 
-// explain words an error of SQLite for whoever wrote the statement.
+// explain turns an error of SQLite into one for the author of the statement.
 func explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:

@@ -10,7 +10,7 @@ import (
 
 // Dir makes sure that dir exists. If it does not, fill is called with a
 // temporary folder in the same parent, which is then renamed into place:
-// nobody ever sees a half-filled folder. Of two processes that race, one wins,
+// a half-filled folder is never visible. Of two processes that race, one wins,
 // and the other's work is thrown away. A folder that exists is left as it is.
 func Dir(dir string, fill func(tmp string) error) error {
 	if exists(dir) {

@@ -2,7 +2,7 @@ package tool
 
 import "github.com/modelcontextprotocol/go-sdk/mcp"
 
-// Effect says what calling a tool changes. It decides the tool's annotations.
+// Effect is what calling a tool changes. It decides the tool's annotations.
 type Effect int
 
 const (

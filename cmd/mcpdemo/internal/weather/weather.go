@@ -147,7 +147,7 @@ func startDate(c *City, text string) (time.Time, error) {
 	return date, nil
 }
 
-// warn names the one thing about a day that people should know.
+// warn returns a warning about a day, or "".
 func warn(d Day) string {
 	switch {
 	case d.High >= 38:

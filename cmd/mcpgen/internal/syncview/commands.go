@@ -19,7 +19,7 @@ func (i CommandFilter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// inertJSON is a writer of one JSON text, which stays what it is, and holds no workflow command. Two such characters
+// inertJSON writes one JSON text so that it contains no workflow command, and keeps its value. Two such characters
 // stand inside strings only.
 type inertJSON struct{ w io.Writer }
 

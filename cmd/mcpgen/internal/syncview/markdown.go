@@ -199,7 +199,7 @@ func (s *summary) fileTable() {
 	s.add("\n</details>\n\n")
 }
 
-// mark shows foreign text as what it is, in a cell or a heading.
+// mark escapes foreign text for a cell or a heading.
 func mark(s string) string {
 	if s == "" {
 		return ""

@@ -139,7 +139,7 @@ func (t *changeText) tool(changes []gen.Change) {
 	}
 }
 
-// row is one item: a mark, where it is, and what it is.
+// row is one item: a mark, a place and a text.
 type row struct {
 	mark        bool
 	label, text string

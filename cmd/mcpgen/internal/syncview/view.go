@@ -22,7 +22,7 @@ const (
 	GitHub = "github"
 )
 
-// View is a report, and what the views need besides.
+// View is a report with what its views need.
 type View struct {
 	App    *cli.App
 	Report *gen.Report

@@ -94,7 +94,7 @@ func (o *Flags) Validate(set *pflag.FlagSet) error {
 	}
 	for _, name := range []string{"session", "task", "checkpoint"} {
 		if set.Changed(name) {
-			return flags.Usage("--%s needs --customer", name)
+			return flags.Usage("--%s is for runs of a customer: name the customer with --customer", name)
 		}
 	}
 	return nil
