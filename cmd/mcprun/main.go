@@ -1,3 +1,5 @@
+// Command mcprun runs scripts that call MCP tools in a sandbox: once, as a daemon that keeps sandboxes ready, or as an MCP
+// server for agents.
 package main
 
 import (

@@ -19,6 +19,7 @@ const workspaceHelp = `A customer is a user, client or project for which scripts
 below workspaces/: scripts write to state; sessions, skills and vault belong to mcprun.
 A run with --customer ID creates it.`
 
+// NewCommand returns `mcprun workspace`.
 func NewCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "workspace", Short: "Manage customers' folders",

@@ -28,6 +28,7 @@ type FolderFlags struct {
 	Quota      int64
 }
 
+// Bind adds the flags to a command.
 func (o *FolderFlags) Bind(f *pflag.FlagSet) {
 	o.Quota = customer.DefaultQuota
 	f.Var(flags.Text(&o.workspaces, "folder"), "workspaces", "customers' folders (default workspaces beside the configuration)")

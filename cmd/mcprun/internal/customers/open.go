@@ -69,6 +69,7 @@ type Flags struct {
 	Restore    string
 }
 
+// Bind adds the flags to a command.
 func (o *Flags) Bind(f *pflag.FlagSet) {
 	f.Var(flags.ID(&o.Customer, "customer", "id"), "customer", "run in this customer's folder (created if missing) and log the run there")
 	if !o.Resumes {
@@ -273,6 +274,7 @@ func checkpointWords(info *customer.CheckpointInfo) string {
 	return text
 }
 
+// Close ends the lease of the workspace.
 func (v *LeasedRun) Close() error {
 	if v == nil || v.root == nil {
 		return nil

@@ -36,6 +36,7 @@ type command struct {
 	now        bool
 }
 
+// NewCommand returns `mcprun daemon`.
 func NewCommand(app *cli.App, newRoot rootFunc) *cobra.Command {
 	o := &command{app: app, newRoot: newRoot, idle: 10 * time.Minute}
 	cmd := &cobra.Command{

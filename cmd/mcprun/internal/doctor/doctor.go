@@ -33,6 +33,7 @@ const doctorHelp = `doctor checks what each sandbox needs. In each usable one it
 reports how long that takes.
 It exits with 0 if at least one sandbox is usable, else with 1.`
 
+// NewCommand returns `mcprun doctor`.
 func NewCommand(app *cli.App) *cobra.Command {
 	o := &command{app: app}
 	cmd := &cobra.Command{

@@ -58,6 +58,7 @@ type LocationFlags struct {
 	Debug   bool // bound with the output flags
 }
 
+// Bind adds the flags to a command.
 func (o *LocationFlags) Bind(f *pflag.FlagSet) {
 	cli.BindConfig(f, &o.Configs)
 	f.Var(flags.Text(&o.servers, "folder"), "servers", "the generated tree (default what the configuration says, servers/)")
@@ -127,6 +128,7 @@ func (o *LocationFlags) Open(app *cli.App, at resources.Provider, stderr io.Writ
 	return p, nil
 }
 
+// Load reads the configuration and finds the folders of the project.
 func (o *LocationFlags) Load(app *cli.App) (*config.Config, error) {
 	at, err := config.Locate(app.Dir, app.Configs(o.Configs))
 	if _, none := errors.AsType[*config.NotFoundError](err); none {

@@ -52,16 +52,19 @@ type Provider interface {
 // Cold makes resources for a single run.
 type Cold struct{}
 
+// Sandboxes implements Provider.
 func (Cold) Sandboxes(_ *cli.App, opt backends.Options) ([]sandbox.Backend, func(), error) {
 	list, err := backends.List(opt)
 	return list, func() { CloseAll(list) }, err
 }
 
+// Upstreams implements Provider.
 func (Cold) Upstreams(_ *cli.App, servers []config.Server, opt *upstream.Options) (runner.Upstreams, func() error, error) {
 	pool := upstream.NewPool(servers, opt)
 	return pool, pool.Close, nil
 }
 
+// Runner implements Provider. Its bundler is for one run.
 func (Cold) Runner(opt *runner.Options) (*runner.Runner, error) {
 	own := *opt
 	if own.Bundler == nil {
@@ -71,6 +74,7 @@ func (Cold) Runner(opt *runner.Options) (*runner.Runner, error) {
 	return runner.New(&own)
 }
 
+// Index implements Provider.
 func (Cold) Index(tree string, opt *search.Options) (*TreeIndex, error) {
 	t, err := gen.Open(gen.Options{Out: tree})
 	if err != nil {
@@ -79,10 +83,12 @@ func (Cold) Index(tree string, opt *search.Options) (*TreeIndex, error) {
 	return &TreeIndex{Tree: t, Index: search.New(t.Catalog, opt)}, nil
 }
 
+// Sweep implements Provider.
 func (Cold) Sweep(ctx context.Context, log *slog.Logger) func() {
 	return sweep(ctx, log)
 }
 
+// InDaemon implements Provider.
 func (Cold) InDaemon() bool { return false }
 
 const (

@@ -53,6 +53,7 @@ type Warm struct {
 	swept    time.Time
 }
 
+// NewWarm returns resources that stay until Close.
 func NewWarm(log *slog.Logger) *Warm {
 	h := &Warm{
 		log:     log,
@@ -99,6 +100,7 @@ func (h *Warm) Close() {
 	both.Wait()
 }
 
+// InDaemon implements Provider.
 func (h *Warm) InDaemon() bool { return true }
 
 // isWatched reports whether a client wants debug logs: its resources are then not shared, so that it gets all of them.
@@ -106,6 +108,7 @@ func isWatched(log *slog.Logger) bool {
 	return log != nil && log.Enabled(context.Background(), slog.LevelDebug)
 }
 
+// Sandboxes implements Provider.
 func (h *Warm) Sandboxes(app *cli.App, opt backends.Options) ([]sandbox.Backend, func(), error) {
 	if isWatched(opt.Logger) {
 		return Cold{}.Sandboxes(app, opt)
@@ -123,6 +126,7 @@ func (h *Warm) Sandboxes(app *cli.App, opt backends.Options) ([]sandbox.Backend,
 	})
 }
 
+// Upstreams implements Provider.
 func (h *Warm) Upstreams(app *cli.App, servers []config.Server, opt *upstream.Options) (runner.Upstreams, func() error, error) {
 	if isWatched(opt.Logger) {
 		return Cold{}.Upstreams(app, servers, opt)
@@ -137,6 +141,7 @@ func (h *Warm) Upstreams(app *cli.App, servers []config.Server, opt *upstream.Op
 	return p, func() error { release(); return nil }, err
 }
 
+// Runner implements Provider.
 func (h *Warm) Runner(opt *runner.Options) (*runner.Runner, error) {
 	own := *opt
 	own.Bundler, own.Memory = h.bundler, h.memory
@@ -154,6 +159,7 @@ func (h *Warm) Runner(opt *runner.Options) (*runner.Runner, error) {
 }
 
 // Index keeps indexes that search by words. An index with an endpoint for embeddings depends on the client and is not kept.
+// Index implements Provider.
 func (h *Warm) Index(tree string, opt *search.Options) (*TreeIndex, error) {
 	state, err := treeState(tree)
 	if err != nil || opt != nil && opt.Embedder != nil {

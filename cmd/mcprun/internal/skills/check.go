@@ -19,6 +19,7 @@ type CheckFlags struct {
 	Pyright string
 }
 
+// Bind adds the flags to a command.
 func (o *CheckFlags) Bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.Check, "check", false, "report its type errors against the tree, and run nothing")
 	f.Var(flags.Text(&o.TSC, "program"), "tsc", "TypeScript's, for --check (default the project's, else on PATH)")

@@ -26,6 +26,7 @@ A skill remembers the tools that it uses. When one is gone or has changed, the s
 is broken: it is listed with the reason, a script that imports it is warned, or
 refused where it cannot work. Fix it, then run: mcprun skill save NAME`
 
+// NewCommand returns `mcprun skill`.
 func NewCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "skill", Short: "Save, list, search, check and link skills",
