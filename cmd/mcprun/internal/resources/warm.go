@@ -159,7 +159,6 @@ func (h *Warm) Runner(opt *runner.Options) (*runner.Runner, error) {
 }
 
 // Index keeps indexes that search by words. An index with an endpoint for embeddings depends on the client and is not kept.
-// Index implements Provider.
 func (h *Warm) Index(tree string, opt *search.Options) (*TreeIndex, error) {
 	state, err := treeState(tree)
 	if err != nil || opt != nil && opt.Embedder != nil {
