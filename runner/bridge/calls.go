@@ -24,13 +24,27 @@ type running struct {
 	cancelled bool
 }
 
-// accept starts a call in a goroutine of its own. The frame, of size bytes, stays in memory as long as the call.
+// accept has a goroutine serve a call: one that has served others and waits, because its stack has grown already, or a new
+// one. The frame, of size bytes, stays in memory as long as the call.
 func (s *session) accept(ctx context.Context, msg *callMsg, size int) error {
 	r, err := s.register(ctx, msg, size)
 	if err != nil {
 		return err
 	}
-	s.handlers.Go(func() { s.serve(r) })
+	select {
+	case s.next <- r:
+	default:
+		s.handlers.Go(func() {
+			for r != nil {
+				s.serve(r)
+				select {
+				case r = <-s.next:
+				case <-ctx.Done():
+					r = nil
+				}
+			}
+		})
+	}
 	return nil
 }
 

@@ -39,6 +39,7 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 		w:       newWriter(conn, opts.MaxFrame),
 		running: make(map[int64]*running),
 		slots:   make(chan struct{}, opts.MaxParallel),
+		next:    make(chan *running),
 		pace:    pace{rate: opts.MaxRate},
 		ended:   func() bool { return ctx.Err() != nil },
 	}
@@ -82,6 +83,7 @@ type session struct {
 	pace    pace
 
 	slots    chan struct{} // one for each call that is being handled
+	next     chan *running // to a goroutine that waits for a call
 	handlers sync.WaitGroup
 	moved    atomic.Int64 // bytes, both ways
 
