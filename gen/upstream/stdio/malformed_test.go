@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -48,9 +47,6 @@ func TestMalformedMessages(t *testing.T) {
 // firstMessage returns what comes of a server that writes one line and ends.
 func firstMessage(t *testing.T, line string) (jsonrpc.Message, error) {
 	t.Helper()
-	if _, err := exec.LookPath("printf"); err != nil {
-		t.Skip(err)
-	}
 	c, err := Start(Options{
 		Server: config.Server{Command: "printf", Args: []string{`%s\n`, line}, Cwd: t.TempDir()}, Lookup: os.LookupEnv,
 		Secret: &redact.Redactor{}, Log: slog.New(slog.DiscardHandler),
