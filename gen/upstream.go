@@ -20,7 +20,7 @@ type UpstreamOptions struct {
 	Logger *slog.Logger
 	// Stderr returns where a server's standard error goes. Nil drops it.
 	Stderr func(server string) io.Writer
-	// Logins has the tokens of those remote servers that a person has logged in to. Nil: there are none.
+	// Logins has the tokens of those remote servers that a person has logged in to. Nil means none.
 	Logins *upstream.Logins
 	// Version is the version of mcpgen that servers get.
 	Version string

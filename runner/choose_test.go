@@ -45,7 +45,7 @@ func TestChoose(t *testing.T) {
 		lang     sandbox.Language
 		risk     runner.Risk
 		want     string // the backend, or a part of the error
-		code     int    // of the error; 0: there is none
+		code     int    // of the error; 0 means none
 	}{
 		{all, "auto", py, "", "docker", 0},
 		{all, "auto", ts, "", "docker", 0},

@@ -120,7 +120,7 @@ func TestLargeResults(t *testing.T) {
 	for _, c := range []struct {
 		name, value string
 		max         int64
-		kept        string // what is in the file; empty: there is none
+		kept        string // what is in the file; empty means none
 		kind        string
 	}{
 		{"small", `{"n":1}`, 100, "", ""},

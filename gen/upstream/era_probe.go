@@ -14,7 +14,7 @@ import (
 // the older era on the same connection: the server may only be slow, and a new process could end an installation
 // halfway.
 type eraProbe struct {
-	limit    time.Duration // 0: there is none
+	limit    time.Duration // 0 means none
 	starting func() bool   // reports whether the server has not read the request yet; nil if that is not known
 	log      *slog.Logger
 

@@ -103,7 +103,7 @@ type ServeOptions struct {
 	Close func()
 	// Version is shown in the status.
 	Version string
-	// Describe returns the lines of [Status.Kept]. Nil: there are none.
+	// Describe returns the lines of [Status.Kept]. Nil means none.
 	Describe func() []string
 }
 

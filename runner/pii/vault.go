@@ -44,7 +44,7 @@ type Vault struct {
 
 	mu     sync.Mutex
 	ledger *ledger
-	info   fs.FileInfo // of the file that ledger was read from; nil: there is none
+	info   fs.FileInfo // of the file that ledger was read from; nil means none
 }
 
 // OpenVault opens the vault at an absolute path. Its folder is created with the first value; PATH.lock beside the file locks

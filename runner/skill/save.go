@@ -259,7 +259,7 @@ func (w *writer) record(draft *Draft, files map[string][]byte, f *frontmatter.Fr
 	return newContent(files), nil
 }
 
-// isRecord reports whether a key of metadata is one that every save writes anew.
+// isRecord reports whether a key of metadata is one that every save rewrites.
 func isRecord(key string) bool {
 	return strings.HasPrefix(key, keyTool) || key == keyVersion || key == keyGiven || key == keySkills
 }

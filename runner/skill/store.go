@@ -35,7 +35,7 @@ type Dir struct {
 
 // Options configure what skills are checked against. The zero value checks only their format.
 type Options struct {
-	// Tree is the absolute path of the generated tree that the scripts of skills import. Empty means there is none.
+	// Tree is the absolute path of the generated tree that the scripts of skills import. Empty means none.
 	Tree string
 	// Catalog and Lock are those of the tree. If Lock is nil, both are read from Tree.
 	Catalog *catalog.Catalog

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Table prints rows in aligned columns, two spaces between them. Cells are cleaned. The header is bold; nil: there is none.
+// Table prints rows in aligned columns, two spaces between them. Cells are cleaned. The header is bold; nil means none.
 func Table(w io.Writer, style Style, header []string, rows [][]string) error {
 	var out bytes.Buffer
 	columns := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)

@@ -26,7 +26,7 @@ const (
 	maxCompareDepth = 500
 )
 
-// role tells whether a schema is that of an input, whose values callers make, or of an output, whose values the server makes.
+// role says whether a schema is that of an input, whose values callers make, or of an output, whose values the server makes.
 type role bool
 
 const (

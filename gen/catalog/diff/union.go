@@ -8,7 +8,7 @@ import (
 )
 
 // unionOf returns the keyword of a union that is all that one of two schemas has, while the other may be an alternative of
-// it. Empty means that there is none.
+// it. Empty means none.
 func unionOf(x, y fields) string {
 	for _, key := range []string{"anyOf", "oneOf"} {
 		for _, pair := range [][2]fields{{x, y}, {y, x}} {

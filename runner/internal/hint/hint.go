@@ -103,7 +103,7 @@ type Failure struct {
 	Err        *bridge.ScriptError // nil: it did not fail
 	Handles    bool                // the script was given a handle for a large result
 	TextTools  []string            // the ids of tools that returned JSON as text
-	Tree       string              // the generated folder; empty: there is none
+	Tree       string              // the generated folder; empty means none
 	Catalog    *catalog.Catalog    // of the tree
 }
 

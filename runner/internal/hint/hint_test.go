@@ -15,7 +15,7 @@ func TestRules(t *testing.T) {
 	for _, c := range []struct {
 		lang                       sandbox.Language
 		name, message, stack, code string
-		want                       string // a part of the hint; empty: there is none
+		want                       string // a part of the hint; empty means none
 	}{
 		{ts, "Error", "getaddrinfo EAI_AGAIN example.com", "", "", offline},
 		{ts, "Error", "x", "getaddrinfo ENOTFOUND example.com", "", offline},

@@ -48,7 +48,7 @@ type Stream struct {
 	begun    []byte // what was passed on, until there is a file
 	cut      int64  // characters
 	cutBytes int64
-	kept     *workspace.File // the whole stream; nil: there is none, or none yet
+	kept     *workspace.File // the whole stream; nil means none, or none yet
 	lost     error           // why there is none
 	end      []byte          // at least the last tail characters of what was cut
 }

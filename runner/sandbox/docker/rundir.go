@@ -31,7 +31,7 @@ const maxSocketPath = 107
 //	hosts         for engines that show those of this machine
 //	seccomp.json  for engines that want it as a file
 type runDir struct {
-	path      string // empty: there is none
+	path      string // empty means none
 	container string // the container's name
 	release   func() // it need not be removed if this process is killed; may be nil
 }

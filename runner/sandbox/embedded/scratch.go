@@ -13,7 +13,7 @@ import (
 
 // scratch is a folder of one run, with the script's /tmp and, where it was given none, its workspace.
 type scratch struct {
-	path    string // empty: there is none
+	path    string // empty means none
 	release func()
 }
 

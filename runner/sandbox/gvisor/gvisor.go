@@ -37,7 +37,7 @@ type Options struct {
 	// missing, and refused when another user could enter it. Empty: mcprun-<uid> in the folder for temporary files.
 	RuntimeDir string
 	// Engine runs guests where runsc cannot be started directly: a container engine with a gVisor runtime. It is closed with
-	// this backend. Nil: there is none.
+	// this backend. Nil means none.
 	Engine Engine
 	// Logger gets what a person may want to know about a run. Nil: nothing is logged.
 	Logger *slog.Logger

@@ -28,7 +28,7 @@ type world struct {
 	elsewhere               string // a folder outside of the sandbox that all users may write to
 	secret                  string // in the canary file, the canary variable and the answer of the listeners
 	canary                  string // a file outside of everything, readable by all
-	other                   *world // the neighbour's; nil: there is none
+	other                   *world // the neighbour's; nil means none
 	listeners
 	drop    func()        // closes the host's end of the bridge
 	release chan struct{} // ends the tool test__wait

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// count returns a bound such as minItems, or without if there is none.
+// count returns a bound such as minItems, or without if the schema has none.
 func count(s object, key string, without int) int {
 	n, ok := s[key].(json.Number)
 	if !ok {

@@ -202,7 +202,7 @@ func TestRiskIsAFloor(t *testing.T) {
 	}
 }
 
-// TestCustomersSettings: a flag goes before the environment, that before mcpgen.yaml, and that before the default.
+// TestCustomersSettings checks the precedence: flag, environment, mcpgen.yaml, default.
 func TestCustomersSettings(t *testing.T) {
 	dir := t.TempDir()
 	p := &project.Project{Settings: config.Settings{Run: runSettings("workspaces", filepath.Join(dir, "file"), "quota", "5MB")}}

@@ -22,7 +22,7 @@ import (
 )
 
 // Open opens the skills of a project: those of a customer first, where skills are saved then, then the project's, then
-// those that come with the program. Customer is the customer's folder of skills; empty: there is none, and skills are saved
+// those that come with the program. Customer is the customer's folder of skills; empty means none, and skills are saved
 // to the project's folder. Neither folder needs to exist.
 func Open(app *cli.App, o *project.LocationFlags, p *project.Project, customer string) (*skill.Store, error) {
 	return openChecked(app, o, p, customer, CheckFlags{})

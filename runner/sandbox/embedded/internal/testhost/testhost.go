@@ -18,7 +18,7 @@ type Host struct {
 	Secret string
 	// Answer gets each call and returns the reply's value, or else its error, as JSON. Nil: {"ok":true}.
 	Answer func(tool string, args json.RawMessage) (value, err string)
-	// As returns the "as" member of a tool's reply. Nil: there is none.
+	// As returns the "as" member of a tool's reply. Nil means none.
 	As func(tool string) string
 	// Ask gets each request, as Answer gets calls. Nil: null.
 	Ask func(method string, params json.RawMessage) (value, err string)
