@@ -2,13 +2,12 @@ package runner
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
-	"time"
 
 	"github.com/mcpgen/mcpgen/gen/schema/validate"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
 // DirectCall is a tool call without a script.
@@ -18,34 +17,32 @@ type DirectCall struct {
 	// Values are more arguments as a person writes them, NAME=VALUE or NAME:=JSON; see validate.ParseArguments.
 	Values []string
 	// Calls, Elicit and Watch are as in Script. Results are never replaced by handles.
-	Calls  CallSettings
+	Calls  chain.Settings
 	Elicit upstream.ElicitFunc
-	Watch  func(Event)
+	Watch  func(chain.Event)
 }
 
 // Call makes one call, through the same stages as those of a script. The result's value is the whole CallToolResult, also when
 // the tool reports a failure in it. Errors are *call.Error. The record and the warnings are returned in either case.
-func (r *Runner) Call(ctx context.Context, d DirectCall) (*call.Result, CallRecord, []string, error) {
-	c, err := r.newCalls("call-"+rand.Text()[:12], &Script{Calls: d.Calls, Elicit: d.Elicit, Watch: d.Watch}, nil, nil)
+func (r *Runner) Call(ctx context.Context, d DirectCall) (*call.Result, chain.CallRecord, []string, error) {
+	c, err := r.chain.NewCalls(ctx, chain.Run{Settings: d.Calls, Elicit: d.Elicit, Watch: d.Watch})
 	if err != nil {
-		return nil, CallRecord{}, nil, err
+		return nil, chain.CallRecord{}, nil, err
 	}
-	c.usage.began = time.Now()
 	var input json.RawMessage // nil for an unknown tool: the call suggests names
 	if _, tool, ok := r.catalog.Lookup(d.Tool); ok {
 		input = tool.Input
 	}
 	if len(d.Args) == 0 || len(d.Values) > 0 {
 		if d.Args, err = validate.ParseArguments(input, d.Args, d.Values); err != nil {
-			return nil, CallRecord{Call: 1, Tool: d.Tool}, nil, &call.Error{Kind: call.KindArgument, Tool: d.Tool, Message: err.Error()}
+			return nil, chain.CallRecord{Call: 1, Tool: d.Tool}, nil, &call.Error{Kind: call.KindArgument, Tool: d.Tool, Message: err.Error()}
 		}
 	}
-	res, err := c.handler()(ctx, &call.Request{Tool: d.Tool, Args: d.Args, Seq: 1, Raw: true})
-	warnings := c.finish()
-	calls, _ := c.usage.listed()
-	record := CallRecord{Call: 1, Tool: d.Tool}
-	if len(calls) > 0 {
-		record = calls[0]
+	res, err := c.Handler()(ctx, &call.Request{Tool: d.Tool, Args: d.Args, Seq: 1, Raw: true})
+	sum := c.Finish()
+	record := chain.CallRecord{Call: 1, Tool: d.Tool}
+	if len(sum.Calls) > 0 {
+		record = sum.Calls[0]
 	}
-	return res, record, warnings, err
+	return res, record, sum.Warnings, err
 }

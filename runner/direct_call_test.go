@@ -10,17 +10,18 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
 func TestDirectCall(t *testing.T) {
 	raw := json.RawMessage(`{"content":[{"type":"text","text":"3"}],"structuredContent":{"result":9007199254740993}}`)
 	up := &fakeUpstreams{answers: map[string]*upstream.CallResult{"calculator/add": {Raw: raw}}}
 	r := newRunner(t, up)
-	res, rec, _, err := r.Call(t.Context(), runner.DirectCall{Tool: "calculator__add", Args: json.RawMessage(`{"numbers":[1,2]}`), Calls: runner.CallSettings{AllowDrift: true}})
+	res, rec, _, err := r.Call(t.Context(), runner.DirectCall{Tool: "calculator__add", Args: json.RawMessage(`{"numbers":[1,2]}`), Calls: chain.Settings{AllowDrift: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(res.Raw) != string(raw) || rec.Outcome != runner.OutcomeOK || rec.Tool != "calculator__add" {
+	if string(res.Raw) != string(raw) || rec.Outcome != chain.OutcomeOK || rec.Tool != "calculator__add" {
 		t.Errorf("result %s, record %+v", res.Raw, rec)
 	}
 	if len(up.seen) != 1 {

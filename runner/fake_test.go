@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -180,7 +181,7 @@ func (u *fakeUpstreams) Call(ctx context.Context, server, tool string, args json
 var errHang = errors.New("hang")
 
 // newRunner runs against the checked-in tree.
-func newRunner(t *testing.T, up runner.Upstreams) *runner.Runner {
+func newRunner(t *testing.T, up chain.Upstreams) *runner.Runner {
 	t.Helper()
 	r, err := runner.New(&runner.Options{Tree: "../servers", Upstreams: up})
 	if err != nil {
@@ -190,7 +191,7 @@ func newRunner(t *testing.T, up runner.Upstreams) *runner.Runner {
 }
 
 // run runs a guest to its end.
-func run(t *testing.T, up runner.Upstreams, s runner.Script, g func(*guest) sandbox.Exit) (*runner.Result, error) {
+func run(t *testing.T, up chain.Upstreams, s runner.Script, g func(*guest) sandbox.Exit) (*runner.Result, error) {
 	t.Helper()
 	s.Backend = &fakeBackend{guest: g}
 	s.Language = sandbox.LangPython

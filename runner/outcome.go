@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/internal/hint"
 	"github.com/mcpgen/mcpgen/runner/internal/output"
 )
@@ -29,13 +29,17 @@ func (x *run) result(ctx context.Context) *Result {
 		res.StartMS = ms(x.ready.Sub(x.began))
 	}
 	x.setCause(ctx, res)
-	x.calls.warnOfNotes(x.outcome.Notes, x.script)
+	x.warnOfNotes()
 	if name := hint.MissingCredential(x.script.Code); name != "" && x.outcome.Error == nil {
-		x.calls.warn(&request{}, "%s", hint.NotSet(name))
+		x.calls.Warn("%s", hint.NotSet(name))
 	}
-	res.Warnings = x.calls.finish()
-	res.Calls, res.CallCount = x.calls.usage.listed()
-	for _, text := range []string{x.calls.usage.callsInFlight(), callsMade(res), x.hint()} {
+	x.summary = x.calls.Finish()
+	res.Warnings, res.Calls, res.CallCount = x.summary.Warnings, x.summary.Calls, x.summary.Count
+	made := ""
+	if res.Cause != CauseExit || crashes[res.ExitCode] != "" {
+		made = x.summary.Made()
+	}
+	for _, text := range []string{x.summary.InFlight, made, x.hint()} {
 		if text != "" {
 			res.Message = strings.TrimPrefix(res.Message+"; "+text, "; ")
 		}
@@ -43,19 +47,16 @@ func (x *run) result(ctx context.Context) *Result {
 	if x.script.Capture {
 		res.Stdout, res.StdoutCut = string(x.stdout.Data), x.stdout.Cut+x.output.Stdout.CutBytes()
 		res.Stderr, res.StderrCut = string(x.stderr.Data), x.stderr.Cut+x.output.Stderr.CutBytes()
-		res.Tokens = x.runner.countTokens(x.script, x.calls.usage, res.Stdout, res.Stderr, string(res.Value))
+		res.Tokens = x.runner.countTokens(x.script, x.summary, res.Stdout, res.Stderr, string(res.Value))
 	}
 	return res
 }
 
 // hint returns what to do about the error that ended the script; empty when there is nothing to say.
 func (x *run) hint() string {
-	x.calls.mu.Lock()
-	texts := slices.Sorted(maps.Keys(x.calls.texts))
-	x.calls.mu.Unlock()
 	f := hint.Failure{
 		Name: x.script.Name, Code: x.script.Code, Language: x.script.Language, Dir: x.script.Dir, Err: x.outcome.Error,
-		Handles: x.calls.kept.Load(), TextTools: texts, Tree: x.runner.opt.Tree, Catalog: x.runner.catalog,
+		Handles: x.summary.Handles, TextTools: x.summary.TextTools, Tree: x.runner.opt.Tree, Catalog: x.runner.catalog,
 	}
 	return f.Hint()
 }
@@ -79,7 +80,7 @@ func (x *run) setCause(ctx context.Context, res *Result) {
 		if errors.As(x.lost, &h) {
 			res.Message += "; " + h.Hint()
 		}
-	case errors.Is(x.cause, errTimeout):
+	case errors.Is(x.cause, chain.ErrRunTimeout):
 		res.ExitCode, res.Cause = ExitTimeout, CauseTimeout
 		res.Message = fmt.Sprintf("the script was stopped after %v (--timeout)", x.script.timeout())
 	case ctx.Err() != nil:
@@ -132,144 +133,31 @@ var function = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // script consists of.
 func (x *run) didNothing(res *Result) bool {
 	return res.Cause == CauseExit && res.ExitCode == 0 && res.CallCount == 0 && len(res.Value) == 0 && len(res.Files) == 0 &&
-		!x.output.Printed() && !x.calls.askedHost.Load() && function().MatchString(x.script.Code)
-}
-
-// maxMade bounds the rows of calls that a message lists.
-const maxMade = 20
-
-// callsMade lists the calls of a run that ended badly, so that their effects are not repeated by accident. It is empty when there were
-// none, or the run ended well.
-func callsMade(res *Result) string {
-	if res.Cause == CauseExit && crashes[res.ExitCode] == "" {
-		return ""
-	}
-	rows, count := describeCalls(res.Calls, false)
-	if len(rows) > maxMade {
-		rows, _ = describeCalls(res.Calls, true)
-	}
-	if count == 0 {
-		return ""
-	}
-	if len(rows) > maxMade {
-		rows = append(rows[:maxMade:maxMade], fmt.Sprintf("and %d more", len(rows)-maxMade))
-	}
-	if more := res.CallCount - len(res.Calls); more > 0 {
-		rows = append(rows, fmt.Sprintf("%d further calls were not recorded", more))
-	}
-	calls, them := "calls", "them"
-	if count == 1 {
-		calls, them = "call", "it"
-	}
-	verb := "already succeeded"
-	if slices.ContainsFunc(res.Calls, func(c CallRecord) bool { return c.reached && c.Outcome != OutcomeOK }) {
-		verb = "already reached a server"
-	}
-	return fmt.Sprintf("%d %s %s; running the script again will repeat %s: %s", count, calls, verb, them, strings.Join(rows, ", "))
-}
-
-// describeCalls counts the calls that were sent and describes them in rows. Equal calls share a row: those that follow one another, or,
-// with together, all of them.
-func describeCalls(calls []CallRecord, together bool) (rows []string, count int) {
-	type kind struct{ tool, outcome string }
-	var kinds []kind
-	var times []int
-	row := map[kind]int{}
-	for _, c := range calls {
-		if !c.reached {
-			continue
-		}
-		count++
-		k := kind{c.Tool, c.Outcome}
-		at, known := row[k]
-		if !known || !together && at != len(kinds)-1 {
-			at = len(kinds)
-			row[k] = at
-			kinds, times = append(kinds, k), append(times, 0)
-		}
-		times[at]++
-	}
-	for i, k := range kinds {
-		text := k.tool + " " + k.outcome
-		if k.outcome != OutcomeOK {
-			text = k.tool + " failed (" + k.outcome + ")"
-		}
-		if times[i] > 1 {
-			text += fmt.Sprintf(" ×%d", times[i])
-		}
-		rows = append(rows, text)
-	}
-	return rows, count
+		!x.output.Printed() && !x.summary.AskedHost && function().MatchString(x.script.Code)
 }
 
 // warnOfNotes turns what the guest noticed into warnings. The guest may be hostile: only names of tools count.
-func (c *calls) warnOfNotes(notes map[string]int, s *Script) {
+func (x *run) warnOfNotes() {
+	notes := x.outcome.Notes
 	for _, note := range slices.Sorted(maps.Keys(notes)) {
 		what, id, _ := strings.Cut(note, " ")
-		_, tool, ok := c.r.catalog.Lookup(id)
+		_, tool, ok := x.runner.catalog.Lookup(id)
 		if !ok || notes[note] < 1 {
 			continue
 		}
 		switch what {
 		case "unawaited":
-			c.warn(&request{}, "%s was called and never awaited; write: await %s(…), or add .catch(…) where nothing needs the result", id, ident.Camel(tool.Name))
+			x.calls.Warn("%s was called and never awaited; write: await %s(…), or add .catch(…) where nothing needs the result", id, ident.Camel(tool.Name))
 		case "open":
 			if notes["unawaited "+id] < 1 {
-				c.warn(&request{}, "%s: its result came after the script's last output; await what calls it, as in: for (const item of list) { await … }, or await Promise.all(list.map(async …))", id)
+				x.calls.Warn("%s: its result came after the script's last output; await what calls it, as in: for (const item of list) { await … }, or await Promise.all(list.map(async …))", id)
 			}
 		case "text":
-			c.warn(&request{}, "%s", hint.JSONInText(id, s.Language))
+			x.calls.Warn("%s", hint.JSONInText(id, x.script.Language))
 		}
 	}
 }
 
-// maxInFlightRows bounds the rows of calls in flight that a message lists.
-const maxInFlightRows = 5
-
-// callsInFlight lists the calls that were in flight when the run ended; empty when there are none.
-func (u *usage) callsInFlight() string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	slices.SortFunc(u.inFlight, func(a, b CallRecord) int { return cmp.Compare(a.Call, b.Call) })
-	return describeInFlight(u.inFlight)
-}
-
-func describeInFlight(calls []CallRecord) string {
-	type kind struct{ tool, waits string }
-	var kinds []kind
-	times, longest := map[kind]int{}, map[kind]float64{}
-	for _, c := range calls {
-		if c.WaitingFor == "" {
-			continue
-		}
-		k := kind{c.Tool, c.WaitingFor}
-		if times[k]++; times[k] == 1 {
-			kinds = append(kinds, k)
-		}
-		longest[k] = max(longest[k], c.WaitedMS)
-	}
-	var rows []string
-	for _, k := range kinds[:min(len(kinds), maxInFlightRows)] {
-		row := fmt.Sprintf("%s (waiting for %s for %v)", k.tool, k.waits, rounded(longest[k]))
-		if times[k] > 1 {
-			row += fmt.Sprintf(" ×%d", times[k])
-		}
-		rows = append(rows, row)
-	}
-	if more := len(kinds) - len(rows); more > 0 {
-		rows = append(rows, fmt.Sprintf("and %d more", more))
-	}
-	if rows == nil {
-		return ""
-	}
-	return "still under way: " + strings.Join(rows, ", ")
-}
-
-// rounded returns milliseconds as a duration with the digits that people read.
-func rounded(ms float64) time.Duration {
-	d := time.Duration(ms * float64(time.Millisecond))
-	if d >= time.Second {
-		return d.Round(time.Second)
-	}
-	return d.Round(time.Millisecond)
+func ms(d time.Duration) float64 {
+	return float64(d.Microseconds()) / 1000
 }

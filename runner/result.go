@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
@@ -63,33 +64,13 @@ type Result struct {
 	// at most.
 	Error *bridge.ScriptError `json:"error,omitempty"`
 	// Calls lists the calls in the order in which the script made them, at most 10,000; CallCount counts all.
-	Calls     []CallRecord `json:"calls"`
-	CallCount int          `json:"callCount"`
+	Calls     []chain.CallRecord `json:"calls"`
+	CallCount int                `json:"callCount"`
 	// Warnings are about calls that were made all the same, at most 100. They may contain text of servers.
 	Warnings []string `json:"warnings,omitempty"`
 	// Files lists the files that the script wrote in the workspace.
 	Files  []string `json:"files"`
 	Tokens *Tokens  `json:"tokens,omitempty"`
-}
-
-// Tokens compares what a model reads and writes for this run with what direct tool calls would have cost: every definition in
-// advance, and every argument and result through its context. It covers this run alone: several runs of one conversation would
-// share the definitions, see customer.Tokens.Share. It does not count what a model reads to find the wrappers (folders, an index,
-// a search), which serves many runs. The encoding is o200k_base; texts of more than 1 MiB are estimated from their two ends.
-type Tokens struct {
-	// Used = Script + Wrappers + Output.
-	Used     int `json:"used"`
-	Script   int `json:"script"`   // the script, written by the model
-	Wrappers int `json:"wrappers"` // the wrapper files of the tools it called, read to write it
-	Output   int `json:"output"`   // stdout, stderr and the result value
-	// Direct = Definitions + Arguments + Results.
-	Direct      int `json:"direct"`
-	Definitions int `json:"definitions"` // name, description and input schema of every tool in the tree; 0 when no tool was called
-	Arguments   int `json:"arguments"`
-	Results     int `json:"results"`
-	// Saved = Direct − Used; negative when direct calls would have been cheaper.
-	Saved        int     `json:"saved"`
-	SavedPercent float64 `json:"savedPercent"`
 }
 
 // Logged returns the entry of the run in a session's log, without arguments and results of calls. Secrets and personal data are
@@ -112,15 +93,5 @@ func (r *Result) Logged(s *Script) *customer.Run {
 func LoggedFailure(s *Script, err error) *customer.Run {
 	return &customer.Run{
 		Name: s.Name, Language: string(s.Language), Code: s.Code, ExitCode: ExitRunner, Cause: string(CauseFailed), Message: err.Error(),
-	}
-}
-
-func (t *Tokens) logged() *customer.Tokens {
-	if t == nil {
-		return nil
-	}
-	return &customer.Tokens{
-		Used: int64(t.Used), Script: int64(t.Script), Wrappers: int64(t.Wrappers), Output: int64(t.Output),
-		Direct: int64(t.Direct), Definitions: int64(t.Definitions), Arguments: int64(t.Arguments), Results: int64(t.Results), Saved: int64(t.Saved),
 	}
 }

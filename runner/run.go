@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
 	"github.com/mcpgen/mcpgen/runner/internal/hint"
 	"github.com/mcpgen/mcpgen/runner/internal/output"
@@ -29,10 +30,7 @@ const DefaultTimeout = 30 * time.Second
 // others. It does not count against the run's timeout.
 const startTimeout = 60 * time.Second
 
-var (
-	errTimeout = errors.New("the run's time is up")
-	errStart   = errors.New("the sandbox did not become ready in time")
-)
+var errStart = errors.New("the sandbox did not become ready in time")
 
 // Script is code to run, with its settings.
 type Script struct {
@@ -50,7 +48,7 @@ type Script struct {
 	// Vars become variables of the script, by name; the values are JSON.
 	Vars map[string]json.RawMessage
 	// Calls are the settings of its tool calls.
-	Calls CallSettings
+	Calls chain.Settings
 	// Answers are the methods that the script may call on the host besides tools, by name, such as "tools/search". An answer
 	// is one JSON value of at most 16 MiB. Errors that the script may see are *call.Error. Answers are not recorded: a replay
 	// calls the methods again.
@@ -58,7 +56,7 @@ type Script struct {
 	// Elicit answers elicitations of servers during the run. Nil: each is declined.
 	Elicit upstream.ElicitFunc
 	// Watch is called with the events of the run and its calls, one at a time. It must return soon. May be nil.
-	Watch func(Event)
+	Watch func(chain.Event)
 	// MaxOutput bounds, in characters, what is passed on of standard output and standard error together, to the writers and
 	// in the Result. A stream that has more goes to a file of the workspace, and a last line says how much was cut and where
 	// it is; the last 2,000 characters of standard error follow. Zero: no limit but that of Capture.
@@ -86,7 +84,7 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 		return nil, &BackendError{Name: s.Backend.Name(), Message: fmt.Sprintf("sandbox %q does not run %s", s.Backend.Name(), s.Language)}
 	}
 	prepared, err := r.opt.Bundler.Prepare(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir, Args: s.Args},
-		script.Options{Runtime: rt, Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted})
+		script.Options{Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted})
 	if bad, ok := errors.AsType[*script.Error](err); ok {
 		if h := hint.OtherLanguage(s.Language, s.Code); h != "" && s.Language == sandbox.LangTypeScript {
 			bad.Problems[0].Text += "; " + h
@@ -98,51 +96,68 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 	run := &run{script: &s, id: "run-" + rand.Text()[:12], runtime: rt, runner: r, began: began}
 	before := workspace.Snapshot{}
 	if s.Workspace != "" {
-		if abs, err := filepath.Abs(s.Workspace); err == nil { // before it is created; links are resolved only after
-			if err := r.guard(resolved(abs)); err != nil {
-				return nil, err
-			}
-		}
-		if s.Workspace, err = workspace.Open(s.Workspace); err != nil {
+		if before, err = run.openWorkspace(prepared); err != nil {
 			return nil, err
 		}
-		if err := r.guard(s.Workspace); err != nil {
-			return nil, err
-		}
-		if before, err = workspace.Take(s.Workspace); err != nil {
-			return nil, err
-		}
-		disk := s.limits().Disk
-		run.store = workspace.NewStore(s.Workspace, disk-before.Bytes())
-		defer run.store.Close()
-		if over := before.Bytes() - disk/2; over > 0 {
-			run.store.Relieve(over)
-		}
-		if nested(prepared) && workspace.Nest(s.Workspace) {
-			run.nested = true
-			defer workspace.Unnest(s.Workspace)
-		}
+		defer run.closeWorkspace()
 	}
-	if err := run.prepare(prepared); err != nil {
-		return nil, err
-	}
-	if err := run.do(ctx); err != nil {
+	if err := run.do(ctx, prepared); err != nil {
 		return nil, err
 	}
 	res := run.result(ctx)
 	if s.Workspace != "" {
-		after, err := workspace.Take(s.Workspace)
-		if err != nil { // it was deleted during the run, which has its result all the same
-			r.log.Warn("cannot list the files that the script wrote", "error", err)
-			after = before
-		}
-		made := run.store.Made()
-		res.Files = slices.DeleteFunc(workspace.Written(before, after), func(f string) bool { return slices.Contains(made, f) })
+		res.Files = run.written(before)
 	}
 	if res.Message == "" && run.didNothing(res) {
 		res.Message = "the script did nothing: it called no tool, printed nothing and has no result; a function that it defines must also be called"
 	}
 	return res, nil
+}
+
+// openWorkspace makes the workspace ready for the run, and returns what is in it.
+func (x *run) openWorkspace(prepared *script.Prepared) (workspace.Snapshot, error) {
+	s, none := x.script, workspace.Snapshot{}
+	if abs, err := filepath.Abs(s.Workspace); err == nil { // before it is created; links are resolved only after
+		if err := x.runner.guard(resolved(abs)); err != nil {
+			return none, err
+		}
+	}
+	var err error
+	if s.Workspace, err = workspace.Open(s.Workspace); err != nil {
+		return none, err
+	}
+	if err := x.runner.guard(s.Workspace); err != nil {
+		return none, err
+	}
+	before, err := workspace.Take(s.Workspace)
+	if err != nil {
+		return none, err
+	}
+	disk := s.limits().Disk
+	x.store = workspace.NewStore(s.Workspace, disk-before.Bytes())
+	if over := before.Bytes() - disk/2; over > 0 {
+		x.store.Relieve(over)
+	}
+	x.nested = nested(prepared) && workspace.Nest(s.Workspace)
+	return before, nil
+}
+
+func (x *run) closeWorkspace() {
+	if x.nested {
+		workspace.Unnest(x.script.Workspace)
+	}
+	x.store.Close()
+}
+
+// written lists the files that the script wrote in the workspace.
+func (x *run) written(before workspace.Snapshot) []string {
+	after, err := workspace.Take(x.script.Workspace)
+	if err != nil { // it was deleted during the run, which has its result all the same
+		x.runner.log.Warn("cannot list the files that the script wrote", "error", err)
+		after = before
+	}
+	made := x.store.Made()
+	return slices.DeleteFunc(workspace.Written(before, after), func(f string) bool { return slices.Contains(made, f) })
 }
 
 // nested reports whether a script writes to a folder "workspace" below the one it starts in.
@@ -162,7 +177,7 @@ type run struct {
 	id             string
 	job            bridge.Job
 	runtime        sandbox.Runtime
-	calls          *calls
+	calls          *chain.Calls
 	store          *workspace.Store // nil: no workspace
 	nested         bool             // it has a folder "workspace" that the script expects
 	output         *output.Output
@@ -175,11 +190,12 @@ type run struct {
 	outcome *bridge.Outcome // what the script reported; never nil after do
 	broken  error           // why the bridge ended early
 	closed  bool            // the guest closed the bridge without reporting how its script ended
+	summary *chain.Summary  // set when the guest has ended
 	lost    error           // the sandbox failed after the script had started; its calls until then are known
 }
 
 // prepare makes everything on the host's side of the bridge.
-func (x *run) prepare(prepared *script.Prepared) error {
+func (x *run) prepare(ctx context.Context, prepared *script.Prepared) error {
 	s := x.script
 	x.job = *prepared.Job
 	x.job.Vars = s.Vars
@@ -188,25 +204,19 @@ func (x *run) prepare(prepared *script.Prepared) error {
 	}
 	x.output = output.New(s.MaxOutput, x.store, x.id, output.Tee(s.Stdout, x.stdout), output.Tee(s.Stderr, x.stderr))
 	var err error
-	x.calls, err = x.runner.newCalls(x.id, s, prepared, x.store)
-	if err == nil && s.Elicit != nil {
-		x.calls.elicit = x.ask
-	}
+	x.calls, err = x.runner.chain.NewCalls(ctx, chain.Run{
+		ID: x.id, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Answers: s.Answers, Import: prepared.Import, CountTokens: s.Capture,
+	})
 	return err
 }
 
-// ask passes an elicitation to a person, while the script's clock stands still.
-func (x *run) ask(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
-	x.clock.Hold()
-	defer x.clock.Release()
-	return x.script.Elicit(ctx, q)
-}
-
 // do starts the sandbox, serves its bridge and waits until it ends.
-func (x *run) do(parent context.Context) error {
+func (x *run) do(parent context.Context, prepared *script.Prepared) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	x.calls.over = ctx.Done()
+	if err := x.prepare(ctx, prepared); err != nil {
+		return err
+	}
 	turn := sandbox.NewTurn(startTimeout, func() { cancel(errStart) })
 	defer turn.Done()
 
@@ -221,7 +231,7 @@ func (x *run) do(parent context.Context) error {
 	x.outcome = &bridge.Outcome{}
 	switch {
 	case sandbox.IsRemote(proc):
-		x.calls.store = nil // the sandbox has a copy: files put into the workspace now would not be seen, and would be lost
+		x.calls.KeepNothing() // the sandbox has a copy: files put into the workspace now would not be seen, and would be lost
 		x.output.KeepNothing()
 	case x.nested: // again: only now does the workspace have the permissions that new files inherit
 		workspace.Unnest(x.script.Workspace)
@@ -230,10 +240,8 @@ func (x *run) do(parent context.Context) error {
 	served := x.serve(ctx, proc, func() {
 		turn.Done()
 		x.ready = time.Now()
-		x.calls.usage.began = x.ready
-		x.clock = clock.New(x.script.timeout(), x.script.timeout(), func(bool) { cancel(errTimeout) })
-		x.calls.clock = x.clock
-		x.calls.tell(Event{Kind: EventReady})
+		x.clock = clock.New(x.script.timeout(), x.script.timeout(), func(bool) { cancel(chain.ErrRunTimeout) })
+		x.calls.Begin(x.clock)
 	})
 	x.closed = errors.Is(served, bridge.ErrClosed)
 	if served != nil && !x.closed {
@@ -271,8 +279,8 @@ func (x *run) serve(ctx context.Context, proc sandbox.Process, ready func()) err
 		return fmt.Errorf("guest did not connect: %w", err)
 	}
 	outcome, err := bridge.Serve(ctx, conn, bridge.Options{
-		Secret: proc.Secret(), Job: x.job, Handler: x.calls.handler(), Answers: x.calls.answerer(), Logger: x.runner.log, Started: ready,
-		MaxParallel: x.calls.atOnce(), HandshakeTimeout: startTimeout, // the limit of the turn is stricter
+		Secret: proc.Secret(), Job: x.job, Handler: x.calls.Handler(), Answers: x.calls.Answerer(), Logger: x.runner.log, Started: ready,
+		MaxParallel: x.calls.AtOnce(), HandshakeTimeout: startTimeout, // the limit of the turn is stricter
 	})
 	if outcome != nil {
 		x.outcome = outcome

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -33,7 +34,7 @@ func TestElicitationHoldsTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reply map[string]json.RawMessage
 		res, err := run(t, asking{}, runner.Script{
-			Timeout: time.Second, Calls: runner.CallSettings{Timeout: time.Second},
+			Timeout: time.Second, Calls: chain.Settings{Timeout: time.Second},
 			Elicit: func(context.Context, *upstream.Question) (*upstream.Reply, error) {
 				time.Sleep(time.Hour)
 				return &upstream.Reply{Action: upstream.ActionDecline}, nil
@@ -94,7 +95,7 @@ func TestLargeResultAndOutput(t *testing.T) {
 	up := &fakeUpstreams{answers: map[string]*upstream.CallResult{"calculator/add": {Structured: json.RawMessage(`{"result":"` + big + `"}`)}}}
 	dir := t.TempDir()
 	var reply map[string]json.RawMessage
-	res, err := run(t, up, runner.Script{Capture: true, Workspace: dir, MaxOutput: 10, Calls: runner.CallSettings{MaxResult: 1000}}, func(g *guest) sandbox.Exit {
+	res, err := run(t, up, runner.Script{Capture: true, Workspace: dir, MaxOutput: 10, Calls: chain.Settings{MaxResult: 1000}}, func(g *guest) sandbox.Exit {
 		g.begin()
 		reply = g.call(1, "calculator__add", object{"numbers": []int{1, 2}})
 		fmt.Fprint(g.spec.Stdout, "0123456789abc")
@@ -143,7 +144,7 @@ func TestWorkspaceCopy(t *testing.T) {
 		return sandbox.Exit{}
 	}}
 	_, err := newRunner(t, up).Run(t.Context(), runner.Script{
-		Name: "s.py", Language: sandbox.LangPython, Backend: backend, Workspace: dir, Calls: runner.CallSettings{MaxResult: 100},
+		Name: "s.py", Language: sandbox.LangPython, Backend: backend, Workspace: dir, Calls: chain.Settings{MaxResult: 100},
 	})
 	if err != nil || string(reply["value"]) != value {
 		t.Errorf("%v: %.100s", err, reply["value"])
@@ -183,14 +184,14 @@ func (u slowFirst) Call(_ context.Context, _, tool string, _ json.RawMessage, _ 
 
 func TestServersOf(t *testing.T) {
 	cfg := &config.Config{Servers: []config.Server{{Key: "crm", Parallel: 3, Timeout: time.Second, MaxTime: time.Minute, Trusted: true, Idempotent: []string{"put_*"}, ReadOnly: []string{"get"}}}}
-	got := runner.ServersOf(cfg)["crm"]
+	got := chain.ServersOf(cfg)["crm"]
 	if got.Parallel != 3 || got.Timeout != time.Second || got.MaxTime != time.Minute || !got.Trusted || got.Idempotent[0] != "put_*" || got.ReadOnly[0] != "get" {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestBadRecording(t *testing.T) {
-	_, err := run(t, nil, runner.Script{Calls: runner.CallSettings{Replay: strings.NewReader("hello")}}, func(*guest) sandbox.Exit {
+	_, err := run(t, nil, runner.Script{Calls: chain.Settings{Replay: strings.NewReader("hello")}}, func(*guest) sandbox.Exit {
 		t.Error("the run began")
 		return sandbox.Exit{}
 	})

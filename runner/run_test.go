@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -211,7 +212,7 @@ func TestCalls(t *testing.T) {
 
 func TestCallTimeout(t *testing.T) {
 	up := &fakeUpstreams{errs: map[string]error{"calculator/add": errHang}}
-	r, err := runner.New(&runner.Options{Tree: "../servers", Upstreams: up, Servers: map[string]runner.ServerSettings{"calculator": {Timeout: 20 * time.Millisecond}}})
+	r, err := runner.New(&runner.Options{Tree: "../servers", Upstreams: up, Servers: map[string]chain.ServerSettings{"calculator": {Timeout: 20 * time.Millisecond}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,23 +1,15 @@
 // Package runner runs one script in a sandbox, with a bridge back to the real MCP servers. Start with [New] and
-// [Runner.Run]. The file chain.go lists what happens to each call on its way to a server. The package names no concrete sandbox and
-// no concrete server: both are handed in.
+// [Runner.Run]. What happens to a tool call of the script on its way to a server is in package chain. The package names no concrete
+// sandbox and no concrete server: both are handed in.
 package runner
 
 import (
-	"context"
-	"encoding/json"
 	"log/slog"
-	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
-	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/script"
 )
-
-// Upstreams calls configured servers by their key. *upstream.Pool implements it.
-type Upstreams interface {
-	Call(ctx context.Context, server, tool string, args json.RawMessage, opt *upstream.CallOptions) (*upstream.CallResult, error)
-}
 
 // Options configure a Runner. The zero value runs scripts that call no tools.
 type Options struct {
@@ -29,14 +21,14 @@ type Options struct {
 	// workspace that contains one is refused.
 	Trusted []string
 	// Upstreams makes the calls. Nil: every call is refused.
-	Upstreams Upstreams
+	Upstreams chain.Upstreams
 	// Servers are the settings of calls to a server, by its key. A server without an entry has the zero value.
-	Servers map[string]ServerSettings
+	Servers map[string]chain.ServerSettings
 	// Bundler makes the bundles of scripts in processes with limits. Nil: they are made in this process, without limits. The
 	// caller closes it after the last run.
 	Bundler *script.Bundler
 	// Memory bounds the large results in memory. The runners of a process should share one. Nil: the Runner makes its own.
-	Memory *MemoryBudget
+	Memory *chain.MemoryBudget
 	// Logger receives diagnostics. Nil: they are discarded.
 	Logger *slog.Logger
 }
@@ -47,15 +39,9 @@ type Runner struct {
 	log     *slog.Logger
 	catalog *catalog.Catalog
 	lock    *catalog.Lock // nil: there is no tree
-	memory  *MemoryBudget
+	chain   *chain.Chain
 
 	definitions definitionCount // tokens of the catalog's definitions
-
-	mu       sync.Mutex
-	compiled map[string]*validators       // by tool id
-	named    map[string]map[string]string // parameters by tool id
-	servers  map[string]chan struct{}     // the calls in flight, by server
-	same     map[string]json.RawMessage   // live definitions that equal the locked ones, by tool id
 }
 
 // New returns a Runner for the tree of opt, whose catalog it reads. A tree without a catalog is an error that says how to make it.
@@ -63,21 +49,16 @@ func New(opt *Options) (*Runner, error) {
 	if opt == nil {
 		opt = &Options{}
 	}
-	r := &Runner{opt: *opt, log: opt.Logger, catalog: &catalog.Catalog{},
-		compiled: map[string]*validators{}, named: map[string]map[string]string{}, servers: map[string]chan struct{}{}, same: map[string]json.RawMessage{}}
-	if r.memory = opt.Memory; r.memory == nil {
-		r.memory = NewMemoryBudget(0)
-	}
+	r := &Runner{opt: *opt, log: opt.Logger, catalog: &catalog.Catalog{}}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
-	if opt.Tree == "" {
-		return r, nil
+	if opt.Tree != "" {
+		var err error
+		if r.catalog, r.lock, err = catalog.LoadTree(opt.Tree); err != nil {
+			return nil, err
+		}
 	}
-	cat, lock, err := catalog.LoadTree(opt.Tree)
-	if err != nil {
-		return nil, err
-	}
-	r.catalog, r.lock = cat, lock
+	r.chain = chain.New(chain.Options{Catalog: r.catalog, Upstreams: opt.Upstreams, Servers: opt.Servers, Memory: opt.Memory, Logger: r.log})
 	return r, nil
 }

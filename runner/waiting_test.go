@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -24,7 +25,7 @@ func addCall(id int) object {
 func TestCallsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := &fakeUpstreams{errs: map[string]error{"calculator/add": errHang}}
-		r, err := runner.New(&runner.Options{Tree: "../servers", Upstreams: up, Servers: map[string]runner.ServerSettings{"calculator": {Parallel: 1}}})
+		r, err := runner.New(&runner.Options{Tree: "../servers", Upstreams: up, Servers: map[string]chain.ServerSettings{"calculator": {Parallel: 1}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,8 +100,8 @@ func TestServerStartHoldsTheClock(t *testing.T) {
 		var said []string
 		res, err := newRunner(t, starting{}).Run(t.Context(), runner.Script{
 			Name: "s.py", Language: sandbox.LangPython, Timeout: 10 * time.Second,
-			Watch: func(e runner.Event) {
-				if e.Kind == runner.EventStarting {
+			Watch: func(e chain.Event) {
+				if e.Kind == chain.EventStarting {
 					said = append(said, e.Message)
 				}
 			},

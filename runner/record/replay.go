@@ -188,14 +188,6 @@ func (p *Player) others(tool string) string {
 	return "; it has " + strings.Join(names[:min(len(names), 10)], ", ")
 }
 
-// clip cuts a text after at most n bytes, between characters.
-func clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + "…"
-}
-
 // maxDifferent bounds how many differing members are shown, shortValue how many bytes of each.
 const (
 	maxDifferent = 3
@@ -219,7 +211,7 @@ func difference(recorded, now string) string {
 	slices.Sort(names)
 	var out []string
 	for _, name := range names[:min(len(names), maxDifferent)] {
-		out = append(out, fmt.Sprintf("%s was %s and is %s", clip(name, shortValue), orNone(a[name]), orNone(b[name])))
+		out = append(out, fmt.Sprintf("%s was %s and is %s", ident.Clip(name, shortValue), orNone(a[name]), orNone(b[name])))
 	}
 	if more := len(names) - len(out); more > 0 {
 		out = append(out, fmt.Sprintf("%d more differ", more))
@@ -231,7 +223,7 @@ func orNone(value string) string {
 	if value == "" {
 		return "missing"
 	}
-	return clip(value, shortValue)
+	return ident.Clip(value, shortValue)
 }
 
 // countEqual counts the members that are equal in two objects.

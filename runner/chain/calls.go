@@ -1,0 +1,187 @@
+package chain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/internal/clock"
+	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/record"
+	"github.com/mcpgen/mcpgen/runner/workspace"
+)
+
+// maxInFlight is how many calls of one guest the bridge accepts at a time.
+const maxInFlight = 256
+
+// maxWarnings bounds the warnings of one run.
+const maxWarnings = 100
+
+// ErrRunTimeout is the cause with which the context of a run ends when its time is up.
+var ErrRunTimeout = errors.New("the run's time is up")
+
+// Run is what the calls of a run need to know of it.
+type Run struct {
+	ID       string // begins the names of files
+	Settings Settings
+	Store    *workspace.Store // for large results; nil: scripts get them whole
+	// Elicit answers elicitations of servers. Nil: each is declined.
+	Elicit upstream.ElicitFunc
+	// Watch is called with the events of the run, one at a time. May be nil.
+	Watch func(Event)
+	// Answers are the methods that the script may call on the host besides those of this package.
+	Answers map[string]func(context.Context, json.RawMessage) (json.RawMessage, error)
+	// Import bundles a module that the running script imports by a computed path. Nil: it cannot import any.
+	Import func(ctx context.Context, specifier, from string) (id, code string, err error)
+	// CountTokens asks for the tokens in Summary.
+	CountTokens bool
+}
+
+// Calls makes the calls of one run. It is safe for concurrent use.
+type Calls struct {
+	chain *Chain
+	run   Run
+	set   Settings // with defaults
+	usage *usage
+
+	recorder *record.Writer  // nil: nothing is recorded
+	player   *record.Player  // nil: calls are made
+	turns    *turns          // with player: puts calls into the script's order
+	clock    *clock.Clock    // of the run; nil until its script has started
+	starts   sync.Map        // servers whose start has held the clock
+	over     <-chan struct{} // closed when the run times out or is interrupted
+	slots    chan struct{}
+	memory   *semaphore.Weighted // see ownMemory
+	checks   chan struct{}       // one element for each result that is checked while the script goes on
+	work     sync.WaitGroup      // checks that go on after the script has the result
+
+	unknown atomic.Int32 // calls of unknown tools
+
+	kept      atomic.Bool // a result, or a part of one, was replaced by a handle
+	askedHost atomic.Bool // the script called one of Run.Answers
+
+	watching sync.Mutex // held while Run.Watch runs
+
+	mu       sync.Mutex
+	next     int                      // number of the last call that the bridge did not number
+	gates    map[string]chan struct{} // by server
+	dryCalls map[int]bool             // calls that a dry run skipped
+	listed   int                      // bytes of their arguments
+	warned   map[string]bool
+	texts    map[string]bool // tools that returned JSON as text
+	warnings []string
+}
+
+// NewCalls returns the calls of a run, which is over when ctx ends. The errors are those of starting or reading a recording.
+func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
+	set := run.Settings.withDefaults()
+	c := &Calls{
+		chain: ch, run: run, set: set, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
+		slots: make(chan struct{}, set.Parallel), checks: make(chan struct{}, maxChecks), gates: map[string]chan struct{}{}, dryCalls: map[int]bool{}, warned: map[string]bool{}, texts: map[string]bool{},
+	}
+	mask := ch.mask()
+	var err error
+	if set.Replay != nil {
+		if c.player, err = record.Read(set.Replay, set.ReplayLoose, mask); err != nil {
+			return nil, err
+		}
+		c.turns = newTurns()
+	}
+	if set.Record != nil {
+		if c.recorder, err = record.NewWriter(set.Record, mask); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// Begin says that the script starts now. The clock, which ends the run, is held while a server starts for the first time and while a
+// person is asked.
+func (c *Calls) Begin(clock *clock.Clock) {
+	c.clock = clock
+	c.usage.began = time.Now()
+	c.tell(Event{Kind: EventReady})
+}
+
+// KeepNothing makes scripts get large results whole. It is called before Handler and Answerer.
+func (c *Calls) KeepNothing() { c.run.Store = nil }
+
+// AtOnce returns how many calls the bridge passes on at once: all that a guest may have in flight, since they queue here, and a
+// call that waits for a slow server must not hold back calls to another. Where results may be as large as a frame there are
+// fewer: each is in memory until the guest has read it.
+func (c *Calls) AtOnce() int {
+	if c.set.MaxResult < 0 && c.player == nil {
+		return max(defaultParallel, min(c.set.Parallel, maxInFlight))
+	}
+	return maxInFlight
+}
+
+// mask removes the values of variables and personal data from a recording.
+func (ch *Chain) mask() record.Mask {
+	m := record.Mask{JSON: pii.New().MaskJSON}
+	if up, ok := ch.upstreams.(concealer); ok {
+		m.Text = up.Conceal
+	}
+	return m
+}
+
+// number returns the number of a call.
+func (c *Calls) number(seq int) int {
+	if seq > 0 {
+		return seq
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next++
+	return c.next
+}
+
+// tell passes an event to the watcher.
+func (c *Calls) tell(e Event) {
+	if c.run.Watch == nil {
+		return
+	}
+	c.watching.Lock()
+	defer c.watching.Unlock()
+	c.run.Watch(e)
+}
+
+// warn adds a warning about a call, once for each tool and text.
+func (c *Calls) warn(req *request, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if req.Tool != "" {
+		text = req.Tool + ": " + text
+	}
+	c.mu.Lock()
+	known := c.warned[text] || len(c.warnings) >= maxWarnings
+	if !known {
+		c.warned[text] = true
+		c.warnings = append(c.warnings, text)
+	}
+	c.mu.Unlock()
+	if known {
+		return
+	}
+	c.chain.log.Warn(text, "call", req.Seq)
+	c.tell(Event{Kind: EventWarning, Call: req.Seq, Tool: req.Tool, Message: text})
+}
+
+// Warn adds a warning about the run, once for each text.
+func (c *Calls) Warn(format string, args ...any) { c.warn(&request{}, format, args...) }
+
+// ended reports whether the run has timed out or was interrupted.
+func (c *Calls) ended() bool {
+	select {
+	case <-c.over:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,98 @@
+package chain
+
+import (
+	"io"
+	"slices"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+)
+
+// Settings are the settings of the tool calls of one run. The zero value is valid.
+type Settings struct {
+	// AllowDrift allows calls of tools whose live definition differs from the locked one.
+	AllowDrift bool
+	// StrictOutput makes a result that does not match its tool's output schema an error instead of a warning.
+	StrictOutput bool
+	// DryRun makes only calls of read-only tools; the others are listed.
+	DryRun bool
+	// Timeout bounds one call from the moment it is sent. Progress of the server restarts it, and it pauses during an
+	// elicitation. Zero: the server's setting, or else 60 s.
+	Timeout time.Duration
+	// MaxTime bounds one call whatever its progress. Zero: ten times Timeout.
+	MaxTime time.Duration
+	// Parallel bounds the calls in flight; others wait. Zero: 64.
+	Parallel int
+	// MaxResult is the size in bytes of the largest result that the script gets as a value. A larger one is written to a file
+	// of the workspace, and the script gets a handle. Zero: 1 MiB. Negative, or without a workspace: only the limit of the bridge.
+	MaxResult int64
+	// Record receives one line of JSON for each call, with secrets and personal data masked. May be nil.
+	Record io.Writer
+	// Replay is a recording made by Record. Calls are answered from it and not made. May be nil.
+	Replay io.Reader
+	// ReplayLoose answers by tool and arguments in any order. Otherwise the calls of each tool must come in the recorded order.
+	ReplayLoose bool
+}
+
+// withDefaults fills in the defaults, except for the timeouts, which depend on the server.
+func (s Settings) withDefaults() Settings {
+	if s.Parallel <= 0 {
+		s.Parallel = defaultParallel
+	}
+	if s.MaxResult == 0 {
+		s.MaxResult = defaultMaxResult
+	}
+	return s
+}
+
+// ServerSettings are the settings of calls to one server.
+type ServerSettings struct {
+	// Parallel bounds the calls of all runs in flight at this server. Zero: 64.
+	Parallel int
+	// Timeout and MaxTime are as in Settings. Zero: not set.
+	Timeout, MaxTime time.Duration
+	// Trusted means that the annotations of the server's tools are believed.
+	Trusted bool
+	// Idempotent and ReadOnly are globs for names of tools that a person vouches for: those that may be called twice, and those
+	// that change nothing.
+	Idempotent, ReadOnly []string
+}
+
+// ServersOf returns the settings of calls that a configuration has.
+func ServersOf(cfg *config.Config) map[string]ServerSettings {
+	out := make(map[string]ServerSettings, len(cfg.Servers))
+	for _, s := range cfg.Servers {
+		out[s.Key] = ServerSettings{
+			Parallel: s.Parallel, Timeout: s.Timeout, MaxTime: s.MaxTime, Trusted: s.Trusted,
+			Idempotent: s.Idempotent, ReadOnly: s.ReadOnly,
+		}
+	}
+	return out
+}
+
+// readOnly reports whether a person or a trusted server says that the tool changes nothing.
+func (ch *Chain) readOnly(req *request) bool {
+	s := ch.settings[req.Server]
+	if fits(s.ReadOnly, req.Name) {
+		return true
+	}
+	_, tool, ok := ch.catalog.Lookup(req.Tool)
+	return ok && s.Trusted && tool.Hints.ReadOnly != nil && *tool.Hints.ReadOnly
+}
+
+// repeatable reports whether a person or a trusted server says that a second call has no further effect.
+func (ch *Chain) repeatable(req *request) bool {
+	s := ch.settings[req.Server]
+	if fits(s.Idempotent, req.Name) || ch.readOnly(req) {
+		return true
+	}
+	_, tool, ok := ch.catalog.Lookup(req.Tool)
+	if !ok {
+		return isAsk(req) // MCP's lists, reads and prompts change nothing
+	}
+	return s.Trusted && tool.Hints.Idempotent != nil && *tool.Hints.Idempotent
+}
+
+func fits(globs []string, name string) bool {
+	return slices.ContainsFunc(globs, func(g string) bool { return config.MatchGlob(g, name) })
+}

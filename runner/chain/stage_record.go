@@ -1,0 +1,116 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/record"
+)
+
+// record writes each call with its result to the recording.
+func (c *Calls) record(next handler) handler {
+	if c.recorder == nil {
+		return next
+	}
+	return func(ctx context.Context, req *request) (*call.Result, error) {
+		start := time.Now()
+		res, err := next(ctx, req)
+		e := record.Entry{Call: req.Seq, Tool: req.Tool, Args: req.Args, Raw: req.Raw, MS: ms(time.Since(start))}
+		switch {
+		case err != nil:
+			e.Error = visible(req, err)
+		case res.As == call.AsDry:
+			return res, nil // the call was not made
+		default:
+			e.Value, e.As, e.Text = res.Value, res.As, isJSON(req, res) && !res.Structured
+		}
+		if werr := c.recorder.Write(e); werr != nil {
+			c.warn(&request{Request: call.Request{Seq: req.Seq}}, "the recording is incomplete: %v", werr)
+		}
+		return res, err
+	}
+}
+
+// isJSON reports whether a tool's result is neither text nor content: it is structured, or was parsed from text.
+func isJSON(req *request, res *call.Result) bool {
+	return !req.Raw && !isAsk(req) && res.As == call.AsValue && len(res.Value) > 0 && res.Value[0] != '"'
+}
+
+// visible returns an error in the form in which a script gets it.
+func visible(req *request, err error) *call.Error {
+	var e *call.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &call.Error{Kind: kindOf(err), Server: req.Server, Tool: req.Tool, Message: "the call did not end"}
+}
+
+// replay answers calls from a recording instead of making them.
+func (c *Calls) replay(next handler) handler {
+	if c.player == nil {
+		return next
+	}
+	return func(ctx context.Context, req *request) (*call.Result, error) {
+		e, err := c.player.Answer(&req.Request, req.rank)
+		switch {
+		case err != nil:
+			return nil, refusal(call.KindArgument, req, "%v", err)
+		case e.Error != nil && e.Error.Kind == call.KindCancelled:
+			<-ctx.Done() // as in the recording: the script no longer waited for it
+			return nil, ctx.Err()
+		case e.Error != nil:
+			return nil, e.Error
+		}
+		res := &call.Result{Value: e.Value, As: e.As}
+		res.Structured = isJSON(req, res) && !e.Text
+		return res, nil
+	}
+}
+
+// lateTurn bounds how long a call waits for an earlier one that has not arrived. A call that was cancelled at once never does.
+const lateTurn = time.Second
+
+// turns puts calls, which arrive in different goroutines, into the order in which the script made them, and numbers them by tool.
+type turns struct {
+	mu      sync.Mutex
+	next    int // the number of the call whose turn it is
+	waiting map[int]chan struct{}
+	ranks   map[string]int
+}
+
+func newTurns() *turns {
+	return &turns{next: 1, waiting: map[int]chan struct{}{}, ranks: map[string]int{}}
+}
+
+// take waits until the earlier calls have arrived, and returns how many of them were of the same tool.
+func (t *turns) take(ctx context.Context, seq int, tool string) int {
+	t.mu.Lock()
+	if seq > t.next {
+		mine := make(chan struct{})
+		t.waiting[seq] = mine
+		t.mu.Unlock()
+		late := time.NewTimer(lateTurn)
+		defer late.Stop()
+		select {
+		case <-mine:
+		case <-late.C:
+		case <-ctx.Done():
+		}
+		t.mu.Lock()
+		delete(t.waiting, seq)
+	}
+	defer t.mu.Unlock()
+	if seq >= t.next {
+		t.next = seq + 1
+		if w := t.waiting[t.next]; w != nil {
+			delete(t.waiting, t.next)
+			close(w)
+		}
+	}
+	rank := t.ranks[tool]
+	t.ranks[tool]++
+	return rank
+}

@@ -1,0 +1,84 @@
+package chain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+// report is the outermost stage: it numbers the call and records how it ended.
+func (c *Calls) report(next handler) handler {
+	return func(ctx context.Context, req *request) (*call.Result, error) {
+		start := time.Now()
+		args := req.Args // as the script sent them
+		req.Seq = c.number(req.Seq)
+		if c.run.Watch != nil {
+			req.waiting.changed = func(what waitFor) {
+				c.tell(Event{Kind: EventWaiting, Call: req.Seq, Tool: req.Tool, Message: what.words(req.Server)})
+			}
+		}
+		if c.turns != nil {
+			req.rank = c.turns.take(ctx, req.Seq, c.chain.knownName(req))
+		}
+		res, err := next(ctx, req)
+		took := time.Since(start)
+		rec := CallRecord{
+			Call: req.Seq, Tool: ident.Clip(req.Tool, 300), StartMS: ms(start.Sub(c.usage.began)), DurationMS: ms(took), QueueMS: req.queueMS,
+			Retries: req.retries, ArgumentBytes: len(args), Outcome: OutcomeOK, Arguments: req.arguments, Skipped: req.skipped, reached: req.waiting.wasSent(),
+		}
+		var answer json.RawMessage
+		switch {
+		case err == nil:
+			if answer = res.Value; req.whole != nil {
+				answer = req.whole
+			}
+			rec.ResultBytes = len(answer)
+			if res.As == call.AsDry {
+				rec.Outcome = OutcomeDry
+			}
+		default:
+			rec.Outcome = string(kindOf(err))
+			rec.Error = ident.Clip(messageOf(err), maxErrorText)
+			if what, waited := req.waiting.now(); what != "" && c.ended() {
+				rec.WaitingFor, rec.WaitedMS = what.words(req.Server), ms(waited)
+			}
+			answer = json.RawMessage(err.Error())
+		}
+		c.usage.add(rec, args, answer)
+		c.tell(Event{Kind: EventEnded, Call: rec.Call, Tool: rec.Tool, Outcome: rec.Outcome, Message: rec.Error})
+		return res, err
+	}
+}
+
+// knownName returns the name under which a replay counts the call; empty for unknown tools, whose names a script could invent
+// without end.
+func (ch *Chain) knownName(req *request) string {
+	if _, _, ok := ch.catalog.Lookup(req.Tool); ok || isAsk(req) {
+		return req.Tool
+	}
+	return ""
+}
+
+func kindOf(err error) call.Kind {
+	var e *call.Error
+	switch {
+	case errors.As(err, &e):
+		return e.Kind
+	case errors.Is(err, context.Canceled):
+		return call.KindCancelled
+	}
+	return call.KindInternal
+}
+
+// messageOf returns the message of an error without the name of the tool.
+func messageOf(err error) string {
+	var e *call.Error
+	if errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
+}

@@ -1,0 +1,79 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/call"
+)
+
+// maxNear is how many similar names are suggested.
+const maxNear = 3
+
+// maxExplained is how many unknown tools of one run are answered with suggestions. Those for thousands would take long, and a
+// script can ask for them on all processors.
+const maxExplained = 100
+
+// resolve finds the tool in the catalog. The id must match to the byte.
+func (c *Calls) resolve(next handler) handler {
+	return func(ctx context.Context, req *request) (*call.Result, error) {
+		server, tool, ok := c.chain.catalog.Lookup(req.Tool)
+		if !ok {
+			message := fmt.Sprintf("unknown tool %.100q", req.Tool)
+			if c.unknown.Add(1) <= maxExplained {
+				message = c.chain.unknownTool(req.Tool)
+			}
+			return nil, &call.Error{Kind: call.KindArgument, Tool: ident.Clip(req.Tool, 300), Message: message}
+		}
+		req.Server, req.Name = server.Key, tool.Name
+		return next(ctx, req)
+	}
+}
+
+// unknownTool returns the error text for an unknown tool, with suggestions.
+func (ch *Chain) unknownTool(id string) string {
+	if len(ch.catalog.Servers) == 0 {
+		return "unknown tool: there is no generated tree; make one with: mcpgen sync"
+	}
+	name, _, qualified := strings.Cut(id, "__")
+	var dirs, own, all []string
+	for _, s := range ch.catalog.Servers {
+		dirs = append(dirs, s.Dir)
+		for _, t := range s.Tools {
+			all = append(all, t.ID)
+			if s.Dir == name {
+				own = append(own, t.ID)
+			}
+		}
+	}
+	said := fmt.Sprintf("unknown tool %.100q", id)
+	switch near := nearTools(id, own, all); {
+	case len(near) > 0 && own != nil:
+		return fmt.Sprintf("%s: did you mean %s? Server %q has: %s", said, orList(near), name, ident.List(own))
+	case len(near) > 0 && qualified:
+		return fmt.Sprintf("%s: no server %.100q has it; did you mean %s?", said, name, orList(near))
+	case len(near) > 0:
+		return fmt.Sprintf("%s: a tool id reads server__tool; did you mean %s?", said, orList(near))
+	case own != nil:
+		return fmt.Sprintf("%s; server %q has: %s", said, name, ident.List(own))
+	case !qualified:
+		return said + ": a tool id reads server__tool; servers are: " + ident.List(dirs)
+	}
+	if near := ident.Nearest(name, dirs, maxNear); len(near) > 0 {
+		return fmt.Sprintf("%s: no such server; did you mean %s?", said, orList(near))
+	}
+	return fmt.Sprintf("%s: no such server; there are: %s", said, ident.List(dirs))
+}
+
+// nearTools returns similar ids: of the server that was named, or else of all. Names are first compared without their server.
+func nearTools(id string, own, all []string) []string {
+	candidates := own
+	if len(own) == 0 {
+		candidates = all
+	}
+	return ident.NearestTools(id, candidates, maxNear)
+}
+
+func orList(names []string) string { return strings.Join(names, " or ") }

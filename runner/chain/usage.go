@@ -1,0 +1,136 @@
+package chain
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/tokens"
+)
+
+// maxRecorded bounds the calls of one run that are listed. All are counted.
+const maxRecorded = 10_000
+
+// maxErrorText bounds, in bytes, the error of a CallRecord.
+const maxErrorText = 500
+
+// OutcomeOK and OutcomeDry are the outcomes of calls that did not fail. The others are kinds of errors.
+const (
+	OutcomeOK  = "ok"
+	OutcomeDry = "dry" // listed instead of made, in a dry run
+)
+
+// CallRecord is one tool call of a run, or one request for a resource or a prompt.
+type CallRecord struct {
+	// Call is its number, from 1, in the order in which the script made them.
+	Call int `json:"call"`
+	// Tool is the tool id that the script gave. For a resource or a prompt it is the server's folder, a colon, and the method:
+	// drive:resources/read.
+	Tool string `json:"tool"`
+	// StartMS is when the script made it, counted from the start of the script. DurationMS is how long it took; QueueMS is the
+	// part in which it waited for its turn.
+	StartMS    float64 `json:"startMs"`
+	DurationMS float64 `json:"durationMs"`
+	QueueMS    float64 `json:"queueMs,omitempty"`
+	// Retries counts how often it was retried.
+	Retries       int `json:"retries,omitempty"`
+	ArgumentBytes int `json:"argumentBytes"`
+	ResultBytes   int `json:"resultBytes"` // of the whole result, also if the script got a handle
+	// Outcome is "ok", "dry", or the kind of the error: "tool", "protocol", "argument", "denied", "timeout", "connection",
+	// "cancelled", "internal".
+	Outcome string `json:"outcome"`
+	// Error is the error's message, shortened. It may be text of a server.
+	Error string `json:"error,omitempty"`
+	// WaitingFor is what the call was waiting for when the run timed out or was interrupted, in words such as "its answer". It
+	// is empty for a call that ended otherwise. WaitedMS is for how long.
+	WaitingFor string  `json:"waitingFor,omitempty"`
+	WaitedMS   float64 `json:"waitedMs,omitempty"`
+	// Arguments are those of a call with the outcome "dry".
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Skipped is why a dry run did not make a call of a tool that may be read-only.
+	Skipped string `json:"skipped,omitempty"`
+
+	reached bool // a server may have acted on it
+}
+
+// usage collects the records and the cost of a run's calls. It is safe for concurrent use.
+type usage struct {
+	count bool      // also count tokens
+	began time.Time // when the script started
+
+	counting  sync.WaitGroup // token counts in progress; they run beside the calls
+	mu        sync.Mutex
+	calls     []CallRecord
+	inFlight  []CallRecord // those in flight when the run ended, whether they are listed or not
+	idle      []int        // indexes of calls that reached no server
+	total     int
+	waiting   int // bytes of texts that wait to be counted
+	arguments int // tokens
+	results   int // tokens
+}
+
+func (u *usage) add(rec CallRecord, args, answer json.RawMessage) {
+	u.mu.Lock()
+	u.total++
+	u.list(rec)
+	if rec.WaitingFor != "" {
+		u.inFlight = append(u.inFlight, rec)
+	}
+	size := len(args) + len(answer)
+	counted := u.count && (u.waiting == 0 || u.waiting+size <= maxWaiting)
+	switch {
+	case counted:
+		u.waiting += size
+	case u.count:
+		u.arguments += len(args) / bytesPerToken
+		u.results += len(answer) / bytesPerToken
+	}
+	u.mu.Unlock()
+	if !counted {
+		return
+	}
+	u.counting.Go(func() {
+		a, r := tokens.Estimate(string(args)), tokens.Estimate(asRead(answer))
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.waiting -= size
+		u.arguments += a
+		u.results += r
+	})
+}
+
+// list keeps a call's record. When the list is full, a call that reached a server replaces one that did not: a script must not be
+// able to hide what it has done.
+func (u *usage) list(rec CallRecord) {
+	switch {
+	case len(u.calls) < maxRecorded:
+		if !rec.reached {
+			u.idle = append(u.idle, len(u.calls))
+		}
+		u.calls = append(u.calls, rec)
+	case len(u.idle) > 0 && rec.reached:
+		last := len(u.idle) - 1
+		u.calls[u.idle[last]] = rec
+		u.idle = u.idle[:last]
+	}
+}
+
+const (
+	// maxWaiting bounds the bytes of texts that wait for their tokens to be counted, since a script makes calls faster than
+	// that. Beyond it tokens are estimated from the length, as for English text.
+	maxWaiting    = 32 << 20
+	bytesPerToken = 4
+)
+
+// asRead returns the text that a model reads of a direct result: a string without its JSON quoting.
+func asRead(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
+}
+
+func ms(d time.Duration) float64 {
+	return float64(d.Microseconds()) / 1000
+}

@@ -1,0 +1,122 @@
+package runner
+
+import (
+	"math"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/tokens"
+	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
+)
+
+// Tokens compares what a model reads and writes for this run with what direct tool calls would have cost: every definition in
+// advance, and every argument and result through its context. It covers this run alone: several runs of one conversation would
+// share the definitions, see customer.Tokens.Share. It does not count what a model reads to find the wrappers (folders, an index,
+// a search), which serves many runs. The encoding is o200k_base; texts of more than 1 MiB are estimated from their two ends.
+type Tokens struct {
+	// Used = Script + Wrappers + Output.
+	Used     int `json:"used"`
+	Script   int `json:"script"`   // the script, written by the model
+	Wrappers int `json:"wrappers"` // the wrapper files of the tools it called, read to write it
+	Output   int `json:"output"`   // stdout, stderr and the result value
+	// Direct = Definitions + Arguments + Results.
+	Direct      int `json:"direct"`
+	Definitions int `json:"definitions"` // name, description and input schema of every tool in the tree; 0 when no tool was called
+	Arguments   int `json:"arguments"`
+	Results     int `json:"results"`
+	// Saved = Direct − Used; negative when direct calls would have been cheaper.
+	Saved        int     `json:"saved"`
+	SavedPercent float64 `json:"savedPercent"`
+}
+
+// definitionCount counts the tokens of a catalog's definitions once: a thousand tools take a fifth of a second.
+type definitionCount struct {
+	once   sync.Once
+	tokens int
+}
+
+func (d *definitionCount) count(c *catalog.Catalog) int {
+	d.once.Do(func() {
+		for _, server := range c.Servers {
+			for _, tool := range server.Tools {
+				d.tokens += tokens.Count(tool.Definition())
+			}
+		}
+	})
+	return d.tokens
+}
+
+// countTokens returns what the run cost and what direct calls would have cost. The output is what the script printed, and its
+// result. Definitions count only for a run that called a tool of the catalog.
+func (r *Runner) countTokens(s *Script, calls *chain.Summary, output ...string) *Tokens {
+	t := &Tokens{Script: tokens.Count(s.Code), Wrappers: r.wrapperTokens(s.Language, calls.Calls), Arguments: calls.ArgumentTokens, Results: calls.ResultTokens}
+	for _, text := range output {
+		t.Output += tokens.Estimate(text)
+	}
+	if r.called(calls.Calls) {
+		t.Definitions = r.definitions.count(r.catalog)
+	}
+	t.Used = t.Script + t.Wrappers + t.Output
+	t.Direct = t.Definitions + t.Arguments + t.Results
+	t.Saved = t.Direct - t.Used
+	if t.Direct > 0 {
+		t.SavedPercent = math.Round(1000*float64(t.Saved)/float64(t.Direct)) / 10
+	}
+	return t
+}
+
+// called reports whether one of the calls was for a tool of the catalog.
+func (r *Runner) called(calls []chain.CallRecord) bool {
+	return slices.ContainsFunc(calls, func(c chain.CallRecord) bool {
+		_, _, known := r.catalog.Lookup(c.Tool)
+		return known
+	})
+}
+
+// wrapperTokens counts the tokens of the wrapper files of the tools that were called, each once.
+func (r *Runner) wrapperTokens(lang sandbox.Language, calls []chain.CallRecord) int {
+	if r.lock == nil {
+		return 0
+	}
+	root, err := os.OpenRoot(r.opt.Tree)
+	if err != nil {
+		return 0
+	}
+	defer root.Close()
+	seen := map[string]bool{}
+	sum := 0
+	for _, c := range calls {
+		if seen[c.Tool] {
+			continue
+		}
+		seen[c.Tool] = true
+		text, err := root.ReadFile(r.wrapperFile(c.Tool, lang))
+		if err == nil {
+			sum += tokens.Count(string(text))
+		}
+	}
+	return sum
+}
+
+// wrapperFile returns the path, below the tree, of a tool's wrapper in a language; empty when there is none.
+func (r *Runner) wrapperFile(id string, lang sandbox.Language) string {
+	server, tool, ok := r.catalog.Lookup(id)
+	if !ok {
+		return ""
+	}
+	return r.lock.Servers[server.Key].Tools[tool.Name].Names[string(lang)].File
+}
+
+func (t *Tokens) logged() *customer.Tokens {
+	if t == nil {
+		return nil
+	}
+	return &customer.Tokens{
+		Used: int64(t.Used), Script: int64(t.Script), Wrappers: int64(t.Wrappers), Output: int64(t.Output),
+		Direct: int64(t.Direct), Definitions: int64(t.Definitions), Arguments: int64(t.Arguments), Results: int64(t.Results), Saved: int64(t.Saved),
+	}
+}
