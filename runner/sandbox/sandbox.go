@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -137,6 +138,11 @@ func (s *Spec) Check() error {
 	if len(s.Secret) > MaxSecret {
 		return fmt.Errorf("the secret has %d bytes, more than %d", len(s.Secret), MaxSecret)
 	}
+	for name := range s.Guest {
+		if name == "" || name != filepath.Base(name) || !filepath.IsLocal(name) {
+			return fmt.Errorf("guest file %q: not a plain file name", name)
+		}
+	}
 	main := GuestMain(s.Runtime)
 	if _, ok := s.Guest[main]; main != "" && !ok {
 		return fmt.Errorf("run %s: no guest program %s", s.ID, main)
@@ -225,6 +231,9 @@ func (l Limits) WithDefaults() Limits {
 	l.DiskFiles = cmp.Or(l.DiskFiles, 100_000)
 	return l
 }
+
+// LargestFile returns how many bytes one file may have: no more than the workspace.
+func (l Limits) LargestFile() int64 { return min(l.FileSize, l.Disk) }
 
 // Process is one running guest. The caller owns it and must call Wait once, which releases all its resources.
 type Process interface {

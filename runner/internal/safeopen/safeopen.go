@@ -135,15 +135,20 @@ func ReadDir(root *os.Root, name string, max int) ([]fs.DirEntry, error) {
 }
 
 // FS returns the files below root as an [fs.FS] that opens them with the checks of this package.
-func FS(root *os.Root) fs.FS { return files{root} }
+func FS(root *os.Root) fs.FS { return files{root.FS().(described), root} }
 
-type files struct{ root *os.Root }
+// files opens with checks, and describes files as the root does.
+type files struct {
+	described
+	root *os.Root
+}
 
-var (
-	_ fs.ReadDirFS  = files{}
-	_ fs.StatFS     = files{}
-	_ fs.ReadLinkFS = files{}
-)
+type described interface {
+	fs.StatFS
+	fs.ReadLinkFS
+}
+
+var _ fs.ReadDirFS = files{}
 
 func valid(op, name string) error {
 	if !fs.ValidPath(name) {
@@ -180,30 +185,6 @@ func (f files) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := ReadDir(f.root, name, 0)
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, err
-}
-
-// Stat describes a file. It follows links that stay below the root.
-func (f files) Stat(name string) (fs.FileInfo, error) {
-	if err := valid("stat", name); err != nil {
-		return nil, err
-	}
-	return f.root.Stat(name)
-}
-
-// Lstat describes a file. It follows no link in the last element of the name.
-func (f files) Lstat(name string) (fs.FileInfo, error) {
-	if err := valid("lstat", name); err != nil {
-		return nil, err
-	}
-	return f.root.Lstat(name)
-}
-
-// ReadLink returns the target of a link.
-func (f files) ReadLink(name string) (string, error) {
-	if err := valid("readlink", name); err != nil {
-		return "", err
-	}
-	return f.root.Readlink(name)
 }
 
 // within returns a path that can only be opened if it is a folder.

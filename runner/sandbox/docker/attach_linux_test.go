@@ -30,8 +30,8 @@ func TestEngineEndsBeforeItIsAttachedTo(t *testing.T) {
 					w.Write([]byte(`{"Id": "made"}`))
 				}
 			})
-			p := newProcess(b, &runDir{container: "x"}, "")
-			create := b.createOptions(t.Context(), sandbox.Spec{Runtime: sandbox.Python}, &engine{}, image{id: "img"}, p.dir)
+			p := newProcess(b, "x", "")
+			create := b.commonOptions(t.Context(), sandbox.Spec{Runtime: sandbox.Python}, &engine{}, image{id: "img"}, p.name)
 			err := p.make(t.Context(), create)
 			defer p.stopWatching()
 			down, ok := errors.AsType[*EngineError](err)
@@ -42,10 +42,10 @@ func TestEngineEndsBeforeItIsAttachedTo(t *testing.T) {
 		})
 	}
 	b := &Backend{}
-	if _, ok := errors.AsType[*EngineError](b.connectError(errors.New("unable to upgrade"))); ok {
+	if _, ok := errors.AsType[*EngineError](b.engineError(errors.New("unable to upgrade"))); ok {
 		t.Error("an answer is taken for none")
 	}
-	if _, ok := errors.AsType[*EngineError](b.connectError(&net.OpError{Op: "dial", Err: os.ErrNotExist})); !ok {
+	if _, ok := errors.AsType[*EngineError](b.engineError(&net.OpError{Op: "dial", Err: os.ErrNotExist})); !ok {
 		t.Error("a refusal is taken for an answer")
 	}
 }

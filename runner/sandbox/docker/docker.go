@@ -15,7 +15,7 @@
 // containers and folders: see guard.go.
 //
 // If the engine's containers run on this machine, the package reads their control groups and first processes directly
-// (see kernelView): for limits that engines lack, to kill quickly, and to mount a run's folders in a container that waits for
+// (package kernelview): for limits that engines lack, to kill quickly, and to mount a run's folders in a container that waits for
 // its run. Podman's service serves as an engine too (see podman.go).
 package docker
 
@@ -85,14 +85,8 @@ type Backend struct {
 	gid    int
 	broken error // what is wrong with the engine's address, found by New
 
-	negotiateMu sync.Mutex
-	negotiated  bool // the client knows which version of the API it speaks
-
 	mu     sync.Mutex
 	engine *engine // facts about the engine; nil until it has answered once
-	// Whether the namespaces of running containers can be entered; enterErr is valid if enterTried.
-	enterTried bool
-	enterErr   error
 
 	// Podman 4.3 creates one container at a time: otherwise it occasionally crashes ("concurrent map writes").
 	creating *semaphore.Weighted

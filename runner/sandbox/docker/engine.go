@@ -103,43 +103,19 @@ var (
 	errEngineClosed = errors.New("the engine closed the connection")
 )
 
-// engineError names the engine in the errors of requests that it did not answer, and returns others as they are.
+// engineError names the engine in the errors of requests that it did not answer, and returns others as they are. The client does
+// not mark all of them: for a connection of its own, as for attach, a refusal is the network's error and a hang-up is EOF.
 func (b *Backend) engineError(err error) error {
-	var already *EngineError
 	switch {
-	case err == nil, errors.As(err, &already):
+	case err == nil, errors.As(err, new(*EngineError)):
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
 		return &EngineError{Host: b.opt.Host, Err: errNoAnswer}
-	case client.IsErrConnectionFailed(err):
-		return &EngineError{Host: b.opt.Host, Err: err}
-	}
-	return err
-}
-
-// connectError is engineError for requests that make a connection of their own: the client does not mark a refused connection, or
-// one that was closed before any answer, as such.
-func (b *Backend) connectError(err error) error {
-	var refused *net.OpError
-	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &EngineError{Host: b.opt.Host, Err: errEngineClosed}
-	case errors.As(err, &refused):
+	case client.IsErrConnectionFailed(err), errors.As(err, new(*net.OpError)):
 		return &EngineError{Host: b.opt.Host, Err: err}
 	}
-	return b.engineError(err)
-}
-
-// negotiateVersion negotiates the version of the API with the engine, once. The client does so with its first request, but two
-// concurrent first requests would race.
-func (b *Backend) negotiateVersion(ctx context.Context) error {
-	b.negotiateMu.Lock()
-	defer b.negotiateMu.Unlock()
-	if b.negotiated {
-		return nil
-	}
-	_, err := b.client.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
-	b.negotiated = err == nil
 	return err
 }
 
@@ -167,20 +143,17 @@ func (b *Backend) queryEngine(ctx context.Context) (*engine, error) {
 	defer cancel()
 	var res client.SystemInfoResult
 	var version client.ServerVersionResult
-	err := b.negotiateVersion(reqCtx)
-	if err == nil {
-		// At the same time: Podman takes some tenths of a second for each.
-		var both errgroup.Group
-		both.Go(func() (err error) {
-			res, err = b.client.Info(reqCtx, client.InfoOptions{})
-			return err
-		})
-		both.Go(func() (err error) {
-			version, err = b.client.ServerVersion(reqCtx, client.ServerVersionOptions{})
-			return err
-		})
-		err = both.Wait()
-	}
+	// At the same time: Podman takes some tenths of a second for each.
+	var both errgroup.Group
+	both.Go(func() (err error) {
+		res, err = b.client.Info(reqCtx, client.InfoOptions{})
+		return err
+	})
+	both.Go(func() (err error) {
+		version, err = b.client.ServerVersion(reqCtx, client.ServerVersionOptions{})
+		return err
+	})
+	err := both.Wait()
 	if ended := contextErr(ctx); ended != nil { // the caller ended this, not the engine
 		return nil, ended
 	}

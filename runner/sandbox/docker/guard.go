@@ -68,9 +68,6 @@ func (b *Backend) removeOwned(ctx context.Context, owner string) error {
 	}
 	reqCtx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if err := b.negotiateVersion(reqCtx); err != nil {
-		return fmt.Errorf("list the containers of a dead process: %w", b.engineError(err))
-	}
 	found, err := b.client.ContainerList(reqCtx, client.ContainerListOptions{
 		All: true, Filters: make(client.Filters).Add("label", labelOwner+"="+owner),
 	})

@@ -16,6 +16,7 @@ import (
 // TestGVisorRuntime runs guests by an engine that has gVisor as a runtime: one built from the Go module, and Debian's of 2022,
 // which is too old for it.
 func TestGVisorRuntime(t *testing.T) {
+	t.Parallel()
 	module, err := filepath.Abs("../../../build/runsc/runsc")
 	if err != nil {
 		t.Fatal(err)

@@ -3,12 +3,9 @@ package docker
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,7 +58,7 @@ func TestRuntimeOfContainers(t *testing.T) {
 		t.Error("whyRemote() is empty, want the runtime")
 	}
 	spec := sandbox.Spec{ID: "x", Runtime: sandbox.Python}
-	h := b.createRemoteOptions(t.Context(), spec, e, image{id: "img"}, &runDir{container: "name"}).HostConfig
+	h := b.remoteOptions(t.Context(), spec, e, image{id: "img"}, "name").HostConfig
 	if h.Runtime != "runsc" || *h.PidsLimit <= int64(spec.Limits.WithDefaults().Processes) {
 		t.Errorf("runtime = %q, process limit = %d, want runsc and room for its kernel's threads", h.Runtime, *h.PidsLimit)
 	}
@@ -85,14 +82,6 @@ func TestProcessorTimeBoundsAGuestWithoutHost(t *testing.T) {
 	}
 	if got := cpuSeconds(ctx, sandbox.Limits{CPU: 1500 * time.Millisecond}); got != 3 {
 		t.Errorf("1.5 s give %d", got)
-	}
-}
-
-// A control group that is being removed tells less and less. What it has told before stays.
-func TestFiguresDoNotFall(t *testing.T) {
-	before := counters{cpu: time.Second, memory: 5, ooms: 1, forks: 2}
-	if got := before.merge(counters{cpu: 2 * time.Second, memory: 4}); got != (counters{cpu: 2 * time.Second, memory: 5, ooms: 1, forks: 2}) {
-		t.Errorf("got %+v", got)
 	}
 }
 
@@ -167,31 +156,6 @@ func TestSeccompProfileIsWhole(t *testing.T) {
 			if rule.Action == "SCMP_ACT_ALLOW" && strings.Contains(" "+never+" ", " "+name+" ") {
 				t.Errorf("%s is allowed", name)
 			}
-		}
-	}
-}
-
-// The version of the API is negotiated by one request at a time, even if the first one gets no answer: the race detector would report more.
-func TestAgreesOnce(t *testing.T) {
-	for range 20 {
-		var pings atomic.Int32
-		b := served(t, func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case r.URL.Path != "/_ping":
-				w.Write([]byte(`[]`))
-			case pings.Add(1) <= 2: // HEAD, and then GET
-				time.Sleep(5 * time.Millisecond)
-				panic(http.ErrAbortHandler)
-			default:
-				w.Header().Set("API-Version", "1.41")
-			}
-		})
-		var wg sync.WaitGroup
-		wg.Go(func() { b.Probe(t.Context()) })
-		wg.Go(func() { b.removeOwned(t.Context(), "nobody") })
-		wg.Wait()
-		if err := b.negotiateVersion(t.Context()); err != nil || b.client.ClientVersion() != "1.41" {
-			t.Errorf("the client speaks %q: %v", b.client.ClientVersion(), err)
 		}
 	}
 }

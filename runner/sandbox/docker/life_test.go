@@ -194,6 +194,7 @@ const lostTime = 5 * time.Second
 const answerTime = 12 * time.Second
 
 func TestEngineThatIsNotThere(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ host, want string }{
 		"no socket":    {"unix:///nonexistent/docker.sock", "docker engine does not answer at unix:///nonexistent/docker.sock"},
 		"silent":       {"unix://" + silent(t), "docker engine does not answer at"},

@@ -18,6 +18,7 @@ import (
 
 // An engine that goes away ends its runs with an error that says so. What it leaves is gone when it is up again.
 func TestEngineGoesAway(t *testing.T) {
+	t.Parallel()
 	engine := newEngine(t)
 	dir := shortDir(t)
 	b := newBackend(t, func(o *docker.Options) { o.Host, o.RuntimeDir = engine.host(), dir })
@@ -80,6 +81,7 @@ func TestEngineGoesAway(t *testing.T) {
 
 // An engine may go while it starts a container.
 func TestEngineGoesAwayDuringAStart(t *testing.T) {
+	t.Parallel()
 	engine := newEngine(t)
 	dir := shortDir(t)
 	b := newBackend(t, func(o *docker.Options) { o.Host, o.RuntimeDir = engine.host(), dir })

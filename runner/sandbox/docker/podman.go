@@ -14,6 +14,9 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/kernelview"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/supervise"
 )
 
 // adaptToPodman changes settings that Podman interprets differently than Docker.
@@ -23,19 +26,19 @@ func (d *runDir) adaptToPodman(h *container.HostConfig, rootless bool) {
 		h.UsernsMode = "keep-id"
 	}
 	// It expects the name of a file.
-	h.SecurityOpt = []string{"no-new-privileges", "seccomp=" + d.seccomp(), "mask=" + strings.Join(h.MaskedPaths, ":")}
+	h.SecurityOpt = []string{"no-new-privileges", "seccomp=" + d.File(seccompFile), "mask=" + strings.Join(h.MaskedPaths, ":")}
 	// It cannot report the exit code of a container that it has removed.
 	h.AutoRemove = false
 	// It adds writable folders, and files that describe this machine and its user.
-	h.Mounts = append(h.Mounts, bind(d.hosts(), "/etc/hosts", true))
+	h.Mounts = append(h.Mounts, bind(d.File(hostsFile), "/etc/hosts", true))
 	if rootless {
-		h.Mounts = append(h.Mounts, bind(d.passwd(), "/etc/passwd", true), bind(d.resolv(), "/etc/group", true))
+		h.Mounts = append(h.Mounts, bind(d.File(passwdFile), "/etc/passwd", true), bind(d.File(emptyFile), "/etc/group", true))
 	}
 	for _, at := range []string{"/dev/mqueue", "/var/tmp"} {
-		h.Mounts = append(h.Mounts, bind(d.empty(), at, true))
+		h.Mounts = append(h.Mounts, bind(d.File(emptyFolder), at, true))
 	}
 	// Its default is more than root may have in a container.
-	if n, ok := maxProcesses(); ok && !slices.ContainsFunc(h.Resources.Ulimits, func(l *container.Ulimit) bool { return l.Name == "nproc" }) {
+	if n, ok := kernelview.MaxProcesses(); ok && !slices.ContainsFunc(h.Resources.Ulimits, func(l *container.Ulimit) bool { return l.Name == "nproc" }) {
 		h.Resources.Ulimits = append(h.Resources.Ulimits, limit("nproc", n))
 	}
 }
@@ -113,12 +116,12 @@ func (p *process) finishPodman() {
 	res, err := p.backend.client.ContainerInspect(ctx, p.id, client.ContainerInspectOptions{})
 	switch {
 	case gone(err): // it was removed, and so killed
-		p.exit.Code = signalKill
+		p.exit.Code = supervise.CodeKilled
 		return
 	case err != nil:
 		p.lost(err)
 		return
-	case res.Container.State != nil && !p.killed:
+	case res.Container.State != nil:
 		p.exit.Code = res.Container.State.ExitCode
 	}
 	p.err = p.backend.removeContainer(context.Background(), p.id)

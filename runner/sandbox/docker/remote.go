@@ -1,29 +1,34 @@
 package docker
 
 import (
-	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net"
 	"net/netip"
 	"path"
-	"sync"
+	"strings"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/kernelview"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/remote"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/supervise"
 )
 
 const (
 	// ackTime is how long a relay may take to report that the guest it was told to kill is dead.
 	ackTime = time.Second
-	// fetchTime is how long it may take to copy back a workspace, and lateTime if the guest was killed.
-	fetchTime, lateTime = 2 * time.Minute, 20 * time.Second
+	// lateTime is how long it may take to copy back the workspace of a guest that was killed.
+	lateTime = 20 * time.Second
 	// relayMemory is the memory that the relay needs in addition to the guest's, in bytes.
 	relayMemory = 24 << 20
 )
@@ -31,40 +36,14 @@ const (
 // remoteProcess is a container of a remote engine: it has a relay in place of the socket, and copies in place of mounted folders.
 type remoteProcess struct {
 	*process
-	host      *remote.Host
-	workspace *remote.Workspace // nil until there is a run, and if the run has none
-
-	copied      chan struct{} // closed when the run's workspace is in the container
-	reportsDone chan struct{} // closed when the relay's reports have been handled
-	ownOutput   tail          // output of the relay itself, such as Python's errors
-	fetched     chan error
-
-	fault error // why the run failed through no fault of its script; guarded by mu
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	t.text = append(t.text[:0], t.text[max(0, len(t.text)-1000):]...)
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(t.text))
+	guest   *remote.Guest
+	words   remote.Tail // output of the relay itself, such as Python's errors
+	fetched chan error
 }
 
 // startRemote is Start on a remote engine.
 func (b *Backend) startRemote(ctx context.Context, spec sandbox.Spec, e *engine, img image) (sandbox.Process, error) {
-	w, err := openWorkspace(spec)
+	w, err := remote.OpenRun(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -86,43 +65,39 @@ func (b *Backend) launchRemote(ctx context.Context, spec sandbox.Spec, e *engine
 	if err := b.check(e); err != nil {
 		return nil, err
 	}
-	for name := range programs(nil) {
-		if _, ok := spec.Guest[name]; ok {
-			return nil, fmt.Errorf("guest file %q: the name is taken", name)
-		}
+	r := &remoteProcess{process: newProcess(b, containerName(spec, randomName()), spec.Secret), fetched: make(chan error, 1)}
+	r.ready = func() error {
+		ctx, cancel := context.WithTimeout(detach(ctx), startTime)
+		defer cancel()
+		return remote.CopyReadOnly(ctx, r, spec, map[string][]byte{enterName: enterProgram})
 	}
-	dir := &runDir{container: "mcprun-" + spec.ID + "-" + randomName()}
-	r := &remoteProcess{process: newProcess(b, dir, spec.Secret), fetched: make(chan error, 1), reportsDone: make(chan struct{}), copied: make(chan struct{})}
-	r.ready = func() error { return b.copyReadOnly(detach(ctx), r.id, spec) }
-	if err := r.launch(ctx, b.createRemoteOptions(ctx, spec, e, img, dir)); err != nil {
+	if err := r.launch(ctx, b.remoteOptions(ctx, spec, e, img, r.name)); err != nil {
 		return nil, errors.Join(err, r.undo(ctx))
 	}
-	r.host = remote.NewHost(r.attached.Conn)
-	r.stopRelay, r.grace = r.stop, fetchTime
+	r.guest = remote.NewGuest(r.attached.Conn, r.Guest, r, b.log)
+	r.stopRelay, r.grace = r.stop, remote.FetchTime
 	r.listen()
-	if err := r.host.Start(spec.Secret, interpreter(spec, spec.Limits.WithDefaults())); err != nil {
+	if err := r.guest.Start(spec.Secret, interpreter(spec, spec.Limits.WithDefaults())); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the guest in container %s: %w", r.id, err), r.abandon())
 	}
 	return r, nil
 }
 
-// createRemoteOptions returns the configuration of a container of a remote engine. The relay is the first process: nothing in a
+// remoteOptions returns the configuration of a container of a remote engine. The relay is the first process: nothing in a
 // container can send a signal to that one. The guest is nobody, whoever the caller is, and the engine's own mapping of users
 // stays on.
-func (b *Backend) createRemoteOptions(ctx context.Context, spec sandbox.Spec, e *engine, img image, dir *runDir) client.ContainerCreateOptions {
+func (b *Backend) remoteOptions(ctx context.Context, spec sandbox.Spec, e *engine, img image, name string) client.ContainerCreateOptions {
 	lim := spec.Limits.WithDefaults()
-	plain := spec
-	plain.Workspace, plain.Tree, plain.Skills, plain.Stdin = "", "", "", noStdin{}
-	create := b.createOptions(ctx, plain, e, img, dir)
+	spec.Stdin = noStdin{}
+	create := b.commonOptions(ctx, spec, e, img, name)
 	conf, h := create.Config, create.HostConfig
-	conf.User = fmt.Sprintf("%d:%d", nobody, nobody)
+	conf.User = fmt.Sprintf("%d:%d", remote.User, remote.User)
 	conf.Entrypoint, conf.Cmd = []string{"python3"}, []string{"-I", "-S", "-B", path.Join(sandbox.GuestDir, remote.Name)}
 	no := false
-	h.Init, h.UsernsMode = &no, ""
+	h.Init = &no
 	// Without this the engine tells the container the name servers of its machine.
 	h.DNS, h.DNSSearch = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}, []string{"."}
-	h.Mounts = remoteMounts(lim, readOnlyFolders(spec), conf.Labels)
-	delete(h.Tmpfs, sandbox.WorkspaceDir)
+	h.Mounts = remoteMounts(spec, lim, conf.Labels)
 	h.Resources.Memory = lim.Memory + relayMemory
 	h.Resources.MemorySwap = h.Resources.Memory
 	for _, u := range h.Resources.Ulimits {
@@ -133,107 +108,72 @@ func (b *Backend) createRemoteOptions(ctx context.Context, spec sandbox.Spec, e 
 	return create
 }
 
-// abandon kills a container that has no run.
-func (r *remoteProcess) abandon() error {
-	r.Kill()
-	<-r.gone
-	r.drain(r.fetched)
-	return errors.Join(r.err, r.release())
+// remoteMounts are anonymous volumes, which the engine removes with the container. Those that a script may read are filled before
+// the container starts. The workspace is a volume in memory, whose size bounds it; it is filled when the container runs, and copied
+// back at its end.
+func remoteMounts(spec sandbox.Spec, lim sandbox.Limits, labels map[string]string) []mount.Mount {
+	volume := func(target string, driver *mount.Driver) mount.Mount {
+		return mount.Mount{Type: mount.TypeVolume, Target: target, VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: labels, DriverConfig: driver}}
+	}
+	all := []mount.Mount{volume(sandbox.WorkspaceDir, &mount.Driver{Name: "local", Options: map[string]string{
+		"type": "tmpfs", "device": "tmpfs",
+		"o": fmt.Sprintf("nosuid,nodev,mode=1777,size=%d,nr_inodes=%d", lim.Disk+remote.Slack, lim.DiskFiles+remote.FileSlack),
+	}})}
+	for _, target := range remote.Volumes(spec) {
+		all = append(all, volume(target, nil))
+	}
+	return all
+}
+
+// CopyIn implements remote.Container.
+func (r *remoteProcess) CopyIn(ctx context.Context, folder string, archive io.Reader) error {
+	_, err := r.backend.client.CopyToContainer(ctx, r.id, client.CopyToContainerOptions{DestinationPath: folder, Content: archive})
+	if err != nil {
+		return fmt.Errorf("copy files to %s of container %s: %w", folder, r.id, r.backend.engineError(err))
+	}
+	return nil
+}
+
+// CopyOut implements remote.Container.
+func (r *remoteProcess) CopyOut(ctx context.Context, folder string) (io.ReadCloser, error) {
+	res, err := r.backend.client.CopyFromContainer(ctx, r.id, client.CopyFromContainerOptions{SourcePath: folder + "/."})
+	if errdefs.IsNotFound(err) {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, fmt.Errorf("copy %s from container %s: %w", folder, r.id, r.backend.engineError(err))
+	}
+	return res.Content, nil
 }
 
 // listen starts the goroutines that handle the container's output, from its start to its end.
 func (r *remoteProcess) listen() {
 	go func() {
-		_, err := stdcopy.StdCopy(r.host, &r.ownOutput, r.attached.Reader)
+		_, err := stdcopy.StdCopy(r.guest, &r.words, r.attached.Reader)
 		if odd, ok := errors.AsType[*remote.ProtocolError](err); ok {
-			r.fail(odd)
-			r.Kill()
+			r.guest.Fail(odd)
 		}
-		r.host.End()
+		r.guest.End()
 		r.fetched <- err
 	}()
 	go func() {
-		defer close(r.accepted)
 		select {
-		case <-r.host.Spoke():
-		case <-r.host.Exited():
-		case <-r.host.Gone():
-		}
-		select {
-		case <-r.host.Spoke(): // even if it has ended since
-			r.accepted <- r.host.Bridge()
-		default:
+		case <-r.guest.Exited():
+			r.setOver()
+		case <-r.guest.Gone():
 		}
 	}()
-	go r.handleReports()
-}
-
-func (r *remoteProcess) fail(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.fault == nil {
-		r.fault = err
-	}
-}
-
-// handleReports acts on the relay's reports.
-func (r *remoteProcess) handleReports() {
-	defer close(r.reportsDone)
-	for exited := r.host.Exited(); ; {
-		select {
-		case limit := <-r.host.Limits():
-			r.handleLimit(limit)
-			continue
-		default: // limits are reported before the end
-		}
-		select {
-		case limit := <-r.host.Limits():
-			r.handleLimit(limit)
-		case <-exited:
-			exited = nil
-			e := r.host.Exit()
-			r.usage.report(counters{cpu: e.CPU, memory: e.Memory, ooms: e.OOMs, forks: e.Forks})
-			r.setOver()
-		case <-r.host.Complete():
-			if err := r.receiveWorkspace(); remote.IsTooMuch(err) {
-				r.exceed(sandbox.LimitDisk)
-			} else if err != nil {
-				r.fail(err)
-			}
-			r.host.Finish()
-			return
-		case <-r.host.Gone():
-			return
-		}
-	}
-}
-
-// handleLimit kills the guest for a limit that it has passed, or records the limit if the guest has succeeded in the meantime. A
-// guest that has failed most likely failed because of it: the workspace is full.
-func (r *remoteProcess) handleLimit(limit string) {
-	if limit != sandbox.LimitDisk && limit != sandbox.LimitCPU {
-		return
-	}
-	select {
-	case <-r.host.Exited():
-		if r.host.Exit().Code == 0 {
-			r.note(limit)
-			return
-		}
-	default:
-	}
-	r.exceed(limit)
 }
 
 // stop has the relay kill the guest, and reports whether the container then ends by itself, after its workspace was copied back. It
 // does not wait for a relay that does not answer.
 func (r *remoteProcess) stop() bool {
-	go r.host.Kill()
+	go r.guest.Kill()
 	ack := time.NewTimer(ackTime)
 	defer ack.Stop()
 	select {
-	case <-r.host.Exited():
-	case <-r.host.Gone():
+	case <-r.guest.Exited():
+	case <-r.guest.Gone():
 		return false
 	case <-ack.C:
 		return false
@@ -248,22 +188,14 @@ func (r *remoteProcess) stop() bool {
 	}
 }
 
-// report takes figures that the relay has read after the end.
-func (u *usage) report(c counters) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	c.memory = max(c.memory, u.last.memory)
-	u.last, u.base, u.final = c, counters{}, c.memory > 0 // without it the container sees no figures
-}
-
 // Bridge waits for the guest's connection, and until the workspace is there: the job comes over it.
 func (r *remoteProcess) Bridge(ctx context.Context) (net.Conn, error) {
-	conn, err := r.process.Bridge(ctx)
+	conn, err := r.guest.Bridge(ctx)
 	if err != nil {
 		return nil, err
 	}
 	select {
-	case <-r.copied:
+	case <-r.guest.Copied():
 		return conn, nil
 	case <-ctx.Done():
 		return nil, errors.Join(ctx.Err(), conn.Close())
@@ -275,89 +207,55 @@ func (r *remoteProcess) Remote() bool { return true }
 
 // connect gives the container its run, as process.connect does, and owns the workspace from then on.
 func (r *remoteProcess) connect(ctx context.Context, spec sandbox.Spec, w *remote.Workspace) error {
-	lim := spec.Limits.WithDefaults()
-	r.mu.Lock()
-	r.workspace = w
-	r.mu.Unlock()
-	run := remote.Run{CPU: lim.CPU}
-	if w != nil {
-		run.Bytes, run.Files = lim.Disk, lim.DiskFiles
-	}
-	if err := r.host.Run(run); err != nil {
+	if err := r.guest.Begin(ctx, spec, w); err != nil {
 		return fmt.Errorf("hand a run to container %s: %w", r.id, err)
 	}
-	stopKill := context.AfterFunc(ctx, r.Kill)
-	output := meter.NewOutput(lim.Output, func() { r.exceed(sandbox.LimitOutput) })
-	heap := meter.NewHeap(output.Writer(spec.Stderr))
-	r.host.Connect(spec.Stdin, output.Writer(spec.Stdout), heap)
-	go func() {
-		defer close(r.copied)
-		if err := r.copyWorkspace(ctx); err != nil && ctx.Err() == nil && !r.hasEnded() {
-			r.fail(err)
-			r.Kill()
-		}
-	}()
 	go func() {
 		defer close(r.done)
 		<-r.gone
-		stopKill()
 		r.drain(r.fetched)
-		r.host.Streams()
-		<-r.reportsDone
-		<-r.copied
-		r.collectChanges(spec)
-		r.nameLimits(lim, spec.Runtime == sandbox.Node && heap.Ended(r.exit.Code))
-		if r.err == nil && r.workspace != nil && !r.killed && r.exit.Killed == "" && !r.isComplete() {
-			r.err = fmt.Errorf("container %s ended before its workspace was copied back: %q", r.id, r.ownOutput.String())
+		passed, err := r.guest.ApplyChanges(spec.Limits)
+		if r.err == nil {
+			r.err = err
+		}
+		if passed != "" { // it has ended, but counts as killed for this
+			r.exit.Code = supervise.CodeKilled
+		}
+		r.readUsage()
+		r.nameLimits(spec.Limits, passed)
+		if r.err == nil && !r.Killed() && r.exit.Killed == "" && r.guest.LacksChanges() {
+			r.err = fmt.Errorf("container %s ended before its workspace was copied back: %q", r.id, r.words.String())
+		}
+		if words := r.words.String(); words != "" {
+			r.backend.log.Debug("a container's own programs print", "container", r.id, "text", words)
 		}
 		r.err = errors.Join(r.err, r.release())
 	}()
 	return nil
 }
 
-// isComplete reports whether the relay has sent everything.
-func (r *remoteProcess) isComplete() bool {
+// readUsage takes the figures that the relay has read at the guest's end.
+func (r *remoteProcess) readUsage() {
 	select {
-	case <-r.host.Complete():
-		return true
+	case <-r.guest.Exited():
+		e := r.guest.Exit()
+		r.reported = &kernelview.Counters{CPU: e.CPU, Memory: e.Memory, OutOfMemory: e.OOMs, OutOfTasks: e.Forks}
 	default:
-		return false
 	}
 }
 
-// collectChanges applies the changes to the workspace, and records what went wrong.
-func (r *remoteProcess) collectChanges(spec sandbox.Spec) {
-	r.mu.Lock()
-	fault := r.fault
-	r.mu.Unlock()
-	if why := r.host.Fault(); why != "" && fault == nil {
-		fault = fmt.Errorf("the container's relay: %q", why)
-	}
-	var err error
-	if r.workspace != nil && fault == nil {
-		var limit string
-		limit, err = r.applyChanges(spec)
-		switch limit {
-		case sandbox.LimitDisk: // it has ended, but counts as killed for this
-			r.exceed(limit)
-			r.exit.Code = signalKill
-		case sandbox.LimitFileSize:
-			r.note(limit)
-		}
-	}
-	if r.err == nil {
-		r.err = errors.Join(fault, err)
-	}
-	if words := r.ownOutput.String(); words != "" {
-		r.backend.log.Debug("a container's own programs print", "container", r.id, "text", words)
-	}
+// abandon kills a container that has no run.
+func (r *remoteProcess) abandon() error {
+	r.Kill()
+	<-r.gone
+	r.drain(r.fetched)
+	return errors.Join(r.err, r.release())
 }
 
 // release releases the remaining resources when the container is gone.
 func (r *remoteProcess) release() error {
-	err := r.process.release()
-	if r.workspace != nil {
-		err = errors.Join(err, r.workspace.Close())
-	}
-	return err
+	return errors.Join(r.process.release(), r.guest.Close())
 }
+
+// randomName returns 12 unpredictable characters.
+func randomName() string { return strings.ToLower(rand.Text()[:12]) }

@@ -111,7 +111,7 @@ func TestRemoteContainersAreHardened(t *testing.T) {
 	defer b.Close()
 	spec := sandbox.Spec{ID: "x", Runtime: sandbox.Python, Tree: "/host/tree", Skills: "/host/skills", Workspace: "/host/work"}
 	lim := spec.Limits.WithDefaults()
-	got := b.createRemoteOptions(t.Context(), spec, &engine{remapped: true, rootless: true, remote: "it is"}, image{id: "img"}, &runDir{container: "name"})
+	got := b.remoteOptions(t.Context(), spec, &engine{remapped: true, rootless: true, remote: "it is"}, image{id: "img"}, "name")
 	h := got.HostConfig
 	if !h.ReadonlyRootfs || h.NetworkMode != "none" || len(h.CapDrop) != 1 || h.IpcMode != container.IPCModeNone || *h.Init || h.UsernsMode != "" ||
 		got.Config.User != "65534:65534" || !h.AutoRemove || len(h.SecurityOpt) != 2 {

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/remote"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/supervise"
 )
 
 // remoteShape is Shape on a remote engine: the workspace is copied when a guest is adopted, other folders cannot be added to a
@@ -22,7 +23,7 @@ func remoteShape(spec sandbox.Spec) sandbox.Shape {
 func (b *Backend) warmRemote(ctx context.Context, spec sandbox.Spec, e *engine, img image) (sandbox.Idle, error) {
 	w := &remoteIdle{shape: remoteShape(spec)}
 	spec.Workspace, spec.Limits.CPU = "", 0
-	if _, err := openWorkspace(spec); err != nil { // this checks the folders
+	if _, err := remote.OpenRun(spec); err != nil { // this checks the folders
 		return nil, err
 	}
 	var err error
@@ -43,7 +44,7 @@ type remoteIdle struct {
 var _ sandbox.Idle = (*remoteIdle)(nil)
 
 // Bridge returns the guest's connection, which needs no workspace yet.
-func (w *remoteIdle) Bridge(ctx context.Context) (net.Conn, error) { return w.process.Bridge(ctx) }
+func (w *remoteIdle) Bridge(ctx context.Context) (net.Conn, error) { return w.guest.Bridge(ctx) }
 
 // Done is closed when the guest has ended.
 func (w *remoteIdle) Done() <-chan struct{} { return w.over }
@@ -56,13 +57,12 @@ func (w *remoteIdle) Close() error {
 
 // Adopt makes the container that of a run.
 func (w *remoteIdle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
-	err := w.adopt(ctx, spec)
-	if err != nil {
+	if err := w.adopt(ctx, spec); err != nil {
 		return nil, errors.Join(fmt.Errorf("adopt container %s: %w", w.id, err), w.Close())
 	}
 	// The caller already has the guest's connection, and sends the job when this returns.
 	select {
-	case <-w.copied:
+	case <-w.guest.Copied():
 	case <-w.gone:
 	}
 	return w.remoteProcess, nil
@@ -72,19 +72,12 @@ func (w *remoteIdle) adopt(ctx context.Context, spec sandbox.Spec) error {
 	if !w.stopKill() {
 		return errors.New("it was killed")
 	}
-	if err := ctx.Err(); err != nil {
+	if err := supervise.CheckAdopt(ctx, w.over, w.shape, remoteShape(spec)); err != nil {
 		return err
 	}
-	if got := remoteShape(spec); got != w.shape {
-		return fmt.Errorf("it is of another shape: %+v, and %+v is wanted", w.shape, got)
-	}
-	if w.hasEnded() {
-		return errors.New("the guest has ended")
-	}
-	workspace, err := openWorkspace(spec)
+	workspace, err := remote.OpenRun(spec)
 	if err != nil {
 		return err
 	}
-	w.began = time.Now()
 	return w.connect(ctx, spec, workspace)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/moby/moby/api/types/system"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/rundir"
 )
 
 // An engine with no control groups of its own can be used where this process can hold the limits, and nowhere else.
@@ -43,17 +44,6 @@ func TestRootlessEngineWithoutControlGroupsIsWatched(t *testing.T) {
 	info.MemoryLimit, info.PidsLimit = true, true
 	if e, err := engineFrom(info, ""); err != nil || e.watched || hasMissing(e, "cgroup") {
 		t.Errorf("with control groups: %+v, %v", e, err)
-	}
-}
-
-func TestWatchNamesTheLimit(t *testing.T) {
-	lim := sandbox.Limits{Memory: 100, Processes: 10}
-	for want, now := range map[string]counters{
-		"": {now: 100, tasks: 10}, sandbox.LimitMemory: {now: 101, tasks: 10}, sandbox.LimitProcesses: {now: 101, tasks: 11},
-	} {
-		if got := watch(now, lim); got != want {
-			t.Errorf("%+v: %q, want %q", now, got, want)
-		}
 	}
 }
 
@@ -123,7 +113,7 @@ func TestContainerOfRootlessPodman(t *testing.T) {
 	b.uid, b.gid = 1000, 100
 	spec := sandbox.Spec{ID: "x", Runtime: sandbox.Python, Workspace: "/w"}
 	e := &engine{podman: true, rootless: true, watched: true}
-	got := b.createOptions(t.Context(), spec, e, image{id: "img"}, &runDir{path: "/run-dir"})
+	got := b.localOptions(t.Context(), spec, e, image{id: "img"}, &runDir{Dir: &rundir.Dir{Path: "/run-dir"}})
 	h := got.HostConfig
 	if got.Config.User != "1000:100" || h.UsernsMode != "keep-id" || len(h.Resources.Ulimits) != 0 || h.Resources.Memory != 0 || h.Resources.PidsLimit != nil {
 		t.Errorf("user %q, %+v", got.Config.User, h)
@@ -135,7 +125,7 @@ func TestContainerOfRootlessPodman(t *testing.T) {
 		}
 	}
 	e = &engine{rootless: true}
-	got = b.createOptions(t.Context(), spec, e, image{id: "img"}, &runDir{path: "/run-dir"})
+	got = b.localOptions(t.Context(), spec, e, image{id: "img"}, &runDir{Dir: &rundir.Dir{Path: "/run-dir"}})
 	h = got.HostConfig
 	if got.Config.User != "0:0" || h.UsernsMode != container.UsernsMode("") || len(h.Resources.Ulimits) == 0 || h.Resources.Memory == 0 || !strings.Contains(strings.Join(h.ReadonlyPaths, " "), "/dev") {
 		t.Errorf("rootless Docker: user %q, %+v", got.Config.User, h)

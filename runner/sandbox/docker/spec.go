@@ -14,6 +14,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/layout"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/mounts"
 )
@@ -58,17 +59,33 @@ func readonlyPaths() []string {
 	return []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger", "/dev"}
 }
 
-// createOptions returns the container's configuration.
-func (b *Backend) createOptions(ctx context.Context, spec sandbox.Spec, e *engine, img image, dir *runDir) client.ContainerCreateOptions {
+// localOptions returns the configuration of a container that shares folders and a socket with this machine.
+func (b *Backend) localOptions(ctx context.Context, spec sandbox.Spec, e *engine, img image, dir *runDir) client.ContainerCreateOptions {
 	lim := spec.Limits.WithDefaults()
-	host := b.host(ctx, spec, lim, e, dir)
-	cmd := command(spec, lim, e.takeUlimits(host))
-	env := append([]string{"PATH=" + searchPath, "HOME=/tmp", "LANG=C.UTF-8"}, e.unset(img)...)
+	create := b.commonOptions(ctx, spec, e, img, dir.container)
+	h := create.HostConfig
+	h.Mounts = binds(spec, dir)
+	if spec.Workspace == "" {
+		h.Tmpfs[sandbox.WorkspaceDir] = e.tmpfs(lim.Tmp)
+	}
+	if e.podman {
+		dir.adaptToPodman(h, e.rootless)
+	}
+	if e.remapped && !e.rootless {
+		h.UsernsMode = "host"
+	}
+	cmd := command(spec, lim, e.takeUlimits(h))
+	create.Config.Entrypoint, create.Config.Cmd = cmd[:1], cmd[1:]
+	return create
+}
+
+// commonOptions returns what the configurations of local and remote containers have in common.
+func (b *Backend) commonOptions(ctx context.Context, spec sandbox.Spec, e *engine, img image, name string) client.ContainerCreateOptions {
 	return client.ContainerCreateOptions{
-		Name: dir.container,
+		Name: name,
 		Config: &container.Config{
 			Image: img.id, User: b.user(e), Hostname: "sandbox", WorkingDir: sandbox.WorkspaceDir,
-			Entrypoint: cmd[:1], Cmd: cmd[1:], Env: env,
+			Env:         append([]string{"PATH=" + searchPath, "HOME=/tmp", "LANG=C.UTF-8"}, e.unset(img)...),
 			AttachStdin: spec.Stdin != nil, OpenStdin: spec.Stdin != nil, StdinOnce: spec.Stdin != nil,
 			AttachStdout: true, AttachStderr: true,
 			StopSignal:      "SIGKILL", // so that an engine that shuts down does not wait
@@ -76,11 +93,12 @@ func (b *Backend) createOptions(ctx context.Context, spec sandbox.Spec, e *engin
 			Healthcheck:     &container.HealthConfig{Test: []string{"NONE"}},
 			Labels:          map[string]string{labelRun: spec.ID, labelOwner: b.owner},
 		},
-		HostConfig: host,
+		HostConfig: b.host(ctx, spec, e),
 	}
 }
 
-func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limits, e *engine, dir *runDir) *container.HostConfig {
+func (b *Backend) host(ctx context.Context, spec sandbox.Spec, e *engine) *container.HostConfig {
+	lim := spec.Limits.WithDefaults()
 	yes := true
 	h := &container.HostConfig{
 		AutoRemove:     true,
@@ -95,7 +113,6 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 		MaskedPaths:  maskedPaths(),
 		LogConfig:    container.LogConfig{Type: "none"},
 		Init:         &yes,
-		Mounts:       binds(spec, dir),
 		Tmpfs:        map[string]string{"/tmp": e.tmpfs(lim.Tmp)},
 		Resources:    container.Resources{Ulimits: ulimits(ctx, lim)},
 	}
@@ -113,18 +130,9 @@ func (b *Backend) host(ctx context.Context, spec sandbox.Spec, lim sandbox.Limit
 	if e.rootless && !e.podman {
 		h.ReadonlyPaths = readonlyPaths()
 	}
-	if spec.Workspace == "" {
-		h.Tmpfs[sandbox.WorkspaceDir] = e.tmpfs(lim.Tmp)
-	}
 	if !hasMissing(e, "cpu quota") {
 		const period = 100_000
 		h.Resources.CPUPeriod, h.Resources.CPUQuota = period, guestCPUs*period
-	}
-	if e.podman {
-		dir.adaptToPodman(h, e.rootless)
-	}
-	if e.remapped && !e.rootless {
-		h.UsernsMode = "host"
 	}
 	return h
 }
@@ -147,14 +155,10 @@ func command(spec sandbox.Spec, lim sandbox.Limits, limits string) []string {
 
 // interpreter returns the guest's own command.
 func interpreter(spec sandbox.Spec, lim sandbox.Limits) []string {
-	var cmd []string
 	if spec.Runtime == sandbox.Node {
-		cmd = append(cmd, "node", meter.HeapFlag(lim))
-	} else {
-		cmd = append(cmd, "python3")
+		return append([]string{"node", meter.HeapFlag(lim)}, layout.Program(spec)...)
 	}
-	cmd = append(cmd, spec.Args...)
-	return append(cmd, path.Join(sandbox.GuestDir, sandbox.GuestMain(spec.Runtime)), sandbox.BridgeAddress)
+	return append([]string{"python3"}, layout.Program(spec)...)
 }
 
 // bind never includes what is mounted below a folder: a read-only bind is not read-only further down.
@@ -165,30 +169,16 @@ func bind(source, target string, readOnly bool) mount.Mount {
 
 func binds(spec sandbox.Spec, dir *runDir) []mount.Mount {
 	all := []mount.Mount{
-		bind(dir.guest(), sandbox.GuestDir, true),
-		bind(dir.bridge(), bridgeDir, true),
+		bind(dir.File(guestFolder), sandbox.GuestDir, true),
+		bind(dir.File(bridgeFolder), bridgeDir, true),
 		// The engine would reveal the name servers of this machine.
-		bind(dir.resolv(), "/etc/resolv.conf", true),
+		bind(dir.File(emptyFile), "/etc/resolv.conf", true),
 	}
 	if spec.Workspace != "" {
 		all = append(all, bind(spec.Workspace, sandbox.WorkspaceDir, false))
 	}
-	for _, f := range readOnlyFolders(spec) {
-		all = append(all, bind(f.source, path.Join(sandbox.Root, f.name), true), bind(f.source, path.Join(sandbox.WorkspaceDir, f.name), true))
-	}
-	return all
-}
-
-// readOnly is a folder that appears read-only below sandbox.Root and in the workspace.
-type readOnly struct{ source, name string }
-
-func readOnlyFolders(spec sandbox.Spec) []readOnly {
-	var all []readOnly
-	if spec.Tree != "" {
-		all = append(all, readOnly{spec.Tree, path.Base(sandbox.TreeDir)})
-	}
-	if spec.Skills != "" {
-		all = append(all, readOnly{spec.Skills, path.Base(sandbox.SkillsDir)})
+	for _, f := range layout.ReadOnly(spec) {
+		all = append(all, bind(f.Source, f.Target, true))
 	}
 	return all
 }
@@ -197,7 +187,7 @@ func readOnlyFolders(spec sandbox.Spec) []readOnly {
 func (d *runDir) mountEmpty(h *container.HostConfig) {
 	delete(h.Tmpfs, sandbox.WorkspaceDir)
 	for _, at := range []string{sandbox.WorkspaceDir, sandbox.TreeDir, sandbox.SkillsDir} {
-		h.Mounts = append(h.Mounts, bind(d.empty(), at, true))
+		h.Mounts = append(h.Mounts, bind(d.File(emptyFolder), at, true))
 	}
 }
 
@@ -218,7 +208,7 @@ const sigPending = 1024
 func ulimits(ctx context.Context, lim sandbox.Limits) []*container.Ulimit {
 	all := []*container.Ulimit{
 		limit("core", 0),
-		limit("fsize", fileSize(lim)),
+		limit("fsize", lim.LargestFile()),
 		limit("nofile", int64(lim.Files)),
 		limit("sigpending", sigPending),
 	}
@@ -227,9 +217,6 @@ func ulimits(ctx context.Context, lim sandbox.Limits) []*container.Ulimit {
 	}
 	return all
 }
-
-// fileSize returns the limit of one file's size: at most the limit of the workspace.
-func fileSize(lim sandbox.Limits) int64 { return min(lim.FileSize, lim.Disk) }
 
 func limit(name string, n int64) *container.Ulimit {
 	return &container.Ulimit{Name: name, Soft: n, Hard: n}

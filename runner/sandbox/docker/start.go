@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/layout"
 )
 
 const (
@@ -51,40 +52,75 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 	if err != nil {
 		return nil, err
 	}
-	if e.remote != "" {
-		return b.startRemote(ctx, spec, e, img)
+	if e.remote == "" {
+		p, err := b.startLocal(ctx, spec, e, img)
+		if !errors.As(err, new(*unsharedError)) {
+			return p, err
+		}
+		if e, err = b.facts(ctx); err != nil {
+			return nil, err
+		}
 	}
+	return b.startRemote(ctx, spec, e, img)
+}
+
+func (b *Backend) startLocal(ctx context.Context, spec sandbox.Spec, e *engine, img image) (sandbox.Process, error) {
 	if err := b.prepareFolders(spec, e); err != nil {
 		return nil, err
 	}
-	dir, err := b.newRunDir(spec, e.seccomp())
+	p, err := b.launchLocal(ctx, spec, e, img, nil)
 	if err != nil {
 		return nil, err
 	}
-	p := newProcess(b, dir, spec.Secret)
-	p.watched = e.watched
-	lim := spec.Limits.WithDefaults()
-	disk := meter.NewDisk(spec.Workspace, lim)
-	if err := p.launch(ctx, b.createOptions(ctx, spec, e, img, dir)); err != nil {
-		disk.Stop()
+	p.connect(ctx, spec)
+	return p, nil
+}
+
+// prepareFolders makes sure that the guest will find its workspace writable and its tree readable.
+func (b *Backend) prepareFolders(spec sandbox.Spec, e *engine) error {
+	var user *layout.User
+	if !e.rootless && b.uid != os.Geteuid() {
+		user = &layout.User{UID: b.uid, Groups: []int{b.gid}}
+	}
+	return layout.Prepare(spec, user)
+}
+
+// unsharedError reports that an engine turned out to be remote: it does not see this machine's folders, or this machine does not
+// see its processes.
+type unsharedError struct{ err error }
+
+func (e *unsharedError) Error() string { return e.err.Error() }
+func (e *unsharedError) Unwrap() error { return e.err }
+
+// launchLocal starts a container on this machine, whose guest waits for its run. Change, if not nil, changes its configuration. If
+// the engine turns out to be remote, it counts as such from then on, and the error is an *unsharedError.
+func (b *Backend) launchLocal(ctx context.Context, spec sandbox.Spec, e *engine, img image, change func(*container.HostConfig, *runDir)) (*process, error) {
+	dir, err := b.newRunDir(spec, e)
+	if err != nil {
+		return nil, err
+	}
+	create := b.localOptions(ctx, spec, e, img, dir)
+	if change != nil {
+		change(create.HostConfig, dir)
+	}
+	p := newProcess(b, dir.container, spec.Secret)
+	p.dir, p.watched = dir, e.watched
+	if err := p.launch(ctx, create); err != nil {
 		err = errors.Join(err, p.undo(ctx))
-		if isFolderUnseen(err) && ctx.Err() == nil {
-			if err := b.prepareFolders(spec, e); err != nil { // one has been removed in the meantime
-				return nil, err
-			}
-			return b.startRemote(ctx, spec, b.setRemote("it does not see this machine's folders"), img)
+		if isFolderUnseen(err) && ctx.Err() == nil && b.prepareFolders(spec, e) == nil { // otherwise one was removed in the meantime
+			b.setRemote("it does not see this machine's folders")
+			return nil, &unsharedError{err}
 		}
 		return nil, err
 	}
-	if _, err := p.find(p.watching); err != nil && !p.endsSoon() {
-		disk.Stop()
+	if err := p.find(p.watching); err != nil && !p.endsSoon() {
 		err = errors.Join(fmt.Errorf("watch over container %s: %w", p.id, err), p.discard())
 		if _, silent := errors.AsType[*EngineError](err); silent || e.podman || e.watched || ctx.Err() != nil {
 			return nil, err
 		}
-		return b.startRemote(ctx, spec, b.setRemote("its containers' processes are not seen from here"), img)
+		b.setRemote("its containers' processes are not seen from here")
+		return nil, &unsharedError{err}
 	}
-	p.connect(ctx, spec, disk)
 	return p, nil
 }
 
@@ -94,7 +130,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 func (p *process) launch(ctx context.Context, create client.ContainerCreateOptions) error {
 	b := p.backend
 	var err error
-	if p.dir.path != "" {
+	if p.dir != nil {
 		if p.listener, err = p.dir.listen(); err != nil {
 			return err
 		}
@@ -111,7 +147,6 @@ func (p *process) launch(ctx context.Context, create client.ContainerCreateOptio
 	if !p.keeps {
 		p.removed = b.client.ContainerWait(p.watching, p.id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
 	}
-
 	if p.ready != nil {
 		if err := p.ready(); err != nil {
 			return err
@@ -119,7 +154,6 @@ func (p *process) launch(ctx context.Context, create client.ContainerCreateOptio
 	}
 	startCtx, cancelStart := context.WithTimeout(detach(ctx), startTime)
 	defer cancelStart()
-	p.began = time.Now()
 	if _, err := b.client.ContainerStart(startCtx, p.id, client.ContainerStartOptions{}); err != nil {
 		return b.startError(p.id, err)
 	}
@@ -140,13 +174,6 @@ func (p *process) endsSoon() bool {
 	}
 }
 
-// discard kills a container that was launched and has no run.
-func (p *process) discard() error {
-	p.Kill()
-	<-p.gone
-	return errors.Join(p.err, p.release())
-}
-
 // make creates the container and attaches to it.
 func (p *process) make(ctx context.Context, create client.ContainerCreateOptions) error {
 	b := p.backend
@@ -162,7 +189,7 @@ func (p *process) make(ctx context.Context, create client.ContainerCreateOptions
 	p.created = true // even if the request fails, there may be one
 	made, err := b.client.ContainerCreate(createCtx, create)
 	if err != nil {
-		return b.createError(err)
+		return fmt.Errorf("create a container: %w", b.engineError(err))
 	}
 	p.id, p.keeps = made.ID, keeps
 	for _, w := range made.Warnings {
@@ -182,18 +209,9 @@ func (p *process) make(ctx context.Context, create client.ContainerCreateOptions
 	case !inTime:
 		return fmt.Errorf("attach to container %s: %w", p.id, &EngineError{Host: b.opt.Host, Err: errNoAnswer})
 	case err != nil:
-		return fmt.Errorf("attach to container %s: %w", p.id, b.connectError(err))
+		return fmt.Errorf("attach to container %s: %w", p.id, b.engineError(err))
 	}
 	return nil
-}
-
-// createError explains errors that a person can fix.
-func (b *Backend) createError(err error) error {
-	if strings.Contains(err.Error(), noSource) {
-		return &EngineError{Host: b.opt.Host, Err: err,
-			hint: "the engine does not see the same folders as mcprun does (is it a snap, or in a container?): move the workspace and the folder for running sandboxes to where it sees them"}
-	}
-	return fmt.Errorf("create a container: %w", b.engineError(err))
 }
 
 // startError explains errors that a person can fix.
@@ -214,10 +232,13 @@ func (p *process) undo(ctx context.Context) error {
 	p.cancelRequests()
 	if p.created {
 		// By its name: the engine may have created it without returning its ID.
-		errs = append(errs, p.backend.removeContainer(ctx, p.dir.container))
+		errs = append(errs, p.backend.removeContainer(ctx, p.name))
 	}
 	if p.listener != nil {
 		p.listener.Close()
 	}
-	return errors.Join(append(errs, p.dir.remove())...)
+	if p.dir != nil {
+		errs = append(errs, p.dir.Remove())
+	}
+	return errors.Join(errs...)
 }

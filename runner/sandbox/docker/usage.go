@@ -4,153 +4,139 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"runtime"
-	"sync"
 	"time"
 
 	"github.com/moby/moby/client"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/kernelview"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/supervise"
 )
 
-const (
-	// pollInterval is the longest time between two measurements of a guest.
-	pollInterval = 50 * time.Millisecond
-	// minPollInterval is the shortest time between two measurements, for a guest near its limit.
-	minPollInterval = 5 * time.Millisecond
-)
+// pollInterval is the longest time between two measurements of a guest.
+const pollInterval = 50 * time.Millisecond
 
-// counters hold what a container has used.
-type counters struct {
-	cpu    time.Duration // processor time of all processes
-	memory int64         // the most bytes at once
-	now    int64         // present bytes; now and tasks (present threads) are known for watched containers only
-	tasks  int
-	ooms   int64 // processes that the kernel killed because memory ran out
-	forks  int64 // processes that could not be started for the limit of their number
-}
-
-// merge returns the larger of each pair of figures: none of them can fall.
-func (c counters) merge(later counters) counters {
-	return counters{
-		cpu: max(c.cpu, later.cpu), memory: max(c.memory, later.memory), ooms: max(c.ooms, later.ooms), forks: max(c.forks, later.forks),
-		now: later.now, tasks: later.tasks,
+// used returns the figures of the run so far, and whether they are from after its end.
+func (p *process) used() (c kernelview.Counters, final bool) {
+	if in := p.view.Load(); in != nil {
+		return in.Last()
 	}
-}
-
-// usage holds what is known about a container's use of the machine. The kernel's figures are read while the container
-// runs, and once more when its first process has ended: the control group lives on for a moment.
-type usage struct {
-	mu    sync.Mutex
-	in    *kernelView // nil until found, or if it cannot be found
-	base  counters    // used before the run
-	last  counters
-	final bool          // last is from after the end
-	ended chan struct{} // closed when in has ended; nil without in
-}
-
-// get returns the figures of the run so far.
-func (u *usage) get() (c counters, final bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	c = u.last
-	c.cpu -= u.base.cpu
-	c.ooms -= u.base.ooms
-	c.forks -= u.base.forks
-	return c, u.final
-}
-
-func (u *usage) kernel() *kernelView {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.in
-}
-
-// rebase excludes what was used before the run. The most memory may have been used before.
-func (u *usage) rebase(in *kernelView) {
-	u.read(in, false)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.base = u.last
-}
-
-// read updates the figures from the kernel. Figures that a group no longer has while it is removed stay as they were; they are
-// final only if all were read.
-func (u *usage) read(in *kernelView, final bool) {
-	c, complete := in.count()
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.last, u.final = u.last.merge(c), u.final || final && complete
+	if p.reported != nil {
+		return *p.reported, p.reported.Memory > 0 // otherwise the container sees no figures
+	}
+	return kernelview.Counters{}, false
 }
 
 // find looks for the container in this machine's kernel.
-func (p *process) find(ctx context.Context) (*kernelView, error) {
+func (p *process) find(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	res, err := p.backend.client.ContainerInspect(ctx, p.id, client.ContainerInspectOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("inspect container %s: %w", p.id, p.backend.engineError(err))
+		return fmt.Errorf("inspect container %s: %w", p.id, p.backend.engineError(err))
 	}
 	if res.Container.State == nil {
-		return nil, fmt.Errorf("the engine does not tell the state of container %s", p.id)
+		return fmt.Errorf("the engine does not tell the state of container %s", p.id)
 	}
 	mark := ""
 	if p.watched {
-		mark = filepath.Base(p.dir.path)
+		mark = filepath.Base(p.dir.Path)
 	}
-	in, err := openKernelView(p.id, res.Container.State.Pid, mark)
+	in, err := kernelview.Open(p.id, res.Container.State.Pid, mark)
 	if err != nil {
-		return nil, fmt.Errorf("look into container %s: %w", p.id, err)
+		return fmt.Errorf("look into container %s: %w", p.id, err)
 	}
-	u := &p.usage
-	u.mu.Lock()
-	u.in, u.ended = in, make(chan struct{})
-	u.mu.Unlock()
+	p.viewEnded = make(chan struct{})
+	p.view.Store(in)
 	p.watchers.Go(func() {
-		defer close(u.ended)
-		in.wait()
-		u.read(in, true)
+		defer close(p.viewEnded)
+		in.Wait()
 		p.setOver()
 	})
-	return in, nil
+	return nil
 }
 
-// poll reads the figures until the guest has ended. It enforces the limit of processor time, since the kernel has none for all
-// processes together, and every limit of a watched container. The workspace may be the container's own.
-func (p *process) poll(lim sandbox.Limits, ownWorkspace bool) {
-	in := p.usage.kernel()
+// watch enforces the limit of processor time until the guest has ended, since the kernel has none for all processes together, and
+// every limit of a container without a control group.
+func (p *process) watch(spec sandbox.Spec) {
+	in := p.view.Load()
 	if in == nil { // the guest ended before its processes were found
 		return
 	}
-	pause := pollInterval
+	interval := pollInterval
 	if p.watched {
-		pause = watchedPollInterval
-		in.bound(lim, ownWorkspace)
+		interval = watchedPollInterval
+		in.Bound(spec.Limits.WithDefaults(), spec.Workspace == "")
 	}
-	limit := lim.CPU
-	for {
-		p.usage.read(in, false)
-		wait := pause
-		used, _ := p.usage.get()
-		if passed := watch(used, lim); p.watched && passed != "" {
-			p.exceed(passed)
-			return
+	p.Watch(p.over, interval, func() supervise.Usage {
+		used := in.Measure()
+		u := supervise.Usage{CPU: used.CPU, Memory: used.Present, Tasks: used.Tasks}
+		if in.ManyWatches() {
+			u.Passed = sandbox.LimitFiles
 		}
-		if in.manyWatches() {
-			p.exceed(sandbox.LimitFiles)
-			return
-		}
-		if limit > 0 {
-			if used.cpu >= limit {
-				p.exceed(sandbox.LimitCPU)
-				return
-			}
-			wait = min(pause, max(minPollInterval, (limit-used.cpu)/time.Duration(runtime.NumCPU())))
-		}
+		return u
+	})
+}
+
+const (
+	// lastReadTime is how long reading a container's figures after its end may take.
+	lastReadTime = 200 * time.Millisecond
+	// oomDelay is how much later than the end the engine may report an out-of-memory kill.
+	oomDelay = time.Second
+)
+
+// nameLimits decides which limits the guest reached. Passed, if not empty, is the one that ended it.
+func (p *process) nameLimits(lim sandbox.Limits, passed string) {
+	if p.viewEnded != nil {
 		select {
-		case <-p.over:
-			return
-		case <-time.After(wait):
+		case <-p.viewEnded:
+		case <-time.After(lastReadTime):
 		}
 	}
+	used, final := p.used()
+	p.exit.MaxMemory = used.Memory
+	switch {
+	case passed != "":
+	case p.ranOutOfMemory(used, final):
+		passed = sandbox.LimitMemory
+	case p.ranOutOfTime(lim.CPU, used, final):
+		passed = sandbox.LimitCPU
+	}
+	var hit []string
+	if used.OutOfMemory > 0 {
+		hit = append(hit, sandbox.LimitMemory)
+	}
+	if used.OutOfTasks > 0 {
+		hit = append(hit, sandbox.LimitProcesses)
+	}
+	p.Finish(&p.exit, passed, hit...)
+}
+
+// ranOutOfMemory reports whether the kernel killed a process in the container because memory ran out. The control group's count
+// is final if it was read after the end. Otherwise the engine's event has to do, which may arrive after the end.
+func (p *process) ranOutOfMemory(used kernelview.Counters, final bool) bool {
+	if used.OutOfMemory > 0 || final || p.watched || p.exit.Code != supervise.CodeKilled || p.Killed() {
+		return used.OutOfMemory > 0
+	}
+	select {
+	case <-p.oom.Messages:
+		return true
+	case <-time.After(oomDelay):
+		return false
+	}
+}
+
+// ranOutOfTime reports whether the kernel ended the guest for its processor time: with a signal of its own at the soft
+// limit of one process, and by a kill at the hard one, a second later, when the guest ignores that. The figures show
+// whether the guest merely killed itself so.
+func (p *process) ranOutOfTime(limit time.Duration, used kernelview.Counters, final bool) bool {
+	switch {
+	case limit <= 0:
+		return false
+	case p.exit.Code == supervise.CodeCPU:
+		// The kernel counts for this signal by the tick, and on a busy machine too much. Without the last figures the
+		// signal must do.
+		return used.CPU >= limit/2 || !final
+	}
+	return p.exit.Code == supervise.CodeKilled && used.CPU >= limit-limit/10
 }

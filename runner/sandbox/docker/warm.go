@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"time"
 
 	"github.com/moby/moby/api/types/container"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/kernelview"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/supervise"
 )
 
 // commonFiles is how many descriptors a guest has that was started for runs of any shape.
@@ -38,30 +38,14 @@ func (b *Backend) Shape(spec sandbox.Spec) sandbox.Shape {
 	}
 	shape.Tree, shape.Skills, shape.Workspace = spec.Tree, spec.Skills, spec.Workspace
 	// The others are watched from outside, from the beginning of the run.
-	shape.Limits = sandbox.Limits{Memory: lim.Memory, Processes: lim.Processes, Files: lim.Files, FileSize: fileSize(lim), Tmp: lim.Tmp}
+	shape.Limits = sandbox.Limits{Memory: lim.Memory, Processes: lim.Processes, Files: lim.Files, FileSize: lim.LargestFile(), Tmp: lim.Tmp}
 	return shape
 }
 
-// canEnter reports whether this process can enter the namespaces of this engine's running containers. This is tried once, and is
-// false after the first Warm that fails to enter one.
+// canEnter reports whether this process can enter the namespaces of this engine's running containers.
 func (b *Backend) canEnter(ctx context.Context) bool {
 	e, err := b.facts(ctx)
-	if err != nil || e.remote != "" || e.rootless || e.remapped {
-		return false
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.enterTried {
-		b.enterTried = true
-		b.enterErr = mountsAvailable()
-	}
-	return b.enterErr == nil
-}
-
-func (b *Backend) setEnterError(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.enterErr = err
+	return err == nil && e.remote == "" && !e.rootless && !e.remapped && kernelview.MountsAvailable() == nil
 }
 
 // Warm starts a container whose guest waits for its job.
@@ -77,40 +61,22 @@ func (b *Backend) Warm(ctx context.Context, spec sandbox.Spec) (sandbox.Idle, er
 		return b.warmRemote(ctx, spec, e, img)
 	}
 	w := &idle{shape: b.Shape(spec), enter: b.canEnter(ctx), engine: e}
+	spec.Limits.CPU, spec.Stdin = 0, noStdin{}
+	var change func(*container.HostConfig, *runDir)
 	if w.enter {
 		spec.Workspace, spec.Tree, spec.Skills = "", "", ""
+		change = func(h *container.HostConfig, dir *runDir) {
+			dir.mountEmpty(h)
+			h.Resources.Ulimits = slices.DeleteFunc(h.Resources.Ulimits, func(l *container.Ulimit) bool { return l.Name == "fsize" || l.Name == "nofile" })
+			h.Resources.Ulimits = append(h.Resources.Ulimits, limit("nofile", max(commonFiles, int64(w.shape.Limits.Files))))
+		}
 	} else if err := b.prepareFolders(spec, e); err != nil {
 		return nil, err
 	}
-	dir, err := b.newRunDir(spec, e.seccomp())
-	if err != nil {
+	if w.process, err = b.launchLocal(detach(ctx), spec, e, img, change); err != nil {
 		return nil, err
 	}
-	spec.Limits.CPU, spec.Stdin = 0, noStdin{}
-	create := b.createOptions(detach(ctx), spec, e, img, dir)
-	if w.enter {
-		dir.mountEmpty(create.HostConfig)
-		create.HostConfig.Ulimits = slices.DeleteFunc(create.HostConfig.Ulimits, func(l *container.Ulimit) bool { return l.Name == "fsize" || l.Name == "nofile" })
-		create.HostConfig.Ulimits = append(create.HostConfig.Ulimits, limit("nofile", max(commonFiles, int64(w.shape.Limits.Files))))
-	}
-	p := newProcess(b, dir, spec.Secret)
-	w.process, p.watched = p, e.watched
-	if err := p.launch(ctx, create); err != nil {
-		return nil, errors.Join(err, p.undo(ctx))
-	}
-	w.stopKill = context.AfterFunc(ctx, p.Kill)
-	in, err := p.find(p.watching)
-	if err == nil && w.enter {
-		err = in.checkLimits(spec.Limits.WithDefaults(), b.uid, b.gid)
-	}
-	if err != nil && ctx.Err() == nil && !p.endsSoon() {
-		err = fmt.Errorf("watch over container %s: %w", p.id, err)
-		if _, engineFailed := errors.AsType[*EngineError](err); w.enter && !engineFailed {
-			err = fmt.Errorf("containers cannot be entered: %w", err)
-			b.setEnterError(err)
-		}
-		return nil, errors.Join(err, w.Close())
-	}
+	w.stopKill = context.AfterFunc(ctx, w.Kill)
 	return w, nil
 }
 
@@ -134,17 +100,14 @@ func (w *idle) Close() error {
 
 // Adopt makes the container that of a run.
 func (w *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
-	p := w.process
 	if err := w.prepareRun(ctx, spec); err != nil {
-		return nil, errors.Join(fmt.Errorf("adopt container %s: %w", p.id, err), w.Close())
+		return nil, errors.Join(fmt.Errorf("adopt container %s: %w", w.id, err), w.Close())
 	}
-	p.began = time.Now()
-	disk := meter.NewDisk(spec.Workspace, spec.Limits)
 	if spec.Stdin == nil {
-		p.attached.CloseWrite()
+		w.attached.CloseWrite()
 	}
-	p.connect(ctx, spec, disk)
-	return p, nil
+	w.connect(ctx, spec)
+	return w.process, nil
 }
 
 // prepareRun sets the run's folders and limits in the container.
@@ -153,45 +116,30 @@ func (w *idle) prepareRun(ctx context.Context, spec sandbox.Spec) error {
 	if !w.stopKill() {
 		return errors.New("it was killed")
 	}
-	if err := ctx.Err(); err != nil {
+	if err := supervise.CheckAdopt(ctx, w.over, w.shape, b.Shape(spec)); err != nil {
 		return err
 	}
-	if got := b.Shape(spec); got != w.shape {
-		return fmt.Errorf("its shape is %+v, want %+v", w.shape, got)
-	}
-	if w.hasEnded() {
-		return errors.New("the guest has ended")
-	}
-	in := w.usage.kernel()
+	in := w.view.Load()
 	if w.enter {
 		if err := b.prepareFolders(spec, w.engine); err != nil {
 			return err
 		}
 		lim := spec.Limits.WithDefaults()
 		placed := make(chan error, 1)
-		go func() { placed <- in.mountFolders(spec, lim) }() // concurrently: each takes a third of a millisecond
-		err := in.limit(lim, cpuSeconds(ctx, lim), b.uid, b.gid)
+		go func() { placed <- in.MountFolders(spec, lim) }() // concurrently: each takes a third of a millisecond
+		err := in.Limit(lim, cpuSeconds(ctx, lim), b.uid, b.gid)
 		if err := errors.Join(err, <-placed); err != nil {
 			return err
 		}
 	}
 	if in != nil {
-		w.usage.rebase(in)
+		in.Rebase()
 	}
 	return nil
 }
 
 // Bridge returns the process's bridge.
 func (w *idle) Bridge(ctx context.Context) (net.Conn, error) { return w.process.Bridge(ctx) }
-
-func (p *process) hasEnded() bool {
-	select {
-	case <-p.over:
-		return true
-	default:
-		return false
-	}
-}
 
 // noStdin is the placeholder for a standard input that Adopt sets.
 type noStdin struct{}

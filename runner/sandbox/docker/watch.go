@@ -5,7 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moby/moby/api/types/container"
+
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/kernelview"
 )
 
 // A rootless engine may be unable to make control groups: with version 1 none is able to, with
@@ -15,17 +18,6 @@ import (
 
 // watchedPollInterval is the time between two measurements of a container without a control group.
 const watchedPollInterval = 25 * time.Millisecond
-
-// watch names the limit that a container has passed.
-func watch(now counters, lim sandbox.Limits) string {
-	switch {
-	case now.tasks > lim.Processes: // first: a fork bomb is the most urgent
-		return sandbox.LimitProcesses
-	case now.now > lim.Memory:
-		return sandbox.LimitMemory
-	}
-	return ""
-}
 
 // Without a control group, nothing counts memory that processes share without a file: all of it stays while one page is mapped
 // anywhere, and each process's figures include only the pages that it has touched. So it is refused there: MAP_SHARED (1) with
@@ -49,7 +41,7 @@ func (e *engine) seccomp() string {
 
 // checkWatched refuses an engine without control groups if this process cannot enforce the limits in its place.
 func (b *Backend) checkWatched(e *engine) error {
-	if !e.watched || e.remote == "" && canWatch() {
+	if !e.watched || e.remote == "" && kernelview.CanMeasure() {
 		return nil
 	}
 	why := "it is rootless and has no control groups, so it limits neither memory nor processes"
@@ -58,4 +50,19 @@ func (b *Backend) checkWatched(e *engine) error {
 	}
 	return &EngineError{Host: b.opt.Host, Err: errors.New(why),
 		hint: "have its machine use control groups of version 2 and delegate memory, pids and cpu to its user, or use another engine or sandbox"}
+}
+
+// dataSlack is how much more private memory one process may map than the run may use.
+const dataSlack = 512 << 20
+
+// watchedUlimits returns bounds in place of a control group's. Node reserves far more memory than it uses, for each worker.
+func watchedUlimits(lim sandbox.Limits, rt sandbox.Runtime) []*container.Ulimit {
+	var all []*container.Ulimit
+	if rt != sandbox.Node {
+		all = append(all, limit("data", lim.Memory+dataSlack))
+	}
+	if most, ok := kernelview.MaxUserProcesses(lim); ok {
+		all = append(all, limit("nproc", most))
+	}
+	return all
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/guest"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
 
@@ -45,16 +46,12 @@ type setup struct {
 type binding struct {
 	// Folders are the folders of the script: in a jail the targets of its mounts, otherwise real paths. Empty means that there
 	// is none.
-	Folders folders
+	Folders guest.Folders
 	// Memory and FileSize bound the engine's heap and the files it writes, in bytes.
 	Memory, FileSize int64
-	// TmpSize limits Folders.Tmp, in bytes, if that is not a file system of its own; otherwise it is zero.
-	TmpSize int64
 	// Limits are resource limits which a child without a jail sets for itself.
 	Limits rlimits
 }
-
-type folders struct{ Workspace, Tree, Skills, Tmp string }
 
 // rlimits are in seconds, descriptors and bytes. Zero means no limit.
 type rlimits struct{ CPU, Files, FileSize uint64 }

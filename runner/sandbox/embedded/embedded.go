@@ -110,7 +110,7 @@ func unjailedMissing() []string {
 		"namespaces: none on this system; only the engine keeps scripts away from files and the network",
 		"system-call filter: none on this system",
 	}
-	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
+	if runtime.GOOS != "windows" {
 		missing = append(missing, "memory: limited by the engine only")
 	}
 	return missing

@@ -75,16 +75,13 @@ func (h environment) bind(frame []byte, o *guest.Options) (err error) {
 	if err := json.Unmarshal(frame, &b); err != nil {
 		return fmt.Errorf("read the binding of the run: %w", err)
 	}
-	at := func(folder string) string {
-		if folder == "" {
-			return ""
+	f := &b.Folders
+	for _, dir := range []*string{&f.Workspace, &f.Tree, &f.Skills, &f.Tmp} {
+		if *dir != "" {
+			*dir = h.find(*dir)
 		}
-		return h.find(folder)
 	}
-	f := b.Folders
-	if o.Files, err = guest.OpenFiles(guest.Folders{
-		Workspace: at(f.Workspace), Tree: at(f.Tree), Skills: at(f.Skills), Tmp: at(f.Tmp), TmpSize: b.TmpSize,
-	}); err != nil {
+	if o.Files, err = guest.OpenFiles(*f); err != nil {
 		return err
 	}
 	o.Memory, o.FileSize = b.Memory, b.FileSize

@@ -21,7 +21,7 @@ const (
 // guard enforces the child's limits with a job object: memory, processor time, and a single process. The child is killed when
 // the host ends, because only the host has the job open. The returned function closes the job and returns the peak memory in
 // bytes.
-func guard(child *os.Process, limits sandbox.Limits, _ func(limit string)) (stop func() int64, err error) {
+func guard(child *os.Process, limits sandbox.Limits) (stop func() int64, err error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("make a job object: %w", err)

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/embedded/internal/guest"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/acl"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
 )
@@ -145,7 +146,7 @@ func views(spec sandbox.Spec, s scratch) (mounts []jail.Mount, tmpfs []string, b
 	}
 	if s.path != "" {
 		show(s.tmp(), tmpDir, true, &f.Tmp)
-		bound.TmpSize = spec.Limits.Tmp
+		f.TmpSize = spec.Limits.Tmp
 	}
 	f.Tmp = tmpDir
 	return mounts, tmpfs, bound, err
@@ -167,8 +168,7 @@ func (p *process) bind(ctx context.Context, spec sandbox.Spec) (binding, error) 
 			spec.Workspace = p.scratch.workspace()
 		}
 		bound := newBinding(spec.Limits)
-		bound.Folders = folders{Workspace: spec.Workspace, Tree: spec.Tree, Skills: spec.Skills, Tmp: p.scratch.tmp()}
-		bound.TmpSize = spec.Limits.Tmp
+		bound.Folders = guest.Folders{Workspace: spec.Workspace, Tree: spec.Tree, Skills: spec.Skills, Tmp: p.scratch.tmp(), TmpSize: spec.Limits.Tmp}
 		return bound, c.attach(ctx, spec)
 	}
 	return binding{}, fmt.Errorf("unknown type of child: %T", p.child)

@@ -97,7 +97,7 @@ func (p *unjailedChild) attach(ctx context.Context, spec sandbox.Spec) error {
 		p.copies.Go(func() { _, _ = io.Copy(p.output.Writer(w), p.streams[i+1]) })
 	}
 	var err error
-	if p.memory, err = guard(p.cmd.Process, spec.Limits, p.end); err != nil {
+	if p.memory, err = guard(p.cmd.Process, spec.Limits); err != nil {
 		return err
 	}
 	p.disk = meter.WatchDisk(spec.Workspace, spec.Limits, func() { p.end(sandbox.LimitDisk) })

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/cgroup"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/mounts"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/supervise"
 )
 
 // idle is a guest that waits for its run.
@@ -32,16 +33,8 @@ func (i *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, e
 }
 
 func (i *idle) adopt(ctx context.Context, spec sandbox.Spec) error {
-	if err := ctx.Err(); err != nil {
+	if err := supervise.CheckAdopt(ctx, i.done, i.shape, i.direct.shape(spec)); err != nil {
 		return err
-	}
-	select {
-	case <-i.done:
-		return errors.New("it has ended")
-	default:
-	}
-	if got := i.direct.shape(spec); got != i.shape {
-		return fmt.Errorf("it is of another shape: %+v, and %+v is wanted", i.shape, got)
 	}
 	lim := spec.Limits.WithDefaults()
 	if i.late {
@@ -52,7 +45,7 @@ func (i *idle) adopt(ctx context.Context, spec sandbox.Spec) error {
 			return err
 		}
 	}
-	i.before.Store(int64(i.spent()))
+	i.before = i.spent()
 	return i.group.SetLimits(cgroup.Limits{Memory: lim.Memory + ownMemory})
 }
 
@@ -72,7 +65,7 @@ func (i *idle) mountFolders(all []mounts.Mount) error {
 func (i *idle) Close() error {
 	i.Kill()
 	<-i.done
-	i.stopCtx()
+	i.stopKill()
 	i.streams.Close()
-	return errors.Join(i.err, i.dir.remove())
+	return errors.Join(i.err, i.dir.Remove())
 }

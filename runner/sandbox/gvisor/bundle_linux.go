@@ -53,13 +53,13 @@ func (d *direct) config(dir *runDir, spec sandbox.Spec, late bool) specs.Spec {
 			Args:         d.command(spec), Env: layout.Environment(),
 			Rlimits: []specs.POSIXRlimit{
 				limit("RLIMIT_CORE", 0), limit("RLIMIT_NOFILE", int64(lim.Files)), limit("RLIMIT_NPROC", int64(lim.Processes)),
-				limit("RLIMIT_FSIZE", min(lim.FileSize, lim.Disk)),
+				limit("RLIMIT_FSIZE", lim.LargestFile()),
 			},
 		},
 		Mounts: []specs.Mount{
 			{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "nodev", "noexec"}},
 			{Destination: "/sys", Type: "sysfs", Source: "sysfs", Options: []string{"ro", "nosuid", "nodev", "noexec"}},
-			memoryFolder("/tmp", lim.Tmp), sealed("/dev/shm"), sealed("/dev/net"), showAt(dir.nothing(), "/dev/fuse", false),
+			memoryFolder("/tmp", lim.Tmp), sealed("/dev/shm"), sealed("/dev/net"), showAt(dir.File(emptyFile), "/dev/fuse", false),
 		},
 	}
 	c.Linux = &specs.Linux{Seccomp: filter(groups)}
@@ -157,72 +157,43 @@ func (d *direct) fill(dir *runDir, spec sandbox.Spec, late bool) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir.path, "config.json"), text, 0o600); err != nil {
+	if err := os.WriteFile(dir.File(emptyFile), nil, 0o400); err != nil {
 		return err
 	}
-	if err := os.WriteFile(dir.nothing(), nil, 0o400); err != nil {
-		return err
-	}
+	files := map[string][]byte{configFile: text}
 	uid, gid := d.user()
-	root := filepath.Join(dir.path, "rootfs")
-	files, err := layout.Files(spec, uid, gid)
-	if err != nil {
-		return err
+	for name, content := range layout.Files(spec, uid, gid) {
+		files[filepath.Join(rootFolder, name)] = content
 	}
+	folders := []string{stateFolder}
 	for _, place := range []string{sandbox.WorkspaceDir, sandbox.TreeDir, sandbox.SkillsDir, "/tmp", "/proc", "/sys", "/dev"} {
-		if err := makeFolder(filepath.Join(root, place)); err != nil {
+		folders = append(folders, filepath.Join(rootFolder, place))
+	}
+	for _, m := range c.Mounts { // places to mount on
+		at := filepath.Join(rootFolder, m.Destination)
+		if m.Type != "bind" {
+			folders = append(folders, at)
+			continue
+		}
+		st, err := os.Stat(m.Source)
+		switch {
+		case err != nil:
 			return err
+		case st.IsDir():
+			folders = append(folders, at)
+		default:
+			files[at] = nil
 		}
 	}
-	for _, m := range c.Mounts {
-		if err := makePlace(root, m); err != nil {
+	for _, name := range folders {
+		if err := dir.MkdirAll(name); err != nil {
 			return err
 		}
 	}
 	for name, content := range files {
-		if err := writeFile(filepath.Join(root, name), content); err != nil {
+		if err := dir.Write(name, content); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// makePlace makes the mount point of m in the root.
-func makePlace(root string, m specs.Mount) error {
-	at := filepath.Join(root, m.Destination)
-	if m.Type != "bind" {
-		return makeFolder(at)
-	}
-	st, err := os.Stat(m.Source)
-	if err != nil {
-		return err
-	}
-	if st.IsDir() {
-		return makeFolder(at)
-	}
-	return writeFile(at, nil)
-}
-
-// makeFolder makes a folder that everybody can enter, whatever the umask is.
-func makeFolder(dir string) error {
-	if st, err := os.Stat(dir); err == nil && st.IsDir() {
-		return nil
-	}
-	if err := makeFolder(filepath.Dir(dir)); err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
-	return os.Chmod(dir, 0o755)
-}
-
-func writeFile(name string, content []byte) error {
-	if err := makeFolder(filepath.Dir(name)); err != nil {
-		return err
-	}
-	if err := os.WriteFile(name, content, 0o644); err != nil {
-		return err
-	}
-	return os.Chmod(name, 0o644)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -83,20 +82,10 @@ func (b *Backend) enterFiles() ([]interp.File, error) {
 
 // isRoot reports whether this process is root with its capabilities: in many containers root has few.
 func isRoot() bool {
-	if os.Geteuid() != 0 {
-		return false
-	}
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "CapEff:"); ok {
-			caps, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
-			return err == nil && caps>>unix.CAP_SYS_ADMIN&1 == 1
-		}
-	}
-	return false
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets [2]unix.CapUserData
+	err := unix.Capget(&header, &sets[0])
+	return err == nil && os.Geteuid() == 0 && sets[0].Effective>>unix.CAP_SYS_ADMIN&1 == 1
 }
 
 // userNamespaces checks that a caller who is not root may have a user namespace, by starting a runsc in one that does
@@ -152,7 +141,7 @@ func (d *direct) shape(spec sandbox.Spec) sandbox.Shape {
 	s := completeShape(spec)
 	lim := s.Limits
 	s.Limits = sandbox.Limits{
-		Processes: lim.Processes, Files: lim.Files, FileSize: min(lim.FileSize, lim.Disk), Tmp: lim.Tmp,
+		Processes: lim.Processes, Files: lim.Files, FileSize: lim.LargestFile(), Tmp: lim.Tmp,
 		Memory: meter.LargeHeap(spec.Runtime, lim),
 	}
 	if d.late(spec) {

@@ -9,25 +9,21 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/cgroup"
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
-)
-
-const (
-	codeKilled   = 128 + int(unix.SIGKILL)
-	codeFileSize = 128 + int(unix.SIGXFSZ)
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/supervise"
 )
 
 // guest is one running gVisor and its run's folder. Its owner calls Wait once.
 type guest struct {
+	*supervise.Guest
 	dir       *runDir
 	secret    string
 	late      bool // its workspace is mounted when it is adopted
@@ -35,19 +31,13 @@ type guest struct {
 	group     *cgroup.Group // nil where none could be made
 	proc      *os.Process   // runsc, the parent of gVisor's kernel and of the gofer
 	processes processes
-	stopCtx   func() bool
-
-	limits atomic.Pointer[sandbox.Limits]
-	before atomic.Int64 // processor time used before the run, in nanoseconds
-	most   atomic.Int64 // peak memory
-	cause  atomic.Pointer[string]
-	treeMu sync.Mutex
-	tree   *proctree.Tree // of runsc
-
-	meter     *meter.Output
-	disk      *meter.Disk
-	complaint head        // the beginning of standard error
-	heap      *meter.Heap // nil: it runs no V8
+	stopKill  func() bool    // until begin
+	tree      *proctree.Tree // of runsc; begin measures it first, and then watch
+	memory    memoryFile
+	before    time.Duration // processor time used before the run
+	most      int64         // peak memory; read after watching
+	complaint head          // the beginning of standard error
+	watching  sync.WaitGroup
 
 	done  chan struct{} // closed when every process is gone; what follows is set before
 	state *os.ProcessState
@@ -71,13 +61,9 @@ func (g *guest) Bridge(ctx context.Context) (net.Conn, error) {
 // Secret implements sandbox.Process.
 func (g *guest) Secret() string { return g.secret }
 
-// Kill implements sandbox.Process.
-func (g *guest) Kill() { g.kill("") }
-
 // kill ends everything. It stops runsc first, which would otherwise notice the others' end and exit with its own code. It kills
 // runsc last, because the others end with it.
-func (g *guest) kill(cause string) {
-	g.cause.CompareAndSwap(nil, &cause)
+func (g *guest) kill() {
 	g.processes.find(g.proc.Pid)
 	_ = g.proc.Signal(unix.SIGSTOP)
 	g.processes.killKernel()
@@ -90,6 +76,7 @@ func (g *guest) kill(cause string) {
 func (g *guest) supervise() {
 	defer close(g.done)
 	state, err := g.proc.Wait()
+	g.Ended()
 	g.state = state
 	if err != nil {
 		g.err = fmt.Errorf("wait for runsc: %w", err)
@@ -97,27 +84,17 @@ func (g *guest) supervise() {
 	g.processes.kill()
 	g.group.Kill()
 	g.err = errors.Join(g.err, g.processes.wait())
-	g.oom, g.tasks = g.group.OutOfMemory(), g.group.OutOfTasks()
+	used, _ := g.group.Use()
+	g.oom, g.tasks = used.OutOfMemory > 0, used.OutOfTasks > 0
 	g.err = errors.Join(g.err, g.group.Close())
 }
 
 // begin gives the guest a run: from now on the run's limits hold, its streams are connected, and ctx ends it.
 func (g *guest) begin(ctx context.Context, spec sandbox.Spec) {
-	lim := spec.Limits.WithDefaults()
-	g.limits.Store(&lim)
-	if g.stopCtx != nil {
-		g.stopCtx()
-	}
-	g.stopCtx = context.AfterFunc(ctx, g.Kill)
-	g.meter = meter.NewOutput(lim.Output, func() { g.kill(sandbox.LimitOutput) })
-	g.disk = meter.NewDisk(spec.Workspace, lim)
-	g.disk.Watch(meter.Guest{PIDs: g.fileHolders}, func() { g.kill(sandbox.LimitDisk) })
-	stderr := g.meter.Writer(spec.Stderr)
-	if spec.Runtime == sandbox.Node {
-		g.heap = meter.NewHeap(stderr)
-		stderr = g.heap
-	}
-	g.streams.Copy(spec.Stdin, g.meter.Writer(spec.Stdout), io.MultiWriter(&g.complaint, stderr))
+	g.stopKill()
+	stdout, stderr := g.Begin(ctx, spec, g.fileHolders)
+	g.streams.Copy(spec.Stdin, stdout, io.MultiWriter(&g.complaint, stderr))
+	g.watching.Go(func() { g.Watch(g.done, watchInterval, g.measure) })
 }
 
 // fileHolders lists the processes that hold the guest's files open.
@@ -129,31 +106,39 @@ func (g *guest) fileHolders() []int {
 // Wait implements sandbox.Process.
 func (g *guest) Wait() (sandbox.Exit, error) {
 	<-g.done
-	g.stopCtx()
+	g.watching.Wait()
 	g.streams.Drain()
-	overDisk := g.disk.Stop()
-	started := g.hasStarted()
-	complaint := g.reason()
-	g.streams.Close()
-	err := errors.Join(g.err, g.dir.remove())
-	exit := sandbox.Exit{Code: g.code(), MaxMemory: g.most.Load()}
-	if !started && g.cause.Load() == nil {
-		return exit, errors.Join(fmt.Errorf("runsc could not start the guest: %s", complaint), err)
+	exit := sandbox.Exit{Code: g.code(), MaxMemory: g.most}
+	var failed string
+	var hit []string
+	if g.tasks {
+		failed, hit = sandbox.LimitProcesses, append(hit, sandbox.LimitProcesses)
 	}
-	g.fill(&exit, overDisk)
-	return exit, err
+	if g.oom {
+		failed, hit = sandbox.LimitMemory, append(hit, sandbox.LimitMemory)
+	}
+	if failed != "" && exit.Code != 0 {
+		exit.Code = supervise.CodeKilled
+	}
+	g.Finish(&exit, failed, hit...)
+	err := g.err
+	if !g.hasStarted() && !g.Killed() {
+		err = errors.Join(fmt.Errorf("runsc could not start the guest: %s", g.reason()), err)
+	}
+	g.streams.Close()
+	return exit, errors.Join(err, g.dir.Remove())
 }
 
 // hasStarted reports whether runsc has started the guest.
 func (g *guest) hasStarted() bool {
-	_, err := os.Stat(g.dir.pidFile())
+	_, err := os.Stat(g.dir.File(pidFile))
 	return err == nil
 }
 
 // code is the guest's exit code, as runsc passes it on.
 func (g *guest) code() int {
 	if g.state == nil {
-		return codeKilled
+		return supervise.CodeKilled
 	}
 	ws, _ := g.state.Sys().(syscall.WaitStatus)
 	if ws.Signaled() {
@@ -162,36 +147,9 @@ func (g *guest) code() int {
 	return ws.ExitStatus()
 }
 
-// fill names the limits that the guest ran into.
-func (g *guest) fill(exit *sandbox.Exit, overDisk bool) {
-	switch cause := g.cause.Load(); {
-	case cause != nil && exit.Code == codeKilled:
-		exit.Killed = *cause
-	case g.meter.Hit():
-		exit.Killed = sandbox.LimitOutput // it ended before it could be killed
-	case g.oom && exit.Code != 0:
-		exit.Killed, exit.Code = sandbox.LimitMemory, codeKilled
-	case g.tasks && exit.Code != 0:
-		exit.Killed, exit.Code = sandbox.LimitProcesses, codeKilled
-	case exit.Code == codeFileSize:
-		exit.Killed = sandbox.LimitFileSize
-	case g.heap != nil && g.heap.Ended(exit.Code):
-		exit.Killed = sandbox.LimitMemory
-	}
-	exit.Reach(exit.Killed)
-	for limit, hit := range map[string]bool{
-		sandbox.LimitOutput: g.meter.Hit(), sandbox.LimitDisk: overDisk, sandbox.LimitFileSize: g.disk.HitFileSize(),
-		sandbox.LimitMemory: g.oom, sandbox.LimitProcesses: g.tasks,
-	} {
-		if hit {
-			exit.Reach(limit)
-		}
-	}
-}
-
 // reason returns runsc's error message, from its log or else its standard error.
 func (g *guest) reason() string {
-	text, _ := os.ReadFile(g.dir.logFile())
+	text, _ := os.ReadFile(g.dir.File(logFile))
 	for line := range strings.Lines(string(text)) {
 		if _, why, ok := strings.Cut(line, "FATAL ERROR: "); ok {
 			return strings.TrimSpace(why)

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/cgroup"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/supervise"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
 
@@ -40,10 +41,9 @@ func (d *direct) launch(ctx context.Context, spec sandbox.Spec, late bool) (_ *g
 	if err != nil {
 		return nil, err
 	}
-	g := &guest{dir: dir, secret: spec.Secret, late: late, done: make(chan struct{})}
+	g := &guest{dir: dir, secret: spec.Secret, late: late, before: startCPU, done: make(chan struct{})}
+	g.Guest = supervise.New(g.kill)
 	lim := spec.Limits.WithDefaults()
-	g.limits.Store(&lim)
-	g.before.Store(int64(startCPU))
 	var ends []*os.File
 	defer func() {
 		stdio.CloseAll(ends)
@@ -79,14 +79,13 @@ func (d *direct) launch(ctx context.Context, spec sandbox.Spec, late bool) (_ *g
 			return nil, fmt.Errorf("hand descriptors over to the guest: %w", err)
 		}
 	}
-	g.stopCtx = context.AfterFunc(ctx, g.Kill)
-	go g.watch()
+	g.stopKill = context.AfterFunc(ctx, g.Kill)
 	return g, nil
 }
 
 // arguments are runsc's.
 func (d *direct) arguments(g *guest) []string {
-	args := []string{d.tool.path, "--root=" + g.dir.state(), "--log=" + g.dir.logFile()}
+	args := []string{d.tool.path, "--root=" + g.dir.File(stateFolder), "--log=" + g.dir.File(logFile)}
 	if !d.root {
 		args = append(args, "--rootless")
 	}
@@ -102,7 +101,7 @@ func (d *direct) arguments(g *guest) []string {
 		// access takes longer.
 		args = append(args, "--directfs=false")
 	}
-	args = append(args, "run", "--bundle="+g.dir.path, "--pid-file="+g.dir.pidFile())
+	args = append(args, "run", "--bundle="+g.dir.Path, "--pid-file="+g.dir.File(pidFile))
 	if d.tool.passFD {
 		args = append(args, fmt.Sprintf("--pass-fd=%d:%d", sandbox.BridgeFD, sandbox.BridgeFD), fmt.Sprintf("--pass-fd=%d:%d", sandbox.SecretFD, sandbox.SecretFD))
 	}
@@ -167,11 +166,11 @@ func (g *guest) abandon() error {
 	} else if err := g.group.Close(); err != nil {
 		g.err = err
 	}
-	if g.stopCtx != nil {
-		g.stopCtx()
+	if g.stopKill != nil {
+		g.stopKill()
 	}
 	if g.streams != nil {
 		g.streams.Close()
 	}
-	return errors.Join(g.err, g.dir.remove())
+	return errors.Join(g.err, g.dir.Remove())
 }

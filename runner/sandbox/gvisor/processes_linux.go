@@ -8,8 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/pidfd"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
 )
 
@@ -17,33 +16,35 @@ import (
 // serves files. They end with runsc; kill and wait make sure of it.
 type processes struct {
 	mu     sync.Mutex
-	kernel handle
-	gofer  handle
+	kernel *pidfd.Process // nil: not found yet
+	gofer  *pidfd.Process
 }
-
-// handle is a process and its pidfd, so that a reused PID is never signalled.
-type handle struct{ pid, fd int }
 
 // find looks for the processes among runsc's children. It returns their process IDs, 0 for one that does not exist.
 func (p *processes) find(runsc int) (kernel, gofer int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.kernel.pid != 0 && p.gofer.pid != 0 {
-		return p.kernel.pid, p.gofer.pid
-	}
-	children, _ := proctree.Children(runsc)
-	for _, pid := range children {
-		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		name, _, _ := bytes.Cut(line, []byte{0})
-		h := map[string]*handle{"runsc-sandbox": &p.kernel, "runsc-gofer": &p.gofer}[string(name)]
-		if h == nil || h.pid != 0 {
-			continue
-		}
-		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
-			*h = handle{pid, fd}
+	if p.kernel == nil || p.gofer == nil {
+		children, _ := proctree.Children(runsc)
+		for _, pid := range children {
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			name, _, _ := bytes.Cut(line, []byte{0})
+			switch found := string(name); {
+			case found == "runsc-sandbox" && p.kernel == nil:
+				p.kernel, _ = pidfd.Open(pid) // an error says that it has ended
+			case found == "runsc-gofer" && p.gofer == nil:
+				p.gofer, _ = pidfd.Open(pid)
+			}
 		}
 	}
-	return p.kernel.pid, p.gofer.pid
+	return pidOf(p.kernel), pidOf(p.gofer)
+}
+
+func pidOf(p *pidfd.Process) int {
+	if p == nil {
+		return 0
+	}
+	return p.PID
 }
 
 // goferTime is how long the gofer may take to end after gVisor's kernel.
@@ -54,20 +55,17 @@ const goferTime = 200 * time.Millisecond
 func (p *processes) killKernel() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.kernel.pid == 0 || p.gofer.pid == 0 {
-		return
-	}
-	if unix.PidfdSendSignal(p.kernel.fd, unix.SIGKILL, nil, 0) == nil {
-		ended(p.gofer.fd, time.Now().Add(goferTime))
+	if p.kernel != nil && p.gofer != nil && p.kernel.Kill() == nil {
+		p.gofer.WaitUntil(time.Now().Add(goferTime))
 	}
 }
 
 func (p *processes) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, h := range []handle{p.kernel, p.gofer} {
-		if h.pid != 0 {
-			_ = unix.PidfdSendSignal(h.fd, unix.SIGKILL, nil, 0)
+	for _, process := range []*pidfd.Process{p.kernel, p.gofer} {
+		if process != nil {
+			_ = process.Kill()
 		}
 	}
 }
@@ -81,31 +79,15 @@ func (p *processes) wait() error {
 	defer p.mu.Unlock()
 	deadline := time.Now().Add(endTime)
 	var errs []error
-	for _, h := range []*handle{&p.kernel, &p.gofer} {
-		if h.pid == 0 {
+	for _, process := range []*pidfd.Process{p.kernel, p.gofer} {
+		if process == nil {
 			continue
 		}
-		if !ended(h.fd, deadline) {
-			errs = append(errs, fmt.Errorf("process %d of gVisor does not end", h.pid))
+		if !process.WaitUntil(deadline) {
+			errs = append(errs, fmt.Errorf("process %d of gVisor does not end", process.PID))
 		}
-		unix.Close(h.fd)
-		*h = handle{}
+		process.Close()
 	}
+	p.kernel, p.gofer = nil, nil
 	return errors.Join(errs...)
-}
-
-func ended(pidfd int, deadline time.Time) bool {
-	for {
-		left := time.Until(deadline)
-		if left <= 0 {
-			return false
-		}
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
-		if n > 0 {
-			return true
-		}
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return false
-		}
-	}
 }

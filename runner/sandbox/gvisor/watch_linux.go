@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/supervise"
 )
 
 const (
@@ -20,30 +20,13 @@ const (
 	maxTasks = 4096
 )
 
-// watch measures the guest every watchInterval, and kills it when it exceeds a limit. The group's own memory limit is higher,
-// to leave room for gVisor itself, and stops guests that grow faster than watch notices.
-func (g *guest) watch() {
-	tick := time.NewTicker(watchInterval)
-	defer tick.Stop()
-	var memory memoryFile
-	for {
-		select {
-		case <-g.done:
-			return
-		case <-tick.C:
-		}
-		lim := g.limits.Load()
-		kernel, gofer := g.processes.find(g.proc.Pid)
-		if used := memory.used(kernel) + g.kernelExcess(kernel, gofer); used > 0 {
-			g.most.Store(max(g.most.Load(), used))
-			if used > lim.Memory {
-				g.kill(sandbox.LimitMemory)
-			}
-		}
-		if lim.CPU > 0 && g.spent()-time.Duration(g.before.Load()) > lim.CPU {
-			g.kill(sandbox.LimitCPU)
-		}
-	}
+// measure returns what the guest uses. The group's own memory limit is higher, to leave room for gVisor itself, and stops guests
+// that grow faster than they are measured.
+func (g *guest) measure() supervise.Usage {
+	kernel, gofer := g.processes.find(g.proc.Pid)
+	memory := g.memory.used(kernel) + g.kernelExcess(kernel, gofer)
+	g.most = max(g.most, memory)
+	return supervise.Usage{Memory: memory, CPU: g.spent() - g.before}
 }
 
 // kernelExcess returns the memory of gVisor's own processes beyond ownMemory, in bytes: data in the guest's pipes and sockets, for
@@ -78,8 +61,6 @@ func (g *guest) spent() time.Duration {
 	if used, ok := g.group.CPU(); ok {
 		return used
 	}
-	g.treeMu.Lock()
-	defer g.treeMu.Unlock()
 	return g.tree.Measure().CPU
 }
 

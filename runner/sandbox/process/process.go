@@ -133,8 +133,12 @@ func (b *Backend) report(child *jail.Child) {
 }
 
 // config maps the run to a jail, except what binding returns.
-func (b *Backend) config(in *interp.Interpreter, spec sandbox.Spec) (cfg jail.Config, err error) {
-	cfg = jail.Config{
+func (b *Backend) config(in *interp.Interpreter, spec sandbox.Spec) (jail.Config, error) {
+	if err := spec.Check(); err != nil {
+		return jail.Config{}, err
+	}
+	uid, gid := account()
+	cfg := jail.Config{
 		ID: spec.ID, Exe: b.opts.Exe, Entry: entry,
 		Program: in.Inside,
 		Args:    layout.Arguments(spec),
@@ -143,13 +147,12 @@ func (b *Backend) config(in *interp.Interpreter, spec sandbox.Spec) (cfg jail.Co
 		Dir:     sandbox.WorkspaceDir,
 		Hidden:  in.Hidden,
 		Limits:  spec.Limits,
+		Files:   layout.Files(spec, uid, gid),
 	}
 	for _, f := range in.Files {
 		cfg.Mounts = append(cfg.Mounts, jail.Mount{Source: f.Source, Target: f.Target})
 	}
-	uid, gid := account()
-	cfg.Files, err = layout.Files(spec, uid, gid)
-	return cfg, err
+	return cfg, nil
 }
 
 // account is the user and group that the guest's programs find themselves to be.

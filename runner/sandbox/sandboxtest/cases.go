@@ -25,13 +25,15 @@ type testCase struct {
 	timeout time.Duration
 	// noWorkspace runs without a workspace, noTree without a tree.
 	noWorkspace, noTree bool
-	// serial prevents other cases from running at the same time: this one uses much memory or processor time, or measures
-	// time.
+	// serial prevents other cases from running at the same time: this one measures short times, or uses up what all guests
+	// of a user share.
 	serial bool
-	setup  func(t *testing.T, w *world)
+	// heavy marks a case that uses much memory, disk or processor time: at most [maxHeavy] run at the same time.
+	heavy bool
+	setup func(t *testing.T, w *world)
 	// check checks the result. Nil: [ok] for a script in code, [nothing] for one from a file.
 	check func(t *recorder, w *world, r *result)
-	// then is another run afterwards in the same workspace. Its setup, serial, then and neighbour are ignored.
+	// then is another run afterwards in the same workspace. Its setup, serial, heavy, then and neighbour are ignored.
 	then *testCase
 	// mayRefuse allows the sandbox to refuse to start, with an error that names the reason.
 	mayRefuse bool

@@ -30,7 +30,7 @@ func bridgeCases() []testCase {
 		brokeOff(t, w, r)
 	}})
 	list[len(list)-1].code = only(code, sandbox.LangPython) // node cannot send any
-	add("a flood of arguments", testCase{serial: true, timeout: 30 * time.Second, check: brokeOff})
+	add("a flood of arguments", testCase{heavy: true, timeout: 30 * time.Second, check: brokeOff})
 	for _, what := range []string{"a call after the end", "two ends"} {
 		add(what, testCase{timeout: 1500 * time.Millisecond, check: ended})
 	}

@@ -27,16 +27,16 @@ func diskCases() []testCase {
 		}
 	}
 	return []testCase{
-		{name: "one large file", limits: small, serial: true, timeout: 30 * time.Second, check: disk(256 << 20)},
-		{name: "a file that is in no folder", limits: small, serial: true, timeout: 30 * time.Second, check: disk(256 << 20)},
-		{name: "very many files", coldOnly: true, limits: sandbox.Limits{DiskFiles: 5000}, serial: true, timeout: 40 * time.Second, check: func(t *recorder, w *world, r *result) {
+		{name: "one large file", limits: small, heavy: true, check: disk(256 << 20)},
+		{name: "a file that is in no folder", limits: small, heavy: true, check: disk(256 << 20)},
+		{name: "very many files", coldOnly: true, limits: sandbox.Limits{DiskFiles: 5000}, heavy: true, check: func(t *recorder, w *world, r *result) {
 			limitOrRefused(sandbox.LimitDisk)(t, w, r)
 			if _, n := w.size(); n > 40_000 {
 				t.Errorf("the workspace has %d files, want at most 40,000", n)
 			}
 		}},
-		{name: "very many files in a locked folder", coldOnly: true, limits: small, serial: true, timeout: 30 * time.Second, check: disk(256 << 20)},
-		{name: "space in attributes", limits: small, serial: true, timeout: 30 * time.Second, check: limitOrRefused(sandbox.LimitDisk)},
+		{name: "very many files in a locked folder", coldOnly: true, limits: small, heavy: true, check: disk(256 << 20)},
+		{name: "space in attributes", limits: small, heavy: true, check: limitOrRefused(sandbox.LimitDisk)},
 		{name: "holes and links", limits: small, check: nothing},
 		{name: "file size limit", limits: sandbox.Limits{FileSize: 1 << 20}, code: both(`
 const fs = await import("node:fs");

@@ -95,11 +95,10 @@ func inside(w *world, at string, stored error) error {
 // imports prepares a script of the workspace that imports a planted file. An error of the bundler is fine.
 func (w *world) imports(lang sandbox.Language) error {
 	src := script.Source{Name: "main.py", Language: lang, Dir: w.workspace, Code: "import planted"}
-	rt := sandbox.Python
 	if lang == sandbox.LangTypeScript {
-		src.Name, src.Code, rt = "main.ts", `import "./planted.ts";`, sandbox.Node
+		src.Name, src.Code = "main.ts", `import "./planted.ts";`
 	}
-	p, err := script.Prepare(context.Background(), src, script.Options{Runtime: rt})
+	p, err := script.Prepare(context.Background(), src, script.Options{})
 	if err == nil && strings.Contains(fmt.Sprint(p.Job.Code, p.Job.Modules), w.secret) {
 		return errors.New("the canary was read")
 	}

@@ -1,10 +1,8 @@
 package sandboxtest
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -58,7 +56,7 @@ func Columns() []Column {
 		{Name: "docker rootless", Title: "docker, rootless", Cases: rootlessCases(), Exceptions: rootlessExceptions()},
 		{Name: "podman rootless", Title: "docker, rootless Podman", Cases: rootlessCases(), Exceptions: withoutGroupsExceptions()},
 		{Name: "docker remote", Title: "docker, remote engine", Exceptions: []Exception{{Case: "very many watched descriptors", Finds: []string{"64,000"},
-			Reason: "nobody looks at its descriptors there: what the engine's machine lets all runs together watch with epoll can be used up by some of them, as far as their memory goes"}}},
+			Reason: "nobody looks at its descriptors there: what the engine's machine lets all runs together watch with epoll can be used up by a few of them, within their memory limits"}}},
 		{Name: "gvisor", Title: "gvisor", Exceptions: gvisorExceptions()},
 		{Name: "gvisor of 2022", Title: "gvisor, Debian's of 2022", Languages: python, Exceptions: gvisorExceptions()},
 	}
@@ -143,41 +141,6 @@ func Named(name string) (Column, bool) {
 		}
 	}
 	return Column{}, false
-}
-
-// column finds a column by name. Unknown cases in it fail the test.
-func column(t *testing.T, name string) Column {
-	t.Helper()
-	c, ok := Named(name)
-	if !ok {
-		t.Fatalf("there is no column %q", name)
-	}
-	for _, wrong := range c.unknown() {
-		t.Errorf("%s of %s is not a case", wrong, name)
-	}
-	return c
-}
-
-// unknown lists the entries of a column that name no case.
-func (c Column) unknown() (list []string) {
-	all := cases()
-	look := func(what, name string, is func(testCase) bool) {
-		if !slices.ContainsFunc(all, is) {
-			list = append(list, fmt.Sprintf("the %s %q", what, name))
-		}
-	}
-	for _, e := range c.Exceptions {
-		look("exception", e.Case, func(t testCase) bool { return t.name == e.Case })
-	}
-	for _, name := range c.Cases {
-		look("case", name, func(t testCase) bool { return t.name == name })
-	}
-	for _, n := range c.NoMeans {
-		for _, name := range n.Cases {
-			look("lack", name, func(t testCase) bool { return NoMeans{Cases: []string{name}}.has(t.name) })
-		}
-	}
-	return list
 }
 
 // Tests names what [Run] runs there with every change, as the go command does: "python/memory_limit".

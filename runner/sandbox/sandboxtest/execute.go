@@ -48,7 +48,7 @@ func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 			}
 		}
 	}
-	job, err := script.Prepare(x.t.Context(), src, script.Options{Runtime: rt, Tree: spec.Tree, Skills: spec.Skills})
+	job, err := script.Prepare(x.t.Context(), src, script.Options{Tree: spec.Tree, Skills: spec.Skills})
 	if err != nil {
 		return &result{refused: err, outcome: &bridge.Outcome{}}
 	}

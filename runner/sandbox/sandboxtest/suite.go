@@ -29,6 +29,11 @@ type Options struct {
 	Elsewhere bool
 }
 
+// maxHeavy bounds the heavy cases that run at the same time, however many cores there are.
+const maxHeavy = 2
+
+var heavy = make(chan struct{}, maxHeavy)
+
 // Run runs every case in every language against b. Cases that don't disturb each other run at the same time, as many as
 // the test's -parallel flag allows.
 func Run(t *testing.T, b sandbox.Backend, opt Options) {
@@ -36,7 +41,10 @@ func Run(t *testing.T, b sandbox.Backend, opt Options) {
 	if opt.Column == "" {
 		opt.Column = b.Name()
 	}
-	col := column(t, opt.Column)
+	col, ok := Named(opt.Column)
+	if !ok {
+		t.Fatalf("there is no column %q", opt.Column)
+	}
 	if st := b.Probe(t.Context()); !st.Usable {
 		t.Fatalf("backend %q is not usable: %s; %s", b.Name(), st.Detail, st.Remedy)
 	}
@@ -56,6 +64,10 @@ func Run(t *testing.T, b sandbox.Backend, opt Options) {
 				t.Run(c.name, func(t *testing.T) {
 					if !c.serial {
 						t.Parallel()
+					}
+					if c.heavy {
+						heavy <- struct{}{}
+						defer func() { <-heavy }()
 					}
 					x := &execution{t: t, backend: b, opt: opt, lang: lang, secret: secret}
 					x.judge(c, col.exception(c.name, lang))

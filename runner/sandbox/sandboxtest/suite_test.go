@@ -193,6 +193,28 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
+// unknown lists the entries of a column that name no case.
+func (c Column) unknown() (list []string) {
+	all := cases()
+	look := func(what, name string, is func(testCase) bool) {
+		if !slices.ContainsFunc(all, is) {
+			list = append(list, fmt.Sprintf("the %s %q", what, name))
+		}
+	}
+	for _, e := range c.Exceptions {
+		look("exception", e.Case, func(t testCase) bool { return t.name == e.Case })
+	}
+	for _, name := range c.Cases {
+		look("case", name, func(t testCase) bool { return t.name == name })
+	}
+	for _, n := range c.NoMeans {
+		for _, name := range n.Cases {
+			look("lack", name, func(t testCase) bool { return NoMeans{Cases: []string{name}}.has(t.name) })
+		}
+	}
+	return list
+}
+
 // TestCells makes sure that the table says no more than is tried.
 func TestCells(t *testing.T) {
 	either, ts := testCase{name: "either", code: both("x", "x")}, testCase{name: "ts", code: only(both("x", "x"), sandbox.LangTypeScript)}

@@ -27,18 +27,15 @@ type Limits struct {
 // used like any other.
 type Group struct {
 	dirs    map[string]string // by controller; version 2 has one common folder
-	home    map[string]string // version 1: where the threads of this process belong
-	v2      *os.File          // version 2: the folder, open
 	unified bool              // version 2
 	release func()
 }
 
 // The controllers in use. What "cpuacct" counts is part of "cpu" in version 2.
 const (
-	memory  = "memory"
-	pids    = "pids"
-	cpu     = "cpuacct"
-	freezer = "freezer"
+	memory = "memory"
+	pids   = "pids"
+	cpu    = "cpuacct"
 )
 
 // New makes a group, whose name holds id: letters, digits and '-'. Before it makes the group's folders it hands their paths
@@ -51,18 +48,22 @@ func New(id string, limits Limits, guard func(paths ...string) (release func(), 
 	}
 	var paths []string
 	name := fmt.Sprintf("mcprun-%d-%s-%s", os.Getpid(), id, rand.Text()[:8])
-	for _, p := range found {
-		paths = append(paths, filepath.Join(p.dir, name))
+	for _, h := range found {
+		paths = append(paths, filepath.Join(h.dir, name))
 	}
 	release, err := guard(paths...)
 	if err != nil {
 		return nil, []string{"cgroup: " + err.Error()}
 	}
-	g := &Group{dirs: make(map[string]string), home: make(map[string]string), release: release}
+	g := &Group{dirs: make(map[string]string), unified: found[0].unified, release: release}
 	var missing []string
-	for i, p := range found {
-		if err := g.add(p, paths[i], limits); err != nil {
-			missing = append(missing, fmt.Sprintf("cgroup %s: %v", strings.Join(p.controllers, " and "), err))
+	for i, h := range found {
+		if err := h.add(paths[i], limits); err != nil {
+			missing = append(missing, fmt.Sprintf("cgroup %s: %v", strings.Join(h.controllers, " and "), err))
+			continue
+		}
+		for _, c := range h.controllers {
+			g.dirs[c] = paths[i]
 		}
 	}
 	if len(g.dirs) == 0 {
@@ -72,70 +73,79 @@ func New(id string, limits Limits, guard func(paths ...string) (release func(), 
 	return g, missing
 }
 
-func (g *Group) add(p place, dir string, limits Limits) (err error) {
+// add makes a group's folder.
+func (h hierarchy) add(dir string, limits Limits) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(dir))
-		}
-	}()
-	for _, c := range p.controllers {
-		if err := write(dir, settings(c, p.unified, limits)); err != nil {
-			return err
-		}
-	}
-	if p.unified {
-		g.unified = true
-		if g.v2, err = os.Open(dir); err != nil {
-			return err
-		}
-	}
-	for _, c := range p.controllers {
-		g.dirs[c] = dir
-		if !p.unified {
-			g.home[c] = p.dir
+	for _, c := range h.controllers {
+		if err := limit(dir, c, h.unified, limits); err != nil {
+			return errors.Join(err, os.Remove(dir))
 		}
 	}
 	return nil
 }
 
-// setting is one file of a group. An optional one may be absent: swap accounting is often off.
-type setting struct {
-	file, value string
-	optional    bool
-}
-
-// settings are those of a controller that has a limit.
-func settings(controller string, unified bool, l Limits) []setting {
-	bytes := strconv.FormatInt(l.Memory, 10)
-	switch {
-	case controller == pids && l.Tasks > 0:
-		return []setting{{"pids.max", strconv.Itoa(l.Tasks), false}}
-	case controller != memory || l.Memory == 0:
-		return nil
-	case unified:
-		return []setting{{"memory.max", bytes, false}, {"memory.swap.max", "0", true}, {"memory.oom.group", "1", true}}
+// Of finds the group of a process that another program has put there, as long as its path holds name: the process
+// ID alone could mean another process. Such a group is only read and limited; the program that made it removes it, so
+// do not call Close.
+func Of(pid int, name string) (*Group, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return nil, fmt.Errorf("look for the control group of process %d: %w", pid, err)
 	}
-	return []setting{{"memory.limit_in_bytes", bytes, false}, {"memory.memsw.limit_in_bytes", bytes, true}}
-}
-
-// write sets what it can. The limit of memory plus swap cannot be less than the limit of memory: which of the
-// two must be set first depends on the direction of the change, so write tries everything twice.
-func write(dir string, all []setting) (err error) {
-	for range 2 {
-		err = nil
-		for _, s := range all {
-			if e := put(filepath.Join(dir, s.file), s.value); e != nil && !(s.optional && errors.Is(e, fs.ErrNotExist)) {
-				err = e
+	groups := parseGroups(string(text))
+	g := &Group{dirs: make(map[string]string)}
+	for _, h := range hierarchies() {
+		if dir, visible := h.folder(groups); visible && strings.Contains(dir, name) {
+			g.unified = h.unified
+			for _, c := range h.controllers {
+				g.dirs[c] = dir
 			}
 		}
-		if err == nil {
-			return nil
+	}
+	if len(g.dirs) < 3 {
+		return nil, fmt.Errorf("process %d is not in a control group %q that can be seen from here", pid, name)
+	}
+	return g, nil
+}
+
+// SetLimits changes the limits that are not zero.
+func (g *Group) SetLimits(l Limits) error {
+	if g == nil {
+		return nil
+	}
+	for c, dir := range g.dirs {
+		if err := limit(dir, c, g.unified, l); err != nil {
+			return fmt.Errorf("limit a control group: %w", err)
 		}
 	}
-	return err
+	return nil
+}
+
+// limit sets the limits of a controller that are not zero.
+func limit(dir, controller string, unified bool, l Limits) error {
+	switch {
+	case controller == pids && l.Tasks > 0:
+		return put(filepath.Join(dir, "pids.max"), strconv.Itoa(l.Tasks))
+	case controller != memory || l.Memory == 0:
+		return nil
+	}
+	bytes := strconv.FormatInt(l.Memory, 10)
+	files := [][2]string{{"memory.limit_in_bytes", bytes}, {"memory.memsw.limit_in_bytes", bytes}}
+	if unified {
+		files = [][2]string{{"memory.max", bytes}, {"memory.swap.max", "0"}, {"memory.oom.group", "1"}}
+	}
+	// The limit of memory plus swap cannot be less than the limit of memory: which of the two must be set first depends on the
+	// direction of the change, so both are tried twice. All but the first may be absent: swap accounting is often off.
+	var errs [3]error
+	for i, f := range slices.Concat(files, files) {
+		err := put(filepath.Join(dir, f[0]), f[1])
+		if n := i % len(files); n == 0 || !errors.Is(err, fs.ErrNotExist) {
+			errs[n] = err
+		}
+	}
+	return errors.Join(errs[:]...)
 }
 
 // put writes to an existing file: asked to create one, the kernel reports EPERM rather than ENOENT.
@@ -148,19 +158,6 @@ func put(file, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// SetLimits changes the limits that are not zero.
-func (g *Group) SetLimits(l Limits) error {
-	if g == nil {
-		return nil
-	}
-	for c, dir := range g.dirs {
-		if err := write(dir, settings(c, g.unified, l)); err != nil {
-			return fmt.Errorf("limit a control group: %w", err)
-		}
-	}
-	return nil
-}
-
 // Start calls start, which starts a process with attr; that process is in the group from its first moment. The calling
 // goroutine must be locked to its thread, which has left the group when Start returns without an error. It must
 // not be the process's first thread: the memory of all threads counts in the group of that one.
@@ -168,32 +165,33 @@ func (g *Group) Start(attr *syscall.SysProcAttr, start func() error) error {
 	if g == nil {
 		return start()
 	}
-	if g.v2 != nil {
-		attr.UseCgroupFD, attr.CgroupFD = true, int(g.v2.Fd())
+	if g.unified {
+		dir, err := os.Open(g.folders()[0])
+		if err != nil {
+			return fmt.Errorf("enter the control group: %w", err)
+		}
+		defer dir.Close()
+		attr.UseCgroupFD, attr.CgroupFD = true, int(dir.Fd())
+		return start()
 	}
-	entered, err := g.enter()
-	if err != nil {
-		err = fmt.Errorf("enter the control group: %w", err)
-	} else {
+	var entered []string
+	var err error
+	for _, dir := range g.folders() {
+		if err = moveThread(dir); err != nil {
+			err = fmt.Errorf("enter the control group: %w", err)
+			break
+		}
+		entered = append(entered, dir)
+	}
+	if err == nil {
 		err = start()
 	}
-	for _, c := range entered {
-		if leave := moveThread(g.home[c]); leave != nil && err == nil {
+	for _, dir := range entered {
+		if leave := moveThread(filepath.Dir(dir)); leave != nil && err == nil {
 			err = fmt.Errorf("leave the control group: %w", leave)
 		}
 	}
 	return err
-}
-
-// enter moves the calling thread into a group of version 1, and returns the controllers where that succeeded.
-func (g *Group) enter() (entered []string, err error) {
-	for c := range g.home {
-		if err := moveThread(g.dirs[c]); err != nil {
-			return entered, err
-		}
-		entered = append(entered, c)
-	}
-	return entered, nil
 }
 
 // moveThread moves the calling thread. Named 0, it does not wait for the whole system, as a move of anything else does
@@ -208,27 +206,53 @@ func (g *Group) BoundsTasks() bool { return g != nil && g.dirs[pids] != "" }
 // BoundsMemory reports whether the kernel enforces the group's memory limit.
 func (g *Group) BoundsMemory() bool { return g != nil && g.dirs[memory] != "" }
 
-// OutOfMemory reports whether the kernel has killed a process in the group because memory ran out.
-func (g *Group) OutOfMemory() bool { return g.outOfMemory() > 0 }
-
-func (g *Group) outOfMemory() int64 {
-	return max(g.count(memory, "memory.oom_control", "oom_kill"), g.count(memory, "memory.events", "oom_kill"))
+// Use is what a group has used, and how often it reached a limit.
+type Use struct {
+	CPU         time.Duration
+	Memory      int64 // peak bytes, including pages of files; present bytes if the kernel keeps no peak
+	OutOfMemory int64 // processes killed because memory ran out
+	OutOfTasks  int64 // threads refused
 }
 
-// OutOfTasks reports whether the kernel has refused the group a new thread.
-func (g *Group) OutOfTasks() bool { return g.count(pids, "pids.events", "max") > 0 }
+// Use reads all figures. Complete is false if the group, or a part of it, was removed by then, or has
+// nothing that counts time: zero fields are then meaningless. The parts of a version 1 group are removed one by one.
+func (g *Group) Use() (u Use, complete bool) {
+	u.CPU, complete = g.CPU()
+	for _, file := range []string{"memory.max_usage_in_bytes", "memory.peak", "memory.current"} {
+		if n, ok := number(g.read(memory, file)); ok {
+			u.Memory = n
+			break
+		}
+	}
+	u.OutOfMemory = max(g.count(memory, "memory.oom_control", "oom_kill"), g.count(memory, "memory.events", "oom_kill"))
+	u.OutOfTasks = g.count(pids, "pids.events", "max")
+	return u, complete && !slices.ContainsFunc(g.folders(), func(dir string) bool { return !IsGroup(dir) })
+}
 
 // CPU returns the processor time of all processes of the group; ok is false if nothing counts it.
 func (g *Group) CPU() (used time.Duration, ok bool) {
-	if g == nil || g.dirs[cpu] == "" {
-		return 0, false
-	}
-	if g.unified {
+	if g != nil && g.unified {
 		n := g.count(cpu, "cpu.stat", "usage_usec")
 		return time.Duration(n) * time.Microsecond, n > 0
 	}
-	n, ok := g.number(cpu, "cpuacct.usage")
+	n, ok := number(g.read(cpu, "cpuacct.usage"))
 	return time.Duration(n), ok
+}
+
+// PIDs lists the group's processes.
+func (g *Group) PIDs() ([]int, error) {
+	if !g.BoundsTasks() {
+		return nil, errors.New("no control group")
+	}
+	var all []int
+	for field := range strings.FieldsSeq(g.read(pids, "cgroup.procs")) {
+		pid, err := strconv.Atoi(field)
+		if err != nil || pid <= 0 { // of another process namespace
+			return nil, fmt.Errorf("the control group has a process %q that cannot be seen from here", field)
+		}
+		all = append(all, pid)
+	}
+	return all, nil
 }
 
 // read returns the text of a controller's file, or "" if it does not exist.
@@ -240,17 +264,17 @@ func (g *Group) read(controller, file string) string {
 	return string(text)
 }
 
-// number reads a file that holds one number.
-func (g *Group) number(controller, file string) (int64, bool) {
-	n, err := strconv.ParseInt(strings.TrimSpace(g.read(controller, file)), 10, 64)
+// number reads the text of a file that holds one number.
+func number(text string) (int64, bool) {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	return n, err == nil
 }
 
 // count reads one number from a file of lines "name number"; 0 if it is missing.
 func (g *Group) count(controller, file, name string) int64 {
 	for line := range strings.Lines(g.read(controller, file)) {
-		if f := strings.Fields(line); len(f) == 2 && f[0] == name {
-			n, _ := strconv.ParseInt(f[1], 10, 64)
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			n, _ := number(value)
 			return n
 		}
 	}
@@ -258,22 +282,20 @@ func (g *Group) count(controller, file, name string) int64 {
 }
 
 // folders lists each folder once.
-func (g *Group) folders() []string { return slices.Compact(slices.Sorted(maps.Values(g.dirs))) }
+func (g *Group) folders() []string {
+	if g == nil {
+		return nil
+	}
+	return slices.Compact(slices.Sorted(maps.Values(g.dirs)))
+}
 
 // Kill kills every process in the group.
-func (g *Group) Kill() {
-	if g != nil {
-		kill(g.folders())
-	}
-}
+func (g *Group) Kill() { kill(g.folders()) }
 
 // Close kills the processes that are left, waits until they have ended, and removes the group.
 func (g *Group) Close() error {
 	if g == nil {
 		return nil
-	}
-	if g.v2 != nil {
-		g.v2.Close()
 	}
 	defer g.release()
 	return Remove(g.folders()...)
@@ -299,25 +321,18 @@ const removeTime = 20 * time.Second
 
 // Remove kills the processes in groups and removes the groups, in rounds: one that cannot be removed does not delay others.
 func Remove(dirs ...string) error {
-	var errs []error
 	for deadline := time.Now().Add(removeTime); ; time.Sleep(2 * time.Millisecond) {
-		var busy []string
-		for _, dir := range dirs {
+		dirs = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
 			err := os.Remove(dir)
-			switch {
-			case err == nil || errors.Is(err, fs.ErrNotExist):
-			case errors.Is(err, unix.EBUSY) && time.Now().Before(deadline):
-				busy = append(busy, dir)
-			default:
-				procs, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
-				errs = append(errs, fmt.Errorf("remove a sandbox's control group: %w; its processes: %q", err, strings.Fields(string(procs))))
-			}
+			return err == nil || errors.Is(err, fs.ErrNotExist)
+		})
+		switch {
+		case len(dirs) == 0:
+			return nil
+		case time.Now().After(deadline):
+			return fmt.Errorf("remove a sandbox's control groups: processes in %q do not end", dirs)
 		}
-		if len(busy) == 0 {
-			return errors.Join(errs...)
-		}
-		kill(busy)
-		dirs = busy
+		kill(dirs)
 	}
 }
 

@@ -46,10 +46,8 @@ func (c *Child) Bind(ctx context.Context, b Binding) (err error) {
 	c.cfg.Tmpfs = append(c.cfg.Tmpfs[:len(c.cfg.Tmpfs):len(c.cfg.Tmpfs)], b.Tmpfs...)
 	var used proctree.Usage
 	if _, counted := c.group.CPU(); !counted {
-		used = c.tree.Measure()
+		used = c.tree().Measure()
 	}
-	now := c.newTree()
-	c.tree.MaxTasks, c.tree.MaxMemory, c.tree.Folders = now.MaxTasks, now.MaxMemory, now.Folders
 	c.before = c.processorTime(used)
 	c.prepareMeters(b.Mounts)
 	o, err := c.makeBindRequest(b)

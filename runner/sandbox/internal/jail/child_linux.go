@@ -18,7 +18,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/cgroup"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
 )
 
@@ -33,11 +32,10 @@ type Child struct {
 	missing  []string
 	stopCtx  func() bool
 
-	namespaces bool           // the jail has its own namespaces
-	ownCount   bool           // RLIMIT_NPROC counts this jail's processes only
-	bound      bool           // Bind was called
-	before     time.Duration  // processor time used before Bind
-	tree       *proctree.Tree // of init
+	namespaces bool          // the jail has its own namespaces
+	ownCount   bool          // RLIMIT_NPROC counts this jail's processes only
+	bound      bool          // Bind was called
+	before     time.Duration // processor time used before Bind
 
 	done    chan struct{} // closed when init, and with it the whole jail, is dead; state is set before
 	state   *os.ProcessState
@@ -86,8 +84,9 @@ func (c *Child) Wait() (sandbox.Exit, error) {
 	c.watching.Wait() // it holds open files
 	exit := sandbox.Exit{MaxMemory: c.most.Load()}
 	c.readMeters(&exit)
-	oom := c.group.OutOfMemory() || last.OutOfMemory
-	if c.group.OutOfTasks() || c.full.Load() {
+	used, _ := c.group.Use()
+	oom := used.OutOfMemory > 0 || last.OutOfMemory
+	if used.OutOfTasks > 0 || c.full.Load() {
 		exit.Reach(sandbox.LimitProcesses)
 	}
 	groupErr := c.group.Close()

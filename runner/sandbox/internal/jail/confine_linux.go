@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/seccomp"
 )
 
 // confine drops, on every thread of this process, the rights it no longer needs. The order matters: a step that
@@ -55,7 +57,7 @@ func dieWithHost() error {
 
 // dropRest drops the remaining rights. Landlock is for processes that run untrusted code.
 func dropRest(p *request, withLandlock bool) (missing []string, err error) {
-	if err := setLimits(p.Limits, p.Warm); err != nil {
+	if err := setLimits(p.Rlimits, p.Warm); err != nil {
 		return nil, err
 	}
 	// This precedes the change of user: changing all threads needs signals, and those of the scripts' user may be used up.
@@ -80,7 +82,7 @@ func dropRest(p *request, withLandlock bool) (missing []string, err error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("make the first process unreachable: %w", err)
 	}
-	if err := applySeccomp(p.Program == "", p.Watched); err != nil {
+	if err := seccomp.Install(p.Program == "", p.Watched); err != nil {
 		return nil, err
 	}
 	return missing, boundSignals()

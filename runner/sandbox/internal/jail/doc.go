@@ -29,9 +29,9 @@
 //
 // # Files
 //
-// The host's side: start (Start), bind (Child.Bind), child (Child.Wait), watchdog, pause, cgroup. Init's side: init, warm,
-// launcher, confine (the order in which rights are dropped). What isolates: namespaces, mount, capabilities, rlimits, landlock,
-// seccomp. What they say to each other: protocol.
+// The host's side: start (Start), bind (Child.Bind), child (Child.Wait), watchdog. Init's side: init, warm,
+// launcher, confine (the order in which rights are dropped). What isolates: namespaces, mount, capabilities, rlimits, landlock, and
+// package seccomp. What they say to each other: protocol.
 //
 // # What it refuses
 //

@@ -167,7 +167,6 @@ func watchHost(control io.Reader, warm bool) (<-chan struct{}, <-chan *bindReque
 			if _, err := control.Read(b); err != nil {
 				os.Exit(codeKilled)
 			}
-			handleByte(b[0])
 		}
 	}()
 	return start, binds

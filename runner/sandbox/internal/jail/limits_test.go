@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -132,46 +131,6 @@ func withoutRoot(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("without root: %v\n%s", err, out)
 	}
-}
-
-// TestStandstill lets a program be paused and resumed many times: the program must not notice more than lost time.
-func TestStandstill(t *testing.T) {
-	cfg, ws := inWorkspace(t, `i=0; while [ $i -lt 300 ]; do (: >f$i) & wait; i=$((i+1)); done; ls | wc -l`, sandbox.Limits{})
-	var out strings.Builder
-	cfg.Stdout = &out
-	c, err := jail.Start(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pauses := 0
-	for ended := false; !ended; pauses++ {
-		resume := c.Pause()
-		if c.Paused() {
-			before := count(t, ws)
-			time.Sleep(2 * time.Millisecond)
-			if after := count(t, ws); before != after {
-				t.Errorf("the jail was not paused: %d files, then %d", before, after)
-			}
-		}
-		resume()
-		select {
-		case <-c.Done():
-			ended = true
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-	exit, err := c.Wait()
-	if err != nil || exit.Code != 0 || strings.TrimSpace(out.String()) != strconv.Itoa(300) {
-		t.Errorf("%+v %v %q after %d pauses", exit, err, out.String(), pauses)
-	}
-}
-
-func count(t *testing.T, dir string) int {
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(list)
 }
 
 // hiddenMemory are programs that keep memory which the figures of processes do not include.

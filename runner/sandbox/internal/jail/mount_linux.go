@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/mounts"
 )
 
 // buildRoot makes a new root from the request and makes the old one unreachable. It returns the isolation that the
@@ -35,7 +37,7 @@ func buildRoot(p *request) (missing []string, err error) {
 		return nil, err
 	}
 	for _, dir := range append([]string{"/tmp"}, p.Tmpfs...) {
-		if err := tmpfs(root, dir, unix.MS_NOEXEC, tmpfsOptions(p.TmpSize)); err != nil {
+		if err := tmpfs(root, dir, p.Limits.Tmp); err != nil {
 			return nil, err
 		}
 	}
@@ -52,7 +54,7 @@ func buildRoot(p *request) (missing []string, err error) {
 		}
 	}
 	for _, dir := range p.Hidden {
-		if err := tmpfs(root, dir, unix.MS_RDONLY, "mode=0755,size=4096,nr_inodes=2"); err != nil {
+		if err := hide(root, dir); err != nil {
 			return nil, err
 		}
 	}
@@ -74,39 +76,19 @@ type clone struct {
 }
 
 func cloneMount(m Mount) (clone, error) {
-	fd, err := unix.OpenTree(unix.AT_FDCWD, m.Source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	fd, err := mounts.Clone(m.Source, m.Writable, true)
 	if err != nil {
-		return clone{}, fmt.Errorf("mount %q: %w", m.Source, kernelTooOld(err))
+		return clone{}, err
 	}
-	c := clone{Mount: m, fd: fd}
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		unix.Close(fd)
 		return clone{}, fmt.Errorf("mount %q: %w", m.Source, err)
 	}
-	c.dev, c.ino, c.isDir = st.Dev, st.Ino, st.Mode&unix.S_IFMT == unix.S_IFDIR
-	// Private: later mounts on the host do not appear in the jail.
-	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID, Propagation: unix.MS_PRIVATE}
-	if st.Mode&unix.S_IFMT != unix.S_IFCHR {
-		attr.Attr_set |= unix.MOUNT_ATTR_NODEV
-	}
-	if !m.Writable {
-		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
-	}
-	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
-		unix.Close(fd)
-		return clone{}, fmt.Errorf("protect the mount of %q: %w", m.Source, kernelTooOld(err))
-	}
-	return c, nil
+	return clone{Mount: m, fd: fd, dev: st.Dev, ino: st.Ino, isDir: st.Mode&unix.S_IFMT == unix.S_IFDIR}, nil
 }
 
-func kernelTooOld(err error) error {
-	if errors.Is(err, unix.ENOSYS) {
-		return fmt.Errorf("%w (the kernel is too old, Linux 5.12 or newer is needed)", err)
-	}
-	return err
-}
-
+// attach closes the clone.
 func (c clone) attach(root int) error {
 	defer unix.Close(c.fd)
 	place, err := descend(root, c.Target, c.isDir)
@@ -114,7 +96,7 @@ func (c clone) attach(root int) error {
 		return err
 	}
 	defer unix.Close(place)
-	if err := unix.MoveMount(c.fd, "", place, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+	if err := mounts.Move(c.fd, place); err != nil {
 		return fmt.Errorf("mount %q at %q: %w", c.Source, c.Target, err)
 	}
 	return nil
@@ -169,22 +151,29 @@ func step(at int, name string, dir bool) (int, error) {
 	return fd, openErr
 }
 
-func tmpfsOptions(size int64) string { return fmt.Sprintf("mode=1777,size=%d,nr_inodes=32768", size) }
+// maxTmpFiles is how many files each of the jail's folders in memory may hold.
+const maxTmpFiles = 32768
 
-func tmpfs(root int, dir string, flags uintptr, data string) error {
-	place, err := descend(root, dir, true)
+// tmpfs makes dir an empty folder in memory.
+func tmpfs(root int, dir string, size int64) error {
+	fd, err := mounts.Tmpfs(size, maxTmpFiles)
 	if err != nil {
-		return err
+		return fmt.Errorf("make an empty folder for %q: %w", dir, err)
 	}
-	defer unix.Close(place)
-	// The place is reached by its descriptor, not by its name.
-	if err := unix.Fchdir(place); err != nil {
-		return fmt.Errorf("enter %q: %w", dir, err)
+	return clone{Mount: Mount{Source: "tmpfs", Target: dir}, fd: fd, isDir: true}.attach(root)
+}
+
+// hide covers a folder with an empty one that is read-only.
+func hide(root int, dir string) error {
+	fd, err := mounts.Tmpfs(4096, 2)
+	if err != nil {
+		return fmt.Errorf("hide %q: %w", dir, err)
 	}
-	if err := unix.Mount("jail", ".", "tmpfs", flags|unix.MS_NOSUID|unix.MS_NODEV, data); err != nil {
-		return fmt.Errorf("mount an empty folder at %q: %w", dir, err)
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+		unix.Close(fd)
+		return fmt.Errorf("hide %q: %w", dir, err)
 	}
-	return nil
+	return clone{Mount: Mount{Source: "tmpfs", Target: dir}, fd: fd, isDir: true}.attach(root)
 }
 
 // writeFiles writes through os.Root, below the tmpfs root only.

@@ -4,21 +4,10 @@ package jail
 
 import "time"
 
-// request is the host's message to init: the parts of Config that can be sent, and the host's decisions.
+// request is the host's message to init: the jail's configuration, and the host's decisions.
 type request struct {
-	Entry      string
-	Program    string
-	Args, Env  []string
-	Secret     string
-	Dir        string
-	Mounts     []Mount
-	Files      map[string][]byte
-	Tmpfs      []string
-	Hidden     []string
-	Dirs       []string
-	Warm       bool
-	TmpSize    int64
-	Limits     rlimits
+	Config
+	Rlimits    rlimits
 	Namespaces bool
 	Watched    bool // only the watchdog bounds its memory, so the watchdog must see all of it
 	DropTo     int  // user and group to become; 0: keep the present ones

@@ -17,8 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
-	"github.com/mcpgen/mcpgen/runner/sandbox/internal/meter"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/cgroup"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/proctree"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/reaper"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/thread"
 )
@@ -74,7 +75,6 @@ func start(ctx context.Context, cfg Config, withNamespaces bool) (_ *Child, err 
 		return nil, err
 	}
 	started = true
-	c.tree = c.newTree()
 	stdio.CloseAll(ends)
 	ends = nil
 	c.stopCtx = context.AfterFunc(ctx, c.Kill)
@@ -94,7 +94,7 @@ func start(ctx context.Context, cfg Config, withNamespaces bool) (_ *Child, err 
 func (c *Child) serve() {
 	c.streams.Copy(c.cfg.Stdin, c.printed.Writer(c.cfg.Stdout), c.printed.Writer(c.cfg.Stderr))
 	for _, d := range c.disks {
-		d.Watch(meter.Guest{PIDs: c.pids, Pause: c.pause}, func() { c.kill(sandbox.LimitDisk) })
+		d.Watch(c.pids, func() { c.kill(sandbox.LimitDisk) })
 	}
 	c.watching.Go(c.watch)
 }
@@ -139,7 +139,7 @@ func (c *Child) handshake(p *request) error {
 	_ = c.control.SetDeadline(time.Now().Add(setupTimeout))
 	err := WriteFrame(c.control, p)
 	if err == nil {
-		if !c.cfg.Warm && !c.group.BoundsTasks() && p.Limits.Processes == 0 {
+		if !c.cfg.Warm && !c.group.BoundsTasks() && p.Rlimits.Processes == 0 {
 			c.boundTasks()
 		}
 		_, err = c.control.Write([]byte{goAhead})
@@ -180,15 +180,47 @@ func (c *Child) stderrStart() error {
 }
 
 func (c *Child) makeRequest(who identity, withNamespaces bool) *request {
-	cfg := c.cfg
-	p := &request{
-		Entry: cfg.Entry, Program: cfg.Program, Args: cfg.Args, Env: cfg.Env, Secret: cfg.Secret, Dir: cfg.Dir,
-		Mounts: cfg.Mounts, Files: cfg.Files, Tmpfs: cfg.Tmpfs, Hidden: cfg.Hidden, Dirs: cfg.Dirs, Warm: cfg.Warm,
-		TmpSize: cfg.Limits.Tmp, Namespaces: withNamespaces, DropTo: who.dropTo, Limits: c.limits(),
-		Watched: !c.group.BoundsMemory(),
-	}
-	if cfg.Warm {
-		p.Limits = rlimits{} // the cgroup suffices for trusted code
+	p := &request{Config: c.cfg, Rlimits: c.limits(), Namespaces: withNamespaces, Watched: !c.group.BoundsMemory(), DropTo: who.dropTo}
+	if c.cfg.Warm {
+		p.Rlimits = rlimits{} // the cgroup suffices for trusted code
 	}
 	return p
+}
+
+// makeGroup makes the jail's control group. If this machine allows no groups, it is nil and missing says why: then the
+// watchdog alone bounds memory.
+func (c *Child) makeGroup() {
+	var missing []string
+	c.group, missing = cgroup.New(c.cfg.ID, groupLimits(c.cfg.Limits), func(paths ...string) (func(), error) {
+		return reaper.Guard(c.exe(), paths...)
+	})
+	c.withoutGroup(missing...)
+}
+
+func (c *Child) withoutGroup(missing ...string) {
+	for _, m := range missing {
+		c.missing = append(c.missing, m+"; a watchdog takes its place")
+	}
+}
+
+// startInGroup calls start, which sets c.proc, in the jail's group. If the group cannot be entered, the jail has none. The
+// calling goroutine is locked to its thread; free reports whether the thread may be used for other things afterwards.
+func (c *Child) startInGroup(attr *syscall.SysProcAttr, start func() error) (free bool, err error) {
+	err = c.group.Start(attr, start)
+	switch {
+	case err == nil:
+		return true, nil
+	case c.proc != nil: // the process runs; only the thread could not leave the group
+		return false, nil
+	case c.group == nil:
+		return true, err
+	}
+	c.withoutGroup(fmt.Sprintf("cgroup: %v", err))
+	_ = c.group.Close() // the kernel removes the rest when this process ends
+	c.group, attr.UseCgroupFD = nil, false
+	return false, start() // the thread may have entered a part of the group
+}
+
+func groupLimits(l sandbox.Limits) cgroup.Limits {
+	return cgroup.Limits{Memory: l.Memory, Tasks: l.Processes + ownTasks}
 }

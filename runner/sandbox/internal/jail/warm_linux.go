@@ -83,7 +83,7 @@ func (i *initProcess) bindWhenTold(pid int, mounts *atomic.Pointer[[]Mount]) {
 // bind mounts what the request names, limits the program, and drops the rights that were kept for this.
 func (i *initProcess) bind(o *bindRequest, pid int, mounts *atomic.Pointer[[]Mount]) (missing []string, err error) {
 	p := *i.request
-	p.Warm, p.Limits = false, o.Limits
+	p.Warm, p.Rlimits = false, o.Limits
 	for _, m := range o.Mounts {
 		p.Mounts = append(p.Mounts[:len(p.Mounts):len(p.Mounts)], m.Mount)
 	}
@@ -175,7 +175,7 @@ func (k *mounter) bind(o *bindRequest) error {
 	}
 	defer unix.Close(root)
 	for _, dir := range o.Tmpfs {
-		if err := tmpfs(root, dir, unix.MS_NOEXEC, tmpfsOptions(o.TmpSize)); err != nil {
+		if err := tmpfs(root, dir, o.TmpSize); err != nil {
 			return err
 		}
 	}

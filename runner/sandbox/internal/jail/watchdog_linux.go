@@ -35,8 +35,9 @@ func (c *Child) watch() {
 // exceeded returns the limit that the jail's processes exceed, or "".
 func (c *Child) exceeded() string {
 	l := c.cfg.Limits
-	used := c.tree.Measure()
-	if used.Tasks > c.tree.MaxTasks { // only if nothing else bounds them
+	tree := c.tree()
+	used := tree.Measure()
+	if used.Tasks > tree.MaxTasks { // only if nothing else bounds them
 		return sandbox.LimitProcesses
 	}
 	// A kernel that counts tasks without a control group does not report that it refused one.
@@ -55,9 +56,9 @@ func (c *Child) exceeded() string {
 	return ""
 }
 
-// newTree returns the jail's process tree, to be measured against its present limits. An init that has a program is not part
+// tree returns the jail's process tree, to be measured against its present limits. An init that has a program is not part
 // of the run. Files in memory are in the jail's own folders, and are counted if no control group counts them.
-func (c *Child) newTree() *proctree.Tree {
+func (c *Child) tree() *proctree.Tree {
 	t := &proctree.Tree{Root: c.proc.Pid, MaxTasks: c.cfg.Limits.Processes + 2*ownTasks, MaxMemory: c.cfg.Limits.Memory}
 	if c.cfg.Program != "" {
 		t.Skip = c.proc.Pid
@@ -67,6 +68,9 @@ func (c *Child) newTree() *proctree.Tree {
 	}
 	return t
 }
+
+// pids lists the jail's processes.
+func (c *Child) pids() []int { return c.tree().Measure().PIDs }
 
 // processorTime returns the time that the run has used. The group includes processes that ended without being waited for.
 func (c *Child) processorTime(u proctree.Usage) time.Duration {

@@ -4,8 +4,9 @@ package layout
 
 import (
 	"fmt"
+	"iter"
 	"path"
-	"path/filepath"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/acl"
@@ -23,37 +24,39 @@ func Arguments(spec sandbox.Spec) []string {
 	if meter.LargeHeap(spec.Runtime, spec.Limits) > 0 {
 		args = append(args, meter.HeapFlag(spec.Limits))
 	}
-	args = append(args, spec.Args...)
-	return append(args, sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), sandbox.BridgeAddress)
+	return append(args, Program(spec)...)
+}
+
+// Program returns the arguments of an interpreter whose heap has the right size already.
+func Program(spec sandbox.Spec) []string {
+	return append(slices.Clip(spec.Args), sandbox.GuestDir+"/"+sandbox.GuestMain(spec.Runtime), sandbox.BridgeAddress)
 }
 
 // Files returns the files that are written for a guest, by path: the guest program, and the name and home of the user that it
 // runs as.
-func Files(spec sandbox.Spec, uid, gid int) (map[string][]byte, error) {
+func Files(spec sandbox.Spec, uid, gid int) map[string][]byte {
 	files := map[string][]byte{
 		"/etc/passwd": fmt.Appendf(nil, "sandbox:x:%d:%d::/tmp:/bin/false\n", uid, gid),
 		"/etc/group":  fmt.Appendf(nil, "sandbox:x:%d:\n", gid),
 	}
 	for name, content := range spec.Guest {
-		if name == "" || name != filepath.Base(name) || !filepath.IsLocal(name) {
-			return nil, fmt.Errorf("guest file %q: not a plain file name", name)
-		}
 		files[sandbox.GuestDir+"/"+name] = content
 	}
-	return files, nil
+	return files
 }
 
-// ReadOnly lists the folders that a guest finds read-only below /mcp and in its workspace.
+// ReadOnly lists where a guest finds the folders of its run that it may only read: below sandbox.Root and in its workspace.
 func ReadOnly(spec sandbox.Spec) []interp.File {
 	var all []interp.File
-	for source, target := range readOnly(spec) {
+	for source, target := range Folders(spec) {
 		all = append(all, interp.File{Source: source, Target: target},
 			interp.File{Source: source, Target: sandbox.WorkspaceDir + "/" + path.Base(target)})
 	}
 	return all
 }
 
-func readOnly(spec sandbox.Spec) func(yield func(source, target string) bool) {
+// Folders iterates over the folders of a run that a guest may only read, and their places below sandbox.Root.
+func Folders(spec sandbox.Spec) iter.Seq2[string, string] {
 	return func(yield func(source, target string) bool) {
 		if spec.Tree != "" && !yield(spec.Tree, sandbox.TreeDir) {
 			return
@@ -74,7 +77,7 @@ type User struct {
 // because another run may be using them. A user, if not nil, gets write access to the workspace, and must be able to read the
 // other folders.
 func Prepare(spec sandbox.Spec, user *User) error {
-	for source := range readOnly(spec) {
+	for source := range Folders(spec) {
 		if err := folder.Check(source); err != nil {
 			return err
 		}
@@ -95,7 +98,7 @@ func Prepare(spec sandbox.Spec, user *User) error {
 			return err
 		}
 	}
-	for _, target := range readOnly(spec) {
+	for _, target := range Folders(spec) {
 		if err := folder.Place(spec.Workspace, path.Base(target)); err != nil {
 			return err
 		}

@@ -17,8 +17,6 @@ const (
 	// urgentBytes and urgentFiles are what the file system must lose for a scan to come early.
 	urgentBytes = 8 << 20
 	urgentFiles = 1000
-	// slack is how many bytes a file system may lose, besides what a scan finds, before the guest is scanned while paused.
-	slack = 64 << 20
 )
 
 // Disk watches one workspace while its guest runs.
@@ -30,21 +28,12 @@ type Disk struct {
 
 	before usage // of the workspace, before the guest started
 
-	guest Guest
-	over  func()
-	stop  chan struct{}
-	done  sync.WaitGroup
+	pids func() []int // the guest's processes, or nil
+	over func()
+	stop chan struct{}
+	done sync.WaitGroup
 
 	hit, hitSize bool // written by the watching goroutine, read after done
-}
-
-// Guest gives a Disk access to the guest's processes. Both fields may be nil.
-type Guest struct {
-	// PIDs lists the processes: removed files that they still hold open take space, too.
-	PIDs func() []int
-	// Pause stops all processes until resume is called. It is used rarely: when the disk fills up and a scan finds nothing,
-	// for instance because files are moved while it runs.
-	Pause func() (resume func())
 }
 
 // NewDisk records the present contents of the workspace dir, which takes a few microseconds a file. Call it before the guest
@@ -64,7 +53,7 @@ func NewDisk(dir string, limits sandbox.Limits) *Disk {
 // WatchDisk calls NewDisk and Watch, for a guest whose processes are out of reach.
 func WatchDisk(dir string, limits sandbox.Limits, over func()) *Disk {
 	d := NewDisk(dir, limits)
-	d.Watch(Guest{}, over)
+	d.Watch(nil, over)
 	return d
 }
 
@@ -73,11 +62,13 @@ func WatchDisk(dir string, limits sandbox.Limits, over func()) *Disk {
 // A guest can exceed the limit before this is noticed, by what the disk takes in some tens of milliseconds and during one
 // scan, which takes 2 to 3 microseconds a file: in tests tens of megabytes, and some hundred besides 100,000 files. Call Stop
 // when the guest has ended.
-func (d *Disk) Watch(guest Guest, over func()) {
+//
+// pids lists the guest's processes, if they can be known: removed files that they still hold open take space, too.
+func (d *Disk) Watch(pids func() []int, over func()) {
 	if d.dir == "" {
 		return
 	}
-	d.guest, d.over = guest, over
+	d.pids, d.over = pids, over
 	d.done.Go(d.watch)
 }
 
@@ -92,12 +83,11 @@ func (d *Disk) Stop() (hit bool) {
 func (d *Disk) HitFileSize() bool { return d.hitSize }
 
 func (d *Disk) watch() {
-	first := freeSpace(d.dir)
-	last := scan{free: first, end: time.Now()}
+	last := scan{free: freeSpace(d.dir), end: time.Now()}
 	for {
 		select {
 		case <-d.stop:
-			d.guest = Guest{} // it has ended
+			d.pids = nil // it has ended
 			d.check(d.measure())
 			return
 		case <-time.After(minPause):
@@ -108,10 +98,7 @@ func (d *Disk) watch() {
 		}
 		began := time.Now()
 		used := d.measure()
-		if !d.check(used) && now.known && first.bytes-now.bytes > max(0, d.bytes-used.bytes)+slack {
-			d.scanPaused()
-			first = now // the guest is not stopped again for the same loss
-		}
+		d.check(used)
 		end := time.Now()
 		last = scan{used: used, free: now, end: end, took: end.Sub(began)}
 	}
@@ -140,32 +127,20 @@ func (d *Disk) due(last scan, now space) bool {
 	return since >= pause && (now != last.free || since >= idlePauses*pause)
 }
 
-// scanPaused scans while the guest is paused and cannot hide files.
-func (d *Disk) scanPaused() {
-	if d.guest.Pause == nil || d.hit {
-		return
-	}
-	resume := d.guest.Pause()
-	used := d.measure()
-	resume()
-	d.check(used)
-}
-
 func (d *Disk) measure() usage {
 	used := measure(d.dir, usage{bytes: d.bytes, files: d.files})
-	if d.guest.PIDs != nil && !d.passed(used) {
-		used.bytes += nameless(d.dir, d.guest.PIDs())
+	if d.pids != nil && !d.passed(used) {
+		used.bytes += nameless(d.dir, d.pids())
 	}
 	return used
 }
 
-func (d *Disk) check(used usage) (passed bool) {
+func (d *Disk) check(used usage) {
 	d.hitSize = d.hitSize || d.cutOff(used)
 	if d.passed(used) && !d.hit {
 		d.hit = true
 		d.over()
 	}
-	return d.hit
 }
 
 // cutOff reports whether a file has grown to the limit of one file's size. A larger one was there before.

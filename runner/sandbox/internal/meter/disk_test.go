@@ -23,32 +23,27 @@ func write(t testing.TB, file string, size int) {
 
 var unbounded = usage{bytes: -1, files: -1}
 
-// measures are the ways to scan: the system's own, and the portable one.
-var measures = map[string]func(string, usage) usage{"measure": measure, "measureByNames": measureByNames}
-
 func TestMeasure(t *testing.T) {
-	for name, measure := range measures {
-		dir := t.TempDir()
-		write(t, filepath.Join(dir, "a"), 100_000)
-		if err := os.MkdirAll(filepath.Join(dir, "x/y/z"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		write(t, filepath.Join(dir, "x/y/z/b"), 50_000)
-		outside := t.TempDir()
-		write(t, filepath.Join(outside, "big"), 10<<20)
-		if err := os.Symlink(outside, filepath.Join(dir, "x/link")); err != nil {
-			t.Fatal(err)
-		}
-		got := measure(dir, unbounded)
-		if got.files != 6 || got.bytes < 150_000 || got.bytes > 1<<20 || got.largest != 100_000 {
-			t.Errorf("%s: %+v", name, got)
-		}
-		if got := measure(dir, usage{bytes: -1, files: 2}); got.files != 3 {
-			t.Errorf("%s did not stop when it had seen enough: %+v", name, got)
-		}
-		if got := measure(filepath.Join(dir, "none"), unbounded); got != (usage{}) {
-			t.Errorf("%s of nothing: %+v", name, got)
-		}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a"), 100_000)
+	if err := os.MkdirAll(filepath.Join(dir, "x/y/z"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "x/y/z/b"), 50_000)
+	outside := t.TempDir()
+	write(t, filepath.Join(outside, "big"), 10<<20)
+	if err := os.Symlink(outside, filepath.Join(dir, "x/link")); err != nil {
+		t.Fatal(err)
+	}
+	got := measure(dir, unbounded)
+	if got.files != 6 || got.bytes < 150_000 || got.bytes > 1<<20 || got.largest != 100_000 {
+		t.Errorf("measure() = %+v, want 6 files of 150,000 bytes, the largest of 100,000", got)
+	}
+	if got := measure(dir, usage{bytes: -1, files: 2}); got.files != 3 {
+		t.Errorf("measure() = %+v, want it to stop after 3 files", got)
+	}
+	if got := measure(filepath.Join(dir, "none"), unbounded); got != (usage{}) {
+		t.Errorf("measure() of nothing = %+v", got)
 	}
 }
 
@@ -261,13 +256,9 @@ func BenchmarkMeasure(b *testing.B) {
 		}
 		many(b, sub, 100)
 	}
-	for name, measure := range measures {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				if got := measure(dir, unbounded); got.files != 10_100 {
-					b.Fatal(got)
-				}
-			}
-		})
+	for b.Loop() {
+		if got := measure(dir, unbounded); got.files != 10_100 {
+			b.Fatal(got)
+		}
 	}
 }

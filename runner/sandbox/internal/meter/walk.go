@@ -1,35 +1,110 @@
 package meter
 
 import (
+	"errors"
 	"io/fs"
+	"os"
+	"path"
+	"syscall"
 
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/folder"
 )
 
-// measureByNames scans all that is below dir and stops when that exceeds enough. It follows no link, and skips what it cannot
-// read.
-func measureByNames(dir string, enough usage) usage {
-	var u usage
+const (
+	// maxBelow is how many levels below an open folder others are opened by path. Keeping each of thousands of levels open
+	// would take too many descriptors, and beginning at the top each time would take too long.
+	maxBelow = 8
+	// maxOpen is how many folders may be open at the same time.
+	maxOpen = 1000
+	// canLook are the permissions needed to scan a folder.
+	canLook = 0o500
+)
+
+// measure scans all that is below dir and stops when that exceeds enough. It follows no link and skips what it cannot read. A
+// guest may change the folders at the same time.
+func measure(dir string, enough usage) usage {
+	w := walker{enough: enough}
+	if info, err := os.Stat(dir); err == nil {
+		unlock(info, func(mode fs.FileMode) error { return os.Chmod(dir, mode) })
+	}
 	root, err := safeopen.Root(dir)
 	if err != nil {
-		return u
+		return usage{}
 	}
 	defer root.Close()
-	_ = fs.WalkDir(safeopen.FS(root), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || name == "." {
-			return nil
+	w.scan(root, ".", 0)
+	return w.used
+}
+
+type walker struct {
+	used, enough usage
+	open         int
+}
+
+// scan counts what is in the folder name, which is so many levels below the open folder from, and in all folders below it.
+func (w *walker) scan(from *os.Root, name string, levels int) {
+	dir, err := safeopen.Dir(from, name)
+	if errors.Is(err, syscall.EMFILE) || w.open == maxOpen {
+		w.used.tooDeep = true
+	}
+	if err != nil {
+		return
+	}
+	defer dir.Close() // early, if it is closed below
+	folders := w.count(dir)
+	if levels == maxBelow {
+		w.open++
+		defer func() { w.open-- }()
+		from, name, levels = dir, ".", 0
+	} else {
+		dir.Close()
+	}
+	for _, below := range folders {
+		if w.used.beyond(w.enough) || w.used.tooDeep {
+			return
 		}
-		if info, err := entry.Info(); err == nil {
+		w.scan(from, path.Join(name, below), levels+1)
+	}
+}
+
+// count counts what is in a folder, and returns the names of the folders in it.
+func (w *walker) count(dir *os.Root) (folders []string) {
+	list, err := dir.Open(".")
+	if err != nil {
+		return nil
+	}
+	defer list.Close()
+	for {
+		names, err := list.Readdirnames(1024)
+		for _, name := range names {
+			if w.used.beyond(w.enough) {
+				return nil
+			}
+			info, err := dir.Lstat(name)
+			if err != nil {
+				continue // removed in the meantime
+			}
 			size := int64(0)
 			if info.Mode().IsRegular() {
 				size = info.Size()
 			}
-			u.add(size, onDisk(info), info.ModTime().UnixNano())
+			w.used.add(size, onDisk(info), info.ModTime().UnixNano())
+			if info.IsDir() {
+				unlock(info, func(mode fs.FileMode) error { return dir.Chmod(name, mode) })
+				folders = append(folders, name)
+			}
 		}
-		if u.beyond(enough) {
-			return fs.SkipAll
+		if err != nil {
+			return folders
 		}
-		return nil
-	})
-	return u
+	}
+}
+
+// unlock permanently adds the permissions to look into a folder if this user owns it and lacks them: its files could otherwise
+// neither be counted nor be removed by a person. Root needs no permissions.
+func unlock(info fs.FileInfo, chmod func(fs.FileMode) error) {
+	if me := os.Geteuid(); me != 0 && info.Mode()&canLook != canLook && folder.OwnedBy(info, me) {
+		_ = chmod(info.Mode() | canLook)
+	}
 }

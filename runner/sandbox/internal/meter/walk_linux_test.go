@@ -1,7 +1,6 @@
 package meter
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 // deepen makes folders within folders, each beside another, with a file at the end, and removes them with the test.
@@ -137,34 +134,4 @@ func TestNamelessFilesAreFound(t *testing.T) {
 	if got := nameless(dir, me) - before; got != 2<<20 {
 		t.Errorf("with shared memory it counts %d", got)
 	}
-}
-
-// TestHiddenWritesAreFoundAtStandstill fills the disk so that scans find nothing until the guest is paused.
-func TestHiddenWritesAreFoundAtStandstill(t *testing.T) {
-	dir, elsewhere := t.TempDir(), t.TempDir()
-	d := NewDisk(dir, sandbox.Limits{Disk: 8 << 20})
-	over := make(chan struct{})
-	paused := 0
-	guest := Guest{Pause: func() func() {
-		paused++
-		for i := range 12 { // far more than the limit, as if a moving guest stood still
-			if err := os.Rename(filepath.Join(elsewhere, fmt.Sprint("f", i)), filepath.Join(dir, fmt.Sprint("f", i))); err != nil {
-				t.Error(err)
-			}
-		}
-		return func() {}
-	}}
-	d.Watch(guest, func() { close(over) })
-	time.Sleep(2 * minPause)
-	for i := range 500 { // until the disk has lost enough, whatever others do with it
-		write(t, filepath.Join(elsewhere, fmt.Sprint("f", i)), 1<<20)
-		select {
-		case <-over:
-			d.Stop()
-			return
-		default:
-		}
-	}
-	d.Stop()
-	t.Errorf("not found; paused %d times", paused)
 }

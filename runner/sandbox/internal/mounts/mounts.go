@@ -1,11 +1,12 @@
-// Package mounts shows folders of the host in the mount namespace of a guest that is already running. Only root may do that.
-// Start with [Show].
+// Package mounts makes mounts that are in no namespace yet: copies of the host's folders ([Clone]) and empty ones in memory
+// ([Tmpfs]). [Show] puts them into the mount namespace of a guest that is already running, which only root may do.
 package mounts
 
 import (
 	"path"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/layout"
 )
 
 // Mount is a folder of the host, or an empty one in memory, and where the guest is to see it.
@@ -23,12 +24,10 @@ func Files(size int64) int64 { return max(size>>10, 1024) }
 // OfRun lists the mounts of a run, outer folders first. A run without a workspace gets one in memory.
 func OfRun(spec sandbox.Spec, lim sandbox.Limits) []Mount {
 	all := []Mount{{Source: spec.Workspace, Size: lim.Tmp, Target: sandbox.WorkspaceDir, Writable: true}}
-	for _, m := range []Mount{{Source: spec.Tree, Target: sandbox.TreeDir}, {Source: spec.Skills, Target: sandbox.SkillsDir}} {
-		if m.Source != "" {
-			name := path.Base(m.Target)
-			all[0].Dirs = append(all[0].Dirs, name)
-			all = append(all, m, Mount{Source: m.Source, Target: path.Join(sandbox.WorkspaceDir, name)})
-		}
+	for source, target := range layout.Folders(spec) {
+		name := path.Base(target)
+		all[0].Dirs = append(all[0].Dirs, name)
+		all = append(all, Mount{Source: source, Target: target}, Mount{Source: source, Target: path.Join(sandbox.WorkspaceDir, name)})
 	}
 	return all
 }

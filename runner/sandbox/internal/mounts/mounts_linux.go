@@ -19,7 +19,7 @@ func Available() error {
 	if os.Geteuid() != 0 {
 		return errors.New("only root can")
 	}
-	fd, err := Mount{Source: "/"}.clone()
+	fd, err := Clone("/", false, false)
 	if err != nil {
 		return err
 	}
@@ -117,26 +117,63 @@ func beneath(dir int, name string) (int, error) {
 	})
 }
 
-// clone returns a detached mount. What is mounted below a folder of the host is not part of it: a
-// read-only mount is not read-only further down. It is private: where the host's mounts are shared, as systemd has them,
-// mounts in it would appear in the host's folder too, and stay.
+// clone returns a detached mount. What is mounted below a folder of the host is not part of it.
 func (m Mount) clone() (int, error) {
-	if m.Source == "" {
-		return newTmpfs(m.Size, m.Dirs)
+	if m.Source != "" {
+		return Clone(m.Source, m.Writable, false)
 	}
-	fd, err := unix.OpenTree(unix.AT_FDCWD, m.Source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	tree, err := Tmpfs(m.Size, Files(m.Size))
 	if err != nil {
-		return -1, &os.PathError{Op: "mount", Path: m.Source, Err: err}
+		return -1, err
 	}
-	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV, Propagation: unix.MS_PRIVATE}
-	if !m.Writable {
+	for _, dir := range m.Dirs {
+		if err := unix.Mkdirat(tree, dir, 0o755); err != nil {
+			unix.Close(tree)
+			return -1, err
+		}
+	}
+	return tree, nil
+}
+
+// Clone returns a detached mount of a file or folder, with what is mounted below it if recursive is set. It is private: where
+// the host's mounts are shared, as systemd has them, mounts in it would appear in the host's folder too, and stay.
+func Clone(source string, writable, recursive bool) (int, error) {
+	open, set := uint(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC), uint(unix.AT_EMPTY_PATH)
+	if recursive {
+		open, set = open|unix.AT_RECURSIVE, set|unix.AT_RECURSIVE
+	}
+	fd, err := unix.OpenTree(unix.AT_FDCWD, source, open)
+	if err != nil {
+		return -1, &os.PathError{Op: "mount", Path: source, Err: kernelTooOld(err)}
+	}
+	var st unix.Stat_t
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID, Propagation: unix.MS_PRIVATE}
+	if err = unix.Fstat(fd, &st); st.Mode&unix.S_IFMT != unix.S_IFCHR {
+		attr.Attr_set |= unix.MOUNT_ATTR_NODEV
+	}
+	if !writable {
 		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
 	}
-	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &attr); err != nil {
+	if err == nil {
+		err = unix.MountSetattr(fd, "", set, &attr)
+	}
+	if err != nil {
 		unix.Close(fd)
-		return -1, &os.PathError{Op: "protect", Path: m.Source, Err: err}
+		return -1, &os.PathError{Op: "protect the mount of", Path: source, Err: kernelTooOld(err)}
 	}
 	return fd, nil
+}
+
+func kernelTooOld(err error) error {
+	if errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("%w (the kernel is too old, Linux 5.12 or newer is needed)", err)
+	}
+	return err
+}
+
+// Move attaches a detached mount at the place that a descriptor stands for.
+func Move(mount, place int) error {
+	return unix.MoveMount(mount, "", place, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
 // attach mounts a clone in the guest's root. Another run may be using the same workspace: its links are not followed.
@@ -146,17 +183,18 @@ func (m Mount) attach(root, clone int) error {
 		return err
 	}
 	defer unix.Close(target)
-	return unix.MoveMount(clone, "", target, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+	return Move(clone, target)
 }
 
-func newTmpfs(size int64, dirs []string) (int, error) {
+// Tmpfs returns a detached, empty file system in memory that everybody may write to, of at most size bytes and so many files.
+func Tmpfs(size, files int64) (int, error) {
 	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		return -1, err
 	}
 	defer unix.Close(fs)
 	for key, value := range map[string]string{
-		"source": "sandbox", "mode": "1777", "size": strconv.FormatInt(size, 10), "nr_inodes": strconv.FormatInt(Files(size), 10),
+		"source": "sandbox", "mode": "1777", "size": strconv.FormatInt(size, 10), "nr_inodes": strconv.FormatInt(files, 10),
 	} {
 		if err := unix.FsconfigSetString(fs, key, value); err != nil {
 			return -1, err
@@ -165,15 +203,5 @@ func newTmpfs(size int64, dirs []string) (int, error) {
 	if err := unix.FsconfigCreate(fs); err != nil {
 		return -1, err
 	}
-	tree, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
-	if err != nil {
-		return -1, err
-	}
-	for _, dir := range dirs {
-		if err := unix.Mkdirat(tree, dir, 0o755); err != nil {
-			unix.Close(tree)
-			return -1, err
-		}
-	}
-	return tree, nil
+	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
 }

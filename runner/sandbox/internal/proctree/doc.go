@@ -2,5 +2,6 @@
 // for what no control group counts. Start with [Tree]. It exists on Linux only.
 //
 // It counts resident and swapped memory, page tables, files in memory, processor time, and threads. It does not count what the
-// kernel keeps for the processes: data in pipes and sockets, pending events, locks.
+// kernel keeps for the processes (data in pipes and sockets, pending events, locks), and the processor time of ended children
+// whose parent ignores their end.
 package proctree

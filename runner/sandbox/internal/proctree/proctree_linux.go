@@ -19,7 +19,7 @@ import (
 // Usage is what the processes of a tree use together.
 type Usage struct {
 	Memory int64         // present bytes; pages of programs and libraries can be dropped and do not count
-	CPU    time.Duration // of all processes that were seen so far, and of those that their parents have waited for
+	CPU    time.Duration // of the present processes, and of those that their parents have waited for
 	Tasks  int           // present threads
 	PIDs   []int
 }
@@ -31,7 +31,7 @@ func Available() bool {
 }
 
 // Tree is a process and all below it. Where the process is the first of a process namespace, every orphan becomes its
-// child, so that none is outside. A Tree is not safe for concurrent use.
+// child, so that none is outside.
 type Tree struct {
 	Root int
 	Skip int // a process whose memory does not count; 0: none
@@ -42,63 +42,29 @@ type Tree struct {
 	MaxMemory int64
 	// Folders of the sandbox that are file systems of its own in memory, whose files count.
 	Folders []string
-
-	alive map[process]time.Duration // processor time without that of children, at the last measurement
-	ended time.Duration             // that of processes that have ended since
-}
-
-// process identifies one process: the kernel may reuse its process ID.
-type process struct {
-	pid   int
-	start string
 }
 
 // Measure walks the tree.
 func (t *Tree) Measure() Usage {
 	var u Usage
-	seen := make(map[process]time.Duration)
-	var waited time.Duration // processor time with that of children that were waited for
 	for todo := []int{t.Root}; len(todo) > 0 && u.Tasks <= t.MaxTasks; {
 		pid := todo[len(todo)-1]
 		children, tasks := Children(pid)
 		todo = append(todo[:len(todo)-1], children...)
 		u.Tasks += tasks
 		u.PIDs = append(u.PIDs, pid)
-		if f := Stat(pid); len(f) > statStart {
-			waited += ticks(f[statUsed:statEnd])
-			seen[process{pid, f[statStart]}] = ticks(f[statUsed:statChildren])
+		if f := Stat(pid); len(f) >= statEnd {
+			u.CPU += ticks(f[statUsed:statEnd])
 		}
 		if pid != t.Skip {
-			u.Memory += sum(pid, "status", "RssAnon", "RssShmem", "VmPTE", "VmSwap")
+			u.Memory += Status(pid, "RssAnon", "RssShmem", "VmPTE", "VmSwap")
 		}
 	}
 	files := tmpfs(t.Root, t.Folders)
 	if u.Memory += files; u.Memory > t.MaxMemory {
 		u.Memory = t.shared(u, files)
 	}
-	u.CPU = max(waited, t.add(seen))
 	return u
-}
-
-// add records the processes of a measurement, and returns the processor time so far. It includes that of ended processes for which
-// no parent has waited.
-func (t *Tree) add(seen map[process]time.Duration) time.Duration {
-	for p, used := range t.alive {
-		if _, ok := seen[p]; ok {
-			continue
-		}
-		if f := Stat(p.pid); len(f) > statStart && f[statStart] == p.start {
-			seen[p] = used // it still runs
-		} else {
-			t.ended += used
-		}
-	}
-	t.alive = seen
-	total := t.ended
-	for _, used := range seen {
-		total += used
-	}
-	return total
 }
 
 // shared returns u's memory with shared pages, as after a fork, counted once; or u's own figure if the kernel does not report it.
@@ -116,7 +82,7 @@ func (t *Tree) shared(u Usage, files int64) int64 {
 		case err != nil:
 			return u.Memory
 		}
-		private += kilobytes(text, "Pss_Anon", "SwapPss") + sum(pid, "status", "VmPTE")
+		private += kilobytes(text, "Pss_Anon", "SwapPss") + Status(pid, "VmPTE")
 		shared += kilobytes(text, "Pss_Shmem")
 	}
 	return private + max(shared, files)
@@ -139,12 +105,9 @@ func Children(pid int) (children []int, tasks int) {
 	return children, len(names)
 }
 
-// Positions in Stat: when the process was started, and the processor time that it, and then the children it has waited for,
-// used in user and in system mode (proc(5)).
-const (
-	statUsed, statChildren, statEnd = 11, 13, 15
-	statStart                       = 19
-)
+// From statUsed to statEnd, Stat has the processor time that the process, and then the children it has waited for, used in user
+// and in system mode (proc(5)).
+const statUsed, statEnd = 11, 15
 
 // Stat returns the fields of /proc/<pid>/stat from the third on, which is the state: the second is a name in brackets that may
 // hold anything.
@@ -189,16 +152,13 @@ func lives(dir string) bool {
 	return len(f) > 0 && f[0] != "Z" && f[0] != "X"
 }
 
-// Status returns a line of a process's status, in bytes; 0 where there is none.
-func Status(pid int, name string) int64 { return sum(pid, "status", name) }
-
-// sum adds up lines of a file that the kernel has for each process, in bytes.
-func sum(pid int, file string, names ...string) int64 {
-	text, _ := os.ReadFile(procFile(pid, file))
+// Status adds up lines of a process's status, in bytes.
+func Status(pid int, names ...string) int64 {
+	text, _ := os.ReadFile(procFile(pid, "status"))
 	if n := kilobytes(text, names...); n > 0 {
 		return n
 	}
-	text, _ = os.ReadFile(filepath.Join(Living(pid), file))
+	text, _ = os.ReadFile(filepath.Join(Living(pid), "status"))
 	return kilobytes(text, names...)
 }
 

@@ -57,26 +57,6 @@ time.sleep(60)`)
 	}
 }
 
-func TestProcessorTimeOfTheEnded(t *testing.T) {
-	me := process{os.Getpid(), Stat(os.Getpid())[statStart]}
-	ended, reused := process{-1, "1"}, process{os.Getpid(), "1"}
-	var k Tree
-	for i, c := range []struct {
-		seen map[process]time.Duration
-		want time.Duration
-	}{
-		{map[process]time.Duration{ended: 3, me: 10, reused: 5}, 18},
-		{map[process]time.Duration{ended: 4, me: 10}, 19}, // the number was given to another
-		{map[process]time.Duration{me: 20}, 29},
-		{map[process]time.Duration{}, 29}, // overlooked
-		{map[process]time.Duration{me: 30}, 39},
-	} {
-		if got := k.add(c.seen); got != c.want {
-			t.Errorf("%d: %d, want %d", i, got, c.want)
-		}
-	}
-}
-
 func TestFewWatches(t *testing.T) {
 	e, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {

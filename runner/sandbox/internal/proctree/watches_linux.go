@@ -31,7 +31,7 @@ func ManyWatches(pids []int) bool {
 	return false
 }
 
-// readSome reads a file of one line for each watched descriptor as far as it takes to know that they are too many.
+// readSome reads a file of one line for each watched descriptor, and stops once they are too many.
 func readSome(file string) []byte {
 	f, err := os.Open(file)
 	if err != nil {

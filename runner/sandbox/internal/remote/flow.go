@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"sync"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/stdio"
 )
 
 // credit is the send window of a channel: how many bytes may still be sent.
@@ -54,49 +56,27 @@ func (c *credit) close() {
 	c.change.Broadcast()
 }
 
-// inbox buffers what was received on a channel. Its content, and what was taken and not granted yet, is bounded by the channel's
+// inbox holds what was received on a channel. Its content, and what was passed on and not granted yet, is bounded by the channel's
 // window.
 type inbox struct {
+	*stdio.Buffer
 	mu     sync.Mutex
-	change *sync.Cond
-	buf    []byte
 	window int // bytes that may still be received
 	owed   int // bytes passed on and not granted yet
-	ended  bool
 }
 
-func newInbox() *inbox {
-	b := &inbox{window: Window}
-	b.change = sync.NewCond(&b.mu)
-	return b
-}
+func newInbox() *inbox { return &inbox{Buffer: stdio.NewBuffer(), window: Window} }
 
-// put adds what was received. It returns false if that exceeds the window.
+// put adds what was received. It returns false if that exceeds the window, or comes after the end.
 func (b *inbox) put(p []byte) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended || len(p) > b.window {
+	if len(p) > b.window {
 		return false
 	}
 	b.window -= len(p)
-	b.buf = append(b.buf, p...)
-	b.change.Broadcast()
-	return true
-}
-
-// get waits for data and returns it in exchange for an empty buffer; nil at the end.
-func (b *inbox) get(empty []byte) []byte {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for len(b.buf) == 0 && !b.ended {
-		b.change.Wait()
-	}
-	if len(b.buf) == 0 {
-		return nil
-	}
-	got := b.buf
-	b.buf = empty[:0]
-	return got
+	_, err := b.Write(p)
+	return err == nil
 }
 
 // passed records that n bytes were passed on, and returns how many to grant now, which is mostly zero.
@@ -119,30 +99,14 @@ func (b *inbox) widen(n int) {
 	b.window += n
 }
 
-func (b *inbox) end() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.ended = true
-	b.change.Broadcast()
-}
-
-// drain copies a channel to w until its end. After w has failed, the rest is discarded.
+// drain copies a channel to w until its end.
 func (h *Host) drain(kind byte, w io.Writer) {
 	box := h.in[kind]
-	var chunk []byte
-	for {
-		if chunk = box.get(chunk); chunk == nil {
-			return
-		}
-		if w != nil {
-			if _, err := w.Write(chunk); err != nil {
-				w = nil
-			}
-		}
-		if n := box.passed(len(chunk)); n > 0 {
+	box.CopyTo(w, func(n int) {
+		if n := box.passed(n); n > 0 {
 			h.grant(kind, n)
 		}
-	}
+	})
 }
 
 // feed copies r to a channel until its end.

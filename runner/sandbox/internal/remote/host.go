@@ -28,9 +28,9 @@ type Host struct {
 	spoke    chan struct{} // closed when the guest has sent something over the bridge
 	exited   chan struct{}
 	exit     Exit
-	limits   chan string
-	fault    string // final when complete or gone is closed
-	complete chan struct{}
+	limits   chan string   // names of limits that were passed
+	fault    string        // why the relay failed; final when complete or gone is closed
+	complete chan struct{} // closed when the relay has sent everything
 	gone     chan struct{}
 }
 
@@ -102,23 +102,11 @@ func (h *Host) Kill() { h.send(kindKill, nil) }
 // Finish tells the relay to exit: everything was received.
 func (h *Host) Finish() { h.send(kindQuit, nil) }
 
-// Spoke is closed when the guest has sent something over the bridge.
-func (h *Host) Spoke() <-chan struct{} { return h.spoke }
-
 // Exited is closed when the guest has ended.
 func (h *Host) Exited() <-chan struct{} { return h.exited }
 
 // Exit returns how the guest ended, once Exited is closed.
 func (h *Host) Exit() Exit { return h.exit }
-
-// Limits receives the names of limits that were passed.
-func (h *Host) Limits() <-chan string { return h.limits }
-
-// Complete is closed when the relay has sent everything.
-func (h *Host) Complete() <-chan struct{} { return h.complete }
-
-// Fault returns, after Complete or End, why the relay failed; empty if it did not.
-func (h *Host) Fault() string { return h.fault }
 
 func (h *Host) send(kind byte, payload []byte) error {
 	h.mu.Lock()
@@ -180,7 +168,7 @@ func (h *Host) handle(kind byte, payload []byte) error {
 		return nil
 	}
 	if box, ok := h.in[kind&^closed]; ok && kind&closed != 0 {
-		box.end()
+		box.End()
 		return nil
 	}
 	switch kind {
@@ -253,7 +241,7 @@ func (h *Host) Gone() <-chan struct{} { return h.gone }
 func (h *Host) End() {
 	h.over.Do(func() {
 		for _, box := range h.in {
-			box.end()
+			box.End()
 		}
 		for _, c := range h.out {
 			c.close()

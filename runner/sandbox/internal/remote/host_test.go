@@ -80,7 +80,7 @@ func TestEverythingArrives(t *testing.T) {
 		for _, b := range all {
 			feedHost(t, h, []byte{b})
 		}
-		<-h.Spoke()
+		<-h.spoke
 		hello := make([]byte, 5)
 		if _, err := io.ReadFull(h.Bridge(), hello); err != nil || string(hello) != "hello" {
 			t.Errorf("the bridge says %q, %v", hello, err)
@@ -89,8 +89,8 @@ func TestEverythingArrives(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-h.Exited()
-		<-h.Complete()
-		if got := <-h.Limits(); got != "disk" {
+		<-h.complete
+		if got := <-h.limits; got != "disk" {
 			t.Errorf("limit %q", got)
 		}
 		if want := (Exit{Code: 7, OOMs: 2, Forks: 3, CPU: 4 * time.Second, Memory: 5}); h.Exit() != want {

@@ -125,7 +125,7 @@ func (w *Workspace) Pack(ctx context.Context, user int, to io.Writer) error {
 		case st.IsDir():
 			return add(name, state{kind: tar.TypeDir, mode: st.Mode().Perm()}, 0)
 		case st.Mode()&fs.ModeSymlink != 0:
-			target, ok := Link(w.root, name)
+			target, ok := readLink(w.root, name)
 			if !ok {
 				return nil
 			}
@@ -186,7 +186,7 @@ func (w *Workspace) walk(visit func(name string, st fs.FileInfo) error, left fun
 			return nil
 		}
 		if st.Mode()&fs.ModeSymlink != 0 {
-			if _, ok := Link(w.root, name); !ok {
+			if _, ok := readLink(w.root, name); !ok {
 				left()
 				return nil
 			}
@@ -195,9 +195,9 @@ func (w *Workspace) walk(visit func(name string, st fs.FileInfo) error, left fun
 	})
 }
 
-// Link returns the target of a symbolic link, and whether it can be copied: Docker refuses a whole archive for one relative
+// readLink returns the target of a symbolic link, and whether it can be copied: Docker refuses a whole archive for one relative
 // link that leads out of the folder. An absolute one is copied, and leads into the container.
-func Link(root *os.Root, name string) (target string, ok bool) {
+func readLink(root *os.Root, name string) (target string, ok bool) {
 	target, err := root.Readlink(filepath.FromSlash(name))
 	if err != nil || len(target) > maxPath {
 		return "", false

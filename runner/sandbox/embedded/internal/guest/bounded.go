@@ -6,14 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxReport is the most bytes printed of an uncaught error, maxReportEnd how many of them are of its end, which has the stack.
+// maxReport is the most bytes of an uncaught error's report, message or stack, maxReportEnd how many of them are of its end: that
+// of a report has the stack.
 const (
 	maxReport    = 64 << 10
 	maxReportEnd = 8 << 10
 	noteSize     = 64 // most bytes of the note about what was left out
 )
 
-// bounded shortens the report of an error to maxReport: it leaves out a part of its middle.
+// bounded shortens a text about an error to maxReport: it leaves out a part of its middle.
 func bounded(report string) string {
 	if len(report) <= maxReport {
 		return report

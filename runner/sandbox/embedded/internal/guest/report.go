@@ -92,7 +92,7 @@ func (g *guest) fail(value engine.Value, event string) {
 		f.Name = "Error"
 	}
 	at, known := scriptFrame(f.Stack)
-	f.Message, f.Stack = clip(f.Message), clip(f.Stack)
+	f.Message, f.Stack = bounded(f.Message), bounded(f.Stack)
 	g.failure = f
 	var b strings.Builder
 	if known {
@@ -294,14 +294,4 @@ func (g *guest) lostHost() bool {
 	g.loop.mu.Lock()
 	defer g.loop.mu.Unlock()
 	return g.loop.lost
-}
-
-// maxText is the most bytes of the message and of the stack of a reported error.
-const maxText = 64 << 10
-
-func clip(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxText], "") + "…"
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
+
+	"github.com/mcpgen/mcpgen/runner/sandbox/internal/supervise"
 )
 
 const (
@@ -39,9 +41,9 @@ func (e *EngineLostError) Hint() string {
 	return "find out why it stopped (journalctl -u docker) or wait until it is up again, then run the script again"
 }
 
-// supervise waits until the engine has removed the container, and kills the guest on request. If the guest has ended or was
+// awaitEnd waits until the engine has removed the container, and kills the guest on request. If the guest has ended or was
 // killed, the engine has killTime to report it.
-func (p *process) supervise() {
+func (p *process) awaitEnd() {
 	kill, over := p.kill, p.over
 	var timeout <-chan time.Time
 	for {
@@ -98,8 +100,8 @@ func (p *process) signal() {
 	if p.stopRelay != nil && p.stopRelay() {
 		return
 	}
-	if in := p.usage.kernel(); in != nil {
-		if err := in.kill(); err == nil {
+	if in := p.view.Load(); in != nil {
+		if err := in.Kill(); err == nil {
 			return
 		}
 	}
@@ -112,14 +114,8 @@ func (p *process) signal() {
 
 // finish records what the engine reports about the end.
 func (p *process) finish(res container.WaitResponse) {
-	p.mu.Lock()
-	p.killed = p.ending
-	p.mu.Unlock()
+	p.Ended()
 	p.exit.Code = int(res.StatusCode)
-	if p.killed && p.exit.Code != 0 {
-		// It may have ended by itself just before the kill, because its connection was closed.
-		p.exit.Code = signalKill
-	}
 	if p.keeps {
 		p.finishPodman()
 		return
@@ -132,10 +128,10 @@ func (p *process) finish(res container.WaitResponse) {
 
 // checkEngineAlive reports the engine as lost if it killed the guest because it is shutting down.
 func (p *process) checkEngineAlive() {
-	if p.killed || p.exit.Code != signalKill {
+	if p.Killed() || p.exit.Code != supervise.CodeKilled {
 		return
 	}
-	if used, _ := p.usage.get(); used.ooms > 0 {
+	if used, _ := p.used(); used.OutOfMemory > 0 {
 		return
 	}
 	if err := p.backend.ping(); err != nil && !isSlow(err) {
@@ -146,9 +142,10 @@ func (p *process) checkEngineAlive() {
 // lost kills and removes a container whose end the engine does not report, and records that the run failed through the backend.
 // Containers of an engine that is gone are removed when it is back.
 func (p *process) lost(err error) {
-	p.killed, p.exit.Code = true, signalKill
-	if in := p.usage.kernel(); in != nil {
-		if err := in.kill(); err != nil {
+	p.Kill()
+	p.exit.Code = supervise.CodeKilled
+	if in := p.view.Load(); in != nil {
+		if err := in.Kill(); err != nil {
 			p.backend.log.Warn("kill a container whose engine is gone", "container", p.id, "error", err)
 		}
 	}

@@ -1,6 +1,8 @@
 //go:build linux && (amd64 || arm64)
 
-package jail
+// Package seccomp is the system-call filter of sandboxed processes: the list of allowed calls, with a reason for each one that
+// is missing or bound to its arguments, and its translation to the kernel's form. Use [Install].
+package seccomp
 
 import (
 	"fmt"
@@ -103,9 +105,7 @@ const (
 	offNr, offArch, offArgs = 0, 4, 16
 )
 
-// filter builds the system-call filter. noProcesses also refuses to start processes and programs; threads stay. noShared
-// refuses memory that processes share without a file: all of it stays allocated while one page is mapped
-// anywhere, but a process's figures include only the pages that it has touched.
+// filter builds the system-call filter of [Install].
 func filter(noProcesses, noShared bool) []bpf.Instruction {
 	prog := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offArch, Size: 4},
@@ -208,8 +208,10 @@ func cloning(threadsOnly bool) []bpf.Instruction {
 	}
 }
 
-// applySeccomp puts the filter on every thread of this process. no_new_privs must be set.
-func applySeccomp(noProcesses, noShared bool) error {
+// Install puts the filter on every thread of this process, which must have given up new privileges. noProcesses also refuses to
+// start processes and programs; threads stay. noShared refuses memory that processes share without a file: all of it stays
+// allocated while one page is mapped anywhere, but a process's figures include only the pages that it has touched.
+func Install(noProcesses, noShared bool) error {
 	raw, err := bpf.Assemble(filter(noProcesses, noShared))
 	if err != nil {
 		return fmt.Errorf("assemble the system-call filter: %w", err)

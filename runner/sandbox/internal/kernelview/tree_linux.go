@@ -1,12 +1,10 @@
-package docker
+package kernelview
 
 import (
 	"fmt"
 	"os"
 	"strings"
 	"sync"
-
-	"github.com/moby/moby/api/types/container"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/jail"
@@ -19,9 +17,6 @@ type processTree struct {
 	tree *proctree.Tree
 	seen []int // the processes of the last measurement
 }
-
-// dataSlack is how much more private memory one process may map than the run may use.
-const dataSlack = 512 << 20
 
 // newProcessTree returns the process tree of the container whose first process is pid, if a folder named mark is mounted there.
 func newProcessTree(pid int, mark string) (*processTree, error) {
@@ -44,16 +39,16 @@ func (w *processTree) look() proctree.Usage {
 	return r
 }
 
-func (w *processTree) count() counters {
+func (w *processTree) count() Counters {
 	r := w.look()
-	return counters{cpu: r.CPU, memory: r.Memory, now: r.Memory, tasks: r.Tasks}
+	return Counters{CPU: r.CPU, Memory: r.Memory, Present: r.Memory, Tasks: r.Tasks}
 }
 
 func (w *processTree) pids() []int { return w.look().PIDs }
 
-// bound sets the limits at which a measurement may stop. ownWorkspace reports whether the workspace is the container's own file
+// Bound sets the limits at which a measurement may stop. ownWorkspace reports whether the workspace is the container's own file
 // system in memory, whose files count.
-func (in *kernelView) bound(lim sandbox.Limits, ownWorkspace bool) {
+func (in *View) Bound(lim sandbox.Limits, ownWorkspace bool) {
 	if in.tree == nil {
 		return
 	}
@@ -65,27 +60,22 @@ func (in *kernelView) bound(lim sandbox.Limits, ownWorkspace bool) {
 	}
 }
 
-// manyWatches reports whether the container has more epoll watches than one run may have.
-func (in *kernelView) manyWatches() bool {
+// ManyWatches reports whether the container has more epoll watches than one run may have.
+func (in *View) ManyWatches() bool {
 	if in.tree == nil {
-		return proctree.ManyWatches(in.pids())
+		return proctree.ManyWatches(in.PIDs())
 	}
 	in.tree.mu.Lock()
 	defer in.tree.mu.Unlock()
 	return proctree.ManyWatches(in.tree.seen)
 }
 
-// canWatch reports whether this process can measure containers of a rootless engine, which run as its own user.
-func canWatch() bool { return proctree.Available() }
+// CanMeasure reports whether this process can measure containers without control groups, which run as its own user.
+func CanMeasure() bool { return proctree.Available() }
 
-// watchedUlimits returns bounds in place of a control group's. Node reserves far more memory than it uses, for each worker.
-func watchedUlimits(lim sandbox.Limits, rt sandbox.Runtime) []*container.Ulimit {
-	var all []*container.Ulimit
-	if rt != sandbox.Node {
-		all = append(all, limit("data", lim.Memory+dataSlack))
-	}
-	if most, ok := maxProcesses(); ok {
-		all = append(all, limit("nproc", min(most, int64(jail.MaxTasks(os.Geteuid(), lim)))))
-	}
-	return all
+// MaxUserProcesses returns how many processes the user of such a container may have, which bounds a fork bomb between two
+// measurements; ok is false if nothing bounds it.
+func MaxUserProcesses(lim sandbox.Limits) (n int64, ok bool) {
+	most, ok := MaxProcesses()
+	return min(most, int64(jail.MaxTasks(os.Geteuid(), lim))), ok
 }

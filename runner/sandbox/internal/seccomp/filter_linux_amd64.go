@@ -1,4 +1,4 @@
-package jail
+package seccomp
 
 import "golang.org/x/sys/unix"
 
