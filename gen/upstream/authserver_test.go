@@ -73,7 +73,7 @@ func newAuthServer(t testing.TB) *authServer {
 	return a
 }
 
-// timesSeen returns how often an endpoint was asked: metadata, register, authorize, code, refresh, reuse or revoke.
+// timesSeen returns how often an endpoint was asked: metadata, register, authorize, code, refresh, client, reuse or revoke.
 func (a *authServer) timesSeen(endpoint string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -239,6 +239,9 @@ func (a *authServer) token(w http.ResponseWriter, r *http.Request) {
 	case "refresh_token":
 		a.note("refresh")
 		a.fromRefresh(w, r, client)
+	case "client_credentials":
+		a.note("client")
+		a.grant(w, authToken{family: a.name("family"), client: client, resource: r.FormValue("resource"), scopes: strings.Fields(r.FormValue("scope"))})
 	default:
 		sendJSON(w, http.StatusBadRequest, map[string]string{"error": "unsupported_grant_type"})
 	}

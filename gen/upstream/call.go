@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/gen/upstream/httpclient"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/rawjson"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
@@ -22,11 +23,11 @@ type CallOptions struct {
 	// question is declined.
 	Elicit ElicitFunc
 	// Declined is called with the reason, for people, why a question of the call was declined without asking Elicit, or why
-	// an answer of Elicit was not sent. Parts of the text are the server's: hostile, and bounded. It may be nil.
+	// an answer of Elicit was not sent, or not whole. Parts of the text are the server's: hostile, and bounded. It may be nil.
 	Declined func(reason string)
-	// Owner says who makes the call, such as a run; any comparable value. In the older protocol era a question does not
-	// say which call it belongs to: it is asked if all calls in flight in the session have one owner, and declined
-	// otherwise. With nil the call has an owner of its own.
+	// Owner says who makes the call, such as a run; any comparable value. In the older protocol era a question that does
+	// not come in a call's own stream is asked only if all calls in flight in the session have one owner, and declined
+	// otherwise; a [Pool] keeps the calls of several owners apart then. With nil the call has an owner of its own.
 	Owner any
 	// Reserve waits until there is memory for an answer of at least [LargeAnswer] bytes. It is called at most once for
 	// each answer that is so large: over HTTP before the answer is read, with its size or, if the server does not give
@@ -37,8 +38,8 @@ type CallOptions struct {
 // LargeAnswer is the size in bytes from which an answer is large. LargeGuess stands for the size of a large answer whose
 // size is not known.
 const (
-	LargeAnswer = 1 << 20
-	LargeGuess  = 16 << 20
+	LargeAnswer = httpclient.LargeAnswer
+	LargeGuess  = httpclient.LargeGuess
 )
 
 // Progress is one notification of progress (MCP 2025-06-18, basic/utilities/progress).
@@ -134,4 +135,28 @@ func parseResult(raw json.RawMessage, modern bool) (*CallResult, error) {
 		out.Structured = nil
 	}
 	return out, nil
+}
+
+// Wait is what a request waits for.
+type Wait string
+
+const (
+	WaitStart  Wait = "start"  // the server to be started or dialled, and to agree on a protocol version
+	WaitList   Wait = "list"   // the server's list of tools
+	WaitAnswer Wait = "answer" // the answer, or nothing in particular
+)
+
+type waitsKey struct{}
+
+// WithWaits returns a context under which requests of a [Pool] report what they wait for, each time that it changes.
+// report is called in the request's own goroutine and must return at once.
+func WithWaits(ctx context.Context, report func(Wait)) context.Context {
+	return context.WithValue(ctx, waitsKey{}, report)
+}
+
+// Waits reports what the request of ctx begins to wait for. Only a stand-in for a [Pool] has to call it.
+func Waits(ctx context.Context, what Wait) {
+	if report, ok := ctx.Value(waitsKey{}).(func(Wait)); ok {
+		report(what)
+	}
 }

@@ -10,68 +10,18 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/circuit"
 	"github.com/mcpgen/mcpgen/gen/upstream/upstreamtest"
 )
-
-func TestCircuit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCircuit()
-		for i := range maxFailures {
-			if err := c.openError("x"); err != nil {
-				t.Fatalf("openError() after %d failures = %v, want nil", i, err)
-			}
-			if d, want := c.startDelay(), firstDelay<<max(0, i-2); i < 2 && d != 0 || i >= 2 && (d < want/2 || d > 2*want) {
-				t.Errorf("startDelay() after %d failures = %v, want about %v", i, d, want)
-			}
-			time.Sleep(time.Second)
-			c.fail("it fell over")
-		}
-		err := c.openError("x")
-		var gone *ConnectionError
-		if !errors.Is(err, ErrCircuitOpen) || !errors.Is(err, ErrConnection) || !errors.As(err, &gone) || !gone.NotSent || gone.RetryAt.Before(time.Now().Add(openTime)) {
-			t.Fatalf("openError() = %#v, want one with RetryAt in %v", err, openTime)
-		}
-		// One more try, which fails: it opens again at once.
-		time.Sleep(openTime + time.Second)
-		if err := c.openError("x"); err != nil {
-			t.Errorf("openError() after %v = %v, want nil", openTime, err)
-		}
-		if c.fail("again"); c.openError("x") == nil {
-			t.Error("openError() after another failure = nil, want an error")
-		}
-		// And one that succeeds.
-		time.Sleep(openTime + time.Second)
-		c.succeed()
-		if c.fail("once"); c.openError("x") != nil || c.startDelay() != 0 {
-			t.Errorf("openError() = %v, startDelay() = %v after an answer, want none", c.openError("x"), c.startDelay())
-		}
-		// Failures far apart never open it, nor do some among many answers.
-		c = newCircuit()
-		for range 20 {
-			time.Sleep(failureWindow / 3)
-			c.fail("now and then")
-		}
-		time.Sleep(2 * failureWindow)
-		for range 20 {
-			c.succeed()
-			c.succeed()
-			c.fail("rarely")
-		}
-		if err := c.openError("x"); err != nil {
-			t.Errorf("openError() = %v, want nil", err)
-		}
-	})
-}
 
 func TestPoolOpensTheCircuit(t *testing.T) {
 	t.Parallel()
 	srv := upstreamtest.Server(t, upstreamtest.Normal)
 	p := testPool(t, testOptions(), srv)
-	for i := range maxFailures {
+	for i := range circuit.MaxFailures {
 		_, err := p.Call(testContext(t), "fake", upstreamtest.ToolCrash, nil, nil)
 		wantConnectionError(t, err, "exit status 3")
 		var gone *ConnectionError
@@ -80,7 +30,7 @@ func TestPoolOpensTheCircuit(t *testing.T) {
 		}
 	}
 	starts := upstreamtest.Starts(t, srv)
-	if starts != maxFailures {
+	if starts != circuit.MaxFailures {
 		t.Errorf("%d starts", starts)
 	}
 	start := time.Now()
@@ -96,11 +46,11 @@ func TestPoolOpensTheCircuit(t *testing.T) {
 		t.Errorf("it took %v and %d starts", took, upstreamtest.Starts(t, srv)-starts)
 	}
 	got := p.Stats()
-	if len(got) != 1 || got[0].State != StateOpen || got[0].RetryAt.IsZero() || got[0].Restarts != maxFailures-1 || got[0].Calls != maxFailures {
+	if len(got) != 1 || got[0].State != StateOpen || got[0].RetryAt.IsZero() || got[0].Restarts != circuit.MaxFailures-1 || got[0].Calls != circuit.MaxFailures {
 		t.Errorf("stats %+v", got)
 	}
 	p.mu.Lock()
-	p.members["fake"].circuit = newCircuit()
+	p.members["fake"].circuit = circuit.New()
 	p.mu.Unlock()
 	poolCall(t, p, upstreamtest.ToolEcho, `{}`)
 }
@@ -137,7 +87,7 @@ func TestPoolOpensTheCircuitOfAServerThatIsNotThere(t *testing.T) {
 	p := testPool(t, testOptions(), gone, lost)
 	for _, key := range []string{"fake", "web"} {
 		opened := 0
-		for i := range maxFailures + 3 {
+		for i := range circuit.MaxFailures + 3 {
 			_, err := p.Call(testContext(t), key, upstreamtest.ToolEcho, nil, nil)
 			wantConnectionError(t, err, "")
 			var c *ConnectionError
@@ -203,10 +153,10 @@ func TestPoolOpensTheCircuitOfAServerThatIsDown(t *testing.T) {
 			}))
 			t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
 			p := testPool(t, testOptions(), config.Server{Key: "web", Transport: config.TransportHTTP, URL: srv.URL + "/mcp"})
-			for range maxFailures {
+			for range circuit.MaxFailures {
 				_, err := p.Call(testContext(t), "web", upstreamtest.ToolEcho, nil, nil)
 				wantConnectionError(t, err, fmt.Sprintf("HTTP status %d", c.status))
-				time.Sleep(failurePause) // what comes at once has one cause
+				time.Sleep(circuit.FailurePause) // what comes at once has one cause
 			}
 			_, err := p.Call(testContext(t), "web", upstreamtest.ToolEcho, nil, nil)
 			if errors.Is(err, ErrCircuitOpen) != c.opens {
@@ -244,9 +194,9 @@ func TestPoolLeavesCallsOfAServerThatIsDown(t *testing.T) {
 	}()
 	<-working
 	var err error
-	for range maxFailures + 1 {
+	for range circuit.MaxFailures + 1 {
 		_, err = p.Call(testContext(t), "web", upstreamtest.ToolEcho, nil, nil)
-		time.Sleep(failurePause)
+		time.Sleep(circuit.FailurePause)
 	}
 	if !errors.Is(err, ErrCircuitOpen) {
 		t.Errorf("error %v", err)

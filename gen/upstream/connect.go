@@ -13,7 +13,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/httpclient"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
+	"github.com/mcpgen/mcpgen/gen/upstream/oauth"
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
@@ -103,10 +105,10 @@ func (d *dialer) dial(ctx context.Context, e era) (*Session, error) {
 	if err == nil {
 		return s, nil
 	}
-	if d.srv.Transport != config.TransportHTTP || !d.srv.Inferred || !mayBeSSE(s.status()) {
+	if d.srv.Transport != config.TransportHTTP || !d.srv.Inferred || !mayBeSSE(s.http.Status()) {
 		return nil, err
 	}
-	d.log.Info("the server refuses streamable HTTP; trying the older SSE transport", "status", s.status())
+	d.log.Info("the server refuses streamable HTTP; trying the older SSE transport", "status", s.http.Status())
 	if older, sseErr := d.attempt(ctx, eraLegacy, config.TransportSSE); sseErr == nil {
 		return older, nil
 	}
@@ -185,21 +187,23 @@ func (d *dialer) transport(s *Session, kind config.Transport) (mcp.Transport, er
 		s.process, d.probe.starting = p, p.HasUnreadInput
 		return connected{p}, nil
 	}
-	t, err := newHTTPTransport(d.srv, s.conn)
-	if err != nil {
+	web := httpclient.Options{Server: d.srv, SSE: kind == config.TransportSSE, Version: s.conn.agreedVersion, Challenged: d.opts.challenged}
+	switch server := oauthServer(d.srv); {
+	case hasCredentials(d.srv):
+	case server.ByClient:
+		web.Tokens = oauth.NewCredentials(server, d.errs.secret.Add)
+	case d.opts.Logins != nil:
+		web.Tokens = d.opts.Logins.Source(server, d.log, d.errs.secret.Add)
+	}
+	var err error
+	if s.http, err = httpclient.New(web); err != nil {
 		return nil, err
 	}
-	s.http = t
-	t.challenged = d.opts.challenged
-	if d.opts.Logins != nil && !hasCredentials(d.srv) {
-		t.logins = d.opts.Logins.Source(oauthServer(d.srv), d.log, d.errs.secret.Add)
-	}
-	if kind == config.TransportSSE {
-		t.sse = true
-		return &mcp.SSEClientTransport{Endpoint: d.srv.URL, HTTPClient: t.client(), MaxEventSize: MaxMessage}, nil
+	if web.SSE {
+		return &mcp.SSEClientTransport{Endpoint: d.srv.URL, HTTPClient: s.http.HTTP(), MaxEventSize: MaxMessage}, nil
 	}
 	return &mcp.StreamableClientTransport{
-		Endpoint: d.srv.URL, HTTPClient: t.client(), MaxEventSize: MaxMessage,
+		Endpoint: d.srv.URL, HTTPClient: s.http.HTTP(), MaxEventSize: MaxMessage,
 		// The SDK would wait for the head of the stream, which not every server sends at once: see listener.
 		DisableStandaloneSSE: true,
 		MaxRetries:           2,
@@ -230,27 +234,27 @@ func (d *dialer) failure(ctx context.Context, s *Session, err error) error {
 	case ctx.Err() != nil:
 		return interrupted(ctx, fmt.Sprintf("connect to %q", d.errs.server))
 	}
-	if needed := s.loginReason(); needed != nil {
+	if needed := s.http.LoginNeeded(); needed != nil {
 		out := d.errs.connection(needed)
 		out.Login = true
 		return out
 	}
-	status := s.status()
+	status := s.http.Status()
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
-		return d.errs.connection(fmt.Errorf("%s; check the headers in its configuration", statusText(status)))
+		return d.errs.connection(fmt.Errorf("%s; check the headers in its configuration", httpclient.StatusText(status)))
 	}
 	if refused := s.conn.initializeError.Load(); refused != nil {
 		return d.errs.protocol(refused.Code, refused.Message, refused.Data)
 	}
-	if v := s.conn.version.Load(); v != nil && !slices.Contains(mcp.SupportedProtocolVersions(), *v) {
-		return d.errs.connection(fmt.Errorf("it speaks protocol version %q, which mcpgen does not; update the server, or mcpgen if that version is a newer one", safetext.Printable(*v, 100)))
+	if v := s.conn.agreedVersion(); v != "" && !slices.Contains(mcp.SupportedProtocolVersions(), v) {
+		return d.errs.connection(fmt.Errorf("it speaks protocol version %q, which mcpgen does not; update the server, or mcpgen if that version is a newer one", safetext.Printable(v, 100)))
 	}
 	if status != 0 {
 		remedy := "check its url"
 		if d.srv.Transport == config.TransportHTTP && !d.srv.Inferred && mayBeSSE(status) {
 			remedy += `; an older server may need "type": "sse"`
 		}
-		return d.errs.connection(fmt.Errorf("%s; %s", statusText(status), remedy))
+		return d.errs.connection(fmt.Errorf("%s; %s", httpclient.StatusText(status), remedy))
 	}
 	if d.srv.Transport == config.TransportSSE && strings.HasPrefix(err.Error(), "failed to connect: ") { // the SDK's, with the status
 		err = fmt.Errorf(`%w; check its url, and whether it is a server of the older SSE transport: others have "type": "http"`, err)
@@ -258,10 +262,8 @@ func (d *dialer) failure(ctx context.Context, s *Session, err error) error {
 	if lost := s.lossReason(); lost != nil {
 		err = lost
 	}
-	if s.http != nil {
-		if refused := s.http.refused.Load(); refused != nil {
-			err = refused
-		}
+	if refused := s.http.Refused(); refused != nil {
+		err = refused
 	}
 	return d.errs.connection(err)
 }

@@ -126,7 +126,7 @@ func TestConnectFailures(t *testing.T) {
 		"hangs up": {func(t *testing.T) config.Server { return hangsUp(t) }, 0, `the connection was closed before an answer came`},
 		"nobody there": {func(t *testing.T) config.Server {
 			return config.Server{Key: "x", Transport: config.TransportHTTP, URL: "http://127.0.0.1:1/mcp"}
-		}, 0, "connection refused"},
+		}, 0, "connection refused; nothing listens there: start the server, or check its url"},
 		"wrong token": {func(t *testing.T) config.Server {
 			srv := upstreamtest.HTTPServer(t, upstreamtest.Normal, &upstreamtest.HTTPOptions{Token: "right-token"})
 			srv.Headers["Authorization"] = "Bearer wrong-token"

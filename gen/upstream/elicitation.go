@@ -5,9 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/upstream/elicit"
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
 const (
@@ -27,6 +31,11 @@ const (
 var (
 	errNobody    = errors.New("nobody is there to ask")
 	errAmbiguous = errors.New("calls of several runs are under way, and the server does not say which one it asks for")
+	// errFirstAmbiguous is that of calls that began before the server first asked like that, errCrowded that of later ones:
+	// there are maxSpares sessions already.
+	errFirstAmbiguous = fmt.Errorf("%w; run it again: from now on each run has a session of its own at this server", errAmbiguous)
+	errCrowded        = fmt.Errorf("%w; run it again when fewer runs use this server", errAmbiguous)
+	errTooMany        = fmt.Errorf("more than %d questions of the server are open", maxOpen)
 )
 
 // ask asks one question of a request and returns the ElicitResult. A question that cannot be asked is declined.
@@ -68,7 +77,12 @@ func (in *inflight) askPerson(ctx context.Context, r *activeRequest, params json
 	case reply.Action == elicit.ActionAccept && q.URL != "":
 		return &elicit.Reply{Action: elicit.ActionAccept}, nil
 	case reply.Action == elicit.ActionAccept:
-		content, err := q.Check(reply.Content)
+		content, unknown, err := q.Check(reply.Content)
+		if len(unknown) > 0 {
+			what := fmt.Sprintf("the answer to a question of the server was sent without %s: the form has no such field", safetext.Printable(strings.Join(unknown, ", "), 200))
+			in.log.Warn(what)
+			r.declined(what)
+		}
 		if err == nil {
 			return &elicit.Reply{Action: elicit.ActionAccept, Content: content}, nil
 		}
@@ -78,35 +92,56 @@ func (in *inflight) askPerson(ctx context.Context, r *activeRequest, params json
 	return &elicit.Reply{Action: elicit.ActionCancel}, nil
 }
 
-// answerLegacy answers a question that came as a request of the server, in the older era. It waits for the person.
-func (in *inflight) answerLegacy(params json.RawMessage) json.RawMessage {
-	r, err := in.asker()
-	if err != nil {
-		in.log.Info("the server asked for input from a person; declined", "reason", err)
-		return (&elicit.Reply{Action: elicit.ActionDecline}).Result()
+// answerLegacy answers a question that came as a request of the server, in the older era. It waits for the person. by is
+// the request in whose answer the question came, nil if it came by itself.
+func (in *inflight) answerLegacy(by *activeRequest, params json.RawMessage) json.RawMessage {
+	if by == nil {
+		in.asksAside.Store(in.elicit)
+		candidates := in.candidates()
+		if len(candidates) != 1 {
+			return in.refuse(candidates)
+		}
+		by = candidates[0]
 	}
-	return in.ask(r.ctx, r, params)
+	return in.ask(by.ctx, by, params)
 }
 
-// asker returns the request that a question of the older era belongs to. The question names none, so all requests in
-// flight must have one owner.
-func (in *inflight) asker() (*activeRequest, error) {
+// candidates returns the requests that a question which came by itself may belong to, one of each owner.
+func (in *inflight) candidates() []*activeRequest {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	var found, other *activeRequest
+	first := make(map[any]*activeRequest)
 	for _, r := range in.requests {
-		if other != nil && (other.opt.Owner == nil || other.opt.Owner != r.opt.Owner) {
-			return nil, errAmbiguous
+		owner := r.opt.Owner
+		if owner == nil {
+			owner = r
 		}
-		other = r
-		if r.opt.Elicit != nil && (found == nil || r.token < found.token) {
-			found = r
+		// Of one owner the earliest that can be asked.
+		if f := first[owner]; f == nil || f.opt.Elicit == nil || r.opt.Elicit != nil && r.token < f.token {
+			first[owner] = r
 		}
 	}
-	if found == nil {
-		return nil, errNobody
+	return slices.Collect(maps.Values(first))
+}
+
+// refuse declines a question that belongs to one of several requests, or to none, and tells all of them.
+func (in *inflight) refuse(candidates []*activeRequest) json.RawMessage {
+	reason := errNobody
+	early := 0 // began before it was known how the server asks
+	for _, r := range candidates {
+		reason = errCrowded
+		if !r.knownAside {
+			early++
+		}
 	}
-	return found, nil
+	if early > 1 {
+		reason = errFirstAmbiguous
+	}
+	in.log.Warn("the server asked for input from a person; declined", "reason", reason)
+	for _, r := range candidates {
+		r.declined(fmt.Sprintf("a question of the server was declined: %v", reason))
+	}
+	return (&elicit.Reply{Action: elicit.ActionDecline}).Result()
 }
 
 // urlWait is the wait of one request for the pages that a person visits. The server refuses the request until then.

@@ -10,12 +10,17 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/upstream/httpclient"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 )
 
 // ErrConnection is matched by every [*ConnectionError]: the server could not be reached, or went away.
 var ErrConnection = errors.New("no connection to the server")
+
+// ErrCircuitOpen is matched by a [*ConnectionError], besides [ErrConnection], if a server has failed so often that it is
+// left alone for a while. RetryAt says until when.
+var ErrCircuitOpen = errors.New("the server failed repeatedly and is left alone for a while")
 
 // ConnectionError says why a server could not be reached, or how it was lost. A call that ends with it may or may not
 // have been carried out, unless NotSent is set.
@@ -86,7 +91,7 @@ func (m *errorMaker) connection(err error) *ConnectionError {
 
 // plain shortens the errors of net/http: they hold the whole address, in which there may be a secret.
 func plain(err error) string {
-	var refused *refusal
+	var refused *httpclient.Refusal
 	if errors.As(err, &refused) {
 		return refused.Error()
 	}
@@ -99,6 +104,8 @@ func plain(err error) string {
 			return "the connection was closed in the middle of the answer"
 		case errors.Is(u.Err, syscall.ECONNRESET):
 			return "the connection was reset before an answer came"
+		case errors.Is(u.Err, syscall.ECONNREFUSED):
+			return u.Err.Error() + "; nothing listens there: start the server, or check its url"
 		}
 		return u.Err.Error()
 	}

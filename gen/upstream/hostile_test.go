@@ -201,39 +201,3 @@ func TestEndlessHeaders(t *testing.T) {
 	_, err := s.ListTools(testContext(t))
 	wantConnectionError(t, err, "")
 }
-
-// TestRedirectsKeepSecretsAtHome goes through the ways of one server to send us to another: by host, port and scheme, at
-// every status that keeps or drops the method.
-func TestRedirectsKeepSecretsAtHome(t *testing.T) {
-	for _, status := range []int{301, 302, 303, 307, 308} {
-		other, visits := thief(t) // of another port
-		plain := strings.Replace(other, "http://127.0.0.1", "http://localhost", 1)
-		for name, from := range map[string]func(http.Handler) *httptest.Server{"http": httptest.NewServer, "https": httptest.NewTLSServer} {
-			for _, to := range []string{other, plain, "//" + strings.TrimPrefix(other, "http://")} {
-				srv := from(http.RedirectHandler(to+"/mcp", status))
-				g, err := newHTTPTransport(secretiveServer(srv.URL), newRawConn(testOptions().withDefaults().Logger, newInflight("web", false, testOptions().withDefaults().Logger)))
-				if err != nil {
-					t.Fatal(err)
-				}
-				g.next.TLSClientConfig = srv.Client().Transport.(*http.Transport).TLSClientConfig
-				resp, err := g.client().Post(srv.URL, "application/json", strings.NewReader(`{}`))
-				if err == nil {
-					resp.Body.Close()
-				}
-				if err == nil || !strings.Contains(err.Error(), "another origin, which is refused") {
-					t.Errorf("%d from %s to %s: %v", status, name, to, err)
-				}
-				srv.Close()
-			}
-		}
-		if visits.Load() != 0 {
-			t.Errorf("%d: the other origin was visited", status)
-		}
-	}
-}
-
-func secretiveServer(url string) config.Server {
-	srv := secretive(url, config.TransportHTTP)
-	srv.Headers = map[string]string{"Authorization": "Bearer " + token, "X-Key": token}
-	return srv
-}

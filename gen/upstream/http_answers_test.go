@@ -103,8 +103,8 @@ func TestForeignAnswersEndTheSession(t *testing.T) {
 	}
 }
 
-// TestRefusedCallsAreNotRepeated: only a 404 to a request of a session says that the session is gone, and a call goes out
-// no more than once more for that.
+// TestRefusedCallsAreNotRepeated: only a 404 to a request of a session, or an error that says so, means that the session is
+// gone, and a call goes out no more than once more for that.
 func TestRefusedCallsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -119,6 +119,8 @@ func TestRefusedCallsAreNotRepeated(t *testing.T) {
 		"400 with JSON":        {session: true, status: 400, media: "application/json", text: `{"error":"bad arguments"}`, calls: 1, want: "HTTP status 400"},
 		"400 with an answer":   {session: true, status: 400, media: "application/json", text: `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad arguments"}}`, calls: 1, want: "bad arguments"},
 		"400 for its session":  {session: true, status: 400, media: "text/plain", text: "Bad Request: No valid session ID provided", calls: 2, lost: true, want: "does not know the session that it has just begun"},
+		"400 for no session":   {session: true, status: 400, media: "application/json", text: `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: no valid session"}}`, calls: 2, lost: true, want: `has just begun: the server no longer knows the session (it says "Bad Request: no valid session")`},
+		"400 about a session":  {session: true, status: 400, media: "text/plain", text: "session_name is required", calls: 1, want: "HTTP status 400"},
 		"401":                  {session: true, status: 401, media: "text/plain", text: "no", calls: 1, want: "the server refused the request (401 Unauthorized)"},
 		"403":                  {session: true, status: 403, media: "text/plain", text: "no", calls: 1, want: "the server refused the request (403 Forbidden); check what the credentials"},
 		"403 with an answer":   {session: true, status: 403, media: "application/json", text: `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"not yours"}}`, calls: 1, want: "not yours"},

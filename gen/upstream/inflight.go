@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
@@ -25,6 +26,10 @@ type inflight struct {
 	log    *slog.Logger
 	elicit bool // questions are asked at all
 
+	// asksAside is set when the server has asked a question that did not come with the answer to a request, and questions
+	// are asked at all.
+	asksAside atomic.Bool
+
 	mu        sync.Mutex
 	lastToken int64
 	requests  map[int64]*activeRequest // by progress token
@@ -38,6 +43,8 @@ type activeRequest struct {
 	progress chan Progress // nil if nobody listens
 	ended    chan struct{} // closed with progress
 	told     chan struct{} // closed when the listener is not called any more
+	// knownAside says that asksAside was set when the request began.
+	knownAside bool
 
 	asking sync.Mutex // one question at a time
 	asked  int        // guarded by asking
@@ -49,7 +56,7 @@ func newInflight(server string, elicit bool, log *slog.Logger) *inflight {
 
 // begin adds a request, which has to be ended. ctx is the request's own.
 func (in *inflight) begin(ctx context.Context, opt *CallOptions) *activeRequest {
-	r := &activeRequest{ctx: ctx}
+	r := &activeRequest{ctx: ctx, knownAside: in.asksAside.Load()}
 	if opt != nil {
 		r.opt = *opt
 	}

@@ -79,6 +79,8 @@ func Login(ctx context.Context, srv config.Server, opts *Options, how LoginOptio
 		return nil, fail.login(errors.New("there is no folder for stored logins"), "")
 	case srv.Transport == config.TransportStdio:
 		return nil, fail.login(errors.New("it is started by a command, and logs in by itself if at all"), "look up credentials in the server's own documentation")
+	case expanded.OAuth != nil && expanded.OAuth.Grant == config.GrantClient:
+		return nil, fail.login(errors.New("its configuration has the grant client_credentials, which takes no person"), "use the server; the client gets its tokens itself")
 	case hasCredentials(expanded):
 		return nil, fail.login(errors.New("the configuration gives it an Authorization header"), "remove the header to log in instead")
 	}
@@ -180,4 +182,25 @@ func Logout(ctx context.Context, srv config.Server, opts *Options) (found bool, 
 		return false, nil, err
 	}
 	return opts.Logins.Logout(ctx, oauthServer(expanded))
+}
+
+// oauthServer returns what the package oauth has to know about an expanded server.
+func oauthServer(srv config.Server) oauth.Server {
+	out := oauth.Server{Name: srv.Key, URL: srv.URL}
+	if o := srv.OAuth; o != nil {
+		out.ClientID, out.ClientSecret, out.ClientMetadataURL = o.ClientID, o.ClientSecret, o.ClientMetadataURL
+		out.Scopes, out.Resource = o.Scopes, o.Resource
+		out.ByClient, out.TokenEndpoint = o.Grant == config.GrantClient, o.TokenEndpoint
+	}
+	return out
+}
+
+// hasCredentials reports whether the configured headers hold credentials.
+func hasCredentials(srv config.Server) bool {
+	for name := range srv.Headers {
+		if http.CanonicalHeaderKey(name) == "Authorization" {
+			return true
+		}
+	}
+	return false
 }

@@ -1,12 +1,9 @@
 package upstream
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"sync"
 	"time"
 
@@ -26,8 +23,6 @@ const (
 	// that bring nothing and end within longListen.
 	minListenPause, maxListenPause = time.Second, time.Minute
 	longListen                     = 10 * time.Second
-	// maxNotification bounds one message in the stream, in bytes.
-	maxNotification = 1 << 20
 	// subscriptionID is the id of the request for changes. The SDK numbers its own requests.
 	subscriptionID = "tools-changed"
 )
@@ -40,13 +35,21 @@ func (s *Session) announcesChanges() bool {
 
 // listenInOlderEra opens the server's stream if it may carry elicitation requests or changes.
 func (s *Session) listenInOlderEra() {
-	if s.modern() || s.http == nil || s.http.sse || !s.opts.Elicit && !s.announcesChanges() {
+	if s.modern() || s.http == nil || s.http.SSE || !s.opts.Elicit && !s.announcesChanges() {
 		return
 	}
 	s.listening, s.listeningBy = make(chan struct{}), time.Now().Add(listenTime)
 	go func() {
 		opened := sync.OnceFunc(func() { close(s.listening) })
-		s.keepListening(func() (heard, more bool) { return s.stream(opened) })
+		s.keepListening(func() (heard, more bool) {
+			heard, more, err := s.http.Listen(s.conn.lost, s.conn.SessionID(), opened, func(req *jsonrpc.Request) error {
+				return s.conn.serverRequest(nil, req)
+			})
+			if err != nil {
+				s.conn.lose(err)
+			}
+			return heard, more
+		})
 	}()
 }
 
@@ -124,50 +127,4 @@ func (s *Session) subscription() (*jsonrpc.Request, error) {
 		},
 	})
 	return &jsonrpc.Request{ID: id, Method: methodSubscribe, Params: params}, err
-}
-
-// stream opens the server's own stream and reads it to its end, or to a message that is too large.
-func (s *Session) stream(opened func()) (heard, more bool) {
-	defer opened()
-	req, err := http.NewRequestWithContext(s.conn.lost, http.MethodGet, s.http.url, nil)
-	if err != nil {
-		return false, false
-	}
-	req.Header.Set("Accept", "text/event-stream")
-	if id := s.conn.SessionID(); id != "" {
-		req.Header.Set(sessionHeader, id)
-	}
-	resp, err := s.http.client().Do(req)
-	if err != nil {
-		var refused *refusal
-		return false, !errors.As(err, &refused)
-	}
-	opened()
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK || !isMedia(resp, "text/event-stream") {
-		return false, resp.StatusCode >= 500
-	}
-	in := bufio.NewScanner(resp.Body)
-	in.Buffer(nil, maxNotification)
-	var data []byte
-	for in.Scan() {
-		if value, ok := bytes.CutPrefix(in.Bytes(), []byte("data:")); ok {
-			if data = append(append(data, value...), '\n'); len(data) > maxNotification {
-				return heard, false
-			}
-		} else if len(in.Bytes()) == 0 && data != nil {
-			heard = true
-			if msg, err := jsonrpc.DecodeMessage(data); err == nil { // others may be signs of life
-				if req, ok := msg.(*jsonrpc.Request); ok {
-					err = s.conn.serverRequest(req)
-				}
-				if err != nil {
-					s.conn.lose(err)
-					return true, false
-				}
-			}
-			data = nil
-		}
-	}
-	return heard, !errors.Is(in.Err(), bufio.ErrTooLong)
 }

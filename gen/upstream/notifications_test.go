@@ -73,10 +73,10 @@ func TestOddStreams(t *testing.T) {
 		"aborts":     func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"no answer":  func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		"long line": func(w http.ResponseWriter, _ *http.Request) {
-			event(w, "data: "+strings.Repeat("x", 2*maxNotification))
+			event(w, "data: "+strings.Repeat("x", 2*LargeAnswer))
 		},
 		"long event": func(w http.ResponseWriter, _ *http.Request) {
-			event(w, strings.Repeat("data: xxxxxxxxxxxx\n", maxNotification/10))
+			event(w, strings.Repeat("data: xxxxxxxxxxxx\n", LargeAnswer/10))
 		},
 		"noise": func(w http.ResponseWriter, _ *http.Request) {
 			event(w, ": hello\n\ndata: noise\n\ndata\n\n")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/circuit"
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 )
 
@@ -23,7 +24,8 @@ var errPoolClosed = errors.New("the pool is closed")
 // Pool connects to servers when they are first needed and shares the sessions. It remembers which protocol era each
 // server speaks. A server that ends is started again by the next call: after repeated failures with a growing pause,
 // and after several of them within a minute not at all for a while ([ErrCircuitOpen]). A session that nobody uses is
-// ended after [Options.IdleExpiry]. A Pool may be used from several goroutines at once.
+// ended after [Options.IdleExpiry]. A server that asks questions which do not say what call they belong to gets a session
+// for each owner of calls in flight. A Pool may be used from several goroutines at once.
 type Pool struct {
 	opts    *Options
 	members map[string]*member // fixed by NewPool
@@ -36,18 +38,23 @@ type Pool struct {
 	closed bool
 }
 
-// member is one server of a pool. The pool's mutex guards its fields.
+// member is one server of a pool, or a further session at it. The pool's mutex guards its fields.
 type member struct {
 	srv     config.Server
 	era     era
 	session *Session
 	since   time.Time // of the session
 	attempt *attempt  // nil if none is being made
-	circuit *circuit
+	circuit *circuit.Circuit
 
-	users int         // requests in flight
-	used  time.Time   // when the last of them ended
-	idle  *time.Timer // nil without a session that expires
+	asksAside bool        // the server has asked a question that did not say which call it belongs to
+	owners    map[any]int // of the calls in flight, with the number of their calls
+	spares    []*member   // further sessions; nil for a spare itself
+
+	users  int           // requests in flight
+	used   time.Time     // when the last of them ended
+	expiry time.Duration // how long a session is kept that nobody uses; 0: it does not expire
+	idle   *time.Timer   // nil without a session that expires
 
 	secret          *redact.Redactor // of the last session, else of the configuration; nil until it is needed
 	connects, calls int
@@ -65,7 +72,7 @@ func NewPool(servers []config.Server, opts *Options) *Pool {
 	p := &Pool{opts: opts.withDefaults(), members: make(map[string]*member, len(servers))}
 	p.ctx, p.end = context.WithCancelCause(context.Background())
 	for _, srv := range servers {
-		p.members[srv.Key] = &member{srv: srv, circuit: newCircuit()}
+		p.members[srv.Key] = &member{srv: srv, circuit: circuit.New(), owners: make(map[any]int), expiry: p.opts.IdleExpiry}
 	}
 	return p
 }
@@ -117,7 +124,7 @@ func (p *Pool) join(m *member) (*Session, *attempt, error) {
 	if s := m.session; s != nil && s.Lost() {
 		p.lose(m, s, "the server went away")
 	}
-	if err := m.circuit.openError(m.srv.Key); err != nil {
+	if err := openError(m); err != nil {
 		return nil, nil, err
 	}
 	if m.session != nil {
@@ -127,10 +134,22 @@ func (p *Pool) join(m *member) (*Session, *attempt, error) {
 	if m.attempt == nil {
 		a := &attempt{done: make(chan struct{})}
 		m.attempt = a
-		delay, known := m.circuit.startDelay(), m.era
+		delay, known := m.circuit.StartDelay(), m.era
 		p.work.Go(func() { p.try(m, a, delay, known) })
 	}
 	return nil, m.attempt, nil
+}
+
+// openError returns the error of a server that is left alone, nil if it is not.
+func openError(m *member) error {
+	retryAt := m.circuit.RetryAt()
+	if retryAt.IsZero() {
+		return nil
+	}
+	return &ConnectionError{
+		Server: m.srv.Key, NotSent: true, RetryAt: retryAt,
+		Reason: fmt.Sprintf("it failed repeatedly and is left alone; it is tried again in %v; the last failure: %s", max(time.Until(retryAt).Round(time.Second), time.Second), m.circuit.LastFailure()),
+	}
 }
 
 func (p *Pool) closedError(m *member) error {
@@ -140,9 +159,9 @@ func (p *Pool) closedError(m *member) error {
 // lose takes a lost session out of the pool. It is a failure of the server, unless the server only forgot the session. The
 // mutex is held.
 func (p *Pool) lose(m *member, s *Session, reason string) {
-	m.session = nil
-	if !s.forgotten() {
-		m.circuit.fail(reason)
+	m.drop()
+	if !s.http.Forgotten() {
+		m.circuit.Fail(reason)
 	}
 	p.work.Go(func() { s.Close() })
 }
@@ -174,20 +193,37 @@ func (p *Pool) try(m *member, a *attempt, delay time.Duration, known era) {
 		a.err = err
 		m.era = eraUnknown // the server may have changed
 		if reason, failed := failureReason(err); failed {
-			m.circuit.fail(reason)
+			m.circuit.Fail(reason)
 		}
 	default:
 		m.session, m.era, m.secret, a.session = s, found, s.errs.secret, s
+		if m.asksAside {
+			s.inflight.asksAside.Store(true)
+		}
 		m.since = time.Now()
 		m.used = m.since
 		m.connects++
-		if p.opts.IdleExpiry > 0 && m.idle == nil {
-			m.idle = time.AfterFunc(p.opts.IdleExpiry, func() { p.expire(m) })
+		if m.expiry > 0 && m.idle == nil {
+			m.idle = time.AfterFunc(m.expiry, func() { p.expire(m) })
 		} else if m.idle != nil {
-			m.idle.Reset(p.opts.IdleExpiry)
+			m.idle.Reset(m.expiry)
 		}
 	}
 	close(a.done)
+}
+
+// failureReason returns the reason of an error of connecting, and whether the server failed: a login that is missing, or
+// a caller that gives up, is not a failure of the server.
+func failureReason(err error) (string, bool) {
+	var gone *ConnectionError
+	if errors.As(err, &gone) {
+		return gone.Reason, !gone.Login
+	}
+	var refused *ProtocolError
+	if errors.As(err, &refused) {
+		return refused.Error(), true
+	}
+	return "", false
 }
 
 // expire ends the session if nobody has used it for long enough. Each request that ends starts the wait again.
@@ -195,10 +231,10 @@ func (p *Pool) expire(m *member) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := m.session
-	if p.closed || s == nil || m.users > 0 || time.Since(m.used) < p.opts.IdleExpiry {
+	if p.closed || s == nil || m.users > 0 || time.Since(m.used) < m.expiry {
 		return
 	}
-	m.session = nil
+	m.drop()
 	s.log.Debug("nobody uses the session; it is ended")
 	p.work.Go(func() { s.Close() })
 }
@@ -207,14 +243,19 @@ func (p *Pool) expire(m *member) {
 // a *ConnectionError, and the next call connects again. Only if the server cannot have acted on the call is it made a
 // second time here; the caller knows whether another repetition does harm: see [ConnectionError.NotSent].
 func (p *Pool) Call(ctx context.Context, key, tool string, args json.RawMessage, opt *CallOptions) (*CallResult, error) {
-	return through(ctx, p, key, func(s *Session) (*CallResult, error) { return s.Call(ctx, tool, args, opt) })
+	return through(ctx, p, key, ownerOf(opt), func(s *Session) (*CallResult, error) { return s.Call(ctx, tool, args, opt) })
 }
 
-// through uses a server's session, and a second session if the first was lost before the server could act.
-func through[T any](ctx context.Context, p *Pool, key string, use func(*Session) (T, error)) (out T, err error) {
+// through uses a server's session, and a second session if the first was lost before the server could act. owner is that
+// of a call, nil for a list, which does no harm a second time.
+func through[T any](ctx context.Context, p *Pool, key string, owner any, use func(*Session) (T, error)) (out T, err error) {
 	m, ok := p.members[key]
 	if !ok {
 		return out, fmt.Errorf("server %q: %w", key, ErrUnknownServer)
+	}
+	if owner != nil {
+		m = p.assign(m, owner)
+		defer p.unassign(m, owner)
 	}
 	for try := range 2 {
 		s, enterErr := p.enter(ctx, m)
@@ -225,12 +266,12 @@ func through[T any](ctx context.Context, p *Pool, key string, use func(*Session)
 		p.note(m, s, err)
 		p.leave(m)
 		var gone *ConnectionError
-		if try > 0 && errors.As(err, &gone) && s.forgotten() {
+		if try > 0 && errors.As(err, &gone) && gone.NotSent && s.http.Forgotten() {
 			refused := *gone // it is not the session that the server refuses
-			refused.NotSent, refused.Reason = false, "the server does not know the session that it has just begun"
+			refused.NotSent, refused.Reason = false, "the server does not know the session that it has just begun: "+gone.Reason
 			return out, &refused
 		}
-		if !errors.As(err, &gone) || !gone.NotSent || !s.Lost() {
+		if !errors.As(err, &gone) || !gone.NotSent && owner != nil || !s.Lost() {
 			break
 		}
 	}
@@ -249,9 +290,9 @@ func (p *Pool) note(m *member, s *Session, err error) {
 	case failed && s.Lost():
 		p.lose(m, s, gone.Reason)
 	case failed && (gone.NotSent || gone.down) && !gone.Login:
-		m.circuit.failRequest(gone.Reason)
+		m.circuit.FailRequest(gone.Reason)
 	case err == nil:
-		m.circuit.succeed()
+		m.circuit.Succeed()
 	}
 }
 
@@ -262,7 +303,7 @@ func (p *Pool) leave(m *member) {
 	m.users--
 	m.used = time.Now()
 	if m.idle != nil {
-		m.idle.Reset(p.opts.IdleExpiry)
+		m.idle.Reset(m.expiry)
 	}
 }
 
@@ -281,11 +322,12 @@ func (p *Pool) secrets() []*redact.Redactor {
 	defer p.mu.Unlock()
 	out := make([]*redact.Redactor, 0, len(p.members))
 	for _, key := range slices.Sorted(maps.Keys(p.members)) {
-		m := p.members[key]
-		if m.secret == nil {
-			_, m.secret, _ = redact.Expand(m.srv, p.opts.Lookup) // connecting reports a variable without a value
+		for _, m := range p.members[key].all() {
+			if m.secret == nil {
+				_, m.secret, _ = redact.Expand(m.srv, p.opts.Lookup) // connecting reports a variable without a value
+			}
+			out = append(out, m.secret)
 		}
-		out = append(out, m.secret)
 	}
 	return out
 }
@@ -295,13 +337,15 @@ func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
 	p.end(errPoolClosed)
-	for _, m := range p.members {
-		if m.idle != nil {
-			m.idle.Stop()
-		}
-		if s := m.session; s != nil {
-			m.session = nil
-			p.work.Go(func() { s.Close() })
+	for _, server := range p.members {
+		for _, m := range server.all() {
+			if m.idle != nil {
+				m.idle.Stop()
+			}
+			if s := m.session; s != nil {
+				m.session = nil
+				p.work.Go(func() { s.Close() })
+			}
 		}
 	}
 	p.mu.Unlock()

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -65,13 +66,63 @@ func TestPoolReconnectsAndRemembersTheEra(t *testing.T) {
 	}
 }
 
+// TestPoolRenewsAForgottenSession: a server that was restarted cannot have acted on a request in its old session, so every
+// request is made again in a new one.
 func TestPoolRenewsAForgottenSession(t *testing.T) {
 	t.Parallel()
-	fake := upstreamtest.NewHTTP(t, upstreamtest.LegacyOnly, &upstreamtest.HTTPOptions{Sessions: true})
-	p := testPool(t, testOptions(), fake.Config())
-	poolCall(t, p, upstreamtest.ToolEcho, `{}`)
-	fake.Forget()
-	poolCall(t, p, upstreamtest.ToolEcho, `{}`) // the server cannot have acted on it, so it is made again
+	for _, refusal := range []struct {
+		status int
+		body   string
+	}{
+		{404, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`},
+		{404, "gone"},
+		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`},
+		{400, `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: No valid session ID provided"}}`},
+		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Server not initialized"}}`},
+		{400, `{"error":"no valid session"}`},
+		{500, `{"error":"Error POSTing to endpoint (HTTP 400): No valid session ID provided"}`},
+	} {
+		fake := upstreamtest.NewHTTP(t, upstreamtest.RichLegacy, &upstreamtest.HTTPOptions{Sessions: true, UnknownStatus: refusal.status, UnknownBody: refusal.body})
+		p := testPool(t, testOptions(), fake.Config())
+		for name, request := range map[string]func(ctx context.Context) error{
+			"a call": func(ctx context.Context) error {
+				_, err := p.Call(ctx, "fake", upstreamtest.ToolEcho, nil, nil)
+				return err
+			},
+			"tools/list": func(ctx context.Context) error {
+				p.mu.Lock()
+				if s := p.members["fake"].session; s != nil {
+					s.conn.changes.Add(1) // the list that it knows is out of date
+				}
+				p.mu.Unlock()
+				_, err := p.Definition(ctx, "fake", upstreamtest.ToolEcho)
+				return err
+			},
+			"resources/list": func(ctx context.Context) error {
+				_, err := p.ListResources(ctx, "fake")
+				return err
+			},
+			"resources/read": func(ctx context.Context) error {
+				_, err := p.ReadResource(ctx, "fake", "demo://one", nil)
+				return err
+			},
+			"prompts/get": func(ctx context.Context) error {
+				_, err := p.GetPrompt(ctx, "fake", "greet", nil, nil)
+				return err
+			},
+		} {
+			if err := request(testContext(t)); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			fake.Forget()
+			if err := request(testContext(t)); err != nil {
+				t.Errorf("%s after %d %s: %v", name, refusal.status, refusal.body, err)
+			}
+		}
+		if s := p.Stats()[0]; s.Failures != 0 || s.Restarts != 5 {
+			t.Errorf("statistics %+v, want 5 restarts and no failures", s)
+		}
+	}
 }
 
 func TestPoolConceals(t *testing.T) {

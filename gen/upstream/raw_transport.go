@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/gen/upstream/httpclient"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
@@ -89,37 +90,21 @@ type pendingRequest struct {
 
 // capture receives what a server answered to one request. It is read when the request has returned.
 type capture struct {
+	httpclient.Exchange
 	// set holds members of the parameters in place of what the SDK would send; a nil one removes a member.
 	set map[string]json.RawMessage
 	// headers says that tools with x-mcp-header are passed on to the SDK, which sends those headers.
 	headers bool
-	// reserve is called once before a large answer is read; nil: it is not.
-	reserve    func(bytes int) error
-	reserved   bool
-	reserveErr error
 
-	conn   *rawConn
-	id     jsonrpc.ID
-	sent   bool // the server may have got it
-	raw    json.RawMessage
-	answer *jsonrpc.Error // the server's error, as opposed to one of the SDK
+	conn *rawConn
+	sent bool // the server may have got it
+	raw  json.RawMessage
 }
 
 type captureKey struct{}
 
 func withCapture(ctx context.Context, c *capture) context.Context {
-	return context.WithValue(ctx, captureKey{}, c)
-}
-
-// reserveFor reserves memory for an answer of so many bytes, if that is large.
-func (c *capture) reserveFor(bytes int) error {
-	if c.reserve != nil && !c.reserved && bytes >= LargeAnswer {
-		c.reserved = true
-		if err := c.reserve(bytes); err != nil {
-			c.reserveErr = fmt.Errorf("reserve memory for the answer: %w", err)
-		}
-	}
-	return c.reserveErr
+	return httpclient.WithExchange(context.WithValue(ctx, captureKey{}, c), &c.Exchange)
 }
 
 // release forgets the request. If it was not answered, the SDK sends its cancellation.
@@ -129,8 +114,8 @@ func (c *capture) release() {
 	}
 	c.conn.mu.Lock()
 	defer c.conn.mu.Unlock()
-	if _, open := c.conn.pending[c.id]; open {
-		delete(c.conn.pending, c.id)
+	if _, open := c.conn.pending[c.ID]; open {
+		delete(c.conn.pending, c.ID)
 		c.conn.owed++
 	}
 }
@@ -172,6 +157,14 @@ func (c *rawConn) Close() error {
 // isLost reports whether no answer can come any more.
 func (c *rawConn) isLost() bool { return c.lost.Err() != nil }
 
+// agreedVersion returns the protocol version that the server has agreed to, "" before it has.
+func (c *rawConn) agreedVersion() string {
+	if v := c.version.Load(); v != nil {
+		return *v
+	}
+	return ""
+}
+
 // sendCancellations waits, for at most cancelTime, until the server knows which requests were cancelled. Callers that
 // cancel often close the session next.
 func (c *rawConn) sendCancellations() {
@@ -209,7 +202,7 @@ func (c *rawConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 			return err
 		}
 		entry.capture = captured
-		captured.conn, captured.id, captured.raw, captured.answer, captured.sent = c, req.ID, nil, nil, true
+		captured.conn, captured.ID, captured.raw, captured.Answer, captured.Accepted, captured.sent = c, req.ID, nil, nil, false, true
 	}
 	c.mu.Lock()
 	c.pending[req.ID] = entry
@@ -246,7 +239,7 @@ func (c *rawConn) notWritten(ctx context.Context, id jsonrpc.ID, entry *pendingR
 		return
 	}
 	if entry.capture != nil {
-		entry.capture.answer = answer
+		entry.capture.Answer = answer
 	} else if entry.method == methodInitialize {
 		c.initializeError.Store(answer)
 	}
@@ -262,7 +255,7 @@ func (c *rawConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			case *jsonrpc.Response:
 				out, err = c.answered(msg)
 			case *jsonrpc.Request:
-				err = c.serverRequest(msg)
+				err = c.serverRequest(nil, msg)
 			}
 		}
 		if err != nil {
@@ -313,7 +306,7 @@ func (c *rawConn) answered(resp *jsonrpc.Response) (jsonrpc.Message, error) {
 		return resp, nil
 	}
 	entry.capture.raw = resp.Result
-	errors.As(resp.Error, &entry.capture.answer)
+	errors.As(resp.Error, &entry.capture.Answer)
 	if resp.Error != nil {
 		return resp, nil
 	}

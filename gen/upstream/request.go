@@ -84,8 +84,13 @@ func (s *Session) exchange(ctx context.Context, r request) (json.RawMessage, err
 // round sends the request once and returns the raw result. up is ctx that also ends with the session.
 func (s *Session) round(ctx, up context.Context, active *activeRequest, r request, set map[string]json.RawMessage) (json.RawMessage, error) {
 	c := &capture{set: set}
+	c.Asked = func(req *jsonrpc.Request) {
+		if err := s.conn.serverRequest(active, req); err != nil {
+			s.conn.lose(err)
+		}
+	}
 	if reserve := active.opt.Reserve; reserve != nil {
-		c.reserve = func(bytes int) error { return reserve(up, bytes) }
+		c.Reserve = func(bytes int) error { return reserve(up, bytes) }
 	}
 	meta := mcp.Meta{}
 	if active.progress != nil {
@@ -97,10 +102,10 @@ func (s *Session) round(ctx, up context.Context, active *activeRequest, r reques
 	err := r.send(withCapture(up, c), meta)
 	c.release()
 	// An answer counts even if the end of the session crossed it.
-	if err != nil && (c.raw == nil || c.answer != nil || ctx.Err() != nil) {
+	if err != nil && (c.raw == nil || c.Answer != nil || ctx.Err() != nil) {
 		return nil, s.fail(ctx, c, r.doing, err)
 	}
-	if err := c.reserveFor(len(c.raw)); err != nil {
+	if err := c.ReserveFor(len(c.raw)); err != nil {
 		return nil, s.fail(ctx, c, r.doing, err)
 	}
 	if !utf8.Valid(c.raw) {

@@ -69,30 +69,30 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 
 // ListResources lists the resources of a server: see [Session.ListResources].
 func (p *Pool) ListResources(ctx context.Context, key string) ([]json.RawMessage, error) {
-	return through(ctx, p, key, func(s *Session) ([]json.RawMessage, error) { return s.ListResources(ctx) })
+	return through(ctx, p, key, nil, func(s *Session) ([]json.RawMessage, error) { return s.ListResources(ctx) })
 }
 
 // ListResourceTemplates lists the resource templates of a server: see [Session.ListResourceTemplates].
 func (p *Pool) ListResourceTemplates(ctx context.Context, key string) ([]json.RawMessage, error) {
-	return through(ctx, p, key, func(s *Session) ([]json.RawMessage, error) { return s.ListResourceTemplates(ctx) })
+	return through(ctx, p, key, nil, func(s *Session) ([]json.RawMessage, error) { return s.ListResourceTemplates(ctx) })
 }
 
 // ListPrompts lists the prompts of a server: see [Session.ListPrompts].
 func (p *Pool) ListPrompts(ctx context.Context, key string) ([]json.RawMessage, error) {
-	return through(ctx, p, key, func(s *Session) ([]json.RawMessage, error) { return s.ListPrompts(ctx) })
+	return through(ctx, p, key, nil, func(s *Session) ([]json.RawMessage, error) { return s.ListPrompts(ctx) })
 }
 
 // ReadResource reads a resource of a server: see [Session.ReadResource].
 func (p *Pool) ReadResource(ctx context.Context, key, uri string, opt *CallOptions) (json.RawMessage, error) {
-	return through(ctx, p, key, func(s *Session) (json.RawMessage, error) { return s.ReadResource(ctx, uri, opt) })
+	return through(ctx, p, key, ownerOf(opt), func(s *Session) (json.RawMessage, error) { return s.ReadResource(ctx, uri, opt) })
 }
 
 // GetPrompt gets a prompt of a server: see [Session.GetPrompt].
 func (p *Pool) GetPrompt(ctx context.Context, key, name string, args map[string]string, opt *CallOptions) (json.RawMessage, error) {
-	return through(ctx, p, key, func(s *Session) (json.RawMessage, error) { return s.GetPrompt(ctx, name, args, opt) })
+	return through(ctx, p, key, ownerOf(opt), func(s *Session) (json.RawMessage, error) { return s.GetPrompt(ctx, name, args, opt) })
 }
 
 // Definition returns a tool's definition as the server lists it now: see [Session.Definition].
 func (p *Pool) Definition(ctx context.Context, key, tool string) (json.RawMessage, error) {
-	return through(ctx, p, key, func(s *Session) (json.RawMessage, error) { return s.Definition(ctx, tool) })
+	return through(ctx, p, key, nil, func(s *Session) (json.RawMessage, error) { return s.Definition(ctx, tool) })
 }

@@ -124,6 +124,12 @@ func TestQuestions(t *testing.T) {
 		if len(seen) != 2 || seen[0].Message != "how many?" || seen[0].Server != "fake" || string(seen[0].Schema) != schema || len(seen[0].Fields) != 2 || seen[0].URL != "" {
 			t.Errorf("questions %+v", seen)
 		}
+		got = ask(upstreamtest.ToolForm, `{"schema":`+schema+`}`, func(context.Context, *Question) (*Reply, error) {
+			return &Reply{Action: ActionAccept, Content: json.RawMessage(`{"n":1,"note":"a field that the form does not have"}`)}, nil
+		})
+		if got != `{"answers":[{"action":"accept","content":{"n":1,"who":"me"}}]}` {
+			t.Errorf("with an unknown field: %s", got)
+		}
 		got = ask(upstreamtest.ToolPage, `{"url":"https://example.com/login?a=b"}`, func(_ context.Context, q *Question) (*Reply, error) {
 			if q.URL != "https://example.com/login?a=b" || q.Schema != nil || q.Message != "visit" {
 				t.Errorf("question %+v", q)
@@ -179,11 +185,17 @@ func TestCapabilitiesSayWhoIsThere(t *testing.T) {
 	})
 }
 
+// TestWhoseQuestionIsIt: a question that comes by itself belongs to the only run that has calls in flight. One that comes
+// with the answer to a call belongs to that call, whoever else has calls.
 func TestWhoseQuestionIsIt(t *testing.T) {
 	t.Parallel()
-	s := open(t, upstreamtest.Server(t, upstreamtest.RichLegacy), asking())
+	byItself := open(t, upstreamtest.Server(t, upstreamtest.RichLegacy), asking())
+	inStream := open(t, upstreamtest.HTTPServer(t, upstreamtest.RichLegacy, &upstreamtest.HTTPOptions{EventStream: true, Sessions: true}), asking())
 	yes := func(context.Context, *Question) (*Reply, error) { return &Reply{Action: ActionAccept}, nil }
-	page := json.RawMessage(`{"url":"https://example.com"}`)
+	never := func(context.Context, *Question) (*Reply, error) {
+		t.Error("the wrong run was asked")
+		return &Reply{Action: ActionAccept}, nil
+	}
 	for name, c := range map[string]struct {
 		other, own any
 		want       string
@@ -194,19 +206,175 @@ func TestWhoseQuestionIsIt(t *testing.T) {
 		"one without owner":   {nil, "run", "decline"},
 		"the other way round": {"run", nil, "decline"},
 	} {
-		ctx, cancel := context.WithCancel(testContext(t))
-		var wg sync.WaitGroup
-		wg.Go(func() { _, _ = s.Call(ctx, upstreamtest.ToolHang, nil, &CallOptions{Owner: c.other}) })
-		for countInFlight(s) == 0 {
-			time.Sleep(time.Millisecond) // bounded by the test's time
+		for _, s := range []*Session{byItself, inStream} {
+			want, asked := c.want, ElicitFunc(nil)
+			if s == inStream {
+				want, asked = "accept", never
+			}
+			ctx, cancel := context.WithCancel(testContext(t))
+			var mu sync.Mutex
+			var reasons []string
+			declined := func(why string) {
+				mu.Lock()
+				defer mu.Unlock()
+				reasons = append(reasons, why)
+			}
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				_, _ = s.Call(ctx, upstreamtest.ToolHang, nil, &CallOptions{Owner: c.other, Elicit: asked, Declined: declined})
+			})
+			for countInFlight(s) == 0 {
+				time.Sleep(time.Millisecond) // bounded by the test's time
+			}
+			res, err := s.Call(ctx, upstreamtest.ToolPage, json.RawMessage(`{"url":"https://example.com"}`), &CallOptions{Elicit: yes, Owner: c.own, Declined: declined})
+			if err != nil || string(res.Structured) != `{"answers":[{"action":"`+want+`"}]}` {
+				t.Errorf("%s: %v, %v, want %s", name, res, err, want)
+			}
+			mu.Lock()
+			if warned := len(reasons) == 1 && strings.Contains(reasons[0], "calls of several runs are under way"); warned != (want == "decline") {
+				t.Errorf("%s: the runs are told %q", name, reasons)
+			}
+			mu.Unlock()
+			cancel()
+			wg.Wait()
 		}
-		res, err := s.Call(ctx, upstreamtest.ToolPage, page, &CallOptions{Elicit: yes, Owner: c.own})
-		if err != nil || string(res.Structured) != `{"answers":[{"action":"`+c.want+`"}]}` {
-			t.Errorf("%s: %v, %v", name, res, err)
-		}
-		cancel()
-		wg.Wait()
 	}
+}
+
+// TestQuestionsOfTwoRuns: once a server has asked without saying for which call, each run has a session of its own at it.
+// Others share one.
+func TestQuestionsOfTwoRuns(t *testing.T) {
+	for _, w := range ways() {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			srv := w.start(t)
+			p := testPool(t, asking(), srv)
+			const form = `{"message":"who?","schema":{"type":"object","properties":{"who":{"type":"string"}}}}`
+			answer := func(who string, before func()) *CallOptions {
+				return &CallOptions{Owner: who, Elicit: func(context.Context, *Question) (*Reply, error) {
+					before()
+					return &Reply{Action: ActionAccept, Content: json.RawMessage(`{"who":"` + who + `"}`)}, nil
+				}, Declined: func(why string) { t.Errorf("%s: %s", who, why) }}
+			}
+			ask := func(who string, before func()) {
+				res, err := p.Call(testContext(t), "fake", upstreamtest.ToolForm, json.RawMessage(form), answer(who, before))
+				if want := `{"answers":[{"action":"accept","content":{"who":"` + who + `"}}]}`; err != nil || string(res.Structured) != want {
+					t.Errorf("%s: %v, %v, want %s", who, res, err, want)
+				}
+			}
+			ask("first", func() {})
+			var all sync.WaitGroup // of the runs that are being asked at the same time
+			all.Add(3)
+			var runs sync.WaitGroup
+			for _, who := range []string{"a", "b", "c"} {
+				runs.Go(func() {
+					ask(who, func() {
+						all.Done()
+						all.Wait()
+					})
+				})
+			}
+			runs.Wait()
+			want := 0
+			if strings.Contains(w.name, "stdio legacy") || strings.Contains(w.name, "stream of its own") {
+				want = 2
+			}
+			if n := len(p.members["fake"].spares); n != want {
+				t.Errorf("%d further sessions, want %d", n, want)
+			}
+			if s := p.Stats()[0]; s.Calls != 4 || s.InFlight != 0 || s.Restarts != 0 {
+				t.Errorf("statistics %+v, want 4 calls", s)
+			}
+		})
+	}
+}
+
+// TestRunAgainAfterAnAmbiguousQuestion: the first question that may be for either of two runs is declined, with the advice to
+// run it again, which then helps.
+func TestRunAgainAfterAnAmbiguousQuestion(t *testing.T) {
+	t.Parallel()
+	p := testPool(t, asking(), upstreamtest.Server(t, upstreamtest.RichLegacy))
+	yes := func(context.Context, *Question) (*Reply, error) { return &Reply{Action: ActionAccept}, nil }
+	ctx, cancel := context.WithCancel(testContext(t))
+	var other sync.WaitGroup
+	other.Go(func() {
+		_, _ = p.Call(ctx, "fake", upstreamtest.ToolHang, nil, &CallOptions{Owner: "other", Elicit: yes})
+	})
+	s, err := p.Connect(ctx, "fake")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for countInFlight(s) == 0 {
+		time.Sleep(time.Millisecond) // bounded by the test's time
+	}
+	for _, want := range []string{"decline", "accept"} {
+		warned := ""
+		res, err := p.Call(ctx, "fake", upstreamtest.ToolPage, json.RawMessage(`{"url":"https://example.com"}`), &CallOptions{
+			Owner: want, Elicit: yes, Declined: func(why string) { warned = why },
+		})
+		if err != nil || string(res.Structured) != `{"answers":[{"action":"`+want+`"}]}` {
+			t.Errorf("%v, %v, want %s", res, err, want)
+		}
+		if strings.Contains(warned, "run it again: from now on each run has a session of its own") != (want == "decline") {
+			t.Errorf("%s: the run is told %q", want, warned)
+		}
+	}
+	cancel()
+	other.Wait()
+}
+
+// TestMoreRunsThanSessions: when no further session is allowed a question is declined, and the runs that it may have been
+// for are warned.
+func TestMoreRunsThanSessions(t *testing.T) {
+	t.Parallel()
+	p := testPool(t, asking(), upstreamtest.HTTPServer(t, upstreamtest.RichLegacy, &upstreamtest.HTTPOptions{Sessions: true, Standalone: true}))
+	const page = `{"url":"https://example.com"}`
+	asked, release := make(chan string), make(chan struct{})
+	var mu sync.Mutex
+	var warned, reasons []string
+	ask := func(who string) string {
+		res, err := p.Call(testContext(t), "fake", upstreamtest.ToolPage, json.RawMessage(page), &CallOptions{
+			Owner: who, Elicit: func(context.Context, *Question) (*Reply, error) {
+				asked <- who
+				<-release
+				return &Reply{Action: ActionAccept}, nil
+			}, Declined: func(why string) {
+				mu.Lock()
+				defer mu.Unlock()
+				warned, reasons = append(warned, who), append(reasons, why)
+			},
+		})
+		if err != nil {
+			t.Error(err)
+			return ""
+		}
+		return string(res.Structured)
+	}
+	p.members["fake"].asksAside = true // as if it had asked before
+	var runs sync.WaitGroup
+	for i := range maxSpares + 1 {
+		runs.Go(func() {
+			if got := ask(fmt.Sprint("run ", i)); got != `{"answers":[{"action":"accept"}]}` {
+				t.Errorf("run %d: %s, want an answer", i, got)
+			}
+		})
+		<-asked
+	}
+	if got := ask("one more"); got != `{"answers":[{"action":"decline"}]}` {
+		t.Errorf("one more: %s, want no answer", got)
+	}
+	mu.Lock()
+	if slices.Sort(warned); !slices.Equal(warned, []string{"one more", "run 0"}) {
+		t.Errorf("warned %q, want the two runs of one session", warned)
+	}
+	for _, why := range reasons {
+		if !strings.Contains(why, "run it again when fewer runs use this server") {
+			t.Errorf("warned with %q", why)
+		}
+	}
+	mu.Unlock()
+	close(release)
+	runs.Wait()
 }
 
 func countInFlight(s *Session) int {

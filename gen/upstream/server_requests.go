@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -23,8 +24,9 @@ const (
 )
 
 // serverRequest handles a request or a notification of the server: ping is answered, elicitation goes to the requests in
-// flight, and everything else is refused. The error, for a server that does not read the answers, ends the session.
-func (c *rawConn) serverRequest(req *jsonrpc.Request) error {
+// flight, and everything else is refused. by is the request of ours in whose answer it came; nil: it came by itself. The
+// error, for a server that does not read the answers, ends the session.
+func (c *rawConn) serverRequest(by *activeRequest, req *jsonrpc.Request) error {
 	if !req.IsCall() {
 		c.notified(req)
 		return nil
@@ -37,12 +39,15 @@ func (c *rawConn) serverRequest(req *jsonrpc.Request) error {
 		select {
 		case c.questions <- struct{}{}:
 		default:
+			if by != nil {
+				by.declined(fmt.Sprintf("a question of the server was declined: %v", errTooMany))
+			}
 			resp.Result = (&elicit.Reply{Action: elicit.ActionDecline}).Result()
 			return c.reply(resp)
 		}
 		go func() {
 			defer func() { <-c.questions }()
-			resp.Result = c.inflight.answerLegacy(req.Params)
+			resp.Result = c.inflight.answerLegacy(by, req.Params)
 			_ = c.reply(resp) // a lost session needs no answer
 		}()
 		return nil

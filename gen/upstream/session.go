@@ -14,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/gen/upstream/httpclient"
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
 )
 
@@ -26,8 +28,8 @@ type Session struct {
 	opts *Options
 	end  context.CancelCauseFunc // ends every HTTP request of the session
 
-	process *stdio.Conn    // nil for HTTP
-	http    *httpTransport // nil for stdio
+	process *stdio.Conn        // nil for HTTP
+	http    *httpclient.Client // nil for stdio
 
 	inflight    *inflight
 	listening   chan struct{} // closed once the server has opened its own stream; nil if none was asked for
@@ -89,7 +91,7 @@ func (s *Session) established() {
 	if s.http == nil {
 		return
 	}
-	s.http.connecting.Store(false)
+	s.http.Established()
 	version := s.Info().Protocol
 	s.conn.version.Store(&version)
 	s.conn.closingCancels.Store(s.modern())
@@ -98,11 +100,8 @@ func (s *Session) established() {
 
 // Lost reports whether the session is of no more use: the server ended, or forgot it, or it was closed.
 func (s *Session) Lost() bool {
-	return s.conn.isLost() || s.forgotten()
+	return s.conn.isLost() || s.http.Forgotten()
 }
-
-// forgotten reports whether the server no longer knows the session.
-func (s *Session) forgotten() bool { return s.http != nil && s.http.forgotten.Load() }
 
 // Close ends the session, calls in flight included, and for a started server its process and everything which that
 // process started. It returns when they are gone. It may be called again.
@@ -139,27 +138,7 @@ func (s *Session) finish() {
 	if s.process != nil {
 		_ = s.process.Close()
 	}
-	if s.http != nil {
-		s.http.next.CloseIdleConnections()
-	}
-}
-
-// status returns the last HTTP error status while connecting, 0 for none.
-func (s *Session) status() int {
-	if s.http == nil {
-		return 0
-	}
-	return int(s.http.status.Load())
-}
-
-// loginReason returns why a login is needed, nil if none is.
-func (s *Session) loginReason() error {
-	if s.http != nil {
-		if needed := s.http.loginNeeded.Load(); needed != nil {
-			return needed
-		}
-	}
-	return nil
+	s.http.Close()
 }
 
 // lossReason returns how the session was lost, nil if it was not. For a process that has ended it says how.
@@ -202,18 +181,24 @@ func (s *Session) fail(ctx context.Context, c *capture, doing string, err error)
 	if stopped := interrupted(ctx, fmt.Sprintf("%s of %q", doing, s.errs.server)); stopped != nil {
 		return stopped
 	}
-	forgotten := s.forgotten()
-	if c.answer != nil && !forgotten {
-		return fmt.Errorf("%s: %w", doing, s.errs.protocol(c.answer.Code, c.answer.Message, c.answer.Data))
+	forgotten := s.http.Forgotten()
+	if c.Answer != nil && !forgotten {
+		return fmt.Errorf("%s: %w", doing, s.errs.protocol(c.Answer.Code, c.Answer.Message, c.Answer.Data))
 	}
-	unsent := forgotten || notSent(err) || !c.sent
-	needed := s.loginReason()
+	unsent := forgotten && !c.Accepted || notSent(err) || !c.sent
+	needed := s.http.LoginNeeded()
 	if needed != nil {
 		err, unsent = needed, true // the server refused the request
+	} else if forgotten && c.Accepted {
+		err = errors.New("the server no longer knows the session, probably because it was restarted; whether the request took effect is unknown")
 	} else if forgotten {
-		err = errors.New("the server no longer knows the session")
-	} else if c.reserveErr != nil {
-		err = c.reserveErr
+		text := "the server no longer knows the session"
+		if c.Answer != nil {
+			text += fmt.Sprintf(" (it says %q)", safetext.Printable(c.Answer.Message, 200))
+		}
+		err = errors.New(text)
+	} else if reserving := c.ReserveFor(0); reserving != nil {
+		err = reserving
 	} else if lost := s.lossReason(); lost != nil {
 		err = lost
 	} else if errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, context.Canceled) {
@@ -221,14 +206,14 @@ func (s *Session) fail(ctx context.Context, c *capture, doing string, err error)
 	}
 	gone := s.errs.connection(err)
 	gone.NotSent, gone.Login = unsent, needed != nil
-	var refused *refusal
-	gone.down = errors.As(err, &refused) && refused.down
+	var refused *httpclient.Refusal
+	gone.down = errors.As(err, &refused) && refused.Down
 	return fmt.Errorf("%s: %w", doing, gone)
 }
 
 // notSent reports whether a request cannot have reached the server.
 func notSent(err error) bool {
 	var op *net.OpError
-	var refused *refusal
-	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &refused) && refused.unsent
+	var refused *httpclient.Refusal
+	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &refused) && refused.Unsent
 }

@@ -23,7 +23,7 @@ type ServerStats struct {
 	// Since is when the session was made, and LastUsed when a request ended last; zero without a session.
 	Since    time.Time `json:"since,omitzero"`
 	LastUsed time.Time `json:"lastUsed,omitzero"`
-	// InFlight counts requests in flight, Calls those that have ended, Restarts the sessions after the first.
+	// InFlight counts requests in flight, Calls those that have ended, Restarts the sessions that followed another.
 	InFlight int `json:"inFlight"`
 	Calls    int `json:"calls"`
 	Restarts int `json:"restarts"`
@@ -42,17 +42,19 @@ func (p *Pool) Stats() []ServerStats {
 	out := make([]ServerStats, 0, len(p.members))
 	for _, key := range slices.Sorted(maps.Keys(p.members)) {
 		m := p.members[key]
-		s := ServerStats{
-			Server: key, State: StateIdle, InFlight: m.users, Calls: m.calls, Restarts: max(m.connects-1, 0),
-			Failures: m.circuit.failures(), LastFailure: m.circuit.last,
+		s := ServerStats{Server: key, State: StateIdle, Failures: m.circuit.Failures(), LastFailure: m.circuit.LastFailure()}
+		for _, one := range m.all() {
+			s.InFlight += one.users
+			s.Calls += one.calls
+			s.Restarts += max(one.connects-1, 0)
 		}
 		switch {
 		case m.session != nil && !m.session.Lost():
 			s.State, s.Since, s.LastUsed = StateConnected, m.since, m.used
 		case m.attempt != nil:
 			s.State = StateConnecting
-		case m.circuit.isOpen():
-			s.State, s.RetryAt = StateOpen, m.circuit.retryAt
+		case !m.circuit.RetryAt().IsZero():
+			s.State, s.RetryAt = StateOpen, m.circuit.RetryAt()
 		}
 		out = append(out, s)
 	}

@@ -7,13 +7,13 @@
 // (elicitation), and only if somebody is there to answer: see [CallOptions]. A malformed answer fails its
 // request; any other breach of JSON-RPC ends the session with an error that names the server.
 //
-// From the outside in: a [Pool] restarts servers that fail, within the limits of a circuit. A [Session] makes requests,
-// each with the questions that it brings back (request.go), and knows which are in flight (inflight.go). Below the SDK a
-// rawConn keeps the raw bytes of answers (raw_transport.go), over the package stdio or, with the credentials of the
-// origin, over HTTP (http_transport.go). [Login] logs a person in.
+// From the outside in: a [Pool] restarts servers that fail, within the limits of a circuit, and keeps the questions of
+// several runs apart (spares.go). A [Session] makes requests, each with the questions that it brings back (request.go),
+// and knows which are in flight (inflight.go). Below the SDK a rawConn keeps the raw bytes of answers (raw_transport.go),
+// over the package stdio or httpclient. [Login] logs a person in.
 //
-// The packages below are stdio (processes), redact (secrets in text), elicit (questions to a person) and oauth (logins
-// and tokens).
+// The packages below are stdio (servers as processes), httpclient (remote servers), redact (secrets in text), elicit
+// (questions to a person) and oauth (logins and tokens).
 package upstream
 
 import (
@@ -25,6 +25,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream/elicit"
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/message"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/rawjson"
 	"github.com/mcpgen/mcpgen/gen/upstream/oauth"
 	"github.com/mcpgen/mcpgen/gen/upstream/stdio"
@@ -32,7 +33,7 @@ import (
 
 const (
 	// MaxMessage bounds one message of a server, in bytes. A larger one ends the session with an error.
-	MaxMessage = stdio.MaxMessage
+	MaxMessage = message.Max
 	// MaxPages, MaxTools and MaxListBytes bound what one server may list.
 	MaxPages     = 1000
 	MaxTools     = 10_000

@@ -22,22 +22,22 @@ import (
 const maxAnswer = 256 << 10
 
 // Check checks a filled-in form, an object with a member for each field. It returns the form with the defaults of missing
-// fields, in the form's order. A null counts as missing. The error names every field that does not fit, and what the
-// field takes.
-func (q *Question) Check(content json.RawMessage) (json.RawMessage, error) {
+// fields, in the form's order, and the names of members that are no fields, which are left out. A null counts as missing.
+// The error names every field that does not fit, and what the field takes.
+func (q *Question) Check(content json.RawMessage) (form json.RawMessage, unknown []string, err error) {
 	if len(content) > maxAnswer {
-		return nil, fmt.Errorf("the answer is larger than %d KiB", maxAnswer>>10)
+		return nil, nil, fmt.Errorf("the answer is larger than %d KiB", maxAnswer>>10)
 	}
 	if len(bytes.TrimSpace(content)) == 0 {
 		content = json.RawMessage(`{}`)
 	}
 	var given map[string]json.RawMessage
 	if json.Unmarshal(content, &given) != nil || given == nil {
-		return nil, errors.New("the answer is not an object")
+		return nil, nil, errors.New("the answer is not an object")
 	}
 	fields, err := readForm(q.Schema)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var wrong []error
 	out := []byte{'{'}
@@ -62,17 +62,14 @@ func (q *Question) Check(content json.RawMessage) (json.RawMessage, error) {
 		}
 		name, err := json.Marshal(f.Name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		out = append(append(append(out, name...), ':'), value...)
 	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		wrong = append(wrong, fmt.Errorf("%q is not a field of the form", safetext.Printable(name, 100)))
-	}
 	if len(wrong) > 0 {
-		return nil, errors.Join(wrong...)
+		return nil, nil, errors.Join(wrong...)
 	}
-	return append(out, '}'), nil
+	return append(out, '}'), slices.Sorted(maps.Keys(given)), nil
 }
 
 // Check checks a value of the field. The error continues a sentence that begins with the field's name, such as "must be

@@ -14,7 +14,7 @@ func ExampleQuestion_Check() {
 		fmt.Println(err)
 		return
 	}
-	_, err = q.Check(json.RawMessage(`{"level":5}`))
+	_, _, err = q.Check(json.RawMessage(`{"level":5}`))
 	fmt.Println(err)
 	// Output: "level" must be at most 3
 }

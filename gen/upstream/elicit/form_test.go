@@ -111,7 +111,8 @@ func TestCheck(t *testing.T) {
 		`[]`:                           "the answer is not an object",
 		`{"name":`:                     "the answer is not an object",
 		`null`:                         "the answer is not an object",
-		good(`,"extra":1`):             `"extra" is not a field of the form`,
+		good(`,"b":2,"extra":[1]`):     `{"name":"anné","sure":true,"age":30} without b extra`,
+		`{"sure":true,"extra":1}`:      `"name" is missing`,
 		good(`,"age":0`):               `"age" must be at least 1`,
 		good(`,"age":121`):             `"age" must be at most 120`,
 		good(`,"age":1.5`):             `"age" must be a whole number`,
@@ -134,8 +135,11 @@ func TestCheck(t *testing.T) {
 		`{"sure":true,"name":"AAA"}`:   `"name" must match ^[a-zé]+$`,
 		`{"sure":true,"name":7}`:       `"name" must be a text`,
 	} {
-		got, err := q.Check(json.RawMessage(given))
+		got, unknown, err := q.Check(json.RawMessage(given))
 		said := string(got)
+		if len(unknown) > 0 {
+			said += " without " + strings.Join(unknown, " ")
+		}
 		if err != nil {
 			said = err.Error()
 		}
@@ -143,7 +147,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("Check(%s) = %s, want %s", given, said, want)
 		}
 	}
-	if _, err := q.Check(json.RawMessage(`{"name":"` + strings.Repeat("a", maxAnswer) + `"}`)); err == nil {
+	if _, _, err := q.Check(json.RawMessage(`{"name":"` + strings.Repeat("a", maxAnswer) + `"}`)); err == nil {
 		t.Error("a large answer is taken")
 	}
 	// A question that went through JSON, as between programs, is still the same.
@@ -152,7 +156,7 @@ func TestCheck(t *testing.T) {
 	if err != nil || json.Unmarshal(text, &again) != nil {
 		t.Fatal(err)
 	}
-	if got, err := again.Check(json.RawMessage(good(``))); err != nil || string(got) != `{"name":"anné","sure":true,"age":30}` {
+	if got, _, err := again.Check(json.RawMessage(good(``))); err != nil || string(got) != `{"name":"anné","sure":true,"age":30}` {
 		t.Errorf("%s, %v", got, err)
 	}
 }
@@ -177,15 +181,15 @@ func FuzzForm(f *testing.F) {
 			return // a question that cannot be read has no schema
 		}
 		q := &Question{Schema: schema}
-		got, err := q.Check(content)
+		got, _, err := q.Check(content)
 		if err != nil {
 			return
 		}
 		if !json.Valid(got) {
 			t.Fatalf("%s with %s: %s", schema, content, got)
 		}
-		again, err := q.Check(got)
-		if err != nil || string(again) != string(got) {
+		again, unknown, err := q.Check(got)
+		if err != nil || string(again) != string(got) || len(unknown) > 0 {
 			t.Fatalf("%s with %s: %s, then %s, %v", schema, content, got, again, err)
 		}
 	})

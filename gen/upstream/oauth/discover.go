@@ -88,7 +88,11 @@ func (n *network) discover(ctx context.Context, server Server, c Challenge) (*di
 	} else {
 		out.described = true
 	}
-	for _, at := range []string{out.auth.AuthorizationEndpoint, out.auth.TokenEndpoint} {
+	endpoints := []string{out.auth.TokenEndpoint}
+	if !server.ByClient {
+		endpoints = append(endpoints, out.auth.AuthorizationEndpoint)
+	}
+	for _, at := range endpoints {
 		if err := checkAddress(at); err != nil {
 			return nil, fmt.Errorf("the authorization server %q: %w", safetext.Printable(issuer, 200), err)
 		}

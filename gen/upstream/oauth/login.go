@@ -134,7 +134,7 @@ func scopesFor(server Server, at *discovery, c Challenge, before *login) []strin
 		scopes = union(before.Scopes, before.Wanted, scopes)
 	}
 	for _, supported := range at.auth.ScopesSupported {
-		if supported == "offline_access" {
+		if supported == "offline_access" && !server.ByClient {
 			scopes = union(scopes, []string{supported})
 		}
 	}

@@ -1,5 +1,6 @@
 // Package oauth logs a person in to remote MCP servers and keeps the login: authorization code with PKCE over a loopback
-// redirect, discovery, client registration, token refresh and storage. Start with [Store.Login] and [Store.Source].
+// redirect, discovery, client registration, token refresh and storage. Start with [Store.Login] and [Store.Source]. Where
+// there is no person, [Credentials] gets tokens for the client alone.
 //
 // It follows the authorization part of MCP 2026-07-28 and, for older servers, those of 2025-11-25 and 2025-03-26:
 // protected resource metadata (RFC 9728), authorization server metadata (RFC 8414 and OpenID Connect Discovery), client
@@ -36,6 +37,10 @@ type Server struct {
 	Scopes []string
 	// Resource is the resource indicator; empty means the server's own, else its URL.
 	Resource string
+	// ByClient says that tokens are given to the client alone, without a person: see [Credentials].
+	ByClient bool
+	// TokenEndpoint is where such a client gets them; empty means that it is discovered.
+	TokenEndpoint string
 }
 
 // String returns the name only: the rest may hold an address or a secret.

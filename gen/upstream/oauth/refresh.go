@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"slices"
 	"sync"
@@ -65,10 +66,18 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 	return token, err
 }
 
+// Describe implements httpclient.Tokens.
+func (s *Source) Describe() (token, remedy string) { return "stored login", Remedy(s.server.Name) }
+
+// Renews reports whether Refresh may help after a refusal.
+func (s *Source) Renews(status int, _ Challenge, refused string) bool {
+	return status == http.StatusUnauthorized && refused != ""
+}
+
 // Refresh returns another token than the one that the server has just refused.
 //
 // Errors as those of Token.
-func (s *Source) Refresh(ctx context.Context, refused string) (string, error) {
+func (s *Source) Refresh(ctx context.Context, refused string, _ Challenge) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != nil && s.current.Access != refused && s.current.valid(time.Now()) {

@@ -92,7 +92,11 @@ func (t *stderrTail) quote() string {
 	if t.last == "" {
 		return ""
 	}
-	return ", last line of its standard error: " + safetext.Cut(t.last, 300)
+	quoted := ", last line of its standard error: " + safetext.Cut(t.last, 300)
+	if strings.HasPrefix(t.last, "npm error 404 ") {
+		quoted += `; npm does not find this package, or asks for a login: check its name in "args"`
+	}
+	return quoted
 }
 
 // quoteRecent quotes the last lines.

@@ -10,7 +10,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,12 +25,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/gen/upstream/internal/message"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
 )
-
-// MaxMessage bounds one message of a server, in bytes. A larger one ends the connection with an error.
-const MaxMessage = 96 << 20
 
 const (
 	// maxNoise is how many lines of text a server may write to standard output before the connection ends;
@@ -206,8 +203,8 @@ func (c *Conn) readLine(in *bufio.Reader) ([]byte, error) {
 			}
 			continue
 		}
-		if len(line)+len(part) > MaxMessage {
-			return nil, fmt.Errorf("the server sent a message of more than %d MiB", MaxMessage>>20)
+		if len(line)+len(part) > message.Max {
+			return nil, fmt.Errorf("the server sent a message of more than %d MiB", message.Max>>20)
 		}
 		if cap(line)-len(line) < len(part) {
 			line = slices.Grow(line, max(len(part), len(line))) // append would copy a large line far more often
@@ -230,7 +227,7 @@ func endOfOutput(err error) error {
 	return fmt.Errorf("read from the server: %w", withoutPath(err))
 }
 
-// startsJSON reports whether a line could be a message or a batch of them.
+// startsJSON reports whether a line could be a message.
 func startsJSON(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t\r\n")
 	return len(line) > 0 && (line[0] == '{' || line[0] == '[')
@@ -262,13 +259,13 @@ func (c *Conn) countNoise(shown string) error {
 	return nil
 }
 
-// accept decodes a line and passes its messages on. A malformed answer fails only its request if the id can be read; any
+// accept decodes a line and passes the message on. A malformed answer fails only its request if the id can be read; any
 // other malformed message ends the connection. The errors do not quote it: requests of others fail with them. A line
 // that is not meant as a message is text.
 func (c *Conn) accept(line []byte) error {
-	msgs, err := decodeLine(line)
+	msg, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
-		reason := malformed(line)
+		reason := message.Malformed(line)
 		answer := malformedAnswer(line, reason)
 		switch {
 		case line[len(line)-1] != '\n': // the server ended in the middle of it
@@ -280,16 +277,14 @@ func (c *Conn) accept(line []byte) error {
 		if answer == nil {
 			return errors.New(reason.Message)
 		}
-		msgs = []jsonrpc.Message{answer}
+		msg = answer
 	}
-	for _, msg := range msgs {
-		select {
-		case c.incoming <- msg:
-		case <-c.closed:
-			return io.EOF
-		}
+	select {
+	case c.incoming <- msg:
+		return nil
+	case <-c.closed:
+		return io.EOF
 	}
-	return nil
 }
 
 // answerStart matches the beginning of an answer, up to its result.
@@ -307,44 +302,8 @@ func malformedAnswer(line []byte, reason *jsonrpc.Error) jsonrpc.Message {
 	return &jsonrpc.Response{ID: id, Error: reason}
 }
 
-// Malformed returns an error, which does not quote the text, unless the text is one JSON-RPC message.
-func Malformed(text []byte) *jsonrpc.Error {
-	if _, err := jsonrpc.DecodeMessage(text); err == nil {
-		return nil
-	}
-	return malformed(text)
-}
-
-// malformed returns what is wrong with a malformed message.
-func malformed(text []byte) *jsonrpc.Error {
-	problem := "it is not a JSON-RPC 2.0 message"
-	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
-		problem = err.Error()
-	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the server sent a malformed message: " + problem}
-}
-
 // quote returns the beginning of a line as printable text without secrets.
 func (c *Conn) quote(line []byte) string {
 	clean := c.secret.Clean(string(line[:min(len(line), 16*maxQuoted)])) // first, or half a secret would be left
 	return strings.TrimSpace(safetext.Printable(clean[:min(len(clean), maxQuoted)], maxQuoted))
-}
-
-// decodeLine decodes one message or, as revision 2025-03-26 allows, a batch of them.
-func decodeLine(line []byte) ([]jsonrpc.Message, error) {
-	batch := []json.RawMessage{line}
-	if bytes.HasPrefix(bytes.TrimSpace(line), []byte("[")) {
-		if err := json.Unmarshal(line, &batch); err != nil {
-			return nil, err
-		}
-	}
-	msgs := make([]jsonrpc.Message, 0, len(batch))
-	for _, raw := range batch {
-		msg, err := jsonrpc.DecodeMessage(raw)
-		if err != nil {
-			return nil, err
-		}
-		msgs = append(msgs, msg)
-	}
-	return msgs, nil
 }

@@ -1,6 +1,7 @@
 package upstreamtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,6 +23,9 @@ type HTTPOptions struct {
 	EventStream bool
 	// Sessions gives out session ids in the older era, and demands them; see [HTTP.Forget].
 	Sessions bool
+	// UnknownStatus and UnknownBody are the answer to a request of an unknown session; 0 means 404 with a JSON-RPC error.
+	UnknownStatus int
+	UnknownBody   string
 	// Token is the bearer token that every request must carry, empty for none.
 	Token string
 	// Standalone lets clients open a stream for what belongs to no request; in the older era questions go there, and so
@@ -36,10 +40,10 @@ type HTTP struct {
 
 	fake     *fake
 	opts     HTTPOptions
-	session  atomic.Pointer[string]
 	count    atomic.Int64
 	mu       sync.Mutex
 	versions []string
+	sessions map[string]bool // by id
 	closing  chan struct{}
 
 	asked   atomic.Int64
@@ -50,7 +54,7 @@ type HTTP struct {
 // NewHTTP starts a server that ends with the test.
 func NewHTTP(t testing.TB, mode Mode, opts *HTTPOptions) *HTTP {
 	t.Helper()
-	h := &HTTP{fake: newFake(mode), closing: make(chan struct{}), streams: make(map[*stream]bool)}
+	h := &HTTP{fake: newFake(mode), closing: make(chan struct{}), sessions: make(map[string]bool), streams: make(map[*stream]bool)}
 	if opts != nil {
 		h.opts = *opts
 	}
@@ -79,8 +83,12 @@ func (h *HTTP) Config() config.Server {
 	return srv
 }
 
-// Forget drops the session, as a server does that was restarted.
-func (h *HTTP) Forget() { h.session.Store(nil) }
+// Forget drops all sessions, as a server does that was restarted.
+func (h *HTTP) Forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	clear(h.sessions)
+}
 
 // Versions returns the Mcp-Protocol-Version headers of all tool calls so far.
 func (h *HTTP) Versions() []string {
@@ -134,14 +142,19 @@ func (h *HTTP) inSession(w http.ResponseWriter, r *http.Request, m message) bool
 	}
 	if m.Method == "initialize" {
 		id := fmt.Sprintf("session-%d", h.count.Add(1))
-		h.session.Store(&id)
+		h.mu.Lock()
+		h.sessions[id] = true
+		h.mu.Unlock()
 		w.Header().Set("Mcp-Session-Id", id)
 		return true
 	}
-	if id := h.session.Load(); id == nil || *id != r.Header.Get("Mcp-Session-Id") {
+	h.mu.Lock()
+	known := h.sessions[r.Header.Get("Mcp-Session-Id")]
+	h.mu.Unlock()
+	if !known {
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusNotFound)
-		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`)
+		w.WriteHeader(cmp.Or(h.opts.UnknownStatus, http.StatusNotFound))
+		_, _ = io.WriteString(w, cmp.Or(h.opts.UnknownBody, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`))
 		return false
 	}
 	return true
@@ -165,7 +178,7 @@ func (h *HTTP) answer(w http.ResponseWriter, r *http.Request, m message) {
 		}
 		close(gone)
 	}()
-	out := &stream{w: w}
+	out := &stream{w: w, session: r.Header.Get("Mcp-Session-Id")}
 	reply := h.fake.answer(m, peer{
 		ask:   func(method, params string) message { return h.ask(out, gone, method, params) },
 		crash: func() { panic(http.ErrAbortHandler) },

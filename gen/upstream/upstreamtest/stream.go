@@ -14,6 +14,7 @@ type stream struct {
 	mu      sync.Mutex
 	w       http.ResponseWriter // nil once it has ended
 	dropped chan struct{}
+	session string // the id of its session
 }
 
 func (s *stream) send(text string) {
@@ -29,7 +30,7 @@ func (s *stream) send(text string) {
 
 // listen serves a stream for what belongs to no request.
 func (h *HTTP) listen(w http.ResponseWriter, r *http.Request) {
-	s := &stream{w: w, dropped: make(chan struct{})}
+	s := &stream{w: w, dropped: make(chan struct{}), session: r.Header.Get("Mcp-Session-Id")}
 	// A client that has the head of the answer may count on the stream.
 	s.mu.Lock()
 	h.mu.Lock()
@@ -77,19 +78,22 @@ func (h *HTTP) Drop() {
 // notify sends a notification with an answer or, if there is none, on the open streams.
 func (h *HTTP) notify(out *stream, method, params string) {
 	text := `{"jsonrpc":"2.0","method":"` + method + `","params":` + params + `}`
-	if out != nil && h.opts.EventStream && method != "notifications/tools/list_changed" {
+	if h.opts.EventStream && method != "notifications/tools/list_changed" {
 		out.send(text)
 		return
 	}
-	h.broadcast(text)
+	h.broadcast(out.session, text)
 }
 
-func (h *HTTP) broadcast(text string) {
+// broadcast sends a message on the open streams of a session.
+func (h *HTTP) broadcast(session, text string) {
 	h.mu.Lock()
 	open := slices.Collect(maps.Keys(h.streams))
 	h.mu.Unlock()
 	for _, s := range open {
-		s.send(text)
+		if s.session == session {
+			s.send(text)
+		}
 	}
 }
 
@@ -101,7 +105,7 @@ func (h *HTTP) ask(out *stream, gone <-chan struct{}, method, params string) mes
 	text := `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":` + params + `}`
 	switch {
 	case h.opts.Standalone:
-		h.broadcast(text)
+		h.broadcast(out.session, text)
 	case h.opts.EventStream:
 		out.send(text)
 	default:
