@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // ConfigError is a configuration that can't be found or read. Exit code 2.
@@ -27,10 +29,13 @@ func (e *UnknownServerError) Error() string {
 	return fmt.Sprintf("no server %q in the configuration", e.Key)
 }
 
-// Hint lists the servers there are.
+// Hint names the server that may have been meant, else lists all.
 func (e *UnknownServerError) Hint() string {
 	if len(e.Known) == 0 {
 		return "the configuration has no servers"
+	}
+	if near := ident.Nearest(e.Key, e.Known, 3); len(near) > 0 {
+		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return "the configuration has " + strings.Join(e.Known, ", ")
 }

@@ -92,18 +92,15 @@ func (e *UnknownToolError) ExitCode() int { return 2 }
 // Find returns the tool with an id, a "server/tool" name or a wrapper's file, or the only tool with the name of a tool or
 // function. The error is an *[UnknownToolError] unless reading a wrapper failed.
 func (t *Tree) Find(name string) (*Definition, error) {
-	server, tool, ok := t.Catalog.Lookup(name)
-	if !ok {
-		fits := t.named(strings.TrimPrefix(name, "./"))
-		if len(fits) != 1 {
-			e := &UnknownToolError{Name: name, Near: fits, Several: len(fits) > 1}
-			if len(fits) == 0 {
-				e.Near = t.near(name)
-			}
-			return nil, e
+	fits := t.Named(name)
+	if len(fits) != 1 {
+		e := &UnknownToolError{Name: name, Near: fits, Several: len(fits) > 1}
+		if len(fits) == 0 {
+			e.Near = t.near(name)
 		}
-		server, tool, _ = t.Catalog.Lookup(fits[0])
+		return nil, e
 	}
+	server, tool, _ := t.Catalog.Lookup(fits[0])
 	d := &Definition{Server: server, Tool: tool}
 	for name, n := range t.Lock.Servers[server.Key].Tools[tool.Name].Names {
 		l, ok := LanguageOf(name)
@@ -123,8 +120,13 @@ func (t *Tree) Find(name string) (*Definition, error) {
 	return d, nil
 }
 
-// named returns the ids of all tools that have a name.
-func (t *Tree) named(name string) []string {
+// Named returns the ids of the tools that a name stands for, sorted: that of the tool with this id, or of all tools with
+// the name in one of the other forms that [Tree.Find] takes.
+func (t *Tree) Named(name string) []string {
+	if _, _, ok := t.Catalog.Lookup(name); ok {
+		return []string{name}
+	}
+	name = strings.TrimPrefix(name, "./")
 	var ids []string
 	for _, s := range t.Catalog.Servers {
 		for _, tool := range s.Tools {

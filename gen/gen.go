@@ -77,12 +77,6 @@ type Event struct {
 	Duration time.Duration
 }
 
-// The files of a project's configuration.
-const (
-	ConfigName   = config.FileName
-	SettingsName = config.SettingsName
-)
-
 // Tool is one tool of a [Tree], as its server listed it.
 type Tool = catalog.Tool
 

@@ -43,18 +43,9 @@ func LanguageOf(name string) (*Language, bool) {
 // LanguageNames lists the names of the languages, and what may be given beside them, for messages: "typescript, python
 // or all".
 func LanguageNames(beside ...string) string {
-	return alternatives(func(l *Language) string { return l.Name }, beside)
-}
-
-// LanguageShortNames does the same with short names: "ts or py".
-func LanguageShortNames() string {
-	return alternatives(func(l *Language) string { return l.Short }, nil)
-}
-
-func alternatives(name func(*Language) string, beside []string) string {
 	var names []string
 	for _, l := range Languages() {
-		names = append(names, name(l))
+		names = append(names, l.Name)
 	}
 	names = append(names, beside...)
 	last := len(names) - 1

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 	"github.com/mcpgen/mcpgen/gen/config"
 )
 
@@ -83,8 +84,8 @@ func TestOffersAreGenerated(t *testing.T) {
 	// The server takes all of it back.
 	p.offer(func(l *Listing) { l.Resources, l.HasPrompts, l.Prompts = false, false, nil })
 	r := p.mustSync(nil)
-	if diff := cmp.Diff([]string{"resources no longer offered", "prompts no longer offered", "prompts greet: removed"}, changeLines(r)); diff != "" || r.Impact() != Breaking {
-		t.Error(diff, r.Impact())
+	if different := cmp.Diff([]string{"resources no longer offered", "prompts no longer offered", "prompts greet: removed"}, changeLines(r)); different != "" || r.Impact() != diff.Breaking {
+		t.Error(different, r.Impact())
 	}
 	if _, err := os.Stat(filepath.Join(p.dir, "servers/docs/prompts.ts")); err == nil || strings.Contains(p.read(".mcpgen/docs.json"), "prompts") {
 		t.Error("something is left")
@@ -99,8 +100,8 @@ func TestPromptsDrift(t *testing.T) {
 	p.mustSync(nil)
 	p.offer(more)
 	r := p.mustSync(func(o *Options) { o.Check = true })
-	if diff := cmp.Diff([]string{"prompts greet.language: added, optional"}, changeLines(r)); diff != "" || !r.Drift() || r.Impact() != Compatible {
-		t.Error(diff, r.Drift(), r.Impact())
+	if different := cmp.Diff([]string{"prompts greet.language: added, optional"}, changeLines(r)); different != "" || !r.Drift() || r.Impact() != diff.Compatible {
+		t.Error(different, r.Drift(), r.Impact())
 	}
 	if r := p.mustSync(func(o *Options) { o.Frozen = true }); r.Written {
 		t.Error("a frozen sync wrote other prompts")
@@ -162,8 +163,8 @@ func TestOldTree(t *testing.T) {
 	}
 	p.offer(nil)
 	r := p.mustSync(nil)
-	if diff := cmp.Diff([]string{"resources offered now", "prompts offered now", "prompts greet: added"}, changeLines(r)); diff != "" || r.Impact() != Compatible {
-		t.Error(diff, r.Impact())
+	if different := cmp.Diff([]string{"resources offered now", "prompts offered now", "prompts greet: added"}, changeLines(r)); different != "" || r.Impact() != diff.Compatible {
+		t.Error(different, r.Impact())
 	}
 }
 

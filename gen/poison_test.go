@@ -86,7 +86,7 @@ func TestAllowedText(t *testing.T) {
 	set("  a:\n    allow_text:\n      - pseudo-tag\n      - psuedo-tag\n")
 	_, err := Sync(t.Context(), Options{Dir: p.dir, Offline: true})
 	var ours *ConfigError
-	if !errors.As(err, &ours) || !strings.Contains(err.Error(), `mcpgen.yaml:6: servers.a.allow_text: there is no rule "psuedo-tag"; the rules are override, conceal, `) {
+	if !errors.As(err, &ours) || !strings.Contains(err.Error(), `mcpgen.yaml:6: servers.a.allow_text[1]: "psuedo-tag" is not known; write one of override, conceal, `) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -18,35 +18,6 @@ const (
 	Failed Status = "failed" // it could not be asked: what the tree had stored, if anything, was used
 )
 
-// A change of a server's definitions, as [Report] lists it.
-type (
-	Change = diff.Change
-	Item   = diff.Item
-	Edit   = diff.Edit
-	Step   = tree.Step
-	Impact = diff.Impact
-)
-
-// What a change means to code that calls the tool, from the worst.
-const (
-	Breaking   = diff.Breaking
-	Compatible = diff.Compatible
-	NoImpact   = diff.NoImpact
-)
-
-// The kinds of changes that are about a whole server or tool.
-const (
-	ServerAdded   = diff.ServerAdded
-	ServerRemoved = diff.ServerRemoved
-	ToolAdded     = diff.ToolAdded
-	ToolRemoved   = diff.ToolRemoved
-	ToolRenamed   = diff.ToolRenamed
-	// About a server's own texts, and what it offers beside tools.
-	ServerText       = diff.ServerText
-	ResourcesChanged = diff.Resources
-	PromptsChanged   = diff.Prompts
-)
-
 // Report is what [Sync] found and did.
 type Report struct {
 	// Config is the path of the configuration, Out the absolute folder of the tree.
@@ -106,8 +77,8 @@ type Warning struct {
 func (r *Report) Drift() bool { return len(r.Files) > 0 }
 
 // Impact is the worst one of all changes.
-func (r *Report) Impact() Impact {
-	worst := NoImpact
+func (r *Report) Impact() diff.Impact {
+	worst := diff.NoImpact
 	for _, c := range r.Changes {
 		worst = worst.Worse(c.Impact)
 	}
@@ -116,7 +87,7 @@ func (r *Report) Impact() Impact {
 
 // Important reports whether a server took back an assurance about a tool.
 func (r *Report) Important() bool {
-	return slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Important })
+	return slices.ContainsFunc(r.Changes, func(c diff.Change) bool { return c.Important })
 }
 
 // Failures are the servers that could not be asked.
@@ -212,12 +183,12 @@ type ServerChanges struct {
 // ToolChanges are the changes of one tool, or of the server itself where Tool is empty. There is at least one.
 type ToolChanges struct {
 	Tool    string
-	Changes []Change
+	Changes []diff.Change
 }
 
 // Impact is the worst one of the changes.
-func (t ToolChanges) Impact() Impact {
-	worst := NoImpact
+func (t ToolChanges) Impact() diff.Impact {
+	worst := diff.NoImpact
 	for _, c := range t.Changes {
 		worst = worst.Worse(c.Impact)
 	}
@@ -226,7 +197,7 @@ func (t ToolChanges) Impact() Impact {
 
 // Important reports whether the server took back an assurance.
 func (t ToolChanges) Important() bool {
-	return slices.ContainsFunc(t.Changes, func(c Change) bool { return c.Important })
+	return slices.ContainsFunc(t.Changes, func(c diff.Change) bool { return c.Important })
 }
 
 // ByServer groups the report's changes by server and tool, in their order.
@@ -254,17 +225,17 @@ func (r *Report) ByServer() []ServerChanges {
 func (s *ServerChanges) count(t ToolChanges) {
 	n := 1
 	switch first := t.Changes[0]; first.Kind {
-	case ServerAdded:
+	case diff.ServerAdded:
 		n = len(first.Tools)
 		s.Added += n
-	case ServerRemoved:
+	case diff.ServerRemoved:
 		n = len(first.Tools)
 		s.Removed += n
-	case ToolAdded:
+	case diff.ToolAdded:
 		s.Added++
-	case ToolRemoved:
+	case diff.ToolRemoved:
 		s.Removed++
-	case ToolRenamed:
+	case diff.ToolRenamed:
 		s.Renamed++
 	default:
 		if t.Tool == "" {
@@ -272,7 +243,7 @@ func (s *ServerChanges) count(t ToolChanges) {
 		}
 		s.Changed++
 	}
-	if t.Impact() == Breaking {
+	if t.Impact() == diff.Breaking {
 		s.Breaking += n
 	}
 }

@@ -15,22 +15,33 @@ import (
 // maxShown bounds what a result shows of a description, in bytes; its end is then marked with an ellipsis.
 const maxShown = 300
 
+// maxSignature bounds a signature, in bytes; the types of results, which come last, are cut first.
+const maxSignature = 1200
+
 // Results returns hits with as much of each tool as detail asks for, "" being [search.DetailDescription]; at [search.Few] hits or
 // fewer each has its import and signature in any case. Imports, signatures and sources are in lang, or where that is empty
 // in the first of [Languages] that the tree has. A language that the tree does not have is an error, as
-// is a wrapper that can't be read.
-func (t *Tree) Results(hits []search.Hit, detail search.Detail, lang config.Language) ([]search.Result, error) {
+// is a wrapper that can't be read. Imports are given in the languages of also too, where the tool has wrappers.
+func (t *Tree) Results(hits []search.Hit, detail search.Detail, lang config.Language, also ...config.Language) ([]search.Result, error) {
 	out := make([]search.Result, 0, len(hits))
-	few := len(hits) <= search.Few
-	for _, h := range hits {
+	likely := search.Likely(hits)
+	for i, h := range hits {
+		few := len(hits) <= search.Few || detail == search.DetailSignature && i < likely
 		r := search.Result{Tool: ident.CleanLine(h.ID), Server: ident.CleanLine(h.Server.Key)}
 		if h.Category != h.Server.Key {
 			r.Category = ident.CleanLine(h.Category)
 		}
-		if detail != search.DetailName {
+		switch detail {
+		case search.DetailName:
+		case search.DetailSignature:
+			if few {
+				first, _, _ := strings.Cut(shown(h.Tool), ". ")
+				r.Description = cut(first, maxShown/3)
+			}
+		default:
 			r.Description = shown(h.Tool)
 		}
-		if detail == search.DetailName && !few {
+		if !few && (detail == search.DetailName || detail == search.DetailSignature) {
 			out = append(out, r)
 			continue
 		}
@@ -39,6 +50,11 @@ func (t *Tree) Results(hits []search.Hit, detail search.Detail, lang config.Lang
 			return nil, err
 		}
 		r.Import = ident.CleanLine(language.Import(h.Server.Dir, names.Function))
+		for _, other := range also {
+			if names, language, err := t.names(h, other); err == nil {
+				r.OtherImports = append(r.OtherImports, ident.CleanLine(language.Import(h.Server.Dir, names.Function)))
+			}
+		}
 		if few || detail == search.DetailFull {
 			source, err := t.source(names.File)
 			if err != nil {
@@ -47,7 +63,8 @@ func (t *Tree) Results(hits []search.Hit, detail search.Detail, lang config.Lang
 			if detail == search.DetailFull {
 				r.Description, r.Source = "", ident.CleanText(lean(source)) // which has the rest
 			} else {
-				r.Signature = ident.CleanText(language.Signature(source, names.Function))
+				r.Comment = language.Comment
+				r.Signature = cut(ident.CleanText(language.Brief(source, names.Function)), maxSignature)
 			}
 		}
 		out = append(out, r)
@@ -91,11 +108,15 @@ func shown(t *catalog.Tool) string {
 	if paragraph, _, more := strings.Cut(text, "\n\n"); more && len(paragraph) >= maxShown/4 {
 		text = paragraph + " …"
 	}
-	text = ident.CleanLine(text)
-	if len(text) <= maxShown {
+	return cut(ident.CleanLine(text), maxShown)
+}
+
+// cut returns the beginning of a text of more than most bytes, up to a space, with an ellipsis.
+func cut(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	end := maxShown
+	end := most
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}

@@ -47,11 +47,12 @@ func TestResults(t *testing.T) {
 		description, imported, signature, source string
 	}{
 		{5, search.DetailName, "", "", "", "", ""},
+		{5, search.DetailSignature, "", "Get a document", `import { getDocument } from "./servers/drive/index.ts";`, "): Promise<{ document_id: string; ", ""},
 		{5, search.DetailDescription, "", "Get a document", `import { getDocument } from "./servers/drive/index.ts";`, "", ""},
 		{5, "", config.Python, "Get a document", "from servers.drive import get_document", "", ""},
 		{5, search.DetailFull, config.Python, "", "from servers.drive import get_document", "", "@tool(\"drive__get_document\")\ndef get_document("},
-		{3, search.DetailName, config.TypeScript, "", `import { getDocument } from "./servers/drive/index.ts";`, "export async function getDocument(", ""},
-		{2, search.DetailDescription, config.Python, "Get a document", "from servers.drive import get_document", "def get_document(", ""},
+		{3, search.DetailName, config.TypeScript, "", `import { getDocument } from "./servers/drive/index.ts";`, "getDocument(input: { document_id: string; fields?: (", ""},
+		{2, search.DetailDescription, config.Python, "Get a document", "from servers.drive import get_document", "get_document(*, document_id: str, fields: ", ""},
 	} {
 		hits, err := x.Search(t.Context(), search.Query{Text: "get document", Limit: tt.limit, Server: "drive"})
 		if err != nil || len(hits) != tt.limit {
@@ -71,6 +72,27 @@ func TestResults(t *testing.T) {
 			if (p.got == "") != (p.want == "") || !strings.Contains(p.got, p.want) {
 				t.Errorf("%d hits, %q, %q: the %s is %q, want %q", tt.limit, tt.detail, tt.lang, p.what, p.got, p.want)
 			}
+		}
+	}
+}
+
+// TestListing has the description beside the function's head, as a comment of the language.
+func TestListing(t *testing.T) {
+	tree, x := demoTree(t)
+	hits, err := x.Search(t.Context(), search.Query{Text: "create a lead record", Limit: 1, Server: "crm"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lang, want := range map[config.Language]string{
+		config.TypeScript: "; last_modified_date: string }> // Create a record",
+		config.Python:     ") -> CreateRecordOutput # Create a record",
+	} {
+		results, err := tree.Results(hits, search.DetailSignature, lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := search.Listing(results); strings.Count(got, " Create a record") != 1 || !strings.Contains(got, want) {
+			t.Errorf("%s:\n%s", lang, got)
 		}
 	}
 }

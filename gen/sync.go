@@ -117,9 +117,6 @@ func LoadConfig(opts Options) (*config.Config, error) {
 		return nil, &ConfigError{err}
 	}
 	cfg, err := at.Load()
-	if err == nil {
-		err = checkAllowed(cfg)
-	}
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
@@ -143,13 +140,14 @@ func (s *job) generate(servers []catalog.Server) error {
 	if err != nil {
 		return err
 	}
+	if len(now.Servers) == 0 && len(s.report.Failures()) > 0 {
+		s.sortWarnings()
+		return nil // an empty tree is useless, and probably the network is down: nothing is removed either
+	}
 	s.report.Changes = diff.Catalogs(before, now)
 	s.addUnpinned(now)
 	s.warnSuspicious(now)
 	s.sortWarnings()
-	if len(now.Servers) == 0 && len(s.report.Failures()) > 0 {
-		return nil // an empty tree is useless, and probably the network is down
-	}
 	s.plan, err = tree.MakePlan(s.report.Out, want, tree.Options{
 		Written:   s.written(),
 		Generated: isGenerated,

@@ -58,6 +58,21 @@ func TestDeadServerWithoutHistory(t *testing.T) {
 	}
 }
 
+// TestNobodyAnswersAndOneIsGone: a server that is no longer configured is not reported as removed when nothing is.
+func TestNobodyAnswersAndOneIsGone(t *testing.T) {
+	p := newProject(t, map[string][]string{"a": {tool("one", "One.")}})
+	p.mustSync(nil)
+	before := p.files()
+	p.configure("b")
+	r := p.mustSync(nil)
+	if len(r.Changes) > 0 || r.Outcome() != NotAsked || r.ExitCode() != 3 {
+		t.Errorf("%s, exit code %d, %+v", r.Outcome(), r.ExitCode(), r.Changes)
+	}
+	if diff := cmp.Diff(before, p.files()); diff != "" {
+		t.Errorf("something was written:\n%s", diff)
+	}
+}
+
 // A server's folder is the same whether or not one with a similar name can be reached.
 func TestFoldersDontDependOnOthersHealth(t *testing.T) {
 	p := newProject(t, map[string][]string{"a-b": {tool("one", "One.")}, "a_b": {tool("one", "One.")}})

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/schema"
 )
@@ -130,31 +132,23 @@ func (e *JSONError) Hint() string {
 
 // checkJSON reads one JSON value; the error is a *[JSONError].
 func checkJSON(raw []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	var value json.RawMessage
-	err := dec.Decode(&value)
+	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	_, err := dec.ReadValue()
 	offset := dec.InputOffset()
-	var syntax *json.SyntaxError
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		offset, err = syntax.ByteOffset, syntax.Err
+	}
 	switch {
 	case err == io.EOF:
-		return newJSONError(raw, int64(len(raw)), errors.New("there is no value"))
-	case errors.As(err, &syntax):
-		offset = syntax.Offset - 1
-		if err == io.ErrUnexpectedEOF || strings.Contains(err.Error(), "unexpected end") {
-			offset = int64(len(raw))
+		offset, err = int64(len(raw)), errors.New("there is no value")
+	case err == nil:
+		offset += int64(len(raw[offset:]) - len(bytes.TrimLeft(raw[offset:], " \t\r\n")))
+		if offset == int64(len(raw)) {
+			return nil
 		}
-		return newJSONError(raw, offset, err)
-	case err != nil: // io.ErrUnexpectedEOF
-		return newJSONError(raw, int64(len(raw)), errors.New("it ends too early"))
+		err = errors.New("more text after the first value")
 	}
-	if rest := bytes.TrimLeft(raw[offset:], " \t\r\n"); len(rest) > 0 {
-		return newJSONError(raw, int64(len(raw)-len(rest)), errors.New("more text after the first value"))
-	}
-	return nil
-}
-
-func newJSONError(raw []byte, offset int64, err error) error {
-	before := raw[:max(0, min(offset, int64(len(raw))))]
+	before := raw[:min(offset, int64(len(raw)))]
 	start := bytes.LastIndexByte(before, '\n') + 1
 	return &JSONError{Line: 1 + bytes.Count(before, []byte("\n")), Column: 1 + utf8.RuneCount(before[start:]), Err: err}
 }

@@ -27,7 +27,12 @@ func (e *TreeError) Error() string {
 func (e *TreeError) Unwrap() error { return e.Err }
 
 // Hint suggests a remedy.
-func (e *TreeError) Hint() string { return `run "mcpgen sync"` }
+func (e *TreeError) Hint() string {
+	if other, ok := errors.AsType[*VersionError](e.Err); ok {
+		return other.Hint() // a sync meets the same error
+	}
+	return `run "mcpgen sync"`
+}
 
 // LoadTree reads the catalog and the lock of a generated tree, strictly: the stored tool lists must be the very ones
 // the lock was made with, since the lock is what calls are judged by. It reads nothing else of the tree. Errors are

@@ -171,8 +171,15 @@ func TestLoadTreeRefusesDamage(t *testing.T) {
 			tt.damage(t, dir)
 			_, _, err := LoadTree(dir)
 			var tree *TreeError
-			if !errors.As(err, &tree) || !strings.Contains(err.Error(), tt.want) || tree.Hint() == "" {
-				t.Errorf("error %v, want %q", err, tt.want)
+			if !errors.As(err, &tree) || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("error %v, want %q", err, tt.want)
+			}
+			want := `run "mcpgen sync"`
+			if version, ok := errors.AsType[*VersionError](err); ok {
+				want = version.Hint()
+			}
+			if tree.Hint() != want {
+				t.Errorf("the hint of %v is %q, want %q", err, tree.Hint(), want)
 			}
 		})
 	}

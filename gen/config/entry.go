@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +31,7 @@ type setter func(e *entry, n node.Node, key string) error
 // commonKeys returns the keys that have the same meaning in all hosts' files. Hosts borrow keys from each other, so that
 // these are accepted everywhere.
 func commonKeys() map[string]setter {
-	keys := map[string]setter{
+	return map[string]setter{
 		"type": (*entry).setType, "transport": (*entry).setType,
 		"command": (*entry).setCommand, "args": (*entry).setArgs, "cwd": text(func(s *Server) *string { return &s.Cwd }),
 		"env": (*entry).setEnv, "environment": (*entry).setEnv, "env_vars": (*entry).setPassEnv,
@@ -39,7 +40,7 @@ func commonKeys() map[string]setter {
 		"headers": (*entry).setHeaders, "http_headers": (*entry).setHeaders,
 		"env_http_headers": (*entry).setEnvHeaders, "bearer_token_env_var": (*entry).setBearer,
 		"oauth": (*entry).setOAuth, "auth": (*entry).setOAuth,
-		"scopes":         into(func(s *Server) *[]string { return &s.oauth().Scopes }, func(e *entry, n node.Node, key string) ([]string, error) { return e.Words(n, key) }),
+		"scopes":         into(func(s *Server) *[]string { return (*[]string)(&s.oauth().Scopes) }, func(e *entry, n node.Node, key string) ([]string, error) { return e.Words(n, key) }),
 		"oauth_resource": text(func(s *Server) *string { return &s.oauth().Resource }),
 		"disabled":       (*entry).setDisabled, "enabled": (*entry).setEnabled,
 		"disabledTools": (*entry).setExclude, "disabled_tools": (*entry).setExclude, "excludeTools": (*entry).setExclude,
@@ -48,13 +49,6 @@ func commonKeys() map[string]setter {
 		"trust":         into(func(s *Server) *bool { return &s.Trusted }, func(e *entry, n node.Node, key string) (bool, error) { return e.Boolean(n, key) }),
 		"headersHelper": (*entry).setHeadersHelper, "tcp": (*entry).setTCP,
 	}
-	for _, key := range []string{
-		"sandbox", "sandboxEnabled", "dev", "required", "default_tools_approval_mode", "supports_parallel_tool_calls",
-		"authProviderType", "source", "settings", "autoApprove", "alwaysAllow", "description", "name", "icon", "gallery", "version",
-	} {
-		keys[key] = (*entry).ignore
-	}
-	return keys
 }
 
 // server reads one entry. The Server is complete only if there is no error and leaveOut is empty.
@@ -74,8 +68,7 @@ func (f *serverFile) server(m node.Member, d dialect, vars *translator, keys map
 			set, ok = keys[k.Name]
 		}
 		if !ok {
-			f.NoteMinor(k.Line, m.Name, k.Name, "the key is not known and is ignored")
-			continue
+			set = (*entry).ignore
 		}
 		value := k.Value
 		if value.Line == 0 {
@@ -117,9 +110,11 @@ func (e *entry) finish(m node.Member, d dialect) error {
 		return err
 	}
 	if hasCommand {
-		e.splitCommand()
+		if err := e.splitCommand(); err != nil {
+			return err
+		}
 	}
-	if o := s.OAuth; o != nil && o.ClientID+o.ClientSecret+o.ClientMetadataURL+o.Resource == "" && len(o.Scopes) == 0 && o.CallbackPort == 0 {
+	if o := s.OAuth; o != nil && o.ClientID+o.ClientSecret+o.ClientMetadataURL+o.Resource+o.Grant+o.TokenEndpoint == "" && len(o.Scopes) == 0 && o.CallbackPort == 0 {
 		s.OAuth = nil
 	}
 	return e.checkNames(m)
@@ -178,62 +173,20 @@ func (e *entry) checkNames(m node.Member) error {
 	return nil
 }
 
-// splitCommand splits a command line in "command" into words. A path may contain blanks, so that it splits only a line that
+// splitCommand splits a command line in "command" at its blanks. A path may contain blanks, so that it splits only a line that
 // begins with a bare name, or that has options.
-func (e *entry) splitCommand() {
-	if len(e.s.Args) > 0 || !strings.ContainsAny(strings.TrimSpace(e.s.Command), " \t") {
-		return
+func (e *entry) splitCommand() error {
+	words := strings.Fields(e.s.Command)
+	isOption := func(word string) bool { return strings.HasPrefix(word, "-") }
+	if len(e.s.Args) > 0 || len(words) < 2 || strings.ContainsAny(words[0], `/\`) && !slices.ContainsFunc(words, isOption) {
+		return nil
 	}
-	words, ok := shellWords(e.s.Command)
-	if !ok || len(words) < 2 {
-		return
+	if strings.ContainsAny(e.s.Command, `"'`) {
+		return e.ErrorAt(e.commandLine, node.Join(e.path, "command"), "it holds arguments in quotes", "put each argument into args")
 	}
-	options := false
-	for _, w := range words[1:] {
-		options = options || strings.HasPrefix(w, "-")
-	}
-	if options || !strings.ContainsAny(words[0], `/\`) {
-		e.s.Command, e.s.Args = words[0], words[1:]
-		e.NoteMinor(e.commandLine, e.s.Key, "command", "it holds arguments, and was split into words as a shell does")
-	}
-}
-
-// shellWords splits a line at blanks, and handles quotes and, outside of single quotes, backslashes before quotes and blanks.
-// Other backslashes stay, as paths of Windows need. It reports false if a quote is not closed.
-func shellWords(line string) ([]string, bool) {
-	var words []string
-	var word strings.Builder
-	var quote byte
-	started := false
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; {
-		case c == '\\' && quote != '\'' && i+1 < len(line) && strings.IndexByte(` "'\`, line[i+1]) >= 0:
-			i++
-			word.WriteByte(line[i])
-			started = true
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			} else {
-				word.WriteByte(c)
-			}
-		case c == '"' || c == '\'':
-			quote, started = c, true
-		case c == ' ' || c == '\t':
-			if started {
-				words = append(words, word.String())
-				word.Reset()
-				started = false
-			}
-		default:
-			word.WriteByte(c)
-			started = true
-		}
-	}
-	if started {
-		words = append(words, word.String())
-	}
-	return words, quote == 0
+	e.s.Command, e.s.Args = words[0], words[1:]
+	e.NoteMinor(e.commandLine, e.s.Key, "command", "it holds arguments, and was split at its blanks")
+	return nil
 }
 
 // into returns a setter that stores what read returns.

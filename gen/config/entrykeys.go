@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 
@@ -32,30 +33,6 @@ func (e *entry) setCommandList(n node.Node, key string) error {
 	e.s.Command = e.vars.text(words[0])
 	for _, w := range words[1:] {
 		e.s.Args = append(e.s.Args, e.vars.text(w))
-	}
-	return nil
-}
-
-// setZedCommand reads the older form too: {"path": …, "args": […], "env": {…}}.
-func (e *entry) setZedCommand(n node.Node, key string) error {
-	if n.Kind != node.KindObject {
-		return e.setCommand(n, key)
-	}
-	for _, m := range n.Members {
-		var err error
-		switch m.Name {
-		case "path":
-			err = e.setCommand(m.Value, node.Join(key, m.Name))
-		case "args":
-			err = e.setArgs(m.Value, node.Join(key, m.Name))
-		case "env":
-			err = e.setEnv(m.Value, node.Join(key, m.Name))
-		default:
-			e.NoteMinor(m.Line, e.s.Key, node.Join("command", m.Name), "the key is not known and is ignored")
-		}
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -226,6 +203,12 @@ func (e *entry) setOAuth(n node.Node, key string) error {
 			o.Resource, err = e.variable(m.Value, place)
 		case "clientMetadataUrl", "client_metadata_url":
 			o.ClientMetadataURL, err = e.variable(m.Value, place)
+		case "tokenEndpoint", "token_endpoint":
+			o.TokenEndpoint, err = e.variable(m.Value, place)
+		case "grant", "grantType", "grant_type":
+			if o.Grant, err = e.Str(m.Value, place); err == nil && o.Grant != GrantLogin && o.Grant != GrantClient {
+				err = e.ErrorAt(m.Line, place, fmt.Sprintf("there is no grant %q", o.Grant), "write "+GrantClient+", or leave it out for a person's login")
+			}
 		default:
 			e.NoteMinor(m.Line, e.s.Key, node.Join("oauth", m.Name), "the key is ignored: addresses are discovered")
 		}

@@ -145,6 +145,7 @@ func (e *expander) oauth(o *OAuth) *OAuth {
 	out.ClientSecret = e.text("oauth.clientSecret", o.ClientSecret)
 	out.ClientMetadataURL = e.text("oauth.clientMetadataUrl", o.ClientMetadataURL)
 	out.Resource = e.text("oauth.resource", o.Resource)
+	out.TokenEndpoint = e.text("oauth.tokenEndpoint", o.TokenEndpoint)
 	return &out
 }
 

@@ -110,7 +110,7 @@ func dialects() []dialect {
 		}, keys: map[string]setter{"url": (*entry).setSSE, "timeout": into(timeout, (*entry).millis)}},
 		{host: Zed, root: "context_servers", translate: (*translator).literal, fallsBack: true, files: []HostFile{
 			{In: InProject, Path: ".zed/settings.json"}, {In: InXDGOrSettings, Path: "zed/settings.json"},
-		}, keys: map[string]setter{"command": (*entry).setZedCommand, "source": (*entry).setZedSource}},
+		}, keys: map[string]setter{"source": (*entry).setZedSource}},
 		{host: OpenCode, root: "mcp", translate: (*translator).braces, fallsBack: true, files: []HostFile{
 			{In: InProject, Path: "opencode.json"}, {In: InProject, Path: ".opencode/opencode.json"},
 			{In: InProject, Path: "opencode.jsonc"}, {In: InProject, Path: ".opencode/opencode.jsonc"},
@@ -148,8 +148,8 @@ func (h Host) Entry(launch Launch) any {
 }
 
 // detect returns the host whose form a file has, by its content and, if several hosts share the form, by its name.
-func detect(file string, toml bool, root node.Node) Host {
-	if toml {
+func detect(file string, root node.Node) Host {
+	if IsTOML(file) {
 		return Codex
 	}
 	has := func(key string, k node.Kind) bool { v, ok := root.Get(key); return ok && v.Kind == k }
@@ -196,18 +196,8 @@ func projectDir(abs string) string {
 	return dir
 }
 
-// IsTOML reports whether a file is TOML rather than JSON, by its first characters or else by its name.
-func IsTOML(file string, text []byte) bool {
-	ext := strings.ToLower(filepath.Ext(file))
-	trimmed := strings.TrimLeft(string(text[:min(len(text), 4096)]), " \t\r\n")
-	switch {
-	case strings.HasPrefix(trimmed, "{"), strings.HasPrefix(trimmed, "//"), strings.HasPrefix(trimmed, "/*"):
-		return false
-	case ext == ".toml":
-		return true
-	}
-	return ext != ".json" && ext != ".jsonc" && trimmed != ""
-}
+// IsTOML reports whether a file is TOML rather than JSON, by its name.
+func IsTOML(file string) bool { return strings.EqualFold(filepath.Ext(file), ".toml") }
 
 // rootHint returns a hint if the file has the key under which another host has its servers.
 func rootHint(root node.Node, want string) string {

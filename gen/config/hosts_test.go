@@ -67,6 +67,10 @@ func hostCases() map[string]hostCase {
 			{Key: "off", Transport: TransportStdio, Command: "x", Disabled: true},
 			{Key: "unlisted", Transport: TransportStdio, Command: "y", Disabled: true},
 		}, minor: []string{"authProviderType"}},
+		".copilot/mcp-config.json": {host: VSCode, servers: []Server{ // also that of Copilot CLI, which has the common key
+			{Key: "browser", Transport: TransportStdio, Command: "npx", Args: []string{"@playwright/mcp@latest"}, Env: map[string]string{"A": "${TOKEN}"}, Include: []string{"*"}},
+			{Key: "docs", Transport: TransportHTTP, Inferred: true, URL: "https://mcp.example.com/mcp", Headers: map[string]string{"K": "${K:-x}"}, Include: []string{"get"}},
+		}},
 		".zed/settings.json": {host: Zed, servers: []Server{
 			{Key: "local", Transport: TransportStdio, Command: "some-command", Args: []string{"arg-1", "${:-$}{X}"}, Env: map[string]string{"A": "b"}},
 			{Key: "older", Transport: TransportStdio, Command: "node", Args: []string{"server.js"}, Env: map[string]string{"K": "v"}},
@@ -166,9 +170,12 @@ func TestMistakesInHostsFiles(t *testing.T) {
 		"an input without id": {"mcp.json", "{\"inputs\": [\n{}], \"servers\": {}}", "mcp.json:2: inputs: an input has no id"},
 		"inputs":              {"mcp.json", `{"inputs": {}, "servers": {}}`, "inputs: it is an object, not a list"},
 		"disabled":            {".mcp.json", `{"mcpServers": {"x": {"command": "c", "disabled": "yes"}}}`, "mcpServers.x.disabled: it is a string, not a boolean"},
+		"a grant":             {".mcp.json", `{"mcpServers": {"x": {"url": "u", "oauth": {"grant": "password"}}}}`, `mcpServers.x.oauth.grant: there is no grant "password"`},
 		"a port":              {".mcp.json", `{"mcpServers": {"x": {"url": "u", "oauth": {"callbackPort": 70000}}}}`, "mcpServers.x.oauth.callbackPort: it is not a port"},
 		"oauth":               {".mcp.json", `{"mcpServers": {"x": {"url": "u", "oauth": [1]}}}`, "mcpServers.x.oauth: it is a list, not an object"},
-		"too deep":            {".mcp.json", strings.Repeat("[", node.MaxDepth+1), "nested more than"},
+		"Zed's older form":    {"settings.json", `{"context_servers": {"x": {"command": {"path": "c"}}}}`, "context_servers.x.command: it is an object, not a string"},
+		"quotes":              {".mcp.json", `{"mcpServers": {"x": {"command": "uvx 'a b'"}}}`, "mcpServers.x.command: it holds arguments in quotes; put each argument into args"},
+		"too deep":            {".mcp.json", strings.Repeat("[", 1<<20), "nested too deep"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -187,10 +194,8 @@ func TestMistakesInHostsFiles(t *testing.T) {
 func TestCommandLines(t *testing.T) {
 	cases := map[string][]string{
 		"npx -y pkg":                  {"npx", "-y", "pkg"},
-		`uvx "a b" 'c d' e\ f`:        {"uvx", "a b", "c d", "e f"},
 		"/Applications/My App/server": {"/Applications/My App/server"},
 		"./run.sh --port 1":           {"./run.sh", "--port", "1"},
-		`"unclosed -x`:                {`"unclosed -x`},
 		"npx":                         {"npx"},
 	}
 	for line, want := range cases {
@@ -202,6 +207,34 @@ func TestCommandLines(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, append([]string{e.s.Command}, e.s.Args...)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", line, diff)
+		}
+	}
+}
+
+// TestClientCredentials reads the settings of a client without a person, of the server's own file and of mcpgen.yaml.
+func TestClientCredentials(t *testing.T) {
+	want := OAuth{Grant: GrantClient, ClientID: "ci", ClientSecret: "s3cret", TokenEndpoint: "https://example.com/token"}
+	for _, c := range []struct{ entry, yaml string }{
+		{`, "oauth": {"grant": "client_credentials", "clientId": "ci", "clientSecret": "${S}", "tokenEndpoint": "https://${H}/token"}`, ""},
+		{`, "oauth": {"clientId": "other"}`, "    oauth: {grant: client_credentials, client_id: ci, client_secret: '${S}', token_endpoint: 'https://${H}/token'}\n"},
+	} {
+		dir := write(t, map[string]string{
+			".mcp.json":   `{"mcpServers": {"x": {"type": "http", "url": "https://example.com/mcp"` + c.entry + `}}}`,
+			"mcpgen.yaml": "version: 1\nservers:\n  x:\n    trusted: true\n" + c.yaml,
+		})
+		cfg, err := Load(filepath.Join(dir, ".mcp.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := cfg.Servers[0].Expand(func(name string) (string, bool) {
+			value, ok := map[string]string{"S": "s3cret", "H": "example.com"}[name]
+			return value, ok
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, *got.OAuth); diff != "" {
+			t.Errorf("oauth (-want +got):\n%s", diff)
 		}
 	}
 }

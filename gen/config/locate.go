@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -120,20 +119,19 @@ func configKey(settings string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read settings: %w", err)
 	}
-	y := &settingsFile{File: node.File{Name: settings, Text: bytes.TrimPrefix(text, []byte("\ufeff"))}}
-	root, err := y.ParseYAML()
+	file := newSettingsFile(settings, text)
+	root, err := file.ParseYAML()
 	if err != nil {
 		return "", err
 	}
-	value, ok := root.Get("config")
-	if !ok {
+	value := node.Value(root, "config")
+	if value == nil {
 		return "", nil
 	}
-	var name string
-	if err := y.word(&name)(value, "config"); err != nil {
+	if err := checkSettings(file, settingsSchema().Properties["config"], value, "config"); err != nil {
 		return "", err
 	}
-	path := filepath.FromSlash(name)
+	path := filepath.FromSlash(value.Value)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(settings), path)
 	}

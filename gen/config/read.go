@@ -86,15 +86,14 @@ func parseFile(path, abs string, text []byte, opts ReadOptions) (*File, error) {
 	if f.dir == "" {
 		f.dir = projectDir(abs)
 	}
-	isToml := IsTOML(path, f.Text)
+	if ext := strings.ToLower(filepath.Ext(path)); ext == ".yaml" || ext == ".yml" {
+		return nil, f.ErrorAt(1, "", "servers are read from JSON or TOML, not from YAML", "name such a file; "+SettingsName+" holds settings, and is read beside it")
+	}
 	parse := f.ParseJSON
-	if isToml {
+	if IsTOML(path) {
 		parse = f.ParseTOML
 	}
 	root, err := parse()
-	if ext := strings.ToLower(filepath.Ext(path)); isToml && err != nil && (ext == ".yaml" || ext == ".yml") {
-		return nil, f.ErrorAt(1, "", "servers are read from JSON or TOML, not from YAML", "name such a file; "+SettingsName+" holds settings, and is read beside it")
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +101,7 @@ func parseFile(path, abs string, text []byte, opts ReadOptions) (*File, error) {
 		return nil, f.ErrorAt(root.Line, "", "the file holds "+root.Kind.String()+", not an object", `write {"mcpServers": {…}}`)
 	}
 	if f.host == "" {
-		f.host = detect(path, isToml, root)
+		f.host = detect(path, root)
 	}
 	servers, err := f.read(root, filepath.Dir(abs))
 	if servers == nil && err != nil {

@@ -1,55 +1,48 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
-	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"go.yaml.in/yaml/v3"
 )
 
-// TestSchemaHasTheKeysThatAreRead compares the schema for editors with what the reader knows, object by object.
+// TestSchemaHasTheKeysThatAreRead compares the schema with the fields that take the values, object by object.
 func TestSchemaHasTheKeysThatAreRead(t *testing.T) {
-	var schema struct {
-		Properties map[string]struct {
-			Properties map[string]json.RawMessage
-		}
-		Defs map[string]struct {
-			Properties map[string]struct {
-				Properties map[string]json.RawMessage
-			}
-		} `json:"$defs"`
-	}
-	if err := json.Unmarshal([]byte(SettingsSchema()), &schema); err != nil {
-		t.Fatal(err)
-	}
-	y := &settingsFile{}
-	keys := func(m any) []string {
-		switch m := m.(type) {
-		case map[string]field:
-			return slices.Sorted(maps.Keys(m))
-		case map[string]json.RawMessage:
-			return slices.Sorted(maps.Keys(m))
-		}
-		t.Fatalf("keys of %T", m)
-		return nil
-	}
-	server := schema.Defs["server"].Properties
-	for name, c := range map[string][2][]string{
-		"top":      {keys(y.top()), slices.Sorted(maps.Keys(schema.Properties))},
-		"defaults": {keys(y.defaults(&ServerDefaults{})), keys(schema.Properties["defaults"].Properties)},
-		"server":   {keys(y.server(&ServerSettings{})), slices.Sorted(maps.Keys(server))},
-		"oauth":    {keys(y.oauth(&OAuth{})), keys(server["oauth"].Properties)},
+	top := settingsSchema().Properties
+	server := settingsSchema().Defs["server"].Properties
+	for name, c := range map[string]struct {
+		fields     any
+		properties map[string]schema
+	}{
+		"top":        {Settings{}, top},
+		"defaults":   {ServerDefaults{}, top["defaults"].Properties},
+		"server":     {ServerSettings{}, server},
+		"oauth":      {OAuth{}, server["oauth"].Properties},
+		"embeddings": {EmbeddingSettings{}, top["search"].Properties["embeddings"].Properties},
 	} {
-		if diff := cmp.Diff(c[0], c[1]); diff != "" {
-			t.Errorf("%s (-reader +schema):\n%s", name, diff)
+		var fields []string
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(c.fields)) {
+			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			if key != "-" {
+				fields = append(fields, cmp.Or(key, strings.ToLower(f.Name)))
+			}
+		}
+		want := slices.DeleteFunc(sortedKeys(c.properties), func(key string) bool {
+			return name == "top" && (key == "version" || key == "config") // Locate reads the latter
+		})
+		slices.Sort(fields)
+		if diff := gocmp.Diff(want, fields); diff != "" {
+			t.Errorf("%s (-schema +fields):\n%s", name, diff)
 		}
 	}
 }
@@ -62,7 +55,7 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 	}
 	for text, valid := range map[string]bool{
 		StarterSettings: true,
-		"version: 1\nservers:\n  crm: {alias: c, include: ['*'], exclude: [a, 1], timeout: 1m30s, startup_timeout: 500ms, closed_inputs: true, trusted: true, disabled: false, protocol: modern, pass_env: [A_1], env_file: x, oauth: {client_id: a, client_secret: '${S}', scopes: a b, client_metadata_url: u, resource: r, callback_port: 80}}\n": true,
+		"version: 1\nservers:\n  crm: {alias: c, include: ['*'], exclude: [a, 1], timeout: 1m30s, startup_timeout: 500ms, closed_inputs: true, trusted: true, disabled: false, protocol: modern, pass_env: [A_1], env_file: x, oauth: {client_id: a, client_secret: '${S}', scopes: a b, client_metadata_url: u, resource: r, callback_port: 80, grant: client_credentials, token_endpoint: t}}\n": true,
 		"version: 1\nservers:\n  crm:\n":                                                       true,
 		"version: 1\nservers:\nrun:\ndefaults:\n":                                              true,
 		"version: 1\nrun: {sandbox: docker, image: i, timeout: 2m, memory: 512, workspace: w}": true,
@@ -107,6 +100,7 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		"version: 1\nservers: {crm: {allow_text: order}}":                                                                                                            false,
 		"version: 1\nservers: {crm: {allow_text: ['']}}":                                                                                                             false,
 		"version: 1\nservers: {crm: {oauth: {scopes: [a]}}}":                                                                                                         true,
+		"version: 1\nservers: {crm: {oauth: {grant: password}}}":                                                                                                     false,
 		"version: 1\nservers: {crm: {oauth: {client_secret: literal}}}":                                                                                              false,
 		"version: 1\nservers: {crm: {oauth: {callback_port: 0}}}":                                                                                                    false,
 		"version: 1\nservers: {crm: {protocol: old}}":                                                                                                                false,

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Transport is how a server is reached.
@@ -109,17 +112,41 @@ func (s Server) Name() string {
 // OAuth are the settings for logging in to a remote server. Every field may be empty: the rest is discovered or registered
 // as the authorization part of the protocol specifies.
 type OAuth struct {
+	// Grant is how tokens are given: by a person's login ("" or GrantLogin), or to the client alone (GrantClient), which
+	// needs ClientID and ClientSecret.
+	Grant string `yaml:"grant,omitempty"`
 	// ClientID is the id of a client registered beforehand, ClientSecret its secret: unexpanded, as ${VAR}, until
 	// [Server.Expand].
-	ClientID, ClientSecret string
+	ClientID     string `yaml:"client_id,omitempty"`
+	ClientSecret string `yaml:"client_secret,omitempty"`
 	// Scopes are requested instead of those that the server names.
-	Scopes []string
+	Scopes Scopes `yaml:"scopes,omitempty,flow"`
 	// ClientMetadataURL is the address of a client metadata document, which then is the client's id.
-	ClientMetadataURL string
+	ClientMetadataURL string `yaml:"client_metadata_url,omitempty"`
 	// CallbackPort is the port of 127.0.0.1 that the browser is redirected to. 0 means any free one.
-	CallbackPort int
+	CallbackPort int `yaml:"callback_port,omitempty"`
 	// Resource is the resource indicator (RFC 8707). Empty means the server's URL.
-	Resource string
+	Resource string `yaml:"resource,omitempty"`
+	// TokenEndpoint is where GrantClient gets tokens. Empty means that it is discovered.
+	TokenEndpoint string `yaml:"token_endpoint,omitempty"`
+}
+
+// The values of [OAuth.Grant], by their names in OAuth.
+const (
+	GrantLogin  = "authorization_code"
+	GrantClient = "client_credentials"
+)
+
+// Scopes are the scopes of a login.
+type Scopes []string
+
+// UnmarshalYAML reads a list, or one text with blanks between the scopes.
+func (s *Scopes) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		*s = strings.Fields(n.Value)
+		return nil
+	}
+	return n.Decode((*[]string)(s))
 }
 
 // String shows no setting, since one may be a secret.

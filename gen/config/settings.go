@@ -1,13 +1,13 @@
 package config
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Language is a language of the generated files.
@@ -19,33 +19,13 @@ const (
 )
 
 // Languages returns the languages that a setting may name, from mcpgen.schema.json. Package gen has the table of languages.
-func Languages() []Language { return slices.Clone(languages()) }
-
-func languages() []Language { return readSchema().Languages.Items.Enum }
-
-// schemaProperties are the parts of mcpgen.schema.json that the reader of mcpgen.yaml takes from it.
-type schemaProperties struct {
-	Languages struct {
-		Items struct{ Enum []Language }
+func Languages() []Language {
+	var out []Language
+	for _, name := range settingsSchema().Properties["languages"].Items.Enum {
+		out = append(out, Language(name.(string)))
 	}
-	Run struct{ Properties map[string]runKey }
+	return out
 }
-
-// runKey is a key of run: as the schema describes it.
-type runKey struct {
-	Type, Format string
-	Ref          string `json:"$ref"`
-	Enum         []string
-	Examples     []string
-}
-
-var readSchema = sync.OnceValue(func() *schemaProperties {
-	var schema struct{ Properties schemaProperties }
-	if err := json.Unmarshal([]byte(settingsSchema), &schema); err != nil {
-		panic(err) // embedded, so that any test would find it broken
-	}
-	return &schema.Properties
-})
 
 // DefaultOut is the default of [Settings.Out].
 const DefaultOut = "servers"
@@ -53,7 +33,7 @@ const DefaultOut = "servers"
 // Settings are the content of mcpgen.yaml.
 type Settings struct {
 	// Path is the file, which may be missing.
-	Path string
+	Path string `yaml:"-"`
 	// Languages is never empty. The default is [Languages].
 	Languages []Language
 	// Out is the folder of the tree, absolute or relative to the configuration file. The default is "servers".
@@ -70,8 +50,9 @@ type Settings struct {
 
 // ServerDefaults are settings of all servers. 0 and nil mean unset.
 type ServerDefaults struct {
-	Timeout, StartupTimeout time.Duration
-	ClosedInputs            *bool
+	Timeout        time.Duration
+	StartupTimeout time.Duration `yaml:"startup_timeout"`
+	ClosedInputs   *bool         `yaml:"closed_inputs"`
 }
 
 // ServerSettings are the settings of one server. A zero value means unset. Settings take precedence over the server's own
@@ -79,33 +60,28 @@ type ServerDefaults struct {
 type ServerSettings struct {
 	// Include and Exclude are globs of tool names, in which * is any text and ? any one character. A tool is used if it
 	// matches an Include, or there is none, and no Exclude.
-	Include, Exclude []string
-	// Alias, PassEnv, EnvFile, OAuth, Protocol and the timeouts are those of [Server].
-	Alias                   string
-	Timeout, StartupTimeout time.Duration
-	Protocol                Protocol
-	PassEnv                 []string
-	// MaxTime, Parallel, Idempotent and ReadOnly are those of [Server].
-	MaxTime              time.Duration
-	Parallel             int
-	Idempotent, ReadOnly []string
-	EnvFile              string
-	OAuth                *OAuth
-	Trusted, Disabled    *bool
+	Include []string `yaml:"include,omitempty,flow"`
+	Exclude []string `yaml:"exclude,omitempty,flow"`
+	// The next fields are those of [Server].
+	Alias          string        `yaml:"alias,omitempty"`
+	Timeout        time.Duration `yaml:"timeout,omitempty"`
+	StartupTimeout time.Duration `yaml:"startup_timeout,omitempty"`
+	MaxTime        time.Duration `yaml:"max_time,omitempty"`
+	Parallel       int           `yaml:"parallel,omitempty"`
+	Protocol       Protocol      `yaml:"protocol,omitempty"`
+	PassEnv        []string      `yaml:"pass_env,omitempty,flow"`
+	EnvFile        string        `yaml:"env_file,omitempty"`
+	Idempotent     []string      `yaml:"idempotent,omitempty,flow"`
+	ReadOnly       []string      `yaml:"read_only,omitempty,flow"`
+	OAuth          *OAuth        `yaml:"oauth,omitempty"`
+	Trusted        *bool         `yaml:"trusted,omitempty"`
+	Disabled       *bool         `yaml:"disabled,omitempty"`
 	// ClosedInputs is that of [Settings.ClosedInputs].
-	ClosedInputs *bool
+	ClosedInputs *bool `yaml:"closed_inputs,omitempty"`
 	// Category is the server's group in the search for tools.
-	Category string
-	// AllowText are the rules for suspicious text that this server may break. Their names are not checked here.
-	AllowText []AllowedRule
-}
-
-// AllowedRule is an entry of allow_text.
-type AllowedRule struct {
-	// Rule is the rule's name, as written.
-	Rule string
-	// Line is its line in mcpgen.yaml.
-	Line int
+	Category string `yaml:"category,omitempty"`
+	// AllowText are the rules for suspicious text that this server may break.
+	AllowText []string `yaml:"allow_text,omitempty,flow"`
 }
 
 // RunSettings are defaults of mcprun's flags. A key is the name of a flag, with _ for -.
@@ -119,10 +95,37 @@ type RunSetting struct {
 	Line int
 }
 
+// UnmarshalYAML reads a string, a number or a boolean, as it is written.
+func (s *RunSetting) UnmarshalYAML(n *yaml.Node) error {
+	*s = RunSetting{n.Value, n.Line}
+	return nil
+}
+
 // IsRunKey reports whether run: in mcpgen.yaml may have the key.
 func IsRunKey(key string) bool {
-	_, ok := readSchema().Run.Properties[key]
+	_, ok := settingsSchema().Properties["run"].Properties[key]
 	return ok
+}
+
+// SearchSettings are the settings of the search for tools.
+type SearchSettings struct {
+	// Embeddings is an endpoint that ranks by meaning. Without one, tools are found by their words only.
+	Embeddings *EmbeddingSettings
+}
+
+// EmbeddingSettings are the settings of an HTTP endpoint for embeddings. They do not hold its key, which is a secret.
+type EmbeddingSettings struct {
+	URL, Model string
+	// API is "azure", or empty for the API of OpenAI.
+	API string
+	// APIVersion is the version of Azure's API. Empty means a default.
+	APIVersion string `yaml:"api_version"`
+	// KeyEnv is the name of the variable that holds the key. Empty means that no key is sent.
+	KeyEnv string `yaml:"key_env"`
+	// Dimensions is the length of the vectors. 0 means the model's own.
+	Dimensions int
+	// Timeout bounds how long a search waits for the endpoint. 0 means a default.
+	Timeout time.Duration
 }
 
 // apply returns the server with the settings applied.
@@ -158,6 +161,8 @@ func (s *Settings) apply(srv Server) Server {
 		override(&merged.ClientMetadataURL, own.OAuth.ClientMetadataURL)
 		override(&merged.Resource, own.OAuth.Resource)
 		override(&merged.CallbackPort, own.OAuth.CallbackPort)
+		override(&merged.Grant, own.OAuth.Grant)
+		override(&merged.TokenEndpoint, own.OAuth.TokenEndpoint)
 		if len(own.OAuth.Scopes) > 0 {
 			merged.Scopes = own.OAuth.Scopes
 		}
@@ -201,4 +206,15 @@ func (s ServerSettings) Allows(tool string) bool {
 func MatchGlob(glob, s string) bool {
 	pattern := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(strings.ToValidUTF8(glob, "\uFFFD")))
 	return regexp.MustCompile(`(?s)^` + pattern + `$`).MatchString(s)
+}
+
+// Categories returns the categories of the servers that have one, by the names of the servers.
+func (s *Settings) Categories() map[string]string {
+	out := map[string]string{}
+	for name, server := range s.Servers {
+		if server.Category != "" {
+			out[name] = server.Category
+		}
+	}
+	return out
 }

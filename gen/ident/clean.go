@@ -1,6 +1,7 @@
 package ident
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -66,4 +67,23 @@ func isClean(text string) bool {
 		}
 	}
 	return true
+}
+
+// Clip returns text, or if it is longer than n bytes its first n bytes in whole characters and an ellipsis.
+func Clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}
+
+// maxNamed is how many names List writes out.
+const maxNamed = 20
+
+// List joins names with commas; of more than twenty it counts the rest.
+func List(names []string) string {
+	if len(names) > maxNamed {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
+	}
+	return strings.Join(names, ", ")
 }

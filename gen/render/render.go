@@ -28,6 +28,8 @@ type Language struct {
 	Name, Short, Title string
 	// Ext is the extension of a wrapper's file, IndexFile the file in a server's folder that exports all of its wrappers.
 	Ext, IndexFile string
+	// Comment begins a comment that ends with its line.
+	Comment string
 	// Client is the file at the root of the tree that declares the errors of calls, Library the one that declares the
 	// library of scripts.
 	Client, Library string
@@ -38,6 +40,9 @@ type Language struct {
 	// Signature cuts the head of a function out of a wrapper, from the line that declares it to the end of its types. It is
 	// empty where there is no such function.
 	Signature func(source, function string) string
+	// Brief returns the head of a function with the types that it needs, without comments: what is enough for a call that
+	// needs no explanation. It is empty where there is no such function.
+	Brief func(source, function string) string
 	// Example returns a call of a function as a block of Markdown. args reports whether it takes arguments.
 	Example func(dir, function string, args bool) string
 	// CheckTypeName returns why a type cannot have a name, as a clause, or "" where it can.

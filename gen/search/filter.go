@@ -51,8 +51,9 @@ func (x *Index) scope(q Query) (scope, error) {
 	serverThere, categoryThere := q.Server == "", q.Category == ""
 	for i, m := range x.members {
 		servers = append(servers, m.server.Key)
-		fitsServer := q.Server == "" || ident.Fold(m.server.Key) == wantedServer || ident.Fold(m.server.Dir) == wantedServer
-		fitsCategory := q.Category == "" || ident.Fold(m.category) == wantedCategory
+		named := func(name string) bool { return ident.Fold(m.server.Key) == name || ident.Fold(m.server.Dir) == name }
+		fitsServer := q.Server == "" || named(wantedServer)
+		fitsCategory := q.Category == "" || ident.Fold(m.category) == wantedCategory || named(wantedCategory)
 		serverThere, categoryThere = serverThere || fitsServer, categoryThere || fitsCategory
 		if fitsServer && fitsCategory {
 			out[int32(i)] = true

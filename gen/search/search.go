@@ -18,6 +18,8 @@ package search
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
@@ -62,8 +64,8 @@ type Index struct {
 type Query struct {
 	// Text is in words, or parts of names. Of a longer one the first [MaxText] bytes count.
 	Text string
-	// Server is a server's key or folder, Category the name of a category; only tools of these are found. Neither case
-	// nor separators count. Empty: all. One that is not there is an *[UnknownError].
+	// Server is a server's key or folder, Category the name of a category or of a server; only tools of these are found.
+	// Neither case nor separators count. Empty: all. One that is not there is an *[UnknownError].
 	Server, Category string
 	// Limit is how many hits there are at most. 0: [DefaultLimit]; it is never more than [MaxLimit].
 	Limit int
@@ -131,8 +133,8 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	return a.Hits, err
 }
 
-// Answer finds tools. A text without a word in it finds all tools that the filters leave, in the order of their ids. The
-// errors are *[UnknownError], and those of ctx.
+// Answer finds tools. A text without a word in it finds all tools that the filters leave, in the order of their ids; the id
+// of a tool finds this tool alone. The errors are *[UnknownError], and those of ctx.
 func (x *Index) Answer(ctx context.Context, q Query) (Answer, error) {
 	scope, err := x.scope(q)
 	if err != nil {
@@ -147,6 +149,9 @@ func (x *Index) Answer(ctx context.Context, q Query) (Answer, error) {
 	}
 	limit = min(limit, MaxLimit)
 	text := clip(q.Text, MaxText)
+	if i := slices.IndexFunc(x.docs, func(d doc) bool { return d.tool.ID == strings.TrimSpace(text) && scope.has(&d) }); i >= 0 {
+		return Answer{Hits: x.hits([]ranked{{int32(i), 1}}, 1)}, nil
+	}
 	asked := x.words.question(text)
 	if asked.empty() {
 		return Answer{Hits: x.hits(x.all(scope), limit)}, nil

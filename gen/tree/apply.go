@@ -17,22 +17,16 @@ import (
 // tempPrefix is the prefix of temporary files. They are in the folder of the commit file.
 const tempPrefix = "tmp-"
 
-const (
-	// creators is how many files are created at once. The system creates the files of one folder one by one, and goroutines
-	// that wait for that keep a processor busy.
-	creators = 4
-	// flushers is how many files are flushed to the disk at once; flushing several costs little more than flushing one.
-	flushers = 16
-	// maxOpen is how many files are open at once.
-	maxOpen = 192
-)
+// creators is how many files are created at once. The system creates the files of one folder one by one, and goroutines
+// that wait for that keep a processor busy.
+const creators = 4
 
 func (o Options) temporary(p string) bool {
 	return path.Dir(p) == path.Dir(o.Commit) && strings.HasPrefix(path.Base(p), tempPrefix)
 }
 
-// Apply executes the plan. The folder should not have changed since [MakePlan]. If ctx ends before all files are on the
-// disk under temporary names, Apply changes nothing and returns the cause. After that it ignores ctx. If Apply fails, its
+// Apply executes the plan. The folder should not have changed since [MakePlan]. If ctx ends before all files are
+// written under temporary names, Apply changes nothing and returns the cause. After that it ignores ctx. If Apply fails, its
 // changes so far stay, and another sync completes them. If another Apply is writing to the folder, it returns an error.
 func (p *Plan) Apply(ctx context.Context) (err error) {
 	if p.Empty() && len(p.leftovers) == 0 {
@@ -112,13 +106,7 @@ func (w *writer) apply(ctx context.Context, p *Plan) (err error) {
 		}
 		w.prune(path.Dir(s.Path))
 	}
-	if err := w.syncDirs(); err != nil {
-		return err
-	}
-	if err := w.renameAll(temps[len(writes):], meta); err != nil {
-		return err
-	}
-	return syncDir(w.root, w.meta)
+	return w.renameAll(temps[len(writes):], meta)
 }
 
 // renameAll moves staged files to their paths. A reader could see a half-written tree meanwhile, so it does nothing slow.
@@ -138,59 +126,22 @@ func (w *writer) renameAll(temps []string, steps []Step) error {
 	return nil
 }
 
-// stageAll writes every file to the disk under a temporary name, so that a full disk changes nothing. If it fails, it
-// returns the names of files that it may have written.
+// stageAll writes every file under a temporary name, so that a full disk changes nothing. It returns the names also if it fails,
+// when not all of the files exist. It does not wait for the disk: after a power failure, another sync completes the tree.
 func (w *writer) stageAll(ctx context.Context, steps []Step) ([]string, error) {
-	temps := make([]string, len(steps))
-	for i := range temps {
-		temps[i] = w.temporary()
-	}
-	for from := 0; from < len(steps); from += maxOpen {
+	var temps []string
+	var group errgroup.Group
+	group.SetLimit(creators)
+	for _, s := range steps {
 		if ctx.Err() != nil {
-			return temps[:from], context.Cause(ctx)
+			_ = group.Wait() // nothing stays of these files
+			return temps, context.Cause(ctx)
 		}
-		to := min(from+maxOpen, len(steps))
-		if err := w.stage(temps[from:to], steps[from:to]); err != nil {
-			return temps[:to], err
-		}
+		temp := path.Join(w.meta, tempPrefix+rand.Text())
+		temps = append(temps, temp)
+		group.Go(func() error { return w.root.WriteFile(temp, s.New, 0o644) })
 	}
-	return temps, nil
-}
-
-func (w *writer) temporary() string { return path.Join(w.meta, tempPrefix+rand.Text()) }
-
-// stage writes temporary files. It writes all of them before it flushes the first one, because the first flush makes the file
-// system record most of the other changes too. If it fails, some of the files may exist.
-func (w *writer) stage(temps []string, steps []Step) (err error) {
-	files := make([]*os.File, len(steps))
-	defer func() {
-		for _, f := range files {
-			if f != nil {
-				err = errors.Join(err, f.Close())
-			}
-		}
-	}()
-	var writing, flushing errgroup.Group
-	writing.SetLimit(creators)
-	for i := range steps {
-		writing.Go(func() (err error) {
-			if files[i], err = w.root.OpenFile(temps[i], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
-				return err
-			}
-			if _, err = files[i].Write(steps[i].New); err == nil {
-				beginFlush(files[i])
-			}
-			return err
-		})
-	}
-	if err := writing.Wait(); err != nil {
-		return err
-	}
-	flushing.SetLimit(flushers)
-	for _, f := range files {
-		flushing.Go(f.Sync)
-	}
-	return flushing.Wait()
+	return temps, group.Wait()
 }
 
 func (w *writer) remove(name string) error {
@@ -208,13 +159,4 @@ func (w *writer) prune(dir string) {
 		}
 		delete(w.dirs, dir)
 	}
-}
-
-func (w *writer) syncDirs() error {
-	var group errgroup.Group
-	group.SetLimit(flushers)
-	for dir := range w.dirs {
-		group.Go(func() error { return syncDir(w.root, dir) })
-	}
-	return group.Wait()
 }

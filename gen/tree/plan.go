@@ -29,11 +29,8 @@ type Options struct {
 	Commit string
 }
 
-// readers is how many goroutines read files; readAtOnce is how many files one of them reads at a time.
-const (
-	readers    = 8
-	readAtOnce = 64
-)
+// readers is how many files are read at once.
+const readers = 8
 
 // headSize is how much of a file Generated gets, in bytes.
 const headSize = 1024
@@ -178,24 +175,17 @@ func (m *planner) inspectAll(paths []string) ([]present, error) {
 	if m.root == nil {
 		return out, nil
 	}
-	rest := out
 	var group errgroup.Group
 	group.SetLimit(readers)
-	for chunk := range slices.Chunk(paths, readAtOnce) {
-		results := rest[:len(chunk)]
-		rest = rest[len(chunk):]
-		group.Go(func() error {
-			for i, p := range chunk {
-				var err error
-				if results[i], err = m.inspect(p); err != nil {
-					return fmt.Errorf("compare %q: %w", p, err)
-				}
+	for i, p := range paths {
+		group.Go(func() (err error) {
+			if out[i], err = m.inspect(p); err != nil {
+				return fmt.Errorf("compare %q: %w", p, err)
 			}
 			return nil
 		})
 	}
-	err := group.Wait()
-	return out, err
+	return out, group.Wait()
 }
 
 func (m *planner) inspect(p string) (present, error) {
@@ -256,9 +246,9 @@ func (m *planner) find(p string) (info fs.FileInfo, blocker string, err error) {
 }
 
 // ours reports whether a file at a wanted path may be overwritten: it is marked as generated, or an earlier sync wrote
-// exactly these bytes. Edits of a file that says "do not edit" are lost.
+// exactly these bytes, or it is empty, as after a power failure. Edits of a file that says "do not edit" are lost.
 func (m *planner) ours(p string, content []byte) bool {
-	return p == m.plan.opts.Commit || m.generated(p, content) || m.written(p, content)
+	return len(content) == 0 || p == m.plan.opts.Commit || m.generated(p, content) || m.written(p, content)
 }
 
 // written reports whether an earlier sync wrote these bytes to that path.

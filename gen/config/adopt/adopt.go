@@ -5,9 +5,9 @@
 package adopt
 
 import (
-	"fmt"
 	"net/url"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -148,8 +148,8 @@ func (m *maker) portable(s config.Server) config.Server {
 // add adds a portable server to the plan.
 func (m *maker) add(s config.Server) {
 	m.entries = append(m.entries, edit.Entry{Key: s.Key, Value: form(s)})
-	if lines := settingsLines(s); len(lines) > 0 {
-		m.settings = append(m.settings, edit.SettingsEntry{Key: s.Key, Lines: lines})
+	if settings := settingsOf(s); !reflect.ValueOf(settings).IsZero() {
+		m.settings = append(m.settings, edit.SettingsEntry{Key: s.Key, Value: settings})
 	}
 }
 
@@ -176,7 +176,9 @@ func (m *maker) addSettings() error {
 	}
 	for _, s := range m.settings {
 		if !slices.Contains(present, s.Key) {
-			m.plan.settings += "+" + strings.Join(append([]string{edit.YAMLText(s.Key) + ":"}, s.Lines...), "\n+  ") + "\n"
+			for line := range strings.Lines(s.String()) {
+				m.plan.settings += "+" + line
+			}
 		}
 	}
 	return nil
@@ -212,36 +214,12 @@ func remoteType(s config.Server) config.Transport {
 	return s.Transport
 }
 
-// settingsLines returns a server's lines in mcpgen.yaml.
-func settingsLines(s config.Server) []string {
-	var lines []string
-	list := func(values []string) string {
-		quoted := make([]string, len(values))
-		for i, v := range values {
-			quoted[i] = edit.YAMLText(v)
-		}
-		return "[" + strings.Join(quoted, ", ") + "]"
+// settingsOf returns what .mcp.json has no keys for.
+func settingsOf(s config.Server) config.ServerSettings {
+	out := config.ServerSettings{Include: s.Include, Exclude: s.Exclude, Timeout: s.Timeout, StartupTimeout: s.StartupTimeout,
+		PassEnv: s.PassEnv, EnvFile: s.EnvFile, OAuth: s.OAuth}
+	if s.Trusted {
+		out.Trusted = &s.Trusted
 	}
-	add := func(given bool, format string, args ...any) {
-		if given {
-			lines = append(lines, fmt.Sprintf(format, args...))
-		}
-	}
-	add(len(s.Include) > 0, "include: %s", list(s.Include))
-	add(len(s.Exclude) > 0, "exclude: %s", list(s.Exclude))
-	add(s.Timeout > 0, "timeout: %s", s.Timeout)
-	add(s.StartupTimeout > 0, "startup_timeout: %s", s.StartupTimeout)
-	add(s.Trusted, "trusted: true")
-	add(len(s.PassEnv) > 0, "pass_env: %s", list(s.PassEnv))
-	add(s.EnvFile != "", "env_file: %s", edit.YAMLText(s.EnvFile))
-	if o := s.OAuth; o != nil {
-		add(true, "oauth:")
-		add(o.ClientID != "", "  client_id: %s", edit.YAMLText(o.ClientID))
-		add(o.ClientSecret != "", "  client_secret: %s", edit.YAMLText(o.ClientSecret))
-		add(len(o.Scopes) > 0, "  scopes: %s", list(o.Scopes))
-		add(o.ClientMetadataURL != "", "  client_metadata_url: %s", edit.YAMLText(o.ClientMetadataURL))
-		add(o.Resource != "", "  resource: %s", edit.YAMLText(o.Resource))
-		add(o.CallbackPort > 0, "  callback_port: %d", o.CallbackPort)
-	}
-	return lines
+	return out
 }

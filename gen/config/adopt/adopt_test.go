@@ -94,7 +94,7 @@ func TestSecretsInEveryPlace(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if text := string(plan.Settings); !strings.Contains(text, `client_secret: "${CRM_CLIENT_SECRET}"`) || !strings.Contains(text, `client_id: "public"`) {
+	if text := string(plan.Settings); !strings.Contains(text, `client_secret: ${CRM_CLIENT_SECRET}`) || !strings.Contains(text, `client_id: public`) {
 		t.Errorf("settings:\n%s", text)
 	}
 	for _, secret := range []string{token, "pa55", "k1234567", "short", "hidden"} {
@@ -164,7 +164,7 @@ func TestMerge(t *testing.T) {
 func TestSettingsMerge(t *testing.T) {
 	s := stdio("new")
 	s.Include, s.Timeout, s.StartupTimeout, s.Trusted, s.PassEnv, s.EnvFile = []string{"a"}, time.Minute, 2*time.Second, true, []string{"X"}, "/p/.env.local"
-	lines := "    include: [\"a\"]\n    timeout: 1m0s\n    startup_timeout: 2s\n    trusted: true\n    pass_env: [\"X\"]\n    env_file: \"./.env.local\"\n"
+	lines := "    include: [a]\n    timeout: 1m0s\n    startup_timeout: 2s\n    pass_env: [X]\n    env_file: ./.env.local\n    trusted: true\n"
 	deeper := strings.ReplaceAll("  new:\n"+lines, "  ", "    ")
 	deeper = strings.ReplaceAll(deeper, "        ", "      ")
 	for before, want := range map[string]string{

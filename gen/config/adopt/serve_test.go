@@ -23,7 +23,7 @@ func TestDiffShowsNoOtherPartOfFiles(t *testing.T) {
 				"--- /dev/null\n+++ mcpgen.json\n+\"a\": {\"command\":\"x\",\"env\":{\"ACCESS_TOKEN\":\"${ACCESS_TOKEN}\"}}\n"},
 		{file: "opencode.json", host: config.OpenCode, text: `{"provider":{"p":{"options":{"apiKey":"SECRET-1"}}},"mcp":{"a":{"type":"local","command":["x"],"timeout":5000}}}`,
 			want: "--- FILE\n+++ FILE\n@@ mcp @@\n-\"a\": {\"command\":\"x\"}\n+\"mcprun\": {\"type\":\"local\",\"command\":[\"mcprun\",\"serve\"]}\n" +
-				"--- /dev/null\n+++ mcpgen.json\n+\"a\": {\"command\":\"x\"}\n--- /dev/null\n+++ mcpgen.yaml\n+\"a\":\n+  startup_timeout: 5s\n"},
+				"--- /dev/null\n+++ mcpgen.json\n+\"a\": {\"command\":\"x\"}\n--- /dev/null\n+++ mcpgen.yaml\n+a:\n+  startup_timeout: 5s\n"},
 		{file: "config.toml", host: config.Codex, config: []byte(project), force: true, text: "[model_providers.x]\nexperimental_bearer_token = \"SECRET-3\"\n[mcp_servers.b]\ncommand = \"x\"\n",
 			want: "--- FILE\n+++ FILE\n@@ mcp_servers @@\n-\"b\": {\"command\":\"x\"}\n+\"mcprun\": {\"command\":\"mcprun\",\"args\":[\"serve\"]}\n" +
 				"--- mcpgen.json\n+++ mcpgen.json\n-\"b\": {\"command\":\"old\",\"env\":{\"API_TOKEN\":\"${API_TOKEN}\"}}\n+\"b\": {\"command\":\"x\"}\n"},

@@ -38,7 +38,7 @@ func ReplaceServers(f *config.File, remove []string, name string, launch config.
 	bom := []byte("\ufeff")
 	text, hasBOM := bytes.CutPrefix(f.Text, bom)
 	replace := replaceJSON
-	if config.IsTOML(f.Path, text) {
+	if config.IsTOML(f.Path) {
 		replace = replaceTOML
 	}
 	out := text
@@ -76,40 +76,19 @@ func ReplaceServers(f *config.File, remove []string, name string, launch config.
 	return &FileEdit{f.Path, f.Text, out, lists}, nil
 }
 
-func replaceJSON(f *config.File, text []byte, at, gone []string, by string, launch config.Launch) ([]byte, error) {
-	want, err := decodeJSON(text)
-	if err != nil {
-		return nil, err
-	}
-	out := text
-	entry := f.Host.Entry(launch)
-	if slices.Contains(gone, by) { // a server of that name is removed first
-		if out, err = removeJSON(out, at, []string{by}); err != nil {
+func replaceJSON(f *config.File, text []byte, at, gone []string, by string, launch config.Launch) (_ []byte, err error) {
+	if slices.Contains(gone, by) { // a server of that name is removed first, so that the new one is not taken for it
+		gone = slices.DeleteFunc(slices.Clone(gone), func(key string) bool { return key == by })
+		if text, err = removeJSON(text, at, []string{by}); err != nil {
 			return nil, err
 		}
 	}
 	if by != "" {
-		if out, err = setServer(f.Path, out, at, Entry{Key: by, Value: entry}); err != nil {
+		if text, err = setServer(f.Path, text, at, Entry{Key: by, Value: f.Host.Entry(launch)}); err != nil {
 			return nil, err
 		}
 	}
-	out, err = removeJSON(out, at, slices.DeleteFunc(slices.Clone(gone), func(key string) bool { return key == by }))
-	if err != nil {
-		return nil, err
-	}
-	got, err := decodeJSON(out)
-	if err != nil {
-		return nil, err
-	}
-	encoded, err := json.Marshal(entry)
-	if err != nil {
-		return nil, err
-	}
-	value, err := decodeJSON(encoded)
-	if err != nil {
-		return nil, err
-	}
-	return out, verify(f.Path, want, got, at, gone, by, value)
+	return removeJSON(text, at, gone)
 }
 
 func removeJSON(text []byte, at, keys []string) ([]byte, error) {
@@ -117,42 +96,28 @@ func removeJSON(text []byte, at, keys []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	type operation struct {
-		Op   string `json:"op"`
-		Path string `json:"path"`
-	}
-	patch := []operation{}
 	for _, key := range keys {
-		patch = append(patch, operation{"remove", pointer(append(slices.Clone(at), key)...)})
-	}
-	encoded, err := json.Marshal(patch)
-	if err != nil {
-		return nil, err
-	}
-	if err := root.Patch(encoded); err != nil {
-		return nil, err
+		patch, err := json.Marshal([]map[string]string{{"op": "remove", "path": pointer(append(slices.Clone(at), key)...)}})
+		if err != nil {
+			return nil, err
+		}
+		if err := root.Patch(patch); err != nil {
+			return nil, err
+		}
 	}
 	return root.Pack(), nil
 }
 
-// decodeJSON returns the values of JSON with comments, with numbers as written.
-func decodeJSON(text []byte) (any, error) {
-	plain, err := hujson.Standardize(slices.Clone(text))
-	if err != nil {
-		return nil, err
-	}
-	dec := json.NewDecoder(bytes.NewReader(plain))
-	dec.UseNumber()
-	var out any
-	err = dec.Decode(&out)
-	return out, err
-}
-
-// replaceTOML removes the tables and lines of the servers, and adds the new table at the end of the file.
+// replaceTOML removes the tables and lines of the servers, and adds the new table at the end of the file. It refuses a file whose
+// content would then be another one than meant.
 func replaceTOML(f *config.File, text []byte, at, gone []string, by string, launch config.Launch) ([]byte, error) {
-	var want, got, value map[string]any
+	var want, got map[string]any
 	if err := toml.Unmarshal(text, &want); err != nil {
 		return nil, err
+	}
+	list, _ := want[at[0]].(map[string]any) // at is mcp_servers: other files of hosts are JSON
+	for _, key := range gone {
+		delete(list, key)
 	}
 	out := removeTOML(text, at, gone)
 	if by != "" {
@@ -160,18 +125,20 @@ func replaceTOML(f *config.File, text []byte, at, gone []string, by string, laun
 		if err != nil {
 			return nil, err
 		}
+		var value map[string]any
 		if err := toml.Unmarshal(entry, &value); err != nil {
 			return nil, err
 		}
+		list[by] = value
 		if out = bytes.TrimRight(out, " \t\r\n"); len(out) > 0 {
 			out = append(out, "\n\n"...)
 		}
 		out = fmt.Appendf(out, "[%s.%s]\n%s", strings.Join(at, "."), by, entry)
 	}
-	if err := toml.Unmarshal(out, &got); err != nil {
-		got = nil
+	if err := toml.Unmarshal(out, &got); err != nil || !reflect.DeepEqual(want, got) {
+		return nil, &node.FileError{File: f.Path, Key: at[0], Problem: "its servers are written in a form that cannot be edited here", Remedy: "remove them by hand, and add mcprun serve"}
 	}
-	return out, verify(f.Path, want, got, at, gone, by, value)
+	return out, nil
 }
 
 func removeTOML(text []byte, at, gone []string) []byte {
@@ -233,26 +200,4 @@ func removeTOML(text []byte, at, gone []string) []byte {
 func blankOrComment(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) == 0 || line[0] == '#'
-}
-
-// verify compares the content of an edited file, got, with the original, want, to which it applies the same change.
-func verify(path string, want, got any, at, gone []string, by string, value any) error {
-	list := want
-	for _, key := range at {
-		object, _ := list.(map[string]any)
-		list = object[key]
-	}
-	object, ok := list.(map[string]any)
-	if ok {
-		for _, key := range gone {
-			delete(object, key)
-		}
-		if by != "" {
-			object[by] = value
-		}
-	}
-	if !ok || !reflect.DeepEqual(want, got) {
-		return &node.FileError{File: path, Key: strings.Join(at, "."), Problem: "its servers are written in a form that cannot be edited here", Remedy: "remove them by hand, and add mcprun serve"}
-	}
-	return nil
 }

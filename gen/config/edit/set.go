@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/node"
 	"github.com/tailscale/hujson"
+	"go.yaml.in/yaml/v3"
 )
 
 // Entry is one server to write to a .mcp.json.
@@ -131,10 +133,19 @@ func marshalIndented(v any, indent string) (string, error) {
 	return strings.TrimRight(out.String(), "\n"), nil
 }
 
-// SettingsEntry is the settings of one server to write to mcpgen.yaml. Each line is "key: value" without indentation.
+// SettingsEntry is the settings of one server to write to mcpgen.yaml.
 type SettingsEntry struct {
 	Key   string
-	Lines []string
+	Value config.ServerSettings
+}
+
+// String returns the entry as YAML.
+func (e SettingsEntry) String() string {
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	_ = enc.Encode(map[string]config.ServerSettings{e.Key: e.Value}) // strings, numbers and booleans can always be marshalled
+	return out.String()
 }
 
 // AddSettings returns the text of a mcpgen.yaml with the entries added below servers. It skips entries whose key is present,
@@ -145,72 +156,37 @@ func AddSettings(path string, text []byte, entries []SettingsEntry) (_ []byte, p
 	if err != nil {
 		return nil, nil, err
 	}
-	servers, ok := root.Get("servers")
+	servers := node.Value(root, "servers")
 	lines := strings.SplitAfter(string(text), "\n")
 	indent, at := "  ", len(lines) // before which line to insert, counted from 0
 	switch {
-	case !ok && len(lines[at-1]) > 0:
+	case servers == nil && len(lines[at-1]) > 0:
 		lines[at-1] += "\n"
-	case !ok:
-	case servers.Kind == node.KindNull:
+	case servers == nil:
+	case servers.Tag == "!!null":
 		at = servers.Line
-	case servers.Kind == node.KindObject && len(servers.Members) > 0 && servers.Members[0].Line > memberLine(root, "servers"):
-		first := lines[servers.Members[0].Line-1]
-		indent, at = first[:len(first)-len(strings.TrimLeft(first, " "))], servers.Members[0].Line-1
+	case servers.Kind == yaml.MappingNode && servers.Style&yaml.FlowStyle == 0:
+		first := servers.Content[0]
+		indent, at = strings.Repeat(" ", first.Column-1), first.Line-1
 	default:
 		return nil, nil, f.ErrorAt(servers.Line, "servers", "it does not have one server to a line", "write one server to a line, and run the command again")
 	}
 	var added strings.Builder
 	for _, e := range entries {
-		if _, there := servers.Get(e.Key); there {
+		if node.Value(servers, e.Key) != nil {
 			present = append(present, e.Key)
 			continue
 		}
-		fmt.Fprintf(&added, "%s%s:\n", indent, yamlWord(e.Key))
-		for _, line := range e.Lines {
-			fmt.Fprintf(&added, "%s  %s\n", indent, line)
+		for line := range strings.Lines(e.String()) {
+			added.WriteString(indent + line)
 		}
 	}
 	if added.Len() == 0 {
 		return text, present, nil
 	}
 	block := added.String()
-	if !ok {
+	if servers == nil {
 		block = "\nservers:\n" + block
 	}
 	return []byte(strings.Join(lines[:at], "") + block + strings.Join(lines[at:], "")), present, nil
-}
-
-func memberLine(n node.Node, name string) int {
-	for _, m := range n.Members {
-		if m.Name == name {
-			return m.Line
-		}
-	}
-	return 0
-}
-
-// yamlWord returns a key for YAML, quoted unless it is a plain word.
-func yamlWord(s string) string {
-	plain := s != "" && (s[0] >= 'a' && s[0] <= 'z' || s[0] >= 'A' && s[0] <= 'Z')
-	for _, r := range s {
-		plain = plain && (r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
-	}
-	switch strings.ToLower(s) {
-	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
-		plain = false
-	}
-	if plain {
-		return s
-	}
-	return YAMLText(s)
-}
-
-// YAMLText returns a text in double quotes, which YAML and JSON read alike.
-func YAMLText(s string) string {
-	quoted, err := marshalIndented(s, "")
-	if err != nil { // a string can always be marshalled
-		return `""`
-	}
-	return quoted
 }

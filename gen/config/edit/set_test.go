@@ -61,6 +61,6 @@ func FuzzAddSettings(f *testing.F) {
 	f.Add("version: 1\nservers: {a: {include: [x], oauth: {scopes: y}}}\n")
 	f.Add("a: &a [*a]\nb: {<<: *a, ? [c] : d}\n--- x\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _, _ = AddSettings("mcpgen.yaml", []byte(text), []SettingsEntry{{Key: "new", Lines: []string{"trusted: true"}}})
+		_, _, _ = AddSettings("mcpgen.yaml", []byte(text), []SettingsEntry{{Key: "new", Value: config.ServerSettings{Alias: "n"}}})
 	})
 }

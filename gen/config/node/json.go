@@ -1,7 +1,6 @@
 package node
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,16 +8,26 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// MaxDepth bounds the nesting of lists and objects. The library recurses and has no bound of its own.
-const MaxDepth = 500
+// maxOpen bounds the brackets that are open at a place, those in strings and comments included. The library recurses, and has no
+// bound of its own for nested lists and objects.
+const maxOpen = 100_000
 
 // ParseJSON reads JSON with comments and trailing commas.
 func (f *File) ParseJSON() (Node, error) {
 	if err := f.checkUTF8(); err != nil {
 		return Node{}, err
 	}
-	if line := tooDeep(f.Text); line > 0 {
-		return Node{}, f.ErrorAt(line, "", fmt.Sprintf("lists and objects are nested more than %d deep", MaxDepth), "remove what is not a configuration")
+	open := 0
+	for _, c := range f.Text {
+		switch c {
+		case '[', '{':
+			open++
+		case ']', '}':
+			open--
+		}
+		if open > maxOpen {
+			return Node{}, f.ErrorAt(0, "", "lists and objects are nested too deep", "remove what is not a configuration")
+		}
 	}
 	root, err := hujson.Parse(f.Text)
 	if err == nil {
@@ -32,50 +41,6 @@ func (f *File) ParseJSON() (Node, error) {
 	}
 	return Node{}, f.ErrorAt(line, "", fmt.Sprintf("the JSON cannot be read at column %d", column),
 		"look for a missing comma, quote or brace there; comments and trailing commas are fine")
-}
-
-// tooDeep returns the line where the nesting exceeds MaxDepth, or 0.
-func tooDeep(text []byte) int {
-	depth := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '[', '{':
-			if depth++; depth > MaxDepth {
-				return 1 + bytes.Count(text[:i], []byte("\n"))
-			}
-		case ']', '}':
-			depth--
-		case '"':
-			for i++; i < len(text) && text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-		case '/':
-			i = commentEnd(text, i)
-		}
-	}
-	return 0
-}
-
-// commentEnd returns the index of the last byte of the comment that begins at i, or i if none does.
-func commentEnd(text []byte, i int) int {
-	rest := text[i:]
-	end := -1
-	switch {
-	case bytes.HasPrefix(rest, []byte("//")):
-		end = bytes.IndexByte(rest, '\n')
-	case bytes.HasPrefix(rest, []byte("/*")):
-		if end = bytes.Index(rest[2:], []byte("*/")); end >= 0 {
-			end += 3
-		}
-	default:
-		return i
-	}
-	if end < 0 {
-		return len(text)
-	}
-	return i + end
 }
 
 // LineIndex holds the offsets of the line breaks in a text.

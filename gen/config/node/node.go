@@ -1,5 +1,5 @@
-// Package node reads JSON with comments, TOML and YAML into one form, [Node], whose values know their lines. A [File]
-// turns nodes into Go values, and makes errors and notes that name the file, the line and the key. Neither ever holds a
+// Package node reads JSON with comments and TOML into one form, [Node], whose values know their lines, and YAML into the nodes
+// of its library. A [File] turns nodes into Go values, and makes errors and notes that name the file, the line and the key. Neither ever holds a
 // value of the file, which may be a secret.
 package node
 

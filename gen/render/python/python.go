@@ -22,7 +22,7 @@ import (
 // Language returns Python as a target language.
 func Language() *render.Language {
 	return &render.Language{
-		Name: "python", Short: "py", Title: "Python", Ext: ".py", IndexFile: "__init__.py",
+		Name: "python", Short: "py", Title: "Python", Ext: ".py", IndexFile: "__init__.py", Comment: "#",
 		Client: "client.py", Library: "mcprun.pyi",
 		Import: func(dir, function string) string {
 			return fmt.Sprintf("from servers.%s import %s", dir, function)
@@ -31,6 +31,7 @@ func Language() *render.Language {
 			return strings.HasPrefix(line, "from ."+function+" import")
 		},
 		Signature: signature,
+		Brief:     brief,
 		Example: func(dir, function string, args bool) string {
 			argument := ""
 			if args {

@@ -19,7 +19,7 @@ import (
 // Language returns TypeScript as a target language.
 func Language() *render.Language {
 	return &render.Language{
-		Name: "typescript", Short: "ts", Title: "TypeScript", Ext: ".ts", IndexFile: "index.ts",
+		Name: "typescript", Short: "ts", Title: "TypeScript", Ext: ".ts", IndexFile: "index.ts", Comment: "//",
 		Client: "client.ts", Library: "mcprun.d.ts",
 		Import: func(dir, function string) string {
 			return fmt.Sprintf(`import { %s } from "./servers/%s/index.ts";`, function, dir)
@@ -35,6 +35,7 @@ func Language() *render.Language {
 			head, _, _ = strings.Cut(head, " {\n")
 			return "export async function " + function + "(" + head
 		},
+		Brief: brief,
 		Example: func(dir, function string, args bool) string {
 			argument := ""
 			if args {

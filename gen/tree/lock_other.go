@@ -6,6 +6,3 @@ import "os"
 
 // lockDir does nothing on systems without advisory locks.
 func lockDir(*os.Root, string) (unlock func(), err error) { return func() {}, nil }
-
-// syncDir does nothing on systems that cannot flush folders.
-func syncDir(*os.Root, string) error { return nil }

@@ -28,16 +28,3 @@ func lockDir(root *os.Root, dir string) (unlock func(), err error) {
 	}
 	return nil, fmt.Errorf("lock the folder: %w", err)
 }
-
-// syncDir makes the names in a folder durable.
-func syncDir(root *os.Root, dir string) error {
-	f, err := root.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	if errors.Is(err, syscall.EINVAL) { // not supported by the file system
-		err = nil
-	}
-	return errors.Join(err, f.Close())
-}

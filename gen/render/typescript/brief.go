@@ -1,0 +1,49 @@
+package typescript
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/render/internal/text"
+)
+
+// declared finds the name of a declared type, and its body.
+var declared = regexp.MustCompile(`(?s)^(?:interface (\w+) |type (\w+) = )(.*?);?$`)
+
+// longUnion is a union of so many texts that its first members say little.
+var longUnion = regexp.MustCompile(`(?:"[^"\\]*"\|){5,}"[^"\\]*"`)
+
+// optional says no more than the mark of an optional property.
+var optional = strings.NewReplacer(" | undefined;", ";", " | undefined }", " }")
+
+// brief implements [render.Language.Brief].
+func brief(source, function string) string {
+	i := strings.Index(source, "\nexport async function "+function+"(")
+	if i < 0 {
+		return ""
+	}
+	head, _, _ := strings.Cut(source[i:], " {\n")
+	code := text.Uncomment(source[:i]+head, "//", "/*", "*/", ";")
+	code = strings.ReplaceAll(optional.Replace(code), "; [key: string]: unknown", "")
+	parts := strings.Split(code, "\nexport ")[1:] // before them are imports
+	head = strings.TrimPrefix(parts[len(parts)-1], "async function ")
+	var types []string
+	for n, part := range parts[:len(parts)-1] {
+		m := declared.FindStringSubmatch(part)
+		if m == nil {
+			types = append(types, part)
+			continue
+		}
+		name := regexp.MustCompile(`\b` + m[1] + m[2] + `\b`)
+		others := strings.Join(append(append([]string{}, parts[:n]...), parts[n+1:]...), "\n")
+		if used := name.FindAllStringIndex(others, 2); len(used) == 1 && name.MatchString(head) && !name.MatchString(m[3]) {
+			if strings.HasSuffix(head, ": Promise<"+m[1]+m[2]+">") {
+				m[3] = longUnion.ReplaceAllLiteralString(m[3], "string") // of results; the wrapper has it
+			}
+			head = name.ReplaceAllLiteralString(head, m[3])
+			continue
+		}
+		types = append(types, part)
+	}
+	return strings.Join(append([]string{head}, types...), "\n")
+}
