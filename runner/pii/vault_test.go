@@ -317,7 +317,7 @@ func TestVaultRoom(t *testing.T) {
 	}
 }
 
-// TestVaultLost takes the file away: values get tokens anew, and old ones are unknown.
+// TestVaultLost takes the file away: values get new tokens, and old ones are unknown.
 func TestVaultLost(t *testing.T) {
 	v := newVault(t)
 	mustTokenize(t, v, "ann@example.com bob@example.com")

@@ -2,7 +2,6 @@ package script
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -10,69 +9,59 @@ import (
 )
 
 // The bundler takes an import with a computed path for a pattern, and lists the host's folders for what matches. So it gets a changed
-// text: each such import calls a function at the end of the module that asks the host for the module. The names of the functions
-// are as long as the words that they replace, so that positions stay.
+// text: each such import calls a function at the end of the module that asks the host for the module, and each such require() one
+// that asks the guest, which knows the modules of node. The names of the functions are as long as the words that they replace, so
+// that positions stay.
+const (
+	forImport  = "$imp0$"
+	forRequire = "$requ0$"
+)
 
-// admitted is a text that is safe for the bundler.
-type admitted struct {
-	code     string
-	imports  bool // it has import() with a computed path
-	requires bool // it has require() with one
-}
+// wordsBack puts the words back into what people see.
+var wordsBack = strings.NewReplacer(forImport, "import", forRequire, "require")
 
-// admit makes a module's text safe for the bundler, or returns why it cannot.
-func admit(code string, loader api.Loader, id string) (admitted, []api.Message) {
-	safe := admitted{code: code}
-	if loader == api.LoaderJSON {
-		return safe, nil
-	}
-	if !maybeComputed(code) {
-		return safe, nil
+// admit makes a module's text safe for the bundler, or returns why it cannot. It reports whether the text has an import() with a
+// computed path.
+func admit(code string, loader api.Loader, id string) (safe string, imports bool, problems []api.Message) {
+	if loader == api.LoaderJSON || !maybeComputed(code) {
+		return code, false, nil
 	}
 	sites, problems := computed(code, loader)
 	if len(sites) == 0 || len(problems) > 0 {
-		return safe, problems
+		return code, false, problems
 	}
-	forImport, forRequire := unusedWord(code, "$imp"), unusedWord(code, "$requ")
+	for _, word := range []string{forImport, forRequire} {
+		if at := strings.Index(code, word); at >= 0 {
+			return code, false, []api.Message{refused(code, at, "a script with a computed import must not contain "+word, "choose another name")}
+		}
+	}
 	text := []byte(code)
+	requires := false
 	for _, s := range sites {
 		word := forImport
 		if s.require {
-			word, safe.requires = forRequire, true
+			word, requires = forRequire, true
 		} else {
-			safe.imports = true
+			imports = true
 		}
 		copy(text[s.offset:], word)
 	}
-	safe.code = string(text)
+	safe = string(text)
 	// The bundler would read what is left now.
-	if left, problems := computed(safe.code, loader); len(left) > 0 || len(problems) > 0 {
+	if left, problems := computed(safe, loader); len(left) > 0 || len(problems) > 0 {
 		for _, s := range left {
 			problems = append(problems, refused(code, s.offset, "this form of import cannot be bundled", "write the path out"))
 		}
-		return safe, problems
+		return code, false, problems
 	}
-	var b strings.Builder
-	b.WriteString(safe.code)
-	b.WriteString("\n;")
-	if safe.imports {
-		b.WriteString("function " + forImport + "(path){return globalThis[" + registryKey + "].import(path," + quote(id) + ")}")
+	safe += "\n;"
+	if imports {
+		safe += "function " + forImport + "(path){return globalThis[" + registryKey + "].import(path," + quote(id) + ")}"
 	}
-	if safe.requires {
-		b.WriteString("function " + forRequire + "(path){return globalThis[" + registryKey + "].require(path," + quote(id) + ")}")
+	if requires {
+		safe += "function " + forRequire + "(path){return globalThis[Symbol.for(\"mcprun.require\")](path," + quote(id) + ")}"
 	}
-	safe.code = b.String()
-	return safe, nil
-}
-
-// unusedWord returns a word that does not occur in code: the beginning, a character or two, and $.
-func unusedWord(code, begin string) string {
-	for i := range 36 {
-		if word := begin + strconv.FormatInt(int64(i), 36) + "$"; !strings.Contains(code, word) {
-			return word
-		}
-	}
-	return begin + "_$" // the code has all others, and is refused for having this one twice
+	return safe, imports, nil
 }
 
 // site is the first character of a computed import or require.

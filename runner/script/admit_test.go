@@ -72,29 +72,28 @@ func TestComputedImports(t *testing.T) {
 		"one class, found late": {"const n = 'crm', c = 'client'; const { getRecord } = await import(`./servers/${n}`); const { MCPError } = await import(`./servers/${c}.ts`); try { await getRecord({ id: '' }); } catch (e) { console.log(e instanceof MCPError); }", "true"},
 		"state is shared":       {"import { names } from './registry.ts'; for (const p of ['a', 'b']) { const m = await import(`./plugins/${p}.ts`); console.log(m.name); } console.log(names);", "a\nb\n[\"a\",\"b\"]"},
 		"state is shared among those that come late": {"const list = ['a', 'b']; await Promise.all(list.map((p) => import(`./plugins/${p}.ts`))); const r = await import('./' + 'regis' + list.join('').replace('ab', 'try') + '.ts'); console.log(r.names.sort());", `["a","b"]`},
-		"again":                    {"const p = 'a', one = await import(`./plugins/${p}`), two = await import(`./plugins/${p}.ts`); console.log(one === two, one.default());", "true default a"},
-		"main has it":              {"import * as a from './plugins/a.ts'; const p = 'a', two = await import(`./plugins/${p}.ts`); console.log(a.default === two.default, two.name);", "true a"},
-		"from a module":            {"const p = 'deep', n = 'a'; const d = await import(`./plugins/${p}.ts`); console.log(await d.inner(n));", "a"},
-		"CommonJS":                 {"import { names } from './registry.ts'; const p = 'old', m = await import(`./plugins/${p}.cjs`); console.log(m.default(), m.extra, names);", `old 7 ["old"]`},
-		"JSON with its type":       {"import d from './data/one.json' with { type: 'json' }; import e from './data/one.json'; const p = 'a'; await import(`./plugins/${p}.ts`); console.log(d.n + e.n);", "2"},
-		"JSON":                     {"const p = 'one', m = await import(`./data/${p}.json`, { with: { type: 'json' } }); console.log(m.default.n);", "1"},
-		"builtin":                  {"const p = 'path', m = await import('node:' + p), q = await import(p); console.log(m.join('a', 'b'), m.default.sep, q === m);", "a/b / true"},
-		"library":                  {"const p = 'run', m = await import('mcp' + p); console.log(typeof m);", "object"},
-		"skill":                    {"const s = 'save-sheet'; const { save } = await import(`./skills/${s}`); console.log(await save('1'));", "google_drive__get_documentgoogle_drive__get_document"},
-		"address":                  {"const s = 'crm'; const m = await import(new URL(`./servers/${s}/index.ts`, import.meta.url).href); console.log(Object.keys(m));", `["getRecord"]`},
-		"where a module lies":      {"import { at } from './where.ts'; console.log(at);", `["/workspace/where.ts",false,"/workspace"]`},
-		"where a late one lies":    {"const p = 'where'; console.log((await import(`./${p}.ts`)).at);", `["/workspace/where.ts",false,"/workspace"]`},
-		"where, written oddly":     {"console.log(__filen\\u0061me, import /* */ . meta\n.dirname);", "/workspace/script.ts /workspace"},
-		"missing":                  {"const s = 'gogle_drive'; try { await import(`./servers/${s}`); } catch (e) { console.log(e.message); }", `there is no server "gogle_drive"; did you mean "google_drive"? there are: crm, google_drive`},
-		"broken":                   {"const p = 'bad'; for (const i of [1, 2]) try { await import(`./plugins/${p}.ts`); } catch (e) { console.log(e.message.split('\\n')[0]); }", "plugins/bad.ts:1:18: Unexpected \";\"\nplugins/bad.ts:1:18: Unexpected \";\""},
-		"throws":                   {"const p = 'throws'; for (const i of [1, 2]) try { await import(`./plugins/${p}.ts`); } catch (e) { console.log(e.message); }", "thrown by a plugin\nthrown by a plugin"},
-		"outside":                  {"for (const p of ['../secret', '/etc/passwd', '../../x', 'file:///etc/passwd', 'lodash', './.keep', '..', '']) try { await import(p); console.log('read', p); } catch (e) { console.log('no'); }", strings.TrimSpace(strings.Repeat("no\n", 8))},
-		"itself":                   {"export const mine = 1; for (const p of ['./script.ts', './plugins/self.ts']) try { await import(p); } catch (e) { console.log(e.message.includes('the script that runs')); }", "true\ntrue"},
-		"one of two":               {"const p = Math.random() > 2 ? 'x' : 'y'; const m = await import(p === 'x' ? './plugins/a.ts' : `./plugins/${'b'}.ts`); console.log(m.name);", "b"},
-		"require":                  {"const n = 'fs', o = 'one'; const fs = require(n); console.log(typeof fs.readFileSync); import './data/one.json'; try { require(`./plugins/${o}`); } catch (e) { console.log(e.message); }", "function\nrequire(./plugins/one) is computed: use await import()"},
-		"require of what is there": {"const r = require('./registry.ts'); r.register('x'); const n = 'registry'; console.log(require(`./${n}`).names, require('./' + n + '.js').names === require(`./${n}.ts`).names);", `["x"] true`},
-		"positions":                {"const s = 'x';\nconst f = async () => { const e = new Error('here'); return [e, await import('node:' + (s ? 'fs' : '')), new Error('there')]; };\nconsole.log((await f()).length);", "3"},
-		"words in strings":         {"const s = 'fs'; console.log('import(x) $imp0$', \"require('\" + s, `import(`, /import(x)/.source); console.log(typeof await import('node:' + s));", "import(x) $imp0$ require('fs import( import(x)\nobject"},
+		"again":                 {"const p = 'a', one = await import(`./plugins/${p}`), two = await import(`./plugins/${p}.ts`); console.log(one === two, one.default());", "true default a"},
+		"main has it":           {"import * as a from './plugins/a.ts'; const p = 'a', two = await import(`./plugins/${p}.ts`); console.log(a.default === two.default, two.name);", "true a"},
+		"from a module":         {"const p = 'deep', n = 'a'; const d = await import(`./plugins/${p}.ts`); console.log(await d.inner(n));", "a"},
+		"CommonJS":              {"import { names } from './registry.ts'; const p = 'old', m = await import(`./plugins/${p}.cjs`); console.log(m.default(), m.extra, names);", `old 7 ["old"]`},
+		"JSON with its type":    {"import d from './data/one.json' with { type: 'json' }; import e from './data/one.json'; const p = 'a'; await import(`./plugins/${p}.ts`); console.log(d.n + e.n);", "2"},
+		"JSON":                  {"const p = 'one', m = await import(`./data/${p}.json`, { with: { type: 'json' } }); console.log(m.default.n);", "1"},
+		"builtin":               {"const p = 'path', m = await import('node:' + p), q = await import(p); console.log(m.join('a', 'b'), m.default.sep, q === m);", "a/b / true"},
+		"library":               {"const p = 'run', m = await import('mcp' + p); console.log(typeof m);", "object"},
+		"skill":                 {"const s = 'save-sheet'; const { save } = await import(`./skills/${s}`); console.log(await save('1'));", "google_drive__get_documentgoogle_drive__get_document"},
+		"address":               {"const s = 'crm'; const m = await import(new URL(`./servers/${s}/index.ts`, import.meta.url).href); console.log(Object.keys(m));", `["getRecord"]`},
+		"where a module lies":   {"import { at } from './where.ts'; console.log(at);", `["/workspace/where.ts",false,"/workspace"]`},
+		"where a late one lies": {"const p = 'where'; console.log((await import(`./${p}.ts`)).at);", `["/workspace/where.ts",false,"/workspace"]`},
+		"where, written oddly":  {"console.log(__filen\\u0061me, import /* */ . meta\n.dirname);", "/workspace/script.ts /workspace"},
+		"missing":               {"const s = 'gogle_drive'; try { await import(`./servers/${s}`); } catch (e) { console.log(e.message); }", `there is no server "gogle_drive"; did you mean "google_drive"? there are: crm, google_drive`},
+		"broken":                {"const p = 'bad'; for (const i of [1, 2]) try { await import(`./plugins/${p}.ts`); } catch (e) { console.log(e.message.split('\\n')[0]); }", "plugins/bad.ts:1:18: Unexpected \";\"\nplugins/bad.ts:1:18: Unexpected \";\""},
+		"throws":                {"const p = 'throws'; for (const i of [1, 2]) try { await import(`./plugins/${p}.ts`); } catch (e) { console.log(e.message); }", "thrown by a plugin\nthrown by a plugin"},
+		"outside":               {"for (const p of ['../secret', '/etc/passwd', '../../x', 'file:///etc/passwd', 'lodash', './.keep', '..', '']) try { await import(p); console.log('read', p); } catch (e) { console.log('no'); }", strings.TrimSpace(strings.Repeat("no\n", 8))},
+		"itself":                {"export const mine = 1; for (const p of ['./script.ts', './plugins/self.ts']) try { await import(p); } catch (e) { console.log(e.message.includes('the script that runs')); }", "true\ntrue"},
+		"one of two":            {"const p = Math.random() > 2 ? 'x' : 'y'; const m = await import(p === 'x' ? './plugins/a.ts' : `./plugins/${'b'}.ts`); console.log(m.name);", "b"},
+		"require":               {"const n = 'fs', o = 'one'; const fs = require(n); console.log(typeof fs.readFileSync); import './data/one.json'; try { require(`./plugins/${o}`); } catch (e) { console.log(e.message); }", "function\nrequire(./plugins/one) is computed: use await import()"},
+		"positions":             {"const s = 'x';\nconst f = async () => { const e = new Error('here'); return [e, await import('node:' + (s ? 'fs' : '')), new Error('there')]; };\nconsole.log((await f()).length);", "3"},
+		"words in strings":      {"const s = 'fs'; console.log('import(x)', \"require('\" + s, `import(`, /import(x)/.source); console.log(typeof await import('node:' + s));", "import(x) require('fs import( import(x)\nobject"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,11 +134,12 @@ func TestComputedPathsReadNothing(t *testing.T) {
 		"requ\\u0069re(`../private/${x}.json`)",
 		"r\\u{65}quire(`../private/${x}.json`)",
 		"await import(x)",
+		"await import(x) + $imp0$",
 	} {
 		for _, dir := range []string{"", work} {
 			src := Source{Name: "script.ts", Code: "const x = 'cred';\nconst m = " + code + "; console.log(m);", Language: sandbox.LangTypeScript, Dir: dir}
-			made, err := Prepare(t.Context(), src, Options{Runtime: sandbox.Node, Tree: tree(t)})
-			if strings.Contains(code, ".defer") || strings.Contains(code, ".source") || strings.Contains(code, `\u`) {
+			made, err := Prepare(t.Context(), src, Options{Tree: tree(t)})
+			if strings.Contains(code, ".defer") || strings.Contains(code, ".source") || strings.Contains(code, `\u`) || strings.Contains(code, forImport) {
 				var e *Error
 				if !errors.As(err, &e) || e.Problems[0].File != "script.ts" || e.Problems[0].Line != 2 {
 					t.Errorf("%s: error = %v, want a refusal with its place", code, err)
@@ -150,8 +150,11 @@ func TestComputedPathsReadNothing(t *testing.T) {
 				t.Errorf("%s: %v", code, err)
 				continue
 			}
-			if made.Import == nil || strings.Contains(made.Code+decoded(t, made.Code), "CANARY") || strings.Contains(made.Code, "cred.json") {
+			if (made.Import == nil) != strings.HasPrefix(code, "require") || strings.Contains(made.Code+decoded(t, made.Code), "CANARY") || strings.Contains(made.Code, "cred.json") {
 				t.Fatalf("%s: the bundle is\n%s", code, made.Code)
+			}
+			if made.Import == nil {
+				continue
 			}
 			for _, path := range []string{"../private/cred.json", up + "cred.json", filepath.Join(top, "private", "cred.json"), "file://" + filepath.Join(top, "private", "cred.json"), "./servers/../../private/cred.json"} {
 				for _, from := range []string{"script:script.ts", "script:../private/x.ts", "servers:../x.ts", "x", ":", "entry:main", "known:x", "mcprun:x"} {

@@ -2,8 +2,6 @@ package script
 
 import (
 	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -63,12 +61,8 @@ func newBundle(t task) (*bundle, error) {
 	modules := m.modules()
 	delete(modules, script)
 	f.entry["main"] = f.beginning(m, script)
-	f.entry["modules"] = registration(slices.Sorted(maps.Keys(modules)), f.requires)
+	f.entry["modules"] = registration(slices.Sorted(maps.Keys(modules)))
 	res, err = f.build(entryNamespace+":main", "")
-	if err != nil && f.requires { // one of the modules can only be imported
-		f.entry["modules"] = registration(slices.Sorted(maps.Keys(modules)), false)
-		res, err = f.build(entryNamespace+":main", "")
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +124,7 @@ func (f *files) build(entry, known string) (*api.BuildResult, error) {
 			}
 		}
 		problems = problems[:min(len(problems), maxProblems)]
-		return nil, fromMessages(f.main.Name, f.explain(f.asWritten(problems)))
+		return nil, fromMessages(f.main.Name, f.explain(problems))
 	}
 	if len(f.failures) > 0 {
 		for name, err := range f.failures {
@@ -140,7 +134,7 @@ func (f *files) build(entry, known string) (*api.BuildResult, error) {
 		clear(f.failures)
 		return f.build(entry, known)
 	}
-	return &res, f.restoreSources(&res)
+	return &res, nil
 }
 
 // output returns a bundle's code with its source map inside.
@@ -148,63 +142,12 @@ func output(res *api.BuildResult) string {
 	var code, sourceMap []byte
 	for _, out := range res.OutputFiles {
 		if strings.HasSuffix(out.Path, ".map") {
-			sourceMap = out.Contents
+			sourceMap = []byte(wordsBack.Replace(string(out.Contents)))
 		} else {
 			code = out.Contents
 		}
 	}
 	return string(code) + "//# sourceMappingURL=data:application/json;base64," + base64.StdEncoding.EncodeToString(sourceMap) + "\n"
-}
-
-// restoreSources puts modules that were changed for the bundler into the source map as they were written.
-func (f *files) restoreSources(res *api.BuildResult) error {
-	if len(f.originals) == 0 {
-		return nil
-	}
-	for i, out := range res.OutputFiles {
-		if !strings.HasSuffix(out.Path, ".map") {
-			continue
-		}
-		var sourceMap struct {
-			Version        int      `json:"version"`
-			Sources        []string `json:"sources"`
-			SourcesContent []string `json:"sourcesContent"`
-			Mappings       string   `json:"mappings"`
-			Names          []string `json:"names"`
-		}
-		if err := json.Unmarshal(out.Contents, &sourceMap); err != nil {
-			return fmt.Errorf("read the bundle's source map: %w", err)
-		}
-		for j, id := range sourceMap.Sources {
-			if _, ok := f.originals[id]; ok && j < len(sourceMap.SourcesContent) {
-				sourceMap.SourcesContent[j] = f.texts[id]
-			}
-		}
-		text, err := json.Marshal(sourceMap)
-		if err != nil {
-			return fmt.Errorf("write the bundle's source map: %w", err)
-		}
-		res.OutputFiles[i].Contents = text
-	}
-	return nil
-}
-
-// asWritten sets the lines in messages to those of the modules as they were written.
-func (f *files) asWritten(messages []api.Message) []api.Message {
-	for _, m := range messages {
-		if m.Location == nil {
-			continue
-		}
-		namespace, file := placeOf(m.Location)
-		id := place{namespace, file}.id()
-		if _, ok := f.originals[id]; !ok {
-			continue
-		}
-		if lines := strings.Split(f.texts[id], "\n"); m.Location.Line <= len(lines) {
-			m.Location.LineText = strings.TrimSuffix(lines[m.Location.Line-1], "\r")
-		}
-	}
-	return messages
 }
 
 // nowhere returns the bundler's working directory. The bundler reads nothing there: the plugin answers every import.

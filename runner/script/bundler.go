@@ -17,16 +17,14 @@ import (
 
 // BundlerOptions configure a [Bundler].
 type BundlerOptions struct {
-	// Exe is the program whose main begins with [Child]. Empty: the running one.
-	Exe string
-	// Workers is the most child processes, each of which makes one bundle at a time. Zero: the number of processors, at
-	// least 2, at most 8.
-	Workers int
 	// OneRun is for a program that makes one run and would lose nothing else: it bundles small scripts in its own process,
 	// which saves the start of another.
 	OneRun bool
 	// Idle is how long a child process waits for another bundle before it ends. Zero: 10 minutes.
 	Idle time.Duration
+
+	exe     string // the program whose main begins with [Child]; empty: the running one
+	workers int    // the most child processes, each of which makes one bundle at a time; zero: the number of processors, from 2 to 8
 }
 
 // Bundler makes bundles in child processes, each limited to 512 MiB of memory, 64 MiB of stack and 10 seconds a bundle. A
@@ -56,10 +54,10 @@ func NewBundler(opt *BundlerOptions) *Bundler {
 	if opt != nil {
 		b.opt = *opt
 	}
-	b.opt.Exe = cmp.Or(b.opt.Exe, ownProgram())
-	b.opt.Workers = cmp.Or(b.opt.Workers, max(2, min(runtime.NumCPU(), 8)))
+	b.opt.exe = cmp.Or(b.opt.exe, ownProgram())
+	b.opt.workers = cmp.Or(b.opt.workers, max(2, min(runtime.NumCPU(), 8)))
 	b.opt.Idle = cmp.Or(b.opt.Idle, 10*time.Minute)
-	b.slots = make(chan struct{}, b.opt.Workers)
+	b.slots = make(chan struct{}, b.opt.workers)
 	return b
 }
 
@@ -124,11 +122,18 @@ func (b *Bundler) finish(ctx context.Context, w *worker, t task, a *answer, err 
 
 // limitError returns err as an *Error when it is about a limit of bundles.
 func (t task) limitError(err error) error {
-	if errors.Is(err, errTooSlow) || errors.Is(err, errTooLarge) {
-		return &Error{Problems: []Problem{{File: t.Src.Name, Text: err.Error()}}}
+	if !errors.Is(err, errTooSlow) && !errors.Is(err, errTooLarge) {
+		return err
 	}
-	return err
+	p := Problem{File: t.Src.Name, Text: err.Error()}
+	if at := enumWord().FindStringIndex(t.Src.Code); at != nil && t.Module == "" { // the likeliest cause
+		p.Line = lineOf(t.Src.Code, at[0])
+	}
+	return &Error{Problems: []Problem{p}}
 }
+
+// enumWord matches the beginning of an enum.
+var enumWord = pattern(`(?m)^[ \t]*(?:export\s+)?(?:declare\s+)?(?:const\s+)?enum\s+\w+`)
 
 // takeIdle returns an idle process; nil when there is none.
 func (b *Bundler) takeIdle() *worker {
@@ -155,7 +160,7 @@ func (b *Bundler) startWorker() (*worker, error) {
 	if closed {
 		return nil, errBundlerEnded
 	}
-	return startWorker(b.opt.Exe)
+	return startWorker(b.opt.exe)
 }
 
 // keep keeps a process for the next bundle.

@@ -78,7 +78,7 @@ func TestBundlerHostileTexts(t *testing.T) {
 	c := newBundler(t, nil)
 	before := heapSize()
 	for name, tt := range map[string]struct{ code, place string }{
-		"an enum that doubles":            {"\n" + doubling(40), "script.ts: "},
+		"an enum that doubles":            {"\n" + doubling(40), "script.ts:2: "},
 		"one that a template doubles":     {strings.NewReplacer(" + m", "${m").Replace(strings.ReplaceAll(doubling(3), "'x'", "`${'x'}`")), ""},
 		"one beside the script":           {"import { Big } from './big.ts'; console.log(Big.m40);", "script.ts: "},
 		"parentheses":                     {"\nconst x = " + around("(", "1", ")", deep) + ";", "script.ts: "},
@@ -133,7 +133,7 @@ func TestBundlerHostileTexts(t *testing.T) {
 
 // TestBundlerEndlessText has a text that takes minutes: when its caller is cancelled, the process ends.
 func TestBundlerEndlessText(t *testing.T) {
-	b := newBundler(t, &BundlerOptions{Workers: 1})
+	b := newBundler(t, &BundlerOptions{workers: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	code := around("namespace a { ", "export const x = 1", "}", 3000)
@@ -187,7 +187,7 @@ func TestBundlerSameResult(t *testing.T) {
 
 // TestWorkerLost ends a process that waits for work.
 func TestWorkerLost(t *testing.T) {
-	b := newBundler(t, &BundlerOptions{Workers: 1})
+	b := newBundler(t, &BundlerOptions{workers: 1})
 	b.get(t, "console.log(1)")
 	if len(b.idle) != 1 {
 		t.Fatalf("%d processes wait", len(b.idle))
@@ -205,7 +205,7 @@ func TestWorkerLost(t *testing.T) {
 }
 
 func TestBundlerConcurrent(t *testing.T) {
-	b := newBundler(t, &BundlerOptions{Workers: 2, Idle: 50 * time.Millisecond})
+	b := newBundler(t, &BundlerOptions{workers: 2, Idle: 50 * time.Millisecond})
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() { b.get(t, fmt.Sprintf("console.log(%d)", i)) })
@@ -217,7 +217,7 @@ func TestBundlerConcurrent(t *testing.T) {
 }
 
 func TestBundlerWithoutProgram(t *testing.T) {
-	c := newBundler(t, &BundlerOptions{Exe: filepath.Join(t.TempDir(), "none")})
+	c := newBundler(t, &BundlerOptions{exe: filepath.Join(t.TempDir(), "none")})
 	if _, err := c.Prepare(t.Context(), typescript("console.log(1)", ""), Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}

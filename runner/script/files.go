@@ -50,19 +50,17 @@ type files struct {
 	onlySmall bool              // stop when a module is not small
 	notSmall  atomic.Bool       // one was not
 
-	mu        sync.Mutex          // guards the fields below: the bundler calls from many goroutines
-	texts     map[string]string   // modules as they were read, by id
-	computed  bool                // a module has imports whose path is computed
-	requires  bool                // … among them require()
-	located   bool                // a module was given its path
-	originals map[string]struct{} // ids of modules that were changed for the bundler
-	wanted    map[string]string   // results of onlyWanted, by importer and specifier
-	failed    int                 // imports that could not be resolved
-	failures  map[string]error    // errors that the script may handle, by error code and quoted specifier
+	mu       sync.Mutex        // guards the fields below: the bundler calls from many goroutines
+	texts    map[string]string // modules as they were read, by id
+	computed bool              // a module has an import() with a computed path
+	located  bool              // a module was given its path
+	wanted   map[string]string // results of onlyWanted, by importer and specifier
+	failed   int               // imports that could not be resolved
+	failures map[string]error  // errors that the script may handle, by error code and quoted specifier
 }
 
 func newFiles(src Source) *files {
-	return &files{main: src, texts: map[string]string{}, originals: map[string]struct{}{}, entry: map[string]string{globalsEntry: globals(src.Code)}, wanted: map[string]string{}, failures: map[string]error{}}
+	return &files{main: src, texts: map[string]string{}, entry: map[string]string{globalsEntry: globals(src.Code)}, wanted: map[string]string{}, failures: map[string]error{}}
 }
 
 func (f *files) open(dir string, opt Options) error {
@@ -153,23 +151,19 @@ func (f *files) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 			code, loader, located = js, api.LoaderJS, true
 		}
 	}
-	var safe admitted
+	computed := false
 	if len(problems) == 0 {
-		safe, problems = admit(code, loader, id)
+		code, computed, problems = admit(code, loader, id)
 	}
 	if len(problems) > 0 {
 		return api.OnLoadResult{Errors: inModule(problems, a.Namespace, a.Path)}, nil
 	}
 	f.mu.Lock()
 	f.texts[id] = text
-	if safe.code != text {
-		f.originals[id] = struct{}{}
-	}
 	f.located = f.located || located
-	f.computed = f.computed || safe.imports || safe.requires
-	f.requires = f.requires || safe.requires
+	f.computed = f.computed || computed
 	f.mu.Unlock()
-	return api.OnLoadResult{Contents: &safe.code, Loader: loader}, nil
+	return api.OnLoadResult{Contents: &code, Loader: loader}, nil
 }
 
 // text returns a module as it was written.

@@ -107,7 +107,7 @@ func moduleBundle(t task) (*bundle, error) {
 	modules := m.modules()
 	modules[id] = module{CommonJS: m.Inputs[id].Format == "cjs"} // also if it is empty
 	f.entry["main"] = "import " + quote(entryNamespace+":modules") + ";\n" + exported(id)
-	f.entry["modules"] = registration(slices.Sorted(maps.Keys(modules)), false)
+	f.entry["modules"] = registration(slices.Sorted(maps.Keys(modules)))
 	known := ""
 	if ids := m.known(); len(ids) > 0 {
 		quotedIDs := make([]string, len(ids))
@@ -218,17 +218,13 @@ func (m *meta) exports(name string) bool {
 	return false
 }
 
-// registration is a module that puts modules into the registry. With sync, require finds them too; none of them may have
-// a top-level await then.
-func registration(ids []string, sync bool) string {
-	var load, now strings.Builder
+// registration is a module that puts modules into the registry.
+func registration(ids []string) string {
+	var load strings.Builder
 	for _, id := range ids {
 		fmt.Fprintf(&load, "%s: () => import(%s),\n", quote(id), quote(id))
-		if sync {
-			fmt.Fprintf(&now, "%s: () => require(%s),\n", quote(id), quote(id))
-		}
 	}
-	return fmt.Sprintf("%s\nglobalThis[%s].add({\n%s}, {\n%s});\n", registryCode, registryKey, load.String(), now.String())
+	return fmt.Sprintf("%s\nglobalThis[%s].add({\n%s});\n", registryCode, registryKey, load.String())
 }
 
 // quote writes a string for JavaScript.

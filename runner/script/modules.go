@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"iter"
 	"path"
 )
 
@@ -76,24 +77,49 @@ func (l *lister) add(p place) int {
 // follow adds the modules that a module refers to.
 func (l *lister) follow(i int) {
 	m := l.modules[i]
-	if path.Ext(m.Path) == ".json" {
-		return
+	for ref := range l.files.references(place{m.Namespace, m.Path}, m.Text) {
+		if ref.err != nil {
+			continue
+		}
+		if target := l.add(ref.to); target >= 0 {
+			l.modules[i].Imports = append(l.modules[i].Imports, Reference{ref.start, ref.end, target})
+		}
 	}
-	for _, at := range specifiers().FindAllStringSubmatchIndex(m.Text, -1) {
-		for g := 2; g < len(at); g += 2 {
-			if at[g] < 0 {
-				continue
-			}
-			specifier := m.Text[at[g]:at[g+1]]
-			if isBuiltin(specifier) {
-				continue
-			}
-			found, err := l.files.find(specifier, m.Namespace, m.Path)
-			if err != nil {
-				continue
-			}
-			if target := l.add(found); target >= 0 {
-				l.modules[i].Imports = append(l.modules[i].Imports, Reference{at[g], at[g+1], target})
+}
+
+// reference is what may be the specifier of an import in a module's text.
+type reference struct {
+	start, end int // in bytes
+	specifier  string
+	to         place
+	err        error // why it cannot be resolved
+}
+
+// references yields what a module's text refers to, without the modules of node.
+func (f *files) references(at place, text string) iter.Seq[reference] {
+	return func(yield func(reference) bool) {
+		if path.Ext(at.Path) == ".json" {
+			return
+		}
+		known := map[string]reference{} // each specifier is resolved once
+		for _, found := range specifiers().FindAllStringSubmatchIndex(text, maxUsed) {
+			for g := 2; g < len(found); g += 2 {
+				if found[g] < 0 {
+					continue
+				}
+				specifier := text[found[g]:found[g+1]]
+				if isBuiltin(specifier) {
+					continue
+				}
+				ref, ok := known[specifier]
+				if !ok {
+					ref.specifier = specifier
+					ref.to, ref.err = f.find(specifier, at.Namespace, at.Path)
+					known[specifier] = ref
+				}
+				if ref.start, ref.end = found[g], found[g+1]; !yield(ref) {
+					return
+				}
 			}
 		}
 	}

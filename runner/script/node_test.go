@@ -47,7 +47,7 @@ func run(t *testing.T, src Source, opt Options) *ran {
 		}
 		t.Skip("node is not installed")
 	}
-	src.Language, opt.Runtime = sandbox.LangTypeScript, sandbox.Node
+	src.Language = sandbox.LangTypeScript
 	if src.Name == "" {
 		src.Name = "script.ts"
 	}

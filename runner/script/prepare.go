@@ -28,9 +28,8 @@ type Source struct {
 
 // Options configure [Prepare].
 type Options struct {
-	Runtime sandbox.Runtime
-	Tree    string // absolute folder of the generated tree; empty: none
-	Skills  string // absolute folder of saved scripts; empty: none
+	Tree   string // absolute folder of the generated tree; empty: none
+	Skills string // absolute folder of saved scripts; empty: none
 	// Closed are the absolute paths of files and folders beside scripts that no script may import.
 	Closed []string
 }

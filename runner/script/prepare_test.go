@@ -33,7 +33,7 @@ func tree(t testing.TB) string {
 
 func prepare(t testing.TB, code, dir, tree string) (string, error) {
 	t.Helper()
-	job, err := Prepare(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, Options{Runtime: sandbox.Node, Tree: tree})
+	job, err := Prepare(t.Context(), Source{Name: "script.ts", Code: code, Language: sandbox.LangTypeScript, Dir: dir}, Options{Tree: tree})
 	if err != nil {
 		return "", err
 	}
@@ -139,7 +139,7 @@ func TestRefusedForms(t *testing.T) {
 	for name, code := range map[string]string{
 		"too long": strings.Repeat("a", MaxSize+1), "not UTF-8": "x = '\xff'", "NUL": "x = '\x00'",
 	} {
-		_, err := Prepare(t.Context(), Source{Name: "s.py", Code: code, Language: sandbox.LangPython}, Options{Runtime: sandbox.Python})
+		_, err := Prepare(t.Context(), Source{Name: "s.py", Code: code, Language: sandbox.LangPython}, Options{})
 		var e *Error
 		if !errors.As(err, &e) {
 			t.Errorf("%s: error %v, want an *Error", name, err)
@@ -149,7 +149,7 @@ func TestRefusedForms(t *testing.T) {
 
 func TestPythonIsPassedOn(t *testing.T) {
 	code := "print('ä')\n"
-	job, err := Prepare(t.Context(), Source{Name: "s.py", Code: "\ufeff" + code, Language: sandbox.LangPython, Args: []string{"a"}}, Options{Runtime: sandbox.Python})
+	job, err := Prepare(t.Context(), Source{Name: "s.py", Code: "\ufeff" + code, Language: sandbox.LangPython, Args: []string{"a"}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func BenchmarkPrepare(b *testing.B) {
 // TestOddNameOfAScript: Go's way to write a control character is not JavaScript's.
 func TestOddNameOfAScript(t *testing.T) {
 	for _, name := range []string{"a\x1b[31m.ts", "\a\v\x7f.ts", "é \U000e0001\"\\'.ts"} {
-		_, err := Prepare(t.Context(), Source{Name: name, Code: "console.log(import.meta.url, __filename)", Language: sandbox.LangTypeScript}, Options{Runtime: sandbox.Node})
+		_, err := Prepare(t.Context(), Source{Name: name, Code: "console.log(import.meta.url, __filename)", Language: sandbox.LangTypeScript}, Options{})
 		if err != nil {
 			t.Errorf("%q: %v", name, err)
 		}

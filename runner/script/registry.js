@@ -3,7 +3,6 @@
 const key = Symbol.for("mcprun.modules");
 if (!(key in globalThis)) {
   const modules = new Map(); // id → what imports it
-  const required = new Map(); // id → what requires it
   const waiting = new Map(); // id → those who were sent code that needs it before its own has begun
 
   const get = async (id) => {
@@ -25,34 +24,13 @@ if (!(key in globalThis)) {
     return object;
   };
 
-  const find = (path, from) => {
-    const [, space, importer] = /^([^:]*):(.*)$/s.exec(from);
-    const folder = /^(?:#|\/|(?:\.\/)?(?:\.\.\/)*|\/workspace\/|\/mcp\/|@\/|~\/)?(servers|skills)\/(.+)$/.exec(path);
-    let id = folder ? `${folder[1]}:${folder[2]}` : undefined;
-    if (!id && /^\.\.?(\/|$)/.test(path)) {
-      const parts = importer.split("/").slice(0, -1);
-      for (const part of path.split("/")) {
-        if (part === "..") parts.pop();
-        else if (part !== "." && part !== "") parts.push(part);
-      }
-      id = `${space}:${parts.join("/")}`;
-    }
-    if (!id) return undefined;
-    const base = id.replace(/\/$/, "");
-    const stem = base.replace(/\.[cm]?[jt]sx?$/, "");
-    const endings = [".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".jsx", ".json"];
-    const candidates = [base, ...endings.map((end) => stem + end), `${base}/index.ts`, `${base}/index.js`, `${base}/index.cjs`];
-    return required.get(candidates.find((c) => required.has(c)));
-  };
-
   const registry = {
-    add(more, sync = {}) {
+    add(more) {
       for (const [id, load] of Object.entries(more)) {
         modules.set(id, load);
         for (const go of waiting.get(id) ?? []) go();
         waiting.delete(id);
       }
-      for (const [id, load] of Object.entries(sync)) required.set(id, load);
     },
     get,
     async all(ids) {
@@ -61,10 +39,6 @@ if (!(key in globalThis)) {
     },
     import(path, from) {
       return globalThis[Symbol.for("mcprun.import")](String(path), from).then((found) => found.__mcprun ?? found);
-    },
-    require(path, from) {
-      const load = typeof path === "string" ? find(path, from) : undefined;
-      return load ? load() : globalThis[Symbol.for("mcprun.require")](path, from);
     },
   };
   Object.defineProperty(globalThis, key, { value: Object.freeze(registry) });

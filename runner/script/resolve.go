@@ -233,7 +233,7 @@ func (f *files) modulesIn(p string) string {
 	if len(there) == 0 {
 		return ""
 	}
-	return ": " + listed(there)
+	return ": " + ident.List(there)
 }
 
 // moduleNames returns the names of the entries that can be imported, without extension.
@@ -318,7 +318,7 @@ func (f *files) onlyScript(name string) (string, error) {
 	for i, m := range modules {
 		modules[i] = path.Base(m)
 	}
-	return "", fmt.Errorf("skill %q has several scripts and no index.ts or main.ts; import one of them: %s", name, listed(modules))
+	return "", fmt.Errorf("skill %q has several scripts and no index.ts or main.ts; import one of them: %s", name, ident.List(modules))
 }
 
 // MainScript returns the file that an import of a skill means: index, or else main in scripts, or else the only script there. Names

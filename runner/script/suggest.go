@@ -21,7 +21,7 @@ func alternatives(name string, names []string, all string) string {
 		parts = append(parts, "did you mean "+quoted(near)+"?")
 	}
 	if all != "" && len(names) > 0 {
-		parts = append(parts, all+": "+listed(names))
+		parts = append(parts, all+": "+ident.List(names))
 	}
 	if parts == nil {
 		return ""
@@ -36,15 +36,6 @@ func quoted(names []string) string {
 		texts[i] = strconv.Quote(n)
 	}
 	return strings.Join(texts, " or ")
-}
-
-// listed joins at most 20 names.
-func listed(names []string) string {
-	const most = 20
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }
 
 // noTool returns the error of an import of a server or a tool that the tree does not have.
@@ -135,6 +126,9 @@ const topLevelReturn = "return stands outside of a function, which a module cann
 // say what to write instead.
 func (f *files) explain(messages []api.Message) []api.Message {
 	for i, m := range messages {
+		if m.Location != nil {
+			m.Location.LineText = wordsBack.Replace(m.Location.LineText)
+		}
 		if found := noExport().FindStringSubmatch(m.Text); found != nil {
 			messages[i].Text, messages[i].Notes = f.noSuchExport(found[1], found[2]), nil
 		}

@@ -89,7 +89,7 @@ func (u *uses) typescript(ctx context.Context, src Source) error {
 		}
 		at := pending[0]
 		pending = pending[1:]
-		if seen[at] || path.Ext(at.Path) == ".json" {
+		if seen[at] {
 			continue
 		}
 		seen[at] = true
@@ -99,22 +99,20 @@ func (u *uses) typescript(ctx context.Context, src Source) error {
 		}
 		u.calls(text)
 		done := map[string]bool{}
-		for _, m := range specifiers().FindAllStringSubmatch(text, maxUsed) {
-			specifier := m[1] + m[2] + m[3]
-			if done[specifier] || isBuiltin(specifier) {
+		for ref := range u.files.references(at, text) {
+			if done[ref.specifier] {
 				continue
 			}
-			done[specifier] = true
-			found, err := u.files.find(specifier, at.Namespace, at.Path)
+			done[ref.specifier] = true
 			switch {
-			case err != nil:
-				u.unknownSkill(specifier)
-			case found.Namespace == scriptNamespace:
-				pending = append(pending, found)
-			case found.Namespace == skillsNamespace:
-				u.skill(found.Path)
-			case found.Namespace == treeNamespace:
-				u.fromTree(found.Path, text, specifier)
+			case ref.err != nil:
+				u.unknownSkill(ref.specifier)
+			case ref.to.Namespace == scriptNamespace:
+				pending = append(pending, ref.to)
+			case ref.to.Namespace == skillsNamespace:
+				u.skill(ref.to.Path)
+			case ref.to.Namespace == treeNamespace:
+				u.fromTree(ref.to.Path, text, ref.specifier)
 			}
 		}
 	}

@@ -73,6 +73,16 @@ func (f *files) withPlace(id, code string, loader api.Loader) (js string, ok boo
 	return js + "//# sourceMappingURL=data:application/json;base64," + base64.StdEncoding.EncodeToString(res.Map) + "\n", true
 }
 
+// unusedWord returns a word that does not occur in code: the beginning, a character or two, and $.
+func unusedWord(code, begin string) string {
+	for i := range 36 {
+		if word := begin + strconv.FormatInt(int64(i), 36) + "$"; !strings.Contains(code, word) {
+			return word
+		}
+	}
+	return begin + "_$" // the code has all others, and is refused for having this one twice
+}
+
 // defined transpiles a module with constants in the place of expressions.
 func defined(code, name string, loader api.Loader, constants map[string]string) api.TransformResult {
 	return api.Transform(code, api.TransformOptions{

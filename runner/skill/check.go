@@ -60,38 +60,35 @@ func (s *Store) Check(ctx context.Context, names ...string) (*Report, error) {
 		all = wanted
 	}
 	r := &Report{Skills: all}
-	kept := map[int]map[string]checked{}
-	failed := 0
+	kept := map[string]checked{}
+	types, failed := s.opt.Check, 0
 	for _, k := range all {
 		if k.front == nil || k.content == nil || k.Version == "" {
 			continue
 		}
-		checking := s
-		if failed >= maxUnchecked {
-			checking = s.withoutTypes()
-			r.warn("types of further skills were not checked, because other checks failed")
-		}
-		c, unchecked, err := checking.check(ctx, k, r)
-		if unchecked {
-			failed++
-		}
+		c, unchecked, err := s.check(ctx, k, types, r)
 		if err != nil {
 			return nil, err
 		}
-		if c != nil {
-			if kept[k.dir.order] == nil {
-				kept[k.dir.order] = map[string]checked{}
-			}
-			kept[k.dir.order][k.Name] = *c
+		if unchecked {
+			failed++
+		}
+		if failed == maxUnchecked && types != nil {
+			types = nil
+			r.warn("types of further skills were not checked, because other checks failed")
+		}
+		if c != nil && k.dir.Writable {
+			kept[k.Name] = *c
 		}
 	}
-	var errs []error
-	for at, found := range kept {
-		if err := s.keepChecks(s.dirs[at], found); err != nil && !errors.Is(err, fs.ErrPermission) {
-			errs = append(errs, err)
-		}
+	d, err := s.writable()
+	if err != nil {
+		return r, nil // results are kept where skills are saved
 	}
-	return r, errors.Join(errs...)
+	if err := s.keepChecks(d, kept); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return r, err
+	}
+	return r, nil
 }
 
 // unchecked records why types could not be checked. A checker that is not installed is recorded once.
@@ -118,21 +115,13 @@ func (r *Report) warn(line string) {
 	}
 }
 
-// withoutTypes returns the store without type checks.
-func (s *Store) withoutTypes() *Store {
-	opt := s.opt
-	opt.Check = nil
-	return &Store{dirs: s.dirs, opt: opt, log: s.log, tools: s.tools}
-}
-
 // check inspects the scripts of a skill and adds what it finds to the skill and the report. It returns the result of the
 // type check, or nil, and whether the type check failed.
-func (s *Store) check(ctx context.Context, k *Skill, r *Report) (result *checked, failed bool, err error) {
+func (s *Store) check(ctx context.Context, k *Skill, types TypeCheck, r *Report) (result *checked, failed bool, err error) {
 	known, ok := readChecks(k.dir)[k.Name]
 	fresh := ok && known.Version == k.Version && known.Against == s.against(k.Tools)
-	with := s
 	if fresh {
-		with = s.withoutTypes()
+		types = nil
 	}
 	dir, skills := k.Path, k.dir.Path
 	if k.dir.FS != nil {
@@ -142,7 +131,7 @@ func (s *Store) check(ctx context.Context, k *Skill, r *Report) (result *checked
 	if err != nil {
 		return nil, false, err
 	}
-	found, err := with.inspect(ctx, k.Name, c, dir, skills)
+	found, err := s.inspect(ctx, k.Name, c, dir, skills, types)
 	if err != nil {
 		return nil, false, err
 	}
@@ -152,7 +141,7 @@ func (s *Store) check(ctx context.Context, k *Skill, r *Report) (result *checked
 		}
 	}
 	r.unchecked(k, found)
-	if !fresh && s.opt.Check != nil && found.unchecked == nil && k.dir.FS == nil && len(k.Languages) > 0 {
+	if types != nil && found.unchecked == nil && k.dir.FS == nil && len(k.Languages) > 0 {
 		result = &checked{Version: k.Version, Against: s.against(k.Tools), Types: found.types, More: found.moreTypes}
 		if len(found.types) > 0 {
 			k.Reasons = append(k.Reasons, typesReason(*result))

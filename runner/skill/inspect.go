@@ -28,9 +28,9 @@ type findings struct {
 }
 
 // inspect inspects the scripts of a skill without running them. The argument dir is the folder of its files, and empty for
-// a skill in the program itself; skills is the folder that ./skills means.
-func (s *Store) inspect(ctx context.Context, name string, c *content, dir, skills string) (*findings, error) {
-	i := &inspector{store: s, name: name, opt: script.Options{Tree: s.opt.Tree, Skills: skills}, found: &findings{}, ids: map[string]bool{}}
+// a skill in the program itself; skills is the folder that ./skills means. If check is nil, types are not checked.
+func (s *Store) inspect(ctx context.Context, name string, c *content, dir, skills string, check TypeCheck) (*findings, error) {
+	i := &inspector{store: s, check: check, name: name, opt: script.Options{Tree: s.opt.Tree, Skills: skills}, found: &findings{}, ids: map[string]bool{}}
 	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
 		all := c.scripts(lang)
 		for n, file := range all[:min(len(all), maxScripts)] {
@@ -50,21 +50,24 @@ func (s *Store) inspect(ctx context.Context, name string, c *content, dir, skill
 // savedCheckTime limits the type check of a skill that a script or an agent saves, which may be written to take long.
 const savedCheckTime = 20 * time.Second
 
-// withTimeout returns the store with type checks that end after savedCheckTime.
-func (s *Store) withTimeout() *Store {
-	h := &Store{dirs: s.dirs, opt: s.opt, log: s.log, tools: s.tools}
-	if run := s.opt.Check; run != nil {
-		h.opt.Check = func(ctx context.Context, src script.Source) ([]check.Problem, error) {
-			ctx, cancel := context.WithTimeoutCause(ctx, savedCheckTime, fmt.Errorf("it did not end within %v", savedCheckTime))
-			defer cancel()
-			return run(ctx, src)
-		}
+// TypeCheck finds the type errors of a script, as [check.Run] does.
+type TypeCheck = func(context.Context, script.Source) ([]check.Problem, error)
+
+// withTimeout returns a type check that ends after savedCheckTime.
+func withTimeout(run TypeCheck) TypeCheck {
+	if run == nil {
+		return nil
 	}
-	return h
+	return func(ctx context.Context, src script.Source) ([]check.Problem, error) {
+		ctx, cancel := context.WithTimeoutCause(ctx, savedCheckTime, fmt.Errorf("it did not end within %v", savedCheckTime))
+		defer cancel()
+		return run(ctx, src)
+	}
 }
 
 type inspector struct {
 	store *Store
+	check TypeCheck
 	name  string
 	opt   script.Options
 	found *findings
@@ -154,10 +157,10 @@ func (i *inspector) tools() {
 
 // types checks the types of a script and of what it imports.
 func (i *inspector) types(ctx context.Context, src script.Source) error {
-	if i.store.opt.Check == nil || src.Dir == "" {
+	if i.check == nil || src.Dir == "" {
 		return nil
 	}
-	problems, err := i.store.opt.Check(ctx, src)
+	problems, err := i.check(ctx, src)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

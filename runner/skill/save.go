@@ -176,11 +176,11 @@ func (w *writer) save(ctx context.Context, draft *Draft, files map[string][]byte
 			}
 		}
 	}
-	inspecting := w.store
+	types := w.store.opt.Check
 	if draft.Author != "" {
-		inspecting = w.store.withTimeout()
+		types = withTimeout(types)
 	}
-	found, err := inspecting.inspect(ctx, w.name, newContent(files), filepath.Join(w.dir.Path, filepath.FromSlash(stage)), w.dir.Path)
+	found, err := w.store.inspect(ctx, w.name, newContent(files), filepath.Join(w.dir.Path, filepath.FromSlash(stage)), w.dir.Path, types)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ type Options struct {
 	Catalog *catalog.Catalog
 	Lock    *catalog.Lock
 	// Check finds type errors, like [check.Run]. Nil means that types are not checked.
-	Check func(ctx context.Context, src script.Source) ([]check.Problem, error)
+	Check TypeCheck
 	// Scripts bundles scripts, to find out whether they can be bundled. Nil bundles in this process; see [script.Bundler.Prepare]
 	// for why a service should not.
 	Scripts *script.Bundler
@@ -50,7 +50,7 @@ type Options struct {
 }
 
 // Checker returns a function for Options.Check that calls check.Run with opt.
-func Checker(opt check.Options) func(context.Context, script.Source) ([]check.Problem, error) {
+func Checker(opt check.Options) TypeCheck {
 	return func(ctx context.Context, src script.Source) ([]check.Problem, error) { return check.Run(ctx, src, opt) }
 }
 

@@ -5,11 +5,12 @@ import (
 	"os"
 
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/trace"
 )
 
 func ExampleText() {
-	run := &runner.Result{DurationMS: 120, CallCount: 2, Calls: []runner.CallRecord{
+	run := &runner.Result{DurationMS: 120, CallCount: 2, Calls: []chain.CallRecord{
 		{Call: 1, Tool: "crm__list", StartMS: 0, DurationMS: 50, Outcome: "ok"},
 		{Call: 2, Tool: "crm__get", StartMS: 50, DurationMS: 50, QueueMS: 25, Outcome: "ok"},
 	}}

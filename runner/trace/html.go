@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
 //go:embed page.html
@@ -14,7 +15,7 @@ var page string
 
 // row is a call on the page. Left, Queue and Work are percentages of the page's width.
 type row struct {
-	runner.CallRecord
+	chain.CallRecord
 	Left, Queue, Work      float64
 	Start, Took, Waited    string
 	ArgumentSize, Received string

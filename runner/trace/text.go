@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
 const (
@@ -59,7 +60,7 @@ func Text(w io.Writer, name string, res *runner.Result, width int) error {
 	return err
 }
 
-func maxNumber(calls []runner.CallRecord) int {
+func maxNumber(calls []chain.CallRecord) int {
 	n := 0
 	for _, c := range calls {
 		n = max(n, c.Call)
@@ -68,7 +69,7 @@ func maxNumber(calls []runner.CallRecord) int {
 }
 
 // noteOf returns how a call ended.
-func noteOf(c runner.CallRecord) string {
+func noteOf(c chain.CallRecord) string {
 	note := ident.CleanLine(c.Outcome)
 	switch {
 	case c.Retries == 1:
@@ -80,7 +81,7 @@ func noteOf(c runner.CallRecord) string {
 }
 
 // bars draws one call on a line of n columns, which represent the time until end.
-func bars(c runner.CallRecord, end float64, n int) string {
+func bars(c chain.CallRecord, end float64, n int) string {
 	if end <= 0 {
 		return strings.Repeat(" ", n)
 	}

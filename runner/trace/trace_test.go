@@ -8,11 +8,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/trace"
 )
 
 func sample() *runner.Result {
-	return &runner.Result{DurationMS: 1234, CallCount: 3, Calls: []runner.CallRecord{
+	return &runner.Result{DurationMS: 1234, CallCount: 3, Calls: []chain.CallRecord{
 		{Call: 1, Tool: "drive__get_document", StartMS: 0, DurationMS: 250, ResultBytes: 12_345, Outcome: "ok"},
 		{Call: 2, Tool: "crm__update_record", StartMS: 250, DurationMS: 750, QueueMS: 500, Retries: 1, Outcome: "ok"},
 		{Call: 3, Tool: "crm__x\x1b[2J\u202e<script>", StartMS: 999, DurationMS: 1, Outcome: "timeout", Error: "<b>no answer</b>"},

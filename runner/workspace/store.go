@@ -147,7 +147,7 @@ func (s *Store) open() (*os.Root, error) {
 	return s.root, nil
 }
 
-// prune removes the oldest files of earlier runs, as far as it can.
+// prune removes the oldest files of earlier runs that it can remove.
 func (s *Store) prune() {
 	files, done := s.earlier(keptTime, "results", "output")
 	defer done()

@@ -25,6 +25,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/internal/pyimport"
@@ -279,10 +280,4 @@ func bytesOf(line string, units int) int {
 }
 
 // cut shortens the output of a checker, which may repeat the script.
-func cut(text string) string {
-	const most = 2000
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
+func cut(text string) string { return ident.Clip(text, 2000) }

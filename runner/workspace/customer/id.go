@@ -2,6 +2,7 @@ package customer
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
@@ -23,32 +24,25 @@ func (e *IDError) Hint() string {
 	return "an id has 1 to 64 ASCII letters, digits and characters of . _ -, begins with a letter, a digit or _, and does not end with a dot"
 }
 
+// validID is the rule for ids; [IDError.Hint] tells it to people.
+var validID = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$`)
+
 // CheckID checks an id of what, such as "customer". Ids become names of folders on any system: an id has no separators, is
 // not made of dots alone, and is not a Windows device name. The error is an *[IDError].
 func CheckID(what, id string) error {
-	refuse := func(problem string) error { return &IDError{What: what, ID: clip(id, 2*maxID), Problem: problem} }
+	problem := ""
+	base, _, _ := strings.Cut(id, ".") // Windows ignores the extension of a device name
 	switch {
 	case id == "":
-		return refuse("it is empty")
-	case len(id) > maxID:
-		return refuse(fmt.Sprintf("it has more than %d characters", maxID))
-	case id[0] == '.' || id[0] == '-':
-		return refuse(fmt.Sprintf("it begins with %q", id[:1]))
-	case id[len(id)-1] == '.':
-		return refuse("it ends with a dot, which some systems drop")
+		problem = "it is empty"
+	case !validID.MatchString(id):
+		problem = "it has characters that are not allowed there, or too many"
+	case ident.ReservedFile(base):
+		problem = "it is a device name on Windows"
+	default:
+		return nil
 	}
-	if i := strings.IndexFunc(id, func(r rune) bool { return !isIDRune(r) }); i >= 0 {
-		return refuse(fmt.Sprintf("%q is not allowed in an id", []rune(id[i:])[0]))
-	}
-	// Windows ignores the extension of a device name.
-	if base, _, _ := strings.Cut(id, "."); ident.ReservedFile(base) {
-		return refuse("it is a device name on Windows")
-	}
-	return nil
-}
-
-func isIDRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-'
+	return &IDError{What: what, ID: clip(id, 2*maxID), Problem: problem}
 }
 
 const ellipsis = "…"

@@ -132,7 +132,7 @@ func (c *Customer) Stats(ctx context.Context) (*CustomerStats, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &CustomerStats{Customer: c.id, Sessions: []SessionStats{}}
+	all := &CustomerStats{Customer: c.id, Stats: Stats{Tools: []ToolStats{}}, Sessions: []SessionStats{}}
 	for _, s := range sessions {
 		if err := ctx.Err(); err != nil {
 			return nil, err

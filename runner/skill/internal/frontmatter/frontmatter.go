@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,30 +84,23 @@ func Parse(text []byte) (*Front, error) {
 	return f, nil
 }
 
+// closing is the line after the front matter.
+var closing = regexp.MustCompile(`(?m)^---[ \t]*$\n?`)
+
 // Split splits a text into the part between its two lines of dashes and the rest.
 func Split(text string) (head, body string, err error) {
 	rest, ok := strings.CutPrefix(text, "---\n")
 	if !ok {
 		return "", "", errors.New("it does not begin with front matter: a line of ---, name and description, and --- again")
 	}
-	for at := 0; at <= len(rest); {
-		end := strings.IndexByte(rest[at:], '\n')
-		line := rest[at:]
-		if end >= 0 {
-			line = rest[at : at+end]
-		}
-		if strings.TrimRight(line, " \t") == "---" {
-			if at > MaxSize {
-				break
-			}
-			return rest[:at], strings.TrimPrefix(rest[at+len(line):], "\n"), nil
-		}
-		if end < 0 {
-			return "", "", errors.New("its front matter does not end: a line of --- is missing")
-		}
-		at += end + 1
+	end := closing.FindStringIndex(rest)
+	switch {
+	case end == nil:
+		return "", "", errors.New("its front matter does not end: a line of --- is missing")
+	case end[0] > MaxSize:
+		return "", "", fmt.Errorf("its front matter has more than %d bytes", MaxSize)
 	}
-	return "", "", fmt.Errorf("its front matter has more than %d bytes", MaxSize)
+	return rest[:end[0]], rest[end[1]:], nil
 }
 
 // checkPlain refuses YAML features that other readers of front matter may interpret differently, or not expect.
@@ -162,24 +156,31 @@ func scalar(n *yaml.Node) string {
 // Set sets a key to a text. A new key is added at the end.
 func (f *Front) Set(key, text string) { set(f.root, key, text) }
 
-// set sets a key of a mapping to a text. A new key is added at the end. An empty text removes the key.
+// set sets a key of a mapping to a text. An empty text removes the key.
 func set(mapping *yaml.Node, key, text string) {
+	switch old := value(mapping, key); {
+	case text == "":
+		put(mapping, key, nil)
+	case old == nil || old.Kind != yaml.ScalarNode || old.Value != text:
+		put(mapping, key, stringNode(text))
+	}
+}
+
+// put sets a key of a mapping. A new key is added at the end. A nil value removes the key.
+func put(mapping *yaml.Node, key string, value *yaml.Node) {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value != key {
+		switch {
+		case mapping.Content[i].Value != key:
 			continue
-		}
-		if text == "" {
+		case value == nil:
 			mapping.Content = slices.Delete(mapping.Content, i, i+2)
-			return
-		}
-		old := mapping.Content[i+1]
-		if old.Kind != yaml.ScalarNode || old.Value != text {
-			mapping.Content[i+1] = stringNode(text)
+		default:
+			mapping.Content[i+1] = value
 		}
 		return
 	}
-	if text != "" {
-		mapping.Content = append(mapping.Content, stringNode(key), stringNode(text))
+	if value != nil {
+		mapping.Content = append(mapping.Content, stringNode(key), value)
 	}
 }
 
@@ -203,12 +204,7 @@ func (f *Front) SetMetadata(remove func(key string) bool, texts [][2]string) {
 	m := value(f.root, "metadata")
 	if m == nil || m.Kind != yaml.MappingNode {
 		m = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-		f.Set("metadata", "-") // reserve its position; the value is replaced
-		for i := 0; i+1 < len(f.root.Content); i += 2 {
-			if f.root.Content[i].Value == "metadata" {
-				f.root.Content[i+1] = m
-			}
-		}
+		put(f.root, "metadata", m)
 	}
 	for i := 0; i+1 < len(m.Content); {
 		if remove(m.Content[i].Value) {
@@ -221,7 +217,7 @@ func (f *Front) SetMetadata(remove func(key string) bool, texts [][2]string) {
 		set(m, t[0], t[1])
 	}
 	if len(m.Content) == 0 {
-		f.Set("metadata", "")
+		put(f.root, "metadata", nil)
 	}
 }
 
