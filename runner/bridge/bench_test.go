@@ -33,7 +33,7 @@ func BenchmarkCall(b *testing.B) {
 	for _, inFlight := range []int{1, 64} {
 		b.Run(fmt.Sprintf("inflight=%d", inFlight), func(b *testing.B) {
 			host, guest := socket(b)
-			p, result := startOn(b, b.Context(), Options{MaxRate: 1e9}, host, guest)
+			p, result := startOn(b, b.Context(), Options{maxRate: 1e9}, host, guest)
 			p.greet()
 			sent := 0
 			for i := 0; i < b.N+inFlight; i++ {

@@ -80,23 +80,26 @@ type Options struct {
 	Started func()
 	// HandshakeTimeout bounds the time until hello has arrived. Zero: 10 s.
 	HandshakeTimeout time.Duration
-	// MaxFrame is the size of the largest frame in bytes, in both directions. Zero: 16 MiB, which is the limit that
-	// guests know.
-	MaxFrame int
-	// MaxInFlight is how many calls and requests may be without a reply; one more ends the connection. Zero: 256.
-	MaxInFlight int
-	// MaxPending is how many bytes of calls and requests may be without a reply; more end the connection. Zero: 64 MiB.
-	MaxPending int
-	// MaxUnread is how many bytes of answers may wait until the guest reads them; an error replaces any further answer.
-	// A single answer may have any size. Zero: 256 MiB.
-	MaxUnread int
-	// MaxTotal is how many bytes may cross the connection, both directions together; more end it. Zero: 16 GiB.
-	MaxTotal int64
 	// MaxParallel is how many calls and requests are handled at once; further ones wait. Zero: 64.
 	MaxParallel int
-	// MaxRate is how many frames a second are read from a guest; a burst may have as many. Further ones wait in the
+
+	// Limits, with defaults for zero. Only tests set them.
+
+	// maxFrame is the size of the largest frame in bytes, in both directions. Zero: 16 MiB, which is the limit that
+	// guests know.
+	maxFrame int
+	// maxInFlight is how many calls and requests may be without a reply; one more ends the connection. Zero: 256.
+	maxInFlight int
+	// maxPending is how many bytes of calls and requests may be without a reply; more end the connection. Zero: 64 MiB.
+	maxPending int
+	// maxUnread is how many bytes of answers may wait until the guest reads them; an error replaces any further answer.
+	// A single answer may have any size. Zero: 256 MiB.
+	maxUnread int
+	// maxTotal is how many bytes may cross the connection, both directions together; more end it. Zero: 16 GiB.
+	maxTotal int64
+	// maxRate is how many frames a second are read from a guest; a burst may have as many. Further ones wait in the
 	// connection. Zero: 20,000.
-	MaxRate int
+	maxRate int
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -110,13 +113,13 @@ func (o Options) withDefaults() (Options, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	o.HandshakeTimeout = orDefault(o.HandshakeTimeout, 10*time.Second)
-	o.MaxFrame = orDefault(o.MaxFrame, 16<<20)
-	o.MaxInFlight = orDefault(o.MaxInFlight, 256)
-	o.MaxPending = orDefault(o.MaxPending, 64<<20)
-	o.MaxUnread = orDefault(o.MaxUnread, 256<<20)
-	o.MaxTotal = orDefault(o.MaxTotal, 16<<30)
+	o.maxFrame = orDefault(o.maxFrame, 16<<20)
+	o.maxInFlight = orDefault(o.maxInFlight, 256)
+	o.maxPending = orDefault(o.maxPending, 64<<20)
+	o.maxUnread = orDefault(o.maxUnread, 256<<20)
+	o.maxTotal = orDefault(o.maxTotal, 16<<30)
 	o.MaxParallel = orDefault(o.MaxParallel, 64)
-	o.MaxRate = orDefault(o.MaxRate, 20_000)
+	o.maxRate = orDefault(o.maxRate, 20_000)
 	return o, nil
 }
 

@@ -46,7 +46,7 @@ export async function getRecord(input: { id: number }): Promise<unknown> {
 	} {
 		t.Run(name, func(t *testing.T) {
 			job, err := script.Prepare(t.Context(), script.Source{Name: "script.ts", Code: test.code, Language: sandbox.LangTypeScript, Dir: beside},
-				script.Options{Runtime: sandbox.Node, Tree: tree})
+				script.Options{Tree: tree})
 			if err != nil {
 				t.Fatal(err)
 			}

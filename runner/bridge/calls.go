@@ -61,17 +61,17 @@ func (s *session) register(ctx context.Context, msg *callMsg, size int) (*runnin
 	r := &running{msg: msg, ctx: ctx, stop: stop, size: size}
 	s.mu.Lock()
 	count, pending := len(s.running)+1, s.pending+r.size
-	if count <= s.opts.MaxInFlight && pending <= s.opts.MaxPending {
+	if count <= s.opts.maxInFlight && pending <= s.opts.maxPending {
 		s.running[msg.id], s.pending = r, pending
 	}
 	s.mu.Unlock()
 	switch {
-	case count > s.opts.MaxInFlight:
+	case count > s.opts.maxInFlight:
 		stop()
-		return nil, violation("more than %d calls at once", s.opts.MaxInFlight)
-	case pending > s.opts.MaxPending:
+		return nil, violation("more than %d calls at once", s.opts.maxInFlight)
+	case pending > s.opts.maxPending:
 		stop()
-		return nil, violation("more than %d bytes of calls at once", s.opts.MaxPending)
+		return nil, violation("more than %d bytes of calls at once", s.opts.maxPending)
 	}
 	s.lastID, s.seq = msg.id, msg.seq
 	if !msg.request {
@@ -133,9 +133,9 @@ func (s *session) serve(r *running) {
 func (s *session) keep(msg *callMsg, size int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.unread > 0 && s.unread+size > s.opts.MaxUnread {
+	if s.unread > 0 && s.unread+size > s.opts.maxUnread {
 		return &call.Error{Kind: call.KindProtocol, Tool: msg.tool(),
-			Message: fmt.Sprintf("the answer of %d bytes was dropped: with it, more than %d bytes of answers would wait for the script to read them", size, s.opts.MaxUnread)}
+			Message: fmt.Sprintf("the answer of %d bytes was dropped: with it, more than %d bytes of answers would wait for the script to read them", size, s.opts.maxUnread)}
 	}
 	s.unread += size
 	return nil
@@ -223,9 +223,9 @@ func (s *session) reply(ctx context.Context, msg *callMsg, res *call.Result, err
 		value, as = res.Value, res.As
 	}
 	head := replyHead(msg.id, "value", as)
-	if size := len(head) + len(value) + len(replyTail); size > s.opts.MaxFrame {
+	if size := len(head) + len(value) + len(replyTail); size > s.opts.maxFrame {
 		return s.replyError(msg.id, &call.Error{Kind: call.KindProtocol, Tool: msg.tool(),
-			Message: fmt.Sprintf("the answer has %d bytes; one answer can have at most %d", len(value), s.opts.MaxFrame)})
+			Message: fmt.Sprintf("the answer has %d bytes; one answer can have at most %d", len(value), s.opts.maxFrame)})
 	}
 	if err := checkValue(value); err != nil {
 		return s.replyError(msg.id, &call.Error{Kind: call.KindProtocol, Tool: msg.tool(),
@@ -236,7 +236,7 @@ func (s *session) reply(ctx context.Context, msg *callMsg, res *call.Result, err
 
 func (s *session) replyError(id int64, e *call.Error) error {
 	head := replyHead(id, "error", call.AsValue)
-	return s.w.write(head, errorValue(e, s.opts.MaxFrame-len(head)-len(replyTail)), []byte(replyTail))
+	return s.w.write(head, errorValue(e, s.opts.maxFrame-len(head)-len(replyTail)), []byte(replyTail))
 }
 
 // visible turns a handler's error into what the script may see of it.

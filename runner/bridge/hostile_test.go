@@ -150,7 +150,7 @@ func TestLengthIsNotMemory(t *testing.T) {
 
 func TestFlood(t *testing.T) {
 	t.Run("calls", func(t *testing.T) {
-		p, result := start(t, t.Context(), Options{Handler: echo, MaxParallel: 1, MaxInFlight: 8})
+		p, result := start(t, t.Context(), Options{Handler: echo, MaxParallel: 1, maxInFlight: 8})
 		p.greet()
 		for i := range 20 { // nobody reads the replies
 			if p.trySend(fmt.Sprintf(`{"type":"call","id":%d,"tool":"t","args":{}}`, i+1)) != nil {
@@ -162,7 +162,7 @@ func TestFlood(t *testing.T) {
 		}
 	})
 	t.Run("bytes", func(t *testing.T) {
-		p, result := start(t, t.Context(), Options{MaxPending: 1000})
+		p, result := start(t, t.Context(), Options{maxPending: 1000})
 		p.greet()
 		arg := strings.Repeat("x", 400)
 		for i := range 3 {
@@ -176,7 +176,7 @@ func TestFlood(t *testing.T) {
 	})
 	t.Run("padding", func(t *testing.T) { // what is between the members stays in memory, too
 		for _, frame := range []string{`{"type":"call","id":%d,"tool":"t","args":{}%s}`, `{"type":"call","id":%d,"tool":"t","args":{},"options":{%s}}`} {
-			p, result := start(t, t.Context(), Options{MaxPending: 1000})
+			p, result := start(t, t.Context(), Options{maxPending: 1000})
 			p.greet()
 			for i := range 3 {
 				if p.trySend(fmt.Sprintf(frame, i+1, strings.Repeat(" ", 400))) != nil {
@@ -190,7 +190,7 @@ func TestFlood(t *testing.T) {
 	})
 	t.Run("unread answers", testUnread)
 	t.Run("requests", func(t *testing.T) {
-		p, result := start(t, t.Context(), Options{MaxParallel: 1, MaxInFlight: 8})
+		p, result := start(t, t.Context(), Options{MaxParallel: 1, maxInFlight: 8})
 		p.greet()
 		for i := range 20 { // calls and requests have one bound together
 			frame := `{"type":"call","id":%d,"tool":"t","args":{}}`
@@ -206,7 +206,7 @@ func TestFlood(t *testing.T) {
 		}
 	})
 	t.Run("total", func(t *testing.T) {
-		p, result := start(t, t.Context(), Options{MaxTotal: 10_000})
+		p, result := start(t, t.Context(), Options{maxTotal: 10_000})
 		p.greet()
 		arg := strings.Repeat("x", 400)
 		for i := range 100 {
@@ -222,7 +222,7 @@ func TestFlood(t *testing.T) {
 		large := func(context.Context, *call.Request) (*call.Result, error) {
 			return &call.Result{Value: json.RawMessage(`"` + strings.Repeat("x", 3000) + `"`)}, nil
 		}
-		p, result := start(t, t.Context(), Options{MaxTotal: 10_000, Handler: large})
+		p, result := start(t, t.Context(), Options{maxTotal: 10_000, Handler: large})
 		p.greet()
 		for i := range 3 {
 			p.send(`{"type":"call","id":%d,"tool":"t","args":{}}`, i+1)
@@ -235,7 +235,7 @@ func TestFlood(t *testing.T) {
 	})
 	t.Run("rate", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			p, result := start(t, t.Context(), Options{MaxRate: 10})
+			p, result := start(t, t.Context(), Options{maxRate: 10})
 			p.greet()
 			begin := time.Now()
 			for i := range 40 { // ten at once, the others at ten a second
@@ -271,7 +271,7 @@ func testUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const calls, size, room = 20, 100, 3 // of the answers, so many have room
 		value := json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`)
-		p, result := start(t, t.Context(), Options{MaxUnread: room * size, Handler: func(context.Context, *call.Request) (*call.Result, error) {
+		p, result := start(t, t.Context(), Options{maxUnread: room * size, Handler: func(context.Context, *call.Request) (*call.Result, error) {
 			return &call.Result{Value: value}, nil
 		}})
 		p.greet()

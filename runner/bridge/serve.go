@@ -36,11 +36,11 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 	s := &session{
 		opts: opts, conn: conn, end: end, out: out,
 		in:      bufio.NewReaderSize(conn, 64<<10),
-		w:       newWriter(conn, opts.MaxFrame),
+		w:       newWriter(conn, opts.maxFrame),
 		running: make(map[int64]*running),
 		slots:   make(chan struct{}, opts.MaxParallel),
 		next:    make(chan *running),
-		pace:    pace{rate: opts.MaxRate},
+		pace:    pace{rate: opts.maxRate},
 		ended:   func() bool { return ctx.Err() != nil },
 	}
 	defer func() {
@@ -119,7 +119,7 @@ func (s *session) handshake() error {
 	late := fmt.Errorf("%w: no hello within %v", ErrHandshake, s.opts.HandshakeTimeout)
 	timer := time.AfterFunc(s.opts.HandshakeTimeout, func() { s.end(late) })
 	defer timer.Stop()
-	frame, err := readFrame(s.in, min(maxHello, s.opts.MaxFrame))
+	frame, err := readFrame(s.in, min(maxHello, s.opts.maxFrame))
 	if err != nil {
 		return lost(err)
 	}
@@ -144,8 +144,8 @@ func (s *session) handshake() error {
 	if err != nil {
 		return fmt.Errorf("encode job: %w", err)
 	}
-	if len(job) > s.opts.MaxFrame {
-		return fmt.Errorf("the script has %d bytes in all; at most %d can be sent", len(job), s.opts.MaxFrame)
+	if len(job) > s.opts.maxFrame {
+		return fmt.Errorf("the script has %d bytes in all; at most %d can be sent", len(job), s.opts.maxFrame)
 	}
 	s.out.Started = true
 	if err := s.w.write(job); err != nil {
@@ -166,7 +166,7 @@ func sameSecret(got, want string) bool {
 // loop reads frames until done, which returns nil.
 func (s *session) loop(ctx context.Context) error {
 	for {
-		frame, err := readFrame(s.in, s.opts.MaxFrame)
+		frame, err := readFrame(s.in, s.opts.maxFrame)
 		if err != nil {
 			return lost(err)
 		}
@@ -199,8 +199,8 @@ func (s *session) loop(ctx context.Context) error {
 
 // move counts bytes that cross the connection.
 func (s *session) move(bytes int) error {
-	if s.moved.Add(int64(bytes)) > s.opts.MaxTotal {
-		return violation("more than %d bytes in all of calls and their answers", s.opts.MaxTotal)
+	if s.moved.Add(int64(bytes)) > s.opts.maxTotal {
+		return violation("more than %d bytes in all of calls and their answers", s.opts.maxTotal)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func TestErrorReplies(t *testing.T) {
 		"panic":        {err: errPanic, kind: "internal", says: "internal error"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, result := start(t, t.Context(), Options{MaxFrame: 4096, Handler: func(context.Context, *call.Request) (*call.Result, error) {
+			p, result := start(t, t.Context(), Options{maxFrame: 4096, Handler: func(context.Context, *call.Request) (*call.Result, error) {
 				if test.err == errPanic {
 					panic("hunter2")
 				}
@@ -229,7 +229,7 @@ func TestEndsWaitForHandlers(t *testing.T) {
 func TestCancelOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended atomic.Int32
-		p, result := start(t, t.Context(), Options{MaxInFlight: 1, Handler: blocking(&ended)})
+		p, result := start(t, t.Context(), Options{maxInFlight: 1, Handler: blocking(&ended)})
 		p.greet()
 		p.send(`{"type":"call","id":1,"tool":"t","args":{}}`)
 		synctest.Wait()

@@ -7,83 +7,62 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
-	"os"
 	"time"
 )
 
 // Client uses the daemon of one folder. It is safe for concurrent use.
 type Client struct {
 	opt    Options
-	log    *slog.Logger
 	launch Launcher
 }
 
 // NewClient returns a Client. It starts a missing daemon with launch; nil starts none.
 func NewClient(opt Options, launch Launcher) *Client {
-	c := &Client{opt: opt, log: opt.Logger, launch: launch}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
-	return c
+	return &Client{opt: opt, launch: launch}
 }
 
-// Start starts a daemon of this build unless one is running. It reports whether it started one.
+// Start starts a daemon of this build unless one is running; one of another build is stopped first. It reports whether it
+// started one.
 func (c *Client) Start(ctx context.Context) (s *Status, started bool, err error) {
-	for range attempts {
-		s, ok, err := c.Status(ctx)
-		switch {
-		case err != nil:
-			return nil, false, err
-		case ok && s.Build == c.opt.Build:
-			return s, started, nil
-		case ok: // of another build
-			if _, _, err := c.ask(ctx, socketPath(c.opt.Dir), hello{Op: opStop}, nil); err != nil {
-				return nil, false, err
-			}
-		}
-		conn, err := c.start(ctx)
-		if err != nil {
-			return nil, false, err
-		}
-		conn.Close()
-		started = true
+	s, ok, err := c.Status(ctx)
+	if err == nil && ok && s.Build != c.opt.Build {
+		_, _, err = c.Stop(ctx, false, nil)
+		ok = false
 	}
-	return nil, false, errors.New("start the daemon: it ended each time")
+	if err != nil || ok {
+		return s, false, err
+	}
+	conn, err := c.start(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	conn.Close()
+	if s, ok, err = c.Status(ctx); err == nil && !ok {
+		err = errors.New("start the daemon: it ended at once")
+	}
+	return s, true, err
 }
 
 // Status returns the daemon's status; ok is false if none is running.
 func (c *Client) Status(ctx context.Context) (s *Status, ok bool, err error) {
-	return c.ask(ctx, socketPath(c.opt.Dir), hello{Op: opStatus}, nil)
+	return c.ask(ctx, hello{Op: opStatus}, nil)
 }
 
-// Stop ends the daemon, and daemons that were stopped earlier and have not ended, and returns when they have. They take no
-// more jobs and finish those in progress; with now those are interrupted. Begun, which may be nil, gets the status of each
-// when it starts to end. Ok is false if none was running. Stop stops waiting when ctx ends.
+// Stop ends the daemon and returns when it has ended. It takes no more jobs and finishes those in progress; with now those are
+// interrupted. Begun, which may be nil, gets its status when it starts to end. Ok is false if none was running. Stop stops
+// waiting when ctx ends.
 func (c *Client) Stop(ctx context.Context, now bool, begun func(*Status)) (s *Status, ok bool, err error) {
 	if begun == nil {
 		begun = func(*Status) {}
 	}
-	for _, path := range append([]string{socketPath(c.opt.Dir)}, endingPaths(c.opt.Dir)...) {
-		one, there, err := c.ask(ctx, path, hello{Op: opStop, Now: now}, begun)
-		if err != nil {
-			return s, ok, err
-		}
-		switch {
-		case there && !ok:
-			s, ok = one, true
-		case !there && path != socketPath(c.opt.Dir):
-			_ = os.Remove(path) // left by a daemon that died
-		}
-	}
-	return s, ok, nil
+	return c.ask(ctx, hello{Op: opStop, Now: now}, begun)
 }
 
-// ask sends a hello to a daemon, which answers with its status. If ending is not nil, ask passes it the status and waits for
+// ask sends a hello to the daemon, which answers with its status. If ending is not nil, ask passes it the status and waits for
 // the daemon's end.
-func (c *Client) ask(ctx context.Context, path string, h hello, ending func(*Status)) (*Status, bool, error) {
-	conn, err := dialAt(ctx, c.opt.Dir, path)
+func (c *Client) ask(ctx context.Context, h hello, ending func(*Status)) (*Status, bool, error) {
+	conn, err := dial(ctx, c.opt.Dir)
 	if errors.Is(err, errAbsent) {
 		return nil, false, nil
 	}
@@ -140,57 +119,38 @@ func disconnected(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &op) && !op.Timeout()
 }
 
-// attempts bounds how often a client tries again because a daemon was just ending.
-const attempts = 4
-
 // Run runs a job in the daemon, which it starts if necessary, and returns the job's exit code. When ctx ends, Run sends the
 // daemon the signal that ended it, and still waits for the exit code.
 //
 // An [*UnavailableError] means that nothing was done, so the caller may run the job itself; a [*LostError] means that the
 // daemon ended during the job. An error of Stdout or Stderr ends the job and is returned unchanged.
 func (c *Client) Run(ctx context.Context, job *Job, io Streams) (exitCode int, err error) {
-	for range attempts {
-		var again bool
-		exitCode, again, err = c.try(ctx, job, io)
-		if !again {
-			return exitCode, err
-		}
-	}
-	return 0, &UnavailableError{Reason: "it ended each time", Err: err}
-}
-
-// try is one attempt. Again reports that nothing was done and that another attempt may succeed.
-func (c *Client) try(ctx context.Context, job *Job, io Streams) (exitCode int, again bool, err error) {
 	conn, err := dial(ctx, c.opt.Dir)
 	if errors.Is(err, errAbsent) {
 		conn, err = c.start(ctx)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
-			return 0, false, context.Cause(ctx)
+			return 0, context.Cause(ctx)
 		}
-		return 0, false, &UnavailableError{Reason: "it cannot be reached", Err: err}
+		return 0, &UnavailableError{Reason: "it cannot be reached", Err: err}
 	}
 	defer conn.Close()
 	s := &clientJob{wire: wire{conn: conn}, read: reader{r: conn}, io: io}
 	kind, payload, err := c.greet(&s.wire, &s.read, hello{Op: opRun, Job: job})
 	switch {
-	case disconnected(err): // it ended before it took the job
-		return 0, true, err
 	case err != nil:
-		return 0, false, &UnavailableError{Reason: "it does not answer", Err: err}
+		return 0, &UnavailableError{Reason: "it does not answer", Err: err}
 	case kind == kindRefused:
 		r, err := decode[refusal](payload)
 		if err != nil {
-			return 0, false, &UnavailableError{Reason: "it does not answer", Err: err}
+			return 0, &UnavailableError{Reason: "it does not answer", Err: err}
 		}
-		c.log.Debug("the daemon refused the job", "reason", r.Reason)
-		return 0, r.Ending, &UnavailableError{Reason: r.Reason}
+		return 0, &UnavailableError{Reason: r.Reason}
 	case kind != kindWelcome:
-		return 0, false, &UnavailableError{Reason: "it does not answer", Err: errProtocol}
+		return 0, &UnavailableError{Reason: "it does not answer", Err: errProtocol}
 	}
-	exitCode, err = s.follow(ctx)
-	return exitCode, false, err
+	return s.follow(ctx)
 }
 
 // startTime bounds how long a daemon may take to start.
@@ -269,17 +229,6 @@ func (s *clientJob) serve(kind byte, payload []byte) error {
 		return writeTo(s.io.Stdout, payload)
 	case kindStderr:
 		return writeTo(s.io.Stderr, payload)
-	case kindAsk:
-		v := variable{Name: string(payload)}
-		if s.io.LookupEnv != nil {
-			if value, ok := s.io.LookupEnv(v.Name); ok {
-				v.Value, v.Set = value, true
-			}
-		}
-		if err := s.wire.writeJSON(kindVariable, v); err != nil {
-			return &LostError{Err: err}
-		}
-		return nil
 	case kindWant:
 		if len(payload) != 4 {
 			return &LostError{Err: errProtocol}

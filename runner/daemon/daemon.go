@@ -6,11 +6,12 @@
 // runs the commands; this package knows nothing of scripts and servers.
 //
 // Both meet at a Unix socket in a private folder ([Options.Dir]). Each checks that the other is the same user, the same
-// build of the program ([Options.Build]), and has the same environment ([EnvironmentOf]). A daemon of another build takes
-// no more jobs and ends after those in progress; the client starts a new one. A client that cannot use a daemon, for any
-// reason, gets an [*UnavailableError] before anything was done, and runs the command itself.
+// build of the program ([Options.Build]), and has the same environment ([EnvironmentOf]). A daemon that meets a client of
+// another build takes no more jobs and ends after those in progress. A client that cannot use a daemon, for any reason, gets
+// an [*UnavailableError] before anything was done, and runs the command itself.
 //
-// A variable of the client is sent when the command looks it up, except those in Job.Env. None is written to a file.
+// The client's variables are sent with the job. The daemon keeps them in memory while the job is in progress; none is written
+// to a file.
 package daemon
 
 import (
@@ -31,8 +32,6 @@ type Options struct {
 	Build string
 	// Environment is what the process inherited; see [EnvironmentOf]. Nil: it is not compared.
 	Environment Environment
-	// Logger receives diagnostics, never values of variables. Nil discards them.
-	Logger *slog.Logger
 }
 
 // Job is a command to run.
@@ -41,10 +40,8 @@ type Job struct {
 	Args []string `json:"args"`
 	// Dir is the absolute working directory.
 	Dir string `json:"dir"`
-	// Env holds the variables that every command looks up. Known lists names, or prefixes followed by *, for which Env is
-	// complete. Any other variable is sent when the command looks it up.
-	Env   map[string]string `json:"env"`
-	Known []string          `json:"known"`
+	// Env holds the client's variables.
+	Env map[string]string `json:"env"`
 	// Columns is the width of the terminal at standard output. 0: unknown.
 	Terminal Terminal `json:"terminal"`
 	Columns  int      `json:"columns"`
@@ -65,8 +62,6 @@ type Streams struct {
 	Stdin io.Reader
 	// Stdout and Stderr receive what the command prints, in order. Nil discards it. An error ends the job.
 	Stdout, Stderr io.Writer
-	// LookupEnv returns a variable that the command looks up. Nil: none is set.
-	LookupEnv func(name string) (value string, ok bool)
 	// Signal returns the number of the signal that ended the context of [Client.Run]. 0 or nil: SIGINT.
 	Signal func(ctx context.Context) int
 }
@@ -82,8 +77,12 @@ type Work struct {
 	// Stdin, Stdout and Stderr are the client's. Writing blocks while the client does not read.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// LookupEnv looks up a variable of the client. After the job it returns only variables that were looked up before.
-	LookupEnv func(name string) (value string, ok bool)
+}
+
+// LookupEnv looks up a variable of the client.
+func (w *Work) LookupEnv(name string) (value string, ok bool) {
+	value, ok = w.Env[name]
+	return value, ok
 }
 
 // ServeOptions are the options of [Serve].
@@ -105,6 +104,8 @@ type ServeOptions struct {
 	Version string
 	// Describe returns the lines of [Status.Kept]. Nil means none.
 	Describe func() []string
+	// Logger receives diagnostics, never values of variables. Nil discards them.
+	Logger *slog.Logger
 }
 
 // Status describes a running daemon.

@@ -96,12 +96,13 @@ func TestHostileHello(t *testing.T) {
 }
 
 func TestPeer(t *testing.T) {
-	l, err := listen(testOptions(t).Dir)
+	dir := testOptions(t).Dir
+	l, err := listen(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	conn, err := net.Dial("unix", l.path)
+	conn, err := net.Dial("unix", socketPath(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

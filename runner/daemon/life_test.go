@@ -104,8 +104,8 @@ func TestNoDaemon(t *testing.T) {
 	}
 }
 
-// TestOtherBuild checks that a daemon of another build takes no more jobs and finishes those in progress, and that the
-// client starts its own.
+// TestOtherBuild checks that a daemon that meets a client of another build takes no more jobs and finishes those in progress,
+// and that no other daemon starts before it has ended.
 func TestOtherBuild(t *testing.T) {
 	opt := testOptions(t)
 	began, end := make(chan struct{}), make(chan struct{})
@@ -120,14 +120,10 @@ func TestOtherBuild(t *testing.T) {
 	newer := opt
 	newer.Build = "newer"
 	l := &launching{t: t, opt: ServeOptions{Options: newer, Handler: pid}}
-	c := NewClient(newer, l.launch)
-	for range 2 {
-		if code, err := c.Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil {
-			t.Errorf("code %d, %v", code, err)
+	for _, c := range []*Client{NewClient(newer, l.launch), NewClient(opt, l.launch)} {
+		if _, err := c.Run(t.Context(), &Job{}, Streams{}); !isUnavailable(err) {
+			t.Errorf("Run() while it ends = %v, want an UnavailableError", err)
 		}
-	}
-	if n := l.n.Load(); n != 1 {
-		t.Errorf("%d daemons were started", n)
 	}
 	select {
 	case err := <-old:
@@ -139,10 +135,14 @@ func TestOtherBuild(t *testing.T) {
 	if err := <-old; err != nil {
 		t.Error(err)
 	}
-	// Its end takes nothing from the new one.
-	if code, err := c.Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil || l.n.Load() != 1 {
-		t.Errorf("code %d, %v, %d daemons", code, err, l.n.Load())
+	if code, err := NewClient(newer, l.launch).Run(t.Context(), &Job{}, Streams{}); code != 11 || err != nil || l.n.Load() != 1 {
+		t.Errorf("Run() afterwards = %d, %v, with %d daemons started", code, err, l.n.Load())
 	}
+}
+
+func isUnavailable(err error) bool {
+	_, ok := errors.AsType[*UnavailableError](err)
+	return ok
 }
 
 func TestStart(t *testing.T) {
@@ -187,8 +187,8 @@ func TestStop(t *testing.T) {
 			if s.Running != 1 {
 				t.Errorf("%d jobs are under way", s.Running)
 			}
-			if _, ok, err := c.Status(t.Context()); ok || err != nil {
-				t.Errorf("it still answers: %v, %v", ok, err)
+			if _, err := c.Run(t.Context(), &Job{}, Streams{}); !isUnavailable(err) {
+				t.Errorf("Run() while it ends = %v, want an UnavailableError", err)
 			}
 			if !now {
 				close(end)
@@ -391,7 +391,7 @@ func TestIdle(t *testing.T) {
 		if want := 50*time.Second + 10*time.Minute + time.Minute; ended != want {
 			t.Errorf("ended after %v, want %v", ended, want)
 		}
-		if r := s.begin(job); r == nil || !r.Ending {
+		if r := s.begin(job); r == nil {
 			t.Errorf("a job after the end: %+v", r)
 		}
 	})

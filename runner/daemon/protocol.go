@@ -20,12 +20,10 @@ const (
 	kindRefused = 'R' // daemon: refusal; nothing was done, and the connection ends
 	kindStatus  = 's' // daemon: Status, and the connection ends
 
-	kindInput    = 'i' // client: standard input that was asked for; an empty payload is its end
-	kindSignal   = 'S' // client: a signal's number
-	kindVariable = 'V' // client: a variable that was asked for
+	kindInput  = 'i' // client: standard input that was asked for; an empty payload is its end
+	kindSignal = 'S' // client: a signal's number
 
 	kindWant   = 'w' // daemon: asks for so many bytes of standard input
-	kindAsk    = 'v' // daemon: asks for the variable of that name
 	kindStdout = 'o' // daemon
 	kindStderr = 'e' // daemon
 	kindBroken = 'b' // daemon: why the handler panicked, and the connection ends
@@ -33,14 +31,14 @@ const (
 )
 
 const (
-	// maxMessage bounds a message, in bytes: a command line may be 2 MiB, and a variable is part of one.
+	// maxMessage bounds a message, in bytes: a command line and its variables may be 2 MiB.
 	maxMessage = 8 << 20
 	// maxChunk bounds a piece of a stream, in bytes.
 	maxChunk = 64 << 10
 )
 
 // protocol is the version of the messages.
-const protocol = 1
+const protocol = 2
 
 // Operations of a hello.
 const (
@@ -59,16 +57,9 @@ type hello struct {
 	Now bool `json:"now,omitempty"`
 }
 
-// refusal is why a job was not taken. Ending reports that the daemon listens no more.
+// refusal is why a job was not taken.
 type refusal struct {
 	Reason string `json:"reason"`
-	Ending bool   `json:"gives,omitempty"`
-}
-
-type variable struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-	Set   bool   `json:"set"`
 }
 
 var errProtocol = errors.New("the daemon's socket received a malformed message")

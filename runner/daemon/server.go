@@ -15,11 +15,9 @@ import (
 // maxConns bounds the open connections, including those that have sent no hello yet.
 const maxConns = 256
 
-// ErrRunning is returned by Serve if another daemon uses the folder.
-var ErrRunning = errRunning
-
 // Serve runs jobs until there has been none for Idle, a client stops it, or a client of another build connects. It also
-// ends when ctx does, which interrupts the jobs in progress. Serve returns when all jobs have ended.
+// ends when ctx does, which interrupts the jobs in progress. Serve returns when all jobs have ended. It keeps the socket until
+// then: no other daemon starts in the meantime, and clients can ask it to interrupt the jobs.
 func Serve(ctx context.Context, opt ServeOptions) error {
 	l, err := listen(opt.Dir)
 	if err != nil {
@@ -65,7 +63,7 @@ func (s *server) serve(ctx context.Context) error {
 	}()
 	select {
 	case <-accepted:
-	case <-s.stopped: // connections are still accepted: a client may ask to interrupt the jobs
+	case <-s.stopped:
 	}
 	s.stop()
 	ended := s.inTime(s.jobs.Wait)
@@ -196,7 +194,7 @@ func (s *server) release() {
 	s.connCount--
 }
 
-// stop takes no more jobs; those in progress go on. Another daemon can take over the socket.
+// stop takes no more jobs; those in progress go on.
 func (s *server) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,13 +204,6 @@ func (s *server) stop() {
 	s.stopping = true
 	close(s.stopped)
 	s.clock.Stop()
-	handOver := s.listener.Close
-	if l, ok := s.listener.(*listener); ok {
-		handOver = l.handOver
-	}
-	if err := handOver(); err != nil {
-		s.log.Warn("the socket could not be handed over", "error", err)
-	}
 }
 
 // idle stops the daemon if it has had no job for Idle.
@@ -232,7 +223,7 @@ func (s *server) begin(h *hello) *refusal {
 	var r *refusal
 	switch diff := s.differs(h); {
 	case s.stopping:
-		r = &refusal{Reason: "it is ending", Ending: true}
+		r = &refusal{Reason: "it is ending"}
 	case h.Job == nil:
 		r = &refusal{Reason: "the message has no job"}
 	case diff != "":
@@ -338,7 +329,7 @@ func (s *server) serveConn(conn net.Conn) (err error) {
 	}
 	if h.Protocol != protocol || h.Build != s.opt.Build {
 		s.stop()
-		return w.writeJSON(kindRefused, refusal{Reason: "it is of another build", Ending: true})
+		return w.writeJSON(kindRefused, refusal{Reason: "it is of another build"})
 	}
 	if r := s.begin(h); r != nil {
 		return w.writeJSON(kindRefused, r)

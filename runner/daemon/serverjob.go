@@ -8,7 +8,6 @@ import (
 	"io"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -34,11 +33,6 @@ type serverJob struct {
 
 	input  chan []byte // from standard input; empty at its end
 	wanted chan struct{}
-
-	mu     sync.Mutex
-	known  map[string]variable
-	names  []string // Job.Known
-	asking map[string][]chan variable
 }
 
 // unreadTime is how long a client may take to read the output of an interrupted job. A client that is suspended, or whose
@@ -50,11 +44,7 @@ func (s *server) runJob(w *wire, r *reader, description *Job) error {
 	if err := w.write(kindWelcome, nil); err != nil {
 		return err
 	}
-	j := &serverJob{wire: w, over: make(chan struct{}), gone: make(chan struct{}), input: make(chan []byte, 1), wanted: make(chan struct{}, 1),
-		known: map[string]variable{}, names: description.Known, asking: map[string][]chan variable{}}
-	for name, value := range description.Env {
-		j.known[name] = variable{Name: name, Value: value, Set: true}
-	}
+	j := &serverJob{wire: w, over: make(chan struct{}), gone: make(chan struct{}), input: make(chan []byte, 1), wanted: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { _ = w.conn.SetWriteDeadline(time.Now().Add(unreadTime)) })()
@@ -62,9 +52,7 @@ func (s *server) runJob(w *wire, r *reader, description *Job) error {
 		defer close(j.gone)
 		cancel(j.receive(r, cancel))
 	}()
-	code, panicked := s.handle(ctx, &Work{
-		Job: *description, Stdin: &input{job: j}, Stdout: output{w, kindStdout}, Stderr: output{w, kindStderr}, LookupEnv: j.lookup,
-	})
+	code, panicked := s.handle(ctx, &Work{Job: *description, Stdin: &input{job: j}, Stdout: output{w, kindStdout}, Stderr: output{w, kindStderr}})
 	close(j.over)
 	var err error
 	if panicked != nil {
@@ -111,12 +99,6 @@ func (j *serverJob) receive(r *reader, cancel context.CancelCauseFunc) error {
 			default:
 				return errProtocol
 			}
-		case kindVariable:
-			v, err := decode[variable](payload)
-			if err != nil {
-				return err
-			}
-			j.setVariable(*v)
 		default:
 			return errProtocol
 		}
@@ -192,53 +174,4 @@ func (in *input) fill(most int) error {
 	case <-in.job.gone:
 	}
 	return errOver
-}
-
-// isKnown reports whether the client has sent the variable if it is set.
-func (j *serverJob) isKnown(name string) bool {
-	return slices.ContainsFunc(j.names, func(known string) bool {
-		prefix, all := strings.CutSuffix(known, "*")
-		return known == name || all && strings.HasPrefix(name, prefix)
-	})
-}
-
-// lookup returns a variable of the client, which it asks for if necessary.
-func (j *serverJob) lookup(name string) (string, bool) {
-	j.mu.Lock()
-	v, ok := j.known[name]
-	if ok || j.isKnown(name) {
-		j.mu.Unlock()
-		return v.Value, v.Set
-	}
-	answer := make(chan variable, 1)
-	first := len(j.asking[name]) == 0
-	j.asking[name] = append(j.asking[name], answer)
-	j.mu.Unlock()
-	if first {
-		if err := j.wire.write(kindAsk, []byte(name)); err != nil {
-			return "", false
-		}
-	}
-	select {
-	case v = <-answer:
-		return v.Value, v.Set
-	case <-j.over:
-	case <-j.gone:
-	}
-	return "", false
-}
-
-// setVariable keeps a variable that was asked for. Others are ignored.
-func (j *serverJob) setVariable(v variable) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	waiting, asked := j.asking[v.Name]
-	if !asked {
-		return
-	}
-	delete(j.asking, v.Name)
-	j.known[v.Name] = v
-	for _, answer := range waiting {
-		answer <- v
-	}
 }

@@ -45,7 +45,7 @@ func TestHostAnswers(t *testing.T) {
 		{"tools/search", `{"query":5}`, "argument tools/search: query is a JSON number"},
 		{"tools/search", `[]`, "argument tools/search: invalid parameters"},
 		{"tools/search", `{"limit":0}`, "argument tools/search: limit is 0; it can be 1 to 100"},
-		{"tools/search", `{"detail":"all"}`, `argument tools/search: unknown detail "all"; use name, description or full`},
+		{"tools/search", `{"detail":"all"}`, `argument tools/search: unknown detail "all"; use name, signature, description or full`},
 		{"tools/search", `{"server":"broken"}`, "internal the catalogue of tools can't be used"},
 		{"skills/list", `{}`, "internal the folder of skills can't be used"},
 		{"pii/tokenize", `{}`, "argument pii/tokenize: there is no value"},

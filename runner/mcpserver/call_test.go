@@ -40,14 +40,14 @@ func TestExecute(t *testing.T) {
 			if got := structured(t, res, "output"); got != "one\nodd\n" {
 				t.Errorf("output %q", got)
 			}
-			if got := structured(t, res, "tokensSaved"); got != 990.0 || structured(t, res, "calls") != 2.0 || structured(t, res, "exitCode") != 0.0 || res.IsError {
+			if got := metaOf(res, "tokensSaved"); got != 990.0 || structured(t, res, "tokensSaved") != nil || structured(t, res, "calls") != 2.0 || structured(t, res, "exitCode") != 0.0 || res.IsError {
 				t.Errorf("result %+v", res.StructuredContent)
 			}
 			job := w.jobs[0]
 			if job.Language != "python" || job.Timeout != 2*time.Second || job.Memory != 100e6 || string(job.Vars["n"]) != "1" || string(job.Vars["größe"]) != "5" || job.Customer.ID != "acme" {
 				t.Errorf("job %+v", job)
 			}
-			if len(w.logs) != 1 || w.logs[0].Code != "x" {
+			if len(w.logs) != 1 || w.logs[0].Run.Code != "x" {
 				t.Errorf("log %+v", w.logs)
 			}
 		})
@@ -64,18 +64,29 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestResultHint checks that the description says how scripts return a value in the allowed languages.
-func TestResultHint(t *testing.T) {
-	for want, languages := range map[string][]string{
-		"returns only what it prints, or exports (Python: assigns) as `result`.": nil,
-		"or exports as `result`.": {"typescript"},
-		"or assigns to `result`.": {"python"},
+// TestExecuteCodeDescription checks that the description says what a model cannot know of scripts in the allowed languages.
+func TestExecuteCodeDescription(t *testing.T) {
+	const typescript, python = `import { createRecord } from "./servers/crm/index.ts"; await createRecord({ key: value })`, `from servers.crm import create_record; create_record(key=value)`
+	for _, tt := range []struct {
+		languages []string
+		has, not  []string
+	}{
+		{nil, []string{typescript, python, "exports (Python: assigns) as `result`", "language is detected", "no network", "top-level await"}, nil},
+		{[]string{"typescript"}, []string{typescript, "or exports as `result`"}, []string{python, "detected"}},
+		{[]string{"python"}, []string{python, "or assigns to `result`"}, []string{typescript, "detected"}},
 	} {
 		w := newFixture(t)
-		w.opt.Languages = languages
-		var list struct{ Tools []mcp.Tool }
-		if err := json.Unmarshal(w.server().Definitions(), &list); err != nil || !strings.Contains(list.Tools[0].Description, want) {
-			t.Errorf("%v: %v %.300s", languages, err, list.Tools[0].Description)
+		w.opt.Languages, w.opt.IndexTokens = tt.languages, -1
+		d := description(t, w.server())
+		for _, want := range tt.has {
+			if !strings.Contains(d, want) {
+				t.Errorf("%v: the description has no %q:\n%s", tt.languages, want, d)
+			}
+		}
+		for _, not := range tt.not {
+			if strings.Contains(d, not) {
+				t.Errorf("%v: the description has %q:\n%s", tt.languages, not, d)
+			}
 		}
 	}
 }
@@ -89,6 +100,23 @@ func TestFailedRun(t *testing.T) {
 	res := call(t, w.stdio(w.server(), revisions[1], nil), "execute_code", map[string]any{"code": "1"})
 	if text := textOf(res); !res.IsError || !strings.Contains(text, "stopped after 2s (timeout_seconds)") || !strings.Contains(text, "exit code 124, timeout") {
 		t.Errorf("error %v: %s", res.IsError, text)
+	}
+}
+
+// TestOtherLanguage checks that one sentence says that the language is wrong.
+func TestOtherLanguage(t *testing.T) {
+	w := newFixture(t)
+	message := "this is TypeScript: use console.log, or name the script .py, or use --language python"
+	w.run = func(context.Context, *mcpserver.Job) (*runner.Result, error) {
+		return &runner.Result{ExitCode: 1, Cause: runner.CauseError, Message: message, Error: &bridge.ScriptError{Name: "SyntaxError", Message: "x"}}, nil
+	}
+	cs := w.stdio(w.server(), revisions[1], nil)
+	if text := textOf(call(t, cs, "execute_code", map[string]any{"code": "1"})); !strings.HasSuffix(text, "use console.log, or set language to python") {
+		t.Error(text)
+	}
+	message = ""
+	if text := textOf(call(t, cs, "execute_code", map[string]any{"code": "1"})); !strings.HasSuffix(text, "It was run as typescript; the argument language selects another.") {
+		t.Error(text)
 	}
 }
 
@@ -148,7 +176,7 @@ func TestBadArguments(t *testing.T) {
 		{"execute_code", map[string]any{"code": "1", "context_vars": map[string]any{"a-b": 1}}, "not the name of a variable"},
 		{"execute_code", map[string]any{"code": "1", "context_vars": []int{1}}, "an object"},
 		{"execute_code", map[string]any{"code": strings.Repeat("x", 1<<20+1)}, "write_workspace_file"},
-		{"search_tools", map[string]any{"query": "x", "detail_level": "all"}, "name, description, summary, full"},
+		{"search_tools", map[string]any{"query": "x", "detail_level": "all"}, "name, signature, description, summary, full"},
 		{"get_tool_definition", map[string]any{"tool_name": "calculator__ad_"}, "calculator__add"},
 		{"list_skills", map[string]any{"x": 1}, "query"},
 		{"call_tool", map[string]any{"tool": "x", "arguments": 1}, "object"},
@@ -186,7 +214,7 @@ func TestOtherTools(t *testing.T) {
 			{"get_tool_definition", map[string]any{"tool_name": "calculator__add"}, "// calculator__add"},
 			{"list_tool_categories", map[string]any{}, "calculator (8)"},
 			{"list_tool_categories", map[string]any{"query": "CALC"}, "calculator (8)"},
-			{"save_skill", map[string]any{"name": "greet", "code": "print(1)", "description": "d", "language": "python"}, "./skills/greet"},
+			{"save_skill", map[string]any{"name": "greet", "code": "print(1)", "description": "d", "language": "python"}, "import it with: import skills.greet"},
 			{"load_skill", map[string]any{"name": "greet"}, "print(1)"},
 			{"list_skills", map[string]any{}, "greet: d"},
 			{"list_skills", map[string]any{"query": "Gree"}, "greet: d"},
@@ -264,7 +292,7 @@ func TestCallTool(t *testing.T) {
 	}
 	cs := w.stdio(w.server(), revisions[1], nil)
 	raw = `{"content":[{"type":"text","text":"three"},{"type":"image","mimeType":"image/png","data":"AAAA"}],"structuredContent":{"n":9007199254740993}}`
-	res := call(t, cs, "call_tool", map[string]any{"tool": "a__b", "arguments": map[string]any{"x": 1}})
+	res := call(t, cs, "call_tool", map[string]any{"tool": "calculator__add", "arguments": map[string]any{"x": 1}})
 	if textOf(res) != "three" || len(res.Content) != 2 || res.IsError {
 		t.Errorf("%+v", res)
 	}
@@ -272,11 +300,11 @@ func TestCallTool(t *testing.T) {
 		t.Errorf("%T", res.Content[1])
 	}
 	raw = `{"content":[{"type":"text","text":"three"}]}`
-	if res = call(t, cs, "call_tool", map[string]any{"tool": "a__b"}); res.StructuredContent != nil || textOf(res) != "three" {
+	if res = call(t, cs, "call_tool", map[string]any{"tool": "calculator__add"}); res.StructuredContent != nil || textOf(res) != "three" {
 		t.Errorf("%+v", res)
 	}
 	raw = `{"content":[{"type":"text","text":"bad"}],"isError":true}`
-	if res = call(t, cs, "call_tool", map[string]any{"tool": "a__b"}); !res.IsError || textOf(res) != "bad" {
+	if res = call(t, cs, "call_tool", map[string]any{"tool": "calculator__add"}); !res.IsError || textOf(res) != "bad" {
 		t.Errorf("%+v", res)
 	}
 	if res = call(t, cs, "call_tool", map[string]any{"tool": "no"}); !res.IsError || textOf(res) != "unknown tool" {
@@ -285,8 +313,11 @@ func TestCallTool(t *testing.T) {
 	if text := textOf(call(t, cs, "get_execution_stats", map[string]any{"top": 0})); !strings.Contains(text, `"tools":[]`) {
 		t.Errorf("stats without tools: %s", text)
 	}
-	if text := textOf(call(t, cs, "get_execution_stats", nil)); !strings.Contains(text, `"calls":4`) || !strings.Contains(text, `{"tool":"a__b","calls":3,"failed":1}`) {
+	if text := textOf(call(t, cs, "get_execution_stats", nil)); !strings.Contains(text, `"calls":4`) || !strings.Contains(text, `{"tool":"calculator__add","calls":3,"failed":1,"ms":0}`) {
 		t.Errorf("stats: %s", text)
+	}
+	if n := len(w.logs); n != 4 || w.logs[2].Run.Calls[0].Outcome != "error" || w.logs[3].Run.Message != "unknown tool" || w.logs[3].Run.ExitCode != 1 {
+		t.Errorf("%d calls are logged, the last as %+v", n, w.logs[n-1].Run)
 	}
 }
 
@@ -320,5 +351,40 @@ func TestImages(t *testing.T) {
 	}
 	if errs[0] != nil || errs[1] == nil || errs[2] == nil || errs[3] == nil || errs[13] == nil {
 		t.Errorf("errors %v", errs)
+	}
+}
+
+// TestInstructions checks that what servers say of themselves is sent on, shortened: of as many servers as fit.
+func TestInstructions(t *testing.T) {
+	for budget, want := range map[int]bool{0: true, 50: false, -1: false} {
+		w := newFixture(t)
+		w.opt.IndexTokens = budget
+		cs := w.stdio(w.server(), revisions[0], nil)
+		got := cs.InitializeResult().Instructions
+		if strings.Contains(got, "\ndrive: Documents (Markdown) and sheets") != want || len(got) > 1000 {
+			t.Errorf("budget %d: the instructions are %q", budget, got)
+		}
+		text := textOf(call(t, cs, "get_tool_definition", map[string]any{"tool_name": "drive__get_sheet"}))
+		if !strings.Contains(text, "drive says of itself: Documents (Markdown) and sheets") {
+			t.Errorf("the definition is %s", text)
+		}
+	}
+}
+
+// TestHiddenToolsAreNotAdvised checks that no answer names a tool that the mode hides.
+func TestHiddenToolsAreNotAdvised(t *testing.T) {
+	for mode, want := range map[mcpserver.Mode]bool{mcpserver.ModeAll: true, mcpserver.ModeCode: false} {
+		w := newFixture(t)
+		w.opt.Mode = mode
+		cs := w.stdio(w.server(), revisions[0], nil)
+		large := strings.Repeat("x", 3<<20)
+		for tool, args := range map[string]map[string]any{
+			"search_tools": {"query": "xyzzy"}, "execute_code": {"code": large},
+		} {
+			text := textOf(call(t, cs, tool, args))
+			if named := strings.Contains(text, "list_tool_categories") || strings.Contains(text, "write_workspace_file"); named != want {
+				t.Errorf("%s, %s: %s", mode, tool, text)
+			}
+		}
 	}
 }

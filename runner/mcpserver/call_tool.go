@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -9,8 +10,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/images"
 	"github.com/mcpgen/mcpgen/runner/workspace"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 // resultsFolder holds results that are too large for a model, in the host's folder of the workspace.
@@ -34,21 +38,39 @@ func callCallTool(ctx context.Context, c *toolCall, args *callToolArgs) (*reply,
 	if c.cs.s.opt.Call == nil {
 		return nil, c.errorf("calls without a script are not available here; use execute_code")
 	}
-	r, err := c.forward(ctx, args)
-	c.cs.stats.noteCall(args.Tool, err != nil || r.failed)
+	r, record, err := c.forward(ctx, args)
+	c.noteCall(args.Tool, record, r, err)
 	return r, err
 }
 
-// forward makes the call and returns its result.
-func (c *toolCall) forward(ctx context.Context, args *callToolArgs) (*reply, error) {
+// forward makes the call and returns its result and record.
+func (c *toolCall) forward(ctx context.Context, args *callToolArgs) (*reply, chain.CallRecord, error) {
 	answer, err := c.cs.s.opt.Call(ctx, &CallJob{Customer: c.cs.customer, Tool: args.Tool, Args: args.Arguments, Ask: c.ask, Watch: c.progress.Watch})
 	if err != nil {
-		return nil, c.errorf("%v", err)
+		return nil, chain.CallRecord{}, c.errorf("%v", err)
 	}
 	if answer.Failed && len(answer.Raw) == 0 {
-		return nil, modelErrorf("%s", answer.Message)
+		return nil, answer.Record, modelErrorf("%s", answer.Message)
 	}
-	return c.upstreamReply(ctx, answer)
+	r, err := c.upstreamReply(ctx, answer)
+	return r, answer.Record, err
+}
+
+// noteCall logs a call as a run that makes this call only. Arguments and results, which may be confidential, are not logged.
+func (c *toolCall) noteCall(tool string, record chain.CallRecord, r *reply, err error) {
+	run := &customer.Run{Name: c.tool.name, Code: tool, Cause: string(runner.CauseExit), DurationMS: record.DurationMS, CallCount: 1}
+	one := customer.Call{Tool: cmp.Or(record.Tool, tool), MS: record.DurationMS, Outcome: cmp.Or(record.Outcome, chain.OutcomeOK)}
+	if err != nil || r.failed {
+		run.ExitCode, run.Cause = 1, string(runner.CauseError)
+		if one.Outcome == chain.OutcomeOK {
+			one.Outcome = string(runner.CauseError)
+		}
+	}
+	if err != nil {
+		run.Message = err.Error()
+	}
+	run.Calls = []customer.Call{one}
+	c.cs.note(Entry{c.session, run})
 }
 
 // upstreamReply returns another server's result as it came, so that it costs no more than a direct call. A result over the

@@ -8,9 +8,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/skill"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 // Customer owns the files, skills and tokens that a client works with. The tools that need a nil part answer that it is
@@ -41,12 +41,10 @@ type Log interface {
 	Stats() (json.RawMessage, error)
 }
 
-// Entry is one run in a customer's log.
+// Entry is one run, or call without a script, in a customer's log.
 type Entry struct {
-	Session        string // the client's HTTP session; empty in stateless requests and over stdio
-	Code, Language string
-	Result         *runner.Result // nil if the run did not start; Err is the reason
-	Err            error
+	Session string // the client's HTTP session; empty in stateless requests and over stdio
+	Run     *customer.Run
 }
 
 // customerServer is the MCP server of one customer. Clients reach a customer through it only.
@@ -68,14 +66,14 @@ func newCustomerServer(s *Server, c *Customer) *customerServer {
 		caps.Resources = &mcp.ResourceCapabilities{}
 	}
 	cs.mcp = mcp.NewServer(&mcp.Implementation{Name: "mcprun", Version: s.opt.Version},
-		&mcp.ServerOptions{Capabilities: caps, Logger: s.log, SetCacheable: cacheable})
+		&mcp.ServerOptions{Capabilities: caps, Instructions: s.instructions, Logger: s.log, SetCacheable: cacheable})
 	for _, t := range s.tools() {
 		cs.mcp.AddTool(t.definition(), cs.handler(t))
 	}
 	if c.Skills != nil {
 		cs.serveSkills()
 	}
-	cs.mcp.AddReceivingMiddleware(cs.listSkillResources)
+	cs.mcp.AddReceivingMiddleware(cs.listSkillResources, s.inOrder)
 	return cs
 }
 

@@ -114,3 +114,47 @@ func TestNoAnswer(t *testing.T) {
 		t.Errorf("got %d runs", len(w.jobs))
 	}
 }
+
+// TestUnusableAnswers checks that a client which returns without a usable answer is asked again, a few times.
+func TestUnusableAnswers(t *testing.T) {
+	w := newFixture(t)
+	w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+		a, err := job.Ask(ctx, &upstream.Question{Message: "?", Schema: json.RawMessage(`{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`)})
+		if err != nil {
+			return nil, err
+		}
+		return &runner.Result{Cause: runner.CauseExit, Stdout: a.Action + string(a.Content)}, nil
+	}
+	cs := w.stdio(w.server(), revisions[1], &mcp.ClientOptions{
+		Capabilities:   &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}},
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+	})
+	good := mcp.InputResponseMap{"answer": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"n": 1}}}
+	missing := mcp.InputResponseMap{"another": good["answer"]}
+	unfit := mcp.InputResponseMap{"answer": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"n": "one"}}}
+	odd := mcp.InputResponseMap{"answer": &mcp.ElicitResult{Action: "perhaps"}}
+	for _, c := range []struct {
+		answers []mcp.InputResponseMap
+		want    string
+	}{
+		{[]mcp.InputResponseMap{nil, good}, `accept{"n":1}`},
+		{[]mcp.InputResponseMap{missing, unfit, good}, `accept{"n":1}`},
+		{[]mcp.InputResponseMap{odd, missing, unfit}, "cancel"},
+	} {
+		params := &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"code": "1"}}
+		res, err := cs.CallTool(t.Context(), params)
+		for i, answer := range c.answers {
+			if err != nil || !res.NeedsInput() || res.InputRequests["answer"] == nil {
+				t.Fatalf("before answer %d: %+v, %v, want the question", i, res, err)
+			}
+			params.RequestState, params.InputResponses = res.RequestState, answer
+			res, err = cs.CallTool(t.Context(), params)
+		}
+		if err != nil || res.NeedsInput() || textOf(res) != c.want {
+			t.Errorf("after %d answers: %+v, %v, want %s", len(c.answers), res, err, c.want)
+		}
+	}
+	if len(w.jobs) != 3 {
+		t.Errorf("got %d runs, want 3", len(w.jobs))
+	}
+}

@@ -52,9 +52,6 @@ type execution struct {
 	Calls     int      `json:"calls,omitempty"`
 	Warnings  []string `json:"warnings,omitempty"`
 	Images    int      `json:"images,omitempty"`
-	// TokensSaved is how many tokens fewer this cost than direct calls. In the first run of a session that makes a call it
-	// includes the definitions of all tools.
-	TokensSaved int `json:"tokensSaved,omitempty"`
 }
 
 func callExecuteCode(ctx context.Context, c *toolCall, args *executeArgs) (*reply, error) {
@@ -67,13 +64,15 @@ func callExecuteCode(ctx context.Context, c *toolCall, args *executeArgs) (*repl
 	job.Stdout, job.Stderr = c.progress, c.progress
 	job.Ask, job.Watch = c.ask, c.progress.Watch
 	res, err := c.cs.s.opt.Run(ctx, job)
-	saved := c.cs.note(Entry{Session: c.session, Code: args.Code, Language: job.Language, Result: res, Err: err})
+	logged := &runner.Script{Name: c.tool.name, Code: args.Code, Language: sandbox.Language(job.Language)}
 	if err != nil {
+		c.cs.note(Entry{c.session, runner.LoggedFailure(logged, err)})
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, modelErrorf("the run was ended: %v", cause)
 		}
 		return nil, modelErrorf("%s", forModel(hinted(err).Error()))
 	}
+	saved := c.cs.note(Entry{c.session, res.Logged(logged)})
 	return c.execution(ctx, res, shown, job.Language, saved), nil
 }
 
@@ -81,7 +80,7 @@ func callExecuteCode(ctx context.Context, c *toolCall, args *executeArgs) (*repl
 func (c *toolCall) newJob(args *executeArgs) (*Job, error) {
 	o := &c.cs.s.opt
 	if len(args.Code) > maxCode {
-		return nil, c.errorf("code has %d bytes; at most %d. Put data into a file with write_workspace_file, or into context_vars.", len(args.Code), maxCode)
+		return nil, c.errorf("code has %d bytes; at most %d. Put data into context_vars%s.", len(args.Code), maxCode, c.advise(", or with write_workspace_file into a file"))
 	}
 	job := &Job{Customer: c.cs.customer, Session: c.session, Code: args.Code, Vars: args.Vars, Timeout: o.Time, Memory: o.Memory}
 	var err error
@@ -135,13 +134,14 @@ func (c *toolCall) checkVars(vars map[string]json.RawMessage) error {
 		size += len(name) + len(v)
 	}
 	if size > maxVarBytes {
-		return c.errorf("context_vars have %d bytes; at most %d. Put data into a file with write_workspace_file.", size, maxVarBytes)
+		return c.errorf("context_vars have %d bytes; at most %d.%s", size, maxVarBytes, c.advise(" Put data into a file with write_workspace_file."))
 	}
 	return nil
 }
 
-// execution returns the reply for a result.
-func (c *toolCall) execution(ctx context.Context, res *runner.Result, shown *images.Images, language string, saved int) *reply {
+// execution returns the reply for a result. saved is how many tokens fewer the run cost than direct calls; the first run of a session
+// that makes a call saves the definitions of all tools.
+func (c *toolCall) execution(ctx context.Context, res *runner.Result, shown *images.Images, language string, saved int64) *reply {
 	blocks, refused := shown.List()
 	warnings := append(slices.Clone(res.Warnings), refused...)
 	e := execution{
@@ -158,9 +158,6 @@ func (c *toolCall) execution(ctx context.Context, res *runner.Result, shown *ima
 	if cause := context.Cause(ctx); cause != nil && res.Cause == runner.CauseInterrupted {
 		e.Message = appendSentence(e.Message, "("+cause.Error()+")")
 	}
-	if saved > 0 && res.CallCount > 0 {
-		e.TokensSaved = saved
-	}
 	if len(e.Result) > c.cs.s.opt.MaxText {
 		e.Message = appendSentence(e.Message, c.keepValue(ctx, e.Result))
 		e.Result = nil
@@ -168,8 +165,13 @@ func (c *toolCall) execution(ctx context.Context, res *runner.Result, shown *ima
 	e.Message = ident.CleanText(forModel(e.Message))
 	e.setError(res)
 	e.clean()
-	e.Message = appendSentence(e.Message, otherLanguageHint(res, language, c.cs.s.opt.Languages))
+	if !strings.Contains(e.Message, "set language to") {
+		e.Message = appendSentence(e.Message, otherLanguageHint(res, language, c.cs.s.opt.Languages))
+	}
 	r := &reply{text: e.text(), data: e, blocks: blocks, meta: metaOf(res), failed: !e.Success}
+	if saved > 0 && res.CallCount > 0 {
+		r.meta["tokensSaved"] = saved
+	}
 	if len(blocks) > 0 {
 		r.data = nil // a host that shows a model structured content would leave the images out
 	}
@@ -301,7 +303,9 @@ func metaOf(res *runner.Result) map[string]any {
 
 // flagsToArguments replaces the flags of mcprun by the arguments of execute_code.
 var flagsToArguments = strings.NewReplacer(" (--timeout)", " (timeout_seconds)", "what --timeout gives it", "what timeout_seconds gives it", " (--memory)", " (memory_mb)",
-	" (--cpu)", "", " (--processes)", "", " (--output-limit)", "", " (--disk, --disk-files)", "", " (--open-files)", "", " (--file-size)", "")
+	" (--cpu)", "", " (--processes)", "", " (--output-limit)", "", " (--disk, --disk-files)", "", " (--open-files)", "", " (--file-size)", "",
+	", or give its path with --tsc", "", ", or give its path with --pyright", "", "pass values with --var", "pass values in context_vars",
+	"name the script .py, or use --language python", "set language to python", "name the script .ts, or use --language typescript", "set language to typescript")
 
 // forModel returns a message of the runner with names that a model can use.
 func forModel(message string) string { return flagsToArguments.Replace(message) }
@@ -312,9 +316,8 @@ func otherLanguageHint(res *runner.Result, language string, allowed []string) st
 		return ""
 	}
 	text := res.Error.Message
-	python := language == TypeScript && res.Error.Name == "ReferenceError" && strings.HasPrefix(text, "print is not")
 	syntax := res.Error.Name == "SyntaxError" || res.Error.Name == "LoadError" && (strings.Contains(text, "Expected ") || strings.Contains(text, "Unexpected "))
-	if !python && !syntax {
+	if !syntax {
 		return ""
 	}
 	return fmt.Sprintf("It was run as %s; the argument language selects another.", language)

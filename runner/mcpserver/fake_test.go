@@ -147,6 +147,12 @@ func structured(t *testing.T, res *mcp.CallToolResult, name string) any {
 	return m[name]
 }
 
+// metaOf returns a member of what a result says to programs.
+func metaOf(res *mcp.CallToolResult, name string) any {
+	m, _ := res.Meta["com.github.mcpgen/run"].(map[string]any)
+	return m[name]
+}
+
 type finder struct{ cat *catalog.Catalog }
 
 func (f finder) Search(_ context.Context, q search.Query, detail search.Detail, _ string) ([]search.Result, error) {

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/search"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/index"
 )
 
 // Finder finds tools of the generated tree.
@@ -42,34 +44,50 @@ func (c *toolCall) finder() (Finder, error) {
 }
 
 type searchArgs struct {
-	Query    string        `json:"query" required:""`
+	Query    string        `json:"query"`
 	Category string        `json:"category"`
 	Detail   search.Detail `json:"detail_level"`
 }
+
+// shortLimit is the number of hits shown if no detail is asked for. Of the questions in testdata/search 88 % have their
+// answer among so many, and 93 % among ten.
+const shortLimit = 5
 
 func callSearchTools(ctx context.Context, c *toolCall, args *searchArgs) (*reply, error) {
 	if len(args.Query) > maxQueryBytes || len(args.Category) > maxNameBytes {
 		return nil, c.errorf("the query is too long: use a few words, at most %d bytes", maxQueryBytes)
 	}
-	if args.Detail == "" || args.Detail == "summary" { // other servers call it so
+	q := search.Query{Text: args.Query, Category: args.Category}
+	switch {
+	case strings.TrimSpace(args.Query) == "" && args.Category == "":
+		return nil, c.errorf("query: what a tool should do, in a few words; or category: list all of a server's tools")
+	case strings.TrimSpace(args.Query) == "":
+		q.Limit = search.MaxLimit
+	case args.Detail == "":
+		q.Limit = shortLimit
+	}
+	switch args.Detail {
+	case "":
+		args.Detail = search.DetailSignature
+	case "summary": // other servers call it so
 		args.Detail = search.DetailDescription
 	}
 	if !slices.Contains(search.Details(), args.Detail) {
-		return nil, c.errorf("detail_level %.50q is not one of: name, description, summary, full", string(args.Detail))
+		return nil, c.errorf("detail_level %.50q is not one of: name, signature, description, summary, full", string(args.Detail))
 	}
 	f, err := c.finder()
 	if err != nil {
 		return nil, err
 	}
-	found, err := f.Search(ctx, search.Query{Text: args.Query, Category: args.Category}, args.Detail, c.cs.s.opt.Languages[0])
+	found, err := f.Search(ctx, q, args.Detail, c.cs.s.opt.Languages[0])
 	if err != nil {
 		return nil, c.errorf("%v", hinted(err))
 	}
 	if len(found) == 0 {
-		none := "Nothing was found. Try other words, or leave the category out; list_tool_categories lists the categories."
+		none := "Nothing was found. Try other words, or leave the category out" + c.advise("; list_tool_categories lists the categories") + "."
 		return &reply{text: none, data: map[string]any{"tools": []search.Result{}, "message": none}}, nil
 	}
-	return c.found(found), nil
+	return c.found(found, args.Detail), nil
 }
 
 type definitionArgs struct {
@@ -89,15 +107,44 @@ func callGetToolDefinition(ctx context.Context, c *toolCall, args *definitionArg
 	if err != nil {
 		return nil, c.errorf("%v", hinted(err))
 	}
-	return c.found(found), nil
+	r := c.found(found, search.DetailFull)
+	said := map[string]string{}
+	for _, f := range found {
+		if server, ok := c.serverOf(f.Server); ok && said[f.Server] == "" {
+			if text := index.Shorten(server.Instructions, maxInstructions); text != "" {
+				said[f.Server] = text
+				r.text = joinOutput(r.text, f.Server+" says of itself: "+text)
+			}
+		}
+	}
+	if data, ok := r.data.(map[string]any); ok && len(said) > 0 {
+		data["instructions"] = said
+	}
+	return r, nil
+}
+
+// maxInstructions bounds what is shown of a server's instructions beside a definition, in bytes.
+const maxInstructions = 300
+
+// serverOf finds a server of the catalog.
+func (c *toolCall) serverOf(key string) (*catalog.Server, bool) {
+	if c.cs.s.opt.Catalog == nil {
+		return nil, false
+	}
+	return c.cs.s.opt.Catalog.Server(key)
 }
 
 // found returns the tools that fit into a result, with source if there is any: a model writes calls from it.
-func (c *toolCall) found(found []search.Result) *reply {
+func (c *toolCall) found(found []search.Result, detail search.Detail) *reply {
 	limit := c.cs.s.opt.MaxText
-	var b strings.Builder
 	for i := range found {
 		cleanResult(&found[i])
+	}
+	if detail == search.DetailSignature {
+		return &reply{text: cutText(strings.TrimSpace(search.Listing(found)), limit), data: map[string]any{"tools": found}}
+	}
+	var b strings.Builder
+	for i := range found {
 		entry := resultText(&found[i])
 		if i > 0 && b.Len()+len(entry) > limit {
 			fmt.Fprintf(&b, "\n(%d more left out: ask for less detail, or for fewer)", len(found)-i)
@@ -121,6 +168,7 @@ func cleanResult(f *search.Result) {
 	for _, line := range []*string{&f.Tool, &f.Server, &f.Category, &f.Description, &f.Import} {
 		*line = ident.CleanLine(*line)
 	}
+	f.OtherImports = cleanLines(f.OtherImports)
 	f.Signature, f.Source = ident.CleanText(f.Signature), ident.CleanText(f.Source)
 	if f.Source != "" {
 		f.Description, f.Signature = "", ""
@@ -132,17 +180,10 @@ func resultText(f *search.Result) string {
 	if f.Description != "" {
 		rows[0] += ": " + f.Description
 	}
-	indent := "  "
-	if f.Source != "" {
-		indent = ""
-	}
-	for _, row := range []string{f.Import, f.Signature} {
+	for _, row := range slices.Concat([]string{f.Import}, f.OtherImports, []string{f.Signature, f.Source}) {
 		if row != "" {
-			rows = append(rows, indent+row)
+			rows = append(rows, row)
 		}
-	}
-	if f.Source != "" {
-		rows = append(rows, f.Source)
 	}
 	return strings.Join(rows, "\n")
 }

@@ -88,7 +88,7 @@ func TestHiddenText(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.opt.Finder = hostileFinder{}
-	w.opt.Catalog = &catalog.Catalog{Servers: []catalog.Server{{Key: "s", Dir: "s" + hostile, Tools: []catalog.Tool{{Name: "t"}}}}}
+	w.opt.Catalog = &catalog.Catalog{Servers: []catalog.Server{{Key: "s", Dir: "s" + hostile, Instructions: hostile, Tools: []catalog.Tool{{Name: "t"}}}}}
 	w.opt.Lock = &catalog.Lock{Servers: map[string]catalog.LockServer{"s": {Tools: map[string]catalog.LockTool{"t": {Names: map[string]catalog.LockNames{"typescript": {Function: "t" + hostile}}}}}}}
 	front, _ := json.Marshal(hostile)
 	skills := skillsIn(t, fstest.MapFS{"x/SKILL.md": &fstest.MapFile{Data: []byte("---\nname: x\ndescription: " + string(front) + "\n---\n"), Mode: 0o644}})
@@ -117,7 +117,7 @@ func TestHiddenText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers := map[string]any{"tools/list": list, "resources/list": resources}
+	answers := map[string]any{"tools/list": list, "resources/list": resources, "initialize": cs.InitializeResult()}
 	for name, c := range map[string]struct {
 		tool string
 		args map[string]any

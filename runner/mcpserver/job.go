@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
-	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
 // Job is a run that a client asked for.
@@ -22,7 +22,7 @@ type Job struct {
 	// Ask asks the client's user a server's question. It is never nil, and declines if the client cannot ask.
 	Ask upstream.ElicitFunc
 	// Watch receives the events of calls.
-	Watch func(runner.Event)
+	Watch func(chain.Event)
 	// Image receives an image that the script shows. The error is the reason for refusing it.
 	Image func(mimeType string, data []byte) error
 }
@@ -30,10 +30,10 @@ type Job struct {
 // CallJob is one call without a script.
 type CallJob struct {
 	Customer *Customer
-	Tool     string // the tool id, as the client sent it
+	Tool     string // the tool id, or the server's own name for it, as the client sent it
 	Args     json.RawMessage
 	Ask      upstream.ElicitFunc
-	Watch    func(runner.Event)
+	Watch    func(chain.Event)
 }
 
 // CallAnswer is the outcome of a CallJob.
@@ -45,4 +45,6 @@ type CallAnswer struct {
 	// Failed reports that the call did not succeed; Message is the reason, for a model. Raw may be empty then.
 	Failed  bool
 	Message string
+	// Record describes the call for the customer's log.
+	Record chain.CallRecord
 }

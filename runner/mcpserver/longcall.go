@@ -23,6 +23,9 @@ const firstStateless = "2026-07-28"
 // answerKey names the only question of a result.
 const answerKey = "answer"
 
+// maxAsked is how often a question is put to a client that returns without a usable answer.
+const maxAsked = 3
+
 // maxParked bounds the calls of one customer that wait for an answer.
 const maxParked = 32
 
@@ -41,6 +44,7 @@ type longCall struct {
 // pendingQuestion is a question on its way to the client.
 type pendingQuestion struct {
 	question *upstream.Question
+	asked    int                  // how often it was put to the client
 	answer   chan *upstream.Reply // of capacity 1
 }
 
@@ -126,6 +130,7 @@ func (cs *customerServer) park(l *longCall, p *pendingQuestion) (*mcp.CallToolRe
 		l.cancel(errors.New("too many runs wait for an answer"))
 		return cs.result(nil, modelErrorf("too many runs of this customer wait for the user's answer; the run was ended"))
 	}
+	p.asked++
 	state := rand.Text()
 	parked := &parkedCall{longCall: l, pending: p}
 	parked.timeout = time.AfterFunc(cs.s.opt.AnswerTime, func() {
@@ -150,7 +155,7 @@ func (p *parkedCalls) take(state string) *parkedCall {
 	return c
 }
 
-// resume continues the parked call whose question the request answers.
+// resume continues the parked call whose question the request answers. Without a usable answer it asks again.
 func (cs *customerServer) resume(ctx context.Context, t *tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	p := cs.parked.take(req.Params.RequestState)
 	if p == nil || p.tool != t.name {
@@ -160,9 +165,11 @@ func (cs *customerServer) resume(ctx context.Context, t *tool, req *mcp.CallTool
 		return nil, invalidParams("no run waits for this answer: it was given before, or came too late, or its requestState is not what was sent. Nothing was repeated; make the call again without requestState if it is still wanted.")
 	}
 	p.timeout.Stop()
-	answer := &upstream.Reply{Action: "cancel"}
-	if res, ok := req.Params.InputResponses[answerKey].(*mcp.ElicitResult); ok {
+	answer := &upstream.Reply{Action: upstream.ActionCancel}
+	if res, ok := req.Params.InputResponses[answerKey].(*mcp.ElicitResult); ok && usable(res, p.pending.question) {
 		answer = answerOf(res, p.pending.question)
+	} else if p.pending.asked < maxAsked {
+		return cs.park(p.longCall, p.pending)
 	}
 	cs.openStream(req)
 	p.progress.Attach(ctx, req)
@@ -251,6 +258,21 @@ func answerOf(res *mcp.ElicitResult, q *upstream.Question) *upstream.Reply {
 	}
 	a.Content = content
 	return a
+}
+
+// usable reports whether a client's answer is one: a known action, and what was accepted fits the form.
+func usable(res *mcp.ElicitResult, q *upstream.Question) bool {
+	switch res.Action {
+	case upstream.ActionDecline, upstream.ActionCancel:
+		return true
+	case upstream.ActionAccept:
+		if q.URL != "" {
+			return true
+		}
+		_, _, err := q.Check(answerOf(res, q).Content)
+		return err == nil
+	}
+	return false
 }
 
 func invalidParams(message string) error {

@@ -12,11 +12,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -26,7 +24,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/eventstream"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/index"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/runqueue"
-	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/wire"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -55,7 +52,8 @@ type Options struct {
 	// Catalog and Lock describe the generated tree, for the index of its tools. Nil: there is no index.
 	Catalog *catalog.Catalog
 	Lock    *catalog.Lock
-	// IndexTokens bounds the index in the description of execute_code. Zero: 250. Negative: no index.
+	// IndexTokens bounds the index in the description of execute_code, and what servers say of themselves in the instructions.
+	// Zero: 180. Negative: neither.
 	IndexTokens int
 	// Languages are those allowed for scripts; wrappers are shown in the first. Empty: TypeScript, Python.
 	Languages []string
@@ -100,11 +98,12 @@ type Options struct {
 
 // Server answers MCP clients. It is safe for concurrent use.
 type Server struct {
-	opt     Options
-	log     *slog.Logger
-	index   string
-	queue   *runqueue.Queue
-	streams eventstream.Streams
+	opt          Options
+	log          *slog.Logger
+	index        string // of the tree, in the description of execute_code
+	instructions string // of the servers, shortened
+	queue        *runqueue.Queue
+	streams      eventstream.Streams
 
 	ctx    context.Context // of all work in progress
 	cancel context.CancelCauseFunc
@@ -134,6 +133,11 @@ func New(opt *Options) (*Server, error) {
 	}
 	s := &Server{opt: o, log: o.Logger, queue: runqueue.New(o.Parallel, o.Share, o.Waiting, o.MaxWait), customers: map[string]*customerServer{}}
 	s.index = index.Text(o.Catalog, o.Lock, o.Languages[0], o.IndexTokens)
+	readMore := ": get_tool_definition"
+	if o.Mode == ModeCode {
+		readMore = ""
+	}
+	s.instructions = index.Instructions(o.Catalog, o.IndexTokens, readMore)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s, nil
 }
@@ -141,7 +145,7 @@ func New(opt *Options) (*Server, error) {
 // WithDefaults returns the options with the zero fields set.
 func (o Options) WithDefaults() Options {
 	o.Mode = cmp.Or(o.Mode, ModeAll)
-	o.IndexTokens = cmp.Or(o.IndexTokens, 250)
+	o.IndexTokens = cmp.Or(o.IndexTokens, 180)
 	o.Parallel = cmp.Or(o.Parallel, 8)
 	o.Share = cmp.Or(o.Share, o.Parallel)
 	o.Waiting = cmp.Or(o.Waiting, 64)
@@ -193,56 +197,6 @@ func (s *Server) startWork() bool {
 	}
 	s.work.Add(1)
 	return true
-}
-
-// unreadTime is how long an ending server waits for its client to read the last messages.
-const unreadTime = 2 * time.Second
-
-// Stdio serves one client over a pair of streams, as a customer, until the input or ctx ends, and returns nil for both.
-// Runs in progress are then ended, and the server serves no other client.
-func (s *Server) Stdio(ctx context.Context, customer string, in io.ReadCloser, out io.WriteCloser) error {
-	cs, err := s.customer(customer)
-	if err != nil {
-		return err
-	}
-	input := &endingReader{ReadCloser: in, end: func() { s.cancel(errClosing) }}
-	writer := wire.NewWriter(out)
-	context.AfterFunc(s.ctx, func() { time.AfterFunc(unreadTime, writer.GiveUp) })
-	transport := &mcp.IOTransport{Reader: input, Writer: writer}
-	session, err := cs.mcp.Connect(context.WithoutCancel(ctx), transport, nil)
-	if err != nil {
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- session.Wait() }()
-	select {
-	case err = <-ended:
-	case <-ctx.Done():
-		s.cancel(errClosing)
-		s.work.Wait() // the results of interrupted runs are still sent
-		_ = session.Close()
-		return nil
-	}
-	if err == nil || errors.Is(err, io.EOF) || input.ended.Load() {
-		return nil
-	}
-	return fmt.Errorf("read a message of the client: %w", err)
-}
-
-// endingReader calls end when reading fails: nobody will read further answers.
-type endingReader struct {
-	io.ReadCloser
-	end   func()
-	ended atomic.Bool
-}
-
-func (r *endingReader) Read(p []byte) (int, error) {
-	n, err := r.ReadCloser.Read(p)
-	if err != nil {
-		r.ended.Store(true)
-		r.end()
-	}
-	return n, err
 }
 
 // Close ends runs in progress, waits for them, and closes the customers.

@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/check"
@@ -51,17 +52,17 @@ func TestQuiet(t *testing.T) {
 				}
 				w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) {
 					await("waiting for a sandbox, 0 s")
-					job.Watch(runner.Event{Kind: runner.EventReady})
+					job.Watch(chain.Event{Kind: chain.EventReady})
 					await("script running, 0 s")
-					job.Watch(runner.Event{Kind: runner.EventWaiting, Call: 1, Tool: "crm__query", Message: `server "crm" to start`})
+					job.Watch(chain.Event{Kind: chain.EventWaiting, Call: 1, Tool: "crm__query", Message: `server "crm" to start`})
 					await(`crm__query is waiting for server "crm" to start, 0 s`)
-					job.Watch(runner.Event{Kind: runner.EventWaiting, Call: 2, Tool: "crm__other\x1b[2J\nscript running", Message: runner.WaitAnswer})
-					job.Watch(runner.Event{Kind: runner.EventWaiting, Call: 1, Tool: "crm__query", Message: runner.WaitAnswer})
+					job.Watch(chain.Event{Kind: chain.EventWaiting, Call: 2, Tool: "crm__other\x1b[2J\nscript running", Message: chain.WaitAnswer})
+					job.Watch(chain.Event{Kind: chain.EventWaiting, Call: 1, Tool: "crm__query", Message: chain.WaitAnswer})
 					await("waiting for crm__other[2J script running and 1 more, 0 s")
-					job.Watch(runner.Event{Kind: runner.EventEnded, Call: 2})
+					job.Watch(chain.Event{Kind: chain.EventEnded, Call: 2})
 					await("waiting for crm__query, 0 s")
 					await("waiting for crm__query, 1 s")
-					job.Watch(runner.Event{Kind: runner.EventEnded, Call: 1})
+					job.Watch(chain.Event{Kind: chain.EventEnded, Call: 1})
 					await("script running, 0 s")
 					return &runner.Result{Cause: runner.CauseExit}, nil
 				}

@@ -24,7 +24,7 @@ type skillReply struct {
 	Description string   `json:"description,omitempty"`
 	Language    string   `json:"language,omitempty"`
 	Version     string   `json:"version,omitempty"`
-	Path        string   `json:"path,omitempty"` // how scripts import it
+	Path        string   `json:"path,omitempty"` // from which scripts import it
 	Code        string   `json:"code,omitempty"`
 	Broken      bool     `json:"broken,omitempty"`
 	Reason      string   `json:"reason,omitempty"` // why it is broken
@@ -42,6 +42,9 @@ func replyOf(k *skill.Skill) skillReply {
 	}
 	if r.Language != "" {
 		r.Path = "./skills/" + r.Name
+	}
+	if r.Language == Python {
+		r.Path = "skills." + strings.ReplaceAll(r.Name, "-", "_")
 	}
 	return r
 }
@@ -78,7 +81,10 @@ func callSaveSkill(ctx context.Context, c *toolCall, args *saveSkillArgs) (*repl
 	r := replyOf(saved.Skill)
 	r.Description = "" // the model has just written it
 	r.Warnings = cleanLines(saved.Warnings)
-	text := "saved " + r.Name + "; scripts import it from " + r.Path
+	for i := range r.Warnings {
+		r.Warnings[i] = forModel(r.Warnings[i])
+	}
+	text := "saved " + r.Name + "; scripts import it with: " + ident.CleanLine(saved.Skill.Import(sandbox.Language(language)))
 	for _, w := range r.Warnings {
 		text += "\nwarning: " + w
 	}

@@ -179,7 +179,7 @@ func (cs *customerServer) findFile(uri string) (*skill.Skill, string, error) {
 	name, escaped, ok := strings.Cut(rest, "/")
 	file, err := url.PathUnescape(escaped)
 	if !isSkill || !ok || err != nil || cs.customer.Skills == nil {
-		return nil, "", errNoResource
+		return nil, "", noResource(uri)
 	}
 	list, err := cs.published()
 	if err != nil {
@@ -190,7 +190,7 @@ func (cs *customerServer) findFile(uri string) (*skill.Skill, string, error) {
 			return k, file, nil
 		}
 	}
-	return nil, "", errNoResource
+	return nil, "", noResource(uri)
 }
 
 // mimeTypes are the types of files by extension. The mime package would answer differently from machine to machine.
@@ -206,5 +206,11 @@ func mimeTypeOf(file string) string {
 	return cmp.Or(mimeTypes[strings.ToLower(path.Ext(file))], "application/octet-stream")
 }
 
-// errNoResource is the error for an unknown URI.
-var errNoResource = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is no such resource; skills/list lists those that exist"}
+// noResource returns the error for an unknown URI, with the URI as its data.
+func noResource(uri string) error {
+	data, err := json.Marshal(map[string]string{"uri": uri})
+	if err != nil {
+		return err
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is no such resource; skills/list lists those that exist", Data: data}
+}

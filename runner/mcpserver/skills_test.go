@@ -52,6 +52,8 @@ func TestSkillsMethods(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":2,"method":"skills/list"}`, `"skills":[`},
 		{`{"jsonrpc":"2.0","id":3,"method":"skills/get","params":{"uri":"skill://greet/SKILL.md"}}`, `"skill":{"uri":"skill://greet/SKILL.md"`},
 		{`{"jsonrpc":"2.0","id":4,"method":"skills/get","params":{"uri":"skill://none/SKILL.md"}}`, `"code":-32602`},
+		{`{"jsonrpc":"2.0","id":6,"method":"resources/read","params":{"uri":"skill://none/a\"b"}}`, `"data":{"uri":"skill://none/a\"b"}`},
+		{`{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"demo://x"}}`, `"data":{"uri":"demo://x"}`},
 		{`{"jsonrpc":"2.0","id":5,"method":"skills/list","params":{"cursor":"x"}}`, `"code":-32602`},
 	} {
 		if _, _, body := post(t, srv.URL, c.body, session); !strings.Contains(body, c.want) {

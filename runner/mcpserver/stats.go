@@ -6,132 +6,62 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
-	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/workspace"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// stats are the totals of one customer since the server was started.
+// stats are the totals of one customer since the server was started, by the client's session: direct calls would need the
+// definitions once a session.
 type stats struct {
-	mu     sync.Mutex
-	Runs   int `json:"runs"`
-	Failed int `json:"failedRuns"`
-	Calls  int `json:"calls"` // of scripts and of call_tool
-	Used   int `json:"tokensUsed"`
-	Saved  int `json:"tokensSaved"`
-	// MS is the time of all runs, in milliseconds.
-	MS float64 `json:"durationMs"`
-	// Files counts files by name, up to maxWritten: concurrent runs may report the same file.
-	Files int `json:"filesWritten"`
-	files map[string]bool
-	tools map[string]*toolStats
-	// sent counts tokens of definitions that direct calls would have sent, by session.
-	sent map[string]int
+	mu        sync.Mutex
+	bySession map[string]*customer.Stats
 }
 
-type toolStats struct {
-	Tool   string `json:"tool"`
-	Calls  int    `json:"calls"`
-	Failed int    `json:"failed,omitempty"`
-}
+// maxSessionStats bounds the number of sessions that are told apart; further ones count as one.
+const maxSessionStats = 1000
 
-// maxToolStats bounds the number of tools whose calls are counted separately.
-const maxToolStats = 1000
-
-// countCall counts a call of a tool. The caller holds mu.
-func (s *stats) countCall(name string, failed bool) {
-	if s.tools == nil {
-		s.tools = map[string]*toolStats{}
-	}
-	t := s.tools[name]
-	if t == nil {
-		if len(s.tools) >= maxToolStats {
-			return
-		}
-		t = &toolStats{Tool: name}
-		s.tools[name] = t
-	}
-	t.Calls++
-	if failed {
-		t.Failed++
-	}
-}
-
-// maxWritten bounds the number of files that are counted.
-const maxWritten = 10_000
-
-// countFiles counts files that a run wrote. The caller holds mu.
-func (s *stats) countFiles(files []string) {
-	if s.files == nil {
-		s.files = map[string]bool{}
-	}
-	for _, name := range files {
-		if len(s.files) >= maxWritten {
-			break
-		}
-		s.files[name] = true
-	}
-	s.Files = len(s.files)
-}
-
-// maxSent bounds the number of sessions that are told apart; further ones count as one.
-const maxSent = 1000
-
-// countTokens counts the tokens of a run, and returns how many it saved: direct calls need the definitions once a session.
-// The caller holds mu.
-func (s *stats) countTokens(session string, t *runner.Tokens) (saved int) {
-	if s.sent == nil {
-		s.sent = map[string]int{}
-	}
-	if _, known := s.sent[session]; !known && len(s.sent) >= maxSent {
-		session = ""
-	}
-	definitions := max(0, t.Definitions-s.sent[session])
-	s.sent[session] += definitions
-	saved = definitions + t.Arguments + t.Results - t.Used
-	s.Used += t.Used
-	s.Saved += saved
-	return saved
-}
-
-// noteCall counts a call without a script.
-func (s *stats) noteCall(tool string, failed bool) {
+// add adds a run, and returns its share of the tokens.
+func (s *stats) add(e Entry) customer.Tokens {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.Calls++
-	s.countCall(strings.ToValidUTF8(tool[:min(len(tool), maxNameBytes)], ""), failed)
+	if s.bySession == nil {
+		s.bySession = map[string]*customer.Stats{}
+	}
+	if s.bySession[e.Session] == nil && len(s.bySession) >= maxSessionStats {
+		e.Session = ""
+	}
+	one := s.bySession[e.Session]
+	if one == nil {
+		one = &customer.Stats{}
+		s.bySession[e.Session] = one
+	}
+	return one.Add(time.Now(), e.Run)
 }
 
-// note counts a run, adds it to the customer's log, and returns how many tokens it saved.
-func (cs *customerServer) note(e Entry) (saved int) {
-	s := &cs.stats
+// total returns the totals of all sessions.
+func (s *stats) total() *customer.Stats {
 	s.mu.Lock()
-	s.Runs++
-	if e.Result == nil || e.Result.ExitCode != 0 || e.Result.Cause != runner.CauseExit {
-		s.Failed++
+	defer s.mu.Unlock()
+	all := &customer.Stats{}
+	for _, one := range s.bySession {
+		all.Merge(one)
 	}
-	if r := e.Result; r != nil {
-		s.Calls += r.CallCount
-		s.MS = math.Round(1000*(s.MS+r.DurationMS)) / 1000
-		s.countFiles(r.Files)
-		if r.Tokens != nil {
-			saved = s.countTokens(e.Session, r.Tokens)
+	return all
+}
+
+// note counts a run or call, adds it to the customer's log, and returns how many tokens it saved.
+func (cs *customerServer) note(e Entry) (saved int64) {
+	saved = cs.stats.add(e).Saved
+	if cs.customer.Log != nil {
+		if err := cs.customer.Log.Append(e); err != nil {
+			cs.logger().Warn("the customer's log could not be written", "error", err)
 		}
-		for _, c := range r.Calls {
-			s.countCall(c.Tool, c.Outcome != runner.OutcomeOK && c.Outcome != runner.OutcomeDry)
-		}
-	}
-	s.mu.Unlock()
-	if cs.customer.Log == nil {
-		return saved
-	}
-	if err := cs.customer.Log.Append(e); err != nil {
-		cs.logger().Warn("the customer's log could not be written", "error", err)
 	}
 	return saved
 }
@@ -201,6 +131,27 @@ func (cs *customerServer) environment() (*environment, error) {
 	return e, nil
 }
 
+// knownTools returns the rows of the tools in the tree, and one of all others, whose names clients may have mistyped.
+func (s *Server) knownTools(rows []customer.ToolStats) []customer.ToolStats {
+	var known []customer.ToolStats
+	others := customer.ToolStats{Tool: "others"}
+	for _, row := range rows {
+		if s.opt.Catalog != nil {
+			if _, _, ok := s.opt.Catalog.Lookup(row.Tool); ok {
+				known = append(known, row)
+				continue
+			}
+		}
+		others.Calls += row.Calls
+		others.Failed += row.Failed
+		others.MS += row.MS
+	}
+	if others.Calls > 0 {
+		known = append(known, others)
+	}
+	return known
+}
+
 type statsArgs struct {
 	Top *int `json:"top"`
 }
@@ -214,26 +165,20 @@ func callGetExecutionStats(_ context.Context, c *toolCall, args *statsArgs) (*re
 	if err != nil {
 		return nil, err
 	}
-	s := &c.cs.stats
-	s.mu.Lock()
-	tools := make([]toolStats, 0, len(s.tools))
-	for _, t := range s.tools {
-		tools = append(tools, *t)
-	}
-	slices.SortFunc(tools, func(a, b toolStats) int {
-		if a.Calls != b.Calls {
-			return b.Calls - a.Calls
-		}
-		return strings.Compare(a.Tool, b.Tool)
-	})
+	all := c.cs.stats.total()
+	all.Tools = c.cs.s.knownTools(all.Tools)
+	slices.SortStableFunc(all.Tools, func(a, b customer.ToolStats) int { return b.Calls - a.Calls })
 	data := struct {
 		*environment
-		*stats
-		Tools []toolStats     `json:"tools"`
-		Log   json.RawMessage `json:"session,omitempty"`
-	}{environment: env, stats: s, Tools: firstOf(tools, top)}
+		Runs   int                  `json:"runs"` // with calls without a script
+		Failed int                  `json:"failedRuns"`
+		Calls  int                  `json:"calls"`
+		Used   int64                `json:"tokensUsed"`
+		Saved  int64                `json:"tokensSaved"`
+		MS     float64              `json:"durationMs"`
+		Tools  []customer.ToolStats `json:"tools"`
+	}{env, all.Runs, all.Failed, all.Calls, all.Tokens.Used, all.Tokens.Saved, all.DurationMS, append([]customer.ToolStats{}, firstOf(all.Tools, top)...)}
 	totals, err := compactJSON(data)
-	s.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 )
 
@@ -16,7 +17,7 @@ func TestSavedOncePerSession(t *testing.T) {
 		if job.Code == "silent" {
 			return &runner.Result{Cause: runner.CauseExit, Tokens: &runner.Tokens{Used: 5, Saved: -5}}, nil
 		}
-		return &runner.Result{Cause: runner.CauseExit, CallCount: 1, Files: []string{"a", "b"}, Calls: []runner.CallRecord{{Tool: "a__b", Outcome: runner.OutcomeOK}}, Tokens: &runner.Tokens{
+		return &runner.Result{Cause: runner.CauseExit, CallCount: 1, Files: []string{"a", "b"}, Calls: []chain.CallRecord{{Tool: "a__b", Outcome: chain.OutcomeOK}}, Tokens: &runner.Tokens{
 			Used: 10, Definitions: 1000, Arguments: 3, Results: 17, Direct: 1020, Saved: 1010,
 		}}, nil
 	}
@@ -24,7 +25,7 @@ func TestSavedOncePerSession(t *testing.T) {
 	run := func(revision string, codes ...string) (saved []float64) {
 		cs := connect(t, srv.URL, tokenOfAda, revision, nil)
 		for _, code := range codes {
-			n, _ := structured(t, call(t, cs, "execute_code", map[string]any{"code": code}), "tokensSaved").(float64)
+			n, _ := metaOf(call(t, cs, "execute_code", map[string]any{"code": code}), "tokensSaved").(float64)
 			saved = append(saved, n)
 		}
 		return saved
@@ -48,14 +49,32 @@ func TestSavedOncePerSession(t *testing.T) {
 	if used, saved := structured(t, res, "tokensUsed"), structured(t, res, "tokensSaved"); used != 120.0 || saved != 3000.0+8*10-8*5 {
 		t.Errorf("used %v, saved %v", used, saved)
 	}
-	if files := structured(t, res, "filesWritten"); files != 2.0 {
-		t.Errorf("%v files", files)
-	}
 	names := map[string]int{}
 	for _, e := range w.logs {
 		names[e.Session]++
 	}
 	if len(names) != 3 || names[""] != 8 {
 		t.Errorf("logged for the sessions %v", names)
+	}
+}
+
+// TestMistypedTools checks that tools that are not in the tree have one row of the statistics.
+func TestMistypedTools(t *testing.T) {
+	w := newFixture(t)
+	w.opt.Call = func(_ context.Context, job *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
+		return &mcpserver.CallAnswer{Raw: []byte(`{"content":[]}`), Record: chain.CallRecord{Tool: job.Tool, Outcome: chain.OutcomeOK}}, nil
+	}
+	cs := w.stdio(w.server(), revisions[1], nil)
+	for _, tool := range []string{"calculator__add", "calculator__ad", "calc__add"} {
+		call(t, cs, "call_tool", map[string]any{"tool": tool})
+	}
+	rows, _ := structured(t, call(t, cs, "get_execution_stats", nil), "tools").([]any)
+	calls := map[any]any{}
+	for _, row := range rows {
+		one, _ := row.(map[string]any)
+		calls[one["tool"]] = one["calls"]
+	}
+	if len(calls) != 2 || calls["calculator__add"] != 1.0 || calls["others"] != 2.0 {
+		t.Errorf("rows %v", rows)
 	}
 }

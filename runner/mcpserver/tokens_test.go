@@ -13,7 +13,7 @@ import (
 
 // TestFixedCost bounds the tokens that every client pays before the first call, without the index.
 func TestFixedCost(t *testing.T) {
-	for mode, most := range map[mcpserver.Mode]int{mcpserver.ModeAll: 1000, mcpserver.ModeCode: 200} {
+	for mode, most := range map[mcpserver.Mode]int{mcpserver.ModeAll: 1000, mcpserver.ModeCode: 300} {
 		w := newFixture(t)
 		w.opt.Mode, w.opt.IndexTokens = mode, -1
 		list := w.server().Definitions()
@@ -86,13 +86,13 @@ func TestIndex(t *testing.T) {
 	if whole != description(t, w.server()) {
 		t.Error("the index differs from start to start")
 	}
-	for _, word := range []string{"calculator: ", "getDocument", `from "./servers/calculator/index.ts"`} {
+	for _, word := range []string{"calculator: ", "getDocument", "filesystem: "} {
 		if !strings.Contains(whole, word) {
 			t.Errorf("the index has no %q:\n%s", word, whole)
 		}
 	}
 	w.opt.Languages = []string{mcpserver.Python}
-	if d := description(t, w.server()); !strings.Contains(d, "from servers.calculator import") || !strings.Contains(d, "get_document") {
+	if d := description(t, w.server()); !strings.Contains(d, "get_document") {
 		t.Errorf("Python: %s", d)
 	}
 	w.opt.Languages = nil
@@ -103,6 +103,9 @@ func TestIndex(t *testing.T) {
 		if budget < 0 {
 			bare = tokens.Count(d)
 			continue
+		}
+		if budget == 100 && !strings.Contains(d, "and no query lists them") {
+			t.Errorf("budget %d: the index does not say how to list a server's tools:\n%s", budget, d)
 		}
 		if n := tokens.Count(d) - bare; n > budget+2 {
 			t.Errorf("budget %d: %d tokens", budget, n)
@@ -122,6 +125,23 @@ func TestIndexOfMany(t *testing.T) {
 	w.opt.Catalog, w.opt.Lock = cat, lock
 	if d := description(t, w.server()); !strings.Contains(d, "more: list ./servers") {
 		t.Errorf("index: %s", d)
+	}
+}
+
+// TestInstructionsOfMany checks that servers' instructions are shown as far as they fit, and that the others are counted.
+func TestInstructionsOfMany(t *testing.T) {
+	cat := &catalog.Catalog{}
+	for i := range 20 {
+		name := "server_" + string(rune('a'+i))
+		cat.Servers = append(cat.Servers, catalog.Server{Key: name, Dir: name, Instructions: strings.Repeat("Use it with care. ", 6)})
+	}
+	for mode, end := range map[mcpserver.Mode]string{mcpserver.ModeAll: " more: get_tool_definition", mcpserver.ModeCode: " more"} {
+		w := newFixture(t)
+		w.opt.Catalog, w.opt.Lock, w.opt.Mode = cat, nil, mode
+		got := w.stdio(w.server(), revisions[0], nil).InitializeResult().Instructions
+		if n := tokens.Count(got); n > 180 || n < 130 || !strings.Contains(got, "\nserver_a: Use it") || !strings.HasSuffix(got, end) || strings.Contains(got, "server_t") {
+			t.Errorf("%s: %d tokens: %s", mode, n, got)
+		}
 	}
 }
 

@@ -52,6 +52,14 @@ func (c *toolCall) errorf(format string, args ...any) error {
 	return modelErrorf("%s: %s", c.tool.name, fmt.Sprintf(format, args...))
 }
 
+// advise returns advice that names a tool, unless the mode hides all tools that can be advised.
+func (c *toolCall) advise(text string) string {
+	if c.cs.s.opt.Mode == ModeCode {
+		return ""
+	}
+	return text
+}
+
 // hinted adds an error's hint to its text.
 func hinted(err error) error {
 	var h interface{ Hint() string }

@@ -3,11 +3,13 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/index"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/progress"
 )
 
@@ -42,66 +44,85 @@ func additive() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{DestructiveHint: &no}
 }
 
-// tools returns the tools of the mode. Clients get them sorted by name.
+// tools returns the tools of the mode, in the order in which clients get them.
 func (s *Server) tools() []*tool {
-	code := []*tool{s.executeCodeTool()}
+	code := []*tool{s.executeCodeTool(), searchToolsTool()}
 	if s.opt.Mode == ModeCode {
-		return append(code, searchToolsTool())
+		return code
 	}
+	const query, name, text, file = `{"query":{"type":"string"}}`, `{"name":{"type":"string"}}`, `{"text":{"type":"string"}}`, `{"filename":{"type":"string"}}`
 	return append(code,
-		searchToolsTool(),
 		&tool{
-			name: "get_tool_definition", description: "A tool's signature and wrapper.", run: withArgs(callGetToolDefinition), hints: readOnly(),
-			input: `{"type":"object","properties":{"tool_name":{"type":"string"},"category":{"type":"string"}},"required":["tool_name"]}`,
+			name: "get_tool_definition", description: "A tool's wrapper, with its arguments.", run: withArgs(callGetToolDefinition), hints: readOnly(),
+			input: inputSchema(`{"tool_name":{"type":"string"},"category":{"type":"string"}}`, "tool_name"),
 		},
 		&tool{
-			name: "list_tool_categories", description: "Categories, for search_tools.", run: withArgs(callListToolCategories), hints: readOnly(),
-			input: `{"type":"object","properties":{"query":{"type":"string"}}}`,
+			name: "list_tool_categories", description: "Categories, for search_tools; query filters.", run: withArgs(callListToolCategories), hints: readOnly(),
+			input: inputSchema(query),
 		},
 		&tool{
 			name: "call_tool", description: "Call one tool without a script.", run: withArgs(callCallTool), long: true, stage: "call_tool running",
-			input: `{"type":"object","properties":{"tool":{"type":"string","description":"server__tool"},"arguments":` + anyObject + `},"required":["tool"]}`,
+			input: inputSchema(`{"tool":{"type":"string","description":"server__tool, or own name"},"arguments":`+anyObject+`}`, "tool"),
 		},
 		&tool{
 			name: "save_skill", description: "Save a script to import later: ./skills/NAME.", run: withArgs(callSaveSkill), hints: additive(),
-			input: `{"type":"object","properties":{"name":{"type":"string"},"code":{"type":"string"},"description":{"type":"string"},` +
-				`"language":` + s.languageSchema() + `},"required":["name","code"]}`,
+			input: inputSchema(`{"name":{"type":"string"},"code":{"type":"string"},"description":{"type":"string"},"language":`+s.languageSchema()+`}`, "name", "code"),
+		},
+		&tool{name: "load_skill", description: "A skill's code.", run: withArgs(callLoadSkill), hints: readOnly(), input: inputSchema(name, "name")},
+		&tool{name: "list_skills", description: "Saved skills.", run: withArgs(callListSkills), hints: readOnly(), input: inputSchema(query)},
+		&tool{
+			name: "sanitize_pii", description: "Replace personal data with tokens like [EMAIL_1].", run: withArgs(callSanitizePII), hints: additive(),
+			input: inputSchema(text, "text"),
 		},
 		&tool{
-			name: "load_skill", description: "A skill's code.", run: withArgs(callLoadSkill), hints: readOnly(),
-			input: `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`,
-		},
-		&tool{name: "list_skills", run: withArgs(callListSkills), hints: readOnly(), description: "Saved skills.", input: `{"type":"object","properties":{"query":{"type":"string"}}}`},
-		&tool{
-			name: "sanitize_pii", description: "Replace personal data with tokens such as [EMAIL_1].", run: withArgs(callSanitizePII), hints: additive(),
-			input: `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`,
-		},
-		&tool{
-			name: "restore_pii", description: "The reverse.", run: withArgs(callRestorePII), hints: readOnly(),
-			input: `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`,
+			name: "restore_pii", description: "Undo sanitize_pii.", run: withArgs(callRestorePII), hints: readOnly(),
+			input: inputSchema(text, "text"),
 		},
 		&tool{
 			name: "write_workspace_file", description: "Write a file that scripts can read.", run: withArgs(callWriteWorkspaceFile),
-			input: `{"type":"object","properties":{"filename":{"type":"string"},"content":{"type":"string"}},"required":["filename","content"]}`,
+			input: inputSchema(`{"filename":{"type":"string"},"content":{"type":"string"}}`, "filename", "content"),
 		},
 		&tool{
 			name: "read_workspace_file", description: "Read a file that a script wrote.", run: withArgs(callReadWorkspaceFile), hints: readOnly(),
-			input: `{"type":"object","properties":{"filename":{"type":"string"}},"required":["filename"]}`,
+			input: inputSchema(file, "filename"),
 		},
 		&tool{
 			name: "list_workspace_files", description: "Files with sizes.", run: withArgs(callListWorkspaceFiles), hints: readOnly(),
-			input: `{"type":"object","properties":{"subpath":{"type":"string"}}}`,
+			input: inputSchema(`{"subpath":{"type":"string"}}`),
 		},
 		&tool{
 			name: "checkpoint", run: withArgs(callCheckpoint),
-			description: "Keep a step's data, for later sessions too. Without data: read it; without name: list all.",
-			input:       `{"type":"object","properties":{"name":{"type":"string"},"data":` + anyObject + `}}`,
+			description: "Keep a step's data, for later sessions too. Without data: read; without name: list.",
+			input:       inputSchema(`{"name":{"type":"string"},"data":` + anyObject + `}`),
 		},
 		&tool{
-			name: "get_execution_stats", description: "Runs, tokens saved, workspace, limits.", run: withArgs(callGetExecutionStats), hints: readOnly(),
-			input: `{"type":"object","properties":{"top":{"type":"integer","description":"tools to list"}}}`,
+			name: "get_execution_stats", description: "Runs, the top called tools, tokens saved, workspace, limits.", run: withArgs(callGetExecutionStats), hints: readOnly(),
+			input: inputSchema(`{"top":{"type":"integer"}}`),
 		},
 	)
+}
+
+// inputSchema returns the schema of an object with the properties, of which some are required.
+func inputSchema(properties string, required ...string) string {
+	if len(required) == 0 {
+		return `{"type":"object","properties":` + properties + `}`
+	}
+	return `{"type":"object","properties":` + properties + `,"required":["` + strings.Join(required, `","`) + `"]}`
+}
+
+// inOrder has tools/list list the tools in the order of tools; the SDK sorts them by name.
+func (s *Server) inOrder(next mcp.MethodHandler) mcp.MethodHandler {
+	place := map[string]int{}
+	for i, t := range s.tools() {
+		place[t.name] = i
+	}
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		if list, ok := res.(*mcp.ListToolsResult); ok && err == nil {
+			slices.SortFunc(list.Tools, func(a, b *mcp.Tool) int { return place[a.Name] - place[b.Name] })
+		}
+		return res, err
+	}
 }
 
 // languageSchema returns the schema of an argument that names a language.
@@ -109,31 +130,43 @@ func (s *Server) languageSchema() string {
 	return `{"type":"string","enum":["` + strings.Join(s.opt.Languages, `","`) + `"]}`
 }
 
-// resultHint returns how scripts return a value, for the languages allowed.
-func (s *Server) resultHint() string {
-	switch {
-	case !slices.Contains(s.opt.Languages, Python):
-		return "exports as `result`"
-	case !slices.Contains(s.opt.Languages, TypeScript):
-		return "assigns to `result`"
-	}
-	return "exports (Python: assigns) as `result`"
-}
-
 func (s *Server) executeCodeTool() *tool {
 	return &tool{
 		name: "execute_code", run: withArgs(callExecuteCode), long: true, stage: progress.StageSandbox,
-		description: "Run code in a sandbox. It imports MCP tools from ./servers and returns only what it prints, or " + s.resultHint() + "." + s.index,
-		input: `{"type":"object","properties":{"code":{"type":"string"},"language":` + s.languageSchema() + `,` +
-			`"context_vars":{"type":"object","description":"become variables","properties":{}},` +
-			`"timeout_seconds":{"type":"number","default":` + formatNumber(s.opt.Time.Seconds()) + `},"memory_mb":{"type":"number","default":` + formatNumber(float64(s.opt.Memory)/1e6) + `}},"required":["code"]}`,
+		description: s.executeCodeDescription() + s.index,
+		input: inputSchema(`{"code":{"type":"string"},"language":`+s.languageSchema()+`,"context_vars":{"type":"object","description":"become variables","properties":{}},`+
+			`"timeout_seconds":{"type":"number","default":`+formatNumber(s.opt.Time.Seconds())+`},"memory_mb":{"type":"number","default":`+formatNumber(float64(s.opt.Memory)/1e6)+`}}`, "code"),
 	}
+}
+
+// executeCodeDescription says what a model cannot know of scripts, in the languages allowed.
+func (s *Server) executeCodeDescription() string {
+	result, detected := "exports (Python: assigns) as `result`", " The language is detected, TypeScript where both fit."
+	typescript, python := slices.Contains(s.opt.Languages, TypeScript), slices.Contains(s.opt.Languages, Python)
+	switch {
+	case !python:
+		result, detected = "exports as `result`", ""
+	case !typescript:
+		result, detected = "assigns to `result`", ""
+	}
+	text := "Run a script that calls MCP tools, in a sandbox: no network, files persist. Returns only what it prints, or " +
+		result + "." + detected
+	example := index.ExampleOf(s.opt.Catalog, s.opt.Lock)
+	if example == nil {
+		return text
+	}
+	if name := example.Functions[TypeScript]; name != "" && typescript {
+		text += fmt.Sprintf("\nTypeScript, top-level await: import { %[1]s } from \"./servers/%[2]s/index.ts\"; await %[1]s({ key: value })", name, example.Dir)
+	}
+	if name := example.Functions[Python]; name != "" && python {
+		text += fmt.Sprintf("\nPython, no await, results are dicts: from servers.%[2]s import %[1]s; %[1]s(key=value)", name, example.Dir)
+	}
+	return text
 }
 
 func searchToolsTool() *tool {
 	return &tool{
-		name: "search_tools", description: "Find tools by what they do.", run: withArgs(callSearchTools), hints: readOnly(),
-		input: `{"type":"object","properties":{"query":{"type":"string"},"category":{"type":"string"},` +
-			`"detail_level":{"type":"string","enum":["name","description","summary","full"]}},"required":["query"]}`,
+		name: "search_tools", description: "Find tools by purpose or id, and how to call them.", run: withArgs(callSearchTools), hints: readOnly(),
+		input: inputSchema(`{"query":{"type":"string"},"category":{"type":"string"},"detail_level":{"type":"string","enum":["name","signature","description","full"],"default":"signature"}}`),
 	}
 }

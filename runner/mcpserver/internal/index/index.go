@@ -1,4 +1,4 @@
-// Package index describes the generated tree in a few tokens, for the description of execute_code.
+// Package index describes the generated tree in a few tokens, for what every client reads at its start.
 package index
 
 import (
@@ -11,11 +11,44 @@ import (
 	"github.com/mcpgen/mcpgen/gen/tokens"
 )
 
-// Text returns the part of execute_code's description that is about the tree: how to import a wrapper, each server with
-// its number of tools, and the names of tools as far as they fit into budget tokens. It depends on the tree only, so it is
-// the same at every start. Servers are in the catalog's order; a server's names are all given or none.
+// Example is a tool to show calls with.
+type Example struct {
+	Dir string
+	// Functions are the names of its function by language.
+	Functions map[string]string
+}
+
+// ExampleOf returns the first tool of the tree whose names differ from language to language, which shows how they are
+// made, else the first of all. It is nil if there is no tool.
+func ExampleOf(cat *catalog.Catalog, lock *catalog.Lock) *Example {
+	if cat == nil || lock == nil {
+		return nil
+	}
+	var first *Example
+	for _, s := range cat.Servers {
+		for _, t := range s.Tools {
+			e := &Example{Dir: ident.CleanLine(s.Dir), Functions: map[string]string{}}
+			different := map[string]bool{}
+			for language, n := range lock.Servers[s.Key].Tools[t.Name].Names {
+				e.Functions[language] = ident.CleanLine(n.Function)
+				different[n.Function] = true
+			}
+			if len(different) > 1 {
+				return e
+			}
+			if first == nil && len(different) > 0 {
+				first = e
+			}
+		}
+	}
+	return first
+}
+
+// Text returns the part of execute_code's description that lists the tree: each server with its number of tools, or the names
+// of their functions as far as they fit into budget tokens. It depends on the tree only, so it is the same at every start.
+// Servers are in the catalog's order; a server's names are all given or none.
 func Text(cat *catalog.Catalog, lock *catalog.Lock, language string, budget int) string {
-	if cat == nil || lock == nil || len(cat.Servers) == 0 || budget < 0 {
+	if cat == nil || lock == nil || budget < 0 {
 		return ""
 	}
 	var rows []row
@@ -33,13 +66,7 @@ func Text(cat *catalog.Catalog, lock *catalog.Lock, language string, budget int)
 	if len(rows) == 0 {
 		return ""
 	}
-	example := fmt.Sprintf("import { %s } from \"./servers/%s/index.ts\"", rows[0].names[0], rows[0].dir)
-	if language == "python" {
-		example = fmt.Sprintf("from servers.%s import %s", rows[0].dir, rows[0].names[0])
-	}
-	head := "\nExample: " + example + "\nServers:"
-	fits := func(rows []row, more int) bool { return tokens.Count(head+format(rows, more)) <= budget }
-
+	fits := func(rows []row, more int) bool { return tokens.Count(format(rows, more)) <= budget }
 	shown := len(rows) // as many servers as fit
 	if !fits(rows, 0) {
 		shown = sort.Search(len(rows), func(n int) bool { return !fits(rows[:n+1], len(rows)-n-1) })
@@ -51,10 +78,10 @@ func Text(cat *catalog.Catalog, lock *catalog.Lock, language string, budget int)
 			rows[i].named = false
 		}
 	}
-	if text := head + format(rows, more); fits(rows, more) {
-		return text
+	if !fits(rows, more) {
+		return ""
 	}
-	return ""
+	return format(rows, more)
 }
 
 // row is a server of the index.
@@ -65,16 +92,72 @@ type row struct {
 }
 
 func format(rows []row, more int) string {
-	var b strings.Builder
+	var list strings.Builder
+	counted := "" // a server of which only the number of tools is shown
 	for _, r := range rows {
 		if r.named {
-			fmt.Fprintf(&b, "\n%s: %s", r.dir, strings.Join(r.names, " "))
-		} else {
-			fmt.Fprintf(&b, "\n%s (%d)", r.dir, len(r.names))
+			fmt.Fprintf(&list, "\n%s: %s", r.dir, strings.Join(r.names, " "))
+			continue
 		}
+		fmt.Fprintf(&list, "\n%s (%d)", r.dir, len(r.names))
+		counted = r.dir
 	}
 	if more > 0 {
-		fmt.Fprintf(&b, "\nand %d more: list ./servers", more)
+		fmt.Fprintf(&list, "\nand %d more: list ./servers", more)
 	}
-	return b.String()
+	head := "\nServers:"
+	if counted != "" {
+		head = fmt.Sprintf("\nServers (a number counts tools: search_tools with category %q and no query lists them):", counted)
+	}
+	return head + list.String()
+}
+
+// maxInstructions bounds what is shown of one server's instructions, in bytes.
+const maxInstructions = 120
+
+// Instructions returns the beginning of what each server says of itself, on a line each: of as many servers as fit into budget
+// tokens, in the catalog's order, and how many more there are. hint, which may be empty, says where to read those. The texts are the
+// servers' own, without invisible characters.
+func Instructions(cat *catalog.Catalog, budget int, hint string) string {
+	if cat == nil {
+		return ""
+	}
+	var rows []string
+	for i := range cat.Servers {
+		if text := Shorten(cat.Servers[i].Instructions, maxInstructions); text != "" {
+			rows = append(rows, fmt.Sprintf("\n%s: %s", ident.CleanLine(cat.Servers[i].Dir), text))
+		}
+	}
+	first := func(n int) string {
+		text := "What servers say of themselves:" + strings.Join(rows[:n], "")
+		if n < len(rows) {
+			text += fmt.Sprintf("\nand %d more%s", len(rows)-n, hint)
+		}
+		return text
+	}
+	shown := len(rows)
+	if shown > 0 && tokens.Count(first(shown)) > budget {
+		shown = sort.Search(shown, func(n int) bool { return tokens.Count(first(n+1)) > budget })
+	}
+	if shown == 0 {
+		return ""
+	}
+	return first(shown)
+}
+
+// Shorten returns the first sentences of untrusted text on one line, as many as most bytes hold, or the beginning of the
+// first one.
+func Shorten(text string, most int) string {
+	text = ident.CleanLine(text)
+	if len(text) <= most {
+		return text
+	}
+	begin := strings.ToValidUTF8(text[:most], "")
+	if i := strings.LastIndex(begin, ". "); i > 0 {
+		return begin[:i+1]
+	}
+	if i := strings.LastIndexByte(begin, ' '); i > most/2 {
+		begin = begin[:i]
+	}
+	return begin + " …"
 }

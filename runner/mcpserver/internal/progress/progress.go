@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
-	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
 const (
@@ -128,21 +128,21 @@ func (p *Progress) Write(b []byte) (int, error) {
 }
 
 // Watch reports the events of a run.
-func (p *Progress) Watch(e runner.Event) {
+func (p *Progress) Watch(e chain.Event) {
 	var text string
 	switch e.Kind {
-	case runner.EventReady:
+	case chain.EventReady:
 		p.Enter(StageScript)
-	case runner.EventWaiting, runner.EventEnded:
+	case chain.EventWaiting, chain.EventEnded:
 		p.update(e)
-	case runner.EventStarted:
+	case chain.EventStarted:
 		text = e.Tool
-	case runner.EventProgress:
+	case chain.EventProgress:
 		text = e.Tool + ": " + e.Progress.Message
 		if e.Progress.Total > 0 {
 			text = fmt.Sprintf("%s: %.0f %% %s", e.Tool, 100*e.Progress.Progress/e.Progress.Total, e.Progress.Message)
 		}
-	case runner.EventWarning, runner.EventRetry, runner.EventStarting:
+	case chain.EventWarning, chain.EventRetry, chain.EventStarting:
 		if e.Message != "" {
 			text = e.Tool + ": " + e.Message
 		}
@@ -153,12 +153,12 @@ func (p *Progress) Watch(e runner.Event) {
 }
 
 // update keeps the list of calls without an answer.
-func (p *Progress) update(e runner.Event) {
+func (p *Progress) update(e chain.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := len(p.calls)
 	p.calls = slices.DeleteFunc(p.calls, func(c pendingCall) bool { return c.number == e.Call })
-	if e.Kind == runner.EventWaiting {
+	if e.Kind == chain.EventWaiting {
 		p.calls = append(p.calls, pendingCall{number: e.Call, tool: ident.CleanLine(e.Tool), reason: ident.CleanLine(e.Message), since: time.Now()})
 	} else if before > 0 && len(p.calls) == 0 {
 		p.since = time.Now() // the script goes on
@@ -172,7 +172,7 @@ func (p *Progress) status(now time.Time) string {
 	if len(p.calls) > 0 {
 		c := slices.MinFunc(p.calls, func(a, b pendingCall) int { return a.since.Compare(b.since) })
 		what, since = "waiting for "+c.tool, c.since
-		if c.reason != runner.WaitAnswer {
+		if c.reason != chain.WaitAnswer {
 			what = c.tool + " is waiting for " + c.reason
 		}
 		if more := len(p.calls) - 1; more > 0 {
