@@ -171,7 +171,7 @@ func TestActionRuns(t *testing.T) {
 		t.Fatal("the action's scripts need bash")
 	}
 	r := newRunner(t)
-	log, outputs, code := r.run("install", nil, "ACTION_PATH="+repository(t), "GOPROXY=off")
+	log, outputs, code := r.run("install", nil, "ACTION_PATH="+repository(t), "GOPROXY=off", "CGO_ENABLED=0")
 	binary := outputs["binary"]
 	if code != 0 || !strings.HasPrefix(log, "mcpgen ") && !strings.Contains(log, "\nmcpgen ") {
 		t.Fatalf("install: exit code %d, binary %q\n%s", code, binary, log)
@@ -270,7 +270,7 @@ func TestGoTool(t *testing.T) {
 	for _, args := range [][]string{{"tool", "mcpgen", "version"}, {"generate", "./..."}, {"tool", "mcpgen", "sync", "--check", "--offline"}} {
 		cmd := exec.Command("go", args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=mod", "GOWORK=off")
+		cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=mod -trimpath", "GOWORK=off", "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 		}

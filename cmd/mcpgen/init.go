@@ -63,7 +63,10 @@ server that can't be moved stays where it is, and so do a person's own servers f
 no others or its file is named.
 
 With --agents-md it also writes a paragraph about the tree for agents, between two markers in AGENTS.md, and in
-CLAUDE.md if there is one. Where the markers are, each init keeps the paragraph current and touches nothing else.`,
+CLAUDE.md if there is one. Where the markers are, each init keeps the paragraph current and touches nothing else.
+
+Where the project uses prettier, biome or ruff, init adds the tree to what they ignore, and says so: a wrapper that they
+rewrote would differ from what sync writes.`,
 		Example: `  mcpgen init
   mcpgen init --from cursor,vscode            # take over servers
   mcpgen init --from all --dry-run            # what would that be?
@@ -85,16 +88,19 @@ CLAUDE.md if there is one. Where the markers are, each init keeps the paragraph 
 	f.BoolVar(&o.writeEnv, "write-env", false, "with --from: put secrets into .env, readable for you alone, instead of only naming them")
 	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of mcpgen.yaml, and do nothing else")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "say also which keys of other programs are ignored, and where files were looked for")
+	cli.CompleteFlag(cmd, "from", cli.FixedWords(append(hostNames(), "all")...))
 	return cmd
 }
 
-func hostList() string {
+func hostNames() []string {
 	var names []string
 	for _, h := range config.Hosts() {
 		names = append(names, string(h))
 	}
-	return strings.Join(names, ", ")
+	return names
 }
+
+func hostList() string { return strings.Join(hostNames(), ", ") }
 
 func (o *initOptions) run(ctx context.Context) error {
 	if o.schema {
@@ -124,6 +130,11 @@ func (o *initOptions) run(ctx context.Context) error {
 	}
 	if err := o.tellAgents(p); err != nil {
 		return err
+	}
+	if !o.serve { // which asks before it changes a file
+		if err := o.tellFormatters(p); err != nil {
+			return err
+		}
 	}
 	o.tellEditors(p)
 	return nil

@@ -39,10 +39,8 @@ func (o *initOptions) tellAgents(p project) error {
 			if text, err := readIfThere(claude); err == nil && text != nil && !refersToAgents(text) {
 				add(claude, true)
 			}
-		case filepath.IsAbs(name):
-			add(name, true)
 		default:
-			add(filepath.Join(o.app.Dir, name), true)
+			add(o.app.Path(name), true)
 		}
 	}
 	add(filepath.Join(dir, "AGENTS.md"), false)
@@ -67,24 +65,18 @@ func (o *initOptions) tell(file, paragraph string, asked bool) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read the file for agents: %w", err)
 	}
-	state, err := guide.Look(string(text), paragraph)
-	if err != nil {
+	updated, found, err := guide.Update(string(text), paragraph)
+	switch {
+	case err != nil:
 		return false, fmt.Errorf("%s: %w", o.name(file), err)
-	}
-	if state == guide.Absent && !asked {
+	case !found && !asked:
 		return false, nil
+	case updated != string(text):
+		return true, o.put(file, []byte(updated), text != nil)
+	case asked:
+		o.say("%s tells agents of the tree already", o.name(file))
 	}
-	if state == guide.Current {
-		if asked {
-			o.say("%s tells agents of the tree already", o.name(file))
-		}
-		return true, nil
-	}
-	updated, err := guide.Update(string(text), paragraph)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", o.name(file), err)
-	}
-	return true, o.put(file, []byte(updated), text != nil)
+	return true, nil
 }
 
 // refersToAgents reports whether a CLAUDE.md imports AGENTS.md, so that it needs no paragraph of its own.

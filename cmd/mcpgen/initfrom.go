@@ -161,13 +161,13 @@ func (o *initOptions) places(p project) ([]hosts.Place, error) {
 		if host == "all" && !named {
 			wanted = config.Hosts()
 		} else if !slices.Contains(config.Hosts(), host) {
-			return nil, &cli.UsageError{Err: fmt.Errorf("--from %q: no such host; there are %s, and all", name, hostList()), Command: "mcpgen init"}
+			return nil, &cli.UsageError{
+				Err:     fmt.Errorf("--from %q: no such host; there are %s, and all", name, hostList()),
+				Command: "mcpgen init", Near: cli.Near(name, hostNames()),
+			}
 		}
 		if named {
-			if !filepath.IsAbs(file) {
-				file = filepath.Join(o.app.Dir, file)
-			}
-			places = append(places, hosts.Place{Host: host, Path: file})
+			places = append(places, hosts.Place{Host: host, Path: o.app.Path(file)})
 			continue
 		}
 		found := false

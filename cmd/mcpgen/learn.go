@@ -55,6 +55,7 @@ Exit codes: 0 learned, 2 usage, configuration, or nothing to learn, 3 the server
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.place.bind(cmd)
+	cmd.ValidArgsFunction = cli.CompleteArgs(0, generatedTools(app, &o.place))
 	f := cmd.Flags()
 	f.StringArrayVar(&o.args, "args", nil, "call the tool with this `JSON` object; may be given several times")
 	f.StringArrayVar(&o.replies, "replies", nil, "learn from the replies in this `file` (- is standard input); may be given several times")
@@ -209,10 +210,7 @@ func (o *learnOptions) readReplies(name string) ([]json.RawMessage, error) {
 	const most = 256 << 20
 	var in io.Reader = o.app.Stdin
 	if name != "-" {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(o.app.Dir, name)
-		}
-		f, err := os.Open(name)
+		f, err := os.Open(o.app.Path(name))
 		if err != nil {
 			return nil, cli.WithHint(fmt.Errorf("read replies: %w", err), "give a file of JSON values")
 		}

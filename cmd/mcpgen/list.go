@@ -35,6 +35,7 @@ files or has no meaning for mcpgen.`,
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(args) },
 	}
 	o.place.bind(cmd)
+	cmd.ValidArgsFunction = cli.CompleteArgs(0, generatedServers(app, &o.place))
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "say also where servers come from, and what was ignored there")
 	return cmd

@@ -58,6 +58,7 @@ Exit codes: 0 logged in, 2 usage or configuration, 3 the login failed, 130 inter
 		},
 	}
 	o.place.bind(cmd)
+	cmd.ValidArgsFunction = cli.CompleteArgs(1, configuredServers(app, &o.place))
 	f := cmd.Flags()
 	f.BoolVar(&o.noBrowser, "no-browser", false, "print the address and open no browser")
 	f.BoolVar(&o.paste, "paste", false, "read the address that the browser was sent to from standard input, even if that is no terminal")

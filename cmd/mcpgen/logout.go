@@ -27,6 +27,7 @@ wanted, where it takes that. They are removed also when it can't be reached.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	o.place.bind(cmd)
+	cmd.ValidArgsFunction = cli.CompleteArgs(1, configuredServers(app, &o.place))
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -87,71 +88,35 @@ func findOffer(tree *gen.Tree, name string) *offer {
 	return nil
 }
 
-// wrappers returns the files of an offer, by language.
-func (f *offer) wrappers(tree *gen.Tree) (map[string]wrapperJSON, error) {
+// showOffer shows the modules for the prompts or the resources of a server. The tree lists prompts; resources are known to the
+// server only.
+func (o *showOptions) showOffer(tree *gen.Tree, f *offer) error {
 	root, err := os.OpenRoot(tree.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("read the tree: %w", err)
+		return fmt.Errorf("read the tree: %w", err)
 	}
 	defer root.Close()
-	out := map[string]wrapperJSON{}
-	for _, language := range tree.Languages() {
-		l, _ := gen.LanguageOf(language)
-		file := path.Join(f.server.Dir, f.kind+l.Ext)
-		text, err := fs.ReadFile(root.FS(), file)
-		if err != nil {
-			return nil, fmt.Errorf("read the tree: %w", err)
-		}
-		out[language] = wrapperJSON{File: file, Function: f.kind, Source: string(text)}
-	}
-	return out, nil
-}
-
-// showOffer shows the prompts or the resources of a server. The tree lists prompts; resources are known to the server only.
-func (o *showOptions) showOffer(tree *gen.Tree, f *offer) error {
-	wrappers, err := f.wrappers(tree)
-	if err != nil {
-		return err
-	}
-	for language := range wrappers {
-		if !o.shown(language) {
-			delete(wrappers, language)
-		}
-	}
-	js := offerJSON{Server: f.server.Key, Offer: f.kind, Wrappers: wrappers}
+	js := offerJSON{Server: f.server.Key, Offer: f.kind, Wrappers: map[string]wrapperJSON{}}
 	if f.kind == "prompts" {
 		js.Prompts = promptsOf(f.server)
+	}
+	var out strings.Builder
+	for _, language := range tree.Languages() {
+		if !o.shown(language) {
+			continue
+		}
+		l, _ := gen.LanguageOf(language)
+		file := path.Join(f.server.Dir, f.kind+l.Ext)
+		source, err := fs.ReadFile(root.FS(), file)
+		if err != nil {
+			return fmt.Errorf("read the tree: %w", err)
+		}
+		js.Wrappers[language] = wrapperJSON{File: file, Function: f.kind, Source: string(source)}
+		fmt.Fprintf(&out, "%s\n\n%s\n\n", o.app.OutStyle().Bold(path.Join(filepath.Base(tree.Dir), file)), cli.Escape(strings.TrimSpace(string(source))))
 	}
 	if o.json {
 		return o.app.JSON(js)
 	}
-	style, out := o.app.OutStyle(), o.app.Stdout
-	head := "resources"
-	if f.kind == "prompts" {
-		head = cli.Count(len(js.Prompts), "prompt")
-	}
-	if _, err := fmt.Fprintf(out, "%s  %s of server %s\n", style.Bold(cli.EscapeLine(f.server.Dir+"/"+f.kind)), head, cli.EscapeLine(fmt.Sprintf("%q", f.server.Key))); err != nil {
-		return err
-	}
-	var rows [][]string
-	for _, p := range js.Prompts {
-		rows = append(rows, promptRow("  ", p))
-	}
-	if err := cli.Table(out, style, nil, rows); err != nil {
-		return err
-	}
-	for _, language := range tree.Languages() {
-		w, ok := wrappers[language]
-		if !ok {
-			continue
-		}
-		file := w.File
-		if rel, err := filepath.Rel(o.app.Dir, tree.Dir); err == nil && !strings.HasPrefix(rel, "..") {
-			file = filepath.ToSlash(filepath.Join(rel, w.File))
-		}
-		if _, err := fmt.Fprintf(out, "\n%s  %s\n\n%s\n", style.Bold(language), style.Cyan(cli.EscapeLine(file)), indent(cli.Escape(strings.TrimSpace(w.Source)))); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = io.WriteString(o.app.Stdout, out.String())
+	return err
 }

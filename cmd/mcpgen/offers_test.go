@@ -44,8 +44,8 @@ func TestOffersAreShown(t *testing.T) {
 	}{
 		{"list", []string{"my_docs__find", "  resources ", `  prompt greet\x1b[2J(who, how?)  Say hello\x1b]0;x`, "plain__find"}, 0},
 		{"list my-docs --json", []string{`"resources": true`, `"prompts": [`, `"name": "who",`, `"required": true`}, 0},
-		{"show my-docs/prompts", []string{`my_docs/prompts  1 prompt of server "my-docs"`, `greet\x1b[2J(who, how?)`, "servers/my_docs/prompts.ts", "serverPrompts<Prompts>", "servers/my_docs/prompts.py"}, 0},
-		{"show my_docs/resources --language python", []string{"my_docs/resources  resources of server", "servers/my_docs/resources.py"}, 0},
+		{"show my-docs/prompts", []string{"servers/my_docs/prompts.ts", "who: string", "serverPrompts<Prompts>", "servers/my_docs/prompts.py"}, 0},
+		{"show my_docs/resources --language python", []string{"servers/my_docs/resources.py"}, 0},
 		{"show my_docs/prompts --json", []string{`"offer": "prompts"`, `"server": "my-docs"`, `"file": "my_docs/prompts.ts"`}, 0},
 		{"show plain/prompts", []string{`no tool "plain/prompts" in the tree`}, 2},
 		{"show plain/resources", []string{`no tool "plain/resources"`}, 2},

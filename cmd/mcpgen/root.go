@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -66,4 +67,27 @@ func (f *placeFlags) bind(cmd *cobra.Command) {
 
 func (f *placeFlags) options(app *cli.App) gen.Options {
 	return gen.Options{Configs: app.Configs(f.configs), Out: f.out, Dir: app.Dir}
+}
+
+// bindLanguage adds --language. Words beside the names of languages may be given too.
+func bindLanguage(cmd *cobra.Command, name *string, usage string, beside ...string) {
+	cmd.Flags().StringVar(name, "language", "", usage)
+	words := slices.Clone(beside)
+	for _, l := range gen.Languages() {
+		words = append(words, l.Name)
+	}
+	cli.CompleteFlag(cmd, "language", cli.FixedWords(words...))
+}
+
+// checkLanguage replaces the name of a language, long or short, by the long one. Words beside the names may be given too.
+func checkLanguage(cmd *cobra.Command, name *string, beside ...string) error {
+	if *name == "" || slices.Contains(beside, *name) {
+		return nil
+	}
+	l, ok := gen.LanguageOf(*name)
+	if !ok {
+		return cli.Usage(cmd, "unknown language %q: it is %s", *name, gen.LanguageNames(beside...))
+	}
+	*name = l.Name
+	return nil
 }

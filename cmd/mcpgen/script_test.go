@@ -43,8 +43,9 @@ func TestScripts(t *testing.T) {
 func buildDemo(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "mcpdemo"), "../mcpdemo").CombinedOutput()
-	if err != nil {
+	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "mcpdemo"), "../mcpdemo")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does, whose compiled packages it uses
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the demo servers: %v\n%s", err, out)
 	}
 	return dir

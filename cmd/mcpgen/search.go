@@ -35,8 +35,9 @@ func newSearchCmd(app *cli.App) *cobra.Command {
 for more than those of descriptions; endings, common synonyms and misspellings are understood. It reads files only; no
 server is asked.
 
---detail says how much is shown: name, the ids; description, also the beginning of what each tool says of itself and
-how it is imported; full, also the wrapper's source. Three or fewer hits are shown with their signatures in any case.
+--detail says how much is shown: name, the ids; signature, also how the likely hits are imported and called;
+description, the ids and the beginning of what each tool says of itself; full, the wrappers' sources. Three or fewer hits
+are shown with their signatures in any case.
 
 --server and --category leave only tools of one server, or of servers that mcpgen.yaml puts into one category; with
 either, QUERY may be left out, and all of those are listed. A server without a category is one of its own.
@@ -53,11 +54,12 @@ When the endpoint fails, the words alone decide, and a note says so. See docs/se
 	f := cmd.Flags()
 	f.StringVar(&o.server, "server", "", "only tools of the server of this `name`")
 	f.StringVar(&o.category, "category", "", "only tools of servers of the category of this `name`")
-	f.StringVar(&o.detail, "detail", string(search.DetailDescription), "how `much` to show: name, description or full")
-	f.StringVar(&o.language, "language", "", "imports, signatures and sources in this `language`: "+gen.LanguageNames()+" (default: the first that the tree has)")
+	f.StringVar(&o.detail, "detail", string(search.DetailDescription), "how `much` to show: name, signature, description or full")
+	bindLanguage(cmd, &o.language, "imports, signatures and sources in this `language`: "+gen.LanguageNames()+" (default: the first that the tree has)")
 	f.IntVar(&o.limit, "limit", search.DefaultLimit, fmt.Sprintf("show at most this `number` of tools, up to %d", search.MaxLimit))
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
-	_ = cmd.RegisterFlagCompletionFunc("detail", cobra.FixedCompletions(details(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that isn't there
+	cli.CompleteFlag(cmd, "server", generatedServers(app, &o.place))
+	cli.CompleteFlag(cmd, "detail", cli.FixedWords(details()...))
 	return cmd
 }
 
@@ -82,19 +84,12 @@ func (o *searchOptions) validate(cmd *cobra.Command, query string) error {
 		return cli.Usage(cmd, "say what to look for, or name a --server or --category")
 	}
 	if !slices.Contains(details(), o.detail) {
-		return cli.Usage(cmd, "--detail is name, description or full, not %q", o.detail)
+		return cli.Usage(cmd, "--detail is name, signature, description or full, not %q", o.detail)
 	}
 	if o.limit < 1 || o.limit > search.MaxLimit {
 		return cli.Usage(cmd, "--limit is 1 to %d, not %d", search.MaxLimit, o.limit)
 	}
-	if o.language != "" {
-		l, ok := gen.LanguageOf(o.language)
-		if !ok {
-			return cli.Usage(cmd, "unknown language %q: it is %s", o.language, gen.LanguageNames())
-		}
-		o.language = l.Name
-	}
-	return nil
+	return checkLanguage(cmd, &o.language)
 }
 
 func (o *searchOptions) run(cmd *cobra.Command, query string) error {
@@ -138,6 +133,10 @@ func (o *searchOptions) find(ctx context.Context, query string) (_ []search.Resu
 
 func (o *searchOptions) print(results []search.Result) error {
 	style := o.app.OutStyle()
+	if o.detail == string(search.DetailSignature) {
+		_, err := io.WriteString(o.app.Stdout, cli.Escape(search.Listing(results)))
+		return err
+	}
 	if len(results) > search.Few && o.detail != string(search.DetailFull) {
 		rows := make([][]string, len(results))
 		for i, r := range results {

@@ -36,7 +36,8 @@ It reads files only; no server is asked.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
 	o.place.bind(cmd)
-	cmd.Flags().StringVar(&o.language, "language", "", "show the tool in this `language`: "+gen.LanguageNames("all"))
+	cmd.ValidArgsFunction = cli.CompleteArgs(1, generatedTools(app, &o.place))
+	bindLanguage(cmd, &o.language, "show the tool in this `language`: "+gen.LanguageNames(allLanguages), allLanguages)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -63,12 +64,8 @@ type wrapperJSON struct {
 }
 
 func (o *showOptions) run(cmd *cobra.Command, name string) error {
-	if o.language != "" && o.language != allLanguages {
-		l, ok := gen.LanguageOf(o.language)
-		if !ok {
-			return cli.Usage(cmd, "unknown language %q: it is %s", o.language, gen.LanguageNames("all"))
-		}
-		o.language = l.Name
+	if err := checkLanguage(cmd, &o.language, allLanguages); err != nil {
+		return err
 	}
 	tree, err := gen.Open(o.place.options(o.app))
 	if err != nil {

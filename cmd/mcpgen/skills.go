@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/syncview"
 	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/check"
@@ -80,20 +81,20 @@ func (s *skillReport) add(k *skill.Skill, r *gen.Report) {
 		for _, c := range r.Changes {
 			id := cmp.Or(c.OldID, c.ID) // what the skill calls it
 			used := slices.ContainsFunc(k.Tools, func(t skill.Tool) bool { return t.ID == id || c.ID == "" && strings.HasPrefix(t.ID, c.Dir+"__") })
-			gone := c.Kind == gen.ToolRemoved || c.Kind == gen.ToolRenamed || c.Kind == gen.ServerRemoved
+			gone := c.Kind == diff.ToolRemoved || c.Kind == diff.ToolRenamed || c.Kind == diff.ServerRemoved
 			told := slices.ContainsFunc(reasons, func(x skill.Reason) bool { return x.Tool == id && (x.Fatal || !gone) })
 			if !used || told {
 				continue
 			}
 			reason := skill.Reason{Kind: skill.KindChanged, Tool: id, Text: fmt.Sprintf("the server has changed the tool %s that it uses: %s", cmp.Or(c.ID, c.Dir), c.Kind), Details: c.Lines()}
 			switch c.Kind {
-			case gen.ToolRemoved:
+			case diff.ToolRemoved:
 				reason.Kind, reason.Fatal, reason.Text = skill.KindRemoved, true, fmt.Sprintf("the server no longer has the tool %s that it uses", c.ID)
-			case gen.ToolRenamed:
+			case diff.ToolRenamed:
 				reason.Kind, reason.Fatal, reason.Text = skill.KindRemoved, true, fmt.Sprintf("the server has renamed the tool %s that it uses to %s", id, c.Tool)
-			case gen.ServerRemoved:
+			case diff.ServerRemoved:
 				reason.Kind, reason.Fatal, reason.Text = skill.KindRemoved, true, fmt.Sprintf("the server %s that it uses is no longer configured", c.Dir)
-			case gen.ServerText:
+			case diff.ServerText:
 				continue
 			}
 			reasons = append(reasons, reason)

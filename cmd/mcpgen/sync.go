@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -95,7 +94,8 @@ suspicious (--strict), 130 interrupted.`,
 	f.BoolVar(&o.prune, "prune", false, "remove the wrappers of servers that are no longer configured, without asking")
 	f.BoolVar(&o.debug, "debug", false, "show on stderr what servers print and which protocol errors were tolerated")
 	f.StringArrayVar(&o.servers, "server", nil, "ask only the server of this `name`; may be given several times")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{syncview.Text, syncview.JSON, syncview.GitHub}, cobra.ShellCompDirectiveNoFileComp))
+	cli.CompleteFlag(cmd, "format", cli.FixedWords(syncview.Text, syncview.JSON, syncview.GitHub))
+	cli.CompleteFlag(cmd, "server", configuredServers(app, &o.place))
 	return cmd
 }
 
@@ -152,10 +152,10 @@ func (o *syncOptions) run(ctx context.Context) error {
 	view := &syncview.View{App: o.app, Report: report, Repair: o.repair(report), Skills: skills.json()}
 	err = view.Print(o.format)
 	if o.report != "" {
-		err = errors.Join(err, view.WriteJSON(o.path(o.report)))
+		err = errors.Join(err, view.WriteJSON(o.app.Path(o.report)))
 	}
 	if o.summary != "" {
-		err = errors.Join(err, view.AppendSummary(o.path(o.summary)))
+		err = errors.Join(err, view.AppendSummary(o.app.Path(o.summary)))
 	}
 	if err != nil {
 		return err
@@ -165,14 +165,6 @@ func (o *syncOptions) run(ctx context.Context) error {
 		return cli.Quiet(code)
 	}
 	return nil
-}
-
-// path is a file that was named on the command line.
-func (o *syncOptions) path(name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(o.app.Dir, name)
 }
 
 // repair returns the command that makes this check pass.

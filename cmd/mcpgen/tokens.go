@@ -42,19 +42,16 @@ It reads files only; no server is asked.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.place.bind(cmd)
-	cmd.Flags().StringVar(&o.language, "language", "", "count the wrappers in this `language`: "+gen.LanguageNames()+" (default: the first that the tree has)")
+	cmd.ValidArgsFunction = cli.CompleteArgs(0, generatedServers(app, &o.place))
+	bindLanguage(cmd, &o.language, "count the wrappers in this `language`: "+gen.LanguageNames()+" (default: the first that the tree has)")
 	cmd.Flags().BoolVar(&o.tools, "tools", false, "list each tool")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
 
 func (o *tokensOptions) run(cmd *cobra.Command, only []string) error {
-	if o.language != "" {
-		l, ok := gen.LanguageOf(o.language)
-		if !ok {
-			return cli.Usage(cmd, "unknown language %q: it is %s", o.language, gen.LanguageNames())
-		}
-		o.language = l.Name
+	if err := checkLanguage(cmd, &o.language); err != nil {
+		return err
 	}
 	tree, err := gen.Open(o.place.options(o.app))
 	if err != nil {

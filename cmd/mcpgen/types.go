@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +17,9 @@ import (
 const maxSchemaFile = 16 << 20
 
 type typesOptions struct {
-	app  *cli.App
-	lang string
-	name string
+	app      *cli.App
+	language string
+	name     string
 }
 
 func newTypesCmd(app *cli.App) *cobra.Command {
@@ -32,7 +32,7 @@ schema accepts, written as a literal, fits the type. Any dialect from draft 4 to
 say becomes a wider type, what is not understood is any value and a warning. No file or address that the schema refers
 to is read. SCHEMA.json may be - for standard input.`,
 		Example: `  mcpgen types user.schema.json                   # TypeScript; the type is called User
-  mcpgen types user.schema.json --lang py --name Person > person.py
+  mcpgen types user.schema.json --language python --name Person > person.py
   curl -s https://example.com/schema.json | mcpgen types - --name Config`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
@@ -40,17 +40,18 @@ to is read. SCHEMA.json may be - for standard input.`,
 			return []string{"json"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 	}
-	cmd.Flags().StringVar(&o.lang, "lang", "ts", "the `language`: ts or py")
+	bindLanguage(cmd, &o.language, "the `language`: "+gen.LanguageNames()+" (default: "+gen.Languages()[0].Name+")")
+	cmd.Flags().StringVar(&o.language, "lang", "", "")
+	_ = cmd.Flags().MarkHidden("lang") // what --language was called
 	cmd.Flags().StringVar(&o.name, "name", "", "the `name` of the type (default: from the file's name)")
-	_ = cmd.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions([]string{"ts", "py"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 func (o *typesOptions) run(cmd *cobra.Command, file string) error {
-	language, ok := gen.LanguageOf(o.lang)
-	if !ok {
-		return cli.Usage(cmd, "unknown language %q: it is %s", o.lang, gen.LanguageShortNames())
+	if err := checkLanguage(cmd, &o.language); err != nil {
+		return err
 	}
+	language := cmp.Or(o.language, gen.Languages()[0].Name)
 	raw, err := o.read(file)
 	if err != nil {
 		return err
@@ -60,9 +61,9 @@ func (o *typesOptions) run(cmd *cobra.Command, file string) error {
 	case cmd.Flags().Changed("name") && name == "":
 		return cli.Usage(cmd, "the name of the type is empty")
 	case name == "" && file != "-":
-		name = gen.TypeNameFor(language.Name, file)
+		name = gen.TypeNameFor(language, file)
 	}
-	result, err := gen.Types(raw, gen.TypesOptions{Language: language.Name, Name: name})
+	result, err := gen.Types(raw, gen.TypesOptions{Language: language, Name: name})
 	if err != nil {
 		if _, named := errors.AsType[*gen.TypeNameError](err); named {
 			return err
@@ -88,10 +89,7 @@ func (o *typesOptions) title(file string) string {
 func (o *typesOptions) read(file string) ([]byte, error) {
 	from := o.app.Stdin
 	if file != "-" {
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(o.app.Dir, file)
-		}
-		f, err := os.Open(file)
+		f, err := os.Open(o.app.Path(file))
 		if err != nil {
 			return nil, cli.WithHint(fmt.Errorf("read the schema: %w", err), "the argument is the path of a JSON Schema file, or - for standard input")
 		}

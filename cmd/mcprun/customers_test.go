@@ -67,9 +67,7 @@ func TestHelpOfCustomers(t *testing.T) {
 			t.Errorf("%v: exit code %d\n%s%s", args, code, stdout, stderr)
 		}
 	}
-	for _, flag := range []string{"--customer", "--session", "--task", "--checkpoint", "--workspaces", "--quota"} {
-		if _, stdout, _ := mcprun(t, "run", "--help"); !strings.Contains(stdout, flag) {
-			t.Errorf("%s is missing", flag)
-		}
+	if _, stdout, _ := mcprun(t, "session", "resume", "--help"); !strings.Contains(stdout, "--restore") {
+		t.Errorf("--restore is missing in the help of session resume:\n%s", stdout)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,10 +16,15 @@ import (
 	"github.com/mcpgen/mcpgen/runner/daemon"
 )
 
-// TestScriptsByDaemon runs every script of TestScripts again, with the daemon: nobody must be able to tell the difference.
-// Each script has a daemon of its own, which ends with it.
+// TestScriptsByDaemon runs the scripts of TestScripts again, with the daemon: nobody must be able to tell the difference.
+// Each script has a daemon of its own, which ends with it. The daemon never does --check.
 func TestScriptsByDaemon(t *testing.T) {
 	params := scriptParams(t, "mcprun")
+	files, err := filepath.Glob(filepath.Join(params.Dir, "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	params.Dir, params.Files = "", slices.DeleteFunc(files, func(file string) bool { return filepath.Base(file) == "check.txtar" })
 	setup := params.Setup
 	params.Setup = func(env *testscript.Env) error {
 		env.Setenv("MCPRUN_DAEMON", "auto")

@@ -33,6 +33,11 @@ func TestDoctor(t *testing.T) {
 
 func TestDoctorForPeople(t *testing.T) {
 	code, stdout, _ := mcprun(t, "doctor", "--no-speed")
+	summary, _, _ := strings.Cut(stdout, "\n\n")
+	lines := strings.Split(summary, "\n")
+	if len(lines) != 5 || !strings.HasPrefix(lines[0], "embedded  usable      typescript; code of low risk") || !strings.HasPrefix(lines[4], "auto      selects ") {
+		t.Errorf("the summary is not five lines:\n%s", summary)
+	}
 	for _, want := range []string{"embedded  usable", "good for:        code of low risk\n", "runs:            typescript\n", "--risk critical: "} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is missing in:\n%s", want, stdout)

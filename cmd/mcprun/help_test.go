@@ -1,31 +1,60 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 )
 
-// TestHelpShowsEveryFlag: one that is in no group would not be there.
+// TestHelpShowsEveryFlag: with --all, and so does docs/mcprun.md. A flag in no group would be missing.
 func TestHelpShowsEveryFlag(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"run", "--help"}, {}} {
+	docs, err := os.ReadFile("../../docs/mcprun.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--help", "--all"}, {"run", "--all", "-h"}, {"--all"}} {
 		code, stdout, stderr := mcprun(t, args...)
 		if code != 0 || stderr != "" {
 			t.Errorf("%v: exit code %d, stderr %q", args, code, stderr)
 		}
-		for _, name := range []string{
-			"eval", "language", "var", "vars", "check", "tsc", "pyright", "daemon", "skills", "call-timeout", "parallel", "max-result", "strict-output",
-			"allow-drift", "dry-run", "record", "replay", "replay-match", "elicit", "max-output", "workspace", "sandbox", "risk", "image", "runsc", "config", "servers", "timeout", "memory", "cpu", "processes", "open-files",
-			"file-size", "output-limit", "disk", "disk-files", "tmp", "json", "trace", "verbose", "quiet", "debug", "help",
-		} {
-			if !strings.Contains(stdout, "--"+name+" ") && !strings.Contains(stdout, "--"+name+"[=") {
-				t.Errorf("%v: --%s is missing", args, name)
+		newRoot(&cli.App{}, resources.Cold{}).Flags().VisitAll(func(f *pflag.Flag) {
+			if !shows(stdout, f.Name) && f.Name != "all" && f.Name != "version" {
+				t.Errorf("%v: --%s is missing", args, f.Name)
 			}
-		}
+			if !strings.Contains(string(docs), "--"+f.Name) {
+				t.Errorf("docs/mcprun.md does not have --%s", f.Name)
+			}
+		})
 		if !strings.Contains(stdout, "(default 500MB)") || !strings.Contains(stdout, "\nLimits:\n") {
 			t.Errorf("%v:\n%s", args, stdout)
 		}
 	}
-	if _, stdout, _ := mcprun(t, "doctor", "--help"); !strings.Contains(stdout, "--no-speed") || strings.Contains(stdout, "Limits:") {
+}
+
+// TestHelpShowsUsualFlags: fifteen, and how to see the rest.
+func TestHelpShowsUsualFlags(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"run", "--help"}, {}} {
+		code, stdout, stderr := mcprun(t, args...)
+		_, list, _ := strings.Cut(stdout, "\nUsual flags:\n")
+		list, rest, _ := strings.Cut(list, "\n\n")
+		if n := strings.Count(list, "\n") + 1; code != 0 || stderr != "" || n != 15+len([]string{"--help", "--all"}) {
+			t.Errorf("%v: exit code %d, %d usual flags, stderr %q:\n%s", args, code, n, stderr, stdout)
+		}
+		if !strings.Contains(rest, `--help --all" shows the other flags.`) || shows(stdout, "disk-files") {
+			t.Errorf("%v:\n%s", args, stdout)
+		}
+	}
+	if _, stdout, _ := mcprun(t, "doctor", "--help"); !shows(stdout, "no-speed") || strings.Contains(stdout, "Limits:") {
 		t.Errorf("the help of doctor:\n%s", stdout)
 	}
+}
+
+// shows reports whether a help lists the flag.
+func shows(help, name string) bool {
+	return strings.Contains(help, "--"+name+" ") || strings.Contains(help, "--"+name+"[=")
 }

@@ -115,7 +115,7 @@ func TestRunReadsTheSettings(t *testing.T) {
 		"run: {disk: much}":                   `mcpgen.yaml:2: run.disk: "much" is not a size`,
 		"run: {open_files: 3}":                "mcpgen.yaml:2: run.open_files: 3 is too little: at least 64",
 		"run: {risk: high, sandbox: process}": `sandbox "process" is too weak for code of high risk`,
-		"run: {timeout: none}":                "mcpgen.yaml:2: run.timeout: it is not a time above zero",
+		"run: {timeout: none}":                "mcpgen.yaml:2: run.timeout: it is not a time",
 	} {
 		write("mcpgen.yaml", "version: 1\n"+yaml+"\n")
 		code, _, stderr := mcprun(t, "--config", filepath.Join(dir, ".mcp.json"), "-e", "1")

@@ -19,10 +19,8 @@ func TestScripts(t *testing.T) { testscript.Run(t, scriptParams(t, "mcprun")) }
 // scriptParams are those of the scripts in a folder of testdata/script. Their sandbox is the one that every machine has.
 func scriptParams(t *testing.T, folder string) testscript.Params {
 	t.Helper()
-	bin := t.TempDir()
-	out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "mcpgen"), "../mcpgen").CombinedOutput()
-	if err != nil {
-		t.Fatalf("build mcpgen: %v\n%s", err, out)
+	if err := buildMcpgen(); err != nil {
+		t.Fatal(err)
 	}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -32,7 +30,7 @@ func scriptParams(t *testing.T, folder string) testscript.Params {
 		Dir:                 filepath.Join(root, "testdata", "script", folder),
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("PATH", programs+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("MCPRUN_SANDBOX", "embedded")
 			env.Setenv("NPM", filepath.Join(root, "testdata", "npm", "node_modules", ".bin"))
 			return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -63,6 +64,7 @@ func TestServeRefuses(t *testing.T) {
 		{"hostile", nil, []string{"--http", "127.0.0.1:0", "--token-file", hostile}},
 		{"--customer", nil, []string{"--customer", "../x"}},
 		{"neither typescript nor python", nil, []string{"--languages", "ruby"}},
+		{"does not run python", nil, []string{"--languages", "python", "--sandbox", "embedded"}},
 		{"at most --max-timeout", nil, []string{"--timeout", "2m", "--max-timeout", "1m"}},
 		{"give one of the two", nil, []string{"--customer", "acme", "--workspace", "x"}},
 		{"unknown command", nil, []string{"now"}},
@@ -82,13 +84,42 @@ func TestServeRefuses(t *testing.T) {
 }
 
 // TestServeHelp: every flag is explained, and its default is the server's.
+// TestServeLanguages: languages that the sandbox does not run are not offered.
+func TestServeLanguages(t *testing.T) {
+	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+`
+	var stdout, stderr bytes.Buffer
+	stdin, end := io.Pipe()
+	go io.WriteString(end, in)
+	app := &cli.App{
+		Name: "mcprun", FailCode: 125, Dir: t.TempDir(), Stdin: stdin, Stderr: &stderr,
+		Stdout: writerFunc(func(p []byte) (int, error) {
+			if stdout.Write(p); strings.Contains(stdout.String(), `"id":2`) {
+				_ = end.Close()
+			}
+			return len(p), nil
+		}),
+		LookupEnv: func(string) (string, bool) { return "", false },
+	}
+	code := app.Run(t.Context(), newRoot(app, resources.Cold{}), []string{"serve", "--sandbox", "embedded"})
+	if out := stdout.String(); code != 0 || !strings.Contains(out, `"enum":["typescript"]`) || strings.Contains(strings.ToLower(out), "python") {
+		t.Errorf("code %d: %s%s", code, out, stderr.String())
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
 func TestServeHelp(t *testing.T) {
 	var out bytes.Buffer
 	app := &cli.App{Name: "mcprun", Dir: t.TempDir(), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}
 	if code := app.Run(t.Context(), newRoot(app, resources.Cold{}), []string{"serve", "--help"}); code != 0 {
 		t.Fatal(code)
 	}
-	for _, want := range []string{"claude mcp add mcprun", "--token-file", "(default 30s)", "(default 500MB)", "(default 250)", "mcprun serve --tools code"} {
+	for _, want := range []string{"claude mcp add mcprun", "--token-file", "(default 30s)", "(default 500MB)", "(default 180)", "mcprun serve --tools code"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the help has no %q:\n%s", want, out.String())
 		}

@@ -114,11 +114,10 @@ func deskProject(t *testing.T, scripts map[string]string) string {
 			t.Fatal(err)
 		}
 	}
-	out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "mcpgen"), "../mcpgen").CombinedOutput()
-	if err != nil {
-		t.Fatalf("build mcpgen: %v\n%s", err, out)
+	if err := buildMcpgen(); err != nil {
+		t.Fatal(err)
 	}
-	sync := exec.Command(filepath.Join(bin, "mcpgen"), "sync")
+	sync := exec.Command(filepath.Join(programs, "mcpgen"), "sync")
 	sync.Dir = dir
 	if out, err := sync.CombinedOutput(); err != nil {
 		t.Fatalf("mcpgen sync: %v\n%s", err, out)
@@ -235,9 +234,10 @@ console.log("read", JSON.stringify(fs.readFileSync(0, "utf8")));
 	t.Run("interrupted", func(t *testing.T) {
 		t.Parallel()
 		s := onTerminal(t, dir, nil, "order.ts")
-		s.wait(t, 0, "[d]ecline: ")
+		at := s.wait(t, 0, "[d]ecline: ")
 		s.typed(t, "\x03")
-		if code := s.ends(t); code != 130 || !strings.Contains(s.String(), "interrupted") {
+		s.wait(t, at, "interrupted")
+		if code := s.ends(t); code != 130 {
 			t.Errorf("exit code %d\n%s", code, s)
 		}
 	})

@@ -101,7 +101,7 @@ func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SilenceErrors = true
 	root.SilenceUsage = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &UsageError{Err: err, Command: cmd.CommandPath()}
+		return &UsageError{Err: err, Command: cmd.CommandPath(), Near: nearFlags(cmd, err)}
 	})
 	err := root.ExecuteContext(ctx)
 	if err == nil {

@@ -45,6 +45,11 @@ func TestFail(t *testing.T) {
 		{"another program's end", fmt.Errorf("run it: %w", &exec.ExitError{ProcessState: &os.ProcessState{}}), 7, "prog: run it: exit status 0\n"},
 		{"a file's name", fmt.Errorf("read it: %w", &fs.PathError{Op: "open", Path: "a\nprog: fine\x1b.ts", Err: fs.ErrNotExist}), 7,
 			`prog: read it: open a\nprog: fine\x1b.ts: file does not exist` + "\n"},
+		{"no permission", fmt.Errorf("write it: %w", &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}), 7,
+			"prog: write it: open x: permission denied\nhint: you have no permission for that: run the command as the owner of the file or folder, or change its owner or mode (chown, chmod)\n"},
+		{"no permission, with a hint of ours", fmt.Errorf("%w, %w", hinted{"no", "try", 3}, &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}), 3,
+			"prog: no, open x: permission denied\nhint: try\n"},
+		{"no permission for something else", fmt.Errorf("connect: %w", syscall.EACCES), 7, "prog: connect: permission denied\n"},
 		{"terminal escapes", errors.New("a\x1b[2J\u202eb\x9b"), 7, `prog: a\x1b[2J\u202eb\x9b` + "\n"},
 	}
 	for _, tt := range tests {

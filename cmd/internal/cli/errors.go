@@ -23,6 +23,8 @@ type UsageError struct {
 	Err error
 	// Command is the command as typed, for the hint. May be empty.
 	Command string
+	// Near are flags or commands that may have been meant, for the hint. May be empty.
+	Near []string
 }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
@@ -30,12 +32,18 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 // Unwrap returns what was wrong.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// Hint points to the command's help.
+// Hint names what may have been meant, and points to the command's help.
 func (e *UsageError) Hint() string {
-	if e.Command == "" {
+	help := fmt.Sprintf("run %q", e.Command+" --help")
+	switch {
+	case len(e.Near) == 0 && e.Command == "":
 		return ""
+	case len(e.Near) == 0:
+		return help
+	case e.Command == "":
+		return DidYouMean(e.Near)
 	}
-	return fmt.Sprintf("run %q", e.Command+" --help")
+	return DidYouMean(e.Near) + " Otherwise " + help
 }
 
 // WithHint returns err with a hint that says what to do about it.
@@ -59,7 +67,11 @@ func Usage(cmd *cobra.Command, format string, args ...any) error {
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return &UsageError{Err: err, Command: cmd.CommandPath()}
+			usage := &UsageError{Err: err, Command: cmd.CommandPath()}
+			if cmd.HasSubCommands() && len(args) > 0 {
+				usage.Near = NearCommands(cmd, args[0])
+			}
+			return usage
 		}
 		return nil
 	}
@@ -144,7 +156,13 @@ func ExitCode(err error, fallback int) int {
 	return c.ExitCode()
 }
 
-// Hints returns the different hints of an error and all that it wraps, outermost first.
+// ErrorLine returns an error and its hints as one line.
+func ErrorLine(err error) string {
+	return EscapeLine(strings.Join(append([]string{err.Error()}, Hints(err)...), "; "))
+}
+
+// Hints returns the different hints of an error and all that it wraps, outermost first. An error of a file has one even where none of
+// ours says more.
 func Hints(err error) []string {
 	var hints []string
 	seen := map[string]bool{"": true}
@@ -159,5 +177,8 @@ func Hints(err error) []string {
 		}
 	}
 	walk(err)
+	if hint := causeHint(err); len(hints) == 0 && hint != "" {
+		hints = append(hints, hint)
+	}
 	return hints
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 )
 
 const (
@@ -144,9 +145,9 @@ func (v *View) changeAnnotations() []annotation {
 	}
 	rank := func(t gen.ToolChanges) int {
 		switch {
-		case t.Impact() == gen.Breaking && t.Important():
+		case t.Impact() == diff.Breaking && t.Important():
 			return 0
-		case t.Impact() == gen.Breaking || t.Important():
+		case t.Impact() == diff.Breaking || t.Important():
 			return 1
 		}
 		return 2
@@ -156,7 +157,7 @@ func (v *View) changeAnnotations() []annotation {
 		first := t.Changes[0]
 		stored := filepath.Join(v.Report.Out, ".mcpgen", first.Dir+".json")
 		listed := first.Tool // as the stored list has it
-		if !v.Report.Written && first.Kind == gen.ToolRenamed {
+		if !v.Report.Written && first.Kind == diff.ToolRenamed {
 			listed = first.OldTool
 		}
 		a := annotation{level: level, file: v.repositoryPath(stored), line: places.line(stored, listed), title: first.Server}
@@ -197,7 +198,7 @@ func changedWhat(t gen.ToolChanges) string {
 		}
 	}
 	text := strings.ReplaceAll(strings.Join(kinds, ", "), " changed, ", ", ")
-	if t.Impact() == gen.Breaking {
+	if t.Impact() == diff.Breaking {
 		text += " (breaking)"
 	}
 	if t.Important() {
@@ -206,9 +207,9 @@ func changedWhat(t gen.ToolChanges) string {
 	return text
 }
 
-func impactWord(i gen.Item) string {
+func impactWord(i diff.Item) string {
 	switch {
-	case i.Impact == gen.Breaking:
+	case i.Impact == diff.Breaking:
 		return " (breaking)"
 	case i.Important:
 		return " (important)"

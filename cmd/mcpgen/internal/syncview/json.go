@@ -2,6 +2,8 @@ package syncview
 
 import (
 	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
+	"github.com/mcpgen/mcpgen/gen/tree"
 )
 
 // reportJSON is the output of sync --json. Its fields are a promise to programs: they are added to, never changed.
@@ -17,7 +19,7 @@ type reportJSON struct {
 	Repair    string        `json:"repair,omitempty"`
 	Servers   []serverJSON  `json:"servers"`
 	Changes   []changeJSON  `json:"changes"`
-	Files     []gen.Step    `json:"files"`
+	Files     []tree.Step   `json:"files"`
 	Unchanged int           `json:"unchanged"`
 	Kept      []string      `json:"kept,omitempty"`
 	Warnings  []gen.Warning `json:"warnings"`
@@ -28,7 +30,7 @@ type reportJSON struct {
 
 // changeJSON is a change with a line in words for each of its items.
 type changeJSON struct {
-	gen.Change
+	diff.Change
 	Details []string `json:"details"`
 }
 
@@ -48,7 +50,7 @@ func (v *View) json() *reportJSON {
 		Config: r.Config, Out: r.Out, InSync: !r.Drift() && len(r.Failures()) == 0, Written: r.Written,
 		ExitCode: r.ExitCode(), Unchanged: r.Unchanged, Kept: r.Kept, Diff: string(r.Diff), Skills: v.Skills,
 		Refused: r.Outcome() == gen.Unpinned, Impact: string(r.Impact()), Important: r.Important(),
-		Changes: []changeJSON{}, Files: append([]gen.Step{}, r.Files...), Warnings: append([]gen.Warning{}, r.Warnings...), Servers: []serverJSON{},
+		Changes: []changeJSON{}, Files: append([]tree.Step{}, r.Files...), Warnings: append([]gen.Warning{}, r.Warnings...), Servers: []serverJSON{},
 		Duration: r.Duration.Milliseconds(),
 	}
 	for _, c := range r.Changes {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 )
 
 const (
@@ -134,11 +135,11 @@ func (s *summary) changes(of gen.ServerChanges) {
 		}
 		for _, c := range tool.Changes {
 			switch c.Kind {
-			case gen.ServerAdded, gen.ServerRemoved:
+			case diff.ServerAdded, diff.ServerRemoved:
 				s.add("| %s | | %s: %s | |\n", name, strings.TrimPrefix(string(c.Kind), "server-"), mark(toolList(c.Tools)))
-			case gen.ToolAdded, gen.ToolRemoved:
+			case diff.ToolAdded, diff.ToolRemoved:
 				s.add("| %s | | **%s** %s | %s |\n", name, strings.TrimPrefix(string(c.Kind), "tool-"), mark(c.Summary), impact(c.Impact, c.Important))
-			case gen.ToolRenamed:
+			case diff.ToolRenamed:
 				s.add("| %s | | **renamed** from %s | %s |\n", name, mark(c.OldTool), impact(c.Impact, c.Important))
 			}
 			for _, i := range c.Items {
@@ -152,20 +153,20 @@ func (s *summary) changes(of gen.ServerChanges) {
 	s.add("\n")
 }
 
-func impact(i gen.Impact, important bool) string {
+func impact(i diff.Impact, important bool) string {
 	switch {
-	case i == gen.Breaking:
+	case i == diff.Breaking:
 		return "**breaking**"
 	case important:
 		return "**important**"
-	case i == gen.Compatible:
+	case i == diff.Compatible:
 		return "compatible"
 	}
 	return ""
 }
 
 // change is one item, a text with what was removed and added.
-func change(i gen.Item) string {
+func change(i diff.Item) string {
 	if i.Edits == nil || i.Old == "" || i.New == "" {
 		return mark(i.Message)
 	}
@@ -173,11 +174,11 @@ func change(i gen.Item) string {
 	for _, e := range i.Edits {
 		text := entities(cli.Shorten(e.Text, cellChars))
 		switch e.Op {
-		case "remove":
+		case diff.Drop:
 			out.WriteString("<del>" + text + "</del>")
-		case "add":
+		case diff.Add:
 			out.WriteString("<ins>" + text + "</ins>")
-		case "skip":
+		case diff.Skip:
 			out.WriteString("…")
 		default:
 			out.WriteString(text)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 )
 
 // What a person can take in; --json has the rest.
@@ -77,9 +78,9 @@ func tally(s gen.ServerChanges) string {
 	for _, t := range s.Tools {
 		for _, c := range t.Changes {
 			switch {
-			case c.Kind == gen.ResourcesChanged || c.Kind == gen.PromptsChanged:
+			case c.Kind == diff.Resources || c.Kind == diff.Prompts:
 				parts = append(parts, string(c.Kind)+" changed")
-			case parts == nil && c.Kind == gen.ServerText:
+			case parts == nil && c.Kind == diff.ServerText:
 				parts = append(parts, "texts changed")
 			}
 		}
@@ -92,24 +93,24 @@ func tally(s gen.ServerChanges) string {
 }
 
 // tool shows one tool, or what changed of the server itself.
-func (t *changeText) tool(changes []gen.Change) {
+func (t *changeText) tool(changes []diff.Change) {
 	first := changes[0]
 	name, summary := cli.EscapeLine(first.Tool), ""
 	if first.Summary != "" {
 		summary = t.style.Dim("  " + cli.EscapeLine(first.Summary))
 	}
 	switch first.Kind {
-	case gen.ServerAdded, gen.ServerRemoved:
+	case diff.ServerAdded, diff.ServerRemoved:
 		what := t.style.Green("+ server: added")
-		if first.Kind == gen.ServerRemoved {
+		if first.Kind == diff.ServerRemoved {
 			what = t.style.Red("- server: removed")
 		}
 		fmt.Fprintf(&t.out, "  %s with %s\n", what, cli.EscapeLine(toolList(first.Tools)))
 		return
-	case gen.ToolAdded:
+	case diff.ToolAdded:
 		fmt.Fprintf(&t.out, "  %s%s\n", t.style.Green("+ "+name+": added"), summary)
 		return
-	case gen.ToolRemoved:
+	case diff.ToolRemoved:
 		fmt.Fprintf(&t.out, "  %s%s\n", t.style.Red("- "+name+": removed"), summary)
 		return
 	}
@@ -117,7 +118,7 @@ func (t *changeText) tool(changes []gen.Change) {
 		name = "the server itself"
 	}
 	heading := t.style.Yellow("~ " + name)
-	if first.Kind == gen.ToolRenamed {
+	if first.Kind == diff.ToolRenamed {
 		heading += ": renamed from " + cli.EscapeLine(first.OldTool) + t.style.Red(" (breaking)")
 	}
 	t.out.WriteString("  " + heading + "\n")
@@ -145,8 +146,8 @@ type row struct {
 	label, text string
 }
 
-func (t *changeText) row(c gen.Change, i gen.Item) row {
-	r := row{mark: i.Impact == gen.Breaking || i.Important, label: cli.EscapeLine(cli.Shorten(c.Label(i), 200))}
+func (t *changeText) row(c diff.Change, i diff.Item) row {
+	r := row{mark: i.Impact == diff.Breaking || i.Important, label: cli.EscapeLine(cli.Shorten(c.Label(i), 200))}
 	switch {
 	case i.Edits != nil && i.Old != "" && i.New != "":
 		if !strings.HasSuffix(r.label, i.Keyword) || i.Place != "" {
@@ -167,16 +168,16 @@ func (t *changeText) row(c gen.Change, i gen.Item) row {
 	return r
 }
 
-func (t *changeText) edits(edits []gen.Edit) string {
+func (t *changeText) edits(edits []diff.Edit) string {
 	var out strings.Builder
 	for _, e := range edits {
 		text := cli.EscapeLine(e.Text)
 		switch e.Op {
-		case "remove":
+		case diff.Drop:
 			text = t.style.Red("[-" + text + "-]")
-		case "add":
+		case diff.Add:
 			text = t.style.Green("{+" + text + "+}")
-		case "skip":
+		case diff.Skip:
 			text = "…"
 		}
 		out.WriteString(text)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 )
 
 // The forms of a report.
@@ -169,7 +170,7 @@ func (v *View) verdict() string {
 // legend explains the mark, where there is one.
 func (v *View) legend() string {
 	red := v.App.OutStyle().Red
-	switch breaking, important := v.Report.Impact() == gen.Breaking, v.Report.Important(); {
+	switch breaking, important := v.Report.Impact() == diff.Breaking, v.Report.Important(); {
 	case breaking && important:
 		return red("!") + " breaks callers, or takes back an assurance.\n"
 	case breaking:

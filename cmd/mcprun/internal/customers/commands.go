@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -159,7 +158,7 @@ Skills and vaults stay. A customer is passed over while a run of its is under wa
 	}
 	o.bind(cmd)
 	f := cmd.Flags()
-	f.Var(days(&o.idle), "idle", "unused for so long: days such as 30d, or a duration such as 12h")
+	f.Var(withUnit(&o.idle), "idle", "unused for so long, such as 30d or 12h")
 	f.Var(flags.ID(&o.customer, "customer", "id"), "customer", "look at this customer only")
 	f.BoolVar(&o.dryRun, "dry-run", false, "remove nothing, and list what would be removed")
 	return cmd
@@ -205,7 +204,7 @@ func (o *gcCommand) say(removed []customer.Removed) {
 	switch {
 	case bytes == 0 && busy > 0:
 	case bytes == 0:
-		fmt.Fprintf(w, "nothing was unused for %s\n", days(&o.idle).String())
+		fmt.Fprintf(w, "nothing was unused for %s\n", flags.FormatDuration(o.idle))
 	case len(removed) > 1:
 		fmt.Fprintf(w, "together %s\n", flags.Bytes(int(bytes)))
 	}
@@ -213,32 +212,14 @@ func (o *gcCommand) say(removed []customer.Removed) {
 
 const day = 24 * time.Hour
 
-// days returns a flag value of more than zero: a number of days such as 30d, or a Go duration. Zero stands for no default.
-func days(p *time.Duration) pflag.Value {
-	get := func() string {
-		switch {
-		case *p == 0:
-			return ""
-		case *p%day == 0:
-			return fmt.Sprintf("%dd", *p/day)
-		default:
-			return p.String()
+// withUnit returns a time that is not a plain number, which would be seconds: who writes 30 here means days.
+func withUnit(p *time.Duration) pflag.Value {
+	v := flags.Duration(p)
+	return flags.New(v.Type(), v.String, func(text string) error {
+		if _, err := strconv.Atoi(text); err == nil {
+			return fmt.Errorf("%q has no unit: write for example %sd", text, text)
 		}
-	}
-	return flags.New("time", get, func(text string) error {
-		var d time.Duration
-		if number, ok := strings.CutSuffix(text, "d"); ok {
-			if n, err := strconv.ParseUint(number, 10, 16); err == nil {
-				d = time.Duration(n) * day
-			}
-		} else if parsed, err := time.ParseDuration(text); err == nil {
-			d = parsed
-		}
-		if d <= 0 {
-			return fmt.Errorf("%q is not a time: write days, such as 30d, or a duration, such as 12h", text)
-		}
-		*p = d
-		return nil
+		return v.Set(text)
 	})
 }
 

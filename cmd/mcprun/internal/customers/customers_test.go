@@ -8,22 +8,13 @@ import (
 	"time"
 )
 
-func TestDays(t *testing.T) {
-	for text, want := range map[string]time.Duration{"30d": 30 * day, "12h": 12 * time.Hour, "90m": 90 * time.Minute} {
-		var d time.Duration
-		if err := days(&d).Set(text); err != nil || d != want {
-			t.Errorf("Set(%q) = %v, %v, want %v", text, d, err, want)
-		}
+func TestIdleNeedsItsUnit(t *testing.T) {
+	var d time.Duration
+	if err := withUnit(&d).Set("30d"); err != nil || d != 30*day {
+		t.Errorf("Set(30d) = %v, %v", d, err)
 	}
-	for _, text := range []string{"", "d", "0d", "-1d", "30", "1e9d", "-3h", "x"} {
-		var d time.Duration
-		if err := days(&d).Set(text); err == nil {
-			t.Errorf("Set(%q) = %v, want an error", text, d)
-		}
-	}
-	d := 30 * day
-	if got := days(&d).String(); got != "30d" {
-		t.Errorf("String() = %q, want 30d", got)
+	if err := withUnit(&d).Set("30"); err == nil || !strings.Contains(err.Error(), "write for example 30d") {
+		t.Errorf("Set(30) = %v, want an error that suggests 30d", err)
 	}
 }
 

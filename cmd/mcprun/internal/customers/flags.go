@@ -16,7 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/gen/config"
-	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/record"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
@@ -45,7 +45,7 @@ func (o *FolderFlags) Folder(app *cli.App, base string) string {
 
 // Open opens the folder of customers, and creates it if it is missing. Session logs get neither values of upstreams' variables
 // nor personal data. The caller closes it.
-func (o *FolderFlags) Open(app *cli.App, base string, upstreams runner.Upstreams) (*customer.Root, error) {
+func (o *FolderFlags) Open(app *cli.App, base string, upstreams chain.Upstreams) (*customer.Root, error) {
 	dir := o.Folder(app, base)
 	if err := project.RefuseHome(app, dir); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (o *FolderFlags) Open(app *cli.App, base string, upstreams runner.Upstreams
 
 // logMask returns a function that removes secrets and personal data from a value of a log, as a recording does. Each value has
 // its own tokens, so that no personal data stays in memory.
-func logMask(upstreams runner.Upstreams) func(json.RawMessage) json.RawMessage {
+func logMask(upstreams chain.Upstreams) func(json.RawMessage) json.RawMessage {
 	var conceal func(string) string
 	if up, ok := upstreams.(interface{ Conceal(string) string }); ok {
 		conceal = up.Conceal

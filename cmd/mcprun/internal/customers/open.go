@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -152,15 +151,8 @@ func (o *Flags) LeaseRun(ctx context.Context, app *cli.App, project *project.Pro
 
 // Find returns the run's session. It creates the session if it does not exist and does not have to.
 func (o *Flags) Find(root *customer.Root) (*customer.Session, error) {
-	switch {
-	case o.Resumes && o.Customer == "":
-		return root.FindSession(o.Session)
-	case o.Resumes:
-		c, err := root.Find(o.Customer)
-		if err != nil {
-			return nil, err
-		}
-		return c.Session(o.Session)
+	if o.Resumes {
+		return findSession(root, o.Customer, o.Session)
 	}
 	if o.Session != "" {
 		if err := customer.CheckID("session", o.Session); err != nil { // before a customer is made
@@ -297,19 +289,12 @@ func (o *FolderFlags) Trusted(app *cli.App, p *project.Project) []string {
 
 // RefuseCustomers refuses a workspace that contains customers' folders or lies in them.
 func RefuseCustomers(customers, workspace string) error {
-	dir, err := filepath.EvalSymlinks(customers)
-	if err != nil {
+	if _, err := os.Stat(customers); err != nil {
 		return nil // there are none
 	}
-	at := workspace
-	if real, err := filepath.EvalSymlinks(at); err == nil {
-		at = real
-	}
-	for _, pair := range [][2]string{{dir, at}, {at, dir}} {
-		if rel, err := filepath.Rel(pair[0], pair[1]); err == nil && filepath.IsLocal(rel) {
-			return cli.WithHint(fmt.Errorf("the workspace %q and the customers' folders in %q overlap: a script could change other customers' files and logs", workspace, customers),
-				"run it for a customer with --customer, or give it a separate --workspace")
-		}
+	if project.IsBelow(customers, workspace) || project.IsBelow(workspace, customers) {
+		return cli.WithHint(fmt.Errorf("the workspace %q and the customers' folders in %q overlap: a script could change other customers' files and logs", workspace, customers),
+			"run it for a customer with --customer, or give it a separate --workspace")
 	}
 	return nil
 }

@@ -177,19 +177,19 @@ func findSession(root *customer.Root, customer, id string) (*customer.Session, e
 
 // record prints one line of a log; sums are of the runs before it.
 func (o *sessionCommand) record(r *customer.Record, sums *customer.Stats) {
-	style, w := o.app.OutStyle(), o.app.Stdout
+	style := o.app.OutStyle()
 	at := style.Dim(r.Time.Local().Format("2006-01-02 15:04:05"))
 	switch {
 	case r.Run != nil:
 		o.ran(at, r.Run, sums.Add(r.Time, r.Run))
 	case r.Checkpoint != nil && r.Kind == customer.KindRestore:
-		fmt.Fprintf(w, "%s  %s to checkpoint %s\n", at, style.Yellow("restored"), cli.EscapeLine(r.Checkpoint.Name))
+		o.item(at, fmt.Sprintf("%s to checkpoint %s", style.Yellow("restored"), cli.EscapeLine(r.Checkpoint.Name)))
 	case r.Checkpoint != nil:
-		fmt.Fprintf(w, "%s  %s\n", at, cleanCheckpoint(r.Checkpoint))
+		o.item(at, cli.EscapeLine(checkpointWords(r.Checkpoint)))
 	case r.Kind == customer.KindSession:
-		fmt.Fprintf(w, "%s  begun%s\n", at, leading(": ", cli.EscapeLine(r.Task)))
+		o.item(at, cli.EscapeLine("begun"+leading(": ", r.Task)))
 	default:
-		o.item(at, cli.EscapeLine(string(r.Kind))+leading(": ", cli.EscapeLine(r.Task)))
+		o.item(at, cli.EscapeLine(string(r.Kind)+leading(": ", r.Task)))
 	}
 }
 
@@ -200,9 +200,6 @@ func leading(lead, text string) string {
 	}
 	return lead + text
 }
-
-// cleanCheckpoint describes a checkpoint of a log, which may come from elsewhere.
-func cleanCheckpoint(c *customer.CheckpointInfo) string { return cli.EscapeLine(checkpointWords(c)) }
 
 // item prints a text behind the time that it belongs to.
 func (o *sessionCommand) item(at, text string) { fmt.Fprintf(o.app.Stdout, "%s  %s\n", at, text) }

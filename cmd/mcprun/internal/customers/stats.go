@@ -1,10 +1,7 @@
 package customers
 
 import (
-	"cmp"
-	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -37,16 +34,10 @@ o200k_base encoding. mcprun session show lists the runs of a session; --json has
 	return cmd
 }
 
-type customerStats struct {
-	Customer string `json:"customer"`
-	customer.Stats
-	Sessions []customer.SessionStats `json:"sessions"`
-}
-
 // statsReport is the total, and what it is the sum of.
 type statsReport struct {
-	Total     customer.Stats  `json:"total"`
-	Customers []customerStats `json:"customers"`
+	Total     customer.Stats            `json:"total"`
+	Customers []*customer.CustomerStats `json:"customers"`
 }
 
 func (o *statsCommand) run(cmd *cobra.Command) error {
@@ -59,42 +50,19 @@ func (o *statsCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	report := &statsReport{Total: customer.Stats{Tools: []customer.ToolStats{}}, Customers: []customerStats{}}
+	report := &statsReport{Total: customer.Stats{Tools: []customer.ToolStats{}}, Customers: []*customer.CustomerStats{}}
 	for _, c := range list {
-		one, err := statsOf(cmd.Context(), c)
+		one, err := c.Stats(cmd.Context())
 		if err != nil {
 			return err
 		}
 		report.Total.Merge(&one.Stats)
-		report.Customers = append(report.Customers, *one)
+		report.Customers = append(report.Customers, one)
 	}
 	if o.json {
 		return o.app.JSON(report)
 	}
 	return o.print(report)
-}
-
-func statsOf(ctx context.Context, c *customer.Customer) (*customerStats, error) {
-	out := &customerStats{Customer: c.ID(), Stats: customer.Stats{Tools: []customer.ToolStats{}}, Sessions: []customer.SessionStats{}}
-	sessions, err := c.Sessions()
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range sessions {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		stats, err := s.Stats()
-		if err != nil {
-			return nil, err
-		}
-		out.Merge(&stats.Stats)
-		out.Sessions = append(out.Sessions, *stats)
-	}
-	slices.SortStableFunc(out.Sessions, func(a, b customer.SessionStats) int {
-		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.Session, b.Session))
-	})
-	return out, nil
 }
 
 func (o *statsCommand) print(r *statsReport) error {

@@ -10,8 +10,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
-	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/daemon"
 )
 
@@ -26,7 +24,7 @@ func Run(ctx context.Context, app *cli.App) (code int, done bool, err error) {
 		return 0, false, nil
 	}
 	code, err = client.Run(ctx, daemonJob(app), daemon.Streams{
-		Stdin: app.Stdin, Stdout: app.Stdout, Stderr: app.Stderr, LookupEnv: app.LookupEnv, Signal: signalNumber,
+		Stdin: app.Stdin, Stdout: app.Stdout, Stderr: app.Stderr, Signal: signalNumber,
 	})
 	if _, ok := errors.AsType[*daemon.UnavailableError](err); ok {
 		return 0, false, nil
@@ -101,29 +99,17 @@ func daemonEnv(app *cli.App) []string {
 	return env
 }
 
-// askedAlways returns the variables that every run looks up. They are sent with the job instead of one by one.
-func askedAlways() []string {
-	return append(upstream.InheritedNames(),
-		flags.EnvPrefix+"*", cli.KeyringVariable, "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CI",
-		"DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY")
-}
-
 // daemonJob returns this command as a job.
 func daemonJob(app *cli.App) *daemon.Job {
 	job := &daemon.Job{
-		Args: app.Args, Dir: app.Dir, Env: map[string]string{}, Known: askedAlways(), Columns: max(app.ErrColumns(), app.Columns()),
+		Args: app.Args, Dir: app.Dir, Env: map[string]string{}, Columns: max(app.ErrColumns(), app.Columns()),
 		Terminal: daemon.Terminal{
 			Stdin: app.Terminal.Stdin, Stdout: app.Terminal.Stdout, Stderr: app.Terminal.Stderr, Shared: app.Terminal.Shared,
 		},
 	}
-	for _, name := range job.Known {
-		if value, ok := app.LookupEnv(name); ok {
-			job.Env[name] = value
-		}
-	}
 	for _, pair := range os.Environ() { // names only: LookupEnv has the values
 		name, _, _ := strings.Cut(pair, "=")
-		if value, ok := app.LookupEnv(name); ok && strings.HasPrefix(name, flags.EnvPrefix) {
+		if value, ok := app.LookupEnv(name); ok {
 			job.Env[name] = value
 		}
 	}

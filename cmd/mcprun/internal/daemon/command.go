@@ -77,17 +77,17 @@ func (o *command) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	opt.Logger = slog.New(slog.NewTextHandler(o.app.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := slog.New(slog.NewTextHandler(o.app.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ready := func() {}
 	if o.ready {
 		if f := readyFile(); f != nil {
 			ready = func() { _ = f.Close() }
 		}
 	}
-	h := resources.NewWarm(opt.Logger)
+	h := resources.NewWarm(log)
 	handler := func(ctx context.Context, w *daemon.Work) int { return handle(ctx, w, h, o.newRoot) }
 	err = daemon.Serve(ctx, daemon.ServeOptions{
-		Options: opt, Handler: handler, Idle: o.idle, Ready: ready, Close: h.Close, Describe: h.Describe, Version: cli.Version(),
+		Options: opt, Handler: handler, Idle: o.idle, Ready: ready, Close: h.Close, Describe: h.Describe, Version: cli.Version(), Logger: log,
 	})
 	if errors.Is(err, daemon.ErrRunning) && o.ready {
 		return nil // another daemon started first

@@ -30,7 +30,8 @@ type command struct {
 }
 
 const doctorHelp = `doctor checks what each sandbox needs. In each usable one it runs a script of one line, and
-reports how long that takes.
+reports how long that takes. One line for each and what --sandbox auto selects come first,
+then the details.
 It exits with 0 if at least one sandbox is usable, else with 1.`
 
 // NewCommand returns `mcprun doctor`.
@@ -103,14 +104,11 @@ func (o *command) run(cmd *cobra.Command) error {
 			return err
 		}
 		usable = usable || f.Usable
-		if !o.json {
-			o.print(f)
-		}
 	}
 	if o.json {
 		err = o.app.JSON(findings)
 	} else {
-		o.printAuto(ctx, findings)
+		o.print(ctx, findings)
 	}
 	if err == nil && !usable {
 		return cli.Quiet(1)

@@ -15,13 +15,44 @@ const (
 	labelWidth = 17 // of the column of labels in the lines below
 )
 
-func (o *command) print(f *Finding) {
-	style, w := o.app.OutStyle(), o.app.Stdout
+// print prints a summary of one line for each sandbox, then the details.
+func (o *command) print(ctx context.Context, findings []Finding) {
+	backends := make([]sandbox.Backend, len(findings))
+	for i := range findings {
+		f := &findings[i]
+		backends[i] = known{f.backend, *f}
+		text := cli.Shorten(f.Detail, 90)
+		if f.Usable {
+			text = f.languages() + "; " + goodFor(f.GoodFor)
+		}
+		o.heading(f, text)
+	}
+	o.auto("selects " + choices(ctx, backends, runner.RiskUnset))
+	fmt.Fprintln(o.app.Stdout)
+	for i := range findings {
+		o.detail(&findings[i])
+	}
+	o.printAuto(ctx, backends)
+}
+
+// heading prints the line of a sandbox with its name.
+func (o *command) heading(f *Finding, text string) {
+	style := o.app.OutStyle()
 	mark := style.Green("usable    ")
 	if !f.Usable {
 		mark = style.Red("not usable")
 	}
-	fmt.Fprintf(w, "%s%s  %s\n", style.Bold(fmt.Sprintf("%-*s", nameWidth, f.Name)), mark, cli.EscapeLine(f.Detail))
+	fmt.Fprintf(o.app.Stdout, "%s%s  %s\n", style.Bold(fmt.Sprintf("%-*s", nameWidth, f.Name)), mark, cli.EscapeLine(text))
+}
+
+// auto prints a line about the choice of a sandbox.
+func (o *command) auto(text string) {
+	fmt.Fprintf(o.app.Stdout, "%s%s\n", o.app.OutStyle().Bold(fmt.Sprintf("%-*s", nameWidth, runner.Auto)), text)
+}
+
+func (o *command) detail(f *Finding) {
+	style, w := o.app.OutStyle(), o.app.Stdout
+	o.heading(f, f.Detail)
 	for i, m := range f.Missing {
 		o.item(Labelled(i, "missing here:"), style.Yellow, m)
 	}
@@ -32,11 +63,7 @@ func (o *command) print(f *Finding) {
 	}
 	if f.Usable {
 		o.item("good for:", style.Dim, goodFor(f.GoodFor))
-		words := make([]string, len(f.Languages))
-		for i, l := range f.Languages {
-			words[i] = string(l)
-		}
-		o.item("runs:", style.Dim, strings.Join(words, ", "))
+		o.item("runs:", style.Dim, f.languages())
 	}
 	for i, s := range f.Starts {
 		o.item(Labelled(i, "takes:"), style.Dim, s.words())
@@ -48,6 +75,14 @@ func (o *command) print(f *Finding) {
 		o.item(Labelled(i, "limitations:"), style.Yellow, l)
 	}
 	fmt.Fprintln(w)
+}
+
+func (f *Finding) languages() string {
+	words := make([]string, len(f.Languages))
+	for i, l := range f.Languages {
+		words[i] = string(l)
+	}
+	return strings.Join(words, ", ")
 }
 
 // Labelled returns the label for the first of several lines, and nothing for the others.
@@ -86,13 +121,9 @@ func (o *command) item(label string, style func(string) string, text string) {
 }
 
 // printAuto prints which sandbox a run without --sandbox gets, for each risk.
-func (o *command) printAuto(ctx context.Context, findings []Finding) {
+func (o *command) printAuto(ctx context.Context, backends []sandbox.Backend) {
 	style := o.app.OutStyle()
-	backends := make([]sandbox.Backend, len(findings))
-	for i, f := range findings {
-		backends[i] = known{f.backend, f}
-	}
-	fmt.Fprintf(o.app.Stdout, "%s%s\n", style.Bold(fmt.Sprintf("%-*s", nameWidth, runner.Auto)), "what --sandbox auto selects here")
+	o.auto("what --sandbox auto selects here")
 	for _, risk := range append([]runner.Risk{runner.RiskUnset}, runner.Risks()...) {
 		label := "--risk " + string(risk) + ":"
 		if risk == runner.RiskUnset {

@@ -16,6 +16,8 @@ type Groups struct {
 	cmd    *cobra.Command
 	width  int // of the terminal; 0: unlimited
 	groups []flagGroup
+	usual  *pflag.FlagSet // what the help shows without --all; nil: everything
+	all    bool
 }
 
 type flagGroup struct {
@@ -52,6 +54,16 @@ func (g *Groups) Add(title string, bind func(f *pflag.FlagSet)) {
 	g.groups = append(g.groups, flagGroup{title, flags})
 }
 
+// Usual limits the help to the flags of these names, and adds a flag --all with which it shows the groups.
+func (g *Groups) Usual(names ...string) {
+	g.cmd.Flags().BoolVar(&g.all, "all", false, "with --help: show all flags")
+	g.usual = Set(func(f *pflag.FlagSet) {
+		for _, name := range append(names, "help", "all") {
+			f.AddFlag(g.cmd.Flags().Lookup(name))
+		}
+	})
+}
+
 func (g *Groups) print(w io.Writer) {
 	c := g.cmd
 	fmt.Fprintf(w, "Usage:\n  %s\n", c.UseLine())
@@ -66,7 +78,14 @@ func (g *Groups) print(w io.Writer) {
 			}
 		}
 	}
-	for _, group := range g.groups {
+	groups := g.groups
+	if g.usual != nil && !g.all {
+		groups = []flagGroup{{"Usual flags", g.usual}}
+	}
+	for _, group := range groups {
 		fmt.Fprintf(w, "\n%s:\n%s\n", group.title, strings.TrimRight(group.flags.FlagUsagesWrapped(g.width), "\n"))
+	}
+	if g.usual != nil && !g.all {
+		fmt.Fprintf(w, "\n%q shows the other flags.\n", c.CommandPath()+" --help --all")
 	}
 }

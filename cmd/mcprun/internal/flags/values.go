@@ -124,21 +124,15 @@ func Characters(p *int, least int) pflag.Value {
 	})
 }
 
-// Duration returns a flag value that is a time of more than zero: whole seconds, or a Go duration. Zero stands for no default.
+const day = 24 * time.Hour
+
+// Duration returns a flag value that is a time of more than zero: a Go duration, whole days such as 30d, or whole seconds without
+// a unit. Zero stands for no default.
 func Duration(p *time.Duration) pflag.Value {
-	get := func() string {
-		if *p == 0 {
-			return ""
-		}
-		return p.String()
-	}
-	return New("time", get, func(text string) error {
-		if _, err := strconv.Atoi(text); err == nil {
-			text += "s"
-		}
-		d, err := time.ParseDuration(text)
+	return New("time", func() string { return FormatDuration(*p) }, func(text string) error {
+		d, err := parseDuration(text)
 		if err != nil {
-			return fmt.Errorf("%q is not a time: write seconds, or for example 90s or 2m", text)
+			return fmt.Errorf("%q is not a time: write for example 90s, 2m, 12h or 30d", text)
 		}
 		if d <= 0 {
 			return errors.New("the time must be more than zero, for example 90s")
@@ -146,6 +140,32 @@ func Duration(p *time.Duration) pflag.Value {
 		*p = d
 		return nil
 	})
+}
+
+func parseDuration(text string) (time.Duration, error) {
+	if number, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(number, 10, 16)
+		return time.Duration(n) * day, err
+	}
+	if _, err := strconv.Atoi(text); err == nil {
+		text += "s"
+	}
+	return time.ParseDuration(text)
+}
+
+// FormatDuration writes a time as [Duration] reads it, without units of zero: 10m, 30d. Zero is empty.
+func FormatDuration(d time.Duration) string {
+	switch {
+	case d == 0:
+		return ""
+	case d%day == 0:
+		return fmt.Sprintf("%dd", d/day)
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d%time.Minute == 0:
+		return strings.TrimSuffix(d.String(), "0s")
+	}
+	return d.String()
 }
 
 // Sizes in bytes.

@@ -31,11 +31,27 @@ func TestByteSize(t *testing.T) {
 	}
 }
 
-func TestRunTime(t *testing.T) {
-	for text, want := range map[string]time.Duration{"30": 30 * time.Second, "1.5s": 1500 * time.Millisecond, "2m": 2 * time.Minute} {
+func TestDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"30": 30 * time.Second, "1.5s": 1500 * time.Millisecond, "2m": 2 * time.Minute, "12h": 12 * time.Hour, "30d": 30 * day,
+	} {
 		var d time.Duration
 		if err := Duration(&d).Set(text); err != nil || d != want {
 			t.Errorf("Set(%q) = %v, %v; want %v", text, d, err, want)
+		}
+	}
+	for _, text := range []string{"", "d", "0d", "-1d", "0", "-3h", "1e9d", "1.5d", "x", "2 m"} {
+		var d time.Duration
+		if err := Duration(&d).Set(text); err == nil {
+			t.Errorf("Set(%q) = %v, want an error", text, d)
+		}
+	}
+	for d, want := range map[time.Duration]string{
+		0: "", 30 * time.Second: "30s", 90 * time.Second: "1m30s", 10 * time.Minute: "10m", 90 * time.Minute: "1h30m",
+		2 * time.Hour: "2h", 30 * day: "30d",
+	} {
+		if got := FormatDuration(d); got != want {
+			t.Errorf("FormatDuration(%v) = %q, want %q", d, got, want)
 		}
 	}
 }

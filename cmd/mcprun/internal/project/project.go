@@ -22,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/script"
 )
 
@@ -72,8 +73,8 @@ type Project struct {
 	Base      string // absolute: where the configuration is, or the working directory
 	Skills    string // absolute; empty if there is none
 	Workspace string // the default folder that scripts write to
-	Upstreams runner.Upstreams
-	Servers   map[string]runner.ServerSettings
+	Upstreams chain.Upstreams
+	Servers   map[string]chain.ServerSettings
 	Settings  config.Settings
 	Cfg       *config.Config // nil if there is none
 	// configured reports whether there is a file of servers.
@@ -108,7 +109,7 @@ func (o *LocationFlags) Open(app *cli.App, at resources.Provider, stderr io.Writ
 	base, out := app.Dir, config.DefaultOut
 	if p.configured = cfg != nil; p.configured {
 		base, out, p.Cfg = cfg.Dir, cfg.Settings.Out, cfg
-		p.Servers, p.Settings = runner.ServersOf(cfg), cfg.Settings
+		p.Servers, p.Settings = chain.ServersOf(cfg), cfg.Settings
 		p.Trusted = append(slices.Clone(cfg.Paths), filepath.Join(cfg.Dir, config.SettingsName), filepath.Join(cfg.Dir, config.DotEnvName))
 		for _, n := range cfg.Notes {
 			p.Log.Info(cli.EscapeLine(n.String()))
@@ -141,7 +142,7 @@ func (o *LocationFlags) Load(app *cli.App) (*config.Config, error) {
 }
 
 // connect prepares connections. The first call connects.
-func connect(app *cli.App, at resources.Provider, cfg *config.Config, dir string, log *slog.Logger, stderr io.Writer, debug bool) (runner.Upstreams, func() error, error) {
+func connect(app *cli.App, at resources.Provider, cfg *config.Config, dir string, log *slog.Logger, stderr io.Writer, debug bool) (chain.Upstreams, func() error, error) {
 	dotenv, err := config.DotEnv(dir)
 	if err != nil {
 		return nil, nil, err

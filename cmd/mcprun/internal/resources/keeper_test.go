@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
 func TestKeeper(t *testing.T) {
@@ -152,7 +153,7 @@ func TestRunnerKey(t *testing.T) {
 		}
 		return k
 	}
-	opt := runner.Options{Tree: tree, Servers: map[string]runner.ServerSettings{"b": {Parallel: 1}, "a": {Idempotent: []string{"x"}}}}
+	opt := runner.Options{Tree: tree, Servers: map[string]chain.ServerSettings{"b": {Parallel: 1}, "a": {Idempotent: []string{"x"}}}}
 	first := key(opt)
 	if key(opt) != first {
 		t.Error("the same is not the same")
@@ -168,7 +169,7 @@ func TestRunnerKey(t *testing.T) {
 			t.Error("connections make no difference")
 		}
 		other = opt
-		other.Servers = map[string]runner.ServerSettings{"b": {Parallel: 2}, "a": {Idempotent: []string{"x"}}}
+		other.Servers = map[string]chain.ServerSettings{"b": {Parallel: 2}, "a": {Idempotent: []string{"x"}}}
 		if key(other) == first {
 			t.Error("settings make no difference")
 		}

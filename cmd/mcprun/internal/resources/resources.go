@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 )
@@ -23,6 +24,37 @@ import (
 type TreeIndex struct {
 	Tree  *gen.Tree
 	Index *search.Index
+}
+
+// OpenIndex returns a tree and its search index, with the settings of the configuration, which may be nil.
+func OpenIndex(app *cli.App, at Provider, tree string, cfg *config.Config) (*TreeIndex, error) {
+	if cfg == nil {
+		return at.Index(tree, nil)
+	}
+	opt, err := gen.SearchOptions(cfg, app.LookupEnv, app.CacheDir())
+	if err != nil {
+		return nil, err
+	}
+	return at.Index(tree, opt)
+}
+
+// Search finds tools. Degraded is why their descriptions were not searched by meaning although they should have been.
+func (x *TreeIndex) Search(ctx context.Context, q search.Query, detail search.Detail, lang config.Language) (found []search.Result, degraded, err error) {
+	answer, err := x.Index.Answer(ctx, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err = x.Results(answer.Hits, detail, lang)
+	return found, answer.Degraded, err
+}
+
+// Results returns hits in a language, or in another one of the tree if it lacks some wrappers.
+func (x *TreeIndex) Results(hits []search.Hit, detail search.Detail, lang config.Language) ([]search.Result, error) {
+	found, err := x.Tree.Results(hits, detail, lang)
+	if err != nil {
+		return x.Tree.Results(hits, detail, "")
+	}
+	return found, nil
 }
 
 // CloseAll closes sandboxes.
@@ -38,7 +70,7 @@ type Provider interface {
 	// Sandboxes returns all sandboxes; release is called once, after the run.
 	Sandboxes(app *cli.App, opt backends.Options) (list []sandbox.Backend, release func(), err error)
 	// Upstreams returns connections to servers; release is called once, after the run.
-	Upstreams(app *cli.App, servers []config.Server, opt *upstream.Options) (u runner.Upstreams, release func() error, err error)
+	Upstreams(app *cli.App, servers []config.Server, opt *upstream.Options) (u chain.Upstreams, release func() error, err error)
 	// Runner returns a runner of scripts for the tree of opt, whose Upstreams come from this provider.
 	Runner(opt *runner.Options) (*runner.Runner, error)
 	// Index returns a tree and its search index.
@@ -59,7 +91,7 @@ func (Cold) Sandboxes(_ *cli.App, opt backends.Options) ([]sandbox.Backend, func
 }
 
 // Upstreams implements Provider.
-func (Cold) Upstreams(_ *cli.App, servers []config.Server, opt *upstream.Options) (runner.Upstreams, func() error, error) {
+func (Cold) Upstreams(_ *cli.App, servers []config.Server, opt *upstream.Options) (chain.Upstreams, func() error, error) {
 	pool := upstream.NewPool(servers, opt)
 	return pool, pool.Close, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/pool"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -41,7 +42,7 @@ type Warm struct {
 	servers *keeper[*upstream.Pool]
 	runners *keeper[*runner.Runner]
 	indexes *keeper[*TreeIndex]
-	memory  *runner.MemoryBudget
+	memory  *chain.MemoryBudget
 	bundler *script.Bundler // in a child process, so that no script can end the daemon
 
 	life context.Context // of the background work
@@ -61,7 +62,7 @@ func NewWarm(log *slog.Logger) *Warm {
 		servers: newKeeper(maxUnused, unusedTime, func(p *upstream.Pool) { _ = p.Close() }),
 		runners: newKeeper[*runner.Runner](maxUnused, unusedTime, nil),
 		indexes: newKeeper[*TreeIndex](maxIndexes, unusedTime, nil),
-		memory:  runner.NewMemoryBudget(0),
+		memory:  chain.NewMemoryBudget(0),
 		bundler: script.NewBundler(&script.BundlerOptions{Idle: unusedTime}),
 	}
 	h.life, h.end = context.WithCancel(context.Background())
@@ -127,7 +128,7 @@ func (h *Warm) Sandboxes(app *cli.App, opt backends.Options) ([]sandbox.Backend,
 }
 
 // Upstreams implements Provider.
-func (h *Warm) Upstreams(app *cli.App, servers []config.Server, opt *upstream.Options) (runner.Upstreams, func() error, error) {
+func (h *Warm) Upstreams(app *cli.App, servers []config.Server, opt *upstream.Options) (chain.Upstreams, func() error, error) {
 	if isWatched(opt.Logger) {
 		return Cold{}.Upstreams(app, servers, opt)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
@@ -14,7 +13,6 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
-	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner"
@@ -68,16 +66,7 @@ func (o *Options) newRunAnswers(project *project.Project, s *runner.Script, v *c
 }
 
 // sayTrouble prints an error that is not the script's fault, with its hint.
-func (a *answers) sayTrouble(err error) {
-	line := err.Error()
-	if h, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err); ok && h.Hint() != "" {
-		line += "; " + h.Hint()
-	}
-	a.warn(cli.EscapeLine(line))
-}
+func (a *answers) sayTrouble(err error) { a.warn(cli.ErrorLine(err)) }
 
 // finish stores the images that the script showed.
 func (a *answers) finish() []hostapi.ImageFile {
@@ -86,44 +75,20 @@ func (a *answers) finish() []hostapi.ImageFile {
 	return files
 }
 
-// searchOptions returns the search settings of the configuration. degraded is called once, with the reason, if a search used
-// words only.
-func searchOptions(app *cli.App, project *project.Project, degraded func(error)) (*search.Options, error) {
-	if project.Cfg == nil {
-		return nil, nil
-	}
-	opt, err := gen.SearchOptions(project.Cfg, app.LookupEnv, app.CacheDir())
-	if err != nil {
-		return nil, err
-	}
-	var first sync.Once
-	opt.Degraded = func(err error) {
-		first.Do(func() { degraded(fmt.Errorf("tools are searched by words only: %w", err)) })
-	}
-	return opt, nil
-}
-
-// finder returns a function that finds tools of the project's tree. The first search makes the index.
+// finder returns a function that finds tools of the project's tree. The first search makes the index. degraded is called once,
+// with the reason, if a search used words only.
 func (o *Options) finder(p *project.Project, lang config.Language, degraded func(error)) func(context.Context, search.Query, search.Detail) ([]search.Result, error) {
-	open := hostapi.Once(func() (*resources.TreeIndex, error) {
-		opt, err := searchOptions(o.App, p, degraded)
-		if err != nil {
-			return nil, err
-		}
-		return o.Resources.Index(p.Tree, opt)
-	})
+	open := hostapi.Once(func() (*resources.TreeIndex, error) { return resources.OpenIndex(o.App, o.Resources, p.Tree, p.Cfg) })
+	var first sync.Once
 	return func(ctx context.Context, q search.Query, detail search.Detail) ([]search.Result, error) {
 		x, err := open()
 		if err != nil {
 			return nil, err
 		}
-		hits, err := x.Index.Search(ctx, q)
-		if err != nil {
-			return nil, err
+		found, lost, err := x.Search(ctx, q, detail, lang)
+		if lost != nil {
+			first.Do(func() { degraded(fmt.Errorf("tools are searched by words only: %w", lost)) })
 		}
-		if !slices.Contains(x.Tree.Languages(), string(lang)) {
-			return x.Tree.Results(hits, detail, "")
-		}
-		return x.Tree.Results(hits, detail, lang)
+		return found, err
 	}
 }

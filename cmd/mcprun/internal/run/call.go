@@ -63,12 +63,39 @@ A tool that fails ends mcprun with code 1, and its text is on standard error.`,
 	f.BoolVar(&o.list, "list", false, "list the tools, of all servers or of those that are named")
 	f.BoolVar(&o.json, "json", false, "print the whole result, with content and isError")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing of mcprun's own but errors")
-	f.Var(flags.Duration(&o.timeout), "timeout", "of the call: seconds, or a duration such as 2m (default the server's own, else 60s)")
+	f.Var(flags.Duration(&o.timeout), "timeout", "of the call, such as 90s or 2m (default the server's own, else 60s)")
 	f.Var(flags.Text(&o.elicit, "how"), "elicit", "who answers what the server asks: prompt, decline, or a file of answers (default prompt in a terminal)")
 	o.LocationFlags.Bind(f)
 	o.callFlags.bindShared(f)
 	o.callFlags.bind(f)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		most := 1 // a tool
+		if o.list {
+			most = 0 // any number of servers
+		}
+		return cli.CompleteArgs(most, o.words)(cmd, args, word)
+	}
 	return cmd
+}
+
+// words offers the servers of the tree with --list, else its tools.
+func (o *callCommand) words() ([]string, error) {
+	p, tree, err := o.openTree(io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	var words []string
+	for _, s := range tree.Catalog.Servers {
+		if o.list {
+			words = append(words, s.Key)
+			continue
+		}
+		for _, t := range s.Tools {
+			words = append(words, t.ID)
+		}
+	}
+	return words, nil
 }
 
 // openTree opens the project and reads its tree. The caller closes the project.
@@ -95,9 +122,11 @@ func (o *callCommand) listTools(names []string) error {
 	}
 	defer p.Close()
 	var rows [][]string
+	var known []string
 	found := map[string]bool{}
 	for i := range tree.Catalog.Servers {
 		s := &tree.Catalog.Servers[i]
+		known = append(known, s.Key)
 		if len(names) > 0 && !contains(names, s) {
 			continue
 		}
@@ -109,7 +138,10 @@ func (o *callCommand) listTools(names []string) error {
 	}
 	for _, name := range names {
 		if !found[name] {
-			return &cli.UsageError{Err: fmt.Errorf("no server %q in the tree; mcprun call --list lists all", name), Command: "mcprun call"}
+			return &cli.UsageError{
+				Err:     fmt.Errorf("no server %q in the tree; mcprun call --list lists all", name),
+				Command: "mcprun call", Near: cli.Near(name, known),
+			}
 		}
 	}
 	return o.app.Table([]string{"TOOL", "DESCRIPTION"}, rows)

@@ -11,12 +11,12 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
-	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
 // callFlags are the flags that say how tools are called.
 type callFlags struct {
-	Calls       runner.CallSettings
+	Calls       chain.Settings
 	record      string
 	replay      string
 	replayMatch string
@@ -57,7 +57,7 @@ func (o *callFlags) validate(app *cli.App) error {
 }
 
 // openFiles opens the files of --record and --replay for the calls of a run. The caller closes what it returns.
-func (o *callFlags) openFiles(app *cli.App, s *runner.CallSettings) (files, error) {
+func (o *callFlags) openFiles(app *cli.App, s *chain.Settings) (files, error) {
 	var open files
 	s.ReplayLoose = o.replayMatch == matchLoose
 	if o.replay != "" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
-	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
 // TestRecordingIsMadeAnew: for its owner's eyes, and through no link.
@@ -23,7 +23,7 @@ func TestRecordingIsMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{old: "", filepath.Join(dir, "new"): "", link: "not a regular file", dir: "not a regular file", filepath.Join(dir, "no", "folder"): "no such file"} {
-		var s runner.CallSettings
+		var s chain.Settings
 		open, err := (&callFlags{record: path}).openFiles(&cli.App{}, &s)
 		if want != "" {
 			if err == nil || !strings.Contains(err.Error(), want) {

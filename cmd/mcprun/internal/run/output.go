@@ -12,6 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
 	"github.com/mcpgen/mcpgen/runner/trace"
 )
@@ -96,7 +97,7 @@ func (o *Options) report(res *runner.Result, script string) error {
 func (o *Options) printSkipped(res *runner.Result) {
 	style, w, n := o.App.ErrStyle(), o.App.Stderr, 0
 	for _, c := range res.Calls {
-		if c.Outcome != runner.OutcomeDry {
+		if c.Outcome != chain.OutcomeDry {
 			continue
 		}
 		if n++; n > maxSkipped {

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -128,7 +129,7 @@ func TestEverySettingOfCalls(t *testing.T) {
 		file[strings.ReplaceAll(name, "-", "_")] = config.RunSetting{Value: value}
 	}
 	type settings struct {
-		Calls                                runner.CallSettings
+		Calls                                chain.Settings
 		MaxOutput                            int
 		Elicit, Daemon, Skills, TSC, Pyright string
 	}
@@ -154,7 +155,7 @@ func TestEverySettingOfCalls(t *testing.T) {
 		want := settings{Daemon: "off"}
 		if c.set {
 			want = settings{
-				runner.CallSettings{AllowDrift: true, StrictOutput: true, Timeout: 9 * time.Second, Parallel: 3, MaxResult: 2_000_000},
+				chain.Settings{AllowDrift: true, StrictOutput: true, Timeout: 9 * time.Second, Parallel: 3, MaxResult: 2_000_000},
 				700, "decline", "auto", "/skills", "mytsc", "/bin/mypyright",
 			}
 		}

@@ -9,7 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,6 +28,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -112,13 +115,6 @@ func risks() []string {
 	return words
 }
 
-// BindCompletion registers what a shell completes for the flags of a run that are words.
-func BindCompletion(cmd *cobra.Command) {
-	for name, words := range map[string][]string{"sandbox": append([]string{runner.Auto}, backends.Names()...), "risk": risks()} {
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that does not exist
-	}
-}
-
 // Bind registers the flags of a run on cmd, which is the root command, `run` and `session resume`.
 func (o *Options) Bind(cmd *cobra.Command) {
 	o.Cmd = cmd
@@ -149,14 +145,22 @@ func (o *Options) Bind(cmd *cobra.Command) {
 		o.outputFlags.bind(f)
 		f.AddFlagSet(o.Shared.Output)
 	})
-	BindCompletion(cmd)
+	usual := []string{"eval", "var", "check", "customer", "sandbox", "risk", "workspace", "config", "dry-run", "timeout", "memory",
+		"json", "trace", "verbose", "quiet"}
+	if o.Resumes {
+		usual = append(usual, "restore")
+	}
+	groups.Usual(usual...)
+	cli.CompleteFlag(cmd, "sandbox", cli.FixedWords(append(backends.Names(), runner.Auto)...))
+	cli.CompleteFlag(cmd, "risk", cli.FixedWords(risks()...))
+	cli.CompleteFlag(cmd, "language", cli.FixedWords(string(sandbox.LangTypeScript), string(sandbox.LangPython)))
 }
 
 // bindLimits registers the flags that bound a run.
 func bindLimits(f *pflag.FlagSet, s *runner.Script) {
 	s.Limits, s.Timeout = sandbox.Limits{}.WithDefaults(), runner.DefaultTimeout
 	s.Limits.CPU = 0 // the runner derives it from the timeout
-	f.Var(flags.Duration(&s.Timeout), "timeout", "stop the script after this time: seconds, or a duration such as 2m")
+	f.Var(flags.Duration(&s.Timeout), "timeout", "stop the script after this time, such as 90s or 2m")
 	f.Var(flags.Size(&s.Limits.Memory, sandbox.MinMemory), "memory", "memory: megabytes, or with a unit such as 512MiB")
 	f.Var(flags.Duration(&s.Limits.CPU), "cpu", "processor time of all its processes together (default four times --timeout)")
 	f.Var(flags.Count(&s.Limits.Processes, 16), "processes", "processes and threads at once")
@@ -179,14 +183,13 @@ func (o *Options) run(ctx context.Context) error {
 	}
 	res := &runner.Result{
 		ExitCode: cli.ExitCode(err, runner.ExitRunner), Cause: runner.CauseFailed, Message: err.Error(),
-		LimitsHit: []string{}, Calls: []runner.CallRecord{}, Files: []string{},
+		LimitsHit: []string{}, Calls: []chain.CallRecord{}, Files: []string{},
 	}
 	return errors.Join(err, o.App.JSON(res))
 }
 
 func (o *Options) execute(ctx context.Context) error {
-	s := o.Base
-	if err := o.readSource(ctx, &s); err != nil {
+	if err := o.readSource(ctx, &o.Base); err != nil {
 		return err
 	}
 	con := term.NewConsole(o.App)
@@ -195,6 +198,7 @@ func (o *Options) execute(ctx context.Context) error {
 		return err
 	}
 	defer p.Close()
+	s := o.Base // with what the environment and mcpgen.yaml set
 	if err := o.Flags.Validate(o.Cmd.Flags()); err != nil {
 		return err
 	}
@@ -250,7 +254,11 @@ func (o *Options) readSource(ctx context.Context, s *runner.Script) error {
 		}
 		return source.FromCode(s, "stdin", o.language, string(code))
 	}
-	return source.FromFile(s, o.App.Path(o.args[0]), o.language)
+	err := source.FromFile(s, o.App.Path(o.args[0]), o.language)
+	if usage, ok := errors.AsType[*cli.UsageError](err); ok && errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(o.args[0], "./\\") {
+		usage.Near = cli.NearCommands(o.Cmd.Root(), o.args[0])
+	}
+	return err
 }
 
 // openProject opens the project and applies the defaults of flags. The caller closes it.
@@ -378,6 +386,25 @@ func (o *Options) RunScript(ctx context.Context, at *Host, s *runner.Script, say
 	return res, err
 }
 
+// CanRun reports why no sandbox here runs scripts in the language; nil if one does. A sandbox that was named and is not usable at all
+// counts as one that does: starting it says what is wrong, which may be over by then.
+func (o *Options) CanRun(ctx context.Context, p *project.Project, language sandbox.Language) error {
+	list, release, err := o.sandboxes(p)
+	if err != nil {
+		return err
+	}
+	defer release()
+	choice, err := runner.Choose(ctx, list, runner.Need{Name: o.sandboxName(), Language: language, Risk: o.risk})
+	if err != nil || o.sandboxName() == runner.Auto {
+		return err
+	}
+	if st := choice.Backend.Probe(ctx); st.Usable && !slices.Contains(st.Languages, language) {
+		rt, _ := choice.Backend.Runtime(language)
+		return &runner.BackendError{Name: o.sandboxName(), Message: fmt.Sprintf("sandbox %q has no %s here", o.sandboxName(), language), Remedy: "install " + rt.Wanted()}
+	}
+	return nil
+}
+
 // sandboxName returns the sandbox's name; a flag of a single sandbox selects it for auto.
 func (o *Options) sandboxName() string {
 	if selected := backends.Selected(o.Cmd.Flags()); o.sandbox == runner.Auto && selected != "" {
@@ -393,7 +420,7 @@ func unloadable(bad *script.Error, s *runner.Script) *runner.Result {
 	return &runner.Result{
 		ExitCode: bad.ExitCode(), Cause: runner.CauseError, Sandbox: s.Backend.Name(), Runtime: string(rt), Stderr: bad.Error() + "\n",
 		Error:     &bridge.ScriptError{Name: "LoadError", Message: bad.Error()},
-		LimitsHit: []string{}, Calls: []runner.CallRecord{}, Files: []string{},
+		LimitsHit: []string{}, Calls: []chain.CallRecord{}, Files: []string{},
 	}
 }
 
@@ -412,7 +439,7 @@ func (o *Options) showSkillsOf(ctx context.Context, p *project.Project, s *runne
 	if err != nil {
 		return err
 	}
-	open := func() (*skill.Store, error) { return skills.Open(o.App, &o.LocationFlags, p, customer) }
+	open := func() (*skill.Store, error) { return skills.Open(o.App, &o.LocationFlags, p, customer, o.CheckFlags) }
 	p.Skills, err = skills.Show(ctx, o.App, open, p.Tree, shown, s, say)
 	return err
 }
@@ -425,7 +452,7 @@ type Host struct {
 
 // Host returns the runner and the sandboxes. The caller calls leave after the run.
 func (o *Options) Host(ctx context.Context, p *project.Project) (at *Host, leave func(), err error) {
-	list, release, err := o.Resources.Sandboxes(o.App, backends.Options{LookupEnv: o.App.LookupEnv, Image: o.Image, Runsc: o.Runsc, Logger: p.Log})
+	list, release, err := o.sandboxes(p)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -438,4 +465,8 @@ func (o *Options) Host(ctx context.Context, p *project.Project) (at *Host, leave
 	}
 	swept := o.Resources.Sweep(ctx, p.Log)
 	return &Host{Runner: r, backends: list}, func() { swept(); release() }, nil
+}
+
+func (o *Options) sandboxes(p *project.Project) (list []sandbox.Backend, release func(), err error) {
+	return o.Resources.Sandboxes(o.App, backends.Options{LookupEnv: o.App.LookupEnv, Image: o.Image, Runsc: o.Runsc, Logger: p.Log})
 }

@@ -9,13 +9,10 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/skills"
-	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
 	"github.com/mcpgen/mcpgen/gen/search"
-	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/pii"
-	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/skill"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
@@ -65,25 +62,9 @@ func (l *sessionLog) begun(client string, old *customer.Session) (*customer.Sess
 	return s, nil
 }
 
-// serveScript returns a script as it is logged.
-func serveScript(code string, lang sandbox.Language) *runner.Script {
-	return &runner.Script{Name: "execute_code", Code: code, Language: lang}
-}
-
 // Append logs a run.
 func (l *sessionLog) Append(e mcpserver.Entry) error {
-	lang, err := source.Named(e.Language)
-	if err != nil {
-		return err
-	}
-	script := serveScript(e.Code, lang)
-	var run *customer.Run
-	if e.Result != nil {
-		run = e.Result.Logged(script)
-	} else {
-		run = runner.LoggedFailure(script, e.Err)
-	}
-	record := customer.Record{Kind: customer.KindRun, Run: run}
+	record := customer.Record{Kind: customer.KindRun, Run: e.Run}
 	s, err := l.begun(e.Session, nil)
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen"
-	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
@@ -19,6 +18,8 @@ type finder struct {
 	tree  *gen.Tree
 	index *search.Index
 	log   *slog.Logger
+	// also are languages in which imports are given besides the one that is asked for.
+	also []config.Language
 }
 
 // Search finds tools by words.
@@ -34,7 +35,7 @@ func (f *finder) Search(ctx context.Context, q search.Query, detail search.Detai
 }
 
 func (f *finder) shown(hits []search.Hit, detail search.Detail, language string) ([]search.Result, error) {
-	results, err := f.tree.Results(hits, detail, config.Language(language))
+	results, err := f.tree.Results(hits, detail, config.Language(language), f.also...)
 	if err != nil { // a language may lack some wrappers
 		return f.tree.Results(hits, detail, "")
 	}
@@ -59,16 +60,10 @@ func (f *finder) Definition(ctx context.Context, name, category, language string
 		}
 	}
 	var hits []search.Hit
-	for i := range f.tree.Catalog.Servers {
-		s := &f.tree.Catalog.Servers[i]
-		in, ok := of[s.Key]
-		if !ok {
-			continue
-		}
-		for j := range s.Tools {
-			if t := &s.Tools[j]; f.isNamed(s, t, name) {
-				hits = append(hits, search.Hit{ID: t.ID, Server: s, Tool: t, Category: in})
-			}
+	for _, id := range f.tree.Named(name) {
+		server, tool, _ := f.tree.Catalog.Lookup(id)
+		if in, ok := of[server.Key]; ok {
+			hits = append(hits, search.Hit{ID: id, Server: server, Tool: tool, Category: in})
 		}
 	}
 	const most = 5
@@ -79,18 +74,6 @@ func (f *finder) Definition(ctx context.Context, name, category, language string
 		return nil, fmt.Errorf("%d tools are called %.100q: name the server too, as in %s", len(hits), name, hits[0].ID)
 	}
 	return f.shown(hits, search.DetailFull, language)
-}
-
-func (f *finder) isNamed(s *catalog.Server, t *catalog.Tool, name string) bool {
-	if t.ID == name || t.Name == name || strings.TrimPrefix(t.ID, s.Dir+"__") == name {
-		return true
-	}
-	for _, n := range f.tree.Lock.Servers[s.Key].Tools[t.Name].Names {
-		if n.Function == name {
-			return true
-		}
-	}
-	return false
 }
 
 // unknown returns the error for a tool that does not exist; it suggests similar ones.

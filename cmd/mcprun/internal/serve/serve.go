@@ -93,7 +93,7 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 	def := mcpserver.Options{}.WithDefaults()
 	o.tools, o.parallel, o.queueTime, o.maxTime, o.maxMemory = string(def.Mode), def.Parallel, def.MaxWait, def.MaxTime, def.MaxMemory
 	for name, usage := range map[string]string{
-		"timeout":    "default time limit of a run, if timeout_seconds is not given: seconds, or a duration such as 2m",
+		"timeout":    "default time limit of a run, if timeout_seconds is not given, such as 90s or 2m",
 		"memory":     "default memory limit of a run, if memory_mb is not given: megabytes, or with a unit such as 512MiB",
 		"max-output": "return at most this many characters of output; the rest goes to a file (default 30000)",
 		"workspace":  "folder that the project's scripts may write to, created if missing (default: workspace/, next to the tree)",
@@ -125,7 +125,6 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 		f.AddFlagSet(shared.Limits)
 	})
 	groups.Add("Output", func(f *pflag.FlagSet) { f.AddFlagSet(shared.Output) })
-	run.BindCompletion(cmd)
 }
 
 // serve serves until the input or ctx ends.
@@ -154,7 +153,7 @@ func (o *command) serve(ctx context.Context) error {
 		return err
 	}
 	defer b.Close()
-	opt, err := b.options(o)
+	opt, err := b.options(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -221,15 +220,36 @@ func (o *command) level() slog.Level {
 	return slog.LevelWarn
 }
 
-// scriptLanguages returns the languages named by --languages, or those of the tree.
-func (o *command) scriptLanguages(tree []string) []string {
-	if len(o.languages) > 0 {
-		return slices.Compact(slices.Clone(o.languages))
+// scriptLanguages returns the languages named by --languages, each of which a sandbox must run, or those of the tree that one runs.
+func (b *state) scriptLanguages(ctx context.Context, tree []string) ([]string, error) {
+	named := slices.Compact(slices.Clone(b.o.languages))
+	wanted := named
+	if len(wanted) == 0 {
+		wanted = tree
 	}
-	if len(tree) > 0 {
-		return tree
+	if len(wanted) == 0 {
+		wanted = []string{mcpserver.TypeScript, mcpserver.Python}
 	}
-	return []string{mcpserver.TypeScript, mcpserver.Python}
+	var can []string
+	var firstErr error
+	for _, language := range wanted {
+		err := b.o.run.CanRun(ctx, b.project, sandbox.Language(language))
+		switch {
+		case err == nil:
+			can = append(can, language)
+		case len(named) > 0:
+			return nil, fmt.Errorf("--languages %s: %w", language, err)
+		default:
+			b.log.Info("a language is not offered", "language", language, "error", err)
+			if firstErr == nil {
+				firstErr = err
+			}
+		}
+	}
+	if len(can) == 0 {
+		return nil, firstErr
+	}
+	return can, nil
 }
 
 // tokens reads the bearer tokens that HTTP clients need; nil accepts everybody.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/call"
@@ -58,7 +58,7 @@ func (b *state) Close() error {
 }
 
 // options returns the options of the server.
-func (b *state) options(o *command) (*mcpserver.Options, error) {
+func (b *state) options(ctx context.Context, o *command) (*mcpserver.Options, error) {
 	opt := &mcpserver.Options{
 		Version: cli.Version(), Mode: mcpserver.Mode(o.tools), IndexTokens: o.index,
 		Run: b.runJob, Call: b.callTool, Customer: b.customer,
@@ -71,12 +71,19 @@ func (b *state) options(o *command) (*mcpserver.Options, error) {
 	if opt.Time > opt.MaxTime || opt.Memory > opt.MaxMemory {
 		return nil, o.usage("--timeout is at most --max-timeout, and --memory at most --max-memory")
 	}
-	var languages []string
+	var inTree []string
 	if b.tree != nil {
-		opt.Catalog, opt.Lock, opt.Finder = b.tree.Catalog, b.tree.Lock, &finder{tree: b.tree, index: b.index, log: b.log}
-		languages = treeLanguages(b.tree.Lock)
+		inTree = treeLanguages(b.tree.Lock)
 	}
-	opt.Languages = o.scriptLanguages(languages)
+	var err error
+	if opt.Languages, err = b.scriptLanguages(ctx, inTree); err != nil || b.tree == nil {
+		return opt, err
+	}
+	f := &finder{tree: b.tree, index: b.index, log: b.log}
+	for _, l := range opt.Languages[1:] {
+		f.also = append(f.also, config.Language(l))
+	}
+	opt.Catalog, opt.Lock, opt.Finder = b.tree.Catalog, b.tree.Lock, f
 	return opt, nil
 }
 
@@ -166,15 +173,6 @@ func (b *state) environment(ctx context.Context, skills string) (*run.Host, func
 
 // shown returns a customer's folder of skills without symbolic links, or empty if there is none.
 func (b *state) shown(c *mcpserver.Customer) string {
-	if dir := skillsDir(b, c); dir != "" {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return real
-		}
-	}
-	return ""
-}
-
-func skillsDir(b *state, c *mcpserver.Customer) string {
 	if c.ID == "" {
 		dir, err := b.o.run.FindSkills(b.project) // there may be none until the first is saved
 		if err != nil {
@@ -186,10 +184,11 @@ func skillsDir(b *state, c *mcpserver.Customer) string {
 	if err != nil {
 		return ""
 	}
-	if info, err := os.Stat(own.Skills()); err != nil || !info.IsDir() {
+	dir, err := filepath.EvalSymlinks(own.Skills())
+	if err != nil {
 		return ""
 	}
-	return own.Skills()
+	return dir
 }
 
 // script returns a run's script with the settings of the server's flags.
@@ -244,16 +243,36 @@ func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserve
 		return nil, err
 	}
 	defer done()
-	res, _, warnings, err := at.Runner.Call(ctx, runner.DirectCall{
-		Tool: job.Tool, Args: job.Args, Calls: b.o.run.Calls, Elicit: job.Ask, Watch: job.Watch,
+	tool, err := b.toolID(job.Tool)
+	if err != nil {
+		return nil, err
+	}
+	res, record, warnings, err := at.Runner.Call(ctx, runner.DirectCall{
+		Tool: tool, Args: job.Args, Calls: b.o.run.Calls, Elicit: job.Ask, Watch: job.Watch,
 	})
 	if bad, ok := errors.AsType[*call.Error](err); ok {
-		return &mcpserver.CallAnswer{Failed: true, Message: bad.Error(), Warnings: warnings}, nil
+		return &mcpserver.CallAnswer{Failed: true, Message: bad.Error(), Warnings: warnings, Record: record}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &mcpserver.CallAnswer{Raw: res.Raw, Warnings: warnings}, nil
+	return &mcpserver.CallAnswer{Raw: res.Raw, Warnings: warnings, Record: record}, nil
+}
+
+// toolID returns the id of a tool that is named by its id, or by another name that only it has. Unknown names stay: the call
+// suggests others.
+func (b *state) toolID(name string) (string, error) {
+	if b.tree == nil {
+		return name, nil
+	}
+	ids := b.tree.Named(name)
+	if len(ids) > 1 {
+		return "", fmt.Errorf("%d tools are called %.100q: name the server too, as in %s", len(ids), name, ids[0])
+	}
+	if len(ids) == 1 {
+		return ids[0], nil
+	}
+	return name, nil
 }
 
 // warm runs an empty script in each language in the background. The pool then has idle sandboxes, so that the first real run need

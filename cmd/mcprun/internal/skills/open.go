@@ -23,13 +23,8 @@ import (
 
 // Open opens the skills of a project: those of a customer first, where skills are saved then, then the project's, then
 // those that come with the program. Customer is the customer's folder of skills; empty means none, and skills are saved
-// to the project's folder. Neither folder needs to exist.
-func Open(app *cli.App, o *project.LocationFlags, p *project.Project, customer string) (*skill.Store, error) {
-	return openChecked(app, o, p, customer, CheckFlags{})
-}
-
-// openChecked is Open with the type checkers that flags name.
-func openChecked(app *cli.App, o *project.LocationFlags, p *project.Project, customer string, checkers CheckFlags) (*skill.Store, error) {
+// to the project's folder. Neither folder needs to exist. Types are checked by the programs that checkers names.
+func Open(app *cli.App, o *project.LocationFlags, p *project.Project, customer string, checkers CheckFlags) (*skill.Store, error) {
 	own, link, err := o.SkillsFolder(p)
 	if err != nil {
 		return nil, err
@@ -56,9 +51,9 @@ func openChecked(app *cli.App, o *project.LocationFlags, p *project.Project, cus
 // OpenFor is Open for a customer, whose quota bounds what is saved. A nil customer is the project.
 func OpenFor(app *cli.App, o *project.LocationFlags, p *project.Project, c *customer.Customer, checkers CheckFlags) (*skill.Store, error) {
 	if c == nil {
-		return openChecked(app, o, p, "", checkers)
+		return Open(app, o, p, "", checkers)
 	}
-	store, err := openChecked(app, o, p, c.Skills(), checkers)
+	store, err := Open(app, o, p, c.Skills(), checkers)
 	if err != nil {
 		return nil, err
 	}

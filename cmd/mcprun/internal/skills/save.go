@@ -36,7 +36,7 @@ With neither, the folder is saved as it stands: after an edit, or to accept that
 tools have changed.
 
 It is refused when a script cannot be bundled, or uses a tool that is not there.
-Type errors are told, and mark it as broken until they are gone.`
+Type errors are reported, and mark it as broken until they are gone.`
 
 func newSkillSaveCmd(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &skillSaveOptions{skillOptions: skillOptions{app: app, at: at}}
@@ -60,6 +60,7 @@ func newSkillSaveCmd(app *cli.App, at resources.Provider) *cobra.Command {
 	f.BoolVar(&o.force, "force", false, "save it even if it cannot work")
 	o.bindCheckers(f)
 	o.bind(cmd)
+	cli.CompleteFlag(cmd, "language", cli.FixedWords(string(sandbox.LangTypeScript), string(sandbox.LangPython)))
 	return cmd
 }
 

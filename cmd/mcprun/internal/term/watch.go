@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
-	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
 const (
@@ -77,28 +77,28 @@ func (w *watcher) redraw() {
 }
 
 // Event is Script.Watch.
-func (w *watcher) Event(e runner.Event) {
+func (w *watcher) Event(e chain.Event) {
 	if e.Message != "" && !w.quiet {
 		switch e.Kind {
-		case runner.EventWarning:
+		case chain.EventWarning:
 			w.con.Say("mcprun: " + w.style.Yellow("warning:") + " " + about(e))
-		case runner.EventRetry:
+		case chain.EventRetry:
 			w.con.Say("mcprun: " + about(e))
 		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch e.Kind {
-	case runner.EventStarted:
+	case chain.EventStarted:
 		w.live = append(w.live, &liveCall{number: e.Call, tool: e.Tool, began: time.Now()})
-	case runner.EventProgress:
+	case chain.EventProgress:
 		w.say(e.Call, progressWords(e))
-	case runner.EventStarting:
+	case chain.EventStarting:
 		w.say(e.Call, cli.EscapeLine(e.Message))
 		if e.Message != "" && w.width == 0 && !w.quiet && w.slow[e.Message] == nil {
 			w.slow[e.Message] = time.AfterFunc(startNotice, func() { w.noticeStart(e.Message) })
 		}
-	case runner.EventEnded:
+	case chain.EventEnded:
 		for i, c := range w.live {
 			if c.number == e.Call {
 				w.live = append(w.live[:i:i], w.live[i+1:]...)
@@ -128,7 +128,7 @@ func (w *watcher) noticeStart(message string) {
 }
 
 // about returns an event's message, with the name of its tool.
-func about(e runner.Event) string {
+func about(e chain.Event) string {
 	text := cli.EscapeLine(cli.Shorten(e.Message, 1000))
 	if e.Tool == "" || strings.Contains(text, e.Tool) {
 		return text
@@ -137,7 +137,7 @@ func about(e runner.Event) string {
 }
 
 // progressWords describes the progress that a server reported.
-func progressWords(e runner.Event) string {
+func progressWords(e chain.Event) string {
 	p := e.Progress
 	var words []string
 	switch {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen/upstream"
-	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
 )
 
 // watchedOn is a watcher on a terminal of that many columns.
@@ -24,29 +24,29 @@ func watchedOn(t *testing.T, columns int, quiet bool) (w *watcher, shown func() 
 func TestWatchOnATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, shown := watchedOn(t, 60, false)
-		w.Event(runner.Event{Kind: runner.EventStarted, Call: 1, Tool: "drive__get"})
+		w.Event(chain.Event{Kind: chain.EventStarted, Call: 1, Tool: "drive__get"})
 		time.Sleep(quickCall - time.Millisecond)
-		w.Event(runner.Event{Kind: runner.EventEnded, Call: 1, Tool: "drive__get"})
+		w.Event(chain.Event{Kind: chain.EventEnded, Call: 1, Tool: "drive__get"})
 		time.Sleep(time.Second)
 		if shown() != "" {
 			t.Errorf("a quick call is shown: %q", shown())
 		}
-		w.Event(runner.Event{Kind: runner.EventStarted, Call: 2, Tool: "drive__copy"})
-		w.Event(runner.Event{Kind: runner.EventStarted, Call: 3, Tool: "drive__other"})
+		w.Event(chain.Event{Kind: chain.EventStarted, Call: 2, Tool: "drive__copy"})
+		w.Event(chain.Event{Kind: chain.EventStarted, Call: 3, Tool: "drive__other"})
 		time.Sleep(1200 * time.Millisecond)
 		synctest.Wait()
 		if got := shown(); got != "drive__copy  1s, and 1 more" {
 			t.Errorf("%q", got)
 		}
-		w.Event(runner.Event{Kind: runner.EventProgress, Call: 2, Tool: "drive__copy", Progress: upstream.Progress{Progress: 2, Total: 8, Message: "half\x1b[2J\nway"}})
+		w.Event(chain.Event{Kind: chain.EventProgress, Call: 2, Tool: "drive__copy", Progress: upstream.Progress{Progress: 2, Total: 8, Message: "half\x1b[2J\nway"}})
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got := shown(); got != `drive__copy  2s, and 1 more  25 % half\x1b[2J\nway` {
 			t.Errorf("%q", got)
 		}
-		w.Event(runner.Event{Kind: runner.EventProgress, Call: 2, Tool: "drive__copy", Progress: upstream.Progress{Progress: 3, Message: strings.Repeat("日本", 99)}})
-		w.Event(runner.Event{Kind: runner.EventEnded, Call: 3})
-		w.Event(runner.Event{Kind: runner.EventWarning, Call: 2, Tool: "drive__copy", Message: "not as\nsaid"})
+		w.Event(chain.Event{Kind: chain.EventProgress, Call: 2, Tool: "drive__copy", Progress: upstream.Progress{Progress: 3, Message: strings.Repeat("日本", 99)}})
+		w.Event(chain.Event{Kind: chain.EventEnded, Call: 3})
+		w.Event(chain.Event{Kind: chain.EventWarning, Call: 2, Tool: "drive__copy", Message: "not as\nsaid"})
 		time.Sleep(time.Second)
 		synctest.Wait()
 		lines := strings.Split(shown(), "\n")
@@ -64,15 +64,15 @@ func TestWatchElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, quiet := range []bool{false, true} {
 			w, shown := watchedOn(t, 0, quiet)
-			w.Event(runner.Event{Kind: runner.EventStarted, Call: 1, Tool: "x__y"})
+			w.Event(chain.Event{Kind: chain.EventStarted, Call: 1, Tool: "x__y"})
 			time.Sleep(time.Minute)
-			w.Event(runner.Event{Kind: runner.EventRetry, Call: 1, Tool: "x__y", Message: "the connection broke; once more"})
+			w.Event(chain.Event{Kind: chain.EventRetry, Call: 1, Tool: "x__y", Message: "the connection broke; once more"})
 			for call, took := range map[int]time.Duration{2: startNotice - time.Millisecond, 3: startNotice + time.Millisecond} {
-				w.Event(runner.Event{Kind: runner.EventStarted, Call: call})
-				w.Event(runner.Event{Kind: runner.EventStarting, Call: call, Message: fmt.Sprintf("server %d is starting", call)})
+				w.Event(chain.Event{Kind: chain.EventStarted, Call: call})
+				w.Event(chain.Event{Kind: chain.EventStarting, Call: call, Message: fmt.Sprintf("server %d is starting", call)})
 				time.Sleep(took)
 				synctest.Wait()
-				w.Event(runner.Event{Kind: runner.EventStarting, Call: call})
+				w.Event(chain.Event{Kind: chain.EventStarting, Call: call})
 			}
 			w.Close()
 			if got, want := shown(), "mcprun: x__y: the connection broke; once more\nmcprun: server 3 is starting\n"; got != want && !quiet || quiet && got != "" {
@@ -86,7 +86,7 @@ func TestProgressWords(t *testing.T) {
 	for want, p := range map[string]upstream.Progress{
 		"50 %": {Progress: 1, Total: 2}, "3 of it": {Progress: 3, Message: "of it"}, "": {Progress: -1, Total: -5}, "7": {Progress: 7, Total: 5}, "x": {Message: "x"},
 	} {
-		if got := progressWords(runner.Event{Progress: p}); got != want {
+		if got := progressWords(chain.Event{Progress: p}); got != want {
 			t.Errorf("%+v: %q, want %q", p, got, want)
 		}
 	}

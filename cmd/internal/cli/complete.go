@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// Words lists what a shell offers to complete a word. After an error it offers nothing: a shell has no place for messages.
+type Words func() ([]string, error)
+
+// plainWord matches a word that is one word to every shell. The names of servers are chosen by who wrote the configuration, and a shell
+// would run what one such as $(command) says.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@/+-]*$`)
+
+func (list Words) plain() []string {
+	words, err := list()
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(words, func(word string) bool { return !plainWord.MatchString(word) })
+}
+
+// CompleteArgs completes up to most arguments, each word once. Zero is any number.
+func CompleteArgs(most int, list Words) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if most > 0 && len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		words := slices.DeleteFunc(list.plain(), func(word string) bool { return slices.Contains(args, word) })
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// CompleteFlag completes the value of a flag that cmd has.
+func CompleteFlag(cmd *cobra.Command, flag string, list Words) {
+	complete := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return list.plain(), cobra.ShellCompDirectiveNoFileComp
+	}
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // there is no such flag, or it has a completion already
+	}
+}
+
+// FixedWords always offers the same words.
+func FixedWords(words ...string) Words {
+	return func() ([]string, error) { return slices.Clone(words), nil }
+}

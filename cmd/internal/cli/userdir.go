@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"errors"
+	"path/filepath"
+	"runtime"
+)
+
+// CacheDir is the folder for what can be made again at some cost: the system's place for such, absolute, and a folder
+// mcpgen in it. Both programs use the same. It need not be there. Empty: the environment names no place, and nothing is
+// kept.
+func (a *App) CacheDir() string {
+	return a.userDir("XDG_CACHE_HOME", "mcpgen/cache", "Library/Caches/mcpgen", ".cache/mcpgen")
+}
+
+// StateDir is the folder where what outlives a command is kept, logins among it: the system's place for such, absolute,
+// and a folder mcpgen in it. Both programs use the same. It need not be there.
+func (a *App) StateDir() (string, error) {
+	dir := a.userDir("XDG_STATE_HOME", "mcpgen", "Library/Application Support/mcpgen", ".local/state/mcpgen")
+	switch {
+	case dir != "":
+		return dir, nil
+	case runtime.GOOS == "windows":
+		return "", errors.New("LOCALAPPDATA is not set, so there is no place to keep logins")
+	}
+	return "", errors.New("neither XDG_STATE_HOME nor HOME is set, so there is no place to keep logins")
+}
+
+// userDir returns a folder of the user: below the one that the variable xdg names, else the one that is usual on this system.
+// It is empty if the environment names no place.
+func (a *App) userDir(xdg, windows, darwin, other string) string {
+	if base := a.Env(xdg); filepath.IsAbs(base) { // the XDG specification wants others ignored
+		return filepath.Join(base, "mcpgen")
+	}
+	variable, below := "HOME", other
+	switch runtime.GOOS {
+	case "windows":
+		variable, below = "LOCALAPPDATA", windows
+	case "darwin":
+		below = darwin
+	}
+	base := a.Env(variable)
+	if !filepath.IsAbs(base) {
+		return ""
+	}
+	return filepath.Join(base, filepath.FromSlash(below))
+}
+
+// KeyringVariable switches the system's keyring off when it is "off".
+const KeyringVariable = "MCPGEN_KEYRING"
+
+// Keyring reports whether the system's keyring is to be used.
+func (a *App) Keyring() bool { return a.Env(KeyringVariable) != "off" }
