@@ -6,7 +6,7 @@ BIN := bin
 GOFLAGS_BUILD := -trimpath
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test soak fuzz bench bench-tokens generate lint image clean
+.PHONY: help build demo test test-fast soak fuzz bench bench-tokens generate man lint image clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -20,6 +20,12 @@ demo: build ## sync the demo servers, run a TypeScript and a Python example, sho
 test: ## pass every test, installing and starting what it needs: Docker, node, python3, npm packages, the image
 	bash .ci/test
 
+# Left out: what starts sandboxes or whole programs.
+SLOW := /runner/sandbox/(docker|gvisor|process|pool|embedded)(/|$$)|/cmd/internal/(integration|eval/.*)$$|/cmd/mcp(gen|run)$$
+
+test-fast: ## pass the tests of single packages, in two minutes once compiled; without Docker, npm packages and the race detector
+	go test -short $$(go list ./... | grep -Ev '$(SLOW)')
+
 soak: ## make 10,000 runs in every sandbox and kill 200 in the middle; count what is left (SOAK_RUNS=10000 SOAK_KILLS=200)
 	bash .ci/soak
 
@@ -32,8 +38,11 @@ bench: build ## measure and compare; BENCH_JSON=FILE writes one JSON object a li
 bench-tokens: build ## prove what code saves in tokens, task by task, each checked (PROOF_CATALOGS=DIR, PROOF_SIZES=20,100,500,all)
 	go run $(GOFLAGS_BUILD) ./cmd/internal/eval/proof $(if $(PROOF_CATALOGS)$(PROOF_SIZES),,-page docs/tokens.md)
 
-generate: build ## make the checked-in servers/ tree anew from the demo servers
+generate: build ## make the checked-in servers/ tree again from the demo servers
 	$(BIN)/mcpgen sync
+
+man: ## write the manual pages to bin/man
+	MCPGEN_MAN=$(CURDIR)/$(BIN)/man go test ./cmd/mcpgen ./cmd/mcprun -run '^TestManPages$$' -count=1
 
 lint: ## gofmt, go vet, staticcheck, govulncheck
 	bash .ci/lint

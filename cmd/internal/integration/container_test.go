@@ -115,7 +115,7 @@ func startContainer(t *testing.T, token string) string {
 		t.Fatalf("the server is published on %q", ip)
 	}
 	url := "http://" + resource.GetHostPort(port) + "/mcp"
-	pool.MaxWait = commandTime / 2
+	pool.MaxWait = commandTime
 	if err := pool.Retry(func() error { return answers(url) }); err != nil {
 		t.Fatalf("the server in the container does not answer: %v", err)
 	}

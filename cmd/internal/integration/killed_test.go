@@ -50,7 +50,7 @@ type victim struct {
 	program string
 	args    func(i int) []string
 	atOnce  int // how many of one project run at the same time
-	// next starts the program, or another, anew; what the killed ones left has to go then.
+	// next starts the program, or another, again; what the killed one left has to go then.
 	next func()
 	// whole checks that what must be whole is so, before the next start and after it.
 	whole func(when string)

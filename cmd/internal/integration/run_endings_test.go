@@ -79,17 +79,22 @@ func TestEnds(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) { // by nohup: what is started here would ignore it too
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
+	servers := map[string]server{
+		// Behind a shell, as launchers of packages have it: the server is a grandchild.
+		"calculator": {Command: "sh", Args: []string{"-c", `"$0" "$@"; true`, binary("mcpdemo"), "calculator"}},
+		"weather":    {Command: binary("mcpdemo"), Args: []string{"weather", "--latency", "60s"}},
+	}
+	synced := newProject(t, servers)
+	synced.sync()
 	for _, where := range places() {
 		for _, end := range endings() {
 			t.Run(where.String()+"/"+end.name, func(t *testing.T) {
 				t.Parallel()
 				where.need(t)
-				p := newProject(t, map[string]server{
-					// Behind a shell, as launchers of packages have it: the server is a grandchild.
-					"calculator": {Command: "sh", Args: []string{"-c", `"$0" "$@"; true`, binary("mcpdemo"), "calculator"}},
-					"weather":    {Command: binary("mcpdemo"), Args: []string{"weather", "--latency", "60s"}},
-				})
-				p.sync()
+				p := newProject(t, servers)
+				if err := os.CopyFS(p.path("servers"), os.DirFS(synced.path("servers"))); err != nil {
+					t.Fatal(err)
+				}
 				code := end.typescript
 				if where.language == "python" {
 					code = end.python

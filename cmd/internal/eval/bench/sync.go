@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/config"
 )
 
 const (
@@ -119,5 +120,5 @@ func configure(dir string, servers map[string][]string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, gen.ConfigName), text, 0o600)
+	return os.WriteFile(filepath.Join(dir, config.FileName), text, 0o600)
 }

@@ -32,6 +32,9 @@ type client struct {
 	given    given
 }
 
+// byClient is the scenario in which nobody logs in.
+const byClient = "auth/client-credentials-basic"
+
 // given is what a scenario lets its client know.
 type given struct {
 	ClientID     string `json:"client_id"`
@@ -60,7 +63,7 @@ func serve() error {
 	if err := c.configure(); err != nil {
 		return err
 	}
-	if strings.HasPrefix(c.scenario, "auth/") {
+	if strings.HasPrefix(c.scenario, "auth/") && c.scenario != byClient {
 		return c.authorized()
 	}
 	if err := c.run(nil, "mcpgen", "sync"); err != nil {
@@ -73,6 +76,8 @@ func serve() error {
 func (c *client) configure() error {
 	server := map[string]any{"type": "http", "url": c.url}
 	switch {
+	case c.scenario == byClient:
+		server["oauth"] = map[string]any{"grant": "client_credentials", "clientId": c.given.ClientID, "clientSecret": c.given.ClientSecret}
 	case c.given.ClientID != "":
 		server["oauth"] = map[string]any{"clientId": c.given.ClientID, "clientSecret": c.given.ClientSecret}
 	case c.scenario == "auth/basic-cimd":

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -35,11 +34,11 @@ func TestMain(m *testing.M) {
 // need finds the suite and builds the programs. In CI both must be possible.
 func need(t *testing.T) *suite {
 	t.Helper()
-	_, self, _, ok := runtime.Caller(0)
-	if !ok {
-		t.Fatal("the test does not know where it is")
+	root, err := filepath.Abs(filepath.Join("..", "..", "..", ".."))
+	if err != nil {
+		t.Fatal(err)
 	}
-	s := &suite{root: filepath.Join(filepath.Dir(self), "..", "..", "..", ".."), bin: t.TempDir()}
+	s := &suite{root: root, bin: t.TempDir()}
 	modules := filepath.Join(s.root, "testdata", "npm", "node_modules")
 	s.index = filepath.Join(modules, "@modelcontextprotocol", "conformance", "dist", "index.js")
 	nodes, _ := filepath.Glob(filepath.Join(modules, "node-*", "bin", "node")) // the suite wants a newer one than some systems have

@@ -84,7 +84,7 @@ func TestNames(t *testing.T) {
 	}
 	// Calls use the original names, and the wrappers are where the lock says.
 	for _, name := range all {
-		i := slices.IndexFunc(tree.Catalog.Servers[0].Tools, func(tool gen.Tool) bool { return tool.Name == name })
+		i := slices.IndexFunc(tree.Catalog.Servers[0].Tools, func(tool catalog.Tool) bool { return tool.Name == name })
 		if i < 0 {
 			t.Errorf("%q is not in the catalog", name)
 			continue

@@ -90,7 +90,8 @@ func TestTenThousandTools(t *testing.T) {
 	const tools = 10_000
 	dir := t.TempDir()
 	program := filepath.Join(dir, "mcpgen")
-	build := exec.Command("go", "build", "-o", program, "github.com/mcpgen/mcpgen/cmd/mcpgen")
+	build := exec.Command("go", "build", "-trimpath", "-o", program, "github.com/mcpgen/mcpgen/cmd/mcpgen")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/search/searchtest"
 )
@@ -121,7 +122,7 @@ func writeTree(ctx context.Context, dir string, servers []catalog.Server) (*gen.
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, gen.ConfigName), text, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, config.FileName), text, 0o600); err != nil {
 		return nil, err
 	}
 	if _, err := gen.Sync(ctx, gen.Options{Dir: dir, Offline: true}); err != nil {

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen"
-	"github.com/mcpgen/mcpgen/gen/config"
-	"github.com/mcpgen/mcpgen/gen/search"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -44,63 +41,32 @@ func (c *coder) shell(command, output string) {
 }
 
 // follow does what the paragraph in AGENTS.md says: it searches for all tools in one command, again with other queries for
-// those that are not found, and reads their wrappers.
+// those that are not found, and with their ids for those whose signature was not shown.
 func (c *coder) follow(t task) error {
-	missing := t.needs
-	for round := 0; len(missing) > 0; round++ {
-		var commands []string
-		var output strings.Builder
-		found := map[string]bool{}
-		for _, n := range missing {
-			queries := t.searches(n.tool)
-			if round == len(queries) {
-				return fmt.Errorf("no search finds %s", n.tool)
-			}
-			command, text, ids, err := c.search(queries[round])
-			if err != nil {
-				return err
-			}
-			commands = append(commands, command)
-			output.WriteString(text)
-			for _, id := range ids {
-				found[id] = true
-			}
-		}
-		c.shell(strings.Join(commands, "; "), output.String())
-		missing = slices.DeleteFunc(slices.Clone(missing), func(n need) bool { return found[n.tool] })
+	l := &lookup{
+		led: c.led, count: c.count,
+		search:   func(query object) (found, error) { return c.finder.signatures(c.ctx, query) },
+		asSearch: func(queries []object) string { return written("bash", object{"command": searchCommand(queries)}) },
 	}
-	return c.wrappers(t.needs)
+	return l.tools(t)
 }
 
-// search returns a command that searches, and its output.
-func (c *coder) search(query object) (command, text string, ids []string, err error) {
-	const limit = 5
-	command = fmt.Sprintf("mcpgen search --detail name --limit %d %s", limit, query["query"])
-	category, _ := query["category"].(string)
-	if category != "" {
-		command += " --category " + category
-	}
-	hits, err := c.finder.index.Search(c.ctx, search.Query{Text: fmt.Sprint(query["query"]), Category: category, Limit: limit})
-	if err != nil {
-		return "", "", nil, err
-	}
-	results, err := c.tree.Results(hits, search.DetailName, config.TypeScript)
-	if err != nil {
-		return "", "", nil, err
-	}
-	var b strings.Builder
-	for i, r := range results {
-		ids = append(ids, r.Tool)
-		if len(results) > search.Few {
-			fmt.Fprintln(&b, r.Tool)
-			continue
+// searchCommand returns a command that searches with each of the queries.
+func searchCommand(queries []object) string {
+	var commands []string
+	for _, q := range queries {
+		command := "mcpgen search --detail signature"
+		if text, ok := q["query"]; ok {
+			command += fmt.Sprintf(" --limit %d %s", hits, text)
+		} else {
+			command += " --limit 100"
 		}
-		if i > 0 {
-			b.WriteByte('\n')
+		if category, ok := q["category"]; ok {
+			command += fmt.Sprintf(" --category %s", category)
 		}
-		fmt.Fprintf(&b, "%s\n  %s\n  %s\n", r.Tool, r.Import, r.Signature)
+		commands = append(commands, command)
 	}
-	return command, b.String(), ids, nil
+	return strings.Join(commands, "; ")
 }
 
 // browse reads the README of the tree and does what that says, which is the same as [coder.follow].
@@ -111,35 +77,6 @@ func (c *coder) browse(t task) error {
 	}
 	c.shell("cat servers/README.md", readme)
 	return c.follow(t)
-}
-
-// wrappers reads the wrapper of each tool.
-func (c *coder) wrappers(needs []need) error {
-	var files []string
-	for _, n := range needs {
-		server, tool, ok := c.tree.Catalog.Lookup(n.tool)
-		if !ok {
-			return fmt.Errorf("the tree has no tool %s", n.tool)
-		}
-		files = append(files, c.tree.Lock.Servers[server.Key].Tools[tool.Name].Names["typescript"].File)
-	}
-	return c.cat(files)
-}
-
-// cat prints files in one turn.
-func (c *coder) cat(files []string) error {
-	var all strings.Builder
-	command := "cat"
-	for _, f := range files {
-		text, err := c.file(f)
-		if err != nil {
-			return err
-		}
-		all.WriteString(text)
-		command += " servers/" + f
-	}
-	c.shell(command, all.String())
-	return nil
 }
 
 func (c *coder) file(name string) (string, error) {

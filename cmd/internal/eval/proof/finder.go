@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -10,6 +11,113 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/search"
 )
+
+// hits is the number of tools that a search lists in every way that searches, as search_tools and AGENTS.md have it.
+const hits = 5
+
+// found is the answer of a search: the text that a model reads, the ids in it, and those of which it shows enough for a call.
+type found struct {
+	text       string
+	ids, shown []string
+}
+
+// lookup is how a model finds out how tools are called. Each function returns what the model reads.
+type lookup struct {
+	led   *ledger
+	count func(string) int
+	calls int
+	// search is a search, and asSearch returns what the model writes for several of them, which it does in one turn.
+	search   func(query object) (found, error)
+	asSearch func(queries []object) string
+	// define and asDefine are the same for definitions of tools that a search named but did not show. Nil: a search for the
+	// tool's id shows it.
+	define   func(tools []string) (string, error)
+	asDefine func(tools []string) string
+}
+
+// tools looks up the tools of a task: all of them in one turn, then those that were not found with other queries. Tools that
+// a listing only names are read up in a last turn.
+func (l *lookup) tools(t task) error {
+	missing, named := t.needs, []string(nil)
+	for round := 0; len(missing) > 0; round++ {
+		var queries []object
+		var text strings.Builder
+		var ids, shown []string
+		for _, n := range missing {
+			all := n.searches()
+			if round == len(all) {
+				return fmt.Errorf("no listing of %s names %s", n.server(), n.tool)
+			}
+			f, err := l.search(all[round])
+			if err != nil {
+				return err
+			}
+			queries = append(queries, all[round])
+			text.WriteString(f.text)
+			ids, shown = append(ids, f.ids...), append(shown, f.shown...)
+		}
+		l.turn(l.asSearch(queries), text.String(), len(queries))
+		var still []need
+		for _, n := range missing {
+			switch {
+			case slices.Contains(shown, n.tool):
+			case slices.Contains(ids, n.tool):
+				named = append(named, n.tool)
+			default:
+				still = append(still, n)
+			}
+		}
+		missing = still
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	if l.define != nil {
+		text, err := l.define(named)
+		l.turn(l.asDefine(named), text, len(named))
+		return err
+	}
+	var queries []object
+	text := ""
+	for _, id := range named {
+		queries = append(queries, object{"query": id})
+		f, err := l.search(queries[len(queries)-1])
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(f.shown, id) {
+			return fmt.Errorf("a search for %s does not show it", id)
+		}
+		text += f.text
+	}
+	l.turn(l.asSearch(queries), text, len(named))
+	return nil
+}
+
+// turn counts one turn with calls that do not depend on each other.
+func (l *lookup) turn(wrote, read string, calls int) {
+	l.led.write(l.count(wrote))
+	l.led.read(l.count(read))
+	l.calls += calls
+}
+
+// asCalls returns what a model writes to call one tool with each of the arguments.
+func asCalls(tool string, arguments []object) string {
+	var b strings.Builder
+	for _, args := range arguments {
+		b.WriteString(written(tool, args))
+	}
+	return b.String()
+}
+
+// definitionQueries returns the arguments of get_tool_definition for tools.
+func definitionQueries(tools []string) []object {
+	var out []object
+	for _, tool := range tools {
+		out = append(out, object{"tool_name": tool})
+	}
+	return out
+}
 
 // finder searches the tools of a tree, as search_tools does.
 type finder struct {
@@ -19,46 +127,75 @@ type finder struct {
 
 func newFinder(tree *gen.Tree) *finder { return &finder{tree, search.New(tree.Catalog, nil)} }
 
-// search takes the arguments of search_tools, and returns the ids of the hits, best first, and the text that a model reads.
-func (f *finder) search(ctx context.Context, query object) (ids []string, text string, err error) {
-	category, _ := query["category"].(string)
-	hits, err := f.index.Search(ctx, search.Query{Text: fmt.Sprint(query["query"]), Category: category})
-	if err != nil {
-		return nil, "", err
+func (f *finder) hits(ctx context.Context, query object) ([]search.Hit, error) {
+	q := search.Query{Limit: hits}
+	q.Text, _ = query["query"].(string)
+	if q.Category, _ = query["category"].(string); q.Text == "" {
+		q.Limit = search.MaxLimit
 	}
-	results, err := f.tree.Results(hits, search.DetailDescription, config.TypeScript)
-	if err != nil {
-		return nil, "", err
-	}
-	var b strings.Builder
-	for i, h := range hits {
-		ids = append(ids, h.ID)
-		fmt.Fprintf(&b, "%s: %s\n", h.ID, results[i].Description)
-	}
-	return ids, b.String(), nil
+	return f.index.Search(ctx, q)
 }
 
-// learn searches for a tool, with other queries if the first does not find it, and reads its definition.
-func (f *finder) learn(m *model, t task, tool string) error {
-	known := false
-	for _, query := range t.searches(tool) {
-		m.led.write(m.count(written("search_tools", query)))
-		m.calls++
-		hits, text, err := f.search(m.ctx, query)
-		if err != nil {
-			return err
-		}
-		m.led.read(m.count(text))
-		if known = slices.Contains(hits, tool); known {
-			break
+// definitions is the search of search-then-call. It has the listing of search_tools, but where that has signatures it has
+// definitions, which a host needs to offer a tool to a model.
+func (f *finder) definitions(ctx context.Context, query object) (out found, err error) {
+	list, err := f.hits(ctx, query)
+	if err != nil {
+		return out, err
+	}
+	var shown strings.Builder
+	for i, h := range list {
+		out.ids = append(out.ids, h.ID)
+		if i < search.Likely(list) || len(list) <= search.Few {
+			out.shown = append(out.shown, h.ID)
+			shown.WriteString("\n" + definition(h.Tool))
 		}
 	}
-	_, found, ok := m.tools.Lookup(tool)
-	if !known || !ok {
-		return fmt.Errorf("no search finds %s", tool)
+	out.text = strings.Join(out.ids, "\n") + "\n" + shown.String()
+	return out, nil
+}
+
+// lookup sets how search-then-call finds tools.
+func (f *finder) lookup(ctx context.Context, l *lookup) *lookup {
+	l.search = func(query object) (found, error) { return f.definitions(ctx, query) }
+	l.define = func(tools []string) (string, error) {
+		all := ""
+		for _, id := range tools {
+			if _, tool, ok := f.tree.Catalog.Lookup(id); ok {
+				all += definition(tool)
+			}
+		}
+		return all, nil
 	}
-	m.led.write(m.count(written("get_tool_definition", object{"tool_name": tool})))
-	m.calls++
-	m.led.read(m.count(definition(found)))
-	return nil
+	l.asSearch = func(queries []object) string { return asCalls("search_tools", queries) }
+	l.asDefine = func(tools []string) string { return asCalls("get_tool_definition", definitionQueries(tools)) }
+	return l
+}
+
+// signatures is the search of mcpgen.
+func (f *finder) signatures(ctx context.Context, query object) (found, error) {
+	list, err := f.hits(ctx, query)
+	if err != nil {
+		return found{}, err
+	}
+	results, err := f.tree.Results(list, search.DetailSignature, config.TypeScript)
+	if err != nil {
+		return found{}, err
+	}
+	return f.read(search.Listing(results)), nil
+}
+
+// idLine is a line of a listing that is an id, importLine one that imports a tool.
+var (
+	idLine     = regexp.MustCompile(`(?m)^\w+__\w+$`)
+	importLine = regexp.MustCompile(`(?m)^import \{ (\w+) \} from "\./servers/(\w+)/index\.ts";$`)
+)
+
+// read returns what a listing with signatures says.
+func (f *finder) read(text string) found {
+	out := found{text: text, ids: idLine.FindAllString(text, -1)}
+	for _, m := range importLine.FindAllStringSubmatch(text, -1) {
+		out.shown = append(out.shown, f.tree.Named(m[2]+"/"+m[1])...)
+	}
+	return out
 }

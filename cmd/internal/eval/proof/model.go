@@ -9,8 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog"
 )
 
-// model is a scripted model that calls tools one by one, with every definition in its context or after a search for what it
-// needs. It keeps its first error; later calls do nothing.
+// model is a scripted model that calls tools one by one. It keeps its first error; later calls do nothing.
 type model struct {
 	ctx   context.Context
 	world *world
@@ -21,10 +20,7 @@ type model struct {
 	err   error
 
 	tools *catalog.Catalog
-	found map[string]bool // the tools whose definitions it has read
-	// look finds the definition of a tool; nil if all are in the context. invoke makes a call, and write returns how the
-	// model writes it; nil for direct calls.
-	look   func(tool string)
+	// invoke makes a call, and write returns how the model writes it; nil for direct calls.
 	invoke func(tool string, args json.RawMessage) (text string, failed bool, err error)
 	write  func(tool string, args json.RawMessage) string
 }
@@ -49,9 +45,6 @@ func (m *model) do(tool string, args any) reply {
 // all makes calls in one turn.
 func (m *model) all(requests ...request) []reply {
 	out := make([]reply, len(requests))
-	for _, r := range requests {
-		m.find(r.tool)
-	}
 	size := 0
 	var encoded []json.RawMessage
 	for _, r := range requests {
@@ -70,15 +63,22 @@ func (m *model) all(requests ...request) []reply {
 			return out
 		}
 		m.calls++
-		if _, tool, ok := m.tools.Lookup(r.tool); !ok {
-			m.keep(fmt.Errorf("the catalog has no tool %s", r.tool))
-		} else if tool.Hints.ReadOnly == nil || !*tool.Hints.ReadOnly {
-			m.wrote = append(m.wrote, r.tool)
-		}
+		m.note(r.tool)
 		m.led.read(m.count(text))
 		out[i] = reply{text, failed}
 	}
 	return out
+}
+
+// note notes a tool that was called, if it may change something.
+func (m *model) note(id string) {
+	_, tool, ok := m.tools.Lookup(id)
+	switch {
+	case !ok:
+		m.keep(fmt.Errorf("the catalog has no tool %s", id))
+	case tool.Hints.ReadOnly == nil || !*tool.Hints.ReadOnly:
+		m.wrote = append(m.wrote, id)
+	}
 }
 
 // asCalled returns what the model writes for a call.
@@ -94,15 +94,6 @@ func (m *model) send(tool string, args json.RawMessage) (string, bool, error) {
 		return m.world.call(m.ctx, tool, args)
 	}
 	return m.invoke(tool, args)
-}
-
-// find gets the definition of a tool, once.
-func (m *model) find(tool string) {
-	if m.look == nil || m.found[tool] || m.err != nil {
-		return
-	}
-	m.found[tool] = true
-	m.look(tool)
 }
 
 // answer is the last turn.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/guide"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
@@ -24,7 +25,7 @@ type way string
 
 const (
 	byCalls  way = "direct"             // calls, with every definition in the context
-	bySearch way = "search"             // search, then call
+	bySearch way = "search"             // search with the same listing, then call
 	byScript way = "code"               // scripts, found as the paragraph in AGENTS.md says
 	byReadme way = "code, README first" // scripts, found by the tree's README and indexes
 	byServe  way = "mcprun serve"       // call_tool for one call, else execute_code
@@ -44,6 +45,8 @@ type measured struct {
 	In          int
 	Out         int
 	Definitions int
+	// Instructions is the part of Definitions that is servers' instructions.
+	Instructions int
 	// Billed is In as an API bills it, which reads the whole context at each turn. Cached is the same with a cache, in
 	// tokens at the full price.
 	Billed int
@@ -76,11 +79,13 @@ type proof struct {
 	temp   string
 	seed   string // the initial data of the servers
 	before *world
+	data   state // the initial data
 	count  *counter
 	demo   *catalog.Catalog
 	lists  []catalog.Server
 	out    []measured
 	made   []int // the sizes of the catalogs so far
+	forms  []forms
 	fixed  []fixed
 }
 
@@ -109,6 +114,9 @@ func prove(ctx context.Context, o options) (p *proof, err error) {
 	before := newWorld(o.mcpdemo, pristine)
 	defer func() { err = errors.Join(err, before.Close()) }()
 	p.before = before
+	if p.data, err = stateOf(ctx, p.seed); err != nil {
+		return nil, err
+	}
 	for _, size := range o.sizes {
 		if err := p.size(ctx, size); err != nil {
 			return nil, err
@@ -136,14 +144,18 @@ func chosen(names []string) ([]task, error) {
 
 // project is a generated tree, and what does tasks with it.
 type project struct {
-	dir         string
-	tree        *gen.Tree
-	finder      *finder
-	runner      *runner.Runner
-	upstreams   *currentPool
-	definitions int // tokens of all
-	tools       int
+	dir       string
+	tree      *gen.Tree
+	finder    *finder
+	runner    *runner.Runner
+	upstreams *currentPool
+	forms
+	// instructions are the tokens of what all servers say of themselves, which hosts put before the model.
+	instructions int
 }
+
+// forms are the tokens of all tools of a catalog as definitions, signatures and wrappers, and their number.
+type forms struct{ tools, definitions, signatures, wrappers int }
 
 // currentPool is the pool of the demo servers of the current task, replaced for each.
 type currentPool struct{ *upstream.Pool }
@@ -163,6 +175,7 @@ func (p *proof) size(ctx context.Context, size int) error {
 		return nil
 	}
 	p.made = append(p.made, b.tools)
+	p.forms = append(p.forms, b.forms)
 	if p.mcprun != "" {
 		f, err := p.fixedCost(ctx, b)
 		if err != nil {
@@ -203,9 +216,19 @@ func (p *proof) newProject(ctx context.Context, servers []catalog.Server) (*proj
 		return nil, err
 	}
 	b.tools = b.tree.Catalog.Tools()
+	language, _ := gen.LanguageOf(string(config.TypeScript))
 	for i := range b.tree.Catalog.Servers {
+		b.instructions += p.count.count(b.tree.Catalog.Servers[i].Instructions)
 		for j := range b.tree.Catalog.Servers[i].Tools {
-			b.definitions += p.count.count(definition(&b.tree.Catalog.Servers[i].Tools[j]))
+			tool := &b.tree.Catalog.Servers[i].Tools[j]
+			d, err := b.tree.Find(tool.ID)
+			if err != nil {
+				return nil, err
+			}
+			i := slices.IndexFunc(d.Wrappers, func(w gen.Wrapper) bool { return w.Language == language.Name })
+			b.definitions += p.count.count(definition(tool))
+			b.signatures += p.count.count(language.Brief(d.Wrappers[i].Source, d.Wrappers[i].Function))
+			b.wrappers += p.count.count(d.Wrappers[i].Source)
 		}
 	}
 	if b.runner, err = runner.New(&runner.Options{Tree: b.tree.Dir, Upstreams: b.upstreams}); err != nil {
@@ -239,15 +262,22 @@ func (p *proof) one(ctx context.Context, b *project, t task, w way) (err error) 
 	if err != nil {
 		return err
 	}
-	if w != byServe && len(did.wrote) > 0 != t.changes {
+	if len(did.wrote) > 0 && len(t.changes) == 0 {
 		return fmt.Errorf("it called %v, which may change data", did.wrote)
+	}
+	now, err := stateOf(ctx, data)
+	if err != nil {
+		return err
+	}
+	if err := t.changes.check(p.data.differences(now)); err != nil {
+		return fmt.Errorf("it was not done right: %w", err)
 	}
 	if err := t.check(&judge{ctx: ctx, answer: did.answer, before: p.before, after: world}); err != nil {
 		return fmt.Errorf("it was not done right: %w", err)
 	}
 	l := did.led
 	p.out = append(p.out, measured{
-		Task: t.name, Kind: t.kind, Way: w, Tools: b.tools, In: l.in, Out: l.out, Definitions: l.definitions,
+		Task: t.name, Kind: t.kind, Way: w, Tools: b.tools, In: l.in, Out: l.out, Definitions: l.definitions, Instructions: did.instructions,
 		Billed: l.billed, Cached: l.cached, Calls: did.calls, Turns: l.turns, MS: float64(did.took.Microseconds()) / 1000,
 	})
 	fmt.Fprintf(p.progress, "%5d tools  %-24s %-18s %8d tokens\n", b.tools, t.name, w, l.in+l.out)
@@ -261,6 +291,8 @@ type done struct {
 	calls  int
 	wrote  []string
 	took   time.Duration
+	// instructions are the tokens of servers' instructions that the model reads.
+	instructions int
 }
 
 func (p *proof) do(ctx context.Context, b *project, t task, w way, world *world) (*done, error) {
@@ -271,21 +303,27 @@ func (p *proof) do(ctx context.Context, b *project, t task, w way, world *world)
 	case byServe:
 		return p.viaServe(ctx, b, t, world, led)
 	}
-	m := &model{ctx: ctx, world: world, led: led, count: p.count.count, tools: b.tree.Catalog, found: map[string]bool{}}
+	m := &model{ctx: ctx, world: world, led: led, count: p.count.count, tools: b.tree.Catalog}
 	if w == byCalls {
-		led.define(b.definitions)
+		led.define(b.definitions + b.instructions)
 	} else {
-		led.define(p.count.count(searchTools))
-		m.look = func(tool string) { m.keep(b.finder.learn(m, t, tool)) }
+		led.define(p.count.count(searchTools) + b.instructions)
 		m.write = func(tool string, args json.RawMessage) string {
 			return written("call_tool", object{"tool": tool, "arguments": args})
 		}
 	}
 	led.read(p.count.count(t.prompt))
+	if w == bySearch {
+		l := b.finder.lookup(ctx, &lookup{led: led, count: p.count.count})
+		if err := l.tools(t); err != nil {
+			return nil, err
+		}
+		m.calls = l.calls
+	}
 	began := time.Now()
 	answer := t.direct(m)
 	m.answer(answer)
-	return &done{led, answer, m.calls, m.wrote, time.Since(began)}, m.err
+	return &done{led, answer, m.calls, m.wrote, time.Since(began), b.instructions}, m.err
 }
 
 // script does a task with scripts.
@@ -301,7 +339,7 @@ func (p *proof) script(ctx context.Context, b *project, t task, w way, led *ledg
 		return nil, err
 	}
 	answer, err := c.run(t.scripts)
-	return &done{led, answer, c.calls, c.wrote, c.took}, err
+	return &done{led, answer, c.calls, c.wrote, c.took, 0}, err
 }
 
 // searchTools are the definitions that search-then-call has in its context: the three tools of mcprun serve that it needs.

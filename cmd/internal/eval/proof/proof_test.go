@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,16 +23,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// buildDemo builds the demo servers' program into a folder, as `make build` does, whose packages are in the cache.
-func buildDemo(t *testing.T) string {
+// buildCommand builds a program of the repository into a folder, as `make build` does, whose packages are in the cache.
+func buildCommand(t *testing.T, name string) string {
 	t.Helper()
-	mcpdemo := filepath.Join(t.TempDir(), "mcpdemo")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", mcpdemo, "../../../mcpdemo")
+	program := filepath.Join(t.TempDir(), name)
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, "../../../"+name)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build mcpdemo: %v\n%s", err, out)
+		t.Fatalf("build %s: %v\n%s", name, err, out)
 	}
-	return mcpdemo
+	return program
 }
 
 // pick returns the tasks with these names.
@@ -54,7 +56,7 @@ func small(t *testing.T) options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := options{root: root, mcpdemo: buildDemo(t), ways: ways(), catalogs: t.TempDir(), sizes: []int{len(few())}, progress: io.Discard}
+	o := options{root: root, mcpdemo: buildCommand(t, "mcpdemo"), ways: ways(), catalogs: t.TempDir(), sizes: []int{len(few())}, progress: io.Discard}
 	for _, be := range all {
 		t.Cleanup(func() { _ = be.Close() })
 		if be.Name() == "embedded" {
@@ -67,7 +69,31 @@ func small(t *testing.T) options {
 func TestProof(t *testing.T) {
 	o := small(t)
 	t.Run("small", func(t *testing.T) { testSmall(t, o) })
+	t.Run("reworded", func(t *testing.T) { testReworded(t, o) })
 	t.Run("wrong", func(t *testing.T) { testWrong(t, o) })
+	t.Run("sabotage", func(t *testing.T) { testSabotage(t, o) })
+}
+
+// testReworded searches with words that find nothing, which costs turns and ends nothing.
+func testReworded(t *testing.T, o options) {
+	o.ways = []way{bySearch, byScript}
+	turns := map[way][]int{}
+	for _, query := range []string{"update fields of a CRM record", "xyzzy"} {
+		o.tasks = pick(t, "close-a-sale")
+		o.tasks[0].needs = []need{{"crm__update_record", []string{query}}}
+		p, err := prove(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range p.out {
+			turns[m.Way] = append(turns[m.Way], m.Turns)
+		}
+	}
+	for w, n := range turns {
+		if len(n) != 2 || n[1] <= n[0] {
+			t.Errorf("%s: %v turns, want more where nothing is found", w, n)
+		}
+	}
 }
 
 // testSmall does three tasks in every way that needs no other program: one call, much data, and an error on the way.
@@ -130,19 +156,29 @@ func testWrong(t *testing.T, o options) {
 		way        way
 		change     func(*task)
 	}{
-		{"state", "direct, 20 tools: it was not done right: the opportunity is", byCalls, func(w *task) {
+		{"state", "direct, 20 tools: it was not done right: 1 changes are missing: crm/Opportunity/0065f0000000003 StageName", byCalls, func(w *task) {
 			w.direct = func(m *model) string {
 				read[object](m, "crm__update_record", object{"object_type": "Opportunity", "record_id": "0065f0000000003", "data": object{"Probability": 100}})
 				return ""
 			}
 		}},
-		{"somebody else's record", "code, 20 tools: it was not done right: Opportunity 0065f0000000004 was changed", byScript, func(w *task) {
+		{"somebody else's record", "code, 20 tools: it was not done right: nobody asked for this change: crm/Opportunity/0065f0000000004 ", byScript, func(w *task) {
 			w.scripts = []string{right.scripts[0] + `await updateRecord({ object_type: "Opportunity", record_id: "0065f0000000004", data: { Probability: 1 } });`}
 		}},
+		{"a second record", "nobody asked for this change: + crm/Lead/", byScript, func(w *task) {
+			w.scripts = []string{strings.Replace(right.scripts[0], "updateRecord", "createRecord, updateRecord", 1) + `await createRecord({ object_type: "Lead", data: { Name: "a", Company: "b", Status: "New" } });`}
+		}},
+		{"another file", "nobody asked for this change: filesystem/README.md content", byScript, func(w *task) {
+			w.scripts = []string{`import { writeFile } from "./servers/filesystem/index.ts";` + "\n" + right.scripts[0] + `await writeFile({ path: "README.md", content: "x", mode: "overwrite" });`}
+		}},
+		{"another document", "nobody asked for this change: + drive/documents/", byScript, func(w *task) {
+			w.scripts = []string{`import { createDocument } from "./servers/drive/index.ts";` + "\n" + right.scripts[0] + `await createDocument({ title: "x", content: "x" });`}
+		}},
+		{"nothing", "1 changes are missing: crm/Opportunity/0065f0000000003 ", byCalls, func(w *task) { w.direct = func(*model) string { return "" } }},
 		{"answer", `it was not done right: the answer is "0065f0000000003 is closed as won.", want "something else"`, byCalls, func(w *task) {
 			w.check = func(j *judge) error { return j.answered("something else") }
 		}},
-		{"a change that nobody asked for", "it called [crm__update_record], which may change data", bySearch, func(w *task) { w.changes = false }},
+		{"a change that nobody asked for", "it called [crm__update_record], which may change data", bySearch, func(w *task) { w.changes = nil }},
 		{"a script that fails", "script 1 ended with exit code 1", byScript, func(w *task) { w.scripts = []string{"throw new Error('no')"} }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -154,6 +190,103 @@ func testWrong(t *testing.T, o options) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// testSabotage does tasks in every way, each with something more in what it makes, or beside it.
+func testSabotage(t *testing.T, o options) {
+	o.mcprun = buildCommand(t, "mcprun")
+	o.sizes = []int{42} // all demo tools
+	for _, tt := range []struct {
+		task, want string
+		args       [2]string // replaced in the arguments of calls
+		script     [2]string // replaced in the script
+		extra      []request // calls made as well, which the changed script makes too
+	}{
+		{
+			task: "best-customer-to-crm", want: "nobody asked for this change: + crm/Lead/00Q5f0000000061 Phone",
+			args:   [2]string{`"LeadSource":"Referral"`, `"LeadSource":"Referral","Phone":"+49 666"`},
+			script: [2]string{`LeadSource: "Referral"`, `LeadSource: "Referral", Phone: "+49 666"`},
+		},
+		{
+			task: "write-a-document", want: "nobody asked for this change: + drive/documents/kick-off-agenda.json labels",
+			args:   [2]string{`"title":"Kick-off agenda"`, `"title":"Kick-off agenda","labels":["secret","x"]`},
+			script: [2]string{`title: "Kick-off agenda"`, `title: "Kick-off agenda", labels: ["secret", "x"]`},
+		},
+		{
+			task: "wind-report", want: "nobody asked for this change: + filesystem/evil/",
+			script: [2]string{`import { writeFile }`, `import { createDirectory } from "./servers/filesystem/index.ts"; await createDirectory({ path: "evil" }); import { writeFile }`},
+			extra:  []request{{"filesystem__create_directory", object{"path": "evil"}}},
+		},
+	} {
+		right := pick(t, tt.task)[0]
+		wrong := right
+		wrong.scripts = []string{strings.Replace(right.scripts[0], tt.script[0], tt.script[1], 1)}
+		wrong.direct = func(m *model) string {
+			send := m.invoke
+			if send == nil {
+				send = func(tool string, args json.RawMessage) (string, bool, error) { return m.world.call(m.ctx, tool, args) }
+			}
+			m.invoke = func(tool string, args json.RawMessage) (string, bool, error) {
+				return send(tool, json.RawMessage(strings.Replace(string(args), tt.args[0], tt.args[1], 1)))
+			}
+			for _, r := range tt.extra {
+				read[object](m, r.tool, r.args)
+			}
+			return right.direct(m)
+		}
+		for _, w := range ways() {
+			t.Run(fmt.Sprintf("%s, %s", tt.task, w), func(t *testing.T) {
+				o := o
+				o.tasks, o.ways = []task{wrong}, []way{w}
+				if _, err := prove(t.Context(), o); err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("error %v, want %q", err, tt.want)
+				}
+			})
+		}
+	}
+}
+
+// TestDifferences changes a folder, a document and a database.
+func TestDifferences(t *testing.T) {
+	data := t.TempDir()
+	db, err := sql.Open("sqlite", filepath.Join(data, "shop.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	write := func(document string, statements ...string) state {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Join(data, "drive"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(data, "drive", "a.json"), []byte(document), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range statements {
+			if _, err := db.ExecContext(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := stateOf(t.Context(), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	before := write(`{"id":"a","title":"A","labels":[]}`,
+		"CREATE TABLE log (line TEXT)", "INSERT INTO log VALUES ('one')", "CREATE TABLE item (a INTEGER, b INTEGER, note TEXT, PRIMARY KEY (a, b))", "INSERT INTO item VALUES (1, 2, 'x'), (1, 3, 'y')")
+	if err := os.Mkdir(filepath.Join(data, "empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	after := write(`{"id":"a","title":"B","labels":["x"]}`,
+		"INSERT INTO log VALUES ('two')", "UPDATE item SET note = NULL WHERE b = 2", "DELETE FROM item WHERE b = 3", "CREATE VIEW lines AS SELECT count(*) FROM log")
+	want := []string{
+		"+ ./log/row 2 line", "+ ./sqlite_master/lines name", "+ ./sqlite_master/lines sql", "+ ./sqlite_master/lines tbl_name", "+ ./sqlite_master/lines type",
+		"+ empty/", "- ./item/1/3", "./item/1/2 note", "drive/a.json labels", "drive/a.json title",
+	}
+	if got := before.differences(after); !slices.Equal(got, want) {
+		t.Errorf("differences:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

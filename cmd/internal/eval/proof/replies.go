@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -33,7 +34,15 @@ type climate struct {
 
 // sheet is a reply of drive__get_sheet as CSV.
 type sheet struct {
-	CSV string
+	Title   string
+	Columns []column
+	CSV     string
+}
+
+// column is a column of a sheet.
+type column struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
 }
 
 // table reads CSV without its heading.
@@ -107,6 +116,18 @@ func (j *judge) hasSheet(id, want string) error {
 		err = fmt.Errorf("the sheet %s differs:\n%.400s\nwant:\n%.400s", id, out.CSV, want)
 	}
 	return err
+}
+
+// hasNewSheet compares a new sheet with its title, its columns and, as CSV, its cells.
+func (j *judge) hasNewSheet(id, title string, columns []column, want string) error {
+	out, err := ask[sheet](j.ctx, j.after, "drive__get_sheet", object{"sheet_id": id, "format": "csv"})
+	if err != nil {
+		return err
+	}
+	if out.Title != title || !slices.Equal(out.Columns, columns) {
+		return fmt.Errorf("the sheet %s is called %q with the columns %v, want %q with %v", id, out.Title, out.Columns, title, columns)
+	}
+	return j.hasSheet(id, want)
 }
 
 // cell formats a value as a cell of CSV.

@@ -7,8 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/mcpgen/mcpgen/gen/config/guide"
 )
 
 // The goal: with this many tools, or up to 5 % fewer if some could not be generated, this percentage fewer tokens on all
@@ -17,6 +15,10 @@ const (
 	goalTools   = 500
 	goalPercent = 98.7
 )
+
+// mostMore is how much more than search-then-call code may read in a conversation of all tasks of a kind, in percent; less
+// than 0 is how much fewer.
+var mostMore = map[kind]float64{oneCall: 5, multiStep: -40, dataHeavy: -95}
 
 // total is the sum over the tasks of one kind, or all, in one way with one catalog.
 type total struct {
@@ -49,27 +51,25 @@ type report struct {
 	Totals  []total
 	Goals   []goal
 	Serve   []fixed
-	Search  int
-	Shell   int
-	Catalog []int
+	Catalog []forms
 }
 
 // all is the kind of a total over all tasks.
 const all kind = "all"
 
 func newReport(p *proof) *report {
-	r := &report{Sizes: p.made, Tasks: p.out, Serve: p.fixed, Search: p.count.count(searchTools), Shell: p.count.count(shellTool) + p.count.count(guide.Paragraph("servers"))}
+	r := &report{Sizes: p.made, Tasks: p.out, Serve: p.fixed, Catalog: p.forms}
 	for _, tools := range p.made {
-		r.Catalog = append(r.Catalog, r.pick(tools, all, byCalls)[0].Definitions)
 		for _, k := range append(kinds(), all) {
 			for _, w := range ways() {
-				if t, ok := r.total(tools, k, w); ok {
+				if t, ok := r.total(tools, k, w); ok && len(r.pick(tools, all, byCalls)) > 0 {
 					r.Totals = append(r.Totals, t)
 				}
 			}
 		}
 	}
 	r.judge()
+	r.judgeSearch()
 	r.judgeServe()
 	return r
 }
@@ -108,6 +108,78 @@ func (r *report) total(tools int, k kind, w way) (total, bool) {
 func (m *measured) add(o measured) {
 	m.In, m.Out, m.Definitions, m.Billed = m.In+o.In, m.Out+o.Out, m.Definitions+o.Definitions, m.Billed+o.Billed
 	m.Cached, m.Calls, m.Turns, m.MS = m.Cached+o.Cached, m.Calls+o.Calls, m.Turns+o.Turns, m.MS+o.MS
+}
+
+// once returns what a conversation of all tasks of a kind reads, with the definitions once, and the definitions.
+func (r *report) once(tools int, k kind, w way) (read, definitions int) {
+	list := r.pick(tools, k, w)
+	for _, m := range list {
+		read += m.Read() - m.Definitions
+		definitions = m.Definitions
+	}
+	return read + definitions, definitions
+}
+
+// more returns the percentage by which a way reads more than search-then-call in such a conversation.
+func (r *report) more(tools int, k kind, w way) (percent float64, ok bool) {
+	read, _ := r.once(tools, k, w)
+	search, _ := r.once(tools, k, bySearch)
+	if read == 0 || search == 0 {
+		return 0, false
+	}
+	return -fewer(float64(read), float64(search)), true
+}
+
+// beside is by how much serve reads more than search-then-call on one-call tasks, in percent, if something is counted alike
+// on both sides.
+type beside struct {
+	// Listing is with search-then-call reading the signatures that serve lists instead of definitions. Then the definitions of
+	// their own tools, which are Own and Rival tokens, are all in which the two differ.
+	Listing    float64
+	Own, Rival int
+	// Bare is without the servers' instructions.
+	Bare float64
+}
+
+// alike returns what serve reads on one-call tasks if something is counted alike on both sides.
+func (r *report) alike(tools int) (b beside, ok bool) {
+	serve, own := r.once(tools, oneCall, byServe)
+	search, rival := r.once(tools, oneCall, bySearch)
+	if serve == 0 || search == 0 {
+		return b, false
+	}
+	said := func(w way) int { return r.pick(tools, oneCall, w)[0].Instructions }
+	return beside{
+		Listing: -fewer(float64(serve), float64(serve-own+rival)), Own: own, Rival: rival,
+		Bare: -fewer(float64(serve-said(byServe)), float64(search-said(bySearch))),
+	}, true
+}
+
+// judgeSearch appends the goals beside search-then-call. That of serve on one-call tasks is judged in all three counts.
+func (r *report) judgeSearch() {
+	for _, tools := range r.Sizes {
+		if tools > goalTools || tools <= goalTools-goalTools/20 {
+			continue
+		}
+		judge := func(k kind, w way, percent float64, counted string) {
+			r.Goals = append(r.Goals, goal{
+				Goal:    fmt.Sprintf("at %d tools, %s reads %+.0f %% or less beside search-then-call, in a conversation of all %s tasks%s", tools, w, mostMore[k], k, counted),
+				Reached: percent <= mostMore[k], Is: fmt.Sprintf("%+.1f %%", percent),
+			})
+		}
+		for _, k := range kinds() {
+			_, set := mostMore[k]
+			for _, w := range []way{byScript, byServe} {
+				if percent, ok := r.more(tools, k, w); ok && set {
+					judge(k, w, percent, "")
+				}
+			}
+		}
+		if b, ok := r.alike(tools); ok {
+			judge(oneCall, byServe, b.Listing, ", with the same listing on both sides")
+			judge(oneCall, byServe, b.Bare, ", without servers' instructions on either side")
+		}
+	}
 }
 
 // fewer returns the percentage by which n is less than base.
@@ -184,8 +256,8 @@ type line struct {
 	tools int
 	task  string
 	kind  kind
-	read  []int
-	saved float64
+	read  map[way]int
+	saved float64 // by code
 }
 
 // worstFirst are all tasks by size, and those that save least first.
@@ -195,15 +267,13 @@ func (r *report) worstFirst() []line {
 		if m.Way != byCalls {
 			continue
 		}
-		l := line{tools: m.Tools, task: m.Task, kind: m.Kind}
-		for _, w := range ways() {
-			for _, o := range r.Tasks {
-				if o.Tools == m.Tools && o.Task == m.Task && o.Way == w {
-					l.read = append(l.read, o.Read())
-				}
+		l := line{tools: m.Tools, task: m.Task, kind: m.Kind, read: map[way]int{}}
+		for _, o := range r.Tasks {
+			if o.Tools == m.Tools && o.Task == m.Task {
+				l.read[o.Way] = o.Read()
 			}
 		}
-		l.saved = fewer(float64(l.read[2]), float64(l.read[0]))
+		l.saved = fewer(float64(l.read[byScript]), float64(l.read[byCalls]))
 		out = append(out, l)
 	}
 	slices.SortStableFunc(out, func(a, b line) int { return cmp.Or(cmp.Compare(a.tools, b.tools), cmp.Compare(a.saved, b.saved)) })
@@ -242,33 +312,103 @@ func (r *report) intoPage(path string) error {
 // markdown returns the tables.
 func (r *report) markdown() string {
 	var b strings.Builder
-	b.WriteString("\nAll definitions together, in tokens: ")
-	for i, tools := range r.Sizes {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s for %s tools", thousands(r.Catalog[i]), thousands(tools))
-	}
-	b.WriteString(".\n\n| Tools | Tasks | Way | In | Out | Fewer, read once | Least | Fewer, billed | Fewer, with a cache | Calls | Turns |\n|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
-	for _, t := range r.Totals {
-		saved := "| | | | "
-		if t.Way != byCalls {
-			saved = fmt.Sprintf("| %.2f %% | %.1f %% | %.1f %% | %.1f %% ", t.Saved, t.SavedLeast, t.SavedBilled, t.SavedCached)
-		}
-		fmt.Fprintf(&b, "| %s | %d %s | %s | %s | %s %s| %d | %d |\n", thousands(t.Tools), t.Tasks, t.Kind, t.Way, thousands(t.In), thousands(t.Out), saved, t.Calls, t.Turns)
-	}
-	b.WriteString("\nEach task with " + thousands(r.Sizes[min(len(r.Sizes)-1, 2)]) + " tools, in tokens read once, the worst for code first:\n\n| Task | Kind | Direct | Search | Code | Fewer by code |\n|---|---|--:|--:|--:|--:|\n")
-	for _, l := range r.worstFirst() {
-		if l.tools == r.Sizes[min(len(r.Sizes)-1, 2)] {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.2f %% |\n", l.task, l.kind, thousands(l.read[0]), thousands(l.read[1]), thousands(l.read[2]), l.saved)
-		}
-	}
+	r.besideSearch(&b)
+	r.eachTask(&b)
+	r.besideDirect(&b)
 	if len(r.Serve) > 0 {
-		b.WriteString("\nWhat the definitions of `mcprun serve` cost, before anything is done:\n\n| Tools in the catalog | All, with the index | `--tools code` | `--tools code --index-tokens 0` |\n|--:|--:|--:|--:|\n")
+		b.WriteString("\nWhat the definitions of `mcprun serve` cost, before anything is done:\n\n| Tools in the catalog | All, with index and instructions | `--tools code` | `--tools code --index-tokens 0` |\n|--:|--:|--:|--:|\n")
 		for _, f := range r.Serve {
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", thousands(f.Tools), thousands(f.All), thousands(f.Code), thousands(f.Bare))
 		}
 	}
 	b.WriteString("\n")
 	return b.String()
+}
+
+// besideSearch writes the comparison with search-then-call.
+func (r *report) besideSearch(b *strings.Builder) {
+	b.WriteString("\nTokens that a conversation of all tasks of a kind reads and writes, with the definitions once:\n\n| Tools | Tasks | search | code | | mcprun serve | |\n|--:|---|--:|--:|--:|--:|--:|\n")
+	for _, tools := range r.Sizes {
+		for _, k := range kinds() {
+			search, _ := r.once(tools, k, bySearch)
+			fmt.Fprintf(b, "| %s | %d %s | %s ", thousands(tools), len(r.pick(tools, k, bySearch)), k, thousands(search))
+			for _, w := range []way{byScript, byServe} {
+				read, _ := r.once(tools, k, w)
+				percent, ok := r.more(tools, k, w)
+				if !ok {
+					b.WriteString("| | ")
+					continue
+				}
+				fmt.Fprintf(b, "| %s | %+.1f %% ", thousands(read), percent)
+			}
+			b.WriteString("|\n")
+		}
+	}
+	tools := r.middle()
+	if alike, ok := r.alike(tools); ok {
+		percent, _ := r.more(tools, oneCall, byServe)
+		fmt.Fprintf(b, "\nThree counts of `mcprun serve` beside search-then-call, on one-call tasks at %s tools. The goal at %d tools is %+.0f %% or less.\n\n| Count | `mcprun serve` reads | Goal |\n|---|--:|---|\n", thousands(tools), goalTools, mostMore[oneCall])
+		for _, c := range []struct {
+			name    string
+			percent float64
+		}{
+			{"as in the table above: search-then-call reads definitions, `mcprun serve` signatures", percent},
+			{"both read the same listing, with signatures", alike.Listing},
+			{"as in the table above, without servers' instructions on either side", alike.Bare},
+		} {
+			fmt.Fprintf(b, "| %s | %+.1f %% | %s |\n", c.name, c.percent, map[bool]string{true: "reached", false: "missed"}[c.percent <= mostMore[oneCall]])
+		}
+		fmt.Fprintf(b, "\nWith the same listing, all that divides the two is the definitions of their own tools, with instructions: %s tokens for `mcprun serve`, %s for search-then-call.\n",
+			thousands(alike.Own), thousands(alike.Rival))
+	}
+}
+
+// middle returns the size that is shown in detail.
+func (r *report) middle() int { return r.Sizes[min(len(r.Sizes)-1, 2)] }
+
+// eachTask writes what each task costs, and on which one code loses.
+func (r *report) eachTask(b *strings.Builder) {
+	tools := r.middle()
+	fmt.Fprintf(b, "\nEach task with %s tools, in a conversation of its own, the worst for code first:\n\n| Task | Kind | direct | search | code | mcprun serve |\n|---|---|--:|--:|--:|--:|\n", thousands(tools))
+	lost := map[way][]string{}
+	for _, l := range r.worstFirst() {
+		if l.tools != tools {
+			continue
+		}
+		fmt.Fprintf(b, "| %s | %s ", l.task, l.kind)
+		for _, w := range []way{byCalls, bySearch, byScript, byServe} {
+			fmt.Fprintf(b, "| %s ", thousands(l.read[w]))
+			if l.read[w] > l.read[bySearch] && w != byCalls {
+				lost[w] = append(lost[w], l.task)
+			}
+		}
+		b.WriteString("|\n")
+	}
+	for _, w := range []way{byScript, byServe} {
+		if len(lost[w]) > 0 {
+			slices.Sort(lost[w])
+			fmt.Fprintf(b, "\n**Where %s loses**: as a conversation of its own, it reads more than search-then-call on %d of these tasks: %s.\n", w, len(lost[w]), strings.Join(lost[w], ", "))
+		} else if l := r.pick(tools, all, w); len(l) > 0 {
+			fmt.Fprintf(b, "\nOn none of these tasks %s reads more than search-then-call.\n", w)
+		}
+	}
+}
+
+// besideDirect writes the comparison with direct calls.
+func (r *report) besideDirect(b *strings.Builder) {
+	if len(r.Totals) == 0 {
+		return
+	}
+	b.WriteString("\nAll tools of a catalog, in tokens:\n\n| Tools | As definitions | As signatures | As TypeScript wrappers |\n|--:|--:|--:|--:|\n")
+	for _, f := range r.Catalog {
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", thousands(f.tools), thousands(f.definitions), thousands(f.signatures), thousands(f.wrappers))
+	}
+	b.WriteString("\nBeside direct calls, each task a conversation of its own:\n\n| Tools | Tasks | Way | In | Out | Fewer, read once | Least | Fewer, billed | Fewer, with a cache | Calls | Turns |\n|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	for _, t := range r.Totals {
+		saved := "| | | | "
+		if t.Way != byCalls {
+			saved = fmt.Sprintf("| %.2f %% | %.1f %% | %.1f %% | %.1f %% ", t.Saved, t.SavedLeast, t.SavedBilled, t.SavedCached)
+		}
+		fmt.Fprintf(b, "| %s | %d %s | %s | %s | %s %s| %d | %d |\n", thousands(t.Tools), t.Tasks, t.Kind, t.Way, thousands(t.In), thousands(t.Out), saved, t.Calls, t.Turns)
+	}
 }

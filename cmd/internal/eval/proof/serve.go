@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -14,10 +13,11 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 )
 
-// The goals for the tokens of serve's own definitions: all of them, and with --tools code and no index.
+// The goals for the tokens of serve's own definitions: all of them with index and instructions, and with --tools code
+// and neither.
 const (
-	goalServe = 1000
-	goalBare  = 200
+	goalServe = 1200
+	goalBare  = 300
 )
 
 // fixed is the number of tokens that the definitions of mcprun serve cost a model before it does anything.
@@ -36,9 +36,9 @@ const (
 
 // service is a running mcprun serve, and its tools.
 type service struct {
-	pool  *upstream.Pool
-	tools []catalog.Tool
-	index string // the description of execute_code
+	pool         *upstream.Pool
+	tools        []catalog.Tool
+	instructions string
 }
 
 const serviceKey = "mcprun"
@@ -70,16 +70,14 @@ func (p *proof) serve(ctx context.Context, dir, data string, flags ...string) (s
 	s.tools = c.Servers[0].Tools
 	for i, t := range s.tools {
 		s.tools[i].ID = t.Name // its own name, without the prefix that hosts add
-		if t.Name == "execute_code" {
-			s.index = t.Description
-		}
 	}
+	s.instructions = session.Info().Instructions
 	return s, nil
 }
 
-// cost counts the tokens of the definitions.
+// cost counts the tokens of the definitions and the instructions.
 func (s *service) cost(count func(string) int) int {
-	n := 0
+	n := count(s.instructions)
 	for i := range s.tools {
 		n += count(definition(&s.tools[i]))
 	}
@@ -119,16 +117,6 @@ func (s *service) call(ctx context.Context, tool string, args any) (text string,
 	return text, res.IsError, err
 }
 
-// names reports whether the index names a tool, so that no search is needed.
-func (s *service) names(b *project, tool string) bool {
-	server, t, ok := b.tree.Catalog.Lookup(tool)
-	if !ok {
-		return false
-	}
-	function := b.tree.Lock.Servers[server.Key].Tools[t.Name].Names["typescript"].Function
-	return regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(server.Dir) + `: (.* )?` + regexp.QuoteMeta(function) + `( |$)`).MatchString(s.index)
-}
-
 // viaServe does a task as a client of mcprun serve: one call with call_tool, everything else with execute_code.
 func (p *proof) viaServe(ctx context.Context, b *project, t task, world *world, led *ledger) (d *done, err error) {
 	s, err := p.serve(ctx, b.dir, world.data)
@@ -138,8 +126,11 @@ func (p *proof) viaServe(ctx context.Context, b *project, t task, world *world, 
 	defer func() { err = errors.Join(err, s.pool.Close()) }()
 	led.define(s.cost(p.count.count))
 	led.read(p.count.count(t.prompt))
-	m := &model{ctx: ctx, world: world, led: led, count: p.count.count, tools: b.tree.Catalog, found: map[string]bool{}}
-	m.look = func(tool string) { m.keep(s.learn(m, b, t, tool)) }
+	look := s.lookup(ctx, b, &lookup{led: led, count: p.count.count})
+	if err := look.tools(t); err != nil {
+		return nil, err
+	}
+	m := &model{ctx: ctx, world: world, led: led, count: p.count.count, tools: b.tree.Catalog, calls: look.calls}
 	m.invoke = func(tool string, args json.RawMessage) (string, bool, error) {
 		return s.call(ctx, "call_tool", object{"tool": tool, "arguments": args})
 	}
@@ -150,19 +141,16 @@ func (p *proof) viaServe(ctx context.Context, b *project, t task, world *world, 
 	if t.kind == oneCall {
 		answer := t.direct(m)
 		m.answer(answer)
-		return &done{led, answer, m.calls, m.wrote, time.Since(began)}, m.err
+		return &done{led, answer, m.calls, m.wrote, time.Since(began), p.count.count(s.instructions)}, m.err
 	}
 	answer := ""
-	for _, n := range t.needs {
-		m.find(n.tool)
-	}
 	for i, code := range t.scripts {
 		if m.err != nil {
 			break
 		}
 		args := object{"code": code, "language": "typescript"}
 		led.write(m.count(written("execute_code", args)))
-		text, failed, err := s.call(ctx, "execute_code", args)
+		text, failed, err := s.execute(ctx, m, args)
 		if m.keep(err); failed && i == len(t.scripts)-1 {
 			m.keep(fmt.Errorf("script %d failed: %s", i+1, text))
 		}
@@ -171,37 +159,49 @@ func (p *proof) viaServe(ctx context.Context, b *project, t task, world *world, 
 		answer = strings.TrimSpace(text)
 	}
 	m.answer(answer)
-	return &done{led, answer, m.calls, m.wrote, time.Since(began)}, m.err
+	return &done{led, answer, m.calls, m.wrote, time.Since(began), p.count.count(s.instructions)}, m.err
 }
 
-// learn reads the wrapper of a tool, after a search if the index does not name the tool.
-func (s *service) learn(m *model, b *project, t task, tool string) error {
-	ask := func(name string, args object) (string, error) {
-		m.led.write(m.count(written(name, args)))
-		m.calls++
-		text, failed, err := s.call(m.ctx, name, args)
+// execute runs a script, and notes the tools it called that may change something.
+func (s *service) execute(ctx context.Context, m *model, args object) (text string, failed bool, err error) {
+	raw, err := encode(args)
+	if err != nil {
+		return "", false, err
+	}
+	res, err := s.pool.Call(ctx, serviceKey, "execute_code", raw, nil)
+	if err != nil {
+		return "", false, fmt.Errorf("call execute_code of mcprun serve: %w", err)
+	}
+	var whole struct {
+		Meta struct {
+			Run struct{ Calls []struct{ Tool string } } `json:"com.github.mcpgen/run"`
+		} `json:"_meta"`
+	}
+	if err := json.Unmarshal(res.Raw, &whole); err != nil {
+		return "", false, err
+	}
+	for _, c := range whole.Meta.Run.Calls {
+		m.note(c.Tool)
+	}
+	text, err = textOf(res)
+	return text, res.IsError, err
+}
+
+// lookup sets how a client of the service finds tools.
+func (s *service) lookup(ctx context.Context, b *project, l *lookup) *lookup {
+	ask := func(tool string, args object) (string, error) {
+		text, failed, err := s.call(ctx, tool, args)
 		if err == nil && failed {
 			err = errors.New(text)
 		}
-		m.led.read(m.count(text))
 		return text, err
 	}
-	known := s.names(b, tool)
-	for _, query := range t.searches(tool) {
-		if known {
-			break
-		}
+	l.search = func(query object) (found, error) {
 		text, err := ask("search_tools", query)
-		if err != nil {
-			return err
-		}
-		known = regexp.MustCompile(`\b` + regexp.QuoteMeta(tool) + `\b`).MatchString(text)
+		return b.finder.read(text), err
 	}
-	if !known {
-		return fmt.Errorf("neither the index nor a search names %s", tool)
-	}
-	_, err := ask("get_tool_definition", object{"tool_name": tool})
-	return err
+	l.asSearch = func(queries []object) string { return asCalls("search_tools", queries) }
+	return l
 }
 
 // demoEntry returns the configuration of a demo server whose program and data the environment names.

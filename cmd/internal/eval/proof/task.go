@@ -59,9 +59,10 @@ type task struct {
 	// scripts do the task in TypeScript. All but the last may fail. The last one prints the answer. They are the files
 	// scripts/NAME.N.ts.
 	scripts []string
-	// changes reports whether the task changes data. Other tasks must not call a tool that may.
-	changes bool
-	// check returns an error if the answer, or the data afterwards, is wrong.
+	// changes are all differences that the task makes to the data. Tasks without any must not call a tool that may change
+	// something.
+	changes delta
+	// check returns an error if the answer, or what was changed, is wrong.
 	check func(j *judge) error
 }
 
@@ -77,19 +78,13 @@ func (n need) server() string {
 }
 
 // searches returns the arguments of search_tools that a model tries until a tool is found: its queries, then the first of
-// them again among the tools of the server that the task mentions.
-func (t *task) searches(tool string) []object {
+// them among the tools of the server that the task mentions, and at last a list of this server's tools.
+func (n need) searches() []object {
 	var out []object
-	for _, n := range t.needs {
-		if n.tool != tool {
-			continue
-		}
-		for _, q := range n.queries {
-			out = append(out, object{"query": q})
-		}
-		out = append(out, object{"query": n.queries[0], "category": n.server()})
+	for _, q := range n.queries {
+		out = append(out, object{"query": q})
 	}
-	return out
+	return append(out, object{"query": n.queries[0], "category": n.server()}, object{"category": n.server()})
 }
 
 // judge checks the answer of a task and the data afterwards.
@@ -158,27 +153,4 @@ func (j *judge) crm(w *world, kind string, with object) ([]object, error) {
 		err = fmt.Errorf("there are %d records of %s, only %d were read", out.Total, kind, len(out.Records))
 	}
 	return out.Records, err
-}
-
-// same returns an error if a record of a kind, other than those with the ids in except, was changed.
-func (j *judge) same(kind string, except map[string]bool) error {
-	before, err := j.crm(j.before, kind, nil)
-	if err != nil {
-		return err
-	}
-	after, err := j.crm(j.after, kind, nil)
-	if err != nil {
-		return err
-	}
-	now := map[string]string{}
-	for _, r := range after {
-		now[fmt.Sprint(r["Id"])] = fmt.Sprint(r)
-	}
-	for _, r := range before {
-		id := fmt.Sprint(r["Id"])
-		if !except[id] && now[id] != fmt.Sprint(r) {
-			return fmt.Errorf("%s %s was changed: %.200s", kind, id, now[id])
-		}
-	}
-	return nil
 }

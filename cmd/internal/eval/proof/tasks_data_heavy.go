@@ -22,7 +22,7 @@ func dataHeavyTasks() []task {
 
 func copyTranscript() task {
 	return task{
-		name: "copy-transcript", kind: dataHeavy, changes: true,
+		name: "copy-transcript", kind: dataHeavy, changes: delta{"crm/SalesMeeting/* Notes": 1, "crm/SalesMeeting/* LastModifiedDate": 1},
 		prompt: "Copy the transcript harbor-pine-discovery-transcript from the drive, word for word, into the Notes of the sales meeting about Harbor & Pine in the CRM.",
 		needs: []need{
 			{"drive__get_document", []string{"get a document's content from the drive"}},
@@ -53,10 +53,7 @@ func copyTranscript() task {
 			if err == nil && out.Record.Notes != string(want) {
 				err = fmt.Errorf("the notes have %d bytes, want the %d of the transcript", len(out.Record.Notes), len(want))
 			}
-			if err != nil {
-				return err
-			}
-			return j.same("SalesMeeting", map[string]bool{id: true})
+			return err
 		},
 	}
 }
@@ -82,7 +79,7 @@ func shares(text string) string {
 
 func speakers() task {
 	return task{
-		name: "words-per-speaker", kind: dataHeavy, changes: true,
+		name: "words-per-speaker", kind: dataHeavy, changes: newFile("reports/speakers.csv"),
 		prompt: "Count how many words each person says in the transcript harbor-pine-discovery-transcript (drive; lines are \"[time] Name: words\"), and write reports/speakers.csv with the columns speaker and words, most words first.",
 		needs: []need{
 			{"drive__get_document", []string{"get a document's content from the drive"}},

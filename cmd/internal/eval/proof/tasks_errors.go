@@ -10,7 +10,7 @@ import (
 func errorTasks() []task {
 	return []task{
 		{
-			name: "value-not-allowed", kind: withError, changes: true,
+			name: "value-not-allowed", kind: withError, changes: delta{"crm/Opportunity/0065f0000000004 StageName": 1, "crm/Opportunity/0065f0000000004 LastModifiedDate": 1},
 			prompt: "Set the stage of opportunity 0065f0000000004 in the CRM to Won.",
 			needs:  []need{{"crm__update_record", []string{"update fields of a CRM record"}}},
 			direct: func(m *model) string {
@@ -27,10 +27,7 @@ func errorTasks() []task {
 				if err == nil && len(won) != 1 {
 					err = fmt.Errorf("the stage was not set: %v", won)
 				}
-				if err != nil {
-					return err
-				}
-				return j.same("Opportunity", map[string]bool{id: true})
+				return err
 			},
 		},
 		missingFile(), wrongColumn(), missingField(),
@@ -105,7 +102,7 @@ func wrongColumn() task {
 func missingField() task {
 	const name, at = "Alder Lifts second call", "2026-04-14T09:00:00Z"
 	return task{
-		name: "field-is-missing", kind: withError, changes: true,
+		name: "field-is-missing", kind: withError, changes: newItems(1, "crm/SalesMeeting/*", "Name", "OpportunityId", "StartDateTime", "DurationMinutes"),
 		prompt: "Note a sales meeting \"" + name + "\" about opportunity 0065f0000000001 in the CRM: 45 minutes, on 14 April 2026 at 9:00 UTC.",
 		needs:  []need{{"crm__create_record", []string{"create a CRM record"}}},
 		direct: func(m *model) string {
@@ -121,10 +118,7 @@ func missingField() task {
 			if err == nil && len(list) != 1 {
 				err = fmt.Errorf("there are %d such meetings", len(list))
 			}
-			if err != nil {
-				return err
-			}
-			return j.same("SalesMeeting", nil)
+			return err
 		},
 	}
 }

@@ -13,9 +13,9 @@ func manyRecordTasks() []task {
 
 func topCustomers() task {
 	const statement = "SELECT c.name, c.city, c.country, SUM(t.total_cents) AS cents FROM customers c JOIN order_totals t ON t.customer_id = c.id WHERE t.ordered_at LIKE '2025-%' GROUP BY c.id ORDER BY cents DESC, c.id LIMIT 200"
-	columns := []object{{"name": "Name", "type": "string"}, {"name": "City", "type": "string"}, {"name": "Country", "type": "string"}, {"name": "Cents", "type": "number"}}
+	columns := []column{{"Name", "string"}, {"City", "string"}, {"Country", "string"}, {"Cents", "number"}}
 	return task{
-		name: "query-to-sheet", kind: dataHeavy, changes: true,
+		name: "query-to-sheet", kind: dataHeavy, changes: newSheet("top-customers-2025"),
 		prompt: "Make a sheet \"Top customers 2025\" in the drive with the columns Name, City, Country and Cents: the 200 shop customers with the highest sum of total_cents in 2025, highest first, those of equal sums by id (database: customers with id, name, city, country; view order_totals with customer_id, ordered_at, total_cents).",
 		needs: []need{
 			{"database__query", []string{"run a SQL query and read rows"}},
@@ -39,7 +39,7 @@ func topCustomers() task {
 			for _, r := range list[:200] {
 				want = append(want, []string{cell(r["name"]), cell(r["city"]), cell(r["country"]), fmt.Sprintf("%.0f", r["cents"])})
 			}
-			return j.hasSheet("top-customers-2025", asCSV(want...))
+			return j.hasNewSheet("top-customers-2025", "Top customers 2025", columns, asCSV(want...))
 		},
 	}
 }
@@ -54,7 +54,7 @@ func exportOrders() task {
 		return asCSV(out...)
 	}
 	return task{
-		name: "export-to-csv", kind: dataHeavy, changes: true,
+		name: "export-to-csv", kind: dataHeavy, changes: delta{"+ filesystem/exports/": 1, "+ filesystem/exports/orders.csv content": 1},
 		prompt: "Write the shop's orders of January and February 2025 (database, table orders) to exports/orders.csv with the columns id, customer_id, status, ordered_at, shipping_cents, sorted by id.",
 		needs: []need{
 			{"database__query", []string{"run a SQL query and read rows"}},
@@ -84,6 +84,10 @@ func exportOrders() task {
 
 func contactsBackup() task {
 	fields := []string{"Name", "Title", "Email", "Phone", "AccountId"}
+	columns := []column{{"Id", "string"}}
+	for _, f := range fields {
+		columns = append(columns, column{f, "string"})
+	}
 	cells := func(r object) []string {
 		out := []string{cell(r["Id"])}
 		for _, f := range fields {
@@ -92,7 +96,7 @@ func contactsBackup() task {
 		return out
 	}
 	return task{
-		name: "contacts-to-sheet", kind: dataHeavy, changes: true,
+		name: "contacts-to-sheet", kind: dataHeavy, changes: newSheet("contacts"),
 		prompt: "Make a sheet \"Contacts\" in the drive from all contacts of the CRM, sorted by Id, with the text columns Id, Name, Title, Email, Phone, AccountId.",
 		needs: []need{
 			{"crm__query_records", []string{"find CRM records by conditions"}},
@@ -100,10 +104,6 @@ func contactsBackup() task {
 		},
 		direct: func(m *model) string {
 			out := read[records](m, "crm__query_records", object{"object_type": "Contact", "fields": fields, "limit": 500})
-			columns := []object{{"name": "Id", "type": "string"}}
-			for _, f := range fields {
-				columns = append(columns, object{"name": f, "type": "string"})
-			}
 			var list [][]string
 			for _, r := range out.Records {
 				list = append(list, cells(r))
@@ -120,7 +120,7 @@ func contactsBackup() task {
 			for _, r := range contacts {
 				want = append(want, cells(r))
 			}
-			return j.hasSheet("contacts", asCSV(want...))
+			return j.hasNewSheet("contacts", "Contacts", columns, asCSV(want...))
 		},
 	}
 }
@@ -128,7 +128,7 @@ func contactsBackup() task {
 func resellers() task {
 	const statement = "SELECT name, email FROM customers WHERE segment = 'reseller' ORDER BY id"
 	return task{
-		name: "create-50-leads", kind: dataHeavy, changes: true,
+		name: "create-50-leads", kind: dataHeavy, changes: newItems(50, "crm/Lead/*", "Name", "Email", "Company", "Status", "LeadSource"),
 		prompt: "Create a CRM lead for each reseller among the shop's customers (database, table customers: name, email, segment 'reseller'): Name, Email, company \"Reseller\", status New, source Partner.",
 		needs: []need{
 			{"database__query", []string{"run a SQL query and read rows"}},
@@ -166,7 +166,7 @@ func resellers() task {
 			if len(leads) != len(want) {
 				return fmt.Errorf("there are %d leads, want %d", len(leads), len(want))
 			}
-			return j.same("Lead", nil)
+			return nil
 		},
 	}
 }
@@ -175,7 +175,10 @@ func handOver() task {
 	const from, to = "Lukas Meier", "Maya Lindholm"
 	kinds := []string{"Account", "Contact", "Opportunity", "Lead"}
 	return task{
-		name: "hand-over-records", kind: dataHeavy, changes: true,
+		name: "hand-over-records", kind: dataHeavy, changes: delta{
+			"crm/Account/* OwnerName": 8, "crm/Contact/* OwnerName": 24, "crm/Opportunity/* OwnerName": 17, "crm/Lead/* OwnerName": 13,
+			"crm/Account/* LastModifiedDate": 8, "crm/Contact/* LastModifiedDate": 24, "crm/Opportunity/* LastModifiedDate": 17, "crm/Lead/* LastModifiedDate": 13,
+		},
 		prompt: "Lukas Meier leaves. Give all his accounts, contacts, opportunities and leads in the CRM to Maya Lindholm (field OwnerName).",
 		needs: []need{
 			{"crm__query_records", []string{"find CRM records by conditions"}},
@@ -212,13 +215,6 @@ func handOver() task {
 				}
 				if len(now) != len(his)+len(hers) {
 					return fmt.Errorf("she has %d of %s, want %d", len(now), kind, len(his)+len(hers))
-				}
-				moved := map[string]bool{}
-				for _, r := range his {
-					moved[cell(r["Id"])] = true
-				}
-				if err := j.same(kind, moved); err != nil {
-					return err
 				}
 			}
 			return nil

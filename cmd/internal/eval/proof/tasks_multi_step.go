@@ -57,7 +57,7 @@ func climates() task {
 func thankYou() task {
 	const statement = "SELECT c.name, c.email, SUM(t.total_cents) AS cents FROM customers c JOIN order_totals t ON t.customer_id = c.id WHERE t.status = 'delivered' GROUP BY c.id ORDER BY cents DESC LIMIT 1"
 	return task{
-		name: "best-customer-to-crm", kind: multiStep, changes: true,
+		name: "best-customer-to-crm", kind: multiStep, changes: newItems(1, "crm/Lead/*", "Name", "Email", "Company", "Status", "LeadSource"),
 		prompt: "Find the shop customer (database: customers, view order_totals with customer_id, status, total_cents) with the highest sum of delivered orders, and create a CRM lead for them: their name and e-mail, company \"Bicycle shop\", status New, source Referral.",
 		needs: []need{
 			{"database__query", []string{"run a SQL query and read rows"}},
@@ -94,7 +94,7 @@ func thankYou() task {
 func nextStep() task {
 	const step = "Send the revised offer by Friday"
 	return task{
-		name: "largest-sale-next-step", kind: multiStep, changes: true,
+		name: "largest-sale-next-step", kind: multiStep, changes: delta{"crm/Opportunity/* NextStep": 1, "crm/Opportunity/* LastModifiedDate": 1},
 		prompt: "In the CRM, set NextStep of Kestrel Telecom's largest opportunity (by Amount) to \"" + step + "\".",
 		needs: []need{
 			{"crm__query_records", []string{"find CRM records by conditions"}},
@@ -128,17 +128,14 @@ func nextStep() task {
 			if err == nil && (len(changed) != 1 || changed[0]["Id"] != id) {
 				err = fmt.Errorf("changed are %v, want %s", changed, id)
 			}
-			if err != nil {
-				return err
-			}
-			return j.same("Opportunity", map[string]bool{id: true})
+			return err
 		},
 	}
 }
 
 func noteToDrive() task {
 	return task{
-		name: "note-to-drive", kind: multiStep, changes: true,
+		name: "note-to-drive", kind: multiStep, changes: newDocument("ops-weekly-2-march"),
 		prompt: "Copy the note notes/2026-03-02-ops-weekly.md into the drive as the document \"Ops weekly, 2 March\", word for word.",
 		needs: []need{
 			{"filesystem__read_file", []string{"read a file"}},
@@ -173,7 +170,7 @@ func winds() task {
 		return asCSV(out...)
 	}
 	return task{
-		name: "wind-report", kind: multiStep, changes: true,
+		name: "wind-report", kind: multiStep, changes: newFile("reports/wind.csv"),
 		prompt: "Write reports/wind.csv with the columns city and wind: the highest wind speed of the ten days from 1 March 2026 for Oslo, London, Berlin and Madrid, in this order.",
 		needs: []need{
 			{"weather__get_forecast", []string{"weather forecast for a city"}},
@@ -210,7 +207,7 @@ func reprice() task {
 	const change = "UPDATE products SET price_cents = CAST(ROUND(price_cents * 1.04) AS INTEGER) WHERE discontinued = 0 AND category_id = (SELECT id FROM categories WHERE name = 'Lights')"
 	const sum = "SELECT SUM(p.price_cents) AS cents FROM products p JOIN categories c ON c.id = p.category_id WHERE c.name = 'Lights'"
 	return task{
-		name: "raise-prices", kind: multiStep, changes: true,
+		name: "raise-prices", kind: multiStep, changes: delta{"database/products/* price_cents": 3},
 		prompt: "Raise the prices of all products of the category Lights that are not discontinued by 4 %, rounded to whole cents (tables products and categories; look at the columns first). Answer with the sum of all prices of Lights afterwards, in cents.",
 		needs: []need{
 			{"database__describe_table", []string{"columns of a database table"}},
@@ -264,7 +261,7 @@ func todos() task {
 		}
 	}
 	return task{
-		name: "collect-todos", kind: multiStep, changes: true,
+		name: "collect-todos", kind: multiStep, changes: newFile("reports/todo.txt"),
 		prompt: "Write reports/todo.txt with one line \"path:line: text\" for each line that has TODO (upper case) in the files below notes, sorted by path and line.",
 		needs: []need{
 			{"filesystem__search_files", []string{"search the content of files"}},

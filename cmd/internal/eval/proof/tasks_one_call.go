@@ -99,7 +99,7 @@ func questions() []task {
 func changes() []task {
 	return []task{
 		{
-			name: "close-a-sale", kind: oneCall, changes: true,
+			name: "close-a-sale", kind: oneCall, changes: delta{"crm/Opportunity/0065f0000000003 StageName": 1, "crm/Opportunity/0065f0000000003 Probability": 1, "crm/Opportunity/0065f0000000003 LastModifiedDate": 1},
 			prompt: "Set opportunity 0065f0000000003 in the CRM to stage Closed Won with probability 100.",
 			needs:  []need{{"crm__update_record", []string{"update fields of a CRM record"}}},
 			direct: func(m *model) string {
@@ -112,14 +112,11 @@ func changes() []task {
 				if err == nil && (out.Record["StageName"] != "Closed Won" || out.Record["Probability"] != 100.0) {
 					err = fmt.Errorf("the opportunity is %v", out.Record)
 				}
-				if err != nil {
-					return err
-				}
-				return j.same("Opportunity", map[string]bool{id: true})
+				return err
 			},
 		},
 		{
-			name: "write-a-document", kind: oneCall, changes: true,
+			name: "write-a-document", kind: oneCall, changes: newDocument("kick-off-agenda"),
 			prompt: "Save this in the drive as the document \"Kick-off agenda\":\n\n" + agenda,
 			needs:  []need{{"drive__create_document", []string{"create a document in the drive"}}},
 			direct: func(m *model) string {
@@ -129,7 +126,7 @@ func changes() []task {
 			check: func(j *judge) error { return j.hasDocument("Kick-off agenda", agenda) },
 		},
 		{
-			name: "append-a-row", kind: oneCall, changes: true,
+			name: "append-a-row", kind: oneCall, changes: delta{"drive/sheets/rollout-plan.csv content": 1, "drive/sheets/rollout-plan.json rows": 1, "drive/sheets/rollout-plan.json updated_at": 1},
 			prompt: "Add the depot Esbjerg to the sheet rollout-plan: manager Lone Krogh, 12 technicians, wave 4, no go-live date, not confirmed. The columns are Depot, Manager, Technicians, Wave, Go-live, Confirmed.",
 			needs:  []need{{"drive__append_rows", []string{"append rows to a sheet"}}},
 			direct: func(m *model) string {

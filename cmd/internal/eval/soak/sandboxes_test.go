@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -84,10 +83,10 @@ func need(t *testing.T, name string) []sandbox.Language {
 	return nil
 }
 
-// tree returns the generated tree of this repository, with the demo servers.
+// tree returns the generated tree of this repository, with the demo servers. Tests run in the folder of their package.
 func tree() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..", "..", "..", "servers")
+	dir, _ := filepath.Abs(filepath.Join("..", "..", "..", "..", "servers")) // the working directory exists
+	return dir
 }
 
 // privateDir returns a folder that other users can enter, with a path short enough for sockets.

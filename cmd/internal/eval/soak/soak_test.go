@@ -24,7 +24,7 @@ import (
 const (
 	// runsVariable sets the number of runs in each sandbox.
 	runsVariable = "MCPGEN_SOAK_RUNS"
-	fewRuns      = 60
+	fewRuns      = 40
 	// atOnce runs are made at the same time.
 	atOnce = 32
 	// fewAhead runs are made in a sandbox before the first measurement.
