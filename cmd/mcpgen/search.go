@@ -43,7 +43,7 @@ are shown with their signatures in any case.
 either, QUERY may be left out, and all of those are listed. A server without a category is one of its own.
 
 Where mcpgen.yaml names an endpoint for embeddings, tools are also ranked by meaning, and the two rankings are merged.
-When the endpoint fails, the words alone decide, and a note says so. See docs/search.md.`,
+When the endpoint fails, the words alone decide, and a note says so. See docs/reference/search.md.`,
 		Example: `  mcpgen search close a pull request
   mcpgen search "add rows" --server drive --detail full --language python
   mcpgen search --category "code hosting" --limit 100

@@ -11,9 +11,9 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 )
 
-// TestHelpShowsEveryFlag: with --all, and so does docs/mcprun.md. A flag in no group would be missing.
+// TestHelpShowsEveryFlag: with --all, and so does docs/reference/mcprun.md. A flag in no group would be missing.
 func TestHelpShowsEveryFlag(t *testing.T) {
-	docs, err := os.ReadFile("../../docs/mcprun.md")
+	docs, err := os.ReadFile("../../docs/reference/mcprun.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestHelpShowsEveryFlag(t *testing.T) {
 				t.Errorf("%v: --%s is missing", args, f.Name)
 			}
 			if !strings.Contains(string(docs), "--"+f.Name) {
-				t.Errorf("docs/mcprun.md does not have --%s", f.Name)
+				t.Errorf("docs/reference/mcprun.md does not have --%s", f.Name)
 			}
 		})
 		if !strings.Contains(stdout, "(default 500MB)") || !strings.Contains(stdout, "\nLimits:\n") {

@@ -149,16 +149,20 @@ func asJSON(t *testing.T, v any) any {
 // TestDocumentedSettings reads every mcpgen.yaml that the documentation shows.
 func TestDocumentedSettings(t *testing.T) {
 	root := filepath.Join("..", "..")
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
+	pages := []string{filepath.Join(root, "README.md")}
+	for _, pattern := range []string{"*.md", "*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, "docs", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
 	}
 	compiled, err := jsonschema.CompileString("mcpgen.schema.json", SettingsSchema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := 0
-	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
