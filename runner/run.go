@@ -205,7 +205,7 @@ func (x *run) prepare(ctx context.Context, prepared *script.Prepared) error {
 	x.output = output.New(s.MaxOutput, x.store, x.id, output.Tee(s.Stdout, x.stdout), output.Tee(s.Stderr, x.stderr))
 	var err error
 	x.calls, err = x.runner.chain.NewCalls(ctx, chain.Run{
-		ID: x.id, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Answers: s.Answers, Import: prepared.Import, CountTokens: s.Capture,
+		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Answers: s.Answers, Import: prepared.Import, CountTokens: s.Capture,
 	})
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/record"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 )
@@ -29,9 +30,10 @@ var ErrRunTimeout = errors.New("the run's time is up")
 
 // Run is what the calls of a run need to know of it.
 type Run struct {
-	ID       string // begins the names of files
-	Settings Settings
-	Store    *workspace.Store // for large results; nil: scripts get them whole
+	ID           string // begins the names of files
+	Script, Code string // the script's name and text, for whoever approves its calls; empty without one
+	Settings     Settings
+	Store        *workspace.Store // for large results; nil: scripts get them whole
 	// Elicit answers elicitations of servers. Nil: each is declined.
 	Elicit upstream.ElicitFunc
 	// Watch is called with the events of the run, one at a time. May be nil.
@@ -46,10 +48,11 @@ type Run struct {
 
 // Calls makes the calls of one run. It is safe for concurrent use.
 type Calls struct {
-	chain *Chain
-	run   Run
-	set   Settings // with defaults
-	usage *usage
+	chain   *Chain
+	run     Run
+	set     Settings    // with defaults
+	subject *policy.Run // what the policy knows of the run
+	usage   *usage
 
 	recorder *record.Writer  // nil: nothing is recorded
 	player   *record.Player  // nil: calls are made
@@ -83,7 +86,7 @@ type Calls struct {
 func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
 	set := run.Settings.withDefaults()
 	c := &Calls{
-		chain: ch, run: run, set: set, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
+		chain: ch, run: run, set: set, subject: &policy.Run{Subject: set.Subject}, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
 		slots: make(chan struct{}, set.Parallel), checks: make(chan struct{}, maxChecks), gates: map[string]chan struct{}{}, dryCalls: map[int]bool{}, warned: map[string]bool{}, texts: map[string]bool{},
 	}
 	mask := ch.mask()

@@ -32,6 +32,7 @@ func (c *Calls) Handler() call.Handler {
 		c.record,         // also calls that are refused: in a replay each call then has the number it had
 		c.resolve,        // turns the script's tool id into a server and a tool, by the lock alone
 		c.validateArgs,   // refuses bad arguments before anything is sent
+		c.policy,         // judges the real tool and the final arguments, before the call waits or is sent; also in replays and dry runs
 		c.replay,         // below it servers take part, and a replay has none
 		c.dryRun,         // the same for calls that a dry run skips
 		c.queue,          // waiting here does not count against the call's timeout, which starts below
@@ -46,7 +47,7 @@ func (c *Calls) Handler() call.Handler {
 
 // asker returns the stages of requests that are not tool calls: the same, without those about tools.
 func (c *Calls) asker() handler {
-	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.record, c.replay, c.queue, c.retry, c.timeout)
+	return wrap(c.chain.askUpstream, c.report, c.reserve, c.resourceParts, c.record, c.policy, c.replay, c.queue, c.retry, c.timeout)
 }
 
 // wrap wraps last in the stages; the first stage is outermost.

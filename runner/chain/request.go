@@ -11,6 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
+	"github.com/mcpgen/mcpgen/runner/policy"
 )
 
 // request is one call with the state that the stages share. Stages modify it in place.
@@ -26,6 +27,7 @@ type request struct {
 	memory    *reservation          // for its result; nil outside a run
 	clock     *clock.Clock          // of the timeout that the script gave; nil: none
 	options   *upstream.CallOptions // of the current try
+	decision  *policy.Decision      // of the policy; nil: the call did not get that far
 	waiting   waiting
 }
 
@@ -62,13 +64,14 @@ func refusal(kind call.Kind, req *request, format string, args ...any) *call.Err
 type waitFor string
 
 const (
-	waitTurn   waitFor = "a place in the queue"
-	waitMemory waitFor = "memory for its result"
-	waitRetry  waitFor = "its next try"
-	waitPerson waitFor = "a person's answer"
-	waitAnswer waitFor = WaitAnswer
-	waitStart  waitFor = "the server to start"
-	waitList   waitFor = "the server's list of tools"
+	waitTurn     waitFor = "a place in the queue"
+	waitMemory   waitFor = "memory for its result"
+	waitRetry    waitFor = "its next try"
+	waitPerson   waitFor = "a person's answer"
+	waitApproval waitFor = "a person's approval"
+	waitAnswer   waitFor = WaitAnswer
+	waitStart    waitFor = "the server to start"
+	waitList     waitFor = "the server's list of tools"
 )
 
 // waiting records what a call waits for, and since when. It is safe for concurrent use.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/policy"
 )
 
 // Settings are the settings of the tool calls of one run. The zero value is valid.
@@ -26,6 +28,12 @@ type Settings struct {
 	// MaxResult is the size in bytes of the largest result that the script gets as a value. A larger one is written to a file
 	// of the workspace, and the script gets a handle. Zero: 1 MiB. Negative, or without a workspace: only the limit of the bridge.
 	MaxResult int64
+	// Policy decides which calls are made. Nil: policy.Default().
+	Policy policy.Decider
+	// Approver asks a person about calls that the policy wants approved. Nil: nobody can be asked, and they are refused.
+	Approver approve.Approver
+	// Subject is what the policy knows of the run.
+	Subject policy.Subject
 	// Record receives one line of JSON for each call, with secrets and personal data masked. May be nil.
 	Record io.Writer
 	// Replay is a recording made by Record. Calls are answered from it and not made. May be nil.
@@ -38,6 +46,9 @@ type Settings struct {
 func (s Settings) withDefaults() Settings {
 	if s.Parallel <= 0 {
 		s.Parallel = defaultParallel
+	}
+	if s.Policy == nil {
+		s.Policy = policy.Default()
 	}
 	if s.MaxResult == 0 {
 		s.MaxResult = defaultMaxResult

@@ -23,16 +23,21 @@ func (c *Calls) dryRun(next handler) handler {
 		if c.chain.readOnly(req) && !c.unknownYet(req.Args) {
 			return next(ctx, req)
 		}
-		c.mu.Lock()
-		c.dryCalls[req.Seq] = true
 		req.skipped = c.chain.whySkipped(req)
-		if c.listed += len(req.Args); c.listed <= maxListed {
-			req.arguments = c.asListed(req.Args)
-		}
-		c.mu.Unlock()
-		value, err := json.Marshal(map[string]int{"call": req.Seq})
-		return &call.Result{Value: value, As: call.AsDry}, err
+		return c.list(req)
 	}
+}
+
+// list lists a call instead of making it.
+func (c *Calls) list(req *request) (*call.Result, error) {
+	c.mu.Lock()
+	c.dryCalls[req.Seq] = true
+	if c.listed += len(req.Args); c.listed <= maxListed {
+		req.arguments = c.asListed(req.Args)
+	}
+	c.mu.Unlock()
+	value, err := json.Marshal(map[string]int{"call": req.Seq})
+	return &call.Result{Value: value, As: call.AsDry}, err
 }
 
 // whySkipped returns why a dry run does not make a call of a tool that may be read-only; empty for one that is not.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/tokens"
+	"github.com/mcpgen/mcpgen/runner/policy"
 )
 
 // maxRecorded bounds the calls of one run that are listed. All are counted.
@@ -49,6 +50,9 @@ type CallRecord struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Skipped is why a dry run did not make a call of a tool that may be read-only.
 	Skipped string `json:"skipped,omitempty"`
+
+	// Policy is the decision about the call, if a rule decided, and Policy.By who approved it.
+	Policy *policy.Decision `json:"policy,omitempty"`
 
 	reached bool // a server may have acted on it
 }

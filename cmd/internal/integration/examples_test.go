@@ -71,7 +71,7 @@ func TestExamples(t *testing.T) {
 
 // copyTranscript: 50,000 tokens go from the drive to the CRM, and the model reads one line.
 func copyTranscript(t *testing.T, p *project, where place) {
-	res := p.runJSON(t, where, 0, example("copy-transcript", where))
+	res := p.runJSON(t, where, 0, "--allow", "crm__update_record", example("copy-transcript", where))
 	text, err := os.ReadFile(p.path("data/drive/documents/harbor-pine-discovery-transcript.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func TestPublicServers(t *testing.T) {
 					if err := os.MkdirAll(folder, 0o755); err != nil {
 						t.Fatal(err)
 					}
-					res := p.runJSON(t, where, 0, tt.name+where.ext(), "--", folder)
+					res := p.runJSON(t, where, 0, "--allow", "filesystem__*", tt.name+where.ext(), "--", folder)
 					checkRun(t, res, want)
 				})
 			}

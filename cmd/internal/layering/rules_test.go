@@ -53,6 +53,9 @@ func rules() []rule {
 		// Leaves of runner, then what stands on them.
 		{"runner/risk", nil},
 		{"runner/call", nil},
+		{"runner/risk", nil},
+		{"runner/approve", []string{"runner/risk"}},
+		{"runner/policy", []string{"gen/catalog", "gen/config", "gen/config/node", "gen/ident", "gen/schema/validate", "runner/risk"}},
 		{"runner/internal/safeopen", nil},
 		{"runner/internal/clock", nil},
 		{"runner/internal/hint", []string{"gen/catalog", "gen/ident", "runner/bridge", "runner/internal/safeopen", "runner/sandbox", "runner/script", "templates"}},
@@ -86,7 +89,7 @@ func rules() []rule {
 		{"runner/mcpserver", []string{"runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/sandbox", "runner/script", "runner/skill", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen"}},
 		{"runner/chain", []string{
 			"gen/catalog", "gen/catalog/diff", "gen/config", "gen/ident", "gen/schema/validate", "gen/tokens", "gen/upstream",
-			"runner/call", "runner/internal/clock", "runner/pii", "runner/record", "runner/sandbox", "runner/script", "runner/workspace",
+			"runner/approve", "runner/call", "runner/internal/clock", "runner/pii", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/workspace",
 		}},
 		{"runner", []string{
 			"runner/bridge", "runner/call", "runner/chain", "runner/internal/clock", "runner/internal/hint", "runner/internal/output",
@@ -106,7 +109,7 @@ func rules() []rule {
 		{"cmd/internal/backends", []string{"cmd/internal/backends/early", "gen/owner", "runner/sandbox", "runner/sandbox/*", "runner/script"}},
 		{"cmd/internal/eval/soak", []string{"cmd/internal/backends", "gen/upstream", "runner", "runner/*"}},
 		{"cmd/internal/eval/bench", []string{"cmd/internal/*", "gen", "gen/*", "gen/render/*", "gen/search/searchtest", "runner", "runner/*", "runner/script/check", "runner/sandbox/pool"}},
-		{"cmd/internal/eval/proof", []string{"cmd/internal/backends", "gen", "gen/catalog", "gen/config", "gen/config/guide", "gen/ident", "gen/search", "gen/search/searchtest", "gen/tokens", "gen/upstream", "runner", "runner/sandbox"}},
+		{"cmd/internal/eval/proof", []string{"cmd/internal/backends", "gen", "gen/catalog", "gen/config", "gen/config/guide", "gen/ident", "gen/search", "gen/search/searchtest", "gen/tokens", "gen/upstream", "runner", "runner/chain", "runner/policy", "runner/sandbox"}},
 		{"cmd/mcpdemo/**", []string{"cmd/internal/cli", "cmd/mcpdemo/internal/*"}},
 		{"cmd/mcpgen/internal/syncview", []string{"cmd/internal/cli", "gen", "gen/catalog/diff", "gen/tree"}},
 		{"cmd/mcpgen", []string{"cmd/internal/cli", "cmd/mcpgen/internal/syncview", "gen/catalog/diff", "gen/config", "gen/config/*", "gen/search", "gen", "runner/script", "runner/script/check", "runner/skill"}},
@@ -117,7 +120,7 @@ func rules() []rule {
 		{"cmd/mcprun/internal/flags", []string{"cmd/internal/cli", "gen/config", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/project", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/config", "gen/upstream", "runner", "runner/chain", "runner/script"}},
 		{"cmd/mcprun/internal/resources", []string{"cmd/internal/backends", "cmd/internal/cli", "gen", "gen/config", "gen/search", "gen/upstream", "runner", "runner/chain", "runner/sandbox", "runner/sandbox/pool", "runner/script"}},
-		{"cmd/mcprun/internal/run", []string{"cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/daemon", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/source", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/ident", "gen/search", "runner", "runner/chain", "runner/bridge", "runner/call", "runner/hostapi", "runner/pii", "runner/sandbox", "runner/script", "runner/script/check", "runner/skill", "runner/trace", "runner/workspace", "runner/workspace/customer"}},
+		{"cmd/mcprun/internal/run", []string{"cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/daemon", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/source", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/ident", "gen/search", "runner", "runner/chain", "runner/bridge", "runner/call", "runner/hostapi", "runner/pii", "runner/policy", "runner/sandbox", "runner/script", "runner/script/check", "runner/skill", "runner/trace", "runner/workspace", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/serve", []string{"cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/source", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/search", "gen/upstream", "runner", "runner/call", "runner/hostapi", "runner/mcpserver", "runner/mcpserver/bearer", "runner/pii", "runner/sandbox", "runner/skill", "runner/workspace", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/skills", []string{"cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/source", "gen/catalog", "runner", "runner/sandbox", "runner/script", "runner/script/check", "runner/skill", "runner/workspace", "runner/workspace/customer", "skills"}},
 		{"cmd/mcprun/internal/source", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "runner", "runner/sandbox", "runner/script"}},

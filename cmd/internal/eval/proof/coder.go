@@ -11,6 +11,8 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -93,6 +95,7 @@ func (c *coder) run(scripts []string) (string, error) {
 		began := time.Now()
 		res, err := c.runner.Run(c.ctx, runner.Script{
 			Name: name, Code: code, Language: sandbox.LangTypeScript, Backend: c.with, Stdout: &stdout, Stderr: &stderr, Timeout: 2 * time.Minute,
+			Calls: chain.Settings{Policy: policy.WithConsent(policy.Default(), []string{"*"})}, // the tasks change records
 		})
 		c.took += time.Since(began)
 		if err != nil {

@@ -12,11 +12,13 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/policy"
 )
 
 // callFlags are the flags that say how tools are called.
 type callFlags struct {
 	Calls       chain.Settings
+	allow       []string
 	record      string
 	replay      string
 	replayMatch string
@@ -34,6 +36,7 @@ func (o *callFlags) bindShared(f *pflag.FlagSet) {
 	f.Var(flags.Size(&o.Calls.MaxResult, flags.MinSize), "max-result", "a larger result becomes a file in the workspace, and a handle for the script (default 1MiB)")
 	flags.BindSwitch(f, &o.Calls.StrictOutput, "strict-output", "a result that does not match its tool's output schema is an error, not a warning")
 	flags.BindSwitch(f, &o.Calls.AllowDrift, "allow-drift", "call tools that have changed since the tree was generated")
+	f.StringArrayVar(&o.allow, "allow", nil, "call tools of this `glob`, such as crm__delete_*, without asking anyone; what the policy denies stays denied")
 	flags.BindSwitch(f, &o.Calls.DryRun, "dry-run", "call read-only tools only, and list the other calls instead")
 }
 
@@ -43,6 +46,11 @@ func (o *callFlags) bind(f *pflag.FlagSet) {
 	f.Var(flags.Text(&o.record, "file"), "record", "write each call and its answer to this file, without secrets and personal data")
 	f.Var(flags.Text(&o.replay, "file"), "replay", "call nothing; answer each call from this file")
 	f.Var(flags.Choice(&o.replayMatch, matchStrict, matchLoose), "replay-match", "strict: each tool's calls come in the recorded order; loose: in any order")
+}
+
+// setPolicy sets who decides about calls.
+func (o *callFlags) setPolicy() {
+	o.Calls.Policy = policy.WithConsent(policy.Default(), o.allow)
 }
 
 // validate reports conflicting flags.

@@ -288,6 +288,7 @@ func (o *Options) ApplyDefaults(p *project.Project) error {
 		}
 		o.risk = o.risk.Max(r)
 	}
+	o.setPolicy()
 	return nil
 }
 

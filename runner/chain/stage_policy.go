@@ -1,0 +1,97 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/policy"
+)
+
+// policy asks the policy about the call. What it refuses is not sent and waits for nothing; what a person must approve waits here,
+// outside of all time limits. In a dry run such a call is listed, and in a replay, which sends nothing, nobody is asked.
+func (c *Calls) policy(next handler) handler {
+	return func(ctx context.Context, req *request) (*call.Result, error) {
+		d := c.set.Policy.Decide(ctx, c.chain.policyRequest(req, c.subject))
+		req.decision = &d
+		switch {
+		case c.set.DryRun && (d.Effect == policy.Ask || d.Effect == policy.Deny && c.unknownYet(req.Args)):
+			req.skipped = fmt.Sprintf("policy: %s: %s", d.Effect, explain(&d))
+			return c.list(req)
+		case d.Effect == policy.Ask && c.player == nil:
+			if err := c.approve(ctx, req, &d); err != nil {
+				return nil, err
+			}
+		case d.Effect != policy.Allow && d.Effect != policy.Ask:
+			return nil, refusal(call.KindDenied, req, "policy: refused: %s", explain(&d))
+		}
+		res, err := next(ctx, req)
+		if err == nil || req.waiting.wasSent() || c.player != nil {
+			c.subject.Received(req.Server)
+		}
+		return res, err
+	}
+}
+
+// policyRequest returns what the policy gets to know of a call.
+func (ch *Chain) policyRequest(req *request, run *policy.Run) *policy.Request {
+	p := &policy.Request{Server: req.Server, Name: req.Name, Tool: req.Tool, Args: req.Args, Run: run}
+	if s, ok := ch.catalog.Server(req.Server); ok {
+		p.Dir = s.Dir
+	}
+	if isAsk(req) { // MCP's lists, reads and prompts change nothing
+		p.Hints = policy.Hints{ReadOnly: true, Idempotent: true}
+		return p
+	}
+	said := func(hint *bool) bool { return hint != nil && *hint }
+	if _, tool, ok := ch.catalog.Lookup(req.Tool); ok {
+		p.Hints = policy.Hints{
+			ReadOnly: ch.readOnly(req), Idempotent: ch.repeatable(req), Destructive: said(tool.Hints.Destructive), OpenWorld: said(tool.Hints.OpenWorld),
+		}
+	}
+	return p
+}
+
+// approve waits for a person's answer. The run's clock is held meanwhile; the call's clocks have not started.
+func (c *Calls) approve(ctx context.Context, req *request, d *policy.Decision) error {
+	if c.set.Approver == nil {
+		return refusal(call.KindDenied, req, "policy: it needs approval, and nobody can be asked here: %s; whoever starts mcprun can allow it with --allow %s", explain(d), req.Tool)
+	}
+	mask := c.chain.mask()
+	c.clock.Hold()
+	defer c.clock.Release()
+	req.waiting.begin(ctx, waitApproval)
+	answer, err := c.set.Approver.Approve(ctx, &approve.Question{
+		Run: c.run.ID, Call: req.Seq, Script: c.run.Script, Code: c.run.Code, Customer: c.subject.Customer, Server: req.Server, Tool: req.Tool,
+		Arguments: mask.Value(req.Args), Risk: c.subject.Risk, Rule: d.Source(), Reason: d.Reason,
+	})
+	switch {
+	case ctx.Err() != nil:
+		return callError(ctx, req, ctx.Err())
+	case err != nil:
+		return refusal(call.KindDenied, req, "policy: it needs approval, and asking failed: %v: %s", err, explain(d))
+	case answer.Scope == approve.Refused:
+		return refusal(call.KindDenied, req, "policy: not approved%s: %s", refusedBy(answer), explain(d))
+	}
+	d.By = answer.By
+	return nil
+}
+
+func refusedBy(a approve.Answer) string {
+	switch {
+	case a.Reason != "":
+		return " (" + a.Reason + ")"
+	case a.By == "":
+		return " (nobody answered)"
+	}
+	return " by " + a.By
+}
+
+// explain returns the reason of a decision and the rule that made it.
+func explain(d *policy.Decision) string {
+	if d.Reason == "" {
+		return d.Source()
+	}
+	return fmt.Sprintf("%s (%s)", d.Reason, d.Source())
+}

@@ -1,0 +1,177 @@
+package chain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/internal/clock"
+	"github.com/mcpgen/mcpgen/runner/policy"
+)
+
+// deciderFunc is a policy as a function.
+type deciderFunc func(req *policy.Request) policy.Decision
+
+func (f deciderFunc) Decide(_ context.Context, req *policy.Request) policy.Decision { return f(req) }
+
+// approverFunc is a person as a function.
+type approverFunc func(ctx context.Context, q *approve.Question) (approve.Answer, error)
+
+func (f approverFunc) Approve(ctx context.Context, q *approve.Question) (approve.Answer, error) {
+	return f(ctx, q)
+}
+
+// decide returns a policy that answers every call with one effect.
+func decide(effect policy.Effect) policy.Decider {
+	return deciderFunc(func(*policy.Request) policy.Decision {
+		return policy.Decision{Effect: effect, Rule: "r", At: "mcpgen.yaml:7", Reason: "no"}
+	})
+}
+
+// counted is a server that counts its calls.
+func counted(n *int) answerer {
+	return func(context.Context, string, json.RawMessage, *upstream.CallOptions) (*upstream.CallResult, error) {
+		*n++
+		return structured(`{"n":1}`), nil
+	}
+}
+
+func TestPolicyDecides(t *testing.T) {
+	answer := func(a approve.Answer, err error) approve.Approver {
+		return approverFunc(func(context.Context, *approve.Question) (approve.Answer, error) { return a, err })
+	}
+	for _, c := range []struct {
+		name     string
+		effect   policy.Effect
+		approver approve.Approver
+		want     string
+		calls    int
+		by       string
+	}{
+		{"allowed", policy.Allow, nil, `{"n":1}`, 1, ""},
+		{"denied", policy.Deny, answer(approve.Answer{Scope: approve.Run}, nil), `denied: policy: refused: no (rule "r", mcpgen.yaml:7)`, 0, ""},
+		{"an unknown effect", "later", nil, "denied: policy: refused", 0, ""},
+		{"nobody to ask", policy.Ask, nil, `denied: policy: it needs approval, and nobody can be asked here: no (rule "r", mcpgen.yaml:7); whoever starts mcprun can allow it with --allow crm__send`, 0, ""},
+		{"approved", policy.Ask, answer(approve.Answer{Scope: approve.Once, By: "ann"}, nil), `{"n":1}`, 1, "ann"},
+		{"refused", policy.Ask, answer(approve.Answer{By: "ann"}, nil), `denied: policy: not approved by ann: no`, 0, ""},
+		{"no answer", policy.Ask, answer(approve.Answer{}, nil), `denied: policy: not approved (nobody answered): no`, 0, ""},
+		{"asking fails", policy.Ask, answer(approve.Answer{Scope: approve.Run}, errors.New("no screen")), `denied: policy: it needs approval, and asking failed: no screen`, 0, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := 0
+			w := newTestCalls(t, counted(&n), nil, Settings{Policy: decide(c.effect), Approver: c.approver}, "")
+			wants(t, w.do(t.Context(), "crm__send", `{}`), c.want)
+			rec := w.Finish().Calls[0]
+			if n != c.calls || rec.Policy == nil || rec.Policy.Effect != c.effect || rec.Policy.By != c.by {
+				t.Errorf("%d calls, decision %+v; want %d calls by %q", n, rec.Policy, c.calls, c.by)
+			}
+		})
+	}
+}
+
+func TestPolicySeesTheRealCall(t *testing.T) {
+	var seen []*policy.Request
+	see := deciderFunc(func(req *policy.Request) policy.Decision {
+		seen = append(seen, req)
+		return policy.Decision{Effect: policy.Deny, Rule: "r"}
+	})
+	n := 0
+	w := newTestCalls(t, counted(&n), map[string]ServerSettings{"crm": {ReadOnly: []string{"get"}}}, Settings{Policy: see}, "")
+	w.do(t.Context(), "crm__get", `{"ID":7}`)
+	w.do(t.Context(), "crm__get", `{"id":"seven"}`)
+	w.do(t.Context(), "crm__nothing", `{}`)
+	_, err := w.Answerer()(t.Context(), &call.Ask{Method: methodReadResource, Params: json.RawMessage(`{"server":"crm","uri":"file:///a"}`)})
+	wants(t, err.Error(), "policy: refused")
+	if len(seen) != 2 || n != 0 {
+		t.Fatalf("the policy saw %d calls and %d were made; want 2 and none", len(seen), n)
+	}
+	if r := seen[0]; r.Server != "crm" || r.Dir != "crm" || r.Name != "get" || r.Tool != "crm__get" || string(r.Args) != `{"id":7}` || !r.Hints.ReadOnly {
+		t.Errorf("request = %+v", r)
+	}
+	if r := seen[1]; r.Server != "crm" || r.Name != methodReadResource || !strings.Contains(string(r.Args), "file:///a") || !r.Hints.ReadOnly {
+		t.Errorf("request = %+v", r)
+	}
+}
+
+func TestPolicyInDryRunAndReplay(t *testing.T) {
+	n := 0
+	w := newTestCalls(t, counted(&n), nil, Settings{Policy: decide(policy.Ask), DryRun: true}, "")
+	wants(t, w.do(t.Context(), "crm__send", `{}`), `{"call":1}`)
+	if rec := w.Finish().Calls[0]; n != 0 || rec.Outcome != OutcomeDry || !strings.Contains(rec.Skipped, "policy: ask: no") {
+		t.Errorf("record = %+v", rec)
+	}
+	w = newTestCalls(t, counted(&n), nil, Settings{Policy: decide(policy.Deny), DryRun: true}, "")
+	wants(t, w.do(t.Context(), "crm__send", `{}`), "denied: policy: refused")
+
+	var recording strings.Builder
+	w = newTestCalls(t, counted(&n), nil, Settings{Record: &recording}, "")
+	wants(t, w.do(t.Context(), "crm__send", `{}`), `{"n":1}`)
+	w.Finish()
+	for effect, want := range map[policy.Effect]string{policy.Deny: "denied: policy: refused", policy.Ask: `{"n":1}`} {
+		w = newTestCalls(t, counted(&n), nil, Settings{Policy: decide(effect), Replay: strings.NewReader(recording.String())}, "")
+		wants(t, w.do(t.Context(), "crm__send", `{}`), want)
+	}
+	if n != 1 {
+		t.Errorf("%d calls were made, want 1", n)
+	}
+}
+
+// TestApprovalTakesNoTime lets a person take an hour: the run, which may take a second, and the call, which the script gives a
+// second, do not notice.
+func TestApprovalTakesNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked *approve.Question
+		slow := approverFunc(func(ctx context.Context, q *approve.Question) (approve.Answer, error) {
+			asked = q
+			sleepFor(ctx, time.Hour)
+			return approve.Answer{Scope: approve.Once}, nil
+		})
+		n := 0
+		w := newTestCalls(t, counted(&n), nil, Settings{Policy: decide(policy.Ask), Approver: slow}, "")
+		over := false
+		run := clock.New(time.Second, time.Second, func(bool) { over = true })
+		defer run.Stop()
+		w.Begin(run)
+		res, err := w.handler(t.Context(), &call.Request{Tool: "crm__send", Args: json.RawMessage(`{"to":"ann@example.com"}`), Timeout: time.Second})
+		wants(t, outcomeOf(res, err), `{"n":1}`)
+		synctest.Wait()
+		if over || n != 1 {
+			t.Errorf("the run is over: %v; calls: %d", over, n)
+		}
+		if asked.Tool != "crm__send" || strings.Contains(string(asked.Arguments), "ann@") || asked.Rule != `rule "r", mcpgen.yaml:7` {
+			t.Errorf("question = %+v", asked)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if !over {
+			t.Error("the clock of the run stays held")
+		}
+	})
+}
+
+func TestTaint(t *testing.T) {
+	var taints []string
+	look := deciderFunc(func(req *policy.Request) policy.Decision {
+		taints = append(taints, strings.Join(req.Run.Taint(), ","))
+		effect := policy.Allow
+		if req.Name == "put" {
+			effect = policy.Deny
+		}
+		return policy.Decision{Effect: effect}
+	})
+	n := 0
+	w := newTestCalls(t, counted(&n), nil, Settings{Policy: look}, "")
+	for _, tool := range []string{"crm__put", "crm__send", "crm__send"} {
+		w.do(t.Context(), tool, `{}`)
+	}
+	if got := strings.Join(taints, "|"); got != "||crm" {
+		t.Errorf("taint = %q, want %q", got, "||crm")
+	}
+}

@@ -1,0 +1,144 @@
+// Package policy decides which calls a run may make: allow, ask or deny.
+//
+// Decisions are made through one interface, [Decider]. Package chain asks it about each call, on the host, when the tool is known
+// and the arguments are final and valid, and before anything is sent.
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/risk"
+)
+
+// Effect is what happens to a call.
+type Effect string
+
+const (
+	Allow Effect = "allow"
+	Ask   Effect = "ask" // a person decides; where nobody can, the call is refused
+	Deny  Effect = "deny"
+)
+
+// Decision is the answer to a Request.
+type Decision struct {
+	Effect Effect `json:"effect"`
+	// Rule is the name of the rule that decided, and At its place as file:line. At is empty for a default.
+	Rule string `json:"rule,omitempty"`
+	At   string `json:"at,omitempty"`
+	// Reason says why, in words for the script and for people.
+	Reason string `json:"reason,omitempty"`
+	// By is who approved the call, if somebody did.
+	By string `json:"by,omitempty"`
+}
+
+// Source names the rule with its place.
+func (d Decision) Source() string {
+	if d.At == "" {
+		return fmt.Sprintf("rule %q", d.Rule)
+	}
+	return fmt.Sprintf("rule %q, %s", d.Rule, d.At)
+}
+
+// Decider decides about calls. It is safe for concurrent use.
+type Decider interface {
+	// Decide decides about one call. It is called once for each call, and counts it: retries are not asked about.
+	Decide(ctx context.Context, req *Request) Decision
+}
+
+// Request is a call that is about to be made.
+type Request struct {
+	// Server is the server's name in the configuration, and Name the tool's own name, as it is sent. Dir is the server's folder
+	// in the tree, and Tool the tool's id there. For a resource or a prompt, Name is the method, such as resources/read.
+	Server, Dir, Name, Tool string
+	// Args is one JSON object: the values that the server will get. Hostile.
+	Args  json.RawMessage
+	Hints Hints
+	Run   *Run
+}
+
+// Hints are what is known of a tool's effects. What a server says of itself may only make a call look more dangerous.
+type Hints struct {
+	// ReadOnly and Idempotent are set only if a person or a trusted server says so.
+	ReadOnly, Idempotent bool
+	// Destructive and OpenWorld are set if the server says so. MCP's defaults do not count.
+	Destructive, OpenWorld bool
+}
+
+// Subject is who a run is for, and what is known before it starts.
+type Subject struct {
+	// Customer and Session are ids; empty: none.
+	Customer, Session string
+	// Risk is that of the script. None for a call without a script.
+	Risk risk.Risk
+}
+
+// Run is what a policy knows of a run. It is safe for concurrent use. The zero value is a run of the project itself.
+type Run struct {
+	Subject
+
+	mu    sync.Mutex
+	calls int
+	taint map[string]bool
+	count map[string]int // calls that were let through, by rule
+}
+
+// Received records that the run has received data of a server.
+func (r *Run) Received(server string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.taint == nil {
+		r.taint = map[string]bool{}
+	}
+	r.taint[server] = true
+}
+
+// Taint lists the servers whose data the run has received, sorted.
+func (r *Run) Taint() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.taint))
+}
+
+// Default returns the decisions where nothing is configured: a tool asks if its server says that it is destructive, and every other
+// call is allowed.
+func Default() Decider { return defaults{} }
+
+// WithConsent returns d with the consent that a person gave beforehand: a call of a tool whose id fits one of the globs is allowed
+// where d would ask. What d denies stays denied.
+func WithConsent(d Decider, globs []string) Decider {
+	if len(globs) == 0 {
+		return d
+	}
+	return consent{d, globs}
+}
+
+type consent struct {
+	Decider
+	globs []string
+}
+
+func (c consent) Decide(ctx context.Context, req *Request) Decision {
+	d := c.Decider.Decide(ctx, req)
+	if d.Effect == Ask && slices.ContainsFunc(c.globs, func(g string) bool { return config.MatchGlob(g, req.Tool) }) {
+		d.Effect, d.By = Allow, "--allow"
+	}
+	return d
+}
+
+type defaults struct{}
+
+// DefaultRule is the name of the rule for destructive tools that holds where nothing is configured.
+const DefaultRule = "destructive tools ask"
+
+func (defaults) Decide(_ context.Context, req *Request) Decision {
+	if req.Hints.Destructive {
+		return Decision{Effect: Ask, Rule: DefaultRule, Reason: "its server says that it is destructive"}
+	}
+	return Decision{Effect: Allow}
+}
