@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +43,11 @@ func TestExamples(t *testing.T) {
 			t.Run("copy-transcript", func(t *testing.T) { copyTranscript(t, p, where) })
 			t.Run("filter-sheet", func(t *testing.T) { filterSheet(t, p, where) })
 			t.Run("top-orders", func(t *testing.T) { topOrders(t, p, where) })
+			t.Run("basic", func(t *testing.T) { basic(t, p, where) })
+			t.Run("control-flow", func(t *testing.T) { controlFlow(t, p, where) })
+			t.Run("state", func(t *testing.T) { state(t, p, where) })
+			t.Run("use-skill", func(t *testing.T) { useSkill(t, p, where) })
+			t.Run("files", func(t *testing.T) { files(t, p, where) })
 			t.Run("streaming", func(t *testing.T) { // as a person runs it
 				out := p.runIn(t, "mcprun", "--sandbox", where.sandbox, "-v", example("filter-sheet", where)).want(t, 0)
 				if strings.Count(out.stdout, "\n") != 5 || !strings.Contains(out.stderr, "drive__get_sheet") || !strings.Contains(out.stderr, "% saved") {
@@ -55,7 +61,7 @@ func TestExamples(t *testing.T) {
 		needCompilers(t)
 		p := newDemo(t)
 		found, err := filepath.Glob(filepath.Join(root, "examples", "*.[tp][sy]"))
-		if err != nil || len(found) < 8 {
+		if err != nil || len(found) < 20 {
 			t.Fatalf("examples: %q, %v", found, err)
 		}
 		for _, path := range found {
@@ -63,7 +69,11 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.write(strings.ReplaceAll(filepath.Base(path), "-", "_"), string(text))
+			name := strings.ReplaceAll(filepath.Base(path), "-", "_")
+			p.write(name, string(text))
+			if strings.HasPrefix(name, "largest.") {
+				p.write("skills/"+name, string(text))
+			}
 		}
 		p.checkTypes(t)
 	})
@@ -165,6 +175,92 @@ func topOrders(t *testing.T, p *project, where place) {
 		t.Errorf("%d orders are kept of %d, %v; files %q", len(kept), pending, err, res.Files)
 	}
 }
+
+// basic prints one line for each day of a forecast.
+func basic(t *testing.T, p *project, where place) {
+	res := p.runJSON(t, where, 0, example("basic", where))
+	if !regexp.MustCompile(`^(2026-07-0[123]: -?[\d.]+ to -?[\d.]+ °C, [a-z_]+\n){3}$`).MatchString(res.Stdout) || len(res.Calls) != 1 {
+		t.Errorf("%d calls, stdout:\n%s", len(res.Calls), res.Stdout)
+	}
+}
+
+// controlFlow goes on after the failure of one city, and repeats a call only if that is harmless.
+func controlFlow(t *testing.T, p *project, where place) {
+	recording := p.path("calls-" + where.String() + ".jsonl")
+	res := p.runJSON(t, where, 0, "--record", recording, example("control-flow", where))
+	if !regexp.MustCompile(`^Cairo: dry all week\nOslo: rain on [A-Z][a-z, A-Z]+\nAtlantis: no forecast\n$`).MatchString(res.Stdout) || len(res.Calls) != 3 {
+		t.Errorf("%d calls, stdout:\n%s", len(res.Calls), res.Stdout)
+	}
+
+	// The same answers, after two failures of the first call.
+	text, err := os.ReadFile(recording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const args = `"tool":"weather__get_forecast","args":{"city":"Cairo","days":7,"start_date":"2026-07-01"}`
+	refused := `{"call":1,` + args + `,"ms":1,"error":{"kind":"connection","message":"refused","retryable":true}}` + "\n"
+	head, calls, _ := strings.Cut(string(text), "\n")
+	renumber := strings.NewReplacer(`{"call":1,`, `{"call":3,`, `{"call":2,`, `{"call":4,`, `{"call":3,`, `{"call":5,`)
+	again := p.write("again-"+where.String()+".jsonl", head+"\n"+refused+strings.Replace(refused, ":1,", ":2,", 1)+renumber.Replace(calls))
+	retried := p.runJSON(t, where, 0, "--replay", again, example("control-flow", where))
+	if retried.Stdout != res.Stdout || len(retried.Calls) != 5 {
+		t.Errorf("%d calls, stdout:\n%s", len(retried.Calls), retried.Stdout)
+	}
+}
+
+// state goes on where the run before stopped, and begins again after the last page.
+func state(t *testing.T, p *project, where place) {
+	count := func() int {
+		text, err := os.ReadFile(filepath.Join(p.workspace(where), "contacts.csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		slices.Sort(lines)
+		return len(slices.Compact(lines))
+	}
+	for _, want := range []int{20, 40, 60, 72, 20} {
+		res := p.runJSON(t, where, 0, example("state", where))
+		if !strings.HasPrefix(res.Stdout, fmt.Sprintf("%d of 72 contacts are in contacts.csv\n", want)) || count() != want {
+			t.Fatalf("%d contacts, want %d; stdout:\n%s", count(), want, res.Stdout)
+		}
+	}
+}
+
+// useSkill saves a function as a skill, and imports it.
+func useSkill(t *testing.T, p *project, where place) {
+	p.runIn(t, "mcprun", "skill", "save", "largest", example("largest", where), "-d", "Find the rows with the largest numbers in a field.").want(t, 0)
+	res := p.runJSON(t, where, 0, example("use-skill", where))
+	var amounts []int
+	for line := range strings.Lines(res.Stdout) {
+		amount, _, _ := strings.Cut(line, " ")
+		n, err := strconv.Atoi(amount)
+		if err != nil {
+			t.Fatalf("stdout:\n%s", res.Stdout)
+		}
+		amounts = append(amounts, n)
+	}
+	if len(amounts) != 3 || amounts[0] < amounts[1] || amounts[1] < amounts[2] || amounts[2] == 0 {
+		t.Errorf("stdout:\n%s", res.Stdout)
+	}
+}
+
+// files sums up a CSV file.
+func files(t *testing.T, p *project, where place) {
+	sales, err := os.ReadFile(filepath.Join(root, "examples", "sales.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	workspace := filepath.Base(p.workspace(where))
+	p.write(workspace+"/sales.csv", string(sales))
+	res := p.runJSON(t, where, 0, example("files", where))
+	text, err := os.ReadFile(p.path(workspace + "/revenue.csv"))
+	if want := "region,revenue\nNorth,114.00\nSouth,109.50\nWest,213.00\n"; err != nil || !slices.Equal(sortedLines(string(text)), sortedLines(want)) {
+		t.Errorf("revenue.csv has\n%s%v, want\n%s; stdout %q", text, err, want, res.Stdout)
+	}
+}
+
+func sortedLines(text string) []string { return slices.Sorted(strings.Lines(text)) }
 
 // largestOrders works out the answer from the drive's own file.
 func largestOrders(t *testing.T, p *project) (lines string, pending, rows int) {
