@@ -6,7 +6,7 @@ BIN := bin
 GOFLAGS_BUILD := -trimpath
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test test-fast soak fuzz bench bench-tokens generate man lint image clean
+.PHONY: help build demo test test-fast soak fuzz bench bench-tokens generate man lint image image-pins clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -47,8 +47,11 @@ man: ## write the manual pages to bin/man
 lint: ## gofmt, go vet, staticcheck, govulncheck
 	bash .ci/lint
 
-image: ## build the sandbox image from Debian packages, without a registry
-	runner/sandbox/docker/image.sh
+image: ## build the pinned sandbox image, unless the engine has it
+	go run $(GOFLAGS_BUILD) ./cmd/mcprun image --build
+
+image-pins: ## pin the newest Debian packages, and the image made from them
+	runner/sandbox/docker/image.sh --newest build/image
 
 clean: ## remove what was built
 	rm -rf $(BIN) build

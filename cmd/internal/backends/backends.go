@@ -92,6 +92,12 @@ func List(o Options) ([]sandbox.Backend, error) {
 	return list, nil
 }
 
+// Docker returns the sandbox in the Docker Engine alone. The caller closes it.
+func Docker(o Options) *docker.Backend {
+	at := o.locations()
+	return docker.New(o.engine(&at))
+}
+
 // locations are the paths and addresses from variables and options. Programs are names for lookPath.
 type locations struct{ exe, dir, node, python, runsc, engine, certs string }
 

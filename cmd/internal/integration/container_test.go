@@ -164,7 +164,7 @@ func needImage(t *testing.T) (*dockertest.Pool, string) {
 		err = fmt.Errorf("it is %s", found.ID)
 	}
 	if err != nil {
-		need(t, fmt.Errorf("image %s: %w: run `make image`", name, err))
+		need(t, fmt.Errorf("image %s: %w: run `mcprun image`", name, err))
 	}
 	return pool, name
 }

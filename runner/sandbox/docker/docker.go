@@ -85,6 +85,9 @@ type Backend struct {
 	gid    int
 	broken error // what is wrong with the engine's address, found by New
 
+	lock     []byte // imageLock, except in tests
+	registry string // the constant, except in tests
+
 	mu     sync.Mutex
 	engine *engine // facts about the engine; nil until it has answered once
 
@@ -113,7 +116,8 @@ func New(opt Options) *Backend {
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
-	b := &Backend{opt: opt, log: opt.Logger, uid: os.Geteuid(), gid: os.Getegid(), creating: semaphore.NewWeighted(1)}
+	b := &Backend{opt: opt, log: opt.Logger, uid: os.Geteuid(), gid: os.Getegid(), creating: semaphore.NewWeighted(1),
+		lock: imageLock, registry: registry}
 	if b.uid == 0 {
 		b.uid, b.gid = nobody, nobody
 	}

