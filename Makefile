@@ -6,7 +6,7 @@ BIN := bin
 GOFLAGS_BUILD := -trimpath
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test test-fast soak fuzz bench bench-tokens generate man lint image image-pins clean
+.PHONY: help build demo test test-fast soak fuzz bench bench-tokens generate man site lint image image-pins clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ generate: build ## make the checked-in servers/ tree again from the demo servers
 
 man: ## write the manual pages to bin/man
 	MCPGEN_MAN=$(CURDIR)/$(BIN)/man go test ./cmd/mcpgen ./cmd/mcprun -run '^TestManPages$$' -count=1
+
+site: ## build the documentation as a website in build/site and check its links (installs MkDocs: Debian, as root)
+	bash .ci/site/render
 
 lint: ## gofmt, go vet, staticcheck, govulncheck
 	bash .ci/lint

@@ -159,7 +159,7 @@ func (r *Report) Outcome() Outcome {
 }
 
 // ExitCode is the worst of what happened: a server that could not be asked first, because then nothing else is certain.
-// docs/how-to/ci.md lists the codes.
+// docs/reference/lock-and-report.md lists the codes.
 func (r *Report) ExitCode() int {
 	switch {
 	case len(r.Failures()) > 0:

@@ -54,7 +54,7 @@ combined with all other flags: with --check it also reports files that differ, w
 that came or went.
 
 --format github is for GitHub Actions: problems become annotations, and a summary in Markdown is appended to the file of
---summary. docs/how-to/ci.md describes it, and the JSON.
+--summary. docs/reference/lock-and-report.md describes it, and the JSON.
 
 Saved skills, in skills/ next to the configuration, are checked afterwards: a skill whose tools are gone or have changed,
 or whose types no longer fit, is reported on stderr with the reason. The exit code does not change, because the tree
