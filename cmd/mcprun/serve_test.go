@@ -119,7 +119,7 @@ func TestServeHelp(t *testing.T) {
 	if code := app.Run(t.Context(), newRoot(app, resources.Cold{}), []string{"serve", "--help"}); code != 0 {
 		t.Fatal(code)
 	}
-	for _, want := range []string{"claude mcp add mcprun", "--token-file", "(default 30s)", "(default 500MB)", "(default 180)", "mcprun serve --tools code"} {
+	for _, want := range []string{"claude mcp add mcprun", "--token-file", "(default 30s)", "(default 500MB)", "(default 120)", "mcprun serve --tools code"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the help has no %q:\n%s", want, out.String())
 		}

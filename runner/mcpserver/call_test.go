@@ -373,7 +373,7 @@ func TestInstructions(t *testing.T) {
 
 // TestHiddenToolsAreNotAdvised checks that no answer names a tool that the mode hides.
 func TestHiddenToolsAreNotAdvised(t *testing.T) {
-	for mode, want := range map[mcpserver.Mode]bool{mcpserver.ModeAll: true, mcpserver.ModeCode: false} {
+	for mode, want := range map[mcpserver.Mode]bool{mcpserver.ModeCore: true, mcpserver.ModeAll: true, mcpserver.ModeCode: false} {
 		w := newFixture(t)
 		w.opt.Mode = mode
 		cs := w.stdio(w.server(), revisions[0], nil)

@@ -35,6 +35,9 @@ func callCallTool(ctx context.Context, c *toolCall, args *callToolArgs) (*reply,
 	case text != "" && text[0] != '{':
 		return nil, c.errorf("arguments must be an object")
 	}
+	if t := c.cs.s.ownTool(args.Tool); t != nil {
+		return t.run(ctx, &toolCall{cs: c.cs, tool: t, args: args.Arguments, progress: c.progress, session: c.session, ask: c.ask})
+	}
 	if c.cs.s.opt.Call == nil {
 		return nil, c.errorf("calls without a script are not available here; use execute_code")
 	}

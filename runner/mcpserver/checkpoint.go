@@ -49,7 +49,8 @@ func callCheckpoint(ctx context.Context, c *toolCall, args *checkpointArgs) (*re
 	case args.Data == nil:
 		return c.readCheckpoint(args.Name)
 	case len(args.Data) > maxCheckpoint:
-		return nil, c.errorf("data has %d bytes; at most %d. Put it into a file with write_workspace_file, and its name here.", len(args.Data), maxCheckpoint)
+		return nil, c.errorf("data has %d bytes; at most %d.%s", len(args.Data), maxCheckpoint,
+			c.advise(" Put it into a file with %s, and its name here.", "write_workspace_file"))
 	}
 	text, err := json.Marshal(savedCheckpoint{args.Name, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), args.Data})
 	if err != nil {

@@ -73,7 +73,7 @@ func newCustomerServer(s *Server, c *Customer) *customerServer {
 	if c.Skills != nil {
 		cs.serveSkills()
 	}
-	cs.mcp.AddReceivingMiddleware(cs.listSkillResources, s.inOrder)
+	cs.mcp.AddReceivingMiddleware(cs.listSkillResources, s.listed)
 	return cs
 }
 

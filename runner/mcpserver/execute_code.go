@@ -80,7 +80,7 @@ func callExecuteCode(ctx context.Context, c *toolCall, args *executeArgs) (*repl
 func (c *toolCall) newJob(args *executeArgs) (*Job, error) {
 	o := &c.cs.s.opt
 	if len(args.Code) > maxCode {
-		return nil, c.errorf("code has %d bytes; at most %d. Put data into context_vars%s.", len(args.Code), maxCode, c.advise(", or with write_workspace_file into a file"))
+		return nil, c.errorf("code has %d bytes; at most %d. Put data into context_vars%s.", len(args.Code), maxCode, c.advise(", or with %s into a file", "write_workspace_file"))
 	}
 	job := &Job{Customer: c.cs.customer, Session: c.session, Code: args.Code, Vars: args.Vars, Timeout: o.Time, Memory: o.Memory}
 	var err error
@@ -134,7 +134,7 @@ func (c *toolCall) checkVars(vars map[string]json.RawMessage) error {
 		size += len(name) + len(v)
 	}
 	if size > maxVarBytes {
-		return c.errorf("context_vars have %d bytes; at most %d.%s", size, maxVarBytes, c.advise(" Put data into a file with write_workspace_file."))
+		return c.errorf("context_vars have %d bytes; at most %d.%s", size, maxVarBytes, c.advise(" Put data into a file with %s.", "write_workspace_file"))
 	}
 	return nil
 }

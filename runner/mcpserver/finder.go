@@ -57,6 +57,9 @@ func callSearchTools(ctx context.Context, c *toolCall, args *searchArgs) (*reply
 	if len(args.Query) > maxQueryBytes || len(args.Category) > maxNameBytes {
 		return nil, c.errorf("the query is too long: use a few words, at most %d bytes", maxQueryBytes)
 	}
+	if own := c.cs.s.unlisted(); len(own) > 0 && args.Category == ownCategory {
+		return ownTools(own, args.Query), nil
+	}
 	q := search.Query{Text: args.Query, Category: args.Category}
 	switch {
 	case strings.TrimSpace(args.Query) == "" && args.Category == "":
@@ -84,7 +87,7 @@ func callSearchTools(ctx context.Context, c *toolCall, args *searchArgs) (*reply
 		return nil, c.errorf("%v", hinted(err))
 	}
 	if len(found) == 0 {
-		none := "Nothing was found. Try other words, or leave the category out" + c.advise("; list_tool_categories lists the categories") + "."
+		none := "Nothing was found. Try other words, or leave the category out" + c.advise("; %s lists the categories", "list_tool_categories") + "."
 		return &reply{text: none, data: map[string]any{"tools": []search.Result{}, "message": none}}, nil
 	}
 	return c.found(found, args.Detail), nil
@@ -98,6 +101,9 @@ type definitionArgs struct {
 func callGetToolDefinition(ctx context.Context, c *toolCall, args *definitionArgs) (*reply, error) {
 	if len(args.Tool) > maxNameBytes || len(args.Category) > maxNameBytes {
 		return nil, c.errorf("the name is too long: at most %d bytes", maxNameBytes)
+	}
+	if t := c.cs.s.ownTool(args.Tool); t != nil {
+		return ownTools([]*tool{t}, ""), nil
 	}
 	f, err := c.finder()
 	if err != nil {

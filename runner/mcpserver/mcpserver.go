@@ -27,15 +27,21 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// Mode selects the tools that clients see.
+// Mode selects the tools that clients see in tools/list.
 type Mode string
 
 const (
-	// ModeAll offers all tools.
+	// ModeCore lists the tools that run code, and find and call tools. The others are tools of a category mcprun: search_tools
+	// shows them, and call_tool calls them. Clients may also call them by name.
+	ModeCore Mode = "core"
+	// ModeAll lists all tools.
 	ModeAll Mode = "all"
 	// ModeCode offers execute_code and search_tools only, which costs a model the fewest tokens.
 	ModeCode Mode = "code"
 )
+
+// Modes lists the modes, the default one first.
+func Modes() []Mode { return []Mode{ModeCore, ModeAll, ModeCode} }
 
 // Names of the languages of scripts.
 const (
@@ -47,13 +53,13 @@ const (
 type Options struct {
 	// Version is the server's version as clients see it.
 	Version string
-	// Mode selects the tools. Empty: ModeAll.
+	// Mode selects the tools. Empty: ModeCore.
 	Mode Mode
 	// Catalog and Lock describe the generated tree, for the index of its tools. Nil: there is no index.
 	Catalog *catalog.Catalog
 	Lock    *catalog.Lock
 	// IndexTokens bounds the index in the description of execute_code, and what servers say of themselves in the instructions.
-	// Zero: 180. Negative: neither.
+	// Zero: 120. Negative: neither.
 	IndexTokens int
 	// Languages are those allowed for scripts; wrappers are shown in the first. Empty: TypeScript, Python.
 	Languages []string
@@ -123,8 +129,8 @@ func New(opt *Options) (*Server, error) {
 		return nil, errors.New("mcpserver: Run and Customer are required")
 	}
 	o := opt.WithDefaults()
-	if o.Mode != ModeAll && o.Mode != ModeCode {
-		return nil, fmt.Errorf("mcpserver: mode %q is neither %s nor %s", o.Mode, ModeAll, ModeCode)
+	if !slices.Contains(Modes(), o.Mode) {
+		return nil, fmt.Errorf("mcpserver: mode %q is not one of %s", o.Mode, Modes())
 	}
 	for _, l := range o.Languages {
 		if l != TypeScript && l != Python {
@@ -144,8 +150,8 @@ func New(opt *Options) (*Server, error) {
 
 // WithDefaults returns the options with the zero fields set.
 func (o Options) WithDefaults() Options {
-	o.Mode = cmp.Or(o.Mode, ModeAll)
-	o.IndexTokens = cmp.Or(o.IndexTokens, 180)
+	o.Mode = cmp.Or(o.Mode, ModeCore)
+	o.IndexTokens = cmp.Or(o.IndexTokens, 120)
 	o.Parallel = cmp.Or(o.Parallel, 8)
 	o.Share = cmp.Or(o.Share, o.Parallel)
 	o.Waiting = cmp.Or(o.Waiting, 64)
@@ -221,7 +227,9 @@ func (s *Server) Definitions() json.RawMessage {
 		Tools []*mcp.Tool `json:"tools"`
 	}{}
 	for _, t := range s.tools() {
-		list.Tools = append(list.Tools, t.definition())
+		if s.lists(t.name) {
+			list.Tools = append(list.Tools, t.definition())
+		}
 	}
 	out, err := json.Marshal(list)
 	if err != nil {

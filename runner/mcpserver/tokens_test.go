@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/tokens"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
@@ -13,7 +15,7 @@ import (
 
 // TestFixedCost bounds the tokens that every client pays before the first call, without the index.
 func TestFixedCost(t *testing.T) {
-	for mode, most := range map[mcpserver.Mode]int{mcpserver.ModeAll: 1000, mcpserver.ModeCode: 300} {
+	for mode, most := range map[mcpserver.Mode]int{mcpserver.ModeAll: 1000, mcpserver.ModeCore: 475, mcpserver.ModeCode: 300} {
 		w := newFixture(t)
 		w.opt.Mode, w.opt.IndexTokens = mode, -1
 		list := w.server().Definitions()
@@ -50,6 +52,7 @@ func TestTools(t *testing.T) {
 		"write_workspace_file": "content,filename", "read_workspace_file": "filename", "list_workspace_files": "subpath", "checkpoint": "data,name", "get_execution_stats": "top",
 	}
 	w := newFixture(t)
+	w.opt.Mode = mcpserver.ModeAll
 	cs := w.stdio(w.server(), revisions[0], nil)
 	res, err := cs.ListTools(t.Context(), nil)
 	if err != nil {
@@ -67,6 +70,47 @@ func TestTools(t *testing.T) {
 		if tool.Description == "" {
 			t.Errorf("%s has no description", tool.Name)
 		}
+	}
+}
+
+// TestCoreTools checks that what tools/list leaves out is found with search_tools, and called by name and with call_tool.
+func TestCoreTools(t *testing.T) {
+	w := newFixture(t)
+	cs := w.stdio(w.server(), revisions[0], nil)
+	res, err := cs.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range res.Tools {
+		names = append(names, tool.Name)
+	}
+	if want := []string{"execute_code", "search_tools", "get_tool_definition", "call_tool"}; !slices.Equal(names, want) {
+		t.Errorf("tools/list: %q, want %q", names, want)
+	}
+	call := func(tool string, args map[string]any) string {
+		t.Helper()
+		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Content[0].(*mcp.TextContent).Text
+	}
+	all := call("search_tools", map[string]any{"category": "mcprun"})
+	for _, tool := range []string{"save_skill", "restore_pii", "checkpoint", "list_tool_categories"} {
+		if !strings.Contains(all, "mcprun__"+tool+": ") {
+			t.Errorf("search_tools, category mcprun: no %s in\n%s", tool, all)
+		}
+	}
+	if got := call("search_tools", map[string]any{"category": "mcprun", "query": "workspace_file"}); strings.Count(got, "mcprun__") != 3 {
+		t.Errorf("search_tools, workspace_file: %s", got)
+	}
+	if got := call("get_tool_definition", map[string]any{"tool_name": "mcprun__write_workspace_file"}); !strings.Contains(got, `"required":["filename","content"]`) {
+		t.Errorf("get_tool_definition: %s", got)
+	}
+	call("call_tool", map[string]any{"tool": "mcprun__write_workspace_file", "arguments": map[string]any{"filename": "a.txt", "content": "kept"}})
+	if got := call("read_workspace_file", map[string]any{"filename": "a.txt"}); got != "kept" {
+		t.Errorf("read_workspace_file: %q, want %q", got, "kept")
 	}
 }
 
@@ -139,7 +183,7 @@ func TestInstructionsOfMany(t *testing.T) {
 		w := newFixture(t)
 		w.opt.Catalog, w.opt.Lock, w.opt.Mode = cat, nil, mode
 		got := w.stdio(w.server(), revisions[0], nil).InitializeResult().Instructions
-		if n := tokens.Count(got); n > 180 || n < 130 || !strings.Contains(got, "\nserver_a: Use it") || !strings.HasSuffix(got, end) || strings.Contains(got, "server_t") {
+		if n := tokens.Count(got); n > 120 || n < 85 || !strings.Contains(got, "\nserver_a: Use it") || !strings.HasSuffix(got, end) || strings.Contains(got, "server_t") {
 			t.Errorf("%s: %d tokens: %s", mode, n, got)
 		}
 	}

@@ -52,12 +52,15 @@ func (c *toolCall) errorf(format string, args ...any) error {
 	return modelErrorf("%s: %s", c.tool.name, fmt.Sprintf(format, args...))
 }
 
-// advise returns advice that names a tool, unless the mode hides all tools that can be advised.
-func (c *toolCall) advise(text string) string {
-	if c.cs.s.opt.Mode == ModeCode {
+// advise returns advice that names a tool in the way in which the client reaches it; nothing if the mode does not offer it.
+func (c *toolCall) advise(format, tool string) string {
+	switch {
+	case c.cs.s.opt.Mode == ModeCode:
 		return ""
+	case !c.cs.s.lists(tool):
+		tool = ownID(tool) + " (with call_tool)"
 	}
-	return text
+	return fmt.Sprintf(format, tool)
 }
 
 // hinted adds an error's hint to its text.

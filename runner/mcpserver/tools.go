@@ -44,9 +44,9 @@ func additive() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{DestructiveHint: &no}
 }
 
-// tools returns the tools of the mode, in the order in which clients get them.
+// tools returns the tools that clients may call, in the order in which they are listed.
 func (s *Server) tools() []*tool {
-	code := []*tool{s.executeCodeTool(), searchToolsTool()}
+	code := []*tool{s.executeCodeTool(), s.searchToolsTool()}
 	if s.opt.Mode == ModeCode {
 		return code
 	}
@@ -57,12 +57,12 @@ func (s *Server) tools() []*tool {
 			input: inputSchema(`{"tool_name":{"type":"string"},"category":{"type":"string"}}`, "tool_name"),
 		},
 		&tool{
-			name: "list_tool_categories", description: "Categories, for search_tools; query filters.", run: withArgs(callListToolCategories), hints: readOnly(),
-			input: inputSchema(query),
-		},
-		&tool{
 			name: "call_tool", description: "Call one tool without a script.", run: withArgs(callCallTool), long: true, stage: "call_tool running",
 			input: inputSchema(`{"tool":{"type":"string","description":"server__tool, or own name"},"arguments":`+anyObject+`}`, "tool"),
+		},
+		&tool{
+			name: "list_tool_categories", description: "Categories, for search_tools; query filters.", run: withArgs(callListToolCategories), hints: readOnly(),
+			input: inputSchema(query),
 		},
 		&tool{
 			name: "save_skill", description: "Save a script to import later: ./skills/NAME.", run: withArgs(callSaveSkill), hints: additive(),
@@ -110,8 +110,8 @@ func inputSchema(properties string, required ...string) string {
 	return `{"type":"object","properties":` + properties + `,"required":["` + strings.Join(required, `","`) + `"]}`
 }
 
-// inOrder has tools/list list the tools in the order of tools; the SDK sorts them by name.
-func (s *Server) inOrder(next mcp.MethodHandler) mcp.MethodHandler {
+// listed has tools/list show the tools of the mode in the order of tools; the SDK shows all, sorted by name.
+func (s *Server) listed(next mcp.MethodHandler) mcp.MethodHandler {
 	place := map[string]int{}
 	for i, t := range s.tools() {
 		place[t.name] = i
@@ -119,6 +119,7 @@ func (s *Server) inOrder(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
 		if list, ok := res.(*mcp.ListToolsResult); ok && err == nil {
+			list.Tools = slices.DeleteFunc(list.Tools, func(t *mcp.Tool) bool { return !s.lists(t.Name) })
 			slices.SortFunc(list.Tools, func(a, b *mcp.Tool) int { return place[a.Name] - place[b.Name] })
 		}
 		return res, err
@@ -164,9 +165,13 @@ func (s *Server) executeCodeDescription() string {
 	return text
 }
 
-func searchToolsTool() *tool {
+func (s *Server) searchToolsTool() *tool {
+	more := ""
+	if s.opt.Mode == ModeCore {
+		more = " Category " + ownCategory + ": skills, files, checkpoints, personal data, categories, statistics."
+	}
 	return &tool{
-		name: "search_tools", description: "Find tools by purpose or id, and how to call them.", run: withArgs(callSearchTools), hints: readOnly(),
+		name: "search_tools", description: "Find tools by purpose or id, and how to call them." + more, run: withArgs(callSearchTools), hints: readOnly(),
 		input: inputSchema(`{"query":{"type":"string"},"category":{"type":"string"},"detail_level":{"type":"string","enum":["name","signature","description","full"],"default":"signature"}}`),
 	}
 }

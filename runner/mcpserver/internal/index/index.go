@@ -92,24 +92,28 @@ type row struct {
 }
 
 func format(rows []row, more int) string {
-	var list strings.Builder
-	counted := "" // a server of which only the number of tools is shown
+	var counted []string // servers of which only the number of tools is shown
+	var named strings.Builder
+	example := ""
 	for _, r := range rows {
 		if r.named {
-			fmt.Fprintf(&list, "\n%s: %s", r.dir, strings.Join(r.names, " "))
+			fmt.Fprintf(&named, "\n%s: %s", r.dir, strings.Join(r.names, " "))
 			continue
 		}
-		fmt.Fprintf(&list, "\n%s (%d)", r.dir, len(r.names))
-		counted = r.dir
+		counted = append(counted, fmt.Sprintf("%s %d", r.dir, len(r.names)))
+		example = r.dir
 	}
 	if more > 0 {
-		fmt.Fprintf(&list, "\nand %d more: list ./servers", more)
+		counted = append(counted, fmt.Sprintf("and %d more: list ./servers", more))
 	}
-	head := "\nServers:"
-	if counted != "" {
-		head = fmt.Sprintf("\nServers (a number counts tools: search_tools with category %q and no query lists them):", counted)
+	switch {
+	case example != "":
+		return fmt.Sprintf("\nServers and how many tools they have (search_tools with category %q and no query lists them): ", example) +
+			strings.Join(counted, ", ") + named.String()
+	case more > 0:
+		return "\nServers (" + counted[0] + "):" + named.String()
 	}
-	return head + list.String()
+	return "\nServers:" + named.String()
 }
 
 // maxInstructions bounds what is shown of one server's instructions, in bytes.

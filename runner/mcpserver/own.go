@@ -1,0 +1,54 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// ownCategory is the category, and the server's name in ids, of the tools of this server that tools/list leaves out.
+const ownCategory = "mcprun"
+
+// coreTools are the tools that tools/list shows in [ModeCore]: those with which a model finds and calls all others.
+var coreTools = []string{"execute_code", "search_tools", "get_tool_definition", "call_tool"}
+
+// lists reports whether tools/list shows the tool.
+func (s *Server) lists(tool string) bool {
+	return s.opt.Mode != ModeCore || slices.Contains(coreTools, tool)
+}
+
+// unlisted returns the tools that tools/list leaves out.
+func (s *Server) unlisted() []*tool {
+	return slices.DeleteFunc(s.tools(), func(t *tool) bool { return s.lists(t.name) })
+}
+
+func ownID(tool string) string { return ownCategory + "__" + tool }
+
+// ownTool returns the unlisted tool with that id, or nil.
+func (s *Server) ownTool(id string) *tool {
+	for _, t := range s.unlisted() {
+		if id == ownID(t.name) {
+			return t
+		}
+	}
+	return nil
+}
+
+// ownTools shows tools of this server as call_tool takes them. If none mentions the query, all are shown.
+func ownTools(tools []*tool, query string) *reply {
+	type entry struct {
+		Tool        string          `json:"tool"`
+		Description string          `json:"description"`
+		InputSchema json.RawMessage `json:"inputSchema"`
+	}
+	show := slices.DeleteFunc(slices.Clone(tools), func(t *tool) bool { return !mentions(query, t.name, t.description) })
+	if len(show) == 0 {
+		show = tools
+	}
+	list, rows := []entry{}, []string{"Call these with call_tool."}
+	for _, t := range show {
+		list = append(list, entry{ownID(t.name), t.description, json.RawMessage(t.input)})
+		rows = append(rows, ownID(t.name)+": "+t.description+"\n"+t.input)
+	}
+	return &reply{text: strings.Join(rows, "\n"), data: map[string]any{"tools": list}}
+}
