@@ -316,7 +316,7 @@ func (r *report) markdown() string {
 	r.eachTask(&b)
 	r.besideDirect(&b)
 	if len(r.Serve) > 0 {
-		b.WriteString("\nWhat the definitions of `mcprun serve` cost, before anything is done:\n\n| Tools in the catalog | All, with index and instructions | `--tools code` | `--tools code --index-tokens 0` |\n|--:|--:|--:|--:|\n")
+		b.WriteString("\nWhat the definitions of `mcprun serve` cost, before anything is done:\n\n| Tools in the catalog | With index and instructions | `--tools code` | `--tools code --index-tokens 0` |\n|--:|--:|--:|--:|\n")
 		for _, f := range r.Serve {
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", thousands(f.Tools), thousands(f.All), thousands(f.Code), thousands(f.Bare))
 		}

@@ -13,17 +13,17 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 )
 
-// The goals for the tokens of serve's own definitions: all of them with index and instructions, and with --tools code
+// The goals for the tokens of serve's own definitions: those listed with index and instructions, and with --tools code
 // and neither.
 const (
-	goalServe = 1200
+	goalServe = 600
 	goalBare  = 300
 )
 
 // fixed is the number of tokens that the definitions of mcprun serve cost a model before it does anything.
 type fixed struct {
 	Tools int // of the catalog
-	All   int // all tools, with the index of the catalog
+	All   int // those listed by default, with index and instructions
 	Code  int // --tools code, with the index
 	Bare  int // --tools code --index-tokens 0
 }
