@@ -20,7 +20,7 @@ func bridgeCases() []testCase {
 	for _, what := range []string{"not JSON", "a giant", "one byte too many", "deep", "a member twice", "a member twice, escaped", "an argument twice",
 		"its own approval", "a reply", "a job", "hello again", "an old call again", "a falling number", "a number beyond all", "a cancel of nothing",
 		"half a surrogate", "not UTF-8", "empty frames", "a flood of calls"} {
-		add(what, testCase{timeout: 30 * time.Second, check: brokeOff})
+		add(what, testCase{timeout: time.Minute, check: brokeOff})
 	}
 	add("descriptors", testCase{timeout: 30 * time.Second, check: func(t *recorder, w *world, r *result) {
 		if r.stdout == "speaking\nthere is no such call\n" {
@@ -30,7 +30,7 @@ func bridgeCases() []testCase {
 		brokeOff(t, w, r)
 	}})
 	list[len(list)-1].code = only(code, sandbox.LangPython) // node cannot send any
-	add("a flood of arguments", testCase{heavy: true, timeout: 30 * time.Second, check: brokeOff})
+	add("a flood of arguments", testCase{heavy: true, timeout: time.Minute, check: brokeOff})
 	for _, what := range []string{"a call after the end", "two ends"} {
 		add(what, testCase{timeout: 1500 * time.Millisecond, check: ended})
 	}
@@ -68,9 +68,6 @@ func brokeOff(t *recorder, w *world, r *result) {
 	if !errors.As(r.bridgeErr, &violation) {
 		t.Errorf("the bridge ended with %v, want a violation", r.bridgeErr)
 	}
-	if r.elapsed > 20*time.Second {
-		t.Errorf("took %v", r.elapsed)
-	}
 }
 
 // ended checks that the host ignored everything after the end.
@@ -101,7 +98,7 @@ func held(t *recorder, w *world, r *result) {
 	if strings.Contains(r.stdout, "let through") {
 		t.Errorf("the host continued after a violation")
 	}
-	if r.elapsed > 25*time.Second {
+	if r.elapsed > 50*time.Second { // the longest time limit is a minute
 		t.Errorf("took %v", r.elapsed)
 	}
 }
