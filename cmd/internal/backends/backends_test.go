@@ -1,12 +1,7 @@
 package backends
 
 import (
-	"encoding/json"
-	"slices"
 	"testing"
-
-	"github.com/mcpgen/mcpgen/gen/config"
-	"github.com/mcpgen/mcpgen/runner"
 )
 
 func TestNames(t *testing.T) {
@@ -19,25 +14,5 @@ func TestNames(t *testing.T) {
 			t.Errorf("List()[%d].Name() = %q, want %q", i, got, want)
 		}
 		_ = b.Close()
-	}
-}
-
-// TestSchemaListsSandboxes compares what editors offer in mcpgen.yaml with the table.
-func TestSchemaListsSandboxes(t *testing.T) {
-	var schema struct {
-		Properties struct {
-			Run struct {
-				Properties struct {
-					Sandbox struct{ Examples []string }
-				}
-			}
-		}
-	}
-	if err := json.Unmarshal([]byte(config.SettingsSchema()), &schema); err != nil {
-		t.Fatal(err)
-	}
-	got, want := schema.Properties.Run.Properties.Sandbox.Examples, append([]string{runner.Auto}, Names()...)
-	if !slices.Equal(got, want) {
-		t.Errorf("mcpgen.schema.json lists %q as sandboxes, want %q", got, want)
 	}
 }
