@@ -13,7 +13,7 @@ step bin/mcpgen sync
 echo
 echo "A script copies a transcript of about 50,000 tokens from one server to another. It runs in a sandbox; what it"
 echo "prints is all the model reads:"
-step bin/mcprun -v --allow crm__update_record examples/copy-transcript.ts
+step bin/mcprun -v examples/copy-transcript.ts
 
 if command -v python3 >/dev/null 2>&1 && bin/mcprun -q --sandbox auto --language python -e 'pass' 2>/dev/null; then
   echo

@@ -46,6 +46,8 @@ type Settings struct {
 	Run RunSettings
 	// Search are the settings of the search for tools.
 	Search SearchSettings
+	// Policy says which calls scripts may make.
+	Policy Policy
 }
 
 // ServerDefaults are settings of all servers. 0 and nil mean unset.

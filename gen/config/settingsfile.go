@@ -68,7 +68,7 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 	}
 	out.Path = path
 	out.normalize()
-	return out, nil
+	return out, out.Policy.complete(file)
 }
 
 func newSettingsFile(path string, text []byte) *node.File {

@@ -88,7 +88,7 @@ func checkSettings(file *node.File, s schema, n *yaml.Node, key string) error {
 	}
 	kind := kindOf(n)
 	if problem, remedy := s.refuses(n, kind); problem != "" {
-		return file.ErrorAt(n.Line, key, cmp.Or(s.Problem, problem), cmp.Or(s.Remedy, remedy))
+		return errorAt(file, n, key, cmp.Or(s.Problem, problem), cmp.Or(s.Remedy, remedy))
 	}
 	switch {
 	case kind == "array" && s.Items != nil:
@@ -103,12 +103,21 @@ func checkSettings(file *node.File, s schema, n *yaml.Node, key string) error {
 	return nil
 }
 
+// errorAt returns an error at a node. Only those of a policy have a column: people write code there.
+func errorAt(file *node.File, n *yaml.Node, key, problem, remedy string) error {
+	e := &FileError{File: file.Name, Line: n.Line, Key: key, Problem: problem, Remedy: remedy}
+	if key == "policy" || strings.HasPrefix(key, "policy.") {
+		e.Column = n.Column
+	}
+	return e
+}
+
 // checkMembers checks the members of a mapping.
 func checkMembers(file *node.File, s *schema, n *yaml.Node, path string) error {
 	for key, value := range node.Pairs(n) {
 		property, ok := s.Properties[key.Value]
 		if !ok && s.AdditionalProperties.schema == nil {
-			return file.ErrorAt(key.Line, path, fmt.Sprintf("the key %q is not known", key.Value), "known here: "+strings.Join(sortedKeys(s.Properties), ", "))
+			return errorAt(file, key, path, fmt.Sprintf("the key %q is not known", key.Value), "known here: "+strings.Join(sortedKeys(s.Properties), ", "))
 		}
 		if !ok {
 			property = *s.AdditionalProperties.schema
@@ -119,7 +128,7 @@ func checkMembers(file *node.File, s *schema, n *yaml.Node, path string) error {
 	}
 	for _, name := range s.Required {
 		if node.Value(n, name) == nil {
-			return file.ErrorAt(n.Line, node.Join(path, name), "it is missing", cmp.Or(s.Properties[name].Remedy, "write it, or remove "+path))
+			return errorAt(file, n, node.Join(path, name), "it is missing", cmp.Or(s.Properties[name].Remedy, "write it, or remove "+path))
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ type Question struct {
 	Server, Tool string
 	// Arguments is one JSON object in which personal data is replaced by tokens.
 	Arguments json.RawMessage
-	// Risk is that of the script.
+	// Risk is that of the script, or of the call if it is higher.
 	Risk risk.Risk
 	// Rule is the rule that wants the approval, with its place, and Reason says why.
 	Rule, Reason string

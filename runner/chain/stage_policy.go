@@ -13,14 +13,15 @@ import (
 // outside of all time limits. In a dry run such a call is listed, and in a replay, which sends nothing, nobody is asked.
 func (c *Calls) policy(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
-		d := c.set.Policy.Decide(ctx, c.chain.policyRequest(req, c.subject))
+		asked := c.chain.policyRequest(req, c.subject)
+		d := c.set.Policy.Decide(ctx, asked)
 		req.decision = &d
 		switch {
 		case c.set.DryRun && (d.Effect == policy.Ask || d.Effect == policy.Deny && c.unknownYet(req.Args)):
 			req.skipped = fmt.Sprintf("policy: %s: %s", d.Effect, explain(&d))
 			return c.list(req)
 		case d.Effect == policy.Ask && c.player == nil:
-			if err := c.approve(ctx, req, &d); err != nil {
+			if err := c.approve(ctx, req, asked, &d); err != nil {
 				return nil, err
 			}
 		case d.Effect != policy.Allow && d.Effect != policy.Ask:
@@ -28,7 +29,7 @@ func (c *Calls) policy(next handler) handler {
 		}
 		res, err := next(ctx, req)
 		if err == nil || req.waiting.wasSent() || c.player != nil {
-			c.subject.Received(req.Server)
+			c.subject.Received(asked)
 		}
 		return res, err
 	}
@@ -54,7 +55,7 @@ func (ch *Chain) policyRequest(req *request, run *policy.Run) *policy.Request {
 }
 
 // approve waits for a person's answer. The run's clock is held meanwhile; the call's clocks have not started.
-func (c *Calls) approve(ctx context.Context, req *request, d *policy.Decision) error {
+func (c *Calls) approve(ctx context.Context, req *request, asked *policy.Request, d *policy.Decision) error {
 	if c.set.Approver == nil {
 		return refusal(call.KindDenied, req, "policy: it needs approval, and nobody can be asked here: %s; whoever starts mcprun can allow it with --allow %s", explain(d), req.Tool)
 	}
@@ -64,7 +65,7 @@ func (c *Calls) approve(ctx context.Context, req *request, d *policy.Decision) e
 	req.waiting.begin(ctx, waitApproval)
 	answer, err := c.set.Approver.Approve(ctx, &approve.Question{
 		Run: c.run.ID, Call: req.Seq, Script: c.run.Script, Code: c.run.Code, Customer: c.subject.Customer, Server: req.Server, Tool: req.Tool,
-		Arguments: mask.Value(req.Args), Risk: c.subject.Risk, Rule: d.Source(), Reason: d.Reason,
+		Arguments: mask.Value(req.Args), Risk: asked.Risk(), Rule: d.Source(), Reason: d.Reason,
 	})
 	switch {
 	case ctx.Err() != nil:

@@ -48,7 +48,7 @@ func callCallTool(ctx context.Context, c *toolCall, args *callToolArgs) (*reply,
 
 // forward makes the call and returns its result and record.
 func (c *toolCall) forward(ctx context.Context, args *callToolArgs) (*reply, chain.CallRecord, error) {
-	answer, err := c.cs.s.opt.Call(ctx, &CallJob{Customer: c.cs.customer, Tool: args.Tool, Args: args.Arguments, Ask: c.ask, Watch: c.progress.Watch})
+	answer, err := c.cs.s.opt.Call(ctx, &CallJob{Customer: c.cs.customer, Session: c.session, Tool: args.Tool, Args: args.Arguments, Ask: c.ask, Watch: c.progress.Watch})
 	if err != nil {
 		return nil, chain.CallRecord{}, c.errorf("%v", err)
 	}

@@ -30,6 +30,7 @@ type Job struct {
 // CallJob is one call without a script.
 type CallJob struct {
 	Customer *Customer
+	Session  string // the client's, as in Entry
 	Tool     string // the tool id, or the server's own name for it, as the client sent it
 	Args     json.RawMessage
 	Ask      upstream.ElicitFunc

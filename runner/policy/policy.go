@@ -70,6 +70,18 @@ type Hints struct {
 	Destructive, OpenWorld bool
 }
 
+// Risk is that of the script, or that of the call by its hints if it is higher.
+func (r *Request) Risk() risk.Risk {
+	own := risk.Medium
+	switch {
+	case r.Hints.Destructive:
+		own = risk.High
+	case r.Hints.ReadOnly:
+		own = risk.Low
+	}
+	return max(own, r.Run.Risk)
+}
+
 // Subject is who a run is for, and what is known before it starts.
 type Subject struct {
 	// Customer and Session are ids; empty: none.
@@ -85,25 +97,28 @@ type Run struct {
 	mu    sync.Mutex
 	calls int
 	taint map[string]bool
-	count map[string]int // calls that were let through, by rule
+	count map[*rule]int // calls that were let through, by rule
 }
 
-// Received records that the run has received data of a server.
-func (r *Run) Received(server string) {
+// Received records that the run has received data of the server of a call. It is known by both of its names.
+func (r *Run) Received(req *Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.taint == nil {
 		r.taint = map[string]bool{}
 	}
-	r.taint[server] = true
+	r.taint[req.Server], r.taint[req.Dir] = true, true
 }
 
 // Taint lists the servers whose data the run has received, sorted.
 func (r *Run) Taint() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Sorted(maps.Keys(r.taint))
+	return r.tainted()
 }
+
+// tainted is Taint for callers that hold the lock.
+func (r *Run) tainted() []string { return slices.Sorted(maps.Keys(r.taint)) }
 
 // Default returns the decisions where nothing is configured: a tool asks if its server says that it is destructive, and every other
 // call is allowed.

@@ -4,9 +4,9 @@ import "fmt"
 
 // FileError is a mistake in a configuration file.
 type FileError struct {
-	// File is the file as it was named. Line counts from 1; 0 means that the mistake has no line.
-	File string
-	Line int
+	// File is the file as it was named. Line and Column count from 1; 0 means that the mistake has none.
+	File         string
+	Line, Column int
 	// Key is the place in the file, such as mcpServers.github.url. It may be empty.
 	Key string
 	// Problem is what is wrong, and Remedy what to do about it.
@@ -17,6 +17,9 @@ func (e *FileError) Error() string {
 	place := e.File
 	if e.Line > 0 {
 		place = fmt.Sprintf("%s:%d", e.File, e.Line)
+	}
+	if e.Line > 0 && e.Column > 0 {
+		place += fmt.Sprintf(":%d", e.Column)
 	}
 	if e.Key != "" {
 		place += ": " + e.Key

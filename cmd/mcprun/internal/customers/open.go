@@ -138,6 +138,7 @@ func (o *Flags) LeaseRun(ctx context.Context, app *cli.App, project *project.Pro
 		return v, err
 	}
 	s.Workspace, s.Limits.Disk, s.Capture = v.lease.Files(), v.lease.Disk, true
+	s.Calls.Subject.Customer, s.Calls.Subject.Session = c.ID(), v.Session.ID()
 	v.at = Logged{Customer: c.ID(), Session: v.Session.ID(), Dir: v.lease.Files()}
 	for _, m := range v.lease.Moved {
 		say(cli.EscapeLine(m.String()))

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/script"
 )
 
@@ -76,6 +77,7 @@ type Project struct {
 	Upstreams chain.Upstreams
 	Servers   map[string]chain.ServerSettings
 	Settings  config.Settings
+	Policy    *policy.Policy
 	Cfg       *config.Config // nil if there is none
 	// configured reports whether there is a file of servers.
 	configured bool
@@ -119,6 +121,9 @@ func (o *LocationFlags) Open(app *cli.App, at resources.Provider, stderr io.Writ
 			return nil, err
 		}
 		p.OnClose(closeUpstreams)
+	}
+	if p.Policy, err = policy.New(&p.Settings.Policy, at.Rates()); err != nil {
+		return nil, errors.Join(err, p.Close())
 	}
 	p.Wanted = o.treeFolder(app, base, out)
 	p.Tree, err = o.findTree(p.Wanted)

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 )
@@ -75,6 +76,8 @@ type Provider interface {
 	Runner(opt *runner.Options) (*runner.Runner, error)
 	// Index returns a tree and its search index.
 	Index(tree string, opt *search.Options) (*TreeIndex, error)
+	// Rates counts the calls within a minute of all runs.
+	Rates() *policy.Rates
 	// Sweep ends servers that killed runs have left, in the background; wait waits a moment for it.
 	Sweep(ctx context.Context, log *slog.Logger) (wait func())
 	// InDaemon reports whether this process is the daemon.
@@ -114,6 +117,9 @@ func (Cold) Index(tree string, opt *search.Options) (*TreeIndex, error) {
 	}
 	return &TreeIndex{Tree: t, Index: search.New(t.Catalog, opt)}, nil
 }
+
+// Rates implements Provider.
+func (Cold) Rates() *policy.Rates { return policy.NewRates() }
 
 // Sweep implements Provider.
 func (Cold) Sweep(ctx context.Context, log *slog.Logger) func() {

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/pool"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -43,6 +44,7 @@ type Warm struct {
 	runners *keeper[*runner.Runner]
 	indexes *keeper[*TreeIndex]
 	memory  *chain.MemoryBudget
+	rates   *policy.Rates
 	bundler *script.Bundler // in a child process, so that no script can end the daemon
 
 	life context.Context // of the background work
@@ -63,6 +65,7 @@ func NewWarm(log *slog.Logger) *Warm {
 		runners: newKeeper[*runner.Runner](maxUnused, unusedTime, nil),
 		indexes: newKeeper[*TreeIndex](maxIndexes, unusedTime, nil),
 		memory:  chain.NewMemoryBudget(0),
+		rates:   policy.NewRates(),
 		bundler: script.NewBundler(&script.BundlerOptions{Idle: unusedTime}),
 	}
 	h.life, h.end = context.WithCancel(context.Background())
@@ -173,6 +176,9 @@ func (h *Warm) Index(tree string, opt *search.Options) (*TreeIndex, error) {
 	release() // an index needs no closing, so it may leave the keeper while it is used
 	return x, err
 }
+
+// Rates implements Provider.
+func (h *Warm) Rates() *policy.Rates { return h.rates }
 
 // Sweep ends the servers of killed runs, but not for each run, and no run waits for it.
 func (h *Warm) Sweep(context.Context, *slog.Logger) func() {

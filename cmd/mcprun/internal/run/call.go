@@ -181,7 +181,7 @@ func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error
 	if cmd.Flags().Changed("timeout") {
 		o.Calls.Timeout = o.timeout
 	}
-	o.setPolicy()
+	o.setPolicy(p)
 	r, err := o.host.Runner(&runner.Options{Tree: p.Tree, Upstreams: p.Upstreams, Servers: p.Servers, Logger: p.Log})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/policy"
 )
@@ -49,8 +50,10 @@ func (o *callFlags) bind(f *pflag.FlagSet) {
 }
 
 // setPolicy sets who decides about calls.
-func (o *callFlags) setPolicy() {
-	o.Calls.Policy = policy.WithConsent(policy.Default(), o.allow)
+func (o *callFlags) setPolicy(p *project.Project) {
+	if p.Policy != nil {
+		o.Calls.Policy = policy.WithConsent(p.Policy, o.allow)
+	}
 }
 
 // validate reports conflicting flags.

@@ -288,7 +288,7 @@ func (o *Options) ApplyDefaults(p *project.Project) error {
 		}
 		o.risk = o.risk.Max(r)
 	}
-	o.setPolicy()
+	o.setPolicy(p)
 	return nil
 }
 

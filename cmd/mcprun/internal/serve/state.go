@@ -225,6 +225,7 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 		return nil, err
 	}
 	defer done()
+	s.Calls.Subject.Customer, s.Calls.Subject.Session = job.Customer.ID, job.Session
 	s.Stdout, s.Stderr, s.Elicit, s.Watch, s.Answers = job.Stdout, job.Stderr, job.Ask, job.Watch, b.answers(job)
 	res, err := b.o.run.RunScript(ctx, at, s, func(line string) { b.log.Debug(line) })
 	if ctx.Err() != nil && err != nil {
@@ -247,8 +248,10 @@ func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserve
 	if err != nil {
 		return nil, err
 	}
+	calls := b.o.run.Calls
+	calls.Subject.Customer, calls.Subject.Session = job.Customer.ID, job.Session
 	res, record, warnings, err := at.Runner.Call(ctx, runner.DirectCall{
-		Tool: tool, Args: job.Args, Calls: b.o.run.Calls, Elicit: job.Ask, Watch: job.Watch,
+		Tool: tool, Args: job.Args, Calls: calls, Elicit: job.Ask, Watch: job.Watch,
 	})
 	if bad, ok := errors.AsType[*call.Error](err); ok {
 		return &mcpserver.CallAnswer{Failed: true, Message: bad.Error(), Warnings: warnings, Record: record}, nil

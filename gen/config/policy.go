@@ -1,0 +1,177 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/config/node"
+	"go.yaml.in/yaml/v3"
+)
+
+// Policy is the key policy of mcpgen.yaml: which calls scripts may make. The zero value is no policy.
+type Policy struct {
+	PolicyPart `yaml:",inline"`
+	// Customers are for runs of one customer, by id.
+	Customers map[string]PolicyPart
+	// File is where the policy was read, empty if nothing is configured.
+	File string `yaml:"-"`
+}
+
+// PolicyPart is a policy for all runs, or what is added for one customer.
+type PolicyPart struct {
+	// Level is read_only, write_restricted, execute_full or empty.
+	Level    string
+	Ceilings PolicyCeilings
+	Rules    []PolicyRule
+}
+
+// PolicyCeilings are the highest limits of a run. 0 means no ceiling.
+type PolicyCeilings struct {
+	Timeout   time.Duration
+	CPU       time.Duration
+	Memory    string // a size, as the flag --memory reads it
+	Disk      string
+	Processes int
+}
+
+// PolicyRule allows, asks about or denies the calls that it fits.
+type PolicyRule struct {
+	Name string
+	// One of these has globs, the others are nil. The globs are of tools, by their ids or their own names.
+	Allow, Ask, Deny Globs
+	// Hint is reads, writes, destructive or open_world. Risk is the least risk. Empty: any.
+	Hint, Risk string
+	// When is a condition in CEL. Empty: none.
+	When string
+	// Over makes the rule apply to the calls above a number only.
+	Over *PolicyOver
+	// At is where the rule begins, WhenAt where the text of When does.
+	At, WhenAt Position `yaml:"-"`
+}
+
+// PolicyOver are numbers of calls. 0 means unset.
+type PolicyOver struct{ Run, Minute int }
+
+// Globs is a list of globs, which may be written as a single one.
+type Globs []string
+
+// Position is a place in a file, from 1.
+type Position struct{ Line, Column int }
+
+// UnmarshalYAML reads one glob or a list of them.
+func (g *Globs) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.SequenceNode {
+		return n.Decode((*[]string)(g))
+	}
+	*g = Globs{n.Value}
+	return nil
+}
+
+// UnmarshalYAML reads a rule with its places.
+func (r *PolicyRule) UnmarshalYAML(n *yaml.Node) error {
+	type plain PolicyRule
+	if err := n.Decode((*plain)(r)); err != nil {
+		return err
+	}
+	r.At = Position{n.Line, n.Column}
+	if when := node.Value(n, "when"); when != nil {
+		r.WhenAt = Position{when.Line, when.Column}
+		switch when.Style {
+		case yaml.LiteralStyle, yaml.FoldedStyle: // the text begins on the next line; how far it is indented is not known
+			r.WhenAt = Position{when.Line + 1, n.Column + 2}
+		case yaml.DoubleQuotedStyle, yaml.SingleQuotedStyle:
+			r.WhenAt.Column++
+		}
+	}
+	return nil
+}
+
+// Effect returns the rule's effect and its globs.
+func (r *PolicyRule) Effect() (effect string, globs []string) {
+	switch {
+	case r.Deny != nil:
+		return "deny", r.Deny
+	case r.Ask != nil:
+		return "ask", r.Ask
+	}
+	return "allow", r.Allow
+}
+
+// ReadPolicy reads a policy from a mcpgen.yaml, of which it checks nothing else, or from a file that holds the value of the key
+// policy alone.
+func ReadPolicy(path string) (*Policy, error) {
+	text, err := readFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read policy: %w", err)
+	}
+	file := newSettingsFile(path, text)
+	root, err := file.ParseYAML()
+	if err != nil {
+		return nil, err
+	}
+	if own := node.Value(root, "policy"); own != nil {
+		root = own
+	} else if node.Value(root, "version") != nil { // a mcpgen.yaml without a policy
+		return &Policy{}, nil
+	}
+	if err := checkSettings(file, settingsSchema().Properties["policy"], root, "policy"); err != nil {
+		return nil, err
+	}
+	out := &Policy{}
+	if err := root.Decode(out); err != nil {
+		return nil, file.YAMLError(err)
+	}
+	return out, out.complete(file)
+}
+
+// complete names the rules and checks what the schema cannot.
+func (p *Policy) complete(file *node.File) error {
+	if p.Level == "" && p.Rules == nil && p.Customers == nil && p.Ceilings == (PolicyCeilings{}) {
+		return nil
+	}
+	p.File = file.Name
+	if err := completeRules(file, p.Rules, "policy.rules"); err != nil {
+		return err
+	}
+	for _, id := range sortedKeys(p.Customers) {
+		if err := completeRules(file, p.Customers[id].Rules, "policy.customers."+id+".rules"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func completeRules(file *node.File, rules []PolicyRule, key string) error {
+	for i := range rules {
+		r := &rules[i]
+		place := fmt.Sprintf("%s[%d]", key, i)
+		wrong := func(problem, remedy string) error {
+			return &FileError{File: file.Name, Line: r.At.Line, Column: r.At.Column, Key: place, Problem: problem, Remedy: remedy}
+		}
+		effects := 0
+		for _, g := range []Globs{r.Allow, r.Ask, r.Deny} {
+			if g != nil {
+				effects++
+			}
+		}
+		switch _, globs := r.Effect(); {
+		case effects != 1:
+			return wrong("a rule has one of allow, ask and deny", `write the tools that it is about, as in deny: "crm__delete_*"`)
+		case len(globs) == 0 || slices.Contains(globs, ""):
+			return wrong("it names no tool", `name tools, or write "*" for all`)
+		case r.Risk != "" && r.Allow != nil:
+			return wrong("risk: is the least risk, and an allow rule would allow what is more dangerous", `use when: in an allow rule, as in when: risk <= medium`)
+		case r.Over != nil && *r.Over == PolicyOver{}:
+			return wrong("over: has no number", "write over: {run: 50} or over: {minute: 20}")
+		case slices.ContainsFunc(rules[:i], func(o PolicyRule) bool { return r.Name != "" && o.Name == r.Name }):
+			return wrong(fmt.Sprintf("another rule is called %q too", r.Name), "give it a name of its own")
+		}
+		if effect, globs := r.Effect(); r.Name == "" {
+			r.Name = cmp.Or(r.Name, effect+" "+strings.Join(globs, ", "))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/risk"
+)
+
+const (
+	// maxCost bounds the work of one condition for one call, in CEL's units: at most about 0.2 s. Arguments are hostile.
+	maxCost = 50_000
+	// maxCondition bounds the length of a condition, in characters.
+	maxCondition = 10_000
+)
+
+// environment has the variables of conditions.
+var environment = sync.OnceValue(func() *cel.Env {
+	options := []cel.EnvOption{
+		cel.Variable("server", cel.StringType),
+		cel.Variable("tool", cel.StringType),
+		cel.Variable("args", cel.MapType(cel.StringType, cel.DynType)),
+		cel.Variable("hints", cel.MapType(cel.StringType, cel.BoolType)),
+		cel.Variable("risk", cel.IntType),
+		cel.Variable("calls", cel.IntType),
+		cel.Variable("customer", cel.StringType),
+		cel.Variable("session", cel.StringType),
+		cel.Variable("taint", cel.ListType(cel.StringType)),
+		cel.CrossTypeNumericComparisons(true),
+		cel.OptionalTypes(),
+		cel.ParserExpressionSizeLimit(maxCondition),
+	}
+	for _, r := range risk.All() {
+		options = append(options, cel.Constant(r.String(), cel.IntType, types.Int(r)))
+	}
+	env, err := cel.NewEnv(options...)
+	if err != nil {
+		panic(err) // made of constants, so that any test would find it broken
+	}
+	return env
+})
+
+// condition is a compiled condition.
+type condition struct{ program cel.Program }
+
+// compile compiles the condition of a rule; nil if it has none.
+func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
+	if rule.When == "" {
+		return nil, nil
+	}
+	wrong := func(line, column int, problem string) error {
+		at := rule.WhenAt
+		if line > 1 {
+			at.Line += line - 1
+		}
+		return &config.FileError{File: file, Line: at.Line, Column: at.Column + column, Key: key + ".when", Problem: problem,
+			Remedy: "write a condition in CEL about server, tool, args, hints, risk, calls, customer, session and taint"}
+	}
+	ast, issues := environment().Compile(rule.When)
+	if issues != nil && len(issues.Errors()) > 0 {
+		first := issues.Errors()[0]
+		return nil, wrong(first.Location.Line(), max(0, first.Location.Column()), first.Message)
+	}
+	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
+		return nil, wrong(1, 0, fmt.Sprintf("it is of type %s, not bool", t))
+	}
+	program, err := environment().Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
+	if err != nil {
+		return nil, wrong(1, 0, err.Error())
+	}
+	return &condition{program}, nil
+}
+
+// holds evaluates the condition. A nil condition holds.
+func (c *condition) holds(facts map[string]any) (bool, error) {
+	if c == nil {
+		return true, nil
+	}
+	out, _, err := c.program.Eval(facts)
+	if err != nil {
+		return false, err
+	}
+	holds, ok := out.Value().(bool)
+	if !ok {
+		return false, fmt.Errorf("its value is of type %s, not bool", out.Type())
+	}
+	return holds, nil
+}
+
+// facts returns the variables of a condition.
+func (r *Request) facts(calls int, taint []string) (map[string]any, error) {
+	args, err := decode(r.Args)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{
+		"server": r.Server, "tool": r.Tool, "args": args, "risk": int64(r.Risk()), "calls": int64(calls), "taint": taint,
+		"customer": r.Run.Customer, "session": r.Run.Session,
+		"hints": map[string]bool{
+			"readOnly": r.Hints.ReadOnly, "idempotent": r.Hints.Idempotent, "destructive": r.Hints.Destructive, "openWorld": r.Hints.OpenWorld,
+		},
+	}, nil
+}
+
+// decode reads arguments for CEL. A name that occurs twice is an error: the server might read the other one.
+func decode(raw []byte) (map[string]any, error) {
+	out := map[string]any{}
+	if len(raw) == 0 {
+		return out, nil
+	}
+	numbers := json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *any) error {
+		if dec.PeekKind() != '0' {
+			return errors.ErrUnsupported
+		}
+		token, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		*v, err = number(token.String())
+		return err
+	})
+	if err := json.Unmarshal(raw, &out, json.WithUnmarshalers(numbers)); err != nil {
+		return nil, fmt.Errorf("the arguments cannot be read: %w", err)
+	}
+	return out, nil
+}
+
+// number returns an int64 where the number is one, as also 1e3 and 5.0 are, else a float64, which may be infinite.
+func number(text string) (any, error) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, nil
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return nil, err
+	}
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int64(f), nil
+	}
+	return f, nil
+}

@@ -1,0 +1,241 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/risk"
+)
+
+// Level is a bundle of what runs may do.
+type Level string
+
+// The levels, from the strictest. The empty level is that of a project without a policy.
+const (
+	ReadOnly        Level = "read_only"
+	WriteRestricted Level = "write_restricted"
+	ExecuteFull     Level = "execute_full"
+)
+
+// Policy decides by rules. It is safe for concurrent use.
+type Policy struct {
+	all       *part
+	customers map[string]*part
+	rates     *Rates
+}
+
+// part is what holds for the runs of one customer, or for all others.
+type part struct {
+	level   Level
+	levelAt string // file:line of the policy; empty without a level
+	rules   []*rule
+	chosen  sync.Map // the rules whose globs fit a tool, by its names
+}
+
+// rule is a compiled rule.
+type rule struct {
+	id       string // unique among all policies
+	name, at string
+	effect   Effect
+	globs    []string // in lower case, unless effect is Allow
+	hint     string
+	risk     risk.Risk
+	when     *condition
+	over     config.PolicyOver
+}
+
+// New compiles a policy. rates counts calls within a minute; nil: the policy counts for itself. Errors are *config.FileError.
+func New(cfg *config.Policy, rates *Rates) (*Policy, error) {
+	if rates == nil {
+		rates = NewRates()
+	}
+	p := &Policy{customers: map[string]*part{}, rates: rates}
+	var err error
+	if p.all, err = newPart(cfg.File, "policy", &cfg.PolicyPart, nil); err != nil {
+		return nil, err
+	}
+	for id := range cfg.Customers {
+		own := cfg.Customers[id]
+		if own.Level == "" {
+			own.Level = cfg.Level
+		}
+		if p.customers[id], err = newPart(cfg.File, "policy.customers."+id, &own, p.all.rules); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// newPart compiles rules. first are those that come before.
+func newPart(file, key string, cfg *config.PolicyPart, first []*rule) (*part, error) {
+	p := &part{level: Level(cfg.Level), rules: first[:len(first):len(first)]}
+	if p.level != "" {
+		p.levelAt = filepath.Base(file)
+	}
+	for i := range cfg.Rules {
+		r := &cfg.Rules[i]
+		place := fmt.Sprintf("%s.rules[%d]", key, i)
+		when, err := compile(file, place, r)
+		if err != nil {
+			return nil, err
+		}
+		effect, globs := r.Effect()
+		out := &rule{id: file + "\x00" + place, name: r.Name, at: fmt.Sprintf("%s:%d", filepath.Base(file), r.At.Line), effect: Effect(effect), globs: globs, hint: r.Hint, when: when}
+		if out.effect != Allow {
+			out.globs = strings.Split(strings.ToLower(strings.Join(globs, "\n")), "\n")
+		}
+		if out.risk, err = risk.Parse(r.Risk); err != nil {
+			return nil, err // the schema has refused it
+		}
+		if r.Over != nil {
+			out.over = *r.Over
+		}
+		p.rules = append(p.rules, out)
+	}
+	return p, nil
+}
+
+// part returns what holds for a customer.
+func (p *Policy) part(customer string) *part {
+	if own, ok := p.customers[customer]; ok {
+		return own
+	}
+	return p.all
+}
+
+// Decide implements Decider.
+func (p *Policy) Decide(_ context.Context, req *Request) Decision {
+	part := p.part(req.Run.Customer)
+	req.Run.mu.Lock() // until the call is counted: others must not slip through in between
+	defer req.Run.mu.Unlock()
+	fits, failed := part.fitting(req)
+	if failed != nil {
+		return *failed
+	}
+	d := p.rates.apply(req.Run, fits, func(fits []*rule) Decision { return part.decide(req, fits) })
+	if d.Effect != Deny {
+		req.Run.calls++
+	}
+	return d
+}
+
+// fitting returns the rules that fit a call, without regard to how many calls there were. A condition that fails decides at once.
+func (p *part) fitting(req *Request) (fits []*rule, failed *Decision) {
+	var facts map[string]any
+	for _, r := range p.about(req) {
+		if !r.selects(req) {
+			continue
+		}
+		if r.when != nil {
+			var err error
+			if facts == nil {
+				facts, err = req.facts(req.Run.calls, req.Run.tainted())
+			}
+			var holds bool
+			if err == nil {
+				holds, err = r.when.holds(facts)
+			}
+			if err != nil {
+				return nil, &Decision{Effect: Deny, Rule: r.name, At: r.at, Reason: "its condition failed: " + ident.Clip(err.Error(), 300)}
+			}
+			if !holds {
+				continue
+			}
+		}
+		fits = append(fits, r)
+	}
+	return fits, nil
+}
+
+// decide returns the decision by the rules that fit: deny wins, then ask, then allow; of rules with the same effect the first.
+func (p *part) decide(req *Request, fits []*rule) Decision {
+	by := map[Effect]*rule{}
+	for _, r := range fits {
+		if by[r.effect] == nil {
+			by[r.effect] = r
+		}
+	}
+	writes := !req.Hints.ReadOnly
+	level := Decision{Rule: "level " + string(p.level), At: p.levelAt, Reason: "it may change data: neither a person (read_only: in mcpgen.yaml) nor a trusted server says that it only reads"}
+	switch r := cmp.Or(by[Deny], by[Ask], by[Allow]); {
+	case by[Deny] == nil && p.level == ReadOnly && writes:
+		level.Effect = Deny
+		return level
+	case r != nil:
+		return Decision{Effect: r.effect, Rule: r.name, At: r.at, Reason: r.reason()}
+	case p.level == WriteRestricted && writes:
+		level.Effect = Ask
+		return level
+	case p.level == "":
+		return defaults{}.Decide(context.Background(), req)
+	}
+	return Decision{Effect: Allow}
+}
+
+// reason says what else than its tools makes the rule fit.
+func (r *rule) reason() string {
+	switch {
+	case r.effect == Allow:
+		return ""
+	case r.over.Run > 0:
+		return fmt.Sprintf("the run has made %d such calls", r.over.Run)
+	case r.over.Minute > 0:
+		return fmt.Sprintf("there were %d such calls within a minute", r.over.Minute)
+	}
+	return ""
+}
+
+// about returns the rules whose globs fit the tool of a call.
+func (p *part) about(req *Request) []*rule {
+	key := [...]string{req.Tool, req.Dir, req.Server, req.Name}
+	if known, ok := p.chosen.Load(key); ok {
+		return known.([]*rule)
+	}
+	exact, loose := req.names()
+	list := slices.DeleteFunc(slices.Clone(p.rules), func(r *rule) bool {
+		names := loose
+		if r.effect == Allow {
+			names = exact
+		}
+		return !slices.ContainsFunc(r.globs, func(glob string) bool {
+			return slices.ContainsFunc(names, func(name string) bool { return config.MatchGlob(glob, name) })
+		})
+	})
+	p.chosen.Store(key, list) // as many as there are tools: others are refused before a policy is asked
+	return list
+}
+
+// selects reports whether the hints and the risk of a call are those of the rule.
+func (r *rule) selects(req *Request) bool {
+	switch {
+	case req.Risk() < r.risk:
+		return false
+	case r.hint == "reads":
+		return req.Hints.ReadOnly
+	case r.hint == "writes":
+		return !req.Hints.ReadOnly
+	case r.hint == "destructive":
+		return req.Hints.Destructive
+	case r.hint == "open_world":
+		return req.Hints.OpenWorld
+	}
+	return true
+}
+
+// names returns the names of a tool that globs are compared with: its id, and its server's and its own name. A rule that asks or
+// denies also fits names that differ in case and in characters which ids do not have, so that neither an alias nor a tool of a
+// similar name escapes it.
+func (r *Request) names() (exact, loose []string) {
+	exact = []string{r.Tool, r.Dir + "__" + r.Name, r.Server + "__" + r.Name}
+	for _, name := range append(exact, ident.Snake(r.Server)+"__"+ident.Snake(r.Name)) {
+		loose = append(loose, strings.ToLower(name))
+	}
+	return exact, loose
+}
