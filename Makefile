@@ -6,7 +6,7 @@ BIN := bin
 GOFLAGS_BUILD := -trimpath
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test test-fast soak fuzz bench bench-tokens generate man site lint image image-pins clean
+.PHONY: help build demo test test-fast soak fuzz bench bench-tokens generate man site lint image image-pins container clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -55,6 +55,11 @@ image: ## build the pinned sandbox image, unless the engine has it
 
 image-pins: ## pin the newest Debian packages, and the image made from them
 	runner/sandbox/docker/image.sh --newest build/image
+
+container: ## build the container image of mcprun serve, for this machine, as mcpgen/mcprun
+	go build $(GOFLAGS_BUILD) -ldflags "-s -w" -o build/container/linux/$$(go env GOARCH)/mcprun ./cmd/mcprun
+	cp /etc/ssl/certs/ca-certificates.crt build/container/
+	docker build -t mcpgen/mcprun --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) -f deploy/image/Dockerfile build/container
 
 clean: ## remove what was built
 	rm -rf $(BIN) build
