@@ -14,6 +14,7 @@
 //	host → guest  {"type":"job","language":"typescript","name":"script.ts","code":"…","args":["…"],"vars":{…},"modules":{…}}
 //	guest → host  {"type":"call","id":1,"tool":"drive__get_document","args":{…}}
 //	guest → host  {"type":"call","id":2,"tool":"…","args":{…},"options":{"timeoutMs":5000,"raw":true}}
+//	guest → host  {"type":"call","id":2,"tool":"…","args":{…},"at":"script.ts:12"}    if the job has "lines":true
 //	guest → host  {"type":"request","id":3,"method":"resources/read","params":{…}}
 //	host → guest  {"type":"reply","id":1,"value":…}
 //	host → guest  {"type":"reply","id":1,"as":"content","value":…}
@@ -30,7 +31,8 @@
 // one sequence: positive, below 2^53, each higher than the one before.
 //
 // The options of a call are optional, and so is each of them. timeoutMs is how long the script waits once the
-// call is in flight, from 1 to 2^31-1; raw asks for the whole CallToolResult. The host decides about both.
+// call is in flight, from 1 to 2^31-1; raw asks for the whole CallToolResult. The host decides about both. at is the line of
+// the script that made the call or request; it is left out if none is known.
 //
 // Members of a reply come in the order shown, without white space between them, so that a guest may find the id
 // without parsing the value. "as" says what a guest makes of the value, see [call.As]; without it the value is plain
@@ -62,6 +64,8 @@ type Job struct {
 	Vars map[string]json.RawMessage `json:"vars,omitempty"`
 	// Modules are the code of Python files beside the script, by their paths relative to it, with slashes.
 	Modules map[string]string `json:"modules,omitempty"`
+	// Lines asks the guest for the line of the script that makes each call.
+	Lines bool `json:"lines,omitempty"`
 }
 
 // Options configure [Serve]. Secret, Job and Handler are required.

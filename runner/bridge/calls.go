@@ -183,12 +183,12 @@ func (s *session) handle(ctx context.Context, msg *callMsg) (res *call.Result, e
 		return nil, msg.refused("arguments are not an object")
 	}
 	if !msg.request {
-		return s.opts.Handler(ctx, &call.Request{Tool: msg.name, Args: msg.args, Seq: msg.seq, Timeout: msg.timeout, Raw: msg.raw})
+		return s.opts.Handler(ctx, &call.Request{Tool: msg.name, Args: msg.args, Seq: msg.seq, Timeout: msg.timeout, Raw: msg.raw, At: msg.at})
 	}
 	if s.opts.Answers == nil {
 		return nil, msg.refused(fmt.Sprintf("unknown method %q: this host answers tool calls only", msg.name))
 	}
-	value, err := s.opts.Answers(ctx, &call.Ask{Method: msg.name, Params: msg.args, Seq: msg.seq})
+	value, err := s.opts.Answers(ctx, &call.Ask{Method: msg.name, Params: msg.args, Seq: msg.seq, At: msg.at})
 	return &call.Result{Value: value}, err
 }
 

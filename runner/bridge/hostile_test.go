@@ -75,6 +75,7 @@ func TestHostileFrames(t *testing.T) {
 		"time-out of zero":      {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"options":{"timeoutMs":0}}`}, "not a number of milliseconds"},
 		"time-out below zero":   {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"options":{"timeoutMs":-5}}`}, "not a number of milliseconds"},
 		"time-out of 2^31":      {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"options":{"timeoutMs":2147483648}}`}, "not a number of milliseconds"},
+		"line as a number":      {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"at":5}`}, "not a string"},
 		"time-out as text":      {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"options":{"timeoutMs":"5"}}`}, "not a number of milliseconds"},
 		"raw of a number":       {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"options":{"raw":1}}`}, "neither true nor false"},
 		"comment":               {false, []string{`{"type":"done"/**/}`}, "not JSON"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,6 +36,7 @@ type callMsg struct {
 	args    json.RawMessage
 	timeout time.Duration // zero: none
 	raw     bool
+	at      string
 	seq     int // the position among all calls and requests, from 1; set when it is accepted
 }
 
@@ -60,11 +62,11 @@ func decode(frame []byte) (message, error) {
 	case "hello":
 		msg = &hello{protocol: f.integer("protocol"), secret: f.text("secret"), runtime: f.text("runtime")}
 	case "call":
-		c := &callMsg{id: f.id("id"), name: f.text("tool"), args: f.value("args")}
+		c := &callMsg{id: f.id("id"), name: f.text("tool"), args: f.value("args"), at: f.at()}
 		f.options(c)
 		msg = c
 	case "request":
-		msg = &callMsg{id: f.id("id"), request: true, name: f.text("method"), args: f.value("params")}
+		msg = &callMsg{id: f.id("id"), request: true, name: f.text("method"), args: f.value("params"), at: f.at()}
 	case "cancel":
 		msg = &cancel{id: f.id("id")}
 	case "done":
@@ -121,6 +123,17 @@ func (f *fields) text(name string) string {
 		}
 	}
 	return s
+}
+
+// maxAt bounds the line of a call, in bytes.
+const maxAt = 300
+
+// at takes out the line of a call or request, if it has one.
+func (f *fields) at() string {
+	if !slices.ContainsFunc(f.members, func(m member) bool { return m.name == "at" }) {
+		return ""
+	}
+	return clip(f.text("at"), maxAt)
 }
 
 func (f *fields) integer(name string) int64 {

@@ -43,11 +43,11 @@ func TestRequests(t *testing.T) {
 	var asked []string
 	p, result := start(t, t.Context(), Options{
 		Handler: func(_ context.Context, req *call.Request) (*call.Result, error) {
-			asked = append(asked, fmt.Sprint("call ", req.Tool, req.Seq, req.Timeout, req.Raw))
+			asked = append(asked, fmt.Sprint("call ", req.Tool, req.Seq, req.Timeout, req.Raw, req.At))
 			return &call.Result{Value: json.RawMessage(`[{"type":"text"}]`), As: call.AsContent}, nil
 		},
 		Answers: func(_ context.Context, ask *call.Ask) (json.RawMessage, error) {
-			asked = append(asked, fmt.Sprint("ask ", ask.Method, ask.Seq, string(ask.Params)))
+			asked = append(asked, fmt.Sprint("ask ", ask.Method, ask.Seq, string(ask.Params), ask.At))
 			if ask.Method == "no" {
 				return nil, errors.New("password is hunter2")
 			}
@@ -55,12 +55,12 @@ func TestRequests(t *testing.T) {
 		}})
 	p.greet()
 	for _, step := range []struct{ frame, want string }{
-		{`{"type":"request","id":1,"method":"import","params":{"n":1.0}}`, `{"type":"reply","id":1,"value":{"id":"x"}}`},
+		{`{"type":"request","id":1,"method":"import","params":{"n":1.0},"at":"a.ts:3"}`, `{"type":"reply","id":1,"value":{"id":"x"}}`},
 		{`{"type":"call","id":4,"tool":"t","args":{},"options":{"timeoutMs":1500,"raw":true}}`, `{"type":"reply","id":4,"as":"content","value":[{"type":"text"}]}`},
 		{`{"type":"request","id":5,"method":"no","params":{}}`, `{"type":"reply","id":5,"error":{"kind":"internal","message":"internal error; see the log of mcprun"}}`},
 		{`{"type":"request","id":6,"method":"list","params":[]}`, `{"type":"reply","id":6,"error":{"kind":"argument","message":"arguments are not an object"}}`},
 		{`{"type":"request","id":7,"method":"` + strings.Repeat("m", 2000) + `","params":{}}`, `{"type":"reply","id":7,"error":{"kind":"argument","message":"a method of 2000 bytes is too long"}}`},
-		{`{"type":"call","id":8,"tool":"t","args":{},"options":{}}`, `{"type":"reply","id":8,"as":"content","value":[{"type":"text"}]}`},
+		{`{"type":"call","id":8,"tool":"t","args":{},"options":{},"at":"` + strings.Repeat("x", 1000) + `"}`, `{"type":"reply","id":8,"as":"content","value":[{"type":"text"}]}`},
 	} {
 		p.send("%s", step.frame)
 		if got := p.read(); got != step.want {
@@ -68,7 +68,7 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	p.finish()
-	want := `[ask import1{"n":1.0} call t2 1.5s true ask no3{} call t6 0s false]`
+	want := `[ask import1{"n":1.0}a.ts:3 call t2 1.5s true ask no3{} call t6 0s false` + strings.Repeat("x", maxAt) + "…]"
 	if r := <-result; r.err != nil || r.out.Calls != 2 || fmt.Sprint(asked) != want {
 		t.Errorf("%+v %v\n got %s\nwant %s", r.out, r.err, asked, want)
 	}

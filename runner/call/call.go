@@ -25,6 +25,8 @@ type Request struct {
 	Timeout time.Duration
 	// Raw asks for the whole CallToolResult as the value, errors of the tool included.
 	Raw bool
+	// At is the line of the script that made the call, as "script.ts:12". Hostile; empty: not known.
+	At string
 }
 
 // Ask is a request of a script to the host that is not a tool call: for a module, a resource, a prompt.
@@ -33,6 +35,7 @@ type Ask struct {
 	Params json.RawMessage // one JSON object, byte for byte as the guest sent it
 	// Seq is its number among the calls and asks of its run, from 1, in the order in which the script made them.
 	Seq int
+	At  string // as in Request
 }
 
 // Answerer answers an Ask with a JSON value. Errors that a script may see are *Error; any other is reported to it without

@@ -120,7 +120,7 @@ func (ch *Chain) askRequest(a *call.Ask) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &request{Request: call.Request{Tool: dir + askSeparator + a.Method, Server: key, Name: a.Method, Args: args, Seq: a.Seq}}, nil
+	return &request{Request: call.Request{Tool: dir + askSeparator + a.Method, Server: key, Name: a.Method, Args: args, Seq: a.Seq, At: a.At}}, nil
 }
 
 // wrongParams says which of the parameters is not a string.

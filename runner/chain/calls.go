@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,6 +55,7 @@ type Calls struct {
 	subject *policy.Run // what the policy knows of the run
 	usage   *usage
 
+	details  *detailer       // nil: nothing is kept
 	recorder *record.Writer  // nil: nothing is recorded
 	player   *record.Player  // nil: calls are made
 	turns    *turns          // with player: puts calls into the script's order
@@ -96,6 +98,9 @@ func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
 			return nil, err
 		}
 		c.turns = newTurns()
+	}
+	if set.Details {
+		c.details = &detailer{mask: mask, script: run.Script, lines: strings.Split(run.Code, "\n")}
 	}
 	if set.Record != nil {
 		if c.recorder, err = record.NewWriter(set.Record, mask); err != nil {

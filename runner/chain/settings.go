@@ -34,6 +34,8 @@ type Settings struct {
 	Approver approve.Approver
 	// Subject is what the policy knows of the run.
 	Subject policy.Subject
+	// Details asks for CallRecord.Details.
+	Details bool
 	// Record receives one line of JSON for each call, with secrets and personal data masked. May be nil.
 	Record io.Writer
 	// Replay is a recording made by Record. Calls are answered from it and not made. May be nil.

@@ -51,6 +51,9 @@ func (c *Calls) report(next handler) handler {
 			}
 			answer = json.RawMessage(err.Error())
 		}
+		if c.details != nil {
+			rec.Details = c.details.of(req.At, args, answer, &rec)
+		}
 		c.usage.add(rec, args, answer)
 		c.tell(Event{Kind: EventEnded, Call: rec.Call, Tool: rec.Tool, Outcome: rec.Outcome, Message: rec.Error})
 		return res, err

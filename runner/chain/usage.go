@@ -54,7 +54,23 @@ type CallRecord struct {
 	// Policy is the decision about the call, if a rule decided, and Policy.By who approved it.
 	Policy *policy.Decision `json:"policy,omitempty"`
 
+	// Details are set with Settings.Details.
+	Details *CallDetails `json:"-"`
+
 	reached bool // a server may have acted on it
+}
+
+// CallDetails are what a person may want to know of a call, with secrets and personal data masked as in a recording. All of it may be
+// hostile text.
+type CallDetails struct {
+	// At is the line of the script that made the call, as "script.ts:12"; empty if it is not known.
+	At string
+	// Line is the text of that line, if it is in the script itself.
+	Line string
+	// Arguments and Result are JSON, or its beginning. There is no Result of a call that failed.
+	Arguments, Result string
+	// Error is CallRecord.Error.
+	Error string
 }
 
 // usage collects the records and the cost of a run's calls. It is safe for concurrent use.

@@ -32,8 +32,8 @@ func (m *Mask) Value(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// text masks one string.
-func (m *Mask) text(s string) string {
+// String masks one string.
+func (m *Mask) String(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {
 		return ""
@@ -48,8 +48,8 @@ func (m *Mask) text(s string) string {
 // error returns a masked copy of an error.
 func (m *Mask) error(e *call.Error) *call.Error {
 	masked := *e
-	masked.Message, masked.Content, masked.Data = m.text(e.Message), m.Value(e.Content), m.Value(e.Data)
-	masked.Tool = m.text(e.Tool)
+	masked.Message, masked.Content, masked.Data = m.String(e.Message), m.Value(e.Content), m.Value(e.Data)
+	masked.Tool = m.String(e.Tool)
 	masked.Cause = nil
 	return &masked
 }

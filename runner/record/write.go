@@ -38,7 +38,7 @@ func (w *Writer) Write(e Entry) error {
 	e.Args, e.Value = w.mask.Value(e.Args), w.mask.Value(e.Value)
 	if e.Error != nil {
 		e.Error = w.mask.error(e.Error)
-		e.Tool = w.mask.text(e.Tool) // the name of an unknown tool is the script's text
+		e.Tool = w.mask.String(e.Tool) // the name of an unknown tool is the script's text
 	}
 	return w.line(e, fmt.Sprintf("record call %d", e.Call))
 }

@@ -1,9 +1,16 @@
 package trace
 
 import (
+	"bytes"
+	"cmp"
 	_ "embed"
+	"encoding/json"
+	"fmt"
 	"html/template"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner"
@@ -13,33 +20,135 @@ import (
 //go:embed page.html
 var page string
 
+// maxTools bounds the tools that have totals and can be selected.
+const maxTools = 200
+
 // row is a call on the page. Left, Queue and Work are percentages of the page's width.
 type row struct {
 	chain.CallRecord
-	Left, Queue, Work      float64
-	Start, Took, Waited    string
-	ArgumentSize, Received string
-	Failed                 bool
+	ToolN                      int
+	Left, Queue, Work          string
+	Start, Took, Waited        string
+	ArgumentSize, ResultSize   string
+	Failed                     bool
+	At, Source                 string
+	Arguments, Received        string
+	ArgumentNote, ReceivedNote string
 }
 
-// HTML writes a page with the waterfall of a script's run and the details of each call. The page loads nothing and runs no script.
+// HTML writes a page with the waterfall of a script's run, the totals of each tool, and the details of each call. The page loads
+// nothing and runs no script: its style sheet selects calls, and its Content-Security-Policy forbids the rest.
 func HTML(w io.Writer, name string, res *runner.Result) error {
 	t, err := template.New("trace").Parse(page)
 	if err != nil {
 		return err
 	}
-	end := max(end(res), 0.001)
+	whole := max(res.StartMS+end(res), 0.001)
+	percent := func(ms float64) string { return strconv.FormatFloat(100*ms/whole, 'f', 3, 64) }
+	tools, all := totals(res.Calls)
+	script := name[strings.LastIndexAny(name, `/\`)+1:]
+	numbers := map[string]int{}
+	for i := range tools {
+		numbers[tools[i].id] = tools[i].N
+	}
 	rows := make([]row, len(res.Calls))
 	for i, c := range res.Calls {
-		c.Tool, c.Error, c.Outcome = ident.CleanLine(c.Tool), ident.CleanLine(c.Error), noteOf(c)
-		rows[i] = row{
-			CallRecord: c, Left: 100 * c.StartMS / end, Queue: 100 * c.QueueMS / end, Work: 100 * (c.DurationMS - c.QueueMS) / end,
-			Start: duration(c.StartMS), Took: duration(c.DurationMS), Waited: duration(c.QueueMS),
-			ArgumentSize: size(c.ArgumentBytes), Received: size(c.ResultBytes),
-			Failed: res.Calls[i].Outcome != "ok" && res.Calls[i].Outcome != "dry",
+		r := row{
+			ToolN: numbers[c.Tool], Left: percent(res.StartMS + c.StartMS), Queue: percent(c.QueueMS), Work: percent(c.DurationMS - c.QueueMS),
+			Start: duration(res.StartMS + c.StartMS), Took: duration(c.DurationMS), Waited: duration(c.QueueMS),
+			ArgumentSize: size(c.ArgumentBytes), ResultSize: size(c.ResultBytes), Failed: failed(&c),
 		}
+		if d := c.Details; d != nil {
+			c.Error = d.Error
+			r.At, r.Source = ident.CleanLine(d.At), ident.CleanLine(d.Line)
+			if file, line, ok := strings.Cut(r.At, ":"); ok && file == script {
+				r.At = "line " + line
+			}
+			r.Arguments, r.ArgumentNote = pretty(d.Arguments)
+			r.Received, r.ReceivedNote = pretty(d.Result)
+		}
+		c.Tool, c.Error, c.Outcome = ident.CleanLine(c.Tool), ident.CleanLine(c.Error), noteOf(c)
+		r.CallRecord = c
+		rows[i] = r
+	}
+	began := map[string]string{"Took": duration(res.StartMS)}
+	if res.StartMS > 0 {
+		began["Width"] = percent(res.StartMS)
 	}
 	return t.Execute(w, map[string]any{
-		"Title": heading(name, res), "Rows": rows, "More": res.CallCount - len(rows), "End": duration(end), "Half": duration(end / 2),
+		"Title": heading(name, res), "Run": runLine(res), "Rows": rows, "More": res.CallCount - len(rows), "Began": began, "End": duration(whole),
+		"Half": duration(whole / 2), "Tools": tools[:min(len(tools), maxTools)], "MoreTools": max(0, len(tools)-maxTools), "All": all,
 	})
+}
+
+// toolTotal is the sum over the calls of a tool.
+type toolTotal struct {
+	N                    int // from 1, the tool that took longest first
+	Tool, id             string
+	Calls, Failed        int
+	Time, Sent, Received string
+
+	ms             float64
+	sent, received int
+}
+
+func (t *toolTotal) add(c *chain.CallRecord) {
+	t.Calls++
+	if failed(c) {
+		t.Failed++
+	}
+	t.ms, t.sent, t.received = t.ms+c.DurationMS, t.sent+c.ArgumentBytes, t.received+c.ResultBytes
+	t.Time, t.Sent, t.Received = duration(t.ms), size(t.sent), size(t.received)
+}
+
+// totals returns the totals of each tool, and of all.
+func totals(calls []chain.CallRecord) (tools []toolTotal, all toolTotal) {
+	at := map[string]int{}
+	for i := range calls {
+		c := &calls[i]
+		if _, ok := at[c.Tool]; !ok {
+			at[c.Tool] = len(tools)
+			tools = append(tools, toolTotal{id: c.Tool, Tool: ident.CleanLine(c.Tool)})
+		}
+		tools[at[c.Tool]].add(c)
+		all.add(c)
+	}
+	slices.SortStableFunc(tools, func(a, b toolTotal) int { return cmp.Compare(b.ms, a.ms) })
+	for i := range tools {
+		tools[i].N = i + 1
+	}
+	return tools, all
+}
+
+func failed(c *chain.CallRecord) bool {
+	return c.Outcome != chain.OutcomeOK && c.Outcome != chain.OutcomeDry
+}
+
+// runLine describes the run.
+func runLine(res *runner.Result) string {
+	parts := []string{fmt.Sprintf("exit code %d", res.ExitCode)}
+	if res.Sandbox != "" {
+		parts = append([]string{fmt.Sprintf("sandbox %s, ready after %s", res.Sandbox, duration(res.StartMS))}, parts...)
+	}
+	if res.MaxMemoryBytes > 0 {
+		parts = append(parts, "memory "+size(int(res.MaxMemoryBytes)))
+	}
+	if res.Message != "" {
+		parts = append(parts, ident.CleanLine(res.Message))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// pretty indents a JSON text for people. A text that was cut is shown as it is.
+func pretty(text string) (shown, note string) {
+	var b bytes.Buffer
+	switch {
+	case text == "":
+		return "", ""
+	case json.Indent(&b, []byte(text), "", "  ") == nil:
+		text = b.String()
+	default:
+		note = "the beginning"
+	}
+	return ident.CleanText(text), note
 }

@@ -78,17 +78,30 @@ report.ts: 3 calls, run 1.2 s
 }
 
 func TestHTML(t *testing.T) {
+	res := sample()
+	res.StartMS, res.Sandbox = 250, "docker"
+	const hostile = "</pre></style><script>alert(1)</script><img src=x onerror=alert(2)>"
+	res.Calls[0].Details = &chain.CallDetails{At: "report.ts:7", Line: `await getDocument({ id: "</pre>" });`, Arguments: `{"id":"` + hostile + `"}`, Result: `{"text":"\u001b[2J` + "\u202e" + hostile + strings.Repeat("x", 100)}
+	res.Calls[2].Details = &chain.CallDetails{At: "helper.ts:9\"><script>", Error: "<b>no answer</b> for [EMAIL_1]"}
 	var b bytes.Buffer
-	if err := trace.HTML(&b, "report.ts", sample()); err != nil {
+	if err := trace.HTML(&b, "lib/report.ts", res); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()
-	for _, bad := range []string{"<script>", "<b>no answer", "\x1b", "\u202e", "http://", "https://", "ZgotmplZ"} {
+	for _, bad := range []string{"<script", "<img", "<b>no answer", "\x1b", "\u202e", "http://", "https://", "ZgotmplZ", `9"`} {
 		if strings.Contains(page, bad) {
 			t.Errorf("%q is in the page", bad)
 		}
 	}
-	for _, good := range []string{"left:25.000%;width:50.000%", "no answer", "12.3 kB", "ok, 1 retry", `<tr class="failed" title="started at 999 ms, waited`, "report.ts: 3 calls"} {
+	for _, good := range []string{
+		"default-src 'none'", "report.ts: 3 calls", "sandbox docker, ready after 250 ms; exit code 0",
+		"left:40.000%;width:40.000%",                                                 // call 2 waits from 500 to 1000 of 1250 ms
+		`<i class="begin" style="left:0;width:20.000%">`,                             // the sandbox
+		`<details class="call tool-2"><summary class="row"><span class="number n">1`, // the tool that took second longest
+		`<details class="call tool-3 failed">`, "ok, 1 retry", "12.3 kB", "no answer&lt;/b&gt; for [EMAIL_1]",
+		`<span class="at">line 7</span>`, "&#34;id&#34;: &#34;&lt;/pre&gt;", "<small>the beginning</small>", "helper.ts:9",
+		"body:has(#tool-3:checked) .call:not(.tool-3)", `<td class="n">3</td><td class="n">1</td><td class="n">1.0 s</td>`, // all: 3 calls, 1 failed
+	} {
 		if !strings.Contains(page, good) {
 			t.Errorf("%q is not in the page", good)
 		}

@@ -223,6 +223,7 @@ async function run(bridge, job, stacks) {
   process.argv = ["node", path.join(home, job.name), ...job.args]; // where import.meta.filename says
   provideVars(job.vars);
   const address = stacks.add(job.code);
+  if (job.lines) bridge.place = () => stacks.place();
 
   const fail = (error) => {
     let report;

@@ -136,6 +136,7 @@ def run(bridge, job, finder):
     hook = sys.excepthook
     threading.excepthook = in_thread
     module = prepare(job, finder)
+    bridge.lines = job.get("lines", False)
     end = {"members": b""}
 
     # The first handler that is registered is called last: after threads have ended and after the script's own handlers.

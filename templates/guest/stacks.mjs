@@ -5,6 +5,7 @@ import { inspect } from "node:util";
 import vm from "node:vm";
 
 const MARKER = "//# sourceMappingURL=data:application/json;base64,";
+const OWN_FRAME = /^ {4}at (?:.*\()?(?:async )?(?!servers\/)([^()]+):(\d+):(\d+)\)?$/; // not one of the tree
 const GUEST = new URL(".", import.meta.url).href;
 
 /** Returns the URL of a module with this code. It is a data URL, because files are slow in some sandboxes. */
@@ -121,10 +122,19 @@ export class Stacks {
     return `${isError ? this.#excerpt(String(error.stack)) : ""}${plain(text)}\n`;
   }
 
+  /** Returns the line of the script that is running, as "script.ts:12". */
+  place() {
+    for (const line of new Error().stack.split("\n")) {
+      const match = OWN_FRAME.exec(line);
+      if (match) return `${match[1]}:${match[2]}`;
+    }
+    return undefined;
+  }
+
   /** Returns the line of the script's source in which the error happened. */
   #excerpt(stack) {
     for (const line of stack.split("\n")) {
-      const match = /^ {4}at (?:.*\()?(?:async )?(?!servers\/)([^()]+):(\d+):(\d+)\)?$/.exec(line);
+      const match = OWN_FRAME.exec(line);
       const source = match && this.#line(match[1], Number(match[2]));
       if (source === undefined || source === null) continue;
       if (source.length > 500) return "";

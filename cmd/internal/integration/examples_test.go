@@ -176,8 +176,16 @@ func topOrders(t *testing.T, p *project, where place) {
 	}
 }
 
-// basic prints one line for each day of a forecast.
+// basic prints one line for each day of a forecast. Its trace names the line of the call.
 func basic(t *testing.T, p *project, where place) {
+	page := p.path("trace-" + where.String() + ".html")
+	p.runIn(t, "mcprun", "--sandbox", where.sandbox, "--trace="+page, example("basic", where)).want(t, 0)
+	shown, err := os.ReadFile(page)
+	if line := regexp.MustCompile(`<span class="at">[^<]*</span>`).FindString(string(shown)); err != nil || line != map[string]string{
+		"typescript": `<span class="at">line 5</span>`, "python": `<span class="at">line 8</span>`,
+	}[where.language] || !strings.Contains(string(shown), "&#34;days&#34;: 3,") {
+		t.Errorf("the trace names %q, %v", line, err)
+	}
 	res := p.runJSON(t, where, 0, example("basic", where))
 	if !regexp.MustCompile(`^(2026-07-0[123]: -?[\d.]+ to -?[\d.]+ °C, [a-z_]+\n){3}$`).MatchString(res.Stdout) || len(res.Calls) != 1 {
 		t.Errorf("%d calls, stdout:\n%s", len(res.Calls), res.Stdout)

@@ -302,6 +302,7 @@ func (o *Options) Complete(s *runner.Script, p *project.Project) error {
 		return err
 	}
 	s.Vars, s.Calls = vars, o.Calls
+	s.Calls.Details = o.trace != "" && o.trace != traceTerminal
 	if s.Workspace = o.App.Path(o.Base.Workspace); s.Workspace == "" {
 		s.Workspace = p.Workspace
 	}

@@ -60,7 +60,7 @@ func (g *guest) transport() engine.Value {
 // callTool implements call(tool, args, options?): Promise.
 func (g *guest) callTool(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	return g.ask(args, true, func(tool, input string, o callOptions) (pendingCall, []string) {
-		return pendingCall{tool: tool, raw: o.raw}, []string{`,"tool":`, string(mustJSON(tool)), `,"args":`, input, o.member, "}"}
+		return pendingCall{tool: tool, raw: o.raw}, []string{`,"tool":`, string(mustJSON(tool)), `,"args":`, input, o.member, g.lineMember(), "}"}
 	})
 }
 
@@ -71,7 +71,7 @@ func (g *guest) request(_ engine.Value, args []engine.Value) (engine.Value, erro
 		if method == "resources/read" || method == "prompts/get" {
 			c.params = params
 		}
-		return c, []string{`,"method":`, string(mustJSON(method)), `,"params":`, params, "}"}
+		return c, []string{`,"method":`, string(mustJSON(method)), `,"params":`, params, g.lineMember(), "}"}
 	})
 }
 

@@ -68,6 +68,8 @@ type job struct {
 	Args     []string `json:"args"`
 	// Vars are the script's variables, by name.
 	Vars map[string]json.RawMessage `json:"vars"`
+	// Lines asks for the line of the script that makes each call.
+	Lines bool `json:"lines"`
 }
 
 // Run greets the host, runs the job and reports how it ended. An error means that no script ran.

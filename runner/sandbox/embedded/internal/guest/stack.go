@@ -1,6 +1,8 @@
 package guest
 
 import (
+	"errors"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -115,6 +117,24 @@ func scriptFrame(stack string) (position, bool) {
 		return position{m[1], line, column}, true
 	}
 	return position{}, false
+}
+
+// lineMember returns the member of a call's frame with the line of the script that is running, or "".
+func (g *guest) lineMember() string {
+	if !g.job.Lines {
+		return ""
+	}
+	here, err := g.vm.NewError(errors.New(""))
+	if err != nil {
+		return ""
+	}
+	defer g.vm.Free(here)
+	stack, _ := g.vm.GetString(here, "stack")
+	at, ok := scriptFrame(stack)
+	if !ok {
+		return ""
+	}
+	return `,"at":` + string(mustJSON(fmt.Sprintf("%s:%d", at.file, at.line)))
 }
 
 // splitPlace splits "file:line:column".
