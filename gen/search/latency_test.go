@@ -29,7 +29,7 @@ func alike(t testing.TB, n int) *catalog.Catalog {
 	return catalogOf(t, servers...)
 }
 
-// TestLatency bounds, generously, what a query costs among 10,000 tools that are alike; docs/reference/search.md has figures.
+// TestLatency bounds, generously, what a query costs among 10,000 tools that are alike; docs/internals/search.md has figures.
 func TestLatency(t *testing.T) {
 	tools := 10_000
 	if raced {
