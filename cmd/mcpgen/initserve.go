@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -70,10 +69,13 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 			return err
 		}
 	}
-	if _, err := exec.LookPath("mcprun"); err != nil {
+	sync := "mcpgen sync"
+	if o.mcprun().Command == "npx" {
+		sync = "npx mcpgen sync"
+	} else if _, err := exec.LookPath("mcprun"); err != nil {
 		o.warn("mcprun is not on PATH, where these programs look for it")
 	}
-	o.say("\nNext: run \"mcpgen sync\", then start the program again. It now starts mcprun, which serves the tools of these servers.")
+	o.say("\nNext: run %q, then start the program again. It now starts mcprun, which serves the tools of these servers.", sync)
 	return nil
 }
 
@@ -129,33 +131,39 @@ func (o *initOptions) serveOptions(p project, places []hosts.Place) (*adopt.Serv
 			person := slices.ContainsFunc(places, func(place hosts.Place) bool {
 				return place.Path == f.Path && (place.Scope == hosts.OfPerson || place.Scope == "" && !strings.HasPrefix(f.Path, p.dir+string(filepath.Separator)))
 			})
-			switch {
-			case person: // in a person's own file: the host may start mcprun anywhere, without a shell's PATH
-				return config.Launch{Command: o.mcprun(), Args: []string{"serve", "--config", p.dir}}
-			case f.Host == config.Cursor || f.Host == config.VSCode:
-				return config.Launch{Command: "mcprun", Args: []string{"serve", "--config", "${workspaceFolder}"}}
+			launch := o.mcprun()
+			if !person && launch.Command != "npx" {
+				launch.Command = "mcprun" // whatever its path is on the machines of others
 			}
-			return config.Launch{Command: "mcprun", Args: []string{"serve"}}
+			launch.Args = append(launch.Args, "serve")
+			switch {
+			case person: // in a person's own file: the host may start mcprun anywhere
+				launch.Args = append(launch.Args, "--config", p.dir)
+			case f.Host == config.Cursor || f.Host == config.VSCode:
+				launch.Args = append(launch.Args, "--config", "${workspaceFolder}")
+			}
+			return launch
 		},
 	}, nil
 }
 
-// mcprun returns the path of mcprun, which is usually in the folder of this program.
-func (o *initOptions) mcprun() string {
-	name := "mcprun"
-	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), name)
-		if runtime.GOOS == "windows" {
-			beside += ".exe"
-		}
-		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
-			return beside
+// mcprun returns a command that starts mcprun without a shell's PATH, and that an update does not change: the one on PATH, else
+// the one beside this program. npm's folders are on PATH only for what npm starts, and may be a cache's; npx finds either.
+func (o *initOptions) mcprun() config.Launch {
+	path, err := exec.LookPath("mcprun")
+	if err != nil || !filepath.IsAbs(path) {
+		path = "mcprun"
+		if self, err := os.Executable(); err == nil {
+			beside := filepath.Join(filepath.Dir(self), "mcprun"+filepath.Ext(self))
+			if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+				path = beside
+			}
 		}
 	}
-	if path, err := exec.LookPath(name); err == nil && filepath.IsAbs(path) {
-		return path
+	if slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "node_modules") {
+		return config.Launch{Command: "npx", Args: []string{"-y", "mcprun"}}
 	}
-	return name
+	return config.Launch{Command: path}
 }
 
 func (o *initOptions) showDiff(text []byte) {
