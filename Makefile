@@ -6,10 +6,10 @@ BIN := bin
 GOFLAGS_BUILD := -trimpath
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test test-fast soak fuzz bench bench-tokens generate man site lint image image-pins container clean
+.PHONY: help build demo test test-fast soak fuzz bench bench-tokens generate man completions release-snapshot site lint image image-pins container clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
 
 build: ## build bin/mcpgen, bin/mcprun and bin/mcpdemo
 	go build $(GOFLAGS_BUILD) -o $(BIN)/ ./cmd/mcpgen ./cmd/mcprun ./cmd/mcpdemo
@@ -42,7 +42,24 @@ generate: build ## make the checked-in servers/ tree again from the demo servers
 	$(BIN)/mcpgen sync
 
 man: ## write the manual pages to bin/man
-	MCPGEN_MAN=$(CURDIR)/$(BIN)/man go test ./cmd/mcpgen ./cmd/mcprun -run '^TestManPages$$' -count=1
+	MCPGEN_MAN=$(CURDIR)/$(BIN)/man go test $(GOFLAGS_BUILD) ./cmd/mcpgen ./cmd/mcprun -run '^TestManPages$$' -count=1
+
+completions: ## write completion scripts for bash, zsh, fish and PowerShell to bin/completions
+	@mkdir -p $(BIN)/completions
+	@set -e; for program in mcpgen mcprun; do \
+	  go build $(GOFLAGS_BUILD) -o $(BIN)/ ./cmd/$$program; \
+	  for shell in bash zsh fish powershell; do $(BIN)/$$program completion $$shell >$(BIN)/completions/$$program.$$shell; done; \
+	done
+
+# Reads .goreleaser.yaml. The Go command keeps the compiled program; the first time takes some minutes.
+GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.16.0
+
+RELEASE_CONFIG := .goreleaser.yaml
+RELEASE_DIST := build/dist
+
+release-snapshot: ## build all files of a release for all platforms to build/dist, with npm packages; nothing is published
+	$(GORELEASER) release --config $(RELEASE_CONFIG) --snapshot --clean
+	node deploy/npm/pack.mjs $(RELEASE_DIST)
 
 site: ## build the documentation as a website in build/site and check its links (installs MkDocs: Debian, as root)
 	bash .ci/site/render

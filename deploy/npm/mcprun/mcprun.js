@@ -1,0 +1,2 @@
+#!/usr/bin/env node
+require("mcpgen/bin/mcprun.js");
