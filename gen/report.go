@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
+	"github.com/mcpgen/mcpgen/gen/catalog/drift"
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
 
@@ -84,6 +85,9 @@ func (r *Report) Impact() diff.Impact {
 	}
 	return worst
 }
+
+// Verdict is the worst one of all changes; empty without one.
+func (r *Report) Verdict() diff.Verdict { return drift.Worst(r.Changes) }
 
 // Important reports whether a server took back an assurance about a tool.
 func (r *Report) Important() bool {
@@ -194,6 +198,9 @@ func (t ToolChanges) Impact() diff.Impact {
 	}
 	return worst
 }
+
+// Verdict is the worst one of the changes.
+func (t ToolChanges) Verdict() diff.Verdict { return drift.Worst(t.Changes) }
 
 // Important reports whether the server took back an assurance.
 func (t ToolChanges) Important() bool {

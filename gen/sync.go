@@ -13,7 +13,9 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
+	"github.com/mcpgen/mcpgen/gen/catalog/drift"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/poison"
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
 
@@ -145,6 +147,7 @@ func (s *job) generate(servers []catalog.Server) error {
 		return nil // an empty tree is useless, and probably the network is down: nothing is removed either
 	}
 	s.report.Changes = diff.Catalogs(before, now)
+	drift.Judge(s.report.Changes, before, now, poison.NewChecker(now.Servers, s.allowedTexts()))
 	s.addUnpinned(now)
 	s.warnSuspicious(now)
 	s.sortWarnings()

@@ -83,7 +83,7 @@ func (s *skillReport) add(k *skill.Skill, r *gen.Report) {
 			used := slices.ContainsFunc(k.Tools, func(t skill.Tool) bool { return t.ID == id || c.ID == "" && strings.HasPrefix(t.ID, c.Dir+"__") })
 			gone := c.Kind == diff.ToolRemoved || c.Kind == diff.ToolRenamed || c.Kind == diff.ServerRemoved
 			told := slices.ContainsFunc(reasons, func(x skill.Reason) bool { return x.Tool == id && (x.Fatal || !gone) })
-			if !used || told {
+			if !used || told || c.Verdict == diff.Harmless {
 				continue
 			}
 			reason := skill.Reason{Kind: skill.KindChanged, Tool: id, Text: fmt.Sprintf("the server has changed the tool %s that it uses: %s", cmp.Or(c.ID, c.Dir), c.Kind), Details: c.Lines()}

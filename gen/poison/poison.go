@@ -10,6 +10,7 @@
 package poison
 
 import (
+	"encoding/json"
 	"runtime"
 	"slices"
 	"strings"
@@ -56,6 +57,29 @@ func Servers(all []catalog.Server, allowed map[string][]string) []Finding {
 	}
 	_ = group.Wait() // no function returns an error
 	return slices.Concat(found...)
+}
+
+// Checker checks what changed in definitions of servers. It is safe for concurrent use.
+type Checker struct {
+	servers map[string]*otherNames
+	allowed map[string][]string
+}
+
+// NewChecker returns a Checker for the servers of one configuration. The argument allowed is as for [Servers].
+func NewChecker(all []catalog.Server, allowed map[string][]string) *Checker {
+	c, names := &Checker{map[string]*otherNames{}, allowed}, collectNames(all)
+	for _, s := range all {
+		c.servers[s.Key] = names.except(s)
+	}
+	return c
+}
+
+// New checks the texts of a definition that the former one, which may be nil, does not have. Places are JSON pointers with "#"
+// before them.
+func (c *Checker) New(server string, old, new json.RawMessage) []Finding {
+	s := scan{others: c.servers[server], matcher: defaultMatcher(), allowed: c.allowed[server], known: stringsOf(old)}
+	s.definition("#", new)
+	return s.found
 }
 
 // Text checks one text that does not come from a server, such as the description of a skill. isName reports whether it is
@@ -127,7 +151,9 @@ type scan struct {
 	// allowed lists the ids of rules whose findings are left out. They do not count towards maxFindings, which would let
 	// them hide other findings.
 	allowed []string
-	found   []Finding
+	// known are texts that were checked before, or that nobody asks about. Nil: none.
+	known map[string]bool
+	found []Finding
 }
 
 // add adds a finding, unless its rule is allowed or there are enough.

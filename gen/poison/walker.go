@@ -27,6 +27,9 @@ func (s *scan) definition(place string, raw json.RawMessage) {
 			continue
 		}
 		text := token.String()
+		if s.known[text] {
+			continue
+		}
 		kind, length := dec.StackIndex(dec.StackDepth())
 		isKey := kind == '{' && length%2 == 1
 		if isKey && plainWord(text) {
@@ -34,6 +37,21 @@ func (s *scan) definition(place string, raw json.RawMessage) {
 		}
 		pointer := string(dec.StackPointer())
 		s.text(place+clip(pointer), text, isKey || pointer == "/name")
+	}
+}
+
+// stringsOf returns every string in a JSON value, including keys.
+func stringsOf(raw json.RawMessage) map[string]bool {
+	all := map[string]bool{}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return all
+		}
+		if token.Kind() == '"' {
+			all[token.String()] = true
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/poison"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/call"
 )
@@ -90,7 +91,8 @@ type Chain struct {
 	compiled map[string]*validators       // by tool id
 	named    map[string]map[string]string // parameters by tool id
 	servers  map[string]chan struct{}     // the calls in flight, by server
-	same     map[string]json.RawMessage   // live definitions that equal the locked ones, by tool id
+	compared map[string]*drifted          // live definitions, by tool id
+	texts    func() *poison.Checker       // finds suspicious texts in live definitions
 }
 
 // New returns a Chain.
@@ -100,6 +102,7 @@ func New(opt Options) *Chain {
 	}
 	return &Chain{
 		upstreams: opt.Upstreams, settings: opt.Servers, catalog: opt.Catalog, memory: opt.Memory, log: opt.Logger,
-		compiled: map[string]*validators{}, named: map[string]map[string]string{}, servers: map[string]chan struct{}{}, same: map[string]json.RawMessage{},
+		compiled: map[string]*validators{}, named: map[string]map[string]string{}, servers: map[string]chan struct{}{}, compared: map[string]*drifted{},
+		texts: sync.OnceValue(func() *poison.Checker { return poison.NewChecker(opt.Catalog.Servers, nil) }),
 	}
 }

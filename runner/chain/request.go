@@ -23,6 +23,7 @@ type request struct {
 	retries   int
 	arguments json.RawMessage       // of a call that a dry run skipped
 	skipped   string                // why, where that is not obvious
+	drift     string                // how the tool has changed since the tree was made
 	whole     json.RawMessage       // the result that a handle stands for
 	memory    *reservation          // for its result; nil outside a run
 	clock     *clock.Clock          // of the timeout that the script gave; nil: none

@@ -10,7 +10,9 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
+	"github.com/mcpgen/mcpgen/gen/catalog/drift"
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/schema/validate"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/call"
 )
@@ -23,7 +25,8 @@ type definer interface {
 // concealer removes the values of the configuration's variables from a text. *upstream.Pool implements it.
 type concealer interface{ Conceal(text string) string }
 
-// drift refuses a tool whose definition has changed since the tree was made: nobody has reviewed what would be called.
+// drift compares a tool's definition with the one that the tree was made from. A harmless change is recorded and let through if
+// the arguments fit the new schema too. Any other is refused: nobody has reviewed what would be called.
 func (c *Calls) drift(next handler) handler {
 	up, ok := c.chain.upstreams.(definer)
 	if !ok {
@@ -32,21 +35,28 @@ func (c *Calls) drift(next handler) handler {
 	return func(ctx context.Context, req *request) (*call.Result, error) {
 		req.waiting.begin(ctx, waitList)
 		live, err := up.Definition(ctx, req.Server, req.Name)
-		changed := ""
+		var changed *drifted
 		switch {
 		case errors.Is(err, upstream.ErrUnknownTool):
-			changed = "the server does not list this tool any more"
+			changed = &drifted{verdict: diff.BreakingVerdict, text: "the server does not list this tool any more"}
 		case err != nil && (!c.set.AllowDrift || isConnection(err) || ctx.Err() != nil):
 			return nil, unchecked(ctx, req, err)
 		case err == nil:
-			changed = c.chain.changed(req, live)
+			changed = c.chain.drifted(req, live)
 		}
-		switch {
-		case changed == "":
-		case c.set.AllowDrift:
-			c.warn(req, "called although it drifted from the tree: %s", changed)
-		default:
-			return nil, refusal(call.KindDenied, req, `drift: %s; look at it with "mcpgen sync --diff" and accept it with "mcpgen sync", or let it through with --allow-drift`, changed)
+		if changed != nil && changed.verdict != "" {
+			req.drift = string(changed.verdict) + ": " + changed.text
+			misfit := changed.misfit(req.Args)
+			switch {
+			case c.set.AllowDrift:
+				c.warn(req, "called although it drifted from the tree: %s", changed.text)
+			case changed.verdict != diff.Harmless:
+				return nil, refusal(call.KindDenied, req, `drift (%s): %s; look at it with "mcpgen sync --diff" and accept it with "mcpgen sync" (or "mcpgen sync --migrate", which adapts scripts), or let it through with --allow-drift`, changed.verdict, changed.text)
+			case misfit != "":
+				return nil, refusal(call.KindDenied, req, `drift: %s, and %s; accept the change with "mcpgen sync" and adapt the call`, changed.text, misfit)
+			default:
+				c.warn(req, `called although it drifted from the tree, since the change is harmless: %s; accept it with "mcpgen sync"`, changed.text)
+			}
 		}
 		req.waiting.begin(ctx, waitAnswer)
 		return next(ctx, req)
@@ -95,26 +105,57 @@ func isConnection(err error) bool {
 	return errors.As(err, &gone)
 }
 
-// changed describes how a tool's definition differs from the locked one; empty when it does not.
-func (ch *Chain) changed(req *request, live json.RawMessage) string {
+// drifted is what became of a tool's definition. An empty verdict means that it is the locked one.
+type drifted struct {
+	live    json.RawMessage
+	verdict diff.Verdict
+	text    string              // of the server, in part
+	input   *validate.Validator // of a harmless change; nil if the schema does not compile
+}
+
+// misfit describes why arguments that fit the locked schema do not fit the new one: they hold one that was not declared before.
+func (d *drifted) misfit(args json.RawMessage) string {
+	if d.input == nil {
+		return ""
+	}
+	if err := d.input.ValidateAs("the arguments", args); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// drifted compares a live definition with the locked one. Each is compared once.
+func (ch *Chain) drifted(req *request, live json.RawMessage) *drifted {
 	server, locked, ok := ch.catalog.Lookup(req.Tool)
 	if !ok {
-		return "it is not in the tree"
+		return &drifted{verdict: diff.BreakingVerdict, text: "it is not in the tree"}
 	}
 	ch.mu.Lock()
-	known := ch.same[req.Tool]
+	known := ch.compared[req.Tool]
 	ch.mu.Unlock()
-	if known != nil && bytes.Equal(known, live) {
-		return ""
+	if known != nil && bytes.Equal(known.live, live) {
+		return known
 	}
-	digest, err := catalog.Digest(live)
-	if err == nil && digest == locked.Digest {
-		ch.mu.Lock()
-		ch.same[req.Tool] = live
-		ch.mu.Unlock()
-		return ""
+	d := &drifted{live: live}
+	if digest, err := catalog.Digest(live); err != nil || digest != locked.Digest {
+		changes := drift.Definitions(server.Key, locked.Raw, live, ch.texts())
+		d.verdict, d.text = drift.Worst(changes), describeChanges(changes)
+		if d.verdict == "" { // it cannot be read
+			d.verdict = diff.Undecided
+		}
 	}
-	return describeChange(server.Key, locked, live)
+	if d.verdict == diff.Harmless {
+		var tool struct {
+			Input json.RawMessage `json:"inputSchema"`
+		}
+		if json.Unmarshal(live, &tool) == nil && len(tool.Input) > 0 {
+			d.input, _ = validate.Compile(tool.Input) // one that does not compile checks nothing, as a locked one
+		}
+	}
+	ch.mu.Lock()
+	ch.compared[req.Tool] = d
+	ch.mu.Unlock()
+	return d
 }
 
 const (
@@ -122,17 +163,26 @@ const (
 	maxChangeText  = 200 // bytes of a line
 )
 
-// describeChange describes the difference. Its quotes are text of the server.
-func describeChange(server string, locked *catalog.Tool, live json.RawMessage) string {
+// describeChanges describes changes, the worst first. Its quotes are text of the server.
+func describeChanges(changes []diff.Change) string {
 	const plainly = "its definition changed since the tree was made"
 	var lines []string
-	for _, change := range diff.Definitions(server, locked.Raw, live) {
-		for _, line := range change.Lines() {
-			if len(lines) < maxChangeLines {
-				if kind := string(change.Kind) + ": "; !strings.HasPrefix(line, kind) {
-					line = kind + line
+	for _, verdict := range []diff.Verdict{diff.BreakingVerdict, diff.Undecided, diff.Harmless} {
+		for _, change := range changes {
+			if change.Verdict != verdict {
+				continue
+			}
+			all := change.Lines()
+			if change.Why != "" { // a suspicious text is not quoted at length
+				all = []string{change.Why}
+			}
+			for _, line := range all {
+				if len(lines) < maxChangeLines {
+					if kind := string(change.Kind) + ": "; !strings.HasPrefix(line, kind) {
+						line = kind + line
+					}
+					lines = append(lines, ident.Clip(line, maxChangeText))
 				}
-				lines = append(lines, ident.Clip(line, maxChangeText))
 			}
 		}
 	}

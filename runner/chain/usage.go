@@ -50,6 +50,9 @@ type CallRecord struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Skipped is why a dry run did not make a call of a tool that may be read-only.
 	Skipped string `json:"skipped,omitempty"`
+	// Drift is how the tool's definition has changed since the tree was made: the verdict, "harmless", "breaking" or "undecided", and
+	// what changed, which is text of the server in part.
+	Drift string `json:"drift,omitempty"`
 
 	// Policy is the decision about the call, if a rule decided, and Policy.By who approved it.
 	Policy *policy.Decision `json:"policy,omitempty"`

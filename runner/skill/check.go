@@ -63,6 +63,9 @@ func (s *Store) Check(ctx context.Context, names ...string) (*Report, error) {
 	kept := map[string]checked{}
 	types, failed := s.opt.Check, 0
 	for _, k := range all {
+		for _, d := range k.Drifted {
+			r.warn(oneLine(fmt.Sprintf("%s: %s, which is harmless; save it again to accept that", k.Name, d.Text), 500))
+		}
 		if k.front == nil || k.content == nil || k.Version == "" {
 			continue
 		}

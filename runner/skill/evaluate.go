@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
+	"github.com/mcpgen/mcpgen/gen/catalog/drift"
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/gen/poison"
 )
 
 // evaluation finds out which skills are broken, each once. It runs no other program and reads no script, so that a list of all
@@ -91,7 +94,12 @@ func (s *Store) compareTools(k *Skill) {
 		case !ok:
 			k.Reasons = append(k.Reasons, s.removed(tool.ID))
 		case digest != tool.Digest:
-			k.Reasons = append(k.Reasons, s.changed(tool))
+			reason, verdict := s.changed(tool)
+			if verdict == diff.Harmless {
+				k.Drifted = append(k.Drifted, reason)
+			} else {
+				k.Reasons = append(k.Reasons, reason)
+			}
 		}
 	}
 }
@@ -109,16 +117,17 @@ func (s *Store) removed(id string) Reason {
 // maxDetails limits the details of a reason.
 const maxDetails = 12
 
-// changed returns the reason that a tool has changed, and how if its former definition was kept.
-func (s *Store) changed(tool Tool) Reason {
+// changed returns the reason that a tool has changed, and how if its former definition was kept. Without it there is no verdict.
+func (s *Store) changed(tool Tool) (Reason, diff.Verdict) {
 	r := Reason{Kind: KindChanged, Tool: tool.ID, Text: fmt.Sprintf("the tool %s has changed since the skill was saved", tool.ID)}
 	key, now := s.tools.definition(tool.ID)
 	before := s.definition(tool.Digest)
 	if now == nil || before == nil {
-		return r
+		return r, ""
 	}
+	changes := drift.Definitions(key, before, now, s.tools.texts())
 	var kinds []string
-	for _, c := range diff.Definitions(key, before, now) {
+	for _, c := range changes {
 		if !slices.Contains(kinds, string(c.Kind)) {
 			kinds = append(kinds, string(c.Kind))
 		}
@@ -131,7 +140,7 @@ func (s *Store) changed(tool Tool) Reason {
 	if len(kinds) > 0 {
 		r.Text += ": " + strings.Join(kinds, ", ")
 	}
-	return r
+	return r, drift.Worst(changes)
 }
 
 // tools are the tools in the lock file of a tree.
@@ -140,10 +149,17 @@ type tools struct {
 	digests  map[string]string
 	wrappers map[string]string // ids by file names of wrappers
 	ids      []string
+	texts    func() *poison.Checker // finds suspicious texts in what changed
 }
 
 func newTools(lock *catalog.Lock, cat *catalog.Catalog) *tools {
 	t := &tools{catalog: cat, digests: map[string]string{}, wrappers: map[string]string{}}
+	t.texts = sync.OnceValue(func() *poison.Checker {
+		if cat == nil {
+			return poison.NewChecker(nil, nil)
+		}
+		return poison.NewChecker(cat.Servers, nil)
+	})
 	for _, server := range lock.Servers {
 		for _, tool := range server.Tools {
 			t.digests[tool.ID] = tool.Digest

@@ -64,6 +64,9 @@ type Skill struct {
 	Broken      bool               `json:"broken,omitempty"`
 	Reasons     []Reason           `json:"reasons,omitempty"` // why it is broken, the worst first
 
+	// Drifted are the changes of its tools that are harmless. They do not make it broken.
+	Drifted []Reason `json:"drifted,omitempty"`
+
 	// Suspicious describes passages that try to instruct a model, one line each. A person must review them.
 	Suspicious []string `json:"suspicious,omitempty"`
 

@@ -34,6 +34,7 @@ func rules() []rule {
 		{"gen/schema", []string{"gen/ident", "gen/ir", "gen/schema/internal/document"}},
 		{"gen/verify", nil}, // knows nothing of what made the files that it reads
 		{"gen/poison", []string{"gen/catalog"}},
+		{"gen/catalog/drift", []string{"gen/catalog", "gen/catalog/diff", "gen/poison"}},
 		{"gen/render", []string{"gen/ident", "gen/ir", "gen/tree", "gen/render/internal/text"}},
 		{"gen/render/internal/text", []string{"gen/ident", "gen/ir"}},
 		{"gen/render/internal/rendertest", []string{"gen/ident", "gen/render", "gen/schema", "gen/tree"}},
@@ -48,7 +49,7 @@ func rules() []rule {
 		{"gen/upstream/upstreamtest", []string{"gen/config"}},
 		{"gen/search", []string{"gen/catalog", "gen/ident"}},
 		{"gen/search/searchtest", []string{"gen/catalog", "gen/search"}},
-		{"gen", []string{"gen/*", "gen/catalog/diff", "gen/render/*", "gen/schema/validate"}},
+		{"gen", []string{"gen/*", "gen/catalog/diff", "gen/catalog/drift", "gen/render/*", "gen/schema/validate"}},
 
 		// Leaves of runner, then what stands on them.
 		{"runner/risk", nil},
@@ -70,7 +71,7 @@ func rules() []rule {
 		{"runner/trace", []string{"gen/ident", "runner", "runner/chain"}},
 		{"runner/daemon", nil},
 		{"runner/skill/internal/frontmatter", []string{"gen/ident"}},
-		{"runner/skill", []string{"runner/skill/internal/frontmatter", "gen/catalog", "gen/catalog/diff", "gen/ident", "gen/poison", "runner/sandbox", "runner/script", "runner/script/check", "runner/internal/safeopen"}},
+		{"runner/skill", []string{"runner/skill/internal/frontmatter", "gen/catalog", "gen/catalog/diff", "gen/catalog/drift", "gen/ident", "gen/poison", "runner/sandbox", "runner/script", "runner/script/check", "runner/internal/safeopen"}},
 		{"runner/script", []string{"gen/ident", "runner/bridge", "runner/sandbox", "templates", "runner/internal/safeopen", "runner/script/internal/pyimport"}},
 		{"runner/script/internal/pyimport", []string{"gen/ident"}},
 		{"runner/script/check", []string{"gen/ident", "runner/sandbox", "runner/script", "runner/script/internal/pyimport", "templates", "runner/internal/safeopen"}},
@@ -88,7 +89,7 @@ func rules() []rule {
 		{"runner/mcpserver/bearer", nil},
 		{"runner/mcpserver", []string{"runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/sandbox", "runner/script", "runner/skill", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen"}},
 		{"runner/chain", []string{
-			"gen/catalog", "gen/catalog/diff", "gen/config", "gen/ident", "gen/schema/validate", "gen/tokens", "gen/upstream",
+			"gen/catalog", "gen/catalog/diff", "gen/catalog/drift", "gen/config", "gen/ident", "gen/poison", "gen/schema/validate", "gen/tokens", "gen/upstream",
 			"runner/approve", "runner/call", "runner/internal/clock", "runner/pii", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/workspace",
 		}},
 		{"runner", []string{

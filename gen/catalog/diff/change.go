@@ -50,6 +50,29 @@ func (i Impact) Worse(j Impact) Impact {
 	return NoImpact
 }
 
+// Verdict is whether a call of a tool may go on after a change that nobody has reviewed. Package drift gives it.
+type Verdict string
+
+// The verdicts, from the worst.
+const (
+	// BreakingVerdict: a call that was right may be refused, a reply may hold what it could not before, or an assurance was taken back.
+	BreakingVerdict Verdict = "breaking"
+	// Undecided: it was not shown that the change is harmless.
+	Undecided Verdict = "undecided"
+	// Harmless: each input that was valid still is, outputs stay within what they were, and no new text is suspicious.
+	Harmless Verdict = "harmless"
+)
+
+// Worse returns the worse of two verdicts. An empty one is better than any other.
+func (v Verdict) Worse(w Verdict) Verdict {
+	for _, worst := range []Verdict{BreakingVerdict, Undecided, Harmless} {
+		if v == worst || w == worst {
+			return worst
+		}
+	}
+	return v
+}
+
 // Op is how one thing changed.
 type Op string
 
@@ -81,6 +104,9 @@ type Change struct {
 	Kind    Kind   `json:"kind"`
 	// Impact is the worst one of Items.
 	Impact Impact `json:"impact"`
+	// Verdict is whether calls may go on, and Why the reason of one that is not in Items. Empty if nobody has judged the change.
+	Verdict Verdict `json:"verdict,omitempty"`
+	Why     string  `json:"why,omitempty"`
 	// Important reports whether a server took back an assurance: a tool no longer claims to be read-only, or may destroy now.
 	Important bool `json:"important"`
 	// Summary is the first line of the description of a tool that came or went.
@@ -111,6 +137,9 @@ func (c Change) Lines() []string {
 	}
 	if c.More > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", c.More))
+	}
+	if c.Why != "" {
+		lines = append(lines, c.Why)
 	}
 	return lines
 }

@@ -173,8 +173,11 @@ func (v *View) changeAnnotations() []annotation {
 				}
 				a.lines = append(a.lines, c.Label(i)+": "+message+impactWord(i))
 			}
-			if len(c.Items) == 0 {
+			switch {
+			case len(c.Items) == 0:
 				a.lines = append(a.lines, c.Lines()...)
+			case c.Why != "":
+				a.lines = append(a.lines, c.Why)
 			}
 		}
 		if len(a.lines) == 0 {
@@ -198,13 +201,21 @@ func changedWhat(t gen.ToolChanges) string {
 		}
 	}
 	text := strings.ReplaceAll(strings.Join(kinds, ", "), " changed, ", ", ")
-	if t.Impact() == diff.Breaking {
-		text += " (breaking)"
+	return text + verdict(t)
+}
+
+// verdict is what the changes of a tool mean to its calls, in a word in parentheses. A tool that came or is gone needs none.
+func verdict(t gen.ToolChanges) string {
+	switch kind, v := t.Changes[0].Kind, t.Verdict(); {
+	case v == diff.BreakingVerdict && t.Important() && t.Impact() != diff.Breaking:
+		return " (important)"
+	case v == diff.BreakingVerdict && t.Important():
+		return " (breaking) (important)"
+	case v == diff.Harmless && (kind == diff.ToolAdded || kind == diff.ServerAdded || t.Changes[0].Tool == ""), v == "":
+		return ""
+	default:
+		return " (" + string(v) + ")"
 	}
-	if t.Important() {
-		text += " (important)"
-	}
-	return text
 }
 
 func impactWord(i diff.Item) string {

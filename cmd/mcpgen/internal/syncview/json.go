@@ -15,6 +15,7 @@ type reportJSON struct {
 	Refused   bool          `json:"refused"`
 	ExitCode  int           `json:"exitCode"`
 	Impact    string        `json:"impact"`
+	Verdict   string        `json:"verdict,omitempty"`
 	Important bool          `json:"important"`
 	Repair    string        `json:"repair,omitempty"`
 	Servers   []serverJSON  `json:"servers"`
@@ -49,7 +50,7 @@ func (v *View) json() *reportJSON {
 	out := &reportJSON{
 		Config: r.Config, Out: r.Out, InSync: !r.Drift() && len(r.Failures()) == 0, Written: r.Written,
 		ExitCode: r.ExitCode(), Unchanged: r.Unchanged, Kept: r.Kept, Diff: string(r.Diff), Skills: v.Skills,
-		Refused: r.Outcome() == gen.Unpinned, Impact: string(r.Impact()), Important: r.Important(),
+		Refused: r.Outcome() == gen.Unpinned, Impact: string(r.Impact()), Verdict: string(r.Verdict()), Important: r.Important(),
 		Changes: []changeJSON{}, Files: append([]tree.Step{}, r.Files...), Warnings: append([]gen.Warning{}, r.Warnings...), Servers: []serverJSON{},
 		Duration: r.Duration.Milliseconds(),
 	}

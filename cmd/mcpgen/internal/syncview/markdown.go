@@ -148,6 +148,12 @@ func (s *summary) changes(of gen.ServerChanges) {
 			if c.More > 0 {
 				s.add("| %s | | and %d more | |\n", name, c.More)
 			}
+			if c.Why != "" {
+				s.add("| %s | | %s | |\n", name, mark(c.Why))
+			}
+		}
+		if word := strings.Trim(verdict(tool), " ()"); word == string(diff.Harmless) || word == string(diff.Undecided) {
+			s.add("| %s | verdict | %s | |\n", name, word)
 		}
 	}
 	s.add("\n")

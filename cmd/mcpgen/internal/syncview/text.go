@@ -56,7 +56,7 @@ func (t *changeText) server(s gen.ServerChanges) {
 				continue
 			}
 		}
-		t.tool(tool.Changes)
+		t.tool(tool)
 	}
 }
 
@@ -93,8 +93,8 @@ func tally(s gen.ServerChanges) string {
 }
 
 // tool shows one tool, or what changed of the server itself.
-func (t *changeText) tool(changes []diff.Change) {
-	first := changes[0]
+func (t *changeText) tool(of gen.ToolChanges) {
+	changes, first := of.Changes, of.Changes[0]
 	name, summary := cli.EscapeLine(first.Tool), ""
 	if first.Summary != "" {
 		summary = t.style.Dim("  " + cli.EscapeLine(first.Summary))
@@ -117,9 +117,14 @@ func (t *changeText) tool(changes []diff.Change) {
 	if name == "" {
 		name = "the server itself"
 	}
-	heading := t.style.Yellow("~ " + name)
+	heading, word := t.style.Yellow("~ "+name), verdict(of)
 	if first.Kind == diff.ToolRenamed {
-		heading += ": renamed from " + cli.EscapeLine(first.OldTool) + t.style.Red(" (breaking)")
+		heading += ": renamed from " + cli.EscapeLine(first.OldTool)
+	}
+	if of.Verdict() == diff.Harmless {
+		heading += t.style.Dim(word)
+	} else {
+		heading += t.style.Red(word)
 	}
 	t.out.WriteString("  " + heading + "\n")
 	var rows []row
@@ -132,6 +137,9 @@ func (t *changeText) tool(changes []diff.Change) {
 				continue
 			}
 			rows = append(rows, t.row(c, i))
+		}
+		if c.Why != "" {
+			rows = append(rows, row{mark: true, label: string(c.Kind), text: cli.EscapeLine(c.Why)})
 		}
 	}
 	t.rows(rows)

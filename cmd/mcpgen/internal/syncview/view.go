@@ -177,6 +177,8 @@ func (v *View) legend() string {
 		return red("!") + " breaks callers: what was accepted may be refused, or a reply may hold what it could not before.\n"
 	case important:
 		return red("!") + " takes back an assurance.\n"
+	case v.Report.Verdict() == diff.Harmless && !v.Report.Frozen:
+		return "All changes are harmless: mcprun makes the calls, with a warning.\n"
 	}
 	return ""
 }
