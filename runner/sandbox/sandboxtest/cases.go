@@ -14,7 +14,7 @@ import (
 
 // testCase is one script per language, and its expected result.
 type testCase struct {
-	// name is the attempt, in plain words for docs/security.md. With "-" for " " it is the name of the programs.
+	// name is the attempt, in plain words for docs/internals/attacks.md. With "-" for " " it is the name of the programs.
 	name   string
 	code   map[sandbox.Language]string // with placeholders such as @ID@, see [world.fill]; nil: the files below programs
 	args   []string
@@ -47,7 +47,7 @@ type testCase struct {
 
 // group is one threat, and the cases about it.
 type group struct {
-	threat   string // heading in docs/security.md
+	threat   string // heading in docs/internals/attacks.md
 	works    bool   // about what must work, and so not in the table
 	coldOnly bool   // of all its cases
 	cases    []testCase

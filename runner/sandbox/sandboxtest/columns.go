@@ -7,7 +7,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// Column is a backend as the table in docs/security.md shows it.
+// Column is a backend as the table in docs/internals/attacks.md shows it.
 type Column struct {
 	// Name is what Options.Column selects; Title is the table's.
 	Name, Title string

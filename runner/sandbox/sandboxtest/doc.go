@@ -8,7 +8,7 @@
 // case the suite also checks the host: files outside of the workspace, connections, processes, mounts and control groups.
 //
 // [Columns] lists the cases in which a backend does not hold, with reasons. Such a case still runs, and must fail. The table
-// in docs/security.md is generated from the same data, and a test keeps it up to date.
+// in docs/internals/attacks.md is generated from the same data, and a test keeps it up to date.
 //
 // The suite must be able to fail: cases that look for a leak first check that the host itself can see the secret.
 package sandboxtest

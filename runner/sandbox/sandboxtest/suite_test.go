@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	document   = "../../../docs/security.md"
+	document   = "../../../docs/internals/attacks.md"
 	tableBegin = "<!-- table of attacks: begin -->\n"
 	tableEnd   = "<!-- table of attacks: end -->\n"
 )
@@ -43,7 +43,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the table into docs/security.md")
+var update = flag.Bool("update", false, "write the table into docs/internals/attacks.md")
 
 // TestSuite checks the suite itself: each case has programs, a name of its own, and each program belongs to a case.
 func TestSuite(t *testing.T) {

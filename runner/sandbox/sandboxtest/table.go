@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
-// Table returns the attacks of the suite and the result of each backend, in Markdown, for docs/security.md.
+// Table returns the attacks of the suite and the result of each backend, in Markdown, for docs/internals/attacks.md.
 func Table() string {
 	var b strings.Builder
 	var notes []string
