@@ -109,7 +109,7 @@ func (b *Backend) buildImage(ctx context.Context, opt *InstallOptions, arch stri
 		return "", &ImageError{Image: repository, Reason: "cannot be built here: there is no " + strings.Join(missing, ", no "),
 			hint: "on Debian or Ubuntu: sudo apt-get install mmdebstrap debian-archive-keyring npm python3\nelsewhere, " + ownImageHint}
 	}
-	fmt.Fprintln(opt.Log, "building the image from Debian packages; this takes a few minutes")
+	fmt.Fprintln(opt.Log, "building the image from Debian packages; this takes about a minute")
 	dir, err := os.MkdirTemp("", "mcprun-image-")
 	if err != nil {
 		return "", err
