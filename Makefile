@@ -6,7 +6,7 @@ BIN := bin
 GOFLAGS_BUILD := -trimpath
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test test-fast soak fuzz bench bench-tokens generate man completions release-snapshot site lint image image-pins container clean
+.PHONY: help build demo test test-fast soak fuzz bench bench-tokens generate man completions release-snapshot release site lint image image-pins container clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -54,12 +54,17 @@ completions: ## write completion scripts for bash, zsh, fish and PowerShell to b
 # Reads .goreleaser.yaml. The Go command keeps the compiled program; the first time takes some minutes.
 GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.16.0
 
+# Another configuration is for CI, which builds one platform.
 RELEASE_CONFIG := .goreleaser.yaml
 RELEASE_DIST := build/dist
 
 release-snapshot: ## build all files of a release for all platforms to build/dist, with npm packages; nothing is published
-	$(GORELEASER) release --config $(RELEASE_CONFIG) --snapshot --clean
+	$(GORELEASER) release --config $(RELEASE_CONFIG) --snapshot --skip=docker --clean
 	node deploy/npm/pack.mjs $(RELEASE_DIST)
+
+release: # of the tag at HEAD, by .github/workflows/release.yml only
+	$(GORELEASER) release --clean --release-notes build/notes.md
+	node deploy/npm/pack.mjs
 
 site: ## build the documentation as a website in build/site and check its links (installs MkDocs: Debian, as root)
 	bash .ci/site/render
