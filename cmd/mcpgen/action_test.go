@@ -1,8 +1,14 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,7 +67,7 @@ func readAction(t *testing.T) action {
 
 func TestActionIsWellFormed(t *testing.T) {
 	a := readAction(t)
-	if a.Name == "" || a.Description == "" || a.Runs.Using != "composite" || len(a.Runs.Steps) != 3 {
+	if a.Name == "" || a.Description == "" || a.Runs.Using != "composite" || len(a.Runs.Steps) != 4 {
 		t.Fatalf("%+v", a)
 	}
 	ids := map[string]bool{}
@@ -93,7 +99,7 @@ func TestActionIsWellFormed(t *testing.T) {
 		}
 	}
 	for _, m := range regexp.MustCompile(`steps\.([a-z]+)\.outputs\.([a-z-]+)`).FindAllStringSubmatch(string(text), -1) {
-		if !ids[m[1]] || !strings.Contains(string(text), m[2]+"=%s") {
+		if !ids[m[1]] || !strings.Contains(string(text), m[2]+"=") {
 			t.Errorf("nothing writes %s", m[0])
 		}
 	}
@@ -214,6 +220,76 @@ func TestActionRuns(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(r.dir, "evil")); err == nil {
 		t.Error("an argument was run")
+	}
+}
+
+// A release's program is taken where there is one, after its checksum was compared; else the next steps build it.
+func TestActionDownloads(t *testing.T) {
+	const program = "#!/bin/sh\necho mcpgen v1.2.3\n"
+	var archive bytes.Buffer
+	compressed := gzip.NewWriter(&archive)
+	files := tar.NewWriter(compressed)
+	for _, err := range []error{
+		files.WriteHeader(&tar.Header{Name: "mcpgen", Mode: 0o755, Size: int64(len(program))}),
+		func() error { _, err := files.Write([]byte(program)); return err }(),
+		files.Close(), compressed.Close(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const file = "mcpgen_linux_arm64.tar.gz"
+	sums := fmt.Sprintf("%064d  mcpgen_linux_amd64.tar.gz\n%x  %s\n", 0, sha256.Sum256(archive.Bytes()), file)
+	served := map[string]string{"/download/v6.6.6/checksums.txt": sums, "/download/v6.6.6/" + file: "something else"}
+	for _, release := range []string{"/download/v1.2.3/", "/latest/download/"} {
+		served[release+"checksums.txt"], served[release+file], served[release+"mcpgen_linux_amd64.tar.gz"] = sums, archive.String(), "something else"
+	}
+	releases := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		content, ok := served[req.URL.Path]
+		if !ok {
+			http.NotFound(w, req)
+			return
+		}
+		_, _ = io.WriteString(w, content)
+	}))
+	t.Cleanup(releases.Close)
+
+	r := newRunner(t)
+	r.write("CHANGELOG.md", "# Changelog\n\n## Unreleased\n\n## 1.2.3 - 2026-12-01\n\n## 1.2.2 - 2026-11-01\n")
+	for _, test := range []struct {
+		version, ref, arch string
+		binary             bool
+		code               int
+		log                string
+	}{
+		{ref: "v1.2.3", binary: true},
+		{ref: "v1", binary: true}, // the tag that moves
+		{ref: "main"},
+		{ref: "0123456789abcdef0123456789abcdef01234567"},
+		{},
+		{version: "latest", ref: "main", binary: true},
+		{version: "v1.2.3", ref: "v1", binary: true},
+		{version: "main", ref: "v1"},
+		{version: "v9.9.9", log: "no release v9.9.9 was found; it is built with Go"},
+		{version: "v1.2.3", arch: "X64", code: 1, log: "FAILED"},
+		{version: "v1.2.3", arch: "RISCV64"},
+		{version: "v6.6.6", code: 1, log: "FAILED"},
+	} {
+		if test.arch == "" {
+			test.arch = "ARM64"
+		}
+		log, outputs, code := r.run("download", map[string]string{"version": test.version}, "ACTION_PATH="+r.dir, "ACTION_REF="+test.ref,
+			"RELEASES="+releases.URL, "RUNNER_OS=Linux", "RUNNER_ARCH="+test.arch)
+		if code != test.code || (outputs["binary"] != "") != test.binary || !strings.Contains(log, test.log) {
+			t.Errorf("download %+v: exit code %d, %v\n%s", test, code, outputs, log)
+			continue
+		}
+		if test.binary {
+			log, outputs, code = r.run("install", nil, "DOWNLOADED="+outputs["binary"], "PATH=/usr/bin:/bin")
+			if code != 0 || log != "mcpgen v1.2.3\n" || outputs["binary"] == "" {
+				t.Errorf("install %+v: exit code %d, %v\n%s", test, code, outputs, log)
+			}
+		}
 	}
 }
 

@@ -53,8 +53,8 @@ gained or lost a server, nothing is written and the exit code is 1; otherwise th
 combined with all other flags: with --check it also reports files that differ, with --offline it only looks at servers
 that came or went.
 
---format github is for GitHub Actions: problems become annotations, and a summary in Markdown is appended to the file of
---summary. docs/reference/lock-and-report.md describes it, and the JSON.
+--format github is for GitHub Actions: problems become annotations, a summary in Markdown is appended to the file of
+--summary, and the outputs drift and breaking to that of $GITHUB_OUTPUT. docs/reference/lock-and-report.md describes it, and the JSON.
 
 Saved skills, in skills/ next to the configuration, are checked afterwards: a skill whose tools are gone or have changed,
 or whose types no longer fit, is reported on stderr with the reason. The exit code does not change, because the tree
@@ -156,6 +156,9 @@ func (o *syncOptions) run(ctx context.Context) error {
 	}
 	if o.summary != "" {
 		err = errors.Join(err, view.AppendSummary(o.app.Path(o.summary)))
+	}
+	if outputs := o.app.Env("GITHUB_OUTPUT"); outputs != "" && o.format == syncview.GitHub {
+		err = errors.Join(err, view.AppendOutputs(outputs))
 	}
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func TestTutorial(t *testing.T) {
 	}
 	script := "set -e\n"
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
-		if !strings.Contains(block[1], "go install") {
+		if !strings.Contains(block[1], "npm install") {
 			script += block[1]
 		}
 	}

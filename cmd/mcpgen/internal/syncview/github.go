@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,6 +51,20 @@ func (v *View) github() error {
 	}
 	_, err := io.WriteString(v.App.Stdout, out.String())
 	return err
+}
+
+// AppendOutputs appends the outputs of a GitHub Actions step to a file: whether the tree is, or before a writing sync was, out of
+// date, and whether a change breaks callers.
+func (v *View) AppendOutputs(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("write the step's outputs: %w", err)
+	}
+	_, err = fmt.Fprintf(f, "drift=%t\nbreaking=%t\n", len(v.Report.Files) > 0, v.Report.Impact() == diff.Breaking)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write the step's outputs: %w", err)
+	}
+	return nil
 }
 
 // withoutCommands is a text of whole lines, in a log in which GitHub carries out no command.
