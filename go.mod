@@ -59,6 +59,7 @@ require (
 require (
 	github.com/expr-lang/expr v1.17.8
 	github.com/google/cel-go v0.31.0
+	github.com/grafana/sobek v0.0.0-20260429085637-a66d4790012b
 	github.com/opencontainers/runtime-spec v1.2.1
 )
 

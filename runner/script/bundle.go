@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
 // tsconfig stands for any tsconfig.json: none is read.
@@ -19,6 +21,7 @@ type bundle struct {
 	Code string
 	// Modules are the modules that it registers for bundles that are made while it runs. Nil: it has no computed imports.
 	Modules map[string]module
+	Facts   *judge.Facts // of a task with Judge
 }
 
 // newBundle makes the bundle of a script.

@@ -21,11 +21,15 @@ type task struct {
 	Module string            // the id of the module; empty: the script
 	Known  map[string]module // with Module: what the guest has
 	Idle   time.Duration     // how long the process waits for another task
+	Judge  bool              // find facts instead; the bundle has nothing else
 	small  bool              // fail with errNotSmall when a module is not small
 }
 
 func (t task) bundle() (*bundle, error) {
-	if t.Module != "" {
+	switch {
+	case t.Judge:
+		return t.facts()
+	case t.Module != "":
 		return moduleBundle(t)
 	}
 	return newBundle(t)

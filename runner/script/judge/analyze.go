@@ -1,0 +1,533 @@
+package judge
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Fact is something that a program does, found without running it.
+type Fact struct {
+	Rule   string // see [Rules], or tool, file-read, import
+	File   string
+	Line   int // from 1; zero: not known
+	Column int // from 1, in bytes
+	Text   string
+	// Value is what it is about, as far as it is constant: a file, host, command, tool or module. $ stands for parts that are not
+	// known, and it is empty if nothing is.
+	Value string
+}
+
+// Problem is why a file cannot be read.
+type Problem struct {
+	File         string
+	Line, Column int
+	Text         string
+}
+
+// Facts is what the files of a program do.
+type Facts struct {
+	Facts      []Fact
+	Unreadable []Problem
+	// Bytes are those of all files, and Nodes the elements that were looked at.
+	Bytes, Nodes int
+}
+
+const maxFacts = 2000
+
+// analysis is the state of the analysis of one file.
+type analysis struct {
+	file, text string
+	python     bool
+	place      func(*node) (line, column int)
+	facts      *Facts
+	imports    []string
+	steps      int
+	seen       map[string]bool
+	decisions  int // in the function that is looked at
+}
+
+// analyze adds the facts of a file, and returns what it imports.
+func (f *Facts) analyze(a *analysis, root *node) []string {
+	a.facts, a.seen = f, map[string]bool{}
+	f.Bytes += len(a.text)
+	s := &scope{function: true}
+	a.scopes(root, s)
+	a.source()
+	a.walk(root, s, 0)
+	return a.imports
+}
+
+func (a *analysis) add(n *node, rule, text, value string) {
+	if len(a.facts.Facts) >= maxFacts {
+		return
+	}
+	line, column := a.place(n)
+	a.addAt(rule, line, column, text, value)
+}
+
+func (a *analysis) addAt(rule string, line, column int, text, value string) {
+	key := fmt.Sprint(rule, line, value)
+	if a.seen[key] {
+		return
+	}
+	a.seen[key] = true
+	if len(value) > 500 {
+		value = value[:500]
+	}
+	a.facts.Facts = append(a.facts.Facts, Fact{Rule: rule, File: a.file, Line: line, Column: column, Text: strings.ToValidUTF8(text, "?"), Value: strings.ToValidUTF8(value, "?")})
+}
+
+// Bounds beyond which a function is too complex to be read.
+const (
+	maxDecisions = 80
+	maxNesting   = 14
+)
+
+// walk finds the facts of a node and what is in it. Nesting counts the decisions around it.
+func (a *analysis) walk(n *node, s *scope, nesting int) {
+	a.facts.Nodes++
+	if n.scope != nil {
+		s = n.scope
+	}
+	switch n.kind {
+	case kindBind:
+		return // its value is looked at elsewhere
+	case kindFunction:
+		before := a.decisions
+		a.decisions = 0
+		a.kids(n, s, 0)
+		if a.decisions > maxDecisions {
+			a.add(n, "complexity", fmt.Sprintf("a function has %d decisions", a.decisions), "")
+		}
+		a.decisions = before
+		return
+	case kindBranch:
+		a.decisions++
+		if nesting++; nesting == maxNesting {
+			a.add(n, "complexity", fmt.Sprintf("code is nested in %d decisions", nesting), "")
+		}
+	case kindImport:
+		a.imported(n)
+	case kindString:
+		a.literal(n)
+	case kindList:
+		if text := numbersAsText(n); text != "" && spelled().MatchString(text) {
+			a.add(n, "obfuscation", "character codes spell code", "")
+		}
+	case kindCall:
+		a.call(n, s)
+		a.arguments(n, s, nesting)
+		return
+	case kindName, kindAttr, kindIndex:
+		if a.reference(n, s) {
+			return
+		}
+	}
+	a.kids(n, s, nesting)
+}
+
+func (a *analysis) kids(n *node, s *scope, nesting int) {
+	for _, kid := range n.kids {
+		a.walk(kid, s, nesting)
+	}
+}
+
+// arguments walks a call, whose callee was looked at.
+func (a *analysis) arguments(n *node, s *scope, nesting int) {
+	callee := n.kids[0]
+	switch {
+	case callee.kind == kindAttr || callee.kind == kindIndex:
+		a.kids(callee, s, nesting)
+	case callee.kind != kindName:
+		a.walk(callee, s, nesting)
+	}
+	for _, kid := range n.kids[1:] {
+		a.walk(kid, s, nesting)
+	}
+}
+
+func (a *analysis) literal(n *node) {
+	if a.python && inFormat().MatchString(n.text) {
+		a.add(n, "introspection", "a format reaches the interpreter's own objects", "")
+	}
+	if form := hiddenCode(n.text); form != "" {
+		a.add(n, "obfuscation", "a literal holds code in "+form, "")
+	} else if opaque(n.text) {
+		a.add(n, "encoded-data", fmt.Sprintf("a literal of %d bytes cannot be read", len(n.text)), "")
+	}
+}
+
+func (a *analysis) imported(n *node) {
+	name := a.modulePath(n.text)
+	a.imports = append(a.imports, n.text)
+	top := name
+	if a.python {
+		top, _, _ = strings.Cut(name, ".")
+	}
+	a.add(n, "import", "imports "+n.text, name)
+	switch {
+	case modules[top] != "" && !strings.HasPrefix(name, "."):
+		a.add(n, modules[top], "imports "+n.text, "")
+	case strings.HasSuffix(name, ".node"):
+		a.add(n, "native-code", "imports a native module", "")
+	}
+}
+
+// reference looks at a name that is not called: who has a function can call it. It reports whether there is nothing more to see.
+func (a *analysis) reference(n *node, s *scope) bool {
+	if rule := members[n.text]; n.kind == kindAttr && rule == "introspection" {
+		a.add(n, rule, "uses "+n.text, "")
+		return false
+	}
+	if n.kind == kindAttr && n.text == "constructor" && constructs(n.kids[0]) {
+		a.add(n, "dynamic-code", "reaches the constructor of functions", "")
+	}
+	for _, v := range a.values(n, s) {
+		if v.kind != isPath {
+			if v.decoded && isCode(v.text) {
+				a.add(n, "obfuscation", "a text is decoded to code", "")
+			}
+			continue
+		}
+		if a.computed(n, v.text) || a.tool(n, v.text) {
+			return false
+		}
+		switch rule := a.rule(v.text); rule {
+		case "":
+		case "file-read", "file-write", "network":
+		default:
+			a.add(n, rule, "uses "+v.text, "")
+			return true
+		}
+	}
+	return false
+}
+
+// constructs reports whether the constructor of an expression's value is, or may be, Function.
+func constructs(n *node) bool {
+	for n.kind == kindAttr || n.kind == kindIndex {
+		name := n.text
+		if n.kind == kindIndex {
+			name = n.kids[1].text
+		}
+		base := n.kids[0]
+		if name == "constructor" && base.kind != kindName || base.kind == kindList || base.kind == kindString {
+			return true
+		}
+		n = base
+	}
+	return n.kind == kindFunction
+}
+
+// computed finds a computed member of an object that has dangerous ones.
+func (a *analysis) computed(n *node, p string) bool {
+	base, ok := strings.CutSuffix(p, "."+unknownMember)
+	if !ok || !sensitive[base] {
+		return false
+	}
+	a.add(n, "dynamic-code", "uses a computed member of "+base, "")
+	return true
+}
+
+// tool finds a wrapper of a tool.
+func (a *analysis) tool(n *node, p string) bool {
+	rest, ok := strings.CutPrefix(p, "servers.")
+	if !ok || strings.HasSuffix(p, "()") {
+		return false
+	}
+	parts := strings.Split(rest, ".")
+	if len(parts) < 2 {
+		return false
+	}
+	a.add(n, "tool", "calls a tool", parts[0]+"/"+parts[len(parts)-1])
+	return true
+}
+
+// call looks at a call, without its arguments' own calls.
+func (a *analysis) call(n *node, s *scope) {
+	callee := n.kids[0]
+	paths := a.values(callee, s)
+	known := false
+	for _, v := range paths {
+		if v.kind == isPath && !strings.HasPrefix(v.text, "literal()") {
+			known = a.calls(n, v.text, s) || known
+		}
+	}
+	if name := memberName(callee); !known && name != "" && !local(paths) {
+		if rule := members[name]; rule == "file-write" || rule == "file-delete" || rule == "process" {
+			a.effect(n, rule, name, s)
+		} else if rule != "" {
+			a.add(n, rule, "uses "+name, "")
+		}
+	}
+	if base := callee; len(base.kids) > 0 && (base.kind == kindAttr && base.text == "constructor" || base.kind == kindIndex && a.is(base.kids[1], s, "constructor")) && (constructs(base.kids[0]) || a.constructsAlias(base.kids[0], s)) {
+		a.add(n, "dynamic-code", "calls the constructor of functions", "")
+	}
+	for _, v := range a.values(n, s) {
+		if v.decoded && v.kind == isText && isCode(v.text) {
+			a.add(n, "obfuscation", "a text is decoded to code", "")
+		}
+	}
+	if !harmlessCallees[memberOrName(callee)] {
+		for _, kid := range n.kids[1:] {
+			a.statements(kid, s, 0)
+		}
+	}
+}
+
+func (a *analysis) is(n *node, s *scope, want string) bool {
+	text, _, ok := a.constant(n, s)
+	return ok && text == want
+}
+
+// constructsAlias is constructs for a value with a name.
+func (a *analysis) constructsAlias(n *node, s *scope) bool {
+	for _, v := range a.values(n, s) {
+		if v.kind == isPath && (strings.HasPrefix(v.text, "function()") || strings.HasPrefix(v.text, "literal().")) {
+			return true
+		}
+	}
+	return n.kind == kindIndex && a.is(n.kids[1], s, "constructor")
+}
+
+// local reports whether a callee is of a file of the program, which is looked at itself.
+func local(paths []value) bool {
+	for _, v := range paths {
+		if v.kind == isPath && (strings.HasPrefix(v.text, ".") || strings.HasPrefix(v.text, "servers.") || strings.HasPrefix(v.text, "skills.")) {
+			return true
+		}
+	}
+	return false
+}
+
+func memberName(n *node) string {
+	if n.kind == kindAttr {
+		return n.text
+	}
+	if n.kind == kindIndex && n.kids[1].kind == kindString {
+		return n.kids[1].text
+	}
+	return ""
+}
+
+func memberOrName(n *node) string {
+	if n.kind == kindName {
+		return n.text
+	}
+	return memberName(n)
+}
+
+// calls looks at a call of a known function and reports whether it says what the call does.
+func (a *analysis) calls(n *node, p string, s *scope) bool {
+	switch {
+	case a.computed(n, p), a.tool(n, p), a.byName(n, p, s), a.importCall(n, p, s):
+		return true
+	case (p == "setTimeout" || p == "setInterval" || p == "setImmediate") && len(n.kids) > 1:
+		if _, _, text := a.constant(n.kids[1], s); text {
+			a.add(n, "dynamic-code", p+" runs a text", "")
+		}
+		return true
+	case a.python && (p == "open" || p == "io.open" || p == "pathlib.Path().open" || p == "os.open"):
+		return a.opens(n, p, s)
+	case p == "yaml.load" && len(n.kids) == 2:
+		a.add(n, "unsafe-load", "yaml.load without a loader makes any object", "")
+		return true
+	case p == "type" && len(n.kids) == 4:
+		return true
+	}
+	rule := a.rule(p)
+	switch rule {
+	case "":
+		return false
+	case "dynamic-code":
+		if !a.ofSkill(n, s) {
+			a.add(n, rule, "calls "+p, "")
+			a.payload(n, p, s)
+		}
+		return true
+	}
+	a.effect(n, rule, p, s)
+	return true
+}
+
+// effect adds a fact with the argument that it is about.
+func (a *analysis) effect(n *node, rule, name string, s *scope) {
+	argument := n.kids[1:]
+	if strings.HasPrefix(name, "pathlib.Path().") && n.kids[0].kind == kindAttr && n.kids[0].kids[0].kind == kindCall {
+		argument = n.kids[0].kids[0].kids[1:] // Path(name).unlink()
+	}
+	text := ""
+	if len(argument) > 0 {
+		text = a.described(argument[0], s)
+	}
+	switch rule {
+	case "process":
+		if len(argument) > 1 && argument[1].kind == kindList { // spawn("rm", ["-rf", "/"])
+			text = strings.TrimSpace(text + " " + a.described(argument[1], s))
+		}
+		if found := harmful().FindString(text); found != "" {
+			a.add(n, "shell-danger", "runs a dangerous command", text)
+		}
+	case "network":
+		text = hostOf(text)
+	case "file-read", "file-write", "file-delete":
+		if private().MatchString(text) {
+			a.add(n, "private-file", "uses a file of the system or with secrets", text)
+		}
+	}
+	a.add(n, rule, "calls "+name, text)
+}
+
+// described returns the constant of an argument: of a list, its elements with spaces between them.
+func (a *analysis) described(n *node, s *scope) string {
+	for _, v := range a.values(n, s) {
+		switch v.kind {
+		case isText:
+			return v.text
+		case isList:
+			return strings.Join(v.list, " ")
+		}
+	}
+	return ""
+}
+
+func hostOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return strings.TrimSpace(text)
+	}
+	return u.Host
+}
+
+// opens looks at Python's open.
+func (a *analysis) opens(n *node, p string, s *scope) bool {
+	mode, at := "r", 2
+	if p == "pathlib.Path().open" {
+		at = 1
+	}
+	for i, kid := range n.kids[1:] {
+		if i+1 != at && !(kid.kind == kindKeyword && kid.text == "mode") {
+			continue
+		}
+		if kid.kind == kindKeyword {
+			if kid.text != "mode" {
+				continue
+			}
+			kid = kid.kids[0]
+		}
+		if text, _, ok := a.constant(kid, s); ok {
+			mode = text
+		}
+	}
+	rule := "file-read"
+	if strings.ContainsAny(mode, "wax+") {
+		rule = "file-write"
+	}
+	a.effect(n, rule, p, s)
+	return true
+}
+
+// byName looks at calls of tools by their id.
+func (a *analysis) byName(n *node, p string, s *scope) bool {
+	switch last(p) {
+	case "callMCPTool", "callMcpTool", "call_mcp_tool":
+	default:
+		return false
+	}
+	id := ""
+	if len(n.kids) > 1 {
+		if text, partial, ok := a.constant(n.kids[1], s); ok && !partial {
+			id = text
+		}
+	}
+	a.add(n, "tool", "calls a tool", id)
+	return true
+}
+
+// importCall looks at imports that are calls.
+func (a *analysis) importCall(n *node, p string, s *scope) bool {
+	switch p {
+	case "import", "require", "module.createRequire()", "process.getBuiltinModule", "module._load", "__import__", "importlib.import_module", "importlib.__import__":
+	default:
+		return false
+	}
+	text, partial, ok := "", true, false
+	if len(n.kids) > 1 {
+		text, partial, ok = a.constant(n.kids[1], s)
+	}
+	switch m := a.modulePath(text); {
+	case ok && !partial && strings.HasPrefix(text, "data:"):
+		a.add(n, "dynamic-code", "imports a text as code", "")
+	case ok && !partial:
+		a.imported(&node{kind: kindImport, line: n.line, column: n.column, text: text})
+	case ok && strings.HasPrefix(m, "servers.") && !strings.Contains(text, ".."):
+		a.add(n, "tool", "imports wrappers with a computed name", "")
+	case ok && strings.HasPrefix(m, "skills.") && !strings.Contains(text, ".."):
+		a.add(n, "skill", "imports a skill with a computed name", "")
+	case ok && (strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../")) && strings.Count(text, "..") <= 1:
+		a.add(n, "skill", "imports a file of the project with a computed name", "")
+	default:
+		a.add(n, "dynamic-code", "imports a module with a computed name", "")
+	}
+	return true
+}
+
+// ofSkill reports whether a call runs the code of a skill, which was saved to be run.
+func (a *analysis) ofSkill(n *node, s *scope) bool {
+	if len(n.kids) < 2 {
+		return false
+	}
+	values := a.values(n.kids[1], s)
+	for _, v := range values {
+		if v.kind != isPath || !strings.HasPrefix(v.text, "load_skill()") && !strings.HasPrefix(v.text, "loadSkill()") {
+			return false
+		}
+	}
+	if len(values) > 0 {
+		a.add(n, "skill", "runs the code of a skill", "")
+	}
+	return len(values) > 0
+}
+
+// payload finds code that is decoded before it is run.
+func (a *analysis) payload(n *node, callee string, s *scope) {
+	for _, kid := range n.kids[1:] {
+		for _, v := range a.values(kid, s) {
+			if v.decoded || strings.HasPrefix(v.text, decodedPath) {
+				a.add(n, "obfuscation", callee+" runs a text that was decoded", "")
+			}
+		}
+	}
+}
+
+// statements finds SQL in an argument, also in an object or list.
+func (a *analysis) statements(n *node, s *scope, depth int) {
+	switch n.kind {
+	case kindDict, kindList, kindPair, kindKeyword, kindSpread:
+		if n.kind == kindPair || n.kind == kindKeyword {
+			a.command(n, s)
+		}
+		if depth < 4 {
+			for _, kid := range n.kids {
+				a.statements(kid, s, depth+1)
+			}
+		}
+	case kindString, kindAdd, kindJoin, kindName, kindAny:
+		if text, _, ok := a.constant(n, s); ok {
+			if found := destroys(text); found != "" {
+				a.add(n, "sql-destroy", "a statement destroys data", found)
+			}
+		}
+	}
+}
+
+// command finds a dangerous command for a tool that runs commands.
+func (a *analysis) command(n *node, s *scope) {
+	switch n.text {
+	case "command", "cmd", "shell", "script", "commands":
+		if text := a.described(n.kids[0], s); harmful().MatchString(text) {
+			a.add(n, "shell-danger", "passes on a dangerous command", text)
+		}
+	}
+}

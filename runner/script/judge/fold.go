@@ -1,0 +1,519 @@
+package judge
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// value is what is known of an expression: a text, a list of texts, or what a name stands for.
+type value struct {
+	kind valueKind
+	// text is a constant, in which $ stands for parts that are not known, or a path: of a global name, a module or a member of one,
+	// such as child_process.exec; what a call returns is path().
+	text    string
+	partial bool // parts of the constant are not known
+	list    []string
+	decoded bool // from a form that people do not read, such as base64
+}
+
+type valueKind int
+
+const (
+	isPath valueKind = iota
+	isText
+	isList
+)
+
+// Bounds of the work for one expression: folding and aliases are followed a little, not evaluated.
+const (
+	maxSteps  = 400
+	maxDepth  = 40
+	maxValues = 4
+	maxFolded = 1 << 20 // bytes of a constant
+)
+
+// binding is a variable with what is assigned to it anywhere.
+type binding struct {
+	values []*node
+	scopes []*scope // of the values
+}
+
+// scope has the variables of a function, block or file.
+type scope struct {
+	parent          *scope
+	function, class bool
+	names           map[string]*binding
+	global          map[string]bool // Python's global
+	stars           []string        // modules all of whose names are imported; only in the file's
+}
+
+func (s *scope) root() *scope {
+	for s.parent != nil {
+		s = s.parent
+	}
+	return s
+}
+
+func (s *scope) lookup(name string) *binding {
+	for at := s; at != nil; at = at.parent {
+		if b := at.names[name]; b != nil && (!at.class || at == s) {
+			return b
+		}
+		if at.global[name] {
+			return at.root().names[name]
+		}
+	}
+	return nil
+}
+
+func (s *scope) declare(name string) *binding {
+	if s.global[name] {
+		s = s.root()
+	}
+	b := s.names[name]
+	if b == nil {
+		b = &binding{}
+		if s.names == nil {
+			s.names = map[string]*binding{}
+		}
+		s.names[name] = b
+	}
+	return b
+}
+
+func (b *binding) assign(n *node, s *scope) {
+	if len(b.values) < maxValues {
+		b.values, b.scopes = append(b.values, n), append(b.scopes, s)
+	}
+}
+
+// scopes makes the scopes of a tree and finds its variables.
+func (a *analysis) scopes(n *node, s *scope) {
+	switch n.kind {
+	case kindFunction, kindClass, kindBlock:
+		s = &scope{parent: s, function: n.kind == kindFunction, class: n.kind == kindClass}
+		n.scope = s
+	case kindDeclare:
+		s.declare(n.text)
+	case kindAssign, kindBind:
+		name, outer := assignsOuter(n.text)
+		b := s.lookup(name)
+		if b == nil && outer {
+			b = s.root().declare(name)
+		} else if !outer {
+			b = s.declare(name)
+		}
+		b.assign(n.kids[0], s)
+	case kindVar:
+		at := s
+		for !at.function {
+			at = at.parent
+		}
+		at.declare(n.text).assign(n.kids[0], s)
+	case kindStar:
+		s.root().stars = append(s.root().stars, n.text)
+	case kindGlobal:
+		if s.global == nil {
+			s.global = map[string]bool{}
+		}
+		for name := range strings.FieldsSeq(n.text) {
+			s.global[name] = true
+		}
+	}
+	if n.kind == kindBind {
+		return // its value is elsewhere in the tree
+	}
+	for _, kid := range n.kids {
+		a.scopes(kid, s)
+	}
+}
+
+// values returns what an expression may be; none if nothing is known.
+func (a *analysis) values(n *node, s *scope) []value {
+	a.steps = 0
+	return a.eval(n, s, 0)
+}
+
+// text returns the constant that an expression is. False: it is none.
+func (a *analysis) constant(n *node, s *scope) (text string, partial, ok bool) {
+	for _, v := range a.values(n, s) {
+		if v.kind == isText {
+			return v.text, v.partial, true
+		}
+	}
+	return "", false, false
+}
+
+func (a *analysis) eval(n *node, s *scope, depth int) []value {
+	if a.steps++; a.steps > maxSteps || depth > maxDepth || n == nil {
+		return nil
+	}
+	depth++
+	switch n.kind {
+	case kindString:
+		return []value{{kind: isText, text: n.text}}
+	case kindNumber:
+		return []value{{kind: isText, text: n.text}}
+	case kindModule:
+		return []value{{text: a.modulePath(n.text)}}
+	case kindName:
+		return a.name(n, s, depth)
+	case kindAttr:
+		return a.members(a.eval(n.kids[0], s, depth), n.text)
+	case kindIndex:
+		return a.indexed(n, s, depth)
+	case kindAdd:
+		return a.joined(n.kids, s, depth, n.text == "%")
+	case kindJoin:
+		return a.joined(n.kids, s, depth, false)
+	case kindReverse:
+		var out []value
+		for _, v := range a.eval(n.kids[0], s, depth) {
+			if v.kind == isText {
+				r := []rune(v.text)
+				slices.Reverse(r)
+				out = append(out, value{kind: isText, text: string(r), partial: v.partial, decoded: true})
+			}
+		}
+		return out
+	case kindList:
+		return a.list(n, s, depth)
+	case kindAssign:
+		return a.eval(n.kids[0], s, depth)
+	case kindFunction:
+		return []value{{text: "function()"}}
+	case kindAny:
+		kids := n.kids
+		if n.text == "/" {
+			kids = kids[:1]
+		} else if n.text == "?" {
+			kids = kids[:2]
+		}
+		var out []value
+		for _, kid := range kids {
+			out = append(out, a.eval(kid, s, depth)...)
+		}
+		return out[:min(len(out), maxValues)]
+	case kindCall:
+		return a.called(n, s, depth)
+	}
+	return nil
+}
+
+func (a *analysis) name(n *node, s *scope, depth int) []value {
+	b := s.lookup(n.text)
+	if b == nil {
+		out := []value{{text: a.canonical(n.text)}}
+		for _, module := range s.root().stars {
+			out = append(out, value{text: a.canonical(a.modulePath(module) + "." + n.text)})
+		}
+		return out
+	}
+	var out []value
+	for i, v := range b.values {
+		if v == n {
+			continue
+		}
+		out = append(out, a.eval(v, b.scopes[i], depth)...)
+	}
+	return out[:min(len(out), maxValues)]
+}
+
+// members returns a member of each value.
+func (a *analysis) members(of []value, name string) []value {
+	var out []value
+	for _, v := range of {
+		switch {
+		case v.kind == isPath:
+			out = append(out, value{text: a.canonical(v.text + "." + name)})
+		case v.kind == isText || v.kind == isList:
+			out = append(out, value{text: "literal()." + name})
+		}
+	}
+	return out
+}
+
+// unknownMember is the name of a member that a script computes.
+const unknownMember = "?"
+
+func (a *analysis) indexed(n *node, s *scope, depth int) []value {
+	object := a.eval(n.kids[0], s, depth)
+	if len(object) == 0 {
+		return nil
+	}
+	name := unknownMember
+	for _, key := range a.eval(n.kids[1], s, depth) {
+		if key.kind == isText {
+			name = key.text
+		}
+	}
+	if i, err := strconv.Atoi(name); err == nil && object[0].kind == isList {
+		if i >= 0 && i < len(object[0].list) {
+			return []value{{kind: isText, text: object[0].list[i]}}
+		}
+		return nil
+	}
+	return a.members(object, name)
+}
+
+// joined folds parts to one text; what is not known of it is $.
+func (a *analysis) joined(parts []*node, s *scope, depth int, formats bool) []value {
+	whole, known := value{kind: isText}, false
+	var b strings.Builder
+	for i, part := range parts {
+		text, found := "$", false
+		for _, v := range a.eval(part, s, depth) {
+			if v.kind == isText && b.Len()+len(v.text) < maxFolded {
+				text, found = v.text, true
+				whole.decoded = whole.decoded || v.decoded
+				whole.partial = whole.partial || v.partial
+				break
+			}
+		}
+		known = known || found
+		if formats && i == 1 {
+			return []value{a.formatted(b.String(), part, s, depth)}
+		}
+		if !found {
+			whole.partial = true
+		}
+		b.WriteString(text)
+	}
+	if !known {
+		return nil
+	}
+	whole.text = b.String()
+	return []value{whole}
+}
+
+// formatted returns the text of Python's operator %.
+func (a *analysis) formatted(form string, part *node, s *scope, depth int) value {
+	out := value{kind: isText, text: form}
+	var with []string
+	for _, v := range a.eval(part, s, depth) {
+		if with = v.list; v.kind == isText {
+			with = []string{v.text}
+		}
+	}
+	for _, hole := range []string{"%s", "%d", "%r"} {
+		for strings.Contains(out.text, hole) && len(with) > 0 && len(out.text) < maxFolded {
+			out.text, with = strings.Replace(out.text, hole, with[0], 1), with[1:]
+		}
+		out.partial = out.partial || strings.Contains(out.text, hole)
+		out.text = strings.ReplaceAll(out.text, hole, "$")
+	}
+	return out
+}
+
+func (a *analysis) list(n *node, s *scope, depth int) []value {
+	v := value{kind: isList}
+	for _, kid := range n.kids {
+		text := "$"
+		for _, each := range a.eval(kid, s, depth) {
+			if each.kind == isText {
+				text = each.text
+				break
+			}
+		}
+		v.partial = v.partial || text == "$"
+		if v.list = append(v.list, text); len(v.list) >= maxSteps {
+			break
+		}
+	}
+	return []value{v}
+}
+
+// called returns what a call returns, as far as it is folded.
+func (a *analysis) called(n *node, s *scope, depth int) []value {
+	arguments := n.kids[1:]
+	argument := func(i int) (v value, ok bool) {
+		if i < len(arguments) {
+			for _, v := range a.eval(arguments[i], s, depth) {
+				if v.kind != isPath {
+					return v, true
+				}
+			}
+		}
+		return value{}, false
+	}
+	if callee := n.kids[0]; callee.kind == kindAttr && len(callee.kids) > 0 {
+		for _, object := range a.eval(callee.kids[0], s, depth) {
+			if object.kind != isPath {
+				if v, ok := method(object, callee.text, argument); ok {
+					return []value{v}
+				}
+			}
+		}
+	}
+	var out []value
+	for _, callee := range a.eval(n.kids[0], s, depth) {
+		if callee.kind != isPath {
+			continue
+		}
+		if v, ok := a.result(callee.text, arguments, argument, s, depth); ok {
+			out = append(out, v...)
+		} else {
+			out = append(out, value{text: callee.text + "()"})
+		}
+	}
+	return out[:min(len(out), maxValues)]
+}
+
+// result folds a call of a known function.
+func (a *analysis) result(callee string, arguments []*node, argument func(int) (value, bool), s *scope, depth int) ([]value, bool) {
+	first, ok := argument(0)
+	whole := func(i int) []value {
+		if i < len(arguments) {
+			return a.eval(arguments[i], s, depth)
+		}
+		return nil
+	}
+	switch callee {
+	case "require", "import", "process.getBuiltinModule", "module.createRequire()", "module._load", "__import__", "importlib.import_module", "importlib.__import__":
+		if !ok || first.kind != isText {
+			return nil, false
+		}
+		return []value{{text: a.modulePath(first.text)}}, true
+	case "getattr", "Reflect.get", "operator.attrgetter()", "operator.getitem":
+		name := unknownMember
+		if second, ok := argument(1); ok && second.kind == isText {
+			name = second.text
+		}
+		return a.members(whole(0), name), true
+	case "vars", "functools.partial", "compile", "reversed", "list", "Object.assign", "Array.from", "str", "String", "bytes":
+		return whole(0), len(whole(0)) > 0
+	case "String.fromCharCode", "String.fromCodePoint", "chr":
+		return fromCodes(arguments, argument)
+	}
+	if decode := decoders[callee]; decode != nil {
+		v := value{text: decodedPath}
+		if ok && first.kind == isText && !first.partial {
+			format := ""
+			if second, ok := argument(1); ok {
+				format = second.text
+			}
+			if text, ok := decode(first.text, format); ok {
+				v = value{kind: isText, text: text, decoded: true}
+			}
+		}
+		return []value{v}, true
+	}
+	return nil, false
+}
+
+// decodedPath is the path of a text that a script decodes from something that is not known.
+const decodedPath = "decoded()"
+
+func fromCodes(arguments []*node, argument func(int) (value, bool)) ([]value, bool) {
+	var b strings.Builder
+	for i := range arguments {
+		v, ok := argument(i)
+		code, err := strconv.Atoi(v.text)
+		if !ok || err != nil || code < 0 {
+			return nil, false
+		}
+		b.WriteRune(rune(code))
+	}
+	return []value{{kind: isText, text: b.String(), decoded: true}}, b.Len() > 0
+}
+
+// method folds a method of a constant.
+func method(object value, name string, argument func(int) (value, bool)) (value, bool) {
+	first, ok := argument(0)
+	out := object
+	switch name {
+	case "join":
+		if object.kind == isText && ok { // Python: separator.join(list)
+			object, first = first, object
+			if object.kind == isText {
+				object.list = strings.Split(object.text, "")
+			}
+		}
+		out = value{kind: isText, text: strings.Join(object.list, first.text), partial: object.partial, decoded: object.decoded}
+	case "split":
+		if object.kind != isText {
+			return out, false
+		}
+		out = value{kind: isList, list: strings.SplitN(object.text, first.text, maxSteps), partial: object.partial}
+	case "reverse":
+		out = value{kind: isList, list: slices.Clone(object.list), partial: object.partial, decoded: true}
+		slices.Reverse(out.list)
+	case "concat":
+		out.text += first.text
+		out.partial = out.partial || !ok || first.partial
+	case "replace", "replaceAll":
+		second, _ := argument(1)
+		if !ok || first.kind != isText || first.text == "" || len(object.text) > 10_000 {
+			return out, false
+		}
+		out.text = strings.ReplaceAll(object.text, first.text, second.text)
+	case "format":
+		out.partial = true
+		out.text = strings.ReplaceAll(object.text, "{}", "$")
+	case "toString", "valueOf", "trim", "strip", "encode", "decode", "trimEnd":
+	case "toLowerCase", "lower":
+		out.text = strings.ToLower(object.text)
+	default:
+		return out, false
+	}
+	return out, len(out.text) < maxFolded
+}
+
+type decoder = func(text, format string) (string, bool)
+
+// decoders are functions that turn a text into another that people could not read before.
+var decoders = func() map[string]decoder {
+	base64s := func(text, _ string) (string, bool) { return fromBase64(text) }
+	hexes := func(text, _ string) (string, bool) { return fromHex(text) }
+	none := func(string, string) (string, bool) { return "", false }
+	formats := func(text, format string) (string, bool) {
+		switch strings.ReplaceAll(strings.ToLower(format), "_", "") {
+		case "base64", "base64url":
+			return fromBase64(text)
+		case "hex":
+			return fromHex(text)
+		case "rot13", "rot-13":
+			return strings.Map(rot13, text), true
+		}
+		return text, true
+	}
+	out := map[string]decoder{
+		"atob": base64s, "Buffer.from": formats, "buffer.Buffer.from": formats, "unescape": unquote, "decodeURIComponent": unquote,
+		"base64.b64decode": base64s, "base64.urlsafe_b64decode": base64s, "base64.standard_b64decode": base64s, "base64.decodebytes": base64s, "binascii.a2b_base64": base64s,
+		"bytes.fromhex": hexes, "bytearray.fromhex": hexes, "binascii.unhexlify": hexes, "base64.b16decode": hexes, "codecs.decode": formats, "urllib.parse.unquote": unquote,
+	}
+	for _, name := range strings.Fields("zlib.decompress gzip.decompress bz2.decompress lzma.decompress base64.b85decode base64.a85decode base64.b32decode marshal.loads zlib.inflateSync zlib.gunzipSync zlib.unzipSync zlib.brotliDecompressSync") {
+		out[name] = none
+	}
+	return out
+}()
+
+func unquote(text, _ string) (string, bool) {
+	out, err := url.PathUnescape(text)
+	return out, err == nil
+}
+
+func rot13(r rune) rune {
+	switch {
+	case r >= 'a' && r <= 'z':
+		return 'a' + (r-'a'+13)%26
+	case r >= 'A' && r <= 'Z':
+		return 'A' + (r-'A'+13)%26
+	}
+	return r
+}
+
+func fromBase64(text string) (string, bool) {
+	text = strings.NewReplacer("-", "+", "_", "/", "=", "", "\n", "", " ", "").Replace(text)
+	data, err := base64.RawStdEncoding.DecodeString(text)
+	return string(data), err == nil
+}
+
+func fromHex(text string) (string, bool) {
+	data, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
+	return string(data), err == nil
+}

@@ -1,0 +1,290 @@
+// Package judge says what a script may do before a line of it runs: it reads the script and the files that it imports, and returns
+// findings, an impact and a risk. It is a guard rail. It sees through constants, aliases and usual ways to hide code, and not
+// through everything that a program can do; the wall is the sandbox.
+//
+// It works in two steps. [Facts.JavaScript] and [Facts.Python] collect what files do, in a process or sandbox that hostile text may
+// end. [Facts.Judge] compares the facts with what is allowed.
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/risk"
+)
+
+// Rule is a kind of finding.
+type Rule struct {
+	ID   string
+	Risk risk.Risk
+	Text string // what it finds
+	// Restricted rules refuse a script that must be restricted.
+	Restricted bool
+}
+
+// Rules lists the rules, the gravest first.
+func Rules() []Rule { return slices.Clone(rules) }
+
+var rules = []Rule{
+	{"dynamic-code", risk.Critical, "code that is made while the script runs: eval, exec, Function, imports and members with computed names", true},
+	{"process", risk.Critical, "starting, ending or tracing processes", true},
+	{"native-code", risk.Critical, "native code: ctypes, process.binding, dlopen, WebAssembly", true},
+	{"obfuscation", risk.Critical, "hidden code: in base64 or character codes, as escapes, decoded and run", true},
+	{"introspection", risk.Critical, "reaching the interpreter's own objects: __globals__, __subclasses__, frames", true},
+	{"shell-danger", risk.Critical, "commands that destroy, or run what they download", true},
+	{"restricted-import", risk.Critical, "a module that a restricted script may not import", true},
+	{"hidden-text", risk.High, "characters that change the order in which text is shown", true},
+	{"unsafe-load", risk.High, "formats that make any object when they are read: pickle, marshal, yaml.load", true},
+	{"file-delete", risk.High, "deleting files and folders", false},
+	{"sql-destroy", risk.High, "SQL that destroys: DROP, TRUNCATE, DELETE and UPDATE without WHERE", false},
+	{"destructive-tool", risk.High, "a tool whose server says that it destroys", false},
+	{"private-file", risk.High, "files of the system, or with secrets", true},
+	{"network", risk.Medium, "network connections", true},
+	{"file-write", risk.Medium, "writing files", false},
+	{"tool-write", risk.Medium, "a tool that may change data", false},
+	{"tool-unknown", risk.Medium, "a tool with a computed name", false},
+	{"skill", risk.Medium, "a skill or file of the project with a computed name, which was not read", false},
+	{"import", risk.Medium, "a module that is not in the list of allowed ones", false},
+	{"encoded-data", risk.Medium, "a long literal that nobody can read", false},
+	{"complexity", risk.Medium, "functions with very many decisions, or very deep nesting", false},
+	{"unreadable", risk.High, "a file that cannot be parsed", true},
+	{"unjudged", risk.Medium, "there was no Python to read the script with", true},
+}
+
+// RuleOf returns the rule with an id; the zero value for none.
+func RuleOf(id string) Rule {
+	i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == id })
+	if i < 0 {
+		return Rule{}
+	}
+	return rules[i]
+}
+
+// Finding is a place in the program that raises its risk.
+type Finding struct {
+	Rule   string    `json:"rule"`
+	Risk   risk.Risk `json:"risk"`
+	File   string    `json:"file"`
+	Line   int       `json:"line"`   // from 1; zero when it is not known
+	Column int       `json:"column"` // from 1, in bytes; zero when it is not known
+	Reason string    `json:"reason"`
+}
+
+// String returns the finding with its place.
+func (f Finding) String() string {
+	return fmt.Sprintf("%s:%d:%d: %s: %s", f.File, f.Line, f.Column, f.Rule, f.Reason)
+}
+
+// Impact is what a script may touch. Names are sorted; those that the script computes are not in it, or have a $ for a part.
+type Impact struct {
+	Reads    []string `json:"reads"`  // files
+	Writes   []string `json:"writes"` // files
+	Deletes  []string `json:"deletes"`
+	Hosts    []string `json:"hosts"`
+	Commands []string `json:"commands"`
+	Tools    []string `json:"tools"` // their ids
+	// ChangesData reports whether the script may change anything but its own variables.
+	ChangesData bool `json:"changesData"`
+	// Reversible is yes, no, or unknown: whether what it changes can be restored.
+	Reversible string `json:"reversible"`
+}
+
+// Report is the judgement of a script.
+type Report struct {
+	Risk     risk.Risk `json:"risk"`
+	Reason   string    `json:"reason"` // the gravest finding, or what a harmless script does
+	Findings []Finding `json:"findings"`
+	Impact   Impact    `json:"impact"`
+	// Unreadable is why files could not be parsed. Such a script does not run.
+	Unreadable []Problem `json:"-"`
+}
+
+// Tool is what is known of a tool.
+type Tool struct {
+	ID string
+	// ReadOnly and Destructive are what its server says. Defaults of MCP do not count.
+	ReadOnly, Destructive bool
+}
+
+// Options configure a judgement. With the zero value every module may be imported and no command is expected.
+type Options struct {
+	// Tools finds a tool by its id, or by server/name as wrappers are imported. Nil: none is known.
+	Tools func(name string) (Tool, bool)
+	// Imports are globs of modules. Others than these, the standard ones and files of the project are findings. Empty: any may be
+	// imported.
+	Imports []string
+	// Commands are globs of whole commands that may be run, such as "git status*". Commands that chain others fit none.
+	Commands []string
+	// Restricted adds findings for imports of anything but safe modules.
+	Restricted bool
+	// Python says that the script is in Python.
+	Python bool
+}
+
+// Judge compares the facts with what is allowed.
+func (f *Facts) Judge(opt *Options) *Report {
+	r := &Report{Findings: []Finding{}, Unreadable: f.Unreadable}
+	for _, p := range f.Unreadable {
+		r.find("unreadable", Fact{File: p.File, Line: p.Line, Column: p.Column}, "it cannot be parsed: "+p.Text)
+	}
+	for _, fact := range f.Facts {
+		r.fact(fact, opt)
+	}
+	r.finish()
+	return r
+}
+
+// Unjudged returns the report of a script that could not be read because a tool for that is missing.
+func Unjudged(name, reason string) *Report {
+	r := &Report{Findings: []Finding{}}
+	r.find("unjudged", Fact{File: name}, reason)
+	r.Impact.ChangesData = true
+	r.finish()
+	r.Impact.Reversible = "unknown"
+	return r
+}
+
+func (r *Report) find(rule string, at Fact, reason string) {
+	r.Findings = append(r.Findings, Finding{Rule: rule, Risk: RuleOf(rule).Risk, File: at.File, Line: at.Line, Column: at.Column, Reason: reason})
+}
+
+// fact adds what a fact means.
+func (r *Report) fact(f Fact, opt *Options) {
+	reason := f.Text
+	if f.Value != "" && f.Rule != "import" {
+		reason += ": " + shorten(f.Value)
+	}
+	im := &r.Impact
+	list := map[string]*[]string{
+		"file-read": &im.Reads, "file-write": &im.Writes, "file-delete": &im.Deletes, "network": &im.Hosts, "process": &im.Commands,
+	}[f.Rule]
+	if list != nil && f.Value != "" {
+		*list = append(*list, shorten(f.Value))
+	}
+	switch f.Rule {
+	case "file-read":
+		return
+	case "tool":
+		r.tool(f, opt)
+		return
+	case "import":
+		r.imports(f, opt)
+		return
+	case "process":
+		if allowedCommand(f.Value, opt.Commands) {
+			return
+		}
+	}
+	r.find(f.Rule, f, reason)
+}
+
+func shorten(text string) string {
+	if runes := []rune(text); len(runes) > 120 {
+		return string(runes[:120]) + "…"
+	}
+	return text
+}
+
+func (r *Report) tool(f Fact, opt *Options) {
+	if f.Value == "" || strings.Contains(f.Value, "$") || strings.HasSuffix(f.Value, "/"+unknownMember) {
+		r.find("tool-unknown", f, f.Text+" whose name is computed")
+		return
+	}
+	known := Tool{ID: f.Value}
+	if opt.Tools != nil {
+		if t, ok := opt.Tools(f.Value); ok {
+			known = t
+		}
+	}
+	r.Impact.Tools = append(r.Impact.Tools, known.ID)
+	switch {
+	case known.Destructive:
+		r.find("destructive-tool", f, known.ID+" can destroy data, as its server says")
+	case !known.ReadOnly:
+		r.find("tool-write", f, known.ID+" may change data")
+	}
+}
+
+func (r *Report) imports(f Fact, opt *Options) {
+	name := f.Value
+	top, _, _ := strings.Cut(name, ".")
+	own := strings.HasPrefix(name, ".") || top == "servers" || top == "skills" || top == "mcprun" || strings.HasPrefix(name, "/")
+	if own {
+		return
+	}
+	safe := safeJavaScript
+	if opt.Python {
+		safe = safePython
+	}
+	switch {
+	case opt.Restricted && !safe[name] && !safe[top] && !matches(opt.Imports, name):
+		r.find("restricted-import", f, fmt.Sprintf("%s is none of the modules for restricted scripts", name))
+	case len(opt.Imports) > 0 && !safe[name] && !safe[top] && !matches(opt.Imports, name):
+		r.find("import", f, fmt.Sprintf("%s is not in the list of allowed modules", name))
+	}
+}
+
+// Modules that can neither change nor reach anything outside of the script, besides its files.
+var (
+	safePython     = set("__future__ abc array base64 bisect calendar collections colorsys copy csv dataclasses datetime decimal difflib enum fractions functools hashlib heapq hmac html itertools json math numbers operator pathlib pprint random re secrets statistics string struct textwrap time types typing unicodedata urllib.parse uuid zoneinfo asyncio concurrent contextlib io glob fnmatch binascii zlib gzip locale numpy pandas")
+	safeJavaScript = set("assert buffer crypto events fs path querystring stream string_decoder timers timers/promises url util zlib readline stream/promises perf_hooks util/types path/posix")
+)
+
+func matches(globs []string, name string) bool {
+	return slices.ContainsFunc(globs, func(g string) bool { ok, _ := path.Match(g, name); return ok || g == name })
+}
+
+// allowedCommand reports whether a command fits a glob, and is a single one.
+func allowedCommand(command string, globs []string) bool {
+	if command == "" || strings.ContainsAny(command, ";&|`$<>\n") || harmful().MatchString(command) {
+		return false
+	}
+	return slices.ContainsFunc(globs, func(g string) bool {
+		prefix, open := strings.CutSuffix(g, "*")
+		return command == g || open && strings.HasPrefix(command, prefix)
+	})
+}
+
+// finish computes what follows from the findings.
+func (r *Report) finish() {
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Risk, a.Risk), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	im := &r.Impact
+	for _, list := range []*[]string{&im.Reads, &im.Writes, &im.Deletes, &im.Hosts, &im.Commands, &im.Tools} {
+		slices.Sort(*list)
+		*list = append([]string{}, slices.Compact(*list)...)
+	}
+	r.Risk, r.Reason = risk.Low, "it only reads"
+	im.Reversible = "yes"
+	for _, f := range r.Findings {
+		r.Risk = max(r.Risk, f.Risk)
+		switch f.Rule {
+		case "import", "complexity", "encoded-data", "hidden-text", "private-file", "restricted-import":
+			continue
+		case "file-delete", "sql-destroy", "destructive-tool", "shell-danger":
+			im.Reversible = "no"
+		case "file-write":
+		default:
+			if im.Reversible == "yes" {
+				im.Reversible = "unknown"
+			}
+		}
+		im.ChangesData = true
+	}
+	if len(r.Findings) > 0 {
+		f := r.Findings[0]
+		r.Reason = f.Reason
+		if f.Line > 0 {
+			r.Reason = fmt.Sprintf("%s (%s, line %d)", f.Reason, f.Rule, f.Line)
+		}
+	}
+}
+
+// Refused returns the findings for which a restricted script must not run.
+func (r *Report) Refused() []Finding {
+	return slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return !RuleOf(f.Rule).Restricted })
+}
