@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/daemon"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/doctor"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/image"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/policies"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/serve"
@@ -62,6 +63,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		customers.NewCommand(app),
 		customers.NewStatsCommand(app),
 		skills.NewCommand(app, at),
+		policies.NewCommand(app, at),
 		doctor.NewCommand(app),
 		image.NewCommand(app),
 		daemon.NewCommand(app, newRoot),

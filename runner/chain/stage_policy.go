@@ -2,8 +2,10 @@ package chain
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
+	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/policy"
@@ -95,4 +97,26 @@ func explain(d *policy.Decision) string {
 		return d.Source()
 	}
 	return fmt.Sprintf("%s (%s)", d.Reason, d.Source())
+}
+
+// Tools lists the tools of the catalog, and the methods of its servers' resources and prompts, as a policy sees them.
+func (ch *Chain) Tools() []policy.Tool {
+	var out []policy.Tool
+	add := func(server *catalog.Server, id, name string, input json.RawMessage) {
+		p := ch.policyRequest(&request{Request: call.Request{Tool: id, Server: server.Key, Name: name}}, nil)
+		out = append(out, policy.Tool{Server: p.Server, Dir: p.Dir, Name: p.Name, ID: p.Tool, Hints: p.Hints, Input: input})
+	}
+	for i := range ch.catalog.Servers {
+		s := &ch.catalog.Servers[i]
+		for _, t := range s.Tools {
+			add(s, t.ID, t.Name, t.Input)
+		}
+		if s.Resources {
+			add(s, s.Dir+askSeparator+methodReadResource, methodReadResource, json.RawMessage(`{"type":"object","properties":{"server":{"const":"`+s.Dir+`"},"uri":{"type":"string"}},"required":["server","uri"]}`))
+		}
+		if s.HasPrompts {
+			add(s, s.Dir+askSeparator+methodPrompt, methodPrompt, json.RawMessage(`{"type":"object","properties":{"server":{"const":"`+s.Dir+`"},"name":{"type":"string"},"arguments":{"type":"object"}},"required":["server","name"]}`))
+		}
+	}
+	return out
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -50,7 +51,11 @@ var environment = sync.OnceValue(func() *cel.Env {
 })
 
 // condition is a compiled condition.
-type condition struct{ program cel.Program }
+type condition struct {
+	text    string
+	ast     *cel.Ast
+	program cel.Program
+}
 
 // compile compiles the condition of a rule; nil if it has none.
 func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
@@ -68,7 +73,7 @@ func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 	ast, issues := environment().Compile(rule.When)
 	if issues != nil && len(issues.Errors()) > 0 {
 		first := issues.Errors()[0]
-		return nil, wrong(first.Location.Line(), max(0, first.Location.Column()), first.Message)
+		return nil, wrong(first.Location.Line(), max(0, first.Location.Column()), strings.TrimSuffix(first.Message, " (in container '')"))
 	}
 	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, wrong(1, 0, fmt.Sprintf("it is of type %s, not bool", t))
@@ -77,7 +82,7 @@ func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 	if err != nil {
 		return nil, wrong(1, 0, err.Error())
 	}
-	return &condition{program}, nil
+	return &condition{rule.When, ast, program}, nil
 }
 
 // holds evaluates the condition. A nil condition holds.

@@ -3,6 +3,8 @@ package policy
 import (
 	"sync"
 	"time"
+
+	"github.com/mcpgen/mcpgen/gen/config"
 )
 
 // Rates counts calls within a minute, for the rules of all policies that share it. It counts in memory: what other processes do, it
@@ -18,6 +20,14 @@ func NewRates() *Rates { return &Rates{made: map[string][]time.Time{}} }
 // maxRates bounds the rules and customers that are remembered. The oldest are forgotten when they have had no call for a minute.
 const maxRates = 10_000
 
+// over are the numbers of calls from which a rule applies.
+type over config.PolicyOver
+
+// idle reports whether the rule does not apply yet when that many calls were made, within a minute.
+func (o over) idle(made int) bool {
+	return o != over{} && (o.Run == 0 || made < o.Run) && (o.Minute == 0 || made < o.Minute)
+}
+
 // apply passes those rules to decide whose numbers of calls are reached, and counts the call for all unless it is denied. The lock
 // of the run is held.
 func (r *Rates) apply(run *Run, fits []*rule, decide func([]*rule) Decision) Decision {
@@ -28,7 +38,7 @@ func (r *Rates) apply(run *Run, fits []*rule, decide func([]*rule) Decision) Dec
 	for _, f := range fits {
 		if f.over.Run > 0 || f.over.Minute > 0 {
 			counted = append(counted, f)
-			if !r.over(run, f, now) {
+			if !r.reached(run, f, now) {
 				continue
 			}
 		}
@@ -43,8 +53,8 @@ func (r *Rates) apply(run *Run, fits []*rule, decide func([]*rule) Decision) Dec
 	return d
 }
 
-// over reports whether the next call is above the numbers of a rule.
-func (r *Rates) over(run *Run, f *rule, now time.Time) bool {
+// reached reports whether the next call is above the numbers of a rule.
+func (r *Rates) reached(run *Run, f *rule, now time.Time) bool {
 	if f.over.Run > 0 && run.count[f] >= f.over.Run {
 		return true
 	}

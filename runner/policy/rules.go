@@ -48,7 +48,7 @@ type rule struct {
 	hint     string
 	risk     risk.Risk
 	when     *condition
-	over     config.PolicyOver
+	over     over
 }
 
 // New compiles a policy. rates counts calls within a minute; nil: the policy counts for itself. Errors are *config.FileError.
@@ -95,7 +95,7 @@ func newPart(file, key string, cfg *config.PolicyPart, first []*rule) (*part, er
 			return nil, err // the schema has refused it
 		}
 		if r.Over != nil {
-			out.over = *r.Over
+			out.over = over(*r.Over)
 		}
 		p.rules = append(p.rules, out)
 	}

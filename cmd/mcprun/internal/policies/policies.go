@@ -1,0 +1,306 @@
+// Package policies has the commands that try a policy out: policy test, explain and diff.
+package policies
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/schema/validate"
+	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/risk"
+)
+
+// NewCommand returns the command policy.
+func NewCommand(app *cli.App, at resources.Provider) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "policy", Short: "Try out which calls scripts may make",
+		Long: `Tries out the rules in policy: of mcpgen.yaml, which allow calls, ask about them and deny them.
+Nothing is called.`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newExplain(app, at), newTest(app, at), newDiff(app, at))
+	return cmd
+}
+
+// command is what the commands share.
+type command struct {
+	app  *cli.App
+	host resources.Provider
+	project.LocationFlags
+	file string
+	json bool
+}
+
+func (o *command) bind(f *pflag.FlagSet) {
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	o.LocationFlags.Bind(f)
+}
+
+func (o *command) bindFile(f *pflag.FlagSet) {
+	f.Var(flags.Text(&o.file, "file"), "policy", "the policy of this file instead of the project's")
+}
+
+// open returns the tools of the project's tree, and its policy or that of --policy.
+func (o *command) open() ([]policy.Tool, *policy.Policy, error) {
+	p, err := o.Open(o.app, o.host, o.app.Stderr)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer p.Close()
+	if p.Tree == "" {
+		return nil, nil, cli.WithHint(fmt.Errorf("there is no generated tree in %q", p.Wanted), "make one with mcpgen sync, or name it with --servers")
+	}
+	tree, err := gen.Open(gen.Options{Out: p.Tree})
+	if err != nil {
+		return nil, nil, err
+	}
+	tools := chain.New(chain.Options{Catalog: tree.Catalog, Servers: p.Servers}).Tools()
+	if o.file == "" {
+		return tools, p.Policy, nil
+	}
+	own, err := o.read(o.file)
+	return tools, own, err
+}
+
+// read reads a policy from a file.
+func (o *command) read(path string) (*policy.Policy, error) {
+	cfg, err := config.ReadPolicy(o.app.Path(path))
+	if err != nil {
+		return nil, err
+	}
+	return policy.New(cfg, nil)
+}
+
+// explain explains the decision about one call.
+type explain struct {
+	command
+	args    string
+	riskOf  string
+	example policy.Example
+}
+
+func newExplain(app *cli.App, at resources.Provider) *cobra.Command {
+	o := &explain{command: command{app: app, host: at}}
+	cmd := &cobra.Command{
+		Use: "explain TOOL [NAME=VALUE...]", Short: "Say what happens to a call, and what each rule says about it",
+		Example: `  mcprun policy explain crm__delete_record record_id=0015f01
+  mcprun policy explain bank__transfer --args '{"amount": 20000}' --customer acme --taint web
+  mcprun policy explain drive:resources/read uri=drive://reports/7`,
+		Args: cli.Args(cobra.MinimumNArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error { return o.run(args[0], args[1:]) },
+	}
+	f := cmd.Flags()
+	f.Var(flags.Text(&o.args, "json"), "args", "the arguments, as a JSON object")
+	f.StringVar(&o.example.Customer, "customer", "", "the customer that the run is for")
+	f.StringVar(&o.example.Session, "session", "", "the session of the run")
+	f.Var(flags.Text(&o.riskOf, "level"), "risk", "the risk of the script: low, medium, high or critical")
+	f.StringArrayVar(&o.example.Taint, "taint", nil, "a server whose data the run has read")
+	f.IntVar(&o.example.Calls, "calls", 0, "how many calls the run has made")
+	f.IntVar(&o.example.Made, "made", 0, "how many calls were made that rules with over: count")
+	o.bindFile(f)
+	o.bind(f)
+	return cmd
+}
+
+func (o *explain) run(id string, pairs []string) error {
+	tools, p, err := o.open()
+	if err != nil {
+		return err
+	}
+	tool, err := find(tools, id)
+	if err != nil {
+		return err
+	}
+	if o.example.Risk, err = risk.Parse(o.riskOf); err != nil {
+		return flags.Usage("--risk: %w", err)
+	}
+	if o.example.Args, err = validate.ParseArguments(tool.Input, json.RawMessage(o.args), pairs); err != nil {
+		return flags.Usage("%w", err)
+	}
+	d, rules := p.Explain(tool, &o.example)
+	if o.json {
+		return o.app.JSON(map[string]any{"tool": id, "decision": d, "rules": rules})
+	}
+	fmt.Fprintf(o.app.Stdout, "%s: %s\n", id, verdict(d))
+	rows := make([][]string, 0, len(rules))
+	for _, r := range rules {
+		fits := "fits"
+		if !r.Fits {
+			fits = r.Why
+		}
+		rows = append(rows, []string{"  " + string(r.Effect), r.Rule, r.At, fits})
+	}
+	return o.app.Table(nil, rows)
+}
+
+// verdict describes a decision.
+func verdict(d policy.Decision) string {
+	text := string(d.Effect)
+	if d.Rule != "" {
+		text += ", by " + d.Source()
+	}
+	if d.Reason != "" {
+		text += ": " + d.Reason
+	}
+	return cli.EscapeLine(text)
+}
+
+func find(tools []policy.Tool, id string) (*policy.Tool, error) {
+	var known []string
+	for i := range tools {
+		if tools[i].ID == id {
+			return &tools[i], nil
+		}
+		known = append(known, tools[i].ID)
+	}
+	return nil, &cli.UsageError{Err: fmt.Errorf("no tool %q in the tree; mcprun call --list lists all", id), Command: "mcprun policy explain", Near: cli.Near(id, known)}
+}
+
+func newTest(app *cli.App, at resources.Provider) *cobra.Command {
+	o := &command{app: app, host: at}
+	cmd := &cobra.Command{
+		Use: "test CASES", Short: "Check that a policy decides as a file of cases says",
+		Long: `Reads a list of calls with the effect that the policy must have on each:
+
+  cases:
+    - tool: crm__delete_record
+      args: {object_type: Account, record_id: 0015f01}
+      expect: deny
+
+A case may also have name, customer, session, risk, taint, calls, times (the last of so many
+calls counts) and rule (the name of the rule that must decide). The exit code is 1 if one fails.`,
+		Example: "  mcprun policy test policy-cases.yaml",
+		Args:    cli.Args(cobra.ExactArgs(1)),
+		RunE:    func(_ *cobra.Command, args []string) error { return o.test(args[0]) },
+	}
+	o.bindFile(cmd.Flags())
+	o.bind(cmd.Flags())
+	return cmd
+}
+
+func (o *command) test(path string) error {
+	cases, err := config.ReadPolicyCases(o.app.Path(path))
+	if err != nil {
+		return err
+	}
+	tools, p, err := o.open()
+	if err != nil {
+		return err
+	}
+	results, failed := p.Test(tools, cases), 0
+	for _, r := range results {
+		if r.Problem != "" {
+			failed++
+		}
+	}
+	if o.json {
+		err = o.app.JSON(map[string]any{"cases": results, "failed": failed})
+	} else {
+		for _, r := range results {
+			if r.Problem != "" {
+				fmt.Fprintf(o.app.Stdout, "%s:%d: %s: %s (%s)\n", path, r.Line, cli.EscapeLine(r.Name), cli.EscapeLine(r.Problem), verdict(r.Got))
+			}
+		}
+		fmt.Fprintf(o.app.Stdout, "%s, %d failed\n", cli.Count(len(results), "case"), failed)
+	}
+	if failed > 0 {
+		return errors.Join(err, cli.Quiet(1))
+	}
+	return err
+}
+
+// diff compares two policies.
+type diff struct {
+	command
+	check bool
+}
+
+func newDiff(app *cli.App, at resources.Provider) *cobra.Command {
+	o := &diff{command: command{app: app, host: at}}
+	cmd := &cobra.Command{
+		Use: "diff OLD NEW", Short: "List the calls about which two policies decide differently",
+		Long: `Compares two files, each a mcpgen.yaml or the value of its key policy alone, over the tools of the
+tree. Arguments are made from the tools' schemas and from the constants in the rules. Each difference
+has an example. With --check the exit code is 1 if NEW is less strict about a call.`,
+		Example: `  git show main:mcpgen.yaml > old.yaml && mcprun policy diff --check old.yaml mcpgen.yaml`,
+		Args:    cli.Args(cobra.ExactArgs(2)),
+		RunE:    func(_ *cobra.Command, args []string) error { return o.run(args[0], args[1]) },
+	}
+	cmd.Flags().BoolVar(&o.check, "check", false, "fail if the new policy is less strict about a call")
+	o.bind(cmd.Flags())
+	return cmd
+}
+
+func (o *diff) run(oldFile, newFile string) error {
+	before, err := o.read(oldFile)
+	if err != nil {
+		return err
+	}
+	after, err := o.read(newFile)
+	if err != nil {
+		return err
+	}
+	tools, _, err := o.open()
+	if err != nil {
+		return err
+	}
+	changes, wider := policy.Diff(before, after, tools), 0
+	for i := range changes {
+		if changes[i].Widens() {
+			wider++
+		}
+	}
+	if o.json {
+		err = o.app.JSON(map[string]any{"changes": changes, "wider": wider, "tools": len(tools)})
+	} else {
+		o.print(changes, wider, len(tools))
+	}
+	if o.check && wider > 0 {
+		return errors.Join(err, cli.Quiet(1))
+	}
+	return err
+}
+
+func (o *diff) print(changes []policy.Change, wider, tools int) {
+	for i := range changes {
+		c := &changes[i]
+		word := "stricter"
+		if c.Widens() {
+			word = "wider"
+		}
+		fmt.Fprintf(o.app.Stdout, "%s: %s: %s, was %s\n  %s\n", word, c.Tool, verdict(c.New), verdict(c.Old), cli.EscapeLine(example(&c.Example)))
+	}
+	fmt.Fprintf(o.app.Stdout, "%s: %d wider, %d stricter\n", cli.Count(tools, "tool"), wider, len(changes)-wider)
+}
+
+// example describes a call, with what matters of its run.
+func example(e *policy.Example) string {
+	text := "for example " + string(e.Args)
+	for _, part := range []struct{ word, value string }{
+		{"for customer", e.Customer}, {"in session", e.Session}, {"in a script of risk", e.Risk.String()}, {"after data of", strings.Join(e.Taint, ", ")},
+	} {
+		if part.value != "" {
+			text += " " + part.word + " " + part.value
+		}
+	}
+	if e.Calls > 0 {
+		text += fmt.Sprintf(" after %s", cli.Count(e.Calls, "call"))
+	}
+	if e.Made > 0 {
+		text += fmt.Sprintf(" after %s that a rule counts", cli.Count(e.Made, "call"))
+	}
+	return text
+}

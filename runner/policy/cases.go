@@ -1,0 +1,76 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/risk"
+)
+
+// CaseResult is the outcome of a case.
+type CaseResult struct {
+	Name string `json:"name"`
+	Line int    `json:"line"`
+	// Want and Got are effects. Problem says what is wrong; empty if the case passes.
+	Want    Effect   `json:"want"`
+	Got     Decision `json:"got"`
+	Problem string   `json:"problem,omitempty"`
+}
+
+// Test decides about cases, each on its own.
+func (p *Policy) Test(tools []Tool, cases []config.PolicyCase) []CaseResult {
+	out := make([]CaseResult, 0, len(cases))
+	for i := range cases {
+		c := &cases[i]
+		r := CaseResult{Name: c.Name, Line: c.Line, Want: Effect(c.Expect)}
+		if r.Name == "" {
+			r.Name = fmt.Sprintf("%s: %s", c.Tool, c.Expect)
+		}
+		var err error
+		switch r.Got, err = p.testCase(tools, c); {
+		case err != nil:
+			r.Problem = err.Error()
+		case r.Got.Effect != r.Want:
+			r.Problem = fmt.Sprintf("got %s, want %s", r.Got.Effect, r.Want)
+		case c.Rule != "" && r.Got.Rule != c.Rule:
+			r.Problem = fmt.Sprintf("rule %q decided, want %q", r.Got.Rule, c.Rule)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// testCase makes the calls of a case and returns the last decision.
+func (p *Policy) testCase(tools []Tool, c *config.PolicyCase) (Decision, error) {
+	i := slices.IndexFunc(tools, func(t Tool) bool { return t.ID == c.Tool })
+	if i < 0 {
+		return Decision{}, fmt.Errorf("no tool %q in the tree", c.Tool)
+	}
+	if c.Args == nil {
+		c.Args = map[string]any{}
+	}
+	args, err := json.Marshal(c.Args)
+	if err != nil {
+		return Decision{}, fmt.Errorf("args: %w", err)
+	}
+	s := newSampler(tools[i].Input)
+	if s.valid != nil {
+		if err := s.valid.ValidateAs("args", args); err != nil {
+			return Decision{}, fmt.Errorf("the tool refuses this call: %w", err)
+		}
+	}
+	e := &Example{Args: args, Customer: c.Customer, Session: c.Session, Taint: c.Taint, Calls: c.Calls}
+	if e.Risk, err = risk.Parse(c.Risk); err != nil {
+		return Decision{}, err
+	}
+	own := *p
+	own.rates = NewRates()
+	req, d := e.request(&tools[i]), Decision{}
+	for range max(1, c.Times) {
+		d = own.Decide(context.Background(), req)
+	}
+	return d, nil
+}

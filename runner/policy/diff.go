@@ -1,0 +1,279 @@
+package policy
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/risk"
+)
+
+// Tool is a tool of the tree, or a method of a server's resources or prompts, as a policy sees it.
+type Tool struct {
+	Server, Dir, Name, ID string
+	Hints                 Hints
+	// Input is the schema of its arguments.
+	Input json.RawMessage
+}
+
+// Example is a call, with what matters of the run that makes it.
+type Example struct {
+	Args     json.RawMessage `json:"args"`
+	Customer string          `json:"customer,omitempty"`
+	Session  string          `json:"session,omitempty"`
+	Risk     risk.Risk       `json:"risk,omitempty"`
+	// Taint are the servers whose data the run has received, and Calls how many calls it has made.
+	Taint []string `json:"taint,omitempty"`
+	Calls int      `json:"calls,omitempty"`
+	// Made is how many calls were made that the rules with numbers count.
+	Made int `json:"made,omitempty"`
+}
+
+// Change is a difference between two policies: calls of a tool about which they decide differently.
+type Change struct {
+	Tool     string   `json:"tool"`
+	Old, New Decision `json:"-"`
+	// From and To are the effects, and Rule is the new rule, or the old one where no rule of the new policy decides.
+	From Effect `json:"from"`
+	To   Effect `json:"to"`
+	Rule string `json:"rule,omitempty"`
+	At   string `json:"at,omitempty"`
+	// Example is the plainest of the calls that were tried, and Count how many of Tried changed.
+	Example Example `json:"example"`
+	Count   int     `json:"count"`
+	Tried   int     `json:"tried"`
+}
+
+// Widens reports whether the new policy is less strict about the calls.
+func (c *Change) Widens() bool { return strictness(c.To) < strictness(c.From) }
+
+func strictness(e Effect) int { return slices.Index([]Effect{Allow, Ask, Deny}, e) }
+
+// maxTried bounds the calls that are tried for each tool.
+const maxTried = 1000
+
+// Diff compares two policies over tools, with arguments made from the tools' schemas and from the constants of the rules. It is
+// sure of what it reports, and finds what depends on names, hints, risk, numbers and comparisons with constants; a condition that
+// compares arguments with each other may differ where it did not try.
+func Diff(before, after *Policy, tools []Tool) []Change {
+	var out []Change
+	for i := range tools {
+		out = append(out, diffTool(before, after, &tools[i], tools)...)
+	}
+	slices.SortStableFunc(out, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(strictness(a.To)-strictness(a.From), strictness(b.To)-strictness(b.From)), strings.Compare(a.Tool, b.Tool))
+	})
+	return out
+}
+
+func diffTool(before, after *Policy, tool *Tool, all []Tool) []Change {
+	found := map[[2]Effect]*Change{}
+	var order [][2]Effect
+	tried := 0
+	for _, e := range examples(before, after, tool, all) {
+		tried++
+		a, b := before.try(tool, e), after.try(tool, e)
+		if a.Effect == b.Effect {
+			continue
+		}
+		key := [2]Effect{a.Effect, b.Effect}
+		if found[key] == nil {
+			order = append(order, key)
+			c := &Change{Tool: tool.ID, Old: a, New: b, From: a.Effect, To: b.Effect, Example: *e}
+			if c.Rule, c.At = b.Rule, b.At; c.Rule == "" {
+				c.Rule, c.At = a.Rule, a.At
+			}
+			found[key] = c
+		}
+		found[key].Count++
+	}
+	out := make([]Change, 0, len(order))
+	for _, key := range order {
+		found[key].Tried = tried
+		out = append(out, *found[key])
+	}
+	return out
+}
+
+// request returns the example as a call of a tool.
+func (e *Example) request(tool *Tool) *Request {
+	run := &Run{Subject: Subject{Customer: e.Customer, Session: e.Session, Risk: e.Risk}, calls: e.Calls, taint: map[string]bool{}}
+	for _, name := range e.Taint {
+		run.taint[name] = true
+	}
+	return &Request{Server: tool.Server, Dir: tool.Dir, Name: tool.Name, Tool: tool.ID, Args: e.Args, Hints: tool.Hints, Run: run}
+}
+
+// try decides about an example without counting it.
+func (p *Policy) try(tool *Tool, e *Example) Decision {
+	req := e.request(tool)
+	part := p.part(e.Customer)
+	fits, failed := part.fitting(req)
+	if failed != nil {
+		return *failed
+	}
+	return part.decide(req, slices.DeleteFunc(fits, func(r *rule) bool { return r.over.idle(e.Made) }))
+}
+
+// dimension is something in which calls differ, with a function for each value; the first is the plainest.
+type dimension []func(*draft)
+
+// draft is an example that is being made.
+type draft struct {
+	Example
+	args any
+}
+
+// examples returns calls of a tool about which two policies may differ, the plainest first.
+func examples(before, after *Policy, tool *Tool, all []Tool) []*Example {
+	p := newProbes()
+	made, customers, risks := map[int]bool{0: true}, map[string]bool{"": true}, false
+	plain := (&Example{}).request(tool)
+	for _, policy := range []*Policy{before, after} {
+		parts := []*part{policy.all}
+		for id, part := range policy.customers {
+			customers[id] = true
+			parts = append(parts, part)
+		}
+		for _, part := range parts {
+			for _, r := range part.about(plain) {
+				p.add(r.when)
+				risks = risks || r.risk > risk.None
+				for _, n := range []int{r.over.Run, r.over.Minute} {
+					made[n] = true
+				}
+			}
+		}
+	}
+	if p.uses["customer"] {
+		maps.Copy(customers, p.texts)
+	}
+	s := newSampler(tool.Input)
+	var dims []dimension
+	for _, path := range slices.Sorted(maps.Keys(p.paths)) {
+		steps := strings.Split(path, separator)
+		var d dimension
+		for _, v := range s.values(steps, p) {
+			d = append(d, func(x *draft) { x.args = set(x.args, steps, v) })
+		}
+		d = append([]func(*draft){func(*draft) {}}, d...)
+		dims = append(dims, d)
+	}
+	dims = append(dims,
+		vary(slices.Sorted(maps.Keys(customers)), func(x *draft, v string) { x.Customer = v }),
+		vary(slices.Sorted(maps.Keys(made)), func(x *draft, v int) { x.Made = v }))
+	if risks || p.uses["risk"] {
+		dims = append(dims, vary(append([]risk.Risk{risk.None}, risk.All()...), func(x *draft, v risk.Risk) { x.Risk = v }))
+	}
+	if p.uses["session"] {
+		dims = append(dims, vary(append([]string{""}, p.sortedTexts()...), func(x *draft, v string) { x.Session = v }))
+	}
+	if p.uses["calls"] {
+		dims = append(dims, vary(p.sortedNumbers(), func(x *draft, v float64) { x.Calls = max(0, int(v)) }))
+	}
+	if p.uses["taint"] {
+		dims = append(dims, vary(taints(p, all), func(x *draft, v []string) { x.Taint = v }))
+	}
+	return drafts(s, dims)
+}
+
+func vary[T any](values []T, set func(*draft, T)) dimension {
+	var d dimension
+	for _, v := range values {
+		d = append(d, func(x *draft) { set(x, v) })
+	}
+	return d
+}
+
+// taints returns no server, each that a condition may mean, and all of them.
+func taints(p *probes, all []Tool) [][]string {
+	out, known := [][]string{nil}, map[string]bool{}
+	for _, t := range all {
+		for _, name := range []string{t.Server, t.Dir} {
+			if p.texts[name] && !known[name] {
+				known[name] = true
+				out = append(out, []string{name})
+			}
+		}
+	}
+	return append(out, slices.Sorted(maps.Keys(known)))
+}
+
+// drafts makes an example of each combination whose arguments fit the schema.
+func drafts(s *sampler, dims []dimension) []*Example {
+	var out, unfit []*Example
+	known := map[string]bool{}
+	add := func(pick []int) {
+		d := &draft{args: s.value(s.root, 0)}
+		if _, ok := d.args.(map[string]any); !ok {
+			d.args = map[string]any{}
+		}
+		for i, each := range dims {
+			each[pick[i]](d)
+		}
+		args, err := json.Marshal(d.args)
+		if err != nil {
+			return
+		}
+		d.Args = args
+		key, _ := json.Marshal(d.Example)
+		switch {
+		case known[string(key)]:
+		case s.fits(args):
+			out = append(out, &d.Example)
+		default:
+			unfit = append(unfit, &d.Example)
+		}
+		known[string(key)] = true
+	}
+	combine(dims, func() bool { return len(out) >= maxTried }, add)
+	if out == nil { // better than to find nothing: the schema asks for values that are not easily made
+		return unfit
+	}
+	return out
+}
+
+// combine calls add for every combination of values. If there are too many, it does so for those that differ in one dimension from
+// the plainest, and then for others by chance, always the same ones, until enough reports that there are enough.
+func combine(dims []dimension, enough func() bool, add func(pick []int)) {
+	product := 1
+	for _, d := range dims {
+		product = min(product*len(d), maxTried+1)
+	}
+	pick := make([]int, len(dims))
+	if product <= maxTried {
+		for {
+			add(pick)
+			i := len(dims) - 1
+			for ; i >= 0; i-- {
+				if pick[i]++; pick[i] < len(dims[i]) {
+					break
+				}
+				pick[i] = 0
+			}
+			if i < 0 {
+				return
+			}
+		}
+	}
+	add(pick)
+	for i := range dims {
+		for v := range dims[i] {
+			one := make([]int, len(dims))
+			one[i] = v
+			add(one)
+		}
+	}
+	chance := rand.New(rand.NewPCG(1, 2))
+	for range 2 * maxTried {
+		for i := range dims {
+			pick[i] = chance.IntN(len(dims[i]))
+		}
+		if !enough() {
+			add(pick)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+)
+
+// Verdict is what a rule says about a call.
+type Verdict struct {
+	Rule   string `json:"rule"`
+	At     string `json:"at"`
+	Effect Effect `json:"effect"`
+	Fits   bool   `json:"fits"`
+	// Why says why it does not fit; empty if it does.
+	Why string `json:"why,omitempty"`
+}
+
+// Explain decides about a call without counting it, and lists what each rule says.
+func (p *Policy) Explain(tool *Tool, e *Example) (Decision, []Verdict) {
+	req := e.request(tool)
+	part := p.part(e.Customer)
+	var list []Verdict
+	about := part.about(req)
+	for _, r := range part.rules {
+		v := Verdict{Rule: r.name, At: r.at, Effect: r.effect, Why: r.why(req, about, e.Made)}
+		v.Fits = v.Why == ""
+		list = append(list, v)
+	}
+	return p.try(tool, e), list
+}
+
+// why says why a rule does not fit; empty if it does.
+func (r *rule) why(req *Request, about []*rule, made int) string {
+	named := false
+	for _, each := range about {
+		named = named || each == r
+	}
+	switch {
+	case !named:
+		return "it is about other tools: " + strings.Join(r.globs, ", ")
+	case req.Risk() < r.risk:
+		return fmt.Sprintf("the risk is %s, below %s", req.Risk(), r.risk)
+	case !r.selects(req):
+		return "the tool's hints are not " + r.hint
+	}
+	if r.when != nil {
+		facts, err := req.facts(req.Run.calls, req.Run.tainted())
+		holds := false
+		if err == nil {
+			holds, err = r.when.holds(facts)
+		}
+		if err == nil && !holds {
+			return "its condition is false: " + ident.Clip(r.when.text, 200)
+		}
+	}
+	if r.over.idle(made) {
+		return fmt.Sprintf("it begins after %d calls", max(r.over.Run, r.over.Minute))
+	}
+	return ""
+}
