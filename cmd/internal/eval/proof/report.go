@@ -403,8 +403,11 @@ func (r *report) besideDirect(b *strings.Builder) {
 	for _, f := range r.Catalog {
 		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", thousands(f.tools), thousands(f.definitions), thousands(f.signatures), thousands(f.wrappers))
 	}
-	b.WriteString("\nBeside direct calls, each task a conversation of its own:\n\n| Tools | Tasks | Way | In | Out | Fewer, read once | Least | Fewer, billed | Fewer, with a cache | Calls | Turns |\n|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("\nBeside direct calls, each task a conversation of its own. Kinds of tasks are listed for one size.\n\n| Tools | Tasks | Way | In | Out | Fewer, read once | Least | Fewer, billed | Fewer, with a cache | Calls | Turns |\n|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, t := range r.Totals {
+		if t.Tools != r.middle() && t.Kind != all {
+			continue
+		}
 		saved := "| | | | "
 		if t.Way != byCalls {
 			saved = fmt.Sprintf("| %.2f %% | %.1f %% | %.1f %% | %.1f %% ", t.Saved, t.SavedLeast, t.SavedBilled, t.SavedCached)
