@@ -53,9 +53,14 @@ func (p *printer) widenSignature(t ir.Type) ir.Type {
 	case ir.Ref:
 		switch target := p.schema.Resolve(t).(type) {
 		case ir.Map, ir.Object:
-			if wider := p.widenSignature(target); ir.Key(wider) != ir.Key(target) {
-				return wider
+			wider := p.widenSignature(target)
+			switch {
+			case ir.Key(wider) == ir.Key(target):
+				return t
+			case refers(target): // written out with what it refers to, it may be endless
+				return ir.Unknown{}
 			}
+			return wider
 		}
 	}
 	return t
