@@ -131,6 +131,10 @@ func TestRegistryEntry(t *testing.T) {
 			if p.Identifier != "mcprun" || p.Version != unreleased {
 				t.Errorf("npm package %s %s, want mcprun %s", p.Identifier, p.Version, unreleased)
 			}
+			pkg := readJSON[struct{ Name, MCPName string }](t, "deploy", "npm", p.Identifier, "package.json")
+			if pkg.Name != p.Identifier || pkg.MCPName != entry.Name {
+				t.Errorf("npm package %s is of %q, want %s of %s", pkg.Name, pkg.MCPName, p.Identifier, entry.Name)
+			}
 		case "oci":
 			if p.Identifier != "ghcr.io/mcpgen/mcprun:"+unreleased {
 				t.Errorf("image %s", p.Identifier)
