@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
@@ -127,25 +126,4 @@ func serverFromLock(locked catalog.LockServer, lock *catalog.Lock, now catalog.S
 		}
 	}
 	return out
-}
-
-// writesNothing reports whether this sync must not write: it is a check, or strict or frozen forbids what it found.
-func (s *job) writesNothing() bool {
-	switch {
-	case s.opts.Check:
-		return true
-	case s.opts.Strict && (s.report.Dropped() || s.report.Suspicious()):
-		return true
-	}
-	return s.opts.Frozen && len(s.report.Changes) > 0
-}
-
-// warnStored returns a warning for each file of the tree that could not be read and will be written again.
-func warnStored(stored *catalog.Stored) []Warning {
-	var warnings []Warning
-	for _, problem := range stored.Problems {
-		place, message, _ := strings.Cut(problem, ": ")
-		warnings = append(warnings, Warning{Place: place, Message: message + "; it is written again", Code: "damaged"})
-	}
-	return warnings
 }

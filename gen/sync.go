@@ -284,3 +284,24 @@ func clipPlace(place string) string {
 	}
 	return place[:head] + "…" + place[tail:]
 }
+
+// writesNothing reports whether this sync must not write: it is a check, or strict or frozen forbids what it found.
+func (s *job) writesNothing() bool {
+	switch {
+	case s.opts.Check:
+		return true
+	case s.opts.Strict && (s.report.Dropped() || s.report.Suspicious()):
+		return true
+	}
+	return s.opts.Frozen && len(s.report.Changes) > 0
+}
+
+// warnStored returns a warning for each file of the tree that could not be read and will be written again.
+func warnStored(stored *catalog.Stored) []Warning {
+	var warnings []Warning
+	for _, problem := range stored.Problems {
+		place, message, _ := strings.Cut(problem, ": ")
+		warnings = append(warnings, Warning{Place: place, Message: message + "; it is written again", Code: "damaged"})
+	}
+	return warnings
+}

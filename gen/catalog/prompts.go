@@ -32,16 +32,6 @@ type PromptArgument struct {
 	Required                 bool
 }
 
-// ByDir finds a server by its folder.
-func (c *Catalog) ByDir(dir string) (*Server, bool) {
-	for i := range c.Servers {
-		if c.Servers[i].Dir == dir {
-			return &c.Servers[i], true
-		}
-	}
-	return nil, false
-}
-
 // SetPrompts notes that the server offers prompts, and reads their definitions with the care that [NewServer] takes of
 // tools. They are kept sorted by name. The definitions are kept, not copied, and must not change afterwards.
 func (s *Server) SetPrompts(rawPrompts []json.RawMessage) []Warning {
