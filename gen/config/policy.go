@@ -26,6 +26,8 @@ type PolicyPart struct {
 	Level    string
 	Ceilings PolicyCeilings
 	Rules    []PolicyRule
+	// LevelAt is where the level is.
+	LevelAt Position `yaml:"-"`
 }
 
 // PolicyCeilings are the highest limits of a run. 0 means no ceiling.
@@ -35,6 +37,8 @@ type PolicyCeilings struct {
 	Memory    string // a size, as the flag --memory reads it
 	Disk      string
 	Processes int
+	// Risk is the highest risk that a script may have.
+	Risk string
 }
 
 // PolicyRule allows, asks about or denies the calls that it fits.
@@ -124,20 +128,30 @@ func ReadPolicy(path string) (*Policy, error) {
 	if err := root.Decode(out); err != nil {
 		return nil, file.YAMLError(err)
 	}
-	return out, out.complete(file)
+	return out, out.complete(file, root)
 }
 
 // complete names the rules and checks what the schema cannot.
-func (p *Policy) complete(file *node.File) error {
+func (p *Policy) complete(file *node.File, root *yaml.Node) error {
 	if p.Level == "" && p.Rules == nil && p.Customers == nil && p.Ceilings == (PolicyCeilings{}) {
 		return nil
 	}
 	p.File = file.Name
+	levelAt := func(n *yaml.Node) (at Position) {
+		if level := node.Value(n, "level"); level != nil {
+			at = Position{level.Line, level.Column}
+		}
+		return at
+	}
+	p.LevelAt = levelAt(root)
 	if err := completeRules(file, p.Rules, "policy.rules"); err != nil {
 		return err
 	}
 	for _, id := range sortedKeys(p.Customers) {
-		if err := completeRules(file, p.Customers[id].Rules, "policy.customers."+id+".rules"); err != nil {
+		own := p.Customers[id]
+		own.LevelAt = levelAt(node.Value(node.Value(root, "customers"), id))
+		p.Customers[id] = own
+		if err := completeRules(file, own.Rules, "policy.customers."+id+".rules"); err != nil {
 			return err
 		}
 	}

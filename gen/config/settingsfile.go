@@ -68,7 +68,7 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 	}
 	out.Path = path
 	out.normalize()
-	return out, out.Policy.complete(file)
+	return out, out.Policy.complete(file, node.Value(root, "policy"))
 }
 
 func newSettingsFile(path string, text []byte) *node.File {

@@ -212,6 +212,39 @@ func TestOver(t *testing.T) {
 	})
 }
 
+func TestRunsOfALevel(t *testing.T) {
+	p := parse(t, `level: write_restricted
+ceilings: {memory: 1GB}
+customers:
+  ann: {level: read_only, ceilings: {timeout: 10m, risk: high}}
+  bob: {level: execute_full}
+`, nil)
+	for _, c := range []struct {
+		customer string
+		program  Program
+		want     string
+	}{
+		{"", Program{Risk: risk.High, Writes: []string{"a.txt"}}, "allow"},
+		{"", Program{Risk: risk.Critical}, "deny level write_restricted policy.yaml:1 the script has critical risk, and at most high is allowed"},
+		{"", Program{Commands: []string{"git status"}}, "deny level write_restricted policy.yaml:1 the script runs a command: git status"},
+		{"ann", Program{Risk: risk.High}, "allow"},
+		{"ann", Program{Writes: []string{"a.txt"}}, "deny level read_only policy.yaml:4 the script writes a file: a.txt"},
+		{"ann", Program{Hosts: []string{"example.com"}}, "deny level read_only policy.yaml:4 the script uses the network: example.com"},
+		{"bob", Program{Risk: risk.Critical, Commands: []string{"rm -rf /"}}, "allow"},
+	} {
+		d := p.DecideRun(c.customer, &c.program)
+		if got := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", d.Effect, d.Rule, d.At, d.Reason)); got != c.want {
+			t.Errorf("%q, %+v: %q, want %q", c.customer, c.program, got, c.want)
+		}
+	}
+	if got := p.Ceilings("ann"); got.Timeout != 10*time.Minute || got.Memory != "1GB" {
+		t.Errorf("ann's ceilings = %+v", got)
+	}
+	if got := p.Ceilings("bob"); got.Timeout != 0 || got.Memory != "1GB" {
+		t.Errorf("bob's ceilings = %+v", got)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"rules:\n  - deny: a\n    when: args.amount >\n":                `policy.yaml:3:`,

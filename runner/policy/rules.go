@@ -14,16 +14,6 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
-// Level is a bundle of what runs may do.
-type Level string
-
-// The levels, from the strictest. The empty level is that of a project without a policy.
-const (
-	ReadOnly        Level = "read_only"
-	WriteRestricted Level = "write_restricted"
-	ExecuteFull     Level = "execute_full"
-)
-
 // Policy decides by rules. It is safe for concurrent use.
 type Policy struct {
 	all       *part
@@ -33,10 +23,11 @@ type Policy struct {
 
 // part is what holds for the runs of one customer, or for all others.
 type part struct {
-	level   Level
-	levelAt string // file:line of the policy; empty without a level
-	rules   []*rule
-	chosen  sync.Map // the rules whose globs fit a tool, by its names
+	level    Level
+	at       string // the file of the policy; empty without one
+	ceilings config.PolicyCeilings
+	rules    []*rule
+	chosen   sync.Map // the rules whose globs fit a tool, by its names
 }
 
 // rule is a compiled rule.
@@ -64,8 +55,9 @@ func New(cfg *config.Policy, rates *Rates) (*Policy, error) {
 	for id := range cfg.Customers {
 		own := cfg.Customers[id]
 		if own.Level == "" {
-			own.Level = cfg.Level
+			own.Level, own.LevelAt = cfg.Level, cfg.LevelAt
 		}
+		own.Ceilings = merge(own.Ceilings, cfg.Ceilings)
 		if p.customers[id], err = newPart(cfg.File, "policy.customers."+id, &own, p.all.rules); err != nil {
 			return nil, err
 		}
@@ -76,8 +68,12 @@ func New(cfg *config.Policy, rates *Rates) (*Policy, error) {
 // newPart compiles rules. first are those that come before.
 func newPart(file, key string, cfg *config.PolicyPart, first []*rule) (*part, error) {
 	p := &part{level: Level(cfg.Level), rules: first[:len(first):len(first)]}
-	if p.level != "" {
-		p.levelAt = filepath.Base(file)
+	p.ceilings = merge(cfg.Ceilings, p.level.ceilings())
+	if file != "" {
+		p.at = filepath.Base(file)
+		if cfg.LevelAt.Line > 0 {
+			p.at = fmt.Sprintf("%s:%d", p.at, cfg.LevelAt.Line)
+		}
 	}
 	for i := range cfg.Rules {
 		r := &cfg.Rules[i]
@@ -163,7 +159,7 @@ func (p *part) decide(req *Request, fits []*rule) Decision {
 		}
 	}
 	writes := !req.Hints.ReadOnly
-	level := Decision{Rule: "level " + string(p.level), At: p.levelAt, Reason: "it may change data: neither a person (read_only: in mcpgen.yaml) nor a trusted server says that it only reads"}
+	level := Decision{Rule: p.rule(), At: p.at, Reason: "it may change data: neither a person (read_only: in mcpgen.yaml) nor a trusted server says that it only reads"}
 	switch r := cmp.Or(by[Deny], by[Ask], by[Allow]); {
 	case by[Deny] == nil && p.level == ReadOnly && writes:
 		level.Effect = Deny

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/policy"
 )
@@ -20,6 +22,7 @@ import (
 type callFlags struct {
 	Calls       chain.Settings
 	allow       []string
+	policy      *policy.Policy // of the project; nil: the default
 	record      string
 	replay      string
 	replayMatch string
@@ -51,9 +54,55 @@ func (o *callFlags) bind(f *pflag.FlagSet) {
 
 // setPolicy sets who decides about calls.
 func (o *callFlags) setPolicy(p *project.Project) {
-	if p.Policy != nil {
+	if o.policy = p.Policy; p.Policy != nil {
 		o.Calls.Policy = policy.WithConsent(p.Policy, o.allow)
 	}
+}
+
+// lower lowers the limits of a script to the ceilings of the policy, and returns the names of those that it has changed.
+func (o *callFlags) lower(s *runner.Script) (lowered []string, err error) {
+	if o.policy == nil {
+		return nil, nil
+	}
+	top := o.policy.Ceilings(s.Calls.Subject.Customer)
+	note := func(name string, changed bool) {
+		if changed {
+			lowered = append(lowered, name)
+		}
+	}
+	if s.Timeout == 0 {
+		s.Timeout = runner.DefaultTimeout
+	}
+	note("timeout", lowerTo(&s.Timeout, top.Timeout))
+	if top.CPU > 0 && s.Limits.CPU == 0 {
+		s.Limits.CPU = top.CPU
+	}
+	note("cpu", lowerTo(&s.Limits.CPU, top.CPU))
+	note("processes", lowerTo(&s.Limits.Processes, top.Processes))
+	for _, size := range []struct {
+		name, text string
+		limit      *int64
+	}{{"memory", top.Memory, &s.Limits.Memory}, {"disk", top.Disk, &s.Limits.Disk}} {
+		var most int64
+		if size.text == "" {
+			continue
+		}
+		if err := flags.Size(&most, flags.MinSize).Set(size.text); err != nil {
+			return nil, fmt.Errorf("policy.ceilings.%s: %w", size.name, err)
+		}
+		note(size.name, lowerTo(size.limit, most))
+	}
+	return lowered, nil
+}
+
+// lowerTo lowers a limit to a ceiling; zero is none.
+func lowerTo[T cmp.Ordered](limit *T, ceiling T) bool {
+	var none T
+	if ceiling == none || *limit <= ceiling {
+		return false
+	}
+	*limit = ceiling
+	return true
 }
 
 // validate reports conflicting flags.

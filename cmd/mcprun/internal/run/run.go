@@ -374,6 +374,13 @@ func (o *Options) RunScript(ctx context.Context, at *Host, s *runner.Script, say
 		say(fmt.Sprintf("sandbox %s (%s)", choice.Backend.Name(), cli.EscapeLine(choice.Reason)))
 	}
 	s.Backend = choice.Backend
+	lowered, err := o.lower(s)
+	if err != nil {
+		return nil, err
+	}
+	if lowered != nil && !brief {
+		say("lowered by the policy: " + strings.Join(lowered, ", "))
+	}
 	files, err := o.openFiles(o.App, &s.Calls)
 	if err != nil {
 		return nil, err
