@@ -77,7 +77,7 @@ func (t *countingTransport) Connect(ctx context.Context) (mcp.Connection, error)
 	if err != nil {
 		return nil, err
 	}
-	return &countingConnection{c, &t.open}, nil
+	return &countingConnection{c, t}, nil
 }
 
 // drain waits until every request has its answer, at most for so long.
@@ -89,11 +89,14 @@ func (t *countingTransport) drain(most time.Duration) {
 
 type countingConnection struct {
 	mcp.Connection
-	open *atomic.Int64
+	*countingTransport
 }
 
 func (c *countingConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
+	if err != nil {
+		c.drain(unreadTime) // the SDK drops answers that come after this
+	}
 	if req, ok := m.(*jsonrpc.Request); ok && req.ID.IsValid() {
 		c.open.Add(1)
 	}

@@ -60,3 +60,19 @@ func TestResultOfInterruptedRun(t *testing.T) {
 		t.Errorf("the client got %s, %v; want the output so far", text, err)
 	}
 }
+
+// TestAnswersAtTheEnd checks that a client which closes the input after its last request gets the answer.
+func TestAnswersAtTheEnd(t *testing.T) {
+	for range 50 {
+		s := newFixture(t).server()
+		receive, out := io.Pipe()
+		in := io.NopCloser(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search_tools","arguments":{"category":"mcprun"}}}
+`))
+		go func() { _ = s.Stdio(t.Context(), "acme", in, out); _ = out.Close() }()
+		if text, err := io.ReadAll(receive); err != nil || strings.Count(string(text), `"result"`) != 2 {
+			t.Fatalf("the client got %s, %v; want two results", text, err)
+		}
+	}
+}
