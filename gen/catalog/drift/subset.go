@@ -23,9 +23,9 @@ const (
 // narrower one, never the other way round.
 type proof struct {
 	narrow, wide any // the documents, for references
-	// input reports that callers make the values. Two things differ then. A property that is new and was not declared before is
-	// taken as one that no caller sends, unless the schema invites undeclared ones. And a property that is gone is no proof, although
-	// an open object accepts it: the server would ignore it.
+	// input reports that callers make the values, and that narrow is the schema that was. Then a property that is new and was not
+	// declared before is taken as one that no caller sends, unless the schema invites undeclared ones. In both directions a property
+	// that is gone is no proof: a server would ignore it in an open input, and code may read it from an output.
 	input bool
 	steps int
 	busy  map[string]bool // what is being shown further out: a value is finite, so it may be assumed further in
@@ -232,7 +232,7 @@ type declared struct {
 	unknown    map[string]any // keywords that may mean anything: nullable lets more values in
 }
 
-// keepsDeclared reports whether w still declares what ns declare.
+// keepsDeclared reports whether the new schema still declares what the former one did.
 func (p *proof) keepsDeclared(ns []node, w any) bool {
 	before, now := declared{map[string]bool{}, map[string]any{}}, declared{map[string]bool{}, map[string]any{}}
 	for _, n := range ns {
@@ -240,14 +240,18 @@ func (p *proof) keepsDeclared(ns []node, w any) bool {
 			return false
 		}
 	}
-	if len(before.properties)+len(before.unknown) == 0 {
+	if p.input && len(before.properties)+len(before.unknown) == 0 {
 		return true
 	}
 	if !p.declared(p.wide, w, now, 0) {
 		return false
 	}
-	for name := range before.properties {
-		if p.input && !now.properties[name] {
+	gone, left := before.properties, now.properties
+	if !p.input { // of outputs, the new schema is the narrow one
+		gone, left = left, gone
+	}
+	for name := range gone {
+		if !left[name] {
 			return false
 		}
 	}
