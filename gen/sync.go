@@ -64,10 +64,7 @@ func open(opts Options) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := resolve(opts.Dir, opts.Out)
-	if opts.Out == "" {
-		out = resolve(cfg.Dir, cfg.Settings.Out)
-	}
+	out := opts.out(cfg)
 	if out == filepath.Dir(out) {
 		return nil, &ConfigError{fmt.Errorf("the output folder %q is the file system root; choose a subfolder, such as servers", out)}
 	}
@@ -123,6 +120,22 @@ func LoadConfig(opts Options) (*config.Config, error) {
 		return nil, &ConfigError{err}
 	}
 	return cfg, nil
+}
+
+// Out returns the absolute folder of the tree.
+func Out(opts Options) (string, error) {
+	cfg, err := LoadConfig(opts)
+	if err != nil {
+		return "", err
+	}
+	return opts.out(cfg), nil
+}
+
+func (o *Options) out(cfg *config.Config) string {
+	if o.Out == "" {
+		return resolve(cfg.Dir, cfg.Settings.Out)
+	}
+	return resolve(o.Dir, o.Out)
 }
 
 func resolve(dir, path string) string {

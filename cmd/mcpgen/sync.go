@@ -29,6 +29,8 @@ type syncOptions struct {
 	strict  bool
 	prune   bool
 	debug   bool
+	migrate bool
+	from    string
 	servers []string
 }
 
@@ -60,9 +62,16 @@ Saved skills, in skills/ next to the configuration, are checked afterwards: a sk
 or whose types no longer fit, is reported on stderr with the reason. The exit code does not change, because the tree
 itself is correct; mcprun skill check fails for it.
 
+--migrate adapts scripts and skills to the change: to tools, members and values of enums that have another name, and to
+new required members that have a default. All scripts of skills are adapted, and the files that are given, or match
+patterns. What is not certain is left and reported with its line. A file is changed only if it passes the type check,
+with tsc or pyright; the diff is shown. With --check or --diff nothing is written. If the tree is up to date already,
+name the former one with --from.
+
 A server has a minute to get ready, since a first start may download it, and two minutes to list its tools.
 
-Exit codes: 0 in sync, 1 out of date (--check, --diff) or not what the lock pins (--frozen), 2 usage, configuration or
+Exit codes: 0 in sync, 1 out of date (--check, --diff) not what the lock pins (--frozen) or
+scripts to adapt by hand (--migrate), 2 usage, configuration or
 files, 3 a server could not be asked (takes precedence over 1 and 4), 4 a tool could not be generated or a text is
 suspicious (--strict), 130 interrupted.`,
 		Example: `  mcpgen sync                      # write or refresh the tree
@@ -71,13 +80,16 @@ suspicious (--strict), 130 interrupted.`,
   mcpgen sync --diff | less        # what changed, and the change as a unified diff
   mcpgen sync --frozen             # write nothing that the lock does not pin
   mcpgen sync --server drive       # ask one server only
+  mcpgen sync --migrate 'scripts/*.ts'   # accept the change, and adapt skills and scripts to it
   mcpgen sync --json               # the report as JSON, for programs`,
-		Args: cli.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && !o.migrate {
+				return cli.Args(cobra.NoArgs)(cmd, args)
+			}
 			if err := o.validate(cmd); err != nil {
 				return err
 			}
-			return o.run(cmd.Context())
+			return o.run(cmd.Context(), args)
 		},
 	}
 	o.place.bind(cmd)
@@ -92,6 +104,8 @@ suspicious (--strict), 130 interrupted.`,
 	f.BoolVar(&o.frozen, "frozen", false, "write nothing and exit with 1 when a server's tools are not what the lock pins")
 	f.BoolVar(&o.strict, "strict", false, "write nothing and exit with 4 when a tool can't be generated or a text is suspicious")
 	f.BoolVar(&o.prune, "prune", false, "remove the wrappers of servers that are no longer configured, without asking")
+	f.BoolVar(&o.migrate, "migrate", false, "adapt skills, and the scripts that are given, to what changed")
+	f.StringVar(&o.from, "from", "", "with --migrate: the `folder` of a former tree that scripts were written for")
 	f.BoolVar(&o.debug, "debug", false, "show on stderr what servers print and which protocol errors were tolerated")
 	f.StringArrayVar(&o.servers, "server", nil, "ask only the server of this `name`; may be given several times")
 	cli.CompleteFlag(cmd, "format", cli.FixedWords(syncview.Text, syncview.JSON, syncview.GitHub))
@@ -101,6 +115,9 @@ suspicious (--strict), 130 interrupted.`,
 
 // validate reports conflicting flags, and fills in defaults.
 func (o *syncOptions) validate(cmd *cobra.Command) error {
+	if o.from != "" && !o.migrate {
+		return cli.Usage(cmd, "--from is for --migrate")
+	}
 	switch o.format {
 	case syncview.Text, syncview.JSON, syncview.GitHub:
 	default:
@@ -118,7 +135,14 @@ func (o *syncOptions) validate(cmd *cobra.Command) error {
 	return nil
 }
 
-func (o *syncOptions) run(ctx context.Context) error {
+func (o *syncOptions) run(ctx context.Context, scripts []string) error {
+	var m *migration
+	if o.migrate {
+		var err error
+		if m, err = o.openMigration(scripts); err != nil {
+			return err
+		}
+	}
 	progress := o.app.Progress("asking")
 	opts := o.place.options(o.app)
 	opts.Check, opts.Diff, opts.Offline, opts.Servers = o.check || o.diff, o.diff, o.offline, o.servers
@@ -148,8 +172,17 @@ func (o *syncOptions) run(ctx context.Context) error {
 		}
 		return syncview.EscapedError{Err: err}
 	}
+	if m != nil && report.Outcome() != gen.Unpinned && report.Outcome() != gen.NotAsked {
+		if err := m.run(ctx, opts, report); err != nil {
+			return err
+		}
+	}
 	skills := o.checkSkills(ctx, report)
-	view := &syncview.View{App: o.app, Report: report, Repair: o.repair(report), Skills: skills.json()}
+	code := report.ExitCode()
+	if code == 0 && m.left() {
+		code = 1
+	}
+	view := &syncview.View{App: o.app, Report: report, Repair: o.repair(report), Skills: skills.json(), Migration: m.json(), ExitCode: code}
 	err = view.Print(o.format)
 	if o.report != "" {
 		err = errors.Join(err, view.WriteJSON(o.app.Path(o.report)))
@@ -163,8 +196,9 @@ func (o *syncOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m.print(o.format != syncview.JSON)
 	skills.print(o.app)
-	if code := report.ExitCode(); code != 0 {
+	if code != 0 {
 		return cli.Quiet(code)
 	}
 	return nil

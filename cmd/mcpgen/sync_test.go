@@ -19,7 +19,7 @@ func TestErrorsAreDisarmed(t *testing.T) {
 			t.Fatal(err)
 		}
 		app := &cli.App{Dir: dir, Stdout: io.Discard, Stderr: io.Discard}
-		err := (&syncOptions{app: app, format: format, offline: true}).run(t.Context())
+		err := (&syncOptions{app: app, format: format, offline: true}).run(t.Context(), nil)
 		if err == nil || strings.Contains(err.Error(), "##[") || cli.ExitCode(err, 1) != 2 {
 			t.Errorf("%s: %v, exit code %d", format, err, cli.ExitCode(err, 1))
 		}

@@ -96,6 +96,21 @@ func (s *Store) Save(ctx context.Context, draft Draft) (*Saved, error) {
 	return saved, nil
 }
 
+// Accept saves a skill as its folder stands, with the tools as they are now.
+func (s *Store) Accept(ctx context.Context, name string) (*Saved, error) {
+	k, err := s.LoadVersion(name, "")
+	if err != nil {
+		return nil, err
+	}
+	draft := Draft{Name: name, Author: k.Author, Files: map[string][]byte{}}
+	for _, f := range k.Files() {
+		if draft.Files[f.Path], err = k.Read(f.Path); err != nil {
+			return nil, err
+		}
+	}
+	return s.Save(ctx, draft)
+}
+
 // replaceable returns the skill that a draft would replace, or nil. It refuses to replace one that the author may not.
 func (s *Store) replaceable(d Dir, name string, draft *Draft) (*Skill, error) {
 	refuse := func(hint, format string, args ...any) (*Skill, error) {

@@ -21,7 +21,7 @@ func renames(old, new map[string]*catalog.Tool) map[string]string {
 	gone, came := bySchemas(old, new), bySchemas(new, old)
 	out := map[string]string{}
 	equal := func(a, b *catalog.Tool) bool { return a.Description == b.Description }
-	alike := func(a, b *catalog.Tool) bool { return alikeTexts(a.Description, b.Description) }
+	alike := func(a, b *catalog.Tool) bool { return AlikeTexts(a.Description, b.Description) }
 	for schemas, before := range gone {
 		after := came[schemas]
 		if schemas == noSchemas {
@@ -96,8 +96,8 @@ func pairUnique(before, after []*catalog.Tool, fits func(a, b *catalog.Tool) boo
 	}
 }
 
-// alikeTexts reports whether two texts are equal but for some words.
-func alikeTexts(a, b string) bool {
+// AlikeTexts reports whether two texts are equal but for some words.
+func AlikeTexts(a, b string) bool {
 	const longest = 10_000 // bytes
 	if a == b {
 		return true

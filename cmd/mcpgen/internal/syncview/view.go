@@ -31,6 +31,10 @@ type View struct {
 	Repair string
 	// Skills are the saved skills that are broken, for JSON. May be nil.
 	Skills any
+	// Migration is what became of scripts, for JSON. May be nil.
+	Migration any
+	// ExitCode is that of the program, for JSON.
+	ExitCode int
 }
 
 // Print writes the report in one of the forms: what was found and done to standard output, and problems to standard

@@ -1,0 +1,195 @@
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/script/check"
+)
+
+// tree generates a tree of one server in dir/servers, and returns what it was made from.
+func generated(t *testing.T, dir string, tools ...json.RawMessage) Tree {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers": {"google-drive": {"command": "none"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list := func(context.Context, config.Server) (*gen.Listing, error) { return &gen.Listing{Tools: tools}, nil }
+	if _, err := gen.Sync(t.Context(), gen.Options{Dir: dir, Lister: list}); err != nil {
+		t.Fatal(err)
+	}
+	cat, lock, err := catalog.LoadTree(filepath.Join(dir, "servers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Tree{cat, lock}
+}
+
+// checkers are those of the repository; without them the test is skipped.
+func checkers(t *testing.T, dir string) check.Options {
+	t.Helper()
+	bin, err := filepath.Abs("../../../testdata/npm/node_modules/.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(bin, "tsc")); err != nil {
+		t.Skip("no tsc: run make deps")
+	}
+	return check.Options{Tree: filepath.Join(dir, "servers"), TSC: filepath.Join(bin, "tsc"), Pyright: filepath.Join(bin, "pyright"), LookPath: exec.LookPath}
+}
+
+func python() string {
+	path, _ := exec.LookPath("python3")
+	return path
+}
+
+const before = `{"name":"search_files","description":"Search for files by name and content.","inputSchema":{"type":"object","required":["query"],"properties":{
+ "query":{"type":"string","description":"What to look for"},"order":{"type":"string","enum":["name","modified"]},
+ "filters":{"type":"array","items":{"type":"object","required":["field","op"],"properties":{"field":{"type":"string"},"op":{"type":"string","enum":["eq","less_than"]}}}}}}}`
+
+const after = `{"name":"search_files","description":"Search for files by name and content.","inputSchema":{"type":"object","required":["search_query","scope"],"properties":{
+ "search_query":{"type":"string","description":"What to look for"},"order":{"type":"string","enum":["name","modified_at"]},"scope":{"type":"string","default":"mine"},
+ "filters":{"type":"array","items":{"type":"object","required":["field_name","op"],"properties":{"field_name":{"type":"string"},"op":{"type":"string","enum":["eq","lt","less-than"]}}}}}}}`
+
+const fetch = `{"name":"get_document","description":"Get the document with this id, as plain text and without images.","inputSchema":{"type":"object","required":["id"],"properties":{"id":{"type":"string"}}},"outputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}`
+
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	opt := checkers(t, dir)
+	was := generated(t, dir, json.RawMessage(before), json.RawMessage(fetch))
+	is := generated(t, dir, json.RawMessage(after), json.RawMessage(strings.Replace(fetch, "get_document", "fetch_document", 1)))
+	tests := []struct {
+		name, file, text, want string
+		left                   []string // "line: text", the beginning
+	}{
+		{"literal", "a.ts", `import { searchFiles } from "./servers/google_drive";
+// searchFiles({ query: "x" }) was so before
+const found = await searchFiles({ query: "é: query", order: 'modified', filters: [{ field: "order", "op": "less_than" }] });
+console.log(found, "query");
+`, `import { searchFiles } from "./servers/google_drive";
+// searchFiles({ query: "x" }) was so before
+const found = await searchFiles({ scope: "mine", search_query: "é: query", order: 'modified_at', filters: [{ field_name: "order", "op": "less-than" }] });
+console.log(found, "query");
+`, nil},
+		{"shorthand, alias, namespace and types", "a.ts", `import * as drive from "./servers/google-drive/index.js";
+import { getDocument as get, type GetDocumentOutput } from "#servers/google_drive";
+import { getDocument } from "./servers/google_drive/getDocument.ts";
+export async function all<T extends { query: string }>(of: T): Promise<GetDocumentOutput[]> {
+  const query = of.query;
+  const options = { query, order: "name" as const };
+  await drive.searchFiles(options);
+  await Promise.all(["a"].map((id) => get({ id })));
+  const out: GetDocumentOutput = await drive.getDocument({ id: query });
+  return [out, await getDocument({ id: "getDocument" })];
+}
+const getDocument2 = (getDocument: string) => getDocument;
+console.log(getDocument2("x"), { getDocument });
+`, `import * as drive from "./servers/google-drive/index.js";
+import { fetchDocument as get, type FetchDocumentOutput } from "#servers/google_drive";
+import { fetchDocument } from "./servers/google_drive/fetchDocument.ts";
+export async function all<T extends { query: string }>(of: T): Promise<FetchDocumentOutput[]> {
+  const query = of.query;
+  const options = { scope: "mine", search_query: query, order: "name" as const };
+  await drive.searchFiles(options);
+  await Promise.all(["a"].map((id) => get({ id })));
+  const out: FetchDocumentOutput = await drive.fetchDocument({ id: query });
+  return [out, await fetchDocument({ id: "getDocument" })];
+}
+const getDocument2 = (getDocument: string) => getDocument;
+console.log(getDocument2("x"), { getDocument: fetchDocument });
+`, nil},
+		{"by id", "a.ts", `import { callMCPTool } from "./servers/client";
+await callMCPTool<{ text: string }>('google_drive__get_document', { id: "x" });
+await callMCPTool("google_drive__search_files", { query: "x" });
+`, `import { callMCPTool } from "./servers/client";
+await callMCPTool<{ text: string }>('google_drive__fetch_document', { id: "x" });
+await callMCPTool("google_drive__search_files", { scope: "mine", search_query: "x" });
+`, nil},
+		{"a value that is made elsewhere", "a.ts", `import { searchFiles } from "./servers/google_drive";
+const make = () => ({ query: "x" });
+await searchFiles(make());
+`, "", []string{`3: this value is made elsewhere; look at query`, "3: "}},
+		{"an enum value in a variable", "a.ts", `import { searchFiles } from "./servers/google_drive";
+export async function f(order: "name" | "modified") {
+  return searchFiles({ query: "x", order });
+}
+`, `import { searchFiles } from "./servers/google_drive";
+export async function f(order: "name" | "modified") {
+  return searchFiles({ scope: "mine", search_query: "x", order });
+}
+`, []string{`3: this value is made elsewhere; look at "modified"`}},
+		{"not a tool", "a.ts", `const searchFiles = (o: { query: string }) => o.query;
+console.log(searchFiles({ query: "servers" }));
+`, "", nil},
+		{"Python", "a.py", `from servers.google_drive import get_document, search_files as find
+from servers.google_drive.get_document import GetDocumentOutput
+from servers import google_drive
+import servers.google_drive.get_document as m
+
+# find(query="x")
+found = find(query="é query", order="modified", filters=[{"field": "query", "op": 'less_than'}])
+doc: GetDocumentOutput = get_document(id="get_document")
+docs = list(map(lambda i: get_document(id=i), ["a"]))
+print(google_drive.get_document(id="x"), found, doc["text"], docs)
+`, `from servers.google_drive import fetch_document, search_files as find
+from servers.google_drive.fetch_document import FetchDocumentOutput
+from servers import google_drive
+import servers.google_drive.fetch_document as m
+
+# find(query="x")
+found = find(scope="mine", search_query="é query", order="modified_at", filters=[{"field_name": "query", "op": 'less-than'}])
+doc: FetchDocumentOutput = fetch_document(id="get_document")
+docs = list(map(lambda i: fetch_document(id=i), ["a"]))
+print(google_drive.fetch_document(id="x"), found, doc["text"], docs)
+`, nil},
+		{"Python by id and with more", "a.py", `from servers.client import call_mcp_tool
+from servers.google_drive import search_files
+more = {"order": "name"}
+call_mcp_tool("google_drive__get_document", {"id": "x"})
+search_files(query="x", **more)
+`, "", []string{"5: a part of this value is made elsewhere; look at query", "5: "}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if strings.HasSuffix(tt.file, ".py") && python() == "" {
+				t.Skip("no python3")
+			}
+			path := filepath.Join(dir, tt.file)
+			if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			report, err := Run(t.Context(), Options{Before: was, After: is, Scripts: []string{path}, Check: opt, Python: python()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, c := range report.Changed {
+				got = c.After
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("Run() changed (-want +got):\n%s", d)
+			}
+			if len(report.Left) != len(tt.left) {
+				t.Errorf("Run() left %+v, want %q", report.Left, tt.left)
+				return
+			}
+			for i, l := range report.Left {
+				if line := string(rune('0'+l.Line)) + ": " + l.Text; !strings.HasPrefix(line, tt.left[i]) {
+					t.Errorf("Run() left %q, want %q", line, tt.left[i])
+				}
+			}
+			if now, _ := os.ReadFile(path); string(now) != tt.text {
+				t.Errorf("Run() wrote the file")
+			}
+		})
+	}
+}
