@@ -97,7 +97,7 @@ func checkSettings(file *node.File, s schema, n *yaml.Node, key string) error {
 				return err
 			}
 		}
-	case kind == "object":
+	case kind == "object" && (s.Properties != nil || s.AdditionalProperties.schema != nil): // otherwise it may hold anything
 		return checkMembers(file, &s, n, key)
 	}
 	return nil

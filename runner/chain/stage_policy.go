@@ -111,11 +111,17 @@ func (ch *Chain) Tools() []policy.Tool {
 		for _, t := range s.Tools {
 			add(s, t.ID, t.Name, t.Input)
 		}
+		ask := func(method, properties string) {
+			add(s, s.Dir+askSeparator+method, method, json.RawMessage(`{"type":"object","properties":{"server":{"const":"`+s.Dir+`"}`+properties+`}`))
+		}
 		if s.Resources {
-			add(s, s.Dir+askSeparator+methodReadResource, methodReadResource, json.RawMessage(`{"type":"object","properties":{"server":{"const":"`+s.Dir+`"},"uri":{"type":"string"}},"required":["server","uri"]}`))
+			ask(methodReadResource, `,"uri":{"type":"string"}},"required":["server","uri"]`)
+			ask(methodResources, `},"required":["server"]`)
+			ask(methodTemplates, `},"required":["server"]`)
 		}
 		if s.HasPrompts {
-			add(s, s.Dir+askSeparator+methodPrompt, methodPrompt, json.RawMessage(`{"type":"object","properties":{"server":{"const":"`+s.Dir+`"},"name":{"type":"string"},"arguments":{"type":"object"}},"required":["server","name"]}`))
+			ask(methodPrompt, `,"name":{"type":"string"},"arguments":{"type":"object"}},"required":["server","name"]`)
+			ask(methodPrompts, `},"required":["server"]`)
 		}
 	}
 	return out

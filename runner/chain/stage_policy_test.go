@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/call"
@@ -87,16 +88,37 @@ func TestPolicySeesTheRealCall(t *testing.T) {
 	w.do(t.Context(), "crm__get", `{"ID":7}`)
 	w.do(t.Context(), "crm__get", `{"id":"seven"}`)
 	w.do(t.Context(), "crm__nothing", `{}`)
-	_, err := w.Answerer()(t.Context(), &call.Ask{Method: methodReadResource, Params: json.RawMessage(`{"server":"crm","uri":"file:///a"}`)})
-	wants(t, err.Error(), "policy: refused")
-	if len(seen) != 2 || n != 0 {
-		t.Fatalf("the policy saw %d calls and %d were made; want 2 and none", len(seen), n)
+	for _, method := range []string{methodReadResource, methodResources, methodTemplates, methodPrompts, methodPrompt} {
+		_, err := w.Answerer()(t.Context(), &call.Ask{Method: method, Params: json.RawMessage(`{"server":"crm","uri":"file:///a","name":"p"}`)})
+		wants(t, err.Error(), "policy: refused")
+	}
+	if len(seen) != 6 || n != 0 {
+		t.Fatalf("the policy saw %d calls and %d were made; want 6 and none", len(seen), n)
 	}
 	if r := seen[0]; r.Server != "crm" || r.Dir != "crm" || r.Name != "get" || r.Tool != "crm__get" || string(r.Args) != `{"id":7}` || !r.Hints.ReadOnly {
 		t.Errorf("request = %+v", r)
 	}
 	if r := seen[1]; r.Server != "crm" || r.Name != methodReadResource || !strings.Contains(string(r.Args), "file:///a") || !r.Hints.ReadOnly {
 		t.Errorf("request = %+v", r)
+	}
+}
+
+func TestPolicyTools(t *testing.T) {
+	server := catalog.Server{Key: "Front-Desk", Dir: "front_desk", Resources: true, HasPrompts: true}
+	cat, err := catalog.New([]catalog.Server{server})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, tool := range New(Options{Catalog: cat}).Tools() {
+		ids = append(ids, tool.ID)
+		if !json.Valid(tool.Input) || tool.Server != "Front-Desk" || tool.Dir != "front_desk" || !tool.Hints.ReadOnly {
+			t.Errorf("tool = %+v", tool)
+		}
+	}
+	want := "front_desk:resources/read front_desk:resources/list front_desk:resources/templates front_desk:prompts/get front_desk:prompts/list"
+	if got := strings.Join(ids, " "); got != want {
+		t.Errorf("Tools() = %s, want %s", got, want)
 	}
 }
 

@@ -194,18 +194,21 @@ func (p *part) about(req *Request) []*rule {
 	if known, ok := p.chosen.Load(key); ok {
 		return known.([]*rule)
 	}
-	exact, loose := req.names()
 	list := slices.DeleteFunc(slices.Clone(p.rules), func(r *rule) bool {
-		names := loose
-		if r.effect == Allow {
-			names = exact
-		}
-		return !slices.ContainsFunc(r.globs, func(glob string) bool {
-			return slices.ContainsFunc(names, func(name string) bool { return config.MatchGlob(glob, name) })
-		})
+		return !slices.ContainsFunc(r.globs, func(glob string) bool { return r.names(glob, req) })
 	})
 	p.chosen.Store(key, list) // as many as there are tools: others are refused before a policy is asked
 	return list
+}
+
+// names reports whether a glob of the rule fits the tool of a call.
+func (r *rule) names(glob string, req *Request) bool {
+	exact, loose := req.names()
+	names := loose
+	if r.effect == Allow {
+		names = exact
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return config.MatchGlob(glob, name) })
 }
 
 // selects reports whether the hints and the risk of a call are those of the rule.

@@ -130,6 +130,7 @@ func (o *explain) run(id string, pairs []string) error {
 	if o.example.Args, err = validate.ParseArguments(tool.Input, json.RawMessage(o.args), pairs); err != nil {
 		return flags.Usage("%w", err)
 	}
+	o.warnUnused(p, tools)
 	d, rules := p.Explain(tool, &o.example)
 	if o.json {
 		return o.app.JSON(map[string]any{"tool": id, "decision": d, "rules": rules})
@@ -156,6 +157,13 @@ func verdict(d policy.Decision) string {
 		text += ": " + d.Reason
 	}
 	return cli.EscapeLine(text)
+}
+
+// warnUnused says which globs fit no tool.
+func (o *command) warnUnused(p *policy.Policy, tools []policy.Tool) {
+	for _, line := range p.Unused(tools) {
+		fmt.Fprintln(o.app.Stderr, "mcprun: "+cli.EscapeLine(line))
+	}
 }
 
 func find(tools []policy.Tool, id string) (*policy.Tool, error) {
@@ -200,6 +208,7 @@ func (o *command) test(path string) error {
 	if err != nil {
 		return err
 	}
+	o.warnUnused(p, tools)
 	results, failed := p.Test(tools, cases), 0
 	for _, r := range results {
 		if r.Problem != "" {
@@ -257,6 +266,7 @@ func (o *diff) run(oldFile, newFile string) error {
 	if err != nil {
 		return err
 	}
+	o.warnUnused(after, tools)
 	changes, wider := policy.Diff(before, after, tools), 0
 	for i := range changes {
 		if changes[i].Widens() {
@@ -275,13 +285,36 @@ func (o *diff) run(oldFile, newFile string) error {
 }
 
 func (o *diff) print(changes []policy.Change, wider, tools int) {
+	same := map[string][]*policy.Change{} // those that one line describes
+	var lines []string
 	for i := range changes {
 		c := &changes[i]
 		word := "stricter"
 		if c.Widens() {
 			word = "wider"
 		}
-		fmt.Fprintf(o.app.Stdout, "%s: %s: %s, was %s\n  %s\n", word, c.Tool, verdict(c.New), verdict(c.Old), cli.EscapeLine(example(&c.Example)))
+		line := fmt.Sprintf("%s, was %s", verdict(c.New), verdict(c.Old))
+		key := word + "\x00" + line
+		if same[key] == nil {
+			lines = append(lines, key)
+		}
+		same[key] = append(same[key], c)
+	}
+	for _, key := range lines {
+		word, line, _ := strings.Cut(key, "\x00")
+		list := same[key]
+		more := ""
+		if n := len(list) - 1; n > 0 {
+			more = fmt.Sprintf(" and %s", cli.Count(n, "other tool"))
+		}
+		fmt.Fprintf(o.app.Stdout, "%s: %s%s: %s\n  %s\n", word, list[0].Tool, more, line, cli.EscapeLine(example(&list[0].Example)))
+		if more != "" {
+			var names []string
+			for _, c := range list[1:] {
+				names = append(names, c.Tool)
+			}
+			fmt.Fprintf(o.app.Stdout, "  others: %s\n", strings.Join(names, ", "))
+		}
 	}
 	fmt.Fprintf(o.app.Stdout, "%s: %d wider, %d stricter\n", cli.Count(tools, "tool"), wider, len(changes)-wider)
 }
