@@ -45,49 +45,45 @@ func newInitCmd(app *cli.App) *cobra.Command {
 	o := &initOptions{app: app}
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Create .mcp.json and mcpgen.yaml, or take over the servers that an editor or agent has",
-		Long: `init creates what a project needs: .mcp.json, the list of its MCP servers, unless there is a list here or above, up to
-the root of the git repository (mcpgen.json or .mcp.json, or what config in mcpgen.yaml or $MCPGEN_CONFIG names); and
-mcpgen.yaml beside it.
+		Short: "Create .mcp.json and mcpgen.yaml, or add the servers of an editor or agent",
+		Long: `init creates .mcp.json, the list of MCP servers, unless there is a list here or above, and mcpgen.yaml beside it.
 
-With --from it takes over the servers that other programs have, their files in the project first, then the person's own:
+With --from it adds the servers that other programs have, those of the project first:
 ` + hostList() + `, or all of these.
-Their files are only read. Servers are added to the project's list; one that is there stays, unless --force. A token or
-password that stands in such a file is not copied: it becomes a variable, and init says which to set. What the list has
-no keys for (tool filters, time-outs, logins) goes to mcpgen.yaml.
+Their files are only read. A server that the project has already is skipped, unless --force. A token or password is not
+copied: it becomes a variable, and init says which to set. Settings that the list has no keys for (tool filters, time-outs,
+logins) go to mcpgen.yaml.
 
-A program that keeps its own list goes on loading every definition into the model's context. With --serve the servers
-move to mcpgen.json, and the program's file gets "mcprun serve" in their place, in its own form; everything else in it
-stays. Secrets go to .env, which git must ignore. The changes are shown first, and made when you agree, or with --yes. A
-server that can't be moved stays where it is, and so do a person's own servers for all projects, unless the program has
-no others or its file is named.
+A program with its own list of servers loads every definition into the model's context. With --serve, the servers move to
+mcpgen.json, and "mcprun serve" takes their place in the program's file. Everything else in that file stays. Secrets go to
+.env, which git must ignore. init shows the changes and asks, unless --yes. A server that cannot be moved stays. So do your
+own servers for all projects, unless the program has no others or you name its file.
 
-With --agents-md it also writes a paragraph about the tree for agents, between two markers in AGENTS.md, and in
-CLAUDE.md if there is one. Where the markers are, each init keeps the paragraph current and touches nothing else.
+With --agents-md it also writes a paragraph about the tree for agents, between two markers in AGENTS.md, and in CLAUDE.md if
+there is one. Once the markers are there, each init updates the paragraph.
 
-Where the project uses prettier, biome or ruff, init adds the tree to what they ignore, and says so: a wrapper that they
-rewrote would differ from what sync writes.`,
+If the project uses prettier, biome or ruff, init adds the tree to the files that they ignore.`,
 		Example: `  mcpgen init
-  mcpgen init --from cursor,vscode            # take over servers
-  mcpgen init --from all --dry-run            # what would that be?
+  mcpgen init --from cursor,vscode            # add servers
+  mcpgen init --from all --dry-run            # show what that would add
   mcpgen init --from claude-code --serve      # move them, and let Claude Code start mcprun serve
   mcpgen init --from codex:./other/config.toml
   mcpgen init --from claude-desktop --write-env   # secrets into .env, which git must ignore
-  mcpgen init --agents-md                     # tell agents of the tree`,
+  mcpgen init --agents-md                     # tell agents about the tree`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.from, "from", nil, "take over the servers of `HOST[:FILE]`; may be given several times, or as a list")
-	f.StringArrayVar(&o.agents, "agents-md", nil, "write the paragraph for agents to this `file` (default: AGENTS.md, and CLAUDE.md if it is there)")
+	f.StringSliceVar(&o.from, "from", nil, "add the servers of `HOST[:FILE]`; may be given several times, or as a list")
+	f.StringArrayVar(&o.agents, "agents-md", nil, "write the paragraph for agents to this `file` (default: AGENTS.md, and CLAUDE.md if it exists)")
 	f.Lookup("agents-md").NoOptDefVal = usualAgentFiles
 	f.BoolVar(&o.serve, "serve", false, "with --from: move the servers, and leave mcprun serve in the other program's file")
 	f.BoolVar(&o.yes, "yes", false, "with --serve: do not ask")
 	f.BoolVar(&o.force, "force", false, "with --from: replace servers that the project has already")
 	f.BoolVar(&o.dryRun, "dry-run", false, "write nothing; print what would be written")
-	f.BoolVar(&o.writeEnv, "write-env", false, "with --from: put secrets into .env, readable for you alone, instead of only naming them")
+	f.BoolVar(&o.writeEnv, "write-env", false, "with --from: write secrets to .env, which only you can read, instead of only naming them")
 	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of mcpgen.yaml, and do nothing else")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "say also which keys of other programs are ignored, and where files were looked for")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "also print which keys of other programs are ignored, and where files were looked for")
 	cli.CompleteFlag(cmd, "from", cli.FixedWords(append(hostNames(), "all")...))
 	return cmd
 }

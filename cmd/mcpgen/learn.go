@@ -34,18 +34,16 @@ func newLearnCmd(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "learn [TOOL...]",
 		Short: "Infer a tool's output type from replies, if its server declares none",
-		Long: `learn gives a type to the output of tools whose servers declare none. It calls a tool with the arguments you give, or
-reads replies that were recorded, and infers a type from what came: a property is required only if every reply had it.
-What is learned joins what was learned before, is kept in .mcpgen/ in the tree, and is marked as learned in the
-wrapper. Only names of properties and kinds of values are kept, no value. Replies that are JSON in a text are then
-parsed for the script.
+		Long: `learn finds the output types of tools whose servers declare none. It calls a tool with the arguments you give, or reads
+recorded replies. A property is required only if every reply had it. New replies widen a type that was learned before. The
+type is stored in .mcpgen/ in the tree and marked as learned in the wrapper; values are not stored. From then on, replies
+that are JSON in a text are parsed for the script.
 
-A tool is called only if its server says that it reads and changes nothing. Several tools, or one without --args, are
-called with no arguments. Without a TOOL, learn lists what there is to learn.
+A tool is called only if its server says that it is read-only. Several tools, or one without --args, are called without
+arguments. Without a TOOL, learn lists the tools that have no output type.
 
-A file of replies holds JSON values, one after the other or in lines: results as MCP has them ({"content": ...}), the
-JSON-RPC responses that carry them, what a script gets of them, or what mcprun --record wrote, whole or in part. No call
-is made then, unless there are --args too.
+A file of replies holds JSON values, one after the other: results as in MCP ({"content": ...}), JSON-RPC responses, what a
+script gets, or a file of mcprun --record. With --replies, no call is made unless there are --args too.
 
 Exit codes: 0 learned, 2 usage, configuration, or nothing to learn, 3 the server could not be asked, 130 interrupted.`,
 		Example: `  mcpgen learn                                             # what could be learned
@@ -60,7 +58,7 @@ Exit codes: 0 learned, 2 usage, configuration, or nothing to learn, 3 the server
 	f.StringArrayVar(&o.args, "args", nil, "call the tool with this `JSON` object; may be given several times")
 	f.StringArrayVar(&o.replies, "replies", nil, "learn from the replies in this `file` (- is standard input); may be given several times")
 	f.BoolVar(&o.forget, "forget", false, "drop what was learned before")
-	f.BoolVar(&o.writes, "allow-writes", false, "also call a tool that doesn't say that it only reads")
+	f.BoolVar(&o.writes, "allow-writes", false, "also call tools that are not marked read-only")
 	f.BoolVar(&o.dryRun, "dry-run", false, "write nothing; show what would be learned")
 	f.BoolVar(&o.json, "json", false, "print one JSON object a tool")
 	return cmd

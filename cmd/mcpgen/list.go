@@ -24,11 +24,10 @@ func newListCmd(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [SERVER...]",
 		Short: "List the servers and tools of the tree",
-		Long: `list shows what is in the tree: each server with its tools' ids, and the first line of what each says of itself, its
-prompts, and whether it offers resources. It reads files only; no server is asked.
+		Long: `list prints the servers of the tree with their tools, prompts and resources, and the first line of each description. It
+reads files only; no server is asked.
 
-With -v it also says which file each server comes from, which servers are disabled, and what was not understood in the
-files or has no meaning for mcpgen.`,
+With -v it also prints which file each server comes from, which servers are disabled, and which settings were ignored.`,
 		Example: `  mcpgen list
   mcpgen list drive crm
   mcpgen list --json`,
@@ -37,7 +36,7 @@ files or has no meaning for mcpgen.`,
 	o.place.bind(cmd)
 	cmd.ValidArgsFunction = cli.CompleteArgs(0, generatedServers(app, &o.place))
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
-	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "say also where servers come from, and what was ignored there")
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "also print where servers come from, and what was ignored")
 	return cmd
 }
 

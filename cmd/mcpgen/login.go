@@ -29,9 +29,16 @@ func newLoginCmd(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login SERVER",
 		Short: "Log in to a remote server that asks for it",
-		Long: `login opens the browser at a remote server's login page and stores the resulting tokens; sync and mcprun send them from
-then on, and renew them. They are kept in the system's keyring, or, if there is none, in a file that only you can read.
-` + cli.KeyringVariable + `=off disables the keyring.
+		Long: `login opens the browser at a remote server's login page and stores the resulting tokens. sync and mcprun then send them and
+renew them. They are stored in the system's keyring, or, if there is none, in a file that only you can read.
+MCPGEN_KEYRING=off disables the keyring.
+
+The login page sends the browser back to this machine. Without a browser here, open the printed address on another machine,
+log in, and paste the address that the browser could not load.
+
+A new login replaces the old one. If a server refused a call because a scope was missing, the new login asks for it too.
+
+Exit codes: 0 logged in, 2 usage or configuration, 3 the login failed, 130 interrupted.` + cli.KeyringVariable + `=off disables the keyring.
 
 The browser is sent back to an address of this machine. Where there is no browser here, open the printed address on any
 other machine, log in, and paste the address that its browser could not load afterwards.
@@ -60,12 +67,12 @@ Exit codes: 0 logged in, 2 usage or configuration, 3 the login failed, 130 inter
 	o.place.bind(cmd)
 	cmd.ValidArgsFunction = cli.CompleteArgs(1, configuredServers(app, &o.place))
 	f := cmd.Flags()
-	f.BoolVar(&o.noBrowser, "no-browser", false, "print the address and open no browser")
-	f.BoolVar(&o.paste, "paste", false, "read the address that the browser was sent to from standard input, even if that is no terminal")
-	f.BoolVar(&o.list, "list", false, "list the logins that are kept, and log in to nothing")
+	f.BoolVar(&o.noBrowser, "no-browser", false, "print the address, and do not open a browser")
+	f.BoolVar(&o.paste, "paste", false, "read the address that the browser was sent to from standard input, even if it is not a terminal")
+	f.BoolVar(&o.list, "list", false, "list the stored logins, and do not log in")
 	f.BoolVar(&o.localhost, "localhost", false, "use localhost instead of 127.0.0.1 in the redirect address, for clients registered that way")
-	f.IntVar(&o.port, "port", 0, "be sent back to this `port` (default: callbackPort of the configuration, else any)")
-	f.StringArrayVar(&o.scopes, "scope", nil, "ask for this `scope`; may be given several times (default: what the server names)")
+	f.IntVar(&o.port, "port", 0, "`port` of the redirect address (default: callbackPort in the configuration, else any)")
+	f.StringArrayVar(&o.scopes, "scope", nil, "ask for this `scope`; may be given several times (default: those that the server names)")
 	return cmd
 }
 

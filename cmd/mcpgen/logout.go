@@ -20,8 +20,8 @@ func newLogoutCmd(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logout SERVER",
 		Short: "Forget the login of a server",
-		Long: `logout removes the tokens that login kept for a server, after telling its authorization server that they are no longer
-wanted, where it takes that. They are removed also when it can't be reached.`,
+		Long: `logout revokes the tokens of a server, if its authorization server supports that, and removes them. They are removed even if
+the authorization server cannot be reached.`,
 		Example: `  mcpgen logout linear`,
 		Args:    cli.Args(cobra.ExactArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },

@@ -14,17 +14,17 @@ func newRootCmd(app *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpgen",
 		Short: "Generate typed TypeScript and Python wrappers for MCP servers",
-		Long: `mcpgen asks the MCP servers of a project for their tools and writes one typed wrapper per tool, in TypeScript and
-Python, to a folder that an agent can browse and scripts can import. The folder is meant to be checked in: its diff
-shows what a server claims now and did not before.
+		Long: `mcpgen asks the MCP servers of a project for their tools and writes a typed wrapper for each, in TypeScript and Python, to
+a folder that agents read and scripts import. Commit the folder: its diff shows what a server changed. mcprun runs scripts
+that use the wrappers.
 
-Servers are read from the file of --config, else of $MCPGEN_CONFIG, else from the nearest of these, in the working
-directory or above it up to the root of the git repository: the file that config in mcpgen.yaml names, mcpgen.json,
-.mcp.json. Settings are read from mcpgen.yaml beside it, if it is there. Scripts that use the wrappers are run with mcprun.
+Servers are read from --config, else $MCPGEN_CONFIG, else the nearest list in the working directory or above it, up to the
+root of the git repository: the file that config in mcpgen.yaml names, mcpgen.json, or .mcp.json. Settings are read from
+mcpgen.yaml beside it.
 
-Exit codes: 0 all is well, 1 the tree is out of date (sync --check, --diff) or a server says what the lock does not pin
-(sync --frozen), 2 usage, configuration or files, 3 a server could not be asked for its tools, 4 a tool could not be
-generated or a text is suspicious (sync --strict), 130 interrupted.`,
+Exit codes: 0 success, 1 the tree is out of date (sync --check, --diff) or a server differs from the lock (sync --frozen),
+2 usage, configuration or files, 3 a server could not be asked for its tools, 4 a tool could not be generated or a text is
+suspicious (sync --strict), 130 interrupted.`,
 		Example: `  mcpgen init             # once, in a new project
   mcpgen sync             # write or refresh servers/
   mcpgen sync --check     # in CI: fail when a server has changed

@@ -31,19 +31,18 @@ func newSearchCmd(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search QUERY...",
 		Short: "Find tools of the tree by what they are for",
-		Long: `search finds tools by what you want to do, in words, or by parts of their names. The best is first. Words of names count
-for more than those of descriptions; endings, common synonyms and misspellings are understood. It reads files only; no
+		Long: `search finds tools by a description of what you want to do, or by parts of their names. The best come first. Words of names
+count more than words of descriptions; endings, common synonyms and misspellings are understood. It reads files only; no
 server is asked.
 
---detail says how much is shown: name, the ids; signature, also how the likely hits are imported and called;
-description, the ids and the beginning of what each tool says of itself; full, the wrappers' sources. Three or fewer hits
-are shown with their signatures in any case.
+--detail selects what is shown: name: ids; signature: also how to import and call the likely hits; description: ids and
+the beginning of each description; full: the wrappers' source. Three or fewer hits always have their signatures.
 
---server and --category leave only tools of one server, or of servers that mcpgen.yaml puts into one category; with
-either, QUERY may be left out, and all of those are listed. A server without a category is one of its own.
+--server and --category select the tools of one server, or of the servers that mcpgen.yaml puts into one category. With
+either, QUERY may be left out. A server without a category is a category of its own.
 
-Where mcpgen.yaml names an endpoint for embeddings, tools are also ranked by meaning, and the two rankings are merged.
-When the endpoint fails, the words alone decide, and a note says so. See docs/reference/search.md.`,
+If mcpgen.yaml names an endpoint for embeddings, tools are also ranked by meaning, and the two rankings are merged. If the
+endpoint fails, search uses words alone and says so. See docs/reference/search.md.`,
 		Example: `  mcpgen search close a pull request
   mcpgen search "add rows" --server drive --detail full --language python
   mcpgen search --category "code hosting" --limit 100
@@ -53,8 +52,8 @@ When the endpoint fails, the words alone decide, and a note says so. See docs/re
 	o.place.bind(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.server, "server", "", "only tools of the server of this `name`")
-	f.StringVar(&o.category, "category", "", "only tools of servers of the category of this `name`")
-	f.StringVar(&o.detail, "detail", string(search.DetailDescription), "how `much` to show: name, signature, description or full")
+	f.StringVar(&o.category, "category", "", "only tools of servers in the category of this `name`")
+	f.StringVar(&o.detail, "detail", string(search.DetailDescription), "the `detail` to show: name, signature, description or full")
 	bindLanguage(cmd, &o.language, "imports, signatures and sources in this `language`: "+gen.LanguageNames()+" (default: the first that the tree has)")
 	f.IntVar(&o.limit, "limit", search.DefaultLimit, fmt.Sprintf("show at most this `number` of tools, up to %d", search.MaxLimit))
 	f.BoolVar(&o.json, "json", false, "print one JSON object")

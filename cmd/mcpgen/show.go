@@ -24,11 +24,12 @@ func newShowCmd(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show TOOL",
 		Short: "Show one tool as code",
-		Long: `show prints what a script needs to call one tool of the tree: the import, the types of its arguments and its result, and
-what its server says of it. TOOL is an id (server__tool), server/tool, a wrapper's file, or the bare name where only one
-server has it. SERVER/prompts and SERVER/resources show what a server offers beside tools.
-Where the tree has both languages it is TypeScript. --json has both, the files, and the definition that the server sent.
-It reads files only; no server is asked.`,
+		Long: `show prints what a script needs to call a tool: the import, the types of its arguments and result, and its description.
+TOOL is an id (server__tool), server/tool, a wrapper's file, or the tool's name if only one server has it. SERVER/prompts
+and SERVER/resources show what else a server offers.
+
+If the tree has both languages, show prints TypeScript. --json has both, the files, and the definition that the server
+sent. It reads files only; no server is asked.`,
 		Example: `  mcpgen show drive__get_document
   mcpgen show drive/get_document --language python
   mcpgen show getDocument --json`,

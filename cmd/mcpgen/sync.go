@@ -41,7 +41,7 @@ func newSyncCmd(app *cli.App) *cobra.Command {
 		Short: "Update the tree from the servers' tools",
 		Long: `sync asks all configured servers for their tools, at the same time, and writes the wrappers. Files that are already
 correct are not touched, and generated files that are no longer needed are removed. A file that mcpgen did not write is
-never changed: if one is in the way, sync names it and writes nothing. If a server can't be asked, its part of the tree
+never changed: if one is in the way, sync names it and writes nothing. If a server cannot be asked, its part of the tree
 stays as it is; the others are written. sync asks before it removes the wrappers of a server that is no longer
 configured; without a terminal it needs --prune, or else writes nothing and exits with 2.
 
@@ -95,14 +95,14 @@ suspicious (--strict), 130 interrupted.`,
 	o.place.bind(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.check, "check", false, "write nothing; report what is out of date and exit with 1")
-	f.BoolVar(&o.diff, "diff", false, "write nothing; print what changed and a unified diff, and exit with 1 if there is one")
+	f.BoolVar(&o.diff, "diff", false, "write nothing; print what changed and a unified diff, and exit with 1 if anything differs")
 	f.BoolVar(&o.json, "json", false, "print the report as one JSON object; the same as --format json")
 	f.StringVar(&o.format, "format", syncview.Text, "the `form` of the report: text, json or github")
 	f.StringVar(&o.summary, "summary", "", "append a summary in Markdown to this `file` (default with --format github: $GITHUB_STEP_SUMMARY)")
 	f.StringVar(&o.report, "report", "", "write the report as JSON to this `file` as well")
-	f.BoolVar(&o.offline, "offline", false, "ask no server; generate from what the tree has stored")
-	f.BoolVar(&o.frozen, "frozen", false, "write nothing and exit with 1 when a server's tools are not what the lock pins")
-	f.BoolVar(&o.strict, "strict", false, "write nothing and exit with 4 when a tool can't be generated or a text is suspicious")
+	f.BoolVar(&o.offline, "offline", false, "ask no server; generate from the tool lists stored in the tree")
+	f.BoolVar(&o.frozen, "frozen", false, "write nothing and exit with 1 if a server's tools differ from the lock")
+	f.BoolVar(&o.strict, "strict", false, "write nothing and exit with 4 if a tool cannot be generated or a text is suspicious")
 	f.BoolVar(&o.prune, "prune", false, "remove the wrappers of servers that are no longer configured, without asking")
 	f.BoolVar(&o.migrate, "migrate", false, "adapt skills, and the scripts that are given, to what changed")
 	f.StringVar(&o.from, "from", "", "with --migrate: the `folder` of a former tree that scripts were written for")

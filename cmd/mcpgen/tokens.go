@@ -25,14 +25,14 @@ func newTokensCmd(app *cli.App) *cobra.Command {
 		Short: "Compare the tokens of the tree with those of the tool definitions",
 		Long: `tokens counts, in tokens of o200k_base:
 
-  definitions  what a host sends of all tools: name, description and input schema, as compact JSON
+  definitions  what a host sends: name, description and input schema of all tools, as compact JSON
   ls           a listing of the server's folder
   index        its index file: one line of description per tool
   wrapper      one wrapper file, the median of the server's
-  read         ls + index + one wrapper: what is read to use one tool of that server
-  saved        how much less that is than all definitions of the server
+  read         ls + index + one wrapper: what a model reads to use one tool of the server
+  saved        how much less that is than the definitions
 
-The last line stands for a model that looks into every server and uses one tool. With --tools, each tool's wrapper is
+The last line is for a model that looks at every server and uses one tool. With --tools, each tool's wrapper is
 listed beside its whole definition as indented JSON, the form in which hosts and inspectors show it.
 
 It reads files only; no server is asked.`,

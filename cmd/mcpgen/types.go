@@ -27,10 +27,9 @@ func newTypesCmd(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "types SCHEMA.json",
 		Short: "Print the types of one JSON Schema file",
-		Long: `types prints a module with the declarations for one JSON Schema, the same that wrappers have: every value that the
-schema accepts, written as a literal, fits the type. Any dialect from draft 4 to 2020-12 is read. What a language cannot
-say becomes a wider type, what is not understood is any value and a warning. No file or address that the schema refers
-to is read. SCHEMA.json may be - for standard input.`,
+		Long: `types prints the declarations for a JSON Schema, as wrappers have them. Every value that the schema accepts fits the type.
+All dialects from draft 4 to 2020-12 are read. What a language cannot express becomes a wider type. What is not understood
+accepts any value, with a warning. Files and addresses in the schema are not read. SCHEMA.json may be - for standard input.`,
 		Example: `  mcpgen types user.schema.json                   # TypeScript; the type is called User
   mcpgen types user.schema.json --language python --name Person > person.py
   curl -s https://example.com/schema.json | mcpgen types - --name Config`,

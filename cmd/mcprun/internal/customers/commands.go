@@ -14,8 +14,8 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-const workspaceHelp = `A customer is a user, client or project for which scripts run. Each has its own folder
-below workspaces/: scripts write to state; sessions, skills and vault belong to mcprun.
+const workspaceHelp = `A customer is a user, client or project for which scripts run. Each has a folder in
+workspaces/: scripts write to state; mcprun writes sessions, skills and vault.
 A run with --customer ID creates it.`
 
 // NewCommand returns `mcprun workspace`.
@@ -23,7 +23,7 @@ func NewCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "workspace", Short: "Manage customers' folders",
 		Long: workspaceHelp,
-		Example: `  mcprun run --customer acme report.ts       makes the customer, and a session
+		Example: `  mcprun run --customer acme report.ts       create the customer, and a session
   mcprun workspace list
   mcprun workspace gc --idle 30d --dry-run`,
 		Args: cli.Args(cobra.NoArgs),
@@ -149,24 +149,24 @@ func newWorkspaceGCCmd(app *cli.App) *cobra.Command {
 	o := &gcCommand{customersCommand: customersCommand{app: app}}
 	cmd := &cobra.Command{
 		Use: "gc --idle TIME", Short: "Remove sessions and state that have not been used for a while",
-		Long: `Removes sessions, with their checkpoints, to whose log nothing was written for the
-time given, and empties the state of customers who were not used for that long.
-Skills and vaults stay. A customer is passed over while a run of its is under way.`,
-		Example: "  mcprun workspace gc --idle 30d --dry-run    say what would go\n  mcprun workspace gc --idle 30d",
+		Long: `Removes sessions whose logs have not changed for the given time, with their checkpoints, and
+empties the state of customers that have not been used for that time. Skills and vaults stay.
+Customers with a run in progress are skipped.`,
+		Example: "  mcprun workspace gc --idle 30d --dry-run    list what would be removed\n  mcprun workspace gc --idle 30d",
 		Args:    cli.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.bind(cmd)
 	f := cmd.Flags()
-	f.Var(withUnit(&o.idle), "idle", "unused for so long, such as 30d or 12h")
-	f.Var(flags.ID(&o.customer, "customer", "id"), "customer", "look at this customer only")
+	f.Var(withUnit(&o.idle), "idle", "remove what has been unused for this time, such as 30d or 12h")
+	f.Var(flags.ID(&o.customer, "customer", "id"), "customer", "clean up this customer only")
 	f.BoolVar(&o.dryRun, "dry-run", false, "remove nothing, and list what would be removed")
 	return cmd
 }
 
 func (o *gcCommand) run(cmd *cobra.Command) error {
 	if o.idle == 0 {
-		return cli.Usage(cmd, "say with --idle after what time something counts as unused, such as --idle 30d")
+		return cli.Usage(cmd, "--idle is required: the time after which something counts as unused, such as --idle 30d")
 	}
 	root, err := o.openRoot(cmd, false)
 	if err != nil {

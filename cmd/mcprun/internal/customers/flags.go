@@ -31,8 +31,8 @@ type FolderFlags struct {
 // Bind adds the flags to a command.
 func (o *FolderFlags) Bind(f *pflag.FlagSet) {
 	o.Quota = customer.DefaultQuota
-	f.Var(flags.Text(&o.workspaces, "folder"), "workspaces", "customers' folders (default workspaces beside the configuration)")
-	f.Var(flags.Size(&o.Quota, customer.MinQuota), "quota", "what one customer may hold: state, sessions, skills and vault")
+	f.Var(flags.Text(&o.workspaces, "folder"), "workspaces", "customers' folders (default: workspaces/ beside the configuration)")
+	f.Var(flags.Size(&o.Quota, customer.MinQuota), "quota", "limit of one customer's state, sessions, skills and vault together")
 }
 
 // Folder returns the absolute folder of customers; base is that of the project.

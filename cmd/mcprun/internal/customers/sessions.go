@@ -18,9 +18,9 @@ import (
 func NewSessionCommand(app *cli.App, resume *cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "session", Short: "List, show and resume sessions",
-		Long: `A session is the log of what was done for a customer: tasks, scripts and what came of
-them, calls, files, checkpoints, tokens. A run with --customer writes it. Secrets and
-personal data are taken out; arguments and answers of calls are not in it.`,
+		Long: `A session is the log of what was done for a customer: tasks, scripts, results, calls, files,
+checkpoints and tokens. A run with --customer writes it. Secrets and personal data are masked;
+arguments and results of calls are left out.`,
 		Example: `  mcprun session list
   mcprun session show 20261003-120000-abc123
   mcprun session resume 20261003-120000-abc123 next.ts`,
@@ -119,7 +119,7 @@ func newSessionShowCmd(app *cli.App) *cobra.Command {
 	}
 	o.bind(cmd)
 	f := cmd.Flags()
-	f.Var(flags.ID(&o.customer, "customer", "id"), "customer", "whose session it is, if several customers have one of that id")
+	f.Var(flags.ID(&o.customer, "customer", "id"), "customer", "the session's customer, if several customers have a session of that name")
 	f.BoolVar(&o.code, "code", false, "show the scripts and their output")
 	return cmd
 }

@@ -20,11 +20,10 @@ func NewStatsCommand(app *cli.App) *cobra.Command {
 	o := &statsCommand{customersCommand: customersCommand{app: app}}
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Show the tokens that runs used and saved",
-		Long: `Lists, for each session of each customer, what the model read and wrote (USED) and what
-direct calls of the tools would have cost it (DIRECT): all definitions up front, once a session, and
-every argument and result through its context. A session that made no call would have needed no
-definitions. Runs without --customer are not counted: nothing of them is kept. Counted with the
-o200k_base encoding. mcprun session show lists the runs of a session; --json has the calls of each tool.`,
+		Long: `Lists the tokens of each session: what the model read and wrote (USED), and what direct tool calls
+would have cost (DIRECT): all definitions, once for each session with a call, and every argument and
+result. Runs without --customer are not counted. The encoding is o200k_base. mcprun session show lists
+the runs of a session; --json has the calls of each tool.`,
 		Example: "  mcprun stats\n  mcprun stats --customer acme\n  mcprun stats --json",
 		Args:    cli.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },

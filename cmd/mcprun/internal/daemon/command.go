@@ -21,10 +21,10 @@ import (
 // IdleVariable sets how long a daemon that was started on demand runs without work.
 const IdleVariable = flags.EnvPrefix + "DAEMON_IDLE"
 
-const daemonHelp = `The daemon is mcprun in the background. It keeps connections to servers and started
-sandboxes between runs, so that running a script takes some tens of milliseconds. Runs use it with --daemon auto, MCPRUN_DAEMON=auto or daemon: auto below
-run: in mcpgen.yaml, which also starts it; it exits when it has not been used for a while.
-Only you can connect to it.`
+const daemonHelp = `The daemon is mcprun in the background. It keeps connections to servers and started sandboxes
+between runs, so that a script starts in some tens of milliseconds. Runs use it, and start it, with
+--daemon auto, MCPRUN_DAEMON=auto, or daemon: auto below run: in mcpgen.yaml. It exits if it is not
+used for a while. Only you can connect to it.`
 
 type command struct {
 	app        *cli.App

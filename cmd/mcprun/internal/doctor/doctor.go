@@ -29,10 +29,9 @@ type command struct {
 	noSpeed bool
 }
 
-const doctorHelp = `doctor checks what each sandbox needs. In each usable one it runs a script of one line, and
-reports how long that takes. One line for each and what --sandbox auto selects come first,
-then the details.
-It exits with 0 if at least one sandbox is usable, else with 1.`
+const doctorHelp = `doctor checks what each sandbox needs, runs a script of one line in each usable one, and reports
+how long that takes. A summary and the choice of --sandbox auto come first, then the details.
+The exit code is 0 if at least one sandbox is usable, else 1.`
 
 // NewCommand returns `mcprun doctor`.
 func NewCommand(app *cli.App) *cobra.Command {

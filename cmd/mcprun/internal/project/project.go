@@ -63,8 +63,8 @@ type LocationFlags struct {
 // Bind adds the flags to a command.
 func (o *LocationFlags) Bind(f *pflag.FlagSet) {
 	cli.BindConfig(f, &o.Configs)
-	f.Var(flags.Text(&o.servers, "folder"), "servers", "the generated tree (default what the configuration says, servers/)")
-	f.Var(flags.Text(&o.Skills, "folder"), "skills", "saved scripts, for ./skills/NAME (default skills/ beside the configuration)")
+	f.Var(flags.Text(&o.servers, "folder"), "servers", "the generated tree (default: out in mcpgen.yaml, else servers/)")
+	f.Var(flags.Text(&o.Skills, "folder"), "skills", "saved scripts, for ./skills/NAME (default: skills/ beside the configuration)")
 }
 
 // Project is the project that a command is started in.

@@ -40,11 +40,10 @@ func NewCallCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &callCommand{app: app, host: at}
 	cmd := &cobra.Command{
 		Use: "call TOOL [NAME=VALUE...] [-]", Short: "Call one tool, or list the tools",
-		Long: `Calls a tool as a script's call is made, and prints its answer: structured content as
-JSON, else its text. A value has the type that the tool's schema gives it; NAME:=JSON is
-JSON as it stands. With - a JSON object is read from standard input; also without arguments, if
-the tool requires some.
-A tool that fails ends mcprun with code 1, and its text is on standard error.`,
+		Long: `Calls a tool as a script would, and prints the result: structured content as JSON, else its text.
+A VALUE is converted to the type in the tool's schema; NAME:=JSON is JSON. With -, or without
+arguments if the tool requires some, a JSON object is read from standard input.
+If the tool fails, its text goes to standard error and the exit code is 1.`,
 		Example: `  mcprun call drive__get_sheet sheet_id=rollout-plan
   mcprun call crm__create_record object_type=Account data:='{"Name": "Bern"}'
   echo '{"query": "depot"}' | mcprun call crm__search_records
@@ -60,11 +59,11 @@ A tool that fails ends mcprun with code 1, and its text is on standard error.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.list, "list", false, "list the tools, of all servers or of those that are named")
+	f.BoolVar(&o.list, "list", false, "list the tools, of all servers or of the named ones")
 	f.BoolVar(&o.json, "json", false, "print the whole result, with content and isError")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing of mcprun's own but errors")
-	f.Var(flags.Duration(&o.timeout), "timeout", "of the call, such as 90s or 2m (default the server's own, else 60s)")
-	f.Var(flags.Text(&o.elicit, "how"), "elicit", "who answers what the server asks: prompt, decline, or a file of answers (default prompt in a terminal)")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but errors and the result")
+	f.Var(flags.Duration(&o.timeout), "timeout", "limit of the call, such as 90s or 2m (default: the server's timeout, else 60s)")
+	f.Var(flags.Text(&o.elicit, "how"), "elicit", "who answers questions of the server: prompt, decline, or a file of answers (default prompt in a terminal)")
 	o.LocationFlags.Bind(f)
 	o.callFlags.bindShared(f)
 	o.callFlags.bind(f)

@@ -19,7 +19,7 @@ func NewResumeCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "resume SESSION [SCRIPT] [-- ARGS...]", Short: "Run a script in an existing session",
 		Long: `Runs a script in the state of the session's customer, and logs it in that session.
---restore replaces the state by a checkpoint first; a script is then optional.
+--restore restores a checkpoint first; a script is then optional.
 All flags of mcprun run are accepted: see mcprun run --help --all.`,
 		Example: `  mcprun session resume 20261003-120000-abc123 next.ts
   mcprun session resume onboarding --customer acme --restore=before-import next.ts

@@ -123,7 +123,7 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	o.bindShared()
 	groups.Add("The script", func(f *pflag.FlagSet) {
 		f.VarP(flags.Text(&o.code, "code"), "eval", "e", "run this code instead of a file")
-		f.Var(flags.Text(&o.language, "name"), "language", "of -e, standard input and files without an extension: typescript or python (default: detected)")
+		f.Var(flags.Text(&o.language, "name"), "language", "language of -e, standard input and files without an extension: typescript or python (default: detected)")
 		o.varFlags.bind(f)
 		o.CheckFlags.Bind(f)
 	})
@@ -162,13 +162,13 @@ func bindLimits(f *pflag.FlagSet, s *runner.Script) {
 	s.Limits.CPU = 0 // the runner derives it from the timeout
 	f.Var(flags.Duration(&s.Timeout), "timeout", "stop the script after this time, such as 90s or 2m")
 	f.Var(flags.Size(&s.Limits.Memory, sandbox.MinMemory), "memory", "memory: megabytes, or with a unit such as 512MiB")
-	f.Var(flags.Duration(&s.Limits.CPU), "cpu", "processor time of all its processes together (default four times --timeout)")
+	f.Var(flags.Duration(&s.Limits.CPU), "cpu", "processor time of all processes together (default four times --timeout)")
 	f.Var(flags.Count(&s.Limits.Processes, 16), "processes", "processes and threads at once")
 	f.Var(flags.Count(&s.Limits.Files, 64), "open-files", "open files of one process")
 	f.Var(flags.Size(&s.Limits.FileSize, flags.MinSize), "file-size", "size of one file")
-	f.Var(flags.Size(&s.Limits.Output, flags.MinSize), "output-limit", "what it prints, stdout and stderr together")
-	f.Var(flags.Size(&s.Limits.Disk, flags.MinSize), "disk", "what its workspace may hold")
-	f.Var(flags.Count(&s.Limits.DiskFiles, 1), "disk-files", "files and folders in its workspace")
+	f.Var(flags.Size(&s.Limits.Output, flags.MinSize), "output-limit", "size of stdout and stderr together")
+	f.Var(flags.Size(&s.Limits.Disk, flags.MinSize), "disk", "size of the workspace")
+	f.Var(flags.Count(&s.Limits.DiskFiles, 1), "disk-files", "files and folders in the workspace")
 	f.Var(flags.Size(&s.Limits.Tmp, flags.MinSize), "tmp", "size of /tmp")
 }
 

@@ -26,18 +26,16 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-const serveHelp = `mcprun serve runs as an MCP server for agents: execute_code runs a script that calls your
-other MCP servers through the generated tree, in a sandbox, and further tools find
-tools, keep skills, hide personal data and reach files. An agent that has it needs no
-other server's definitions.
+const serveHelp = `mcprun serve runs as an MCP server for agents. execute_code runs a script that calls your other MCP
+servers through the generated tree, in a sandbox. Other tools find tools, save skills, hide personal
+data, and read and write files. An agent that has it needs no other server's definitions.
 
-It speaks over standard input and output, or with --http over streamable HTTP at /mcp.
-There a bearer token is required: in a file named by --token-file, or in
-MCPRUN_SERVE_TOKEN. Each line of the file has a token and, after a space, the customer it
-stands for; what customers have is kept apart.`
+It uses standard input and output, or with --http streamable HTTP at /mcp. HTTP requires a bearer
+token, from --token-file or MCPRUN_SERVE_TOKEN. Each line of the file has a token and, after a space,
+its customer. Customers are isolated from each other.`
 
 const serveExamples = `  mcprun serve                                       for a host that starts it
-  mcprun serve --tools code                          only what code takes, for the fewest tokens
+  mcprun serve --tools code                          only the tools that code needs, for the fewest tokens
   mcprun serve --customer acme                       with the files, skills and tokens of acme
   mcprun serve --http 127.0.0.1:8700 --token-file tokens.txt
   mcprun serve --http 127.0.0.1:8700 --no-token      loopback only; any local user may connect
@@ -104,13 +102,13 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 	groups.Add("Tools", func(f *pflag.FlagSet) {
 		f.Var(flags.Choice(&o.tools, string(mcpserver.ModeCore), string(mcpserver.ModeAll), string(mcpserver.ModeCode)), "tools", "which are listed: core (the others are found by search_tools), all, or code: only those needed to run code")
 		f.StringSliceVar(&o.languages, "languages", nil, "script languages; tools are shown in the first (default: typescript,python)")
-		f.IntVar(&o.index, "index-tokens", def.IndexTokens, "bound of the list of servers and tools in the description of execute_code; 0: no list")
+		f.IntVar(&o.index, "index-tokens", def.IndexTokens, "most tokens of the list of servers and tools in the description of execute_code; 0: no list")
 	})
 	groups.Add("Clients", func(f *pflag.FlagSet) {
-		f.Var(flags.ID(&o.run.Customer, "customer", "id"), "customer", "whose files, skills and tokens are used (default those of the project)")
+		f.Var(flags.ID(&o.run.Customer, "customer", "id"), "customer", "use this customer's files, skills and personal data (default: those of the project)")
 		f.AddFlagSet(shared.Customers)
-		f.Var(flags.Text(&o.http, "address"), "http", "serve HTTP there, such as 127.0.0.1:8700, instead of standard input and output")
-		f.Var(flags.Text(&o.tokenFile, "file"), "token-file", "of bearer tokens, one a line, each with the customer it stands for (default "+TokenVariable+")")
+		f.Var(flags.Text(&o.http, "address"), "http", "serve HTTP at this address, such as 127.0.0.1:8700, instead of standard input and output")
+		f.Var(flags.Text(&o.tokenFile, "file"), "token-file", "bearer tokens, one a line, each with its customer (default "+TokenVariable+")")
 		f.BoolVar(&o.noToken, "no-token", false, "with --http on a loopback address: accept everybody on this machine")
 		f.StringSliceVar(&o.hosts, "allow-host", nil, "a Host header to accept besides loopback names")
 		f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin of web pages to accept, such as https://app.example.com")

@@ -21,9 +21,9 @@ type CheckFlags struct {
 
 // Bind adds the flags to a command.
 func (o *CheckFlags) Bind(f *pflag.FlagSet) {
-	f.BoolVar(&o.Check, "check", false, "report its type errors against the tree, and run nothing")
-	f.Var(flags.Text(&o.TSC, "program"), "tsc", "TypeScript's, for --check (default the project's, else on PATH)")
-	f.Var(flags.Text(&o.Pyright, "program"), "pyright", "for --check of Python (default the project's, else on PATH)")
+	f.BoolVar(&o.Check, "check", false, "report type errors against the tree, and run nothing")
+	f.Var(flags.Text(&o.TSC, "program"), "tsc", "the TypeScript compiler for --check (default: the project's, else tsc on PATH)")
+	f.Var(flags.Text(&o.Pyright, "program"), "pyright", "the Python checker for --check (default: the project's, else pyright on PATH)")
 }
 
 func newSkillCheckCmd(app *cli.App, at resources.Provider) *cobra.Command {

@@ -18,13 +18,13 @@ import (
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-const skillHelp = `A skill is a saved script, or a text for an agent: a folder skills/NAME with SKILL.md
-in the Agent Skills format, and scripts/. Scripts import it, in TypeScript from
-"./skills/save-sheet-as-csv", in Python from skills.save_sheet_as_csv.
+const skillHelp = `A skill is a saved script: a folder skills/NAME with SKILL.md in the Agent Skills format, and
+scripts/. Scripts import it: in TypeScript from "./skills/save-sheet-as-csv", in Python from
+skills.save_sheet_as_csv. A skill without scripts is instructions for an agent.
 
-A skill remembers the tools that it uses. When one is gone or has changed, the skill
-is broken: it is listed with the reason, a script that imports it is warned, or
-refused where it cannot work. Fix it, then run: mcprun skill save NAME`
+A skill stores which tools it uses. If one of them changes, the skill is broken: it is listed
+with the reason, and a script that imports it gets a warning. If a tool is gone, the script is
+refused. To repair a skill, edit it and run: mcprun skill save NAME`
 
 // NewCommand returns `mcprun skill`.
 func NewCommand(app *cli.App, at resources.Provider) *cobra.Command {
@@ -60,7 +60,7 @@ func (o *skillOptions) bind(cmd *cobra.Command) {
 	o.cmd = cmd
 	f := cmd.Flags()
 	o.LocationFlags.Bind(f)
-	f.Var(flags.ID(&o.customer, "customer", "id"), "customer", "this customer's skills, before those of the project")
+	f.Var(flags.ID(&o.customer, "customer", "id"), "customer", "use this customer's skills, then those of the project")
 	o.FolderFlags.Bind(f)
 	f.BoolVar(&o.json, "json", false, "print one JSON value")
 	f.SortFlags = false
@@ -68,8 +68,8 @@ func (o *skillOptions) bind(cmd *cobra.Command) {
 
 // bindCheckers registers the flags that name type checkers.
 func (o *skillOptions) bindCheckers(f *pflag.FlagSet) {
-	f.Var(flags.Text(&o.TSC, "program"), "tsc", "TypeScript's (default the project's, else on PATH)")
-	f.Var(flags.Text(&o.Pyright, "program"), "pyright", "for Python (default the project's, else on PATH)")
+	f.Var(flags.Text(&o.TSC, "program"), "tsc", "the TypeScript compiler (default: the project's, else tsc on PATH)")
+	f.Var(flags.Text(&o.Pyright, "program"), "pyright", "the Python checker (default: the project's, else pyright on PATH)")
 }
 
 // store opens the skills. The caller calls o.project.Close.

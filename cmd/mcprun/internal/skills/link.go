@@ -41,22 +41,21 @@ type skillLinkOptions struct {
 	remove bool
 }
 
-const skillLinkHelp = `link makes skills visible to agents that look for skills in a folder of their own, by a
-relative link in it, or by a copy where links cannot be made and for skills that come
-with mcprun. It is done for .agents/skills, which many read, and for each known host
-whose folder is in the project. Without NAME: all that are not broken, and that no script
-or agent saved.
-A file or folder that is not ours is left alone.`
+const skillLinkHelp = `link shows skills to agents that look for them in a folder of their own: .agents/skills, which
+many hosts read, and the folders of known hosts that the project uses. It makes relative links,
+or copies where links are not possible and for skills that come with mcprun. Without NAME, it
+links all skills that are not broken and that no script or agent saved.
+Files and folders that mcprun did not make stay as they are.`
 
 func newSkillLinkCmd(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &skillLinkOptions{skillOptions: skillOptions{app: app, at: at}}
 	cmd := &cobra.Command{
 		Use: "link [NAME...]", Short: "Link skills into the folders where agents look for them",
 		Long: skillLinkHelp,
-		Example: `  mcprun skill link mcp-progressive-discovery    teach the agents here to use the tree
+		Example: `  mcprun skill link mcp-progressive-discovery    tell agents here how to use the tree
   mcprun skill link --host claude-code           all of them, in .claude/skills
   mcprun skill link save-sheet-as-csv --to ~/.claude/skills
-  mcprun skill link --remove                     take the links away again`,
+  mcprun skill link --remove                     remove the links`,
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(args) },
 	}
 	f := cmd.Flags()

@@ -30,13 +30,12 @@ type skillSaveOptions struct {
 	force       bool
 }
 
-const skillSaveHelp = `save checks a skill and writes it to skills/NAME. What was there is kept as an earlier
-version. FILE is its script, or one in each language; FOLDER holds the whole skill.
-With neither, the folder is saved as it stands: after an edit, or to accept that its
-tools have changed.
+const skillSaveHelp = `save checks a skill and writes it to skills/NAME. The version before is kept. FILE is a script, or
+one script in each language; FOLDER has the whole skill. Without either, the folder is saved as it
+is now: after an edit, or to accept that its tools have changed.
 
-It is refused when a script cannot be bundled, or uses a tool that is not there.
-Type errors are reported, and mark it as broken until they are gone.`
+A script that cannot be bundled, or that uses a tool which does not exist, is refused. Type errors
+are reported, and the skill is broken until they are fixed.`
 
 func newSkillSaveCmd(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &skillSaveOptions{skillOptions: skillOptions{app: app, at: at}}
@@ -45,19 +44,19 @@ func newSkillSaveCmd(app *cli.App, at resources.Provider) *cobra.Command {
 		Long: skillSaveHelp,
 		Example: `  mcprun skill save save-sheet-as-csv sheet.ts -d "Save a sheet as CSV. Use it for exports."
   mcprun skill save save-sheet-as-csv sheet.ts sheet.py  one in each language
-  mcprun skill save save-sheet-as-csv                    as its folder stands, after an edit
+  mcprun skill save save-sheet-as-csv                    the folder as it is now, after an edit
   mcprun skill save save-sheet-as-csv --version 3f2a9c   an earlier version again
-  mcprun skill save mcp-progressive-discovery --shipped  a copy of your own of one that comes with mcprun`,
+  mcprun skill save mcp-progressive-discovery --shipped  your own copy of a skill that comes with mcprun`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(args[0], args[1:]) },
 	}
 	f := cmd.Flags()
-	f.VarP(flags.Text(&o.description, "text"), "description", "d", "what it does, and when to use it (default the comment that the script begins with)")
+	f.VarP(flags.Text(&o.description, "text"), "description", "d", "what it does, and when to use it (default: the first comment of the script)")
 	f.VarP(flags.Text(&o.code, "code"), "eval", "e", "save this code instead of a file")
-	f.Var(flags.Text(&o.language, "name"), "language", "of -e and of standard input: typescript or python (default: what the code is)")
+	f.Var(flags.Text(&o.language, "name"), "language", "language of -e and of standard input: typescript or python (default: detected)")
 	f.Var(flags.Text(&o.version, "digits"), "version", "save this earlier version again")
 	f.BoolVar(&o.shipped, "shipped", false, "save a copy of the skill of that name that comes with mcprun")
-	f.BoolVar(&o.force, "force", false, "save it even if it cannot work")
+	f.BoolVar(&o.force, "force", false, "save it even if it does not work")
 	o.bindCheckers(f)
 	o.bind(cmd)
 	cli.CompleteFlag(cmd, "language", cli.FixedWords(string(sandbox.LangTypeScript), string(sandbox.LangPython)))

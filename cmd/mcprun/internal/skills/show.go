@@ -31,7 +31,7 @@ func newSkillShowCmd(app *cli.App, at resources.Provider) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return o.show(args[0]) },
 	}
 	f := cmd.Flags()
-	f.Var(flags.Text(&o.version, "digits"), "version", "an earlier one: the first six digits or more")
+	f.Var(flags.Text(&o.version, "digits"), "version", "show an earlier version: the first six digits or more")
 	f.BoolVar(&o.code, "code", false, "print the main script, or the text of a skill without one, and nothing else")
 	o.bind(cmd)
 	return cmd
