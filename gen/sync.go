@@ -97,7 +97,7 @@ func open(opts Options) (*job, error) {
 	report.Warnings = append(report.Warnings, warnStored(stored)...)
 	if opts.Frozen && stored.Lock == nil {
 		return nil, &Error{
-			Message: fmt.Sprintf("there is no lock in %s that can be read, and a frozen sync accepts only what one pins", out),
+			Message: fmt.Sprintf("there is no lock in %s that can be read; --frozen needs one", out),
 			Remedy:  "restore " + catalog.LockPath + " from version control, or run \"mcpgen sync\" and review what it writes",
 			Code:    2,
 		}
@@ -174,7 +174,7 @@ func (s *job) generate(servers []catalog.Server) error {
 	}
 	if s.report.Gone = s.gone(); s.writesNothing() {
 		for _, key := range s.report.Gone {
-			s.report.Warnings = append(s.report.Warnings, Warning{Place: key, Code: "gone", Message: "it is no longer configured, and a sync removes its wrappers with --prune only; " +
+			s.report.Warnings = append(s.report.Warnings, Warning{Place: key, Code: "gone", Message: "it is no longer configured; a sync removes its wrappers only with --prune; " +
 				"if another file configures it, name that with --config, MCPGEN_CONFIG, or config: in mcpgen.yaml"})
 		}
 		s.sortWarnings()

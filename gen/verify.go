@@ -67,7 +67,7 @@ func (s *job) verified(servers []catalog.Server, check checker) (*catalog.Catalo
 		servers = without(c, refused)
 		s.recount(servers)
 	}
-	return nil, nil, errors.New("generate the tree: files do not pass their check, whatever is left out; nothing was written")
+	return nil, nil, errors.New("generate the tree: the generated files do not pass their check; nothing was written")
 }
 
 // recount updates the numbers of tools in the report.

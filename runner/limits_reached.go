@@ -73,7 +73,7 @@ func (s *Script) describeLimit(limit string) string {
 		return fmt.Sprintf("it wanted more than %s of memory (--memory)", size(l.Memory))
 	case sandbox.LimitCPU:
 		if s.Limits.CPU == 0 {
-			return fmt.Sprintf("it used more than %v of processor time, %d times what --timeout gives it (--cpu)", l.CPU, cpuPerTime)
+			return fmt.Sprintf("it used more than %v of processor time, %d times the --timeout (--cpu)", l.CPU, cpuPerTime)
 		}
 		return fmt.Sprintf("it used more than %v of processor time (--cpu)", l.CPU)
 	case sandbox.LimitProcesses:

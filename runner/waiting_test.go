@@ -42,7 +42,7 @@ func TestCallsInFlight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := "the script was stopped after 30s (--timeout); still under way: calculator__add (waiting for its answer for 30s), calculator__add (waiting for a place in the queue for 29s) ×3; 1 call already reached a server;"
+		want := "the script was stopped after 30s (--timeout); still in progress: calculator__add (waiting for its answer for 30s), calculator__add (waiting for a place in the queue for 29s) ×3; 1 call already reached a server;"
 		if !strings.HasPrefix(res.Message, want) {
 			t.Errorf("message %q\nwant    %q", res.Message, want)
 		}
@@ -73,7 +73,7 @@ func TestInterruptedStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `; still under way: calculator__add (waiting for server "calculator" to start for `
+	want := `; still in progress: calculator__add (waiting for server "calculator" to start for `
 	if res.Cause != runner.CauseInterrupted || !strings.Contains(res.Message, want) || strings.Contains(res.Message, "already made") || res.Calls[0].WaitingFor != `server "calculator" to start` {
 		t.Errorf("cause %q, message %q, calls %+v", res.Cause, res.Message, res.Calls)
 	}

@@ -63,7 +63,7 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 	}
 	for _, h := range plan.Hosts { // last, so that no server is lost when something fails before
 		if now, err := os.ReadFile(h.Path); err != nil || !bytes.Equal(now, h.Before) {
-			return errors.Join(err, fmt.Errorf("%s was changed meanwhile, and was left alone: run the command again", o.name(h.Path)))
+			return errors.Join(err, fmt.Errorf("%s was changed in the meantime and was not touched; run the command again", o.name(h.Path)))
 		}
 		if err := o.put(h.Path, h.After, true); err != nil {
 			return err
@@ -194,7 +194,7 @@ func (o *initOptions) agree(ctx context.Context, plan *adopt.Plan, p project) (b
 	case o.yes:
 		return true, nil
 	case !o.app.Interactive():
-		return false, cli.WithHint(errors.New("there is no terminal to ask on, so nothing was written"), "read the changes, and run the command again with --yes")
+		return false, cli.WithHint(errors.New("nothing was written, because there is no terminal to ask at"), "read the changes, and run the command again with --yes")
 	}
 	ok, err := o.app.Confirm(ctx, "\nMake these changes?")
 	if err == nil && !ok {

@@ -125,7 +125,7 @@ func (o *syncOptions) validate(cmd *cobra.Command) error {
 	}
 	if o.json {
 		if cmd.Flags().Changed("format") && o.format != syncview.JSON {
-			return cli.Usage(cmd, "--json and --format %s are two forms", o.format)
+			return cli.Usage(cmd, "--json and --format %s cannot be combined", o.format)
 		}
 		o.format = syncview.JSON
 	}

@@ -207,7 +207,7 @@ func (e *entry) setOAuth(n node.Node, key string) error {
 			o.TokenEndpoint, err = e.variable(m.Value, place)
 		case "grant", "grantType", "grant_type":
 			if o.Grant, err = e.Str(m.Value, place); err == nil && o.Grant != GrantLogin && o.Grant != GrantClient {
-				err = e.ErrorAt(m.Line, place, fmt.Sprintf("there is no grant %q", o.Grant), "write "+GrantClient+", or leave it out for a person's login")
+				err = e.ErrorAt(m.Line, place, fmt.Sprintf("unknown grant %q", o.Grant), "write "+GrantClient+", or leave it out if a person logs in")
 			}
 		default:
 			e.NoteMinor(m.Line, e.s.Key, node.Join("oauth", m.Name), "the key is ignored: addresses are discovered")

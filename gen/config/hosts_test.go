@@ -170,7 +170,7 @@ func TestMistakesInHostsFiles(t *testing.T) {
 		"an input without id": {"mcp.json", "{\"inputs\": [\n{}], \"servers\": {}}", "mcp.json:2: inputs: an input has no id"},
 		"inputs":              {"mcp.json", `{"inputs": {}, "servers": {}}`, "inputs: it is an object, not a list"},
 		"disabled":            {".mcp.json", `{"mcpServers": {"x": {"command": "c", "disabled": "yes"}}}`, "mcpServers.x.disabled: it is a string, not a boolean"},
-		"a grant":             {".mcp.json", `{"mcpServers": {"x": {"url": "u", "oauth": {"grant": "password"}}}}`, `mcpServers.x.oauth.grant: there is no grant "password"`},
+		"a grant":             {".mcp.json", `{"mcpServers": {"x": {"url": "u", "oauth": {"grant": "password"}}}}`, `mcpServers.x.oauth.grant: unknown grant "password"`},
 		"a port":              {".mcp.json", `{"mcpServers": {"x": {"url": "u", "oauth": {"callbackPort": 70000}}}}`, "mcpServers.x.oauth.callbackPort: it is not a port"},
 		"oauth":               {".mcp.json", `{"mcpServers": {"x": {"url": "u", "oauth": [1]}}}`, "mcpServers.x.oauth: it is a list, not an object"},
 		"Zed's older form":    {"settings.json", `{"context_servers": {"x": {"command": {"path": "c"}}}}`, "context_servers.x.command: it is an object, not a string"},

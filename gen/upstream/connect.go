@@ -56,7 +56,7 @@ func connect(ctx context.Context, srv config.Server, opts *Options, known era) (
 		return nil, known, err
 	}
 	limit := opts.connectTimeout(srv)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%s); startup_timeout in mcpgen.yaml gives it longer", errConnectTimeout, limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%s); raise startup_timeout in mcpgen.yaml", errConnectTimeout, limit))
 	defer cancel()
 	d := &dialer{
 		srv: expanded, opts: opts, errs: errorMaker{server: srv.Key, secret: secret},

@@ -102,7 +102,7 @@ func TestClientCredentialsSettings(t *testing.T) {
 	}
 	_, err = Login(testContext(t), c.srv, &Options{Lookup: c.opts.Lookup, Logins: NewLogins(c.dir, false)}, LoginOptions{})
 	var failed *LoginFailure
-	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "client_credentials, which takes no person") {
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "client_credentials, which needs no login") {
 		t.Errorf("Login() = %v, want a failure that names the grant", err)
 	}
 }

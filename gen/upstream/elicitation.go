@@ -29,8 +29,8 @@ const (
 )
 
 var (
-	errNobody    = errors.New("nobody is there to ask")
-	errAmbiguous = errors.New("calls of several runs are under way, and the server does not say which one it asks for")
+	errNobody    = errors.New("there is nobody to ask")
+	errAmbiguous = errors.New("calls of several runs are in progress, and the server does not say which one its question is about")
 	// errFirstAmbiguous is that of calls that began before the server first asked like that, errCrowded that of later ones:
 	// there are maxSpares sessions already.
 	errFirstAmbiguous = fmt.Errorf("%w; run it again: from now on each run has a session of its own at this server", errAmbiguous)

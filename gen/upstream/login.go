@@ -80,7 +80,7 @@ func Login(ctx context.Context, srv config.Server, opts *Options, how LoginOptio
 	case srv.Transport == config.TransportStdio:
 		return nil, fail.login(errors.New("it is started by a command, and logs in by itself if at all"), "look up credentials in the server's own documentation")
 	case expanded.OAuth != nil && expanded.OAuth.Grant == config.GrantClient:
-		return nil, fail.login(errors.New("its configuration has the grant client_credentials, which takes no person"), "use the server; the client gets its tokens itself")
+		return nil, fail.login(errors.New("its configuration has the grant client_credentials, which needs no login"), "use the server; the client gets its tokens itself")
 	case hasCredentials(expanded):
 		return nil, fail.login(errors.New("the configuration gives it an Authorization header"), "remove the header to log in instead")
 	}

@@ -111,7 +111,7 @@ func TestLoginWithKnownClients(t *testing.T) {
 		c := newScene(t, protectedServer{})
 		c.auth.changeMetadata = func(m map[string]any) { delete(m, "registration_endpoint") }
 		_, err := c.login(t)
-		if err == nil || !strings.Contains(err.Error(), "takes registered clients only") {
+		if err == nil || !strings.Contains(err.Error(), "accepts registered clients only") {
 			t.Fatalf("error %v", err)
 		}
 		c.auth.clientID, c.auth.clientSecret = "our client", "s3cret&%=client"

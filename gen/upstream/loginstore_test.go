@@ -97,7 +97,7 @@ func TestDamagedStore(t *testing.T) {
 			if err := os.Chmod(f, 0o644); err != nil {
 				t.Fatal(err)
 			}
-		}, "other people can read it (mode 0644)"},
+		}, "other users can read it (mode 0644)"},
 	}
 	for name, d := range damage {
 		t.Run(name, func(t *testing.T) {

@@ -231,7 +231,7 @@ func TestWhoseQuestionIsIt(t *testing.T) {
 				t.Errorf("%s: %v, %v, want %s", name, res, err, want)
 			}
 			mu.Lock()
-			if warned := len(reasons) == 1 && strings.Contains(reasons[0], "calls of several runs are under way"); warned != (want == "decline") {
+			if warned := len(reasons) == 1 && strings.Contains(reasons[0], "calls of several runs are in progress"); warned != (want == "decline") {
 				t.Errorf("%s: the runs are told %q", name, reasons)
 			}
 			mu.Unlock()

@@ -154,7 +154,7 @@ func TestTimesOfACall(t *testing.T) {
 		{"the server's", silent, ServerSettings{Timeout: 5 * time.Second}, Settings{}, 0, "within 5s", 5 * time.Second},
 		{"the run's goes before", silent, ServerSettings{Timeout: 5 * time.Second}, Settings{Timeout: 2 * time.Second}, 0, "within 2s", 2 * time.Second},
 		{"progress renews it", busy, ServerSettings{Timeout: 3 * time.Second}, Settings{}, 0, `{"n":1}`, 10 * time.Second},
-		{"up to a point", busy, ServerSettings{Timeout: 3 * time.Second, MaxTime: 7 * time.Second}, Settings{}, 0, "within 7s, whatever its progress", 7 * time.Second},
+		{"up to a point", busy, ServerSettings{Timeout: 3 * time.Second, MaxTime: 7 * time.Second}, Settings{}, 0, "within 7s, regardless of progress", 7 * time.Second},
 		{"the script's own", busy, ServerSettings{}, Settings{}, 4 * time.Second, "within 4s, the timeout that the script gave", 4 * time.Second},
 		{"which can't be more", silent, ServerSettings{Timeout: 3 * time.Second}, Settings{}, time.Hour, "within 3s", 3 * time.Second},
 		{"a person's time is not counted", asking, ServerSettings{Timeout: 3 * time.Second, MaxTime: 4 * time.Second}, Settings{}, 0, `{"n":1}`, time.Hour + time.Second},

@@ -145,7 +145,7 @@ func (e *callTimeout) Error() string {
 	case e.own:
 		within += ", the timeout that the script gave"
 	case e.hard:
-		within += ", whatever its progress (max_time in mcpgen.yaml)"
+		within += ", regardless of progress (max_time in mcpgen.yaml)"
 	default:
 		within += " (--call-timeout, or timeout in mcpgen.yaml)"
 		nothing = "no answer and no progress"

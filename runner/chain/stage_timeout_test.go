@@ -117,7 +117,7 @@ func TestCallsInFlightBeyondTheList(t *testing.T) {
 		u.add(CallRecord{Call: i + 1, Tool: "crm__get", reached: true}, nil, nil)
 	}
 	u.add(CallRecord{Call: maxRecorded + 2, Tool: "crm__send", WaitingFor: "its answer", WaitedMS: 9000}, nil, nil)
-	if got, want := (&Calls{usage: u}).Finish().InFlight, "still under way: crm__send (waiting for its answer for 9s)"; got != want {
+	if got, want := (&Calls{usage: u}).Finish().InFlight, "still in progress: crm__send (waiting for its answer for 9s)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

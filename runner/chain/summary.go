@@ -136,7 +136,7 @@ func describeInFlight(calls []CallRecord) string {
 	if rows == nil {
 		return ""
 	}
-	return "still under way: " + strings.Join(rows, ", ")
+	return "still in progress: " + strings.Join(rows, ", ")
 }
 
 // rounded returns milliseconds as a duration with the digits that people read.

@@ -240,7 +240,7 @@ func (h *Methods) show(_ context.Context, params json.RawMessage) (json.RawMessa
 		return nil, err
 	}
 	if !imageType.MatchString(in.MimeType) {
-		return nil, badParams(methodImage, "%.50q is no type of images, such as \"image/png\"", in.MimeType)
+		return nil, badParams(methodImage, "%.50q is not an image type, such as \"image/png\"", in.MimeType)
 	}
 	if len(in.Data) == 0 {
 		return nil, badParams(methodImage, "the image is empty")

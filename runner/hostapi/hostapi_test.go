@@ -61,7 +61,7 @@ func TestHostAnswers(t *testing.T) {
 		{"output/image", `{"mimeType":"image/png","data":"AQI="}`, `{}`},
 		{"output/image", `{"mimeType":"image/png","data":"?"}`, "argument output/image: "},
 		{"output/image", `{"mimeType":"image/png","data":""}`, "argument output/image: the image is empty"},
-		{"output/image", `{"mimeType":"image/png\nX: y","data":"AQI="}`, `argument output/image: "image/png\nX: y" is no type of images`},
+		{"output/image", `{"mimeType":"image/png\nX: y","data":"AQI="}`, `argument output/image: "image/png\nX: y" is not an image type`},
 		{"output/image", `{"mimeType":"text/html","data":"AQI="}`, "argument output/image: "},
 	} {
 		value, err := methods[c.method](t.Context(), json.RawMessage(c.params))

@@ -302,7 +302,7 @@ func metaOf(res *runner.Result) map[string]any {
 }
 
 // flagsToArguments replaces the flags of mcprun by the arguments of execute_code.
-var flagsToArguments = strings.NewReplacer(" (--timeout)", " (timeout_seconds)", "what --timeout gives it", "what timeout_seconds gives it", " (--memory)", " (memory_mb)",
+var flagsToArguments = strings.NewReplacer(" (--timeout)", " (timeout_seconds)", "the --timeout", "timeout_seconds", " (--memory)", " (memory_mb)",
 	" (--cpu)", "", " (--processes)", "", " (--output-limit)", "", " (--disk, --disk-files)", "", " (--open-files)", "", " (--file-size)", "",
 	", or give its path with --tsc", "", ", or give its path with --pyright", "", "pass values with --var", "pass values in context_vars",
 	"name the script .py, or use --language python", "set language to python", "name the script .ts, or use --language typescript", "set language to typescript")

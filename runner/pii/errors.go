@@ -11,7 +11,7 @@ var errNotJSON = errors.New("the value is not JSON")
 type UnknownTokenError struct{ Token string }
 
 func (e *UnknownTokenError) Error() string {
-	return fmt.Sprintf("%s is not a token of this workspace: it stands for nothing known", e.Token)
+	return fmt.Sprintf("%s is not a token of this workspace", e.Token)
 }
 
 // FullError reports that a vault has no space for another value.
@@ -38,7 +38,7 @@ func (e *ShareError) Error() string {
 
 // Hint returns what to do about it.
 func (e *ShareError) Hint() string {
-	return "tokenize only what is to be shown, or the rest in another run; values that the vault knows have their tokens still"
+	return "tokenize only what will be shown, or tokenize the rest in another run; values in the vault keep their tokens"
 }
 
 // LimitError reports that a text would be too large with its tokens restored.

@@ -95,7 +95,7 @@ func readKeyFile(path string) (*keyFile, error) {
 		return nil, keyError(path, errors.New("it is not a regular file"), "move it away")
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, keyError(path, fmt.Errorf("other people can read it (mode %04o)", info.Mode().Perm()),
+		return nil, keyError(path, fmt.Errorf("other users can read it (mode %04o)", info.Mode().Perm()),
 			"if nobody has, chmod 600 it; otherwise move it and the vaults away to start new ones")
 	}
 	in, err := safeopen.FileAt(path)

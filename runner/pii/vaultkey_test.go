@@ -65,7 +65,7 @@ func TestKey(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadKey(path, nil); err == nil || !strings.Contains(err.Error(), "other people can read it") {
+	if _, err := LoadKey(path, nil); err == nil || !strings.Contains(err.Error(), "other users can read it") {
 		t.Errorf("%v", err)
 	}
 	for text, want := range map[string]string{"": "damaged", `{"version":1}`: "damaged", `{"version":2}`: "version is 2", `{"version":1,"key":"AAAA"}`: "damaged"} {

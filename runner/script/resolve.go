@@ -83,7 +83,7 @@ func (f *files) givenUp() bool {
 }
 
 // errItself is the error of a module that the running script imports and that imports the script, which would run a second time.
-var errItself = errors.New("this is the script that runs; put what both need into a module of its own")
+var errItself = errors.New("this is the running script; put what both need into a separate module")
 
 // find resolves a specifier in the module importer of a namespace.
 func (f *files) find(specifier, namespace, importer string) (place, error) {

@@ -62,7 +62,7 @@ func Main(p Program) {
 		said := make(chan struct{})
 		go func() {
 			defer close(said)
-			app.Fail(fmt.Errorf("%w; something had not ended %v after the signal", sig, endTime))
+			app.Fail(fmt.Errorf("%w; a process was still running %v after the signal", sig, endTime))
 		}()
 		select {
 		case <-said:

@@ -99,13 +99,13 @@ func checkURL(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case len(address) > maxURL:
-		return errors.New("the address that a person is to visit is too long")
+		return errors.New("the address to visit is too long")
 	case err != nil || strings.ContainsFunc(address, hidden):
-		return errors.New("the address that a person is to visit cannot be read")
+		return errors.New("the address to visit cannot be read")
 	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
-		return errors.New("the address that a person is to visit is not a web page")
+		return errors.New("the address to visit is not a web page")
 	case u.User != nil:
-		return errors.New("the address that a person is to visit hides its host behind a user name")
+		return errors.New("the address to visit hides its host behind a user name")
 	}
 	return nil
 }

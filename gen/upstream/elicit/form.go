@@ -82,7 +82,7 @@ func readForm(raw json.RawMessage) ([]Field, error) {
 	}
 	var kind string
 	if t := root["type"]; t != nil && (json.Unmarshal(t, &kind) != nil || kind != "object") {
-		return nil, errors.New("its schema is not that of an object")
+		return nil, errors.New("its schema is not of type object")
 	}
 	var required []string
 	if r := root["required"]; r != nil && json.Unmarshal(r, &required) != nil {
@@ -148,12 +148,12 @@ func readField(name string, raw json.RawMessage) (Field, error) {
 		return Field{}, err
 	}
 	if words["properties"] != nil {
-		return Field{}, errors.New("it is nested, which a form cannot be")
+		return Field{}, errors.New("it is nested, and a form cannot be")
 	}
 	var f Field // whose members are named as the keywords are, but for those that are set below
 	var kind string
 	if json.Unmarshal(raw, &f) != nil || words["type"] != nil && json.Unmarshal(words["type"], &kind) != nil {
-		return Field{}, errors.New("a keyword of its schema has a value of the wrong kind")
+		return Field{}, errors.New("a keyword of its schema has a value of the wrong type")
 	}
 	if len(f.Pattern) > 1<<10 {
 		return Field{}, errors.New("its pattern is too long")
@@ -173,7 +173,7 @@ func readField(name string, raw json.RawMessage) (Field, error) {
 func (f *Field) setKind(kind string, words map[string]json.RawMessage) (err error) {
 	choices, alternatives := words["enum"], words["oneOf"]
 	if kind != "array" && (words["items"] != nil || words["anyOf"] != nil) || kind != "string" && (choices != nil || alternatives != nil) {
-		return errors.New("its schema is not that of a primitive value")
+		return errors.New("its schema is not of a primitive type")
 	}
 	switch kind {
 	case "string":
@@ -192,7 +192,7 @@ func (f *Field) setKind(kind string, words map[string]json.RawMessage) (err erro
 		f.Kind = FieldChoices
 		items, err := flat(words["items"])
 		if err != nil || words["anyOf"] != nil || items["properties"] != nil || items["items"] != nil {
-			return errors.New("it is a list, but not one of choices")
+			return errors.New("it is a list, but not of choices")
 		}
 		alternatives := items["anyOf"]
 		if alternatives == nil {
@@ -201,7 +201,7 @@ func (f *Field) setKind(kind string, words map[string]json.RawMessage) (err erro
 		f.Choices, err = readChoices(items["enum"], nil, alternatives)
 		return err
 	default:
-		return fmt.Errorf("its type %q is not that of a primitive value", safetext.Printable(kind, 100))
+		return fmt.Errorf("its type %q is not a primitive type", safetext.Printable(kind, 100))
 	}
 	return err
 }
@@ -213,7 +213,7 @@ func readChoices(values, names, pairs json.RawMessage) ([]Choice, error) {
 	case values != nil:
 		var texts, titles []string
 		if json.Unmarshal(values, &texts) != nil {
-			return nil, errors.New("its choices are not texts")
+			return nil, errors.New("its choices are not strings")
 		}
 		if names != nil && json.Unmarshal(names, &titles) != nil {
 			titles = nil
@@ -231,7 +231,7 @@ func readChoices(values, names, pairs json.RawMessage) ([]Choice, error) {
 			Title string  `json:"title"`
 		}
 		if json.Unmarshal(pairs, &entries) != nil {
-			return nil, errors.New("its choices are not texts")
+			return nil, errors.New("its choices are not strings")
 		}
 		for _, e := range entries {
 			if e.Const == nil {

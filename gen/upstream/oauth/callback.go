@@ -81,7 +81,7 @@ func (c *callback) take(answer url.Values) error {
 	case answer.Get("state") != c.state:
 		return errors.New("it does not belong to the login that was started here")
 	case answer.Get("code") == "" && answer.Get("error") == "":
-		return errors.New("it holds neither a code nor an error")
+		return errors.New("it has neither a code nor an error")
 	}
 	select {
 	case c.answers <- answer:

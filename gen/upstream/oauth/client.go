@@ -27,7 +27,7 @@ type identity struct {
 }
 
 // ErrUnknownClient is returned if an authorization server accepts only clients that were registered beforehand.
-var ErrUnknownClient = errors.New("its authorization server takes registered clients only")
+var ErrUnknownClient = errors.New("its authorization server accepts registered clients only")
 
 // identify finds a client id: by metadata document, from the configuration, or registered now.
 func (n *network) identify(ctx context.Context, server Server, meta *oauthex.AuthServerMeta, redirect string, scopes []string) (*identity, error) {

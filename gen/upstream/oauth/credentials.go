@@ -89,7 +89,7 @@ func (c *Credentials) find(ctx context.Context, ch Challenge) error {
 		return &LoginError{Server: s.Name, Reason: "the grant client_credentials takes a client's id and its secret"}
 	}
 	if err := checkAddress(s.URL); err != nil {
-		return errors.New("its url is not https: tokens would travel in the clear")
+		return errors.New("its url is not https: tokens would be sent unencrypted")
 	}
 	who := &identity{known: byConfig, id: s.ClientID, secret: s.ClientSecret, method: methodBasic}
 	c.scopes = s.Scopes

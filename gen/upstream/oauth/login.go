@@ -65,7 +65,7 @@ var ErrNoLogin = errors.New("it does not ask for a login")
 // Errors: [ErrNoLogin], a *StoreError, the context's error, or one that names the step that failed.
 func (s *Store) Login(ctx context.Context, server Server, person Person, opts LoginOptions) (*Result, error) {
 	if err := checkAddress(server.URL); err != nil {
-		return nil, errors.New("its url is not https: tokens would travel in the clear")
+		return nil, errors.New("its url is not https: tokens would be sent unencrypted")
 	}
 	n := newNetwork(ctx, server.URL)
 	defer n.close()

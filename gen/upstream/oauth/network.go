@@ -92,7 +92,7 @@ func (n *network) close() {
 func (n *network) control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return errors.New("the address is not one of IP")
+		return errors.New("the address is not an IP address")
 	}
 	if !n.allows(at.Addr()) {
 		return errPrivate(at.Addr())

@@ -118,7 +118,7 @@ func (s *Store) read(id string) (*file, error) {
 		return nil, fs.ErrNotExist
 	}
 	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		bad.Err = fmt.Errorf("other people can read it (mode %04o)", info.Mode().Perm())
+		bad.Err = fmt.Errorf("other users can read it (mode %04o)", info.Mode().Perm())
 		bad.remedy = "log out, so that its tokens are worth nothing, and log in again"
 		return nil, bad
 	}

@@ -58,7 +58,7 @@ func (n *network) grant(ctx context.Context, endpoint string, who *identity, par
 	case err != nil:
 		return nil, errors.New(strings.TrimPrefix(plain(err), "oauth2: "))
 	case !isToken(token.AccessToken):
-		return nil, errors.New("its answer holds no usable access token")
+		return nil, errors.New("its answer has no usable access token")
 	}
 	return token, nil
 }

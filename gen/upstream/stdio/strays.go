@@ -91,7 +91,7 @@ func Sweep(ctx context.Context) error {
 		return gone
 	}
 	if err := endMarked(ctx, dead); err != nil {
-		return fmt.Errorf("end what servers of dead programs have left: %w", err)
+		return fmt.Errorf("end processes that ended programs have left: %w", err)
 	}
 	return nil
 }

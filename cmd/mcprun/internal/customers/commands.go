@@ -86,7 +86,7 @@ func running(runs int) string {
 	if runs == 0 {
 		return ""
 	}
-	return cli.Count(runs, "run") + " under way"
+	return cli.Count(runs, "run") + " in progress"
 }
 
 func newWorkspaceShowCmd(app *cli.App) *cobra.Command {
@@ -190,7 +190,7 @@ func (o *gcCommand) say(removed []customer.Removed) {
 	for _, r := range removed {
 		bytes += r.Bytes
 		if busy += r.Busy; r.Busy > 0 {
-			fmt.Fprintf(w, "%s  %s\n", style.Bold(r.Customer), style.Yellow("passed over: "+running(r.Busy)))
+			fmt.Fprintf(w, "%s  %s\n", style.Bold(r.Customer), style.Yellow("skipped: "+running(r.Busy)))
 			continue
 		}
 		fmt.Fprintf(w, "%s  %s %s\n", style.Bold(r.Customer), flags.Bytes(int(r.Bytes)), verb)

@@ -175,7 +175,7 @@ func (o *command) print(s *daemon.Status) {
 	}
 	item("process:", fmt.Sprintf("%d, for %v", s.PID, time.Since(s.Started).Round(time.Second)))
 	item("version:", s.Version)
-	runs := fmt.Sprintf("%d done, %d under way", s.Done, s.Running)
+	runs := fmt.Sprintf("%d done, %d in progress", s.Done, s.Running)
 	if s.Refused > 0 {
 		runs += fmt.Sprintf(", %d not taken", s.Refused)
 	}

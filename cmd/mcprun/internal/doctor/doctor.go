@@ -160,7 +160,7 @@ func (f *Finding) measure(ctx context.Context) {
 	}
 	if !works {
 		f.Usable, f.Detail = false, f.Detail+"; but no script starts in it: "+f.Starts[0].Error
-		f.Remedy = "see what happens in a run of its own: mcprun --debug --sandbox " + f.Name + " SCRIPT"
+		f.Remedy = "see what happens in a run: mcprun --debug --sandbox " + f.Name + " SCRIPT"
 	}
 }
 

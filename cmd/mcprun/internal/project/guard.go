@@ -35,7 +35,7 @@ func RefuseHome(app *cli.App, workspace string) error {
 				what = fmt.Sprintf("holds your home folder %q", home)
 			}
 			return cli.WithHint(fmt.Errorf("the workspace %q %s: a script could read your keys and logins there, and change what your shell and other programs run", dir, what),
-				"name a folder of its own for what scripts write, with --workspace or in mcpgen.yaml")
+				"name a separate folder for what scripts write, with --workspace or in mcpgen.yaml")
 		}
 		if isTop(dir) {
 			return nil

@@ -86,7 +86,7 @@ func readPrivate(path string) ([]byte, error) {
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%q is no regular file", path)
+		return nil, fmt.Errorf("%q is not a regular file", path)
 	case info.Size() > maxTokenFile:
 		return nil, fmt.Errorf("%q is larger than %s", path, flags.Bytes(maxTokenFile))
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:

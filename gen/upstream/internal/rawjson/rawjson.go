@@ -13,7 +13,7 @@ import (
 )
 
 // ErrKind reports a JSON value of another kind than the one asked for.
-var ErrKind = errors.New("the JSON value is of another kind")
+var ErrKind = errors.New("the JSON value has another type")
 
 // Decoder returns a decoder that reads raw in place and accepts duplicate names and invalid UTF-8.
 func Decoder(raw []byte) *jsontext.Decoder {

@@ -28,7 +28,7 @@ const (
 
 // Stages of a tool while none of its calls is in progress.
 const (
-	StageTurn    = "waiting for a turn: other runs are under way"
+	StageTurn    = "waiting for a turn: other runs are in progress"
 	StageSandbox = "waiting for a sandbox"
 	StageScript  = "script running"
 )
