@@ -54,7 +54,7 @@ func (o *initOptions) tellAgents(p project) error {
 		told = told || has
 	}
 	if !told {
-		o.say("\nTo tell agents of the tree in AGENTS.md: mcpgen init --agents-md")
+		o.say("\nTo tell agents about the tree in AGENTS.md: mcpgen init --agents-md")
 	}
 	return nil
 }

@@ -11,9 +11,11 @@ import (
 	"testing"
 )
 
-// TestLinks reports whether every relative link of README.md, the other pages at the root and docs leads to a file and a heading.
+// TestLinks reports whether every relative link of README.md, the other pages at the root and docs leads to a file and a heading, and
+// whether the front page of docs leads to each of its pages.
 func TestLinks(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
+	front := filepath.Join(root, "docs", "README.md")
 	pages, err := filepath.Glob(filepath.Join(root, "*.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +29,7 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	links := 0
+	links, linked := 0, map[string]bool{}
 	for _, page := range pages {
 		for _, link := range regexp.MustCompile(`\]\(([^()\s]+)\)`).FindAllStringSubmatch(prose(t, page), -1) {
 			to, err := url.Parse(link[1])
@@ -39,11 +41,19 @@ func TestLinks(t *testing.T) {
 			if to.Path != "" {
 				target = filepath.Join(filepath.Dir(page), filepath.FromSlash(to.Path))
 			}
+			if page == front {
+				linked[target] = true
+			}
 			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: link to %s: the file does not exist", page, link[1])
 			} else if to.Fragment != "" && !headings(t, target)[to.Fragment] {
 				t.Errorf("%s: link to %s: no such heading", page, link[1])
 			}
+		}
+	}
+	for _, page := range pages {
+		if strings.HasPrefix(page, filepath.Dir(front)) && page != front && !linked[page] {
+			t.Errorf("%s has no link to %s", front, page)
 		}
 	}
 	if links < 50 {
