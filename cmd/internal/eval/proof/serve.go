@@ -46,7 +46,7 @@ const serviceKey = "mcprun"
 // serve starts mcprun serve in a project's folder, over the demo servers' data in another.
 func (p *proof) serve(ctx context.Context, dir, data string, flags ...string) (s *service, err error) {
 	s = &service{pool: upstream.NewPool([]config.Server{{
-		Key: serviceKey, Transport: config.TransportStdio, Command: p.mcprun, Args: append([]string{"serve", "--sandbox", "embedded"}, flags...), Dir: dir,
+		Key: serviceKey, Transport: config.TransportStdio, Command: p.mcprun, Args: append([]string{"serve", "--sandbox", "embedded", "--allow", "*"}, flags...), Dir: dir,
 		Env: map[string]string{demoVariable: p.mcpdemo, dataVariable: data},
 	}}, &upstream.Options{ClientName: "proof"})}
 	defer func() {
