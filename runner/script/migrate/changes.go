@@ -254,7 +254,7 @@ func (p pair) needed() (names []string, values map[string]any) {
 	return names, values
 }
 
-// values pairs the values of an enum that are gone with those that are new: one each, or at the same place, or another spelling. A value
+// values pairs the values of an enum that are gone with those that are new: similar ones, or the only one among several that stay. A value
 // without a pair is paired with nil.
 func (p pair) values() map[string]any {
 	old, now := strings_(p.old["enum"]), strings_(p.new["enum"])
@@ -279,10 +279,11 @@ func (p pair) values() map[string]any {
 	for _, g := range gone {
 		out[g] = nil
 		near := slices.DeleteFunc(slices.Clone(came), func(c string) bool { return !similar(g, c) })
-		switch i := slices.Index(old, g); {
+		i := slices.Index(old, g)
+		switch {
 		case len(near) == 1 && len(slices.DeleteFunc(slices.Clone(gone), func(o string) bool { return !similar(o, near[0]) })) == 1:
 			out[g] = near[0]
-		case len(old) == len(now) && len(gone) == len(came) && !slices.Contains(old, now[i]) && len(near) == 0:
+		case len(near) == 0 && len(old) == len(now) && len(now) > 2 && len(gone) == 1 && now[i] == came[0]: // all others are where they were
 			out[g] = now[i]
 		}
 	}
