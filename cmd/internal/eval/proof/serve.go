@@ -43,7 +43,8 @@ type service struct {
 
 const serviceKey = "mcprun"
 
-// serve starts mcprun serve in a project's folder, over the demo servers' data in another.
+// serve starts mcprun serve in a project's folder, over the demo servers' data in another. Destructive calls are allowed: nobody is there
+// to approve them.
 func (p *proof) serve(ctx context.Context, dir, data string, flags ...string) (s *service, err error) {
 	s = &service{pool: upstream.NewPool([]config.Server{{
 		Key: serviceKey, Transport: config.TransportStdio, Command: p.mcprun, Args: append([]string{"serve", "--sandbox", "embedded", "--allow", "*"}, flags...), Dir: dir,
