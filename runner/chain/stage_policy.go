@@ -21,6 +21,7 @@ func (c *Calls) policy(next handler) handler {
 		switch {
 		case c.set.DryRun && (d.Effect == policy.Ask || d.Effect == policy.Deny && c.unknownYet(req.Args)):
 			req.skipped = fmt.Sprintf("policy: %s: %s", d.Effect, explain(&d))
+			c.subject.Received(asked) // as if it was approved, so that later calls are decided as they will be
 			return c.list(req)
 		case d.Effect == policy.Ask && c.player == nil:
 			if err := c.approve(ctx, req, asked, &d); err != nil {

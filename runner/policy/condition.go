@@ -55,6 +55,7 @@ type condition struct {
 	text    string
 	ast     *cel.Ast
 	program cel.Program
+	paths   [][]string // of the arguments that it looks at
 }
 
 // compile compiles the condition of a rule; nil if it has none.
@@ -82,13 +83,24 @@ func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 	if err != nil {
 		return nil, wrong(1, 0, err.Error())
 	}
-	return &condition{rule.When, ast, program}, nil
+	c := &condition{text: rule.When, ast: ast, program: program}
+	p := newProbes()
+	p.add(c)
+	for path := range p.paths {
+		c.paths = append(c.paths, strings.Split(path, separator))
+	}
+	return c, nil
 }
 
 // holds evaluates the condition. A nil condition holds.
 func (c *condition) holds(facts map[string]any) (bool, error) {
 	if c == nil {
 		return true, nil
+	}
+	for _, path := range c.paths {
+		if err := misread(facts["args"], path); err != nil {
+			return false, err
+		}
 	}
 	out, _, err := c.program.Eval(facts)
 	if err != nil {
@@ -137,6 +149,29 @@ func decode(raw []byte) (map[string]any, error) {
 		return nil, fmt.Errorf("the arguments cannot be read: %w", err)
 	}
 	return out, nil
+}
+
+// misread returns an error if an argument of a path is there in another case: many servers read it as that argument.
+func misread(value any, path []string) error {
+	if len(path) == 0 {
+		return nil
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for name := range v {
+			if name != path[0] && strings.EqualFold(name, path[0]) {
+				return fmt.Errorf("the argument %.100q differs from %q only in case", name, path[0])
+			}
+		}
+		return misread(v[path[0]], path[1:])
+	case []any:
+		for _, each := range v {
+			if err := misread(each, path[1:]); path[0] == element && err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // number returns an int64 where the number is one, as also 1e3 and 5.0 are, else a float64, which may be infinite.

@@ -83,6 +83,10 @@ func TestDecide(t *testing.T) {
 		{"another type", `rules: [{allow: "*", name: n, when: args.amount > 10000}]`, "bank__pay", `{"amount": "9"}`, Hints{}, "deny n"},
 		{"not a bool", `rules: [{allow: "*", name: n, when: args.amount}]`, "bank__pay", `{"amount": 1}`, Hints{}, "deny n"},
 		{"a name twice", `rules: [{ask: "*", name: n, when: args.amount > 10000}]`, "bank__pay", `{"amount":1,"amount":20000}`, Hints{}, "deny n"},
+		{"names that differ in case", `rules: [{ask: "*", name: n, when: args.b.amount > 10000}]`, "bank__pay", `{"b":{"amount":1,"Amount":20000}}`, Hints{}, "deny n"},
+		{"another case", `rules: [{ask: "*", name: n, when: "args.?amount.orValue(0) > 10000"}]`, "bank__pay", `{"AMOUNT":20000}`, Hints{}, "deny n"},
+		{"another case in a list", `rules: [{ask: "*", name: n, when: "args.rows.all(r, r.a == 1)"}]`, "bank__pay", `{"rows":[{"a":1},{"a":1,"A":2}]}`, Hints{}, "deny n"},
+		{"another case that no condition looks at", `rules: [{ask: "*", name: n, when: "args.b == 1"}]`, "bank__pay", `{"a":1,"A":1,"b":1}`, Hints{}, "ask n"},
 		{"server, tool and hints", `rules: [{ask: "*", name: n, when: server == 'crm' && tool == 'crm__x' && hints.destructive && risk >= high}]`, "crm__x", `{}`, destroys, "ask n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
