@@ -6,7 +6,7 @@ BIN := bin
 GOFLAGS_BUILD := -trimpath
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test test-fast soak fuzz bench bench-tokens generate man completions release-snapshot release site lint image image-pins container clean
+.PHONY: help build demo test test-fast soak fuzz bench bench-tokens recording generate man completions release-snapshot release site lint image image-pins container clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -35,8 +35,11 @@ fuzz: ## make files of a million hostile tools and read each back (FUZZ_TOOLS=10
 bench: build ## measure and compare; BENCH_JSON=FILE writes one JSON object a line as well
 	bash .ci/bench
 
-bench-tokens: build ## prove what code saves in tokens, task by task, each checked (PROOF_CATALOGS=DIR, PROOF_SIZES=20,100,500,all)
+bench-tokens: build ## prove what code saves in tokens, task by task, each checked (PROOF_CATALOGS=DIR, PROOF_SIZES=20,50,500,all)
 	go run $(GOFLAGS_BUILD) ./cmd/internal/eval/proof $(if $(PROOF_CATALOGS)$(PROOF_SIZES),,-page docs/tokens.md)
+
+recording: build ## record docs/demo.svg, the terminal in README.md, from real runs
+	bash .ci/recording
 
 generate: build ## make the checked-in servers/ tree again from the demo servers
 	$(BIN)/mcpgen sync
