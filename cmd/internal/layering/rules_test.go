@@ -144,6 +144,7 @@ func homes() []home {
 		{"github.com/modelcontextprotocol/go-sdk", []string{"gen/upstream/**", "runner/mcpserver/**", "cmd/mcpdemo/**", "cmd/internal/eval/bench"}},
 		{"github.com/google/jsonschema-go", []string{"cmd/mcpdemo/**"}}, // for tools of our own
 		{"github.com/santhosh-tekuri/jsonschema/v5", []string{"gen/schema/validate"}},
+		{"github.com/go-analyze/charts", []string{"cmd/internal/eval/proof"}},
 		{"github.com/kljensen/snowball", []string{"gen/search"}},
 		{"github.com/go-json-experiment/json", []string{"gen/**", "runner/**"}},
 		{"github.com/expr-lang/expr", []string{"cmd/mcpdemo/**"}},

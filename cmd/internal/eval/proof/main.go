@@ -46,7 +46,7 @@ func parse(args []string, out io.Writer, env func(string) string) (*flags, error
 	set := flag.NewFlagSet("proof", flag.ContinueOnError)
 	set.SetOutput(out)
 	set.StringVar(&f.catalogs, "catalogs", env("PROOF_CATALOGS"), "folder of recorded tool lists, one server a file, as {\"id\", \"tools\"} (default ../shared/corpus, else testdata/golden; also PROOF_CATALOGS)")
-	set.StringVar(&f.sizes, "sizes", cmp.Or(env("PROOF_SIZES"), "20,100,500,all"), "numbers of tools, the demo tools among them (also PROOF_SIZES)")
+	set.StringVar(&f.sizes, "sizes", cmp.Or(env("PROOF_SIZES"), "20,50,500,all"), "numbers of tools, the demo tools among them (also PROOF_SIZES)")
 	set.StringVar(&f.tasks, "tasks", "", "names of tasks, with commas (default all)")
 	set.StringVar(&f.mcpdemo, "mcpdemo", "bin/mcpdemo", "the program of the demo servers")
 	set.StringVar(&f.mcprun, "mcprun", "bin/mcprun", "the program whose serve is measured; empty: none")

@@ -295,7 +295,8 @@ const (
 	pageEnd   = "<!-- measured: end -->"
 )
 
-// intoPage writes the tables between the markers of a Markdown file, without times, which differ from run to run.
+// intoPage writes the tables between the markers of a Markdown file, without times, which differ from run to run, and the chart
+// beside it.
 func (r *report) intoPage(path string) error {
 	page, err := os.ReadFile(path)
 	if err != nil {
@@ -305,6 +306,15 @@ func (r *report) intoPage(path string) error {
 	_, after, closed := strings.Cut(rest, pageEnd)
 	if !ok || !closed {
 		return fmt.Errorf("%s has no lines %q and %q for the tables", path, pageBegin, pageEnd)
+	}
+	if r.hasChart() {
+		drawn, err := r.chart()
+		if err != nil {
+			return fmt.Errorf("draw the chart: %w", err)
+		}
+		if err := os.WriteFile(strings.TrimSuffix(path, ".md")+".svg", drawn, 0o644); err != nil {
+			return err
+		}
 	}
 	return os.WriteFile(path, []byte(before+pageBegin+"\n"+r.markdown()+pageEnd+after), 0o644)
 }
@@ -403,11 +413,8 @@ func (r *report) besideDirect(b *strings.Builder) {
 	for _, f := range r.Catalog {
 		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", thousands(f.tools), thousands(f.definitions), thousands(f.signatures), thousands(f.wrappers))
 	}
-	b.WriteString("\nBeside direct calls, each task a conversation of its own. Kinds of tasks are listed for one size.\n\n| Tools | Tasks | Way | In | Out | Fewer, read once | Least | Fewer, billed | Fewer, with a cache | Calls | Turns |\n|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("\nBeside direct calls, each task a conversation of its own:\n\n| Tools | Tasks | Way | In | Out | Fewer, read once | Least | Fewer, billed | Fewer, with a cache | Calls | Turns |\n|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, t := range r.Totals {
-		if t.Tools != r.middle() && t.Kind != all {
-			continue
-		}
 		saved := "| | | | "
 		if t.Way != byCalls {
 			saved = fmt.Sprintf("| %.2f %% | %.1f %% | %.1f %% | %.1f %% ", t.Saved, t.SavedLeast, t.SavedBilled, t.SavedCached)
