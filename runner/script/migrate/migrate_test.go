@@ -127,6 +127,36 @@ export async function f(order: "name" | "modified") {
   return searchFiles({ scope: "mine", search_query: "x", order });
 }
 `, []string{`3: this value is made elsewhere; look at "modified"`}},
+		{"imports that are expressions", "a.ts", `const { getDocument, searchFiles: find } = await import("./servers/google_drive");
+const drive = await import("./servers/google_drive/index.ts");
+console.log(await getDocument({ id: "x" }), await find({ query: "x" }), await drive.getDocument({ id: "y" }));
+`, `const { fetchDocument: getDocument, searchFiles: find } = await import("./servers/google_drive");
+const drive = await import("./servers/google_drive/index.ts");
+console.log(await getDocument({ id: "x" }), await find({ scope: "mine", search_query: "x" }), await drive.fetchDocument({ id: "y" }));
+`, nil},
+		{"a name that is taken, and one that hides another", "a.ts", `import { getDocument, searchFiles } from "./servers/google_drive";
+export { getDocument } from "./servers/google_drive";
+const fetchDocument = 1;
+{
+  const searchFiles = (o: { query: string }) => o.query;
+  searchFiles({ query: "x" });
+}
+console.log(await getDocument({ id: "x" }), fetchDocument, await searchFiles({
+  // the query
+  query: "x",
+}));
+`, `import { fetchDocument as getDocument, searchFiles } from "./servers/google_drive";
+export { fetchDocument as getDocument } from "./servers/google_drive";
+const fetchDocument = 1;
+{
+  const searchFiles = (o: { query: string }) => o.query;
+  searchFiles({ query: "x" });
+}
+console.log(await getDocument({ id: "x" }), fetchDocument, await searchFiles({
+  // the query
+  scope: "mine", search_query: "x",
+}));
+`, nil},
 		{"not a tool", "a.ts", `const searchFiles = (o: { query: string }) => o.query;
 console.log(searchFiles({ query: "servers" }));
 `, "", nil},
@@ -150,6 +180,21 @@ found = find(scope="mine", search_query="é query", order="modified_at", filters
 doc: FetchDocumentOutput = fetch_document(id="get_document")
 docs = list(map(lambda i: fetch_document(id=i), ["a"]))
 print(google_drive.fetch_document(id="x"), found, doc["text"], docs)
+`, nil},
+		{"Python that hands a function on", "a.py", `from concurrent.futures import ThreadPoolExecutor
+from servers.google_drive import search_files, get_document
+
+with ThreadPoolExecutor() as pool:
+    jobs = [pool.submit(search_files, query=q) for q in ("a", "b")]
+    more = pool.submit(get_document, id="x")
+print([j.result() for j in jobs], more.result())
+`, `from concurrent.futures import ThreadPoolExecutor
+from servers.google_drive import search_files, fetch_document
+
+with ThreadPoolExecutor() as pool:
+    jobs = [pool.submit(search_files, scope="mine", search_query=q) for q in ("a", "b")]
+    more = pool.submit(fetch_document, id="x")
+print([j.result() for j in jobs], more.result())
 `, nil},
 		{"Python by id and with more", "a.py", `from servers.client import call_mcp_tool
 from servers.google_drive import search_files

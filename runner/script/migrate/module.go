@@ -36,6 +36,8 @@ type imported struct {
 	Local string `json:"local"`
 	// Exported reports a name that the file only passes on.
 	Exported bool `json:"exported"`
+	// Taken reports a name that is taken out of a module with { name: local }.
+	Taken bool `json:"taken"`
 }
 
 // ref is a use of a name, or of a member of one: drive.getDocument.
@@ -260,6 +262,9 @@ func (f *rewriter) imported(im imported, meanings map[string]func([]string) *too
 		}
 		return
 	}
+	if im.Name == "*" {
+		f.concerned = f.concerned || len(f.server(im.Path[0])) > 0
+	}
 	t, isType := f.named(im.Path, im.Name)
 	if t == nil {
 		return
@@ -298,6 +303,8 @@ func (f *rewriter) rename(im imported, now string) {
 		}
 	}
 	switch {
+	case im.Taken && im.Local == im.Name:
+		f.replace(im.At, now+": "+im.Name)
 	case im.Local != im.Name && !im.Exported: // it has a name of its own
 		f.replace(im.At, now)
 	case im.Exported || slices.Contains(f.module.Names, now):

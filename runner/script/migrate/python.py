@@ -116,6 +116,17 @@ def last(n):
     return {"start": end - size, "end": end}
 
 
+def keywords(n, at):
+    return {
+        "kind": "object", "keywords": True, "at": {"start": at, "end": at}, "line": n.lineno,
+        "spread": any(k.arg is None for k in n.keywords),
+        "members": [{"name": k.arg, "at": name_at(k, k.arg), "value": value(k.value)} for k in n.keywords if k.arg],
+    }
+
+
+# Functions that call another one with their own keyword arguments.
+HAND_ON = ("submit", "partial", "to_thread")
+
 for n in ast.walk(tree):
     if isinstance(n, (ast.Name, ast.Attribute)):
         names = chain(n)
@@ -124,24 +135,27 @@ for n in ast.walk(tree):
     if not isinstance(n, ast.Call):
         continue
     names = chain(n.func)
+    handed = bool(names) and names[-1] in HAND_ON and len(n.args) == 1 and bool(n.keywords) and chain(n.args[0])
+    if handed:
+        names = handed
     if not names or not (names[0] in locals_ or names[-1] in ("call_mcp_tool", "callMCPTool")):
         continue
     opening = raw.index(b"(", offset(n.func.end_lineno, n.func.end_col_offset)) + 1
-    call = {"callee": {"local": names[0], "member": names[1:], "at": last(n.func)}, "line": n.lineno, "open": opening}
+    call = {"callee": {"local": names[0], "member": names[1:], "at": last(n.args[0] if handed else n.func)}, "line": n.lineno, "open": opening}
     if names[-1] in ("call_mcp_tool", "callMCPTool"):
         if not n.args or not isinstance(n.args[0], ast.Constant) or not isinstance(n.args[0].value, str):
             continue
         call.update(id=n.args[0].value, idAt=span(n.args[0]), open=0)
         if len(n.args) > 1:
             call["input"] = value(n.args[1])
+    elif handed:
+        call["input"] = keywords(n, offset(n.args[0].end_lineno, n.args[0].end_col_offset))
+        call["open"] = 0
     elif n.args and not n.keywords and len(n.args) == 1:
         call["input"] = value(n.args[0])
     elif n.keywords:
-        call["input"] = {
-            "kind": "object", "keywords": True, "at": {"start": opening, "end": opening}, "line": n.lineno,
-            "spread": any(k.arg is None for k in n.keywords) or bool(n.args),
-            "members": [{"name": k.arg, "at": name_at(k, k.arg), "value": value(k.value)} for k in n.keywords if k.arg],
-        }
+        call["input"] = keywords(n, opening)
+        call["input"]["spread"] = call["input"]["spread"] or bool(n.args)
     calls.append(call)
 
 names = sorted(set(bound) | set(uses))

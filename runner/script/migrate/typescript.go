@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -22,6 +23,10 @@ import (
 // that; its places lead back by the source map, and count only where the file has the same text. What JavaScript does not have, types
 // and how imports are written, is read from the file's words, without comments and strings.
 func typescript(name, text string) (*module, error) {
+	masked := mask(text)
+	if tooDeep(masked) {
+		return nil, errors.New("it is nested too deeply")
+	}
 	loader := api.LoaderTS
 	switch {
 	case strings.HasSuffix(name, "x"):
@@ -49,7 +54,7 @@ func typescript(name, text string) (*module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the source map: %w", err)
 	}
-	r := &reader{text: text, code: code, consumer: consumer, textLines: lines(text), codeLines: lines(code), module: &module{}, seen: map[any]bool{}}
+	r := &reader{text: text, masked: masked, code: code, consumer: consumer, textLines: lines(text), codeLines: lines(code), module: &module{}, seen: map[any]bool{}}
 	r.words()
 	r.walk(reflect.ValueOf(program.Body), (*reader).count)
 	r.seen = map[any]bool{}
@@ -356,8 +361,13 @@ var (
 	importStatement = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)(?:^|[;{}]|\s)(import|export)\s+(type\s+)?([\w$*{}\s,]*?)\s*from\s*["']`)
 	})
-	specifier = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:(?:\.{1,2}/)*|/?.*/|#)servers(?:/(.*))?$`) })
-	clause    = sync.OnceValue(func() *regexp.Regexp {
+	// importCall matches const { a, b: c } = await import("…"), or const m = …
+	importCall = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(?:const|let|var)\s+(?:\{([\w$:\s,]*)\}|([\w$]+))\s*=\s*(?:await\s+import|require)\s*\(\s*["']`)
+	})
+	destructured = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([\w$]+)(?:\s*:\s*([\w$]+))?`) })
+	specifier    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:(?:\.{1,2}/)*|/?.*/|#)servers(?:/(.*))?$`) })
+	clause       = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(\*\s*as\s+([\w$]+))|(?:type\s+)?([\w$]+)(?:\s+as\s+([\w$]+))?`)
 	})
 	word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\w$]+`) })
@@ -365,7 +375,6 @@ var (
 
 // words reads imports, identifiers and uses of types from the words of the file.
 func (r *reader) words() {
-	r.masked = mask(r.text)
 	r.locals = map[string]bool{}
 	inImport := []span{}
 	for _, m := range importStatement().FindAllStringSubmatchIndex(r.masked, -1) {
@@ -381,6 +390,9 @@ func (r *reader) words() {
 		}
 		inImport = append(inImport, span{m[2], module.End})
 		r.imports(m, module, segments(found[1]))
+	}
+	for _, m := range importCall().FindAllStringSubmatchIndex(r.masked, -1) {
+		r.importCall(m)
 	}
 	types := map[string]bool{}
 	for _, im := range r.module.Imports {
@@ -399,6 +411,34 @@ func (r *reader) words() {
 		if types[name] && name[0] >= 'A' && name[0] <= 'Z' && !inside && !member { // names of types begin so, and no function's does
 			r.module.Refs = append(r.module.Refs, ref{Local: name, At: span{m[0], m[1]}, Kind: "type"})
 		}
+	}
+}
+
+// importCall reads the names of an import that is an expression. They stay: the import gives what is renamed the former name.
+func (r *reader) importCall(m []int) {
+	quote := m[1] - 1
+	end := strings.IndexByte(r.text[quote+1:], r.text[quote])
+	if end < 0 {
+		return
+	}
+	module := span{quote + 1, quote + 1 + end}
+	found := specifier().FindStringSubmatch(r.text[module.Start:module.End])
+	if found == nil {
+		return
+	}
+	im := imported{Path: segments(found[1]), Module: module}
+	if m[4] >= 0 {
+		im.Local = r.masked[m[4]:m[5]]
+		r.module.Imports = append(r.module.Imports, im)
+		return
+	}
+	for _, c := range destructured().FindAllStringSubmatchIndex(r.masked[m[2]:m[3]], -1) {
+		im.At = span{m[2] + c[2], m[2] + c[3]}
+		im.Name = r.masked[im.At.Start:im.At.End]
+		if im.Local, im.Taken = im.Name, true; c[4] >= 0 {
+			im.Local = r.masked[m[2]+c[4] : m[2]+c[5]]
+		}
+		r.module.Imports = append(r.module.Imports, im)
 	}
 }
 
@@ -470,6 +510,27 @@ func mask(text string) string {
 		}
 	}
 	return string(out)
+}
+
+// tooDeep reports whether a text is nested more deeply than a parser should be asked to follow.
+func tooDeep(masked string) bool {
+	const most = 500
+	depth, run := 0, 0
+	for _, c := range []byte(masked) {
+		switch {
+		case strings.IndexByte("([{", c) >= 0:
+			depth++
+		case strings.IndexByte(")]}", c) >= 0:
+			depth--
+		}
+		if run++; c != '\n' && wordByte(c) || c == ';' || c == '\n' || c == ' ' {
+			run = 0
+		}
+		if depth > most || run > most {
+			return true
+		}
+	}
+	return false
 }
 
 // closing returns the length of a literal that begins a text, its quotes included.
