@@ -198,7 +198,7 @@ type run struct {
 func (x *run) prepare(ctx context.Context, prepared *script.Prepared) error {
 	s := x.script
 	x.job = *prepared.Job
-	x.job.Vars, x.job.Lines = s.Vars, s.Calls.Details
+	x.job.Vars, x.job.Lines = s.Vars, s.Calls.Details || s.Calls.Approver != nil
 	if s.Capture {
 		x.stdout, x.stderr = &output.Capture{}, &output.Capture{}
 	}

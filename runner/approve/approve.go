@@ -1,31 +1,43 @@
 // Package approve asks a person whether a call may be made. A policy decides which calls are asked about; see package policy.
+//
+// An [Approver] is one way to ask: a client's form ([Elicit]), a program ([Command]), a web page ([Desk]); package term of mcprun has
+// the terminal. [New] combines them for one run, and remembers what was answered.
 package approve
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
-// Question is a call that waits for a person's approval.
+// Question is a call that waits for a person's approval. What comes from scripts and servers is hostile: see [Question.Lines].
 type Question struct {
 	// Run is the id of the run; empty for a call without a script. Call is the number of the call in its run.
-	Run  string
-	Call int
+	Run  string `json:"run,omitempty"`
+	Call int    `json:"call,omitempty"`
 	// Script is the name of the script, and Code its text. Both are empty for a call without a script.
-	Script, Code string
+	Script string `json:"script,omitempty"`
+	Code   string `json:"code,omitempty"`
+	// At is where the script makes the call, as NAME:LINE. The sandbox says so, which may lie.
+	At string `json:"at,omitempty"`
 	// Customer is whom the run is for; empty: the project itself.
-	Customer string
+	Customer string `json:"customer,omitempty"`
 	// Server is the server's name in the configuration, Tool the id of the tool in the tree. For a resource or a prompt Tool is
 	// the server's folder, a colon and the method: drive:resources/read.
-	Server, Tool string
+	Server string `json:"server,omitempty"`
+	Tool   string `json:"tool,omitempty"`
 	// Arguments is one JSON object in which personal data is replaced by tokens.
-	Arguments json.RawMessage
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Risk is that of the script, or of the call if it is higher.
-	Risk risk.Risk
+	Risk risk.Risk `json:"risk"`
 	// Rule is the rule that wants the approval, with its place, and Reason says why.
-	Rule, Reason string
+	Rule   string `json:"rule,omitempty"`
+	Reason string `json:"reason,omitempty"`
+
+	// others takes the calls of this tool and rule that wait too, which Batch then allows. Set by New.
+	others func() []*Question
 }
 
 // Scope is what an answer allows.
@@ -36,7 +48,7 @@ const (
 	Refused Scope = ""
 	Once    Scope = "once"  // this call
 	Run     Scope = "run"   // and later calls of this tool in this run that the same rule asks about
-	Batch   Scope = "batch" // and the calls of this tool and rule that wait now
+	Batch   Scope = "batch" // and the calls of this tool and rule that wait now, which were shown with it
 )
 
 // Answer is a person's answer.
@@ -55,4 +67,27 @@ type Answer struct {
 // could be asked: the call is refused.
 type Approver interface {
 	Approve(ctx context.Context, q *Question) (Answer, error)
+}
+
+// ErrNobody is the error of an Approver that has nobody to ask.
+var ErrNobody = errors.New("nobody can be asked")
+
+// Others returns the calls of the same tool that wait for the same rule: those that Batch allows besides the call itself. An
+// approver that offers Batch shows them.
+func (q *Question) Others() []*Question {
+	if q.others == nil {
+		return nil
+	}
+	return q.others()
+}
+
+// Scopes returns what an answer can allow.
+func (q *Question) Scopes() []Scope {
+	switch {
+	case q.Run == "":
+		return []Scope{Once}
+	case len(q.Others()) == 0:
+		return []Scope{Once, Run}
+	}
+	return []Scope{Once, Run, Batch}
 }

@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
@@ -60,26 +61,33 @@ func (ch *Chain) policyRequest(req *request, run *policy.Run) *policy.Request {
 // approve waits for a person's answer. The run's clock is held meanwhile; the call's clocks have not started.
 func (c *Calls) approve(ctx context.Context, req *request, asked *policy.Request, d *policy.Decision) error {
 	if c.set.Approver == nil {
-		return refusal(call.KindDenied, req, "policy: it needs approval, and nobody can be asked here: %s; whoever starts mcprun can allow it with --allow %s", explain(d), req.Tool)
+		return nobody(req, d)
 	}
 	mask := c.chain.mask()
 	c.clock.Hold()
 	defer c.clock.Release()
 	req.waiting.begin(ctx, waitApproval)
 	answer, err := c.set.Approver.Approve(ctx, &approve.Question{
-		Run: c.run.ID, Call: req.Seq, Script: c.run.Script, Code: c.run.Code, Customer: c.subject.Customer, Server: req.Server, Tool: req.Tool,
+		Run: c.run.ID, Call: req.Seq, Script: c.run.Script, Code: c.run.Code, At: req.At, Customer: c.subject.Customer, Server: req.Server, Tool: req.Tool,
 		Arguments: mask.Value(req.Args), Risk: asked.Risk(), Rule: d.Source(), Reason: d.Reason,
 	})
+	d.By = answer.By
 	switch {
 	case ctx.Err() != nil:
 		return callError(ctx, req, ctx.Err())
+	case errors.Is(err, approve.ErrNobody):
+		return nobody(req, d)
 	case err != nil:
 		return refusal(call.KindDenied, req, "policy: it needs approval, and asking failed: %v: %s", err, explain(d))
 	case answer.Scope == approve.Refused:
 		return refusal(call.KindDenied, req, "policy: not approved%s: %s", refusedBy(answer), explain(d))
 	}
-	d.By = answer.By
 	return nil
+}
+
+// nobody returns the error for a call that needs approval where nobody can be asked.
+func nobody(req *request, d *policy.Decision) error {
+	return refusal(call.KindDenied, req, "policy: it needs approval, and nobody can be asked here: %s; whoever starts mcprun can allow it with --allow %s, or answer with --approve page", explain(d), req.Tool)
 }
 
 func refusedBy(a approve.Answer) string {

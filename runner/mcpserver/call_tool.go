@@ -36,7 +36,7 @@ func callCallTool(ctx context.Context, c *toolCall, args *callToolArgs) (*reply,
 		return nil, c.errorf("arguments must be an object")
 	}
 	if t := c.cs.s.ownTool(args.Tool); t != nil {
-		return t.run(ctx, &toolCall{cs: c.cs, tool: t, args: args.Arguments, progress: c.progress, session: c.session, ask: c.ask})
+		return t.run(ctx, &toolCall{cs: c.cs, tool: t, args: args.Arguments, progress: c.progress, session: c.session, ask: c.ask, canAsk: c.canAsk})
 	}
 	if c.cs.s.opt.Call == nil {
 		return nil, c.errorf("calls without a script are not available here; use execute_code")
@@ -48,7 +48,7 @@ func callCallTool(ctx context.Context, c *toolCall, args *callToolArgs) (*reply,
 
 // forward makes the call and returns its result and record.
 func (c *toolCall) forward(ctx context.Context, args *callToolArgs) (*reply, chain.CallRecord, error) {
-	answer, err := c.cs.s.opt.Call(ctx, &CallJob{Customer: c.cs.customer, Session: c.session, Tool: args.Tool, Args: args.Arguments, Ask: c.ask, Watch: c.progress.Watch})
+	answer, err := c.cs.s.opt.Call(ctx, &CallJob{Customer: c.cs.customer, Session: c.session, Tool: args.Tool, Args: args.Arguments, Ask: c.ask, CanAsk: c.canAsk, Watch: c.progress.Watch})
 	if err != nil {
 		return nil, chain.CallRecord{}, c.errorf("%v", err)
 	}

@@ -62,7 +62,7 @@ func callExecuteCode(ctx context.Context, c *toolCall, args *executeArgs) (*repl
 	shown := &images.Images{}
 	job.Image = shown.Add
 	job.Stdout, job.Stderr = c.progress, c.progress
-	job.Ask, job.Watch = c.ask, c.progress.Watch
+	job.Ask, job.CanAsk, job.Watch = c.ask, c.canAsk, c.progress.Watch
 	res, err := c.cs.s.opt.Run(ctx, job)
 	logged := &runner.Script{Name: c.tool.name, Code: args.Code, Language: sandbox.Language(job.Language)}
 	if err != nil {

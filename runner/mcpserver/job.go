@@ -21,6 +21,8 @@ type Job struct {
 	Stdout, Stderr io.Writer
 	// Ask asks the client's user a server's question. It is never nil, and declines if the client cannot ask.
 	Ask upstream.ElicitFunc
+	// CanAsk reports whether the client can show the user a form.
+	CanAsk bool
 	// Watch receives the events of calls.
 	Watch func(chain.Event)
 	// Image receives an image that the script shows. The error is the reason for refusing it.
@@ -34,6 +36,7 @@ type CallJob struct {
 	Tool     string // the tool id, or the server's own name for it, as the client sent it
 	Args     json.RawMessage
 	Ask      upstream.ElicitFunc
+	CanAsk   bool // as in Job
 	Watch    func(chain.Event)
 }
 

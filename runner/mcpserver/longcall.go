@@ -76,7 +76,7 @@ func (cs *customerServer) startLongCall(ctx context.Context, t *tool, req *mcp.C
 		questions: make(chan *pendingQuestion), done: make(chan struct{}),
 	}
 	stop := context.AfterFunc(cs.s.ctx, func() { cancel(errClosing) })
-	c := &toolCall{cs: cs, tool: t, args: req.Params.Arguments, progress: l.progress, ask: cs.asker(req, l)}
+	c := &toolCall{cs: cs, tool: t, args: req.Params.Arguments, progress: l.progress, ask: cs.asker(req, l), canAsk: canAsk(req, false)}
 	if req.ProtocolVersion() < firstStateless {
 		c.session = req.Session.ID()
 	}
@@ -183,10 +183,6 @@ func decline(context.Context, *upstream.Question) (*upstream.Reply, error) {
 
 // asker returns the function that asks the client's user. It declines questions of a kind that the client does not support.
 func (cs *customerServer) asker(req *mcp.CallToolRequest, l *longCall) upstream.ElicitFunc {
-	caps := req.ClientCapabilities()
-	if caps == nil || caps.Elicitation == nil {
-		return decline
-	}
 	ask := func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
 		return cs.elicit(ctx, req, l.progress, q)
 	}
@@ -194,15 +190,23 @@ func (cs *customerServer) asker(req *mcp.CallToolRequest, l *longCall) upstream.
 		ask = l.askByResult
 	}
 	return func(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
-		supported := caps.Elicitation.Form != nil || caps.Elicitation.URL == nil // neither: older clients mean form
-		if q.URL != "" {
-			supported = caps.Elicitation.URL != nil
-		}
-		if !supported {
+		if !canAsk(req, q.URL != "") {
 			return decline(ctx, q)
 		}
 		return ask(ctx, q)
 	}
+}
+
+// canAsk reports whether a client can ask its user by a form, or have the user visit a page.
+func canAsk(req *mcp.CallToolRequest, page bool) bool {
+	caps := req.ClientCapabilities()
+	switch {
+	case caps == nil || caps.Elicitation == nil:
+		return false
+	case page:
+		return caps.Elicitation.URL != nil
+	}
+	return caps.Elicitation.Form != nil || caps.Elicitation.URL == nil // neither: older clients mean form
 }
 
 // askByResult parks the call with a question and waits for the answer of the next request.

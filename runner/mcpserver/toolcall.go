@@ -29,6 +29,7 @@ type toolCall struct {
 	// session is the client's HTTP session; empty in stateless requests and over stdio.
 	session string
 	ask     upstream.ElicitFunc
+	canAsk  bool // forms
 }
 
 // reply is the outcome of a tool. Hosts show a model either the text or the structured content, so each is complete.

@@ -36,7 +36,7 @@ type Decision struct {
 	At   string `json:"at,omitempty"`
 	// Reason says why, in words for the script and for people.
 	Reason string `json:"reason,omitempty"`
-	// By is who approved the call, if somebody did.
+	// By is who was asked and answered, if somebody did.
 	By string `json:"by,omitempty"`
 }
 

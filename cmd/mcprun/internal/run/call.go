@@ -21,6 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/call"
 )
 
@@ -191,6 +192,10 @@ func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error
 	}
 	defer asked.Close()
 	asked.Quiet = o.quiet
+	atTerminal := func() (approve.Approver, error) { return asked.Approver(term.TerminalName()) }
+	if o.Calls.Approver, err = o.approver(o.app, approverWays{approveTerminal: atTerminal}); err != nil {
+		return err
+	}
 	d := runner.DirectCall{Tool: tool, Args: args, Values: values, Calls: o.Calls, Elicit: asked.Answer}
 	files, err := o.openFiles(o.app, &d.Calls)
 	if err != nil {

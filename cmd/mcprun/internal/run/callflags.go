@@ -20,7 +20,8 @@ import (
 
 // callFlags are the flags that say how tools are called.
 type callFlags struct {
-	Calls       chain.Settings
+	Calls chain.Settings
+	approveFlags
 	allow       []string
 	policy      *policy.Policy // of the project; nil: the default
 	record      string
@@ -41,6 +42,7 @@ func (o *callFlags) bindShared(f *pflag.FlagSet) {
 	flags.BindSwitch(f, &o.Calls.StrictOutput, "strict-output", "a result that does not match its tool's output schema is an error, not a warning")
 	flags.BindSwitch(f, &o.Calls.AllowDrift, "allow-drift", "call tools that have changed since the tree was generated")
 	f.StringArrayVar(&o.allow, "allow", nil, "call tools of this `glob`, such as crm__delete_*, without asking anyone; what the policy denies stays denied")
+	o.approveFlags.bind(f)
 	flags.BindSwitch(f, &o.Calls.DryRun, "dry-run", "call read-only tools only, and list the other calls instead")
 }
 
@@ -107,6 +109,9 @@ func lowerTo[T cmp.Ordered](limit *T, ceiling T) bool {
 
 // validate reports conflicting flags.
 func (o *callFlags) validate(app *cli.App) error {
+	if _, err := o.words(); err != nil {
+		return err
+	}
 	switch {
 	case o.replay != "" && o.Calls.DryRun:
 		return flags.Usage("--replay calls nothing, so --dry-run has no effect: give one of the two")

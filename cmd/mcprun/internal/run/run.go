@@ -27,6 +27,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/source"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
@@ -354,6 +355,9 @@ func (o *Options) runAt(ctx context.Context, con *term.Console, s *runner.Script
 	}
 	defer asked.Close()
 	asked.Quiet = o.Quiet
+	if s.Calls.Approver, err = o.approver(o.App, approverWays{approveTerminal: func() (approve.Approver, error) { return asked.Approver(tty) }}); err != nil {
+		return nil, err
+	}
 	watch := term.NewWatcher(o.App, con, o.Quiet)
 	defer watch.Close()
 	s.Elicit, s.Watch = asked.Answer, watch.Event

@@ -28,7 +28,8 @@ func (o *Options) runByDaemon(ctx context.Context) (done bool, err error) {
 	if cfg, err := o.Load(o.App); err == nil && cfg != nil { // the run itself reports what is wrong with it
 		file = cfg.Settings.Run
 	}
-	if o.early("daemon", file) != daemonAuto || o.needsTerminal(o.early("elicit", file)) {
+	if o.early("daemon", file) != daemonAuto || o.needsTerminal(o.early("elicit", file), o.early("approve", file)) ||
+		o.early("approve-command", file) != "" { // it needs the environment of this process
 		return false, nil
 	}
 	code, done, err := daemon.Run(ctx, o.App)
@@ -44,16 +45,18 @@ func (o *Options) early(name string, file config.RunSettings) string {
 	if flag.Changed {
 		return flag.Value.String()
 	}
-	if v := o.App.Env(flags.EnvPrefix + strings.ToUpper(name)); v != "" {
+	key := strings.ReplaceAll(name, "-", "_")
+	if v := o.App.Env(flags.EnvPrefix + strings.ToUpper(key)); v != "" {
 		return v
 	}
-	return file[name].Value
+	return file[key].Value
 }
 
 // needsTerminal reports whether a person would be asked at a terminal that is not one of this process's streams: the daemon
 // cannot open it.
-func (o *Options) needsTerminal(elicit string) bool {
-	if !o.App.Terminal.Stderr || o.App.Terminal.Stdin || elicit != "" && elicit != term.ElicitPrompt || elicit == "" && o.App.Env("CI") != "" {
+func (o *Options) needsTerminal(elicit, approve string) bool {
+	asks := elicit == term.ElicitPrompt || elicit == "" && o.App.Env("CI") == "" || mayAskAtTerminal(o.App, approve)
+	if !o.App.Terminal.Stderr || o.App.Terminal.Stdin || !asks {
 		return false
 	}
 	tty, err := os.Open(term.TerminalName())

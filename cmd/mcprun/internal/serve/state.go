@@ -19,7 +19,9 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/search"
+	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -63,7 +65,8 @@ func (b *state) options(ctx context.Context, o *command) (*mcpserver.Options, er
 		Version: cli.Version(), Mode: mcpserver.Mode(o.tools), IndexTokens: o.index,
 		Run: b.runJob, Call: b.callTool, Customer: b.customer,
 		Parallel: o.parallel, MaxWait: o.queueTime, MaxTime: o.maxTime, MaxMemory: o.maxMemory,
-		Time: o.run.Base.Timeout, Memory: o.run.Base.Limits.Memory, MaxText: o.run.OutputBound(), ShowPaths: o.http == "", Logger: b.log,
+		AnswerTime: max(o.run.ApproveTime(), approve.DefaultTimeout),
+		Time:       o.run.Base.Timeout, Memory: o.run.Base.Limits.Memory, MaxText: o.run.OutputBound(), ShowPaths: o.http == "", Logger: b.log,
 	}
 	if o.index == 0 {
 		opt.IndexTokens = -1
@@ -227,6 +230,9 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 	defer done()
 	s.Calls.Subject.Customer, s.Calls.Subject.Session = job.Customer.ID, job.Session
 	s.Stdout, s.Stderr, s.Elicit, s.Watch, s.Answers = job.Stdout, job.Stderr, job.Ask, job.Watch, b.answers(job)
+	if s.Calls.Approver, err = b.approver(job.CanAsk, job.Ask); err != nil {
+		return nil, err
+	}
 	res, err := b.o.run.RunScript(ctx, at, s, func(line string) { b.log.Debug(line) })
 	if ctx.Err() != nil && err != nil {
 		return nil, fmt.Errorf("%w: %w", context.Cause(ctx), err)
@@ -250,6 +256,9 @@ func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserve
 	}
 	calls := b.o.run.Calls
 	calls.Subject.Customer, calls.Subject.Session = job.Customer.ID, job.Session
+	if calls.Approver, err = b.approver(job.CanAsk, job.Ask); err != nil {
+		return nil, err
+	}
 	res, record, warnings, err := at.Runner.Call(ctx, runner.DirectCall{
 		Tool: tool, Args: job.Args, Calls: calls, Elicit: job.Ask, Watch: job.Watch,
 	})
@@ -260,6 +269,15 @@ func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserve
 		return nil, err
 	}
 	return &mcpserver.CallAnswer{Raw: res.Raw, Warnings: warnings, Record: record}, nil
+}
+
+// approver returns who is asked about calls that need approval, for one run or one call.
+func (b *state) approver(canAsk bool, ask upstream.ElicitFunc) (approve.Approver, error) {
+	var client approve.Approver
+	if canAsk {
+		client = approve.Elicit(ask, "the client's user")
+	}
+	return b.o.run.Approver(b.o.app, client)
 }
 
 // toolID returns the id of a tool that is named by its id, or by another name that only it has. Unknown names stay: the call

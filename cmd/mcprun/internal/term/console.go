@@ -12,8 +12,13 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 )
 
-// maxHeld is how much of a script's output waits while a person is asked something, in bytes. More is shown at once.
+// maxHeld is how much of a script's output is kept while a person is asked something, in bytes. Whoever writes more waits: what is
+// on the screen below a question must not be the script's.
 const maxHeld = 1 << 20
+
+// restore undoes what a script may have done to a terminal: it shows text and cursor, and ends colours, other character sets and
+// scroll regions.
+const restore = "\x1b[!p\x1b[0m\x1b(B\x0f\x1b[?25h"
 
 // Console is where a script's output, mcprun's own lines, the progress line and questions to a person meet, so that none runs
 // into another. It tracks whether the last line was ended, so that what is printed next starts on its own line. Its methods may be
@@ -28,7 +33,8 @@ type Console struct {
 	status string
 	drawn  bool // status is on the screen, as the last line
 	asking bool
-	held   []piece // written while asking
+	asked  sync.Cond // no longer asking
+	held   []piece   // written while asking
 	size   int
 	script *stream // the script's stdout
 	lost   error
@@ -42,7 +48,9 @@ type piece struct {
 
 // NewConsole returns a console for the streams of app.
 func NewConsole(app *cli.App) *Console {
-	return &Console{stdout: app.Stdout, stderr: app.Stderr, shared: app.Terminal.Shared, terminal: app.Terminal.Stderr}
+	c := &Console{stdout: app.Stdout, stderr: app.Stderr, shared: app.Terminal.Shared, terminal: app.Terminal.Stderr}
+	c.asked.L = &c.mu
+	return c
 }
 
 // Streams returns the two streams that a script prints to. Uncaught errors of servers reach stderr, so control characters are
@@ -69,7 +77,10 @@ type stream struct {
 func (t *stream) Write(p []byte) (int, error) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	if t.c.asking && t.watched && t.c.size+len(p) <= maxHeld {
+	for t.c.asking && t.watched && t.c.size+len(p) > maxHeld {
+		t.c.asked.Wait()
+	}
+	if t.c.asking && t.watched {
 		t.c.held = append(t.c.held, piece{t, append([]byte(nil), p...)})
 		t.c.size += len(p)
 		return len(p), nil
@@ -132,6 +143,9 @@ func (c *Console) ask(f func(w io.Writer)) {
 	c.erase()
 	c.endLine()
 	c.asking = true
+	if c.terminal && c.shared {
+		_, _ = io.WriteString(c.stderr, restore)
+	}
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
@@ -142,6 +156,7 @@ func (c *Console) ask(f func(w io.Writer)) {
 		}
 		c.held, c.size = nil, 0
 		c.draw()
+		c.asked.Broadcast()
 	}()
 	f(c.stderr)
 }

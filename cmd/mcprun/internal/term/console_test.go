@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 )
@@ -115,10 +117,17 @@ func TestOutputWaitsForAnAnswer(t *testing.T) {
 	if got := screen(stderr.String()); got != want+"busier" {
 		t.Errorf("%q", got)
 	}
+	var more sync.WaitGroup
 	con.ask(func(io.Writer) {
 		put(t, out, strings.Repeat("x", maxHeld))
-		put(t, out, "more")
+		before := stderr.Len()
+		more.Go(func() { put(t, out, "more") })
+		time.Sleep(10 * time.Millisecond)
+		if stderr.Len() != before {
+			t.Error("what a script prints while a person is asked came to the screen, want it to wait")
+		}
 	})
+	more.Wait()
 	con.Close()
 	if n := strings.Count(stderr.String(), "x"); n != maxHeld || !strings.Contains(stderr.String(), "more") {
 		t.Errorf("%d of %d characters", n, maxHeld)

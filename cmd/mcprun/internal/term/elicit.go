@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
@@ -32,13 +31,13 @@ type elicitor struct {
 	tty   *os.File                                       // opened for in; nil: in is standard input
 	open  func(ctx context.Context, address string) bool // a browser
 
-	turn sync.Mutex
+	turn chan struct{} // holds an element while a person is asked something
 }
 
 // NewElicitor follows --elicit; empty means to prompt where there is a terminal: standard input if it is one, else tty, the name
 // of one, unless that is empty. The caller closes the elicitor.
 func NewElicitor(app *cli.App, con *Console, tty, mode string) (*elicitor, error) {
-	e := &elicitor{app: app, con: con, open: app.OpenBrowser}
+	e := &elicitor{app: app, con: con, open: app.OpenBrowser, turn: make(chan struct{}, 1)}
 	switch mode {
 	case elicitDecline:
 		e.why = "--elicit says decline"
@@ -94,11 +93,11 @@ func (e *elicitor) Close() error {
 
 // Answer is the upstream.ElicitFunc.
 func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.Reply, error) {
-	e.turn.Lock()
-	defer e.turn.Unlock()
-	if err := ctx.Err(); err != nil {
+	leave, err := e.begin(ctx)
+	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	if e.file != nil {
 		if reply := e.file.find(q); reply != nil {
 			return reply, nil
@@ -114,7 +113,6 @@ func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.
 		return &upstream.Reply{Action: upstream.ActionDecline}, nil
 	}
 	var reply *upstream.Reply
-	var err error
 	e.con.ask(func(w io.Writer) {
 		e.in.discard()
 		d := &dialogue{w: w, in: e.in, style: e.app.ErrStyle(), open: e.open}
@@ -131,6 +129,21 @@ func (e *elicitor) Answer(ctx context.Context, q *upstream.Question) (*upstream.
 		return &upstream.Reply{Action: upstream.ActionCancel}, nil
 	}
 	return reply, err
+}
+
+// begin waits until nobody else asks the person. The caller calls leave after its question.
+func (e *elicitor) begin(ctx context.Context) (leave func(), err error) {
+	select {
+	case e.turn <- struct{}{}:
+		leave = func() { <-e.turn }
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		leave()
+		return nil, err
+	}
+	return leave, nil
 }
 
 // TerminalName returns the file of the terminal that the process belongs to.

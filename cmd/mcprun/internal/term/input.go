@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"os"
 	"strings"
 )
 
@@ -12,6 +13,7 @@ const maxLine = 64 << 10
 
 // input reads the lines that a person types at a terminal. Nothing is read before a line is wanted.
 type input struct {
+	source  io.Reader
 	r       *bufio.Reader
 	pending chan typed // the line that is being read; nil: none is
 }
@@ -22,10 +24,13 @@ type typed struct {
 	err  error
 }
 
-func newInput(r io.Reader) *input { return &input{r: bufio.NewReaderSize(r, maxLine)} }
+func newInput(r io.Reader) *input { return &input{source: r, r: bufio.NewReaderSize(r, maxLine)} }
 
-// discard drops what was typed before a question was asked.
+// discard drops what was typed before a question was asked, also of a line that was not ended.
 func (in *input) discard() {
+	if f, ok := in.source.(*os.File); ok {
+		dropTyped(f)
+	}
 	select {
 	case <-in.pending:
 		in.pending = nil

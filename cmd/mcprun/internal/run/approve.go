@@ -1,0 +1,131 @@
+package run
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/runner/approve"
+)
+
+// Words of --approve.
+const (
+	approveAuto     = "auto"
+	approveNone     = "none"
+	approveTerminal = "terminal"
+	approveMCP      = "mcp"
+	approveCommand  = "command"
+)
+
+// approveFlags say who approves calls.
+type approveFlags struct {
+	approve  string
+	command  string
+	waitTime time.Duration
+}
+
+func (o *approveFlags) bind(f *pflag.FlagSet) {
+	o.approve, o.waitTime = approveAuto, approve.DefaultTimeout
+	f.Var(flags.Text(&o.approve, "how"), "approve", "who is asked about calls that need approval: terminal, mcp (the client of mcprun serve), command, none, or several, in order; auto: whoever is there")
+	f.Var(flags.Text(&o.command, "program"), "approve-command", "program that answers: it gets the question as JSON on standard input")
+	f.Var(flags.Duration(&o.waitTime), "approve-time", "no answer after this time is a no")
+}
+
+// ApproveTime returns how long a call waits for an answer.
+func (o *approveFlags) ApproveTime() time.Duration { return o.waitTime }
+
+// words returns the words of --approve.
+func (o *approveFlags) words() ([]string, error) {
+	list := strings.Split(o.approve, ",")
+	for i, word := range list {
+		list[i] = strings.TrimSpace(word)
+		switch list[i] {
+		case approveAuto, approveNone:
+			if len(list) > 1 {
+				return nil, flags.Usage("--approve %s stands alone", list[i])
+			}
+		case approveTerminal, approveMCP:
+		case approveCommand:
+			if o.command == "" {
+				return nil, flags.Usage("--approve command: name the program with --approve-command")
+			}
+		default:
+			return nil, flags.Usage("--approve %q is not one of auto, terminal, mcp, command, none", list[i])
+		}
+	}
+	return list, nil
+}
+
+// approverWays are the ways to ask that a command has, by their words. One that is not there is nil.
+type approverWays map[string]func() (approve.Approver, error)
+
+// approver returns who is asked in one run, or about one call; nil: nobody. The order of auto is: the command, the client, the terminal.
+func (o *approveFlags) approver(app *cli.App, ways approverWays) (approve.Approver, error) {
+	words, err := o.words()
+	if err != nil {
+		return nil, err
+	}
+	if o.command != "" {
+		ways[approveCommand] = func() (approve.Approver, error) {
+			return &approve.Command{Args: []string{o.program(app)}, Dir: app.Dir}, nil
+		}
+	}
+	auto := words[0] == approveAuto
+	switch {
+	case words[0] == approveNone:
+		return nil, nil
+	case auto:
+		words = []string{approveCommand, approveMCP}
+		if app.Env("CI") == "" {
+			words = append(words, approveTerminal)
+		}
+	}
+	var list []approve.Approver
+	var failed error
+	for _, word := range words {
+		open := ways[word]
+		if open == nil {
+			continue
+		}
+		way, err := open()
+		if err != nil {
+			failed = err
+			continue
+		}
+		list = append(list, way)
+	}
+	if len(list) == 0 && !auto {
+		if failed == nil {
+			return nil, nil // it is for another command, or this client cannot ask
+		}
+		return nil, flags.Usage("--approve %s: nobody can be asked: %w", o.approve, failed)
+	}
+	return approve.New(o.waitTime, list...), nil
+}
+
+// program returns the program of --approve-command. A name without a slash is searched for on PATH.
+func (o *approveFlags) program(app *cli.App) string {
+	if strings.ContainsRune(o.command, '/') || strings.ContainsRune(o.command, os.PathSeparator) {
+		return app.Path(o.command)
+	}
+	return o.command
+}
+
+// mayAskAtTerminal reports whether somebody may be asked at the terminal.
+func mayAskAtTerminal(app *cli.App, approve string) bool {
+	return approve == "" && app.Env("CI") == "" || approve == approveAuto && app.Env("CI") == "" || slices.Contains(strings.Split(approve, ","), approveTerminal)
+}
+
+// Approver returns who is asked in a run of mcprun serve. client asks the client; nil: it cannot be asked.
+func (o *callFlags) Approver(app *cli.App, client approve.Approver) (approve.Approver, error) {
+	ways := approverWays{}
+	if client != nil {
+		ways[approveMCP] = func() (approve.Approver, error) { return client, nil }
+	}
+	return o.approver(app, ways)
+}

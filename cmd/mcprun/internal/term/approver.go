@@ -1,0 +1,101 @@
+package term
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/mcpgen/mcpgen/runner/approve"
+)
+
+// defaultColumns is the width of a terminal that does not say it.
+const defaultColumns = 80
+
+// approver asks at the terminal whether a call may be made, between the questions of servers.
+type approver struct {
+	*elicitor
+	in *input
+}
+
+// Approver returns an Approver that asks at the terminal, which is found as NewElicitor finds it. The error says why there is none.
+func (e *elicitor) Approver(tty string) (approve.Approver, error) {
+	in := e.in
+	if in == nil {
+		if err := e.findTerminal(tty); err != nil {
+			return nil, err
+		}
+		in, e.in = e.in, nil // servers' questions are not asked there
+	}
+	return &approver{e, in}, nil
+}
+
+// Approve implements approve.Approver.
+func (a *approver) Approve(ctx context.Context, q *approve.Question) (approve.Answer, error) {
+	leave, err := a.begin(ctx)
+	if err != nil {
+		return approve.Answer{}, err
+	}
+	defer leave()
+	answer := approve.Answer{By: "terminal"}
+	a.con.ask(func(w io.Writer) {
+		a.in.discard()
+		d := &dialogue{w: w, in: a.in, style: a.app.ErrStyle()}
+		if answer.Scope, err = d.approve(ctx, q, a.app.ErrColumns()); err != nil {
+			_, _ = fmt.Fprintln(w)
+		}
+	})
+	if errors.Is(err, io.EOF) { // Ctrl-D
+		return answer, nil
+	}
+	return answer, err
+}
+
+// approve asks whether a call may be made. An empty line is a no.
+func (d *dialogue) approve(ctx context.Context, q *approve.Question, columns int) (approve.Scope, error) {
+	d.say("%s\n", d.style.Bold(q.Title()))
+	if columns < 2*len(continued) {
+		columns = defaultColumns
+	}
+	for _, line := range append(q.Lines(), q.OtherLines()...) {
+		for i, part := range wrap(line, columns-len(continued)) {
+			if i == 0 {
+				d.say("  %s\n", part)
+			} else {
+				d.say("%s%s\n", d.style.Dim(continued), part)
+			}
+		}
+	}
+	words := []string{"no"}
+	for _, s := range q.Scopes() {
+		words = append(words, string(s))
+	}
+	if len(words) > 2 {
+		d.say("%s\n", d.style.Dim("once: this call; run: all such calls of the run; batch: this call and those that wait too"))
+	}
+	word, err := d.pick(ctx, words...)
+	if err != nil || word == words[0] {
+		return approve.Refused, err
+	}
+	return approve.Scope(word), nil
+}
+
+// continued begins the lines of a long text after its first, so that none of them looks like a line of its own.
+const continued = "    | "
+
+// wrap breaks a text before a terminal of that width would. Non-ASCII characters may be two columns wide.
+func wrap(text string, columns int) []string {
+	var parts []string
+	start, width := 0, 0
+	for i, r := range text {
+		w := 1
+		if r > 0x7e {
+			w = 2
+		}
+		if width += w; width > columns {
+			parts = append(parts, text[start:i])
+			start, width = i, w
+		}
+	}
+	return append(parts, text[start:])
+}

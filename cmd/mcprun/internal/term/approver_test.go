@@ -1,0 +1,96 @@
+package term
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/approve"
+)
+
+// typist returns an approver at whose terminal lines are typed, one every second, and what it shows.
+func typist(lines ...string) (*approver, *bytes.Buffer) {
+	var out bytes.Buffer
+	keys := make(terminal)
+	go func() {
+		defer close(keys)
+		for _, line := range lines {
+			time.Sleep(time.Second)
+			keys <- line
+		}
+	}()
+	app := &cli.App{Stdout: &out, Stderr: &out}
+	app.Terminal.Shared = true
+	e := &elicitor{turn: make(chan struct{}, 1), app: app, con: NewConsole(app), in: newInput(keys)}
+	return &approver{e, e.in}, &out
+}
+
+func TestApprover(t *testing.T) {
+	for typed, want := range map[string]approve.Scope{"\n": "", "o\n": "once", "run\n": "run", "n\n": "", "maybe\nonce\n": "once", "batch\nno\n": "", "": ""} {
+		synctest.Test(t, func(t *testing.T) {
+			a, out := typist(strings.SplitAfter(typed, "\n")...)
+			got, err := a.Approve(t.Context(), &approve.Question{
+				Run: "1", Tool: "crm__delete", Server: "crm", Script: "a.ts", Code: "one\ntwo", At: "a.ts:2", Rule: "rule \"r\"", Reason: "it destroys",
+				Arguments: json.RawMessage(`{"id":"7","note":"x\u001b[2J` + strings.Repeat(" ", 100) + `Risk: low"}`),
+			})
+			if err != nil || got.Scope != want || got.By != "terminal" {
+				t.Errorf("%q: %+v, %v; want %q", typed, got, err, want)
+			}
+			for _, text := range []string{"crm__delete needs your approval\n", "  Call: crm__delete at server crm\n", "  Line 2: two\n", "\n    |  ", "[N]o, [o]nce, [r]un: "} {
+				if !strings.Contains(out.String(), text) {
+					t.Errorf("%q is not shown:\n%s", text, out)
+				}
+			}
+			if strings.Contains(out.String(), "\n  Risk: low") || strings.Contains(out.String(), "\x1b[2J") {
+				t.Errorf("forged:\n%q", out)
+			}
+			synctest.Wait()
+			for range a.in.source.(terminal) {
+			}
+		})
+	}
+}
+
+// TestSeveralAtOnce: approvals and a server's question wait for each other, and one that nobody waits for any more is not shown.
+func TestSeveralAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, out := typist("once\n", "d\n", "no\n")
+		var all sync.WaitGroup
+		all.Go(func() {
+			if got, err := a.Approve(t.Context(), &approve.Question{Run: "1", Tool: "first"}); err != nil || got.Scope != approve.Once {
+				t.Errorf("first: %+v, %v", got, err)
+			}
+		})
+		time.Sleep(time.Millisecond)
+		all.Go(func() {
+			if reply, err := a.Answer(t.Context(), &upstream.Question{Server: "crm", Message: "Sure?"}); err != nil || reply.Action != upstream.ActionDecline {
+				t.Errorf("the server's: %+v, %v", reply, err)
+			}
+		})
+		time.Sleep(time.Millisecond)
+		gone, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		all.Go(func() {
+			if got, err := a.Approve(gone, &approve.Question{Tool: "gone"}); err == nil {
+				t.Errorf("gone: %+v", got)
+			}
+		})
+		all.Go(func() {
+			if got, err := a.Approve(t.Context(), &approve.Question{Tool: "second"}); err != nil || got.Scope != approve.Refused {
+				t.Errorf("second: %+v, %v", got, err)
+			}
+		})
+		all.Wait()
+		text := out.String()
+		if f, q, s := strings.Index(text, "first needs"), strings.Index(text, "Sure?"), strings.Index(text, "second needs"); f < 0 || q < f || s < q || strings.Contains(text, "gone") {
+			t.Errorf("shown:\n%s", text)
+		}
+	})
+}

@@ -1,0 +1,14 @@
+package term
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// dropTyped drops what a terminal has that was not read yet.
+func dropTyped(f *os.File) {
+	if raw, err := f.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _ = unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) })
+	}
+}

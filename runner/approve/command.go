@@ -1,0 +1,102 @@
+package approve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Bounds of what a command prints: of its answer in bytes, and of a reason in characters.
+const (
+	maxAnswer = 64 << 10
+	maxReason = 300
+)
+
+// endTime is how long a command's children may hold its output open after its end.
+const endTime = time.Second
+
+// Command is a program that answers questions. It gets the question as a JSON object on standard input: the fields of Question, and
+// "others", the calls that a batch would allow too. It prints an object {"answer": "once", "by": …, "reason": …}, or nothing: then the
+// exit code 0 allows the call. An answer other than once, run or batch, a failure, another exit code, and an answer that cannot be
+// read are a no.
+type Command struct {
+	// Args are the program and its arguments, Dir where it runs, and Env its environment; nil: that of this process.
+	Args []string
+	Dir  string
+	Env  []string
+}
+
+// Approve implements Approver.
+func (c *Command) Approve(ctx context.Context, q *Question) (Answer, error) {
+	by := c.Args[0]
+	in, err := json.Marshal(struct {
+		*Question
+		Digest string      `json:"sha256,omitempty"`
+		Others []*Question `json:"others,omitempty"`
+	}{q, digestOf(q), q.Others()})
+	if err != nil {
+		return Answer{}, err
+	}
+	cmd := exec.CommandContext(ctx, by, c.Args[1:]...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, c.Env, endTime
+	out, said := &bounded{}, &bounded{}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), out, said
+	err = cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return Answer{}, ctx.Err()
+	case err != nil:
+		return Answer{By: by, Reason: "the approval command refused: " + reason(err, said)}, nil
+	case len(bytes.TrimSpace(out.Bytes())) == 0:
+		return Answer{Scope: Once, By: by}, nil
+	}
+	var a struct {
+		Answer Scope
+		By     string
+		Reason string
+	}
+	dec := json.NewDecoder(out)
+	err = dec.Decode(&a)
+	if _, more := dec.Token(); err == nil && !errors.Is(more, io.EOF) {
+		err = errors.New("there is more than one value")
+	}
+	if err != nil {
+		return Answer{By: by, Reason: fmt.Sprintf("the answer of the approval command cannot be read: %v", err)}, nil
+	}
+	if a.By != "" {
+		by = a.By
+	}
+	return Answer{Scope: a.Answer, By: short(visible(by)), Reason: short(visible(a.Reason))}, nil
+}
+
+func digestOf(q *Question) string {
+	if q.Code == "" {
+		return ""
+	}
+	return Digest(q.Code)
+}
+
+// reason describes how a command failed: by what it printed, else by its error.
+func reason(err error, said *bounded) string {
+	text := []rune(visible(strings.TrimSpace(said.String())))
+	if len(text) == 0 {
+		return err.Error()
+	}
+	return string(text[:min(len(text), maxReason)])
+}
+
+// bounded is a buffer that drops what is too much.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := maxAnswer - b.Len(); room > 0 {
+		b.Buffer.Write(p[:min(len(p), room)])
+	}
+	return len(p), nil
+}

@@ -1,0 +1,54 @@
+package approve
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/upstream"
+)
+
+// asker is the name in whose place a question of mcprun itself stands where those of servers have the server's.
+const asker = "mcprun"
+
+// Elicit returns an Approver that asks by a form, as servers ask a person (MCP elicitation). By is who answers.
+func Elicit(ask upstream.ElicitFunc, by string) Approver { return &elicitation{ask, by} }
+
+type elicitation struct {
+	ask upstream.ElicitFunc
+	by  string
+}
+
+// words are the choices of the form.
+var words = map[Scope]string{Once: "Allow this call", Run: "Allow this tool for the run", Batch: "Allow this call and those that wait too"}
+
+func (e *elicitation) Approve(ctx context.Context, q *Question) (Answer, error) {
+	lines := append(q.Lines(), q.OtherLines()...)
+	form, err := json.Marshal(map[string]any{
+		"type": "object", "required": []string{"answer"},
+		"properties": map[string]any{"answer": choice(q)},
+	})
+	if err != nil {
+		return Answer{}, err
+	}
+	reply, err := e.ask(ctx, &upstream.Question{Server: asker, Message: q.Title() + "\n" + strings.Join(lines, "\n"), Schema: form})
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{By: e.by}
+	var filled struct{ Answer Scope }
+	if reply.Action == upstream.ActionAccept && json.Unmarshal(reply.Content, &filled) == nil {
+		a.Scope = filled.Answer
+	}
+	return a, nil
+}
+
+// choice returns the schema of the answer. Its default is a no.
+func choice(q *Question) map[string]any {
+	const no = "no"
+	values, titles := []Scope{no}, []string{"Refuse"}
+	for _, s := range q.Scopes() {
+		values, titles = append(values, s), append(titles, words[s])
+	}
+	return map[string]any{"type": "string", "title": "Answer", "enum": values, "enumNames": titles, "default": no}
+}

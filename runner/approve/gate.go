@@ -1,0 +1,182 @@
+package approve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// DefaultTimeout is how long a call waits for an answer.
+const DefaultTimeout = 5 * time.Minute
+
+// gather is how long a question waits before it is asked, so that calls made at once can be answered at once.
+const gather = 50 * time.Millisecond
+
+// errNoAnswer is the cause with which a question ends that nobody answered; errSettled that of one which another answer settled.
+var (
+	errNoAnswer = errors.New("no answer in time")
+	errSettled  = errors.New("settled by the answer to another question")
+)
+
+// New returns the Approver of one run, or of one call without a script. It asks the first of ways; where that one fails, the next.
+// It remembers what answers allow. A call that has waited for the timeout is refused; zero is DefaultTimeout. While a person answers
+// other questions of the run, the time begins anew. Nil: there is no way to ask.
+func New(timeout time.Duration, ways ...Approver) Approver {
+	if len(ways) == 0 {
+		return nil
+	}
+	if timeout <= 0 {
+		timeout = DefaultTimeout
+	}
+	return &gate{ways: ways, timeout: timeout, allowed: map[kind]Answer{}}
+}
+
+// gate is the Approver of New.
+type gate struct {
+	ways    []Approver
+	timeout time.Duration
+
+	mu      sync.Mutex
+	allowed map[kind]Answer // for the rest of the run
+	waiting []*waiter       // in the order of their arrival
+}
+
+// kind is what Run and Batch allow.
+type kind struct{ tool, rule string }
+
+// waiter is a question that waits.
+type waiter struct {
+	kind
+	question Question
+	ctx      context.Context
+	end      context.CancelCauseFunc
+	timer    *time.Timer
+	settled  *Answer   // by another question's answer
+	shown    []*waiter // those that Batch allows too
+	looked   bool      // shown is set
+}
+
+// Approve implements Approver.
+func (g *gate) Approve(ctx context.Context, q *Question) (Answer, error) {
+	w := &waiter{kind: kind{q.Tool, q.Rule}, question: *q}
+	w.ctx, w.end = context.WithCancelCause(ctx)
+	defer w.end(nil)
+	if a, ok := g.enter(w); ok {
+		return a, nil
+	}
+	defer g.leave(w)
+	pause := time.NewTimer(gather)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-w.ctx.Done():
+	}
+	a, err := g.ask(w)
+	return g.settle(ctx, w, a, err)
+}
+
+// enter adds a question to those that wait, unless an earlier answer allows the call.
+func (g *gate) enter(w *waiter) (Answer, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if a, ok := g.allowed[w.kind]; ok {
+		return a, true
+	}
+	w.timer = time.AfterFunc(g.timeout, func() { w.end(errNoAnswer) })
+	g.waiting = append(g.waiting, w)
+	return Answer{}, false
+}
+
+func (g *gate) leave(w *waiter) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	w.timer.Stop()
+	g.waiting = slices.DeleteFunc(g.waiting, func(other *waiter) bool { return other == w })
+}
+
+// ask asks in the first way that works.
+func (g *gate) ask(w *waiter) (Answer, error) {
+	q := w.question
+	q.others = func() []*Question { return g.others(w) }
+	var failed []error
+	for _, way := range g.ways {
+		if w.ctx.Err() != nil {
+			break
+		}
+		a, err := way.Approve(w.ctx, &q)
+		if err == nil {
+			return a, nil
+		}
+		failed = append(failed, err)
+	}
+	return Answer{}, errors.Join(failed...)
+}
+
+// others returns the questions that are shown with one. They are fixed when they are first asked for.
+func (g *gate) others(w *waiter) []*Question {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !w.looked && w.question.Run != "" {
+		w.looked = true
+		for _, other := range g.waiting {
+			if other != w && other.kind == w.kind {
+				w.shown = append(w.shown, other)
+			}
+		}
+	}
+	list := make([]*Question, len(w.shown))
+	for i, other := range w.shown {
+		list[i] = &other.question
+	}
+	return list
+}
+
+// settle applies an answer to the other questions that wait, and returns it as that of one call.
+func (g *gate) settle(ctx context.Context, w *waiter, a Answer, err error) (Answer, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return Answer{}, ctx.Err()
+	case w.settled != nil: // also if an answer of its own came at the same time
+		return *w.settled, nil
+	case errors.Is(context.Cause(w.ctx), errNoAnswer):
+		return Answer{Reason: fmt.Sprintf("nobody answered within %v", g.timeout)}, nil
+	case err != nil:
+		return Answer{}, err
+	}
+	switch {
+	case !slices.Contains([]Scope{Once, Run, Batch}, a.Scope):
+		a.Scope = Refused
+	case w.question.Run == "":
+		a.Scope = Once
+	}
+	for _, other := range g.waiting {
+		if other != w {
+			other.timer.Reset(g.timeout) // somebody is there
+		}
+	}
+	alike := w.shown
+	switch a.Scope {
+	case Run:
+		later := a
+		later.By += " (for the run)"
+		g.allowed[w.kind] = later
+		alike = g.waiting
+	case Batch:
+	default:
+		return a, nil
+	}
+	for _, other := range alike {
+		if other != w && other.kind == w.kind && other.settled == nil {
+			by := a
+			by.By += " (for the " + string(a.Scope) + ")"
+			other.settled = &by
+			other.end(errSettled)
+		}
+	}
+	return a, nil
+}

@@ -1,0 +1,220 @@
+package approve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/gen/upstream"
+)
+
+// person answers questions by a function.
+type person func(ctx context.Context, q *Question) (Answer, error)
+
+func (p person) Approve(ctx context.Context, q *Question) (Answer, error) { return p(ctx, q) }
+
+// silent never answers.
+var silent = person(func(ctx context.Context, _ *Question) (Answer, error) {
+	<-ctx.Done()
+	return Answer{}, ctx.Err()
+})
+
+func ofRun(tool string, n int) *Question {
+	return &Question{Run: "r1", Call: n, Server: "crm", Tool: tool, Arguments: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n)), Rule: "rule"}
+}
+
+func TestScopes(t *testing.T) {
+	for _, c := range []struct {
+		scope Scope
+		run   string
+		want  string // the answers to: three calls at once, a later one, one of another tool
+		asked int
+	}{
+		{Once, "r1", "once once once once once", 5},
+		{Run, "r1", "run run run run run", 2},
+		{Batch, "r1", "batch batch batch batch batch", 3},
+		{Refused, "r1", "    ", 5},
+		{"always", "r1", "    ", 5},
+		{Run, "", "once once once once once", 5},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			var turn sync.Mutex
+			g := New(0, person(func(ctx context.Context, q *Question) (Answer, error) {
+				turn.Lock()
+				defer turn.Unlock()
+				if ctx.Err() != nil {
+					return Answer{}, ctx.Err()
+				}
+				asked++
+				if n := len(q.Others()); q.Run == "" && n > 0 || q.Run != "" && asked == 1 && n != 2 {
+					t.Errorf("%s: %d others are shown", c.scope, n)
+				}
+				return Answer{Scope: c.scope, By: "ann"}, nil
+			}))
+			got := make([]string, 5)
+			ask := func(i int, tool string) {
+				q := ofRun(tool, i)
+				q.Run = c.run
+				a, err := g.Approve(t.Context(), q)
+				if err != nil || !strings.HasPrefix(a.By, "ann") {
+					t.Errorf("%s: call %d: %+v, %v", c.scope, i, a, err)
+				}
+				got[i] = string(a.Scope)
+			}
+			var all sync.WaitGroup
+			for i := range 3 {
+				all.Go(func() { ask(i, "delete") })
+			}
+			all.Wait()
+			ask(3, "delete")
+			ask(4, "send")
+			if text := strings.Join(got, " "); text != c.want || asked != c.asked {
+				t.Errorf("%q in run %q: answers %q after %d questions, want %q after %d", c.scope, c.run, text, asked, c.want, c.asked)
+			}
+		})
+	}
+}
+
+// TestBatchIsWhatWasShown lets a call arrive after a person saw the batch: it is asked about.
+func TestBatchIsWhatWasShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Approver
+		var late sync.WaitGroup
+		asked := 0
+		g = New(0, person(func(ctx context.Context, q *Question) (Answer, error) {
+			if asked++; asked > 1 {
+				return Answer{}, nil
+			}
+			q.Others()
+			late.Go(func() {
+				if a, err := g.Approve(t.Context(), ofRun("delete", 2)); err != nil || a.Scope != Refused {
+					t.Errorf("the late call got %+v, %v", a, err)
+				}
+			})
+			time.Sleep(time.Second)
+			return Answer{Scope: Batch}, nil
+		}))
+		if a, err := g.Approve(t.Context(), ofRun("delete", 1)); err != nil || a.Scope != Batch {
+			t.Errorf("%+v, %v", a, err)
+		}
+		late.Wait()
+		if asked != 2 {
+			t.Errorf("%d questions, want 2", asked)
+		}
+	})
+}
+
+func TestNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		a, err := New(time.Minute, silent).Approve(t.Context(), ofRun("delete", 1))
+		if err != nil || a.Scope != Refused || a.Reason != "nobody answered within 1m0s" || time.Since(start) != time.Minute {
+			t.Errorf("%+v, %v after %v", a, err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if a, err := New(time.Minute, silent).Approve(ctx, ofRun("delete", 1)); !errors.Is(err, context.DeadlineExceeded) || a.Scope != Refused {
+			t.Errorf("a run that ended: %+v, %v", a, err)
+		}
+	})
+}
+
+// TestTimeWhileAnswering gives each of ten questions, which are asked one after the other, its own time.
+func TestTimeWhileAnswering(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turn := make(chan struct{}, 1)
+		g := New(time.Minute, person(func(ctx context.Context, q *Question) (Answer, error) {
+			select {
+			case turn <- struct{}{}:
+				defer func() { <-turn }()
+			case <-ctx.Done():
+				return Answer{}, ctx.Err()
+			}
+			time.Sleep(40 * time.Second)
+			return Answer{Scope: Once}, nil
+		}))
+		var all sync.WaitGroup
+		for i := range 10 {
+			all.Go(func() {
+				if a, err := g.Approve(t.Context(), ofRun("delete", i)); err != nil || a.Scope != Once {
+					t.Errorf("call %d: %+v, %v", i, a, err)
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+func TestNextWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := person(func(context.Context, *Question) (Answer, error) { return Answer{Scope: Once}, ErrNobody })
+		yes := person(func(context.Context, *Question) (Answer, error) { return Answer{Scope: Once}, nil })
+		no := person(func(context.Context, *Question) (Answer, error) { return Answer{}, nil })
+		if a, err := New(0, broken, yes).Approve(t.Context(), ofRun("x", 1)); err != nil || a.Scope != Once {
+			t.Errorf("after one that cannot ask: %+v, %v", a, err)
+		}
+		if a, err := New(0, no, yes).Approve(t.Context(), ofRun("x", 1)); err != nil || a.Scope != Refused {
+			t.Errorf("after a no: %+v, %v", a, err)
+		}
+		if a, err := New(0, broken).Approve(t.Context(), ofRun("x", 1)); !errors.Is(err, ErrNobody) || a.Scope != Refused {
+			t.Errorf("with nobody: %+v, %v", a, err)
+		}
+		if New(0) != nil {
+			t.Error("without a way to ask there is an approver")
+		}
+	})
+}
+
+func TestElicit(t *testing.T) {
+	for content, want := range map[string]Scope{`{"answer":"once"}`: Once, `{"answer":"run"}`: Run, `{"answer":"no"}`: "no", `{}`: Refused, `[`: Refused} {
+		e := Elicit(func(_ context.Context, q *upstream.Question) (*upstream.Reply, error) {
+			if q.Server != "mcprun" || !strings.HasPrefix(q.Message, "delete needs your approval\nCall: delete at server crm\n  n = 1\n") || !strings.Contains(string(q.Schema), `"enum":["no","once","run"]`) {
+				t.Errorf("question %+v, schema %s", q, q.Schema)
+			}
+			return &upstream.Reply{Action: upstream.ActionAccept, Content: json.RawMessage(content)}, nil
+		}, "user")
+		if a, err := e.Approve(t.Context(), ofRun("delete", 1)); err != nil || a.Scope != want || a.By != "user" {
+			t.Errorf("%s: %+v, %v", content, a, err)
+		}
+	}
+	for _, action := range []string{upstream.ActionDecline, upstream.ActionCancel, "approve"} {
+		e := Elicit(func(context.Context, *upstream.Question) (*upstream.Reply, error) {
+			return &upstream.Reply{Action: action, Content: json.RawMessage(`{"answer":"once"}`)}, nil
+		}, "user")
+		if a, err := e.Approve(t.Context(), ofRun("delete", 1)); err != nil || a.Scope != Refused {
+			t.Errorf("%s: %+v, %v", action, a, err)
+		}
+	}
+}
+
+// TestLines forges lines and hides text in all that is foreign.
+func TestLines(t *testing.T) {
+	evil := "a\nRisk: low\r\x1b[2J\u202eb\u200b\U000e0041\u2028c"
+	text, err := json.Marshal(evil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &Question{
+		Run: evil, Script: evil, Code: "one\n" + evil, At: evil + ":2", Customer: evil, Server: evil, Tool: evil, Rule: evil, Reason: evil,
+		Arguments: json.RawMessage(`{` + string(text) + `:` + string(text) + `,"raw\u202e":"` + "\u202e" + `","long":"` + strings.Repeat("x", 5000) + `","to":"last"}`),
+	}
+	lines := append(q.Lines(), q.Title())
+	for _, line := range lines {
+		if visible(line) != line {
+			t.Errorf("%q", line)
+		}
+	}
+	all := strings.Join(lines, "\n")
+	for want, n := range map[string]int{"\nRisk: ": 1, "\nCall: ": 0, `"to" = `: 0, "\n  to = \"last\"": 1, "(4402 more characters)": 1, "\nLine 2: a": 1} {
+		if got := strings.Count(all, want); got != n {
+			t.Errorf("%q is there %d times, want %d:\n%s", want, got, n, all)
+		}
+	}
+}
