@@ -55,6 +55,17 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 	}
 	for text, valid := range map[string]bool{
 		StarterSettings: true,
+		"version: 1\npolicy:\n  level: read_only\n  ceilings: {timeout: 1m, cpu: 1m, memory: 1GB, disk: 500, processes: 9, risk: high}\n  rules:\n  - {name: n, deny: '*', hint: writes, risk: high, when: args.a > 1, over: {run: 5, minute: 9}}\n  - allow: [a, b]\n  customers: {ann: {level: execute_full, ceilings: {}, rules: [{ask: c}]}}\n": true,
+		"version: 1\npolicy:\n":                                         true,
+		"version: 1\npolicy: {rules: [{deny: a, ask: b}]}\n":            false,
+		"version: 1\npolicy: {rules: [{name: a}]}\n":                    false,
+		"version: 1\npolicy: {rules: [{deny: []}]}\n":                   false,
+		"version: 1\npolicy: {rules: [{deny: ''}]}\n":                   false,
+		"version: 1\npolicy: {rules: [{deny: a, over: {minute: 0}}]}\n": false,
+		"version: 1\npolicy: {rules: [{deny: a, hint: reading}]}\n":     false,
+		"version: 1\npolicy: {level: full}\n":                           false,
+		"version: 1\npolicy: {customers: {ann: {customers: {}}}}\n":     false,
+		"version: 1\npolicy: {ceilings: {timeout: 9}}\n":                false,
 		"version: 1\nservers:\n  crm: {alias: c, include: ['*'], exclude: [a, 1], timeout: 1m30s, startup_timeout: 500ms, closed_inputs: true, trusted: true, disabled: false, protocol: modern, pass_env: [A_1], env_file: x, oauth: {client_id: a, client_secret: '${S}', scopes: a b, client_metadata_url: u, resource: r, callback_port: 80, grant: client_credentials, token_endpoint: t}}\n": true,
 		"version: 1\nservers:\n  crm:\n":                                                       true,
 		"version: 1\nservers:\nrun:\ndefaults:\n":                                              true,

@@ -79,6 +79,27 @@ func (p *Policy) DecideRun(customer string, program *Program) Decision {
 	return Decision{Effect: Allow}
 }
 
+// RunError refuses a script that the policy does not let start.
+type RunError struct {
+	Script   string
+	Decision Decision
+}
+
+func (e *RunError) Error() string {
+	return fmt.Sprintf("%s was not run: policy: %s (%s)", e.Script, e.Decision.Reason, e.Decision.Source())
+}
+
+// ExitCode is that of a script that was refused before it ran.
+func (e *RunError) ExitCode() int { return 126 }
+
+// CheckRun is DecideRun for a script with a name; the error is a *RunError, or nil.
+func (p *Policy) CheckRun(script, customer string, program *Program) error {
+	if d := p.DecideRun(customer, program); d.Effect != Allow {
+		return &RunError{script, d}
+	}
+	return nil
+}
+
 // rule names the level, or the ceilings of a policy without one.
 func (p *part) rule() string {
 	if p.level == "" {

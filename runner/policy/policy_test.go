@@ -240,6 +240,10 @@ customers:
 		if got := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", d.Effect, d.Rule, d.At, d.Reason)); got != c.want {
 			t.Errorf("%q, %+v: %q, want %q", c.customer, c.program, got, c.want)
 		}
+		err := p.CheckRun("a.ts", c.customer, &c.program)
+		if said := fmt.Sprint(err); (err == nil) != (d.Effect == Allow) || err != nil && (!strings.Contains(said, "a.ts was not run: policy: "+d.Reason) || !strings.Contains(said, d.At)) {
+			t.Errorf("CheckRun() = %v", err)
+		}
 	}
 	if got := p.Ceilings("ann"); got.Timeout != 10*time.Minute || got.Memory != "1GB" {
 		t.Errorf("ann's ceilings = %+v", got)
