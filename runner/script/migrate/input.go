@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/script/migrate/internal/reading"
 )
 
 // input rewrites what a call gives to a tool.
-func (f *rewriter) input(c site, t *tool) {
+func (f *rewriter) input(c reading.Call, t *tool) {
 	p := t.pair(t.old, t.new)
 	if c.Input != nil {
 		f.value(c.Input, p, 0)
@@ -30,7 +31,7 @@ func (f *rewriter) input(c site, t *tool) {
 		f.leave(c.Line, "the tool needs %s now", strings.Join(names, ", "))
 		return
 	}
-	f.edits = append(f.edits, edit{span{c.Open, c.Open}, text})
+	f.insert(c.Open, text)
 }
 
 // given writes a member with its value.
@@ -78,7 +79,7 @@ func pythonText(v any) string {
 }
 
 // value rewrites a value for a place of the input.
-func (f *rewriter) value(v *value, p pair, depth int) {
+func (f *rewriter) value(v *reading.Value, p pair, depth int) {
 	if p.old == nil || p.new == nil || depth > maxFollowed {
 		return
 	}
@@ -111,7 +112,7 @@ func (f *rewriter) value(v *value, p pair, depth int) {
 }
 
 // object rewrites the members of an object.
-func (f *rewriter) object(v *value, p pair, depth int) {
+func (f *rewriter) object(v *reading.Value, p pair, depth int) {
 	paired := p.members()
 	names, values := p.needed()
 	present := map[string]bool{}
@@ -143,12 +144,11 @@ func (f *rewriter) object(v *value, p pair, depth int) {
 	switch {
 	case len(parts) == 0:
 	case len(v.Members) > 0:
-		at := v.Members[0].At.Start
-		f.edits = append(f.edits, edit{span{at, at}, text + ", "})
+		f.insert(v.Members[0].At.Start, text+", ")
 	case v.Keywords:
-		f.edits = append(f.edits, edit{span{v.At.Start, v.At.Start}, text})
+		f.insert(v.At.Start, text)
 	default:
-		f.edits = append(f.edits, edit{span{v.At.Start, v.At.End}, "{ " + text + " }"})
+		f.replace(v.At, "{ "+text+" }")
 	}
 }
 
@@ -173,7 +173,7 @@ func (f *rewriter) property(name string, schema map[string]any, keyword bool) st
 }
 
 // member gives a member a new name.
-func (f *rewriter) member(m member, to string, keyword bool) {
+func (f *rewriter) member(m reading.Member, to string, keyword bool) {
 	written := f.text[m.At.Start:m.At.End]
 	switch {
 	case keyword && (!ident.IsIdentifier(to) || ident.PythonKeyword(to)):

@@ -10,26 +10,23 @@ package migrate
 import (
 	"bytes"
 	"context"
-	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/check"
+	"github.com/mcpgen/mcpgen/runner/script/migrate/internal/reading"
 )
 
 // Options configure [Run].
@@ -188,11 +185,11 @@ func (m *migration) read(ctx context.Context, path string) error {
 		m.report.Unchanged++
 		return nil
 	}
-	var found *module
+	var found *reading.Module
 	if language == sandbox.LangPython {
-		found, err = m.python(ctx, text)
+		found, err = reading.Python(ctx, m.opt.Python, text)
 	} else {
-		found, err = typescript(path, text)
+		found, err = reading.TypeScript(path, text)
 	}
 	if err != nil {
 		m.leave(path, 0, err.Error())
@@ -221,38 +218,6 @@ func (m *migration) read(ctx context.Context, path string) error {
 
 func (m *migration) leave(path string, line int, text string) {
 	m.report.Left = append(m.report.Left, Left{File: path, Line: line, Text: text})
-}
-
-//go:embed python.py
-var pythonProgram string
-
-const pythonTime = 10 * time.Second
-
-// python reads a file with Python's own parser, in an interpreter that imports nothing of the machine.
-func (m *migration) python(ctx context.Context, text string) (*module, error) {
-	if m.opt.Python == "" {
-		return nil, errors.New("there is no python3 to read it with")
-	}
-	ctx, cancel := context.WithTimeout(ctx, pythonTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, m.opt.Python, "-I", "-S", "-c", pythonProgram)
-	cmd.Stdin = strings.NewReader(text)
-	cmd.Dir = os.TempDir()
-	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
-	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			lines := strings.Split(strings.TrimSpace(string(exit.Stderr)), "\n")
-			return nil, fmt.Errorf("parse it: %s", lines[len(lines)-1])
-		}
-		return nil, fmt.Errorf("parse it: %w", err)
-	}
-	found := &module{}
-	if err := json.Unmarshal(out, found); err != nil {
-		return nil, fmt.Errorf("parse it: %w", err)
-	}
-	return found, nil
 }
 
 // check checks the types of all files together, in copies of their folders. A file that does not pass gets its former text, until all

@@ -1,4 +1,4 @@
-# Reads a Python file from standard input and prints what it has to do with tools, in the form of module.go. Nothing of it is executed.
+# Reads a Python file from standard input and prints what it has to do with tools, in the form of reading.go. Nothing of it is executed.
 import ast
 import json
 import re

@@ -1,4 +1,4 @@
-package migrate
+package reading
 
 import (
 	"errors"
@@ -19,10 +19,10 @@ import (
 	"github.com/grafana/sobek/token"
 )
 
-// typescript reads a file in two ways. esbuild makes JavaScript of it, in which no name of the file hides another, and a parser reads
+// TypeScript reads a file in two ways. esbuild makes JavaScript of it, in which no name of the file hides another, and a parser reads
 // that; its places lead back by the source map, and count only where the file has the same text. What JavaScript does not have, types
 // and how imports are written, is read from the file's words, without comments and strings.
-func typescript(name, text string) (*module, error) {
+func TypeScript(name, text string) (*Module, error) {
 	masked := mask(text)
 	if tooDeep(masked) {
 		return nil, errors.New("it is nested too deeply")
@@ -54,7 +54,7 @@ func typescript(name, text string) (*module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the source map: %w", err)
 	}
-	r := &reader{text: text, masked: masked, code: code, consumer: consumer, textLines: lines(text), codeLines: lines(code), module: &module{}, seen: map[any]bool{}}
+	r := &reader{text: text, masked: masked, code: code, consumer: consumer, textLines: lines(text), codeLines: lines(code), module: &Module{}, seen: map[any]bool{}}
 	r.words()
 	r.walk(reflect.ValueOf(program.Body), (*reader).count)
 	r.seen = map[any]bool{}
@@ -67,7 +67,7 @@ type reader struct {
 	masked               string // the text, with blanks for comments and strings
 	consumer             *sourcemap.Consumer
 	textLines, codeLines []int
-	module               *module
+	module               *Module
 	seen                 map[any]bool
 	constants            map[string]ast.Expression // of const declarations
 	uses                 map[string]int            // of identifiers
@@ -116,10 +116,10 @@ func units(c rune) int {
 }
 
 // identifier is at for a whole name.
-func (r *reader) identifier(idx file.Idx, name string) (span, bool) {
+func (r *reader) identifier(idx file.Idx, name string) (Span, bool) {
 	at, ok := r.at(idx, name)
 	end := at + len(name)
-	return span{at, end}, ok && (end == len(r.text) || !wordByte(r.text[end]))
+	return Span{at, end}, ok && (end == len(r.text) || !wordByte(r.text[end]))
 }
 
 func wordByte(c byte) bool {
@@ -127,14 +127,14 @@ func wordByte(c byte) bool {
 }
 
 // literal returns where a string stands in the file, with its quotes.
-func (r *reader) literal(idx file.Idx, value string) (span, bool) {
+func (r *reader) literal(idx file.Idx, value string) (Span, bool) {
 	at, _ := r.at(idx, "")
 	for _, quote := range []string{`"`, `'`, "`"} {
 		if whole := quote + value + quote; strings.HasPrefix(r.text[at:], whole) {
-			return span{at, at + len(whole)}, true
+			return Span{at, at + len(whole)}, true
 		}
 	}
-	return span{}, false
+	return Span{}, false
 }
 
 // walk calls visit for each node of a tree, once.
@@ -194,13 +194,13 @@ func (r *reader) node(n any) {
 	case *ast.Identifier:
 		if name := n.Name.String(); r.locals[name] {
 			if at, ok := r.identifier(n.Idx, name); ok {
-				r.module.Refs = append(r.module.Refs, ref{Local: name, At: at})
+				r.module.Refs = append(r.module.Refs, Ref{Local: name, At: at})
 			}
 		}
 	case *ast.PropertyShort:
 		if name := n.Name.Name.String(); r.locals[name] {
 			if at, ok := r.identifier(n.Name.Idx, name); ok {
-				r.module.Refs = append(r.module.Refs, ref{Local: name, At: at, Short: true})
+				r.module.Refs = append(r.module.Refs, Ref{Local: name, At: at, Short: true})
 			}
 		}
 	case *ast.DotExpression:
@@ -213,17 +213,17 @@ func (r *reader) node(n any) {
 }
 
 // callee reads a name, or a member of one.
-func (r *reader) callee(e ast.Expression) (ref, bool) {
+func (r *reader) callee(e ast.Expression) (Ref, bool) {
 	switch e := e.(type) {
 	case *ast.Identifier:
-		return ref{Local: e.Name.String()}, true
+		return Ref{Local: e.Name.String()}, true
 	case *ast.DotExpression:
 		inner, ok := r.callee(e.Left)
 		name := e.Identifier.Name.String()
 		at, found := r.identifier(e.Identifier.Idx, name)
-		return ref{Local: inner.Local, Member: append(slices.Clone(inner.Member), name), At: at}, ok && found
+		return Ref{Local: inner.Local, Member: append(slices.Clone(inner.Member), name), At: at}, ok && found
 	}
-	return ref{}, false
+	return Ref{}, false
 }
 
 func (r *reader) call(n *ast.CallExpression) {
@@ -233,7 +233,7 @@ func (r *reader) call(n *ast.CallExpression) {
 		return
 	}
 	start, _ := r.at(n.Idx0(), "")
-	c := site{Callee: used, Line: 1 + strings.Count(r.text[:start], "\n")}
+	c := Call{Callee: used, Line: 1 + strings.Count(r.text[:start], "\n")}
 	args := n.ArgumentList
 	if byName {
 		if len(args) == 0 {
@@ -271,9 +271,9 @@ func emptyCall(text string, end int) int {
 }
 
 // value reads an expression. A constant that is used once counts as what it is declared as.
-func (r *reader) value(e ast.Expression, follow bool) *value {
+func (r *reader) value(e ast.Expression, follow bool) *Value {
 	start, _ := r.at(e.Idx0(), "")
-	v := &value{Kind: "other", Line: 1 + strings.Count(r.text[:start], "\n"), At: span{start, start}}
+	v := &Value{Kind: "other", Line: 1 + strings.Count(r.text[:start], "\n"), At: Span{start, start}}
 	switch e := e.(type) {
 	case *ast.ObjectLiteral:
 		r.object(e, v)
@@ -299,10 +299,10 @@ func (r *reader) value(e ast.Expression, follow bool) *value {
 	case *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral:
 		v.Kind = "plain"
 	case *ast.ConditionalExpression:
-		v.Kind, v.Items = "choice", []*value{r.value(e.Consequent, false), r.value(e.Alternate, false)}
+		v.Kind, v.Items = "choice", []*Value{r.value(e.Consequent, false), r.value(e.Alternate, false)}
 	case *ast.BinaryExpression:
 		if e.Operator == token.LOGICAL_OR || e.Operator == token.COALESCE {
-			v.Kind, v.Items = "choice", []*value{r.value(e.Left, false), r.value(e.Right, false)}
+			v.Kind, v.Items = "choice", []*Value{r.value(e.Left, false), r.value(e.Right, false)}
 		}
 	case *ast.Identifier:
 		name := e.Name.String()
@@ -313,12 +313,12 @@ func (r *reader) value(e ast.Expression, follow bool) *value {
 	return v
 }
 
-func (r *reader) object(e *ast.ObjectLiteral, v *value) {
+func (r *reader) object(e *ast.ObjectLiteral, v *Value) {
 	at, ok := r.at(e.LeftBrace, "{")
 	if !ok {
 		return
 	}
-	v.Kind, v.At = "object", span{at, at + 1}
+	v.Kind, v.At = "object", Span{at, at + 1}
 	if len(e.Value) == 0 {
 		end := strings.IndexByte(r.text[at:], '}')
 		v.At.End = at + end + 1
@@ -334,10 +334,10 @@ func (r *reader) object(e *ast.ObjectLiteral, v *value) {
 }
 
 // member reads a member with a name that is written down.
-func (r *reader) member(p ast.Property) (m member, ok bool) {
+func (r *reader) member(p ast.Property) (m Member, ok bool) {
 	switch p := p.(type) {
 	case *ast.PropertyShort:
-		m = member{Name: p.Name.Name.String(), Short: true}
+		m = Member{Name: p.Name.Name.String(), Short: true}
 		m.At, ok = r.identifier(p.Name.Idx, m.Name)
 		m.Value = r.value(&p.Name, true)
 		return m, ok
@@ -346,7 +346,7 @@ func (r *reader) member(p ast.Property) (m member, ok bool) {
 		if p.Computed || !is || p.Kind != ast.PropertyKindValue {
 			return m, false
 		}
-		m = member{Name: key.Value.String(), Value: r.value(p.Value, true)}
+		m = Member{Name: key.Value.String(), Value: r.value(p.Value, true)}
 		if m.At, ok = r.identifier(key.Idx, m.Name); ok {
 			m.Short = strings.HasPrefix(strings.TrimLeft(r.masked[m.At.End:], " \t\r\n"), ",") || strings.HasPrefix(strings.TrimLeft(r.masked[m.At.End:], " \t\r\n"), "}")
 			return m, true
@@ -376,19 +376,19 @@ var (
 // words reads imports, identifiers and uses of types from the words of the file.
 func (r *reader) words() {
 	r.locals = map[string]bool{}
-	inImport := []span{}
+	inImport := []Span{}
 	for _, m := range importStatement().FindAllStringSubmatchIndex(r.masked, -1) {
 		quote := m[1] - 1
 		end := strings.IndexByte(r.text[quote+1:], r.text[quote])
 		if end < 0 {
 			continue
 		}
-		module := span{quote + 1, quote + 1 + end}
+		module := Span{quote + 1, quote + 1 + end}
 		found := specifier().FindStringSubmatch(r.text[module.Start:module.End])
 		if found == nil {
 			continue
 		}
-		inImport = append(inImport, span{m[2], module.End})
+		inImport = append(inImport, Span{m[2], module.End})
 		r.imports(m, module, segments(found[1]))
 	}
 	for _, m := range importCall().FindAllStringSubmatchIndex(r.masked, -1) {
@@ -407,9 +407,9 @@ func (r *reader) words() {
 			r.module.Names = append(r.module.Names, name)
 		}
 		member := strings.HasSuffix(strings.TrimRight(r.masked[:m[0]], " \t\r\n"), ".") && !strings.HasSuffix(r.masked[:m[0]], "...")
-		inside := slices.ContainsFunc(inImport, func(s span) bool { return m[0] >= s.Start && m[1] <= s.End })
+		inside := slices.ContainsFunc(inImport, func(s Span) bool { return m[0] >= s.Start && m[1] <= s.End })
 		if types[name] && name[0] >= 'A' && name[0] <= 'Z' && !inside && !member { // names of types begin so, and no function's does
-			r.module.Refs = append(r.module.Refs, ref{Local: name, At: span{m[0], m[1]}, Kind: "type"})
+			r.module.Refs = append(r.module.Refs, Ref{Local: name, At: Span{m[0], m[1]}})
 		}
 	}
 }
@@ -421,19 +421,19 @@ func (r *reader) importCall(m []int) {
 	if end < 0 {
 		return
 	}
-	module := span{quote + 1, quote + 1 + end}
+	module := Span{quote + 1, quote + 1 + end}
 	found := specifier().FindStringSubmatch(r.text[module.Start:module.End])
 	if found == nil {
 		return
 	}
-	im := imported{Path: segments(found[1]), Module: module}
+	im := Import{Path: segments(found[1]), Module: module}
 	if m[4] >= 0 {
 		im.Local = r.masked[m[4]:m[5]]
 		r.module.Imports = append(r.module.Imports, im)
 		return
 	}
 	for _, c := range destructured().FindAllStringSubmatchIndex(r.masked[m[2]:m[3]], -1) {
-		im.At = span{m[2] + c[2], m[2] + c[3]}
+		im.At = Span{m[2] + c[2], m[2] + c[3]}
 		im.Name = r.masked[im.At.Start:im.At.End]
 		if im.Local, im.Taken = im.Name, true; c[4] >= 0 {
 			im.Local = r.masked[m[2]+c[4] : m[2]+c[5]]
@@ -459,16 +459,16 @@ func segments(rest string) []string {
 }
 
 // imports reads the names of one import or export.
-func (r *reader) imports(m []int, module span, path []string) {
+func (r *reader) imports(m []int, module Span, path []string) {
 	names := r.masked[m[6]:m[7]]
 	exported := r.masked[m[2]:m[3]] == "export"
 	for _, c := range clause().FindAllStringSubmatchIndex(names, -1) {
-		im := imported{Path: path, Module: module, Exported: exported}
+		im := Import{Path: path, Module: module, Exported: exported}
 		switch {
 		case c[4] >= 0:
 			im.Local = names[c[4]:c[5]]
 		default:
-			im.At = span{m[6] + c[6], m[6] + c[7]}
+			im.At = Span{m[6] + c[6], m[6] + c[7]}
 			im.Name = names[c[6]:c[7]]
 			if im.Local = im.Name; c[8] >= 0 {
 				im.Local = names[c[8]:c[9]]

@@ -8,88 +8,12 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/script/migrate/internal/reading"
 )
-
-// module is what a file has to do with tools, in either language.
-type module struct {
-	Imports []imported `json:"imports"`
-	Calls   []site     `json:"calls"`
-	Refs    []ref      `json:"refs"`
-	// Names are the identifiers of the file: a new name must not be one.
-	Names []string `json:"names"`
-}
-
-// span is a range of bytes.
-type span struct {
-	Start int `json:"start"`
-	End   int `json:"end"`
-}
-
-// imported is one name that a file imports from the tree, or a module of it.
-type imported struct {
-	// Path is what stands behind "servers": google_drive, getDocument. Module is where it is written.
-	Path   []string `json:"path"`
-	Module span     `json:"module"`
-	// Name is the imported name, empty for the module itself, and At where it stands. Local is the name in the file.
-	Name  string `json:"name"`
-	At    span   `json:"at"`
-	Local string `json:"local"`
-	// Exported reports a name that the file only passes on.
-	Exported bool `json:"exported"`
-	// Taken reports a name that is taken out of a module with { name: local }.
-	Taken bool `json:"taken"`
-}
-
-// ref is a use of a name, or of a member of one: drive.getDocument.
-type ref struct {
-	Local  string   `json:"local"`
-	Member []string `json:"member"` // empty: the name itself
-	At     span     `json:"at"`     // of the last part
-	// Short reports an object's member that is written once for its name and value.
-	Short bool `json:"short"`
-	// Kind is "type" for a use in a place where only types stand.
-	Kind string `json:"kind"`
-}
-
-// site is a call.
-type site struct {
-	Callee ref `json:"callee"`
-	// ID is the tool's id in a call by name; its text is a literal at IDAt.
-	ID   string `json:"id"`
-	IDAt span   `json:"idAt"`
-	// Input is what the tool gets; nil if the call has no argument.
-	Input *value `json:"input"`
-	// Open is where arguments begin, behind the parenthesis.
-	Open int `json:"open"`
-	Line int `json:"line"`
-}
-
-// value is an expression, as far as it can be read.
-type value struct {
-	// Kind is "object", "array", "string", "choice" (one of Items), "plain" (another literal) or "other".
-	Kind string `json:"kind"`
-	At   span   `json:"at"`
-	Line int    `json:"line"`
-	Text string `json:"text"` // of a string
-	// Keywords reports an object that is a list of Python's keyword arguments.
-	Keywords bool     `json:"keywords"`
-	Members  []member `json:"members"`
-	Items    []*value `json:"items"`
-	// Spread reports that the object or array has further parts.
-	Spread bool `json:"spread"`
-}
-
-// member is one member of an object.
-type member struct {
-	Name  string `json:"name"`
-	At    span   `json:"at"`
-	Short bool   `json:"short"`
-	Value *value `json:"value"`
-}
 
 // edit is a change of a file.
 type edit struct {
-	span
+	reading.Span
 	text string
 }
 
@@ -115,7 +39,7 @@ type rewriter struct {
 	name   string
 	text   string
 	lang   string // "typescript" or "python"
-	module *module
+	module *reading.Module
 	tools  []*tool
 	edits  []edit
 	left   []Left
@@ -127,10 +51,14 @@ func (f *rewriter) leave(line int, format string, args ...any) {
 	f.left = append(f.left, Left{File: f.name, Line: line, Text: fmt.Sprintf(format, args...)})
 }
 
-func (f *rewriter) replace(at span, text string) {
+func (f *rewriter) replace(at reading.Span, text string) {
 	if f.text[at.Start:at.End] != text {
 		f.edits = append(f.edits, edit{at, text})
 	}
+}
+
+func (f *rewriter) insert(at int, text string) {
+	f.edits = append(f.edits, edit{reading.Span{Start: at, End: at}, text})
 }
 
 func (f *rewriter) line(offset int) int { return 1 + strings.Count(f.text[:offset], "\n") }
@@ -233,7 +161,7 @@ func (f *rewriter) byID(id string) *tool {
 }
 
 // imported rewrites an import and adds what its local name means.
-func (f *rewriter) imported(im imported, meanings map[string]func([]string) *tool) {
+func (f *rewriter) imported(im reading.Import, meanings map[string]func([]string) *tool) {
 	if own := f.inModule(im.Path); own != nil {
 		f.concerned = true
 		f.moved(im, own)
@@ -282,7 +210,7 @@ func (f *rewriter) imported(im imported, meanings map[string]func([]string) *too
 }
 
 // moved rewrites the module of an import that is a tool's own.
-func (f *rewriter) moved(im imported, t *tool) {
+func (f *rewriter) moved(im reading.Import, t *tool) {
 	base := func(file string) string { return strings.TrimSuffix(path.Base(file), path.Ext(file)) }
 	before, now := base(t.names[f.lang].old.File), base(t.names[f.lang].new.File)
 	written := f.text[im.Module.Start:im.Module.End]
@@ -292,11 +220,11 @@ func (f *rewriter) moved(im imported, t *tool) {
 }
 
 // rename gives an imported name, and what uses it, a new name. If that name is taken, the old one stays in the file.
-func (f *rewriter) rename(im imported, now string) {
+func (f *rewriter) rename(im reading.Import, now string) {
 	if now == im.Name {
 		return
 	}
-	var uses []ref
+	var uses []reading.Ref
 	for _, r := range f.module.Refs {
 		if r.Local == im.Local && len(r.Member) == 0 {
 			uses = append(uses, r)
