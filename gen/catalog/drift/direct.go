@@ -4,6 +4,8 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
 )
 
 // direct shows a keyword of w that holds by what ns say of themselves, without their unions.
@@ -18,9 +20,7 @@ func (p *proof) direct(ns []node, w node, key string, depth int) bool {
 			allowed = []any{w[key]}
 		}
 		values, ok := p.values(ns)
-		return ok && !slices.ContainsFunc(values, func(v any) bool {
-			return !slices.ContainsFunc(allowed, func(a any) bool { return equal(a, v) })
-		})
+		return ok && p.within(values, allowed)
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties":
 		return p.bounded(ns, w, key)
 	case "multipleOf":
@@ -54,6 +54,18 @@ func (p *proof) direct(ns []node, w node, key string, depth int) bool {
 		v, ok := n[key]
 		return ok && equal(v, w[key])
 	})
+}
+
+// within reports whether each of values is one of allowed.
+func (p *proof) within(values, allowed []any) bool {
+	if p.steps += len(values) + len(allowed); p.steps > maxSteps {
+		return false
+	}
+	known := make(map[string]bool, len(allowed))
+	for _, v := range allowed {
+		known[string(catalog.AppendCanonical(nil, v))] = true
+	}
+	return !slices.ContainsFunc(values, func(v any) bool { return !known[string(catalog.AppendCanonical(nil, v))] })
 }
 
 // identical reports whether one of ns has the same keywords.
@@ -161,7 +173,7 @@ func (p *proof) properties(ns []node, w node, depth int) bool {
 	}
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		fit, open := p.property(ns, name)
-		if open && p.input && !says(ns, name) {
+		if open && p.input && !p.says(ns, name) {
 			continue // nobody has sent it
 		}
 		if !p.value(fit, properties[name], depth+1) {
@@ -172,25 +184,28 @@ func (p *proof) properties(ns []node, w node, depth int) bool {
 }
 
 // says reports whether ns say something of a property in any other way than declaring it.
-func says(ns []node, name string) bool {
+func (p *proof) says(ns []node, name string) bool {
 	return slices.ContainsFunc(ns, func(n node) bool {
 		return slices.ContainsFunc([]string{"required", "anyOf", "oneOf", "if", "then", "else", "not", "dependentSchemas", "dependentRequired", "dependencies"}, func(key string) bool {
-			return mentions(n[key], name, 0)
+			return p.mentions(n[key], name, 0)
 		})
 	})
 }
 
 // mentions reports whether a schema has the name of a property, a reference, or a rule for undeclared ones anywhere.
-func mentions(v any, name string, depth int) bool {
+func (p *proof) mentions(v any, name string, depth int) bool {
+	if p.steps++; p.steps > maxSteps {
+		return true
+	}
 	switch v := v.(type) {
 	case node:
 		for key, inner := range v {
-			if key == name || key == "$ref" || key == "patternProperties" || key == "additionalProperties" && inner != false || depth > maxDepth || mentions(inner, name, depth+1) {
+			if key == name || key == "$ref" || key == "patternProperties" || key == "additionalProperties" && inner != false || depth > maxDepth || p.mentions(inner, name, depth+1) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(v, func(inner any) bool { return mentions(inner, name, depth+1) })
+		return slices.ContainsFunc(v, func(inner any) bool { return p.mentions(inner, name, depth+1) })
 	case string:
 		return v == name
 	}
@@ -285,7 +300,7 @@ func (p *proof) patterns(ns []node, w node, depth int) bool {
 
 func (p *proof) required(ns []node, w node) bool {
 	list, ok := w["required"].([]any)
-	if !ok {
+	if p.steps += len(list); !ok || p.steps > maxSteps {
 		return false
 	}
 	return !slices.ContainsFunc(list, func(name any) bool {
@@ -320,9 +335,7 @@ func (p *proof) apart(a, b []node) bool {
 	differ := func(x, y []node) bool {
 		old, okA := p.values(x)
 		now, okB := p.values(y)
-		return okA && okB && !slices.ContainsFunc(old, func(v any) bool {
-			return slices.ContainsFunc(now, func(w any) bool { return equal(v, w) })
-		})
+		return okA && okB && !slices.ContainsFunc(old, func(v any) bool { return p.within([]any{v}, now) }) && p.steps <= maxSteps
 	}
 	if differ(a, b) {
 		return true

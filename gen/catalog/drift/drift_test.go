@@ -1,8 +1,10 @@
 package drift
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
@@ -151,5 +153,34 @@ func TestDefinitions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCoversIsBounded has schemas that would take for ever.
+func TestCoversIsBounded(t *testing.T) {
+	many := func(n int, text string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, text+",", i)
+		}
+		return strings.TrimSuffix(b.String(), ",")
+	}
+	values := `{"enum":[` + many(20_000, `"v%d"`) + `]}`
+	nested := `{"$ref":"#/$defs/d40","$defs":{"d0":{"type":"string"}`
+	for i := range 40 {
+		nested += fmt.Sprintf(`,"d%[1]d":{"anyOf":[{"$ref":"#/$defs/d%[2]d"},{"minLength":%[1]d,"$ref":"#/$defs/d%[2]d"},{"type":"object","properties":{"a":{"$ref":"#/$defs/d%[2]d"}}}]}`, i+1, i)
+	}
+	nested += `}}`
+	big := `{"type":"object","properties":{` + many(20_000, `"p%d":{"type":"string"}`) + `},"anyOf":[{"required":[` + many(20_000, `"p%d"`) + `]}]}`
+	same := `{"anyOf":[` + many(90, `{"type":"object","properties":{"k":{"const":%[1]d},"x":{"$ref":"#"}},"required":["k"]}`) + `]}`
+	for _, old := range []string{values, nested, big, same} {
+		for _, new := range []string{values, nested, big, same} {
+			x, y := decode(t, old), decode(t, strings.Replace(new, `"`, `"title":"x","`, 1))
+			start := time.Now()
+			covers(x, y, true)
+			if took := time.Since(start); took > 3*time.Second {
+				t.Errorf("covers(%.60s, %.60s) took %v", old, new, took)
+			}
+		}
 	}
 }

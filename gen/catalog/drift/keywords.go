@@ -113,6 +113,7 @@ func (p *proof) types(ns []node, depth int) types {
 			out &= listed
 		}
 		if values, ok := valuesOf(n); ok {
+			p.steps += len(values) / 16
 			var of types
 			for _, v := range values {
 				of |= typeOfValue(v)
@@ -235,10 +236,13 @@ func (p *proof) bounded(ns []node, w node, key string) bool {
 }
 
 func repeats(list []any) bool {
-	for i, v := range list {
-		if slices.Contains(list[:i], v) {
+	known := map[any]bool{}
+	for _, v := range list {
+		name, ok := v.(string)
+		if known[name] || !ok {
 			return true
 		}
+		known[name] = true
 	}
 	return false
 }
