@@ -36,6 +36,9 @@ type Question struct {
 	Rule   string `json:"rule,omitempty"`
 	Reason string `json:"reason,omitempty"`
 
+	// Plan is what is to be approved instead of one call: Server, Tool and Arguments are empty then.
+	Plan *Plan `json:"plan,omitempty"`
+
 	// others takes the calls of this tool and rule that wait too, which Batch then allows. Set by New.
 	others func() []*Question
 }

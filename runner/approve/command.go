@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -34,7 +35,7 @@ type Command struct {
 
 // Approve implements Approver.
 func (c *Command) Approve(ctx context.Context, q *Question) (Answer, error) {
-	by := c.Args[0]
+	by := filepath.Base(c.Args[0])
 	in, err := json.Marshal(struct {
 		*Question
 		Digest string      `json:"sha256,omitempty"`
@@ -43,7 +44,7 @@ func (c *Command) Approve(ctx context.Context, q *Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	cmd := exec.CommandContext(ctx, by, c.Args[1:]...)
+	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, c.Env, endTime
 	out, said := &bounded{}, &bounded{}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), out, said

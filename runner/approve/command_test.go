@@ -31,7 +31,7 @@ much" >&2; exit 3`, Answer{Reason: `the approval command refused: too\nmuch`}},
 			t.Fatal(err)
 		}
 		if c.want.By == "" {
-			c.want.By = program
+			c.want.By = "ask"
 		}
 		a, err := (&Command{Args: []string{program}}).Approve(t.Context(), ofRun("delete", 1))
 		if err != nil || a != c.want {

@@ -27,13 +27,22 @@ const (
 func Digest(code string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(code))) }
 
 // Title says in one line what is asked.
-func (q *Question) Title() string { return visible(q.Tool) + " needs your approval" }
+func (q *Question) Title() string {
+	if q.Plan != nil {
+		return fmt.Sprintf("A plan of %d calls needs your approval", len(q.Plan.Calls))
+	}
+	return visible(q.Tool) + " needs your approval"
+}
 
 // Lines describes the question in lines for a person. Hostile texts are quoted or one line each, and characters that are not
 // visible are escaped, so that no text can look like another line or run over the screen.
 func (q *Question) Lines() []string {
-	lines := []string{"Call: " + visible(q.Tool) + " at server " + visible(q.Server)}
-	lines = append(lines, members(q.Arguments)...)
+	var lines []string
+	if q.Plan != nil {
+		lines = q.Plan.lines()
+	} else {
+		lines = append([]string{"Call: " + visible(q.Tool) + " at server " + visible(q.Server)}, members(q.Arguments)...)
+	}
 	if q.Script != "" {
 		lines = append(lines, fmt.Sprintf("Script: %s, sha256 %.12s", visible(q.Script), Digest(q.Code)))
 	}
@@ -42,6 +51,9 @@ func (q *Question) Lines() []string {
 	}
 	if q.Customer != "" {
 		lines = append(lines, "Customer: "+visible(q.Customer))
+	}
+	if q.Plan != nil {
+		return lines
 	}
 	why := visible(q.Rule)
 	if q.Reason != "" {

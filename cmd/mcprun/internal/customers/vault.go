@@ -38,7 +38,7 @@ func OpenVault(app *cli.App, base string, own *customer.Customer, workspace stri
 				"name another workspace, or another folder with XDG_STATE_HOME")
 		}
 	}
-	key, err := vaultKey(app, vaults)
+	key, err := Key(app)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,12 @@ func vaultsFolder(app *cli.App) (string, error) {
 	return filepath.Join(state, vaultFolder), nil
 }
 
-// vaultKey returns the key of all vaults of the user.
-func vaultKey(app *cli.App, vaults string) ([]byte, error) {
+// Key returns the user's secret: the key of all vaults. What else is made of it is derived with a name of its own.
+func Key(app *cli.App) ([]byte, error) {
+	vaults, err := vaultsFolder(app)
+	if err != nil {
+		return nil, err
+	}
 	var ring pii.Keyring
 	if app.Keyring() {
 		ring = oauth.System{}

@@ -67,10 +67,12 @@ type Options struct {
 	skills.CheckFlags
 	outputFlags
 	customers.Flags
+	planFlags
 
 	code     string
 	language string
 	sandbox  string
+	plan     string // an id
 	riskFlag string
 	elicit   string
 	daemon   string
@@ -81,8 +83,10 @@ type Options struct {
 	risk   runner.Risk         // the highest of flag, environment and mcpgen.yaml
 	shown  []hostapi.ImageFile // by the script, once it has run
 	logged *customers.Logged   // nil: nothing is logged
-	Cmd    *cobra.Command
-	args   []string // the script's file, unless code is set, and its own arguments
+	// planned is what the command plan does after its dry run; nil: the command is another.
+	planned func(*project.Project, *runner.Script, *runner.Result) error
+	Cmd     *cobra.Command
+	args    []string // the script's file, unless code is set, and its own arguments
 }
 
 // Shared are flags of a run that are flags of mcprun serve too, by the groups of its help.
@@ -139,6 +143,10 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	groups.Add("What it calls", func(f *pflag.FlagSet) {
 		f.AddFlagSet(o.Shared.Calls)
 		o.callFlags.bind(f)
+		f.Var(flags.Text(&o.plan, "id"), "plan", "make the calls of this plan without asking (see mcprun plan)")
+		if o.makes {
+			o.planFlags.bind(f)
+		}
 		f.Var(flags.Text(&o.elicit, "how"), "elicit", "who answers questions of servers: prompt, decline, or a file of answers (default prompt in a terminal)")
 	})
 	groups.Add("Limits", func(f *pflag.FlagSet) { f.AddFlagSet(o.Shared.Limits) })
@@ -206,6 +214,10 @@ func (o *Options) execute(ctx context.Context) error {
 	if err := o.Complete(&s, p); err != nil {
 		return err
 	}
+	s.Calls.DryRun = s.Calls.DryRun || o.planned != nil
+	if err := o.usePlan(p, &s); err != nil {
+		return err
+	}
 	if err := o.showSkillsOf(ctx, p, &s, o.printer(con)); err != nil {
 		return err
 	}
@@ -230,6 +242,9 @@ func (o *Options) execute(ctx context.Context) error {
 	err = o.report(res, s.Name)
 	if lost := con.Loss(); lost != nil {
 		return fmt.Errorf("pass on what the script printed: %w", lost)
+	}
+	if err == nil && o.planned != nil {
+		return o.planned(p, &s, res)
 	}
 	return err
 }

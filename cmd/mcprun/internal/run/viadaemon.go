@@ -21,7 +21,7 @@ const (
 // runByDaemon runs the command in the daemon if --daemon asks for it and a daemon is available. If done is false, nothing
 // was run.
 func (o *Options) runByDaemon(ctx context.Context) (done bool, err error) {
-	if o.Resources.InDaemon() || o.Check {
+	if o.Resources.InDaemon() || o.Check || o.plan != "" {
 		return false, nil
 	}
 	file := config.RunSettings{}

@@ -1,0 +1,239 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/term"
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/pii"
+)
+
+// defaultPlanTime is how long a plan holds.
+const defaultPlanTime = time.Hour
+
+// planFlags are the flags of the command plan.
+type planFlags struct {
+	makes  bool // the command is plan
+	expire time.Duration
+	most   []string
+	any    []string
+}
+
+// NewPlanCommand returns the command plan.
+func NewPlanCommand(app *cli.App, at resources.Provider) *cobra.Command {
+	o := &Options{App: app, Resources: at}
+	o.planFlags = planFlags{makes: true, expire: defaultPlanTime}
+	cmd := &cobra.Command{
+		Use: "plan SCRIPT [-- ARGS...]", Short: "List the calls of a script that change data, and approve them before it runs",
+		Long: `Makes a dry run, lists the calls that it skipped, and asks whether they may be made. The
+plan's id is on standard output; mcprun --plan ID SCRIPT makes those calls without asking
+again. A plan is for one run of that script, with the same tools, and ends after a time.
+Calls that it does not list ask.`,
+		Example: "  mcprun plan close.ts\n  mcprun plan close.ts --expires 10m --most crm__close_ticket=50\n  mcprun --plan k3jx7… close.ts",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.args = args; o.code == "" && len(args) == 0 {
+				return cli.Usage(cmd, "name a script")
+			}
+			return o.makePlan(cmd.Context())
+		},
+	}
+	o.Bind(cmd)
+	return cmd
+}
+
+func (o *planFlags) bind(f *pflag.FlagSet) {
+	f.Var(flags.Duration(&o.expire), "expires", "the plan ends after this time")
+	f.StringArrayVar(&o.most, "most", nil, "`TOOL=N`: allow N calls of the tool, with the values that the dry run saw in any combination")
+	f.StringArrayVar(&o.any, "any", nil, "`TOOL.ARGUMENT`: allow any value of the argument")
+}
+
+// loosen returns what the plan allows besides the calls that were listed.
+func (o *planFlags) loosen() (approve.Loosen, error) {
+	l := approve.Loosen{Most: map[string]int{}, Any: o.any}
+	for _, text := range o.most {
+		tool, number, _ := strings.Cut(text, "=")
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 {
+			return l, flags.Usage("--most %q is not TOOL=N", text)
+		}
+		l.Most[tool] = n
+	}
+	return l, nil
+}
+
+// makePlan makes a dry run and asks for approval of the calls that it skipped.
+func (o *Options) makePlan(ctx context.Context) error {
+	loosen, err := o.loosen()
+	if err != nil {
+		return err
+	}
+	if o.JSON || o.Check || o.plan != "" || o.replay != "" {
+		return flags.Usage("mcprun plan takes neither --json nor --check, --plan or --replay")
+	}
+	o.planned = func(p *project.Project, s *runner.Script, res *runner.Result) error {
+		if res.ExitCode != 0 {
+			return nil // its report says why
+		}
+		return o.approvePlan(ctx, p, s, res, loosen)
+	}
+	return o.execute(ctx)
+}
+
+// approvePlan asks a person about the calls of a dry run, and stores the plan.
+func (o *Options) approvePlan(ctx context.Context, p *project.Project, s *runner.Script, res *runner.Result, loosen approve.Loosen) error {
+	calls, err := plannedCalls(res)
+	if err != nil || len(calls) == 0 {
+		if err == nil {
+			_, err = fmt.Fprintln(o.App.Stderr, "mcprun: the script makes no calls that need a plan")
+		}
+		return err
+	}
+	plans, err := o.openPlans(s)
+	if err != nil {
+		return err
+	}
+	plan, err := plans.New(calls, loosen)
+	if err != nil {
+		return err
+	}
+	want, err := o.wanted(p, s)
+	if err != nil {
+		return err
+	}
+	plan.Script, plan.Digest, plan.Lock, plan.Customer = s.Name, want.Digest, want.Lock, want.Customer
+	plan.Until = time.Now().Add(o.expire).Round(time.Second)
+	con := term.NewConsole(o.App)
+	defer con.Close()
+	asked, err := term.NewElicitor(o.App, con, term.TerminalName(), "")
+	if err != nil {
+		return err
+	}
+	defer asked.Close()
+	atTerminal := func() (approve.Approver, error) { return asked.Approver(term.TerminalName()) }
+	approver, err := o.approver(o.App, approverWays{approveTerminal: atTerminal})
+	if err != nil {
+		return err
+	}
+	if approver == nil {
+		return &planRefused{errors.New("nobody can be asked here: start mcprun plan in a terminal, or name a program with --approve-command")}
+	}
+	answer, err := approver.Approve(ctx, &approve.Question{Script: s.Name, Code: s.Code, Customer: plan.Customer, Plan: plan})
+	switch {
+	case err != nil:
+		return err
+	case answer.Scope == approve.Refused:
+		return &planRefused{fmt.Errorf("the plan was not approved%s", leading(": ", answer.Reason))}
+	}
+	plan.By = answer.By
+	if err := plans.Save(plan); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(o.App.Stdout, plan.ID)
+	return err
+}
+
+// planRefused reports that a plan was not approved.
+type planRefused struct{ error }
+
+// ExitCode is that of what is refused.
+func (*planRefused) ExitCode() int { return runner.ExitRefused }
+
+func leading(lead, text string) string {
+	if text == "" {
+		return ""
+	}
+	return lead + text
+}
+
+// plannedCalls returns the calls that a dry run skipped.
+func plannedCalls(res *runner.Result) ([]approve.Call, error) {
+	if len(res.Calls) < res.CallCount {
+		return nil, fmt.Errorf("the script makes %d calls; a plan is for a script with at most %d", res.CallCount, len(res.Calls))
+	}
+	mask := pii.New()
+	var list []approve.Call
+	for i := range res.Calls {
+		c := &res.Calls[i]
+		switch {
+		case c.Outcome != chain.OutcomeDry:
+			continue
+		case len(c.Arguments) == 0:
+			return nil, errors.New("the arguments of the calls are too large for a plan")
+		}
+		list = append(list, approve.Call{Tool: c.Tool, Arguments: c.Arguments, Masked: mask.MaskJSON(json.RawMessage(c.Arguments))})
+	}
+	return list, nil
+}
+
+// openPlans returns the user's plans. Scripts must not reach them.
+func (o *Options) openPlans(s *runner.Script) (*approve.Plans, error) {
+	state, err := o.App.StateDir()
+	if err != nil {
+		return nil, fmt.Errorf("find the plans: %w", err)
+	}
+	dir := filepath.Join(state, "plans")
+	if s.Workspace != "" && project.IsBelow(dir, s.Workspace) {
+		return nil, cli.WithHint(fmt.Errorf("the folder of plans %q is in the workspace %q, where scripts could change it", dir, s.Workspace),
+			"name another workspace, or another folder with XDG_STATE_HOME")
+	}
+	secret, err := customers.Key(o.App)
+	if err != nil {
+		return nil, err
+	}
+	return approve.OpenPlans(dir, secret)
+}
+
+// wanted returns what a plan for the script must be for.
+func (o *Options) wanted(p *project.Project, s *runner.Script) (*approve.Plan, error) {
+	want := &approve.Plan{Digest: approve.Digest(s.Code), Customer: o.Customer}
+	lock, err := os.ReadFile(filepath.Join(p.Tree, catalog.LockPath))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the lock: %w", err)
+	}
+	want.Lock = approve.Digest(string(lock))
+	return want, nil
+}
+
+// usePlan applies --plan.
+func (o *Options) usePlan(p *project.Project, s *runner.Script) error {
+	if o.plan == "" {
+		return nil
+	}
+	if s.Calls.DryRun || o.replay != "" {
+		return flags.Usage("--plan is for a run that makes its calls: give neither --dry-run nor --replay with it")
+	}
+	plans, err := o.openPlans(s)
+	if err != nil {
+		return err
+	}
+	want, err := o.wanted(p, s)
+	if err != nil {
+		return err
+	}
+	plan, err := plans.Open(o.plan, want)
+	if err != nil {
+		return err
+	}
+	s.Calls.Policy = plans.Allow(s.Calls.Policy, plan)
+	return nil
+}

@@ -1,0 +1,325 @@
+package approve
+
+import (
+	"bytes"
+	"context"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/policy"
+)
+
+// maxPlan bounds the calls of a plan.
+const maxPlan = 1000
+
+// Plan is an approval of calls before they are made. It holds for one run of one script.
+type Plan struct {
+	ID string `json:"id"`
+	// What the plan is for: the script's name and digest, the digest of the lock, and the customer.
+	Script   string `json:"script"`
+	Digest   string `json:"sha256"`
+	Lock     string `json:"lock"`
+	Customer string `json:"customer,omitempty"`
+	// By is who approved it, and Until when it ends.
+	By    string         `json:"by"`
+	Until time.Time      `json:"until"`
+	Calls []*PlannedCall `json:"calls"`
+}
+
+// PlannedCall is a call that a plan allows, or several that are alike.
+type PlannedCall struct {
+	Tool string `json:"tool"`
+	Most int    `json:"most"` // calls
+	// Values are the values that each argument may have, in a form that does not reveal them; null: any value. A call has exactly
+	// these arguments.
+	Values map[string][]string `json:"values"`
+	// Shown are the arguments for people, with tokens for personal data; of several calls all of them.
+	Shown []json.RawMessage `json:"shown"`
+}
+
+// Call is a call that a dry run listed.
+type Call struct {
+	Tool string
+	// Arguments are those of the call, and Masked the same with tokens for personal data.
+	Arguments, Masked json.RawMessage
+}
+
+// Loosen says what a plan allows besides the calls that a dry run listed.
+type Loosen struct {
+	// Most allows so many calls of a tool, by its id, whose arguments have values that the dry run saw, in any combination.
+	Most map[string]int
+	// Any are arguments that may have any value, as TOOL.ARGUMENT.
+	Any []string
+}
+
+// unknown marks the result of a call that a dry run did not make, in the arguments of a later one.
+const unknown = "<result of call "
+
+// Plans are the plans in a folder, which are authenticated by a key.
+type Plans struct {
+	dir string
+	key []byte
+}
+
+// OpenPlans returns the plans in a folder of the user, which need not exist. Who has the secret can make plans.
+func OpenPlans(dir string, secret []byte) (*Plans, error) {
+	key, err := hkdf.Key(sha256.New, secret, nil, "mcprun plans", sha256.Size)
+	return &Plans{dir, key}, err
+}
+
+// New returns a plan for calls. It is not approved yet, and not stored.
+func (s *Plans) New(calls []Call, loosen Loosen) (*Plan, error) {
+	if len(calls) > maxPlan {
+		return nil, fmt.Errorf("the script makes %d calls that change data; a plan has at most %d", len(calls), maxPlan)
+	}
+	p := &Plan{ID: strings.ToLower(rand.Text()[:12])}
+	loops := map[string]*PlannedCall{} // by tool and arguments
+	for _, c := range calls {
+		args, err := argumentsOf(c.Arguments)
+		if err != nil {
+			return nil, fmt.Errorf("the arguments of %s: %w", c.Tool, err)
+		}
+		key := c.Tool + "\x00" + strings.Join(slices.Sorted(maps.Keys(args)), "\x00")
+		planned := loops[key]
+		if planned == nil {
+			planned = &PlannedCall{Tool: c.Tool, Most: 1, Values: map[string][]string{}}
+			p.Calls = append(p.Calls, planned)
+			if n := loosen.Most[c.Tool]; n > 0 {
+				planned.Most, loops[key] = n, planned
+			}
+		}
+		planned.Shown = append(planned.Shown, c.Masked)
+		for name, value := range args {
+			known, seen := planned.Values[name]
+			switch {
+			case strings.Contains(value, unknown) || slices.Contains(loosen.Any, c.Tool+"."+name):
+				planned.Values[name] = nil
+			case !seen || known != nil:
+				if mac := s.value(c.Tool, name, value); !slices.Contains(known, mac) {
+					planned.Values[name] = append(known, mac)
+				}
+			}
+		}
+	}
+	return p, nil
+}
+
+// argumentsOf returns each argument in one form of the many that JSON has.
+func argumentsOf(args json.RawMessage) (map[string]string, error) {
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber()
+	var members map[string]any
+	if err := dec.Decode(&members); err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for name, value := range members {
+		var b strings.Builder
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(value); err != nil {
+			return nil, err
+		}
+		out[name] = b.String()
+	}
+	return out, nil
+}
+
+func (s *Plans) mac(parts ...string) string {
+	h := hmac.New(sha256.New, s.key)
+	for _, part := range parts {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
+func (s *Plans) value(tool, name, value string) string { return s.mac("value", tool, name, value) }
+
+// sealed is the file of a plan.
+type sealed struct {
+	Plan json.RawMessage `json:"plan"`
+	MAC  string          `json:"mac"`
+}
+
+// Save stores a plan that a person has approved.
+func (s *Plans) Save(p *Plan) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	file, err := json.Marshal(sealed{text, s.mac("plan", string(text))})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("store the plan: %w", err)
+	}
+	f, err := os.OpenFile(s.path(p.ID), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("store the plan: %w", err)
+	}
+	_, err = f.Write(file)
+	return errors.Join(err, f.Close())
+}
+
+func (s *Plans) path(id string) string { return filepath.Join(s.dir, id+".json") }
+
+// validID matches the ids of plans.
+var validID = regexp.MustCompile(`^[a-z0-9]{12}$`)
+
+// PlanError reports why a plan does not allow anything.
+type PlanError struct{ ID, Problem string }
+
+func (e *PlanError) Error() string { return fmt.Sprintf("plan %.40q: %s", e.ID, e.Problem) }
+
+// Hint says what to do.
+func (e *PlanError) Hint() string { return "make a new one with mcprun plan SCRIPT" }
+
+// Open returns a stored plan, if it is for this script, lock and customer. The errors are *PlanError.
+func (s *Plans) Open(id string, want *Plan) (*Plan, error) {
+	bad := func(format string, args ...any) (*Plan, error) {
+		return nil, &PlanError{id, fmt.Sprintf(format, args...)}
+	}
+	if !validID.MatchString(id) {
+		return bad("it is not the id of a plan")
+	}
+	text, err := os.ReadFile(s.path(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(s.path(id) + used); err == nil {
+			return bad("it was used; a plan is for one run")
+		}
+		return bad("there is no such plan of this user")
+	}
+	if err != nil {
+		return bad("%v", err)
+	}
+	var file sealed
+	var p Plan
+	if json.Unmarshal(text, &file) != nil || !hmac.Equal([]byte(file.MAC), []byte(s.mac("plan", string(file.Plan)))) || json.Unmarshal(file.Plan, &p) != nil || p.ID != id {
+		return bad("mcprun has not written it, or it was changed")
+	}
+	switch {
+	case time.Now().After(p.Until):
+		return bad("it ended at %s", p.Until.Local().Format(time.DateTime))
+	case p.Digest != want.Digest:
+		return bad("it is for another script, or the script %s has changed", p.Script)
+	case p.Lock != want.Lock:
+		return bad("the tools have changed since it was made")
+	case p.Customer != want.Customer:
+		return bad("it is for customer %q, not for %q", p.Customer, want.Customer)
+	}
+	return &p, nil
+}
+
+// used ends the name of a plan's file when a call has used it.
+const used = ".used"
+
+// Allow returns d with a plan: the calls that it lists are allowed, each once, where d would ask or allow. Other calls that may
+// change data ask. What d denies stays denied. The first call that the plan allows uses it up for other runs.
+func (s *Plans) Allow(d policy.Decider, p *Plan) policy.Decider {
+	return &planned{Decider: d, plans: s, plan: p, made: map[*PlannedCall]int{}}
+}
+
+type planned struct {
+	policy.Decider
+	plans *Plans
+	plan  *Plan
+
+	mu    sync.Mutex
+	taken bool
+	made  map[*PlannedCall]int
+}
+
+// Decide implements policy.Decider.
+func (d *planned) Decide(ctx context.Context, req *policy.Request) policy.Decision {
+	got := d.Decider.Decide(ctx, req)
+	if got.Effect == policy.Deny || got.Effect == policy.Allow && (req.Hints.ReadOnly || got.By != "") {
+		return got
+	}
+	rule := "plan " + d.plan.ID
+	why := d.take(req)
+	switch {
+	case why == "":
+		return policy.Decision{Effect: policy.Allow, Rule: rule, By: d.plan.By}
+	case got.Effect == policy.Ask:
+		return got
+	}
+	return policy.Decision{Effect: policy.Ask, Rule: rule, Reason: why}
+}
+
+// take counts a call that the plan allows, or says why it does not.
+func (d *planned) take(req *policy.Request) (why string) {
+	args, err := argumentsOf(req.Args)
+	if err != nil {
+		return "its arguments cannot be read"
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if time.Now().After(d.plan.Until) {
+		return "the plan has ended"
+	}
+	for _, c := range d.plan.Calls {
+		if c.Tool != req.Tool || d.made[c] >= c.Most || !d.plans.fits(c, args) {
+			continue
+		}
+		if !d.taken {
+			if err := os.Rename(d.plans.path(d.plan.ID), d.plans.path(d.plan.ID)+used); err != nil {
+				return "another run has used the plan"
+			}
+			d.taken = true
+		}
+		d.made[c]++
+		return ""
+	}
+	return "the plan does not list it"
+}
+
+// fits reports whether a call has the arguments of the planned one.
+func (s *Plans) fits(c *PlannedCall, args map[string]string) bool {
+	if len(args) != len(c.Values) {
+		return false
+	}
+	for name, value := range args {
+		allowed, ok := c.Values[name]
+		if !ok || allowed != nil && !slices.Contains(allowed, s.value(c.Tool, name, value)) {
+			return false
+		}
+	}
+	return true
+}
+
+// lines describes the calls of a plan for a person.
+func (p *Plan) lines() []string {
+	var lines []string
+	for i, c := range p.Calls {
+		what := ""
+		if c.Most > 1 || len(c.Shown) > 1 {
+			what = fmt.Sprintf(", up to %d times, with these values in any combination", c.Most)
+		}
+		lines = append(lines, fmt.Sprintf("%d. %s%s", i+1, visible(c.Tool), what))
+		for _, args := range c.Shown {
+			lines = append(lines, members(args)...)
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Values)) {
+			if c.Values[name] == nil {
+				lines = append(lines, "  any value is allowed for "+short(visible(name)))
+			}
+		}
+	}
+	return append(lines, "Ends: "+p.Until.Local().Format(time.DateTime))
+}

@@ -1,0 +1,181 @@
+package approve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/policy"
+)
+
+type decider policy.Effect
+
+func (d decider) Decide(context.Context, *policy.Request) policy.Decision {
+	return policy.Decision{Effect: policy.Effect(d), Rule: "inner"}
+}
+
+// approved stores a plan of calls, each TOOL followed by its arguments.
+func approved(t *testing.T, dir string, loosen Loosen, calls ...string) (*Plans, *Plan) {
+	t.Helper()
+	plans, err := OpenPlans(dir, []byte("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []Call
+	for _, text := range calls {
+		tool, args, _ := strings.Cut(text, " ")
+		list = append(list, Call{tool, json.RawMessage(args), json.RawMessage(args)})
+	}
+	p, err := plans.New(list, loosen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Digest, p.Lock, p.By, p.Until = "d", "l", "ann", time.Now().Add(time.Hour)
+	if err := plans.Save(p); err != nil {
+		t.Fatal(err)
+	}
+	p, err = plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plans, p
+}
+
+func decide(d policy.Decider, text string, hints policy.Hints) policy.Decision {
+	tool, args, _ := strings.Cut(text, " ")
+	return d.Decide(context.Background(), &policy.Request{Tool: tool, Args: json.RawMessage(args), Hints: hints, Run: &policy.Run{}})
+}
+
+func TestPlanAllowsExactlyItsCalls(t *testing.T) {
+	for name, c := range map[string]struct {
+		loosen Loosen
+		calls  []string
+		want   map[string]string // not in order: calls are independent
+		inner  policy.Effect
+	}{
+		"exact": {calls: []string{`put {"a":1,"b":{"y":[1],"x":2}}`, `put {"a":9007199254740993}`}, want: map[string]string{
+			`put { "b": {"x":2,"y":[1]}, "a":1}`: "allow", `put {"a":9007199254740993}`: "allow", `put {"a":9007199254740992}`: "ask", `put {"a":1}`: "ask",
+			`put {"a":1,"b":{"y":[1],"x":2},"c":0}`: "ask", `PUT {"a":9007199254740993}`: "ask", `del {"a":1}`: "ask", `put {"a":"1"}`: "ask",
+		}},
+		"unknown yet": {calls: []string{`add {"to":"<result of call 1>","n":1}`}, want: map[string]string{`add {"to":"x","n":2}`: "ask", `add {"to":{"id":7},"n":1}`: "allow"}},
+		"any":         {loosen: Loosen{Any: []string{"put.a"}}, calls: []string{`put {"a":1,"b":1}`}, want: map[string]string{`put {"a":2,"b":2}`: "ask", `put {"a":5,"b":1}`: "allow"}},
+		"denied":      {calls: []string{`put {"a":1}`}, inner: policy.Deny, want: map[string]string{`put {"a":1}`: "deny"}},
+		"asked":       {calls: []string{`put {"a":1}`}, inner: policy.Ask, want: map[string]string{`put {"a":1}`: "allow", `put {"a":2}`: "ask"}},
+	} {
+		plans, p := approved(t, t.TempDir(), c.loosen, c.calls...)
+		if c.inner == "" {
+			c.inner = policy.Allow
+		}
+		d := plans.Allow(decider(c.inner), p)
+		for text, want := range c.want {
+			got := decide(d, text, policy.Hints{})
+			if string(got.Effect) != want || want == "allow" && got.By != "ann" {
+				t.Errorf("%s: %s: %+v, want %s", name, text, got, want)
+			}
+			if again := decide(d, text, policy.Hints{}); again.Effect == policy.Allow {
+				t.Errorf("%s: %s is allowed twice", name, text)
+			}
+		}
+		if got := decide(d, `get {}`, policy.Hints{ReadOnly: true}); got.Effect != c.inner {
+			t.Errorf("%s: reading: %+v, want %s", name, got, c.inner)
+		}
+	}
+}
+
+func TestPlanOfALoop(t *testing.T) {
+	plans, p := approved(t, t.TempDir(), Loosen{Most: map[string]int{"set": 3}}, `set {"id":1,"to":"a"}`, `set {"id":2,"to":"b"}`, `set {"id":3}`)
+	d := plans.Allow(decider(policy.Allow), p)
+	for i, c := range []struct {
+		call string
+		want policy.Effect
+	}{
+		{`set {"id":3,"to":"a"}`, policy.Ask}, {`set {"id":1,"to":"b"}`, policy.Allow}, {`set {"id":1,"to":"b"}`, policy.Allow},
+		{`set {"id":2}`, policy.Ask}, {`set {"id":2,"to":"a"}`, policy.Allow}, {`set {"id":2,"to":"a"}`, policy.Ask},
+	} {
+		if got := decide(d, c.call, policy.Hints{}); got.Effect != c.want {
+			t.Errorf("%d: %s: %+v, want %s", i, c.call, got, c.want)
+		}
+	}
+}
+
+func TestPlanIsForOneRun(t *testing.T) {
+	dir := t.TempDir()
+	plans, p := approved(t, dir, Loosen{}, `put {"a":1}`, `put {"a":2}`)
+	other, err := plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := plans.Allow(decider(policy.Allow), p), plans.Allow(decider(policy.Allow), other)
+	if got := decide(first, `put {"a":1}`, policy.Hints{}); got.Effect != policy.Allow {
+		t.Errorf("%+v", got)
+	}
+	if got := decide(second, `put {"a":2}`, policy.Hints{}); got.Effect != policy.Ask || got.Reason != "another run has used the plan" {
+		t.Errorf("a second run: %+v", got)
+	}
+	if got := decide(first, `put {"a":2}`, policy.Hints{}); got.Effect != policy.Allow {
+		t.Errorf("%+v", got)
+	}
+	if _, err := plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"}); err == nil || !strings.Contains(err.Error(), "it was used") {
+		t.Errorf("a third run: %v", err)
+	}
+}
+
+// TestForgedPlan is what a server does that can write to the user's folder of plans, but does not have the key.
+func TestForgedPlan(t *testing.T) {
+	dir := t.TempDir()
+	plans, p := approved(t, dir, Loosen{}, `put {"a":1}`)
+	want := func() *Plan { return &Plan{Digest: "d", Lock: "l"} }
+	for name, change := range map[string]func(w *Plan){
+		"another script": func(w *Plan) { w.Digest = "x" }, "have changed": func(w *Plan) { w.Lock = "x" }, "not for \"acme\"": func(w *Plan) { w.Customer = "acme" },
+	} {
+		w := want()
+		change(w)
+		if _, err := plans.Open(p.ID, w); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want %s", err, name)
+		}
+	}
+	path := plans.path(p.ID)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(text, []byte("secret")) {
+		t.Error("the key is in the file")
+	}
+	for _, forged := range [][]byte{bytes.Replace(text, []byte(`"tool":"put"`), []byte(`"tool":"del"`), 1), bytes.Replace(text, []byte(`"most":1`), []byte(`"most":9`), 1), []byte(`{"plan":null}`), nil} {
+		if bytes.Equal(forged, text) {
+			t.Fatal("nothing was changed")
+		}
+		if err := os.WriteFile(path, forged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := plans.Open(p.ID, want()); err == nil {
+			t.Errorf("a forged plan was accepted: %+v", got)
+		}
+	}
+	if err := os.WriteFile(plans.path("aaaaaaaaaaaa"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"aaaaaaaaaaaa", "bbbbbbbbbbbb", "../plan", ""} {
+		if _, err := plans.Open(id, want()); err == nil {
+			t.Errorf("plan %q was opened", id)
+		}
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := OpenPlans(dir, []byte("another secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stranger.Open(p.ID, want()); err == nil {
+		t.Error("a plan of another key was opened")
+	}
+	if p.Until = time.Now().Add(-time.Second); decide(plans.Allow(decider(policy.Allow), p), `put {"a":1}`, policy.Hints{}).Effect != policy.Ask {
+		t.Error("a plan allows calls after its end")
+	}
+}
