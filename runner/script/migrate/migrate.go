@@ -306,6 +306,8 @@ func (m *migration) refuse(c *candidate, problems []check.Problem, err error) {
 		m.leave(c.Path, 0, fmt.Sprintf("it was not changed, since its types cannot be checked: %v; %s", missing, missing.Hint()))
 	case err != nil:
 		m.leave(c.Path, 0, fmt.Sprintf("it was not changed, since its types could not be checked: %v", err))
+	case c.Before != c.After:
+		m.leave(c.Path, 0, "it was not changed, since it would not pass the type check")
 	}
 	for _, p := range problems {
 		at := c.Path

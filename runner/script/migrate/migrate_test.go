@@ -201,7 +201,7 @@ from servers.google_drive import search_files
 more = {"order": "name"}
 call_mcp_tool("google_drive__get_document", {"id": "x"})
 search_files(query="x", **more)
-`, "", []string{"5: a part of this value is made elsewhere; look at query", "5: "}},
+`, "", []string{"0: it was not changed", "5: a part of this value is made elsewhere; look at query", "5: "}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
