@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -43,7 +44,10 @@ func (e *BackendError) ExitCode() int {
 type Need struct {
 	Name     string // of the backend, or Auto
 	Language sandbox.Language
-	Risk     Risk // a weaker sandbox is refused, even if it is named
+	Risk     risk.Risk // a weaker sandbox is refused, even if it is named
+	// Judged is the risk that the script itself shows. Auto prefers a sandbox that is strong enough for it, and takes the usual one
+	// where there is none.
+	Judged risk.Risk
 }
 
 // Choice is the backend for a script, and why it was chosen. Reason is empty when the backend was named. Usual reports that
@@ -59,7 +63,7 @@ type Choice struct {
 // reports what is wrong.
 func Choose(ctx context.Context, backends []sandbox.Backend, n Need) (Choice, error) {
 	if n.Name == Auto {
-		return chooseUsable(ctx, backends, n)
+		return chooseAuto(ctx, backends, n)
 	}
 	i := slices.IndexFunc(backends, func(b sandbox.Backend) bool { return b.Name() == n.Name })
 	if i < 0 {
@@ -77,14 +81,27 @@ func Choose(ctx context.Context, backends []sandbox.Backend, n Need) (Choice, er
 
 // preferred returns the backends in the order in which they are tried: with a risk from the weakest, which starts fastest;
 // without one a container first, the strongest that most machines have, and a kernel of its own last.
-func preferred(backends []sandbox.Backend, risk Risk) []sandbox.Backend {
+func preferred(backends []sandbox.Backend, least risk.Risk) []sandbox.Backend {
 	rank := func(b sandbox.Backend) int {
-		if risk == RiskUnset && b.Strength() == sandbox.Container {
+		if least == risk.None && b.Strength() == sandbox.Container {
 			return 0
 		}
 		return int(b.Strength())
 	}
 	return slices.SortedStableFunc(slices.Values(backends), func(a, b sandbox.Backend) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// chooseAuto prefers a sandbox that is strong enough for what the script shows.
+func chooseAuto(ctx context.Context, backends []sandbox.Backend, n Need) (Choice, error) {
+	if n.Judged >= risk.High && n.Judged > n.Risk { // lower ones change nothing, since a container is preferred anyway
+		strong := slices.DeleteFunc(slices.Clone(backends), func(b sandbox.Backend) bool { return !goodFor(b, n.Judged) })
+		if c, err := chooseUsable(ctx, strong, n); err == nil {
+			c.Usual = false
+			c.Reason = fmt.Sprintf("chosen for a script of %s risk", n.Judged)
+			return c, nil
+		}
+	}
+	return chooseUsable(ctx, backends, n)
 }
 
 func chooseUsable(ctx context.Context, backends []sandbox.Backend, n Need) (Choice, error) {
@@ -96,7 +113,7 @@ func chooseUsable(ctx context.Context, backends []sandbox.Backend, n Need) (Choi
 		}
 		st := b.Probe(ctx)
 		if st.Usable && slices.Contains(st.Languages, n.Language) {
-			return Choice{Backend: b, Reason: reason(n, why), Usual: why == nil && n.Risk == RiskUnset}, nil
+			return Choice{Backend: b, Reason: reason(n, why), Usual: why == nil && n.Risk == risk.None}, nil
 		}
 		detail := st.Detail
 		if st.Usable {
@@ -109,7 +126,7 @@ func chooseUsable(ctx context.Context, backends []sandbox.Backend, n Need) (Choi
 		}
 	}
 	e := &BackendError{Name: Auto, Message: fmt.Sprintf("no sandbox here can run %s", n.Language), Remedy: strings.Join(remedies, "\n")}
-	if n.Risk != RiskUnset {
+	if n.Risk != risk.None {
 		e.Message += fmt.Sprintf(" of %s risk", n.Risk)
 	}
 	if why == nil {
@@ -122,23 +139,23 @@ func chooseUsable(ctx context.Context, backends []sandbox.Backend, n Need) (Choi
 // reason explains why a backend was chosen, and why others were not.
 func reason(n Need, passed []string) string {
 	first := "chosen automatically"
-	if n.Risk != RiskUnset {
+	if n.Risk != risk.None {
 		first = fmt.Sprintf("chosen for %s risk", n.Risk)
 	}
 	switch {
 	case passed == nil:
 		return first
-	case n.Risk == RiskUnset:
+	case n.Risk == risk.None:
 		return strings.Join(passed, "; ")
 	}
 	return first + "; " + strings.Join(passed, "; ")
 }
 
 // tooWeak returns the error for a backend that is too weak. It names those that are strong enough, usable or not.
-func tooWeak(backends []sandbox.Backend, b sandbox.Backend, risk Risk) error {
+func tooWeak(backends []sandbox.Backend, b sandbox.Backend, least risk.Risk) error {
 	var enough []string
-	for _, other := range preferred(backends, risk) {
-		if goodFor(other, risk) {
+	for _, other := range preferred(backends, least) {
+		if goodFor(other, least) {
 			enough = append(enough, other.Name())
 		}
 	}
@@ -148,7 +165,7 @@ func tooWeak(backends []sandbox.Backend, b sandbox.Backend, risk Risk) error {
 	}
 	return &BackendError{
 		Name: b.Name(), Refused: true, Remedy: remedy + "; mcprun doctor says how to get it",
-		Message: fmt.Sprintf("sandbox %q is too weak for code of %s risk: it is good for %s risk", b.Name(), risk, GoodFor(b.Strength())),
+		Message: fmt.Sprintf("sandbox %q is too weak for code of %s risk: it is good for %s risk", b.Name(), least, GoodFor(b.Strength())),
 	}
 }
 

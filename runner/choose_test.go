@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -43,7 +44,7 @@ func TestChoose(t *testing.T) {
 		backends string
 		ask      string
 		lang     sandbox.Language
-		risk     runner.Risk
+		risk     string
 		want     string // the backend, or a part of the error
 		code     int    // of the error; 0 means none
 	}{
@@ -78,8 +79,12 @@ func TestChoose(t *testing.T) {
 		{all, "docker", ts, "critical", "too weak", 126},
 		{all, "gvisor", ts, "low", "gvisor", 0},
 	} {
-		got, err := runner.Choose(t.Context(), machine(c.backends), runner.Need{Name: c.ask, Language: c.lang, Risk: c.risk})
-		name := strings.Join([]string{c.backends, c.ask, string(c.lang), string(c.risk)}, ", ")
+		least, err := risk.Parse(c.risk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := runner.Choose(t.Context(), machine(c.backends), runner.Need{Name: c.ask, Language: c.lang, Risk: least})
+		name := strings.Join([]string{c.backends, c.ask, string(c.lang), c.risk}, ", ")
 		var b *runner.BackendError
 		switch {
 		case err == nil && (c.code != 0 || got.Backend.Name() != c.want):
@@ -94,7 +99,7 @@ func TestChoose(t *testing.T) {
 
 // TestRefusalSaysWhatToInstall: the remedies of all that would have done are there, and no others.
 func TestRefusalSaysWhatToInstall(t *testing.T) {
-	_, err := runner.Choose(t.Context(), machine("no-embedded no-process no-docker no-gvisor"), runner.Need{Name: "auto", Language: py, Risk: "medium"})
+	_, err := runner.Choose(t.Context(), machine("no-embedded no-process no-docker no-gvisor"), runner.Need{Name: "auto", Language: py, Risk: risk.Medium})
 	b, ok := errors.AsType[*runner.BackendError](err)
 	if !ok || b.Hint() != "docker: mend docker\ngvisor: mend gvisor" {
 		t.Errorf("%v, hint %q", err, b.Hint())
@@ -103,26 +108,52 @@ func TestRefusalSaysWhatToInstall(t *testing.T) {
 	if b, ok = errors.AsType[*runner.BackendError](err); !ok || b.Hint() != "docker: mend docker\nprocess: install python 3.11 or newer" {
 		t.Errorf("%v, hint %q", err, b.Hint())
 	}
-	_, err = runner.Choose(t.Context(), machine("process docker no-gvisor"), runner.Need{Name: "process", Language: py, Risk: "high"})
+	_, err = runner.Choose(t.Context(), machine("process docker no-gvisor"), runner.Need{Name: "process", Language: py, Risk: risk.High})
 	if b, ok = errors.AsType[*runner.BackendError](err); !ok || !strings.Contains(b.Hint(), "--sandbox docker or gvisor") {
 		t.Errorf("%v, hint %q", err, b.Hint())
 	}
 }
 
-func TestRisk(t *testing.T) {
-	risks := runner.Risks()
-	for i, r := range risks {
-		if got, err := runner.ParseRisk(string(r)); err != nil || got != r {
-			t.Errorf("%q reads as %q, %v", r, got, err)
-		}
-		if r.Max(runner.RiskUnset) != r || runner.RiskUnset.Max(r) != r {
-			t.Errorf("%q beside an unset risk", r)
-		}
-		if i > 0 && (risks[i-1].Max(r) != r || r.Max(risks[i-1]) != r) {
-			t.Errorf("%q is not above %q", r, risks[i-1])
+// TestJudgedRiskOnlyRaises: what a script shows selects a stronger sandbox where one is usable, and refuses none.
+func TestJudgedRiskOnlyRaises(t *testing.T) {
+	for _, c := range []struct {
+		backends, ask string
+		judged, least risk.Risk
+		want          string
+	}{
+		{"embedded process docker gvisor", "auto", risk.Low, risk.None, "docker"},
+		{"embedded process docker gvisor", "auto", risk.Medium, risk.None, "docker"},
+		{"embedded process docker gvisor", "auto", risk.High, risk.None, "docker"},
+		{"embedded process docker gvisor", "auto", risk.Critical, risk.None, "gvisor"},
+		{"embedded process docker no-gvisor", "auto", risk.Critical, risk.None, "docker"},
+		{"embedded process no-docker gvisor", "auto", risk.Medium, risk.None, "process"},
+		{"embedded process no-docker gvisor", "auto", risk.High, risk.None, "gvisor"},
+		{"embedded process no-docker no-gvisor", "auto", risk.Critical, risk.None, "process"},
+		{"embedded process docker gvisor", "auto", risk.High, risk.Low, "docker"},
+		{"embedded process docker gvisor", "auto", risk.Low, risk.Critical, "gvisor"},
+		{"embedded process docker gvisor", "process", risk.Critical, risk.None, "process"},
+	} {
+		got, err := runner.Choose(t.Context(), machine(c.backends), runner.Need{Name: c.ask, Language: py, Judged: c.judged, Risk: c.least})
+		if err != nil || got.Backend.Name() != c.want {
+			t.Errorf("%+v: %v, %v", c, got.Backend, err)
 		}
 	}
-	if _, err := runner.ParseRisk("High"); err == nil || !strings.Contains(err.Error(), "low, medium, high or critical") {
+}
+
+func TestTrust(t *testing.T) {
+	all := runner.Trusts()
+	for i, a := range all {
+		if got, err := runner.ParseTrust(string(a)); err != nil || got != a {
+			t.Errorf("%q reads as %q, %v", a, got, err)
+		}
+		if a.Least(runner.TrustUnset) != a || runner.TrustUnset.Least(a) != a {
+			t.Errorf("%q beside none", a)
+		}
+		if i > 0 && (all[i-1].Least(a) != a || a.Risk() != all[i-1].Risk()+1) {
+			t.Errorf("%q is not trusted less than %q", a, all[i-1])
+		}
+	}
+	if _, err := runner.ParseTrust("me"); err == nil || !strings.Contains(err.Error(), "own, model, exposed or stranger") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
@@ -44,8 +45,11 @@ type Result struct {
 	// LimitsHit lists, sorted, the limits that the run reached, whether or not they ended it: "timeout", and the Limit
 	// constants of package sandbox. Never nil.
 	LimitsHit []string `json:"limitsHit"`
-	Sandbox   string   `json:"sandbox"`
-	Runtime   string   `json:"runtime"`
+	// Risk is what the script might do, and RiskReason why it is that high.
+	Risk       risk.Risk `json:"risk,omitzero"`
+	RiskReason string    `json:"riskReason,omitempty"`
+	Sandbox    string    `json:"sandbox"`
+	Runtime    string    `json:"runtime"`
 	// DurationMS is the whole run; StartMS the part until the sandbox was ready for the script.
 	DurationMS float64 `json:"durationMs"`
 	StartMS    float64 `json:"startMs"`
@@ -77,7 +81,7 @@ type Result struct {
 // removed when it is appended.
 func (r *Result) Logged(s *Script) *customer.Run {
 	run := &customer.Run{
-		Name: s.Name, Language: string(s.Language), Code: s.Code, Sandbox: r.Sandbox, ExitCode: r.ExitCode, Cause: string(r.Cause), Message: r.Message,
+		Name: s.Name, Language: string(s.Language), Code: s.Code, Sandbox: r.Sandbox, ExitCode: r.ExitCode, Cause: string(r.Cause), Message: r.Message, Risk: r.Risk.String(), RiskReason: r.RiskReason,
 		DurationMS: r.DurationMS, Result: r.Value, Output: r.Stdout, CallCount: r.CallCount, Files: r.Files, Tokens: r.Tokens.logged(),
 	}
 	if r.Error != nil {
@@ -92,6 +96,6 @@ func (r *Result) Logged(s *Script) *customer.Run {
 // LoggedFailure returns the entry of a run that could not be started.
 func LoggedFailure(s *Script, err error) *customer.Run {
 	return &customer.Run{
-		Name: s.Name, Language: string(s.Language), Code: s.Code, ExitCode: ExitRunner, Cause: string(CauseFailed), Message: err.Error(),
+		Name: s.Name, Language: string(s.Language), Code: s.Code, ExitCode: ExitRunner, Cause: string(CauseFailed), Message: err.Error(), Risk: s.Risk.String(), RiskReason: s.RiskReason,
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
 	"github.com/mcpgen/mcpgen/runner/internal/hint"
 	"github.com/mcpgen/mcpgen/runner/internal/output"
+	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/workspace"
@@ -47,6 +48,13 @@ type Script struct {
 
 	// Vars become variables of the script, by name; the values are JSON.
 	Vars map[string]json.RawMessage
+	// Floor is the least risk that the script is taken to have. A weaker sandbox is refused.
+	Floor risk.Risk
+	// Risk is how much harm it can do, as far as that is known, and RiskReason why. The policy of its calls learns it.
+	Risk       risk.Risk
+	RiskReason string
+	// Restricted has the sandbox refuse, where that is simple, code that is made at run time. It does not replace [Refuse].
+	Restricted bool
 	// Calls are the settings of its tool calls.
 	Calls chain.Settings
 	// Answers are the methods that the script may call on the host besides tools, by name, such as "tools/search". An answer
@@ -199,10 +207,14 @@ func (x *run) prepare(ctx context.Context, prepared *script.Prepared) error {
 	s := x.script
 	x.job = *prepared.Job
 	x.job.Vars, x.job.Lines = s.Vars, s.Calls.Details || s.Calls.Approver != nil
+	if x.job.Restricted = s.Restricted; s.Restricted && s.Language == sandbox.LangTypeScript {
+		x.job.Code = templates.Restrict() + x.job.Code
+	}
 	if s.Capture {
 		x.stdout, x.stderr = &output.Capture{}, &output.Capture{}
 	}
 	x.output = output.New(s.MaxOutput, x.store, x.id, output.Tee(s.Stdout, x.stdout), output.Tee(s.Stderr, x.stderr))
+	s.Calls.Subject.Risk = max(s.Calls.Subject.Risk, s.Risk)
 	var err error
 	x.calls, err = x.runner.chain.NewCalls(ctx, chain.Run{
 		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Answers: s.Answers, Import: prepared.Import, CountTokens: s.Capture,

@@ -3,6 +3,7 @@ package templates
 import (
 	"embed"
 	"io/fs"
+	"strings"
 )
 
 // The guest programs, all files of a kind: those of Python that belong to the guest alone begin with _mcprun.
@@ -79,3 +80,10 @@ func RuntimeArgs(runtime string) []string {
 	}
 	return nil
 }
+
+//go:embed guest/restrict.js
+var restrict string
+
+// Restrict returns JavaScript, without a line break, that takes the means to run texts as code from a script that follows it on
+// the same line.
+func Restrict() string { return strings.ReplaceAll(restrict, "\n", "") }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/doctor"
-	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
 // TestDoctor looks at this machine. The embedded sandbox works on each.
@@ -18,7 +18,7 @@ func TestDoctor(t *testing.T) {
 		t.Fatalf("exit code %d, %v, stdout %q, stderr %q", code, err, stdout, stderr)
 	}
 	i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Name == "embedded" })
-	if i < 0 || !found[i].Usable || found[i].GoodFor != runner.RiskLow {
+	if i < 0 || !found[i].Usable || found[i].GoodFor != risk.Low {
 		t.Fatalf("%+v", found)
 	}
 	for _, f := range found {

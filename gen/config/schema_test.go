@@ -73,7 +73,7 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		"version: 1\nconfig: conf/servers.json":                                                true,
 		"version: 1\nconfig: ''":                                                               false,
 		"version: 1\nrun: {memory: 1GiB}":                                                      true,
-		"version: 1\nrun: {risk: high, cpu: 5s, processes: 20, open_files: 99, file_size: 1, output_limit: 5MB, disk: 2GiB, disk_files: 7, tmp: 16MiB}":                                                                true,
+		"version: 1\nrun: {risk: high, trust: exposed, restricted: true, cpu: 5s, processes: 20, open_files: 99, file_size: 1, output_limit: 5MB, disk: 2GiB, disk_files: 7, tmp: 16MiB}":                              true,
 		"version: 1\nrun: {call_timeout: 5s, parallel: 8, max_output: 30000, max_result: 2MiB, allow_drift: false, strict_output: true, elicit: prompt, daemon: auto, tsc: tsc, pyright: bin/pyright, skills: skills}": true,
 		"version: 1\nservers: {crm: {max_time: 5m, parallel: 4, idempotent: [put_*], read_only: [get_*]}}":                                                                                                             true,
 		"version: 1\nservers: {crm: {category: sales}}": true,

@@ -64,6 +64,8 @@ type Job struct {
 	Vars map[string]json.RawMessage `json:"vars,omitempty"`
 	// Modules are the code of Python files beside the script, by their paths relative to it, with slashes.
 	Modules map[string]string `json:"modules,omitempty"`
+	// Restricted has a Python guest take eval, exec and compile from the script.
+	Restricted bool `json:"restricted,omitempty"`
 	// Lines asks the guest for the line of the script that makes each call.
 	Lines bool `json:"lines,omitempty"`
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/images"
+	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 )
@@ -30,6 +31,7 @@ type executeArgs struct {
 	Vars     map[string]json.RawMessage `json:"context_vars"`
 	Timeout  *float64                   `json:"timeout_seconds"`
 	Memory   *float64                   `json:"memory_mb"`
+	Risk     string                     `json:"risk"` // the least that the code is taken to have; not in the schema, which costs tokens
 }
 
 // execution is the structured content of execute_code. The first members are named as in other servers' execute_code; the
@@ -89,6 +91,9 @@ func (c *toolCall) newJob(args *executeArgs) (*Job, error) {
 	}
 	if err := c.checkVars(args.Vars); err != nil {
 		return nil, err
+	}
+	if job.Risk, err = risk.Parse(args.Risk); err != nil {
+		return nil, c.errorf("%v", err)
 	}
 	if t := args.Timeout; t != nil {
 		if !(*t > 0) || *t > o.MaxTime.Seconds() {
@@ -280,7 +285,7 @@ func (e *execution) text() string {
 func metaOf(res *runner.Result) map[string]any {
 	m := map[string]any{
 		"sandbox": res.Sandbox, "runtime": res.Runtime, "durationMs": res.DurationMS, "startMs": res.StartMS, "cause": res.Cause,
-		"limitsHit": res.LimitsHit, "callCount": res.CallCount,
+		"limitsHit": res.LimitsHit, "callCount": res.CallCount, "risk": res.Risk, "riskReason": res.RiskReason,
 	}
 	if res.MaxMemoryBytes > 0 {
 		m["maxMemoryBytes"] = res.MaxMemoryBytes

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
 // Job is a run that a client asked for.
@@ -16,7 +17,8 @@ type Job struct {
 	Code, Language string
 	Vars           map[string]json.RawMessage
 	Timeout        time.Duration
-	Memory         int64 // bytes
+	Memory         int64     // bytes
+	Risk           risk.Risk // the least that the code is taken to have
 	// Stdout and Stderr receive output as it is printed.
 	Stdout, Stderr io.Writer
 	// Ask asks the client's user a server's question. It is never nil, and declines if the client cannot ask.

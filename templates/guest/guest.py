@@ -96,6 +96,8 @@ def execute(job, module, finder):
     """Run the code, in an event loop if it awaits at the top level."""
     code = compile(job["code"], job["name"], "exec", flags=PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     finder.publish(code)
+    if job.get("restricted"):
+        module.__dict__["__builtins__"] = {name: value for name, value in vars(builtins).items() if name not in ("eval", "exec", "compile")}
     if code.co_flags & CO_COROUTINE:
         import asyncio
 

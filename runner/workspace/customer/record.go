@@ -49,7 +49,10 @@ type Run struct {
 	Language string `json:"language"`
 	Code     string `json:"code"`
 	Sandbox  string `json:"sandbox,omitempty"`
-	ExitCode int    `json:"exitCode"`
+	// Risk is how much harm the script might have done, and RiskReason why; empty if it was not judged.
+	Risk       string `json:"risk,omitempty"`
+	RiskReason string `json:"riskReason,omitempty"`
+	ExitCode   int    `json:"exitCode"`
 	// Cause is how the run ended: "exit" if the script ended by itself, "failed" if it could not be run, or a limit.
 	Cause      string  `json:"cause"`
 	Message    string  `json:"message,omitempty"`
@@ -124,9 +127,10 @@ func (r Record) cut(times int) Record {
 	run.CallCount, run.FileCount = max(run.CallCount, len(run.Calls)), max(run.FileCount, len(run.Files))
 	run.Cut = run.Cut || len(run.Code) > times*maxCode || len(run.Output) > times*maxOutput || len(run.Result) > times*maxResult ||
 		len(run.Calls) > maxCalls || len(run.Files) > maxFiles
-	for _, text := range []*string{&run.Name, &run.Language, &run.Sandbox, &run.Cause} {
+	for _, text := range []*string{&run.Name, &run.Language, &run.Sandbox, &run.Cause, &run.Risk} {
 		*text = clip(*text, times*maxName)
 	}
+	run.RiskReason = clip(run.RiskReason, times*maxText)
 	run.Code, run.Message, run.Output = clip(run.Code, times*maxCode), clip(run.Message, times*maxText), clipFront(run.Output, times*maxOutput)
 	if len(run.Result) > times*maxResult {
 		run.Result = nil
@@ -158,7 +162,7 @@ func (r Record) masked(mask func(json.RawMessage) json.RawMessage) Record {
 	if r.Run != nil {
 		run := *r.Run
 		r.Run = &run
-		texts = append(texts, &run.Name, &run.Code, &run.Message, &run.Output)
+		texts = append(texts, &run.Name, &run.Code, &run.Message, &run.Output, &run.RiskReason)
 		for i := range run.Calls { // a script may call tools that do not exist by any name
 			texts = append(texts, &run.Calls[i].Tool)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -56,7 +57,7 @@ type Finding struct {
 	Detail string `json:"detail"`
 	Remedy string `json:"remedy,omitempty"`
 	// GoodFor is the greatest risk that this kind of sandbox is good for.
-	GoodFor   runner.Risk        `json:"goodFor"`
+	GoodFor   risk.Risk          `json:"goodFor"`
 	Languages []sandbox.Language `json:"languages"`
 	// Starts has an entry for each language, when speed was measured.
 	Starts []start `json:"starts,omitempty"`

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/backends"
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
-	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -106,11 +106,11 @@ func TestWhatAutoTakes(t *testing.T) {
 	backends := []sandbox.Backend{
 		told{name: "embedded", status: usable}, told{name: "process", status: usable}, told{name: "docker", status: usable}, told{name: "gvisor"},
 	}
-	for risk, want := range map[runner.Risk]string{
-		"": "docker", "low": "embedded for typescript, process for python", "medium": "docker", "high": "docker", "critical": "none of these",
+	for least, want := range map[risk.Risk]string{
+		risk.None: "docker", risk.Low: "embedded for typescript, process for python", risk.Medium: "docker", risk.High: "docker", risk.Critical: "none of these",
 	} {
-		if got := choices(t.Context(), backends, risk); got != want {
-			t.Errorf("risk %q: %q, want %q", risk, got, want)
+		if got := choices(t.Context(), backends, least); got != want {
+			t.Errorf("risk %q: %q, want %q", least, got, want)
 		}
 	}
 }

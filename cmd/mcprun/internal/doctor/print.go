@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -27,7 +28,7 @@ func (o *command) print(ctx context.Context, findings []Finding) {
 		}
 		o.heading(f, text)
 	}
-	o.auto("selects " + choices(ctx, backends, runner.RiskUnset))
+	o.auto("selects " + choices(ctx, backends, risk.None))
 	fmt.Fprintln(o.app.Stdout)
 	for i := range findings {
 		o.detail(&findings[i])
@@ -101,10 +102,10 @@ func (s start) words() string {
 }
 
 // goodFor lists the risks up to the greatest.
-func goodFor(most runner.Risk) string {
+func goodFor(most risk.Risk) string {
 	var words []string
-	for _, r := range runner.Risks() {
-		words = append(words, string(r))
+	for _, r := range risk.All() {
+		words = append(words, r.String())
 		if r == most {
 			break
 		}
@@ -124,21 +125,21 @@ func (o *command) item(label string, style func(string) string, text string) {
 func (o *command) printAuto(ctx context.Context, backends []sandbox.Backend) {
 	style := o.app.OutStyle()
 	o.auto("what --sandbox auto selects here")
-	for _, risk := range append([]runner.Risk{runner.RiskUnset}, runner.Risks()...) {
-		label := "--risk " + string(risk) + ":"
-		if risk == runner.RiskUnset {
+	for _, least := range append([]risk.Risk{risk.None}, risk.All()...) {
+		label := "--risk " + least.String() + ":"
+		if least == risk.None {
 			label = "no --risk:"
 		}
-		o.item(label, style.Dim, choices(ctx, backends, risk))
+		o.item(label, style.Dim, choices(ctx, backends, least))
 	}
 }
 
 // choices returns the sandbox chosen for each language, once if it is the same.
-func choices(ctx context.Context, backends []sandbox.Backend, risk runner.Risk) string {
+func choices(ctx context.Context, backends []sandbox.Backend, least risk.Risk) string {
 	var names, words []string
 	for _, lang := range []sandbox.Language{sandbox.LangTypeScript, sandbox.LangPython} {
 		name := "none of these"
-		if c, err := runner.Choose(ctx, backends, runner.Need{Name: runner.Auto, Language: lang, Risk: risk}); err == nil {
+		if c, err := runner.Choose(ctx, backends, runner.Need{Name: runner.Auto, Language: lang, Risk: least}); err == nil {
 			name = c.Backend.Name()
 		}
 		names, words = append(names, name), append(words, fmt.Sprintf("%s for %s", name, lang))

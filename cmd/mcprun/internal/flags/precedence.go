@@ -14,12 +14,13 @@ import (
 const EnvPrefix = "MCPRUN_"
 
 // ApplyDefaults sets flags that were not given on the command line, from the environment, else from run: in mcpgen.yaml. Only flags
-// that are keys of run: can be set there. The key risk is a minimum, not a default; its command applies it.
+// that are keys of run: can be set there. The keys risk and trust are
+// bounds, not defaults; their command applies them.
 func ApplyDefaults(app *cli.App, flags *pflag.FlagSet, settings *config.Settings) error {
 	var failed error
 	flags.VisitAll(func(flag *pflag.Flag) {
 		key := strings.ReplaceAll(flag.Name, "-", "_")
-		if failed != nil || flag.Changed || key == "risk" || !config.IsRunKey(key) {
+		if failed != nil || flag.Changed || key == "risk" || key == "trust" || !config.IsRunKey(key) {
 			return
 		}
 		env := EnvPrefix + strings.ToUpper(key)

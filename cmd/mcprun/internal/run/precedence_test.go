@@ -194,7 +194,7 @@ func TestRiskIsAFloor(t *testing.T) {
 		{"low", "", "high", "high"}, {"critical", "low", "high", "critical"}, {"low", "high", "medium", "high"},
 	} {
 		o, err := applied(t, &project.Project{Settings: config.Settings{Run: runSettings("risk", c.file)}}, map[string]string{"MCPRUN_RISK": c.env}, "--risk", c.flag)
-		if err != nil || string(o.risk) != c.want {
+		if err != nil || o.risk.String() != c.want {
 			t.Errorf("%+v: %q, %v", c, o.risk, err)
 		}
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/hostapi"
+	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/skill"
@@ -74,13 +75,15 @@ type Options struct {
 	sandbox  string
 	plan     string // an id
 	riskFlag string
+	trust    string
 	elicit   string
 	daemon   string
 
 	// Shared are the flags that mcprun serve has too.
 	Shared Shared
 
-	risk   runner.Risk         // the highest of flag, environment and mcpgen.yaml
+	risk   risk.Risk           // the highest of flag, environment and mcpgen.yaml
+	author runner.Trust        // the least trusted of them
 	shown  []hostapi.ImageFile // by the script, once it has run
 	logged *customers.Logged   // nil: nothing is logged
 	// planned is what the command plan does after its dry run; nil: the command is another.
@@ -99,7 +102,9 @@ func (o *Options) bindShared() {
 		Customers: flags.Set(o.FolderFlags.Bind),
 		Sandbox: flags.Set(func(f *pflag.FlagSet) {
 			f.Var(flags.Text(&o.sandbox, "name"), "sandbox", "auto, or one of "+strings.Join(backends.Names(), ", "))
-			f.Var(flags.Text(&o.riskFlag, "level"), "risk", "refuse a sandbox that is too weak for this: "+strings.Join(risks(), ", "))
+			f.Var(flags.Text(&o.trust, "author"), "trust", "refuse a sandbox that is too weak for code of: "+words(runner.Trusts()))
+			f.Var(flags.Text(&o.riskFlag, "level"), "risk", "treat the script as one of at least this risk: "+words(risk.All()))
+			flags.BindSwitch(f, &o.Base.Restricted, "restricted", "refuse scripts that do more than safe functions and modules can")
 			o.SandboxFlags.Bind(f)
 			f.Var(flags.Text(&o.Base.Workspace, "folder"), "workspace", "folder the script may write to, created if missing (default: workspace/, next to the tree)")
 		}),
@@ -112,12 +117,15 @@ func (o *Options) bindShared() {
 	}
 }
 
-func risks() []string {
-	var words []string
-	for _, r := range runner.Risks() {
-		words = append(words, string(r))
+// words lists names.
+func words[T any](all []T) string { return strings.Join(names(all), ", ") }
+
+func names[T any](all []T) []string {
+	var out []string
+	for _, each := range all {
+		out = append(out, fmt.Sprint(each))
 	}
-	return words
+	return out
 }
 
 // Bind registers the flags of a run on cmd, which is the root command, `run` and `session resume`.
@@ -154,14 +162,15 @@ func (o *Options) Bind(cmd *cobra.Command) {
 		o.outputFlags.bind(f)
 		f.AddFlagSet(o.Shared.Output)
 	})
-	usual := []string{"eval", "var", "check", "customer", "sandbox", "risk", "workspace", "config", "dry-run", "timeout", "memory",
+	usual := []string{"eval", "var", "check", "customer", "sandbox", "risk", "restricted", "workspace", "config", "dry-run", "timeout", "memory",
 		"json", "trace", "verbose", "quiet"}
 	if o.Resumes {
 		usual = append(usual, "restore")
 	}
 	groups.Usual(usual...)
 	cli.CompleteFlag(cmd, "sandbox", cli.FixedWords(append(backends.Names(), runner.Auto)...))
-	cli.CompleteFlag(cmd, "risk", cli.FixedWords(risks()...))
+	cli.CompleteFlag(cmd, "risk", cli.FixedWords(names(risk.All())...))
+	cli.CompleteFlag(cmd, "trust", cli.FixedWords(names(runner.Trusts())...))
 	cli.CompleteFlag(cmd, "language", cli.FixedWords(string(sandbox.LangTypeScript), string(sandbox.LangPython)))
 }
 
@@ -289,23 +298,36 @@ func (o *Options) openProject(con *term.Console) (*project.Project, error) {
 	return p, nil
 }
 
-// ApplyDefaults sets flags that were not given on the command line. The highest risk of flag, environment and mcpgen.yaml
-// counts.
+// ApplyDefaults sets flags that were not given on the command line. The highest risk and the least trusted author of flag,
+// environment and mcpgen.yaml count.
 func (o *Options) ApplyDefaults(p *project.Project) error {
 	if err := flags.ApplyDefaults(o.App, o.Cmd.Flags(), &p.Settings); err != nil {
 		return err
 	}
-	for _, s := range []struct{ from, value string }{
-		{"--risk", o.riskFlag}, {flags.EnvPrefix + "RISK", o.App.Env(flags.EnvPrefix + "RISK")}, {"run.risk", p.Settings.Run["risk"].Value},
-	} {
-		r, err := runner.ParseRisk(s.value)
+	for _, s := range o.given(p, "risk", o.riskFlag) {
+		r, err := risk.Parse(s.value)
 		if err != nil {
 			return flags.Usage("%s: %w", s.from, err)
 		}
-		o.risk = o.risk.Max(r)
+		o.risk = max(o.risk, r)
+	}
+	for _, s := range o.given(p, "trust", o.trust) {
+		t, err := runner.ParseTrust(s.value)
+		if err != nil {
+			return flags.Usage("%s: %w", s.from, err)
+		}
+		o.author = o.author.Least(t)
 	}
 	o.setPolicy(p)
 	return nil
+}
+
+type givenValue struct{ from, value string }
+
+// given returns a setting in each place where it can be given.
+func (o *Options) given(p *project.Project, key, flag string) []givenValue {
+	env := flags.EnvPrefix + strings.ToUpper(key)
+	return []givenValue{{"--" + key, flag}, {env, o.App.Env(env)}, {"run." + key, p.Settings.Run[key].Value}}
 }
 
 // Complete sets the fields of the script that flags determine.
@@ -384,7 +406,10 @@ func (o *Options) runAt(ctx context.Context, con *term.Console, s *runner.Script
 
 // RunScript chooses the sandbox and runs the script there. An error means that it could not be run.
 func (o *Options) RunScript(ctx context.Context, at *Host, s *runner.Script, say func(line string)) (*runner.Result, error) {
-	choice, err := runner.Choose(ctx, at.backends, runner.Need{Name: o.sandboxName(), Language: s.Language, Risk: o.risk})
+	if err := o.judge(ctx, at, s); err != nil {
+		return nil, err
+	}
+	choice, err := runner.Choose(ctx, at.backends, runner.Need{Name: o.sandboxName(), Language: s.Language, Risk: max(o.floor(), s.Floor), Judged: s.Risk})
 	if err != nil {
 		return nil, err
 	}
@@ -422,7 +447,7 @@ func (o *Options) CanRun(ctx context.Context, p *project.Project, language sandb
 		return err
 	}
 	defer release()
-	choice, err := runner.Choose(ctx, list, runner.Need{Name: o.sandboxName(), Language: language, Risk: o.risk})
+	choice, err := runner.Choose(ctx, list, runner.Need{Name: o.sandboxName(), Language: language, Risk: o.floor()})
 	if err != nil || o.sandboxName() == runner.Auto {
 		return err
 	}

@@ -1,0 +1,141 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runner/risk"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/script/judge"
+)
+
+// RestrictedError refuses a script that must be restricted and is not.
+type RestrictedError struct {
+	Script   string
+	Findings []judge.Finding
+}
+
+func (e *RestrictedError) Error() string {
+	lines := make([]string, 0, len(e.Findings))
+	for _, f := range e.Findings {
+		lines = append(lines, "  "+f.String())
+	}
+	return fmt.Sprintf("%s was not run: it does what restricted scripts may not do:\n%s", e.Script, strings.Join(lines, "\n"))
+}
+
+// Hint says what to do.
+func (e *RestrictedError) Hint() string { return "change the script, or run it without --restricted" }
+
+// ExitCode is that of a script that was refused before it ran.
+func (e *RestrictedError) ExitCode() int { return ExitRefused }
+
+// parseTimeout bounds the parsing of a Python script in its sandbox.
+const parseTimeout = 20 * time.Second
+
+// Judge says what a script may do, without running any of it. A TypeScript script is read on this machine, a Python script by a
+// Python in the first usable of the sandboxes; where there is none the script is unjudged, which counts as medium risk. Errors in
+// a TypeScript script are a *script.Error; those in a Python script are in the report.
+func (r *Runner) Judge(ctx context.Context, s *Script, sandboxes []sandbox.Backend, opt judge.Options) (*judge.Report, error) {
+	opt.Tools = r.tool
+	opt.Python = s.Language == sandbox.LangPython
+	src := script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir}
+	files := script.Options{Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted}
+	if !opt.Python {
+		facts, err := r.opt.Bundler.Facts(ctx, src, files)
+		if err != nil {
+			return nil, err
+		}
+		return facts.Judge(&opt), nil
+	}
+	texts, order, err := script.PythonFiles(src, files)
+	if err != nil {
+		return nil, err
+	}
+	trees, err := r.parsePython(ctx, texts, sandboxes)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return judge.Unjudged(s.Name, err.Error()), nil
+	}
+	facts := &judge.Facts{}
+	if err := facts.Python(texts, order, trees); err != nil {
+		return nil, err
+	}
+	return facts.Judge(&opt), nil
+}
+
+// parsePython returns the trees of Python files.
+func (r *Runner) parsePython(ctx context.Context, texts map[string]string, sandboxes []sandbox.Backend) (json.RawMessage, error) {
+	choice, err := chooseUsable(ctx, sandboxes, Need{Name: Auto, Language: sandbox.LangPython, Risk: risk.Low})
+	if err != nil {
+		return nil, errors.New("there is no Python here to read the script with")
+	}
+	code, err := json.Marshal(texts)
+	if err != nil {
+		return nil, err
+	}
+	res, err := r.Run(ctx, Script{
+		Name: "parse.py", Code: judge.PythonProgram(), Language: sandbox.LangPython, Backend: choice.Backend, Timeout: parseTimeout,
+		Vars: map[string]json.RawMessage{judge.PythonFiles: code},
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the script: %w", err)
+	case res.ExitCode != 0 || res.Value == nil:
+		why := res.Message
+		if res.Error != nil {
+			why = res.Error.Error()
+		}
+		return nil, fmt.Errorf("read the script in sandbox %s: exit code %d, %s", res.Sandbox, res.ExitCode, why)
+	}
+	return res.Value, nil
+}
+
+// tool finds a tool by its id, or by its server's folder and its name in any spelling.
+func (r *Runner) tool(name string) (judge.Tool, bool) {
+	if server, tool, ok := r.catalog.Lookup(name); ok {
+		return r.judgedTool(server.Key, tool.Name, tool.ID, tool.Hints.ReadOnly, tool.Hints.Destructive), true
+	}
+	dir, member, ok := strings.Cut(name, "/")
+	if !ok {
+		return judge.Tool{}, false
+	}
+	for i := range r.catalog.Servers {
+		server := &r.catalog.Servers[i]
+		if spelled(server.Dir) != spelled(dir) {
+			continue
+		}
+		for _, t := range server.Tools {
+			if spelled(strings.TrimPrefix(t.ID, server.Dir+"__")) == spelled(member) {
+				return r.judgedTool(server.Key, t.Name, t.ID, t.Hints.ReadOnly, t.Hints.Destructive), true
+			}
+		}
+	}
+	return judge.Tool{}, false
+}
+
+func (r *Runner) judgedTool(server, name, id string, readOnly, destructive *bool) judge.Tool {
+	said := func(hint *bool) bool { return hint != nil && *hint }
+	set := r.opt.Servers[server]
+	return judge.Tool{ID: id, ReadOnly: set.VouchedReadOnly(name) || set.Trusted && said(readOnly), Destructive: said(destructive)}
+}
+
+// spelled returns a name in the spelling that camel, snake and kebab case have in common.
+func spelled(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+}
+
+// Refuse returns the error for a script that must be restricted; nil if it is.
+func Refuse(name string, report *judge.Report) error {
+	if found := report.Refused(); len(found) > 0 {
+		return &RestrictedError{Script: name, Findings: slices.Clip(found[:min(len(found), 10)])}
+	}
+	return nil
+}
