@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
 // callFlags are the flags that say how tools are called.
@@ -59,6 +60,15 @@ func (o *callFlags) setPolicy(p *project.Project) {
 	if o.policy = p.Policy; p.Policy != nil {
 		o.Calls.Policy = policy.WithConsent(p.Policy, o.allow)
 	}
+}
+
+// checkRun refuses a script that the policy does not let start.
+func (o *callFlags) checkRun(s *runner.Script, report *judge.Report) error {
+	if o.policy == nil {
+		return nil
+	}
+	i := &report.Impact
+	return o.policy.CheckRun(s.Name, s.Calls.Subject.Customer, &policy.Program{Risk: s.Risk, Writes: i.Writes, Deletes: i.Deletes, Commands: i.Commands, Hosts: i.Hosts})
 }
 
 // lower lowers the limits of a script to the ceilings of the policy, and returns the names of those that it has changed.

@@ -28,6 +28,9 @@ func (o *Options) judge(ctx context.Context, at *Host, s *runner.Script) error {
 	if s.Risk, s.RiskReason = max(s.Floor, report.Risk), report.Reason; s.Floor > report.Risk {
 		s.RiskReason = "it was set"
 	}
+	if err := o.checkRun(s, report); err != nil {
+		return err
+	}
 	if s.Restricted {
 		return runner.Refuse(s.Name, report)
 	}
