@@ -60,6 +60,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 		run.NewCommand(app, at, "run SCRIPT [-- ARGS...]", "Run a script: the same as without the word run"),
 		run.NewPlanCommand(app, at),
 		run.NewCallCommand(app, at),
+		run.NewCheckCommand(app, at),
 		customers.NewSessionCommand(app, run.NewResumeCommand(app, at)),
 		customers.NewCommand(app),
 		customers.NewStatsCommand(app),

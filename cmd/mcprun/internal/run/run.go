@@ -162,7 +162,7 @@ func (o *Options) Bind(cmd *cobra.Command) {
 		o.outputFlags.bind(f)
 		f.AddFlagSet(o.Shared.Output)
 	})
-	usual := []string{"eval", "var", "check", "customer", "sandbox", "risk", "restricted", "workspace", "config", "dry-run", "timeout", "memory",
+	usual := []string{"eval", "var", "check", "customer", "sandbox", "risk", "workspace", "config", "dry-run", "timeout", "memory",
 		"json", "trace", "verbose", "quiet"}
 	if o.Resumes {
 		usual = append(usual, "restore")
