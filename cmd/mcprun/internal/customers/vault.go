@@ -28,7 +28,7 @@ func OpenVault(app *cli.App, base string, own *customer.Customer, workspace stri
 	if err != nil {
 		return nil, err
 	}
-	path, owner := filepath.Join(vaults, projectName(base)+".vault"), ""
+	path, owner := filepath.Join(vaults, ProjectName(base)+".vault"), ""
 	if own != nil {
 		path, owner = filepath.Join(own.Vault(), vaultFile), vaultOwner(own.ID())
 	}
@@ -97,8 +97,8 @@ func boundVault(v *pii.Vault, c *customer.Customer) {
 	})
 }
 
-// projectName returns a name for the project in a folder, the same for every path to the folder.
-func projectName(base string) string {
+// ProjectName returns a name for the project in a folder, the same for every path to the folder.
+func ProjectName(base string) string {
 	sum := sha256.Sum256([]byte(project.RealPath(base)))
 	return hex.EncodeToString(sum[:16])
 }

@@ -10,7 +10,7 @@ import (
 // TestVaultPlace: projects are told apart by their folders, whatever way leads there, and no vault is where scripts write.
 func TestVaultPlace(t *testing.T) {
 	dir := t.TempDir()
-	if projectName(dir) != projectName(filepath.Join(dir, "x", "..")) || projectName(dir) == projectName(filepath.Join(dir, "x")) {
+	if ProjectName(dir) != ProjectName(filepath.Join(dir, "x", "..")) || ProjectName(dir) == ProjectName(filepath.Join(dir, "x")) {
 		t.Error("names of projects")
 	}
 	for _, c := range []struct {

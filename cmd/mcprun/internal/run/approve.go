@@ -1,15 +1,20 @@
 package run
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/approvals"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/runner/approve"
 )
 
@@ -19,6 +24,7 @@ const (
 	approveNone     = "none"
 	approveTerminal = "terminal"
 	approveMCP      = "mcp"
+	approvePage     = "page"
 	approveCommand  = "command"
 )
 
@@ -31,7 +37,7 @@ type approveFlags struct {
 
 func (o *approveFlags) bind(f *pflag.FlagSet) {
 	o.approve, o.waitTime = approveAuto, approve.DefaultTimeout
-	f.Var(flags.Text(&o.approve, "how"), "approve", "who is asked about calls that need approval: terminal, mcp (the client of mcprun serve), command, none, or several, in order; auto: whoever is there")
+	f.Var(flags.Text(&o.approve, "how"), "approve", "who is asked about calls that need approval: terminal, mcp (the client of mcprun serve), page (mcprun approvals), command, none, or several, in order; auto: whoever is there")
 	f.Var(flags.Text(&o.command, "program"), "approve-command", "program that answers: it gets the question as JSON on standard input")
 	f.Var(flags.Duration(&o.waitTime), "approve-time", "no answer after this time is a no")
 }
@@ -49,13 +55,13 @@ func (o *approveFlags) words() ([]string, error) {
 			if len(list) > 1 {
 				return nil, flags.Usage("--approve %s stands alone", list[i])
 			}
-		case approveTerminal, approveMCP:
+		case approveTerminal, approveMCP, approvePage:
 		case approveCommand:
 			if o.command == "" {
 				return nil, flags.Usage("--approve command: name the program with --approve-command")
 			}
 		default:
-			return nil, flags.Usage("--approve %q is not one of auto, terminal, mcp, command, none", list[i])
+			return nil, flags.Usage("--approve %q is not one of auto, terminal, mcp, page, command, none", list[i])
 		}
 	}
 	return list, nil
@@ -65,7 +71,7 @@ func (o *approveFlags) words() ([]string, error) {
 type approverWays map[string]func() (approve.Approver, error)
 
 // approver returns who is asked in one run, or about one call; nil: nobody. The order of auto is: the command, the client, the terminal.
-func (o *approveFlags) approver(app *cli.App, ways approverWays) (approve.Approver, error) {
+func (o *approveFlags) approver(app *cli.App, p *project.Project, workspace string, say func(string), ways approverWays) (approve.Approver, error) {
 	words, err := o.words()
 	if err != nil {
 		return nil, err
@@ -75,6 +81,7 @@ func (o *approveFlags) approver(app *cli.App, ways approverWays) (approve.Approv
 			return &approve.Command{Args: []string{o.program(app)}, Dir: app.Dir}, nil
 		}
 	}
+	ways[approvePage] = func() (approve.Approver, error) { return newPage(app, p, workspace, say) }
 	auto := words[0] == approveAuto
 	switch {
 	case words[0] == approveNone:
@@ -108,6 +115,28 @@ func (o *approveFlags) approver(app *cli.App, ways approverWays) (approve.Approv
 	return approve.New(o.waitTime, list...), nil
 }
 
+// page asks on the page of mcprun approvals, and says so.
+type page struct {
+	*approve.Desk
+	say  func(string)
+	once sync.Once
+}
+
+func (d *page) Approve(ctx context.Context, q *approve.Question) (approve.Answer, error) {
+	d.once.Do(func() { d.say("waiting for approval: start mcprun approvals in this project, and answer on its page") })
+	return d.Desk.Approve(ctx, q)
+}
+
+// newPage returns an approver that asks on the page. Scripts must not reach its sockets.
+func newPage(app *cli.App, p *project.Project, workspace string, say func(string)) (approve.Approver, error) {
+	dir := approvals.Dir(app)
+	if workspace != "" && project.IsBelow(dir, workspace) {
+		return nil, cli.WithHint(fmt.Errorf("the folder of approvals %q is in the workspace %q, where scripts could reach it", dir, workspace),
+			"name another workspace, or another folder with XDG_RUNTIME_DIR")
+	}
+	return &page{Desk: approve.NewDesk(dir, approvals.Project(p.Base)), say: say}, nil
+}
+
 // program returns the program of --approve-command. A name without a slash is searched for on PATH.
 func (o *approveFlags) program(app *cli.App) string {
 	if strings.ContainsRune(o.command, '/') || strings.ContainsRune(o.command, os.PathSeparator) {
@@ -122,10 +151,10 @@ func mayAskAtTerminal(app *cli.App, approve string) bool {
 }
 
 // Approver returns who is asked in a run of mcprun serve. client asks the client; nil: it cannot be asked.
-func (o *callFlags) Approver(app *cli.App, client approve.Approver) (approve.Approver, error) {
+func (o *callFlags) Approver(app *cli.App, p *project.Project, workspace string, say func(string), client approve.Approver) (approve.Approver, error) {
 	ways := approverWays{}
 	if client != nil {
 		ways[approveMCP] = func() (approve.Approver, error) { return client, nil }
 	}
-	return o.approver(app, ways)
+	return o.approver(app, p, workspace, say, ways)
 }

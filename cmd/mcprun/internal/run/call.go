@@ -193,7 +193,7 @@ func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error
 	defer asked.Close()
 	asked.Quiet = o.quiet
 	atTerminal := func() (approve.Approver, error) { return asked.Approver(term.TerminalName()) }
-	if o.Calls.Approver, err = o.approver(o.app, approverWays{approveTerminal: atTerminal}); err != nil {
+	if o.Calls.Approver, err = o.approver(o.app, p, "", func(line string) { con.Say("mcprun: " + line) }, approverWays{approveTerminal: atTerminal}); err != nil {
 		return err
 	}
 	d := runner.DirectCall{Tool: tool, Args: args, Values: values, Calls: o.Calls, Elicit: asked.Answer}

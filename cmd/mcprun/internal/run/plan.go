@@ -130,12 +130,12 @@ func (o *Options) approvePlan(ctx context.Context, p *project.Project, s *runner
 	}
 	defer asked.Close()
 	atTerminal := func() (approve.Approver, error) { return asked.Approver(term.TerminalName()) }
-	approver, err := o.approver(o.App, approverWays{approveTerminal: atTerminal})
+	approver, err := o.approver(o.App, p, s.Workspace, o.printer(con), approverWays{approveTerminal: atTerminal})
 	if err != nil {
 		return err
 	}
 	if approver == nil {
-		return &planRefused{errors.New("nobody can be asked here: start mcprun plan in a terminal, or name a program with --approve-command")}
+		return &planRefused{errors.New("nobody can be asked here: start mcprun plan in a terminal, or give --approve page, or name a program with --approve-command")}
 	}
 	answer, err := approver.Approve(ctx, &approve.Question{Script: s.Name, Code: s.Code, Customer: plan.Customer, Plan: plan})
 	switch {

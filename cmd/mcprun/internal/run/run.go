@@ -363,7 +363,7 @@ func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Proj
 	answers := o.newRunAnswers(p, s, v, o.printer(con))
 	answers.warn = warn
 	s.Answers = answers.All()
-	res, err := o.runAt(ctx, con, s, at)
+	res, err := o.runAt(ctx, con, p, s, at)
 	o.shown = answers.finish()
 	o.logged = v.Place()
 	v.Explain(res, limit)
@@ -381,7 +381,7 @@ func (o *Options) printer(con *term.Console) func(line string) {
 }
 
 // runAt connects a run with the streams and the terminal, and runs it.
-func (o *Options) runAt(ctx context.Context, con *term.Console, s *runner.Script, at *Host) (*runner.Result, error) {
+func (o *Options) runAt(ctx context.Context, con *term.Console, p *project.Project, s *runner.Script, at *Host) (*runner.Result, error) {
 	tty := term.TerminalName()
 	if o.Resources.InDaemon() {
 		tty = "" // the daemon has no terminal
@@ -392,7 +392,7 @@ func (o *Options) runAt(ctx context.Context, con *term.Console, s *runner.Script
 	}
 	defer asked.Close()
 	asked.Quiet = o.Quiet
-	if s.Calls.Approver, err = o.approver(o.App, approverWays{approveTerminal: func() (approve.Approver, error) { return asked.Approver(tty) }}); err != nil {
+	if s.Calls.Approver, err = o.approver(o.App, p, s.Workspace, o.printer(con), approverWays{approveTerminal: func() (approve.Approver, error) { return asked.Approver(tty) }}); err != nil {
 		return nil, err
 	}
 	watch := term.NewWatcher(o.App, con, o.Quiet)

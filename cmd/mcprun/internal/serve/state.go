@@ -230,7 +230,7 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 	defer done()
 	s.Calls.Subject.Customer, s.Calls.Subject.Session = job.Customer.ID, job.Session
 	s.Stdout, s.Stderr, s.Elicit, s.Watch, s.Answers = job.Stdout, job.Stderr, job.Ask, job.Watch, b.answers(job)
-	if s.Calls.Approver, err = b.approver(job.CanAsk, job.Ask); err != nil {
+	if s.Calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {
 		return nil, err
 	}
 	res, err := b.o.run.RunScript(ctx, at, s, func(line string) { b.log.Debug(line) })
@@ -256,7 +256,7 @@ func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserve
 	}
 	calls := b.o.run.Calls
 	calls.Subject.Customer, calls.Subject.Session = job.Customer.ID, job.Session
-	if calls.Approver, err = b.approver(job.CanAsk, job.Ask); err != nil {
+	if calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {
 		return nil, err
 	}
 	res, record, warnings, err := at.Runner.Call(ctx, runner.DirectCall{
@@ -272,12 +272,12 @@ func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserve
 }
 
 // approver returns who is asked about calls that need approval, for one run or one call.
-func (b *state) approver(canAsk bool, ask upstream.ElicitFunc) (approve.Approver, error) {
+func (b *state) approver(c *mcpserver.Customer, canAsk bool, ask upstream.ElicitFunc) (approve.Approver, error) {
 	var client approve.Approver
 	if canAsk {
 		client = approve.Elicit(ask, "the client's user")
 	}
-	return b.o.run.Approver(b.o.app, client)
+	return b.o.run.Approver(b.o.app, b.project, c.Files, func(line string) { b.log.Warn(line) }, client)
 }
 
 // toolID returns the id of a tool that is named by its id, or by another name that only it has. Unknown names stay: the call

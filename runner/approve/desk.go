@@ -1,0 +1,225 @@
+package approve
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bounds of the talk between the page and the processes that ask: of one request, of an answer in bytes, and of a script's text.
+const (
+	askTime    = 2 * time.Second
+	maxWaiting = 8 << 20
+	maxCode    = 200 << 10
+)
+
+// socketEnd ends the names of sockets.
+const socketEnd = ".sock"
+
+// Desk is an Approver that asks on the page of mcprun approvals, which another process serves. While a question waits, the process
+// listens on a Unix socket in a folder that only the user may enter. So the page finds the questions of all processes, and a server
+// whose tools read and write files, even there, cannot answer one: a socket is no file to write to.
+type Desk struct {
+	dir, project string
+
+	mu      sync.Mutex
+	waiting map[string]*pending
+	server  *http.Server // nil: nothing waits
+}
+
+// pending is a question on the page.
+type pending struct {
+	view   Waiting
+	answer chan Scope // of capacity 1
+}
+
+// Waiting is a question as the page shows it.
+type Waiting struct {
+	// Socket is that of the process that asks, and ID the question's.
+	Socket string    `json:"-"`
+	ID     string    `json:"id"`
+	Since  time.Time `json:"since"`
+	Title  string    `json:"title"`
+	Lines  []string  `json:"lines"`
+	Others []string  `json:"others,omitempty"`
+	Code   string    `json:"code,omitempty"`
+	Scopes []Scope   `json:"scopes"`
+}
+
+// NewDesk returns the Desk of a process. dir is the folder of sockets; project is a word of letters and digits for the project.
+func NewDesk(dir, project string) *Desk {
+	return &Desk{dir: dir, project: project, waiting: map[string]*pending{}}
+}
+
+// Approve implements Approver.
+func (d *Desk) Approve(ctx context.Context, q *Question) (Answer, error) {
+	p := &pending{answer: make(chan Scope, 1), view: Waiting{
+		ID: rand.Text(), Since: time.Now(), Title: q.Title(), Lines: q.Lines(), Others: q.OtherLines(), Code: code(q), Scopes: q.Scopes(),
+	}}
+	if err := d.enter(p); err != nil {
+		return Answer{}, err
+	}
+	defer d.leave(p)
+	select {
+	case scope := <-p.answer:
+		return Answer{Scope: scope, By: "page"}, nil
+	case <-ctx.Done():
+		return Answer{}, ctx.Err()
+	}
+}
+
+// code returns the text of the script, with escapes for what is not visible.
+func code(q *Question) string {
+	lines := strings.Split(strings.ReplaceAll(q.Code[:min(len(q.Code), maxCode)], "\t", "    "), "\n")
+	for i, line := range lines {
+		lines[i] = visible(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// enter adds a question, and listens if it is the first.
+func (d *Desk) enter(p *pending) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.server == nil {
+		if err := makePrivate(d.dir); err != nil {
+			return err
+		}
+		l, err := net.Listen("unix", filepath.Join(d.dir, d.project+"-"+strings.ToLower(rand.Text()[:8])+socketEnd))
+		if err != nil {
+			return fmt.Errorf("listen for answers: %w", err)
+		}
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /waiting", d.list)
+		mux.HandleFunc("POST /answer", d.take)
+		d.server = &http.Server{Handler: mux, ReadTimeout: askTime}
+		go d.server.Serve(l)
+	}
+	d.waiting[p.view.ID] = p
+	return nil
+}
+
+// leave removes a question, and ends listening if it is the last. The answer to the request that brought the answer is still sent.
+func (d *Desk) leave(p *pending) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.waiting, p.view.ID)
+	if len(d.waiting) > 0 {
+		return
+	}
+	server := d.server
+	d.server = nil
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	go func() {
+		defer cancel()
+		_ = server.Shutdown(ctx)
+	}()
+}
+
+// makePrivate creates a folder that only the user may enter, or checks that it is one.
+func makePrivate(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("create the folder of approvals: %w", err)
+	}
+	info, err := os.Lstat(dir)
+	if err == nil && (!info.IsDir() || runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0) {
+		err = fmt.Errorf("other users can enter the folder of approvals %q: remove it, or, if it is yours: chmod 700", dir)
+	}
+	return err
+}
+
+func (d *Desk) list(w http.ResponseWriter, _ *http.Request) {
+	d.mu.Lock()
+	list := []Waiting{}
+	for _, p := range d.waiting {
+		list = append(list, p.view)
+	}
+	d.mu.Unlock()
+	_ = json.NewEncoder(w).Encode(list)
+}
+
+func (d *Desk) take(w http.ResponseWriter, r *http.Request) {
+	d.mu.Lock()
+	p := d.waiting[r.FormValue("id")]
+	d.mu.Unlock()
+	scope := Scope(r.FormValue("answer"))
+	if p == nil || scope != Refused && !slices.Contains(p.view.Scopes, scope) {
+		http.Error(w, "no such question", http.StatusNotFound)
+		return
+	}
+	select {
+	case p.answer <- scope:
+	default:
+		http.Error(w, "it was answered", http.StatusConflict)
+	}
+}
+
+// sockets calls a process that asks.
+func callDesk(ctx context.Context, socket, method, path string, form url.Values) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}
+	req, err := http.NewRequestWithContext(ctx, method, "http://desk"+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	res, err := transport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxWaiting))
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = errors.New(strings.TrimSpace(string(text)))
+	}
+	return text, err
+}
+
+// waitingAt returns the questions of all processes of a project, the oldest first.
+func waitingAt(ctx context.Context, dir, project string) ([]Waiting, error) {
+	if err := makePrivate(dir); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []Waiting
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), project+"-") || !strings.HasSuffix(e.Name(), socketEnd) {
+			continue
+		}
+		socket := filepath.Join(dir, e.Name())
+		text, err := callDesk(ctx, socket, http.MethodGet, "/waiting", nil)
+		var list []Waiting
+		if err != nil || json.Unmarshal(text, &list) != nil {
+			if _, dialing := errors.AsType[*net.OpError](err); dialing {
+				_ = os.Remove(socket) // of a process that was killed
+			}
+			continue
+		}
+		for i := range list {
+			list[i].Socket = e.Name()
+		}
+		all = append(all, list...)
+	}
+	slices.SortFunc(all, func(a, b Waiting) int { return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.ID, b.ID)) })
+	return all, nil
+}

@@ -1,0 +1,198 @@
+package approve
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	_ "embed"
+	"html/template"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+//go:embed page.html
+var pageHTML string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+
+// PageOptions configure a Page.
+type PageOptions struct {
+	// Dir and Project are those of the Desks whose questions the page shows.
+	Dir, Project string
+	// Address is where the page is served, as HOST:PORT of a loopback interface.
+	Address string
+	// Title names the project.
+	Title string
+	// Runs returns recent runs.
+	Runs func(ctx context.Context) ([]PageRun, error)
+}
+
+// PageRun is a run on the page.
+type PageRun struct {
+	At                    time.Time
+	Script, Outcome, Note string
+	Calls                 []PageCall
+}
+
+// PageCall is a call of a run on the page.
+type PageCall struct{ Tool, Outcome string }
+
+// Page is the web page where a person answers, and looks at recent runs. It runs no JavaScript. Who opens the address with the
+// token, which works once, gets a cookie; every answer also needs a word that only the page's forms have.
+type Page struct {
+	opt           PageOptions
+	cookie, forms string
+
+	mu    sync.Mutex
+	token string // empty: it was used
+}
+
+const cookieName = "mcprun-approvals"
+
+// NewPage returns a page.
+func NewPage(opt PageOptions) *Page {
+	return &Page{opt: opt, cookie: rand.Text(), forms: rand.Text(), token: rand.Text()}
+}
+
+// URL returns the address that lets one browser in.
+func (p *Page) URL() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return "http://" + p.opt.Address + "/?token=" + p.token
+}
+
+// Handler serves the page.
+func (p *Page) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", p.list)
+	mux.HandleFunc("GET /question", p.question)
+	mux.HandleFunc("GET /runs", p.runs)
+	mux.HandleFunc("POST /answer", p.answer)
+	return p.guard(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// guard lets only the browser in that has the cookie, and only by the page's own name: a page elsewhere whose name leads here
+// (DNS rebinding) is refused.
+func (p *Page) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		c, err := r.Cookie(cookieName)
+		switch {
+		case r.Host != p.opt.Address:
+			http.Error(w, "forbidden: this page is at another address", http.StatusForbidden)
+		case p.redeem(r):
+			http.SetCookie(w, &http.Cookie{Name: cookieName, Value: p.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+		case err != nil || !same(c.Value, p.cookie):
+			http.Error(w, "forbidden: the address in the terminal works once, for one browser; start mcprun approvals again for a new one", http.StatusForbidden)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// redeem reports whether a request has the token, which it uses up.
+func (p *Page) redeem(r *http.Request) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r.Method != http.MethodGet || r.URL.Path != "/" || p.token == "" || !same(r.URL.Query().Get("token"), p.token) {
+		return false
+	}
+	p.token = ""
+	return true
+}
+
+// pageData is what the template gets.
+type pageData struct {
+	Title, Forms, Note string
+	Refresh            bool // of the list: what a person may be about to click does not move
+	Waiting            []Waiting
+	Question           *Waiting
+	Runs               []PageRun
+	ShowRuns           bool
+}
+
+func (p *Page) show(w http.ResponseWriter, status int, d *pageData) {
+	d.Title, d.Forms = p.opt.Title, p.forms
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_ = pageTemplate.Execute(w, d)
+}
+
+func (p *Page) list(w http.ResponseWriter, r *http.Request) {
+	list, err := waitingAt(r.Context(), p.opt.Dir, p.opt.Project)
+	d := &pageData{Refresh: true, Waiting: list}
+	if err != nil {
+		d.Note = err.Error()
+	}
+	p.show(w, http.StatusOK, d)
+}
+
+// find returns the question that a form or address names; nil: it does not wait any more.
+func (p *Page) find(r *http.Request) *Waiting {
+	list, _ := waitingAt(r.Context(), p.opt.Dir, p.opt.Project)
+	i := slices.IndexFunc(list, func(q Waiting) bool {
+		return q.Socket == r.FormValue("socket") && same(q.ID, r.FormValue("id"))
+	})
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
+}
+
+func (p *Page) question(w http.ResponseWriter, r *http.Request) {
+	q := p.find(r)
+	if q == nil {
+		p.show(w, http.StatusNotFound, &pageData{Note: "This question does not wait any more."})
+		return
+	}
+	p.show(w, http.StatusOK, &pageData{Question: q})
+}
+
+func (p *Page) answer(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	if !same(r.PostFormValue("form"), p.forms) {
+		http.Error(w, "forbidden: this form is not of this page", http.StatusForbidden)
+		return
+	}
+	q := p.find(r)
+	if q == nil {
+		p.show(w, http.StatusNotFound, &pageData{Note: "This question does not wait any more. Nothing was answered."})
+		return
+	}
+	form := url.Values{"id": {q.ID}, "answer": {strings.TrimPrefix(r.PostFormValue("answer"), "no")}}
+	if _, err := callDesk(r.Context(), filepath.Join(p.opt.Dir, q.Socket), http.MethodPost, "/answer", form); err != nil {
+		p.show(w, http.StatusConflict, &pageData{Note: "The answer was not taken: " + visible(err.Error())})
+		return
+	}
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+func (p *Page) runs(w http.ResponseWriter, r *http.Request) {
+	d := &pageData{ShowRuns: true}
+	if p.opt.Runs != nil {
+		list, err := p.opt.Runs(r.Context())
+		if d.Runs = list; err != nil {
+			d.Note = err.Error()
+		}
+	}
+	for i := range d.Runs {
+		run := &d.Runs[i]
+		run.Script, run.Note = visible(run.Script), visible(run.Note)
+		for j := range run.Calls {
+			run.Calls[j].Tool = visible(run.Calls[j].Tool)
+		}
+	}
+	p.show(w, http.StatusOK, d)
+}

@@ -1,0 +1,236 @@
+package approve
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// shortDir returns a folder whose path is short enough for a socket.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "desk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// newPage serves a page, and returns it with a browser that follows no redirects and has no cookies.
+func newPage(t *testing.T, dir string) (*Page, *http.Client) {
+	t.Helper()
+	var p *Page
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.Handler().ServeHTTP(w, r) }))
+	t.Cleanup(s.Close)
+	p = NewPage(PageOptions{Dir: dir, Project: "p", Address: s.Listener.Addr().String(), Title: "demo", Runs: func(context.Context) ([]PageRun, error) {
+		return []PageRun{{Script: "a.ts", Outcome: "exit, code 0", Calls: []PageCall{{"crm__get", "ok"}}}}, nil
+	}})
+	return p, &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// send makes a request, with a form if it is a POST, and headers as NAME: VALUE.
+func send(t *testing.T, c *http.Client, method, address string, form url.Values, headers ...string) (int, string, []*http.Cookie) {
+	t.Helper()
+	req, err := http.NewRequest(method, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if req.Header.Set(name, value); name == "Host" {
+			req.Host = value
+		}
+	}
+	res, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(text), res.Cookies()
+}
+
+var linkPattern = regexp.MustCompile(`href="(/question[^"]*)"`)
+
+// links waits until the page lists so many questions, and returns their addresses.
+func links(t *testing.T, c *http.Client, base, cookie string, n int) []string {
+	t.Helper()
+	for range 200 {
+		_, text, _ := send(t, c, "GET", base+"/", nil, cookie)
+		var list []string
+		for _, m := range linkPattern.FindAllStringSubmatch(text, -1) {
+			list = append(list, strings.ReplaceAll(m[1], "&amp;", "&"))
+		}
+		if len(list) == n {
+			return list
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("the page never listed %d questions", n)
+	return nil
+}
+
+func hidden(t *testing.T, text, name string) string {
+	t.Helper()
+	m := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("no field %s:\n%s", name, text)
+	}
+	return m[1]
+}
+
+func TestPage(t *testing.T) {
+	dir := shortDir(t)
+	p, c := newPage(t, dir)
+	base := "http://" + p.opt.Address
+	type result struct {
+		Answer
+		error
+	}
+	answers := []chan result{make(chan result, 1), make(chan result, 1)}
+	for i, word := range []string{"first", "second"} { // two processes
+		go func() {
+			a, err := New(time.Minute, NewDesk(dir, "p")).Approve(t.Context(), &Question{
+				Run: "r", Tool: "crm__" + word, Server: "crm", Script: "a.ts", Code: "await x();\n<script>alert(1)</script>\u202e", Arguments: json.RawMessage(`{"id":"<b>"}`),
+			})
+			answers[i] <- result{a, err}
+		}()
+	}
+	status, text, _ := send(t, c, "GET", base+"/", nil)
+	if status != http.StatusForbidden || strings.Contains(text, "crm") {
+		t.Errorf("without a cookie: %d %s", status, text)
+	}
+	token := p.URL()
+	status, _, cookies := send(t, c, "GET", token, nil)
+	if status != http.StatusSeeOther || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode {
+		t.Fatalf("%d %+v", status, cookies)
+	}
+	if status, _, cookies := send(t, c, "GET", token, nil); status != http.StatusForbidden || len(cookies) > 0 {
+		t.Errorf("the token works again: %d", status)
+	}
+	cookie := "Cookie: " + cookies[0].Name + "=" + cookies[0].Value
+	if status, _, _ := send(t, c, "GET", base+"/", nil, cookie, "Host: evil.example:80"); status != http.StatusForbidden {
+		t.Errorf("by another name: %d", status)
+	}
+	for _, link := range links(t, c, base, cookie, 2) {
+		status, text, _ := send(t, c, "GET", base+link, nil, cookie)
+		if status != http.StatusOK || strings.Contains(text, "http-equiv") || strings.Contains(text, "<script") || strings.Contains(text, "\u202e") || !strings.Contains(text, "id = &#34;&lt;b&gt;&#34;") {
+			t.Errorf("%d\n%s", status, text)
+		}
+		form := url.Values{"form": {hidden(t, text, "form")}, "socket": {hidden(t, text, "socket")}, "id": {hidden(t, text, "id")}, "answer": {"run"}}
+		want := http.StatusSeeOther
+		if strings.Contains(text, "crm__second") {
+			form.Set("answer", "no")
+		}
+		for name, change := range map[string]func() (url.Values, []string){
+			"no cookie":      func() (url.Values, []string) { return form, nil },
+			"another origin": func() (url.Values, []string) { return form, []string{cookie, "Origin: http://evil.example"} },
+			"another site":   func() (url.Values, []string) { return form, []string{cookie, "Sec-Fetch-Site: cross-site"} },
+			"another port":   func() (url.Values, []string) { return form, []string{cookie, "Sec-Fetch-Site: same-site"} },
+			"no word":        func() (url.Values, []string) { return without(form, "form"), []string{cookie} },
+			"unknown":        func() (url.Values, []string) { return without(form, "id"), []string{cookie} },
+			"not on offer": func() (url.Values, []string) {
+				f := without(form, "answer")
+				f.Set("answer", "batch")
+				return f, []string{cookie}
+			},
+			"another process": func() (url.Values, []string) {
+				f := without(form, "socket")
+				f.Set("socket", "../x.sock")
+				return f, []string{cookie}
+			},
+		} {
+			f, headers := change()
+			if status, _, _ := send(t, c, "POST", base+"/answer", f, headers...); status < 400 {
+				t.Errorf("%s: %d", name, status)
+			}
+		}
+		if status, text, _ := send(t, c, "POST", base+"/answer", form, cookie, "Origin: "+base); status != want {
+			t.Errorf("%d, want %d: %s", status, want, text)
+		}
+	}
+	if got := <-answers[0]; got.error != nil || got.Scope != Run || got.By != "page" {
+		t.Errorf("first: %+v", got)
+	}
+	if got := <-answers[1]; got.error != nil || got.Scope != Refused || got.By != "page" {
+		t.Errorf("second: %+v", got)
+	}
+	links(t, c, base, cookie, 0)
+	if _, text, _ := send(t, c, "GET", base+"/runs", nil, cookie); !strings.Contains(text, "a.ts") || !strings.Contains(text, "crm__get") {
+		t.Errorf("%s", text)
+	}
+}
+
+func without(form url.Values, name string) url.Values {
+	out := url.Values{}
+	for k, v := range form {
+		if k != name {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// TestFilesAnswerNothing tries what a server's tools for files can do in the folder of sockets.
+func TestFilesAnswerNothing(t *testing.T) {
+	dir := shortDir(t)
+	answered := make(chan Answer, 1)
+	go func() {
+		a, _ := New(2*time.Second, NewDesk(dir, "p")).Approve(t.Context(), ofRun("delete", 1))
+		answered <- a
+	}()
+	var list []Waiting
+	for range 100 {
+		if list, _ = waitingAt(t.Context(), dir, "p"); len(list) > 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if len(list) != 1 {
+		t.Fatal("the question is not there")
+	}
+	socket := filepath.Join(dir, list[0].Socket)
+	request := "POST /answer HTTP/1.1\r\nHost: desk\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\nid=" + list[0].ID + "&answer=once"
+	if err := os.WriteFile(socket, []byte(request), 0o600); err == nil {
+		t.Error("the socket can be written to as a file")
+	}
+	if err := os.WriteFile(socket+".answer", []byte(`{"answer":"once"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(socket, socket+".gone"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(socket, []byte(request), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if a := <-answered; a.Scope != Refused || a.By != "" {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestFolderOfOthers(t *testing.T) {
+	dir := filepath.Join(shortDir(t), "open")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := NewDesk(dir, "p").Approve(t.Context(), ofRun("delete", 1)); err == nil || a.Scope != Refused {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
