@@ -56,7 +56,7 @@ logins) go to mcpgen.yaml.
 
 A program with its own list of servers loads every definition into the model's context. With --serve, the servers move to
 mcpgen.json, and "mcprun serve" takes their place in the program's file. Everything else in that file stays. Secrets go to
-.env, which git must ignore. init shows the changes and asks, unless --yes. A server that cannot be moved stays. So do your
+.env, and .env to .gitignore. init shows the changes and asks, unless --yes. A server that cannot be moved stays. So do your
 own servers for all projects, unless the program has no others or you name its file.
 
 With --agents-md it also writes a paragraph about the tree for agents, between two markers in AGENTS.md, and in CLAUDE.md if
@@ -68,7 +68,7 @@ If the project uses prettier, biome or ruff, init adds the tree to the files tha
   mcpgen init --from all --dry-run            # show what that would add
   mcpgen init --from claude-code --serve      # move them, and let Claude Code start mcprun serve
   mcpgen init --from codex:./other/config.toml
-  mcpgen init --from claude-desktop --write-env   # secrets into .env, which git must ignore
+  mcpgen init --from claude-desktop --write-env   # secrets into .env, which goes to .gitignore
   mcpgen init --agents-md                     # tell agents about the tree`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
@@ -127,7 +127,7 @@ func (o *initOptions) run(ctx context.Context) error {
 	if err := o.tellAgents(p); err != nil {
 		return err
 	}
-	if !o.serve { // which asks before it changes a file
+	if !o.serve { // move has done it
 		if err := o.tellFormatters(p); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,13 +57,13 @@ func (o *initOptions) environment(plan *adopt.Plan, dir string) error {
 	return nil
 }
 
-// writeSecrets adds to .env, which only its owner may read and which git must ignore.
+// writeSecrets adds to .env, which only its owner may read and which git is made to ignore.
 func (o *initOptions) writeSecrets(secrets []adopt.Variable, dir string) error {
 	if len(secrets) == 0 {
 		return nil
 	}
 	file := filepath.Join(dir, config.DotEnvName)
-	if err := o.checkSecretsFile(dir); err != nil {
+	if err := o.keepOutOfGit(dir); err != nil {
 		return err
 	}
 	if o.dryRun {
@@ -96,13 +97,21 @@ func (o *initOptions) writeSecrets(secrets []adopt.Variable, dir string) error {
 	return nil
 }
 
-// checkSecretsFile refuses a .env that would be checked in.
-func (o *initOptions) checkSecretsFile(dir string) error {
-	if ignored, inGit := adopt.IgnoredByGit(dir, config.DotEnvName); inGit && !ignored {
-		return cli.WithHint(fmt.Errorf("git does not ignore %s, so the secrets were not written, nor anything else", o.name(filepath.Join(dir, config.DotEnvName))),
-			"add a line .env to .gitignore, and run the command again")
+// keepOutOfGit adds .env to .gitignore if git would check it in.
+func (o *initOptions) keepOutOfGit(dir string) error {
+	if ignored, inGit := adopt.IgnoredByGit(dir, config.DotEnvName); ignored || !inGit {
+		return nil
 	}
-	return nil
+	file := filepath.Join(dir, ".gitignore")
+	before, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("keep the secrets out of git: %w", err)
+	}
+	lines := string(before)
+	if lines != "" && !strings.HasSuffix(lines, "\n") {
+		lines += "\n"
+	}
+	return o.put(file, []byte(lines+config.DotEnvName+"\n"), before != nil)
 }
 
 func gitWords(dir string) string {

@@ -7,15 +7,34 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config/ignore"
 )
 
-// tellFormatters makes the formatters that the project uses leave the tree alone, and says so.
-func (o *initOptions) tellFormatters(p project) error {
+// planFormatters says which of the formatters' files tellFormatters will change. An error shows there, when the settings are written.
+func (o *initOptions) planFormatters(p project) {
+	_, edits, _ := o.formatterEdits(p)
+	for _, e := range edits {
+		if e.After != nil {
+			o.say("%s gets %s, for %s", o.name(e.Path), cli.EscapeLine(e.Line), e.Tool)
+		}
+	}
+}
+
+// formatterEdits returns the edits that make formatters leave the tree alone, and the tree's path.
+func (o *initOptions) formatterEdits(p project) (string, []ignore.Edit, error) {
 	tree, err := o.treeName(p.dir)
 	if err != nil {
-		return err
+		return "", nil, err
 	}
 	edits, err := ignore.Plan(p.dir, tree)
 	if err != nil {
-		return fmt.Errorf("look for formatters: %w", err)
+		return "", nil, fmt.Errorf("look for formatters: %w", err)
+	}
+	return tree, edits, nil
+}
+
+// tellFormatters makes the formatters that the project uses leave the tree alone, and says so.
+func (o *initOptions) tellFormatters(p project) error {
+	tree, edits, err := o.formatterEdits(p)
+	if err != nil {
+		return err
 	}
 	for _, e := range edits {
 		line := cli.EscapeLine(e.Line)

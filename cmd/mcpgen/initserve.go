@@ -69,6 +69,9 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 			return err
 		}
 	}
+	if err := o.tellFormatters(p); err != nil {
+		return err
+	}
 	sync := "mcpgen sync"
 	if o.mcprun().Command == "npx" {
 		sync = "npx mcpgen sync"
@@ -183,11 +186,12 @@ func (o *initOptions) agree(ctx context.Context, plan *adopt.Plan, p project) (b
 		}
 	}
 	if len(secrets) > 0 {
-		if err := o.checkSecretsFile(p.dir); err != nil {
-			return false, err
-		}
 		o.say("\n%s gets %s", o.name(filepath.Join(p.dir, config.DotEnvName)), strings.Join(secrets, ", "))
+		if ignored, inGit := adopt.IgnoredByGit(p.dir, config.DotEnvName); inGit && !ignored {
+			o.say("%s gets %s", o.name(filepath.Join(p.dir, ".gitignore")), config.DotEnvName)
+		}
 	}
+	o.planFormatters(p)
 	switch {
 	case o.dryRun:
 		return false, nil
