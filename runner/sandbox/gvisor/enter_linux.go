@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -46,6 +47,12 @@ func enter(command []string) error {
 		return err
 	}
 	if _, err := unix.Write(secret[1], text); err != nil {
+		return err
+	}
+	// Go's runtime may have descriptors of its own at these places, which its other threads use until the end. This thread gets
+	// a table of descriptors for itself.
+	runtime.LockOSThread()
+	if err := unix.Unshare(unix.CLONE_FILES); err != nil {
 		return err
 	}
 	// All are moved to higher numbers first, so that none overwrites another. The run's limit of open files holds already.
