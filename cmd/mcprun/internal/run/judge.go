@@ -18,9 +18,8 @@ func (o *Options) judge(ctx context.Context, at *Host, s *runner.Script) error {
 	s.Floor = max(s.Floor, o.risk)
 	s.Risk = max(s.Risk, s.Floor)
 	report, err := at.Runner.Judge(ctx, s, at.backends, judge.Options{Restricted: s.Restricted})
-	if bad, ok := errors.AsType[*script.Error](err); ok && !s.Restricted {
-		_ = bad // the run reports it in more detail
-		return nil
+	if _, bad := errors.AsType[*script.Error](err); bad && !s.Restricted {
+		return nil // the run reports it in more detail
 	}
 	if err != nil {
 		return err
