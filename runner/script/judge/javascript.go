@@ -291,7 +291,7 @@ func (j *converter) importing(s *ast.ImportDeclaration) *node {
 				if local == "" {
 					local = name
 				}
-				out = append(out, j.node(kindAssign, s.Idx, local, j.node(kindAttr, s.Idx, name, module())))
+				out = append(out, j.node(kindBind, s.Idx, local, j.node(kindAttr, s.Idx, name, module()))) // what is imported counts where it is used
 			}
 		}
 	}
