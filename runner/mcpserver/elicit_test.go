@@ -21,6 +21,9 @@ func TestElicit(t *testing.T) {
 			w := newFixture(t)
 			w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
 				said := ""
+				if !job.CanAsk {
+					t.Error("CanAsk = false for a client with forms")
+				}
 				for _, q := range []*upstream.Question{
 					{Server: "crm", Message: "Really?", Schema: json.RawMessage(`{"type":"object","properties":{"sure":{"type":"boolean"}}}`)},
 					{Server: "crm", Message: "Log in", URL: "https://example.com/login"},
@@ -63,6 +66,9 @@ func TestNoElicitation(t *testing.T) {
 	for _, revision := range revisions {
 		w := newFixture(t)
 		w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+			if job.CanAsk {
+				t.Error("CanAsk = true for a client without elicitation")
+			}
 			a, err := job.Ask(ctx, &upstream.Question{Message: "?", Schema: json.RawMessage(`{"type":"object","properties":{}}`)})
 			if err != nil {
 				return nil, err
