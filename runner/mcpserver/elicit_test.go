@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 )
 
@@ -162,5 +163,33 @@ func TestUnusableAnswers(t *testing.T) {
 	}
 	if len(w.jobs) != 3 {
 		t.Errorf("got %d runs, want 3", len(w.jobs))
+	}
+}
+
+// TestApproveByForm has the client's user approve a call, with and without sessions.
+func TestApproveByForm(t *testing.T) {
+	for _, revision := range revisions {
+		w := newFixture(t)
+		w.run = func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+			a, err := approve.New(0, approve.Elicit(job.Ask, "user")).Approve(ctx, &approve.Question{Run: "r", Tool: "crm__delete", Server: "crm"})
+			return &runner.Result{Cause: runner.CauseExit, Stdout: string(a.Scope) + " by " + a.By}, err
+		}
+		answers := []string{"run", "no"}
+		cs := w.stdio(w.server(), revision, &mcp.ClientOptions{
+			Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}},
+			ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				if !strings.HasPrefix(req.Params.Message, "[mcprun] crm__delete needs your approval\n") {
+					t.Errorf("%s: the client shows %q", revision, req.Params.Message)
+				}
+				answer := answers[0]
+				answers = answers[1:]
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": answer}}, nil
+			},
+		})
+		for _, want := range []string{"run by user", " by user"} {
+			if got := textOf(call(t, cs, "execute_code", map[string]any{"code": "1"})); strings.TrimSpace(got) != strings.TrimSpace(want) {
+				t.Errorf("%s: %q, want %q", revision, got, want)
+			}
+		}
 	}
 }

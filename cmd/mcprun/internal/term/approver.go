@@ -71,7 +71,11 @@ func (d *dialogue) approve(ctx context.Context, q *approve.Question, columns int
 		words = append(words, string(s))
 	}
 	if len(words) > 2 {
-		d.say("%s\n", d.style.Dim("once: this call; run: all such calls of the run; batch: this call and those that wait too"))
+		hint := "once: this call; run: this tool for the rest of the run"
+		if len(words) > 3 {
+			hint += "; batch: this call and those that wait too"
+		}
+		d.say("%s\n", d.style.Dim(hint))
 	}
 	word, err := d.pick(ctx, words...)
 	if err != nil || word == words[0] {
