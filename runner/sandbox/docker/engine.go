@@ -49,6 +49,9 @@ type EngineError struct {
 }
 
 func (e *EngineError) Error() string {
+	if e.hint == "" && errors.Is(e.Err, syscall.ENOENT) {
+		return "there is no engine at " + e.Host
+	}
 	if e.hint == "" {
 		return fmt.Sprintf("docker engine does not answer at %s: %v", e.Host, rootCause(e.Err))
 	}

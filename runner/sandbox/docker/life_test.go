@@ -196,7 +196,7 @@ const answerTime = 12 * time.Second
 func TestEngineThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ host, want string }{
-		"no socket":    {"unix:///nonexistent/docker.sock", "docker engine does not answer at unix:///nonexistent/docker.sock"},
+		"no socket":    {"unix:///nonexistent/docker.sock", "there is no engine at unix:///nonexistent/docker.sock"},
 		"silent":       {"unix://" + silent(t), "docker engine does not answer at"},
 		"another host": {"tcp://127.0.0.1:1", "does not answer at tcp://127.0.0.1:1"},
 		"ssh":          {"ssh://somewhere", "not reached over ssh"},

@@ -1,7 +1,9 @@
 package customers
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -41,6 +43,10 @@ type statsReport struct {
 
 func (o *statsCommand) run(cmd *cobra.Command) error {
 	root, err := o.openRoot(cmd, false)
+	if errors.Is(err, fs.ErrNotExist) && !o.json && o.customer == "" {
+		_, err = fmt.Fprintln(o.app.Stdout, "no runs are counted: only those with --customer ID are")
+		return err
+	}
 	if err != nil {
 		return err
 	}

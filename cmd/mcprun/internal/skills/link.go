@@ -18,17 +18,17 @@ import (
 // skillHost is a program that looks for skills in a folder of its own.
 type skillHost struct {
 	name string
-	// own is a folder that exists where the host is used in a project; empty: the host is always linked to.
-	own    string
+	// own are files and folders of which one exists where the host is used in a project; none: the host is always linked to.
+	own    []string
 	folder string // of skills, below the project
 }
 
 // skillHosts lists the hosts with a known folder. Many hosts read .agents/skills.
 func skillHosts() []skillHost {
 	return []skillHost{
-		{"agents", "", ".agents/skills"},
-		{"claude-code", ".claude", ".claude/skills"},
-		{"cursor", ".cursor", ".cursor/skills"},
+		{"agents", nil, ".agents/skills"},
+		{"claude-code", []string{".claude", ".mcp.json"}, ".claude/skills"},
+		{"cursor", []string{".cursor"}, ".cursor/skills"},
 	}
 }
 
@@ -213,7 +213,11 @@ func (o *skillLinkOptions) folders() ([]string, error) {
 		return folders, nil
 	}
 	for _, h := range skillHosts() {
-		if info, err := os.Stat(filepath.Join(o.project.Base, h.own)); h.own == "" || err == nil && info.IsDir() {
+		used := func(name string) bool {
+			_, err := os.Stat(filepath.Join(o.project.Base, name))
+			return err == nil
+		}
+		if h.own == nil || slices.ContainsFunc(h.own, used) {
 			folders = append(folders, h.in(o.project.Base))
 		}
 	}
