@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -57,6 +58,11 @@ func (r *Runner) Judge(ctx context.Context, s *Script, sandboxes []sandbox.Backe
 	if err != nil {
 		return nil, err
 	}
+	if opt.Quick {
+		if report, ok := judge.PlainPython(texts, r.destructive()); ok {
+			return report, nil
+		}
+	}
 	trees, err := r.parsePython(ctx, texts, sandboxes)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -96,6 +102,19 @@ func (r *Runner) parsePython(ctx context.Context, texts map[string]string, sandb
 		return nil, fmt.Errorf("read the script in sandbox %s: exit code %d, %s", res.Sandbox, res.ExitCode, why)
 	}
 	return res.Value, nil
+}
+
+// destructive returns the names of the Python functions of tools whose servers say that they destroy.
+func (r *Runner) destructive() []string {
+	var names []string
+	for _, server := range r.catalog.Servers {
+		for _, t := range server.Tools {
+			if t.Hints.Destructive != nil && *t.Hints.Destructive {
+				names = append(names, t.ID, ident.Snake(t.Name))
+			}
+		}
+	}
+	return names
 }
 
 // tool finds a tool by its id, or by its server's folder and its name in any spelling.

@@ -3,6 +3,8 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -98,6 +100,14 @@ func (p *Policy) CheckRun(script, customer string, program *Program) error {
 		return &RunError{script, d}
 	}
 	return nil
+}
+
+// NeedsProgram reports whether a decision may depend on what a script does as a whole: by a level, or a rule's risk or condition.
+func (p *Policy) NeedsProgram() bool {
+	needs := func(part *part) bool {
+		return part.level != "" || slices.ContainsFunc(part.rules, func(r *rule) bool { return r.risk != risk.None || r.when != nil })
+	}
+	return needs(p.all) || slices.ContainsFunc(slices.Collect(maps.Values(p.customers)), needs)
 }
 
 // rule names the level, or the ceilings of a policy without one.

@@ -109,6 +109,37 @@ func TestLabelled(t *testing.T) {
 	}
 }
 
+// TestPlainPython: what is run without having been read in full is nothing that would have been judged high or critical, and many
+// ordinary scripts are.
+func TestPlainPython(t *testing.T) {
+	plain := func(name string) (of, all int) {
+		a, err := txtar.ParseFile(filepath.Join("testdata", "judge", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		reports := judged(t, a.Files)
+		for _, f := range a.Files {
+			if !strings.HasSuffix(f.Name, ".py") {
+				continue
+			}
+			all++
+			if _, ok := judge.PlainPython(map[string]string{f.Name: string(f.Data)}, nil); ok {
+				of++
+				if reports[f.Name].Risk >= risk.High {
+					t.Errorf("%s would not be read: %s", f.Name, reports[f.Name].Reason)
+				}
+			}
+		}
+		return of, all
+	}
+	if of, all := plain("bad.txtar"); of > all/20 {
+		t.Errorf("%d of %d bad scripts would not be read", of, all)
+	}
+	if of, all := plain("ordinary.txtar"); of < all*2/5 {
+		t.Errorf("%d of %d ordinary scripts would not be read, want two in five", of, all)
+	}
+}
+
 func factsOf(t testing.TB, code string) (*judge.Facts, error) {
 	t.Helper()
 	return (*script.Bundler)(nil).Facts(t.Context(), script.Source{Name: "s.ts", Code: code, Language: sandbox.LangTypeScript}, script.Options{})

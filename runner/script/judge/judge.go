@@ -120,6 +120,8 @@ type Options struct {
 	Commands []string
 	// Restricted adds findings for imports of anything but safe modules.
 	Restricted bool
+	// Quick leaves out reading a Python script in which nothing looks dangerous, which takes a sandbox of its own. See [PlainPython].
+	Quick bool
 	// Python says that the script is in Python.
 	Python bool
 }
