@@ -157,6 +157,40 @@ func TestFindingsHaveTheirPlace(t *testing.T) {
 	}
 }
 
+// factsFor returns what a script does.
+func factsFor(t testing.TB, name, code string) *judge.Facts {
+	t.Helper()
+	if strings.HasSuffix(name, ".ts") {
+		facts, err := factsOf(t, code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return facts
+	}
+	facts, texts := &judge.Facts{}, map[string]string{name: code}
+	if err := facts.Python(texts, []string{name}, parsePython(t, texts)); err != nil {
+		t.Fatal(err)
+	}
+	return facts
+}
+
+// TestFindToolsOnly: members of a tool's result are data, not tools.
+func TestFindToolsOnly(t *testing.T) {
+	for name, code := range map[string]string{
+		"a.py": "from servers.drive import list_documents\npage = list_documents(limit=2)\nprint(len(page[\"documents\"]), page.get(\"next\"))\n",
+		"b.py": "import servers.drive as d\nfor each in d.list_documents().get(\"documents\", []):\n    print(each[\"id\"].split(\"-\"))\n",
+		"a.ts": "import { listDocuments } from './servers/drive';\nconst page = await listDocuments({});\nconsole.log(page.text.split('x'), page.documents.map((d: any) => d.id));\n",
+	} {
+		trusted := func(name string) (judge.Tool, bool) {
+			return judge.Tool{ID: "drive__list_documents", ReadOnly: true}, strings.ReplaceAll(strings.ToLower(name), "_", "") == "drive/listdocuments"
+		}
+		r := factsFor(t, name, code).Judge(&judge.Options{Python: strings.HasSuffix(name, ".py"), Tools: trusted})
+		if r.Risk != risk.Low || !slices.Equal(r.Impact.Tools, []string{"drive__list_documents"}) {
+			t.Errorf("%s: %s: %s, tools %q; want low and one tool", name, r.Risk, r.Reason, r.Impact.Tools)
+		}
+	}
+}
+
 // TestHostileTextIsBounded: what cannot be read is an error with its place, and takes neither long nor much.
 func TestHostileTextIsBounded(t *testing.T) {
 	for name, code := range map[string]string{

@@ -233,7 +233,7 @@ func (a *analysis) computed(n *node, p string) bool {
 // tool finds a wrapper of a tool.
 func (a *analysis) tool(n *node, p string) bool {
 	rest, ok := strings.CutPrefix(p, "servers.")
-	if !ok || strings.HasSuffix(p, "()") {
+	if !ok || strings.Contains(p, "()") { // what a call returned is data
 		return false
 	}
 	parts := strings.Split(rest, ".")
