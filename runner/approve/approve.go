@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
-// Question is a call that waits for a person's approval. What comes from scripts and servers is hostile: see [Question.Lines].
+// Question is a call that waits for a person's approval. What comes from scripts and servers is hostile: see [Question.View].
 type Question struct {
 	// Run is the id of the run; empty for a call without a script. Call is the number of the call in its run.
 	Run  string `json:"run,omitempty"`
@@ -82,15 +82,4 @@ func (q *Question) Others() []*Question {
 		return nil
 	}
 	return q.others()
-}
-
-// Scopes returns what an answer can allow.
-func (q *Question) Scopes() []Scope {
-	switch {
-	case q.Run == "":
-		return []Scope{Once}
-	case len(q.Others()) == 0:
-		return []Scope{Once, Run}
-	}
-	return []Scope{Once, Run, Batch}
 }

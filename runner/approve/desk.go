@@ -23,7 +23,7 @@ import (
 // Bounds of the talk between the page and the processes that ask: of one request, of an answer in bytes, and of a script's text.
 const (
 	askTime    = 2 * time.Second
-	maxWaiting = 8 << 20
+	maxWaiting = 32 << 20
 	maxCode    = 200 << 10
 )
 
@@ -57,7 +57,9 @@ type Waiting struct {
 	Lines  []string  `json:"lines"`
 	Others []string  `json:"others,omitempty"`
 	Code   string    `json:"code,omitempty"`
-	Scopes []Scope   `json:"scopes"`
+	// Missing is how many bytes at the script's end Code does not have.
+	Missing int     `json:"missing,omitempty"`
+	Scopes  []Scope `json:"scopes"`
 }
 
 // NewDesk returns the Desk of a process. dir is the folder of sockets; project is a word of letters and digits for the project.
@@ -67,8 +69,13 @@ func NewDesk(dir, project string) *Desk {
 
 // Approve implements Approver.
 func (d *Desk) Approve(ctx context.Context, q *Question) (Answer, error) {
+	shown, err := q.View(maxPage)
+	if err != nil {
+		return Answer{}, fmt.Errorf("ask on the page: %w", err)
+	}
+	text, missing := code(q)
 	p := &pending{answer: make(chan Scope, 1), view: Waiting{
-		ID: rand.Text(), Since: time.Now(), Title: q.Title(), Lines: q.Lines(), Others: q.OtherLines(), Code: code(q), Scopes: q.Scopes(),
+		ID: rand.Text(), Since: time.Now(), Title: q.Title(), Lines: shown.Lines, Others: shown.Others, Code: text, Missing: missing, Scopes: shown.Scopes,
 	}}
 	if err := d.enter(p); err != nil {
 		return Answer{}, err
@@ -82,13 +89,14 @@ func (d *Desk) Approve(ctx context.Context, q *Question) (Answer, error) {
 	}
 }
 
-// code returns the text of the script, with escapes for what is not visible.
-func code(q *Question) string {
-	lines := strings.Split(strings.ReplaceAll(q.Code[:min(len(q.Code), maxCode)], "\t", "    "), "\n")
+// code returns the beginning of the script, with escapes for what is not visible, and how many bytes are missing at its end.
+func code(q *Question) (text string, missing int) {
+	missing = max(0, len(q.Code)-maxCode)
+	lines := strings.Split(strings.ReplaceAll(q.Code[:len(q.Code)-missing], "\t", "    "), "\n")
 	for i, line := range lines {
 		lines[i] = visible(line)
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lines, "\n"), missing
 }
 
 // enter adds a question, and listens if it is the first.
@@ -149,6 +157,15 @@ func (d *Desk) list(w http.ResponseWriter, _ *http.Request) {
 		list = append(list, p.view)
 	}
 	d.mu.Unlock()
+	slices.SortFunc(list, byAge)
+	room := maxWaiting
+	for i := range list { // the others follow when these are answered
+		text, _ := json.Marshal(list[i])
+		if room -= len(text) + 1; room < 0 && i > 0 {
+			list = list[:i]
+			break
+		}
+	}
 	_ = json.NewEncoder(w).Encode(list)
 }
 
@@ -220,6 +237,11 @@ func waitingAt(ctx context.Context, dir, project string) ([]Waiting, error) {
 		}
 		all = append(all, list...)
 	}
-	slices.SortFunc(all, func(a, b Waiting) int { return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, byAge)
 	return all, nil
+}
+
+// byAge sorts the oldest question first.
+func byAge(a, b Waiting) int {
+	return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.ID, b.ID))
 }

@@ -3,6 +3,8 @@ package approve
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
@@ -23,10 +25,14 @@ type elicitation struct {
 var words = map[Scope]string{Once: "Allow this call", Run: "Allow this tool for the run", Batch: "Allow this call and those that wait too"}
 
 func (e *elicitation) Approve(ctx context.Context, q *Question) (Answer, error) {
-	lines := append(q.Lines(), q.OtherLines()...)
+	view, err := q.View(maxForm)
+	if err != nil {
+		return Answer{}, fmt.Errorf("ask by a form: %w", err)
+	}
+	lines := append(view.Lines, view.Others...)
 	form, err := json.Marshal(map[string]any{
 		"type": "object", "required": []string{"answer"},
-		"properties": map[string]any{"answer": choice(q)},
+		"properties": map[string]any{"answer": choice(view.Scopes)},
 	})
 	if err != nil {
 		return Answer{}, err
@@ -37,17 +43,17 @@ func (e *elicitation) Approve(ctx context.Context, q *Question) (Answer, error) 
 	}
 	a := Answer{By: e.by}
 	var filled struct{ Answer Scope }
-	if reply.Action == upstream.ActionAccept && json.Unmarshal(reply.Content, &filled) == nil {
+	if reply.Action == upstream.ActionAccept && json.Unmarshal(reply.Content, &filled) == nil && slices.Contains(view.Scopes, filled.Answer) {
 		a.Scope = filled.Answer
 	}
 	return a, nil
 }
 
 // choice returns the schema of the answer. Its default is a no.
-func choice(q *Question) map[string]any {
+func choice(scopes []Scope) map[string]any {
 	const no = "no"
 	values, titles := []Scope{no}, []string{"Refuse"}
-	for _, s := range q.Scopes() {
+	for _, s := range scopes {
 		values, titles = append(values, s), append(titles, words[s])
 	}
 	return map[string]any{"type": "string", "title": "Answer", "enum": values, "enumNames": titles, "default": no}

@@ -173,7 +173,7 @@ func TestNextWay(t *testing.T) {
 }
 
 func TestElicit(t *testing.T) {
-	for content, want := range map[string]Scope{`{"answer":"once"}`: Once, `{"answer":"run"}`: Run, `{"answer":"no"}`: "no", `{}`: Refused, `[`: Refused} {
+	for content, want := range map[string]Scope{`{"answer":"once"}`: Once, `{"answer":"run"}`: Run, `{"answer":"no"}`: Refused, `{"answer":"batch"}`: Refused, `{}`: Refused, `[`: Refused} {
 		e := Elicit(func(_ context.Context, q *upstream.Question) (*upstream.Reply, error) {
 			if q.Server != "mcprun" || !strings.HasPrefix(q.Message, "delete needs your approval\nCall: delete at server crm\n  n = 1\n") || !strings.Contains(string(q.Schema), `"enum":["no","once","run"]`) {
 				t.Errorf("question %+v, schema %s", q, q.Schema)
@@ -205,16 +205,71 @@ func TestLines(t *testing.T) {
 		Run: evil, Script: evil, Code: "one\n" + evil, At: evil + ":2", Customer: evil, Server: evil, Tool: evil, Rule: evil, Reason: evil,
 		Arguments: json.RawMessage(`{` + string(text) + `:` + string(text) + `,"raw\u202e":"` + "\u202e" + `","long":"` + strings.Repeat("x", 5000) + `","to":"last"}`),
 	}
-	lines := append(q.Lines(), q.Title())
+	lines := append(q.lines(), q.Title())
 	for _, line := range lines {
 		if visible(line) != line {
 			t.Errorf("%q", line)
 		}
 	}
 	all := strings.Join(lines, "\n")
-	for want, n := range map[string]int{"\nRisk: ": 1, "\nCall: ": 0, `"to" = `: 0, "\n  to = \"last\"": 1, "(4402 more characters)": 1, "\nLine 2: a": 1} {
+	for want, n := range map[string]int{"\nRisk: ": 1, "\nCall: ": 0, `"to" = `: 0, "\n  to = \"last\"": 1, strings.Repeat("x", 5000): 1, "\nLine 2 makes the call:\n     1  one\n>    2  a\n": 1} {
 		if got := strings.Count(all, want); got != n {
 			t.Errorf("%q is there %d times, want %d:\n%s", want, got, n, all)
 		}
+	}
+}
+
+// TestArgumentsAreShownWhole hides a part of an argument among what does not matter, where a cut would be.
+func TestArgumentsAreShownWhole(t *testing.T) {
+	filler := "/* " + strings.Repeat("x", 3000) + " */"
+	with := func(args string) *Question {
+		q := ofRun("query", 1)
+		q.Arguments = json.RawMessage(args)
+		return q
+	}
+	many := `{"a":1`
+	for i := range 60 {
+		many += fmt.Sprintf(`,"n%d":0`, i)
+	}
+	for name, args := range map[string]string{"a long one": `{"sql":"` + filler + `OR 1=1` + filler + `"}`, "many": many + `,"where":"OR 1=1"}`, "a long name": `{"` + filler + `OR 1=1` + filler + `":0}`, "no object": `["` + filler + `OR 1=1` + filler + `"]`} {
+		q := with(args)
+		other := ofRun("query", 2)
+		q.others = func() []*Question { return []*Question{with(args)} }
+		for _, most := range []int{MaxTerminal, maxPage} {
+			v, err := q.View(most)
+			if err != nil || !strings.Contains(strings.Join(v.Lines, "\n"), "OR 1=1") || !strings.Contains(strings.Join(v.Others, "\n"), "OR 1=1") || len(v.Scopes) != 3 {
+				t.Errorf("%s, at most %d characters: %+v, %v", name, most, v, err)
+			}
+		}
+		p := &Plan{Calls: []*PlannedCall{{Tool: "query", Most: 1, Shown: []json.RawMessage{other.Arguments, q.Arguments}}}}
+		if v, err := (&Question{Plan: p}).View(MaxTerminal); err != nil || !strings.Contains(strings.Join(v.Lines, "\n"), "OR 1=1") {
+			t.Errorf("a plan with %s: %+v, %v", name, v, err)
+		}
+	}
+}
+
+// TestTooLongToShow: what has no room is not asked there, and the next way is.
+func TestTooLongToShow(t *testing.T) {
+	long := ofRun("query", 1)
+	long.Arguments = json.RawMessage(`{"sql":"` + strings.Repeat("é", maxForm) + `"}`)
+	form := Elicit(func(context.Context, *upstream.Question) (*upstream.Reply, error) {
+		return &upstream.Reply{Action: upstream.ActionAccept, Content: json.RawMessage(`{"answer":"once"}`)}, nil
+	}, "user")
+	a, err := New(0, form).Approve(t.Context(), long)
+	if a.Scope != Refused || err == nil || !strings.Contains(err.Error(), "too long to show here") || !strings.Contains(err.Error(), "--approve page") {
+		t.Errorf("%+v, %v", a, err)
+	}
+	next := person(func(context.Context, *Question) (Answer, error) { return Answer{Scope: Once, By: "next"}, nil })
+	if a, err := New(0, form, next).Approve(t.Context(), long); err != nil || a.By != "next" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if _, err := long.View(MaxTerminal); err != nil {
+		t.Error(err)
+	}
+	// The call has room, and those that wait too have not: they are not on offer.
+	short := ofRun("query", 1)
+	short.others = func() []*Question { return []*Question{long} }
+	if v, err := short.View(maxForm); err != nil || len(v.Others) != 1 || strings.Contains(fmt.Sprint(v.Scopes), string(Batch)) {
+		t.Errorf("%+v, %v", v, err)
 	}
 }

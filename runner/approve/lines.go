@@ -16,12 +16,64 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
-// Bounds of what is shown of a question, in characters of one text, members of the arguments, and other calls.
+// maxText bounds what is shown of a text that is not an argument, in characters. Arguments are shown whole, or not asked about.
+const maxText = 600
+
+// Bounds of one question, in characters. What is longer cannot be approved there.
 const (
-	maxText    = 600
-	maxMembers = 40
-	maxOthers  = 20
+	MaxTerminal = 64 << 10
+	maxForm     = 8000
+	maxPage     = 1 << 20
 )
+
+// around is how many lines of the script are shown before and after the one that makes the call.
+const around = 2
+
+// View is a question as a person sees it, and the answers on offer.
+type View struct {
+	// Lines describe the question, and Others the calls that Batch allows too.
+	Lines, Others []string
+	Scopes        []Scope
+}
+
+// View returns what a person is shown who sees at most so many characters. Hostile texts are quoted or one line each, and characters
+// that are not visible are escaped, so that no text can look like another line or run over the screen. Every argument is shown whole.
+// The error says that there is no room for them; without room for the calls that wait too, Batch is not on offer.
+func (q *Question) View(most int) (*View, error) {
+	v := &View{Lines: q.lines(), Scopes: []Scope{Once}}
+	used := characters(v.Lines)
+	if used > most {
+		remedy := "answer with --approve page"
+		if most >= maxPage {
+			remedy = "answer with a program (--approve-command)"
+		}
+		return nil, fmt.Errorf("it is too long to show here (%d characters; at most %d): %s", used, most, remedy)
+	}
+	if q.Run == "" {
+		return v, nil
+	}
+	v.Scopes = append(v.Scopes, Run)
+	others := q.Others()
+	if len(others) == 0 {
+		return v, nil
+	}
+	v.Others = []string{fmt.Sprintf("Waiting too: %d more of this tool", len(others))}
+	list := otherLines(others)
+	if used+characters(list) > most {
+		v.Others[0] += ", too long to show here; they are asked about one by one"
+		return v, nil
+	}
+	v.Others, v.Scopes = append(v.Others, list...), append(v.Scopes, Batch)
+	return v, nil
+}
+
+func characters(lines []string) int {
+	n := 0
+	for _, line := range lines {
+		n += utf8.RuneCountInString(line) + 1
+	}
+	return n
+}
 
 // Digest returns the digest by which people and plans know a script.
 func Digest(code string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(code))) }
@@ -34,9 +86,8 @@ func (q *Question) Title() string {
 	return visible(q.Tool) + " needs your approval"
 }
 
-// Lines describes the question in lines for a person. Hostile texts are quoted or one line each, and characters that are not
-// visible are escaped, so that no text can look like another line or run over the screen.
-func (q *Question) Lines() []string {
+// lines describes the question.
+func (q *Question) lines() []string {
 	var lines []string
 	if q.Plan != nil {
 		lines = q.Plan.lines()
@@ -46,9 +97,7 @@ func (q *Question) Lines() []string {
 	if q.Script != "" {
 		lines = append(lines, fmt.Sprintf("Script: %s, sha256 %.12s", visible(q.Script), Digest(q.Code)))
 	}
-	if text, n := q.Line(); n > 0 {
-		lines = append(lines, fmt.Sprintf("Line %d: %s", n, short(visible(text))))
-	}
+	lines = append(lines, q.caller()...)
 	if q.Customer != "" {
 		lines = append(lines, "Customer: "+visible(q.Customer))
 	}
@@ -62,43 +111,43 @@ func (q *Question) Lines() []string {
 	return append(lines, "Risk: "+cmp.Or(q.Risk, risk.Medium).String(), "Asked by: "+why)
 }
 
-// OtherLines describes the calls that Batch allows too; nil without any.
-func (q *Question) OtherLines() []string {
-	others := q.Others()
-	if len(others) == 0 {
-		return nil
-	}
-	lines := []string{fmt.Sprintf("Waiting too: %d more of this tool", len(others))}
+// otherLines shows the arguments of calls, one call in a line.
+func otherLines(others []*Question) []string {
+	lines := make([]string, len(others))
 	for i, other := range others {
-		if i == maxOthers {
-			lines = append(lines, fmt.Sprintf("  … and %d that are not shown", len(others)-i))
-			break
-		}
-		lines = append(lines, "  "+short(visible(string(other.Arguments))))
+		lines[i] = "  " + visible(string(other.Arguments))
 	}
 	return lines
 }
 
-// Line returns the text and the number of the script's line that makes the call, as far as the sandbox can be believed; 0 if it does
+// caller shows the line of the script that makes the call, among its neighbours, as far as the sandbox can be believed; nil if it does
 // not say.
-func (q *Question) Line() (text string, number int) {
+func (q *Question) caller() []string {
 	at, ok := strings.CutPrefix(q.At, q.Script+":")
 	n, err := strconv.Atoi(at)
-	lines := strings.Split(q.Code, "\n")
-	if !ok || err != nil || n < 1 || n > len(lines) {
-		return "", 0
+	code := strings.Split(q.Code, "\n")
+	if !ok || err != nil || n < 1 || n > len(code) {
+		return nil
 	}
-	return strings.TrimSpace(lines[n-1]), n
+	lines := []string{fmt.Sprintf("Line %d makes the call:", n)}
+	for i := max(1, n-around); i <= min(len(code), n+around); i++ {
+		mark := ' '
+		if i == n {
+			mark = '>'
+		}
+		text := strings.ReplaceAll(strings.TrimRight(code[i-1], " \t\r"), "\t", "  ")
+		lines = append(lines, fmt.Sprintf("%c %4d  %s", mark, i, short(visible(text))))
+	}
+	return lines
 }
 
-// members shows each argument in a line, so that a long one does not hide another.
+// members shows each argument whole in a line of its own.
 func members(args json.RawMessage) []string {
 	dec := jsontext.NewDecoder(bytes.NewReader(args), jsontext.AllowDuplicateNames(true))
 	if t, err := dec.ReadToken(); err != nil || t.Kind() != '{' {
-		return []string{"  " + short(visible(string(args)))}
+		return []string{"  " + visible(string(args))}
 	}
 	var lines []string
-	more := 0
 	for dec.PeekKind() == '"' {
 		name, err := dec.ReadToken()
 		if err != nil {
@@ -109,12 +158,7 @@ func members(args json.RawMessage) []string {
 		if err != nil {
 			break
 		}
-		if more++; more <= maxMembers {
-			lines = append(lines, "  "+short(visible(text))+" = "+short(visible(string(value))))
-		}
-	}
-	if more > maxMembers {
-		lines = append(lines, fmt.Sprintf("  … and %d arguments that are not shown", more-maxMembers))
+		lines = append(lines, "  "+visible(text)+" = "+visible(string(value)))
 	}
 	return lines
 }

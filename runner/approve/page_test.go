@@ -105,7 +105,7 @@ func TestPage(t *testing.T) {
 	for i, word := range []string{"first", "second"} { // two processes
 		go func() {
 			a, err := New(time.Minute, NewDesk(dir, "p")).Approve(t.Context(), &Question{
-				Run: "r", Tool: "crm__" + word, Server: "crm", Script: "a.ts", Code: "await x();\n<script>alert(1)</script>\u202e", Arguments: json.RawMessage(`{"id":"<b>"}`),
+				Run: "r", Tool: "crm__" + word, Server: "crm", Script: "a.ts", Code: "await x();\n<script>alert(1)</script>\u202e" + strings.Repeat("x", maxCode), Arguments: json.RawMessage(`{"id":"<b>"}`),
 			})
 			answers[i] <- result{a, err}
 		}()
@@ -128,7 +128,7 @@ func TestPage(t *testing.T) {
 	}
 	for _, link := range links(t, c, base, cookie, 2) {
 		status, text, _ := send(t, c, "GET", base+link, nil, cookie)
-		if status != http.StatusOK || strings.Contains(text, "http-equiv") || strings.Contains(text, "<script") || strings.Contains(text, "\u202e") || !strings.Contains(text, "id = &#34;&lt;b&gt;&#34;") {
+		if status != http.StatusOK || strings.Contains(text, "http-equiv") || strings.Contains(text, "<script") || strings.Contains(text, "\u202e") || !strings.Contains(text, "id = &#34;&lt;b&gt;&#34;") || !strings.Contains(text, "its last 39 bytes are not shown") {
 			t.Errorf("%d\n%s", status, text)
 		}
 		form := url.Values{"form": {hidden(t, text, "form")}, "socket": {hidden(t, text, "socket")}, "id": {hidden(t, text, "id")}, "answer": {"run"}}
@@ -183,6 +183,20 @@ func without(form url.Values, name string) url.Values {
 		}
 	}
 	return out
+}
+
+// TestManyLongQuestions: the page shows the oldest ones if there is no room for all.
+func TestManyLongQuestions(t *testing.T) {
+	d := NewDesk("", "p")
+	for i := range 9 {
+		d.waiting[string(rune('a'+i))] = &pending{view: Waiting{ID: string(rune('a' + i)), Lines: []string{strings.Repeat("<", maxPage)}}}
+	}
+	w := httptest.NewRecorder()
+	d.list(w, nil)
+	var list []Waiting
+	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || len(list) != 5 || list[0].ID != "a" || w.Body.Len() > maxWaiting {
+		t.Errorf("%d questions in %d bytes, %v", len(list), w.Body.Len(), err)
+	}
 }
 
 // TestFilesAnswerNothing tries what a server's tools for files can do in the folder of sockets.

@@ -317,7 +317,7 @@ func (p *Plan) lines() []string {
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Values)) {
 			if c.Values[name] == nil {
-				lines = append(lines, "  any value is allowed for "+short(visible(name)))
+				lines = append(lines, "  any value is allowed for "+visible(name))
 			}
 		}
 	}

@@ -57,7 +57,12 @@ func (d *dialogue) approve(ctx context.Context, q *approve.Question, columns int
 	if columns < 2*len(continued) {
 		columns = defaultColumns
 	}
-	for _, line := range append(q.Lines(), q.OtherLines()...) {
+	view, err := q.View(approve.MaxTerminal)
+	if err != nil {
+		d.say("  %v\n", err)
+		return approve.Refused, fmt.Errorf("ask at the terminal: %w", err)
+	}
+	for _, line := range append(view.Lines, view.Others...) {
 		for i, part := range wrap(line, columns-len(continued)) {
 			if i == 0 {
 				d.say("  %s\n", part)
@@ -67,7 +72,7 @@ func (d *dialogue) approve(ctx context.Context, q *approve.Question, columns int
 		}
 	}
 	words := []string{"no"}
-	for _, s := range q.Scopes() {
+	for _, s := range view.Scopes {
 		words = append(words, string(s))
 	}
 	if len(words) > 2 {

@@ -43,7 +43,7 @@ func TestApprover(t *testing.T) {
 			if err != nil || got.Scope != want || got.By != "terminal" {
 				t.Errorf("%q: %+v, %v; want %q", typed, got, err, want)
 			}
-			for _, text := range []string{"crm__delete needs your approval\n", "  Call: crm__delete at server crm\n", "  Line 2: two\n", "\n    |  ", "[N]o, [o]nce, [r]un: "} {
+			for _, text := range []string{"crm__delete needs your approval\n", "  Call: crm__delete at server crm\n", "  Line 2 makes the call:\n       1  one\n  >    2  two\n", "\n    |  ", "[N]o, [o]nce, [r]un: "} {
 				if !strings.Contains(out.String(), text) {
 					t.Errorf("%q is not shown:\n%s", text, out)
 				}
@@ -56,6 +56,28 @@ func TestApprover(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLongArguments shows an argument whole, and does not ask about one that is too long.
+func TestLongArguments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, out := typist("once\n")
+		ask := func(filler int) (approve.Answer, error) {
+			args := strings.Repeat("x", filler) + "_OR_" + strings.Repeat("x", filler)
+			return a.Approve(t.Context(), &approve.Question{Run: "1", Tool: "query", Arguments: json.RawMessage(`{"sql":"` + args + `"}`)})
+		}
+		if got, err := ask(approve.MaxTerminal / 2); err == nil || got.Scope != approve.Refused || !strings.Contains(out.String(), "too long to show here") {
+			t.Errorf("%+v, %v:\n%s", got, err, out)
+		}
+		out.Reset()
+		got, err := ask(3000)
+		if err != nil || got.Scope != approve.Once || !strings.Contains(strings.ReplaceAll(out.String(), "\n    | ", ""), "x_OR_x") {
+			t.Errorf("%+v, %v:\n%s", got, err, out)
+		}
+		synctest.Wait()
+		for range a.in.source.(terminal) {
+		}
+	})
 }
 
 // TestSeveralAtOnce: approvals and a server's question wait for each other, and one that nobody waits for any more is not shown.
