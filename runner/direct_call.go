@@ -25,7 +25,7 @@ type DirectCall struct {
 // Call makes one call, through the same stages as those of a script. The result's value is the whole CallToolResult, also when
 // the tool reports a failure in it. Errors are *call.Error. The record and the warnings are returned in either case.
 func (r *Runner) Call(ctx context.Context, d DirectCall) (*call.Result, chain.CallRecord, []string, error) {
-	c, err := r.chain.NewCalls(ctx, chain.Run{Settings: d.Calls, Elicit: d.Elicit, Watch: d.Watch})
+	c, err := r.chain.NewCalls(ctx, chain.Run{Direct: true, Settings: d.Calls, Elicit: d.Elicit, Watch: d.Watch})
 	if err != nil {
 		return nil, chain.CallRecord{}, nil, err
 	}

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/policy"
 )
 
 func TestDirectCall(t *testing.T) {
@@ -41,5 +43,35 @@ func TestDirectCallIsChecked(t *testing.T) {
 	}
 	if !slices.Equal(up.seen, nil) {
 		t.Errorf("sent %q", up.seen)
+	}
+}
+
+// TestCallsOfAConversation: limits of a run and taint hold for the calls that a client makes without a script, one after another.
+func TestCallsOfAConversation(t *testing.T) {
+	raw := json.RawMessage(`{"content":[],"structuredContent":{"result":3}}`)
+	r := newRunner(t, &fakeUpstreams{answers: map[string]*upstream.CallResult{"calculator/add": {Raw: raw}}})
+	p, err := policy.New(&config.Policy{PolicyPart: config.PolicyPart{Rules: []config.PolicyRule{
+		{Name: "three", Deny: config.Globs{"*"}, Over: &config.PolicyOver{Run: 2}},
+		{Name: "tainted", Deny: config.Globs{"*"}, When: "'calculator' in taint && args.numbers.size() > 2"},
+	}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var clients policy.Conversations
+	do := func(customer, args string) string {
+		_, _, _, err := r.Call(t.Context(), runner.DirectCall{Tool: "calculator__add", Args: json.RawMessage(args),
+			Calls: chain.Settings{AllowDrift: true, Policy: p, Conversation: clients.Of(customer, "")}})
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	const two, three = `{"numbers":[1,2]}`, `{"numbers":[1,2,3]}`
+	for i, c := range []struct{ customer, args, want string }{
+		{"acme", three, ""}, {"acme", three, "tainted"}, {"acme", two, ""}, {"acme", two, "three"}, {"other", three, ""},
+	} {
+		if got := do(c.customer, c.args); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("call %d: %q, want %q", i, got, c.want)
+		}
 	}
 }

@@ -45,6 +45,8 @@ type Run struct {
 	Import func(ctx context.Context, specifier, from string) (id, code string, err error)
 	// CountTokens asks for the tokens in Summary.
 	CountTokens bool
+	// Direct says that there is no script. For the policy such a call is part of the conversation, if there is one.
+	Direct bool
 }
 
 // Calls makes the calls of one run. It is safe for concurrent use.
@@ -88,8 +90,11 @@ type Calls struct {
 func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
 	set := run.Settings.withDefaults()
 	c := &Calls{
-		chain: ch, run: run, set: set, subject: &policy.Run{Subject: set.Subject}, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
+		chain: ch, run: run, set: set, subject: &policy.Run{Subject: set.Subject, Conversation: set.Conversation}, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
 		slots: make(chan struct{}, set.Parallel), checks: make(chan struct{}, maxChecks), gates: map[string]chan struct{}{}, dryCalls: map[int]bool{}, warned: map[string]bool{}, texts: map[string]bool{},
+	}
+	if run.Direct && set.Conversation != nil {
+		c.subject = set.Conversation
 	}
 	mask := ch.mask()
 	var err error

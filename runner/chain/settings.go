@@ -34,6 +34,8 @@ type Settings struct {
 	Approver approve.Approver
 	// Subject is what the policy knows of the run.
 	Subject policy.Subject
+	// Conversation is what the client of this run did before and beside it; see policy.Run. Nil: nothing.
+	Conversation *policy.Run
 	// Details asks for CallRecord.Details.
 	Details bool
 	// Record receives one line of JSON for each call, with secrets and personal data masked. May be nil.

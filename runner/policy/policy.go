@@ -96,6 +96,9 @@ type Subject struct {
 // Run is what a policy knows of a run. It is safe for concurrent use. The zero value is a run of the project itself.
 type Run struct {
 	Subject
+	// Conversation is what the same client did before and beside this run: data received there counts as received here, and the other
+	// way round. May be nil.
+	Conversation *Run
 
 	mu    sync.Mutex
 	calls int
@@ -111,6 +114,9 @@ func (r *Run) Received(req *Request) {
 		r.taint = map[string]bool{}
 	}
 	r.taint[req.Server], r.taint[req.Dir] = true, true
+	if r.Conversation != nil {
+		r.Conversation.Received(req)
+	}
 }
 
 // Taint lists the servers whose data the run has received, sorted.
@@ -121,7 +127,14 @@ func (r *Run) Taint() []string {
 }
 
 // tainted is Taint for callers that hold the lock.
-func (r *Run) tainted() []string { return slices.Sorted(maps.Keys(r.taint)) }
+func (r *Run) tainted() []string {
+	names := slices.Collect(maps.Keys(r.taint))
+	if r.Conversation != nil {
+		names = append(names, r.Conversation.Taint()...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
 
 // Default returns the decisions where nothing is configured: a tool asks if its server says that it is destructive, and every other
 // call is allowed.

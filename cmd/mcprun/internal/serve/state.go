@@ -24,6 +24,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/skill"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
@@ -37,6 +38,7 @@ type state struct {
 	tree    *gen.Tree     // nil if there is none
 	index   *search.Index // nil if there is no tree
 	root    *customer.Root
+	clients policy.Conversations
 }
 
 // newState opens the tree and its index. The caller closes what it returns.
@@ -229,6 +231,7 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 	}
 	defer done()
 	s.Calls.Subject.Customer, s.Calls.Subject.Session = job.Customer.ID, job.Session
+	s.Calls.Conversation = b.clients.Of(job.Customer.ID, job.Session)
 	s.Stdout, s.Stderr, s.Elicit, s.Watch, s.Answers = job.Stdout, job.Stderr, job.Ask, job.Watch, b.answers(job)
 	if s.Calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {
 		return nil, err
@@ -256,6 +259,7 @@ func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserve
 	}
 	calls := b.o.run.Calls
 	calls.Subject.Customer, calls.Subject.Session = job.Customer.ID, job.Session
+	calls.Conversation = b.clients.Of(job.Customer.ID, job.Session)
 	if calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {
 		return nil, err
 	}

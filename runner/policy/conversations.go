@@ -1,0 +1,42 @@
+package policy
+
+import (
+	"maps"
+	"sync"
+	"time"
+)
+
+// conversationIdle is how long a client may be silent until what it did before is forgotten.
+const conversationIdle = time.Hour
+
+// Conversations remember, for a server whose clients make runs and calls one after another, what each client did. The zero value
+// remembers nothing yet. It is safe for concurrent use.
+type Conversations struct {
+	mu  sync.Mutex
+	all map[Subject]*conversation
+}
+
+type conversation struct {
+	run  *Run
+	last time.Time
+}
+
+// Of returns what a customer's client did in a session, which may be empty, as one run that its calls without a script belong to. It
+// ends when the client was silent for an hour.
+func (c *Conversations) Of(customer, session string) *Run {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(c.all, func(_ Subject, one *conversation) bool { return now.Sub(one.last) > conversationIdle })
+	if c.all == nil {
+		c.all = map[Subject]*conversation{}
+	}
+	key := Subject{Customer: customer, Session: session}
+	one := c.all[key]
+	if one == nil {
+		one = &conversation{run: &Run{Subject: key}}
+		c.all[key] = one
+	}
+	one.last = now
+	return one.run
+}
