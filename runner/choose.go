@@ -56,6 +56,8 @@ type Choice struct {
 	Backend sandbox.Backend
 	Reason  string
 	Usual   bool
+	// Raised reports that Need.Judged alone led to this sandbox. Where it does not start after all, the choice is to be made without.
+	Raised bool
 }
 
 // Choose returns the backend of a name, or for Auto the first usable one in the order of preference. A backend that is too weak
@@ -96,7 +98,7 @@ func chooseAuto(ctx context.Context, backends []sandbox.Backend, n Need) (Choice
 	if n.Judged >= risk.High && n.Judged > n.Risk { // lower ones change nothing, since a container is preferred anyway
 		strong := slices.DeleteFunc(slices.Clone(backends), func(b sandbox.Backend) bool { return !goodFor(b, n.Judged) })
 		if c, err := chooseUsable(ctx, strong, n); err == nil {
-			c.Usual = false
+			c.Usual, c.Raised = false, true
 			c.Reason = fmt.Sprintf("chosen for a script of %s risk", n.Judged)
 			return c, nil
 		}

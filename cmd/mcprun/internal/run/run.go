@@ -409,7 +409,8 @@ func (o *Options) RunScript(ctx context.Context, at *Host, s *runner.Script, say
 	if err := o.judge(ctx, at, s); err != nil {
 		return nil, err
 	}
-	choice, err := runner.Choose(ctx, at.backends, runner.Need{Name: o.sandboxName(), Language: s.Language, Risk: max(o.floor(), s.Floor), Judged: s.Risk})
+	need := runner.Need{Name: o.sandboxName(), Language: s.Language, Risk: max(o.floor(), s.Floor), Judged: s.Risk}
+	choice, err := runner.Choose(ctx, at.backends, need)
 	if err != nil {
 		return nil, err
 	}
@@ -430,6 +431,17 @@ func (o *Options) RunScript(ctx context.Context, at *Host, s *runner.Script, say
 		return nil, err
 	}
 	res, err := at.Runner.Run(ctx, *s)
+	if coder, ok := errors.AsType[interface {
+		error
+		ExitCode() int
+	}](err); ok && choice.Raised && coder.ExitCode() == runner.ExitNoBackend && ctx.Err() == nil { // nothing of the script has run
+		need.Judged = risk.None
+		if usual, err2 := runner.Choose(ctx, at.backends, need); err2 == nil {
+			say(fmt.Sprintf("sandbox %s does not start here (%s); the script runs in %s", choice.Backend.Name(), cli.EscapeLine(err.Error()), usual.Backend.Name()))
+			s.Backend = usual.Backend
+			res, err = at.Runner.Run(ctx, *s)
+		}
+	}
 	if err := files.Close(); err != nil {
 		say(cli.EscapeLine(err.Error()))
 	}
