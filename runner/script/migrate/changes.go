@@ -2,8 +2,10 @@ package migrate
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
@@ -141,39 +143,29 @@ func (p pair) member(old, new string) pair {
 
 func (p pair) items() pair { return p.tool.pair(p.old["items"], p.new["items"]) }
 
-// members pairs the properties that are gone with those that are new. One that could be paired with several is not paired; nor is one
-// that only has the same type, which is no reason to take it for the same thing.
+// members pairs the properties that are gone with those that are new and the same under another name. One that could be paired with
+// several is not paired.
 func (p pair) members() map[string]string {
 	out := map[string]string{}
-	var gone, came []string
+	gone, came := p.gone(), pair{p.tool, p.new, p.old}.gone()
+	for _, g := range gone {
+		found := slices.DeleteFunc(slices.Clone(came), func(c string) bool { return !p.alike(g, c) })
+		if len(found) == 1 && !slices.ContainsFunc(gone, func(o string) bool { return o != g && p.alike(o, found[0]) }) {
+			out[g] = found[0]
+		}
+	}
+	return out
+}
+
+// gone returns the names of properties that there are no more.
+func (p pair) gone() []string {
+	var out []string
 	for name := range properties(p.old) {
 		if properties(p.new)[name] == nil {
-			gone = append(gone, name)
+			out = append(out, name)
 		}
 	}
-	for name := range properties(p.new) {
-		if properties(p.old)[name] == nil {
-			came = append(came, name)
-		}
-	}
-	slices.Sort(gone)
-	slices.Sort(came)
-	for _, strict := range []bool{true, false} {
-		fits := func(g, c string) bool { return p.alike(g, c, strict) }
-		for _, g := range gone {
-			if out[g] != "" {
-				continue
-			}
-			found := slices.DeleteFunc(slices.Clone(came), func(c string) bool { return taken(out, c) || !fits(g, c) })
-			if len(found) != 1 {
-				continue
-			}
-			others := slices.DeleteFunc(slices.Clone(gone), func(o string) bool { return out[o] != "" || !fits(o, found[0]) })
-			if len(others) == 1 {
-				out[g] = found[0]
-			}
-		}
-	}
+	slices.Sort(out)
 	return out
 }
 
@@ -186,24 +178,33 @@ func taken(m map[string]string, v string) bool {
 	return false
 }
 
-// alike reports whether a property that is gone and one that is new are the same under another name: their schemas are equal, and their
-// names have to do with each other, or their descriptions are the same. If not strict, the only two required ones will do.
-func (p pair) alike(gone, came string, strict bool) bool {
-	a, b := properties(p.old)[gone], properties(p.new)[came]
-	if !sameSchema(a, b) {
+// alike reports whether a property that is gone and one that is new are the same under another name: their schemas are equal, and so
+// are the words of their names, or their descriptions. Names that merely resemble each other may mean the opposite, or another unit. So
+// may a description that several properties share.
+func (p pair) alike(gone, came string) bool {
+	if !sameSchema(properties(p.old)[gone], properties(p.new)[came]) {
 		return false
 	}
-	x, _ := a.(map[string]any)
-	y, _ := b.(map[string]any)
-	before, _ := x["description"].(string)
-	now, _ := y["description"].(string)
-	switch {
-	case before != "" && before == now, similar(gone, came):
-		return true
-	case strict:
-		return false
+	text := description(properties(p.old)[gone])
+	return restyled(gone, came) ||
+		text != "" && text == description(properties(p.new)[came]) && once(p.old, text) && once(p.new, text)
+}
+
+func description(schema any) string {
+	n, _ := schema.(map[string]any)
+	text, _ := n["description"].(string)
+	return strings.TrimSpace(text)
+}
+
+// once reports whether only one property has a description.
+func once(n map[string]any, text string) bool {
+	count := 0
+	for _, schema := range properties(n) {
+		if description(schema) == text {
+			count++
+		}
 	}
-	return (before == "" || now == "" || diff.AlikeTexts(before, now)) && isRequired(p.old, gone) && isRequired(p.new, came)
+	return count == 1
 }
 
 // sameSchema reports whether two schemas are equal but for texts.
@@ -224,18 +225,12 @@ func sameSchema(a, b any) bool {
 	return bare(a) == bare(b)
 }
 
-// similar reports whether two names are one in another style, or one is the other with more words or letters, or they differ by few letters.
-func similar(a, b string) bool {
-	x, y := ident.Fold(a), ident.Fold(b)
-	if x == y || min(len(x), len(y)) >= 3 && (strings.HasPrefix(y, x) || strings.HasPrefix(x, y)) {
-		return true
-	}
-	few, many := strings.Split(ident.Snake(a), "_"), strings.Split(ident.Snake(b), "_")
-	if len(few) > len(many) {
-		few, many = many, few
-	}
-	more := slices.ContainsFunc(few, func(w string) bool { return !slices.Contains(many, w) })
-	return !more || ident.Distance(x, y) <= min(len(x), len(y))/3
+// words are those of a name in any style. A sign at an end, as in -date, may reverse the meaning.
+var words = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*([-_. ][A-Za-z0-9]+)*$`) })
+
+// restyled reports whether two names have the same words, in another style: camel, snake or kebab case, or capitals.
+func restyled(a, b string) bool {
+	return words().MatchString(a) && words().MatchString(b) && ident.Snake(a) == ident.Snake(b)
 }
 
 // needed returns the properties that a value must have now, and their values: those with a default.
@@ -254,40 +249,35 @@ func (p pair) needed() (names []string, values map[string]any) {
 	return names, values
 }
 
-// values pairs the values of an enum that are gone with those that are new: similar ones, or the only one among several that stay. A value
-// without a pair is paired with nil.
+// values pairs the values of an enum that are gone with those that are the same in another style. A value without a pair is paired with
+// nil. One or two letters are paired with none: a unit may be another one as a capital.
 func (p pair) values() map[string]any {
-	old, now := strings_(p.old["enum"]), strings_(p.new["enum"])
-	if c, ok := p.new["const"].(string); ok {
-		now = []string{c}
-	}
+	old, now := texts(p.old), texts(p.new)
 	out := map[string]any{}
 	if len(now) == 0 {
 		return out
 	}
-	var gone, came []string
-	for _, v := range old {
-		if !slices.Contains(now, v) {
-			gone = append(gone, v)
+	for _, g := range old {
+		if slices.Contains(now, g) {
+			continue
 		}
-	}
-	for _, v := range now {
-		if !slices.Contains(old, v) {
-			came = append(came, v)
-		}
-	}
-	for _, g := range gone {
 		out[g] = nil
-		near := slices.DeleteFunc(slices.Clone(came), func(c string) bool { return !similar(g, c) })
-		i := slices.Index(old, g)
-		switch {
-		case len(near) == 1 && len(slices.DeleteFunc(slices.Clone(gone), func(o string) bool { return !similar(o, near[0]) })) == 1:
+		same := func(list, without []string, v string) []string {
+			return slices.DeleteFunc(slices.Clone(list), func(w string) bool { return slices.Contains(without, w) || !restyled(v, w) })
+		}
+		if near := same(now, old, g); len(g) > 2 && len(near) == 1 && len(same(old, now, near[0])) == 1 {
 			out[g] = near[0]
-		case len(near) == 0 && len(old) == len(now) && len(now) > 2 && len(gone) == 1 && now[i] == came[0]: // all others are where they were
-			out[g] = now[i]
 		}
 	}
 	return out
+}
+
+// texts returns the values of an enum or const.
+func texts(n map[string]any) []string {
+	if c, ok := n["const"].(string); ok {
+		return []string{c}
+	}
+	return strings_(n["enum"])
 }
 
 func strings_(v any) []string {
@@ -306,8 +296,8 @@ func (p pair) concerned(depth int) string {
 	if depth > maxFollowed || p.old == nil || p.new == nil {
 		return ""
 	}
-	for _, of := range p.sorted(p.members()) {
-		return of
+	if gone := p.gone(); len(gone) > 0 {
+		return gone[0]
 	}
 	if names, _ := p.needed(); len(names) > 0 {
 		return names[0]
@@ -327,15 +317,6 @@ func (p pair) concerned(depth int) string {
 		return "[]." + inner
 	}
 	return ""
-}
-
-func (p pair) sorted(m map[string]string) []string {
-	var keys []string
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func jsonText(v any) string {

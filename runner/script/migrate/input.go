@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
@@ -100,7 +101,7 @@ func (f *rewriter) value(v *reading.Value, p pair, depth int) {
 	case "string":
 		switch now, gone := p.values()[v.Text]; {
 		case gone && now == nil:
-			f.leave(v.Line, "the value %q is gone; there is %s", v.Text, strings.Join(strings_(p.new["enum"]), ", "))
+			f.leave(v.Line, "the value %q is gone; there is %s", v.Text, strings.Join(texts(p.new), ", "))
 		case gone:
 			f.replace(v.At, quoteLike(f.text[v.At.Start:v.At.End], now.(string)))
 		}
@@ -114,6 +115,7 @@ func (f *rewriter) value(v *reading.Value, p pair, depth int) {
 // object rewrites the members of an object.
 func (f *rewriter) object(v *reading.Value, p pair, depth int) {
 	paired := p.members()
+	gone := p.gone()
 	names, values := p.needed()
 	present := map[string]bool{}
 	for _, m := range v.Members {
@@ -123,6 +125,9 @@ func (f *rewriter) object(v *reading.Value, p pair, depth int) {
 		if to, ok := paired[name]; ok {
 			now = to
 			f.member(m, to, v.Keywords)
+		} else if slices.Contains(gone, name) {
+			f.leave(f.line(m.At.Start), "%s", p.missing(name))
+			names = nil // one of them may be what is gone
 		}
 		if m.Value != nil {
 			f.value(m.Value, p.member(name, now), depth+1)
@@ -150,6 +155,15 @@ func (f *rewriter) object(v *reading.Value, p pair, depth int) {
 	default:
 		f.replace(v.At, "{ "+text+" }")
 	}
+}
+
+// missing says that a property is gone, and which ones are new.
+func (p pair) missing(name string) string {
+	text := name + " is gone"
+	if came := (pair{p.tool, p.new, p.old}).gone(); len(came) > 0 {
+		text += "; new: " + strings.Join(came, ", ")
+	}
+	return text
 }
 
 // property returns the property that a member means: keyword arguments of Python have names of their own where a property is no identifier.

@@ -147,6 +147,11 @@ func renameIn(random *rand.Rand, tool map[string]any, i int) (c measured, change
 		p := o["properties"].(map[string]any)
 		name := slices.Sorted(maps.Keys(p))[random.IntN(len(p))]
 		to := []string{"target_" + name, name + "_value", ident.Camel(name + "_name")}[random.IntN(3)]
+		if description(p[name]) == "" || !once(o, description(p[name])) { // another name would be no evidence
+			if to = ident.Camel(name); to == name {
+				to = ident.Pascal(name)
+			}
+		}
 		p[to] = p[name]
 		delete(p, name)
 		list, _ := o["required"].([]any)
@@ -162,7 +167,14 @@ func renameIn(random *rand.Rand, tool map[string]any, i int) (c measured, change
 		}
 		e := enums[random.IntN(len(enums))]
 		list := e["enum"].([]any)
-		list[0] = fmt.Sprint(list[0], "_v2")
+		was, to := fmt.Sprint(list[0]), strings.ToUpper(fmt.Sprint(list[0]))
+		if to == was {
+			to = strings.ToLower(was)
+		}
+		if len(was) < 3 || !restyled(was, to) || slices.Contains(list, any(to)) { // a sign or a single letter is no name
+			return c, nil, false
+		}
+		list[0] = to
 		delete(e, "default")
 	case 4:
 		c.kind = "required with default"

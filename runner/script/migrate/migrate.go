@@ -2,7 +2,7 @@
 // members that have a default. Start with [Run].
 //
 // Only calls of generated functions are touched, and calls by id. Renames are recognised by what stays the same: a tool's schemas and
-// description, a member's schema and its description or name. What a call passes is followed where it is written down: literals, and
+// description, a member's schema and its description or the words of its name. What a call passes is followed where it is written down: literals, and
 // constants that are used once. Anything else is left, and reported with its place. All files are checked with the type checker, in a
 // copy of their folders, and only those that pass are returned as changed.
 package migrate

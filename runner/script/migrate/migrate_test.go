@@ -54,11 +54,11 @@ func python() string {
 
 const before = `{"name":"search_files","description":"Search for files by name and content.","inputSchema":{"type":"object","required":["query"],"properties":{
  "query":{"type":"string","description":"What to look for"},"order":{"type":"string","enum":["name","modified"]},
- "filters":{"type":"array","items":{"type":"object","required":["field","op"],"properties":{"field":{"type":"string"},"op":{"type":"string","enum":["eq","less_than"]}}}}}}}`
+ "filters":{"type":"array","items":{"type":"object","required":["field","op"],"properties":{"field":{"type":"string","description":"What to compare"},"op":{"type":"string","enum":["eq","less_than"]}}}}}}}`
 
 const after = `{"name":"search_files","description":"Search for files by name and content.","inputSchema":{"type":"object","required":["search_query","scope"],"properties":{
- "search_query":{"type":"string","description":"What to look for"},"order":{"type":"string","enum":["name","modified_at"]},"scope":{"type":"string","default":"mine"},
- "filters":{"type":"array","items":{"type":"object","required":["field_name","op"],"properties":{"field_name":{"type":"string"},"op":{"type":"string","enum":["eq","lt","less-than"]}}}}}}}`
+ "search_query":{"type":"string","description":"What to look for"},"order":{"type":"string","enum":["name","Modified"]},"scope":{"type":"string","default":"mine"},
+ "filters":{"type":"array","items":{"type":"object","required":["field_name","op"],"properties":{"field_name":{"type":"string","description":"What to compare"},"op":{"type":"string","enum":["eq","lt","less-than"]}}}}}}}`
 
 const fetch = `{"name":"get_document","description":"Get the document with this id, as plain text and without images.","inputSchema":{"type":"object","required":["id"],"properties":{"id":{"type":"string"}}},"outputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}`
 
@@ -77,7 +77,7 @@ const found = await searchFiles({ query: "é: query", order: 'modified', filters
 console.log(found, "query");
 `, `import { searchFiles } from "./servers/google_drive";
 // searchFiles({ query: "x" }) was so before
-const found = await searchFiles({ scope: "mine", search_query: "é: query", order: 'modified_at', filters: [{ field_name: "order", "op": "less-than" }] });
+const found = await searchFiles({ scope: "mine", search_query: "é: query", order: 'Modified', filters: [{ field_name: "order", "op": "less-than" }] });
 console.log(found, "query");
 `, nil},
 		{"shorthand, alias, namespace and types", "a.ts", `import * as drive from "./servers/google-drive/index.js";
@@ -176,7 +176,7 @@ from servers import google_drive
 import servers.google_drive.fetch_document as m
 
 # find(query="x")
-found = find(scope="mine", search_query="é query", order="modified_at", filters=[{"field_name": "query", "op": 'less-than'}])
+found = find(scope="mine", search_query="é query", order="Modified", filters=[{"field_name": "query", "op": 'less-than'}])
 doc: FetchDocumentOutput = fetch_document(id="get_document")
 docs = list(map(lambda i: fetch_document(id=i), ["a"]))
 print(google_drive.fetch_document(id="x"), found, doc["text"], docs)
@@ -234,6 +234,65 @@ search_files(query="x", **more)
 			}
 			if now, _ := os.ReadFile(path); string(now) != tt.text {
 				t.Errorf("Run() wrote the file")
+			}
+		})
+	}
+}
+
+// TestUnsafe has changes after which the former call would mean something else: they are left, whatever the type checker says.
+func TestUnsafe(t *testing.T) {
+	tests := []struct {
+		name, old, new, call string
+		want                 string // the call; empty: left
+		left                 string
+	}{
+		{"another unit", `"amount":{"type":"number","description":"Euros."}`, `"amount_cents":{"type":"number","description":"Cents."}`, `amount: 12.5`, "", "amount is gone; new: amount_cents"},
+		{"another unit by name", `"timeout":{"type":"number"}`, `"timeout_ms":{"type":"number"}`, `timeout: 30`, "", "timeout is gone; new: timeout_ms"},
+		{"another unit with a default", `"timeout":{"type":"number"}`, `"timeout_ms":{"type":"number","default":9}`, `timeout: 30`, "", "timeout is gone; new: timeout_ms"},
+		{"the opposite", `"include":{"type":"string"}`, `"exclude":{"type":"string"}`, `include: "a"`, "", "include is gone; new: exclude"},
+		{"a description of several", `"from":{"type":"string","description":"A date."},"to":{"type":"string","description":"A date."}`,
+			`"to":{"type":"string","description":"A date."},"until":{"type":"string","description":"A date."}`, `from: "a"`, "", "from is gone; new: until"},
+		{"an opposite value", `"a":{"enum":["active","all"]}`, `"a":{"enum":["inactive","all"]}`, `a: "active"`, "", `the value "active" is gone; there is inactive, all`},
+		{"the only other value of three", `"a":{"enum":["on","off","auto"]}`, `"a":{"enum":["never","off","auto"]}`, `a: "on"`, "", `the value "on" is gone; there is never, off, auto`},
+		{"a longer value", `"a":{"enum":["read","none"]}`, `"a":{"enum":["read_write","none"]}`, `a: "read"`, "", `the value "read" is gone; there is read_write, none`},
+		{"another order", `"a":{"enum":["-date","name"]}`, `"a":{"enum":["date","name"]}`, `a: "-date"`, "", `the value "-date" is gone; there is date, name`},
+		{"another unit as a capital", `"a":{"enum":["M","y"]}`, `"a":{"enum":["m","y"]}`, `a: "M"`, "", `the value "M" is gone; there is m, y`},
+		{"another style", `"file_id":{"type":"string"}`, `"fileId":{"type":"string"}`, `file_id: "x"`, `fileId: "x"`, ""},
+		{"the same description", `"q":{"type":"string","description":"What to look for."}`, `"text":{"type":"string","description":"What to look for."}`, `q: "x"`, `text: "x"`, ""},
+		{"a value in another style", `"a":{"enum":["last_week","all"]}`, `"a":{"enum":["LAST-WEEK","all"]}`, `a: "last_week"`, `a: "LAST-WEEK"`, ""},
+	}
+	dir := t.TempDir()
+	opt := checkers(t, dir)
+	opt.TSC = filepath.Join(dir, "tsc") // which accepts everything
+	if err := os.WriteFile(opt.TSC, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "a.ts")
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			definition := func(properties string) json.RawMessage {
+				return json.RawMessage(`{"name":"pay","inputSchema":{"type":"object","properties":{` + properties + `}}}`)
+			}
+			script := func(input string) string {
+				return "import { callMCPTool } from \"./servers/client\";\nawait callMCPTool(\"google_drive__pay\", { " + input + " });\n"
+			}
+			was := generated(t, dir, definition(tt.old))
+			is := generated(t, dir, definition(tt.new))
+			if err := os.WriteFile(path, []byte(script(tt.call)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			report, err := Run(t.Context(), Options{Before: was, After: is, Scripts: []string{path}, Check: opt})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want Report
+			if tt.left != "" {
+				want.Left, want.Unchanged = []Left{{File: path, Line: 2, Text: tt.left}}, report.Unchanged
+			} else {
+				want.Changed = []Changed{{Path: path, Before: script(tt.call), After: script(tt.want)}}
+			}
+			if d := cmp.Diff(want, *report); d != "" {
+				t.Errorf("Run() (-want +got):\n%s", d)
 			}
 		})
 	}
