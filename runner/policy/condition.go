@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/cel-go/common/types"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
@@ -104,13 +106,30 @@ func (c *condition) holds(facts map[string]any) (bool, error) {
 	}
 	out, _, err := c.program.Eval(facts)
 	if err != nil {
-		return false, err
+		return false, c.explain(err)
 	}
 	holds, ok := out.Value().(bool)
 	if !ok {
 		return false, fmt.Errorf("its value is of type %s, not bool", out.Type())
 	}
 	return holds, nil
+}
+
+// explain adds what to write instead to the errors that a first condition runs into.
+func (c *condition) explain(err error) error {
+	if key, ok := strings.CutPrefix(err.Error(), "no such key: "); ok {
+		for _, path := range c.paths {
+			i := slices.Index(path, key)
+			if i < 0 || slices.ContainsFunc(path[:i+1], func(step string) bool { return !ident.IsIdentifier(step) }) {
+				continue
+			}
+			return fmt.Errorf("%w; write has(args.%s) && …", err, strings.Join(path[:i+1], "."))
+		}
+	}
+	if strings.HasPrefix(err.Error(), "no such overload") {
+		return fmt.Errorf("%w; a value is not of the type that the condition expects: compare numbers with double(args.x), or test type(args.x) == string first", err)
+	}
+	return err
 }
 
 // facts returns the variables of a condition.

@@ -53,7 +53,10 @@ func (r *rule) why(req *Request, about []*rule, made int) string {
 		if err == nil {
 			holds, err = r.when.holds(facts)
 		}
-		if err == nil && !holds {
+		switch {
+		case err != nil:
+			return failure(err)
+		case !holds:
 			return "its condition is false: " + ident.Clip(r.when.text, 200)
 		}
 	}

@@ -317,3 +317,31 @@ func BenchmarkDecide(b *testing.B) {
 		p.Decide(b.Context(), of(run, "bank__pay", `{"amount": 12, "to": "ann", "note": "rent"}`, Hints{}))
 	}
 }
+
+func TestReasons(t *testing.T) {
+	for _, c := range []struct{ rule, args, want string }{
+		{"deny: crm__set, when: args.data.Amount > 10000", `{"data":{}}`, "its condition failed: no such key: Amount; write has(args.data.Amount) && …"},
+		{"deny: crm__set, when: args.data.Amount > 10000", `{}`, "its condition failed: no such key: data; write has(args.data) && …"},
+		{"allow: crm__set, when: \"args['a-b'] > 10000\"", `{}`, "its condition failed: no such key: a-b"},
+		{"deny: crm__set, when: args.n > 10", `{"n":"11"}`, "its condition failed: no such overload; a value is not of the type that the condition expects: compare numbers with double(args.x), or test type(args.x) == string first"},
+		{"deny: crm__set, hint: writes, over: {run: 1}", `{}`, "the run has made 1 such calls; a tool counts as a write unless you (read_only: in mcpgen.yaml) or a trusted server say that it only reads"},
+		{"deny: crm__set, over: {run: 1}", `{}`, "the run has made 1 such calls"},
+	} {
+		p := parse(t, "rules: [{name: r, "+c.rule+"}]", nil)
+		run := &Run{}
+		d := p.Decide(context.Background(), of(run, "crm__set", c.args, Hints{}))
+		if d.Effect != Deny {
+			d = p.Decide(context.Background(), of(run, "crm__set", c.args, Hints{}))
+		}
+		if d.Effect != Deny || d.Reason != c.want {
+			t.Errorf("%s: %+v, want %q", c.rule, d, c.want)
+		}
+		if !strings.Contains(c.want, "condition") {
+			continue
+		}
+		tool := &Tool{Server: "crm", Dir: "crm", Name: "set", ID: "crm__set"}
+		if _, said := p.Explain(tool, &Example{Args: json.RawMessage(c.args)}); said[0].Fits || said[0].Why != c.want {
+			t.Errorf("%s: explained as %+v, want %q", c.rule, said[0], c.want)
+		}
+	}
+}

@@ -139,7 +139,7 @@ func (p *part) fitting(req *Request) (fits []*rule, failed *Decision) {
 				holds, err = r.when.holds(facts)
 			}
 			if err != nil {
-				return nil, &Decision{Effect: Deny, Rule: r.name, At: r.at, Reason: "its condition failed: " + ident.Clip(err.Error(), 300)}
+				return nil, &Decision{Effect: Deny, Rule: r.name, At: r.at, Reason: failure(err)}
 			}
 			if !holds {
 				continue
@@ -149,6 +149,9 @@ func (p *part) fitting(req *Request) (fits []*rule, failed *Decision) {
 	}
 	return fits, nil
 }
+
+// failure describes the error of a condition.
+func failure(err error) string { return "its condition failed: " + ident.Clip(err.Error(), 300) }
 
 // decide returns the decision by the rules that fit: deny wins, then ask, then allow; of rules with the same effect the first.
 func (p *part) decide(req *Request, fits []*rule) Decision {
@@ -177,15 +180,19 @@ func (p *part) decide(req *Request, fits []*rule) Decision {
 
 // reason says what else than its tools makes the rule fit.
 func (r *rule) reason() string {
+	text := ""
 	switch {
 	case r.effect == Allow:
 		return ""
 	case r.over.Run > 0:
-		return fmt.Sprintf("the run has made %d such calls", r.over.Run)
+		text = fmt.Sprintf("the run has made %d such calls", r.over.Run)
 	case r.over.Minute > 0:
-		return fmt.Sprintf("there were %d such calls within a minute", r.over.Minute)
+		text = fmt.Sprintf("there were %d such calls within a minute", r.over.Minute)
 	}
-	return ""
+	if text != "" && r.hint == "writes" {
+		text += "; a tool counts as a write unless you (read_only: in mcpgen.yaml) or a trusted server say that it only reads"
+	}
+	return text
 }
 
 // about returns the rules whose globs fit the tool of a call.
