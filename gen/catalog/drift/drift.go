@@ -1,7 +1,7 @@
 // Package drift judges whether calls of a tool may go on after its definition has changed: a [diff.Verdict]. Start with [Judge] and
 // [Definitions].
 //
-// A change is harmless if every input that was valid still is, outputs stay within what they were, hints take no assurance back, and
+// A change is harmless if every input that was valid still is and has the same defaults, outputs stay within what they were, hints take no assurance back, and
 // new texts are not suspicious. For schemas that has to be shown, by rules over their keywords that are one-sided: what they cannot
 // show, or do not know, is undecided. The time for one tool is bounded, and less than a millisecond for those that servers have.
 //
@@ -161,7 +161,11 @@ func texted(texts ...string) json.RawMessage {
 func (j *judge) schema(c *diff.Change, narrow, wide json.RawMessage, input bool, why string) {
 	n, errN := catalog.Decode(narrow)
 	w, errW := catalog.Decode(wide)
-	if errN == nil && errW == nil && covers(n, w, input) {
+	if shown := errN == nil && errW == nil && covers(n, w, input); shown && input && !sameDefaults(n, w) {
+		c.Verdict, c.Impact = diff.Undecided, diff.Breaking
+		c.Why = "a default is not what it was; a call that omits the value may do something else"
+		return
+	} else if shown {
 		c.Impact = diff.NoImpact
 		for i := range c.Items {
 			if c.Items[i].Impact == diff.Breaking {

@@ -110,8 +110,41 @@ func TestCovers(t *testing.T) {
 	}
 }
 
+func TestSameDefaults(t *testing.T) {
+	const plain = `{"properties":{"dry_run":{"type":"boolean","default":true}}}`
+	tests := []struct {
+		name, old, new string
+		want           bool
+	}{
+		{"nothing", plain, plain, true},
+		{"changed", plain, `{"properties":{"dry_run":{"type":"boolean","default":false}}}`, false},
+		{"gone", plain, `{"properties":{"dry_run":{"type":"boolean"}}}`, false},
+		{"moved to $defs", plain, `{"properties":{"dry_run":{"$ref":"#/$defs/D"}},"$defs":{"D":{"type":"boolean","default":true}}}`, true},
+		{"beside a reference", `{"properties":{"a":{"$ref":"#/$defs/D","default":1}},"$defs":{"D":{}}}`, `{"properties":{"a":{"$ref":"#/$defs/D","default":2}},"$defs":{"D":{}}}`, false},
+		{"moved into a union", plain, `{"properties":{"dry_run":{"anyOf":[{"type":"boolean"},{"type":"null"}],"default":true}}}`, true},
+		{"in an element", `{"items":{"properties":{"n":{"default":1}}}}`, `{"items":{"properties":{"n":{"default":2}}}}`, false},
+		{"in an alternative", `{"anyOf":[{"properties":{"n":{"default":1}}}]}`, `{"anyOf":[{"properties":{"n":{"default":2}}}]}`, false},
+		{"in a map", `{"additionalProperties":{"default":1}}`, `{"additionalProperties":{"default":2}}`, false},
+		{"recursive", `{"properties":{"a":{"$ref":"#"},"n":{"default":1}}}`, `{"properties":{"a":{"$ref":"#"},"n":{"default":1}},"title":"x"}`, true},
+		{"recursive, changed", `{"properties":{"a":{"$ref":"#"},"n":{"default":1}}}`, `{"properties":{"a":{"$ref":"#"},"n":{"default":2}}}`, false},
+		{"a property named default", `{"properties":{"default":{"title":"x"}}}`, `{"properties":{"default":{"title":"y"}}}`, true},
+		{"a new property that is off", `{}`, `{"properties":{"force":{"default":false}}}`, true},
+		{"a new property that is on", `{}`, `{"properties":{"force":{"default":true}}}`, false},
+		{"a new property with one that is on", `{}`, `{"properties":{"o":{"default":{"force":true}}}}`, false},
+		{"first given, and on", `{"properties":{"force":{"type":"boolean"}}}`, `{"properties":{"force":{"type":"boolean","default":true}}}`, false},
+		{"first given", `{"properties":{"n":{}}}`, `{"properties":{"n":{"default":10}}}`, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := sameDefaults(decode(t, tt.old), decode(t, tt.new)); got != tt.want {
+				t.Errorf("sameDefaults(%s, %s) = %v, want %v", tt.old, tt.new, got, tt.want)
+			}
+		})
+	}
+}
+
 func TestDefinitions(t *testing.T) {
-	const input = `"inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}`
+	const input = `"inputSchema":{"type":"object","properties":{"a":{"type":"string"},"dry_run":{"type":"boolean","default":true}}}`
 	const output = `"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`
 	base := `{"name":"read_file","description":"Reads a file.",` + input + `,` + output + `,"annotations":{"readOnlyHint":true,"idempotentHint":true}}`
 	tests := []struct {
@@ -126,6 +159,9 @@ func TestDefinitions(t *testing.T) {
 		{"a narrower input", `"a":{"type":"string"}`, `"a":{"type":"string","maxLength":3}`, diff.BreakingVerdict},
 		{"another pattern", `"a":{"type":"string"}`, `"a":{"type":"string","not":{"const":"x"}}`, diff.BreakingVerdict},
 		{"an unknown keyword", `"a":{"type":"string"}`, `"a":{"type":"string","validator":"x"}`, diff.Undecided},
+		{"another default", `"default":true`, `"default":false`, diff.Undecided},
+		{"another default and a narrower input", `"a":{"type":"string"},"dry_run":{"type":"boolean","default":true}`, `"a":{"type":"string","maxLength":3},"dry_run":{"type":"boolean"}`, diff.BreakingVerdict},
+		{"a default of an output", `"n":{"type":"integer"}`, `"n":{"type":"integer","default":3}`, diff.Harmless},
 		{"a narrower output", `"n":{"type":"integer"}`, `"n":{"type":"integer","minimum":0}`, diff.Harmless},
 		{"a wider output", `"n":{"type":"integer"}`, `"n":{"type":"number"}`, diff.BreakingVerdict},
 		{"more in a closed output", `"n":{"type":"integer"}`, `"n":{"type":"integer"},"m":{}`, diff.Undecided},
@@ -178,6 +214,7 @@ func TestCoversIsBounded(t *testing.T) {
 			x, y := decode(t, old), decode(t, strings.Replace(new, `"`, `"title":"x","`, 1))
 			start := time.Now()
 			covers(x, y, true)
+			sameDefaults(x, y)
 			if took := time.Since(start); took > 3*time.Second {
 				t.Errorf("covers(%.60s, %.60s) took %v", old, new, took)
 			}

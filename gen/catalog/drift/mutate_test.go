@@ -180,7 +180,7 @@ var mutations = []mutation{
 	{"input: no pattern", true, on("inputSchema", has("pattern"), drop("pattern"))},
 	{"input: more items", true, on("inputSchema", has("maxItems"), raise("maxItems", "5"))},
 	{"input: open", true, on("inputSchema", func(n node) bool { return n["additionalProperties"] == false }, drop("additionalProperties"))},
-	{"input: default", true, on("inputSchema", typed("boolean"), set("default", true))},
+	{"input: default that was left out", true, on("inputSchema", func(n node) bool { _, ok := n["default"]; return typed("boolean")(n) && !ok }, set("default", false))},
 	{"input: moved to $defs", true, func(m *mutator, tool node) bool {
 		root := tool["inputSchema"].(node)
 		if !objects(root) || root["$defs"] != nil {
@@ -218,6 +218,9 @@ var mutations = []mutation{
 
 	{"input: required property", false, on("inputSchema", objects, addProperty("tenant", node{"type": "string"}, true))},
 	{"input: required with default", false, on("inputSchema", objects, addProperty("tenant", node{"type": "string", "default": "main"}, true))},
+	{"input: another default", false, on("inputSchema", func(n node) bool { return typed("boolean")(n) && n["default"] != true }, set("default", true))},
+	{"input: default gone", false, on("inputSchema", has("default"), drop("default"))},
+	{"input: optional property that is on", false, on("inputSchema", objects, addProperty("force", node{"type": "boolean", "default": true}, false))},
 	{"input: property gone", false, on("inputSchema", objects, removeProperty)},
 	{"input: property renamed", false, on("inputSchema", objects, renameProperty)},
 	{"input: now required", false, on("inputSchema", optional, func(_ *mutator, n node) bool {
