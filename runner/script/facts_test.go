@@ -191,6 +191,24 @@ func TestFindToolsOnly(t *testing.T) {
 	}
 }
 
+// TestFindWaysToEval: a restricted script is refused, whatever the way to what it may not use.
+func TestFindWaysToEval(t *testing.T) {
+	for _, code := range []string{
+		`print.__self__.eval("1+1")`,
+		`getattr(print, "__self__").eval("1+1")`,
+		"import json\njson.codecs.builtins.eval('1+1')",
+		"import json\njson.codecs.builtins.__dict__['ev' + 'al']('1+1')",
+		"import operator\noperator.attrgetter('__class__.__base__.__subclasses__')(())()",
+		"import json\nfrom operator import attrgetter\nattrgetter('codecs.builtins.eval')(json)('1+1')",
+		"import logging\nlogging.os.system('id')",
+		"breakpoint()",
+	} {
+		if r := factsFor(t, "a.py", code).Judge(&judge.Options{Python: true}); len(r.Refused()) == 0 {
+			t.Errorf("%s is not refused: %+v", code, r.Findings)
+		}
+	}
+}
+
 // TestHostileTextIsBounded: what cannot be read is an error with its place, and takes neither long nor much.
 func TestHostileTextIsBounded(t *testing.T) {
 	for name, code := range map[string]string{

@@ -335,6 +335,8 @@ func (a *analysis) calls(n *node, p string, s *scope) bool {
 		return true
 	case p == "type" && len(n.kids) == 4:
 		return true
+	case a.python && (p == "getattr" || p == "operator.attrgetter" || p == "operator.methodcaller"):
+		return a.named(n, s)
 	}
 	rule := a.rule(p)
 	switch rule {
@@ -443,6 +445,24 @@ func (a *analysis) byName(n *node, p string, s *scope) bool {
 	}
 	a.add(n, "tool", "calls a tool", id)
 	return true
+}
+
+// named looks at the members that Python gets by a constant name, or by several with dots.
+func (a *analysis) named(n *node, s *scope) bool {
+	for _, kid := range n.kids[1:] {
+		text, _, _ := a.constant(kid, s)
+		for name := range strings.SplitSeq(text, ".") {
+			if members[name] == "introspection" || name == "builtins" {
+				a.add(n, "introspection", "uses "+name, "")
+				return true
+			}
+			if pythonAPIs[name] == "dynamic-code" {
+				a.add(n, "dynamic-code", "uses "+name, "")
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // importCall looks at imports that are calls.

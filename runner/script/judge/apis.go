@@ -20,7 +20,7 @@ var (
 		"network":       "fetch XMLHttpRequest WebSocket EventSource http.* https.* http2.* net.* tls.* dgram.* dns.* axios axios.* undici.* got ws ws.*",
 	})
 	pythonAPIs = apis(map[string]string{
-		"dynamic-code":  "eval exec compile code.* codeop.* types.CodeType types.FunctionType runpy.* importlib.util.spec_from_file_location importlib.machinery.SourceFileLoader imp.*",
+		"dynamic-code":  "eval exec compile breakpoint pdb.* code.* codeop.* types.CodeType types.FunctionType runpy.* importlib.util.spec_from_file_location importlib.machinery.SourceFileLoader imp.*",
 		"process":       "os.system os.popen os.execv os.execve os.execvp os.execvpe os.execl os.execle os.execlp os.spawnl os.spawnv os.spawnve os.spawnvp os.spawnlp os.posix_spawn os.posix_spawnp os.fork os.forkpty os.kill os.killpg os.abort subprocess.* commands.* pty.* multiprocessing.Process asyncio.create_subprocess_shell asyncio.create_subprocess_exec asyncio.subprocess.* popen2.* sh.* pexpect.*",
 		"native-code":   "ctypes.* cffi.* _ctypes.* mmap.* os.setuid os.setgid os.ptrace os.chroot os.mknod os.dlopen sys.setdlopenflags resource.setrlimit",
 		"introspection": "sys._getframe sys._current_frames sys.settrace sys.setprofile gc.get_objects gc.get_referrers inspect.currentframe inspect.stack sys.meta_path sys.path_hooks sys.addaudithook",
@@ -35,7 +35,7 @@ var (
 		"process":       "execSync spawnSync execFileSync",
 		"file-delete":   "unlink unlinkSync rmSync rmdirSync rmtree",
 		"file-write":    "write_text write_bytes writeFileSync to_csv to_excel to_parquet savefig",
-		"introspection": "__subclasses__ __globals__ __builtins__ __code__ __closure__ f_globals f_builtins f_back f_locals gi_frame cr_frame ag_frame tb_frame __getattribute__ __reduce_ex__ __loader__ __import__",
+		"introspection": "__subclasses__ __self__ __globals__ __builtins__ __code__ __closure__ f_globals f_builtins f_back f_locals gi_frame cr_frame ag_frame tb_frame __getattribute__ __reduce_ex__ __loader__ __import__",
 	})
 	// modules are those that have no use but that of a rule.
 	modules = apis(map[string]string{
@@ -118,6 +118,26 @@ func (a *analysis) modulePath(specifier string) string {
 	return a.canonical(name)
 }
 
+// throughModule returns the path of what a module reaches through another, such as logging.os.system.
+func throughModule(p string) string {
+	if strings.Contains(p, "()") || strings.HasPrefix(p, ".") || strings.HasPrefix(p, "servers.") || strings.HasPrefix(p, "skills.") {
+		return p
+	}
+	parts := strings.Split(p, ".")
+	for i := len(parts) - 1; i > 0; i-- {
+		switch parts[i] {
+		case "builtins", "__builtins__":
+			if i < len(parts)-1 && parts[i+1] != unknownMember {
+				return strings.Join(parts[i+1:], ".")
+			}
+			return strings.Join(parts[i:], ".")
+		case "os", "posix", "sys", "subprocess", "importlib", "ctypes", "shutil", "pickle", "socket":
+			return strings.Join(parts[i:], ".")
+		}
+	}
+	return p
+}
+
 // canonical returns the shortest path of what a path stands for.
 func (a *analysis) canonical(p string) string {
 	if a.python {
@@ -133,6 +153,7 @@ func (a *analysis) canonical(p string) string {
 		if name, ok := strings.CutPrefix(p, "sys.modules."); ok && name != unknownMember {
 			return name
 		}
+		p = throughModule(p)
 		if rest, ok := strings.CutPrefix(p, "posix."); ok {
 			return "os." + rest
 		}
