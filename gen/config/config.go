@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/config/node"
@@ -58,6 +59,8 @@ type Config struct {
 	Settings Settings
 	// Notes are about what a person should know of the files.
 	Notes []Note
+
+	listed []Server // all, without the settings
 }
 
 // Server returns the server with the key, unless it is disabled.
@@ -68,6 +71,20 @@ func (c *Config) Server(key string) (Server, bool) {
 		}
 	}
 	return Server{}, false
+}
+
+// ServersWith returns all servers that are listed or that the settings name, with these settings instead of the project's.
+func (c *Config) ServersWith(settings *Settings) []Server {
+	var out []Server
+	for _, s := range c.listed {
+		out = append(out, settings.apply(s))
+	}
+	for _, key := range sortedKeys(settings.Servers) {
+		if !slices.ContainsFunc(out, func(s Server) bool { return s.Key == key }) {
+			out = append(out, settings.apply(Server{Key: key}))
+		}
+	}
+	return out
 }
 
 // Allows reports whether a server's tool passes the filters of both the server's own file and the settings.
@@ -115,6 +132,7 @@ func (l Location) Load() (*Config, error) {
 	if c.Settings, err = loadSettings(filepath.Join(c.Dir, SettingsName), all); err != nil {
 		return nil, err
 	}
+	c.listed = all
 	for _, s := range all {
 		ours := !s.Disabled && s.ServesTree()
 		s.Disabled = s.Disabled || ours

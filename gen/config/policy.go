@@ -26,8 +26,9 @@ type PolicyPart struct {
 	Level    string
 	Ceilings PolicyCeilings
 	Rules    []PolicyRule
-	// LevelAt is where the level is.
-	LevelAt Position `yaml:"-"`
+	// LevelAt and CeilingsAt are where the level and the ceilings are.
+	LevelAt    Position `yaml:"-"`
+	CeilingsAt Position `yaml:"-"`
 }
 
 // PolicyCeilings are the highest limits of a run. 0 means no ceiling.
@@ -104,9 +105,9 @@ func (r *PolicyRule) Effect() (effect string, globs []string) {
 	return "allow", r.Allow
 }
 
-// ReadPolicy reads a policy from a mcpgen.yaml, of which it checks nothing else, or from a file that holds the value of the key
-// policy alone.
-func ReadPolicy(path string) (*Policy, error) {
+// ReadPolicy reads a policy from a mcpgen.yaml, of which it checks nothing else, with the settings of servers and of run; or from a
+// file that holds the value of the key policy alone. Then Servers is nil.
+func ReadPolicy(path string) (*Settings, error) {
 	text, err := readFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read policy: %w", err)
@@ -116,19 +117,29 @@ func ReadPolicy(path string) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	if own := node.Value(root, "policy"); own != nil {
+	out := &Settings{Path: path}
+	own := node.Value(root, "policy")
+	if own != nil || node.Value(root, "version") != nil {
+		rest := struct {
+			Servers map[string]ServerSettings
+			Run     RunSettings
+		}{Servers: map[string]ServerSettings{}}
+		if err := root.Decode(&rest); err != nil {
+			return nil, file.YAMLError(err)
+		}
+		out.Servers, out.Run = rest.Servers, rest.Run
+		if own == nil {
+			return out, nil
+		}
 		root = own
-	} else if node.Value(root, "version") != nil { // a mcpgen.yaml without a policy
-		return &Policy{}, nil
 	}
 	if err := checkSettings(file, settingsSchema().Properties["policy"], root, "policy"); err != nil {
 		return nil, err
 	}
-	out := &Policy{}
-	if err := root.Decode(out); err != nil {
+	if err := root.Decode(&out.Policy); err != nil {
 		return nil, file.YAMLError(err)
 	}
-	return out, out.complete(file, root)
+	return out, out.Policy.complete(file, root)
 }
 
 // complete names the rules and checks what the schema cannot.
@@ -137,19 +148,20 @@ func (p *Policy) complete(file *node.File, root *yaml.Node) error {
 		return nil
 	}
 	p.File = file.Name
-	levelAt := func(n *yaml.Node) (at Position) {
-		if level := node.Value(n, "level"); level != nil {
-			at = Position{level.Line, level.Column}
+	at := func(n *yaml.Node, key string) (at Position) {
+		if value := node.Value(n, key); value != nil {
+			at = Position{value.Line, value.Column}
 		}
 		return at
 	}
-	p.LevelAt = levelAt(root)
+	p.LevelAt, p.CeilingsAt = at(root, "level"), at(root, "ceilings")
 	if err := completeRules(file, p.Rules, "policy.rules"); err != nil {
 		return err
 	}
 	for _, id := range sortedKeys(p.Customers) {
 		own := p.Customers[id]
-		own.LevelAt = levelAt(node.Value(node.Value(root, "customers"), id))
+		customer := node.Value(node.Value(root, "customers"), id)
+		own.LevelAt, own.CeilingsAt = at(customer, "level"), at(customer, "ceilings")
 		p.Customers[id] = own
 		if err := completeRules(file, own.Rules, "policy.customers."+id+".rules"); err != nil {
 			return err

@@ -55,13 +55,13 @@ func strictness(e Effect) int { return slices.Index([]Effect{Allow, Ask, Deny}, 
 // maxTried bounds the calls that are tried for each tool.
 const maxTried = 1000
 
-// Diff compares two policies over tools, with arguments made from the tools' schemas and from the constants of the rules. It is
+// Diff compares two policies over the same tools, with the hints that they have with each policy. It makes calls with arguments made from the tools' schemas and from the constants of the rules. It is
 // sure of what it reports, and finds what depends on names, hints, risk, numbers and comparisons with constants; a condition that
 // compares arguments with each other may differ where it did not try.
-func Diff(before, after *Policy, tools []Tool) []Change {
+func Diff(before, after *Policy, were, are []Tool) []Change {
 	var out []Change
-	for i := range tools {
-		out = append(out, diffTool(before, after, &tools[i], tools)...)
+	for i := range are {
+		out = append(out, diffTool(before, after, &were[i], &are[i], are)...)
 	}
 	slices.SortStableFunc(out, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(strictness(a.To)-strictness(a.From), strictness(b.To)-strictness(b.From)), strings.Compare(a.Tool, b.Tool))
@@ -69,13 +69,13 @@ func Diff(before, after *Policy, tools []Tool) []Change {
 	return out
 }
 
-func diffTool(before, after *Policy, tool *Tool, all []Tool) []Change {
+func diffTool(before, after *Policy, was, tool *Tool, all []Tool) []Change {
 	found := map[[2]Effect]*Change{}
 	var order [][2]Effect
 	tried := 0
 	for _, e := range examples(before, after, tool, all) {
 		tried++
-		a, b := before.try(tool, e), after.try(tool, e)
+		a, b := before.try(was, e), after.try(tool, e)
 		if a.Effect == b.Effect {
 			continue
 		}

@@ -3,9 +3,12 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpgen/mcpgen/gen/config"
 )
 
 // tools are those of a small bank.
@@ -44,7 +47,7 @@ func TestDiff(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before, after := parse(t, c.before, nil), parse(t, c.after, nil)
-			there, back := Diff(before, after, tools()), Diff(after, before, tools())
+			there, back := Diff(before, after, tools(), tools()), Diff(after, before, tools(), tools())
 			want := strings.Split(c.want, "|")
 			if c.want == "" {
 				want = nil
@@ -62,6 +65,75 @@ func TestDiff(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDiffHints compares policies of which one has tools that a person vouches for.
+func TestDiffHints(t *testing.T) {
+	p := parse(t, `level: read_only`, nil)
+	vouched := tools()
+	vouched[0].Hints.ReadOnly = true
+	if there := Diff(p, p, tools(), vouched); len(there) != 1 || !there[0].Widens() || there[0].Tool != "bank__pay" {
+		t.Errorf("got %s, want bank__pay wider", describe(there))
+	}
+	if back := Diff(p, p, vouched, tools()); len(back) != 1 || back[0].Widens() {
+		t.Errorf("got %s, want bank__pay stricter", describe(back))
+	}
+}
+
+func TestDiffLimits(t *testing.T) {
+	size := func(text string) int64 { n, _ := strconv.ParseInt(text, 10, 64); return n }
+	for _, c := range []struct{ name, before, after, want string }{
+		{"the same", `ceilings: {risk: high, memory: "0512"}`, `ceilings: {memory: 512, risk: high}`, ``},
+		{"raised", "ceilings: {risk: high, timeout: 1m}", "\nceilings: {risk: critical, timeout: 90m}",
+			"wider policy.ceilings.timeout 1m0s→1h30m0s policy.yaml:2|wider policy.ceilings.risk high→critical policy.yaml:2"},
+		{"lowered", "ceilings: {memory: 600, disk: 70}", "ceilings: {memory: 500, disk: 100}", "stricter policy.ceilings.memory 600→500 policy.yaml:1|wider policy.ceilings.disk 70→100 policy.yaml:1"},
+		{"removed", "ceilings: {processes: 9}", "{}", "wider policy.ceilings.processes 9→none policy.yaml:1"},
+		{"added", "{}", "ceilings: {cpu: 9s}", "stricter policy.ceilings.cpu none→9s policy.yaml:1"},
+		{"a level, which has ceilings", "level: write_restricted", "level: execute_full",
+			"wider policy.level write_restricted→execute_full policy.yaml:1|wider policy.ceilings.timeout 5m0s→none policy.yaml:1|wider policy.ceilings.risk high→none policy.yaml:1"},
+		{"a customer as the project", "ceilings: {risk: high}\ncustomers: {ann: {rules: []}}", "ceilings: {risk: low}\ncustomers: {ann: {rules: []}}", "stricter policy.ceilings.risk high→low policy.yaml:1"},
+		{"a customer of its own", "ceilings: {risk: low}", "ceilings: {risk: low}\ncustomers: {ann: {ceilings: {risk: high}}}", "wider policy.customers.ann.ceilings.risk low→high policy.yaml:2"},
+		{"a customer who has the former", "ceilings: {risk: high}", "ceilings: {risk: low}\ncustomers: {ann: {ceilings: {risk: critical}}}",
+			"stricter policy.ceilings.risk high→low policy.yaml:1|wider policy.customers.ann.ceilings.risk high→critical policy.yaml:2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := describeSettings(DiffLimits(parse(t, c.before, nil), parse(t, c.after, nil), size)); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestDiffRun(t *testing.T) {
+	run := func(key, value string) *config.Settings {
+		return &config.Settings{Path: "dir/mcpgen.yaml", Run: config.RunSettings{key: {Value: value, Line: 3}, "memory": {Value: value}}}
+	}
+	for _, c := range []struct{ key, before, after, want string }{
+		{"approve_command", "", "yes", "wider run.approve_command none→yes mcpgen.yaml:3"},
+		{"approve_command", "tools/ask", "yes", "wider run.approve_command tools/ask→yes mcpgen.yaml:3"},
+		{"approve_command", "yes", "", "stricter run.approve_command yes→none mcpgen.yaml:3"},
+		{"approve", "terminal", "command", "wider run.approve terminal→command mcpgen.yaml:3"},
+		{"approve", "none", "", "wider run.approve none→auto mcpgen.yaml:3"},
+		{"approve", "page", "none", "stricter run.approve page→none mcpgen.yaml:3"},
+		{"allow_drift", "", "true", "wider run.allow_drift false→true mcpgen.yaml:3"},
+		{"allow_drift", "", "false", ""},
+	} {
+		if got := describeSettings(DiffRun(run(c.key, c.before), run(c.key, c.after))); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.key, got, c.want)
+		}
+	}
+}
+
+func describeSettings(changes []SettingChange) string {
+	var out []string
+	for _, c := range changes {
+		word := "stricter"
+		if c.Wider {
+			word = "wider"
+		}
+		out = append(out, fmt.Sprintf("%s %s %s→%s %s", word, c.Setting, c.From, c.To, c.At))
+	}
+	return strings.Join(out, "|")
 }
 
 func describe(changes []Change) string {
@@ -93,7 +165,7 @@ func TestDiffIsBounded(t *testing.T) {
 		many = append(many, Tool{Server: "s", Dir: "s", Name: fmt.Sprint("t", i), ID: fmt.Sprint("s__t", i), Input: json.RawMessage(`{"type":"object"}`)})
 	}
 	start := time.Now()
-	if got := Diff(before, after, many); len(got) != 20 {
+	if got := Diff(before, after, many, many); len(got) != 20 {
 		t.Errorf("%d changes, want 20", len(got))
 	}
 	if took := time.Since(start); took > 20*time.Second {

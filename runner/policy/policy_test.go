@@ -36,7 +36,7 @@ func parseFile(t testing.TB, text string, rates *Rates) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(cfg, rates)
+	return New(&cfg.Policy, rates)
 }
 
 // of returns a call of a tool by its id.

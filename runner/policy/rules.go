@@ -26,6 +26,7 @@ type part struct {
 	level    Level
 	at       string // the file of the policy; empty without one
 	ceilings config.PolicyCeilings
+	topAt    string // where the ceilings are
 	rules    []*rule
 	chosen   sync.Map // the rules whose globs fit a tool, by its names
 }
@@ -57,7 +58,7 @@ func New(cfg *config.Policy, rates *Rates) (*Policy, error) {
 		if own.Level == "" {
 			own.Level, own.LevelAt = cfg.Level, cfg.LevelAt
 		}
-		own.Ceilings = merge(own.Ceilings, cfg.Ceilings)
+		own.Ceilings, own.CeilingsAt = merge(own.Ceilings, cfg.Ceilings), cmp.Or(own.CeilingsAt, cfg.CeilingsAt)
 		if p.customers[id], err = newPart(cfg.File, "policy.customers."+id, &own, p.all.rules); err != nil {
 			return nil, err
 		}
@@ -70,10 +71,8 @@ func newPart(file, key string, cfg *config.PolicyPart, first []*rule) (*part, er
 	p := &part{level: Level(cfg.Level), rules: first[:len(first):len(first)]}
 	p.ceilings = merge(cfg.Ceilings, p.level.ceilings())
 	if file != "" {
-		p.at = filepath.Base(file)
-		if cfg.LevelAt.Line > 0 {
-			p.at = fmt.Sprintf("%s:%d", p.at, cfg.LevelAt.Line)
-		}
+		p.at = position(file, cfg.LevelAt.Line)
+		p.topAt = position(file, cmp.Or(cfg.CeilingsAt, cfg.LevelAt).Line)
 	}
 	for i := range cfg.Rules {
 		r := &cfg.Rules[i]
@@ -83,7 +82,7 @@ func newPart(file, key string, cfg *config.PolicyPart, first []*rule) (*part, er
 			return nil, err
 		}
 		effect, globs := r.Effect()
-		out := &rule{id: file + "\x00" + place, name: r.Name, at: fmt.Sprintf("%s:%d", filepath.Base(file), r.At.Line), effect: Effect(effect), globs: globs, hint: r.Hint, when: when}
+		out := &rule{id: file + "\x00" + place, name: r.Name, at: position(file, r.At.Line), effect: Effect(effect), globs: globs, hint: r.Hint, when: when}
 		if out.effect != Allow {
 			out.globs = strings.Split(strings.ToLower(strings.Join(globs, "\n")), "\n")
 		}
@@ -96,6 +95,14 @@ func newPart(file, key string, cfg *config.PolicyPart, first []*rule) (*part, er
 		p.rules = append(p.rules, out)
 	}
 	return p, nil
+}
+
+// position names a line of a file, or the file if the line is 0.
+func position(file string, line int) string {
+	if line == 0 {
+		return filepath.Base(file)
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(file), line)
 }
 
 // part returns what holds for a customer.

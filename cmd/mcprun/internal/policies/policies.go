@@ -2,6 +2,7 @@
 package policies
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,8 +54,8 @@ func (o *command) bindFile(f *pflag.FlagSet) {
 	f.Var(flags.Text(&o.file, "file"), "policy", "the policy of this file instead of the project's")
 }
 
-// open returns the tools of the project's tree, and its policy or that of --policy.
-func (o *command) open() ([]policy.Tool, *policy.Policy, error) {
+// load returns the project and its tree.
+func (o *command) load() (*project.Project, *gen.Tree, error) {
 	p, err := o.Open(o.app, o.host, o.app.Stderr)
 	if err != nil {
 		return nil, nil, err
@@ -67,21 +68,31 @@ func (o *command) open() ([]policy.Tool, *policy.Policy, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	return p, tree, nil
+}
+
+// open returns the tools of the project's tree, and its policy or that of --policy.
+func (o *command) open() ([]policy.Tool, *policy.Policy, error) {
+	p, tree, err := o.load()
+	if err != nil {
+		return nil, nil, err
+	}
 	tools := chain.New(chain.Options{Catalog: tree.Catalog, Servers: p.Servers}).Tools()
 	if o.file == "" {
 		return tools, p.Policy, nil
 	}
-	own, err := o.read(o.file)
+	own, _, err := o.read(o.file)
 	return tools, own, err
 }
 
-// read reads a policy from a file.
-func (o *command) read(path string) (*policy.Policy, error) {
-	cfg, err := config.ReadPolicy(o.app.Path(path))
+// read reads a policy from a file, and the settings beside it.
+func (o *command) read(path string) (*policy.Policy, *config.Settings, error) {
+	settings, err := config.ReadPolicy(o.app.Path(path))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return policy.New(cfg, nil)
+	p, err := policy.New(&settings.Policy, nil)
+	return p, settings, err
 }
 
 // explain explains the decision about one call.
@@ -240,43 +251,52 @@ type diff struct {
 func newDiff(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &diff{command: command{app: app, host: at}}
 	cmd := &cobra.Command{
-		Use: "diff OLD NEW", Short: "List the calls about which two policies decide differently",
+		Use: "diff OLD NEW", Short: "List the calls and limits in which two policies differ",
 		Long: `Compares two files, each a mcpgen.yaml or the value of its key policy alone, over the tools of the
-tree. Arguments are made from the tools' schemas and from the constants in the rules. Each difference
-has an example. With --check the exit code is 1 if NEW is less strict about a call.`,
+tree, with the hints that each file's settings of servers give them. Arguments are made from the
+tools' schemas and from the constants in the rules. Each difference has an example. Levels, ceilings,
+and approve, approve_command and allow_drift below run: are compared too. With --check the exit code
+is 1 if NEW is less strict.`,
 		Example: `  git show main:mcpgen.yaml > old.yaml && mcprun policy diff --check old.yaml mcpgen.yaml`,
 		Args:    cli.Args(cobra.ExactArgs(2)),
 		RunE:    func(_ *cobra.Command, args []string) error { return o.run(args[0], args[1]) },
 	}
-	cmd.Flags().BoolVar(&o.check, "check", false, "fail if the new policy is less strict about a call")
+	cmd.Flags().BoolVar(&o.check, "check", false, "fail if the new policy is less strict")
 	o.bind(cmd.Flags())
 	return cmd
 }
 
 func (o *diff) run(oldFile, newFile string) error {
-	before, err := o.read(oldFile)
+	before, was, err := o.read(oldFile)
 	if err != nil {
 		return err
 	}
-	after, err := o.read(newFile)
+	after, is, err := o.read(newFile)
 	if err != nil {
 		return err
 	}
-	tools, _, err := o.open()
+	p, tree, err := o.load()
 	if err != nil {
 		return err
 	}
+	tools := toolsWith(p, tree, is)
 	o.warnUnused(after, tools)
-	changes, wider := policy.Diff(before, after, tools), 0
+	changes, wider := policy.Diff(before, after, toolsWith(p, tree, was), tools), 0
+	settings := append(policy.DiffLimits(before, after, size), policy.DiffRun(was, is)...)
+	for i := range settings {
+		if settings[i].Wider {
+			wider++
+		}
+	}
 	for i := range changes {
 		if changes[i].Widens() {
 			wider++
 		}
 	}
 	if o.json {
-		err = o.app.JSON(map[string]any{"changes": changes, "wider": wider, "tools": len(tools)})
+		err = o.app.JSON(map[string]any{"changes": changes, "settings": settings, "wider": wider, "tools": len(tools)})
 	} else {
-		o.print(changes, wider, len(tools))
+		o.print(changes, settings, wider, len(tools))
 	}
 	if o.check && wider > 0 {
 		return errors.Join(err, cli.Quiet(1))
@@ -284,7 +304,30 @@ func (o *diff) run(oldFile, newFile string) error {
 	return err
 }
 
-func (o *diff) print(changes []policy.Change, wider, tools int) {
+// toolsWith returns the tools with the hints that they have with the settings of servers in a file.
+func toolsWith(p *project.Project, tree *gen.Tree, settings *config.Settings) []policy.Tool {
+	servers := p.Servers
+	if settings.Servers != nil {
+		cfg := cmp.Or(p.Cfg, &config.Config{})
+		servers = chain.ServersOf(&config.Config{Servers: cfg.ServersWith(settings)})
+	}
+	return chain.New(chain.Options{Catalog: tree.Catalog, Servers: servers}).Tools()
+}
+
+// size reads a size in bytes; 0 if it is none.
+func size(text string) (n int64) {
+	_ = flags.Size(&n, flags.MinSize).Set(text)
+	return n
+}
+
+func (o *diff) print(changes []policy.Change, settings []policy.SettingChange, wider, tools int) {
+	for _, c := range settings {
+		word := "stricter"
+		if c.Wider {
+			word = "wider"
+		}
+		fmt.Fprintln(o.app.Stdout, cli.EscapeLine(fmt.Sprintf("%s: %s: %s, was %s, %s", word, c.Setting, c.To, c.From, c.At)))
+	}
 	same := map[string][]*policy.Change{} // those that one line describes
 	var lines []string
 	for i := range changes {
@@ -316,7 +359,7 @@ func (o *diff) print(changes []policy.Change, wider, tools int) {
 			fmt.Fprintf(o.app.Stdout, "  others: %s\n", strings.Join(names, ", "))
 		}
 	}
-	fmt.Fprintf(o.app.Stdout, "%s: %d wider, %d stricter\n", cli.Count(tools, "tool"), wider, len(changes)-wider)
+	fmt.Fprintf(o.app.Stdout, "%s: %d wider, %d stricter\n", cli.Count(tools, "tool"), wider, len(changes)+len(settings)-wider)
 }
 
 // example describes a call, with what matters of its run.

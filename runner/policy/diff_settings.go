@@ -1,0 +1,101 @@
+package policy
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/risk"
+)
+
+// SettingChange is a difference between two policies that is not about calls.
+type SettingChange struct {
+	// Setting is its key, such as policy.ceilings.risk. At is its place in the new file, or in the old one if it was removed.
+	Setting string `json:"setting"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+	At      string `json:"at,omitempty"`
+	Wider   bool   `json:"wider"`
+}
+
+// DiffLimits compares the levels and ceilings of the project, and of each customer for whom the difference is another one. size reads
+// a size in bytes.
+func DiffLimits(before, after *Policy, size func(string) int64) []SettingChange {
+	out := diffPart("policy.", before.all, after.all, size)
+	customers := maps.Clone(before.customers)
+	maps.Copy(customers, after.customers)
+	general := len(out)
+	for _, id := range slices.Sorted(maps.Keys(customers)) {
+		for _, c := range diffPart("policy.customers."+id+".", before.part(id), after.part(id), size) {
+			same := func(g SettingChange) bool {
+				return strings.HasSuffix(c.Setting, strings.TrimPrefix(g.Setting, "policy")) && c.From == g.From && c.To == g.To
+			}
+			if !slices.ContainsFunc(out[:general], same) {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// limit is a level or a ceiling. The higher its rank, the less strict it is; 0: there is none.
+type limit struct {
+	key, text, at string
+	rank          int64
+}
+
+func (p *part) limits(size func(string) int64) []limit {
+	c := p.ceilings
+	most, _ := risk.Parse(c.Risk) // the schema has refused what is none
+	number := func(key string, n int64, text string) limit {
+		if n == 0 {
+			return limit{key, "none", "", 0}
+		}
+		return limit{key, text, p.topAt, n}
+	}
+	return []limit{
+		{"level", cmp.Or(string(p.level), "none"), p.at, int64(slices.Index([]Level{ReadOnly, WriteRestricted}, p.level) + 1)},
+		number("ceilings.timeout", int64(c.Timeout), c.Timeout.String()),
+		number("ceilings.cpu", int64(c.CPU), c.CPU.String()),
+		number("ceilings.memory", size(c.Memory), c.Memory),
+		number("ceilings.disk", size(c.Disk), c.Disk),
+		number("ceilings.processes", int64(c.Processes), strconv.Itoa(c.Processes)),
+		number("ceilings.risk", int64(most), c.Risk),
+	}
+}
+
+func diffPart(key string, before, after *part, size func(string) int64) []SettingChange {
+	var out []SettingChange
+	was := before.limits(size)
+	for i, is := range after.limits(size) {
+		if is.rank != was[i].rank {
+			wider := is.rank == 0 || was[i].rank != 0 && is.rank > was[i].rank
+			out = append(out, SettingChange{key + is.key, was[i].text, is.text, cmp.Or(is.at, was[i].at), wider})
+		}
+	}
+	return out
+}
+
+// DiffRun compares the settings of run: that let calls pass which the policy, or the lock, would stop.
+func DiffRun(before, after *config.Settings) []SettingChange {
+	var out []SettingChange
+	// Strictest is the value to which a change is not wider. Any other change is: who answers, nobody can compare.
+	for _, s := range []struct{ key, otherwise, strictest string }{
+		{"approve", "auto", "none"}, {"approve_command", "none", "none"}, {"allow_drift", "false", "false"},
+	} {
+		was, is := before.Run[s.key], after.Run[s.key]
+		from, to := cmp.Or(was.Value, s.otherwise), cmp.Or(is.Value, s.otherwise)
+		if from == to {
+			continue
+		}
+		at := position(after.Path, is.Line)
+		if is.Line == 0 {
+			at = position(before.Path, was.Line)
+		}
+		out = append(out, SettingChange{"run." + s.key, from, to, at, to != s.strictest})
+	}
+	return out
+}
