@@ -2,14 +2,18 @@ package judge
 
 import (
 	"encoding/json"
+	"net/url"
+	"path"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
 type object = map[string]any
 
-// SARIF returns the report as a SARIF 2.1.0 log, as code hosts and editors read it. Version is that of the program.
-func (r *Report) SARIF(version string) ([]byte, error) {
+// SARIF returns the report as a SARIF 2.1.0 log, as code hosts and editors read it. Version is that of the program, and dir the
+// script's folder as the log names it, with slashes.
+func (r *Report) SARIF(version, dir string) ([]byte, error) {
 	var all []object
 	for _, rule := range rules {
 		all = append(all, object{
@@ -19,7 +23,11 @@ func (r *Report) SARIF(version string) ([]byte, error) {
 	}
 	results := []object{}
 	for _, f := range r.Findings {
-		place := object{"artifactLocation": object{"uri": f.File}}
+		file := f.File
+		if !strings.HasPrefix(file, "skills/") {
+			file = path.Join(dir, file)
+		}
+		place := object{"artifactLocation": object{"uri": (&url.URL{Path: file}).String()}}
 		if f.Line > 0 {
 			region := object{"startLine": f.Line}
 			if f.Column > 0 {

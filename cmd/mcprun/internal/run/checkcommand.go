@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -92,8 +93,14 @@ func (o *checkCommand) run(ctx context.Context) error {
 	}
 	switch {
 	case o.sarif:
+		dir := ""
+		if len(o.args) > 0 && o.args[0] != "-" {
+			if rel, err := filepath.Rel(o.App.Dir, filepath.Dir(o.App.Path(o.args[0]))); err == nil {
+				dir = filepath.ToSlash(rel)
+			}
+		}
 		var log []byte
-		if log, err = out.SARIF(cli.Version()); err == nil {
+		if log, err = out.SARIF(cli.Version(), dir); err == nil {
 			_, err = fmt.Fprintf(o.App.Stdout, "%s\n", log)
 		}
 	case o.JSON:
