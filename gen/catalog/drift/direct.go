@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"fmt"
 	"maps"
 	"math/big"
 	"slices"
@@ -52,7 +53,7 @@ func (p *proof) direct(ns []node, w node, key string, depth int) bool {
 	}
 	return slices.ContainsFunc(ns, func(n node) bool { // an unknown keyword
 		v, ok := n[key]
-		return ok && equal(v, w[key])
+		return ok && p.unchanged(key, v, w[key])
 	})
 }
 
@@ -171,12 +172,28 @@ func (p *proof) properties(ns []node, w node, depth int) bool {
 	if !ok {
 		return false
 	}
+	declares := p.empty(ns) || len(names(ns, "properties")) > 0 // other objects are free in form
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		fit, open := p.property(ns, name)
-		if open && p.input && !p.says(ns, name) {
+		if open && declares && p.input && !p.says(ns, name) {
 			continue // nobody has sent it
 		}
 		if !p.value(fit, properties[name], depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// empty reports whether ns are the input of a tool that takes nothing.
+func (p *proof) empty(ns []node) bool {
+	if !p.input || len(ns) != 1 || fmt.Sprintf("%p", ns[0]) != fmt.Sprintf("%p", p.narrow) {
+		return false
+	}
+	for key, v := range ns[0] {
+		properties, _ := v.(node)
+		required, _ := v.([]any)
+		if !isAnnotation(key) && key != "type" && !(key == "properties" && len(properties) == 0) && !(key == "required" && len(required) == 0) {
 			return false
 		}
 	}
@@ -249,6 +266,9 @@ func (p *proof) matching(ns []node, pattern string) (fit []node, known bool) {
 // additional shows what w says of properties that it does not declare.
 func (p *proof) additional(ns []node, w node, depth int) bool {
 	others := w["additionalProperties"]
+	if others == false && p.empty(ns) {
+		return true
+	}
 	declared, _ := w["properties"].(node)
 	for name := range names(ns, "properties") {
 		if _, ok := declared[name]; ok {

@@ -24,6 +24,7 @@ func TestCovers(t *testing.T) {
 	object := func(properties string, rest ...string) string {
 		return `{"type":"object","properties":{` + properties + `}` + strings.Join(append([]string{""}, rest...), ",") + `}`
 	}
+	const draft7 = `"$schema":"http://json-schema.org/draft-07/schema#"`
 	tests := []struct {
 		name, old, new string
 		want           bool
@@ -99,6 +100,21 @@ func TestCovers(t *testing.T) {
 		{"false", `{"type":"object","properties":{"a":false}}`, object(`"a":{"type":"string"}`), true},
 		{"if", object(`"a":{}`), object(`"a":{}`, `"if":{"required":["a"]},"then":{"minProperties":2}`), false},
 		{"dependency", object(`"a":{},"b":{}`), object(`"a":{},"b":{}`, `"dependentRequired":{"a":["b"]}`), false},
+		{"dependency on a reference", object(`"a":{},"b":{}`, `"dependencies":{"a":{"$ref":"#/definitions/X"}}`, `"definitions":{"X":{"properties":{"b":{"type":"string"}}}}`, draft7),
+			object(`"a":{},"b":{}`, `"dependencies":{"a":{"$ref":"#/definitions/X"}}`, `"definitions":{"X":{"properties":{"b":{"type":"string","maxLength":3}}}}`, draft7), false},
+		{"the same dependency on a reference", object(`"a":{},"b":{}`, `"dependencies":{"a":{"$ref":"#/definitions/X"}}`, `"definitions":{"X":{"properties":{"b":{"type":"string"}}}}`, draft7),
+			object(`"a":{},"b":{"title":"B"}`, `"dependencies":{"a":{"$ref":"#/definitions/X"}}`, `"definitions":{"X":{"properties":{"b":{"type":"string"}}}}`, draft7), true},
+		{"dynamic reference", object(`"a":{"$dynamicRef":"#x"}`, `"$defs":{"X":{"$dynamicAnchor":"x","type":"string"}}`), object(`"a":{"$dynamicRef":"#x"}`, `"$defs":{"X":{"$dynamicAnchor":"x","type":"string","maxLength":3}}`), false},
+		{"recursive reference", `{"properties":{"a":{"$recursiveRef":"#"}}}`, `{"properties":{"a":{"$recursiveRef":"#"}},"maxProperties":3}`, false},
+		{"reference in an unknown keyword", object(`"a":{"validator":[{"by":{"$ref":"#/$defs/X"}}]}`, `"$defs":{"X":{}}`), object(`"a":{"validator":[{"by":{"$ref":"#/$defs/X"}}]}`, `"$defs":{"X":{"type":"string"}}`), false},
+		{"reference in an unknown keyword of a not", object(`"a":{"not":{"validator":{"$ref":"#/$defs/X"}}}`, `"$defs":{"X":{}}`), object(`"a":{"not":{"validator":{"$ref":"#/$defs/X"}}}`, `"$defs":{"X":{"type":"string"}}`), false},
+		{"properties of a free object", object(`"a":{"type":"object"}`), object(`"a":{"type":"object","properties":{"name":{"maxLength":3}}}`), false},
+		{"properties of anything", object(`"a":{}`), object(`"a":{"properties":{"name":{"maxLength":3}}}`), false},
+		{"first parameter", `{"type":"object"}`, object(`"a":{"type":"string"}`), true},
+		{"no parameters, closed", `{"type":"object","properties":{}}`, `{"type":"object","properties":{},"additionalProperties":false}`, true},
+		{"first parameter, closed", `{"type":"object"}`, object(`"a":{"type":"string"}`, `"additionalProperties":false`), true},
+		{"a free object, closed", object(`"a":{"type":"object"}`), object(`"a":{"type":"object","additionalProperties":false}`), false},
+		{"parameters in a union, closed", `{"type":"object","anyOf":[` + object(`"a":{}`) + `]}`, `{"type":"object","additionalProperties":false}`, false},
 		{"property names", `{"propertyNames":{"enum":["a"]}}`, `{"propertyNames":{"type":"string"}}`, true},
 	}
 	for _, tt := range tests {

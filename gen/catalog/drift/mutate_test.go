@@ -249,7 +249,7 @@ var mutations = []mutation{
 	{"input: format", false, on("inputSchema", typed("string"), set("format", "uri"))},
 	{"input: maxItems", false, on("inputSchema", typed("array"), set("maxItems", json.Number("0")))},
 	{"input: unique items", false, on("inputSchema", func(n node) bool { return n["type"] == "array" && n["uniqueItems"] == nil }, set("uniqueItems", true))},
-	{"input: closed", false, on("inputSchema", func(n node) bool { return n["type"] == "object" && n["additionalProperties"] == nil }, set("additionalProperties", false))},
+	{"input: closed", false, on("inputSchema", func(n node) bool { return objects(n) && n["additionalProperties"] == nil }, set("additionalProperties", false))},
 	{"input: closed map", false, on("inputSchema", func(n node) bool { _, ok := n["additionalProperties"].(node); return ok }, set("additionalProperties", false))},
 	{"input: unknown keyword", false, on("inputSchema", typed("string"), set("mustBe", "signed"))},
 	{"input: conditions", false, on("inputSchema", objects, func(m *mutator, n node) bool {

@@ -35,7 +35,7 @@ func identifies(key string) bool { return key == "$schema" || key == "$id" || ke
 // sameKeyword is same for the value of a keyword.
 func (p *proof) sameKeyword(key string, a, b any, depth int) bool {
 	switch key {
-	case "properties", "patternProperties", "dependentSchemas":
+	case "properties", "patternProperties", "dependentSchemas", "dependencies":
 		x, okA := a.(node)
 		y, okB := b.(node)
 		if !okA || !okB || len(x) != len(y) {
@@ -54,7 +54,7 @@ func (p *proof) sameKeyword(key string, a, b any, depth int) bool {
 			return slices.EqualFunc(x, y, func(v, w any) bool { return p.same(v, w, depth+1) })
 		}
 		return p.same(a, b, depth+1)
-	case "not", "if", "then", "else", "contains", "propertyNames", "additionalProperties", "additionalItems", "unevaluatedItems", "unevaluatedProperties":
+	case "not", "if", "then", "else", "contains", "contentSchema", "propertyNames", "additionalProperties", "additionalItems", "unevaluatedItems", "unevaluatedProperties":
 		return p.same(a, b, depth+1)
 	case "$ref":
 		if !equal(a, b) {
@@ -68,10 +68,31 @@ func (p *proof) sameKeyword(key string, a, b any, depth int) bool {
 			return okA && okB && p.same(x, y, depth+1)
 		}
 		return true
-	case "$dynamicRef", "$recursiveRef":
-		return false
 	}
-	return equal(a, b)
+	return p.unchanged(key, a, b)
+}
+
+// unchanged reports whether a keyword whose meaning is not known is the same. One that refers to something is not: that may have changed.
+func (p *proof) unchanged(key string, a, b any) bool {
+	return equal(a, b) && !p.refers(node{key: a}, 0)
+}
+
+// refers reports whether there is a reference in a value.
+func (p *proof) refers(v any, depth int) bool {
+	if p.steps++; depth > maxDepth || p.steps > 2*maxSteps {
+		return true
+	}
+	switch v := v.(type) {
+	case node:
+		for key, inner := range v {
+			if key == "$ref" || key == "$dynamicRef" || key == "$recursiveRef" || p.refers(inner, depth+1) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, func(inner any) bool { return p.refers(inner, depth+1) })
+	}
+	return false
 }
 
 // sameSet reports whether two lists have the same alternatives, in any order.

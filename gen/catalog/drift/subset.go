@@ -256,7 +256,7 @@ func (p *proof) keepsDeclared(ns []node, w any) bool {
 		}
 	}
 	for key, v := range before.unknown {
-		if w, ok := now.unknown[key]; !ok || !equal(v, w) {
+		if w, ok := now.unknown[key]; !ok || !p.unchanged(key, v, w) {
 			return false
 		}
 	}
