@@ -39,6 +39,8 @@ type Plan struct {
 	By    string         `json:"by"`
 	Until time.Time      `json:"until"`
 	Calls []*PlannedCall `json:"calls"`
+
+	kept bool // the keyring has an entry for it
 }
 
 // PlannedCall is a call that a plan allows, or several that are alike.
@@ -50,6 +52,13 @@ type PlannedCall struct {
 	Values map[string][]string `json:"values"`
 	// Shown are the arguments for people, with tokens for personal data; of several calls all of them.
 	Shown []json.RawMessage `json:"shown"`
+}
+
+// Keyring holds secrets by name. Get and Delete return fs.ErrNotExist if there is none of that name.
+type Keyring interface {
+	Get(name string) (string, error)
+	Set(name, secret string) error
+	Delete(name string) error
 }
 
 // Call is a call that a dry run listed.
@@ -72,15 +81,20 @@ const unknown = "<result of call "
 
 // Plans are the plans in a folder, which are authenticated by a key.
 type Plans struct {
-	dir string
-	key []byte
+	dir  string
+	key  []byte
+	ring Keyring
 }
 
-// OpenPlans returns the plans in a folder of the user, which need not exist. Who has the secret can make plans.
-func OpenPlans(dir string, secret []byte) (*Plans, error) {
+// OpenPlans returns the plans in a folder of the user, which need not exist. Who has the secret can make plans. While the keyring works,
+// it knows the plans that were not used: then no change of files revives or forges one. Nil: there is no keyring.
+func OpenPlans(dir string, secret []byte, ring Keyring) (*Plans, error) {
 	key, err := hkdf.Key(sha256.New, secret, nil, "mcprun plans", sha256.Size)
-	return &Plans{dir, key}, err
+	return &Plans{dir, key, ring}, err
 }
+
+// entry names the entry of the keyring for a plan that was not used.
+func entry(id string) string { return "plan-" + id }
 
 // New returns a plan for calls. It is not approved yet, and not stored.
 func (s *Plans) New(calls []Call, loosen Loosen) (*Plan, error) {
@@ -173,6 +187,9 @@ func (s *Plans) Save(p *Plan) error {
 	if err != nil {
 		return fmt.Errorf("store the plan: %w", err)
 	}
+	if s.ring != nil {
+		_ = s.ring.Set(entry(p.ID), Digest(string(text))) // without a keyring that works, the file is all there is
+	}
 	_, err = f.Write(file)
 	return errors.Join(err, f.Close())
 }
@@ -222,6 +239,13 @@ func (s *Plans) Open(id string, want *Plan) (*Plan, error) {
 		return bad("the tools have changed since it was made")
 	case p.Customer != want.Customer:
 		return bad("it is for customer %q, not for %q", p.Customer, want.Customer)
+	}
+	if s.ring != nil {
+		digest, err := s.ring.Get(entry(id))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && digest != Digest(string(file.Plan)) {
+			return bad("the system's keyring does not know it: it was used, or somebody else wrote it")
+		}
+		p.kept = err == nil
 	}
 	return &p, nil
 }
@@ -280,6 +304,11 @@ func (d *planned) take(req *policy.Request) (why string) {
 		if !d.taken {
 			if err := os.Rename(d.plans.path(d.plan.ID), d.plans.path(d.plan.ID)+used); err != nil {
 				return "another run has used the plan"
+			}
+			if d.plan.kept {
+				if err := d.plans.ring.Delete(entry(d.plan.ID)); err != nil {
+					return fmt.Sprintf("the system's keyring cannot record that the plan is used: %v", err)
+				}
 			}
 			d.taken = true
 		}

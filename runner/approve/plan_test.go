@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -21,7 +23,12 @@ func (d decider) Decide(context.Context, *policy.Request) policy.Decision {
 // approved stores a plan of calls, each TOOL followed by its arguments.
 func approved(t *testing.T, dir string, loosen Loosen, calls ...string) (*Plans, *Plan) {
 	t.Helper()
-	plans, err := OpenPlans(dir, []byte("secret"))
+	return approvedWith(t, dir, nil, loosen, calls...)
+}
+
+func approvedWith(t *testing.T, dir string, ring Keyring, loosen Loosen, calls ...string) (*Plans, *Plan) {
+	t.Helper()
+	plans, err := OpenPlans(dir, []byte("secret"), ring)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,6 +131,68 @@ func TestPlanIsForOneRun(t *testing.T) {
 	}
 }
 
+// ring is a keyring; nil does not work.
+type ring map[string]string
+
+func (r ring) Get(name string) (string, error) {
+	if r == nil {
+		return "", errors.ErrUnsupported
+	}
+	if _, ok := r[name]; !ok {
+		return "", fs.ErrNotExist
+	}
+	return r[name], nil
+}
+
+func (r ring) Set(name, secret string) error {
+	if r == nil {
+		return errors.ErrUnsupported
+	}
+	r[name] = secret
+	return nil
+}
+
+func (r ring) Delete(name string) error {
+	_, err := r.Get(name)
+	delete(r, name)
+	return err
+}
+
+// TestRevivedPlan is what a server does that can write to the user's folder of plans, and even has the key.
+func TestRevivedPlan(t *testing.T) {
+	dir := t.TempDir()
+	plans, p := approvedWith(t, dir, ring{}, Loosen{}, `put {"a":1}`)
+	if got := decide(plans.Allow(decider(policy.Allow), p), `put {"a":1}`, policy.Hints{}); got.Effect != policy.Allow {
+		t.Fatalf("%+v", got)
+	}
+	if err := os.Rename(plans.path(p.ID)+used, plans.path(p.ID)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"})
+	if err == nil || !strings.Contains(err.Error(), "keyring does not know it") {
+		t.Errorf("a used plan: %v", err)
+	}
+	if got := decide(plans.Allow(decider(policy.Allow), p), `put {"a":1}`, policy.Hints{}); got.Effect != policy.Ask {
+		t.Errorf("a plan that was opened before it was used: %+v", got)
+	}
+	_, forged := approved(t, dir, Loosen{}, `del {}`)
+	if _, err := plans.Open(forged.ID, &Plan{Digest: "d", Lock: "l"}); err == nil {
+		t.Error("a forged plan was opened")
+	}
+	plans, p = approvedWith(t, dir, plans.ring, Loosen{}, `put {"a":1}`)
+	p.By = "somebody"
+	if err := errors.Join(os.Remove(plans.path(p.ID)), (&Plans{dir, plans.key, nil}).Save(p)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"}); err == nil {
+		t.Error("a plan that was forged in place of another was opened")
+	}
+	plans, p = approvedWith(t, dir, ring(nil), Loosen{}, `put {"a":1}`)
+	if got := decide(plans.Allow(decider(policy.Allow), p), `put {"a":1}`, policy.Hints{}); got.Effect != policy.Allow {
+		t.Errorf("without a keyring that works: %+v", got)
+	}
+}
+
 // TestForgedPlan is what a server does that can write to the user's folder of plans, but does not have the key.
 func TestForgedPlan(t *testing.T) {
 	dir := t.TempDir()
@@ -168,7 +237,7 @@ func TestForgedPlan(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	stranger, err := OpenPlans(dir, []byte("another secret"))
+	stranger, err := OpenPlans(dir, []byte("another secret"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,11 +75,14 @@ func Key(app *cli.App) ([]byte, error) {
 		return nil, err
 	}
 	var ring pii.Keyring
-	if app.Keyring() {
-		ring = oauth.System{}
+	if system, ok := Keyring(app); ok {
+		ring = system
 	}
 	return pii.LoadKey(filepath.Join(vaults, keyFile), ring)
 }
+
+// Keyring returns the system's keyring, unless it is switched off.
+func Keyring(app *cli.App) (ring oauth.System, ok bool) { return oauth.System{}, app.Keyring() }
 
 // boundVault makes the vault count towards the customer's quota.
 func boundVault(v *pii.Vault, c *customer.Customer) {

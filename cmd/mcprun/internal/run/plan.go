@@ -200,7 +200,11 @@ func (o *Options) openPlans(s *runner.Script) (*approve.Plans, error) {
 	if err != nil {
 		return nil, err
 	}
-	return approve.OpenPlans(dir, secret)
+	var ring approve.Keyring
+	if system, ok := customers.Keyring(o.App); ok {
+		ring = system
+	}
+	return approve.OpenPlans(dir, secret, ring)
 }
 
 // wanted returns what a plan for the script must be for.
