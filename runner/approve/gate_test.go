@@ -45,10 +45,10 @@ func TestScopes(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			asked := 0
-			var turn sync.Mutex
+			turn := make(chan struct{}, 1)
 			g := New(0, person(func(ctx context.Context, q *Question) (Answer, error) {
-				turn.Lock()
-				defer turn.Unlock()
+				turn <- struct{}{}
+				defer time.AfterFunc(time.Millisecond, func() { <-turn }) // when the answer has its effect
 				if ctx.Err() != nil {
 					return Answer{}, ctx.Err()
 				}
