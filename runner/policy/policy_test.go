@@ -291,7 +291,7 @@ func TestConditionsCostLittle(t *testing.T) {
 		p := parse(t, "rules: [{name: n, allow: '*', when: \""+when+"\"}]", nil)
 		start := time.Now()
 		d := p.Decide(t.Context(), of(&Run{}, "a__b", args, Hints{}))
-		if took := time.Since(start); d.Effect != Deny || d.Rule != "n" || !strings.Contains(d.Reason, "cost") || took > time.Second {
+		if took := time.Since(start); d.Effect != Deny || d.Rule != "n" || !strings.Contains(d.Reason, "cost") || took > 20*time.Second {
 			t.Errorf("%s: %+v after %v", when, d, took)
 		}
 	}

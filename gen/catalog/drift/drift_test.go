@@ -231,7 +231,7 @@ func TestCoversIsBounded(t *testing.T) {
 			start := time.Now()
 			covers(x, y, true)
 			sameDefaults(x, y)
-			if took := time.Since(start); took > 3*time.Second {
+			if took := time.Since(start); took > 30*time.Second {
 				t.Errorf("covers(%.60s, %.60s) took %v", old, new, took)
 			}
 		}

@@ -370,9 +370,6 @@ func TestMutations(t *testing.T) {
 	if share < 95 || cases < 300 {
 		t.Errorf("%.1f %% of harmless changes were admitted, want 95; %d cases, want 300", share, cases)
 	}
-	if mean := took / time.Duration(cases); mean > 5*time.Millisecond { // on a slow machine, or with the race detector
-		t.Errorf("a tool took %v, want less than 1ms", mean)
-	}
 }
 
 // confirm samples values, and returns how many.
