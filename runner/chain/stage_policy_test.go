@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,22 +158,22 @@ func TestApprovalTakesNoTime(t *testing.T) {
 		})
 		n := 0
 		w := newTestCalls(t, counted(&n), nil, Settings{Policy: decide(policy.Ask), Approver: slow}, "")
-		over := false
-		run := clock.New(time.Second, time.Second, func(bool) { over = true })
+		var over atomic.Bool
+		run := clock.New(time.Second, time.Second, func(bool) { over.Store(true) })
 		defer run.Stop()
 		w.Begin(run)
 		res, err := w.handler(t.Context(), &call.Request{Tool: "crm__send", Args: json.RawMessage(`{"to":"ann@example.com"}`), Timeout: time.Second})
 		wants(t, outcomeOf(res, err), `{"n":1}`)
 		synctest.Wait()
-		if over || n != 1 {
-			t.Errorf("the run is over: %v; calls: %d", over, n)
+		if over.Load() || n != 1 {
+			t.Errorf("the run is over: %v; calls: %d", over.Load(), n)
 		}
 		if asked.Tool != "crm__send" || strings.Contains(string(asked.Arguments), "ann@") || asked.Rule != `rule "r", mcpgen.yaml:7` {
 			t.Errorf("question = %+v", asked)
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if !over {
+		if !over.Load() {
 			t.Error("the clock of the run stays held")
 		}
 	})
