@@ -11,7 +11,7 @@ import (
 // TestCostlyTexts prepares scripts that are made to cost the host time. An eighth of the largest size shows work that grows with
 // the square of the size: at that size the linear cases take a tenth of a second and the bound is a hundred times that.
 func TestCostlyTexts(t *testing.T) {
-	const size, most = MaxSize / 8, 10 * time.Second
+	const size, most = MaxSize / 8, time.Minute
 	dir, opt := world(t, nil)
 	fill := func(piece string) string { return strings.Repeat(piece, size/len(piece)) }
 	number := func(piece string) string {
