@@ -61,9 +61,10 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.16.0
 RELEASE_CONFIG := .goreleaser.yaml
 RELEASE_DIST := build/dist
 
-release-snapshot: ## build all files of a release for all platforms to build/dist, with npm packages; nothing is published
+release-snapshot: ## build all files of a release for all platforms to build/dist, with npm packages and MCPB bundles; nothing is published
 	$(GORELEASER) release --config $(RELEASE_CONFIG) --snapshot --skip=docker --clean
 	node deploy/npm/pack.mjs $(RELEASE_DIST)
+	set -e; for program in $(RELEASE_DIST)/mcprun_*/mcprun*; do set -- $$(basename $$(dirname $$program) | tr _ " "); node deploy/mcpb/pack.mjs $$program $$2 $$3 0.0.0; done
 
 release: # of the tag at HEAD, by .github/workflows/release.yml only
 	$(GORELEASER) release --clean --release-notes build/notes.md
