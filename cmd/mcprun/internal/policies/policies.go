@@ -314,7 +314,7 @@ func toolsWith(p *project.Project, tree *gen.Tree, settings *config.Settings) []
 	return chain.New(chain.Options{Catalog: tree.Catalog, Servers: servers}).Tools()
 }
 
-// size reads a size in bytes; 0 if it is none.
+// size reads a size in bytes. It returns 0 for text that is not a size.
 func size(text string) (n int64) {
 	_ = flags.Size(&n, flags.MinSize).Set(text)
 	return n

@@ -107,7 +107,7 @@ func (o *callFlags) lower(s *runner.Script) (lowered []string, err error) {
 	return lowered, nil
 }
 
-// lowerTo lowers a limit to a ceiling; zero is none.
+// lowerTo lowers a limit to a ceiling. A ceiling of zero means no ceiling.
 func lowerTo[T cmp.Ordered](limit *T, ceiling T) bool {
 	var none T
 	if ceiling == none || *limit <= ceiling {
