@@ -13,7 +13,7 @@ import (
 
 // An engine that ends lets go of its socket while it still answers on the connections it has.
 func TestEngineEndsBeforeItIsAttachedTo(t *testing.T) {
-	for name, hangUp := range map[string]bool{"refused": false, "hung up": true} {
+	for name, want := range map[string]string{"refused": "there is no engine at unix://", "hung up": "does not answer at unix://"} {
 		t.Run(name, func(t *testing.T) {
 			var b *Backend
 			b = served(t, func(w http.ResponseWriter, r *http.Request) {
@@ -23,7 +23,7 @@ func TestEngineEndsBeforeItIsAttachedTo(t *testing.T) {
 				case strings.HasSuffix(r.URL.Path, "/attach"):
 					panic(http.ErrAbortHandler)
 				default:
-					if !hangUp {
+					if name == "refused" {
 						os.Remove(strings.TrimPrefix(b.opt.Host, "unix://"))
 					}
 					w.WriteHeader(http.StatusCreated)
@@ -35,7 +35,7 @@ func TestEngineEndsBeforeItIsAttachedTo(t *testing.T) {
 			err := p.make(t.Context(), create)
 			defer p.stopWatching()
 			down, ok := errors.AsType[*EngineError](err)
-			if !ok || down.Hint() == "" || down.ExitCode() != 127 || !strings.Contains(err.Error(), "does not answer at unix://") {
+			if !ok || down.Hint() == "" || down.ExitCode() != 127 || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v", err)
 			}
 			t.Log(err)
