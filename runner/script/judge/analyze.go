@@ -98,14 +98,14 @@ func (a *analysis) walk(n *node, s *scope, nesting int) {
 		a.decisions = 0
 		a.kids(n, s, 0)
 		if a.decisions > maxDecisions {
-			a.add(n, "complexity", fmt.Sprintf("a function has %d decisions", a.decisions), "")
+			a.add(n, "complexity", fmt.Sprintf("a function has %d branches", a.decisions), "")
 		}
 		a.decisions = before
 		return
 	case kindBranch:
 		a.decisions++
 		if nesting++; nesting == maxNesting {
-			a.add(n, "complexity", fmt.Sprintf("code is nested in %d decisions", nesting), "")
+			a.add(n, "complexity", fmt.Sprintf("branches are nested %d deep", nesting), "")
 		}
 	case kindImport:
 		a.imported(n)
@@ -113,7 +113,7 @@ func (a *analysis) walk(n *node, s *scope, nesting int) {
 		a.literal(n)
 	case kindList:
 		if text := numbersAsText(n); text != "" && spelled().MatchString(text) {
-			a.add(n, "obfuscation", "character codes spell code", "")
+			a.add(n, "obfuscation", "a list of character codes spells out code", "")
 		}
 	case kindCall:
 		a.call(n, s)
@@ -149,12 +149,12 @@ func (a *analysis) arguments(n *node, s *scope, nesting int) {
 
 func (a *analysis) literal(n *node) {
 	if a.python && inFormat().MatchString(n.text) {
-		a.add(n, "introspection", "a format reaches the interpreter's own objects", "")
+		a.add(n, "introspection", "a format string reaches interpreter internals", "")
 	}
 	if form := hiddenCode(n.text); form != "" {
-		a.add(n, "obfuscation", "a literal holds code in "+form, "")
+		a.add(n, "obfuscation", "a string literal hides code as "+form, "")
 	} else if opaque(n.text) {
-		a.add(n, "encoded-data", fmt.Sprintf("a literal of %d bytes cannot be read", len(n.text)), "")
+		a.add(n, "encoded-data", fmt.Sprintf("a literal of %d bytes is not readable text", len(n.text)), "")
 	}
 }
 
@@ -181,12 +181,12 @@ func (a *analysis) reference(n *node, s *scope) bool {
 		return false
 	}
 	if n.kind == kindAttr && n.text == "constructor" && constructs(n.kids[0]) {
-		a.add(n, "dynamic-code", "reaches the constructor of functions", "")
+		a.add(n, "dynamic-code", "accesses the Function constructor", "")
 	}
 	for _, v := range a.values(n, s) {
 		if v.kind != isPath {
 			if v.decoded && isCode(v.text) {
-				a.add(n, "obfuscation", "a text is decoded to code", "")
+				a.add(n, "obfuscation", "a string is decoded into code", "")
 			}
 			continue
 		}
@@ -262,11 +262,11 @@ func (a *analysis) call(n *node, s *scope) {
 		}
 	}
 	if base := callee; len(base.kids) > 0 && (base.kind == kindAttr && base.text == "constructor" || base.kind == kindIndex && a.is(base.kids[1], s, "constructor")) && (constructs(base.kids[0]) || a.constructsAlias(base.kids[0], s)) {
-		a.add(n, "dynamic-code", "calls the constructor of functions", "")
+		a.add(n, "dynamic-code", "calls the Function constructor", "")
 	}
 	for _, v := range a.values(n, s) {
 		if v.decoded && v.kind == isText && isCode(v.text) {
-			a.add(n, "obfuscation", "a text is decoded to code", "")
+			a.add(n, "obfuscation", "a string is decoded into code", "")
 		}
 	}
 	if !harmlessCallees[memberOrName(callee)] {
@@ -325,13 +325,13 @@ func (a *analysis) calls(n *node, p string, s *scope) bool {
 		return true
 	case (p == "setTimeout" || p == "setInterval" || p == "setImmediate") && len(n.kids) > 1:
 		if _, _, text := a.constant(n.kids[1], s); text {
-			a.add(n, "dynamic-code", p+" runs a text", "")
+			a.add(n, "dynamic-code", p+" runs a string as code", "")
 		}
 		return true
 	case a.python && (p == "open" || p == "io.open" || p == "pathlib.Path().open" || p == "os.open"):
 		return a.opens(n, p, s)
 	case p == "yaml.load" && len(n.kids) == 2:
-		a.add(n, "unsafe-load", "yaml.load without a loader makes any object", "")
+		a.add(n, "unsafe-load", "yaml.load without a safe loader can create any object", "")
 		return true
 	case p == "type" && len(n.kids) == 4:
 		return true
@@ -375,7 +375,7 @@ func (a *analysis) effect(n *node, rule, name string, s *scope) {
 		text = hostOf(text)
 	case "file-read", "file-write", "file-delete":
 		if private().MatchString(text) {
-			a.add(n, "private-file", "uses a file of the system or with secrets", text)
+			a.add(n, "private-file", "uses a system file or a file with secrets", text)
 		}
 	}
 	a.add(n, rule, "calls "+name, text)
@@ -478,17 +478,17 @@ func (a *analysis) importCall(n *node, p string, s *scope) bool {
 	}
 	switch m := a.modulePath(text); {
 	case ok && !partial && strings.HasPrefix(text, "data:"):
-		a.add(n, "dynamic-code", "imports a text as code", "")
+		a.add(n, "dynamic-code", "imports a data: URL as code", "")
 	case ok && !partial:
 		a.imported(&node{kind: kindImport, line: n.line, column: n.column, text: text})
 	case ok && strings.HasPrefix(m, "servers.") && !strings.Contains(text, ".."):
-		a.add(n, "tool", "imports wrappers with a computed name", "")
+		a.add(n, "tool", "imports tool wrappers", "")
 	case ok && strings.HasPrefix(m, "skills.") && !strings.Contains(text, ".."):
-		a.add(n, "skill", "imports a skill with a computed name", "")
+		a.add(n, "skill", "imports a skill by a computed name", "")
 	case ok && (strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../")) && strings.Count(text, "..") <= 1:
-		a.add(n, "skill", "imports a file of the project with a computed name", "")
+		a.add(n, "skill", "imports a project file by a computed name", "")
 	default:
-		a.add(n, "dynamic-code", "imports a module with a computed name", "")
+		a.add(n, "dynamic-code", "imports a module by a computed name", "")
 	}
 	return true
 }
@@ -515,7 +515,7 @@ func (a *analysis) payload(n *node, callee string, s *scope) {
 	for _, kid := range n.kids[1:] {
 		for _, v := range a.values(kid, s) {
 			if v.decoded || strings.HasPrefix(v.text, decodedPath) {
-				a.add(n, "obfuscation", callee+" runs a text that was decoded", "")
+				a.add(n, "obfuscation", callee+" runs a decoded string as code", "")
 			}
 		}
 	}
@@ -536,7 +536,7 @@ func (a *analysis) statements(n *node, s *scope, depth int) {
 	case kindString, kindAdd, kindJoin, kindName, kindAny:
 		if text, _, ok := a.constant(n, s); ok {
 			if found := destroys(text); found != "" {
-				a.add(n, "sql-destroy", "a statement destroys data", found)
+				a.add(n, "sql-destroy", "an SQL statement destroys data", found)
 			}
 		}
 	}
@@ -547,7 +547,7 @@ func (a *analysis) command(n *node, s *scope) {
 	switch n.text {
 	case "command", "cmd", "shell", "script", "commands":
 		if text := a.described(n.kids[0], s); harmful().MatchString(text) {
-			a.add(n, "shell-danger", "passes on a dangerous command", text)
+			a.add(n, "shell-danger", "passes a dangerous command to a tool", text)
 		}
 	}
 }

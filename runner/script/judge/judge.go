@@ -29,29 +29,29 @@ type Rule struct {
 func Rules() []Rule { return slices.Clone(rules) }
 
 var rules = []Rule{
-	{"dynamic-code", risk.Critical, "code that is made while the script runs: eval, exec, Function, imports and members with computed names", true},
+	{"dynamic-code", risk.Critical, "code created at run time: eval, exec, Function, computed imports and member names", true},
 	{"process", risk.Critical, "starting, ending or tracing processes", true},
 	{"native-code", risk.Critical, "native code: ctypes, process.binding, dlopen, WebAssembly", true},
-	{"obfuscation", risk.Critical, "hidden code: in base64 or character codes, as escapes, decoded and run", true},
-	{"introspection", risk.Critical, "reaching the interpreter's own objects: __globals__, __subclasses__, frames", true},
-	{"shell-danger", risk.Critical, "commands that destroy, or run what they download", true},
+	{"obfuscation", risk.Critical, "hidden code: base64, character codes or escapes, or decoded and run", true},
+	{"introspection", risk.Critical, "access to interpreter internals: __globals__, __subclasses__, frames", true},
+	{"shell-danger", risk.Critical, "commands that destroy data or run downloaded code", true},
 	{"restricted-import", risk.Critical, "a module that a restricted script may not import", true},
-	{"hidden-text", risk.High, "characters that change the order in which text is shown", true},
-	{"unsafe-load", risk.High, "formats that make any object when they are read: pickle, marshal, yaml.load", true},
+	{"hidden-text", risk.High, "invisible characters that reorder the displayed text", true},
+	{"unsafe-load", risk.High, "formats that can create any object when loaded: pickle, marshal, yaml.load", true},
 	{"file-delete", risk.High, "deleting files and folders", false},
-	{"sql-destroy", risk.High, "SQL that destroys: DROP, TRUNCATE, DELETE and UPDATE without WHERE", false},
-	{"destructive-tool", risk.High, "a tool whose server says that it destroys", false},
-	{"private-file", risk.High, "files of the system, or with secrets", true},
+	{"sql-destroy", risk.High, "SQL that destroys data: DROP, TRUNCATE, DELETE and UPDATE without WHERE", false},
+	{"destructive-tool", risk.High, "a tool that its server marks as destructive", false},
+	{"private-file", risk.High, "system files, or files with secrets", true},
 	{"network", risk.Medium, "network connections", true},
 	{"file-write", risk.Medium, "writing files", false},
 	{"tool-write", risk.Medium, "a tool that may change data", false},
-	{"tool-unknown", risk.Medium, "a tool with a computed name", false},
-	{"skill", risk.Medium, "a skill or file of the project with a computed name, which was not read", false},
-	{"import", risk.Medium, "a module that is not in the list of allowed ones", false},
-	{"encoded-data", risk.Medium, "a long literal that nobody can read", false},
-	{"complexity", risk.Medium, "functions with very many decisions, or very deep nesting", false},
+	{"tool-unknown", risk.Medium, "a tool whose name is computed", false},
+	{"skill", risk.Medium, "a skill or project file whose name is computed, so it was not read", false},
+	{"import", risk.Medium, "a module that is not on the list of allowed modules", false},
+	{"encoded-data", risk.Medium, "a long literal that is not readable text", false},
+	{"complexity", risk.Medium, "functions with too many branches, or nested too deeply", false},
 	{"unreadable", risk.High, "a file that cannot be parsed", true},
-	{"unjudged", risk.Medium, "there was no Python to read the script with", true},
+	{"unjudged", risk.Medium, "no Python was available to read the script", true},
 }
 
 // RuleOf returns the rule with an id; the zero value for none.
@@ -130,7 +130,7 @@ type Options struct {
 func (f *Facts) Judge(opt *Options) *Report {
 	r := &Report{Findings: []Finding{}, Unreadable: f.Unreadable}
 	for _, p := range f.Unreadable {
-		r.find("unreadable", Fact{File: p.File, Line: p.Line, Column: p.Column}, "it cannot be parsed: "+p.Text)
+		r.find("unreadable", Fact{File: p.File, Line: p.Line, Column: p.Column}, "cannot be parsed: "+p.Text)
 	}
 	for _, fact := range f.Facts {
 		r.fact(fact, opt)
@@ -204,7 +204,7 @@ func (r *Report) tool(f Fact, opt *Options) {
 	r.Impact.Tools = append(r.Impact.Tools, known.ID)
 	switch {
 	case known.Destructive:
-		r.find("destructive-tool", f, known.ID+" can destroy data, as its server says")
+		r.find("destructive-tool", f, known.ID+" is marked as destructive by its server")
 	case !known.ReadOnly:
 		r.find("tool-write", f, known.ID+" may change data")
 	}
@@ -223,9 +223,9 @@ func (r *Report) imports(f Fact, opt *Options) {
 	}
 	switch {
 	case opt.Restricted && !safe[name] && !safe[top] && !matches(opt.Imports, name):
-		r.find("restricted-import", f, fmt.Sprintf("%s is none of the modules for restricted scripts", name))
+		r.find("restricted-import", f, fmt.Sprintf("a restricted script may not import %s", name))
 	case len(opt.Imports) > 0 && !safe[name] && !safe[top] && !matches(opt.Imports, name):
-		r.find("import", f, fmt.Sprintf("%s is not in the list of allowed modules", name))
+		r.find("import", f, fmt.Sprintf("%s is not on the list of allowed modules", name))
 	}
 }
 
@@ -260,7 +260,7 @@ func (r *Report) finish() {
 		slices.Sort(*list)
 		*list = append([]string{}, slices.Compact(*list)...)
 	}
-	r.Risk, r.Reason = risk.Low, "it only reads"
+	r.Risk, r.Reason = risk.Low, "only reads data"
 	im.Reversible = "yes"
 	for _, f := range r.Findings {
 		r.Risk = max(r.Risk, f.Risk)

@@ -58,5 +58,5 @@ func PlainPython(texts map[string]string, names []string) (*Report, bool) {
 			}
 		}
 	}
-	return &Report{Risk: risk.Medium, Reason: "nothing in it looks dangerous; it was not read in full", Findings: []Finding{}}, true
+	return &Report{Risk: risk.Medium, Reason: "nothing looks dangerous; the script was not read in full", Findings: []Finding{}}, true
 }

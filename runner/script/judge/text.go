@@ -26,7 +26,7 @@ var (
 	where    = pattern(`(?i)\bwhere\b`)
 	// private matches files that hold secrets or belong to the system.
 	private = pattern(`^(?:/etc/(?:passwd|shadow|sudoers|ssh)|/proc/|/sys/|/dev/(?:mem|kmem|sd)|/root\b|/var/run/docker\.sock|/run/docker\.sock|/mcp/guest)|(?:^|/)(?:\.ssh|\.aws|\.gnupg|\.kube)/|(?:^|/)(?:id_rsa|id_ed25519|\.env|\.netrc|\.npmrc|\.pypirc|\.git-credentials)$`)
-	// harmful matches shell commands that destroy, or run what they download.
+	// harmful matches shell commands that destroy data or run downloaded code.
 	harmful = pattern(`\brm\s+(?:-\w*[rf]\w*\s+)+|\bmkfs|\bdd\s+.*\bof=|\b(?:curl|wget)\b.*\|\s*(?:ba|z)?sh|\bbase64\s+(?:-d|--decode).*\|\s*(?:ba)?sh|/dev/tcp/|\bnc\s+.*-e|>\s*/dev/sd|:\(\)\s*\{|\bchmod\s+(?:-R\s+)?777|\bsudo\b|\bkill(?:all)?\s+-9|\bshutdown\b|\bcrontab\b`)
 )
 
@@ -129,11 +129,11 @@ func (a *analysis) source() {
 	}
 	if found := escapes().FindStringIndex(a.text); found != nil {
 		line, column := at(found[0])
-		a.addAt("obfuscation", line, column, "letters are written as escapes", "")
+		a.addAt("obfuscation", line, column, "plain letters are written as escape sequences", "")
 	}
 	if i := strings.IndexFunc(a.text, bidirectional); i >= 0 {
 		line, column := at(i)
-		a.addAt("hidden-text", line, column, "invisible characters change the order in which the text is shown", "")
+		a.addAt("hidden-text", line, column, "invisible characters reorder the displayed text", "")
 	}
 	a.symbols()
 }
@@ -150,7 +150,7 @@ func (a *analysis) symbols() {
 		switch c := a.text[i]; {
 		case strings.IndexByte("[]()!+{}$", c) >= 0:
 			if run++; run == least {
-				a.addAt("obfuscation", strings.Count(a.text[:i], "\n")+1, 1, "code is made of brackets and signs", "")
+				a.addAt("obfuscation", strings.Count(a.text[:i], "\n")+1, 1, "code consists of brackets and punctuation only", "")
 				return
 			}
 		case c != ' ' && c != '\n' && c != '\t' && c != '\r':

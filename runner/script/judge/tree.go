@@ -73,13 +73,13 @@ type pythonTree struct {
 func (f *Facts) Python(texts map[string]string, order []string, trees json.RawMessage) error {
 	var all map[string]*pythonTree
 	if err := json.Unmarshal(trees, &all); err != nil {
-		return fmt.Errorf("read the trees of Python files: %w", err)
+		return fmt.Errorf("parse Python files: %w", err)
 	}
 	for _, name := range order {
 		t := all[name]
 		switch {
 		case t == nil:
-			return fmt.Errorf("read the trees of Python files: %.100q has none", name)
+			return fmt.Errorf("parse Python files: no syntax tree for %.100q", name)
 		case t.Problem != "":
 			f.Unreadable = append(f.Unreadable, Problem{File: name, Line: t.Line, Column: t.Column, Text: t.Problem})
 			continue
@@ -87,7 +87,7 @@ func (f *Facts) Python(texts map[string]string, order []string, trees json.RawMe
 		b := treeBuilder{tree: t}
 		root := b.next(0)
 		if root == nil || b.failed {
-			return fmt.Errorf("read the trees of Python files: that of %.100q is damaged", name)
+			return fmt.Errorf("parse Python files: the syntax tree of %.100q is damaged", name)
 		}
 		f.analyze(&analysis{file: name, text: texts[name], python: true, place: func(n *node) (int, int) { return n.line, n.column + 1 }}, root)
 	}
