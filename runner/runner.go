@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/script"
 )
 
@@ -61,4 +62,12 @@ func New(opt *Options) (*Runner, error) {
 	}
 	r.chain = chain.New(chain.Options{Catalog: r.catalog, Upstreams: opt.Upstreams, Servers: opt.Servers, Memory: opt.Memory, Logger: r.log})
 	return r, nil
+}
+
+// Misspelt describes the names in a policy that the tree does not have.
+func (r *Runner) Misspelt(p *policy.Policy) []string {
+	if p == nil || r.lock == nil {
+		return nil
+	}
+	return p.Misspelt(r.chain.Tools)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -206,6 +207,13 @@ func (s ServerSettings) Allows(tool string) bool {
 // MatchGlob reports whether a glob matches all of s; * is any text, and ? any one character. Unlike in path.Match, * also
 // matches a slash: a tool name may contain anything, and must not escape an exclude rule.
 func MatchGlob(glob, s string) bool {
+	head := strings.IndexFunc(glob, func(r rune) bool { return r == '*' || r == '?' || r >= utf8.RuneSelf })
+	if head < 0 {
+		return glob == s
+	}
+	if !strings.HasPrefix(s, glob[:head]) { // the usual case; a regular expression takes microseconds
+		return false
+	}
 	pattern := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(strings.ToValidUTF8(glob, "\uFFFD")))
 	return regexp.MustCompile(`(?s)^` + pattern + `$`).MatchString(s)
 }

@@ -84,7 +84,7 @@ func contains(whole, part string) bool { return len(part) >= 4 && strings.Contai
 
 // abbreviates reports whether short is long with letters left out, as doc_id is of document_id.
 func abbreviates(short, long string) bool {
-	if len(short) < 4 || 2*len(short) < len(long) || short[0] != long[0] {
+	if len(short) < 4 || len(short) > len(long) || 2*len(short) < len(long) || short[0] != long[0] {
 		return false
 	}
 	for i := range len(long) {

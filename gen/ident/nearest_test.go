@@ -12,6 +12,9 @@ func TestNearest(t *testing.T) {
 	if got := ident.Nearest("per_pages", []string{"page", "per_page", "repo"}, 1); !slices.Equal(got, []string{"per_page"}) {
 		t.Errorf(`Nearest("per_pages") = %q, want ["per_page"], which has the fewest edits`, got)
 	}
+	if got := ident.Nearest("delete_record", []string{""}, 1); len(got) > 0 {
+		t.Errorf(`Nearest("delete_record", [""]) = %q, want none`, got)
+	}
 	all := []string{"get_document", "list_documents", "create_document", "update_record", "get_document"}
 	for _, c := range []struct {
 		name string

@@ -3,10 +3,12 @@ package policy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
@@ -14,27 +16,37 @@ import (
 type CaseResult struct {
 	Name string `json:"name"`
 	Line int    `json:"line"`
-	// Want and Got are effects. Problem says what is wrong; empty if the case passes.
+	// Want and Got are effects; Got.Effect is empty if the call cannot be decided about. Problem says what is wrong; empty if the case
+	// passes. Warning says what is likely a mistake in the case.
 	Want    Effect   `json:"want"`
 	Got     Decision `json:"got"`
 	Problem string   `json:"problem,omitempty"`
+	Warning string   `json:"warning,omitempty"`
 }
 
 // Test decides about cases, each on its own.
 func (p *Policy) Test(tools []Tool, cases []config.PolicyCase) []CaseResult {
 	out := make([]CaseResult, 0, len(cases))
+	k := p.known(tools)
 	for i := range cases {
 		c := &cases[i]
+		rules := p.part(c.Customer).ruleNames()
 		r := CaseResult{Name: c.Name, Line: c.Line, Want: Effect(c.Expect)}
 		if r.Name == "" {
 			r.Name = fmt.Sprintf("%s: %s", c.Tool, c.Expect)
 		}
 		var err error
-		switch r.Got, err = p.testCase(tools, c); {
+		r.Warning, err = k.check(c.Customer, c.Taint)
+		if err == nil {
+			r.Got, err = p.testCase(tools, k, c)
+		}
+		switch {
 		case err != nil:
 			r.Problem = err.Error()
 		case r.Got.Effect != r.Want:
 			r.Problem = fmt.Sprintf("got %s, want %s", r.Got.Effect, r.Want)
+		case c.Rule != "" && r.Got.Rule != c.Rule && !slices.Contains(rules, c.Rule):
+			r.Problem = fmt.Sprintf("the policy has no rule %q%s", c.Rule, didYouMean(ident.Nearest(c.Rule, rules, maxNear)))
 		case c.Rule != "" && r.Got.Rule != c.Rule:
 			r.Problem = fmt.Sprintf("rule %q decided, want %q", r.Got.Rule, c.Rule)
 		}
@@ -44,11 +56,11 @@ func (p *Policy) Test(tools []Tool, cases []config.PolicyCase) []CaseResult {
 }
 
 // testCase makes the calls of a case and returns the last decision.
-func (p *Policy) testCase(tools []Tool, c *config.PolicyCase) (Decision, error) {
-	i := slices.IndexFunc(tools, func(t Tool) bool { return t.ID == c.Tool })
-	if i < 0 {
-		return Decision{}, fmt.Errorf("no tool %q in the tree", c.Tool)
+func (p *Policy) testCase(tools []Tool, k *known, c *config.PolicyCase) (Decision, error) {
+	if problem := k.unknown("tool", c.Tool); problem != "" {
+		return Decision{}, errors.New(problem)
 	}
+	i := slices.IndexFunc(tools, func(t Tool) bool { return t.ID == c.Tool })
 	if c.Args == nil {
 		c.Args = map[string]any{}
 	}

@@ -54,6 +54,8 @@ var environment = sync.OnceValue(func() *cel.Env {
 
 // condition is a compiled condition.
 type condition struct {
+	file    string
+	at      config.Position // where the text begins
 	text    string
 	ast     *cel.Ast
 	program cel.Program
@@ -66,11 +68,7 @@ func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 		return nil, nil
 	}
 	wrong := func(line, column int, problem string) error {
-		at := rule.WhenAt
-		if line > 1 {
-			at.Line += line - 1
-		}
-		return &config.FileError{File: file, Line: at.Line, Column: at.Column + column, Key: key + ".when", Problem: problem,
+		return &config.FileError{File: file, Line: rule.WhenAt.Line + max(0, line-1), Column: rule.WhenAt.Column + column, Key: key + ".when", Problem: problem,
 			Remedy: "write a condition in CEL about server, tool, args, hints, risk, calls, customer, session and taint"}
 	}
 	ast, issues := environment().Compile(rule.When)
@@ -85,13 +83,23 @@ func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 	if err != nil {
 		return nil, wrong(1, 0, err.Error())
 	}
-	c := &condition{text: rule.When, ast: ast, program: program}
+	c := &condition{file: file, at: rule.WhenAt, text: rule.When, ast: ast, program: program}
+	if id, problem := unknownHint(ast.NativeRep().Expr()); problem != "" {
+		loc := ast.NativeRep().SourceInfo().GetStartLocation(id)
+		return nil, wrong(loc.Line(), max(0, loc.Column()), problem)
+	}
 	p := newProbes()
 	p.add(c)
 	for path := range p.paths {
 		c.paths = append(c.paths, strings.Split(path, separator))
 	}
 	return c, nil
+}
+
+// position returns the line and the column of an expression in the file.
+func (c *condition) position(id int64) (line, column int) {
+	loc := c.ast.NativeRep().SourceInfo().GetStartLocation(id)
+	return c.at.Line + max(0, loc.Line()-1), c.at.Column + max(0, loc.Column())
 }
 
 // holds evaluates the condition. A nil condition holds.
@@ -141,10 +149,13 @@ func (r *Request) facts(calls int, taint []string) (map[string]any, error) {
 	return map[string]any{
 		"server": r.Server, "tool": r.Tool, "args": args, "risk": int64(r.Risk()), "calls": int64(calls), "taint": taint,
 		"customer": r.Run.Customer, "session": r.Run.Session,
-		"hints": map[string]bool{
-			"readOnly": r.Hints.ReadOnly, "idempotent": r.Hints.Idempotent, "destructive": r.Hints.Destructive, "openWorld": r.Hints.OpenWorld,
-		},
+		"hints": r.Hints.facts(),
 	}, nil
+}
+
+// facts returns the hints by the names that conditions have for them.
+func (h Hints) facts() map[string]bool {
+	return map[string]bool{"readOnly": h.ReadOnly, "idempotent": h.Idempotent, "destructive": h.Destructive, "openWorld": h.OpenWorld}
 }
 
 // decode reads arguments for CEL. A name that occurs twice is an error: the server might read the other one.

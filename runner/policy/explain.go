@@ -2,8 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/ident"
@@ -64,27 +62,4 @@ func (r *rule) why(req *Request, about []*rule, made int) string {
 		return fmt.Sprintf("it begins after %d calls", max(r.over.Run, r.over.Minute))
 	}
 	return ""
-}
-
-// Unused describes the globs of rules that fit none of the tools: they are likely misspelt.
-func (p *Policy) Unused(tools []Tool) []string {
-	var out []string
-	seen := map[string]bool{}
-	parts := []*part{p.all}
-	for _, id := range slices.Sorted(maps.Keys(p.customers)) {
-		parts = append(parts, p.customers[id])
-	}
-	for _, part := range parts {
-		for _, r := range part.rules {
-			for _, glob := range r.globs {
-				fits := slices.ContainsFunc(tools, func(t Tool) bool { return r.names(glob, (&Example{}).request(&t)) })
-				text := fmt.Sprintf("%s: rule %q: no tool of the tree fits %q", r.at, r.name, glob)
-				if !fits && !seen[text] {
-					seen[text] = true
-					out = append(out, text)
-				}
-			}
-		}
-	}
-	return out
 }

@@ -222,6 +222,10 @@ func (r *rule) names(glob string, req *Request) bool {
 	if r.effect == Allow {
 		names = exact
 	}
+	return fitsAny(glob, names)
+}
+
+func fitsAny(glob string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return config.MatchGlob(glob, name) })
 }
 

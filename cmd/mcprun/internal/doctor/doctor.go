@@ -70,15 +70,20 @@ type Finding struct {
 	backend sandbox.Backend
 }
 
-// applyDefaults sets flags that were not given on the command line. A project that cannot be read is not a reason to report nothing.
+// applyDefaults sets flags that were not given on the command line, and says which names in the policy are likely misspelt. A project that cannot be read is not a reason to report nothing.
 func (o *command) applyDefaults(set *pflag.FlagSet) error {
-	settings := config.Settings{}
-	cfg, err := (&project.LocationFlags{}).Load(o.app)
-	switch {
-	case err != nil:
+	settings, at := config.Settings{}, resources.Cold{}
+	p, err := (&project.LocationFlags{}).Open(o.app, at, o.app.Stderr)
+	if err != nil {
 		fmt.Fprintf(o.app.Stderr, "mcprun: the project's settings are ignored: %s\n", cli.Escape(err.Error()))
-	case cfg != nil:
-		settings = cfg.Settings
+		return flags.ApplyDefaults(o.app, set, &settings)
+	}
+	defer p.Close()
+	settings = p.Settings
+	if r, err := at.Runner(&runner.Options{Tree: p.Tree, Servers: p.Servers}); err == nil {
+		for _, line := range r.Misspelt(p.Policy) {
+			fmt.Fprintln(o.app.Stderr, "mcprun: "+cli.EscapeLine(line))
+		}
 	}
 	return flags.ApplyDefaults(o.app, set, &settings)
 }

@@ -141,7 +141,14 @@ func (o *explain) run(id string, pairs []string) error {
 	if o.example.Args, err = validate.ParseArguments(tool.Input, json.RawMessage(o.args), pairs); err != nil {
 		return flags.Usage("%w", err)
 	}
-	o.warnUnused(p, tools)
+	warning, err := p.CheckNames(tools, &o.example)
+	if err != nil {
+		return flags.Usage("--taint: %w", err)
+	}
+	if warning != "" {
+		fmt.Fprintln(o.app.Stderr, "mcprun: --customer: "+cli.EscapeLine(warning))
+	}
+	o.warn(p, tools)
 	d, rules := p.Explain(tool, &o.example)
 	if o.json {
 		return o.app.JSON(map[string]any{"tool": id, "decision": d, "rules": rules})
@@ -170,9 +177,9 @@ func verdict(d policy.Decision) string {
 	return cli.EscapeLine(text)
 }
 
-// warnUnused says which globs fit no tool.
-func (o *command) warnUnused(p *policy.Policy, tools []policy.Tool) {
-	for _, line := range p.Unused(tools) {
+// warn says which names in rules are likely misspelt.
+func (o *command) warn(p *policy.Policy, tools []policy.Tool) {
+	for _, line := range p.Misspelt(func() []policy.Tool { return tools }) {
 		fmt.Fprintln(o.app.Stderr, "mcprun: "+cli.EscapeLine(line))
 	}
 }
@@ -219,20 +226,28 @@ func (o *command) test(path string) error {
 	if err != nil {
 		return err
 	}
-	o.warnUnused(p, tools)
+	o.warn(p, tools)
 	results, failed := p.Test(tools, cases), 0
 	for _, r := range results {
 		if r.Problem != "" {
 			failed++
+		}
+		if r.Warning != "" {
+			fmt.Fprintf(o.app.Stderr, "mcprun: %s:%d: %s: %s\n", path, r.Line, cli.EscapeLine(r.Name), cli.EscapeLine(r.Warning))
 		}
 	}
 	if o.json {
 		err = o.app.JSON(map[string]any{"cases": results, "failed": failed})
 	} else {
 		for _, r := range results {
-			if r.Problem != "" {
-				fmt.Fprintf(o.app.Stdout, "%s:%d: %s: %s (%s)\n", path, r.Line, cli.EscapeLine(r.Name), cli.EscapeLine(r.Problem), verdict(r.Got))
+			if r.Problem == "" {
+				continue
 			}
+			decided := ""
+			if r.Got.Effect != "" {
+				decided = " (" + verdict(r.Got) + ")"
+			}
+			fmt.Fprintf(o.app.Stdout, "%s:%d: %s: %s%s\n", path, r.Line, cli.EscapeLine(r.Name), cli.EscapeLine(r.Problem), decided)
 		}
 		fmt.Fprintf(o.app.Stdout, "%s, %d failed\n", cli.Count(len(results), "case"), failed)
 	}
@@ -280,7 +295,7 @@ func (o *diff) run(oldFile, newFile string) error {
 		return err
 	}
 	tools := toolsWith(p, tree, is)
-	o.warnUnused(after, tools)
+	o.warn(after, tools)
 	changes, wider := policy.Diff(before, after, toolsWith(p, tree, was), tools), 0
 	settings := append(policy.DiffLimits(before, after, size), policy.DiffRun(was, is)...)
 	for i := range settings {

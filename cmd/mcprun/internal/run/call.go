@@ -186,6 +186,9 @@ func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error
 	if err != nil {
 		return err
 	}
+	if !o.quiet {
+		o.WarnMisspelt(&Host{Runner: r}, func(line string) { con.Say("mcprun: " + line) })
+	}
 	asked, err := term.NewElicitor(o.app, con, term.TerminalName(), o.elicit)
 	if err != nil {
 		return err

@@ -62,6 +62,13 @@ func (o *callFlags) setPolicy(p *project.Project) {
 	}
 }
 
+// WarnMisspelt says which names in the policy the tree does not have.
+func (o *callFlags) WarnMisspelt(at *Host, say func(line string)) {
+	for _, line := range at.Runner.Misspelt(o.policy) {
+		say(cli.EscapeLine(line))
+	}
+}
+
 // checkRun refuses a script that the policy does not let start.
 func (o *callFlags) checkRun(s *runner.Script, report *judge.Report) error {
 	if o.policy == nil {

@@ -241,6 +241,7 @@ func (o *Options) execute(ctx context.Context) error {
 		return err
 	}
 	defer leave()
+	o.WarnMisspelt(at, o.printer(con))
 	res, err := o.runFor(ctx, con, p, &s, at)
 	if err := p.ExplainNoTree(s.Code, res, err); err != nil {
 		return err

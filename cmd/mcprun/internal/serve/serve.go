@@ -151,6 +151,9 @@ func (o *command) serve(ctx context.Context) error {
 		return err
 	}
 	defer b.Close()
+	if err := b.warnMisspelt(ctx); err != nil {
+		return err
+	}
 	opt, err := b.options(ctx, o)
 	if err != nil {
 		return err

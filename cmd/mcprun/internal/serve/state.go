@@ -176,6 +176,17 @@ func (b *state) environment(ctx context.Context, skills string) (*run.Host, func
 	return b.o.run.Host(ctx, &p)
 }
 
+// warnMisspelt logs the names in the policy that the tree does not have.
+func (b *state) warnMisspelt(ctx context.Context) error {
+	at, done, err := b.environment(ctx, b.project.Skills)
+	if err != nil {
+		return err
+	}
+	defer done()
+	b.o.run.WarnMisspelt(at, func(line string) { b.log.Warn(line) })
+	return nil
+}
+
 // shown returns a customer's folder of skills without symbolic links, or empty if there is none.
 func (b *state) shown(c *mcpserver.Customer) string {
 	if c.ID == "" {
