@@ -91,7 +91,7 @@ func (f *files) build(entry, known string) (*api.BuildResult, error) {
 		banner["js"] = "const " + knownModules + " = " + known + ";"
 	}
 	var inject []string
-	if f.entry[globalsEntry] != "" {
+	if f.entry[globalsEntry] = globals(f.main.Code); f.entry[globalsEntry] != "" {
 		inject = []string{entryNamespace + ":" + globalsEntry}
 	}
 	res := api.Build(api.BuildOptions{

@@ -138,8 +138,8 @@ func TestPlainPython(t *testing.T) {
 	if of, all := plain("bad.txtar"); of > all/20 {
 		t.Errorf("%d of %d bad scripts would not be read", of, all)
 	}
-	if of, all := plain("ordinary.txtar"); of < all*2/5 {
-		t.Errorf("%d of %d ordinary scripts would not be read, want two in five", of, all)
+	if of, all := plain("ordinary.txtar"); of < all/3 {
+		t.Errorf("%d of %d ordinary scripts would not be read, want a third", of, all)
 	}
 }
 
@@ -190,6 +190,34 @@ func TestFindToolsOnly(t *testing.T) {
 		r := factsFor(t, name, code).Judge(&judge.Options{Python: strings.HasSuffix(name, ".py"), Tools: trusted})
 		if r.Risk != risk.Low || !slices.Equal(r.Impact.Tools, []string{"drive__list_documents"}) {
 			t.Errorf("%s: %s: %s, tools %q; want low and one tool", name, r.Risk, r.Reason, r.Impact.Tools)
+		}
+	}
+}
+
+// TestFindToolsPassedAsValues: a function that is passed to another is called with what follows.
+func TestFindToolsPassedAsValues(t *testing.T) {
+	for name, code := range map[string]string{
+		"thread.py":   "import asyncio\nasyncio.to_thread(call_mcp_tool, 'crm__get_lead', {})\n",
+		"target.py":   "import threading\nthreading.Thread(target=call_mcp_tool, args=('crm__get_lead', {})).start()\n",
+		"partial.py":  "from functools import partial\nlist(map(partial(call_mcp_tool, 'crm__get_lead'), rows))\n",
+		"alias.py":    "import mcprun\ngo = mcprun.call_mcp_tool\npool.submit(go, 'crm__get_lead', {})\n",
+		"argument.ts": "await retry(callMCPTool, 'crm__get_lead', {});\n",
+		"call.ts":     "await callMCPTool.call(null, 'crm__get_lead', {});\n",
+		"bind.ts":     "const f = callMCPTool.bind(null, 'crm__get_lead');\n",
+	} {
+		r := factsFor(t, name, code).Judge(&judge.Options{Python: strings.HasSuffix(name, ".py")})
+		if !slices.Equal(r.Impact.Tools, []string{"crm__get_lead"}) {
+			t.Errorf("%s: tools %q, want crm__get_lead; findings %v", name, r.Impact.Tools, r.Findings)
+		}
+	}
+	for name, code := range map[string]string{
+		"map.ts":  "await Promise.all(ids.map(callMCPTool));\n",
+		"list.py": "handlers = [call_mcp_tool, print]\n",
+		"dict.ts": "export const tools = { call: callMCPTool };\n",
+	} {
+		r := factsFor(t, name, code).Judge(&judge.Options{Python: strings.HasSuffix(name, ".py")})
+		if len(r.Findings) != 1 || r.Findings[0].Rule != "tool-unknown" {
+			t.Errorf("%s: findings %v, want tool-unknown", name, r.Findings)
 		}
 	}
 }

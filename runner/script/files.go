@@ -60,7 +60,7 @@ type files struct {
 }
 
 func newFiles(src Source) *files {
-	return &files{main: src, texts: map[string]string{}, entry: map[string]string{globalsEntry: globals(src.Code)}, wanted: map[string]string{}, failures: map[string]error{}}
+	return &files{main: src, texts: map[string]string{}, entry: map[string]string{}, wanted: map[string]string{}, failures: map[string]error{}}
 }
 
 func (f *files) open(dir string, opt Options) error {

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -45,6 +46,8 @@ type analysis struct {
 	steps      int
 	seen       map[string]bool
 	decisions  int // in the function that is looked at
+	made       made
+	alias      *node // what is assigned to the last variable
 }
 
 // analyze adds the facts of a file, and returns what it imports.
@@ -55,6 +58,7 @@ func (f *Facts) analyze(a *analysis, root *node) []string {
 	a.scopes(root, s)
 	a.source()
 	a.walk(root, s, 0)
+	a.deletions()
 	return a.imports
 }
 
@@ -93,6 +97,8 @@ func (a *analysis) walk(n *node, s *scope, nesting int) {
 	switch n.kind {
 	case kindBind:
 		return // its value is looked at elsewhere
+	case kindAssign, kindVar:
+		a.alias = n.kids[0]
 	case kindFunction:
 		before := a.decisions
 		a.decisions = 0
@@ -142,9 +148,28 @@ func (a *analysis) arguments(n *node, s *scope, nesting int) {
 	case callee.kind != kindName:
 		a.walk(callee, s, nesting)
 	}
-	for _, kid := range n.kids[1:] {
-		a.walk(kid, s, nesting)
+	for i, kid := range n.kids[1:] {
+		if !a.passed(kid, n.kids[i+2:], s) {
+			a.walk(kid, s, nesting)
+		}
 	}
+}
+
+// passed looks at a function that is passed to another, which may call it with the arguments that follow, as in
+// asyncio.to_thread(call_mcp_tool, "crm__get_lead"). It reports whether it is one that is known.
+func (a *analysis) passed(n *node, following []*node, s *scope) bool {
+	if n.kind == kindKeyword { // Thread(target=call_mcp_tool, args=("crm__get_lead",))
+		i := slices.IndexFunc(following, func(k *node) bool { return k.kind == kindKeyword && k.text == "args" })
+		if n = n.kids[0]; i >= 0 {
+			following = following[i].kids[0].kids
+		} else {
+			following = nil
+		}
+	}
+	if n.kind != kindName && n.kind != kindAttr && n.kind != kindIndex || len(a.values(n, s)) == 0 {
+		return false
+	}
+	return a.call(&node{kind: kindCall, line: n.line, column: n.column, kids: append([]*node{n}, following...)}, s)
 }
 
 func (a *analysis) literal(n *node) {
@@ -180,9 +205,6 @@ func (a *analysis) reference(n *node, s *scope) bool {
 		a.add(n, rule, "uses "+n.text, "")
 		return false
 	}
-	if n.kind == kindAttr && n.text == "constructor" && constructs(n.kids[0]) {
-		a.add(n, "dynamic-code", "accesses the Function constructor", "")
-	}
 	for _, v := range a.values(n, s) {
 		if v.kind != isPath {
 			if v.decoded && isCode(v.text) {
@@ -190,7 +212,7 @@ func (a *analysis) reference(n *node, s *scope) bool {
 			}
 			continue
 		}
-		if a.computed(n, v.text) || a.tool(n, v.text) {
+		if a.computed(n, v.text) || a.tool(n, v.text) || n != a.alias && a.byName(&node{line: n.line, column: n.column, kids: []*node{n}}, v.text, s) {
 			return false
 		}
 		switch rule := a.rule(v.text); rule {
@@ -202,22 +224,6 @@ func (a *analysis) reference(n *node, s *scope) bool {
 		}
 	}
 	return false
-}
-
-// constructs reports whether the constructor of an expression's value is, or may be, Function.
-func constructs(n *node) bool {
-	for n.kind == kindAttr || n.kind == kindIndex {
-		name := n.text
-		if n.kind == kindIndex {
-			name = n.kids[1].text
-		}
-		base := n.kids[0]
-		if name == "constructor" && base.kind != kindName || base.kind == kindList || base.kind == kindString {
-			return true
-		}
-		n = base
-	}
-	return n.kind == kindFunction
 }
 
 // computed finds a computed member of an object that has dangerous ones.
@@ -244,51 +250,46 @@ func (a *analysis) tool(n *node, p string) bool {
 	return true
 }
 
-// call looks at a call, without its arguments' own calls.
-func (a *analysis) call(n *node, s *scope) {
+// call looks at a call, without its arguments' own calls. It reports whether it is known what is called.
+func (a *analysis) call(n *node, s *scope) bool {
 	callee := n.kids[0]
+	name := memberOrName(callee)
 	paths := a.values(callee, s)
-	known := false
+	known, sql := false, runsSQL().MatchString(name)
 	for _, v := range paths {
 		if v.kind == isPath && !strings.HasPrefix(v.text, "literal()") {
 			known = a.calls(n, v.text, s) || known
+			tool, _ := a.toolID(n, v.text, s)
+			if tool == "" && strings.HasPrefix(v.text, "servers.") {
+				tool = v.text
+			}
+			sql = sql || runsSQL().MatchString(last(v.text)) || runsSQL().MatchString(tool)
 		}
 	}
-	if name := memberName(callee); !known && name != "" && !local(paths) {
+	if callee.kind != kindName && !known && !local(paths) {
 		if rule := members[name]; rule == "file-write" || rule == "file-delete" || rule == "process" {
 			a.effect(n, rule, name, s)
+			known = true
 		} else if rule != "" {
 			a.add(n, rule, "uses "+name, "")
 		}
 	}
-	if base := callee; len(base.kids) > 0 && (base.kind == kindAttr && base.text == "constructor" || base.kind == kindIndex && a.is(base.kids[1], s, "constructor")) && (constructs(base.kids[0]) || a.constructsAlias(base.kids[0], s)) {
-		a.add(n, "dynamic-code", "calls the Function constructor", "")
+	if collects[name] && callee.kind == kindAttr && callee.kids[0].kind == kindName {
+		if b := s.lookup(callee.kids[0].text); b != nil {
+			for _, kid := range n.kids[1:] {
+				b.held = append(b.held, expression{kid, s})
+			}
+		}
 	}
 	for _, v := range a.values(n, s) {
 		if v.decoded && v.kind == isText && isCode(v.text) {
 			a.add(n, "obfuscation", "a string is decoded into code", "")
 		}
 	}
-	if !harmlessCallees[memberOrName(callee)] {
-		for _, kid := range n.kids[1:] {
-			a.statements(kid, s, 0)
-		}
+	for _, kid := range n.kids[1:] {
+		a.statements(kid, s, sql, 0)
 	}
-}
-
-func (a *analysis) is(n *node, s *scope, want string) bool {
-	text, _, ok := a.constant(n, s)
-	return ok && text == want
-}
-
-// constructsAlias is constructs for a value with a name.
-func (a *analysis) constructsAlias(n *node, s *scope) bool {
-	for _, v := range a.values(n, s) {
-		if v.kind == isPath && (strings.HasPrefix(v.text, "function()") || strings.HasPrefix(v.text, "literal().")) {
-			return true
-		}
-	}
-	return n.kind == kindIndex && a.is(n.kids[1], s, "constructor")
+	return known
 }
 
 // local reports whether a callee is of a file of the program, which is looked at itself.
@@ -301,21 +302,14 @@ func local(paths []value) bool {
 	return false
 }
 
-func memberName(n *node) string {
-	if n.kind == kindAttr {
+func memberOrName(n *node) string {
+	if n.kind == kindAttr || n.kind == kindName {
 		return n.text
 	}
 	if n.kind == kindIndex && n.kids[1].kind == kindString {
 		return n.kids[1].text
 	}
 	return ""
-}
-
-func memberOrName(n *node) string {
-	if n.kind == kindName {
-		return n.text
-	}
-	return memberName(n)
 }
 
 // calls looks at a call of a known function and reports whether it says what the call does.
@@ -328,7 +322,7 @@ func (a *analysis) calls(n *node, p string, s *scope) bool {
 			a.add(n, "dynamic-code", p+" runs a string as code", "")
 		}
 		return true
-	case a.python && (p == "open" || p == "io.open" || p == "pathlib.Path().open" || p == "os.open"):
+	case a.python && openers[p]:
 		return a.opens(n, p, s)
 	case p == "yaml.load" && len(n.kids) == 2:
 		a.add(n, "unsafe-load", "yaml.load without a safe loader can create any object", "")
@@ -355,18 +349,20 @@ func (a *analysis) calls(n *node, p string, s *scope) bool {
 
 // effect adds a fact with the argument that it is about.
 func (a *analysis) effect(n *node, rule, name string, s *scope) {
-	argument := n.kids[1:]
-	if strings.HasPrefix(name, "pathlib.Path().") && n.kids[0].kind == kindAttr && n.kids[0].kids[0].kind == kindCall {
-		argument = n.kids[0].kids[0].kids[1:] // Path(name).unlink()
+	at := target(n, written[last(name)])
+	if strings.HasPrefix(name, "pathlib.Path().") && n.kids[0].kind == kindAttr {
+		at = n.kids[0].kids[0]
 	}
 	text := ""
-	if len(argument) > 0 {
-		text = a.described(argument[0], s)
+	for at := at; text == "" && at != nil; at = target(at, 0) { // Path(name).unlink()
+		if text = a.described(at, s); at.kind != kindCall {
+			break
+		}
 	}
 	switch rule {
 	case "process":
-		if len(argument) > 1 && argument[1].kind == kindList { // spawn("rm", ["-rf", "/"])
-			text = strings.TrimSpace(text + " " + a.described(argument[1], s))
+		if len(n.kids) > 2 && n.kids[2].kind == kindList { // spawn("rm", ["-rf", "/"])
+			text = strings.TrimSpace(text + " " + a.described(n.kids[2], s))
 		}
 		if found := harmful().FindString(text); found != "" {
 			a.add(n, "shell-danger", "runs a dangerous command", text)
@@ -377,6 +373,13 @@ func (a *analysis) effect(n *node, rule, name string, s *scope) {
 		if private().MatchString(text) {
 			a.add(n, "private-file", "uses a system file or a file with secrets", text)
 		}
+	}
+	if _, ok := written[last(name)]; ok && rule == "file-write" && at != nil {
+		a.makes(at, s)
+	}
+	if rule == "file-delete" {
+		a.made.deletions = append(a.made.deletions, deletion{moment: a.now(s), call: n, target: at, scope: s, name: name, text: text})
+		return
 	}
 	a.add(n, rule, "calls "+name, text)
 }
@@ -423,28 +426,37 @@ func (a *analysis) opens(n *node, p string, s *scope) bool {
 		}
 	}
 	rule := "file-read"
-	if strings.ContainsAny(mode, "wax+") {
+	switch {
+	case strings.ContainsAny(mode, "wx"):
 		rule = "file-write"
+	case strings.ContainsAny(mode, "a+"):
+		rule, p = "file-write", p+" to change it"
 	}
 	a.effect(n, rule, p, s)
 	return true
 }
 
-// byName looks at calls of tools by their id.
-func (a *analysis) byName(n *node, p string, s *scope) bool {
+// toolID returns the id of the tool that a call by id calls; empty: it is not known.
+func (a *analysis) toolID(n *node, p string, s *scope) (id string, ok bool) {
 	switch last(p) {
 	case "callMCPTool", "callMcpTool", "call_mcp_tool":
-	default:
-		return false
-	}
-	id := ""
-	if len(n.kids) > 1 {
-		if text, partial, ok := a.constant(n.kids[1], s); ok && !partial {
-			id = text
+		if len(n.kids) > 1 {
+			if text, partial, ok := a.constant(n.kids[1], s); ok && !partial {
+				id = text
+			}
 		}
+		return id, true
 	}
-	a.add(n, "tool", "calls a tool", id)
-	return true
+	return "", false
+}
+
+// byName looks at calls of tools by their id.
+func (a *analysis) byName(n *node, p string, s *scope) bool {
+	id, ok := a.toolID(n, p, s)
+	if ok {
+		a.add(n, "tool", "calls a tool", id)
+	}
+	return ok
 }
 
 // named looks at the members that Python gets by a constant name, or by several with dots.
@@ -521,23 +533,42 @@ func (a *analysis) payload(n *node, callee string, s *scope) {
 	}
 }
 
-// statements finds SQL in an argument, also in an object or list.
-func (a *analysis) statements(n *node, s *scope, depth int) {
+// statements finds SQL in an argument, also in an object or list. Only a text that is called SQL, or is passed to what runs SQL, is
+// some: people write about deleting, too.
+func (a *analysis) statements(n *node, s *scope, sql bool, depth int) {
+	if depth++; depth > 5 {
+		return
+	}
+	kids := n.kids
 	switch n.kind {
-	case kindDict, kindList, kindPair, kindKeyword, kindSpread:
-		if n.kind == kindPair || n.kind == kindKeyword {
-			a.command(n, s)
-		}
-		if depth < 4 {
-			for _, kid := range n.kids {
-				a.statements(kid, s, depth+1)
+	case kindPair, kindKeyword:
+		a.command(n, s)
+		sql = sql || runsSQL().MatchString(n.text)
+	case kindName:
+		sql = sql || runsSQL().MatchString(n.text)
+		if b := s.lookup(n.text); b != nil {
+			for _, v := range b.values {
+				a.statements(v.node, v.scope, sql, depth)
 			}
 		}
-	case kindString, kindAdd, kindJoin, kindName, kindAny:
-		if text, _, ok := a.constant(n, s); ok {
+	case kindCall:
+		if !sql {
+			return // it is looked at itself
+		}
+		kids = n.kids[1:] // execute(text("DROP TABLE orders"))
+	}
+	switch n.kind {
+	case kindString, kindAdd, kindJoin, kindName, kindAny, kindCall:
+		if text, _, ok := a.constant(n, s); ok && sql {
 			if found := destroys(text); found != "" {
 				a.add(n, "sql-destroy", "an SQL statement destroys data", found)
 			}
+		}
+	}
+	switch n.kind {
+	case kindDict, kindList, kindPair, kindKeyword, kindSpread, kindCall:
+		for _, kid := range kids {
+			a.statements(kid, s, sql, depth)
 		}
 	}
 }

@@ -26,7 +26,7 @@ var (
 		"introspection": "sys._getframe sys._current_frames sys.settrace sys.setprofile gc.get_objects gc.get_referrers inspect.currentframe inspect.stack sys.meta_path sys.path_hooks sys.addaudithook",
 		"unsafe-load":   "pickle.loads pickle.load pickle.Unpickler dill.loads dill.load cloudpickle.loads cloudpickle.load marshal.loads marshal.load shelve.open yaml.unsafe_load yaml.full_load jsonpickle.decode joblib.load",
 		"file-delete":   "os.remove os.unlink os.rmdir os.removedirs os.truncate shutil.rmtree delete_file pathlib.Path().unlink pathlib.Path().rmdir",
-		"file-write":    "os.rename os.replace os.renames os.mkdir os.makedirs os.symlink os.link os.chmod os.chown shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.move shutil.make_archive pathlib.Path().write_text pathlib.Path().write_bytes pathlib.Path().mkdir pathlib.Path().rename write_file save_skill",
+		"file-write":    "os.rename os.replace os.renames os.mkdir os.makedirs os.symlink os.link os.chmod os.chown shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.move shutil.make_archive pathlib.Path().write_text pathlib.Path().write_bytes pathlib.Path().mkdir pathlib.Path().touch pathlib.Path().rename write_file save_skill",
 		"file-read":     "os.listdir os.scandir glob.glob pathlib.Path().read_text pathlib.Path().read_bytes read_file list_files",
 		"network":       "socket.* requests.* httpx.* aiohttp.* urllib.request.* urllib3.* http.client.* ftplib.* smtplib.* telnetlib.* paramiko.* xmlrpc.client.* asyncio.open_connection websockets.* websocket.* poplib.* imaplib.*",
 	})
@@ -48,8 +48,8 @@ var (
 	})
 	// sensitive are objects of which a computed member may be anything.
 	sensitive = set("globalThis process child_process vm require module builtins __builtins__ os sys subprocess importlib ctypes posix sys.modules globals() fs shutil")
-	// harmlessCallees are functions that do nothing with SQL in their arguments.
-	harmlessCallees = set("print log info warn warning error debug exception includes indexOf startswith startsWith endswith match test search replace replaceAll Error TypeError ValueError Exception RuntimeError format append push RegExp compile sub findall split describe it")
+	// openers are functions like Python's open.
+	openers = set("open io.open os.open pathlib.Path().open gzip.open bz2.open lzma.open tarfile.open zipfile.ZipFile")
 )
 
 func set(words string) map[string]bool {

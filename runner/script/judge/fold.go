@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,8 +39,14 @@ const (
 
 // binding is a variable with what is assigned to it anywhere.
 type binding struct {
-	values []*node
-	scopes []*scope // of the values
+	values []expression
+	sites  int          // how often it is declared or assigned
+	held   []expression // what is added to the list that it is
+}
+
+type expression struct {
+	node  *node
+	scope *scope
 }
 
 // scope has the variables of a function, block or file.
@@ -86,8 +93,9 @@ func (s *scope) declare(name string) *binding {
 }
 
 func (b *binding) assign(n *node, s *scope) {
+	b.sites++
 	if len(b.values) < maxValues {
-		b.values, b.scopes = append(b.values, n), append(b.scopes, s)
+		b.values = append(b.values, expression{n, s})
 	}
 }
 
@@ -98,16 +106,18 @@ func (a *analysis) scopes(n *node, s *scope) {
 		s = &scope{parent: s, function: n.kind == kindFunction, class: n.kind == kindClass}
 		n.scope = s
 	case kindDeclare:
-		s.declare(n.text)
+		s.declare(n.text).sites++
 	case kindAssign, kindBind:
-		name, outer := assignsOuter(n.text)
-		b := s.lookup(name)
-		if b == nil && outer {
-			b = s.root().declare(name)
-		} else if !outer {
-			b = s.declare(name)
+		names, outer := assignsOuter(n.text)
+		for name := range strings.FieldsSeq(names) {
+			b := s.lookup(name)
+			if b == nil && outer {
+				b = s.root().declare(name)
+			} else if !outer {
+				b = s.declare(name)
+			}
+			b.assign(n.kids[0], s)
 		}
-		b.assign(n.kids[0], s)
 	case kindVar:
 		at := s
 		for !at.function {
@@ -214,11 +224,10 @@ func (a *analysis) name(n *node, s *scope, depth int) []value {
 		return out
 	}
 	var out []value
-	for i, v := range b.values {
-		if v == n {
-			continue
+	for _, v := range b.values {
+		if v.node != n {
+			out = append(out, a.eval(v.node, v.scope, depth)...)
 		}
-		out = append(out, a.eval(v, b.scopes[i], depth)...)
 	}
 	return out[:min(len(out), maxValues)]
 }
@@ -226,7 +235,13 @@ func (a *analysis) name(n *node, s *scope, depth int) []value {
 // members returns a member of each value.
 func (a *analysis) members(of []value, name string) []value {
 	var out []value
+	if len(of) == 0 && name == "constructor" {
+		of = []value{{text: "unknown()"}}
+	}
 	for _, v := range of {
+		if name == "constructor" && ofFunction.MatchString(v.text) {
+			return []value{{text: "Function"}}
+		}
 		switch {
 		case v.kind == isPath:
 			out = append(out, value{text: a.canonical(v.text + "." + name)})
@@ -236,6 +251,9 @@ func (a *analysis) members(of []value, name string) []value {
 	}
 	return out
 }
+
+// ofFunction matches the paths of functions, by whose constructor code is made.
+var ofFunction = regexp.MustCompile(`^function\(\)|^literal\(\)\.|^unknown\(\)\.constructor|\.constructor$`)
 
 // unknownMember is the name of a member that a script computes.
 const unknownMember = "?"
@@ -386,6 +404,9 @@ func (a *analysis) result(callee string, arguments []*node, argument func(int) (
 		return a.members(whole(0), name), true
 	case "vars", "functools.partial", "compile", "reversed", "list", "Object.assign", "Array.from", "str", "String", "bytes":
 		return whole(0), len(whole(0)) > 0
+	case "path.join", "os.path.join":
+		v := a.list(&node{kids: arguments}, s, depth)[0]
+		return []value{{kind: isText, text: strings.Join(v.list, "/"), partial: v.partial}}, true
 	case "String.fromCharCode", "String.fromCodePoint", "chr":
 		return fromCodes(arguments, argument)
 	}

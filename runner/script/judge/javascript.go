@@ -143,9 +143,10 @@ func (j *converter) branching(s ast.Statement) *node {
 		}
 		return j.block(s.For, kindBranch, init, j.expr(s.Test), j.expr(s.Update), j.statement(s.Body))
 	case *ast.ForInStatement:
-		return j.block(s.For, kindBranch, j.into(s.Into), j.expr(s.Source), j.statement(s.Body))
+		return j.block(s.For, kindBranch, j.into(s.Into, nil), j.expr(s.Source), j.statement(s.Body))
 	case *ast.ForOfStatement:
-		return j.block(s.For, kindBranch, j.into(s.Into), j.expr(s.Source), j.statement(s.Body))
+		of := j.expr(s.Source)
+		return j.block(s.For, kindBranch, j.into(s.Into, j.node(kindEach, s.For, "", of)), of, j.statement(s.Body))
 	case *ast.SwitchStatement:
 		kids := present(j.expr(s.Discriminant))
 		for _, c := range s.Body {
@@ -176,12 +177,13 @@ func (j *converter) block(at file.Idx, k kind, kids ...*node) *node {
 	return j.node(kindBlock, at, "", j.node(k, at, "", present(kids...)...))
 }
 
-func (j *converter) into(i ast.ForInto) *node {
+// into returns the node that assigns a value, or an unknown one, to the variable of a loop.
+func (j *converter) into(i ast.ForInto, value *node) *node {
 	switch i := i.(type) {
 	case *ast.ForIntoVar:
-		return j.node(kindOther, i.Binding.Idx0(), "", j.pattern(i.Binding.Target, nil, kindVar)...)
+		return j.node(kindOther, i.Binding.Idx0(), "", j.pattern(i.Binding.Target, value, kindBind)...)
 	case *ast.ForDeclaration:
-		return j.node(kindOther, i.Idx, "", j.pattern(i.Target, nil, kindAssign)...)
+		return j.node(kindOther, i.Idx, "", j.pattern(i.Target, value, kindBind)...)
 	case *ast.ForIntoExpression:
 		return j.expr(i.Expression)
 	}
@@ -198,7 +200,11 @@ func (j *converter) declare(id *ast.Identifier) *node {
 func (j *converter) bindings(list []*ast.Binding, as kind) []*node {
 	var out []*node
 	for _, b := range list {
-		out = append(out, j.pattern(b.Target, j.expr(b.Initializer), as)...)
+		value := j.expr(b.Initializer)
+		if value == nil {
+			value = j.node(kindOther, b.Idx0(), "")
+		}
+		out = append(out, j.pattern(b.Target, value, as)...)
 	}
 	return out
 }
@@ -481,6 +487,9 @@ func (j *converter) literal(e ast.Expression) *node {
 }
 
 func (j *converter) call(at file.Idx, callee ast.Expression, arguments []ast.Expression) *node {
+	if m, ok := callee.(*ast.DotExpression); ok && len(arguments) > 0 && (m.Identifier.Name == "call" || m.Identifier.Name == "bind") {
+		return j.node(kindAny, at, "/", j.call(at, m.Left, arguments[1:]), j.expr(arguments[0])) // f.call(this, ...)
+	}
 	return j.node(kindCall, at, "", append([]*node{j.expr(callee)}, j.exprs(arguments)...)...)
 }
 

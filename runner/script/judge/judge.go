@@ -38,12 +38,13 @@ var rules = []Rule{
 	{"restricted-import", risk.Critical, "a module that a restricted script may not import", true},
 	{"hidden-text", risk.High, "invisible characters that reorder the displayed text", true},
 	{"unsafe-load", risk.High, "formats that can create any object when loaded: pickle, marshal, yaml.load", true},
-	{"file-delete", risk.High, "deleting files and folders", false},
+	{"file-delete", risk.High, "deleting files and folders that the script did not make", false},
 	{"sql-destroy", risk.High, "SQL that destroys data: DROP, TRUNCATE, DELETE and UPDATE without WHERE", false},
 	{"destructive-tool", risk.High, "a tool that its server marks as destructive", false},
 	{"private-file", risk.High, "system files, or files with secrets", true},
 	{"network", risk.Medium, "network connections", true},
 	{"file-write", risk.Medium, "writing files", false},
+	{"own-file-delete", risk.Medium, "deleting files and folders that the script made, or in /tmp", false},
 	{"tool-write", risk.Medium, "a tool that may change data", false},
 	{"tool-unknown", risk.Medium, "a tool whose name is computed", false},
 	{"skill", risk.Medium, "a skill or project file whose name is computed, so it was not read", false},
@@ -161,7 +162,7 @@ func (r *Report) fact(f Fact, opt *Options) {
 	}
 	im := &r.Impact
 	list := map[string]*[]string{
-		"file-read": &im.Reads, "file-write": &im.Writes, "file-delete": &im.Deletes, "network": &im.Hosts, "process": &im.Commands,
+		"file-read": &im.Reads, "file-write": &im.Writes, "file-delete": &im.Deletes, "own-file-delete": &im.Deletes, "network": &im.Hosts, "process": &im.Commands,
 	}[f.Rule]
 	if list != nil && f.Value != "" {
 		*list = append(*list, shorten(f.Value))
@@ -269,7 +270,7 @@ func (r *Report) finish() {
 			continue
 		case "file-delete", "sql-destroy", "destructive-tool", "shell-danger":
 			im.Reversible = "no"
-		case "file-write":
+		case "file-write", "own-file-delete":
 		default:
 			if im.Reversible == "yes" {
 				im.Reversible = "unknown"

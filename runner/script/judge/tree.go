@@ -23,7 +23,7 @@ const (
 	kindList          // arrays, tuples
 	kindDict          // pairs and other kids
 	kindPair          // text: kids[0]
-	kindAssign        // text = kids[0]
+	kindAssign        // text = kids[0]; several names have spaces between them
 	kindImport        // of the module text
 	kindStar          // all names of the module text
 	kindModule        // the module text as a value
@@ -39,6 +39,7 @@ const (
 	kindBlock         // JavaScript's
 	kindVar           // like kindAssign, of the function
 	kindBind          // like kindAssign, with a value that is also elsewhere in the tree
+	kindEach          // an element of kids[0]
 )
 
 // node is a node of a tree. Positions are from 1, of the text that was parsed; columns are bytes from 0.

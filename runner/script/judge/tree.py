@@ -6,6 +6,7 @@ import sys
 import warnings
 
 OTHER, NAME, ATTR, INDEX, CALL, STR, NUMBER, ADD, JOIN, LIST, DICT, PAIR, ASSIGN, IMPORT, STAR, MODULE, FUNCTION, CLASS, DECLARE, GLOBAL, ANY, BRANCH, REVERSE, KEYWORD, SPREAD = range(25)
+EACH = 28
 BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.comprehension, ast.match_case)
 SKIPPED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 MOST_DIGITS = 9
@@ -59,12 +60,15 @@ class Tree:
         if isinstance(node, ast.Starred):
             return self.target(node.value, None)
         if isinstance(node, (ast.Tuple, ast.List)):
-            values = value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(node.elts) else None
-            kids = [] if values or value is None else [value]
-            for i, each in enumerate(node.elts):
-                kids += self.target(each, values and values[i])
-            return kids
+            if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(node.elts):
+                return [kid for i, each in enumerate(node.elts) for kid in self.target(each, value.elts[i])]
+            names = " ".join(each.id for each in node.elts if isinstance(each, ast.Name))
+            kids = [kid for each in node.elts if value is None or not isinstance(each, ast.Name) for kid in self.target(each, None)]
+            return kids if value is None else [lambda: self.put(ASSIGN, names, [self.each(value)]), *kids]
         return [node] if value is None else [node, value]
+
+    def each(self, of):
+        return lambda: self.put(EACH, "", [of])
 
     def group(self, kids):
         return lambda: self.put(OTHER, "", kids)
@@ -111,7 +115,7 @@ def function(t, node):
 
 def comprehension(t, node):
     """A function of its own, as in Python."""
-    kids = [t.group(t.target(g.target, None) + [g.iter, *g.ifs]) for g in node.generators]
+    kids = [t.group(t.target(g.target, t.each(g.iter)) + g.ifs) for g in node.generators]
     kids += [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     t.put(FUNCTION, "", kids)
 
@@ -148,7 +152,7 @@ def add_assign(t, node):
 
 
 def loop(t, node):
-    t.put(BRANCH, "", t.target(node.target, None) + [node.iter, *node.body, *node.orelse])
+    t.put(BRANCH, "", t.target(node.target, t.each(node.iter)) + node.body + node.orelse)
 
 
 def with_(t, node):

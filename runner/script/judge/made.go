@@ -1,0 +1,244 @@
+package judge
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// made is what the program has written or made, by variable and by constant name: deleting it loses nothing that was there before.
+type made struct {
+	variables map[*binding][]moment
+	names     map[string][]moment
+	deletions []deletion
+}
+
+// moment is where a call is in its function.
+type moment struct {
+	function *scope
+	node     int
+}
+
+// deletion is a call that deletes a file. It is judged at the end: a function that cleans up may be written first.
+type deletion struct {
+	moment
+	call, target *node
+	scope        *scope
+	name, text   string
+}
+
+var (
+	// temporary matches what the functions return that make temporary files, or say where they belong.
+	temporary = regexp.MustCompile(`^(?:tempfile\.|fs\.mkdtemp|os\.tmpdir\(|tmp\.)`)
+	// written is which argument of a function is the file that it makes. Functions that move or change files are none.
+	written = func() map[string]int {
+		out := map[string]int{}
+		for name := range set("writeFile writeFileSync createWriteStream write_file open mkdir mkdirSync makedirs touch write_text write_bytes to_csv to_excel to_parquet savefig") {
+			out[name] = 0
+		}
+		for name := range set("copyFile copyFileSync cp cpSync copy copy2 copyfile copytree") {
+			out[name] = 1
+		}
+		return out
+	}()
+	// within are functions whose result is the file that they are given, in it, or a list of what is.
+	within = set("join resolve normalize abspath Path PurePath str fspath String open joinpath absolute glob rglob iterdir listdir scandir readdir readdirSync enumerate sorted list reversed")
+	// outside are members that are other files.
+	outside  = set("parent parents")
+	collects = set("append add insert extend push unshift")
+)
+
+func (a *analysis) now(s *scope) moment {
+	for !s.function {
+		s = s.parent
+	}
+	return moment{s, a.facts.Nodes}
+}
+
+// target returns the file that a call is about: an argument, or the object of a method that has none.
+func target(n *node, i int) *node {
+	if i+1 < len(n.kids) && n.kids[i+1].kind != kindKeyword {
+		return n.kids[i+1]
+	}
+	if n.kids[0].kind == kindAttr {
+		return n.kids[0].kids[0]
+	}
+	return nil
+}
+
+// makes records a file that the program makes.
+func (a *analysis) makes(n *node, s *scope) {
+	if a.made.names == nil {
+		a.made.names, a.made.variables = map[string][]moment{}, map[*binding][]moment{}
+	}
+	for n.kind == kindCall && len(n.kids) == 2 && within[memberOrName(n.kids[0])] {
+		n = n.kids[1] // Path(name)
+	}
+	if text, _, ok := a.constant(n, s); ok && !strings.HasPrefix(text, "$") {
+		text = path.Clean(text)
+		a.made.names[text] = append(a.made.names[text], a.now(s))
+	}
+	if n.kind == kindName {
+		if b := s.lookup(n.text); b != nil && b.sites == 1 {
+			a.made.variables[b] = append(a.made.variables[b], a.now(s))
+		}
+	}
+}
+
+// deletions adds the facts of the calls that delete.
+func (a *analysis) deletions() {
+	for _, d := range a.made.deletions {
+		own := ownership{analysis: a, when: d.moment, asked: map[*binding]bool{}}
+		if own.of(d.target, d.scope) == yes {
+			a.add(d.call, "own-file-delete", "deletes what the script made", d.text)
+		} else {
+			a.add(d.call, "file-delete", "calls "+d.name, d.text)
+		}
+	}
+}
+
+// ownership finds whether the program made a file before a moment.
+type ownership struct {
+	*analysis
+	when  moment
+	steps int
+	asked map[*binding]bool // variables that are being looked at
+}
+
+// answer is whether the program made a file; neither is for what is no file, such as None.
+type answer int
+
+const (
+	neither answer = iota
+	no
+	yes
+)
+
+// of answers for the file that an expression stands for, or all files of a list.
+func (o *ownership) of(n *node, s *scope) answer {
+	if o.steps++; n == nil || o.steps > maxSteps {
+		return no
+	}
+	switch n.kind {
+	case kindOther:
+		if len(n.kids) == 0 {
+			return neither
+		}
+	case kindName:
+		return o.variable(n, s)
+	case kindString, kindAdd, kindJoin:
+		return o.text(n, s)
+	case kindCall:
+		return o.result(n, s)
+	case kindEach, kindAssign, kindIndex:
+		return o.of(n.kids[0], s)
+	case kindAttr:
+		if !outside[n.text] {
+			return o.of(n.kids[0], s)
+		}
+	case kindList:
+		return o.all(n.kids, s)
+	case kindAny:
+		kids := n.kids
+		switch n.text {
+		case "/":
+			kids = kids[:1]
+		case "?":
+			kids = kids[:2]
+		}
+		return o.all(kids, s)
+	}
+	return no
+}
+
+// all answers yes if the program made some of the files, and there are no others.
+func (o *ownership) all(nodes []*node, s *scope) answer {
+	var list []expression
+	for _, n := range nodes {
+		list = append(list, expression{n, s})
+	}
+	return o.allOf(list)
+}
+
+func (o *ownership) allOf(list []expression) answer {
+	out := neither
+	for _, e := range list {
+		each := o.of(e.node, e.scope)
+		if each == no {
+			return no
+		}
+		out = max(out, each)
+	}
+	return out
+}
+
+func (o *ownership) before(moments []moment) bool {
+	for _, m := range moments {
+		if m.function != o.when.function || m.node < o.when.node {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *ownership) variable(n *node, s *scope) answer {
+	b := s.lookup(n.text)
+	switch {
+	case b == nil:
+		return no
+	case o.before(o.made.variables[b]):
+		return yes
+	case b.sites != len(b.values):
+		return no // a parameter, or assigned too often
+	case o.asked[b]:
+		return neither // by itself
+	}
+	o.asked[b] = true
+	defer delete(o.asked, b)
+	return o.allOf(slices.Concat(b.values, b.held))
+}
+
+// text answers for a constant, and for what begins with a folder.
+func (o *ownership) text(n *node, s *scope) answer {
+	text, _, _ := o.constant(n, s)
+	if strings.Contains(text, "..") {
+		return no
+	}
+	for p := path.Clean(text); p != "." && p != "/" && !strings.HasPrefix(p, "$"); p = path.Dir(p) {
+		if o.before(o.made.names[p]) || path.Dir(p) == "/tmp" { // a run has a /tmp of its own
+			return yes
+		}
+	}
+	for _, kid := range n.kids {
+		if kid.kind != kindString || kid.text != "" {
+			return max(no, o.of(kid, s))
+		}
+	}
+	return no
+}
+
+// result answers for what a call returns.
+func (o *ownership) result(n *node, s *scope) answer {
+	for _, v := range o.values(n, s) {
+		switch {
+		case v.kind == isPath && temporary.MatchString(v.text):
+			return yes
+		case v.kind == isText && o.text(&node{kind: kindString, text: v.text}, s) == yes:
+			return yes
+		}
+	}
+	callee := n.kids[0]
+	if !within[memberOrName(callee)] {
+		return no
+	}
+	for _, kid := range n.kids[1:] {
+		if text, _, _ := o.constant(kid, s); strings.Contains(text, "..") {
+			return no
+		}
+	}
+	if callee.kind == kindAttr && o.of(callee.kids[0], s) == yes {
+		return yes
+	}
+	return max(no, o.of(target(n, 0), s))
+}
