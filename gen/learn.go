@@ -28,6 +28,8 @@ type LearnOptions struct {
 	Forget bool
 	// AllowWrites also calls a tool without the hint that it is read-only.
 	AllowWrites bool
+	// Permit decides about each call before any is made; an error is why it is not made. Nil: all are made.
+	Permit func(ctx context.Context, tool string, args json.RawMessage) error
 	// Check writes nothing.
 	Check bool
 }
@@ -180,6 +182,12 @@ func callAll(ctx context.Context, opts Options, up UpstreamOptions, key string, 
 	for i, args := range how.Calls {
 		if err := validator.Validate(args); err != nil {
 			return nil, nil, unlearned(tool.ID, fmt.Sprintf("arguments %d: %v", i+1, err), fmt.Sprintf(`"mcpgen show %s" has its parameters`, tool.ID))
+		}
+		if how.Permit == nil {
+			continue
+		}
+		if err := how.Permit(ctx, tool.ID, args); err != nil {
+			return nil, nil, &Error{Err: err, Remedy: fmt.Sprintf(`allow it in mcpgen.yaml; or approve it where you can be asked, with "mcprun call --record FILE %s", and learn with --replies FILE`, tool.ID), Code: 2}
 		}
 	}
 	srv, options, err := configured(opts, up, key)

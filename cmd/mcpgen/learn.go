@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/permit"
 	"github.com/mcpgen/mcpgen/gen"
 )
 
@@ -39,8 +40,9 @@ recorded replies. A property is required only if every reply had it. New replies
 type is stored in .mcpgen/ in the tree and marked as learned in the wrapper; values are not stored. From then on, replies
 that are JSON in a text are parsed for the script.
 
-A tool is called only if its server says that it is read-only. Several tools, or one without --args, are called without
-arguments. Without a TOOL, learn lists the tools that have no output type.
+A tool is called only if its server says that it is read-only, and the policy in mcpgen.yaml decides about each call; where it
+asks, you answer at the terminal. Several tools, or one without --args, are called without arguments. Without a TOOL, learn
+lists the tools that have no output type.
 
 A file of replies holds JSON values, one after the other: results as in MCP ({"content": ...}), JSON-RPC responses, what a
 script gets, or a file of mcprun --record. With --replies, no call is made unless there are --args too.
@@ -99,6 +101,12 @@ func (o *learnOptions) run(cmd *cobra.Command, names []string) error {
 	}
 	if len(how.Calls) == 0 && len(how.Replies) == 0 && !o.forget {
 		how.Calls = []json.RawMessage{json.RawMessage(`{}`)}
+	}
+	if len(how.Calls) > 0 {
+		var err error
+		if how.Permit, err = permit.New(o.app, o.place.options(o.app)); err != nil {
+			return err
+		}
 	}
 	var failed []error // one tool that can't be learned of does not keep the others from it
 	for _, name := range names {

@@ -39,6 +39,13 @@ func (c *Calls) policy(next handler) handler {
 	}
 }
 
+// Permit asks the policy about a call that somebody else makes if the error is nil. Otherwise that is a *call.Error.
+func (c *Calls) Permit(ctx context.Context, tool string, args json.RawMessage) error {
+	permitted := func(context.Context, *request) (*call.Result, error) { return &call.Result{}, nil }
+	_, err := wrap(permitted, c.resolve, c.validateArgs, c.policy)(ctx, &request{Request: call.Request{Tool: tool, Args: args, Seq: 1}})
+	return err
+}
+
 // policyRequest returns what the policy gets to know of a call.
 func (ch *Chain) policyRequest(req *request, run *policy.Run) *policy.Request {
 	p := &policy.Request{Server: req.Server, Name: req.Name, Tool: req.Tool, Args: req.Args, Run: run}
