@@ -11,8 +11,8 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config/guide"
 )
 
-// usualAgentFiles means the files that agents usually read.
-const usualAgentFiles = "AGENTS.md and CLAUDE.md"
+// usualAgentFiles stands for AGENTS.md, and CLAUDE.md if it exists.
+const usualAgentFiles = "usual"
 
 // tellAgents writes the paragraph for agents where it was asked for, and keeps it current where it is. Elsewhere it is
 // offered.

@@ -70,7 +70,7 @@ name the former one with --from.
 
 A server has a minute to get ready, since a first start may download it, and two minutes to list its tools.
 
-Exit codes: 0 in sync, 1 out of date (--check, --diff) not what the lock pins (--frozen) or
+Exit codes: 0 in sync, 1 out of date (--check, --diff), not what the lock pins (--frozen), or
 scripts to adapt by hand (--migrate), 2 usage, configuration or
 files, 3 a server could not be asked (takes precedence over 1 and 4), 4 a tool could not be generated or a text is
 suspicious (--strict), 130 interrupted.`,

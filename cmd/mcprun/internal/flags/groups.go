@@ -7,14 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 )
 
 // Groups are the flags of one command as its help lists them: under headings, in the order in which they were added.
 type Groups struct {
 	cmd    *cobra.Command
-	width  int // of the terminal; 0: unlimited
 	groups []flagGroup
 	usual  *pflag.FlagSet // what the help shows without --all; nil: everything
 	all    bool
@@ -26,8 +23,8 @@ type flagGroup struct {
 }
 
 // NewGroups makes the command's help show its flags in groups. Commands below it keep the usual help.
-func NewGroups(cmd *cobra.Command, app *cli.App) *Groups {
-	g := &Groups{cmd: cmd, width: app.Columns()}
+func NewGroups(cmd *cobra.Command) *Groups {
+	g := &Groups{cmd: cmd}
 	usual := (&cobra.Command{}).UsageFunc()
 	cmd.SetUsageFunc(func(c *cobra.Command) error {
 		if c != cmd {
@@ -83,7 +80,7 @@ func (g *Groups) print(w io.Writer) {
 		groups = []flagGroup{{"Usual flags", g.usual}}
 	}
 	for _, group := range groups {
-		fmt.Fprintf(w, "\n%s:\n%s\n", group.title, strings.TrimRight(group.flags.FlagUsagesWrapped(g.width), "\n"))
+		fmt.Fprintf(w, "\n%s:\n%s\n", group.title, strings.TrimRight(group.flags.FlagUsages(), "\n"))
 	}
 	if g.usual != nil && !g.all {
 		fmt.Fprintf(w, "\n%q shows the other flags.\n", c.CommandPath()+" --help --all")

@@ -131,7 +131,7 @@ func names[T any](all []T) []string {
 // Bind registers the flags of a run on cmd, which is the root command, `run` and `session resume`.
 func (o *Options) Bind(cmd *cobra.Command) {
 	o.Cmd = cmd
-	groups := flags.NewGroups(cmd, o.App)
+	groups := flags.NewGroups(cmd)
 	o.daemon = daemonOff
 	o.bindShared()
 	groups.Add("The script", func(f *pflag.FlagSet) {

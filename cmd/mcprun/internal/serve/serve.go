@@ -98,7 +98,7 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 	} {
 		runCmd.Flags().Lookup(name).Usage = usage
 	}
-	groups, shared := flags.NewGroups(cmd, o.app), &o.run.Shared
+	groups, shared := flags.NewGroups(cmd), &o.run.Shared
 	groups.Add("Tools", func(f *pflag.FlagSet) {
 		f.Var(flags.Choice(&o.tools, string(mcpserver.ModeCore), string(mcpserver.ModeAll), string(mcpserver.ModeCode)), "tools", "which are listed: core (the others are found by search_tools), all, or code: only those needed to run code")
 		f.StringSliceVar(&o.languages, "languages", nil, "script languages; tools are shown in the first (default: typescript,python)")
