@@ -61,10 +61,11 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.16.0
 RELEASE_CONFIG := .goreleaser.yaml
 RELEASE_DIST := build/dist
 
-release-snapshot: ## build all files of a release for all platforms to build/dist, with npm packages and MCPB bundles; nothing is published
+release-snapshot: ## build all files of a release for all platforms to build/dist, with npm packages, MCPB bundles and, with Docker, this machine's container image; nothing is published
 	$(GORELEASER) release --config $(RELEASE_CONFIG) --snapshot --skip=docker --clean
 	node deploy/npm/pack.mjs $(RELEASE_DIST)
 	set -e; for program in $(RELEASE_DIST)/mcprun_*/mcprun*; do set -- $$(basename $$(dirname $$program) | tr _ " "); node deploy/mcpb/pack.mjs $$program $$2 $$3 0.0.0; done
+	@if docker version >/dev/null 2>&1; then $(MAKE) --no-print-directory container; else echo "no container image: no Docker engine answers"; fi
 
 release: # of the tag at HEAD, by .github/workflows/release.yml only
 	$(GORELEASER) release --clean --release-notes build/notes.md
@@ -83,7 +84,7 @@ image-pins: ## pin the newest Debian packages, and the image made from them
 	runner/sandbox/docker/image.sh --newest build/image
 
 container: ## build the container image of mcprun serve, for this machine, as mcpgen/mcprun
-	go build $(GOFLAGS_BUILD) -ldflags "-s -w" -o build/container/linux/$$(go env GOARCH)/mcprun ./cmd/mcprun
+	GOOS=linux go build $(GOFLAGS_BUILD) -ldflags "-s -w" -o build/container/linux/$$(go env GOARCH)/mcprun ./cmd/mcprun
 	cp /etc/ssl/certs/ca-certificates.crt build/container/
 	docker build -t mcpgen/mcprun --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) -f deploy/image/Dockerfile build/container
 
