@@ -126,7 +126,7 @@ func TestLargeResultAndOutput(t *testing.T) {
 	if all, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(all) != "0123456789abc" {
 		t.Errorf("%q: %q %v", line, all, err)
 	}
-	if len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "calculator__add: the result does not fit") {
+	if len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "calculator__add: the result does not match") {
 		t.Errorf("warnings %q", res.Warnings)
 	}
 }

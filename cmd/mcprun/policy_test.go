@@ -53,7 +53,7 @@ policy:
 		{"", "call_tool", tool("note", note), "no notes"},
 		{"", "call_tool", tool("Front-Desk__note", note), ""},
 		{"", "call_tool", tool("RECEPTION__NOTE", note), ""},
-		{"", "call_tool", tool("reception__rows", object{}), "it needs approval, and nobody can be asked here"},
+		{"", "call_tool", tool("reception__rows", object{}), "approval is needed, but nobody can be asked here"},
 		{"", "call_tool", tool("reception__sum", object{"a": 1, "b": 2}), `"sum":3`},
 		{"", "execute_code", script(`import { note } from "./servers/reception"; await note({ text: "x" });`), "no notes"},
 		{"", "execute_code", script(`import { callMCPTool } from "mcprun"; await callMCPTool("reception__note", { text: "x" });`), "no notes"},

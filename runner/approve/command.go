@@ -65,10 +65,10 @@ func (c *Command) Approve(ctx context.Context, q *Question) (Answer, error) {
 	dec := json.NewDecoder(out)
 	err = dec.Decode(&a)
 	if _, more := dec.Token(); err == nil && !errors.Is(more, io.EOF) {
-		err = errors.New("there is more than one value")
+		err = errors.New("it printed more than one JSON value")
 	}
 	if err != nil {
-		return Answer{By: by, Reason: fmt.Sprintf("the answer of the approval command cannot be read: %v", err)}, nil
+		return Answer{By: by, Reason: fmt.Sprintf("cannot read the approval command's answer: %v", err)}, nil
 	}
 	if a.By != "" {
 		by = a.By

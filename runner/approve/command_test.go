@@ -20,11 +20,11 @@ func TestCommand(t *testing.T) {
 		{`cat >/dev/null`, Answer{Scope: Once}},
 		{`echo '{"answer":"run","by":"ann","reason":"fine"}'`, Answer{Scope: Run, By: "ann", Reason: "fine"}},
 		{`echo '{"answer":"no","reason":"not today"}'`, Answer{Scope: "no", Reason: "not today"}},
-		{`echo '{"answer":"once"} {"answer":"no"}'`, Answer{Reason: "the answer of the approval command cannot be read: there is more than one value"}},
-		{`echo yes`, Answer{Reason: "the answer of the approval command cannot be read: invalid character 'y' looking for beginning of value"}},
+		{`echo '{"answer":"once"} {"answer":"no"}'`, Answer{Reason: "cannot read the approval command's answer: it printed more than one JSON value"}},
+		{`echo yes`, Answer{Reason: "cannot read the approval command's answer: invalid character 'y' looking for beginning of value"}},
 		{`echo '{"answer":"once"}'; echo "too
 much" >&2; exit 3`, Answer{Reason: `the approval command refused: too\nmuch`}},
-		{`head -c 1000000 /dev/zero`, Answer{Reason: "the answer of the approval command cannot be read: invalid character '\\x00' looking for beginning of value"}},
+		{`head -c 1000000 /dev/zero`, Answer{Reason: "cannot read the approval command's answer: invalid character '\\x00' looking for beginning of value"}},
 	} {
 		program := filepath.Join(t.TempDir(), "ask")
 		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+c.script+"\n"), 0o700); err != nil {

@@ -22,12 +22,12 @@ type elicitation struct {
 }
 
 // words are the choices of the form.
-var words = map[Scope]string{Once: "Allow this call", Run: "Allow this tool for the run", Batch: "Allow this call and those that wait too"}
+var words = map[Scope]string{Once: "Allow this call", Run: "Allow this tool for the run", Batch: "Allow this call and the others waiting"}
 
 func (e *elicitation) Approve(ctx context.Context, q *Question) (Answer, error) {
 	view, err := q.View(maxForm)
 	if err != nil {
-		return Answer{}, fmt.Errorf("ask by a form: %w", err)
+		return Answer{}, fmt.Errorf("ask with a form: %w", err)
 	}
 	lines := append(view.Lines, view.Others...)
 	form, err := json.Marshal(map[string]any{

@@ -18,7 +18,7 @@ const gather = 50 * time.Millisecond
 // errNoAnswer is the cause with which a question ends that nobody answered; errSettled that of one which another answer settled.
 var (
 	errNoAnswer = errors.New("no answer in time")
-	errSettled  = errors.New("settled by the answer to another question")
+	errSettled  = errors.New("answered together with another question")
 )
 
 // New returns the Approver of one run, or of one call without a script. It asks the first of ways; where that one fails, the next.

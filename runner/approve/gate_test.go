@@ -175,7 +175,7 @@ func TestNextWay(t *testing.T) {
 func TestElicit(t *testing.T) {
 	for content, want := range map[string]Scope{`{"answer":"once"}`: Once, `{"answer":"run"}`: Run, `{"answer":"no"}`: Refused, `{"answer":"batch"}`: Refused, `{}`: Refused, `[`: Refused} {
 		e := Elicit(func(_ context.Context, q *upstream.Question) (*upstream.Reply, error) {
-			if q.Server != "mcprun" || !strings.HasPrefix(q.Message, "delete needs your approval\nCall: delete at server crm\n  n = 1\n") || !strings.Contains(string(q.Schema), `"enum":["no","once","run"]`) {
+			if q.Server != "mcprun" || !strings.HasPrefix(q.Message, "delete needs your approval\nCall: delete on server crm\n  n = 1\n") || !strings.Contains(string(q.Schema), `"enum":["no","once","run"]`) {
 				t.Errorf("question %+v, schema %s", q, q.Schema)
 			}
 			return &upstream.Reply{Action: upstream.ActionAccept, Content: json.RawMessage(content)}, nil

@@ -47,7 +47,7 @@ func (q *Question) View(most int) (*View, error) {
 		if most >= maxPage {
 			remedy = "answer with a program (--approve-command)"
 		}
-		return nil, fmt.Errorf("it is too long to show here (%d characters; at most %d): %s", used, most, remedy)
+		return nil, fmt.Errorf("the call is too long to show here (%d characters, limit %d); %s", used, most, remedy)
 	}
 	if q.Run == "" {
 		return v, nil
@@ -57,10 +57,10 @@ func (q *Question) View(most int) (*View, error) {
 	if len(others) == 0 {
 		return v, nil
 	}
-	v.Others = []string{fmt.Sprintf("Waiting too: %d more of this tool", len(others))}
+	v.Others = []string{fmt.Sprintf("Also waiting: %d more of this tool", len(others))}
 	list := otherLines(others)
 	if used+characters(list) > most {
-		v.Others[0] += ", too long to show here; they are asked about one by one"
+		v.Others[0] += ", too long to show here; each will be asked separately"
 		return v, nil
 	}
 	v.Others, v.Scopes = append(v.Others, list...), append(v.Scopes, Batch)
@@ -92,7 +92,7 @@ func (q *Question) lines() []string {
 	if q.Plan != nil {
 		lines = q.Plan.lines()
 	} else {
-		lines = append([]string{"Call: " + visible(q.Tool) + " at server " + visible(q.Server)}, members(q.Arguments)...)
+		lines = append([]string{"Call: " + visible(q.Tool) + " on server " + visible(q.Server)}, members(q.Arguments)...)
 	}
 	if q.Script != "" {
 		lines = append(lines, fmt.Sprintf("Script: %s, sha256 %.12s", visible(q.Script), Digest(q.Code)))

@@ -88,12 +88,12 @@ func (p *Page) guard(next http.Handler) http.Handler {
 		c, err := r.Cookie(cookieName)
 		switch {
 		case r.Host != p.opt.Address:
-			http.Error(w, "forbidden: this page is at another address", http.StatusForbidden)
+			http.Error(w, "forbidden: open this page at the address shown in the terminal", http.StatusForbidden)
 		case p.redeem(r):
 			http.SetCookie(w, &http.Cookie{Name: cookieName, Value: p.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 		case err != nil || !same(c.Value, p.cookie):
-			http.Error(w, "forbidden: the address in the terminal works once, for one browser; start mcprun approvals again for a new one", http.StatusForbidden)
+			http.Error(w, "forbidden: the address in the terminal works once, in one browser; run mcprun approvals again to get a new one", http.StatusForbidden)
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -154,7 +154,7 @@ func (p *Page) find(r *http.Request) *Waiting {
 func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 	q := p.find(r)
 	if q == nil {
-		p.show(w, http.StatusNotFound, &pageData{Note: "This question does not wait any more."})
+		p.show(w, http.StatusNotFound, &pageData{Note: "This question is no longer waiting."})
 		return
 	}
 	p.show(w, http.StatusOK, &pageData{Question: q})
@@ -163,17 +163,17 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 func (p *Page) answer(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
 	if !same(r.PostFormValue("form"), p.forms) {
-		http.Error(w, "forbidden: this form is not of this page", http.StatusForbidden)
+		http.Error(w, "forbidden: this form did not come from this page; reload it and answer again", http.StatusForbidden)
 		return
 	}
 	q := p.find(r)
 	if q == nil {
-		p.show(w, http.StatusNotFound, &pageData{Note: "This question does not wait any more. Nothing was answered."})
+		p.show(w, http.StatusNotFound, &pageData{Note: "This question is no longer waiting. Your answer was not recorded."})
 		return
 	}
 	form := url.Values{"id": {q.ID}, "answer": {strings.TrimPrefix(r.PostFormValue("answer"), "no")}}
 	if _, err := callDesk(r.Context(), filepath.Join(p.opt.Dir, q.Socket), http.MethodPost, "/answer", form); err != nil {
-		p.show(w, http.StatusConflict, &pageData{Note: "The answer was not taken: " + visible(err.Error())})
+		p.show(w, http.StatusConflict, &pageData{Note: "Your answer was not accepted: " + visible(err.Error())})
 		return
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)

@@ -99,14 +99,14 @@ func entry(id string) string { return "plan-" + id }
 // New returns a plan for calls. It is not approved yet, and not stored.
 func (s *Plans) New(calls []Call, loosen Loosen) (*Plan, error) {
 	if len(calls) > maxPlan {
-		return nil, fmt.Errorf("the script makes %d calls that change data; a plan has at most %d", len(calls), maxPlan)
+		return nil, fmt.Errorf("the script makes %d calls that change data; a plan can have at most %d", len(calls), maxPlan)
 	}
 	p := &Plan{ID: strings.ToLower(rand.Text()[:12])}
 	loops := map[string]*PlannedCall{} // by tool and arguments
 	for _, c := range calls {
 		args, err := argumentsOf(c.Arguments)
 		if err != nil {
-			return nil, fmt.Errorf("the arguments of %s: %w", c.Tool, err)
+			return nil, fmt.Errorf("read the arguments of %s: %w", c.Tool, err)
 		}
 		key := c.Tool + "\x00" + strings.Join(slices.Sorted(maps.Keys(args)), "\x00")
 		planned := loops[key]
@@ -205,7 +205,7 @@ type PlanError struct{ ID, Problem string }
 func (e *PlanError) Error() string { return fmt.Sprintf("plan %.40q: %s", e.ID, e.Problem) }
 
 // Hint says what to do.
-func (e *PlanError) Hint() string { return "make a new one with mcprun plan SCRIPT" }
+func (e *PlanError) Hint() string { return "make a new one: mcprun plan SCRIPT" }
 
 // Open returns a stored plan, if it is for this script, lock and customer. The errors are *PlanError.
 func (s *Plans) Open(id string, want *Plan) (*Plan, error) {
@@ -213,14 +213,14 @@ func (s *Plans) Open(id string, want *Plan) (*Plan, error) {
 		return nil, &PlanError{id, fmt.Sprintf(format, args...)}
 	}
 	if !validID.MatchString(id) {
-		return bad("it is not the id of a plan")
+		return bad("not a plan id")
 	}
 	text, err := os.ReadFile(s.path(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(s.path(id) + used); err == nil {
-			return bad("it was used; a plan is for one run")
+			return bad("it was already used; a plan is good for one run")
 		}
-		return bad("there is no such plan of this user")
+		return bad("you have no such plan")
 	}
 	if err != nil {
 		return bad("%v", err)
@@ -228,22 +228,22 @@ func (s *Plans) Open(id string, want *Plan) (*Plan, error) {
 	var file sealed
 	var p Plan
 	if json.Unmarshal(text, &file) != nil || !hmac.Equal([]byte(file.MAC), []byte(s.mac("plan", string(file.Plan)))) || json.Unmarshal(file.Plan, &p) != nil || p.ID != id {
-		return bad("mcprun has not written it, or it was changed")
+		return bad("mcprun did not write it, or it was changed since")
 	}
 	switch {
 	case time.Now().After(p.Until):
-		return bad("it ended at %s", p.Until.Local().Format(time.DateTime))
+		return bad("it expired at %s", p.Until.Local().Format(time.DateTime))
 	case p.Digest != want.Digest:
-		return bad("it is for another script, or the script %s has changed", p.Script)
+		return bad("it was made for another script, or %s has changed since", p.Script)
 	case p.Lock != want.Lock:
 		return bad("the tools have changed since it was made")
 	case p.Customer != want.Customer:
-		return bad("it is for customer %q, not for %q", p.Customer, want.Customer)
+		return bad("it was made for customer %q, not %q", p.Customer, want.Customer)
 	}
 	if s.ring != nil {
 		digest, err := s.ring.Get(entry(id))
 		if errors.Is(err, fs.ErrNotExist) || err == nil && digest != Digest(string(file.Plan)) {
-			return bad("the system's keyring does not know it: it was used, or somebody else wrote it")
+			return bad("the system keyring has no entry for it: it was already used, or another program wrote it")
 		}
 		p.kept = err == nil
 	}
@@ -290,12 +290,12 @@ func (d *planned) Decide(ctx context.Context, req *policy.Request) policy.Decisi
 func (d *planned) take(req *policy.Request) (why string) {
 	args, err := argumentsOf(req.Args)
 	if err != nil {
-		return "its arguments cannot be read"
+		return "its arguments cannot be parsed"
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if time.Now().After(d.plan.Until) {
-		return "the plan has ended"
+		return "the plan has expired"
 	}
 	for _, c := range d.plan.Calls {
 		if c.Tool != req.Tool || d.made[c] >= c.Most || !d.plans.fits(c, args) {
@@ -303,11 +303,11 @@ func (d *planned) take(req *policy.Request) (why string) {
 		}
 		if !d.taken {
 			if err := os.Rename(d.plans.path(d.plan.ID), d.plans.path(d.plan.ID)+used); err != nil {
-				return "another run has used the plan"
+				return "another run has already used the plan"
 			}
 			if d.plan.kept {
 				if err := d.plans.ring.Delete(entry(d.plan.ID)); err != nil {
-					return fmt.Sprintf("the system's keyring cannot record that the plan is used: %v", err)
+					return fmt.Sprintf("cannot mark the plan as used in the system keyring: %v", err)
 				}
 			}
 			d.taken = true
@@ -350,5 +350,5 @@ func (p *Plan) lines() []string {
 			}
 		}
 	}
-	return append(lines, "Ends: "+p.Until.Local().Format(time.DateTime))
+	return append(lines, "Expires: "+p.Until.Local().Format(time.DateTime))
 }

@@ -120,13 +120,13 @@ func TestPlanIsForOneRun(t *testing.T) {
 	if got := decide(first, `put {"a":1}`, policy.Hints{}); got.Effect != policy.Allow {
 		t.Errorf("%+v", got)
 	}
-	if got := decide(second, `put {"a":2}`, policy.Hints{}); got.Effect != policy.Ask || got.Reason != "another run has used the plan" {
+	if got := decide(second, `put {"a":2}`, policy.Hints{}); got.Effect != policy.Ask || got.Reason != "another run has already used the plan" {
 		t.Errorf("a second run: %+v", got)
 	}
 	if got := decide(first, `put {"a":2}`, policy.Hints{}); got.Effect != policy.Allow {
 		t.Errorf("%+v", got)
 	}
-	if _, err := plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"}); err == nil || !strings.Contains(err.Error(), "it was used") {
+	if _, err := plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"}); err == nil || !strings.Contains(err.Error(), "already used") {
 		t.Errorf("a third run: %v", err)
 	}
 }
@@ -169,7 +169,7 @@ func TestRevivedPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := plans.Open(p.ID, &Plan{Digest: "d", Lock: "l"})
-	if err == nil || !strings.Contains(err.Error(), "keyring does not know it") {
+	if err == nil || !strings.Contains(err.Error(), "keyring has no entry for it") {
 		t.Errorf("a used plan: %v", err)
 	}
 	if got := decide(plans.Allow(decider(policy.Allow), p), `put {"a":1}`, policy.Hints{}); got.Effect != policy.Ask {
@@ -199,7 +199,7 @@ func TestForgedPlan(t *testing.T) {
 	plans, p := approved(t, dir, Loosen{}, `put {"a":1}`)
 	want := func() *Plan { return &Plan{Digest: "d", Lock: "l"} }
 	for name, change := range map[string]func(w *Plan){
-		"another script": func(w *Plan) { w.Digest = "x" }, "have changed": func(w *Plan) { w.Lock = "x" }, "not for \"acme\"": func(w *Plan) { w.Customer = "acme" },
+		"another script": func(w *Plan) { w.Digest = "x" }, "have changed": func(w *Plan) { w.Lock = "x" }, "customer": func(w *Plan) { w.Customer = "acme" },
 	} {
 		w := want()
 		change(w)

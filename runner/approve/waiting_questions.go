@@ -141,11 +141,11 @@ func (d *Desk) leave(p *pending) {
 // makePrivate creates a folder that only the user may enter, or checks that it is one.
 func makePrivate(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("create the folder of approvals: %w", err)
+		return fmt.Errorf("create the approvals folder: %w", err)
 	}
 	info, err := os.Lstat(dir)
 	if err == nil && (!info.IsDir() || runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0) {
-		err = fmt.Errorf("other users can enter the folder of approvals %q: remove it, or, if it is yours: chmod 700", dir)
+		err = fmt.Errorf("other users can enter the approvals folder %q: run chmod 700 on it, or remove it if it is not yours", dir)
 	}
 	return err
 }
@@ -175,13 +175,13 @@ func (d *Desk) take(w http.ResponseWriter, r *http.Request) {
 	d.mu.Unlock()
 	scope := Scope(r.FormValue("answer"))
 	if p == nil || scope != Refused && !slices.Contains(p.view.Scopes, scope) {
-		http.Error(w, "no such question", http.StatusNotFound)
+		http.Error(w, "this question is not waiting", http.StatusNotFound)
 		return
 	}
 	select {
 	case p.answer <- scope:
 	default:
-		http.Error(w, "it was answered", http.StatusConflict)
+		http.Error(w, "it was already answered", http.StatusConflict)
 	}
 }
 

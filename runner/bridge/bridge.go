@@ -172,7 +172,7 @@ func (e *ScriptError) Error() string {
 
 // ErrClosed is returned by [Serve] when the connection ended before the guest said done. The exit of its process then
 // tells how the script ended.
-var ErrClosed = errors.New("the guest closed its connection before its script was done")
+var ErrClosed = errors.New("the guest closed its connection before its script ended")
 
 // ErrHandshake is returned by [Serve], wrapped, when the guest did not prove itself: no hello in time, a wrong secret,
 // another protocol version.

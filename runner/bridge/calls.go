@@ -83,7 +83,7 @@ func (s *session) register(ctx context.Context, msg *callMsg, size int) (*runnin
 // cancel ends a call. Cancelling a call that has been answered meanwhile is not an error.
 func (s *session) cancel(id int64) error {
 	if s.cancels++; id > s.lastID || s.cancels > s.seq {
-		return violation("cancel of a call that was not made")
+		return violation("cancel for a call that was not made")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *session) keep(msg *callMsg, size int) error {
 	defer s.mu.Unlock()
 	if s.unread > 0 && s.unread+size > s.opts.maxUnread {
 		return &call.Error{Kind: call.KindProtocol, Tool: msg.tool(),
-			Message: fmt.Sprintf("the answer of %d bytes was dropped: with it, more than %d bytes of answers would wait for the script to read them", size, s.opts.maxUnread)}
+			Message: fmt.Sprintf("the answer of %d bytes was dropped: the script would have more than %d bytes of unread answers; await some calls before making more", size, s.opts.maxUnread)}
 	}
 	s.unread += size
 	return nil
@@ -229,7 +229,7 @@ func (s *session) reply(ctx context.Context, msg *callMsg, res *call.Result, err
 	}
 	if err := checkValue(value); err != nil {
 		return s.replyError(msg.id, &call.Error{Kind: call.KindProtocol, Tool: msg.tool(),
-			Message: "the answer cannot be passed on: " + err.Error()})
+			Message: "the answer cannot be passed to the script: " + err.Error()})
 	}
 	return s.w.write(head, value, []byte(replyTail))
 }
@@ -249,5 +249,5 @@ func (s *session) visible(ctx context.Context, msg *callMsg, err error) *call.Er
 		return &call.Error{Kind: call.KindCancelled, Tool: msg.tool(), Message: "the call was cancelled"}
 	}
 	s.opts.Logger.Error("answer "+msg.what(), "name", clip(msg.name, maxName), "error", err)
-	return &call.Error{Kind: call.KindInternal, Tool: msg.tool(), Message: "internal error; see the log of mcprun"}
+	return &call.Error{Kind: call.KindInternal, Tool: msg.tool(), Message: "internal error; see the mcprun log"}
 }

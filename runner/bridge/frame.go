@@ -26,7 +26,7 @@ func readFrame(r io.Reader, max int) ([]byte, error) {
 	}
 	size := int64(binary.BigEndian.Uint32(header[:]))
 	if size > int64(max) {
-		return nil, violation("a frame of %d bytes; at most %d are allowed", size, max)
+		return nil, violation("a frame of %d bytes exceeds the limit of %d", size, max)
 	}
 	frame := make([]byte, 0, min(int(size), readStep))
 	for len(frame) < int(size) {
@@ -65,7 +65,7 @@ func (w *writer) write(parts ...[]byte) error {
 		size += len(p)
 	}
 	if size > w.max {
-		return fmt.Errorf("a frame of %d bytes; at most %d are allowed", size, w.max)
+		return fmt.Errorf("a frame of %d bytes exceeds the limit of %d", size, w.max)
 	}
 	header := binary.BigEndian.AppendUint32(make([]byte, 0, headerLen), uint32(size))
 	if size > joinMax {

@@ -30,7 +30,7 @@ func TestHostileFrames(t *testing.T) {
 		"empty secret":          {true, []string{strings.Replace(helloFrame, secret, "", 1)}, "wrong secret"},
 		"longer secret":         {true, []string{strings.Replace(helloFrame, secret, secret+"x", 1)}, "wrong secret"},
 		"other version":         {true, []string{strings.Replace(helloFrame, ":1,", ":2,", 1)}, "speaks version 2, this program 1"},
-		"huge hello":            {true, []string{strings.Replace(helloFrame, "test", strings.Repeat("x", 5000), 1)}, "at most 4096"},
+		"huge hello":            {true, []string{strings.Replace(helloFrame, "test", strings.Repeat("x", 5000), 1)}, "the limit of 4096"},
 		"second hello":          {false, []string{helloFrame}, "second hello"},
 		"id zero":               {false, []string{id("0")}, "out of range"},
 		"negative id":           {false, []string{id("-1")}, "out of range"},
@@ -40,15 +40,15 @@ func TestHostileFrames(t *testing.T) {
 		"text id":               {false, []string{id(`"1"`)}, "not an integer"},
 		"id again":              {false, []string{id("1"), id("1")}, "call id 1 after 1"},
 		"falling id":            {false, []string{id("2"), id("1")}, "call id 1 after 2"},
-		"cancel of nothing":     {false, []string{`{"type":"cancel","id":1}`}, "cancel of a call that was not made"},
-		"cancel twice":          {false, []string{id("1"), `{"type":"cancel","id":1}`, `{"type":"cancel","id":1}`}, "cancel of a call"},
+		"cancel of nothing":     {false, []string{`{"type":"cancel","id":1}`}, "cancel for a call that was not made"},
+		"cancel twice":          {false, []string{id("1"), `{"type":"cancel","id":1}`, `{"type":"cancel","id":1}`}, "cancel for a call"},
 		"unknown type":          {false, []string{`{"type":"eval"}`}, `unknown type "eval"`},
 		"type of a number":      {false, []string{`{"type":1}`}, `"type" is not a string`},
-		"no type":               {false, []string{`{}`}, `no member "type"`},
+		"no type":               {false, []string{`{}`}, `member "type" is missing`},
 		"host's type":           {false, []string{`{"type":"bye"}`}, "unknown type"},
 		"unknown member":        {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"approved":true}`}, `unknown member "approved"`},
-		"other case":            {false, []string{`{"Type":"done"}`}, `no member "type"`},
-		"missing member":        {false, []string{`{"type":"call","id":1,"tool":"t"}`}, `no member "args"`},
+		"other case":            {false, []string{`{"Type":"done"}`}, `member "type" is missing`},
+		"missing member":        {false, []string{`{"type":"call","id":1,"tool":"t"}`}, `member "args" is missing`},
 		"member twice":          {false, []string{`{"type":"call","id":1,"tool":"t","tool":"u","args":{}}`}, `duplicate object member name "tool"`},
 		"member twice, escaped": {false, []string{`{"type":"call","id":1,"tool":"t","\u0074ool":"u","args":{}}`}, `duplicate object member name "tool"`},
 		"argument twice":        {false, []string{`{"type":"call","id":1,"tool":"t","args":{"a":{"b":1,"b":2}}}`}, `duplicate object member name "b"`},
@@ -60,9 +60,9 @@ func TestHostileFrames(t *testing.T) {
 		"empty frame":           {false, []string{``}, "not a JSON object"},
 		"request before hello":  {true, []string{`{"type":"request","id":1,"method":"m","params":{}}`}, "first frame is not hello"},
 		"request id again":      {false, []string{id("1"), `{"type":"request","id":1,"method":"m","params":{}}`}, "call id 1 after 1"},
-		"request of a tool":     {false, []string{`{"type":"request","id":1,"tool":"t","params":{}}`}, `no member "method"`},
+		"request of a tool":     {false, []string{`{"type":"request","id":1,"tool":"t","params":{}}`}, `member "method" is missing`},
 		"request with options":  {false, []string{`{"type":"request","id":1,"method":"m","params":{},"options":{}}`}, `unknown member "options"`},
-		"request without":       {false, []string{`{"type":"request","id":1,"method":"m"}`}, `no member "params"`},
+		"request without":       {false, []string{`{"type":"request","id":1,"method":"m"}`}, `member "params" is missing`},
 		"request sets as":       {false, []string{`{"type":"request","id":1,"method":"m","params":{},"as":"handle"}`}, `unknown member "as"`},
 		"call sets as":          {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"as":"handle"}`}, `unknown member "as"`},
 		"call sets its place":   {false, []string{`{"type":"call","id":1,"tool":"t","args":{},"seq":9}`}, `unknown member "seq"`},
@@ -84,7 +84,7 @@ func TestHostileFrames(t *testing.T) {
 		"result and error":      {false, []string{`{"type":"done","result":1,"error":{"name":"","message":"","stack":""}}`}, "result and an error"},
 		"error of null":         {false, []string{`{"type":"done","error":null}`}, "not an object"},
 		"odd error":             {false, []string{`{"type":"done","error":{"name":"","message":"","stack":"","x":1}}`}, `unknown member "x"`},
-		"error without message": {false, []string{`{"type":"done","error":{"name":""}}`}, `no member "message"`},
+		"error without message": {false, []string{`{"type":"done","error":{"name":""}}`}, `member "message" is missing`},
 	} {
 		hostile := func(t *testing.T, start func(testing.TB, context.Context, Options) (*peer, <-chan served)) {
 			p, result := start(t, t.Context(), Options{})
@@ -215,7 +215,7 @@ func TestFlood(t *testing.T) {
 				break
 			}
 		}
-		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "more than 10000 bytes in all") || r.out.Calls > 25 {
+		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "exceed 10000 bytes in total") || r.out.Calls > 25 {
 			t.Errorf("%+v, %v", r.out, r.err)
 		}
 	})
@@ -230,7 +230,7 @@ func TestFlood(t *testing.T) {
 			p.read()
 		}
 		p.send(`{"type":"call","id":4,"tool":"t","args":{}}`)
-		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "more than 10000 bytes in all") {
+		if r := <-result; r.err == nil || !strings.Contains(r.err.Error(), "exceed 10000 bytes in total") {
 			t.Errorf("%+v, %v", r.out, r.err)
 		}
 	})

@@ -110,7 +110,7 @@ func (f *fields) optional(name string) json.RawMessage {
 func (f *fields) value(name string) json.RawMessage {
 	v := f.optional(name)
 	if v == nil {
-		f.fail("no member %q", name)
+		f.fail("member %q is missing", name)
 	}
 	return v
 }
@@ -209,7 +209,7 @@ func (f *fields) done() *done {
 		return d
 	}
 	if d.result != nil {
-		f.fail("done with a result and an error")
+		f.fail("done has both a result and an error")
 	}
 	if e, ok := f.inner("error", raw); ok {
 		d.err = &ScriptError{Name: e.text("name"), Message: e.text("message"), Stack: e.text("stack")}

@@ -72,7 +72,7 @@ func scan(dec *jsontext.Decoder, data []byte, outer int, each func(jsontext.Toke
 			each(tok)
 		case depth == 0:
 			if rest := bytes.Trim(data[dec.InputOffset():], " \t\r\n"); len(rest) > 0 {
-				return errors.New("not JSON: something after the value")
+				return errors.New("not JSON: trailing data after the value")
 			}
 			return nil
 		}

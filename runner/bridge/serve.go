@@ -145,7 +145,7 @@ func (s *session) handshake() error {
 		return fmt.Errorf("encode job: %w", err)
 	}
 	if len(job) > s.opts.maxFrame {
-		return fmt.Errorf("the script has %d bytes in all; at most %d can be sent", len(job), s.opts.maxFrame)
+		return fmt.Errorf("the script and its modules have %d bytes; the limit is %d", len(job), s.opts.maxFrame)
 	}
 	s.out.Started = true
 	if err := s.w.write(job); err != nil {
@@ -200,7 +200,7 @@ func (s *session) loop(ctx context.Context) error {
 // move counts bytes that cross the connection.
 func (s *session) move(bytes int) error {
 	if s.moved.Add(int64(bytes)) > s.opts.maxTotal {
-		return violation("more than %d bytes in all of calls and their answers", s.opts.maxTotal)
+		return violation("calls and their answers exceed %d bytes in total", s.opts.maxTotal)
 	}
 	return nil
 }
@@ -217,6 +217,6 @@ func (s *session) finish(d *done) {
 	timer := time.AfterFunc(byeTimeout, func() { s.conn.Close() })
 	defer timer.Stop()
 	if err := s.w.write([]byte(`{"type":"bye"}`)); err != nil {
-		s.opts.Logger.Debug("say bye to the guest", "error", err)
+		s.opts.Logger.Debug("send bye to the guest", "error", err)
 	}
 }

@@ -57,7 +57,7 @@ func TestRequests(t *testing.T) {
 	for _, step := range []struct{ frame, want string }{
 		{`{"type":"request","id":1,"method":"import","params":{"n":1.0},"at":"a.ts:3"}`, `{"type":"reply","id":1,"value":{"id":"x"}}`},
 		{`{"type":"call","id":4,"tool":"t","args":{},"options":{"timeoutMs":1500,"raw":true}}`, `{"type":"reply","id":4,"as":"content","value":[{"type":"text"}]}`},
-		{`{"type":"request","id":5,"method":"no","params":{}}`, `{"type":"reply","id":5,"error":{"kind":"internal","message":"internal error; see the log of mcprun"}}`},
+		{`{"type":"request","id":5,"method":"no","params":{}}`, `{"type":"reply","id":5,"error":{"kind":"internal","message":"internal error; see the mcprun log"}}`},
 		{`{"type":"request","id":6,"method":"list","params":[]}`, `{"type":"reply","id":6,"error":{"kind":"argument","message":"arguments are not an object"}}`},
 		{`{"type":"request","id":7,"method":"` + strings.Repeat("m", 2000) + `","params":{}}`, `{"type":"reply","id":7,"error":{"kind":"argument","message":"a method of 2000 bytes is too long"}}`},
 		{`{"type":"call","id":8,"tool":"t","args":{},"options":{},"at":"` + strings.Repeat("x", 1000) + `"}`, `{"type":"reply","id":8,"as":"content","value":[{"type":"text"}]}`},

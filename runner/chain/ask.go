@@ -63,7 +63,7 @@ func (c *Calls) Answerer() call.Answerer {
 			c.askedHost.Store(true)
 			return own(ctx, a.Params)
 		}
-		return nil, &call.Error{Kind: call.KindArgument, Message: fmt.Sprintf("unknown method %.100q: this version of mcprun does not have it", a.Method)}
+		return nil, &call.Error{Kind: call.KindArgument, Message: fmt.Sprintf("unknown method %.100q: this version of mcprun does not support it", a.Method)}
 	}
 }
 
@@ -74,7 +74,7 @@ func (c *Calls) module(ctx context.Context, params json.RawMessage) (json.RawMes
 		return nil, &call.Error{Kind: call.KindArgument, Message: "import: the parameters must be strings"}
 	}
 	if c.run.Import == nil {
-		return nil, &call.Error{Kind: call.KindArgument, Message: fmt.Sprintf("import %.200q: this script cannot import modules while it runs", in.Specifier)}
+		return nil, &call.Error{Kind: call.KindArgument, Message: fmt.Sprintf("import %.200q: this script cannot import modules at run time", in.Specifier)}
 	}
 	id, code, err := c.run.Import(ctx, in.Specifier, in.From)
 	if err != nil {
@@ -109,9 +109,9 @@ func (ch *Chain) askRequest(a *call.Ask) (*request, error) {
 	}
 	switch {
 	case a.Method == methodReadResource && (q.URI == "" || len(q.URI) > maxURI):
-		return nil, bad("the uri of a resource must have 1 to %d bytes", maxURI)
+		return nil, bad("a resource's uri must be 1 to %d bytes long", maxURI)
 	case a.Method == methodPrompt && q.Name == "":
-		return nil, bad("the name of the prompt is missing")
+		return nil, bad("the prompt's name is missing")
 	case len(q.Arguments) > maxPromptArguments:
 		return nil, bad("%d arguments: a prompt takes at most %d", len(q.Arguments), maxPromptArguments)
 	}
@@ -164,7 +164,7 @@ func (ch *Chain) serverOf(name string) (key, dir string, err error) {
 	if near := ident.Nearest(name, dirs, maxNear); len(near) > 0 {
 		message += "; did you mean " + orList(near) + "?"
 	} else if len(dirs) > 0 {
-		message += "; there are: " + ident.List(dirs)
+		message += "; the servers are: " + ident.List(dirs)
 	}
 	return "", "", &call.Error{Kind: call.KindArgument, Message: message}
 }

@@ -27,7 +27,7 @@ const maxInFlight = 256
 const maxWarnings = 100
 
 // ErrRunTimeout is the cause with which the context of a run ends when its time is up.
-var ErrRunTimeout = errors.New("the run's time is up")
+var ErrRunTimeout = errors.New("the run timed out")
 
 // Run is what the calls of a run need to know of it.
 type Run struct {

@@ -250,7 +250,7 @@ func TestCancelled(t *testing.T) {
 	cancel(errors.New("the server is ending"))
 	for sent, want := range map[bool]string{
 		false: "cancelled: the server is ending",
-		true:  "cancelled: the server is ending; the call had reached the server, so whether it had an effect is unknown",
+		true:  "cancelled: the server is ending; the call had reached the server and may have taken effect",
 	} {
 		req := &request{}
 		if sent {

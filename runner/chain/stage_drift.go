@@ -38,7 +38,7 @@ func (c *Calls) drift(next handler) handler {
 		var changed *drifted
 		switch {
 		case errors.Is(err, upstream.ErrUnknownTool):
-			changed = &drifted{verdict: diff.BreakingVerdict, text: "the server does not list this tool any more"}
+			changed = &drifted{verdict: diff.BreakingVerdict, text: "the server no longer lists this tool"}
 		case err != nil && (!c.set.AllowDrift || isConnection(err) || ctx.Err() != nil):
 			return nil, unchecked(ctx, req, err)
 		case err == nil:
@@ -49,13 +49,13 @@ func (c *Calls) drift(next handler) handler {
 			misfit := changed.misfit(req.Args)
 			switch {
 			case c.set.AllowDrift:
-				c.warn(req, "called although it drifted from the tree: %s", changed.text)
+				c.warn(req, "called despite its drift from the tree (--allow-drift): %s", changed.text)
 			case changed.verdict != diff.Harmless:
-				return nil, refusal(call.KindDenied, req, `drift (%s): %s; look at it with "mcpgen sync --diff" and accept it with "mcpgen sync" (or "mcpgen sync --migrate", which adapts scripts), or let it through with --allow-drift`, changed.verdict, changed.text)
+				return nil, refusal(call.KindDenied, req, `drift (%s): %s; review it with "mcpgen sync --diff" and accept it with "mcpgen sync" (or "mcpgen sync --migrate", which also adapts scripts), or allow it with --allow-drift`, changed.verdict, changed.text)
 			case misfit != "":
 				return nil, refusal(call.KindDenied, req, `drift: %s, and %s; accept the change with "mcpgen sync" and adapt the call`, changed.text, misfit)
 			default:
-				c.warn(req, `called although it drifted from the tree, since the change is harmless: %s; accept it with "mcpgen sync"`, changed.text)
+				c.warn(req, `called despite a harmless change: %s; accept it with "mcpgen sync"`, changed.text)
 			}
 		}
 		req.waiting.begin(ctx, waitAnswer)
@@ -73,15 +73,15 @@ func unchecked(ctx context.Context, req *request, err error) *call.Error {
 	case ctx.Err() != nil:
 		return out
 	case errors.As(err, &refused) && refused.Code == upstream.CodeBadAnswer:
-		why = "does not answer tools/list as MCP says: " + ident.Clip(refused.Message, maxListReason)
+		why = "gave an invalid answer to tools/list: " + ident.Clip(refused.Message, maxListReason)
 	case errors.As(err, &refused):
-		why = fmt.Sprintf("answers tools/list with error %d: %s", refused.Code, ident.Clip(refused.Message, maxListReason))
+		why = fmt.Sprintf("answered tools/list with error %d: %s", refused.Code, ident.Clip(refused.Message, maxListReason))
 	case errors.Is(err, upstream.ErrListTimeout):
 		why, out.Retryable = "did not answer tools/list in time", true
 	default:
 		return out
 	}
-	out.Message = fmt.Sprintf(`the definitions of server %q cannot be checked against the lock, since it %s; nothing was sent; try it with "mcpgen sync --check", fix or update the server, or allow calls with --allow-drift`,
+	out.Message = fmt.Sprintf(`cannot check the tools of server %q against the lock: it %s; nothing was sent; run "mcpgen sync --check", fix or update the server, or allow calls with --allow-drift`,
 		req.Server, why)
 	return out
 }
@@ -165,7 +165,7 @@ const (
 
 // describeChanges describes changes, the worst first. Its quotes are text of the server.
 func describeChanges(changes []diff.Change) string {
-	const plainly = "its definition changed since the tree was made"
+	const plainly = "its definition has changed since the tree was generated"
 	var lines []string
 	for _, verdict := range []diff.Verdict{diff.BreakingVerdict, diff.Undecided, diff.Harmless} {
 		for _, change := range changes {

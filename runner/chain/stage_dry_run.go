@@ -45,11 +45,11 @@ func (ch *Chain) whySkipped(req *request) string {
 	_, tool, ok := ch.catalog.Lookup(req.Tool)
 	switch {
 	case ch.readOnly(req):
-		return "its arguments contain the result of a call that was not made"
+		return "its arguments contain the result of a skipped call"
 	case !ok || tool.Hints.ReadOnly == nil:
-		return "the server does not say that the tool is read-only; use read_only: in mcpgen.yaml"
+		return "the server does not mark the tool as read-only; if it is, add it to read_only: in mcpgen.yaml"
 	case *tool.Hints.ReadOnly:
-		return "the server says that the tool is read-only, but is not trusted; use read_only: in mcpgen.yaml"
+		return "the server marks the tool as read-only but is not trusted; add the tool to read_only: in mcpgen.yaml"
 	}
 	return ""
 }

@@ -59,7 +59,7 @@ func (c *Calls) warnNotStored(req *request, err error) {
 	if errors.Is(err, workspace.ErrNoRoom) {
 		err = workspace.ErrNoRoom // one warning for all of them
 	}
-	c.warn(req, "a result of more than %d bytes could not be written to the workspace, and the script got all of it: %v", c.set.MaxResult, err)
+	c.warn(req, "a result of more than %d bytes could not be saved to the workspace, so the script received all of it: %v", c.set.MaxResult, err)
 }
 
 // keep writes a result to a file and returns its handle.
@@ -147,7 +147,7 @@ func (c *Calls) storeParts(req *request, value json.RawMessage) (out json.RawMes
 		for _, name := range []string{"text", "blob"} {
 			part := item[name]
 			if len(part) > 0 && part[0] == '{' {
-				return nil, false, fmt.Errorf("the %s of the resource's contents is an object; it must be a string", name)
+				return nil, false, fmt.Errorf("the %s of the resource's contents must be a string, not an object", name)
 			}
 			if c.run.Store == nil || c.set.MaxResult < 0 || int64(len(part)) <= c.set.MaxResult {
 				continue

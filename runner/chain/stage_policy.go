@@ -85,7 +85,7 @@ func (c *Calls) approve(ctx context.Context, req *request, asked *policy.Request
 	case errors.Is(err, approve.ErrNobody):
 		return nobody(req, d)
 	case err != nil:
-		return refusal(call.KindDenied, req, "policy: it needs approval, and asking failed: %v: %s", err, explain(d))
+		return refusal(call.KindDenied, req, "policy: approval is needed, but asking failed: %v: %s", err, explain(d))
 	case answer.Scope == approve.Refused:
 		return refusal(call.KindDenied, req, "policy: not approved%s: %s", refusedBy(answer), explain(d))
 	}
@@ -94,7 +94,7 @@ func (c *Calls) approve(ctx context.Context, req *request, asked *policy.Request
 
 // nobody returns the error for a call that needs approval where nobody can be asked.
 func nobody(req *request, d *policy.Decision) error {
-	return refusal(call.KindDenied, req, "policy: it needs approval, and nobody can be asked here: %s; whoever starts mcprun can allow it with --allow %s, or answer with --approve page", explain(d), req.Tool)
+	return refusal(call.KindDenied, req, "policy: approval is needed, but nobody can be asked here: %s; start mcprun with --allow %s, or with --approve page to answer in a browser", explain(d), req.Tool)
 }
 
 func refusedBy(a approve.Answer) string {

@@ -60,11 +60,11 @@ func TestPolicyDecides(t *testing.T) {
 		{"allowed", policy.Allow, nil, `{"n":1}`, 1, ""},
 		{"denied", policy.Deny, answer(approve.Answer{Scope: approve.Run}, nil), `denied: policy: refused: no (rule "r", mcpgen.yaml:7)`, 0, ""},
 		{"an unknown effect", "later", nil, "denied: policy: refused", 0, ""},
-		{"nobody to ask", policy.Ask, nil, `denied: policy: it needs approval, and nobody can be asked here: no (rule "r", mcpgen.yaml:7); whoever starts mcprun can allow it with --allow crm__send`, 0, ""},
+		{"nobody to ask", policy.Ask, nil, `denied: policy: approval is needed, but nobody can be asked here: no (rule "r", mcpgen.yaml:7); start mcprun with --allow crm__send`, 0, ""},
 		{"approved", policy.Ask, answer(approve.Answer{Scope: approve.Once, By: "ann"}, nil), `{"n":1}`, 1, "ann"},
 		{"refused", policy.Ask, answer(approve.Answer{By: "ann"}, nil), `denied: policy: not approved by ann: no`, 0, "ann"},
 		{"no answer", policy.Ask, answer(approve.Answer{}, nil), `denied: policy: not approved (nobody answered): no`, 0, ""},
-		{"asking fails", policy.Ask, answer(approve.Answer{Scope: approve.Run}, errors.New("no screen")), `denied: policy: it needs approval, and asking failed: no screen`, 0, ""},
+		{"asking fails", policy.Ask, answer(approve.Answer{Scope: approve.Run}, errors.New("no screen")), `denied: policy: approval is needed, but asking failed: no screen`, 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := 0

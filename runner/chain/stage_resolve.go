@@ -35,7 +35,7 @@ func (c *Calls) resolve(next handler) handler {
 // unknownTool returns the error text for an unknown tool, with suggestions.
 func (ch *Chain) unknownTool(id string) string {
 	if len(ch.catalog.Servers) == 0 {
-		return "unknown tool: there is no generated tree; make one with: mcpgen sync"
+		return "unknown tool: there is no generated tree; run: mcpgen sync"
 	}
 	name, _, qualified := strings.Cut(id, "__")
 	var dirs, own, all []string
@@ -53,18 +53,18 @@ func (ch *Chain) unknownTool(id string) string {
 	case len(near) > 0 && own != nil:
 		return fmt.Sprintf("%s: did you mean %s? Server %q has: %s", said, orList(near), name, ident.List(own))
 	case len(near) > 0 && qualified:
-		return fmt.Sprintf("%s: no server %.100q has it; did you mean %s?", said, name, orList(near))
+		return fmt.Sprintf("%s: there is no server %.100q; did you mean %s?", said, name, orList(near))
 	case len(near) > 0:
-		return fmt.Sprintf("%s: a tool id reads server__tool; did you mean %s?", said, orList(near))
+		return fmt.Sprintf("%s: a tool id has the form server__tool; did you mean %s?", said, orList(near))
 	case own != nil:
 		return fmt.Sprintf("%s; server %q has: %s", said, name, ident.List(own))
 	case !qualified:
-		return said + ": a tool id reads server__tool; servers are: " + ident.List(dirs)
+		return said + ": a tool id has the form server__tool; servers are: " + ident.List(dirs)
 	}
 	if near := ident.Nearest(name, dirs, maxNear); len(near) > 0 {
 		return fmt.Sprintf("%s: no such server; did you mean %s?", said, orList(near))
 	}
-	return fmt.Sprintf("%s: no such server; there are: %s", said, ident.List(dirs))
+	return fmt.Sprintf("%s: no such server; the servers are: %s", said, ident.List(dirs))
 }
 
 // nearTools returns similar ids: of the server that was named, or else of all. Names are first compared without their server.

@@ -152,11 +152,11 @@ func (e *callTimeout) Error() string {
 	}
 	switch {
 	case e.again && e.waits != waitAnswer:
-		return fmt.Sprintf("%s %s; it was retried, and waited for %s", nothing, within, e.waits.words(e.server))
+		return fmt.Sprintf("%s %s; it was being retried and was waiting for %s", nothing, within, e.waits.words(e.server))
 	case e.waits == waitStart:
-		return fmt.Sprintf("server %q has not started %s; nothing was sent", e.server, within)
+		return fmt.Sprintf("server %q did not start %s; nothing was sent", e.server, within)
 	case e.waits == waitList:
-		return fmt.Sprintf("server %q has not listed its tools %s; the list is checked against the lock first, and nothing was sent", e.server, within)
+		return fmt.Sprintf("server %q did not list its tools %s; the list is checked against the lock before each call, so nothing was sent", e.server, within)
 	}
 	return nothing + " " + within
 }

@@ -51,11 +51,11 @@ func TestScriptTimeoutBoundsAll(t *testing.T) {
 
 		repeatable []string
 	}{
-		"the list":            {listing{lists: never}, time.Second, `timeout (retryable): server "crm" has not listed its tools within 1s, the timeout that the script gave;`, time.Second, 0, nil},
+		"the list":            {listing{lists: never}, time.Second, `timeout (retryable): server "crm" did not list its tools within 1s, the timeout that the script gave;`, time.Second, 0, nil},
 		"list and call":       {listing{lists: 700 * time.Millisecond, answers: never}, time.Second, "timeout: no answer within 1s, the timeout that the script gave", time.Second, 1, nil},
-		"every try":           {listing{lists: 400 * time.Millisecond, answers: 400 * time.Millisecond, err: gone}, time.Second, `timeout (retryable): server "crm" has not listed its tools within 1s`, time.Second, 1, nil},
-		"a try that was sent": {listing{lists: 400 * time.Millisecond, answers: 400 * time.Millisecond, err: &upstream.ConnectionError{Server: "crm", Reason: "it went away"}}, time.Second, `timeout (retryable): no answer within 1s, the timeout that the script gave; it was retried, and waited for the list of tools of server "crm"`, time.Second, 1, []string{"send"}},
-		"the call's, too":     {listing{lists: never}, 0, `timeout (retryable): server "crm" has not listed its tools within 2s (--call-timeout, or timeout in mcpgen.yaml);`, 2 * time.Second, 0, nil},
+		"every try":           {listing{lists: 400 * time.Millisecond, answers: 400 * time.Millisecond, err: gone}, time.Second, `timeout (retryable): server "crm" did not list its tools within 1s`, time.Second, 1, nil},
+		"a try that was sent": {listing{lists: 400 * time.Millisecond, answers: 400 * time.Millisecond, err: &upstream.ConnectionError{Server: "crm", Reason: "it went away"}}, time.Second, `timeout (retryable): no answer within 1s, the timeout that the script gave; it was being retried and was waiting for the list of tools of server "crm"`, time.Second, 1, []string{"send"}},
+		"the call's, too":     {listing{lists: never}, 0, `timeout (retryable): server "crm" did not list its tools within 2s (--call-timeout, or timeout in mcpgen.yaml);`, 2 * time.Second, 0, nil},
 		"after the list":      {listing{lists: time.Second, answers: never}, 0, `timeout: no answer and no progress within 2s (--call-timeout`, 2 * time.Second, 1, nil},
 		"long enough both":    {listing{lists: time.Second, answers: time.Second}, 3 * time.Second, `{"n":1}`, 2 * time.Second, 1, nil},
 	} {
@@ -87,7 +87,7 @@ func TestScriptTimeoutBoundsStart(t *testing.T) {
 	w := newTestCalls(t, pool, nil, Settings{Timeout: time.Minute}, "")
 	for range 2 {
 		res, err := w.handler(t.Context(), &call.Request{Tool: "crm__get", Args: json.RawMessage(`{}`), Timeout: 200 * time.Millisecond})
-		wants(t, outcomeOf(res, err), `timeout (retryable): server "crm" has not started within 200ms, the timeout that the script gave; nothing was sent`)
+		wants(t, outcomeOf(res, err), `timeout (retryable): server "crm" did not start within 200ms, the timeout that the script gave; nothing was sent`)
 	}
 	calls := w.Finish().Calls
 	if len(calls) != 2 || calls[0].reached || calls[0].WaitingFor != "" {

@@ -65,11 +65,11 @@ func (c *Calls) validateArgs(next handler) handler {
 func (c *Calls) warnUndeclared(req *request, v *validate.Validator) {
 	names, declared := v.Undeclared(req.Args)
 	for _, name := range names[:min(len(names), maxNear)] {
-		known := "there are: " + ident.List(declared)
+		known := "its arguments are: " + ident.List(declared)
 		if near := ident.Nearest(name, declared, 1); len(near) > 0 {
 			known = fmt.Sprintf("did you mean %q?", near[0])
 		}
-		c.warn(req, "the tool has no argument %q, which was sent all the same; %s", ident.Clip(name, 100), known)
+		c.warn(req, "the tool has no argument %q, which was sent anyway; %s", ident.Clip(name, 100), known)
 	}
 }
 
@@ -93,10 +93,10 @@ func (c *Calls) validateResult(next handler) handler {
 		}
 		check := func() string {
 			if !res.Structured {
-				return "the tool declares an output schema, and its result has no structured content"
+				return "the tool declares an output schema, but its result has no structured content"
 			}
 			if err := v.ValidateAs("the result", res.Value); err != nil {
-				return "the result does not fit the tool's output schema: " + err.Error()
+				return "the result does not match the tool's output schema: " + err.Error()
 			}
 			return ""
 		}

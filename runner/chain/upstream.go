@@ -45,7 +45,7 @@ func callError(ctx context.Context, req *request, err error) *call.Error {
 	case errors.As(err, &protocol):
 		out.Kind, out.Message, out.Code, out.Data = call.KindProtocol, protocol.Message, protocol.Code, protocol.Data
 	case errors.Is(err, upstream.ErrUnknownServer):
-		out.Message = "the tree has this server, but it is not configured, or is disabled: add it to mcpgen.json or .mcp.json, or remove it from the tree with mcpgen sync --prune"
+		out.Message = "the server is in the tree but is not configured, or is disabled: add it to mcpgen.json or .mcp.json, or remove it from the tree with mcpgen sync --prune"
 	case errors.Is(context.Cause(ctx), ErrRunTimeout):
 		out.Kind, out.Message = call.KindTimeout, "the run timed out before an answer came"
 		if what, _ := req.waiting.now(); what != "" && what != waitAnswer {
@@ -62,7 +62,7 @@ func callError(ctx context.Context, req *request, err error) *call.Error {
 			out.Message = "cancelled: " + cause.Error()
 		}
 		if req.waiting.wasSent() {
-			out.Message += "; the call had reached the server, so whether it had an effect is unknown"
+			out.Message += "; the call had reached the server and may have taken effect"
 		}
 	}
 	return out
@@ -79,7 +79,7 @@ func toolError(req *request, res *upstream.CallResult) *call.Error {
 	}
 	message := strings.Join(texts, "\n")
 	if message == "" {
-		message = "the tool reported an error without a text"
+		message = "the tool reported an error without a message"
 	}
 	return &call.Error{Kind: call.KindTool, Server: req.Server, Tool: req.Tool, Message: message, Content: content}
 }
@@ -129,7 +129,7 @@ func joined(values []json.RawMessage) (json.RawMessage, error) {
 			out = append(out, ',')
 		}
 		if len(v) == 0 {
-			return nil, errors.New("a block of content is empty")
+			return nil, errors.New("a content block is empty")
 		}
 		out = append(out, v...)
 	}

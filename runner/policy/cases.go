@@ -71,7 +71,7 @@ func (p *Policy) testCase(tools []Tool, k *known, c *config.PolicyCase) (Decisio
 	s := newSampler(tools[i].Input)
 	if s.valid != nil {
 		if err := s.valid.ValidateAs("args", args); err != nil {
-			return Decision{}, fmt.Errorf("the tool refuses this call: %w", err)
+			return Decision{}, fmt.Errorf("the arguments do not match the tool's schema: %w", err)
 		}
 	}
 	e := &Example{Args: args, Customer: c.Customer, Session: c.Session, Taint: c.Taint, Calls: c.Calls}

@@ -77,7 +77,7 @@ func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 		return nil, wrong(first.Location.Line(), max(0, first.Location.Column()), strings.TrimSuffix(first.Message, " (in container '')"))
 	}
 	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
-		return nil, wrong(1, 0, fmt.Sprintf("it is of type %s, not bool", t))
+		return nil, wrong(1, 0, fmt.Sprintf("the condition has type %s, not bool", t))
 	}
 	program, err := environment().Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *condition) holds(facts map[string]any) (bool, error) {
 	}
 	holds, ok := out.Value().(bool)
 	if !ok {
-		return false, fmt.Errorf("its value is of type %s, not bool", out.Type())
+		return false, fmt.Errorf("the condition returned %s, not bool", out.Type())
 	}
 	return holds, nil
 }
@@ -131,11 +131,11 @@ func (c *condition) explain(err error) error {
 			if i < 0 || slices.ContainsFunc(path[:i+1], func(step string) bool { return !ident.IsIdentifier(step) }) {
 				continue
 			}
-			return fmt.Errorf("%w; write has(args.%s) && …", err, strings.Join(path[:i+1], "."))
+			return fmt.Errorf("%w; test it first: has(args.%s) && …", err, strings.Join(path[:i+1], "."))
 		}
 	}
 	if strings.HasPrefix(err.Error(), "no such overload") {
-		return fmt.Errorf("%w; a value is not of the type that the condition expects: compare numbers with double(args.x), or test type(args.x) == string first", err)
+		return fmt.Errorf("%w; a value has another type than the condition expects: compare numbers with double(args.x), or test type(args.x) == string first", err)
 	}
 	return err
 }
@@ -176,7 +176,7 @@ func decode(raw []byte) (map[string]any, error) {
 		return err
 	})
 	if err := json.Unmarshal(raw, &out, json.WithUnmarshalers(numbers)); err != nil {
-		return nil, fmt.Errorf("the arguments cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read the arguments: %w", err)
 	}
 	return out, nil
 }

@@ -187,8 +187,8 @@ func TestExplain(t *testing.T) {
 	for _, v := range list {
 		got = append(got, v.Rule+": "+v.Why)
 	}
-	want := []string{"a: it is about other tools: crm__*", "b: the tool's hints are not destructive", "c: its condition is false: args.amount > 10",
-		"d: it begins after 3 calls", "e: the risk is medium, below critical", "f: "}
+	want := []string{"a: it applies to other tools: crm__*", "b: the tool's hints do not match destructive", "c: the condition is false: args.amount > 10",
+		"d: it applies only after 3 calls", "e: the risk (medium) is below critical", "f: "}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || d.Effect != Allow || d.Rule != "f" {
 		t.Errorf("Explain() = %+v\n%s\nwant\n%s", d, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

@@ -39,11 +39,11 @@ func (r *rule) why(req *Request, about []*rule, made int) string {
 	}
 	switch {
 	case !named:
-		return "it is about other tools: " + strings.Join(r.globs, ", ")
+		return "it applies to other tools: " + strings.Join(r.globs, ", ")
 	case req.Risk() < r.risk:
-		return fmt.Sprintf("the risk is %s, below %s", req.Risk(), r.risk)
+		return fmt.Sprintf("the risk (%s) is below %s", req.Risk(), r.risk)
 	case !r.selects(req):
-		return "the tool's hints are not " + r.hint
+		return "the tool's hints do not match " + r.hint
 	}
 	if r.when != nil {
 		facts, err := req.facts(req.Run.calls, req.Run.tainted())
@@ -55,11 +55,11 @@ func (r *rule) why(req *Request, about []*rule, made int) string {
 		case err != nil:
 			return failure(err)
 		case !holds:
-			return "its condition is false: " + ident.Clip(r.when.text, 200)
+			return "the condition is false: " + ident.Clip(r.when.text, 200)
 		}
 	}
 	if r.over.idle(made) {
-		return fmt.Sprintf("it begins after %d calls", max(r.over.Run, r.over.Minute))
+		return fmt.Sprintf("it applies only after %d calls", max(r.over.Run, r.over.Minute))
 	}
 	return ""
 }

@@ -60,7 +60,7 @@ func (p *Policy) DecideRun(customer string, program *Program) Decision {
 	}
 	most, err := risk.Parse(part.ceilings.Risk)
 	if err == nil && most != risk.None && program.Risk > most {
-		return deny("the script has %s risk, and at most %s is allowed", program.Risk, most)
+		return deny("the script's risk is %s; the policy allows at most %s", program.Risk, most)
 	}
 	refused := []struct {
 		does string
@@ -88,7 +88,7 @@ type RunError struct {
 }
 
 func (e *RunError) Error() string {
-	return fmt.Sprintf("%s was not run: policy: %s (%s)", e.Script, e.Decision.Reason, e.Decision.Source())
+	return fmt.Sprintf("policy refused to run %s: %s (%s)", e.Script, e.Decision.Reason, e.Decision.Source())
 }
 
 // ExitCode is that of a script that was refused before it ran.

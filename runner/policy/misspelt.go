@@ -90,7 +90,7 @@ func (k *known) rule(r *rule) []string {
 		}
 		near := ident.Nearest(glob, globsLike(glob, k.ids), 1)
 		if len(near) > 0 || !strings.HasPrefix(glob, "*") {
-			out = append(out, fmt.Sprintf("%s: rule %q: no tool of the tree fits %q%s", r.at, r.name, glob, didYouMean(near)))
+			out = append(out, fmt.Sprintf("%s: rule %q: no tool in the tree matches %q%s", r.at, r.name, glob, didYouMean(near)))
 		}
 	}
 	if r.when == nil {

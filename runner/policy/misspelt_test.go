@@ -30,12 +30,12 @@ func TestMisspelt(t *testing.T) {
 		`deny: "sales.crm__*"`:                              ``,
 		`allow: "Sales.CRM__delete_record"`:                 ``,
 		`deny: "*__drop_table"`:                             ``,
-		`deny: crm__delte_record`:                           `5: rule "n": no tool of the tree fits "crm__delte_record"; did you mean crm__delete_record?`,
-		`deny: "crm__delte_*"`:                              `5: rule "n": no tool of the tree fits "crm__delte_*"; did you mean crm__delete_*?`,
-		`deny: "webb__*"`:                                   `5: rule "n": no tool of the tree fits "webb__*"; did you mean web__*?`,
-		`deny: "*__delte_*"`:                                `5: rule "n": no tool of the tree fits "*__delte_*"; did you mean *__delete_*?`,
-		`deny: "mail__*"`:                                   `5: rule "n": no tool of the tree fits "mail__*"`,
-		`allow: "CRM__*"`:                                   `5: rule "n": no tool of the tree fits "CRM__*"; did you mean crm__*?`,
+		`deny: crm__delte_record`:                           `5: rule "n": no tool in the tree matches "crm__delte_record"; did you mean crm__delete_record?`,
+		`deny: "crm__delte_*"`:                              `5: rule "n": no tool in the tree matches "crm__delte_*"; did you mean crm__delete_*?`,
+		`deny: "webb__*"`:                                   `5: rule "n": no tool in the tree matches "webb__*"; did you mean web__*?`,
+		`deny: "*__delte_*"`:                                `5: rule "n": no tool in the tree matches "*__delte_*"; did you mean *__delete_*?`,
+		`deny: "mail__*"`:                                   `5: rule "n": no tool in the tree matches "mail__*"`,
+		`allow: "CRM__*"`:                                   `5: rule "n": no tool in the tree matches "CRM__*"; did you mean crm__*?`,
 		`{deny: "*", when: "'web' in taint"}`:               ``,
 		`{deny: "*", when: "'webb' in taint"}`:              `5:33: rule "n": no server "webb" in the tree; did you mean web?`,
 		`{deny: "*", when: "'crm' in taint"}`:               ``,
@@ -65,8 +65,8 @@ func TestMisspelt(t *testing.T) {
 func TestMisspeltOfCustomers(t *testing.T) {
 	p := parse(t, "rules: [{deny: wbe__fetch}]\ncustomers: {ann: {rules: [{ask: bank__pya}]}}", nil)
 	want := []string{
-		`policy.yaml:1: rule "deny wbe__fetch": no tool of the tree fits "wbe__fetch"; did you mean web__fetch?`,
-		`policy.yaml:2: rule "ask bank__pya": no tool of the tree fits "bank__pya"; did you mean bank__pay?`,
+		`policy.yaml:1: rule "deny wbe__fetch": no tool in the tree matches "wbe__fetch"; did you mean web__fetch?`,
+		`policy.yaml:2: rule "ask bank__pya": no tool in the tree matches "bank__pya"; did you mean bank__pay?`,
 	}
 	if diff := cmp.Diff(want, p.Misspelt(someTools)); diff != "" {
 		t.Errorf("Misspelt() (-want +got):\n%s", diff)

@@ -136,7 +136,7 @@ func (r *Run) tainted() []string {
 	return slices.Compact(names)
 }
 
-// Default returns the decisions where nothing is configured: a tool asks if its server says that it is destructive, and every other
+// Default returns the decisions where nothing is configured: a tool asks if its server marks it as destructive, and every other
 // call is allowed.
 func Default() Decider { return defaults{} }
 
@@ -169,7 +169,7 @@ const DefaultRule = "destructive tools ask"
 
 func (defaults) Decide(_ context.Context, req *Request) Decision {
 	if req.Hints.Destructive {
-		return Decision{Effect: Ask, Rule: DefaultRule, Reason: "its server says that it is destructive"}
+		return Decision{Effect: Ask, Rule: DefaultRule, Reason: "its server marks it as destructive"}
 	}
 	return Decision{Effect: Allow}
 }

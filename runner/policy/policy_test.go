@@ -229,7 +229,7 @@ customers:
 		want     string
 	}{
 		{"", Program{Risk: risk.High, Writes: []string{"a.txt"}}, "allow"},
-		{"", Program{Risk: risk.Critical}, "deny level write_restricted policy.yaml:1 the script has critical risk, and at most high is allowed"},
+		{"", Program{Risk: risk.Critical}, "deny level write_restricted policy.yaml:1 the script's risk is critical; the policy allows at most high"},
 		{"", Program{Commands: []string{"git status"}}, "deny level write_restricted policy.yaml:1 the script runs a command: git status"},
 		{"ann", Program{Risk: risk.High}, "allow"},
 		{"ann", Program{Writes: []string{"a.txt"}}, "deny level read_only policy.yaml:4 the script writes a file: a.txt"},
@@ -241,7 +241,7 @@ customers:
 			t.Errorf("%q, %+v: %q, want %q", c.customer, c.program, got, c.want)
 		}
 		err := p.CheckRun("a.ts", c.customer, &c.program)
-		if said := fmt.Sprint(err); (err == nil) != (d.Effect == Allow) || err != nil && (!strings.Contains(said, "a.ts was not run: policy: "+d.Reason) || !strings.Contains(said, d.At)) {
+		if said := fmt.Sprint(err); (err == nil) != (d.Effect == Allow) || err != nil && (!strings.Contains(said, "policy refused to run a.ts: "+d.Reason) || !strings.Contains(said, d.At)) {
 			t.Errorf("CheckRun() = %v", err)
 		}
 	}
@@ -258,7 +258,7 @@ func TestErrors(t *testing.T) {
 		"rules:\n  - deny: a\n    when: args.amount >\n":                `policy.yaml:3:`,
 		"rules:\n  - deny: a\n    when: 'argz.amount > 1'\n":            `policy.yaml:3:12: policy.rules[0].when: undeclared reference to 'argz'`,
 		"rules:\n  - deny: a\n    when: |\n      true &&\n      args\n": `policy.yaml:5:7: policy.rules[0].when: expected type 'bool'`,
-		"rules:\n  - deny: a\n    when: 1 + 1\n":                        `policy.yaml:3:11: policy.rules[0].when: it is of type int, not bool`,
+		"rules:\n  - deny: a\n    when: 1 + 1\n":                        `policy.yaml:3:11: policy.rules[0].when: the condition has type int, not bool`,
 		"rules:\n  - deny: a\n    when: args.a.matches('(')\n":          `policy.yaml:3:11: policy.rules[0].when: error parsing regexp`,
 		"rules:\n  - {deny: a, allow: b}\n":                             `policy.yaml:2:5: policy.rules[0]: a rule has one of allow, ask and deny`,
 		"rules:\n  - {name: x}\n":                                       `policy.yaml:2:5: policy.rules[0]: a rule has one of`,
@@ -320,12 +320,12 @@ func BenchmarkDecide(b *testing.B) {
 
 func TestReasons(t *testing.T) {
 	for _, c := range []struct{ rule, args, want string }{
-		{"deny: crm__set, when: args.data.Amount > 10000", `{"data":{}}`, "its condition failed: no such key: Amount; write has(args.data.Amount) && …"},
-		{"deny: crm__set, when: args.data.Amount > 10000", `{}`, "its condition failed: no such key: data; write has(args.data) && …"},
-		{"allow: crm__set, when: \"args['a-b'] > 10000\"", `{}`, "its condition failed: no such key: a-b"},
-		{"deny: crm__set, when: args.n > 10", `{"n":"11"}`, "its condition failed: no such overload; a value is not of the type that the condition expects: compare numbers with double(args.x), or test type(args.x) == string first"},
-		{"deny: crm__set, hint: writes, over: {run: 1}", `{}`, "the run has made 1 such calls; a tool counts as a write unless you (read_only: in mcpgen.yaml) or a trusted server say that it only reads"},
-		{"deny: crm__set, over: {run: 1}", `{}`, "the run has made 1 such calls"},
+		{"deny: crm__set, when: args.data.Amount > 10000", `{"data":{}}`, "the condition failed: no such key: Amount; test it first: has(args.data.Amount) && …"},
+		{"deny: crm__set, when: args.data.Amount > 10000", `{}`, "the condition failed: no such key: data; test it first: has(args.data) && …"},
+		{"allow: crm__set, when: \"args['a-b'] > 10000\"", `{}`, "the condition failed: no such key: a-b"},
+		{"deny: crm__set, when: args.n > 10", `{"n":"11"}`, "the condition failed: no such overload; a value has another type than the condition expects: compare numbers with double(args.x), or test type(args.x) == string first"},
+		{"deny: crm__set, hint: writes, over: {run: 1}", `{}`, "the run has already made 1 such calls; a tool counts as writing unless read_only: in mcpgen.yaml, or a trusted server, marks it as read-only"},
+		{"deny: crm__set, over: {run: 1}", `{}`, "the run has already made 1 such calls"},
 	} {
 		p := parse(t, "rules: [{name: r, "+c.rule+"}]", nil)
 		run := &Run{}

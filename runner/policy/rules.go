@@ -158,7 +158,7 @@ func (p *part) fitting(req *Request) (fits []*rule, failed *Decision) {
 }
 
 // failure describes the error of a condition.
-func failure(err error) string { return "its condition failed: " + ident.Clip(err.Error(), 300) }
+func failure(err error) string { return "the condition failed: " + ident.Clip(err.Error(), 300) }
 
 // decide returns the decision by the rules that fit: deny wins, then ask, then allow; of rules with the same effect the first.
 func (p *part) decide(req *Request, fits []*rule) Decision {
@@ -169,7 +169,7 @@ func (p *part) decide(req *Request, fits []*rule) Decision {
 		}
 	}
 	writes := !req.Hints.ReadOnly
-	level := Decision{Rule: p.rule(), At: p.at, Reason: "it may change data: neither a person (read_only: in mcpgen.yaml) nor a trusted server says that it only reads"}
+	level := Decision{Rule: p.rule(), At: p.at, Reason: "it may change data: mark the tool in read_only: in mcpgen.yaml, or trust its server, if it only reads"}
 	switch r := cmp.Or(by[Deny], by[Ask], by[Allow]); {
 	case by[Deny] == nil && p.level == ReadOnly && writes:
 		level.Effect = Deny
@@ -192,12 +192,12 @@ func (r *rule) reason() string {
 	case r.effect == Allow:
 		return ""
 	case r.over.Run > 0:
-		text = fmt.Sprintf("the run has made %d such calls", r.over.Run)
+		text = fmt.Sprintf("the run has already made %d such calls", r.over.Run)
 	case r.over.Minute > 0:
-		text = fmt.Sprintf("there were %d such calls within a minute", r.over.Minute)
+		text = fmt.Sprintf("%d such calls were made within a minute", r.over.Minute)
 	}
 	if text != "" && r.hint == "writes" {
-		text += "; a tool counts as a write unless you (read_only: in mcpgen.yaml) or a trusted server say that it only reads"
+		text += "; a tool counts as writing unless read_only: in mcpgen.yaml, or a trusted server, marks it as read-only"
 	}
 	return text
 }

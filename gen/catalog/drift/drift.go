@@ -120,14 +120,14 @@ func (j *judge) change(c *diff.Change) {
 		}
 		return
 	case diff.Input:
-		j.schema(c, old.Input, now.Input, true, "it was not shown that each input that was valid still is")
+		j.schema(c, old.Input, now.Input, true, "some inputs that were valid may be invalid now")
 	case diff.Output:
 		switch {
 		case old.Output == nil: // anything could come
 		case now.Output == nil:
 			c.Verdict = diff.BreakingVerdict
 		default:
-			j.schema(c, now.Output, old.Output, false, "it was not shown that outputs stay within what they were")
+			j.schema(c, now.Output, old.Output, false, "outputs may no longer match the old schema")
 		}
 	case diff.HintsChanged:
 		c.Verdict = hints(c)
@@ -163,7 +163,7 @@ func (j *judge) schema(c *diff.Change, narrow, wide json.RawMessage, input bool,
 	w, errW := catalog.Decode(wide)
 	if shown := errN == nil && errW == nil && covers(n, w, input); shown && input && !sameDefaults(n, w) {
 		c.Verdict, c.Impact = diff.Undecided, diff.Breaking
-		c.Why = "a default is not what it was; a call that omits the value may do something else"
+		c.Why = "a default has changed; a call that omits the value may behave differently"
 		return
 	} else if shown {
 		c.Impact = diff.NoImpact

@@ -29,7 +29,7 @@ func (f *rewriter) input(c reading.Call, t *tool) {
 		text = "{ " + text + " }"
 	}
 	if c.Open == 0 {
-		f.leave(c.Line, "the tool needs %s now", strings.Join(names, ", "))
+		f.leave(c.Line, "the tool now requires %s", strings.Join(names, ", "))
 		return
 	}
 	f.insert(c.Open, text)
@@ -92,7 +92,7 @@ func (f *rewriter) value(v *reading.Value, p pair, depth int) {
 			f.value(item, p.items(), depth+1)
 		}
 		if what := p.items().concerned(0); v.Spread && what != "" {
-			f.leave(v.Line, "a part of this list is made elsewhere; look at %s", what)
+			f.leave(v.Line, "part of this list is built elsewhere; check %s", what)
 		}
 	case "choice":
 		for _, item := range v.Items {
@@ -101,13 +101,13 @@ func (f *rewriter) value(v *reading.Value, p pair, depth int) {
 	case "string":
 		switch now, gone := p.values()[v.Text]; {
 		case gone && now == nil:
-			f.leave(v.Line, "the value %q is gone; there is %s", v.Text, strings.Join(texts(p.new), ", "))
+			f.leave(v.Line, "the value %q no longer exists; the values are now %s", v.Text, strings.Join(texts(p.new), ", "))
 		case gone:
 			f.replace(v.At, quoteLike(f.text[v.At.Start:v.At.End], now.(string)))
 		}
 	case "other":
 		if what := p.concerned(0); what != "" {
-			f.leave(v.Line, "this value is made elsewhere; look at %s", what)
+			f.leave(v.Line, "this value is built elsewhere; check %s", what)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (f *rewriter) object(v *reading.Value, p pair, depth int) {
 	}
 	if v.Spread {
 		if what := p.concerned(0); what != "" {
-			f.leave(v.Line, "a part of this value is made elsewhere; look at %s", what)
+			f.leave(v.Line, "part of this value is built elsewhere; check %s", what)
 		}
 		return
 	}

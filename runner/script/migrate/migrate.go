@@ -173,7 +173,7 @@ func (m *migration) read(ctx context.Context, path string) error {
 	}
 	language := languageOf(path)
 	if !info.Mode().IsRegular() || info.Size() > maxFile || language == "" {
-		m.leave(path, 0, "it is not a script of TypeScript, JavaScript or Python of at most 1 MiB")
+		m.leave(path, 0, "not changed: only TypeScript, JavaScript and Python files of up to 1 MiB are adapted")
 		return nil
 	}
 	raw, err := os.ReadFile(path)
@@ -199,7 +199,7 @@ func (m *migration) read(ctx context.Context, path string) error {
 	f.rewrite()
 	now, ok := apply(text, f.edits)
 	if !ok {
-		m.leave(path, 0, "its changes overlap; adapt it by hand")
+		m.leave(path, 0, "not changed: the edits overlap; adapt it by hand")
 		return nil
 	}
 	m.report.Left = append(m.report.Left, f.left...)
@@ -228,7 +228,7 @@ func (m *migration) check(ctx context.Context) error {
 	}
 	dir, err := os.MkdirTemp("", "mcpgen-migrate-")
 	if err != nil {
-		return fmt.Errorf("make a folder for the type check: %w", err)
+		return fmt.Errorf("create a folder for the type check: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	copies := map[string]string{}
@@ -303,11 +303,11 @@ func (m *migration) refuse(c *candidate, problems []check.Problem, err error) {
 	var missing *check.MissingError
 	switch {
 	case errors.As(err, &missing):
-		m.leave(c.Path, 0, fmt.Sprintf("it was not changed, since its types cannot be checked: %v; %s", missing, missing.Hint()))
+		m.leave(c.Path, 0, fmt.Sprintf("not changed: its types cannot be checked: %v; %s", missing, missing.Hint()))
 	case err != nil:
-		m.leave(c.Path, 0, fmt.Sprintf("it was not changed, since its types could not be checked: %v", err))
+		m.leave(c.Path, 0, fmt.Sprintf("not changed: the type check failed to run: %v", err))
 	case c.Before != c.After:
-		m.leave(c.Path, 0, "it was not changed, since it would not pass the type check")
+		m.leave(c.Path, 0, "not changed: the adapted script would not pass the type check")
 	}
 	for _, p := range problems {
 		at := c.Path

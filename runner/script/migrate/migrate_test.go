@@ -120,7 +120,7 @@ await callMCPTool("google_drive__search_files", { scope: "mine", search_query: "
 		{"a value that is made elsewhere", "a.ts", `import { searchFiles } from "./servers/google_drive";
 const make = () => ({ query: "x" });
 await searchFiles(make());
-`, "", []string{`3: this value is made elsewhere; look at query`, "3: "}},
+`, "", []string{`3: this value is built elsewhere; check query`, "3: "}},
 		{"an enum value in a variable", "a.ts", `import { searchFiles } from "./servers/google_drive";
 export async function f(order: "name" | "modified") {
   return searchFiles({ query: "x", order });
@@ -129,7 +129,7 @@ export async function f(order: "name" | "modified") {
 export async function f(order: "name" | "modified") {
   return searchFiles({ scope: "mine", search_query: "x", order });
 }
-`, []string{`3: this value is made elsewhere; look at "modified"`}},
+`, []string{`3: this value is built elsewhere; check "modified"`}},
 		{"imports that are expressions", "a.ts", `const { getDocument, searchFiles: find } = await import("./servers/google_drive");
 const drive = await import("./servers/google_drive/index.ts");
 console.log(await getDocument({ id: "x" }), await find({ query: "x" }), await drive.getDocument({ id: "y" }));
@@ -204,7 +204,7 @@ from servers.google_drive import search_files
 more = {"order": "name"}
 call_mcp_tool("google_drive__get_document", {"id": "x"})
 search_files(query="x", **more)
-`, "", []string{"0: it was not changed", "5: a part of this value is made elsewhere; look at query", "5: "}},
+`, "", []string{"0: not changed", "5: part of this value is built elsewhere; check query", "5: "}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -258,11 +258,11 @@ func TestUnsafe(t *testing.T) {
 		{"the opposite", `"include":{"type":"string"}`, `"exclude":{"type":"string"}`, `include: "a"`, "", "include is gone; new: exclude"},
 		{"a description of several", `"from":{"type":"string","description":"A date."},"to":{"type":"string","description":"A date."}`,
 			`"to":{"type":"string","description":"A date."},"until":{"type":"string","description":"A date."}`, `from: "a"`, "", "from is gone; new: until"},
-		{"an opposite value", `"a":{"enum":["active","all"]}`, `"a":{"enum":["inactive","all"]}`, `a: "active"`, "", `the value "active" is gone; there is inactive, all`},
-		{"the only other value of three", `"a":{"enum":["on","off","auto"]}`, `"a":{"enum":["never","off","auto"]}`, `a: "on"`, "", `the value "on" is gone; there is never, off, auto`},
-		{"a longer value", `"a":{"enum":["read","none"]}`, `"a":{"enum":["read_write","none"]}`, `a: "read"`, "", `the value "read" is gone; there is read_write, none`},
-		{"another order", `"a":{"enum":["-date","name"]}`, `"a":{"enum":["date","name"]}`, `a: "-date"`, "", `the value "-date" is gone; there is date, name`},
-		{"another unit as a capital", `"a":{"enum":["M","y"]}`, `"a":{"enum":["m","y"]}`, `a: "M"`, "", `the value "M" is gone; there is m, y`},
+		{"an opposite value", `"a":{"enum":["active","all"]}`, `"a":{"enum":["inactive","all"]}`, `a: "active"`, "", `the value "active" no longer exists; the values are now inactive, all`},
+		{"the only other value of three", `"a":{"enum":["on","off","auto"]}`, `"a":{"enum":["never","off","auto"]}`, `a: "on"`, "", `the value "on" no longer exists; the values are now never, off, auto`},
+		{"a longer value", `"a":{"enum":["read","none"]}`, `"a":{"enum":["read_write","none"]}`, `a: "read"`, "", `the value "read" no longer exists; the values are now read_write, none`},
+		{"another order", `"a":{"enum":["-date","name"]}`, `"a":{"enum":["date","name"]}`, `a: "-date"`, "", `the value "-date" no longer exists; the values are now date, name`},
+		{"another unit as a capital", `"a":{"enum":["M","y"]}`, `"a":{"enum":["m","y"]}`, `a: "M"`, "", `the value "M" no longer exists; the values are now m, y`},
 		{"another style", `"file_id":{"type":"string"}`, `"fileId":{"type":"string"}`, `file_id: "x"`, `fileId: "x"`, ""},
 		{"the same description", `"q":{"type":"string","description":"What to look for."}`, `"text":{"type":"string","description":"What to look for."}`, `q: "x"`, `text: "x"`, ""},
 		{"a value in another style", `"a":{"enum":["last_week","all"]}`, `"a":{"enum":["LAST-WEEK","all"]}`, `a: "last_week"`, `a: "LAST-WEEK"`, ""},

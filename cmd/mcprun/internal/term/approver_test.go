@@ -43,7 +43,7 @@ func TestApprover(t *testing.T) {
 			if err != nil || got.Scope != want || got.By != "terminal" {
 				t.Errorf("%q: %+v, %v; want %q", typed, got, err, want)
 			}
-			for _, text := range []string{"crm__delete needs your approval\n", "  Call: crm__delete at server crm\n", "  Line 2 makes the call:\n       1  one\n  >    2  two\n", "\n    |  ", "[N]o, [o]nce, [r]un: "} {
+			for _, text := range []string{"crm__delete needs your approval\n", "  Call: crm__delete on server crm\n", "  Line 2 makes the call:\n       1  one\n  >    2  two\n", "\n    |  ", "[N]o, [o]nce, [r]un: "} {
 				if !strings.Contains(out.String(), text) {
 					t.Errorf("%q is not shown:\n%s", text, out)
 				}

@@ -35,7 +35,7 @@ func Decode(raw json.RawMessage, into any) error {
 	case errors.As(err, &wrongType):
 		return fmt.Errorf("%s must be %s, not %s", wrongType.Field, typeName(wrongType.Type), wrongType.Value)
 	case err != nil:
-		return fmt.Errorf("the arguments cannot be read: %w", err)
+		return fmt.Errorf("cannot read the arguments: %w", err)
 	}
 	for i, name := range known {
 		value := fields.Field(i)

@@ -21,7 +21,7 @@ const pythonTime = 10 * time.Second
 // interpreter is a path; empty is an error.
 func Python(ctx context.Context, interpreter, text string) (*Module, error) {
 	if interpreter == "" {
-		return nil, errors.New("there is no python3 to read it with")
+		return nil, errors.New("python3 is needed to parse it, and was not found; install it, or adapt the script by hand")
 	}
 	ctx, cancel := context.WithTimeout(ctx, pythonTime)
 	defer cancel()
@@ -34,13 +34,13 @@ func Python(ctx context.Context, interpreter, text string) (*Module, error) {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
 			lines := strings.Split(strings.TrimSpace(string(exit.Stderr)), "\n")
-			return nil, fmt.Errorf("parse it: %s", lines[len(lines)-1])
+			return nil, fmt.Errorf("cannot be parsed: %s", lines[len(lines)-1])
 		}
-		return nil, fmt.Errorf("parse it: %w", err)
+		return nil, fmt.Errorf("cannot be parsed: %w", err)
 	}
 	found := &Module{}
 	if err := json.Unmarshal(out, found); err != nil {
-		return nil, fmt.Errorf("parse it: %w", err)
+		return nil, fmt.Errorf("cannot be parsed: %w", err)
 	}
 	return found, nil
 }

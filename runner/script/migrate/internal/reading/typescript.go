@@ -25,7 +25,7 @@ import (
 func TypeScript(name, text string) (*Module, error) {
 	masked := mask(text)
 	if tooDeep(masked) {
-		return nil, errors.New("it is nested too deeply")
+		return nil, errors.New("cannot be parsed: it is nested too deeply")
 	}
 	loader := api.LoaderTS
 	switch {
@@ -48,7 +48,7 @@ func TypeScript(name, text string) (*Module, error) {
 	code := string(res.Code)
 	program, err := parser.ParseFile(nil, name, code, parser.IgnoreRegExpErrors, parser.WithDisableSourceMaps, parser.IsModule)
 	if err != nil {
-		return nil, fmt.Errorf("parse it: %w", err)
+		return nil, fmt.Errorf("cannot be parsed: %w", err)
 	}
 	consumer, err := sourcemap.Parse("", res.Map)
 	if err != nil {
