@@ -41,7 +41,7 @@ func checkPrivate(dir string) error {
 	}
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	if !ok || !st.IsDir() || int(sys.Uid) != os.Geteuid() || st.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("the daemon's folder %q is not a folder that only you can use: remove it, or, if it is yours: chmod 700 %q", dir, dir)
+		return fmt.Errorf("the daemon's folder %q is not a folder that only you can use: run chmod 700 %q, or remove it if it is not yours", dir, dir)
 	}
 	return nil
 }

@@ -131,19 +131,19 @@ type Spec struct {
 func (s *Spec) Check() error {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
 	if s.ID == "" || len(s.ID) > 64 || strings.Trim(s.ID, letters) != "" {
-		return fmt.Errorf("run ID %q: not 1 to 64 letters, digits and '-'", s.ID)
+		return fmt.Errorf("run ID %q: must be 1 to 64 letters, digits and '-'", s.ID)
 	}
 	if len(s.Secret) > MaxSecret {
-		return fmt.Errorf("the secret has %d bytes, more than %d", len(s.Secret), MaxSecret)
+		return fmt.Errorf("the secret has %d bytes; the limit is %d", len(s.Secret), MaxSecret)
 	}
 	for name := range s.Guest {
 		if name == "" || name != filepath.Base(name) || !filepath.IsLocal(name) {
-			return fmt.Errorf("guest file %q: not a plain file name", name)
+			return fmt.Errorf("guest file %q: must be a plain file name", name)
 		}
 	}
 	main := GuestMain(s.Runtime)
 	if _, ok := s.Guest[main]; main != "" && !ok {
-		return fmt.Errorf("run %s: no guest program %s", s.ID, main)
+		return fmt.Errorf("run %s: guest program %s is missing", s.ID, main)
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func Names() []string {
 func List(o Options) ([]sandbox.Backend, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find this program's own file: %w", err)
+		return nil, fmt.Errorf("find mcprun's own executable: %w", err)
 	}
 	at := o.locations()
 	at.exe = exe

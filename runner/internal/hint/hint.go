@@ -76,7 +76,7 @@ var rules = []rule{
 		`EventSource|File|FormData|Headers|Intl|MessageChannel|MessageEvent|MessagePort|Navigator|navigator|Performance|PerformanceEntry|` +
 		`PerformanceMark|PerformanceMeasure|PerformanceObserver|ReadableStream|Request|Response|SubtleCrypto|TextDecoderStream|TextEncoderStream|` +
 		`TransformStream|WebAssembly|WebSocket|WritableStream)'? is not defined`,
-		nil, "the embedded sandbox has no $1; name another with --sandbox (mcprun doctor lists them)"},
+		nil, "the embedded sandbox has no $1; use another sandbox, such as --sandbox docker (mcprun doctor lists them)"},
 }
 
 var (

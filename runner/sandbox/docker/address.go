@@ -23,14 +23,14 @@ func checkHost(host string) error {
 		return nil
 	case scheme == "tcp":
 		if _, _, err := net.SplitHostPort(strings.TrimRight(rest, "/")); err != nil {
-			return refuse("write it as tcp://host:2376", "no host and port in it")
+			return refuse("write it as tcp://host:2376", "it must name a host and a port")
 		}
 		return nil
 	case scheme == "ssh":
-		return refuse(fmt.Sprintf("forward the engine's socket and use that: ssh -nNT -L /tmp/engine.sock:/var/run/docker.sock %s & DOCKER_HOST=unix:///tmp/engine.sock", rest),
-			"engines are not reached over ssh")
+		return refuse(fmt.Sprintf("forward the engine's socket and use the copy: ssh -nNT -L /tmp/engine.sock:/var/run/docker.sock %s & DOCKER_HOST=unix:///tmp/engine.sock", rest),
+			"ssh addresses are not supported")
 	}
-	return refuse("use unix:///path or tcp://host:port", "the scheme %q is unknown", scheme)
+	return refuse("use unix:///path or tcp://host:port", "unknown scheme %q", scheme)
 }
 
 // clientOptions returns the options with which the client reaches the engine.
@@ -43,7 +43,7 @@ func clientOptions(opt Options) ([]client.Opt, error) {
 	for _, name := range []string{"ca.pem", "cert.pem", "key.pem"} {
 		if _, err := os.Stat(file(name)); err != nil {
 			return nil, &EngineError{Host: opt.Host, Err: fmt.Errorf("find the certificates for TLS: %w", err),
-				hint: "put ca.pem, cert.pem and key.pem into the folder that DOCKER_CERT_PATH names (~/.docker without it)"}
+				hint: "put ca.pem, cert.pem and key.pem into the folder named by DOCKER_CERT_PATH (default ~/.docker)"}
 		}
 	}
 	return append(all, client.WithTLSClientConfig(file("ca.pem"), file("cert.pem"), file("key.pem"))), nil

@@ -13,7 +13,7 @@ import (
 
 // An engine that ends lets go of its socket while it still answers on the connections it has.
 func TestEngineEndsBeforeItIsAttachedTo(t *testing.T) {
-	for name, want := range map[string]string{"refused": "there is no engine at unix://", "hung up": "does not answer at unix://"} {
+	for name, want := range map[string]string{"refused": "no docker engine at unix://", "hung up": "does not answer: "} {
 		t.Run(name, func(t *testing.T) {
 			var b *Backend
 			b = served(t, func(w http.ResponseWriter, r *http.Request) {

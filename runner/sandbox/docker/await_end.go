@@ -22,7 +22,7 @@ const (
 	pingTime = time.Second
 )
 
-var errStuck = errors.New("it did not end when it was killed")
+var errStuck = errors.New("it did not end after it was killed")
 
 // EngineLostError says that the engine went away during a run, which was ended.
 type EngineLostError struct {
@@ -31,14 +31,14 @@ type EngineLostError struct {
 }
 
 func (e *EngineLostError) Error() string {
-	return fmt.Sprintf("docker engine at %s went away while a script was running, so the script was ended: %v", e.Host, e.Err)
+	return fmt.Sprintf("docker engine at %s went away while the script was running, so the script was stopped: %v", e.Host, e.Err)
 }
 
 func (e *EngineLostError) Unwrap() error { return e.Err }
 
 // Hint is what a person can do about it.
 func (e *EngineLostError) Hint() string {
-	return "find out why it stopped (journalctl -u docker) or wait until it is up again, then run the script again"
+	return "check why it stopped (journalctl -u docker), wait until it is up, then run the script again"
 }
 
 // awaitEnd waits until the engine has removed the container, and kills the guest on request. If the guest has ended or was
@@ -121,7 +121,7 @@ func (p *process) finish(res container.WaitResponse) {
 		return
 	}
 	if res.Error != nil {
-		p.backend.log.Warn("the engine had trouble to remove a container", "container", p.id, "error", res.Error.Message)
+		p.backend.log.Warn("the engine could not remove a container", "container", p.id, "error", res.Error.Message)
 		p.err = p.backend.removeContainer(context.Background(), p.id)
 	}
 }
@@ -150,7 +150,7 @@ func (p *process) lost(err error) {
 		}
 	}
 	if answered(err) {
-		p.err = errors.Join(fmt.Errorf("wait for the end of container %s: %w", p.id, err), p.backend.removeContainer(context.Background(), p.id))
+		p.err = errors.Join(fmt.Errorf("wait for container %s to end: %w", p.id, err), p.backend.removeContainer(context.Background(), p.id))
 		return
 	}
 	p.lostEngine = true

@@ -23,7 +23,7 @@ func TestDenied(t *testing.T) {
 	defer c.Close()
 	_, err = c.Info(t.Context(), client.InfoOptions{})
 	e := &EngineError{Host: "unix:///run/engine.sock", Err: err}
-	if want := "docker engine does not answer at unix:///run/engine.sock: permission denied"; e.Error() != want {
+	if want := "docker engine at unix:///run/engine.sock does not answer: permission denied"; e.Error() != want {
 		t.Errorf("%q, want %q", e.Error(), want)
 	}
 	if !strings.Contains(e.Hint(), "group") {

@@ -50,10 +50,10 @@ type EngineError struct {
 
 func (e *EngineError) Error() string {
 	if e.hint == "" && errors.Is(e.Err, syscall.ENOENT) {
-		return "there is no engine at " + e.Host
+		return "no docker engine at " + e.Host
 	}
 	if e.hint == "" {
-		return fmt.Sprintf("docker engine does not answer at %s: %v", e.Host, rootCause(e.Err))
+		return fmt.Sprintf("docker engine at %s does not answer: %v", e.Host, rootCause(e.Err))
 	}
 	return fmt.Sprintf("docker engine at %s cannot be used: %v", e.Host, e.Err)
 }
@@ -85,9 +85,9 @@ func (e *EngineError) Hint() string {
 	case e.hint != "":
 		return e.hint
 	case denied(e.Err):
-		return "join the group that its socket belongs to (sudo usermod -aG docker $USER, then log in again), which gives you the power of root; or use a rootless engine or another sandbox"
+		return "join the socket's group (sudo usermod -aG docker $USER, then log in again; members have root's power), or use a rootless engine or another sandbox"
 	}
-	return "start it (sudo systemctl start docker), check that you may use it (docker version), or choose another sandbox"
+	return "start Docker (sudo systemctl start docker), check that you may use it (docker version), or choose another sandbox"
 }
 
 // ExitCode returns mcprun's code for a sandbox that is not available.
@@ -218,7 +218,7 @@ func engineFrom(info system.Info, runtime string) (*engine, *EngineError) {
 		return refuse("use an engine and a kernel with seccomp", "it does not filter system calls (seccomp)")
 	case e.rootless && (!info.MemoryLimit || !info.PidsLimit):
 		e.watched = true
-		e.missing = append(e.missing, "cgroup: a rootless engine has none here; a watchdog limits memory, processes and processor time")
+		e.missing = append(e.missing, "cgroup: not available to this rootless engine; a watchdog limits memory, processes and processor time")
 	case !info.MemoryLimit:
 		return refuse("enable the memory cgroup", "it does not limit memory")
 	case !info.PidsLimit:
@@ -228,13 +228,13 @@ func engineFrom(info system.Info, runtime string) (*engine, *EngineError) {
 		return refuse(fmt.Sprintf("add %q to \"runtimes\" in the engine's daemon.json and restart it", runtime), "it has no OCI runtime %q", runtime)
 	}
 	if !info.CPUCfsQuota {
-		e.missing = append(e.missing, "cpu quota: the engine has none; a run can use every processor")
+		e.missing = append(e.missing, "cpu quota: not supported by the engine; a run can use every processor")
 	}
 	if !info.SwapLimit && !e.watched {
-		e.missing = append(e.missing, "swap limit: the engine has none; a run can use its memory limit again in swap")
+		e.missing = append(e.missing, "swap limit: not supported by the engine; a run can use as much swap as memory")
 	}
 	if e.remapped {
-		e.missing = append(e.missing, "user namespace: the engine's own mapping is off for runs, which have to write to the workspace")
+		e.missing = append(e.missing, "user namespace: the engine's own mapping is turned off for runs, because they write to the workspace")
 	}
 	return e, nil
 }

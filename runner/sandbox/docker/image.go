@@ -49,7 +49,7 @@ func readLock(data []byte) (map[string]pinnedImage, error) {
 	}
 	for arch, img := range lock.Images {
 		if digest, ok := strings.CutPrefix(img.ID, "sha256:"); !ok || len(digest) != 64 || len(img.Layers) == 0 {
-			return nil, fmt.Errorf("read the image lock: %q has no complete image", arch)
+			return nil, fmt.Errorf("read the image lock: the image for %q is incomplete", arch)
 		}
 	}
 	return lock.Images, nil
@@ -114,7 +114,7 @@ func (b *Backend) pinnedImage(ctx context.Context, arch string) (image, error) {
 		return image{}, &ImageError{Image: pin.tag(), Reason: "is not in the engine", hint: installHint}
 	}
 	if err != nil {
-		return image{}, fmt.Errorf("look for the image %s: %w", pin.tag(), b.engineError(err))
+		return image{}, fmt.Errorf("inspect the image %s: %w", pin.tag(), b.engineError(err))
 	}
 	if !slices.Equal(found.RootFS.Layers, pin.Layers) {
 		return image{}, &ImageError{Image: pin.tag(), Reason: "is not the one that this mcprun was built for", hint: installHint}
@@ -139,10 +139,10 @@ func (b *Backend) namedImage(ctx context.Context) (image, error) {
 	ref := b.opt.Image
 	found, err := b.client.ImageInspect(ctx, ref)
 	if gone(err) {
-		return image{}, &ImageError{Image: ref, Reason: "is not in the engine", hint: "load, pull or build it first: mcprun never does"}
+		return image{}, &ImageError{Image: ref, Reason: "is not in the engine", hint: "load, pull or build it first; mcprun does not do that for you"}
 	}
 	if err != nil {
-		return image{}, fmt.Errorf("look for the image %s: %w", ref, b.engineError(err))
+		return image{}, fmt.Errorf("inspect the image %s: %w", ref, b.engineError(err))
 	}
 	return b.usable(ref, found)
 }

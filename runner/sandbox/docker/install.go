@@ -89,7 +89,7 @@ func (b *Backend) pullImage(ctx context.Context, opt *InstallOptions, pin pinned
 	}
 	if err != nil {
 		return &ImageError{Image: ref, Reason: fmt.Sprintf("cannot be pulled: %v", b.engineError(err)),
-			hint: "check that the engine reaches the registry, or build the image here: mcprun image --build"}
+			hint: "check that the engine can reach the registry, or build the image here: mcprun image --build"}
 	}
 	if _, err := b.client.ImageTag(ctx, client.ImageTagOptions{Source: ref, Target: pin.tag()}); err != nil {
 		return fmt.Errorf("name the image %s: %w", pin.tag(), b.engineError(err))
@@ -106,7 +106,7 @@ func (b *Backend) buildImage(ctx context.Context, opt *InstallOptions, arch stri
 		}
 	}
 	if len(missing) > 0 {
-		return "", &ImageError{Image: repository, Reason: "cannot be built here: there is no " + strings.Join(missing, ", no "),
+		return "", &ImageError{Image: repository, Reason: "cannot be built here: missing " + strings.Join(missing, ", no "),
 			hint: "on Debian or Ubuntu: sudo apt-get install mmdebstrap debian-archive-keyring npm python3\nelsewhere, " + ownImageHint}
 	}
 	fmt.Fprintln(opt.Log, "building the image from Debian packages; this takes about a minute")
@@ -131,7 +131,7 @@ func (b *Backend) buildImage(ctx context.Context, opt *InstallOptions, arch stri
 		if ended := contextErr(ctx); ended != nil {
 			return "", ended
 		}
-		return "", &ImageError{Image: repository, Reason: fmt.Sprintf("could not be built: %v; the lines above say why", err),
+		return "", &ImageError{Image: repository, Reason: fmt.Sprintf("could not be built: %v; see the output above", err),
 			hint: "if Debian has newer packages than this mcprun pins: update mcprun, or run: mcprun image --newest\nor " + ownImageHint}
 	}
 	if err := b.loadImage(ctx, filepath.Join(dir, "sandbox-"+arch+".tar")); err != nil {

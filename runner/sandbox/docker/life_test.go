@@ -119,7 +119,7 @@ func TestStartUndoesWhatItDid(t *testing.T) {
 		change func(*sandbox.Spec)
 		want   string
 	}{
-		"no guest":           {func(s *sandbox.Spec) { s.Guest = nil }, "no guest program"},
+		"no guest":           {func(s *sandbox.Spec) { s.Guest = nil }, "guest program"},
 		"other runtime":      {func(s *sandbox.Spec) { s.Runtime = sandbox.QuickJS }, "does not run"},
 		"odd id":             {func(s *sandbox.Spec) { s.ID = "a/b" }, "run ID"},
 		"odd guest file":     {func(s *sandbox.Spec) { s.Guest["../x"] = nil }, "plain file name"},
@@ -196,10 +196,10 @@ const answerTime = 12 * time.Second
 func TestEngineThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ host, want string }{
-		"no socket":    {"unix:///nonexistent/docker.sock", "there is no engine at unix:///nonexistent/docker.sock"},
-		"silent":       {"unix://" + silent(t), "docker engine does not answer at"},
-		"another host": {"tcp://127.0.0.1:1", "does not answer at tcp://127.0.0.1:1"},
-		"ssh":          {"ssh://somewhere", "not reached over ssh"},
+		"no socket":    {"unix:///nonexistent/docker.sock", "no docker engine at unix:///nonexistent/docker.sock"},
+		"silent":       {"unix://" + silent(t), "does not answer"},
+		"another host": {"tcp://127.0.0.1:1", "docker engine at tcp://127.0.0.1:1 does not answer"},
+		"ssh":          {"ssh://somewhere", "ssh addresses are not supported"},
 		"nonsense":     {"docker.sock", "not an address"},
 	} {
 		t.Run(name, func(t *testing.T) {

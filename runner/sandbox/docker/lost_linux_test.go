@@ -46,7 +46,7 @@ func TestEngineGoesAway(t *testing.T) {
 				t.Errorf("it took %v to notice", took)
 			}
 			var lost *docker.EngineLostError
-			if !errors.As(err, &lost) || !strings.Contains(err.Error(), "went away while a script was running") || lost.Hint() == "" {
+			if !errors.As(err, &lost) || !strings.Contains(err.Error(), "went away while the script was running") || lost.Hint() == "" {
 				t.Errorf("exit %+v, error %v", exit, err)
 			}
 			if err := syscall.Kill(r.pid, 0); !errors.Is(err, syscall.ESRCH) {

@@ -69,13 +69,13 @@ func (b *Backend) queryPodman(ctx context.Context, info *system.Info) error {
 		}
 	}
 	if err := b.getJSON(ctx, "/v4.0.0/libpod/info", &own); err != nil {
-		return fmt.Errorf("ask Podman what it may limit: %w", err)
+		return fmt.Errorf("query Podman's limits: %w", err)
 	}
 	if own.Host.Security.Rootless && !hasOption(info.SecurityOptions, "rootless") {
 		info.SecurityOptions = append(info.SecurityOptions, "name=rootless")
 	}
 	if own.Host.Security.Rootless && len(own.Host.IDMappings.UIDMap) < 2 {
-		return &EngineError{Host: b.opt.Host, Err: errors.New("its user has no further users to map (/etc/subuid, /etc/subgid)"), hint: mappingHint}
+		return &EngineError{Host: b.opt.Host, Err: errors.New("its user has no subordinate user ids (/etc/subuid, /etc/subgid)"), hint: mappingHint}
 	}
 	if own.Host.CgroupVersion != "v2" && !own.Host.Security.Rootless {
 		return nil
@@ -107,7 +107,7 @@ func (b *Backend) getJSON(ctx context.Context, path string, into any) error {
 	return json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(into)
 }
 
-const mappingHint = "give your user some, and have Podman take notice: sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $USER; podman system migrate"
+const mappingHint = "add some and apply them: sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $USER; podman system migrate"
 
 // finishPodman reads the exit code of a container that the engine does not remove, and removes it.
 func (p *process) finishPodman() {

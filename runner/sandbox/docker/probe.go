@@ -40,7 +40,7 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 		st.Detail += ", rootless"
 	}
 	if e.remote != "" {
-		st.Detail += ", files are copied as archives because " + e.remote
+		st.Detail += "; files are copied, because " + e.remote
 	}
 	return st
 }
@@ -66,11 +66,11 @@ func (b *Backend) probe(ctx context.Context) (*engine, image, error) {
 // holds lists what every container protects; what an engine lacks is in Status.Missing.
 func holds() []string {
 	return []string{
-		"network: none, and no name resolution",
-		"files: the workspace, and read-only the generated tree and the image; nothing of the machine",
-		"processes: none of the machine's are seen or reached",
-		"privileges: an unprivileged user, no capabilities, no new ones",
-		"kernel: a list of system calls of our own, stricter than the engine's; no io_uring, bpf, keyrings, ptrace, mounts, namespaces",
+		"network: none, not even name resolution",
+		"files: the workspace, plus the generated tree and the image read-only; nothing of the machine",
+		"processes: cannot see or reach the machine's",
+		"privileges: an unprivileged user without capabilities, who cannot gain any",
+		"kernel: an allow list of system calls, stricter than the engine's; no io_uring, bpf, keyrings, ptrace, mounts, namespaces",
 		"limits: memory, processor time, processes, open files, file size, output, workspace",
 	}
 }
@@ -78,7 +78,7 @@ func holds() []string {
 // lacks lists what no container protects.
 func lacks() []string {
 	return []string{
-		"kernel: it is the machine's own; a hole in a system call that is allowed is a way out",
-		"hardware: side channels of a shared processor",
+		"kernel: shared with the machine; a bug in an allowed system call is a way out",
+		"hardware: side channels of the shared processor",
 	}
 }

@@ -176,7 +176,7 @@ func (p *process) drain(fetched <-chan error) {
 		}
 	case <-time.After(timeout):
 		if !p.lostEngine {
-			p.backend.log.Warn("the engine did not end a container's output", "container", p.id)
+			p.backend.log.Warn("the engine did not close a container's output", "container", p.id)
 		}
 		p.attached.Close()
 		<-fetched

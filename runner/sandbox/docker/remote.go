@@ -208,7 +208,7 @@ func (r *remoteProcess) Remote() bool { return true }
 // connect gives the container its run, as process.connect does, and owns the workspace from then on.
 func (r *remoteProcess) connect(ctx context.Context, spec sandbox.Spec, w *remote.Workspace) error {
 	if err := r.guest.Begin(ctx, spec, w); err != nil {
-		return fmt.Errorf("hand a run to container %s: %w", r.id, err)
+		return fmt.Errorf("pass the run to container %s: %w", r.id, err)
 	}
 	go func() {
 		defer close(r.done)
@@ -227,7 +227,7 @@ func (r *remoteProcess) connect(ctx context.Context, spec sandbox.Spec, w *remot
 			r.err = fmt.Errorf("container %s ended before its workspace was copied back: %q", r.id, r.words.String())
 		}
 		if words := r.words.String(); words != "" {
-			r.backend.log.Debug("a container's own programs print", "container", r.id, "text", words)
+			r.backend.log.Debug("output of a container's own programs", "container", r.id, "text", words)
 		}
 		r.err = errors.Join(r.err, r.release())
 	}()

@@ -27,9 +27,9 @@ func (b *Backend) whyRemote(info system.Info) string {
 	case hasOption(info.SecurityOptions, "rootless") && !b.ownSocket():
 		return "it runs as another user"
 	case b.opt.Runtime != "":
-		return "the runtime " + b.opt.Runtime + " connects containers to no socket of this machine"
+		return "the runtime " + b.opt.Runtime + " cannot connect containers to this machine's sockets"
 	case err == nil && info.Name != name:
-		return "its machine has another name than this one"
+		return "its host name differs from this machine's"
 	}
 	return ""
 }
@@ -64,8 +64,8 @@ func (b *Backend) checkRemote(e *engine) error {
 	if e.remote == "" || !e.podman {
 		return nil
 	}
-	return &EngineError{Host: b.opt.Host, Err: fmt.Errorf("it is Podman, which takes no system call filter from another machine, and %s", e.remote),
-		hint: "run mcprun where Podman runs and sees its folders, or use Docker"}
+	return &EngineError{Host: b.opt.Host, Err: fmt.Errorf("a remote Podman cannot use mcprun's system-call filter, and %s", e.remote),
+		hint: "run mcprun on the machine where Podman runs, or use Docker"}
 }
 
 // setRemote records that the engine turned out to be remote when a container was started.

@@ -84,7 +84,7 @@ func TestRemoteEngines(t *testing.T) {
 			b    *Backend
 			info system.Info
 			want string
-		}{unix, other, "another name"}
+		}{unix, other, "host name"}
 	}
 	for name, c := range cases {
 		if got := c.b.whyRemote(c.info); !strings.Contains(got, c.want) {

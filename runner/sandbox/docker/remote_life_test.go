@@ -153,7 +153,7 @@ func TestRemoteConnectionBreaks(t *testing.T) {
 	cancel()
 	began := time.Now()
 	exit, err := p.Wait()
-	if err == nil || !strings.Contains(err.Error(), "went away while a script was running") {
+	if err == nil || !strings.Contains(err.Error(), "went away while the script was running") {
 		t.Errorf("%+v, %v", exit, err)
 	}
 	if took := time.Since(began); took > 5*time.Second {

@@ -50,7 +50,7 @@ func (b *Backend) newRunDir(spec sandbox.Spec, e *engine) (*runDir, error) {
 	}
 	d := &runDir{Dir: dir, container: containerName(spec, dir.Random)}
 	if over := len(d.socket()) - maxSocketPath; over > 0 {
-		err = fmt.Errorf("folder for running sandboxes %q: its name is too long by %d bytes for a socket in it", b.opt.RuntimeDir, over)
+		err = fmt.Errorf("folder for running sandboxes %q: the path is %d bytes too long for a socket", b.opt.RuntimeDir, over)
 	} else {
 		err = d.fill(spec, e.seccomp(), fmt.Sprintf("sandbox:x:%d:%d::/tmp:/\n", b.uid, b.gid))
 	}

@@ -118,7 +118,7 @@ func (b *Backend) launchLocal(ctx context.Context, spec sandbox.Spec, e *engine,
 		if _, silent := errors.AsType[*EngineError](err); silent || e.podman || e.watched || ctx.Err() != nil {
 			return nil, err
 		}
-		b.setRemote("its containers' processes are not seen from here")
+		b.setRemote("its containers' processes are not visible from here")
 		return nil, &unsharedError{err}
 	}
 	return p, nil
@@ -218,7 +218,7 @@ func (p *process) make(ctx context.Context, create client.ContainerCreateOptions
 func (b *Backend) startError(id string, err error) error {
 	if strings.Contains(err.Error(), "error setting rlimit") {
 		return &EngineError{Host: b.opt.Host, Err: err,
-			hint: "a limit is above what the engine may set itself: ask for fewer --open-files, or raise the engine's own limit (LimitNOFILE of its service)"}
+			hint: "a limit is higher than the engine may set: lower --open-files, or raise the engine's own limit (LimitNOFILE of its service)"}
 	}
 	return fmt.Errorf("start container %s: %w", id, b.engineError(err))
 }

@@ -36,7 +36,7 @@ func (p *process) find(ctx context.Context) error {
 		return fmt.Errorf("inspect container %s: %w", p.id, p.backend.engineError(err))
 	}
 	if res.Container.State == nil {
-		return fmt.Errorf("the engine does not tell the state of container %s", p.id)
+		return fmt.Errorf("the engine does not report the state of container %s", p.id)
 	}
 	mark := ""
 	if p.watched {

@@ -44,12 +44,12 @@ func (b *Backend) checkWatched(e *engine) error {
 	if !e.watched || e.remote == "" && kernelview.CanMeasure() {
 		return nil
 	}
-	why := "it is rootless and has no control groups, so it limits neither memory nor processes"
+	why := "it is rootless without control groups, so it cannot limit memory or processes"
 	if e.remote != "" {
 		why += ", and " + e.remote
 	}
 	return &EngineError{Host: b.opt.Host, Err: errors.New(why),
-		hint: "have its machine use control groups of version 2 and delegate memory, pids and cpu to its user, or use another engine or sandbox"}
+		hint: "use cgroup v2 on its machine and delegate memory, pids and cpu to its user, or use another engine or sandbox"}
 }
 
 // dataSlack is how much more private memory one process may map than the run may use.

@@ -76,7 +76,7 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 			return s
 		}
 		if !errors.Is(err, jail.ErrUnsupported) {
-			return sandbox.Status{Detail: err.Error(), Remedy: "run it again with --verbose, or use --sandbox docker"}
+			return sandbox.Status{Detail: err.Error(), Remedy: "run mcprun doctor --verbose for details, or use --sandbox docker"}
 		}
 		b.opts.Logger.Debug("no jail for the embedded engine", "error", err)
 	}
@@ -107,8 +107,8 @@ func selfExe() string {
 // unjailedMissing lists the isolation that a child without a jail does not have.
 func unjailedMissing() []string {
 	missing := []string{
-		"namespaces: none on this system; only the engine keeps scripts away from files and the network",
-		"system-call filter: none on this system",
+		"namespaces: not available; only the engine keeps scripts away from files and the network",
+		"system-call filter: not available",
 	}
 	if runtime.GOOS != "windows" {
 		missing = append(missing, "memory: limited by the engine only")

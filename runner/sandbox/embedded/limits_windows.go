@@ -24,7 +24,7 @@ const (
 func guard(child *os.Process, limits sandbox.Limits) (stop func() int64, err error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
-		return nil, fmt.Errorf("make a job object: %w", err)
+		return nil, fmt.Errorf("create a job object: %w", err)
 	}
 	defer func() {
 		if err != nil {

@@ -32,7 +32,7 @@ func makeScratch(dir, exe string) (scratch, error) {
 	s := scratch{name, release}
 	if err := os.Mkdir(name, 0o700); err != nil {
 		release()
-		return scratch{}, fmt.Errorf("make the run's folder: %w", err)
+		return scratch{}, fmt.Errorf("create the run's folder: %w", err)
 	}
 	// The jail's user passes through it to the folders inside that it is granted.
 	return s, errors.Join(os.Chmod(name, 0o711), os.Mkdir(s.tmp(), 0o700), os.Mkdir(s.workspace(), 0o700))

@@ -53,7 +53,7 @@ func startUnjailed(ctx context.Context, exe string) (_ *unjailedChild, err error
 	for i := range p.streams {
 		r, w, err := os.Pipe()
 		if err != nil {
-			return nil, fmt.Errorf("make a pipe: %w", err)
+			return nil, fmt.Errorf("create a pipe: %w", err)
 		}
 		if i == 0 {
 			r, w = w, r
@@ -63,7 +63,7 @@ func startUnjailed(ctx context.Context, exe string) (_ *unjailedChild, err error
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1], theirs[2]
 	conn, afterStart, err := attachBridge(p.cmd)
 	if err != nil {
-		return nil, fmt.Errorf("make the bridge: %w", err)
+		return nil, fmt.Errorf("create the bridge: %w", err)
 	}
 	err = p.cmd.Start()
 	afterStart()

@@ -26,7 +26,7 @@ func (i *idle) Done() <-chan struct{} { return i.done }
 // Adopt implements sandbox.Idle.
 func (i *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, error) {
 	if err := i.adopt(ctx, spec); err != nil {
-		return nil, errors.Join(fmt.Errorf("hand a waiting guest over: %w", err), i.Close())
+		return nil, errors.Join(fmt.Errorf("assign an idle guest to a run: %w", err), i.Close())
 	}
 	i.begin(ctx, spec)
 	return i.guest, nil
@@ -53,7 +53,7 @@ func (i *idle) adopt(ctx context.Context, spec sandbox.Spec) error {
 func (i *idle) mountFolders(all []mounts.Mount) error {
 	_, gofer := i.processes.find(i.proc.Pid)
 	if gofer == 0 {
-		return errors.New("the process that serves the guest's files was not found")
+		return errors.New("the guest's file server process was not found")
 	}
 	return mounts.Show(gofer, nil, all, func(root int) error {
 		// The rest of the root must not change.

@@ -69,7 +69,7 @@ func (b *Backend) enterFiles() ([]interp.File, error) {
 	if exe == "" {
 		var err error
 		if exe, err = os.Executable(); err != nil {
-			return nil, fmt.Errorf("find this program's own file: %w", err)
+			return nil, fmt.Errorf("find mcprun's own executable: %w", err)
 		}
 	}
 	libraries, err := interp.Libraries(exe)
@@ -109,7 +109,7 @@ func userNamespaces(ctx context.Context, t *tool) error {
 		return ctx.Err()
 	}
 	return &UnavailableError{
-		Err:  fmt.Errorf("gVisor without root needs user namespaces, which this machine does not give: %w", errors.Join(err, errors.New(strings.TrimSpace(stderr.String())))),
+		Err:  fmt.Errorf("gVisor without root needs user namespaces, which this machine does not allow: %w", errors.Join(err, errors.New(strings.TrimSpace(stderr.String())))),
 		hint: "allow them (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or run as root",
 	}
 }

@@ -53,7 +53,7 @@ func (g *guest) Bridge(ctx context.Context) (net.Conn, error) {
 	}
 	conn, again := g.streams.Bridge()
 	if again {
-		return nil, errors.New("the guest's bridge was taken before")
+		return nil, errors.New("the guest's bridge is already in use")
 	}
 	return conn, nil
 }

@@ -65,7 +65,7 @@ func (d *direct) launch(ctx context.Context, spec sandbox.Spec, late bool) (_ *g
 	var missing []string
 	bounds := cgroup.Limits{Memory: lim.Memory + ownMemory, Tasks: lim.Processes*tasksEach + len(d.files())*mountTasks + ownTasks}
 	if g.group, missing = cgroup.New(dir.name, bounds, d.b.guard); missing != nil {
-		d.b.log.Info("a guest of gVisor runs without some control groups", "missing", missing)
+		d.b.log.Info("a gVisor guest runs without some control groups", "missing", missing)
 	}
 	files := ends
 	if !d.tool.passFD {
@@ -76,7 +76,7 @@ func (d *direct) launch(ctx context.Context, spec sandbox.Spec, late bool) (_ *g
 	}
 	if !d.tool.passFD {
 		if err := handOver(g.streams, ends[0], spec.Secret); err != nil {
-			return nil, fmt.Errorf("hand descriptors over to the guest: %w", err)
+			return nil, fmt.Errorf("pass descriptors to the guest: %w", err)
 		}
 	}
 	g.stopKill = context.AfterFunc(ctx, g.Kill)
@@ -148,12 +148,12 @@ func (g *guest) run(d *direct, files []*os.File) error {
 func secretPipe(secret string) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("make a pipe: %w", err)
+		return nil, fmt.Errorf("create a pipe: %w", err)
 	}
 	defer w.Close()
 	if _, err := w.WriteString(secret); err != nil {
 		r.Close()
-		return nil, fmt.Errorf("hand the secret over: %w", err)
+		return nil, fmt.Errorf("pass the secret: %w", err)
 	}
 	return r, nil
 }

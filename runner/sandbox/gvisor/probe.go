@@ -23,11 +23,11 @@ func (b *Backend) probeEngine(ctx context.Context, direct error) sandbox.Status 
 // holds lists what gVisor protects.
 func holds() []string {
 	return []string{
-		"kernel: system calls are answered by gVisor's own kernel, not by the machine's",
-		"network: none, and no name resolution",
-		"files: the workspace, and read-only the generated tree and the interpreter; no socket or pipe of the machine",
-		"processes: none of the machine's are seen or reached",
-		"privileges: no capabilities, no new ones",
+		"kernel: gVisor's own kernel handles system calls, not the machine's",
+		"network: none, not even name resolution",
+		"files: the workspace, plus the generated tree and the interpreter read-only; no socket or pipe of the machine",
+		"processes: cannot see or reach the machine's",
+		"privileges: no capabilities, and no way to gain any",
 		"limits: memory, processor time, processes, open files, file size, output, workspace",
 	}
 }
@@ -35,7 +35,7 @@ func holds() []string {
 // lacks lists what gVisor does not protect.
 func lacks() []string {
 	return []string{
-		"hardware: side channels of a shared processor",
-		"speed: system calls and file access cost several times what they cost outside",
+		"hardware: side channels of the shared processor",
+		"speed: system calls and file access are several times slower",
 	}
 }

@@ -46,11 +46,11 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Status {
 func (d *direct) missing() []string {
 	var missing []string
 	if !d.root {
-		missing = append(missing, "user: without root the guest runs as this user, in a namespace of its own")
+		missing = append(missing, "user: without root, the guest runs as your user in its own namespace")
 	}
 	g, without := cgroup.New("probe", cgroup.Limits{}, d.b.guard)
 	for _, m := range without {
-		missing = append(missing, m+"; memory and processor time are held by a watchdog")
+		missing = append(missing, m+"; a watchdog limits memory and processor time")
 	}
 	if err := g.Close(); err != nil {
 		missing = append(missing, err.Error())

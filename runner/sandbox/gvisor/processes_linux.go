@@ -84,7 +84,7 @@ func (p *processes) wait() error {
 			continue
 		}
 		if !process.WaitUntil(deadline) {
-			errs = append(errs, fmt.Errorf("process %d of gVisor does not end", process.PID))
+			errs = append(errs, fmt.Errorf("gVisor process %d does not end", process.PID))
 		}
 		process.Close()
 	}

@@ -17,7 +17,7 @@ import (
 // installHint says how to install gVisor.
 const installHint = "install gVisor: apt-get install runsc (Debian), https://gvisor.dev/docs/user_guide/install, or " +
 	"with Go: go mod init x && go get gvisor.dev/gvisor@go && go build -o runsc gvisor.dev/gvisor/runsc; " +
-	"then have runsc on PATH or name it with --runsc (MCPRUN_RUNSC)"
+	"then put runsc on PATH, or name it with --runsc (MCPRUN_RUNSC)"
 
 // queryTime is how long runsc may take to print its version and flags.
 const queryTime = 10 * time.Second
@@ -89,7 +89,7 @@ func query(ctx context.Context, path string) (*tool, error) {
 	first, _, _ := strings.Cut(version, "\n")
 	number, ok := strings.CutPrefix(strings.TrimSpace(first), "runsc version ")
 	if !ok {
-		return nil, fmt.Errorf("%s is not runsc, its version is %.100q", path, first)
+		return nil, fmt.Errorf("%s is not runsc: its version line is %.100q", path, first)
 	}
 	flags, err := output(ctx, path, "flags")
 	if err != nil {
@@ -97,7 +97,7 @@ func query(ctx context.Context, path string) (*tool, error) {
 	}
 	for _, need := range []string{"-overlay2", "-host-uds", "-file-access-mounts"} {
 		if !strings.Contains(flags, need) {
-			return nil, fmt.Errorf("%s, version %s, is too old: it has no flag %s", path, number, need)
+			return nil, fmt.Errorf("%s (version %s) is too old: it lacks the flag %s", path, number, need)
 		}
 	}
 	help, err := output(ctx, path, "help", "run")

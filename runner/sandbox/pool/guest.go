@@ -142,7 +142,7 @@ func (x *process) Bridge(ctx context.Context) (net.Conn, error) {
 	case conn := <-x.conn:
 		return conn, nil
 	default:
-		return nil, errors.New("the bridge was taken already")
+		return nil, errors.New("the bridge is already in use")
 	}
 }
 

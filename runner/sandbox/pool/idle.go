@@ -199,7 +199,7 @@ func (p *Pool) warm(s *idleSet) {
 			}
 			if !p.closed {
 				p.stats.Failed++
-				p.opt.Logger.Warn("a guest could not be started ahead", "sandbox", p.Name(), "runtime", spec.Runtime, "error", err)
+				p.opt.Logger.Warn("could not start a guest in advance", "sandbox", p.Name(), "runtime", spec.Runtime, "error", err)
 			}
 			return
 		}
@@ -248,7 +248,7 @@ func (p *Pool) watch(s *idleSet, g *guest) {
 func (p *Pool) lost(s *idleSet, g *guest) {
 	p.stats.Died++
 	s.want = max(s.want-1, 0)
-	p.opt.Logger.Debug("an idle guest has ended", "sandbox", p.Name(), "runtime", s.spec.Runtime)
+	p.opt.Logger.Debug("an idle guest ended", "sandbox", p.Name(), "runtime", s.spec.Runtime)
 	p.retire(s, g)
 }
 
@@ -267,7 +267,7 @@ func (p *Pool) close(g *guest) {
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.opt.Logger.Warn("an idle guest could not be removed", "sandbox", p.Name(), "error", err)
+		p.opt.Logger.Warn("could not remove an idle guest", "sandbox", p.Name(), "error", err)
 		if p.closed {
 			p.errs = append(p.errs, err)
 		}

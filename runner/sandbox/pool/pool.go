@@ -142,7 +142,7 @@ func (p *Pool) launch(ctx context.Context, g *guest, spec sandbox.Spec) (*proces
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		p.opt.Logger.Warn("an idle guest could not be used", "sandbox", p.Name(), "error", err)
+		p.opt.Logger.Warn("could not use an idle guest", "sandbox", p.Name(), "error", err)
 		p.count(&p.stats.Failed)
 	}
 	proc, err := p.backend.Start(ctx, spec)

@@ -3,10 +3,10 @@ package process
 // holds is what the sandbox keeps from a script wherever it works at all; what a machine lacks is in Status.Missing.
 func holds() []string {
 	return []string{
-		"network: none, and no name resolution",
-		"files: the workspace, and read-only the generated tree and the interpreter; nothing else of the machine",
-		"processes: none of the machine's are seen or reached",
-		"privileges: an unprivileged user, no capabilities, no new ones",
+		"network: none, not even name resolution",
+		"files: the workspace, plus the generated tree and the interpreter read-only; nothing else of the machine",
+		"processes: cannot see or reach the machine's",
+		"privileges: an unprivileged user without capabilities, who cannot gain any",
 		"kernel: an allow list of system calls; no io_uring, bpf, keyrings, ptrace, mounts, namespaces",
 		"limits: memory, processor time, processes, open files, file size, output, workspace",
 	}
@@ -15,8 +15,8 @@ func holds() []string {
 // lacks is what no sandbox of this kind holds.
 func lacks() []string {
 	return []string{
-		"kernel: it is the machine's own; a hole in a system call that is allowed is a way out",
-		"customers: a run of one must not share a machine with secrets of another",
-		"hardware: side channels of a shared processor",
+		"kernel: shared with the machine; a bug in an allowed system call is a way out",
+		"customers: do not run one customer's scripts on a machine with another's secrets",
+		"hardware: side channels of the shared processor",
 	}
 }

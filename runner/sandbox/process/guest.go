@@ -25,7 +25,7 @@ func (g *guest) Bridge(ctx context.Context) (net.Conn, error) {
 		return nil, err
 	}
 	if g.taken {
-		return nil, errors.New("the bridge was taken already")
+		return nil, errors.New("the bridge is already in use")
 	}
 	return g.child.Bridge(), nil
 }

@@ -128,7 +128,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Process
 // report logs the isolation that a guest lacks.
 func (b *Backend) report(child *jail.Child) {
 	for _, m := range child.Missing() {
-		b.opts.Logger.Info("the process sandbox runs with less than it could", "missing", m)
+		b.opts.Logger.Info("the process sandbox runs with reduced isolation", "missing", m)
 	}
 }
 

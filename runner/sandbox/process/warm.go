@@ -65,7 +65,7 @@ func (g *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, e
 	heap := watchHeap(&spec)
 	err := g.bind(ctx, spec)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("hand a waiting process sandbox over: %w", err), g.Close())
+		return nil, errors.Join(fmt.Errorf("assign an idle process sandbox to a run: %w", err), g.Close())
 	}
 	g.backend.report(g.child)
 	return &guest{child: g.child, heap: heap, secret: g.secret, taken: g.taken}, nil
@@ -73,7 +73,7 @@ func (g *idle) Adopt(ctx context.Context, spec sandbox.Spec) (sandbox.Process, e
 
 func (g *idle) bind(ctx context.Context, spec sandbox.Spec) error {
 	if got := g.backend.Shape(spec); got != g.shape {
-		return fmt.Errorf("it is of another shape: %+v, and %+v is wanted", g.shape, got)
+		return fmt.Errorf("it was prepared for %+v, want %+v", g.shape, got)
 	}
 	if err := g.backend.prepareFolders(spec); err != nil {
 		return err

@@ -63,7 +63,7 @@ func daemonOptions(app *cli.App) (daemon.Options, error) {
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		return daemon.Options{}, fmt.Errorf("find this program's own file: %w", err)
+		return daemon.Options{}, fmt.Errorf("find mcprun's own executable: %w", err)
 	}
 	build, err := daemon.BuildID(exe)
 	if err != nil {

@@ -23,7 +23,7 @@ const readyDescriptor = 3
 func launchDaemon(app *cli.App, dir string, ready *os.File) error {
 	exe, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find this program's own file: %w", err)
+		return fmt.Errorf("find mcprun's own executable: %w", err)
 	}
 	log, err := daemon.OpenLog(dir)
 	if err != nil {

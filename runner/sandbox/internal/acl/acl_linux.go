@@ -14,12 +14,12 @@ type NotSupportedError struct {
 }
 
 func (e *NotSupportedError) Error() string {
-	return fmt.Sprintf("make %q writable for user %d: its file system keeps no access control lists", e.Dir, e.UID)
+	return fmt.Sprintf("make %q writable for user %d: its file system does not support access control lists", e.Dir, e.UID)
 }
 
 // Hint returns what a person can do about the error.
 func (e *NotSupportedError) Hint() string {
-	return fmt.Sprintf("run mcprun as an ordinary user, or give the folder away: chown %d %q", e.UID, e.Dir)
+	return fmt.Sprintf("run mcprun as an ordinary user, or change the folder's owner: chown %d %q", e.UID, e.Dir)
 }
 
 // Grant lets the user uid read, write and enter the folder dir, and what is created in it from now

@@ -44,7 +44,7 @@ const (
 func New(id string, limits Limits, guard func(paths ...string) (release func(), err error)) (*Group, []string) {
 	found := places()
 	if len(found) == 0 {
-		return nil, []string{"cgroup: none may be made here"}
+		return nil, []string{"cgroup: cannot be created here"}
 	}
 	var paths []string
 	name := fmt.Sprintf("mcprun-%d-%s-%s", os.Getpid(), id, rand.Text()[:8])
@@ -92,7 +92,7 @@ func (h hierarchy) add(dir string, limits Limits) error {
 func Of(pid int, name string) (*Group, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
-		return nil, fmt.Errorf("look for the control group of process %d: %w", pid, err)
+		return nil, fmt.Errorf("find the control group of process %d: %w", pid, err)
 	}
 	groups := parseGroups(string(text))
 	g := &Group{dirs: make(map[string]string)}
@@ -105,7 +105,7 @@ func Of(pid int, name string) (*Group, error) {
 		}
 	}
 	if len(g.dirs) < 3 {
-		return nil, fmt.Errorf("process %d is not in a control group %q that can be seen from here", pid, name)
+		return nil, fmt.Errorf("process %d is not in control group %q, or the group is not visible here", pid, name)
 	}
 	return g, nil
 }
@@ -248,7 +248,7 @@ func (g *Group) PIDs() ([]int, error) {
 	for field := range strings.FieldsSeq(g.read(pids, "cgroup.procs")) {
 		pid, err := strconv.Atoi(field)
 		if err != nil || pid <= 0 { // of another process namespace
-			return nil, fmt.Errorf("the control group has a process %q that cannot be seen from here", field)
+			return nil, fmt.Errorf("the control group has a process %q that is not visible here", field)
 		}
 		all = append(all, pid)
 	}

@@ -31,7 +31,7 @@ func Check(dir string) error {
 	}
 	st, err := os.Stat(dir)
 	if err != nil {
-		return fmt.Errorf("look at a folder of the run: %w", err)
+		return fmt.Errorf("check a folder of the run: %w", err)
 	}
 	if !st.IsDir() {
 		return &Error{Path: dir, Reason: "is not a folder"}
@@ -44,18 +44,18 @@ func Check(dir string) error {
 func Place(workspace, name string) error {
 	root, err := safeopen.Root(workspace)
 	if err != nil {
-		return fmt.Errorf("make the place for %s: %w", name, err)
+		return fmt.Errorf("create the mount point for %s: %w", name, err)
 	}
 	defer root.Close()
 	if err := root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make the place for %s: %w", name, err)
+		return fmt.Errorf("create the mount point for %s: %w", name, err)
 	}
 	st, err := root.Lstat(name)
 	if err != nil {
-		return fmt.Errorf("make the place for %s: %w", name, err)
+		return fmt.Errorf("create the mount point for %s: %w", name, err)
 	}
 	if !st.IsDir() {
-		return &Error{Path: filepath.Join(workspace, name), Reason: fmt.Sprintf("is not a folder, and the run's %s have to appear there", name),
+		return &Error{Path: filepath.Join(workspace, name), Reason: fmt.Sprintf("is not a folder, but the run's %s are mounted there", name),
 			Remedy: "rename it, or choose another workspace"}
 	}
 	return nil
@@ -65,15 +65,15 @@ func Place(workspace, name string) error {
 // Systems without Unix owners and permissions only check that it is a folder.
 func Private(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make the folder for running sandboxes: %w", err)
+		return fmt.Errorf("create the folder for running sandboxes: %w", err)
 	}
 	st, err := os.Lstat(dir)
 	if err != nil {
-		return fmt.Errorf("look at the folder for running sandboxes: %w", err)
+		return fmt.Errorf("check the folder for running sandboxes: %w", err)
 	}
 	if !st.IsDir() || !mine(st) {
-		return &Error{Path: dir, Reason: "is for running sandboxes, and not a folder that belongs to you alone",
-			Remedy: fmt.Sprintf("remove it, or, if it is yours: chmod 700 %q", dir)}
+		return &Error{Path: dir, Reason: "holds running sandboxes but is not a private folder of yours",
+			Remedy: fmt.Sprintf("run chmod 700 %q, or remove it if it is not yours", dir)}
 	}
 	return nil
 }

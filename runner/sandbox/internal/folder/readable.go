@@ -15,7 +15,7 @@ import (
 func Readable(dir string, uid int, groups ...int) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("look at a folder of the run: %w", err)
+		return fmt.Errorf("check a folder of the run: %w", err)
 	}
 	names := []string{dir}
 	for _, e := range entries {
@@ -24,7 +24,7 @@ func Readable(dir string, uid int, groups ...int) error {
 	for _, name := range names {
 		st, err := os.Lstat(name)
 		if err != nil {
-			return fmt.Errorf("look at a folder of the run: %w", err)
+			return fmt.Errorf("check a folder of the run: %w", err)
 		}
 		need := fs.FileMode(0o4)
 		if st.IsDir() {
@@ -37,7 +37,7 @@ func Readable(dir string, uid int, groups ...int) error {
 			need <<= 3
 		}
 		if st.Mode()&fs.ModeSymlink == 0 && st.Mode().Perm()&need != need && !acl.Reads(name, uid) {
-			return &Error{Path: name, Reason: fmt.Sprintf("is not readable for user %d, whom scripts run as", uid),
+			return &Error{Path: name, Reason: fmt.Sprintf("is not readable for user %d, which scripts run as", uid),
 				Remedy: fmt.Sprintf("chmod -R a+rX %q", dir)}
 		}
 	}

@@ -83,7 +83,7 @@ func (f *Finder) findPython(ctx context.Context) (*Interpreter, error) {
 func pythonAt(exe, version string) (*Interpreter, error) {
 	_, minor, _ := strings.Cut(version, ".")
 	if n, err := strconv.Atoi(minor); err != nil || n < 11 {
-		return nil, fmt.Errorf("%s is python %s, too old: 3.11 or newer is needed", exe, version)
+		return nil, fmt.Errorf("%s is Python %s; 3.11 or newer is needed", exe, version)
 	}
 	in := &Interpreter{Host: exe, Inside: "/usr/bin/python3"}
 	prefix := filepath.Dir(filepath.Dir(exe))
@@ -108,7 +108,7 @@ func pythonAt(exe, version string) (*Interpreter, error) {
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("the standard library of %s is not below %s", exe, prefix)
+		return nil, fmt.Errorf("the standard library of %s is not under %s", exe, prefix)
 	}
 	if err := in.addPrograms(programs); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func ask(ctx context.Context, program string, args ...string) (string, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("ask %s where it is: %w", program, errors.Join(err, errors.New(strings.TrimSpace(stderr.String()))))
+		return "", fmt.Errorf("ask %s for its path: %w", program, errors.Join(err, errors.New(strings.TrimSpace(stderr.String()))))
 	}
 	return string(out), nil
 }

@@ -86,7 +86,7 @@ func (f *Finder) Find(ctx context.Context, rt sandbox.Runtime) (*Interpreter, er
 	case sandbox.Python:
 		in, err = f.findPython(ctx)
 	default:
-		return nil, fmt.Errorf("no interpreter of this machine runs %q", rt)
+		return nil, fmt.Errorf("no interpreter on this machine runs %q", rt)
 	}
 	if err != nil {
 		return nil, &MissingError{Runtime: rt, Err: err, elsewhere: f.opts.Elsewhere[rt]}

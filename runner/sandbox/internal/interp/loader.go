@@ -74,7 +74,7 @@ func (l *loader) add(file string) error {
 			if name == optional {
 				continue
 			}
-			return fmt.Errorf("%s needs the library %s, which is in none of the standard folders", file, name)
+			return fmt.Errorf("%s needs the library %s, which is not in a standard library folder", file, name)
 		}
 		l.files[name] = found
 		if err := l.add(found); err != nil {

@@ -92,7 +92,7 @@ func (c *Child) makeBindRequest(b Binding) (*bindRequest, error) {
 	for _, m := range b.Mounts {
 		var st unix.Stat_t
 		if err := unix.Stat(m.Source, &st); err != nil {
-			return nil, fmt.Errorf("look at %q: %w", m.Source, err)
+			return nil, fmt.Errorf("check %q: %w", m.Source, err)
 		}
 		o.Mounts = append(o.Mounts, pinned{Mount: m, Dev: uint64(st.Dev), Ino: st.Ino})
 	}

@@ -32,7 +32,7 @@ func dropEarly(p *request) error {
 	if p.DropTo != 0 {
 		// The syscall package changes all threads.
 		if err := syscall.Setgroups([]int{}); err != nil {
-			return fmt.Errorf("give up groups: %w", err)
+			return fmt.Errorf("drop groups: %w", err)
 		}
 		if err := syscall.Setresgid(p.DropTo, p.DropTo, p.DropTo); err != nil {
 			return fmt.Errorf("become group %d: %w", p.DropTo, err)
@@ -42,7 +42,7 @@ func dropEarly(p *request) error {
 		return fmt.Errorf("clear ambient capabilities: %w", err)
 	}
 	if err := prctlAll(unix.PR_SET_NO_NEW_PRIVS, 1); err != nil {
-		return fmt.Errorf("give up new privileges: %w", err)
+		return fmt.Errorf("set no_new_privs: %w", err)
 	}
 	return dieWithHost()
 }

@@ -295,11 +295,11 @@ func becomeReaper() error {
 // secretPipe returns the reading end of a pipe that holds the secret and then ends.
 func secretPipe(secret string) (int, error) {
 	if len(secret) > sandbox.MaxSecret {
-		return -1, fmt.Errorf("the secret has %d bytes, more than %d", len(secret), sandbox.MaxSecret)
+		return -1, fmt.Errorf("the secret has %d bytes; the limit is %d", len(secret), sandbox.MaxSecret)
 	}
 	var ends [2]int
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
-		return -1, fmt.Errorf("make a pipe: %w", err)
+		return -1, fmt.Errorf("create a pipe: %w", err)
 	}
 	defer unix.Close(ends[1])
 	if _, err := unix.Write(ends[1], []byte(secret)); err != nil {

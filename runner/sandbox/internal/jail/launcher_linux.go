@@ -30,7 +30,7 @@ type launcher struct {
 func startLauncher(p *request) (*launcher, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("make a socket pair: %w", err)
+		return nil, fmt.Errorf("create a socket pair: %w", err)
 	}
 	l := &launcher{ctl: os.NewFile(uintptr(fds[0]), "launcher"), name: p.Program}
 	files, err := programFiles(p)

@@ -128,7 +128,7 @@ func descend(root int, name string, dir bool) (int, error) {
 		next, err := step(at, part, dir || !last)
 		unix.Close(at)
 		if err != nil {
-			return -1, fmt.Errorf("make place for %q: %q: %w", name, "/"+path.Join(parts[:i+1]...), err)
+			return -1, fmt.Errorf("create a mount point for %q: %q: %w", name, "/"+path.Join(parts[:i+1]...), err)
 		}
 		at = next
 	}
@@ -158,7 +158,7 @@ const maxTmpFiles = 32768
 func tmpfs(root int, dir string, size int64) error {
 	fd, err := mounts.Tmpfs(size, maxTmpFiles)
 	if err != nil {
-		return fmt.Errorf("make an empty folder for %q: %w", dir, err)
+		return fmt.Errorf("create an empty folder for %q: %w", dir, err)
 	}
 	return clone{Mount: Mount{Source: "tmpfs", Target: dir}, fd: fd, isDir: true}.attach(root)
 }
@@ -225,7 +225,7 @@ func mountProc(root int) (missing []string, err error) {
 	const flags = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	err = unix.Mount("proc", ".", "proc", flags, "hidepid=invisible,subset=pid")
 	if errors.Is(err, unix.EPERM) {
-		return []string{"/proc: a fresh one may not be mounted here, scripts have none"}, nil
+		return []string{"/proc: cannot be mounted here; scripts run without it"}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("mount /proc: %w", err)

@@ -146,6 +146,6 @@ func (c *Child) boundTasks() {
 	value := uint64(MaxTasks(User(), c.cfg.Limits))
 	limit := unix.Rlimit{Cur: value, Max: value}
 	if err := unix.Prlimit(c.proc.Pid, unix.RLIMIT_NPROC, &limit, nil); err != nil {
-		c.missing = append(c.missing, fmt.Sprintf("processes: bounded by a watchdog only: %v", err))
+		c.missing = append(c.missing, fmt.Sprintf("processes: limited by a watchdog only: %v", err))
 	}
 }

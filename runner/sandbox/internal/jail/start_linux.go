@@ -69,7 +69,7 @@ func start(ctx context.Context, cfg Config, withNamespaces bool) (_ *Child, err 
 	c.control, ends = control, append(ends, end)
 	c.makeGroup()
 	if !c.group.BoundsMemory() && !proctree.Available() {
-		return nil, fmt.Errorf("%w: it gives no control group, and /proc lists no child processes", ErrUnsupported)
+		return nil, fmt.Errorf("%w: control groups cannot be used, and /proc does not list child processes", ErrUnsupported)
 	}
 	if err := c.launch(ends, who.attributes(withNamespaces, cfg.Warm)); err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func (c *Child) makeGroup() {
 
 func (c *Child) withoutGroup(missing ...string) {
 	for _, m := range missing {
-		c.missing = append(c.missing, m+"; a watchdog takes its place")
+		c.missing = append(c.missing, m+"; a watchdog is used instead")
 	}
 }
 

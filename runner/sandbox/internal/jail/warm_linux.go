@@ -187,7 +187,7 @@ func (k *mounter) bind(o *bindRequest) error {
 	return nil
 }
 
-var errOtherFile = errors.New("the sandbox was started earlier and sees another file there")
+var errOtherFile = errors.New("the sandbox was started earlier and sees a different file there")
 
 func resizeTmp(size int64) error {
 	err := unix.Mount("", "/tmp", "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, fmt.Sprintf("size=%d", size))

@@ -22,10 +22,10 @@ type processTree struct {
 func newProcessTree(pid int, mark string) (*processTree, error) {
 	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
 	if err != nil {
-		return nil, fmt.Errorf("look for the container of process %d: %w", pid, err)
+		return nil, fmt.Errorf("find the container of process %d: %w", pid, err)
 	}
 	if !strings.Contains(string(mounts), "/"+mark+"/") {
-		return nil, fmt.Errorf("process %d is not in the container: the engine's processes have other numbers here", pid)
+		return nil, fmt.Errorf("process %d is not in the container: the engine uses other process ids than this machine", pid)
 	}
 	lim := sandbox.Limits{}.WithDefaults()
 	return &processTree{tree: &proctree.Tree{Root: pid, Folders: []string{"/tmp"}, MaxTasks: lim.Processes, MaxMemory: lim.Memory}}, nil

@@ -145,7 +145,7 @@ func (in *View) eachProcess(user, group int, f func(pid int) error) error {
 		return fmt.Errorf("set the limits of a container: %w", err)
 	}
 	if !slices.Contains(pids, in.PID) {
-		return fmt.Errorf("set the limits of a container: process %d is not among its own", in.PID)
+		return fmt.Errorf("set the limits of a container: process %d is not one of its processes", in.PID)
 	}
 	return thread.Spare(func() error {
 		if err := becomeUser(user, group); err != nil {

@@ -107,7 +107,7 @@ func guestRoot(top int) (int, error) {
 			return beneath(top, name)
 		}
 	}
-	return -1, errors.New("the guest's root is not where it should be")
+	return -1, errors.New("the guest's root is not where it was expected")
 }
 
 // beneath opens a folder below another without following any link.
@@ -166,7 +166,7 @@ func Clone(source string, writable, recursive bool) (int, error) {
 
 func kernelTooOld(err error) error {
 	if errors.Is(err, unix.ENOSYS) {
-		return fmt.Errorf("%w (the kernel is too old, Linux 5.12 or newer is needed)", err)
+		return fmt.Errorf("%w (the kernel is too old; Linux 5.12 or newer is needed)", err)
 	}
 	return err
 }

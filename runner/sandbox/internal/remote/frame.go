@@ -99,12 +99,12 @@ func start(secret string, command []string) ([]byte, error) {
 	fields := append([]string{secret}, command...)
 	for _, f := range fields {
 		if strings.ContainsRune(f, 0) {
-			return nil, fmt.Errorf("start a guest: %.100q has a NUL in it", f)
+			return nil, fmt.Errorf("start a guest: %.100q contains a NUL byte", f)
 		}
 	}
 	b := []byte(strings.Join(fields, "\x00"))
 	if len(b) > maxFrame {
-		return nil, fmt.Errorf("start a guest: its command has %d bytes, more than %d", len(b), maxFrame)
+		return nil, fmt.Errorf("start a guest: its command has %d bytes; the limit is %d", len(b), maxFrame)
 	}
 	return b, nil
 }

@@ -75,7 +75,7 @@ func OpenRun(spec sandbox.Spec) (*Workspace, error) {
 	w, err := OpenWorkspace(spec.Workspace, Limits{Bytes: lim.Disk, Files: lim.DiskFiles, Largest: lim.LargestFile(), Skip: skip})
 	if large, ok := errors.AsType[*TooLargeError](err); ok {
 		return nil, &folder.Error{Path: spec.Workspace, Reason: "cannot be copied to the engine: " + large.Error(),
-			Remedy: "use a smaller workspace or a larger limit, or an engine that sees this machine's folders"}
+			Remedy: "use a smaller workspace, raise the limit, or use an engine that sees this machine's folders"}
 	}
 	return w, err
 }
@@ -152,7 +152,7 @@ func (g *Guest) copyWorkspace(ctx context.Context) error {
 		return nil
 	}
 	if left := g.workspace.Left(); left > 0 {
-		g.log.Warn("not everything in the workspace can be copied to the engine", "left", left)
+		g.log.Warn("some files in the workspace cannot be copied to the engine", "left", left)
 	}
 	if g.workspace.Empty() {
 		return nil
@@ -250,7 +250,7 @@ func (g *Guest) ApplyChanges(lim sandbox.Limits) (passed string, err error) {
 		return "", err
 	}
 	if res.Left > 0 {
-		g.log.Warn("not everything that a script left in its workspace can be there on this machine", "left", res.Left, "example", res.Example)
+		g.log.Warn("some files that the script left in its workspace cannot be stored on this machine", "left", res.Left, "example", res.Example)
 	}
 	if res.Largest == lim.WithDefaults().LargestFile() { // larger files existed before
 		g.run.Note(sandbox.LimitFileSize)

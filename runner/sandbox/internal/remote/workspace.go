@@ -86,7 +86,7 @@ func OpenWorkspace(dir string, lim Limits) (*Workspace, error) {
 		w.files++
 		switch {
 		case bytes > lim.Bytes:
-			return &TooLargeError{fmt.Sprintf("has files of more than %d bytes", lim.Bytes)}
+			return &TooLargeError{fmt.Sprintf("has more than %d bytes of files", lim.Bytes)}
 		case w.files > lim.Files:
 			return &TooLargeError{fmt.Sprintf("has more than %d files and folders", lim.Files)}
 		}
@@ -226,7 +226,7 @@ func okPath(name string) bool {
 }
 
 // errTooMuch reports that a container returned more than its workspace may hold.
-var errTooMuch = errors.New("more came back from the container than its workspace may hold")
+var errTooMuch = errors.New("the container returned more than its workspace may hold")
 
 // Receive stores an archive of the changed workspace until Apply.
 func (w *Workspace) Receive(from io.Reader) error {
@@ -234,7 +234,7 @@ func (w *Workspace) Receive(from io.Reader) error {
 	name := ".mcprun-" + rand.Text()
 	f, err := w.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("keep the changes to the workspace: %w", err)
+		return fmt.Errorf("save the changes to the workspace: %w", err)
 	}
 	w.spool = f
 	if w.root.Remove(name) != nil { // not every system can
@@ -244,7 +244,7 @@ func (w *Workspace) Receive(from io.Reader) error {
 	n, err := io.Copy(f, io.LimitReader(from, most+1))
 	switch {
 	case err != nil:
-		return fmt.Errorf("keep the changes to the workspace: %w", err)
+		return fmt.Errorf("save the changes to the workspace: %w", err)
 	case n > most:
 		return errTooMuch
 	}

@@ -38,7 +38,7 @@ func New(parent, prefix, exe string) (*Dir, error) {
 		}
 	}
 	if err := os.Mkdir(d.Path, 0o700); err != nil {
-		return nil, errors.Join(fmt.Errorf("make the run's folder: %w", err), d.Remove())
+		return nil, errors.Join(fmt.Errorf("create the run's folder: %w", err), d.Remove())
 	}
 	return d, nil
 }

@@ -34,7 +34,7 @@ func Open() (s *Streams, guest []*os.File, err error) {
 	for i := range s.files {
 		r, w, err := os.Pipe()
 		if err != nil {
-			return s, guest, fmt.Errorf("make a pipe: %w", err)
+			return s, guest, fmt.Errorf("create a pipe: %w", err)
 		}
 		if i == 0 {
 			r, w = w, r
@@ -54,14 +54,14 @@ func Open() (s *Streams, guest []*os.File, err error) {
 func SocketPair() (*net.UnixConn, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a socket pair: %w", err)
+		return nil, nil, fmt.Errorf("create a socket pair: %w", err)
 	}
 	child, host := os.NewFile(uintptr(fds[1]), "guest"), os.NewFile(uintptr(fds[0]), "host")
 	defer host.Close() // FileConn makes a copy
 	conn, err := net.FileConn(host)
 	if err != nil {
 		child.Close()
-		return nil, nil, fmt.Errorf("make a socket pair: %w", err)
+		return nil, nil, fmt.Errorf("create a socket pair: %w", err)
 	}
 	return conn.(*net.UnixConn), child, nil
 }

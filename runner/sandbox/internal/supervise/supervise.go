@@ -198,7 +198,7 @@ func CheckAdopt(ctx context.Context, done <-chan struct{}, got, want sandbox.Sha
 	default:
 	}
 	if got != want {
-		return fmt.Errorf("its shape is %+v, want %+v", got, want)
+		return fmt.Errorf("it was prepared for %+v, want %+v", got, want)
 	}
 	return nil
 }

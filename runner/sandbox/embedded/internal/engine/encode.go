@@ -28,7 +28,7 @@ func (vm *VM) EncodeJSON(v Value, where string, max int) ([]byte, error) {
 	defer e.close()
 	err := e.value(v, path{name: where})
 	if err == nil && len(e.out) > max {
-		err = &NotJSONError{fmt.Sprintf("%s has %d bytes as JSON; at most %d are possible", where, len(e.out), max)}
+		err = &NotJSONError{fmt.Sprintf("%s has %d bytes as JSON; the limit is %d", where, len(e.out), max)}
 	}
 	return e.out, err
 }

@@ -51,7 +51,7 @@ argument the tool id is not a string
 argument the tool id is not a string
 argument the tool id is not a string
 true mine
-argument input has 17825800 bytes as JSON; at most 16769024 are possible
+argument input has 17825800 bytes as JSON; the limit is 16769024
 `
 	if r.stdout != want || r.stderr != "" {
 		t.Errorf("got  %s\nwant %s\nstderr %s", r.stdout, want, r.stderr)

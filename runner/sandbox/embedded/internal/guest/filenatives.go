@@ -113,7 +113,7 @@ func (g *guest) fileRead(a args, f file) (engine.Value, error) {
 	limit := g.maxRead()
 	if info.Size() > limit {
 		return engine.Undefined(), &engine.ThrowError{Class: "RangeError",
-			Message: fmt.Sprintf("the file has %d bytes; with this memory limit at most %d can be read at once", info.Size(), limit),
+			Message: fmt.Sprintf("the file has %d bytes; with this memory limit, at most %d can be read at once", info.Size(), limit),
 			Props:   map[string]string{"code": "ERR_FS_FILE_TOO_LARGE"}}
 	}
 	b, err := io.ReadAll(io.LimitReader(h, limit))

@@ -110,7 +110,7 @@ func (g *guest) hello() error {
 	if err := g.wire.send(map[string]any{
 		"type": "hello", "protocol": 1, "secret": g.o.Secret, "runtime": "quickjs " + engine.Version(),
 	}); err != nil {
-		return fmt.Errorf("greet the host: %w", err)
+		return fmt.Errorf("send hello to the host: %w", err)
 	}
 	return nil
 }

@@ -66,9 +66,9 @@ func (g *guest) normalizeModule(by, name string) (string, error) {
 		return preludePrefix + "node/" + short, nil
 	}
 	if short != name {
-		message := fmt.Sprintf("the embedded sandbox has no module %q; name another with --sandbox (mcprun doctor lists them)", name)
+		message := fmt.Sprintf("the embedded sandbox has no module %q; use another sandbox, such as --sandbox docker (mcprun doctor lists them)", name)
 		if isNetwork(short) {
-			message = fmt.Sprintf("there is no module %q: there is no network in a sandbox (egress is off); reach the outside through the tools in ./servers", name)
+			message = fmt.Sprintf("no module %q: a sandbox has no network (egress is off); use the tools in ./servers instead", name)
 		}
 		props := map[string]string{"code": "ERR_UNKNOWN_BUILTIN_MODULE"}
 		if at := g.importOf(name); by == scriptModule(g.job.Name) && at != "" {
@@ -77,7 +77,7 @@ func (g *guest) normalizeModule(by, name string) (string, error) {
 		return "", &engine.ThrowError{Message: message, Props: props}
 	}
 	return "", &engine.ThrowError{
-		Message: fmt.Sprintf("Cannot find module %q: what a script imports must be known when it is bundled", name),
+		Message: fmt.Sprintf("Cannot find module %q: imports must be known when the script is bundled", name),
 		Props:   map[string]string{"code": "ERR_MODULE_NOT_FOUND"}}
 }
 

@@ -64,7 +64,7 @@ func (g *guest) fail(value engine.Value, event string) {
 	if g.outOfMemory(value) {
 		g.failure = &failure{Name: "InternalError", Message: "out of memory", memory: true}
 		// The host names the limit; the engine's own is smaller, because the process needs memory too.
-		fmt.Fprintln(g.o.Stderr, "mcprun: the script needs more memory than its limit")
+		fmt.Fprintln(g.o.Stderr, "mcprun: the script exceeded its memory limit")
 		return
 	}
 	if g.hook("uncaught", g.vm.String(event), g.vm.Dup(value)) {

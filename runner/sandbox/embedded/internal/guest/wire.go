@@ -33,7 +33,7 @@ func (w *wire) read() ([]byte, error) {
 	}
 	n := binary.BigEndian.Uint32(size[:])
 	if n > maxFrame {
-		return nil, fmt.Errorf("frame of %d bytes; at most %d are allowed", n, maxFrame)
+		return nil, fmt.Errorf("a frame of %d bytes exceeds the limit of %d", n, maxFrame)
 	}
 	frame := make([]byte, n)
 	if _, err := io.ReadFull(w.in, frame); err != nil {
@@ -52,7 +52,7 @@ func (w *wire) write(parts ...string) error {
 		size += len(p)
 	}
 	if size > maxFrame {
-		return fmt.Errorf("frame of %d bytes; at most %d are allowed", size, maxFrame)
+		return fmt.Errorf("a frame of %d bytes exceeds the limit of %d", size, maxFrame)
 	}
 	if size >= largeFrame {
 		pieces := net.Buffers{binary.BigEndian.AppendUint32(nil, uint32(size))}

@@ -185,7 +185,7 @@
     if (host.builtin(name)) return module(name);
     const found = G[Symbol.for("mcprun.bundled")]?.(name, `${from ?? ""}`);
     if (found !== undefined) return found;
-    const e = new Error(`Cannot find module '${name}': require() finds what the script names in plain words; use "await import(...)" for a path that is computed`);
+    const e = new Error(`Cannot find module '${name}': require() needs a literal name; for a computed one, use await import(…)`);
     e.code = "MODULE_NOT_FOUND";
     throw e;
   });
