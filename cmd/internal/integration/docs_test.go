@@ -151,7 +151,9 @@ var (
 	fileName  = regexp.MustCompile(`^(?:#|//) ([\w./-]+\.\w+)\b`)
 	comment   = regexp.MustCompile(`\s+#\s.*`)
 	ours      = regexp.MustCompile("`((?:npx (?:-y )?)?(?:mcpgen|mcprun) [^`]+)`")
-	unrun     = regexp.MustCompile(`(?m)^(\$ |(mcpgen|mcprun) [^\[])`)
+	// Commands in settings of other programs: "command": "mcprun", "args": ["serve"], or npx mcpgen@1.0.0 sync.
+	inSettings = regexp.MustCompile(`(?:"command": "|npx -y )(mcpgen|mcprun)(?:", "args": \[|@[\d.]+ )([^\]\n]*)`)
+	unrun      = regexp.MustCompile(`(?m)^(\$ |(mcpgen|mcprun) [^\[])`)
 )
 
 func readPage(t *testing.T, name, text string) *page {
@@ -180,6 +182,9 @@ func readPage(t *testing.T, name, text string) *page {
 			}
 		default:
 			inside = false
+			for _, command := range inSettings.FindAllStringSubmatch(strings.Join(block, "\n"), -1) {
+				p.mentioned = append(p.mentioned, command[1]+" "+strings.NewReplacer(`"`, "", ",", "").Replace(command[2]))
+			}
 			if file == "" && len(block) > 0 {
 				if named := fileName.FindStringSubmatch(block[0]); named != nil {
 					file = named[1]
@@ -334,14 +339,15 @@ func parses(t *testing.T, line string) {
 		}
 		return
 	}
-	// Of a command that has others below it, the help is shown if the next word is none of them.
+	// Where a word is no command, the help of the command before it is shown.
 	_, usage, _ := strings.Cut(string(help), "\nUsage:\n")
-	path := strings.Fields(name + " " + strings.Join(args, " "))
-	for n := len(path); n > 0; n-- {
-		if strings.Contains(usage, "\n  "+strings.Join(path[:n], " ")+" [command]\n") {
-			if n < len(path) && regexp.MustCompile(`^[a-z]+$`).MatchString(path[n]) {
-				t.Errorf("%q: there is no command %s", line, path[n])
-			}
+	path := "  " + name
+	for i, arg := range args {
+		if i > 0 && !strings.Contains(usage, path+" [command]\n") || !regexp.MustCompile(`^[a-z]+$`).MatchString(arg) {
+			return
+		}
+		if path += " " + arg; !strings.HasPrefix(usage, path) {
+			t.Errorf("%q: there is no command %s", line, arg)
 			return
 		}
 	}

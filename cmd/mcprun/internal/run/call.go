@@ -47,7 +47,7 @@ arguments if the tool requires some, a JSON object is read from standard input.
 If the tool fails, its text goes to standard error and the exit code is 1.`,
 		Example: `  mcprun call drive__get_sheet sheet_id=rollout-plan
   mcprun call crm__create_record object_type=Account data:='{"Name": "Bern"}'
-  echo '{"query": "depot"}' | mcprun call crm__search_records
+  echo '{"object_type": "Lead", "limit": 1}' | mcprun call crm__query_records
   mcprun call --list drive`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
