@@ -46,7 +46,7 @@ type Need struct {
 	Language sandbox.Language
 	Risk     risk.Risk // a weaker sandbox is refused, even if it is named
 	// Judged is the risk that the script itself shows. Auto prefers a sandbox that is strong enough for it, and takes the usual one
-	// where there is none.
+	// if there is no such sandbox.
 	Judged risk.Risk
 }
 

@@ -40,7 +40,7 @@ func (e *RestrictedError) ExitCode() int { return ExitRefused }
 const parseTimeout = 20 * time.Second
 
 // Judge says what a script may do, without running any of it. A TypeScript script is read on this machine, a Python script by a
-// Python in the first usable of the sandboxes; where there is none the script is unjudged, which counts as medium risk. Errors in
+// Python in the first usable sandbox. Without one, the script is not judged, which counts as medium risk. Errors in
 // a TypeScript script are a *script.Error; those in a Python script are in the report.
 func (r *Runner) Judge(ctx context.Context, s *Script, sandboxes []sandbox.Backend, opt judge.Options) (*judge.Report, error) {
 	opt.Tools = r.tool

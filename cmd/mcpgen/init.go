@@ -57,7 +57,7 @@ logins) go to mcpgen.yaml.
 A program with its own list of servers loads every definition into the model's context. With --serve, the servers move to
 mcpgen.json, and "mcprun serve" takes their place in the program's file. Everything else in that file stays. Secrets go to
 .env, and .env to .gitignore. init shows the changes and asks, unless --yes. A server that cannot be moved stays. So do your
-own servers for all projects, unless the program has no others or you name its file.
+user-wide servers, unless the program has no others or you name its file.
 
 With --agents-md it also writes a paragraph about the tree for agents, between two markers in AGENTS.md, and in CLAUDE.md if
 there is one. Once the markers are there, each init updates the paragraph.

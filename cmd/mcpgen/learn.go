@@ -35,7 +35,7 @@ func newLearnCmd(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "learn [TOOL...]",
 		Short: "Infer a tool's output type from replies, if its server declares none",
-		Long: `learn finds the output types of tools whose servers declare none. It calls a tool with the arguments you give, or reads
+		Long: `learn infers the output types of tools whose servers do not declare them. It calls a tool with the arguments you give, or reads
 recorded replies. A property is required only if every reply had it. New replies widen a type that was learned before. The
 type is stored in .mcpgen/ in the tree and marked as learned in the wrapper; values are not stored. From then on, replies
 that are JSON in a text are parsed for the script.

@@ -30,21 +30,13 @@ func newLoginCmd(app *cli.App) *cobra.Command {
 		Use:   "login SERVER",
 		Short: "Log in to a remote server that asks for it",
 		Long: `login opens the browser at a remote server's login page and stores the resulting tokens. sync and mcprun then send them and
-renew them. They are stored in the system's keyring, or, if there is none, in a file that only you can read.
-MCPGEN_KEYRING=off disables the keyring.
+renew them. They are stored in the system's keyring or, without a keyring, in a file that only you can read.
+` + cli.KeyringVariable + `=off disables the keyring.
 
 The login page sends the browser back to this machine. Without a browser here, open the printed address on another machine,
 log in, and paste the address that the browser could not load.
 
 A new login replaces the old one. If a server refused a call because a scope was missing, the new login asks for it too.
-
-Exit codes: 0 logged in, 2 usage or configuration, 3 the login failed, 130 interrupted.` + cli.KeyringVariable + `=off disables the keyring.
-
-The browser is sent back to an address of this machine. Where there is no browser here, open the printed address on any
-other machine, log in, and paste the address that its browser could not load afterwards.
-
-A login that was there before is replaced. When a server has refused a call because the login did not cover it, the
-new one is wider by what was missing.
 
 Exit codes: 0 logged in, 2 usage or configuration, 3 the login failed, 130 interrupted.`,
 		Example: `  mcpgen login linear

@@ -32,14 +32,14 @@ func main() {
 
 const longHelp = `mcprun runs a TypeScript or Python script in a sandbox. The script imports the
 wrappers that mcpgen generated; each call it makes goes to the real MCP server.
-What the script prints is all that leaves the sandbox.
+Only what the script prints leaves the sandbox.
 
 The exit code is the script's own, or: 124 the time limit was reached, 125 mcprun
-failed, 126 refused, 127 no sandbox or interpreter for it, 130 interrupted,
-137 killed by another limit.
+failed, 126 the script was refused, 127 no suitable sandbox or interpreter,
+130 interrupted, 137 killed by another limit.
 
-Flags that are not about a single run have defaults elsewhere: --memory, for example, is
-MCPRUN_MEMORY in the environment, or memory below run: in mcpgen.yaml.
+Defaults for most flags can be set elsewhere: for --memory, for example, with
+MCPRUN_MEMORY in the environment or memory below run: in mcpgen.yaml.
 Precedence: flag, environment variable, run: in mcpgen.yaml, default.`
 
 const examplesHelp = `  mcprun report.ts                          a file; the sandbox is chosen for it
@@ -58,7 +58,7 @@ func newRoot(app *cli.App, at resources.Provider) *cobra.Command {
 	root.Long, root.Example = longHelp, examplesHelp
 	cli.ShowVersion(root)
 	root.AddCommand(
-		run.NewCommand(app, at, "run SCRIPT [-- ARGS...]", "Run a script: the same as without the word run"),
+		run.NewCommand(app, at, "run SCRIPT [-- ARGS...]", "Run a script; the word run may be left out"),
 		run.NewPlanCommand(app, at),
 		run.NewCallCommand(app, at),
 		run.NewCheckCommand(app, at),

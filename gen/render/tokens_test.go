@@ -108,7 +108,7 @@ func costs(t *testing.T, path string, target *render.Language) []cost {
 	return out
 }
 
-// said is a wrapper without what is no part of the definition: header, imports, the lines of the function itself, and the
+// said is a wrapper without what does not come from the definition: header, imports, the lines of the function itself, and the
 // types of its result.
 func said(source string) string {
 	var out []string

@@ -22,8 +22,8 @@ var (
 )
 
 // New returns the Approver of one run, or of one call without a script. It asks the first of ways; where that one fails, the next.
-// It remembers what answers allow. A call that has waited for the timeout is refused; zero is DefaultTimeout. While a person answers
-// other questions of the run, the time begins anew. Nil: there is no way to ask.
+// It remembers what answers allow. A call that has waited for the timeout is refused; zero is DefaultTimeout. The timeout
+// restarts whenever a person answers another question of the run. New returns nil without ways.
 func New(timeout time.Duration, ways ...Approver) Approver {
 	if len(ways) == 0 {
 		return nil

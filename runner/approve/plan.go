@@ -54,7 +54,7 @@ type PlannedCall struct {
 	Shown []json.RawMessage `json:"shown"`
 }
 
-// Keyring holds secrets by name. Get and Delete return fs.ErrNotExist if there is none of that name.
+// Keyring holds secrets by name. Get and Delete return fs.ErrNotExist for an unknown name.
 type Keyring interface {
 	Get(name string) (string, error)
 	Set(name, secret string) error

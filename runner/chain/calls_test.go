@@ -217,7 +217,7 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-// TestQueueOfOneServer: who waits for a slow server keeps nobody from another, nor other runs from theirs.
+// TestQueueOfOneServer: calls that wait for a slow server do not delay calls to other servers, nor other runs.
 func TestQueueOfOneServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestCalls(t, always(`1`), map[string]ServerSettings{"slow": {Parallel: 2}}, Settings{Parallel: 4}, "")

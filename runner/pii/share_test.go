@@ -21,7 +21,7 @@ func TestShare(t *testing.T) {
 		{"dora@example.com emil@example.com", "[EMAIL_4] [EMAIL_5]"},
 		{"fred@example.com", ""},
 		{"ann@example.com and emil@example.com", "[EMAIL_1] and [EMAIL_5]"},
-		{"[EMAIL_99]", ""}, // is kept as what is no token of ours
+		{"[EMAIL_99]", ""}, // not one of our tokens, so it is kept
 	} {
 		got, _, err := s.Tokenize(t.Context(), c.text)
 		over, ok := errors.AsType[*ShareError](err)

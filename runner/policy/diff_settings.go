@@ -41,7 +41,7 @@ func DiffLimits(before, after *Policy, size func(string) int64) []SettingChange 
 	return out
 }
 
-// limit is a level or a ceiling. The higher its rank, the less strict it is; 0: there is none.
+// limit is a level or a ceiling. The higher its rank, the less strict it is; 0 means no limit.
 type limit struct {
 	key, text, at string
 	rank          int64
@@ -49,7 +49,7 @@ type limit struct {
 
 func (p *part) limits(size func(string) int64) []limit {
 	c := p.ceilings
-	most, _ := risk.Parse(c.Risk) // the schema has refused what is none
+	most, _ := risk.Parse(c.Risk) // the schema has refused invalid ones
 	number := func(key string, n int64, text string) limit {
 		if n == 0 {
 			return limit{key, "none", "", 0}

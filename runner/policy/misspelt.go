@@ -17,8 +17,8 @@ import (
 // maxNear bounds the names that are suggested in place of one.
 const maxNear = 3
 
-// Misspelt describes the names in rules that are none of the tools, servers and customers: they are likely misspelt. It leaves out
-// globs that begin with a wildcard and resemble no tool, which are written for tools to come. tools is called only if there are rules.
+// Misspelt describes names in rules that match no tool, server or customer and so are likely misspelt. It leaves out globs that begin
+// with a wildcard and resemble no tool, which are written for future tools. tools is called only if there are rules.
 func (p *Policy) Misspelt(tools func() []Tool) []string {
 	parts := []*part{p.all}
 	for _, id := range slices.Sorted(maps.Keys(p.customers)) {

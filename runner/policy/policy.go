@@ -1,8 +1,8 @@
 // Package policy decides which calls a run may make: allow, ask or deny.
 //
 // Decisions are made through one interface, [Decider]. Package chain asks it about each call, on the host, when the tool is known
-// and the arguments are final and valid, and before anything is sent. [New] makes one from the rules in mcpgen.yaml; [Default] holds
-// where there are none. [Diff] compares two policies.
+// and the arguments are final and valid, and before anything is sent. [New] makes one from the rules in mcpgen.yaml; [Default] applies
+// without rules. [Diff] compares two policies.
 //
 // Arguments are hostile: the work of conditions is bounded, and one that cannot be evaluated denies the call.
 package policy

@@ -194,7 +194,7 @@ func readPage(t *testing.T, name, text string) *page {
 			case language == "sh" || language == "console":
 				p.addCommands(blockName, block, language == "console", fails)
 			case slices.Contains([]string{"", "bash", "shell", "zsh"}, language):
-				t.Errorf("%s:%d: a block of %q: say sh or console for commands, text for what is none of a language", name, i-len(block), language)
+				t.Errorf("%s:%d: a block of %q: use sh or console for commands, and text for anything that is not in a language", name, i-len(block), language)
 			case unrun.MatchString(strings.Join(block, "\n")):
 				t.Errorf("%s:%d: commands in a block of %s, where they are not run", name, i-len(block), language)
 			case file != "":

@@ -178,7 +178,7 @@ func (i Item) Line() string {
 // Item is one thing in a [Change].
 type Item struct {
 	// Path is a JSON pointer (RFC 6901) with "#" before it: into the schema as it is with each $ref replaced by what
-	// it stands for, or into the definition. Empty for what is no part of a schema.
+	// it stands for, or into the definition. Empty outside schemas.
 	Path string `json:"path,omitempty"`
 	// Place is the same for people: "filters[].name". Empty is the whole.
 	Place string `json:"place,omitempty"`

@@ -148,7 +148,7 @@ func (a *analysis) values(n *node, s *scope) []value {
 	return a.eval(n, s, 0)
 }
 
-// text returns the constant that an expression is. False: it is none.
+// constant returns the value of a constant expression; ok is false for any other.
 func (a *analysis) constant(n *node, s *scope) (text string, partial, ok bool) {
 	for _, v := range a.values(n, s) {
 		if v.kind == isText {

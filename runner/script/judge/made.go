@@ -31,7 +31,7 @@ type deletion struct {
 var (
 	// temporary matches what the functions return that make temporary files, or say where they belong.
 	temporary = regexp.MustCompile(`^(?:tempfile\.|fs\.mkdtemp|os\.tmpdir\(|tmp\.)`)
-	// written is which argument of a function is the file that it makes. Functions that move or change files are none.
+	// written is which argument of a function is the file that it makes. Functions that move or change files are not listed.
 	written = func() map[string]int {
 		out := map[string]int{}
 		for name := range set("writeFile writeFileSync createWriteStream write_file open mkdir mkdirSync makedirs touch write_text write_bytes to_csv to_excel to_parquet savefig") {
@@ -106,7 +106,7 @@ type ownership struct {
 	asked map[*binding]bool // variables that are being looked at
 }
 
-// answer is whether the program made a file; neither is for what is no file, such as None.
+// answer is whether the program made a file; neither is for values that are not files, such as None.
 type answer int
 
 const (

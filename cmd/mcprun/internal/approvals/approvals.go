@@ -29,10 +29,9 @@ const (
 	maxSessions = 10
 )
 
-const help = `Serves a page on this machine that lists the calls which wait for approval in all
-mcprun processes of this project that were started with --approve page, and recent runs.
-The address that is printed lets one browser in, once. Ctrl-C ends the page; calls go on
-waiting.`
+const help = `Serves a page on this machine where you approve or refuse calls. It lists the calls that
+are waiting in every mcprun of this project started with --approve page, and recent runs.
+The printed address works once, in one browser. Ctrl-C stops the page; calls keep waiting.`
 
 type command struct {
 	app  *cli.App

@@ -22,7 +22,7 @@ import (
 const IdleVariable = flags.EnvPrefix + "DAEMON_IDLE"
 
 const daemonHelp = `The daemon is mcprun in the background. It keeps connections to servers and started sandboxes
-between runs, so that a script starts in some tens of milliseconds. Runs use it, and start it, with
+between runs, so that a script starts in tens of milliseconds. Runs use it, and start it, with
 --daemon auto, MCPRUN_DAEMON=auto, or daemon: auto below run: in mcpgen.yaml. It exits if it is not
 used for a while. Only you can connect to it.`
 

@@ -11,10 +11,10 @@ import (
 	"github.com/mcpgen/mcpgen/runner/sandbox/docker"
 )
 
-const imageHelp = `The docker sandbox runs scripts in one image, whose digest is compiled into mcprun: node,
-python3 and their libraries, without a shell. image puts it into the engine that
-DOCKER_HOST names. A release pulls the image by its digest. Other builds make it from
-Debian packages, which needs mmdebstrap, npm and python3; every build has the same bits.`
+const imageHelp = `The docker sandbox runs scripts in one image: node, python3 and their libraries, without a
+shell. Its digest is compiled into mcprun. image installs it in the engine that DOCKER_HOST
+names. A release pulls the image by its digest. Other builds build it from Debian packages,
+which needs mmdebstrap, npm and python3; every build is identical, bit for bit.`
 
 // NewCommand returns `mcprun image`.
 func NewCommand(app *cli.App) *cobra.Command {
@@ -44,7 +44,7 @@ func NewCommand(app *cli.App) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&opt.Build, "build", false, "build the image, even if it could be pulled")
-	f.BoolVar(&opt.Newest, "newest", false, "build from the newest Debian packages: another image than the pinned one")
+	f.BoolVar(&opt.Newest, "newest", false, "build from the newest Debian packages; the image differs from the pinned one")
 	cmd.MarkFlagsMutuallyExclusive("build", "newest")
 	f.SortFlags = false
 	return cmd

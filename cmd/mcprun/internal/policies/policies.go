@@ -26,9 +26,9 @@ import (
 // NewCommand returns the command policy.
 func NewCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "policy", Short: "Try out which calls scripts may make",
-		Long: `Tries out the rules in policy: of mcpgen.yaml, which allow calls, ask about them and deny them.
-Nothing is called.`,
+		Use: "policy", Short: "Test which calls the policy allows",
+		Long: `Tests the rules in policy: of mcpgen.yaml, which allow calls, deny them, or ask a person first.
+No tool is called.`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -106,7 +106,7 @@ type explain struct {
 func newExplain(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &explain{command: command{app: app, host: at}}
 	cmd := &cobra.Command{
-		Use: "explain TOOL [NAME=VALUE...]", Short: "Say what happens to a call, and what each rule says about it",
+		Use: "explain TOOL [NAME=VALUE...]", Short: "Show the decision on a call, and how each rule applies to it",
 		Example: `  mcprun policy explain crm__delete_record record_id=0015f01
   mcprun policy explain bank__transfer --args '{"amount": 20000}' --customer acme --taint web
   mcprun policy explain drive:resources/read uri=drive://reports/7`,
@@ -120,7 +120,7 @@ func newExplain(app *cli.App, at resources.Provider) *cobra.Command {
 	f.Var(flags.Text(&o.riskOf, "level"), "risk", "the risk of the script: low, medium, high or critical")
 	f.StringArrayVar(&o.example.Taint, "taint", nil, "a server whose data the run has read")
 	f.IntVar(&o.example.Calls, "calls", 0, "how many calls the run has made")
-	f.IntVar(&o.example.Made, "made", 0, "how many calls were made that rules with over: count")
+	f.IntVar(&o.example.Made, "made", 0, "how many calls that count for rules with over: were made before")
 	o.bindFile(f)
 	o.bind(f)
 	return cmd
@@ -198,16 +198,17 @@ func find(tools []policy.Tool, id string) (*policy.Tool, error) {
 func newTest(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &command{app: app, host: at}
 	cmd := &cobra.Command{
-		Use: "test CASES", Short: "Check that a policy decides as a file of cases says",
-		Long: `Reads a list of calls with the effect that the policy must have on each:
+		Use: "test CASES", Short: "Test a policy with a file of cases",
+		Long: `Reads a list of calls, each with the decision that the policy must make:
 
   cases:
     - tool: crm__delete_record
       args: {object_type: Account, record_id: 0015f01}
       expect: deny
 
-A case may also have name, customer, session, risk, taint, calls, times (the last of so many
-calls counts) and rule (the name of the rule that must decide). The exit code is 1 if one fails.`,
+A case may also have name, customer, session, risk, taint, calls, times (make the call
+so often; the last decision counts) and rule (the name of the rule that must decide). The exit
+code is 1 if a case fails.`,
 		Example: "  mcprun policy test policy-cases.yaml",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 		RunE:    func(_ *cobra.Command, args []string) error { return o.test(args[0]) },
@@ -266,12 +267,11 @@ type diff struct {
 func newDiff(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &diff{command: command{app: app, host: at}}
 	cmd := &cobra.Command{
-		Use: "diff OLD NEW", Short: "List the calls and limits in which two policies differ",
-		Long: `Compares two files, each a mcpgen.yaml or the value of its key policy alone, over the tools of the
-tree, with the hints that each file's settings of servers give them. Arguments are made from the
-tools' schemas and from the constants in the rules. Each difference has an example. Levels, ceilings,
-and approve, approve_command and allow_drift below run: are compared too. With --check the exit code
-is 1 if NEW is less strict.`,
+		Use: "diff OLD NEW", Short: "List the calls and limits on which two policies differ",
+		Long: `Compares the decisions of two policies on all tools in the tree. Each file is a mcpgen.yaml, whose
+settings of servers then count too, or holds only the value of its key policy. Example calls are made
+from the tools' schemas and the constants in the rules. Levels, ceilings, and approve, approve_command
+and allow_drift below run: are compared too. With --check, the exit code is 1 if NEW is less strict.`,
 		Example: `  git show main:mcpgen.yaml > old.yaml && mcprun policy diff --check old.yaml mcpgen.yaml`,
 		Args:    cli.Args(cobra.ExactArgs(2)),
 		RunE:    func(_ *cobra.Command, args []string) error { return o.run(args[0], args[1]) },

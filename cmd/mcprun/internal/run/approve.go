@@ -37,9 +37,9 @@ type approveFlags struct {
 
 func (o *approveFlags) bind(f *pflag.FlagSet) {
 	o.approve, o.waitTime = approveAuto, approve.DefaultTimeout
-	f.Var(flags.Text(&o.approve, "how"), "approve", "who is asked about calls that need approval: terminal, mcp (the client of mcprun serve), page (mcprun approvals), command, none, or several, in order; auto: whoever is there")
-	f.Var(flags.Text(&o.command, "program"), "approve-command", "program that answers: it gets the question as JSON on standard input")
-	f.Var(flags.Duration(&o.waitTime), "approve-time", "no answer after this time is a no")
+	f.Var(flags.Text(&o.approve, "how"), "approve", "who approves calls: terminal, mcp (the client of mcprun serve), page (mcprun approvals), command, none, or several, in order; auto: whatever is available")
+	f.Var(flags.Text(&o.command, "program"), "approve-command", "program that approves calls; it reads each question as JSON from standard input")
+	f.Var(flags.Duration(&o.waitTime), "approve-time", "refuse the call if nobody answers in this time")
 }
 
 // ApproveTime returns how long a call waits for an answer.

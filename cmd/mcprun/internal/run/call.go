@@ -64,7 +64,7 @@ If the tool fails, its text goes to standard error and the exit code is 1.`,
 	f.BoolVar(&o.json, "json", false, "print the whole result, with content and isError")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but errors and the result")
 	f.Var(flags.Duration(&o.timeout), "timeout", "limit of the call, such as 90s or 2m (default: the server's timeout, else 60s)")
-	f.Var(flags.Text(&o.elicit, "how"), "elicit", "who answers questions of the server: prompt, decline, or a file of answers (default prompt in a terminal)")
+	f.Var(flags.Text(&o.elicit, "how"), "elicit", "who answers the server's questions: prompt, decline, or a file of answers (default prompt in a terminal)")
 	o.LocationFlags.Bind(f)
 	o.callFlags.bindShared(f)
 	o.callFlags.bind(f)

@@ -38,11 +38,11 @@ const (
 
 // bindShared registers the flags that mcprun serve has too.
 func (o *callFlags) bindShared(f *pflag.FlagSet) {
-	f.Var(flags.Duration(&o.Calls.Timeout), "call-timeout", "limit of one call; progress of the server renews it (default: the server's timeout, else 60s)")
+	f.Var(flags.Duration(&o.Calls.Timeout), "call-timeout", "time limit of one call; each progress message restarts it (default: the server's timeout, else 60s)")
 	f.Var(flags.Size(&o.Calls.MaxResult, flags.MinSize), "max-result", "a larger result becomes a file in the workspace, and the script gets a handle (default 1MiB)")
 	flags.BindSwitch(f, &o.Calls.StrictOutput, "strict-output", "a result that does not match its tool's output schema is an error, not a warning")
 	flags.BindSwitch(f, &o.Calls.AllowDrift, "allow-drift", "call tools that have changed since the tree was generated")
-	f.StringArrayVar(&o.allow, "allow", nil, "call tools of this `glob`, such as crm__delete_*, without asking anyone; what the policy denies stays denied")
+	f.StringArrayVar(&o.allow, "allow", nil, "call tools that match this `glob`, such as crm__delete_*, without asking; calls that the policy denies stay denied")
 	o.approveFlags.bind(f)
 	flags.BindSwitch(f, &o.Calls.DryRun, "dry-run", "call read-only tools only, and list the other calls instead")
 }

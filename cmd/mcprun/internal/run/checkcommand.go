@@ -32,12 +32,12 @@ type checkCommand struct {
 func NewCheckCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	o := &checkCommand{Options: &Options{App: app, Resources: at}, fail: risk.High.String()}
 	cmd := &cobra.Command{
-		Use: "check SCRIPT", Short: "Say what a script may do, and find its type errors; run nothing",
+		Use: "check SCRIPT", Short: "Report what a script may do, and its type errors, without running it",
 		Long: `check reads a script and the files that it imports, and says what it may do: which files,
-hosts, commands and tools it uses, and how much harm that can do. It also finds type errors if
-tsc or pyright is installed. It runs nothing of the script.
-It is a guard rail, which can be deceived. The sandbox is the wall.
-The exit code is 1 for type errors, and for a risk of --fail-on or more.`,
+hosts, commands and tools it uses, and how risky that is. It also finds type errors if
+tsc or pyright is installed. The script is not run.
+It is a guard rail and can be deceived; the sandbox is the wall.
+The exit code is 1 for type errors, and for a risk of --fail-on or above.`,
 		Example: "  mcprun check report.ts\n  mcprun check --restricted --json sync.py\n  mcprun check --sarif report.ts > report.sarif",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.args = args; len(args) != 1 && (o.code == "" || len(args) > 0) {
@@ -58,10 +58,10 @@ func (o *checkCommand) bind(cmd *cobra.Command) {
 	f.Var(flags.Text(&o.language, "name"), "language", "typescript or python (default: detected)")
 	f.Var(flags.Text(&o.TSC, "program"), "tsc", "TypeScript's compiler (default the project's, else on PATH)")
 	f.Var(flags.Text(&o.Pyright, "program"), "pyright", "type checker for Python (default the project's, else on PATH)")
-	flags.BindSwitch(f, &o.Base.Restricted, "restricted", "also find what restricted scripts may not do, and fail for it")
-	f.StringArrayVar(&o.imports, "allow-import", nil, "find modules other than the standard ones and those of this `glob`")
-	f.StringArrayVar(&o.commands, "allow-command", nil, "expect commands of this `glob`, such as 'git status*'")
-	f.Var(flags.Choice(&o.fail, append(names(risk.All()), "never")...), "fail-on", "exit with 1 for this risk or more: "+words(risk.All())+", never")
+	flags.BindSwitch(f, &o.Base.Restricted, "restricted", "also report what restricted scripts may not do, and fail on it")
+	f.StringArrayVar(&o.imports, "allow-import", nil, "report imports other than standard modules and those that match this `glob`")
+	f.StringArrayVar(&o.commands, "allow-command", nil, "allow commands that match this `glob`, such as 'git status*'")
+	f.Var(flags.Choice(&o.fail, append(names(risk.All()), "never")...), "fail-on", "exit with 1 for this risk or above: "+words(risk.All())+", never")
 	f.BoolVar(&o.JSON, "json", false, "print one JSON object")
 	f.BoolVar(&o.sarif, "sarif", false, "print a SARIF log, for code hosts and editors")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "print nothing if nothing is wrong")

@@ -47,8 +47,8 @@ func NewPlanCommand(app *cli.App, at resources.Provider) *cobra.Command {
 		Use: "plan SCRIPT [-- ARGS...]", Short: "List the calls of a script that change data, and approve them before it runs",
 		Long: `Makes a dry run, lists the calls that it skipped, and asks whether they may be made. The
 plan's id is on standard output; mcprun --plan ID SCRIPT makes those calls without asking
-again. A plan is for one run of that script, with the same tools, and ends after a time.
-Calls that it does not list ask.`,
+again. A plan is for one run of that script with the same tools, and expires. Calls that are
+not in the plan still need approval.`,
 		Example: "  mcprun plan close.ts\n  mcprun plan close.ts --expires 10m --most crm__close_ticket=50\n  mcprun --plan k3jx7… close.ts",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.args = args; o.code == "" && len(args) == 0 {

@@ -102,9 +102,9 @@ func (o *Options) bindShared() {
 		Customers: flags.Set(o.FolderFlags.Bind),
 		Sandbox: flags.Set(func(f *pflag.FlagSet) {
 			f.Var(flags.Text(&o.sandbox, "name"), "sandbox", "auto, or one of "+strings.Join(backends.Names(), ", "))
-			f.Var(flags.Text(&o.trust, "author"), "trust", "refuse a sandbox that is too weak for code of: "+words(runner.Trusts()))
-			f.Var(flags.Text(&o.riskFlag, "level"), "risk", "treat the script as one of at least this risk: "+words(risk.All()))
-			flags.BindSwitch(f, &o.Base.Restricted, "restricted", "refuse scripts that do more than safe functions and modules can")
+			f.Var(flags.Text(&o.trust, "author"), "trust", "who wrote the code: "+words(runner.Trusts())+"; a sandbox that is too weak for it is refused")
+			f.Var(flags.Text(&o.riskFlag, "level"), "risk", "assume at least this risk for the script: "+words(risk.All()))
+			flags.BindSwitch(f, &o.Base.Restricted, "restricted", "refuse scripts that use anything but safe functions and modules")
 			o.SandboxFlags.Bind(f)
 			f.Var(flags.Text(&o.Base.Workspace, "folder"), "workspace", "folder the script may write to, created if missing (default: workspace/, next to the tree)")
 		}),
@@ -155,7 +155,7 @@ func (o *Options) Bind(cmd *cobra.Command) {
 		if o.makes {
 			o.planFlags.bind(f)
 		}
-		f.Var(flags.Text(&o.elicit, "how"), "elicit", "who answers questions of servers: prompt, decline, or a file of answers (default prompt in a terminal)")
+		f.Var(flags.Text(&o.elicit, "how"), "elicit", "who answers servers' questions: prompt, decline, or a file of answers (default prompt in a terminal)")
 	})
 	groups.Add("Limits", func(f *pflag.FlagSet) { f.AddFlagSet(o.Shared.Limits) })
 	groups.Add("Output", func(f *pflag.FlagSet) {
@@ -179,7 +179,7 @@ func bindLimits(f *pflag.FlagSet, s *runner.Script) {
 	s.Limits, s.Timeout = sandbox.Limits{}.WithDefaults(), runner.DefaultTimeout
 	s.Limits.CPU = 0 // the runner derives it from the timeout
 	f.Var(flags.Duration(&s.Timeout), "timeout", "stop the script after this time, such as 90s or 2m")
-	f.Var(flags.Size(&s.Limits.Memory, sandbox.MinMemory), "memory", "memory: megabytes, or with a unit such as 512MiB")
+	f.Var(flags.Size(&s.Limits.Memory, sandbox.MinMemory), "memory", "memory limit: megabytes, or with a unit such as 512MiB")
 	f.Var(flags.Duration(&s.Limits.CPU), "cpu", "processor time of all processes together (default four times --timeout)")
 	f.Var(flags.Count(&s.Limits.Processes, 16), "processes", "processes and threads at once")
 	f.Var(flags.Count(&s.Limits.Files, 64), "open-files", "open files of one process")

@@ -68,7 +68,7 @@ func (o *command) address() (string, error) {
 		host = "127.0.0.1"
 	}
 	if ip := net.ParseIP(host); o.noToken && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", o.usage("--no-token is for loopback addresses only, and --http %q is none: other machines could run code here", o.http)
+		return "", o.usage("--no-token needs a loopback address, and --http %q is not one: other machines could run code here", o.http)
 	}
 	return net.JoinHostPort(host, port), nil
 }

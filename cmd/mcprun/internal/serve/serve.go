@@ -100,16 +100,16 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 	}
 	groups, shared := flags.NewGroups(cmd), &o.run.Shared
 	groups.Add("Tools", func(f *pflag.FlagSet) {
-		f.Var(flags.Choice(&o.tools, string(mcpserver.ModeCore), string(mcpserver.ModeAll), string(mcpserver.ModeCode)), "tools", "which are listed: core (the others are found by search_tools), all, or code: only those needed to run code")
+		f.Var(flags.Choice(&o.tools, string(mcpserver.ModeCore), string(mcpserver.ModeAll), string(mcpserver.ModeCode)), "tools", "tools to list: core (the others are found by search_tools), all, or code: only those needed to run code")
 		f.StringSliceVar(&o.languages, "languages", nil, "script languages; tools are shown in the first (default: typescript,python)")
-		f.IntVar(&o.index, "index-tokens", def.IndexTokens, "most tokens of the list of servers and tools in the description of execute_code; 0: no list")
+		f.IntVar(&o.index, "index-tokens", def.IndexTokens, "maximum tokens for the list of servers and tools in execute_code's description; 0: no list")
 	})
 	groups.Add("Clients", func(f *pflag.FlagSet) {
 		f.Var(flags.ID(&o.run.Customer, "customer", "id"), "customer", "use this customer's files, skills and personal data (default: those of the project)")
 		f.AddFlagSet(shared.Customers)
 		f.Var(flags.Text(&o.http, "address"), "http", "serve HTTP at this address, such as 127.0.0.1:8700, instead of standard input and output")
 		f.Var(flags.Text(&o.tokenFile, "file"), "token-file", "bearer tokens, one a line, each with its customer (default "+TokenVariable+")")
-		f.BoolVar(&o.noToken, "no-token", false, "with --http on a loopback address: accept everybody on this machine")
+		f.BoolVar(&o.noToken, "no-token", false, "with --http on a loopback address: accept anyone on this machine")
 		f.StringSliceVar(&o.hosts, "allow-host", nil, "a Host header to accept besides loopback names")
 		f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin of web pages to accept, such as https://app.example.com")
 	})
@@ -119,7 +119,7 @@ func (o *command) bind(cmd, runCmd *cobra.Command) {
 		f.Var(flags.Count(&o.parallel, 1), "parallel", "runs at once; others wait")
 		f.Var(flags.Duration(&o.queueTime), "queue-time", "how long a run waits for its turn")
 		f.Var(flags.Duration(&o.maxTime), "max-timeout", "upper limit of timeout_seconds")
-		f.Var(flags.Size(&o.maxMemory, sandbox.MinMemory), "max-memory", "the largest memory_mb that is accepted")
+		f.Var(flags.Size(&o.maxMemory, sandbox.MinMemory), "max-memory", "upper limit of memory_mb")
 		f.AddFlagSet(shared.Limits)
 	})
 	groups.Add("Output", func(f *pflag.FlagSet) { f.AddFlagSet(shared.Output) })

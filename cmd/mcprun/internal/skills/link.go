@@ -41,7 +41,7 @@ type skillLinkOptions struct {
 	remove bool
 }
 
-const skillLinkHelp = `link shows skills to agents that look for them in a folder of their own: .agents/skills, which
+const skillLinkHelp = `link makes skills visible to agents that look for them in a folder of their own: .agents/skills, which
 many hosts read, and the folders of known hosts that the project uses. It makes relative links,
 or copies where links are not possible and for skills that come with mcprun. Without NAME, it
 links all skills that are not broken and that no script or agent saved.

@@ -30,7 +30,7 @@ type skillSaveOptions struct {
 	force       bool
 }
 
-const skillSaveHelp = `save checks a skill and writes it to skills/NAME. The version before is kept. FILE is a script, or
+const skillSaveHelp = `save checks a skill and writes it to skills/NAME. The previous version is kept. FILE is a script, or
 one script in each language; FOLDER has the whole skill. Without either, the folder is saved as it
 is now: after an edit, or to accept that its tools have changed.
 

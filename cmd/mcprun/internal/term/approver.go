@@ -18,7 +18,7 @@ type approver struct {
 	in *input
 }
 
-// Approver returns an Approver that asks at the terminal, which is found as NewElicitor finds it. The error says why there is none.
+// Approver returns an Approver that asks at the terminal that NewElicitor would use. The error says why there is no terminal.
 func (e *elicitor) Approver(tty string) (approve.Approver, error) {
 	in := e.in
 	if in == nil {

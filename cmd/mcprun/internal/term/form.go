@@ -121,7 +121,7 @@ func (f field) choice(typed string) (string, error) {
 			return c.Value, nil
 		}
 	}
-	return "", fmt.Errorf("%q is none of these: type a number from 1 to %d", typed, len(f.Choices))
+	return "", fmt.Errorf("%q is not a choice; type a number from 1 to %d", typed, len(f.Choices))
 }
 
 func (f field) several(typed string) (json.RawMessage, error) {
