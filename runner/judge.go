@@ -117,7 +117,7 @@ func (r *Runner) destructive() []string {
 	return names
 }
 
-// tool finds a tool by its id, or by its server's folder and its name in any spelling.
+// tool finds a tool by its id, or by its server's folder and its name in any spelling. The name * stands for all tools of a server.
 func (r *Runner) tool(name string) (judge.Tool, bool) {
 	if server, tool, ok := r.catalog.Lookup(name); ok {
 		return r.judgedTool(server.Key, tool.Name, tool.ID, tool.Hints.ReadOnly, tool.Hints.Destructive), true
@@ -131,11 +131,15 @@ func (r *Runner) tool(name string) (judge.Tool, bool) {
 		if spelled(server.Dir) != spelled(dir) {
 			continue
 		}
+		all := judge.Tool{ID: server.Dir + "__*", ReadOnly: true}
 		for _, t := range server.Tools {
+			one := r.judgedTool(server.Key, t.Name, t.ID, t.Hints.ReadOnly, t.Hints.Destructive)
+			all.ReadOnly, all.Destructive = all.ReadOnly && one.ReadOnly, all.Destructive || one.Destructive
 			if spelled(strings.TrimPrefix(t.ID, server.Dir+"__")) == spelled(member) {
-				return r.judgedTool(server.Key, t.Name, t.ID, t.Hints.ReadOnly, t.Hints.Destructive), true
+				return one, true
 			}
 		}
+		return all, member == "*"
 	}
 	return judge.Tool{}, false
 }

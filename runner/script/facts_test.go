@@ -77,7 +77,7 @@ func judged(t testing.TB, files []txtar.File) map[string]*judge.Report {
 // The least figures that docs/reference/check.md names.
 const (
 	leastPrecision = 0.97
-	leastRecall    = 0.93
+	leastRecall    = 0.97
 )
 
 // TestLabelled judges the labelled scripts: those in bad.txtar should be judged high or critical, those in ordinary.txtar must not.
@@ -138,8 +138,8 @@ func TestPlainPython(t *testing.T) {
 	if of, all := plain("bad.txtar"); of > all/20 {
 		t.Errorf("%d of %d bad scripts would not be read", of, all)
 	}
-	if of, all := plain("ordinary.txtar"); of < all/3 {
-		t.Errorf("%d of %d ordinary scripts would not be read, want a third", of, all)
+	if of, all := plain("ordinary.txtar"); of < all/4 {
+		t.Errorf("%d of %d ordinary scripts would not be read, want a quarter", of, all)
 	}
 }
 
@@ -218,6 +218,23 @@ func TestFindToolsPassedAsValues(t *testing.T) {
 		r := factsFor(t, name, code).Judge(&judge.Options{Python: strings.HasSuffix(name, ".py")})
 		if len(r.Findings) != 1 || r.Findings[0].Rule != "tool-unknown" {
 			t.Errorf("%s: findings %v, want tool-unknown", name, r.Findings)
+		}
+	}
+}
+
+// TestFindAllToolsOfServer: whoever has the module of a server can call each of its tools.
+func TestFindAllToolsOfServer(t *testing.T) {
+	for name, code := range map[string]string{
+		"values.ts": "import * as crm from './servers/crm';\nfor (const f of Object.values(crm)) await f({});\n",
+		"spread.ts": "import * as crm from './servers/crm';\nexport const tools = { ...crm };\n",
+		"vars.py":   "import servers.crm as crm\nrun_each(crm)\n",
+	} {
+		tools := func(name string) (judge.Tool, bool) {
+			return judge.Tool{ID: "crm__*", Destructive: true}, name == "crm/*"
+		}
+		r := factsFor(t, name, code).Judge(&judge.Options{Python: strings.HasSuffix(name, ".py"), Tools: tools})
+		if r.Risk != risk.High || !slices.Equal(r.Impact.Tools, []string{"crm__*"}) {
+			t.Errorf("%s: %s: %s, tools %q; want high, all of crm", name, r.Risk, r.Reason, r.Impact.Tools)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -45,14 +46,16 @@ type analysis struct {
 	imports    []string
 	steps      int
 	seen       map[string]bool
-	decisions  int // in the function that is looked at
+	defines    map[string]bool // names of functions and methods
+	decisions  int             // in the function that is looked at
 	made       made
-	alias      *node // what is assigned to the last variable
+	alias      *node // what is assigned to the last variable, or only looked at
+	object     *node // that of the last member
 }
 
 // analyze adds the facts of a file, and returns what it imports.
 func (f *Facts) analyze(a *analysis, root *node) []string {
-	a.facts, a.seen = f, map[string]bool{}
+	a.facts, a.seen, a.defines = f, map[string]bool{}, map[string]bool{}
 	f.Bytes += len(a.text)
 	s := &scope{function: true}
 	a.scopes(root, s)
@@ -129,6 +132,9 @@ func (a *analysis) walk(n *node, s *scope, nesting int) {
 		if a.reference(n, s) {
 			return
 		}
+		if n.kind != kindName {
+			a.object = n.kids[0]
+		}
 	}
 	a.kids(n, s, nesting)
 }
@@ -144,11 +150,16 @@ func (a *analysis) arguments(n *node, s *scope, nesting int) {
 	callee := n.kids[0]
 	switch {
 	case callee.kind == kindAttr || callee.kind == kindIndex:
+		a.object = callee.kids[0]
 		a.kids(callee, s, nesting)
 	case callee.kind != kindName:
 		a.walk(callee, s, nesting)
 	}
+	looks := lookers[memberOrName(callee)]
 	for i, kid := range n.kids[1:] {
+		if looks {
+			a.alias = kid
+		}
 		if !a.passed(kid, n.kids[i+2:], s) {
 			a.walk(kid, s, nesting)
 		}
@@ -206,6 +217,9 @@ func (a *analysis) reference(n *node, s *scope) bool {
 		return false
 	}
 	for _, v := range a.values(n, s) {
+		if n != a.alias && n != a.object {
+			a.escapes(n, v.text)
+		}
 		if v.kind != isPath {
 			if v.decoded && isCode(v.text) {
 				a.add(n, "obfuscation", "a string is decoded into code", "")
@@ -219,11 +233,29 @@ func (a *analysis) reference(n *node, s *scope) bool {
 		case "":
 		case "file-read", "file-write", "network":
 		default:
+			if n == a.object {
+				return false // its member was looked at
+			}
 			a.add(n, rule, "uses "+v.text, "")
 			return true
 		}
 	}
 	return false
+}
+
+// escapes finds an object that is used as a whole, such as all wrappers of a server, and what imports by name.
+func (a *analysis) escapes(n *node, p string) {
+	server, ok := strings.CutPrefix(p, "servers.")
+	switch {
+	case ok && !strings.ContainsAny(server, ".()"):
+		a.add(n, "tool", "uses all tools of a server", server+"/*")
+	case p == "servers":
+		a.add(n, "tool", "uses the tools of a server", "")
+	case wholes[p]:
+		a.add(n, "dynamic-code", "hands on "+p, "")
+	case p == "__import__" || p == "importlib.import_module":
+		a.add(n, "dynamic-code", "uses "+p, "")
+	}
 }
 
 // computed finds a computed member of an object that has dangerous ones.
@@ -267,11 +299,18 @@ func (a *analysis) call(n *node, s *scope) bool {
 		}
 	}
 	if callee.kind != kindName && !known && !local(paths) {
-		if rule := members[name]; rule == "file-write" || rule == "file-delete" || rule == "process" {
+		if rule := members[name]; a.defines[name] {
+			known = true // the script's own method
+		} else if rule == "file-write" || rule == "file-delete" || rule == "process" {
 			a.effect(n, rule, name, s)
 			known = true
 		} else if rule != "" {
 			a.add(n, rule, "uses "+name, "")
+		}
+	}
+	if name == "constructor" && len(n.kids) > 1 {
+		if _, _, text := a.constant(n.kids[1], s); text {
+			a.add(n, "dynamic-code", "calls a constructor with a text", "")
 		}
 	}
 	if collects[name] && callee.kind == kindAttr && callee.kids[0].kind == kindName {
@@ -317,7 +356,7 @@ func (a *analysis) calls(n *node, p string, s *scope) bool {
 	switch {
 	case a.computed(n, p), a.tool(n, p), a.byName(n, p, s), a.importCall(n, p, s):
 		return true
-	case (p == "setTimeout" || p == "setInterval" || p == "setImmediate") && len(n.kids) > 1:
+	case runsTexts[p] && len(n.kids) > 1:
 		if _, _, text := a.constant(n.kids[1], s); text {
 			a.add(n, "dynamic-code", p+" runs a string as code", "")
 		}
@@ -330,7 +369,7 @@ func (a *analysis) calls(n *node, p string, s *scope) bool {
 	case p == "type" && len(n.kids) == 4:
 		return true
 	case a.python && (p == "getattr" || p == "operator.attrgetter" || p == "operator.methodcaller"):
-		return a.named(n, s)
+		return a.named(n, p, s)
 	}
 	rule := a.rule(p)
 	switch rule {
@@ -350,14 +389,12 @@ func (a *analysis) calls(n *node, p string, s *scope) bool {
 // effect adds a fact with the argument that it is about.
 func (a *analysis) effect(n *node, rule, name string, s *scope) {
 	at := target(n, written[last(name)])
-	if strings.HasPrefix(name, "pathlib.Path().") && n.kids[0].kind == kindAttr {
+	if strings.HasPrefix(name, pathObject+".") && rule != "file-delete" && n.kids[0].kind == kindAttr {
 		at = n.kids[0].kids[0]
 	}
 	text := ""
-	for at := at; text == "" && at != nil; at = target(at, 0) { // Path(name).unlink()
-		if text = a.described(at, s); at.kind != kindCall {
-			break
-		}
+	if at != nil {
+		text = a.described(at, s)
 	}
 	switch rule {
 	case "process":
@@ -460,17 +497,25 @@ func (a *analysis) byName(n *node, p string, s *scope) bool {
 }
 
 // named looks at the members that Python gets by a constant name, or by several with dots.
-func (a *analysis) named(n *node, s *scope) bool {
+func (a *analysis) named(n *node, p string, s *scope) bool {
 	for _, kid := range n.kids[1:] {
-		text, _, _ := a.constant(kid, s)
-		for name := range strings.SplitSeq(text, ".") {
-			if members[name] == "introspection" || name == "builtins" {
-				a.add(n, "introspection", "uses "+name, "")
-				return true
+		for _, v := range a.values(kid, s) {
+			names := v.list
+			if v.kind == isText {
+				names = strings.Split(v.text, ".")
 			}
-			if pythonAPIs[name] == "dynamic-code" {
-				a.add(n, "dynamic-code", "uses "+name, "")
-				return true
+			for _, name := range names {
+				rule := members[name]
+				switch {
+				case name == "builtins":
+					rule = "introspection"
+				case pythonAPIs[name] == "dynamic-code", pythonAPIs["os."+name] == "process" && (p != "getattr" || v.kind == isList):
+					rule = cmp.Or(pythonAPIs[name], "process")
+				}
+				if rule != "" && rule != "file-write" {
+					a.add(n, rule, "uses "+name, "")
+					return true
+				}
 			}
 		}
 	}
@@ -557,10 +602,9 @@ func (a *analysis) statements(n *node, s *scope, sql bool, depth int) {
 		}
 		kids = n.kids[1:] // execute(text("DROP TABLE orders"))
 	}
-	switch n.kind {
-	case kindString, kindAdd, kindJoin, kindName, kindAny, kindCall:
-		if text, _, ok := a.constant(n, s); ok && sql {
-			if found := destroys(text); found != "" {
+	if sql {
+		for _, v := range a.values(n, s) {
+			if found := destroys(v.text); v.kind == isText && found != "" {
 				a.add(n, "sql-destroy", "an SQL statement destroys data", found)
 			}
 		}

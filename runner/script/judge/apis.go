@@ -20,7 +20,7 @@ var (
 		"network":       "fetch XMLHttpRequest WebSocket EventSource http.* https.* http2.* net.* tls.* dgram.* dns.* axios axios.* undici.* got ws ws.*",
 	})
 	pythonAPIs = apis(map[string]string{
-		"dynamic-code":  "eval exec compile breakpoint pdb.* code.* codeop.* types.CodeType types.FunctionType runpy.* importlib.util.spec_from_file_location importlib.machinery.SourceFileLoader imp.*",
+		"dynamic-code":  "eval exec compile breakpoint pdb.* code.* codeop.* types.CodeType types.FunctionType runpy.* importlib.util.spec_from_file_location importlib.util.module_from_spec importlib.machinery.SourceFileLoader imp.*",
 		"process":       "os.system os.popen os.execv os.execve os.execvp os.execvpe os.execl os.execle os.execlp os.spawnl os.spawnv os.spawnve os.spawnvp os.spawnlp os.posix_spawn os.posix_spawnp os.fork os.forkpty os.kill os.killpg os.abort subprocess.* commands.* pty.* multiprocessing.Process asyncio.create_subprocess_shell asyncio.create_subprocess_exec asyncio.subprocess.* popen2.* sh.* pexpect.*",
 		"native-code":   "ctypes.* cffi.* _ctypes.* mmap.* os.setuid os.setgid os.ptrace os.chroot os.mknod os.dlopen sys.setdlopenflags resource.setrlimit",
 		"introspection": "sys._getframe sys._current_frames sys.settrace sys.setprofile gc.get_objects gc.get_referrers inspect.currentframe inspect.stack sys.meta_path sys.path_hooks sys.addaudithook",
@@ -48,6 +48,12 @@ var (
 	})
 	// sensitive are objects of which a computed member may be anything.
 	sensitive = set("globalThis process child_process vm require module builtins __builtins__ os sys subprocess importlib ctypes posix sys.modules globals() fs shutil")
+	// wholes are objects that have more than a script needs, so that handing them on is a way to what is dangerous.
+	wholes = set("globalThis builtins __builtins__ os posix subprocess importlib ctypes sys.modules child_process vm")
+	// lookers are functions that do no more with an object than to look at it, or whose result is known.
+	lookers = set("getattr hasattr get has hasOwn keys dir print help log isinstance type id len")
+	// runsTexts are functions that take code as a text or a function.
+	runsTexts = set("setTimeout setInterval setImmediate timeit.timeit timeit.repeat timeit.Timer cProfile.run profile.run typing.ForwardRef")
 	// openers are functions like Python's open.
 	openers = set("open io.open os.open pathlib.Path().open gzip.open bz2.open lzma.open tarfile.open zipfile.ZipFile")
 )
@@ -131,8 +137,8 @@ func throughModule(p string) string {
 				return strings.Join(parts[i+1:], ".")
 			}
 			return strings.Join(parts[i:], ".")
-		case "os", "posix", "sys", "subprocess", "importlib", "ctypes", "shutil", "pickle", "socket":
-			return strings.Join(parts[i:], ".")
+		case "os", "posix", "sys", "subprocess", "importlib", "ctypes", "shutil", "pickle", "socket", "_os", "_sys":
+			return strings.TrimPrefix(strings.Join(parts[i:], "."), "_")
 		}
 	}
 	return p
@@ -154,6 +160,9 @@ func (a *analysis) canonical(p string) string {
 			return name
 		}
 		p = throughModule(p)
+		if rest, ok := strings.CutPrefix(p, "pathlib.Path."); ok { // an unbound method
+			return pathObject + "." + rest
+		}
 		if rest, ok := strings.CutPrefix(p, "posix."); ok {
 			return "os." + rest
 		}

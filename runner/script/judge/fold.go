@@ -34,7 +34,9 @@ const (
 	maxSteps  = 400
 	maxDepth  = 40
 	maxValues = 4
-	maxFolded = 1 << 20 // bytes of a constant
+	// maxElements is the most elements of a list that a loop is looked at with.
+	maxElements = 20
+	maxFolded   = 1 << 20 // bytes of a constant
 )
 
 // binding is a variable with what is assigned to it anywhere.
@@ -105,6 +107,7 @@ func (a *analysis) scopes(n *node, s *scope) {
 	case kindFunction, kindClass, kindBlock:
 		s = &scope{parent: s, function: n.kind == kindFunction, class: n.kind == kindClass}
 		n.scope = s
+		a.defines[n.text] = true
 	case kindDeclare:
 		s.declare(n.text).sites++
 	case kindAssign, kindBind:
@@ -177,7 +180,12 @@ func (a *analysis) eval(n *node, s *scope, depth int) []value {
 	case kindIndex:
 		return a.indexed(n, s, depth)
 	case kindAdd:
+		if n.text == "/" {
+			return a.filePath(n.kids, s, depth)
+		}
 		return a.joined(n.kids, s, depth, n.text == "%")
+	case kindEach:
+		return a.elements(n, s, depth)
 	case kindJoin:
 		return a.joined(n.kids, s, depth, false)
 	case kindReverse:
@@ -218,6 +226,9 @@ func (a *analysis) name(n *node, s *scope, depth int) []value {
 	b := s.lookup(n.text)
 	if b == nil {
 		out := []value{{text: a.canonical(n.text)}}
+		if a.python && n.text == "Path" { // scripts have it without an import
+			out[0].text = "pathlib.Path"
+		}
 		for _, module := range s.root().stars {
 			out = append(out, value{text: a.canonical(a.modulePath(module) + "." + n.text)})
 		}
@@ -244,7 +255,10 @@ func (a *analysis) members(of []value, name string) []value {
 		}
 		switch {
 		case v.kind == isPath:
-			out = append(out, value{text: a.canonical(v.text + "." + name)})
+			p := a.canonical(v.text + "." + name)
+			if out = append(out, value{text: p}); p == "process.env.HOME" || p == "os.environ.HOME" {
+				out = append(out, value{kind: isText, text: "~"})
+			}
 		case v.kind == isText || v.kind == isList:
 			out = append(out, value{text: "literal()." + name})
 		}
@@ -260,16 +274,13 @@ const unknownMember = "?"
 
 func (a *analysis) indexed(n *node, s *scope, depth int) []value {
 	object := a.eval(n.kids[0], s, depth)
-	if len(object) == 0 {
-		return nil
-	}
 	name := unknownMember
 	for _, key := range a.eval(n.kids[1], s, depth) {
-		if key.kind == isText {
+		if key.kind == isText && !key.partial {
 			name = key.text
 		}
 	}
-	if i, err := strconv.Atoi(name); err == nil && object[0].kind == isList {
+	if i, err := strconv.Atoi(name); err == nil && len(object) > 0 && object[0].kind == isList {
 		if i >= 0 && i < len(object[0].list) {
 			return []value{{kind: isText, text: object[0].list[i]}}
 		}
@@ -277,6 +288,34 @@ func (a *analysis) indexed(n *node, s *scope, depth int) []value {
 	}
 	return a.members(object, name)
 }
+
+// elements returns the constants of a list, each of which is no more than possible.
+func (a *analysis) elements(n *node, s *scope, depth int) []value {
+	var out []value
+	for _, v := range a.eval(n.kids[0], s, depth) {
+		for _, text := range v.list[:min(len(v.list), maxElements)] {
+			out = append(out, value{kind: isText, text: text, partial: true})
+		}
+	}
+	return out
+}
+
+// filePath returns the path that parts make together: a Path, if the first part is one, and its text.
+func (a *analysis) filePath(parts []*node, s *scope, depth int) []value {
+	v := a.list(&node{kids: parts}, s, depth)[0]
+	out := []value{{kind: isText, text: strings.Join(v.list, "/"), partial: v.partial}}
+	if len(parts) > 0 {
+		for _, first := range a.eval(parts[0], s, depth) {
+			if first.text == pathObject {
+				out = append(out, first)
+			}
+		}
+	}
+	return out
+}
+
+// pathObject is the path of Python's Path objects.
+const pathObject = "pathlib.Path()"
 
 // joined folds parts to one text; what is not known of it is $.
 func (a *analysis) joined(parts []*node, s *scope, depth int, formats bool) []value {
@@ -358,18 +397,18 @@ func (a *analysis) called(n *node, s *scope, depth int) []value {
 		}
 		return value{}, false
 	}
+	var out []value
 	if callee := n.kids[0]; callee.kind == kindAttr && len(callee.kids) > 0 {
 		for _, object := range a.eval(callee.kids[0], s, depth) {
 			if object.kind != isPath {
 				if v, ok := method(object, callee.text, argument); ok {
-					return []value{v}
+					out = append(out, v)
 				}
 			}
 		}
 	}
-	var out []value
 	for _, callee := range a.eval(n.kids[0], s, depth) {
-		if callee.kind != isPath {
+		if callee.kind != isPath || strings.HasPrefix(callee.text, "literal()") && len(out) > 0 {
 			continue
 		}
 		if v, ok := a.result(callee.text, arguments, argument, s, depth); ok {
@@ -398,15 +437,24 @@ func (a *analysis) result(callee string, arguments []*node, argument func(int) (
 		return []value{{text: a.modulePath(first.text)}}, true
 	case "getattr", "Reflect.get", "operator.attrgetter()", "operator.getitem":
 		name := unknownMember
-		if second, ok := argument(1); ok && second.kind == isText {
+		if second, ok := argument(1); ok && second.kind == isText && !second.partial {
 			name = second.text
 		}
 		return a.members(whole(0), name), true
-	case "vars", "functools.partial", "compile", "reversed", "list", "Object.assign", "Array.from", "str", "String", "bytes":
+	case "vars", "os.path.expanduser", "os.path.abspath", "os.fspath", "functools.partial", "compile", "reversed", "list", "Object.assign", "Array.from", "str", "String", "bytes":
 		return whole(0), len(whole(0)) > 0
-	case "path.join", "os.path.join":
-		v := a.list(&node{kids: arguments}, s, depth)[0]
-		return []value{{kind: isText, text: strings.Join(v.list, "/"), partial: v.partial}}, true
+	case "path.join", "path.resolve", "os.path.join":
+		return a.filePath(arguments, s, depth), true
+	case "pathlib.Path", "pathlib.PurePath":
+		return append(a.filePath(arguments, s, depth), value{text: pathObject}), true
+	case pathObject + ".home":
+		return []value{{kind: isText, text: "~"}, {text: pathObject}}, true
+	case pathObject + ".expanduser", pathObject + ".resolve", pathObject + ".absolute", pathObject + ".joinpath":
+		return []value{{text: pathObject}}, true
+	case "os.homedir":
+		return []value{{kind: isText, text: "~"}}, true
+	case "os.getenv", "os.environ.get":
+		return []value{{kind: isText, text: "~"}}, first.text == "HOME"
 	case "String.fromCharCode", "String.fromCodePoint", "chr":
 		return fromCodes(arguments, argument)
 	}
@@ -475,7 +523,10 @@ func method(object value, name string, argument func(int) (value, bool)) (value,
 	case "format":
 		out.partial = true
 		out.text = strings.ReplaceAll(object.text, "{}", "$")
-	case "toString", "valueOf", "trim", "strip", "encode", "decode", "trimEnd":
+	case "joinpath":
+		out.text += "/" + first.text
+		out.partial = out.partial || !ok || first.partial
+	case "expanduser", "resolve", "absolute", "toString", "valueOf", "trim", "strip", "encode", "decode", "trimEnd":
 	case "toLowerCase", "lower":
 		out.text = strings.ToLower(object.text)
 	default:

@@ -321,11 +321,17 @@ func (j *converter) expression(e ast.Expression) *node {
 			return j.node(kindAdd, e.Idx0(), "", j.kids(e)...)
 		case token.LOGICAL_OR, token.LOGICAL_AND, token.COALESCE:
 			return j.node(kindAny, e.Idx0(), "", j.kids(e)...)
-		case token.INSTANCEOF:
-			return j.convert(e.Left)
+		case token.INSTANCEOF, token.IN:
+			if _, name := e.Right.(*ast.Identifier); name {
+				return j.convert(e.Left)
+			}
 		}
 	case *ast.ConditionalExpression:
 		return j.node(kindAny, e.Idx0(), "?", j.convert(e.Consequent), j.convert(e.Alternate), j.convert(e.Test))
+	case *ast.UnaryExpression:
+		if _, name := e.Operand.(*ast.Identifier); name && e.Operator == token.TYPEOF {
+			return j.group() // uses nothing of it
+		}
 	case *ast.SequenceExpression: // its value is the last one
 		list := j.kids(e)
 		return j.node(kindAny, e.Idx0(), "/", append(list[len(list)-1:], list[:len(list)-1]...)...)

@@ -112,7 +112,7 @@ type Tool struct {
 
 // Options configure a judgement. With the zero value every module may be imported and no command is expected.
 type Options struct {
-	// Tools finds a tool by its id, or by server/name as wrappers are imported. Nil: none is known.
+	// Tools finds a tool by its id, or by server/name as wrappers are imported; server/* stands for all of a server. Nil: none is known.
 	Tools func(name string) (Tool, bool)
 	// Imports are globs of modules. Others than these, the standard ones and files of the project are findings. Empty: any may be
 	// imported.
@@ -193,7 +193,7 @@ func shorten(text string) string {
 
 func (r *Report) tool(f Fact, opt *Options) {
 	if f.Value == "" || strings.Contains(f.Value, "$") || strings.HasSuffix(f.Value, "/"+unknownMember) {
-		r.find("tool-unknown", f, f.Text+" whose name is computed")
+		r.find("tool-unknown", f, f.Text+" by a computed name")
 		return
 	}
 	known := Tool{ID: f.Value}
@@ -232,8 +232,8 @@ func (r *Report) imports(f Fact, opt *Options) {
 
 // Modules that can neither change nor reach anything outside of the script, besides its files.
 var (
-	safePython     = set("__future__ abc array base64 bisect calendar collections colorsys copy csv dataclasses datetime decimal difflib enum fractions functools hashlib heapq hmac html itertools json math numbers operator pathlib pprint random re secrets statistics string struct textwrap time types typing unicodedata urllib.parse uuid zoneinfo asyncio concurrent contextlib io glob fnmatch binascii zlib gzip locale numpy pandas")
-	safeJavaScript = set("assert buffer crypto events fs path querystring stream string_decoder timers timers/promises url util zlib readline stream/promises perf_hooks util/types path/posix")
+	safePython     = set("__future__ abc array base64 bisect calendar collections colorsys copy csv dataclasses datetime decimal difflib enum fractions functools hashlib heapq hmac html itertools json math numbers operator pathlib pprint random re secrets statistics string struct textwrap time types typing unicodedata urllib.parse uuid zoneinfo asyncio concurrent contextlib io glob fnmatch binascii zlib gzip locale numpy pandas os sys ast argparse codecs email logging mimetypes platform tempfile threading traceback xml zipfile")
+	safeJavaScript = set("assert buffer crypto events fs path querystring stream string_decoder timers timers/promises url util zlib readline stream/promises os perf_hooks util/types path/posix")
 )
 
 func matches(globs []string, name string) bool {

@@ -72,9 +72,6 @@ func (a *analysis) makes(n *node, s *scope) {
 	if a.made.names == nil {
 		a.made.names, a.made.variables = map[string][]moment{}, map[*binding][]moment{}
 	}
-	for n.kind == kindCall && len(n.kids) == 2 && within[memberOrName(n.kids[0])] {
-		n = n.kids[1] // Path(name)
-	}
 	if text, _, ok := a.constant(n, s); ok && !strings.HasPrefix(text, "$") {
 		text = path.Clean(text)
 		a.made.names[text] = append(a.made.names[text], a.now(s))

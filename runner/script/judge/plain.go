@@ -12,7 +12,7 @@ import (
 var (
 	pythonName = regexp.MustCompile(`[\pL_][\pL\pN_]*`)
 	// hiding is how texts look in which code may be hidden: literals that nobody reads, escapes, and characters beyond ASCII in names.
-	hiding = regexp.MustCompile(`[A-Za-z0-9+/=_-]{120}|(\\[xuU0-7][0-9A-Fa-f]*){4}|[\x{202A}-\x{202E}\x{2066}-\x{2069}\x{200B}-\x{200F}]`)
+	hiding = regexp.MustCompile(`[A-Za-z0-9+/=_-]{120}|\[::-1\]|(\\[xuU0-7][0-9A-Fa-f]*){4}|[\x{202A}-\x{202E}\x{2066}-\x{2069}\x{200B}-\x{200F}]`)
 	// usualMembers are members of modules that have dangerous ones too, and imports that give the modules no other name.
 	usualMembers = regexp.MustCompile(`\bre\.compile\b|\bos\.(?:path|environ|getenv|getcwd|sep|linesep|makedirs|mkdir)\b|\bsys\.(?:argv|stdin|stdout|stderr|exit)\b|` +
 		`(?m:^[ \t]*import (?:os|sys|re|json)(?:, ?(?:os|sys|re|json))*[ \t]*$)`)
@@ -27,7 +27,7 @@ var (
 
 // grave returns the names, or modules, without which no rule above medium risk finds anything in Python, but for what hides in texts.
 func grave(tables ...map[string]string) map[string]bool {
-	out := set("getattr setattr delattr vars globals locals builtins importlib base64 binascii codecs zlib gzip lzma bz2 chr fromhex type object")
+	out := set("getattr setattr delattr vars globals locals builtins importlib base64 binascii codecs zlib gzip lzma bz2 chr fromhex type object timeit cProfile profile ForwardRef")
 	maps.Copy(out, sensitive)
 	for _, table := range tables {
 		for name, rule := range table {
@@ -53,7 +53,7 @@ func PlainPython(texts map[string]string, names []string) (*Report, bool) {
 		}
 		for _, name := range pythonName.FindAllString(text, -1) {
 			hidden := strings.HasPrefix(name, "__") && !pythonHarmless[name]
-			if hidden || pythonWords[name] || slices.Contains(names, name) || strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f }) {
+			if hidden || pythonWords[strings.TrimPrefix(name, "_")] || slices.Contains(names, name) || strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f }) {
 				return nil, false
 			}
 		}

@@ -58,7 +58,7 @@ class Tree:
             kids = () if value is None else (value,)
             return [lambda: self.put(ASSIGN if kids else DECLARE, node.id, kids)]
         if isinstance(node, ast.Starred):
-            return self.target(node.value, None)
+            return self.target(node.value, None) + ([] if value is None else [value])
         if isinstance(node, (ast.Tuple, ast.List)):
             if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(node.elts):
                 return [kid for i, each in enumerate(node.elts) for kid in self.target(each, value.elts[i])]
@@ -99,7 +99,7 @@ def binary(t, node):
     if isinstance(node.op, ast.Mod):
         return t.put(ADD, "%", [node.left, node.right])
     if isinstance(node.op, ast.Div):
-        return t.put(ANY, "/", [node.left, node.right])
+        return t.put(ADD, "/", [node.left, node.right])
     t.put(OTHER, "", [node.left, node.right])
 
 
