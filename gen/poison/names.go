@@ -3,6 +3,7 @@ package poison
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 )
@@ -118,6 +119,21 @@ func (o *otherNames) mention(plain string) string {
 			}
 		}
 		i = j
+	}
+	return ""
+}
+
+// namesOwn reports whether a text, in lower case, has the name of one of the server's own tools.
+func (o *otherNames) namesOwn(plain string) bool {
+	return wordOf(plain, func(word string) bool { return o != nil && o.own[word] && distinct(word) }) != ""
+}
+
+// wordOf returns the first word that fits and may be a name.
+func wordOf(plain string, fits func(word string) bool) string {
+	for _, word := range strings.FieldsFunc(plain, func(r rune) bool { return r >= utf8.RuneSelf || !nameByte(byte(r)) }) {
+		if word = strings.Trim(word, "-._/"); fits(word) {
+			return word
+		}
 	}
 	return ""
 }

@@ -14,7 +14,7 @@ var wordSets = map[string]string{
 	"disregard": `ignore ignoring disregard disregarding forget forgetting do_not_obey don_t_obey never_obey stop_obeying no_longer_obey
 		do_not_follow don_t_follow never_follow stop_following no_longer_follow pay_no_attention_to set_aside`,
 	"earlier":      `previous previously prior above earlier preceding original existing former past initial system developer developer_s your user_s`,
-	"instructions": `instruction instructions prompts directions directive directives guideline guidelines orders training`,
+	"instructions": `instruction instructions prompts directions directive directives guideline guidelines guidance orders training`,
 	"not":          `not never without dont don_t avoid refrain_from no_need_to no_reason_to not_necessary_to`,
 	"tell":         `tell telling inform informing notify notifying alert alerting let letting`,
 	"mention":      `mention mentioning reveal revealing disclose disclosing discuss discussing talk_about bring`,

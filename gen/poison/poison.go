@@ -77,7 +77,7 @@ func NewChecker(all []catalog.Server, allowed map[string][]string) *Checker {
 // New checks the texts of a definition that the former one, which may be nil, does not have. Places are JSON pointers with "#"
 // before them.
 func (c *Checker) New(server string, old, new json.RawMessage) []Finding {
-	s := scan{others: c.servers[server], matcher: defaultMatcher(), allowed: c.allowed[server], known: stringsOf(old)}
+	s := scan{others: c.servers[server], matcher: defaultMatcher(), allowed: c.allowed[server], known: stringsOf(old), old: old}
 	s.definition("#", new)
 	return s.found
 }
@@ -153,7 +153,10 @@ type scan struct {
 	allowed []string
 	// known are texts that were checked before, or that nobody asks about. Nil: none.
 	known map[string]bool
-	found []Finding
+	// old is the former definition, and former what it said. Nil: there was none, or nobody asks.
+	old    json.RawMessage
+	former *former
+	found  []Finding
 }
 
 // add adds a finding, unless its rule is allowed or there are enough.
@@ -190,5 +193,8 @@ func (s *scan) text(place, text string, isName bool) {
 	}
 	if excerpt := s.others.mention(n.plain); excerpt != "" {
 		s.add(place, otherServer, excerpt)
+	}
+	if s.old != nil {
+		s.added(place, text)
 	}
 }

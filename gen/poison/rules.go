@@ -19,6 +19,7 @@ const (
 	unseen      = "hidden-text"
 	bidi        = "bidi"
 	control     = "control"
+	instruction = "instruction"
 )
 
 // TooLong is the id of the rule for text that is longer than what is checked.
@@ -36,6 +37,7 @@ func Rules() []Rule {
 		{unseen, "contains invisible characters"},
 		{bidi, "contains characters that change the order in which text is displayed"},
 		{control, "contains control characters or terminal escapes"},
+		{instruction, "orders something that the definition did not order before"},
 		{TooLong, "is too long to check completely"},
 	}
 }
