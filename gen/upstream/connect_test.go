@@ -94,6 +94,9 @@ func TestConnectHTTPThatHangsOnTheProbe(t *testing.T) {
 	opts.ProbeTimeout, opts.ConnectTimeout = 100*time.Millisecond, time.Second
 	_, err := Connect(testContext(t), upstreamtest.HTTPServer(t, upstreamtest.HangOnProbe, nil), opts)
 	wantConnectionError(t, err, "did not get ready in time")
+	if gone, _ := errors.AsType[*ConnectionError](err); !gone.Slow {
+		t.Errorf("Connect() = %v, want Slow set", err)
+	}
 }
 
 func TestConnectFailures(t *testing.T) {

@@ -33,6 +33,8 @@ type ConnectionError struct {
 	NotSent bool
 	// Login says that a person has to log in first; Reason says how.
 	Login bool
+	// Slow says that the server was given all its time to start. Another start would likely take as long.
+	Slow bool
 	// RetryAt is when the server is tried again, for an [ErrCircuitOpen]; zero for any other error.
 	RetryAt time.Time
 
@@ -86,7 +88,7 @@ func (m *errorMaker) badAnswer(format string, args ...any) *ProtocolError {
 
 // connection makes the error for a server that cannot be reached.
 func (m *errorMaker) connection(err error) *ConnectionError {
-	return &ConnectionError{Server: m.server, Reason: m.secret.Clean(safetext.Printable(plain(err), 1024))}
+	return &ConnectionError{Server: m.server, Slow: errors.Is(err, errConnectTimeout), Reason: m.secret.Clean(safetext.Printable(plain(err), 1024))}
 }
 
 // plain shortens the errors of net/http: they hold the whole address, in which there may be a secret.

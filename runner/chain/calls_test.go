@@ -266,6 +266,7 @@ func TestRetry(t *testing.T) {
 	lost := &upstream.ConnectionError{Server: "crm", Reason: "it went away"}
 	notSent := &upstream.ConnectionError{Server: "crm", Reason: "it did not start", NotSent: true}
 	alone := &upstream.ConnectionError{Server: "crm", Reason: "it failed repeatedly", NotSent: true, RetryAt: time.Now().Add(time.Minute)}
+	slow := &upstream.ConnectionError{Server: "crm", Reason: "it did not get ready in time", NotSent: true, Slow: true}
 	login := &upstream.ConnectionError{Server: "crm", Reason: "log in", NotSent: true, Login: true}
 	for _, c := range []struct {
 		name, tool string
@@ -282,6 +283,7 @@ func TestRetry(t *testing.T) {
 		{"only so often", "put", ServerSettings{Trusted: true}, []error{lost, lost, lost}, "connection (retryable): ", 3},
 		{"not sent", "send", ServerSettings{}, []error{notSent}, `{"n":1}`, 2},
 		{"not sent again", "send", ServerSettings{}, []error{notSent, notSent}, "connection (retryable): ", 2},
+		{"a start that took too long", "get", ServerSettings{Trusted: true}, []error{slow}, "connection (retryable): ", 1},
 		{"a login", "get", ServerSettings{Trusted: true}, []error{login}, "connection: ", 1},
 		{"a server that is left alone", "get", ServerSettings{Trusted: true}, []error{alone}, "connection (retryable): ", 1},
 		{"a protocol error", "get", ServerSettings{Trusted: true}, []error{&upstream.ProtocolError{Code: -32000, Message: "no"}}, "protocol: no", 1},

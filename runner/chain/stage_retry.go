@@ -63,7 +63,10 @@ func (c *Calls) retries(req *request, failed *call.Error) int {
 }
 
 // mayHelp reports whether retrying at once may help.
-func mayHelp(failed *call.Error) bool { return !errors.Is(failed, upstream.ErrCircuitOpen) }
+func mayHelp(failed *call.Error) bool {
+	gone, ok := errors.AsType[*upstream.ConnectionError](failed)
+	return !errors.Is(failed, upstream.ErrCircuitOpen) && !(ok && gone.Slow)
+}
 
 // sleep waits for about d and reports whether ctx is still alive.
 func sleep(ctx context.Context, d time.Duration) bool {
