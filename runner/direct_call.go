@@ -29,12 +29,9 @@ func (r *Runner) Call(ctx context.Context, d DirectCall) (*call.Result, chain.Ca
 	if err != nil {
 		return nil, chain.CallRecord{}, nil, err
 	}
-	var input json.RawMessage // nil for an unknown tool: the call suggests names
-	if _, tool, ok := r.catalog.Lookup(d.Tool); ok {
-		input = tool.Input
-	}
-	if len(d.Args) == 0 || len(d.Values) > 0 {
-		if d.Args, err = validate.ParseArguments(input, d.Args, d.Values); err != nil {
+	// An unknown tool has no arguments to read: the call suggests names.
+	if _, tool, ok := r.catalog.Lookup(d.Tool); ok && (len(d.Args) == 0 || len(d.Values) > 0) {
+		if d.Args, err = validate.ParseArguments(tool.Input, d.Args, d.Values); err != nil {
 			return nil, chain.CallRecord{Call: 1, Tool: d.Tool}, nil, &call.Error{Kind: call.KindArgument, Tool: d.Tool, Message: err.Error()}
 		}
 	}

@@ -99,6 +99,7 @@ func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	a.fitHelp(root)
+	completeChoices(root)
 	root.SilenceErrors = true
 	root.SilenceUsage = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -3,8 +3,10 @@ package cli
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Words lists what a shell offers to complete a word. After an error it offers nothing: a shell has no place for messages.
@@ -40,6 +42,18 @@ func CompleteFlag(cmd *cobra.Command, flag string, list Words) {
 	}
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(err) // there is no such flag, or it has a completion already
+	}
+}
+
+// completeChoices completes the values of flags whose type lists them, as in off|auto, for root and all commands below it.
+func completeChoices(root *cobra.Command) {
+	root.Flags().VisitAll(func(f *pflag.Flag) {
+		if choices := strings.Split(f.Value.Type(), "|"); len(choices) > 1 {
+			CompleteFlag(root, f.Name, FixedWords(choices...))
+		}
+	})
+	for _, cmd := range root.Commands() {
+		completeChoices(cmd)
 	}
 }
 

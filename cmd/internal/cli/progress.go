@@ -10,7 +10,7 @@ import (
 )
 
 // Progress shows on Stderr what is being done right now, on one line that is rewritten, and leaves a line for each
-// thing that is done. Off a terminal, or in CI, it prints only what takes long: a line when something has not ended
+// thing that is done. After five seconds the line also says how long it has been. Off a terminal, or in CI, it prints only what takes long: a line when something has not ended
 // after ten seconds, and every thirty seconds from then on. Its methods may be called from several goroutines.
 type Progress struct {
 	mu       sync.Mutex
@@ -19,13 +19,15 @@ type Progress struct {
 	verb     string
 	running  []string
 	began    time.Time
-	reminder *time.Timer // off a terminal only; nil until something runs
+	reminder *time.Timer // nil until something runs
 }
 
-// When a line off a terminal says what is still running.
+// When a line off a terminal says what is still running, and the line of a terminal for how long.
 const (
 	firstReminder = 10 * time.Second
 	nextReminder  = 30 * time.Second
+	firstCount    = 5 * time.Second
+	nextCount     = time.Second
 )
 
 // ClearLine erases the line of a terminal.
@@ -41,9 +43,13 @@ func (p *Progress) Start(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running = append(p.running, EscapeLine(name))
-	if !p.terminal && p.reminder == nil {
+	if p.reminder == nil {
+		first := firstReminder
+		if p.terminal {
+			first = firstCount
+		}
 		p.began = time.Now()
-		p.reminder = time.AfterFunc(firstReminder, p.remind)
+		p.reminder = time.AfterFunc(first, p.remind)
 	}
 	p.draw("")
 }
@@ -76,6 +82,11 @@ func (p *Progress) remind() {
 	if len(p.running) == 0 {
 		return
 	}
+	if p.terminal {
+		p.draw("")
+		p.reminder.Reset(nextCount)
+		return
+	}
 	_, _ = fmt.Fprintf(p.out, "still %s %s (%v)\n", p.verb, Shorten(strings.Join(p.running, ", "), 200), time.Since(p.began).Round(time.Second))
 	p.reminder.Reset(nextReminder)
 }
@@ -90,7 +101,10 @@ func (p *Progress) draw(note string) {
 	}
 	if len(p.running) > 0 {
 		// Longer lines would wrap, and could not be erased.
-		text += Shorten(p.verb+" "+strings.Join(p.running, ", "), 78)
+		text += Shorten(p.verb+" "+strings.Join(p.running, ", "), 70)
+		if waited := time.Since(p.began); waited >= firstCount {
+			text += fmt.Sprintf(" (%v)", waited.Truncate(time.Second))
+		}
 	}
 	_, _ = fmt.Fprint(p.out, text)
 }

@@ -98,6 +98,7 @@ func newWorkspaceShowCmd(app *cli.App) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.show(cmd, args[0]) },
 	}
 	o.bind(cmd)
+	cmd.ValidArgsFunction = cli.CompleteArgs(1, o.customers(cmd))
 	return cmd
 }
 
@@ -161,6 +162,7 @@ Customers with a run in progress are skipped.`,
 	f.Var(withUnit(&o.idle), "idle", "remove what has been unused for this time, such as 30d or 12h")
 	f.Var(flags.ID(&o.customer, "customer", "id"), "customer", "clean up this customer only")
 	f.BoolVar(&o.dryRun, "dry-run", false, "remove nothing, and list what would be removed")
+	cli.CompleteFlag(cmd, "customer", o.customers(cmd))
 	return cmd
 }
 

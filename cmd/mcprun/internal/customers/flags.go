@@ -81,6 +81,53 @@ func (o *customersCommand) bind(cmd *cobra.Command) {
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 }
 
+// CompleteCustomer completes the flag --customer of cmd, which has the flags at and folders.
+func CompleteCustomer(app *cli.App, cmd *cobra.Command, at *project.LocationFlags, folders *FolderFlags) {
+	cli.CompleteFlag(cmd, "customer", func() ([]string, error) {
+		return (&customersCommand{app: app, FolderFlags: *folders, project: *at}).customers(cmd)()
+	})
+}
+
+// customers offers the ids of the customers.
+func (o *customersCommand) customers(cmd *cobra.Command) cli.Words {
+	return o.words(cmd, func(c *customer.Customer) ([]string, error) { return []string{c.ID()}, nil })
+}
+
+// sessions offers the ids of all customers' sessions.
+func (o *customersCommand) sessions(cmd *cobra.Command) cli.Words {
+	return o.words(cmd, func(c *customer.Customer) ([]string, error) {
+		list, err := c.Sessions()
+		var ids []string
+		for _, s := range list {
+			ids = append(ids, s.ID())
+		}
+		return ids, err
+	})
+}
+
+func (o *customersCommand) words(cmd *cobra.Command, of func(c *customer.Customer) ([]string, error)) cli.Words {
+	return func() ([]string, error) {
+		root, err := o.openRoot(cmd, false)
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		list, err := root.List()
+		if err != nil {
+			return nil, err
+		}
+		var all []string
+		for _, c := range list {
+			words, err := of(c)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, words...)
+		}
+		return all, nil
+	}
+}
+
 // openRoot opens the folder of customers as a run here would. A folder that is missing is an error unless create is set.
 func (o *customersCommand) openRoot(cmd *cobra.Command, create bool) (*customer.Root, error) {
 	cfg, err := o.project.Load(o.app)

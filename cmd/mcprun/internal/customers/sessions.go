@@ -47,6 +47,7 @@ func newSessionListCmd(app *cli.App) *cobra.Command {
 	}
 	o.bind(cmd)
 	cmd.Flags().Var(flags.ID(&o.customer, "customer", "id"), "customer", "show this customer only")
+	cli.CompleteFlag(cmd, "customer", o.customers(cmd))
 	return cmd
 }
 
@@ -121,6 +122,8 @@ func newSessionShowCmd(app *cli.App) *cobra.Command {
 	f := cmd.Flags()
 	f.Var(flags.ID(&o.customer, "customer", "id"), "customer", "the session's customer, if several customers have a session of that name")
 	f.BoolVar(&o.code, "code", false, "show the scripts and their output")
+	cmd.ValidArgsFunction = cli.CompleteArgs(1, o.sessions(cmd))
+	cli.CompleteFlag(cmd, "customer", o.customers(cmd))
 	return cmd
 }
 

@@ -32,6 +32,7 @@ the runs of a session; --json has the calls of each tool.`,
 	}
 	o.bind(cmd)
 	cmd.Flags().Var(flags.ID(&o.customer, "customer", "id"), "customer", "show this customer only")
+	cli.CompleteFlag(cmd, "customer", o.customers(cmd))
 	return cmd
 }
 

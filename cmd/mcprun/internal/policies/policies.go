@@ -123,6 +123,14 @@ func newExplain(app *cli.App, at resources.Provider) *cobra.Command {
 	f.IntVar(&o.example.Made, "made", 0, "how many calls that count for rules with over: were made before")
 	o.bindFile(f)
 	o.bind(f)
+	cmd.ValidArgsFunction = cli.CompleteArgs(1, func() ([]string, error) {
+		tools, _, err := o.open()
+		ids := make([]string, 0, len(tools))
+		for i := range tools {
+			ids = append(ids, tools[i].ID)
+		}
+		return ids, err
+	})
 	return cmd
 }
 

@@ -38,6 +38,7 @@ It exits with 1 when a skill is broken.`,
 	}
 	o.bindCheckers(cmd.Flags())
 	o.bind(cmd)
+	cmd.ValidArgsFunction = o.names(0)
 	return cmd
 }
 

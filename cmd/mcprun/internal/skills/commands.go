@@ -66,6 +66,23 @@ func (o *skillOptions) bind(cmd *cobra.Command) {
 	f.SortFlags = false
 }
 
+// names completes up to most names of skills; zero is any number.
+func (o *skillOptions) names(most int) cobra.CompletionFunc {
+	return cli.CompleteArgs(most, func() ([]string, error) {
+		store, err := o.store()
+		if err != nil {
+			return nil, err
+		}
+		defer o.project.Close()
+		all, err := store.Search("")
+		names := make([]string, 0, len(all))
+		for _, k := range all {
+			names = append(names, k.Name)
+		}
+		return names, err
+	})
+}
+
 // bindCheckers registers the flags that name type checkers.
 func (o *skillOptions) bindCheckers(f *pflag.FlagSet) {
 	f.Var(flags.Text(&o.TSC, "program"), "tsc", "the TypeScript compiler (default: the project's, else tsc on PATH)")
@@ -226,6 +243,7 @@ func newSkillRmCmd(app *cli.App, at resources.Provider) *cobra.Command {
 		RunE:    func(_ *cobra.Command, args []string) error { return o.remove(args) },
 	}
 	o.bind(cmd)
+	cmd.ValidArgsFunction = o.names(0)
 	return cmd
 }
 

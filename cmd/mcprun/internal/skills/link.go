@@ -63,6 +63,8 @@ func newSkillLinkCmd(app *cli.App, at resources.Provider) *cobra.Command {
 	f.StringArrayVar(&o.to, "to", nil, "this `folder`; may be repeated")
 	f.BoolVar(&o.remove, "remove", false, "remove links and copies instead")
 	o.bind(cmd)
+	cmd.ValidArgsFunction = o.names(0)
+	cli.CompleteFlag(cmd, "host", cli.FixedWords(hostNames()...))
 	return cmd
 }
 

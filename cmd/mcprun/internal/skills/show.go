@@ -34,6 +34,7 @@ func newSkillShowCmd(app *cli.App, at resources.Provider) *cobra.Command {
 	f.Var(flags.Text(&o.version, "digits"), "version", "show an earlier version: the first six digits or more")
 	f.BoolVar(&o.code, "code", false, "print the main script, or the text of a skill without one, and nothing else")
 	o.bind(cmd)
+	cmd.ValidArgsFunction = o.names(1)
 	return cmd
 }
 
