@@ -261,7 +261,7 @@ func (p *page) run(t *testing.T, demo *project, settings pageSettings) {
 	}
 	script := own.write("page.sh", settings.setup+"\n"+p.script.String())
 
-	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*commandTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-e", script)
 	if settings.answer != "" {
