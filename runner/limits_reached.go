@@ -70,25 +70,25 @@ func (s *Script) describeLimit(limit string) string {
 	l := s.limits()
 	switch limit {
 	case sandbox.LimitMemory:
-		return fmt.Sprintf("it wanted more than %s of memory (--memory)", size(l.Memory))
+		return fmt.Sprintf("it needed more than %s of memory (--memory)", size(l.Memory))
 	case sandbox.LimitCPU:
 		if s.Limits.CPU == 0 {
 			return fmt.Sprintf("it used more than %v of processor time, %d times the --timeout (--cpu)", l.CPU, cpuPerTime)
 		}
 		return fmt.Sprintf("it used more than %v of processor time (--cpu)", l.CPU)
 	case sandbox.LimitProcesses:
-		return fmt.Sprintf("it wanted more than %d processes and threads (--processes)", l.Processes)
+		return fmt.Sprintf("it started more than %d processes and threads (--processes)", l.Processes)
 	case sandbox.LimitOutput:
 		return fmt.Sprintf("it printed more than %s (--output-limit)", size(l.Output))
 	case sandbox.LimitDisk:
-		return fmt.Sprintf("its workspace came to hold more than %s or %d files (--disk, --disk-files)", size(l.Disk), l.DiskFiles)
+		return fmt.Sprintf("its workspace held more than %s or %d files (--disk, --disk-files)", size(l.Disk), l.DiskFiles)
 	case sandbox.LimitFiles:
-		return fmt.Sprintf("it wanted more than %d open files (--open-files), or had epoll watch far more", l.Files)
+		return fmt.Sprintf("it needed more than %d open files (--open-files), or watched far more with epoll", l.Files)
 	case sandbox.LimitFileSize:
 		if l.Disk < l.FileSize {
-			return fmt.Sprintf("it wanted a file of more than %s, which its workspace may hold (--disk)", size(l.Disk))
+			return fmt.Sprintf("it wrote a file of more than %s, the limit of its workspace (--disk)", size(l.Disk))
 		}
-		return fmt.Sprintf("it wanted a file of more than %s (--file-size)", size(l.FileSize))
+		return fmt.Sprintf("it wrote a file of more than %s (--file-size)", size(l.FileSize))
 	}
 	return fmt.Sprintf("it ran into the limit of %s", limit)
 }

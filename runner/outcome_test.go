@@ -29,7 +29,7 @@ func TestLimitsAreNamed(t *testing.T) {
 		{sandbox.LimitDisk, tight, "more than 2 GB or 9 files (--disk, --disk-files)"},
 		{sandbox.LimitFiles, tight, "more than 30 open files (--open-files)"},
 		{sandbox.LimitFileSize, tight, "a file of more than 3 MiB (--file-size)"},
-		{sandbox.LimitFileSize, sandbox.Limits{Disk: 2 << 20}, "a file of more than 2 MiB, which its workspace may hold (--disk)"},
+		{sandbox.LimitFileSize, sandbox.Limits{Disk: 2 << 20}, "a file of more than 2 MiB, the limit of its workspace (--disk)"},
 		{"something new", tight, "the limit of something new"},
 	} {
 		for _, killed := range []bool{true, false} {

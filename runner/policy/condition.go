@@ -62,6 +62,9 @@ type condition struct {
 	paths   [][]string // of the arguments that it looks at
 }
 
+// inPlainWords rewrites the parser's messages.
+var inPlainWords = strings.NewReplacer("Syntax error: ", "syntax error: ", "mismatched input", "unexpected", "extraneous input", "unexpected", "'<EOF>'", "end of the condition")
+
 // compile compiles the condition of a rule; nil if it has none.
 func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 	if rule.When == "" {
@@ -69,12 +72,13 @@ func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 	}
 	wrong := func(line, column int, problem string) error {
 		return &config.FileError{File: file, Line: rule.WhenAt.Line + max(0, line-1), Column: rule.WhenAt.Column + column, Key: key + ".when", Problem: problem,
-			Remedy: "write a condition in CEL about server, tool, args, hints, risk, calls, customer, session and taint"}
+			Remedy: "write a CEL condition on server, tool, args, hints, risk, calls, customer, session and taint"}
 	}
 	ast, issues := environment().Compile(rule.When)
 	if issues != nil && len(issues.Errors()) > 0 {
 		first := issues.Errors()[0]
-		return nil, wrong(first.Location.Line(), max(0, first.Location.Column()), strings.TrimSuffix(first.Message, " (in container '')"))
+		problem, _, _ := strings.Cut(strings.TrimSuffix(first.Message, " (in container '')"), " expecting ") // a list of all tokens
+		return nil, wrong(first.Location.Line(), max(0, first.Location.Column()), inPlainWords.Replace(problem))
 	}
 	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, wrong(1, 0, fmt.Sprintf("the condition has type %s, not bool", t))

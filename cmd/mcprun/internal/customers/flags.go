@@ -143,7 +143,7 @@ func (o *customersCommand) openRoot(cmd *cobra.Command, create bool) (*customer.
 	}
 	dir := o.Folder(o.app, base)
 	if _, err := os.Stat(dir); err != nil && !create {
-		return nil, cli.WithHint(fmt.Errorf("there are no customers: open %q: %w", dir, err), "a run with --customer ID makes the first one; --workspaces names another folder")
+		return nil, cli.WithHint(fmt.Errorf("no customers yet: %w", err), "run a script with --customer ID to create the first one, or name another folder with --workspaces")
 	}
 	return o.Open(o.app, base, nil)
 }

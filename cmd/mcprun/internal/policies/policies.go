@@ -164,7 +164,7 @@ func (o *explain) run(id string, pairs []string) error {
 	fmt.Fprintf(o.app.Stdout, "%s: %s\n", id, verdict(d))
 	rows := make([][]string, 0, len(rules))
 	for _, r := range rules {
-		fits := "fits"
+		fits := "applies"
 		if !r.Fits {
 			fits = r.Why
 		}

@@ -140,7 +140,7 @@ func (o *checkCommand) look(ctx context.Context, p *project.Project, s *runner.S
 func (o *checkCommand) print(out *checked) {
 	w, style := o.App.Stdout, o.App.OutStyle()
 	for _, f := range out.Findings {
-		fmt.Fprintf(w, "%s %s: %s %s\n", style.Cyan(fmt.Sprintf("%s:%d:%d:", cli.EscapeLine(f.File), f.Line, f.Column)), f.Risk, cli.EscapeLine(f.Reason), style.Dim(f.Rule))
+		fmt.Fprintf(w, "%s %s: %s %s\n", style.Cyan(fmt.Sprintf("%s:%d:%d:", cli.EscapeLine(f.File), f.Line, f.Column)), f.Risk, cli.EscapeLine(f.Reason), style.Dim("("+f.Rule+")"))
 	}
 	if len(out.Problems) > 0 {
 		printProblems(w, style, out.Problems)
