@@ -25,7 +25,7 @@ type Question struct {
 	// Customer is whom the run is for; empty: the project itself.
 	Customer string `json:"customer,omitempty"`
 	// Server is the server's name in the configuration, Tool the id of the tool in the tree. For a resource or a prompt Tool is
-	// the server's folder, a colon and the method: drive:resources/read.
+	// the server's folder, two underscores and the method: drive__resources/read.
 	Server string `json:"server,omitempty"`
 	Tool   string `json:"tool,omitempty"`
 	// Arguments is one JSON object in which personal data is replaced by tokens.

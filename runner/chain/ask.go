@@ -23,7 +23,7 @@ const (
 	methodReadResource = "resources/read"
 	methodPrompts      = "prompts/list"
 	methodPrompt       = "prompts/get"
-	askSeparator       = ":" // between a server's folder and a method; tool ids have none
+	askSeparator       = "__" // between a server's folder and a method
 	maxURI             = 64 << 10
 	maxPromptArguments = 1000
 	codeMethodNotFound = -32601
@@ -120,7 +120,7 @@ func (ch *Chain) askRequest(a *call.Ask) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &request{Request: call.Request{Tool: dir + askSeparator + a.Method, Server: key, Name: a.Method, Args: args, Seq: a.Seq, At: a.At}}, nil
+	return &request{Request: call.Request{Tool: dir + askSeparator + a.Method, Server: key, Name: a.Method, Args: args, Seq: a.Seq, At: a.At}, isAsk: true}, nil
 }
 
 // wrongParams says which of the parameters is not a string.
@@ -140,12 +140,6 @@ func wrongParams(params json.RawMessage, err error) string {
 		}
 	}
 	return fmt.Sprintf("%s is %s; it must be a string", at, what)
-}
-
-// isAsk reports whether a request is not a tool call.
-func isAsk(req *request) bool {
-	_, method, ok := strings.Cut(req.Tool, askSeparator)
-	return ok && method == req.Name
 }
 
 // serverOf finds a server of the tree by its folder or its configured name.

@@ -58,7 +58,7 @@ func TestRequests(t *testing.T) {
 		wants(t, outcomeOf(&call.Result{Value: value}, err), c.want)
 	}
 	list, total := w.Finish().Calls, w.Finish().Count
-	if total != 5 || list[0].Tool != "crm:resources/list" || list[3].Outcome != "protocol" {
+	if total != 5 || list[0].Tool != "crm__resources/list" || list[3].Outcome != "protocol" {
 		t.Errorf("%d: %+v", total, list)
 	}
 }

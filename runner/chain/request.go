@@ -17,6 +17,7 @@ import (
 // request is one call with the state that the stages share. Stages modify it in place.
 type request struct {
 	call.Request
+	isAsk bool // for a resource or a prompt, not a tool
 
 	rank      int // its number among the calls of its tool, from 0; only in a replay
 	queueMS   float64

@@ -106,7 +106,7 @@ func (ch *Chain) repeatable(req *request) bool {
 	}
 	_, tool, ok := ch.catalog.Lookup(req.Tool)
 	if !ok {
-		return isAsk(req) // MCP's lists, reads and prompts change nothing
+		return req.isAsk // MCP's lists, reads and prompts change nothing
 	}
 	return s.Trusted && tool.Hints.Idempotent != nil && *tool.Hints.Idempotent
 }

@@ -52,7 +52,7 @@ func (ch *Chain) policyRequest(req *request, run *policy.Run) *policy.Request {
 	if s, ok := ch.catalog.Server(req.Server); ok {
 		p.Dir = s.Dir
 	}
-	if isAsk(req) { // MCP's lists, reads and prompts change nothing
+	if req.isAsk { // MCP's lists, reads and prompts change nothing
 		p.Hints = policy.Hints{ReadOnly: true, Idempotent: true}
 		return p
 	}
@@ -118,26 +118,26 @@ func explain(d *policy.Decision) string {
 // Tools lists the tools of the catalog, and the methods of its servers' resources and prompts, as a policy sees them.
 func (ch *Chain) Tools() []policy.Tool {
 	var out []policy.Tool
-	add := func(server *catalog.Server, id, name string, input json.RawMessage) {
-		p := ch.policyRequest(&request{Request: call.Request{Tool: id, Server: server.Key, Name: name}}, nil)
+	add := func(server *catalog.Server, id, name string, input json.RawMessage, isAsk bool) {
+		p := ch.policyRequest(&request{Request: call.Request{Tool: id, Server: server.Key, Name: name}, isAsk: isAsk}, nil)
 		out = append(out, policy.Tool{Server: p.Server, Dir: p.Dir, Name: p.Name, ID: p.Tool, Hints: p.Hints, Input: input})
 	}
 	for i := range ch.catalog.Servers {
 		s := &ch.catalog.Servers[i]
 		for _, t := range s.Tools {
-			add(s, t.ID, t.Name, t.Input)
+			add(s, t.ID, t.Name, t.Input, false)
 		}
 		ask := func(method, properties string) {
-			add(s, s.Dir+askSeparator+method, method, json.RawMessage(`{"type":"object","properties":{"server":{"const":"`+s.Dir+`"}`+properties+`}`))
+			add(s, s.Dir+askSeparator+method, method, json.RawMessage(`{"type":"object","properties":{`+properties+`}`), true)
 		}
 		if s.Resources {
-			ask(methodReadResource, `,"uri":{"type":"string"}},"required":["server","uri"]`)
-			ask(methodResources, `},"required":["server"]`)
-			ask(methodTemplates, `},"required":["server"]`)
+			ask(methodReadResource, `"uri":{"type":"string"}},"required":["uri"]`)
+			ask(methodResources, `}`)
+			ask(methodTemplates, `}`)
 		}
 		if s.HasPrompts {
-			ask(methodPrompt, `,"name":{"type":"string"},"arguments":{"type":"object"}},"required":["server","name"]`)
-			ask(methodPrompts, `},"required":["server"]`)
+			ask(methodPrompt, `"name":{"type":"string"},"arguments":{"type":"object"}},"required":["name"]`)
+			ask(methodPrompts, `}`)
 		}
 	}
 	return out

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/schema/validate"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/call"
@@ -117,7 +118,16 @@ func TestPolicyTools(t *testing.T) {
 			t.Errorf("tool = %+v", tool)
 		}
 	}
-	want := "front_desk:resources/read front_desk:resources/list front_desk:resources/templates front_desk:prompts/get front_desk:prompts/list"
+	read, err := validate.Compile(New(Options{Catalog: cat}).Tools()[0].Input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, ok := range map[string]bool{`{"uri": "x"}`: true, `{"server": "front_desk", "uri": "x"}`: true, `{}`: false} {
+		if err := read.ValidateAs("args", json.RawMessage(args)); (err == nil) != ok {
+			t.Errorf("arguments of resources/read %s: %v, want valid %v", args, err, ok)
+		}
+	}
+	want := "front_desk__resources/read front_desk__resources/list front_desk__resources/templates front_desk__prompts/get front_desk__prompts/list"
 	if got := strings.Join(ids, " "); got != want {
 		t.Errorf("Tools() = %s, want %s", got, want)
 	}

@@ -36,7 +36,7 @@ func (c *Calls) record(next handler) handler {
 
 // isJSON reports whether a tool's result is neither text nor content: it is structured, or was parsed from text.
 func isJSON(req *request, res *call.Result) bool {
-	return !req.Raw && !isAsk(req) && res.As == call.AsValue && len(res.Value) > 0 && res.Value[0] != '"'
+	return !req.Raw && !req.isAsk && res.As == call.AsValue && len(res.Value) > 0 && res.Value[0] != '"'
 }
 
 // visible returns an error in the form in which a script gets it.

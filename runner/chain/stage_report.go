@@ -63,7 +63,7 @@ func (c *Calls) report(next handler) handler {
 // knownName returns the name under which a replay counts the call; empty for unknown tools, whose names a script could invent
 // without end.
 func (ch *Chain) knownName(req *request) string {
-	if _, _, ok := ch.catalog.Lookup(req.Tool); ok || isAsk(req) {
+	if _, _, ok := ch.catalog.Lookup(req.Tool); ok || req.isAsk {
 		return req.Tool
 	}
 	return ""

@@ -25,8 +25,8 @@ const (
 type CallRecord struct {
 	// Call is its number, from 1, in the order in which the script made them.
 	Call int `json:"call"`
-	// Tool is the tool id that the script gave. For a resource or a prompt it is the server's folder, a colon, and the method:
-	// drive:resources/read.
+	// Tool is the tool id that the script gave. For a resource or a prompt it is the server's folder, two underscores, and the method:
+	// drive__resources/read.
 	Tool string `json:"tool"`
 	// StartMS is when the script made it, counted from the start of the script. DurationMS is how long it took; QueueMS is the
 	// part in which it waited for its turn.

@@ -74,7 +74,7 @@ func (p *Policy) testCase(tools []Tool, k *known, c *config.PolicyCase) (Decisio
 			return Decision{}, fmt.Errorf("the arguments do not match the tool's schema: %w", err)
 		}
 	}
-	e := &Example{Args: args, Customer: c.Customer, Session: c.Session, Taint: c.Taint, Calls: c.Calls}
+	e := &Example{Args: args, Customer: c.Customer, Session: c.Session, Taint: received(tools, c.Taint), Calls: c.Calls}
 	if e.Risk, err = risk.Parse(c.Risk); err != nil {
 		return Decision{}, err
 	}

@@ -195,11 +195,11 @@ func taints(p *probes, all []Tool) [][]string {
 		for _, name := range []string{t.Server, t.Dir} {
 			if p.texts[name] && !known[name] {
 				known[name] = true
-				out = append(out, []string{name})
+				out = append(out, received(all, []string{name}))
 			}
 		}
 	}
-	return append(out, slices.Sorted(maps.Keys(known)))
+	return append(out, received(all, slices.Collect(maps.Keys(known))))
 }
 
 // drafts makes an example of each combination whose arguments fit the schema.

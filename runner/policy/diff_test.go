@@ -22,7 +22,7 @@ func tools() []Tool {
 		tool("bank__list", `{"type":"object","properties":{"limit":{"type":"integer"}}}`, Hints{ReadOnly: true}),
 		tool("files__write", `{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"array","items":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}},"required":["path","lines"],"additionalProperties":false}`, Hints{Destructive: true}),
 		tool("web__get", `{"$ref":"#/$defs/in","$defs":{"in":{"type":"object","properties":{"url":{"type":"string","format":"uri"}},"required":["url"]}}}`, Hints{ReadOnly: true, OpenWorld: true}),
-		{Server: "crm", Dir: "crm", Name: "resources/read", ID: "crm:resources/read", Hints: Hints{ReadOnly: true}, Input: json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string"}},"required":["uri"]}`)},
+		{Server: "crm", Dir: "crm", Name: "resources/read", ID: "crm__resources/read", Hints: Hints{ReadOnly: true}, Input: json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string"}},"required":["uri"]}`)},
 	}
 }
 
@@ -37,7 +37,7 @@ func TestDiff(t *testing.T) {
 		{"elements of a list", `rules: [{ask: files__write},{deny: files__write, when: "args.lines.exists(l, l.text.contains('secret'))"}]`, `rules: [{ask: files__write}]`, `files__write deny→ask {"lines":[{"text":"secret"}]`},
 		{"the length of a list", `rules: [{allow: files__write},{deny: files__write, when: size(args.lines) > 3}]`, `rules: [{allow: files__write},{deny: files__write, when: size(args.lines) > 4}]`, `files__write deny→allow {"lines":[{"text":"x"},{"text":"x"},{"text":"x"},{"text":"x"}]`},
 		{"a pattern", `rules: [{deny: web__get, when: "args.url.matches('^https?://(www[.])?internal/')"}]`, `{}`, `web__get deny→allow {"url":"http://internal/"}`},
-		{"a resource", `rules: [{deny: "crm__*"}]`, `rules: [{deny: "crm__*", when: "args.uri.startsWith('crm://private')"}]`, `crm:resources/read deny→allow`},
+		{"a resource", `rules: [{deny: "crm__*"}]`, `rules: [{deny: "crm__*", when: "args.uri.startsWith('crm://private')"}]`, `crm__resources/read deny→allow`},
 		{"taint", `rules: [{deny: bank__pay, when: "'web' in taint"}]`, `rules: [{deny: bank__pay, when: "'web' in taint && 'files' in taint"}]`, `bank__pay deny→allow {"amount":1,"to":"xxx"} web`},
 		{"risk", `rules: [{ask: bank__list, risk: high}]`, `rules: [{ask: bank__list, risk: critical}]`, `bank__list ask→allow {} high`},
 		{"a customer", `customers: {ann: {level: read_only}}`, `customers: {ann: {level: write_restricted}}`, `bank__pay deny→ask {"amount":1,"to":"xxx"} ann|files__write deny→ask`},

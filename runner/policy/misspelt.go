@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,10 +21,7 @@ const maxNear = 3
 // Misspelt describes names in rules that match no tool, server or customer and so are likely misspelt. It leaves out globs that begin
 // with a wildcard and resemble no tool, which are written for future tools. tools is called only if there are rules.
 func (p *Policy) Misspelt(tools func() []Tool) []string {
-	parts := []*part{p.all}
-	for _, id := range slices.Sorted(maps.Keys(p.customers)) {
-		parts = append(parts, p.customers[id])
-	}
+	parts := p.parts()
 	if !slices.ContainsFunc(parts, func(part *part) bool { return len(part.rules) > 0 }) {
 		return nil
 	}
@@ -41,20 +39,66 @@ func (p *Policy) Misspelt(tools func() []Tool) []string {
 	return out
 }
 
-// CheckNames checks the names of an example. An unknown server is an error. A customer without rules who resembles one with rules is
-// worth a warning.
+// Customers returns the ids that the policy names: those with rules of their own, and those that conditions compare customer with.
+func (p *Policy) Customers() []string {
+	ids := slices.Collect(maps.Keys(p.customers))
+	for _, part := range p.parts() {
+		for _, r := range part.rules {
+			if r.when == nil {
+				continue
+			}
+			walk(r.when.ast.NativeRep().Expr(), nil, func(variable string, literal celast.Expr) {
+				if id, ok := literal.AsLiteral().Value().(string); ok && variable == "customer" {
+					ids = append(ids, id)
+				}
+			})
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// parts returns what holds for all, and for each customer.
+func (p *Policy) parts() []*part {
+	parts := []*part{p.all}
+	for _, id := range slices.Sorted(maps.Keys(p.customers)) {
+		parts = append(parts, p.customers[id])
+	}
+	return parts
+}
+
+// CheckNames checks the names of an example, and adds the other name of each server in Taint, as a run does. An unknown server is an
+// error. A customer without rules who resembles one with rules is worth a warning.
 func (p *Policy) CheckNames(tools []Tool, e *Example) (warning string, err error) {
-	return p.known(tools).check(e.Customer, e.Taint)
+	warning, err = p.known(tools).check(e.Customer, e.Taint)
+	e.Taint = received(tools, e.Taint)
+	return warning, err
+}
+
+// received returns the names of servers, each with its other name; see [Run.Received].
+func received(tools []Tool, names []string) []string {
+	var out []string
+	for _, name := range names {
+		out = append(out, name)
+		for i := range tools {
+			if t := &tools[i]; t.Server == name || t.Dir == name {
+				out = append(out, t.Server, t.Dir)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // known are the names that rules and cases may have.
 type known struct {
 	ids, servers, keys, customers []string // keys are the servers' names in the configuration; servers are these and their folders
-	exact, loose                  [][]string
+	tools                         []Tool
+	exact, loose                  [][]string // of each tool
 }
 
 func (p *Policy) known(tools []Tool) *known {
-	k := &known{customers: slices.Sorted(maps.Keys(p.customers))}
+	k := &known{tools: tools, customers: slices.Sorted(maps.Keys(p.customers))}
 	for i := range tools {
 		t := &tools[i]
 		exact, loose := (&Example{}).request(t).names()
@@ -80,12 +124,19 @@ func (p *part) ruleNames() []string {
 // rule describes the unknown names in a rule.
 func (k *known) rule(r *rule) []string {
 	var out []string
+	names := k.loose
+	if r.effect == Allow {
+		names = k.exact
+	}
+	fitting := map[int]bool{} // indexes of tools
 	for _, glob := range r.globs {
-		names := k.loose
-		if r.effect == Allow {
-			names = k.exact
+		fits := false
+		for i, of := range names {
+			if fitsAny(glob, of) {
+				fits, fitting[i] = true, true
+			}
 		}
-		if slices.ContainsFunc(names, func(of []string) bool { return fitsAny(glob, of) }) {
+		if fits {
 			continue
 		}
 		near := ident.Nearest(glob, globsLike(glob, k.ids), 1)
@@ -96,7 +147,8 @@ func (k *known) rule(r *rule) []string {
 	if r.when == nil {
 		return out
 	}
-	walk(r.when.ast.NativeRep().Expr(), map[string]bool{}, func(variable string, literal celast.Expr) {
+	out = append(out, k.arguments(r, slices.Sorted(maps.Keys(fitting)))...)
+	walk(r.when.ast.NativeRep().Expr(), nil, func(variable string, literal celast.Expr) {
 		name, ok := literal.AsLiteral().Value().(string)
 		if problem := k.unknown(variable, name); ok && problem != "" {
 			line, column := r.when.position(literal.ID())
@@ -104,6 +156,45 @@ func (k *known) rule(r *rule) []string {
 		}
 	})
 	return out
+}
+
+// arguments describes the arguments in the condition of a rule that none of the tools declares.
+func (k *known) arguments(r *rule, tools []int) []string {
+	var out, checked []string
+	for _, path := range r.when.paths {
+		name := path[0]
+		if name == element || len(tools) == 0 || slices.Contains(checked, name) {
+			continue
+		}
+		checked = append(checked, name)
+		var all []string
+		found := slices.ContainsFunc(tools, func(i int) bool {
+			names, closed := declared(k.tools[i].Input)
+			all = append(all, names...)
+			return !closed || slices.Contains(names, name)
+		})
+		if !found {
+			out = append(out, fmt.Sprintf("%s: rule %q: its tools have no argument %q%s", r.at, r.name, name, didYouMean(ident.Nearest(name, all, 1))))
+		}
+	}
+	return out
+}
+
+// declared returns the names of the arguments in a schema, and whether others are unlikely: the schema has no other keyword that
+// could name some.
+func declared(schema json.RawMessage) (names []string, closed bool) {
+	var s map[string]json.RawMessage
+	var properties map[string]json.RawMessage
+	if json.Unmarshal(schema, &s) != nil || json.Unmarshal(s["properties"], &properties) != nil {
+		return nil, false
+	}
+	for _, keyword := range []string{"$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"} {
+		if s[keyword] != nil {
+			return nil, false
+		}
+	}
+	others := string(s["additionalProperties"])
+	return slices.Collect(maps.Keys(properties)), others == "" || others == "false"
 }
 
 // unknown says why a name is not one that a variable can be equal to; empty if it is.
@@ -125,6 +216,11 @@ func (k *known) unknown(variable, name string) string {
 		return ""
 	}
 	near := ident.Nearest(name, names, maxNear)
+	for i := range k.tools {
+		if variable == "server" && k.tools[i].Dir == name {
+			near = []string{k.tools[i].Server}
+		}
+	}
 	if what == "tool" {
 		near = ident.NearestTools(name, names, maxNear)
 	}
@@ -167,39 +263,41 @@ func globsLike(glob string, ids []string) []string {
 	return slices.Compact(out)
 }
 
-// walk calls found for each constant that an expression compares server, tool, customer or an element of taint with. elements are the
-// variables of macros over taint.
-func walk(e celast.Expr, elements map[string]bool, found func(variable string, literal celast.Expr)) {
+// walk calls found for each constant that an expression compares server, tool, customer or an element of taint with. ranges are the
+// lists that the variables of macros stand for the elements of.
+func walk(e celast.Expr, ranges map[string]celast.Expr, found func(variable string, literal celast.Expr)) {
 	switch e.Kind() {
 	case celast.SelectKind:
-		walk(e.AsSelect().Operand(), elements, found)
+		walk(e.AsSelect().Operand(), ranges, found)
 	case celast.ListKind:
 		for _, item := range e.AsList().Elements() {
-			walk(item, elements, found)
+			walk(item, ranges, found)
 		}
 	case celast.CallKind:
-		compared(e.AsCall(), elements, found)
+		compared(e.AsCall(), ranges, found)
 		if e.AsCall().IsMemberFunction() {
-			walk(e.AsCall().Target(), elements, found)
+			walk(e.AsCall().Target(), ranges, found)
 		}
 		for _, arg := range e.AsCall().Args() {
-			walk(arg, elements, found)
+			walk(arg, ranges, found)
 		}
 	case celast.ComprehensionKind:
 		c := e.AsComprehension()
-		walk(c.IterRange(), elements, found)
-		if variableOf(c.IterRange(), elements) == "taint" {
-			elements = maps.Clone(elements)
-			elements[c.IterVar()] = true
+		walk(c.IterRange(), ranges, found)
+		inner := map[string]celast.Expr{c.IterVar(): c.IterRange()}
+		for name, list := range ranges {
+			if inner[name] == nil {
+				inner[name] = list
+			}
 		}
 		for _, part := range []celast.Expr{c.LoopCondition(), c.LoopStep(), c.Result()} {
-			walk(part, elements, found)
+			walk(part, inner, found)
 		}
 	}
 }
 
 // compared calls found for the constants of a comparison.
-func compared(c celast.CallExpr, elements map[string]bool, found func(string, celast.Expr)) {
+func compared(c celast.CallExpr, ranges map[string]celast.Expr, found func(string, celast.Expr)) {
 	switch c.FunctionName() {
 	case operators.Equals, operators.NotEquals, operators.In:
 	default:
@@ -207,10 +305,13 @@ func compared(c celast.CallExpr, elements map[string]bool, found func(string, ce
 	}
 	a, b := c.Args()[0], c.Args()[1]
 	for _, pair := range [][2]celast.Expr{{a, b}, {b, a}} {
-		variable := variableOf(pair[0], elements)
-		literals := []celast.Expr{pair[1]}
-		if pair[1].Kind() == celast.ListKind {
-			literals = pair[1].AsList().Elements()
+		variable, other := variableOf(pair[0], ranges), pair[1]
+		if other.Kind() == celast.IdentKind && ranges[other.AsIdent()] != nil {
+			other = ranges[other.AsIdent()]
+		}
+		literals := []celast.Expr{other}
+		if other.Kind() == celast.ListKind {
+			literals = other.AsList().Elements()
 		}
 		for _, literal := range literals {
 			if variable != "" && literal.Kind() == celast.LiteralKind {
@@ -221,18 +322,20 @@ func compared(c celast.CallExpr, elements map[string]bool, found func(string, ce
 }
 
 // variableOf returns the variable of names that an expression is, or an element of; empty if it is another.
-func variableOf(e celast.Expr, elements map[string]bool) string {
+func variableOf(e celast.Expr, ranges map[string]celast.Expr) string {
 	switch e.Kind() {
 	case celast.IdentKind:
 		switch name := e.AsIdent(); {
-		case elements[name]:
-			return "taint"
+		case ranges[name] != nil:
+			if variableOf(ranges[name], nil) == "taint" {
+				return "taint"
+			}
 		case slices.Contains([]string{"server", "tool", "customer", "taint"}, name):
 			return name
 		}
 	case celast.CallKind:
 		if c := e.AsCall(); c.FunctionName() == operators.Index {
-			if variableOf(c.Args()[0], elements) == "taint" {
+			if variableOf(c.Args()[0], ranges) == "taint" {
 				return "taint"
 			}
 		}

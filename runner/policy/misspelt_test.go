@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -13,10 +14,14 @@ import (
 // someTools are of three servers, one of which has a folder of another name.
 func someTools() []Tool {
 	var out []Tool
-	for id, key := range map[string]string{"crm__delete_record": "Sales.CRM", "crm__get_record": "Sales.CRM", "web__fetch": "web", "web:resources/read": "web", "bank__pay": "bank"} {
+	for id, key := range map[string]string{"crm__delete_record": "Sales.CRM", "crm__get_record": "Sales.CRM", "web__fetch": "web", "web__resources/read": "web", "bank__pay": "bank"} {
 		_, name, _ := strings.Cut(id, "__")
-		dir, _, _ := strings.Cut(strings.Replace(id, ":", "__", 1), "__")
-		out = append(out, Tool{Server: key, Dir: dir, Name: name, ID: id})
+		dir, _, _ := strings.Cut(id, "__")
+		tool := Tool{Server: key, Dir: dir, Name: name, ID: id}
+		if dir == "crm" {
+			tool.Input = json.RawMessage(`{"type":"object","properties":{"record_id":{"type":"string"}}}`)
+		}
+		out = append(out, tool)
 	}
 	slices.SortFunc(out, func(a, b Tool) int { return strings.Compare(a.ID, b.ID) })
 	return out
@@ -39,7 +44,7 @@ func TestMisspelt(t *testing.T) {
 		`{deny: "*", when: "'web' in taint"}`:               ``,
 		`{deny: "*", when: "'webb' in taint"}`:              `5:33: rule "n": no server "webb" in the tree; did you mean web?`,
 		`{deny: "*", when: "'crm' in taint"}`:               ``,
-		`{deny: "*", when: "server == 'crm'"}`:              `5:43: rule "n": no server "crm" in the tree`,
+		`{deny: "*", when: "server == 'crm'"}`:              `5:43: rule "n": no server "crm" in the tree; did you mean Sales.CRM?`,
 		`{deny: "*", when: "server == 'bank'"}`:             ``,
 		`{deny: "*", when: "!('wbe' in taint)"}`:            `5:35: rule "n": no server "wbe" in the tree; did you mean web?`,
 		`{deny: "*", when: "taint.exists(t, t == 'bnak')"}`: `5:54: rule "n": no server "bnak" in the tree; did you mean bank?`,
@@ -47,10 +52,15 @@ func TestMisspelt(t *testing.T) {
 		`{deny: "*", when: "args.rows.exists(t, t == 'bnak')"}`:              ``,
 		`{deny: "*", when: "size(taint.filter(t, t != 'bnak')) > 0"}`:        `5:59: rule "n": no server "bnak" in the tree; did you mean bank?`,
 		`{deny: "*", when: "tool == 'crm__delete_recrod'"}`:                  `5:41: rule "n": no tool "crm__delete_recrod" in the tree; did you mean crm__delete_record?`,
-		`{deny: "*", when: "tool in ['bank__pay', 'web:resources/read']"}`:   ``,
+		`{deny: "*", when: "tool in ['bank__pay', 'web__resources/read']"}`:  ``,
 		`{deny: "*", when: "customer == 'acmee'"}`:                           `5:45: rule "n": policy.customers has no "acmee"; did you mean acme?`,
 		`{deny: "*", when: "customer == 'zeta' || customer == ''"}`:          ``,
 		`{deny: "*", when: "args.server == 'wbe' && session == 'wbe'"}`:      ``,
+		`{deny: "*", when: "['web', 'bnak'].exists(s, s in taint)"}`:         `5:41: rule "n": no server "bnak" in the tree; did you mean bank?`,
+		// Arguments. The schemas of web and bank name none, so that these may have any.
+		`{deny: "crm__*", when: "has(args.record_id) && args.recordid == 'x'"}`: `5: rule "n": its tools have no argument "recordid"; did you mean record_id?`,
+		`{deny: "crm__*", when: "args.?recordid.orValue('') == 'x'"}`:           `5: rule "n": its tools have no argument "recordid"; did you mean record_id?`,
+		`{deny: [bank__pay, "crm__*"], when: "args.recordid == 'x'"}`:           ``,
 	} {
 		rule = strings.TrimSuffix(strings.TrimPrefix(rule, "{"), "}")
 		p := parse(t, "customers:\n  acme: {}\nrules:\n  -\n    {name: n, "+rule+"}", nil)
@@ -74,6 +84,32 @@ func TestMisspeltOfCustomers(t *testing.T) {
 	none := parse(t, "level: read_only", nil)
 	if got := none.Misspelt(func() []Tool { t.Error("asked for tools without a rule"); return nil }); got != nil {
 		t.Errorf("Misspelt() = %q, want none", got)
+	}
+}
+
+// A server is known by two names: naming one in a case or an example means both, as in a run.
+func TestBothNamesInExamples(t *testing.T) {
+	for _, name := range []string{"crm", "Sales.CRM"} {
+		for _, other := range []string{"crm", "Sales.CRM"} {
+			p := parse(t, "rules: [{deny: bank__pay, when: \"'"+other+"' in taint\"}]", nil)
+			if got := p.Test(someTools(), []config.PolicyCase{{Tool: "bank__pay", Taint: []string{name}, Expect: "deny"}})[0]; got.Problem != "" {
+				t.Errorf("Test() with taint %q and a rule for %q = %q, want deny", name, other, got.Problem)
+			}
+			e := &Example{Taint: []string{name}}
+			if _, err := p.CheckNames(someTools(), e); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := p.Explain(&someTools()[0], e); got.Effect != Deny {
+				t.Errorf("Explain() with taint %q and a rule for %q = %v, want deny", name, other, got.Effect)
+			}
+		}
+	}
+}
+
+func TestCustomers(t *testing.T) {
+	p := parse(t, "rules: [{deny: '*', when: \"customer in ['zeta', 'acme'] || session == 'x'\"}]\ncustomers: {acme: {}}", nil)
+	if diff := cmp.Diff([]string{"acme", "zeta"}, p.Customers()); diff != "" {
+		t.Errorf("Customers() (-want +got):\n%s", diff)
 	}
 }
 

@@ -117,8 +117,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("allow %q fits: %v, want %v", glob, got, fits.allow)
 		}
 	}
-	read := &Request{Server: "crm", Dir: "crm", Name: "resources/read", Tool: "crm:resources/read", Args: json.RawMessage(`{"uri":"x"}`), Run: &Run{}}
-	for _, glob := range []string{"crm__*", "*", "crm:resources/*", "crm__resources/read"} {
+	read := &Request{Server: "crm", Dir: "crm", Name: "resources/read", Tool: "crm__resources/read", Args: json.RawMessage(`{"uri":"x"}`), Run: &Run{}}
+	for _, glob := range []string{"crm__*", "*", "crm__resources/*", "crm__resources/read"} {
 		if got := decided(parse(t, `rules: [{name: n, deny: "`+glob+`"}]`, nil), read); got != "deny n" {
 			t.Errorf("a resource and deny %q: %s", glob, got)
 		}

@@ -29,7 +29,7 @@ const kind = "recording"
 type Entry struct {
 	// Call is the number of the call in its run, from 1.
 	Call int `json:"call"`
-	// Tool is the tool id. For other requests it is the server's folder, a colon, and the method: drive:resources/read.
+	// Tool is the tool id. For other requests it is the server's folder, two underscores, and the method: drive__resources/read.
 	Tool string          `json:"tool"`
 	Args json.RawMessage `json:"args"`
 	// Raw reports that the script asked for the whole CallToolResult.

@@ -92,6 +92,19 @@ func TestIDsThatDifferInCaseOnly(t *testing.T) {
 	if _, err := r.Customer("acme"); !errors.As(err, &refused) || !strings.Contains(err.Error(), `"Acme"`) {
 		t.Errorf("Customer() with different case = %v, want an *IDError", err)
 	}
+	named, err := OpenRoot(r.Dir(), &RootOptions{Named: []string{"ACME", "Delta"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer named.Close()
+	for _, id := range []string{"delta", "Acme"} { // Acme exists
+		if _, err := named.Customer(id); !errors.As(err, &refused) {
+			t.Errorf("Customer(%q) that settings name with different case = %v, want an *IDError", id, err)
+		}
+	}
+	if _, err := named.Customer("Delta"); err != nil {
+		t.Error(err)
+	}
 	if _, err := c.NewSession(Meta{ID: "One"}); err != nil {
 		t.Fatal(err)
 	}

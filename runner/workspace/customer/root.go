@@ -38,6 +38,8 @@ type RootOptions struct {
 	// Mask removes secrets and personal data from a JSON value before it is written to a session's log. Its result must be
 	// JSON. Nil means that records are written as they are.
 	Mask func(value json.RawMessage) json.RawMessage
+	// Named are ids that settings name. They are known ids, whether the customers exist or not.
+	Named []string
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
 }
@@ -128,7 +130,8 @@ func (e *NotFoundError) Error() string {
 func (e *NotFoundError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // Customer returns the customer with an id, and creates it if it is missing. An invalid id is refused with an *[IDError]; so
-// is one that differs from another customer's only in upper and lower case, because some file systems do not tell them apart.
+// is one that differs from another known id only in upper and lower case, because some file systems do not tell them apart, and so
+// that what settings say about a customer holds.
 func (r *Root) Customer(id string) (*Customer, error) {
 	if err := CheckID("customer", id); err != nil {
 		return nil, err
@@ -172,15 +175,18 @@ func (r *Root) Find(id string) (*Customer, error) {
 	return c, c.complete()
 }
 
-// checkCase refuses an id that another customer has with different case.
+// checkCase refuses an id that is known with different case.
 func (r *Root) checkCase(id string) error {
 	ids, err := r.ids()
-	if err != nil || slices.Contains(ids, id) {
+	if err != nil {
 		return err
 	}
-	for _, other := range ids {
-		if strings.EqualFold(other, id) {
-			return &IDError{What: "customer", ID: id, Problem: fmt.Sprintf("there is a customer %q, from which it differs only in upper and lower case", other)}
+	if slices.Contains(ids, id) {
+		ids = nil
+	}
+	for _, known := range append(ids, r.opt.Named...) {
+		if known != id && strings.EqualFold(known, id) {
+			return &IDError{What: "customer", ID: id, Problem: fmt.Sprintf("there is a customer %q, from which it differs only in upper and lower case", known)}
 		}
 	}
 	return nil
@@ -245,5 +251,5 @@ func (r *Root) FindSession(id string) (*Session, error) {
 	if found == nil {
 		return nil, &NotFoundError{What: "session", ID: id, In: "of any customer in " + r.dir}
 	}
-	return found, nil
+	return found, r.checkCase(found.customer.id)
 }

@@ -102,7 +102,7 @@ func (o *command) serve(cmd *cobra.Command) error {
 
 // runs returns the runs that customers' sessions have logged, the latest first.
 func (o *command) runs(ctx context.Context, base string) ([]approve.PageRun, error) {
-	root, err := o.FolderFlags.Open(o.app, base, nil)
+	root, err := o.FolderFlags.Open(o.app, base, nil, nil)
 	if err != nil {
 		return nil, err
 	}

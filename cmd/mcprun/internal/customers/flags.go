@@ -44,13 +44,13 @@ func (o *FolderFlags) Folder(app *cli.App, base string) string {
 }
 
 // Open opens the folder of customers, and creates it if it is missing. Session logs get neither values of upstreams' variables
-// nor personal data. The caller closes it.
-func (o *FolderFlags) Open(app *cli.App, base string, upstreams chain.Upstreams) (*customer.Root, error) {
+// nor personal data. named are the ids that the policy names; nil if nothing runs. The caller closes it.
+func (o *FolderFlags) Open(app *cli.App, base string, upstreams chain.Upstreams, named []string) (*customer.Root, error) {
 	dir := o.Folder(app, base)
 	if err := project.RefuseHome(app, dir); err != nil {
 		return nil, err
 	}
-	return customer.OpenRoot(dir, &customer.RootOptions{Quota: o.Quota, Mask: logMask(upstreams)})
+	return customer.OpenRoot(dir, &customer.RootOptions{Quota: o.Quota, Mask: logMask(upstreams), Named: named})
 }
 
 // logMask returns a function that removes secrets and personal data from a value of a log, as a recording does. Each value has
@@ -145,7 +145,7 @@ func (o *customersCommand) openRoot(cmd *cobra.Command, create bool) (*customer.
 	if _, err := os.Stat(dir); err != nil && !create {
 		return nil, cli.WithHint(fmt.Errorf("no customers yet: %w", err), "run a script with --customer ID to create the first one, or name another folder with --workspaces")
 	}
-	return o.Open(o.app, base, nil)
+	return o.Open(o.app, base, nil, nil)
 }
 
 // openCustomer opens an existing customer and the folder of customers. The caller closes the folder.

@@ -109,7 +109,7 @@ func newExplain(app *cli.App, at resources.Provider) *cobra.Command {
 		Use: "explain TOOL [NAME=VALUE...]", Short: "Show the decision on a call, and how each rule applies to it",
 		Example: `  mcprun policy explain crm__delete_record record_id=0015f01
   mcprun policy explain bank__transfer --args '{"amount": 20000}' --customer acme --taint web
-  mcprun policy explain drive:resources/read uri=drive://reports/7`,
+  mcprun policy explain drive__resources/read uri=drive://reports/7`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(args[0], args[1:]) },
 	}

@@ -117,7 +117,7 @@ func (b *state) customer(ctx context.Context, id string) (*mcpserver.Customer, e
 		return b.own()
 	}
 	if b.root == nil {
-		root, err := b.o.run.FolderFlags.Open(b.o.app, b.project.Base, b.project.Upstreams)
+		root, err := b.o.run.FolderFlags.Open(b.o.app, b.project.Base, b.project.Upstreams, b.project.Policy.Customers())
 		if err != nil {
 			return nil, err
 		}

@@ -110,7 +110,7 @@ func (o *skillOptions) storeOf(p *project.Project) (*skill.Store, error) {
 	}
 	var own *customer.Customer
 	if o.customer != "" {
-		root, err := o.FolderFlags.Open(o.app, p.Base, p.Upstreams)
+		root, err := o.FolderFlags.Open(o.app, p.Base, p.Upstreams, nil)
 		if err != nil {
 			return nil, err
 		}
