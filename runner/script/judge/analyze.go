@@ -10,7 +10,7 @@ import (
 
 // Fact is something that a program does, found without running it.
 type Fact struct {
-	Rule   string // see [Rules], or tool, file-read, import
+	Rule   string // of a [Rule], or tool, file-read, import
 	File   string
 	Line   int // from 1; zero: not known
 	Column int // from 1, in bytes
@@ -31,8 +31,7 @@ type Problem struct {
 type Facts struct {
 	Facts      []Fact
 	Unreadable []Problem
-	// Bytes are those of all files, and Nodes the elements that were looked at.
-	Bytes, Nodes int
+	Nodes      int // elements that were looked at
 }
 
 const maxFacts = 2000
@@ -45,6 +44,7 @@ type analysis struct {
 	facts      *Facts
 	imports    []string
 	steps      int
+	words      int // of literals that were searched in the text
 	seen       map[string]bool
 	defines    map[string]bool // names of functions and methods
 	decisions  int             // in the function that is looked at
@@ -56,7 +56,6 @@ type analysis struct {
 // analyze adds the facts of a file, and returns what it imports.
 func (f *Facts) analyze(a *analysis, root *node) []string {
 	a.facts, a.seen, a.defines = f, map[string]bool{}, map[string]bool{}
-	f.Bytes += len(a.text)
 	s := &scope{function: true}
 	a.scopes(root, s)
 	a.source()
@@ -189,6 +188,8 @@ func (a *analysis) literal(n *node) {
 	}
 	if form := hiddenCode(n.text); form != "" {
 		a.add(n, "obfuscation", "a string literal hides code as "+form, "")
+	} else if a.spells(n.text) {
+		a.add(n, "obfuscation", "a string literal spells code with escape sequences", "")
 	} else if opaque(n.text) {
 		a.add(n, "encoded-data", fmt.Sprintf("a literal of %d bytes is not readable text", len(n.text)), "")
 	}
@@ -226,7 +227,8 @@ func (a *analysis) reference(n *node, s *scope) bool {
 			}
 			continue
 		}
-		if a.computed(n, v.text) || a.tool(n, v.text) || n != a.alias && a.byName(&node{line: n.line, column: n.column, kids: []*node{n}}, v.text, s) {
+		alias := n == a.alias && !strings.HasPrefix(v.text, "servers.")
+		if a.computed(n, v.text) || !alias && a.tool(&node{line: n.line, column: n.column, kids: []*node{n}}, v.text, s) {
 			return false
 		}
 		switch rule := a.rule(v.text); rule {
@@ -268,18 +270,30 @@ func (a *analysis) computed(n *node, p string) bool {
 	return true
 }
 
-// tool finds a wrapper of a tool.
-func (a *analysis) tool(n *node, p string) bool {
-	rest, ok := strings.CutPrefix(p, "servers.")
-	if !ok || strings.Contains(p, "()") { // what a call returned is data
-		return false
+// toolOf returns the tool that a call of a wrapper, or by id, calls; empty: it is not known. False: it calls none.
+func (a *analysis) toolOf(n *node, p string, s *scope) (id string, ok bool) {
+	if rest, ok := strings.CutPrefix(p, "servers."); ok {
+		server, name, member := strings.Cut(rest, ".")
+		return server + "/" + last(name), member && !strings.Contains(p, "()") // what a call returned is data
 	}
-	parts := strings.Split(rest, ".")
-	if len(parts) < 2 {
-		return false
+	switch last(p) {
+	case "callMCPTool", "callMcpTool", "call_mcp_tool":
+		if len(n.kids) > 1 {
+			if text, partial, ok := a.constant(n.kids[1], s); ok && !partial {
+				id = text
+			}
+		}
+		return id, true
 	}
-	a.add(n, "tool", "calls a tool", parts[0]+"/"+parts[len(parts)-1])
-	return true
+	return "", false
+}
+
+func (a *analysis) tool(n *node, p string, s *scope) bool {
+	id, ok := a.toolOf(n, p, s)
+	if ok {
+		a.add(n, "tool", "calls a tool", id)
+	}
+	return ok
 }
 
 // call looks at a call, without its arguments' own calls. It reports whether it is known what is called.
@@ -291,10 +305,7 @@ func (a *analysis) call(n *node, s *scope) bool {
 	for _, v := range paths {
 		if v.kind == isPath && !strings.HasPrefix(v.text, "literal()") {
 			known = a.calls(n, v.text, s) || known
-			tool, _ := a.toolID(n, v.text, s)
-			if tool == "" && strings.HasPrefix(v.text, "servers.") {
-				tool = v.text
-			}
+			tool, _ := a.toolOf(n, v.text, s)
 			sql = sql || runsSQL().MatchString(last(v.text)) || runsSQL().MatchString(tool)
 		}
 	}
@@ -354,7 +365,7 @@ func memberOrName(n *node) string {
 // calls looks at a call of a known function and reports whether it says what the call does.
 func (a *analysis) calls(n *node, p string, s *scope) bool {
 	switch {
-	case a.computed(n, p), a.tool(n, p), a.byName(n, p, s), a.importCall(n, p, s):
+	case a.computed(n, p), a.tool(n, p, s), a.importCall(n, p, s):
 		return true
 	case runsTexts[p] && len(n.kids) > 1:
 		if _, _, text := a.constant(n.kids[1], s); text {
@@ -449,17 +460,11 @@ func (a *analysis) opens(n *node, p string, s *scope) bool {
 		at = 1
 	}
 	for i, kid := range n.kids[1:] {
-		if i+1 != at && !(kid.kind == kindKeyword && kid.text == "mode") {
-			continue
-		}
-		if kid.kind == kindKeyword {
-			if kid.text != "mode" {
-				continue
-			}
-			kid = kid.kids[0]
-		}
-		if text, _, ok := a.constant(kid, s); ok {
-			mode = text
+		switch {
+		case kid.kind == kindKeyword && kid.text == "mode":
+			mode, _, _ = a.constant(kid.kids[0], s)
+		case kid.kind != kindKeyword && i+1 == at:
+			mode, _, _ = a.constant(kid, s)
 		}
 	}
 	rule := "file-read"
@@ -471,29 +476,6 @@ func (a *analysis) opens(n *node, p string, s *scope) bool {
 	}
 	a.effect(n, rule, p, s)
 	return true
-}
-
-// toolID returns the id of the tool that a call by id calls; empty: it is not known.
-func (a *analysis) toolID(n *node, p string, s *scope) (id string, ok bool) {
-	switch last(p) {
-	case "callMCPTool", "callMcpTool", "call_mcp_tool":
-		if len(n.kids) > 1 {
-			if text, partial, ok := a.constant(n.kids[1], s); ok && !partial {
-				id = text
-			}
-		}
-		return id, true
-	}
-	return "", false
-}
-
-// byName looks at calls of tools by their id.
-func (a *analysis) byName(n *node, p string, s *scope) bool {
-	id, ok := a.toolID(n, p, s)
-	if ok {
-		a.add(n, "tool", "calls a tool", id)
-	}
-	return ok
 }
 
 // named looks at the members that Python gets by a constant name, or by several with dots.

@@ -167,9 +167,7 @@ func (a *analysis) eval(n *node, s *scope, depth int) []value {
 	}
 	depth++
 	switch n.kind {
-	case kindString:
-		return []value{{kind: isText, text: n.text}}
-	case kindNumber:
+	case kindString, kindNumber:
 		return []value{{kind: isText, text: n.text}}
 	case kindModule:
 		return []value{{text: a.modulePath(n.text)}}
@@ -205,14 +203,8 @@ func (a *analysis) eval(n *node, s *scope, depth int) []value {
 	case kindFunction:
 		return []value{{text: "function()"}}
 	case kindAny:
-		kids := n.kids
-		if n.text == "/" {
-			kids = kids[:1]
-		} else if n.text == "?" {
-			kids = kids[:2]
-		}
 		var out []value
-		for _, kid := range kids {
+		for _, kid := range alternatives(n) {
 			out = append(out, a.eval(kid, s, depth)...)
 		}
 		return out[:min(len(out), maxValues)]
@@ -220,6 +212,17 @@ func (a *analysis) eval(n *node, s *scope, depth int) []value {
 		return a.called(n, s, depth)
 	}
 	return nil
+}
+
+// alternatives returns the expressions that kindAny is one of.
+func alternatives(n *node) []*node {
+	switch n.text {
+	case "/":
+		return n.kids[:1]
+	case "?":
+		return n.kids[:2]
+	}
+	return n.kids
 }
 
 func (a *analysis) name(n *node, s *scope, depth int) []value {

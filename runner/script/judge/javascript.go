@@ -16,9 +16,6 @@ import (
 	"github.com/grafana/sobek/token"
 )
 
-// JavaScriptTarget is the newest JavaScript that [Facts.JavaScript] reads, as an esbuild target is called.
-const JavaScriptTarget = "es2022"
-
 // JavaScript adds the facts of a TypeScript or JavaScript file: text is what a person wrote, code the JavaScript that was made of
 // it, with its source map. It returns the modules that the file imports under names that are known, also computed ones. Nesting in
 // code is bounded by nothing but the stack, so that the caller must be a process that may end.

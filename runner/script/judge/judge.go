@@ -25,9 +25,6 @@ type Rule struct {
 	Restricted bool
 }
 
-// Rules lists the rules, the gravest first.
-func Rules() []Rule { return slices.Clone(rules) }
-
 var rules = []Rule{
 	{"dynamic-code", risk.Critical, "code created at run time: eval, exec, Function, computed imports and member names", true},
 	{"process", risk.Critical, "starting, ending or tracing processes", true},
@@ -55,8 +52,8 @@ var rules = []Rule{
 	{"unjudged", risk.Medium, "no Python was available to read the script", true},
 }
 
-// RuleOf returns the rule with an id; the zero value for none.
-func RuleOf(id string) Rule {
+// ruleOf returns the rule with an id; the zero value for none.
+func ruleOf(id string) Rule {
 	i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == id })
 	if i < 0 {
 		return Rule{}
@@ -151,7 +148,7 @@ func Unjudged(name, reason string) *Report {
 }
 
 func (r *Report) find(rule string, at Fact, reason string) {
-	r.Findings = append(r.Findings, Finding{Rule: rule, Risk: RuleOf(rule).Risk, File: at.File, Line: at.Line, Column: at.Column, Reason: reason})
+	r.Findings = append(r.Findings, Finding{Rule: rule, Risk: ruleOf(rule).Risk, File: at.File, Line: at.Line, Column: at.Column, Reason: reason})
 }
 
 // fact adds what a fact means.
@@ -289,5 +286,5 @@ func (r *Report) finish() {
 
 // Refused returns the findings for which a restricted script must not run.
 func (r *Report) Refused() []Finding {
-	return slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return !RuleOf(f.Rule).Restricted })
+	return slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return !ruleOf(f.Rule).Restricted })
 }

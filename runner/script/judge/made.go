@@ -137,14 +137,7 @@ func (o *ownership) of(n *node, s *scope) answer {
 	case kindList:
 		return o.all(n.kids, s)
 	case kindAny:
-		kids := n.kids
-		switch n.text {
-		case "/":
-			kids = kids[:1]
-		case "?":
-			kids = kids[:2]
-		}
-		return o.all(kids, s)
+		return o.all(alternatives(n), s)
 	}
 	return no
 }

@@ -31,7 +31,7 @@ func grave(tables ...map[string]string) map[string]bool {
 	maps.Copy(out, sensitive)
 	for _, table := range tables {
 		for name, rule := range table {
-			if RuleOf(rule).Risk > risk.Medium {
+			if ruleOf(rule).Risk > risk.Medium {
 				head, _, _ := strings.Cut(name, ".")
 				out[head] = true
 				if strings.HasPrefix(name, "pathlib.") {

@@ -14,10 +14,6 @@ func pattern(text string) func() *regexp.Regexp {
 }
 
 var (
-	// escapes matches letters that are written as escapes, which hides words: \x65\x76\x61\x6c.
-	escapes = pattern(`(?:\\x(?:[46][1-9a-fA-F]|[57][0-9aA])|\\u00(?:[46][1-9a-fA-F]|[57][0-9aA])|\\u\{0*(?:[46][1-9a-fA-F]|[57][0-9aA])\}|\\1[0-7]{2}){4}`)
-	// escaped matches one escape with the digits of its character.
-	escaped = pattern(`\\(?:x|u00|u\{0*)([0-9a-fA-F]{2})\}?|\\(1[0-7]{2})`)
 	// runsSQL matches names of functions, arguments and tools to which a text is SQL.
 	runsSQL = pattern(`(?i:sql|query|queries|statement|stmt|exec|prepare)|(?:^|_)run(?:$|[_A-Z])|Run(?:$|_|[A-Z])|^raw|Raw`)
 	// spelled matches words of code that is meant to be run.
@@ -127,42 +123,22 @@ func entropy(text string) float64 {
 
 // source finds what only the text of a file shows.
 func (a *analysis) source() {
-	at := func(offset int) (line, column int) {
-		before := a.text[:offset]
-		return strings.Count(before, "\n") + 1, offset - strings.LastIndexByte(before, '\n')
-	}
-	for _, found := range escapes().FindAllStringIndex(a.text, 1000) {
-		begin, end := found[0], found[1]
-		begin = strings.LastIndexAny(a.text[:begin], quotes) + 1
-		if i := strings.IndexAny(a.text[end:], quotes); i >= 0 {
-			end += i
-		}
-		if text := unescaped(a.text[begin:min(end, begin+10_000)]); spelled().MatchString(text) {
-			line, column := at(found[0])
-			a.addAt("obfuscation", line, column, "code is written as escape sequences", "")
-			break
-		}
-	}
 	if i := strings.IndexFunc(a.text, bidirectional); i >= 0 {
-		line, column := at(i)
-		a.addAt("hidden-text", line, column, "invisible characters reorder the displayed text", "")
+		before := a.text[:i]
+		a.addAt("hidden-text", strings.Count(before, "\n")+1, i-strings.LastIndexByte(before, '\n'), "invisible characters reorder the displayed text", "")
 	}
 	a.symbols()
 }
 
-// quotes end a literal, in which escapes spell words.
-const quotes = "\"'`\n"
-
-// unescaped returns a text with the letters that its escapes stand for.
-func unescaped(text string) string {
-	return escaped().ReplaceAllStringFunc(text, func(one string) string {
-		m, base := escaped().FindStringSubmatch(one), 16
-		if m[2] != "" {
-			base = 8
+// spells reports whether a literal holds a word of code that nobody sees in the text of the file: it is written with escapes.
+func (a *analysis) spells(text string) bool {
+	const most = 1000 // words, each of which may be searched in the whole text
+	for _, word := range spelled().FindAllString(text, 10) {
+		if a.words++; a.words < most && !strings.ContainsAny(word, " \t\n") && !strings.Contains(a.text, word) {
+			return true
 		}
-		code, _ := strconv.ParseUint(m[1]+m[2], base, 8)
-		return string(rune(code))
-	})
+	}
+	return false
 }
 
 func bidirectional(r rune) bool {
