@@ -44,7 +44,8 @@ type analysis struct {
 	facts      *Facts
 	imports    []string
 	steps      int
-	words      int // of literals that were searched in the text
+	sql        map[string]bool // names that were looked at, by whether they run SQL
+	words      int             // of literals that were searched in the text
 	seen       map[string]bool
 	defines    map[string]bool // names of functions and methods
 	decisions  int             // in the function that is looked at
@@ -55,7 +56,7 @@ type analysis struct {
 
 // analyze adds the facts of a file, and returns what it imports.
 func (f *Facts) analyze(a *analysis, root *node) []string {
-	a.facts, a.seen, a.defines = f, map[string]bool{}, map[string]bool{}
+	a.facts, a.seen, a.defines, a.sql = f, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	s := &scope{function: true}
 	a.scopes(root, s)
 	a.source()
@@ -301,12 +302,12 @@ func (a *analysis) call(n *node, s *scope) bool {
 	callee := n.kids[0]
 	name := memberOrName(callee)
 	paths := a.values(callee, s)
-	known, sql := false, runsSQL().MatchString(name)
+	known, sql := false, a.runsSQL(name)
 	for _, v := range paths {
 		if v.kind == isPath && !strings.HasPrefix(v.text, "literal()") {
 			known = a.calls(n, v.text, s) || known
 			tool, _ := a.toolOf(n, v.text, s)
-			sql = sql || runsSQL().MatchString(last(v.text)) || runsSQL().MatchString(tool)
+			sql = sql || a.runsSQL(last(v.text)) || a.runsSQL(tool)
 		}
 	}
 	if callee.kind != kindName && !known && !local(paths) {
@@ -570,9 +571,9 @@ func (a *analysis) statements(n *node, s *scope, sql bool, depth int) {
 	switch n.kind {
 	case kindPair, kindKeyword:
 		a.command(n, s)
-		sql = sql || runsSQL().MatchString(n.text)
+		sql = sql || a.runsSQL(n.text)
 	case kindName:
-		sql = sql || runsSQL().MatchString(n.text)
+		sql = sql || a.runsSQL(n.text)
 		if b := s.lookup(n.text); b != nil {
 			for _, v := range b.values {
 				a.statements(v.node, v.scope, sql, depth)
@@ -597,6 +598,15 @@ func (a *analysis) statements(n *node, s *scope, sql bool, depth int) {
 			a.statements(kid, s, sql, depth)
 		}
 	}
+}
+
+func (a *analysis) runsSQL(name string) bool {
+	runs, ok := a.sql[name]
+	if !ok {
+		runs = namesSQL().MatchString(name)
+		a.sql[name] = runs
+	}
+	return runs
 }
 
 // command finds a dangerous command for a tool that runs commands.

@@ -14,8 +14,8 @@ func pattern(text string) func() *regexp.Regexp {
 }
 
 var (
-	// runsSQL matches names of functions, arguments and tools to which a text is SQL.
-	runsSQL = pattern(`(?i:sql|query|queries|statement|stmt|exec|prepare)|(?:^|_)run(?:$|[_A-Z])|Run(?:$|_|[A-Z])|^raw|Raw`)
+	// namesSQL matches names of functions, arguments and tools to which a text is SQL.
+	namesSQL = pattern(`(?i:sql|query|queries|statement|stmt|exec|prepare)|(?:^|_)run(?:$|[_A-Z])|Run(?:$|_|[A-Z])|^raw|Raw`)
 	// spelled matches words of code that is meant to be run.
 	spelled = pattern(`\b(?:eval|exec|compile|execSync|child_process|subprocess|os\.system|__import__|import\s+\w+|require\s*\(|process\.|globalThis|Function\s*\(|popen|socket\.|fetch\s*\()|/bin/(?:ba)?sh|curl\s+\S*http|wget\s+http|rm\s+-rf|powershell`)
 	// packed matches a text in base64 or hexadecimal.
