@@ -30,7 +30,7 @@ type command struct {
 	noSpeed bool
 }
 
-const doctorHelp = `doctor checks what each sandbox needs, runs a script of one line in each usable one, and reports
+const doctorHelp = `doctor checks what each sandbox needs, runs a one-line script in each usable one, and reports
 how long that takes. A summary and the choice of --sandbox auto come first, then the details.
 The exit code is 0 if at least one sandbox is usable, else 1.`
 
@@ -165,7 +165,7 @@ func (f *Finding) measure(ctx context.Context) {
 		f.Starts = append(f.Starts, s)
 	}
 	if !works {
-		f.Usable, f.Detail = false, f.Detail+"; but no script starts in it: "+f.Starts[0].Error
+		f.Usable, f.Detail = false, f.Detail+", but scripts do not start in it: "+f.Starts[0].Error
 		f.Remedy = "see what happens in a run: mcprun --debug --sandbox " + f.Name + " SCRIPT"
 	}
 }
@@ -187,7 +187,7 @@ func coldStart(ctx context.Context, b sandbox.Backend, lang sandbox.Language) (t
 	case err != nil:
 		return 0, err
 	case res.ExitCode != 0 || !strings.Contains(stdout.String(), "ready"):
-		return 0, fmt.Errorf("a script of one line ended with code %d (%s) %s", res.ExitCode, res.Cause, strings.TrimSpace(res.Message+" "+stderr.String()))
+		return 0, fmt.Errorf("a one-line script ended with code %d (%s) %s", res.ExitCode, res.Cause, strings.TrimSpace(res.Message+" "+stderr.String()))
 	}
 	return time.Since(began), nil
 }

@@ -98,7 +98,7 @@ func (s start) words() string {
 	if s.Error != "" {
 		return fmt.Sprintf("%s: not measured: %s", s.Language, s.Error)
 	}
-	return fmt.Sprintf("%.0f ms for a script of one line in %s", s.MS, s.Language)
+	return fmt.Sprintf("%.0f ms for a one-line script in %s", s.MS, s.Language)
 }
 
 // goodFor lists the risks up to the greatest.

@@ -214,9 +214,9 @@ func newTest(app *cli.App, at resources.Provider) *cobra.Command {
       args: {object_type: Account, record_id: 0015f01}
       expect: deny
 
-A case may also have name, customer, session, risk, taint, calls, times (make the call
-so often; the last decision counts) and rule (the name of the rule that must decide). The exit
-code is 1 if a case fails.`,
+A case may also have name, customer, session, risk, taint, calls, times (repeat the call;
+the last decision counts) and rule (the name of the rule that must decide). The exit code is 1 if
+a case fails.`,
 		Example: "  mcprun policy test policy-cases.yaml",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 		RunE:    func(_ *cobra.Command, args []string) error { return o.test(args[0]) },

@@ -53,7 +53,7 @@ func (o *approveFlags) words() ([]string, error) {
 		switch list[i] {
 		case approveAuto, approveNone:
 			if len(list) > 1 {
-				return nil, flags.Usage("--approve %s stands alone", list[i])
+				return nil, flags.Usage("--approve %s cannot be combined with other ways", list[i])
 			}
 		case approveTerminal, approveMCP, approvePage:
 		case approveCommand:

@@ -88,7 +88,7 @@ func (o *Options) makePlan(ctx context.Context) error {
 		return err
 	}
 	if o.JSON || o.Check || o.plan != "" || o.replay != "" {
-		return flags.Usage("mcprun plan takes neither --json nor --check, --plan or --replay")
+		return flags.Usage("mcprun plan cannot be combined with --json, --check, --plan or --replay")
 	}
 	o.planned = func(p *project.Project, s *runner.Script, res *runner.Result) error {
 		if res.ExitCode != 0 {
@@ -168,7 +168,7 @@ func leading(lead, text string) string {
 // plannedCalls returns the calls that a dry run skipped.
 func plannedCalls(res *runner.Result) ([]approve.Call, error) {
 	if len(res.Calls) < res.CallCount {
-		return nil, fmt.Errorf("the script makes %d calls; a plan is for a script with at most %d", res.CallCount, len(res.Calls))
+		return nil, fmt.Errorf("the script makes %d calls; a plan can have at most %d", res.CallCount, len(res.Calls))
 	}
 	mask := pii.New()
 	var list []approve.Call
@@ -224,7 +224,7 @@ func (o *Options) usePlan(p *project.Project, s *runner.Script) error {
 		return nil
 	}
 	if s.Calls.DryRun || o.replay != "" {
-		return flags.Usage("--plan is for a run that makes its calls: give neither --dry-run nor --replay with it")
+		return flags.Usage("--plan cannot be combined with --dry-run or --replay")
 	}
 	plans, err := o.openPlans(s)
 	if err != nil {
