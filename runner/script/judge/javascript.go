@@ -375,6 +375,11 @@ func (j *converter) assign(e *ast.AssignExpression) *node {
 		}
 		return j.node(kindAssign, id.Idx, id.Name.String()+"\x00", right)
 	}
+	if _, ok := e.Left.(*ast.DotExpression); ok && e.Operator == token.ASSIGN {
+		if left := j.convert(e.Left); left.kids[0].kind == kindName {
+			return j.group(left, j.node(kindAssign, 0, left.kids[0].text+"."+left.text+"\x00", right))
+		}
+	}
 	return j.group(j.pattern(e.Left, right, kindBind)...)
 }
 

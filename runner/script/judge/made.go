@@ -131,6 +131,9 @@ func (o *ownership) of(n *node, s *scope) answer {
 	case kindEach, kindAssign, kindIndex:
 		return o.of(n.kids[0], s)
 	case kindAttr:
+		if base := n.kids[0]; base.kind == kindName && s.root().names[base.text+"."+n.text] != nil {
+			return o.variable(&node{text: base.text + "." + n.text}, s.root())
+		}
 		if !outside[n.text] {
 			return o.of(n.kids[0], s)
 		}

@@ -23,7 +23,7 @@ const (
 	kindList          // arrays, tuples
 	kindDict          // pairs and other kids
 	kindPair          // text: kids[0]
-	kindAssign        // text = kids[0]; several names have spaces between them
+	kindAssign        // text = kids[0]; several names have spaces between them, a name may be that of a member
 	kindImport        // of the module text
 	kindStar          // all names of the module text
 	kindModule        // the module text as a value

@@ -65,6 +65,8 @@ class Tree:
             names = " ".join(each.id for each in node.elts if isinstance(each, ast.Name))
             kids = [kid for each in node.elts if value is None or not isinstance(each, ast.Name) for kid in self.target(each, None)]
             return kids if value is None else [lambda: self.put(ASSIGN, names, [self.each(value)]), *kids]
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and value is not None:
+            return [node, lambda: self.put(ASSIGN, node.value.id + "." + node.attr + "\0", [value])]
         return [node] if value is None else [node, value]
 
     def each(self, of):
