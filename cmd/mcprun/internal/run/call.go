@@ -204,13 +204,11 @@ func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error
 	if err != nil {
 		return err
 	}
-	res, record, warnings, err := r.Call(cmd.Context(), d)
+	watcher := term.NewWatcher(o.app, con, o.quiet)
+	d.Watch = watcher.Event
+	res, record, _, err := r.Call(cmd.Context(), d)
+	watcher.Close()
 	err = errors.Join(err, files.Close())
-	if !o.quiet {
-		for _, w := range warnings {
-			con.Say("mcprun: " + cli.EscapeLine(w))
-		}
-	}
 	if err != nil {
 		return callFailure(cmd.Context(), err)
 	}
