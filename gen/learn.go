@@ -215,7 +215,7 @@ func callOnce(ctx context.Context, session *upstream.Session, srv config.Server,
 	if limit == 0 {
 		limit = learnTimeout
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("server %q did not answer within %v", srv.Key, limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("server %q did not answer within %s", srv.Key, config.FormatDuration(limit)))
 	defer cancel()
 	result, err := session.Call(ctx, tool, args, nil)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
@@ -73,9 +74,9 @@ func (s *Script) describeLimit(limit string) string {
 		return fmt.Sprintf("it needed more than %s of memory (--memory)", size(l.Memory))
 	case sandbox.LimitCPU:
 		if s.Limits.CPU == 0 {
-			return fmt.Sprintf("it used more than %v of processor time, %d times the --timeout (--cpu)", l.CPU, cpuPerTime)
+			return fmt.Sprintf("it used more than %s of processor time, %d times the --timeout (--cpu)", config.FormatDuration(l.CPU), cpuPerTime)
 		}
-		return fmt.Sprintf("it used more than %v of processor time (--cpu)", l.CPU)
+		return fmt.Sprintf("it used more than %s of processor time (--cpu)", config.FormatDuration(l.CPU))
 	case sandbox.LimitProcesses:
 		return fmt.Sprintf("it started more than %d processes and threads (--processes)", l.Processes)
 	case sandbox.LimitOutput:

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/chain"
@@ -82,7 +83,7 @@ func (x *run) setCause(ctx context.Context, res *Result) {
 		}
 	case errors.Is(x.cause, chain.ErrRunTimeout):
 		res.ExitCode, res.Cause = ExitTimeout, CauseTimeout
-		res.Message = fmt.Sprintf("the script was stopped after %v (--timeout)", x.script.timeout())
+		res.Message = fmt.Sprintf("the script was stopped after %s (--timeout)", config.FormatDuration(x.script.timeout()))
 	case ctx.Err() != nil:
 		res.ExitCode, res.Cause, res.Message = ExitInterrupted, CauseInterrupted, "the run was interrupted"
 	case x.cause != nil:

@@ -23,7 +23,7 @@ func TestLimitsAreNamed(t *testing.T) {
 	}{
 		{sandbox.LimitMemory, tight, "more than 64 MB of memory (--memory)"},
 		{sandbox.LimitCPU, tight, "more than 3s of processor time (--cpu)"},
-		{sandbox.LimitCPU, sandbox.Limits{}, "more than 2m0s of processor time, 4 times the --timeout (--cpu)"},
+		{sandbox.LimitCPU, sandbox.Limits{}, "more than 2m of processor time, 4 times the --timeout (--cpu)"},
 		{sandbox.LimitProcesses, tight, "more than 7 processes and threads (--processes)"},
 		{sandbox.LimitOutput, tight, "more than 5 KiB (--output-limit)"},
 		{sandbox.LimitDisk, tight, "more than 2 GB or 9 files (--disk, --disk-files)"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/config"
 )
 
 type loginOptions struct {
@@ -128,7 +129,7 @@ func (o *loginOptions) print(server string, r *gen.LoginResult) error {
 	}
 	text += "\nkept in " + cli.EscapeLine(where)
 	if !r.Renewable && !r.Expires.IsZero() {
-		text += fmt.Sprintf("; it ends in %s and can't be renewed", time.Until(r.Expires).Round(time.Minute))
+		text += fmt.Sprintf("; it ends in %s and can't be renewed", config.FormatDuration(time.Until(r.Expires).Round(time.Minute)))
 	}
 	_, err := fmt.Fprintln(o.app.Stdout, text)
 	return err

@@ -56,7 +56,7 @@ func connect(ctx context.Context, srv config.Server, opts *Options, known era) (
 		return nil, known, err
 	}
 	limit := opts.connectTimeout(srv)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%s); raise startup_timeout in mcpgen.yaml", errConnectTimeout, limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%s); raise startup_timeout in mcpgen.yaml", errConnectTimeout, config.FormatDuration(limit)))
 	defer cancel()
 	d := &dialer{
 		srv: expanded, opts: opts, errs: errorMaker{server: srv.Key, secret: secret},

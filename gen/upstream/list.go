@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
@@ -49,7 +50,7 @@ func (s *Session) pages(ctx context.Context, l listing, get func(ctx context.Con
 	if l.method != methodListTools {
 		late = fmt.Errorf("the server did not list its %s in time", l.what)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%s)", late, limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%s)", late, config.FormatDuration(limit)))
 	defer cancel()
 	var (
 		all    = []json.RawMessage{}

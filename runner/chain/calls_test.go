@@ -150,7 +150,7 @@ func TestTimesOfACall(t *testing.T) {
 		want   string
 		took   time.Duration
 	}{
-		{"by default", silent, ServerSettings{}, Settings{}, 0, "timeout: no answer and no progress within 1m0s", time.Minute},
+		{"by default", silent, ServerSettings{}, Settings{}, 0, "timeout: no answer and no progress within 1m", time.Minute},
 		{"the server's", silent, ServerSettings{Timeout: 5 * time.Second}, Settings{}, 0, "within 5s", 5 * time.Second},
 		{"the run's goes before", silent, ServerSettings{Timeout: 5 * time.Second}, Settings{Timeout: 2 * time.Second}, 0, "within 2s", 2 * time.Second},
 		{"progress renews it", busy, ServerSettings{Timeout: 3 * time.Second}, Settings{}, 0, `{"n":1}`, 10 * time.Second},

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
@@ -140,7 +141,7 @@ func (e *callTimeout) unsent() bool {
 }
 
 func (e *callTimeout) Error() string {
-	nothing, within := "no answer", fmt.Sprintf("within %v", e.after)
+	nothing, within := "no answer", "within "+config.FormatDuration(e.after)
 	switch {
 	case e.own:
 		within += ", the timeout that the script gave"

@@ -58,7 +58,7 @@ func (p *part) limits(size func(string) int64) []limit {
 	}
 	return []limit{
 		{"level", cmp.Or(string(p.level), "none"), p.at, int64(slices.Index([]Level{ReadOnly, WriteRestricted}, p.level) + 1)},
-		number("ceilings.timeout", int64(c.Timeout), c.Timeout.String()),
+		number("ceilings.timeout", int64(c.Timeout), config.FormatDuration(c.Timeout)),
 		number("ceilings.cpu", int64(c.CPU), c.CPU.String()),
 		number("ceilings.memory", size(c.Memory), c.Memory),
 		number("ceilings.disk", size(c.Disk), c.Disk),

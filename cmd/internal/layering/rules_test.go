@@ -98,7 +98,7 @@ func rules() []rule {
 		{"runner", []string{
 			"runner/bridge", "runner/call", "runner/chain", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/policy", "runner/risk",
 			"runner/sandbox", "runner/script", "runner/script/judge", "runner/workspace", "runner/workspace/customer",
-			"gen/catalog", "gen/ident", "gen/schema/validate", "gen/tokens", "gen/upstream", "templates",
+			"gen/catalog", "gen/config", "gen/ident", "gen/schema/validate", "gen/tokens", "gen/upstream", "templates",
 		}},
 
 		// Commands, and what they share.

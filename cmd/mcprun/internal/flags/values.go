@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
@@ -160,12 +161,8 @@ func FormatDuration(d time.Duration) string {
 		return ""
 	case d%day == 0:
 		return fmt.Sprintf("%dd", d/day)
-	case d%time.Hour == 0:
-		return fmt.Sprintf("%dh", d/time.Hour)
-	case d%time.Minute == 0:
-		return strings.TrimSuffix(d.String(), "0s")
 	}
-	return d.String()
+	return config.FormatDuration(d)
 }
 
 // Sizes in bytes.
