@@ -3,10 +3,15 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
+
+	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/runner/script"
 )
 
@@ -20,4 +25,86 @@ func main() {
 		debug.SetMemoryLimit(softMemory)
 	}
 	cli.Main(cli.Program{Name: "mcpgen", Command: newRootCmd})
+}
+
+func newRootCmd(app *cli.App) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mcpgen",
+		Short: "Generate typed TypeScript and Python wrappers for MCP servers",
+		Long: `mcpgen asks the MCP servers of a project for their tools and writes a typed wrapper for each, in TypeScript and Python, to
+a folder that agents read and scripts import. Commit the folder: its diff shows what a server changed. mcprun runs scripts
+that use the wrappers.
+
+Servers are read from --config, else $MCPGEN_CONFIG, else the nearest list in the working directory or above it, up to the
+root of the git repository: the file that config in mcpgen.yaml names, mcpgen.json, or .mcp.json. Settings are read from
+mcpgen.yaml beside it.
+
+Exit codes: 0 success, 1 the tree is out of date (sync --check, --diff) or a server differs from the lock (sync --frozen),
+2 usage, configuration or files, 3 a server could not be asked for its tools, 4 a tool could not be generated or a text is
+suspicious (sync --strict), 130 interrupted.`,
+		Example: `  mcpgen init             # once, in a new project
+  mcpgen sync             # write or refresh servers/
+  mcpgen sync --check     # in CI: fail when a server has changed
+  mcpgen list             # what is there
+  mcpgen search weather   # which tool is for that?
+  mcpgen show get_sheet   # one tool`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cli.ShowVersion(root)
+	root.AddCommand(newInitCmd(app), newSyncCmd(app), newLoginCmd(app), newLogoutCmd(app), newListCmd(app), newShowCmd(app), newSearchCmd(app), newTokensCmd(app), newTypesCmd(app), newLearnCmd(app), newVersionCmd(app))
+	return root
+}
+
+func newVersionCmd(app *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  mcpgen version",
+		Args:    cli.Args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(app.Stdout, "mcpgen", cli.Version())
+			return err
+		},
+	}
+}
+
+// placeFlags name the configuration and the tree; all commands but init and version have them.
+type placeFlags struct {
+	configs []string
+	out     string
+}
+
+func (f *placeFlags) bind(cmd *cobra.Command) {
+	cli.BindConfig(cmd.Flags(), &f.configs)
+	cmd.Flags().StringVar(&f.out, "out", "", "the `folder` of the tree (default: out in mcpgen.yaml, or servers)")
+	_ = cmd.MarkFlagFilename("config", "json", "jsonc", "toml") // fails only for a flag that isn't there
+	_ = cmd.MarkFlagDirname("out")
+}
+
+func (f *placeFlags) options(app *cli.App) gen.Options {
+	return gen.Options{Configs: app.Configs(f.configs), Out: f.out, Dir: app.Dir}
+}
+
+// bindLanguage adds --language. Words beside the names of languages may be given too.
+func bindLanguage(cmd *cobra.Command, name *string, usage string, beside ...string) {
+	cmd.Flags().StringVar(name, "language", "", usage)
+	words := slices.Clone(beside)
+	for _, l := range gen.Languages() {
+		words = append(words, l.Name)
+	}
+	cli.CompleteFlag(cmd, "language", cli.FixedWords(words...))
+}
+
+// checkLanguage replaces the name of a language, long or short, by the long one. Words beside the names may be given too.
+func checkLanguage(cmd *cobra.Command, name *string, beside ...string) error {
+	if *name == "" || slices.Contains(beside, *name) {
+		return nil
+	}
+	l, ok := gen.LanguageOf(*name)
+	if !ok {
+		return cli.Usage(cmd, "unknown language %q: it is %s", *name, gen.LanguageNames(beside...))
+	}
+	*name = l.Name
+	return nil
 }
