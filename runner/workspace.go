@@ -2,7 +2,10 @@ package runner
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+
+	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
 // WorkspaceError reports that a script could change a trusted file, the tree or the skills through its workspace.
@@ -16,12 +19,18 @@ func (e *WorkspaceError) Error() string {
 
 // Hint says what to do.
 func (e *WorkspaceError) Hint() string {
-	return "give scripts a folder of their own, with --workspace or in mcpgen.yaml"
+	return "give scripts a folder of their own, with --workspace or in mcpgen.yaml; if a script made the file, remove it"
 }
 
-// guard refuses a workspace that contains files which later runs trust, or that lies in the tree or the skills. These two may lie
-// in it where every sandbox mounts them.
+// guard refuses a workspace that contains files which later runs trust or which make it a project, or that lies in the tree or the
+// skills. These two may lie in it where every sandbox mounts them.
 func (r *Runner) guard(dir string) error {
+	for _, name := range workspace.ProjectFiles() {
+		path := filepath.Join(dir, name)
+		if _, err := os.Lstat(path); err == nil {
+			return &WorkspaceError{Workspace: dir, Path: path}
+		}
+	}
 	for _, path := range r.opt.Trusted {
 		for _, p := range []string{path, resolved(path)} {
 			if within(dir, p) {

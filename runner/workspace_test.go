@@ -17,6 +17,9 @@ func TestGuard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "planted"), 0o755), os.WriteFile(filepath.Join(dir, "planted", "mcpgen.json"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	link := filepath.Join(t.TempDir(), ".mcp.json")
 	if err := os.WriteFile(filepath.Join(dir, "elsewhere", "real.json"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -38,6 +41,7 @@ func TestGuard(t *testing.T) {
 		{"elsewhere", "", link, true},
 		{"elsewhere", "", "elsewhere/none.yaml", true},
 		{"elsewhere", "", "elsewhere2/none.yaml", false},
+		{"planted", "", "", true},
 	} {
 		at := func(name string) string {
 			if name == "" || filepath.IsAbs(name) {

@@ -27,6 +27,42 @@ func write(t *testing.T, files map[string]string) string {
 	return dir
 }
 
+// A script must not decide what mcpgen and mcprun start in its workspace.
+func TestLocateInWorkspace(t *testing.T) {
+	for _, c := range []struct {
+		settings, in string
+		refused      bool
+	}{
+		{"version: 1", "workspace", true},
+		{"version: 1", "workspace/deep/er", true},
+		{"version: 1", "workspaces/acme/state", true},
+		{"version: 1", "packages/web", false},
+		{"version: 1\nrun: {workspace: scratch}", "scratch", true},
+		{"version: 1\nrun: {workspace: scratch}", "workspace", false},
+		{"version: 1\nrun: {workspace: .}", "packages/web", true},
+	} {
+		for _, name := range []string{OwnName, FileName} {
+			dir := t.TempDir()
+			in := filepath.Join(dir, filepath.FromSlash(c.in))
+			if err := os.MkdirAll(in, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for path, text := range map[string]string{filepath.Join(dir, SettingsName): c.settings, filepath.Join(dir, FileName): "{}", filepath.Join(in, name): "{}"} {
+				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := Locate(in, nil)
+			if refused := err != nil && strings.Contains(err.Error(), "one of them could have made it"); refused != c.refused || !refused && err != nil {
+				t.Errorf("%s: Locate(%s) with %s = %v, want refused %v", c.settings, c.in, name, err, c.refused)
+			}
+			if _, err := Locate(in, []string{name}); err != nil {
+				t.Errorf("Locate(%s) of a named file = %v", c.in, err)
+			}
+		}
+	}
+}
+
 func TestLocate(t *testing.T) {
 	dir := write(t, map[string]string{
 		".mcp.json":           "{}",

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/mcpgen/mcpgen/gen/config/node"
 )
 
@@ -44,7 +46,8 @@ func (e *NotFoundError) Is(target error) bool { return target == fs.ErrNotExist 
 // Locate returns the named files; relative ones start at dir. A folder stands for the file that is found in it. If none is
 // named, Locate looks in dir and, in a git repository, in each folder above it up to the repository's root. It uses the first
 // folder that has one of these, in this order: an mcpgen.yaml whose key config names a file, mcpgen.json, .mcp.json. Outside
-// a repository it looks in dir only, because a file further up could be anybody's, and it names commands to run.
+// a repository it looks in dir only, because a file further up could be anybody's, and it names commands to run. A file in a
+// workspace of a project further up is refused: a script could have written it.
 func Locate(dir string, named []string) (Location, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -71,6 +74,9 @@ func Locate(dir string, named []string) (Location, error) {
 	root := gitRoot(abs)
 	for d := abs; ; d = filepath.Dir(d) {
 		l, err := locateIn(d)
+		if err == nil && len(l.Paths) > 0 {
+			err = refuseWorkspace(d, l.Paths[0])
+		}
 		if err != nil || len(l.Paths) > 0 {
 			return l, err
 		}
@@ -108,6 +114,53 @@ func locateIn(dir string) (Location, error) {
 		}
 	}
 	return Location{}, nil
+}
+
+// refuseWorkspace returns an error if dir, where file was found, is in a folder that scripts of a project above may write to.
+func refuseWorkspace(dir, file string) error {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return fmt.Errorf("find the configuration: %w", err)
+	}
+	for above := filepath.Dir(dir); ; above = filepath.Dir(above) {
+		if l, err := locateIn(above); err == nil && len(l.Paths) > 0 { // what cannot be read is no project
+			for _, folder := range workspaces(l.Dir()) {
+				if rel, err := filepath.Rel(folder, dir); err == nil && filepath.IsLocal(rel) {
+					return &FileError{File: file, Problem: fmt.Sprintf("it is in %s, where scripts of the project in %s may write: one of them could have made it", folder, l.Dir()),
+						Remedy: "start in " + l.Dir() + "; if the file is yours, name it with --config"}
+				}
+			}
+		}
+		if above == filepath.Dir(above) {
+			return nil
+		}
+	}
+}
+
+// workspaces returns the absolute folders of a project that scripts write to, unless flags name others.
+func workspaces(project string) []string {
+	var folders []string
+	var run *yaml.Node
+	settings := filepath.Join(project, SettingsName)
+	if text, err := readFile(settings); err == nil {
+		if root, err := newSettingsFile(settings, text).ParseYAML(); err == nil {
+			run = node.Value(root, "run")
+		}
+	}
+	for _, key := range []string{"workspace", "workspaces"} { // also their defaults
+		folder := key
+		if value := node.Value(run, key); value != nil {
+			folder = filepath.FromSlash(value.Value)
+		}
+		if !filepath.IsAbs(folder) {
+			folder = filepath.Join(project, folder)
+		}
+		if real, err := filepath.EvalSymlinks(folder); err == nil {
+			folder = real
+		}
+		folders = append(folders, folder)
+	}
+	return folders
 }
 
 // configKey returns the file that a mcpgen.yaml names with its key config, or "". The file may be missing.

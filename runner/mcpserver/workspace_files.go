@@ -82,10 +82,10 @@ func callWriteWorkspaceFile(ctx context.Context, c *toolCall, args *writeFileArg
 	return &reply{text: fmt.Sprintf("wrote %s, %d bytes", file, size), data: map[string]any{"file": file, "bytes": size}}, nil
 }
 
-// checkWritable refuses the workspace itself, the host's folder and the mount points.
+// checkWritable refuses the workspace itself, the host's folder, the mount points, and files that would make it a project.
 func checkWritable(file string) error {
 	first, _, _ := strings.Cut(file, "/")
-	reserved := append([]string{".", workspace.StoreDir}, mountPoints...)
+	reserved := slices.Concat([]string{".", workspace.StoreDir}, workspace.ProjectFiles(), mountPoints)
 	if slices.ContainsFunc(reserved, func(name string) bool { return strings.EqualFold(first, name) }) { // some file systems ignore case
 		return errors.New("this path is reserved; use another folder")
 	}

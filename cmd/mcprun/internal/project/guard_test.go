@@ -3,10 +3,13 @@ package project
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
 func TestHomeIsNoWorkspace(t *testing.T) {
@@ -47,5 +50,12 @@ func TestHomeIsNoWorkspace(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(home, "new")); err == nil {
 		t.Error("a folder was made")
+	}
+}
+
+func TestProjectFiles(t *testing.T) {
+	want := []string{config.SettingsName, config.OwnName, config.FileName}
+	if got := workspace.ProjectFiles(); !slices.Equal(got, want) {
+		t.Errorf("ProjectFiles() = %q, want %q", got, want)
 	}
 }
