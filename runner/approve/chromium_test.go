@@ -41,7 +41,7 @@ func newBrowser(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir())
+	cmd := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir())
 	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -50,8 +50,11 @@ func newBrowser(t *testing.T) *browser {
 	fromBrowser.Close()
 	b := &browser{t: t, in: in, out: bufio.NewReader(out)}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
+		// Killed, it would leave processes that still write to its folder, which is removed now.
+		_, _ = in.Write(append([]byte(`{"id": 0, "method": "Browser.close"}`), 0))
+		late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
 		_ = cmd.Wait()
+		late.Stop()
 		in.Close()
 		out.Close()
 	})
