@@ -101,6 +101,7 @@ func (q *Question) lines() []string {
 	if q.Customer != "" {
 		lines = append(lines, "Customer: "+visible(q.Customer))
 	}
+	lines = append(lines, "Risk: "+cmp.Or(q.Risk, risk.Medium).String())
 	if q.Plan != nil {
 		return lines
 	}
@@ -108,7 +109,7 @@ func (q *Question) lines() []string {
 	if q.Reason != "" {
 		why += ": " + short(visible(q.Reason))
 	}
-	return append(lines, "Risk: "+cmp.Or(q.Risk, risk.Medium).String(), "Asked by: "+why)
+	return append(lines, "Asked by: "+why)
 }
 
 // otherLines shows the arguments of calls, one call in a line.

@@ -52,6 +52,8 @@ type PlannedCall struct {
 	Values map[string][]string `json:"values"`
 	// Shown are the arguments for people, with tokens for personal data; of several calls all of them.
 	Shown []json.RawMessage `json:"shown"`
+	// Rule is the rule that asks about the call, with its place; empty: none.
+	Rule string `json:"rule,omitempty"`
 }
 
 // Keyring holds secrets by name. Get and Delete return fs.ErrNotExist for an unknown name.
@@ -66,6 +68,8 @@ type Call struct {
 	Tool string
 	// Arguments are those of the call, and Masked the same with tokens for personal data.
 	Arguments, Masked json.RawMessage
+	// Rule is the rule that asks about it; empty: none.
+	Rule string
 }
 
 // Loosen says what a plan allows besides the calls that a dry run listed.
@@ -111,7 +115,7 @@ func (s *Plans) New(calls []Call, loosen Loosen) (*Plan, error) {
 		key := c.Tool + "\x00" + strings.Join(slices.Sorted(maps.Keys(args)), "\x00")
 		planned := loops[key]
 		if planned == nil {
-			planned = &PlannedCall{Tool: c.Tool, Most: 1, Values: map[string][]string{}}
+			planned = &PlannedCall{Tool: c.Tool, Most: 1, Values: map[string][]string{}, Rule: c.Rule}
 			p.Calls = append(p.Calls, planned)
 			if n := loosen.Most[c.Tool]; n > 0 {
 				planned.Most, loops[key] = n, planned
@@ -343,6 +347,9 @@ func (p *Plan) lines() []string {
 		lines = append(lines, fmt.Sprintf("%d. %s%s", i+1, visible(c.Tool), what))
 		for _, args := range c.Shown {
 			lines = append(lines, members(args)...)
+		}
+		if c.Rule != "" {
+			lines = append(lines, "  Asked by: "+visible(c.Rule))
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Values)) {
 			if c.Values[name] == nil {

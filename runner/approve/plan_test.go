@@ -7,11 +7,13 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
 type decider policy.Effect
@@ -35,7 +37,7 @@ func approvedWith(t *testing.T, dir string, ring Keyring, loosen Loosen, calls .
 	var list []Call
 	for _, text := range calls {
 		tool, args, _ := strings.Cut(text, " ")
-		list = append(list, Call{tool, json.RawMessage(args), json.RawMessage(args)})
+		list = append(list, Call{Tool: tool, Arguments: json.RawMessage(args), Masked: json.RawMessage(args), Rule: "rule \"writes ask\", mcpgen.yaml:4"})
 	}
 	p, err := plans.New(list, loosen)
 	if err != nil {
@@ -89,6 +91,20 @@ func TestPlanAllowsExactlyItsCalls(t *testing.T) {
 		}
 		if got := decide(d, `get {}`, policy.Hints{ReadOnly: true}); got.Effect != c.inner {
 			t.Errorf("%s: reading: %+v, want %s", name, got, c.inner)
+		}
+	}
+}
+
+// A person sees the risk of the script, and which rule asks about each call.
+func TestPlanShowsRiskAndRules(t *testing.T) {
+	_, p := approved(t, t.TempDir(), Loosen{}, `pay {"to":"ann"}`)
+	v, err := (&Question{Plan: p, Risk: risk.High}).View(MaxTerminal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"  Asked by: rule \"writes ask\", mcpgen.yaml:4", "Risk: high"} {
+		if !slices.Contains(v.Lines, want) {
+			t.Errorf("View() = %q, want a line %q", v.Lines, want)
 		}
 	}
 }

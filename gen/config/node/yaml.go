@@ -43,7 +43,7 @@ func (f *File) YAMLError(err error) error {
 		return f.ErrorAt(0, "", strings.TrimPrefix(err.Error(), "yaml: "), "correct the YAML")
 	}
 	line, _ := strconv.Atoi(m[1]) // digits by the pattern; an absurd number of them leaves 0
-	return f.ErrorAt(line, "", m[2], "correct the YAML")
+	return f.ErrorAt(line, "", m[2], "correct the YAML; a text with a colon and a space or with \" #\", and one that begins with a quote or !, needs quotes around it")
 }
 
 // Pairs returns the keys and values of a mapping. Anything else, such as nil, has none.

@@ -245,22 +245,30 @@ func (o *callCommand) arguments(ctx context.Context, input json.RawMessage, pair
 	return args, pairs, nil
 }
 
-// callFailure returns the error of a call without a result. A timeout has the same exit code as in a run.
+// callFailure returns the error of a call without a result. A timeout has the same exit code as in a run, and so has a refusal.
 func callFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if failed, ok := errors.AsType[*call.Error](err); ok && failed.Kind == call.KindTimeout {
-		return &timeoutError{err}
+	failed, _ := errors.AsType[*call.Error](err)
+	switch {
+	case failed != nil && failed.Kind == call.KindTimeout:
+		return &codedError{err, runner.ExitTimeout}
+	case failed != nil && failed.Kind == call.KindDenied:
+		return &codedError{err, runner.ExitRefused}
 	}
 	return err
 }
 
-type timeoutError struct{ error }
+// codedError is an error with an exit code.
+type codedError struct {
+	error
+	code int
+}
 
-func (e *timeoutError) Unwrap() error { return e.error }
+func (e *codedError) Unwrap() error { return e.error }
 
-func (e *timeoutError) ExitCode() int { return runner.ExitTimeout }
+func (e *codedError) ExitCode() int { return e.code }
 
 // block is a content block of an answer: a text, or JSON for any other kind.
 type block string

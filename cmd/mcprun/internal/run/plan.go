@@ -137,7 +137,7 @@ func (o *Options) approvePlan(ctx context.Context, p *project.Project, s *runner
 	if approver == nil {
 		return &planRefused{errors.New("nobody can be asked here: start mcprun plan in a terminal, or give --approve page, or name a program with --approve-command")}
 	}
-	answer, err := approver.Approve(ctx, &approve.Question{Script: s.Name, Code: s.Code, Customer: plan.Customer, Plan: plan})
+	answer, err := approver.Approve(ctx, &approve.Question{Script: s.Name, Code: s.Code, Customer: plan.Customer, Risk: res.Risk, Plan: plan})
 	switch {
 	case err != nil:
 		return err
@@ -180,7 +180,11 @@ func plannedCalls(res *runner.Result) ([]approve.Call, error) {
 		case len(c.Arguments) == 0:
 			return nil, errors.New("the arguments of the calls are too large for a plan")
 		}
-		list = append(list, approve.Call{Tool: c.Tool, Arguments: c.Arguments, Masked: mask.MaskJSON(json.RawMessage(c.Arguments))})
+		planned := approve.Call{Tool: c.Tool, Arguments: c.Arguments, Masked: mask.MaskJSON(json.RawMessage(c.Arguments))}
+		if c.Policy != nil {
+			planned.Rule = c.Policy.Source()
+		}
+		list = append(list, planned)
 	}
 	return list, nil
 }
