@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/script/judge/internal/syntax"
 )
 
 // Fact is something that a program does, found without running it.
@@ -40,7 +42,8 @@ const maxFacts = 2000
 type analysis struct {
 	file, text string
 	python     bool
-	place      func(*node) (line, column int)
+	place      func(*syntax.Node) (line, column int)
+	scopeOf    map[*syntax.Node]*scope // of functions, classes and blocks
 	facts      *Facts
 	imports    []string
 	steps      int
@@ -50,13 +53,13 @@ type analysis struct {
 	defines    map[string]bool // names of functions and methods
 	decisions  int             // in the function that is looked at
 	made       made
-	alias      *node // what is assigned to the last variable, or only looked at
-	object     *node // that of the last member
+	alias      *syntax.Node // what is assigned to the last variable, or only looked at
+	object     *syntax.Node // that of the last member
 }
 
 // analyze adds the facts of a file, and returns what it imports.
-func (f *Facts) analyze(a *analysis, root *node) []string {
-	a.facts, a.seen, a.defines, a.sql = f, map[string]bool{}, map[string]bool{}, map[string]bool{}
+func (f *Facts) analyze(a *analysis, root *syntax.Node) []string {
+	a.facts, a.seen, a.defines, a.sql, a.scopeOf = f, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[*syntax.Node]*scope{}
 	s := &scope{function: true}
 	a.scopes(root, s)
 	a.source()
@@ -65,7 +68,7 @@ func (f *Facts) analyze(a *analysis, root *node) []string {
 	return a.imports
 }
 
-func (a *analysis) add(n *node, rule, text, value string) {
+func (a *analysis) add(n *syntax.Node, rule, text, value string) {
 	if len(a.facts.Facts) >= maxFacts {
 		return
 	}
@@ -92,17 +95,17 @@ const (
 )
 
 // walk finds the facts of a node and what is in it. Nesting counts the decisions around it.
-func (a *analysis) walk(n *node, s *scope, nesting int) {
+func (a *analysis) walk(n *syntax.Node, s *scope, nesting int) {
 	a.facts.Nodes++
-	if n.scope != nil {
-		s = n.scope
+	if inner := a.scopeOf[n]; inner != nil {
+		s = inner
 	}
-	switch n.kind {
-	case kindBind:
+	switch n.Kind {
+	case syntax.Bind:
 		return // its value is looked at elsewhere
-	case kindAssign, kindVar:
-		a.alias = n.kids[0]
-	case kindFunction:
+	case syntax.Assign, syntax.Var:
+		a.alias = n.Kids[0]
+	case syntax.Function:
 		before := a.decisions
 		a.decisions = 0
 		a.kids(n, s, 0)
@@ -111,56 +114,56 @@ func (a *analysis) walk(n *node, s *scope, nesting int) {
 		}
 		a.decisions = before
 		return
-	case kindBranch:
+	case syntax.Branch:
 		a.decisions++
 		if nesting++; nesting == maxNesting {
 			a.add(n, "complexity", fmt.Sprintf("branches are nested %d deep", nesting), "")
 		}
-	case kindImport:
+	case syntax.Import:
 		a.imported(n)
-	case kindString:
+	case syntax.String:
 		a.literal(n)
-	case kindList:
+	case syntax.List:
 		if text := numbersAsText(n); text != "" && spelled().MatchString(text) {
 			a.add(n, "obfuscation", "a list of character codes spells out code", "")
 		}
-	case kindCall:
+	case syntax.Call:
 		a.call(n, s)
 		a.arguments(n, s, nesting)
 		return
-	case kindName, kindAttr, kindIndex:
+	case syntax.Name, syntax.Attr, syntax.Index:
 		if a.reference(n, s) {
 			return
 		}
-		if n.kind != kindName {
-			a.object = n.kids[0]
+		if n.Kind != syntax.Name {
+			a.object = n.Kids[0]
 		}
 	}
 	a.kids(n, s, nesting)
 }
 
-func (a *analysis) kids(n *node, s *scope, nesting int) {
-	for _, kid := range n.kids {
+func (a *analysis) kids(n *syntax.Node, s *scope, nesting int) {
+	for _, kid := range n.Kids {
 		a.walk(kid, s, nesting)
 	}
 }
 
 // arguments walks a call, whose callee was looked at.
-func (a *analysis) arguments(n *node, s *scope, nesting int) {
-	callee := n.kids[0]
+func (a *analysis) arguments(n *syntax.Node, s *scope, nesting int) {
+	callee := n.Kids[0]
 	switch {
-	case callee.kind == kindAttr || callee.kind == kindIndex:
-		a.object = callee.kids[0]
+	case callee.Kind == syntax.Attr || callee.Kind == syntax.Index:
+		a.object = callee.Kids[0]
 		a.kids(callee, s, nesting)
-	case callee.kind != kindName:
+	case callee.Kind != syntax.Name:
 		a.walk(callee, s, nesting)
 	}
 	looks := lookers[memberOrName(callee)]
-	for i, kid := range n.kids[1:] {
+	for i, kid := range n.Kids[1:] {
 		if looks {
 			a.alias = kid
 		}
-		if !a.passed(kid, n.kids[i+2:], s) {
+		if !a.passed(kid, n.Kids[i+2:], s) {
 			a.walk(kid, s, nesting)
 		}
 	}
@@ -168,54 +171,54 @@ func (a *analysis) arguments(n *node, s *scope, nesting int) {
 
 // passed looks at a function that is passed to another, which may call it with the arguments that follow, as in
 // asyncio.to_thread(call_mcp_tool, "crm__get_lead"). It reports whether it is one that is known.
-func (a *analysis) passed(n *node, following []*node, s *scope) bool {
-	if n.kind == kindKeyword { // Thread(target=call_mcp_tool, args=("crm__get_lead",))
-		i := slices.IndexFunc(following, func(k *node) bool { return k.kind == kindKeyword && k.text == "args" })
-		if n = n.kids[0]; i >= 0 {
-			following = following[i].kids[0].kids
+func (a *analysis) passed(n *syntax.Node, following []*syntax.Node, s *scope) bool {
+	if n.Kind == syntax.Keyword { // Thread(target=call_mcp_tool, args=("crm__get_lead",))
+		i := slices.IndexFunc(following, func(k *syntax.Node) bool { return k.Kind == syntax.Keyword && k.Text == "args" })
+		if n = n.Kids[0]; i >= 0 {
+			following = following[i].Kids[0].Kids
 		} else {
 			following = nil
 		}
 	}
-	if n.kind != kindName && n.kind != kindAttr && n.kind != kindIndex || len(a.values(n, s)) == 0 {
+	if n.Kind != syntax.Name && n.Kind != syntax.Attr && n.Kind != syntax.Index || len(a.values(n, s)) == 0 {
 		return false
 	}
-	return a.call(&node{kind: kindCall, line: n.line, column: n.column, kids: append([]*node{n}, following...)}, s)
+	return a.call(&syntax.Node{Kind: syntax.Call, Line: n.Line, Column: n.Column, Kids: append([]*syntax.Node{n}, following...)}, s)
 }
 
-func (a *analysis) literal(n *node) {
-	if a.python && inFormat().MatchString(n.text) {
+func (a *analysis) literal(n *syntax.Node) {
+	if a.python && inFormat().MatchString(n.Text) {
 		a.add(n, "introspection", "a format string reaches interpreter internals", "")
 	}
-	if form := hiddenCode(n.text); form != "" {
+	if form := hiddenCode(n.Text); form != "" {
 		a.add(n, "obfuscation", "a string literal hides code as "+form, "")
-	} else if a.spells(n.text) {
+	} else if a.spells(n.Text) {
 		a.add(n, "obfuscation", "a string literal spells code with escape sequences", "")
-	} else if opaque(n.text) {
-		a.add(n, "encoded-data", fmt.Sprintf("a literal of %d bytes is not readable text", len(n.text)), "")
+	} else if opaque(n.Text) {
+		a.add(n, "encoded-data", fmt.Sprintf("a literal of %d bytes is not readable text", len(n.Text)), "")
 	}
 }
 
-func (a *analysis) imported(n *node) {
-	name := a.modulePath(n.text)
-	a.imports = append(a.imports, n.text)
+func (a *analysis) imported(n *syntax.Node) {
+	name := a.modulePath(n.Text)
+	a.imports = append(a.imports, n.Text)
 	top := name
 	if a.python {
 		top, _, _ = strings.Cut(name, ".")
 	}
-	a.add(n, "import", "imports "+n.text, name)
+	a.add(n, "import", "imports "+n.Text, name)
 	switch {
 	case modules[top] != "" && !strings.HasPrefix(name, "."):
-		a.add(n, modules[top], "imports "+n.text, "")
+		a.add(n, modules[top], "imports "+n.Text, "")
 	case strings.HasSuffix(name, ".node"):
 		a.add(n, "native-code", "imports a native module", "")
 	}
 }
 
 // reference looks at a name that is not called: who has a function can call it. It reports whether there is nothing more to see.
-func (a *analysis) reference(n *node, s *scope) bool {
-	if rule := members[n.text]; n.kind == kindAttr && rule == "introspection" {
-		a.add(n, rule, "uses "+n.text, "")
+func (a *analysis) reference(n *syntax.Node, s *scope) bool {
+	if rule := members[n.Text]; n.Kind == syntax.Attr && rule == "introspection" {
+		a.add(n, rule, "uses "+n.Text, "")
 		return false
 	}
 	for _, v := range a.values(n, s) {
@@ -229,7 +232,7 @@ func (a *analysis) reference(n *node, s *scope) bool {
 			continue
 		}
 		alias := n == a.alias && !strings.HasPrefix(v.text, "servers.")
-		if a.computed(n, v.text) || !alias && a.tool(&node{line: n.line, column: n.column, kids: []*node{n}}, v.text, s) {
+		if a.computed(n, v.text) || !alias && a.tool(&syntax.Node{Line: n.Line, Column: n.Column, Kids: []*syntax.Node{n}}, v.text, s) {
 			return false
 		}
 		switch rule := a.rule(v.text); rule {
@@ -247,7 +250,7 @@ func (a *analysis) reference(n *node, s *scope) bool {
 }
 
 // escapes finds an object that is used as a whole, such as all wrappers of a server, and what imports by name.
-func (a *analysis) escapes(n *node, p string) {
+func (a *analysis) escapes(n *syntax.Node, p string) {
 	server, ok := strings.CutPrefix(p, "servers.")
 	switch {
 	case ok && !strings.ContainsAny(server, ".()"):
@@ -262,7 +265,7 @@ func (a *analysis) escapes(n *node, p string) {
 }
 
 // computed finds a computed member of an object that has dangerous ones.
-func (a *analysis) computed(n *node, p string) bool {
+func (a *analysis) computed(n *syntax.Node, p string) bool {
 	base, ok := strings.CutSuffix(p, "."+unknownMember)
 	if !ok || !sensitive[base] {
 		return false
@@ -272,15 +275,15 @@ func (a *analysis) computed(n *node, p string) bool {
 }
 
 // toolOf returns the tool that a call of a wrapper, or by id, calls; empty: it is not known. False: it calls none.
-func (a *analysis) toolOf(n *node, p string, s *scope) (id string, ok bool) {
+func (a *analysis) toolOf(n *syntax.Node, p string, s *scope) (id string, ok bool) {
 	if rest, ok := strings.CutPrefix(p, "servers."); ok {
 		server, name, member := strings.Cut(rest, ".")
 		return server + "/" + last(name), member && !strings.Contains(p, "()") // what a call returned is data
 	}
 	switch last(p) {
 	case "callMCPTool", "callMcpTool", "call_mcp_tool":
-		if len(n.kids) > 1 {
-			if text, partial, ok := a.constant(n.kids[1], s); ok && !partial {
+		if len(n.Kids) > 1 {
+			if text, partial, ok := a.constant(n.Kids[1], s); ok && !partial {
 				id = text
 			}
 		}
@@ -289,7 +292,7 @@ func (a *analysis) toolOf(n *node, p string, s *scope) (id string, ok bool) {
 	return "", false
 }
 
-func (a *analysis) tool(n *node, p string, s *scope) bool {
+func (a *analysis) tool(n *syntax.Node, p string, s *scope) bool {
 	id, ok := a.toolOf(n, p, s)
 	if ok {
 		a.add(n, "tool", "calls a tool", id)
@@ -298,8 +301,8 @@ func (a *analysis) tool(n *node, p string, s *scope) bool {
 }
 
 // call looks at a call, without its arguments' own calls. It reports whether it is known what is called.
-func (a *analysis) call(n *node, s *scope) bool {
-	callee := n.kids[0]
+func (a *analysis) call(n *syntax.Node, s *scope) bool {
+	callee := n.Kids[0]
 	name := memberOrName(callee)
 	paths := a.values(callee, s)
 	known, sql := false, a.runsSQL(name)
@@ -310,7 +313,7 @@ func (a *analysis) call(n *node, s *scope) bool {
 			sql = sql || a.runsSQL(last(v.text)) || a.runsSQL(tool)
 		}
 	}
-	if callee.kind != kindName && !known && !local(paths) {
+	if callee.Kind != syntax.Name && !known && !local(paths) {
 		if rule := members[name]; a.defines[name] {
 			known = true // the script's own method
 		} else if rule == "file-write" || rule == "file-delete" || rule == "process" {
@@ -320,14 +323,14 @@ func (a *analysis) call(n *node, s *scope) bool {
 			a.add(n, rule, "uses "+name, "")
 		}
 	}
-	if name == "constructor" && len(n.kids) > 1 {
-		if _, _, text := a.constant(n.kids[1], s); text {
+	if name == "constructor" && len(n.Kids) > 1 {
+		if _, _, text := a.constant(n.Kids[1], s); text {
 			a.add(n, "dynamic-code", "calls a constructor with a text", "")
 		}
 	}
-	if collects[name] && callee.kind == kindAttr && callee.kids[0].kind == kindName {
-		if b := s.lookup(callee.kids[0].text); b != nil {
-			for _, kid := range n.kids[1:] {
+	if collects[name] && callee.Kind == syntax.Attr && callee.Kids[0].Kind == syntax.Name {
+		if b := s.lookup(callee.Kids[0].Text); b != nil {
+			for _, kid := range n.Kids[1:] {
 				b.held = append(b.held, expression{kid, s})
 			}
 		}
@@ -337,7 +340,7 @@ func (a *analysis) call(n *node, s *scope) bool {
 			a.add(n, "obfuscation", "a string is decoded into code", "")
 		}
 	}
-	for _, kid := range n.kids[1:] {
+	for _, kid := range n.Kids[1:] {
 		a.statements(kid, s, sql, 0)
 	}
 	return known
@@ -353,32 +356,32 @@ func local(paths []value) bool {
 	return false
 }
 
-func memberOrName(n *node) string {
-	if n.kind == kindAttr || n.kind == kindName {
-		return n.text
+func memberOrName(n *syntax.Node) string {
+	if n.Kind == syntax.Attr || n.Kind == syntax.Name {
+		return n.Text
 	}
-	if n.kind == kindIndex && n.kids[1].kind == kindString {
-		return n.kids[1].text
+	if n.Kind == syntax.Index && n.Kids[1].Kind == syntax.String {
+		return n.Kids[1].Text
 	}
 	return ""
 }
 
 // calls looks at a call of a known function and reports whether it says what the call does.
-func (a *analysis) calls(n *node, p string, s *scope) bool {
+func (a *analysis) calls(n *syntax.Node, p string, s *scope) bool {
 	switch {
 	case a.computed(n, p), a.tool(n, p, s), a.importCall(n, p, s):
 		return true
-	case runsTexts[p] && len(n.kids) > 1:
-		if _, _, text := a.constant(n.kids[1], s); text {
+	case runsTexts[p] && len(n.Kids) > 1:
+		if _, _, text := a.constant(n.Kids[1], s); text {
 			a.add(n, "dynamic-code", p+" runs a string as code", "")
 		}
 		return true
 	case a.python && openers[p]:
 		return a.opens(n, p, s)
-	case p == "yaml.load" && len(n.kids) == 2:
+	case p == "yaml.load" && len(n.Kids) == 2:
 		a.add(n, "unsafe-load", "yaml.load without a safe loader can create any object", "")
 		return true
-	case p == "type" && len(n.kids) == 4:
+	case p == "type" && len(n.Kids) == 4:
 		return true
 	case a.python && (p == "getattr" || p == "operator.attrgetter" || p == "operator.methodcaller"):
 		return a.named(n, p, s)
@@ -399,10 +402,10 @@ func (a *analysis) calls(n *node, p string, s *scope) bool {
 }
 
 // effect adds a fact with the argument that it is about.
-func (a *analysis) effect(n *node, rule, name string, s *scope) {
+func (a *analysis) effect(n *syntax.Node, rule, name string, s *scope) {
 	at := target(n, written[last(name)])
-	if strings.HasPrefix(name, pathObject+".") && rule != "file-delete" && n.kids[0].kind == kindAttr {
-		at = n.kids[0].kids[0]
+	if strings.HasPrefix(name, pathObject+".") && rule != "file-delete" && n.Kids[0].Kind == syntax.Attr {
+		at = n.Kids[0].Kids[0]
 	}
 	text := ""
 	if at != nil {
@@ -410,8 +413,8 @@ func (a *analysis) effect(n *node, rule, name string, s *scope) {
 	}
 	switch rule {
 	case "process":
-		if len(n.kids) > 2 && n.kids[2].kind == kindList { // spawn("rm", ["-rf", "/"])
-			text = strings.TrimSpace(text + " " + a.described(n.kids[2], s))
+		if len(n.Kids) > 2 && n.Kids[2].Kind == syntax.List { // spawn("rm", ["-rf", "/"])
+			text = strings.TrimSpace(text + " " + a.described(n.Kids[2], s))
 		}
 		if found := harmful().FindString(text); found != "" {
 			a.add(n, "shell-danger", "runs a dangerous command", text)
@@ -434,7 +437,7 @@ func (a *analysis) effect(n *node, rule, name string, s *scope) {
 }
 
 // described returns the constant of an argument: of a list, its elements with spaces between them.
-func (a *analysis) described(n *node, s *scope) string {
+func (a *analysis) described(n *syntax.Node, s *scope) string {
 	for _, v := range a.values(n, s) {
 		switch v.kind {
 		case isText:
@@ -455,16 +458,16 @@ func hostOf(text string) string {
 }
 
 // opens looks at Python's open.
-func (a *analysis) opens(n *node, p string, s *scope) bool {
+func (a *analysis) opens(n *syntax.Node, p string, s *scope) bool {
 	mode, at := "r", 2
 	if p == "pathlib.Path().open" {
 		at = 1
 	}
-	for i, kid := range n.kids[1:] {
+	for i, kid := range n.Kids[1:] {
 		switch {
-		case kid.kind == kindKeyword && kid.text == "mode":
-			mode, _, _ = a.constant(kid.kids[0], s)
-		case kid.kind != kindKeyword && i+1 == at:
+		case kid.Kind == syntax.Keyword && kid.Text == "mode":
+			mode, _, _ = a.constant(kid.Kids[0], s)
+		case kid.Kind != syntax.Keyword && i+1 == at:
 			mode, _, _ = a.constant(kid, s)
 		}
 	}
@@ -480,8 +483,8 @@ func (a *analysis) opens(n *node, p string, s *scope) bool {
 }
 
 // named looks at the members that Python gets by a constant name, or by several with dots.
-func (a *analysis) named(n *node, p string, s *scope) bool {
-	for _, kid := range n.kids[1:] {
+func (a *analysis) named(n *syntax.Node, p string, s *scope) bool {
+	for _, kid := range n.Kids[1:] {
 		for _, v := range a.values(kid, s) {
 			names := v.list
 			if v.kind == isText {
@@ -506,21 +509,21 @@ func (a *analysis) named(n *node, p string, s *scope) bool {
 }
 
 // importCall looks at imports that are calls.
-func (a *analysis) importCall(n *node, p string, s *scope) bool {
+func (a *analysis) importCall(n *syntax.Node, p string, s *scope) bool {
 	switch p {
 	case "import", "require", "module.createRequire()", "process.getBuiltinModule", "module._load", "__import__", "importlib.import_module", "importlib.__import__":
 	default:
 		return false
 	}
 	text, partial, ok := "", true, false
-	if len(n.kids) > 1 {
-		text, partial, ok = a.constant(n.kids[1], s)
+	if len(n.Kids) > 1 {
+		text, partial, ok = a.constant(n.Kids[1], s)
 	}
 	switch m := a.modulePath(text); {
 	case ok && !partial && strings.HasPrefix(text, "data:"):
 		a.add(n, "dynamic-code", "imports a data: URL as code", "")
 	case ok && !partial:
-		a.imported(&node{kind: kindImport, line: n.line, column: n.column, text: text})
+		a.imported(&syntax.Node{Kind: syntax.Import, Line: n.Line, Column: n.Column, Text: text})
 	case ok && strings.HasPrefix(m, "servers.") && !strings.Contains(text, ".."):
 		a.add(n, "tool", "imports tool wrappers", "")
 	case ok && strings.HasPrefix(m, "skills.") && !strings.Contains(text, ".."):
@@ -534,11 +537,11 @@ func (a *analysis) importCall(n *node, p string, s *scope) bool {
 }
 
 // ofSkill reports whether a call runs the code of a skill, which was saved to be run.
-func (a *analysis) ofSkill(n *node, s *scope) bool {
-	if len(n.kids) < 2 {
+func (a *analysis) ofSkill(n *syntax.Node, s *scope) bool {
+	if len(n.Kids) < 2 {
 		return false
 	}
-	values := a.values(n.kids[1], s)
+	values := a.values(n.Kids[1], s)
 	for _, v := range values {
 		if v.kind != isPath || !strings.HasPrefix(v.text, "load_skill()") && !strings.HasPrefix(v.text, "loadSkill()") {
 			return false
@@ -551,8 +554,8 @@ func (a *analysis) ofSkill(n *node, s *scope) bool {
 }
 
 // payload finds code that is decoded before it is run.
-func (a *analysis) payload(n *node, callee string, s *scope) {
-	for _, kid := range n.kids[1:] {
+func (a *analysis) payload(n *syntax.Node, callee string, s *scope) {
+	for _, kid := range n.Kids[1:] {
 		for _, v := range a.values(kid, s) {
 			if v.decoded || strings.HasPrefix(v.text, decodedPath) {
 				a.add(n, "obfuscation", callee+" runs a decoded string as code", "")
@@ -563,27 +566,27 @@ func (a *analysis) payload(n *node, callee string, s *scope) {
 
 // statements finds SQL in an argument, also in an object or list. Only a text that is called SQL, or is passed to what runs SQL, is
 // some: people write about deleting, too.
-func (a *analysis) statements(n *node, s *scope, sql bool, depth int) {
+func (a *analysis) statements(n *syntax.Node, s *scope, sql bool, depth int) {
 	if depth++; depth > 5 {
 		return
 	}
-	kids := n.kids
-	switch n.kind {
-	case kindPair, kindKeyword:
+	kids := n.Kids
+	switch n.Kind {
+	case syntax.Pair, syntax.Keyword:
 		a.command(n, s)
-		sql = sql || a.runsSQL(n.text)
-	case kindName:
-		sql = sql || a.runsSQL(n.text)
-		if b := s.lookup(n.text); b != nil {
+		sql = sql || a.runsSQL(n.Text)
+	case syntax.Name:
+		sql = sql || a.runsSQL(n.Text)
+		if b := s.lookup(n.Text); b != nil {
 			for _, v := range b.values {
 				a.statements(v.node, v.scope, sql, depth)
 			}
 		}
-	case kindCall:
+	case syntax.Call:
 		if !sql {
 			return // it is looked at itself
 		}
-		kids = n.kids[1:] // execute(text("DROP TABLE orders"))
+		kids = n.Kids[1:] // execute(text("DROP TABLE orders"))
 	}
 	if sql {
 		for _, v := range a.values(n, s) {
@@ -592,8 +595,8 @@ func (a *analysis) statements(n *node, s *scope, sql bool, depth int) {
 			}
 		}
 	}
-	switch n.kind {
-	case kindDict, kindList, kindPair, kindKeyword, kindSpread, kindCall:
+	switch n.Kind {
+	case syntax.Dict, syntax.List, syntax.Pair, syntax.Keyword, syntax.Spread, syntax.Call:
 		for _, kid := range kids {
 			a.statements(kid, s, sql, depth)
 		}
@@ -610,10 +613,10 @@ func (a *analysis) runsSQL(name string) bool {
 }
 
 // command finds a dangerous command for a tool that runs commands.
-func (a *analysis) command(n *node, s *scope) {
-	switch n.text {
+func (a *analysis) command(n *syntax.Node, s *scope) {
+	switch n.Text {
 	case "command", "cmd", "shell", "script", "commands":
-		if text := a.described(n.kids[0], s); harmful().MatchString(text) {
+		if text := a.described(n.Kids[0], s); harmful().MatchString(text) {
 			a.add(n, "shell-danger", "passes a dangerous command to a tool", text)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/script/judge/internal/syntax"
 )
 
 // value is what is known of an expression: a text, a list of texts, or what a name stands for.
@@ -47,7 +49,7 @@ type binding struct {
 }
 
 type expression struct {
-	node  *node
+	node  *syntax.Node
 	scope *scope
 }
 
@@ -94,7 +96,7 @@ func (s *scope) declare(name string) *binding {
 	return b
 }
 
-func (b *binding) assign(n *node, s *scope) {
+func (b *binding) assign(n *syntax.Node, s *scope) {
 	b.sites++
 	if len(b.values) < maxValues {
 		b.values = append(b.values, expression{n, s})
@@ -102,16 +104,16 @@ func (b *binding) assign(n *node, s *scope) {
 }
 
 // scopes makes the scopes of a tree and finds its variables.
-func (a *analysis) scopes(n *node, s *scope) {
-	switch n.kind {
-	case kindFunction, kindClass, kindBlock:
-		s = &scope{parent: s, function: n.kind == kindFunction, class: n.kind == kindClass}
-		n.scope = s
-		a.defines[n.text] = true
-	case kindDeclare:
-		s.declare(n.text).sites++
-	case kindAssign, kindBind:
-		names, outer := assignsOuter(n.text)
+func (a *analysis) scopes(n *syntax.Node, s *scope) {
+	switch n.Kind {
+	case syntax.Function, syntax.Class, syntax.Block:
+		s = &scope{parent: s, function: n.Kind == syntax.Function, class: n.Kind == syntax.Class}
+		a.scopeOf[n] = s
+		a.defines[n.Text] = true
+	case syntax.Declare:
+		s.declare(n.Text).sites++
+	case syntax.Assign, syntax.Bind:
+		names, outer := syntax.AssignsOuter(n.Text)
 		for name := range strings.FieldsSeq(names) {
 			b := s.lookup(name)
 			if b == nil && outer {
@@ -119,40 +121,40 @@ func (a *analysis) scopes(n *node, s *scope) {
 			} else if !outer {
 				b = s.declare(name)
 			}
-			b.assign(n.kids[0], s)
+			b.assign(n.Kids[0], s)
 		}
-	case kindVar:
+	case syntax.Var:
 		at := s
 		for !at.function {
 			at = at.parent
 		}
-		at.declare(n.text).assign(n.kids[0], s)
-	case kindStar:
-		s.root().stars = append(s.root().stars, n.text)
-	case kindGlobal:
+		at.declare(n.Text).assign(n.Kids[0], s)
+	case syntax.Star:
+		s.root().stars = append(s.root().stars, n.Text)
+	case syntax.Global:
 		if s.global == nil {
 			s.global = map[string]bool{}
 		}
-		for name := range strings.FieldsSeq(n.text) {
+		for name := range strings.FieldsSeq(n.Text) {
 			s.global[name] = true
 		}
 	}
-	if n.kind == kindBind {
+	if n.Kind == syntax.Bind {
 		return // its value is elsewhere in the tree
 	}
-	for _, kid := range n.kids {
+	for _, kid := range n.Kids {
 		a.scopes(kid, s)
 	}
 }
 
 // values returns what an expression may be; none if nothing is known.
-func (a *analysis) values(n *node, s *scope) []value {
+func (a *analysis) values(n *syntax.Node, s *scope) []value {
 	a.steps = 0
 	return a.eval(n, s, 0)
 }
 
 // constant returns the value of a constant expression; ok is false for any other.
-func (a *analysis) constant(n *node, s *scope) (text string, partial, ok bool) {
+func (a *analysis) constant(n *syntax.Node, s *scope) (text string, partial, ok bool) {
 	for _, v := range a.values(n, s) {
 		if v.kind == isText {
 			return v.text, v.partial, true
@@ -161,34 +163,34 @@ func (a *analysis) constant(n *node, s *scope) (text string, partial, ok bool) {
 	return "", false, false
 }
 
-func (a *analysis) eval(n *node, s *scope, depth int) []value {
+func (a *analysis) eval(n *syntax.Node, s *scope, depth int) []value {
 	if a.steps++; a.steps > maxSteps || depth > maxDepth || n == nil {
 		return nil
 	}
 	depth++
-	switch n.kind {
-	case kindString, kindNumber:
-		return []value{{kind: isText, text: n.text}}
-	case kindModule:
-		return []value{{text: a.modulePath(n.text)}}
-	case kindName:
+	switch n.Kind {
+	case syntax.String, syntax.Number:
+		return []value{{kind: isText, text: n.Text}}
+	case syntax.Module:
+		return []value{{text: a.modulePath(n.Text)}}
+	case syntax.Name:
 		return a.name(n, s, depth)
-	case kindAttr:
-		return a.members(a.eval(n.kids[0], s, depth), n.text)
-	case kindIndex:
+	case syntax.Attr:
+		return a.members(a.eval(n.Kids[0], s, depth), n.Text)
+	case syntax.Index:
 		return a.indexed(n, s, depth)
-	case kindAdd:
-		if n.text == "/" {
-			return a.filePath(n.kids, s, depth)
+	case syntax.Add:
+		if n.Text == "/" {
+			return a.filePath(n.Kids, s, depth)
 		}
-		return a.joined(n.kids, s, depth, n.text == "%")
-	case kindEach:
+		return a.joined(n.Kids, s, depth, n.Text == "%")
+	case syntax.Each:
 		return a.elements(n, s, depth)
-	case kindJoin:
-		return a.joined(n.kids, s, depth, false)
-	case kindReverse:
+	case syntax.Join:
+		return a.joined(n.Kids, s, depth, false)
+	case syntax.Reverse:
 		var out []value
-		for _, v := range a.eval(n.kids[0], s, depth) {
+		for _, v := range a.eval(n.Kids[0], s, depth) {
 			if v.kind == isText {
 				r := []rune(v.text)
 				slices.Reverse(r)
@@ -196,44 +198,44 @@ func (a *analysis) eval(n *node, s *scope, depth int) []value {
 			}
 		}
 		return out
-	case kindList:
+	case syntax.List:
 		return a.list(n, s, depth)
-	case kindAssign:
-		return a.eval(n.kids[0], s, depth)
-	case kindFunction:
+	case syntax.Assign:
+		return a.eval(n.Kids[0], s, depth)
+	case syntax.Function:
 		return []value{{text: "function()"}}
-	case kindAny:
+	case syntax.Any:
 		var out []value
 		for _, kid := range alternatives(n) {
 			out = append(out, a.eval(kid, s, depth)...)
 		}
 		return out[:min(len(out), maxValues)]
-	case kindCall:
+	case syntax.Call:
 		return a.called(n, s, depth)
 	}
 	return nil
 }
 
-// alternatives returns the expressions that kindAny is one of.
-func alternatives(n *node) []*node {
-	switch n.text {
+// alternatives returns the expressions that syntax.Any is one of.
+func alternatives(n *syntax.Node) []*syntax.Node {
+	switch n.Text {
 	case "/":
-		return n.kids[:1]
+		return n.Kids[:1]
 	case "?":
-		return n.kids[:2]
+		return n.Kids[:2]
 	}
-	return n.kids
+	return n.Kids
 }
 
-func (a *analysis) name(n *node, s *scope, depth int) []value {
-	b := s.lookup(n.text)
+func (a *analysis) name(n *syntax.Node, s *scope, depth int) []value {
+	b := s.lookup(n.Text)
 	if b == nil {
-		out := []value{{text: a.canonical(n.text)}}
-		if a.python && n.text == "Path" { // scripts have it without an import
+		out := []value{{text: a.canonical(n.Text)}}
+		if a.python && n.Text == "Path" { // scripts have it without an import
 			out[0].text = "pathlib.Path"
 		}
 		for _, module := range s.root().stars {
-			out = append(out, value{text: a.canonical(a.modulePath(module) + "." + n.text)})
+			out = append(out, value{text: a.canonical(a.modulePath(module) + "." + n.Text)})
 		}
 		return out
 	}
@@ -275,10 +277,10 @@ var ofFunction = regexp.MustCompile(`^function\(\)|^literal\(\)\.|^unknown\(\)\.
 // unknownMember is the name of a member that a script computes.
 const unknownMember = "?"
 
-func (a *analysis) indexed(n *node, s *scope, depth int) []value {
-	object := a.eval(n.kids[0], s, depth)
+func (a *analysis) indexed(n *syntax.Node, s *scope, depth int) []value {
+	object := a.eval(n.Kids[0], s, depth)
 	name := unknownMember
-	for _, key := range a.eval(n.kids[1], s, depth) {
+	for _, key := range a.eval(n.Kids[1], s, depth) {
 		if key.kind == isText && !key.partial {
 			name = key.text
 		}
@@ -293,9 +295,9 @@ func (a *analysis) indexed(n *node, s *scope, depth int) []value {
 }
 
 // elements returns the constants of a list, each of which is no more than possible.
-func (a *analysis) elements(n *node, s *scope, depth int) []value {
+func (a *analysis) elements(n *syntax.Node, s *scope, depth int) []value {
 	var out []value
-	for _, v := range a.eval(n.kids[0], s, depth) {
+	for _, v := range a.eval(n.Kids[0], s, depth) {
 		for _, text := range v.list[:min(len(v.list), maxElements)] {
 			out = append(out, value{kind: isText, text: text, partial: true})
 		}
@@ -304,8 +306,8 @@ func (a *analysis) elements(n *node, s *scope, depth int) []value {
 }
 
 // filePath returns the path that parts make together: a Path, if the first part is one, and its text.
-func (a *analysis) filePath(parts []*node, s *scope, depth int) []value {
-	v := a.list(&node{kids: parts}, s, depth)[0]
+func (a *analysis) filePath(parts []*syntax.Node, s *scope, depth int) []value {
+	v := a.list(&syntax.Node{Kids: parts}, s, depth)[0]
 	out := []value{{kind: isText, text: strings.Join(v.list, "/"), partial: v.partial}}
 	if len(parts) > 0 {
 		for _, first := range a.eval(parts[0], s, depth) {
@@ -321,7 +323,7 @@ func (a *analysis) filePath(parts []*node, s *scope, depth int) []value {
 const pathObject = "pathlib.Path()"
 
 // joined folds parts to one text; what is not known of it is $.
-func (a *analysis) joined(parts []*node, s *scope, depth int, formats bool) []value {
+func (a *analysis) joined(parts []*syntax.Node, s *scope, depth int, formats bool) []value {
 	whole, known := value{kind: isText}, false
 	var b strings.Builder
 	for i, part := range parts {
@@ -351,7 +353,7 @@ func (a *analysis) joined(parts []*node, s *scope, depth int, formats bool) []va
 }
 
 // formatted returns the text of Python's operator %.
-func (a *analysis) formatted(form string, part *node, s *scope, depth int) value {
+func (a *analysis) formatted(form string, part *syntax.Node, s *scope, depth int) value {
 	out := value{kind: isText, text: form}
 	var with []string
 	for _, v := range a.eval(part, s, depth) {
@@ -369,9 +371,9 @@ func (a *analysis) formatted(form string, part *node, s *scope, depth int) value
 	return out
 }
 
-func (a *analysis) list(n *node, s *scope, depth int) []value {
+func (a *analysis) list(n *syntax.Node, s *scope, depth int) []value {
 	v := value{kind: isList}
-	for _, kid := range n.kids {
+	for _, kid := range n.Kids {
 		text := "$"
 		for _, each := range a.eval(kid, s, depth) {
 			if each.kind == isText {
@@ -388,8 +390,8 @@ func (a *analysis) list(n *node, s *scope, depth int) []value {
 }
 
 // called returns what a call returns, as far as it is folded.
-func (a *analysis) called(n *node, s *scope, depth int) []value {
-	arguments := n.kids[1:]
+func (a *analysis) called(n *syntax.Node, s *scope, depth int) []value {
+	arguments := n.Kids[1:]
 	argument := func(i int) (v value, ok bool) {
 		if i < len(arguments) {
 			for _, v := range a.eval(arguments[i], s, depth) {
@@ -401,16 +403,16 @@ func (a *analysis) called(n *node, s *scope, depth int) []value {
 		return value{}, false
 	}
 	var out []value
-	if callee := n.kids[0]; callee.kind == kindAttr && len(callee.kids) > 0 {
-		for _, object := range a.eval(callee.kids[0], s, depth) {
+	if callee := n.Kids[0]; callee.Kind == syntax.Attr && len(callee.Kids) > 0 {
+		for _, object := range a.eval(callee.Kids[0], s, depth) {
 			if object.kind != isPath {
-				if v, ok := method(object, callee.text, argument); ok {
+				if v, ok := method(object, callee.Text, argument); ok {
 					out = append(out, v)
 				}
 			}
 		}
 	}
-	for _, callee := range a.eval(n.kids[0], s, depth) {
+	for _, callee := range a.eval(n.Kids[0], s, depth) {
 		if callee.kind != isPath || strings.HasPrefix(callee.text, "literal()") && len(out) > 0 {
 			continue
 		}
@@ -424,7 +426,7 @@ func (a *analysis) called(n *node, s *scope, depth int) []value {
 }
 
 // result folds a call of a known function.
-func (a *analysis) result(callee string, arguments []*node, argument func(int) (value, bool), s *scope, depth int) ([]value, bool) {
+func (a *analysis) result(callee string, arguments []*syntax.Node, argument func(int) (value, bool), s *scope, depth int) ([]value, bool) {
 	first, ok := argument(0)
 	whole := func(i int) []value {
 		if i < len(arguments) {
@@ -480,7 +482,7 @@ func (a *analysis) result(callee string, arguments []*node, argument func(int) (
 // decodedPath is the path of a text that a script decodes from something that is not known.
 const decodedPath = "decoded()"
 
-func fromCodes(arguments []*node, argument func(int) (value, bool)) ([]value, bool) {
+func fromCodes(arguments []*syntax.Node, argument func(int) (value, bool)) ([]value, bool) {
 	var b strings.Builder
 	for i := range arguments {
 		v, ok := argument(i)

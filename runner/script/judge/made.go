@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/runner/script/judge/internal/syntax"
 )
 
 // made is what the program has written or made, by variable and by constant name: deleting it loses nothing that was there before.
@@ -23,7 +25,7 @@ type moment struct {
 // deletion is a call that deletes a file. It is judged at the end: a function that cleans up may be written first.
 type deletion struct {
 	moment
-	call, target *node
+	call, target *syntax.Node
 	scope        *scope
 	name, text   string
 }
@@ -57,18 +59,18 @@ func (a *analysis) now(s *scope) moment {
 }
 
 // target returns the file that a call is about: an argument, or the object of a method that has none.
-func target(n *node, i int) *node {
-	if i+1 < len(n.kids) && n.kids[i+1].kind != kindKeyword {
-		return n.kids[i+1]
+func target(n *syntax.Node, i int) *syntax.Node {
+	if i+1 < len(n.Kids) && n.Kids[i+1].Kind != syntax.Keyword {
+		return n.Kids[i+1]
 	}
-	if n.kids[0].kind == kindAttr {
-		return n.kids[0].kids[0]
+	if n.Kids[0].Kind == syntax.Attr {
+		return n.Kids[0].Kids[0]
 	}
 	return nil
 }
 
 // makes records a file that the program makes.
-func (a *analysis) makes(n *node, s *scope) {
+func (a *analysis) makes(n *syntax.Node, s *scope) {
 	if a.made.names == nil {
 		a.made.names, a.made.variables = map[string][]moment{}, map[*binding][]moment{}
 	}
@@ -76,8 +78,8 @@ func (a *analysis) makes(n *node, s *scope) {
 		text = path.Clean(text)
 		a.made.names[text] = append(a.made.names[text], a.now(s))
 	}
-	if n.kind == kindName {
-		if b := s.lookup(n.text); b != nil && b.sites == 1 {
+	if n.Kind == syntax.Name {
+		if b := s.lookup(n.Text); b != nil && b.sites == 1 {
 			a.made.variables[b] = append(a.made.variables[b], a.now(s))
 		}
 	}
@@ -113,40 +115,40 @@ const (
 )
 
 // of answers for the file that an expression stands for, or all files of a list.
-func (o *ownership) of(n *node, s *scope) answer {
+func (o *ownership) of(n *syntax.Node, s *scope) answer {
 	if o.steps++; n == nil || o.steps > maxSteps {
 		return no
 	}
-	switch n.kind {
-	case kindOther:
-		if len(n.kids) == 0 {
+	switch n.Kind {
+	case syntax.Other:
+		if len(n.Kids) == 0 {
 			return neither
 		}
-	case kindName:
+	case syntax.Name:
 		return o.variable(n, s)
-	case kindString, kindAdd, kindJoin:
+	case syntax.String, syntax.Add, syntax.Join:
 		return o.text(n, s)
-	case kindCall:
+	case syntax.Call:
 		return o.result(n, s)
-	case kindEach, kindAssign, kindIndex:
-		return o.of(n.kids[0], s)
-	case kindAttr:
-		if base := n.kids[0]; base.kind == kindName && s.root().names[base.text+"."+n.text] != nil {
-			return o.variable(&node{text: base.text + "." + n.text}, s.root())
+	case syntax.Each, syntax.Assign, syntax.Index:
+		return o.of(n.Kids[0], s)
+	case syntax.Attr:
+		if base := n.Kids[0]; base.Kind == syntax.Name && s.root().names[base.Text+"."+n.Text] != nil {
+			return o.variable(&syntax.Node{Text: base.Text + "." + n.Text}, s.root())
 		}
-		if !outside[n.text] {
-			return o.of(n.kids[0], s)
+		if !outside[n.Text] {
+			return o.of(n.Kids[0], s)
 		}
-	case kindList:
-		return o.all(n.kids, s)
-	case kindAny:
+	case syntax.List:
+		return o.all(n.Kids, s)
+	case syntax.Any:
 		return o.all(alternatives(n), s)
 	}
 	return no
 }
 
 // all answers yes if the program made some of the files, and there are no others.
-func (o *ownership) all(nodes []*node, s *scope) answer {
+func (o *ownership) all(nodes []*syntax.Node, s *scope) answer {
 	var list []expression
 	for _, n := range nodes {
 		list = append(list, expression{n, s})
@@ -175,8 +177,8 @@ func (o *ownership) before(moments []moment) bool {
 	return false
 }
 
-func (o *ownership) variable(n *node, s *scope) answer {
-	b := s.lookup(n.text)
+func (o *ownership) variable(n *syntax.Node, s *scope) answer {
+	b := s.lookup(n.Text)
 	switch {
 	case b == nil:
 		return no
@@ -193,7 +195,7 @@ func (o *ownership) variable(n *node, s *scope) answer {
 }
 
 // text answers for a constant, and for what begins with a folder.
-func (o *ownership) text(n *node, s *scope) answer {
+func (o *ownership) text(n *syntax.Node, s *scope) answer {
 	text, _, _ := o.constant(n, s)
 	if strings.Contains(text, "..") {
 		return no
@@ -203,8 +205,8 @@ func (o *ownership) text(n *node, s *scope) answer {
 			return yes
 		}
 	}
-	for _, kid := range n.kids {
-		if kid.kind != kindString || kid.text != "" {
+	for _, kid := range n.Kids {
+		if kid.Kind != syntax.String || kid.Text != "" {
 			return max(no, o.of(kid, s))
 		}
 	}
@@ -212,25 +214,25 @@ func (o *ownership) text(n *node, s *scope) answer {
 }
 
 // result answers for what a call returns.
-func (o *ownership) result(n *node, s *scope) answer {
+func (o *ownership) result(n *syntax.Node, s *scope) answer {
 	for _, v := range o.values(n, s) {
 		switch {
 		case v.kind == isPath && temporary.MatchString(v.text):
 			return yes
-		case v.kind == isText && o.text(&node{kind: kindString, text: v.text}, s) == yes:
+		case v.kind == isText && o.text(&syntax.Node{Kind: syntax.String, Text: v.text}, s) == yes:
 			return yes
 		}
 	}
-	callee := n.kids[0]
+	callee := n.Kids[0]
 	if !within[memberOrName(callee)] {
 		return no
 	}
-	for _, kid := range n.kids[1:] {
+	for _, kid := range n.Kids[1:] {
 		if text, _, _ := o.constant(kid, s); strings.Contains(text, "..") {
 			return no
 		}
 	}
-	if callee.kind == kindAttr && o.of(callee.kids[0], s) == yes {
+	if callee.Kind == syntax.Attr && o.of(callee.Kids[0], s) == yes {
 		return yes
 	}
 	return max(no, o.of(target(n, 0), s))

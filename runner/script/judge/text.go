@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/mcpgen/mcpgen/runner/script/judge/internal/syntax"
 )
 
 func pattern(text string) func() *regexp.Regexp {
@@ -75,14 +77,14 @@ func isPrintable(text string) bool {
 }
 
 // numbersAsText returns the text whose character codes are the numbers of a list.
-func numbersAsText(n *node) string {
-	if len(n.kids) < 4 || len(n.kids) > maxFolded {
+func numbersAsText(n *syntax.Node) string {
+	if len(n.Kids) < 4 || len(n.Kids) > maxFolded {
 		return ""
 	}
 	var b strings.Builder
-	for _, kid := range n.kids {
-		code, err := strconv.Atoi(kid.text)
-		if kid.kind != kindNumber || err != nil || code < 9 || code > 126 {
+	for _, kid := range n.Kids {
+		code, err := strconv.Atoi(kid.Text)
+		if kid.Kind != syntax.Number || err != nil || code < 9 || code > 126 {
 			return ""
 		}
 		b.WriteByte(byte(code))

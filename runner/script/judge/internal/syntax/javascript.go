@@ -1,4 +1,4 @@
-package judge
+package syntax
 
 import (
 	"cmp"
@@ -16,10 +16,9 @@ import (
 	"github.com/grafana/sobek/token"
 )
 
-// JavaScript adds the facts of a TypeScript or JavaScript file: text is what a person wrote, code the JavaScript that was made of
-// it, with its source map. It returns the modules that the file imports under names that are known, also computed ones. Nesting in
-// code is bounded by nothing but the stack, so that the caller must be a process that may end.
-func (f *Facts) JavaScript(name, text string, code, sourceMap []byte) ([]string, error) {
+// JavaScript reads JavaScript and, with its source map, places of the text that it was made of. Nesting in code is bounded by
+// nothing but the stack, so that the caller must be a process that may end. A problem of the code is an [*Error].
+func JavaScript(name string, code, sourceMap []byte) (*File, error) {
 	j := &converter{}
 	for i, c := range code {
 		if c == '\n' {
@@ -27,17 +26,17 @@ func (f *Facts) JavaScript(name, text string, code, sourceMap []byte) ([]string,
 		}
 	}
 	places := sync.OnceValues(func() (*sourcemap.Consumer, error) { return sourcemap.Parse("", sourceMap) })
-	a := &analysis{file: name, text: text, place: func(n *node) (int, int) {
+	place := func(n *Node) (int, int) {
 		consumer, err := places()
 		if err != nil {
 			return 0, 0
 		}
-		_, _, line, column, ok := consumer.Source(n.line, n.column)
+		_, _, line, column, ok := consumer.Source(n.Line, n.Column)
 		if !ok {
 			return 0, 0
 		}
 		return line, column + 1
-	}}
+	}
 	program, err := parser.ParseFile(nil, name, string(code), parser.IgnoreRegExpErrors, parser.WithDisableSourceMaps, parser.IsModule)
 	if err != nil { // CommonJS may return from a file, and need not be strict
 		body := "async function script() {" + string(code) + "\n}"
@@ -47,16 +46,14 @@ func (f *Facts) JavaScript(name, text string, code, sourceMap []byte) ([]string,
 		}
 	}
 	if err != nil {
-		line, column, what := 0, 0, err.Error()
+		e := &Error{Text: err.Error()}
 		if list, ok := err.(parser.ErrorList); ok && len(list) > 0 {
-			line, column = a.place(&node{line: list[0].Position.Line, column: list[0].Position.Column - 1})
-			what = list[0].Message
+			e.Text = list[0].Message
+			e.Line, e.Column = place(&Node{Line: list[0].Position.Line, Column: list[0].Position.Column - 1})
 		}
-		f.Unreadable = append(f.Unreadable, Problem{File: name, Line: line, Column: column, Text: what})
-		return nil, nil
+		return nil, e
 	}
-	root := j.node(kindOther, 0, "", j.kids(&struct{ Body []ast.Statement }{program.Body})...)
-	return f.analyze(a, root), nil
+	return &File{j.node(Other, 0, "", j.kids(&struct{ Body []ast.Statement }{program.Body})...), place}, nil
 }
 
 // converter makes our trees of those of the parser.
@@ -65,18 +62,18 @@ type converter struct {
 	shift int   // what was put before the file's text
 }
 
-func (j *converter) node(k kind, at file.Idx, text string, kids ...*node) *node {
+func (j *converter) node(k Kind, at file.Idx, text string, kids ...*Node) *Node {
 	offset := max(0, int(at)-1-j.shift)
 	line := sort.SearchInts(j.lines, offset+1)
 	column := offset
 	if line > 0 {
 		column -= j.lines[line-1]
 	}
-	return &node{kind: k, line: line + 1, column: column, text: text, kids: kids}
+	return &Node{Kind: k, Line: line + 1, Column: column, Text: text, Kids: kids}
 }
 
 // convert makes a node of a part of the parser's tree; nil of none. Most parts are nothing but what is in them.
-func (j *converter) convert(part any) *node {
+func (j *converter) convert(part any) *Node {
 	switch p := part.(type) {
 	case nil, *ast.PrivateIdentifier:
 		return nil
@@ -91,24 +88,24 @@ func (j *converter) convert(part any) *node {
 	case *ast.AwaitExpression:
 		return j.convert(p.Argument)
 	case *ast.BlockStatement, *ast.SwitchStatement, *ast.ClassLiteral:
-		return j.node(kindBlock, 0, "", j.kids(p)...)
+		return j.node(Block, 0, "", j.kids(p)...)
 	case *ast.IfStatement, *ast.WhileStatement, *ast.DoWhileStatement, *ast.CaseStatement:
-		return j.node(kindBranch, p.(ast.Node).Idx0(), "", j.kids(p)...)
+		return j.node(Branch, p.(ast.Node).Idx0(), "", j.kids(p)...)
 	case *ast.ForStatement:
 		return j.loop(p.For, j.kids(p)...)
 	case *ast.ForInStatement:
 		return j.loop(p.For, append(j.into(p.Into, nil), j.convert(p.Source), j.convert(p.Body))...)
 	case *ast.ForOfStatement:
 		of := j.convert(p.Source)
-		return j.loop(p.For, append(j.into(p.Into, j.node(kindEach, p.For, "", of)), of, j.convert(p.Body))...)
+		return j.loop(p.For, append(j.into(p.Into, j.node(Each, p.For, "", of)), of, j.convert(p.Body))...)
 	case *ast.CatchStatement:
-		return j.loop(p.Catch, append(j.pattern(p.Parameter, nil, kindAssign), j.convert(p.Body))...)
+		return j.loop(p.Catch, append(j.pattern(p.Parameter, nil, Assign), j.convert(p.Body))...)
 	case *ast.VariableStatement:
-		return j.bindings(p.List, kindVar)
+		return j.bindings(p.List, Var)
 	case *ast.ForLoopInitializerVarDeclList:
-		return j.bindings(p.List, kindVar)
+		return j.bindings(p.List, Var)
 	case *ast.LexicalDeclaration:
-		return j.bindings(p.List, kindAssign)
+		return j.bindings(p.List, Assign)
 	case *ast.FunctionDeclaration:
 		return j.group(j.declare(p.Function.Name), j.convert(p.Function))
 	case *ast.ClassDeclaration:
@@ -118,7 +115,7 @@ func (j *converter) convert(part any) *node {
 	case *ast.ExportDeclaration:
 		kids := j.kids(p)
 		if p.FromClause != nil {
-			kids = append(kids, j.node(kindImport, p.Idx, p.FromClause.ModuleSpecifier.String()))
+			kids = append(kids, j.node(Import, p.Idx, p.FromClause.ModuleSpecifier.String()))
 		}
 		return j.group(kids...)
 	case ast.Expression:
@@ -128,8 +125,8 @@ func (j *converter) convert(part any) *node {
 }
 
 // kids converts what is in a part, in the order of its fields.
-func (j *converter) kids(part any) []*node {
-	var out []*node
+func (j *converter) kids(part any) []*Node {
+	var out []*Node
 	v := reflect.ValueOf(part).Elem()
 	for i := range v.NumField() {
 		switch name := v.Type().Field(i).Name; name {
@@ -152,33 +149,33 @@ func (j *converter) kids(part any) []*node {
 	return present(out...)
 }
 
-func (j *converter) group(kids ...*node) *node { return j.node(kindOther, 0, "", present(kids...)...) }
+func (j *converter) group(kids ...*Node) *Node { return j.node(Other, 0, "", present(kids...)...) }
 
 // loop returns a decision in a block of its own.
-func (j *converter) loop(at file.Idx, kids ...*node) *node {
-	return j.node(kindBlock, at, "", j.node(kindBranch, at, "", present(kids...)...))
+func (j *converter) loop(at file.Idx, kids ...*Node) *Node {
+	return j.node(Block, at, "", j.node(Branch, at, "", present(kids...)...))
 }
 
 // into returns the nodes that assign a value, or an unknown one, to the variable of a loop.
-func (j *converter) into(i ast.ForInto, value *node) []*node {
+func (j *converter) into(i ast.ForInto, value *Node) []*Node {
 	switch i := i.(type) {
 	case *ast.ForIntoVar:
-		return j.pattern(i.Binding.Target, value, kindBind)
+		return j.pattern(i.Binding.Target, value, Bind)
 	case *ast.ForDeclaration:
-		return j.pattern(i.Target, value, kindBind)
+		return j.pattern(i.Target, value, Bind)
 	}
-	return []*node{j.convert(i)}
+	return []*Node{j.convert(i)}
 }
 
-func (j *converter) declare(id *ast.Identifier) *node {
+func (j *converter) declare(id *ast.Identifier) *Node {
 	if id == nil {
 		return nil
 	}
-	return j.node(kindDeclare, id.Idx, id.Name.String())
+	return j.node(Declare, id.Idx, id.Name.String())
 }
 
-func (j *converter) bindings(list []*ast.Binding, as kind) *node {
-	var out []*node
+func (j *converter) bindings(list []*ast.Binding, as Kind) *Node {
+	var out []*Node
 	for _, b := range list {
 		value := j.convert(b.Initializer)
 		if value == nil {
@@ -190,13 +187,13 @@ func (j *converter) bindings(list []*ast.Binding, as kind) *node {
 }
 
 // pattern returns the nodes that assign a value, or an unknown one, to what a pattern names.
-func (j *converter) pattern(target ast.Expression, value *node, as kind) []*node {
+func (j *converter) pattern(target ast.Expression, value *Node, as Kind) []*Node {
 	switch t := target.(type) {
 	case *ast.Identifier:
 		if value == nil {
-			return []*node{j.declare(t)}
+			return []*Node{j.declare(t)}
 		}
-		return []*node{j.node(as, t.Idx, t.Name.String(), value)}
+		return []*Node{j.node(as, t.Idx, t.Name.String(), value)}
 	case *ast.AssignExpression: // with a default
 		return append(j.pattern(t.Left, value, as), j.convert(t.Right))
 	case *ast.ObjectPattern:
@@ -204,14 +201,14 @@ func (j *converter) pattern(target ast.Expression, value *node, as kind) []*node
 		for _, p := range t.Properties {
 			out = append(out, j.property(p, value)...)
 		}
-		return append(out, j.pattern(t.Rest, value, kindBind)...)
+		return append(out, j.pattern(t.Rest, value, Bind)...)
 	case *ast.ArrayPattern:
 		out := present(value)
 		for i, e := range t.Elements {
 			if e == nil {
 				continue
 			}
-			out = append(out, j.pattern(e, j.member(kindIndex, "", value, j.node(kindNumber, 0, fmt.Sprint(i))), kindBind)...)
+			out = append(out, j.pattern(e, j.member(Index, "", value, j.node(Number, 0, fmt.Sprint(i))), Bind)...)
 		}
 		return append(out, j.pattern(t.Rest, nil, as)...)
 	case nil:
@@ -221,91 +218,91 @@ func (j *converter) pattern(target ast.Expression, value *node, as kind) []*node
 }
 
 // member returns a member of a value; nil if that is unknown.
-func (j *converter) member(k kind, name string, value *node, key ...*node) *node {
+func (j *converter) member(k Kind, name string, value *Node, key ...*Node) *Node {
 	if value == nil {
 		return nil
 	}
-	return &node{kind: k, line: value.line, column: value.column, text: name, kids: append([]*node{value}, key...)}
+	return &Node{Kind: k, Line: value.Line, Column: value.Column, Text: name, Kids: append([]*Node{value}, key...)}
 }
 
 // property returns the nodes for one property of a pattern.
-func (j *converter) property(p ast.Property, value *node) []*node {
+func (j *converter) property(p ast.Property, value *Node) []*Node {
 	switch p := p.(type) {
 	case *ast.PropertyShort:
-		return append(j.pattern(&p.Name, j.member(kindAttr, p.Name.Name.String(), value), kindBind), present(j.convert(p.Initializer))...)
+		return append(j.pattern(&p.Name, j.member(Attr, p.Name.Name.String(), value), Bind), present(j.convert(p.Initializer))...)
 	case *ast.PropertyKeyed:
 		if s, ok := p.Key.(*ast.StringLiteral); ok {
-			return j.pattern(p.Value, j.member(kindAttr, s.Value.String(), value), kindBind)
+			return j.pattern(p.Value, j.member(Attr, s.Value.String(), value), Bind)
 		}
 		key := j.convert(p.Key)
-		return append(j.pattern(p.Value, j.member(kindIndex, "", value, key), kindBind), key)
+		return append(j.pattern(p.Value, j.member(Index, "", value, key), Bind), key)
 	}
 	return nil
 }
 
-func (j *converter) importing(s *ast.ImportDeclaration) *node {
+func (j *converter) importing(s *ast.ImportDeclaration) *Node {
 	specifier := s.ModuleSpecifier.String()
 	if s.FromClause != nil {
 		specifier = s.FromClause.ModuleSpecifier.String()
 	}
-	module := j.node(kindModule, s.Idx, specifier)
-	out := []*node{j.node(kindImport, s.Idx, specifier)}
+	module := j.node(Module, s.Idx, specifier)
+	out := []*Node{j.node(Import, s.Idx, specifier)}
 	c := s.ImportClause
 	if c == nil {
 		return out[0]
 	}
 	if c.ImportedDefaultBinding != nil {
-		out = append(out, j.node(kindAssign, s.Idx, c.ImportedDefaultBinding.Name.String(), module))
+		out = append(out, j.node(Assign, s.Idx, c.ImportedDefaultBinding.Name.String(), module))
 	}
 	if c.NameSpaceImport != nil {
-		out = append(out, j.node(kindAssign, s.Idx, c.NameSpaceImport.ImportedBinding.String(), module))
+		out = append(out, j.node(Assign, s.Idx, c.NameSpaceImport.ImportedBinding.String(), module))
 	}
 	if c.NamedImports != nil {
 		for _, i := range c.NamedImports.ImportsList {
 			name, local := i.IdentifierName.String(), i.Alias.String()
-			out = append(out, j.node(kindBind, s.Idx, cmp.Or(local, name), j.node(kindAttr, s.Idx, name, module))) // what is imported counts where it is used
+			out = append(out, j.node(Bind, s.Idx, cmp.Or(local, name), j.node(Attr, s.Idx, name, module))) // what is imported counts where it is used
 		}
 	}
 	return j.group(out...)
 }
 
-func (j *converter) function(at file.Idx, name *ast.Identifier, parameters *ast.ParameterList, body ast.Node) *node {
-	var kids []*node
+func (j *converter) function(at file.Idx, name *ast.Identifier, parameters *ast.ParameterList, body ast.Node) *Node {
+	var kids []*Node
 	for _, b := range parameters.List {
-		kids = append(append(kids, j.pattern(b.Target, nil, kindAssign)...), j.convert(b.Initializer))
+		kids = append(append(kids, j.pattern(b.Target, nil, Assign)...), j.convert(b.Initializer))
 	}
-	kids = append(kids, j.pattern(parameters.Rest, nil, kindAssign)...)
+	kids = append(kids, j.pattern(parameters.Rest, nil, Assign)...)
 	if block, ok := body.(*ast.BlockStatement); ok {
 		kids = append(kids, j.kids(block)...)
 	} else {
 		kids = append(kids, j.convert(body))
 	}
-	return j.node(kindFunction, at, "", present(append(kids, j.declare(name))...)...)
+	return j.node(Function, at, "", present(append(kids, j.declare(name))...)...)
 }
 
 // expression converts an expression.
-func (j *converter) expression(e ast.Expression) *node {
+func (j *converter) expression(e ast.Expression) *Node {
 	switch e := e.(type) {
 	case *ast.Identifier:
-		return j.node(kindName, e.Idx, e.Name.String())
+		return j.node(Name, e.Idx, e.Name.String())
 	case *ast.StringLiteral:
-		return j.node(kindString, e.Idx, e.Value.String())
+		return j.node(String, e.Idx, e.Value.String())
 	case *ast.NumberLiteral:
-		return j.node(kindNumber, e.Idx, fmt.Sprint(e.Value))
+		return j.node(Number, e.Idx, fmt.Sprint(e.Value))
 	case *ast.DynamicImportExpression:
-		return j.node(kindName, e.Idx, "import")
+		return j.node(Name, e.Idx, "import")
 	case *ast.ThisExpression:
-		return j.node(kindName, e.Idx, "this")
+		return j.node(Name, e.Idx, "this")
 	case *ast.MetaProperty:
-		return j.node(kindName, e.Idx, "import.meta")
+		return j.node(Name, e.Idx, "import.meta")
 	case *ast.RegExpLiteral:
-		return j.node(kindModule, e.Idx, "RegExp()")
+		return j.node(Module, e.Idx, "RegExp()")
 	case *ast.TemplateLiteral:
 		return j.template(e)
 	case *ast.DotExpression:
-		return j.node(kindAttr, e.Identifier.Idx, e.Identifier.Name.String(), j.convert(e.Left))
+		return j.node(Attr, e.Identifier.Idx, e.Identifier.Name.String(), j.convert(e.Left))
 	case *ast.BracketExpression:
-		return j.node(kindIndex, e.LeftBracket, "", j.convert(e.Left), j.convert(e.Member))
+		return j.node(Index, e.LeftBracket, "", j.convert(e.Left), j.convert(e.Member))
 	case *ast.CallExpression:
 		return j.call(e.Idx0(), e.Callee, e.ArgumentList)
 	case *ast.NewExpression:
@@ -315,45 +312,45 @@ func (j *converter) expression(e ast.Expression) *node {
 	case *ast.BinaryExpression:
 		switch e.Operator {
 		case token.PLUS:
-			return j.node(kindAdd, e.Idx0(), "", j.kids(e)...)
+			return j.node(Add, e.Idx0(), "", j.kids(e)...)
 		case token.LOGICAL_OR, token.LOGICAL_AND, token.COALESCE:
-			return j.node(kindAny, e.Idx0(), "", j.kids(e)...)
+			return j.node(Any, e.Idx0(), "", j.kids(e)...)
 		case token.INSTANCEOF, token.IN:
 			if _, name := e.Right.(*ast.Identifier); name {
 				return j.convert(e.Left)
 			}
 		}
 	case *ast.ConditionalExpression:
-		return j.node(kindAny, e.Idx0(), "?", j.convert(e.Consequent), j.convert(e.Alternate), j.convert(e.Test))
+		return j.node(Any, e.Idx0(), "?", j.convert(e.Consequent), j.convert(e.Alternate), j.convert(e.Test))
 	case *ast.UnaryExpression:
 		if _, name := e.Operand.(*ast.Identifier); name && e.Operator == token.TYPEOF {
 			return j.group() // uses nothing of it
 		}
 	case *ast.SequenceExpression: // its value is the last one
 		list := j.kids(e)
-		return j.node(kindAny, e.Idx0(), "/", append(list[len(list)-1:], list[:len(list)-1]...)...)
+		return j.node(Any, e.Idx0(), "/", append(list[len(list)-1:], list[:len(list)-1]...)...)
 	case *ast.FunctionLiteral:
 		return j.function(e.Function, e.Name, e.ParameterList, e.Body)
 	case *ast.ArrowFunctionLiteral:
 		return j.function(e.Start, nil, e.ParameterList, e.Body)
 	case *ast.ArrayLiteral:
-		return j.node(kindList, e.LeftBracket, "", j.kids(e)...)
+		return j.node(List, e.LeftBracket, "", j.kids(e)...)
 	case *ast.ObjectLiteral:
-		return j.node(kindDict, e.LeftBrace, "", j.kids(e)...)
+		return j.node(Dict, e.LeftBrace, "", j.kids(e)...)
 	case *ast.PropertyShort:
-		return j.node(kindPair, e.Name.Idx, e.Name.Name.String(), j.convert(&e.Name))
+		return j.node(Pair, e.Name.Idx, e.Name.Name.String(), j.convert(&e.Name))
 	case *ast.PropertyKeyed:
 		if s, ok := e.Key.(*ast.StringLiteral); ok {
-			return j.node(kindPair, s.Idx, s.Value.String(), j.convert(e.Value))
+			return j.node(Pair, s.Idx, s.Value.String(), j.convert(e.Value))
 		}
 	case *ast.SpreadElement:
-		return j.node(kindSpread, e.Expression.Idx0(), "", j.convert(e.Expression))
+		return j.node(Spread, e.Expression.Idx0(), "", j.convert(e.Expression))
 	}
 	return j.group(j.kids(e)...)
 }
 
-func (j *converter) call(at file.Idx, callee ast.Expression, arguments []ast.Expression) *node {
-	kids := []*node{nil}
+func (j *converter) call(at file.Idx, callee ast.Expression, arguments []ast.Expression) *Node {
+	kids := []*Node{nil}
 	for _, each := range arguments {
 		kids = append(kids, j.convert(each))
 	}
@@ -361,47 +358,47 @@ func (j *converter) call(at file.Idx, callee ast.Expression, arguments []ast.Exp
 		this := kids[1]
 		kids = kids[1:]
 		kids[0] = j.convert(m.Left)
-		return j.node(kindAny, at, "/", j.node(kindCall, at, "", kids...), this) // f.call(this, ...)
+		return j.node(Any, at, "/", j.node(Call, at, "", kids...), this) // f.call(this, ...)
 	}
 	kids[0] = j.convert(callee)
-	return j.node(kindCall, at, "", kids...)
+	return j.node(Call, at, "", kids...)
 }
 
-func (j *converter) assign(e *ast.AssignExpression) *node {
+func (j *converter) assign(e *ast.AssignExpression) *Node {
 	right := j.convert(e.Right)
 	if id, ok := e.Left.(*ast.Identifier); ok {
 		if e.Operator == token.PLUS {
-			right = j.node(kindAdd, id.Idx, "", j.convert(id), right)
+			right = j.node(Add, id.Idx, "", j.convert(id), right)
 		}
-		return j.node(kindAssign, id.Idx, id.Name.String()+"\x00", right)
+		return j.node(Assign, id.Idx, id.Name.String()+"\x00", right)
 	}
 	if _, ok := e.Left.(*ast.DotExpression); ok && e.Operator == token.ASSIGN {
-		if left := j.convert(e.Left); left.kids[0].kind == kindName {
-			return j.group(left, j.node(kindAssign, 0, left.kids[0].text+"."+left.text+"\x00", right))
+		if left := j.convert(e.Left); left.Kids[0].Kind == Name {
+			return j.group(left, j.node(Assign, 0, left.Kids[0].Text+"."+left.Text+"\x00", right))
 		}
 	}
-	return j.group(j.pattern(e.Left, right, kindBind)...)
+	return j.group(j.pattern(e.Left, right, Bind)...)
 }
 
-func (j *converter) template(e *ast.TemplateLiteral) *node {
-	var kids []*node
+func (j *converter) template(e *ast.TemplateLiteral) *Node {
+	var kids []*Node
 	for i, part := range e.Elements {
-		kids = append(kids, j.node(kindString, part.Idx, part.Parsed.String()))
+		kids = append(kids, j.node(String, part.Idx, part.Parsed.String()))
 		if i < len(e.Expressions) {
 			kids = append(kids, j.convert(e.Expressions[i]))
 		}
 	}
-	whole := j.node(kindJoin, e.OpenQuote, "", kids...)
+	whole := j.node(Join, e.OpenQuote, "", kids...)
 	if e.Tag != nil {
-		return j.node(kindCall, e.OpenQuote, "", j.convert(e.Tag), whole)
+		return j.node(Call, e.OpenQuote, "", j.convert(e.Tag), whole)
 	}
 	return whole
 }
 
 // present leaves out nodes that are not there.
-func present(nodes ...*node) []*node {
-	return slices.DeleteFunc(nodes, func(n *node) bool { return n == nil })
+func present(nodes ...*Node) []*Node {
+	return slices.DeleteFunc(nodes, func(n *Node) bool { return n == nil })
 }
 
-// assignsOuter reports whether an assignment is to a variable that is declared elsewhere, and returns its name.
-func assignsOuter(text string) (string, bool) { return strings.CutSuffix(text, "\x00") }
+// AssignsOuter reports whether an assignment is to a variable that is declared elsewhere, and returns its name.
+func AssignsOuter(text string) (string, bool) { return strings.CutSuffix(text, "\x00") }
