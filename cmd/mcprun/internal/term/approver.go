@@ -92,18 +92,27 @@ func (d *dialogue) approve(ctx context.Context, q *approve.Question, columns int
 // continued begins the lines of a long text after its first, so that none of them looks like a line of its own.
 const continued = "    | "
 
-// wrap breaks a text before a terminal of that width would. Non-ASCII characters may be two columns wide.
+// wrap breaks a text before a terminal of that width would, after a space if there is one. Non-ASCII characters may be two columns
+// wide.
 func wrap(text string, columns int) []string {
 	var parts []string
 	start, width := 0, 0
+	word, wordWidth := 0, 0 // the last word of the line
 	for i, r := range text {
 		w := 1
 		if r > 0x7e {
 			w = 2
 		}
-		if width += w; width > columns {
-			parts = append(parts, text[start:i])
-			start, width = i, w
+		width, wordWidth = width+w, wordWidth+w
+		if width > columns {
+			if word == start { // longer than a line
+				word, wordWidth = i, w
+			}
+			parts = append(parts, text[start:word])
+			start, width = word, wordWidth
+		}
+		if r == ' ' {
+			word, wordWidth = i+1, 0
 		}
 	}
 	return append(parts, text[start:])

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -115,4 +116,20 @@ func TestSeveralAtOnce(t *testing.T) {
 			t.Errorf("shown:\n%s", text)
 		}
 	})
+}
+
+func TestWrap(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                                     {""},
+		"one two":                              {"one two"},
+		"console.log(await it)":                {"console.lo", "g(await ", "it)"},
+		"its server says that":                 {"its ", "server ", "says that"},
+		"a verylongword":                       {"a ", "verylongwo", "rd"},
+		"          x":                          {"          ", "x"},
+		"\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00": {"\u4e00\u4e00\u4e00\u4e00\u4e00", "\u4e00"},
+	} {
+		if got := wrap(text, 10); !slices.Equal(got, want) {
+			t.Errorf("wrap(%q) = %q, want %q", text, got, want)
+		}
+	}
 }
