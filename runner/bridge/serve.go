@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -30,7 +31,8 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 	if err != nil {
 		return out, errors.Join(err, conn.Close())
 	}
-	ctx, end := context.WithCancelCause(ctx)
+	outer := ctx
+	ctx, end := context.WithCancelCause(outer)
 	// Closing is the one way to interrupt a read or a write that every kind of connection has.
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	s := &session{
@@ -44,7 +46,7 @@ func Serve(ctx context.Context, conn net.Conn, opts Options) (*Outcome, error) {
 		ended:   func() bool { return ctx.Err() != nil },
 	}
 	defer func() {
-		end(ErrClosed)
+		end(cmp.Or(context.Cause(outer), ErrClosed)) // a guest that was killed closes its connection too
 		stop()
 		conn.Close()
 		s.handlers.Wait()

@@ -24,6 +24,9 @@ func (c *Calls) queue(next handler) handler {
 				return nil, callError(ctx, req, ctx.Err())
 			}
 		}
+		if ctx.Err() != nil { // a run's end frees places, too
+			return nil, callError(ctx, req, ctx.Err())
+		}
 		req.queueMS = ms(time.Since(start))
 		return next(ctx, req)
 	}

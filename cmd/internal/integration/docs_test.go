@@ -271,7 +271,7 @@ func (p *page) run(t *testing.T, demo *project, settings pageSettings) {
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Env = append(os.Environ(),
 		"PATH="+built+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+own.path("home"), "XDG_RUNTIME_DIR="+own.runtimeDir(), "NO_COLOR=1",
-		"MCPGEN_DEMO="+binary("mcpdemo"), "MCPGEN_DEMO_DATA="+own.path("project/data"), "MCPRUN_SANDBOX="+sandbox,
+		"MCPGEN_DEMO="+binary("mcpdemo"), "MCPGEN_DEMO_DATA="+own.path("project/data"), "MCPRUN_SANDBOX="+sandbox, "CI=",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
 		"ROOT="+root, "npm_config_offline=true") // npx finds what is installed, and does not ask the registry
 	var out bytes.Buffer

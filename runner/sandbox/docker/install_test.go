@@ -128,7 +128,7 @@ func TestInstallImageSaysWhatIsMissing(t *testing.T) {
 		text, hint string
 	}{
 		"no registry":   {docker.InstallOptions{}, "cannot be pulled", "mcprun image --build"},
-		"no mmdebstrap": {docker.InstallOptions{Build: true, LookPath: noTools}, "there is no mmdebstrap", "apt-get install mmdebstrap"},
+		"no mmdebstrap": {docker.InstallOptions{Build: true, LookPath: noTools}, "missing mmdebstrap", "apt-get install mmdebstrap"},
 	} {
 		_, _, err := b.InstallImage(t.Context(), c.opt)
 		image, ok := errors.AsType[*docker.ImageError](err)

@@ -45,8 +45,9 @@ func TestMemoryOfTheJavaScriptHeap(t *testing.T) {
 func TestMemoryKillOfAChild(t *testing.T) {
 	b := newBackend(t)
 	g := newGuest(t, sandbox.Python, `
-import subprocess, sys
+import subprocess, sys, time
 r = subprocess.run([sys.executable, "-c", "b = []\nwhile True: b.append(bytearray(1 << 20))"])
+time.sleep(1) # the counters go with the container's group, so let them be read before
 sys.exit(3 if r.returncode == -9 else 4)
 `)
 	g.Limits.Memory = 100 << 20
