@@ -26,6 +26,9 @@ type everything struct {
 // newEverything starts the server over one of its transports, and ends it with the test. Over stdio the pool starts it.
 func newEverything(t *testing.T, kind string) (*everything, config.Server) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a server from npm")
+	}
 	script, err := filepath.Abs("../../testdata/npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js")
 	if err != nil {
 		t.Fatal(err)

@@ -66,6 +66,9 @@ func TestLoginAtOIDCProvider(t *testing.T) {
 // needProvider returns node and the oidc-provider package. In CI both must be there.
 func needProvider(t *testing.T) (node, module string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a server from npm")
+	}
 	modules, err := filepath.Abs(filepath.Join("..", "..", "testdata", "npm", "node_modules"))
 	if err != nil {
 		t.Fatal(err)
