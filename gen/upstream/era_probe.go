@@ -37,16 +37,19 @@ func (p *eraProbe) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// watch gives the probe up after the limit. As long as the server has not read it, the server is still starting.
+// watch gives the probe up after the limit. As long as the server has not read it, the server is still starting, and its
+// time has not begun. The probe may not be written yet when watch begins.
 func (p *eraProbe) watch(ctx context.Context, giveUp func()) {
-	for p.starting != nil && p.starting() {
-		if !pause(ctx, p.limit/10) {
+	step := p.limit / 10
+	for waited := time.Duration(0); waited < p.limit; waited += step {
+		if !pause(ctx, step) {
 			return
 		}
+		if p.starting != nil && p.starting() {
+			waited = 0
+		}
 	}
-	if pause(ctx, p.limit) {
-		p.log.Info("the server has not answered the probe of the newer protocol; going on with the older one")
-		p.gaveUp.Store(true)
-		giveUp()
-	}
+	p.log.Info("the server has not answered the probe of the newer protocol; going on with the older one")
+	p.gaveUp.Store(true)
+	giveUp()
 }
