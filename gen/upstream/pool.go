@@ -51,7 +51,7 @@ type member struct {
 	owners    map[any]int // of the calls in flight, with the number of their calls
 	spares    []*member   // further sessions; nil for a spare itself
 
-	users  int           // requests in flight
+	users  int           // requests in flight, also those that wait for a session
 	used   time.Time     // when the last of them ended
 	expiry time.Duration // how long a session is kept that nobody uses; 0: it does not expire
 	idle   *time.Timer   // nil without a session that expires
@@ -101,20 +101,19 @@ func (p *Pool) enter(ctx context.Context, m *member) (*Session, error) {
 	Waits(ctx, WaitStart)
 	select {
 	case <-a.done:
-		if a.err != nil {
-			return nil, a.err
+		if a.err == nil {
+			Waits(ctx, WaitAnswer)
+			return a.session, nil
 		}
-		Waits(ctx, WaitAnswer)
-		p.mu.Lock()
-		m.users++
-		p.mu.Unlock()
-		return a.session, nil
+		err = a.err
 	case <-ctx.Done():
-		return nil, interrupted(ctx, fmt.Sprintf("connect to %q", m.srv.Key))
+		err = interrupted(ctx, fmt.Sprintf("connect to %q", m.srv.Key))
 	}
+	p.leave(m)
+	return nil, err
 }
 
-// join returns the live session, with one user more, or the attempt to wait for.
+// join returns the live session, or the attempt to wait for, with one user more: a session must not expire before it is used.
 func (p *Pool) join(m *member) (*Session, *attempt, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,8 +126,8 @@ func (p *Pool) join(m *member) (*Session, *attempt, error) {
 	if err := openError(m); err != nil {
 		return nil, nil, err
 	}
+	m.users++
 	if m.session != nil {
-		m.users++
 		return m.session, nil, nil
 	}
 	if m.attempt == nil {
