@@ -23,6 +23,9 @@ const (
 	termGrace = 2 * time.Second
 	// strayGrace is what processes that outlive the server get between SIGTERM and SIGKILL.
 	strayGrace = 300 * time.Millisecond
+	// tailGrace bounds the reading of what an ended server has left in its pipes, which takes no time unless the machine is
+	// very busy, or a process that is left alone holds them.
+	tailGrace = 2 * time.Second
 )
 
 // Options are the settings of [Start]. All but Stderr are required.
@@ -158,7 +161,8 @@ func (p *process) stop() {
 		close(p.release)
 		<-p.reaped
 		endStrays(p.mark)
-		waitFor(p.tail.ended, strayGrace) // its last lines are still in the pipe
+		waitFor(p.outputDone, tailGrace) // its last lines are still in the pipes
+		waitFor(p.tail.ended, tailGrace)
 		closeFiles(p.stdout, p.stderr)
 	})
 	<-p.reaped
@@ -172,7 +176,7 @@ func (p *process) ending() string {
 	if !waitFor(p.reaped, 0) {
 		return ""
 	}
-	waitFor(p.tail.ended, strayGrace)
+	waitFor(p.tail.ended, tailGrace)
 	how := ""
 	var exit *exec.ExitError
 	if p.waitErr == nil {

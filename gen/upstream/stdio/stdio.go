@@ -167,7 +167,9 @@ func (c *Conn) Close() error {
 // output has ended, and is empty as long as the process is not gone.
 func (c *Conn) Ending() string {
 	go c.proc.stop() // nothing can come from it any more
-	waitFor(c.proc.reaped, strayGrace)
+	if waitFor(c.proc.exited, eofGrace) {
+		waitFor(c.proc.reaped, tailGrace)
+	}
 	return c.proc.ending()
 }
 
