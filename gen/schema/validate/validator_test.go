@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mcpgen/mcpgen/gen/schema/internal/document"
 )
@@ -101,12 +100,9 @@ func TestExponentialSchemasAreRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			start := time.Now()
-			if err := v.Validate(json.RawMessage(tt.instance)); !errors.Is(err, ErrTooCostly) {
+			err = v.Validate(json.RawMessage(tt.instance))
+			if !errors.Is(err, ErrTooCostly) || strings.Contains(err.Error(), "not done after") { // the cost was not seen beforehand
 				t.Errorf("Validate = %v", err)
-			}
-			if took := time.Since(start); took > timeBudget {
-				t.Errorf("it took %s: the cost was not seen beforehand", took)
 			}
 		})
 	}
