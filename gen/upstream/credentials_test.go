@@ -62,9 +62,9 @@ func TestClientCredentials(t *testing.T) {
 func TestClientCredentialsExpire(t *testing.T) {
 	t.Parallel()
 	c := newClientScene(t, protectedServer{})
-	c.auth.lifetime = time.Second
+	c.auth.lifetime = 3 * time.Second
 	s := open(t, c.srv, c.opts)
-	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(testTime); c.auth.timesSeen("client") < 2 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		mustCall(t, s, upstreamtest.ToolEcho, `{}`)
 	}
 	if n := c.auth.timesSeen("client"); n < 2 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -156,10 +157,44 @@ func TestRestartOfARealServer(t *testing.T) {
 	}
 }
 
+// patient forwards connections to an address, and lets them wait until somebody listens there: on a busy machine the server
+// takes longer to start than the SDK tries to connect again.
+func patient(t *testing.T, address string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	forward := func(in net.Conn) {
+		defer in.Close()
+		out, err := net.Dial("tcp", address)
+		for end := time.Now().Add(testTime); err != nil && time.Now().Before(end); out, err = net.Dial("tcp", address) {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if err != nil {
+			return
+		}
+		defer out.Close()
+		go func() {
+			_, _ = io.Copy(out, in)
+			out.Close()
+		}()
+		_, _ = io.Copy(in, out)
+	}
+	go func() {
+		for in, err := l.Accept(); err == nil; in, err = l.Accept() {
+			go forward(in)
+		}
+	}()
+	return l.Addr().String()
+}
+
 // TestRestartDuringACall: whether a call took effect that was under way when the server was restarted is unknown, so it is
 // not made again. The next call has a new session.
 func TestRestartDuringACall(t *testing.T) {
 	e, srv := newEverything(t, "streamableHttp")
+	srv.URL = "http://" + patient(t, e.address) + "/mcp"
 	p := testPool(t, testOptions(), srv)
 	var once sync.Once
 	restarted := make(chan struct{})

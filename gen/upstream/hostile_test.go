@@ -33,14 +33,14 @@ func TestServerRequestsAreRefused(t *testing.T) {
 	}
 }
 
+// TestFloodOfNotifications runs beside no other test, whose memory would count.
 func TestFloodOfNotifications(t *testing.T) {
-	t.Parallel()
 	s := open(t, upstreamtest.Server(t, noteFlood), testOptions())
 	ctx, cancel := context.WithTimeout(testContext(t), 500*time.Millisecond)
 	defer cancel()
 	start, before := time.Now(), allocated()
 	_, err := s.Call(ctx, upstreamtest.ToolEcho, nil, nil)
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 5*time.Second {
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 20*time.Second {
 		t.Errorf("after %s: %v", time.Since(start), err)
 	}
 	if grown := int64(allocated()) - int64(before); grown > 64<<20 {
@@ -48,7 +48,7 @@ func TestFloodOfNotifications(t *testing.T) {
 	}
 	start = time.Now()
 	s.Close()
-	if took := time.Since(start); took > 10*time.Second {
+	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("closing took %s", took)
 	}
 }
@@ -182,7 +182,7 @@ func TestBodiesThatNeverEnd(t *testing.T) {
 			case c.text != "" && !strings.Contains(err.Error(), c.text):
 				t.Errorf("error %v, want %q", err, c.text)
 			}
-			if took := time.Since(start); c.text == "" && took > 10*time.Second {
+			if took := time.Since(start); c.text == "" && took > 20*time.Second {
 				t.Errorf("it took %s", took)
 			}
 		})

@@ -329,10 +329,10 @@ func TestRefresh(t *testing.T) {
 	t.Run("before its end", func(t *testing.T) {
 		t.Parallel()
 		c := newScene(t, protectedServer{})
-		c.auth.lifetime = time.Second
+		c.auth.lifetime = 3 * time.Second
 		c.mustLogin(t)
 		s := open(t, c.srv, c.opts)
-		for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		for end := time.Now().Add(testTime); c.auth.timesSeen("refresh") == 0 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 			mustCall(t, s, upstreamtest.ToolEcho, `{}`)
 		}
 		if n := c.auth.timesSeen("refresh"); n == 0 || c.auth.timesSeen("reuse") != 0 {
@@ -389,11 +389,11 @@ func TestRefresh(t *testing.T) {
 		t.Parallel()
 		c := newScene(t, protectedServer{})
 		c.auth.changeGrant = func(answer map[string]any) { delete(answer, "refresh_token") }
-		c.auth.lifetime = time.Second
+		c.auth.lifetime = 3 * time.Second
 		if r := c.mustLogin(t); r.Renewable {
 			t.Error("it is said to be renewable")
 		}
-		time.Sleep(time.Second)
+		time.Sleep(c.auth.lifetime)
 		_, err := Connect(testContext(t), c.srv, c.opts)
 		wantLogin(t, err, "does not let it be renewed")
 	})

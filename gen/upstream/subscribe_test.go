@@ -33,9 +33,10 @@ func TestChangesOfAnSDKServer(t *testing.T) {
 			web.Close()
 		})
 		s := open(t, config.Server{Key: "other", Transport: config.TransportHTTP, URL: web.URL}, testOptions())
+		ctx := testContext(t)
 		for try := 0; ; try++ {
-			got, err := s.Definition(testContext(t), "work")
-			if err != nil || try > 1000 {
+			got, err := s.Definition(ctx, "work")
+			if err != nil || ctx.Err() != nil {
 				t.Fatalf("stateless %v: definition %s, %v", stateless, got, err)
 			}
 			if strings.Contains(string(got), "second") {

@@ -29,16 +29,6 @@ func TestAConnectionThatIsCut(t *testing.T) {
 	wantConnectionError(t, err, `server "fake": the connection was closed before an answer came`)
 }
 
-// brief is a context that ends soon, for a cause.
-func brief(t *testing.T, after time.Duration, cause error) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithCancelCause(testContext(t))
-	t.Cleanup(func() { cancel(nil) })
-	timer := time.AfterFunc(after, func() { cancel(cause) })
-	t.Cleanup(func() { timer.Stop() })
-	return ctx
-}
-
 // TestPoolLeavesAStart for those who come later.
 func TestPoolLeavesAStart(t *testing.T) {
 	t.Parallel()
@@ -72,19 +62,21 @@ func TestWhatARequestWaitsFor(t *testing.T) {
 		{upstreamtest.HangAlways, []Wait{WaitStart}},
 	} {
 		p := testPool(t, testOptions(), upstreamtest.Server(t, c.mode))
-		ctx := testContext(t)
-		if c.mode != upstreamtest.Normal {
-			ctx = brief(t, time.Second, errors.New("no more time"))
-		}
+		ctx, cancel := context.WithCancel(testContext(t))
 		var seen []Wait
 		ctx = WithWaits(ctx, func(w Wait) {
-			if ctx.Err() == nil {
-				seen = append(seen, w)
+			if ctx.Err() != nil {
+				return
+			}
+			seen = append(seen, w)
+			if c.mode != upstreamtest.Normal && slices.Equal(seen, c.want) {
+				time.AfterFunc(500*time.Millisecond, cancel) // it waits for nothing else by then
 			}
 		})
 		_, err := p.Definition(ctx, "fake", upstreamtest.ToolEcho)
 		if (err == nil) != (c.mode == upstreamtest.Normal) || !slices.Equal(seen, c.want) {
 			t.Errorf("%s: %q, error %v", c.mode, seen, err)
 		}
+		cancel()
 	}
 }

@@ -113,7 +113,7 @@ func (f *fake) discover(m message) reply {
 	case LegacyOnly, RichLegacy, SlowStartLegacy, HangOnProbe, ExitOnProbe, ForeignVersion:
 		return failure(-32601, "method not found: server/discover")
 	case SlowModern:
-		time.Sleep(time.Second)
+		time.Sleep(3 * time.Second)
 	}
 	var params struct {
 		Meta struct {

@@ -44,7 +44,7 @@ func serveStdio(mode Mode) int {
 		fmt.Println("Server 1.0 starting …")
 		fmt.Println("[info] reading {config}")
 	case SlowStart, SlowStartLegacy:
-		time.Sleep(3 * time.Second)
+		time.Sleep(5 * time.Second)
 	case Stubborn:
 		signal.Ignore(syscall.SIGTERM)
 	case grandchildMode:

@@ -32,13 +32,13 @@ const (
 	LegacyOnly Mode = "legacy-only"
 	// ModernOnly refuses initialize with an error.
 	ModernOnly Mode = "modern-only"
-	// SlowModern is ModernOnly, and answers server/discover after 1 s only.
+	// SlowModern is ModernOnly, and answers server/discover after 3 s only.
 	SlowModern Mode = "slow-modern"
 	// HangOnProbe reads server/discover and never answers anything after it; begun with initialize it works.
 	HangOnProbe Mode = "hang-on-probe"
 	// IgnoreProbe knows the older era only, and does not answer server/discover.
 	IgnoreProbe Mode = "ignore-probe"
-	// SlowStart is Normal and reads nothing for 3 s, like a server that is installed first; SlowStartLegacy is LegacyOnly
+	// SlowStart is Normal and reads nothing for 5 s, like a server that is installed first; SlowStartLegacy is LegacyOnly
 	// and does the same.
 	SlowStart       Mode = "slow-start"
 	SlowStartLegacy Mode = "slow-start-legacy"
