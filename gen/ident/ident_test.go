@@ -81,8 +81,8 @@ func TestFilesOfHostileNames(t *testing.T) {
 			seen[strings.ToLower(id)] = shown
 		}
 	}
-	if took := time.Since(start); took > 20*time.Second { // a second on a free machine
-		t.Errorf("Unique took %s, want less than 20s", took)
+	if took := time.Since(start); took > time.Minute { // a second on a free machine
+		t.Errorf("Unique took %s, want less than a minute", took)
 	}
 }
 

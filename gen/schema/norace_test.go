@@ -4,5 +4,5 @@ package schema
 
 import "time"
 
-// hostileLimit is how long one conversion may take, several times what it does.
-const hostileLimit = time.Second
+// hostileLimit is how long one conversion may take, many times what it does.
+const hostileLimit = 10 * time.Second
