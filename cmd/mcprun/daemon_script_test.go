@@ -50,7 +50,7 @@ func daemonFolder(env *testscript.Env) error {
 	dir := filepath.Join(env.WorkDir, ".run")
 	env.Setenv("XDG_RUNTIME_DIR", dir)
 	env.Defer(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if _, _, err := daemonOf(dir).Stop(ctx, true, nil); err != nil {
 			env.T().Log("the daemon does not end: ", err)
@@ -73,7 +73,7 @@ func killDaemon(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Kill(s.PID, syscall.SIGKILL))
 }
 
-const scriptPatience = 30 * time.Second
+const scriptPatience = time.Minute
 
 // waitfile FILE waits until there is one.
 func waitFile(ts *testscript.TestScript, neg bool, args []string) {
