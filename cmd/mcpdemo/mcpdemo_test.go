@@ -59,7 +59,7 @@ func wait(t *testing.T, cmd *exec.Cmd) {
 		if err != nil {
 			t.Errorf("the process ended with %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the process did not end")
 	}
 }

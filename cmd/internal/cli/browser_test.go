@@ -27,7 +27,7 @@ func TestOpenBrowser(t *testing.T) {
 		t.Fatal("no browser")
 	}
 	var text []byte
-	for end := time.Now().Add(10 * time.Second); text == nil && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); text == nil && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		text, _ = os.ReadFile(said)
 	}
 	if string(text) != "https://example.test/?a=$(b)&c='d'" {

@@ -268,7 +268,7 @@ func (p *page) run(t *testing.T, demo *project, settings pageSettings) {
 		cmd = exec.CommandContext(ctx, "script", "--quiet", "--return", "--command", "bash -e "+script, "/dev/null")
 	}
 	cmd.Dir = own.path("project")
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = 20 * time.Second
 	cmd.Env = append(os.Environ(),
 		"PATH="+built+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+own.path("home"), "XDG_RUNTIME_DIR="+own.runtimeDir(), "NO_COLOR=1",
 		"MCPGEN_DEMO="+binary("mcpdemo"), "MCPGEN_DEMO_DATA="+own.path("project/data"), "MCPRUN_SANDBOX="+sandbox, "CI=",

@@ -91,7 +91,7 @@ func (p *project) writeJSON(name string, value any) string {
 func (p *project) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, binary(name), args...)
 	cmd.Dir = p.dir
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = 20 * time.Second
 	for _, name := range []string{"PATH", "HOME", "LANG", "DOCKER_HOST", "MCPRUN_IMAGE", "MCPRUN_NODE", "MCPRUN_PYTHON"} {
 		if value, ok := os.LookupEnv(name); ok {
 			cmd.Env = append(cmd.Env, name+"="+value)

@@ -126,7 +126,7 @@ func TestServeOfficialClient(t *testing.T) {
 				defer cancel()
 				cmd := exec.CommandContext(ctx, node, filepath.Join(root, "cmd", "internal", "integration", "testdata", "serve.mjs"), filepath.Dir(needNPM(t, "@modelcontextprotocol")), era, string(target))
 				var stdout, stderr bytes.Buffer
-				cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &stdout, &stderr, 5*time.Second
+				cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &stdout, &stderr, 20*time.Second
 				cmd.Env = p.command(ctx, "mcprun").Env
 				if err := cmd.Run(); err != nil {
 					t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())
@@ -182,7 +182,7 @@ func TestServeInspector(t *testing.T) {
 		defer cancel()
 		args = append([]string{launcher, "--cli", binary("mcprun"), "serve", "--sandbox", "embedded", "--tools", "all", "--protocol-era", era}, args...)
 		cmd := exec.CommandContext(ctx, node, args...)
-		cmd.Dir, cmd.WaitDelay = p.dir, 5*time.Second
+		cmd.Dir, cmd.WaitDelay = p.dir, 20*time.Second
 		cmd.Env = append(p.command(ctx, "mcprun").Env, "MCP_CATALOG_PATH="+p.path("catalog-"+era+".json"))
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -309,7 +309,7 @@ func (c *client) login() error {
 
 // visit opens an address and goes where it is sent, as a browser does. What goes wrong shows in the login.
 func visit(ctx context.Context, address string) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
