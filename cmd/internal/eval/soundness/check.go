@@ -15,7 +15,7 @@ import (
 type Tools struct{ TSC, Pyright, Mypy string }
 
 // checkTimeout bounds one run of a checker.
-const checkTimeout = 5 * time.Minute
+const checkTimeout = 15 * time.Minute
 
 // diagnostic is one message of a checker. file is relative to the checked directory; line starts at 1.
 type diagnostic struct {
