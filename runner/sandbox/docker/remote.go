@@ -26,7 +26,7 @@ import (
 
 const (
 	// ackTime is how long a relay may take to report that the guest it was told to kill is dead.
-	ackTime = time.Second
+	ackTime = 5 * time.Second
 	// lateTime is how long it may take to copy back the workspace of a guest that was killed.
 	lateTime = 20 * time.Second
 	// relayMemory is the memory that the relay needs in addition to the guest's, in bytes.
