@@ -21,7 +21,8 @@ type testCase struct {
 	stdin  string
 	beside map[string]string // files beside the script; without them it has no folder
 	limits sandbox.Limits
-	// timeout ends the context of the run; zero: a minute, which no case should need.
+	// timeout ends the context of the run; zero: a minute, which no case should need. It counts from the first output of a
+	// script that has any: on a busy machine one starts late.
 	timeout time.Duration
 	// noWorkspace runs without a workspace, noTree without a tree.
 	noWorkspace, noTree bool
@@ -138,7 +139,7 @@ type result struct {
 	stdout, stderr string
 	outcome        *bridge.Outcome
 	bridgeErr      error
-	began          time.Time     // when the guest got its job
+	began          time.Time     // when the guest got its job, or later its first output came
 	elapsed        time.Duration // from then to the end
 	refused        error         // the script could not be prepared
 	notStarted     error         // the sandbox did not start

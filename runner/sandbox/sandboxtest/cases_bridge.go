@@ -32,7 +32,7 @@ func bridgeCases() []testCase {
 	list[len(list)-1].code = only(code, sandbox.LangPython) // node cannot send any
 	add("a flood of arguments", testCase{heavy: true, timeout: time.Minute, check: brokeOff})
 	for _, what := range []string{"a call after the end", "two ends"} {
-		add(what, testCase{timeout: 1500 * time.Millisecond, check: ended})
+		add(what, testCase{timeout: 4 * time.Second, check: ended})
 	}
 	for _, what := range []string{"half a frame", "half a length", "replies that nobody reads"} {
 		add(what, testCase{timeout: 1500 * time.Millisecond, check: held})

@@ -30,17 +30,12 @@ for kind, type in [("tool", MCPToolError), ("argument", MCPArgumentError), ("den
     try: call_mcp_tool("test__fail_" + kind, {}); print("no error")
     except MCPError as e: print(kind, str(isinstance(e, type)).lower(), "true", str("no luck" in str(e)).lower(), e.server, e.tool, e.code, e.data["why"], e.content[0]["text"])
 `), check: prints(errorLines())},
-		{name: "parallel calls", serial: true, code: both(
-			importTS+`await Promise.all(Array.from({ length: 20 }, () => callMCPTool("test__sleep", {}))); console.log("done");`,
+		{name: "parallel calls", timeout: 40 * time.Second, code: both(
+			importTS+`await Promise.all(Array.from({ length: 20 }, () => callMCPTool("test__together", {}))); console.log("done");`,
 			importPy+`from concurrent.futures import ThreadPoolExecutor
-with ThreadPoolExecutor(20) as pool: list(pool.map(lambda _: call_mcp_tool("test__sleep", {}), range(20)))
+with ThreadPoolExecutor(20) as pool: list(pool.map(lambda _: call_mcp_tool("test__together", {}), range(20)))
 print("done")`),
-			check: func(t *recorder, w *world, r *result) {
-				prints("done\n")(t, w, r)
-				if took := w.watch.when("done").Sub(r.began); took > 1900*time.Millisecond {
-					t.Errorf("20 calls of 100 ms took %v together", took)
-				}
-			}},
+			check: prints("done\n")},
 		{name: "uncaught tool error", code: both(
 			importTS+`await callMCPTool("test__fail_denied", {});`, importPy+`call_mcp_tool("test__fail_denied", {})`),
 			check: func(t *recorder, _ *world, r *result) {

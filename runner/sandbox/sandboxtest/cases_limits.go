@@ -12,7 +12,7 @@ import (
 const timeLimit = 1500 * time.Millisecond
 
 // overrun bounds the time between a time limit and the end of the run. Other tests keep the machine busy.
-const overrun = 5 * time.Second
+const overrun = 20 * time.Second
 
 func limitCases() []testCase {
 	memory := sandbox.Limits{Memory: 150_000_000}
@@ -36,8 +36,8 @@ func limitCases() []testCase {
 		{name: "shared memory", limits: memory, heavy: true, check: limitOrRefused(sandbox.LimitMemory)},
 		{name: "memory in tmp", limits: sandbox.Limits{Memory: 150_000_000, Tmp: 32 << 20}, heavy: true, check: limitOrRefused(sandbox.LimitMemory)},
 		{name: "memory in a large tmp", limits: sandbox.Limits{Memory: 150_000_000, Tmp: 1 << 30}, heavy: true, code: both(
-			`console.log("running"); const fs = await import("node:fs"); for (let i = 0; i < 60; i++) fs.writeFileSync("/tmp/f" + i, Buffer.alloc(10 << 20, 120)); setTimeout(() => console.log("LEAK 600 MiB in /tmp"), 2000);`,
-			"import time\nprint('running', flush=True)\nfor i in range(60):\n    with open(f'/tmp/f{i}', 'wb') as f: f.write(bytes(10 << 20))\ntime.sleep(2); print('LEAK 600 MiB in /tmp')"),
+			`console.log("running"); const fs = await import("node:fs"); for (let i = 0; i < 60; i++) fs.writeFileSync("/tmp/f" + i, Buffer.alloc(10 << 20, 120)); setTimeout(() => console.log("LEAK 600 MiB in /tmp"), 6000);`,
+			"import time\nprint('running', flush=True)\nfor i in range(60):\n    with open(f'/tmp/f{i}', 'wb') as f: f.write(bytes(10 << 20))\ntime.sleep(6); print('LEAK 600 MiB in /tmp')"),
 			check: limit(sandbox.LimitMemory)},
 		*kernelMemory("queues", kernelMemory("tables", nil)),
 		{name: "very many watched descriptors", serial: true, check: limitOrRefused(sandbox.LimitFiles)},
@@ -68,14 +68,15 @@ func kernelMemory(kind string, then *testCase) *testCase {
 func processCases() []testCase {
 	few := sandbox.Limits{Processes: 64}
 	return []testCase{
-		{name: "processes are bounded", limits: few, serial: true, timeout: 20 * time.Second, code: python(`
+		{name: "processes are bounded", limits: few, serial: true, code: python(`
 import os, time
 n = 0
 try:
     while n < 1000:
         if os.fork() == 0:
-            time.sleep(30); os._exit(0)
+            time.sleep(60); os._exit(0)
         n += 1
+    time.sleep(10)  # one that is counted from outside may have passed the limit meanwhile
     print("LEAK", n)
 except OSError: pass
 print("checked")`),
@@ -90,7 +91,7 @@ while True:
 		// If threads and memory run out at the same moment, the kernel may evict and reload the pages of the program until the
 		// time is up.
 		{name: "a thread bomb", limits: sandbox.Limits{Processes: 64, Memory: 1 << 30}, serial: true, check: limitOrRefused(sandbox.LimitProcesses, sandbox.LimitMemory)},
-		{name: "a bomb of programs", coldOnly: true, limits: few, serial: true, timeout: 4 * time.Second, check: func(t *recorder, w *world, r *result) {
+		{name: "a bomb of programs", coldOnly: true, limits: few, serial: true, timeout: 6 * time.Second, check: func(t *recorder, w *world, r *result) {
 			harmless(t, w, r)
 			if strings.Contains(r.stdout, "checked") { // there are no programs at all
 				return
@@ -129,7 +130,7 @@ func killedOr(printed string, limits ...string) func(*recorder, *world, *result)
 		if r.exit.Code != 137 || r.exit.Killed != "" {
 			t.Errorf("exit %+v, want 137 and no limit named", r.exit)
 		}
-		if r.elapsed > 20*time.Second {
+		if r.elapsed > 30*time.Second {
 			t.Errorf("it took %v to end", r.elapsed)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runner/bridge"
@@ -20,7 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/templates"
 )
 
-// startTimeout bounds what a sandbox takes to start, on a busy machine.
+// startTimeout bounds what a sandbox takes to start, and a script to say something, on a busy machine.
 const startTimeout = 30 * time.Second
 
 // execute makes one run as the runner does.
@@ -56,10 +57,12 @@ func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 	if timeout == 0 {
 		timeout = time.Minute
 	}
-	ctx, cancel := context.WithTimeout(x.t.Context(), startTimeout+timeout)
+	ctx, cancel := context.WithTimeout(x.t.Context(), 2*startTimeout+timeout)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	spec.Stdout, spec.Stderr = io.MultiWriter(&stdout, w.watch), &stderr
+	clock := &clock{timeout: timeout, end: cancel}
+	defer clock.stop()
+	spec.Stdout, spec.Stderr = io.MultiWriter(&stdout, w.watch, clock), &stderr
 	r := &result{outcome: &bridge.Outcome{}}
 	p, conn, err := x.start(ctx, spec)
 	if err != nil {
@@ -73,12 +76,8 @@ func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 		serving, drop := context.WithCancelCause(ctx)
 		defer drop(nil)
 		w.drop = func() { drop(bridge.ErrClosed) }
-		var clock *time.Timer // the run's time begins with its job
 		r.outcome, r.bridgeErr = bridge.Serve(serving, conn, bridge.Options{Secret: p.Secret(), Job: *job.Job, Handler: w.handle, Answers: answers(job),
-			Started: func() { r.began = time.Now(); clock = time.AfterFunc(timeout, cancel) }})
-		if clock != nil {
-			defer clock.Stop()
-		}
+			Started: clock.begin})
 		if r.bridgeErr != nil && !errors.Is(r.bridgeErr, bridge.ErrClosed) {
 			p.Kill() // as the runner does with a guest that broke the protocol
 		}
@@ -88,11 +87,53 @@ func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 	if err != nil {
 		j.Errorf("wait: %v", err)
 	}
-	if !r.began.IsZero() {
+	if r.began = clock.stop(); !r.began.IsZero() {
 		r.elapsed = time.Since(r.began)
 	}
 	r.stdout, r.stderr = stdout.String(), stderr.String()
 	return r
+}
+
+// clock ends a run when its time is over. That begins with its job, and anew with its first output.
+type clock struct {
+	timeout time.Duration
+	end     func()
+
+	mu    sync.Mutex
+	began time.Time
+	wrote bool
+	timer *time.Timer
+}
+
+func (c *clock) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wrote { // a fast guest
+		return
+	}
+	c.began, c.timer = time.Now(), time.AfterFunc(max(c.timeout, startTimeout), c.end)
+}
+
+func (c *clock) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.wrote {
+		if c.timer != nil {
+			c.timer.Stop()
+		}
+		c.wrote, c.began, c.timer = true, time.Now(), time.AfterFunc(c.timeout, c.end)
+	}
+	return len(p), nil
+}
+
+// stop returns when the time began.
+func (c *clock) stop() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	return c.began
 }
 
 // start starts a guest, or warms one up and adopts it; only then the connection is there already.

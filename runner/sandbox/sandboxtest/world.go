@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,6 +35,9 @@ type world struct {
 	release chan struct{} // ends the tool test__wait
 	hangs   chan struct{} // closed when test__hang is entered
 	hang    sync.Once
+	all     chan struct{} // closed when test__together is entered for the twentieth time
+
+	gathered atomic.Int32
 
 	mu       sync.Mutex
 	calls    []string
@@ -50,7 +54,7 @@ func newSecret() string { return "canary-" + rand.Text() }
 func newWorld(t *testing.T, secret string) *world {
 	t.Helper()
 	w := &world{id: "conf-" + strings.ToLower(rand.Text()[:10]), secret: secret,
-		canceled: make(chan string, 100), release: make(chan struct{}), hangs: make(chan struct{}), watch: &watcher{}}
+		canceled: make(chan string, 100), release: make(chan struct{}), hangs: make(chan struct{}), all: make(chan struct{}), watch: &watcher{}}
 	// Not t.TempDir: a backend that runs guests as another user needs folders that others may enter.
 	base, err := os.MkdirTemp("", "sandboxtest-")
 	must(t, err)
@@ -161,6 +165,14 @@ func (w *world) handle(ctx context.Context, req *call.Request) (*call.Result, er
 		raw, err := json.Marshal(v)
 		return &call.Result{Value: raw, Raw: raw}, err
 	}
+	await := func(event <-chan struct{}) (*call.Result, error) {
+		select {
+		case <-event:
+			return value(true)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	switch req.Tool {
 	case "test__echo":
 		return value(req.Args)
@@ -168,13 +180,20 @@ func (w *world) handle(ctx context.Context, req *call.Request) (*call.Result, er
 		return value("plain text")
 	case "test__large":
 		return value(strings.Repeat("x", 4<<20))
-	case "test__sleep":
-		select {
-		case <-time.After(100 * time.Millisecond):
-			return value(true)
-		case <-ctx.Done():
-			return nil, ctx.Err()
+	case "test__together": // answers when twenty calls are there
+		if w.gathered.Add(1) == 20 {
+			close(w.all)
 		}
+		return await(w.all)
+	case "test__when_early": // answers when the script's output has a line "early"
+		for w.watch.when("early").IsZero() {
+			select {
+			case <-time.After(5 * time.Millisecond):
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		return value(true)
 	case "test__hang":
 		w.hang.Do(func() { close(w.hangs) })
 		<-ctx.Done()
@@ -184,19 +203,9 @@ func (w *world) handle(ctx context.Context, req *call.Request) (*call.Result, er
 		}
 		return nil, ctx.Err()
 	case "test__when_hanging": // answers when test__hang was entered
-		select {
-		case <-w.hangs:
-			return value(true)
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+		return await(w.hangs)
 	case "test__wait":
-		select {
-		case <-w.release:
-			return value(true)
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+		return await(w.release)
 	case "test__drop_soon": // when the call has been answered
 		time.AfterFunc(300*time.Millisecond, w.drop)
 		return value(true)

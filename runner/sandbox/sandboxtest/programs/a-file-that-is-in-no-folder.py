@@ -9,7 +9,7 @@ try:
         if i % 2 == 0: os.unlink("kept")
         for _ in range(16): n += f.write(b"x" * (1 << 20))
         time.sleep(0.1)
-    time.sleep(2)
+    time.sleep(10)
     leak("bytes in removed files", n)
 except OSError as error: print(error.strerror)
 print("checked")

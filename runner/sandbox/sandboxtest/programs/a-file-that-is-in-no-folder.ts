@@ -9,7 +9,7 @@ try {
     for (let k = 0; k < 16; k++) n += fs.writeSync(fd, Buffer.alloc(1 << 20, 120));
     await new Promise((ok) => setTimeout(ok, 100));
   }
-  await new Promise((ok) => setTimeout(ok, 2000));
+  await new Promise((ok) => setTimeout(ok, 10_000));
   leak("bytes in removed files", n);
 } catch (e: any) { console.log(e.code ?? "there is no such means"); }
 console.log("checked");

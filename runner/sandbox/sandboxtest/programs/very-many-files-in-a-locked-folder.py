@@ -16,7 +16,7 @@ try:
         f = os.open(f"f{n}", os.O_CREAT | os.O_WRONLY, 0, dir_fd=fd)
         for _ in range(4): os.write(f, b"x" * (1 << 20))
         os.close(f); time.sleep(0.03)
-    time.sleep(2)
+    time.sleep(10)
     leak("MiB in a locked folder", 4 * n)
 except OSError as error: print(error.strerror)
 stop = True

@@ -11,7 +11,7 @@ try:
                 os.dup2(f, n)
                 e.register(n, select.EPOLLIN)
                 os.close(n)
-    time.sleep(2)
+    time.sleep(6)
     leak("64,000 watched descriptors")
 except OSError as error: print(error.strerror)
 print("checked")
