@@ -63,10 +63,13 @@ func TestInterruptedStart(t *testing.T) {
 	defer pool.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	script := runner.Script{Name: "s.py", Language: sandbox.LangPython, Timeout: time.Minute, Backend: &fakeBackend{guest: func(g *guest) sandbox.Exit {
+	script := runner.Script{Name: "s.py", Language: sandbox.LangPython, Timeout: time.Minute, Watch: func(e chain.Event) {
+		if e.Kind == chain.EventWaiting && e.Message == `server "calculator" to start` {
+			cancel()
+		}
+	}, Backend: &fakeBackend{guest: func(g *guest) sandbox.Exit {
 		g.begin()
 		g.send(addCall(1))
-		time.AfterFunc(300*time.Millisecond, cancel)
 		return g.killed()
 	}}}
 	res, err := newRunner(t, pool).Run(ctx, script)

@@ -52,7 +52,7 @@ func newBrowser(t *testing.T) *browser {
 	t.Cleanup(func() {
 		// Killed, it would leave processes that still write to its folder, which is removed now.
 		_, _ = in.Write(append([]byte(`{"id": 0, "method": "Browser.close"}`), 0))
-		late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+		late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 		_ = cmd.Wait()
 		late.Stop()
 		in.Close()
@@ -137,7 +137,7 @@ func (b *browser) middle(selector string) (x, y float64, err error) {
 // click clicks on an element, again and again until over: the list may be loaded again meanwhile.
 func (b *browser) click(selector string, over func() bool) {
 	b.t.Helper()
-	for range 100 {
+	for range 200 {
 		if x, y, err := b.middle(selector); err == nil {
 			for _, kind := range []string{"mousePressed", "mouseReleased"} {
 				_ = b.try("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}, nil)
@@ -167,7 +167,7 @@ func TestInChromium(t *testing.T) {
 		go func() {
 			q := ofRun(fmt.Sprintf("delete%d", i), i)
 			q.Code = strings.Repeat("line\n", 200)
-			a, err := New(30*time.Second, NewDesk(dir, "p")).Approve(t.Context(), q)
+			a, err := New(2*time.Minute, NewDesk(dir, "p")).Approve(t.Context(), q)
 			answered <- fmt.Sprintf("%s by %s, %v", a.Scope, a.By, err)
 		}()
 		b.click("table a", func() bool { _, _, err := b.middle("button.no"); return err == nil })

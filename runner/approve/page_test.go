@@ -69,7 +69,7 @@ var linkPattern = regexp.MustCompile(`href="(/question[^"]*)"`)
 // links waits until the page lists so many questions, and returns their addresses.
 func links(t *testing.T, c *http.Client, base, cookie string, n int) []string {
 	t.Helper()
-	for range 200 {
+	for range 1500 {
 		_, text, _ := send(t, c, "GET", base+"/", nil, cookie)
 		var list []string
 		for _, m := range linkPattern.FindAllStringSubmatch(text, -1) {
@@ -203,12 +203,14 @@ func TestManyLongQuestions(t *testing.T) {
 func TestFilesAnswerNothing(t *testing.T) {
 	dir := shortDir(t)
 	answered := make(chan Answer, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	go func() {
-		a, _ := New(2*time.Second, NewDesk(dir, "p")).Approve(t.Context(), ofRun("delete", 1))
+		a, _ := New(time.Minute, NewDesk(dir, "p")).Approve(ctx, ofRun("delete", 1))
 		answered <- a
 	}()
 	var list []Waiting
-	for range 100 {
+	for range 3000 {
 		if list, _ = waitingAt(t.Context(), dir, "p"); len(list) > 0 {
 			break
 		}
@@ -231,6 +233,7 @@ func TestFilesAnswerNothing(t *testing.T) {
 	if err := os.WriteFile(socket, []byte(request), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	time.AfterFunc(time.Second, cancel) // until then it may look at the files
 	if a := <-answered; a.Scope != Refused || a.By != "" {
 		t.Errorf("%+v", a)
 	}

@@ -261,7 +261,7 @@ func TestFlood(t *testing.T) {
 		if _, err := decode([]byte(b.String())); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(begin); took > 5*time.Second {
+		if took := time.Since(begin); took > time.Minute { // many minutes if it grew with the square
 			t.Errorf("%v for many members", took)
 		}
 	})

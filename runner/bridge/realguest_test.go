@@ -81,6 +81,9 @@ func install(t testing.TB, lang string) installed {
 	return in
 }
 
+// runTime bounds a run, on a busy machine too: some move a hundred megabytes.
+const runTime = 5 * time.Minute
+
 func (r guestRun) run(t testing.TB) ended {
 	t.Helper()
 	in := install(t, r.lang)
@@ -96,10 +99,10 @@ func (r guestRun) run(t testing.TB) ended {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	if err := listener.(*net.UnixListener).SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := listener.(*net.UnixListener).SetDeadline(time.Now().Add(runTime)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), runTime)
 	defer cancel()
 	address, guestEnd := "unix:"+listener.Addr().String(), (*os.File)(nil)
 	if !r.byPath {
@@ -111,7 +114,7 @@ func (r guestRun) run(t testing.TB) ended {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Stdin = &stdout, &stderr, strings.NewReader(r.stdin)
 	cmd.Dir = folder
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + folder}
 	if pyenv := os.Getenv("PYENV_ROOT"); pyenv != "" {
 		cmd.Env = append(cmd.Env, "PYENV_ROOT="+pyenv)

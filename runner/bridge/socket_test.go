@@ -153,7 +153,7 @@ func TestRunsLeaveNothing(t *testing.T) {
 	runs(50)
 	files, routines := opened(t), runtime.NumGoroutine()
 	runs(400)
-	for end := time.Now().Add(10 * time.Second); opened(t) > files || runtime.NumGoroutine() > routines; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); opened(t) > files || runtime.NumGoroutine() > routines; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d descriptors and %d goroutines, before %d and %d", opened(t), runtime.NumGoroutine(), files, routines)
 		}

@@ -102,7 +102,7 @@ func TestTimeoutBeforeSending(t *testing.T) {
 	w := newTestCalls(t, answerer(func(ctx context.Context, tool string, args json.RawMessage, opt *upstream.CallOptions) (*upstream.CallResult, error) {
 		return pool.Call(ctx, "crm", tool, args, opt) // without a definition first
 	}), nil, Settings{Timeout: 50 * time.Millisecond}, "")
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, ErrRunTimeout)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, ErrRunTimeout)
 	defer cancel()
 	wants(t, w.do(ctx, "crm__get", `{}`), `timeout: the run timed out while the call waited for server "crm" to start`)
 	if calls := w.Finish().Calls; calls[0].reached {

@@ -46,7 +46,7 @@ func serving(t *testing.T, opt ServeOptions) (ended <-chan error) {
 		cancel()
 		select {
 		case <-finished:
-		case <-time.After(10 * time.Second):
+		case <-time.After(30 * time.Second):
 			t.Error("the daemon does not end")
 		}
 	})
@@ -186,7 +186,7 @@ func connected(t *testing.T, opt Options, h hello) (net.Conn, *reader) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	h.Protocol, h.Build, h.Environment = protocol, opt.Build, opt.Environment

@@ -87,7 +87,11 @@ func TestNoDaemon(t *testing.T) {
 			return err
 		},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		patience := time.Minute
+		if name == "never ready" {
+			patience = 300 * time.Millisecond
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		_, err := NewClient(opt, launch).Run(ctx, &Job{}, Streams{})
 		cancel()
 		var no *UnavailableError
@@ -215,7 +219,7 @@ func TestStuckJob(t *testing.T) {
 	ended := make(chan error, 1)
 	ready := make(chan struct{})
 	go func() {
-		ended <- Serve(t.Context(), ServeOptions{Options: opt, EndTime: 50 * time.Millisecond, Ready: func() { close(ready) }, Handler: func(context.Context, *Work) int {
+		ended <- Serve(t.Context(), ServeOptions{Options: opt, EndTime: time.Second, Ready: func() { close(ready) }, Handler: func(context.Context, *Work) int {
 			close(began)
 			<-release
 			return 0

@@ -36,14 +36,21 @@ func TestQuiet(t *testing.T) {
 				w := newFixture(t)
 				w.opt.Quiet = 10 * time.Millisecond
 				heard := make(chan string, 1000)
-				await := func(want string) {
+				began := time.Now() // what the client is told of next
+				await := func(want string, least int) {
 					t.Helper()
-					for late := time.After(20 * time.Second); ; {
+					for late := time.After(time.Minute); ; {
 						select {
 						case said := <-heard:
-							if strings.Contains(said, want) {
-								return
+							seconds := 0
+							_, rest, _ := strings.Cut(said, want+", ")
+							if _, err := fmt.Sscanf(rest, "%d s", &seconds); err != nil || seconds < least {
+								continue
 							}
+							if most := time.Since(began).Round(time.Second); time.Duration(seconds)*time.Second > most {
+								t.Errorf("the client was told %q after %v", said, most)
+							}
+							return
 						case <-late:
 							t.Errorf("the client got no message with %q", want)
 							return
@@ -51,19 +58,23 @@ func TestQuiet(t *testing.T) {
 					}
 				}
 				w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) {
-					await("waiting for a sandbox, 0 s")
+					await("waiting for a sandbox", 0)
+					began = time.Now()
 					job.Watch(chain.Event{Kind: chain.EventReady})
-					await("script running, 0 s")
+					await("script running", 0)
+					began = time.Now()
 					job.Watch(chain.Event{Kind: chain.EventWaiting, Call: 1, Tool: "crm__query", Message: `server "crm" to start`})
-					await(`crm__query is waiting for server "crm" to start, 0 s`)
+					await(`crm__query is waiting for server "crm" to start`, 0)
+					began = time.Now()
 					job.Watch(chain.Event{Kind: chain.EventWaiting, Call: 2, Tool: "crm__other\x1b[2J\nscript running", Message: chain.WaitAnswer})
 					job.Watch(chain.Event{Kind: chain.EventWaiting, Call: 1, Tool: "crm__query", Message: chain.WaitAnswer})
-					await("waiting for crm__other[2J script running and 1 more, 0 s")
+					await("waiting for crm__other[2J script running and 1 more", 0)
 					job.Watch(chain.Event{Kind: chain.EventEnded, Call: 2})
-					await("waiting for crm__query, 0 s")
-					await("waiting for crm__query, 1 s")
+					await("waiting for crm__query", 0)
+					await("waiting for crm__query", 1)
+					began = time.Now()
 					job.Watch(chain.Event{Kind: chain.EventEnded, Call: 1})
-					await("script running, 0 s")
+					await("script running", 0)
 					return &runner.Result{Cause: runner.CauseExit}, nil
 				}
 				var mu sync.Mutex
@@ -98,11 +109,18 @@ func TestQuiet(t *testing.T) {
 				if !grows {
 					t.Errorf("progress does not grow: %v", progress)
 				}
-				time.Sleep(5 * w.opt.Quiet)
-				mu.Lock()
-				defer mu.Unlock()
-				if len(progress) > n+1 { // one may have been on its way
-					t.Errorf("%d notifications after the result", len(progress)-n)
+				for end := time.Now().Add(20 * time.Second); ; { // some may have been on their way
+					time.Sleep(10 * w.opt.Quiet)
+					mu.Lock()
+					last := n
+					n = len(progress)
+					mu.Unlock()
+					if n == last {
+						break
+					}
+					if time.Now().After(end) {
+						t.Fatal("the notifications go on after the result")
+					}
 				}
 			})
 		}
@@ -239,7 +257,7 @@ func TestCommentsBetweenEvents(t *testing.T) {
 	w := newFixture(t)
 	w.opt.KeepAlive = time.Microsecond
 	w.run = func(_ context.Context, job *mcpserver.Job) (*runner.Result, error) {
-		for range 10 {
+		for range 30 {
 			fmt.Fprintln(job.Stdout, strings.Repeat("line ", 300))
 			time.Sleep(110 * time.Millisecond) // as often as it says something
 		}

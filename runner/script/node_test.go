@@ -56,7 +56,7 @@ func run(t *testing.T, src Source, opt Options) *ran {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), node, "--no-warnings", "testdata/guest.mjs")
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 10 * time.Second
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdin, err := cmd.StdinPipe()

@@ -47,7 +47,7 @@ func TestMemoryKillOfAChild(t *testing.T) {
 	g := newGuest(t, sandbox.Python, `
 import subprocess, sys, time
 r = subprocess.run([sys.executable, "-c", "b = []\nwhile True: b.append(bytearray(1 << 20))"])
-time.sleep(1) # the counters go with the container's group, so let them be read before
+time.sleep(3) # the counters go with the container's group, so let them be read before
 sys.exit(3 if r.returncode == -9 else 4)
 `)
 	g.Limits.Memory = 100 << 20
@@ -81,7 +81,7 @@ try:
         n += 1
 except OSError as e:
     print(n, e.errno, flush=True)
-time.sleep(1) # the counters go with the container's group, so let them be read before
+time.sleep(3) # the counters go with the container's group, so let them be read before
 os._exit(0)
 `)
 	g.Limits.Processes = 20

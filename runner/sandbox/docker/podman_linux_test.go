@@ -61,7 +61,7 @@ func newPodman(t *testing.T) (host string) {
 	defer c.Close()
 	ready := func() bool { _, err := c.Ping(t.Context(), client.PingOptions{}); return err == nil }
 	for began := time.Now(); !ready(); time.Sleep(50 * time.Millisecond) {
-		if time.Since(began) > 15*time.Second {
+		if time.Since(began) > 30*time.Second {
 			t.Fatalf("podman does not come up: %s", &log)
 		}
 	}

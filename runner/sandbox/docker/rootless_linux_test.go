@@ -320,7 +320,7 @@ func TestRootlessRuns(t *testing.T) {
 		left(t)
 	})
 	t.Run("figures", func(t *testing.T) {
-		g := newGuest(t, sandbox.Python, "b = bytearray(b'x') * (50 << 20)\nimport time\ntime.sleep(0.5)")
+		g := newGuest(t, sandbox.Python, "b = bytearray(b'x') * (50 << 20)\nimport time\ntime.sleep(3)")
 		if exit := g.run(t, b); exit.Code != 0 || exit.MaxMemory < 50<<20 {
 			t.Errorf("exit %+v", exit)
 		}

@@ -75,7 +75,7 @@ func manyRuns(t *testing.T, b *docker.Backend, dir string, runs int) {
 	}
 	nothingLeft(t, fine.ID, dir)
 	b.Close() // gives back the connections kept for the next run
-	for range 500 {
+	for range 1500 {
 		if runtime.NumGoroutine() <= goroutines+2 && openDescriptors(t) <= descriptors+2 {
 			return
 		}

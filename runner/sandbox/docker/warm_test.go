@@ -175,7 +175,7 @@ print("fine")`, "fine\n", "", ""},
 try:
     while True:
         if os.fork() == 0: time.sleep(60)
-except OSError as e: print(e.errno, flush=True); time.sleep(1); os._exit(0)`, "11\n", "", "processes"}, // so long that the count is read before the end
+except OSError as e: print(e.errno, flush=True); time.sleep(3); os._exit(0)`, "11\n", "", "processes"}, // so long that the count is read before the end
 		"processor time": {sandbox.Limits{CPU: time.Second}, "import os\nos.fork()\nos.fork()\nwhile True: pass", "", "cpu", "cpu"},
 		"output":         {sandbox.Limits{Output: 10}, "while True: os.write(1, b'0123456')", "0123456012", "output", "output"},
 		"file size, /tmp and descriptors": {sandbox.Limits{FileSize: 2 << 20, Tmp: 4 << 20, Files: 50}, `
@@ -253,7 +253,7 @@ func TestIdleGuestsEnd(t *testing.T) {
 			if name != "closed" {
 				select {
 				case <-idle.Done():
-				case <-time.After(10 * time.Second):
+				case <-time.After(30 * time.Second):
 					t.Fatal("it has not ended")
 				}
 				p, err := idle.Adopt(t.Context(), g.Spec)

@@ -22,7 +22,7 @@ func TestLimits(t *testing.T) {
 		sandbox.LimitMemory: {sandbox.Limits{Memory: 100_000_000}, `const keep = []; for (;;) keep.push("x".repeat(1e5) + keep.length);`},
 		sandbox.LimitCPU:    {sandbox.Limits{CPU: time.Second}, `for (;;);`},
 		sandbox.LimitOutput: {sandbox.Limits{Output: 1 << 20}, `for (let i = 0; i < 5000; i++) console.log("x".repeat(1000));`},
-		sandbox.LimitDisk:   {sandbox.Limits{Disk: 8 << 20}, `for (let i = 0; i < 64; i++) { fs.writeFileSync("f" + i, "x".repeat(1 << 20)); await new Promise((ok) => setTimeout(ok, 20)); }`},
+		sandbox.LimitDisk:   {sandbox.Limits{Disk: 8 << 20}, `for (let i = 0; i < 64; i++) { fs.writeFileSync("f" + i, "x".repeat(1 << 20)); await new Promise((ok) => setTimeout(ok, 200)); }`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kinds(t, func(t *testing.T, b kind) {
@@ -42,7 +42,7 @@ func TestLimits(t *testing.T) {
 func TestDiskFiles(t *testing.T) {
 	kinds(t, func(t *testing.T, b kind) {
 		got := execute(t, b, sandbox.Spec{Limits: sandbox.Limits{DiskFiles: 100}, Workspace: t.TempDir()}, testhost.Host{},
-			`const fs = require("fs"); for (let i = 0; i < 1000; i++) { fs.mkdirSync("d" + i); await new Promise((ok) => setTimeout(ok, 2)); }`)
+			`const fs = require("fs"); for (let i = 0; i < 1000; i++) { fs.mkdirSync("d" + i); await new Promise((ok) => setTimeout(ok, 20)); }`)
 		if got.Killed != sandbox.LimitDisk {
 			t.Errorf("%+v, stderr %.300q", got.Exit, got.stderr)
 		}

@@ -114,7 +114,7 @@ for i in range(450): # in pipes, gVisor's kernel has it
     a.append(os.pipe())
     fcntl.fcntl(a[-1][1], fcntl.F_SETPIPE_SZ, 1 << 20)
     os.write(a[-1][1], bytes(1 << 20))
-time.sleep(20)
+time.sleep(60)
 `)
 		s.Workspace, s.Limits.Memory = workspace, 100_000_000
 	}
@@ -214,7 +214,7 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 				}
 				return left
 			}
-			for end := time.Now().Add(10 * time.Second); len(look()) > 0; time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(30 * time.Second); len(look()) > 0; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("left behind: %v", look())
 				}

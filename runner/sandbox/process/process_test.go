@@ -46,7 +46,7 @@ func run(t testing.TB, b sandbox.Backend, s sandbox.Spec) (sandbox.Exit, string,
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	s.Stdout, s.Stderr = &stdout, &stderr
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	p, err := b.Start(ctx, s)
 	if err != nil {

@@ -154,7 +154,7 @@ func TestManyProblems(t *testing.T) {
 	opt := options(t)
 	for name, code := range map[string]string{"script.ts": strings.Repeat("nope();", 20_000), "script.py": strings.Repeat("nope();", 2_000)} {
 		began := time.Now()
-		if _, problems := check(t, name, code, nil, opt); len(problems) != maxProblems || time.Since(began) > 30*time.Second {
+		if _, problems := check(t, name, code, nil, opt); len(problems) != maxProblems || time.Since(began) > 2*time.Minute {
 			t.Errorf("%s: %d problems in %v", name, len(problems), time.Since(began))
 		}
 	}
@@ -430,7 +430,7 @@ func TestBadCheckers(t *testing.T) {
 		"echo not a compiler; exit 2":            "it failed: not a compiler",
 		"head -c 9000000 /dev/zero | tr '\\0' x": "printed more than",
 	} {
-		timeout := time.Minute
+		timeout := 5 * time.Minute
 		if strings.Contains(text, "sleep") {
 			timeout = 200 * time.Millisecond
 		}

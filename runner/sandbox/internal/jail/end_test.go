@@ -45,7 +45,7 @@ func alive(marker string) []string {
 func waitGone(t *testing.T, marker string) {
 	t.Helper()
 	var left []string
-	for range 200 {
+	for range 1200 {
 		if left = alive(marker); len(left) == 0 {
 			return
 		}
@@ -170,10 +170,10 @@ func TestKilledHost(t *testing.T) {
 	}
 }
 
-// waitRemoved fails the test if files that match the pattern still exist after ten seconds.
+// waitRemoved fails the test if files that match the pattern still exist after thirty seconds.
 func waitRemoved(t *testing.T, pattern string) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		left, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ try:
                 e.register(n, select.EPOLLIN)
                 os.close(n)
 except OSError as error: print(error)
-time.sleep(15)
+time.sleep(40)
 `}
 	if got := run(t, cfg); got.Killed != sandbox.LimitFiles {
 		t.Errorf("%+v %q %.300s", got.Exit, got.stdout, got.stderr)

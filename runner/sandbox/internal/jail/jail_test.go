@@ -52,7 +52,7 @@ func run(t *testing.T, cfg jail.Config) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cfg.Stdout, cfg.Stderr = &stdout, &stderr
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c, err := jail.Start(ctx, cfg)
 	if err != nil {

@@ -59,7 +59,7 @@ func adopt(t testing.TB, c *jail.Child, goOn func(), b jail.Binding) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	b.Stdout, b.Stderr = &stdout, &stderr
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := c.Bind(ctx, b); err != nil {
 		_, _ = c.Wait()

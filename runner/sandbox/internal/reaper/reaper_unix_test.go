@@ -86,12 +86,12 @@ func TestGuard(t *testing.T) {
 		t.Error(err)
 	}
 	_ = cmd.Wait()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(dir, "removed")); err != nil {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatal("a guarded folder is there 10 s after its host was killed")
+			t.Fatal("a guarded folder is there 30 s after its host was killed")
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "kept")); err != nil {

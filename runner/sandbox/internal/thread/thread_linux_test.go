@@ -36,7 +36,7 @@ func TestSpare(t *testing.T) {
 			t.Fatal("it was the first thread")
 		}
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		left := 0
 		for _, tid := range used {
 			if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(tid)); err == nil {

@@ -85,6 +85,20 @@ func TestCallOptions(t *testing.T) {
 }
 
 func TestSignal(t *testing.T) {
+	var asked atomic.Int32
+	next := make(chan struct{})
+	h := testhost.Host{Delay: 30 * time.Millisecond, Answer: func(string, json.RawMessage) (string, string) {
+		switch asked.Add(1) {
+		case 1: // the script goes on only when it has given up its first call
+			select {
+			case <-next:
+			case <-time.After(30 * time.Second):
+			}
+		case 2:
+			close(next)
+		}
+		return `{"ok":true}`, ""
+	}}
 	r := runWith(t, call+`
 		const say = (p) => p.then((v) => console.log("value", v), (e) => console.log(e?.name ?? e, e?.message));
 		await say(call("t__x", {}, { signal: AbortSignal.abort("before") }));
@@ -99,7 +113,7 @@ func TestSignal(t *testing.T) {
 		await say(call("t__x", {}, { signal: new AbortController().signal }));
 		await say(call("t__x", {}, { signal: {} }));
 		await say(call("t__x", {}, { signal: 5 }));
-	`, testhost.Host{Delay: 30 * time.Millisecond}, Options{})
+	`, h, Options{})
 	want := `before undefined
 AbortError This operation was aborted
 Set(1) { 'all' }
