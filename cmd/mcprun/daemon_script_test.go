@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,13 +65,21 @@ func daemonOf(runtimeDir string) *daemon.Client {
 	return daemon.NewClient(daemon.Options{Dir: filepath.Join(runtimeDir, "mcprun-daemon")}, nil)
 }
 
-// killDaemon kills the daemon as kill -9 does.
+// killDaemon kills the daemon as kill -9 does, and waits until its socket is closed: until then the kernel takes connections.
 func killDaemon(ts *testscript.TestScript, neg bool, args []string) {
-	s, ok, err := daemonOf(ts.Getenv("XDG_RUNTIME_DIR")).Status(context.Background())
+	dir := ts.Getenv("XDG_RUNTIME_DIR")
+	s, ok, err := daemonOf(dir).Status(context.Background())
 	if err != nil || !ok {
 		ts.Fatalf("no daemon: %v", err)
 	}
 	ts.Check(syscall.Kill(s.PID, syscall.SIGKILL))
+	for err == nil {
+		var conn net.Conn
+		if conn, err = net.Dial("unix", filepath.Join(dir, "mcprun-daemon", "daemon.sock")); err == nil {
+			ts.Check(conn.Close())
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
 }
 
 const scriptPatience = time.Minute
