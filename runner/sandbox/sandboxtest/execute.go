@@ -94,7 +94,7 @@ func (x *execution) execute(j *recorder, c testCase, w *world) *result {
 	return r
 }
 
-// clock ends a run when its time is over. That begins with its job, and anew with its first output.
+// clock ends a run when its time is over. The time starts when the guest gets its job, and starts over at its first output.
 type clock struct {
 	timeout time.Duration
 	end     func()
