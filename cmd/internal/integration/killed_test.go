@@ -27,7 +27,7 @@ const (
 	// killedAtOnce is how many runs of one project are killed before the next start.
 	killedAtOnce = 3
 	// goneTime is what may pass between the next start and the end of all that a killed program has left.
-	goneTime = 30 * time.Second
+	goneTime = 10 * time.Second
 )
 
 func number(t *testing.T, variable string, fallback int) int {
@@ -69,7 +69,7 @@ type killing struct {
 	life   time.Duration // of one that is not killed, about
 }
 
-// TestKilled kills mcprun at random moments with SIGKILL, in every sandbox, and mcpgen sync: soon after the next start
+// TestKilled kills mcprun at random moments with SIGKILL, in every sandbox, and mcpgen sync: 10 s after the next start
 // nothing is left on the machine, and the tree is whole.
 func TestKilled(t *testing.T) {
 	t.Parallel()

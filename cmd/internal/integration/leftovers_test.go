@@ -19,7 +19,7 @@ import (
 // leftovers lists what the project's runs have left on the machine. The kernel and the engine are granted a moment to
 // take what has ended off their lists.
 func (p *project) leftovers() []string {
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Second)
 	for {
 		left := p.leftNow()
 		if len(left) == 0 || time.Now().After(deadline) {

@@ -20,7 +20,7 @@ import (
 const (
 	// timeBudget bounds one compilation or validation. It is the last resort, since a goroutine that exceeds it cannot be
 	// stopped: the cost of the work is computed beforehand.
-	timeBudget = 10 * time.Second
+	timeBudget = 2 * time.Second
 	// Bounds on a value. Arguments and results may be data, which is larger than a schema.
 	maxInstanceBytes = 64 << 20
 	maxInstanceDepth = 512

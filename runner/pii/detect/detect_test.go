@@ -74,7 +74,7 @@ func TestLinear(t *testing.T) {
 		text := strings.Repeat(piece, (1<<18)/len(piece))
 		start := time.Now()
 		Find(text, "")
-		if took := time.Since(start); took > 20*time.Second {
+		if took := time.Since(start); took > 4*time.Second {
 			t.Errorf("%q repeated to 256 KiB took %v", piece, took)
 		}
 	}
@@ -86,7 +86,7 @@ func TestLinearWithoutSpaces(t *testing.T) {
 	text := strings.Repeat(piece, (2<<20)/len(piece))
 	start := time.Now()
 	Find(text, "")
-	if took := time.Since(start); took > 30*time.Second { // it was 34 s
+	if took := time.Since(start); took > 10*time.Second { // it was 34 s
 		t.Errorf("2 MiB took %v", took)
 	}
 }

@@ -97,7 +97,7 @@ func TestMain(m *testing.M) {
 }
 
 // goneTime is how long what a killed host has left may stay.
-const goneTime = 30 * time.Second
+const goneTime = 10 * time.Second
 
 // goneWithin waits until nothing is left of a killed host.
 func goneWithin(t *testing.T, d time.Duration, left func() bool) {

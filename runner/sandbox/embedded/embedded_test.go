@@ -210,12 +210,21 @@ func TestKillEndsWhatNeverYields(t *testing.T) {
 		kinds(t, func(t *testing.T, b kind) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			kill := time.AfterFunc(time.Hour, cancel)
+			killed := make(chan time.Time, 1)
+			kill := time.AfterFunc(time.Hour, func() { killed <- time.Now(); cancel() })
 			defer kill.Stop()
 			running := func() { kill.Reset(200 * time.Millisecond) } // once it is in what never yields
 			got := executeCtx(t, ctx, b, sandbox.Spec{Stdout: writer(running)}, testhost.Host{}, code)
 			if got.Code != 137 || got.Killed != "" || got.stdout != "running\n" {
 				t.Errorf("%s: %+v stdout %q stderr %q", name, got.Exit, got.stdout, got.stderr)
+			}
+			select {
+			case at := <-killed:
+				if took := time.Since(at); took > 2*time.Second {
+					t.Errorf("%s: it ended %v after the kill", name, took)
+				}
+			default:
+				t.Errorf("%s: it ended before the kill", name)
 			}
 		})
 	}

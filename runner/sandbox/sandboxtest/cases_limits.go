@@ -12,7 +12,7 @@ import (
 const timeLimit = 1500 * time.Millisecond
 
 // overrun bounds the time between a time limit and the end of the run. Other tests keep the machine busy.
-const overrun = 20 * time.Second
+const overrun = 5 * time.Second
 
 func limitCases() []testCase {
 	memory := sandbox.Limits{Memory: 150_000_000}

@@ -16,7 +16,7 @@ func (w *world) leftovers(opt Options) []string {
 	var left []string
 	if !opt.Elsewhere {
 		// Wait has returned, so nothing may be left. The kernel gets a moment to remove a dead process from its list.
-		for range 400 {
+		for range 20 {
 			left = append(w.processes(), w.mounts("self")...)
 			if len(left) == 0 {
 				break

@@ -21,7 +21,7 @@ import (
 const crashVariable = "MCPGEN_SOAK_CRASH"
 
 // goneTime bounds the time until everything that a crashed host left is gone.
-const goneTime = 30 * time.Second
+const goneTime = 10 * time.Second
 
 // crashes runs a script during which this process panics, once it reads a line from standard input. It reports whether
 // this process was started for that.
@@ -80,7 +80,7 @@ func (p *panicking) Write(b []byte) (int, error) {
 	panic("requested by the test")
 }
 
-// TestPanic checks that soon nothing is left of a host that panicked while a script ran and warm guests waited.
+// TestPanic checks that 10 s later nothing is left of a host that panicked while a script ran and warm guests waited.
 func TestPanic(t *testing.T) {
 	for _, name := range names() {
 		t.Run(name, func(t *testing.T) {

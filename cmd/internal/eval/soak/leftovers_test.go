@@ -78,7 +78,7 @@ func stacks() string {
 // leftovers lists what runs of this process have left on the machine. It gives the kernel and the engine a moment.
 func leftovers(t *testing.T, dirs ...string) []string {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Second); ; time.Sleep(20 * time.Millisecond) {
 		left := leftOf(t, os.Getpid(), dirs...)
 		for _, each := range descendants(os.Getpid()) {
 			if !each.isReaper() {
