@@ -123,8 +123,8 @@ func mayBeSSE(status int) bool {
 
 // attempt makes one session. On error it returns the session too, for its status; it is closed already.
 func (d *dialer) attempt(ctx context.Context, e era, transport config.Transport) (_ *Session, err error) {
-	// A session outlives ctx, which bounds connecting only.
-	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	// A session outlives ctx, which bounds connecting only, and has none of its values: see whileUp.
+	life, end := context.WithCancelCause(context.Background())
 	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
 	defer stop()
 

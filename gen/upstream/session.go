@@ -166,13 +166,17 @@ func (s *Session) lossReason() error {
 	return errors.New("the server closed its output")
 }
 
-// whileUp returns a context for one request that ends with the session as well.
+// whileUp returns a context for one request that ends with ctx and with the session. It has no values of ctx: the caller may
+// itself be answering a request of an MCP client, and the SDK would send this server the protocol version of that client.
 func (s *Session) whileUp(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(s.conn.lost, cancel)
-	return ctx, func() {
+	up, cancel := context.WithCancelCause(s.conn.lost)
+	if ctx.Err() != nil {
+		cancel(context.Cause(ctx))
+	}
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	return up, func() {
 		stop()
-		cancel()
+		cancel(nil)
 	}
 }
 

@@ -81,7 +81,7 @@ func unchecked(ctx context.Context, req *request, err error) *call.Error {
 	default:
 		return out
 	}
-	out.Message = fmt.Sprintf(`cannot check the tools of server %q against the lock: it %s; nothing was sent; run "mcpgen sync --check", fix or update the server, or allow calls with --allow-drift`,
+	out.Message = fmt.Sprintf(`cannot check the tools of server %q against the lock: it %s; nothing was sent; "mcpgen sync --check" shows whether it does so outside this run too; then fix or update the server`,
 		req.Server, why)
 	return out
 }

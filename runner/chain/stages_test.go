@@ -59,7 +59,7 @@ func TestDrift(t *testing.T) {
 		{"gone", func(string) (json.RawMessage, error) { return nil, upstream.ErrUnknownTool }, false, `no longer lists this tool; review it with "mcpgen sync --diff"`, 0, 0},
 		{"no JSON", func(string) (json.RawMessage, error) { return json.RawMessage(`{`), nil }, false, "denied: drift", 0, 0},
 		{"cannot be listed", func(string) (json.RawMessage, error) { return nil, &upstream.ProtocolError{Message: "no list"} }, false,
-			`protocol: cannot check the tools of server "crm" against the lock: it gave an invalid answer to tools/list: no list; nothing was sent; run "mcpgen sync --check", fix or update the server, or allow calls with --allow-drift`, 0, 0},
+			`protocol: cannot check the tools of server "crm" against the lock: it gave an invalid answer to tools/list: no list; nothing was sent; "mcpgen sync --check" shows whether it does so outside this run too; then fix or update the server`, 0, 0},
 		{"refuses to list", func(string) (json.RawMessage, error) {
 			return nil, &upstream.ProtocolError{Code: -32000, Message: "list broke"}
 		}, false,

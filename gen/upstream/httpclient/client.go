@@ -195,8 +195,8 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, values := range c.headers {
 		out.Header[name] = values
 	}
-	// The SDK sets this header only on its own connections.
-	if v := c.Version(); v != "" && out.Header.Get(versionHeader) == "" {
+	// The SDK sets this header to the agreed version only on its own connections.
+	if v := c.Version(); v != "" {
 		out.Header.Set(versionHeader, v)
 	}
 	resp, err := c.authorize(out)

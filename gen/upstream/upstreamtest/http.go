@@ -103,6 +103,10 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "who are you?", http.StatusUnauthorized)
 		return
 	}
+	if (h.fake.mode == LegacyOnly || h.fake.mode == RichLegacy) && r.Header.Get("Mcp-Protocol-Version") == modernVersion {
+		http.Error(w, "Bad Request: Unsupported protocol version", http.StatusBadRequest)
+		return
+	}
 	if r.Method == http.MethodGet && h.opts.Standalone {
 		h.listen(w, r)
 		return
@@ -165,10 +169,6 @@ func (h *HTTP) answer(w http.ResponseWriter, r *http.Request, m message) {
 		h.mu.Lock()
 		h.versions = append(h.versions, r.Header.Get("Mcp-Protocol-Version"))
 		h.mu.Unlock()
-	}
-	if (h.fake.mode == LegacyOnly || h.fake.mode == RichLegacy) && m.Method == "server/discover" {
-		http.Error(w, "Bad Request", http.StatusBadRequest) // as servers do that check the version header first
-		return
 	}
 	gone := make(chan struct{})
 	go func() {
