@@ -152,7 +152,7 @@ func output(res *api.BuildResult) string {
 			code = out.Contents
 		}
 	}
-	return string(code) + "//# sourceMappingURL=data:application/json;base64," + base64.StdEncoding.EncodeToString(sourceMap) + "\n"
+	return string(code) + mapMarker + base64.StdEncoding.EncodeToString(sourceMap) + "\n"
 }
 
 // nowhere returns the bundler's working directory. The bundler reads nothing there: the plugin answers every import.

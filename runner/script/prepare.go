@@ -41,7 +41,13 @@ type Prepared struct {
 	// importing module. Modules that the guest has are not sent again. Errors of the import are an *Error. Import serves one
 	// run, is safe for concurrent use, and treats its arguments as hostile. Nil: the script has no such imports.
 	Import func(ctx context.Context, specifier, from string) (id, code string, err error)
+
+	sources sources
 }
+
+// Source returns the text of a file of the script or of a skill, by the name that the guest gives to a place in it, as it was when the
+// guest got it. Only skills in Python are read again. The name is hostile. Source is safe for concurrent use.
+func (p *Prepared) Source(name string) (string, bool) { return p.sources.find(name) }
 
 // Prepare makes the job. Errors in the script are an *Error.
 func Prepare(ctx context.Context, src Source, opt Options) (*Prepared, error) {
@@ -62,7 +68,11 @@ func (b *Bundler) Prepare(ctx context.Context, src Source, opt Options) (*Prepar
 		job.Args = []string{}
 	}
 	if src.Language == sandbox.LangPython {
-		return preparePython(job, src, opt.Closed)
+		p, err := preparePython(job, src, opt.Closed)
+		if err == nil {
+			p.sources.skills, p.sources.texts = opt.Skills, job.Modules
+		}
+		return p, err
 	}
 	made, err := b.make(ctx, task{Src: src, Opt: opt})
 	if err != nil {
@@ -70,8 +80,15 @@ func (b *Bundler) Prepare(ctx context.Context, src Source, opt Options) (*Prepar
 	}
 	job.Code = made.Code
 	prepared := &Prepared{Job: job}
+	prepared.sources.add(made.Code)
 	if made.Modules != nil {
-		prepared.Import = newImporter(src, opt, b, made.Modules).module
+		im := newImporter(src, opt, b, made.Modules)
+		prepared.Import = func(ctx context.Context, specifier, from string) (id, code string, err error) {
+			if id, code, err = im.module(ctx, specifier, from); err == nil {
+				prepared.sources.add(code)
+			}
+			return id, code, err
+		}
 	}
 	return prepared, nil
 }

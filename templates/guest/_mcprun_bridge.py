@@ -28,8 +28,8 @@ REPLY = b'{"type":"reply","id":'
 KIND = b'"as":"'
 ERROR = b'"error":'  # as long as "value":
 MAX_HEAD = 100  # of a reply: all that comes before its value
+ROOT, SKILLS = "/mcp/", "/mcp/skills/"
 FIELDS = ("kind", "message", "server", "tool", "content", "code", "data", "retryable")
-
 
 
 class Plain:
@@ -423,10 +423,12 @@ def cut(pieces, start):
 
 
 def line_of_script():
-    """Encode the line of the script that makes a call as a member, or as nothing: only its own files have relative names."""
+    """Encode the line that makes a call as a member, or as nothing. The script's own files have relative names; skills lie below SKILLS."""
     frame = sys._getframe(1)
     while frame:
         name = frame.f_code.co_filename
+        if name.startswith(SKILLS):
+            name = name[len(ROOT) :]
         if name[:1] not in ("/", "<"):
             return b',"at":%b' % quote(f"{name}:{frame.f_lineno}").encode()
         frame = frame.f_back
