@@ -217,7 +217,7 @@ func (x *run) prepare(ctx context.Context, prepared *script.Prepared) error {
 	s.Calls.Subject.Risk = max(s.Calls.Subject.Risk, s.Risk)
 	var err error
 	x.calls, err = x.runner.chain.NewCalls(ctx, chain.Run{
-		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Answers: s.Answers, Import: prepared.Import, CountTokens: s.Capture,
+		ID: x.id, Script: s.Name, Code: s.Code, Settings: s.Calls, Store: x.store, Elicit: s.Elicit, Watch: s.Watch, Answers: s.Answers, Import: prepared.Import, Source: prepared.Source, CountTokens: s.Capture,
 	})
 	return err
 }

@@ -8,7 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
+	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
@@ -20,16 +22,21 @@ type Question struct {
 	// Script is the name of the script, and Code its text. Both are empty for a call without a script.
 	Script string `json:"script,omitempty"`
 	Code   string `json:"code,omitempty"`
-	// At is where the script makes the call, as NAME:LINE. The sandbox says so, which may lie.
-	At string `json:"at,omitempty"`
+	// At is where the script makes the call, as NAME:LINE. The sandbox says so, which may lie. Source is the text of that file if it
+	// is not the script itself: a file beside it, or a skill.
+	At     string `json:"at,omitempty"`
+	Source string `json:"source,omitempty"`
 	// Customer is whom the run is for; empty: the project itself.
 	Customer string `json:"customer,omitempty"`
 	// Server is the server's name in the configuration, Tool the id of the tool in the tree. For a resource or a prompt Tool is
 	// the server's folder, two underscores and the method: drive__resources/read.
 	Server string `json:"server,omitempty"`
 	Tool   string `json:"tool,omitempty"`
-	// Arguments is one JSON object in which personal data is replaced by tokens.
+	// Arguments is one JSON object: the values that the server will get, without the secrets of the configuration.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Tokens replaces personal data where the question travels through the model's client. All questions of a run share one, so
+	// that two values never look alike. Nil: one of its own.
+	Tokens *pii.Tokenizer `json:"-"`
 	// Risk is that of the script, or of the call if it is higher.
 	Risk risk.Risk `json:"risk"`
 	// Rule is the rule that wants the approval, with its place, and Reason says why.
@@ -41,18 +48,46 @@ type Question struct {
 
 	// others takes the calls of this tool and rule that wait too, which Batch then allows. Set by New.
 	others func() []*Question
+	// text replaces personal data in the lines of code and in the reason; nil: they are shown as they are.
+	text func(string) string
 }
 
-// Scope is what an answer allows.
+// masked returns the question as it may travel through the model's client.
+func (q *Question) masked() *Question {
+	tokens := q.Tokens
+	if tokens == nil {
+		tokens = pii.New()
+	}
+	out := *q
+	out.Arguments, out.text = tokens.MaskJSON(q.Arguments), tokens.Mask
+	out.others = func() []*Question {
+		list := slices.Clone(q.Others())
+		for i, other := range list {
+			one := *other
+			one.Arguments = tokens.MaskJSON(other.Arguments)
+			list[i] = &one
+		}
+		return list
+	}
+	return &out
+}
+
+// Scope is what an answer allows or refuses.
 type Scope string
 
 const (
 	// Refused is the zero value: no answer is a no.
 	Refused Scope = ""
 	Once    Scope = "once"  // this call
-	Run     Scope = "run"   // and later calls of this tool in this run that the same rule asks about
+	Run     Scope = "run"   // and later calls of this run of the same tool, rule and names of arguments
 	Batch   Scope = "batch" // and the calls of this tool and rule that wait now, which were shown with it
+
+	RefusedBatch Scope = "none" // neither this call nor those that wait now, which were shown with it
+	RefusedRun   Scope = "stop" // neither this call nor any later one of this run that the same rule asks about
 )
+
+// allows reports whether the call may be made.
+func (s Scope) allows() bool { return s == Once || s == Run || s == Batch }
 
 // Answer is a person's answer.
 type Answer struct {
@@ -65,7 +100,8 @@ type Answer struct {
 
 // Approver asks people. It is safe for concurrent use: several calls may wait at once.
 //
-// It is asked about every call that needs approval, and itself remembers what earlier answers allow. Approve returns when there is
+// It is asked about every call that needs approval. That of New itself remembers what earlier answers allow and refuse, and returns
+// Refused for every answer that refuses. Approve returns when there is
 // an answer, when it has waited long enough, or when ctx ends; the call, and no other, waits for it. An error means that nobody
 // could be asked: the call is refused.
 type Approver interface {

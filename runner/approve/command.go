@@ -24,8 +24,8 @@ const endTime = time.Second
 
 // Command is a program that answers questions. It gets the question as a JSON object on standard input: the fields of Question, and
 // "others", the calls that a batch would allow too. It prints an object {"answer": "once", "by": …, "reason": …}, or nothing: then the
-// exit code 0 allows the call. An answer other than once, run or batch, a failure, another exit code, and an answer that cannot be
-// read are a no.
+// exit code 0 allows the call. The answers are the words of Scope. Another one, a failure, another exit code, and an answer that cannot
+// be read are a no.
 type Command struct {
 	// Args are the program and its arguments, Dir where it runs, and Env its environment; nil: that of this process.
 	Args []string

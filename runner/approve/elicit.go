@@ -13,7 +13,8 @@ import (
 // asker is the name in whose place a question of mcprun itself stands where those of servers have the server's.
 const asker = "mcprun"
 
-// Elicit returns an Approver that asks by a form, as servers ask a person (MCP elicitation). By is who answers.
+// Elicit returns an Approver that asks by a form, as servers ask a person (MCP elicitation). The form passes the client, so personal
+// data in it is replaced by tokens. By is who answers.
 func Elicit(ask upstream.ElicitFunc, by string) Approver { return &elicitation{ask, by} }
 
 type elicitation struct {
@@ -22,10 +23,13 @@ type elicitation struct {
 }
 
 // words are the choices of the form.
-var words = map[Scope]string{Once: "Allow this call", Run: "Allow this tool for the run", Batch: "Allow this call and the others waiting"}
+var words = map[Scope]string{
+	Once: "Allow this call", Run: "Allow such calls for this run", Batch: "Allow this call and the others waiting",
+	RefusedBatch: "Refuse this call and the others waiting", RefusedRun: "Refuse all that this rule asks about in this run",
+}
 
 func (e *elicitation) Approve(ctx context.Context, q *Question) (Answer, error) {
-	view, err := q.View(maxForm)
+	view, err := q.masked().View(maxForm)
 	if err != nil {
 		return Answer{}, fmt.Errorf("ask with a form: %w", err)
 	}
@@ -49,9 +53,11 @@ func (e *elicitation) Approve(ctx context.Context, q *Question) (Answer, error) 
 	return a, nil
 }
 
+// no is the word for Refused in forms.
+const no Scope = "no"
+
 // choice returns the schema of the answer. Its default is a no.
 func choice(scopes []Scope) map[string]any {
-	const no = "no"
 	values, titles := []Scope{no}, []string{"Refuse"}
 	for _, s := range scopes {
 		values, titles = append(values, s), append(titles, words[s])

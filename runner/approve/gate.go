@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -31,8 +32,13 @@ func New(timeout time.Duration, ways ...Approver) Approver {
 	if timeout <= 0 {
 		timeout = DefaultTimeout
 	}
-	return &gate{ways: ways, timeout: timeout, allowed: map[kind]Answer{}}
+	return &gate{ways: ways, timeout: timeout, allowed: map[grant]Answer{}, refused: map[string]Answer{}}
 }
+
+// WhenTooLong returns a way for New that is asked only about calls which were too long to be shown in an earlier way.
+func WhenTooLong(way Approver) Approver { return &overflow{way} }
+
+type overflow struct{ Approver }
 
 // gate is the Approver of New.
 type gate struct {
@@ -40,16 +46,23 @@ type gate struct {
 	timeout time.Duration
 
 	mu      sync.Mutex
-	allowed map[kind]Answer // for the rest of the run
-	waiting []*waiter       // in the order of their arrival
+	allowed map[grant]Answer  // for the rest of the run
+	refused map[string]Answer // for the rest of the run, by rule
+	waiting []*waiter         // in the order of their arrival
 }
 
-// kind is what Run and Batch allow.
+// kind is what calls that may be answered as a batch have in common.
 type kind struct{ tool, rule string }
+
+// grant is what Run allows.
+type grant struct {
+	kind
+	shape string // of the arguments
+}
 
 // waiter is a question that waits.
 type waiter struct {
-	kind
+	grant
 	question Question
 	ctx      context.Context
 	end      context.CancelCauseFunc
@@ -61,7 +74,7 @@ type waiter struct {
 
 // Approve implements Approver.
 func (g *gate) Approve(ctx context.Context, q *Question) (Answer, error) {
-	w := &waiter{kind: kind{q.Tool, q.Rule}, question: *q}
+	w := &waiter{grant: grant{kind{q.Tool, q.Rule}, strings.Join(shape(q.Arguments), "\x00")}, question: *q}
 	w.ctx, w.end = context.WithCancelCause(ctx)
 	defer w.end(nil)
 	if a, ok := g.enter(w); ok {
@@ -78,11 +91,14 @@ func (g *gate) Approve(ctx context.Context, q *Question) (Answer, error) {
 	return g.settle(ctx, w, a, err)
 }
 
-// enter adds a question to those that wait, unless an earlier answer allows the call.
+// enter adds a question to those that wait, unless an earlier answer allows or refuses the call.
 func (g *gate) enter(w *waiter) (Answer, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if a, ok := g.allowed[w.kind]; ok {
+	if a, ok := g.refused[w.rule]; ok {
+		return a, true
+	}
+	if a, ok := g.allowed[w.grant]; ok {
 		return a, true
 	}
 	w.timer = time.AfterFunc(g.timeout, func() { w.end(errNoAnswer) })
@@ -102,14 +118,20 @@ func (g *gate) ask(w *waiter) (Answer, error) {
 	q := w.question
 	q.others = func() []*Question { return g.others(w) }
 	var failed []error
+	tooLong := false
 	for _, way := range g.ways {
 		if w.ctx.Err() != nil {
 			break
+		}
+		if _, ok := way.(*overflow); ok && !tooLong {
+			continue
 		}
 		a, err := way.Approve(w.ctx, &q)
 		if err == nil {
 			return a, nil
 		}
+		_, long := errors.AsType[*TooLongError](err)
+		tooLong = tooLong || long
 		failed = append(failed, err)
 	}
 	return Answer{}, errors.Join(failed...)
@@ -148,35 +170,64 @@ func (g *gate) settle(ctx context.Context, w *waiter, a Answer, err error) (Answ
 	case err != nil:
 		return Answer{}, err
 	}
-	switch {
-	case !slices.Contains([]Scope{Once, Run, Batch}, a.Scope):
-		a.Scope = Refused
-	case w.question.Run == "":
-		a.Scope = Once
-	}
 	for _, other := range g.waiting {
 		if other != w {
 			other.timer.Reset(g.timeout) // somebody is there
 		}
 	}
-	alike := w.shown
-	switch a.Scope {
-	case Run:
-		later := a
-		later.By += " (for the run)"
-		g.allowed[w.kind] = later
-		alike = g.waiting
-	case Batch:
-	default:
+	if w.question.Run == "" {
+		if a.Scope.allows() {
+			a.Scope = Once
+		} else {
+			a.Scope = Refused
+		}
 		return a, nil
 	}
-	for _, other := range alike {
-		if other != w && other.kind == w.kind && other.settled == nil {
-			by := a
-			by.By += " (for the " + string(a.Scope) + ")"
-			other.settled = &by
+	switch a.Scope {
+	case Once:
+	case Run:
+		later := a.forOthers()
+		g.allowed[w.grant] = later
+		g.end(later, g.waiting, func(other *waiter) bool { return other != w && other.grant == w.grant })
+	case Batch:
+		g.end(a.forOthers(), w.shown, nil)
+	case RefusedBatch:
+		a = a.refusal("refused together with those that waited", "")
+		g.end(a, w.shown, nil)
+	case RefusedRun:
+		a = a.refusal("refused for the rest of this run", "; do not make such calls again")
+		g.refused[w.rule] = a
+		g.end(a, g.waiting, func(other *waiter) bool { return other != w && other.rule == w.rule })
+	default:
+		a.Scope = Refused
+	}
+	return a, nil
+}
+
+// forOthers returns an answer as that of the other calls which it allows too.
+func (a Answer) forOthers() Answer {
+	a.By += " (for the " + string(a.Scope) + ")"
+	return a
+}
+
+// refusal returns an answer that refuses several calls. What and advice are for the script.
+func (a Answer) refusal(what, advice string) Answer {
+	if a.By != "" {
+		what += " by " + a.By
+	}
+	what += advice
+	if a.Reason != "" {
+		what += ": " + a.Reason
+	}
+	return Answer{By: a.By, Reason: what}
+}
+
+// end answers those of other questions that fit.
+func (g *gate) end(a Answer, list []*waiter, fits func(*waiter) bool) {
+	for _, other := range list {
+		if other.settled == nil && (fits == nil || fits(other)) {
+			other.settled = &a
 			other.end(errSettled)
 		}
 	}
-	return a, nil
 }

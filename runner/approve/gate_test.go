@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/gen/upstream"
+	"github.com/mcpgen/mcpgen/runner/pii"
 )
 
 // person answers questions by a function.
@@ -40,6 +41,9 @@ func TestScopes(t *testing.T) {
 		{Run, "r1", "run run run run run", 2},
 		{Batch, "r1", "batch batch batch batch batch", 3},
 		{Refused, "r1", "    ", 5},
+		{RefusedBatch, "r1", "    ", 3},
+		{RefusedRun, "r1", "    ", 1},
+		{RefusedRun, "", "    ", 5},
 		{"always", "r1", "    ", 5},
 		{Run, "", "once once once once once", 5},
 	} {
@@ -79,6 +83,106 @@ func TestScopes(t *testing.T) {
 				t.Errorf("%q in run %q: answers %q after %d questions, want %q after %d", c.scope, c.run, text, asked, c.want, c.asked)
 			}
 		})
+	}
+}
+
+// TestRunIsForTheShape: a yes for the run holds for the names of arguments that a person saw.
+func TestRunIsForTheShape(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		g := New(0, person(func(_ context.Context, q *Question) (Answer, error) {
+			if asked++; asked > 1 {
+				return Answer{By: "ann"}, nil
+			}
+			v, err := q.View(MaxTerminal)
+			if want := "This run: calls of crm__send with body, cc[], cc[].name, to"; err != nil || v.Lines[len(v.Lines)-1] != want {
+				t.Errorf("the last line is %q, %v; want %q", v.Lines[len(v.Lines)-1], err, want)
+			}
+			return Answer{Scope: Run, By: "ann"}, nil
+		}))
+		for _, c := range []struct {
+			args  string
+			scope Scope
+		}{
+			{`{"to":"a","body":"x","cc":[{"name":"b"}]}`, Run},
+			{`{"cc":[{"name":"c"},{"name":"d"}],"body":"y","to":"e"}`, Run},
+			{`{"to":"a","body":"x","cc":[{"name":"b"}],"bcc":"f"}`, Refused},
+			{`{"to":"a","body":"x","cc":[{"name":"b","all":true}]}`, Refused},
+			{`{"to":["a","b"],"body":"x","cc":[{"name":"b"}]}`, Refused},
+		} {
+			q := ofRun("crm__send", 1)
+			q.Arguments = json.RawMessage(c.args)
+			if a, err := g.Approve(t.Context(), q); err != nil || a.Scope != c.scope {
+				t.Errorf("%s: %+v, %v; want %q", c.args, a, err, c.scope)
+			}
+		}
+		if asked != 4 {
+			t.Errorf("%d questions, want 4", asked)
+		}
+	})
+}
+
+// TestNoForTheRun refuses a script that tries again and again after one question, and other rules still ask.
+func TestNoForTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		g := New(0, person(func(context.Context, *Question) (Answer, error) {
+			asked++
+			return Answer{Scope: RefusedRun, By: "ann", Reason: "not this week"}, nil
+		}))
+		for i := range 300 {
+			a, err := g.Approve(t.Context(), ofRun("delete", i))
+			if want := "refused for the rest of this run by ann; do not make such calls again: not this week"; err != nil || a.Scope != Refused || a.Reason != want {
+				t.Fatalf("call %d: %+v, %v; want the reason %q", i, a, err, want)
+			}
+		}
+		other := ofRun("delete", 1)
+		other.Rule = "another"
+		if _, err := g.Approve(t.Context(), other); err != nil || asked != 2 {
+			t.Errorf("%d questions, %v; want 2", asked, err)
+		}
+	})
+}
+
+// TestThreeRecipients: who sees the question itself sees the real values; a client's form has a token for each, in lines of code too.
+func TestThreeRecipients(t *testing.T) {
+	tokens := pii.New()
+	var forms []string
+	form := Elicit(func(_ context.Context, q *upstream.Question) (*upstream.Reply, error) {
+		forms = append(forms, q.Message)
+		return &upstream.Reply{Action: upstream.ActionDecline}, nil
+	}, "user")
+	for i, to := range []string{"ann@example.com", "bob@example.com", "ann@example.com", "eve@example.org"} {
+		q := &Question{
+			Run: "r", Tool: "mail__send", Server: "mail", Script: "a.ts", Code: "const to = '" + to + "';\nsend(to)", At: "a.ts:2", Tokens: tokens,
+			Arguments: json.RawMessage(`{"to":"` + to + `"}`), others: func() []*Question {
+				return []*Question{{Tool: "mail__send", Arguments: json.RawMessage(`{"to":"zoe@example.com"}`)}}
+			},
+		}
+		if v, err := q.View(MaxTerminal); err != nil || strings.Count(strings.Join(v.Lines, "\n"), to) != 2 || !strings.Contains(strings.Join(v.Others, "\n"), "zoe@example.com") {
+			t.Errorf("shown: %+v, %v", v, err)
+		}
+		if _, err := form.Approve(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+		token := []string{"[EMAIL_1]", "[EMAIL_3]", "[EMAIL_1]", "[EMAIL_4]"}[i]
+		if text := forms[i]; strings.Contains(text, "@example") || strings.Count(text, token) != 2 || strings.Count(text, "[EMAIL_2]") != 1 {
+			t.Errorf("%s: want %s twice and [EMAIL_2] once, got:\n%s", to, token, text)
+		}
+	}
+}
+
+// TestCodeOfOtherFiles shows the lines of a helper file or skill, and none that the sandbox made up.
+func TestCodeOfOtherFiles(t *testing.T) {
+	q := ofRun("delete", 1)
+	q.Script, q.Code, q.At, q.Source = "a.ts", "import './lib/all.ts';", "lib/all.ts:2", "one\ntwo\nthree"
+	if all := strings.Join(q.lines(), "\n"); !strings.Contains(all, "Line 2 of lib/all.ts makes the call:\n     1  one\n>    2  two\n     3  three") {
+		t.Errorf("%s", all)
+	}
+	for _, at := range []string{"lib/all.ts:4", "lib/all.ts:0", "lib/all.ts", "a.ts:9", ":"} {
+		if q.At = at; len(q.caller()) > 0 {
+			t.Errorf("%s: %q", at, q.caller())
+		}
 	}
 }
 
@@ -175,7 +279,7 @@ func TestNextWay(t *testing.T) {
 func TestElicit(t *testing.T) {
 	for content, want := range map[string]Scope{`{"answer":"once"}`: Once, `{"answer":"run"}`: Run, `{"answer":"no"}`: Refused, `{"answer":"batch"}`: Refused, `{}`: Refused, `[`: Refused} {
 		e := Elicit(func(_ context.Context, q *upstream.Question) (*upstream.Reply, error) {
-			if q.Server != "mcprun" || !strings.HasPrefix(q.Message, "delete needs your approval\nCall: delete on server crm\n  n = 1\n") || !strings.Contains(string(q.Schema), `"enum":["no","once","run"]`) {
+			if q.Server != "mcprun" || !strings.HasPrefix(q.Message, "delete needs your approval\nCall: delete on server crm\n  n = 1\n") || !strings.Contains(string(q.Schema), `"enum":["no","once","run","stop"]`) {
 				t.Errorf("question %+v, schema %s", q, q.Schema)
 			}
 			return &upstream.Reply{Action: upstream.ActionAccept, Content: json.RawMessage(content)}, nil
@@ -237,7 +341,7 @@ func TestArgumentsAreShownWhole(t *testing.T) {
 		q.others = func() []*Question { return []*Question{with(args)} }
 		for _, most := range []int{MaxTerminal, maxPage} {
 			v, err := q.View(most)
-			if err != nil || !strings.Contains(strings.Join(v.Lines, "\n"), "OR 1=1") || !strings.Contains(strings.Join(v.Others, "\n"), "OR 1=1") || len(v.Scopes) != 3 {
+			if err != nil || !strings.Contains(strings.Join(v.Lines, "\n"), "OR 1=1") || !strings.Contains(strings.Join(v.Others, "\n"), "OR 1=1") || len(v.Scopes) != 5 {
 				t.Errorf("%s, at most %d characters: %+v, %v", name, most, v, err)
 			}
 		}
@@ -258,6 +362,14 @@ func TestTooLongToShow(t *testing.T) {
 	a, err := New(0, form).Approve(t.Context(), long)
 	if a.Scope != Refused || err == nil || !strings.Contains(err.Error(), "too long to show here") || !strings.Contains(err.Error(), "--approve page") {
 		t.Errorf("%+v, %v", a, err)
+	}
+	last := WhenTooLong(person(func(context.Context, *Question) (Answer, error) { return Answer{Scope: Once, By: "last"}, nil }))
+	if a, err := New(0, form, last).Approve(t.Context(), long); err != nil || a.By != "last" {
+		t.Errorf("where only that way has room: %+v, %v", a, err)
+	}
+	broken := person(func(context.Context, *Question) (Answer, error) { return Answer{}, ErrNobody })
+	if a, err := New(0, broken, last).Approve(t.Context(), long); !errors.Is(err, ErrNobody) {
+		t.Errorf("where nobody can be asked: %+v, %v", a, err)
 	}
 	next := person(func(context.Context, *Question) (Answer, error) { return Answer{Scope: Once, By: "next"}, nil })
 	if a, err := New(0, form, next).Approve(t.Context(), long); err != nil || a.By != "next" {

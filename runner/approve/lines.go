@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -31,28 +33,37 @@ const around = 2
 
 // View is a question as a person sees it, and the answers on offer.
 type View struct {
-	// Lines describe the question, and Others the calls that Batch allows too.
+	// Lines describe the question, and Others the calls that Batch allows, and RefusedBatch refuses, too.
 	Lines, Others []string
-	Scopes        []Scope
+	Scopes        []Scope // besides Refused
+}
+
+// TooLongError reports a call that has too many characters to be shown in one way of asking.
+type TooLongError struct{ Characters, Limit int }
+
+func (e *TooLongError) Error() string {
+	remedy := "answer with --approve page"
+	if e.Limit >= maxPage {
+		remedy = "answer with a program (--approve-command)"
+	}
+	return fmt.Sprintf("the call is too long to show here (%d characters, limit %d); %s", e.Characters, e.Limit, remedy)
 }
 
 // View returns what a person is shown who sees at most so many characters. Hostile texts are quoted or one line each, and characters
 // that are not visible are escaped, so that no text can look like another line or run over the screen. Every argument is shown whole.
-// The error says that there is no room for them; without room for the calls that wait too, Batch is not on offer.
+// A *TooLongError says that there is no room for them; without room for the calls that wait too, they are not on offer.
 func (q *Question) View(most int) (*View, error) {
 	v := &View{Lines: q.lines(), Scopes: []Scope{Once}}
+	if q.Run != "" && q.Plan == nil {
+		v.Lines, v.Scopes = append(v.Lines, "This run: "+q.alike()), append(v.Scopes, Run, RefusedRun)
+	}
 	used := characters(v.Lines)
 	if used > most {
-		remedy := "answer with --approve page"
-		if most >= maxPage {
-			remedy = "answer with a program (--approve-command)"
-		}
-		return nil, fmt.Errorf("the call is too long to show here (%d characters, limit %d); %s", used, most, remedy)
+		return nil, &TooLongError{used, most}
 	}
 	if q.Run == "" {
 		return v, nil
 	}
-	v.Scopes = append(v.Scopes, Run)
 	others := q.Others()
 	if len(others) == 0 {
 		return v, nil
@@ -63,8 +74,47 @@ func (q *Question) View(most int) (*View, error) {
 		v.Others[0] += ", too long to show here; each will be asked separately"
 		return v, nil
 	}
-	v.Others, v.Scopes = append(v.Others, list...), append(v.Scopes, Batch)
+	v.Others, v.Scopes = append(v.Others, list...), append(v.Scopes, Batch, RefusedBatch)
 	return v, nil
+}
+
+// alike says which calls Run allows.
+func (q *Question) alike() string {
+	names := shape(q.Arguments)
+	if len(names) == 0 {
+		return "calls of " + visible(q.Tool) + " without arguments"
+	}
+	return "calls of " + visible(q.Tool) + " with " + visible(strings.Join(names, ", "))
+}
+
+// shape returns the names of arguments, sorted: those of objects in them as OUTER.INNER, of the elements of lists as LIST[].
+func shape(args json.RawMessage) []string {
+	var value any
+	if json.Unmarshal(args, &value) != nil {
+		return []string{string(args)} // not an object: only the same again is alike
+	}
+	names := map[string]bool{}
+	addNames(names, "", value)
+	return slices.Sorted(maps.Keys(names))
+}
+
+func addNames(names map[string]bool, at string, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		if at != "" {
+			names[at], at = true, at+"."
+		}
+		for name, inner := range v {
+			addNames(names, at+name, inner)
+		}
+	case []any:
+		names[at+"[]"] = true
+		for _, inner := range v {
+			addNames(names, at+"[]", inner)
+		}
+	default:
+		names[at] = true
+	}
 }
 
 func characters(lines []string) int {
@@ -86,6 +136,11 @@ func (q *Question) Title() string {
 	return visible(q.Tool) + " needs your approval"
 }
 
+// riskLine begins the line of the risk.
+const riskLine = "Risk: "
+
+func (q *Question) risk() string { return cmp.Or(q.Risk, risk.Medium).String() }
+
 // lines describes the question.
 func (q *Question) lines() []string {
 	var lines []string
@@ -101,13 +156,13 @@ func (q *Question) lines() []string {
 	if q.Customer != "" {
 		lines = append(lines, "Customer: "+visible(q.Customer))
 	}
-	lines = append(lines, "Risk: "+cmp.Or(q.Risk, risk.Medium).String())
+	lines = append(lines, riskLine+q.risk())
 	if q.Plan != nil {
 		return lines
 	}
 	why := visible(q.Rule)
 	if q.Reason != "" {
-		why += ": " + short(visible(q.Reason))
+		why += ": " + short(visible(q.shown(q.Reason)))
 	}
 	return append(lines, "Asked by: "+why)
 }
@@ -121,25 +176,46 @@ func otherLines(others []*Question) []string {
 	return lines
 }
 
-// caller shows the line of the script that makes the call, among its neighbours, as far as the sandbox can be believed; nil if it does
-// not say.
+// shown returns a foreign text without what this way of asking must not show.
+func (q *Question) shown(text string) string {
+	if q.text == nil {
+		return text
+	}
+	return q.text(text)
+}
+
+// caller shows the line that makes the call, among its neighbours, as far as the sandbox can be believed; nil if it does not say, or
+// if there is no such line.
 func (q *Question) caller() []string {
-	at, ok := strings.CutPrefix(q.At, q.Script+":")
-	n, err := strconv.Atoi(at)
-	code := strings.Split(q.Code, "\n")
-	if !ok || err != nil || n < 1 || n > len(code) {
+	file, n, ok := SplitAt(q.At)
+	text, where := q.Code, ""
+	if file != q.Script {
+		text, where = q.Source, " of "+visible(file)
+	}
+	code := strings.Split(text, "\n")
+	if !ok || text == "" || n > len(code) {
 		return nil
 	}
-	lines := []string{fmt.Sprintf("Line %d makes the call:", n)}
+	lines := []string{fmt.Sprintf("Line %d%s makes the call:", n, where)}
 	for i := max(1, n-around); i <= min(len(code), n+around); i++ {
 		mark := ' '
 		if i == n {
 			mark = '>'
 		}
 		text := strings.ReplaceAll(strings.TrimRight(code[i-1], " \t\r"), "\t", "  ")
-		lines = append(lines, fmt.Sprintf("%c %4d  %s", mark, i, short(visible(text))))
+		lines = append(lines, fmt.Sprintf("%c %4d  %s", mark, i, short(visible(q.shown(text)))))
 	}
 	return lines
+}
+
+// SplitAt splits the place of a call, NAME:LINE. Lines count from 1.
+func SplitAt(at string) (file string, line int, ok bool) {
+	i := strings.LastIndexByte(at, ':')
+	if i < 0 {
+		return "", 0, false
+	}
+	line, err := strconv.Atoi(at[i+1:])
+	return at[:i], line, err == nil && line > 0
 }
 
 // members shows each argument whole in a line of its own.

@@ -18,7 +18,10 @@ import (
 //go:embed page.html
 var pageHTML string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"riskOf": func(line string) string { level, _ := strings.CutPrefix(line, riskLine); return level },
+	"isRisk": func(line string) bool { return strings.HasPrefix(line, riskLine) },
+}).Parse(pageHTML))
 
 // PageOptions configure a Page.
 type PageOptions struct {
@@ -134,7 +137,7 @@ func (p *Page) list(w http.ResponseWriter, r *http.Request) {
 	list, err := waitingAt(r.Context(), p.opt.Dir, p.opt.Project)
 	d := &pageData{Refresh: true, Waiting: list}
 	if err != nil {
-		d.Note = err.Error()
+		d.Note = visible(err.Error())
 	}
 	p.show(w, http.StatusOK, d)
 }
@@ -171,7 +174,11 @@ func (p *Page) answer(w http.ResponseWriter, r *http.Request) {
 		p.show(w, http.StatusNotFound, &pageData{Note: "This question is no longer waiting. Your answer was not recorded."})
 		return
 	}
-	form := url.Values{"id": {q.ID}, "answer": {strings.TrimPrefix(r.PostFormValue("answer"), "no")}}
+	scope := Scope(r.PostFormValue("answer"))
+	if scope == no {
+		scope = Refused
+	}
+	form := url.Values{"id": {q.ID}, "answer": {string(scope)}}
 	if _, err := callDesk(r.Context(), filepath.Join(p.opt.Dir, q.Socket), http.MethodPost, "/answer", form); err != nil {
 		p.show(w, http.StatusConflict, &pageData{Note: "Your answer was not accepted: " + visible(err.Error())})
 		return

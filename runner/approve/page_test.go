@@ -8,11 +8,15 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
 // shortDir returns a folder whose path is short enough for a socket.
@@ -183,6 +187,106 @@ func without(form url.Values, name string) url.Values {
 		}
 	}
 	return out
+}
+
+// TestRefuseABatch refuses all calls that wait by one click on the list, which shows what they are.
+func TestRefuseABatch(t *testing.T) {
+	dir := shortDir(t)
+	p, c := newPage(t, dir)
+	base := "http://" + p.opt.Address
+	_, _, cookies := send(t, c, "GET", p.URL(), nil)
+	cookie := "Cookie: " + cookies[0].Name + "=" + cookies[0].Value
+	g := New(time.Minute, NewDesk(dir, "p"))
+	answers := make(chan Answer, 3)
+	for i := range 3 {
+		go func() {
+			q := ofRun("crm__delete", i)
+			q.Script, q.Customer, q.Risk, q.Arguments = "a.ts", "acme", risk.High, json.RawMessage(`{"to":"ann@example.com"}`)
+			a, err := g.Approve(t.Context(), q)
+			if err != nil {
+				t.Error(err)
+			}
+			answers <- a
+		}()
+	}
+	links(t, c, base, cookie, 3)
+	_, text, _ := send(t, c, "GET", base+"/", nil, cookie)
+	for _, want := range []string{"to = &#34;ann@example.com&#34;", "<td>a.ts</td>", "<td>acme</td>", `<span class="risk high">high</span>`, "Refuse this and 2 more"} {
+		if strings.Count(text, want) != 3 {
+			t.Errorf("%q is there %d times, want 3:\n%s", want, strings.Count(text, want), text)
+		}
+	}
+	form := url.Values{"form": {hidden(t, text, "form")}, "socket": {hidden(t, text, "socket")}, "id": {hidden(t, text, "id")}, "answer": {"none"}}
+	if status, text, _ := send(t, c, "POST", base+"/answer", form, cookie, "Origin: "+base); status != http.StatusSeeOther {
+		t.Fatalf("%d %s", status, text)
+	}
+	for range 3 {
+		if a := <-answers; a.Scope != Refused || a.Reason != "refused together with those that waited by page" {
+			t.Errorf("%+v", a)
+		}
+	}
+	links(t, c, base, cookie, 0)
+}
+
+// TestOtherProgramsAnswerNothing: a copy of this program is another program.
+func TestOtherProgramsAnswerNothing(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the program at the other end of a socket is known on Linux only")
+	}
+	dir := shortDir(t)
+	answered := make(chan Answer, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		a, _ := New(time.Minute, NewDesk(dir, "p")).Approve(ctx, ofRun("delete", 1))
+		answered <- a
+	}()
+	var list []Waiting
+	for range 3000 {
+		if list, _ = waitingAt(t.Context(), dir, "p"); len(list) > 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if len(list) != 1 {
+		t.Fatal("the question is not there")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "other")
+	if err := os.WriteFile(other, text, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(other, "-test.run=^TestAsOtherProgram$", "-test.v")
+	cmd.Env = append(os.Environ(), "APPROVE_TEST_SOCKET="+filepath.Join(dir, list[0].Socket), "APPROVE_TEST_ID="+list[0].ID)
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.Count(string(out), "another program asks than the one whose call waits") != 2 {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := callDesk(t.Context(), filepath.Join(dir, list[0].Socket), http.MethodPost, "/answer", url.Values{"id": {list[0].ID}, "answer": {"once"}}); err != nil {
+		t.Error(err)
+	}
+	if a := <-answered; a.Scope != Once {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestAsOtherProgram is what the copy does.
+func TestAsOtherProgram(t *testing.T) {
+	socket := os.Getenv("APPROVE_TEST_SOCKET")
+	if socket == "" {
+		t.Skip("it is a part of TestOtherProgramsAnswerNothing")
+	}
+	_, err := callDesk(t.Context(), socket, http.MethodGet, "/waiting", nil)
+	t.Log(err)
+	_, err = callDesk(t.Context(), socket, http.MethodPost, "/answer", url.Values{"id": {os.Getenv("APPROVE_TEST_ID")}, "answer": {"once"}})
+	t.Log(err)
 }
 
 // TestManyLongQuestions: the page shows the oldest ones if there is no room for all.

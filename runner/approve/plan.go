@@ -50,10 +50,12 @@ type PlannedCall struct {
 	// Values are the values that each argument may have, in a form that does not reveal them; null: any value. A call has exactly
 	// these arguments.
 	Values map[string][]string `json:"values"`
-	// Shown are the arguments for people, with tokens for personal data; of several calls all of them.
+	// Shown are the arguments for whoever approves the plan; of several calls all of them. A stored plan has tokens for personal data.
 	Shown []json.RawMessage `json:"shown"`
 	// Rule is the rule that asks about the call, with its place; empty: none.
 	Rule string `json:"rule,omitempty"`
+
+	masked []json.RawMessage // Shown, with tokens
 }
 
 // Keyring holds secrets by name. Get and Delete return fs.ErrNotExist for an unknown name.
@@ -121,7 +123,7 @@ func (s *Plans) New(calls []Call, loosen Loosen) (*Plan, error) {
 				planned.Most, loops[key] = n, planned
 			}
 		}
-		planned.Shown = append(planned.Shown, c.Masked)
+		planned.Shown, planned.masked = append(planned.Shown, c.Arguments), append(planned.masked, c.Masked)
 		for name, value := range args {
 			known, seen := planned.Values[name]
 			switch {
@@ -176,7 +178,16 @@ type sealed struct {
 
 // Save stores a plan that a person has approved.
 func (s *Plans) Save(p *Plan) error {
-	text, err := json.Marshal(p)
+	stored := *p
+	stored.Calls = make([]*PlannedCall, len(p.Calls))
+	for i, c := range p.Calls {
+		one := *c
+		if c.masked != nil {
+			one.Shown = c.masked
+		}
+		stored.Calls[i] = &one
+	}
+	text, err := json.Marshal(stored)
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,29 @@ func approvedWith(t *testing.T, dir string, ring Keyring, loosen Loosen, calls .
 	return plans, p
 }
 
+// TestPlanShowsRealValues to whoever approves it, and stores tokens.
+func TestPlanShowsRealValues(t *testing.T) {
+	dir := t.TempDir()
+	plans, err := OpenPlans(dir, []byte("secret"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plans.New([]Call{{Tool: "send", Arguments: json.RawMessage(`{"to":"ann@example.com"}`), Masked: json.RawMessage(`{"to":"[EMAIL_1]"}`)}}, Loosen{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := (&Question{Plan: p}).View(MaxTerminal); err != nil || !strings.Contains(strings.Join(v.Lines, "\n"), `to = "ann@example.com"`) {
+		t.Errorf("shown: %+v, %v", v, err)
+	}
+	if err := plans.Save(p); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(plans.path(p.ID))
+	if err != nil || strings.Contains(string(text), "ann@") || !strings.Contains(string(text), "[EMAIL_1]") {
+		t.Errorf("stored: %s, %v", text, err)
+	}
+}
+
 func decide(d policy.Decider, text string, hints policy.Hints) policy.Decision {
 	tool, args, _ := strings.Cut(text, " ")
 	return d.Decide(context.Background(), &policy.Request{Tool: tool, Args: json.RawMessage(args), Hints: hints, Run: &policy.Run{}})

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
 // Bounds of the talk between the page and the processes that ask: of one request, of an answer in bytes, and of a script's text.
@@ -25,6 +27,9 @@ const (
 	askTime    = 2 * time.Second
 	maxWaiting = 32 << 20
 	maxCode    = 200 << 10
+
+	maxListed     = 8   // arguments of a call in the list of questions
+	maxListedText = 200 // bytes of each
 )
 
 // socketEnd ends the names of sockets.
@@ -32,7 +37,8 @@ const socketEnd = ".sock"
 
 // Desk is an Approver that asks on the page of mcprun approvals, which another process serves. While a question waits, the process
 // listens on a Unix socket in a folder that only the user may enter. So the page finds the questions of all processes, and a server
-// whose tools read and write files, even there, cannot answer one: a socket is no file to write to.
+// whose tools read and write files, even there, cannot answer one: a socket is no file to write to. On Linux it talks only to processes
+// that run the same program.
 type Desk struct {
 	dir, project string
 
@@ -56,7 +62,14 @@ type Waiting struct {
 	Title  string    `json:"title"`
 	Lines  []string  `json:"lines"`
 	Others []string  `json:"others,omitempty"`
-	Code   string    `json:"code,omitempty"`
+	// More is how many calls a batch has besides this one.
+	More int `json:"more,omitempty"`
+	// What the list of questions shows. Arguments are cut.
+	Arguments []string `json:"arguments,omitempty"`
+	Script    string   `json:"script,omitempty"`
+	Customer  string   `json:"customer,omitempty"`
+	Risk      string   `json:"risk"`
+	Code      string   `json:"code,omitempty"`
 	// Missing is how many bytes at the script's end Code does not have.
 	Missing int     `json:"missing,omitempty"`
 	Scopes  []Scope `json:"scopes"`
@@ -76,7 +89,11 @@ func (d *Desk) Approve(ctx context.Context, q *Question) (Answer, error) {
 	text, missing := code(q)
 	p := &pending{answer: make(chan Scope, 1), view: Waiting{
 		ID: rand.Text(), Since: time.Now(), Title: q.Title(), Lines: shown.Lines, Others: shown.Others, Code: text, Missing: missing, Scopes: shown.Scopes,
+		Arguments: listed(q), Script: visible(q.Script), Customer: visible(q.Customer), Risk: q.risk(),
 	}}
+	if slices.Contains(shown.Scopes, Batch) {
+		p.view.More = len(q.Others())
+	}
 	if err := d.enter(p); err != nil {
 		return Answer{}, err
 	}
@@ -87,6 +104,23 @@ func (d *Desk) Approve(ctx context.Context, q *Question) (Answer, error) {
 	case <-ctx.Done():
 		return Answer{}, ctx.Err()
 	}
+}
+
+// listed returns the arguments for the list of questions.
+func listed(q *Question) []string {
+	if q.Plan != nil {
+		return nil
+	}
+	lines := members(q.Arguments)
+	more := len(lines) - maxListed
+	lines = lines[:min(len(lines), maxListed)]
+	for i, line := range lines {
+		lines[i] = ident.Clip(strings.TrimSpace(line), maxListedText)
+	}
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return lines
 }
 
 // code returns the beginning of the script, with escapes for what is not visible, and how many bytes are missing at its end.
@@ -114,11 +148,27 @@ func (d *Desk) enter(p *pending) error {
 		mux := http.NewServeMux()
 		mux.HandleFunc("GET /waiting", d.list)
 		mux.HandleFunc("POST /answer", d.take)
-		d.server = &http.Server{Handler: mux, ReadTimeout: askTime}
+		d.server = &http.Server{Handler: onlySame(mux), ReadTimeout: askTime, ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, peerKey{}, samePeer(c))
+		}}
 		go d.server.Serve(l)
 	}
 	d.waiting[p.view.ID] = p
 	return nil
+}
+
+// peerKey is the context's key of the error of samePeer.
+type peerKey struct{}
+
+// onlySame answers only processes that run this program.
+func onlySame(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err, refused := r.Context().Value(peerKey{}).(error); refused {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // leave removes a question, and ends listening if it is the last. The answer to the request that brought the answer is still sent.
@@ -185,7 +235,7 @@ func (d *Desk) take(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sockets calls a process that asks.
+// callDesk calls a process that asks. What it answers with another status than 200 is the error.
 func callDesk(ctx context.Context, socket, method, path string, form url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -204,12 +254,17 @@ func callDesk(ctx context.Context, socket, method, path string, form url.Values)
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxWaiting))
 	if err == nil && res.StatusCode != http.StatusOK {
-		err = errors.New(strings.TrimSpace(string(text)))
+		err = &deskError{strings.TrimSpace(ident.Clip(string(text), maxText))}
 	}
 	return text, err
 }
 
-// waitingAt returns the questions of all processes of a project, the oldest first.
+// deskError is what a process that asks says of a request that it refuses.
+type deskError struct{ text string }
+
+func (e *deskError) Error() string { return e.text }
+
+// waitingAt returns the questions of all processes of a project, the oldest first, also with an error about some of the processes.
 func waitingAt(ctx context.Context, dir, project string) ([]Waiting, error) {
 	if err := makePrivate(dir); err != nil {
 		return nil, err
@@ -219,6 +274,7 @@ func waitingAt(ctx context.Context, dir, project string) ([]Waiting, error) {
 		return nil, err
 	}
 	var all []Waiting
+	var refused error
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), project+"-") || !strings.HasSuffix(e.Name(), socketEnd) {
 			continue
@@ -230,6 +286,9 @@ func waitingAt(ctx context.Context, dir, project string) ([]Waiting, error) {
 			if _, dialing := errors.AsType[*net.OpError](err); dialing {
 				_ = os.Remove(socket) // of a process that was killed
 			}
+			if said, ok := errors.AsType[*deskError](err); ok {
+				refused = said
+			}
 			continue
 		}
 		for i := range list {
@@ -238,7 +297,7 @@ func waitingAt(ctx context.Context, dir, project string) ([]Waiting, error) {
 		all = append(all, list...)
 	}
 	slices.SortFunc(all, byAge)
-	return all, nil
+	return all, refused
 }
 
 // byAge sorts the oldest question first.

@@ -33,8 +33,11 @@ var ErrRunTimeout = errors.New("the run timed out")
 type Run struct {
 	ID           string // begins the names of files
 	Script, Code string // the script's name and text, for whoever approves its calls; empty without one
-	Settings     Settings
-	Store        *workspace.Store // for large results; nil: scripts get them whole
+	// Source returns the text of another file of the script, by the name that the places of calls have, for whoever approves them.
+	// The name is hostile. Nil: none is known.
+	Source   func(name string) (string, bool)
+	Settings Settings
+	Store    *workspace.Store // for large results; nil: scripts get them whole
 	// Elicit answers elicitations of servers. Nil: each is declined.
 	Elicit upstream.ElicitFunc
 	// Watch is called with the events of the run, one at a time. May be nil.
@@ -57,6 +60,7 @@ type Calls struct {
 	subject *policy.Run // what the policy knows of the run
 	usage   *usage
 
+	tokens   *pii.Tokenizer  // replaces personal data in what is kept of the run, and in questions for a client
 	details  *detailer       // nil: nothing is kept
 	recorder *record.Writer  // nil: nothing is recorded
 	player   *record.Player  // nil: calls are made
@@ -90,13 +94,13 @@ type Calls struct {
 func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
 	set := run.Settings.withDefaults()
 	c := &Calls{
-		chain: ch, run: run, set: set, subject: &policy.Run{Subject: set.Subject, Conversation: set.Conversation}, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
+		chain: ch, run: run, set: set, tokens: pii.New(), subject: &policy.Run{Subject: set.Subject, Conversation: set.Conversation}, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
 		slots: make(chan struct{}, set.Parallel), checks: make(chan struct{}, maxChecks), gates: map[string]chan struct{}{}, dryCalls: map[int]bool{}, warned: map[string]bool{}, texts: map[string]bool{},
 	}
 	if run.Direct && set.Conversation != nil {
 		c.subject = set.Conversation
 	}
-	mask := ch.mask()
+	mask := ch.mask(c.tokens)
 	var err error
 	if set.Replay != nil {
 		if c.player, err = record.Read(set.Replay, set.ReplayLoose, mask); err != nil {
@@ -136,9 +140,12 @@ func (c *Calls) AtOnce() int {
 	return maxInFlight
 }
 
-// mask removes the values of variables and personal data from a recording.
-func (ch *Chain) mask() record.Mask {
-	m := record.Mask{JSON: pii.New().MaskJSON}
+// mask removes the values of variables and, unless tokens is nil, personal data.
+func (ch *Chain) mask(tokens *pii.Tokenizer) record.Mask {
+	m := record.Mask{}
+	if tokens != nil {
+		m.JSON = tokens.MaskJSON
+	}
 	if up, ok := ch.upstreams.(concealer); ok {
 		m.Text = up.Conceal
 	}

@@ -70,14 +70,20 @@ func (c *Calls) approve(ctx context.Context, req *request, asked *policy.Request
 	if c.set.Approver == nil {
 		return nobody(req, d)
 	}
-	mask := c.chain.mask()
+	secrets := c.chain.mask(nil)
 	c.clock.Hold()
 	defer c.clock.Release()
 	req.waiting.begin(ctx, waitApproval)
-	answer, err := c.set.Approver.Approve(ctx, &approve.Question{
+	q := &approve.Question{
 		Run: c.run.ID, Call: req.Seq, Script: c.run.Script, Code: c.run.Code, At: req.At, Customer: c.subject.Customer, Server: req.Server, Tool: req.Tool,
-		Arguments: mask.Value(req.Args), Risk: asked.Risk(), Rule: d.Source(), Reason: d.Reason,
-	})
+		Arguments: secrets.Value(req.Args), Tokens: c.tokens, Risk: asked.Risk(), Rule: d.Source(), Reason: d.Reason,
+	}
+	if file, _, ok := approve.SplitAt(req.At); ok && file != c.run.Script && c.run.Source != nil {
+		if text, known := c.run.Source(file); known {
+			q.Source = text
+		}
+	}
+	answer, err := c.set.Approver.Approve(ctx, q)
 	d.By = answer.By
 	switch {
 	case ctx.Err() != nil:

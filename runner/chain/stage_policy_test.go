@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -178,7 +179,7 @@ func TestApprovalTakesNoTime(t *testing.T) {
 		if over.Load() || n != 1 {
 			t.Errorf("the run is over: %v; calls: %d", over.Load(), n)
 		}
-		if asked.Tool != "crm__send" || strings.Contains(string(asked.Arguments), "ann@") || asked.Rule != `rule "r", mcpgen.yaml:7` {
+		if asked.Tool != "crm__send" || string(asked.Arguments) != `{"to":"ann@example.com"}` || asked.Rule != `rule "r", mcpgen.yaml:7` {
 			t.Errorf("question = %+v", asked)
 		}
 		time.Sleep(2 * time.Second)
@@ -188,6 +189,36 @@ func TestApprovalTakesNoTime(t *testing.T) {
 		}
 	})
 }
+
+// TestQuestionsOfARun: they have the real values without secrets, one set of tokens, and the file that makes the call.
+func TestQuestionsOfARun(t *testing.T) {
+	var asked []*approve.Question
+	yes := approverFunc(func(_ context.Context, q *approve.Question) (approve.Answer, error) {
+		asked = append(asked, q)
+		return approve.Answer{Scope: approve.Once}, nil
+	})
+	n := 0
+	w := newTestCalls(t, concealing{counted(&n)}, nil, Settings{Policy: decide(policy.Ask), Approver: yes}, "")
+	w.run.Script = "a.ts"
+	w.run.Source = func(name string) (string, bool) { return "text of " + name, name == "lib/b.ts" }
+	for i, at := range []string{"a.ts:1", "lib/b.ts:2", "lib/c.ts:3"} {
+		args := fmt.Sprintf(`{"to":"p%d@example.com","key":"hunter2"}`, i)
+		if _, err := w.handler(t.Context(), &call.Request{Tool: "crm__send", Args: json.RawMessage(args), At: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, source := range []string{"", "text of lib/b.ts", ""} {
+		q := asked[i]
+		if want := fmt.Sprintf(`{"to":"p%d@example.com","key":"${KEY}"}`, i); string(q.Arguments) != want || q.Source != source || q.Tokens == nil || q.Tokens != asked[0].Tokens {
+			t.Errorf("question %d = %+v, want the arguments %s and the source %q", i, q, want, source)
+		}
+	}
+}
+
+// concealing is a server with a secret in its configuration.
+type concealing struct{ answerer }
+
+func (concealing) Conceal(text string) string { return strings.ReplaceAll(text, "hunter2", "${KEY}") }
 
 func TestTaint(t *testing.T) {
 	var taints []string

@@ -56,7 +56,7 @@ func rules() []rule {
 		{"runner/call", nil},
 		{"runner/risk", nil},
 		{"runner/policy", []string{"gen/catalog", "gen/config", "gen/config/node", "gen/ident", "gen/schema/validate", "runner/risk"}},
-		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/policy", "runner/risk"}},
+		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/pii", "runner/policy", "runner/risk"}},
 		{"runner/internal/safeopen", nil},
 		{"runner/internal/clock", nil},
 		{"runner/internal/hint", []string{"gen/catalog", "gen/ident", "runner/bridge", "runner/internal/safeopen", "runner/sandbox", "runner/script", "templates"}},
@@ -133,7 +133,7 @@ func rules() []rule {
 		{"cmd/mcprun/internal/serve", []string{"cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/source", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/search", "gen/upstream", "runner", "runner/approve", "runner/call", "runner/hostapi", "runner/mcpserver", "runner/mcpserver/bearer", "runner/pii", "runner/policy", "runner/sandbox", "runner/skill", "runner/workspace", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/skills", []string{"cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/source", "gen/catalog", "runner", "runner/sandbox", "runner/script", "runner/script/check", "runner/skill", "runner/workspace", "runner/workspace/customer", "skills"}},
 		{"cmd/mcprun/internal/source", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "runner", "runner/sandbox", "runner/script"}},
-		{"cmd/mcprun/internal/term", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "gen/upstream", "runner", "runner/approve", "runner/chain"}},
+		{"cmd/mcprun/internal/term", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "gen/upstream", "runner", "runner/approve", "runner/chain", "runner/risk"}},
 	}
 }
 

@@ -106,6 +106,11 @@ func (o *approveFlags) approver(app *cli.App, p *project.Project, workspace stri
 		}
 		list = append(list, way)
 	}
+	if len(list) > 0 && !slices.Contains(words, approvePage) && app.Env("CI") == "" {
+		if way, err := ways[approvePage](); err == nil {
+			list = append(list, approve.WhenTooLong(way))
+		}
+	}
 	if len(list) == 0 && !auto {
 		if failed == nil {
 			return nil, nil // it is for another command, or this client cannot ask

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
 // defaultColumns is the width of a terminal that does not say it.
@@ -65,7 +67,7 @@ func (d *dialogue) approve(ctx context.Context, q *approve.Question, columns int
 	for _, line := range append(view.Lines, view.Others...) {
 		for i, part := range wrap(line, columns-len(continued)) {
 			if i == 0 {
-				d.say("  %s\n", part)
+				d.say("  %s\n", d.coloured(part, q.Risk))
 			} else {
 				d.say("%s%s\n", d.style.Dim(continued), part)
 			}
@@ -75,10 +77,10 @@ func (d *dialogue) approve(ctx context.Context, q *approve.Question, columns int
 	for _, s := range view.Scopes {
 		words = append(words, string(s))
 	}
-	if len(words) > 2 {
-		hint := "once: this call; run: this tool for the rest of the run"
-		if len(words) > 3 {
-			hint += "; batch: this call and those that wait too"
+	if slices.Contains(view.Scopes, approve.Run) {
+		hint := "once: this call; run: what the line \"This run\" names; stop: refuse all that this rule asks about in this run"
+		if slices.Contains(view.Scopes, approve.Batch) {
+			hint += "; batch: this call and those that wait too; none: refuse them together"
 		}
 		d.say("%s\n", d.style.Dim(hint))
 	}
@@ -87,6 +89,19 @@ func (d *dialogue) approve(ctx context.Context, q *approve.Question, columns int
 		return approve.Refused, err
 	}
 	return approve.Scope(word), nil
+}
+
+// coloured returns a line of a question, in colour if it is that of a high risk.
+func (d *dialogue) coloured(line string, r risk.Risk) string {
+	switch {
+	case line != "Risk: "+r.String():
+		return line
+	case r >= risk.High:
+		return d.style.Red(line)
+	case r == risk.Medium:
+		return d.style.Yellow(line)
+	}
+	return d.style.Green(line)
 }
 
 // continued begins the lines of a long text after its first, so that none of them looks like a line of its own.

@@ -34,7 +34,7 @@ func typist(lines ...string) (*approver, *bytes.Buffer) {
 }
 
 func TestApprover(t *testing.T) {
-	for typed, want := range map[string]approve.Scope{"\n": "", "o\n": "once", "run\n": "run", "n\n": "", "maybe\nonce\n": "once", "batch\nno\n": "", "": ""} {
+	for typed, want := range map[string]approve.Scope{"\n": "", "o\n": "once", "run\n": "run", "n\n": "", "maybe\nonce\n": "once", "batch\nno\n": "", "s\n": "stop", "": ""} {
 		synctest.Test(t, func(t *testing.T) {
 			a, out := typist(strings.SplitAfter(typed, "\n")...)
 			got, err := a.Approve(t.Context(), &approve.Question{
@@ -44,7 +44,7 @@ func TestApprover(t *testing.T) {
 			if err != nil || got.Scope != want || got.By != "terminal" {
 				t.Errorf("%q: %+v, %v; want %q", typed, got, err, want)
 			}
-			for _, text := range []string{"crm__delete needs your approval\n", "  Call: crm__delete on server crm\n", "  Line 2 makes the call:\n       1  one\n  >    2  two\n", "\n    |  ", "[N]o, [o]nce, [r]un: "} {
+			for _, text := range []string{"crm__delete needs your approval\n", "  Call: crm__delete on server crm\n", "  Line 2 makes the call:\n       1  one\n  >    2  two\n", "\n    |  ", "  This run: calls of crm__delete with id, note\n", "[N]o, [o]nce, [r]un, [s]top: "} {
 				if !strings.Contains(out.String(), text) {
 					t.Errorf("%q is not shown:\n%s", text, out)
 				}
@@ -131,5 +131,21 @@ func TestWrap(t *testing.T) {
 		if got := wrap(text, 10); !slices.Equal(got, want) {
 			t.Errorf("wrap(%q) = %q, want %q", text, got, want)
 		}
+	}
+}
+
+// TestWordsWithTheSameLetter: a letter is the first word that begins with it.
+func TestWordsWithTheSameLetter(t *testing.T) {
+	for typed, want := range map[string]string{"n\n": "no", "none\n": "none", "no\n": "no", "\n": "no"} {
+		synctest.Test(t, func(t *testing.T) {
+			a, out := typist(typed)
+			d := &dialogue{w: out, in: a.in}
+			if got, err := d.pick(t.Context(), "no", "once", "none"); err != nil || got != want || out.String() != "[N]o, [o]nce, none: " {
+				t.Errorf("typed %q: %q, %v; want %q; shown %q", typed, got, err, want, out)
+			}
+			synctest.Wait()
+			for range a.in.source.(terminal) {
+			}
+		})
 	}
 }

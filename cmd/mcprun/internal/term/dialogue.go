@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
@@ -38,11 +39,14 @@ func (d *dialogue) head(q *upstream.Question) {
 	}
 }
 
-// pick asks until it gets one of the words or its first letter. An empty line is the first word.
+// pick asks until it gets one of the words, or the first letter of one; of several with a letter that is the first. An empty line is
+// the first word.
 func (d *dialogue) pick(ctx context.Context, words ...string) (string, error) {
 	shown := make([]string, len(words))
 	for i, w := range words {
-		shown[i] = "[" + w[:1] + "]" + w[1:]
+		if shown[i] = "[" + w[:1] + "]" + w[1:]; slices.ContainsFunc(words[:i], func(before string) bool { return before[:1] == w[:1] }) {
+			shown[i] = w
+		}
 	}
 	shown[0] = strings.ToUpper(shown[0][:3]) + shown[0][3:]
 	for {
