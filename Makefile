@@ -6,13 +6,22 @@ BIN := bin
 GOFLAGS_BUILD := -trimpath
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test test-fast soak fuzz bench bench-tokens recording generate man completions release-snapshot release site lint image image-pins container clean
+.PHONY: help build install demo test test-fast soak fuzz bench bench-tokens recording generate man completions release-snapshot release site lint image image-pins container clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
 
 build: ## build bin/mcpgen, bin/mcprun and bin/mcpdemo
 	go build $(GOFLAGS_BUILD) -o $(BIN)/ ./cmd/mcpgen ./cmd/mcprun ./cmd/mcpdemo
+
+# Where `make install` puts the programs: PREFIX/bin.
+PREFIX ?= $(HOME)/.local
+
+install: ## build mcpgen and mcprun into ~/.local/bin (PREFIX=DIR for DIR/bin; needs Go only)
+	@mkdir -p "$(PREFIX)/bin"
+	go build $(GOFLAGS_BUILD) -ldflags "-s -w" -o "$(PREFIX)/bin/" ./cmd/mcpgen ./cmd/mcprun
+	@echo "installed mcpgen and mcprun in $(PREFIX)/bin"
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "$(PREFIX)/bin is not on your PATH: add it, and open a new shell" ;; esac
 
 demo: build ## sync the demo servers, run a TypeScript and a Python example, show what that saved (needs Go only)
 	@sh examples/demo.sh

@@ -20,9 +20,7 @@ import (
 // notRun are the commands of README.md and docs that the test does not run, each with the reason. Every other command in a block
 // of sh or console is run, in the order of its page. Of the commands here, those of mcpgen and mcprun must still parse.
 var notRun = map[string]string{
-	"npm install -g mcpgen":                                   "installs from a registry",
-	"brew install --cask mcpgen/tap/mcpgen":                   "installs from a registry",
-	"sudo apt install ./mcpgen_linux_amd64.deb":               "installs for the whole machine",
+	"git clone https://github.com/mcpgen/mcpgen":              "clones from the network; the page's setup links this clone",
 	"apt-get install runsc":                                   "installs for the whole machine",
 	"go get -tool github.com/mcpgen/mcpgen/cmd/mcpgen@latest": "installs from a registry",
 	"go tool mcpgen sync --check --offline":                   "needs the line before it",
@@ -61,8 +59,8 @@ type pageSettings struct {
 }
 
 var pages = map[string]pageSettings{
-	"README.md":                       {setup: "mkdir your-project; mv .mcp.json your-project", answer: "y"},
-	"docs/tutorial.md":                {setup: "rm -r .mcp.json servers", npm: true},
+	"README.md":                       {setup: `ln -s "$ROOT" mcpgen; mkdir your-project; mv .mcp.json your-project`, answer: "y"},
+	"docs/tutorial.md":                {setup: `ln -s "$ROOT" mcpgen; rm -r .mcp.json servers`, npm: true},
 	"docs/how-to/claude-code.md":      {setup: "git init -q your-project; mv .mcp.json your-project", answer: "y"},
 	"docs/how-to/review-a-change.md":  {setup: "git init -q .; mkdir scripts; mv *.ts scripts"},
 	"docs/how-to/serve-customers.md":  {sandbox: "docker"},
@@ -270,9 +268,10 @@ func (p *page) run(t *testing.T, demo *project, settings pageSettings) {
 	cmd.Dir = own.path("project")
 	cmd.WaitDelay = 20 * time.Second
 	cmd.Env = append(os.Environ(),
-		"PATH="+built+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+own.path("home"), "XDG_RUNTIME_DIR="+own.runtimeDir(), "NO_COLOR=1",
+		"PATH="+strings.Join([]string{own.path("home/.local/bin"), built, os.Getenv("PATH")}, string(os.PathListSeparator)), "HOME="+own.path("home"), "XDG_RUNTIME_DIR="+own.runtimeDir(), "NO_COLOR=1",
 		"MCPGEN_DEMO="+binary("mcpdemo"), "MCPGEN_DEMO_DATA="+own.path("project/data"), "MCPRUN_SANDBOX="+sandbox, "CI=",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
+		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "GOFLAGS=-buildvcs=false", // for `make install`
 		"ROOT="+root, "npm_config_offline=true") // npx finds what is installed, and does not ask the registry
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -306,6 +305,16 @@ func (p *page) run(t *testing.T, demo *project, settings pageSettings) {
 			}
 		}
 	}
+}
+
+// goEnv returns a setting of the go command, which a page's own HOME would change.
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // normal replaces what is different in each run.
