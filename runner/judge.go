@@ -44,6 +44,7 @@ const parseTimeout = 20 * time.Second
 // a TypeScript script are a *script.Error; those in a Python script are in the report.
 func (r *Runner) Judge(ctx context.Context, s *Script, sandboxes []sandbox.Backend, opt judge.Options) (*judge.Report, error) {
 	opt.Tools = r.tool
+	opt.MaxBranches = s.MaxBranches
 	opt.Python = s.Language == sandbox.LangPython
 	src := script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir}
 	files := script.Options{Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted}

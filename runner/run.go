@@ -55,6 +55,9 @@ type Script struct {
 	RiskReason string
 	// Restricted has the sandbox refuse, where that is simple, code that is made at run time. It does not replace [Refuse].
 	Restricted bool
+	// MaxBranches is how many branches a function of the script may have, or the script outside of its functions, before [Runner.Judge]
+	// finds it too complex. Zero: judge.DefaultMaxBranches.
+	MaxBranches int
 	// Calls are the settings of its tool calls.
 	Calls chain.Settings
 	// Answers are the methods that the script may call on the host besides tools, by name, such as "tools/search". An answer

@@ -306,3 +306,123 @@ func BenchmarkFacts(b *testing.B) {
 		}
 	}
 }
+
+// TestComplexity: branches count in functions and outside of them, and the bound is a setting.
+func TestComplexity(t *testing.T) {
+	ts := func(times int) string {
+		return "const x: number = 1;\n" + strings.Repeat("if (x > 2) console.log(x);\n", times)
+	}
+	py := func(times int) string { return "x = 1\n" + strings.Repeat("if x > 2:\n    print(x)\n", times) }
+	tests := []struct {
+		name, code string
+		most       int // branches that are allowed
+		want       string
+	}{
+		{"few.ts", ts(50), 0, ""},
+		{"many.ts", ts(51), 0, "the file, outside of its functions, has 51 branches"},
+		{"allowed.ts", ts(51), 60, ""},
+		{"strict.ts", ts(11), 10, "the file, outside of its functions, has 11 branches"},
+		{"inside.ts", "function f() {\n" + ts(51) + "}\n" + ts(3), 0, "a function has 51 branches"},
+		{"spread.ts", strings.Repeat("(() => {"+ts(20)+"})();\n", 5), 0, ""},
+		{"few.py", py(50), 0, ""},
+		{"many.py", py(51), 0, "the file, outside of its functions, has 51 branches"},
+		{"allowed.py", py(51), 60, ""},
+	}
+	for _, tt := range tests {
+		facts, python := &judge.Facts{}, strings.HasSuffix(tt.name, ".py")
+		if python {
+			texts := map[string]string{tt.name: tt.code}
+			if err := facts.Python(texts, []string{tt.name}, parsePython(t, texts)); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			var err error
+			if facts, err = factsOf(t, tt.code); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := facts.Judge(&judge.Options{MaxBranches: tt.most, Python: python})
+		if tt.want == "" {
+			if len(r.Findings) > 0 || r.Risk != risk.Low {
+				t.Errorf("%s: risk %s, findings %+v; want none", tt.name, r.Risk, r.Findings)
+			}
+			continue
+		}
+		if len(r.Findings) != 1 || r.Findings[0].Rule != "complexity" || r.Findings[0].Reason != tt.want || r.Findings[0].Line == 0 || r.Risk != risk.Medium {
+			t.Errorf("%s: risk %s, findings %+v; want %q", tt.name, r.Risk, r.Findings, tt.want)
+		}
+	}
+}
+
+// TestUnknownImports: what the check does not know is a medium risk, and a script without findings is not said to do more or less than that.
+func TestUnknownImports(t *testing.T) {
+	tests := []struct {
+		code string
+		want risk.Risk
+	}{
+		{`import fs from "node:fs"; import { a } from "./a.ts"; import { power } from "./servers/calculator"; import { vars } from "mcprun"; console.log(fs, a, power, vars);`, risk.Low},
+		{`import { z } from "some-package"; console.log(z);`, risk.Medium},
+		{`const z = await import("some-package"); console.log(z);`, risk.Medium},
+		{`import net from "node:net"; console.log(1, net);`, risk.Medium}, // by its own rule
+	}
+	for _, tt := range tests {
+		facts, err := factsOf(t, tt.code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := facts.Judge(&judge.Options{})
+		low := tt.want == risk.Low
+		if tools := slices.DeleteFunc(slices.Clone(r.Findings), func(f judge.Finding) bool { return f.Rule != "import" }); len(tools) > 0 != (strings.Contains(tt.code, "some-package")) {
+			t.Errorf("%s: findings %+v", tt.code, r.Findings)
+		}
+		if !low && (r.Risk != tt.want || !r.Impact.ChangesData || r.Impact.Reversible != "unknown") {
+			t.Errorf("%s: got %+v, want risk %s, and data that may be changed", tt.code, r, tt.want)
+		}
+	}
+	texts := map[string]string{"main.py": "import helper, shapes.round, json, shutil\nfrom . import other\nprint(1)\n", "helper.py": "", "shapes/round.py": "", "odd.py": "import some_package\n"}
+	order := []string{"main.py", "helper.py", "shapes/round.py"}
+	trees := parsePython(t, texts)
+	facts := &judge.Facts{}
+	if err := facts.Python(texts, order, trees); err != nil {
+		t.Fatal(err)
+	}
+	if r := facts.Judge(&judge.Options{Python: true}); r.Risk != risk.Low || r.Reason != "nothing found" || len(r.Findings) > 0 {
+		t.Errorf("files of the project: got %+v, want low risk and nothing found", r)
+	}
+	facts = &judge.Facts{}
+	if err := facts.Python(texts, []string{"odd.py"}, trees); err != nil {
+		t.Fatal(err)
+	}
+	if r := facts.Judge(&judge.Options{Python: true}); r.Risk != risk.Medium || r.Findings[0].Rule != "import" {
+		t.Errorf("an unknown module: got %+v, want medium risk", r)
+	}
+}
+
+// TestOrdinaryScriptIsReadSoon: an ordinary script of 4 KB is read and judged in less than 50 ms. The fastest of some tries counts,
+// because other tests run at the same time.
+func TestOrdinaryScriptIsReadSoon(t *testing.T) {
+	const part = `const rows_N = await listRows({ sheet: "orders", limit: 50 });
+for (const row of rows_N.items.filter((r) => r.total > 100 && r.open)) {
+  await updateRecord({ id: row.id, data: { total: row.total, note: ` + "`seen ${row.name}`" + ` } });
+}
+`
+	code := `import { listRows } from "./servers/drive";` + "\n" + `import { updateRecord } from "./servers/crm";` + "\n"
+	for i := 0; len(code)+len(part) < 4096; i++ {
+		code += strings.ReplaceAll(part, "_N", fmt.Sprint("_", i))
+	}
+	fastest := time.Hour
+	for range 20 {
+		began := time.Now()
+		facts, err := factsOf(t, code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := facts.Judge(&judge.Options{}); r.Risk != risk.Medium {
+			t.Fatalf("Judge() = %+v, want medium risk", r)
+		}
+		fastest = min(fastest, time.Since(began))
+	}
+	if t.Logf("%d bytes in %v", len(code), fastest); fastest > 50*time.Millisecond {
+		t.Errorf("%d bytes took %v, want at most 50ms", len(code), fastest)
+	}
+}

@@ -20,6 +20,8 @@ type Fact struct {
 	// Value is what it is about, as far as it is constant: a file, host, command, tool or module. $ stands for parts that are not
 	// known, and it is empty if nothing is.
 	Value string
+	// Branches is how many there are in a function, or in a file outside of functions; of the rule complexity only.
+	Branches int
 }
 
 // Problem is why a file cannot be read.
@@ -34,6 +36,8 @@ type Facts struct {
 	Facts      []Fact
 	Unreadable []Problem
 	Nodes      int // elements that were looked at
+
+	own map[string]bool // names by which Python imports the files that were read
 }
 
 const maxFacts = 2000
@@ -51,7 +55,8 @@ type analysis struct {
 	words      int             // of literals that were searched in the text
 	seen       map[string]bool
 	defines    map[string]bool // names of functions and methods
-	decisions  int             // in the function that is looked at
+	decisions  int             // in the function that is looked at, or outside of functions
+	complex    Fact            // the function with the most, or the file
 	made       made
 	alias      *syntax.Node // what is assigned to the last variable, or only looked at
 	object     *syntax.Node // that of the last member
@@ -64,6 +69,10 @@ func (f *Facts) analyze(a *analysis, root *syntax.Node) []string {
 	a.scopes(root, s)
 	a.source()
 	a.walk(root, s, 0)
+	a.branches(root, "the file, outside of its functions,")
+	if a.complex.Branches > 0 {
+		f.Facts = append(f.Facts, a.complex)
+	}
 	a.deletions()
 	return a.imports
 }
@@ -88,11 +97,16 @@ func (a *analysis) addAt(rule string, line, column int, text, value string) {
 	a.facts.Facts = append(a.facts.Facts, Fact{Rule: rule, File: a.file, Line: line, Column: column, Text: strings.ToValidUTF8(text, "?"), Value: strings.ToValidUTF8(value, "?")})
 }
 
-// Bounds beyond which a function is too complex to be read.
-const (
-	maxDecisions = 80
-	maxNesting   = 14
-)
+// maxNesting bounds how deep branches may be nested for a person to follow them.
+const maxNesting = 14
+
+// branches counts the decisions in what was looked at. Of a file, only the most count, so that small functions crowd out no other facts.
+func (a *analysis) branches(n *syntax.Node, what string) {
+	if a.decisions > a.complex.Branches {
+		line, column := a.place(n)
+		a.complex = Fact{Rule: "complexity", File: a.file, Line: max(line, 1), Column: max(column, 1), Text: fmt.Sprintf("%s has %d branches", what, a.decisions), Branches: a.decisions}
+	}
+}
 
 // walk finds the facts of a node and what is in it. Nesting counts the decisions around it.
 func (a *analysis) walk(n *syntax.Node, s *scope, nesting int) {
@@ -109,9 +123,7 @@ func (a *analysis) walk(n *syntax.Node, s *scope, nesting int) {
 		before := a.decisions
 		a.decisions = 0
 		a.kids(n, s, 0)
-		if a.decisions > maxDecisions {
-			a.add(n, "complexity", fmt.Sprintf("a function has %d branches", a.decisions), "")
-		}
+		a.branches(n, "a function")
 		a.decisions = before
 		return
 	case syntax.Branch:

@@ -45,9 +45,9 @@ var rules = []Rule{
 	{"tool-write", risk.Medium, "a tool that may change data", false},
 	{"tool-unknown", risk.Medium, "a tool whose name is computed", false},
 	{"skill", risk.Medium, "a skill or project file whose name is computed, so it was not read", false},
-	{"import", risk.Medium, "a module that is not on the list of allowed modules", false},
+	{"import", risk.Medium, "a module that the check does not know, or that is not on the list of allowed modules", false},
 	{"encoded-data", risk.Medium, "a long literal that is not readable text", false},
-	{"complexity", risk.Medium, "functions with too many branches, or nested too deeply", false},
+	{"complexity", risk.Medium, "a function, or a file outside of its functions, with too many branches, or with branches nested too deeply", false},
 	{"unreadable", risk.High, "a file that cannot be parsed", true},
 	{"unjudged", risk.Medium, "no Python was available to read the script", true},
 }
@@ -93,7 +93,7 @@ type Impact struct {
 // Report is the judgement of a script.
 type Report struct {
 	Risk     risk.Risk `json:"risk"`
-	Reason   string    `json:"reason"` // the gravest finding, or what a harmless script does
+	Reason   string    `json:"reason"` // the gravest finding, or that there is none
 	Findings []Finding `json:"findings"`
 	Impact   Impact    `json:"impact"`
 	// Unreadable is why files could not be parsed. Such a script does not run.
@@ -107,13 +107,18 @@ type Tool struct {
 	ReadOnly, Destructive bool
 }
 
-// Options configure a judgement. With the zero value every module may be imported and no command is expected.
+// DefaultMaxBranches is how many branches a function, or a file outside of its functions, may have before it is a finding.
+const DefaultMaxBranches = 50
+
+// Options configure a judgement. With the zero value every module that is known may be imported and no command is expected.
 type Options struct {
 	// Tools finds a tool by its id, or by server/name as wrappers are imported; server/* stands for all of a server. Nil: none is known.
 	Tools func(name string) (Tool, bool)
-	// Imports are globs of modules. Others than these, the standard ones and files of the project are findings. Empty: any may be
-	// imported.
+	// Imports are globs of modules. Others than these, harmless standard ones and files of the project are findings. Empty: only
+	// modules are findings of which nothing is known.
 	Imports []string
+	// MaxBranches replaces [DefaultMaxBranches]. Zero: the default.
+	MaxBranches int
 	// Commands are globs of whole commands that may be run, such as "git status*". Commands that chain others fit none.
 	Commands []string
 	// Restricted adds findings for imports of anything but safe modules.
@@ -131,10 +136,18 @@ func (f *Facts) Judge(opt *Options) *Report {
 		r.find("unreadable", Fact{File: p.File, Line: p.Line, Column: p.Column}, "cannot be parsed: "+p.Text)
 	}
 	for _, fact := range f.Facts {
-		r.fact(fact, opt)
+		if fact.Rule != "import" || !f.own[topModule(fact.Value)] {
+			r.fact(fact, opt)
+		}
 	}
 	r.finish()
 	return r
+}
+
+// topModule returns the first part of a module's name with dots.
+func topModule(name string) string {
+	top, _, _ := strings.Cut(name, ".")
+	return top
 }
 
 // Unjudged returns the report of a script that could not be read because a tool for that is missing.
@@ -177,6 +190,10 @@ func (r *Report) fact(f Fact, opt *Options) {
 		if allowedCommand(f.Value, opt.Commands) {
 			return
 		}
+	case "complexity":
+		if f.Branches > 0 && f.Branches <= cmp.Or(opt.MaxBranches, DefaultMaxBranches) {
+			return
+		}
 	}
 	r.find(f.Rule, f, reason)
 }
@@ -210,20 +227,23 @@ func (r *Report) tool(f Fact, opt *Options) {
 
 func (r *Report) imports(f Fact, opt *Options) {
 	name := f.Value
-	top, _, _ := strings.Cut(name, ".")
+	top := topModule(name)
 	own := strings.HasPrefix(name, ".") || top == "servers" || top == "skills" || top == "mcprun" || strings.HasPrefix(name, "/")
 	if own {
 		return
 	}
-	safe := safeJavaScript
+	safe, known := safeJavaScript, knownJavaScript
 	if opt.Python {
-		safe = safePython
+		safe, known = safePython, knownPython
 	}
 	switch {
-	case opt.Restricted && !safe[name] && !safe[top] && !matches(opt.Imports, name):
+	case safe[name] || safe[top] || matches(opt.Imports, name):
+	case opt.Restricted:
 		r.find("restricted-import", f, fmt.Sprintf("a restricted script may not import %s", name))
-	case len(opt.Imports) > 0 && !safe[name] && !safe[top] && !matches(opt.Imports, name):
+	case len(opt.Imports) > 0:
 		r.find("import", f, fmt.Sprintf("%s is not on the list of allowed modules", name))
+	case !known[name] && !known[top] && modules[name] == "" && modules[top] == "":
+		r.find("import", f, fmt.Sprintf("it is not known what the module %s does", name))
 	}
 }
 
@@ -231,6 +251,12 @@ func (r *Report) imports(f Fact, opt *Options) {
 var (
 	safePython     = set("__future__ abc array base64 bisect calendar collections colorsys copy csv dataclasses datetime decimal difflib enum fractions functools hashlib heapq hmac html itertools json math numbers operator pathlib pprint random re secrets statistics string struct textwrap time types typing unicodedata urllib.parse uuid zoneinfo asyncio concurrent contextlib io glob fnmatch binascii zlib gzip locale numpy pandas os sys ast argparse codecs email logging mimetypes platform tempfile threading traceback xml zipfile")
 	safeJavaScript = set("assert buffer crypto events fs path querystring stream string_decoder timers timers/promises url util zlib readline stream/promises os perf_hooks util/types path/posix")
+)
+
+// Further modules whose functions the analysis knows, so that their import says nothing. Of all others, nothing is known.
+var (
+	knownPython     = set("bz2 cmath configparser errno getopt graphlib importlib inspect ipaddress keyword linecache lzma multiprocessing pickle marshal queue reprlib resource shelve shlex shutil signal stat tarfile timeit tokenize tomllib types typing_extensions urllib warnings weakref yaml jsonpickle joblib")
+	knownJavaScript = set("assert/strict async_hooks console constants diagnostics_channel module path/win32 process punycode rimraf serialize-javascript stream/consumers stream/web sys tty v8 worker_threads")
 )
 
 func matches(globs []string, name string) bool {
@@ -258,12 +284,12 @@ func (r *Report) finish() {
 		slices.Sort(*list)
 		*list = append([]string{}, slices.Compact(*list)...)
 	}
-	r.Risk, r.Reason = risk.Low, "only reads data"
+	r.Risk, r.Reason = risk.Low, "nothing found"
 	im.Reversible = "yes"
 	for _, f := range r.Findings {
 		r.Risk = max(r.Risk, f.Risk)
 		switch f.Rule {
-		case "import", "complexity", "encoded-data", "hidden-text", "private-file", "restricted-import":
+		case "complexity", "encoded-data", "hidden-text", "private-file", "restricted-import":
 			continue
 		case "file-delete", "sql-destroy", "destructive-tool", "shell-danger":
 			im.Reversible = "no"

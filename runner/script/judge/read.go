@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/script/judge/internal/syntax"
 )
@@ -32,6 +33,10 @@ func (f *Facts) Python(texts map[string]string, order []string, trees json.RawMe
 	if err := json.Unmarshal(trees, &all); err != nil {
 		return fmt.Errorf("parse Python files: %w", err)
 	}
+	f.own = map[string]bool{}
+	for _, name := range order {
+		f.own[strings.TrimSuffix(topFolder(name), ".py")] = true
+	}
 	for _, name := range order {
 		file, err := syntax.Python(all[name])
 		if err != nil {
@@ -43,6 +48,12 @@ func (f *Facts) Python(texts map[string]string, order []string, trees json.RawMe
 		f.analyze(&analysis{file: name, text: texts[name], python: true, place: file.Place}, file.Root)
 	}
 	return nil
+}
+
+// topFolder returns the first part of a file's name: a folder is a package.
+func topFolder(name string) string {
+	top, _, _ := strings.Cut(name, "/")
+	return top
 }
 
 // unreadable notes a problem of the file itself, and returns any other error.

@@ -59,6 +59,7 @@ func (o *checkCommand) bind(cmd *cobra.Command) {
 	f.Var(flags.Text(&o.TSC, "program"), "tsc", "TypeScript's compiler (default the project's, else on PATH)")
 	f.Var(flags.Text(&o.Pyright, "program"), "pyright", "type checker for Python (default the project's, else on PATH)")
 	flags.BindSwitch(f, &o.Base.Restricted, "restricted", "also report what restricted scripts may not do, and fail on it")
+	bindMaxBranches(f, &o.Base)
 	f.StringArrayVar(&o.imports, "allow-import", nil, "report imports other than standard modules and those that match this `glob`")
 	f.StringArrayVar(&o.commands, "allow-command", nil, "allow commands that match this `glob`, such as 'git status*'")
 	f.Var(flags.Choice(&o.fail, append(names(risk.All()), "never")...), "fail-on", "exit with 1 for this risk or above: "+words(risk.All())+", never")
@@ -86,7 +87,7 @@ func (o *checkCommand) run(ctx context.Context) error {
 		return err
 	}
 	defer p.Close()
-	s.Restricted = o.Base.Restricted
+	s.Restricted, s.MaxBranches = o.Base.Restricted, o.Base.MaxBranches
 	out, err := o.look(ctx, p, &s)
 	if err != nil {
 		return err

@@ -34,6 +34,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/script/judge"
 	"github.com/mcpgen/mcpgen/runner/skill"
 )
 
@@ -105,6 +106,7 @@ func (o *Options) bindShared() {
 			f.Var(flags.Text(&o.trust, "author"), "trust", "who wrote the code: "+words(runner.Trusts())+"; a sandbox that is too weak for it is refused")
 			f.Var(flags.Text(&o.riskFlag, "level"), "risk", "assume at least this risk for the script: "+words(risk.All()))
 			flags.BindSwitch(f, &o.Base.Restricted, "restricted", "refuse scripts that use anything but safe functions and modules")
+			bindMaxBranches(f, &o.Base)
 			o.SandboxFlags.Bind(f)
 			f.Var(flags.Text(&o.Base.Workspace, "folder"), "workspace", "folder the script may write to, created if missing (default: workspace/, next to the tree)")
 		}),
@@ -176,6 +178,12 @@ func (o *Options) Bind(cmd *cobra.Command) {
 }
 
 // bindLimits registers the flags that bound a run.
+// bindMaxBranches registers the bound of the check for complexity.
+func bindMaxBranches(f *pflag.FlagSet, s *runner.Script) {
+	s.MaxBranches = judge.DefaultMaxBranches
+	f.Var(flags.Count(&s.MaxBranches, 1), "max-branches", "branches of a function, or of the script outside of functions, above which it counts as too complex (medium risk)")
+}
+
 func bindLimits(f *pflag.FlagSet, s *runner.Script) {
 	s.Limits, s.Timeout = sandbox.Limits{}.WithDefaults(), runner.DefaultTimeout
 	s.Limits.CPU = 0 // the runner derives it from the timeout
