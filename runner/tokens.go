@@ -28,7 +28,7 @@ type Tokens struct {
 	Definitions int `json:"definitions"` // name, description and input schema of every tool in the tree; 0 when no tool was called
 	Arguments   int `json:"arguments"`
 	Results     int `json:"results"`
-	// Saved = Direct − Used; negative when direct calls would have been cheaper.
+	// Saved = Direct − Used; 0 when direct calls would have been cheaper.
 	Saved        int     `json:"saved"`
 	SavedPercent float64 `json:"savedPercent"`
 }
@@ -62,7 +62,7 @@ func (r *Runner) countTokens(s *Script, calls *chain.Summary, output ...string) 
 	}
 	t.Used = t.Script + t.Wrappers + t.Output
 	t.Direct = t.Definitions + t.Arguments + t.Results
-	t.Saved = t.Direct - t.Used
+	t.Saved = max(0, t.Direct-t.Used)
 	if t.Direct > 0 {
 		t.SavedPercent = math.Round(1000*float64(t.Saved)/float64(t.Direct)) / 10
 	}

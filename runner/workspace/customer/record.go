@@ -88,7 +88,7 @@ type Tokens struct {
 	Arguments   int64 `json:"arguments"`
 	Definitions int64 `json:"definitions"` // of tools, which were not sent; 0 for a run without calls
 	Results     int64 `json:"results"`     // of calls, which the script kept to itself
-	Saved       int64 `json:"saved"`       // Direct − Used; may be negative
+	Saved       int64 `json:"saved"`       // Direct − Used; 0 if direct calls cost less
 }
 
 // Share returns what a run with a number of calls adds to a conversation in which direct calls would already have paid for
@@ -99,11 +99,11 @@ func (t Tokens) Share(paid int64, calls int) Tokens {
 	}
 	t.Definitions = max(0, t.Definitions-paid)
 	t.Direct = t.Definitions + t.Arguments + t.Results
-	t.Saved = t.Direct - t.Used
+	t.Saved = max(0, t.Direct-t.Used)
 	return t
 }
 
-// add adds o to t.
+// add adds o to t. What all runs saved together is less than the sum of what each saved if some cost more than direct calls.
 func (t *Tokens) add(o *Tokens) {
 	t.Used += o.Used
 	t.Script += o.Script
@@ -113,7 +113,7 @@ func (t *Tokens) add(o *Tokens) {
 	t.Arguments += o.Arguments
 	t.Definitions += o.Definitions
 	t.Results += o.Results
-	t.Saved += o.Saved
+	t.Saved = max(0, t.Direct-t.Used)
 }
 
 // cut returns a copy in which no text is longer than a number of times its limit.

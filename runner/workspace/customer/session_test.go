@@ -335,8 +335,8 @@ func TestDefinitionsCountOnce(t *testing.T) {
 		run                        *Run
 		definitions, direct, saved int64
 	}{
-		{silent, 0, 0, -30}, {of(1, 1000), 1000, 1012, 982}, {of(3, 1000), 0, 12, -18}, {silent, 0, 0, -30},
-		{of(1, 1500), 500, 512, 482}, {of(1, 200), 0, 12, -18}, {&Run{Cause: "failed"}, 0, 0, 0},
+		{silent, 0, 0, 0}, {of(1, 1000), 1000, 1012, 982}, {of(3, 1000), 0, 12, 0}, {silent, 0, 0, 0},
+		{of(1, 1500), 500, 512, 482}, {of(1, 200), 0, 12, 0}, {&Run{Cause: "failed"}, 0, 0, 0},
 	} {
 		share := s.Add(time.Time{}, c.run)
 		if share.Definitions != c.definitions || share.Direct != c.direct || share.Saved != c.saved {
@@ -349,7 +349,7 @@ func TestDefinitionsCountOnce(t *testing.T) {
 	}
 	var none Stats
 	none.Add(time.Time{}, silent)
-	if none.Tokens.Saved != -30 || none.SavedPercent() != 0 {
+	if none.Tokens.Saved != 0 || none.SavedPercent() != 0 {
 		t.Errorf("a session without calls has %+v, want no definitions", none.Tokens)
 	}
 }
@@ -361,5 +361,19 @@ func TestToolsAreBounded(t *testing.T) {
 	}
 	if len(s.Tools) != maxTools || s.Calls != maxTools+10 {
 		t.Errorf("%d tools, %d calls", len(s.Tools), s.Calls)
+	}
+}
+
+// TestSavedOfAll checks that runs which cost more than direct calls reduce what all together saved, and that no figure is negative.
+func TestSavedOfAll(t *testing.T) {
+	var s Stats
+	for _, used := range []int64{40, 150, 10} {
+		run := &Run{Cause: "exit", CallCount: 1, Tokens: &Tokens{Used: used, Output: used, Direct: 70, Results: 70}}
+		if share := s.Add(time.Time{}, run); share.Saved != max(0, 70-used) {
+			t.Errorf("a run that used %d of 70 saved %d", used, share.Saved)
+		}
+	}
+	if s.Tokens.Saved != 10 {
+		t.Errorf("saved %d, want 210 - 200", s.Tokens.Saved)
 	}
 }

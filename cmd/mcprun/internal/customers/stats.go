@@ -105,8 +105,8 @@ func tokenWords(s *customer.Stats) string {
 	switch {
 	case t.Direct == 0:
 		return cli.Count(int(t.Used), "token") + " used"
-	case t.Saved < 0:
-		return fmt.Sprintf("%d tokens used, %d more than direct calls", t.Used, -t.Saved)
+	case t.Used > t.Direct:
+		return fmt.Sprintf("%d tokens used, %d more than direct calls", t.Used, t.Used-t.Direct)
 	}
 	return fmt.Sprintf("%d tokens used, %d saved (%.1f %%)", t.Used, t.Saved, s.SavedPercent())
 }

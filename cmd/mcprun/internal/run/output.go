@@ -139,8 +139,8 @@ func printSummary(w io.Writer, style cli.Style, res *runner.Result) {
 
 // savedWords describes the tokens that a run saved. A single short call may cost more than a direct one.
 func savedWords(style cli.Style, t *runner.Tokens) string {
-	if t.Saved < 0 {
-		return fmt.Sprintf("%d more", -t.Saved)
+	if t.Used > t.Direct {
+		return fmt.Sprintf("%d more", t.Used-t.Direct)
 	}
 	return style.Green(fmt.Sprintf("%.1f %% saved", t.SavedPercent))
 }
