@@ -88,7 +88,7 @@ func (r *Runner) parsePython(ctx context.Context, texts map[string]string, sandb
 	if err != nil {
 		return nil, err
 	}
-	res, err := r.Run(ctx, Script{
+	res, err := r.run(ctx, Script{
 		Name: "parse.py", Code: judge.PythonProgram(), Language: sandbox.LangPython, Backend: choice.Backend, Timeout: parseTimeout,
 		Vars: map[string]json.RawMessage{judge.PythonFiles: code},
 	})
@@ -156,8 +156,8 @@ func spelled(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
-// Refuse returns the error for a script that must be restricted; nil if it is.
-func Refuse(name string, report *judge.Report) error {
+// refuse returns the error for a script that must be restricted; nil if it is.
+func refuse(name string, report *judge.Report) error {
 	if found := report.Refused(); len(found) > 0 {
 		return &RestrictedError{Script: name, Findings: slices.Clip(found[:min(len(found), 10)])}
 	}

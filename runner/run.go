@@ -41,24 +41,25 @@ type Script struct {
 	Dir      string   // absolute folder for relative imports; empty: none
 	Args     []string // passed to the script
 
-	Backend   sandbox.Backend
-	Limits    sandbox.Limits // zero fields: defaults
-	Timeout   time.Duration  // zero: DefaultTimeout
-	Workspace string         // created if missing; empty: none, and files that the script writes are lost
+	Backend   sandbox.Backend // where it runs; Launch sets it
+	Limits    sandbox.Limits  // zero fields: defaults
+	Timeout   time.Duration   // zero: DefaultTimeout
+	Workspace string          // created if missing; empty: none, and files that the script writes are lost
 
 	// Vars become variables of the script, by name; the values are JSON.
 	Vars map[string]json.RawMessage
 	// Floor is the least risk that the script is taken to have. A weaker sandbox is refused.
 	Floor risk.Risk
-	// Risk is how much harm it can do, as far as that is known, and RiskReason why. The policy of its calls learns it.
+	// Risk is how much harm it can do, as far as that is known, and RiskReason why; Launch sets both. The policy of its calls learns it.
 	Risk       risk.Risk
 	RiskReason string
-	// Restricted has the sandbox refuse, where that is simple, code that is made at run time. It does not replace [Refuse].
+	// Restricted refuses a script that uses anything but safe functions and modules. The sandbox refuses too, where that is simple,
+	// code that is made at run time.
 	Restricted bool
 	// MaxBranches is how many branches a function of the script may have, or the script outside of its functions, before [Runner.Judge]
 	// finds it too complex. Zero: judge.DefaultMaxBranches.
 	MaxBranches int
-	// Calls are the settings of its tool calls.
+	// Calls are the settings of its tool calls. A nil Calls.Policy stands for LaunchOptions.Policy.
 	Calls chain.Settings
 	// Answers are the methods that the script may call on the host besides tools, by name, such as "tools/search". An answer
 	// is one JSON value of at most 16 MiB. Errors that the script may see are *call.Error. Answers are not recorded: a replay
@@ -86,14 +87,8 @@ func (s *Script) timeout() time.Duration {
 	return s.Timeout
 }
 
-// Run runs one script and returns when nothing of it is left. For a script that fails, is killed or times out, Run returns a
-// Result; an error means that the run could not start. When ctx ends, the run ends with CauseInterrupted.
-func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
-	began := time.Now()
-	rt, ok := s.Backend.Runtime(s.Language)
-	if !ok {
-		return nil, &BackendError{Name: s.Backend.Name(), Message: fmt.Sprintf("sandbox %q does not run %s", s.Backend.Name(), s.Language)}
-	}
+// prepare reads and bundles a script. A script that cannot be read is a *script.Error.
+func (r *Runner) prepare(ctx context.Context, s *Script) (*script.Prepared, error) {
 	prepared, err := r.opt.Bundler.Prepare(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir, Args: s.Args},
 		script.Options{Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted})
 	if bad, ok := errors.AsType[*script.Error](err); ok {
@@ -101,6 +96,18 @@ func (r *Runner) Run(ctx context.Context, s Script) (*Result, error) {
 			bad.Problems[0].Text += "; " + h
 		}
 	}
+	return prepared, err
+}
+
+// run runs one script in its backend and returns when nothing of it is left. For a script that fails, is killed or times out, it returns
+// a Result; an error means that the run could not start. When ctx ends, the run ends with CauseInterrupted.
+func (r *Runner) run(ctx context.Context, s Script) (*Result, error) {
+	began := time.Now()
+	rt, ok := s.Backend.Runtime(s.Language)
+	if !ok {
+		return nil, &BackendError{Name: s.Backend.Name(), Message: fmt.Sprintf("sandbox %q does not run %s", s.Backend.Name(), s.Language)}
+	}
+	prepared, err := r.prepare(ctx, &s)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +188,7 @@ func nested(p *script.Prepared) bool {
 	return workspace.Nested(p.Code)
 }
 
-// run is the state of one Run.
+// run is the state of one run.
 type run struct {
 	runner         *Runner
 	script         *Script

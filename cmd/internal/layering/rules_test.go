@@ -159,7 +159,7 @@ func homes() []home {
 		{"github.com/grafana/sobek", []string{"runner/script/judge/internal/syntax", "runner/script/migrate/internal/reading"}},
 		{"github.com/moby/moby", []string{"runner/sandbox/docker"}},
 		{"github.com/containerd/errdefs", []string{"runner/sandbox/docker"}},
-		{"github.com/docker/go-units", []string{"cmd/mcprun/internal/flags"}},
+		{"github.com/docker/go-units", []string{"cmd/mcprun/internal/flags", "gen/config"}},
 		{"modernc.org/sqlite", []string{"cmd/mcpdemo/**", "cmd/internal/eval/proof"}},
 		{"modernc.org/libquickjs", []string{"runner/sandbox/embedded/**"}},
 		{"github.com/go-sourcemap/sourcemap", []string{"runner/sandbox/embedded/**", "runner/script/judge/internal/syntax", "runner/script/migrate/internal/reading"}},

@@ -124,7 +124,8 @@ func scriptName(lang sandbox.Language) string {
 
 // run runs a script that must succeed and decodes its result into result, unless result is nil.
 func (b *bench) run(ctx context.Context, be sandbox.Backend, lang sandbox.Language, code string, stdout io.Writer, result any) error {
-	res, err := b.runner.Run(ctx, runner.Script{Name: scriptName(lang), Code: code, Language: lang, Backend: be, Timeout: 2 * time.Minute, Stdout: stdout, Stderr: os.Stderr})
+	res, err := b.runner.Launch(ctx, &runner.Script{Name: scriptName(lang), Code: code, Language: lang, Timeout: 2 * time.Minute, Stdout: stdout, Stderr: os.Stderr},
+		runner.LaunchOptions{Sandboxes: []sandbox.Backend{be}, Sandbox: be.Name()})
 	if err != nil {
 		return err
 	}

@@ -93,10 +93,10 @@ func (c *coder) run(scripts []string) (string, error) {
 	for i, code := range scripts {
 		var stdout, stderr bytes.Buffer
 		began := time.Now()
-		res, err := c.runner.Run(c.ctx, runner.Script{
-			Name: name, Code: code, Language: sandbox.LangTypeScript, Backend: c.with, Stdout: &stdout, Stderr: &stderr, Timeout: 2 * time.Minute,
+		res, err := c.runner.Launch(c.ctx, &runner.Script{
+			Name: name, Code: code, Language: sandbox.LangTypeScript, Stdout: &stdout, Stderr: &stderr, Timeout: 2 * time.Minute,
 			Calls: chain.Settings{Policy: policy.WithConsent(policy.Default(), []string{"*"})}, // the tasks change records
-		})
+		}, runner.LaunchOptions{Sandboxes: []sandbox.Backend{c.with}, Sandbox: c.with.Name()})
 		c.took += time.Since(began)
 		if err != nil {
 			return "", err

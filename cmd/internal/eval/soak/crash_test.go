@@ -40,7 +40,8 @@ func crashes() bool {
 			return err
 		}
 		run := func(language, code string, stdout *panicking) error {
-			_, err := r.Run(context.Background(), runner.Script{Name: "crash", Code: code, Language: sandbox.Language(language), Backend: b, Stdout: stdout})
+			_, err := r.Launch(context.Background(), &runner.Script{Name: "crash", Code: code, Language: sandbox.Language(language), Stdout: stdout},
+				runner.LaunchOptions{Sandboxes: []sandbox.Backend{b}, Sandbox: b.Name()})
 			return err
 		}
 		// The first run tells the pool what to keep.

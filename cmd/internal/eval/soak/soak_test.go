@@ -219,10 +219,10 @@ func (s *soak) run(ctx context.Context, b sandbox.Backend, n int) {
 	}
 	var stdout, stderr beginning
 	began := time.Now()
-	res, err := s.runner.Run(ctx, runner.Script{
-		Name: "soak", Code: code, Language: lang, Backend: b, Limits: k.limits, Timeout: k.timeout, Workspace: workspace,
+	res, err := s.runner.Launch(ctx, &runner.Script{
+		Name: "soak", Code: code, Language: lang, Limits: k.limits, Timeout: k.timeout, Workspace: workspace,
 		Stdout: &stdout, Stderr: &stderr,
-	})
+	}, runner.LaunchOptions{Sandboxes: []sandbox.Backend{b}, Sandbox: b.Name()})
 	if err != nil {
 		if !k.cancel || ctx.Err() == nil {
 			s.note(fmt.Errorf("run %d (%s, %s): %w", n, k.name, lang, err))

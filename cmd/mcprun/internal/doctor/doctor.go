@@ -177,12 +177,12 @@ func coldStart(ctx context.Context, b sandbox.Backend, lang sandbox.Language) (t
 		return 0, err
 	}
 	var stdout, stderr bytes.Buffer
-	script := runner.Script{Name: "doctor.ts", Code: `console.log("ready")`, Language: lang, Backend: b, Timeout: startTime, Stdout: &stdout, Stderr: &stderr}
+	script := runner.Script{Name: "doctor.ts", Code: `console.log("ready")`, Language: lang, Timeout: startTime, Stdout: &stdout, Stderr: &stderr}
 	if lang == sandbox.LangPython {
 		script.Name, script.Code = "doctor.py", `print("ready")`
 	}
 	began := time.Now()
-	res, err := r.Run(ctx, script)
+	res, err := r.Launch(ctx, &script, runner.LaunchOptions{Sandboxes: []sandbox.Backend{b}, Sandbox: b.Name()})
 	switch {
 	case err != nil:
 		return 0, err

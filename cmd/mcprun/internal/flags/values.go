@@ -165,14 +165,10 @@ func FormatDuration(d time.Duration) string {
 	return config.FormatDuration(d)
 }
 
-// Sizes in bytes.
-const (
-	MinSize = 1_000
-	maxSize = 1 << 50 // far below where sums would overflow
-)
+// MinSize is the least size in bytes that most flags take.
+const MinSize = 1_000
 
-// Size returns a flag value in bytes, at least least. A plain number is megabytes (10⁶ bytes); KiB, MiB and GiB are powers of
-// 1024, kB, MB and GB powers of 1000. Zero stands for no default.
+// Size returns a flag value in bytes, at least least, as config.ParseSize reads it. Zero stands for no default.
 func Size(p *int64, least int64) pflag.Value {
 	get := func() string {
 		switch n := *p; {
@@ -185,9 +181,9 @@ func Size(p *int64, least int64) pflag.Value {
 		}
 	}
 	return New("size", get, func(text string) error {
-		bytes, err := parseSize(text)
-		if err != nil || bytes < 0 || bytes > maxSize { // units does not report an overflow
-			return fmt.Errorf("%q is not a size: write megabytes, or for example 512MiB", text)
+		bytes, err := config.ParseSize(text)
+		if err != nil {
+			return err
 		}
 		if bytes < least {
 			return fmt.Errorf("%s is too little: at least %s", text, units.HumanSize(float64(least)))
@@ -195,16 +191,6 @@ func Size(p *int64, least int64) pflag.Value {
 		*p = bytes
 		return nil
 	})
-}
-
-func parseSize(text string) (int64, error) {
-	if n, err := strconv.ParseInt(text, 10, 40); err == nil {
-		return n * 1_000_000, nil
-	}
-	if len(text) > 3 && text[len(text)-2] == 'i' {
-		return units.RAMInBytes(text)
-	}
-	return units.FromHumanSize(text)
 }
 
 // Bytes formats a size.

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,10 +12,8 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
-	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/policy"
-	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
 
 // callFlags are the flags that say how tools are called.
@@ -67,61 +64,6 @@ func (o *callFlags) WarnMisspelt(at *Host, say func(line string)) {
 	for _, line := range at.Runner.Misspelt(o.policy) {
 		say(cli.EscapeLine(line))
 	}
-}
-
-// checkRun refuses a script that the policy does not let start.
-func (o *callFlags) checkRun(s *runner.Script, report *judge.Report) error {
-	if o.policy == nil {
-		return nil
-	}
-	i := &report.Impact
-	return o.policy.CheckRun(s.Name, s.Calls.Subject.Customer, &policy.Program{Risk: s.Risk, Writes: i.Writes, Deletes: i.Deletes, Commands: i.Commands, Hosts: i.Hosts})
-}
-
-// lower lowers the limits of a script to the ceilings of the policy, and returns the names of those that it has changed.
-func (o *callFlags) lower(s *runner.Script) (lowered []string, err error) {
-	if o.policy == nil {
-		return nil, nil
-	}
-	top := o.policy.Ceilings(s.Calls.Subject.Customer)
-	note := func(name string, changed bool) {
-		if changed {
-			lowered = append(lowered, name)
-		}
-	}
-	if s.Timeout == 0 {
-		s.Timeout = runner.DefaultTimeout
-	}
-	note("timeout", lowerTo(&s.Timeout, top.Timeout))
-	if top.CPU > 0 && s.Limits.CPU == 0 {
-		s.Limits.CPU = top.CPU
-	}
-	note("cpu", lowerTo(&s.Limits.CPU, top.CPU))
-	note("processes", lowerTo(&s.Limits.Processes, top.Processes))
-	for _, size := range []struct {
-		name, text string
-		limit      *int64
-	}{{"memory", top.Memory, &s.Limits.Memory}, {"disk", top.Disk, &s.Limits.Disk}} {
-		var most int64
-		if size.text == "" {
-			continue
-		}
-		if err := flags.Size(&most, flags.MinSize).Set(size.text); err != nil {
-			return nil, fmt.Errorf("policy.ceilings.%s: %w", size.name, err)
-		}
-		note(size.name, lowerTo(size.limit, most))
-	}
-	return lowered, nil
-}
-
-// lowerTo lowers a limit to a ceiling. A ceiling of zero means no ceiling.
-func lowerTo[T cmp.Ordered](limit *T, ceiling T) bool {
-	var none T
-	if ceiling == none || *limit <= ceiling {
-		return false
-	}
-	*limit = ceiling
-	return true
 }
 
 // validate reports conflicting flags.

@@ -414,48 +414,31 @@ func (o *Options) runAt(ctx context.Context, con *term.Console, p *project.Proje
 	return o.RunScript(ctx, at, s, o.printer(con))
 }
 
-// RunScript chooses the sandbox and runs the script there. An error means that it could not be run.
+// RunScript launches the script under the conditions that the flags set. An error means that it did not start.
 func (o *Options) RunScript(ctx context.Context, at *Host, s *runner.Script, say func(line string)) (*runner.Result, error) {
-	if err := o.judge(ctx, at, s); err != nil {
-		return nil, err
-	}
-	need := runner.Need{Name: o.sandboxName(), Language: s.Language, Risk: max(o.floor(), s.Floor), Judged: s.Risk}
-	choice, err := runner.Choose(ctx, at.backends, need)
-	if err != nil {
-		return nil, err
-	}
 	brief := !o.verbose && !o.App.Terminal.Stderr // a model that reads stderr pays for each line
-	if choice.Reason != "" && !(brief && choice.Usual) {
-		say(fmt.Sprintf("sandbox %s (%s)", choice.Backend.Name(), cli.EscapeLine(choice.Reason)))
-	}
-	s.Backend = choice.Backend
-	lowered, err := o.lower(s)
-	if err != nil {
-		return nil, err
-	}
-	if lowered != nil && !brief {
-		say("lowered by the policy: " + strings.Join(lowered, ", "))
-	}
-	files, err := o.openFiles(o.App, &s.Calls)
-	if err != nil {
-		return nil, err
-	}
-	res, err := at.Runner.Run(ctx, *s)
-	if coder, ok := errors.AsType[interface {
-		error
-		ExitCode() int
-	}](err); ok && choice.Raised && coder.ExitCode() == runner.ExitNoBackend && ctx.Err() == nil { // nothing of the script has run
-		need.Judged = risk.None
-		if usual, err2 := runner.Choose(ctx, at.backends, need); err2 == nil {
-			say(fmt.Sprintf("sandbox %s does not start here (%s); the script runs in %s", choice.Backend.Name(), cli.EscapeLine(err.Error()), usual.Backend.Name()))
-			s.Backend = usual.Backend
-			res, err = at.Runner.Run(ctx, *s)
-		}
-	}
+	var files files
+	s.Floor = max(s.Floor, o.risk)
+	res, err := at.Runner.Launch(ctx, s, runner.LaunchOptions{
+		Sandboxes: at.backends, Sandbox: o.sandboxName(), Trust: o.author, Policy: o.policy,
+		Starting: func(choice runner.Choice, lowered []string) error {
+			if choice.Reason != "" && !(brief && choice.Usual) {
+				say(fmt.Sprintf("sandbox %s (%s)", choice.Backend.Name(), cli.EscapeLine(choice.Reason)))
+			}
+			if lowered != nil && !brief {
+				say("lowered by the policy: " + strings.Join(lowered, ", "))
+			}
+			err := files.Close() // of a sandbox that did not start
+			if err == nil {
+				files, err = o.openFiles(o.App, &s.Calls)
+			}
+			return err
+		},
+	})
 	if err := files.Close(); err != nil {
 		say(cli.EscapeLine(err.Error()))
 	}
-	if bad, ok := errors.AsType[*script.Error](err); ok && o.JSON {
+	if bad, ok := errors.AsType[*script.Error](err); ok && o.JSON && s.Backend != nil {
 		return unloadable(bad, s), nil
 	}
 	return res, err
@@ -469,7 +452,7 @@ func (o *Options) CanRun(ctx context.Context, p *project.Project, language sandb
 		return err
 	}
 	defer release()
-	choice, err := runner.Choose(ctx, list, runner.Need{Name: o.sandboxName(), Language: language, Risk: o.floor()})
+	choice, err := runner.Choose(ctx, list, runner.Need{Name: o.sandboxName(), Language: language, Risk: max(o.risk, o.author.Risk())})
 	if err != nil || o.sandboxName() == runner.Auto {
 		return err
 	}

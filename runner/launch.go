@@ -1,0 +1,177 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/risk"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/script"
+	"github.com/mcpgen/mcpgen/runner/script/judge"
+)
+
+// LaunchOptions are the conditions under which a script may start, and where. With the zero value nothing runs, since there is no sandbox.
+type LaunchOptions struct {
+	// Sandboxes are those to choose from. Empty: every launch fails with a *BackendError.
+	Sandboxes []sandbox.Backend
+	// Sandbox is the name of one of them. Empty: [Auto].
+	Sandbox string
+	// Trust says who wrote the script. A sandbox that is too weak for its author is refused. Zero: any is strong enough.
+	Trust Trust
+	// Policy decides whether the script starts, lowers its limits, and decides about its calls. Nil: every script starts, with the
+	// limits that it has, and policy.Default() decides about its calls.
+	//
+	// Script.Calls.Policy decides about the calls instead, if it is set. It wraps this policy in the consent that a person gave beforehand.
+	Policy *policy.Policy
+	// Starting is called when nothing forbids the script, with its sandbox and the names of the limits that the policy has lowered. It
+	// is called again if the script starts in another sandbox because that one does not work. It may still change Script.Calls. An
+	// error ends the launch. May be nil.
+	Starting func(choice Choice, lowered []string) error
+}
+
+// Launch judges a script, asks the policy whether it may start, chooses a sandbox, runs the script there, and returns when nothing of
+// it is left. It sets Backend, Risk and RiskReason of s, and lowers its limits to the ceilings of the policy.
+//
+// For a script that fails, is killed or times out, Launch returns a Result. An error means that it did not start: a *RestrictedError
+// or *policy.RunError if it was refused, a *BackendError if no sandbox is strong enough or usable, a *script.Error if it cannot be
+// read. When ctx ends, the run ends with CauseInterrupted.
+func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Result, error) {
+	report, err := r.assess(ctx, s, &opt)
+	unread, isUnread := errors.AsType[*script.Error](err)
+	switch {
+	case isUnread && !s.Restricted: // bundling it says more
+	case err != nil:
+		return nil, err
+	default:
+		if err := admit(s, report, opt.Policy); err != nil {
+			return nil, err
+		}
+	}
+	need := Need{Name: cmp.Or(opt.Sandbox, Auto), Language: s.Language, Risk: max(s.Floor, opt.Trust.Risk()), Judged: s.Risk}
+	choice, err := Choose(ctx, opt.Sandboxes, need)
+	if err != nil {
+		return nil, err
+	}
+	s.Backend = choice.Backend
+	if isUnread {
+		if _, err := r.prepare(ctx, s); err != nil {
+			return nil, err
+		}
+		return nil, unread
+	}
+	if s.Calls.Policy == nil && opt.Policy != nil {
+		s.Calls.Policy = opt.Policy
+	}
+	lowered, err := lower(s, opt.Policy)
+	if err != nil {
+		return nil, err
+	}
+	res, err := r.start(ctx, s, &opt, choice, lowered)
+	if choice.Raised && notUsable(err) && ctx.Err() == nil { // nothing of the script has run
+		need.Judged = risk.None
+		if usual, none := Choose(ctx, opt.Sandboxes, need); none == nil {
+			usual.Usual, usual.Reason = false, fmt.Sprintf("sandbox %s does not start here: %v", choice.Backend.Name(), err)
+			s.Backend = usual.Backend
+			return r.start(ctx, s, &opt, usual, lowered)
+		}
+	}
+	return res, err
+}
+
+// assess judges a script and sets its risk.
+func (r *Runner) assess(ctx context.Context, s *Script, opt *LaunchOptions) (*judge.Report, error) {
+	s.Risk = max(s.Risk, s.Floor)
+	report, err := r.Judge(ctx, s, opt.Sandboxes, judge.Options{
+		Restricted: s.Restricted,
+		Quick:      (opt.Policy == nil || !opt.Policy.NeedsProgram()) && !s.Restricted && s.Floor == risk.None,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.Risk, s.RiskReason = max(s.Floor, report.Risk), report.Reason; s.Floor > report.Risk {
+		s.RiskReason = "it was set"
+	}
+	return report, nil
+}
+
+// admit refuses a script that the policy does not let start, or that must be restricted and is not.
+func admit(s *Script, report *judge.Report, p *policy.Policy) error {
+	if p != nil {
+		i := &report.Impact
+		program := policy.Program{Risk: s.Risk, Writes: i.Writes, Deletes: i.Deletes, Commands: i.Commands, Hosts: i.Hosts}
+		if err := p.CheckRun(s.Name, s.Calls.Subject.Customer, &program); err != nil {
+			return err
+		}
+	}
+	if s.Restricted {
+		return refuse(s.Name, report)
+	}
+	return nil
+}
+
+// start announces the sandbox and runs the script there.
+func (r *Runner) start(ctx context.Context, s *Script, opt *LaunchOptions, choice Choice, lowered []string) (*Result, error) {
+	if opt.Starting != nil {
+		if err := opt.Starting(choice, lowered); err != nil {
+			return nil, err
+		}
+	}
+	return r.run(ctx, *s)
+}
+
+// notUsable reports whether a run failed because its sandbox does not work here.
+func notUsable(err error) bool {
+	coder, ok := errors.AsType[interface {
+		error
+		ExitCode() int
+	}](err)
+	return ok && coder.ExitCode() == ExitNoBackend
+}
+
+// lower lowers the limits of a script to the ceilings of the policy, and returns the names of those that it has changed.
+func lower(s *Script, p *policy.Policy) (lowered []string, err error) {
+	if p == nil {
+		return nil, nil
+	}
+	top := p.Ceilings(s.Calls.Subject.Customer)
+	note := func(name string, changed bool) {
+		if changed {
+			lowered = append(lowered, name)
+		}
+	}
+	s.Timeout, s.Limits = s.timeout(), s.Limits.WithDefaults()
+	note("timeout", lowerTo(&s.Timeout, top.Timeout))
+	if top.CPU > 0 && s.Limits.CPU == 0 {
+		s.Limits.CPU = top.CPU
+	}
+	note("cpu", lowerTo(&s.Limits.CPU, top.CPU))
+	note("processes", lowerTo(&s.Limits.Processes, top.Processes))
+	for _, size := range []struct {
+		name, text string
+		limit      *int64
+	}{{"memory", top.Memory, &s.Limits.Memory}, {"disk", top.Disk, &s.Limits.Disk}} {
+		if size.text == "" {
+			continue
+		}
+		most, err := config.ParseSize(size.text)
+		if err != nil {
+			return nil, fmt.Errorf("policy.ceilings.%s: %w", size.name, err)
+		}
+		note(size.name, lowerTo(size.limit, most))
+	}
+	return lowered, nil
+}
+
+// lowerTo lowers a limit to a ceiling. A ceiling of zero means no ceiling.
+func lowerTo[T cmp.Ordered](limit *T, ceiling T) bool {
+	var none T
+	if ceiling == none || *limit <= ceiling {
+		return false
+	}
+	*limit = ceiling
+	return true
+}
