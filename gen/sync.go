@@ -122,6 +122,17 @@ func LoadConfig(opts Options) (*config.Config, error) {
 	return cfg, nil
 }
 
+// CheckOutput returns a *[config.OutputError] if a command must not write its output to path, because the file belongs to the
+// project: see [config.CheckOutput]. Mistakes in the configuration are not reported.
+func CheckOutput(opts Options, path string) error {
+	var own []string
+	out := resolve(opts.Dir, cmp.Or(opts.Out, config.DefaultOut))
+	if cfg, err := LoadConfig(opts); err == nil {
+		own, out = cfg.Files(), opts.out(cfg)
+	}
+	return config.CheckOutput(path, own, out)
+}
+
 // Out returns the absolute folder of the tree.
 func Out(opts Options) (string, error) {
 	cfg, err := LoadConfig(opts)

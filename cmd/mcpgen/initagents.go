@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/guide"
 )
@@ -40,6 +42,9 @@ func (o *initOptions) tellAgents(p project) error {
 				add(claude, true)
 			}
 		default:
+			if err := gen.CheckOutput(gen.Options{Dir: dir, Configs: o.app.Configs(nil)}, o.app.Path(name)); err != nil {
+				return &cli.UsageError{Err: fmt.Errorf("--agents-md: %w", err), Command: "mcpgen init"}
+			}
 			add(o.app.Path(name), true)
 		}
 	}

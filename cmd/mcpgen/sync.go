@@ -135,7 +135,23 @@ func (o *syncOptions) validate(cmd *cobra.Command) error {
 	return nil
 }
 
+// checkOutputs refuses to write a report over a file of the project.
+func (o *syncOptions) checkOutputs(opts gen.Options) error {
+	for _, out := range []struct{ flag, path string }{{"--report", o.report}, {"--summary", o.summary}} {
+		if out.path == "" {
+			continue
+		}
+		if err := gen.CheckOutput(opts, o.app.Path(out.path)); err != nil {
+			return &cli.UsageError{Err: fmt.Errorf("%s: %w", out.flag, err), Command: "mcpgen sync"}
+		}
+	}
+	return nil
+}
+
 func (o *syncOptions) run(ctx context.Context, scripts []string) error {
+	if err := o.checkOutputs(o.place.options(o.app)); err != nil {
+		return err
+	}
 	var m *migration
 	if o.migrate {
 		var err error

@@ -63,6 +63,11 @@ type Config struct {
 	listed []Server // all, without the settings
 }
 
+// Files returns the files that the configuration is read from: the lists of servers, mcpgen.yaml and .env. They may be missing.
+func (c *Config) Files() []string {
+	return append(slices.Clone(c.Paths), filepath.Join(c.Dir, SettingsName), filepath.Join(c.Dir, DotEnvName))
+}
+
 // Server returns the server with the key, unless it is disabled.
 func (c *Config) Server(key string) (Server, bool) {
 	for _, s := range c.Servers {

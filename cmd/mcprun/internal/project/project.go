@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -112,7 +111,7 @@ func (o *LocationFlags) Open(app *cli.App, at resources.Provider, stderr io.Writ
 	if p.configured = cfg != nil; p.configured {
 		base, out, p.Cfg = cfg.Dir, cfg.Settings.Out, cfg
 		p.Servers, p.Settings = chain.ServersOf(cfg), cfg.Settings
-		p.Trusted = append(slices.Clone(cfg.Paths), filepath.Join(cfg.Dir, config.SettingsName), filepath.Join(cfg.Dir, config.DotEnvName))
+		p.Trusted = cfg.Files()
 		for _, n := range cfg.Notes {
 			p.Log.Info(cli.EscapeLine(n.String()))
 		}
@@ -132,6 +131,17 @@ func (o *LocationFlags) Open(app *cli.App, at resources.Provider, stderr io.Writ
 	}
 	p.Base, p.Workspace = base, filepath.Join(base, "workspace")
 	return p, nil
+}
+
+// CheckOutput refuses to write what a flag asks for, such as a recording, over a file of the project.
+func (p *Project) CheckOutput(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	if err := config.CheckOutput(path, p.Trusted, p.Wanted); err != nil {
+		return flags.Usage("%s: %w", flag, err)
+	}
+	return nil
 }
 
 // Load reads the configuration and finds the folders of the project.

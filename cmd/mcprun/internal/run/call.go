@@ -175,7 +175,7 @@ func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error
 	if err != nil {
 		return err
 	}
-	if err := o.callFlags.validate(o.app); err != nil {
+	if err := o.callFlags.validate(o.app, p); err != nil {
 		return err
 	}
 	if cmd.Flags().Changed("timeout") {

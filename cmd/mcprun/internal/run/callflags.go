@@ -67,7 +67,7 @@ func (o *callFlags) WarnMisspelt(at *Host, say func(line string)) {
 }
 
 // validate reports conflicting flags.
-func (o *callFlags) validate(app *cli.App) error {
+func (o *callFlags) validate(app *cli.App, p *project.Project) error {
 	if _, err := o.words(); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (o *callFlags) validate(app *cli.App) error {
 	case o.replay != "" && app.Path(o.record) == app.Path(o.replay):
 		return flags.Usage("--record and --replay name the same file, %q: it would be emptied before it is read", o.record)
 	}
-	return nil
+	return p.CheckOutput("--record", app.Path(o.record))
 }
 
 // openFiles opens the files of --record and --replay for the calls of a run. The caller closes what it returns.

@@ -346,11 +346,15 @@ func (o *Options) Complete(s *runner.Script, p *project.Project) error {
 	if err != nil {
 		return err
 	}
-	if err := o.callFlags.validate(o.App); err != nil {
+	if err := o.callFlags.validate(o.App, p); err != nil {
 		return err
 	}
 	s.Vars, s.Calls = vars, o.Calls
-	s.Calls.Details = o.trace != "" && o.trace != traceTerminal
+	if s.Calls.Details = o.trace != "" && o.trace != traceTerminal; s.Calls.Details {
+		if err := p.CheckOutput("--trace", o.App.Path(o.trace)); err != nil {
+			return err
+		}
+	}
 	if s.Workspace = o.App.Path(o.Base.Workspace); s.Workspace == "" {
 		s.Workspace = p.Workspace
 	}
