@@ -79,40 +79,58 @@ func unasked(err error) string {
 	return "was not asked"
 }
 
-// PruneError reports that a sync would remove all wrappers of servers that are no longer configured. Exit code 2.
+// PruneError reports that a sync would remove all wrappers of servers. Exit code 2.
 type PruneError struct {
-	// Servers are their names, sorted.
-	Servers []string
-	// Config is the configuration that no longer has them, Out the folder of the tree.
+	// Servers are the names of those that are no longer configured, Emptied of those of which include and exclude leave no
+	// tool. Both are sorted.
+	Servers, Emptied []string
+	// Config is the configuration, Out the folder of the tree.
 	Config, Out string
 }
 
 func (e *PruneError) Error() string {
-	return fmt.Sprintf("%s does not configure %s, whose wrappers are in %s; nothing was written", e.Config, e.Names(), e.Out)
+	return fmt.Sprintf("%s, whose wrappers are in %s; nothing was written", e.reasons("does not configure"), e.Out)
 }
 
 // Question asks a person whether to remove the wrappers.
 func (e *PruneError) Question() string {
 	their := "their"
-	if len(e.Servers) == 1 {
+	if len(e.Servers)+len(e.Emptied) == 1 {
 		their = "its"
 	}
-	return fmt.Sprintf("%s no longer configures %s. Remove %s wrappers from %s?", e.Config, e.Names(), their, e.Out)
+	return fmt.Sprintf("%s. Remove %s wrappers from %s?", e.reasons("no longer configures"), their, e.Out)
 }
 
-// Names lists the servers.
-func (e *PruneError) Names() string {
+// reasons says of which servers the wrappers would be removed, and why.
+func (e *PruneError) reasons(verb string) string {
+	var list []string
+	if len(e.Servers) > 0 {
+		list = append(list, fmt.Sprintf("%s %s %s", e.Config, verb, nameServers(e.Servers)))
+	}
+	if len(e.Emptied) > 0 {
+		list = append(list, "include and exclude leave no tool of "+nameServers(e.Emptied))
+	}
+	return strings.Join(list, ", and ")
+}
+
+func nameServers(names []string) string {
 	const most = 10
-	names := e.Servers
-	if len(names) > most {
-		names = append(slices.Clone(names[:most]), fmt.Sprintf("%d more servers", len(e.Servers)-most))
+	if more := len(names) - most; more > 0 {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("%d more servers", more))
 	}
 	return strings.Join(names, ", ")
 }
 
 // Hint suggests a remedy.
 func (e *PruneError) Hint() string {
-	return "to remove these wrappers, run \"mcpgen sync --prune\"; if another file configures them, name it with --config, MCPGEN_CONFIG, or config: in mcpgen.yaml"
+	hint := "to remove these wrappers, run \"mcpgen sync --prune\""
+	if len(e.Servers) > 0 {
+		hint += "; if another file configures them, name it with --config, MCPGEN_CONFIG, or config: in mcpgen.yaml"
+	}
+	if len(e.Emptied) > 0 {
+		hint += "; if the tools are to stay, correct include and exclude in mcpgen.yaml"
+	}
+	return hint
 }
 
 // ExitCode is 2.

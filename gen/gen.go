@@ -56,7 +56,8 @@ type Options struct {
 	Strict bool
 	// Frozen writes nothing when a definition is not the one that the lock pins. Without a lock it is an error.
 	Frozen bool
-	// Prune decides whether the wrappers of servers that are no longer configured may be removed. Nil: they may not, and a
+	// Prune decides whether all wrappers of servers may be removed: of those that are no longer configured, and of those of
+	// which include and exclude leave no tool. Nil: they may not, and a
 	// sync that would write is a *[PruneError].
 	Prune func(ctx context.Context, gone *PruneError) (bool, error)
 	// relearn changes what is known of tools' replies, by server and tool, before the tree is made.

@@ -181,6 +181,7 @@ func (s *job) filter(server *catalog.Server) {
 	all := len(server.Tools)
 	server.Tools = slices.DeleteFunc(server.Tools, func(t catalog.Tool) bool { return !s.config.Allows(server.Key, t.Name) })
 	if all > 0 && len(server.Tools) == 0 {
+		s.emptied = append(s.emptied, server.Key)
 		s.report.Warnings = append(s.report.Warnings, Warning{
 			Place:   server.Key,
 			Message: fmt.Sprintf("include and exclude leave none of its %d tools", all),

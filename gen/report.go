@@ -35,6 +35,8 @@ type Report struct {
 	Kept []string
 	// Gone are the servers that are no longer configured, and whose wrappers are among Files to be removed.
 	Gone []string
+	// Emptied are the servers of which include and exclude leave no tool, and whose wrappers are among Files to be removed.
+	Emptied []string
 	// Warnings are sorted by place.
 	Warnings []Warning
 	// Diff is a unified diff of Files, when it was asked for.

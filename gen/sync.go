@@ -55,6 +55,8 @@ type job struct {
 	dirs   map[string]string
 	plan   *tree.Plan
 	report *Report
+	// emptied are the servers of which include and exclude leave no tool.
+	emptied []string
 	// closing are the sessions that are still being closed.
 	closing []<-chan struct{}
 }
@@ -183,10 +185,15 @@ func (s *job) generate(servers []catalog.Server) error {
 	if err != nil {
 		return err
 	}
-	if s.report.Gone = s.gone(); s.writesNothing() {
+	s.report.Gone, s.report.Emptied = s.gone()
+	if s.writesNothing() {
 		for _, key := range s.report.Gone {
 			s.report.Warnings = append(s.report.Warnings, Warning{Place: key, Code: "gone", Message: "it is no longer configured; a sync removes its wrappers only with --prune; " +
 				"if another file configures it, name that with --config, MCPGEN_CONFIG, or config: in mcpgen.yaml"})
+		}
+		for _, key := range s.report.Emptied {
+			s.report.Warnings = append(s.report.Warnings, Warning{Place: key, Code: "gone", Message: "a sync removes the wrappers of all its tools only with --prune; " +
+				"if that is not meant, correct include and exclude in mcpgen.yaml"})
 		}
 		s.sortWarnings()
 	}
@@ -253,32 +260,38 @@ func (s *job) write(ctx context.Context) error {
 	return nil
 }
 
-// gone are the servers whose wrappers would be removed because they are no longer configured.
-func (s *job) gone() []string {
+// gone are the servers whose wrappers would be removed because they are no longer configured, and those of which include and
+// exclude leave no tool.
+func (s *job) gone() (gone, emptied []string) {
 	if !slices.ContainsFunc(s.plan.Steps, func(step tree.Step) bool { return step.Action == tree.Delete }) {
-		return nil
+		return nil, nil
 	}
-	left := map[string]bool{}
-	for key := range s.stored.Servers {
-		left[key] = true
+	left := map[string]bool{} // the servers of the tree, and whether it has tools of them
+	for key, server := range s.stored.Servers {
+		left[key] = len(server.Tools) > 0
 	}
 	if s.stored.Lock != nil {
-		for key := range s.stored.Lock.Servers {
-			left[key] = true
+		for key, server := range s.stored.Lock.Servers {
+			left[key] = left[key] || len(server.Tools) > 0
+		}
+	}
+	for _, key := range s.emptied {
+		if left[key] {
+			emptied = append(emptied, key)
 		}
 	}
 	for _, srv := range slices.Concat(s.config.Servers, s.config.Disabled) {
 		delete(left, srv.Key)
 	}
-	return slices.Sorted(maps.Keys(left))
+	return slices.Sorted(maps.Keys(left)), slices.Sorted(slices.Values(emptied))
 }
 
-// prune asks whether the wrappers of servers that are gone may be removed.
+// prune asks whether all wrappers of a server may be removed.
 func (s *job) prune(ctx context.Context) error {
-	if len(s.report.Gone) == 0 {
+	if len(s.report.Gone)+len(s.report.Emptied) == 0 {
 		return nil
 	}
-	gone := &PruneError{Servers: s.report.Gone, Config: s.report.Config, Out: s.report.Out}
+	gone := &PruneError{Servers: s.report.Gone, Emptied: s.report.Emptied, Config: s.report.Config, Out: s.report.Out}
 	if s.opts.Prune == nil {
 		return gone
 	}

@@ -42,8 +42,9 @@ func newSyncCmd(app *cli.App) *cobra.Command {
 		Long: `sync asks all configured servers for their tools, at the same time, and writes the wrappers. Files that are already
 correct are not touched, and generated files that are no longer needed are removed. A file that mcpgen did not write is
 never changed: if one is in the way, sync names it and writes nothing. If a server cannot be asked, its part of the tree
-stays as it is; the others are written. sync asks before it removes the wrappers of a server that is no longer
-configured; without a terminal it needs --prune, or else writes nothing and exits with 2.
+stays as it is; the others are written. sync asks before it removes all wrappers of a server, because the server is no
+longer configured, or because include and exclude leave none of its tools; without a terminal it needs --prune, or else
+writes nothing and exits with 2.
 
 With --check or --diff nothing is written, and the exit code is 1 if something would be. Both report what each server
 changed: texts word by word, schemas path by path and by what they accept (added, removed, widened, narrowed, required),
@@ -103,7 +104,7 @@ suspicious (--strict), 130 interrupted.`,
 	f.BoolVar(&o.offline, "offline", false, "ask no server; generate from the tool lists stored in the tree")
 	f.BoolVar(&o.frozen, "frozen", false, "write nothing and exit with 1 if a server's tools differ from the lock")
 	f.BoolVar(&o.strict, "strict", false, "write nothing and exit with 4 if a tool cannot be generated or a text is suspicious")
-	f.BoolVar(&o.prune, "prune", false, "remove the wrappers of servers that are no longer configured, without asking")
+	f.BoolVar(&o.prune, "prune", false, "remove all wrappers of a server that is no longer configured, or none of whose tools is included, without asking")
 	f.BoolVar(&o.migrate, "migrate", false, "adapt skills, and the scripts that are given, to what changed")
 	f.StringVar(&o.from, "from", "", "with --migrate: the `folder` of a former tree that scripts were written for")
 	f.BoolVar(&o.debug, "debug", false, "show on stderr what servers print and which protocol errors were tolerated")
@@ -232,7 +233,7 @@ func (o *syncOptions) repair(r *gen.Report) string {
 	if o.offline {
 		args = append(args, "--offline")
 	}
-	if len(r.Gone) > 0 {
+	if len(r.Gone)+len(r.Emptied) > 0 {
 		args = append(args, "--prune")
 	}
 	for _, s := range o.servers {
