@@ -1,7 +1,10 @@
 package gen
 
 import (
+	"slices"
+
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 	"github.com/mcpgen/mcpgen/gen/poison"
 )
 
@@ -12,6 +15,32 @@ func (s *job) warnSuspicious(c *catalog.Catalog) {
 		s.report.Warnings = append(s.report.Warnings, Warning{
 			Place: f.Place, Message: f.Message, Suspicious: true, Code: f.Rule,
 		})
+	}
+}
+
+// noteFirst adds notes about texts of servers and tools that come into the tree and so were never reviewed.
+func (s *job) noteFirst(c *catalog.Catalog, texts *poison.Checker) {
+	whole, added := map[string]bool{}, map[string][]string{} // by server
+	for _, change := range s.report.Changes {
+		switch change.Kind {
+		case diff.ServerAdded:
+			whole[change.Server] = true
+		case diff.ToolAdded:
+			added[change.Server] = append(added[change.Server], change.Tool)
+		}
+	}
+	for _, server := range c.Servers {
+		switch {
+		case whole[server.Key]:
+		case added[server.Key] != nil:
+			tools := slices.DeleteFunc(slices.Clone(server.Tools), func(t catalog.Tool) bool { return !slices.Contains(added[server.Key], t.Name) })
+			server = catalog.Server{Key: server.Key, Tools: tools}
+		default:
+			continue
+		}
+		for _, f := range texts.First(server) {
+			s.report.Warnings = append(s.report.Warnings, Warning{Place: f.Place, Message: f.Message, Note: true, Code: f.Rule})
+		}
 	}
 }
 

@@ -72,6 +72,8 @@ type Warning struct {
 	Dropped bool `json:"dropped,omitempty"`
 	// Suspicious reports whether the server's text looks as if it were meant to instruct a model.
 	Suspicious bool `json:"suspicious,omitempty"`
+	// Note reports whether it is only a remark on what is new in the tree: ordinary servers have some, and no exit code depends on it.
+	Note bool `json:"note,omitempty"`
 	// Code names the kind of warning for programs, such as "ref-external"; empty where there is none.
 	Code string `json:"code,omitempty"`
 }

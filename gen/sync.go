@@ -173,9 +173,11 @@ func (s *job) generate(servers []catalog.Server) error {
 		return nil // an empty tree is useless, and probably the network is down: nothing is removed either
 	}
 	s.report.Changes = diff.Catalogs(before, now)
-	drift.Judge(s.report.Changes, before, now, poison.NewChecker(now.Servers, s.allowedTexts()))
+	texts := poison.NewChecker(now.Servers, s.allowedTexts())
+	drift.Judge(s.report.Changes, before, now, texts)
 	s.addUnpinned(now)
 	s.warnSuspicious(now)
+	s.noteFirst(now, texts)
 	s.sortWarnings()
 	s.plan, err = tree.MakePlan(s.report.Out, want, tree.Options{
 		Written:   s.written(),

@@ -36,7 +36,7 @@ export type GetClimateOutput = {
   precipitation: number // Precipitation of the month.
   wet_days: number // Days with at least 1 mm of precipitation.
  }[]
- /** The whole year, whatever months were asked for. */
+ /** The whole year, beyond the months asked for. */
  annual: {
   mean: number // Mean temperature of the year.
   precipitation: number // Precipitation of the year.

@@ -44,7 +44,7 @@ class GetClimateOutput(TypedDict):
     city: City # The city.
     units: Units # The units of the figures.
     months: list[Months] # The months asked for, January first.
-    annual: Annual # The whole year, whatever months were asked for.
+    annual: Annual # The whole year, beyond the months asked for.
 
 
 @tool("weather__get_climate")

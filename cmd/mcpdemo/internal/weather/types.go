@@ -72,7 +72,7 @@ type climateOutput struct {
 	City   cityInfo       `json:"city" jsonschema:"The city."`
 	Units  unitNames      `json:"units" jsonschema:"The units of the figures."`
 	Months []monthNormals `json:"months" jsonschema:"The months asked for, January first."`
-	Annual annualNormals  `json:"annual" jsonschema:"The whole year, whatever months were asked for."`
+	Annual annualNormals  `json:"annual" jsonschema:"The whole year, beyond the months asked for."`
 }
 
 type forecastInput struct {

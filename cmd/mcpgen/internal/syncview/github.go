@@ -136,6 +136,8 @@ func (v *View) annotations() []annotation {
 		level := "warning"
 		if v.Report.Strict && (w.Dropped || w.Suspicious) {
 			level = "error"
+		} else if w.Note {
+			level = "notice"
 		}
 		out = append(out, annotation{level: level, title: w.Place, lines: []string{w.Message}})
 	}

@@ -79,7 +79,11 @@ func (s *summary) write() {
 		s.add("<details><summary>%s</summary>\n\n", cli.Count(len(r.Warnings), "warning"))
 		s.add("| place | warning |\n|---|---|\n")
 		for _, w := range r.Warnings {
-			s.add("| %s | %s |\n", mark(w.Place), mark(w.Message))
+			message := w.Message
+			if w.Note {
+				message = "note: " + message
+			}
+			s.add("| %s | %s |\n", mark(w.Place), mark(message))
 		}
 		s.add("\n</details>\n\n")
 	}

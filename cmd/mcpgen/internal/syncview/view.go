@@ -84,7 +84,11 @@ func (v *View) problems() {
 		line(style.Yellow("warning:"), filepath.Base(v.Report.Config), "it lists no servers")
 	}
 	for _, w := range v.Report.Warnings {
-		line(style.Yellow("warning:"), w.Place, w.Message)
+		label := style.Yellow("warning:")
+		if w.Note {
+			label = style.Bold("note:")
+		}
+		line(label, w.Place, w.Message)
 	}
 	for _, path := range v.Report.Kept {
 		line(style.Yellow("warning:"), path, "it is no longer generated, but was changed by hand; it stays")

@@ -168,3 +168,19 @@ func TestChangesForPeople(t *testing.T) {
 		}
 	}
 }
+
+// TestNotes checks that a note is no warning in any view.
+func TestNotes(t *testing.T) {
+	var out bytes.Buffer
+	app := &cli.App{Stdout: &out, Stderr: &out, Dir: t.TempDir()}
+	report := &gen.Report{Out: filepath.Join(app.Dir, "servers"), Config: ".mcp.json", Strict: true, Servers: []gen.ServerReport{{Key: "a", Status: gen.Listed}},
+		Warnings: []gen.Warning{{Place: "a/one#/description", Message: "may order\nmore", Note: true}}}
+	v := &View{App: app, Report: report}
+	v.problems()
+	if got, want := out.String(), "note: a/one#/description: may order"; !strings.HasPrefix(got, want) || strings.Count(got, "\n") != 1 || strings.Contains(got, "warning") {
+		t.Errorf("text: got %q, want one line that begins with %q", got, want)
+	}
+	if list := v.annotations(); len(list) != 1 || list[0].level != "notice" {
+		t.Errorf("GitHub: got %+v, want one notice", list)
+	}
+}
