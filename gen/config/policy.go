@@ -26,9 +26,12 @@ type PolicyPart struct {
 	Level    string
 	Ceilings PolicyCeilings
 	Rules    []PolicyRule
-	// LevelAt and CeilingsAt are where the level and the ceilings are.
+	// Default is allow, ask or deny, for calls that no rule fits. Empty: the level decides.
+	Default string
+	// LevelAt, CeilingsAt and DefaultAt are where these keys have their values.
 	LevelAt    Position `yaml:"-"`
 	CeilingsAt Position `yaml:"-"`
+	DefaultAt  Position `yaml:"-"`
 }
 
 // PolicyCeilings are the highest limits of a run. 0 means no ceiling.
@@ -58,7 +61,24 @@ type PolicyRule struct {
 }
 
 // PolicyOver are numbers of calls. 0 means unset.
-type PolicyOver struct{ Run, Minute int }
+type PolicyOver struct {
+	Run    int `json:"run,omitempty"`
+	Minute int `json:"minute,omitempty"`
+}
+
+// String describes from when on the rule applies, as in "after 20 calls within a minute".
+func (o *PolicyOver) String() string {
+	var parts []string
+	for _, each := range []struct {
+		n    int
+		what string
+	}{{o.Run, "in the run"}, {o.Minute, "within a minute"}} {
+		if each.n > 0 {
+			parts = append(parts, fmt.Sprintf("after %d calls %s", each.n, each.what))
+		}
+	}
+	return strings.Join(parts, " or ")
+}
 
 // Globs is a list of globs, which may be written as a single one.
 type Globs []string
@@ -144,7 +164,7 @@ func ReadPolicy(path string) (*Settings, error) {
 
 // complete names the rules and checks what the schema cannot.
 func (p *Policy) complete(file *node.File, root *yaml.Node) error {
-	if p.Level == "" && p.Rules == nil && p.Customers == nil && p.Ceilings == (PolicyCeilings{}) {
+	if p.Level == "" && p.Default == "" && p.Rules == nil && p.Customers == nil && p.Ceilings == (PolicyCeilings{}) {
 		return nil
 	}
 	p.File = file.Name
@@ -154,14 +174,14 @@ func (p *Policy) complete(file *node.File, root *yaml.Node) error {
 		}
 		return at
 	}
-	p.LevelAt, p.CeilingsAt = at(root, "level"), at(root, "ceilings")
+	p.LevelAt, p.CeilingsAt, p.DefaultAt = at(root, "level"), at(root, "ceilings"), at(root, "default")
 	if err := completeRules(file, p.Rules, "policy.rules"); err != nil {
 		return err
 	}
 	for _, id := range sortedKeys(p.Customers) {
 		own := p.Customers[id]
 		customer := node.Value(node.Value(root, "customers"), id)
-		own.LevelAt, own.CeilingsAt = at(customer, "level"), at(customer, "ceilings")
+		own.LevelAt, own.CeilingsAt, own.DefaultAt = at(customer, "level"), at(customer, "ceilings"), at(customer, "default")
 		p.Customers[id] = own
 		if err := completeRules(file, own.Rules, "policy.customers."+id+".rules"); err != nil {
 			return err

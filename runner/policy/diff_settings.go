@@ -21,7 +21,7 @@ type SettingChange struct {
 	Wider   bool   `json:"wider"`
 }
 
-// DiffLimits compares the levels and ceilings of the project, and of each customer for whom the difference is another one. size reads
+// DiffLimits compares the levels, defaults and ceilings of the project, and of each customer for whom the difference is another one. size reads
 // a size in bytes.
 func DiffLimits(before, after *Policy, size func(string) int64) []SettingChange {
 	out := diffPart("policy.", before.all, after.all, size)
@@ -56,7 +56,15 @@ func (p *part) limits(size func(string) int64) []limit {
 		}
 		return limit{key, text, p.topAt, n}
 	}
+	last := limit{"default", cmp.Or(string(p.fallback), "none"), p.lastAt, 0}
+	switch {
+	case p.fallback == Deny || p.fallback == Ask:
+		last.rank = int64(3 - strictness(p.fallback)) // deny is 1, ask 2
+	case p.fallback == "" && p.level == "": // destructive tools ask
+		last.rank = 3
+	}
 	return []limit{
+		last,
 		{"level", cmp.Or(string(p.level), "none"), p.at, int64(slices.Index([]Level{ReadOnly, WriteRestricted}, p.level) + 1)},
 		number("ceilings.timeout", int64(c.Timeout), config.FormatDuration(c.Timeout)),
 		number("ceilings.cpu", int64(c.CPU), c.CPU.String()),
@@ -71,7 +79,7 @@ func diffPart(key string, before, after *part, size func(string) int64) []Settin
 	var out []SettingChange
 	was := before.limits(size)
 	for i, is := range after.limits(size) {
-		if is.rank != was[i].rank {
+		if is.rank != was[i].rank && is.text != was[i].text {
 			wider := is.rank == 0 || was[i].rank != 0 && is.rank > was[i].rank
 			out = append(out, SettingChange{key + is.key, was[i].text, is.text, cmp.Or(is.at, was[i].at), wider})
 		}

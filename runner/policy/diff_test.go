@@ -43,6 +43,7 @@ func TestDiff(t *testing.T) {
 		{"a customer", `customers: {ann: {level: read_only}}`, `customers: {ann: {level: write_restricted}}`, `bank__pay deny→ask {"amount":1,"to":"xxx"} ann|files__write deny→ask`},
 		{"a number of calls", `rules: [{deny: bank__pay, over: {run: 50}}]`, `rules: [{deny: bank__pay, over: {run: 60}}]`, `bank__pay deny→allow {"amount":1,"to":"xxx"} 50 calls`},
 		{"a level", `level: execute_full`, `level: read_only`, `bank__pay allow→deny|files__write allow→deny`},
+		{"a default", `{default: deny, rules: [{allow: "bank__*"}]}`, `{default: ask, rules: [{allow: "bank__*"}]}`, `crm__resources/read deny→ask|files__write deny→ask|web__get deny→ask`},
 		{"calls", `rules: [{deny: bank__list, when: calls > 7}]`, `rules: [{deny: bank__list, when: calls > 8}]`, `bank__list deny→allow {}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -114,7 +114,7 @@ func (p *Policy) known(tools []Tool) *known {
 
 // ruleNames returns the names that decisions may have as their rule.
 func (p *part) ruleNames() []string {
-	names := []string{DefaultRule, p.rule()}
+	names := []string{DefaultRule, p.defaultRule(), p.rule()}
 	for _, r := range p.rules {
 		names = append(names, r.name)
 	}

@@ -19,6 +19,7 @@ type Policy struct {
 	all       *part
 	customers map[string]*part
 	rates     *Rates
+	cfg       *config.Policy
 }
 
 // part is what holds for the runs of one customer, or for all others.
@@ -27,6 +28,8 @@ type part struct {
 	at       string // the file of the policy; empty without one
 	ceilings config.PolicyCeilings
 	topAt    string // where the ceilings are
+	fallback Effect // of calls that no rule fits; empty: the level's
+	lastAt   string // where the fallback is
 	rules    []*rule
 	chosen   sync.Map // the rules whose globs fit a tool, by its names
 }
@@ -48,7 +51,7 @@ func New(cfg *config.Policy, rates *Rates) (*Policy, error) {
 	if rates == nil {
 		rates = NewRates()
 	}
-	p := &Policy{customers: map[string]*part{}, rates: rates}
+	p := &Policy{customers: map[string]*part{}, rates: rates, cfg: cfg}
 	var err error
 	if p.all, err = newPart(cfg.File, "policy", &cfg.PolicyPart, nil); err != nil {
 		return nil, err
@@ -57,6 +60,9 @@ func New(cfg *config.Policy, rates *Rates) (*Policy, error) {
 		own := cfg.Customers[id]
 		if own.Level == "" {
 			own.Level, own.LevelAt = cfg.Level, cfg.LevelAt
+		}
+		if own.Default == "" {
+			own.Default, own.DefaultAt = cfg.Default, cfg.DefaultAt
 		}
 		own.Ceilings, own.CeilingsAt = merge(own.Ceilings, cfg.Ceilings), cmp.Or(own.CeilingsAt, cfg.CeilingsAt)
 		if p.customers[id], err = newPart(cfg.File, "policy.customers."+id, &own, p.all.rules); err != nil {
@@ -68,11 +74,14 @@ func New(cfg *config.Policy, rates *Rates) (*Policy, error) {
 
 // newPart compiles rules. first are those that come before.
 func newPart(file, key string, cfg *config.PolicyPart, first []*rule) (*part, error) {
-	p := &part{level: Level(cfg.Level), rules: first[:len(first):len(first)]}
+	p := &part{level: Level(cfg.Level), fallback: Effect(cfg.Default), rules: first[:len(first):len(first)]}
 	p.ceilings = merge(cfg.Ceilings, p.level.ceilings())
 	if file != "" {
 		p.at = position(file, cfg.LevelAt.Line)
 		p.topAt = position(file, cmp.Or(cfg.CeilingsAt, cfg.LevelAt).Line)
+	}
+	if p.fallback != "" {
+		p.lastAt = position(file, cfg.DefaultAt.Line)
 	}
 	for i := range cfg.Rules {
 		r := &cfg.Rules[i]
@@ -168,22 +177,51 @@ func (p *part) decide(req *Request, fits []*rule) Decision {
 			by[r.effect] = r
 		}
 	}
-	writes := !req.Hints.ReadOnly
-	level := Decision{Rule: p.rule(), At: p.at, Reason: "it may change data: mark the tool in read_only: in mcpgen.yaml, or trust its server, if it only reads"}
+	level := p.byLevel(req)
 	switch r := cmp.Or(by[Deny], by[Ask], by[Allow]); {
-	case by[Deny] == nil && p.level == ReadOnly && writes:
-		level.Effect = Deny
+	case by[Deny] == nil && level.Effect == Deny:
 		return level
 	case r != nil:
 		return Decision{Effect: r.effect, Rule: r.name, At: r.at, Reason: r.reason()}
-	case p.level == WriteRestricted && writes:
-		level.Effect = Ask
-		return level
-	case p.level == "":
+	}
+	if last := p.byDefault(req); strictness(last.Effect) > strictness(level.Effect) {
+		return last
+	}
+	return level
+}
+
+// byLevel returns what the level says of a call.
+func (p *part) byLevel(req *Request) Decision {
+	d := Decision{Effect: Allow}
+	if req.Hints.ReadOnly {
+		return d
+	}
+	switch p.level {
+	case ReadOnly:
+		d.Effect = Deny
+	case WriteRestricted:
+		d.Effect = Ask
+	default:
+		return d
+	}
+	d.Rule, d.At = p.rule(), p.at
+	d.Reason = "it may change data: mark the tool in read_only: in mcpgen.yaml, or trust its server, if it only reads"
+	return d
+}
+
+// byDefault returns what the default says of a call that no rule fits.
+func (p *part) byDefault(req *Request) Decision {
+	switch {
+	case p.fallback == Ask || p.fallback == Deny:
+		return Decision{Effect: p.fallback, Rule: p.defaultRule(), At: p.lastAt, Reason: "no rule is about this call"}
+	case p.fallback == "" && p.level == "":
 		return defaults{}.Decide(context.Background(), req)
 	}
 	return Decision{Effect: Allow}
 }
+
+// defaultRule names the default in decisions.
+func (p *part) defaultRule() string { return "default: " + string(p.fallback) }
 
 // reason says what else than its tools makes the rule fit.
 func (r *rule) reason() string {

@@ -1,4 +1,4 @@
-// Package policies has the commands that try a policy out: policy test, explain and diff.
+// Package policies has the commands that try a policy out: policy show, explain, test and diff.
 package policies
 
 import (
@@ -32,7 +32,7 @@ No tool is called.`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newExplain(app, at), newTest(app, at), newDiff(app, at))
+	cmd.AddCommand(newShow(app, at), newExplain(app, at), newTest(app, at), newDiff(app, at))
 	return cmd
 }
 
@@ -278,7 +278,7 @@ func newDiff(app *cli.App, at resources.Provider) *cobra.Command {
 		Use: "diff OLD NEW", Short: "List the calls and limits on which two policies differ",
 		Long: `Compares the decisions of two policies on all tools in the tree. Each file is a mcpgen.yaml, whose
 settings of servers then count too, or holds only the value of its key policy. Example calls are made
-from the tools' schemas and the constants in the rules. Levels, ceilings, and approve, approve_command
+from the tools' schemas and the constants in the rules. Levels, defaults, ceilings, and approve, approve_command
 and allow_drift below run: are compared too. With --check, the exit code is 1 if NEW is less strict.`,
 		Example: `  git show main:mcpgen.yaml > old.yaml && mcprun policy diff --check old.yaml mcpgen.yaml`,
 		Args:    cli.Args(cobra.ExactArgs(2)),
