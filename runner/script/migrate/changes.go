@@ -16,8 +16,9 @@ import (
 type tool struct {
 	dir          string // the server's folder
 	oldID, newID string
-	names        map[string]names // by language
-	old, new     any              // the input schemas
+	names        map[string]names  // by language
+	old, new     any               // the input schemas
+	gone         map[string]string // members of the output that there are no more, with their new names or ""
 }
 
 type names struct{ old, new catalog.LockNames }
@@ -65,6 +66,7 @@ func changes(before, after Tree) []*tool {
 			for language, n := range before.Lock.Servers[server.Key].Tools[then.Name].Names {
 				t.names[language] = names{n, after.Lock.Servers[server.Key].Tools[now.Name].Names[language]}
 			}
+			t.gone = goneMembers(then.Output, now.Output)
 			var errA, errB error
 			t.old, errA = catalog.Decode(then.Input)
 			t.new, errB = catalog.Decode(now.Input)
@@ -74,6 +76,44 @@ func changes(before, after Tree) []*tool {
 		}
 	}
 	return out
+}
+
+// goneMembers returns the members that an output has no more at some place, with their new names if they have one.
+func goneMembers(then, now json.RawMessage) map[string]string {
+	out := map[string]string{}
+	if then == nil || now == nil {
+		return out
+	}
+	var errA, errB error
+	t := &tool{}
+	t.old, errA = catalog.Decode(then)
+	t.new, errB = catalog.Decode(now)
+	if errA == nil && errB == nil {
+		steps := 0
+		t.pair(t.old, t.new).addGone(out, 0, &steps)
+	}
+	return out
+}
+
+// maxSteps bounds the schemas of an output that are compared: references may make it endless.
+const maxSteps = 2_000
+
+func (p pair) addGone(out map[string]string, depth int, steps *int) {
+	if *steps++; depth > maxFollowed || *steps > maxSteps || p.old == nil || p.new == nil {
+		return
+	}
+	renamed := p.members()
+	for _, name := range p.gone() {
+		out[name] = renamed[name]
+	}
+	for name := range properties(p.old) {
+		if properties(p.new)[name] != nil {
+			p.member(name, name).addGone(out, depth+1, steps)
+		} else if renamed[name] != "" {
+			p.member(name, renamed[name]).addGone(out, depth+1, steps)
+		}
+	}
+	p.items().addGone(out, depth+1, steps)
 }
 
 // pair is a schema as it was and as it is, of one place of an input.

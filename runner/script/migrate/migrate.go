@@ -3,7 +3,8 @@
 //
 // Only calls of generated functions are touched, and calls by id. Renames are recognised by what stays the same: a tool's schemas and
 // description, a member's schema and its description or the words of its name. What a call passes is followed where it is written down: literals, and
-// constants that are used once. Anything else is left, and reported with its place. All files are checked with the type checker, in a
+// constants that are used once. Anything else is left, and reported with its place; so is each name of a member that a tool's output has no
+// more, if the type check does not report it: values without a type hide it. All files are checked with the type checker, in a
 // copy of their folders, and only those that pass are returned as changed.
 package migrate
 
@@ -124,6 +125,7 @@ type candidate struct {
 	language sandbox.Language
 	root     string // the folder that is copied for the type check
 	refused  bool
+	mentions []Left // of members that are gone
 }
 
 // languageOf returns the language of a file by its name; empty for other files.
@@ -212,6 +214,7 @@ func (m *migration) read(ctx context.Context, path string) error {
 		c.root = m.opt.Skills
 		c.Skill, _, _ = strings.Cut(filepath.ToSlash(rel), "/")
 	}
+	c.mentions = f.mentions()
 	m.files = append(m.files, c)
 	return nil
 }
@@ -276,6 +279,7 @@ func (m *migration) check(ctx context.Context) error {
 		}
 	}
 	for _, c := range m.files {
+		m.leaveMentions(c)
 		switch {
 		case c.refused:
 		case c.Before == c.After:
@@ -285,6 +289,19 @@ func (m *migration) check(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// leaveMentions reports where a file names a member of an output that is gone, unless the type check reports the line.
+func (m *migration) leaveMentions(c *candidate) {
+	lines := map[int]bool{}
+	for _, l := range m.report.Left {
+		lines[l.Line] = lines[l.Line] || l.File == c.Path
+	}
+	for _, l := range c.mentions {
+		if !lines[l.Line] {
+			m.report.Left = append(m.report.Left, l)
+		}
+	}
 }
 
 // source is a candidate as the type checker gets it: a script of a skill by its place in the skill, any other by its name.

@@ -3,6 +3,7 @@ package migrate
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -299,6 +300,89 @@ func TestUnsafe(t *testing.T) {
 			}
 			if d := cmp.Diff(want, *report); d != "" {
 				t.Errorf("Run() (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestMembersThatAreGone checks that each name of an output's member that is gone is listed, unless the type check reports its line.
+func TestMembersThatAreGone(t *testing.T) {
+	dir := t.TempDir()
+	opt := check.Options{Tree: filepath.Join(dir, "servers"), LookPath: exec.LookPath}
+	for name, script := range map[string]string{
+		"tsc":     "grep -q typed script/a.ts 2>/dev/null || exit 0\necho \"script/a.ts(4,13): error TS2339: Property 'total' does not exist on type 'R'.\"\nexit 2\n",
+		"pyright": "echo '{\"generalDiagnostics\": []}'\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opt.TSC, opt.Pyright = filepath.Join(dir, "tsc"), filepath.Join(dir, "pyright")
+	definition := func(total, unit string) json.RawMessage {
+		return json.RawMessage(`{"name":"get_order","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{
+			"` + total + `":{"type":"number","description":"What is paid."},
+			"lines":{"type":"array","items":{"type":"object","properties":{"` + unit + `":{"type":"string"},"price":{"type":"number"}}}}}}}`)
+	}
+	other := json.RawMessage(`{"name":"get_customer","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"total":{"type":"number"}}}}`)
+	was := generated(t, dir, definition("total", "unit"), other)
+	is := generated(t, dir, definition("sum", "quantity"), other)
+	const (
+		total = `google_drive__get_order no longer returns "total" (it is "sum" now); check`
+		unit  = `google_drive__get_order no longer returns "unit"; check`
+	)
+	tests := []struct {
+		name, file, text string
+		left             []string // "line: text", the beginning
+	}{
+		{"untyped", "a.ts", `import { getOrder } from "./servers/google_drive";
+const order: any = await getOrder({});
+console.log(order?.total, order["total"]); // total
+const { total } = order;
+const { total: paid, lines } = order, total2 = { total: 1, price: total };
+for (const line of lines) console.log(` + "`${line.unit}`" + `, line.price);
+console.log(["total"].map((name) => order[name]));
+`, []string{"3: " + total, "4: " + total, "5: " + total, "6: " + unit, "7: " + total}},
+		{"typed by the script", "a.ts", `import { callMCPTool } from "./servers/client";
+const order = await callMCPTool<{ total: number }>("google_drive__get_order", {});
+console.log(order.total);
+`, []string{"3: " + total}},
+		{"typed", "a.ts", `import { getOrder } from "./servers/google_drive";
+// typed
+const order = await getOrder({}), loose: any = order;
+console.log(order.total);
+console.log(loose.total);
+`, []string{"4: Property 'total' does not exist", "5: " + total}},
+		{"of another tool", "a.ts", `import { getCustomer } from "./servers/google_drive";
+const customer: any = await getCustomer({});
+console.log(customer.total);
+`, nil},
+		{"Python", "a.py", `from servers.google_drive import get_order
+order = get_order()
+print(order["total"], order.get("total"))  # total
+print(order.total, {"total": 1})
+print([line["unit"] for line in order["lines"]])
+`, []string{"3: " + total, "4: " + total, "5: " + unit}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if strings.HasSuffix(tt.file, ".py") && python() == "" {
+				t.Skip("no python3")
+			}
+			path := filepath.Join(dir, tt.file)
+			if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			report, err := Run(t.Context(), Options{Before: was, After: is, Scripts: []string{path}, Check: opt, Python: python()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(report.Left) != len(tt.left) || len(report.Changed) > 0 {
+				t.Fatalf("Run() = %+v, want left %q", report, tt.left)
+			}
+			for i, l := range report.Left {
+				if line := fmt.Sprintf("%d: %s", l.Line, l.Text); l.File != path || !strings.HasPrefix(line, tt.left[i]) {
+					t.Errorf("Run() left %q, want %q", line, tt.left[i])
+				}
 			}
 		})
 	}

@@ -43,8 +43,36 @@ type rewriter struct {
 	tools  []*tool
 	edits  []edit
 	left   []Left
-	// concerned reports that the file uses a tool that has changed.
+	// concerned reports that the file uses a tool that has changed, and used has those that are known.
 	concerned bool
+	used      map[*tool]bool
+}
+
+// use notes that the file uses a tool.
+func (f *rewriter) use(t *tool) {
+	f.concerned = true
+	if f.used == nil {
+		f.used = map[*tool]bool{}
+	}
+	f.used[t] = true
+}
+
+// mentions returns the places where the file names a member that the output of a tool it uses has no more. Whether a value comes from
+// that tool is not followed.
+func (f *rewriter) mentions() []Left {
+	var out []Left
+	for _, m := range f.module.Mentions {
+		for _, t := range f.tools {
+			if now, gone := t.gone[m.Name]; gone && f.used[t] {
+				text := fmt.Sprintf("%s no longer returns %s", t.newID, jsonText(m.Name))
+				if now != "" {
+					text += fmt.Sprintf(" (it is %s now)", jsonText(now))
+				}
+				out = append(out, Left{File: f.name, Line: m.Line, Text: text + "; check this use, which has no type that shows it"})
+			}
+		}
+	}
+	return out
 }
 
 func (f *rewriter) leave(line int, format string, args ...any) {
@@ -129,7 +157,9 @@ func (f *rewriter) rewrite() {
 	for _, r := range f.module.Refs {
 		if mean := meanings[r.Local]; mean != nil && len(r.Member) > 0 {
 			t := mean(r.Member)
-			f.concerned = f.concerned || t != nil
+			if t != nil {
+				f.use(t)
+			}
 			if t != nil && r.Member[len(r.Member)-1] == t.names[f.lang].old.Function {
 				f.replace(r.At, t.names[f.lang].new.Function)
 			}
@@ -145,7 +175,7 @@ func (f *rewriter) rewrite() {
 			t = mean(c.Callee.Member)
 		}
 		if t != nil {
-			f.concerned = true
+			f.use(t)
 			f.input(c, t)
 		}
 	}
@@ -163,7 +193,7 @@ func (f *rewriter) byID(id string) *tool {
 // imported rewrites an import and adds what its local name means.
 func (f *rewriter) imported(im reading.Import, meanings map[string]func([]string) *tool) {
 	if own := f.inModule(im.Path); own != nil {
-		f.concerned = true
+		f.use(own)
 		f.moved(im, own)
 	}
 	if im.Name == "" {
@@ -191,7 +221,9 @@ func (f *rewriter) imported(im reading.Import, meanings map[string]func([]string
 		return
 	}
 	if im.Name == "*" {
-		f.concerned = f.concerned || len(f.server(im.Path[0])) > 0
+		for _, t := range f.server(im.Path[0]) {
+			f.use(t)
+		}
 	}
 	t, isType := f.named(im.Path, im.Name)
 	if t == nil {
@@ -205,7 +237,7 @@ func (f *rewriter) imported(im reading.Import, meanings map[string]func([]string
 			return t
 		}
 	}
-	f.concerned = true
+	f.use(t)
 	f.rename(im, f.renamed(t, im.Name))
 }
 

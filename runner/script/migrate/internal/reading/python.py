@@ -158,5 +158,13 @@ for n in ast.walk(tree):
         call["input"]["spread"] = call["input"]["spread"] or bool(n.args)
     calls.append(call)
 
+keys = {id(k) for n in ast.walk(tree) if isinstance(n, ast.Dict) for k in n.keys}
+mentions = []
+for n in ast.walk(tree):
+    if isinstance(n, ast.Attribute):
+        mentions.append({"name": n.attr, "line": n.end_lineno})
+    elif isinstance(n, ast.Constant) and isinstance(n.value, str) and len(n.value) <= 200 and id(n) not in keys:
+        mentions.append({"name": n.value, "line": n.lineno})
+
 names = sorted(set(bound) | set(uses))
-json.dump({"imports": [i for i in imports if i["local"] in locals_ or i["name"]], "calls": calls, "refs": refs, "names": names}, sys.stdout)
+json.dump({"imports": [i for i in imports if i["local"] in locals_ or i["name"]], "calls": calls, "refs": refs, "names": names, "mentions": mentions}, sys.stdout)

@@ -9,6 +9,14 @@ type Module struct {
 	Refs    []Ref    `json:"refs"`
 	// Names are the identifiers of the file: a new name must not be one.
 	Names []string `json:"names"`
+	// Mentions are the names of members that the file may read, and texts that may be such names.
+	Mentions []Mention `json:"mentions"`
+}
+
+// Mention is the name of a member in x.name, x["name"] or { name } = x, or a text.
+type Mention struct {
+	Name string `json:"name"`
+	Line int    `json:"line"`
 }
 
 // Span is a range of bytes.

@@ -207,9 +207,37 @@ func (r *reader) node(n any) {
 		if used, ok := r.callee(n); ok && r.locals[used.Local] {
 			r.module.Refs = append(r.module.Refs, used)
 		}
+		r.mention(n.Identifier.Idx, n.Identifier.Name.String())
+	case *ast.ObjectPattern:
+		for _, p := range n.Properties {
+			switch p := p.(type) {
+			case *ast.PropertyShort:
+				r.mention(p.Name.Idx, p.Name.Name.String())
+			case *ast.PropertyKeyed:
+				if key, ok := p.Key.(*ast.StringLiteral); ok {
+					r.mention(key.Idx, key.Value.String())
+				}
+			}
+		}
+	case *ast.PropertyKeyed:
+		if key, ok := n.Key.(*ast.StringLiteral); ok && !n.Computed {
+			r.seen[key] = true // it is written, not read
+		}
+	case *ast.StringLiteral:
+		r.mention(n.Idx, n.Value.String())
 	case *ast.CallExpression:
 		r.call(n)
 	}
+}
+
+// mention notes the name of a member, or a text that may be one.
+func (r *reader) mention(idx file.Idx, name string) {
+	const longest = 200
+	if len(name) > longest {
+		return
+	}
+	at, _ := r.at(idx, "")
+	r.module.Mentions = append(r.module.Mentions, Mention{Name: name, Line: 1 + strings.Count(r.text[:at], "\n")})
 }
 
 // callee reads a name, or a member of one.
