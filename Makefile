@@ -51,7 +51,7 @@ recording: build ## record docs/demo.svg, the terminal in README.md, from real r
 	bash .ci/recording
 
 generate: build ## make the checked-in servers/ tree again from the demo servers
-	$(BIN)/mcpgen sync
+	MCPGEN_TRUST=1 $(BIN)/mcpgen sync
 
 man: ## write the manual pages to bin/man
 	MCPGEN_MAN=$(CURDIR)/$(BIN)/man go test $(GOFLAGS_BUILD) ./cmd/mcpgen ./cmd/mcprun -run '^TestManPages$$' -count=1

@@ -60,6 +60,11 @@ type Options struct {
 	// which include and exclude leave no tool. Nil: they may not, and a
 	// sync that would write is a *[PruneError].
 	Prune func(ctx context.Context, gone *PruneError) (bool, error)
+	// LookupEnv finds the variables of the configuration, for warnings about it. Nil is an empty environment.
+	LookupEnv func(name string) (string, bool)
+	// Consent decides whether a configuration may be used: it is called before anything is started or connected to that it
+	// names. Nil: it may.
+	Consent func(context.Context, *config.Config) error
 	// relearn changes what is known of tools' replies, by server and tool, before the tree is made.
 	relearn func(map[string]map[string]catalog.Learned)
 	// Lister asks a server. Needed unless Offline; [UpstreamLister] makes the real one.

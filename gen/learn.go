@@ -82,6 +82,13 @@ func Learn(ctx context.Context, opts Options, up UpstreamOptions, how LearnOptio
 	}
 	conceal := func(text string) string { return text }
 	if len(how.Calls) > 0 {
+		cfg, err := LoadConfig(opts)
+		if err != nil {
+			return nil, err
+		}
+		if err := opts.consent(ctx, cfg); err != nil { // before anybody is asked about a call
+			return nil, err
+		}
 		called, hide, err := callAll(ctx, opts, up, server.Key, tool, how)
 		if err != nil {
 			return nil, err
@@ -190,7 +197,7 @@ func callAll(ctx context.Context, opts Options, up UpstreamOptions, key string, 
 			return nil, nil, &Error{Err: err, Remedy: fmt.Sprintf(`allow it in mcpgen.yaml; or approve it where you can be asked, with "mcprun call --record FILE %s", and learn with --replies FILE`, tool.ID), Code: 2}
 		}
 	}
-	srv, options, err := configured(opts, up, key)
+	srv, options, err := configured(ctx, opts, up, key)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -27,7 +27,7 @@ func NewLogins(dir string, keyring bool) *Logins { return upstream.NewLogins(dir
 
 // Login logs a person in to one configured server. Of the options of a [Sync] it reads Configs and Dir; up needs Logins.
 func Login(ctx context.Context, opts Options, up UpstreamOptions, server string, how LoginOptions) (*LoginResult, error) {
-	srv, options, err := configured(opts, up, server)
+	srv, options, err := configured(ctx, opts, up, server)
 	if err != nil {
 		return nil, err
 	}
@@ -37,15 +37,15 @@ func Login(ctx context.Context, opts Options, up UpstreamOptions, server string,
 // Logout forgets the login of one configured server. found reports whether there was one; told is why its authorization
 // server could not be informed, nil if it was or has no way to be.
 func Logout(ctx context.Context, opts Options, up UpstreamOptions, server string) (found bool, told, err error) {
-	srv, options, err := configured(opts, up, server)
+	srv, options, err := configured(ctx, opts, up, server)
 	if err != nil {
 		return false, nil, err
 	}
 	return upstream.Logout(ctx, srv, options)
 }
 
-// configured finds a server in the configuration, and what is needed to connect to it.
-func configured(opts Options, up UpstreamOptions, key string) (config.Server, *upstream.Options, error) {
+// configured finds a server in the configuration, and what is needed to connect to it, if the configuration may be used.
+func configured(ctx context.Context, opts Options, up UpstreamOptions, key string) (config.Server, *upstream.Options, error) {
 	cfg, err := LoadConfig(opts)
 	if err != nil {
 		return config.Server{}, nil, err
@@ -58,6 +58,9 @@ func configured(opts Options, up UpstreamOptions, key string) (config.Server, *u
 		}
 		slices.Sort(known)
 		return config.Server{}, nil, &UnknownServerError{Key: key, Known: known}
+	}
+	if err := opts.consent(ctx, cfg); err != nil {
+		return config.Server{}, nil, err
 	}
 	options, err := up.options(srv)
 	return srv, options, err

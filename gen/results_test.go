@@ -106,7 +106,7 @@ func TestResultsTrouble(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "drive", "getDocument.ts")); err != nil {
 		t.Fatal(err)
 	}
-	tree, x, err := gen.OpenSearch(gen.Options{Dir: t.TempDir(), Out: dir}, nil, "")
+	tree, x, err := gen.OpenSearch(t.Context(), gen.Options{Dir: t.TempDir(), Out: dir}, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestSearchOptions(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(tt.dotenv), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, x, err := gen.OpenSearch(gen.Options{Dir: dir}, func(string) (string, bool) { return "", false }, filepath.Join(dir, "cache"))
+		_, x, err := gen.OpenSearch(t.Context(), gen.Options{Dir: dir}, func(string) (string, bool) { return "", false }, filepath.Join(dir, "cache"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestSearchOptions(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mcpgen.yaml"), []byte(bad), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := gen.OpenSearch(gen.Options{Dir: dir}, nil, "")
+	_, _, err := gen.OpenSearch(t.Context(), gen.Options{Dir: dir}, nil, "")
 	var setting *search.EndpointError
 	if !errors.As(err, &setting) || !strings.Contains(err.Error(), "mcpgen.yaml") {
 		t.Errorf("a key without encryption: %v", err)
@@ -205,7 +205,7 @@ func TestSearchByMeaning(t *testing.T) {
 		}
 	}
 	for range 2 {
-		tree, x, err := gen.OpenSearch(gen.Options{Dir: dir, Out: demoDir(t)}, func(string) (string, bool) { return "", false }, filepath.Join(dir, "cache"))
+		tree, x, err := gen.OpenSearch(t.Context(), gen.Options{Dir: dir, Out: demoDir(t)}, func(string) (string, bool) { return "", false }, filepath.Join(dir, "cache"))
 		if err != nil {
 			t.Fatal(err)
 		}

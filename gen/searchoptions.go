@@ -43,7 +43,7 @@ func SearchOptions(cfg *config.Config, lookup func(name string) (string, bool), 
 
 // OpenSearch opens the tree that opts name, as [Open] does, and makes its index with the settings of the configuration;
 // a tree without one is searched by words, and each server is a category.
-func OpenSearch(opts Options, lookup func(name string) (string, bool), cacheDir string) (*Tree, *search.Index, error) {
+func OpenSearch(ctx context.Context, opts Options, lookup func(name string) (string, bool), cacheDir string) (*Tree, *search.Index, error) {
 	tree, err := Open(opts)
 	if err != nil {
 		return nil, nil, err
@@ -56,6 +56,11 @@ func OpenSearch(opts Options, lookup func(name string) (string, bool), cacheDir 
 	case err != nil:
 		return nil, nil, err
 	default:
+		if cfg.Settings.Search.Embeddings != nil { // it is sent what is searched for, and a key
+			if err := opts.consent(ctx, cfg); err != nil {
+				return nil, nil, err
+			}
+		}
 		if opt, err = SearchOptions(cfg, lookup, cacheDir); err != nil {
 			return nil, nil, err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 	"github.com/mcpgen/mcpgen/gen/catalog/drift"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/config/consent"
 	"github.com/mcpgen/mcpgen/gen/poison"
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
@@ -24,7 +25,7 @@ import (
 // nothing was written unless writing itself failed.
 func Sync(ctx context.Context, opts Options) (*Report, error) {
 	start := time.Now()
-	s, err := open(opts)
+	s, err := open(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +62,15 @@ type job struct {
 	closing []<-chan struct{}
 }
 
-func open(opts Options) (*job, error) {
+func open(ctx context.Context, opts Options) (*job, error) {
 	cfg, err := LoadConfig(opts)
 	if err != nil {
 		return nil, err
+	}
+	if !opts.Offline {
+		if err := opts.consent(ctx, cfg); err != nil {
+			return nil, err
+		}
 	}
 	out := opts.out(cfg)
 	if out == filepath.Dir(out) {
@@ -95,6 +101,9 @@ func open(opts Options) (*job, error) {
 		if !n.Minor {
 			report.Warnings = append(report.Warnings, Warning{Place: n.Place(), Message: n.Message})
 		}
+	}
+	for _, n := range consent.Reach(cfg, opts.LookupEnv) {
+		report.Warnings = append(report.Warnings, Warning{Place: n.Place(), Message: n.Message, Code: "reach"})
 	}
 	report.Warnings = append(report.Warnings, warnStored(stored)...)
 	if opts.Frozen && stored.Lock == nil {
@@ -133,6 +142,14 @@ func CheckOutput(opts Options, path string) error {
 		own, out = cfg.Files(), opts.out(cfg)
 	}
 	return config.CheckOutput(path, own, out)
+}
+
+// consent returns an error if the configuration may not be used.
+func (o *Options) consent(ctx context.Context, cfg *config.Config) error {
+	if o.Consent == nil {
+		return nil
+	}
+	return o.Consent(ctx, cfg)
 }
 
 // Out returns the absolute folder of the tree.

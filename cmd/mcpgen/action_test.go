@@ -141,6 +141,8 @@ func (r *runner) run(id string, inputs map[string]string, env ...string) (log st
 				given = r.action.Inputs[input].Default
 			}
 			cmd.Env = append(cmd.Env, name+"="+given)
+		} else if !strings.Contains(value, "${{") {
+			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
 	cmd.Env = append(cmd.Env, env...)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/internal/trust"
 	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/syncview"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/adopt"
@@ -52,6 +54,7 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 	o.say("")
 	o.showDiff(plan.Diff(opts, p.settings(), o.name))
 	o.writeEnv = true // a secret that leaves the host's file must not be lost
+	trusted := o.trustedBefore(p)
 	if ok, err := o.agree(ctx, plan, p); err != nil || !ok {
 		return err
 	}
@@ -72,6 +75,11 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 	if err := o.tellFormatters(p); err != nil {
 		return err
 	}
+	if trusted {
+		if err := o.trust(p); err != nil {
+			o.warn(cli.ErrorLine(err))
+		}
+	}
 	sync := "mcpgen sync"
 	if o.mcprun().Command == "npx" {
 		sync = "npx mcpgen sync"
@@ -80,6 +88,47 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 	}
 	o.say("\nNext: run %q, then start the program again. It now starts mcprun, which serves the tools of these servers.", sync)
 	return nil
+}
+
+// trustedBefore reports whether the person trusts the configuration as it is, or there is none. Only then is it trusted after a
+// yes to the changes.
+func (o *initOptions) trustedBefore(p project) bool {
+	var cfg *config.Config
+	at, err := config.Locate(p.dir, o.app.Configs(nil))
+	if err == nil {
+		cfg, err = at.Load()
+	}
+	switch {
+	case err == nil && trust.Gate{App: o.app}.Agreed(cfg):
+		return true
+	case !p.fresh:
+		return false
+	case err == nil: // of its list, which is another's, the changes show what is taken
+		settings := *cfg
+		settings.Servers = nil
+		if !(trust.Gate{App: o.app}).Agreed(&settings) {
+			return false
+		}
+	default:
+		if _, err := os.Lstat(p.settings()); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	_, err = os.Lstat(filepath.Join(p.dir, config.DotEnvName))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// trust keeps that the person agreed to what was written.
+func (o *initOptions) trust(p project) error {
+	at, err := config.Locate(p.dir, o.app.Configs(nil))
+	if err != nil {
+		return err
+	}
+	cfg, err := at.Load()
+	if err != nil {
+		return err
+	}
+	return trust.Gate{App: o.app}.Agree(cfg)
 }
 
 // ownLast leaves out a person's own files, which are for all projects, of hosts that have servers for this project, unless such

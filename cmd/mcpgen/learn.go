@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/internal/trust"
 	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/permit"
 	"github.com/mcpgen/mcpgen/gen"
 )
@@ -55,6 +56,7 @@ Exit codes: 0 learned, 2 usage, configuration, or nothing to learn, 3 the server
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.place.bind(cmd)
+	trust.Bind(cmd.Flags(), &o.place.trusted)
 	cmd.ValidArgsFunction = cli.CompleteArgs(0, generatedTools(app, &o.place))
 	f := cmd.Flags()
 	f.StringArrayVar(&o.args, "args", nil, "call the tool with this `JSON` object; may be given several times")
@@ -111,7 +113,7 @@ func (o *learnOptions) run(cmd *cobra.Command, names []string) error {
 	var failed []error // one tool that can't be learned of does not keep the others from it
 	for _, name := range names {
 		failed = append(failed, o.learn(cmd.Context(), name, how))
-		if cmd.Context().Err() != nil {
+		if cmd.Context().Err() != nil || trust.IsRefusal(failed[len(failed)-1]) {
 			break
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/internal/trust"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config"
 )
@@ -58,6 +59,7 @@ Exit codes: 0 logged in, 2 usage or configuration, 3 the login failed, 130 inter
 		},
 	}
 	o.place.bind(cmd)
+	trust.Bind(cmd.Flags(), &o.place.trusted)
 	cmd.ValidArgsFunction = cli.CompleteArgs(1, configuredServers(app, &o.place))
 	f := cmd.Flags()
 	f.BoolVar(&o.noBrowser, "no-browser", false, "print the address, and do not open a browser")
@@ -166,7 +168,10 @@ func (o *loginOptions) printList() error {
 }
 
 // configFlags name the configuration.
-type configFlags struct{ configs []string }
+type configFlags struct {
+	configs []string
+	trusted bool
+}
 
 func (f *configFlags) bind(cmd *cobra.Command) {
 	cli.BindConfig(cmd.Flags(), &f.configs)
@@ -174,7 +179,12 @@ func (f *configFlags) bind(cmd *cobra.Command) {
 }
 
 func (f *configFlags) options(app *cli.App) gen.Options {
-	return gen.Options{Configs: app.Configs(f.configs), Dir: app.Dir}
+	return gen.Options{Configs: app.Configs(f.configs), Dir: app.Dir, Consent: f.gate(app).Check}
+}
+
+// gate decides whether the configuration may be used.
+func (f *configFlags) gate(app *cli.App) trust.Gate {
+	return trust.Gate{App: app, Named: app.Configs(f.configs), All: f.trusted}
 }
 
 // upstreamOptions returns the options for connections to servers.

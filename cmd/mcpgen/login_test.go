@@ -26,7 +26,7 @@ func loginApp(t *testing.T, env map[string]string) (run func(args ...string) (co
 	if err := os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	vars := map[string]string{"XDG_STATE_HOME": filepath.Join(dir, "state"), cli.KeyringVariable: "off", "PATH": os.Getenv("PATH")}
+	vars := map[string]string{"XDG_STATE_HOME": filepath.Join(dir, "state"), cli.KeyringVariable: "off", "MCPGEN_TRUST": "1", "PATH": os.Getenv("PATH")}
 	for name, value := range env {
 		vars[name] = value
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/internal/trust"
 	"github.com/mcpgen/mcpgen/gen"
 )
 
@@ -27,6 +28,7 @@ the authorization server cannot be reached.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	o.place.bind(cmd)
+	trust.Bind(cmd.Flags(), &o.place.trusted)
 	cmd.ValidArgsFunction = cli.CompleteArgs(1, configuredServers(app, &o.place))
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/internal/trust"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/runner/script"
 )
@@ -52,7 +53,7 @@ suspicious (sync --strict), 130 interrupted.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cli.ShowVersion(root)
-	root.AddCommand(newInitCmd(app), newSyncCmd(app), newLoginCmd(app), newLogoutCmd(app), newListCmd(app), newShowCmd(app), newSearchCmd(app), newTokensCmd(app), newTypesCmd(app), newLearnCmd(app), newVersionCmd(app))
+	root.AddCommand(newInitCmd(app), newSyncCmd(app), newLoginCmd(app), newLogoutCmd(app), newListCmd(app), newShowCmd(app), newSearchCmd(app), newTokensCmd(app), newTypesCmd(app), newLearnCmd(app), newTrustCmd(app), newVersionCmd(app))
 	return root
 }
 
@@ -73,6 +74,7 @@ func newVersionCmd(app *cli.App) *cobra.Command {
 type placeFlags struct {
 	configs []string
 	out     string
+	trusted bool
 }
 
 func (f *placeFlags) bind(cmd *cobra.Command) {
@@ -83,7 +85,12 @@ func (f *placeFlags) bind(cmd *cobra.Command) {
 }
 
 func (f *placeFlags) options(app *cli.App) gen.Options {
-	return gen.Options{Configs: app.Configs(f.configs), Out: f.out, Dir: app.Dir}
+	return gen.Options{Configs: app.Configs(f.configs), Out: f.out, Dir: app.Dir, LookupEnv: app.LookupEnv, Consent: f.gate(app).Check}
+}
+
+// gate decides whether the configuration may be used.
+func (f *placeFlags) gate(app *cli.App) trust.Gate {
+	return trust.Gate{App: app, Named: app.Configs(f.configs), All: f.trusted}
 }
 
 // bindLanguage adds --language. Words beside the names of languages may be given too.

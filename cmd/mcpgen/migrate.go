@@ -85,6 +85,15 @@ func (m *migration) run(ctx context.Context, opts gen.Options, r *gen.Report) er
 	if err != nil {
 		return err
 	}
+	if m.o.offline { // a sync that asks servers has asked the person; this starts type checkers
+		cfg, err := gen.LoadConfig(opts)
+		if err != nil {
+			return err
+		}
+		if err := opts.Consent(ctx, cfg); err != nil {
+			return err
+		}
+	}
 	skills, settings := m.o.skillsFolder(r)
 	base := skills
 	if base == "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/internal/trust"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/search"
@@ -50,6 +51,7 @@ endpoint fails, search uses words alone and says so. See docs/reference/search.m
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, strings.Join(args, " ")) },
 	}
 	o.place.bind(cmd)
+	trust.Bind(cmd.Flags(), &o.place.trusted)
 	f := cmd.Flags()
 	f.StringVar(&o.server, "server", "", "only tools of the server of this `name`")
 	f.StringVar(&o.category, "category", "", "only tools of servers in the category of this `name`")
@@ -118,7 +120,7 @@ func (o *searchOptions) run(cmd *cobra.Command, query string) error {
 
 // find asks the index.
 func (o *searchOptions) find(ctx context.Context, query string) (_ []search.Result, degraded, err error) {
-	tree, index, err := gen.OpenSearch(o.place.options(o.app), o.app.LookupEnv, o.app.CacheDir())
+	tree, index, err := gen.OpenSearch(ctx, o.place.options(o.app), o.app.LookupEnv, o.app.CacheDir())
 	if err != nil {
 		return nil, nil, err
 	}

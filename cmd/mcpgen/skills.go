@@ -45,8 +45,13 @@ func (o *syncOptions) checkSkills(ctx context.Context, r *gen.Report) *skillRepo
 	// Agents save skills: their scripts are bundled in a process of its own.
 	bundler := script.NewBundler(&script.BundlerOptions{})
 	defer bundler.Close()
+	checker := skill.Checker(typeChecks(o.app, r, settings, dir))
+	if o.offline && !o.agreed() { // a sync that asks servers has asked the person first
+		checker = nil
+		out.warnings = append(out.warnings, "the types of skills were not checked, which starts programs of the project: nobody has trusted its configuration, see \"mcpgen trust --help\"")
+	}
 	store, err := skill.Open([]skill.Dir{{Path: dir, Writable: !o.check && !o.diff}}, &skill.Options{
-		Tree: r.Out, Scripts: bundler, Check: skill.Checker(typeChecks(o.app, r, settings, dir)),
+		Tree: r.Out, Scripts: bundler, Check: checker,
 	})
 	if err == nil {
 		var report *skill.Report
@@ -64,6 +69,12 @@ func (o *syncOptions) checkSkills(ctx context.Context, r *gen.Report) *skillRepo
 		out.warnings = append(out.warnings, fmt.Sprintf("the skills were not checked: %v", err))
 	}
 	return out
+}
+
+// agreed reports whether the configuration may be used without a question.
+func (o *syncOptions) agreed() bool {
+	cfg, err := gen.LoadConfig(o.place.options(o.app))
+	return err == nil && o.place.gate(o.app).Agreed(cfg)
 }
 
 // json returns the broken skills for the report; nil where there are none.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/internal/trust"
 	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/syncview"
 	"github.com/mcpgen/mcpgen/gen"
 )
@@ -94,6 +95,7 @@ suspicious (--strict), 130 interrupted.`,
 		},
 	}
 	o.place.bind(cmd)
+	trust.Bind(cmd.Flags(), &o.place.trusted)
 	f := cmd.Flags()
 	f.BoolVar(&o.check, "check", false, "write nothing; report what is out of date and exit with 1")
 	f.BoolVar(&o.diff, "diff", false, "write nothing; print what changed and a unified diff, and exit with 1 if anything differs")

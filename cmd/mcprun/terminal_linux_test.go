@@ -137,7 +137,7 @@ func onTerminal(t *testing.T, dir string, stdin io.Reader, args ...string) *sess
 	person, program := pty(t)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "bin", "mcprun"), args...)
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TERM=xterm", "NO_COLOR=1"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TERM=xterm", "NO_COLOR=1", "MCPGEN_TRUST=1"}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, program, program
 	if stdin == nil {
 		cmd.Stdin = program

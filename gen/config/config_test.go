@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // write puts files into a new folder and returns it.
@@ -182,7 +183,7 @@ func TestLoad(t *testing.T) {
 	}
 	settings := defaultSettings()
 	settings.Path = filepath.Join(dir, SettingsName)
-	if diff := cmp.Diff(settings, cfg.Settings); diff != "" || cfg.Path != path || cfg.Dir != dir {
+	if diff := cmp.Diff(settings, cfg.Settings, cmpopts.IgnoreUnexported(Settings{})); diff != "" || cfg.Path != path || cfg.Dir != dir {
 		t.Errorf("path %q, settings (-want +got):\n%s", cfg.Path, diff)
 	}
 	if s, ok := cfg.Server("plain"); !ok || s.Key != "plain" {

@@ -33,7 +33,7 @@ func TestSchemaHasTheKeysThatAreRead(t *testing.T) {
 		var fields []string
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(c.fields)) {
 			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-			if key != "-" {
+			if key != "-" && f.IsExported() {
 				fields = append(fields, cmp.Or(key, strings.ToLower(f.Name)))
 			}
 		}

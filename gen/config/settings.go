@@ -49,7 +49,13 @@ type Settings struct {
 	Search SearchSettings
 	// Policy says which calls scripts may make.
 	Policy Policy
+
+	document map[string]any
 }
+
+// Document returns the content of the file as it is written: mappings, lists, strings, numbers and booleans. It must not be
+// changed. Nil: there is no file.
+func (s *Settings) Document() map[string]any { return s.document }
 
 // ServerDefaults are settings of all servers. 0 and nil mean unset.
 type ServerDefaults struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func loadWith(t *testing.T, yaml string) (*Config, error) {
@@ -25,7 +26,7 @@ func TestSettings(t *testing.T) {
 		"git hub": {Include: []string{"get_*", "list"}, Exclude: []string{"*_secret"}, Timeout: 90 * time.Second},
 		"crm":     {},
 	}}
-	if diff := cmp.Diff(want, cfg.Settings); diff != "" {
+	if diff := cmp.Diff(want, cfg.Settings, cmpopts.IgnoreUnexported(Settings{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if cfg, err = loadWith(t, "version: 1\n"); err != nil {
@@ -33,7 +34,7 @@ func TestSettings(t *testing.T) {
 	}
 	want = defaultSettings()
 	want.Path = cfg.Settings.Path
-	if diff := cmp.Diff(want, cfg.Settings); diff != "" {
+	if diff := cmp.Diff(want, cfg.Settings, cmpopts.IgnoreUnexported(Settings{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 }

@@ -63,12 +63,60 @@ func parseSettings(path string, text []byte, servers []Server) (Settings, error)
 		return Settings{}, err
 	}
 	out := defaultSettings()
-	if err := root.Decode(&out); err != nil {
+	document := map[string]any{}
+	if err := errors.Join(root.Decode(&out), root.Decode(&document)); err != nil {
 		return Settings{}, file.YAMLError(err)
+	}
+	if out.document, err = withTextKeys(document); err != nil {
+		return Settings{}, file.ErrorAt(0, "", err.Error(), "remove one of the two")
 	}
 	out.Path = path
 	out.normalize()
 	return out, out.Policy.complete(file, node.Value(root, "policy"))
+}
+
+// withTextKeys returns a mapping whose keys, at every depth, are texts.
+func withTextKeys(in map[string]any) (map[string]any, error) {
+	out, err := textKeys(in)
+	if err != nil {
+		return nil, err
+	}
+	return out.(map[string]any), nil
+}
+
+func textKeys(in any) (any, error) {
+	pairs := map[any]any{}
+	switch v := in.(type) {
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			var err error
+			if list[i], err = textKeys(v[i]); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case map[string]any:
+		for key, value := range v {
+			pairs[key] = value
+		}
+	case map[any]any: // a key is a number, or the like
+		pairs = v
+	default:
+		return in, nil
+	}
+	out := map[string]any{}
+	for key, value := range pairs {
+		name := fmt.Sprint(key)
+		if _, there := out[name]; there {
+			return nil, fmt.Errorf("the key %q is there twice", name)
+		}
+		var err error
+		if out[name], err = textKeys(value); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 func newSettingsFile(path string, text []byte) *node.File {

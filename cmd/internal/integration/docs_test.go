@@ -272,7 +272,7 @@ func (p *page) run(t *testing.T, demo *project, settings pageSettings) {
 		"MCPGEN_DEMO="+binary("mcpdemo"), "MCPGEN_DEMO_DATA="+own.path("project/data"), "MCPRUN_SANDBOX="+sandbox, "CI=",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
 		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "GOFLAGS=-buildvcs=false", // for `make install`
-		"ROOT="+root, "npm_config_offline=true") // npx finds what is installed, and does not ask the registry
+		"MCPGEN_TRUST=1", "ROOT="+root, "npm_config_offline=true") // npx finds what is installed, and does not ask the registry
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if settings.answer != "" {

@@ -97,7 +97,7 @@ func (p *project) command(ctx context.Context, name string, args ...string) *exe
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	cmd.Env = append(append(cmd.Env, "XDG_RUNTIME_DIR="+p.runtimeDir(), "NO_COLOR=1"), p.env...)
+	cmd.Env = append(append(cmd.Env, "XDG_RUNTIME_DIR="+p.runtimeDir(), "NO_COLOR=1", "MCPGEN_TRUST=1"), p.env...)
 	return cmd
 }
 

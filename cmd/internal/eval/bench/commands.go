@@ -21,7 +21,7 @@ func (b *bench) commands(ctx context.Context) error {
 	if err := configure(home, map[string][]string{"calculator": {filepath.Join(b.root, "bin", "mcpdemo"), "calculator"}}); err != nil {
 		return err
 	}
-	environ := append(os.Environ(), "HOME="+home, "XDG_RUNTIME_DIR="+filepath.Join(home, "run"), "XDG_STATE_HOME="+filepath.Join(home, "state"),
+	environ := append(os.Environ(), "MCPGEN_TRUST=1", "HOME="+home, "XDG_RUNTIME_DIR="+filepath.Join(home, "run"), "XDG_STATE_HOME="+filepath.Join(home, "state"),
 		"XDG_CACHE_HOME="+filepath.Join(home, "cache"), "XDG_CONFIG_HOME="+filepath.Join(home, "config"))
 	if err := runIn(ctx, home, environ, filepath.Join(b.root, "bin", "mcpgen"), "sync"); err != nil {
 		return err

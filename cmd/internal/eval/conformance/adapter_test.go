@@ -262,7 +262,7 @@ func (c *client) storedSchema(tool string) (json.RawMessage, error) {
 func (c *client) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(c.ctx, filepath.Join(c.bin, name), args...)
 	cmd.Dir = c.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir, "XDG_STATE_HOME=" + filepath.Join(c.dir, "state"), "MCPGEN_KEYRING=off"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir, "XDG_STATE_HOME=" + filepath.Join(c.dir, "state"), "MCPGEN_KEYRING=off", "MCPGEN_TRUST=1"}
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }

@@ -48,7 +48,7 @@ const serviceKey = "mcprun"
 func (p *proof) serve(ctx context.Context, dir, data string, flags ...string) (s *service, err error) {
 	s = &service{pool: upstream.NewPool([]config.Server{{
 		Key: serviceKey, Transport: config.TransportStdio, Command: p.mcprun, Args: append([]string{"serve", "--sandbox", "embedded", "--allow", "*"}, flags...), Dir: dir,
-		Env: map[string]string{demoVariable: p.mcpdemo, dataVariable: data},
+		Env: map[string]string{demoVariable: p.mcpdemo, dataVariable: data, "MCPGEN_TRUST": "1"},
 	}}, &upstream.Options{ClientName: "proof"})}
 	defer func() {
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/config/consent"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -73,13 +74,18 @@ type Finding struct {
 // applyDefaults sets flags that were not given on the command line, and says which names in the policy are likely misspelt. A project that cannot be read is not a reason to report nothing.
 func (o *command) applyDefaults(set *pflag.FlagSet) error {
 	settings, at := config.Settings{}, resources.Cold{}
-	p, err := (&project.LocationFlags{}).Open(o.app, at, o.app.Stderr)
+	p, err := (&project.LocationFlags{}).OpenToRead(o.app, at, o.app.Stderr)
 	if err != nil {
 		fmt.Fprintf(o.app.Stderr, "mcprun: the project's settings are ignored: %s\n", cli.Escape(err.Error()))
 		return flags.ApplyDefaults(o.app, set, &settings)
 	}
 	defer p.Close()
 	settings = p.Settings
+	if p.Cfg != nil {
+		for _, n := range consent.Reach(p.Cfg, o.app.LookupEnv) {
+			fmt.Fprintln(o.app.Stderr, "mcprun: "+cli.EscapeLine(n.String()))
+		}
+	}
 	if r, err := at.Runner(&runner.Options{Tree: p.Tree, Servers: p.Servers}); err == nil {
 		for _, line := range r.Misspelt(p.Policy) {
 			fmt.Fprintln(o.app.Stderr, "mcprun: "+cli.EscapeLine(line))

@@ -56,7 +56,7 @@ func (o *command) bindFile(f *pflag.FlagSet) {
 
 // load returns the project and its tree.
 func (o *command) load() (*project.Project, *gen.Tree, error) {
-	p, err := o.Open(o.app, o.host, o.app.Stderr)
+	p, err := o.OpenToRead(o.app, o.host, o.app.Stderr)
 	if err != nil {
 		return nil, nil, err
 	}

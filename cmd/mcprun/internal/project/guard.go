@@ -9,10 +9,18 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/internal/trust"
 )
 
-// RefuseHome refuses a workspace that is or contains the home folder. Folders below the home folder are allowed.
+// RefuseHome refuses a workspace that is or contains the home folder. Folders below the home folder are allowed, but for those that
+// hold what the person trusts.
 func RefuseHome(app *cli.App, workspace string) error {
+	if trusted, err := trust.Dir(app); err == nil {
+		if _, err := os.Stat(trusted); err == nil && (IsBelow(trusted, workspace) || IsBelow(workspace, trusted)) {
+			return cli.WithHint(fmt.Errorf("the folder %q, where it is kept which configurations you trust, is in the workspace %q: a script could change it", trusted, workspace),
+				"name another workspace, or another folder with XDG_STATE_HOME")
+		}
+	}
 	name := "HOME"
 	if runtime.GOOS == "windows" {
 		name = "USERPROFILE"

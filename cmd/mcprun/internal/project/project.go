@@ -4,6 +4,7 @@ package project
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/internal/trust"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -57,11 +59,13 @@ type LocationFlags struct {
 	servers string
 	Skills  string
 	Debug   bool // bound with the output flags
+	trusted bool
 }
 
 // Bind adds the flags to a command.
 func (o *LocationFlags) Bind(f *pflag.FlagSet) {
 	cli.BindConfig(f, &o.Configs)
+	trust.Bind(f, &o.trusted)
 	f.Var(flags.Text(&o.servers, "folder"), "servers", "the generated tree (default: out in mcpgen.yaml, else servers/)")
 	f.Var(flags.Text(&o.Skills, "folder"), "skills", "saved scripts, for ./skills/NAME (default: skills/ beside the configuration)")
 }
@@ -97,8 +101,23 @@ func (p *Project) Close() error {
 // OnClose makes Close call f too.
 func (p *Project) OnClose(f func() error) { p.closeAll = append(p.closeAll, f) }
 
-// Open finds configuration and tree. Either may be missing.
-func (o *LocationFlags) Open(app *cli.App, at resources.Provider, stderr io.Writer) (*Project, error) {
+// Open finds configuration and tree, either of which may be missing, for a command that starts or connects to something. A
+// configuration that no person has agreed to is refused; see package trust.
+func (o *LocationFlags) Open(ctx context.Context, app *cli.App, at resources.Provider, stderr io.Writer) (*Project, error) {
+	return o.open(app, at, stderr, func(cfg *config.Config) error { return o.Consent(ctx, app, at, cfg) })
+}
+
+// OpenToRead is Open for a command that reads only, and starts and connects to nothing that the configuration names.
+func (o *LocationFlags) OpenToRead(app *cli.App, at resources.Provider, stderr io.Writer) (*Project, error) {
+	return o.open(app, at, stderr, func(*config.Config) error { return nil })
+}
+
+// Consent returns an error if no person has agreed to the configuration.
+func (o *LocationFlags) Consent(ctx context.Context, app *cli.App, at resources.Provider, cfg *config.Config) error {
+	return trust.Gate{App: app, Named: app.Configs(o.Configs), All: o.trusted, Silent: at.InDaemon()}.Check(ctx, cfg)
+}
+
+func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writer, may func(*config.Config) error) (*Project, error) {
 	p := &Project{Log: slog.New(slog.DiscardHandler)}
 	if o.Debug {
 		p.Log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -109,6 +128,9 @@ func (o *LocationFlags) Open(app *cli.App, at resources.Provider, stderr io.Writ
 	}
 	base, out := app.Dir, config.DefaultOut
 	if p.configured = cfg != nil; p.configured {
+		if err := may(cfg); err != nil {
+			return nil, err
+		}
 		base, out, p.Cfg = cfg.Dir, cfg.Settings.Out, cfg
 		p.Servers, p.Settings = chain.ServersOf(cfg), cfg.Settings
 		p.Trusted = cfg.Files()

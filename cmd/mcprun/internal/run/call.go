@@ -100,7 +100,7 @@ func (o *callCommand) words() ([]string, error) {
 
 // openTree opens the project and reads its tree. The caller closes the project.
 func (o *callCommand) openTree(stderr io.Writer) (*project.Project, *gen.Tree, error) {
-	p, err := o.Open(o.app, o.host, stderr)
+	p, err := o.OpenToRead(o.app, o.host, stderr)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -162,6 +162,11 @@ func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error
 	p, tree, err := o.openTree(con.Other())
 	if err != nil {
 		return err
+	}
+	if p.Cfg != nil {
+		if err := o.Consent(cmd.Context(), o.app, o.host, p.Cfg); err != nil {
+			return errors.Join(err, p.Close())
+		}
 	}
 	defer p.Close()
 	if err := flags.ApplyDefaults(o.app, cmd.Flags(), &p.Settings); err != nil {

@@ -82,7 +82,7 @@ func (o *checkCommand) run(ctx context.Context) error {
 	if err := o.readSource(ctx, &s); err != nil {
 		return err
 	}
-	p, err := o.openProject(term.NewConsole(o.App))
+	p, err := o.openProject(ctx, term.NewConsole(o.App))
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (o *Options) restoreOnly(ctx context.Context) error {
 		return cli.Usage(o.Cmd, "--checkpoint needs a script")
 	}
 	con := term.NewConsole(o.App)
-	project, err := o.openProject(con)
+	project, err := o.openProject(ctx, con)
 	if err != nil {
 		return err
 	}

@@ -220,7 +220,7 @@ func (o *Options) execute(ctx context.Context) error {
 		return err
 	}
 	con := term.NewConsole(o.App)
-	p, err := o.openProject(con)
+	p, err := o.openProject(ctx, con)
 	if err != nil {
 		return err
 	}
@@ -297,8 +297,8 @@ func (o *Options) readSource(ctx context.Context, s *runner.Script) error {
 }
 
 // openProject opens the project and applies the defaults of flags. The caller closes it.
-func (o *Options) openProject(con *term.Console) (*project.Project, error) {
-	p, err := o.Open(o.App, o.Resources, con.Other())
+func (o *Options) openProject(ctx context.Context, con *term.Console) (*project.Project, error) {
+	p, err := o.Open(ctx, o.App, o.Resources, con.Other())
 	if err != nil {
 		return nil, err
 	}

@@ -25,12 +25,18 @@ func (o *Options) runByDaemon(ctx context.Context) (done bool, err error) {
 		return false, nil
 	}
 	file := config.RunSettings{}
-	if cfg, err := o.Load(o.App); err == nil && cfg != nil { // the run itself reports what is wrong with it
+	cfg, err := o.Load(o.App)
+	if err == nil && cfg != nil { // the run itself reports what is wrong with it
 		file = cfg.Settings.Run
 	}
 	if o.early("daemon", file) != daemonAuto || o.needsTerminal(o.early("elicit", file), o.early("approve", file)) ||
 		o.early("approve-command", file) != "" { // it needs the environment of this process
 		return false, nil
+	}
+	if cfg != nil {
+		if err := o.Consent(ctx, o.App, o.Resources, cfg); err != nil {
+			return true, err // the daemon refuses it as well, and asks nobody
+		}
 	}
 	code, done, err := daemon.Run(ctx, o.App)
 	if done && err == nil && code != 0 {

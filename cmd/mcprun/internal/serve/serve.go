@@ -135,7 +135,7 @@ func (o *command) serve(ctx context.Context) error {
 	at := resources.NewWarm(log)
 	defer at.Close()
 	o.run.Resources = at
-	project, err := o.run.Open(o.app, at, stderr.Other())
+	project, err := o.run.Open(ctx, o.app, at, stderr.Other())
 	if err != nil {
 		return err
 	}

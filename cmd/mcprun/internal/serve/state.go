@@ -49,7 +49,7 @@ func (o *command) newState(p *project.Project, _ resources.Provider, log *slog.L
 		return b, nil
 	}
 	var err error
-	b.tree, b.index, err = gen.OpenSearch(gen.Options{Configs: o.app.Configs(o.run.Configs), Dir: o.app.Dir, Out: p.Tree}, o.app.LookupEnv, o.app.CacheDir())
+	b.tree, b.index, err = gen.OpenSearch(context.Background(), gen.Options{Configs: o.app.Configs(o.run.Configs), Dir: o.app.Dir, Out: p.Tree}, o.app.LookupEnv, o.app.CacheDir())
 	return b, err
 }
 

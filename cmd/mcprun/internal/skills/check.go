@@ -43,7 +43,7 @@ It exits with 1 when a skill is broken.`,
 }
 
 func (o *skillOptions) check(names []string) error {
-	store, err := o.store()
+	store, err := o.checkedStore(o.cmd.Context())
 	if err != nil {
 		return err
 	}

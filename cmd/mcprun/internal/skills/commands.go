@@ -3,6 +3,8 @@
 package skills
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -91,7 +93,7 @@ func (o *skillOptions) bindCheckers(f *pflag.FlagSet) {
 
 // store opens the skills. The caller calls o.project.Close.
 func (o *skillOptions) store() (*skill.Store, error) {
-	p, err := o.LocationFlags.Open(o.app, o.at, o.app.Stderr)
+	p, err := o.LocationFlags.OpenToRead(o.app, o.at, o.app.Stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +102,18 @@ func (o *skillOptions) store() (*skill.Store, error) {
 	if err != nil {
 		_ = p.Close() // nothing was connected
 		return nil, err
+	}
+	return store, nil
+}
+
+// checkedStore is store for a command that starts type checkers, which the configuration names.
+func (o *skillOptions) checkedStore(ctx context.Context) (*skill.Store, error) {
+	store, err := o.store()
+	if err != nil || o.project.Cfg == nil {
+		return store, err
+	}
+	if err := o.Consent(ctx, o.app, o.at, o.project.Cfg); err != nil {
+		return nil, errors.Join(err, o.project.Close())
 	}
 	return store, nil
 }

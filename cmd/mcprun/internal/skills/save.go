@@ -64,7 +64,7 @@ func newSkillSaveCmd(app *cli.App, at resources.Provider) *cobra.Command {
 }
 
 func (o *skillSaveOptions) run(name string, paths []string) error {
-	store, err := o.store()
+	store, err := o.checkedStore(o.cmd.Context())
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,249 @@
+// Package trust asks a person before a configuration is used: what it starts, connects to and decides is shown once, and again
+// when it changes. Package consent says what that is and keeps the answer.
+package trust
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/config/consent"
+)
+
+// Variable trusts every configuration when it is "1". It is for CI and containers, where nobody can be asked.
+const Variable = "MCPGEN_TRUST"
+
+// exitRefused is the exit code of what is refused.
+const exitRefused = 126
+
+// Bind adds --trust-config.
+func Bind(f *pflag.FlagSet, trusted *bool) {
+	f.BoolVar(trusted, "trust-config", false, "use the configuration without asking whether you trust it, as in CI (the same as "+Variable+"=1)")
+}
+
+// Gate decides whether a configuration may be used.
+type Gate struct {
+	App *cli.App
+	// Named are the files that --config names.
+	Named []string
+	// All trusts every configuration.
+	All bool
+	// Silent asks nobody: the process is a server, or works for another process.
+	Silent bool
+}
+
+// Error reports a configuration that nobody has agreed to.
+type Error struct {
+	// Dir is the folder of the project, Named what --config named.
+	Dir   string
+	Named []string
+	// Changed reports that an earlier state was agreed to.
+	Changed bool
+	// Asked reports that a person said no.
+	Asked bool
+}
+
+func (e *Error) Error() string {
+	switch {
+	case e.Asked:
+		return fmt.Sprintf("the configuration in %q was not trusted; nothing was started", e.Dir)
+	case e.Changed:
+		return fmt.Sprintf("the configuration in %q has changed since you trusted it, and nobody can be asked here; nothing was started", e.Dir)
+	}
+	return fmt.Sprintf("nobody has trusted the configuration in %q yet, and nobody can be asked here; nothing was started", e.Dir)
+}
+
+// Hint names the command that asks.
+func (e *Error) Hint() string {
+	command := "mcpgen trust"
+	for _, name := range e.Named {
+		command += " --config " + cli.EscapeLine(name)
+	}
+	return fmt.Sprintf("a person starts %q in a terminal, in %q, and reads what the configuration starts; docs/security.md says how CI and containers do it", command, e.Dir)
+}
+
+// ExitCode is that of what is refused.
+func (e *Error) ExitCode() int { return exitRefused }
+
+// ForModel is what a model is told: it cannot give the consent.
+func (e *Error) ForModel() string {
+	return "the project's configuration changed and needs the consent of a person"
+}
+
+// opened reports whether every configuration is trusted.
+func (g Gate) opened() bool { return g.All || g.App.Env(Variable) == "1" }
+
+// Check returns nil if a person has agreed to the configuration, or does so now at the terminal; else an [*Error].
+func (g Gate) Check(ctx context.Context, cfg *config.Config) error {
+	if g.opened() {
+		return nil
+	}
+	store, items, change, err := g.compare(cfg)
+	if err != nil || change.None() {
+		return err
+	}
+	refused := &Error{Dir: cfg.Dir, Named: g.Named, Changed: !change.First}
+	if g.Silent || !g.App.Interactive() {
+		return refused
+	}
+	g.show(cfg, change)
+	yes, err := g.App.Confirm(ctx, "Do you trust it?")
+	if err != nil {
+		return err
+	}
+	if !yes {
+		refused.Asked = true
+		return refused
+	}
+	return store.Agree(cfg, items)
+}
+
+// Agreed reports whether a configuration may be used without a question.
+func (g Gate) Agreed(cfg *config.Config) bool {
+	if g.opened() {
+		return true
+	}
+	_, _, change, err := g.compare(cfg)
+	return err == nil && change.None()
+}
+
+// Agree keeps that a person has agreed to a configuration.
+func (g Gate) Agree(cfg *config.Config) error {
+	store, items, change, err := g.compare(cfg)
+	if err != nil || change.None() {
+		return err
+	}
+	return store.Agree(cfg, items)
+}
+
+// Forget drops what was agreed to. It reports whether there was anything.
+func (g Gate) Forget(cfg *config.Config) (bool, error) {
+	store, err := g.open(cfg)
+	if err != nil {
+		return false, err
+	}
+	return store.Forget(cfg)
+}
+
+// Show prints all that a configuration starts, connects to and decides.
+func (g Gate) Show(cfg *config.Config) error {
+	items, err := consent.List(cfg, g.App.LookupEnv)
+	if err == nil {
+		g.show(cfg, &consent.Change{First: true, Added: items})
+	}
+	return err
+}
+
+// compare returns how a configuration differs from what was agreed to.
+func (g Gate) compare(cfg *config.Config) (*consent.Store, []consent.Item, *consent.Change, error) {
+	items, err := consent.List(cfg, g.App.LookupEnv)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if len(items) == 0 { // it starts and decides nothing
+		return nil, nil, &consent.Change{}, nil
+	}
+	store, err := g.open(cfg)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	change, err := store.Compare(cfg, items)
+	return store, items, change, err
+}
+
+// Dir returns the folder where it is kept what was agreed to.
+func Dir(app *cli.App) (string, error) {
+	state, err := app.StateDir()
+	if err != nil {
+		return "", cli.WithHint(fmt.Errorf("find out what is trusted: %w", err), "set HOME or XDG_STATE_HOME")
+	}
+	return filepath.Join(state, "trust"), nil
+}
+
+// open opens the store. A project must not bring its own. One that holds the home folder holds the store too, by its place.
+func (g Gate) open(cfg *config.Config) (*consent.Store, error) {
+	dir, err := Dir(g.App)
+	if err != nil {
+		return nil, err
+	}
+	home := g.App.Env("HOME")
+	if runtime.GOOS == "windows" {
+		home = g.App.Env("USERPROFILE")
+	}
+	if below(dir, cfg.Dir) && !(filepath.IsAbs(home) && below(home, cfg.Dir)) {
+		return nil, cli.WithHint(fmt.Errorf("the folder %q, where what you trust is kept, is in the project %q, which could bring its own", dir, cfg.Dir),
+			"name another folder with XDG_STATE_HOME")
+	}
+	return consent.Open(dir), nil
+}
+
+// below reports whether path is dir or in it, links resolved as far as the path exists.
+func below(path, dir string) bool {
+	rel, err := filepath.Rel(realPath(dir), realPath(path))
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if parent := filepath.Dir(path); parent != path {
+		return filepath.Join(realPath(parent), filepath.Base(path))
+	}
+	return path
+}
+
+// show prints a change on standard error, by the places of its items. All of it is foreign text.
+func (g Gate) show(cfg *config.Config, change *consent.Change) {
+	style := g.App.ErrStyle()
+	var out strings.Builder
+	if change.First {
+		fmt.Fprintf(&out, "The configuration in %s starts, connects to and decides:\n", cli.EscapeLine(cfg.Dir))
+	} else {
+		fmt.Fprintf(&out, "The configuration in %s has changed since you trusted it:\n", cli.EscapeLine(cfg.Dir))
+	}
+	last := ""
+	line := func(mark string, colour func(string) string, place, key, value string) {
+		if place != last {
+			fmt.Fprintf(&out, "\n  %s\n", style.Bold(cli.EscapeLine(place)))
+			last = place
+		}
+		fmt.Fprintf(&out, "  %s %s  %s\n", colour(mark), cli.EscapeLine(key), cli.EscapeLine(value))
+	}
+	shown := func(i consent.Item) string {
+		if i.Hidden {
+			return "(from .env or another file; not shown)"
+		}
+		return i.Value
+	}
+	plain := func(text string) string { return text }
+	for _, i := range change.Changed {
+		line("~", style.Yellow, i.Place, i.Key, shown(i))
+	}
+	for _, i := range change.Added {
+		if change.First {
+			line(" ", plain, i.Place, i.Key, shown(i))
+		} else {
+			line("+", style.Green, i.Place, i.Key, shown(i))
+		}
+	}
+	for _, name := range change.Removed {
+		place, key, _ := strings.Cut(name, ": ")
+		line("-", style.Red, place, key, "(no longer there)")
+	}
+	out.WriteString("\nThe programs and scripts that it names were not looked at.\n")
+	_, _ = fmt.Fprint(g.App.Stderr, out.String()) // without it there is no yes either
+}
+
+// IsRefusal reports whether an error is that of a configuration that nobody has agreed to.
+func IsRefusal(err error) bool {
+	_, is := errors.AsType[*Error](err)
+	return is
+}

@@ -1,0 +1,206 @@
+package consent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/gen/config"
+)
+
+// project writes a project's files and loads its configuration.
+func project(t *testing.T, dir string, files map[string]string) *config.Config {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg, err := config.Load(filepath.Join(dir, config.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func itemsOf(t *testing.T, cfg *config.Config) []Item {
+	t.Helper()
+	items, err := List(cfg, func(name string) (string, bool) { return "/home/ann", name == "HOME" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return items
+}
+
+// TestEverythingThatDecides changes one thing after another of a project that was agreed to: each is noticed, and nothing else is.
+func TestEverythingThatDecides(t *testing.T) {
+	const (
+		servers = `{"mcpServers": {
+			"files": {"command": "${TOOL}", "args": ["a b", "c"], "env": {"KEY": "${KEY}"}, "envFile": "own.env"},
+			"web": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}}}}`
+		settings = `version: 1
+servers: {files: {include: ["get_*"], timeout: 5s}}
+policy:
+  rules:
+    - deny: files__delete
+    - {allow: files__get, when: "args.path == 'a'"}
+run: {sandbox: embedded}
+`
+		dotenv = "TOOL=tool\nKEY=k\nTOKEN=t\nUNUSED=u\n"
+	)
+	for _, c := range []struct {
+		name, file, from, to string
+		want                 []string // names of items; none: nothing has changed
+	}{
+		{"nothing", config.FileName, "", "", nil},
+		{"an argument", config.FileName, `"a b"`, `"a", "b"`, []string{`~server "files": command`}},
+		{"a variable that carries code", config.FileName, `"KEY": "${KEY}"`, `"KEY": "${KEY}", "NODE_OPTIONS": "--require ./x.js"`, []string{`+server "files": env.NODE_OPTIONS`}},
+		{"an address", config.FileName, "example.com", "example.org", []string{`~server "web": url`}},
+		{"a header", config.FileName, "Bearer ${TOKEN}", "Bearer ${KEY}", []string{`~server "web": headers.Authorization`}},
+		{"a new server", config.FileName, `"web": {`, `"more": {"command": "sh"}, "web": {`, []string{`+server "more": command`}},
+		{"the value of a command's variable", config.DotEnvName, "TOOL=tool", "TOOL=other", []string{`~server "files": value of TOOL`}},
+		{"a file of variables", "own.env", "A=1", "A=1\nNODE_OPTIONS=x", []string{`+server "files": value of NODE_OPTIONS`}},
+		{"a token that only goes to its server", config.DotEnvName, "TOKEN=t", "TOKEN=new", nil},
+		{"a variable that nothing uses", config.DotEnvName, "UNUSED=u", "UNUSED=v", nil},
+		{"a rule less", config.SettingsName, "    - deny: files__delete\n", "", []string{"-mcpgen.yaml: policy.rules"}},
+		{"the order of rules", config.SettingsName, "    - deny: files__delete\n    - {allow: files__get, when: \"args.path == 'a'\"}\n",
+			"    - {allow: files__get, when: \"args.path == 'a'\"}\n    - deny: files__delete\n", nil},
+		{"a condition", config.SettingsName, "== 'a'", "!= ''", []string{"~mcpgen.yaml: policy.rules"}},
+		{"a program that approves", config.SettingsName, "run: {", "run: {approve_command: ./yes, ", []string{"+mcpgen.yaml: run.approve_command"}},
+		{"an endpoint that gets a key", config.SettingsName, "run: {", "search: {embeddings: {url: \"https://example.org\", model: m, key_env: HOME}}\nrun: {",
+			[]string{"+mcpgen.yaml: search.embeddings.key_env", "+mcpgen.yaml: search.embeddings.model", "+mcpgen.yaml: search.embeddings.url"}},
+		{"a filter", config.SettingsName, `["get_*"]`, `["*"]`, []string{"~mcpgen.yaml: servers.files.include"}},
+		{"trust in a server", config.SettingsName, "timeout: 5s", "trusted: true", []string{"+mcpgen.yaml: servers.files.trusted"}},
+		{"a folder out of the project", config.SettingsName, "version: 1\n", "version: 1\nout: ../elsewhere\n", []string{"+mcpgen.yaml: out"}},
+		{"a time-out and a comment", config.SettingsName, "timeout: 5s}}", "timeout: 9s}} # slow", nil},
+		{"a type checker of the project", "node_modules/.bin/tsc", "", "#!/bin/sh\n", []string{"+type checks: program"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			files := map[string]string{config.FileName: servers, config.SettingsName: settings, config.DotEnvName: dotenv, "own.env": "A=1\n"}
+			cfg := project(t, dir, files)
+			store := Open(filepath.Join(t.TempDir(), "trust"))
+			if first, err := store.Compare(cfg, itemsOf(t, cfg)); err != nil || !first.First || first.None() {
+				t.Fatalf("Compare() before = %+v, %v", first, err)
+			}
+			if err := store.Agree(cfg, itemsOf(t, cfg)); err != nil {
+				t.Fatal(err)
+			}
+			if c.from != "" && !strings.Contains(files[c.file], c.from) {
+				t.Fatalf("%s has no %q", c.file, c.from)
+			}
+			text := c.to
+			if c.from != "" {
+				text = strings.Replace(files[c.file], c.from, c.to, 1)
+			}
+			if text != "" {
+				cfg = project(t, dir, map[string]string{c.file: text})
+			}
+			change, err := store.Compare(cfg, itemsOf(t, cfg))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, i := range change.Changed {
+				got = append(got, "~"+i.name())
+			}
+			for _, i := range change.Added {
+				got = append(got, "+"+i.name())
+			}
+			for _, name := range change.Removed {
+				got = append(got, "-"+name)
+			}
+			if change.First || !slices.Equal(got, c.want) || change.None() != (len(c.want) == 0) {
+				t.Errorf("changes %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestStoreHoldsNoValues(t *testing.T) {
+	cfg := project(t, t.TempDir(), map[string]string{config.FileName: `{"mcpServers": {"x": {"command": "tool", "env": {"KEY": "secret-value"}}}}`})
+	dir := filepath.Join(t.TempDir(), "trust")
+	store := Open(dir)
+	if err := store.Agree(cfg, itemsOf(t, cfg)); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, files[0].Name()))
+	if err != nil || strings.Contains(string(text), "secret-value") {
+		t.Errorf("the store holds %s, %v", text, err)
+	}
+	if info, err := files[0].Info(); err != nil || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+		t.Errorf("mode %v, %v; want nothing for others", info.Mode(), err)
+	}
+	for range 2 {
+		had, err := store.Forget(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if change, err := store.Compare(cfg, itemsOf(t, cfg)); err != nil || !change.First {
+			t.Errorf("after Forget() = %v: %+v, %v", had, change, err)
+		}
+	}
+}
+
+// TestOtherProject: what was agreed to in one folder holds in no copy of it.
+func TestOtherProject(t *testing.T) {
+	files := map[string]string{config.FileName: `{"mcpServers": {"x": {"command": "./run.sh"}}}`}
+	one, other := project(t, t.TempDir(), files), project(t, t.TempDir(), files)
+	store := Open(filepath.Join(t.TempDir(), "trust"))
+	if err := store.Agree(one, itemsOf(t, one)); err != nil {
+		t.Fatal(err)
+	}
+	if change, err := store.Compare(other, itemsOf(t, other)); err != nil || !change.First {
+		t.Errorf("Compare() of a copy = %+v, %v", change, err)
+	}
+}
+
+func TestNothingToAgreeTo(t *testing.T) {
+	cfg := project(t, t.TempDir(), map[string]string{config.FileName: `{"mcpServers": {"off": {"command": "sh", "disabled": true}}}`, config.SettingsName: config.StarterSettings})
+	if items := itemsOf(t, cfg); len(items) != 0 {
+		t.Errorf("List() = %+v, want none", items)
+	}
+}
+
+func TestReach(t *testing.T) {
+	for _, c := range []struct {
+		server string
+		want   string // what the warning names; empty: there is none
+	}{
+		{`{"command": "npx", "args": ["-y", "server-filesystem", "."]}`, "an argument"},
+		{`{"command": "npx", "args": ["-y", "server-filesystem", "./data"]}`, ""},
+		{`{"command": "npx", "args": ["-y", "server-filesystem", "DIR"]}`, "an argument"},
+		{`{"command": "npx", "args": ["-y", "server-filesystem", "DIR/.."]}`, "an argument"},
+		{`{"command": "npx", "args": ["--root=DIR"]}`, "an argument"},
+		{`{"command": "npx", "args": ["${ROOT}"]}`, "an argument"},
+		{`{"command": "docker", "args": ["run", "-v", "DIR:/project", "image"]}`, "an argument"},
+		{`{"command": "edit", "args": ["./mcpgen.yaml"]}`, "an argument"},
+		{`{"command": "edit", "cwd": "DIR"}`, "its working directory"},
+		{`{"command": "edit", "cwd": "data", "args": [".."]}`, "an argument"},
+		{`{"command": "edit", "cwd": "data", "args": ["."]}`, ""},
+		{`{"command": "edit"}`, ""},
+		{`{"url": "https://example.com"}`, ""},
+	} {
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, "data"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf(`{"mcpServers": {"x": %s}}`, strings.ReplaceAll(c.server, "DIR", filepath.ToSlash(dir)))
+		cfg := project(t, dir, map[string]string{config.FileName: text, config.SettingsName: "version: 1\n", config.DotEnvName: "ROOT=.\n"})
+		notes := Reach(cfg, nil)
+		if c.want == "" && len(notes) > 0 || c.want != "" && (len(notes) != 1 || !strings.HasPrefix(notes[0].Message, c.want)) {
+			t.Errorf("Reach() of %s = %v, want %q", c.server, notes, c.want)
+		}
+	}
+}
