@@ -161,11 +161,17 @@ func (p *process) stop() {
 		close(p.release)
 		<-p.reaped
 		endStrays(p.mark)
-		waitFor(p.outputDone, tailGrace) // its last lines are still in the pipes
-		waitFor(p.tail.ended, tailGrace)
+		p.drain()
 		closeFiles(p.stdout, p.stderr)
 	})
 	<-p.reaped
+}
+
+// drain waits, for tailGrace in all, until the last lines in the pipes were read.
+func (p *process) drain() {
+	until := time.Now().Add(tailGrace)
+	waitFor(p.outputDone, tailGrace)
+	waitFor(p.tail.ended, time.Until(until))
 }
 
 // outputEnded notes the end of standard output.
