@@ -58,8 +58,12 @@ logins) go to mcpgen.yaml.
 
 A program with its own list of servers loads every definition into the model's context. With --serve, the servers move to
 mcpgen.json, and "mcprun serve" takes their place in the program's file. Everything else in that file stays. Secrets go to
-.env, and .env to .gitignore. init shows the changes and asks, unless --yes. A server that cannot be moved stays. So do your
-user-wide servers, unless the program has no others or you name its file.
+.env, and .env to .gitignore. init shows the changes and asks, unless --yes. A server that cannot be moved stays.
+
+Your own file of a program, which is for all your projects, is not changed unless you name it. If the program has no other
+servers here, those are copied, "mcprun serve" goes to the program's file for this project, and init says how to switch the
+others off here. claude-desktop and windsurf have no file for one project: init asks a second time before it changes theirs,
+and with --yes you must name it.
 
 With --agents-md it also writes a paragraph about the tree for agents, between two markers in AGENTS.md, and in CLAUDE.md if
 there is one. Once the markers are there, each init updates the paragraph.
@@ -69,6 +73,7 @@ If the project uses prettier, biome or ruff, init adds the tree to the files tha
   mcpgen init --from cursor,vscode            # add servers
   mcpgen init --from all --dry-run            # show what that would add
   mcpgen init --from claude-code --serve      # move them, and let Claude Code start mcprun serve
+  mcpgen init --from claude-code:~/.claude.json --serve   # also those that you have in all projects
   mcpgen init --from codex:./other/config.toml
   mcpgen init --from claude-desktop --write-env   # secrets into .env, which goes to .gitignore
   mcpgen init --agents-md                     # tell agents about the tree`,

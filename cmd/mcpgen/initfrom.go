@@ -167,7 +167,7 @@ func (o *initOptions) places(p project) ([]hosts.Place, error) {
 			}
 		}
 		if named {
-			places = append(places, hosts.Place{Host: host, Path: o.app.Path(file)})
+			places = append(places, person.Name(host, filepath.Clean(o.app.Path(file))))
 			continue
 		}
 		found := false

@@ -34,7 +34,6 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 	if err != nil {
 		return err
 	}
-	files = o.ownLast(places, files)
 	opts, err := o.adoptOptions(p)
 	if err != nil {
 		return err
@@ -65,10 +64,13 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 		return err
 	}
 	for _, h := range plan.Hosts { // last, so that no server is lost when something fails before
-		if now, err := os.ReadFile(h.Path); err != nil || !bytes.Equal(now, h.Before) {
+		if now, err := readIfThere(h.Path); err != nil || !bytes.Equal(now, h.Before) {
 			return errors.Join(err, fmt.Errorf("%s was changed in the meantime and was not touched; run the command again", o.name(h.Path)))
 		}
-		if err := o.put(h.Path, h.After, true); err != nil {
+		if err := os.MkdirAll(filepath.Dir(h.Path), 0o755); err != nil {
+			return err
+		}
+		if err := o.put(h.Path, h.After, h.Before != nil); err != nil {
 			return err
 		}
 	}
@@ -80,6 +82,7 @@ func (o *initOptions) move(ctx context.Context, p project) error {
 			o.warn(cli.ErrorLine(err))
 		}
 	}
+	o.tellLoaded(plan)
 	sync := "mcpgen sync"
 	if o.mcprun().Command == "npx" {
 		sync = "npx mcpgen sync"
@@ -131,40 +134,6 @@ func (o *initOptions) trust(p project) error {
 	return trust.Gate{App: o.app}.Agree(cfg)
 }
 
-// ownLast leaves out a person's own files, which are for all projects, of hosts that have servers for this project, unless such
-// a file was named: other projects need their servers.
-func (o *initOptions) ownLast(places []hosts.Place, files []*config.File) []*config.File {
-	has := map[config.Host]bool{}
-	for i, f := range files {
-		if places[i].Scope == hosts.InProject && len(f.Servers) > 0 || len(f.Local()) > 0 {
-			has[places[i].Host] = true
-		}
-	}
-	var out []*config.File
-	for i, f := range files {
-		if places[i].Scope != hosts.OfPerson || !has[places[i].Host] {
-			out = append(out, f)
-			continue
-		}
-		var stay []string
-		local := *f
-		local.Servers = nil
-		for _, s := range f.Servers {
-			if slices.Contains(f.Local(), s.Key) {
-				local.Servers = append(local.Servers, s)
-			} else if !s.Disabled && !s.ServesTree() {
-				stay = append(stay, cli.EscapeLine(s.Key))
-			}
-		}
-		if len(stay) > 0 {
-			o.say("%s: %s stays, for all projects (%s); to move these too: --from %s:%s",
-				places[i].Host, o.name(f.Path), strings.Join(stay, ", "), places[i].Host, o.name(f.Path))
-		}
-		out = append(out, &local)
-	}
-	return out
-}
-
 func (o *initOptions) serveOptions(p project, places []hosts.Place) (*adopt.Serve, error) {
 	vars, err := config.DotEnv(p.dir)
 	if err != nil {
@@ -177,12 +146,15 @@ func (o *initOptions) serveOptions(p project, places []hosts.Place) (*adopt.Serv
 		}
 	}
 	return &adopt.Serve{
+		Reach: func(f *config.File) adopt.Reach {
+			place := placeOf(places, f)
+			return adopt.Reach{Shared: place.Scope == hosts.OfPerson, Named: place.Named}
+		},
+		Own: o.person(p.dir).Own, OnlyNamed: o.yes || !o.app.Interactive(),
 		Variables: vars,
 		Unwanted:  func(key string) bool { off := settings.Servers[key].Disabled; return off != nil && *off },
 		Launch: func(f *config.File) config.Launch {
-			person := slices.ContainsFunc(places, func(place hosts.Place) bool {
-				return place.Path == f.Path && (place.Scope == hosts.OfPerson || place.Scope == "" && !strings.HasPrefix(f.Path, p.dir+string(filepath.Separator)))
-			})
+			person := placeOf(places, f).Scope == hosts.OfPerson
 			launch := o.mcprun()
 			if !person && launch.Command != "npx" {
 				launch.Command = "mcprun" // whatever its path is on the machines of others
@@ -197,6 +169,16 @@ func (o *initOptions) serveOptions(p project, places []hosts.Place) (*adopt.Serv
 			return launch
 		},
 	}, nil
+}
+
+// placeOf returns the place of a file that was read. Other files are the project's.
+func placeOf(places []hosts.Place, f *config.File) hosts.Place {
+	for _, place := range places {
+		if place.Path == f.Path {
+			return place
+		}
+	}
+	return hosts.Place{Scope: hosts.InProject}
 }
 
 // mcprun returns a command that starts mcprun without a shell's PATH, and that an update does not change: the one on PATH, else
@@ -241,6 +223,12 @@ func (o *initOptions) agree(ctx context.Context, plan *adopt.Plan, p project) (b
 		}
 	}
 	o.planFormatters(p)
+	for _, shared := range plan.Shared {
+		o.say("\n%s is for all your projects: in each of them, %s will start mcprun with the servers and tools of %s.", o.name(shared.Path), shared.Host, cli.EscapeLine(p.dir))
+	}
+	if o.dryRun {
+		o.tellLoaded(plan)
+	}
 	switch {
 	case o.dryRun:
 		return false, nil
@@ -250,8 +238,21 @@ func (o *initOptions) agree(ctx context.Context, plan *adopt.Plan, p project) (b
 		return false, cli.WithHint(errors.New("nothing was written, because there is no terminal to ask at"), "read the changes, and run the command again with --yes")
 	}
 	ok, err := o.app.Confirm(ctx, "\nMake these changes?")
+	for _, shared := range plan.Shared {
+		if ok && err == nil {
+			ok, err = o.app.Confirm(ctx, "Change "+o.name(shared.Path)+" for all your projects?")
+		}
+	}
 	if err == nil && !ok {
 		o.say("nothing was written")
 	}
 	return ok, err
+}
+
+// tellLoaded says how to keep a program from loading the definitions of servers that were copied from the user's own file.
+func (o *initOptions) tellLoaded(plan *adopt.Plan) {
+	for _, l := range plan.Loaded {
+		o.say("\n%s stays as it is, for your other projects. So %s loads %s here too, beside mcprun.\nTo switch that off in this project: %s.",
+			o.name(l.File.Path), l.File.Host, cli.EscapeLine(strings.Join(l.Servers, ", ")), l.File.Host.SwitchOff())
+	}
 }

@@ -68,6 +68,8 @@ type dialect struct {
 	files []HostFile
 	// root is the key of the servers.
 	root string
+	// off says how a person switches a server of their own file off in one project; empty: only the program's settings can.
+	off string
 	// translate converts the host's variables to ours.
 	translate func(*translator, string) string
 	// fallsBack reports whether the host tries the older SSE transport if a server refuses streamable HTTP.
@@ -83,7 +85,7 @@ func dialects() []dialect {
 	return []dialect{
 		{host: ClaudeCode, root: "mcpServers", translate: (*translator).ours, files: []HostFile{
 			{In: InProject, Path: FileName}, {In: InHome, Path: ".claude.json", DirEnv: "CLAUDE_CONFIG_DIR"},
-		}},
+		}, off: "start Claude Code here, and disable each in /mcp, which remembers it for this project"},
 		{host: ClaudeDesktop, root: "mcpServers", translate: (*translator).literal, files: []HostFile{
 			{In: InSettings, Path: "Claude/claude_desktop_config.json"},
 		}},
@@ -104,10 +106,10 @@ func dialects() []dialect {
 		}},
 		{host: Codex, root: "mcp_servers", translate: (*translator).literal, files: []HostFile{
 			{In: InProject, Path: ".codex/config.toml"}, {In: InHome, Path: ".codex/config.toml", DirEnv: "CODEX_HOME"},
-		}},
+		}, off: "for each, write a table [mcp_servers.NAME] with enabled = false to .codex/config.toml; do not check that in, because Codex refuses the table where NAME is not configured"},
 		{host: Gemini, root: "mcpServers", translate: (*translator).dollar, files: []HostFile{
 			{In: InProject, Path: ".gemini/settings.json"}, {In: InHome, Path: ".gemini/settings.json"},
-		}, keys: map[string]setter{"url": (*entry).setSSE, "timeout": into(timeout, (*entry).millis)}},
+		}, off: `list their names in .gemini/settings.json, as "mcp": {"excluded": ["NAME"]}`, keys: map[string]setter{"url": (*entry).setSSE, "timeout": into(timeout, (*entry).millis)}},
 		{host: Zed, root: "context_servers", translate: (*translator).literal, fallsBack: true, files: []HostFile{
 			{In: InProject, Path: ".zed/settings.json"}, {In: InXDGOrSettings, Path: "zed/settings.json"},
 		}, keys: map[string]setter{"source": (*entry).setZedSource}},
@@ -115,13 +117,24 @@ func dialects() []dialect {
 			{In: InProject, Path: "opencode.json"}, {In: InProject, Path: ".opencode/opencode.json"},
 			{In: InProject, Path: "opencode.jsonc"}, {In: InProject, Path: ".opencode/opencode.jsonc"},
 			{In: InXDG, Path: "opencode/opencode.json"}, {In: InXDG, Path: "opencode/opencode.jsonc"},
-		}, launch: func(l Launch) any {
+		}, off: `for each, write "NAME": {"enabled": false} below "mcp" in opencode.json`, launch: func(l Launch) any {
 			return struct {
 				Type    string   `json:"type"`
 				Command []string `json:"command"`
 			}{"local", append([]string{l.Command}, l.Args...)}
 		}, keys: map[string]setter{"command": (*entry).setCommandList, "timeout": into(startup, (*entry).millis)}},
 	}
+}
+
+// Root returns the key below which the host's file has its servers.
+func (h Host) Root() string { return dialectOf(h).root }
+
+// SwitchOff says, for a person, how a server of their own file is switched off in one project.
+func (h Host) SwitchOff() string {
+	if off := dialectOf(h).off; off != "" {
+		return off
+	}
+	return "disable each in the settings of " + string(h) + ", if it can do that for one project"
 }
 
 func dialectOf(h Host) dialect {

@@ -25,7 +25,7 @@ type Options struct {
 	Config, Settings []byte
 	// Force replaces servers that are in Config already.
 	Force bool
-	// Serve moves the servers: [Plan.Hosts] removes them from the hosts' files. Nil means that they are only copied.
+	// Serve moves the servers: [Plan.Hosts] puts mcprun serve in their place. Nil means that they are only copied.
 	Serve *Serve
 }
 
@@ -39,6 +39,10 @@ type Plan struct {
 	Outcomes []Outcome
 	// Variables are those that the adopted servers need.
 	Variables []Variable
+	// Shared are the files among Hosts that are for all projects of the user.
+	Shared []*config.File
+	// Loaded are the files whose servers were copied. They stay as they are, so their hosts still load these servers.
+	Loaded []Loaded
 	// hunks are what Diff shows of the hosts' files, in their order; config and settings of the project's.
 	hunks            []string
 	config, settings string
@@ -54,6 +58,12 @@ type Outcome struct {
 	Why    string
 }
 
+// Loaded is a file for all projects with servers that were copied.
+type Loaded struct {
+	File    *config.File
+	Servers []string
+}
+
 // Action is what is done with a server.
 type Action string
 
@@ -63,11 +73,12 @@ const (
 	Kept     Action = "kept"     // the project has one of the same name, which stays
 	LeftOut  Action = "left out" // it is not copied
 	Moved    Action = "moved"
-	Stays    Action = "stays" // it cannot be moved, and stays in the host's file
+	Copied   Action = "copied" // its file is for all projects, and stays as it is
+	Stays    Action = "stays"  // it cannot be moved, and stays in the host's file
 )
 
 // Changed reports whether the action changes the project.
-func (a Action) Changed() bool { return a == Added || a == Replaced || a == Moved }
+func (a Action) Changed() bool { return a == Added || a == Replaced || a == Moved || a == Copied }
 
 // Make plans how to adopt the servers of files. Of several with one name the first counts.
 func Make(files []*config.File, opts Options) (*Plan, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,13 +16,30 @@ import (
 const ServerName = "mcprun"
 
 // Serve are the settings for moving servers.
+//
+// A file that is for all projects of the user is changed only if the user named it, or if its host keeps no servers for a project
+// alone. Otherwise its servers are copied, and mcprun serve goes to the host's file for the project. If that has servers already,
+// they are moved, and the other file is left alone.
 type Serve struct {
+	// Reach returns whom a file is for.
+	Reach func(*config.File) Reach
+	// Own reads a host's file for the project alone, which may be missing: then it has a path, but no text and no servers. It is
+	// nil if the host keeps no servers for a project alone.
+	Own func(config.Host) (*config.File, error)
+	// OnlyNamed leaves a file alone that is for all projects and was not named, even if its host has no other.
+	OnlyNamed bool
 	// Launch returns how the host of a file starts mcprun serve.
 	Launch func(*config.File) config.Launch
 	// Variables are those of the project's .env. A secret gets one of these names only if it has the same value.
 	Variables map[string]string
 	// Unwanted reports whether mcpgen.yaml disables a server, which then stays with its host.
 	Unwanted func(key string) bool
+}
+
+// Reach is whom a host's file is for.
+type Reach struct {
+	// Shared reports that the file is for all projects of the user, and Named that the user named it.
+	Shared, Named bool
 }
 
 // move plans which servers are removed from their files. A server that cannot be adopted stays.
@@ -36,31 +54,118 @@ func (m *maker) move(files []*config.File, text []byte) error {
 		forms[s.Key] = formText(s)
 		m.old[s.Key] = s
 	}
-	for _, f := range files {
-		var moved []string
-		for _, s := range f.Servers {
-			out := Outcome{Key: s.Key, Host: s.Host, Source: s.Source}
-			if out.Why = m.whyStay(f, s); out.Why != "" {
-				out.Action = Stays
-			} else {
-				m.moveServer(s, forms, &out)
-			}
-			if out.Action == Moved {
-				moved = append(moved, s.Key)
-			}
-			m.plan.Outcomes = append(m.plan.Outcomes, out)
-		}
-		if len(moved) == 0 {
-			continue
-		}
-		change, err := edit.ReplaceServers(f, moved, ServerName, m.opts.Serve.Launch(f))
-		if err != nil {
+	sources, err := m.sources(files)
+	if err != nil {
+		return err
+	}
+	for i := range sources {
+		if err := m.moveFile(&sources[i], forms); err != nil {
 			return err
 		}
-		m.plan.Hosts = append(m.plan.Hosts, change)
-		m.plan.hunks = append(m.plan.hunks, hunk(change, forms))
 	}
 	return nil
+}
+
+// moveFile plans what becomes of the servers of one file.
+func (m *maker) moveFile(f *source, forms map[string]string) error {
+	var taken []string
+	for _, s := range f.Servers {
+		out := Outcome{Key: s.Key, Host: s.Host, Source: s.Source, Action: Stays}
+		local := slices.Contains(f.Local(), s.Key)
+		if out.Why = m.whyStay(f.File, s); out.Why == "" && !local {
+			out.Why = f.stays
+		}
+		if out.Why == "" {
+			out.Action = Moved
+			if f.own != nil {
+				out.Action = Copied
+			}
+			m.moveServer(s, forms, &out)
+		}
+		if out.Action != Stays {
+			taken = append(taken, s.Key)
+		}
+		m.plan.Outcomes = append(m.plan.Outcomes, out)
+	}
+	if len(taken) == 0 {
+		return nil
+	}
+	if f.own != nil {
+		m.plan.Loaded = append(m.plan.Loaded, Loaded{f.File, taken})
+		return m.serveFrom(f.own, forms)
+	}
+	change, err := edit.ReplaceServers(f.File, taken, ServerName, m.opts.Serve.Launch(f.File))
+	if err != nil {
+		return err
+	}
+	if m.opts.Serve.Reach(f.File).Shared && !onlyLocal(change) {
+		m.plan.Shared = append(m.plan.Shared, f.File)
+	}
+	m.addHost(change, forms)
+	return nil
+}
+
+// serveFrom plans that mcprun serve is added to a host's file for the project.
+func (m *maker) serveFrom(own *config.File, forms map[string]string) error {
+	if slices.ContainsFunc(m.plan.Hosts, func(h *edit.FileEdit) bool { return h.Path == own.Path }) {
+		return nil // for another file of the host
+	}
+	change, err := edit.AddServer(own, ServerName, m.opts.Serve.Launch(own))
+	if err == nil && change != nil {
+		m.addHost(change, forms)
+	}
+	return err
+}
+
+func (m *maker) addHost(change *edit.FileEdit, forms map[string]string) {
+	m.plan.Hosts = append(m.plan.Hosts, change)
+	m.plan.hunks = append(m.plan.hunks, hunk(change, forms))
+}
+
+// onlyLocal reports whether a change of a user's file concerns the project alone.
+func onlyLocal(change *edit.FileEdit) bool {
+	return !slices.ContainsFunc(change.Lists, func(l edit.ListEdit) bool { return l.At[0] != "projects" })
+}
+
+// source is a file with servers to move.
+type source struct {
+	*config.File
+	// own is the file that gets mcprun serve while this one stays as it is; nil: this one is changed.
+	own *config.File
+	// stays is why servers stay that are not for the project alone; empty: they do not.
+	stays string
+}
+
+// sources decides which files are changed.
+func (m *maker) sources(files []*config.File) ([]source, error) {
+	has := map[config.Host]bool{} // servers for the project alone
+	for _, f := range files {
+		enabled := slices.ContainsFunc(f.Servers, func(s config.Server) bool { return !s.Disabled })
+		has[f.Host] = has[f.Host] || enabled && !m.opts.Serve.Reach(f).Shared || len(f.Local()) > 0
+	}
+	var out []source
+	for _, f := range files {
+		s := source{File: f}
+		if reach := m.opts.Serve.Reach(f); reach.Shared && !reach.Named {
+			own, err := m.opts.Serve.Own(f.Host)
+			if err != nil {
+				return nil, err
+			}
+			name := fmt.Sprintf("to move it too, name its file: --from %s:%s", f.Host, f.Path)
+			switch {
+			case own == nil && m.opts.Serve.OnlyNamed:
+				s.stays = "it is for all your projects, because this program has no file for one; " + name
+			case own != nil && own.Path == m.opts.Path:
+				s.stays = "mcprun cannot go to " + filepath.Base(own.Path) + ", which is the project's own list: rename that to " + config.OwnName
+			case own != nil && has[f.Host]:
+				s.stays = "it is for all your projects; " + name
+			default:
+				s.own = own
+			}
+		}
+		out = append(out, s)
+	}
+	return out, nil
 }
 
 // whyStay returns the reason why a server cannot be moved; it is empty for one that can.
@@ -78,7 +183,7 @@ func (m *maker) whyStay(f *config.File, s config.Server) string {
 	return ""
 }
 
-// moveServer plans one server, unless the project has a different one of the same name. forms are the project's servers.
+// moveServer plans one server, unless the project has a different one of the same name: that stays. forms are the project's servers.
 func (m *maker) moveServer(s config.Server, forms map[string]string, out *Outcome) {
 	before := m.naming.clone()
 	own := m.portable(s)
@@ -87,7 +192,7 @@ func (m *maker) moveServer(s config.Server, forms map[string]string, out *Outcom
 	from, taken := m.taken[s.Key]
 	switch {
 	case there && known == text:
-		out.Action, out.Why = Moved, "the project has the same"
+		out.Why = "the project has the same"
 	case taken || there && !m.opts.Force:
 		m.naming = before
 		out.Action, out.Why = Stays, "the project has another of that name; rename one of them, or replace the project's with --force"
@@ -95,7 +200,6 @@ func (m *maker) moveServer(s config.Server, forms map[string]string, out *Outcom
 			out.Why = "the one of that name in " + from + " is another; rename one of them"
 		}
 	default:
-		out.Action = Moved
 		forms[s.Key], m.taken[s.Key] = text, s.Source
 		if there {
 			old := &portable{naming: &naming{}, server: s.Key, dir: m.opts.Dir, home: m.opts.Home} // hides its secrets too
@@ -134,7 +238,7 @@ func (p *Plan) Diff(opts Options, settings string, name func(path string) string
 		fmt.Fprintf(&out, "--- %s\n+++ %s\n%s", from, name(path), lines)
 	}
 	for i, h := range p.Hosts {
-		add(h.Path, false, p.hunks[i])
+		add(h.Path, h.Before == nil, p.hunks[i])
 	}
 	add(opts.Path, opts.Config == nil, p.config)
 	add(settings, opts.Settings == nil, p.settings)

@@ -36,6 +36,7 @@ func TestDiffShowsNoOtherPartOfFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		opts := Options{Dir: dir, Path: filepath.Join(dir, config.OwnName), Config: tt.config, Force: tt.force, Serve: &Serve{
+			Reach:    func(*config.File) Reach { return Reach{Shared: true, Named: true} },
 			Launch:   func(*config.File) config.Launch { return config.Launch{Command: "mcprun", Args: []string{"serve"}} },
 			Unwanted: func(string) bool { return false },
 		}}

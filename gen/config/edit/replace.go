@@ -59,7 +59,7 @@ func ReplaceServers(f *config.File, remove []string, name string, launch config.
 			}
 		}
 		if by != "" && slices.Contains(list.Names, by) && !slices.Contains(gone, by) {
-			return nil, &node.FileError{File: f.Path, Key: node.Join(strings.Join(list.At, "."), by), Problem: "the name is taken by another server", Remedy: "rename that server"}
+			return nil, nameTaken(f, list.At, by)
 		}
 		if out, err = replace(f, out, list.At, gone, by, launch); err != nil {
 			return nil, err
@@ -74,6 +74,55 @@ func ReplaceServers(f *config.File, remove []string, name string, launch config.
 		out = slices.Concat(bom, out)
 	}
 	return &FileEdit{f.Path, f.Text, out, lists}, nil
+}
+
+// AddServer adds an entry for launch under the name to a host's file, which may be missing, unless mcprun serve is in it. Then, the
+// result is nil. Everything else stays, comments too.
+func AddServer(f *config.File, name string, launch config.Launch) (*FileEdit, error) {
+	if slices.ContainsFunc(f.Servers, func(s config.Server) bool { return s.ServesTree() }) {
+		return nil, nil
+	}
+	at := []string{f.Host.Root()}
+	if slices.ContainsFunc(f.Servers, func(s config.Server) bool { return s.Key == name }) {
+		return nil, nameTaken(f, at, name)
+	}
+	bom := []byte("\ufeff")
+	text, hasBOM := bytes.CutPrefix(f.Text, bom)
+	add := addJSON
+	if config.IsTOML(f.Path) {
+		add = addTOML
+	}
+	after, err := add(f, text, at, name, launch)
+	if err != nil {
+		return nil, err
+	}
+	if hasBOM {
+		after = slices.Concat(bom, after)
+	}
+	return &FileEdit{f.Path, f.Text, after, []ListEdit{{At: at, Added: f.Host.Entry(launch)}}}, nil
+}
+
+func nameTaken(f *config.File, at []string, name string) error {
+	return &node.FileError{File: f.Path, Key: node.Join(strings.Join(at, "."), name), Problem: "the name is taken by another server", Remedy: "rename that server"}
+}
+
+func addTOML(f *config.File, text []byte, at []string, name string, launch config.Launch) ([]byte, error) {
+	return replaceTOML(f, text, at, nil, name, launch)
+}
+
+func addJSON(f *config.File, text []byte, at []string, name string, launch config.Launch) ([]byte, error) {
+	entry := Entry{Key: name, Value: f.Host.Entry(launch)}
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = fmt.Appendf(nil, "{\n  %q: {}\n}\n", at[0])
+	}
+	root, err := hujson.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if root.Find(pointer(at...)) == nil {
+		return setServer(f.Path, text, nil, Entry{Key: at[0], Value: map[string]any{name: entry.Value}})
+	}
+	return setServer(f.Path, text, at, entry)
 }
 
 func replaceJSON(f *config.File, text []byte, at, gone []string, by string, launch config.Launch) (_ []byte, err error) {
@@ -115,7 +164,14 @@ func replaceTOML(f *config.File, text []byte, at, gone []string, by string, laun
 	if err := toml.Unmarshal(text, &want); err != nil {
 		return nil, err
 	}
-	list, _ := want[at[0]].(map[string]any) // at is mcp_servers: other files of hosts are JSON
+	list, ok := want[at[0]].(map[string]any) // at is mcp_servers: other files of hosts are JSON
+	if !ok {
+		list = map[string]any{}
+		if want == nil { // an empty file
+			want = map[string]any{}
+		}
+		want[at[0]] = list
+	}
 	for _, key := range gone {
 		delete(list, key)
 	}

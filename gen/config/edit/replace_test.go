@@ -54,3 +54,43 @@ func TestReplaceServers(t *testing.T) {
 		}
 	}
 }
+
+func TestAddServer(t *testing.T) {
+	const table = "[mcp_servers.mcprun]\ncommand = 'mcprun'\nargs = ['serve']\n"
+	const entry = "\"mcprun\": {\n      \"command\": \"mcprun\",\n      \"args\": [\n        \"serve\"\n      ]\n    }"
+	for _, tt := range []struct {
+		name, file, text string
+		want             string // "" for an error, "same" for no change
+	}{
+		{"other tables", "config.toml", "# mine\nx = 1\n", "# mine\nx = 1\n\n" + table},
+		{"other servers", "config.toml", "[mcp_servers.off]\ncommand = \"x\"\nenabled = false\n", "[mcp_servers.off]\ncommand = \"x\"\nenabled = false\n\n" + table},
+		{"an empty file", "config.toml", "", table},
+		{"an inline table", "config.toml", "mcp_servers = {}\n", ""},
+		{"no list", "settings.json", "{\n  \"theme\": 1 // t\n}\n", "{\n  \"theme\": 1, // t\n  \"mcpServers\": {\n    " + entry + "\n  }\n}\n"},
+		{"an empty list", ".mcp.json", "{\n  \"mcpServers\": {}\n}\n", "{\n  \"mcpServers\": {\n    " + entry + "\n  }\n}\n"},
+		{"mcprun serve is there", ".mcp.json", `{"mcpServers": {"m": {"command": "mcprun", "args": ["serve"]}}}`, "same"},
+		{"the name is taken", ".mcp.json", `{"mcpServers": {"mcprun": {"command": "y"}}}`, ""},
+	} {
+		path := filepath.Join(t.TempDir(), tt.file)
+		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		host := config.Gemini
+		if tt.file == "config.toml" {
+			host = config.Codex
+		}
+		f, err := config.ReadFile(path, &config.ReadOptions{Host: host})
+		if err != nil {
+			t.Fatal(err)
+		}
+		edit, err := AddServer(f, "mcprun", config.Launch{Command: "mcprun", Args: []string{"serve"}})
+		got := "same"
+		if edit != nil {
+			got = string(edit.After)
+		}
+		var bad *node.FileError
+		if tt.want == "" && (!errors.As(err, &bad) || bad.Remedy == "") || tt.want != "" && (err != nil || got != tt.want) {
+			t.Errorf("%s: AddServer() = %v\n%s\nwant\n%s", tt.name, err, got, tt.want)
+		}
+	}
+}

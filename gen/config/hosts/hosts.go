@@ -3,7 +3,10 @@
 package hosts
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/config"
@@ -35,6 +38,8 @@ type Place struct {
 	Host  config.Host
 	Scope Scope
 	Path  string
+	// Named reports that a person named the file, rather than the host.
+	Named bool
 }
 
 // Places returns the places where a host keeps its servers, in order of precedence, whether or not there is a file.
@@ -53,6 +58,42 @@ func (p Person) Places(host config.Host) []Place {
 		}
 	}
 	return places
+}
+
+// Name returns the place of a file that a person named. A file outside the project is the user's.
+func (p Person) Name(host config.Host, path string) Place {
+	place := Place{Host: host, Scope: OfPerson, Path: path, Named: true}
+	if rel, err := filepath.Rel(p.Project, path); err == nil && filepath.IsLocal(rel) {
+		place.Scope = InProject
+	}
+	for _, known := range p.Places(host) {
+		if known.Path == path { // the project may be the home folder
+			place.Scope = known.Scope
+		}
+	}
+	return place
+}
+
+// Own reads the file in which a host keeps servers for the project alone: the first that exists. If there is none, it is the
+// preferred one, without text and servers. The result is nil if the host keeps none for a project.
+func (p Person) Own(host config.Host) (*config.File, error) {
+	var own *config.File
+	for _, place := range p.Places(host) {
+		if place.Scope != InProject {
+			continue
+		}
+		f, err := config.ReadFile(place.Path, &config.ReadOptions{Host: host, Project: p.Project})
+		if f != nil || !errors.Is(err, fs.ErrNotExist) {
+			if f != nil { // a server with a mistake is the host's concern
+				err = nil
+			}
+			return f, err
+		}
+		if own == nil {
+			own = &config.File{Path: place.Path, Host: host, Dir: p.Project}
+		}
+	}
+	return own, nil
 }
 
 // folder returns a folder; empty if it is unknown.
