@@ -45,7 +45,7 @@ func callError(ctx context.Context, req *request, err error) *call.Error {
 	case errors.As(err, &protocol):
 		out.Kind, out.Message, out.Code, out.Data = call.KindProtocol, protocol.Message, protocol.Code, protocol.Data
 	case errors.Is(err, upstream.ErrUnknownServer):
-		out.Message = "the server is in the tree but is not configured, or is disabled: add it to mcpgen.json or .mcp.json, or remove it from the tree with mcpgen sync --prune"
+		out.Message = "the server is in the tree but is not configured, or is disabled: add it to mcpgen.json or .mcp.json, or take disabled out of mcpgen.yaml"
 	case errors.Is(context.Cause(ctx), ErrRunTimeout):
 		out.Kind, out.Message = call.KindTimeout, "the run timed out before an answer came"
 		if what, _ := req.waiting.now(); what != "" && what != waitAnswer {

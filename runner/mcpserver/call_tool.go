@@ -36,7 +36,7 @@ func callCallTool(ctx context.Context, c *toolCall, args *callToolArgs) (*reply,
 		return nil, c.errorf("arguments must be an object")
 	}
 	if t := c.cs.s.ownTool(args.Tool); t != nil {
-		return t.run(ctx, &toolCall{cs: c.cs, tool: t, args: args.Arguments, progress: c.progress, session: c.session, ask: c.ask, canAsk: c.canAsk})
+		return t.run(ctx, &toolCall{cs: c.cs, view: c.view, tool: t, args: args.Arguments, progress: c.progress, session: c.session, ask: c.ask, canAsk: c.canAsk})
 	}
 	if c.cs.s.opt.Call == nil {
 		return nil, c.errorf("calls without a script are not available here; use execute_code")

@@ -15,7 +15,7 @@ func inFolder(t *testing.T, dir string) *fixture {
 	w := newFixture(t)
 	skills := skillsIn(t, nil)
 	w.opt.Customer = func(_ context.Context, id string) (*mcpserver.Customer, error) {
-		return &mcpserver.Customer{ID: id, Files: dir, Quota: 1 << 20, Skills: skills, Vault: vaultIn(t)}, nil
+		return &mcpserver.Customer{ID: id, Files: dir, Quota: 1 << 20, Skills: always(skills), Vault: vaultIn(t)}, nil
 	}
 	return w
 }

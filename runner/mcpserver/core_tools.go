@@ -19,7 +19,7 @@ func (s *Server) lists(tool string) bool {
 
 // unlisted returns the tools that tools/list leaves out.
 func (s *Server) unlisted() []*tool {
-	return slices.DeleteFunc(s.tools(), func(t *tool) bool { return s.lists(t.name) })
+	return slices.DeleteFunc(s.tools(s.now.Load()), func(t *tool) bool { return s.lists(t.name) })
 }
 
 func ownID(tool string) string { return ownCategory + "__" + tool }

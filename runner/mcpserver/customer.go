@@ -24,8 +24,8 @@ type Customer struct {
 	Quota int64
 	// Room returns how many bytes the customer may add anywhere; it applies besides Quota. Nil: no such bound.
 	Room func(ctx context.Context) (int64, error)
-	// Skills are the customer's saved scripts, including shipped ones.
-	Skills *skill.Store
+	// Skills returns the customer's saved scripts, including shipped ones, as the project's tree is now.
+	Skills func() (*skill.Store, error)
 	// Vault returns the vault of what tokens stand for. It is called when a client needs it, and again after an error.
 	Vault func() (*pii.Vault, error)
 	// Log keeps runs. Nil: only totals are kept, until the server ends.
@@ -60,29 +60,31 @@ type customerServer struct {
 func newCustomerServer(s *Server, c *Customer) *customerServer {
 	cs := &customerServer{s: s, customer: c}
 	//lint:ignore SA1019 clients of older revisions ask for logging, and those of the newest may
-	caps := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{}}
+	caps := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{ListChanged: true}}
 	if c.Skills != nil {
 		caps.AddExtension(skillsExtension, nil)
 		caps.Resources = &mcp.ResourceCapabilities{}
 	}
 	cs.mcp = mcp.NewServer(&mcp.Implementation{Name: "mcprun", Version: s.opt.Version},
-		&mcp.ServerOptions{Capabilities: caps, Instructions: s.instructions, Logger: s.log, SetCacheable: cacheable})
-	for _, t := range s.tools() {
+		&mcp.ServerOptions{Capabilities: caps, Logger: s.log, SetCacheable: cacheable})
+	for _, t := range s.tools(s.now.Load()) {
 		cs.mcp.AddTool(t.definition(), cs.handler(t))
 	}
 	if c.Skills != nil {
 		cs.serveSkills()
 	}
-	cs.mcp.AddReceivingMiddleware(cs.listSkillResources, s.listed)
+	cs.mcp.AddReceivingMiddleware(s.refreshed, cs.listSkillResources, s.listed)
 	return cs
 }
 
-// cacheable lets clients cache results. The tools change only when the server restarts, and may name a customer's own
-// servers.
+// toolsTTL is how long clients may cache the list of tools. Those that do not listen for changes see a new server after it.
+const toolsTTL = time.Minute
+
+// cacheable lets clients cache results. The tools may name a customer's own servers.
 func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 	c.CacheScope = "private"
 	if _, ok := req.(*mcp.ListToolsRequest); ok {
-		c.TTLMs = int((5 * time.Minute).Milliseconds())
+		c.TTLMs = int(toolsTTL.Milliseconds())
 	}
 }
 

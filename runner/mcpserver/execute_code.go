@@ -84,7 +84,7 @@ func (c *toolCall) newJob(args *executeArgs) (*Job, error) {
 	if len(args.Code) > maxCode {
 		return nil, c.errorf("code has %d bytes; at most %d. Put data into context_vars%s.", len(args.Code), maxCode, c.advise(", or with %s into a file", "write_workspace_file"))
 	}
-	job := &Job{Customer: c.cs.customer, Session: c.session, Code: args.Code, Vars: args.Vars, Timeout: o.Time, Memory: o.Memory}
+	job := &Job{Customer: c.cs.customer, Session: c.session, Code: args.Code, Vars: args.Vars, Timeout: c.view.Time, Memory: c.view.Memory}
 	var err error
 	if job.Language, err = c.language(args.Language, args.Code); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ var languageAliases = map[string]string{"ts": TypeScript, "javascript": TypeScri
 
 // language returns the language of that name, or, without a name, that of the code.
 func (c *toolCall) language(name, code string) (string, error) {
-	languages := c.cs.s.opt.Languages
+	languages := c.view.Languages
 	if name == "" {
 		if lang := string(script.DetectLanguage(code)); slices.Contains(languages, lang) {
 			return lang, nil
@@ -171,7 +171,7 @@ func (c *toolCall) execution(ctx context.Context, res *runner.Result, shown *ima
 	e.setError(res)
 	e.clean()
 	if !strings.Contains(e.Message, "set language to") {
-		e.Message = appendSentence(e.Message, otherLanguageHint(res, language, c.cs.s.opt.Languages))
+		e.Message = appendSentence(e.Message, otherLanguageHint(res, language, c.view.Languages))
 	}
 	r := &reply{text: e.text(), data: e, blocks: blocks, meta: metaOf(res), failed: !e.Success}
 	if saved > 0 && res.CallCount > 0 {

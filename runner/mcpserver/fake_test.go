@@ -42,7 +42,7 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	w.opt = mcpserver.Options{
-		Version: "test", Catalog: cat, Lock: lock, Finder: finder{cat},
+		Version: "test", Project: mcpserver.Project{Catalog: cat, Lock: lock, Finder: finder{cat}},
 		Run: func(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
 			w.mu.Lock()
 			w.jobs = append(w.jobs, job)
@@ -53,7 +53,7 @@ func newFixture(t *testing.T) *fixture {
 			if strings.Contains(id, "/") {
 				return nil, errors.New("no such customer")
 			}
-			return &mcpserver.Customer{ID: id, Files: t.TempDir(), Quota: 1 << 20, Skills: skillsIn(t, nil), Vault: vaultIn(t), Log: w}, nil
+			return &mcpserver.Customer{ID: id, Files: t.TempDir(), Quota: 1 << 20, Skills: always(skillsIn(t, nil)), Vault: vaultIn(t), Log: w}, nil
 		},
 	}
 	w.run = func(context.Context, *mcpserver.Job) (*runner.Result, error) {
@@ -208,7 +208,7 @@ func (w *fixture) withSkills(files map[string]string) {
 		shipped[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
 	}
 	w.opt.Customer = func(_ context.Context, id string) (*mcpserver.Customer, error) {
-		return &mcpserver.Customer{ID: id, Files: w.t.TempDir(), Skills: skillsIn(w.t, shipped)}, nil
+		return &mcpserver.Customer{ID: id, Files: w.t.TempDir(), Skills: always(skillsIn(w.t, shipped))}, nil
 	}
 }
 
@@ -217,4 +217,9 @@ func vaultIn(t *testing.T) func() (*pii.Vault, error) {
 	return func() (*pii.Vault, error) {
 		return pii.OpenVault(filepath.Join(dir, "vault"), make([]byte, 32), "acme")
 	}
+}
+
+// always returns the skills of a customer whose project does not change.
+func always(store *skill.Store) func() (*skill.Store, error) {
+	return func() (*skill.Store, error) { return store, nil }
 }

@@ -37,7 +37,7 @@ const (
 )
 
 func (c *toolCall) finder() (Finder, error) {
-	if f := c.cs.s.opt.Finder; f != nil {
+	if f := c.view.Finder; f != nil {
 		return f, nil
 	}
 	return nil, c.errorf("there is no generated tree, so there are no tools to find; make one with: mcpgen sync")
@@ -82,7 +82,7 @@ func callSearchTools(ctx context.Context, c *toolCall, args *searchArgs) (*reply
 	if err != nil {
 		return nil, err
 	}
-	found, err := f.Search(ctx, q, args.Detail, c.cs.s.opt.Languages[0])
+	found, err := f.Search(ctx, q, args.Detail, c.view.Languages[0])
 	if err != nil {
 		return nil, c.errorf("%v", hinted(err))
 	}
@@ -109,7 +109,7 @@ func callGetToolDefinition(ctx context.Context, c *toolCall, args *definitionArg
 	if err != nil {
 		return nil, err
 	}
-	found, err := f.Definition(ctx, args.Tool, args.Category, c.cs.s.opt.Languages[0])
+	found, err := f.Definition(ctx, args.Tool, args.Category, c.view.Languages[0])
 	if err != nil {
 		return nil, c.errorf("%v", hinted(err))
 	}
@@ -134,10 +134,10 @@ const maxInstructions = 300
 
 // serverOf finds a server of the catalog.
 func (c *toolCall) serverOf(key string) (*catalog.Server, bool) {
-	if c.cs.s.opt.Catalog == nil {
+	if c.view.Catalog == nil {
 		return nil, false
 	}
-	return c.cs.s.opt.Catalog.Server(key)
+	return c.view.Catalog.Server(key)
 }
 
 // found returns the tools that fit into a result, with source if there is any: a model writes calls from it.

@@ -93,7 +93,7 @@ func TestHiddenText(t *testing.T) {
 	front, _ := json.Marshal(hostile)
 	skills := skillsIn(t, fstest.MapFS{"x/SKILL.md": &fstest.MapFile{Data: []byte("---\nname: x\ndescription: " + string(front) + "\n---\n"), Mode: 0o644}})
 	w.opt.Customer = func(_ context.Context, id string) (*mcpserver.Customer, error) {
-		return &mcpserver.Customer{ID: id, Files: dir, Skills: skills}, nil
+		return &mcpserver.Customer{ID: id, Files: dir, Skills: always(skills)}, nil
 	}
 	w.opt.Call = func(context.Context, *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
 		return &mcpserver.CallAnswer{Failed: true, Message: "the server says: \x1b[2J\u202e\U000E0041"}, nil

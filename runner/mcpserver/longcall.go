@@ -66,7 +66,7 @@ var (
 )
 
 // startLongCall starts a call and waits for its result or first question.
-func (cs *customerServer) startLongCall(ctx context.Context, t *tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (cs *customerServer) startLongCall(ctx context.Context, v *view, t *tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if !cs.s.startWork() {
 		return cs.result(nil, modelErrorf("the server is ending; nothing was run"))
 	}
@@ -76,7 +76,7 @@ func (cs *customerServer) startLongCall(ctx context.Context, t *tool, req *mcp.C
 		questions: make(chan *pendingQuestion), done: make(chan struct{}),
 	}
 	stop := context.AfterFunc(cs.s.ctx, func() { cancel(errClosing) })
-	c := &toolCall{cs: cs, tool: t, args: req.Params.Arguments, progress: l.progress, ask: cs.asker(req, l), canAsk: canAsk(req, false)}
+	c := &toolCall{cs: cs, view: v, tool: t, args: req.Params.Arguments, progress: l.progress, ask: cs.asker(req, l), canAsk: canAsk(req, false)}
 	if req.ProtocolVersion() < firstStateless {
 		c.session = req.Session.ID()
 	}

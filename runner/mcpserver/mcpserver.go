@@ -15,16 +15,14 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/eventstream"
-	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/index"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/runqueue"
-	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
 // Mode selects the tools that clients see in tools/list.
@@ -55,21 +53,20 @@ type Options struct {
 	Version string
 	// Mode selects the tools. Empty: ModeCore.
 	Mode Mode
-	// Catalog and Lock describe the generated tree, for the index of its tools. Nil: there is no index.
-	Catalog *catalog.Catalog
-	Lock    *catalog.Lock
+	// Project is what the server begins with.
+	Project
+	// Reload returns the project as it is now, the same pointer as before if nothing has changed. It is called before each call
+	// of a tool and each list of tools, one at a time. While it returns an error, tools answer with that error, or with what its
+	// method ForModel returns, and do nothing. Nil: the project does not change.
+	Reload func(ctx context.Context) (*Project, error)
 	// IndexTokens bounds the index in the description of execute_code, and what servers say of themselves in the instructions.
 	// Zero: 120. Negative: neither.
 	IndexTokens int
-	// Languages are those allowed for scripts; wrappers are shown in the first. Empty: TypeScript, Python.
-	Languages []string
 
 	// Run runs a script. Its errors are shown to the model.
 	Run func(ctx context.Context, job *Job) (*runner.Result, error)
 	// Call calls one tool without a script. Nil: call_tool answers that it is not available.
 	Call func(ctx context.Context, job *CallJob) (*CallAnswer, error)
-	// Finder finds tools. Nil: the tools that need it answer that there is no generated tree.
-	Finder Finder
 	// Customer opens a customer, once for each id. The customer is closed with the server.
 	Customer func(ctx context.Context, id string) (*Customer, error)
 
@@ -83,9 +80,6 @@ type Options struct {
 	// MaxTime bounds timeout_seconds. Zero: 10 min. MaxMemory bounds memory_mb, in bytes. Zero: 4 GB.
 	MaxTime   time.Duration
 	MaxMemory int64
-	// Time and Memory, in bytes, are the limits of a run that names none. Zero: 30 s and 500 MB.
-	Time   time.Duration
-	Memory int64
 	// MaxText bounds the text of one result, in characters. Zero: 30,000. Run itself bounds the output of scripts.
 	MaxText int
 	// AnswerTime is how long a run waits until a client returns with the answer to a question. Zero: 5 min.
@@ -104,17 +98,17 @@ type Options struct {
 
 // Server answers MCP clients. It is safe for concurrent use.
 type Server struct {
-	opt          Options
-	log          *slog.Logger
-	index        string // of the tree, in the description of execute_code
-	instructions string // of the servers, shortened
-	queue        *runqueue.Queue
-	streams      eventstream.Streams
+	opt     Options
+	log     *slog.Logger
+	now     atomic.Pointer[view]
+	queue   *runqueue.Queue
+	streams eventstream.Streams
 
 	ctx    context.Context // of all work in progress
 	cancel context.CancelCauseFunc
 	work   sync.WaitGroup
 
+	reloading sync.Mutex
 	mu        sync.Mutex
 	customers map[string]*customerServer
 	closed    bool
@@ -132,18 +126,12 @@ func New(opt *Options) (*Server, error) {
 	if !slices.Contains(Modes(), o.Mode) {
 		return nil, fmt.Errorf("mcpserver: mode %q is not one of %s", o.Mode, Modes())
 	}
-	for _, l := range o.Languages {
-		if l != TypeScript && l != Python {
-			return nil, fmt.Errorf("mcpserver: language %q is neither %s nor %s", l, TypeScript, Python)
-		}
-	}
 	s := &Server{opt: o, log: o.Logger, queue: runqueue.New(o.Parallel, o.Share, o.Waiting, o.MaxWait), customers: map[string]*customerServer{}}
-	s.index = index.Text(o.Catalog, o.Lock, o.Languages[0], o.IndexTokens)
-	readMore := ": get_tool_definition"
-	if o.Mode == ModeCode {
-		readMore = ""
+	first, err := s.newView(&o.Project)
+	if err != nil {
+		return nil, err
 	}
-	s.instructions = index.Instructions(o.Catalog, o.IndexTokens, readMore)
+	s.now.Store(first)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s, nil
 }
@@ -158,17 +146,11 @@ func (o Options) WithDefaults() Options {
 	o.MaxWait = cmp.Or(o.MaxWait, 30*time.Second)
 	o.MaxTime = cmp.Or(o.MaxTime, 10*time.Minute)
 	o.MaxMemory = cmp.Or(o.MaxMemory, 4e9)
-	o.Time = cmp.Or(o.Time, runner.DefaultTimeout)
-	o.Memory = cmp.Or(o.Memory, sandbox.Limits{}.WithDefaults().Memory)
 	o.MaxText = cmp.Or(o.MaxText, 30_000)
 	o.AnswerTime = cmp.Or(o.AnswerTime, 5*time.Minute)
 	o.Quiet = cmp.Or(o.Quiet, 10*time.Second)
 	o.KeepAlive = cmp.Or(o.KeepAlive, 15*time.Second)
 	o.MaxSessions = cmp.Or(o.MaxSessions, 1000)
-	if len(o.Languages) == 0 {
-		o.Languages = []string{TypeScript, Python}
-	}
-	o.Languages = slices.Clone(o.Languages)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -226,7 +208,7 @@ func (s *Server) Definitions() json.RawMessage {
 	list := struct {
 		Tools []*mcp.Tool `json:"tools"`
 	}{}
-	for _, t := range s.tools() {
+	for _, t := range s.tools(s.now.Load()) {
 		if s.lists(t.name) {
 			list.Tools = append(list.Tools, t.definition())
 		}

@@ -140,7 +140,7 @@ func TestQuietTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.opt.Customer = func(context.Context, string) (*mcpserver.Customer, error) {
-		return &mcpserver.Customer{Skills: slow}, nil
+		return &mcpserver.Customer{Skills: always(slow)}, nil
 	}
 	w.opt.Call = func(context.Context, *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
 		<-heard

@@ -12,8 +12,8 @@ import (
 const maxSkillName = 200 // bytes
 
 func (c *toolCall) skills() (*skill.Store, error) {
-	if skills := c.cs.customer.Skills; skills != nil {
-		return skills, nil
+	if c.cs.customer.Skills != nil {
+		return c.cs.customer.Skills()
 	}
 	return nil, c.errorf("there are no skills here: the server was started without a folder for them")
 }

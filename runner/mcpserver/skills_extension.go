@@ -169,7 +169,11 @@ func skillURI(name, file string) string {
 
 // published returns the skills that hosts see. Broken ones are left out.
 func (cs *customerServer) published() ([]*skill.Skill, error) {
-	list, err := cs.customer.Skills.List()
+	store, err := cs.customer.Skills()
+	if err != nil {
+		return nil, err
+	}
+	list, err := store.List()
 	return slices.DeleteFunc(list, func(k *skill.Skill) bool { return k.Broken }), err
 }
 

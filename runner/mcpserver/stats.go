@@ -95,7 +95,7 @@ type environment struct {
 	} `json:"limits"`
 }
 
-func (cs *customerServer) environment() (*environment, error) {
+func (cs *customerServer) environment(v *view) (*environment, error) {
 	o, e := &cs.s.opt, &environment{}
 	if files := cs.customer.Files; files != "" {
 		e.Workspace.Path = sandbox.WorkspaceDir
@@ -113,31 +113,35 @@ func (cs *customerServer) environment() (*environment, error) {
 		}
 		e.Workspace.Files, e.Workspace.Bytes = len(there), there.Bytes()
 	}
-	if k := cs.customer.Skills; k != nil {
-		list, err := k.List()
+	if cs.customer.Skills != nil {
+		store, err := cs.customer.Skills()
+		if err != nil {
+			return nil, err
+		}
+		list, err := store.List()
 		if err != nil {
 			return nil, err
 		}
 		e.Skills = len(list)
 	}
 	can := &e.Capabilities
-	can.Languages, can.Skills, can.PII, can.CallTool = o.Languages, cs.customer.Skills != nil, cs.customer.Vault != nil, o.Call != nil
-	if o.Catalog != nil {
-		can.Servers, can.Tools = len(o.Catalog.Servers), o.Catalog.Tools()
+	can.Languages, can.Skills, can.PII, can.CallTool = v.Languages, cs.customer.Skills != nil, cs.customer.Vault != nil, o.Call != nil
+	if v.Catalog != nil {
+		can.Servers, can.Tools = len(v.Catalog.Servers), v.Catalog.Tools()
 	}
 	l := &e.Limits
-	l.Timeout, l.MaxTimeout, l.Memory, l.MaxMemory = o.Time.Seconds(), o.MaxTime.Seconds(), float64(o.Memory)/1e6, float64(o.MaxMemory)/1e6
+	l.Timeout, l.MaxTimeout, l.Memory, l.MaxMemory = v.Time.Seconds(), o.MaxTime.Seconds(), float64(v.Memory)/1e6, float64(o.MaxMemory)/1e6
 	l.Output, l.Parallel, l.Quota = o.MaxText, min(o.Parallel, o.Share), cs.customer.Quota
 	return e, nil
 }
 
 // knownTools returns the rows of the tools in the tree, and one of all others, whose names clients may have mistyped.
-func (s *Server) knownTools(rows []customer.ToolStats) []customer.ToolStats {
+func (v *view) knownTools(rows []customer.ToolStats) []customer.ToolStats {
 	var known []customer.ToolStats
 	others := customer.ToolStats{Tool: "others"}
 	for _, row := range rows {
-		if s.opt.Catalog != nil {
-			if _, _, ok := s.opt.Catalog.Lookup(row.Tool); ok {
+		if v.Catalog != nil {
+			if _, _, ok := v.Catalog.Lookup(row.Tool); ok {
 				known = append(known, row)
 				continue
 			}
@@ -161,12 +165,12 @@ func callGetExecutionStats(_ context.Context, c *toolCall, args *statsArgs) (*re
 	if args.Top != nil {
 		top = max(0, *args.Top)
 	}
-	env, err := c.cs.environment()
+	env, err := c.cs.environment(c.view)
 	if err != nil {
 		return nil, err
 	}
 	all := c.cs.stats.total()
-	all.Tools = c.cs.s.knownTools(all.Tools)
+	all.Tools = c.view.knownTools(all.Tools)
 	slices.SortStableFunc(all.Tools, func(a, b customer.ToolStats) int { return b.Calls - a.Calls })
 	data := struct {
 		*environment

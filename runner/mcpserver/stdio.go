@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,11 +66,14 @@ func (r *endingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// countingTransport counts the requests that have no answer yet.
+// countingTransport counts the requests that have no answer yet, but for subscriptions, which get none until they are cancelled.
 type countingTransport struct {
 	mcp.Transport
-	open atomic.Int64
+	open          atomic.Int64
+	subscriptions sync.Map // their ids
 }
+
+const methodSubscribe = "subscriptions/listen"
 
 // Connect implements [mcp.Transport].
 func (t *countingTransport) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -98,14 +102,20 @@ func (c *countingConnection) Read(ctx context.Context) (jsonrpc.Message, error) 
 		c.drain(unreadTime) // the SDK drops answers that come after this
 	}
 	if req, ok := m.(*jsonrpc.Request); ok && req.ID.IsValid() {
-		c.open.Add(1)
+		if req.Method == methodSubscribe {
+			c.subscriptions.Store(req.ID, true)
+		} else {
+			c.open.Add(1)
+		}
 	}
 	return m, err
 }
 
 func (c *countingConnection) Write(ctx context.Context, m jsonrpc.Message) error {
-	if _, ok := m.(*jsonrpc.Response); ok {
-		defer c.open.Add(-1)
+	if res, ok := m.(*jsonrpc.Response); ok {
+		if _, subscription := c.subscriptions.LoadAndDelete(res.ID); !subscription {
+			defer c.open.Add(-1)
+		}
 	}
 	return c.Connection.Write(ctx, m)
 }

@@ -23,6 +23,7 @@ import (
 // a question to the client ends one, and its answer comes with the next.
 type toolCall struct {
 	cs       *customerServer
+	view     *view
 	tool     *tool
 	args     json.RawMessage
 	progress *progress.Progress
@@ -73,6 +74,15 @@ func hinted(err error) error {
 	return err
 }
 
+// reasonOf returns why the project cannot be used, as far as that is for a model: what a person has to decide is not.
+func reasonOf(err error) string {
+	var private interface{ ForModel() string }
+	if errors.As(err, &private) {
+		return private.ForModel()
+	}
+	return hinted(err).Error()
+}
+
 // withArgs returns a tool's function from one that gets its arguments decoded.
 func withArgs[Args any](run func(ctx context.Context, c *toolCall, args *Args) (*reply, error)) func(context.Context, *toolCall) (*reply, error) {
 	return func(ctx context.Context, c *toolCall) (*reply, error) {
@@ -90,13 +100,17 @@ func (cs *customerServer) handler(t *tool) mcp.ToolHandler {
 		if req.Params.RequestState != "" {
 			return cs.resume(ctx, t, req)
 		}
+		v, err := cs.s.refresh(ctx)
+		if err != nil {
+			return cs.result(nil, modelErrorf("%s: nothing was done: %s", t.name, reasonOf(err)))
+		}
 		cs.openStream(req)
 		if t.long {
-			return cs.startLongCall(ctx, t, req)
+			return cs.startLongCall(ctx, v, t, req)
 		}
 		p := progress.New(ctx, req, cs.s.opt.Quiet, t.name+" running")
 		defer p.Close()
-		return cs.result(t.run(ctx, &toolCall{cs: cs, tool: t, args: req.Params.Arguments, progress: p}))
+		return cs.result(t.run(ctx, &toolCall{cs: cs, view: v, tool: t, args: req.Params.Arguments, progress: p}))
 	}
 }
 

@@ -45,8 +45,8 @@ func additive() *mcp.ToolAnnotations {
 }
 
 // tools returns the tools that clients may call, in the order in which they are listed.
-func (s *Server) tools() []*tool {
-	code := []*tool{s.executeCodeTool(), s.searchToolsTool()}
+func (s *Server) tools(v *view) []*tool {
+	code := []*tool{s.executeCodeTool(v), s.searchToolsTool()}
 	if s.opt.Mode == ModeCode {
 		return code
 	}
@@ -66,7 +66,7 @@ func (s *Server) tools() []*tool {
 		},
 		&tool{
 			name: "save_skill", description: "Save a script to import later: ./skills/NAME.", run: withArgs(callSaveSkill), hints: additive(),
-			input: inputSchema(`{"name":{"type":"string"},"code":{"type":"string"},"description":{"type":"string"},"language":`+s.languageSchema()+`}`, "name", "code"),
+			input: inputSchema(`{"name":{"type":"string"},"code":{"type":"string"},"description":{"type":"string"},"language":`+v.languageSchema()+`}`, "name", "code"),
 		},
 		&tool{name: "load_skill", description: "A skill's code.", run: withArgs(callLoadSkill), hints: readOnly(), input: inputSchema(name, "name")},
 		&tool{name: "list_skills", description: "Saved skills.", run: withArgs(callListSkills), hints: readOnly(), input: inputSchema(query)},
@@ -113,7 +113,7 @@ func inputSchema(properties string, required ...string) string {
 // listed has tools/list show the tools of the mode in the order of tools; the SDK shows all, sorted by name.
 func (s *Server) listed(next mcp.MethodHandler) mcp.MethodHandler {
 	place := map[string]int{}
-	for i, t := range s.tools() {
+	for i, t := range s.tools(s.now.Load()) {
 		place[t.name] = i
 	}
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -127,23 +127,23 @@ func (s *Server) listed(next mcp.MethodHandler) mcp.MethodHandler {
 }
 
 // languageSchema returns the schema of an argument that names a language.
-func (s *Server) languageSchema() string {
-	return `{"type":"string","enum":["` + strings.Join(s.opt.Languages, `","`) + `"]}`
+func (v *view) languageSchema() string {
+	return `{"type":"string","enum":["` + strings.Join(v.Languages, `","`) + `"]}`
 }
 
-func (s *Server) executeCodeTool() *tool {
+func (s *Server) executeCodeTool(v *view) *tool {
 	return &tool{
 		name: "execute_code", run: withArgs(callExecuteCode), long: true, stage: progress.StageSandbox,
-		description: s.executeCodeDescription() + s.index,
-		input: inputSchema(`{"code":{"type":"string"},"language":`+s.languageSchema()+`,"context_vars":{"type":"object","description":"become variables","properties":{}},`+
-			`"timeout_seconds":{"type":"number","default":`+formatNumber(s.opt.Time.Seconds())+`},"memory_mb":{"type":"number","default":`+formatNumber(float64(s.opt.Memory)/1e6)+`}}`, "code"),
+		description: v.executeCodeDescription() + v.index,
+		input: inputSchema(`{"code":{"type":"string"},"language":`+v.languageSchema()+`,"context_vars":{"type":"object","description":"become variables","properties":{}},`+
+			`"timeout_seconds":{"type":"number","default":`+formatNumber(v.Time.Seconds())+`},"memory_mb":{"type":"number","default":`+formatNumber(float64(v.Memory)/1e6)+`}}`, "code"),
 	}
 }
 
 // executeCodeDescription says what a model cannot know of scripts, in the languages allowed.
-func (s *Server) executeCodeDescription() string {
+func (v *view) executeCodeDescription() string {
 	result, detected := "exports (Python: assigns) as `result`", " The language is detected, TypeScript where both fit."
-	typescript, python := slices.Contains(s.opt.Languages, TypeScript), slices.Contains(s.opt.Languages, Python)
+	typescript, python := slices.Contains(v.Languages, TypeScript), slices.Contains(v.Languages, Python)
 	switch {
 	case !python:
 		result, detected = "exports as `result`", ""
@@ -152,7 +152,7 @@ func (s *Server) executeCodeDescription() string {
 	}
 	text := "Run a script that calls MCP tools, in a sandbox: no network, files persist. Returns only what it prints, or " +
 		result + "." + detected
-	example := index.ExampleOf(s.opt.Catalog, s.opt.Lock)
+	example := index.ExampleOf(v.Catalog, v.Lock)
 	if example == nil {
 		return text
 	}

@@ -5,6 +5,7 @@ package project
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -164,6 +165,22 @@ func (p *Project) CheckOutput(flag, path string) error {
 		return flags.Usage("%s: %w", flag, err)
 	}
 	return nil
+}
+
+// Files returns a text that changes when a file changes that [LocationFlags.Open] reads, but for those of the tree.
+func (o *LocationFlags) Files(app *cli.App) string {
+	sum := sha256.New()
+	at, err := config.Locate(app.Dir, app.Configs(o.Configs))
+	paths := at.Paths
+	if err == nil {
+		paths = append(paths, filepath.Join(at.Dir(), config.SettingsName), filepath.Join(at.Dir(), config.DotEnvName))
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		fmt.Fprintf(sum, "%q %t %d\n", path, err == nil, len(text))
+		sum.Write(text)
+	}
+	return fmt.Sprintf("%x %v", sum.Sum(nil), err)
 }
 
 // Load reads the configuration and finds the folders of the project.

@@ -109,6 +109,15 @@ func treeState(dir string) ([]string, error) {
 	return state, nil
 }
 
+// TreeStamp returns a text that changes when the tree in dir changes; empty if there is no tree.
+func TreeStamp(dir string) string {
+	state, err := treeState(dir)
+	if _, none := os.Stat(filepath.Join(dir, ".mcpgen", "lock.json")); err != nil || none != nil || dir == "" {
+		return ""
+	}
+	return digestOf(state)
+}
+
 // digestOf returns a key of values. It is a digest, so that it reveals no secret.
 func digestOf(parts ...any) string {
 	sum := sha256.New()

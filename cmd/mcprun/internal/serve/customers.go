@@ -19,14 +19,35 @@ import (
 )
 
 // equip gives a customer its skills and its vault: those in its own folders, or the project's.
-func (b *state) equip(c *mcpserver.Customer, own *customer.Customer) error {
-	store, err := skills.OpenFor(b.o.app, &b.o.run.LocationFlags, b.project, own, skills.CheckFlags{})
-	if err != nil {
-		return err
+func (b *state) equip(c *mcpserver.Customer, own *customer.Customer) {
+	c.Skills = func() (*skill.Store, error) {
+		now, leave, err := b.live.enter(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		return now.skillsOf(c.ID)
 	}
-	c.Skills = store
 	c.Vault = hostapi.Once(func() (*pii.Vault, error) { return customers.OpenVault(b.o.app, b.project.Base, own, c.Files) })
-	return nil
+}
+
+// skillsOf returns the skills of a customer, checked against this project's tree.
+func (b *state) skillsOf(id string) (store *skill.Store, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if store = b.stores[id]; store != nil {
+		return store, nil
+	}
+	var own *customer.Customer
+	if id != "" {
+		if own, err = b.live.customer(b, id); err != nil {
+			return nil, err
+		}
+	}
+	if store, err = skills.OpenFor(b.o.app, &b.o.run.LocationFlags, b.project, own, skills.CheckFlags{}); err == nil {
+		b.stores[id] = store
+	}
+	return store, err
 }
 
 // sessionLog logs a customer's runs in sessions: one for each session of a client, and one for all clients without a session.
@@ -97,7 +118,7 @@ func (l *sessionLog) Stats() (json.RawMessage, error) {
 // answers returns what a script may ask the host for.
 func (b *state) answers(job *mcpserver.Job) map[string]hostapi.Method {
 	h := &hostapi.Methods{
-		Skills: func() (*skill.Store, error) { return job.Customer.Skills, nil }, Vault: job.Customer.Vault, Image: job.Image,
+		Skills: func() (*skill.Store, error) { return b.skillsOf(job.Customer.ID) }, Vault: job.Customer.Vault, Image: job.Image,
 		Trouble: func(err error) {
 			b.log.Warn("what a script asked for failed", "customer", job.Customer.ID, "error", hinted(err))
 		},

@@ -135,29 +135,16 @@ func (o *command) serve(ctx context.Context) error {
 	at := resources.NewWarm(log)
 	defer at.Close()
 	o.run.Resources = at
-	project, err := o.run.Open(ctx, o.app, at, stderr.Other())
+	o.run.JSON = true // output is bounded, and kept in the result
+	l := &live{o: o, at: at, log: log, stderr: stderr.Other(), said: *o.run}
+	defer l.Close()
+	b, leave, err := l.enter(ctx)
 	if err != nil {
 		return err
 	}
-	defer project.Close()
-	if err := o.run.ApplyDefaults(project); err != nil {
-		return err
-	}
-	if project.Skills, err = o.run.FindSkills(project); err != nil {
-		return err
-	}
-	b, err := o.newState(project, at, log)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	if err := b.warnMisspelt(ctx); err != nil {
-		return err
-	}
-	opt, err := b.options(ctx, o)
-	if err != nil {
-		return err
-	}
+	opt := l.options(b)
+	o = b.o // later projects may set other flags
+	leave()
 	var tokens *bearer.Tokens
 	if o.http != "" {
 		if tokens, err = o.tokens(); err != nil {
@@ -172,7 +159,8 @@ func (o *command) serve(ctx context.Context) error {
 		return err
 	}
 	defer server.Close()
-	defer b.warm(ctx, opt.Languages)()
+	defer l.warm(ctx, opt.Languages)()
+	defer l.follow(ctx, server)()
 	if o.http != "" {
 		return o.serveHTTP(ctx, server, tokens)
 	}

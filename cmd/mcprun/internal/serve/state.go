@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
@@ -24,72 +23,57 @@ import (
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
-	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/skill"
-	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
-// state is the state of `mcprun serve`: the project, and the customers' workspaces.
+// state is the project as `mcprun serve` has read it once. A call keeps the state that it began with; see [live].
 type state struct {
-	o       *command
+	o       *command // with the flags as this project sets them
 	project *project.Project
 	log     *slog.Logger
 	tree    *gen.Tree     // nil if there is none
 	index   *search.Index // nil if there is no tree
-	root    *customer.Root
-	clients policy.Conversations
+	live    *live
+
+	offer *mcpserver.Project // what clients are shown
+	files string             // the configuration's files, as they were read
+	stamp string             // the tree's state, as it was read
+	users sync.WaitGroup     // calls that use it
+
+	mu     sync.Mutex
+	stores map[string]*skill.Store // by customer
 }
 
-// newState opens the tree and its index. The caller closes what it returns.
-func (o *command) newState(p *project.Project, _ resources.Provider, log *slog.Logger) (*state, error) {
-	b := &state{o: o, project: p, log: log}
-	o.run.JSON = true // output is bounded, and kept in the result
-	if p.Tree == "" {
-		return b, nil
+// newState opens the tree and its index, and decides what clients are shown.
+func (o *command) newState(ctx context.Context, p *project.Project, l *live) (*state, error) {
+	b := &state{o: o, project: p, log: l.log, live: l, stores: map[string]*skill.Store{}}
+	if p.Tree != "" {
+		b.stamp = resources.TreeStamp(p.Wanted)
+		x, err := resources.OpenIndex(o.app, l.at, p.Tree, p.Cfg)
+		if err != nil {
+			return nil, err
+		}
+		b.tree, b.index = x.Tree, x.Index
 	}
-	var err error
-	b.tree, b.index, err = gen.OpenSearch(context.Background(), gen.Options{Configs: o.app.Configs(o.run.Configs), Dir: o.app.Dir, Out: p.Tree}, o.app.LookupEnv, o.app.CacheDir())
-	return b, err
-}
-
-// Close releases the server state.
-func (b *state) Close() error {
-	if b.root == nil {
-		return nil
-	}
-	return b.root.Close()
-}
-
-// options returns the options of the server.
-func (b *state) options(ctx context.Context, o *command) (*mcpserver.Options, error) {
-	opt := &mcpserver.Options{
-		Version: cli.Version(), Mode: mcpserver.Mode(o.tools), IndexTokens: o.index,
-		Run: b.runJob, Call: b.callTool, Customer: b.customer,
-		Parallel: o.parallel, MaxWait: o.queueTime, MaxTime: o.maxTime, MaxMemory: o.maxMemory,
-		AnswerTime: max(o.run.ApproveTime(), approve.DefaultTimeout),
-		Time:       o.run.Base.Timeout, Memory: o.run.Base.Limits.Memory, MaxText: o.run.OutputBound(), ShowPaths: o.http == "", Logger: b.log,
-	}
-	if o.index == 0 {
-		opt.IndexTokens = -1
-	}
-	if opt.Time > opt.MaxTime || opt.Memory > opt.MaxMemory {
+	if o.run.Base.Timeout > o.maxTime || o.run.Base.Limits.Memory > o.maxMemory {
 		return nil, o.usage("--timeout is at most --max-timeout, and --memory at most --max-memory")
 	}
+	b.offer = &mcpserver.Project{Time: o.run.Base.Timeout, Memory: o.run.Base.Limits.Memory}
 	var inTree []string
 	if b.tree != nil {
 		inTree = treeLanguages(b.tree.Lock)
 	}
 	var err error
-	if opt.Languages, err = b.scriptLanguages(ctx, inTree); err != nil || b.tree == nil {
-		return opt, err
+	if b.offer.Languages, err = b.scriptLanguages(ctx, inTree); err != nil || b.tree == nil {
+		return b, err
 	}
 	f := &finder{tree: b.tree, index: b.index, log: b.log}
-	for _, l := range opt.Languages[1:] {
+	for _, l := range b.offer.Languages[1:] {
 		f.also = append(f.also, config.Language(l))
 	}
-	opt.Catalog, opt.Lock, opt.Finder = b.tree.Catalog, b.tree.Lock, f
-	return opt, nil
+	b.offer.Catalog, b.offer.Lock, b.offer.Finder = b.tree.Catalog, b.tree.Lock, f
+	return b, nil
 }
 
 // treeLanguages returns the languages of a tree's wrappers, TypeScript first.
@@ -116,19 +100,13 @@ func (b *state) customer(ctx context.Context, id string) (*mcpserver.Customer, e
 	if id == "" {
 		return b.own()
 	}
-	if b.root == nil {
-		root, err := b.o.run.FolderFlags.Open(b.o.app, b.project.Base, b.project.Upstreams, b.project.Policy.Customers())
-		if err != nil {
-			return nil, err
-		}
-		b.root = root
-	}
-	c, err := b.root.Customer(id)
+	c, err := b.live.customer(b, id)
 	if err != nil {
 		return nil, err
 	}
 	out := &mcpserver.Customer{ID: id, Files: c.Files(), Quota: c.Quota(), Room: c.Room, Log: &sessionLog{customer: c}}
-	return out, b.equip(out, c)
+	b.equip(out, c)
+	return out, nil
 }
 
 // own returns the project as a customer.
@@ -144,7 +122,8 @@ func (b *state) own() (*mcpserver.Customer, error) {
 		return nil, err
 	}
 	out := &mcpserver.Customer{Files: files, Quota: b.o.run.Base.Limits.Disk}
-	return out, b.equip(out, nil)
+	b.equip(out, nil)
+	return out, nil
 }
 
 // place begins a run of a customer and returns its files; it lowers the disk limit to what the customer's quota allows. notes
@@ -154,7 +133,7 @@ func (b *state) place(ctx context.Context, job *mcpserver.Job, l *sandbox.Limits
 	if c.ID == "" {
 		return c.Files, nil, func() {}, nil
 	}
-	own, err := b.root.Customer(c.ID)
+	own, err := b.live.customer(b, c.ID)
 	if err != nil {
 		return "", nil, nil, err
 	}
@@ -196,7 +175,7 @@ func (b *state) shown(c *mcpserver.Customer) string {
 		}
 		return dir
 	}
-	own, err := b.root.Customer(c.ID)
+	own, err := b.live.customer(b, c.ID)
 	if err != nil {
 		return ""
 	}
@@ -231,8 +210,7 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 	}
 	defer leave()
 	s.Workspace = files
-	own := func() (*skill.Store, error) { return job.Customer.Skills, nil }
-	skills, err := skills.Show(ctx, b.o.app, own, b.project.Tree, b.shown(job.Customer), s, func(line string) { said = append(said, line) })
+	skills, err := skills.Show(ctx, b.o.app, func() (*skill.Store, error) { return b.skillsOf(job.Customer.ID) }, b.project.Tree, b.shown(job.Customer), s, func(line string) { said = append(said, line) })
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +220,7 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 	}
 	defer done()
 	s.Calls.Subject.Customer, s.Calls.Subject.Session = job.Customer.ID, job.Session
-	s.Calls.Conversation = b.clients.Of(job.Customer.ID, job.Session)
+	s.Calls.Conversation = b.live.clients.Of(job.Customer.ID, job.Session)
 	s.Stdout, s.Stderr, s.Elicit, s.Watch, s.Answers = job.Stdout, job.Stderr, job.Ask, job.Watch, b.answers(job)
 	if s.Calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {
 		return nil, err
@@ -270,7 +248,7 @@ func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserve
 	}
 	calls := b.o.run.Calls
 	calls.Subject.Customer, calls.Subject.Session = job.Customer.ID, job.Session
-	calls.Conversation = b.clients.Of(job.Customer.ID, job.Session)
+	calls.Conversation = b.live.clients.Of(job.Customer.ID, job.Session)
 	if calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {
 		return nil, err
 	}
@@ -314,13 +292,18 @@ func (b *state) toolID(name string) (string, error) {
 // warm runs an empty script in each language in the background. The pool then has idle sandboxes, so that the first real run need
 // not start its own. These runs write nothing, call nothing and are not logged. The caller calls the returned function, which
 // ends them.
-func (b *state) warm(ctx context.Context, languages []string) (end func()) {
+func (l *live) warm(ctx context.Context, languages []string) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	for _, name := range languages {
 		work.Go(func() {
-			if err := b.emptyRun(ctx, name); err != nil && ctx.Err() == nil {
-				b.log.Debug("no sandbox was started ahead; the first run says why", "language", name, "error", err)
+			b, leave, err := l.enter(ctx)
+			if err == nil {
+				defer leave()
+				err = b.emptyRun(ctx, name)
+			}
+			if err != nil && ctx.Err() == nil {
+				l.log.Debug("no sandbox was started ahead; the first run says why", "language", name, "error", err)
 			}
 		})
 	}

@@ -1,0 +1,248 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/run"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/mcpserver"
+	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
+)
+
+// followTime is how often a server without calls looks whether the project has changed, to tell its clients.
+const followTime = 2 * time.Second
+
+// live follows the files of the project: configuration, mcpgen.yaml with its policy, .env, and the tree. A call begins with the
+// project as it is then, and keeps it to its end. A project that cannot be opened stops calls until it can, and the one before
+// it is not used meanwhile.
+type live struct {
+	o       *command
+	at      resources.Provider
+	log     *slog.Logger
+	stderr  io.Writer
+	said    run.Options // the flags as the command line sets them
+	clients policy.Conversations
+	ending  sync.WaitGroup // states that wait for the end of their last call
+
+	mu     sync.Mutex
+	now    *state          // the last one that could be opened; nil: none yet
+	before chain.Upstreams // those of the state before it
+	failed string          // the error that was logged last; empty: the project is in order
+
+	rootMu sync.Mutex
+	roots  []*customer.Root // the last one is in use; those before it serve logs that were begun with them
+	named  []string         // the customers that its policy names
+}
+
+// enter returns the project as it is now, for one call, which has to leave it.
+func (l *live) enter(ctx context.Context) (b *state, leave func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	files := l.o.run.Files(l.o.app)
+	if l.now == nil || l.now.files != files || l.now.stamp != resources.TreeStamp(l.now.project.Wanted) {
+		next, err := l.open(ctx)
+		if err != nil {
+			return nil, nil, l.fail(err)
+		}
+		next.files = files // as they were before they were read: a change meanwhile is noticed the next time
+		if old := l.now; old != nil {
+			l.log.Info("the project has changed and was read again")
+			l.before = old.project.Upstreams
+			l.ending.Go(func() { old.users.Wait(); _ = old.project.Close() })
+		}
+		l.now = next
+	}
+	l.failed = ""
+	l.now.users.Add(1)
+	return l.now, l.now.users.Done, nil
+}
+
+// open reads the project. Flags begin as the command line sets them, because the project may no longer set what it has set before.
+func (l *live) open(ctx context.Context) (*state, error) {
+	*l.o.run = l.said
+	p, err := l.o.run.Open(ctx, l.o.app, l.at, l.stderr)
+	if err != nil {
+		return nil, err
+	}
+	if err = l.o.run.ApplyDefaults(p); err == nil {
+		p.Skills, err = l.o.run.FindSkills(p)
+	}
+	own, flags := *l.o, *l.o.run // flags of the command write to l.o.run
+	own.run = &flags
+	var b *state
+	if err == nil {
+		b, err = own.newState(ctx, p, l)
+	}
+	if err == nil {
+		err = b.warnMisspelt(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return b, nil
+}
+
+// fail logs an error of the project once, and returns it as clients see it, who need not know the folder of the project.
+func (l *live) fail(err error) error {
+	if l.now == nil {
+		return err
+	}
+	if text := err.Error(); text != l.failed {
+		l.failed = text
+		l.log.Error("the project cannot be used as it is now; no tool is called until that is mended", "error", hinted(err))
+	}
+	return &projectError{error: err, folder: l.now.project.Base + string(filepath.Separator)}
+}
+
+// projectError is an error of a project whose files it names relative to the project's folder.
+type projectError struct {
+	error
+	folder string
+}
+
+func (e *projectError) Error() string { return strings.ReplaceAll(e.error.Error(), e.folder, "") }
+
+// Hint returns what to do about the error.
+func (e *projectError) Hint() string {
+	if h, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](e.error); ok {
+		return strings.ReplaceAll(h.Hint(), e.folder, "")
+	}
+	return ""
+}
+
+func (e *projectError) Unwrap() error { return e.error }
+
+// options returns the options of the server that begins with a project.
+func (l *live) options(b *state) *mcpserver.Options {
+	opt := &mcpserver.Options{
+		Version: cli.Version(), Mode: mcpserver.Mode(l.o.tools), IndexTokens: l.o.index, Project: *b.offer, Reload: l.reload,
+		Run: l.runJob, Call: l.callTool, Customer: l.openCustomer,
+		Parallel: l.o.parallel, MaxWait: l.o.queueTime, MaxTime: l.o.maxTime, MaxMemory: l.o.maxMemory,
+		AnswerTime: max(b.o.run.ApproveTime(), approve.DefaultTimeout),
+		MaxText:    b.o.run.OutputBound(), ShowPaths: l.o.http == "", Logger: l.log,
+	}
+	if l.o.index == 0 {
+		opt.IndexTokens = -1
+	}
+	return opt
+}
+
+func (l *live) reload(ctx context.Context) (*mcpserver.Project, error) {
+	b, leave, err := l.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return b.offer, nil
+}
+
+func (l *live) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result, error) {
+	b, leave, err := l.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return b.runJob(ctx, job)
+}
+
+func (l *live) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserver.CallAnswer, error) {
+	b, leave, err := l.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return b.callTool(ctx, job)
+}
+
+func (l *live) openCustomer(ctx context.Context, id string) (*mcpserver.Customer, error) {
+	b, leave, err := l.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return b.customer(ctx, id)
+}
+
+// follow tells clients of changes of the project, until the returned function is called.
+func (l *live) follow(ctx context.Context, server *mcpserver.Server) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() {
+		clock := time.NewTicker(followTime)
+		defer clock.Stop()
+		for {
+			select {
+			case <-clock.C:
+				_ = server.Refresh(ctx) // enter logs what is wrong
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() { cancel(); work.Wait() }
+}
+
+// customer returns a customer, in a folder that knows the customers whom the policy names now.
+func (l *live) customer(b *state, id string) (*customer.Customer, error) {
+	l.rootMu.Lock()
+	defer l.rootMu.Unlock()
+	named := b.project.Policy.Customers()
+	slices.Sort(named)
+	if len(l.roots) == 0 || !slices.Equal(named, l.named) {
+		root, err := b.o.run.FolderFlags.Open(b.o.app, b.project.Base, secrets{l: l}, named)
+		if err != nil {
+			return nil, err
+		}
+		l.roots, l.named = append(l.roots, root), named
+	}
+	return l.roots[len(l.roots)-1].Customer(id)
+}
+
+// secrets conceals the secrets of the project in logs: those of now, and those that a run may have seen which began before the
+// last change.
+type secrets struct {
+	chain.Upstreams
+	l *live
+}
+
+// Conceal replaces secrets in text.
+func (s secrets) Conceal(text string) string {
+	s.l.mu.Lock()
+	all := []chain.Upstreams{s.l.before, s.l.now.project.Upstreams}
+	s.l.mu.Unlock()
+	for _, up := range all {
+		if up, ok := up.(interface{ Conceal(string) string }); ok {
+			text = up.Conceal(text)
+		}
+	}
+	return text
+}
+
+// Close closes the project and the folders of customers. No call may be in progress.
+func (l *live) Close() error {
+	l.ending.Wait()
+	var errs []error
+	for _, root := range l.roots {
+		errs = append(errs, root.Close())
+	}
+	if l.now != nil {
+		errs = append(errs, l.now.project.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,118 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/index"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
+)
+
+// Project is the part of a server's options that follows the files of the project. It is not changed once it was handed over.
+type Project struct {
+	// Catalog and Lock describe the generated tree, for the index of its tools. Nil: there is no index.
+	Catalog *catalog.Catalog
+	Lock    *catalog.Lock
+	// Finder finds tools. Nil: the tools that need it answer that there is no generated tree.
+	Finder Finder
+	// Languages are those allowed for scripts; wrappers are shown in the first. Empty: TypeScript, Python.
+	Languages []string
+	// Time and Memory, in bytes, are the limits of a run that names none. Zero: 30 s and 500 MB.
+	Time   time.Duration
+	Memory int64
+}
+
+// view is a project with what clients are shown of it. A call keeps the view that it began with.
+type view struct {
+	Project
+	source       *Project // as it was handed over
+	index        string   // of the tree, in the description of execute_code
+	instructions string   // of the servers, shortened
+}
+
+// newView returns a view of a project. The error names the member that is wrong.
+func (s *Server) newView(p *Project) (*view, error) {
+	v := &view{Project: *p, source: p}
+	v.Time = cmp.Or(v.Time, runner.DefaultTimeout)
+	v.Memory = cmp.Or(v.Memory, sandbox.Limits{}.WithDefaults().Memory)
+	v.Languages = slices.Clone(v.Languages)
+	if len(v.Languages) == 0 {
+		v.Languages = []string{TypeScript, Python}
+	}
+	for _, l := range v.Languages {
+		if l != TypeScript && l != Python {
+			return nil, fmt.Errorf("mcpserver: language %q is neither %s nor %s", l, TypeScript, Python)
+		}
+	}
+	v.index = index.Text(v.Catalog, v.Lock, v.Languages[0], s.opt.IndexTokens)
+	readMore := ": get_tool_definition"
+	if s.opt.Mode == ModeCode {
+		readMore = ""
+	}
+	v.instructions = index.Instructions(v.Catalog, s.opt.IndexTokens, readMore)
+	return v, nil
+}
+
+// Refresh reads the project again if it has changed, and tells clients when their list of tools has. The error is that of
+// [Options.Reload].
+func (s *Server) Refresh(ctx context.Context) error {
+	_, err := s.refresh(ctx)
+	return err
+}
+
+func (s *Server) refresh(ctx context.Context) (*view, error) {
+	if s.opt.Reload == nil {
+		return s.now.Load(), nil
+	}
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	p, err := s.opt.Reload(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := s.now.Load()
+	if v.source == p {
+		return v, nil
+	}
+	if v, err = s.newView(p); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock() // a customer that is opened meanwhile gets the new view
+	before := s.tools(s.now.Load())
+	s.now.Store(v)
+	for i, t := range s.tools(v) {
+		if t.description == before[i].description && t.input == before[i].input {
+			continue
+		}
+		for _, cs := range s.customers {
+			cs.mcp.AddTool(t.definition(), cs.handler(t)) // replaces the tool, and notifies the clients
+		}
+	}
+	return v, nil
+}
+
+// refreshed has the results that show the project show it as it is now. If it cannot be read, clients still see the tools: each
+// of them says what is wrong.
+func (s *Server) refreshed(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if _, ok := req.(*mcp.ListToolsRequest); ok {
+			_ = s.Refresh(ctx)
+		}
+		res, err := next(ctx, method, req)
+		switch res := res.(type) {
+		case *mcp.InitializeResult:
+			res.Instructions = s.now.Load().instructions
+		case *mcp.DiscoverResult:
+			res.Instructions = s.now.Load().instructions
+		}
+		return res, err
+	}
+}
