@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 	"github.com/mcpgen/mcpgen/gen/catalog/drift"
 	"github.com/mcpgen/mcpgen/gen/tree"
@@ -27,6 +28,8 @@ type Report struct {
 	Servers []ServerReport
 	// Changes are the differences between what servers list now and what the tree was written from.
 	Changes []diff.Change
+	// Catalog has the tools that servers list now; where a server was not asked, those that the tree has. Nil if none could be asked.
+	Catalog *catalog.Catalog
 	// Files are those that were, or with Check would be, written or removed.
 	Files []tree.Step
 	// Unchanged is the number of generated files that are as they should be.

@@ -189,7 +189,7 @@ func (s *job) generate(servers []catalog.Server) error {
 		s.sortWarnings()
 		return nil // an empty tree is useless, and probably the network is down: nothing is removed either
 	}
-	s.report.Changes = diff.Catalogs(before, now)
+	s.report.Catalog, s.report.Changes = now, diff.Catalogs(before, now)
 	texts := poison.NewChecker(now.Servers, s.allowedTexts())
 	drift.Judge(s.report.Changes, before, now, texts)
 	s.addUnpinned(now)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/internal/trust"
+	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/permit"
 	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/syncview"
 	"github.com/mcpgen/mcpgen/gen"
 )
@@ -49,7 +50,7 @@ writes nothing and exits with 2.
 
 With --check or --diff nothing is written, and the exit code is 1 if something would be. Both report what each server
 changed: texts word by word, schemas path by path and by what they accept (added, removed, widened, narrowed, required),
-and hints. Breaking changes and withdrawn annotations are marked with "!".
+and hints, and what the policy decides about new tools. Breaking changes and withdrawn annotations are marked with "!".
 
 --offline asks no server: it generates from the stored tool lists, and refuses a list that does not match the lock.
 --frozen accepts only what the lock pins: if a server has added, removed or changed a tool, or the configuration has
@@ -196,12 +197,13 @@ func (o *syncOptions) run(ctx context.Context, scripts []string) error {
 			return err
 		}
 	}
+	permitted := o.permitted(opts, report)
 	skills := o.checkSkills(ctx, report)
 	code := report.ExitCode()
 	if code == 0 && m.left() {
 		code = 1
 	}
-	view := &syncview.View{App: o.app, Report: report, Repair: o.repair(report), Skills: skills.json(), Migration: m.json(), ExitCode: code}
+	view := &syncview.View{App: o.app, Report: report, Repair: o.repair(report), Policy: permitted, Skills: skills.json(), Migration: m.json(), ExitCode: code}
 	err = view.Print(o.format)
 	if o.report != "" {
 		err = errors.Join(err, view.WriteJSON(o.app.Path(o.report)))
@@ -221,6 +223,15 @@ func (o *syncOptions) run(ctx context.Context, scripts []string) error {
 		return cli.Quiet(code)
 	}
 	return nil
+}
+
+// permitted returns what the policy says of the tools. A policy with a mistake is a warning: it does not keep the tree from being written.
+func (o *syncOptions) permitted(opts gen.Options, report *gen.Report) permit.Outlooks {
+	list, err := permit.NewOutlooks(opts, report)
+	if err != nil {
+		report.Warnings = append(report.Warnings, gen.Warning{Place: "policy", Message: err.Error()})
+	}
+	return list
 }
 
 // repair returns the command that makes this check pass.

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
@@ -26,6 +28,31 @@ type Exception struct {
 	// When is its condition, and Over its numbers of calls. One of the two is there, or both.
 	When string             `json:"when,omitempty"`
 	Over *config.PolicyOver `json:"over,omitempty"`
+}
+
+// If describes the calls that the rule fits.
+func (x *Exception) If() string {
+	var parts []string
+	if x.When != "" {
+		parts = append(parts, strings.Join(strings.Fields(x.When), " "))
+	}
+	if x.Over != nil {
+		parts = append(parts, x.Over.String())
+	}
+	return ident.Clip(strings.Join(parts, ", "), 200)
+}
+
+// String describes the outlook in one line.
+func (o *Outlook) String() string {
+	text := string(o.Decision.Effect)
+	if o.Decision.Rule != "" {
+		text += " by " + o.Decision.Source()
+	}
+	for i := range o.Unless {
+		x := &o.Unless[i]
+		text += fmt.Sprintf("; if %s: %s by rule %q", x.If(), x.Effect, x.Rule)
+	}
+	return text
 }
 
 // Show returns the outlook for the calls of a tool by a script of a risk for a customer. The empty customer is the project itself.

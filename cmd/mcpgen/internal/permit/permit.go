@@ -1,4 +1,5 @@
-// Package permit lets the policy of a project decide about the calls of mcpgen learn. A person at the terminal is asked where it asks.
+// Package permit applies the policy of a project in mcpgen: it lets the policy decide about the calls of mcpgen learn, with a person at
+// the terminal where it asks, and says what the policy decides about the tools that a sync finds.
 package permit
 
 import (

@@ -183,6 +183,9 @@ func (v *View) changeAnnotations() []annotation {
 		}
 		a.title += ": " + changedWhat(t)
 		for _, c := range t.Changes {
+			for _, line := range v.Policy.Lines(&c) {
+				a.lines = append(a.lines, "policy: "+line)
+			}
 			for _, i := range c.Items {
 				message := i.Message
 				if i.Edits != nil && i.Place == "" && strings.HasSuffix(c.Label(i), i.Keyword) {

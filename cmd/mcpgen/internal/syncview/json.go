@@ -4,6 +4,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 	"github.com/mcpgen/mcpgen/gen/tree"
+	"github.com/mcpgen/mcpgen/runner/policy"
 )
 
 // reportJSON is the output of sync --json. Its fields are a promise to programs: they are added to, never changed.
@@ -34,6 +35,8 @@ type reportJSON struct {
 type changeJSON struct {
 	diff.Change
 	Details []string `json:"details"`
+	// Policy is what the policy says of new tools.
+	Policy []policy.Outlook `json:"policy,omitempty"`
 }
 
 type serverJSON struct {
@@ -56,7 +59,7 @@ func (v *View) json() *reportJSON {
 		Duration: r.Duration.Milliseconds(),
 	}
 	for _, c := range r.Changes {
-		out.Changes = append(out.Changes, changeJSON{c, c.Lines()})
+		out.Changes = append(out.Changes, changeJSON{c, c.Lines(), v.Policy.Of(&c)})
 	}
 	if r.Drift() && !r.Written {
 		out.Repair = v.Repair

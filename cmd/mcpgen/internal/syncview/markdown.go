@@ -146,6 +146,9 @@ func (s *summary) changes(of gen.ServerChanges) {
 			case diff.ToolRenamed:
 				s.add("| %s | | **renamed** from %s | %s |\n", name, mark(c.OldTool), impact(c.Impact, c.Important))
 			}
+			for _, line := range s.Policy.Lines(&c) {
+				s.add("| %s | policy | %s | |\n", name, mark(line))
+			}
 			for _, i := range c.Items {
 				s.add("| %s | %s | %s | %s |\n", name, mark(c.Label(i)), change(i), impact(i.Impact, i.Important))
 			}

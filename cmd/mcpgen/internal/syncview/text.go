@@ -25,11 +25,13 @@ type changeText struct {
 	out   strings.Builder
 	style cli.Style
 	tools int // shown so far
+	// policy describes what the policy says of new tools; nil: nothing.
+	policy func(*diff.Change) []string
 }
 
 // changes lists the changes of servers.
 func (v *View) changes(out *strings.Builder) {
-	t := &changeText{style: v.App.OutStyle()}
+	t := &changeText{style: v.App.OutStyle(), policy: v.Policy.Lines}
 	for _, s := range v.Report.ByServer() {
 		if t.out.Len() > 0 && t.tools < mostTools {
 			t.out.WriteByte('\n')
@@ -106,9 +108,11 @@ func (t *changeText) tool(of gen.ToolChanges) {
 			what = t.style.Red("- server: removed")
 		}
 		fmt.Fprintf(&t.out, "  %s with %s\n", what, cli.EscapeLine(toolList(first.Tools)))
+		t.permitted(&first)
 		return
 	case diff.ToolAdded:
 		fmt.Fprintf(&t.out, "  %s%s\n", t.style.Green("+ "+name+": added"), summary)
+		t.permitted(&first)
 		return
 	case diff.ToolRemoved:
 		fmt.Fprintf(&t.out, "  %s%s\n", t.style.Red("- "+name+": removed"), summary)
@@ -127,6 +131,7 @@ func (t *changeText) tool(of gen.ToolChanges) {
 		heading += t.style.Red(word)
 	}
 	t.out.WriteString("  " + heading + "\n")
+	t.permitted(&first)
 	var rows []row
 	more := 0
 	for _, c := range changes {
@@ -145,6 +150,13 @@ func (t *changeText) tool(of gen.ToolChanges) {
 	t.rows(rows)
 	if more > 0 {
 		fmt.Fprintf(&t.out, "      and %d more; --json lists all\n", more)
+	}
+}
+
+// permitted shows what the policy says of new tools.
+func (t *changeText) permitted(c *diff.Change) {
+	for _, line := range t.policy(c) {
+		fmt.Fprintf(&t.out, "      policy: %s\n", cli.EscapeLine(line))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/permit"
 	"github.com/mcpgen/mcpgen/gen"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 )
@@ -29,6 +30,8 @@ type View struct {
 	Report *gen.Report
 	// Repair is the command that brings the tree up to date.
 	Repair string
+	// Policy is what the policy says of the tools. May be nil.
+	Policy permit.Outlooks
 	// Skills are the saved skills that are broken, for JSON. May be nil.
 	Skills any
 	// Migration is what became of scripts, for JSON. May be nil.

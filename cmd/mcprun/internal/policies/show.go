@@ -2,7 +2,6 @@ package policies
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,20 +71,8 @@ func (o *show) run() error {
 		rows = append(rows, []string{list[i].Tool, string(d.Effect), d.Rule, d.At})
 		for j := range list[i].Unless {
 			x := &list[i].Unless[j]
-			rows = append(rows, []string{"  if " + condition(x), string(x.Effect), x.Rule, x.At})
+			rows = append(rows, []string{"  if " + cli.Shorten(x.If(), 60), string(x.Effect), x.Rule, x.At})
 		}
 	}
 	return o.app.Table([]string{"TOOL", "DECISION", "RULE", "PLACE"}, rows)
-}
-
-// condition describes to which calls a rule applies.
-func condition(x *policy.Exception) string {
-	var parts []string
-	if x.When != "" {
-		parts = append(parts, strings.Join(strings.Fields(x.When), " "))
-	}
-	if x.Over != nil {
-		parts = append(parts, x.Over.String())
-	}
-	return cli.Shorten(strings.Join(parts, ", "), 60)
 }

@@ -1,0 +1,95 @@
+package permit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/catalog/diff"
+	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/risk"
+)
+
+// Outlooks are what the policy of a project says of the tools that a sync found. Nil says nothing.
+type Outlooks map[toolName]policy.Outlook
+
+// toolName is a server's name in the configuration, and the tool's own name.
+type toolName struct{ server, tool string }
+
+// NewOutlooks returns the outlooks for runs of the project itself. It returns nil if there is no policy, or no catalog.
+func NewOutlooks(opts gen.Options, report *gen.Report) (Outlooks, error) {
+	if report.Catalog == nil {
+		return nil, nil
+	}
+	cfg, err := gen.LoadConfig(opts)
+	if err != nil || cfg.Settings.Policy.File == "" {
+		return nil, err
+	}
+	p, err := policy.New(&cfg.Settings.Policy, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := Outlooks{}
+	for _, tool := range chain.New(chain.Options{Catalog: report.Catalog, Servers: chain.ServersOf(cfg)}).Tools() {
+		out[toolName{tool.Server, tool.Name}] = p.Show(&tool, "", risk.None)
+	}
+	return out, nil
+}
+
+// Of returns the outlooks of the tools that a change adds, or gives another name.
+func (o Outlooks) Of(c *diff.Change) (list []policy.Outlook) {
+	var names []string
+	switch c.Kind {
+	case diff.ServerAdded:
+		names = c.Tools
+	case diff.ToolAdded, diff.ToolRenamed:
+		names = []string{c.Tool}
+	}
+	for _, name := range names {
+		if one, ok := o[toolName{c.Server, name}]; ok {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// mostNames bounds the tools that a line names.
+const mostNames = 10
+
+// Lines describes the outlooks of the tools that a change adds: that of one tool, or those of a server by decision, the least strict
+// first.
+func (o Outlooks) Lines(c *diff.Change) []string {
+	list := o.Of(c)
+	if c.Kind != diff.ServerAdded {
+		var lines []string
+		for i := range list {
+			lines = append(lines, list[i].String())
+		}
+		return lines
+	}
+	tools := map[policy.Effect][]string{}
+	for i := range list {
+		name := list[i].Tool
+		if len(list[i].Unless) > 0 {
+			name += " (some calls otherwise)"
+		}
+		tools[list[i].Decision.Effect] = append(tools[list[i].Decision.Effect], name)
+	}
+	var lines []string
+	for _, effect := range []policy.Effect{policy.Allow, policy.Ask, policy.Deny} {
+		names := tools[effect]
+		if len(names) == 0 {
+			continue
+		}
+		slices.Sort(names)
+		line := fmt.Sprintf("%s %s: %s", effect, cli.Count(len(names), "tool"), strings.Join(names[:min(mostNames, len(names))], ", "))
+		if more := len(names) - mostNames; more > 0 {
+			line += fmt.Sprintf(" and %d more", more)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
