@@ -158,7 +158,7 @@ func (o *checkCommand) print(out *checked) {
 			fmt.Fprintf(w, "%s: %s\n", part.name, cli.EscapeLine(strings.Join(part.list, ", ")))
 		}
 	}
-	changes := "changes nothing"
+	changes := "no change of data found"
 	if im.ChangesData {
 		changes = "may change data; reversible: " + im.Reversible
 	}
