@@ -1,0 +1,298 @@
+// Package spelling reads the paths, URLs and mail addresses in the arguments of calls, however they are spelled.
+//
+// Arguments are hostile, and what a server makes of an odd spelling is not known. So an answer is certain, or there is an error: a
+// policy denies a call whose condition fails. Nothing here looks at a file system or at the network, so symbolic links and names
+// that lead elsewhere are not seen.
+package spelling
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+)
+
+// location is a path that was read.
+type location struct {
+	// root is "/", a drive such as "c:", or "~". It is empty for a relative path, which goes up first, by so many folders.
+	root  string
+	up    int
+	steps []string
+}
+
+var (
+	drive     = regexp.MustCompile(`^[A-Za-z]:`)
+	scheme    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`)
+	escape    = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+	separator = regexp.MustCompile(`(?i)%(2f|5c|00)`)
+	variable  = regexp.MustCompile("^\\$[A-Za-z_]|\\$[{(]|`")
+	shortName = regexp.MustCompile(`^[^~]{1,6}~[0-9]`) // of Windows, as in PROGRA~1
+)
+
+// Under reports whether a path is a folder or lies below it. Both are absolute, or relative to the same folder. A folder with a drive
+// or a backslash is one of Windows, where the case of letters does not count. It returns an error if the texts do not tell, as
+// for an absolute path and a relative folder, or if servers may read the path in different ways.
+func Under(path, dir string) (bool, error) {
+	isWindows := drive.MatchString(dir) || strings.Contains(dir, `\`)
+	d, err := parse(dir, isWindows)
+	if err != nil {
+		return false, fmt.Errorf("the folder %.100q: %w", dir, err)
+	}
+	p, err := parse(path, isWindows)
+	if err != nil {
+		return false, fmt.Errorf("the path %.100q: %w", path, err)
+	}
+	in, err := p.under(d, isWindows)
+	if err != nil {
+		return false, fmt.Errorf("the path %.100q: %w", path, err)
+	}
+	return in, nil
+}
+
+// CheckDir returns an error if no path can be compared with a folder.
+func CheckDir(dir string) error {
+	_, err := Under(dir, dir)
+	return err
+}
+
+// parse reads a path of Windows, or one of other systems.
+func parse(text string, isWindows bool) (*location, error) {
+	if err := plain(text); err != nil {
+		return nil, err
+	}
+	var err error
+	if len(text) > 5 && strings.EqualFold(text[:5], "file:") {
+		text, err = fromURI(text[5:], isWindows)
+	} else if escape.MatchString(text) {
+		err = errors.New("it has percent-encoding, which some servers decode: write the characters themselves")
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case isWindows:
+		text = strings.ReplaceAll(text, `\`, "/")
+		if strings.HasPrefix(text, "//") {
+			return nil, errors.New("it names another machine or a device")
+		}
+		if strings.Contains(text, "%") {
+			return nil, errors.New("it may name a variable")
+		}
+	case strings.Contains(text, `\`):
+		return nil, errors.New("it has a backslash, which separates folders on some systems: write /")
+	case drive.MatchString(text):
+		return nil, errors.New("it has a drive, and the folder of the rule has none")
+	}
+	if scheme.MatchString(text) {
+		return nil, errors.New("it is a URL, not a path")
+	}
+	out := &location{}
+	switch {
+	case strings.HasPrefix(text, "/"):
+		out.root = "/"
+	case isWindows && drive.MatchString(text):
+		out.root, text = strings.ToLower(text[:2]), text[2:]
+		if !strings.HasPrefix(text, "/") {
+			return nil, errors.New("it is relative to the current folder of its drive")
+		}
+	case text == "~" || strings.HasPrefix(text, "~/"):
+		out.root, text = "~", text[1:]
+	case strings.HasPrefix(text, "~"):
+		return nil, errors.New("some servers read ~ as a person's folder")
+	}
+	return out, out.walk(text)
+}
+
+// plain refuses texts that servers trim, cut or cannot show.
+func plain(text string) error {
+	switch {
+	case text == "":
+		return errors.New("it is empty")
+	case !utf8.ValidString(text):
+		return errors.New("it is not valid UTF-8")
+	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || ident.Invisible(r) }):
+		return errors.New("it has a character that is not visible")
+	case strings.TrimSpace(text) != text:
+		return errors.New("it begins or ends with a space")
+	}
+	return nil
+}
+
+// fromURI returns the path of a file: URI, which is given without the scheme.
+func fromURI(text string, isWindows bool) (string, error) {
+	if strings.ContainsAny(text, "?#") {
+		return "", errors.New("the URI has a query or a fragment")
+	}
+	if rest, ok := strings.CutPrefix(text, "//"); ok {
+		authority, path, _ := strings.Cut(rest, "/")
+		if authority != "" && !strings.EqualFold(authority, "localhost") {
+			return "", errors.New("the URI names another machine")
+		}
+		text = "/" + path
+	}
+	if !strings.HasPrefix(text, "/") {
+		return "", errors.New("the URI is relative: write file:///")
+	}
+	decoded, err := url.PathUnescape(text)
+	switch {
+	case err != nil:
+		return "", err
+	case separator.MatchString(text) || escape.MatchString(decoded):
+		return "", errors.New("the URI encodes a separator, or encodes twice")
+	case plain(decoded) != nil:
+		return "", plain(decoded)
+	}
+	if isWindows && len(decoded) > 2 && drive.MatchString(decoded[1:]) {
+		decoded = decoded[1:]
+	}
+	return decoded, nil
+}
+
+// walk adds the steps of a path, which has no drive any more.
+func (l *location) walk(text string) error {
+	for step := range strings.SplitSeq(text, "/") {
+		if err := checkStep(step); err != nil {
+			return err
+		}
+		switch n := len(l.steps); {
+		case step == "" || step == ".":
+		case step != "..":
+			l.steps = append(l.steps, step)
+		case n > 0:
+			l.steps = l.steps[:n-1]
+		case l.root == "~":
+			return errors.New("it leaves the home folder")
+		case l.root == "":
+			l.up++
+		}
+	}
+	return nil
+}
+
+// checkStep refuses names that some systems or servers take for other ones.
+func checkStep(step string) error {
+	if step == "" || step == "." || step == ".." {
+		return nil
+	}
+	like := norm.NFKC.String(step)
+	switch {
+	case strings.ContainsAny(step, "*?{}"):
+		return errors.New("it is a pattern, not a path")
+	case variable.MatchString(step):
+		return errors.New("it may name a variable")
+	case strings.Trim(like, ". ") == "":
+		return fmt.Errorf("some systems read %q as another folder", step)
+	case strings.ContainsAny(like, `/\`) && !strings.ContainsAny(step, `/\`), strings.ContainsAny(step, "\u2044\u2215\u2216\u29F5\u29F8"):
+		return errors.New("it has a character that looks like a separator")
+	}
+	return nil
+}
+
+// under reports whether a location is another one or lies below it.
+func (l *location) under(dir *location, isWindows bool) (bool, error) {
+	switch {
+	case l.root != dir.root && (l.root == "" || dir.root == ""):
+		kind := map[bool]string{true: "relative", false: "absolute"}
+		return false, fmt.Errorf("it is %s and the folder of the rule is %s, so the rule cannot tell whether it lies there", kind[l.root == ""], kind[dir.root == ""])
+	case l.root != dir.root && (l.root == "~" || dir.root == "~"):
+		return false, errors.New("where ~ is depends on the server")
+	case l.root != dir.root && (l.root == "/" || dir.root == "/"):
+		return false, errors.New("it does not name the drive")
+	case l.root != dir.root:
+		return false, nil
+	case l.up < dir.up && len(dir.steps) == 0:
+		return true, nil
+	case l.up != dir.up:
+		return false, errors.New("it leaves the folder that it is relative to, so the rule cannot tell whether it comes back")
+	}
+	like := ""
+	for i, want := range dir.steps {
+		if i >= len(l.steps) {
+			return false, nil
+		}
+		switch got := l.steps[i]; {
+		case got == want || isWindows && strings.EqualFold(got, want):
+		case resembles(got, want):
+			like = got
+		default:
+			return false, nil
+		}
+	}
+	if like != "" {
+		return false, fmt.Errorf("some systems read %.100q as a folder of the rule: spell it as the rule does", like)
+	}
+	return true, nil
+}
+
+// resembles reports whether some system may take a name for another one: it ignores case, the form of Unicode, or dots and spaces at
+// the end; it has streams after a colon, or short names; or the server expands patterns.
+func resembles(got, want string) bool {
+	return fold(got) == fold(want) || strings.Contains(got, "[") || shortName.MatchString(got)
+}
+
+// fold returns what names have in common that resemble each other.
+func fold(name string) string {
+	name = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(name)))
+	name, _, _ = strings.Cut(name, ":")
+	return strings.TrimRight(name, ". ")
+}
+
+// pathWords are words in the names of arguments that hold paths, and notPaths those that end the names of others, such as file_type.
+var (
+	pathWords = words("path paths file files filename filenames filepath filepaths dir dirs directory directories dirname folder folders pathname root roots cwd workdir workspace " +
+		"source sources destination destinations dest dst src target targets location locations from to old new input output archive attachment attachments")
+	notPaths = words("type types size id ids count encoding mode format ext extension extensions mime kind limit depth hash sha status content contents text string str")
+	pathEnd  = regexp.MustCompile(`(path|paths|filename|folder|dir)$`) // as in outputpath
+	// proseWords end the names of arguments that hold text, in which a slash means nothing.
+	proseWords = words("content contents text texts body message messages description subject title summary note notes comment comments prompt html markdown code string strings str replacement query sql regex")
+)
+
+func words(list string) []string { return strings.Fields(list) }
+
+// Paths returns the texts in arguments that are paths by the name of their argument, or look like one: in lists, in nested objects,
+// and among the names of properties.
+func Paths(args any) []string {
+	var out []string
+	each(args, nil, func(name []string, text string, isName bool) {
+		if !IsPath(name, text, isName) {
+			return
+		}
+		out = append(out, text)
+	})
+	return out
+}
+
+// IsPath reports whether a text in an argument is likely a path. name holds the words of the argument's name.
+func IsPath(name []string, text string, isName bool) bool {
+	last := ""
+	if len(name) > 0 {
+		last = name[len(name)-1]
+	}
+	switch {
+	case !isName && slices.Contains(proseWords, last):
+		return false
+	case len(text) > 5 && strings.EqualFold(text[:5], "file:"):
+		return true
+	case strings.Contains(text, "://") && scheme.MatchString(text):
+		return false
+	case isName:
+		return strings.ContainsAny(text, `/\`) || strings.HasPrefix(text, "~") || NamesPath(name) && strings.Contains(text, ".")
+	}
+	return NamesPath(name) || strings.ContainsAny(text, `/\`) || strings.HasPrefix(text, "~") || strings.HasPrefix(text, ".") || drive.MatchString(text)
+}
+
+// NamesPath reports whether an argument holds a path, by the words of its name.
+func NamesPath(name []string) bool {
+	return len(name) > 0 && !slices.Contains(notPaths, name[len(name)-1]) && slices.ContainsFunc(name, func(word string) bool {
+		return slices.Contains(pathWords, word) || pathEnd.MatchString(word)
+	})
+}
