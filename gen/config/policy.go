@@ -52,6 +52,8 @@ type PolicyRule struct {
 	Allow, Ask, Deny Globs
 	// Hint is reads, writes, destructive or open_world. Risk is the least risk. Empty: any.
 	Hint, Risk string
+	// Arguments is [ArgumentsDeclared], which denies calls with other arguments than the tool declares, or empty. Not with Deny.
+	Arguments string
 	// When is a condition in CEL. Empty: none.
 	When string
 	// Over makes the rule apply to the calls above a number only.
@@ -59,6 +61,10 @@ type PolicyRule struct {
 	// At is where the rule begins, WhenAt where the text of When does.
 	At, WhenAt Position `yaml:"-"`
 }
+
+// ArgumentsDeclared is the value of the key arguments of a rule or a server: calls may have the arguments only that the schema of
+// the tool declares, even if the schema lets others pass.
+const ArgumentsDeclared = "declared"
 
 // PolicyOver are numbers of calls. 0 means unset.
 type PolicyOver struct {
@@ -210,6 +216,8 @@ func completeRules(file *node.File, rules []PolicyRule, key string) error {
 			return wrong("it names no tool", `name tools, or write "*" for all`)
 		case r.Risk != "" && r.Allow != nil:
 			return wrong("risk: is the least risk, and an allow rule would allow what is more dangerous", `use when: in an allow rule, as in when: risk <= medium`)
+		case r.Arguments != "" && r.Deny != nil:
+			return wrong("arguments: does not go with deny, which denies the calls that it fits in any case", "write it in a rule that allows or asks, or below the server in servers:, where it is for all of its tools")
 		case r.Over != nil && *r.Over == PolicyOver{}:
 			return wrong("over: has no number", "write over: {run: 50} or over: {minute: 20}")
 		case slices.ContainsFunc(rules[:i], func(o PolicyRule) bool { return r.Name != "" && o.Name == r.Name }):

@@ -64,6 +64,8 @@ type Server struct {
 	Parallel int
 	// Idempotent and ReadOnly are globs of tools that, according to the settings, may be called twice, or change nothing.
 	Idempotent, ReadOnly []string
+	// Arguments is [ArgumentsDeclared] or empty, which lets pass what the schemas of the tools do.
+	Arguments string
 	// Alias replaces Key in folder names and tool ids. Empty means Key.
 	Alias string
 

@@ -82,6 +82,7 @@ type ServerSettings struct {
 	EnvFile        string        `yaml:"env_file,omitempty"`
 	Idempotent     []string      `yaml:"idempotent,omitempty,flow"`
 	ReadOnly       []string      `yaml:"read_only,omitempty,flow"`
+	Arguments      string        `yaml:"arguments,omitempty"`
 	OAuth          *OAuth        `yaml:"oauth,omitempty"`
 	Trusted        *bool         `yaml:"trusted,omitempty"`
 	Disabled       *bool         `yaml:"disabled,omitempty"`
@@ -153,7 +154,7 @@ func (s *Settings) apply(srv Server) Server {
 	if len(own.PassEnv) > 0 {
 		srv.PassEnv = own.PassEnv
 	}
-	srv.Idempotent, srv.ReadOnly = own.Idempotent, own.ReadOnly
+	srv.Idempotent, srv.ReadOnly, srv.Arguments = own.Idempotent, own.ReadOnly, own.Arguments
 	if own.Trusted != nil {
 		srv.Trusted = *own.Trusted
 	}

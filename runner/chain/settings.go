@@ -71,6 +71,8 @@ type ServerSettings struct {
 	// Idempotent and ReadOnly are globs for names of tools that a person vouches for: those that may be called twice, and those
 	// that change nothing.
 	Idempotent, ReadOnly []string
+	// DeclaredOnly refuses arguments that the schema of the tool does not declare.
+	DeclaredOnly bool
 }
 
 // ServersOf returns the settings of calls that a configuration has.
@@ -79,7 +81,7 @@ func ServersOf(cfg *config.Config) map[string]ServerSettings {
 	for _, s := range cfg.Servers {
 		out[s.Key] = ServerSettings{
 			Parallel: s.Parallel, Timeout: s.Timeout, MaxTime: s.MaxTime, Trusted: s.Trusted,
-			Idempotent: s.Idempotent, ReadOnly: s.ReadOnly,
+			Idempotent: s.Idempotent, ReadOnly: s.ReadOnly, DeclaredOnly: s.Arguments == config.ArgumentsDeclared,
 		}
 	}
 	return out

@@ -53,11 +53,13 @@ func (ch *Chain) policyRequest(req *request, run *policy.Run) *policy.Request {
 		p.Dir = s.Dir
 	}
 	if req.isAsk { // MCP's lists, reads and prompts change nothing
-		p.Hints = policy.Hints{ReadOnly: true, Idempotent: true}
+		p.Hints, p.Input = policy.Hints{ReadOnly: true, Idempotent: true}, askInput(req.Name)
 		return p
 	}
 	said := func(hint *bool) bool { return hint != nil && *hint }
+	p.DeclaredOnly = ch.settings[req.Server].DeclaredOnly
 	if _, tool, ok := ch.catalog.Lookup(req.Tool); ok {
+		p.Input = tool.Input
 		p.Hints = policy.Hints{
 			ReadOnly: ch.readOnly(req), Idempotent: ch.repeatable(req), Destructive: said(tool.Hints.Destructive), OpenWorld: said(tool.Hints.OpenWorld),
 		}
@@ -121,29 +123,42 @@ func explain(d *policy.Decision) string {
 	return fmt.Sprintf("%s (%s)", d.Reason, d.Source())
 }
 
+// askInput returns the schema of what a request for a resource or a prompt has; see askParams.
+func askInput(method string) json.RawMessage {
+	var more string
+	switch method {
+	case methodReadResource:
+		more = `,"uri":{"type":"string"}},"required":["uri"`
+	case methodPrompt:
+		more = `,"name":{"type":"string"},"arguments":{"type":"object"}},"required":["name"`
+	default:
+		more = `},"required":[`
+	}
+	return json.RawMessage(`{"type":"object","properties":{"server":{"type":"string"}` + more + `]}`)
+}
+
 // Tools lists the tools of the catalog, and the methods of its servers' resources and prompts, as a policy sees them.
 func (ch *Chain) Tools() []policy.Tool {
 	var out []policy.Tool
-	add := func(server *catalog.Server, id, name string, input json.RawMessage, isAsk bool) {
+	add := func(server *catalog.Server, id, name string, isAsk bool) {
 		p := ch.policyRequest(&request{Request: call.Request{Tool: id, Server: server.Key, Name: name}, isAsk: isAsk}, nil)
-		out = append(out, policy.Tool{Server: p.Server, Dir: p.Dir, Name: p.Name, ID: p.Tool, Hints: p.Hints, Input: input})
+		out = append(out, policy.Tool{Server: p.Server, Dir: p.Dir, Name: p.Name, ID: p.Tool, Hints: p.Hints, Input: p.Input, DeclaredOnly: p.DeclaredOnly})
 	}
 	for i := range ch.catalog.Servers {
 		s := &ch.catalog.Servers[i]
 		for _, t := range s.Tools {
-			add(s, t.ID, t.Name, t.Input, false)
+			add(s, t.ID, t.Name, false)
 		}
-		ask := func(method, properties string) {
-			add(s, s.Dir+askSeparator+method, method, json.RawMessage(`{"type":"object","properties":{`+properties+`}`), true)
+		ask := func(methods ...string) {
+			for _, method := range methods {
+				add(s, s.Dir+askSeparator+method, method, true)
+			}
 		}
 		if s.Resources {
-			ask(methodReadResource, `"uri":{"type":"string"}},"required":["uri"]`)
-			ask(methodResources, `}`)
-			ask(methodTemplates, `}`)
+			ask(methodReadResource, methodResources, methodTemplates)
 		}
 		if s.HasPrompts {
-			ask(methodPrompt, `"name":{"type":"string"},"arguments":{"type":"object"}},"required":["name"]`)
-			ask(methodPrompts, `}`)
+			ask(methodPrompt, methodPrompts)
 		}
 	}
 	return out

@@ -106,6 +106,28 @@ func TestPolicySeesTheRealCall(t *testing.T) {
 	}
 }
 
+// A server's setting holds with any rules and without, but not for requests of resources, whose arguments are ours.
+func TestDeclaredArguments(t *testing.T) {
+	n := 0
+	w := newTestCalls(t, counted(&n), map[string]ServerSettings{"crm": {DeclaredOnly: true}}, Settings{}, "")
+	wants(t, w.do(t.Context(), "crm__put", `{"id":1}`), `{"n":1}`)
+	wants(t, w.do(t.Context(), "crm__put", `{"id":1,"bcc":"eve"}`), `denied: policy: refused: the tool does not declare the argument "bcc"; it declares id (rule "arguments: declared")`)
+	if n != 1 {
+		t.Errorf("%d calls, want 1", n)
+	}
+	var asked []string
+	see := deciderFunc(func(req *policy.Request) policy.Decision {
+		asked = append(asked, fmt.Sprintf("%s %v %s", req.Name, req.DeclaredOnly, req.Input))
+		return policy.Decision{Effect: policy.Deny}
+	})
+	w = newTestCalls(t, counted(&n), map[string]ServerSettings{"crm": {DeclaredOnly: true}}, Settings{Policy: see}, "")
+	_, _ = w.Answerer()(t.Context(), &call.Ask{Method: methodReadResource, Params: json.RawMessage(`{"server":"crm","uri":"file:///a"}`)})
+	want := `resources/read false {"type":"object","properties":{"server":{"type":"string"},"uri":{"type":"string"}},"required":["uri"]}`
+	if len(asked) != 1 || asked[0] != want {
+		t.Errorf("asked about %q, want %q", asked, want)
+	}
+}
+
 func TestPolicyTools(t *testing.T) {
 	server := catalog.Server{Key: "Front-Desk", Dir: "front_desk", Resources: true, HasPrompts: true}
 	cat, err := catalog.New([]catalog.Server{server})

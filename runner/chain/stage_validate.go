@@ -56,7 +56,9 @@ func (c *Calls) validateArgs(next handler) handler {
 		case err != nil:
 			return nil, refusal(call.KindArgument, req, "check arguments: %v", err)
 		}
-		c.warnUndeclared(req, v)
+		if !c.chain.settings[req.Server].DeclaredOnly { // which refuses them
+			c.warnUndeclared(req, v)
+		}
 		return next(ctx, req)
 	}
 }

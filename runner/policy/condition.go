@@ -12,10 +12,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/cel-go/cel"
+	celast "github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/policy/internal/spelling"
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
@@ -42,6 +44,7 @@ var environment = sync.OnceValue(func() *cel.Env {
 		cel.OptionalTypes(),
 		cel.ParserExpressionSizeLimit(maxCondition),
 	}
+	options = append(options, functions()...)
 	for _, r := range risk.All() {
 		options = append(options, cel.Constant(r.String(), cel.IntType, types.Int(r)))
 	}
@@ -83,14 +86,16 @@ func compile(file, key string, rule *config.PolicyRule) (*condition, error) {
 	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, wrong(1, 0, fmt.Sprintf("the condition has type %s, not bool", t))
 	}
-	program, err := environment().Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
+	program, err := environment().Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost), costs())
 	if err != nil {
 		return nil, wrong(1, 0, err.Error())
 	}
 	c := &condition{file: file, at: rule.WhenAt, text: rule.When, ast: ast, program: program}
-	if id, problem := unknownHint(ast.NativeRep().Expr()); problem != "" {
-		loc := ast.NativeRep().SourceInfo().GetStartLocation(id)
-		return nil, wrong(loc.Line(), max(0, loc.Column()), problem)
+	for _, check := range []func(celast.Expr) (int64, string){unknownHint, badFolder} {
+		if id, problem := check(ast.NativeRep().Expr()); problem != "" {
+			loc := ast.NativeRep().SourceInfo().GetStartLocation(id)
+			return nil, wrong(loc.Line(), max(0, loc.Column()), problem)
+		}
 	}
 	p := newProbes()
 	p.add(c)
@@ -118,7 +123,7 @@ func (c *condition) holds(facts map[string]any) (bool, error) {
 	}
 	out, _, err := c.program.Eval(facts)
 	if err != nil {
-		return false, c.explain(err)
+		return false, err
 	}
 	holds, ok := out.Value().(bool)
 	if !ok {
@@ -127,19 +132,44 @@ func (c *condition) holds(facts map[string]any) (bool, error) {
 	return holds, nil
 }
 
-// explain adds what to write instead to the errors that a first condition runs into.
-func (c *condition) explain(err error) error {
-	if key, ok := strings.CutPrefix(err.Error(), "no such key: "); ok {
-		for _, path := range c.paths {
-			i := slices.Index(path, key)
-			if i < 0 || slices.ContainsFunc(path[:i+1], func(step string) bool { return !ident.IsIdentifier(step) }) {
-				continue
-			}
-			return fmt.Errorf("%w; test it first: has(args.%s) && …", err, strings.Join(path[:i+1], "."))
+// badFolder returns the place of a folder that no path can be compared with, and what is wrong with it.
+func badFolder(e celast.Expr) (id int64, problem string) {
+	celast.PostOrderVisit(e, celast.NewExprVisitor(func(e celast.Expr) {
+		if e.Kind() != celast.CallKind || e.AsCall().FunctionName() != "under" || e.AsCall().Args()[1].Kind() != celast.LiteralKind {
+			return
 		}
-	}
+		if dir, ok := e.AsCall().Args()[1].AsLiteral().Value().(string); ok && problem == "" {
+			if err := spelling.CheckDir(dir); err != nil {
+				id, problem = e.AsCall().Args()[1].ID(), err.Error()
+			}
+		}
+	}))
+	return id, problem
+}
+
+// explain adds to the error of a rule's condition what to write instead.
+func (r *rule) explain(req *Request, err error) error {
 	if strings.HasPrefix(err.Error(), "no such overload") {
 		return fmt.Errorf("%w; a value has another type than the condition expects: compare numbers with double(args.x), or test type(args.x) == string first", err)
+	}
+	key, ok := strings.CutPrefix(err.Error(), "no such key: ")
+	if !ok {
+		return err
+	}
+	for _, path := range r.when.paths {
+		i := slices.Index(path, key)
+		if i < 0 || slices.ContainsFunc(path[:i+1], func(step string) bool { return !ident.IsIdentifier(step) }) {
+			continue
+		}
+		if s := newDeclaration(req.Input); i == 0 && s.lacks(key) {
+			return fmt.Errorf("%w; %s has no such argument, but %s: name only tools that have it in this rule, and write another rule for %s",
+				err, req.Tool, orNone(ident.List(s.names())), req.Tool)
+		}
+		has := "has(args." + strings.Join(path[:i+1], ".") + ")"
+		if r.effect == Allow {
+			return fmt.Errorf("%w; to allow only calls that have it, begin with %s && …", err, has)
+		}
+		return fmt.Errorf("%w; to apply the rule to calls without it too, begin with !%s || …; to let them pass, with %s && …", err, has, has)
 	}
 	return err
 }

@@ -15,8 +15,9 @@ import (
 type Tool struct {
 	Server, Dir, Name, ID string
 	Hints                 Hints
-	// Input is the schema of its arguments.
-	Input json.RawMessage
+	// Input and DeclaredOnly are those of [Request].
+	Input        json.RawMessage
+	DeclaredOnly bool
 }
 
 // Example is a call, with what matters of the run that makes it.
@@ -73,7 +74,7 @@ func diffTool(before, after *Policy, was, tool *Tool, all []Tool) []Change {
 	found := map[[2]Effect]*Change{}
 	var order [][2]Effect
 	tried := 0
-	for _, e := range examples(before, after, tool, all) {
+	for _, e := range examples(before, after, was, tool, all) {
 		tried++
 		a, b := before.try(was, e), after.try(tool, e)
 		if a.Effect == b.Effect {
@@ -104,7 +105,7 @@ func (e *Example) request(tool *Tool) *Request {
 	for _, name := range e.Taint {
 		run.taint[name] = true
 	}
-	return &Request{Server: tool.Server, Dir: tool.Dir, Name: tool.Name, Tool: tool.ID, Args: e.Args, Hints: tool.Hints, Run: run}
+	return &Request{Server: tool.Server, Dir: tool.Dir, Name: tool.Name, Tool: tool.ID, Args: e.Args, Hints: tool.Hints, Input: tool.Input, DeclaredOnly: tool.DeclaredOnly, Run: run}
 }
 
 // try decides about an example without counting it.
@@ -128,9 +129,9 @@ type draft struct {
 }
 
 // examples returns calls of a tool about which two policies may differ, the plainest first.
-func examples(before, after *Policy, tool *Tool, all []Tool) []*Example {
+func examples(before, after *Policy, was, tool *Tool, all []Tool) []*Example {
 	p := newProbes()
-	made, customers, risks := map[int]bool{0: true}, map[string]bool{"": true}, false
+	made, customers, risks, declared := map[int]bool{0: true}, map[string]bool{"": true}, false, was.DeclaredOnly || tool.DeclaredOnly
 	plain := (&Example{}).request(tool)
 	for _, policy := range []*Policy{before, after} {
 		parts := []*part{policy.all}
@@ -142,6 +143,7 @@ func examples(before, after *Policy, tool *Tool, all []Tool) []*Example {
 			for _, r := range part.about(plain) {
 				p.add(r.when)
 				risks = risks || r.risk > risk.None
+				declared = declared || r.declared
 				for _, n := range []int{r.over.Run, r.over.Minute} {
 					made[n] = true
 				}
@@ -152,6 +154,11 @@ func examples(before, after *Policy, tool *Tool, all []Tool) []*Example {
 		maps.Copy(customers, p.texts)
 	}
 	s := newSampler(tool.Input)
+	if p.uses["paths"] || p.uses["emails"] { // of any argument
+		for _, name := range newDeclaration(tool.Input).names() {
+			p.paths[name] = true
+		}
+	}
 	var dims []dimension
 	for _, path := range slices.Sorted(maps.Keys(p.paths)) {
 		steps := strings.Split(path, separator)
@@ -161,6 +168,9 @@ func examples(before, after *Policy, tool *Tool, all []Tool) []*Example {
 		}
 		d = append([]func(*draft){func(*draft) {}}, d...)
 		dims = append(dims, d)
+	}
+	if declared {
+		dims = append(dims, dimension{func(*draft) {}, func(x *draft) { x.args = set(x.args, []string{"undeclared"}, "x") }})
 	}
 	dims = append(dims,
 		vary(slices.Sorted(maps.Keys(customers)), func(x *draft, v string) { x.Customer = v }),

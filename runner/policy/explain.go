@@ -45,6 +45,11 @@ func (r *rule) why(req *Request, about []*rule, made int) string {
 	case !r.selects(req):
 		return "the tool's hints do not match " + r.hint
 	}
+	if r.declared {
+		if reason := req.undeclared(); reason != "" {
+			return reason
+		}
+	}
 	if r.when != nil {
 		facts, err := req.facts(req.Run.calls, req.Run.tainted())
 		holds := false
@@ -53,7 +58,7 @@ func (r *rule) why(req *Request, about []*rule, made int) string {
 		}
 		switch {
 		case err != nil:
-			return failure(err)
+			return failure(r.explain(req, err))
 		case !holds:
 			return "the condition is false: " + ident.Clip(r.when.text, 200)
 		}

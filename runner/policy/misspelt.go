@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,8 +17,9 @@ import (
 // maxNear bounds the names that are suggested in place of one.
 const maxNear = 3
 
-// Misspelt describes names in rules that match no tool, server or customer and so are likely misspelt. It leaves out globs that begin
-// with a wildcard and resemble no tool, which are written for future tools. tools is called only if there are rules.
+// Misspelt describes what is likely wrong in rules: names that match no tool, server or customer, arguments that tools lack, and
+// paths, addresses and hosts that are compared as text. It leaves out globs that begin with a wildcard and resemble no tool, which
+// are written for future tools. tools is called only if there are rules.
 func (p *Policy) Misspelt(tools func() []Tool) []string {
 	parts := p.parts()
 	if !slices.ContainsFunc(parts, func(part *part) bool { return len(part.rules) > 0 }) {
@@ -148,6 +148,7 @@ func (k *known) rule(r *rule) []string {
 		return out
 	}
 	out = append(out, k.arguments(r, slices.Sorted(maps.Keys(fitting)))...)
+	out = append(out, r.textual()...)
 	walk(r.when.ast.NativeRep().Expr(), nil, func(variable string, literal celast.Expr) {
 		name, ok := literal.AsLiteral().Value().(string)
 		if problem := k.unknown(variable, name); ok && problem != "" {
@@ -158,43 +159,64 @@ func (k *known) rule(r *rule) []string {
 	return out
 }
 
-// arguments describes the arguments in the condition of a rule that none of the tools declares.
+// arguments describes the arguments in the condition of a rule that none of the tools declares, or that some lack.
 func (k *known) arguments(r *rule, tools []int) []string {
 	var out, checked []string
+	hint := &rule{hint: r.hint}
+	tools = slices.DeleteFunc(tools, func(i int) bool { return !hint.selects((&Example{}).request(&k.tools[i])) })
 	for _, path := range r.when.paths {
 		name := path[0]
 		if name == element || len(tools) == 0 || slices.Contains(checked, name) {
 			continue
 		}
 		checked = append(checked, name)
-		var all []string
-		found := slices.ContainsFunc(tools, func(i int) bool {
-			names, closed := declared(k.tools[i].Input)
-			all = append(all, names...)
-			return !closed || slices.Contains(names, name)
-		})
-		if !found {
+		var all, without []string
+		for _, i := range tools {
+			d := newDeclaration(k.tools[i].Input)
+			all = append(all, d.names()...)
+			if d.lacks(name) {
+				without = append(without, k.tools[i].ID)
+			}
+		}
+		switch {
+		case len(without) == len(tools):
 			out = append(out, fmt.Sprintf("%s: rule %q: its tools have no argument %q%s", r.at, r.name, name, didYouMean(ident.Nearest(name, all, 1))))
+		case len(without) > 0:
+			if effect := r.without(name); effect != "" {
+				out = append(out, fmt.Sprintf("%s: rule %q: %d of its %d tools have no argument %q, so %s: %s",
+					r.at, r.name, len(without), len(tools), name, effect, ident.Clip(ident.List(without), 200)))
+			}
 		}
 	}
 	return out
 }
 
-// declared returns the names of the arguments in a schema, and whether others are unlikely: the schema has no other keyword that
-// could name some.
-func declared(schema json.RawMessage) (names []string, closed bool) {
-	var s map[string]json.RawMessage
-	var properties map[string]json.RawMessage
-	if json.Unmarshal(schema, &s) != nil || json.Unmarshal(s["properties"], &properties) != nil {
-		return nil, false
-	}
-	for _, keyword := range []string{"$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"} {
-		if s[keyword] != nil {
-			return nil, false
+// without says what a rule means for the tools that lack an argument; empty if that is clear, as in a condition that looks at the
+// tool, a rule that allows, or one for all tools that tests whether the argument is there.
+func (r *rule) without(name string) string {
+	tests, looks := false, false
+	celast.PostOrderVisit(r.when.ast.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
+		switch e.Kind() {
+		case celast.SelectKind:
+			tests = tests || e.AsSelect().IsTestOnly() && e.AsSelect().FieldName() == name
+		case celast.CallKind:
+			c := e.AsCall()
+			if c.FunctionName() == operators.OptSelect || c.FunctionName() == operators.OptIndex {
+				key, ok := literalText(c.Args()[1])
+				tests = tests || ok && key == name
+			}
+		case celast.IdentKind:
+			looks = looks || e.AsIdent() == "tool" || e.AsIdent() == "server"
 		}
+	}))
+	isForAll := !slices.ContainsFunc(r.globs, func(glob string) bool { return strings.Trim(glob, "*_") != "" })
+	switch {
+	case looks || tests && (r.effect == Allow || isForAll):
+		return ""
+	case tests:
+		return "it may not apply to them"
 	}
-	others := string(s["additionalProperties"])
-	return slices.Collect(maps.Keys(properties)), others == "" || others == "false"
+	return "their calls are denied"
 }
 
 // unknown says why a name is not one that a variable can be equal to; empty if it is.

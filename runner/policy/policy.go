@@ -62,7 +62,10 @@ type Request struct {
 	// Args is one JSON object: the values that the server will get. Hostile.
 	Args  json.RawMessage
 	Hints Hints
-	Run   *Run
+	// Input is the schema of the arguments. DeclaredOnly refuses arguments that it does not declare, whatever else it says of them.
+	Input        json.RawMessage
+	DeclaredOnly bool
+	Run          *Run
 }
 
 // Hints are what is known of a tool's effects. What a server says of itself may only make a call look more dangerous.
@@ -168,6 +171,11 @@ type defaults struct{}
 const DefaultRule = "destructive tools ask"
 
 func (defaults) Decide(_ context.Context, req *Request) Decision {
+	if req.DeclaredOnly {
+		if reason := req.undeclared(); reason != "" {
+			return Decision{Effect: Deny, Rule: declaredRule, Reason: reason}
+		}
+	}
 	if req.Hints.Destructive {
 		return Decision{Effect: Ask, Rule: DefaultRule, Reason: "its server marks it as destructive"}
 	}

@@ -331,18 +331,22 @@ func BenchmarkDecide(b *testing.B) {
 
 func TestReasons(t *testing.T) {
 	for _, c := range []struct{ rule, args, want string }{
-		{"deny: crm__set, when: args.data.Amount > 10000", `{"data":{}}`, "the condition failed: no such key: Amount; test it first: has(args.data.Amount) && …"},
-		{"deny: crm__set, when: args.data.Amount > 10000", `{}`, "the condition failed: no such key: data; test it first: has(args.data) && …"},
+		{"deny: crm__set, when: args.data.Amount > 10000", `{"data":{}}`, "the condition failed: no such key: Amount; to apply the rule to calls without it too, begin with !has(args.data.Amount) || …; to let them pass, with has(args.data.Amount) && …"},
+		{"ask: crm__set, when: args.data.Amount > 10000", `{}`, "the condition failed: no such key: data; to apply the rule to calls without it too, begin with !has(args.data) || …; to let them pass, with has(args.data) && …"},
+		{"allow: crm__set, when: args.n > 10000", `{}`, "the condition failed: no such key: n; to allow only calls that have it, begin with has(args.n) && …"},
+		{"deny: crm__set, when: args.path != 'x'", `{"n":1}`, "the condition failed: no such key: path; crm__set has no such argument, but data, n: name only tools that have it in this rule, and write another rule for crm__set"},
+		{"deny: crm__set, when: \"!under(args.path, '/x')\"", `{"path":"a"}`, "the condition failed: the path \"a\": it is relative and the folder of the rule is absolute, so the rule cannot tell whether it lies there"},
 		{"allow: crm__set, when: \"args['a-b'] > 10000\"", `{}`, "the condition failed: no such key: a-b"},
 		{"deny: crm__set, when: args.n > 10", `{"n":"11"}`, "the condition failed: no such overload; a value has another type than the condition expects: compare numbers with double(args.x), or test type(args.x) == string first"},
 		{"deny: crm__set, hint: writes, over: {run: 1}", `{}`, "the run has already made 1 such calls; a tool counts as writing unless read_only: in mcpgen.yaml, or a trusted server, marks it as read-only"},
 		{"deny: crm__set, over: {run: 1}", `{}`, "the run has already made 1 such calls"},
 	} {
 		p := parse(t, "rules: [{name: r, "+c.rule+"}]", nil)
-		run := &Run{}
-		d := p.Decide(context.Background(), of(run, "crm__set", c.args, Hints{}))
+		req := of(&Run{}, "crm__set", c.args, Hints{})
+		req.Input = json.RawMessage(`{"type":"object","properties":{"data":{"type":"object"},"n":{}}}`)
+		d := p.Decide(context.Background(), req)
 		if d.Effect != Deny {
-			d = p.Decide(context.Background(), of(run, "crm__set", c.args, Hints{}))
+			d = p.Decide(context.Background(), req)
 		}
 		if d.Effect != Deny || d.Reason != c.want {
 			t.Errorf("%s: %+v, want %q", c.rule, d, c.want)
@@ -350,7 +354,7 @@ func TestReasons(t *testing.T) {
 		if !strings.Contains(c.want, "condition") {
 			continue
 		}
-		tool := &Tool{Server: "crm", Dir: "crm", Name: "set", ID: "crm__set"}
+		tool := &Tool{Server: "crm", Dir: "crm", Name: "set", ID: "crm__set", Input: req.Input}
 		if _, said := p.Explain(tool, &Example{Args: json.RawMessage(c.args)}); said[0].Fits || said[0].Why != c.want {
 			t.Errorf("%s: explained as %+v, want %q", c.rule, said[0], c.want)
 		}

@@ -151,6 +151,15 @@ func (p *probes) sortedTexts() []string {
 		near[text] = true
 		if text != "" {
 			near[text+"x"], near["x"+text] = true, true
+			if p.uses["under"] {
+				near[text+"/x"] = true
+			}
+			if p.uses["host"] {
+				near["https://"+text+"/"] = true
+			}
+			if p.uses["emails"] || p.uses["domain"] {
+				near["x@"+text] = true
+			}
 		}
 	}
 	return slices.SortedFunc(maps.Keys(near), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })

@@ -42,6 +42,7 @@ type rule struct {
 	globs    []string // in lower case, unless effect is Allow
 	hint     string
 	risk     risk.Risk
+	declared bool // calls with undeclared arguments are denied
 	when     *condition
 	over     over
 }
@@ -91,7 +92,7 @@ func newPart(file, key string, cfg *config.PolicyPart, first []*rule) (*part, er
 			return nil, err
 		}
 		effect, globs := r.Effect()
-		out := &rule{id: file + "\x00" + place, name: r.Name, at: position(file, r.At.Line), effect: Effect(effect), globs: globs, hint: r.Hint, when: when}
+		out := &rule{id: file + "\x00" + place, name: r.Name, at: position(file, r.At.Line), effect: Effect(effect), globs: globs, hint: r.Hint, declared: r.Arguments == config.ArgumentsDeclared, when: when}
 		if out.effect != Allow {
 			out.globs = strings.Split(strings.ToLower(strings.Join(globs, "\n")), "\n")
 		}
@@ -140,10 +141,20 @@ func (p *Policy) Decide(_ context.Context, req *Request) Decision {
 
 // fitting returns the rules that fit a call, without regard to how many calls there were. A condition that fails decides at once.
 func (p *part) fitting(req *Request) (fits []*rule, failed *Decision) {
+	if req.DeclaredOnly {
+		if reason := req.undeclared(); reason != "" {
+			return nil, &Decision{Effect: Deny, Rule: declaredRule, Reason: reason}
+		}
+	}
 	var facts map[string]any
 	for _, r := range p.about(req) {
 		if !r.selects(req) {
 			continue
+		}
+		if r.declared {
+			if reason := req.undeclared(); reason != "" {
+				return nil, &Decision{Effect: Deny, Rule: r.name, At: r.at, Reason: reason}
+			}
 		}
 		if r.when != nil {
 			var err error
@@ -155,7 +166,7 @@ func (p *part) fitting(req *Request) (fits []*rule, failed *Decision) {
 				holds, err = r.when.holds(facts)
 			}
 			if err != nil {
-				return nil, &Decision{Effect: Deny, Rule: r.name, At: r.at, Reason: failure(err)}
+				return nil, &Decision{Effect: Deny, Rule: r.name, At: r.at, Reason: failure(r.explain(req, err))}
 			}
 			if !holds {
 				continue
@@ -167,7 +178,7 @@ func (p *part) fitting(req *Request) (fits []*rule, failed *Decision) {
 }
 
 // failure describes the error of a condition.
-func failure(err error) string { return "the condition failed: " + ident.Clip(err.Error(), 300) }
+func failure(err error) string { return "the condition failed: " + ident.Clip(err.Error(), 400) }
 
 // decide returns the decision by the rules that fit: deny wins, then ask, then allow; of rules with the same effect the first.
 func (p *part) decide(req *Request, fits []*rule) Decision {
