@@ -31,6 +31,7 @@ func (x *run) result(ctx context.Context) *Result {
 	}
 	x.setCause(ctx, res)
 	x.warnOfNotes()
+	x.setAside()
 	if name := hint.MissingCredential(x.script.Code); name != "" && x.outcome.Error == nil {
 		x.calls.Warn("%s", hint.NotSet(name))
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -157,14 +158,30 @@ func (x *run) openWorkspace(prepared *script.Prepared) (workspace.Snapshot, erro
 		x.store.Relieve(over)
 	}
 	x.nested = nested(prepared) && workspace.Nest(s.Workspace)
+	x.reserved = workspace.HasReserved(s.Workspace)
 	return before, nil
 }
 
 func (x *run) closeWorkspace() {
+	_, _ = workspace.SetAside(x.script.Workspace, x.reserved) // of a run without a result; otherwise it is done
 	if x.nested {
 		workspace.Unnest(x.script.Workspace)
 	}
 	x.store.Close()
+}
+
+// setAside moves configuration aside that the script wrote to its workspace.
+func (x *run) setAside() {
+	if x.script.Workspace == "" {
+		return
+	}
+	moved, err := workspace.SetAside(x.script.Workspace, x.reserved)
+	for _, name := range slices.Sorted(maps.Keys(moved)) {
+		x.calls.Warn("the script wrote %s to the workspace, a name that mcpgen and mcprun read as configuration: it is now %s", name, moved[name])
+	}
+	if err != nil {
+		x.calls.Warn("the script wrote configuration to the workspace, which later runs refuse: %v; remove it", err)
+	}
 }
 
 // written lists the files that the script wrote in the workspace.
@@ -197,6 +214,7 @@ type run struct {
 	runtime        sandbox.Runtime
 	calls          *chain.Calls
 	store          *workspace.Store // nil: no workspace
+	reserved       []string         // names in the workspace before the run that scripts must not use
 	nested         bool             // it has a folder "workspace" that the script expects
 	output         *output.Output
 	stdout, stderr *output.Capture // nil: not captured

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/chain"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
+	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
 func TestCauses(t *testing.T) {
@@ -95,6 +97,52 @@ func TestDeletedWorkspace(t *testing.T) {
 	})
 	if err != nil || res.ExitCode != 3 || res.Stdout != "said" || res.Files == nil {
 		t.Errorf("%+v %v", res, err)
+	}
+}
+
+// Configuration that a script writes to its workspace stops no later run, and is not left under its name.
+func TestWrittenConfigurationIsSetAside(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, ".env"), []byte("MINE=1"), 0o600); err != nil { // a person's
+		t.Fatal(err)
+	}
+	write := func(code int) func(g *guest) sandbox.Exit {
+		return func(g *guest) sandbox.Exit {
+			g.begin()
+			for _, name := range []string{"mcpgen.yaml", ".mcp.json", ".env", "data.json"} {
+				if err := os.WriteFile(filepath.Join(g.spec.Workspace, name), []byte("x"), 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := os.Mkdir(filepath.Join(g.spec.Workspace, "mcpgen.json"), 0o755); err != nil {
+				t.Error(err)
+			}
+			if code == 0 {
+				g.done(nil)
+			}
+			return sandbox.Exit{Code: code}
+		}
+	}
+	for _, code := range []int{0, 4} {
+		res, err := run(t, nil, runner.Script{Workspace: dir}, write(code))
+		if err != nil {
+			t.Fatalf("exit code %d: %v", code, err)
+		}
+		warned := strings.Join(res.Warnings, "\n")
+		for _, name := range workspace.ProjectFiles() {
+			if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("exit code %d: %s stays: %v", code, name, err)
+			}
+			if !strings.Contains(warned, "the script wrote "+name+" to the workspace") || !strings.Contains(warned, "it is now "+strings.TrimPrefix(name, ".")+".moved-") {
+				t.Errorf("exit code %d: warnings %q", code, res.Warnings)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(dir, ".env")); err != nil || strings.Contains(warned, ".env") {
+			t.Errorf("exit code %d: a file that was there before was moved: %v, %q", code, err, res.Warnings)
+		}
+		if len(res.Files) != 4 && code == 0 || !slices.Contains(res.Files, "data.json") {
+			t.Errorf("exit code %d: files %q", code, res.Files)
+		}
 	}
 }
 

@@ -187,7 +187,8 @@ func TestBadArguments(t *testing.T) {
 		{"write_workspace_file", map[string]any{"filename": "a"}, "content is missing"},
 		{"sanitize_pii", map[string]any{}, "text is missing"},
 		{"write_workspace_file", map[string]any{"filename": ".MCPRUN/x", "content": ""}, "is reserved"},
-		{"write_workspace_file", map[string]any{"filename": ".mcp.json", "content": ""}, "is reserved"},
+		{"write_workspace_file", map[string]any{"filename": ".mcp.json", "content": ""}, "read files of this name as configuration"},
+		{"write_workspace_file", map[string]any{"filename": "./.Env", "content": ""}, "use another name"},
 		{"write_workspace_file", map[string]any{"filename": "servers/x/index.ts", "content": ""}, "is reserved"},
 	} {
 		res := call(t, cs, c.tool, c.args)

@@ -82,11 +82,16 @@ func callWriteWorkspaceFile(ctx context.Context, c *toolCall, args *writeFileArg
 	return &reply{text: fmt.Sprintf("wrote %s, %d bytes", file, size), data: map[string]any{"file": file, "bytes": size}}, nil
 }
 
-// checkWritable refuses the workspace itself, the host's folder, the mount points, and files that would make it a project.
+// checkWritable refuses the workspace itself, the host's folder, the mount points, and names of configuration.
 func checkWritable(file string) error {
 	first, _, _ := strings.Cut(file, "/")
-	reserved := slices.Concat([]string{".", workspace.StoreDir}, workspace.ProjectFiles(), mountPoints)
-	if slices.ContainsFunc(reserved, func(name string) bool { return strings.EqualFold(first, name) }) { // some file systems ignore case
+	named := func(names ...string) bool { // some file systems ignore case
+		return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(first, name) })
+	}
+	switch {
+	case named(workspace.ReservedFiles()...):
+		return errors.New("mcpgen and mcprun read files of this name as configuration; use another name")
+	case named(".", workspace.StoreDir), named(mountPoints...):
 		return errors.New("this path is reserved; use another folder")
 	}
 	return nil

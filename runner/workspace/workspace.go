@@ -147,7 +147,3 @@ func (s Snapshot) Bytes() int64 {
 	}
 	return sum
 }
-
-// ProjectFiles returns the names of the files that make a folder a project: mcpgen and mcprun start what they name. A workspace
-// must have none.
-func ProjectFiles() []string { return []string{"mcpgen.yaml", "mcpgen.json", ".mcp.json"} }

@@ -10,6 +10,9 @@ __all__ = ["read_file", "write_file", "list_files", "delete_file", "save_checkpo
 
 _CHECKPOINTS = "checkpoints"
 
+# Names at the top of the workspace that mcpgen and mcprun read as configuration. The host renames what has one after a run.
+_RESERVED = ("mcpgen.yaml", "mcpgen.json", ".mcp.json", ".env")
+
 
 def _refuse(name, why):
     return PermissionError(f"{json.dumps(name, ensure_ascii=False)} {why}; paths are relative to the workspace, {mcprun.root}")
@@ -54,6 +57,8 @@ def write_file(path, data, append=False):
     missing are made; a file that is there is replaced, or with append made longer.
     """
     full = _place(path)
+    if os.path.relpath(full, mcprun.root).split("/")[0].lower() in _RESERVED:
+        raise _refuse(path, "is read as configuration by mcpgen and mcprun, so choose another name")
     data = mcprun.whole(data)
     if isinstance(data, str):
         data = data.encode()

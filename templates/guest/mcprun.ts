@@ -71,8 +71,12 @@ export async function readFile(name, { binary = false } = {}) {
   }
 }
 
+/** Names at the top of the workspace that mcpgen and mcprun read as configuration. The host renames what has one after a run. */
+const reserved = ["mcpgen.yaml", "mcpgen.json", ".mcp.json", ".env"];
+
 export async function writeFile(name, data, { append = false } = {}) {
   const full = place(name);
+  if (reserved.includes(path.relative(root, full).split("/")[0].toLowerCase())) throw refuse(name, "is read as configuration by mcpgen and mcprun, so choose another name");
   data = whole(data);
   if (typeof data !== "string" && !ArrayBuffer.isView(data)) {
     const text = JSON.stringify(data, null, 2);

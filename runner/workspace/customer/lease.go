@@ -127,7 +127,7 @@ func (c *Customer) moveReserved(dir *os.Root) ([]Moved, error) {
 		if err != nil {
 			return all, fmt.Errorf("examine %s in the state of customer %q: %w", name, c.id, err)
 		}
-		to := strings.TrimPrefix(name, ".") + ".moved-" + strings.ToLower(rand.Text()[:6])
+		to := workspace.MovedName(name)
 		if err := state.Rename(name, to); err != nil {
 			return all, fmt.Errorf("rename %s in the state of customer %q: %w", name, c.id, err)
 		}
