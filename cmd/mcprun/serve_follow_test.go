@@ -121,5 +121,25 @@ func TestServeFollowsProject(t *testing.T) {
 	want(call("search_tools", map[string]any{"query": "note", "category": "bureau"}), "bureau__note")
 	want(call("get_tool_definition", map[string]any{"tool_name": "bureau__note"}), "note(")
 	want(note("bureau__note"), "noted")
+	want(note("desk__note"), "noted")
+	if n := running(t, dir, "deskmcp"); n > 2 {
+		t.Errorf("%d servers run, want 2: those of the configuration before have not ended", n)
+	}
 	want(call("execute_code", map[string]any{"code": `import { note } from "./servers/bureau"; console.log(await note({ text: "x" }));`}), "noted")
+}
+
+// running returns how many processes of a program work in a folder, 0 where there is no /proc.
+func running(t *testing.T, dir, program string) int {
+	t.Helper()
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	n := 0
+	for _, file := range all {
+		text, _ := os.ReadFile(file)
+		name, _, _ := strings.Cut(string(text), "\x00")
+		at, err := os.Readlink(filepath.Join(filepath.Dir(file), "cwd"))
+		if err == nil && at == dir && filepath.Base(name) == program {
+			n++
+		}
+	}
+	return n
 }

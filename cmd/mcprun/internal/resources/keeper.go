@@ -75,7 +75,13 @@ func (k *keeper[T]) release(e *kept[T]) {
 }
 
 // tidy closes values that were unused for too long, and the least recently used if there are too many.
-func (k *keeper[T]) tidy() {
+func (k *keeper[T]) tidy() { k.keepUnused(k.most) }
+
+// drop closes all unused values.
+func (k *keeper[T]) drop() { k.keepUnused(0) }
+
+// keepUnused closes unused values, the least recently used first, until at most so many are left and none is unused for too long.
+func (k *keeper[T]) keepUnused(most int) {
 	var gone []T
 	k.mu.Lock()
 	for {
@@ -89,7 +95,7 @@ func (k *keeper[T]) tidy() {
 				oldest = key
 			}
 		}
-		if unused == 0 || !k.closed && unused <= k.most && time.Since(k.entries[oldest].used) < k.after {
+		if unused == 0 || !k.closed && unused <= most && time.Since(k.entries[oldest].used) < k.after {
 			break
 		}
 		gone = append(gone, k.entries[oldest].value)

@@ -55,6 +55,16 @@ func TestKeeper(t *testing.T) {
 		if !slices.Equal(closed, []string{"b", "c", "d"}) {
 			t.Errorf("closed after an hour: %q", closed)
 		}
+		k.drop()
+		if len(closed) != 3 {
+			t.Errorf("closed what was in use: %q", closed)
+		}
+		get("e")()
+		k.drop()
+		if closed[len(closed)-1] != "e" {
+			t.Errorf("closed after drop: %q", closed)
+		}
+		closed = closed[:3]
 		k.shut()
 		if len(closed) != 3 {
 			t.Errorf("closed what was in use: %q", closed)

@@ -145,6 +145,9 @@ func (h *Warm) Upstreams(app *cli.App, servers []config.Server, opt *upstream.Op
 	return p, func() error { release(); return nil }, err
 }
 
+// DropUpstreams ends the connections that no run uses. A server may hold what a new connection to it needs, such as a lock.
+func (h *Warm) DropUpstreams() { h.servers.drop() }
+
 // Runner implements Provider.
 func (h *Warm) Runner(opt *runner.Options) (*runner.Runner, error) {
 	own := *opt

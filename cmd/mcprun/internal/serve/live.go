@@ -25,12 +25,15 @@ import (
 // followTime is how often a server without calls looks whether the project has changed, to tell its clients.
 const followTime = 2 * time.Second
 
+// endingTime is how long a call waits for the end of the servers of the configuration before.
+const endingTime = 3 * time.Second
+
 // live follows the files of the project: configuration, mcpgen.yaml with its policy, .env, and the tree. A call begins with the
 // project as it is then, and keeps it to its end. A project that cannot be opened stops calls until it can, and the one before
 // it is not used meanwhile.
 type live struct {
 	o       *command
-	at      resources.Provider
+	at      *resources.Warm
 	log     *slog.Logger
 	stderr  io.Writer
 	said    run.Options // the flags as the command line sets them
@@ -61,13 +64,35 @@ func (l *live) enter(ctx context.Context) (b *state, leave func(), err error) {
 		if old := l.now; old != nil {
 			l.log.Info("the project has changed and was read again")
 			l.before = old.project.Upstreams
-			l.ending.Go(func() { old.users.Wait(); _ = old.project.Close() })
+			l.end(ctx, old, old.project.Upstreams != next.project.Upstreams)
 		}
 		l.now = next
 	}
 	l.failed = ""
 	l.now.users.Add(1)
 	return l.now, l.now.users.Done, nil
+}
+
+// end closes a state that is no longer the present one when its last call has ended. If servers are started anew, it waits a moment
+// for the end of the old ones: a server may hold a lock that the new one needs.
+func (l *live) end(ctx context.Context, old *state, anew bool) {
+	done := make(chan struct{})
+	l.ending.Go(func() {
+		defer close(done)
+		old.users.Wait()
+		if err := old.project.Close(); err != nil {
+			l.log.Debug("close the project as it was before", "error", err)
+		}
+		l.at.DropUpstreams()
+	})
+	if !anew {
+		return
+	}
+	select {
+	case <-done:
+	case <-time.After(endingTime):
+	case <-ctx.Done():
+	}
 }
 
 // open reads the project. Flags begin as the command line sets them, because the project may no longer set what it has set before.
