@@ -1,7 +1,10 @@
 package poison
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"unicode"
@@ -11,13 +14,39 @@ import (
 
 // TestFirstContact counts the attacks that are noticed when a tool is seen for the first time, by warnings and by notes.
 func TestFirstContact(t *testing.T) {
-	warned, noted, all := 0, 0, 0
+	var attacks []string
 	for _, e := range changes(t) {
-		if e.Kind != "instructs" {
-			continue
+		if e.Kind == "instructs" {
+			attacks = append(attacks, e.New)
 		}
-		all++
-		s := server(t, "s", describe(e.New))
+	}
+	atFirst(t, attacks, 75)
+	atFirst(t, furtherAttacks(t), 90)
+}
+
+// furtherAttacks returns the sentences in testdata/first.jsonl, each as a part of a description.
+func furtherAttacks(t *testing.T) []string {
+	raw, err := os.ReadFile("testdata/first.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for line := range bytes.Lines(raw) {
+		var e struct{ Text string }
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, "Lists the open orders of a customer. "+e.Text)
+	}
+	return out
+}
+
+// atFirst checks that at least a percentage of attacks is noticed, and how.
+func atFirst(t *testing.T, attacks []string, percent int) {
+	t.Helper()
+	warned, noted := 0, 0
+	for _, text := range attacks {
+		s := server(t, "s", describe(text))
 		warnings := check(s, nil)
 		notes := NewChecker([]catalog.Server{s}, nil).First(s)
 		if len(warnings) > 0 {
@@ -28,18 +57,18 @@ func TestFirstContact(t *testing.T) {
 		}
 		for _, n := range notes {
 			if n.Rule != instruction || !strings.HasPrefix(n.Place, "s/a#/") || !strings.HasPrefix(n.Message, `may order more than the call: "`) {
-				t.Errorf("%q: got note %+v", e.New, n)
+				t.Errorf("%q: got note %+v", text, n)
 			}
 			for _, w := range warnings {
 				if w.Place == n.Place {
-					t.Errorf("%q: got note %+v beside warning %+v", e.New, n, w)
+					t.Errorf("%q: got note %+v beside warning %+v", text, n, w)
 				}
 			}
 		}
 	}
-	t.Logf("of %d attacks, %d have a warning, %d that or a note", all, warned, noted)
-	if noted*100 < 75*all {
-		t.Errorf("noticed %d of %d attacks, want at least 75 %%", noted, all)
+	t.Logf("of %d attacks, %d have a warning, %d that or a note", len(attacks), warned, noted)
+	if noted*100 < percent*len(attacks) {
+		t.Errorf("noticed %d of %d attacks, want at least %d %%", noted, len(attacks), percent)
 	}
 }
 
