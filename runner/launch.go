@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/runner/exit"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -124,13 +125,7 @@ func (r *Runner) start(ctx context.Context, s *Script, opt *LaunchOptions, choic
 }
 
 // notUsable reports whether a run failed because its sandbox does not work here.
-func notUsable(err error) bool {
-	coder, ok := errors.AsType[interface {
-		error
-		ExitCode() int
-	}](err)
-	return ok && coder.ExitCode() == ExitNoBackend
-}
+func notUsable(err error) bool { return exit.Of(err, 0) == exit.NoBackend }
 
 // lower lowers the limits of a script to the ceilings of the policy, and returns the names of those that it has changed.
 func lower(s *Script, p *policy.Policy) (lowered []string, err error) {

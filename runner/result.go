@@ -2,9 +2,12 @@ package runner
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/mcpgen/mcpgen/runner/bridge"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/exit"
+	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
@@ -27,14 +30,14 @@ const (
 	CauseFailed      Cause = "failed"      // the run could not start: configuration, tree, sandbox
 )
 
-// Exit codes that are not the script's own; those of coreutils timeout(1) and of the shell.
+// Exit codes that are not the script's own; see package exit.
 const (
-	ExitTimeout     = 124
-	ExitRunner      = 125 // mcprun itself could not do its work
-	ExitRefused     = 126 // refused before it ran
-	ExitNoBackend   = 127 // no such sandbox, or no interpreter in it
-	ExitInterrupted = 130
-	ExitKilled      = 137 // by a limit other than its time; the cause says which
+	ExitTimeout     = exit.Timeout
+	ExitRunner      = exit.Runner
+	ExitRefused     = exit.Refused
+	ExitNoBackend   = exit.NoBackend
+	ExitInterrupted = exit.Interrupted
+	ExitKilled      = exit.Killed // the cause says by which limit
 )
 
 // Result is the result of a run.
@@ -75,27 +78,52 @@ type Result struct {
 	// Files lists the files that the script wrote in the workspace.
 	Files  []string `json:"files"`
 	Tokens *Tokens  `json:"tokens,omitempty"`
+
+	mask func(json.RawMessage) json.RawMessage // as in CallRecord.Masked; nil: nothing was masked
 }
 
-// Logged returns the entry of the run in a session's log, without arguments and results of calls. Secrets and personal data are
-// removed when it is appended.
+// Logged returns the entry of the run in a session's log, without results of calls, and with the arguments of those about which a rule
+// decided. Secrets and personal data are removed when it is appended.
 func (r *Result) Logged(s *Script) *customer.Run {
 	run := &customer.Run{
 		Name: s.Name, Language: string(s.Language), Code: s.Code, Sandbox: r.Sandbox, ExitCode: r.ExitCode, Cause: string(r.Cause), Message: r.Message, Risk: r.Risk.String(), RiskReason: r.RiskReason,
-		DurationMS: r.DurationMS, Result: r.Value, Output: r.Stdout, CallCount: r.CallCount, Files: r.Files, Tokens: r.Tokens.logged(),
+		Mask: r.mask, DurationMS: r.DurationMS, Result: r.Value, Output: r.Stdout, CallCount: r.CallCount, Files: r.Files, Tokens: r.Tokens.logged(),
 	}
 	if r.Error != nil {
 		run.Message = r.Error.Name + ": " + r.Error.Message
 	}
-	for _, c := range r.Calls {
-		run.Calls = append(run.Calls, customer.Call{Tool: c.Tool, MS: c.DurationMS, Outcome: c.Outcome})
+	for i := range r.Calls {
+		run.Calls = append(run.Calls, LoggedCall(&r.Calls[i]))
 	}
 	return run
 }
 
-// LoggedFailure returns the entry of a run that could not be started.
-func LoggedFailure(s *Script, err error) *customer.Run {
-	return &customer.Run{
-		Name: s.Name, Language: string(s.Language), Code: s.Code, ExitCode: ExitRunner, Cause: string(CauseFailed), Message: err.Error(), Risk: s.Risk.String(), RiskReason: s.RiskReason,
+// LoggedCall returns the entry of a call.
+func LoggedCall(c *chain.CallRecord) customer.Call {
+	return customer.Call{Tool: c.Tool, MS: c.DurationMS, Outcome: c.Outcome, Decision: loggedDecision(c.Policy), Arguments: c.Masked}
+}
+
+func loggedDecision(d *policy.Decision) *customer.Decision {
+	if d == nil || d.Rule == "" {
+		return nil
 	}
+	return &customer.Decision{Effect: string(d.Effect), Rule: d.Source(), By: d.By}
+}
+
+// LoggedFailure returns the entry of a run that could not be started, with the exit code that the command gives.
+func LoggedFailure(s *Script, err error) *customer.Run {
+	run := &customer.Run{
+		Name: s.Name, Language: string(s.Language), Code: s.Code, ExitCode: exit.Of(err, exit.Runner), Cause: string(CauseFailed), Message: err.Error(), Risk: s.Risk.String(), RiskReason: s.RiskReason,
+	}
+	refused, byRule := errors.AsType[*policy.RunError](err)
+	_, restricted := errors.AsType[*RestrictedError](err)
+	switch {
+	case byRule:
+		run.Start = loggedDecision(&refused.Decision)
+	case restricted:
+		run.Start = &customer.Decision{Effect: string(policy.Deny), Rule: "restricted"}
+	case run.ExitCode == exit.Refused:
+		run.Start = &customer.Decision{Effect: string(policy.Deny), Rule: "sandbox"}
+	}
+	return run
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runner/exit"
 )
 
 // Request is one call as the script made it.
@@ -82,6 +84,18 @@ const (
 	KindCancelled  Kind = "cancelled"  // the run ended first
 	KindInternal   Kind = "internal"   // a fault of the host
 )
+
+// ExitCode returns the exit code of a command whose only call failed in this way: that of a run that took too long or was refused, else
+// otherwise.
+func (k Kind) ExitCode(otherwise int) int {
+	switch k {
+	case KindTimeout:
+		return exit.Timeout
+	case KindDenied:
+		return exit.Refused
+	}
+	return otherwise
+}
 
 // Error is a failed call, in the form that crosses the bridge.
 type Error struct {

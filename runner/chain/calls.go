@@ -152,6 +152,12 @@ func (ch *Chain) mask(tokens *pii.Tokenizer) record.Mask {
 	return m
 }
 
+// Mask masks a value as questions about the calls do, with the same tokens.
+func (c *Calls) Mask(value json.RawMessage) json.RawMessage {
+	m := c.chain.mask(c.tokens)
+	return m.Value(value)
+}
+
 // number returns the number of a call.
 func (c *Calls) number(seq int) int {
 	if seq > 0 {

@@ -32,7 +32,7 @@ func (c *Calls) report(next handler) handler {
 			Retries: req.retries, ArgumentBytes: len(args), Outcome: OutcomeOK, Arguments: req.arguments, Skipped: req.skipped, Drift: req.drift, reached: req.waiting.wasSent(),
 		}
 		if req.decision != nil && req.decision.Rule != "" {
-			rec.Policy = req.decision
+			rec.Policy, rec.Masked = req.decision, c.usage.decided(c.Mask, req.Args)
 		}
 		var answer json.RawMessage
 		switch {

@@ -60,6 +60,9 @@ type CallRecord struct {
 
 	// Policy is the decision about the call, if a rule decided, and Policy.By who approved it.
 	Policy *policy.Decision `json:"policy,omitempty"`
+	// Masked are the arguments that were decided about, with tokens for personal data: those that questions about the run's calls have.
+	// It is JSON, or its first 2,000 bytes; empty without Policy, and when a run has more than 8 MiB of them.
+	Masked string `json:"-"`
 
 	// Details are set with Settings.Details.
 	Details *CallDetails `json:"-"`
@@ -89,6 +92,7 @@ type usage struct {
 	mu        sync.Mutex
 	calls     []CallRecord
 	inFlight  []CallRecord // those in flight when the run ended, whether they are listed or not
+	masked    int          // bytes of CallRecord.Masked
 	idle      []int        // indexes of calls that reached no server
 	total     int
 	waiting   int // bytes of texts that wait to be counted
@@ -124,6 +128,28 @@ func (u *usage) add(rec CallRecord, args, answer json.RawMessage) {
 		u.arguments += a
 		u.results += r
 	})
+}
+
+// maxMasked bounds CallRecord.Masked, in bytes: of one call, and of all together.
+const (
+	maxMasked    = 2000
+	maxAllMasked = 8 << 20
+)
+
+// decided returns the arguments of a call about which a rule decided. They are masked whole, since half of an address would not be
+// recognized.
+func (u *usage) decided(mask func(json.RawMessage) json.RawMessage, args json.RawMessage) string {
+	u.mu.Lock()
+	full := u.masked >= maxAllMasked
+	u.mu.Unlock()
+	if full {
+		return ""
+	}
+	text := ident.Clip(string(mask(args)), maxMasked)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.masked += len(text)
+	return text
 }
 
 // list keeps a call's record. When the list is full, a call that reached a server replaces one that did not: a script must not be

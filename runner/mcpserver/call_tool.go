@@ -11,7 +11,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/call"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/exit"
 	"github.com/mcpgen/mcpgen/runner/mcpserver/internal/images"
 	"github.com/mcpgen/mcpgen/runner/workspace"
 	"github.com/mcpgen/mcpgen/runner/workspace/customer"
@@ -59,12 +61,13 @@ func (c *toolCall) forward(ctx context.Context, args *callToolArgs) (*reply, cha
 	return r, answer.Record, err
 }
 
-// noteCall logs a call as a run that makes this call only. Arguments and results, which may be confidential, are not logged.
+// noteCall logs a call as a run that makes this call only, without its result, which may be confidential.
 func (c *toolCall) noteCall(tool string, record chain.CallRecord, r *reply, err error) {
 	run := &customer.Run{Name: c.tool.name, Code: tool, Cause: string(runner.CauseExit), DurationMS: record.DurationMS, CallCount: 1}
-	one := customer.Call{Tool: cmp.Or(record.Tool, tool), MS: record.DurationMS, Outcome: cmp.Or(record.Outcome, chain.OutcomeOK)}
+	one := runner.LoggedCall(&record)
+	one.Tool, one.Outcome = cmp.Or(one.Tool, tool), cmp.Or(one.Outcome, chain.OutcomeOK)
 	if err != nil || r.failed {
-		run.ExitCode, run.Cause = 1, string(runner.CauseError)
+		run.ExitCode, run.Cause = call.Kind(one.Outcome).ExitCode(exit.Failed), string(runner.CauseError)
 		if one.Outcome == chain.OutcomeOK {
 			one.Outcome = string(runner.CauseError)
 		}

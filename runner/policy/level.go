@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/ident"
+	"github.com/mcpgen/mcpgen/runner/exit"
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
@@ -92,7 +93,7 @@ func (e *RunError) Error() string {
 }
 
 // ExitCode is that of a script that was refused before it ran.
-func (e *RunError) ExitCode() int { return 126 }
+func (e *RunError) ExitCode() int { return exit.Refused }
 
 // CheckRun is DecideRun for a script with a name; the error is a *RunError, or nil.
 func (p *Policy) CheckRun(script, customer string, program *Program) error {

@@ -5,18 +5,16 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/runner/exit"
 )
 
 // An error anywhere in a chain may have either method. Hint is one or two sentences that say what to do about it;
 // ExitCode is the process's exit code. The outermost code wins; all hints are printed.
-type (
-	hinter interface{ Hint() string }
-	coder  interface{ ExitCode() int }
-)
+type hinter interface{ Hint() string }
 
 // UsageError is a command line that makes no sense. Its exit code is [App.FailCode].
 type UsageError struct {
@@ -143,18 +141,8 @@ func unwrapped(err error) []error {
 	return nil
 }
 
-// ExitCode returns the code of the outermost error that has one, else fallback. How another program ended that was run
-// (exec.ExitError) is no code of ours.
-func ExitCode(err error, fallback int) int {
-	c, ok := errors.AsType[interface {
-		error
-		coder
-	}](err)
-	if _, foreign := c.(*exec.ExitError); !ok || foreign {
-		return fallback
-	}
-	return c.ExitCode()
-}
+// ExitCode returns the code of the outermost error that has one, else fallback; see package exit.
+func ExitCode(err error, fallback int) int { return exit.Of(err, fallback) }
 
 // ErrorLine returns an error and its hints as one line.
 func ErrorLine(err error) string {

@@ -54,9 +54,9 @@ func rules() []rule {
 
 		// Leaves of runner, then what stands on them.
 		{"runner/risk", nil},
-		{"runner/call", nil},
-		{"runner/risk", nil},
-		{"runner/policy", []string{"gen/catalog", "gen/config", "gen/config/node", "gen/ident", "gen/schema/validate", "runner/policy/internal/spelling", "runner/risk"}},
+		{"runner/exit", nil},
+		{"runner/call", []string{"runner/exit"}},
+		{"runner/policy", []string{"gen/catalog", "gen/config", "gen/config/node", "gen/ident", "gen/schema/validate", "runner/exit", "runner/policy/internal/spelling", "runner/risk"}},
 		{"runner/policy/internal/spelling", []string{"gen/ident"}},
 		{"runner/approve", []string{"gen/ident", "gen/upstream", "runner/pii", "runner/policy", "runner/risk"}},
 		{"runner/internal/safeopen", nil},
@@ -82,30 +82,30 @@ func rules() []rule {
 		{"runner/script/migrate/internal/reading", nil},
 		{"runner/script/check", []string{"gen/ident", "runner/sandbox", "runner/script", "runner/script/internal/pyimport", "templates", "runner/internal/safeopen"}},
 		{"runner/sandbox/sandboxtest", []string{"runner/bridge", "runner/call", "runner/sandbox", "runner/script", "runner/workspace", "templates"}},
-		{"runner/sandbox/internal/**", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/internal/safeopen"}},
-		{"runner/sandbox/docker", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/internal/safeopen"}},
+		{"runner/sandbox/internal/**", []string{"gen/owner", "runner/exit", "runner/sandbox", "runner/sandbox/internal/*", "runner/internal/safeopen"}},
+		{"runner/sandbox/docker", []string{"gen/owner", "runner/exit", "runner/sandbox", "runner/sandbox/internal/*", "runner/internal/safeopen"}},
 		{"runner/sandbox/embedded/**", []string{"gen/ident", "gen/owner", "runner/sandbox", "runner/sandbox/internal/*", "runner/sandbox/embedded/internal/*", "templates", "runner/internal/safeopen"}},
 		{"runner/sandbox/pool", []string{"runner/bridge", "runner/sandbox"}},
-		{"runner/sandbox/*", []string{"gen/owner", "runner/sandbox", "runner/sandbox/internal/*"}},
+		{"runner/sandbox/*", []string{"gen/owner", "runner/exit", "runner/sandbox", "runner/sandbox/internal/*"}},
 		{"runner/hostapi", []string{"gen/search", "runner/call", "runner/pii", "runner/sandbox", "runner/skill", "runner/workspace", "runner/workspace/customer"}},
 		{"runner/mcpserver/internal/progress", []string{"gen/ident", "runner", "runner/chain"}},
 		{"runner/mcpserver/internal/arguments", []string{"gen/ident"}},
 		{"runner/mcpserver/internal/index", []string{"gen/catalog", "gen/ident", "gen/tokens"}},
 		{"runner/mcpserver/internal/*", nil},
 		{"runner/mcpserver/bearer", nil},
-		{"runner/mcpserver", []string{"runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/sandbox", "runner/script", "runner/skill", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen"}},
+		{"runner/mcpserver", []string{"runner/exit", "runner/risk", "runner/mcpserver/bearer", "runner/mcpserver/internal/*", "runner", "runner/chain", "runner/call", "runner/sandbox", "runner/script", "runner/skill", "runner/workspace", "runner/workspace/customer", "runner/pii", "gen", "gen/catalog", "gen/ident", "gen/search", "gen/tokens", "gen/upstream", "runner/internal/safeopen"}},
 		{"runner/chain", []string{
 			"gen/catalog", "gen/catalog/diff", "gen/catalog/drift", "gen/config", "gen/ident", "gen/poison", "gen/schema/validate", "gen/tokens", "gen/upstream",
 			"runner/approve", "runner/call", "runner/internal/clock", "runner/pii", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/workspace",
 		}},
 		{"runner", []string{
-			"runner/bridge", "runner/call", "runner/chain", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/policy", "runner/risk",
+			"runner/bridge", "runner/call", "runner/chain", "runner/exit", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/policy", "runner/risk",
 			"runner/sandbox", "runner/script", "runner/script/judge", "runner/workspace", "runner/workspace/customer",
 			"gen/catalog", "gen/config", "gen/ident", "gen/schema/validate", "gen/tokens", "gen/upstream", "templates",
 		}},
 
 		// Commands, and what they share.
-		{"cmd/internal/cli", []string{"gen/ident"}},
+		{"cmd/internal/cli", []string{"gen/ident", "runner/exit"}},
 		{"cmd/internal/manpages", nil},         // for tests
 		{"cmd/internal/integration", nil},      // tests of the binaries; none of our packages
 		{"cmd/internal/eval/conformance", nil}, // tests of the binaries; none of our packages
@@ -132,7 +132,7 @@ func rules() []rule {
 		{"cmd/mcprun/internal/project", []string{"cmd/internal/cli", "cmd/internal/trust", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/resources", "gen/config", "gen/upstream", "runner", "runner/chain", "runner/policy", "runner/script"}},
 		{"cmd/mcprun/internal/resources", []string{"cmd/internal/backends", "cmd/internal/cli", "gen", "gen/config", "gen/search", "gen/upstream", "runner", "runner/chain", "runner/policy", "runner/sandbox", "runner/sandbox/pool", "runner/script"}},
 		{"cmd/mcprun/internal/approvals", []string{"cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "runner/approve", "runner/workspace/customer"}},
-		{"cmd/mcprun/internal/run", []string{"runner/risk", "runner/script/judge", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/approvals", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/daemon", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/source", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/ident", "gen/search", "runner", "runner/approve", "runner/chain", "runner/bridge", "runner/call", "runner/hostapi", "runner/pii", "runner/policy", "runner/sandbox", "runner/script", "runner/script/check", "runner/skill", "runner/trace", "runner/workspace", "runner/workspace/customer"}},
+		{"cmd/mcprun/internal/run", []string{"runner/exit", "runner/risk", "runner/script/judge", "cmd/internal/backends", "cmd/internal/cli", "cmd/mcprun/internal/approvals", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/daemon", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/source", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/ident", "gen/search", "runner", "runner/approve", "runner/chain", "runner/bridge", "runner/call", "runner/hostapi", "runner/pii", "runner/policy", "runner/sandbox", "runner/script", "runner/script/check", "runner/skill", "runner/trace", "runner/workspace", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/serve", []string{"cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/run", "cmd/mcprun/internal/skills", "cmd/mcprun/internal/source", "cmd/mcprun/internal/term", "gen", "gen/catalog", "gen/config", "gen/search", "gen/upstream", "runner", "runner/approve", "runner/call", "runner/chain", "runner/hostapi", "runner/mcpserver", "runner/mcpserver/bearer", "runner/pii", "runner/policy", "runner/sandbox", "runner/skill", "runner/workspace", "runner/workspace/customer"}},
 		{"cmd/mcprun/internal/skills", []string{"cmd/internal/cli", "cmd/mcprun/internal/customers", "cmd/mcprun/internal/flags", "cmd/mcprun/internal/project", "cmd/mcprun/internal/resources", "cmd/mcprun/internal/source", "gen/catalog", "runner", "runner/sandbox", "runner/script", "runner/script/check", "runner/skill", "runner/workspace", "runner/workspace/customer", "skills"}},
 		{"cmd/mcprun/internal/source", []string{"cmd/internal/cli", "cmd/mcprun/internal/flags", "runner", "runner/sandbox", "runner/script"}},

@@ -16,6 +16,8 @@ import (
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/mcpgen/mcpgen/runner/exit"
 )
 
 // answerTime is how long an engine may take for a simple request: on a busy machine it is slow.
@@ -91,7 +93,7 @@ func (e *EngineError) Hint() string {
 }
 
 // ExitCode returns mcprun's code for a sandbox that is not available.
-func (e *EngineError) ExitCode() int { return 127 }
+func (e *EngineError) ExitCode() int { return exit.NoBackend }
 
 // contextErr returns why ctx ended; a connection may see the deadline first.
 func contextErr(ctx context.Context) error {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/moby/moby/client"
+
+	"github.com/mcpgen/mcpgen/runner/exit"
 )
 
 // repository is the name that every sandbox image is tagged with.
@@ -75,7 +77,7 @@ func (e *ImageError) Error() string { return fmt.Sprintf("sandbox image %s %s", 
 func (e *ImageError) Hint() string { return e.hint }
 
 // ExitCode returns mcprun's code for a sandbox that is not available.
-func (e *ImageError) ExitCode() int { return 127 }
+func (e *ImageError) ExitCode() int { return exit.NoBackend }
 
 const installHint = "install it: mcprun image"
 

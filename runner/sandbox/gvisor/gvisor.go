@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/mcpgen/mcpgen/runner/exit"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/sandbox/internal/interp"
 )
@@ -162,7 +163,7 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 func (e *UnavailableError) Hint() string { return e.hint }
 
 // ExitCode returns mcprun's code for a sandbox that is not available.
-func (e *UnavailableError) ExitCode() int { return 127 }
+func (e *UnavailableError) ExitCode() int { return exit.NoBackend }
 
 // unavailable returns why runsc cannot be started and the engine cannot run a guest either; nil if the engine can.
 func unavailable(direct, engine error) error {

@@ -1,7 +1,10 @@
 package customer
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -36,7 +39,9 @@ const (
 	maxText   = 2 << 10
 	maxName   = 300
 	maxCalls  = 1000 // number of calls
-	maxFiles  = 500  // number of files
+	// maxArguments limits the arguments of all calls of a run together.
+	maxArguments = 128 << 10
+	maxFiles     = 500 // number of files
 	// maxLine limits a line of the log, when it is written and when it is read.
 	maxLine = 512 << 10
 	// maxLog limits a log.
@@ -48,11 +53,15 @@ type Run struct {
 	Name     string `json:"name,omitempty"` // the script's file
 	Language string `json:"language"`
 	Code     string `json:"code"`
-	Sandbox  string `json:"sandbox,omitempty"`
+	// Digest is the SHA-256 of the whole code, in hexadecimal. It is computed when the record is appended.
+	Digest  string `json:"digest,omitempty"`
+	Sandbox string `json:"sandbox,omitempty"`
 	// Risk is how much harm the script might have done, and RiskReason why; empty if it was not judged.
 	Risk       string `json:"risk,omitempty"`
 	RiskReason string `json:"riskReason,omitempty"`
-	ExitCode   int    `json:"exitCode"`
+	ExitCode   int    `json:"exitCode"` // that the command gave
+	// Start is the decision whether the script starts, if a rule made it.
+	Start *Decision `json:"start,omitempty"`
 	// Cause is how the run ended: "exit" if the script ended by itself, "failed" if it could not be run, or a limit.
 	Cause      string  `json:"cause"`
 	Message    string  `json:"message,omitempty"`
@@ -60,7 +69,8 @@ type Run struct {
 	// Result is the script's result. Output is the end of what it printed.
 	Result json.RawMessage `json:"result,omitempty"`
 	Output string          `json:"output,omitempty"`
-	// Calls are the first 1,000 calls. CallCount is the number of all calls.
+	// Calls are the first 1,000 calls; those come first that a person was asked about or that were denied, then those that a rule
+	// allowed. CallCount is the number of all calls.
 	Calls     []Call `json:"calls,omitempty"`
 	CallCount int    `json:"callCount"`
 	// Files are the first 500 files that it wrote, as paths below the state, with slashes. FileCount is the number of all.
@@ -69,13 +79,78 @@ type Run struct {
 	Tokens    *Tokens  `json:"tokens,omitempty"`
 	// Cut reports whether a part of the record was cut.
 	Cut bool `json:"cut,omitempty"`
+	// Mask is what the arguments of calls were masked with. It masks the rest of the record first, so that a token stands for the same
+	// value everywhere in it. Nil: the arguments have no tokens yet.
+	Mask func(json.RawMessage) json.RawMessage `json:"-"`
 }
 
-// Call describes a tool call of a script. A log does not hold arguments and results, which may be confidential.
+// Decided reports whether a rule decided about the run or one of its calls.
+func (r *Run) Decided() bool {
+	return r.Start != nil || slices.ContainsFunc(r.Calls, func(c Call) bool { return c.Decision != nil })
+}
+
+// setDigest computes the digest, if there is code.
+func (r *Run) setDigest() {
+	if r.Digest == "" && r.Code != "" && r.Language != "" {
+		r.Digest = fmt.Sprintf("%x", sha256.Sum256([]byte(r.Code)))
+	}
+}
+
+// Call describes a tool call of a script. A log does not hold its result, which may be confidential.
 type Call struct {
 	Tool    string  `json:"tool"`
 	MS      float64 `json:"ms"`
 	Outcome string  `json:"outcome"` // "ok", "dry" for a dry run, or the kind of the error
+	// Decision is what a rule decided about it; nil: none did.
+	Decision *Decision `json:"decision,omitempty"`
+	// Arguments are those that were decided about, with tokens for personal data: JSON, or its beginning. Empty without Decision.
+	Arguments string `json:"arguments,omitempty"`
+}
+
+// Decision is what a rule decided, and who answered if it asked.
+type Decision struct {
+	Effect string `json:"effect"` // "allow", "ask" or "deny"
+	Rule   string `json:"rule"`   // with its place
+	// By is who answered, and how; empty if nobody did. The outcome says what the answer was.
+	By string `json:"by,omitempty"`
+}
+
+// cut returns a copy in which no text is longer than a number of times its limit.
+func (d *Decision) cut(times int) *Decision {
+	if d == nil {
+		return nil
+	}
+	return &Decision{clip(d.Effect, times*maxName), clip(d.Rule, times*maxName), clip(d.By, times*maxName)}
+}
+
+// weight orders calls by how much their record matters: the less, the more.
+func (c *Call) weight() int {
+	switch {
+	case c.Decision == nil:
+		return 2
+	case c.Decision.Effect == "allow":
+		return 1
+	}
+	return 0
+}
+
+// most returns a copy of at most n calls, in their order. A script must not be able to push a decision out of its log by many other calls.
+func most(calls []Call, n int) []Call {
+	if len(calls) <= n {
+		return slices.Clone(calls)
+	}
+	index := make([]int, len(calls))
+	for i := range index {
+		index[i] = i
+	}
+	slices.SortStableFunc(index, func(a, b int) int { return cmp.Compare(calls[a].weight(), calls[b].weight()) })
+	index = index[:n]
+	slices.Sort(index)
+	out := make([]Call, 0, n)
+	for _, i := range index {
+		out = append(out, calls[i])
+	}
+	return out
 }
 
 // Tokens compares the tokens that one or several runs cost the model with those of direct tool calls.
@@ -135,9 +210,13 @@ func (r Record) cut(times int) Record {
 	if len(run.Result) > times*maxResult {
 		run.Result = nil
 	}
-	run.Calls = slices.Clone(run.Calls[:min(len(run.Calls), maxCalls)])
+	run.Start = run.Start.cut(times)
+	run.Calls = most(run.Calls, maxCalls)
+	share := min(maxText, maxArguments/max(1, len(run.Calls)))
 	for i := range run.Calls {
-		run.Calls[i].Tool, run.Calls[i].Outcome = clip(run.Calls[i].Tool, times*maxName), clip(run.Calls[i].Outcome, times*maxName)
+		c := &run.Calls[i]
+		run.Cut = run.Cut || len(c.Arguments) > times*share
+		c.Tool, c.Outcome, c.Arguments, c.Decision = clip(c.Tool, times*maxName), clip(c.Outcome, times*maxName), clip(c.Arguments, times*share), c.Decision.cut(times)
 	}
 	run.Files = slices.Clone(run.Files[:min(len(run.Files), maxFiles)])
 	for i := range run.Files {
@@ -149,6 +228,15 @@ func (r Record) cut(times int) Record {
 // masked returns a copy of a record that was cut, without secrets and personal data. The whole record is masked at once, so
 // that a token stands for the same value everywhere in it. If masking fails, its texts are empty.
 func (r Record) masked(mask func(json.RawMessage) json.RawMessage) Record {
+	if r.Run != nil && r.Run.Mask != nil {
+		rest := mask
+		mask = func(value json.RawMessage) json.RawMessage {
+			if value = r.Run.Mask(value); rest != nil {
+				value = rest(value)
+			}
+			return value
+		}
+	}
 	if mask == nil {
 		return r
 	}
@@ -164,7 +252,7 @@ func (r Record) masked(mask func(json.RawMessage) json.RawMessage) Record {
 		r.Run = &run
 		texts = append(texts, &run.Name, &run.Code, &run.Message, &run.Output, &run.RiskReason)
 		for i := range run.Calls { // a script may call tools that do not exist by any name
-			texts = append(texts, &run.Calls[i].Tool)
+			texts = append(texts, &run.Calls[i].Tool, &run.Calls[i].Arguments)
 		}
 		for i := range run.Files {
 			texts = append(texts, &run.Files[i])

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/runner/internal/safeopen"
 	"github.com/mcpgen/mcpgen/runner/workspace"
@@ -78,20 +79,44 @@ func appendLine(f *os.File, line []byte) error {
 
 // line returns a record as a line of the log.
 func (s *Session) line(r Record) ([]byte, error) {
-	// The text that is masked is longer than what is kept, so that a cut does not leave half a secret unmasked.
-	r = r.cut(2).masked(s.customer.root.opt.Mask).cut(1)
-	line, err := encode(r)
-	if err == nil && len(line) > maxLine && r.Run != nil { // escapes made it longer
-		run := *r.Run
-		run.Code, run.Output = clip(run.Code, maxCode/8), clipFront(run.Output, maxOutput/8)
-		run.Result, run.Calls, run.Files, run.Cut = nil, nil, nil, true
-		r.Run = &run
-		line, err = encode(r)
-	}
+	line, err := lineOf(r, s.customer.root.opt.Mask)
 	if err != nil {
 		return nil, fmt.Errorf("write a line for session %q: %w", s.id, err)
 	}
 	return line, nil
+}
+
+// lineOf masks a record and returns it as a line of a log, in at most maxLine bytes.
+func lineOf(r Record, mask func(json.RawMessage) json.RawMessage) ([]byte, error) {
+	if r.Run != nil {
+		run := *r.Run
+		run.setDigest()
+		r.Run = &run
+	}
+	// The text that is masked is longer than what is kept, so that a cut does not leave half a secret unmasked.
+	r = r.cut(2).masked(mask).cut(1)
+	line, err := encode(r)
+	if err != nil || len(line) <= maxLine || r.Run == nil {
+		return line, err
+	}
+	run := *r.Run // escapes made it longer
+	r.Run = &run
+	run.Code, run.Output = clip(run.Code, maxCode/8), clipFront(run.Output, maxOutput/8)
+	run.Result, run.Files, run.Cut = nil, nil, true
+	run.Calls = decided(run.Calls)
+	for i := range run.Calls {
+		run.Calls[i].Arguments = ""
+	}
+	if line, err = encode(r); err != nil || len(line) <= maxLine {
+		return line, err
+	}
+	run.Calls = nil
+	return encode(r)
+}
+
+// decided returns a copy of the calls about which a rule decided.
+func decided(calls []Call) []Call {
+	return slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Decision == nil })
 }
 
 func encode(r Record) ([]byte, error) {

@@ -49,7 +49,7 @@ func TestSessionLog(t *testing.T) {
 	}
 	run := &Run{
 		Name: "a.ts", Language: "typescript", Code: "1 + 1\n", Cause: "exit", DurationMS: 12.5, Result: json.RawMessage(`{"a": 1}`), Output: "<2>\n",
-		Calls: []Call{{"drive__list", 1.5, "ok"}}, Files: []string{"a.csv"}, Tokens: &Tokens{Used: 1, Direct: 100, Definitions: 90, Results: 10, Saved: 99},
+		Calls: []Call{{Tool: "drive__list", MS: 1.5, Outcome: "ok"}}, Files: []string{"a.csv"}, Tokens: &Tokens{Used: 1, Direct: 100, Definitions: 90, Results: 10, Saved: 99},
 	}
 	*now = now.Add(time.Minute)
 	for _, rec := range []Record{{Kind: KindTask, Task: "do\nit"}, {Kind: KindRun, Run: run}} {
@@ -287,7 +287,7 @@ func TestStats(t *testing.T) {
 			run := &Run{
 				Cause: "exit", ExitCode: j, DurationMS: 0.1, CallCount: 7,
 				Tokens: &Tokens{Used: 10, Direct: 1000, Definitions: 900, Results: 100, Output: 5, Saved: 990},
-				Calls:  []Call{{"z__z", 0.1, "ok"}, {"a__a", 0.2, "tool"}, {"z__z", 0.1, "dry"}},
+				Calls:  []Call{{Tool: "z__z", MS: 0.1, Outcome: "ok"}, {Tool: "a__a", MS: 0.2, Outcome: "tool"}, {Tool: "z__z", MS: 0.1, Outcome: "dry"}},
 			}
 			if err := s.Append(Record{Kind: KindRun, Run: run, Time: now.Add(time.Duration(i+j) * time.Minute)}); err != nil {
 				t.Fatal(err)

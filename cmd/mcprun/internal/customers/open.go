@@ -224,12 +224,7 @@ func (v *LeasedRun) Log(ctx context.Context, s *runner.Script, res *runner.Resul
 	if v == nil || res == nil && failed == nil {
 		return
 	}
-	var run *customer.Run
-	if res != nil {
-		run = res.Logged(s)
-	} else {
-		run = runner.LoggedFailure(s, failed)
-	}
+	run := LoggedRun(s, res, failed)
 	if err := v.Session.Append(customer.Record{Kind: customer.KindRun, Run: run}); err != nil {
 		v.Warn(cli.EscapeLine(err.Error()))
 	}
@@ -239,6 +234,14 @@ func (v *LeasedRun) Log(ctx context.Context, s *runner.Script, res *runner.Resul
 	if err := v.keep(ctx); err != nil {
 		v.Warn(cli.EscapeLine(err.Error()))
 	}
+}
+
+// LoggedRun returns the entry of a run in a log.
+func LoggedRun(s *runner.Script, res *runner.Result, failed error) *customer.Run {
+	if res != nil {
+		return res.Logged(s)
+	}
+	return runner.LoggedFailure(s, failed)
 }
 
 // keep creates the requested checkpoint.

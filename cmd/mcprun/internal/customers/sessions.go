@@ -221,6 +221,7 @@ func (o *sessionCommand) ran(at string, run *customer.Run, share customer.Tokens
 	if text := callWords(run.Calls); text != "" {
 		o.item(rest, "calls: "+text)
 	}
+	o.decisions(rest, run)
 	if len(run.Files) > 0 {
 		text := "wrote: " + cli.EscapeLine(strings.Join(run.Files[:min(len(run.Files), 10)], ", "))
 		if more := run.FileCount - 10; more > 0 {
@@ -237,6 +238,31 @@ func (o *sessionCommand) ran(at string, run *customer.Run, share customer.Tokens
 	o.block("code", run.Code)
 	o.block("output", run.Output)
 	o.block("result", string(run.Result))
+}
+
+// maxDecisions is how many decisions of a run are shown.
+const maxDecisions = 20
+
+// decisions prints what rules and people decided, but for calls that a rule allowed without asking anybody.
+func (o *sessionCommand) decisions(at string, run *customer.Run) {
+	say := func(what, outcome string, d *customer.Decision) {
+		o.item(at, cli.EscapeLine(fmt.Sprintf("%s: %s (%s)%s: %s", what, d.Effect, d.Rule, leading(", by ", d.By), outcome)))
+	}
+	if run.Start != nil {
+		say("start", run.Cause, run.Start)
+	}
+	shown := 0
+	for _, c := range run.Calls {
+		if c.Decision == nil || c.Decision.Effect == "allow" && c.Decision.By == "" {
+			continue
+		}
+		if shown++; shown <= maxDecisions {
+			say(strings.TrimSpace(c.Tool+" "+c.Arguments), c.Outcome, c.Decision)
+		}
+	}
+	if shown > maxDecisions {
+		o.item(at, fmt.Sprintf("and %s more, which --json lists", cli.Count(shown-maxDecisions, "decision")))
+	}
 }
 
 // block prints a text of several lines.

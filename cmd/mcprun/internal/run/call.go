@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/customers"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/flags"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/project"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
@@ -23,6 +24,9 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/call"
+	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/exit"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 // callCommand calls one tool without a script.
@@ -213,9 +217,14 @@ func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error
 	d.Watch = watcher.Event
 	res, record, _, err := r.Call(cmd.Context(), d)
 	watcher.Close()
-	err = errors.Join(err, files.Close())
+	if err = errors.Join(err, files.Close()); err != nil {
+		err = callFailure(cmd.Context(), err)
+	}
+	if o.replay == "" {
+		o.keepDecisions(p, &record, err, func(line string) { con.Say("mcprun: " + line) })
+	}
 	if err != nil {
-		return callFailure(cmd.Context(), err)
+		return err
 	}
 	if res.As == call.AsDry {
 		con.Say(fmt.Sprintf("mcprun: dry run: skipped %s %s", tool, cli.EscapeLine(string(record.Arguments))))
@@ -225,6 +234,15 @@ func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error
 		return nil
 	}
 	return o.print(res)
+}
+
+// keepDecisions logs what policy and people decided about the call.
+func (o *callCommand) keepDecisions(p *project.Project, record *chain.CallRecord, err error, say func(string)) {
+	run := &customer.Run{Name: "mcprun call", Cause: string(runner.CauseExit), DurationMS: record.DurationMS, Calls: []customer.Call{runner.LoggedCall(record)}, CallCount: 1}
+	if err != nil {
+		run.ExitCode, run.Cause, run.Message = exit.Of(err, exit.Runner), string(runner.CauseError), err.Error()
+	}
+	customers.KeepDecisions(o.app, p, "", run, say)
 }
 
 // arguments returns a JSON object from standard input, if it is to be read, and the values that override it. For a tool without
@@ -255,12 +273,8 @@ func callFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	failed, _ := errors.AsType[*call.Error](err)
-	switch {
-	case failed != nil && failed.Kind == call.KindTimeout:
-		return &codedError{err, runner.ExitTimeout}
-	case failed != nil && failed.Kind == call.KindDenied:
-		return &codedError{err, runner.ExitRefused}
+	if failed, ok := errors.AsType[*call.Error](err); ok {
+		return &codedError{err, failed.Kind.ExitCode(exit.Runner)}
 	}
 	return err
 }

@@ -255,9 +255,6 @@ func (o *Options) execute(ctx context.Context) error {
 	if err := p.ExplainNoTree(s.Code, res, err); err != nil {
 		return err
 	}
-	if sig, ok := errors.AsType[*cli.SignalError](context.Cause(ctx)); ok && res.Cause == runner.CauseInterrupted {
-		res.ExitCode = sig.ExitCode()
-	}
 	err = o.report(res, s.Name)
 	if lost := con.Loss(); lost != nil {
 		return fmt.Errorf("pass on what the script printed: %w", lost)
@@ -380,8 +377,14 @@ func (o *Options) runFor(ctx context.Context, con *term.Console, p *project.Proj
 	res, err := o.runAt(ctx, con, p, s, at)
 	o.shown = answers.finish()
 	o.logged = v.Place()
+	if sig, ok := errors.AsType[*cli.SignalError](context.Cause(ctx)); ok && res != nil && res.Cause == runner.CauseInterrupted {
+		res.ExitCode = sig.ExitCode()
+	}
 	v.Explain(res, limit)
 	v.Log(context.WithoutCancel(ctx), s, res, err)
+	if v == nil && o.replay == "" && (res != nil || err != nil) {
+		customers.KeepDecisions(o.App, p, s.Workspace, customers.LoggedRun(s, res, err), warn)
+	}
 	return res, errors.Join(err, v.Close())
 }
 

@@ -122,6 +122,11 @@ func (b *state) own() (*mcpserver.Customer, error) {
 		return nil, err
 	}
 	out := &mcpserver.Customer{Files: files, Quota: b.o.run.Base.Limits.Disk}
+	if log, err := customers.OpenDecisions(b.o.app, b.project.Base, secrets{l: b.live}, files); err != nil {
+		b.log.Warn(err.Error())
+	} else {
+		out.Log = decisions{log}
+	}
 	b.equip(out, nil)
 	return out, nil
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpgen/mcpgen/runner/exit"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 )
 
@@ -115,4 +116,4 @@ func (e *MissingError) Hint() string {
 }
 
 // ExitCode returns the exit code of a shell that does not find a command.
-func (e *MissingError) ExitCode() int { return 127 }
+func (e *MissingError) ExitCode() int { return exit.NoBackend }
