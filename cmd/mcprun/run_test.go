@@ -118,7 +118,7 @@ func TestRunReadsTheSettings(t *testing.T) {
 		"run: {timeout: none}":                "mcpgen.yaml:2: run.timeout: it is not a time",
 	} {
 		write("mcpgen.yaml", "version: 1\n"+yaml+"\n")
-		code, _, stderr := mcprun(t, "--config", filepath.Join(dir, ".mcp.json"), "-e", "1")
+		code, _, stderr := mcprun(t, "--trust-config", "--config", filepath.Join(dir, ".mcp.json"), "-e", "1")
 		if code == 0 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d, %q", yaml, code, stderr)
 		}
