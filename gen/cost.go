@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/tokens"
 )
 
@@ -74,7 +75,7 @@ func (t *Tree) Cost(language string) (*Cost, error) {
 	if has := t.Languages(); language == "" && len(has) > 0 {
 		language = has[0]
 	} else if !slices.Contains(has, language) {
-		return nil, &Error{Message: fmt.Sprintf("the tree has no wrappers in %q, only in %s", language, strings.Join(has, " and ")), Code: 2}
+		return nil, &Error{Message: fmt.Sprintf("the tree has no wrappers in %q, only in %s", language, strings.Join(has, " and ")), Code: exit.Usage}
 	}
 	l, _ := LanguageOf(language)
 	root, err := os.OpenRoot(t.Dir)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
@@ -16,8 +17,8 @@ func (e *ConfigError) Error() string { return e.Err.Error() }
 // Unwrap returns what was wrong.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// ExitCode is 2.
-func (e *ConfigError) ExitCode() int { return 2 }
+// ExitCode is exit.Usage.
+func (e *ConfigError) ExitCode() int { return exit.Usage }
 
 // UnknownServerError is a name that is not in the configuration. Exit code 2.
 type UnknownServerError struct {
@@ -40,8 +41,8 @@ func (e *UnknownServerError) Hint() string {
 	return "the configuration has " + strings.Join(e.Known, ", ")
 }
 
-// ExitCode is 2.
-func (e *UnknownServerError) ExitCode() int { return 2 }
+// ExitCode is exit.Usage.
+func (e *UnknownServerError) ExitCode() int { return exit.Usage }
 
 // Error is why a sync or [Learn] did nothing.
 type Error struct {
@@ -133,5 +134,5 @@ func (e *PruneError) Hint() string {
 	return hint
 }
 
-// ExitCode is 2.
-func (e *PruneError) ExitCode() int { return 2 }
+// ExitCode is exit.Usage.
+func (e *PruneError) ExitCode() int { return exit.Usage }

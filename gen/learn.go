@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/learn"
 	"github.com/mcpgen/mcpgen/gen/render"
 	"github.com/mcpgen/mcpgen/gen/schema"
@@ -50,7 +51,7 @@ type LearnReport struct {
 
 // unlearned returns the error that nothing can be learned about a tool.
 func unlearned(tool, problem, remedy string) error {
-	return &Error{Message: fmt.Sprintf("learn %q: %s", tool, problem), Remedy: remedy, Code: 2}
+	return &Error{Message: fmt.Sprintf("learn %q: %s", tool, problem), Remedy: remedy, Code: exit.Usage}
 }
 
 // learnTimeout bounds a call if the configuration has no time-out.
@@ -194,7 +195,7 @@ func callAll(ctx context.Context, opts Options, up UpstreamOptions, key string, 
 			continue
 		}
 		if err := how.Permit(ctx, tool.ID, args); err != nil {
-			return nil, nil, &Error{Err: err, Remedy: fmt.Sprintf(`allow it in mcpgen.yaml; or approve it where you can be asked, with "mcprun call --record FILE %s", and learn with --replies FILE`, tool.ID), Code: 2}
+			return nil, nil, &Error{Err: err, Remedy: fmt.Sprintf(`allow it in mcpgen.yaml; or approve it where you can be asked, with "mcprun call --record FILE %s", and learn with --replies FILE`, tool.ID), Code: exit.Usage}
 		}
 	}
 	srv, options, err := configured(ctx, opts, up, key)
@@ -236,7 +237,7 @@ func failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	return &Error{Code: 3, Err: err}
+	return &Error{Code: exit.Unreachable, Err: err}
 }
 
 // learnedOf returns the learned types of a server's tools that declare no output.

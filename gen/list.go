@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
 // maxParallel is how many servers are asked at once.
@@ -156,7 +157,7 @@ func (s *job) checkMissing(r ServerReport) error {
 		return &Error{
 			Message: fmt.Sprintf("server %q: %s is missing or damaged, and the server %s; nothing was written", r.Key, catalog.StoredPath(locked.Directory), unasked(r.Err)),
 			Remedy:  "restore the file from version control, or sync while the server can be reached",
-			Code:    3, Err: r.Err,
+			Code:    exit.Unreachable, Err: r.Err,
 		}
 	}
 	return nil

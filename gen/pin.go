@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
+	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
 // checkStored returns an error if wrappers would be made from a stored list that was edited since the lock was written: the edit
@@ -24,7 +25,7 @@ func (s *job) checkStored(r listed) error {
 				key, file, catalog.LockPath, unasked(r.report.Err)),
 			Remedy: "restore " + file + " and " + catalog.LockPath + " from version control, or sync while the server can be reached. " +
 				"If you made the change yourself, for example in a merge, and trust it, remove " + catalog.LockPath + " and run \"mcpgen sync --offline\"",
-			Code: 2, Err: r.report.Err,
+			Code: exit.Usage, Err: r.report.Err,
 		}
 	}
 	s.report.Warnings = append(s.report.Warnings, Warning{

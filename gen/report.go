@@ -7,6 +7,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog"
 	"github.com/mcpgen/mcpgen/gen/catalog/diff"
 	"github.com/mcpgen/mcpgen/gen/catalog/drift"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
 
@@ -174,11 +175,11 @@ func (r *Report) Outcome() Outcome {
 func (r *Report) ExitCode() int {
 	switch {
 	case len(r.Failures()) > 0:
-		return 3
+		return exit.Unreachable
 	case r.Strict && (r.Dropped() || r.Suspicious()):
-		return 4
+		return exit.Strict
 	case r.Check && r.Drift(), r.Outcome() == Unpinned:
-		return 1
+		return exit.OutOfDate
 	}
 	return 0
 }

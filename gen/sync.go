@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/catalog/drift"
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/config/consent"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/poison"
 	"github.com/mcpgen/mcpgen/gen/tree"
 )
@@ -110,7 +111,7 @@ func open(ctx context.Context, opts Options) (*job, error) {
 		return nil, &Error{
 			Message: fmt.Sprintf("there is no lock in %s that can be read; --frozen needs one", out),
 			Remedy:  "restore " + catalog.LockPath + " from version control, or run \"mcpgen sync\" and review what it writes",
-			Code:    2,
+			Code:    exit.Usage,
 		}
 	}
 	dirs, byName := map[string]string{}, catalog.Dirs(names)

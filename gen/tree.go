@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/gen/catalog"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
@@ -86,8 +87,8 @@ func (e *UnknownToolError) Hint() string {
 	return `run "mcpgen list" to see all tools`
 }
 
-// ExitCode is 2.
-func (e *UnknownToolError) ExitCode() int { return 2 }
+// ExitCode is exit.Usage.
+func (e *UnknownToolError) ExitCode() int { return exit.Usage }
 
 // Find returns the tool with an id, a "server/tool" name or a wrapper's file, or the only tool with the name of a tool or
 // function. The error is an *[UnknownToolError] unless reading a wrapper failed.

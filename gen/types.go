@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 	"github.com/mcpgen/mcpgen/gen/schema"
 )
@@ -105,8 +106,8 @@ func (e *TypeNameError) Hint() string {
 	return fmt.Sprintf("choose another, for example %s", usableTypeName(e.Language, name))
 }
 
-// ExitCode is 2.
-func (e *TypeNameError) ExitCode() int { return 2 }
+// ExitCode is exit.Usage.
+func (e *TypeNameError) ExitCode() int { return exit.Usage }
 
 // JSONError is a file that is no JSON text. Exit code 2.
 type JSONError struct {
@@ -122,8 +123,8 @@ func (e *JSONError) Error() string {
 // Unwrap returns what was wrong.
 func (e *JSONError) Unwrap() error { return e.Err }
 
-// ExitCode is 2.
-func (e *JSONError) ExitCode() int { return 2 }
+// ExitCode is exit.Usage.
+func (e *JSONError) ExitCode() int { return exit.Usage }
 
 // Hint describes what is read.
 func (e *JSONError) Hint() string {

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcpgen/internal/syncview"
 	"github.com/mcpgen/mcpgen/gen"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/runner/script/migrate"
 	"github.com/mcpgen/mcpgen/runner/skill"
 )
@@ -46,12 +47,12 @@ func (o *syncOptions) openMigration(patterns []string) (*migration, error) {
 	}
 	var err error
 	if m.before, err = migrate.Load(dir); err != nil {
-		return nil, &gen.Error{Message: fmt.Sprintf("--migrate compares with the tree as it was: %v", err), Remedy: "run it where the tree is, or name a former one with --from", Code: 2}
+		return nil, &gen.Error{Message: fmt.Sprintf("--migrate compares with the tree as it was: %v", err), Remedy: "run it where the tree is, or name a former one with --from", Code: exit.Usage}
 	}
 	for _, pattern := range patterns {
 		found, err := filepath.Glob(o.app.Path(pattern))
 		if err != nil || len(found) == 0 {
-			return nil, &gen.Error{Message: fmt.Sprintf("there is no script %q", pattern), Remedy: "name files, or give a pattern such as 'scripts/*.ts'", Code: 2}
+			return nil, &gen.Error{Message: fmt.Sprintf("there is no script %q", pattern), Remedy: "name files, or give a pattern such as 'scripts/*.ts'", Code: exit.Usage}
 		}
 		for _, path := range found {
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {

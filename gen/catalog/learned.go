@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
 // LearnedDir is the folder of the learned output types, one file per server folder.
@@ -66,8 +68,8 @@ func (e *DamagedLearnedError) Hint() string {
 	return `repair it or restore it from version control; or remove it, and learn again with "mcpgen learn"`
 }
 
-// ExitCode is 2.
-func (e *DamagedLearnedError) ExitCode() int { return 2 }
+// ExitCode is exit.Usage.
+func (e *DamagedLearnedError) ExitCode() int { return exit.Usage }
 
 // ReadLearned reads the learned types of a tree, by server and tool. It returns an empty map if the tree does not exist, and a
 // *[DamagedLearnedError] for a file that cannot be read.

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
 // API is the protocol of an endpoint for embeddings.
@@ -67,8 +69,8 @@ func (e *EndpointError) Error() string {
 // Hint says what to write instead.
 func (e *EndpointError) Hint() string { return e.Remedy }
 
-// ExitCode is 2.
-func (e *EndpointError) ExitCode() int { return 2 }
+// ExitCode is exit.Usage.
+func (e *EndpointError) ExitCode() int { return exit.Usage }
 
 // NewEndpoint checks the settings and sends nothing. Its errors are *[EndpointError].
 func NewEndpoint(opts EndpointOptions) (*Endpoint, error) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/ident"
 )
 
@@ -32,8 +33,8 @@ func (e *UnknownError) Hint() string {
 	return "the tree has no tools"
 }
 
-// ExitCode is 2.
-func (e *UnknownError) ExitCode() int { return 2 }
+// ExitCode is exit.Usage.
+func (e *UnknownError) ExitCode() int { return exit.Usage }
 
 // scope is what the filters leave: nil is all documents, otherwise the servers, by their place in the catalog.
 type scope map[int32]bool

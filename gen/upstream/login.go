@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/gen/config"
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 	"github.com/mcpgen/mcpgen/gen/upstream/oauth"
 	"github.com/mcpgen/mcpgen/gen/upstream/redact"
@@ -58,8 +59,8 @@ func (e *LoginFailure) Unwrap() error { return e.Err }
 // Hint returns what to do about the error; it may be empty.
 func (e *LoginFailure) Hint() string { return e.hint }
 
-// ExitCode returns 3: the server can't be used.
-func (e *LoginFailure) ExitCode() int { return 3 }
+// ExitCode returns exit.Unreachable: the server can't be used.
+func (e *LoginFailure) ExitCode() int { return exit.Unreachable }
 
 // loginRounds is how often a person is sent to an authorization server: a second time when the server wants more than
 // it said at first, or names another authorization server by then.

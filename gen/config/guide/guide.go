@@ -5,6 +5,8 @@ package guide
 import (
 	"fmt"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/exit"
 )
 
 // The markers. Each is on a line of its own.
@@ -37,8 +39,8 @@ func (*MarkerError) Hint() string {
 	return fmt.Sprintf("leave one %q with one %q below it, or remove both", Begin, End)
 }
 
-// ExitCode returns 2.
-func (*MarkerError) ExitCode() int { return 2 }
+// ExitCode returns exit.Usage.
+func (*MarkerError) ExitCode() int { return exit.Usage }
 
 // Update returns the text with the paragraph between its markers, and whether they were there. If they were not, it appends
 // them. The error is a [*MarkerError].

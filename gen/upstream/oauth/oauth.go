@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/gen/exit"
 	"github.com/mcpgen/mcpgen/gen/upstream/internal/safetext"
 )
 
@@ -80,8 +81,8 @@ func (e *LoginError) Error() string { return fmt.Sprintf("server %q: %s", e.Serv
 // Hint returns the command that logs in.
 func (e *LoginError) Hint() string { return Remedy(e.Server) }
 
-// ExitCode returns 3: the server could not be used.
-func (e *LoginError) ExitCode() int { return 3 }
+// ExitCode returns exit.Unreachable: the server could not be used.
+func (e *LoginError) ExitCode() int { return exit.Unreachable }
 
 // Remedy returns the command that logs in to a server, as the second half of a sentence.
 func Remedy(server string) string {
