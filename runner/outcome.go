@@ -156,6 +156,7 @@ func (x *run) warnOfNotes() {
 			}
 		case "text":
 			x.calls.Warn("%s", hint.JSONInText(id, x.script.Language))
+			x.calls.Advise("mcpgen learn %s gives its result a type", id)
 		}
 	}
 }

@@ -16,6 +16,8 @@ type Policy struct {
 	PolicyPart `yaml:",inline"`
 	// Customers are for runs of one customer, by id.
 	Customers map[string]PolicyPart
+	// Unattended are the flags that hold without a terminal: allow, allow_drift, approve, approve_command, config. Empty: none.
+	Unattended []string
 	// File is where the policy was read, empty if nothing is configured.
 	File string `yaml:"-"`
 }

@@ -86,6 +86,7 @@ type Calls struct {
 	dryCalls map[int]bool             // calls that a dry run skipped
 	listed   int                      // bytes of their arguments
 	warned   map[string]bool
+	advised  map[string]bool
 	texts    map[string]bool // tools that returned JSON as text
 	warnings []string
 }
@@ -95,7 +96,7 @@ func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
 	set := run.Settings.withDefaults()
 	c := &Calls{
 		chain: ch, run: run, set: set, tokens: pii.New(), subject: &policy.Run{Subject: set.Subject, Conversation: set.Conversation}, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
-		slots: make(chan struct{}, set.Parallel), checks: make(chan struct{}, maxChecks), gates: map[string]chan struct{}{}, dryCalls: map[int]bool{}, warned: map[string]bool{}, texts: map[string]bool{},
+		slots: make(chan struct{}, set.Parallel), checks: make(chan struct{}, maxChecks), gates: map[string]chan struct{}{}, dryCalls: map[int]bool{}, warned: map[string]bool{}, advised: map[string]bool{}, texts: map[string]bool{},
 	}
 	if run.Direct && set.Conversation != nil {
 		c.subject = set.Conversation
@@ -201,6 +202,25 @@ func (c *Calls) warn(req *request, format string, args ...any) {
 
 // Warn adds a warning about the run, once for each text.
 func (c *Calls) Warn(format string, args ...any) { c.warn(&request{}, format, args...) }
+
+// advise tells whoever operates mcprun what to do about a call, once for each text. It goes to the watcher and the log, and is no
+// warning of the run: models read those, and it is not for them to change who decides about calls.
+func (c *Calls) advise(req *request, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	c.mu.Lock()
+	known := c.advised[text] || len(c.advised) >= maxWarnings
+	if !known {
+		c.advised[text] = true
+	}
+	c.mu.Unlock()
+	if !known {
+		c.chain.log.Info(text, "call", req.Seq)
+		c.tell(Event{Kind: EventAdvice, Call: req.Seq, Tool: req.Tool, Message: text})
+	}
+}
+
+// Advise tells whoever operates mcprun what to do about the run, once for each text. It is no warning.
+func (c *Calls) Advise(format string, args ...any) { c.advise(&request{}, format, args...) }
 
 // ended reports whether the run has timed out or was interrupted.
 func (c *Calls) ended() bool {

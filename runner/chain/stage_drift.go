@@ -51,11 +51,14 @@ func (c *Calls) drift(next handler) handler {
 			case c.set.AllowDrift:
 				c.warn(req, "called despite its drift from the tree (--allow-drift): %s", changed.text)
 			case changed.verdict != diff.Harmless:
-				return nil, refusal(call.KindDenied, req, `drift (%s): %s; review it with "mcpgen sync --diff" and accept it with "mcpgen sync" (or "mcpgen sync --migrate", which also adapts scripts), or allow it with --allow-drift`, changed.verdict, changed.text)
+				c.advise(req, `review the change with "mcpgen sync --diff" and accept it with "mcpgen sync" (or "mcpgen sync --migrate", which also adapts scripts), or allow it with --allow-drift`)
+				return nil, refusal(call.KindDenied, req, `drift (%s): %s; a person has to review and accept the change`, changed.verdict, changed.text)
 			case misfit != "":
-				return nil, refusal(call.KindDenied, req, `drift: %s, and %s; accept the change with "mcpgen sync" and adapt the call`, changed.text, misfit)
+				c.advise(req, `accept the change with "mcpgen sync"`)
+				return nil, refusal(call.KindDenied, req, `drift: %s, and %s; once a person has accepted the change, adapt the call`, changed.text, misfit)
 			default:
-				c.warn(req, `called despite a harmless change: %s; accept it with "mcpgen sync"`, changed.text)
+				c.advise(req, `accept the change with "mcpgen sync"`)
+				c.warn(req, `called despite a harmless change: %s`, changed.text)
 			}
 		}
 		req.waiting.begin(ctx, waitAnswer)

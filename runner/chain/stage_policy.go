@@ -70,7 +70,7 @@ func (ch *Chain) policyRequest(req *request, run *policy.Run) *policy.Request {
 // approve waits for a person's answer. The run's clock is held meanwhile; the call's clocks have not started.
 func (c *Calls) approve(ctx context.Context, req *request, asked *policy.Request, d *policy.Decision) error {
 	if c.set.Approver == nil {
-		return nobody(req, d)
+		return c.nobody(req, d)
 	}
 	secrets := c.chain.mask(nil)
 	c.clock.Hold()
@@ -91,7 +91,7 @@ func (c *Calls) approve(ctx context.Context, req *request, asked *policy.Request
 	case ctx.Err() != nil:
 		return callError(ctx, req, ctx.Err())
 	case errors.Is(err, approve.ErrNobody):
-		return nobody(req, d)
+		return c.nobody(req, d)
 	case err != nil:
 		return refusal(call.KindDenied, req, "policy: approval is needed, but asking failed: %v: %s", err, explain(d))
 	case answer.Scope == approve.Refused:
@@ -101,8 +101,9 @@ func (c *Calls) approve(ctx context.Context, req *request, asked *policy.Request
 }
 
 // nobody returns the error for a call that needs approval where nobody can be asked.
-func nobody(req *request, d *policy.Decision) error {
-	return refusal(call.KindDenied, req, "policy: approval is needed, but nobody can be asked here: %s; start mcprun with --allow %s, or with --approve page to answer in a browser", explain(d), req.Tool)
+func (c *Calls) nobody(req *request, d *policy.Decision) error {
+	c.advise(req, "to approve such calls, start mcprun with --approve page and answer in a browser, or with --allow %s", req.Tool)
+	return refusal(call.KindDenied, req, "policy: approval is needed, but nobody can be asked here: %s", explain(d))
 }
 
 func refusedBy(a approve.Answer) string {

@@ -62,7 +62,7 @@ func TestPolicyDecides(t *testing.T) {
 		{"allowed", policy.Allow, nil, `{"n":1}`, 1, ""},
 		{"denied", policy.Deny, answer(approve.Answer{Scope: approve.Run}, nil), `denied: policy: refused: no (rule "r", mcpgen.yaml:7)`, 0, ""},
 		{"an unknown effect", "later", nil, "denied: policy: refused", 0, ""},
-		{"nobody to ask", policy.Ask, nil, `denied: policy: approval is needed, but nobody can be asked here: no (rule "r", mcpgen.yaml:7); start mcprun with --allow crm__send`, 0, ""},
+		{"nobody to ask", policy.Ask, nil, `denied: policy: approval is needed, but nobody can be asked here: no (rule "r", mcpgen.yaml:7)`, 0, ""},
 		{"approved", policy.Ask, answer(approve.Answer{Scope: approve.Once, By: "ann"}, nil), `{"n":1}`, 1, "ann"},
 		{"refused", policy.Ask, answer(approve.Answer{By: "ann"}, nil), `denied: policy: not approved by ann: no`, 0, "ann"},
 		{"no answer", policy.Ask, answer(approve.Answer{}, nil), `denied: policy: not approved (nobody answered): no`, 0, ""},
@@ -77,6 +77,29 @@ func TestPolicyDecides(t *testing.T) {
 				t.Errorf("%d calls, decision %+v; want %d calls by %q", n, rec.Policy, c.calls, c.by)
 			}
 		})
+	}
+}
+
+// TestAdvice: what an operator may do goes to the watcher once, and to nothing that a script or a model reads.
+func TestAdvice(t *testing.T) {
+	n := 0
+	w := newTestCalls(t, counted(&n), nil, Settings{Policy: decide(policy.Ask)}, "")
+	var told []string
+	w.run.Watch = func(e Event) {
+		if e.Kind == EventAdvice {
+			told = append(told, e.Message)
+		}
+	}
+	for range 2 {
+		if text := w.do(t.Context(), "crm__send", `{}`); !strings.Contains(text, "nobody can be asked here") || strings.Contains(text, "--") {
+			t.Errorf("the script reads %q", text)
+		}
+	}
+	if warnings := w.Finish().Warnings; len(warnings) != 0 {
+		t.Errorf("warnings %q, want none", warnings)
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "--allow crm__send") {
+		t.Errorf("advice %q, want one text with the flag", told)
 	}
 }
 

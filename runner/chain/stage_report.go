@@ -119,4 +119,5 @@ const (
 	EventRetry    EventKind = "retry"    // it is being retried
 	EventEnded    EventKind = "ended"
 	EventWarning  EventKind = "warning"
+	EventAdvice   EventKind = "advice" // what whoever operates mcprun may do; not for a model
 )

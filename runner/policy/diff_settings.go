@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,9 +88,23 @@ func diffPart(key string, before, after *part, size func(string) int64) []Settin
 	return out
 }
 
+// unattended returns the flags that hold without a terminal: all of them where there is no policy.
+func unattended(s *config.Settings) []string {
+	if s.Policy.File == "" {
+		return []string{"allow", "allow_drift", "approve", "approve_command", "config"}
+	}
+	return s.Policy.Unattended
+}
+
 // DiffRun compares the settings of run: that let calls pass which the policy, or the lock, would stop.
 func DiffRun(before, after *config.Settings) []SettingChange {
 	var out []SettingChange
+	was, is := unattended(before), unattended(after)
+	wider := slices.ContainsFunc(is, func(key string) bool { return !slices.Contains(was, key) })
+	if wider || len(is) != len(was) {
+		list := func(keys []string) string { return cmp.Or(strings.Join(keys, ", "), "none") }
+		out = append(out, SettingChange{"policy.unattended", list(was), list(is), filepath.Base(after.Path), wider})
+	}
 	// Strictest is the value to which a change is not wider. Any other change is: who answers, nobody can compare.
 	for _, s := range []struct{ key, otherwise, strictest string }{
 		{"approve", "auto", "none"}, {"approve_command", "none", "none"}, {"allow_drift", "false", "false"},

@@ -125,6 +125,26 @@ func TestDiffRun(t *testing.T) {
 	}
 }
 
+func TestDiffUnattended(t *testing.T) {
+	with := func(keys ...string) *config.Settings {
+		return &config.Settings{Path: "dir/mcpgen.yaml", Policy: config.Policy{Unattended: keys, File: "mcpgen.yaml"}}
+	}
+	for _, c := range []struct {
+		before, after *config.Settings
+		want          string
+	}{
+		{with(), with("allow"), "wider policy.unattended none→allow mcpgen.yaml"},
+		{&config.Settings{}, with("allow"), "stricter policy.unattended allow, allow_drift, approve, approve_command, config→allow mcpgen.yaml"},
+		{with("config"), with("allow"), "wider policy.unattended config→allow mcpgen.yaml"},
+		{with("allow", "config"), with("config"), "stricter policy.unattended allow, config→config mcpgen.yaml"},
+		{with("allow", "config"), with("config", "allow"), ""},
+	} {
+		if got := describeSettings(DiffRun(c.before, c.after)); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
 func describeSettings(changes []SettingChange) string {
 	var out []string
 	for _, c := range changes {

@@ -40,6 +40,7 @@ var notRun = map[string]string{
 	"ssh -L 41234:127.0.0.1:41234 host":                          "needs another machine",
 	"mcprun serve --http 127.0.0.1:8700 --token-file tokens.txt": "serves until it is stopped",
 	"mcprun approvals":                                           "serves until it is stopped",
+	"mcprun --allow crm__update_record report.ts":                "needs a terminal, as the page says",
 	"mcprun --approve page close.ts":                             "waits for the line before it",
 	"make bench":                                                 "measures for minutes",
 	"BENCH_JSON=bench.json make bench":                           "measures for minutes",

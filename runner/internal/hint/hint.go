@@ -206,5 +206,5 @@ func JSONInText(tool string, language sandbox.Language) string {
 	if language == sandbox.LangPython {
 		parse = "json.loads"
 	}
-	return fmt.Sprintf("%s returned JSON as text: use %s, or run: mcpgen learn %s", tool, parse, tool)
+	return fmt.Sprintf("%s returned JSON as text: use %s", tool, parse)
 }

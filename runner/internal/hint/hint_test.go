@@ -35,7 +35,7 @@ func TestRules(t *testing.T) {
 		{py, "TypeError", "the JSON object must be str, bytes or bytearray, not Handle", "", "", handle},
 		{py, "TypeError", "Object of type date is not JSON serializable", "", "", ""},
 		{py, "KeyError", "Handle", "", "", ""},
-		{py, "TypeError", "string indices must be integers, not 'str'", "", "", "crm__list returned JSON as text: use json.loads, or run: mcpgen learn crm__list"},
+		{py, "TypeError", "string indices must be integers, not 'str'", "", "", "crm__list returned JSON as text: use json.loads"},
 		{py, "AttributeError", "'str' object has no attribute 'get'", "", "", "crm__list returned JSON as text"},
 
 		{py, "TypeError", "object dict can't be used in 'await' expression", "", "", "leave await out"},

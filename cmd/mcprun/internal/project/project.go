@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -60,7 +61,9 @@ type LocationFlags struct {
 	servers string
 	Skills  string
 	Debug   bool // bound with the output flags
-	trusted bool
+	// AnyConfig lets --config hold without a terminal whatever the policy says: the host of a server starts it in any folder.
+	AnyConfig bool
+	trusted   bool
 }
 
 // Bind adds the flags to a command.
@@ -113,8 +116,11 @@ func (o *LocationFlags) OpenToRead(app *cli.App, at resources.Provider, stderr i
 	return o.open(app, at, stderr, func(*config.Config) error { return nil })
 }
 
-// Consent returns an error if no person has agreed to the configuration.
+// Consent returns an error if no person has agreed to the configuration, or if --config may not name it.
 func (o *LocationFlags) Consent(ctx context.Context, app *cli.App, at resources.Provider, cfg *config.Config) error {
+	if err := o.mayName(app, cfg); err != nil {
+		return err
+	}
 	return trust.Gate{App: app, Named: app.Configs(o.Configs), All: o.trusted, Silent: at.InDaemon()}.Check(ctx, cfg)
 }
 
@@ -181,6 +187,34 @@ func (o *LocationFlags) Files(app *cli.App) string {
 		sum.Write(text)
 	}
 	return fmt.Sprintf("%x %v", sum.Sum(nil), err)
+}
+
+// mayName returns an error if another configuration is named than that of the project here, where there is no terminal and the
+// project's policy does not let --config hold.
+func (o *LocationFlags) mayName(app *cli.App, cfg *config.Config) error {
+	if o.AnyConfig || flags.Attended(app) || len(app.Configs(o.Configs)) == 0 {
+		return nil
+	}
+	at, err := config.Locate(app.Dir, nil)
+	if _, none := errors.AsType[*config.NotFoundError](err); none {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	same := func(a, b string) bool { return RealPath(a) == RealPath(b) }
+	if slices.EqualFunc(at.Paths, cfg.Paths, same) {
+		return nil
+	}
+	here, err := at.Load()
+	if err != nil || here.Settings.Policy.File == "" || slices.Contains(here.Settings.Policy.Unattended, "config") {
+		return err
+	}
+	given := "--config"
+	if len(o.Configs) == 0 {
+		given = cli.ConfigVariable
+	}
+	return &flags.UnattendedError{Given: given, Key: "config", File: config.SettingsName}
 }
 
 // Load reads the configuration and finds the folders of the project.

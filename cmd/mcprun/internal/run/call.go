@@ -173,6 +173,9 @@ func (o *callCommand) run(cmd *cobra.Command, tool string, pairs []string) error
 		}
 	}
 	defer p.Close()
+	if err := flags.CheckUnattended(o.app, cmd.Flags(), &p.Settings); err != nil {
+		return err
+	}
 	if err := flags.ApplyDefaults(o.app, cmd.Flags(), &p.Settings); err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func (o *Options) approvePlan(ctx context.Context, p *project.Project, s *runner
 		return err
 	}
 	if approver == nil {
-		return &planRefused{errors.New("nobody can be asked here: start mcprun plan in a terminal, or give --approve page, or name a program with --approve-command")}
+		return &planRefused{errors.New("nobody can be asked here: a person starts mcprun plan in a terminal")}
 	}
 	answer, err := approver.Approve(ctx, &approve.Question{Script: s.Name, Code: s.Code, Customer: plan.Customer, Risk: res.Risk, Plan: plan})
 	switch {

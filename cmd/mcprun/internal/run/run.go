@@ -308,6 +308,9 @@ func (o *Options) openProject(ctx context.Context, con *term.Console) (*project.
 // ApplyDefaults sets flags that were not given on the command line. The highest risk and the least trusted author of flag,
 // environment and mcpgen.yaml count.
 func (o *Options) ApplyDefaults(p *project.Project) error {
+	if err := flags.CheckUnattended(o.App, o.Cmd.Flags(), &p.Settings); err != nil {
+		return err
+	}
 	if err := flags.ApplyDefaults(o.App, o.Cmd.Flags(), &p.Settings); err != nil {
 		return err
 	}

@@ -67,6 +67,7 @@ type command struct {
 // NewCommand returns the command serve.
 func NewCommand(app *cli.App) *cobra.Command {
 	inner := &run.Options{App: app}
+	inner.AnyConfig = true
 	innerCmd := &cobra.Command{Use: "mcprun"}
 	inner.Bind(innerCmd)
 	o := &command{app: app, run: inner}

@@ -226,7 +226,7 @@ func (b *state) runJob(ctx context.Context, job *mcpserver.Job) (*runner.Result,
 	defer done()
 	s.Calls.Subject.Customer, s.Calls.Subject.Session = job.Customer.ID, job.Session
 	s.Calls.Conversation = b.live.clients.Of(job.Customer.ID, job.Session)
-	s.Stdout, s.Stderr, s.Elicit, s.Watch, s.Answers = job.Stdout, job.Stderr, job.Ask, job.Watch, b.answers(job)
+	s.Stdout, s.Stderr, s.Elicit, s.Watch, s.Answers = job.Stdout, job.Stderr, job.Ask, b.watch(job.Watch), b.answers(job)
 	if s.Calls.Approver, err = b.approver(job.Customer, job.CanAsk, job.Ask); err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func (b *state) callTool(ctx context.Context, job *mcpserver.CallJob) (*mcpserve
 		return nil, err
 	}
 	res, record, warnings, err := at.Runner.Call(ctx, runner.DirectCall{
-		Tool: tool, Args: job.Args, Calls: calls, Elicit: job.Ask, Watch: job.Watch,
+		Tool: tool, Args: job.Args, Calls: calls, Elicit: job.Ask, Watch: b.watch(job.Watch),
 	})
 	if bad, ok := errors.AsType[*call.Error](err); ok {
 		return &mcpserver.CallAnswer{Failed: true, Message: bad.Error(), Warnings: warnings, Record: record}, nil

@@ -23,6 +23,7 @@ type watcher struct {
 	style cli.Style
 	width int  // of the terminal; 0: no progress line
 	quiet bool // no warnings
+	alone bool // no person reads standard error
 
 	mu   sync.Mutex
 	live []*liveCall            // oldest first
@@ -42,7 +43,7 @@ type liveCall struct {
 // NewWatcher starts a watcher, which Close ends. There is no progress line without a terminal, in CI, and on a terminal that
 // cannot erase lines.
 func NewWatcher(app *cli.App, con *Console, quiet bool) *watcher {
-	w := &watcher{slow: map[string]*time.Timer{}, con: con, style: app.ErrStyle(), quiet: quiet, done: make(chan struct{})}
+	w := &watcher{slow: map[string]*time.Timer{}, con: con, style: app.ErrStyle(), quiet: quiet, alone: !app.Terminal.Stderr, done: make(chan struct{})}
 	if !quiet && app.Env("CI") == "" && app.Env("TERM") != "dumb" {
 		w.width = app.ErrColumns()
 	}
@@ -82,6 +83,10 @@ func (w *watcher) Event(e chain.Event) {
 		switch e.Kind {
 		case chain.EventWarning:
 			w.con.Say("mcprun: " + w.style.Yellow("warning:") + " " + about(e))
+		case chain.EventAdvice:
+			if !w.alone {
+				w.con.Say("mcprun: " + w.style.Bold("hint:") + " " + about(e))
+			}
 		case chain.EventRetry:
 			w.con.Say("mcprun: " + about(e))
 		}

@@ -1,0 +1,58 @@
+package flags
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpgen/mcpgen/cmd/internal/cli"
+	"github.com/mcpgen/mcpgen/gen/config"
+)
+
+// UnattendedError reports a flag or variable that the project's policy does not let hold without a terminal.
+type UnattendedError struct {
+	// Given is the flag or variable, Key its name in policy.unattended.
+	Given, Key string
+	// File is the mcpgen.yaml with the policy.
+	File string
+}
+
+func (e *UnattendedError) Error() string {
+	return fmt.Sprintf("%s does not hold without a terminal: the operator of this project has not written unattended: [%s] below policy: in %s", e.Given, e.Key, e.File)
+}
+
+// ExitCode is that of what is refused.
+func (*UnattendedError) ExitCode() int { return 126 }
+
+// Attended reports whether a person sees what the program says: standard error is a terminal. Elsewhere a model may be the one
+// who gave the flags, and who reads the answer.
+func Attended(app *cli.App) bool { return app.Terminal.Stderr }
+
+// CheckUnattended refuses flags that decide about calls in place of a person, and variables of the environment that set them, where
+// there is no terminal and the project has a policy that does not list them. It is called before [ApplyDefaults].
+func CheckUnattended(app *cli.App, flags *pflag.FlagSet, settings *config.Settings) error {
+	if Attended(app) || settings.Policy.File == "" {
+		return nil
+	}
+	// A value that lets nothing through holds everywhere.
+	for _, f := range []struct{ key, harmless string }{{"allow", ""}, {"allow_drift", "false"}, {"approve", "none"}, {"approve_command", ""}} {
+		flag := flags.Lookup(strings.ReplaceAll(f.key, "_", "-"))
+		if flag == nil || slices.Contains(settings.Policy.Unattended, f.key) {
+			continue
+		}
+		given, value := "--"+flag.Name, flag.Value.String()
+		if !flag.Changed {
+			given = EnvPrefix + strings.ToUpper(f.key)
+			value = app.Env(given)
+			if value == "" || !config.IsRunKey(f.key) {
+				continue
+			}
+		}
+		if value != f.harmless {
+			return &UnattendedError{Given: given, Key: f.key, File: config.SettingsName}
+		}
+	}
+	return nil
+}
