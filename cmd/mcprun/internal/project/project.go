@@ -63,7 +63,9 @@ type LocationFlags struct {
 	Debug   bool // bound with the output flags
 	// AnyConfig lets --config hold without a terminal whatever the policy says: the host of a server starts it in any folder.
 	AnyConfig bool
-	trusted   bool
+	// Silent asks nobody whether the configuration is trusted.
+	Silent  bool
+	trusted bool
 }
 
 // Bind adds the flags to a command.
@@ -121,7 +123,7 @@ func (o *LocationFlags) Consent(ctx context.Context, app *cli.App, at resources.
 	if err := o.mayName(app, cfg); err != nil {
 		return err
 	}
-	return trust.Gate{App: app, Named: app.Configs(o.Configs), All: o.trusted, Silent: at.InDaemon()}.Check(ctx, cfg)
+	return trust.Gate{App: app, Named: app.Configs(o.Configs), All: o.trusted, Silent: o.Silent || at.InDaemon()}.Check(ctx, cfg)
 }
 
 func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writer, may func(*config.Config) error) (*Project, error) {

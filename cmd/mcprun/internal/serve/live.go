@@ -98,6 +98,7 @@ func (l *live) end(ctx context.Context, old *state, anew bool) {
 // open reads the project. Flags begin as the command line sets them, because the project may no longer set what it has set before.
 func (l *live) open(ctx context.Context) (*state, error) {
 	*l.o.run = l.said
+	l.o.run.Silent = l.now != nil // a person is asked at the start only: calls wait for the answer, and come from elsewhere
 	p, err := l.o.run.Open(ctx, l.o.app, l.at, l.stderr)
 	if err != nil {
 		return nil, err
