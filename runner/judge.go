@@ -78,6 +78,12 @@ func (r *Runner) Judge(ctx context.Context, s *Script, sandboxes []sandbox.Backe
 	return facts.Judge(&opt), nil
 }
 
+// Digest returns the digest of a script and of all files beside it and skills that it imports; see script.Bundler.Digest.
+func (r *Runner) Digest(ctx context.Context, s *Script) (string, error) {
+	return r.opt.Bundler.Digest(ctx, script.Source{Name: s.Name, Code: s.Code, Language: s.Language, Dir: s.Dir},
+		script.Options{Tree: r.opt.Tree, Skills: r.opt.Skills, Closed: r.opt.Trusted})
+}
+
 // parsePython returns the trees of Python files.
 func (r *Runner) parsePython(ctx context.Context, texts map[string]string, sandboxes []sandbox.Backend) (json.RawMessage, error) {
 	choice, err := chooseUsable(ctx, sandboxes, Need{Name: Auto, Language: sandbox.LangPython, Risk: risk.Low})

@@ -30,7 +30,7 @@ const maxPlan = 1000
 // Plan is an approval of calls before they are made. It holds for one run of one script.
 type Plan struct {
 	ID string `json:"id"`
-	// What the plan is for: the script's name and digest, the digest of the lock, and the customer.
+	// What the plan is for: the script's name, the digest of the script and all that it imports, the digest of the lock, and the customer.
 	Script   string `json:"script"`
 	Digest   string `json:"sha256"`
 	Lock     string `json:"lock"`
@@ -249,7 +249,7 @@ func (s *Plans) Open(id string, want *Plan) (*Plan, error) {
 	case time.Now().After(p.Until):
 		return bad("it expired at %s", p.Until.Local().Format(time.DateTime))
 	case p.Digest != want.Digest:
-		return bad("it was made for another script, or %s has changed since", p.Script)
+		return bad("it was made for another script, or %s or a file that it imports has changed since", p.Script)
 	case p.Lock != want.Lock:
 		return bad("the tools have changed since it was made")
 	case p.Customer != want.Customer:

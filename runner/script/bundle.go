@@ -24,6 +24,7 @@ type bundle struct {
 	// Modules are the modules that it registers for bundles that are made while it runs. Nil: it has no computed imports.
 	Modules map[string]module
 	Facts   *judge.Facts // of a task with Judge
+	Digest  string       // of a task with Judge; see [Bundler.Digest]
 }
 
 // newBundle makes the bundle of a script.

@@ -2,7 +2,10 @@ package script
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"hash"
 	"maps"
 	"path"
 	"slices"
@@ -11,6 +14,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 
 	"github.com/mcpgen/mcpgen/runner/bridge"
+	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script/internal/pyimport"
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 )
@@ -28,19 +32,46 @@ func (b *Bundler) Facts(ctx context.Context, src Source, opt Options) (*judge.Fa
 	return made.Facts, nil
 }
 
-// facts makes the bundle of a task with Judge, which has only Facts.
+// Digest returns the SHA-256, in hexadecimal, of a script and of all files beside it and skills that it imports, with their names. Imports by
+// a computed path are not known. Errors in the script are an *Error.
+func (b *Bundler) Digest(ctx context.Context, src Source, opt Options) (string, error) {
+	if src.Language == sandbox.LangPython {
+		texts, order, err := PythonFiles(src, opt)
+		if err != nil {
+			return "", err
+		}
+		sum := sha256.New()
+		for _, name := range order {
+			addTo(sum, name, texts[name])
+		}
+		return hex.EncodeToString(sum.Sum(nil)), nil
+	}
+	if err := check(src); err != nil {
+		return "", err
+	}
+	made, err := b.make(ctx, task{Src: src, Opt: opt, Judge: true})
+	if err != nil {
+		return "", err
+	}
+	return made.Digest, nil
+}
+
+// addTo adds a file to a digest.
+func addTo(sum hash.Hash, name, text string) { fmt.Fprintf(sum, "%q %d %s", name, len(text), text) }
+
+// facts makes the bundle of a task with Judge, which has only Facts and Digest.
 func (t task) facts() (*bundle, error) {
 	f := newFiles(t.Src)
 	defer f.close()
 	if err := f.open(t.Src.Dir, t.Opt); err != nil {
 		return nil, err
 	}
-	facts := &judge.Facts{}
+	facts, sum := &judge.Facts{}, sha256.New()
 	pending := []place{{scriptNamespace, t.Src.Name}}
-	for seen, size := map[place]bool{}, 0; len(pending) > 0; {
+	for seen, size, count := map[place]bool{}, 0, 0; len(pending) > 0; {
 		at := pending[0]
 		pending = pending[1:]
-		if seen[at] || path.Ext(at.Path) == ".json" {
+		if seen[at] {
 			continue
 		}
 		seen[at] = true
@@ -48,7 +79,12 @@ func (t task) facts() (*bundle, error) {
 		if err != nil {
 			continue // the run reports it
 		}
-		if size += len(text); len(seen) > maxModules || size > maxModuleBytes {
+		addTo(sum, at.Namespace+"/"+at.Path, text)
+		if path.Ext(at.Path) == ".json" {
+			continue
+		}
+		count++
+		if size += len(text); count > maxModules || size > maxModuleBytes {
 			return nil, &Error{Problems: []Problem{{File: t.Src.Name, Text: fmt.Sprintf("the script imports more than %d files or %d bytes", maxModules, maxModuleBytes)}}}
 		}
 		if t.small && !isSmall(at.Namespace, text) {
@@ -67,7 +103,7 @@ func (t task) facts() (*bundle, error) {
 			}
 		}
 	}
-	return &bundle{Facts: facts}, nil
+	return &bundle{Facts: facts, Digest: hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
 // factsOf adds the facts of one module, and returns the specifiers of its imports.

@@ -25,7 +25,10 @@ import (
 	"github.com/mcpgen/mcpgen/runner"
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/chain"
+	"github.com/mcpgen/mcpgen/runner/exit"
 	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/workspace/customer"
 )
 
 // defaultPlanTime is how long a plan holds.
@@ -45,10 +48,10 @@ func NewPlanCommand(app *cli.App, at resources.Provider) *cobra.Command {
 	o.planFlags = planFlags{makes: true, expire: defaultPlanTime}
 	cmd := &cobra.Command{
 		Use: "plan SCRIPT [-- ARGS...]", Short: "List the calls of a script that change data, and approve them before it runs",
-		Long: `Makes a dry run, lists the calls that it skipped, and asks whether they may be made. The
+		Long: `Makes a dry run, lists the calls that it skipped, and asks whether they may be made. Only the
 plan's id is on standard output; mcprun --plan ID SCRIPT makes those calls without asking
-again. A plan is for one run of that script with the same tools, and expires. Calls that are
-not in the plan still need approval.`,
+again. A plan is for one run of that script and the files that it imports, with the same
+tools, and expires. Calls that are not in the plan still need approval.`,
 		Example: "  mcprun plan close.ts\n  mcprun plan close.ts --expires 10m --most crm__close_ticket=50\n  mcprun --plan k3jx7… close.ts",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.args = args; o.code == "" && len(args) == 0 {
@@ -142,14 +145,29 @@ func (o *Options) approvePlan(ctx context.Context, p *project.Project, s *runner
 	case err != nil:
 		return err
 	case answer.Scope == approve.Refused:
-		return &planRefused{fmt.Errorf("the plan was not approved%s", leading(": ", answer.Reason))}
+		refused := &planRefused{fmt.Errorf("the plan was not approved%s", leading(": ", answer.Reason))}
+		o.keepPlan(p, s, plan, answer, refused)
+		return refused
 	}
 	plan.By = answer.By
 	if err := plans.Save(plan); err != nil {
 		return err
 	}
+	o.keepPlan(p, s, plan, answer, nil)
 	_, err = fmt.Fprintln(o.App.Stdout, plan.ID)
 	return err
+}
+
+// keepPlan logs who answered the question about a plan. refused is nil if the answer was yes.
+func (o *Options) keepPlan(p *project.Project, s *runner.Script, plan *approve.Plan, answer approve.Answer, refused error) {
+	run := &customer.Run{
+		Name: s.Name, Language: string(s.Language), Code: s.Code, Risk: s.Risk.String(), Cause: string(runner.CauseExit),
+		Start: &customer.Decision{Effect: string(policy.Ask), Rule: "plan " + plan.ID, By: answer.By},
+	}
+	if refused != nil {
+		run.Cause, run.Message, run.ExitCode = string(runner.CauseFailed), refused.Error(), exit.Of(refused, exit.Runner)
+	}
+	customers.KeepDecisions(o.App, p, s.Workspace, run, func(line string) { fmt.Fprintln(o.App.Stderr, "mcprun: "+line) })
 }
 
 // planRefused reports that a plan was not approved.
@@ -213,7 +231,7 @@ func (o *Options) openPlans(s *runner.Script) (*approve.Plans, error) {
 
 // wanted returns what a plan for the script must be for.
 func (o *Options) wanted(p *project.Project, s *runner.Script) (*approve.Plan, error) {
-	want := &approve.Plan{Digest: approve.Digest(s.Code), Customer: o.Customer}
+	want := &approve.Plan{Digest: o.digest, Customer: o.Customer}
 	lock, err := os.ReadFile(filepath.Join(p.Tree, catalog.LockPath))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the lock: %w", err)

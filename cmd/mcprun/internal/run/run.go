@@ -87,6 +87,7 @@ type Options struct {
 	author runner.Trust        // the least trusted of them
 	shown  []hostapi.ImageFile // by the script, once it has run
 	logged *customers.Logged   // nil: nothing is logged
+	digest string              // of the script and what it imports; only for a plan
 	// planned is what the command plan does after its dry run; nil: the command is another.
 	planned func(*project.Project, *runner.Script, *runner.Result) error
 	Cmd     *cobra.Command
@@ -233,9 +234,6 @@ func (o *Options) execute(ctx context.Context) error {
 		return err
 	}
 	s.Calls.DryRun = s.Calls.DryRun || o.planned != nil
-	if err := o.usePlan(p, &s); err != nil {
-		return err
-	}
 	if err := o.showSkillsOf(ctx, p, &s, o.printer(con)); err != nil {
 		return err
 	}
@@ -251,6 +249,14 @@ func (o *Options) execute(ctx context.Context) error {
 	}
 	defer leave()
 	o.WarnMisspelt(at, o.printer(con))
+	if o.planned != nil || o.plan != "" {
+		if o.digest, err = at.Runner.Digest(ctx, &s); err != nil {
+			return p.ExplainNoTree(s.Code, nil, err)
+		}
+	}
+	if err := o.usePlan(p, &s); err != nil {
+		return err
+	}
 	res, err := o.runFor(ctx, con, p, &s, at)
 	if err := p.ExplainNoTree(s.Code, res, err); err != nil {
 		return err
@@ -420,6 +426,9 @@ func (o *Options) runAt(ctx context.Context, con *term.Console, p *project.Proje
 	s.Elicit, s.Watch = asked.Answer, watch.Event
 	if !o.JSON {
 		s.Stdout, s.Stderr = con.Streams()
+		if o.planned != nil {
+			s.Stdout = s.Stderr // standard output is for the plan's id
+		}
 	}
 	return o.RunScript(ctx, at, s, o.printer(con))
 }
