@@ -16,7 +16,8 @@ func TestServePolicy(t *testing.T) {
 	if err := buildMcpgen(); err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir, state := t.TempDir(), t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
 	for name, text := range map[string]string{
 		".mcp.json": `{"mcpServers": {"Front-Desk": {"command": "deskmcp", "args": ["notes.txt"]}}}`,
 		"mcpgen.yaml": `version: 1
@@ -96,5 +97,27 @@ policy:
 	}
 	if made, err := os.ReadFile(filepath.Join(dir, "notes.txt")); err == nil {
 		t.Errorf("notes were made: %s", made)
+	}
+	// What was decided is kept, with the exit code that mcprun call gives.
+	for glob, want := range map[string]string{
+		filepath.Join(state, "mcpgen", "decisions", "*.jsonl"):                "no notes",
+		filepath.Join(dir, "workspaces", "ann", "sessions", "*", "log.jsonl"): "level read_only",
+	} {
+		logs, err := filepath.Glob(glob)
+		if err != nil || len(logs) == 0 {
+			t.Errorf("no log fits %s: %v", glob, err)
+			continue
+		}
+		var all strings.Builder
+		for _, log := range logs {
+			text, err := os.ReadFile(log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Write(text)
+		}
+		if text := all.String(); !strings.Contains(text, want) || !strings.Contains(text, `"exitCode":126`) || !strings.Contains(text, `"effect":"deny"`) || !strings.Contains(text, `"name":"call_tool"`) {
+			t.Errorf("the logs %s have no %q: %s", glob, want, text)
+		}
 	}
 }
