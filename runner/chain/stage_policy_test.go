@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -282,5 +283,33 @@ func TestTaint(t *testing.T) {
 	}
 	if got := strings.Join(taints, "|"); got != "||crm" {
 		t.Errorf("taint = %q, want %q", got, "||crm")
+	}
+}
+
+// TestMaskedArguments are in the record of a call that a rule decided about: what policy and people saw, with tokens, and members that are
+// large by their size.
+func TestMaskedArguments(t *testing.T) {
+	var u usage
+	up := func(v json.RawMessage) json.RawMessage {
+		return bytes.ReplaceAll(v, []byte("ann@x.org"), []byte("[EMAIL_1]"))
+	}
+	large := strings.Repeat("x", maxMember)
+	many := `{"to":"ann@x.org"`
+	for i := range 20 {
+		many += fmt.Sprintf(`,"m%d":"%s"`, i, large[10:])
+	}
+	many += "}"
+	for _, c := range []struct{ args, want string }{
+		{`{"to":"ann@x.org"}`, `{"to":"[EMAIL_1]"}`},
+		{`{"body":"` + large + `","to":"ann@x.org"}`, fmt.Sprintf(`{"body":"(%d bytes)","to":"[EMAIL_1]"}`, maxMember+2)},
+		{many, fmt.Sprintf(`"(%d bytes)"`, len(many))},
+	} {
+		if got := u.decided(up, json.RawMessage(c.args)); got != c.want {
+			t.Errorf("decided(%.40s) = %.100s, want %s", c.args, got, c.want)
+		}
+	}
+	u.masked = maxAllMasked
+	if got := u.decided(up, json.RawMessage(`{}`)); got != "" {
+		t.Errorf("a run that has kept enough keeps %q", got)
 	}
 }

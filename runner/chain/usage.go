@@ -2,6 +2,7 @@ package chain
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -61,7 +62,7 @@ type CallRecord struct {
 	// Policy is the decision about the call, if a rule decided, and Policy.By who approved it.
 	Policy *policy.Decision `json:"policy,omitempty"`
 	// Masked are the arguments that were decided about, with tokens for personal data: those that questions about the run's calls have.
-	// It is JSON, or its first 2,000 bytes; empty without Policy, and when a run has more than 8 MiB of them.
+	// It is JSON, with the size in the place of members over 16 KiB, or its first 2,000 bytes; empty without Policy, and when a run has more than 8 MiB of them.
 	Masked string `json:"-"`
 
 	// Details are set with Settings.Details.
@@ -145,11 +146,38 @@ func (u *usage) decided(mask func(json.RawMessage) json.RawMessage, args json.Ra
 	if full {
 		return ""
 	}
-	text := ident.Clip(string(mask(args)), maxMasked)
+	text := ident.Clip(string(mask(withoutLarge(args))), maxMasked)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.masked += len(text)
 	return text
+}
+
+// maxMember and maxArgs bound, in bytes, a member of large arguments, and all of them, that are masked: 15 MB would take a second.
+const (
+	maxMember = 16 << 10
+	maxArgs   = 256 << 10
+)
+
+// withoutLarge returns arguments of more than maxMember bytes with the size in the place of each large member, or of all.
+func withoutLarge(args json.RawMessage) json.RawMessage {
+	if len(args) <= maxMember {
+		return args
+	}
+	members := map[string]json.RawMessage{}
+	if json.Unmarshal(args, &members) != nil {
+		return nil // they are always an object
+	}
+	for name, value := range members {
+		if len(value) > maxMember {
+			members[name] = fmt.Appendf(nil, `"(%d bytes)"`, len(value))
+		}
+	}
+	small, err := json.Marshal(members)
+	if err != nil || len(small) > maxArgs {
+		return fmt.Appendf(nil, `"(%d bytes)"`, len(args))
+	}
+	return small
 }
 
 // list keeps a call's record. When the list is full, a call that reached a server replaces one that did not: a script must not be
