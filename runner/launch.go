@@ -34,8 +34,9 @@ type LaunchOptions struct {
 	Starting func(choice Choice, lowered []string) error
 }
 
-// Launch judges a script, asks the policy whether it may start, chooses a sandbox, runs the script there, and returns when nothing of
-// it is left. It sets Backend, Risk and RiskReason of s, and lowers its limits to the ceilings of the policy.
+// Launch judges a script, asks the policy whether it may start, chooses a sandbox, asks a person if the policy wants that, runs the
+// script there, and returns when nothing of it is left. It sets Backend, Risk, RiskReason and Start of s, and lowers its limits to the
+// ceilings of the policy.
 //
 // For a script that fails, is killed or times out, Launch returns a Result. An error means that it did not start: a *RestrictedError
 // or *policy.RunError if it was refused, a *BackendError if no sandbox is strong enough or usable, a *script.Error if it cannot be
@@ -71,6 +72,9 @@ func (r *Runner) Launch(ctx context.Context, s *Script, opt LaunchOptions) (*Res
 	if err != nil {
 		return nil, err
 	}
+	if err := r.consent(ctx, s, report); err != nil {
+		return nil, err
+	}
 	res, err := r.start(ctx, s, &opt, choice, lowered)
 	if choice.Raised && notUsable(err) && ctx.Err() == nil { // nothing of the script has run
 		need.Judged = risk.None
@@ -99,14 +103,15 @@ func (r *Runner) assess(ctx context.Context, s *Script, opt *LaunchOptions) (*ju
 	return report, nil
 }
 
-// admit refuses a script that the policy does not let start, or that must be restricted and is not.
+// admit refuses a script that the policy does not let start, or that must be restricted and is not. Whether it asks is in s.Start.
 func admit(s *Script, report *judge.Report, p *policy.Policy) error {
-	if p != nil {
-		i := &report.Impact
-		program := policy.Program{Risk: s.Risk, Writes: i.Writes, Deletes: i.Deletes, Commands: i.Commands, Hosts: i.Hosts}
-		if err := p.CheckRun(s.Name, s.Calls.Subject.Customer, &program); err != nil {
-			return err
-		}
+	i := &report.Impact
+	s.Start = p.DecideRun(s.Calls.Subject, &policy.Program{Risk: s.Risk, Shown: report.Risk, Writes: i.Writes, Deletes: i.Deletes, Commands: i.Commands, Hosts: i.Hosts})
+	if s.Confirm && s.Start.Effect == policy.Allow {
+		s.Start = policy.Decision{Effect: policy.Ask, Rule: ConfirmRule}
+	}
+	if s.Start.Effect == policy.Deny {
+		return &policy.RunError{Script: s.Name, Decision: s.Start}
 	}
 	if s.Restricted {
 		return refuse(s.Name, report)

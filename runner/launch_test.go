@@ -12,6 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/gen/upstream"
 	"github.com/mcpgen/mcpgen/runner"
+	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
@@ -99,6 +100,72 @@ func TestLaunchRefuses(t *testing.T) {
 	}
 }
 
+// answering is a person who gives one answer, and keeps what was asked.
+type answering struct {
+	answer approve.Answer
+	err    error
+	asked  []*approve.Question
+}
+
+func (a *answering) Approve(_ context.Context, q *approve.Question) (approve.Answer, error) {
+	a.asked = append(a.asked, q)
+	return a.answer, a.err
+}
+
+// TestLaunchAsks before a script starts, and runs nothing of it without a yes.
+func TestLaunchAsks(t *testing.T) {
+	yes, no := approve.Answer{Scope: approve.Once, By: "ann"}, approve.Answer{By: "ann"}
+	full, high := newPolicy(t, config.PolicyPart{Level: "execute_full"}), newPolicy(t, config.PolicyPart{Rules: []config.PolicyRule{{Name: "high", Ask: config.Globs{"scripts"}, Risk: "high"}}})
+	for _, c := range []struct {
+		name, code string
+		script     runner.Script
+		policy     *policy.Policy
+		person     *answering
+		want       string // the error; empty: it runs
+		asked      int
+	}{
+		{"low risk", "1", runner.Script{}, nil, &answering{answer: no}, "", 0},
+		{"critical", command, runner.Script{}, nil, &answering{answer: no}, `policy refused to run s.ts: not approved by ann: a script that shows a critical risk asks before it starts (rule "critical scripts ask")`, 1},
+		{"critical, approved", command, runner.Script{}, nil, &answering{answer: yes}, "", 1},
+		{"critical, nobody", command, runner.Script{}, nil, nil, "approval is needed, but nobody can be asked here", 0},
+		{"critical, nobody after all", command, runner.Script{}, nil, &answering{err: approve.ErrNobody}, "approval is needed, but nobody can be asked here", 1},
+		{"critical, asking fails", command, runner.Script{}, nil, &answering{answer: yes, err: errors.New("no screen")}, "asking failed: no screen", 1},
+		{"execute_full", "1", runner.Script{}, full, &answering{answer: no}, `(rule "level execute_full")`, 1},
+		{"a rule", "1", runner.Script{Floor: risk.High}, high, &answering{answer: no}, `not approved by ann (rule "high"`, 1},
+		{"a rule for a higher risk", "1", runner.Script{}, high, &answering{answer: no}, "", 0},
+		{"confirm", "1", runner.Script{Confirm: true}, nil, &answering{answer: no}, runner.ConfirmRule, 1},
+		{"confirm, approved", "1", runner.Script{Confirm: true}, nil, &answering{answer: yes}, "", 1},
+	} {
+		var ran []string
+		s := c.script
+		s.Name, s.Code, s.Language = "s.ts", c.code, ts
+		if c.person != nil {
+			s.Calls.Approver = c.person
+		}
+		res, err := newRunner(t, nil).Launch(t.Context(), &s, runner.LaunchOptions{Sandboxes: working("process docker gvisor", &ran), Policy: c.policy})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || (ran != nil) != (c.want == "") {
+			t.Errorf("%s: error %v, want %q; ran in %v", c.name, err, c.want, ran)
+		}
+		if bad, ok := errors.AsType[*policy.RunError](err); err != nil && (!ok || bad.ExitCode() != runner.ExitRefused) {
+			t.Errorf("%s: %v is not a *policy.RunError", c.name, err)
+		}
+		if c.person == nil {
+			continue
+		}
+		if len(c.person.asked) != c.asked {
+			t.Errorf("%s: %d questions, want %d", c.name, len(c.person.asked), c.asked)
+		}
+		if err == nil && c.asked > 0 && (res.Start == nil || res.Start.By != "ann" || s.Calls.Tokens != c.person.asked[0].Tokens) {
+			t.Errorf("%s: the result has the decision %+v", c.name, res.Start)
+		}
+		if c.code == command && c.asked > 0 {
+			if q := c.person.asked[0]; q.Start == nil || !slices.Equal(q.Start.Commands, []string{"ls"}) || q.Risk != risk.Critical || q.Start.Reversible == "" || q.Code != command {
+				t.Errorf("%s: asked %+v, %+v", c.name, q, q.Start)
+			}
+		}
+	}
+}
+
 // TestLaunchDecidesAboutCalls by the policy of the options, if the script has none.
 func TestLaunchDecidesAboutCalls(t *testing.T) {
 	b := &fakeBackend{status: sandbox.Status{Usable: true, Languages: []sandbox.Language{py}}, guest: func(g *guest) sandbox.Exit {
@@ -156,6 +223,7 @@ func TestSandboxByRisk(t *testing.T) {
 	}
 	var ran []string // the risk that a script itself shows
 	s := &runner.Script{Name: "s.ts", Code: command, Language: ts}
+	s.Calls.Approver = &answering{answer: approve.Answer{Scope: approve.Once}}
 	if res, err := newRunner(t, nil).Launch(t.Context(), s, runner.LaunchOptions{Sandboxes: working("process docker gvisor", &ran)}); err != nil || res.Sandbox != "gvisor" || res.Risk != risk.Critical {
 		t.Errorf("a script that runs a command: %+v, error %v", res, err)
 	}
@@ -167,6 +235,7 @@ func TestSandboxThatDoesNotStart(t *testing.T) {
 	list := working("docker gvisor", &ran)
 	list[1].(*fakeBackend).startErr = &runner.BackendError{Name: "gvisor", Message: "it is broken"}
 	s := &runner.Script{Name: "s.ts", Code: command, Language: ts}
+	s.Calls.Approver = &answering{answer: approve.Answer{Scope: approve.Once}}
 	res, err := newRunner(t, nil).Launch(t.Context(), s, runner.LaunchOptions{Sandboxes: list, Starting: func(c runner.Choice, _ []string) error {
 		said = append(said, c.Backend.Name()+": "+c.Reason)
 		return nil

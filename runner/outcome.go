@@ -29,6 +29,9 @@ func (x *run) result(ctx context.Context) *Result {
 	if !x.ready.IsZero() {
 		res.StartMS = ms(x.ready.Sub(x.began))
 	}
+	if x.script.Start.Rule != "" {
+		res.Start = &x.script.Start
+	}
 	x.setCause(ctx, res)
 	x.warnOfNotes()
 	x.setAside()

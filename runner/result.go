@@ -51,8 +51,10 @@ type Result struct {
 	// Risk is what the script might do, and RiskReason why it is that high.
 	Risk       risk.Risk `json:"risk,omitzero"`
 	RiskReason string    `json:"riskReason,omitempty"`
-	Sandbox    string    `json:"sandbox"`
-	Runtime    string    `json:"runtime"`
+	// Start is the decision whether the script starts, if a rule made it; nil: nothing forbade it or asked.
+	Start   *policy.Decision `json:"start,omitempty"`
+	Sandbox string           `json:"sandbox"`
+	Runtime string           `json:"runtime"`
 	// DurationMS is the whole run; StartMS the part until the sandbox was ready for the script.
 	DurationMS float64 `json:"durationMs"`
 	StartMS    float64 `json:"startMs"`
@@ -87,7 +89,7 @@ type Result struct {
 func (r *Result) Logged(s *Script) *customer.Run {
 	run := &customer.Run{
 		Name: s.Name, Language: string(s.Language), Code: s.Code, Sandbox: r.Sandbox, ExitCode: r.ExitCode, Cause: string(r.Cause), Message: r.Message, Risk: r.Risk.String(), RiskReason: r.RiskReason,
-		Mask: r.mask, DurationMS: r.DurationMS, Result: r.Value, Output: r.Stdout, CallCount: r.CallCount, Files: r.Files, Tokens: r.Tokens.logged(),
+		Start: loggedDecision(r.Start), Mask: r.mask, DurationMS: r.DurationMS, Result: r.Value, Output: r.Stdout, CallCount: r.CallCount, Files: r.Files, Tokens: r.Tokens.logged(),
 	}
 	if r.Error != nil {
 		run.Message = r.Error.Name + ": " + r.Error.Message

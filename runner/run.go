@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/internal/clock"
 	"github.com/mcpgen/mcpgen/runner/internal/hint"
 	"github.com/mcpgen/mcpgen/runner/internal/output"
+	"github.com/mcpgen/mcpgen/runner/policy"
 	"github.com/mcpgen/mcpgen/runner/risk"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/script"
@@ -54,6 +55,10 @@ type Script struct {
 	// Risk is how much harm it can do, as far as that is known, and RiskReason why; Launch sets both. The policy of its calls learns it.
 	Risk       risk.Risk
 	RiskReason string
+	// Confirm has [Runner.Launch] ask a person before the script starts, whatever the policy says.
+	Confirm bool
+	// Start is the decision of the policy whether the script starts, with who was asked. Set by [Runner.Launch].
+	Start policy.Decision
 	// Restricted refuses a script that uses anything but safe functions and modules. The sandbox refuses too, where that is simple,
 	// code that is made at run time.
 	Restricted bool

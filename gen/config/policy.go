@@ -91,6 +91,9 @@ func (o *PolicyOver) String() string {
 // Globs is a list of globs, which may be written as a single one.
 type Globs []string
 
+// ScriptsGlob in the place of a tool means scripts that are about to start.
+const ScriptsGlob = "scripts"
+
 // Position is a place in a file, from 1.
 type Position struct{ Line, Column int }
 
@@ -220,6 +223,8 @@ func completeRules(file *node.File, rules []PolicyRule, key string) error {
 			return wrong("risk: is the least risk, and an allow rule would allow what is more dangerous", `use when: in an allow rule, as in when: risk <= medium`)
 		case r.Arguments != "" && r.Deny != nil:
 			return wrong("arguments: does not go with deny, which denies the calls that it fits in any case", "write it in a rule that allows or asks, or below the server in servers:, where it is for all of its tools")
+		case slices.Contains(globs, ScriptsGlob) && (r.Hint != "" || r.Over != nil):
+			return wrong("hint: and over: are about calls, and scripts make none before they start", "write a rule of its own for scripts, with risk: or when:")
 		case r.Over != nil && *r.Over == PolicyOver{}:
 			return wrong("over: has no number", "write over: {run: 50} or over: {minute: 20}")
 		case slices.ContainsFunc(rules[:i], func(o PolicyRule) bool { return r.Name != "" && o.Name == r.Name }):

@@ -1,4 +1,5 @@
-// Package approve asks a person whether a call may be made. A policy decides which calls are asked about; see package policy.
+// Package approve asks a person whether a call may be made, or a script may start. A policy decides what is asked about; see package
+// policy.
 //
 // An [Approver] is one way to ask: a client's form ([Elicit]), a program ([Command]), a web page ([Desk]); package term of mcprun has
 // the terminal. [New] combines them for one run, and remembers what was answered.
@@ -14,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/risk"
 )
 
-// Question is a call that waits for a person's approval. What comes from scripts and servers is hostile: see [Question.View].
+// Question is what waits for a person's approval: a call, a plan, or a script that is about to start. What comes from scripts and servers is hostile: see [Question.View].
 type Question struct {
 	// Run is the id of the run; empty for a call without a script. Call is the number of the call in its run.
 	Run  string `json:"run,omitempty"`
@@ -43,12 +44,13 @@ type Question struct {
 	Rule   string `json:"rule,omitempty"`
 	Reason string `json:"reason,omitempty"`
 
-	// Plan is what is to be approved instead of one call: Server, Tool and Arguments are empty then.
-	Plan *Plan `json:"plan,omitempty"`
+	// Plan is what is to be approved instead of one call, and Start that the script starts: Server, Tool and Arguments are empty then.
+	Plan  *Plan  `json:"plan,omitempty"`
+	Start *Start `json:"start,omitempty"`
 
 	// others takes the calls of this tool and rule that wait too, which Batch then allows. Set by New.
 	others func() []*Question
-	// text replaces personal data in the lines of code and in the reason; nil: they are shown as they are.
+	// text replaces personal data in code, reasons and what a script affects; nil: they are shown as they are.
 	text func(string) string
 }
 
@@ -96,6 +98,17 @@ type Answer struct {
 	By string
 	// Reason is why the call was refused, in words for the script. May be empty.
 	Reason string
+}
+
+// WhyNot returns the end of a sentence about a refusal: why, else by whom.
+func (a Answer) WhyNot() string {
+	switch {
+	case a.Reason != "":
+		return " (" + a.Reason + ")"
+	case a.By == "":
+		return " (nobody answered)"
+	}
+	return " by " + a.By
 }
 
 // Approver asks people. It is safe for concurrent use: several calls may wait at once.

@@ -36,7 +36,7 @@ func (e *elicitation) Approve(ctx context.Context, q *Question) (Answer, error) 
 	lines := append(view.Lines, view.Others...)
 	form, err := json.Marshal(map[string]any{
 		"type": "object", "required": []string{"answer"},
-		"properties": map[string]any{"answer": choice(view.Scopes)},
+		"properties": map[string]any{"answer": choice(q, view.Scopes)},
 	})
 	if err != nil {
 		return Answer{}, err
@@ -57,10 +57,14 @@ func (e *elicitation) Approve(ctx context.Context, q *Question) (Answer, error) 
 const no Scope = "no"
 
 // choice returns the schema of the answer. Its default is a no.
-func choice(scopes []Scope) map[string]any {
+func choice(q *Question, scopes []Scope) map[string]any {
 	values, titles := []Scope{no}, []string{"Refuse"}
 	for _, s := range scopes {
-		values, titles = append(values, s), append(titles, words[s])
+		title := words[s]
+		if q.Start != nil {
+			title = "Run the script"
+		}
+		values, titles = append(values, s), append(titles, title)
 	}
 	return map[string]any{"type": "string", "title": "Answer", "enum": values, "enumNames": titles, "default": no}
 }

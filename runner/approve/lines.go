@@ -133,6 +133,9 @@ func (q *Question) Title() string {
 	if q.Plan != nil {
 		return fmt.Sprintf("A plan of %d calls needs your approval", len(q.Plan.Calls))
 	}
+	if q.Start != nil {
+		return "The script " + visible(q.Script) + " needs your approval to start"
+	}
 	return visible(q.Tool) + " needs your approval"
 }
 
@@ -144,9 +147,12 @@ func (q *Question) risk() string { return cmp.Or(q.Risk, risk.Medium).String() }
 // lines describes the question.
 func (q *Question) lines() []string {
 	var lines []string
-	if q.Plan != nil {
+	switch {
+	case q.Plan != nil:
 		lines = q.Plan.lines()
-	} else {
+	case q.Start != nil:
+		lines = q.Start.lines(q)
+	default:
 		lines = append([]string{"Call: " + visible(q.Tool) + " on server " + visible(q.Server)}, members(q.Arguments)...)
 	}
 	if q.Script != "" {
@@ -157,6 +163,9 @@ func (q *Question) lines() []string {
 		lines = append(lines, "Customer: "+visible(q.Customer))
 	}
 	lines = append(lines, riskLine+q.risk())
+	if q.Start != nil && q.Start.Why != "" {
+		lines = append(lines, "Found: "+short(visible(q.shown(q.Start.Why))))
+	}
 	if q.Plan != nil {
 		return lines
 	}

@@ -108,10 +108,13 @@ func (d *Desk) Approve(ctx context.Context, q *Question) (Answer, error) {
 
 // listed returns the arguments for the list of questions.
 func listed(q *Question) []string {
-	if q.Plan != nil {
-		return nil
-	}
 	lines := members(q.Arguments)
+	switch {
+	case q.Plan != nil:
+		return nil
+	case q.Start != nil:
+		lines = q.Start.lines(q)
+	}
 	more := len(lines) - maxListed
 	lines = lines[:min(len(lines), maxListed)]
 	for i, line := range lines {

@@ -60,7 +60,6 @@ type Calls struct {
 	subject *policy.Run // what the policy knows of the run
 	usage   *usage
 
-	tokens   *pii.Tokenizer  // replaces personal data in what is kept of the run, and in questions for a client
 	details  *detailer       // nil: nothing is kept
 	recorder *record.Writer  // nil: nothing is recorded
 	player   *record.Player  // nil: calls are made
@@ -95,13 +94,13 @@ type Calls struct {
 func (ch *Chain) NewCalls(ctx context.Context, run Run) (*Calls, error) {
 	set := run.Settings.withDefaults()
 	c := &Calls{
-		chain: ch, run: run, set: set, tokens: pii.New(), subject: &policy.Run{Subject: set.Subject, Conversation: set.Conversation}, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
+		chain: ch, run: run, set: set, subject: &policy.Run{Subject: set.Subject, Conversation: set.Conversation}, usage: &usage{count: run.CountTokens, began: time.Now()}, over: ctx.Done(),
 		slots: make(chan struct{}, set.Parallel), checks: make(chan struct{}, maxChecks), gates: map[string]chan struct{}{}, dryCalls: map[int]bool{}, warned: map[string]bool{}, advised: map[string]bool{}, texts: map[string]bool{},
 	}
 	if run.Direct && set.Conversation != nil {
 		c.subject = set.Conversation
 	}
-	mask := ch.mask(c.tokens)
+	mask := ch.mask(set.Tokens)
 	var err error
 	if set.Replay != nil {
 		if c.player, err = record.Read(set.Replay, set.ReplayLoose, mask); err != nil {
@@ -155,7 +154,7 @@ func (ch *Chain) mask(tokens *pii.Tokenizer) record.Mask {
 
 // Mask masks a value as questions about the calls do, with the same tokens.
 func (c *Calls) Mask(value json.RawMessage) json.RawMessage {
-	m := c.chain.mask(c.tokens)
+	m := c.chain.mask(c.set.Tokens)
 	return m.Value(value)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/gen/config"
 	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/pii"
 	"github.com/mcpgen/mcpgen/runner/policy"
 )
 
@@ -32,6 +33,9 @@ type Settings struct {
 	Policy policy.Decider
 	// Approver asks a person about calls that the policy wants approved. Nil: nobody can be asked, and they are refused.
 	Approver approve.Approver
+	// Tokens replaces personal data in what is kept of the run, and in questions that travel through the model's client. Nil: one of
+	// the run's own.
+	Tokens *pii.Tokenizer
 	// Subject is what the policy knows of the run.
 	Subject policy.Subject
 	// Conversation is what the client of this run did before and beside it; see policy.Run. Nil: nothing.
@@ -53,6 +57,9 @@ func (s Settings) withDefaults() Settings {
 	}
 	if s.Policy == nil {
 		s.Policy = policy.Default()
+	}
+	if s.Tokens == nil {
+		s.Tokens = pii.New()
 	}
 	if s.MaxResult == 0 {
 		s.MaxResult = defaultMaxResult

@@ -78,7 +78,7 @@ func (c *Calls) approve(ctx context.Context, req *request, asked *policy.Request
 	req.waiting.begin(ctx, waitApproval)
 	q := &approve.Question{
 		Run: c.run.ID, Call: req.Seq, Script: c.run.Script, Code: c.run.Code, At: req.At, Customer: c.subject.Customer, Server: req.Server, Tool: req.Tool,
-		Arguments: secrets.Value(req.Args), Tokens: c.tokens, Risk: asked.Risk(), Rule: d.Source(), Reason: d.Reason,
+		Arguments: secrets.Value(req.Args), Tokens: c.set.Tokens, Risk: asked.Risk(), Rule: d.Source(), Reason: d.Reason,
 	}
 	if file, _, ok := approve.SplitAt(req.At); ok && file != c.run.Script && c.run.Source != nil {
 		if text, known := c.run.Source(file); known {
@@ -95,7 +95,7 @@ func (c *Calls) approve(ctx context.Context, req *request, asked *policy.Request
 	case err != nil:
 		return refusal(call.KindDenied, req, "policy: approval is needed, but asking failed: %v: %s", err, explain(d))
 	case answer.Scope == approve.Refused:
-		return refusal(call.KindDenied, req, "policy: not approved%s: %s", refusedBy(answer), explain(d))
+		return refusal(call.KindDenied, req, "policy: not approved%s: %s", answer.WhyNot(), explain(d))
 	}
 	return nil
 }
@@ -104,16 +104,6 @@ func (c *Calls) approve(ctx context.Context, req *request, asked *policy.Request
 func (c *Calls) nobody(req *request, d *policy.Decision) error {
 	c.advise(req, "to approve such calls, start mcprun with --approve page and answer in a browser, or with --allow %s", req.Tool)
 	return refusal(call.KindDenied, req, "policy: approval is needed, but nobody can be asked here: %s", explain(d))
-}
-
-func refusedBy(a approve.Answer) string {
-	switch {
-	case a.Reason != "":
-		return " (" + a.Reason + ")"
-	case a.By == "":
-		return " (nobody answered)"
-	}
-	return " by " + a.By
 }
 
 // explain returns the reason of a decision and the rule that made it.
@@ -138,7 +128,8 @@ func askInput(method string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{"server":{"type":"string"}` + more + `]}`)
 }
 
-// Tools lists the tools of the catalog, and the methods of its servers' resources and prompts, as a policy sees them.
+// Tools lists the tools of the catalog, the methods of its servers' resources and prompts, and what stands for scripts, as a policy
+// sees them.
 func (ch *Chain) Tools() []policy.Tool {
 	var out []policy.Tool
 	add := func(server *catalog.Server, id, name string, isAsk bool) {
@@ -162,5 +153,5 @@ func (ch *Chain) Tools() []policy.Tool {
 			ask(methodPrompt, methodPrompts)
 		}
 	}
-	return out
+	return append(out, policy.ScriptsTool())
 }

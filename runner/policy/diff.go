@@ -105,7 +105,7 @@ func (e *Example) request(tool *Tool) *Request {
 	for _, name := range e.Taint {
 		run.taint[name] = true
 	}
-	return &Request{Server: tool.Server, Dir: tool.Dir, Name: tool.Name, Tool: tool.ID, Args: e.Args, Hints: tool.Hints, Input: tool.Input, DeclaredOnly: tool.DeclaredOnly, Run: run}
+	return &Request{Server: tool.Server, Dir: tool.Dir, Name: tool.Name, Tool: tool.ID, Args: e.Args, Hints: tool.Hints, Input: tool.Input, DeclaredOnly: tool.DeclaredOnly, Run: run, shown: e.Risk}
 }
 
 // try decides about an example without counting it.

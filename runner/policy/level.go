@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,14 +49,22 @@ func (p *Policy) Ceilings(customer string) config.PolicyCeilings { return p.part
 // Program is what a script does, as far as can be read before it runs.
 type Program struct {
 	Risk risk.Risk
+	// Shown is the risk that the script itself shows.
+	Shown risk.Risk
 	// Writes, Deletes, Commands and Hosts are files, commands and addresses.
 	Writes, Deletes, Commands, Hosts []string
 }
 
-// DecideRun decides whether a script may start: Allow or Deny. It knows only what reading the script has found; what the script
-// cannot do in any case is a matter of its sandbox.
-func (p *Policy) DecideRun(customer string, program *Program) Decision {
-	part := p.part(customer)
+// DecideRun decides whether a script may start. It knows only what reading the script has found; what the script cannot do in any case
+// is a matter of its sandbox. A nil Policy decides where nothing is configured.
+//
+// The level and the ceilings may deny it. Of the rules about [Scripts], deny wins over ask, and ask over allow. If none fits, the level
+// execute_full asks. A script that shows a critical risk asks even if a rule allows it.
+func (p *Policy) DecideRun(subject Subject, program *Program) Decision {
+	if p == nil {
+		p = &Policy{all: &part{}}
+	}
+	part := p.part(subject.Customer)
 	deny := func(format string, args ...any) Decision {
 		return Decision{Effect: Deny, Rule: part.rule(), At: part.at, Reason: fmt.Sprintf(format, args...)}
 	}
@@ -79,7 +88,41 @@ func (p *Policy) DecideRun(customer string, program *Program) Decision {
 			return deny("the script %s: %s", r.does, ident.Clip(r.what[0], 200))
 		}
 	}
-	return Decision{Effect: Allow}
+	tool := ScriptsTool()
+	req := (&Example{Args: json.RawMessage("{}"), Customer: subject.Customer, Session: subject.Session, Risk: program.Risk}).request(&tool)
+	req.shown = program.Shown
+	fits, failed := part.fitting(req)
+	if failed != nil {
+		return *failed
+	}
+	return part.decide(req, fits)
+}
+
+// Scripts stands for scripts that are about to start, in the place of tools: in rules, and as the id of [ScriptsTool]. No tool has it
+// as its id, and a glob with wildcards does not mean it.
+const Scripts = config.ScriptsGlob
+
+// ScriptsTool returns what stands for scripts among the tools that a policy decides about.
+func ScriptsTool() Tool {
+	return Tool{Name: Scripts, ID: Scripts, Hints: Hints{ReadOnly: true}, Input: json.RawMessage(`{"type":"object","additionalProperties":false}`)}
+}
+
+// CriticalRule is the name of the rule for scripts of critical risk that holds whatever is configured.
+const CriticalRule = "critical scripts ask"
+
+// decideScript returns the decision about a script by the rules that fit.
+func (p *part) decideScript(req *Request, by map[Effect]*rule) Decision {
+	d := Decision{Effect: Allow}
+	switch r := cmp.Or(by[Deny], by[Ask], by[Allow]); {
+	case r != nil:
+		d = Decision{Effect: r.effect, Rule: r.name, At: r.at}
+	case p.level == ExecuteFull:
+		d = Decision{Effect: Ask, Rule: p.rule(), At: p.at, Reason: "the level asks before a script starts, unless a rule with allow: scripts lets it"}
+	}
+	if d.Effect == Allow && req.shown >= risk.Critical {
+		d = Decision{Effect: Ask, Rule: CriticalRule, Reason: "a script that shows a critical risk asks before it starts"}
+	}
+	return d
 }
 
 // RunError refuses a script that the policy does not let start.
@@ -89,19 +132,14 @@ type RunError struct {
 }
 
 func (e *RunError) Error() string {
+	if e.Decision.Reason == "" {
+		return fmt.Sprintf("policy refused to run %s: %s", e.Script, e.Decision.Source())
+	}
 	return fmt.Sprintf("policy refused to run %s: %s (%s)", e.Script, e.Decision.Reason, e.Decision.Source())
 }
 
 // ExitCode is that of a script that was refused before it ran.
 func (e *RunError) ExitCode() int { return exit.Refused }
-
-// CheckRun is DecideRun for a script with a name; the error is a *RunError, or nil.
-func (p *Policy) CheckRun(script, customer string, program *Program) error {
-	if d := p.DecideRun(customer, program); d.Effect != Allow {
-		return &RunError{script, d}
-	}
-	return nil
-}
 
 // NeedsProgram reports whether a decision may depend on what a script does as a whole: by a level, or a rule's risk or condition.
 func (p *Policy) NeedsProgram() bool {

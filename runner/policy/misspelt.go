@@ -103,6 +103,10 @@ func (p *Policy) known(tools []Tool) *known {
 		t := &tools[i]
 		exact, loose := (&Example{}).request(t).names()
 		k.exact, k.loose = append(k.exact, exact), append(k.loose, loose)
+		if t.ID == Scripts {
+			k.ids = append(k.ids, t.ID)
+			continue
+		}
 		k.ids, k.keys, k.servers = append(k.ids, t.ID), append(k.keys, t.Server), append(k.servers, t.Server, t.Dir)
 	}
 	for _, list := range []*[]string{&k.ids, &k.keys, &k.servers} {
@@ -132,7 +136,7 @@ func (k *known) rule(r *rule) []string {
 	for _, glob := range r.globs {
 		fits := false
 		for i, of := range names {
-			if fitsAny(glob, of) {
+			if fitsAny(glob, of) && (k.tools[i].ID != Scripts || glob == Scripts) {
 				fits, fitting[i] = true, true
 			}
 		}

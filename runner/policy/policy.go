@@ -66,6 +66,8 @@ type Request struct {
 	Input        json.RawMessage
 	DeclaredOnly bool
 	Run          *Run
+
+	shown risk.Risk // what a script that is about to start shows; that of Run may have been set
 }
 
 // Hints are what is known of a tool's effects. What a server says of itself may only make a call look more dangerous.

@@ -245,15 +245,15 @@ customers:
 		{"ann", Program{Risk: risk.High}, "allow"},
 		{"ann", Program{Writes: []string{"a.txt"}}, "deny level read_only policy.yaml:4 the script writes a file: a.txt"},
 		{"ann", Program{Hosts: []string{"example.com"}}, "deny level read_only policy.yaml:4 the script uses the network: example.com"},
-		{"bob", Program{Risk: risk.Critical, Commands: []string{"rm -rf /"}}, "allow"},
+		{"bob", Program{Risk: risk.Low}, "ask level execute_full policy.yaml:5 the level asks before a script starts, unless a rule with allow: scripts lets it"},
 	} {
-		d := p.DecideRun(c.customer, &c.program)
+		d := p.DecideRun(Subject{Customer: c.customer}, &c.program)
 		if got := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", d.Effect, d.Rule, d.At, d.Reason)); got != c.want {
 			t.Errorf("%q, %+v: %q, want %q", c.customer, c.program, got, c.want)
 		}
-		err := p.CheckRun("a.ts", c.customer, &c.program)
-		if said := fmt.Sprint(err); (err == nil) != (d.Effect == Allow) || err != nil && (!strings.Contains(said, "policy refused to run a.ts: "+d.Reason) || !strings.Contains(said, d.At)) {
-			t.Errorf("CheckRun() = %v", err)
+		err := &RunError{"a.ts", d}
+		if said := err.Error(); d.Effect != Allow && (!strings.Contains(said, "policy refused to run a.ts: "+d.Reason) || !strings.Contains(said, d.At)) {
+			t.Errorf("Error() = %v", err)
 		}
 	}
 	if got := p.Ceilings("ann"); got.Timeout != 10*time.Minute || got.Memory != "1GB" {
@@ -261,6 +261,44 @@ customers:
 	}
 	if got := p.Ceilings("bob"); got.Timeout != 0 || got.Memory != "1GB" {
 		t.Errorf("bob's ceilings = %+v", got)
+	}
+}
+
+// TestScriptsAreAskedAbout: rules about scripts, the level that asks, and the risk that always asks unless a rule denies.
+func TestScriptsAreAskedAbout(t *testing.T) {
+	low, medium, high := Program{Risk: risk.Low, Shown: risk.Low}, Program{Risk: risk.Medium, Shown: risk.Medium}, Program{Risk: risk.High, Shown: risk.High}
+	critical := Program{Risk: risk.Critical, Shown: risk.Critical}
+	for _, c := range []struct {
+		rules   string
+		program Program
+		want    string
+	}{
+		{"{}", low, "allow"},
+		{"{}", high, "allow"},
+		{"{}", critical, "ask " + CriticalRule},
+		{"{}", Program{Risk: risk.Critical, Shown: risk.Low}, "allow"}, // it was set
+		{"rules: [{ask: scripts, risk: high, name: n}]", high, "ask n"},
+		{"rules: [{ask: scripts, risk: high, name: n}]", Program{Risk: risk.High, Shown: risk.Low}, "ask n"},
+		{"rules: [{ask: scripts, risk: high, name: n}]", medium, "allow"},
+		{"rules: [{ask: scripts, risk: high, name: n}]", critical, "ask n"},
+		{"rules: [{ask: '*'}, {deny: 's*'}, {deny: 'script?'}]", low, "allow"},
+		{"rules: [{ask: [Scripts, 'crm__*'], name: n}]", low, "ask n"},
+		{"rules: [{deny: scripts, risk: critical, name: n}]", critical, "deny n"},
+		{"rules: [{allow: scripts}]", critical, "ask " + CriticalRule},
+		{"rules: [{ask: scripts, when: 'customer == \"ann\"'}]", low, "allow"},
+		{"rules: [{ask: scripts, when: 'args.x > 1', name: n}]", low, "deny n"},
+		{"{level: execute_full, rules: [{allow: scripts, when: risk <= medium, name: n}]}", low, "allow n"},
+		{"{level: execute_full, rules: [{allow: scripts, when: risk <= medium, name: n}]}", medium, "allow n"},
+		{"{level: execute_full, rules: [{allow: scripts, when: risk <= medium, name: n}]}", high, "ask level execute_full"},
+		{"{level: execute_full, rules: [{allow: scripts}]}", critical, "ask " + CriticalRule},
+	} {
+		d := parse(t, c.rules, nil).DecideRun(Subject{}, &c.program)
+		if got := strings.TrimSpace(fmt.Sprintf("%s %s", d.Effect, d.Rule)); got != c.want {
+			t.Errorf("%s, %+v: %q, want %q", c.rules, c.program, got, c.want)
+		}
+	}
+	if d := (*Policy)(nil).DecideRun(Subject{}, &critical); d.Effect != Ask || d.Rule != CriticalRule {
+		t.Errorf("without a policy: %+v", d)
 	}
 }
 

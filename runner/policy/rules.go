@@ -188,6 +188,9 @@ func (p *part) decide(req *Request, fits []*rule) Decision {
 			by[r.effect] = r
 		}
 	}
+	if req.Tool == Scripts {
+		return p.decideScript(req, by)
+	}
 	level := p.byLevel(req)
 	switch r := cmp.Or(by[Deny], by[Ask], by[Allow]); {
 	case by[Deny] == nil && level.Effect == Deny:
@@ -266,6 +269,9 @@ func (p *part) about(req *Request) []*rule {
 
 // names reports whether a glob of the rule fits the tool of a call.
 func (r *rule) names(glob string, req *Request) bool {
+	if req.Tool == Scripts {
+		return glob == Scripts
+	}
 	exact, loose := req.names()
 	names := loose
 	if r.effect == Allow {

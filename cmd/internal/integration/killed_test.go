@@ -157,7 +157,7 @@ spawn(process.execPath, ["-e", "setInterval(() => {}, 1)"], { detached: true, st
 	return victim{
 		name: where.String(), program: "mcprun", atOnce: killedAtOnce,
 		args: func(i int) []string {
-			return []string{"--sandbox", where.sandbox, "--workspace", p.path(fmt.Sprintf("workspace-%d", i)), file}
+			return []string{"--sandbox", where.sandbox, "--workspace", p.path(fmt.Sprintf("workspace-%d", i)), "--approve-command", "true", file}
 		},
 		next: func() {
 			// In any sandbox: what was left in the others has to go as well.

@@ -100,7 +100,7 @@ func rules() []rule {
 			"runner/approve", "runner/call", "runner/internal/clock", "runner/pii", "runner/policy", "runner/record", "runner/sandbox", "runner/script", "runner/workspace",
 		}},
 		{"runner", []string{
-			"runner/bridge", "runner/call", "runner/chain", "runner/exit", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/policy", "runner/risk",
+			"runner/approve", "runner/pii", "runner/bridge", "runner/call", "runner/chain", "runner/exit", "runner/internal/clock", "runner/internal/hint", "runner/internal/output", "runner/policy", "runner/risk",
 			"runner/sandbox", "runner/script", "runner/script/judge", "runner/workspace", "runner/workspace/customer",
 			"gen/catalog", "gen/config", "gen/ident", "gen/schema/validate", "gen/tokens", "gen/upstream", "templates",
 		}},

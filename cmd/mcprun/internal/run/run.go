@@ -107,6 +107,7 @@ func (o *Options) bindShared() {
 			f.Var(flags.Text(&o.trust, "author"), "trust", "who wrote the code: "+words(runner.Trusts())+"; a sandbox that is too weak for it is refused")
 			f.Var(flags.Text(&o.riskFlag, "level"), "risk", "assume at least this risk for the script: "+words(risk.All()))
 			flags.BindSwitch(f, &o.Base.Restricted, "restricted", "refuse scripts that use anything but safe functions and modules")
+			flags.BindSwitch(f, &o.Base.Confirm, "confirm", "ask a person before the script starts, whatever its risk")
 			bindMaxBranches(f, &o.Base)
 			o.SandboxFlags.Bind(f)
 			f.Var(flags.Text(&o.Base.Workspace, "folder"), "workspace", "folder the script may write to, created if missing (default: workspace/, next to the tree)")

@@ -315,6 +315,13 @@ func (l *live) warm(ctx context.Context, languages []string) (end func()) {
 	return func() { cancel(); work.Wait() }
 }
 
+// own approves that a script of mcprun itself starts. It makes no calls.
+type own struct{}
+
+func (own) Approve(context.Context, *approve.Question) (approve.Answer, error) {
+	return approve.Answer{Scope: approve.Once, By: "mcprun"}, nil
+}
+
 func (b *state) emptyRun(ctx context.Context, language string) error {
 	lang, code := sandbox.LangTypeScript, "export {};"
 	if language == mcpserver.Python {
@@ -325,6 +332,7 @@ func (b *state) emptyRun(ctx context.Context, language string) error {
 		return err
 	}
 	s.Workspace = ""
+	s.Calls.Approver = own{}
 	at, done, err := b.environment(ctx, "")
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/runner/approve"
 	"github.com/mcpgen/mcpgen/runner/risk"
@@ -72,6 +73,14 @@ func (d *dialogue) approve(ctx context.Context, q *approve.Question, columns int
 				d.say("%s%s\n", d.style.Dim(continued), part)
 			}
 		}
+	}
+	if q.Start != nil {
+		d.say("Run it? Type y to run it; anything else refuses: ")
+		line, err := d.in.line(ctx)
+		if err != nil || strings.TrimSpace(line) != "y" {
+			return approve.Refused, err
+		}
+		return approve.Once, nil
 	}
 	words := []string{"no"}
 	for _, s := range view.Scopes {

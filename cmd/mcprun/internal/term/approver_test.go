@@ -134,6 +134,22 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+// TestOnlyYIsAYes for a script that is about to start.
+func TestOnlyYIsAYes(t *testing.T) {
+	for typed, want := range map[string]approve.Scope{"y\n": "once", " y \n": "once", "yes\n": "", "Y\n": "", "\n": "", "once\n": "", "": ""} {
+		synctest.Test(t, func(t *testing.T) {
+			a, out := typist(strings.SplitAfter(typed, "\n")...)
+			got, err := a.Approve(t.Context(), &approve.Question{Script: "a.py", Code: "x", Start: &approve.Start{}})
+			if err != nil || got.Scope != want || !strings.Contains(out.String(), "The script a.py needs your approval to start\n  Action: run the script a.py\n") {
+				t.Errorf("%q: %+v, %v; want %q; shown:\n%s", typed, got, err, want, out)
+			}
+			synctest.Wait()
+			for range a.in.source.(terminal) {
+			}
+		})
+	}
+}
+
 // TestWordsWithTheSameLetter: a letter is the first word that begins with it.
 func TestWordsWithTheSameLetter(t *testing.T) {
 	for typed, want := range map[string]string{"n\n": "no", "none\n": "none", "no\n": "no", "\n": "no"} {

@@ -1,0 +1,70 @@
+package approve
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/gen/ident"
+)
+
+// Start is what is to be approved where a script is asked about before it starts. What reading the script has found is hostile.
+type Start struct {
+	// Why says why the script has its risk.
+	Why string `json:"why,omitempty"`
+	// Files are those that the script writes or deletes; Hosts and Commands are those that it uses.
+	Files    []string `json:"files"`
+	Hosts    []string `json:"hosts"`
+	Commands []string `json:"commands"`
+	// Reversible is yes, no or unknown: whether what the script changes can be restored.
+	Reversible string `json:"reversible"`
+}
+
+// Bounds of what is shown of a script: characters of its text, names of each kind, and characters of a name.
+const (
+	maxBeginning = 200
+	maxNames     = 5
+	maxName      = 100
+)
+
+// lines describes the script.
+func (s *Start) lines(q *Question) []string {
+	reversible := s.Reversible
+	if reversible != "yes" && reversible != "no" {
+		reversible = "no (not known)"
+	}
+	lines := []string{
+		"Action: run the script " + visible(q.Script),
+		fmt.Sprintf("Affects: %s, %s, %s", q.affected(s.Files, "file"), q.affected(s.Hosts, "host"), q.affected(s.Commands, "command")),
+		"Reversible: " + reversible,
+	}
+	text := []rune(q.Code)
+	head := "Code:"
+	if len(text) > maxBeginning {
+		head = fmt.Sprintf("Code, its first %d characters of %d:", maxBeginning, len(text))
+		text = text[:maxBeginning]
+	}
+	lines = append(lines, head)
+	for line := range strings.Lines(q.shown(string(text))) {
+		lines = append(lines, "  "+visible(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "  ")))
+	}
+	return lines
+}
+
+// affected counts names, and shows some.
+func (q *Question) affected(names []string, what string) string {
+	if len(names) != 1 {
+		what += "s"
+	}
+	text := fmt.Sprintf("%d %s", len(names), what)
+	if len(names) == 0 {
+		return text
+	}
+	var shown []string
+	for _, name := range names[:min(len(names), maxNames)] {
+		shown = append(shown, visible(ident.Clip(q.shown(name), maxName)))
+	}
+	if len(names) > maxNames {
+		shown = append(shown, "…")
+	}
+	return text + " (" + strings.Join(shown, ", ") + ")"
+}

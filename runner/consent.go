@@ -1,0 +1,70 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/runner/approve"
+	"github.com/mcpgen/mcpgen/runner/pii"
+	"github.com/mcpgen/mcpgen/runner/policy"
+	"github.com/mcpgen/mcpgen/runner/script/judge"
+)
+
+// ConfirmRule is the name of the rule by which a script asks because of Script.Confirm.
+const ConfirmRule = "scripts are confirmed"
+
+// consent asks a person whether the script may start, where s.Start asks. No answer, and nobody to ask, are a no.
+func (r *Runner) consent(ctx context.Context, s *Script, report *judge.Report) error {
+	if s.Start.Effect != policy.Ask {
+		return nil
+	}
+	refused := func(format string, args ...any) error {
+		d := s.Start
+		if why := fmt.Sprintf(format, args...); d.Reason == "" {
+			d.Reason = why
+		} else {
+			d.Reason = why + ": " + d.Reason
+		}
+		return &policy.RunError{Script: s.Name, Decision: d}
+	}
+	if s.Calls.Approver == nil {
+		return refused("approval is needed, but nobody can be asked here")
+	}
+	if s.Calls.Tokens == nil {
+		s.Calls.Tokens = pii.New() // also for the questions about its calls
+	}
+	i := &report.Impact
+	answer, err := s.Calls.Approver.Approve(ctx, &approve.Question{
+		Script: s.Name, Code: s.Code, Customer: s.Calls.Subject.Customer, Risk: s.Risk, Rule: s.Start.Source(), Reason: s.Start.Reason,
+		Tokens: s.Calls.Tokens,
+		Start: &approve.Start{
+			Why: s.RiskReason, Files: found(report, slices.Concat(i.Writes, i.Deletes), "file-write", "file-delete"),
+			Hosts: found(report, i.Hosts, "network"), Commands: found(report, i.Commands, "process"), Reversible: i.Reversible,
+		},
+	})
+	s.Start.By = answer.By
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, approve.ErrNobody):
+		return refused("approval is needed, but nobody can be asked here")
+	case err != nil:
+		return refused("approval is needed, but asking failed: %v", err)
+	case answer.Scope == approve.Refused:
+		return refused("not approved%s", answer.WhyNot())
+	}
+	return nil
+}
+
+// found returns the names that reading the script has found, each once, or a word in their place if it has found only that there are
+// some.
+func found(report *judge.Report, names []string, rules ...string) []string {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if len(names) == 0 && slices.ContainsFunc(report.Findings, func(f judge.Finding) bool { return slices.Contains(rules, f.Rule) }) {
+		return []string{"computed while it runs"}
+	}
+	return names
+}
