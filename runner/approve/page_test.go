@@ -266,7 +266,7 @@ func TestOtherProgramsAnswerNothing(t *testing.T) {
 	cmd := exec.Command(other, "-test.run=^TestAsOtherProgram$", "-test.v")
 	cmd.Env = append(os.Environ(), "APPROVE_TEST_SOCKET="+filepath.Join(dir, list[0].Socket), "APPROVE_TEST_ID="+list[0].ID)
 	out, err := cmd.CombinedOutput()
-	if err != nil || strings.Count(string(out), "another program asks than the one whose call waits") != 2 {
+	if err != nil || strings.Count(string(out), "itself may answer its questions") != 2 {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if _, err := callDesk(t.Context(), filepath.Join(dir, list[0].Socket), http.MethodPost, "/answer", url.Values{"id": {list[0].ID}, "answer": {"once"}}); err != nil {

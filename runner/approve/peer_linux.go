@@ -28,7 +28,7 @@ func samePeer(conn net.Conn) error {
 	}
 	if its, err := os.Stat(fmt.Sprintf("/proc/%d/exe", peer.Pid)); err != nil || !os.SameFile(own, its) {
 		path, _ := os.Readlink("/proc/self/exe")
-		return fmt.Errorf("another program asks than the one whose call waits: serve the page with %q, or start that process again", path)
+		return fmt.Errorf("only %q itself may answer its questions: serve the page with that program, or start the process that asks again", path)
 	}
 	return nil
 }
