@@ -96,7 +96,32 @@ func unattended(s *config.Settings) []string {
 	return s.Policy.Unattended
 }
 
-// DiffRun compares the settings of run: that let calls pass which the policy, or the lock, would stop.
+// runSettings are the settings of run: that can let a script do more: those that decide where it runs, what may start, which folders
+// and programs it gets, and who answers. The order of values is from the least strict to the strictest. A change between values that
+// are not in it counts as wider, except to the strictest: nobody can compare two programs or two folders.
+var runSettings = []struct {
+	key, otherwise string
+	order          []string
+}{
+	{"sandbox", "auto", []string{"process", "docker", "gvisor"}},
+	{"trust", "own", []string{"own", "model", "exposed", "stranger"}},
+	{"risk", "low", []string{"low", "medium", "high", "critical"}},
+	{"restricted", "false", []string{"false", "true"}},
+	{"approve", "auto", []string{"none"}},
+	{"approve_command", "none", []string{"none"}},
+	{"allow_drift", "false", []string{"true", "false"}},
+	{"strict_output", "false", []string{"false", "true"}},
+	{"elicit", "prompt", []string{"prompt", "decline"}},
+	{"workspace", "workspace", nil},
+	{"workspaces", "workspaces", nil},
+	{"skills", "skills", nil},
+	{"image", "the pinned one", []string{"the pinned one"}},
+	{"tsc", "tsc", nil},
+	{"pyright", "pyright", nil},
+}
+
+// DiffRun compares the settings of run: that can let a script do more, and which flags hold without a
+// terminal. It leaves out limits, which ceilings bound.
 func DiffRun(before, after *config.Settings) []SettingChange {
 	var out []SettingChange
 	was, is := unattended(before), unattended(after)
@@ -105,10 +130,7 @@ func DiffRun(before, after *config.Settings) []SettingChange {
 		list := func(keys []string) string { return cmp.Or(strings.Join(keys, ", "), "none") }
 		out = append(out, SettingChange{"policy.unattended", list(was), list(is), filepath.Base(after.Path), wider})
 	}
-	// Strictest is the value to which a change is not wider. Any other change is: who answers, nobody can compare.
-	for _, s := range []struct{ key, otherwise, strictest string }{
-		{"approve", "auto", "none"}, {"approve_command", "none", "none"}, {"allow_drift", "false", "false"},
-	} {
+	for _, s := range runSettings {
 		was, is := before.Run[s.key], after.Run[s.key]
 		from, to := cmp.Or(was.Value, s.otherwise), cmp.Or(is.Value, s.otherwise)
 		if from == to {
@@ -118,7 +140,9 @@ func DiffRun(before, after *config.Settings) []SettingChange {
 		if is.Line == 0 {
 			at = position(before.Path, was.Line)
 		}
-		out = append(out, SettingChange{"run." + s.key, from, to, at, to != s.strictest})
+		less, more := slices.Index(s.order, from), slices.Index(s.order, to)
+		strictest := more >= 0 && more == len(s.order)-1
+		out = append(out, SettingChange{"run." + s.key, from, to, at, !strictest && (less < 0 || more < less)})
 	}
 	return out
 }

@@ -278,8 +278,8 @@ func newDiff(app *cli.App, at resources.Provider) *cobra.Command {
 		Use: "diff OLD NEW", Short: "List the calls and limits on which two policies differ",
 		Long: `Compares the decisions of two policies on all tools in the tree. Each file is a mcpgen.yaml, whose
 settings of servers then count too, or holds only the value of its key policy. Example calls are made
-from the tools' schemas and the constants in the rules. Levels, defaults, ceilings, and approve, approve_command
-and allow_drift below run: are compared too. With --check, the exit code is 1 if NEW is less strict.`,
+from the tools' schemas and the constants in the rules. Levels, defaults and ceilings are compared too, and
+what can let a script do more below run:, such as sandbox, trust and approve. With --check, the exit code is 1 if NEW is less strict.`,
 		Example: `  git show main:mcpgen.yaml > old.yaml && mcprun policy diff --check old.yaml mcpgen.yaml`,
 		Args:    cli.Args(cobra.ExactArgs(2)),
 		RunE:    func(_ *cobra.Command, args []string) error { return o.run(args[0], args[1]) },
