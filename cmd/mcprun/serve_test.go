@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/cmd/internal/cli"
 	"github.com/mcpgen/mcpgen/cmd/mcprun/internal/resources"
@@ -17,13 +20,18 @@ import (
 // serveApp runs `mcprun serve` with arguments that are refused, and returns what it says.
 func serveApp(t *testing.T, env map[string]string, args ...string) (int, string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir, home := t.TempDir(), t.TempDir()
 	var stderr bytes.Buffer
 	app := &cli.App{
 		Name: "mcprun", FailCode: 125, Dir: dir, Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &stderr,
 		LookupEnv: func(name string) (string, bool) {
-			v, ok := env[name]
-			return v, ok
+			if v, ok := env[name]; ok {
+				return v, ok
+			}
+			if name == "HOME" || name == "LOCALAPPDATA" {
+				return home, true
+			}
+			return "", false
 		},
 	}
 	code := app.Run(t.Context(), newRoot(app, resources.Cold{}), append([]string{"serve"}, args...))
@@ -85,11 +93,62 @@ func TestServeRefuses(t *testing.T) {
 
 // TestServeHelp: every flag is explained, and its default is the server's.
 // TestServeLanguages: languages that the sandbox does not run are not offered.
+// TestServeWithoutProject: in a folder that is no project a server writes nothing, and says where it does.
+func TestServeWithoutProject(t *testing.T) {
+	home := t.TempDir()
+	data := filepath.Join(home, "mcprun")
+	start := func(dir string) *mcp.ClientSession {
+		t.Helper()
+		var log bytes.Buffer
+		serve := exec.Command("mcprun", "serve", "--sandbox", "embedded")
+		serve.Dir, serve.Env, serve.Stderr = dir, append(os.Environ(), "HOME="+home, "XDG_DATA_HOME="+home, "XDG_STATE_HOME=", "CI=1"), &log
+		cs, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: serve}, nil)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, log.String())
+		}
+		t.Cleanup(func() {
+			_ = cs.Close()
+			if !strings.Contains(log.String(), "there is no project in "+dir) || !strings.Contains(log.String(), data) {
+				t.Errorf("the log does not say where files are:\n%s", log.String())
+			}
+		})
+		return cs
+	}
+	call := func(cs *mcp.ClientSession, tool string, args map[string]any) string {
+		t.Helper()
+		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+		if err != nil || res.IsError {
+			t.Fatalf("%s: %v %v", tool, err, res)
+		}
+		return res.Content[0].(*mcp.TextContent).Text
+	}
+	first, second := t.TempDir(), t.TempDir()
+	cs := start(first)
+	call(cs, "execute_code", map[string]any{"code": `import { writeFileSync } from "fs"; writeFileSync("a.txt", "kept");`})
+	call(cs, "save_skill", map[string]any{"name": "greet", "code": "export const hello = () => 'hello';", "description": "Greets."})
+	if text, err := os.ReadFile(filepath.Join(data, "workspace", "a.txt")); string(text) != "kept" {
+		t.Errorf("a.txt in %s = %q, %v", data, text, err)
+	}
+	if got := call(start(second), "execute_code", map[string]any{"code": `import { hello } from "./skills/greet"; console.log(hello());`}); !strings.Contains(got, "hello") {
+		t.Errorf("the skill in another folder says %q", got)
+	}
+	for _, dir := range []string{first, second} {
+		if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+			t.Errorf("serve wrote %v in the folder that it was started in, %v", list, err)
+		}
+	}
+
+	if code, said := serveApp(t, map[string]string{"HOME": "", "LOCALAPPDATA": ""}); code == 0 || !strings.Contains(said, "set HOME or XDG_DATA_HOME") {
+		t.Errorf("without a home: code %d: %s", code, said)
+	}
+}
+
 func TestServeLanguages(t *testing.T) {
 	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 `
+	home := t.TempDir()
 	var stdout, stderr bytes.Buffer
 	stdin, end := io.Pipe()
 	go io.WriteString(end, in)
@@ -101,7 +160,12 @@ func TestServeLanguages(t *testing.T) {
 			}
 			return len(p), nil
 		}),
-		LookupEnv: func(string) (string, bool) { return "", false },
+		LookupEnv: func(name string) (string, bool) {
+			if name == "HOME" || name == "LOCALAPPDATA" {
+				return home, true
+			}
+			return "", false
+		},
 	}
 	code := app.Run(t.Context(), newRoot(app, resources.Cold{}), []string{"serve", "--sandbox", "embedded"})
 	if out := stdout.String(); code != 0 || !strings.Contains(out, `"enum":["typescript"]`) || strings.Contains(strings.ToLower(out), "python") {

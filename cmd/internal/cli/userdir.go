@@ -10,13 +10,13 @@ import (
 // mcpgen in it. Both programs use the same. It need not be there. Empty: the environment names no place, and nothing is
 // kept.
 func (a *App) CacheDir() string {
-	return a.userDir("XDG_CACHE_HOME", "mcpgen/cache", "Library/Caches/mcpgen", ".cache/mcpgen")
+	return a.userDir("XDG_CACHE_HOME", "mcpgen", "mcpgen/cache", "Library/Caches/mcpgen", ".cache/mcpgen")
 }
 
 // StateDir is the folder where what outlives a command is kept, logins among it: the system's place for such, absolute,
 // and a folder mcpgen in it. Both programs use the same. It need not be there.
 func (a *App) StateDir() (string, error) {
-	dir := a.userDir("XDG_STATE_HOME", "mcpgen", "Library/Application Support/mcpgen", ".local/state/mcpgen")
+	dir := a.userDir("XDG_STATE_HOME", "mcpgen", "mcpgen", "Library/Application Support/mcpgen", ".local/state/mcpgen")
 	switch {
 	case dir != "":
 		return dir, nil
@@ -26,11 +26,17 @@ func (a *App) StateDir() (string, error) {
 	return "", errors.New("neither XDG_STATE_HOME nor HOME is set, so there is no place to keep logins")
 }
 
-// userDir returns a folder of the user: below the one that the variable xdg names, else the one that is usual on this system.
-// It is empty if the environment names no place.
-func (a *App) userDir(xdg, windows, darwin, other string) string {
+// DataDir is the folder for the files and skills of an mcprun that serves without a project: the system's place for a user's data,
+// absolute, and a folder mcprun in it. It need not be there. Empty: the environment names no place.
+func (a *App) DataDir() string {
+	return a.userDir("XDG_DATA_HOME", "mcprun", "mcprun", "Library/Application Support/mcprun", ".local/share/mcprun")
+}
+
+// userDir returns a folder of the user: the folder name below the one that the variable xdg names, else the one that is usual on
+// this system. It is empty if the environment names no place.
+func (a *App) userDir(xdg, name, windows, darwin, other string) string {
 	if base := a.Env(xdg); filepath.IsAbs(base) { // the XDG specification wants others ignored
-		return filepath.Join(base, "mcpgen")
+		return filepath.Join(base, name)
 	}
 	variable, below := "HOME", other
 	switch runtime.GOOS {

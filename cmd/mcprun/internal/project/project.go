@@ -63,6 +63,9 @@ type LocationFlags struct {
 	Debug   bool // bound with the output flags
 	// AnyConfig lets --config hold without a terminal whatever the policy says: the host of a server starts it in any folder.
 	AnyConfig bool
+	// Home keeps files and skills in the user's folder for data if there is no project: neither a configuration nor a tree in the
+	// working directory.
+	Home bool
 	// Silent asks nobody whether the configuration is trusted.
 	Silent  bool
 	trusted bool
@@ -80,7 +83,8 @@ func (o *LocationFlags) Bind(f *pflag.FlagSet) {
 type Project struct {
 	Tree      string // absolute; empty if there is none
 	Wanted    string // absolute: where the tree is, or would be
-	Base      string // absolute: where the configuration is, or the working directory
+	Base      string // absolute: where the configuration is, or the working directory, or with AtHome the user's folder for data
+	AtHome    bool   // see LocationFlags.Home
 	Skills    string // absolute; empty if there is none
 	Workspace string // the default folder that scripts write to
 	Upstreams chain.Upstreams
@@ -159,6 +163,12 @@ func (o *LocationFlags) open(app *cli.App, at resources.Provider, stderr io.Writ
 	p.Tree, err = o.findTree(p.Wanted)
 	if err != nil {
 		return nil, err
+	}
+	if o.Home && cfg == nil && (p.Tree == "" || o.servers != "") {
+		if base = app.DataDir(); base == "" {
+			return nil, flags.Usage("there is no project in %q, and no place for files without one: start mcprun in a project, name its configuration with --config, or set HOME or XDG_DATA_HOME", app.Dir)
+		}
+		p.AtHome = true
 	}
 	p.Base, p.Workspace = base, filepath.Join(base, "workspace")
 	return p, nil

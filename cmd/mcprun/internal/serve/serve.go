@@ -67,7 +67,7 @@ type command struct {
 // NewCommand returns the command serve.
 func NewCommand(app *cli.App) *cobra.Command {
 	inner := &run.Options{App: app}
-	inner.AnyConfig = true
+	inner.AnyConfig, inner.Home = true, true
 	innerCmd := &cobra.Command{Use: "mcprun"}
 	inner.Bind(innerCmd)
 	o := &command{app: app, run: inner}
@@ -145,6 +145,9 @@ func (o *command) serve(ctx context.Context) error {
 	}
 	opt := l.options(b)
 	o = b.o // later projects may set other flags
+	if b.project.AtHome && !o.run.Quiet {
+		stderr.Say(cli.EscapeLine(fmt.Sprintf("mcprun: there is no project in %s; the files and skills of scripts are in %s, for all folders without a project", o.app.Dir, b.project.Base)))
+	}
 	leave()
 	var tokens *bearer.Tokens
 	if o.http != "" {
