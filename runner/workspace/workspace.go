@@ -41,6 +41,38 @@ func Open(dir string) (string, error) {
 	return abs, nil
 }
 
+// Create creates a workspace that does not exist yet, as [Open] does, and excludes it from git. An existing folder stays as it is.
+func Create(dir string) error {
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	abs, err := Open(dir)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return fmt.Errorf("create workspace: %w", err)
+	}
+	return errors.Join(ExcludeFromGit(root), root.Close())
+}
+
+// ExcludeFromGit excludes a folder from the git repository that it may be in, unless the folder has a .gitignore of its own.
+func ExcludeFromGit(root *os.Root) error {
+	f, err := root.OpenFile(".gitignore", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err == nil {
+		_, err = f.WriteString("*\n")
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("exclude %s from git: %w", root.Name(), err)
+	}
+	return nil
+}
+
 // RootError reports that the root of the file system was named as a workspace.
 type RootError struct{ Dir string } // as it was named
 

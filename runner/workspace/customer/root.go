@@ -77,27 +77,11 @@ func OpenRoot(dir string, opt *RootOptions) (*Root, error) {
 		return nil, fmt.Errorf("open the folder of customers: %w", err)
 	}
 	if missing {
-		if err := r.writeGitignore(); err != nil {
+		if err := workspace.ExcludeFromGit(r.root); err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
 	}
 	return r, nil
-}
-
-// writeGitignore excludes the customers' files from the git repository that the folder may be in.
-func (r *Root) writeGitignore() error {
-	f, err := r.root.OpenFile(".gitignore", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err == nil {
-		_, err = f.WriteString("*\n")
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return fmt.Errorf("exclude the folder of customers from git: %w", err)
-	}
-	return nil
 }
 
 // Close closes the folder. Its customers and sessions must not be used afterwards.

@@ -36,6 +36,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/script"
 	"github.com/mcpgen/mcpgen/runner/script/judge"
 	"github.com/mcpgen/mcpgen/runner/skill"
+	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
 // NewCommand returns a command that runs a script: the root command, or run.
@@ -243,6 +244,11 @@ func (o *Options) execute(ctx context.Context) error {
 	}
 	if err := project.RefuseHome(o.App, s.Workspace); err != nil {
 		return err
+	}
+	if o.Customer == "" && s.Workspace == p.Workspace {
+		if err := workspace.Create(s.Workspace); err != nil {
+			return err
+		}
 	}
 	at, leave, err := o.Host(ctx, p)
 	if err != nil {

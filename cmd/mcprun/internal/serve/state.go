@@ -25,6 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runner/mcpserver"
 	"github.com/mcpgen/mcpgen/runner/sandbox"
 	"github.com/mcpgen/mcpgen/runner/skill"
+	"github.com/mcpgen/mcpgen/runner/workspace"
 )
 
 // state is the project as `mcprun serve` has read it once. A call keeps the state that it began with; see [live].
@@ -120,6 +121,11 @@ func (b *state) own() (*mcpserver.Customer, error) {
 	}
 	if err := customers.RefuseCustomers(b.o.run.Folder(b.o.app, b.project.Base), files); err != nil {
 		return nil, err
+	}
+	if files == b.project.Workspace {
+		if err := workspace.Create(files); err != nil {
+			return nil, err
+		}
 	}
 	out := &mcpserver.Customer{Files: files, Quota: b.o.run.Base.Limits.Disk}
 	if log, err := customers.OpenDecisions(b.o.app, b.project.Base, secrets{l: b.live}, files); err != nil {
